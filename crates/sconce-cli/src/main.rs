@@ -1,0 +1,2 @@
+//! The `sconce` binary.
+fn main() {}

@@ -1,0 +1,27 @@
+//! Where bytes come from.
+//!
+//! Everything sconce reads starts as a [`Source`]: a named, immutable run of bytes that is either a
+//! memory map of a file or a buffer. [`Bytes`] is a cheap, shareable slice of one; tensors hold
+//! `Bytes`, so a file stays mapped exactly as long as something in it is used.
+//!
+//! Opening a file maps it and reads nothing. Nothing in this crate knows a file format.
+//!
+//! ```
+//! let source = sconce_source::Source::from_vec("greeting", b"hello torch".to_vec());
+//! let word = source.slice(6..11).unwrap();
+//! assert_eq!(&word[..], b"torch");
+//! ```
+//!
+//! Architecture invariant: the only `unsafe` here is the memory map, in `map.rs`.
+
+mod bytes;
+mod error;
+mod limits;
+mod map;
+mod source;
+
+pub use bytes::Bytes;
+pub use error::{Error, ErrorKind};
+pub use limits::Limits;
+pub use map::MapMode;
+pub use source::Source;

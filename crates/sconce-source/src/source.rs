@@ -1,0 +1,204 @@
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use memmap2::Mmap;
+
+use crate::map::{self, MapMode};
+use crate::{Bytes, Error, Limits};
+
+/// A named run of bytes: a mapped file or a buffer. Cloning it shares the bytes.
+#[derive(Clone)]
+pub struct Source(Arc<Inner>);
+
+struct Inner {
+    name: String,
+    path: Option<PathBuf>,
+    backing: Backing,
+}
+
+enum Backing {
+    Mapped(Mmap),
+    Memory(Vec<u8>),
+}
+
+impl Source {
+    /// Maps the file at `path` privately; reads nothing.
+    ///
+    /// The file must not be truncated while it is open: the system then kills the process that
+    /// touches the missing pages. Use [`Source::open_with`] and [`MapMode::Off`] where that can
+    /// happen.
+    ///
+    /// # Errors
+    /// When the path cannot be opened, or is a directory, pipe, socket or device.
+    pub fn open(path: impl AsRef<Path>) -> Result<Source, Error> {
+        Source::open_with(path, MapMode::Private)
+    }
+
+    /// [`Source::open`] with a choice of [`MapMode`].
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    pub fn open_with(path: impl AsRef<Path>, mode: MapMode) -> Result<Source, Error> {
+        let path = path.as_ref();
+        let fail = |source: io::Error| Error::Io { path: path.to_owned(), source };
+        // Ask before opening: opening a named pipe would wait for its writer.
+        let kind = fs::metadata(path).map_err(fail)?.file_type();
+        if !kind.is_file() {
+            return Err(Error::NotAFile { path: path.to_owned(), what: describe(kind) });
+        }
+        let mut file = File::open(path).map_err(fail)?;
+        let len = file.metadata().map_err(fail)?.len();
+        let backing = if mode == MapMode::Off || len == 0 {
+            let mut data = Vec::new();
+            file.read_to_end(&mut data).map_err(fail)?;
+            Backing::Memory(data)
+        } else {
+            Backing::Mapped(map::map(&file, mode).map_err(fail)?)
+        };
+        let name = path.to_string_lossy().into_owned();
+        Ok(Source(Arc::new(Inner { name, path: Some(path.to_owned()), backing })))
+    }
+
+    /// A buffer with a name for messages.
+    pub fn from_vec(name: impl Into<String>, data: Vec<u8>) -> Source {
+        Source(Arc::new(Inner { name: name.into(), path: None, backing: Backing::Memory(data) }))
+    }
+
+    /// Reads a stream, such as standard input, to its end.
+    ///
+    /// # Errors
+    /// When reading fails or the stream is longer than [`Limits::max_stream_bytes`].
+    pub fn read(
+        name: impl Into<String>,
+        reader: impl Read,
+        limits: &Limits,
+    ) -> Result<Source, Error> {
+        let name = name.into();
+        let limit = limits.max_stream_bytes;
+        let mut data = Vec::new();
+        let read = reader.take(limit.saturating_add(1)).read_to_end(&mut data);
+        read.map_err(|source| Error::Io { path: PathBuf::from(&name), source })?;
+        if data.len() as u64 > limit {
+            return Err(Error::TooLong { name, limit });
+        }
+        Ok(Source::from_vec(name, data))
+    }
+
+    /// The name for messages: the path as it was given, or what the caller chose.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The path, when this is a file.
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> u64 {
+        self.bytes().len() as u64
+    }
+
+    /// Whether there are no bytes at all.
+    pub fn is_empty(&self) -> bool {
+        self.bytes().is_empty()
+    }
+
+    /// Whether the bytes are a memory map of a file.
+    pub fn is_mapped(&self) -> bool {
+        matches!(self.0.backing, Backing::Mapped(_))
+    }
+
+    /// All bytes. For a map, touching them reads the file.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.0.backing {
+            Backing::Mapped(map) => map,
+            Backing::Memory(data) => data,
+        }
+    }
+
+    /// A shareable slice, or `None` when `range` is not inside the source.
+    pub fn slice(&self, range: Range<u64>) -> Option<Bytes> {
+        let start = usize::try_from(range.start).ok()?;
+        let end = usize::try_from(range.end).ok()?;
+        if start > end || end > self.bytes().len() {
+            return None;
+        }
+        Some(Bytes::new(self.clone(), start..end))
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source").field("name", &self.name()).field("len", &self.len()).finish()
+    }
+}
+
+fn describe(kind: fs::FileType) -> &'static str {
+    if kind.is_dir() {
+        return "directory";
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if kind.is_fifo() {
+            return "named pipe";
+        }
+        if kind.is_socket() {
+            return "socket";
+        }
+        if kind.is_block_device() || kind.is_char_device() {
+            return "device";
+        }
+    }
+    "special file"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_stay_inside() {
+        let source = Source::from_vec("x", vec![1, 2, 3, 4]);
+        let slice = source.slice(1..3).unwrap();
+        assert_eq!((&slice[..], slice.offset()), (&[2, 3][..], 1));
+        assert_eq!(&slice.slice(1..2).unwrap()[..], [3]);
+        for bad in [3..5, 5..5] {
+            assert!(source.slice(bad.clone()).is_none(), "{bad:?}");
+        }
+        assert!(slice.slice(1..3).is_none());
+    }
+
+    #[test]
+    fn a_long_stream_is_refused() {
+        let limits = Limits { max_stream_bytes: 3, ..Limits::default() };
+        assert_eq!(Source::read("-", &b"abc"[..], &limits).unwrap().len(), 3);
+        let error = Source::read("-", &b"abcd"[..], &limits).unwrap_err();
+        assert_eq!(error.kind(), crate::ErrorKind::Limit);
+    }
+
+    #[test]
+    fn what_is_not_a_file_is_named() {
+        let error = Source::open(std::env::temp_dir()).unwrap_err();
+        assert!(error.to_string().ends_with("is a directory, not a file"), "{error}");
+        let missing = Source::open("no such file").unwrap_err();
+        assert_eq!(missing.kind(), crate::ErrorKind::Io);
+    }
+
+    #[test]
+    fn every_mode_reads_the_same() {
+        let path = std::env::temp_dir().join(format!("sconce-source-{}", std::process::id()));
+        fs::write(&path, b"some bytes").unwrap();
+        for mode in [MapMode::Private, MapMode::Shared, MapMode::Off] {
+            let source = Source::open_with(&path, mode).unwrap();
+            assert_eq!(source.bytes(), b"some bytes", "{mode:?}");
+            assert_eq!(source.is_mapped(), mode != MapMode::Off);
+        }
+        fs::remove_file(&path).unwrap();
+    }
+}
