@@ -1,0 +1,490 @@
+//! A zip file's central directory, exactly as it stands.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use sconce_source::{Bytes, Limits, Source};
+
+use crate::inflate::inflate;
+use crate::{Error, ErrorKind};
+
+pub(crate) const LOCAL_SIGNATURE: [u8; 4] = *b"PK\x03\x04";
+pub(crate) const CENTRAL_SIGNATURE: [u8; 4] = *b"PK\x01\x02";
+pub(crate) const END_SIGNATURE: [u8; 4] = *b"PK\x05\x06";
+pub(crate) const END64_SIGNATURE: [u8; 4] = *b"PK\x06\x06";
+pub(crate) const LOCATOR_SIGNATURE: [u8; 4] = *b"PK\x06\x07";
+pub(crate) const DESCRIPTOR_SIGNATURE: [u8; 4] = *b"PK\x07\x08";
+
+pub(crate) const LOCAL_LEN: u64 = 30;
+pub(crate) const CENTRAL_LEN: usize = 46;
+pub(crate) const END_LEN: u64 = 22;
+pub(crate) const END64_LEN: u64 = 56;
+pub(crate) const LOCATOR_LEN: u64 = 20;
+/// The end record is searched for in this many last bytes: its own length and the longest comment.
+const END_SEARCH: u64 = END_LEN + 0xFFFF;
+
+const FLAG_ENCRYPTED: u16 = 1;
+const FLAG_PATCH: u16 = 1 << 5;
+const FLAG_STRONG_ENCRYPTION: u16 = 1 << 6;
+const FLAG_MASKED_HEADER: u16 = 1 << 13;
+
+/// How an entry's bytes are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// As they are.
+    Stored,
+    /// Raw deflate.
+    Deflated,
+    /// Something else; the number is the zip format's.
+    Other(u16),
+}
+
+/// One entry of a central directory. Sizes and offsets are in bytes.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub(crate) index: u32,
+    pub(crate) name: Range<u32>,
+    pub(crate) record: Range<u32>,
+    method: Method,
+    flags: u16,
+    crc32: u32,
+    compressed_size: u64,
+    size: u64,
+    header_offset: u64,
+}
+
+impl Entry {
+    /// Place in the directory, from 0.
+    pub fn index(&self) -> usize {
+        self.index as usize
+    }
+
+    /// How the bytes are kept.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// The general-purpose flags.
+    pub fn flags(&self) -> u16 {
+        self.flags
+    }
+
+    /// CRC-32 of the uncompressed bytes, as declared. PyTorch writes 0 when its checksums are off.
+    pub fn crc32(&self) -> u32 {
+        self.crc32
+    }
+
+    /// Bytes taken in the file.
+    pub fn compressed_size(&self) -> u64 {
+        self.compressed_size
+    }
+
+    /// Bytes after decompression.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Where the entry's local header begins.
+    pub fn header_offset(&self) -> u64 {
+        self.header_offset
+    }
+}
+
+/// A local header, which repeats (or contradicts) what the directory says of an entry.
+#[derive(Debug, Clone)]
+pub(crate) struct LocalHeader {
+    pub(crate) flags: u16,
+    pub(crate) method: u16,
+    pub(crate) crc32: u32,
+    pub(crate) compressed_size: u32,
+    pub(crate) size: u32,
+    pub(crate) name: Vec<u8>,
+    pub(crate) data_offset: u64,
+}
+
+/// Where the tables at the end of a zip file lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EndRecords {
+    pub(crate) end: u64,
+    pub(crate) comment: Range<u64>,
+    pub(crate) end64: Option<u64>,
+    pub(crate) directory: Range<u64>,
+    pub(crate) count: u64,
+}
+
+/// A zip file's central directory, exactly as it stands.
+#[derive(Debug)]
+pub struct Directory {
+    source: Source,
+    limits: Limits,
+    /// A copy: a mapped file may change under us, and names are looked at often.
+    raw: Vec<u8>,
+    entries: Vec<Entry>,
+    pub(crate) ends: EndRecords,
+}
+
+impl Directory {
+    /// Finds and reads the central directory.
+    ///
+    /// # Errors
+    /// With PyTorch's wording when there is none, it is cut short, or it contradicts the file's
+    /// length.
+    pub fn read(source: Source, limits: &Limits) -> Result<Directory, Error> {
+        let ends = find_ends(&source)?;
+        if ends.count > limits.max_entries as u64 {
+            return Err(Error::new(
+                ErrorKind::Limit,
+                format!(
+                    "the archive has {} entries, the limit is {}",
+                    ends.count, limits.max_entries
+                ),
+            ));
+        }
+        let size = ends.directory.end - ends.directory.start;
+        if size > u64::from(u32::MAX) {
+            let message = format!("the central directory takes {size} bytes, the limit is 4 GiB");
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        let raw = source
+            .slice(ends.directory.clone())
+            .map(|bytes| bytes.to_vec())
+            .ok_or_else(|| bad_directory("the directory lies beyond the end of the file"))?;
+        let mut entries = Vec::with_capacity(ends.count as usize);
+        let mut at = 0;
+        for index in 0..ends.count {
+            let entry = parse_entry(&raw, &mut at, index as u32, &ends, source.len())?;
+            entries.push(entry);
+        }
+        Ok(Directory { source, limits: limits.clone(), raw, entries, ends })
+    }
+
+    /// The file.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// All entries, in the directory's order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// An entry's full name, as bytes: the format does not promise text.
+    pub fn raw_name(&self, entry: &Entry) -> &[u8] {
+        &self.raw[entry.name.start as usize..entry.name.end as usize]
+    }
+
+    /// An entry's full name for people; bytes that are not UTF-8 show as U+FFFD.
+    pub fn display_name(&self, entry: &Entry) -> Cow<'_, str> {
+        String::from_utf8_lossy(self.raw_name(entry))
+    }
+
+    /// The fixed part of an entry's directory record, for comparison with its local header.
+    pub(crate) fn raw_record(&self, entry: &Entry) -> &[u8] {
+        &self.raw[entry.record.start as usize..entry.record.end as usize]
+    }
+
+    pub(crate) fn local_header(&self, entry: &Entry) -> Result<LocalHeader, Error> {
+        let name = || self.display_name(entry).into_owned();
+        let at = entry.header_offset;
+        let malformed = |note: &str| {
+            let message =
+                "PytorchStreamReader failed reading file: invalid header or archive is corrupted";
+            Error::new(ErrorKind::Malformed, message).record(name()).at(at).note(note)
+        };
+        let header = at
+            .checked_add(LOCAL_LEN)
+            .and_then(|end| self.source.slice(at..end))
+            .ok_or_else(|| malformed("the local header lies beyond the end of the file"))?;
+        if header[..4] != LOCAL_SIGNATURE {
+            return Err(malformed("there is no local header where the directory says"));
+        }
+        let name_len = u64::from(u16_at(&header, 26));
+        let extra_len = u64::from(u16_at(&header, 28));
+        let data_offset = at + LOCAL_LEN + name_len + extra_len;
+        let local_name = self
+            .source
+            .slice(at + LOCAL_LEN..at + LOCAL_LEN + name_len)
+            .ok_or_else(|| malformed("the local header lies beyond the end of the file"))?;
+        Ok(LocalHeader {
+            flags: u16_at(&header, 6),
+            method: u16_at(&header, 8),
+            crc32: u32_at(&header, 14),
+            compressed_size: u32_at(&header, 18),
+            size: u32_at(&header, 22),
+            name: local_name.to_vec(),
+            data_offset,
+        })
+    }
+
+    /// Where in the file an entry's (possibly compressed) bytes lie. Reads its local header.
+    ///
+    /// # Errors
+    /// When the local header is not there or the bytes would pass the end of the file.
+    pub fn data_range(&self, entry: &Entry) -> Result<Range<u64>, Error> {
+        let start = self.local_header(entry)?.data_offset;
+        let end = start.checked_add(entry.compressed_size).filter(|end| *end <= self.source.len());
+        let Some(end) = end else {
+            return Err(Error::new(ErrorKind::Truncated, "record data passes the end of the file")
+                .record(self.display_name(entry))
+                .at(start)
+                .note(format!(
+                    "the record needs {} bytes, the file has {} left",
+                    entry.compressed_size,
+                    self.source.len().saturating_sub(start)
+                )));
+        };
+        Ok(start..end)
+    }
+
+    /// An entry's bytes: a slice of the file when stored, inflated into memory when not.
+    ///
+    /// # Errors
+    /// When the entry cannot be read, is not of a method PyTorch reads, or declares sizes that its
+    /// data does not have. The CRC is not looked at: PyTorch does not either; see
+    /// [`Directory::computed_crc32`].
+    pub fn bytes(&self, entry: &Entry) -> Result<Bytes, Error> {
+        let name = || self.display_name(entry).into_owned();
+        self.check_readable(entry)?;
+        let range = self.data_range(entry)?;
+        let start = range.start;
+        let raw = self.source.slice(range).ok_or_else(|| {
+            Error::new(ErrorKind::Truncated, "record data passes the end of the file")
+                .record(name())
+        })?;
+        match entry.method {
+            Method::Stored => Ok(raw),
+            _ => inflate(&raw, entry.size, &self.limits)
+                .map(Bytes::from)
+                .map_err(|error| error.record(name()).at(start)),
+        }
+    }
+
+    /// Whether the entry is of a kind PyTorch's reader reads.
+    ///
+    /// # Errors
+    /// With PyTorch's wording when it is encrypted, patched, compressed otherwise than by deflate,
+    /// or stored with two different sizes.
+    pub fn check_readable(&self, entry: &Entry) -> Result<(), Error> {
+        let refuse = |why: &str, note: String| {
+            let name = self.display_name(entry).into_owned();
+            let message =
+                format!("PytorchStreamReader failed retrieving file meta-data for {name}: {why}");
+            Error::new(ErrorKind::Unsupported, message)
+                .record(name)
+                .at(entry.header_offset)
+                .note(note)
+        };
+        if entry.flags & (FLAG_ENCRYPTED | FLAG_STRONG_ENCRYPTION | FLAG_MASKED_HEADER) != 0 {
+            let note = format!("flags {:#06x} say the record is encrypted", entry.flags);
+            return Err(refuse("unsupported encryption", note));
+        }
+        if entry.flags & FLAG_PATCH != 0 {
+            let note = format!("flags {:#06x} say the record is a patch", entry.flags);
+            return Err(refuse("unsupported feature", note));
+        }
+        match entry.method {
+            Method::Other(number) => {
+                Err(refuse("unsupported method", format!("compression method {number}")))
+            }
+            Method::Stored if entry.size != entry.compressed_size => {
+                let note = format!(
+                    "a stored record of {} bytes cannot take {} bytes in the file",
+                    entry.size, entry.compressed_size
+                );
+                Err(Error::new(ErrorKind::Malformed, "record sizes contradict each other")
+                    .record(self.display_name(entry))
+                    .at(entry.header_offset)
+                    .note(note))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The CRC-32 of an entry's uncompressed bytes, as they are now.
+    ///
+    /// # Errors
+    /// As [`Directory::bytes`].
+    pub fn computed_crc32(&self, entry: &Entry) -> Result<u32, Error> {
+        self.bytes(entry).map(|bytes| crc32fast::hash(&bytes))
+    }
+}
+
+fn bad_directory(note: impl Into<String>) -> Error {
+    let message =
+        "PytorchStreamReader failed reading zip archive: failed finding central directory";
+    Error::new(ErrorKind::Malformed, message).note(note)
+}
+
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
+}
+
+fn find_ends(source: &Source) -> Result<EndRecords, Error> {
+    let len = source.len();
+    let starts_as_zip = source.bytes().starts_with(&LOCAL_SIGNATURE);
+    let missing = || {
+        if starts_as_zip {
+            let error = bad_directory(
+                "the file begins as a zip archive but its end is missing, as after a download or a \
+                 save that was interrupted",
+            );
+            return Error::new(ErrorKind::Truncated, error.message())
+                .note(error.detail().unwrap_or_default());
+        }
+        let message = "PytorchStreamReader failed reading zip archive: not a ZIP archive";
+        Error::new(ErrorKind::NotThisFormat, message)
+    };
+    if len < END_LEN {
+        return Err(missing());
+    }
+    let from = len.saturating_sub(END_SEARCH);
+    let tail = source.slice(from..len).ok_or_else(missing)?;
+    let last = tail.len() - END_LEN as usize;
+    let end = (0..=last).rev().find(|&at| tail[at..at + 4] == END_SIGNATURE).ok_or_else(missing)?;
+    let record = &tail[end..];
+    let end_offset = from + end as u64;
+    let mut disks = (u64::from(u16_at(record, 4)), u64::from(u16_at(record, 6)));
+    let mut here = u64::from(u16_at(record, 8));
+    let mut count = u64::from(u16_at(record, 10));
+    let mut size = u64::from(u32_at(record, 12));
+    let mut offset = u64::from(u32_at(record, 16));
+    let comment_len = u64::from(u16_at(record, 20));
+    let comment = end_offset + END_LEN..(end_offset + END_LEN + comment_len).min(len);
+
+    let mut end64 = None;
+    if let Some(at) = end64_offset(source, end_offset) {
+        let record = source
+            .slice(at..at + END64_LEN)
+            .filter(|record| record[..4] == END64_SIGNATURE)
+            .ok_or_else(|| {
+                bad_directory("the zip64 end record is not where its locator says").at(at)
+            })?;
+        disks = (u64::from(u32_at(&record, 16)), u64::from(u32_at(&record, 20)));
+        here = u64_at(&record, 24);
+        count = u64_at(&record, 32);
+        size = u64_at(&record, 40);
+        offset = u64_at(&record, 48);
+        end64 = Some(at);
+    }
+    if here != count || !matches!(disks, (0, 0) | (1, 1)) {
+        let message =
+            "PytorchStreamReader failed reading zip archive: unsupported multidisk archive";
+        return Err(Error::new(ErrorKind::Unsupported, message).at(end_offset));
+    }
+    let fits = size / CENTRAL_LEN as u64 >= count;
+    let stop = offset.checked_add(size).filter(|stop| *stop <= len);
+    let (true, Some(stop)) = (fits, stop) else {
+        let message = "PytorchStreamReader failed reading zip archive: invalid header or archive is corrupted";
+        return Err(Error::new(ErrorKind::Malformed, message).at(end_offset).note(format!(
+            "the end record declares {count} entries in {size} bytes at {offset:#x}; the file has \
+             {len} bytes"
+        )));
+    };
+    Ok(EndRecords { end: end_offset, comment, end64, directory: offset..stop, count })
+}
+
+/// Offset of the zip64 end record, when a locator stands right before the end record.
+fn end64_offset(source: &Source, end: u64) -> Option<u64> {
+    let locator = source.slice(end.checked_sub(LOCATOR_LEN)?..end)?;
+    if locator[..4] != LOCATOR_SIGNATURE {
+        return None;
+    }
+    let at = u64_at(&locator, 8);
+    at.checked_add(END64_LEN).filter(|stop| *stop <= source.len()).map(|_| at)
+}
+
+fn parse_entry(
+    raw: &[u8],
+    at: &mut usize,
+    index: u32,
+    ends: &EndRecords,
+    file_len: u64,
+) -> Result<Entry, Error> {
+    let offset = ends.directory.start + *at as u64;
+    let corrupt = |note: String| {
+        let message = "PytorchStreamReader failed reading zip archive: invalid header or archive is corrupted";
+        Error::new(ErrorKind::Malformed, message).at(offset).note(note)
+    };
+    let record = &raw[*at..];
+    if record.len() < CENTRAL_LEN || record[..4] != CENTRAL_SIGNATURE {
+        return Err(corrupt(format!("entry {index} of the directory is not there")));
+    }
+    let name_len = usize::from(u16_at(record, 28));
+    let extra_len = usize::from(u16_at(record, 30));
+    let comment_len = usize::from(u16_at(record, 32));
+    let total = CENTRAL_LEN + name_len + extra_len + comment_len;
+    if record.len() < total {
+        return Err(corrupt(format!("entry {index} passes the end of the directory")));
+    }
+    let mut size = u64::from(u32_at(record, 24));
+    let mut compressed_size = u64::from(u32_at(record, 20));
+    let mut header_offset = u64::from(u32_at(record, 42));
+    let extra = &record[CENTRAL_LEN + name_len..CENTRAL_LEN + name_len + extra_len];
+    read_zip64(extra, &mut size, &mut compressed_size, &mut header_offset).map_err(corrupt)?;
+    // The data itself is checked when it is read, with the local header in hand; this catches what
+    // the directory alone shows.
+    let end = header_offset.checked_add(LOCAL_LEN).and_then(|at| at.checked_add(compressed_size));
+    if end.is_none_or(|end| end > file_len) {
+        return Err(corrupt(format!(
+            "entry {index} declares {compressed_size} bytes at {header_offset:#x}, beyond the end \
+             of the file ({file_len} bytes)"
+        )));
+    }
+    let start = *at as u32;
+    *at += total;
+    Ok(Entry {
+        index,
+        name: start + CENTRAL_LEN as u32..start + (CENTRAL_LEN + name_len) as u32,
+        record: start..start + total as u32,
+        method: match u16_at(record, 10) {
+            0 => Method::Stored,
+            8 => Method::Deflated,
+            other => Method::Other(other),
+        },
+        flags: u16_at(record, 8),
+        crc32: u32_at(record, 16),
+        compressed_size,
+        size,
+        header_offset,
+    })
+}
+
+/// Reads the 64-bit values that replace fields of all ones, in the order the format fixes.
+fn read_zip64(
+    extra: &[u8],
+    size: &mut u64,
+    compressed_size: &mut u64,
+    header_offset: &mut u64,
+) -> Result<(), String> {
+    const FULL: u64 = u32::MAX as u64;
+    if *size != FULL && *compressed_size != FULL && *header_offset != FULL {
+        return Ok(());
+    }
+    let mut rest = extra;
+    while rest.len() >= 4 {
+        let (id, len) = (u16_at(rest, 0), usize::from(u16_at(rest, 2)));
+        if rest.len() < 4 + len {
+            return Err("an extra field passes its entry's end".to_owned());
+        }
+        if id == 1 {
+            let mut values = rest[4..4 + len].chunks_exact(8).map(|chunk| u64_at(chunk, 0));
+            for field in [size, compressed_size, header_offset] {
+                if *field == FULL {
+                    *field = values.next().ok_or("a zip64 extra field lacks a value")?;
+                }
+            }
+            return Ok(());
+        }
+        rest = &rest[4 + len..];
+    }
+    // Without the field, all ones is the value itself.
+    Ok(())
+}

@@ -1,0 +1,100 @@
+use std::fmt;
+
+/// What kind of trouble an [`Error`] is, and so whose fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The bytes are not this container at all.
+    NotThisFormat,
+    /// The container is cut short: its end is missing.
+    Truncated,
+    /// The container contradicts itself or the format.
+    Malformed,
+    /// Two records could be meant, and readers differ on which.
+    Ambiguous,
+    /// A feature that neither PyTorch nor sconce reads (encryption, other compression methods).
+    Unsupported,
+    /// The record asked for is not there.
+    NotFound,
+    /// Reading on would pass a limit set by the caller.
+    Limit,
+}
+
+/// Why a container could not be read: the reason, PyTorch's wording for it where it has one, and
+/// the place.
+#[derive(Debug, Clone)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug, Clone)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    record: Option<String>,
+    offset: Option<u64>,
+    note: Option<String>,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Error(Box::new(Inner { kind, message, record: None, offset: None, note: None }))
+    }
+
+    pub(crate) fn record(mut self, record: impl Into<String>) -> Self {
+        self.0.record = Some(record.into());
+        self
+    }
+
+    pub(crate) fn at(mut self, offset: u64) -> Self {
+        self.0.offset = Some(offset);
+        self
+    }
+
+    pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
+        self.0.note = Some(note.into());
+        self
+    }
+
+    /// What kind of trouble this is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The reason alone, without the place.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The record concerned.
+    pub fn record_name(&self) -> Option<&str> {
+        self.0.record.as_deref()
+    }
+
+    /// Offset in the file, in bytes.
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+
+    /// What was found that led to the error.
+    pub fn detail(&self) -> Option<&str> {
+        self.0.note.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)?;
+        if let Some(record) = &self.0.record {
+            write!(f, ", record '{}'", record.escape_debug())?;
+        }
+        if let Some(offset) = self.0.offset {
+            write!(f, ", at offset {offset:#x}")?;
+        }
+        if let Some(note) = &self.0.note {
+            write!(f, ": {note}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
