@@ -1,1 +1,20 @@
-//! See the package description.
+//! Python pickles as inert data.
+
+mod arena;
+mod decode;
+mod error;
+mod limits;
+mod machine;
+mod memo;
+pub mod opcode;
+mod policy;
+pub mod repr;
+mod text;
+
+pub use arena::{Arena, Call, CallKind, Global, Items, Node, Updates, Value};
+pub use decode::{Arg, Instruction, instructions};
+pub use error::{Error, ErrorKind};
+pub use limits::Limits;
+pub use machine::{Loaded, Machine, load, load_with};
+pub use opcode::OpcodeInfo;
+pub use policy::{AllowAll, Policy, Refusal};
