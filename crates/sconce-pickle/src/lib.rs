@@ -2,6 +2,7 @@
 
 mod arena;
 mod decode;
+mod dis;
 mod error;
 mod limits;
 mod machine;
@@ -13,6 +14,7 @@ mod text;
 
 pub use arena::{Arena, Call, CallKind, Global, Items, Node, Updates, Value};
 pub use decode::{Arg, Instruction, instructions};
+pub use dis::{DisError, DisSummary, dis, dis_from};
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;
 pub use machine::{Loaded, Machine, load, load_with};
