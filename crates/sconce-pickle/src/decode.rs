@@ -74,7 +74,11 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Reader { bytes, pos: 0, at: 0 }
+        Reader::starting_at(bytes, 0)
+    }
+
+    pub(crate) fn starting_at(bytes: &'a [u8], pos: usize) -> Self {
+        Reader { bytes, pos: pos.min(bytes.len()), at: pos }
     }
 
     /// Offset of the opcode read last.
@@ -87,10 +91,6 @@ impl<'a> Reader<'a> {
     #[inline]
     pub(crate) fn position(&self) -> usize {
         self.pos
-    }
-
-    pub(crate) fn bytes(&self) -> &'a [u8] {
-        self.bytes
     }
 
     /// Reads an opcode's byte.

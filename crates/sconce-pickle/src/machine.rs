@@ -96,7 +96,7 @@ impl<'a> Machine<'a> {
         let nodes = bytes.len() / 7;
         Machine {
             reader: Reader::new(bytes),
-            arena: Arena::with_capacity(nodes.min(1 << 16)),
+            arena: Arena::with_capacity(nodes.min(1 << 20)),
             stack: Vec::with_capacity(64),
             marks: Vec::with_capacity(16),
             fence: 0,
@@ -904,15 +904,14 @@ impl<'a> Machine<'a> {
     /// GLOBAL's and INST's name.
     fn global_lines<P: Policy>(&mut self, policy: &mut P) -> Result<Value, Error> {
         let at = self.reader.at();
-        let [module, name] =
-            [self.reader.full_line()?, self.reader.full_line()?].map(
-                |line| match text::decode_utf8(line, false) {
-                    Ok(Text::Str(text)) => Ok(text),
-                    Ok(Text::Surrogates(_)) => Err(Error::text(at, "surrogates not allowed")),
-                    Err(error) => Err(Error::text(at, error.message())),
-                },
-            );
-        self.global(module?, name?, policy)
+        let decode = |line| match text::decode_utf8(line, false) {
+            Ok(Text::Str(text)) => Ok(text),
+            Ok(Text::Surrogates(_)) => Err(Error::text(at, "surrogates not allowed")),
+            Err(error) => Err(Error::text(at, error.message())),
+        };
+        let module = decode(self.reader.full_line()?)?;
+        let name = decode(self.reader.full_line()?)?;
+        self.global(module, name, policy)
     }
 
     fn stack_global<P: Policy>(&mut self, policy: &mut P) -> Result<(), Error> {

@@ -61,6 +61,19 @@ pub fn write_wtf8(out: &mut String, bytes: &[u8]) {
 /// Appends `repr` of a bytes object: `b'…'`.
 pub fn write_bytes(out: &mut String, bytes: &[u8]) {
     let quote = quote_for(bytes);
+    write_quoted_bytes(out, bytes, quote, quote);
+}
+
+/// Appends `repr` of a bytearray: `bytearray(b'…')`.
+pub fn write_bytearray(out: &mut String, bytes: &[u8]) {
+    out.push_str("bytearray(");
+    // Unlike in a bytes object, CPython escapes single quotes within double ones too.
+    write_quoted_bytes(out, bytes, quote_for(bytes), b'\'');
+    out.push(')');
+}
+
+/// Appends `b"…"` with the given quotes and a backslash before each `escaped`.
+fn write_quoted_bytes(out: &mut String, bytes: &[u8], quote: u8, escaped: u8) {
     out.push('b');
     out.push(char::from(quote));
     for &byte in bytes {
@@ -69,7 +82,7 @@ pub fn write_bytes(out: &mut String, bytes: &[u8]) {
             b'\n' => out.push_str("\\n"),
             b'\r' => out.push_str("\\r"),
             0x20..=0x7e => {
-                if byte == quote || byte == b'\\' {
+                if byte == escaped || byte == b'\\' {
                     out.push('\\');
                 }
                 out.push(char::from(byte));
@@ -78,13 +91,6 @@ pub fn write_bytes(out: &mut String, bytes: &[u8]) {
         }
     }
     out.push(char::from(quote));
-}
-
-/// Appends `repr` of a bytearray: `bytearray(b'…')`.
-pub fn write_bytearray(out: &mut String, bytes: &[u8]) {
-    out.push_str("bytearray(");
-    write_bytes(out, bytes);
-    out.push(')');
 }
 
 /// Appends `repr` of a float: the shortest digits that read back the same.
@@ -207,7 +213,8 @@ mod tests {
         for &(bytes, want) in cases {
             assert_eq!(made(|out| write_bytes(out, bytes)), want);
         }
-        assert_eq!(made(|out| write_bytearray(out, b"a")), "bytearray(b'a')");
+        assert_eq!(made(|out| write_bytearray(out, b"a\"")), "bytearray(b'a\"')");
+        assert_eq!(made(|out| write_bytearray(out, b"x'")), "bytearray(b\"x\\'\")");
     }
 
     #[test]
