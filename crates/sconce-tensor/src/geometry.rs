@@ -213,7 +213,8 @@ mod tests {
 
     #[test]
     fn ends() {
-        let cases: [(i64, &[i64], &[i64], Option<u128>); 8] = [
+        type Case<'a> = (i64, &'a [i64], &'a [i64], Option<u128>);
+        let cases: [Case<'_>; 8] = [
             (0, &[2, 3], &[3, 1], Some(6)),
             (5, &[], &[], Some(6)),
             (100, &[0], &[1], Some(0)),

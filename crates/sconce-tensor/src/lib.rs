@@ -7,13 +7,15 @@
 //! reads nothing; the numbers may come from a hostile file.
 //!
 //! ```
-//! use sconce_tensor::{DType, Device, Storage, Tensor};
+//! use sconce_tensor::{DType, Device, PrintOptions, Storage, Tensor};
 //! # fn main() -> Result<(), sconce_tensor::Error> {
 //! let bytes: Vec<u8> = [1.0f32, 2.5, -3.0, 4.0].iter().flat_map(|x| x.to_ne_bytes()).collect();
 //! let storage = Storage::from_bytes(bytes.into(), Device::CPU);
 //! let matrix = Tensor::strided(storage.clone(), DType::Float32, 0, &[2, 2], &[2, 1])?;
 //! let diagonal = Tensor::strided(storage, DType::Float32, 0, &[2], &[3])?;
 //! assert_eq!(diagonal.to_vec::<f32>()?, [1.0, 4.0]);
+//! let text = matrix.display(&PrintOptions::default()).to_string();
+//! assert_eq!(text, "tensor([[ 1.0000, -3.0000],\n        [ 2.5000,  4.0000]])");
 //! # Ok(())
 //! # }
 //! ```
@@ -31,6 +33,7 @@ mod gather;
 mod geometry;
 mod layout;
 mod nested;
+mod print;
 mod quantized;
 mod scalar;
 mod small_float;
@@ -47,6 +50,7 @@ pub use error::{Error, ErrorKind, ViewShape};
 pub use geometry::Dims;
 pub use layout::Layout;
 pub use nested::Nested;
+pub use print::{Display, PrintOptions};
 pub use quantized::{ChannelScheme, Quantizer};
 pub use scalar::{Scalar, Values};
 pub use small_float::decode_float4_pair;

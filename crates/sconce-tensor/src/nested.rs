@@ -72,12 +72,13 @@ impl Tensor {
         if buffer.ndim() != 1 || !buffer.is_contiguous() {
             return fail(format!("the buffer must be 1-d and contiguous, got {buffer:?}"));
         }
+        // Without components PyTorch makes sizes and strides 0-d float tensors.
+        let empty = sizes.ndim() == 0 || sizes.ndim() == 1 && sizes.numel() == 0;
         for (what, table) in [("sizes", &sizes), ("strides", &strides), ("offsets", &offsets)] {
-            if table.dtype() != DType::Int64 {
+            if table.dtype() != DType::Int64 && !empty {
                 return fail(format!("{what} must be int64, got {}", table.dtype()));
             }
         }
-        let empty = sizes.numel() == 0 && sizes.ndim() <= 1;
         let shape = Dims::from_slice(sizes.sizes());
         if !empty && (shape.len() != 2 || strides.sizes() != &shape[..]) {
             return fail(format!(

@@ -7,6 +7,7 @@ use crate::{DType, Error, Scalar, Storage, Tensor};
 /// How a quantized tensor's integers stand for real numbers: `(q - zero_point) * scale`.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
+#[allow(clippy::large_enum_variant, reason = "it lives behind an Arc in the tensor")]
 pub enum Quantizer {
     /// One scale and zero point for all: `torch.per_tensor_affine`.
     PerTensorAffine {
@@ -119,7 +120,11 @@ impl Tensor {
     }
 }
 
-fn channel_pairs(scales: &Tensor, zero_points: &Tensor) -> Result<Vec<(f32, f32)>, Error> {
+/// Scale and zero point of every channel.
+pub(crate) fn channel_pairs(
+    scales: &Tensor,
+    zero_points: &Tensor,
+) -> Result<Vec<(f32, f32)>, Error> {
     let number = |scalar: Scalar| scalar.to_f64().unwrap_or(f64::NAN) as f32;
     Ok(scales.values()?.map(number).zip(zero_points.values()?.map(number)).collect())
 }

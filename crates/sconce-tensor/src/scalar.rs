@@ -111,18 +111,16 @@ fn real(dtype: DType, data: &[u8], index: usize) -> f64 {
     }
 }
 
-/// The elements of a tensor, row-major. Made by [`Tensor::values`].
-#[derive(Clone)]
-pub struct Values<'a> {
+/// What the lazy bits of a tensor do to its elements.
+#[derive(Clone, Copy)]
+pub(crate) struct Finish {
     dtype: DType,
-    data: &'a [u8],
-    positions: Positions,
     conj: bool,
     neg: bool,
 }
 
-impl Values<'_> {
-    fn finish(&self, scalar: Scalar) -> Scalar {
+impl Finish {
+    pub(crate) fn apply(self, scalar: Scalar) -> Scalar {
         let scalar = match scalar {
             Scalar::Complex(re, im) if self.conj => Scalar::Complex(re, -im),
             other => other,
@@ -138,6 +136,14 @@ impl Values<'_> {
             Scalar::Complex(re, im) => Scalar::Complex(-re, -im),
         }
     }
+}
+
+/// The elements of a tensor, row-major. Made by [`Tensor::values`].
+#[derive(Clone)]
+pub struct Values<'a> {
+    data: &'a [u8],
+    positions: Positions,
+    finish: Finish,
 }
 
 /// The bits that an unsigned element of this dtype has.
@@ -165,7 +171,7 @@ impl Iterator for Values<'_> {
 
     fn next(&mut self) -> Option<Scalar> {
         let position = self.positions.next()?;
-        Some(self.finish(decode(self.dtype, self.data, position)))
+        Some(self.finish.apply(decode(self.finish.dtype, self.data, position)))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -200,8 +206,11 @@ impl Tensor {
     /// ```
     pub fn values(&self) -> Result<Values<'_>, Error> {
         let data = self.strided_data()?;
-        let positions = self.positions();
-        Ok(Values { dtype: self.dtype, data, positions, conj: self.conj, neg: self.neg })
+        Ok(Values { data, positions: self.positions(), finish: self.finish() })
+    }
+
+    pub(crate) fn finish(&self) -> Finish {
+        Finish { dtype: self.dtype, conj: self.conj, neg: self.neg }
     }
 
     /// The only element of a tensor that has one: `torch.Tensor.item`.
