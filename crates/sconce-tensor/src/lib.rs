@@ -22,7 +22,7 @@
 //!
 //! Architecture invariant: nothing here knows a file format but `.npy`, and nothing computes; the
 //! only arithmetic on elements is what reading needs (decoding, dequantizing, summing duplicates of a
-//! sparse tensor). There is no `unsafe`.
+//! sparse tensor) and [`Stats`]. There is no `unsafe`.
 
 mod byte_order;
 mod device;
@@ -33,11 +33,13 @@ mod gather;
 mod geometry;
 mod layout;
 mod nested;
+mod npy;
 mod print;
 mod quantized;
 mod scalar;
 mod small_float;
 mod sparse;
+mod stats;
 mod storage;
 mod tensor;
 mod views;
@@ -50,10 +52,12 @@ pub use error::{Error, ErrorKind, ViewShape};
 pub use geometry::Dims;
 pub use layout::Layout;
 pub use nested::Nested;
+pub use npy::{npy_header, read_npy, write_npy};
 pub use print::{Display, PrintOptions};
 pub use quantized::{ChannelScheme, Quantizer};
 pub use scalar::{Scalar, Values};
 pub use small_float::decode_float4_pair;
 pub use sparse::{SparseCompressed, SparseCoo};
+pub use stats::{Histogram, Stats};
 pub use storage::{LazyError, Storage};
 pub use tensor::Tensor;

@@ -1,5 +1,7 @@
 //! Every code of the 8-bit types has the value that PyTorch gives it.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use sconce_source::Bytes;
 use sconce_tensor::{DType, Device, Quantizer, Scalar, Storage, Tensor};
 

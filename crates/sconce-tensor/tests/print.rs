@@ -1,5 +1,7 @@
 //! Every tensor of `golden/print.txt` prints as PyTorch printed it.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use sconce_source::Bytes;
 use sconce_tensor::{
     ByteOrder, ChannelScheme, DType, Device, Layout, PrintOptions, Quantizer, Storage, Tensor,

@@ -8,7 +8,7 @@ fn special(value: f64) -> Option<&'static str> {
     if value.is_nan() {
         return Some("nan");
     }
-    value.is_infinite().then(|| if value > 0.0 { "inf" } else { "-inf" })
+    value.is_infinite().then_some(if value > 0.0 { "inf" } else { "-inf" })
 }
 
 /// `f"{value:.{precision}f}"`.
