@@ -129,7 +129,9 @@ impl fmt::Display for Error {
         }
         f.write_str(message)?;
         match (record, offset) {
-            (Some(record), Some(offset)) => write!(f, " ({} @ {offset:#x})", record.escape_debug())?,
+            (Some(record), Some(offset)) => {
+                write!(f, " ({} @ {offset:#x})", record.escape_debug())?
+            }
             (Some(record), None) => write!(f, " ({})", record.escape_debug())?,
             (None, Some(offset)) => write!(f, " (@ {offset:#x})")?,
             (None, None) => {}

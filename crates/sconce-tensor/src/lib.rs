@@ -25,6 +25,7 @@
 //! sparse tensor) and [`Stats`]. There is no `unsafe`.
 
 mod byte_order;
+mod cast;
 mod device;
 mod dtype;
 mod element;

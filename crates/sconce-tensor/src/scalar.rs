@@ -35,6 +35,21 @@ impl Scalar {
     }
 }
 
+/// As Python prints the number: `True`, `3`, `0.5`, `(1+2j)`.
+impl std::fmt::Display for Scalar {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Scalar::Bool(true) => f.write_str("True"),
+            Scalar::Bool(false) => f.write_str("False"),
+            Scalar::Int(number) => write!(f, "{number}"),
+            Scalar::UInt(number) => write!(f, "{number}"),
+            Scalar::Float(number) if number.is_nan() => f.write_str("nan"),
+            Scalar::Float(number) => write!(f, "{number:?}"),
+            Scalar::Complex(re, im) => write!(f, "({re}{im:+}j)"),
+        }
+    }
+}
+
 /// The bytes of one element; the caller made sure that they are there.
 fn word<const N: usize>(data: &[u8], index: usize) -> [u8; N] {
     let mut out = [0; N];

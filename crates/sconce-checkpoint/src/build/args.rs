@@ -32,11 +32,7 @@ pub(super) fn describe(arena: &Arena<'_>, value: Value) -> String {
 
 impl<'b, 'p, L> Builder<'b, 'p, L> {
     /// The tuple of arguments of a call to `function`.
-    pub(super) fn args(
-        &self,
-        args: Value,
-        function: &'static str,
-    ) -> Result<Args<'b, 'p>, Error> {
+    pub(super) fn args(&self, args: Value, function: &'static str) -> Result<Args<'b, 'p>, Error> {
         match self.arena.tuple(args) {
             Some(values) => Ok(Args { arena: self.arena, values, function }),
             None => {
@@ -83,12 +79,16 @@ impl<'a, 'p> Args<'a, 'p> {
     pub(super) fn wrong(&self, index: usize, wanted: &str) -> Error {
         let function = self.function;
         let Some(&value) = self.values.get(index) else {
-            let message =
-                format!("{function} needs {} arguments or more, got {}", index + 1, self.values.len());
+            let message = format!(
+                "{function} needs {} arguments or more, got {}",
+                index + 1,
+                self.values.len()
+            );
             return Error::new(ErrorKind::Malformed, message);
         };
         let found = describe(self.arena, value);
-        let message = format!("argument {} of {function} must be {wanted}, found {found}", index + 1);
+        let message =
+            format!("argument {} of {function} must be {wanted}, found {found}", index + 1);
         Error::new(ErrorKind::Malformed, message).at(self.arena.offset(value))
     }
 

@@ -46,7 +46,10 @@ pub(crate) enum Persistent {
     Storage(TypedStorage),
     Tensor(Tensor),
     /// An `nn.Module` class with its source (legacy files).
-    Class { class: Value, source: Option<Box<(Option<String>, Option<String>)>> },
+    Class {
+        class: Value,
+        source: Option<Box<(Option<String>, Option<String>)>>,
+    },
 }
 
 /// A storage as a persistent id gives it: bytes and the type that its class names.
@@ -124,8 +127,7 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
         for value in self.arena.values() {
             let outcome = match self.arena.node(value) {
                 PickleNode::Global(global) => {
-                    let (module, name) =
-                        crate::python2_names::modern(&global.module, &global.name);
+                    let (module, name) = crate::python2_names::modern(&global.module, &global.name);
                     if let Some(known) = Known::find(&module, &name) {
                         self.known.insert(value, known);
                     }

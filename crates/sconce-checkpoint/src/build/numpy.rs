@@ -130,7 +130,8 @@ pub(super) fn array(arena: &Arena<'_>, value: Value) -> Result<Option<RawArray>,
                     [*shape, *dtype, *fortran, *data]
                 }
                 _ => {
-                    let message = "a numpy array lacks its state (version, shape, dtype, order, data)";
+                    let message =
+                        "a numpy array lacks its state (version, shape, dtype, order, data)";
                     return Err(malformed(arena, value, message.to_owned()));
                 }
             };
@@ -211,12 +212,8 @@ fn finish(
         return Ok(RawArray { dtype, shape, data: RawData::Bytes { bytes, fortran } });
     };
     let order = dtype.byte_order;
-    let storage = Storage::with_byte_order(
-        bytes.into_owned().into(),
-        order,
-        torch.swap_size(),
-        Device::CPU,
-    );
+    let storage =
+        Storage::with_byte_order(bytes.into_owned().into(), order, torch.swap_size(), Device::CPU);
     let strides = strides(&shape, fortran);
     let tensor = Tensor::strided(storage, torch, 0, &shape, &strides)
         .map_err(|error| malformed(arena, data, error.to_string()))?;

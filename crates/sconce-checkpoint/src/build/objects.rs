@@ -7,11 +7,11 @@ use super::known::Known;
 use super::numpy::{self, RawArray, RawData};
 use super::tensors::RebuiltClass;
 use super::{Builder, Encoding, Persistent, PersistentLoad, Resolved};
+use crate::Error;
 use crate::object::{
     Array, ArrayData, ClassRef, Dict, DictKind, Graph, How, Instance, Node, ObjectId,
     StorageObject, TensorClass, TensorObject,
 };
-use crate::Error;
 
 /// A pickle turned into objects.
 #[derive(Debug)]
@@ -183,9 +183,10 @@ impl<L: PersistentLoad> Pass<'_, '_, L> {
                 Node::Tensor(Box::new(TensorObject { tensor, class, state: None }))
             }
             Persistent::Class { class, source } => {
-                let class = self.builder.class_ref(class).ok_or_else(|| {
-                    self.builder.wrong(class, "a class")
-                })?;
+                let class = self
+                    .builder
+                    .class_ref(class)
+                    .ok_or_else(|| self.builder.wrong(class, "a class"))?;
                 Node::Class(Box::new(ClassRef { source, ..class }))
             }
         })
@@ -255,7 +256,9 @@ impl<L: PersistentLoad> Pass<'_, '_, L> {
                     let pairs: Option<Vec<(Value, Value)>> = pairs
                         .iter()
                         .map(|&pair| match arena.node(pair) {
-                            PickleNode::List(items) => <[Value; 2]>::try_from(items.as_slice()).ok(),
+                            PickleNode::List(items) => {
+                                <[Value; 2]>::try_from(items.as_slice()).ok()
+                            }
                             PickleNode::Tuple(items) => arena.items(*items).try_into().ok(),
                             _ => None,
                         })

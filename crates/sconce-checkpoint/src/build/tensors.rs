@@ -268,7 +268,8 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
             "per_channel_affine" => ChannelScheme::Affine,
             "per_channel_affine_float_qparams" => ChannelScheme::AffineFloatQParams,
             other => {
-                let message = format!("Can't deserialize quantized tensor with qscheme torch.{other}");
+                let message =
+                    format!("Can't deserialize quantized tensor with qscheme torch.{other}");
                 return Err(Error::new(ErrorKind::Unsupported, message));
             }
         };
@@ -305,7 +306,8 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
             let numbers: Option<Vec<f64>> = items.iter().map(number).collect();
             Tensor::from_vec(numbers.ok_or_else(wrong)?, &len)
         } else {
-            let numbers: Option<Vec<i64>> = items.iter().map(|&item| self.arena.int(item)).collect();
+            let numbers: Option<Vec<i64>> =
+                items.iter().map(|&item| self.arena.int(item)).collect();
             Tensor::from_vec(numbers.ok_or_else(wrong)?, &len)
         };
         tensor.map_err(bad)
@@ -315,8 +317,8 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
     fn on_device(&mut self, args: &Args<'_, '_>, rebuild: Rebuild) -> Result<Rebuilt, Error> {
         let tensor = if rebuild == Rebuild::FromNumpy {
             let value = args.value(0, "a numpy array")?;
-            let array = numpy::array(self.arena, value)?
-                .ok_or_else(|| args.wrong(0, "a numpy array"))?;
+            let array =
+                numpy::array(self.arena, value)?.ok_or_else(|| args.wrong(0, "a numpy array"))?;
             array.tensor().ok_or_else(|| args.wrong(0, "a numpy array of numbers"))?
         } else {
             self.tensor_arg(args, 0)?
@@ -467,9 +469,7 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
         }
         match arena.tuple(call.args)? {
             [name] => arena.str(*name)?.parse().ok(),
-            [name, index] => {
-                format!("{}:{}", arena.str(*name)?, arena.int(*index)?).parse().ok()
-            }
+            [name, index] => format!("{}:{}", arena.str(*name)?, arena.int(*index)?).parse().ok(),
             _ => None,
         }
     }

@@ -47,7 +47,8 @@ pub(super) fn open_safetensors(source: &Source) -> Result<Parts, Error> {
         let (start, end) = info.data_offsets;
         let range = data_start + start as u64..data_start + end as u64;
         let place = Place::Offset(range.start);
-        let bytes = source.slice(range).ok_or_else(|| malformed("a tensor lies outside the file"))?;
+        let bytes =
+            source.slice(range).ok_or_else(|| malformed("a tensor lies outside the file"))?;
         let nbytes = bytes.len() as u64;
         let word = dtype.swap_size();
         let storage = Storage::with_byte_order(bytes, ByteOrder::Little, word, Device::CPU);
@@ -79,7 +80,7 @@ pub(super) fn open_safetensors(source: &Source) -> Result<Parts, Error> {
 }
 
 fn read_npy(bytes: Bytes) -> Result<Tensor, Error> {
-    sconce_tensor::read_npy(bytes).map_err(|error| malformed(error.to_string()))
+    sconce_tensor::read_npy(&bytes).map_err(|error| malformed(error.to_string()))
 }
 
 pub(super) fn open_npy(source: &Source) -> Result<Parts, Error> {

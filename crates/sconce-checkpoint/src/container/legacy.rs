@@ -53,7 +53,11 @@ fn read(whole: &Bytes, options: &LoadOptions) -> Result<(Parts, u64), Error> {
     read_at_depth(whole, options, 0)
 }
 
-fn read_at_depth(whole: &Bytes, options: &LoadOptions, depth: usize) -> Result<(Parts, u64), Error> {
+fn read_at_depth(
+    whole: &Bytes,
+    options: &LoadOptions,
+    depth: usize,
+) -> Result<(Parts, u64), Error> {
     let mut stream = Stream { whole, at: 0, options, warnings: Vec::new() };
     let (magic, _) = stream.pickle("magic number")?;
     let is_magic = match magic.arena.node(magic.root) {
@@ -190,12 +194,18 @@ impl Storages<'_> {
     }
 
     /// Finds each storage's bytes: for every key in order, a count of elements and the data.
-    fn read(&mut self, arena: &Arena<'_>, keys: Value, stream: &mut Stream<'_>) -> Result<(), Error> {
+    fn read(
+        &mut self,
+        arena: &Arena<'_>,
+        keys: Value,
+        stream: &mut Stream<'_>,
+    ) -> Result<(), Error> {
         let keys = match arena.node(keys) {
             PickleNode::List(keys) => keys.as_slice(),
             PickleNode::Tuple(items) => arena.items(*items),
             other => {
-                let message = format!("the storage keys must be a list, found {}", other.type_name());
+                let message =
+                    format!("the storage keys must be a list, found {}", other.type_name());
                 return Err(Error::new(ErrorKind::Malformed, message));
             }
         };
@@ -221,10 +231,13 @@ impl Storages<'_> {
             });
             let cut_short = |stream: &Stream<'_>, needed: u64| {
                 let left = stream.whole.len() as u64 - stream.at;
-                Error::new(ErrorKind::Truncated, format!("the data of storage '{key}' is cut short"))
-                    .at(start)
-                    .with_note(format!("it needs {needed} bytes, the file has {left} left"))
-                    .with_help("fetch the file again; what is missing cannot be recovered")
+                Error::new(
+                    ErrorKind::Truncated,
+                    format!("the data of storage '{key}' is cut short"),
+                )
+                .at(start)
+                .with_note(format!("it needs {needed} bytes, the file has {left} left"))
+                .with_help("fetch the file again; what is missing cannot be recovered")
             };
             let Some(count) = count else { return Err(cut_short(stream, 8)) };
             let nbytes = u64::try_from(count).ok().and_then(|n| n.checked_mul(declared.item_size));
@@ -299,12 +312,13 @@ impl Storages<'_> {
         metadata: Value,
         root: &Storage,
     ) -> Result<Storage, Error> {
-        let wrong = || {
-            let message = "a storage view needs (key, offset, size) inside its storage";
-            Error::new(ErrorKind::Malformed, message)
-                .at(arena.offset(metadata))
-                .with_note(format!("storage '{}' has {} bytes", id.key, root.nbytes()))
-        };
+        let wrong =
+            || {
+                let message = "a storage view needs (key, offset, size) inside its storage";
+                Error::new(ErrorKind::Malformed, message)
+                    .at(arena.offset(metadata))
+                    .with_note(format!("storage '{}' has {} bytes", id.key, root.nbytes()))
+            };
         let Some([key, offset, size]) = arena.tuple(metadata) else { return Err(wrong()) };
         let key: Box<str> = match arena.node(*key) {
             PickleNode::Int(number) => number.to_string().into(),

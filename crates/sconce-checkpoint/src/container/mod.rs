@@ -16,7 +16,7 @@ use sconce_pickle::{Arena, Loaded, Node as PickleNode, Value};
 use sconce_source::Source;
 use sconce_tensor::{DType, Device, Storage};
 
-use crate::build::{BuildOptions, Built, Builder, PersistentLoad, storage_dtype};
+use crate::build::{BuildOptions, Builder, Built, PersistentLoad, storage_dtype};
 use crate::checkpoint::{Info, StorageRecord};
 use crate::globals::{GlobalUse, globals_of};
 use crate::identify::{FileKind, Identity, identify};
@@ -193,7 +193,8 @@ fn text<'a>(arena: &'a Arena<'_>, value: Value) -> Option<&'a str> {
 
 /// Parses a storage's persistent id, with the complaints of torch.load.
 fn storage_id<'a>(arena: &'a Arena<'_>, pid: Value) -> Result<StorageId<'a>, Error> {
-    let malformed = |message: String| Error::new(ErrorKind::Malformed, message).at(arena.offset(pid));
+    let malformed =
+        |message: String| Error::new(ErrorKind::Malformed, message).at(arena.offset(pid));
     let Some((kind, parts)) = pid_kind(arena, pid) else {
         let found = arena.node(pid).type_name();
         return Err(malformed(format!("saved_id must be a tuple, got {found}")));

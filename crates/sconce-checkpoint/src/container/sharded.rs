@@ -47,7 +47,8 @@ pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Erro
 fn open_shard(folder: &Path, file: &str, options: &LoadOptions) -> Result<Checkpoint, Error> {
     let plain = Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
     if !plain || file.is_empty() {
-        let message = format!("the index names a file outside its folder: '{}'", file.escape_debug());
+        let message =
+            format!("the index names a file outside its folder: '{}'", file.escape_debug());
         return Err(Error::new(ErrorKind::Refused, message));
     }
     let path = folder.join(file);
@@ -77,18 +78,21 @@ fn gather(shards: &[(String, Checkpoint)], wanted: &[(&str, usize)]) -> Result<P
     let mut used = vec![0usize; shards.len()];
     for &(name, at) in wanted {
         let Some(found) = tensors[at].get(name) else {
-            let message = format!("shard '{}' has no tensor '{}'", shards[at].0, name.escape_debug());
-            return Err(Error::new(ErrorKind::Malformed, message)
-                .with_note("the index says that it has"));
+            let message =
+                format!("shard '{}' has no tensor '{}'", shards[at].0, name.escape_debug());
+            return Err(
+                Error::new(ErrorKind::Malformed, message).with_note("the index says that it has")
+            );
         };
         used[at] += 1;
         let key = graph.push(Node::Str(name.into()));
         // Names of one tensor within a shard stay one tensor.
         let value = *ids.entry((at, found.object.id())).or_insert_with(|| {
             graph.push(match found.object.data() {
-                Node::Tensor(object) => {
-                    Node::Tensor(Box::new(crate::TensorObject { state: None, ..(**object).clone() }))
-                }
+                Node::Tensor(object) => Node::Tensor(Box::new(crate::TensorObject {
+                    state: None,
+                    ..(**object).clone()
+                })),
                 other => other.clone(),
             })
         });
@@ -102,7 +106,9 @@ fn gather(shards: &[(String, Checkpoint)], wanted: &[(&str, usize)]) -> Result<P
     for (at, (file, shard)) in shards.iter().enumerate() {
         if tensors[at].len() > used[at] {
             let more = tensors[at].len() - used[at];
-            parts.warnings.push(format!("shard '{file}' has {more} tensors that the index does not name"));
+            parts
+                .warnings
+                .push(format!("shard '{file}' has {more} tensors that the index does not name"));
         }
         let named = |text: &String| format!("{file}: {text}");
         parts.warnings.extend(shard.warnings().iter().map(named));

@@ -73,7 +73,8 @@ impl<'a> Stream<'a> {
         let bytes = end.and_then(|end| self.bytes.slice(self.at..end));
         let Some(bytes) = bytes else {
             let left = self.bytes.len() - self.at;
-            let message = format!("the member is cut short: {len} bytes are needed, {left} are left");
+            let message =
+                format!("the member is cut short: {len} bytes are needed, {left} are left");
             return Err(Error::new(ErrorKind::Truncated, message).at(self.at as u64));
         };
         self.at += bytes.len();
@@ -167,7 +168,8 @@ impl Objects<'_> {
         for &item in items {
             let wrong = || stream.malformed("a storage view does not fit its storage");
             let Some([key, root, offset, numel]) = arena.tuple(item) else { return Err(wrong()) };
-            let (key, root) = key_text(arena, *key).zip(key_text(arena, *root)).ok_or_else(wrong)?;
+            let (key, root) =
+                key_text(arena, *key).zip(key_text(arena, *root)).ok_or_else(wrong)?;
             let Some(Persistent::Storage(root)) = self.by_key.get(&root) else {
                 return Err(wrong());
             };
@@ -207,7 +209,8 @@ impl Objects<'_> {
                 return Err(stream.malformed("expected a pickled (key, storage key, tensor class)"));
             };
             let Some(Persistent::Storage(found)) = self.by_key.get(&storage).cloned() else {
-                let message = format!("tensor '{key}' needs storage '{storage}', which is not there");
+                let message =
+                    format!("tensor '{key}' needs storage '{storage}', which is not there");
                 return Err(stream.malformed(message));
             };
             // The dimension count takes 8 bytes, of which PyTorch reads 4.

@@ -115,9 +115,8 @@ struct Storages<'o> {
 impl PersistentLoad for Storages<'_> {
     fn load(&mut self, arena: &Arena<'_>, pid: Value) -> Result<Persistent, Error> {
         let id = storage_id(arena, pid)?;
-        let typed = |storage: Storage| {
-            Persistent::Storage(TypedStorage { storage, dtype: id.dtype })
-        };
+        let typed =
+            |storage: Storage| Persistent::Storage(TypedStorage { storage, dtype: id.dtype });
         if let Some(&at) = self.by_key.get(&*id.key) {
             let record = &self.records[at as usize];
             if record.dtype == id.dtype || record.nbytes == id.nbytes {

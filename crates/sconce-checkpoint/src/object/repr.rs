@@ -1,6 +1,6 @@
 //! Python-like text of an object, bounded in depth and length.
 
-use std::fmt::Write;
+use sconce_pickle::repr as python;
 
 use super::{ArrayData, How, Node, Object, ObjectId};
 
@@ -48,26 +48,35 @@ impl Text {
             Node::Bool(false) => self.push("False"),
             Node::Int(number) => self.push(&number.to_string()),
             Node::BigInt(number) => {
+                let mut text = String::new();
                 // Decimal digits of a huge number take quadratic time.
-                if number.bits() > 4096 {
-                    let bits = number.bits();
-                    self.push(&format!("<int of {bits} bits>"));
-                } else {
-                    self.push(&number.to_string());
+                if !python::write_bigint(&mut text, number) {
+                    text = format!("<int of {} bits>", number.bits());
                 }
+                self.push(&text);
             }
-            Node::Float(number) => self.push(&sconce_pickle::repr::float(*number)),
+            Node::Float(number) => self.float(*number),
             Node::Complex(re, im) => {
-                let (re, im) = (sconce_pickle::repr::float(*re), sconce_pickle::repr::float(*im));
-                let sign = if im.starts_with('-') { "" } else { "+" };
-                self.push(&format!("({re}{sign}{im}j)"));
+                self.push("(");
+                self.float(*re);
+                if !im.is_sign_negative() {
+                    self.push("+");
+                }
+                self.float(*im);
+                self.push("j)");
             }
             Node::Str(text) => self.quoted(text),
-            Node::SurrogateStr(bytes) => self.quoted(&String::from_utf8_lossy(bytes)),
-            Node::Bytes(bytes) => self.bytes("b", bytes, ""),
-            Node::ByteArray(bytes) => self.bytes("bytearray(b", bytes, ")"),
+            Node::SurrogateStr(bytes) => {
+                let mut text = String::new();
+                python::write_wtf8(&mut text, bytes);
+                self.push(&text);
+            }
+            Node::Bytes(bytes) => self.bytes(bytes, python::write_bytes),
+            Node::ByteArray(bytes) => self.bytes(bytes, python::write_bytearray),
             Node::List(items) => self.sequence(object, "[", items, "]", depth),
-            Node::Tuple(items) if items.len() == 1 => self.sequence(object, "(", items, ",)", depth),
+            Node::Tuple(items) if items.len() == 1 => {
+                self.sequence(object, "(", items, ",)", depth)
+            }
             Node::Tuple(items) => self.sequence(object, "(", items, ")", depth),
             Node::Set(items) if items.is_empty() => self.push("set()"),
             Node::Set(items) => self.sequence(object, "{", items, "}", depth),
@@ -101,7 +110,7 @@ impl Text {
                 self.push(&format!("torch.Size([{}])", dims.join(", ")));
             }
             Node::Device(device) => {
-                let index = device.index().map(|index| format!(", index={index}"));
+                let index = device.index.map(|index| format!(", index={index}"));
                 let index = index.unwrap_or_default();
                 self.push(&format!("device(type='{}'{index})", device.name()));
             }
@@ -116,7 +125,11 @@ impl Text {
                         let value = value.unwrap_or_else(|_| "…".to_owned());
                         self.push(&format!("np.{}({value})", array.dtype.name()));
                     }
-                    _ => self.push(&format!("<ndarray [{}] {}>", dims.join(", "), array.dtype.name())),
+                    _ => self.push(&format!(
+                        "<ndarray [{}] {}>",
+                        dims.join(", "),
+                        array.dtype.name()
+                    )),
                 }
             }
             Node::Class(class) => self.push(&format!("<class '{}'>", class.full_name())),
@@ -146,26 +159,24 @@ impl Text {
         }
     }
 
+    fn float(&mut self, number: f64) {
+        let mut text = String::new();
+        python::write_float(&mut text, number);
+        self.push(&text);
+    }
+
     fn quoted(&mut self, text: &str) {
         // Escape only what can be shown, so that a long string costs what is printed of it.
         let end = text.char_indices().nth(self.left + 1).map_or(text.len(), |(at, _)| at);
-        self.push(&sconce_pickle::repr::str(&text[..end]));
+        let mut quoted = String::new();
+        python::write_str(&mut quoted, &text[..end]);
+        self.push(&quoted);
     }
 
-    fn bytes(&mut self, open: &str, bytes: &[u8], close: &str) {
-        self.push(open);
-        self.push("'");
+    fn bytes(&mut self, bytes: &[u8], write: fn(&mut String, &[u8])) {
         let mut text = String::new();
-        for &byte in bytes.iter().take(self.left + 1) {
-            match byte {
-                b'\\' | b'\'' => _ = write!(text, "\\{}", char::from(byte)),
-                0x20..0x7f => text.push(char::from(byte)),
-                _ => _ = write!(text, "\\x{byte:02x}"),
-            }
-        }
+        write(&mut text, &bytes[..bytes.len().min(self.left + 1)]);
         self.push(&text);
-        self.push("'");
-        self.push(close);
     }
 
     fn sequence(

@@ -51,9 +51,7 @@ impl<'c> Object<'c> {
                 let module = self.as_module().and_then(|module| module.member(key));
                 module.or_else(|| self.attribute(key))
             }
-            Node::Tensor(object) => {
-                object.state.and_then(|state| self.other(state).get(key))
-            }
+            Node::Tensor(object) => object.state.and_then(|state| self.other(state).get(key)),
             _ => None,
         }
     }

@@ -172,8 +172,11 @@ fn children(object: Object<'_>) -> Option<Children<'_>> {
         Node::Dict(dict) => match dict.state {
             None => Some(Children::Entries(dict.entries().iter())),
             Some(_) => {
-                let entries = dict.entries().iter().map(|&(key, value)| (key_text(object, key), value));
-                Some(Children::Named(entries.chain(attributes(object)).collect::<Vec<_>>().into_iter()))
+                let entries =
+                    dict.entries().iter().map(|&(key, value)| (key_text(object, key), value));
+                Some(Children::Named(
+                    entries.chain(attributes(object)).collect::<Vec<_>>().into_iter(),
+                ))
             }
         },
         Node::Instance(_) => Some(Children::Named(instance_children(object).into_iter())),
