@@ -1,1 +1,52 @@
-//! See the package description.
+//! Every checkpoint that `torch.save` ever wrote, read without PyTorch.
+//!
+//! [`Checkpoint::open`] takes a zip archive (torch 1.6 and later), a legacy stream (0.1.10 to 1.5), a
+//! tar file (older still), a bare pickle, a sharded checkpoint by its index, a TorchScript archive as
+//! data, and, for comparison, safetensors, npy and npz files. It reads the directory and the
+//! pickle; tensor data stays in the mapped file until it is used.
+//!
+//! Objects are inert: unpickling calls nothing, imports nothing, and keeps what it does not know as
+//! an [`Instance`] with class, arguments and state. [`Policy::WeightsOnly`] refuses exactly what
+//! PyTorch's `weights_only` unpickler refuses.
+//!
+//! ```no_run
+//! use sconce_checkpoint::Checkpoint;
+//!
+//! let checkpoint = Checkpoint::open("model.pt")?;
+//! println!("epoch {:?}", checkpoint.root().get("epoch"));
+//! for named in checkpoint.tensors() {
+//!     println!("{} {:?}", named.name, named.tensor.sizes());
+//! }
+//! # Ok::<(), sconce_checkpoint::Error>(())
+//! ```
+//!
+//! Architecture invariant: loading is proportional to the number of objects, never to the bytes of
+//! tensors, and no depth or sharing in a file can overflow the stack.
+
+mod allow_list;
+mod allow_list_names;
+mod build;
+mod checkpoint;
+mod container;
+mod error;
+mod globals;
+mod identify;
+mod location;
+mod object;
+mod options;
+mod python2_names;
+mod weights_only;
+
+pub use allow_list::AllowList;
+pub use build::{Encoding, NumpyDType};
+pub use checkpoint::{Checkpoint, Info, StorageRecord};
+pub use error::{Error, ErrorKind};
+pub use globals::{GlobalUse, unsafe_globals};
+pub use identify::{FileKind, Identity, identify};
+pub use location::{LocationRegistry, MapLocation};
+pub use object::{
+    Array, ArrayData, ClassRef, Dict, DictKind, How, Instance, Module, NamedArray, NamedTensor,
+    Node, Object, ObjectId, StorageObject, TensorClass, TensorObject,
+};
+pub use options::{LoadOptions, Policy};
+pub use weights_only::pytorch_message;

@@ -1,1 +1,64 @@
-//! See the package description.
+//! Tensors as PyTorch's files hold them: dtypes, storages, strided views, sparse, quantized and
+//! nested layouts, and PyTorch's way of printing them.
+//!
+//! A [`Storage`] is a shared run of bytes: a slice of a mapped file, a buffer, or something loaded on
+//! first use. A [`Tensor`] is a view of one: a [`DType`], sizes, strides and an offset, or one of the
+//! other layouts built of such views. Building a tensor checks that it lies inside its storage and
+//! reads nothing; the numbers may come from a hostile file.
+//!
+//! ```
+//! use sconce_tensor::{DType, Device, PrintOptions, Storage, Tensor};
+//! # fn main() -> Result<(), sconce_tensor::Error> {
+//! let bytes: Vec<u8> = [1.0f32, 2.5, -3.0, 4.0].iter().flat_map(|x| x.to_ne_bytes()).collect();
+//! let storage = Storage::from_bytes(bytes.into(), Device::CPU);
+//! let matrix = Tensor::strided(storage.clone(), DType::Float32, 0, &[2, 2], &[2, 1])?;
+//! let diagonal = Tensor::strided(storage, DType::Float32, 0, &[2], &[3])?;
+//! assert_eq!(diagonal.to_vec::<f32>()?, [1.0, 4.0]);
+//! let text = matrix.display(&PrintOptions::default()).to_string();
+//! assert_eq!(text, "tensor([[ 1.0000, -3.0000],\n        [ 2.5000,  4.0000]])");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Architecture invariant: nothing here knows a file format but `.npy`, and nothing computes; the
+//! only arithmetic on elements is what reading needs (decoding, dequantizing, summing duplicates of a
+//! sparse tensor) and [`Stats`]. There is no `unsafe`.
+
+mod byte_order;
+mod cast;
+mod device;
+mod dtype;
+mod element;
+mod error;
+mod gather;
+mod geometry;
+mod layout;
+mod nested;
+mod npy;
+mod print;
+mod quantized;
+mod scalar;
+mod small_float;
+mod sparse;
+mod stats;
+mod storage;
+mod tensor;
+mod views;
+
+pub use byte_order::ByteOrder;
+pub use device::{Device, DeviceKind};
+pub use dtype::DType;
+pub use element::Element;
+pub use error::{Error, ErrorKind, ViewShape};
+pub use geometry::Dims;
+pub use layout::Layout;
+pub use nested::Nested;
+pub use npy::{npy_header, read_npy, write_npy};
+pub use print::{Display, PrintOptions};
+pub use quantized::{ChannelScheme, Quantizer};
+pub use scalar::{Scalar, Values};
+pub use small_float::decode_float4_pair;
+pub use sparse::{SparseCompressed, SparseCoo};
+pub use stats::{Histogram, Stats};
+pub use storage::{LazyError, Storage};
+pub use tensor::Tensor;

@@ -1,1 +1,38 @@
-//! See the package description.
+//! PyTorch's files without PyTorch: no Python, no libtorch, nothing in a file is ever run.
+//!
+//! ```no_run
+//! let checkpoint = sconce::Checkpoint::open("model.pt")?;
+//! for named in checkpoint.tensors() {
+//!     println!("{} {} {:?}", named.name, named.tensor.dtype().name(), named.tensor.sizes());
+//! }
+//! let weight = checkpoint.tensor("fc.weight").expect("the model has a classifier");
+//! let values: &[f32] = weight.as_slice()?; // straight out of the mapped file
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! * [`Checkpoint`] and [`LoadOptions`] open what `torch.save` wrote, in any version.
+//! * [`Object`] walks what is inside; [`Tensor`] is a view of a [`Storage`], as in PyTorch.
+//! * [`identify`] says what a file is.
+//! * [`pickle`] disassembles and traces the pickles underneath; [`archive`] reads and verifies the
+//!   containers.
+
+pub use sconce_archive as archive;
+pub use sconce_checkpoint as checkpoint;
+pub use sconce_pickle as pickle;
+pub use sconce_source as source;
+pub use sconce_tensor as tensor;
+
+pub use sconce_checkpoint::{
+    AllowList, Checkpoint, Error, ErrorKind, FileKind, Identity, LoadOptions, MapLocation, Module,
+    NamedTensor, Node, Object, Policy, identify,
+};
+pub use sconce_source::{Limits, MapMode, Source};
+pub use sconce_tensor::{ByteOrder, DType, Device, Layout, Storage, Tensor};
+
+/// Opens a checkpoint with the default options: anything opens and nothing runs.
+///
+/// # Errors
+/// When the file cannot be read or is something else; the error says what.
+pub fn load(path: impl AsRef<std::path::Path>) -> Result<Checkpoint, Error> {
+    Checkpoint::open(path)
+}

@@ -1,0 +1,200 @@
+//! From a pickle's inert values to a checkpoint's objects.
+//!
+//! Two passes over the pickle's arena. The first goes through the values in the order they were
+//! made and rebuilds every storage and tensor ([`tensors`]), as unpickling would; a rebuild
+//! function finds its arguments already there. The second follows the root and turns what it
+//! reaches into [`Node`](crate::Node)s ([`objects`]), without recursion.
+//!
+//! What each global means is one table, [`known`].
+
+mod args;
+mod known;
+mod numpy;
+mod objects;
+mod tensors;
+
+pub use numpy::NumpyDType;
+
+pub(crate) use known::storage_dtype;
+pub(crate) use objects::Built;
+
+use rustc_hash::FxHashMap;
+use sconce_pickle::{Arena, Node as PickleNode, Value};
+use sconce_source::Limits;
+use sconce_tensor::{DType, Device, Storage, Tensor};
+
+use crate::object::ClassRef;
+use crate::{Error, ErrorKind};
+use known::Known;
+
+/// How Python 2 `str` values (and their raw bytes) become text; the `encoding` argument of
+/// `torch.load`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Encoding {
+    /// UTF-8, torch.load's default. Text that is not UTF-8 stays bytes.
+    #[default]
+    Utf8,
+    /// Every byte is the character of that number.
+    Latin1,
+    /// No text: Python 2 strings stay bytes.
+    Bytes,
+}
+
+/// What a persistent id stands for.
+#[derive(Debug, Clone)]
+pub(crate) enum Persistent {
+    Storage(TypedStorage),
+    Tensor(Tensor),
+    /// An `nn.Module` class with its source (legacy files).
+    Class {
+        class: Value,
+        source: Option<Box<(Option<String>, Option<String>)>>,
+    },
+}
+
+/// A storage as a persistent id gives it: bytes and the type that its class names.
+#[derive(Debug, Clone)]
+pub(crate) struct TypedStorage {
+    pub(crate) storage: Storage,
+    /// None for untyped storages.
+    pub(crate) dtype: Option<DType>,
+}
+
+impl TypedStorage {
+    pub(crate) fn dtype_or_bytes(&self) -> DType {
+        self.dtype.unwrap_or(DType::UInt8)
+    }
+}
+
+/// The part of a container that knows what persistent ids mean.
+pub(crate) trait PersistentLoad {
+    /// Resolves the persistent id `pid`, or says why it cannot be.
+    fn load(&mut self, arena: &Arena<'_>, pid: Value) -> Result<Persistent, Error>;
+
+    /// Where a device-carrying rebuild function's tensor goes.
+    fn map_device(&self, device: Device) -> Result<Device, Error>;
+}
+
+/// Options of a build that all containers share.
+#[derive(Debug, Clone)]
+pub(crate) struct BuildOptions {
+    pub(crate) encoding: Encoding,
+    pub(crate) keep_going: bool,
+    pub(crate) validate_sparse: bool,
+    pub(crate) limits: Limits,
+    /// How many pickles this one is nested in (`torch.storage._load_from_bytes`).
+    pub(crate) depth: usize,
+}
+
+/// Turns one pickle into objects.
+pub(crate) struct Builder<'b, 'p, L> {
+    arena: &'b Arena<'p>,
+    persistent: &'b mut L,
+    options: BuildOptions,
+    known: FxHashMap<Value, Known>,
+    resolved: Vec<Resolved>,
+    tensors: Vec<tensors::Rebuilt>,
+    persistents: Vec<Persistent>,
+    problems: Vec<Error>,
+}
+
+/// What the first pass made of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Resolved {
+    Nothing,
+    Tensor(u32),
+    Persistent(u32),
+    /// It failed, and the failure was kept as a problem.
+    Failed,
+}
+
+impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
+    pub(crate) fn new(arena: &'b Arena<'p>, persistent: &'b mut L, options: BuildOptions) -> Self {
+        Builder {
+            arena,
+            persistent,
+            options,
+            known: FxHashMap::default(),
+            resolved: vec![Resolved::Nothing; arena.len()],
+            tensors: Vec::new(),
+            persistents: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Builds the objects that `root` reaches.
+    pub(crate) fn build(mut self, root: Value) -> Result<Built, Error> {
+        for value in self.arena.values() {
+            let outcome = match self.arena.node(value) {
+                PickleNode::Global(global) => {
+                    let (module, name) = crate::python2_names::modern(&global.module, &global.name);
+                    if let Some(known) = Known::find(&module, &name) {
+                        self.known.insert(value, known);
+                    }
+                    Ok(())
+                }
+                PickleNode::PersistentId(_) => self.persistent(value).map(|_| ()),
+                PickleNode::Call(call) => match self.known.get(&call.callable) {
+                    Some(Known::Rebuild(_) | Known::TensorClass(_) | Known::Parameter) => {
+                        self.tensor(value).map(|_| ())
+                    }
+                    Some(Known::LoadFromBytes) => self.persistent(value).map(|_| ()),
+                    _ => Ok(()),
+                },
+                _ => Ok(()),
+            };
+            if let Err(error) = outcome {
+                let error = error.at(self.arena.offset(value));
+                if !self.options.keep_going || error.kind() == ErrorKind::Refused {
+                    return Err(error);
+                }
+                self.resolved[value.index()] = Resolved::Failed;
+                self.problems.push(error);
+            }
+        }
+        objects::build(self, root)
+    }
+
+    fn persistent(&mut self, value: Value) -> Result<&Persistent, Error> {
+        if let Resolved::Persistent(at) = self.resolved[value.index()] {
+            return Ok(&self.persistents[at as usize]);
+        }
+        let loaded = match self.arena.node(value) {
+            PickleNode::PersistentId(pid) => self.persistent.load(self.arena, *pid)?,
+            PickleNode::Call(call) => self.load_from_bytes(call.args)?,
+            _ => return Err(self.wrong(value, "a storage")),
+        };
+        let at = self.persistents.len() as u32;
+        self.persistents.push(loaded);
+        self.resolved[value.index()] = Resolved::Persistent(at);
+        Ok(&self.persistents[at as usize])
+    }
+
+    /// `torch.storage._load_from_bytes`: what plain pickling does with a storage.
+    fn load_from_bytes(&mut self, args: Value) -> Result<Persistent, Error> {
+        const MAX_DEPTH: usize = 4;
+        if self.options.depth >= MAX_DEPTH {
+            let message = "storages are pickled inside storages too deeply";
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        let args = self.args(args, "torch.storage._load_from_bytes")?;
+        let bytes = args.bytes(0)?;
+        let options = BuildOptions { depth: self.options.depth + 1, ..self.options.clone() };
+        crate::container::storage_from_legacy_bytes(bytes.into_owned(), options)
+            .map(Persistent::Storage)
+    }
+
+    /// A class reference by its modern name.
+    fn class_ref(&self, value: Value) -> Option<ClassRef> {
+        let (module, name) = self.arena.global(value)?;
+        let (module, name) = crate::python2_names::modern(module, name);
+        Some(ClassRef { module: (*module).into(), name: (*name).into(), source: None })
+    }
+
+    /// `found` where `wanted` should be.
+    fn wrong(&self, found: Value, wanted: &str) -> Error {
+        let what = args::describe(self.arena, found);
+        Error::new(ErrorKind::Malformed, format!("expected {wanted}, found {what}"))
+            .at(self.arena.offset(found))
+    }
+}

@@ -1,0 +1,388 @@
+//! The second pass: from what the root reaches to the graph of objects.
+
+use sconce_pickle::{Call, CallKind, Node as PickleNode, Value};
+
+use super::args::{bytes, encoded};
+use super::known::Known;
+use super::numpy::{self, RawArray, RawData};
+use super::tensors::RebuiltClass;
+use super::{Builder, Encoding, Persistent, PersistentLoad, Resolved};
+use crate::Error;
+use crate::object::{
+    Array, ArrayData, ClassRef, Dict, DictKind, Graph, How, Instance, Node, ObjectId,
+    StorageObject, TensorClass, TensorObject,
+};
+
+/// A pickle turned into objects.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) graph: Graph,
+    pub(crate) root: ObjectId,
+    /// What could not be rebuilt and was kept as an instance instead.
+    pub(crate) problems: Vec<Error>,
+}
+
+/// Turns what `root` reaches into nodes. Every value gets its id when it is first named, so that
+/// sharing and cycles need no care; the work left is a stack.
+pub(super) fn build<L: PersistentLoad>(
+    builder: Builder<'_, '_, L>,
+    root: Value,
+) -> Result<Built, Error> {
+    let ids = vec![None; builder.arena.len()];
+    let mut pass = Pass { builder, graph: Graph::default(), ids, work: Vec::new() };
+    let root = pass.id(root);
+    while let Some((value, id)) = pass.work.pop() {
+        let node = match pass.node(value) {
+            Ok(node) => node,
+            Err(error) => {
+                let error = error.at(pass.builder.arena.offset(value));
+                if !pass.builder.options.keep_going {
+                    return Err(error);
+                }
+                pass.builder.problems.push(error);
+                pass.as_described(value)
+            }
+        };
+        pass.graph.set(id, node);
+    }
+    Ok(Built { graph: pass.graph, root, problems: pass.builder.problems })
+}
+
+struct Pass<'b, 'p, L> {
+    builder: Builder<'b, 'p, L>,
+    graph: Graph,
+    ids: Vec<Option<ObjectId>>,
+    work: Vec<(Value, ObjectId)>,
+}
+
+impl<L: PersistentLoad> Pass<'_, '_, L> {
+    /// The id of a value, now or from before. Leaves are made at once: a dict looks at its keys.
+    fn id(&mut self, value: Value) -> ObjectId {
+        let value = self.forwarded(value);
+        if let Some(id) = self.ids[value.index()] {
+            return id;
+        }
+        let id = match self.leaf(value) {
+            Some(node) => self.graph.push(node),
+            None => {
+                let id = self.graph.push(Node::None);
+                self.work.push((value, id));
+                id
+            }
+        };
+        self.ids[value.index()] = Some(id);
+        id
+    }
+
+    fn all(&mut self, values: &[Value]) -> Vec<ObjectId> {
+        values.iter().map(|&value| self.id(value)).collect()
+    }
+
+    /// TorchScript wraps lists and dicts in calls that only name their type.
+    fn forwarded(&self, mut value: Value) -> Value {
+        let arena = self.builder.arena;
+        // An argument is older than its call, so this ends.
+        while let PickleNode::Call(call) = arena.node(value)
+            && let Some(Known::JitList | Known::JitTag) = self.builder.known.get(&call.callable)
+            && let Some(&inner) = arena.tuple(call.args).and_then(|args| args.first())
+            && inner < value
+        {
+            value = inner;
+        }
+        value
+    }
+
+    fn leaf(&self, value: Value) -> Option<Node> {
+        Some(match self.builder.arena.node(value) {
+            PickleNode::None => Node::None,
+            PickleNode::Bool(flag) => Node::Bool(*flag),
+            PickleNode::Int(number) => Node::Int(*number),
+            PickleNode::BigInt(number) => Node::BigInt(number.clone()),
+            PickleNode::Float(number) => Node::Float(*number),
+            PickleNode::Str(text) => Node::Str((**text).into()),
+            PickleNode::SurrogateStr(bytes) => Node::SurrogateStr(bytes.clone()),
+            PickleNode::ByteStr(bytes) => self.python2_str(bytes),
+            PickleNode::Bytes(bytes) => Node::Bytes((**bytes).into()),
+            PickleNode::ByteArray(bytes) => Node::ByteArray((**bytes).into()),
+            _ => return None,
+        })
+    }
+
+    fn python2_str(&self, bytes: &[u8]) -> Node {
+        match self.builder.options.encoding {
+            Encoding::Bytes => Node::Bytes(bytes.into()),
+            Encoding::Latin1 => {
+                Node::Str(bytes.iter().map(|&byte| char::from(byte)).collect::<String>().into())
+            }
+            Encoding::Utf8 => match std::str::from_utf8(bytes) {
+                Ok(text) => Node::Str(text.into()),
+                Err(_) => Node::Bytes(bytes.into()),
+            },
+        }
+    }
+
+    fn node(&mut self, value: Value) -> Result<Node, Error> {
+        let arena = self.builder.arena;
+        match self.builder.resolved[value.index()] {
+            Resolved::Tensor(at) => return Ok(self.tensor(at)),
+            Resolved::Persistent(at) => return self.persistent(at),
+            Resolved::Failed => return Ok(self.as_described(value)),
+            Resolved::Nothing => {}
+        }
+        let has_state = arena.updates(value).is_some_and(|updates| !updates.states.is_empty());
+        Ok(match arena.node(value) {
+            PickleNode::List(_) | PickleNode::Set(_) if has_state => self.as_described(value),
+            PickleNode::List(items) => Node::List(self.all(items)),
+            PickleNode::Tuple(items) => Node::Tuple(self.all(arena.items(*items))),
+            PickleNode::Set(items) => Node::Set(self.all(items)),
+            PickleNode::FrozenSet(items) => Node::FrozenSet(self.all(arena.items(*items))),
+            PickleNode::Dict(entries) => {
+                let mut dict = Dict::new(DictKind::Dict);
+                self.fill(&mut dict, entries);
+                self.set_state(&mut dict, value);
+                Node::Dict(Box::new(dict))
+            }
+            PickleNode::Global(_) => match self.builder.known.get(&value) {
+                Some(Known::DType(dtype)) => Node::DType(*dtype),
+                Some(Known::QScheme(name)) => Node::QScheme((*name).into()),
+                _ => self.class(value),
+            },
+            PickleNode::Call(call) => self.call(value, call)?,
+            _ => self.as_described(value),
+        })
+    }
+
+    fn class(&self, value: Value) -> Node {
+        let class = self.builder.class_ref(value);
+        let class = class.unwrap_or(ClassRef { module: "".into(), name: "".into(), source: None });
+        Node::Class(Box::new(class))
+    }
+
+    fn tensor(&mut self, at: u32) -> Node {
+        let rebuilt = self.builder.tensors[at as usize].clone();
+        let class = match rebuilt.class {
+            RebuiltClass::Tensor => TensorClass::Tensor,
+            RebuiltClass::Parameter => TensorClass::Parameter,
+            RebuiltClass::Subclass(class) => match self.builder.class_ref(class) {
+                Some(class) => TensorClass::Subclass(class),
+                None => TensorClass::Tensor,
+            },
+        };
+        let state = rebuilt.state.map(|state| self.id(state));
+        Node::Tensor(Box::new(TensorObject { tensor: rebuilt.tensor, class, state }))
+    }
+
+    fn persistent(&mut self, at: u32) -> Result<Node, Error> {
+        Ok(match self.builder.persistents[at as usize].clone() {
+            Persistent::Storage(found) => {
+                let dtype = found.dtype_or_bytes();
+                Node::Storage(Box::new(StorageObject { storage: found.storage, dtype }))
+            }
+            Persistent::Tensor(tensor) => {
+                let class = TensorClass::Tensor;
+                Node::Tensor(Box::new(TensorObject { tensor, class, state: None }))
+            }
+            Persistent::Class { class, source } => {
+                let class = self
+                    .builder
+                    .class_ref(class)
+                    .ok_or_else(|| self.builder.wrong(class, "a class"))?;
+                Node::Class(Box::new(ClassRef { source, ..class }))
+            }
+        })
+    }
+
+    fn fill(&mut self, dict: &mut Dict, entries: &[(Value, Value)]) {
+        dict.reserve(entries.len());
+        for &(key, value) in entries {
+            let (key, value) = (self.id(key), self.id(value));
+            dict.insert(&self.graph, key, value);
+        }
+    }
+
+    fn set_state(&mut self, dict: &mut Dict, value: Value) {
+        let state = self.builder.arena.updates(value).and_then(|updates| updates.states.last());
+        dict.state = state.map(|&state| self.id(state));
+    }
+
+    fn call(&mut self, value: Value, call: &Call) -> Result<Node, Error> {
+        let arena = self.builder.arena;
+        let Some(known) = self.builder.known.get(&call.callable).copied() else {
+            return Ok(self.as_described(value));
+        };
+        let node = match known {
+            Known::OrderedDict => self.dict(DictKind::OrderedDict, value, call),
+            Known::Counter => self.dict(DictKind::Counter, value, call),
+            Known::DefaultDict => self.dict(DictKind::DefaultDict, value, call),
+            Known::Set => self.set_items(call).map(Node::Set),
+            Known::FrozenSet => self.set_items(call).map(Node::FrozenSet),
+            Known::Complex => self.complex(call),
+            Known::Encode | Known::Bytes => {
+                bytes(arena, value).map(|bytes| Node::Bytes(bytes.into_owned().into()))
+            }
+            Known::ByteArray => self.byte_array(call),
+            Known::Size => self.builder.dims(value).map(|dims| Node::Size(dims.to_vec())),
+            Known::Device => self.builder.device(value).map(Node::Device),
+            Known::GetLayout => self.builder.layout(value).map(Node::Layout),
+            Known::NumpyReconstruct | Known::NumpyFromBuffer => {
+                numpy::array(arena, value)?.map(|array| Node::Array(Box::new(self.array(array))))
+            }
+            Known::NumpyScalar => {
+                let scalar = numpy::scalar(arena, call.args)?;
+                Some(Node::Scalar(Box::new(self.array(scalar))))
+            }
+            _ => None,
+        };
+        Ok(node.unwrap_or_else(|| self.as_described(value)))
+    }
+
+    /// A dict subclass: what its constructor was given, then what was set.
+    fn dict(&mut self, kind: DictKind, value: Value, call: &Call) -> Option<Node> {
+        let arena = self.builder.arena;
+        let args = arena.tuple(call.args)?;
+        let mut dict = Dict::new(kind);
+        let initial = match (kind, args) {
+            (DictKind::DefaultDict, [factory, rest @ ..]) => {
+                dict.factory = Some(self.id(*factory));
+                rest
+            }
+            _ => args,
+        };
+        match initial {
+            [] => {}
+            [only] => match arena.node(*only) {
+                PickleNode::Dict(entries) => self.fill(&mut dict, entries),
+                PickleNode::List(pairs) => {
+                    let pairs: Option<Vec<(Value, Value)>> = pairs
+                        .iter()
+                        .map(|&pair| match arena.node(pair) {
+                            PickleNode::List(items) => {
+                                <[Value; 2]>::try_from(items.as_slice()).ok()
+                            }
+                            PickleNode::Tuple(items) => arena.items(*items).try_into().ok(),
+                            _ => None,
+                        })
+                        .map(|pair| pair.map(|[key, value]| (key, value)))
+                        .collect();
+                    self.fill(&mut dict, &pairs?);
+                }
+                _ => return None,
+            },
+            _ => return None,
+        }
+        let updates = call.updates();
+        if !updates.items.is_empty() {
+            return None;
+        }
+        self.fill(&mut dict, &updates.entries);
+        self.set_state(&mut dict, value);
+        Some(Node::Dict(Box::new(dict)))
+    }
+
+    fn set_items(&mut self, call: &Call) -> Option<Vec<ObjectId>> {
+        let arena = self.builder.arena;
+        let updates = call.updates();
+        if !updates.states.is_empty() || !updates.entries.is_empty() {
+            return None;
+        }
+        let mut items = match arena.tuple(call.args)? {
+            [] => Vec::new(),
+            [only] => match arena.node(*only) {
+                PickleNode::List(items) => self.all(items),
+                PickleNode::Tuple(items) => self.all(arena.items(*items)),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        items.extend(self.all(&updates.items));
+        Some(items)
+    }
+
+    fn complex(&self, call: &Call) -> Option<Node> {
+        let arena = self.builder.arena;
+        let part = |value: Value| match arena.node(value) {
+            PickleNode::Float(number) => Some(*number),
+            PickleNode::Int(number) => Some(*number as f64),
+            _ => None,
+        };
+        let [re, im] = arena.tuple(call.args)? else { return None };
+        Some(Node::Complex(part(*re)?, part(*im)?))
+    }
+
+    fn byte_array(&self, call: &Call) -> Option<Node> {
+        let arena = self.builder.arena;
+        let contents = match arena.tuple(call.args)? {
+            [] => Vec::new(),
+            [only] => bytes(arena, *only)?.into_owned(),
+            args => encoded(arena, args)?,
+        };
+        Some(Node::ByteArray(contents.into()))
+    }
+
+    fn array(&mut self, raw: RawArray) -> Array {
+        let data = match raw.data {
+            RawData::Tensor(tensor) => ArrayData::Tensor(tensor),
+            RawData::Bytes { bytes, fortran } => ArrayData::Raw { bytes, fortran },
+            RawData::Objects { items, fortran } => {
+                ArrayData::Objects { items: self.id(items), fortran }
+            }
+        };
+        Array { dtype: raw.dtype, shape: raw.shape, data }
+    }
+
+    /// A value kept as the file describes it.
+    fn as_described(&mut self, value: Value) -> Node {
+        let arena = self.builder.arena;
+        let updates = arena.updates(value).cloned().unwrap_or_default();
+        let empty = |graph: &mut Graph| graph.push(Node::Tuple(Vec::new()));
+        let builtin = |graph: &mut Graph, name: &str| {
+            let class = ClassRef { module: "builtins".into(), name: name.into(), source: None };
+            graph.push(Node::Class(Box::new(class)))
+        };
+        let mut kwargs = None;
+        let (how, callable, args) = match arena.node(value) {
+            PickleNode::Call(call) => {
+                let how = match call.kind {
+                    CallKind::NewObj | CallKind::NewObjEx => How::New,
+                    _ => How::Call,
+                };
+                kwargs = call.kwargs.map(|kwargs| self.id(kwargs));
+                (how, self.id(call.callable), self.id(call.args))
+            }
+            PickleNode::List(items) | PickleNode::Set(items) => {
+                let list = matches!(arena.node(value), PickleNode::List(_));
+                let items = self.all(items);
+                let callable = builtin(&mut self.graph, if list { "list" } else { "set" });
+                let args = empty(&mut self.graph);
+                let states = self.all(&updates.states);
+                return Node::Instance(Box::new(Instance {
+                    callable,
+                    how: How::New,
+                    args,
+                    kwargs,
+                    states,
+                    items,
+                    entries: Vec::new(),
+                }));
+            }
+            PickleNode::Global(_) => return self.class(value),
+            PickleNode::PersistentId(pid) => {
+                (How::External, builtin(&mut self.graph, "persistent_load"), self.id(*pid))
+            }
+            PickleNode::Extension(code) => {
+                let code = self.graph.push(Node::Int(*code));
+                (How::External, builtin(&mut self.graph, "copyreg extension"), code)
+            }
+            PickleNode::Buffer { index, .. } => {
+                let index = self.graph.push(Node::Int(i64::from(*index)));
+                (How::External, builtin(&mut self.graph, "out-of-band buffer"), index)
+            }
+            _ => (How::External, builtin(&mut self.graph, "object"), empty(&mut self.graph)),
+        };
+        let states = self.all(&updates.states);
+        let items = self.all(&updates.items);
+        let entries =
+            updates.entries.iter().map(|&(key, value)| (self.id(key), self.id(value))).collect();
+        Node::Instance(Box::new(Instance { callable, how, args, kwargs, states, items, entries }))
+    }
+}

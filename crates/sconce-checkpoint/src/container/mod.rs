@@ -1,0 +1,268 @@
+//! The containers a checkpoint comes in, each one a file here: what its persistent ids mean and
+//! where its tensors' bytes lie. All of them end in [`Parts`].
+
+mod foreign;
+mod legacy;
+mod pickle;
+mod sharded;
+mod tar;
+mod zip;
+
+pub(crate) use legacy::storage_from_bytes as storage_from_legacy_bytes;
+
+use std::sync::Arc;
+
+use sconce_pickle::{Arena, Loaded, Node as PickleNode, Value};
+use sconce_source::Source;
+use sconce_tensor::{DType, Device, Storage};
+
+use crate::build::{BuildOptions, Builder, Built, PersistentLoad, storage_dtype};
+use crate::checkpoint::{Info, StorageRecord};
+use crate::globals::{GlobalUse, globals_of};
+use crate::identify::{FileKind, Identity, identify};
+use crate::object::{Graph, ObjectId};
+use crate::options::{LoadOptions, Policy};
+use crate::weights_only::{WeightsOnly, pytorch_message};
+use crate::{Error, ErrorKind};
+
+/// Everything that a container gives for a checkpoint.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) format: FileKind,
+    pub(crate) graph: Graph,
+    pub(crate) root: ObjectId,
+    pub(crate) info: Info,
+    pub(crate) storages: Vec<StorageRecord>,
+    pub(crate) globals: Vec<GlobalUse>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) problems: Vec<Error>,
+}
+
+impl Parts {
+    fn new(format: FileKind, built: Built, info: Info) -> Self {
+        Parts {
+            format,
+            graph: built.graph,
+            root: built.root,
+            info,
+            storages: Vec::new(),
+            globals: Vec::new(),
+            warnings: Vec::new(),
+            problems: built.problems,
+        }
+    }
+}
+
+/// Says what the source is and opens it accordingly.
+pub(crate) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
+    let identity = identify(source);
+    let opened = match identity.kind {
+        FileKind::Zip | FileKind::TorchScript => zip::open(source, options, identity.kind),
+        FileKind::Legacy => legacy::open(source, options),
+        FileKind::Tar => tar::open(source, options),
+        FileKind::Pickle => pickle::open(source, options),
+        FileKind::ShardIndex => sharded::open(source, options),
+        FileKind::Safetensors => foreign::open_safetensors(source),
+        FileKind::Npy => foreign::open_npy(source),
+        FileKind::Npz => foreign::open_npz(source, options),
+        _ => Err(not_a_checkpoint(source, &identity)),
+    };
+    opened.map_err(|error| error.in_file(source.name()))
+}
+
+fn not_a_checkpoint(source: &Source, identity: &Identity) -> Error {
+    let kind = identity.kind;
+    // A broken zip has more to say than that it is one.
+    if kind == FileKind::TruncatedZip {
+        if let Err(error) = sconce_archive::Directory::read(source.clone(), &Default::default()) {
+            return Error::from(error);
+        }
+    }
+    let message = format!("this is not a checkpoint but {}", with_article(kind.description()));
+    let mut error = Error::new(ErrorKind::NotACheckpoint, message);
+    if !identity.detail.is_empty() {
+        error = error.with_note(identity.detail.clone());
+    }
+    match kind.advice() {
+        Some(advice) => error.with_help(advice),
+        None => error,
+    }
+}
+
+fn with_article(noun: &str) -> String {
+    let lower = noun.chars().next().map(|c| c.to_ascii_lowercase());
+    match lower {
+        _ if noun.starts_with("a ") || noun.starts_with("an ") || noun.starts_with("the ") => {
+            noun.to_owned()
+        }
+        Some('a' | 'e' | 'i' | 'o') => format!("an {noun}"),
+        _ => format!("a {noun}"),
+    }
+}
+
+/// Runs the pickle machine under the caller's policy. `offset` is where `bytes` begin in the record
+/// named `record`.
+fn unpickle<'a>(
+    bytes: &'a [u8],
+    options: &LoadOptions,
+    warnings: &mut Vec<String>,
+) -> Result<Loaded<'a>, Error> {
+    let limit = options.limits.max_pickle_bytes;
+    let bytes = match usize::try_from(limit) {
+        Ok(limit) if bytes.len() > limit => &bytes[..limit],
+        _ => bytes,
+    };
+    let limits = sconce_pickle::Limits::default()
+        .with_max_values(options.limits.max_pickle_values)
+        .with_max_memo(options.limits.max_pickle_values);
+    match options.policy {
+        Policy::Inspect => sconce_pickle::load(bytes, &limits).map_err(Error::from),
+        Policy::WeightsOnly => {
+            let mut policy = WeightsOnly::new(&options.allow_list);
+            let loaded = sconce_pickle::load_with(bytes, &limits, &mut policy);
+            for warning in policy.warnings {
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
+            }
+            loaded.map_err(|error| {
+                let message = error.to_string();
+                let error = Error::from(error);
+                if error.kind() == ErrorKind::Refused {
+                    return error.with_help(pytorch_message(&message));
+                }
+                error
+            })
+        }
+    }
+}
+
+/// Builds the objects of a pickle.
+fn build(
+    loaded: &Loaded<'_>,
+    persistent: &mut impl PersistentLoad,
+    options: &LoadOptions,
+) -> Result<Built, Error> {
+    Builder::new(&loaded.arena, persistent, build_options(options)).build(loaded.root)
+}
+
+fn build_options(options: &LoadOptions) -> BuildOptions {
+    BuildOptions {
+        encoding: options.encoding,
+        keep_going: options.keep_going,
+        validate_sparse: options.policy == Policy::WeightsOnly,
+        limits: options.limits.clone(),
+        depth: 0,
+    }
+}
+
+/// A persistent id that stands for a storage: `("storage", class, key, location, elements, …)`.
+struct StorageId<'a> {
+    /// None for untyped storages.
+    dtype: Option<DType>,
+    key: std::borrow::Cow<'a, str>,
+    location: std::borrow::Cow<'a, str>,
+    nbytes: u64,
+    numel: i64,
+    rest: &'a [Value],
+}
+
+impl StorageId<'_> {
+    fn word(&self) -> usize {
+        self.dtype.map_or(1, DType::swap_size)
+    }
+
+    fn item_size(&self) -> u64 {
+        self.dtype.map_or(1, |dtype| dtype.item_size() as u64)
+    }
+}
+
+/// The text that a persistent id's first item must be: `storage` or `module`.
+fn pid_kind<'a>(arena: &'a Arena<'_>, pid: Value) -> Option<(&'a str, &'a [Value])> {
+    let [first, rest @ ..] = arena.tuple(pid)? else { return None };
+    Some((text(arena, *first)?, rest))
+}
+
+fn text<'a>(arena: &'a Arena<'_>, value: Value) -> Option<&'a str> {
+    match arena.node(value) {
+        PickleNode::Str(text) => Some(text),
+        PickleNode::ByteStr(bytes) | PickleNode::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
+        _ => None,
+    }
+}
+
+/// Parses a storage's persistent id, with the complaints of torch.load.
+fn storage_id<'a>(arena: &'a Arena<'_>, pid: Value) -> Result<StorageId<'a>, Error> {
+    let malformed =
+        |message: String| Error::new(ErrorKind::Malformed, message).at(arena.offset(pid));
+    let Some((kind, parts)) = pid_kind(arena, pid) else {
+        let found = arena.node(pid).type_name();
+        return Err(malformed(format!("saved_id must be a tuple, got {found}")));
+    };
+    if kind != "storage" {
+        let message = format!(
+            "Unknown typename for persistent_load, expected 'storage' but got '{}'",
+            kind.escape_debug()
+        );
+        return Err(malformed(message));
+    }
+    let [class, key, location, numel, rest @ ..] = parts else {
+        let message = "a storage's persistent id needs (\"storage\", class, key, location, size)";
+        return Err(malformed(message.to_owned()));
+    };
+    let name = arena.global(*class).map(|(_, name)| name);
+    let Some(dtype) = name.and_then(storage_dtype) else {
+        let found = name.unwrap_or_else(|| arena.node(*class).type_name());
+        return Err(malformed(format!("'{}' is not a storage class", found.escape_debug())));
+    };
+    let key = match arena.node(*key) {
+        PickleNode::Int(number) => Some(std::borrow::Cow::Owned(number.to_string())),
+        _ => text(arena, *key).map(std::borrow::Cow::Borrowed),
+    };
+    let location = match arena.node(*location) {
+        PickleNode::None => Some(std::borrow::Cow::Borrowed("cpu")),
+        _ => text(arena, *location).map(std::borrow::Cow::Borrowed),
+    };
+    let (Some(key), Some(location), Some(numel)) = (key, location, arena.int(*numel)) else {
+        let message = "a storage's key and location must be text and its size an int";
+        return Err(malformed(message.to_owned()));
+    };
+    let item_size = dtype.map_or(1, |dtype| dtype.item_size() as u64);
+    let nbytes = u64::try_from(numel).ok().and_then(|numel| numel.checked_mul(item_size));
+    let Some(nbytes) = nbytes else {
+        return Err(malformed(format!("storage '{key}' cannot have {numel} elements")));
+    };
+    Ok(StorageId { dtype, key, location, nbytes, numel, rest })
+}
+
+/// Puts a storage where its location tag and the caller's `map_location` say.
+fn restore(storage: Storage, location: &str, options: &LoadOptions) -> Result<Storage, Error> {
+    options
+        .locations
+        .restore(storage, location, &options.map_location)
+        .map_err(|message| Error::new(ErrorKind::Caller, message))
+}
+
+/// Where a tensor that carries its device in its own arguments goes.
+fn map_device(device: Device, options: &LoadOptions) -> Result<Device, Error> {
+    let empty = Storage::from_bytes(Vec::new().into(), device.clone());
+    restore(empty, &device.location(), options).map(|storage| storage.device().clone())
+}
+
+/// The shared end of every pickle-based container.
+fn finish(
+    format: FileKind,
+    built: Built,
+    info: Info,
+    loaded: &Loaded<'_>,
+    record: &str,
+    warnings: Vec<String>,
+) -> Parts {
+    let mut parts = Parts::new(format, built, info);
+    parts.info.pickle_protocol = Some(loaded.protocol);
+    parts.globals = globals_of(&loaded.arena, record);
+    parts.warnings = warnings;
+    parts
+}
+
+type SharedArchive = Arc<sconce_archive::Archive>;

@@ -1,0 +1,125 @@
+//! Checkpoints split over several files with an index beside them, as Hugging Face's libraries
+//! write them: `{"metadata": {…}, "weight_map": {"tensor name": "file", …}}`.
+
+use std::collections::HashMap;
+use std::path::{Component, Path};
+
+use sconce_source::Source;
+
+use super::Parts;
+use crate::build::Built;
+use crate::checkpoint::{Checkpoint, Info};
+use crate::identify::{FileKind, identify};
+use crate::object::{Dict, DictKind, Graph, Node};
+use crate::options::LoadOptions;
+use crate::{Error, ErrorKind};
+
+pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
+    let malformed = |message: &str| Error::new(ErrorKind::Malformed, message);
+    let json: serde_json::Value = serde_json::from_slice(source.bytes())
+        .map_err(|error| malformed(&format!("the index is not valid JSON: {error}")))?;
+    let map = json.get("weight_map").and_then(serde_json::Value::as_object);
+    let map = map.ok_or_else(|| malformed("the index has no object \"weight_map\""))?;
+    let Some(folder) = source.path().map(|path| path.parent().unwrap_or(Path::new(""))) else {
+        let message = "an index names files beside it, so it must be opened by its path";
+        return Err(Error::new(ErrorKind::Caller, message));
+    };
+    let mut shards: Vec<(String, Checkpoint)> = Vec::new();
+    let mut by_file: HashMap<&str, usize> = HashMap::new();
+    let mut wanted: Vec<(&str, usize)> = Vec::with_capacity(map.len());
+    for (name, file) in map {
+        let file = file.as_str().ok_or_else(|| {
+            malformed(&format!("the file of tensor '{}' is not text", name.escape_debug()))
+        })?;
+        let at = match by_file.get(file) {
+            Some(&at) => at,
+            None => {
+                shards.push((file.to_owned(), open_shard(folder, file, options)?));
+                by_file.insert(file, shards.len() - 1);
+                shards.len() - 1
+            }
+        };
+        wanted.push((name, at));
+    }
+    gather(&shards, &wanted)
+}
+
+fn open_shard(folder: &Path, file: &str, options: &LoadOptions) -> Result<Checkpoint, Error> {
+    let plain = Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
+    if !plain || file.is_empty() {
+        let message =
+            format!("the index names a file outside its folder: '{}'", file.escape_debug());
+        return Err(Error::new(ErrorKind::Refused, message));
+    }
+    let path = folder.join(file);
+    let source = Source::open_with(&path, options.map_mode).map_err(|error| {
+        Error::from(error)
+            .with_note("the index names this shard")
+            .with_help("fetch the missing shard, or open one shard by its own name")
+    })?;
+    if identify(&source).kind == FileKind::ShardIndex {
+        let message = "a shard is itself an index";
+        return Err(Error::new(ErrorKind::Malformed, message).in_file(source.name()));
+    }
+    options.open_source(source)
+}
+
+/// One state dict of all the tensors the index names, in its order.
+fn gather(shards: &[(String, Checkpoint)], wanted: &[(&str, usize)]) -> Result<Parts, Error> {
+    let tensors: Vec<HashMap<String, crate::NamedTensor<'_>>> = shards
+        .iter()
+        .map(|(_, shard)| {
+            shard.tensors().into_iter().map(|named| (named.name.clone(), named)).collect()
+        })
+        .collect();
+    let mut graph = Graph::default();
+    let mut dict = Dict::new(DictKind::OrderedDict);
+    let mut ids = HashMap::new();
+    let mut used = vec![0usize; shards.len()];
+    for &(name, at) in wanted {
+        let Some(found) = tensors[at].get(name) else {
+            let message =
+                format!("shard '{}' has no tensor '{}'", shards[at].0, name.escape_debug());
+            return Err(
+                Error::new(ErrorKind::Malformed, message).with_note("the index says that it has")
+            );
+        };
+        used[at] += 1;
+        let key = graph.push(Node::Str(name.into()));
+        // Names of one tensor within a shard stay one tensor.
+        let value = *ids.entry((at, found.object.id())).or_insert_with(|| {
+            graph.push(match found.object.data() {
+                Node::Tensor(object) => Node::Tensor(Box::new(crate::TensorObject {
+                    state: None,
+                    ..(**object).clone()
+                })),
+                other => other.clone(),
+            })
+        });
+        dict.insert(&graph, key, value);
+    }
+    let root = graph.push(Node::Dict(Box::new(dict)));
+    let mut info = Info { records: shards.len(), ..Info::default() };
+    info.shards = shards.iter().map(|(file, _)| file.clone()).collect();
+    let built = Built { graph, root, problems: Vec::new() };
+    let mut parts = Parts::new(FileKind::ShardIndex, built, info);
+    for (at, (file, shard)) in shards.iter().enumerate() {
+        if tensors[at].len() > used[at] {
+            let more = tensors[at].len() - used[at];
+            parts
+                .warnings
+                .push(format!("shard '{file}' has {more} tensors that the index does not name"));
+        }
+        let named = |text: &String| format!("{file}: {text}");
+        parts.warnings.extend(shard.warnings().iter().map(named));
+        parts.storages.extend(shard.storages().iter().cloned());
+        parts.problems.extend(shard.problems().iter().cloned());
+        for global in shard.globals() {
+            match parts.globals.iter_mut().find(|known| known.same(global)) {
+                Some(known) => known.count += global.count,
+                None => parts.globals.push(global.clone()),
+            }
+        }
+    }
+    Ok(parts)
+}

@@ -1,0 +1,196 @@
+//! The zip archive that torch.save has written since 1.6, and TorchScript archives as data.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use sconce_archive::Archive;
+use sconce_pickle::{Arena, Value};
+use sconce_source::Source;
+use sconce_tensor::{ByteOrder, Device, Storage};
+
+use super::{Parts, SharedArchive, build, finish, map_device, restore, storage_id, unpickle};
+use crate::build::{Persistent, PersistentLoad, TypedStorage};
+use crate::checkpoint::{Info, StorageRecord};
+use crate::identify::FileKind;
+use crate::options::{LoadOptions, Policy};
+use crate::weights_only::UNSAFE_MESSAGE;
+use crate::{Error, ErrorKind};
+
+const PICKLE: &str = "data.pkl";
+
+pub(super) fn open(source: &Source, options: &LoadOptions, kind: FileKind) -> Result<Parts, Error> {
+    let archive = Arc::new(Archive::open(source.clone(), &options.limits)?);
+    let version = archive.version()?;
+    if kind == FileKind::TorchScript {
+        if options.policy == Policy::WeightsOnly {
+            let message = format!(
+                "Cannot use ``weights_only=True`` with TorchScript archives passed to \
+                 ``torch.load``. {UNSAFE_MESSAGE}"
+            );
+            return Err(Error::new(ErrorKind::Refused, message));
+        }
+        if !archive.contains(PICKLE) {
+            let message = "TorchScript archives of PyTorch 1.3 and older are not read yet";
+            return Err(Error::new(ErrorKind::Unsupported, message)
+                .with_help("sconce extract FILE    takes out its records"));
+        }
+    }
+    let byte_order = byte_order(&archive, options)?;
+    let bytes = archive.read(PICKLE)?;
+    let mut warnings = Vec::new();
+    check_crc(&archive, &bytes, &mut warnings);
+    // A map can change under us; what is parsed is a copy.
+    let bytes = bytes.to_vec();
+    let in_pickle = |error: Error| error.in_record(&format!("{}/{PICKLE}", archive.folder()));
+    let loaded = unpickle(&bytes, options, &mut warnings).map_err(in_pickle)?;
+    let mut storages = Storages {
+        archive: &archive,
+        options,
+        byte_order: byte_order.unwrap_or(ByteOrder::Little),
+        by_key: HashMap::new(),
+        records: Vec::new(),
+        name: String::new(),
+    };
+    let built = build(&loaded, &mut storages, options).map_err(in_pickle)?;
+    let records = storages.records;
+    let text = |name: &str| {
+        let bytes = archive.contains(name).then(|| archive.read(name).ok()).flatten()?;
+        Some(String::from_utf8_lossy(&bytes).trim_end().to_owned())
+    };
+    let info = Info {
+        archive_folder: Some(archive.folder().into_owned()),
+        records: archive.records().len(),
+        version: Some(version.number),
+        byte_order,
+        format_version: text(".format_version"),
+        storage_alignment: text(".storage_alignment"),
+        serialization_id: text(".data/serialization_id"),
+        ..Info::default()
+    };
+    let record = format!("{}/{PICKLE}", archive.folder());
+    let mut parts = finish(kind, built, info, &loaded, &record, warnings);
+    parts.storages = records;
+    Ok(parts)
+}
+
+/// PyTorch ignores checksums; a pickle whose checksum is wrong is still worth a warning.
+fn check_crc(archive: &Archive, bytes: &[u8], warnings: &mut Vec<String>) {
+    let declared = archive.find(PICKLE).map_or(0, sconce_archive::Entry::crc32);
+    let found = crc32fast::hash(bytes);
+    if declared != 0 && declared != found {
+        warnings.push(format!(
+            "{PICKLE} has checksum {found:08x} but {declared:08x} is declared: the file was changed \
+             or damaged after it was written"
+        ));
+    }
+}
+
+fn byte_order(archive: &Archive, options: &LoadOptions) -> Result<Option<ByteOrder>, Error> {
+    if !archive.contains("byteorder") {
+        return Ok(options.default_byte_order);
+    }
+    let bytes = archive.read("byteorder")?;
+    match &bytes[..] {
+        b"little" => Ok(Some(ByteOrder::Little)),
+        b"big" => Ok(Some(ByteOrder::Big)),
+        other => {
+            let shown: String = String::from_utf8_lossy(other).chars().take(40).collect();
+            let message = format!("Unknown endianness type: {}", shown.escape_debug());
+            Err(Error::new(ErrorKind::Malformed, message).in_record("byteorder"))
+        }
+    }
+}
+
+struct Storages<'o> {
+    archive: &'o SharedArchive,
+    options: &'o LoadOptions,
+    byte_order: ByteOrder,
+    by_key: HashMap<Box<str>, u32>,
+    records: Vec<StorageRecord>,
+    /// Scratch for record names.
+    name: String,
+}
+
+impl PersistentLoad for Storages<'_> {
+    fn load(&mut self, arena: &Arena<'_>, pid: Value) -> Result<Persistent, Error> {
+        let id = storage_id(arena, pid)?;
+        let typed =
+            |storage: Storage| Persistent::Storage(TypedStorage { storage, dtype: id.dtype });
+        if let Some(&at) = self.by_key.get(&*id.key) {
+            let record = &self.records[at as usize];
+            if record.dtype == id.dtype || record.nbytes == id.nbytes {
+                return Ok(typed(record.storage.clone()));
+            }
+        }
+        self.name.clear();
+        // Writing to a String cannot fail.
+        let _ = write!(self.name, "data/{}", id.key);
+        let meta = id.location == "meta" || self.options.skip_data || self.options.is_meta();
+        let entry = match self.archive.find(&self.name) {
+            Some(entry) => entry,
+            None if id.nbytes == 0 => {
+                let empty = Storage::from_bytes(Vec::new().into(), Device::CPU);
+                return Ok(typed(restore(empty, &id.location, self.options)?));
+            }
+            None => {
+                let message = format!(
+                    "PytorchStreamReader failed locating file {}: file not found",
+                    self.name
+                );
+                return Err(Error::new(ErrorKind::Malformed, message)
+                    .in_record(&self.name)
+                    .with_note(format!("the pickle needs {} bytes from it", id.nbytes)));
+            }
+        };
+        let name = || self.archive.display_name(entry).into_owned();
+        // A meta tensor's record is empty in TorchScript archives.
+        if entry.size() != id.nbytes && !(id.location == "meta" && entry.size() == 0) {
+            let message = format!(
+                "record size ({} bytes) does not match expected size ({} bytes = {} elements * {} \
+                 bytes/element) for dtype {}",
+                entry.size(),
+                id.nbytes,
+                id.numel,
+                id.item_size(),
+                id.dtype.map_or("Byte", |dtype| dtype.scalar_type_name()),
+            );
+            return Err(Error::new(ErrorKind::Malformed, message).in_record(&name()));
+        }
+        self.archive.directory().check_readable(entry)?;
+        let storage = if meta {
+            Storage::meta(id.nbytes)
+        } else {
+            let (archive, index) = (Arc::clone(self.archive), entry.index());
+            let load = move || {
+                let entry = &archive.records()[index];
+                archive.directory().bytes(entry).map_err(|error| error.into())
+            };
+            Storage::lazy_with_byte_order(
+                id.nbytes,
+                self.byte_order,
+                id.word(),
+                Device::CPU,
+                Box::new(load),
+            )
+        };
+        let storage = restore(storage, &id.location, self.options)?;
+        let at = self.records.len() as u32;
+        self.records.push(StorageRecord {
+            key: id.key.as_ref().into(),
+            nbytes: id.nbytes,
+            dtype: id.dtype,
+            storage: storage.clone(),
+            place: crate::checkpoint::Place::Record {
+                archive: Arc::clone(self.archive),
+                index: entry.index(),
+            },
+        });
+        self.by_key.entry(id.key.as_ref().into()).or_insert(at);
+        Ok(typed(storage))
+    }
+
+    fn map_device(&self, device: Device) -> Result<Device, Error> {
+        map_device(device, self.options)
+    }
+}

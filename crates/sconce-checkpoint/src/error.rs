@@ -1,0 +1,199 @@
+use std::fmt;
+
+/// Whose fault an [`Error`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The disk or the operating system.
+    Io,
+    /// The caller asked for something that cannot be.
+    Caller,
+    /// The file is something else.
+    NotACheckpoint,
+    /// The file is cut short.
+    Truncated,
+    /// The file contradicts itself or the format.
+    Malformed,
+    /// The file could mean two things, and readers differ on which.
+    Ambiguous,
+    /// The file uses something that is not read here.
+    Unsupported,
+    /// The policy does not admit what the file needs.
+    Refused,
+    /// Reading on would pass a limit set by the caller.
+    Limit,
+}
+
+/// Why a checkpoint could not be read: what is wrong, where, and what to do about it.
+#[derive(Debug, Clone)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug, Clone)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    file: Option<String>,
+    record: Option<String>,
+    offset: Option<u64>,
+    note: Option<String>,
+    help: Option<String>,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Error(Box::new(Inner {
+            kind,
+            message: message.into(),
+            file: None,
+            record: None,
+            offset: None,
+            note: None,
+            help: None,
+        }))
+    }
+
+    /// Names the file, unless an inner part already did.
+    pub(crate) fn in_file(mut self, file: &str) -> Self {
+        self.0.file.get_or_insert_with(|| file.to_owned());
+        self
+    }
+
+    /// Names the record, unless an inner part already did.
+    pub(crate) fn in_record(mut self, record: &str) -> Self {
+        self.0.record.get_or_insert_with(|| record.to_owned());
+        self
+    }
+
+    pub(crate) fn at(mut self, offset: u64) -> Self {
+        self.0.offset.get_or_insert(offset);
+        self
+    }
+
+    /// Moves an offset that was relative to a part of the file.
+    pub(crate) fn shift(mut self, by: u64) -> Self {
+        self.0.offset = self.0.offset.map(|offset| offset + by);
+        self
+    }
+
+    pub(crate) fn with_note(mut self, note: impl Into<String>) -> Self {
+        self.0.note = Some(note.into());
+        self
+    }
+
+    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.0.help = Some(help.into());
+        self
+    }
+
+    /// Whose fault this is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// What is wrong, alone.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The file concerned, as the caller named it.
+    pub fn file(&self) -> Option<&str> {
+        self.0.file.as_deref()
+    }
+
+    /// The archive record (or part of a stream) concerned.
+    pub fn record(&self) -> Option<&str> {
+        self.0.record.as_deref()
+    }
+
+    /// Offset in bytes: in the record when there is one, otherwise in the file.
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+
+    /// What was found that led to this.
+    pub fn note(&self) -> Option<&str> {
+        self.0.note.as_deref()
+    }
+
+    /// What to do next.
+    pub fn help(&self) -> Option<&str> {
+        self.0.help.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { message, file, record, offset, note, .. } = &*self.0;
+        if let Some(file) = file {
+            write!(f, "{}: ", file.escape_debug())?;
+        }
+        f.write_str(message)?;
+        match (record, offset) {
+            (Some(record), Some(offset)) => {
+                write!(f, " ({} @ {offset:#x})", record.escape_debug())?
+            }
+            (Some(record), None) => write!(f, " ({})", record.escape_debug())?,
+            (None, Some(offset)) => write!(f, " (@ {offset:#x})")?,
+            (None, None) => {}
+        }
+        if let Some(note) = note {
+            write!(f, ": {note}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<sconce_source::Error> for Error {
+    fn from(error: sconce_source::Error) -> Self {
+        use sconce_source::ErrorKind as Kind;
+        let kind = match error.kind() {
+            Kind::Caller => ErrorKind::Caller,
+            Kind::Limit => ErrorKind::Limit,
+            _ => ErrorKind::Io,
+        };
+        Error::new(kind, error.to_string())
+    }
+}
+
+impl From<sconce_archive::Error> for Error {
+    fn from(error: sconce_archive::Error) -> Self {
+        use sconce_archive::ErrorKind as Kind;
+        let kind = match error.kind() {
+            Kind::NotThisFormat => ErrorKind::NotACheckpoint,
+            Kind::Truncated => ErrorKind::Truncated,
+            Kind::Ambiguous => ErrorKind::Ambiguous,
+            Kind::Unsupported => ErrorKind::Unsupported,
+            Kind::Limit => ErrorKind::Limit,
+            _ => ErrorKind::Malformed,
+        };
+        let mut out = Error::new(kind, error.message());
+        if let Some(detail) = error.detail() {
+            out = out.with_note(detail);
+        }
+        if let Some(record) = error.record_name() {
+            out = out.in_record(record);
+        }
+        if let Some(offset) = error.offset() {
+            out = out.at(offset);
+        }
+        if kind == ErrorKind::Truncated {
+            out = out.with_help("fetch the file again; what is missing cannot be recovered");
+        }
+        out
+    }
+}
+
+impl From<sconce_pickle::Error> for Error {
+    fn from(error: sconce_pickle::Error) -> Self {
+        use sconce_pickle::ErrorKind as Kind;
+        let kind = match error.kind() {
+            Kind::Refused => ErrorKind::Refused,
+            Kind::Truncated => ErrorKind::Truncated,
+            Kind::Limit => ErrorKind::Limit,
+            _ => ErrorKind::Malformed,
+        };
+        Error::new(kind, error.to_string()).at(error.offset())
+    }
+}

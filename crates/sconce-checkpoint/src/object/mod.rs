@@ -1,0 +1,25 @@
+//! What a checkpoint holds, as a graph of inert objects.
+//!
+//! Every Python object of the file is a [`Node`] with an [`ObjectId`]; containers name their
+//! elements by id, so objects that were one object in Python still are, cycles included. Nothing
+//! here was ever called: a class that sconce does not know is an [`Instance`] with its class,
+//! arguments and state.
+
+mod dict;
+mod module;
+mod node;
+mod repr;
+mod view;
+mod walk;
+
+pub use dict::{Dict, DictKind};
+pub use module::Module;
+pub use node::{
+    Array, ArrayData, ClassRef, How, Instance, Node, ObjectId, StorageObject, TensorClass,
+    TensorObject,
+};
+pub use view::Object;
+pub use walk::{NamedArray, NamedTensor};
+
+pub(crate) use node::Graph;
+pub(crate) use walk::Walk;
