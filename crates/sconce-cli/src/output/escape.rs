@@ -29,8 +29,8 @@ pub fn escape(text: &str) -> Cow<'_, str> {
             '\t' => out.push_str("\\t"),
             c if !is_hostile(c) => out.push(c),
             // Writing to a string cannot fail.
-            c if (c as u32) < 0x100 => drop(write!(out, "\\x{:02x}", c as u32)),
-            c => drop(write!(out, "\\u{{{:x}}}", c as u32)),
+            c if (c as u32) < 0x100 => { let _ = write!(out, "\\x{:02x}", c as u32); }
+            c => { let _ = write!(out, "\\u{{{:x}}}", c as u32); }
         }
     }
     Cow::Owned(out)
