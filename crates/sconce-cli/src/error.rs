@@ -205,6 +205,42 @@ impl From<sconce_archive::Error> for Failure {
     }
 }
 
+impl From<sconce_checkpoint::Error> for Failure {
+    fn from(error: sconce_checkpoint::Error) -> Failure {
+        let mut failure = Failure::unreadable(error.message())
+            .in_record(error.record())
+            .at(error.offset());
+        failure.file = error.file().map(str::to_owned);
+        failure.notes.extend(error.note().map(str::to_owned));
+        failure.help = error.help().map(str::to_owned);
+        failure
+    }
+}
+
+impl From<sconce_tensor::Error> for Failure {
+    fn from(error: sconce_tensor::Error) -> Failure {
+        match error.kind() {
+            sconce_tensor::ErrorKind::Caller => Failure::usage(error.to_string()),
+            _ => Failure::unreadable(error.to_string()),
+        }
+    }
+}
+
+impl From<sconce_pickle::Error> for Failure {
+    fn from(error: sconce_pickle::Error) -> Failure {
+        Failure::unreadable(error.to_string()).at(Some(error.offset()))
+    }
+}
+
+impl From<sconce_export::Error> for Failure {
+    fn from(error: sconce_export::Error) -> Failure {
+        match error.kind() {
+            sconce_export::ErrorKind::Caller => Failure::usage(error.to_string()),
+            _ => Failure::unreadable(error.to_string()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 //! This is the only crate of the workspace that prints, exits and reads the command line. Every verb
 //! is a file in `verbs/`; how things look is decided in `output/`, how they fail in `error.rs`.
 
+mod atomic;
 mod cli;
 mod error;
 mod glob;

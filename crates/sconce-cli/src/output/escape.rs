@@ -1,7 +1,6 @@
 //! Makes text from a file harmless to a terminal and visible to a reader.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 /// Whether a character would act on a terminal, or hide or reorder what stands around it.
 ///
@@ -28,9 +27,8 @@ pub fn escape(text: &str) -> Cow<'_, str> {
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             c if !is_hostile(c) => out.push(c),
-            // Writing to a string cannot fail.
-            c if (c as u32) < 0x100 => { let _ = write!(out, "\\x{:02x}", c as u32); }
-            c => { let _ = write!(out, "\\u{{{:x}}}", c as u32); }
+            c if (c as u32) < 0x100 => out.push_str(&format!("\\x{:02x}", c as u32)),
+            c => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
         }
     }
     Cow::Owned(out)

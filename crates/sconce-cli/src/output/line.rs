@@ -38,6 +38,11 @@ impl Line {
         self.parts.push((style, escape(text.as_ref()).into_owned()));
     }
 
+    /// Adds the parts of another line.
+    pub fn extend(&mut self, other: Line) {
+        self.parts.extend(other.parts);
+    }
+
     /// Adds blanks up to a column.
     pub fn pad_to(mut self, column: usize) -> Line {
         let missing = column.saturating_sub(self.width());
