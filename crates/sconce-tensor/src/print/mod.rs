@@ -64,10 +64,10 @@ impl Tensor {
     ///
     /// ```
     /// use sconce_tensor::{PrintOptions, Tensor};
-    /// let t = Tensor::from_vec(vec![1f64, 0.5, 1e-3], &[3]).unwrap().with_requires_grad(true);
+    /// let t = Tensor::from_vec(vec![1f64, 0.5, 9e-4], &[3]).unwrap().with_requires_grad(true);
     /// assert_eq!(
     ///     t.display(&PrintOptions::default()).to_string(),
-    ///     "tensor([1.0000e+00, 5.0000e-01, 1.0000e-03], dtype=torch.float64,\n       requires_grad=True)",
+    ///     "tensor([1.0000e+00, 5.0000e-01, 9.0000e-04], dtype=torch.float64,\n       requires_grad=True)",
     /// );
     /// ```
     pub fn display(&self, options: &PrintOptions) -> Display<'_> {
