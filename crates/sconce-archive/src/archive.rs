@@ -1,10 +1,10 @@
 //! The archive as PyTorch's reader sees it.
 
 use std::borrow::Cow;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::ops::Range;
 
-use hashbrown::HashTable;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use sconce_source::{Bytes, Limits, Source};
 
 use crate::{Directory, Entry, Error, ErrorKind};
@@ -28,7 +28,7 @@ pub struct Version {
 pub struct Archive {
     directory: Directory,
     folder: Vec<u8>,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
     index: HashTable<u32>,
 }
 
@@ -62,7 +62,7 @@ impl Archive {
         let folder = name[..slash].to_vec();
         let mut archive = Archive {
             index: HashTable::with_capacity(directory.entries().len()),
-            hasher: RandomState::new(),
+            hasher: DefaultHashBuilder::default(),
             folder,
             directory,
         };
@@ -154,6 +154,18 @@ impl Archive {
             .map(|&index| entry(index))
     }
 
+    /// [`Archive::find`] for a caller that asks for records in the order they lie in: `hint` is the
+    /// record expected, and moves past the one found.
+    pub fn find_next(&self, hint: &mut usize, name: &str) -> Option<&Entry> {
+        let expected = self.records().get(*hint).filter(|entry| {
+            let full = self.directory.raw_name(entry);
+            record_name(full, &self.folder) == Some(name.as_bytes())
+        });
+        let found = expected.or_else(|| self.find(name))?;
+        *hint = found.index() + 1;
+        Some(found)
+    }
+
     /// Whether there is a record called `name` (without the folder).
     pub fn contains(&self, name: &str) -> bool {
         self.find(name).is_some()
@@ -215,7 +227,7 @@ fn record_name<'a>(full: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
 }
 
 /// Hashes a name with ASCII case folded; seeded, so that a file cannot choose collisions.
-fn hash_folded(hasher: &RandomState, name: &[u8]) -> u64 {
+fn hash_folded(hasher: &DefaultHashBuilder, name: &[u8]) -> u64 {
     let mut buffer = [0u8; 64];
     match buffer.get_mut(..name.len()) {
         Some(short) => {
