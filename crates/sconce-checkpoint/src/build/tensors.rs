@@ -90,6 +90,15 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
         Ok(at)
     }
 
+    /// Whether a tensor subclass is rebuilt by a function of its own library: then it stays an object
+    /// with its parts, as any class that is not known.
+    pub(super) fn is_foreign(&self, rebuild: Rebuild, args: Value) -> bool {
+        let from_type = matches!(rebuild, Rebuild::FromType | Rebuild::FromTypeV2);
+        let func = self.arena.tuple(args).and_then(|args| args.first());
+        let is_known = func.is_some_and(|func| self.known.contains_key(func));
+        from_type && !is_known && func.is_some_and(|&func| self.arena.global(func).is_some())
+    }
+
     fn rebuild(&mut self, rebuild: Rebuild, args: Value) -> Result<Rebuilt, Error> {
         let args = self.args(args, rebuild.name())?;
         match rebuild {
