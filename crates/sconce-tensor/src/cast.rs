@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn numbers_round_to_even_and_saturate() {
-        let tensor = Tensor::from_vec(vec![1.0f32, 300.7, -1.0, 1.003_906_25], &[2, 2]).unwrap();
+        let tensor = Tensor::from_vec(vec![1.0f32, 300.7, -1.0, 1.003_906_3], &[2, 2]).unwrap();
         let bytes = tensor.to_dtype(DType::UInt8).unwrap();
         assert_eq!(bytes.as_slice::<u8>().unwrap(), [1, 255, 0, 1]);
         let narrow = tensor.to_dtype(DType::BFloat16).unwrap();

@@ -132,8 +132,8 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
             }
             Rebuild::FromNumpy | Rebuild::FromCpuTensor => self.on_device(&args, rebuild),
             Rebuild::WrapperSubclass => self.wrapper(&args),
-            Rebuild::FromTypeV2 => self.from_type(&args, true),
-            Rebuild::FromType => self.from_type(&args, false),
+            Rebuild::FromTypeV2 => self.subclass(&args, true),
+            Rebuild::FromType => self.subclass(&args, false),
         }
     }
 
@@ -353,7 +353,7 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
 
     /// `(func, type, args, state)`. The function is called with the arguments; v1's state was always
     /// a dict, v2's may be anything a class's `__setstate__` takes.
-    fn from_type(&mut self, args: &Args<'_, '_>, v2: bool) -> Result<Rebuilt, Error> {
+    fn subclass(&mut self, args: &Args<'_, '_>, v2: bool) -> Result<Rebuilt, Error> {
         let func = args.value(0, "a rebuild function")?;
         let Some(Known::Rebuild(rebuild)) = self.known.get(&func).copied() else {
             return Err(args.wrong(0, "a rebuild function"));

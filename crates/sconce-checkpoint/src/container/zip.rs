@@ -8,7 +8,9 @@ use sconce_pickle::{Arena, Value};
 use sconce_source::Source;
 use sconce_tensor::{ByteOrder, Device, Storage};
 
-use super::{Parts, SharedArchive, StorageId, build, finish, map_device, restore, storage_id, unpickle};
+use super::{
+    Parts, SharedArchive, StorageId, build, finish, map_device, restore, storage_id, unpickle,
+};
 use crate::build::{Persistent, PersistentLoad, TypedStorage};
 use crate::checkpoint::{Info, StorageRecord};
 use crate::identify::FileKind;

@@ -250,10 +250,10 @@ fn instance_children(object: Object<'_>) -> Vec<(String, ObjectId)> {
             out.push(("__state__".to_owned(), state));
         }
     }
-    if let Some(kwargs) = instance.kwargs {
-        if let Node::Dict(dict) = object.other(kwargs).data() {
-            out.extend(named_entries(object, dict.entries()));
-        }
+    if let Some(kwargs) = instance.kwargs
+        && let Node::Dict(dict) = object.other(kwargs).data()
+    {
+        out.extend(named_entries(object, dict.entries()));
     }
     out
 }
