@@ -1,12 +1,13 @@
 //! The archive as PyTorch's reader sees it.
 
 use std::borrow::Cow;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::ops::Range;
 
-use hashbrown::HashTable;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use sconce_source::{Bytes, Limits, Source};
 
+use crate::directory::LOCAL_LEN;
 use crate::{Directory, Entry, Error, ErrorKind};
 
 /// The oldest and newest versions that PyTorch 2.15 reads.
@@ -28,7 +29,7 @@ pub struct Version {
 pub struct Archive {
     directory: Directory,
     folder: Vec<u8>,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
     index: HashTable<u32>,
 }
 
@@ -62,17 +63,44 @@ impl Archive {
         let folder = name[..slash].to_vec();
         let mut archive = Archive {
             index: HashTable::with_capacity(directory.entries().len()),
-            hasher: RandomState::new(),
+            hasher: DefaultHashBuilder::default(),
             folder,
             directory,
         };
         archive.build_index()?;
+        archive.check_layout()?;
         Ok(archive)
+    }
+
+    /// Records may not share bytes: two readers would see two things in one place.
+    fn check_layout(&self) -> Result<(), Error> {
+        let end_of = |entry: &Entry| {
+            let name = self.directory.raw_name(entry).len() as u64;
+            entry.header_offset() + LOCAL_LEN + name + entry.compressed_size()
+        };
+        let mut order: Vec<&Entry> = self.records().iter().collect();
+        if !order.is_sorted_by_key(|entry| entry.header_offset()) {
+            order.sort_by_key(|entry| entry.header_offset());
+        }
+        for pair in order.windows(2) {
+            if end_of(pair[0]) > pair[1].header_offset() {
+                return Err(Error::new(ErrorKind::Malformed, "two records overlap")
+                    .record(self.display_name(pair[1]))
+                    .at(pair[1].header_offset())
+                    .note(format!("the other is '{}'", self.display_name(pair[0]))));
+            }
+        }
+        Ok(())
     }
 
     fn build_index(&mut self) -> Result<(), Error> {
         for entry in self.directory.entries() {
             let name = self.directory.raw_name(entry);
+            if name.contains(&0) {
+                return Err(Error::new(ErrorKind::Malformed, "a record's name holds a NUL byte")
+                    .record(self.directory.display_name(entry))
+                    .at(entry.header_offset()));
+            }
             let Some(record) = record_name(name, &self.folder) else {
                 let shown = self.directory.display_name(entry).into_owned();
                 let folder = String::from_utf8_lossy(&self.folder).into_owned();
@@ -154,6 +182,18 @@ impl Archive {
             .map(|&index| entry(index))
     }
 
+    /// [`Archive::find`] for a caller that asks for records in the order they lie in: `hint` is the
+    /// record expected, and moves past the one found.
+    pub fn find_next(&self, hint: &mut usize, name: &str) -> Option<&Entry> {
+        let expected = self.records().get(*hint).filter(|entry| {
+            let full = self.directory.raw_name(entry);
+            record_name(full, &self.folder) == Some(name.as_bytes())
+        });
+        let found = expected.or_else(|| self.find(name))?;
+        *hint = found.index() + 1;
+        Some(found)
+    }
+
     /// Whether there is a record called `name` (without the folder).
     pub fn contains(&self, name: &str) -> bool {
         self.find(name).is_some()
@@ -215,7 +255,7 @@ fn record_name<'a>(full: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
 }
 
 /// Hashes a name with ASCII case folded; seeded, so that a file cannot choose collisions.
-fn hash_folded(hasher: &RandomState, name: &[u8]) -> u64 {
+fn hash_folded(hasher: &DefaultHashBuilder, name: &[u8]) -> u64 {
     let mut buffer = [0u8; 64];
     match buffer.get_mut(..name.len()) {
         Some(short) => {

@@ -124,15 +124,7 @@ impl StorageRecord {
 }
 
 impl Checkpoint {
-    pub(crate) fn new(source: Source, mut parts: Parts) -> Self {
-        let mut walk = Walk::new(&parts.graph);
-        walk.run(parts.root, |_, _| {});
-        if walk.cut {
-            parts.warnings.push(
-                "objects are nested or shared too deeply to name every path to every tensor"
-                    .to_owned(),
-            );
-        }
+    pub(crate) fn new(source: Source, parts: Parts) -> Self {
         Checkpoint { source, parts }
     }
 
@@ -198,8 +190,13 @@ impl Checkpoint {
     /// Dict keys that are str or int stand for themselves, other keys as Python's `repr`; elements of
     /// lists, tuples and sets by index; members of an `nn.Module` (parameters, buffers, submodules)
     /// and attributes of other objects by name. The root itself is "".
-    pub fn visit<'c>(&'c self, visit: impl FnMut(&str, Object<'c>)) {
-        Walk::new(&self.parts.graph).run(self.parts.root, visit);
+    ///
+    /// Gives `false` when objects are nested or shared so deeply (beyond anything a real checkpoint
+    /// does) that some paths were left out.
+    pub fn visit<'c>(&'c self, visit: impl FnMut(&str, Object<'c>)) -> bool {
+        let mut walk = Walk::new(&self.parts.graph);
+        walk.run(self.parts.root, visit);
+        !walk.cut
     }
 
     /// Every tensor under every one of its names, depth first; see [`Checkpoint::visit`].

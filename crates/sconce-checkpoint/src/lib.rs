@@ -43,7 +43,7 @@ pub use checkpoint::{Checkpoint, Info, StorageRecord};
 pub use error::{Error, ErrorKind};
 pub use globals::{GlobalUse, unsafe_globals};
 pub use identify::{FileKind, Identity, identify};
-pub use location::{LocationRegistry, MapLocation};
+pub use location::{LocationRegistry, MapLocation, MapStorage, Tagger};
 pub use object::{
     Array, ArrayData, ClassRef, Dict, DictKind, How, Instance, Module, NamedArray, NamedTensor,
     Node, Object, ObjectId, StorageObject, TensorClass, TensorObject,

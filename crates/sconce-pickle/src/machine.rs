@@ -366,20 +366,17 @@ impl<'a> Machine<'a> {
             op::REDUCE => {
                 let args = self.pop()?;
                 let callable = self.pop()?;
-                self.check_callable(callable)?;
                 self.call(CallKind::Reduce, callable, args, None, policy)?;
             }
             op::NEWOBJ => {
                 let args = self.pop()?;
                 let class = self.pop()?;
-                self.check_new("NEWOBJ", class, args)?;
                 self.call(CallKind::NewObj, class, args, None, policy)?;
             }
             op::NEWOBJ_EX => {
                 let kwargs = self.pop()?;
                 let args = self.pop()?;
                 let class = self.pop()?;
-                self.check_new("NEWOBJ_EX", class, args)?;
                 let node = self.arena.node(kwargs);
                 if !(matches!(node, Node::Dict(_)) || node.is_opaque()) {
                     return Err(Error::not_applicable(
@@ -405,7 +402,6 @@ impl<'a> Machine<'a> {
                     return Err(self.underflow());
                 }
                 let class = self.stack[base];
-                self.check_callable(class)?;
                 let args = self.tuple_of(base + 1)?;
                 self.stack.truncate(base);
                 let args = self.node(args)?;
@@ -1003,6 +999,12 @@ impl<'a> Machine<'a> {
         policy: &mut P,
     ) -> Result<(), Error> {
         self.ask(policy.call(&self.arena, kind, callable, args, self.reader.at()))?;
+        match kind {
+            CallKind::Reduce | CallKind::Obj => self.check_callable(callable)?,
+            CallKind::NewObj => self.check_new("NEWOBJ", callable, args)?,
+            CallKind::NewObjEx => self.check_new("NEWOBJ_EX", callable, args)?,
+            CallKind::Inst => {}
+        }
         self.push(Node::Call(Call { kind, callable, args, kwargs, updates: None }))
     }
 

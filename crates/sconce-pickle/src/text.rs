@@ -45,7 +45,6 @@ impl IntegerError {
     pub(crate) fn message(self, base: u32, literal: &str) -> String {
         match self {
             IntegerError::Invalid => {
-                let base = if base == 0 { 0 } else { base };
                 format!("invalid literal for int() with base {base}: {literal}")
             }
             IntegerError::TooLong(digits) => format!(

@@ -1,7 +1,7 @@
 //! Whatever the bytes are, nothing panics, and the readers agree with each other.
 
 use proptest::prelude::*;
-use sconce_pickle::{ErrorKind, Limits, dis, instructions, load, opcode::OPCODES};
+use sconce_pickle::{ErrorKind, Limits, Tracer, dis, instructions, load, opcode::OPCODES};
 
 /// Pieces that pickles are made of, so that random ones get somewhere.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
@@ -26,7 +26,16 @@ proptest! {
         let listed: Vec<_> = instructions(&bytes).collect();
         let mut out = Vec::new();
         let _ = dis(&bytes, &mut out);
-        match load(&bytes, &Limits::default()) {
+        let traced: Vec<_> = Tracer::new(&bytes, &Limits::default()).collect();
+        for step in traced.iter().flatten() {
+            prop_assert!(step.stack.values.iter().all(|value| value.len() < 1000));
+        }
+        let outcome = load(&bytes, &Limits::default());
+        prop_assert_eq!(
+            traced.last().and_then(|step| step.as_ref().err()),
+            outcome.as_ref().err()
+        );
+        match outcome {
             // What loads is readable, up to the same STOP.
             Ok(loaded) => {
                 prop_assert!(listed.iter().all(Result::is_ok));

@@ -3,8 +3,9 @@ use half::{bf16, f16};
 use crate::{DType, Error, Scalar, Tensor};
 
 impl Tensor {
-    /// The tensor in another dtype, row-major: `torch.Tensor.to(dtype)` for the real dtypes that
-    /// Rust has. The same dtype gives the same tensor, sharing its storage.
+    /// The tensor in another dtype: `torch.Tensor.to(dtype)` for the real dtypes that Rust has. The
+    /// same dtype gives the same tensor, sharing its storage; otherwise the order of a dense
+    /// tensor's strides is kept, and any other tensor becomes row-major.
     ///
     /// Rounding is to the nearest, ties to even; a float too large for an integer saturates, where
     /// PyTorch leaves the result to the processor.
@@ -29,6 +30,15 @@ impl Tensor {
         };
         if self.dtype().is_complex() || self.dtype().is_quantized() {
             return Err(unsupported());
+        }
+        if !self.is_contiguous()
+            && let Some(order) = self.dense_order()
+        {
+            let mut back = vec![0; order.len()];
+            for (at, &dim) in order.iter().enumerate() {
+                back[dim as usize] = at as i64;
+            }
+            return self.permute(&order)?.to_dtype(dtype)?.permute(&back);
         }
         let sizes = self.sizes();
         macro_rules! integers {
@@ -72,13 +82,22 @@ impl Tensor {
     }
 }
 
+impl Tensor {
+    /// The order of dimensions in which a strided tensor without gaps is row-major.
+    fn dense_order(&self) -> Option<Vec<i64>> {
+        let mut order: Vec<i64> = (0..self.strides().len() as i64).collect();
+        order.sort_by_key(|&dim| std::cmp::Reverse(self.strides()[dim as usize]));
+        self.permute(&order).ok()?.is_contiguous().then_some(order)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn numbers_round_to_even_and_saturate() {
-        let tensor = Tensor::from_vec(vec![1.0f32, 300.7, -1.0, 1.003_906_25], &[2, 2]).unwrap();
+        let tensor = Tensor::from_vec(vec![1.0f32, 300.7, -1.0, 1.003_906_3], &[2, 2]).unwrap();
         let bytes = tensor.to_dtype(DType::UInt8).unwrap();
         assert_eq!(bytes.as_slice::<u8>().unwrap(), [1, 255, 0, 1]);
         let narrow = tensor.to_dtype(DType::BFloat16).unwrap();
@@ -87,5 +106,7 @@ mod tests {
         assert_eq!(values, [1.0, 300.0, -1.0, 1.0]);
         assert_eq!(narrow.sizes(), [2, 2]);
         assert!(tensor.to_dtype(DType::Complex64).is_err());
+        let columns = tensor.transpose(0, 1).unwrap().to_dtype(DType::Float64).unwrap();
+        assert_eq!(columns.strides(), [1, 2]);
     }
 }

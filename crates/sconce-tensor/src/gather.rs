@@ -11,6 +11,9 @@ use crate::{ByteOrder, DType, Dims, Element, Error, Scalar, Tensor};
 /// that repeats elements can need more than its storage.
 const REPEATED_BYTES: u64 = 1 << 30;
 
+/// The same for indices, sizes and other tables.
+const REPEATED_TABLE_BYTES: u64 = 1 << 24;
+
 /// Side of the square blocks in which transposed elements are copied, so that the rows of one side
 /// and the columns of the other stay in the cache.
 const TILE: usize = 32;
@@ -91,6 +94,14 @@ impl Tensor {
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, Error> {
         self.check_element::<T>()?;
         Ok(T::collect(&self.native_bytes(self.default_limit())?))
+    }
+
+    /// [`Tensor::to_vec`] for tables that other tensors are built of: one that repeats its elements
+    /// may not become much larger than its storage.
+    pub(crate) fn to_table<T: Element>(&self) -> Result<Vec<T>, Error> {
+        self.check_element::<T>()?;
+        let limit = self.storage().map_or(0, |storage| storage.nbytes()).max(REPEATED_TABLE_BYTES);
+        Ok(T::collect(&self.native_bytes(limit)?))
     }
 
     fn check_element<T: Element>(&self) -> Result<(), Error> {

@@ -15,7 +15,7 @@
 //! let diagonal = Tensor::strided(storage, DType::Float32, 0, &[2], &[3])?;
 //! assert_eq!(diagonal.to_vec::<f32>()?, [1.0, 4.0]);
 //! let text = matrix.display(&PrintOptions::default()).to_string();
-//! assert_eq!(text, "tensor([[ 1.0000, -3.0000],\n        [ 2.5000,  4.0000]])");
+//! assert_eq!(text, "tensor([[ 1.0000,  2.5000],\n        [-3.0000,  4.0000]])");
 //! # Ok(())
 //! # }
 //! ```

@@ -103,7 +103,7 @@ impl Tensor {
         let mut numel = buffer.numel();
         if sizes.has_data() && components > 0 {
             numel = 0;
-            let rows = sizes.to_vec::<i64>()?;
+            let rows = sizes.to_table::<i64>()?;
             if dims > 0 {
                 common[1..].copy_from_slice(&rows[..dims]);
             }

@@ -106,12 +106,12 @@ impl Tensor {
                 out.extend(codes.map(|code| (code - zero_point) * scale));
             }
             Quantizer::PerChannel { scales, zero_points, axis, .. } => {
-                let pairs = channel_pairs(scales, zero_points)?;
+                let channels = Channels::new(scales, zero_points)?;
                 let axis = *axis as usize;
-                let inner: i64 = self.sizes[axis + 1..].iter().product::<i64>().max(1);
-                let channels = (pairs.len() as u64).max(1);
+                let inner = self.sizes[axis + 1..].iter().product::<i64>().max(1) as u64;
+                let count = self.sizes[axis].max(1) as u64;
                 out.extend(codes.enumerate().map(|(i, code)| {
-                    let (scale, zero_point) = pairs[(i as u64 / inner as u64 % channels) as usize];
+                    let (scale, zero_point) = channels.get((i as u64 / inner % count) as i64);
                     (code - zero_point) * scale
                 }));
             }
@@ -120,13 +120,28 @@ impl Tensor {
     }
 }
 
-/// Scale and zero point of every channel.
-pub(crate) fn channel_pairs(
-    scales: &Tensor,
-    zero_points: &Tensor,
-) -> Result<Vec<(f32, f32)>, Error> {
-    let number = |scalar: Scalar| scalar.to_f64().unwrap_or(f64::NAN) as f32;
-    Ok(scales.values()?.map(number).zip(zero_points.values()?.map(number)).collect())
+/// The scales and zero points of a tensor's channels, read one by one: a file can claim any number.
+pub(crate) struct Channels<'a> {
+    scales: (&'a Tensor, &'a [u8]),
+    zero_points: (&'a Tensor, &'a [u8]),
+}
+
+impl<'a> Channels<'a> {
+    pub(crate) fn new(scales: &'a Tensor, zero_points: &'a Tensor) -> Result<Channels<'a>, Error> {
+        Ok(Channels {
+            scales: (scales, scales.strided_data()?),
+            zero_points: (zero_points, zero_points.strided_data()?),
+        })
+    }
+
+    /// Scale and zero point of a channel that is there.
+    pub(crate) fn get(&self, channel: i64) -> (f32, f32) {
+        let number = |(tensor, data): (&Tensor, &[u8])| {
+            let scalar = tensor.element(data, &[channel]);
+            scalar.to_f64().unwrap_or(f64::NAN) as f32
+        };
+        (number(self.scales), number(self.zero_points))
+    }
 }
 
 fn checked(quantizer: Quantizer, sizes: &[i64]) -> Result<Quantizer, Error> {
@@ -234,6 +249,29 @@ mod tests {
         .unwrap();
         assert_eq!(t.dequantize().unwrap().to_vec::<f32>().unwrap(), [0.5, 1.5, 2.0, 6.0]);
         assert_eq!(t.quantizer().unwrap().scheme_name(), "per_channel_affine_float_qparams");
+    }
+
+    #[test]
+    fn channels_without_end_are_not_read() {
+        let ones = || {
+            let one = Storage::from_bytes(1f64.to_ne_bytes().to_vec().into(), Device::CPU);
+            Tensor::strided(one, DType::Float64, 0, &[1 << 60], &[0]).unwrap()
+        };
+        let make = |sizes: &[i64], strides: &[i64], axis| {
+            let scheme = ChannelScheme::Affine;
+            let quantizer =
+                Quantizer::PerChannel { scheme, scales: ones(), zero_points: ones(), axis };
+            Tensor::quantized(storage(&[3]), DType::QInt8, 0, sizes, strides, quantizer).unwrap()
+        };
+        assert_eq!(make(&[0, 1 << 60], &[1, 1], 1).dequantize().unwrap().numel(), 0);
+        let endless = make(&[1 << 60], &[0], 0);
+        assert!(matches!(endless.dequantize(), Err(Error::TooLarge { .. })));
+        assert!(
+            endless
+                .to_text(&crate::PrintOptions::default())
+                .unwrap()
+                .starts_with("tensor([2., 2., 2.,")
+        );
     }
 
     #[test]

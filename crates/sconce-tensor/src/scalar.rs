@@ -224,6 +224,12 @@ impl Tensor {
         Ok(Values { data, positions: self.positions(), finish: self.finish() })
     }
 
+    /// The element at an index that lies inside the sizes; `data` is that of the tensor's storage.
+    pub(crate) fn element(&self, data: &[u8], index: &[i64]) -> Scalar {
+        let steps: i64 = index.iter().zip(&self.strides).map(|(i, stride)| i * stride).sum();
+        self.finish().apply(decode(self.dtype, data, (self.offset + steps) as usize))
+    }
+
     pub(crate) fn finish(&self) -> Finish {
         Finish { dtype: self.dtype, conj: self.conj, neg: self.neg }
     }

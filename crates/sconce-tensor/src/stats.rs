@@ -198,6 +198,34 @@ fn lanes(block: &[f64], of: impl Fn(f64) -> f64) -> f64 {
     sums.iter().sum::<f64>() + rest.iter().map(|&value| of(value)).sum::<f64>()
 }
 
+/// Counts (finite, zero, below the normal numbers) and extremes in independent lanes.
+struct Lanes {
+    counts: [[u64; LANES]; 3],
+    low: [f64; LANES],
+    high: [f64; LANES],
+}
+
+impl Lanes {
+    fn new() -> Lanes {
+        Lanes {
+            counts: [[0; LANES]; 3],
+            low: [f64::INFINITY; LANES],
+            high: [f64::NEG_INFINITY; LANES],
+        }
+    }
+
+    fn add(&mut self, chunk: &[f64; LANES], smallest_normal: f64) {
+        for (lane, &value) in chunk.iter().enumerate() {
+            let magnitude = value.abs();
+            self.counts[0][lane] += u64::from(magnitude < f64::INFINITY);
+            self.counts[1][lane] += u64::from(value == 0.0);
+            self.counts[2][lane] += u64::from(magnitude < smallest_normal);
+            self.low[lane] = if value < self.low[lane] { value } else { self.low[lane] };
+            self.high[lane] = if value > self.high[lane] { value } else { self.high[lane] };
+        }
+    }
+}
+
 struct Sums {
     finite: u64,
     zeros: u64,
@@ -211,18 +239,16 @@ struct Sums {
 impl Sums {
     /// Sums and counts without branches. Where an element is not finite, only the counts hold.
     fn of(block: &[f64], smallest_normal: f64) -> Sums {
-        let mut counts = [[0u64; LANES]; 3];
-        let (mut low, mut high) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
-        for chunk in block.chunks(LANES) {
-            for (lane, &value) in chunk.iter().enumerate() {
-                let magnitude = value.abs();
-                counts[0][lane] += u64::from(magnitude < f64::INFINITY);
-                counts[1][lane] += u64::from(value == 0.0);
-                counts[2][lane] += u64::from(magnitude < smallest_normal);
-                low[lane] = if value < low[lane] { value } else { low[lane] };
-                high[lane] = if value > high[lane] { value } else { high[lane] };
-            }
+        let mut lanes_of = Lanes::new();
+        let (chunks, rest) = block.as_chunks::<LANES>();
+        for chunk in chunks {
+            lanes_of.add(chunk, smallest_normal);
         }
+        // NaN is counted nowhere and is neither low nor high.
+        let mut last = [f64::NAN; LANES];
+        last[..rest.len()].copy_from_slice(rest);
+        lanes_of.add(&last, smallest_normal);
+        let Lanes { counts, low, high } = lanes_of;
         let [finite, zeros, small] = counts.map(|lane| lane.iter().sum::<u64>());
         Sums {
             finite,

@@ -151,7 +151,7 @@ proptest! {
         indices in prop::collection::vec(-1..6i64, 12),
         shape in prop::collection::vec(0..4i64, 1..4),
         sizes in prop::collection::vec(wild(), 0..4),
-        bytes in prop::collection::vec(any::<u8>(), 200),
+        bytes in prop::collection::vec(any::<u8>(), 27 * 16),
         layout in 1..7i64,
         axis in -1..3i64,
     ) {

@@ -148,10 +148,10 @@ impl Known {
     /// The meaning of `module.name` (Python 3 names), if it has one here.
     pub(super) fn find(module: &str, name: &str) -> Option<Known> {
         // torch.load resolves any name that holds "Storage" by the name alone.
-        if name.contains("Storage") {
-            if let Some(dtype) = storage_dtype(name) {
-                return Some(Known::StorageClass(dtype));
-            }
+        if name.contains("Storage")
+            && let Some(dtype) = storage_dtype(name)
+        {
+            return Some(Known::StorageClass(dtype));
         }
         if let Some((.., known)) = TABLE.iter().find(|row| row.0 == module && row.1 == name) {
             return Some(*known);

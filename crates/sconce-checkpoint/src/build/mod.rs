@@ -135,6 +135,7 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
                 }
                 PickleNode::PersistentId(_) => self.persistent(value).map(|_| ()),
                 PickleNode::Call(call) => match self.known.get(&call.callable) {
+                    Some(Known::Rebuild(rebuild)) if self.is_foreign(*rebuild, call.args) => Ok(()),
                     Some(Known::Rebuild(_) | Known::TensorClass(_) | Known::Parameter) => {
                         self.tensor(value).map(|_| ())
                     }

@@ -90,6 +90,15 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
         Ok(at)
     }
 
+    /// Whether a tensor subclass is rebuilt by a function of its own library: then it stays an object
+    /// with its parts, as any class that is not known.
+    pub(super) fn is_foreign(&self, rebuild: Rebuild, args: Value) -> bool {
+        let from_type = matches!(rebuild, Rebuild::FromType | Rebuild::FromTypeV2);
+        let func = self.arena.tuple(args).and_then(|args| args.first());
+        let is_known = func.is_some_and(|func| self.known.contains_key(func));
+        from_type && !is_known && func.is_some_and(|&func| self.arena.global(func).is_some())
+    }
+
     fn rebuild(&mut self, rebuild: Rebuild, args: Value) -> Result<Rebuilt, Error> {
         let args = self.args(args, rebuild.name())?;
         match rebuild {
@@ -123,8 +132,8 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
             }
             Rebuild::FromNumpy | Rebuild::FromCpuTensor => self.on_device(&args, rebuild),
             Rebuild::WrapperSubclass => self.wrapper(&args),
-            Rebuild::FromTypeV2 => self.from_type(&args, true),
-            Rebuild::FromType => self.from_type(&args, false),
+            Rebuild::FromTypeV2 => self.subclass(&args, true),
+            Rebuild::FromType => self.subclass(&args, false),
         }
     }
 
@@ -344,7 +353,7 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
 
     /// `(func, type, args, state)`. The function is called with the arguments; v1's state was always
     /// a dict, v2's may be anything a class's `__setstate__` takes.
-    fn from_type(&mut self, args: &Args<'_, '_>, v2: bool) -> Result<Rebuilt, Error> {
+    fn subclass(&mut self, args: &Args<'_, '_>, v2: bool) -> Result<Rebuilt, Error> {
         let func = args.value(0, "a rebuild function")?;
         let Some(Known::Rebuild(rebuild)) = self.known.get(&func).copied() else {
             return Err(args.wrong(0, "a rebuild function"));

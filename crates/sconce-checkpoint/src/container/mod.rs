@@ -20,9 +20,10 @@ use crate::build::{BuildOptions, Builder, Built, PersistentLoad, storage_dtype};
 use crate::checkpoint::{Info, StorageRecord};
 use crate::globals::{GlobalUse, globals_of};
 use crate::identify::{FileKind, Identity, identify};
+use crate::location::MapLocation;
 use crate::object::{Graph, ObjectId};
 use crate::options::{LoadOptions, Policy};
-use crate::weights_only::{WeightsOnly, pytorch_message};
+use crate::weights_only::{WeightsOnly, message_of};
 use crate::{Error, ErrorKind};
 
 /// Everything that a container gives for a checkpoint.
@@ -73,10 +74,10 @@ pub(crate) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Erro
 fn not_a_checkpoint(source: &Source, identity: &Identity) -> Error {
     let kind = identity.kind;
     // A broken zip has more to say than that it is one.
-    if kind == FileKind::TruncatedZip {
-        if let Err(error) = sconce_archive::Directory::read(source.clone(), &Default::default()) {
-            return Error::from(error);
-        }
+    if kind == FileKind::TruncatedZip
+        && let Err(error) = sconce_archive::Directory::read(source.clone(), &Default::default())
+    {
+        return Error::from(error);
     }
     let message = format!("this is not a checkpoint but {}", with_article(kind.description()));
     let mut error = Error::new(ErrorKind::NotACheckpoint, message);
@@ -126,12 +127,12 @@ fn unpickle<'a>(
                 }
             }
             loaded.map_err(|error| {
-                let message = error.to_string();
-                let error = Error::from(error);
-                if error.kind() == ErrorKind::Refused {
-                    return error.with_help(pytorch_message(&message));
+                let message = message_of(&error);
+                let unsupported = matches!(error, sconce_pickle::Error::UnknownOpcode { .. });
+                if error.kind() == sconce_pickle::ErrorKind::Refused || unsupported {
+                    return Error::new(ErrorKind::Refused, message).at(error.offset());
                 }
-                error
+                Error::from(error)
             })
         }
     }
@@ -237,10 +238,16 @@ fn storage_id<'a>(arena: &'a Arena<'_>, pid: Value) -> Result<StorageId<'a>, Err
 
 /// Puts a storage where its location tag and the caller's `map_location` say.
 fn restore(storage: Storage, location: &str, options: &LoadOptions) -> Result<Storage, Error> {
-    options
-        .locations
-        .restore(storage, location, &options.map_location)
-        .map_err(|message| Error::new(ErrorKind::Caller, message))
+    let restored = options.locations.restore(storage.clone(), location, &options.map_location);
+    match (restored, &options.map_location) {
+        (Ok(storage), _) => Ok(storage),
+        // A label is all that a device is here, so a device that PyTorch does not know is no
+        // obstacle to looking.
+        (Err(_), MapLocation::Default) if options.policy == Policy::Inspect => {
+            Ok(storage.to_device_tag(Device::from_location(location)))
+        }
+        (Err(message), _) => Err(Error::new(ErrorKind::Caller, message)),
+    }
 }
 
 /// Where a tensor that carries its device in its own arguments goes.

@@ -2,20 +2,29 @@
 
 use std::collections::HashMap;
 
-use sconce_pickle::{Arena, Value};
+use sconce_pickle::{Arena, Node as PickleNode, Value};
 use sconce_source::Source;
 use sconce_tensor::{Device, Storage};
 
 use super::{Parts, build, finish, map_device, restore, storage_id, unpickle};
-use crate::Error;
 use crate::build::{Persistent, PersistentLoad, TypedStorage};
 use crate::checkpoint::Info;
 use crate::identify::FileKind;
 use crate::options::LoadOptions;
+use crate::{Error, ErrorKind};
 
 pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
     let mut warnings = Vec::new();
     let loaded = unpickle(source.bytes(), options, &mut warnings)?;
+    let trailing_bytes = source.len() - loaded.consumed as u64;
+    let is_number =
+        matches!(loaded.arena.node(loaded.root), PickleNode::Int(_) | PickleNode::BigInt(_));
+    if is_number && trailing_bytes > 0 {
+        let message = "Invalid magic number; corrupt file?";
+        return Err(Error::new(ErrorKind::Malformed, message).at(0).with_note(
+            "a pickled number and more data: the head of a torch.save stream, but not its number",
+        ));
+    }
     let mut storages = Storages { options, by_key: HashMap::new() };
     let built = build(&loaded, &mut storages, options)?;
     if !storages.by_key.is_empty() {
@@ -25,7 +34,6 @@ pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Erro
             storages.by_key.len()
         ));
     }
-    let trailing_bytes = source.len() - loaded.consumed as u64;
     let info = Info { trailing_bytes, records: 1, ..Info::default() };
     Ok(finish(FileKind::Pickle, built, info, &loaded, "pickle", warnings))
 }

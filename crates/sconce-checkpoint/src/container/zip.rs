@@ -1,7 +1,6 @@
 //! The zip archive that torch.save has written since 1.6, and TorchScript archives as data.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::sync::Arc;
 
 use sconce_archive::Archive;
@@ -9,7 +8,9 @@ use sconce_pickle::{Arena, Value};
 use sconce_source::Source;
 use sconce_tensor::{ByteOrder, Device, Storage};
 
-use super::{Parts, SharedArchive, build, finish, map_device, restore, storage_id, unpickle};
+use super::{
+    Parts, SharedArchive, StorageId, build, finish, map_device, restore, storage_id, unpickle,
+};
 use crate::build::{Persistent, PersistentLoad, TypedStorage};
 use crate::checkpoint::{Info, StorageRecord};
 use crate::identify::FileKind;
@@ -48,9 +49,11 @@ pub(super) fn open(source: &Source, options: &LoadOptions, kind: FileKind) -> Re
         archive: &archive,
         options,
         byte_order: byte_order.unwrap_or(ByteOrder::Little),
-        by_key: HashMap::new(),
+        by_entry: vec![None; archive.records().len()],
+        without_record: HashMap::new(),
         records: Vec::new(),
-        name: String::new(),
+        name: String::from("data/"),
+        hint: 0,
     };
     let built = build(&loaded, &mut storages, options).map_err(in_pickle)?;
     let records = storages.records;
@@ -106,10 +109,38 @@ struct Storages<'o> {
     archive: &'o SharedArchive,
     options: &'o LoadOptions,
     byte_order: ByteOrder,
-    by_key: HashMap<Box<str>, u32>,
+    /// For each record of the archive, the storage it was found to be.
+    by_entry: Vec<Option<u32>>,
+    /// Empty storages that have no record, by key.
+    without_record: HashMap<String, Storage>,
     records: Vec<StorageRecord>,
-    /// Scratch for record names.
+    /// Scratch for record names: `data/` and a key.
     name: String,
+    /// The record that will probably be asked for next.
+    hint: usize,
+}
+
+const PREFIX: &str = "data/";
+
+impl Storages<'_> {
+    /// A storage that the archive has no record for: fine if it is empty.
+    fn without_record(&mut self, id: &StorageId<'_>) -> Result<Storage, Error> {
+        if id.nbytes > 0 {
+            let name = &self.name;
+            let message =
+                format!("PytorchStreamReader failed locating file {name}: file not found");
+            return Err(Error::new(ErrorKind::Malformed, message)
+                .in_record(name)
+                .with_note(format!("the pickle needs {} bytes from it", id.nbytes)));
+        }
+        if let Some(known) = self.without_record.get(&*id.key) {
+            return Ok(known.clone());
+        }
+        let empty = Storage::from_bytes(Vec::new().into(), Device::CPU);
+        let storage = restore(empty, &id.location, self.options)?;
+        self.without_record.insert(id.key.to_string(), storage.clone());
+        Ok(storage)
+    }
 }
 
 impl PersistentLoad for Storages<'_> {
@@ -117,32 +148,18 @@ impl PersistentLoad for Storages<'_> {
         let id = storage_id(arena, pid)?;
         let typed =
             |storage: Storage| Persistent::Storage(TypedStorage { storage, dtype: id.dtype });
-        if let Some(&at) = self.by_key.get(&*id.key) {
+        self.name.truncate(PREFIX.len());
+        self.name.push_str(&id.key);
+        let Some(entry) = self.archive.find_next(&mut self.hint, &self.name) else {
+            return self.without_record(&id).map(typed);
+        };
+        if let Some(at) = self.by_entry[entry.index()] {
             let record = &self.records[at as usize];
             if record.dtype == id.dtype || record.nbytes == id.nbytes {
                 return Ok(typed(record.storage.clone()));
             }
         }
-        self.name.clear();
-        // Writing to a String cannot fail.
-        let _ = write!(self.name, "data/{}", id.key);
         let meta = id.location == "meta" || self.options.skip_data || self.options.is_meta();
-        let entry = match self.archive.find(&self.name) {
-            Some(entry) => entry,
-            None if id.nbytes == 0 => {
-                let empty = Storage::from_bytes(Vec::new().into(), Device::CPU);
-                return Ok(typed(restore(empty, &id.location, self.options)?));
-            }
-            None => {
-                let message = format!(
-                    "PytorchStreamReader failed locating file {}: file not found",
-                    self.name
-                );
-                return Err(Error::new(ErrorKind::Malformed, message)
-                    .in_record(&self.name)
-                    .with_note(format!("the pickle needs {} bytes from it", id.nbytes)));
-            }
-        };
         let name = || self.archive.display_name(entry).into_owned();
         // A meta tensor's record is empty in TorchScript archives.
         if entry.size() != id.nbytes && !(id.location == "meta" && entry.size() == 0) {
@@ -186,7 +203,7 @@ impl PersistentLoad for Storages<'_> {
                 index: entry.index(),
             },
         });
-        self.by_key.entry(id.key.as_ref().into()).or_insert(at);
+        self.by_entry[entry.index()].get_or_insert(at);
         Ok(typed(storage))
     }
 

@@ -1,6 +1,6 @@
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 
-use hashbrown::HashTable;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::{Graph, Node, ObjectId};
 
@@ -44,7 +44,7 @@ pub struct Dict {
     /// A defaultdict's factory.
     pub factory: Option<ObjectId>,
     index: HashTable<u32>,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
 }
 
 impl Dict {
@@ -55,7 +55,7 @@ impl Dict {
             state: None,
             factory: None,
             index: HashTable::new(),
-            hasher: RandomState::new(),
+            hasher: DefaultHashBuilder::default(),
         }
     }
 
@@ -129,7 +129,7 @@ impl<'g> Key<'g> {
         }
     }
 
-    fn hash(&self, hasher: &RandomState) -> u64 {
+    fn hash(&self, hasher: &DefaultHashBuilder) -> u64 {
         match self {
             Key::Str(text) => hasher.hash_one(text),
             Key::Int(number) => hasher.hash_one(number),

@@ -59,7 +59,7 @@ struct Frame<'c> {
 
 enum Children<'c> {
     Items(std::iter::Enumerate<std::slice::Iter<'c, ObjectId>>),
-    Entries(std::slice::Iter<'c, (ObjectId, ObjectId)>),
+    Entries(std::iter::Enumerate<std::slice::Iter<'c, (ObjectId, ObjectId)>>),
     Named(std::vec::IntoIter<(String, ObjectId)>),
 }
 
@@ -88,8 +88,8 @@ impl<'c> Walk<'c> {
                     join(&mut self.name, prefix, format_args!("{at}"));
                     id
                 }),
-                Children::Entries(entries) => entries.next().map(|&(key, value)| {
-                    self.push_key(prefix, key);
+                Children::Entries(entries) => entries.next().map(|(at, &(key, value))| {
+                    push_key(&mut self.name, prefix, Object::new(self.graph, key), at);
                     value
                 }),
                 Children::Named(named) => named.next().map(|(name, id)| {
@@ -114,17 +114,6 @@ impl<'c> Walk<'c> {
                 continue;
             }
             self.enter(child, &mut frames, &mut leaf);
-        }
-    }
-
-    fn push_key(&mut self, prefix: usize, key: ObjectId) {
-        match self.graph.node(key) {
-            Node::Str(text) => join(&mut self.name, prefix, format_args!("{text}")),
-            Node::Int(number) => join(&mut self.name, prefix, format_args!("{number}")),
-            _ => {
-                let text = repr::repr(Object::new(self.graph, key), 200);
-                join(&mut self.name, prefix, format_args!("{text}"));
-            }
         }
     }
 
@@ -170,10 +159,9 @@ fn children(object: Object<'_>) -> Option<Children<'_>> {
             Some(Children::Items(items.iter().enumerate()))
         }
         Node::Dict(dict) => match dict.state {
-            None => Some(Children::Entries(dict.entries().iter())),
+            None => Some(Children::Entries(dict.entries().iter().enumerate())),
             Some(_) => {
-                let entries =
-                    dict.entries().iter().map(|&(key, value)| (key_text(object, key), value));
+                let entries = named_entries(object, dict.entries());
                 Some(Children::Named(
                     entries.chain(attributes(object)).collect::<Vec<_>>().into_iter(),
                 ))
@@ -187,17 +175,54 @@ fn children(object: Object<'_>) -> Option<Children<'_>> {
     }
 }
 
-fn key_text(object: Object<'_>, key: ObjectId) -> String {
-    match object.other(key).data() {
-        Node::Str(text) => text.to_string(),
-        Node::Int(number) => number.to_string(),
-        _ => repr::repr(object.other(key), 200),
+/// Appends a dict key to a name. `at` is the key's place in the dict.
+fn push_key(name: &mut String, prefix: usize, key: Object<'_>, at: usize) {
+    match key.data() {
+        Node::Str(text) => join(name, prefix, format_args!("{text}")),
+        Node::SurrogateStr(bytes) => {
+            join(name, prefix, format_args!("{}", without_surrogates(bytes)));
+        }
+        Node::Int(number) => join(name, prefix, format_args!("{number}")),
+        // Optimizers key their state by parameter: its text would not tell one from another.
+        Node::Tensor(_) => join(name, prefix, format_args!("<tensor {at}>")),
+        _ => join(name, prefix, format_args!("{}", repr::repr(key, 200))),
+    }
+}
+
+fn named_entries<'c>(
+    object: Object<'c>,
+    entries: &'c [(ObjectId, ObjectId)],
+) -> impl Iterator<Item = (String, ObjectId)> + 'c {
+    entries.iter().enumerate().map(move |(at, &(key, value))| {
+        let mut name = String::new();
+        push_key(&mut name, 0, object.other(key), at);
+        (name, value)
+    })
+}
+
+/// Text whose lone surrogates (three bytes each) show as U+FFFD.
+fn without_surrogates(bytes: &[u8]) -> String {
+    let mut out = String::new();
+    let mut rest = bytes;
+    loop {
+        match std::str::from_utf8(rest) {
+            Ok(text) => return out + text,
+            Err(error) => {
+                let (good, bad) = rest.split_at(error.valid_up_to());
+                out.push_str(&String::from_utf8_lossy(good));
+                out.push(char::REPLACEMENT_CHARACTER);
+                rest = &bad[bad.len().min(3)..];
+            }
+        }
     }
 }
 
 fn attributes<'c>(object: Object<'c>) -> impl Iterator<Item = (String, ObjectId)> + 'c {
-    let pairs = object.attributes().into_iter();
-    pairs.map(move |(key, value)| (key_text(object, key.id()), value.id()))
+    object.attributes().into_iter().enumerate().map(|(at, (key, value))| {
+        let mut name = String::new();
+        push_key(&mut name, 0, key, at);
+        (name, value.id())
+    })
 }
 
 fn instance_children(object: Object<'_>) -> Vec<(String, ObjectId)> {
@@ -213,7 +238,7 @@ fn instance_children(object: Object<'_>) -> Vec<(String, ObjectId)> {
         return out;
     }
     out.extend(object.iter().enumerate().map(|(at, item)| (at.to_string(), item.id())));
-    out.extend(instance.entries.iter().map(|&(key, value)| (key_text(object, key), value)));
+    out.extend(named_entries(object, &instance.entries));
     out.extend(attributes(object));
     // A state that is neither a dict nor a pair of dicts is still part of the object.
     for &state in &instance.states {
@@ -225,9 +250,10 @@ fn instance_children(object: Object<'_>) -> Vec<(String, ObjectId)> {
             out.push(("__state__".to_owned(), state));
         }
     }
-    if let Some(kwargs) = instance.kwargs {
-        let entries = object.other(kwargs).entries();
-        out.extend(entries.map(|(key, value)| (key_text(object, key.id()), value.id())));
+    if let Some(kwargs) = instance.kwargs
+        && let Node::Dict(dict) = object.other(kwargs).data()
+    {
+        out.extend(named_entries(object, dict.entries()));
     }
     out
 }

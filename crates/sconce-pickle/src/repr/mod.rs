@@ -107,15 +107,43 @@ pub fn write_float(out: &mut String, value: f64) {
     if value.is_infinite() {
         return out.push_str(if value < 0.0 { "-inf" } else { "inf" });
     }
-    let scientific = format!("{value:e}");
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..16).contains(&exponent) {
-        push_format(out, format_args!("{value:?}"));
+    let (digits, exponent) = shortest_digits(value.abs());
+    if value.is_sign_negative() {
+        out.push('-');
+    }
+    let (first, rest) = digits.split_at(1);
+    if !(-4..16).contains(&exponent) {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        let point = if rest.is_empty() { "" } else { "." };
+        push_format(out, format_args!("{first}{point}{rest}e{sign}{:02}", exponent.abs()));
         return;
     }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    push_format(out, format_args!("{mantissa}e{sign}{:02}", exponent.abs()));
+    match usize::try_from(exponent + 1) {
+        // The point is among the digits or after them.
+        Ok(whole @ 1..) => {
+            let (before, after) = digits.split_at(whole.min(digits.len()));
+            let zeros = whole - before.len();
+            let after = if after.is_empty() { "0" } else { after };
+            push_format(out, format_args!("{before}{:0<zeros$}.{after}", ""));
+        }
+        _ => {
+            let zeros = usize::try_from(-exponent - 1).unwrap_or(0);
+            push_format(out, format_args!("0.{:0<zeros$}{digits}", ""));
+        }
+    }
+}
+
+/// The fewest decimal digits that read back as the value, and the exponent of the first one. Of
+/// several such, those nearest to the value; of two as near, the even ones, as Python has it.
+fn shortest_digits(value: f64) -> (String, i32) {
+    let shortest = format!("{value:e}");
+    let places = shortest.bytes().take_while(|&byte| byte != b'e').filter(u8::is_ascii_digit);
+    // Rust's shortest form breaks ties upwards; its form of a given length breaks them to even.
+    let precision = places.count() - 1;
+    let rounded = format!("{value:.precision$e}");
+    let chosen = if rounded.parse() == Ok(value) { rounded } else { shortest };
+    let (mantissa, exponent) = chosen.split_once('e').unwrap_or((&chosen, "0"));
+    (mantissa.replace('.', ""), exponent.parse().unwrap_or(0))
 }
 
 /// Appends `repr` of an int, in decimal; gives `false`, and appends nothing, if it has more than
@@ -232,6 +260,11 @@ mod tests {
             (-1.5e-7, "-1.5e-07"),
             (5e-324, "5e-324"),
             (f64::MAX, "1.7976931348623157e+308"),
+            (5000804748925517.0 / 4.0, "1250201187231379.2"),
+            (-1375516933213529.0 / 8.0, "-171939616651691.12"),
+            (0.00012345, "0.00012345"),
+            (120.0, "120.0"),
+            (1.5e300, "1.5e+300"),
             (f64::NEG_INFINITY, "-inf"),
             (f64::NAN, "nan"),
         ];

@@ -28,6 +28,9 @@ const MAX_SHOWN: u128 = 1 << 22;
 /// Components of a nested tensor that are printed at most.
 const MAX_COMPONENTS: usize = 1 << 16;
 
+/// Characters of all components together: they may overlap in a small buffer.
+const MAX_COMPONENT_TEXT: usize = 1 << 26;
+
 /// Dimensions that are printed at most; PyTorch's own operators end there too.
 const MAX_DIMS: usize = 64;
 
@@ -64,10 +67,10 @@ impl Tensor {
     ///
     /// ```
     /// use sconce_tensor::{PrintOptions, Tensor};
-    /// let t = Tensor::from_vec(vec![1f64, 0.5, 1e-3], &[3]).unwrap().with_requires_grad(true);
+    /// let t = Tensor::from_vec(vec![1f64, 0.5, 9e-4], &[3]).unwrap().with_requires_grad(true);
     /// assert_eq!(
     ///     t.display(&PrintOptions::default()).to_string(),
-    ///     "tensor([1.0000e+00, 5.0000e-01, 1.0000e-03], dtype=torch.float64,\n       requires_grad=True)",
+    ///     "tensor([1.0000e+00, 5.0000e-01, 9.0000e-04], dtype=torch.float64,\n       requires_grad=True)",
     /// );
     /// ```
     pub fn display(&self, options: &PrintOptions) -> Display<'_> {
@@ -209,11 +212,15 @@ impl Tensor {
         if !self.has_data() || parts.len() > MAX_COMPONENTS {
             return Ok(None);
         }
-        let mut texts = Vec::new();
+        let (mut texts, mut length) = (Vec::new(), 0);
         for i in 0..parts.len() {
             let component = parts.component(i)?.with_requires_grad(self.requires_grad);
             let component = component.with_device(self.device().clone());
             let text = component.to_text(options)?;
+            length += text.len();
+            if length > MAX_COMPONENT_TEXT {
+                return Ok(None);
+            }
             let lines: Vec<String> = text.lines().map(|line| format!("  {line}")).collect();
             texts.push(lines.join("\n"));
         }

@@ -1,21 +1,19 @@
 use super::PrintOptions;
 use super::column::Column;
-use crate::quantized::{Quantizer, channel_pairs};
-use crate::scalar::{Finish, decode};
+use crate::quantized::{Channels, Quantizer};
 use crate::{Error, Scalar, Tensor};
 
 /// The elements of a strided or quantized tensor by index, as they are printed.
 pub(super) struct Cells<'a> {
     tensor: &'a Tensor,
     data: &'a [u8],
-    finish: Finish,
-    dequantize: Dequantize,
+    dequantize: Dequantize<'a>,
 }
 
-enum Dequantize {
+enum Dequantize<'a> {
     No,
     Tensor(f32, f32),
-    Channels(Vec<(f32, f32)>, usize),
+    Channels(Channels<'a>, usize),
 }
 
 impl<'a> Cells<'a> {
@@ -26,10 +24,10 @@ impl<'a> Cells<'a> {
                 Dequantize::Tensor(*scale as f32, *zero_point as f32)
             }
             Some(Quantizer::PerChannel { scales, zero_points, axis, .. }) => {
-                Dequantize::Channels(channel_pairs(scales, zero_points)?, *axis as usize)
+                Dequantize::Channels(Channels::new(scales, zero_points)?, *axis as usize)
             }
         };
-        Ok(Cells { tensor, data: tensor.strided_data()?, finish: tensor.finish(), dequantize })
+        Ok(Cells { tensor, data: tensor.strided_data()?, dequantize })
     }
 
     fn sizes(&self) -> &[i64] {
@@ -38,13 +36,11 @@ impl<'a> Cells<'a> {
 
     /// The element at an index that lies inside the sizes.
     fn get(&self, index: &[i64]) -> Scalar {
-        let steps: i64 = index.iter().zip(&self.tensor.strides).map(|(i, stride)| i * stride).sum();
-        let position = (self.tensor.offset + steps) as usize;
-        let scalar = self.finish.apply(decode(self.tensor.dtype, self.data, position));
+        let scalar = self.tensor.element(self.data, index);
         let (scale, zero_point) = match &self.dequantize {
             Dequantize::No => return scalar,
             Dequantize::Tensor(scale, zero_point) => (*scale, *zero_point),
-            Dequantize::Channels(pairs, axis) => pairs[index[*axis] as usize],
+            Dequantize::Channels(channels, axis) => channels.get(index[*axis]),
         };
         let code = scalar.to_f64().unwrap_or(f64::NAN) as f32;
         Scalar::Float(f64::from((code - zero_point) * scale))

@@ -228,11 +228,12 @@ pub(super) fn validate(parts: &SparseCompressed, sizes: &[i64]) -> Result<(), Er
 pub(super) fn fill(parts: &SparseCompressed, sizes: &[i64], out: &mut [u8]) -> Result<(), Error> {
     let values = &parts.values;
     let batch = parts.batch_dims();
-    let dense: i64 = sizes[batch + 2..].iter().product();
-    let item = values.dtype().item_size() * dense as usize;
-    if item == 0 || out.is_empty() {
+    // Where the dense tensor is empty, the rest of its sizes may be anything.
+    if out.is_empty() {
         return Ok(());
     }
+    let dense: i64 = sizes[batch + 2..].iter().product();
+    let item = values.dtype().item_size() * dense as usize;
     let (block_rows, block_columns) = parts.block();
     let (rows, columns) = (sizes[batch], sizes[batch + 1]);
     let bytes = values.native_bytes(values.default_limit())?;

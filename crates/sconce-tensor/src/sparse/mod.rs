@@ -172,9 +172,9 @@ fn check_strided(parts: &[(&str, &Tensor)]) -> Result<(), Error> {
 /// Indices as `i64`.
 fn read_indices(indices: &Tensor) -> Result<Vec<i64>, Error> {
     if indices.dtype() == DType::Int32 {
-        return Ok(indices.to_vec::<i32>()?.into_iter().map(i64::from).collect());
+        return Ok(indices.to_table::<i32>()?.into_iter().map(i64::from).collect());
     }
-    indices.to_vec::<i64>()
+    indices.to_table::<i64>()
 }
 
 fn validate_coo(parts: &SparseCoo, sizes: &[i64]) -> Result<(), Error> {
@@ -200,11 +200,12 @@ fn validate_coo(parts: &SparseCoo, sizes: &[i64]) -> Result<(), Error> {
 fn fill_coo(parts: &SparseCoo, sizes: &[i64], out: &mut [u8]) -> Result<(), Error> {
     let values = &parts.values;
     let nnz = parts.nnz() as usize;
-    let block =
-        values.dtype().item_size() * sizes[parts.sparse_dim()..].iter().product::<i64>() as usize;
-    if nnz == 0 || block == 0 || out.is_empty() {
+    // Where the dense tensor is empty, the rest of its sizes may be anything.
+    if nnz == 0 || out.is_empty() {
         return Ok(());
     }
+    let block =
+        values.dtype().item_size() * sizes[parts.sparse_dim()..].iter().product::<i64>() as usize;
     let bytes = values.native_bytes(values.default_limit())?;
     let indices = read_indices(&parts.indices)?;
     let strides = contiguous_strides(&sizes[..parts.sparse_dim()]);
@@ -301,5 +302,8 @@ mod tests {
         let huge =
             Tensor::sparse_coo(int(&[], &[2, 0]), float(&[], &[0]), &[1 << 30, 1 << 30], None);
         assert!(matches!(huge.unwrap().to_dense(), Err(Error::TooLarge { .. })));
+        let wide =
+            Tensor::sparse_coo(int(&[], &[1, 0]), float(&[], &[0, 1 << 62]), &[0, 1 << 62], None);
+        assert_eq!(wide.unwrap().to_dense().unwrap().numel(), 0);
     }
 }

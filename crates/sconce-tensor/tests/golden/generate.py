@@ -1,6 +1,6 @@
 """Writes the golden files of sconce-tensor with a real PyTorch (2.15) and NumPy.
 
-    python generate.py        # writes print.txt, codes.txt, stats.txt and npy.txt beside itself
+    python generate.py    # writes dtypes.txt, print.txt, codes.txt, stats.txt and npy.txt beside it
 
 print.txt: one block a case. Lines of a block, in order:
     case NAME
@@ -376,7 +376,32 @@ def npy_cases():
         f.write("\n".join(lines) + "\n")
 
 
+def dtype_cases():
+    """NAME BYTES FLOATING COMPLEX SIGNED STORAGE-CLASS SAFETENSORS NUMPY, with `-` for none."""
+    import safetensors.torch
+    from torch.storage import _dtype_to_storage_type_map
+
+    classes = _dtype_to_storage_type_map()
+    safe = {dtype: name for name, dtype in safetensors.torch._TYPES.items()}
+    lines = []
+    for name in sorted({str(d)[6:] for d in vars(torch).values() if isinstance(d, torch.dtype)}):
+        dtype = getattr(torch, name)
+        try:
+            signed = int(dtype.is_signed)
+        except RuntimeError:
+            signed = "-"  # quantized and bits types
+        try:
+            descr = torch.empty(0, dtype=dtype).numpy().dtype.str
+        except (TypeError, RuntimeError):
+            descr = "-"
+        lines.append(f"{name} {dtype.itemsize} {int(dtype.is_floating_point)} {int(dtype.is_complex)} "
+                     f"{signed} {classes.get(dtype, '-')} {safe.get(dtype, '-')} {descr}")
+    with open(os.path.join(HERE, "dtypes.txt"), "w") as f:
+        f.write("\n".join(lines) + "\n")
+
+
 if __name__ == "__main__":
+    dtype_cases()
     print_cases()
     code_cases()
     stats_cases()

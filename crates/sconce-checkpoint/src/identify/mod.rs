@@ -1,0 +1,138 @@
+//! What a file is, told by its contents.
+//!
+//! Users bring web pages named `model.pt` and git pointers named `weights.pth`; whoever opens a file
+//! should learn what it is and what to do about it. Each file here knows one family of formats
+//! (`zip`, `tar`, `pickles`, `text`, `protobuf`, signatures in `magic`), `kind` says what there is to
+//! say of each kind, and [`identify`] asks them in the order in which they can be sure.
+//!
+//! Architecture invariant: names of files are never looked at, and of a file of any size only a few
+//! pages are read: its beginning, its end, and a zip file's directory.
+
+mod kind;
+mod magic;
+mod pickles;
+mod protobuf;
+mod tar;
+mod text;
+mod torchsharp;
+mod zip;
+
+use std::fmt::Write;
+
+use sconce_source::Source;
+
+pub use kind::FileKind;
+
+/// Longest header of a safetensors file that its reference reader takes, in bytes.
+const MAX_SAFETENSORS_HEADER: u64 = 100_000_000;
+
+/// What a file is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The kind.
+    pub kind: FileKind,
+    /// More about this very file, such as `zip, 44 records`; may be empty.
+    pub detail: String,
+}
+
+impl Identity {
+    fn new(kind: FileKind, detail: impl Into<String>) -> Identity {
+        Identity { kind, detail: detail.into() }
+    }
+}
+
+/// Tells what a file is by its contents, whatever its name. Reads little and never fails.
+///
+/// ```
+/// use sconce_checkpoint::{FileKind, identify};
+/// use sconce_source::Source;
+///
+/// let source = Source::from_vec("model.pt", b"<!DOCTYPE html><title>Sign in</title>".to_vec());
+/// let identity = identify(&source);
+/// assert_eq!(identity.kind, FileKind::Html);
+/// assert!(!identity.kind.opens());
+/// assert!(identity.kind.advice().unwrap().ends_with("fetch it again"));
+/// ```
+pub fn identify(source: &Source) -> Identity {
+    let bytes = source.bytes();
+    if bytes.is_empty() {
+        return Identity::new(FileKind::Empty, "");
+    }
+    if let Some(identity) = zip::identify(source) {
+        return identity;
+    }
+    if let Some(identity) = safetensors(bytes) {
+        return identity;
+    }
+    if let Some(kind) = magic::find(bytes) {
+        return Identity::new(kind, "");
+    }
+    // A tar file may begin with any text, and text may begin as a pickle does.
+    if let Some(identity) = tar::identify(bytes) {
+        return identity;
+    }
+    if let Some(identity) = pickles::identify(bytes) {
+        return identity;
+    }
+    if let Some(kind) = protobuf::identify(bytes) {
+        return Identity::new(kind, "");
+    }
+    if let Some(identity) = text::identify(bytes) {
+        return identity;
+    }
+    if let Some(detail) = torchsharp::identify(bytes) {
+        return Identity::new(FileKind::TorchSharp, detail);
+    }
+    if looks_zero(bytes) {
+        return Identity::new(FileKind::Zeros, format!("{} bytes", bytes.len()));
+    }
+    if let Some(identity) = zip::behind_other_bytes(bytes) {
+        return identity;
+    }
+    if magic::is_zlib(bytes) {
+        return Identity::new(FileKind::Zlib, "");
+    }
+    if text::is_in_old_encoding(bytes) {
+        return Identity::new(FileKind::Text, "not in UTF-8");
+    }
+    Identity::new(FileKind::Unknown, first_bytes(bytes))
+}
+
+/// Eight bytes of length, then that many bytes of JSON.
+fn safetensors(bytes: &[u8]) -> Option<Identity> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    let length = u64::from_le_bytes(*length);
+    if !(2..=MAX_SAFETENSORS_HEADER).contains(&length) || rest.first() != Some(&b'{') {
+        return None;
+    }
+    let inner = rest[1..].trim_ascii_start().first();
+    if length > rest.len() as u64 {
+        let json = matches!(inner, Some(b'"'));
+        return json.then(|| Identity::new(FileKind::Safetensors, "cut short within its header"));
+    }
+    matches!(inner, Some(b'"' | b'}'))
+        .then(|| Identity::new(FileKind::Safetensors, format!("header of {length} bytes")))
+}
+
+/// Whether all bytes that are looked at are zero: the beginning, the end, and samples between.
+fn looks_zero(bytes: &[u8]) -> bool {
+    const EDGE: usize = 4096;
+    const SAMPLES: usize = 16;
+    let zero = |part: &[u8]| part.iter().all(|&byte| byte == 0);
+    let edge = bytes.len().min(EDGE);
+    zero(&bytes[..edge])
+        && zero(&bytes[bytes.len() - edge..])
+        && bytes.iter().step_by((bytes.len() / SAMPLES).max(1)).all(|&byte| byte == 0)
+}
+
+fn first_bytes(bytes: &[u8]) -> String {
+    let mut text = String::from("begins");
+    for byte in bytes.iter().take(16) {
+        // Writing to a String cannot fail.
+        let _ = write!(text, " {byte:02x}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;
