@@ -64,7 +64,9 @@ pub struct Filter {
 impl Filter {
     /// Everything that some `include` matches (all, without any) and no `exclude` does.
     pub fn new(include: &[String], exclude: &[String]) -> Result<Filter, Failure> {
-        let read = |patterns: &[String]| patterns.iter().map(|text| Glob::new(text)).collect();
+        let read = |patterns: &[String]| -> Result<Vec<Glob>, Failure> {
+            patterns.iter().map(|text| Glob::new(text)).collect()
+        };
         Ok(Filter { include: read(include)?, exclude: read(exclude)? })
     }
 

@@ -2,6 +2,7 @@
 //!
 //! This is the only crate of the workspace that prints, exits and reads the command line. Every verb
 //! is a file in `verbs/`; how things look is decided in `output/`, how they fail in `error.rs`.
+#![allow(unreachable_pub, reason = "a binary has no public surface; pub says: for other files")]
 
 mod atomic;
 mod cli;
