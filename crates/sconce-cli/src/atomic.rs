@@ -40,9 +40,11 @@ impl AtomicFile {
             None => path.to_owned(),
         };
         let name = target.file_name().map(|name| name.to_string_lossy().into_owned());
-        let name = name.ok_or_else(|| Failure::usage("this names no file").in_file(path.to_string_lossy()))?;
+        let name = name
+            .ok_or_else(|| Failure::usage("this names no file").in_file(path.to_string_lossy()))?;
         for attempt in 0..100 {
-            let temporary = target.with_file_name(format!(".{name}.{}-{attempt}.part", process::id()));
+            let temporary =
+                target.with_file_name(format!(".{name}.{}-{attempt}.part", process::id()));
             let guard = interrupt::forget_on_finish(&temporary);
             match OpenOptions::new().write(true).create_new(true).open(&temporary) {
                 Ok(file) => {

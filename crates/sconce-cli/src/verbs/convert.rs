@@ -137,6 +137,7 @@ fn prepare(
             }
             (_, Some(_), Node::Tensor(_)) => left_out.tensors += 1,
             (_, _, Node::Array(_) | Node::Scalar(_)) => left_out.arrays += 1,
+            _ if pick::is_state_dict_metadata(name) => {}
             _ => left_out.values.push(name.to_owned()),
         }
     });
@@ -166,8 +167,10 @@ fn prepare(
         SharedChoice::Error => Sharing::Error,
     };
     if sharing == Sharing::Keep && format != ExportFormat::Safetensors {
-        return Err(Failure::usage("only safetensors has a place for the names that --shared keep drops")
-            .help("--shared clone"));
+        return Err(Failure::usage(
+            "only safetensors has a place for the names that --shared keep drops",
+        )
+        .help("--shared clone"));
     }
     let plan = Plan::new(taken.iter().map(|(name, tensor)| (name.clone(), tensor)), sharing);
     let plan = plan.map_err(|error| match error {
@@ -277,7 +280,9 @@ fn writable(name: &str, tensor: &Tensor, format: ExportFormat) -> Result<(), Fai
                 failure.help("--dtype float32 converts it; a .safetensors file holds it as it is")
             }
             (true, true) => failure.help("--exclude leaves it out, --keep-going all such tensors"),
-            (true, false) => failure.help("--dense writes it as a plain tensor, --exclude leaves it out"),
+            (true, false) => {
+                failure.help("--dense writes it as a plain tensor, --exclude leaves it out")
+            }
         }
     })
 }

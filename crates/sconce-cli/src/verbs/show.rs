@@ -120,9 +120,12 @@ fn picked<'c>(checkpoint: &'c Checkpoint, args: &ShowArgs) -> Result<Vec<Picked<
     let tensors = checkpoint.tensors();
     match &tensors[..] {
         [only] => pick::pick(checkpoint, &only.name),
-        _ => Err(Failure::usage(format!("the file has {}: say which", count(tensors.len(), "tensor")))
-            .in_file(checkpoint.source().name())
-            .help(format!("sconce show {} NAME", checkpoint.source().name()))),
+        _ => Err(Failure::usage(format!(
+            "the file has {}: say which",
+            count(tensors.len(), "tensor")
+        ))
+        .in_file(checkpoint.source().name())
+        .help(format!("sconce show {} NAME", checkpoint.source().name()))),
     }
 }
 
@@ -132,8 +135,17 @@ fn tensor<'a>(one: &'a Picked<'_>) -> Result<&'a Tensor, Failure> {
     })
 }
 
-/// The numbers behind quantized, sparse and other tensors, for statistics.
+/// The numbers behind quantized, sparse and other tensors, for work that looks at each of them.
+///
+/// An expanded view can stand for more elements than anyone can count; one beyond both its storage
+/// and a gibibyte is refused.
 pub fn numbers(tensor: &Tensor) -> Result<Tensor, sconce_tensor::Error> {
+    let held = tensor.storage().map_or(0, |storage| storage.nbytes());
+    let limit = held.max(1 << 30);
+    if tensor.nbytes() > limit {
+        let needed = u128::from(tensor.nbytes());
+        return Err(sconce_tensor::Error::TooLarge { what: "an expanded view", needed, limit });
+    }
     if tensor.quantizer().is_some() {
         return tensor.dequantize();
     }
@@ -182,8 +194,11 @@ fn describe(one: &Picked<'_>, args: &ShowArgs) -> Result<Shown, Failure> {
         nbytes: Some(elements::nbytes(tensor)),
         text: (!args.no_values).then(|| tensor.to_text(&print_options(args))).transpose()?,
         stats: stats.as_ref().map(Numbers::from),
-        histogram: histogram
-            .map(|histogram| Bins { min: histogram.min, max: histogram.max, bins: histogram.bins }),
+        histogram: histogram.map(|histogram| Bins {
+            min: histogram.min,
+            max: histogram.max,
+            bins: histogram.bins,
+        }),
     })
 }
 
@@ -213,7 +228,9 @@ fn print(
     out: &mut Out,
 ) -> Result<(), Failure> {
     let Some(tensor) = &one.tensor else {
-        out.line(&Line::new().add(Style::Strong, &one.name).plain("  ").plain(one.object.class_name()))?;
+        out.line(
+            &Line::new().add(Style::Strong, &one.name).plain("  ").plain(one.object.class_name()),
+        )?;
         return out.text(&one.object.repr(if args.full { 1 << 24 } else { 10_000 }));
     };
     out.line(&heading(one, tensor, out))?;
@@ -389,6 +406,7 @@ fn encode(format: ShowFormat, tensor: &Tensor, to: &mut dyn Write) -> Result<(),
             }
         }
         ShowFormat::Csv => {
+            numbers(tensor)?;
             let width = tensor.sizes().last().map_or(1, |&size| size.max(1)) as usize;
             let mut row = Vec::with_capacity(width);
             for scalar in tensor.values()? {
@@ -406,7 +424,7 @@ fn encode(format: ShowFormat, tensor: &Tensor, to: &mut dyn Write) -> Result<(),
 
 /// The elements as lists in lists. NaN and infinities, which JSON lacks, are strings.
 fn nested_lists(tensor: &Tensor, to: &mut dyn Write) -> std::io::Result<Result<(), Failure>> {
-    let values = match tensor.values() {
+    let values = match numbers(tensor).and_then(|_| tensor.values()) {
         Ok(values) => values,
         Err(error) => return Ok(Err(error.into())),
     };

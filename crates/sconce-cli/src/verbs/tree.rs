@@ -187,7 +187,9 @@ impl<'c> Tree<'c> {
             let mut children = std::mem::take(&mut self.nodes[at].children);
             let nodes = &self.nodes;
             match key {
-                TreeSort::Name => children.sort_by(|&a, &b| natural(&nodes[a].name, &nodes[b].name)),
+                TreeSort::Name => {
+                    children.sort_by(|&a, &b| natural(&nodes[a].name, &nodes[b].name))
+                }
                 TreeSort::Size => children.sort_by_key(|&at| std::cmp::Reverse(nodes[at].nbytes)),
                 TreeSort::Numel => children.sort_by_key(|&at| std::cmp::Reverse(nodes[at].numel)),
             }
