@@ -44,7 +44,7 @@ def in_environment_with_torch():
         raise SystemExit("torch was installed but cannot be imported")
     if not os.path.exists(python):
         venv.create(home, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "torch", "numpy", "safetensors"], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "torch==2.15.*", "numpy", "safetensors"], check=True)
     os.environ["SCONCE_CONFORMANCE_VENV"] = "1"
     os.execv(python, [python] + sys.argv)
 
