@@ -24,6 +24,15 @@ pub enum ErrorKind {
     Limit,
 }
 
+/// Longest text of an error that is one of many, in bytes.
+const MAX_LISTED: usize = 500;
+
+/// As much of the beginning of a text as fits `max` bytes.
+pub(crate) fn beginning(text: &str, max: usize) -> &str {
+    let end = (0..=max.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
+    &text[..end.unwrap_or(0)]
+}
+
 /// Why a checkpoint could not be read: what is wrong, where, and what to do about it.
 #[derive(Debug, Clone)]
 pub struct Error(Box<Inner>);
@@ -82,6 +91,20 @@ impl Error {
 
     pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
         self.0.help = Some(help.into());
+        self
+    }
+
+    /// The same error without the ends of its longest texts: for lists of errors, each of which a
+    /// hostile file could make quote the same long name.
+    pub(crate) fn shortened(mut self) -> Self {
+        let Inner { message, record, note, .. } = &mut *self.0;
+        for text in [Some(message), record.as_mut(), note.as_mut()].into_iter().flatten() {
+            if text.len() > MAX_LISTED {
+                text.truncate(beginning(text, MAX_LISTED).len());
+                text.push('…');
+                text.shrink_to_fit();
+            }
+        }
         self
     }
 
@@ -195,5 +218,19 @@ impl From<sconce_pickle::Error> for Error {
             _ => ErrorKind::Malformed,
         };
         Error::new(kind, error.to_string()).at(error.offset())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        assert_eq!(beginning("aé", 2), "a");
+        assert_eq!(beginning("aé", 3), "aé");
+        let error = Error::new(ErrorKind::Malformed, "é".repeat(1000)).in_record("r").shortened();
+        assert_eq!(error.message().chars().count(), MAX_LISTED / 2 + 1);
+        assert_eq!(error.record(), Some("r"));
     }
 }

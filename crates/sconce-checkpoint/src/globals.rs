@@ -5,6 +5,7 @@ use sconce_pickle::{Arena, Node, Value};
 use sconce_source::Source;
 
 use crate::allow_list::AllowList;
+use crate::error::beginning;
 use crate::{Error, LoadOptions};
 
 /// A class or function that a file names.
@@ -35,8 +36,13 @@ impl GlobalUse {
     }
 }
 
+/// Longest name of a record that is kept whole, in bytes.
+const MAX_RECORD: usize = 500;
+
 /// The globals of a pickle, in order of first appearance.
 pub(crate) fn globals_of(arena: &Arena<'_>, record: &str) -> Vec<GlobalUse> {
+    // Every global names its record: a name of many kilobytes would be copied as often.
+    let record = beginning(record, MAX_RECORD);
     let allowed = AllowList::default();
     let mut out: Vec<GlobalUse> = Vec::new();
     let mut place: FxHashMap<Value, usize> = FxHashMap::default();

@@ -227,12 +227,16 @@ impl Policy for WeightsOnly<'_> {
 
     fn protocol(&mut self, version: u8, _at: u64) -> Result<(), Refusal> {
         if version != 2 {
-            self.warnings.push(format!(
+            let warning = format!(
                 "Detected pickle protocol {version} in the checkpoint, which was not the default \
                  pickle protocol used by `torch.load` (2). The weights_only Unpickler might not \
                  support all instructions implemented by this protocol, please file an issue for \
                  adding support if you encounter this."
-            ));
+            );
+            // A pickle may say its protocol any number of times.
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
         }
         Ok(())
     }

@@ -43,8 +43,14 @@ impl<'b, 'p, L> Builder<'b, 'p, L> {
         }
     }
 
-    /// Integers of a tuple, list or `torch.Size`.
-    pub(super) fn dims(&self, value: Value) -> Option<Dims> {
+    /// Integers of a tuple, list or `torch.Size`, paid for.
+    pub(super) fn paid_dims(&self, value: Value) -> Result<Option<Dims>, Error> {
+        let dims = self.dims(value);
+        self.options.budget.take(dims.as_ref().map_or(0, |dims| size_of_val(&dims[..])))?;
+        Ok(dims)
+    }
+
+    fn dims(&self, value: Value) -> Option<Dims> {
         let arena = self.arena;
         let values = match arena.node(value) {
             PickleNode::Tuple(items) => arena.items(*items),

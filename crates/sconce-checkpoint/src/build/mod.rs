@@ -8,6 +8,7 @@
 //! What each global means is one table, [`known`].
 
 mod args;
+mod budget;
 mod known;
 mod numpy;
 mod objects;
@@ -15,6 +16,7 @@ mod tensors;
 
 pub use numpy::NumpyDType;
 
+pub(crate) use budget::Budget;
 pub(crate) use known::storage_dtype;
 pub(crate) use objects::Built;
 
@@ -84,6 +86,7 @@ pub(crate) struct BuildOptions {
     pub(crate) limits: Limits,
     /// How many pickles this one is nested in (`torch.storage._load_from_bytes`).
     pub(crate) depth: usize,
+    pub(crate) budget: Budget,
 }
 
 /// Turns one pickle into objects.
@@ -127,6 +130,7 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
         for value in self.arena.values() {
             let outcome = match self.arena.node(value) {
                 PickleNode::Global(global) => {
+                    self.options.budget.take(global.module.len() + global.name.len())?;
                     let (module, name) = crate::python2_names::modern(&global.module, &global.name);
                     if let Some(known) = Known::find(&module, &name) {
                         self.known.insert(value, known);
@@ -146,14 +150,22 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
             };
             if let Err(error) = outcome {
                 let error = error.at(self.arena.offset(value));
-                if !self.options.keep_going || error.kind() == ErrorKind::Refused {
+                if !self.goes_on_after(&error) {
                     return Err(error);
                 }
                 self.resolved[value.index()] = Resolved::Failed;
-                self.problems.push(error);
+                self.problems.push(error.shortened());
             }
         }
         objects::build(self, root)
+    }
+
+    /// Whether an error is one to note rather than the end. Its text may quote shared parts, so it is
+    /// paid for.
+    fn goes_on_after(&self, error: &Error) -> bool {
+        self.options.keep_going
+            && error.kind() != ErrorKind::Refused
+            && self.options.budget.take(error.message().len()).is_ok()
     }
 
     fn persistent(&mut self, value: Value) -> Result<&Persistent, Error> {
@@ -165,6 +177,10 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
             PickleNode::Call(call) => self.load_from_bytes(call.args)?,
             _ => return Err(self.wrong(value, "a storage")),
         };
+        if let Persistent::Class { source: Some(source), .. } = &loaded {
+            let len = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+            self.options.budget.take(len(&source.0) + len(&source.1))?;
+        }
         let at = self.persistents.len() as u32;
         self.persistents.push(loaded);
         self.resolved[value.index()] = Resolved::Persistent(at);
@@ -174,12 +190,15 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
     /// `torch.storage._load_from_bytes`: what plain pickling does with a storage.
     fn load_from_bytes(&mut self, args: Value) -> Result<Persistent, Error> {
         const MAX_DEPTH: usize = 4;
+        /// What reading a byte of a pickle takes.
+        const NESTED_COST: usize = 8;
         if self.options.depth >= MAX_DEPTH {
             let message = "storages are pickled inside storages too deeply";
             return Err(Error::new(ErrorKind::Limit, message));
         }
         let args = self.args(args, "torch.storage._load_from_bytes")?;
         let bytes = args.bytes(0)?;
+        self.options.budget.take(bytes.len().saturating_mul(NESTED_COST))?;
         let options = BuildOptions { depth: self.options.depth + 1, ..self.options.clone() };
         crate::container::storage_from_legacy_bytes(bytes.into_owned(), options)
             .map(Persistent::Storage)

@@ -4,6 +4,7 @@ use sconce_pickle::{Arena, CallKind, Node as PickleNode, Value};
 use sconce_tensor::{ByteOrder, DType, Device, Storage, Tensor};
 
 use super::args::{bytes, describe, text};
+use super::budget::Budget;
 use crate::{Error, ErrorKind};
 
 /// Records in records deeper than this are refused.
@@ -116,7 +117,11 @@ fn is_numeric(module: &str) -> bool {
 }
 
 /// The array that `value` is, or `None` when it is no array.
-pub(super) fn array(arena: &Arena<'_>, value: Value) -> Result<Option<RawArray>, Error> {
+pub(super) fn array(
+    arena: &Arena<'_>,
+    value: Value,
+    budget: &Budget,
+) -> Result<Option<RawArray>, Error> {
     let PickleNode::Call(call) = arena.node(value) else { return Ok(None) };
     if call.kind != CallKind::Reduce {
         return Ok(None);
@@ -140,7 +145,7 @@ pub(super) fn array(arena: &Arena<'_>, value: Value) -> Result<Option<RawArray>,
                 PickleNode::Int(number) => *number != 0,
                 _ => false,
             };
-            from_parts(arena, shape, dtype, fortran, data).map(Some)
+            from_parts(arena, budget, shape, dtype, fortran, data).map(Some)
         }
         Some((module, "_frombuffer")) if is_numeric(module) => {
             let Some([data, dtype, shape, order]) = arena.tuple(call.args) else {
@@ -148,24 +153,25 @@ pub(super) fn array(arena: &Arena<'_>, value: Value) -> Result<Option<RawArray>,
                 return Err(malformed(arena, value, message.to_owned()));
             };
             let fortran = arena.str(*order) == Some("F");
-            from_parts(arena, *shape, *dtype, fortran, *data).map(Some)
+            from_parts(arena, budget, *shape, *dtype, fortran, *data).map(Some)
         }
         _ => Ok(None),
     }
 }
 
 /// The scalar of a call `numpy.core.multiarray.scalar(dtype, data)`.
-pub(super) fn scalar(arena: &Arena<'_>, args: Value) -> Result<RawArray, Error> {
+pub(super) fn scalar(arena: &Arena<'_>, args: Value, budget: &Budget) -> Result<RawArray, Error> {
     let Some([dtype_value, data]) = arena.tuple(args) else {
         let message = "a numpy scalar needs (dtype, data)";
         return Err(malformed(arena, args, message.to_owned()));
     };
-    let dtype = dtype(arena, *dtype_value, 0)?;
-    finish(arena, *data, dtype, Vec::new(), false)
+    let dtype = dtype(arena, budget, *dtype_value, 0)?;
+    finish(arena, budget, *data, dtype, Vec::new(), false)
 }
 
 fn from_parts(
     arena: &Arena<'_>,
+    budget: &Budget,
     shape: Value,
     dtype_value: Value,
     fortran: bool,
@@ -179,11 +185,13 @@ fn from_parts(
         let message = format!("a numpy array's shape must be a tuple of sizes, found {found}");
         return Err(malformed(arena, shape, message));
     };
-    finish(arena, data, dtype(arena, dtype_value, 0)?, dims, fortran)
+    budget.take(size_of_val(&dims[..]))?;
+    finish(arena, budget, data, dtype(arena, budget, dtype_value, 0)?, dims, fortran)
 }
 
 fn finish(
     arena: &Arena<'_>,
+    budget: &Budget,
     data: Value,
     dtype: NumpyDType,
     shape: Vec<i64>,
@@ -207,6 +215,7 @@ fn finish(
         );
         return Err(malformed(arena, data, message));
     }
+    budget.take(bytes.len())?;
     let Some(torch) = dtype.to_torch() else {
         let bytes = bytes.into_owned().into_boxed_slice();
         return Ok(RawArray { dtype, shape, data: RawData::Bytes { bytes, fortran } });
@@ -237,7 +246,12 @@ fn strides(shape: &[i64], fortran: bool) -> Vec<i64> {
 
 /// `numpy.dtype(typestr, align, copy)` with the state `(version, order, subarray, names, fields,
 /// item size, alignment, flags[, metadata])`.
-fn dtype(arena: &Arena<'_>, value: Value, depth: usize) -> Result<NumpyDType, Error> {
+fn dtype(
+    arena: &Arena<'_>,
+    budget: &Budget,
+    value: Value,
+    depth: usize,
+) -> Result<NumpyDType, Error> {
     let wrong = || {
         let found = describe(arena, value);
         malformed(arena, value, format!("expected a numpy dtype, found {found}"))
@@ -246,6 +260,7 @@ fn dtype(arena: &Arena<'_>, value: Value, depth: usize) -> Result<NumpyDType, Er
         let message = "numpy dtypes are nested too deeply".to_owned();
         return Err(Error::new(ErrorKind::Limit, message).at(arena.offset(value)));
     }
+    budget.take(size_of::<NumpyDType>())?;
     let PickleNode::Call(call) = arena.node(value) else { return Err(wrong()) };
     if arena.global(call.callable) != Some(("numpy", "dtype")) {
         return Err(wrong());
@@ -277,14 +292,20 @@ fn dtype(arena: &Arena<'_>, value: Value, depth: usize) -> Result<NumpyDType, Er
     }
     if let Some([base, shape]) = arena.tuple(*subarray) {
         let shape = match arena.tuple(*shape) {
-            Some(dims) => dims.iter().map(|&dim| arena.int(dim)).collect::<Option<_>>(),
+            Some(dims) => {
+                budget.take(size_of_val(dims))?;
+                dims.iter().map(|&dim| arena.int(dim)).collect::<Option<_>>()
+            }
             None => arena.int(*shape).map(|dim| vec![dim]),
         };
-        out.subarray = Some((Box::new(dtype(arena, *base, depth + 1)?), shape.ok_or_else(wrong)?));
+        out.subarray =
+            Some((Box::new(dtype(arena, budget, *base, depth + 1)?), shape.ok_or_else(wrong)?));
     }
     if let (Some(names), PickleNode::Dict(entries)) = (arena.tuple(*names), arena.node(*fields)) {
         for &name in names {
             let name = text(arena, name).ok_or_else(wrong)?;
+            // For the name, and for looking through the entries.
+            budget.take(name.len() + entries.len())?;
             let field = entries
                 .iter()
                 .find(|(key, _)| text(arena, *key).as_deref() == Some(&*name))
@@ -292,7 +313,7 @@ fn dtype(arena: &Arena<'_>, value: Value, depth: usize) -> Result<NumpyDType, Er
                 .ok_or_else(wrong)?;
             let [base, offset, ..] = field else { return Err(wrong()) };
             let offset = arena.int(*offset).and_then(|at| u64::try_from(at).ok());
-            let base = dtype(arena, *base, depth + 1)?;
+            let base = dtype(arena, budget, *base, depth + 1)?;
             out.fields.push((name.into_owned(), base, offset.ok_or_else(wrong)?));
         }
     }

@@ -1,6 +1,8 @@
 //! The second pass: from what the root reaches to the graph of objects.
 
-use sconce_pickle::{Call, CallKind, Node as PickleNode, Value};
+use std::borrow::Cow;
+
+use sconce_pickle::{Arena, Call, CallKind, Node as PickleNode, Value};
 
 use super::args::{bytes, encoded};
 use super::known::Known;
@@ -36,10 +38,10 @@ pub(super) fn build<L: PersistentLoad>(
             Ok(node) => node,
             Err(error) => {
                 let error = error.at(pass.builder.arena.offset(value));
-                if !pass.builder.options.keep_going {
+                if !pass.builder.goes_on_after(&error) {
                     return Err(error);
                 }
-                pass.builder.problems.push(error);
+                pass.builder.problems.push(error.shortened());
                 pass.as_described(value)
             }
         };
@@ -47,6 +49,9 @@ pub(super) fn build<L: PersistentLoad>(
     }
     Ok(Built { graph: pass.graph, root, problems: pass.builder.problems })
 }
+
+/// What a dict's entry takes: two ids, and its place in the index.
+const DICT_ENTRY: usize = 16;
 
 struct Pass<'b, 'p, L> {
     builder: Builder<'b, 'p, L>,
@@ -58,10 +63,21 @@ struct Pass<'b, 'p, L> {
 impl<L: PersistentLoad> Pass<'_, '_, L> {
     /// The id of a value, now or from before. Leaves are made at once: a dict looks at its keys.
     fn id(&mut self, value: Value) -> ObjectId {
-        let value = self.forwarded(value);
-        if let Some(id) = self.ids[value.index()] {
-            return id;
+        let target = self.forwarded(value);
+        let id = match self.ids[target.index()] {
+            Some(id) => id,
+            None => self.new_id(target),
+        };
+        // What was passed on the way is that object too, and need not be followed again.
+        let mut passed = value;
+        while passed != target {
+            self.ids[passed.index()] = Some(id);
+            passed = self.wrapped(passed).unwrap_or(target);
         }
+        id
+    }
+
+    fn new_id(&mut self, value: Value) -> ObjectId {
         let id = match self.leaf(value) {
             Some(node) => self.graph.push(node),
             None => {
@@ -78,18 +94,25 @@ impl<L: PersistentLoad> Pass<'_, '_, L> {
         values.iter().map(|&value| self.id(value)).collect()
     }
 
-    /// TorchScript wraps lists and dicts in calls that only name their type.
+    /// The value behind any number of wrappers, or the first of them whose id is known.
     fn forwarded(&self, mut value: Value) -> Value {
-        let arena = self.builder.arena;
-        // An argument is older than its call, so this ends.
-        while let PickleNode::Call(call) = arena.node(value)
-            && let Some(Known::JitList | Known::JitTag) = self.builder.known.get(&call.callable)
-            && let Some(&inner) = arena.tuple(call.args).and_then(|args| args.first())
-            && inner < value
+        while self.ids[value.index()].is_none()
+            && let Some(inner) = self.wrapped(value)
         {
             value = inner;
         }
         value
+    }
+
+    /// TorchScript wraps lists and dicts in calls that only name their type.
+    fn wrapped(&self, value: Value) -> Option<Value> {
+        let arena = self.builder.arena;
+        let PickleNode::Call(call) = arena.node(value) else { return None };
+        let Some(Known::JitList | Known::JitTag) = self.builder.known.get(&call.callable) else {
+            return None;
+        };
+        // An argument is older than its call, so following it ends.
+        arena.tuple(call.args)?.first().copied().filter(|&inner| inner < value)
     }
 
     fn leaf(&self, value: Value) -> Option<Node> {
@@ -193,7 +216,7 @@ impl<L: PersistentLoad> Pass<'_, '_, L> {
     }
 
     fn fill(&mut self, dict: &mut Dict, entries: &[(Value, Value)]) {
-        dict.reserve(entries.len());
+        dict.reserve(&self.graph, entries.len());
         for &(key, value) in entries {
             let (key, value) = (self.id(key), self.id(value));
             dict.insert(&self.graph, key, value);
@@ -211,24 +234,26 @@ impl<L: PersistentLoad> Pass<'_, '_, L> {
             return Ok(self.as_described(value));
         };
         let node = match known {
-            Known::OrderedDict => self.dict(DictKind::OrderedDict, value, call),
-            Known::Counter => self.dict(DictKind::Counter, value, call),
-            Known::DefaultDict => self.dict(DictKind::DefaultDict, value, call),
-            Known::Set => self.set_items(call).map(Node::Set),
-            Known::FrozenSet => self.set_items(call).map(Node::FrozenSet),
+            Known::OrderedDict => self.dict(DictKind::OrderedDict, value, call)?,
+            Known::Counter => self.dict(DictKind::Counter, value, call)?,
+            Known::DefaultDict => self.dict(DictKind::DefaultDict, value, call)?,
+            Known::Set => self.set_items(call)?.map(Node::Set),
+            Known::FrozenSet => self.set_items(call)?.map(Node::FrozenSet),
             Known::Complex => self.complex(call),
-            Known::Encode | Known::Bytes => {
-                bytes(arena, value).map(|bytes| Node::Bytes(bytes.into_owned().into()))
-            }
-            Known::ByteArray => self.byte_array(call),
-            Known::Size => self.builder.dims(value).map(|dims| Node::Size(dims.to_vec())),
+            Known::Encode | Known::Bytes => match bytes(arena, value) {
+                Some(bytes) => Some(Node::Bytes(self.owned(bytes)?)),
+                None => None,
+            },
+            Known::ByteArray => self.byte_array(call)?,
+            Known::Size => self.builder.paid_dims(value)?.map(|dims| Node::Size(dims.to_vec())),
             Known::Device => self.builder.device(value).map(Node::Device),
             Known::GetLayout => self.builder.layout(value).map(Node::Layout),
             Known::NumpyReconstruct | Known::NumpyFromBuffer => {
-                numpy::array(arena, value)?.map(|array| Node::Array(Box::new(self.array(array))))
+                numpy::array(arena, value, &self.builder.options.budget)?
+                    .map(|array| Node::Array(Box::new(self.array(array))))
             }
             Known::NumpyScalar => {
-                let scalar = numpy::scalar(arena, call.args)?;
+                let scalar = numpy::scalar(arena, call.args, &self.builder.options.budget)?;
                 Some(Node::Scalar(Box::new(self.array(scalar))))
             }
             _ => None,
@@ -236,10 +261,19 @@ impl<L: PersistentLoad> Pass<'_, '_, L> {
         Ok(node.unwrap_or_else(|| self.as_described(value)))
     }
 
+    /// A copy of bytes that other values may share.
+    fn owned(&self, bytes: Cow<'_, [u8]>) -> Result<Box<[u8]>, Error> {
+        self.builder.options.budget.take(bytes.len())?;
+        Ok(bytes.into_owned().into())
+    }
+
     /// A dict subclass: what its constructor was given, then what was set.
-    fn dict(&mut self, kind: DictKind, value: Value, call: &Call) -> Option<Node> {
+    fn dict(&mut self, kind: DictKind, value: Value, call: &Call) -> Result<Option<Node>, Error> {
         let arena = self.builder.arena;
-        let args = arena.tuple(call.args)?;
+        let Some(args) = arena.tuple(call.args) else { return Ok(None) };
+        if !call.updates().items.is_empty() {
+            return Ok(None);
+        }
         let mut dict = Dict::new(kind);
         let initial = match (kind, args) {
             (DictKind::DefaultDict, [factory, rest @ ..]) => {
@@ -250,52 +284,37 @@ impl<L: PersistentLoad> Pass<'_, '_, L> {
         };
         match initial {
             [] => {}
-            [only] => match arena.node(*only) {
-                PickleNode::Dict(entries) => self.fill(&mut dict, entries),
-                PickleNode::List(pairs) => {
-                    let pairs: Option<Vec<(Value, Value)>> = pairs
-                        .iter()
-                        .map(|&pair| match arena.node(pair) {
-                            PickleNode::List(items) => {
-                                <[Value; 2]>::try_from(items.as_slice()).ok()
-                            }
-                            PickleNode::Tuple(items) => arena.items(*items).try_into().ok(),
-                            _ => None,
-                        })
-                        .map(|pair| pair.map(|[key, value]| (key, value)))
-                        .collect();
-                    self.fill(&mut dict, &pairs?);
-                }
-                _ => return None,
-            },
-            _ => return None,
+            [only] => {
+                let Some(pairs) = pairs(arena, *only) else { return Ok(None) };
+                self.builder.options.budget.take(DICT_ENTRY * pairs.len())?;
+                self.fill(&mut dict, &pairs);
+            }
+            _ => return Ok(None),
         }
-        let updates = call.updates();
-        if !updates.items.is_empty() {
-            return None;
-        }
-        self.fill(&mut dict, &updates.entries);
+        self.fill(&mut dict, &call.updates().entries);
         self.set_state(&mut dict, value);
-        Some(Node::Dict(Box::new(dict)))
+        Ok(Some(Node::Dict(Box::new(dict))))
     }
 
-    fn set_items(&mut self, call: &Call) -> Option<Vec<ObjectId>> {
+    fn set_items(&mut self, call: &Call) -> Result<Option<Vec<ObjectId>>, Error> {
         let arena = self.builder.arena;
         let updates = call.updates();
         if !updates.states.is_empty() || !updates.entries.is_empty() {
-            return None;
+            return Ok(None);
         }
-        let mut items = match arena.tuple(call.args)? {
-            [] => Vec::new(),
-            [only] => match arena.node(*only) {
-                PickleNode::List(items) => self.all(items),
-                PickleNode::Tuple(items) => self.all(arena.items(*items)),
-                _ => return None,
+        let initial = match arena.tuple(call.args) {
+            Some([]) => &[],
+            Some([only]) => match arena.node(*only) {
+                PickleNode::List(items) => items.as_slice(),
+                PickleNode::Tuple(items) => arena.items(*items),
+                _ => return Ok(None),
             },
-            _ => return None,
+            _ => return Ok(None),
         };
+        self.builder.options.budget.take(size_of_val(initial))?;
+        let mut items = self.all(initial);
         items.extend(self.all(&updates.items));
-        Some(items)
+        Ok(Some(items))
     }
 
     fn complex(&self, call: &Call) -> Option<Node> {
@@ -309,14 +328,16 @@ impl<L: PersistentLoad> Pass<'_, '_, L> {
         Some(Node::Complex(part(*re)?, part(*im)?))
     }
 
-    fn byte_array(&self, call: &Call) -> Option<Node> {
+    fn byte_array(&self, call: &Call) -> Result<Option<Node>, Error> {
         let arena = self.builder.arena;
-        let contents = match arena.tuple(call.args)? {
-            [] => Vec::new(),
-            [only] => bytes(arena, *only)?.into_owned(),
-            args => encoded(arena, args)?,
+        let contents = match arena.tuple(call.args) {
+            Some([]) => Some(Cow::Borrowed(&[][..])),
+            Some([only]) => bytes(arena, *only),
+            Some(args) => encoded(arena, args).map(Cow::Owned),
+            None => None,
         };
-        Some(Node::ByteArray(contents.into()))
+        let Some(contents) = contents else { return Ok(None) };
+        Ok(Some(Node::ByteArray(self.owned(contents)?)))
     }
 
     fn array(&mut self, raw: RawArray) -> Array {
@@ -385,4 +406,19 @@ impl<L: PersistentLoad> Pass<'_, '_, L> {
             updates.entries.iter().map(|&(key, value)| (self.id(key), self.id(value))).collect();
         Node::Instance(Box::new(Instance { callable, how, args, kwargs, states, items, entries }))
     }
+}
+
+/// The entries that a dict's constructor makes of its argument: a dict, or a list of pairs.
+fn pairs<'a>(arena: &'a Arena<'_>, value: Value) -> Option<Cow<'a, [(Value, Value)]>> {
+    let list = match arena.node(value) {
+        PickleNode::Dict(entries) => return Some(Cow::Borrowed(entries)),
+        PickleNode::List(list) => list,
+        _ => return None,
+    };
+    let pair = |&pair: &Value| match arena.node(pair) {
+        PickleNode::List(items) => <[Value; 2]>::try_from(items.as_slice()).ok(),
+        PickleNode::Tuple(items) => arena.items(*items).try_into().ok(),
+        _ => None,
+    };
+    list.iter().map(|value| pair(value).map(|[key, value]| (key, value))).collect()
 }

@@ -305,6 +305,7 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
             _ => return self.tensor_arg(args, index),
         };
         let wrong = || args.wrong(index, "a tensor or a list of numbers");
+        self.options.budget.take(size_of::<f64>() * items.len())?;
         let len = [items.len() as i64];
         let tensor = if floats {
             let number = |&item: &Value| match self.arena.node(item) {
@@ -326,8 +327,8 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
     fn on_device(&mut self, args: &Args<'_, '_>, rebuild: Rebuild) -> Result<Rebuilt, Error> {
         let tensor = if rebuild == Rebuild::FromNumpy {
             let value = args.value(0, "a numpy array")?;
-            let array =
-                numpy::array(self.arena, value)?.ok_or_else(|| args.wrong(0, "a numpy array"))?;
+            let array = numpy::array(self.arena, value, &self.options.budget)?
+                .ok_or_else(|| args.wrong(0, "a numpy array"))?;
             array.tensor().ok_or_else(|| args.wrong(0, "a numpy array of numbers"))?
         } else {
             self.tensor_arg(args, 0)?
@@ -443,7 +444,7 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
 
     fn dims_arg(&self, args: &Args<'_, '_>, index: usize) -> Result<Dims, Error> {
         let value = args.value(index, "a tuple of ints")?;
-        self.dims(value).ok_or_else(|| args.wrong(index, "a tuple of ints"))
+        self.paid_dims(value)?.ok_or_else(|| args.wrong(index, "a tuple of ints"))
     }
 
     fn dtype(&self, args: &Args<'_, '_>, index: usize) -> Result<DType, Error> {

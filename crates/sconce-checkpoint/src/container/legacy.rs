@@ -7,10 +7,8 @@ use sconce_pickle::{Arena, Loaded, Node as PickleNode, Value};
 use sconce_source::{Bytes, Source};
 use sconce_tensor::{ByteOrder, Device, Storage};
 
-use super::{
-    Parts, StorageId, build, finish, map_device, pid_kind, restore, storage_id, text, unpickle,
-};
-use crate::build::{BuildOptions, Persistent, PersistentLoad, TypedStorage};
+use super::{Parts, StorageId, finish, map_device, pid_kind, restore, storage_id, text, unpickle};
+use crate::build::{BuildOptions, Builder, Persistent, PersistentLoad, TypedStorage};
 use crate::checkpoint::{Info, Place, StorageRecord};
 use crate::identify::FileKind;
 use crate::options::LoadOptions;
@@ -37,7 +35,7 @@ pub(crate) fn storage_from_bytes(
         ..LoadOptions::default()
     };
     let whole = Bytes::from(bytes);
-    let (parts, _) = read_at_depth(&whole, &options, build.depth)?;
+    let (parts, _) = read_nested(&whole, &options, Some(build))?;
     match parts.graph.node(parts.root) {
         crate::Node::Storage(found) => {
             Ok(TypedStorage { storage: found.storage.clone(), dtype: Some(found.dtype) })
@@ -50,13 +48,14 @@ pub(crate) fn storage_from_bytes(
 }
 
 fn read(whole: &Bytes, options: &LoadOptions) -> Result<(Parts, u64), Error> {
-    read_at_depth(whole, options, 0)
+    read_nested(whole, options, None)
 }
 
-fn read_at_depth(
+/// `outer` is there when the stream is held inside another pickle.
+fn read_nested(
     whole: &Bytes,
     options: &LoadOptions,
-    depth: usize,
+    outer: Option<BuildOptions>,
 ) -> Result<(Parts, u64), Error> {
     let mut stream = Stream { whole, at: 0, options, warnings: Vec::new() };
     let (magic, _) = stream.pickle("magic number")?;
@@ -99,12 +98,8 @@ fn read_at_depth(
                 .to_owned(),
         );
     }
-    let built = if depth == 0 {
-        build(&object, &mut storages, options)
-    } else {
-        let options = BuildOptions { depth, ..super::build_options(options) };
-        crate::build::Builder::new(&object.arena, &mut storages, options).build(object.root)
-    };
+    let build = outer.unwrap_or_else(|| super::build_options(options, object.consumed));
+    let built = Builder::new(&object.arena, &mut storages, build).build(object.root);
     let built = built.map_err(in_object)?;
     let trailing = whole.len() as u64 - end;
     let info = Info { trailing_bytes: trailing, records: 5, ..Info::default() };

@@ -16,7 +16,7 @@ use sconce_pickle::{Arena, Loaded, Node as PickleNode, Value};
 use sconce_source::Source;
 use sconce_tensor::{DType, Device, Storage};
 
-use crate::build::{BuildOptions, Builder, Built, PersistentLoad, storage_dtype};
+use crate::build::{Budget, BuildOptions, Builder, Built, PersistentLoad, storage_dtype};
 use crate::checkpoint::{Info, StorageRecord};
 use crate::globals::{GlobalUse, globals_of};
 use crate::identify::{FileKind, Identity, identify};
@@ -144,16 +144,18 @@ fn build(
     persistent: &mut impl PersistentLoad,
     options: &LoadOptions,
 ) -> Result<Built, Error> {
-    Builder::new(&loaded.arena, persistent, build_options(options)).build(loaded.root)
+    let options = build_options(options, loaded.consumed);
+    Builder::new(&loaded.arena, persistent, options).build(loaded.root)
 }
 
-fn build_options(options: &LoadOptions) -> BuildOptions {
+fn build_options(options: &LoadOptions, pickle_len: usize) -> BuildOptions {
     BuildOptions {
         encoding: options.encoding,
         keep_going: options.keep_going,
         validate_sparse: options.policy == Policy::WeightsOnly,
         limits: options.limits.clone(),
         depth: 0,
+        budget: Budget::new(pickle_len),
     }
 }
 

@@ -101,7 +101,8 @@ impl<'a> Stream<'a> {
 fn key_text(arena: &Arena<'_>, value: Value) -> Option<Box<str>> {
     match arena.node(value) {
         PickleNode::Int(number) => Some(number.to_string().into()),
-        PickleNode::BigInt(number) => Some(number.to_string().into()),
+        // Keys are addresses. Decimal digits of a huge number take quadratic time.
+        PickleNode::BigInt(number) if number.bits() <= 128 => Some(number.to_string().into()),
         _ => text(arena, value).map(Into::into),
     }
 }

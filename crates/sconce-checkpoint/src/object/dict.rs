@@ -59,9 +59,10 @@ impl Dict {
         }
     }
 
-    pub(crate) fn reserve(&mut self, additional: usize) {
+    pub(crate) fn reserve(&mut self, graph: &Graph, additional: usize) {
         self.entries.reserve(additional);
-        self.index.reserve(additional, |_| 0);
+        let (entries, hasher) = (&self.entries, &self.hasher);
+        self.index.reserve(additional, |&at| Key::of(graph, entries[at as usize].0).hash(hasher));
     }
 
     /// The entries, in order.
@@ -160,5 +161,19 @@ mod tests {
         assert_eq!(dict.get(&graph, "a"), Some(yes));
         assert_eq!(dict.get_int(&graph, 1), Some(a));
         assert_eq!(dict.get(&graph, "b"), None);
+    }
+
+    #[test]
+    fn keys_are_found_after_more_room_is_made() {
+        let mut graph = Graph::default();
+        let keys: Vec<ObjectId> = (0..40).map(|number| graph.push(Node::Int(number))).collect();
+        let mut dict = Dict::new(DictKind::OrderedDict);
+        for half in keys.chunks(20) {
+            dict.reserve(&graph, 1000 * half.len());
+            half.iter().for_each(|&key| dict.insert(&graph, key, key));
+        }
+        for (number, &key) in keys.iter().enumerate() {
+            assert_eq!(dict.get_int(&graph, number as i64), Some(key));
+        }
     }
 }

@@ -1,5 +1,8 @@
+use std::collections::HashSet;
+
 use sconce_tensor::Tensor;
 
+use super::walk::NameBudget;
 use super::{Node, Object};
 
 /// Depth to which submodules are followed; PyTorch models stay far below it.
@@ -92,9 +95,10 @@ impl<'c> Module<'c> {
 
     fn visit(self, once: bool) -> Vec<(String, Module<'c>)> {
         let mut out = Vec::new();
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         // Paths repeat for shared modules; a hostile file could share without end.
         let mut budget = 100_000usize;
+        let mut names = NameBudget::new(self.object.graph());
         let mut stack = vec![(String::new(), self, 0)];
         while let Some((name, module, depth)) = stack.pop() {
             let first = seen.insert(module.object.id());
@@ -102,10 +106,14 @@ impl<'c> Module<'c> {
                 continue;
             }
             budget -= 1;
-            let mut children: Vec<_> = module
-                .children()
-                .map(|(child, found)| (join(&name, child), found, depth + 1))
-                .collect();
+            let mut children = Vec::new();
+            for (child, found) in module.children() {
+                if !names.take(name.len() + child.len()) {
+                    budget = 0;
+                    break;
+                }
+                children.push((join(&name, child), found, depth + 1));
+            }
             children.reverse();
             out.push((name, module));
             stack.extend(children);
@@ -114,10 +122,14 @@ impl<'c> Module<'c> {
     }
 
     fn named(self, table: Table) -> Vec<(String, &'c Tensor)> {
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
+        let mut names = NameBudget::new(self.object.graph());
         let mut out = Vec::new();
         for (prefix, module) in self.named_modules() {
             for (name, object) in module.table(table) {
+                if !names.take(prefix.len() + name.len()) {
+                    return out;
+                }
                 if let Node::Tensor(found) = object.data()
                     && seen.insert(object.id())
                 {
@@ -141,21 +153,20 @@ impl<'c> Module<'c> {
     /// What `nn.Module.state_dict()` would give: parameters, then persistent buffers, of every
     /// module, shared ones under each of their names.
     pub fn state_dict(self) -> Vec<(String, &'c Tensor)> {
+        let mut names = NameBudget::new(self.object.graph());
         let mut out = Vec::new();
         for (prefix, module) in self.all_paths() {
             let transient = module.object.attribute("_non_persistent_buffers_set");
-            let is_transient = |name: &str| {
-                transient.is_some_and(|set| set.iter().any(|item| item.as_str() == Some(name)))
-            };
-            for (name, object) in module.table(Table::Parameters) {
-                if let Some(tensor) = object.as_tensor() {
-                    out.push((join(&prefix, name), tensor));
+            let transient: HashSet<&str> =
+                transient.into_iter().flat_map(Object::iter).filter_map(Object::as_str).collect();
+            let parameters = module.table(Table::Parameters);
+            let buffers =
+                module.table(Table::Buffers).filter(|(name, _)| !transient.contains(name));
+            for (name, object) in parameters.chain(buffers) {
+                if !names.take(prefix.len() + name.len()) {
+                    return out;
                 }
-            }
-            for (name, object) in module.table(Table::Buffers) {
-                if let Some(tensor) = object.as_tensor()
-                    && !is_transient(name)
-                {
+                if let Some(tensor) = object.as_tensor() {
                     out.push((join(&prefix, name), tensor));
                 }
             }

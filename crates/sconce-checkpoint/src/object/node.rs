@@ -210,4 +210,18 @@ impl Graph {
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }
+
+    /// How many references to objects the objects hold.
+    pub(crate) fn edges(&self) -> usize {
+        let of = |node: &Node| match node {
+            Node::List(ids) | Node::Tuple(ids) | Node::Set(ids) | Node::FrozenSet(ids) => ids.len(),
+            Node::Dict(dict) => 2 * dict.len() + 2,
+            Node::Instance(instance) => {
+                let Instance { states, items, entries, .. } = &**instance;
+                states.len() + items.len() + 2 * entries.len() + 3
+            }
+            _ => 1,
+        };
+        self.nodes.iter().map(of).sum()
+    }
 }

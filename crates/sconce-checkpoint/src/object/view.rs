@@ -32,6 +32,10 @@ impl<'c> Object<'c> {
         self.id
     }
 
+    pub(crate) fn graph(self) -> &'c Graph {
+        self.graph
+    }
+
     /// What it is.
     pub fn data(self) -> &'c Node {
         self.graph.node(self.id)
@@ -112,19 +116,19 @@ impl<'c> Object<'c> {
     /// An instance's attributes (its state, as `__dict__` and slots), a dict's own attributes, a
     /// tensor's Python attributes.
     pub fn attributes(self) -> Vec<(Object<'c>, Object<'c>)> {
-        let mut out = Vec::new();
         let states: Vec<ObjectId> = match self.data() {
             Node::Instance(instance) => instance.states.clone(),
             Node::Dict(dict) => dict.state.into_iter().collect(),
             Node::Tensor(object) => object.state.into_iter().collect(),
-            _ => return out,
+            _ => return Vec::new(),
         };
-        for state in states {
-            for dict in self.state_dicts(state) {
-                out.extend(self.other(dict).entries());
-            }
-        }
-        out
+        // A dict that is given as state again adds nothing.
+        let mut seen = std::collections::HashSet::new();
+        let dicts = states.into_iter().flat_map(|state| self.state_dicts(state));
+        dicts
+            .filter(|&dict| seen.insert(dict))
+            .flat_map(|dict| self.other(dict).entries())
+            .collect()
     }
 
     /// A state is a dict, or a pair of dicts (`__dict__` and slots), either of which may be None.

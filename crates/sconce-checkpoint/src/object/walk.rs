@@ -14,6 +14,12 @@ const MAX_NAME: usize = 1 << 16;
 /// How many elements are looked at inside containers that were already walked under another name.
 /// Sharing that doubles at every level would otherwise take forever.
 const REPEAT_BUDGET: usize = 100_000;
+/// Bytes of names that are made in all, and for each object of the graph: a long key above many
+/// tensors is part of every name.
+const NAME_BUDGET: usize = 16 << 20;
+const NAME_BUDGET_PER_OBJECT: usize = 256;
+/// What a name takes beside its bytes.
+const NAME_COST: usize = 16;
 
 /// A tensor with one of its dotted names.
 #[derive(Debug, Clone)]
@@ -43,7 +49,12 @@ pub(crate) struct Walk<'c> {
     name: String,
     open: Vec<bool>,
     seen: Vec<bool>,
-    budget: usize,
+    /// Elements that may still be looked at inside containers that were already walked.
+    repeats: usize,
+    /// Elements that may be looked at inside others: as many as the graph's containers have. Only
+    /// objects that share their states or arguments can come to more.
+    firsts: usize,
+    names: NameBudget,
     /// Whether something was left unnamed because a limit was reached.
     pub(crate) cut: bool,
 }
@@ -63,6 +74,32 @@ enum Children<'c> {
     Named(std::vec::IntoIter<(String, ObjectId)>),
 }
 
+impl Children<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Children::Items(items) => items.len(),
+            Children::Entries(entries) => entries.len(),
+            Children::Named(named) => named.len(),
+        }
+    }
+}
+
+/// How many bytes of names may still be made.
+pub(super) struct NameBudget(usize);
+
+impl NameBudget {
+    pub(super) fn new(graph: &Graph) -> Self {
+        NameBudget(graph.len().saturating_mul(NAME_BUDGET_PER_OBJECT).saturating_add(NAME_BUDGET))
+    }
+
+    /// Takes a name of so many bytes, or says that there is no room for it, nor for any more.
+    pub(super) fn take(&mut self, len: usize) -> bool {
+        let left = self.0.checked_sub(len + NAME_COST);
+        self.0 = left.unwrap_or(0);
+        left.is_some()
+    }
+}
+
 impl<'c> Walk<'c> {
     pub(crate) fn new(graph: &'c Graph) -> Self {
         let flags = vec![false; graph.len()];
@@ -71,7 +108,9 @@ impl<'c> Walk<'c> {
             name: String::new(),
             open: flags.clone(),
             seen: flags,
-            budget: REPEAT_BUDGET,
+            repeats: REPEAT_BUDGET,
+            firsts: graph.edges(),
+            names: NameBudget::new(graph),
             cut: false,
         }
     }
@@ -82,7 +121,7 @@ impl<'c> Walk<'c> {
         self.enter(root, &mut frames, &mut leaf);
         while let Some(frame) = frames.last_mut() {
             self.name.truncate(frame.prefix);
-            let (prefix, repeat) = (frame.prefix, frame.repeat);
+            let prefix = frame.prefix;
             let child = match &mut frame.children {
                 Children::Items(items) => items.next().map(|(at, &id)| {
                     join(&mut self.name, prefix, format_args!("{at}"));
@@ -102,14 +141,7 @@ impl<'c> Walk<'c> {
                 frames.pop();
                 continue;
             };
-            if repeat {
-                if self.budget == 0 {
-                    self.cut = true;
-                    continue;
-                }
-                self.budget -= 1;
-            }
-            if self.name.len() > MAX_NAME {
+            if self.name.len() > MAX_NAME || !self.names.take(self.name.len()) {
                 self.cut = true;
                 continue;
             }
@@ -124,10 +156,10 @@ impl<'c> Walk<'c> {
         leaf: &mut impl FnMut(&str, Object<'c>),
     ) {
         let object = Object::new(self.graph, id);
-        let Some(children) = children(object) else {
+        if !has_children(object) {
             leaf(&self.name, object);
             return;
-        };
+        }
         if self.open[id.index()] {
             return;
         }
@@ -140,6 +172,18 @@ impl<'c> Walk<'c> {
         }
         let inherited = frames.last().is_some_and(|frame| frame.repeat);
         let repeat = inherited || std::mem::replace(&mut self.seen[id.index()], true);
+        let budget = if repeat { &mut self.repeats } else { &mut self.firsts };
+        if *budget == 0 {
+            self.cut = true;
+            return;
+        }
+        let children = children(object);
+        let Some(left) = budget.checked_sub(children.len()) else {
+            *budget = 0;
+            self.cut = true;
+            return;
+        };
+        *budget = left;
         self.open[id.index()] = true;
         frames.push(Frame { id, prefix: self.name.len(), children, repeat });
     }
@@ -153,25 +197,29 @@ fn join(name: &mut String, prefix: usize, part: std::fmt::Arguments<'_>) {
     let _ = name.write_fmt(part);
 }
 
-fn children(object: Object<'_>) -> Option<Children<'_>> {
+fn has_children(object: Object<'_>) -> bool {
+    match object.data() {
+        Node::List(_) | Node::Tuple(_) | Node::Set(_) | Node::FrozenSet(_) => true,
+        Node::Dict(_) | Node::Instance(_) => true,
+        Node::Tensor(found) => found.state.is_some(),
+        _ => false,
+    }
+}
+
+fn children(object: Object<'_>) -> Children<'_> {
+    let named = |children: Vec<(String, ObjectId)>| Children::Named(children.into_iter());
     match object.data() {
         Node::List(items) | Node::Tuple(items) | Node::Set(items) | Node::FrozenSet(items) => {
-            Some(Children::Items(items.iter().enumerate()))
+            Children::Items(items.iter().enumerate())
         }
-        Node::Dict(dict) => match dict.state {
-            None => Some(Children::Entries(dict.entries().iter().enumerate())),
-            Some(_) => {
-                let entries = named_entries(object, dict.entries());
-                Some(Children::Named(
-                    entries.chain(attributes(object)).collect::<Vec<_>>().into_iter(),
-                ))
-            }
-        },
-        Node::Instance(_) => Some(Children::Named(instance_children(object).into_iter())),
-        Node::Tensor(found) if found.state.is_some() => {
-            Some(Children::Named(attributes(object).collect::<Vec<_>>().into_iter()))
+        Node::Dict(dict) if dict.state.is_none() => {
+            Children::Entries(dict.entries().iter().enumerate())
         }
-        _ => None,
+        Node::Dict(dict) => {
+            named(named_entries(object, dict.entries()).chain(attributes(object)).collect())
+        }
+        Node::Instance(_) => named(instance_children(object)),
+        _ => named(attributes(object).collect()),
     }
 }
 
@@ -241,12 +289,13 @@ fn instance_children(object: Object<'_>) -> Vec<(String, ObjectId)> {
     out.extend(named_entries(object, &instance.entries));
     out.extend(attributes(object));
     // A state that is neither a dict nor a pair of dicts is still part of the object.
-    for &state in &instance.states {
+    let no_attributes = object.attributes().is_empty();
+    for &state in instance.states.iter().filter(|_| no_attributes) {
         let is_plain = matches!(
             object.other(state).data(),
             Node::List(_) | Node::Tuple(_) | Node::Tensor(_) | Node::Array(_) | Node::Instance(_)
         );
-        if is_plain && object.attributes().is_empty() {
+        if is_plain {
             out.push(("__state__".to_owned(), state));
         }
     }
