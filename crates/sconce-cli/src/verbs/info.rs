@@ -277,7 +277,9 @@ impl<'c> Card<'c> {
                 let label = if at == 0 { label } else { "" };
                 let mut full = Line::new().dim(format!("  {label:<9}  "));
                 full.extend(line);
-                out.line(&full.fit(out.width()))?;
+                // What one would copy or must not miss is left to wrap.
+                let whole = matches!(label, "safety" | "more" | "");
+                out.line(&if whole { full } else { full.fit(out.width()) })?;
             }
         }
         Ok(())
@@ -574,16 +576,26 @@ fn other_values(checkpoint: &Checkpoint) -> Option<String> {
     }
 }
 
-/// The first parts of the names, runs of numbers folded: `conv1..conv6, classifier`.
+/// The parts of the names below what they all have in common, runs of numbers folded:
+/// `conv1..conv6, classifier`, or `model.layers.{0..31}`. `None` where the names have no parts.
 fn layers(rows: &[Row]) -> Option<String> {
     const MOST: usize = 8;
-    let mut heads: Vec<&str> = Vec::new();
-    let mut seen = HashSet::new();
-    for row in rows {
-        let (head, _) = row.name.split_once('.')?;
-        if seen.insert(head) {
-            heads.push(head);
+    const DEEPEST: usize = 16;
+    let mut prefix = String::new();
+    let mut heads = heads(rows, &prefix);
+    let nested = |head: &str, prefix: &str| {
+        rows.iter().all(|row| row.name[prefix.len() + head.len()..].starts_with('.'))
+    };
+    for _ in 0..DEEPEST {
+        let [only] = heads[..] else { break };
+        if !nested(only, &prefix) {
+            break;
         }
+        prefix = format!("{prefix}{only}.");
+        heads = self::heads(rows, &prefix);
+    }
+    if prefix.is_empty() && !rows.iter().any(|row| row.name.contains('.')) {
+        return None;
     }
     let mut shown: Vec<String> = Vec::new();
     let mut at = 0;
@@ -604,7 +616,15 @@ fn layers(rows: &[Row]) -> Option<String> {
         shown.truncate(MOST);
         shown.push(format!("… {more} more"));
     }
-    Some(shown.join(", "))
+    let text = shown.join(", ");
+    Some(if prefix.is_empty() { text } else { format!("{prefix}{{{text}}}") })
+}
+
+/// The parts that follow a prefix of all names, each once.
+fn heads<'r>(rows: &'r [Row], prefix: &str) -> Vec<&'r str> {
+    let mut seen = HashSet::new();
+    let parts = rows.iter().filter_map(|row| row.name[prefix.len()..].split('.').next());
+    parts.filter(|part| seen.insert(*part)).collect()
 }
 
 /// Whether the second name is the first with the next number at its end.

@@ -1,9 +1,10 @@
 //! `sconce show`: the elements of a tensor.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
-use sconce_checkpoint::{Checkpoint, Node, TensorClass};
+use sconce_checkpoint::{Checkpoint, Node, StorageRecord, TensorClass};
 use sconce_tensor::{Histogram, PrintOptions, Scalar, Stats, Tensor, write_npy};
 use serde::Serialize;
 
@@ -100,11 +101,12 @@ pub fn run(args: &ShowArgs, out: &mut Out, say: Say) -> Verdict {
         return Ok(Outcome::Clean);
     }
     out.use_pager();
+    let storages = Storages::new(&checkpoint);
     for (at, one) in picked.iter().enumerate() {
         if at > 0 {
             out.plain("")?;
         }
-        print(one, &checkpoint, args, out)?;
+        print(one, &storages, args, out)?;
     }
     Ok(Outcome::Clean)
 }
@@ -223,7 +225,7 @@ fn print_options(args: &ShowArgs) -> PrintOptions {
 
 fn print(
     one: &Picked<'_>,
-    checkpoint: &Checkpoint,
+    storages: &Storages<'_>,
     args: &ShowArgs,
     out: &mut Out,
 ) -> Result<(), Failure> {
@@ -234,7 +236,7 @@ fn print(
         return out.text(&one.object.repr(if args.full { 1 << 24 } else { 10_000 }));
     };
     out.line(&heading(one, tensor, out))?;
-    if let Some(line) = storage_line(tensor, checkpoint, out) {
+    if let Some(line) = storages.line(tensor, out) {
         out.line(&line)?;
     }
     let (stats, histogram) = statistics(tensor, args)?;
@@ -281,21 +283,36 @@ fn heading(one: &Picked<'_>, tensor: &Tensor, out: &Out) -> Line {
     line.plain("  ").add(Style::Number, out.sizes().show(elements::nbytes(tensor)))
 }
 
-fn storage_line(tensor: &Tensor, checkpoint: &Checkpoint, out: &Out) -> Option<Line> {
-    let storage = tensor.storage()?;
-    let record = checkpoint.storages().iter().find(|record| record.storage.ptr_eq(storage))?;
-    let range = tensor.storage_range()?;
-    let same = |other: &Tensor| other.storage().is_some_and(|other| other.ptr_eq(storage));
-    let users = checkpoint.tensors().iter().filter(|named| same(named.tensor)).count();
-    let name = record.record_name().unwrap_or_else(|| format!("'{}'", record.key));
-    let text = format!(
-        "  storage {name}, bytes {}..{} of {}, used by {}",
-        range.start,
-        range.end,
-        out.sizes().show(record.nbytes),
-        count(users, "tensor")
-    );
-    Some(Line::new().dim(text))
+/// What is known of every storage, by its identity.
+struct Storages<'c> {
+    records: HashMap<usize, &'c StorageRecord>,
+    users: HashMap<usize, usize>,
+}
+
+impl<'c> Storages<'c> {
+    fn new(checkpoint: &'c Checkpoint) -> Storages<'c> {
+        let records = checkpoint.storages().iter().map(|record| (record.storage.id(), record));
+        let mut users: HashMap<usize, usize> = HashMap::new();
+        for storage in checkpoint.tensors().iter().filter_map(|named| named.tensor.storage()) {
+            *users.entry(storage.id()).or_default() += 1;
+        }
+        Storages { records: records.collect(), users }
+    }
+
+    fn line(&self, tensor: &Tensor, out: &Out) -> Option<Line> {
+        let id = tensor.storage()?.id();
+        let record = self.records.get(&id)?;
+        let range = tensor.storage_range()?;
+        let name = record.record_name().unwrap_or_else(|| format!("'{}'", record.key));
+        let text = format!(
+            "  storage {name}, bytes {}..{} of {}, used by {}",
+            range.start,
+            range.end,
+            out.sizes().show(record.nbytes),
+            count(self.users.get(&id).copied().unwrap_or(0), "tensor")
+        );
+        Some(Line::new().dim(text))
+    }
 }
 
 fn stats_line(stats: &Stats) -> Line {

@@ -21,7 +21,7 @@ use crate::output::{Line, Out, Style, percent_bar};
 use crate::pick;
 use crate::run::Verdict;
 
-/// Levels shown without `--depth`; deeper trees would be mostly rulers.
+/// Levels that a name is cut into; what is deeper stays in one piece. A name may be of dots alone.
 const MAX_DEPTH: usize = 100;
 const BAR: usize = 10;
 
@@ -142,7 +142,7 @@ impl<'c> Tree<'c> {
         if name.is_empty() {
             return at;
         }
-        for part in name.split('.') {
+        for part in name.splitn(MAX_DEPTH, '.') {
             let key = (at, part.to_owned());
             at = match self.by_name.get(&key) {
                 Some(&child) => child,

@@ -28,7 +28,15 @@ pub fn fixtures() -> PathBuf {
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sconce"));
     command.args(args).current_dir(fixtures());
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "SCONCE_COLOR", "SCONCE_BYTES"] {
+    for name in [
+        "NO_COLOR",
+        "CLICOLOR",
+        "CLICOLOR_FORCE",
+        "SCONCE_COLOR",
+        "SCONCE_BYTES",
+        "SCONCE_QUIET",
+        "COLUMNS",
+    ] {
         command.env_remove(name);
     }
     command
