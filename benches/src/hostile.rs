@@ -14,14 +14,14 @@ pub fn pickles() -> Vec<(&'static str, Vec<u8>)> {
     laughs.extend(b"]q\0");
     for level in 0..170u8 {
         laughs.extend([b']', b'(', b'h', level, b'h', level, b'e', b'q', level + 1]);
-        laughs.truncate(laughs.len());
     }
     out.push(("memo bomb, lists", end(laughs)));
 
     let mut tuples = proto(2);
     tuples.extend(b")q\0");
     for level in 0..200u8 {
-        tuples.extend([b'h', level, 0x86 - 1, b'2', 0x86, b'q', level + 1]);
+        // The tuple before, then a pair of it with itself.
+        tuples.extend([b'h', level, b'2', 0x86, b'q', level + 1]);
     }
     out.push(("memo bomb, tuples", end(tuples)));
 

@@ -1,2 +1,21 @@
-//! The `sconce` binary.
-fn main() {}
+//! The `sconce` binary: PyTorch's files at a shell, without PyTorch.
+//!
+//! This is the only crate of the workspace that prints, exits and reads the command line. Every verb
+//! is a file in `verbs/`; how things look is decided in `output/`, how they fail in `error.rs`.
+#![allow(unreachable_pub, reason = "a binary has no public surface; pub says: for other files")]
+
+mod atomic;
+mod cli;
+mod error;
+mod glob;
+mod interrupt;
+mod open;
+mod output;
+mod pick;
+mod run;
+mod suggest;
+mod verbs;
+
+fn main() -> std::process::ExitCode {
+    run::main()
+}

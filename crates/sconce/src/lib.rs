@@ -15,6 +15,10 @@
 //! * [`identify`] says what a file is.
 //! * [`pickle`] disassembles and traces the pickles underneath; [`archive`] reads and verifies the
 //!   containers.
+//! * `interop` (features `ndarray` and `candle`) hands tensors to other crates.
+
+#[cfg(any(feature = "ndarray", feature = "candle"))]
+pub mod interop;
 
 pub use sconce_archive as archive;
 pub use sconce_checkpoint as checkpoint;

@@ -40,6 +40,7 @@ pub(super) fn open(source: &Source, options: &LoadOptions, kind: FileKind) -> Re
     let byte_order = byte_order(&archive, options)?;
     let bytes = archive.read(PICKLE)?;
     let mut warnings = Vec::new();
+    check_alignment(&archive, options, &mut warnings)?;
     check_crc(&archive, &bytes, &mut warnings);
     // A map can change under us; what is parsed is a copy.
     let bytes = bytes.to_vec();
@@ -87,6 +88,30 @@ fn check_crc(archive: &Archive, bytes: &[u8], warnings: &mut Vec<String>) {
              or damaged after it was written"
         ));
     }
+}
+
+/// The alignment is of no use to a reader that has the directory, but PyTorch parses it.
+fn check_alignment(
+    archive: &Archive,
+    options: &LoadOptions,
+    warnings: &mut Vec<String>,
+) -> Result<(), Error> {
+    const RECORD: &str = ".storage_alignment";
+    if !archive.contains(RECORD) {
+        return Ok(());
+    }
+    let bytes = archive.read(RECORD)?;
+    let text = String::from_utf8_lossy(&bytes);
+    if text.trim().parse::<i64>().is_ok() {
+        return Ok(());
+    }
+    let shown: String = text.chars().take(40).collect();
+    let message = format!("invalid literal for int() with base 10: '{}'", shown.escape_debug());
+    if options.policy == Policy::WeightsOnly {
+        return Err(Error::new(ErrorKind::Malformed, message).in_record(RECORD));
+    }
+    warnings.push(format!("{RECORD}: {message}"));
+    Ok(())
 }
 
 fn byte_order(archive: &Archive, options: &LoadOptions) -> Result<Option<ByteOrder>, Error> {

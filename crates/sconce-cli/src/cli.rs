@@ -1,0 +1,670 @@
+//! The command line: every verb and every flag.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use sconce_tensor::DType;
+
+use crate::output::ColorChoice;
+
+/// PyTorch's files at a shell, without PyTorch: look into any .pt, .pth, .bin or .ckpt, compare,
+/// convert and verify it. Nothing in a file is ever executed.
+///
+/// `sconce FILE` shows a card of one screen. A file named like a verb is `./ls`.
+#[derive(Debug, Parser)]
+#[command(name = "sconce", version, arg_required_else_help = true, subcommand_required = true)]
+#[command(after_long_help = "Exit codes: 0 fine, 1 a finding or a difference, 2 the file cannot be \
+read, 3 wrong usage, 130 interrupted.\n\nEnvironment: NO_COLOR, CLICOLOR_FORCE, SCONCE_PAGER (empty: \
+none), PAGER, SCONCE_COLOR, SCONCE_NO_PAGER, SCONCE_BYTES, SCONCE_QUIET.")]
+pub struct Cli {
+    /// Flags of every verb.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// Flags that every verb takes.
+#[derive(Debug, Args)]
+pub struct Global {
+    /// When to use colour
+    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
+    #[arg(env = "SCONCE_COLOR", hide_env = true, help_heading = "Global options")]
+    pub color: ColorChoice,
+    /// Do not send long output through a pager
+    #[arg(short = 'P', long, global = true, env = "SCONCE_NO_PAGER", hide_env = true)]
+    #[arg(value_parser = clap::builder::FalseyValueParser::new(), help_heading = "Global options")]
+    pub no_pager: bool,
+    /// Print sizes as exact numbers of bytes
+    #[arg(long, global = true, env = "SCONCE_BYTES", hide_env = true)]
+    #[arg(value_parser = clap::builder::FalseyValueParser::new(), help_heading = "Global options")]
+    pub bytes: bool,
+    /// Print no progress and no remarks
+    #[arg(short, long, global = true, env = "SCONCE_QUIET", hide_env = true)]
+    #[arg(value_parser = clap::builder::FalseyValueParser::new(), help_heading = "Global options")]
+    pub quiet: bool,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Show what a file is on one screen (also: sconce FILE)
+    Info(InfoArgs),
+    /// Say what files are, by their content
+    Identify(IdentifyArgs),
+    /// List the tensors
+    Ls(LsArgs),
+    /// Show the structure as a tree
+    Tree(TreeArgs),
+    /// Show a tensor: values, statistics, histogram
+    #[command(visible_alias = "cat")]
+    Show(ShowArgs),
+    /// Compute statistics of every tensor
+    Stat(StatArgs),
+    /// Compare two files
+    Diff(DiffArgs),
+    /// Write the tensors as .safetensors, .npz or .npy
+    Convert(ConvertArgs),
+    /// Take the raw records out of an archive
+    Extract(ExtractArgs),
+    /// Check every byte of a file
+    Verify(VerifyArgs),
+    /// List the opcodes of a pickle, as python -m pickletools does
+    Dis(DisArgs),
+    /// Run a pickle step by step on inert values
+    Trace(TraceArgs),
+    /// List the classes and functions that a file names
+    Globals(GlobalsArgs),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man(ManArgs),
+}
+
+/// A file to read, and how.
+#[derive(Debug, Args)]
+pub struct Input {
+    /// The file; - reads standard input
+    #[arg(value_name = "FILE")]
+    pub file: OsString,
+    /// How to read it.
+    #[command(flatten)]
+    pub load: Load,
+}
+
+/// How files are read.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Reading options")]
+pub struct Load {
+    /// What may be in the file
+    #[arg(long, value_enum, default_value = "inspect", hide_short_help = true)]
+    pub policy: PolicyChoice,
+    /// With --policy weights-only: allow this class or function too (module.name)
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    pub allow: Vec<String>,
+    /// Show what can be read where a tensor is damaged
+    #[arg(long)]
+    pub keep_going: bool,
+    /// How Python 2 strings become text
+    #[arg(long, value_enum, default_value = "utf-8", hide_short_help = true)]
+    pub encoding: EncodingChoice,
+    /// Byte order where the file states none
+    #[arg(long, value_enum, value_name = "ORDER", hide_short_help = true)]
+    pub byte_order: Option<ByteOrderChoice>,
+    /// Read the whole file instead of mapping it
+    #[arg(long, hide_short_help = true)]
+    pub no_mmap: bool,
+    /// Most bytes of a pickle
+    #[arg(long, value_name = "SIZE", value_parser = size, hide_short_help = true)]
+    pub max_pickle_bytes: Option<u64>,
+    /// Most values of a pickle
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub max_pickle_values: Option<usize>,
+    /// Most bytes that a compressed record may take
+    #[arg(long, value_name = "SIZE", value_parser = size, hide_short_help = true)]
+    pub max_inflated_bytes: Option<u64>,
+    /// Most bytes of standard input
+    #[arg(long, value_name = "SIZE", value_parser = size, hide_short_help = true)]
+    pub max_stream_bytes: Option<u64>,
+}
+
+/// `--policy`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PolicyChoice {
+    /// Anything opens; unknown classes stay inert objects
+    Inspect,
+    /// What torch.load(weights_only=True) admits
+    WeightsOnly,
+}
+
+/// `--encoding`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum EncodingChoice {
+    /// UTF-8, and bytes where it is none
+    #[value(name = "utf-8", alias = "utf8")]
+    Utf8,
+    /// A character for every byte
+    #[value(name = "latin1", alias = "latin-1")]
+    Latin1,
+    /// Bytes stay bytes
+    Bytes,
+}
+
+/// `--byte-order`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ByteOrderChoice {
+    /// Least significant byte first
+    Little,
+    /// Most significant byte first
+    Big,
+}
+
+/// Which names.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Names {
+    /// Only names that match (repeatable): * ? [a-z] {a,b}
+    #[arg(long, value_name = "GLOB")]
+    pub include: Vec<String>,
+    /// No names that match (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub exclude: Vec<String>,
+}
+
+/// `sconce info`.
+#[derive(Debug, Args)]
+pub struct InfoArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `sconce identify`.
+#[derive(Debug, Args)]
+pub struct IdentifyArgs {
+    /// Files; - reads standard input
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<OsString>,
+    /// Go through directories (links in them are not followed)
+    #[arg(short, long)]
+    pub recursive: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `sconce ls`.
+#[derive(Debug, Args)]
+pub struct LsArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Show layout, stride, offset, storage, device and requires_grad too
+    #[arg(short, long)]
+    pub long: bool,
+    /// Order of the rows (default: the file's)
+    #[arg(long, value_enum, value_name = "KEY")]
+    pub sort: Option<SortKey>,
+    /// Reverse the order
+    #[arg(short, long)]
+    pub reverse: bool,
+    /// Which names.
+    #[command(flatten)]
+    pub names: Names,
+    /// Only tensors of this dtype (repeatable)
+    #[arg(long, value_name = "DTYPE", value_parser = dtype)]
+    pub dtype: Vec<DType>,
+    /// Only the first N rows
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    /// Show the SHA-256 of the elements: row-major, little-endian
+    #[arg(long)]
+    pub sha256: bool,
+    /// How to print.
+    #[command(flatten)]
+    pub form: LsForm,
+    /// Print no header and no totals
+    #[arg(long)]
+    pub no_header: bool,
+}
+
+/// How `sconce ls` prints.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub struct LsForm {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print a JSON object on a line for each tensor
+    #[arg(long)]
+    pub jsonl: bool,
+    /// Print CSV
+    #[arg(long)]
+    pub csv: bool,
+    /// Print tab-separated values
+    #[arg(long)]
+    pub tsv: bool,
+    /// Print names only, each ended by a NUL byte
+    #[arg(short = '0', long = "null")]
+    pub null: bool,
+}
+
+/// `--sort`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SortKey {
+    /// By name
+    Name,
+    /// By bytes, largest first
+    Size,
+    /// By number of elements, largest first
+    Numel,
+    /// By place in the file
+    Offset,
+    /// By dtype
+    Dtype,
+}
+
+/// `sconce tree`.
+#[derive(Debug, Args)]
+pub struct TreeArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Levels to show (with it, repeats are still folded)
+    #[arg(short = 'L', long, value_name = "N")]
+    pub depth: Option<usize>,
+    /// Order of siblings (default: the file's)
+    #[arg(long, value_enum, value_name = "KEY")]
+    pub sort: Option<TreeSort>,
+    /// Do not fold repeats such as layers.{0..31}
+    #[arg(long)]
+    pub no_fold: bool,
+    /// Show values that are no tensors too
+    #[arg(short, long)]
+    pub all: bool,
+    /// Which names.
+    #[command(flatten)]
+    pub names: Names,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print no header
+    #[arg(long)]
+    pub no_header: bool,
+}
+
+/// `--sort` of `sconce tree`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TreeSort {
+    /// By name
+    Name,
+    /// By bytes, largest first
+    Size,
+    /// By number of elements, largest first
+    Numel,
+}
+
+/// `sconce show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Names or patterns, with an optional slice: fc.weight, fc.weight[0:3,:], '*.bias'
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Show statistics
+    #[arg(long)]
+    pub stats: bool,
+    /// Show a histogram
+    #[arg(long, value_name = "BINS", num_args = 0..=1, default_missing_value = "10")]
+    #[arg(require_equals = true)]
+    pub hist: Option<usize>,
+    /// Do not show values
+    #[arg(long)]
+    pub no_values: bool,
+    /// Print all elements
+    #[arg(long)]
+    pub full: bool,
+    /// Digits behind the decimal point
+    #[arg(long, value_name = "N")]
+    pub precision: Option<usize>,
+    /// Write the elements instead
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
+    pub format: Option<ShowFormat>,
+    /// Write to this file (format from the extension)
+    #[arg(short, long, value_name = "FILE", conflicts_with = "json")]
+    pub output: Option<PathBuf>,
+    /// Overwrite the file
+    #[arg(short, long)]
+    pub force: bool,
+    /// Print metadata, and what else was asked for, as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `--format` of `sconce show`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ShowFormat {
+    /// A NumPy file
+    Npy,
+    /// The elements' bytes: row-major, little-endian
+    Raw,
+    /// A line for each row of the last dimension
+    Csv,
+    /// Nested lists
+    Json,
+}
+
+/// `sconce stat`.
+#[derive(Debug, Args)]
+pub struct StatArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Which names.
+    #[command(flatten)]
+    pub names: Names,
+    /// Only tensors with NaN, infinities, subnormal numbers, or elements that are all zero or all equal
+    #[arg(long)]
+    pub anomalies: bool,
+    /// Exit with 1 when a tensor has one of these
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
+    pub fail_on: Vec<Anomaly>,
+    /// Threads to use (default: one a core)
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print no header
+    #[arg(long)]
+    pub no_header: bool,
+}
+
+/// What can be odd about a tensor's elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Anomaly {
+    /// Not a number
+    Nan,
+    /// Infinities
+    Inf,
+    /// Every element is zero
+    Zero,
+    /// Every element is equal, and there is more than one
+    Constant,
+    /// Numbers too small for full precision
+    Subnormal,
+}
+
+/// `sconce diff`.
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// The first file; - reads standard input
+    #[arg(value_name = "A")]
+    pub a: OsString,
+    /// The second file
+    #[arg(value_name = "B")]
+    pub b: OsString,
+    /// Numbers may differ by this share of the second
+    #[arg(long, default_value_t = 0.0, value_name = "R")]
+    pub rtol: f64,
+    /// Numbers may differ by this much
+    #[arg(long, default_value_t = 0.0, value_name = "A")]
+    pub atol: f64,
+    /// Say by how much values differ
+    #[arg(long)]
+    pub values: bool,
+    /// Print only the counts
+    #[arg(long)]
+    pub stat: bool,
+    /// Do not look at the elements
+    #[arg(long, conflicts_with = "values")]
+    pub no_values: bool,
+    /// Compare only tensors, not other values
+    #[arg(long)]
+    pub tensors_only: bool,
+    /// Cut this off the front of names (repeatable): module.
+    #[arg(long, value_name = "PREFIX")]
+    pub ignore_prefix: Vec<String>,
+    /// Which names.
+    #[command(flatten)]
+    pub names: Names,
+    /// Print every difference, however many
+    #[arg(long)]
+    pub all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// How to read the files.
+    #[command(flatten)]
+    pub load: Load,
+}
+
+/// `sconce convert`.
+#[derive(Debug, Args)]
+pub struct ConvertArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Where to write; - is standard output
+    #[arg(value_name = "OUT", required_unless_present = "output")]
+    pub out: Option<PathBuf>,
+    /// Where to write
+    #[arg(short, long, value_name = "OUT", conflicts_with = "out")]
+    pub output: Option<PathBuf>,
+    /// Format to write (default: by the extension of OUT)
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub to: Option<ExportFormat>,
+    /// Take only what is below this name, and cut it off the names: state_dict
+    #[arg(long, value_name = "NAME")]
+    pub take: Option<String>,
+    /// Which names (after --take).
+    #[command(flatten)]
+    pub names: Names,
+    /// What to do with tensors that share memory
+    #[arg(long, value_enum, default_value = "clone")]
+    pub shared: SharedChoice,
+    /// Convert floating-point tensors to this dtype
+    #[arg(long, value_name = "DTYPE", value_parser = dtype)]
+    pub dtype: Option<DType>,
+    /// Write sparse tensors as dense ones and quantized ones as float32
+    #[arg(long)]
+    pub dense: bool,
+    /// Say what would be written, write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Read the written file again and compare
+    #[arg(long)]
+    pub verify: bool,
+    /// Overwrite OUT
+    #[arg(short, long)]
+    pub force: bool,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Formats that `sconce convert` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// safetensors
+    Safetensors,
+    /// NumPy arrays in a zip archive
+    Npz,
+    /// One NumPy array
+    Npy,
+}
+
+/// `--shared`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SharedChoice {
+    /// Every name gets its own copy
+    Clone,
+    /// Equal views are written once; safetensors metadata keeps the other names
+    Keep,
+    /// Refuse
+    Error,
+}
+
+/// `sconce extract`.
+#[derive(Debug, Args)]
+pub struct ExtractArgs {
+    /// The archive (zip, or the old tar); - reads standard input
+    #[arg(value_name = "FILE")]
+    pub file: OsString,
+    /// Where to put the records
+    #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
+    pub directory: PathBuf,
+    /// Only records that match (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub entry: Vec<String>,
+    /// List the records, write nothing
+    #[arg(long)]
+    pub list: bool,
+    /// Overwrite files
+    #[arg(short, long)]
+    pub force: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print no header
+    #[arg(long)]
+    pub no_header: bool,
+}
+
+/// `sconce verify`.
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `sconce dis`.
+#[derive(Debug, Args)]
+pub struct DisArgs {
+    /// The file; - reads standard input
+    #[arg(value_name = "FILE")]
+    pub file: OsString,
+    /// Which pickle: a record of a zip or tar archive; magic, protocol, system, object or keys of a
+    /// legacy file
+    #[arg(long, value_name = "NAME")]
+    pub record: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `sconce trace`.
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// The file; - reads standard input
+    #[arg(value_name = "FILE")]
+    pub file: OsString,
+    /// Which pickle (as for dis)
+    #[arg(long, value_name = "NAME")]
+    pub record: Option<String>,
+    /// Show at most N steps; 0 is no limit
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub limit: usize,
+    /// Start at the first opcode at or after this offset (0x… works)
+    #[arg(long, value_name = "OFFSET", value_parser = offset)]
+    pub at: Option<usize>,
+    /// Print a JSON object on a line for each step
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `sconce globals`.
+#[derive(Debug, Args)]
+pub struct GlobalsArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Print the Python that lets torch.load(weights_only=True) read the file, if you trust it
+    #[arg(long, conflicts_with = "json")]
+    pub python: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print no header
+    #[arg(long)]
+    pub no_header: bool,
+}
+
+/// `sconce completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// `sconce man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write the page of every verb into this directory
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+fn dtype(text: &str) -> Result<DType, String> {
+    text.parse().map_err(|error: sconce_tensor::Error| error.to_string())
+}
+
+/// `4096`, `64K`, `1.5GiB`.
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return Err("a size is a number with K, M, G or T behind it".to_owned()),
+    };
+    let number: f64 = digits.trim().parse().map_err(|_| "not a number".to_owned())?;
+    if !(0.0..=1e18).contains(&number) {
+        return Err("not a size".to_owned());
+    }
+    Ok((number * (1u64 << shift) as f64) as u64)
+}
+
+fn offset(text: &str) -> Result<usize, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => usize::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_and_offsets() {
+        assert_eq!(size("4096"), Ok(4096));
+        assert_eq!(size("64K"), Ok(64 << 10));
+        assert_eq!(size("1.5GiB"), Ok(3 << 29));
+        assert!(size("x").is_err() && size("-1").is_err() && size("1X").is_err());
+        assert_eq!(offset("0x1c4"), Ok(0x1c4));
+        assert_eq!(offset("12"), Ok(12));
+    }
+}

@@ -1,0 +1,269 @@
+//! What goes wrong, how it is printed, and which exit code it gives.
+
+use std::io::{Write, stderr};
+
+use crate::output::{ColorChoice, Line, Palette, Style};
+
+/// How a verb ended that did its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Exit code 0.
+    Clean,
+    /// Exit code 1: a finding, a difference, an anomaly.
+    Finding,
+}
+
+impl Outcome {
+    /// [`Outcome::Finding`] when something was found.
+    pub fn found(found: bool) -> Outcome {
+        if found { Outcome::Finding } else { Outcome::Clean }
+    }
+
+    /// The exit code.
+    pub fn code(self) -> u8 {
+        match self {
+            Outcome::Clean => 0,
+            Outcome::Finding => 1,
+        }
+    }
+}
+
+/// Why a verb could not do its work.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    exit: Exit,
+    message: String,
+    file: Option<String>,
+    record: Option<String>,
+    offset: Option<u64>,
+    notes: Vec<String>,
+    help: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Exit {
+    Unreadable,
+    Usage,
+    PipeClosed,
+}
+
+impl Failure {
+    fn new(exit: Exit, message: impl Into<String>) -> Failure {
+        Failure {
+            exit,
+            message: message.into(),
+            file: None,
+            record: None,
+            offset: None,
+            notes: Vec::new(),
+            help: None,
+        }
+    }
+
+    /// Exit code 2: the file, the disk or a limit.
+    pub fn unreadable(message: impl Into<String>) -> Failure {
+        Failure::new(Exit::Unreadable, message)
+    }
+
+    /// Exit code 3: the command line asks for what is not there or makes no sense.
+    pub fn usage(message: impl Into<String>) -> Failure {
+        Failure::new(Exit::Usage, message)
+    }
+
+    /// The reader of standard output went away: nothing to say about it.
+    pub fn pipe_closed() -> Failure {
+        Failure::new(Exit::PipeClosed, "")
+    }
+
+    /// Names the file, unless it has a name already.
+    pub fn in_file(mut self, file: impl Into<String>) -> Failure {
+        self.file.get_or_insert_with(|| file.into());
+        self
+    }
+
+    /// Names the record.
+    pub fn in_record(mut self, record: Option<impl Into<String>>) -> Failure {
+        self.record = record.map(Into::into);
+        self
+    }
+
+    /// Gives the offset in bytes.
+    pub fn at(mut self, offset: Option<u64>) -> Failure {
+        self.offset = offset;
+        self
+    }
+
+    /// Adds why.
+    pub fn note(mut self, note: impl Into<String>) -> Failure {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Says what to do next.
+    pub fn help(mut self, help: impl Into<String>) -> Failure {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The message alone.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The exit code.
+    pub fn code(&self) -> u8 {
+        match self.exit {
+            Exit::Unreadable => 2,
+            Exit::Usage => 3,
+            Exit::PipeClosed => 0,
+        }
+    }
+
+    /// Prints the error on standard error.
+    pub fn print(&self, color: ColorChoice) {
+        if self.exit == Exit::PipeClosed {
+            return;
+        }
+        let palette = Palette::new(color.applies_to(&stderr()));
+        let mut text = String::new();
+        for line in self.lines() {
+            text.push_str(&line.render(palette));
+            text.push('\n');
+        }
+        // Standard error may be closed; there is nobody left to tell.
+        drop(stderr().write_all(text.as_bytes()));
+    }
+
+    fn lines(&self) -> Vec<Line> {
+        let mut lines = Vec::new();
+        let mut message = self.message.lines();
+        let first = message.next().unwrap_or_default();
+        lines.push(Line::new().add(Style::Bad, "error").plain(": ").add(Style::Strong, first));
+        lines.extend(message.map(|line| Line::new().plain("       ").plain(line)));
+        if let Some(place) = self.place() {
+            lines.push(Line::new().add(Style::Name, "  --> ").plain(place));
+        }
+        for note in &self.notes {
+            lines.push(Line::new().add(Style::Name, "note").plain(": ").plain(note));
+        }
+        if let Some(help) = &self.help {
+            lines.push(Line::new().add(Style::Good, "help").plain(": ").plain(help));
+        }
+        lines
+    }
+
+    fn place(&self) -> Option<String> {
+        let names = [self.file.as_deref(), self.record.as_deref()];
+        let names: Vec<&str> = names.into_iter().flatten().collect();
+        let offset = self.offset.map(|offset| format!("@ {offset:#x}"));
+        let mut place = names.join(":");
+        if let Some(offset) = offset {
+            place = if place.is_empty() { offset } else { format!("{place} {offset}") };
+        }
+        (!place.is_empty()).then_some(place)
+    }
+}
+
+/// Prints a remark on standard error: `warning: …`.
+pub fn warn(color: ColorChoice, text: &str) {
+    let palette = Palette::new(color.applies_to(&stderr()));
+    let line = Line::new().add(Style::Warn, "warning").plain(": ").plain(text);
+    drop(stderr().write_all((line.render(palette) + "\n").as_bytes()));
+}
+
+/// Prints a plain remark on standard error.
+pub fn remark(color: ColorChoice, line: &Line) {
+    let palette = Palette::new(color.applies_to(&stderr()));
+    drop(stderr().write_all((line.render(palette) + "\n").as_bytes()));
+}
+
+impl From<sconce_source::Error> for Failure {
+    fn from(error: sconce_source::Error) -> Failure {
+        match &error {
+            sconce_source::Error::Io { path, source } => {
+                let failure = Failure::unreadable(format!("cannot open: {source}"));
+                failure.in_file(path.to_string_lossy())
+            }
+            sconce_source::Error::NotAFile { path, what } => {
+                Failure::unreadable(format!("this is a {what}, not a file"))
+                    .in_file(path.to_string_lossy())
+            }
+            _ => Failure::unreadable(error.to_string()),
+        }
+    }
+}
+
+impl From<sconce_archive::Error> for Failure {
+    fn from(error: sconce_archive::Error) -> Failure {
+        let failure = Failure::unreadable(error.message())
+            .in_record(error.record_name())
+            .at(error.offset());
+        match error.detail() {
+            Some(detail) => failure.note(detail),
+            None => failure,
+        }
+    }
+}
+
+impl From<sconce_checkpoint::Error> for Failure {
+    fn from(error: sconce_checkpoint::Error) -> Failure {
+        let mut failure = Failure::unreadable(error.message())
+            .in_record(error.record())
+            .at(error.offset());
+        failure.file = error.file().map(str::to_owned);
+        failure.notes.extend(error.note().map(str::to_owned));
+        failure.help = error.help().map(str::to_owned);
+        failure
+    }
+}
+
+impl From<sconce_tensor::Error> for Failure {
+    fn from(error: sconce_tensor::Error) -> Failure {
+        match error.kind() {
+            sconce_tensor::ErrorKind::Caller => Failure::usage(error.to_string()),
+            _ => Failure::unreadable(error.to_string()),
+        }
+    }
+}
+
+impl From<sconce_pickle::Error> for Failure {
+    fn from(error: sconce_pickle::Error) -> Failure {
+        Failure::unreadable(error.to_string()).at(Some(error.offset()))
+    }
+}
+
+impl From<sconce_export::Error> for Failure {
+    fn from(error: sconce_export::Error) -> Failure {
+        match error.kind() {
+            sconce_export::ErrorKind::Caller => Failure::usage(error.to_string()),
+            _ => Failure::unreadable(error.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shape_of_an_error() {
+        let failure = Failure::unreadable("storage '7' is too small")
+            .in_record(Some("archive/data.pkl"))
+            .in_file("mo\x1bdel.pt")
+            .in_file("other.pt")
+            .at(Some(0x1c4))
+            .note("truncated download?")
+            .help("sconce verify model.pt");
+        let text: Vec<String> =
+            failure.lines().iter().map(|line| line.render(Palette::new(false))).collect();
+        assert_eq!(text, [
+            "error: storage '7' is too small",
+            "  --> mo\\x1bdel.pt:archive/data.pkl @ 0x1c4",
+            "note: truncated download?",
+            "help: sconce verify model.pt",
+        ]);
+        assert_eq!(failure.code(), 2);
+        assert_eq!(Failure::usage("x").code(), 3);
+        assert_eq!(Failure::pipe_closed().code(), 0);
+    }
+}

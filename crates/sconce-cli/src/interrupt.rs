@@ -1,0 +1,42 @@
+//! Ctrl-C: remove what is half written, exit with 130.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::Mutex;
+
+static HALF_WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Sets the handler. Without it the system's own end of the process remains.
+pub fn install() {
+    let handler = || {
+        if let Ok(paths) = HALF_WRITTEN.lock() {
+            for path in paths.iter() {
+                // It may never have been created.
+                drop(fs::remove_file(path));
+            }
+        }
+        #[allow(clippy::exit, reason = "an interrupt ends the process wherever it is")]
+        process::exit(130);
+    };
+    drop(ctrlc::set_handler(handler));
+}
+
+/// A path to remove when the process is interrupted.
+pub fn forget_on_finish(path: &Path) -> Guard {
+    if let Ok(mut paths) = HALF_WRITTEN.lock() {
+        paths.push(path.to_owned());
+    }
+    Guard(path.to_owned())
+}
+
+/// Until it is dropped, an interrupt removes the path.
+pub struct Guard(PathBuf);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Ok(mut paths) = HALF_WRITTEN.lock() {
+            paths.retain(|path| *path != self.0);
+        }
+    }
+}

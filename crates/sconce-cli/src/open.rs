@@ -1,0 +1,113 @@
+//! Opens what the command line names.
+
+use std::ffi::OsStr;
+use std::io::stdin;
+use std::path::Path;
+
+use sconce_checkpoint::{AllowList, Checkpoint, Encoding, LoadOptions, Policy};
+use sconce_source::{Limits, MapMode, Source};
+use sconce_tensor::ByteOrder;
+
+use crate::cli::{ByteOrderChoice, EncodingChoice, Input, Load, PolicyChoice};
+use crate::error::{self, Failure};
+use crate::output::ColorChoice;
+
+/// What a file argument is called in output.
+pub fn name(file: &OsStr) -> String {
+    file.to_string_lossy().into_owned()
+}
+
+/// The last part of a path, for headings.
+pub fn short_name(file: &OsStr) -> String {
+    let path = Path::new(file);
+    path.file_name().unwrap_or(file).to_string_lossy().into_owned()
+}
+
+/// The bytes of a file, or of standard input for `-`.
+pub fn source(file: &OsStr, mode: MapMode, limits: &Limits) -> Result<Source, Failure> {
+    if file == "-" {
+        return Ok(Source::read("-", stdin().lock(), limits)?);
+    }
+    Source::open_with(file, mode).map_err(|error| {
+        let failure = Failure::from(error);
+        let directory = Path::new(file).is_dir();
+        if directory { failure.help(format!("sconce identify -r {}", name(file))) } else { failure }
+    })
+}
+
+/// The options that the flags stand for.
+pub fn options(load: &Load) -> LoadOptions {
+    let mut options = LoadOptions::new()
+        .policy(match load.policy {
+            PolicyChoice::Inspect => Policy::Inspect,
+            PolicyChoice::WeightsOnly => Policy::WeightsOnly,
+        })
+        .encoding(match load.encoding {
+            EncodingChoice::Utf8 => Encoding::Utf8,
+            EncodingChoice::Latin1 => Encoding::Latin1,
+            EncodingChoice::Bytes => Encoding::Bytes,
+        })
+        .limits(limits(load))
+        .map_mode(map_mode(load))
+        .keep_going(load.keep_going);
+    if !load.allow.is_empty() {
+        let names: Vec<&str> = load.allow.iter().map(String::as_str).collect();
+        options = options.allow_list(AllowList::default().scoped(&names));
+    }
+    match load.byte_order {
+        Some(ByteOrderChoice::Little) => options.default_byte_order(ByteOrder::Little),
+        Some(ByteOrderChoice::Big) => options.default_byte_order(ByteOrder::Big),
+        None => options,
+    }
+}
+
+/// The limits that the flags stand for.
+pub fn limits(load: &Load) -> Limits {
+    let mut limits = Limits::default();
+    let chosen = [
+        (&mut limits.max_pickle_bytes, load.max_pickle_bytes),
+        (&mut limits.max_inflated_bytes, load.max_inflated_bytes),
+        (&mut limits.max_stream_bytes, load.max_stream_bytes),
+    ];
+    for (limit, value) in chosen {
+        *limit = value.unwrap_or(*limit);
+    }
+    limits.max_pickle_values = load.max_pickle_values.unwrap_or(limits.max_pickle_values);
+    limits
+}
+
+/// `--no-mmap`.
+pub fn map_mode(load: &Load) -> MapMode {
+    if load.no_mmap { MapMode::Off } else { MapMode::Private }
+}
+
+/// Opens a file as a checkpoint; its warnings, and what was wrong under `--keep-going`, go to
+/// standard error.
+pub fn checkpoint(input: &Input, say: Say) -> Result<Checkpoint, Failure> {
+    file(&input.file, &input.load, say)
+}
+
+/// How remarks are printed.
+#[derive(Debug, Clone, Copy)]
+pub struct Say {
+    /// `--color`.
+    pub color: ColorChoice,
+    /// `--quiet`.
+    pub quiet: bool,
+}
+
+/// [`checkpoint`] for verbs with more than one file.
+pub fn file(file: &OsStr, load: &Load, say: Say) -> Result<Checkpoint, Failure> {
+    let source = source(file, map_mode(load), &limits(load))?;
+    let opened = options(load).open_source(source);
+    let checkpoint = opened.map_err(|error| Failure::from(error).in_file(name(file)))?;
+    if !say.quiet {
+        for warning in checkpoint.warnings() {
+            error::warn(say.color, warning);
+        }
+        for problem in checkpoint.problems() {
+            error::warn(say.color, &format!("left out: {problem}"));
+        }
+    }
+    Ok(checkpoint)
+}

@@ -1,0 +1,24 @@
+//! What the user sees: one door for standard output, and everything that decides how text looks.
+//!
+//! Architecture invariant: text from a file reaches a terminal only through [`escape`], because
+//! [`Line`] and [`Table`] escape every cell they are given and [`Out`] accepts nothing else, except
+//! the bytes of formats that do their own quoting (JSON, CSV, raw data).
+
+mod color;
+mod csv;
+pub mod escape;
+mod json;
+mod line;
+mod out;
+mod pager;
+mod progress;
+mod size;
+mod table;
+
+pub use color::{ColorChoice, Palette, Style};
+pub use csv::Separated;
+pub use line::Line;
+pub use out::{Out, OutOptions};
+pub use progress::Progress;
+pub use size::{Sizes, count, grouped, percent_bar};
+pub use table::{Align, Table};

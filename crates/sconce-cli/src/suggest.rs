@@ -1,0 +1,64 @@
+//! Names close to the one that was typed.
+
+/// Up to `most` candidates that could have been meant, closest first.
+///
+/// A candidate that contains the word, or whose last part is the word, counts as close whatever its
+/// length: `weight` finds `fc.weight`.
+pub fn closest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    most: usize,
+) -> Vec<&'a str> {
+    let allowed = 1 + word.chars().count() / 4;
+    let mut scored: Vec<(usize, usize, &str)> = candidates
+        .into_iter()
+        .enumerate()
+        .filter_map(|(order, candidate)| {
+            let distance = distance_within(word, candidate, allowed).or_else(|| {
+                (word.len() > 2 && candidate.contains(word)).then_some(allowed + 1)
+            })?;
+            Some((distance, order, candidate))
+        })
+        .collect();
+    scored.sort_unstable();
+    scored.into_iter().take(most).map(|(_, _, candidate)| candidate).collect()
+}
+
+/// The edit distance, counting a swap of neighbours as one, where it is at most `limit`.
+fn distance_within(a: &str, b: &str, limit: usize) -> Option<usize> {
+    let a: Vec<char> = a.chars().take(256).collect();
+    let b: Vec<char> = b.chars().take(256 + limit).collect();
+    if a.len().abs_diff(b.len()) > limit {
+        return None;
+    }
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for (i, &x) in a.iter().enumerate() {
+        let mut row = vec![i + 1; b.len() + 1];
+        for (j, &y) in b.iter().enumerate() {
+            let replace = above[j] + usize::from(!x.eq_ignore_ascii_case(&y));
+            row[j + 1] = replace.min(above[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && x == b[j - 1] && a[i - 1] == y {
+                row[j + 1] = row[j + 1].min(before[j - 1] + 1);
+            }
+        }
+        before = std::mem::replace(&mut above, row);
+    }
+    above.last().copied().filter(|&distance| distance <= limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn close_names() {
+        let names = ["conv1.weight", "conv1.bias", "fc.weight", "classifier.weight"];
+        assert_eq!(closest("conv1.wieght", names, 3), ["conv1.weight"]);
+        assert_eq!(closest("bias", names, 3), ["conv1.bias"]);
+        assert_eq!(closest("fc", names, 3), Vec::<&str>::new());
+        assert_eq!(closest("zzz", names, 3), Vec::<&str>::new());
+        assert_eq!(closest("weight", names, 2), ["conv1.weight", "fc.weight"]);
+        assert_eq!(closest("sl", ["ls", "stat"], 1), ["ls"]);
+    }
+}

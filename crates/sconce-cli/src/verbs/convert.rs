@@ -1,0 +1,527 @@
+//! `sconce convert`: tensors out to safetensors, npz and npy.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Instant;
+
+use sconce_checkpoint::{Checkpoint, LoadOptions, Node};
+use sconce_export::{
+    Plan, Sharing, npz_name, safetensors_header, write_npy, write_npz, write_safetensors,
+};
+use sconce_source::Source;
+use sconce_tensor::{DType, Layout, Tensor};
+use serde::Serialize;
+
+use super::SCHEMA_VERSION;
+use crate::atomic::AtomicFile;
+use crate::cli::{ConvertArgs, ExportFormat, SharedChoice};
+use crate::error::{self, Failure, Outcome};
+use crate::glob::Filter;
+use crate::open::{self, Say};
+use crate::output::{Line, Out, Progress, Sizes, Style, count};
+use crate::pick;
+use crate::run::Verdict;
+use crate::suggest;
+
+/// The name of a tensor that is the whole file, in formats that need one.
+const ROOT: &str = "tensor";
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    input: &'a str,
+    output: &'a str,
+    format: &'static str,
+    written: bool,
+    verified: bool,
+    tensors: usize,
+    nbytes: u64,
+    aliases: BTreeMap<&'a str, &'a str>,
+    cloned: BTreeMap<&'a str, &'a str>,
+    renamed: &'a BTreeMap<String, String>,
+    left_out: &'a [String],
+    changed: &'a [String],
+}
+
+/// Everything that is decided before a byte is written.
+struct Job {
+    format: ExportFormat,
+    plan: Plan,
+    /// What the file holds that will not be written.
+    left_out: Vec<String>,
+    /// Names that the format has to spell otherwise.
+    renamed: BTreeMap<String, String>,
+    /// Tensors written as another dtype or layout.
+    changed: Vec<String>,
+}
+
+pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
+    let target = args.out.as_deref().or(args.output.as_deref()).unwrap_or(Path::new("-"));
+    let format = format(args, target)?;
+    let checkpoint = open::checkpoint(&args.input, say)?;
+    let job = prepare(&checkpoint, args, format, say)?;
+    let to_stdout = target == Path::new("-");
+    if to_stdout && out.is_terminal() && !args.dry_run {
+        return Err(Failure::usage("binary data does not go to a terminal").help("name a file"));
+    }
+    if to_stdout && args.json && !args.dry_run {
+        return Err(Failure::usage("--json and the data cannot both go to standard output"));
+    }
+    let started = Instant::now();
+    let mut verified = false;
+    if !args.dry_run {
+        let total = job.nbytes();
+        let mut progress = Progress::new("writing", total, say.quiet);
+        if to_stdout {
+            write(&job, &mut OutWriter(out), &mut |bytes| progress.advance(bytes))?;
+        } else {
+            let mut file = AtomicFile::create(target, args.force)?;
+            write(&job, &mut file, &mut |bytes| progress.advance(bytes))
+                .map_err(|failure| failure.in_file(target.to_string_lossy()))?;
+            drop(progress);
+            file.commit()?;
+            if args.verify {
+                verify(&job, target)?;
+                verified = true;
+            }
+        }
+    }
+    if args.json {
+        let (input, output) = (open::name(&args.input.file), target.to_string_lossy());
+        out.json(&job.document(&input, &output, !args.dry_run, verified))?;
+    } else if !say.quiet {
+        for line in job.report(args, target, started, verified, out.sizes()) {
+            error::remark(say.color, &line);
+        }
+    }
+    Ok(Outcome::Clean)
+}
+
+fn format(args: &ConvertArgs, target: &Path) -> Result<ExportFormat, Failure> {
+    if let Some(format) = args.to {
+        return Ok(format);
+    }
+    let extension = target.extension().map(|text| text.to_string_lossy().to_ascii_lowercase());
+    match extension.as_deref() {
+        Some("safetensors") => Ok(ExportFormat::Safetensors),
+        Some("npz") => Ok(ExportFormat::Npz),
+        Some("npy") => Ok(ExportFormat::Npy),
+        _ => Err(Failure::usage(format!(
+            "the name '{}' does not say a format",
+            target.to_string_lossy()
+        ))
+        .help("end it in .safetensors, .npz or .npy, or give --to")),
+    }
+}
+
+fn prepare(
+    checkpoint: &Checkpoint,
+    args: &ConvertArgs,
+    format: ExportFormat,
+    say: Say,
+) -> Result<Job, Failure> {
+    let filter = Filter::new(&args.names.include, &args.names.exclude)?;
+    let mut taken: Vec<(String, Tensor)> = Vec::new();
+    let mut left_out = LeftOut::default();
+    checkpoint.visit(|name, object| {
+        let inner = match &args.take {
+            None => Some(name),
+            Some(prefix) => below(name, prefix),
+        };
+        let tensor = pick::tensor_of(object);
+        match (inner, tensor, object.data()) {
+            (Some(inner), Some(tensor), Node::Tensor(_)) if filter.accepts(inner) => {
+                let inner = if inner.is_empty() { ROOT } else { inner };
+                taken.push((inner.to_owned(), tensor.clone()));
+            }
+            (_, Some(_), Node::Tensor(_)) => left_out.tensors += 1,
+            (_, _, Node::Array(_) | Node::Scalar(_)) => left_out.arrays += 1,
+            _ => left_out.values.push(name.to_owned()),
+        }
+    });
+    if taken.is_empty() {
+        return Err(nothing_taken(checkpoint, args));
+    }
+    let mut changed = Vec::new();
+    for (name, tensor) in &mut taken {
+        adapt(name, tensor, args, &mut changed)?;
+    }
+    let mut left_out = left_out.lines();
+    if args.input.load.keep_going {
+        taken.retain(|(name, tensor)| match writable(name, tensor, format) {
+            Ok(()) => true,
+            Err(failure) => {
+                left_out.push(format!("'{name}': {}", failure.message()));
+                if !say.quiet {
+                    error::warn(say.color, &format!("left out: {}", failure.message()));
+                }
+                false
+            }
+        });
+    }
+    let sharing = match args.shared {
+        SharedChoice::Clone => Sharing::Clone,
+        SharedChoice::Keep => Sharing::Keep,
+        SharedChoice::Error => Sharing::Error,
+    };
+    if sharing == Sharing::Keep && format != ExportFormat::Safetensors {
+        return Err(Failure::usage("only safetensors has a place for the names that --shared keep drops")
+            .help("--shared clone"));
+    }
+    let plan = Plan::new(taken.iter().map(|(name, tensor)| (name.clone(), tensor)), sharing);
+    let plan = plan.map_err(|error| match error {
+        sconce_export::Error::Shared { .. } => Failure::from(error)
+            .in_file(checkpoint.source().name())
+            .help("--shared clone writes both; --shared keep writes one and keeps the other name"),
+        error => Failure::from(error).in_file(checkpoint.source().name()),
+    })?;
+    for (name, tensor) in &plan.tensors {
+        writable(name, tensor, format)
+            .map_err(|failure| failure.in_file(checkpoint.source().name()))?;
+    }
+    if format == ExportFormat::Npy && plan.tensors.len() != 1 {
+        return Err(Failure::usage(format!(
+            "an .npy file holds one array, this would be {}",
+            count(plan.tensors.len(), "tensor")
+        ))
+        .help("choose one with --include NAME, or write .npz"));
+    }
+    let mut renamed = BTreeMap::new();
+    if format == ExportFormat::Npz {
+        for (name, _) in &plan.tensors {
+            let spelled = npz_name(name);
+            if spelled.strip_suffix(".npy") != Some(name) {
+                renamed.insert(name.clone(), spelled);
+            }
+        }
+    }
+    Ok(Job { format, plan, left_out, renamed, changed })
+}
+
+/// What is behind a prefix and its dot; the prefix itself becomes "".
+fn below<'n>(name: &'n str, prefix: &str) -> Option<&'n str> {
+    let rest = name.strip_prefix(prefix)?;
+    if rest.is_empty() || prefix.is_empty() { Some(rest) } else { rest.strip_prefix('.') }
+}
+
+fn nothing_taken(checkpoint: &Checkpoint, args: &ConvertArgs) -> Failure {
+    let file = checkpoint.source().name();
+    let failure = Failure::usage("no tensor to write").in_file(file);
+    let tensors = checkpoint.tensors();
+    if tensors.is_empty() {
+        let failure = Failure::unreadable("there are no tensors in the file").in_file(file);
+        return failure.help(format!("sconce tree --all {file}   shows what is"));
+    }
+    let Some(take) = &args.take else {
+        return failure.help(format!("sconce ls {file}   lists what --include can match"));
+    };
+    let mut heads: Vec<&str> = Vec::new();
+    for named in &tensors {
+        let ends = named.name.match_indices('.').map(|(at, _)| at).take(3);
+        for end in ends {
+            if !heads.contains(&&named.name[..end]) && heads.len() < 1000 {
+                heads.push(&named.name[..end]);
+            }
+        }
+    }
+    let close = suggest::closest(take, heads.iter().copied(), 3);
+    let shown = if close.is_empty() { heads.into_iter().take(5).collect() } else { close };
+    let failure = Failure::usage(format!("nothing is below '{take}'")).in_file(file);
+    if shown.is_empty() { failure } else { failure.help(format!("there is: {}", shown.join(", "))) }
+}
+
+/// Applies `--dense` and `--dtype`.
+fn adapt(
+    name: &str,
+    tensor: &mut Tensor,
+    args: &ConvertArgs,
+    changed: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let fail = |error: sconce_tensor::Error| {
+        Failure::unreadable(format!("cannot convert '{name}': {error}"))
+    };
+    if args.dense && tensor.has_data() {
+        if tensor.quantizer().is_some() {
+            changed.push(format!("'{name}': {} → float32", tensor.dtype().name()));
+            *tensor = tensor.dequantize().map_err(fail)?;
+        } else if tensor.layout() != Layout::Strided && tensor.nested_parts().is_none() {
+            changed.push(format!("'{name}': {} → dense", tensor.layout().name()));
+            *tensor = tensor.to_dense().map_err(fail)?;
+        }
+    }
+    if let Some(dtype) = args.dtype
+        && tensor.dtype().is_floating_point()
+        && tensor.dtype() != dtype
+    {
+        changed.push(format!("'{name}': {} → {}", tensor.dtype().name(), dtype.name()));
+        *tensor = tensor.to_dtype(dtype).map_err(fail)?;
+    }
+    Ok(())
+}
+
+/// Whether the format can hold a tensor, with what to do if not.
+fn writable(name: &str, tensor: &Tensor, format: ExportFormat) -> Result<(), Failure> {
+    let one = [(name.to_owned(), tensor.clone())];
+    let checked = match format {
+        ExportFormat::Safetensors => safetensors_header(&one, &BTreeMap::new()).map(drop),
+        ExportFormat::Npz | ExportFormat::Npy => numpy_holds(name, tensor),
+    };
+    checked.map_err(|error| {
+        let dtype = matches!(error, sconce_export::Error::DType { .. });
+        let failure = Failure::from(error);
+        let float = tensor.dtype().is_floating_point();
+        match (tensor.has_data(), dtype) {
+            (false, _) => failure.help("--exclude leaves it out"),
+            (true, true) if float && format != ExportFormat::Safetensors => {
+                failure.help("--dtype float32 converts it; a .safetensors file holds it as it is")
+            }
+            (true, true) => failure.help("--exclude leaves it out, --keep-going all such tensors"),
+            (true, false) => failure.help("--dense writes it as a plain tensor, --exclude leaves it out"),
+        }
+    })
+}
+
+fn numpy_holds(name: &str, tensor: &Tensor) -> Result<(), sconce_export::Error> {
+    // The writer's own checks, on a tensor of no elements.
+    if let Ok(empty) = tensor.narrow(0, 0, 0) {
+        return write_npz(&[(name.to_owned(), empty)], io::sink(), &mut |_| {});
+    }
+    write_npz(&[(name.to_owned(), tensor.clone())], io::sink(), &mut |_| {})
+}
+
+#[derive(Default)]
+struct LeftOut {
+    tensors: usize,
+    arrays: usize,
+    values: Vec<String>,
+}
+
+impl LeftOut {
+    /// In words, names of values by their first parts.
+    fn lines(self) -> Vec<String> {
+        let mut out = Vec::new();
+        if self.tensors > 0 {
+            out.push(count(self.tensors, "tensor"));
+        }
+        if self.arrays > 0 {
+            out.push(count(self.arrays, "numpy array"));
+        }
+        let mut heads: Vec<(String, usize)> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for name in &self.values {
+            let head = name.split('.').next().unwrap_or_default();
+            let at = *places.entry(head.to_owned()).or_insert_with(|| {
+                heads.push((head.to_owned(), 0));
+                heads.len() - 1
+            });
+            heads[at].1 += 1;
+        }
+        for (head, times) in heads {
+            let head = if head.is_empty() { "the root value".to_owned() } else { head };
+            out.push(if times == 1 { head } else { format!("{head} ({times} values)") });
+        }
+        out
+    }
+}
+
+fn write(job: &Job, to: &mut dyn Write, progress: &mut dyn FnMut(u64)) -> Result<(), Failure> {
+    let tensors = &job.plan.tensors;
+    let written = match job.format {
+        ExportFormat::Safetensors => {
+            let mut metadata = job.plan.metadata();
+            // What transformers looks for before it reads a file.
+            metadata.entry("format".to_owned()).or_insert_with(|| "pt".to_owned());
+            write_safetensors(tensors, &metadata, to, progress)
+        }
+        ExportFormat::Npz => write_npz(tensors, to, progress),
+        ExportFormat::Npy => write_npy(&tensors[0].1, to).map_err(Into::into),
+    };
+    written.map_err(|error| match &error {
+        sconce_export::Error::Io(io) if io.kind() == io::ErrorKind::BrokenPipe => {
+            Failure::pipe_closed()
+        }
+        sconce_export::Error::Io(io) => Failure::unreadable(format!("cannot write: {io}")),
+        _ => Failure::from(error),
+    })
+}
+
+/// Reads the file again and compares every byte.
+fn verify(job: &Job, target: &Path) -> Result<(), Failure> {
+    let wrong = |what: String| {
+        Failure::unreadable(format!("the file that was written does not read back: {what}"))
+            .in_file(target.to_string_lossy())
+    };
+    let source = Source::open(target)?;
+    let again = LoadOptions::new().open_source(source).map_err(|error| wrong(error.to_string()))?;
+    let found: HashMap<String, &Tensor> =
+        again.tensors().into_iter().map(|named| (named.name, named.tensor)).collect();
+    if found.len() != job.plan.tensors.len() {
+        return Err(wrong(format!("it has {}", count(found.len(), "tensor"))));
+    }
+    for (name, tensor) in &job.plan.tensors {
+        let stored = match job.format {
+            ExportFormat::Npy => "",
+            _ => job.renamed.get(name).map_or(name.as_str(), |name| name.trim_end_matches(".npy")),
+        };
+        let Some(other) = found.get(stored) else {
+            return Err(wrong(format!("'{name}' is missing")));
+        };
+        let shape = tensor.sizes() == other.sizes() || tensor.dtype() == DType::Float4E2M1FNx2;
+        if !shape || tensor.dtype() != other.dtype() {
+            return Err(wrong(format!("'{name}' has another shape or dtype")));
+        }
+        let same = match (tensor.contiguous_bytes(), other.contiguous_bytes()) {
+            (Ok(a), Ok(b)) => a == b || tensor.dtype() == DType::Bool && same_bools(&a, &b),
+            _ => false,
+        };
+        if !same {
+            return Err(wrong(format!("the elements of '{name}' differ")));
+        }
+    }
+    Ok(())
+}
+
+/// numpy files hold only 0 and 1.
+fn same_bools(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (*a != 0) == (*b != 0))
+}
+
+impl Job {
+    fn nbytes(&self) -> u64 {
+        self.plan.tensors.iter().fold(0, |sum, (_, tensor)| sum.saturating_add(tensor.nbytes()))
+    }
+
+    fn document<'a>(
+        &'a self,
+        input: &'a str,
+        output: &'a str,
+        written: bool,
+        verified: bool,
+    ) -> Document<'a> {
+        let pairs = |pairs: &'a [(String, String)]| {
+            pairs.iter().map(|(name, other)| (name.as_str(), other.as_str())).collect()
+        };
+        Document {
+            schema_version: SCHEMA_VERSION,
+            input,
+            output,
+            format: match self.format {
+                ExportFormat::Safetensors => "safetensors",
+                ExportFormat::Npz => "npz",
+                ExportFormat::Npy => "npy",
+            },
+            written,
+            verified,
+            tensors: self.plan.tensors.len(),
+            nbytes: self.nbytes(),
+            aliases: pairs(&self.plan.aliases),
+            cloned: pairs(&self.plan.cloned),
+            renamed: &self.renamed,
+            left_out: &self.left_out,
+            changed: &self.changed,
+        }
+    }
+
+    fn report(
+        &self,
+        args: &ConvertArgs,
+        target: &Path,
+        started: Instant,
+        verified: bool,
+        sizes: Sizes,
+    ) -> Vec<Line> {
+        let row = |label: &str, text: String| Line::new().dim(format!("  {label:<8} ")).plain(text);
+        let mut lines = vec![row("read", open::name(&args.input.file))];
+        let taken = count(self.plan.tensors.len(), "tensor");
+        lines.push(row("take", format!("{taken}, {}", sizes.show(self.nbytes()))));
+        if !self.left_out.is_empty() {
+            lines.push(row("left out", some(&self.left_out)));
+        }
+        if !self.changed.is_empty() {
+            lines.push(row("changed", some(&self.changed)));
+        }
+        let pairs = |pairs: &[(String, String)]| {
+            some(&pairs.iter().map(|(name, first)| format!("{name} = {first}")).collect::<Vec<_>>())
+        };
+        if !self.plan.aliases.is_empty() {
+            let text = pairs(&self.plan.aliases);
+            lines.push(row("tied", format!("{text}: stored once, names kept in __metadata__")));
+        }
+        if !self.plan.cloned.is_empty() {
+            let text = pairs(&self.plan.cloned);
+            lines.push(row("tied", format!("{text}: written for each name, no longer shared")));
+        }
+        if !self.renamed.is_empty() {
+            let text: Vec<String> =
+                self.renamed.iter().map(|(name, as_)| format!("'{name}' → {as_}")).collect();
+            lines.push(row("renamed", some(&text)));
+        }
+        let target = target.to_string_lossy();
+        if args.dry_run {
+            lines.push(row("dry run", format!("nothing is written to {target}")));
+            return lines;
+        }
+        let seconds = started.elapsed().as_secs_f64();
+        let mut line = row("wrote", String::new())
+            .add(Style::Strong, target)
+            .plain(format!(" in {seconds:.2} s"));
+        if verified {
+            line = line.dim(" · ").add(Style::Good, "read back and compared: identical");
+        }
+        lines.push(line);
+        lines
+    }
+}
+
+/// A few of many.
+fn some(items: &[String]) -> String {
+    const MOST: usize = 6;
+    let mut text = items[..items.len().min(MOST)].join(", ");
+    if items.len() > MOST {
+        text.push_str(&format!(", and {} more", items.len() - MOST));
+    }
+    text
+}
+
+/// Standard output as a writer. Its errors come back through [`Out`].
+struct OutWriter<'o>(&'o mut Out);
+
+impl Write for OutWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.raw(bytes).map_err(|failure| match failure.code() {
+            0 => io::Error::from(io::ErrorKind::BrokenPipe),
+            _ => io::Error::other(failure.message().to_owned()),
+        })?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_below_a_name() {
+        let cases = [
+            ("state_dict.fc.weight", "state_dict", Some("fc.weight")),
+            ("state_dict", "state_dict", Some("")),
+            ("state_dict2.x", "state_dict", None),
+            ("x", "", Some("x")),
+        ];
+        for (name, prefix, want) in cases {
+            assert_eq!(below(name, prefix), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_in_words() {
+        let values = ["epoch", "opt.lr", "opt.betas.0", "opt.betas.1"].map(str::to_owned).into();
+        let left_out = LeftOut { tensors: 2, arrays: 1, values };
+        assert_eq!(left_out.lines(), ["2 tensors", "1 numpy array", "epoch", "opt (3 values)"]);
+    }
+}

@@ -1,0 +1,432 @@
+//! `sconce diff`: what differs between two files, whatever their formats.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+use sconce_checkpoint::{Checkpoint, Node, Object};
+use sconce_tensor::{Quantizer, Scalar, Tensor};
+use serde::Serialize;
+
+use super::info::dims;
+use super::show::short_number;
+use super::{SCHEMA_VERSION, elements, show};
+use crate::cli::DiffArgs;
+use crate::error::{Failure, Outcome};
+use crate::glob::Filter;
+use crate::open::{self, Say};
+use crate::output::{Line, Out, Style, count};
+use crate::pick;
+use crate::run::Verdict;
+
+/// Differences printed without `--all`.
+const SHOWN: usize = 50;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    a: &'a str,
+    b: &'a str,
+    same: bool,
+    counts: Counts,
+    differences: Vec<Difference>,
+}
+
+#[derive(Serialize, Default)]
+struct Counts {
+    equal: usize,
+    close: usize,
+    changed: usize,
+    dtype: usize,
+    shape: usize,
+    added: usize,
+    removed: usize,
+    values_changed: usize,
+}
+
+#[derive(Serialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Equal,
+    Close,
+    Changed,
+    Dtype,
+    Shape,
+    Added,
+    Removed,
+    /// A value that is no tensor.
+    Value,
+}
+
+#[derive(Serialize)]
+struct Difference {
+    kind: Kind,
+    name: String,
+    /// What it is in the first file, and in the second.
+    a: Option<String>,
+    b: Option<String>,
+    numbers: Option<Distance>,
+}
+
+/// How far two tensors are apart, over the elements that are finite in both.
+#[derive(Serialize, Clone, Copy)]
+struct Distance {
+    max_abs: f64,
+    /// Norm of the difference by the norm of the second.
+    rel_l2: f64,
+    cosine: Option<f64>,
+    /// Elements farther apart than the tolerances.
+    differing: u64,
+}
+
+/// A leaf of one of the files.
+struct Leaf<'c> {
+    name: String,
+    object: Object<'c>,
+    tensor: Option<Tensor>,
+}
+
+/// Exit code 1 when the files differ by more than the tolerances.
+pub fn run(args: &DiffArgs, out: &mut Out, say: Say) -> Verdict {
+    for (flag, value) in [("--rtol", args.rtol), ("--atol", args.atol)] {
+        if value.is_nan() || value < 0.0 {
+            return Err(Failure::usage(format!("{flag} must not be negative")));
+        }
+    }
+    let filter = Filter::new(&args.names.include, &args.names.exclude)?;
+    let first = open::file(&args.a, &args.load, say)?;
+    let second = open::file(&args.b, &args.load, say)?;
+    let left = leaves(&first, args, &filter);
+    let right = leaves(&second, args, &filter);
+    let differences = compare(&left, &right, args)?;
+    let counts = tally(&differences);
+    let same = differences.iter().all(|d| matches!(d.kind, Kind::Equal | Kind::Close));
+    let (a, b) = (open::name(&args.a), open::name(&args.b));
+    let found = Outcome::found(!same);
+    if args.json {
+        let mut differences = differences;
+        differences.retain(|d| d.kind != Kind::Equal);
+        let schema_version = SCHEMA_VERSION;
+        out.json(&Document { schema_version, a: &a, b: &b, same, counts, differences })?;
+        return Ok(found);
+    }
+    out.line(&summary(&counts))?;
+    if args.stat {
+        return Ok(found);
+    }
+    let shown: Vec<&Difference> = differences
+        .iter()
+        .filter(|d| d.kind != Kind::Equal && (d.kind != Kind::Close || args.values))
+        .collect();
+    let most = if args.all { usize::MAX } else { SHOWN };
+    let width = shown.iter().take(most).map(|d| d.name.chars().count()).max().unwrap_or(0).min(60);
+    for difference in shown.iter().take(most) {
+        out.line(&line(difference, width, args.values))?;
+    }
+    if shown.len() > most {
+        out.line(&Line::new().dim(format!("  … {} more, --all shows them", shown.len() - most)))?;
+    }
+    Ok(found)
+}
+
+fn leaves<'c>(checkpoint: &'c Checkpoint, args: &DiffArgs, filter: &Filter) -> Vec<Leaf<'c>> {
+    let mut out = Vec::new();
+    checkpoint.visit(|name, object| {
+        let tensor = pick::tensor_of(object).cloned();
+        if tensor.is_none() && args.tensors_only {
+            return;
+        }
+        let cut = args.ignore_prefix.iter().find_map(|prefix| name.strip_prefix(prefix.as_str()));
+        let name = cut.unwrap_or(name);
+        if filter.accepts(name) {
+            out.push(Leaf { name: name.to_owned(), object, tensor });
+        }
+    });
+    out
+}
+
+fn compare(left: &[Leaf<'_>], right: &[Leaf<'_>], args: &DiffArgs) -> Result<Vec<Difference>, Failure> {
+    let mut others: HashMap<&str, usize> = HashMap::new();
+    for (at, leaf) in right.iter().enumerate() {
+        others.entry(&leaf.name).or_insert(at);
+    }
+    let mut met = vec![false; right.len()];
+    let mut pairs = Vec::with_capacity(left.len());
+    for leaf in left {
+        let other = others.get(leaf.name.as_str()).copied();
+        if let Some(at) = other {
+            met[at] = true;
+        }
+        pairs.push((leaf, other.map(|at| &right[at])));
+    }
+    let mut out = pairs
+        .par_iter()
+        .map(|(a, b)| match b {
+            Some(b) => pair(a, b, args),
+            None => Ok(alone(Kind::Removed, a)),
+        })
+        .collect::<Result<Vec<_>, Failure>>()?;
+    let added = right.iter().zip(met).filter(|(_, met)| !met);
+    out.extend(added.map(|(leaf, _)| alone(Kind::Added, leaf)));
+    Ok(out)
+}
+
+fn alone(kind: Kind, leaf: &Leaf<'_>) -> Difference {
+    let text = Some(describe(leaf));
+    let (a, b) = if kind == Kind::Removed { (text, None) } else { (None, text) };
+    Difference { kind, name: leaf.name.clone(), a, b, numbers: None }
+}
+
+fn describe(leaf: &Leaf<'_>) -> String {
+    match &leaf.tensor {
+        Some(tensor) => {
+            let shape = tensor.nested_parts().is_none().then(|| tensor.sizes().to_vec());
+            let layout = match tensor.layout().name() {
+                "strided" => String::new(),
+                layout => format!(" {layout}"),
+            };
+            format!("{} {}{layout}", tensor.dtype().name(), dims(&shape))
+        }
+        None => leaf.object.repr(60),
+    }
+}
+
+fn pair(a: &Leaf<'_>, b: &Leaf<'_>, args: &DiffArgs) -> Result<Difference, Failure> {
+    let made = |kind, numbers| {
+        let shown = kind != Kind::Equal;
+        let text = |leaf: &Leaf<'_>| shown.then(|| describe(leaf));
+        Difference { kind, name: a.name.clone(), a: text(a), b: text(b), numbers }
+    };
+    let (Some(x), Some(y)) = (&a.tensor, &b.tensor) else {
+        let equal = a.tensor.is_none() && b.tensor.is_none() && same_value(a.object, b.object);
+        return Ok(made(if equal { Kind::Equal } else { Kind::Value }, None));
+    };
+    if x.sizes() != y.sizes() || x.layout() != y.layout() {
+        return Ok(made(Kind::Shape, None));
+    }
+    let dtype = x.dtype() != y.dtype();
+    if args.no_values || !x.has_data() || !y.has_data() {
+        let data = x.has_data() == y.has_data() || args.no_values;
+        let kind = if dtype { Kind::Dtype } else if data { Kind::Equal } else { Kind::Changed };
+        return Ok(made(kind, None));
+    }
+    let fail = |error: sconce_tensor::Error| {
+        Failure::unreadable(format!("cannot compare '{}': {error}", a.name))
+    };
+    if !dtype && same_bytes(x, y).map_err(fail)? {
+        return Ok(made(Kind::Equal, None));
+    }
+    let distance = distance(x, y, args).map_err(fail)?;
+    let kind = match distance {
+        _ if dtype => Kind::Dtype,
+        Some(distance) if distance.differing == 0 => Kind::Close,
+        _ => Kind::Changed,
+    };
+    Ok(made(kind, distance))
+}
+
+fn same_bytes(a: &Tensor, b: &Tensor) -> Result<bool, sconce_tensor::Error> {
+    let (left, right) = (elements::components(a)?, elements::components(b)?);
+    if left.len() != right.len() {
+        return Ok(false);
+    }
+    for ((_, a), (_, b)) in left.iter().zip(&right) {
+        if a.sizes() != b.sizes() || *a.contiguous_bytes()? != *b.contiguous_bytes()? {
+            return Ok(false);
+        }
+    }
+    same_quantizer(a, b)
+}
+
+fn same_quantizer(a: &Tensor, b: &Tensor) -> Result<bool, sconce_tensor::Error> {
+    match (a.quantizer(), b.quantizer()) {
+        (None, None) => Ok(true),
+        (
+            Some(Quantizer::PerTensorAffine { scale: x, zero_point: m }),
+            Some(Quantizer::PerTensorAffine { scale: y, zero_point: n }),
+        ) => Ok(x.to_bits() == y.to_bits() && m == n),
+        (
+            Some(Quantizer::PerChannel { scales: x, zero_points: m, axis: i, .. }),
+            Some(Quantizer::PerChannel { scales: y, zero_points: n, axis: j, .. }),
+        ) => Ok(i == j && same_bytes(x, y)? && same_bytes(m, n)?),
+        _ => Ok(false),
+    }
+}
+
+/// `None` where the elements do not stand beside each other, as in sparse tensors that hold
+/// different entries.
+fn distance(
+    a: &Tensor,
+    b: &Tensor,
+    args: &DiffArgs,
+) -> Result<Option<Distance>, sconce_tensor::Error> {
+    let (left, right) = (elements::components(a)?, elements::components(b)?);
+    let indices = left.len().saturating_sub(1);
+    if a.nested_parts().is_none() && indices > 0 {
+        for ((_, a), (_, b)) in left.iter().zip(&right).take(indices) {
+            if a.sizes() != b.sizes() || a.to_vec::<i64>().ok() != b.to_vec::<i64>().ok() {
+                return Ok(None);
+            }
+        }
+    }
+    let (x, y) = (show::numbers(a)?, show::numbers(b)?);
+    if x.numel() != y.numel() {
+        return Ok(None);
+    }
+    let mut sums = Sums::default();
+    for (a, b) in x.values()?.zip(y.values()?) {
+        match (a, b) {
+            (Scalar::Complex(re_a, im_a), Scalar::Complex(re_b, im_b)) => {
+                let far = sums.add(re_a, re_b, args) | sums.add(im_a, im_b, args);
+                sums.differing += u64::from(far);
+            }
+            (Scalar::Int(a), Scalar::Int(b)) if a != b => sums.integers(i128::from(a), i128::from(b), args),
+            (Scalar::UInt(a), Scalar::UInt(b)) if a != b => {
+                sums.integers(i128::from(a), i128::from(b), args);
+            }
+            (a, b) => {
+                let number = |scalar: Scalar| scalar.to_f64().unwrap_or(f64::NAN);
+                let far = sums.add(number(a), number(b), args);
+                sums.differing += u64::from(far);
+            }
+        }
+    }
+    Ok(Some(sums.finish()))
+}
+
+#[derive(Default)]
+struct Sums {
+    max_abs: f64,
+    squares: f64,
+    a: f64,
+    b: f64,
+    product: f64,
+    differing: u64,
+}
+
+impl Sums {
+    /// Takes in a pair; whether it is farther apart than the tolerances. NaN equals NaN.
+    fn add(&mut self, a: f64, b: f64, args: &DiffArgs) -> bool {
+        if !a.is_finite() || !b.is_finite() {
+            return !(a == b || (a.is_nan() && b.is_nan()));
+        }
+        let apart = (a - b).abs();
+        self.max_abs = self.max_abs.max(apart);
+        self.squares += apart * apart;
+        self.a += a * a;
+        self.b += b * b;
+        self.product += a * b;
+        apart > args.atol + args.rtol * b.abs()
+    }
+
+    /// Integers are told apart exactly, where `f64` would round them together.
+    fn integers(&mut self, a: i128, b: i128, args: &DiffArgs) {
+        let far = self.add(a as f64, b as f64, args);
+        let exact = args.atol == 0.0 && args.rtol == 0.0;
+        self.differing += u64::from(far || exact);
+    }
+
+    fn finish(self) -> Distance {
+        let norms = self.a.sqrt() * self.b.sqrt();
+        let rel_l2 = match (self.squares, self.b) {
+            (0.0, _) => 0.0,
+            (squares, b) => squares.sqrt() / b.sqrt().max(f64::MIN_POSITIVE),
+        };
+        Distance {
+            max_abs: self.max_abs,
+            rel_l2,
+            cosine: (norms > 0.0).then(|| (self.product / norms).clamp(-1.0, 1.0)),
+            differing: self.differing,
+        }
+    }
+}
+
+/// Whether two leaves that are no tensors are equal. Floats by their bits, so NaN equals itself.
+fn same_value(a: Object<'_>, b: Object<'_>) -> bool {
+    match (a.data(), b.data()) {
+        (Node::Float(a), Node::Float(b)) => a.to_bits() == b.to_bits(),
+        (Node::Str(a), Node::Str(b)) => a == b,
+        (Node::SurrogateStr(a), Node::SurrogateStr(b))
+        | (Node::Bytes(a), Node::Bytes(b))
+        | (Node::ByteArray(a), Node::ByteArray(b)) => a == b,
+        (Node::BigInt(a), Node::BigInt(b)) => a == b,
+        (Node::Class(a), Node::Class(b)) => a.full_name() == b.full_name(),
+        _ => {
+            std::mem::discriminant(a.data()) == std::mem::discriminant(b.data())
+                && a.repr(1 << 20) == b.repr(1 << 20)
+        }
+    }
+}
+
+fn tally(differences: &[Difference]) -> Counts {
+    let of = |kind| differences.iter().filter(|d| d.kind == kind).count();
+    Counts {
+        equal: of(Kind::Equal),
+        close: of(Kind::Close),
+        changed: of(Kind::Changed),
+        dtype: of(Kind::Dtype),
+        shape: of(Kind::Shape),
+        added: of(Kind::Added),
+        removed: of(Kind::Removed),
+        values_changed: of(Kind::Value),
+    }
+}
+
+fn summary(counts: &Counts) -> Line {
+    let total = counts.equal + counts.close + counts.changed + counts.dtype + counts.shape
+        + counts.added + counts.removed + counts.values_changed;
+    let mut line = Line::new().add(Style::Strong, count(total, "value"));
+    let parts = [
+        (counts.equal, "equal", Style::Good),
+        (counts.close, "close", Style::Good),
+        (counts.changed, "changed", Style::Warn),
+        (counts.added, "added", Style::Warn),
+        (counts.removed, "removed", Style::Warn),
+        (counts.dtype, "of another dtype", Style::Warn),
+        (counts.shape, "of another shape", Style::Warn),
+        (counts.values_changed, "not tensors and changed", Style::Warn),
+    ];
+    for (number, label, style) in parts {
+        if number > 0 {
+            line = line.dim(" · ").add(style, format!("{number} {label}"));
+        }
+    }
+    line
+}
+
+fn line(difference: &Difference, width: usize, values: bool) -> Line {
+    let (sign, style) = match difference.kind {
+        Kind::Added => ("+", Style::Good),
+        Kind::Removed => ("-", Style::Bad),
+        Kind::Equal | Kind::Close => ("=", Style::Dim),
+        Kind::Changed | Kind::Value => ("~", Style::Warn),
+        Kind::Dtype | Kind::Shape => ("!", Style::Warn),
+    };
+    let name = if difference.name.is_empty() { "(root)" } else { &difference.name };
+    let mut line = Line::new()
+        .plain("  ")
+        .add(style, sign)
+        .plain(" ")
+        .add(Style::Name, name)
+        .pad_to(4 + width)
+        .plain("  ");
+    match (&difference.a, &difference.b) {
+        (Some(a), Some(b)) if a != b => line = line.plain(a).dim(" → ").plain(b),
+        (Some(one), _) | (None, Some(one)) => line = line.plain(one),
+        (None, None) => {}
+    }
+    if let Some(numbers) = difference.numbers {
+        if values || difference.kind == Kind::Changed {
+            line = line.dim("  max|Δ| ").plain(short_number(numbers.max_abs));
+        }
+        if values {
+            line = line.dim("  rel_L2 ").plain(short_number(numbers.rel_l2));
+            if let Some(cosine) = numbers.cosine {
+                line = line.dim("  cos ").plain(format!("{cosine:.5}"));
+            }
+            line = line.dim("  differing ").plain(numbers.differing.to_string());
+        } else if difference.kind == Kind::Dtype && numbers.differing == 0 {
+            line = line.dim("  equal after cast");
+        }
+    }
+    line
+}

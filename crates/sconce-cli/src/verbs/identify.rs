@@ -1,0 +1,122 @@
+//! `sconce identify`: what files are, by their content.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sconce_checkpoint::identify;
+use sconce_source::{Limits, MapMode};
+use serde::Serialize;
+
+use super::SCHEMA_VERSION;
+use crate::cli::IdentifyArgs;
+use crate::error::Outcome;
+use crate::open::{self, Say};
+use crate::output::{Line, Out, Style};
+use crate::run::Verdict;
+
+#[derive(Serialize)]
+struct Document {
+    schema_version: u32,
+    files: Vec<File>,
+}
+
+#[derive(Serialize)]
+struct File {
+    path: String,
+    kind: Option<&'static str>,
+    description: Option<&'static str>,
+    detail: Option<String>,
+    opens: bool,
+    advice: Option<String>,
+    bytes: Option<u64>,
+    error: Option<String>,
+}
+
+/// Exit code 1 when a file could not be read, or is nothing that opens.
+pub fn run(args: &IdentifyArgs, out: &mut Out, say: Say) -> Verdict {
+    let mut files = Vec::new();
+    let mut all_read = true;
+    for path in &args.paths {
+        for path in expand(path, args.recursive) {
+            let file = look(&path);
+            all_read &= file.error.is_none();
+            if args.json {
+                files.push(file);
+            } else {
+                out.line(&line(&file))?;
+                if let Some(advice) = file.advice.filter(|_| !say.quiet) {
+                    out.line(&Line::new().dim("    ").dim(advice))?;
+                }
+            }
+        }
+    }
+    if args.json {
+        out.json(&Document { schema_version: SCHEMA_VERSION, files })?;
+    }
+    Ok(Outcome::found(!all_read))
+}
+
+fn line(file: &File) -> Line {
+    let line = Line::new().add(Style::Name, &file.path).plain(": ");
+    if let Some(error) = &file.error {
+        return line.add(Style::Bad, "cannot read").plain(": ").plain(error);
+    }
+    let style = if file.opens { Style::Good } else { Style::Warn };
+    let line = line.add(style, file.description.unwrap_or_default());
+    match file.detail.as_deref() {
+        Some(detail) if !detail.is_empty() => line.dim(", ").dim(detail),
+        _ => line,
+    }
+}
+
+fn look(path: &OsStr) -> File {
+    let mut file = File {
+        path: open::name(path),
+        kind: None,
+        description: None,
+        detail: None,
+        opens: false,
+        advice: None,
+        bytes: None,
+        error: None,
+    };
+    match open::source(path, MapMode::Private, &Limits::default()) {
+        Ok(source) => {
+            let identity = identify(&source);
+            file.kind = Some(identity.kind.name());
+            file.description = Some(identity.kind.description());
+            file.opens = identity.kind.opens();
+            let advice = identity.kind.advice();
+            file.advice = advice.map(|advice| advice.replace("FILE", &file.path));
+            file.detail = Some(identity.detail);
+            file.bytes = Some(source.len());
+        }
+        Err(failure) => file.error = Some(failure.message().to_owned()),
+    }
+    file
+}
+
+/// A path itself, or with `-r` the regular files below it, sorted.
+fn expand(path: &OsStr, recursive: bool) -> Vec<OsString> {
+    if !recursive || !Path::new(path).is_dir() {
+        return vec![path.to_owned()];
+    }
+    let mut files: Vec<PathBuf> = Vec::new();
+    let mut folders = vec![PathBuf::from(path)];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else {
+            files.push(folder);
+            continue;
+        };
+        for entry in entries.flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                Ok(kind) if kind.is_file() => files.push(entry.path()),
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    files.into_iter().map(PathBuf::into_os_string).collect()
+}

@@ -1,0 +1,51 @@
+//! The verbs, a file each. A verb reads, prints to [`Out`] and gives back a verdict; it neither
+//! exits nor touches the standard streams itself.
+
+mod completions;
+mod convert;
+mod diff;
+mod dis;
+mod elements;
+mod extract;
+mod globals;
+mod identify;
+mod info;
+mod ls;
+mod man;
+mod rows;
+mod show;
+mod stat;
+mod streams;
+mod trace;
+mod tree;
+mod verify;
+
+use crate::cli::{Cli, Verb};
+use crate::open::Say;
+use crate::output::Out;
+use crate::run::Verdict;
+
+/// The version of every JSON document; fields are only ever added under one number.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Does what the command line says.
+pub fn run(cli: &Cli, out: &mut Out) -> Verdict {
+    let say = Say { color: cli.global.color, quiet: cli.global.quiet };
+    match &cli.verb {
+        Verb::Info(args) => info::run(args, out, say),
+        Verb::Identify(args) => identify::run(args, out, say),
+        Verb::Ls(args) => ls::run(args, out, say),
+        Verb::Tree(args) => tree::run(args, out, say),
+        Verb::Show(args) => show::run(args, out, say),
+        Verb::Stat(args) => stat::run(args, out, say),
+        Verb::Diff(args) => diff::run(args, out, say),
+        Verb::Convert(args) => convert::run(args, out, say),
+        Verb::Extract(args) => extract::run(args, out),
+        Verb::Verify(args) => verify::run(args, out, say),
+        Verb::Dis(args) => dis::run(args, out),
+        Verb::Trace(args) => trace::run(args, out),
+        Verb::Globals(args) => globals::run(args, out, say),
+        Verb::Completions(args) => completions::run(args, out),
+        Verb::Man(args) => man::run(args, out),
+    }
+}

@@ -1,0 +1,525 @@
+//! `sconce show`: the elements of a tensor.
+
+use std::io::Write;
+use std::path::Path;
+
+use sconce_checkpoint::{Checkpoint, Node, TensorClass};
+use sconce_tensor::{Histogram, PrintOptions, Scalar, Stats, Tensor, write_npy};
+use serde::Serialize;
+
+use super::{SCHEMA_VERSION, elements};
+use crate::atomic::AtomicFile;
+use crate::cli::{ShowArgs, ShowFormat};
+use crate::error::{Failure, Outcome};
+use crate::open::{self, Say};
+use crate::output::{Line, Out, Separated, Style, count, grouped, percent_bar};
+use crate::pick::{self, Picked};
+use crate::run::Verdict;
+
+/// Columns of a histogram's longest bar.
+const BAR: usize = 40;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    file: &'a str,
+    values: Vec<Shown>,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    name: String,
+    class: String,
+    dtype: Option<&'static str>,
+    layout: Option<&'static str>,
+    shape: Option<Vec<i64>>,
+    stride: Option<Vec<i64>>,
+    storage_offset: Option<i64>,
+    device: Option<String>,
+    requires_grad: Option<bool>,
+    nbytes: Option<u64>,
+    text: Option<String>,
+    stats: Option<Numbers>,
+    histogram: Option<Bins>,
+}
+
+/// [`Stats`] for JSON, in which NaN and infinities are `null`.
+#[derive(Serialize)]
+pub struct Numbers {
+    count: u64,
+    nan: u64,
+    pos_inf: u64,
+    neg_inf: u64,
+    zeros: u64,
+    subnormal: u64,
+    min: Option<f64>,
+    max: Option<f64>,
+    mean: Option<f64>,
+    std: Option<f64>,
+    l2: f64,
+    constant: bool,
+}
+
+impl From<&Stats> for Numbers {
+    fn from(stats: &Stats) -> Numbers {
+        Numbers {
+            count: stats.count,
+            nan: stats.nan,
+            pos_inf: stats.pos_inf,
+            neg_inf: stats.neg_inf,
+            zeros: stats.zeros,
+            subnormal: stats.subnormal,
+            min: stats.min,
+            max: stats.max,
+            mean: stats.mean,
+            std: stats.std,
+            l2: stats.l2,
+            constant: stats.constant,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Bins {
+    min: f64,
+    max: f64,
+    bins: Vec<u64>,
+}
+
+pub fn run(args: &ShowArgs, out: &mut Out, say: Say) -> Verdict {
+    let checkpoint = open::checkpoint(&args.input, say)?;
+    let picked = picked(&checkpoint, args)?;
+    if let Some(format) = format(args)? {
+        write(format, &picked, args, out)?;
+        return Ok(Outcome::Clean);
+    }
+    if args.json {
+        let file = open::name(&args.input.file);
+        let values = picked.iter().map(|one| describe(one, args)).collect::<Result<_, _>>()?;
+        out.json(&Document { schema_version: SCHEMA_VERSION, file: &file, values })?;
+        return Ok(Outcome::Clean);
+    }
+    out.use_pager();
+    for (at, one) in picked.iter().enumerate() {
+        if at > 0 {
+            out.plain("")?;
+        }
+        print(one, &checkpoint, args, out)?;
+    }
+    Ok(Outcome::Clean)
+}
+
+fn picked<'c>(checkpoint: &'c Checkpoint, args: &ShowArgs) -> Result<Vec<Picked<'c>>, Failure> {
+    if !args.names.is_empty() {
+        let mut out = Vec::new();
+        for name in &args.names {
+            out.extend(pick::pick(checkpoint, name)?);
+        }
+        return Ok(out);
+    }
+    let tensors = checkpoint.tensors();
+    match &tensors[..] {
+        [only] => pick::pick(checkpoint, &only.name),
+        _ => Err(Failure::usage(format!("the file has {}: say which", count(tensors.len(), "tensor")))
+            .in_file(checkpoint.source().name())
+            .help(format!("sconce show {} NAME", checkpoint.source().name()))),
+    }
+}
+
+fn tensor<'a>(one: &'a Picked<'_>) -> Result<&'a Tensor, Failure> {
+    one.tensor.as_ref().ok_or_else(|| {
+        Failure::usage(format!("'{}' is no tensor, it is {}", one.name, one.object.class_name()))
+    })
+}
+
+/// The numbers behind quantized, sparse and other tensors, for statistics.
+pub fn numbers(tensor: &Tensor) -> Result<Tensor, sconce_tensor::Error> {
+    if tensor.quantizer().is_some() {
+        return tensor.dequantize();
+    }
+    if let Some(parts) = tensor.sparse_coo_parts() {
+        return Ok(parts.values.clone());
+    }
+    if let Some(parts) = tensor.sparse_compressed_parts() {
+        return Ok(parts.values.clone());
+    }
+    if let Some(parts) = tensor.nested_parts() {
+        return Ok(parts.buffer.clone());
+    }
+    Ok(tensor.clone())
+}
+
+fn describe(one: &Picked<'_>, args: &ShowArgs) -> Result<Shown, Failure> {
+    let Some(tensor) = &one.tensor else {
+        return Ok(Shown {
+            name: one.name.clone(),
+            class: one.object.class_name(),
+            dtype: None,
+            layout: None,
+            shape: None,
+            stride: None,
+            storage_offset: None,
+            device: None,
+            requires_grad: None,
+            nbytes: None,
+            text: Some(one.object.repr(10_000)),
+            stats: None,
+            histogram: None,
+        });
+    };
+    let (stats, histogram) = statistics(tensor, args)?;
+    let strided = tensor.storage().is_some();
+    Ok(Shown {
+        name: one.name.clone(),
+        class: one.object.class_name(),
+        dtype: Some(tensor.dtype().name()),
+        layout: Some(tensor.layout().name()),
+        shape: tensor.nested_parts().is_none().then(|| tensor.sizes().to_vec()),
+        stride: strided.then(|| tensor.strides().to_vec()),
+        storage_offset: strided.then(|| tensor.storage_offset()),
+        device: Some(tensor.device().to_string()),
+        requires_grad: Some(tensor.requires_grad()),
+        nbytes: Some(elements::nbytes(tensor)),
+        text: (!args.no_values).then(|| tensor.to_text(&print_options(args))).transpose()?,
+        stats: stats.as_ref().map(Numbers::from),
+        histogram: histogram
+            .map(|histogram| Bins { min: histogram.min, max: histogram.max, bins: histogram.bins }),
+    })
+}
+
+fn statistics(
+    tensor: &Tensor,
+    args: &ShowArgs,
+) -> Result<(Option<Stats>, Option<Histogram>), Failure> {
+    if !args.stats && args.hist.is_none() {
+        return Ok((None, None));
+    }
+    let numbers = numbers(tensor)?;
+    let stats = numbers.stats()?;
+    let histogram = args.hist.map(|bins| numbers.histogram(&stats, bins)).transpose()?;
+    Ok((args.stats.then_some(stats), histogram))
+}
+
+fn print_options(args: &ShowArgs) -> PrintOptions {
+    let mut options = if args.full { PrintOptions::full() } else { PrintOptions::default() };
+    options.precision = args.precision.unwrap_or(options.precision).min(100);
+    options
+}
+
+fn print(
+    one: &Picked<'_>,
+    checkpoint: &Checkpoint,
+    args: &ShowArgs,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let Some(tensor) = &one.tensor else {
+        out.line(&Line::new().add(Style::Strong, &one.name).plain("  ").plain(one.object.class_name()))?;
+        return out.text(&one.object.repr(if args.full { 1 << 24 } else { 10_000 }));
+    };
+    out.line(&heading(one, tensor, out))?;
+    if let Some(line) = storage_line(tensor, checkpoint, out) {
+        out.line(&line)?;
+    }
+    let (stats, histogram) = statistics(tensor, args)?;
+    if let Some(stats) = stats {
+        out.line(&stats_line(&stats))?;
+    }
+    if let Some(histogram) = histogram {
+        print_histogram(&histogram, out)?;
+    }
+    if !args.no_values {
+        let options = print_options(args);
+        let parameter = matches!(one.object.data(), Node::Tensor(held)
+            if held.class == TensorClass::Parameter && !one.sliced);
+        // A storage that cannot be read is an error here, not a remark in the text.
+        let text = tensor.to_text(&options)?;
+        out.text(&if parameter { tensor.display_parameter(&options).to_string() } else { text })?;
+    }
+    Ok(())
+}
+
+fn heading(one: &Picked<'_>, tensor: &Tensor, out: &Out) -> Line {
+    let name = if one.name.is_empty() { "(root)" } else { &one.name };
+    let mut line = Line::new()
+        .add(Style::Strong, name)
+        .plain("  ")
+        .plain(tensor.dtype().name())
+        .plain(format!(" {:?}", tensor.sizes()));
+    if tensor.storage().is_some() {
+        let order = if tensor.is_contiguous() { " contiguous" } else { "" };
+        let stride: Vec<String> = tensor.strides().iter().map(i64::to_string).collect();
+        line = line.dim(format!("  stride ({}){order}", stride.join(", ")));
+    } else {
+        line = line.dim(format!("  {}", tensor.layout().name()));
+    }
+    if let Some(quantizer) = tensor.quantizer() {
+        line = line.dim(format!("  {}", quantizer.scheme_name()));
+    }
+    if !tensor.device().is_cpu() {
+        line = line.dim(format!("  {}", tensor.device()));
+    }
+    if tensor.requires_grad() {
+        line = line.dim("  requires_grad");
+    }
+    line.plain("  ").add(Style::Number, out.sizes().show(elements::nbytes(tensor)))
+}
+
+fn storage_line(tensor: &Tensor, checkpoint: &Checkpoint, out: &Out) -> Option<Line> {
+    let storage = tensor.storage()?;
+    let record = checkpoint.storages().iter().find(|record| record.storage.ptr_eq(storage))?;
+    let range = tensor.storage_range()?;
+    let same = |other: &Tensor| other.storage().is_some_and(|other| other.ptr_eq(storage));
+    let users = checkpoint.tensors().iter().filter(|named| same(named.tensor)).count();
+    let name = record.record_name().unwrap_or_else(|| format!("'{}'", record.key));
+    let text = format!(
+        "  storage {name}, bytes {}..{} of {}, used by {}",
+        range.start,
+        range.end,
+        out.sizes().show(record.nbytes),
+        count(users, "tensor")
+    );
+    Some(Line::new().dim(text))
+}
+
+fn stats_line(stats: &Stats) -> Line {
+    let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), short_number);
+    let mut line = Line::new().plain("  ");
+    let values = [
+        ("mean", number(stats.mean)),
+        ("std", number(stats.std)),
+        ("min", number(stats.min)),
+        ("max", number(stats.max)),
+        ("L2", short_number(stats.l2)),
+        ("zeros", grouped(stats.zeros)),
+        ("nan", grouped(stats.nan)),
+        ("inf", grouped(stats.pos_inf + stats.neg_inf)),
+    ];
+    for (at, (label, value)) in values.iter().enumerate() {
+        line.push(Style::Dim, format!("{}{label} ", if at > 0 { "  " } else { "" }));
+        let bad = at >= 6 && value != "0";
+        line.push(if bad { Style::Bad } else { Style::Number }, value);
+    }
+    line
+}
+
+/// Four digits that count.
+pub fn short_number(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let exponent = value.abs().log10().floor();
+    if !(-4.0..9.0).contains(&exponent) {
+        return format!("{value:.3e}");
+    }
+    let digits = (3.0 - exponent).clamp(0.0, 9.0) as usize;
+    let text = format!("{value:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+fn print_histogram(histogram: &Histogram, out: &mut Out) -> Result<(), Failure> {
+    let most = histogram.bins.iter().copied().max().unwrap_or(0).max(1);
+    let step = (histogram.max / 2.0 - histogram.min / 2.0) / histogram.bins.len() as f64 * 2.0;
+    let counts: Vec<String> = histogram.bins.iter().map(|&n| grouped(n)).collect();
+    let widest = counts.iter().map(String::len).max().unwrap_or(0);
+    for (at, (bin, text)) in histogram.bins.iter().zip(&counts).enumerate() {
+        let edge = histogram.min + step * at as f64;
+        let bar = percent_bar(*bin as f64 / most as f64, BAR);
+        let line = Line::new()
+            .dim(format!("  {:>10} ", short_number(edge)))
+            .add(Style::Name, format!("{bar:<BAR$}"))
+            .plain(format!("  {text:>widest$}"));
+        out.line(&line)?;
+    }
+    Ok(())
+}
+
+fn format(args: &ShowArgs) -> Result<Option<ShowFormat>, Failure> {
+    if args.format.is_some() {
+        return Ok(args.format);
+    }
+    let Some(path) = &args.output else { return Ok(None) };
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("npy") => Ok(Some(ShowFormat::Npy)),
+        Some("csv") => Ok(Some(ShowFormat::Csv)),
+        Some("json") => Ok(Some(ShowFormat::Json)),
+        Some("raw" | "bin") => Ok(Some(ShowFormat::Raw)),
+        _ => Err(Failure::usage("the file's extension does not say a format")
+            .in_file(path.to_string_lossy())
+            .help("--format npy, raw, csv or json")),
+    }
+}
+
+fn write(
+    format: ShowFormat,
+    picked: &[Picked<'_>],
+    args: &ShowArgs,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let [one] = picked else {
+        return Err(Failure::usage("only one tensor can be written this way")
+            .help("sconce convert FILE OUT.npz writes many"));
+    };
+    let tensor = tensor(one)?;
+    let binary = matches!(format, ShowFormat::Npy | ShowFormat::Raw);
+    let path = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    let Some(path) = path else {
+        if binary && out.is_terminal() && args.output.is_none() {
+            return Err(Failure::usage("binary data does not go to a terminal")
+                .help("-o FILE writes it to a file, -o - to the terminal all the same"));
+        }
+        let mut bytes = Vec::new();
+        encode(format, tensor, &mut bytes)?;
+        return out.raw(&bytes);
+    };
+    let mut file = AtomicFile::create(path, args.force)?;
+    encode(format, tensor, &mut file)?;
+    file.commit()
+}
+
+fn encode(format: ShowFormat, tensor: &Tensor, to: &mut dyn Write) -> Result<(), Failure> {
+    let fail = |error: std::io::Error| Failure::unreadable(format!("cannot write: {error}"));
+    match format {
+        ShowFormat::Npy => write_npy(tensor, to)?,
+        ShowFormat::Raw => {
+            for (_, part) in elements::components(tensor)? {
+                to.write_all(&part.contiguous_bytes()?).map_err(fail)?;
+            }
+        }
+        ShowFormat::Csv => {
+            let width = tensor.sizes().last().map_or(1, |&size| size.max(1)) as usize;
+            let mut row = Vec::with_capacity(width);
+            for scalar in tensor.values()? {
+                row.push(scalar_text(scalar));
+                if row.len() == width {
+                    to.write_all(Separated::Comma.row(&row).as_bytes()).map_err(fail)?;
+                    row.clear();
+                }
+            }
+        }
+        ShowFormat::Json => nested_lists(tensor, to).map_err(fail)??,
+    }
+    Ok(())
+}
+
+/// The elements as lists in lists. NaN and infinities, which JSON lacks, are strings.
+fn nested_lists(tensor: &Tensor, to: &mut dyn Write) -> std::io::Result<Result<(), Failure>> {
+    let values = match tensor.values() {
+        Ok(values) => values,
+        Err(error) => return Ok(Err(error.into())),
+    };
+    let sizes: Vec<u64> = tensor.sizes().iter().map(|&size| size as u64).collect();
+    if tensor.numel() == 0 {
+        // Nothing is below the first empty dimension.
+        let outer: Vec<u64> = sizes.iter().copied().take_while(|&size| size > 0).collect();
+        let mut text = "[]".to_owned();
+        for &size in outer.iter().rev() {
+            if size.saturating_mul(text.len() as u64) > 1 << 30 {
+                return Ok(Err(Failure::unreadable("the text would take more than a gibibyte")));
+            }
+            text = format!("[{}]", vec![text.as_str(); size as usize].join(","));
+        }
+        return writeln!(to, "{text}").map(Ok);
+    }
+    // Elements between two brackets of each level.
+    let mut spans: Vec<u64> = vec![1; sizes.len()];
+    for level in (0..sizes.len()).rev() {
+        let below = spans.get(level + 1).copied().unwrap_or(1);
+        spans[level] = below * sizes[level];
+    }
+    for (at, scalar) in values.enumerate() {
+        let at = at as u64;
+        if at > 0 {
+            to.write_all(b",")?;
+        }
+        let opened = spans.iter().filter(|&&span| at.is_multiple_of(span)).count();
+        let closed = spans.iter().filter(|&&span| (at + 1).is_multiple_of(span)).count();
+        to.write_all("[".repeat(opened).as_bytes())?;
+        to.write_all(scalar_json(scalar).as_bytes())?;
+        to.write_all("]".repeat(closed).as_bytes())?;
+    }
+    to.write_all(b"\n").map(Ok)
+}
+
+fn scalar_text(scalar: Scalar) -> String {
+    match scalar {
+        Scalar::Bool(value) => value.to_string(),
+        Scalar::Int(value) => value.to_string(),
+        Scalar::UInt(value) => value.to_string(),
+        Scalar::Float(value) => float_text(value),
+        Scalar::Complex(re, im) => {
+            let sign = if im.is_sign_negative() { "" } else { "+" };
+            format!("{}{sign}{}j", float_text(re), float_text(im))
+        }
+        _ => String::new(),
+    }
+}
+
+fn float_text(value: f64) -> String {
+    if value.is_nan() {
+        return "nan".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
+    }
+    format!("{value:?}")
+}
+
+fn scalar_json(scalar: Scalar) -> String {
+    match scalar {
+        Scalar::Float(value) if value.is_finite() => float_text(value),
+        Scalar::Float(_) => format!("\"{}\"", scalar_text(scalar)),
+        Scalar::Complex(re, im) => {
+            format!("[{},{}]", scalar_json(Scalar::Float(re)), scalar_json(Scalar::Float(im)))
+        }
+        other => scalar_text(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_in_lists() {
+        let json = |tensor: &Tensor| {
+            let mut out = Vec::new();
+            encode(ShowFormat::Json, tensor, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let cube = Tensor::from_vec((0..8i64).collect(), &[2, 2, 2]).unwrap();
+        assert_eq!(json(&cube), "[[[0,1],[2,3]],[[4,5],[6,7]]]\n");
+        let scalar = Tensor::from_vec(vec![f32::NAN], &[]).unwrap();
+        assert_eq!(json(&scalar), "\"nan\"\n");
+        let empty = Tensor::from_vec(Vec::<f32>::new(), &[2, 0, 3]).unwrap();
+        assert_eq!(json(&empty), "[[],[]]\n");
+        let column = Tensor::from_vec(vec![1.5f32, -2.0], &[2, 1]).unwrap();
+        assert_eq!(json(&column), "[[1.5],[-2.0]]\n");
+    }
+
+    #[test]
+    fn rows_of_csv() {
+        let mut out = Vec::new();
+        let matrix = Tensor::from_vec(vec![1f64, -2.5, f64::INFINITY, 4.0], &[2, 2]).unwrap();
+        encode(ShowFormat::Csv, &matrix, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "1.0,-2.5\ninf,4.0\n");
+    }
+
+    #[test]
+    fn four_digits() {
+        let cases = [
+            (0.0, "0"),
+            (0.00329, "0.00329"),
+            (-7.7784, "-7.778"),
+            (134.4, "134.4"),
+            (1e-9, "1.000e-9"),
+            (123_456_789.0, "123456789"),
+            (3.5e12, "3.500e12"),
+        ];
+        for (value, want) in cases {
+            assert_eq!(short_number(value), want);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! `sconce stat`: what the numbers of every tensor look like.
+
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
+use sconce_tensor::{Stats, Tensor};
+use serde::Serialize;
+
+use super::SCHEMA_VERSION;
+use super::show::{self, Numbers, short_number};
+use crate::cli::{Anomaly, StatArgs};
+use crate::error::{Failure, Outcome};
+use crate::glob::Filter;
+use crate::open::{self, Say};
+use crate::output::{Align, Line, Out, Style, Table, count, grouped};
+use crate::run::Verdict;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    file: &'a str,
+    tensors: Vec<Row>,
+    anomalous: usize,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    dtype: &'static str,
+    shape: Vec<i64>,
+    stats: Option<Numbers>,
+    /// Why there are none.
+    skipped: Option<String>,
+    anomalies: Vec<&'static str>,
+    #[serde(skip)]
+    figures: Option<Stats>,
+    #[serde(skip)]
+    found: Vec<Anomaly>,
+}
+
+/// Exit code 1 when `--fail-on` found something.
+pub fn run(args: &StatArgs, out: &mut Out, say: Say) -> Verdict {
+    let checkpoint = open::checkpoint(&args.input, say)?;
+    let filter = Filter::new(&args.names.include, &args.names.exclude)?;
+    let mut tensors = checkpoint.tensors();
+    tensors.retain(|named| filter.accepts(&named.name));
+    let work = || -> Vec<Result<Row, Failure>> {
+        let rows = tensors.par_iter().map(|named| row(&named.name, named.tensor));
+        rows.collect()
+    };
+    let pool = ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build();
+    let rows = match pool {
+        Ok(pool) => pool.install(work),
+        Err(error) => return Err(Failure::unreadable(format!("cannot start threads: {error}"))),
+    };
+    let mut rows = rows.into_iter().collect::<Result<Vec<Row>, Failure>>()?;
+    let failed = rows.iter().any(|row| row.found.iter().any(|kind| args.fail_on.contains(kind)));
+    let anomalous = rows.iter().filter(|row| !row.found.is_empty()).count();
+    let total = rows.len();
+    if args.anomalies {
+        rows.retain(|row| !row.found.is_empty());
+    }
+    if args.json {
+        let file = open::name(&args.input.file);
+        let schema_version = SCHEMA_VERSION;
+        out.json(&Document { schema_version, file: &file, tensors: rows, anomalous })?;
+        return Ok(Outcome::found(failed));
+    }
+    out.use_pager();
+    out.table(&table(&rows, !args.no_header))?;
+    if !args.no_header {
+        let style = if anomalous == 0 { Style::Good } else { Style::Warn };
+        let odd = match anomalous {
+            0 => "nothing odd".to_owned(),
+            1 => "1 with something odd".to_owned(),
+            n => format!("{n} with something odd"),
+        };
+        out.line(&Line::new().plain(count(total, "tensor")).dim(" · ").add(style, odd))?;
+    }
+    Ok(Outcome::found(failed))
+}
+
+fn row(name: &str, tensor: &Tensor) -> Result<Row, Failure> {
+    let mut row = Row {
+        name: name.to_owned(),
+        dtype: tensor.dtype().name(),
+        shape: tensor.sizes().to_vec(),
+        stats: None,
+        skipped: None,
+        anomalies: Vec::new(),
+        figures: None,
+        found: Vec::new(),
+    };
+    if !tensor.has_data() {
+        row.skipped = Some("no data".to_owned());
+        return Ok(row);
+    }
+    let stats = show::numbers(tensor).and_then(|numbers| numbers.stats());
+    match stats {
+        Ok(stats) => {
+            row.found = anomalies(&stats);
+            row.anomalies = row.found.iter().copied().map(name_of).collect();
+            row.stats = Some(Numbers::from(&stats));
+            row.figures = Some(stats);
+        }
+        Err(error) if error.kind() == sconce_tensor::ErrorKind::Unsupported => {
+            row.skipped = Some(error.to_string());
+        }
+        Err(error) => {
+            return Err(Failure::unreadable(format!("cannot read '{name}': {error}")));
+        }
+    }
+    Ok(row)
+}
+
+fn anomalies(stats: &Stats) -> Vec<Anomaly> {
+    let more = stats.count > 1;
+    let found = [
+        (Anomaly::Nan, stats.nan > 0),
+        (Anomaly::Inf, stats.pos_inf + stats.neg_inf > 0),
+        (Anomaly::Zero, more && stats.zeros == stats.count),
+        (Anomaly::Constant, more && stats.constant && stats.zeros < stats.count),
+        (Anomaly::Subnormal, stats.subnormal > 0),
+    ];
+    found.into_iter().filter_map(|(kind, found)| found.then_some(kind)).collect()
+}
+
+fn name_of(kind: Anomaly) -> &'static str {
+    match kind {
+        Anomaly::Nan => "nan",
+        Anomaly::Inf => "inf",
+        Anomaly::Zero => "zero",
+        Anomaly::Constant => "constant",
+        Anomaly::Subnormal => "subnormal",
+    }
+}
+
+fn table(rows: &[Row], header: bool) -> Table {
+    let mut table = Table::new(header)
+        .column("name", Align::Left, Style::Name)
+        .column("dtype", Align::Left, Style::Plain)
+        .column("shape", Align::Left, Style::Plain);
+    for title in ["mean", "std", "min", "max", "L2", "zeros", "nan", "inf"] {
+        table = table.column(title, Align::Right, Style::Number);
+    }
+    let mut table = table.column("odd", Align::Left, Style::Warn);
+    for row in rows {
+        let mut cells = vec![row.name.clone(), row.dtype.to_owned(), format!("{:?}", row.shape)];
+        match &row.figures {
+            Some(stats) => {
+                let number =
+                    |value: Option<f64>| value.map_or_else(|| "-".to_owned(), short_number);
+                cells.extend([stats.mean, stats.std, stats.min, stats.max].map(number));
+                cells.push(short_number(stats.l2));
+                let infinite = stats.pos_inf + stats.neg_inf;
+                cells.extend([stats.zeros, stats.nan, infinite].map(grouped));
+                cells.push(row.anomalies.join(","));
+            }
+            None => {
+                cells.extend(std::iter::repeat_n("-".to_owned(), 8));
+                cells.push(row.skipped.clone().unwrap_or_default());
+            }
+        }
+        table.row(cells);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_odd() {
+        let cases: [(&[f32], &[Anomaly]); 7] = [
+            (&[1.0, 2.0], &[]),
+            (&[0.0], &[]),
+            (&[0.0, 0.0], &[Anomaly::Zero]),
+            (&[2.0, 2.0], &[Anomaly::Constant]),
+            (&[1.0, f32::NAN], &[Anomaly::Nan]),
+            (&[1.0, f32::NEG_INFINITY], &[Anomaly::Inf]),
+            (&[1.0, 1e-40], &[Anomaly::Subnormal]),
+        ];
+        for (values, want) in cases {
+            let tensor = Tensor::from_vec(values.to_vec(), &[values.len() as i64]).unwrap();
+            assert_eq!(anomalies(&tensor.stats().unwrap()), want, "{values:?}");
+        }
+    }
+}

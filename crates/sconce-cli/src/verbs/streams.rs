@@ -1,0 +1,106 @@
+//! The pickles of a file: where they start and what they are called.
+
+use std::ffi::OsStr;
+
+use sconce_archive::{Archive, TarArchive};
+use sconce_checkpoint::{FileKind, identify};
+use sconce_pickle::instructions;
+use sconce_source::{Bytes, Limits, MapMode};
+
+use crate::error::Failure;
+use crate::open;
+use crate::suggest;
+
+/// The pickles of a legacy stream, in order.
+const LEGACY: [&str; 5] = ["magic", "protocol", "system", "object", "keys"];
+
+/// One pickle.
+pub struct Stream {
+    /// The record, or its role in a legacy file; "" for a bare pickle.
+    pub name: String,
+    /// The bytes that hold it.
+    pub bytes: Bytes,
+    /// Where it starts in them. Offsets are counted from their beginning.
+    pub start: usize,
+}
+
+/// The main pickle of a file, all five of a legacy one, or the one that `record` names.
+pub fn streams(file: &OsStr, record: Option<&str>) -> Result<Vec<Stream>, Failure> {
+    let limits = Limits::default();
+    let source = open::source(file, MapMode::Private, &limits)?;
+    let name = open::name(file);
+    let whole = source.slice(0..source.len()).unwrap_or_else(|| Vec::new().into());
+    if source.is_empty() {
+        return Err(Failure::unreadable("the file is empty").in_file(name));
+    }
+    let kind = identify(&source).kind;
+    if whole.starts_with(b"PK\x03\x04") {
+        let archive = Archive::open(source, &limits);
+        let archive = archive.map_err(|error| Failure::from(error).in_file(&name))?;
+        return zip_record(&archive, record).map_err(|failure| failure.in_file(&name));
+    }
+    if let Ok(tar) = TarArchive::read(&source) {
+        let wanted = record.unwrap_or("pickle");
+        let Some(member) = tar.find(wanted) else {
+            let names = tar.members().iter().map(|member| member.name.as_str());
+            return Err(no_record(wanted, names).in_file(name));
+        };
+        return Ok(vec![Stream { name: member.name.clone(), bytes: member.bytes.clone(), start: 0 }]);
+    }
+    if kind == FileKind::Legacy {
+        return legacy(&whole, record).map_err(|failure| failure.in_file(&name));
+    }
+    if matches!(kind, FileKind::Safetensors | FileKind::Npy) {
+        let message = format!("there is no pickle in this file: {}", kind.description());
+        return Err(Failure::unreadable(message).in_file(name));
+    }
+    match record {
+        None => Ok(vec![Stream { name: String::new(), bytes: whole, start: 0 }]),
+        Some(wanted) => Err(no_record(wanted, std::iter::empty()).in_file(name)),
+    }
+}
+
+fn zip_record(archive: &Archive, record: Option<&str>) -> Result<Vec<Stream>, Failure> {
+    let wanted = record.unwrap_or("data.pkl");
+    // A name as `sconce extract --list` prints it has the folder before it.
+    let folder = format!("{}/", archive.folder());
+    let inner = wanted.strip_prefix(&folder).unwrap_or(wanted);
+    let entry = archive.find(inner).or_else(|| archive.find(wanted)).ok_or_else(|| {
+        let names: Vec<String> =
+            archive.records().iter().map(|entry| archive.record_name(entry).into_owned()).collect();
+        no_record(wanted, names.iter().map(String::as_str))
+    })?;
+    let name = archive.display_name(entry).into_owned();
+    let bytes = archive.directory().bytes(entry)?;
+    Ok(vec![Stream { name, bytes, start: 0 }])
+}
+
+fn legacy(whole: &Bytes, record: Option<&str>) -> Result<Vec<Stream>, Failure> {
+    let mut out = Vec::new();
+    let mut start = 0;
+    for name in LEGACY {
+        let rest = whole.slice(start..whole.len()).unwrap_or_else(|| Vec::new().into());
+        if record == Some(name) {
+            return Ok(vec![Stream { name: name.to_owned(), bytes: rest, start: 0 }]);
+        }
+        out.push(Stream { name: name.to_owned(), bytes: whole.clone(), start });
+        // Where this one cannot be read to its end, listing it says why; there is nothing behind.
+        let last = instructions(&rest).last();
+        let Some(Ok(stop)) = last else { break };
+        start += stop.at as usize + stop.raw.len();
+    }
+    match record {
+        Some(wanted) if !LEGACY.contains(&wanted) => Err(no_record(wanted, LEGACY)),
+        Some(wanted) => Err(Failure::unreadable(format!("the file ends before the pickle '{wanted}'"))),
+        None => Ok(out),
+    }
+}
+
+fn no_record<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Failure {
+    let names: Vec<&str> = names.into_iter().collect();
+    let failure = Failure::usage(format!("there is no record called '{wanted}'"));
+    let close = suggest::closest(wanted, names.iter().copied(), 3);
+    let pickles = names.iter().copied().filter(|name| name.ends_with(".pkl"));
+    let shown = if close.is_empty() { pickles.take(5).collect() } else { close };
+    if shown.is_empty() { failure } else { failure.help(format!("there is: {}", shown.join(", "))) }
+}

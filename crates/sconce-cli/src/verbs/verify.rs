@@ -1,0 +1,281 @@
+//! `sconce verify`: every byte of a file, and every tensor in it.
+
+use std::path::Path;
+
+use rayon::prelude::*;
+use sconce_archive::Directory;
+use sconce_archive::verify::{Severity, verify};
+use sconce_checkpoint::{Checkpoint, identify};
+use sconce_source::Source;
+use serde::Serialize;
+
+use super::{SCHEMA_VERSION, elements};
+use crate::cli::VerifyArgs;
+use crate::error::{Failure, Outcome};
+use crate::open::{self, Say};
+use crate::output::{Line, Out, Progress, Style, count};
+use crate::run::Verdict;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    file: &'a str,
+    format: &'static str,
+    sound: bool,
+    bytes: u64,
+    records: Option<Records>,
+    tensors: usize,
+    findings: Vec<Finding>,
+}
+
+/// What a zip archive's records came to.
+#[derive(Serialize, Clone)]
+struct Records {
+    checked: usize,
+    without_checksum: usize,
+    accounted: u64,
+    total: u64,
+}
+
+#[derive(Serialize)]
+struct Finding {
+    severity: &'static str,
+    rule: String,
+    file: Option<String>,
+    record: Option<String>,
+    tensor: Option<String>,
+    offset: Option<u64>,
+    message: String,
+}
+
+/// Exit code 1 when something is wrong, 2 when the file cannot be read at all.
+pub fn run(args: &VerifyArgs, out: &mut Out, say: Say) -> Verdict {
+    let load = &args.input.load;
+    let file = open::name(&args.input.file);
+    let source = open::source(&args.input.file, open::map_mode(load), &open::limits(load))?;
+    let identity = identify(&source);
+    let mut findings = Vec::new();
+    let records = archive(&source, None, args, say, &mut findings)
+        .map_err(|failure| failure.in_file(&file))?;
+    // Zip files of other kinds have no tensors that could be looked at.
+    let opens = identity.kind.opens() || records.is_none();
+    let mut inspect = load.clone();
+    inspect.keep_going = true;
+    let opened = if opens { Some(open::options(&inspect).open_source(source.clone())) } else { None };
+    let mut tensors = 0;
+    match opened {
+        Some(Ok(checkpoint)) => {
+            tensors = checkpoint.tensors().len();
+            shards(&checkpoint, args, say, &mut findings)?;
+            check(&checkpoint, say, &mut findings);
+        }
+        // What a damaged archive's records say is told even where the object cannot be read.
+        Some(Err(error)) if !findings.is_empty() || records.is_some() => findings.push(Finding {
+            severity: "error",
+            rule: "unreadable".to_owned(),
+            file: None,
+            record: error.record().map(str::to_owned),
+            tensor: None,
+            offset: error.offset(),
+            message: error.message().to_owned(),
+        }),
+        Some(Err(error)) => return Err(Failure::from(error).in_file(&file)),
+        None => {}
+    }
+    let sound = findings.iter().all(|finding| finding.severity != "error");
+    let found = Outcome::found(!sound);
+    if args.json {
+        out.json(&Document {
+            schema_version: SCHEMA_VERSION,
+            file: &file,
+            format: identity.kind.name(),
+            sound,
+            bytes: source.len(),
+            records,
+            tensors,
+            findings,
+        })?;
+        return Ok(found);
+    }
+    print(&findings, records, tensors, &source, &file, out)?;
+    Ok(found)
+}
+
+/// Checks a zip archive's records; `None` for other files.
+fn archive(
+    source: &Source,
+    shard: Option<&str>,
+    args: &VerifyArgs,
+    say: Say,
+    findings: &mut Vec<Finding>,
+) -> Result<Option<Records>, Failure> {
+    if !source.bytes().starts_with(b"PK\x03\x04") {
+        return Ok(None);
+    }
+    let directory = Directory::read(source.clone(), &open::limits(&args.input.load))?;
+    let mut progress = Progress::new("verifying", source.len(), say.quiet);
+    let mut before = 0;
+    let report = verify(&directory, |done| {
+        progress.advance(done.saturating_sub(before));
+        before = done;
+    });
+    findings.extend(report.findings.into_iter().map(|finding| Finding {
+        severity: if finding.severity == Severity::Error { "error" } else { "note" },
+        rule: finding.rule.to_owned(),
+        file: shard.map(str::to_owned),
+        record: finding.record,
+        tensor: None,
+        offset: Some(finding.offset),
+        message: finding.message,
+    }));
+    Ok(Some(Records {
+        checked: report.checked,
+        without_checksum: report.unchecked,
+        accounted: report.accounted,
+        total: report.total,
+    }))
+}
+
+/// The archives that an index names, checked like one.
+fn shards(
+    checkpoint: &Checkpoint,
+    args: &VerifyArgs,
+    say: Say,
+    findings: &mut Vec<Finding>,
+) -> Result<(), Failure> {
+    let folder = checkpoint.source().path().and_then(Path::parent);
+    let Some(folder) = folder else { return Ok(()) };
+    for shard in &checkpoint.info().shards {
+        let source = Source::open(folder.join(shard))?;
+        archive(&source, Some(shard), args, say, findings)
+            .map_err(|failure| failure.in_file(shard.clone()))?;
+    }
+    Ok(())
+}
+
+/// Checks what the archive's own tables cannot show: bytes behind the end, problems with single
+/// values, and the elements of every tensor.
+fn check(checkpoint: &Checkpoint, say: Say, findings: &mut Vec<Finding>) {
+    let trailing = checkpoint.info().trailing_bytes;
+    if trailing > 0 {
+        let at = checkpoint.source().len().saturating_sub(trailing);
+        findings.push(Finding {
+            severity: "error",
+            rule: "trailing-bytes".to_owned(),
+            file: None,
+            record: None,
+            tensor: None,
+            offset: Some(at),
+            message: format!("{} behind the end of what is read", count(trailing as usize, "byte")),
+        });
+    }
+    findings.extend(checkpoint.problems().iter().map(|problem| Finding {
+        severity: "error",
+        rule: "damaged-value".to_owned(),
+        file: None,
+        record: problem.record().map(str::to_owned),
+        tensor: None,
+        offset: problem.offset(),
+        message: problem.message().to_owned(),
+    }));
+    findings.extend(checkpoint.warnings().iter().map(|warning| Finding {
+        severity: "note",
+        rule: "warning".to_owned(),
+        file: None,
+        record: None,
+        tensor: None,
+        offset: None,
+        message: warning.clone(),
+    }));
+    let tensors = checkpoint.tensors();
+    let total = tensors.iter().fold(0, |sum: u64, named| sum.saturating_add(named.tensor.nbytes()));
+    // Storages are read through their tensors; a crash of the disk would show here.
+    let mut progress = Progress::new("reading", total, say.quiet);
+    for block in tensors.chunks(64) {
+        let found: Vec<Option<Finding>> = block
+            .par_iter()
+            .map(|named| {
+                let tensor = named.tensor;
+                let sparse = tensor.validate_sparse();
+                let read = sparse.and_then(|()| match tensor.storage() {
+                    Some(storage) if storage.has_data() => storage.data().map(drop),
+                    Some(_) => Ok(()),
+                    None => elements::components(tensor).map(drop),
+                });
+                read.err().map(|error| Finding {
+                    severity: "error",
+                    rule: "damaged-tensor".to_owned(),
+                    file: None,
+                    record: None,
+                    tensor: Some(named.name.clone()),
+                    offset: None,
+                    message: error.to_string(),
+                })
+            })
+            .collect();
+        findings.extend(found.into_iter().flatten());
+        progress.advance(block.iter().map(|named| named.tensor.nbytes()).sum());
+    }
+    let unread = checkpoint.storages().iter().filter(|record| record.storage.has_data());
+    for record in unread {
+        if let Err(error) = record.storage.data() {
+            findings.push(Finding {
+                severity: "error",
+                rule: "damaged-storage".to_owned(),
+                file: None,
+                record: record.record_name(),
+                tensor: None,
+                offset: record.file_offset(),
+                message: error.to_string(),
+            });
+        }
+    }
+}
+
+fn print(
+    findings: &[Finding],
+    records: Option<Records>,
+    tensors: usize,
+    source: &Source,
+    file: &str,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let errors = findings.iter().filter(|finding| finding.severity == "error").count();
+    let (mark, style, word) = match errors {
+        0 => ("✓", Style::Good, "sound"),
+        _ => ("✗", Style::Bad, "damaged"),
+    };
+    out.line(&Line::new().add(style, mark).plain(" ").add(Style::Strong, file).plain(": ").add(style, word))?;
+    if let Some(records) = records {
+        let mut text = format!("{} with the right checksum", count(records.checked, "record"));
+        if records.without_checksum > 0 {
+            text = format!("{text} · {} without one", records.without_checksum);
+        }
+        out.line(&Line::new().dim("  records   ").plain(text))?;
+        let share = 100.0 * records.accounted as f64 / records.total.max(1) as f64;
+        let text = format!(
+            "{} of {} accounted for ({share:.4} %)",
+            out.sizes().show(records.accounted),
+            out.sizes().show(records.total)
+        );
+        out.line(&Line::new().dim("  bytes     ").plain(text))?;
+    } else {
+        let size = out.sizes().show(source.len());
+        out.line(&Line::new().dim("  bytes     ").plain(size))?;
+    }
+    out.line(&Line::new().dim("  tensors   ").plain(format!("{} read", count(tensors, "tensor"))))?;
+    for finding in findings {
+        let error = finding.severity == "error";
+        let style = if error { Style::Bad } else { Style::Warn };
+        let mut line = Line::new().plain("  ").add(style, format!("{:<8}", finding.severity)).plain("  ");
+        if let Some(offset) = finding.offset {
+            line = line.dim(format!("{offset:#x}  "));
+        }
+        let names = [&finding.file, &finding.record, &finding.tensor];
+        for name in names.into_iter().flatten() {
+            line = line.add(Style::Name, name).plain(": ");
+        }
+        out.line(&line.plain(&finding.message).dim(format!("  [{}]", finding.rule)))?;
+    }
+    Ok(())
+}
