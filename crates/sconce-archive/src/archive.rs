@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use sconce_source::{Bytes, Limits, Source};
@@ -31,6 +32,8 @@ pub struct Archive {
     folder: Vec<u8>,
     hasher: DefaultHashBuilder,
     index: HashTable<u32>,
+    /// The first record of each name whatever its case; made when a name is not found as it is.
+    folded: OnceLock<HashTable<u32>>,
 }
 
 impl Archive {
@@ -63,6 +66,7 @@ impl Archive {
         let folder = name[..slash].to_vec();
         let mut archive = Archive {
             index: HashTable::with_capacity(directory.entries().len()),
+            folded: OnceLock::new(),
             hasher: DefaultHashBuilder::default(),
             folder,
             directory,
@@ -110,7 +114,7 @@ impl Archive {
                     .record(shown)
                     .at(entry.header_offset()));
             };
-            let hash = hash_folded(&self.hasher, record);
+            let hash = self.hasher.hash_one(record);
             let same = |&other: &u32| {
                 self.directory.raw_name(&self.directory.entries()[other as usize]) == name
             };
@@ -128,7 +132,7 @@ impl Archive {
             let (directory, folder, hasher) = (&self.directory, &self.folder, &self.hasher);
             let rehash = |&index: &u32| {
                 let name = directory.raw_name(&directory.entries()[index as usize]);
-                hash_folded(hasher, record_name(name, folder).unwrap_or(name))
+                hasher.hash_one(record_name(name, folder).unwrap_or(name))
             };
             self.index.insert_unique(hash, entry.index, rehash);
         }
@@ -168,18 +172,33 @@ impl Archive {
 
     /// The record called `name` (without the folder).
     pub fn find(&self, name: &str) -> Option<&Entry> {
-        let hash = hash_folded(&self.hasher, name.as_bytes());
-        let entry = |index: u32| &self.directory.entries()[index as usize];
-        let record = |index: u32| {
-            let full = self.directory.raw_name(entry(index));
-            record_name(full, &self.folder).unwrap_or(full)
-        };
-        self.index
-            .find(hash, |&index| record(index) == name.as_bytes())
-            .or_else(|| {
-                self.index.find(hash, |&index| record(index).eq_ignore_ascii_case(name.as_bytes()))
-            })
-            .map(|&index| entry(index))
+        let name = name.as_bytes();
+        let exact = |&index: &u32| self.name_at(index) == name;
+        let found = self.index.find(self.hasher.hash_one(name), exact).or_else(|| {
+            let same = |&index: &u32| self.name_at(index).eq_ignore_ascii_case(name);
+            self.folded().find(hash_folded(&self.hasher, name), same)
+        });
+        found.map(|&index| &self.directory.entries()[index as usize])
+    }
+
+    /// The name of a record, without the folder.
+    fn name_at(&self, index: u32) -> &[u8] {
+        let full = self.directory.raw_name(&self.directory.entries()[index as usize]);
+        record_name(full, &self.folder).unwrap_or(full)
+    }
+
+    /// Names that differ in case alone have one place here: a file could have any number of them.
+    fn folded(&self) -> &HashTable<u32> {
+        self.folded.get_or_init(|| {
+            let mut folded = HashTable::with_capacity(self.records().len());
+            for entry in self.directory.entries() {
+                let name = self.name_at(entry.index);
+                let same = |&other: &u32| self.name_at(other).eq_ignore_ascii_case(name);
+                let rehash = |&other: &u32| hash_folded(&self.hasher, self.name_at(other));
+                folded.entry(hash_folded(&self.hasher, name), same, rehash).or_insert(entry.index);
+            }
+            folded
+        })
     }
 
     /// [`Archive::find`] for a caller that asks for records in the order they lie in: `hint` is the

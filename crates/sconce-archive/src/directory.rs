@@ -98,7 +98,7 @@ pub(crate) struct LocalHeader {
     pub(crate) crc32: u32,
     pub(crate) compressed_size: u32,
     pub(crate) size: u32,
-    pub(crate) name: Vec<u8>,
+    pub(crate) name: Bytes,
     pub(crate) data_offset: u64,
 }
 
@@ -211,7 +211,7 @@ impl Directory {
             crc32: u32_at(&header, 14),
             compressed_size: u32_at(&header, 18),
             size: u32_at(&header, 22),
-            name: local_name.to_vec(),
+            name: local_name,
             data_offset,
         })
     }

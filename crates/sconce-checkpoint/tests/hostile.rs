@@ -67,6 +67,8 @@ fn print(checkpoint: &Checkpoint) {
     };
     let root = checkpoint.root();
     show(format_args!("{} {root:?} {}", root.repr(200), root.class_name()));
+    assert!(root.get("no such attribute").is_none() && root.at(usize::MAX).is_none());
+    assert!(checkpoint.tensor("no such tensor").is_none());
     let mut visited = 0;
     checkpoint.visit(|_, object| {
         visited += 1;
@@ -257,6 +259,34 @@ fn deep_nesting() {
                 .tensor(0, &[4], &[1])
                 .times(LEVELS / 10, b"\x89NtR")
                 .zip(),
+            Opens,
+        ),
+        (
+            "nested tensors",
+            {
+                let table = |p: Pickle, sizes: &[i64], slot| {
+                    let p = p.global("torch._utils", "_rebuild_tensor_v2").raw("(");
+                    let p = p.storage_of("LongStorage", "0", 2).raw("K\0").dims(sizes);
+                    p.dims(&[1, 1][..sizes.len()]).raw(b"\x89NtR").put(slot)
+                };
+                let p = table(table(p().raw("("), &[1], 1), &[1, 0], 2);
+                let p = p.global("torch._utils", "_rebuild_nested_tensor").put(0);
+                p.get(1)
+                    .times(LEVELS / 10, b"q\x03(h\x01h\x02h\x02h\x03t0h\x00(h\x01h\x02h\x02h\x03tR")
+                    .raw("t")
+                    .zip()
+            },
+            MALFORMED,
+        ),
+        (
+            "states of tensors",
+            {
+                let p = p().global("torch._tensor", "_rebuild_from_type_v2").put(0);
+                let p =
+                    p.global("torch._utils", "_rebuild_parameter").put(1).global("m", "C").put(2);
+                let p = p.tensor(0, &[4], &[1]).put(3).raw(b"(h\x03\x89Nt").put(4).get(3);
+                p.times(LEVELS / 10, b"q\x05h\x00(h\x01h\x02h\x04h\x05tR").zip()
+            },
             Opens,
         ),
         (

@@ -69,6 +69,10 @@ impl Tensor {
         offsets: Tensor,
     ) -> Result<Tensor, Error> {
         let fail = |text: String| Err(Error::InvalidNested(text));
+        let parts = [&buffer, &sizes, &strides, &offsets];
+        if let Some(part) = parts.into_iter().find(|part| part.has_parts()) {
+            return fail(format!("its parts must be strided tensors, got {part:?}"));
+        }
         if buffer.ndim() != 1 || !buffer.is_contiguous() {
             return fail(format!("the buffer must be 1-d and contiguous, got {buffer:?}"));
         }
@@ -161,6 +165,11 @@ mod tests {
         for (sizes, strides, offsets) in cases {
             assert!(Tensor::nested(buffer(), sizes, strides, offsets).is_err());
         }
+        let empty = || int(&[], &[1, 0]);
+        let scalars = Tensor::nested(int(&[0], &[1]), empty(), empty(), int(&[0], &[1])).unwrap();
+        assert_eq!(scalars.sizes(), [1]);
+        let twice = Tensor::nested(int(&[0], &[1]), empty(), empty(), scalars);
+        assert!(matches!(twice, Err(Error::InvalidNested(_))), "nested in nested");
         let beyond =
             Tensor::nested(buffer(), int(&[5], &[1, 1]), int(&[1], &[1, 1]), int(&[0], &[1]))
                 .unwrap();

@@ -158,6 +158,9 @@ fn checked(quantizer: Quantizer, sizes: &[i64]) -> Result<Quantizer, Error> {
         if tensor.ndim() != 1 {
             return Err(Error::InvalidQuantizer(format!("{what} tensor must have dimension 1")));
         }
+        if tensor.has_parts() {
+            return Err(Error::InvalidQuantizer(format!("{what} tensor must be strided")));
+        }
         if tensor.dtype().is_complex() || tensor.dtype().is_quantized() {
             return Err(Error::InvalidQuantizer(format!(
                 "{what} tensor must not be {}",

@@ -300,6 +300,12 @@ impl Tensor {
         }
     }
 
+    /// Whether the tensor consists of other tensors, as sparse and nested ones do. Such a tensor is
+    /// never a part of another: chains of them would be as deep as a file is long.
+    pub(crate) fn has_parts(&self) -> bool {
+        matches!(self.body, Body::SparseCoo(_) | Body::SparseCompressed(_) | Body::Nested(_))
+    }
+
     /// Whether the elements lie row-major and without gaps, as `torch.Tensor.is_contiguous` says.
     /// False for layouts other than strided.
     pub fn is_contiguous(&self) -> bool {

@@ -49,13 +49,17 @@ impl<'c> Object<'c> {
     /// The value of a dict under a str key; the attribute of an instance; a module's parameter,
     /// buffer or submodule.
     pub fn get(self, key: &str) -> Option<Object<'c>> {
-        match self.data() {
-            Node::Dict(dict) => dict.get(self.graph, key).map(|id| self.other(id)),
+        let mut object = self;
+        // A tensor's attributes are in its state, which can be a tensor, and so on.
+        while let Node::Tensor(found) = object.data() {
+            object = object.other(found.state?);
+        }
+        match object.data() {
+            Node::Dict(dict) => dict.get(object.graph, key).map(|id| object.other(id)),
             Node::Instance(_) => {
-                let module = self.as_module().and_then(|module| module.member(key));
-                module.or_else(|| self.attribute(key))
+                let module = object.as_module().and_then(|module| module.member(key));
+                module.or_else(|| object.attribute(key))
             }
-            Node::Tensor(object) => object.state.and_then(|state| self.other(state).get(key)),
             _ => None,
         }
     }

@@ -54,7 +54,11 @@ impl Pickle {
 
     /// The persistent id of a storage of floats.
     pub(crate) fn storage(self, key: &str, numel: i64) -> Pickle {
-        let pickle = self.raw(b"(").text("storage").global("torch", "FloatStorage");
+        self.storage_of("FloatStorage", key, numel)
+    }
+
+    pub(crate) fn storage_of(self, class: &str, key: &str, numel: i64) -> Pickle {
+        let pickle = self.raw(b"(").text("storage").global("torch", class);
         pickle.text(key).text("cpu").int(numel).raw(b"tQ")
     }
 
