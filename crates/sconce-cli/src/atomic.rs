@@ -59,6 +59,12 @@ impl AtomicFile {
         Err(Failure::unreadable("cannot make a temporary file").in_file(path.to_string_lossy()))
     }
 
+    /// Where what was written so far can be read; `None` when it went to a device.
+    pub fn written(&mut self) -> Result<Option<&Path>, Failure> {
+        self.out.flush().map_err(|error| cannot_write(&self.target, &error))?;
+        Ok(self.temporary.as_ref().map(|(path, _)| path.as_path()))
+    }
+
     /// Puts the file on the disk and under its name.
     pub fn commit(mut self) -> Result<(), Failure> {
         let target = self.target.clone();

@@ -80,11 +80,14 @@ pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
             write(&job, &mut file, &mut |bytes| progress.advance(bytes))
                 .map_err(|failure| failure.in_file(target.to_string_lossy()))?;
             drop(progress);
-            file.commit()?;
-            if args.verify {
-                verify(&job, target)?;
+            // A file that does not read back never gets its name.
+            if args.verify
+                && let Some(path) = file.written()?
+            {
+                verify(&job, path).map_err(|failure| failure.in_file(target.to_string_lossy()))?;
                 verified = true;
             }
+            file.commit()?;
         }
     }
     if args.json {
@@ -177,6 +180,10 @@ fn prepare(
         sconce_export::Error::Shared { .. } => Failure::from(error)
             .in_file(checkpoint.source().name())
             .help("--shared clone writes both; --shared keep writes one and keeps the other name"),
+        sconce_export::Error::Name(_) => Failure::from(error)
+            .in_file(checkpoint.source().name())
+            .note("different keys, such as 1 and '1', can come to one name")
+            .help("--exclude NAME leaves them out"),
         error => Failure::from(error).in_file(checkpoint.source().name()),
     })?;
     for (name, tensor) in &plan.tensors {
@@ -352,13 +359,15 @@ fn write(job: &Job, to: &mut dyn Write, progress: &mut dyn FnMut(u64)) -> Result
 }
 
 /// Reads the file again and compares every byte.
-fn verify(job: &Job, target: &Path) -> Result<(), Failure> {
+fn verify(job: &Job, written: &Path) -> Result<(), Failure> {
     let wrong = |what: String| {
-        Failure::unreadable(format!("the file that was written does not read back: {what}"))
-            .in_file(target.to_string_lossy())
+        Failure::unreadable(format!("what was written does not read back: {what}"))
+            .note("nothing was left at that place")
     };
-    let source = Source::open(target)?;
-    let again = LoadOptions::new().open_source(source).map_err(|error| wrong(error.to_string()))?;
+    let source = Source::open(written)?;
+    let again = LoadOptions::new()
+        .open_source(source)
+        .map_err(|error| wrong(error.message().to_owned()))?;
     let found: HashMap<String, &Tensor> =
         again.tensors().into_iter().map(|named| (named.name, named.tensor)).collect();
     if found.len() != job.plan.tensors.len() {
