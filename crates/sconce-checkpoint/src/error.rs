@@ -189,6 +189,8 @@ impl From<sconce_archive::Error> for Error {
             Kind::Ambiguous => ErrorKind::Ambiguous,
             Kind::Unsupported => ErrorKind::Unsupported,
             Kind::Limit => ErrorKind::Limit,
+            Kind::Caller => ErrorKind::Caller,
+            Kind::Io => ErrorKind::Io,
             _ => ErrorKind::Malformed,
         };
         let mut out = Error::new(kind, error.message());

@@ -35,6 +35,7 @@ mod location;
 mod object;
 mod options;
 mod python2_names;
+mod save;
 mod weights_only;
 
 pub use allow_list::AllowList;
@@ -49,4 +50,5 @@ pub use object::{
     Node, Object, ObjectId, StorageObject, TensorClass, TensorObject,
 };
 pub use options::{LoadOptions, Policy};
+pub use save::SaveOptions;
 pub use weights_only::pytorch_message;

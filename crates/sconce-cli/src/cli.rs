@@ -68,7 +68,7 @@ pub enum Verb {
     Stat(StatArgs),
     /// Compare two files
     Diff(DiffArgs),
-    /// Write the tensors as .safetensors, .npz or .npy
+    /// Write the tensors as .safetensors, .npz or .npy, or save the file again as .pt
     Convert(ConvertArgs),
     /// Take the raw records out of an archive
     Extract(ExtractArgs),

@@ -29,7 +29,7 @@ pub use sconce_tensor as tensor;
 
 pub use sconce_checkpoint::{
     AllowList, Checkpoint, Error, ErrorKind, FileKind, Identity, LoadOptions, MapLocation, Module,
-    NamedTensor, Node, Object, Policy, identify,
+    NamedTensor, Node, Object, Policy, SaveOptions, identify,
 };
 pub use sconce_source::{Limits, MapMode, Source};
 pub use sconce_tensor::{ByteOrder, DType, Device, Layout, Storage, Tensor};

@@ -1,4 +1,4 @@
-//! `sconce convert`: tensors out to safetensors, npz and npy.
+//! `sconce convert`: tensors out to safetensors, npz and npy; see `resave` for `.pt`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use sconce::source::Source;
 use sconce::tensor::{DType, Layout, Tensor};
 use serde::Serialize;
 
-use super::SCHEMA_VERSION;
+use super::{SCHEMA_VERSION, resave};
 use crate::atomic::AtomicFile;
 use crate::cli::{ConvertArgs, ExportFormat, SharedChoice};
 use crate::error::{self, Failure, Outcome};
@@ -58,8 +58,12 @@ struct Job {
 
 pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
     let target = args.out.as_deref().or(args.output.as_deref()).unwrap_or(Path::new("-"));
-    let format = format(args, target)?;
+    let goal = goal(args, target)?;
     let checkpoint = open::checkpoint(&args.input, say)?;
+    let format = match goal {
+        Goal::Export(format) => format,
+        Goal::Resave => return resave::run(args, target, &checkpoint, out, say),
+    };
     let job = prepare(&checkpoint, args, format, say)?;
     let to_stdout = target == Path::new("-");
     if to_stdout && out.is_terminal() && !args.dry_run {
@@ -101,20 +105,29 @@ pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
     Ok(Outcome::Clean)
 }
 
-fn format(args: &ConvertArgs, target: &Path) -> Result<ExportFormat, Failure> {
+/// What is to be made of a checkpoint.
+enum Goal {
+    /// A file of its tensors.
+    Export(ExportFormat),
+    /// A checkpoint of its objects.
+    Resave,
+}
+
+fn goal(args: &ConvertArgs, target: &Path) -> Result<Goal, Failure> {
     if let Some(format) = args.to {
-        return Ok(format);
+        return Ok(Goal::Export(format));
     }
     let extension = target.extension().map(|text| text.to_string_lossy().to_ascii_lowercase());
     match extension.as_deref() {
-        Some("safetensors") => Ok(ExportFormat::Safetensors),
-        Some("npz") => Ok(ExportFormat::Npz),
-        Some("npy") => Ok(ExportFormat::Npy),
+        Some("safetensors") => Ok(Goal::Export(ExportFormat::Safetensors)),
+        Some("npz") => Ok(Goal::Export(ExportFormat::Npz)),
+        Some("npy") => Ok(Goal::Export(ExportFormat::Npy)),
+        Some("pt" | "pth" | "bin" | "ckpt") => Ok(Goal::Resave),
         _ => Err(Failure::usage(format!(
             "the name '{}' does not say a format",
             target.to_string_lossy()
         ))
-        .help("end it in .safetensors, .npz or .npy, or give --to")),
+        .help("end it in .safetensors, .npz, .npy or .pt, or give --to")),
     }
 }
 

@@ -12,6 +12,7 @@ mod identify;
 mod info;
 mod ls;
 mod man;
+mod resave;
 mod rows;
 mod show;
 mod stat;

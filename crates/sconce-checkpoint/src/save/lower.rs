@@ -1,0 +1,456 @@
+//! From objects to the values that Python's pickler would meet.
+
+use std::collections::HashMap;
+
+use sconce_pickle::{Arena, ArenaBuilder, BuildError, Value};
+use sconce_tensor::{DType, Storage};
+
+use crate::object::{
+    Array, ArrayData, ClassRef, Dict, DictKind, How, Instance, Node, Object, ObjectId,
+};
+use crate::{Error, ErrorKind};
+
+/// A pickle's values, and the storages that it names by their place in the list.
+pub(super) struct Lowered<'c> {
+    pub(super) arena: Arena<'c>,
+    pub(super) root: Value,
+    pub(super) storages: Vec<Storage>,
+}
+
+/// What is still to be done, depth first in the order in which Python pickles: storages get their
+/// keys in that order. Nothing recurses: objects may be nested without end.
+enum Task {
+    /// Make the object's value.
+    Make(ObjectId),
+    /// Make it now that the parts it is made of are there.
+    Finish(ObjectId),
+    /// Put into a mutable object what it holds, now that that is there.
+    Fill(ObjectId),
+}
+
+pub(super) struct Lower<'c> {
+    pub(super) values: ArenaBuilder<'c>,
+    root: Object<'c>,
+    made: Vec<Option<Value>>,
+    /// CPython's unpickler has one object for the empty str and for each str of one Latin-1
+    /// character.
+    short: HashMap<&'c str, Value>,
+    constants: HashMap<&'static str, Value>,
+    layouts: HashMap<&'static str, Value>,
+    storages: Vec<Storage>,
+    /// By identity: key, the str that names it, and the type that it was first saved as.
+    known: HashMap<usize, (Value, DType)>,
+}
+
+/// Lowers the object and all that it reaches.
+pub(super) fn lower(root: Object<'_>) -> Result<Lowered<'_>, Error> {
+    let mut lower = Lower {
+        values: ArenaBuilder::new(),
+        root,
+        made: Vec::new(),
+        short: HashMap::new(),
+        constants: HashMap::new(),
+        layouts: HashMap::new(),
+        storages: Vec::new(),
+        known: HashMap::new(),
+    };
+    let value = lower.run(root.id())?;
+    Ok(Lowered { arena: lower.values.finish(), root: value, storages: lower.storages })
+}
+
+/// Says the builder's complaint.
+pub(super) fn unpicklable(error: BuildError) -> Error {
+    Error::new(ErrorKind::Unsupported, error.to_string())
+}
+
+impl<'c> Lower<'c> {
+    fn object(&self, id: ObjectId) -> Object<'c> {
+        self.root.other(id)
+    }
+
+    fn made(&self, id: ObjectId) -> Option<Value> {
+        self.made.get(id.index()).copied().flatten()
+    }
+
+    fn note(&mut self, id: ObjectId, value: Value) {
+        if self.made.len() <= id.index() {
+            self.made.resize(id.index() + 1, None);
+        }
+        self.made[id.index()] = Some(value);
+    }
+
+    pub(super) fn get(&self, id: ObjectId) -> Result<Value, Error> {
+        self.made(id).ok_or_else(|| {
+            Error::new(ErrorKind::Unsupported, "an object holds itself in a way pickles cannot say")
+        })
+    }
+
+    fn gets(&self, ids: &[ObjectId]) -> Result<Vec<Value>, Error> {
+        ids.iter().map(|&id| self.get(id)).collect()
+    }
+
+    /// The value of `id`, with everything below it.
+    fn run(&mut self, id: ObjectId) -> Result<Value, Error> {
+        let mut tasks = vec![Task::Make(id)];
+        while let Some(task) = tasks.pop() {
+            match task {
+                Task::Make(id) | Task::Finish(id) if self.made(id).is_some() => {}
+                Task::Make(id) => {
+                    let parts = self.parts(id);
+                    if parts.is_empty() {
+                        self.make(id, &mut tasks)?;
+                        continue;
+                    }
+                    if let Node::Tensor(object) = self.object(id).data() {
+                        // Its storage comes before what its attributes hold.
+                        self.reduce_storage(&object.tensor)?;
+                    }
+                    tasks.push(Task::Finish(id));
+                    tasks.extend(parts.into_iter().rev().map(Task::Make));
+                }
+                Task::Finish(id) => self.make(id, &mut tasks)?,
+                Task::Fill(id) => self.fill(id)?,
+            }
+        }
+        self.get(id)
+    }
+
+    /// What a mutable object holds, in the order in which Python pickles it.
+    fn contents(&self, id: ObjectId) -> Vec<ObjectId> {
+        let flat = |entries: &[(ObjectId, ObjectId)]| {
+            entries.iter().flat_map(|&(key, value)| [key, value]).collect::<Vec<_>>()
+        };
+        match self.object(id).data() {
+            Node::List(items) | Node::Set(items) => items.clone(),
+            Node::Dict(dict) => {
+                let mut out = flat(dict.entries());
+                out.extend(dict.state);
+                out
+            }
+            Node::Instance(instance) => {
+                let mut out = instance.items.clone();
+                out.extend(flat(&instance.entries));
+                out.extend(&instance.states);
+                out
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The objects that an object cannot be made without.
+    fn parts(&self, id: ObjectId) -> Vec<ObjectId> {
+        let missing = |ids: &[ObjectId]| {
+            ids.iter().copied().filter(|&id| self.made(id).is_none()).collect::<Vec<_>>()
+        };
+        match self.object(id).data() {
+            Node::Tuple(items) | Node::FrozenSet(items) => missing(items),
+            Node::Instance(instance) => {
+                let mut parts = vec![instance.callable, instance.args];
+                parts.extend(instance.kwargs);
+                missing(&parts)
+            }
+            Node::Dict(dict) => missing(dict.factory.as_slice()),
+            Node::Tensor(object) => missing(object.state.as_slice()),
+            _ => Vec::new(),
+        }
+    }
+
+    fn make(&mut self, id: ObjectId, tasks: &mut Vec<Task>) -> Result<(), Error> {
+        let object = self.object(id);
+        let value = match object.data() {
+            Node::None => self.values.none(),
+            Node::Bool(truth) => self.values.bool(*truth),
+            Node::Int(number) => self.values.int(*number),
+            Node::BigInt(number) => self.values.big_int((**number).clone()),
+            Node::Float(number) => self.values.float(*number),
+            Node::Complex(re, im) => {
+                let parts = [self.values.float(*re), self.values.float(*im)];
+                self.call("builtins", "complex", &parts)?
+            }
+            Node::Str(text) => self.text(text),
+            Node::SurrogateStr(bytes) => self.values.surrogate_str(bytes).map_err(unpicklable)?,
+            Node::Bytes(bytes) => self.values.bytes(&bytes[..]),
+            Node::ByteArray(bytes) => self.values.bytearray(&bytes[..]),
+            Node::Tuple(items) => {
+                let items = self.gets(items)?;
+                self.values.tuple(&items)
+            }
+            Node::FrozenSet(items) => {
+                let items = self.gets(items)?;
+                self.values.frozenset(&items).map_err(unpicklable)?
+            }
+            Node::List(_) => self.values.list(Vec::new()),
+            Node::Set(_) => self.values.set(Vec::new()).map_err(unpicklable)?,
+            Node::Dict(dict) => self.empty_dict(dict)?,
+            Node::Tensor(found) => self.tensor(found)?,
+            Node::Storage(found) => self.storage(&found.storage, Some(found.dtype))?,
+            Node::DType(dtype) => self.values.global("torch", dtype.name()),
+            Node::QScheme(name) => self.values.global("torch", &**name),
+            Node::Size(dims) => self.size(dims)?,
+            Node::Device(device) => self.device(device)?,
+            Node::Layout(layout) => self.layout(*layout)?,
+            Node::Array(array) => self.array(array)?,
+            Node::Scalar(array) => self.scalar(array)?,
+            Node::Class(class) => self.class(class),
+            Node::Instance(instance) => self.instance(instance)?,
+        };
+        self.note(id, value);
+        let contents = self.contents(id);
+        if !contents.is_empty() {
+            tasks.push(Task::Fill(id));
+            tasks.extend(contents.into_iter().rev().map(Task::Make));
+        }
+        Ok(())
+    }
+
+    /// Puts into a mutable object what it holds.
+    fn fill(&mut self, id: ObjectId) -> Result<(), Error> {
+        let value = self.get(id)?;
+        let object = self.object(id);
+        match object.data() {
+            Node::List(items) | Node::Set(items) => self.append(value, items),
+            Node::Dict(dict) => {
+                match dict.kind {
+                    DictKind::Counter => {
+                        // Its one argument is the dict that has the entries.
+                        let inner = self.counted(value)?;
+                        self.set_items(inner, dict.entries())?;
+                    }
+                    _ => self.set_items(value, dict.entries())?,
+                }
+                self.states(value, dict.state.as_slice())
+            }
+            Node::Instance(instance) => {
+                self.append(value, &instance.items)?;
+                self.set_items(value, &instance.entries)?;
+                self.states(value, &instance.states)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn append(&mut self, target: Value, items: &[ObjectId]) -> Result<(), Error> {
+        let items = self.gets(items)?;
+        if items.is_empty() {
+            return Ok(());
+        }
+        self.values.append(target, &items).map_err(unpicklable)
+    }
+
+    fn set_items(&mut self, target: Value, entries: &[(ObjectId, ObjectId)]) -> Result<(), Error> {
+        let mut pairs = Vec::with_capacity(entries.len());
+        for &(key, value) in entries {
+            pairs.push((self.get(key)?, self.get(value)?));
+        }
+        if pairs.is_empty() {
+            return Ok(());
+        }
+        self.values.set_items(target, &pairs).map_err(unpicklable)
+    }
+
+    fn states(&mut self, target: Value, states: &[ObjectId]) -> Result<(), Error> {
+        for &state in states {
+            let state = self.get(state)?;
+            self.values.build(target, state).map_err(unpicklable)?;
+        }
+        Ok(())
+    }
+
+    /// `module.name(*args)`
+    pub(super) fn call(
+        &mut self,
+        module: &'static str,
+        name: &'static str,
+        args: &[Value],
+    ) -> Result<Value, Error> {
+        let function = self.values.global(module, name);
+        let args = self.values.tuple(args);
+        self.values.reduce(function, args).map_err(unpicklable)
+    }
+
+    /// A str of the user's.
+    fn text(&mut self, text: &'c str) -> Value {
+        let mut chars = text.chars();
+        let first = chars.next();
+        let is_short = chars.next().is_none() && first.is_none_or(|c| u32::from(c) < 256);
+        if !is_short {
+            return self.values.str(text);
+        }
+        let values = &mut self.values;
+        *self.short.entry(text).or_insert_with(|| values.str(text))
+    }
+
+    /// A str that Python makes anew each time.
+    pub(super) fn fresh_text(&mut self, text: String) -> Value {
+        self.values.str(text)
+    }
+
+    /// A str that stands in PyTorch's own code: one object wherever it is used.
+    pub(super) fn constant(&mut self, text: &'static str) -> Value {
+        let values = &mut self.values;
+        *self.constants.entry(text).or_insert_with(|| values.str(text))
+    }
+
+    pub(super) fn layout(&mut self, layout: sconce_tensor::Layout) -> Result<Value, Error> {
+        if let Some(&known) = self.layouts.get(layout.name()) {
+            return Ok(known);
+        }
+        let name = self.fresh_text(format!("torch.{}", layout.name()));
+        let value = self.call("torch.serialization", "_get_layout", &[name])?;
+        self.layouts.insert(layout.name(), value);
+        Ok(value)
+    }
+
+    pub(super) fn class(&mut self, class: &'c ClassRef) -> Value {
+        self.values.global(&*class.module, &*class.name)
+    }
+
+    /// The key of a storage, and whether another type was saved over the same bytes before.
+    pub(super) fn storage_key(&mut self, storage: &Storage, dtype: DType) -> Result<Value, Error> {
+        if let Some((key, first)) = self.known.get(&storage.id()) {
+            if *first != dtype && storage.nbytes() > 0 && storage.has_data() {
+                let message = "Cannot save multiple tensors or storages that view the same data as \
+                               different types";
+                return Err(Error::new(ErrorKind::Caller, message).with_note(format!(
+                    "one storage is {} here and {} there",
+                    first.name(),
+                    dtype.name()
+                )));
+            }
+            return Ok(*key);
+        }
+        let key = self.fresh_text(self.storages.len().to_string());
+        self.known.insert(storage.id(), (key, dtype));
+        self.storages.push(storage.clone());
+        Ok(key)
+    }
+
+    fn empty_dict(&mut self, dict: &Dict) -> Result<Value, Error> {
+        match dict.kind {
+            DictKind::Dict if dict.state.is_none() => {
+                self.values.dict(Vec::new()).map_err(unpicklable)
+            }
+            DictKind::Dict => {
+                let message = "a plain dict with attributes cannot be pickled";
+                Err(Error::new(ErrorKind::Unsupported, message))
+            }
+            DictKind::OrderedDict => self.call("collections", "OrderedDict", &[]),
+            DictKind::Counter => {
+                let inner = self.values.dict(Vec::new()).map_err(unpicklable)?;
+                self.call("collections", "Counter", &[inner])
+            }
+            DictKind::DefaultDict => {
+                let factory = match dict.factory {
+                    Some(factory) => vec![self.get(factory)?],
+                    None => Vec::new(),
+                };
+                self.call("collections", "defaultdict", &factory)
+            }
+        }
+    }
+
+    /// The dict that a Counter's call has as its argument.
+    fn counted(&self, counter: Value) -> Result<Value, Error> {
+        let arena = self.values.arena();
+        let args = match arena.node(counter) {
+            sconce_pickle::Node::Call(call) => arena.tuple(call.args),
+            _ => None,
+        };
+        args.and_then(|args| args.first().copied()).ok_or_else(|| {
+            Error::new(ErrorKind::Unsupported, "a Counter lost the dict it was made from")
+        })
+    }
+
+    fn instance(&mut self, instance: &Instance) -> Result<Value, Error> {
+        let (callable, args) = (self.get(instance.callable)?, self.get(instance.args)?);
+        let made = match (instance.how, instance.kwargs) {
+            (How::New, None) => self.values.new_obj(callable, args),
+            (How::New, Some(kwargs)) => {
+                let kwargs = self.get(kwargs)?;
+                self.values.new_obj_ex(callable, args, kwargs)
+            }
+            (How::Call, _) => self.values.reduce(callable, args),
+            (How::External, _) => {
+                let message =
+                    "an object that only its writer's process had cannot be written again";
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
+        };
+        made.map_err(unpicklable)
+    }
+
+    /// numpy's own way: an empty array that is given its state.
+    fn array(&mut self, array: &'c Array) -> Result<Value, Error> {
+        const MULTIARRAY: &str = "numpy._core.multiarray";
+        let class = self.values.global("numpy", "ndarray");
+        let zero = self.values.int(0);
+        let shape = self.values.tuple(&[zero]);
+        let kind = self.values.bytes(&b"b"[..]);
+        let made = self.call(MULTIARRAY, "_reconstruct", &[class, shape, kind])?;
+        let version = self.values.int(1);
+        let dims: Vec<Value> = array.shape.iter().map(|&dim| self.values.int(dim)).collect();
+        let dims = self.values.tuple(&dims);
+        let dtype = self.numpy_dtype(array)?;
+        let (fortran, data) = self.array_data(array)?;
+        let fortran = self.values.bool(fortran);
+        let state = self.values.tuple(&[version, dims, dtype, fortran, data]);
+        self.values.build(made, state).map_err(unpicklable)?;
+        Ok(made)
+    }
+
+    fn scalar(&mut self, array: &'c Array) -> Result<Value, Error> {
+        let dtype = self.numpy_dtype(array)?;
+        let (_, data) = self.array_data(array)?;
+        self.call("numpy._core.multiarray", "scalar", &[dtype, data])
+    }
+
+    fn array_data(&mut self, array: &'c Array) -> Result<(bool, Value), Error> {
+        match &array.data {
+            ArrayData::Tensor(tensor) => {
+                let bytes = tensor.contiguous_bytes().map_err(|error| {
+                    Error::new(ErrorKind::Malformed, format!("a numpy array: {error}"))
+                })?;
+                Ok((false, self.values.bytes(bytes.into_owned())))
+            }
+            ArrayData::Raw { bytes, fortran } => Ok((*fortran, self.values.bytes(&bytes[..]))),
+            ArrayData::Objects { .. } => {
+                let message = "numpy arrays of Python objects cannot be written yet";
+                Err(Error::new(ErrorKind::Unsupported, message))
+            }
+        }
+    }
+
+    fn numpy_dtype(&mut self, array: &Array) -> Result<Value, Error> {
+        let dtype = &array.dtype;
+        if !dtype.fields.is_empty() || dtype.subarray.is_some() || dtype.unit.is_some() {
+            let message = format!("numpy arrays of dtype {} cannot be written yet", dtype.name());
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        let count = if dtype.kind == 'U' { dtype.item_size / 4 } else { dtype.item_size };
+        let name = self.fresh_text(format!("{}{count}", dtype.kind));
+        let (no, yes) = (self.values.bool(false), self.values.bool(true));
+        let made = self.call("numpy", "dtype", &[name, no, yes])?;
+        let sized = matches!(dtype.kind, 'U' | 'S' | 'V');
+        let ordered = dtype.item_size > 1 && !matches!(dtype.kind, 'S' | 'V');
+        // Tensors are handed over in this machine's order.
+        let big = dtype.to_torch().is_none() && dtype.byte_order == sconce_tensor::ByteOrder::Big;
+        let order = if !ordered {
+            "|"
+        } else if big {
+            ">"
+        } else {
+            "<"
+        };
+        let order = self.fresh_text(order.to_owned());
+        let (size, align) = match sized {
+            true => (dtype.item_size as i64, if dtype.kind == 'U' { 4 } else { 1 }),
+            false => (-1, -1),
+        };
+        let none = self.values.none();
+        let numbers = [3, size, align, 0].map(|number| self.values.int(number));
+        let state = [numbers[0], order, none, none, none, numbers[1], numbers[2], numbers[3]];
+        let state = self.values.tuple(&state);
+        self.values.build(made, state).map_err(unpicklable)?;
+        Ok(made)
+    }
+}
