@@ -29,10 +29,10 @@
 //! | to | use |
 //! |---|---|
 //! | read a pickle | [`load`]; [`load_with`] with a [`Policy`] that may say no before each step |
-//! | go step by step, or keep what came before an error | [`Machine`] |
-//! | list opcodes as `python -m pickletools` does | [`dis`], [`dis_from`] |
 //! | write a pickle, byte for byte as CPython does | [`encode`], [`encode_into`] |
 //! | make values from nothing | [`ArenaBuilder`] |
+//! | go step by step, or keep what came before an error | [`Machine`] |
+//! | list opcodes as `python -m pickletools` does | [`dis`], [`dis_from`] |
 //! | walk opcodes without running them | [`instructions`] |
 //! | show what each opcode does to stack and memo | [`Tracer`] |
 //! | look up an opcode | [`opcode::OPCODES`], [`OpcodeInfo::of`] |
@@ -49,6 +49,10 @@
 //! - Dicts and sets keep every entry that was set, in order, equal keys too. Keys that are lists,
 //!   dicts, sets or bytearrays are refused; tuples that hold such are not.
 //! - Python 2 strings stay bytes ([`Node::ByteStr`]), for the reader to decode.
+//!
+//! [`encode`] writes what the C pickler does, at protocols 0 to 5; what differs stands there. A pickle
+//! that it wrote comes out of `load` and `encode` as it was, but for calls that it popped again (state
+//! setters) and, before protocol 4, sets that hold themselves.
 //!
 //! # What no pickle can do
 //! Panic, overflow the stack (nothing here recurses over the input, not even dropping), take more

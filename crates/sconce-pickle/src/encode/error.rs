@@ -37,7 +37,7 @@ pub enum EncodeError {
     #[error("an instance made by INST or OBJ (value {}) cannot be written by Python 3", .0.index())]
     Instance(Value),
     /// Something was done to a value that no pickler does to it, for example BUILD on a list.
-    #[error("APPEND, SETITEM or BUILD on a {kind} (value {}) cannot be written", .value.index())]
+    #[error("APPEND, SETITEM or BUILD on value {} (type {kind}) cannot be written", .value.index())]
     Updated {
         /// The value.
         value: Value,
