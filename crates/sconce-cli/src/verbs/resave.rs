@@ -90,8 +90,9 @@ fn taken<'c>(checkpoint: &'c Checkpoint, name: &str) -> Result<Object<'c>, Failu
     let mut object = checkpoint.root();
     let mut rest = name;
     while !rest.is_empty() {
-        let ends = rest.match_indices('.').map(|(at, _)| at).chain([rest.len()]);
-        let step = ends.filter_map(|end| Some((object.get(&rest[..end])?, end))).last();
+        let dots = rest.rmatch_indices('.').map(|(at, _)| at);
+        let mut ends = [rest.len()].into_iter().chain(dots);
+        let step = ends.find_map(|end| Some((object.get(&rest[..end])?, end)));
         let Some((found, end)) = step else {
             return Err(Failure::usage(format!("nothing in the file is called '{name}'"))
                 .in_file(checkpoint.source().name()));
