@@ -337,13 +337,16 @@ pub struct ShowArgs {
     /// Names or patterns, with an optional slice: fc.weight, fc.weight[0:3,:], '*.bias'
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// Show statistics
+    /// Show statistics (without being asked when one tensor is shown)
     #[arg(long)]
     pub stats: bool,
-    /// Show a histogram
+    /// Show a histogram (without being asked when one tensor is shown)
     #[arg(long, value_name = "BINS", num_args = 0..=1, default_missing_value = "10")]
     #[arg(require_equals = true)]
     pub hist: Option<usize>,
+    /// Show values and metadata only: large tensors need not be read
+    #[arg(long, conflicts_with_all = ["stats", "hist"])]
+    pub no_stats: bool,
     /// Do not show values
     #[arg(long)]
     pub no_values: bool,

@@ -19,6 +19,8 @@ use crate::run::Verdict;
 
 /// Columns of a histogram's longest bar.
 const BAR: usize = 40;
+/// Bars of a histogram that nobody asked for.
+const BINS: usize = 10;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -102,11 +104,12 @@ pub fn run(args: &ShowArgs, out: &mut Out, say: Say) -> Verdict {
     }
     out.use_pager();
     let storages = Storages::new(&checkpoint);
+    let alone = picked.len() == 1;
     for (at, one) in picked.iter().enumerate() {
         if at > 0 {
             out.plain("")?;
         }
-        print(one, &storages, args, out)?;
+        print(one, &storages, alone, args, out)?;
     }
     Ok(Outcome::Clean)
 }
@@ -217,6 +220,18 @@ fn statistics(
     Ok((args.stats.then_some(stats), histogram))
 }
 
+/// Statistics that nobody asked for: none where they say nothing or cannot be had.
+fn usual_statistics(tensor: &Tensor) -> (Option<Stats>, Option<Histogram>) {
+    if tensor.numel() < 2 || !tensor.has_data() {
+        return (None, None);
+    }
+    let Ok(numbers) = numbers(tensor) else { return (None, None) };
+    let Ok(stats) = numbers.stats() else { return (None, None) };
+    let spread = stats.min < stats.max;
+    let histogram = spread.then(|| numbers.histogram(&stats, BINS).ok()).flatten();
+    (Some(stats), histogram)
+}
+
 fn print_options(args: &ShowArgs) -> PrintOptions {
     let mut options = if args.full { PrintOptions::full() } else { PrintOptions::default() };
     options.precision = args.precision.unwrap_or(options.precision).min(100);
@@ -226,6 +241,7 @@ fn print_options(args: &ShowArgs) -> PrintOptions {
 fn print(
     one: &Picked<'_>,
     storages: &Storages<'_>,
+    alone: bool,
     args: &ShowArgs,
     out: &mut Out,
 ) -> Result<(), Failure> {
@@ -239,7 +255,11 @@ fn print(
     if let Some(line) = storages.line(tensor, out) {
         out.line(&line)?;
     }
-    let (stats, histogram) = statistics(tensor, args)?;
+    let asked = args.stats || args.hist.is_some() || args.no_stats;
+    let (stats, histogram) = match alone && !asked {
+        true => usual_statistics(tensor),
+        false => statistics(tensor, args)?,
+    };
     if let Some(stats) = stats {
         out.line(&stats_line(&stats))?;
     }
