@@ -599,6 +599,23 @@ fn shared_parts() {
             MALFORMED,
         ),
         (
+            "tables",
+            {
+                let table = |p: Pickle, sizes: &[i64]| {
+                    let p = p.global("torch._utils", "_rebuild_tensor_v2").raw("(");
+                    let p = p.storage_of("LongStorage", "0", 1 << 17).raw("K\0").dims(sizes);
+                    p.dims(&[1, 1][..sizes.len()]).raw(b"\x89NtR")
+                };
+                let p = p().global("torch._utils", "_rebuild_nested_tensor").put(0);
+                let p = table(table(p.raw("("), &[1 << 17]), &[1 << 17, 1]).put(2);
+                let p = table(p.raw("2"), &[1 << 17]).raw("t");
+                let pickle = uses(p, b"h\x00h\x01R").end();
+                let table = vec![0; 1 << 20];
+                zip(&[("a/data.pkl", &pickle), ("a/version", b"3\n"), ("a/data/0", &table)])
+            },
+            LIMIT,
+        ),
+        (
             "sources of modules",
             {
                 let p = p().text("module").put(2).global("m", "C").put(3).text(&long(60_000));
