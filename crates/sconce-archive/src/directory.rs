@@ -27,6 +27,10 @@ const FLAG_ENCRYPTED: u16 = 1;
 const FLAG_PATCH: u16 = 1 << 5;
 const FLAG_STRONG_ENCRYPTION: u16 = 1 << 6;
 const FLAG_MASKED_HEADER: u16 = 1 << 13;
+/// Sizes and checksum follow the data, in a descriptor.
+pub(crate) const FLAG_DESCRIPTOR: u16 = 1 << 3;
+/// The name is UTF-8.
+pub(crate) const FLAG_UTF8: u16 = 1 << 11;
 
 /// How an entry's bytes are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

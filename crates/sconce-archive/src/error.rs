@@ -1,4 +1,6 @@
 use std::fmt;
+use std::io;
+use std::sync::Arc;
 
 /// What kind of trouble an [`Error`] is, and so whose fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,9 +20,13 @@ pub enum ErrorKind {
     NotFound,
     /// Reading on would pass a limit set by the caller.
     Limit,
+    /// The caller asked for an archive that cannot be written.
+    Caller,
+    /// The disk, the operating system, or the reader or writer that the caller passed in.
+    Io,
 }
 
-/// Why a container could not be read: the reason, PyTorch's wording for it where it has one, and
+/// Why a container could not be read or written: the reason, PyTorch's wording for it where it has one, and
 /// the place.
 #[derive(Debug, Clone)]
 pub struct Error(Box<Inner>);
@@ -32,12 +38,26 @@ struct Inner {
     record: Option<String>,
     offset: Option<u64>,
     note: Option<String>,
+    cause: Option<Arc<io::Error>>,
 }
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let message = message.into();
-        Error(Box::new(Inner { kind, message, record: None, offset: None, note: None }))
+        Error(Box::new(Inner {
+            kind,
+            message,
+            record: None,
+            offset: None,
+            note: None,
+            cause: None,
+        }))
+    }
+
+    pub(crate) fn io(message: impl Into<String>, cause: io::Error) -> Self {
+        let mut error = Error::new(ErrorKind::Io, message).note(cause.to_string());
+        error.0.cause = Some(Arc::new(cause));
+        error
     }
 
     pub(crate) fn record(mut self, record: impl Into<String>) -> Self {
@@ -79,6 +99,11 @@ impl Error {
     pub fn detail(&self) -> Option<&str> {
         self.0.note.as_deref()
     }
+
+    /// What the operating system said, such as that the disk is full.
+    pub fn io_error(&self) -> Option<&io::Error> {
+        self.0.cause.as_deref()
+    }
 }
 
 impl fmt::Display for Error {
@@ -97,4 +122,8 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.cause.as_deref().map(|cause| cause as _)
+    }
+}

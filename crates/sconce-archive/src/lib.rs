@@ -5,6 +5,7 @@
 //! * [`Archive`] is a directory that passed the rules PyTorch's reader applies (one folder, a
 //!   version, methods 0 and 8), with records looked up as PyTorch looks them up.
 //! * [`verify`](verify::verify) accounts for every byte of a zip file and lists what disagrees.
+//! * [`ArchiveWriter`] writes an archive front to back, byte for byte as PyTorch's writer does.
 //! * [`TarArchive`] reads the plain tar files that PyTorch before 0.1.10 wrote.
 //!
 //! Opening copies the central directory and reads nothing else; a local header is read when its
@@ -30,9 +31,11 @@ mod inflate;
 mod serialization_id;
 mod tar;
 pub mod verify;
+mod writer;
 
 pub use archive::{Archive, Version};
 pub use directory::{Directory, Entry, Method};
 pub use error::{Error, ErrorKind};
 pub use serialization_id::{NameSet, serialization_id};
 pub use tar::{TarArchive, TarMember};
+pub use writer::{ArchiveWriter, ByteOrder, Layout, RecordWriter, WriterOptions, archive_name};

@@ -67,9 +67,18 @@ impl NameSet {
     /// Adds a name; one that is there already changes nothing.
     pub fn insert(&mut self, name: &str) {
         let hash = hash(name.as_bytes());
-        if self.contains(name, hash) {
-            return;
+        if !self.contains(name, hash) {
+            self.push(name, hash);
         }
+    }
+
+    /// [`NameSet::insert`] for a name known to be new: it is not searched for, so that names
+    /// chosen to collide cost nothing.
+    pub(crate) fn insert_new(&mut self, name: &str) {
+        self.push(name, hash(name.as_bytes()));
+    }
+
+    fn push(&mut self, name: &str, hash: u64) {
         let count = self.nodes.len();
         if count + 1 > self.next_resize {
             self.grow(count);

@@ -40,9 +40,11 @@ impl AtomicFile {
             None => path.to_owned(),
         };
         let name = target.file_name().map(|name| name.to_string_lossy().into_owned());
-        let name = name.ok_or_else(|| Failure::usage("this names no file").in_file(path.to_string_lossy()))?;
+        let name = name
+            .ok_or_else(|| Failure::usage("this names no file").in_file(path.to_string_lossy()))?;
         for attempt in 0..100 {
-            let temporary = target.with_file_name(format!(".{name}.{}-{attempt}.part", process::id()));
+            let temporary =
+                target.with_file_name(format!(".{name}.{}-{attempt}.part", process::id()));
             let guard = interrupt::forget_on_finish(&temporary);
             match OpenOptions::new().write(true).create_new(true).open(&temporary) {
                 Ok(file) => {
@@ -55,6 +57,12 @@ impl AtomicFile {
             }
         }
         Err(Failure::unreadable("cannot make a temporary file").in_file(path.to_string_lossy()))
+    }
+
+    /// Where what was written so far can be read; `None` when it went to a device.
+    pub fn written(&mut self) -> Result<Option<&Path>, Failure> {
+        self.out.flush().map_err(|error| cannot_write(&self.target, &error))?;
+        Ok(self.temporary.as_ref().map(|(path, _)| path.as_path()))
     }
 
     /// Puts the file on the disk and under its name.

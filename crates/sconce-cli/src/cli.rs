@@ -15,9 +15,11 @@ use crate::output::ColorChoice;
 /// `sconce FILE` shows a card of one screen. A file named like a verb is `./ls`.
 #[derive(Debug, Parser)]
 #[command(name = "sconce", version, arg_required_else_help = true, subcommand_required = true)]
-#[command(after_long_help = "Exit codes: 0 fine, 1 a finding or a difference, 2 the file cannot be \
+#[command(
+    after_long_help = "Exit codes: 0 fine, 1 a finding or a difference, 2 the file cannot be \
 read, 3 wrong usage, 130 interrupted.\n\nEnvironment: NO_COLOR, CLICOLOR_FORCE, SCONCE_PAGER (empty: \
-none), PAGER, SCONCE_COLOR, SCONCE_NO_PAGER, SCONCE_BYTES, SCONCE_QUIET.")]
+none), PAGER, SCONCE_COLOR, SCONCE_NO_PAGER, SCONCE_BYTES, SCONCE_QUIET."
+)]
 pub struct Cli {
     /// Flags of every verb.
     #[command(flatten)]
@@ -97,37 +99,54 @@ pub struct Input {
 
 /// How files are read.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Reading options")]
 pub struct Load {
     /// What may be in the file
-    #[arg(long, value_enum, default_value = "inspect", hide_short_help = true)]
+    #[arg(
+        help_heading = "Reading options",
+        long,
+        value_enum,
+        default_value = "inspect",
+        hide_short_help = true
+    )]
     pub policy: PolicyChoice,
     /// With --policy weights-only: allow this class or function too (module.name)
-    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    #[arg(help_heading = "Reading options", long, value_name = "NAME", hide_short_help = true)]
     pub allow: Vec<String>,
     /// Show what can be read where a tensor is damaged
-    #[arg(long)]
+    #[arg(help_heading = "Reading options", long)]
     pub keep_going: bool,
     /// How Python 2 strings become text
-    #[arg(long, value_enum, default_value = "utf-8", hide_short_help = true)]
+    #[arg(
+        help_heading = "Reading options",
+        long,
+        value_enum,
+        default_value = "utf-8",
+        hide_short_help = true
+    )]
     pub encoding: EncodingChoice,
     /// Byte order where the file states none
-    #[arg(long, value_enum, value_name = "ORDER", hide_short_help = true)]
+    #[arg(
+        help_heading = "Reading options",
+        long,
+        value_enum,
+        value_name = "ORDER",
+        hide_short_help = true
+    )]
     pub byte_order: Option<ByteOrderChoice>,
     /// Read the whole file instead of mapping it
-    #[arg(long, hide_short_help = true)]
+    #[arg(help_heading = "Reading options", long, hide_short_help = true)]
     pub no_mmap: bool,
     /// Most bytes of a pickle
-    #[arg(long, value_name = "SIZE", value_parser = size, hide_short_help = true)]
+    #[arg(help_heading = "Reading options", long, value_name = "SIZE", value_parser = size, hide_short_help = true)]
     pub max_pickle_bytes: Option<u64>,
     /// Most values of a pickle
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(help_heading = "Reading options", long, value_name = "N", hide_short_help = true)]
     pub max_pickle_values: Option<usize>,
     /// Most bytes that a compressed record may take
-    #[arg(long, value_name = "SIZE", value_parser = size, hide_short_help = true)]
+    #[arg(help_heading = "Reading options", long, value_name = "SIZE", value_parser = size, hide_short_help = true)]
     pub max_inflated_bytes: Option<u64>,
     /// Most bytes of standard input
-    #[arg(long, value_name = "SIZE", value_parser = size, hide_short_help = true)]
+    #[arg(help_heading = "Reading options", long, value_name = "SIZE", value_parser = size, hide_short_help = true)]
     pub max_stream_bytes: Option<u64>,
 }
 

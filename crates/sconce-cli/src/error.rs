@@ -30,7 +30,10 @@ impl Outcome {
 
 /// Why a verb could not do its work.
 #[derive(Debug, Clone)]
-pub struct Failure {
+pub struct Failure(Box<Inner>);
+
+#[derive(Debug, Clone)]
+struct Inner {
     exit: Exit,
     message: String,
     file: Option<String>,
@@ -49,7 +52,7 @@ enum Exit {
 
 impl Failure {
     fn new(exit: Exit, message: impl Into<String>) -> Failure {
-        Failure {
+        Failure(Box::new(Inner {
             exit,
             message: message.into(),
             file: None,
@@ -57,7 +60,7 @@ impl Failure {
             offset: None,
             notes: Vec::new(),
             help: None,
-        }
+        }))
     }
 
     /// Exit code 2: the file, the disk or a limit.
@@ -77,42 +80,42 @@ impl Failure {
 
     /// Names the file, unless it has a name already.
     pub fn in_file(mut self, file: impl Into<String>) -> Failure {
-        self.file.get_or_insert_with(|| file.into());
+        self.0.file.get_or_insert_with(|| file.into());
         self
     }
 
     /// Names the record.
     pub fn in_record(mut self, record: Option<impl Into<String>>) -> Failure {
-        self.record = record.map(Into::into);
+        self.0.record = record.map(Into::into);
         self
     }
 
     /// Gives the offset in bytes.
     pub fn at(mut self, offset: Option<u64>) -> Failure {
-        self.offset = offset;
+        self.0.offset = offset;
         self
     }
 
     /// Adds why.
     pub fn note(mut self, note: impl Into<String>) -> Failure {
-        self.notes.push(note.into());
+        self.0.notes.push(note.into());
         self
     }
 
     /// Says what to do next.
     pub fn help(mut self, help: impl Into<String>) -> Failure {
-        self.help = Some(help.into());
+        self.0.help = Some(help.into());
         self
     }
 
     /// The message alone.
     pub fn message(&self) -> &str {
-        &self.message
+        &self.0.message
     }
 
     /// The exit code.
     pub fn code(&self) -> u8 {
-        match self.exit {
+        match self.0.exit {
             Exit::Unreadable => 2,
             Exit::Usage => 3,
             Exit::PipeClosed => 0,
@@ -121,7 +124,7 @@ impl Failure {
 
     /// Prints the error on standard error.
     pub fn print(&self, color: ColorChoice) {
-        if self.exit == Exit::PipeClosed {
+        if self.0.exit == Exit::PipeClosed {
             return;
         }
         let palette = Palette::new(color.applies_to(&stderr()));
@@ -136,26 +139,26 @@ impl Failure {
 
     fn lines(&self) -> Vec<Line> {
         let mut lines = Vec::new();
-        let mut message = self.message.lines();
+        let mut message = self.0.message.lines();
         let first = message.next().unwrap_or_default();
         lines.push(Line::new().add(Style::Bad, "error").plain(": ").add(Style::Strong, first));
         lines.extend(message.map(|line| Line::new().plain("       ").plain(line)));
         if let Some(place) = self.place() {
             lines.push(Line::new().add(Style::Name, "  --> ").plain(place));
         }
-        for note in &self.notes {
+        for note in &self.0.notes {
             lines.push(Line::new().add(Style::Name, "note").plain(": ").plain(note));
         }
-        if let Some(help) = &self.help {
+        if let Some(help) = &self.0.help {
             lines.push(Line::new().add(Style::Good, "help").plain(": ").plain(help));
         }
         lines
     }
 
     fn place(&self) -> Option<String> {
-        let names = [self.file.as_deref(), self.record.as_deref()];
+        let names = [self.0.file.as_deref(), self.0.record.as_deref()];
         let names: Vec<&str> = names.into_iter().flatten().collect();
-        let offset = self.offset.map(|offset| format!("@ {offset:#x}"));
+        let offset = self.0.offset.map(|offset| format!("@ {offset:#x}"));
         let mut place = names.join(":");
         if let Some(offset) = offset {
             place = if place.is_empty() { offset } else { format!("{place} {offset}") };
@@ -195,9 +198,8 @@ impl From<sconce_source::Error> for Failure {
 
 impl From<sconce_archive::Error> for Failure {
     fn from(error: sconce_archive::Error) -> Failure {
-        let failure = Failure::unreadable(error.message())
-            .in_record(error.record_name())
-            .at(error.offset());
+        let failure =
+            Failure::unreadable(error.message()).in_record(error.record_name()).at(error.offset());
         match error.detail() {
             Some(detail) => failure.note(detail),
             None => failure,
@@ -207,12 +209,11 @@ impl From<sconce_archive::Error> for Failure {
 
 impl From<sconce_checkpoint::Error> for Failure {
     fn from(error: sconce_checkpoint::Error) -> Failure {
-        let mut failure = Failure::unreadable(error.message())
-            .in_record(error.record())
-            .at(error.offset());
-        failure.file = error.file().map(str::to_owned);
-        failure.notes.extend(error.note().map(str::to_owned));
-        failure.help = error.help().map(str::to_owned);
+        let mut failure =
+            Failure::unreadable(error.message()).in_record(error.record()).at(error.offset());
+        failure.0.file = error.file().map(str::to_owned);
+        failure.0.notes.extend(error.note().map(str::to_owned));
+        failure.0.help = error.help().map(str::to_owned);
         failure
     }
 }
@@ -256,12 +257,15 @@ mod tests {
             .help("sconce verify model.pt");
         let text: Vec<String> =
             failure.lines().iter().map(|line| line.render(Palette::new(false))).collect();
-        assert_eq!(text, [
-            "error: storage '7' is too small",
-            "  --> mo\\x1bdel.pt:archive/data.pkl @ 0x1c4",
-            "note: truncated download?",
-            "help: sconce verify model.pt",
-        ]);
+        assert_eq!(
+            text,
+            [
+                "error: storage '7' is too small",
+                "  --> mo\\x1bdel.pt:archive/data.pkl @ 0x1c4",
+                "note: truncated download?",
+                "help: sconce verify model.pt",
+            ]
+        );
         assert_eq!(failure.code(), 2);
         assert_eq!(Failure::usage("x").code(), 3);
         assert_eq!(Failure::pipe_closed().code(), 0);

@@ -72,7 +72,8 @@ impl Filter {
 
     /// Whether a name passes.
     pub fn accepts(&self, name: &str) -> bool {
-        let included = self.include.is_empty() || self.include.iter().any(|glob| glob.matches(name));
+        let included =
+            self.include.is_empty() || self.include.iter().any(|glob| glob.matches(name));
         included && !self.exclude.iter().any(|glob| glob.matches(name))
     }
 }
@@ -175,7 +176,12 @@ fn expand_braces(pattern: &str) -> Result<Vec<String>, &'static str> {
         let end = end.ok_or("'{' without '}'")?;
         cuts.push(end);
         for pair in cuts.windows(2) {
-            open.push(format!("{}{}{}", &text[..start], &text[pair[0] + 1..pair[1]], &text[end + 1..]));
+            open.push(format!(
+                "{}{}{}",
+                &text[..start],
+                &text[pair[0] + 1..pair[1]],
+                &text[end + 1..]
+            ));
         }
         if open.len() + done.len() > MAX_ALTERNATIVES {
             return Err("too many alternatives");

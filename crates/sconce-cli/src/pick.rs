@@ -32,6 +32,12 @@ pub fn tensor_of(object: Object<'_>) -> Option<&Tensor> {
     }
 }
 
+/// Whether a name is of the version numbers that `nn.Module.state_dict` hangs on the dict it gives:
+/// an attribute that PyTorch keeps to itself, no entry.
+pub fn is_state_dict_metadata(name: &str) -> bool {
+    name.starts_with("_metadata.") || name.contains("._metadata.")
+}
+
 /// Everything that `wanted` means: a name, a name with a slice, or a pattern.
 pub fn pick<'c>(checkpoint: &'c Checkpoint, wanted: &str) -> Result<Vec<Picked<'c>>, Failure> {
     if let Some(found) = exact(checkpoint, wanted) {
@@ -60,6 +66,10 @@ pub fn pick<'c>(checkpoint: &'c Checkpoint, wanted: &str) -> Result<Vec<Picked<'
         if !found.is_empty() {
             return Ok(found);
         }
+        if sliced.is_none() {
+            return Err(Failure::usage(format!("no tensor matches '{wanted}'"))
+                .in_file(checkpoint.source().name()));
+        }
     }
     Err(not_found(checkpoint, sliced.map_or(wanted, |(name, _)| name)))
 }
@@ -85,7 +95,8 @@ pub fn container<'c>(root: Object<'c>, name: &str) -> Option<Object<'c>> {
     let mut rest = name;
     while !rest.is_empty() {
         let ends = rest.match_indices('.').map(|(at, _)| at).chain([rest.len()]);
-        let (child, end) = ends.filter_map(|end| Some((child(object, &rest[..end])?, end))).next()?;
+        let (child, end) =
+            ends.filter_map(|end| Some((child(object, &rest[..end])?, end))).next()?;
         object = child;
         rest = rest[end..].strip_prefix('.').unwrap_or("");
     }

@@ -14,9 +14,8 @@ pub fn closest<'a>(
         .into_iter()
         .enumerate()
         .filter_map(|(order, candidate)| {
-            let distance = distance_within(word, candidate, allowed).or_else(|| {
-                (word.len() > 2 && candidate.contains(word)).then_some(allowed + 1)
-            })?;
+            let distance = distance_within(word, candidate, allowed)
+                .or_else(|| (word.len() > 2 && candidate.contains(word)).then_some(allowed + 1))?;
             Some((distance, order, candidate))
         })
         .collect();

@@ -117,11 +117,7 @@ pub fn write_npz(
 }
 
 /// Refuses what has no row of elements, or no elements.
-pub(crate) fn check_layout(
-    name: &str,
-    tensor: &Tensor,
-    format: &'static str,
-) -> Result<(), Error> {
+pub(crate) fn check_layout(name: &str, tensor: &Tensor, format: &'static str) -> Result<(), Error> {
     let what = if tensor.nested_parts().is_some() {
         "a nested tensor"
     } else if tensor.layout() != Layout::Strided {

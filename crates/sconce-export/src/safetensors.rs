@@ -13,8 +13,28 @@ const FORMAT: &str = "safetensors";
 /// The order in which the `safetensors` library writes dtypes, largest alignment first; among
 /// tensors of one dtype names decide.
 static ORDER: [&str; 22] = [
-    "U64", "I64", "F64", "C64", "F32", "U32", "I32", "BF16", "F16", "U16", "I16", "F8_E5M2FNUZ",
-    "F8_E4M3FNUZ", "F8_E8M0", "F8_E4M3", "F8_E5M2", "I8", "U8", "F6_E3M2", "F6_E2M3", "F4", "BOOL",
+    "U64",
+    "I64",
+    "F64",
+    "C64",
+    "F32",
+    "U32",
+    "I32",
+    "BF16",
+    "F16",
+    "U16",
+    "I16",
+    "F8_E5M2FNUZ",
+    "F8_E4M3FNUZ",
+    "F8_E8M0",
+    "F8_E4M3",
+    "F8_E5M2",
+    "I8",
+    "U8",
+    "F6_E3M2",
+    "F6_E2M3",
+    "F4",
+    "BOOL",
 ];
 
 /// The header with its padding, without the eight bytes that say its length, and the tensors in the
@@ -111,6 +131,11 @@ fn entry(header: &mut Vec<u8>, key: &str, value: &str) {
 fn dtype_name(name: &str, tensor: &Tensor) -> Result<&'static str, Error> {
     crate::npz::check_layout(name, tensor, FORMAT)?;
     let dtype = tensor.dtype();
+    if dtype == DType::Float4E2M1FNx2 && tensor.ndim() == 0 {
+        // Its two numbers would need a dimension of two, or half a byte.
+        let what = "a scalar of two 4-bit numbers";
+        return Err(Error::Layout { name: name.to_owned(), what, format: FORMAT });
+    }
     dtype.safetensors_name().ok_or_else(|| Error::DType {
         name: name.to_owned(),
         dtype,
@@ -170,6 +195,18 @@ mod tests {
             let ours = written(&metadata.unwrap_or_default().into_iter().collect());
             assert_eq!(String::from_utf8_lossy(&ours), String::from_utf8_lossy(&theirs));
         }
+    }
+
+    #[test]
+    fn pairs_of_small_numbers_count_as_two() {
+        let pairs = |sizes: &[i64]| {
+            let bytes = sconce_tensor::Storage::from_bytes(vec![0; 6].into(), Default::default());
+            vec![("a".to_owned(), Tensor::contiguous(bytes, DType::Float4E2M1FNx2, sizes).unwrap())]
+        };
+        let (header, _) = safetensors_header(&pairs(&[3, 2]), &BTreeMap::new()).unwrap();
+        let want = br#"{"a":{"dtype":"F4","shape":[3,4],"data_offsets":[0,6]}}"#;
+        assert!(header.starts_with(want), "{}", String::from_utf8_lossy(&header));
+        assert!(safetensors_header(&pairs(&[]), &BTreeMap::new()).is_err());
     }
 
     #[test]

@@ -4,6 +4,9 @@
 //! memory map of a file or a buffer. [`Bytes`] is a cheap, shareable slice of one; tensors hold
 //! `Bytes`, so a file stays mapped exactly as long as something in it is used.
 //!
+//! The one thing that is written rather than read is here too: [`AtomicFile`], a file that appears
+//! whole or not at all.
+//!
 //! Opening a file maps it and reads nothing. Nothing in this crate knows a file format.
 //!
 //! ```
@@ -14,12 +17,14 @@
 //!
 //! Architecture invariant: the only `unsafe` here is the memory map, in `map.rs`.
 
+mod atomic;
 mod bytes;
 mod error;
 mod limits;
 mod map;
 mod source;
 
+pub use atomic::AtomicFile;
 pub use bytes::Bytes;
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;

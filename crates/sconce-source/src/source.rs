@@ -138,7 +138,7 @@ impl fmt::Debug for Source {
     }
 }
 
-fn describe(kind: fs::FileType) -> &'static str {
+pub(crate) fn describe(kind: fs::FileType) -> &'static str {
     if kind.is_dir() {
         return "directory";
     }

@@ -54,7 +54,13 @@ pub(super) fn open_safetensors(source: &Source) -> Result<Parts, Error> {
         let storage = Storage::with_byte_order(bytes, ByteOrder::Little, word, Device::CPU);
         let sizes: Option<Vec<i64>> =
             info.shape.iter().map(|&size| i64::try_from(size).ok()).collect();
-        let sizes = sizes.ok_or_else(|| malformed(format!("tensor '{name}' is too large")))?;
+        let mut sizes = sizes.ok_or_else(|| malformed(format!("tensor '{name}' is too large")))?;
+        if dtype == DType::Float4E2M1FNx2
+            && let Some(last) = sizes.last_mut()
+        {
+            // safetensors counts numbers, PyTorch pairs of them.
+            *last /= 2;
+        }
         let tensor = Tensor::contiguous(storage.clone(), dtype, &sizes)
             .map_err(|error| malformed(format!("tensor '{name}': {error}")))?;
         let key = graph.push(Node::Str(name.as_str().into()));

@@ -36,7 +36,8 @@ impl Out {
     /// Standard output as the flags want it.
     pub fn new(options: OutOptions) -> Out {
         let terminal = stdout().is_terminal();
-        let width = terminal_size::terminal_size_of(stdout()).map(|(width, _)| usize::from(width.0));
+        let width =
+            terminal_size::terminal_size_of(stdout()).map(|(width, _)| usize::from(width.0));
         Out {
             sink: Box::new(BufWriter::with_capacity(1 << 16, stdout())),
             pager: None,
@@ -117,7 +118,8 @@ impl Out {
 
     /// Prints a value as JSON on one line.
     pub fn json_line(&mut self, value: &impl Serialize) -> Result<(), Failure> {
-        let mut serializer = serde_json::Serializer::with_formatter(&mut self.sink, json::compact());
+        let mut serializer =
+            serde_json::Serializer::with_formatter(&mut self.sink, json::compact());
         value.serialize(&mut serializer).map_err(|error| not_written(error.into()))?;
         self.raw(b"\n")
     }

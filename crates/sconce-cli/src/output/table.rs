@@ -66,7 +66,10 @@ impl Table {
         });
         let rows = self.rows.iter().map(|row| {
             let cells = row.iter().zip(&self.columns);
-            self.line(&widths, cells.map(|(cell, (_, align, style))| (cell.as_str(), *align, *style)))
+            self.line(
+                &widths,
+                cells.map(|(cell, (_, align, style))| (cell.as_str(), *align, *style)),
+            )
         });
         header.into_iter().chain(rows).collect()
     }
@@ -77,8 +80,8 @@ impl Table {
         cells: impl Iterator<Item = (&'a str, Align, Style)>,
     ) -> Line {
         let mut line = Line::new();
-        for ((cell, align, style), &width) in cells.zip(widths) {
-            if line.width() > 0 || !std::ptr::eq(&widths[0], &width) {
+        for (at, ((cell, align, style), &width)) in cells.zip(widths).enumerate() {
+            if at > 0 {
                 line.push(Style::Plain, "  ");
             }
             let cell = cut_middle(cell, width);
@@ -124,9 +127,11 @@ mod tests {
 
     #[test]
     fn columns_align_and_names_are_escaped() {
-        let mut table = Table::new(true)
-            .column("name", Align::Left, Style::Name)
-            .column("size", Align::Right, Style::Number);
+        let mut table = Table::new(true).column("name", Align::Left, Style::Name).column(
+            "size",
+            Align::Right,
+            Style::Number,
+        );
         table.row(["a\nb", "1"]);
         table.row(["", "22"]);
         assert_eq!(text(&table, None), ["name  size", "a\\nb     1", "        22"]);
@@ -134,11 +139,13 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_cuts_the_first_column() {
-        let mut table = Table::new(false)
-            .column("name", Align::Left, Style::Name)
-            .column("size", Align::Right, Style::Number);
+        let mut table = Table::new(false).column("name", Align::Left, Style::Name).column(
+            "size",
+            Align::Right,
+            Style::Number,
+        );
         table.row(["transformer.layers.0.weight", "1"]);
-        assert_eq!(text(&table, Some(20)), ["transfor….0.weight  1"]);
+        assert_eq!(text(&table, Some(20)), ["transfor…0.weight  1"]);
         assert_eq!(text(&table, None), ["transformer.layers.0.weight  1"]);
     }
 }

@@ -80,11 +80,14 @@ pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
             write(&job, &mut file, &mut |bytes| progress.advance(bytes))
                 .map_err(|failure| failure.in_file(target.to_string_lossy()))?;
             drop(progress);
-            file.commit()?;
-            if args.verify {
-                verify(&job, target)?;
+            // A file that does not read back never gets its name.
+            if args.verify
+                && let Some(path) = file.written()?
+            {
+                verify(&job, path).map_err(|failure| failure.in_file(target.to_string_lossy()))?;
                 verified = true;
             }
+            file.commit()?;
         }
     }
     if args.json {
@@ -137,6 +140,7 @@ fn prepare(
             }
             (_, Some(_), Node::Tensor(_)) => left_out.tensors += 1,
             (_, _, Node::Array(_) | Node::Scalar(_)) => left_out.arrays += 1,
+            _ if pick::is_state_dict_metadata(name) => {}
             _ => left_out.values.push(name.to_owned()),
         }
     });
@@ -166,14 +170,20 @@ fn prepare(
         SharedChoice::Error => Sharing::Error,
     };
     if sharing == Sharing::Keep && format != ExportFormat::Safetensors {
-        return Err(Failure::usage("only safetensors has a place for the names that --shared keep drops")
-            .help("--shared clone"));
+        return Err(Failure::usage(
+            "only safetensors has a place for the names that --shared keep drops",
+        )
+        .help("--shared clone"));
     }
     let plan = Plan::new(taken.iter().map(|(name, tensor)| (name.clone(), tensor)), sharing);
     let plan = plan.map_err(|error| match error {
         sconce_export::Error::Shared { .. } => Failure::from(error)
             .in_file(checkpoint.source().name())
             .help("--shared clone writes both; --shared keep writes one and keeps the other name"),
+        sconce_export::Error::Name(_) => Failure::from(error)
+            .in_file(checkpoint.source().name())
+            .note("different keys, such as 1 and '1', can come to one name")
+            .help("--exclude NAME leaves them out"),
         error => Failure::from(error).in_file(checkpoint.source().name()),
     })?;
     for (name, tensor) in &plan.tensors {
@@ -277,7 +287,9 @@ fn writable(name: &str, tensor: &Tensor, format: ExportFormat) -> Result<(), Fai
                 failure.help("--dtype float32 converts it; a .safetensors file holds it as it is")
             }
             (true, true) => failure.help("--exclude leaves it out, --keep-going all such tensors"),
-            (true, false) => failure.help("--dense writes it as a plain tensor, --exclude leaves it out"),
+            (true, false) => {
+                failure.help("--dense writes it as a plain tensor, --exclude leaves it out")
+            }
         }
     })
 }
@@ -347,13 +359,15 @@ fn write(job: &Job, to: &mut dyn Write, progress: &mut dyn FnMut(u64)) -> Result
 }
 
 /// Reads the file again and compares every byte.
-fn verify(job: &Job, target: &Path) -> Result<(), Failure> {
+fn verify(job: &Job, written: &Path) -> Result<(), Failure> {
     let wrong = |what: String| {
-        Failure::unreadable(format!("the file that was written does not read back: {what}"))
-            .in_file(target.to_string_lossy())
+        Failure::unreadable(format!("what was written does not read back: {what}"))
+            .note("nothing was left at that place")
     };
-    let source = Source::open(target)?;
-    let again = LoadOptions::new().open_source(source).map_err(|error| wrong(error.to_string()))?;
+    let source = Source::open(written)?;
+    let again = LoadOptions::new()
+        .open_source(source)
+        .map_err(|error| wrong(error.message().to_owned()))?;
     let found: HashMap<String, &Tensor> =
         again.tensors().into_iter().map(|named| (named.name, named.tensor)).collect();
     if found.len() != job.plan.tensors.len() {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rayon::prelude::*;
-use sconce_checkpoint::{Checkpoint, Node, Object};
+use sconce_checkpoint::{Checkpoint, FileKind, Node, Object};
 use sconce_tensor::{Quantizer, Scalar, Tensor};
 use serde::Serialize;
 
@@ -27,6 +27,7 @@ struct Document<'a> {
     a: &'a str,
     b: &'a str,
     same: bool,
+    tensors_only: bool,
     counts: Counts,
     differences: Vec<Difference>,
 }
@@ -95,8 +96,14 @@ pub fn run(args: &DiffArgs, out: &mut Out, say: Say) -> Verdict {
     let filter = Filter::new(&args.names.include, &args.names.exclude)?;
     let first = open::file(&args.a, &args.load, say)?;
     let second = open::file(&args.b, &args.load, say)?;
-    let left = leaves(&first, args, &filter);
-    let right = leaves(&second, args, &filter);
+    // Formats that hold nothing but tensors cannot differ in anything else.
+    let bare = [&first, &second]
+        .map(|checkpoint| checkpoint.format())
+        .into_iter()
+        .find(|format| matches!(format, FileKind::Safetensors | FileKind::Npy | FileKind::Npz));
+    let tensors_only = args.tensors_only || bare.is_some();
+    let left = leaves(&first, args, tensors_only, &filter);
+    let right = leaves(&second, args, tensors_only, &filter);
     let differences = compare(&left, &right, args)?;
     let counts = tally(&differences);
     let same = differences.iter().all(|d| matches!(d.kind, Kind::Equal | Kind::Close));
@@ -106,10 +113,16 @@ pub fn run(args: &DiffArgs, out: &mut Out, say: Say) -> Verdict {
         let mut differences = differences;
         differences.retain(|d| d.kind != Kind::Equal);
         let schema_version = SCHEMA_VERSION;
-        out.json(&Document { schema_version, a: &a, b: &b, same, counts, differences })?;
+        let document =
+            Document { schema_version, a: &a, b: &b, same, tensors_only, counts, differences };
+        out.json(&document)?;
         return Ok(found);
     }
-    out.line(&summary(&counts))?;
+    let mut head = summary(&counts);
+    if let Some(format) = bare.filter(|_| !args.tensors_only) {
+        head = head.dim(format!(" · only tensors compared: {} holds nothing else", format.name()));
+    }
+    out.line(&head)?;
     if args.stat {
         return Ok(found);
     }
@@ -128,11 +141,16 @@ pub fn run(args: &DiffArgs, out: &mut Out, say: Say) -> Verdict {
     Ok(found)
 }
 
-fn leaves<'c>(checkpoint: &'c Checkpoint, args: &DiffArgs, filter: &Filter) -> Vec<Leaf<'c>> {
+fn leaves<'c>(
+    checkpoint: &'c Checkpoint,
+    args: &DiffArgs,
+    tensors_only: bool,
+    filter: &Filter,
+) -> Vec<Leaf<'c>> {
     let mut out = Vec::new();
     checkpoint.visit(|name, object| {
         let tensor = pick::tensor_of(object).cloned();
-        if tensor.is_none() && args.tensors_only {
+        if tensor.is_none() && tensors_only {
             return;
         }
         let cut = args.ignore_prefix.iter().find_map(|prefix| name.strip_prefix(prefix.as_str()));
@@ -144,7 +162,11 @@ fn leaves<'c>(checkpoint: &'c Checkpoint, args: &DiffArgs, filter: &Filter) -> V
     out
 }
 
-fn compare(left: &[Leaf<'_>], right: &[Leaf<'_>], args: &DiffArgs) -> Result<Vec<Difference>, Failure> {
+fn compare(
+    left: &[Leaf<'_>],
+    right: &[Leaf<'_>],
+    args: &DiffArgs,
+) -> Result<Vec<Difference>, Failure> {
     let mut others: HashMap<&str, usize> = HashMap::new();
     for (at, leaf) in right.iter().enumerate() {
         others.entry(&leaf.name).or_insert(at);
@@ -206,7 +228,13 @@ fn pair(a: &Leaf<'_>, b: &Leaf<'_>, args: &DiffArgs) -> Result<Difference, Failu
     let dtype = x.dtype() != y.dtype();
     if args.no_values || !x.has_data() || !y.has_data() {
         let data = x.has_data() == y.has_data() || args.no_values;
-        let kind = if dtype { Kind::Dtype } else if data { Kind::Equal } else { Kind::Changed };
+        let kind = if dtype {
+            Kind::Dtype
+        } else if data {
+            Kind::Equal
+        } else {
+            Kind::Changed
+        };
         return Ok(made(kind, None));
     }
     let fail = |error: sconce_tensor::Error| {
@@ -279,7 +307,9 @@ fn distance(
                 let far = sums.add(re_a, re_b, args) | sums.add(im_a, im_b, args);
                 sums.differing += u64::from(far);
             }
-            (Scalar::Int(a), Scalar::Int(b)) if a != b => sums.integers(i128::from(a), i128::from(b), args),
+            (Scalar::Int(a), Scalar::Int(b)) if a != b => {
+                sums.integers(i128::from(a), i128::from(b), args)
+            }
             (Scalar::UInt(a), Scalar::UInt(b)) if a != b => {
                 sums.integers(i128::from(a), i128::from(b), args);
             }
@@ -372,8 +402,14 @@ fn tally(differences: &[Difference]) -> Counts {
 }
 
 fn summary(counts: &Counts) -> Line {
-    let total = counts.equal + counts.close + counts.changed + counts.dtype + counts.shape
-        + counts.added + counts.removed + counts.values_changed;
+    let total = counts.equal
+        + counts.close
+        + counts.changed
+        + counts.dtype
+        + counts.shape
+        + counts.added
+        + counts.removed
+        + counts.values_changed;
     let mut line = Line::new().add(Style::Strong, count(total, "value"));
     let parts = [
         (counts.equal, "equal", Style::Good),

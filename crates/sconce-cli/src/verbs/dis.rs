@@ -56,7 +56,10 @@ pub fn run(args: &DisArgs, out: &mut Out) -> Verdict {
     if args.json {
         let pickles: Vec<Pickle<'_>> = streams.iter().map(rows).collect();
         let broken = pickles.iter().find_map(|pickle| {
-            pickle.error.as_ref().map(|error| failure(&file, pickle.record, error.offset, &error.message))
+            pickle
+                .error
+                .as_ref()
+                .map(|error| failure(&file, pickle.record, error.offset, &error.message))
         });
         out.json(&Document { schema_version: SCHEMA_VERSION, file: &file, pickles })?;
         return broken.map_or(Ok(Outcome::Clean), Err);
@@ -112,8 +115,12 @@ impl Write for Sink<'_> {
 }
 
 fn rows(stream: &Stream) -> Pickle<'_> {
-    let mut pickle =
-        Pickle { record: &stream.name, offset: stream.start, instructions: Vec::new(), error: None };
+    let mut pickle = Pickle {
+        record: &stream.name,
+        offset: stream.start,
+        instructions: Vec::new(),
+        error: None,
+    };
     let start = stream.start as u64;
     for instruction in instructions(&stream.bytes[stream.start..]) {
         match instruction {

@@ -36,6 +36,8 @@ pub fn digest(tensor: &Tensor) -> Result<Option<(String, u64)>, Error> {
     if !tensor.has_data() {
         return Ok(None);
     }
+    // Entries that lie outside the tensor make it one that PyTorch does not load.
+    tensor.validate_sparse()?;
     let mut sha = Sha256::new();
     let mut bytes = 0;
     for (_, part) in components(tensor)? {

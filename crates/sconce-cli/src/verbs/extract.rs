@@ -61,7 +61,8 @@ pub fn run(args: &ExtractArgs, out: &mut Out) -> Verdict {
     let mut records = archive.records();
     records.retain(|record| filter.accepts(&record.name));
     if records.is_empty() && !args.entry.is_empty() {
-        return Err(Failure::usage("no record matches").in_file(&file)
+        return Err(Failure::usage("no record matches")
+            .in_file(&file)
             .help(format!("sconce extract --list {file}")));
     }
     if args.list {
@@ -152,10 +153,15 @@ impl Archive {
                 let bytes = directory.bytes(entry)?;
                 let crc = directory.computed_crc32(entry)?;
                 if crc != entry.crc32() {
-                    return Err(Failure::unreadable("the record's checksum does not fit its bytes")
-                        .in_record(Some(&record.name))
-                        .at(record.offset)
-                        .note(format!("the directory says {:#010x}, the bytes are {crc:#010x}", entry.crc32())));
+                    return Err(Failure::unreadable(
+                        "the record's checksum does not fit its bytes",
+                    )
+                    .in_record(Some(&record.name))
+                    .at(record.offset)
+                    .note(format!(
+                        "the directory says {:#010x}, the bytes are {crc:#010x}",
+                        entry.crc32()
+                    )));
                 }
                 Ok(bytes)
             }
@@ -284,7 +290,8 @@ fn unsafe_name(name: &str) -> Option<&'static str> {
         let stem = part.split('.').next().unwrap_or_default().to_ascii_lowercase();
         let device = stem.trim_end_matches(|c: char| c.is_ascii_digit());
         let numbered = matches!(device, "com" | "lpt");
-        if RESERVED.contains(&device) && (numbered && stem.len() == 4 || !numbered && stem == device)
+        if RESERVED.contains(&device)
+            && (numbered && stem.len() == 4 || !numbered && stem == device)
         {
             return Some("is that of a device on Windows");
         }
@@ -295,7 +302,8 @@ fn unsafe_name(name: &str) -> Option<&'static str> {
 /// Makes the folders above a path; a link among them could lead elsewhere and is refused.
 fn make_folders(root: &Path, path: &Path) -> Result<(), Failure> {
     let fail = |path: &Path, error: std::io::Error| {
-        Failure::unreadable(format!("cannot make the folder: {error}")).in_file(path.to_string_lossy())
+        Failure::unreadable(format!("cannot make the folder: {error}"))
+            .in_file(path.to_string_lossy())
     };
     fs::create_dir_all(root).map_err(|error| fail(root, error))?;
     let mut folder = root.to_owned();
@@ -304,8 +312,10 @@ fn make_folders(root: &Path, path: &Path) -> Result<(), Failure> {
         match fs::symlink_metadata(&folder) {
             Ok(there) if there.is_dir() => {}
             Ok(_) => {
-                return Err(Failure::unreadable("refused to write through what is no plain folder")
-                    .in_file(folder.to_string_lossy()));
+                return Err(Failure::unreadable(
+                    "refused to write through what is no plain folder",
+                )
+                .in_file(folder.to_string_lossy()));
             }
             Err(_) => fs::create_dir(&folder).map_err(|error| fail(&folder, error))?,
         }
@@ -338,13 +348,27 @@ mod tests {
     #[test]
     fn hostile_names_are_refused() {
         let bad = [
-            "", "a/", "/etc/passwd", "../x", "a/../../x", "a\\b", "C:x", "a\0b", "a//b", "a/./b",
-            "nul", "sub/COM1.txt", "x. ", "a\nb", "..",
+            "",
+            "a/",
+            "/etc/passwd",
+            "../x",
+            "a/../../x",
+            "a\\b",
+            "C:x",
+            "a\0b",
+            "a//b",
+            "a/./b",
+            "nul",
+            "sub/COM1.txt",
+            "x. ",
+            "a\nb",
+            "..",
         ];
         for name in bad {
             assert!(unsafe_name(name).is_some(), "{name:?}");
         }
-        for name in ["archive/data.pkl", "./pickle", "archive/data/0", "größe", "console", "com/x"] {
+        for name in ["archive/data.pkl", "./pickle", "archive/data/0", "größe", "console", "com/x"]
+        {
             assert_eq!(unsafe_name(name), None, "{name:?}");
         }
     }

@@ -1,11 +1,13 @@
 //! `sconce globals`: what classes and functions a file names, and what PyTorch says to them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-use sconce_checkpoint::{ErrorKind, GlobalUse, Policy};
+use sconce_checkpoint::{AllowList, ErrorKind, GlobalUse, Policy};
+use sconce_pickle::{AllowAll, Machine, Node};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
+use super::streams::{self, Stream};
 use crate::cli::{GlobalsArgs, PolicyChoice};
 use crate::error::{Failure, Outcome};
 use crate::open::{self, Say};
@@ -16,6 +18,8 @@ use crate::run::Verdict;
 struct Document<'a> {
     schema_version: u32,
     file: &'a str,
+    /// Whether the file was read to its end.
+    complete: bool,
     globals: Vec<Row<'a>>,
     weights_only: Verdicts,
 }
@@ -38,6 +42,7 @@ struct Verdicts {
     message: Option<String>,
 }
 
+/// Exit code 1 when the file breaks off before its end.
 pub fn run(args: &GlobalsArgs, out: &mut Out, say: Say) -> Verdict {
     let load = &args.input.load;
     let source = open::source(&args.input.file, open::map_mode(load), &open::limits(load))?;
@@ -46,18 +51,34 @@ pub fn run(args: &GlobalsArgs, out: &mut Out, say: Say) -> Verdict {
     let mut inspect = load.clone();
     inspect.policy = PolicyChoice::Inspect;
     inspect.keep_going = true;
-    let checkpoint = open::options(&inspect)
-        .open_source(source.clone())
-        .map_err(|error| Failure::from(error).in_file(&file))?;
-    let globals = checkpoint.globals();
+    let opened = open::options(&inspect).open_source(source.clone());
+    let (globals, broken) = match opened {
+        Ok(checkpoint) => (checkpoint.globals().to_vec(), None),
+        Err(error) => {
+            let failure = Failure::from(error).in_file(&file);
+            // What a pickle names before it breaks off is worth knowing all the more.
+            let Ok(streams) = streams::streams(&args.input.file, None) else { return Err(failure) };
+            let globals: Vec<GlobalUse> = streams.iter().flat_map(before_the_break).collect();
+            if globals.is_empty() {
+                return Err(failure);
+            }
+            (globals, Some(failure))
+        }
+    };
+    let globals = &globals[..];
+    let outcome = Outcome::found(broken.is_some());
+    if let Some(failure) = &broken {
+        failure.print(say.color);
+    }
     if args.python {
         if let Some(python) = python(globals) {
             out.text(&python)?;
         } else if !say.quiet {
-            let text = "every global is allow-listed: torch.load(weights_only=True) needs nothing more";
+            let text =
+                "every global is allow-listed: torch.load(weights_only=True) needs nothing more";
             crate::error::remark(say.color, &Line::new().plain(text));
         }
-        return Ok(Outcome::Clean);
+        return Ok(outcome);
     }
     let verdict = open::options(load).policy(Policy::WeightsOnly).open_source(source);
     let verdict = Verdicts {
@@ -69,9 +90,9 @@ pub fn run(args: &GlobalsArgs, out: &mut Out, say: Say) -> Verdict {
     };
     if args.json {
         let globals = globals.iter().map(row).collect();
-        let weights_only = verdict;
-        out.json(&Document { schema_version: SCHEMA_VERSION, file: &file, globals, weights_only })?;
-        return Ok(Outcome::Clean);
+        let (schema_version, weights_only, complete) = (SCHEMA_VERSION, verdict, broken.is_none());
+        out.json(&Document { schema_version, file: &file, complete, globals, weights_only })?;
+        return Ok(outcome);
     }
     out.use_pager();
     let mut table = Table::new(!args.no_header)
@@ -93,7 +114,38 @@ pub fn run(args: &GlobalsArgs, out: &mut Out, say: Say) -> Verdict {
     if !args.no_header {
         summary(globals, &verdict, &file, out)?;
     }
-    Ok(Outcome::Clean)
+    Ok(outcome)
+}
+
+/// The globals of a pickle up to where it ends or breaks off.
+fn before_the_break(stream: &Stream) -> Vec<GlobalUse> {
+    let limits = sconce_pickle::Limits::default();
+    let mut machine = Machine::new(&stream.bytes[stream.start..], &limits);
+    while let Ok(None) = machine.step(&mut AllowAll) {}
+    let arena = machine.arena();
+    let mut out: Vec<GlobalUse> = Vec::new();
+    let mut places: HashMap<(&str, &str), usize> = HashMap::new();
+    for value in arena.values() {
+        let called = match arena.node(value) {
+            Node::Global(_) => value,
+            Node::Call(call) => call.callable,
+            _ => continue,
+        };
+        let Some((module, name)) = arena.global(called) else { continue };
+        let at = *places.entry((module, name)).or_insert_with(|| {
+            out.push(GlobalUse {
+                module: module.to_owned(),
+                name: name.to_owned(),
+                offset: arena.offset(called) + stream.start as u64,
+                record: stream.name.clone(),
+                count: 0,
+                allowed: AllowList::contains_by_default(&format!("{module}.{name}")),
+            });
+            out.len() - 1
+        });
+        out[at].count += usize::from(called != value);
+    }
+    out
 }
 
 fn row(global: &GlobalUse) -> Row<'_> {
@@ -122,11 +174,17 @@ fn summary(
     };
     out.line(&line)?;
     match &verdict.message {
-        None => out.line(&Line::new().add(Style::Good, "✓").plain(" torch.load(weights_only=True) accepts the file")),
+        None => out.line(
+            &Line::new()
+                .add(Style::Good, "✓")
+                .plain(" torch.load(weights_only=True) accepts the file"),
+        ),
         Some(message) => {
             let mut lines = message.lines().filter(|line| !line.trim().is_empty());
             let first = lines.next().unwrap_or_default().trim();
-            let line = Line::new().add(Style::Bad, "✗").plain(" torch.load(weights_only=True) refuses it: ");
+            let line = Line::new()
+                .add(Style::Bad, "✗")
+                .plain(" torch.load(weights_only=True) refuses it: ");
             out.line(&line.plain(first))?;
             for rest in lines {
                 out.line(&Line::new().plain("  ").plain(rest.trim()))?;
@@ -152,7 +210,11 @@ fn python(globals: &[GlobalUse]) -> Option<String> {
         .partition(|global| is_dotted(&global.module) && is_dotted(&global.name));
     let mut imports: BTreeSet<&str> = sound
         .iter()
-        .map(|global| if global.module == "__builtin__" { "builtins" } else { global.module.as_str() })
+        .map(
+            |global| {
+                if global.module == "__builtin__" { "builtins" } else { global.module.as_str() }
+            },
+        )
         .collect();
     imports.insert("torch");
     let mut text: String = imports.iter().map(|module| format!("import {module}\n")).collect();

@@ -1,6 +1,6 @@
 //! `sconce info`: a file on one screen.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use sconce_checkpoint::{Checkpoint, ErrorKind, FileKind, Node, Object, identify};
 use sconce_tensor::Tensor;
@@ -12,6 +12,7 @@ use crate::cli::{InfoArgs, PolicyChoice};
 use crate::error::{Failure, Outcome};
 use crate::open::{self, Say};
 use crate::output::{Line, Out, Style, count, grouped};
+use crate::pick;
 use crate::run::Verdict;
 
 #[derive(Serialize)]
@@ -160,11 +161,20 @@ impl<'c> Card<'c> {
     }
 
     fn numel(&self) -> i64 {
-        self.rows.iter().fold(0, |sum, row| sum.saturating_add(row.numel))
+        self.distinct().fold(0, |sum, row| sum.saturating_add(row.numel))
     }
 
     fn nbytes(&self) -> u64 {
-        self.rows.iter().fold(0, |sum, row| sum.saturating_add(row.nbytes))
+        self.distinct().fold(0, |sum, row| sum.saturating_add(row.nbytes))
+    }
+
+    /// Every view once, however many names it has: a tied weight is one weight.
+    fn distinct(&self) -> impl Iterator<Item = &Row> {
+        let mut seen = HashSet::new();
+        self.rows.iter().filter(move |row| {
+            let view = (row.storage, row.storage_offset, &row.shape, &row.stride, row.dtype);
+            row.storage.is_none() || seen.insert(view)
+        })
     }
 
     fn storages(&self) -> usize {
@@ -174,7 +184,7 @@ impl<'c> Card<'c> {
     /// By elements, most first.
     fn dtypes(&self) -> Vec<DTypeTotal> {
         let mut totals: Vec<DTypeTotal> = Vec::new();
-        for row in &self.rows {
+        for row in self.distinct() {
             let at = totals.iter().position(|total| total.dtype == row.dtype);
             let at = at.unwrap_or_else(|| {
                 totals.push(DTypeTotal { dtype: row.dtype, tensors: 0, numel: 0, nbytes: 0 });
@@ -267,7 +277,9 @@ impl<'c> Card<'c> {
                 let label = if at == 0 { label } else { "" };
                 let mut full = Line::new().dim(format!("  {label:<9}  "));
                 full.extend(line);
-                out.line(&full.fit(out.width()))?;
+                // What one would copy or must not miss is left to wrap.
+                let whole = matches!(label, "safety" | "more" | "");
+                out.line(&if whole { full } else { full.fit(out.width()) })?;
             }
         }
         Ok(())
@@ -411,9 +423,13 @@ impl<'c> Card<'c> {
             .collect();
         let mut lines = Vec::new();
         if self.checkpoint.info().pickle_protocol.is_none() && globals.is_empty() {
-            lines.push(Line::new().add(Style::Good, "✓").plain(" data only: there is no pickle in it"));
+            lines.push(
+                Line::new().add(Style::Good, "✓").plain(" data only: there is no pickle in it"),
+            );
         } else if outside.is_empty() {
-            let all = if globals.is_empty() { "no globals".to_owned() } else {
+            let all = if globals.is_empty() {
+                "no globals".to_owned()
+            } else {
                 format!("{}, all allow-listed", count(globals.len(), "global"))
             };
             lines.push(Line::new().add(Style::Good, "✓").plain(format!(" data only: {all}")));
@@ -422,10 +438,14 @@ impl<'c> Card<'c> {
             if outside.len() > 3 {
                 names.push_str(&format!(", and {} more", outside.len() - 3));
             }
-            let text = format!(" {} of {} not allow-listed: {names}", outside.len(),
-                count(globals.len(), "global"));
+            let text = format!(
+                " {} of {} not allow-listed: {names}",
+                outside.len(),
+                count(globals.len(), "global")
+            );
             lines.push(Line::new().add(Style::Warn, "?").plain(text));
-            let text = format!("sconce never runs them · sconce globals {name}   says what they are");
+            let text =
+                format!("sconce never runs them · sconce globals {name}   says what they are");
             lines.push(Line::new().dim(text));
         }
         if let Some(policy) = policy {
@@ -433,7 +453,9 @@ impl<'c> Card<'c> {
                 None => Line::new().add(Style::Good, "✓").plain(" weights_only accepts the file"),
                 Some(message) => {
                     let first = message.lines().next().unwrap_or_default();
-                    Line::new().add(Style::Bad, "✗").plain(format!(" weights_only refuses: {first}"))
+                    Line::new()
+                        .add(Style::Bad, "✗")
+                        .plain(format!(" weights_only refuses: {first}"))
                 }
             });
         }
@@ -542,8 +564,9 @@ fn is_container(object: Object<'_>) -> bool {
 /// How many values are neither tensors nor arrays, in words.
 fn other_values(checkpoint: &Checkpoint) -> Option<String> {
     let mut others = 0;
-    checkpoint.visit(|_, object| {
-        let known = matches!(object.data(), Node::Tensor(_) | Node::Array(_) | Node::Scalar(_));
+    checkpoint.visit(|name, object| {
+        let known = pick::is_state_dict_metadata(name)
+            || matches!(object.data(), Node::Tensor(_) | Node::Array(_) | Node::Scalar(_));
         others += usize::from(!known);
     });
     match others {
@@ -553,16 +576,26 @@ fn other_values(checkpoint: &Checkpoint) -> Option<String> {
     }
 }
 
-/// The first parts of the names, runs of numbers folded: `conv1..conv6, classifier`.
+/// The parts of the names below what they all have in common, runs of numbers folded:
+/// `conv1..conv6, classifier`, or `model.layers.{0..31}`. `None` where the names have no parts.
 fn layers(rows: &[Row]) -> Option<String> {
     const MOST: usize = 8;
-    let mut heads: Vec<&str> = Vec::new();
-    let mut seen = std::collections::HashSet::new();
-    for row in rows {
-        let (head, _) = row.name.split_once('.')?;
-        if seen.insert(head) {
-            heads.push(head);
+    const DEEPEST: usize = 16;
+    let mut prefix = String::new();
+    let mut heads = heads(rows, &prefix);
+    let nested = |head: &str, prefix: &str| {
+        rows.iter().all(|row| row.name[prefix.len() + head.len()..].starts_with('.'))
+    };
+    for _ in 0..DEEPEST {
+        let [only] = heads[..] else { break };
+        if !nested(only, &prefix) {
+            break;
         }
+        prefix = format!("{prefix}{only}.");
+        heads = self::heads(rows, &prefix);
+    }
+    if prefix.is_empty() && !rows.iter().any(|row| row.name.contains('.')) {
+        return None;
     }
     let mut shown: Vec<String> = Vec::new();
     let mut at = 0;
@@ -583,7 +616,15 @@ fn layers(rows: &[Row]) -> Option<String> {
         shown.truncate(MOST);
         shown.push(format!("… {more} more"));
     }
-    Some(shown.join(", "))
+    let text = shown.join(", ");
+    Some(if prefix.is_empty() { text } else { format!("{prefix}{{{text}}}") })
+}
+
+/// The parts that follow a prefix of all names, each once.
+fn heads<'r>(rows: &'r [Row], prefix: &str) -> Vec<&'r str> {
+    let mut seen = HashSet::new();
+    let parts = rows.iter().filter_map(|row| row.name[prefix.len()..].split('.').next());
+    parts.filter(|part| seen.insert(*part)).collect()
 }
 
 /// Whether the second name is the first with the next number at its end.

@@ -133,9 +133,8 @@ pub fn natural(a: &str, b: &str) -> std::cmp::Ordering {
 fn digests(listed: &mut [(Row, &Tensor)]) -> Result<(), Failure> {
     listed.par_iter_mut().try_for_each(|(row, tensor)| {
         let digest = elements::digest(tensor);
-        let digest = digest.map_err(|error| {
-            Failure::unreadable(format!("cannot read '{}': {error}", row.name))
-        })?;
+        let digest = digest
+            .map_err(|error| Failure::unreadable(format!("cannot read '{}': {error}", row.name)))?;
         if let Some((sha256, nbytes)) = digest {
             row.sha256 = Some(sha256);
             row.nbytes = nbytes;
@@ -222,12 +221,8 @@ fn table(
         table = table.column("shares", Align::Left, Style::Dim);
     }
     for row in rows {
-        let mut cells = vec![
-            row.name.clone(),
-            row.dtype.to_owned(),
-            row.shape_text(),
-            sizes.show(row.nbytes),
-        ];
+        let mut cells =
+            vec![row.name.clone(), row.dtype.to_owned(), row.shape_text(), sizes.show(row.nbytes)];
         if args.long {
             let dash = || "-".to_owned();
             cells.extend([
@@ -260,7 +255,7 @@ fn summary(totals: &Totals, arrays: usize, out: &Out) -> Line {
         .plain(format!("{} elements", grouped(totals.numel)))
         .dim(" · ")
         .plain(sizes.show(totals.nbytes));
-    if totals.storage_bytes != totals.nbytes {
+    if totals.storages > 0 && totals.storage_bytes != totals.nbytes {
         let storages = count(totals.storages, "storage");
         line = line.dim(" · ").plain(format!("{storages}, {}", sizes.show(totals.storage_bytes)));
     }
@@ -272,8 +267,19 @@ fn summary(totals: &Totals, arrays: usize, out: &Out) -> Line {
 
 fn separated(form: Separated, rows: &[&Row], args: &LsArgs, out: &mut Out) -> Result<(), Failure> {
     let titles = [
-        "name", "dtype", "layout", "shape", "stride", "storage_offset", "requires_grad", "device",
-        "storage", "storage_bytes", "numel", "nbytes", "sha256",
+        "name",
+        "dtype",
+        "layout",
+        "shape",
+        "stride",
+        "storage_offset",
+        "requires_grad",
+        "device",
+        "storage",
+        "storage_bytes",
+        "numel",
+        "nbytes",
+        "sha256",
     ];
     if !args.no_header {
         out.raw(form.row(titles).as_bytes())?;

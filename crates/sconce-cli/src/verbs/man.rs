@@ -17,8 +17,11 @@ pub fn run(args: &ManArgs, out: &mut Out) -> Verdict {
     match &args.dir {
         None => out.raw(&page(command)?)?,
         Some(dir) => {
-            let verbs: Vec<Command> =
-                command.get_subcommands().filter(|verb| verb.get_name() != "help").cloned().collect();
+            let verbs: Vec<Command> = command
+                .get_subcommands()
+                .filter(|verb| verb.get_name() != "help")
+                .cloned()
+                .collect();
             write(dir, "sconce", command)?;
             for verb in verbs {
                 let name = format!("sconce-{}", verb.get_name());
@@ -39,7 +42,8 @@ fn page(command: Command) -> Result<Vec<u8>, Failure> {
 fn write(dir: &Path, name: &str, command: Command) -> Result<(), Failure> {
     let path = dir.join(format!("{name}.1"));
     let written = fs::create_dir_all(dir).and_then(|()| {
-        let page = page(command).map_err(|failure| std::io::Error::other(failure.message().to_owned()))?;
+        let page =
+            page(command).map_err(|failure| std::io::Error::other(failure.message().to_owned()))?;
         fs::write(&path, page)
     });
     written.map_err(|error| {

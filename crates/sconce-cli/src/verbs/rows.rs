@@ -57,10 +57,14 @@ pub fn rows(checkpoint: &Checkpoint) -> Vec<(Row, &Tensor)> {
     }
     let mut groups = HashMap::new();
     let tensors = checkpoint.tensors();
-    tensors.into_iter().enumerate().map(|(order, named)| {
-        let tensor = named.tensor;
-        (row(order, named, &mut groups, &places), tensor)
-    }).collect()
+    tensors
+        .into_iter()
+        .enumerate()
+        .map(|(order, named)| {
+            let tensor = named.tensor;
+            (row(order, named, &mut groups, &places), tensor)
+        })
+        .collect()
 }
 
 fn row(

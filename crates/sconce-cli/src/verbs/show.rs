@@ -1,9 +1,10 @@
 //! `sconce show`: the elements of a tensor.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
-use sconce_checkpoint::{Checkpoint, Node, TensorClass};
+use sconce_checkpoint::{Checkpoint, Node, StorageRecord, TensorClass};
 use sconce_tensor::{Histogram, PrintOptions, Scalar, Stats, Tensor, write_npy};
 use serde::Serialize;
 
@@ -100,11 +101,12 @@ pub fn run(args: &ShowArgs, out: &mut Out, say: Say) -> Verdict {
         return Ok(Outcome::Clean);
     }
     out.use_pager();
+    let storages = Storages::new(&checkpoint);
     for (at, one) in picked.iter().enumerate() {
         if at > 0 {
             out.plain("")?;
         }
-        print(one, &checkpoint, args, out)?;
+        print(one, &storages, args, out)?;
     }
     Ok(Outcome::Clean)
 }
@@ -120,9 +122,12 @@ fn picked<'c>(checkpoint: &'c Checkpoint, args: &ShowArgs) -> Result<Vec<Picked<
     let tensors = checkpoint.tensors();
     match &tensors[..] {
         [only] => pick::pick(checkpoint, &only.name),
-        _ => Err(Failure::usage(format!("the file has {}: say which", count(tensors.len(), "tensor")))
-            .in_file(checkpoint.source().name())
-            .help(format!("sconce show {} NAME", checkpoint.source().name()))),
+        _ => Err(Failure::usage(format!(
+            "the file has {}: say which",
+            count(tensors.len(), "tensor")
+        ))
+        .in_file(checkpoint.source().name())
+        .help(format!("sconce show {} NAME", checkpoint.source().name()))),
     }
 }
 
@@ -132,8 +137,17 @@ fn tensor<'a>(one: &'a Picked<'_>) -> Result<&'a Tensor, Failure> {
     })
 }
 
-/// The numbers behind quantized, sparse and other tensors, for statistics.
+/// The numbers behind quantized, sparse and other tensors, for work that looks at each of them.
+///
+/// An expanded view can stand for more elements than anyone can count; one beyond both its storage
+/// and a gibibyte is refused.
 pub fn numbers(tensor: &Tensor) -> Result<Tensor, sconce_tensor::Error> {
+    let held = tensor.storage().map_or(0, |storage| storage.nbytes());
+    let limit = held.max(1 << 30);
+    if tensor.nbytes() > limit {
+        let needed = u128::from(tensor.nbytes());
+        return Err(sconce_tensor::Error::TooLarge { what: "an expanded view", needed, limit });
+    }
     if tensor.quantizer().is_some() {
         return tensor.dequantize();
     }
@@ -182,8 +196,11 @@ fn describe(one: &Picked<'_>, args: &ShowArgs) -> Result<Shown, Failure> {
         nbytes: Some(elements::nbytes(tensor)),
         text: (!args.no_values).then(|| tensor.to_text(&print_options(args))).transpose()?,
         stats: stats.as_ref().map(Numbers::from),
-        histogram: histogram
-            .map(|histogram| Bins { min: histogram.min, max: histogram.max, bins: histogram.bins }),
+        histogram: histogram.map(|histogram| Bins {
+            min: histogram.min,
+            max: histogram.max,
+            bins: histogram.bins,
+        }),
     })
 }
 
@@ -208,16 +225,18 @@ fn print_options(args: &ShowArgs) -> PrintOptions {
 
 fn print(
     one: &Picked<'_>,
-    checkpoint: &Checkpoint,
+    storages: &Storages<'_>,
     args: &ShowArgs,
     out: &mut Out,
 ) -> Result<(), Failure> {
     let Some(tensor) = &one.tensor else {
-        out.line(&Line::new().add(Style::Strong, &one.name).plain("  ").plain(one.object.class_name()))?;
+        out.line(
+            &Line::new().add(Style::Strong, &one.name).plain("  ").plain(one.object.class_name()),
+        )?;
         return out.text(&one.object.repr(if args.full { 1 << 24 } else { 10_000 }));
     };
     out.line(&heading(one, tensor, out))?;
-    if let Some(line) = storage_line(tensor, checkpoint, out) {
+    if let Some(line) = storages.line(tensor, out) {
         out.line(&line)?;
     }
     let (stats, histogram) = statistics(tensor, args)?;
@@ -264,21 +283,36 @@ fn heading(one: &Picked<'_>, tensor: &Tensor, out: &Out) -> Line {
     line.plain("  ").add(Style::Number, out.sizes().show(elements::nbytes(tensor)))
 }
 
-fn storage_line(tensor: &Tensor, checkpoint: &Checkpoint, out: &Out) -> Option<Line> {
-    let storage = tensor.storage()?;
-    let record = checkpoint.storages().iter().find(|record| record.storage.ptr_eq(storage))?;
-    let range = tensor.storage_range()?;
-    let same = |other: &Tensor| other.storage().is_some_and(|other| other.ptr_eq(storage));
-    let users = checkpoint.tensors().iter().filter(|named| same(named.tensor)).count();
-    let name = record.record_name().unwrap_or_else(|| format!("'{}'", record.key));
-    let text = format!(
-        "  storage {name}, bytes {}..{} of {}, used by {}",
-        range.start,
-        range.end,
-        out.sizes().show(record.nbytes),
-        count(users, "tensor")
-    );
-    Some(Line::new().dim(text))
+/// What is known of every storage, by its identity.
+struct Storages<'c> {
+    records: HashMap<usize, &'c StorageRecord>,
+    users: HashMap<usize, usize>,
+}
+
+impl<'c> Storages<'c> {
+    fn new(checkpoint: &'c Checkpoint) -> Storages<'c> {
+        let records = checkpoint.storages().iter().map(|record| (record.storage.id(), record));
+        let mut users: HashMap<usize, usize> = HashMap::new();
+        for storage in checkpoint.tensors().iter().filter_map(|named| named.tensor.storage()) {
+            *users.entry(storage.id()).or_default() += 1;
+        }
+        Storages { records: records.collect(), users }
+    }
+
+    fn line(&self, tensor: &Tensor, out: &Out) -> Option<Line> {
+        let id = tensor.storage()?.id();
+        let record = self.records.get(&id)?;
+        let range = tensor.storage_range()?;
+        let name = record.record_name().unwrap_or_else(|| format!("'{}'", record.key));
+        let text = format!(
+            "  storage {name}, bytes {}..{} of {}, used by {}",
+            range.start,
+            range.end,
+            out.sizes().show(record.nbytes),
+            count(self.users.get(&id).copied().unwrap_or(0), "tensor")
+        );
+        Some(Line::new().dim(text))
+    }
 }
 
 fn stats_line(stats: &Stats) -> Line {
@@ -389,6 +423,7 @@ fn encode(format: ShowFormat, tensor: &Tensor, to: &mut dyn Write) -> Result<(),
             }
         }
         ShowFormat::Csv => {
+            numbers(tensor)?;
             let width = tensor.sizes().last().map_or(1, |&size| size.max(1)) as usize;
             let mut row = Vec::with_capacity(width);
             for scalar in tensor.values()? {
@@ -406,7 +441,7 @@ fn encode(format: ShowFormat, tensor: &Tensor, to: &mut dyn Write) -> Result<(),
 
 /// The elements as lists in lists. NaN and infinities, which JSON lacks, are strings.
 fn nested_lists(tensor: &Tensor, to: &mut dyn Write) -> std::io::Result<Result<(), Failure>> {
-    let values = match tensor.values() {
+    let values = match numbers(tensor).and_then(|_| tensor.values()) {
         Ok(values) => values,
         Err(error) => return Ok(Err(error.into())),
     };

@@ -2,7 +2,7 @@
 
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use sconce_tensor::{Stats, Tensor};
+use sconce_tensor::{ErrorKind, Stats, Tensor};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
@@ -102,7 +102,7 @@ fn row(name: &str, tensor: &Tensor) -> Result<Row, Failure> {
             row.stats = Some(Numbers::from(&stats));
             row.figures = Some(stats);
         }
-        Err(error) if error.kind() == sconce_tensor::ErrorKind::Unsupported => {
+        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Limit) => {
             row.skipped = Some(error.to_string());
         }
         Err(error) => {

@@ -45,7 +45,11 @@ pub fn streams(file: &OsStr, record: Option<&str>) -> Result<Vec<Stream>, Failur
             let names = tar.members().iter().map(|member| member.name.as_str());
             return Err(no_record(wanted, names).in_file(name));
         };
-        return Ok(vec![Stream { name: member.name.clone(), bytes: member.bytes.clone(), start: 0 }]);
+        return Ok(vec![Stream {
+            name: member.name.clone(),
+            bytes: member.bytes.clone(),
+            start: 0,
+        }]);
     }
     if kind == FileKind::Legacy {
         return legacy(&whole, record).map_err(|failure| failure.in_file(&name));
@@ -91,7 +95,9 @@ fn legacy(whole: &Bytes, record: Option<&str>) -> Result<Vec<Stream>, Failure> {
     }
     match record {
         Some(wanted) if !LEGACY.contains(&wanted) => Err(no_record(wanted, LEGACY)),
-        Some(wanted) => Err(Failure::unreadable(format!("the file ends before the pickle '{wanted}'"))),
+        Some(wanted) => {
+            Err(Failure::unreadable(format!("the file ends before the pickle '{wanted}'")))
+        }
         None => Ok(out),
     }
 }

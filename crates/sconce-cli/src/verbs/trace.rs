@@ -63,7 +63,9 @@ pub fn run(args: &TraceArgs, out: &mut Out) -> Verdict {
     loop {
         if args.limit > 0 && shown == args.limit {
             if !args.json && tracer.next().is_some() {
-                let text = format!("… {shown} steps shown: --limit 0 shows all, --at OFFSET starts elsewhere");
+                let text = format!(
+                    "… {shown} steps shown: --limit 0 shows all, --at OFFSET starts elsewhere"
+                );
                 out.line(&Line::new().dim(text))?;
             }
             return Ok(Outcome::Clean);

@@ -21,7 +21,7 @@ use crate::output::{Line, Out, Style, percent_bar};
 use crate::pick;
 use crate::run::Verdict;
 
-/// Levels shown without `--depth`; deeper trees would be mostly rulers.
+/// Levels that a name is cut into; what is deeper stays in one piece. A name may be of dots alone.
 const MAX_DEPTH: usize = 100;
 const BAR: usize = 10;
 
@@ -142,7 +142,7 @@ impl<'c> Tree<'c> {
         if name.is_empty() {
             return at;
         }
-        for part in name.split('.') {
+        for part in name.splitn(MAX_DEPTH, '.') {
             let key = (at, part.to_owned());
             at = match self.by_name.get(&key) {
                 Some(&child) => child,
@@ -187,7 +187,9 @@ impl<'c> Tree<'c> {
             let mut children = std::mem::take(&mut self.nodes[at].children);
             let nodes = &self.nodes;
             match key {
-                TreeSort::Name => children.sort_by(|&a, &b| natural(&nodes[a].name, &nodes[b].name)),
+                TreeSort::Name => {
+                    children.sort_by(|&a, &b| natural(&nodes[a].name, &nodes[b].name))
+                }
                 TreeSort::Size => children.sort_by_key(|&at| std::cmp::Reverse(nodes[at].nbytes)),
                 TreeSort::Numel => children.sort_by_key(|&at| std::cmp::Reverse(nodes[at].numel)),
             }

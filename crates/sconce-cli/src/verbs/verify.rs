@@ -61,7 +61,8 @@ pub fn run(args: &VerifyArgs, out: &mut Out, say: Say) -> Verdict {
     let opens = identity.kind.opens() || records.is_none();
     let mut inspect = load.clone();
     inspect.keep_going = true;
-    let opened = if opens { Some(open::options(&inspect).open_source(source.clone())) } else { None };
+    let opened =
+        if opens { Some(open::options(&inspect).open_source(source.clone())) } else { None };
     let mut tensors = 0;
     match opened {
         Some(Ok(checkpoint)) => {
@@ -245,7 +246,14 @@ fn print(
         0 => ("✓", Style::Good, "sound"),
         _ => ("✗", Style::Bad, "damaged"),
     };
-    out.line(&Line::new().add(style, mark).plain(" ").add(Style::Strong, file).plain(": ").add(style, word))?;
+    out.line(
+        &Line::new()
+            .add(style, mark)
+            .plain(" ")
+            .add(Style::Strong, file)
+            .plain(": ")
+            .add(style, word),
+    )?;
     if let Some(records) = records {
         let mut text = format!("{} with the right checksum", count(records.checked, "record"));
         if records.without_checksum > 0 {
@@ -267,7 +275,8 @@ fn print(
     for finding in findings {
         let error = finding.severity == "error";
         let style = if error { Style::Bad } else { Style::Warn };
-        let mut line = Line::new().plain("  ").add(style, format!("{:<8}", finding.severity)).plain("  ");
+        let mut line =
+            Line::new().plain("  ").add(style, format!("{:<8}", finding.severity)).plain("  ");
         if let Some(offset) = finding.offset {
             line = line.dim(format!("{offset:#x}  "));
         }
