@@ -11,7 +11,7 @@ mod pickles;
 use std::fmt::Write;
 
 use meter::Meter;
-use pickles::{Pickle, zip};
+use pickles::{Pickle, tar, zip};
 use sconce_checkpoint::{Checkpoint, ErrorKind, LoadOptions, Module, Policy};
 use sconce_source::Source;
 use sconce_tensor::PrintOptions;
@@ -648,6 +648,43 @@ fn archives() {
             zip(&[("../data.pkl", &good()), ("../version", b"3\n"), ("../data/0", &[0; 16])]),
             Opens,
         ),
+    ]);
+}
+
+#[test]
+fn streams() {
+    let legacy = |rest: &[&[u8]]| Pickle::new(2).tensor(0, &[4], &[1]).legacy_with(&rest.concat());
+    let key = b"\x80\x02]U\x010a.";
+    let most = i64::MAX.to_le_bytes();
+    let four = 4i64.to_le_bytes();
+    let count = |count: i64| Pickle::new(2).int(count).end();
+    let (none, all) = (count(0), count(i64::MAX));
+    let empty = Pickle::new(2).raw("]").end();
+    let no_views = [&none[..], &empty].concat();
+    let header = Pickle::new(2).text("0").text("cpu").global("torch", "FloatStorage");
+    let header = header.raw(b"\x87").end();
+    let large = [&count(1)[..], &header, &most].concat();
+    let huge = [&b"\x80\x02\x8b\0\0\x01\0"[..], &[9; 65536], b"."].concat();
+    let pickle = Pickle::new(2).raw("N").end();
+    let tar_of = |storages: &[u8], tensors: &[u8]| {
+        tar(&[("storages", storages), ("tensors", tensors), ("pickle", &pickle)])
+    };
+    check_all(vec![
+        ("good stream", legacy(&[key, &four, &[0; 16]]), Opens),
+        ("elements beyond the end", legacy(&[key, &most]), MALFORMED),
+        ("storage cut short", legacy(&[key, &four, &[0; 15]]), TRUNCATED),
+        ("no storages", legacy(&[b"\x80\x02]."]), MALFORMED),
+        (
+            "keys of nothing",
+            legacy(&[b"\x80\x02](U\x010", &b"U\x01x".repeat(20_000), b"e."]),
+            TRUNCATED,
+        ),
+        ("no end of keys", legacy(&[b"\x80\x02](", &b"U\x010".repeat(20_000)]), TRUNCATED),
+        ("good tar", tar_of(&no_views, &none), Opens),
+        ("storages without end", tar_of(&all, &none), TRUNCATED),
+        ("tensors without end", tar_of(&no_views, &all), TRUNCATED),
+        ("a storage beyond the end", tar_of(&large, &none), MALFORMED),
+        ("a count of half a million bits", tar_of(&huge, &none), MALFORMED),
     ]);
 }
 
