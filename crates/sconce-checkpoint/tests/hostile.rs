@@ -643,12 +643,32 @@ fn archives() {
             Fails(ErrorKind::Ambiguous),
         ),
         ("no pickle", zip(&[("a/version", b"3\n")]), Fails(ErrorKind::NotACheckpoint)),
+        ("arrays in one place", npz_in_one_place(), MALFORMED),
         (
             "a climbing name",
             zip(&[("../data.pkl", &good()), ("../version", b"3\n"), ("../data/0", &[0; 16])]),
             Opens,
         ),
     ]);
+}
+
+/// A directory that names the bytes of one array a hundred times.
+fn npz_in_one_place() -> Vec<u8> {
+    let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }\n";
+    let array =
+        [b"\x93NUMPY\x01\0", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), b"abcd"];
+    let array = array.concat();
+    let one = zip(&[("0.npy", &array)]);
+    let directory_at = one.len() - 22 - 46 - 5;
+    let (records, entry) = (&one[..directory_at], &one[directory_at..one.len() - 22]);
+    let mut out = [records, &entry.repeat(100)].concat();
+    let size = (entry.len() as u32 * 100).to_le_bytes();
+    out.extend(
+        [b"PK\x05\x06\0\0\0\0\x64\0\x64\0", &size[..], &(directory_at as u32).to_le_bytes()]
+            .concat(),
+    );
+    out.extend([0; 2]);
+    out
 }
 
 #[test]
