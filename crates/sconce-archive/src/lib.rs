@@ -25,6 +25,7 @@
 //! Architecture invariant: nothing here knows what a pickle or a tensor is.
 
 mod archive;
+mod deflate;
 mod directory;
 mod error;
 mod inflate;

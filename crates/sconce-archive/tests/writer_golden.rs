@@ -55,6 +55,11 @@ fn rewrite(
             continue;
         }
         let len = entry.size();
+        // As `torch.jit.save` chooses; short ones are stored all the same.
+        if record.ends_with(".py") || record.ends_with(".debug_pkl") {
+            writer.write_compressed(record, &data).unwrap();
+            continue;
+        }
         match way {
             Way::Whole => writer.write_record(record, &data).unwrap(),
             Way::Stream => writer.write_stream(record, len, None, &data[..]).unwrap(),
@@ -92,7 +97,7 @@ fn rewritten_archives_are_pytorch_s_own() {
             count += 1;
         }
     }
-    assert_eq!(count, 35, "every golden file was looked at");
+    assert_eq!(count, 40, "every golden file was looked at");
 }
 
 /// A file of which only what was written is kept.

@@ -1,96 +1,74 @@
-//! Files that are there whole or not at all.
+//! Files that verbs write: there whole or not at all, also when the user interrupts.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process;
+
+use sconce::source;
 
 use crate::error::Failure;
 use crate::interrupt::{self, Guard};
 
-/// A file being written under another name in the same folder. It takes its own name when it is
-/// complete and on the disk; until then, errors and interrupts leave nothing behind.
+/// A file being written. It takes its name when it is complete and on the disk; until then, errors
+/// and interrupts leave nothing behind.
 pub struct AtomicFile {
-    out: BufWriter<File>,
+    out: BufWriter<Out>,
     target: PathBuf,
-    temporary: Option<(PathBuf, Guard)>,
-    force: bool,
+    /// While it lives, an interrupt removes what was written.
+    _guard: Option<Guard>,
+}
+
+enum Out {
+    /// A terminal, `/dev/null` and the like are written to directly.
+    Device(File),
+    File(source::AtomicFile),
 }
 
 impl AtomicFile {
-    /// Starts a file at `path`, which may exist only with `force`. Devices are written to directly.
+    /// Starts a file at `path`, which may exist only with `force`.
     pub fn create(path: &Path, force: bool) -> Result<AtomicFile, Failure> {
-        let fail = |error: io::Error| cannot_write(path, &error);
-        let existing = fs::metadata(path).ok();
-        if existing.as_ref().is_some_and(fs::Metadata::is_dir) {
+        let kind = fs::metadata(path).ok().map(|existing| existing.file_type());
+        if kind.is_some_and(|kind| kind.is_dir()) {
             return Err(Failure::unreadable("cannot write: this is a directory")
                 .in_file(path.to_string_lossy()));
         }
-        if existing.as_ref().is_some_and(|existing| !existing.is_file()) {
-            let file = OpenOptions::new().write(true).open(path).map_err(fail)?;
-            let out = BufWriter::with_capacity(1 << 20, file);
-            return Ok(AtomicFile { out, target: path.to_owned(), temporary: None, force });
-        }
-        if existing.is_some() && !force {
-            return Err(exists(path));
-        }
-        // What a link points to is replaced, not the link.
-        let target = match existing {
-            Some(_) => fs::canonicalize(path).map_err(fail)?,
-            None => path.to_owned(),
-        };
-        let name = target.file_name().map(|name| name.to_string_lossy().into_owned());
-        let name = name
-            .ok_or_else(|| Failure::usage("this names no file").in_file(path.to_string_lossy()))?;
-        for attempt in 0..100 {
-            let temporary =
-                target.with_file_name(format!(".{name}.{}-{attempt}.part", process::id()));
-            let guard = interrupt::forget_on_finish(&temporary);
-            match OpenOptions::new().write(true).create_new(true).open(&temporary) {
-                Ok(file) => {
-                    let out = BufWriter::with_capacity(1 << 20, file);
-                    let temporary = Some((temporary, guard));
-                    return Ok(AtomicFile { out, target, temporary, force });
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(fail(error)),
+        let out = if kind.is_some_and(|kind| !kind.is_file()) {
+            let file = OpenOptions::new().write(true).open(path);
+            Out::Device(file.map_err(|error| cannot_write(path, &error))?)
+        } else {
+            if path.file_name().is_none() {
+                return Err(Failure::usage("this names no file").in_file(path.to_string_lossy()));
             }
-        }
-        Err(Failure::unreadable("cannot make a temporary file").in_file(path.to_string_lossy()))
+            let file = match force {
+                true => source::AtomicFile::replace(path),
+                false => source::AtomicFile::create(path),
+            };
+            Out::File(file.map_err(|error| refused(path, &error))?)
+        };
+        let guard = match &out {
+            Out::File(file) => file.temporary_path().map(interrupt::forget_on_finish),
+            Out::Device(_) => None,
+        };
+        let out = BufWriter::with_capacity(1 << 20, out);
+        Ok(AtomicFile { out, target: path.to_owned(), _guard: guard })
     }
 
     /// Where what was written so far can be read; `None` when it went to a device.
     pub fn written(&mut self) -> Result<Option<&Path>, Failure> {
         self.out.flush().map_err(|error| cannot_write(&self.target, &error))?;
-        Ok(self.temporary.as_ref().map(|(path, _)| path.as_path()))
-    }
-
-    /// Puts the file on the disk and under its name.
-    pub fn commit(mut self) -> Result<(), Failure> {
-        let target = self.target.clone();
-        self.finish().map_err(|error| {
-            let taken = error.kind() == io::ErrorKind::AlreadyExists;
-            if taken { exists(&target) } else { cannot_write(&target, &error) }
+        Ok(match self.out.get_ref() {
+            Out::File(file) => file.temporary_path(),
+            Out::Device(_) => None,
         })
     }
 
-    fn finish(&mut self) -> io::Result<()> {
-        self.out.flush()?;
-        let Some((temporary, _)) = &self.temporary else { return Ok(()) };
-        self.out.get_ref().sync_all()?;
-        if self.force {
-            fs::rename(temporary, &self.target)?;
-        } else {
-            // A link fails where a rename would replace a file that has appeared since.
-            match fs::hard_link(temporary, &self.target) {
-                Ok(()) => fs::remove_file(temporary)?,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
-                Err(_) => fs::rename(temporary, &self.target)?,
-            }
+    /// Puts the file on the disk and under its name.
+    pub fn commit(self) -> Result<(), Failure> {
+        let AtomicFile { out, target, _guard } = self;
+        match out.into_inner().map_err(|error| cannot_write(&target, error.error()))? {
+            Out::Device(_) => Ok(()),
+            Out::File(file) => file.commit().map_err(|error| refused(&target, &error)),
         }
-        self.temporary = None;
-        sync_folder(&self.target);
-        Ok(())
     }
 }
 
@@ -104,25 +82,32 @@ impl Write for AtomicFile {
     }
 }
 
-impl Drop for AtomicFile {
-    fn drop(&mut self) {
-        if let Some((temporary, _)) = &self.temporary {
-            // Nothing more can be done about a file that will not go away.
-            drop(fs::remove_file(temporary));
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Out::Device(file) => file.write(bytes),
+            Out::File(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Out::Device(file) => file.flush(),
+            Out::File(file) => file.flush(),
         }
     }
 }
 
-/// Makes the new name durable too, where the system can.
-fn sync_folder(target: &Path) {
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
-        drop(folder.sync_all());
+fn refused(path: &Path, error: &source::Error) -> Failure {
+    match error {
+        source::Error::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists => {
+            Failure::usage("the file exists")
+                .in_file(path.to_string_lossy())
+                .help("-f overwrites it")
+        }
+        source::Error::Io { source, .. } => cannot_write(path, source),
+        other => Failure::unreadable(other.to_string()),
     }
-}
-
-fn exists(path: &Path) -> Failure {
-    Failure::usage("the file exists").in_file(path.to_string_lossy()).help("-f overwrites it")
 }
 
 /// The failure for an error of writing to `path`.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use sconce_tensor::DType;
+use sconce::tensor::DType;
 
 use crate::output::ColorChoice;
 
@@ -637,7 +637,7 @@ pub struct ManArgs {
 }
 
 fn dtype(text: &str) -> Result<DType, String> {
-    text.parse().map_err(|error: sconce_tensor::Error| error.to_string())
+    text.parse().map_err(|error: sconce::tensor::Error| error.to_string())
 }
 
 /// `4096`, `64K`, `1.5GiB`.

@@ -180,14 +180,14 @@ pub fn remark(color: ColorChoice, line: &Line) {
     drop(stderr().write_all((line.render(palette) + "\n").as_bytes()));
 }
 
-impl From<sconce_source::Error> for Failure {
-    fn from(error: sconce_source::Error) -> Failure {
+impl From<sconce::source::Error> for Failure {
+    fn from(error: sconce::source::Error) -> Failure {
         match &error {
-            sconce_source::Error::Io { path, source } => {
+            sconce::source::Error::Io { path, source } => {
                 let failure = Failure::unreadable(format!("cannot open: {source}"));
                 failure.in_file(path.to_string_lossy())
             }
-            sconce_source::Error::NotAFile { path, what } => {
+            sconce::source::Error::NotAFile { path, what } => {
                 Failure::unreadable(format!("this is a {what}, not a file"))
                     .in_file(path.to_string_lossy())
             }
@@ -196,8 +196,8 @@ impl From<sconce_source::Error> for Failure {
     }
 }
 
-impl From<sconce_archive::Error> for Failure {
-    fn from(error: sconce_archive::Error) -> Failure {
+impl From<sconce::archive::Error> for Failure {
+    fn from(error: sconce::archive::Error) -> Failure {
         let failure =
             Failure::unreadable(error.message()).in_record(error.record_name()).at(error.offset());
         match error.detail() {
@@ -207,8 +207,8 @@ impl From<sconce_archive::Error> for Failure {
     }
 }
 
-impl From<sconce_checkpoint::Error> for Failure {
-    fn from(error: sconce_checkpoint::Error) -> Failure {
+impl From<sconce::checkpoint::Error> for Failure {
+    fn from(error: sconce::checkpoint::Error) -> Failure {
         let mut failure =
             Failure::unreadable(error.message()).in_record(error.record()).at(error.offset());
         failure.0.file = error.file().map(str::to_owned);
@@ -218,25 +218,25 @@ impl From<sconce_checkpoint::Error> for Failure {
     }
 }
 
-impl From<sconce_tensor::Error> for Failure {
-    fn from(error: sconce_tensor::Error) -> Failure {
+impl From<sconce::tensor::Error> for Failure {
+    fn from(error: sconce::tensor::Error) -> Failure {
         match error.kind() {
-            sconce_tensor::ErrorKind::Caller => Failure::usage(error.to_string()),
+            sconce::tensor::ErrorKind::Caller => Failure::usage(error.to_string()),
             _ => Failure::unreadable(error.to_string()),
         }
     }
 }
 
-impl From<sconce_pickle::Error> for Failure {
-    fn from(error: sconce_pickle::Error) -> Failure {
+impl From<sconce::pickle::Error> for Failure {
+    fn from(error: sconce::pickle::Error) -> Failure {
         Failure::unreadable(error.to_string()).at(Some(error.offset()))
     }
 }
 
-impl From<sconce_export::Error> for Failure {
-    fn from(error: sconce_export::Error) -> Failure {
+impl From<sconce::export::Error> for Failure {
+    fn from(error: sconce::export::Error) -> Failure {
         match error.kind() {
-            sconce_export::ErrorKind::Caller => Failure::usage(error.to_string()),
+            sconce::export::ErrorKind::Caller => Failure::usage(error.to_string()),
             _ => Failure::unreadable(error.to_string()),
         }
     }

@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::io::stdin;
 use std::path::Path;
 
-use sconce_checkpoint::{AllowList, Checkpoint, Encoding, LoadOptions, Policy};
-use sconce_source::{Limits, MapMode, Source};
-use sconce_tensor::ByteOrder;
+use sconce::checkpoint::{AllowList, Checkpoint, Encoding, LoadOptions, Policy};
+use sconce::source::{Limits, MapMode, Source};
+use sconce::tensor::ByteOrder;
 
 use crate::cli::{ByteOrderChoice, EncodingChoice, Input, Load, PolicyChoice};
 use crate::error::{self, Failure};

@@ -1,7 +1,7 @@
 //! Finds tensors and other values by name, and takes slices of them.
 
-use sconce_checkpoint::{ArrayData, Checkpoint, Node, Object};
-use sconce_tensor::Tensor;
+use sconce::checkpoint::{ArrayData, Checkpoint, Node, Object};
+use sconce::tensor::Tensor;
 
 use crate::error::Failure;
 use crate::glob::Glob;

@@ -20,7 +20,7 @@ pub struct Value(NonZeroU32);
 
 impl Value {
     #[inline]
-    fn new(index: u32) -> Self {
+    pub(crate) fn new(index: u32) -> Self {
         Value(NonZeroU32::new(index.wrapping_add(1)).unwrap_or(NonZeroU32::MAX))
     }
 
@@ -38,7 +38,7 @@ impl fmt::Debug for Value {
 }
 
 /// The elements of a tuple or frozenset: a range of the arena's pool, read by [`Arena::items`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Items {
     start: u32,
     len: u32,
@@ -230,6 +230,9 @@ pub struct Arena<'a> {
     pool: Vec<Value>,
     /// Updates of what is not a `Call`.
     side: FxHashMap<Value, Box<Updates>>,
+    /// The two strs that STACK_GLOBAL took, by global, ascending: the module name is often one
+    /// object for many globals, which only shows here.
+    name_parts: Vec<(Value, [Value; 2])>,
 }
 
 impl<'a> Arena<'a> {
@@ -328,6 +331,17 @@ impl<'a> Arena<'a> {
             _ if self.side.is_empty() => None,
             _ => self.side.get(&v).map(|updates| &**updates),
         }
+    }
+
+    /// The strs that hold module and name of a `Global` made by STACK_GLOBAL.
+    pub(crate) fn name_parts(&self, v: Value) -> Option<[Value; 2]> {
+        let place = self.name_parts.binary_search_by_key(&v, |&(global, _)| global).ok()?;
+        Some(self.name_parts[place].1)
+    }
+
+    /// Keeps what [`Arena::name_parts`] gives; `v` is the newest value.
+    pub(crate) fn set_name_parts(&mut self, v: Value, parts: [Value; 2]) {
+        self.name_parts.push((v, parts));
     }
 
     #[inline]

@@ -31,6 +31,8 @@
 //! | read a pickle | [`load`]; [`load_with`] with a [`Policy`] that may say no before each step |
 //! | go step by step, or keep what came before an error | [`Machine`] |
 //! | list opcodes as `python -m pickletools` does | [`dis`], [`dis_from`] |
+//! | write a pickle, byte for byte as CPython does | [`encode`], [`encode_into`] |
+//! | make values from nothing | [`ArenaBuilder`] |
 //! | walk opcodes without running them | [`instructions`] |
 //! | show what each opcode does to stack and memo | [`Tracer`] |
 //! | look up an opcode | [`opcode::OPCODES`], [`OpcodeInfo::of`] |
@@ -55,8 +57,10 @@
 //! far away go to a map, and strings are borrowed from the input.
 
 mod arena;
+mod builder;
 mod decode;
 mod dis;
+mod encode;
 mod error;
 mod limits;
 mod machine;
@@ -69,8 +73,10 @@ mod text;
 mod trace;
 
 pub use arena::{Arena, Call, CallKind, Global, Items, Node, Updates, Value};
+pub use builder::{ArenaBuilder, BuildError};
 pub use decode::{Arg, Instruction, instructions};
 pub use dis::{DisError, DisSummary, dis, dis_from};
+pub use encode::{EncodeError, EncodeOptions, encode, encode_into};
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;
 pub use machine::{Loaded, Machine, load, load_with};

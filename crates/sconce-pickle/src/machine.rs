@@ -911,11 +911,12 @@ impl<'a> Machine<'a> {
     }
 
     fn stack_global<P: Policy>(&mut self, policy: &mut P) -> Result<(), Error> {
-        let name = self.pop()?;
-        let module = self.pop()?;
-        let name = self.name_of(name)?;
-        let module = self.name_of(module)?;
+        let name_value = self.pop()?;
+        let module_value = self.pop()?;
+        let name = self.name_of(name_value)?;
+        let module = self.name_of(module_value)?;
         let global = self.global(module, name, policy)?;
+        self.arena.set_name_parts(global, [module_value, name_value]);
         self.stack.push(global);
         Ok(())
     }

@@ -110,6 +110,11 @@ impl AtomicFile {
         &self.target
     }
 
+    /// Where the bytes are until the file has its name.
+    pub fn temporary_path(&self) -> Option<&Path> {
+        self.temporary.as_deref()
+    }
+
     /// Waits until every byte is on the disk, then gives the file its name in one step.
     ///
     /// # Errors

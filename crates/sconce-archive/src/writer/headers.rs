@@ -14,12 +14,20 @@ const ATTRIBUTE_FOLDER: u32 = 0x10;
 const MADE_BY: u16 = 0x031E;
 const NEEDS_ZIP64: u16 = 45;
 
-/// One record, as its headers describe it. The data is stored as it is, so there is one size.
+/// The version that readers of deflated data must have.
+const NEEDS_DEFLATE: u16 = 20;
+/// The zip format's number for deflate.
+const DEFLATED: u16 = 8;
+
+/// One record, as its headers describe it.
 #[derive(Debug)]
 pub(super) struct Header<'a> {
     /// With the folder.
     pub(super) name: &'a [u8],
     pub(super) size: u64,
+    /// The same as `size` when the data is stored as it is.
+    pub(super) compressed_size: u64,
+    pub(super) deflated: bool,
     /// Where the local header begins.
     pub(super) offset: u64,
     /// Not known yet when the local header is written.
@@ -29,6 +37,14 @@ pub(super) struct Header<'a> {
 impl Header<'_> {
     fn is_zip64(&self) -> bool {
         self.size >= FULL || self.offset >= FULL
+    }
+
+    fn needs(&self) -> u16 {
+        if self.deflated { NEEDS_DEFLATE } else { 0 } // PyTorch asks for none for stored data
+    }
+
+    fn method(&self) -> u16 {
+        if self.deflated { DEFLATED } else { 0 }
     }
 
     fn flags(&self) -> u16 {
@@ -65,9 +81,9 @@ impl Header<'_> {
 
         let mut out = Vec::with_capacity(LOCAL_LEN as usize + self.name.len() + 64);
         out.extend(LOCAL_SIGNATURE);
-        put_u16(&mut out, 0); // version needed: PyTorch asks for none for stored data
+        put_u16(&mut out, self.needs());
         put_u16(&mut out, self.flags());
-        put_u16(&mut out, 0); // method: stored
+        put_u16(&mut out, self.method());
         put_u32(&mut out, 0); // time and date: there is no clock
         out.extend([0; 12]); // checksum and sizes come after the data
         put_u16(&mut out, name_len);
@@ -88,11 +104,11 @@ impl Header<'_> {
         }
         out.extend(DESCRIPTOR_SIGNATURE);
         put_u32(&mut out, self.crc32);
-        for _compressed_and_not in 0..2 {
+        for size in [self.compressed_size, self.size] {
             if self.is_zip64() {
-                put_u64(&mut out, self.size);
+                put_u64(&mut out, size);
             } else {
-                put_u32(&mut out, self.size as u32);
+                put_u32(&mut out, size as u32);
             }
         }
         out
@@ -100,16 +116,17 @@ impl Header<'_> {
 
     /// The record's entry in the central directory.
     pub(super) fn central(&self) -> Vec<u8> {
-        let zip64 = self.zip64(self.size);
+        let zip64 = self.zip64(self.compressed_size);
         let mut out = Vec::with_capacity(CENTRAL_LEN + self.name.len() + zip64.len());
         out.extend(CENTRAL_SIGNATURE);
         put_u16(&mut out, 0); // made by
-        put_u16(&mut out, 0); // version needed
+        put_u16(&mut out, self.needs());
         put_u16(&mut out, self.flags());
-        put_u16(&mut out, 0); // method
+        put_u16(&mut out, self.method());
         put_u32(&mut out, 0); // time and date
         put_u32(&mut out, self.crc32);
-        put_u32(&mut out, clamp(self.size));
+        let compressed_size = if self.size >= FULL { FULL } else { self.compressed_size };
+        put_u32(&mut out, clamp(compressed_size));
         put_u32(&mut out, clamp(self.size));
         put_u16(&mut out, self.name.len() as u16);
         put_u16(&mut out, zip64.len() as u16);

@@ -18,6 +18,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use self::checksum::Checksum;
 use self::headers::Header;
 use self::output::Output;
+use crate::deflate::deflate;
 use crate::{Error, ErrorKind, NameSet, serialization_id};
 
 pub use self::folder::archive_name;
@@ -28,6 +29,8 @@ pub use self::record::RecordWriter;
 const ID_RECORD: &str = ".data/serialization_id";
 /// Archives of this version and later keep it in `.data/version`.
 const DATA_VERSION: u64 = 6;
+/// `torch.jit.save` compresses what is longer than this.
+const COMPRESSED_FROM: usize = 200;
 /// A stream is read in parts of at most this many bytes.
 const STREAM_PART: u64 = 4 << 20;
 
@@ -68,6 +71,8 @@ struct Written {
     /// With the folder.
     name: String,
     size: u64,
+    compressed_size: u64,
+    deflated: bool,
     crc32: u32,
     offset: u64,
 }
@@ -77,6 +82,8 @@ impl Written {
         Header {
             name: self.name.as_bytes(),
             size: self.size,
+            compressed_size: self.compressed_size,
+            deflated: self.deflated,
             offset: self.offset,
             crc32: self.crc32,
         }
@@ -172,6 +179,22 @@ impl<W: Write> ArchiveWriter<W> {
         record.finish()
     }
 
+    /// Writes a record as `torch.jit.save` writes code: deflated when it is longer than 200 bytes,
+    /// bit for bit as PyTorch's compressor would.
+    ///
+    /// # Errors
+    /// As [`ArchiveWriter::write_record`].
+    pub fn write_compressed(&mut self, name: &str, data: &[u8]) -> Result<(), Error> {
+        if data.len() <= COMPRESSED_FROM {
+            return self.write_record(name, data);
+        }
+        let packed = deflate(data);
+        let mut record = self.begin_record(name, data.len() as u64, Some(packed.len() as u64))?;
+        record.set_crc32(crc32fast::hash(data));
+        record.put(&packed)?;
+        record.finish()
+    }
+
     /// Writes a record of `len` bytes from a reader, in bounded memory. A checksum that is known
     /// (from the archive that the record comes from) is taken as it is and saves a pass over the
     /// bytes.
@@ -238,13 +261,24 @@ impl<W: Write> ArchiveWriter<W> {
     /// # Errors
     /// As [`ArchiveWriter::write_record`].
     pub fn record(&mut self, name: &str, len: u64) -> Result<RecordWriter<'_, W>, Error> {
+        self.begin_record(name, len, None)
+    }
+
+    /// [`ArchiveWriter::record`] for data that is deflated to so many bytes already, or not.
+    fn begin_record(
+        &mut self,
+        name: &str,
+        len: u64,
+        deflated: Option<u64>,
+    ) -> Result<RecordWriter<'_, W>, Error> {
+        let compressed_size = deflated.unwrap_or(len);
         self.check_closed()?;
         if self.contains(name) {
             let message = format!("Tried to serialize file twice: {name}");
             return Err(Error::new(ErrorKind::Caller, message));
         }
         if name == ID_RECORD && self.options.layout.has_serialization_id() {
-            return Ok(RecordWriter::dropped(self, name, len));
+            return Ok(RecordWriter::dropped(self, name, compressed_size));
         }
         let refuse = |note: String| {
             let message =
@@ -261,7 +295,17 @@ impl<W: Write> ArchiveWriter<W> {
         if full.len() > usize::from(u16::MAX) {
             return Err(refuse(format!("a name of {} bytes is too long", full.len())));
         }
-        let written = Written { name: full, size: len, crc32: 0, offset: self.position() };
+        if len < headers::FULL && compressed_size >= headers::FULL {
+            return Err(refuse("it grows past 4 GiB when it is compressed".to_owned()));
+        }
+        let written = Written {
+            name: full,
+            size: len,
+            compressed_size,
+            deflated: deflated.is_some(),
+            crc32: 0,
+            offset: self.position(),
+        };
         let Some(local) = written.header().local(self.options.alignment) else {
             return Err(refuse(format!(
                 "padding to a multiple of {} bytes does not fit the header",

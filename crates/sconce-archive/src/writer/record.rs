@@ -22,6 +22,7 @@ pub struct RecordWriter<'a, W> {
     /// What is being written; `None` for a record that PyTorch drops.
     target: Option<Target>,
     name: String,
+    /// Bytes announced, and those of them that are still to come.
     size: u64,
     left: u64,
 }
@@ -40,7 +41,7 @@ impl<'a, W: Write> RecordWriter<'a, W> {
         checksum: Checksum,
     ) -> Self {
         let name = written.name[archive.folder.len() + 1..].to_owned();
-        let (size, left) = (written.size, written.size);
+        let (size, left) = (written.compressed_size, written.compressed_size);
         let target = Some(Target { written, checksum, head: Vec::new() });
         RecordWriter { archive, target, name, size, left }
     }

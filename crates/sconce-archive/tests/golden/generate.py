@@ -8,12 +8,14 @@ A file's name tells how it was made, for the test beside this folder:
     *nocrc*        without checksums
     *skip*         inside skip_data(): the data of storages is a hole
     *byteorder*    with _disable_byteorder_record=True
+    code_*         torch.jit.save; records of code are compressed
 zip64.txt holds what is not zero of a file with 5 GiB holes: lines of an offset and hexadecimal bytes,
 after a line with the file's length.
 """
 
 import io
 import os
+import random
 import sys
 import tempfile
 
@@ -53,9 +55,26 @@ def common():
     to_path("descriptors", [torch.tensor(list(mark), dtype=torch.uint8) for mark in marks])
 
 
+    for lines in (1, 20):
+        to_code("code_%d" % lines, lines)
+
+
+def to_code(name, lines):
+    random.seed(lines)
+    module = type("Code%d" % lines, (torch.jit.ScriptModule,), {})()
+    body = ["def forward(self, x):"]
+    for _ in range(lines):
+        call = random.choice(["torch.relu", "torch.sin", "torch.tanh", "torch.neg"])
+        factor = random.randrange(10 ** random.randrange(1, 9))
+        body.append("    x = %s(x * %d + %r)" % (call, factor, random.random()))
+    module.define("\n".join(body + ["    return x", ""]))
+    torch.jit.save(module, os.path.join(FOLDER, name + ".pt"))
+
+
 def current():
     from torch.utils.serialization import config
 
+    to_code("code_700", 700)  # long enough for several deflate blocks
     to_path("byteorder", storages(1), _disable_byteorder_record=True)
     with torch.serialization.skip_data():
         to_path("skip", storages(3) + [torch.empty(0)])

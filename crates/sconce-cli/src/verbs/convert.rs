@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use sconce_checkpoint::{Checkpoint, LoadOptions, Node};
-use sconce_export::{
+use sconce::checkpoint::{Checkpoint, LoadOptions, Node};
+use sconce::export::{
     Plan, Sharing, npz_name, safetensors_header, write_npy, write_npz, write_safetensors,
 };
-use sconce_source::Source;
-use sconce_tensor::{DType, Layout, Tensor};
+use sconce::source::Source;
+use sconce::tensor::{DType, Layout, Tensor};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
@@ -177,10 +177,10 @@ fn prepare(
     }
     let plan = Plan::new(taken.iter().map(|(name, tensor)| (name.clone(), tensor)), sharing);
     let plan = plan.map_err(|error| match error {
-        sconce_export::Error::Shared { .. } => Failure::from(error)
+        sconce::export::Error::Shared { .. } => Failure::from(error)
             .in_file(checkpoint.source().name())
             .help("--shared clone writes both; --shared keep writes one and keeps the other name"),
-        sconce_export::Error::Name(_) => Failure::from(error)
+        sconce::export::Error::Name(_) => Failure::from(error)
             .in_file(checkpoint.source().name())
             .note("different keys, such as 1 and '1', can come to one name")
             .help("--exclude NAME leaves them out"),
@@ -248,7 +248,7 @@ fn adapt(
     args: &ConvertArgs,
     changed: &mut Vec<String>,
 ) -> Result<(), Failure> {
-    let fail = |error: sconce_tensor::Error| {
+    let fail = |error: sconce::tensor::Error| {
         Failure::unreadable(format!("cannot convert '{name}': {error}"))
     };
     if args.dense && tensor.has_data() {
@@ -278,7 +278,7 @@ fn writable(name: &str, tensor: &Tensor, format: ExportFormat) -> Result<(), Fai
         ExportFormat::Npz | ExportFormat::Npy => numpy_holds(name, tensor),
     };
     checked.map_err(|error| {
-        let dtype = matches!(error, sconce_export::Error::DType { .. });
+        let dtype = matches!(error, sconce::export::Error::DType { .. });
         let failure = Failure::from(error);
         let float = tensor.dtype().is_floating_point();
         match (tensor.has_data(), dtype) {
@@ -294,7 +294,7 @@ fn writable(name: &str, tensor: &Tensor, format: ExportFormat) -> Result<(), Fai
     })
 }
 
-fn numpy_holds(name: &str, tensor: &Tensor) -> Result<(), sconce_export::Error> {
+fn numpy_holds(name: &str, tensor: &Tensor) -> Result<(), sconce::export::Error> {
     // The writer's own checks, on a tensor of no elements.
     if let Ok(empty) = tensor.narrow(0, 0, 0) {
         return write_npz(&[(name.to_owned(), empty)], io::sink(), &mut |_| {});
@@ -350,10 +350,10 @@ fn write(job: &Job, to: &mut dyn Write, progress: &mut dyn FnMut(u64)) -> Result
         ExportFormat::Npy => write_npy(&tensors[0].1, to).map_err(Into::into),
     };
     written.map_err(|error| match &error {
-        sconce_export::Error::Io(io) if io.kind() == io::ErrorKind::BrokenPipe => {
+        sconce::export::Error::Io(io) if io.kind() == io::ErrorKind::BrokenPipe => {
             Failure::pipe_closed()
         }
-        sconce_export::Error::Io(io) => Failure::unreadable(format!("cannot write: {io}")),
+        sconce::export::Error::Io(io) => Failure::unreadable(format!("cannot write: {io}")),
         _ => Failure::from(error),
     })
 }

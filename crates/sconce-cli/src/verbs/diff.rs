@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use rayon::prelude::*;
-use sconce_checkpoint::{Checkpoint, FileKind, Node, Object};
-use sconce_tensor::{Quantizer, Scalar, Tensor};
+use sconce::checkpoint::{Checkpoint, FileKind, Node, Object};
+use sconce::tensor::{Quantizer, Scalar, Tensor};
 use serde::Serialize;
 
 use super::info::dims;
@@ -237,7 +237,7 @@ fn pair(a: &Leaf<'_>, b: &Leaf<'_>, args: &DiffArgs) -> Result<Difference, Failu
         };
         return Ok(made(kind, None));
     }
-    let fail = |error: sconce_tensor::Error| {
+    let fail = |error: sconce::tensor::Error| {
         Failure::unreadable(format!("cannot compare '{}': {error}", a.name))
     };
     if !dtype && same_bytes(x, y).map_err(fail)? {
@@ -252,7 +252,7 @@ fn pair(a: &Leaf<'_>, b: &Leaf<'_>, args: &DiffArgs) -> Result<Difference, Failu
     Ok(made(kind, distance))
 }
 
-fn same_bytes(a: &Tensor, b: &Tensor) -> Result<bool, sconce_tensor::Error> {
+fn same_bytes(a: &Tensor, b: &Tensor) -> Result<bool, sconce::tensor::Error> {
     let (left, right) = (elements::components(a)?, elements::components(b)?);
     if left.len() != right.len() {
         return Ok(false);
@@ -265,7 +265,7 @@ fn same_bytes(a: &Tensor, b: &Tensor) -> Result<bool, sconce_tensor::Error> {
     same_quantizer(a, b)
 }
 
-fn same_quantizer(a: &Tensor, b: &Tensor) -> Result<bool, sconce_tensor::Error> {
+fn same_quantizer(a: &Tensor, b: &Tensor) -> Result<bool, sconce::tensor::Error> {
     match (a.quantizer(), b.quantizer()) {
         (None, None) => Ok(true),
         (
@@ -286,7 +286,7 @@ fn distance(
     a: &Tensor,
     b: &Tensor,
     args: &DiffArgs,
-) -> Result<Option<Distance>, sconce_tensor::Error> {
+) -> Result<Option<Distance>, sconce::tensor::Error> {
     let (left, right) = (elements::components(a)?, elements::components(b)?);
     let indices = left.len().saturating_sub(1);
     if a.nested_parts().is_none() && indices > 0 {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use sconce_pickle::{Arg, DisError, Instruction, dis_from, instructions};
+use sconce::pickle::{Arg, DisError, Instruction, dis_from, instructions};
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! The bytes that stand for a tensor's elements, whatever its layout.
 
-use sconce_tensor::{Error, Tensor};
+use sconce::tensor::{Error, Tensor};
 use sha2::{Digest, Sha256};
 
 /// The strided tensors that a tensor consists of, with the names PyTorch gives them: one without a

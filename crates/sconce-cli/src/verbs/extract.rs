@@ -8,8 +8,8 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use sconce_archive::{Directory, Entry, TarArchive};
-use sconce_source::{Bytes, Limits, MapMode, Source};
+use sconce::archive::{Directory, Entry, TarArchive};
+use sconce::source::{Bytes, Limits, MapMode, Source};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
@@ -99,14 +99,14 @@ impl Archive {
     fn open(source: Source, limits: &Limits) -> Result<Archive, Failure> {
         match Directory::read(source.clone(), limits) {
             Ok(directory) => Ok(Archive::Zip(directory)),
-            Err(error) if error.kind() == sconce_archive::ErrorKind::NotThisFormat => {
+            Err(error) if error.kind() == sconce::archive::ErrorKind::NotThisFormat => {
                 let tar = TarArchive::read(&source);
                 tar.map(Archive::Tar).map_err(|tar| {
-                    let damaged = tar.kind() != sconce_archive::ErrorKind::NotThisFormat;
+                    let damaged = tar.kind() != sconce::archive::ErrorKind::NotThisFormat;
                     if damaged {
                         return Failure::from(tar);
                     }
-                    let identity = sconce_checkpoint::identify(&source);
+                    let identity = sconce::checkpoint::identify(&source);
                     let what = identity.kind.description();
                     Failure::unreadable(format!("this is no archive with records: {what}"))
                 })

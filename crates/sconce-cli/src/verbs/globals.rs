@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use sconce_checkpoint::{AllowList, ErrorKind, GlobalUse, Policy};
-use sconce_pickle::{AllowAll, Machine, Node};
+use sconce::checkpoint::{AllowList, ErrorKind, GlobalUse, Policy};
+use sconce::pickle::{AllowAll, Machine, Node};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
@@ -119,7 +119,7 @@ pub fn run(args: &GlobalsArgs, out: &mut Out, say: Say) -> Verdict {
 
 /// The globals of a pickle up to where it ends or breaks off.
 fn before_the_break(stream: &Stream) -> Vec<GlobalUse> {
-    let limits = sconce_pickle::Limits::default();
+    let limits = sconce::pickle::Limits::default();
     let mut machine = Machine::new(&stream.bytes[stream.start..], &limits);
     while let Ok(None) = machine.step(&mut AllowAll) {}
     let arena = machine.arena();

@@ -4,8 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sconce_checkpoint::identify;
-use sconce_source::{Limits, MapMode};
+use sconce::checkpoint::identify;
+use sconce::source::{Limits, MapMode};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use sconce_checkpoint::{Checkpoint, ErrorKind, FileKind, Node, Object, identify};
-use sconce_tensor::Tensor;
+use sconce::checkpoint::{Checkpoint, ErrorKind, FileKind, Node, Object, identify};
+use sconce::tensor::Tensor;
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
@@ -469,7 +469,7 @@ fn usage(checkpoint: &Checkpoint, tensors: &[&Tensor]) -> (u64, u64) {
     let mut sizes: BTreeMap<usize, u64> = BTreeMap::new();
     let mut pending: Vec<Tensor> = tensors.iter().map(|&tensor| tensor.clone()).collect();
     for array in checkpoint.arrays() {
-        if let sconce_checkpoint::ArrayData::Tensor(tensor) = &array.array.data {
+        if let sconce::checkpoint::ArrayData::Tensor(tensor) = &array.array.data {
             pending.push(tensor.clone());
         }
     }
@@ -480,7 +480,7 @@ fn usage(checkpoint: &Checkpoint, tensors: &[&Tensor]) -> (u64, u64) {
         if tensor.storage().is_none() {
             pending.extend(inner(&tensor));
         }
-        if let Some(sconce_tensor::Quantizer::PerChannel { scales, zero_points, .. }) =
+        if let Some(sconce::tensor::Quantizer::PerChannel { scales, zero_points, .. }) =
             tensor.quantizer()
         {
             pending.extend([scales.clone(), zero_points.clone()]);

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use rayon::prelude::*;
-use sconce_checkpoint::Checkpoint;
-use sconce_tensor::Tensor;
+use sconce::checkpoint::Checkpoint;
+use sconce::tensor::Tensor;
 use serde::Serialize;
 
 use super::rows::{self, Row};
@@ -145,7 +145,7 @@ fn digests(listed: &mut [(Row, &Tensor)]) -> Result<(), Failure> {
 
 fn arrays(checkpoint: &Checkpoint, filter: &Filter) -> Vec<ArrayRow> {
     let arrays = checkpoint.arrays().into_iter().filter(|named| filter.accepts(&named.name));
-    let row = |named: sconce_checkpoint::NamedArray<'_>| ArrayRow {
+    let row = |named: sconce::checkpoint::NamedArray<'_>| ArrayRow {
         name: named.name,
         dtype: named.array.dtype.name(),
         shape: named.array.shape.clone(),

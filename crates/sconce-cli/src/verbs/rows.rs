@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use sconce_checkpoint::{Checkpoint, NamedTensor, Node, TensorClass};
-use sconce_tensor::Tensor;
+use sconce::checkpoint::{Checkpoint, NamedTensor, Node, TensorClass};
+use sconce::tensor::Tensor;
 use serde::Serialize;
 
 use super::elements;

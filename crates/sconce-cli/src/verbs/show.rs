@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
-use sconce_checkpoint::{Checkpoint, Node, StorageRecord, TensorClass};
-use sconce_tensor::{Histogram, PrintOptions, Scalar, Stats, Tensor, write_npy};
+use sconce::checkpoint::{Checkpoint, Node, StorageRecord, TensorClass};
+use sconce::tensor::{Histogram, PrintOptions, Scalar, Stats, Tensor, write_npy};
 use serde::Serialize;
 
 use super::{SCHEMA_VERSION, elements};
@@ -141,12 +141,12 @@ fn tensor<'a>(one: &'a Picked<'_>) -> Result<&'a Tensor, Failure> {
 ///
 /// An expanded view can stand for more elements than anyone can count; one beyond both its storage
 /// and a gibibyte is refused.
-pub fn numbers(tensor: &Tensor) -> Result<Tensor, sconce_tensor::Error> {
+pub fn numbers(tensor: &Tensor) -> Result<Tensor, sconce::tensor::Error> {
     let held = tensor.storage().map_or(0, |storage| storage.nbytes());
     let limit = held.max(1 << 30);
     if tensor.nbytes() > limit {
         let needed = u128::from(tensor.nbytes());
-        return Err(sconce_tensor::Error::TooLarge { what: "an expanded view", needed, limit });
+        return Err(sconce::tensor::Error::TooLarge { what: "an expanded view", needed, limit });
     }
     if tensor.quantizer().is_some() {
         return tensor.dequantize();

@@ -2,7 +2,7 @@
 
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use sconce_tensor::{ErrorKind, Stats, Tensor};
+use sconce::tensor::{ErrorKind, Stats, Tensor};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;

@@ -2,10 +2,10 @@
 
 use std::ffi::OsStr;
 
-use sconce_archive::{Archive, TarArchive};
-use sconce_checkpoint::{FileKind, identify};
-use sconce_pickle::instructions;
-use sconce_source::{Bytes, Limits, MapMode};
+use sconce::archive::{Archive, TarArchive};
+use sconce::checkpoint::{FileKind, identify};
+use sconce::pickle::instructions;
+use sconce::source::{Bytes, Limits, MapMode};
 
 use crate::error::Failure;
 use crate::open;

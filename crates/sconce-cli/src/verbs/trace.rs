@@ -1,6 +1,6 @@
 //! `sconce trace`: the pickle machine at work, opcode by opcode, on values that do nothing.
 
-use sconce_pickle::{Frame, Limits, Step, Tracer};
+use sconce::pickle::{Frame, Limits, Step, Tracer};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
@@ -49,7 +49,7 @@ pub fn run(args: &TraceArgs, out: &mut Out) -> Verdict {
     let stream = streams.swap_remove(at);
     let record = (!stream.name.is_empty()).then_some(stream.name.as_str());
     let bytes = &stream.bytes[stream.start..];
-    let broken = |error: sconce_pickle::Error| {
+    let broken = |error: sconce::pickle::Error| {
         let offset = error.offset() + stream.start as u64;
         Failure::unreadable(error.to_string()).in_file(&file).in_record(record).at(Some(offset))
     };

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-use sconce_checkpoint::{Checkpoint, Node as Value, Object};
+use sconce::checkpoint::{Checkpoint, Node as Value, Object};
 use serde::Serialize;
 
 use super::info::dims;

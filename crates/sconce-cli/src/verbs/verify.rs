@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use rayon::prelude::*;
-use sconce_archive::Directory;
-use sconce_archive::verify::{Severity, verify};
-use sconce_checkpoint::{Checkpoint, identify};
-use sconce_source::Source;
+use sconce::archive::Directory;
+use sconce::archive::verify::{Severity, verify};
+use sconce::checkpoint::{Checkpoint, identify};
+use sconce::source::Source;
 use serde::Serialize;
 
 use super::{SCHEMA_VERSION, elements};
