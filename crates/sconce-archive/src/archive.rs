@@ -8,7 +8,6 @@ use std::sync::OnceLock;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use sconce_source::{Bytes, Limits, Source};
 
-use crate::directory::LOCAL_LEN;
 use crate::{Directory, Entry, Error, ErrorKind};
 
 /// The oldest and newest versions that PyTorch 2.15 reads.
