@@ -8,7 +8,6 @@ use std::sync::OnceLock;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use sconce_source::{Bytes, Limits, Source};
 
-use crate::directory::LOCAL_LEN;
 use crate::{Directory, Entry, Error, ErrorKind};
 
 /// The oldest and newest versions that PyTorch 2.15 reads.
@@ -72,29 +71,8 @@ impl Archive {
             directory,
         };
         archive.build_index()?;
-        archive.check_layout()?;
+        archive.directory.check_layout()?;
         Ok(archive)
-    }
-
-    /// Records may not share bytes: two readers would see two things in one place.
-    fn check_layout(&self) -> Result<(), Error> {
-        let end_of = |entry: &Entry| {
-            let name = self.directory.raw_name(entry).len() as u64;
-            entry.header_offset() + LOCAL_LEN + name + entry.compressed_size()
-        };
-        let mut order: Vec<&Entry> = self.records().iter().collect();
-        if !order.is_sorted_by_key(|entry| entry.header_offset()) {
-            order.sort_by_key(|entry| entry.header_offset());
-        }
-        for pair in order.windows(2) {
-            if end_of(pair[0]) > pair[1].header_offset() {
-                return Err(Error::new(ErrorKind::Malformed, "two records overlap")
-                    .record(self.display_name(pair[1]))
-                    .at(pair[1].header_offset())
-                    .note(format!("the other is '{}'", self.display_name(pair[0]))));
-            }
-        }
-        Ok(())
     }
 
     fn build_index(&mut self) -> Result<(), Error> {

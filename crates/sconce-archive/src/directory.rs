@@ -172,6 +172,32 @@ impl Directory {
         &self.entries
     }
 
+    /// Checks that no two records share bytes: readers that go by different tables would see two
+    /// things in one place, and a few kilobytes of directory could name one large record a thousand
+    /// times.
+    ///
+    /// # Errors
+    /// When records overlap, by what the directory says of them.
+    pub fn check_layout(&self) -> Result<(), Error> {
+        let end_of = |entry: &Entry| {
+            let name = self.raw_name(entry).len() as u64;
+            entry.header_offset + LOCAL_LEN + name + entry.compressed_size
+        };
+        let mut order: Vec<&Entry> = self.entries.iter().collect();
+        if !order.is_sorted_by_key(|entry| entry.header_offset) {
+            order.sort_by_key(|entry| entry.header_offset);
+        }
+        for pair in order.windows(2) {
+            if end_of(pair[0]) > pair[1].header_offset {
+                return Err(Error::new(ErrorKind::Malformed, "two records overlap")
+                    .record(self.display_name(pair[1]))
+                    .at(pair[1].header_offset)
+                    .note(format!("the other is '{}'", self.display_name(pair[0]))));
+            }
+        }
+        Ok(())
+    }
+
     /// An entry's full name, as bytes: the format does not promise text.
     pub fn raw_name(&self, entry: &Entry) -> &[u8] {
         &self.raw[entry.name.start as usize..entry.name.end as usize]

@@ -215,7 +215,7 @@ impl From<sconce_pickle::Error> for Error {
         use sconce_pickle::ErrorKind as Kind;
         let kind = match error.kind() {
             Kind::Refused => ErrorKind::Refused,
-            Kind::Truncated => ErrorKind::Truncated,
+            Kind::Truncated | Kind::Exhausted => ErrorKind::Truncated,
             Kind::Limit => ErrorKind::Limit,
             _ => ErrorKind::Malformed,
         };

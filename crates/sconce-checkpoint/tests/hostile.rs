@@ -11,7 +11,7 @@ mod pickles;
 use std::fmt::Write;
 
 use meter::Meter;
-use pickles::{Pickle, zip};
+use pickles::{Pickle, tar, zip};
 use sconce_checkpoint::{Checkpoint, ErrorKind, LoadOptions, Module, Policy};
 use sconce_source::Source;
 use sconce_tensor::PrintOptions;
@@ -599,6 +599,23 @@ fn shared_parts() {
             MALFORMED,
         ),
         (
+            "tables",
+            {
+                let table = |p: Pickle, sizes: &[i64]| {
+                    let p = p.global("torch._utils", "_rebuild_tensor_v2").raw("(");
+                    let p = p.storage_of("LongStorage", "0", 1 << 17).raw("K\0").dims(sizes);
+                    p.dims(&[1, 1][..sizes.len()]).raw(b"\x89NtR")
+                };
+                let p = p().global("torch._utils", "_rebuild_nested_tensor").put(0);
+                let p = table(table(p.raw("("), &[1 << 17]), &[1 << 17, 1]).put(2);
+                let p = table(p.raw("2"), &[1 << 17]).raw("t");
+                let pickle = uses(p, b"h\x00h\x01R").end();
+                let table = vec![0; 1 << 20];
+                zip(&[("a/data.pkl", &pickle), ("a/version", b"3\n"), ("a/data/0", &table)])
+            },
+            LIMIT,
+        ),
+        (
             "sources of modules",
             {
                 let p = p().text("module").put(2).global("m", "C").put(3).text(&long(60_000));
@@ -626,11 +643,68 @@ fn archives() {
             Fails(ErrorKind::Ambiguous),
         ),
         ("no pickle", zip(&[("a/version", b"3\n")]), Fails(ErrorKind::NotACheckpoint)),
+        ("arrays in one place", npz_in_one_place(), MALFORMED),
         (
             "a climbing name",
             zip(&[("../data.pkl", &good()), ("../version", b"3\n"), ("../data/0", &[0; 16])]),
             Opens,
         ),
+    ]);
+}
+
+/// A directory that names the bytes of one array a hundred times.
+fn npz_in_one_place() -> Vec<u8> {
+    let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }\n";
+    let array =
+        [b"\x93NUMPY\x01\0", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), b"abcd"];
+    let array = array.concat();
+    let one = zip(&[("0.npy", &array)]);
+    let directory_at = one.len() - 22 - 46 - 5;
+    let (records, entry) = (&one[..directory_at], &one[directory_at..one.len() - 22]);
+    let mut out = [records, &entry.repeat(100)].concat();
+    let size = (entry.len() as u32 * 100).to_le_bytes();
+    out.extend(
+        [b"PK\x05\x06\0\0\0\0\x64\0\x64\0", &size[..], &(directory_at as u32).to_le_bytes()]
+            .concat(),
+    );
+    out.extend([0; 2]);
+    out
+}
+
+#[test]
+fn streams() {
+    let legacy = |rest: &[&[u8]]| Pickle::new(2).tensor(0, &[4], &[1]).legacy_with(&rest.concat());
+    let key = b"\x80\x02]U\x010a.";
+    let most = i64::MAX.to_le_bytes();
+    let four = 4i64.to_le_bytes();
+    let count = |count: i64| Pickle::new(2).int(count).end();
+    let (none, all) = (count(0), count(i64::MAX));
+    let empty = Pickle::new(2).raw("]").end();
+    let no_views = [&none[..], &empty].concat();
+    let header = Pickle::new(2).text("0").text("cpu").global("torch", "FloatStorage");
+    let header = header.raw(b"\x87").end();
+    let large = [&count(1)[..], &header, &most].concat();
+    let huge = [&b"\x80\x02\x8b\0\0\x01\0"[..], &[9; 65536], b"."].concat();
+    let pickle = Pickle::new(2).raw("N").end();
+    let tar_of = |storages: &[u8], tensors: &[u8]| {
+        tar(&[("storages", storages), ("tensors", tensors), ("pickle", &pickle)])
+    };
+    check_all(vec![
+        ("good stream", legacy(&[key, &four, &[0; 16]]), Opens),
+        ("elements beyond the end", legacy(&[key, &most]), MALFORMED),
+        ("storage cut short", legacy(&[key, &four, &[0; 15]]), TRUNCATED),
+        ("no storages", legacy(&[b"\x80\x02]."]), MALFORMED),
+        (
+            "keys of nothing",
+            legacy(&[b"\x80\x02](U\x010", &b"U\x01x".repeat(20_000), b"e."]),
+            TRUNCATED,
+        ),
+        ("no end of keys", legacy(&[b"\x80\x02](", &b"U\x010".repeat(20_000)]), TRUNCATED),
+        ("good tar", tar_of(&no_views, &none), Opens),
+        ("storages without end", tar_of(&all, &none), TRUNCATED),
+        ("tensors without end", tar_of(&no_views, &all), TRUNCATED),
+        ("a storage beyond the end", tar_of(&large, &none), MALFORMED),
+        ("a count of half a million bits", tar_of(&huge, &none), MALFORMED),
     ]);
 }
 

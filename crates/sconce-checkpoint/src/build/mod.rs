@@ -20,7 +20,7 @@ pub(crate) use budget::Budget;
 pub(crate) use known::storage_dtype;
 pub(crate) use objects::Built;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_pickle::{Arena, Node as PickleNode, Value};
 use sconce_source::Limits;
 use sconce_tensor::{DType, Device, Storage, Tensor};
@@ -99,6 +99,8 @@ pub(crate) struct Builder<'b, 'p, L> {
     tensors: Vec<tensors::Rebuilt>,
     persistents: Vec<Persistent>,
     problems: Vec<Error>,
+    /// Storages that tables of indices or sizes were read from.
+    tables: FxHashSet<usize>,
 }
 
 /// What the first pass made of a value.
@@ -122,6 +124,7 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
             tensors: Vec::new(),
             persistents: Vec::new(),
             problems: Vec::new(),
+            tables: FxHashSet::default(),
         }
     }
 

@@ -122,7 +122,9 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
             Rebuild::Nested => {
                 let [buffer, sizes, strides, offsets] =
                     [0, 1, 2, 3].map(|index| self.tensor_arg(&args, index));
-                Tensor::nested(buffer?, sizes?, strides?, offsets?).map(Rebuilt::from).map_err(bad)
+                let sizes = sizes?;
+                self.pay_for_table(&sizes)?;
+                Tensor::nested(buffer?, sizes, strides?, offsets?).map(Rebuilt::from).map_err(bad)
             }
             Rebuild::Quantized => self.quantized(&args).map(Rebuilt::from),
             Rebuild::Meta => {
@@ -239,9 +241,29 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
         self.validated(tensor).map(|tensor| tensor.with_requires_grad(requires_grad))
     }
 
-    fn validated(&self, tensor: Result<Tensor, sconce_tensor::Error>) -> Result<Tensor, Error> {
+    /// A table is read when its tensor is made. Once for each storage is fair; a pickle could have
+    /// one large table read by thousands of tensors.
+    fn pay_for_table(&mut self, table: &Tensor) -> Result<(), Error> {
+        /// Reading takes time but keeps nothing, so it is cheaper than a copy.
+        const BYTES_READ_PER_BYTE_PAID: u64 = 64;
+        let Some(storage) = table.storage().filter(|storage| storage.has_data()) else {
+            return Ok(());
+        };
+        let free = if self.tables.insert(storage.id()) { storage.nbytes() } else { 0 };
+        let paid = table.nbytes().saturating_sub(free) / BYTES_READ_PER_BYTE_PAID;
+        self.options.budget.take(usize::try_from(paid).unwrap_or(usize::MAX))
+    }
+
+    fn validated(&mut self, tensor: Result<Tensor, sconce_tensor::Error>) -> Result<Tensor, Error> {
         let tensor = tensor.map_err(bad)?;
         if self.options.validate_sparse && tensor.has_data() {
+            if let Some(parts) = tensor.sparse_coo_parts() {
+                self.pay_for_table(&parts.indices)?;
+            }
+            if let Some(parts) = tensor.sparse_compressed_parts() {
+                self.pay_for_table(&parts.compressed)?;
+                self.pay_for_table(&parts.plain)?;
+            }
             tensor.validate_sparse().map_err(bad)?;
         }
         Ok(tensor)

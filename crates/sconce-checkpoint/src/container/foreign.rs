@@ -99,6 +99,7 @@ pub(super) fn open_npy(source: &Source) -> Result<Parts, Error> {
 
 pub(super) fn open_npz(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
     let directory = Directory::read(source.clone(), &options.limits)?;
+    directory.check_layout()?;
     let mut graph = Graph::default();
     let mut dict = Dict::new(DictKind::Dict);
     for entry in directory.entries() {

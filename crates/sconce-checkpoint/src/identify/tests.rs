@@ -243,3 +243,18 @@ fn damaged_files_are_something() {
         }
     }
 }
+
+#[test]
+fn long_names_are_shown_in_part() {
+    let long = "n".repeat(60_000);
+    let in_folder = format!("{long}/data.pkl");
+    for (bytes, kind) in [
+        (zip_of(&[&long]), FileKind::OtherZip),
+        (zip_of(&[&in_folder]), FileKind::Zip),
+        (zip_of(&[&long])[..60_040].to_vec(), FileKind::TruncatedZip),
+    ] {
+        let identity = identify(&Source::from_vec("x", bytes));
+        assert_eq!(identity.kind, kind);
+        assert!(identity.detail.len() < 200, "{kind:?}: {}", identity.detail.len());
+    }
+}

@@ -4,7 +4,10 @@ use sconce_archive::{Directory, ErrorKind};
 use sconce_source::{Limits, Source};
 
 use super::{FileKind, Identity};
+use crate::error::beginning;
 
+/// Bytes of a record's name that are shown.
+const MAX_SHOWN: usize = 100;
 const LOCAL: &[u8] = b"PK\x03\x04";
 const CENTRAL: &[u8] = b"PK\x01\x02";
 const END: &[u8] = b"PK\x05\x06";
@@ -50,8 +53,8 @@ pub(super) fn identify(source: &Source) -> Option<Identity> {
             }
             let detail = format!("its directory cannot be read: {}", error.message());
             let torch = ["/data.pkl", "/version", "/constants.pkl", "/byteorder"];
-            let first = first_record(bytes);
-            let kind = match torch.iter().any(|ending| first.ends_with(ending)) {
+            let first = first_name(bytes);
+            let kind = match torch.iter().any(|ending| first.ends_with(ending.as_bytes())) {
                 // Its reader will say what is wrong in PyTorch's words.
                 true => FileKind::Zip,
                 false => FileKind::OtherZip,
@@ -115,24 +118,28 @@ fn by_records(directory: &Directory) -> Identity {
         .find(|name| CHECKPOINT_ENDINGS.iter().any(|ending| name.ends_with(ending.as_bytes())));
     match inner {
         Some(name) => {
-            let name = String::from_utf8_lossy(name);
-            Identity::new(
-                FileKind::OtherZip,
-                format!("{count}, one of them {}", name.escape_debug()),
-            )
+            Identity::new(FileKind::OtherZip, format!("{count}, one of them {}", shown(name)))
         }
-        None => {
-            let name = String::from_utf8_lossy(first);
-            Identity::new(FileKind::OtherZip, format!("{count}, first {}", name.escape_debug()))
-        }
+        None => Identity::new(FileKind::OtherZip, format!("{count}, first {}", shown(first))),
     }
 }
 
 /// Name in the first local header.
-fn first_record(bytes: &[u8]) -> String {
+fn first_name(bytes: &[u8]) -> &[u8] {
     let len = bytes.get(26..28).map_or(0, |field| u16::from_le_bytes([field[0], field[1]]));
-    let name = bytes.get(30..30 + usize::from(len)).unwrap_or_default();
-    format!("its first record is {}", String::from_utf8_lossy(name).escape_debug())
+    bytes.get(30..30 + usize::from(len)).unwrap_or_default()
+}
+
+fn first_record(bytes: &[u8]) -> String {
+    format!("its first record is {}", shown(first_name(bytes)))
+}
+
+/// As much of a record's name as fits a line; it can be of 64 KiB.
+fn shown(name: &[u8]) -> String {
+    let name = String::from_utf8_lossy(name);
+    let shown = beginning(&name, MAX_SHOWN);
+    let more = if shown.len() < name.len() { "…" } else { "" };
+    format!("{}{more}", shown.escape_debug())
 }
 
 /// A zip archive that stands behind other bytes.
