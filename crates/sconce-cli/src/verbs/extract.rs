@@ -98,7 +98,11 @@ enum Archive {
 impl Archive {
     fn open(source: Source, limits: &Limits) -> Result<Archive, Failure> {
         match Directory::read(source.clone(), limits) {
-            Ok(directory) => Ok(Archive::Zip(directory)),
+            Ok(directory) => {
+                // A small file could otherwise name one large record a thousand times.
+                directory.check_layout()?;
+                Ok(Archive::Zip(directory))
+            }
             Err(error) if error.kind() == sconce::archive::ErrorKind::NotThisFormat => {
                 let tar = TarArchive::read(&source);
                 tar.map(Archive::Tar).map_err(|tar| {

@@ -43,7 +43,7 @@ pub fn streams(file: &OsStr, record: Option<&str>) -> Result<Vec<Stream>, Failur
         let wanted = record.unwrap_or("pickle");
         let Some(member) = tar.find(wanted) else {
             let names = tar.members().iter().map(|member| member.name.as_str());
-            return Err(no_record(wanted, names).in_file(name));
+            return Err(no_record(record, wanted, names).in_file(name));
         };
         return Ok(vec![Stream {
             name: member.name.clone(),
@@ -60,7 +60,7 @@ pub fn streams(file: &OsStr, record: Option<&str>) -> Result<Vec<Stream>, Failur
     }
     match record {
         None => Ok(vec![Stream { name: String::new(), bytes: whole, start: 0 }]),
-        Some(wanted) => Err(no_record(wanted, std::iter::empty()).in_file(name)),
+        Some(wanted) => Err(no_record(record, wanted, std::iter::empty()).in_file(name)),
     }
 }
 
@@ -72,7 +72,7 @@ fn zip_record(archive: &Archive, record: Option<&str>) -> Result<Vec<Stream>, Fa
     let entry = archive.find(inner).or_else(|| archive.find(wanted)).ok_or_else(|| {
         let names: Vec<String> =
             archive.records().iter().map(|entry| archive.record_name(entry).into_owned()).collect();
-        no_record(wanted, names.iter().map(String::as_str))
+        no_record(record, wanted, names.iter().map(String::as_str))
     })?;
     let name = archive.display_name(entry).into_owned();
     let bytes = archive.directory().bytes(entry)?;
@@ -94,7 +94,7 @@ fn legacy(whole: &Bytes, record: Option<&str>) -> Result<Vec<Stream>, Failure> {
         start += stop.at as usize + stop.raw.len();
     }
     match record {
-        Some(wanted) if !LEGACY.contains(&wanted) => Err(no_record(wanted, LEGACY)),
+        Some(wanted) if !LEGACY.contains(&wanted) => Err(no_record(record, wanted, LEGACY)),
         Some(wanted) => {
             Err(Failure::unreadable(format!("the file ends before the pickle '{wanted}'")))
         }
@@ -102,9 +102,18 @@ fn legacy(whole: &Bytes, record: Option<&str>) -> Result<Vec<Stream>, Failure> {
     }
 }
 
-fn no_record<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Failure {
+/// The user's fault when they asked for the record, the file's when every such file has it.
+fn no_record<'a>(
+    asked: Option<&str>,
+    wanted: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Failure {
     let names: Vec<&str> = names.into_iter().collect();
-    let failure = Failure::usage(format!("there is no record called '{wanted}'"));
+    let message = format!("there is no record called '{wanted}'");
+    let failure = match asked {
+        Some(_) => Failure::usage(message),
+        None => Failure::unreadable(message),
+    };
     let close = suggest::closest(wanted, names.iter().copied(), 3);
     let pickles = names.iter().copied().filter(|name| name.ends_with(".pkl"));
     let shown = if close.is_empty() { pickles.take(5).collect() } else { close };
