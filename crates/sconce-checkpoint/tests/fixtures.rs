@@ -282,3 +282,23 @@ fn parameters_are_told_from_tensors() {
     });
     assert!(parameters.count() > 0);
 }
+
+/// What `repr` gives in Python, for objects whose pickled form is packed.
+#[test]
+fn dates_and_paths_show_as_python_shows_them() {
+    for protocol in ["2.15/zip/objects_library.pt", "1.13/zip/objects_library.pt"] {
+        let checkpoint = Checkpoint::open(folder().join("files").join(protocol)).unwrap();
+        for (name, wanted) in [
+            ("datetime", "datetime.datetime(2020, 1, 2, 3, 4, 5, 6)"),
+            ("aware", "datetime.datetime(2020, 1, 2, 0, 0, tzinfo=datetime.timezone.utc)"),
+            ("date", "datetime.date(1999, 12, 31)"),
+            ("time", "datetime.time(1, 2, 3)"),
+            ("delta", "datetime.timedelta(days=1, seconds=2, microseconds=3)"),
+            ("path", "PurePosixPath('data/train.csv')"),
+        ] {
+            let object = checkpoint.root().get(name).unwrap();
+            assert_eq!(object.python_text().as_deref(), Some(wanted), "{protocol} {name}");
+            assert_eq!(object.repr(100), wanted);
+        }
+    }
+}

@@ -8,6 +8,7 @@
 mod dict;
 mod module;
 mod node;
+mod python;
 mod repr;
 mod view;
 mod walk;

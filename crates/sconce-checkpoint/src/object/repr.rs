@@ -134,6 +134,9 @@ impl Text {
             }
             Node::Class(class) => self.push(&format!("<class '{}'>", class.full_name())),
             Node::Instance(instance) => {
+                if let Some(text) = super::python::text(object) {
+                    return self.push(&text);
+                }
                 match instance.how {
                     How::External => self.push("<external "),
                     _ => {

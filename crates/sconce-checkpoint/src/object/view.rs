@@ -263,6 +263,12 @@ impl<'c> Object<'c> {
         }
     }
 
+    /// A date, time, time span, time zone or path of Python's standard library, as Python shows it.
+    /// Their pickled form, packed bytes or parts, says nothing to a reader.
+    pub fn python_text(self) -> Option<String> {
+        super::python::text(self)
+    }
+
     /// What the object would look like in Python, cut to about `max_chars` characters. Never
     /// follows a cycle, never prints tensor values.
     pub fn repr(self, max_chars: usize) -> String {

@@ -200,7 +200,9 @@ fn join(name: &mut String, prefix: usize, part: std::fmt::Arguments<'_>) {
 fn has_children(object: Object<'_>) -> bool {
     match object.data() {
         Node::List(_) | Node::Tuple(_) | Node::Set(_) | Node::FrozenSet(_) => true,
-        Node::Dict(_) | Node::Instance(_) => true,
+        Node::Dict(_) => true,
+        // A date or a path is one value, whatever it is made of.
+        Node::Instance(_) => super::python::text(object).is_none(),
         Node::Tensor(found) => found.state.is_some(),
         _ => false,
     }
