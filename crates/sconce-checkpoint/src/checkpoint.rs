@@ -13,15 +13,17 @@ use crate::{Error, LoadOptions};
 
 /// An open checkpoint: its objects and its tensors, whose data stays in the file until it is used.
 ///
-/// ```no_run
+/// ```
 /// use sconce_checkpoint::Checkpoint;
 ///
-/// let checkpoint = Checkpoint::open("model.pt")?;
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/digits.ckpt");
+/// let checkpoint = Checkpoint::open(path)?;
 /// for named in checkpoint.tensors() {
 ///     println!("{} {} {:?}", named.name, named.tensor.dtype().name(), named.tensor.sizes());
 /// }
-/// let weight = checkpoint.tensor("conv1.weight").expect("the model has a first convolution");
+/// let weight = checkpoint.tensor("state_dict.conv1.weight").expect("a convolution");
 /// let values: &[f32] = weight.as_slice().expect("contiguous float32");
+/// # assert_eq!(values.len(), 72);
 /// # Ok::<(), sconce_checkpoint::Error>(())
 /// ```
 #[derive(Debug)]

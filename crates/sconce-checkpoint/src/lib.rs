@@ -9,11 +9,13 @@
 //! an [`Instance`] with class, arguments and state. [`Policy::WeightsOnly`] refuses exactly what
 //! PyTorch's `weights_only` unpickler refuses.
 //!
-//! ```no_run
+//! ```
 //! use sconce_checkpoint::Checkpoint;
 //!
-//! let checkpoint = Checkpoint::open("model.pt")?;
-//! println!("epoch {:?}", checkpoint.root().get("epoch"));
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/digits.ckpt");
+//! let checkpoint = Checkpoint::open(path)?;
+//! let epoch = checkpoint.root().get("epoch").and_then(|object| object.as_i64());
+//! assert_eq!(epoch, Some(20));
 //! for named in checkpoint.tensors() {
 //!     println!("{} {:?}", named.name, named.tensor.sizes());
 //! }

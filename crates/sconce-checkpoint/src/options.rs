@@ -22,15 +22,16 @@ pub enum Policy {
 /// How to open a checkpoint: the arguments of `torch.load` and the options of
 /// `torch.serialization`, as a builder.
 ///
-/// ```no_run
+/// ```
 /// use sconce_checkpoint::{AllowList, LoadOptions, Policy};
 ///
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/digits.ckpt");
 /// let mut allow_list = AllowList::default();
 /// allow_list.allow("argparse.Namespace");
 /// let checkpoint = LoadOptions::new()
 ///     .policy(Policy::WeightsOnly)
 ///     .allow_list(allow_list)
-///     .open("model.ckpt")?;
+///     .open(path)?;
 /// # Ok::<(), sconce_checkpoint::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]

@@ -1,12 +1,14 @@
 //! PyTorch's files without PyTorch: no Python, no libtorch, nothing in a file is ever run.
 //!
-//! ```no_run
-//! let checkpoint = sconce::Checkpoint::open("model.pt")?;
+//! ```
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/digits.ckpt");
+//! let checkpoint = sconce::Checkpoint::open(path)?;
 //! for named in checkpoint.tensors() {
 //!     println!("{} {} {:?}", named.name, named.tensor.dtype().name(), named.tensor.sizes());
 //! }
-//! let weight = checkpoint.tensor("fc.weight").expect("the model has a classifier");
+//! let weight = checkpoint.tensor("state_dict.classifier.weight").expect("a classifier");
 //! let values: &[f32] = weight.as_slice()?; // straight out of the mapped file
+//! assert_eq!(values.len(), 640);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

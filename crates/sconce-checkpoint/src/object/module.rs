@@ -10,8 +10,9 @@ const MAX_DEPTH: usize = 200;
 
 /// A pickled `nn.Module`, walked without its class.
 ///
-/// ```no_run
-/// let checkpoint = sconce_checkpoint::Checkpoint::open("whole_model.pt")?;
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/files/2.15/zip/module_net.pt");
+/// let checkpoint = sconce_checkpoint::Checkpoint::open(path)?;
 /// let module = checkpoint.root().as_module().expect("a whole module was saved");
 /// for (name, tensor) in module.state_dict() {
 ///     println!("{name} {:?}", tensor.sizes());

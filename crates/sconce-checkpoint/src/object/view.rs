@@ -7,8 +7,9 @@ use super::{Dict, Graph, Instance, Module, Node, ObjectId, repr};
 
 /// One object of a checkpoint; copying it copies a reference.
 ///
-/// ```no_run
-/// let checkpoint = sconce_checkpoint::Checkpoint::open("model.ckpt")?;
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/digits.ckpt");
+/// let checkpoint = sconce_checkpoint::Checkpoint::open(path)?;
 /// let root = checkpoint.root();
 /// let epoch = root.get("epoch").and_then(|object| object.as_i64());
 /// for (key, value) in root.entries() {

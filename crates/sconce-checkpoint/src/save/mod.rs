@@ -23,12 +23,14 @@ const UNNAMED: &str = "archive";
 /// How `torch.save` would be called: its arguments, and the options of
 /// `torch.utils.serialization.config.save`.
 ///
-/// ```no_run
+/// ```
 /// use sconce_checkpoint::{Checkpoint, SaveOptions};
 ///
-/// let checkpoint = Checkpoint::open("training.ckpt")?;
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/digits.ckpt");
+/// let checkpoint = Checkpoint::open(path)?;
 /// let weights = checkpoint.root().get("state_dict").expect("a training checkpoint");
-/// SaveOptions::new().save(weights, "weights.pt")?;
+/// let bytes = SaveOptions::new().save_to(weights, Vec::new())?;
+/// assert!(bytes.starts_with(b"PK"));
 /// # Ok::<(), sconce_checkpoint::Error>(())
 /// ```
 #[derive(Debug, Clone)]
