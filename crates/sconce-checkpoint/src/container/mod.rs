@@ -8,6 +8,7 @@ mod sharded;
 mod tar;
 mod zip;
 
+pub(crate) use legacy::{MAGIC, PROTOCOL_VERSION};
 pub(crate) use legacy::storage_from_bytes as storage_from_legacy_bytes;
 
 use std::sync::Arc;
