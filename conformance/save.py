@@ -116,6 +116,8 @@ def compare(tally, name, path, safe, command, arguments, normal):
             reason = done.stderr.strip().split("\n")[0]
             tally.add("not supported" if any(words in reason for words in REFUSALS) else "failed", name, ascii(reason))
             return
+        # A load that fails leaves its sparse tensors here, and the next load fails by them.
+        torch._utils._get_sparse_tensors_to_validate().clear()
         try:
             torch.save(torch.load(path, weights_only=safe), theirs, **arguments)
         except Exception as error:
@@ -135,7 +137,12 @@ def meaning(tally, name, ours, theirs):
     import torch
 
     try:
-        seen = [(expect.walk(obj), arrays(obj)) for obj in (torch.load(path, weights_only=False) for path in (ours, theirs))]
+        before = torch.load(theirs, weights_only=False)
+    except Exception as error:
+        print("SKIPPED", name, f"PyTorch cannot load its own file: {type(error).__name__}: {ascii(str(error))[:100]}")
+        return
+    try:
+        seen = [(expect.walk(obj), arrays(obj)) for obj in (torch.load(ours, weights_only=False), before)]
     except Exception as error:
         tally.add("failed", name, f"PyTorch cannot load it: {type(error).__name__}: {ascii(str(error))[:150]}")
         return
@@ -196,7 +203,7 @@ def with_our_keys(data):
         blocks[known[key]] = data[at:end]
         at = end
     assert at == len(data), "data that no key names"
-    out.append(pickle.dumps(sorted(blocks), protocol=2))
+    out.append(pickle.dumps(sorted(blocks), protocol=data[1]))  # PyTorch's file begins with PROTO
     return b"".join(out + [blocks[key] for key in sorted(blocks)])
 
 
@@ -238,19 +245,27 @@ def objects():
     yield "flags", [torch.ones(2, requires_grad=True), torch.ones(2, dtype=torch.complex64).conj(),
                     torch.ones(2, dtype=torch.complex64).conj().imag]
     yield "parameter", torch.nn.Parameter(torch.ones(3))
-    yield "dtypes", {str(dtype): torch.arange(5).to(dtype) for dtype in CONVERTIBLE_DTYPES()}
-    for dtype in CONVERTIBLE_DTYPES():
+    yield "dtypes", {str(dtype): torch.arange(5).to(dtype) for dtype in dtypes()}
+    for dtype in dtypes():
         yield f"dtype-{str(dtype)[6:]}", torch.arange(3).to(dtype)
     yield "storage", [base.untyped_storage(), torch.arange(3).storage()]
     yield "channels-last", torch.arange(48.0).view(1, 3, 4, 4).to(memory_format=torch.channels_last)
     yield "sparse", [torch.eye(3).to_sparse(), torch.eye(3).to_sparse_csr()]
     yield "module", torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2)).state_dict()
+    linear = torch.nn.Linear(2, 2)
+    yield "source-of-modules", {"class": torch.nn.Linear, "again": torch.nn.Linear, "parts": torch.nn.ModuleList(
+        [linear, torch.nn.Linear(1, 1), linear, torch.nn.Sequential(torch.nn.GRUCell(1, 1), torch.nn.Bilinear(1, 1, 1))])}
     yield "kinds", {"none": None, 1: [1, 2**40, -(2**70)], 2.5: (True, False), "t": (), "b": b"\0\xff", "z": 1 + 2j,
                     "set": {1}, "size": torch.Size([1, 2]), "dtype": torch.float16, "device": torch.device("cpu")}
     yield "large", {"a": torch.arange(100_000), "text": "x" * 70_000, "b": torch.arange(70_001, dtype=torch.uint8)}
 
 
-def CONVERTIBLE_DTYPES():
+# A dtype makes the name of its module anew whenever it is asked, and protocols 4 and 5 then write
+# that str again; sconce names the one it wrote before.
+BY_MEANING = ("dtypes", "kinds", "dtype-complex32")
+
+
+def dtypes():
     import torch
 
     names = ("float64 float32 float16 bfloat16 complex128 complex64 complex32 int64 int32 int16 int8 uint8 bool "
@@ -302,7 +317,8 @@ def made_objects(options):
         for path in (made, ours, theirs):
             os.mkdir(os.path.dirname(path))
         for name, obj in objects():
-            torch.save(obj, made)
+            # Only the stream holds the source of modules.
+            torch.save(obj, made, _use_new_zipfile_serialization=not name.startswith("source-"))
             for variant, arguments, keywords, context in variants():
                 label = f"{name} {variant}"
                 if options.only not in label:
@@ -325,6 +341,8 @@ def made_objects(options):
                     expected = with_our_keys(expected)
                 if read(ours) == expected:
                     tally.add("equal bytes")
+                elif name in BY_MEANING and variant in ("protocol-4", "protocol-5"):
+                    meaning(tally, label, ours, theirs)
                 else:
                     tally.add("failed", label, "the bytes differ")
     return tally

@@ -238,8 +238,12 @@ impl SaveOptions {
         if self.layout.has_byte_order() && self.byte_order_record {
             archive.write_record("byteorder", ByteOrder::Little.name().as_bytes())?;
         }
-        let mut keys: Vec<(String, &Saved)> =
-            lowered.storages.iter().enumerate().map(|(at, saved)| (at.to_string(), saved)).collect();
+        let mut keys: Vec<(String, &Saved)> = lowered
+            .storages
+            .iter()
+            .enumerate()
+            .map(|(at, saved)| (at.to_string(), saved))
+            .collect();
         if !self.layout.has_storage_alignment() {
             // Earlier PyTorch sorted its keys as text.
             keys.sort_unstable_by(|one, other| one.0.cmp(&other.0));
