@@ -22,10 +22,20 @@ const FROM_FIELDS: i64 = 27;
 /// What is one object in numpy wherever it is used.
 #[derive(Default)]
 pub(super) struct Known {
-    /// The dtypes of numbers in the machine's byte order, by kind and size.
-    dtypes: HashMap<(char, u64), Value>,
+    /// The dtypes of numbers in the machine's byte order, by whose they are, kind and size.
+    dtypes: HashMap<(Owner, char, u64), Value>,
     /// `b"b"`, the type code that arrays are first made with.
     code: Option<Value>,
+}
+
+/// Whose a dtype is. Arrays that are read have copies of numpy's own dtypes, which they share as
+/// they did when they were written; scalars have numpy's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Owner {
+    /// An array, or a record's field.
+    Array,
+    /// A scalar.
+    Scalar,
 }
 
 impl<'c> Lower<'c> {
@@ -52,7 +62,7 @@ impl<'c> Lower<'c> {
         let version = self.values.int(1);
         let dims: Vec<Value> = array.shape.iter().map(|&dim| self.values.int(dim)).collect();
         let dims = self.values.tuple(&dims);
-        let dtype = self.numpy_dtype(&array.dtype)?;
+        let dtype = self.element_dtype(&array.dtype, Owner::Array)?;
         let (fortran, data) = self.array_data(array)?;
         let fortran = self.values.bool(fortran);
         let state = self.values.tuple(&[version, dims, dtype, fortran, data]);
@@ -61,7 +71,7 @@ impl<'c> Lower<'c> {
 
     /// `scalar(dtype, data)`
     pub(super) fn scalar(&mut self, array: &'c Array) -> Result<Value, Error> {
-        let dtype = self.numpy_dtype(&array.dtype)?;
+        let dtype = self.element_dtype(&array.dtype, Owner::Scalar)?;
         let (_, data) = self.array_data(array)?;
         self.call(MULTIARRAY, "scalar", &[dtype, data])
     }
@@ -70,31 +80,45 @@ impl<'c> Lower<'c> {
     fn array_data(&mut self, array: &'c Array) -> Result<(bool, Value), Error> {
         match &array.data {
             ArrayData::Tensor(tensor) => {
-                let (fortran, mut bytes) = elements(tensor).map_err(|error| {
+                let (fortran, bytes) = elements(tensor).map_err(|error| {
                     Error::new(ErrorKind::Malformed, format!("a numpy array: {error}"))
                 })?;
-                if array.dtype.byte_order != ByteOrder::native() {
-                    for word in bytes.chunks_exact_mut(tensor.dtype().swap_size().max(1)) {
-                        word.reverse();
-                    }
-                }
                 Ok((fortran, self.values.bytes(bytes)))
+            }
+            ArrayData::Raw { bytes, fortran } if is_foreign(&array.dtype) => {
+                let mut bytes = bytes.to_vec();
+                for word in bytes.chunks_exact_mut(word(&array.dtype)) {
+                    word.reverse();
+                }
+                Ok((*fortran, self.values.bytes(bytes)))
             }
             ArrayData::Raw { bytes, fortran } => Ok((*fortran, self.values.bytes(&bytes[..]))),
             ArrayData::Objects { items, fortran } => Ok((*fortran, self.get(*items)?)),
         }
     }
 
+    /// The dtype of an array's elements. Arrays that are read are in the machine's byte order ever
+    /// after, whatever order the file had (`array_setstate`); fields of records keep theirs.
+    fn element_dtype(&mut self, dtype: &NumpyDType, owner: Owner) -> Result<Value, Error> {
+        match is_foreign(dtype) {
+            true => {
+                let native = NumpyDType { byte_order: ByteOrder::native(), ..dtype.clone() };
+                self.numpy_dtype(&native, owner)
+            }
+            false => self.numpy_dtype(dtype, owner),
+        }
+    }
+
     /// `numpy.dtype(code, False, True)` with the state `(version, byte order, subarray, names,
     /// fields, item size, alignment, flags[, metadata])`. Recurses into fields, of which the reader
     /// allows few levels.
-    fn numpy_dtype(&mut self, dtype: &NumpyDType) -> Result<Value, Error> {
+    fn numpy_dtype(&mut self, dtype: &NumpyDType, owner: Owner) -> Result<Value, Error> {
         // Numbers and objects: those have one dtype object each.
         let plain = dtype.fields.is_empty() && dtype.subarray.is_none() && dtype.unit.is_none();
-        let ordered = dtype.item_size > 1 && !matches!(dtype.kind, 'S' | 'V' | 'O');
+        let ordered = is_ordered(dtype);
         let native = !ordered || dtype.byte_order == ByteOrder::native();
         let single = plain && native && !matches!(dtype.kind, 'U' | 'S' | 'V' | 'M' | 'm');
-        let key = (dtype.kind, dtype.item_size);
+        let key = (owner, dtype.kind, dtype.item_size);
         if let Some(&known) = self.numpy.dtypes.get(&key).filter(|_| single) {
             return Ok(known);
         }
@@ -114,7 +138,7 @@ impl<'c> Lower<'c> {
         }));
         state.push(match &dtype.subarray {
             Some((base, shape)) => {
-                let base = self.numpy_dtype(base)?;
+                let base = self.numpy_dtype(base, Owner::Array)?;
                 let dims: Vec<Value> = shape.iter().map(|&dim| self.values.int(dim)).collect();
                 let dims = self.values.tuple(&dims);
                 self.values.tuple(&[base, dims])
@@ -144,7 +168,7 @@ impl<'c> Lower<'c> {
         let mut fields = Vec::with_capacity(dtype.fields.len());
         for (name, field, offset) in &dtype.fields {
             let name = self.fresh_text(name.clone());
-            let field = self.numpy_dtype(field)?;
+            let field = self.numpy_dtype(field, Owner::Array)?;
             let offset = self.values.int(*offset as i64);
             names.push(name);
             fields.push((name, self.values.tuple(&[field, offset])));
@@ -157,12 +181,31 @@ impl<'c> Lower<'c> {
         let unit = dtype.unit.as_deref().unwrap_or("generic");
         let digits = unit.len() - unit.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let count = unit[..digits].parse().unwrap_or(1);
-        let name = self.values.bytes(unit[digits..].as_bytes().to_vec());
+        let name = self.values.bytes(unit.as_bytes()[digits..].to_vec());
         let one = self.values.int(1);
         let count = self.values.int(count);
         let unit = self.values.tuple(&[name, count, one, one]);
         let none = self.values.none();
         self.values.tuple(&[none, unit])
+    }
+}
+
+/// Whether elements have a byte order.
+fn is_ordered(dtype: &NumpyDType) -> bool {
+    dtype.item_size > 1 && dtype.subarray.is_none() && !matches!(dtype.kind, 'S' | 'V' | 'O')
+}
+
+/// Whether they have another than this machine.
+fn is_foreign(dtype: &NumpyDType) -> bool {
+    is_ordered(dtype) && dtype.byte_order != ByteOrder::native()
+}
+
+/// Bytes of what has a byte order in an element.
+fn word(dtype: &NumpyDType) -> usize {
+    match dtype.kind {
+        'U' => 4,
+        'c' => (dtype.item_size / 2).max(1) as usize,
+        _ => dtype.item_size.max(1) as usize,
     }
 }
 
