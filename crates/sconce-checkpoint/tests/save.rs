@@ -11,7 +11,14 @@ use sconce_source::Source;
 use sconce_tensor::Tensor;
 
 /// Files that open but hold what no pickle that we write can say, by the words of the refusal.
-const REFUSALS: [&str; 3] = ["cannot be written", "cannot be pickled", "pickles cannot say"];
+const REFUSALS: [&str; 6] = [
+    "cannot be written",
+    "cannot be pickled",
+    "pickles cannot say",
+    "view the same data as different types",
+    "Serialization is not supported for tensors of type",
+    "needs pickle protocol 4 or higher",
+];
 
 /// All fixtures, in order.
 fn fixtures() -> Vec<PathBuf> {
@@ -167,4 +174,22 @@ fn data_is_not_needed_to_skip_it() {
         assert!(save.save_to(empty.root(), Vec::new()).unwrap() == bytes, "{name}");
     });
     assert!(count > 150, "only {count} fixtures were saved");
+}
+
+#[test]
+fn what_cannot_be_asked_for_is_refused() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/files");
+    let checkpoint = Checkpoint::open(root.join("2.15/zip/state_dict.pt")).unwrap();
+    let table = [
+        (SaveOptions::new().protocol(1), "pickle protocol 1 is not one of 2 to 5"),
+        (
+            SaveOptions::new().legacy(true).skip_data(true),
+            "Cannot use skip_data=True with _use_new_zipfile_serialization=False",
+        ),
+        (SaveOptions::new().storage_alignment(0), "records cannot be aligned to 0 bytes"),
+    ];
+    for (save, expected) in table {
+        let error = save.save_to(checkpoint.root(), Vec::new()).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
 }

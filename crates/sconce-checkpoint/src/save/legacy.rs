@@ -109,3 +109,58 @@ impl<'c> Lower<'c> {
         self.values.persistent_id(pid)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sconce_tensor::{DType, Device, Storage};
+
+    use super::*;
+
+    fn stream(sizes: &[usize], dtype: DType, protocol: u8) -> Vec<u8> {
+        let mut values = ArenaBuilder::new();
+        let root = values.none();
+        let storage = |(at, &size): (usize, &usize)| {
+            let storage = Storage::from_bytes(vec![at as u8; size].into(), Device::CPU);
+            Saved { storage, dtype }
+        };
+        let storages = sizes.iter().enumerate().map(storage).collect();
+        let lowered = Lowered { arena: values.finish(), root, storages };
+        write(Vec::new(), &lowered, &EncodeOptions::default().with_protocol(protocol)).unwrap()
+    }
+
+    #[test]
+    fn a_stream_without_storages() {
+        let expected: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\
+            \x80\x02}q\0(X\x10\0\0\0protocol_versionq\x01M\xe9\x03X\x0d\0\0\0little_endianq\x02\x88\
+            X\x0a\0\0\0type_sizesq\x03}q\x04(X\x05\0\0\0shortq\x05K\x02X\x03\0\0\0intq\x06K\x04\
+            X\x04\0\0\0longq\x07K\x04uu.\x80\x02N.\x80\x02]q\0.";
+        assert_eq!(stream(&[], DType::Float32, 2), expected);
+    }
+
+    #[test]
+    fn data_lies_in_the_order_of_keys_as_text() {
+        let stream = stream(&[2; 12], DType::UInt8, 2);
+        let data: Vec<u8> = stream[stream.len() - 12 * 10..].to_vec();
+        let order: Vec<u8> = data.chunks(10).map(|block| block[9]).collect();
+        assert_eq!(order, [0, 1, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9]);
+    }
+
+    #[test]
+    fn counts_are_of_elements() {
+        for (dtype, count) in [(DType::UInt8, 16u8), (DType::Int16, 8), (DType::Complex128, 1)] {
+            let stream = stream(&[16], dtype, 2);
+            let block = &stream[stream.len() - 24..];
+            assert_eq!(block[..8], [count, 0, 0, 0, 0, 0, 0, 0], "{dtype}");
+            assert_eq!(block[8..], [0; 16], "{dtype}");
+        }
+    }
+
+    #[test]
+    fn every_pickle_has_the_protocol() {
+        for protocol in [2, 3, 4, 5] {
+            let stream = stream(&[], DType::Float32, protocol);
+            let begins = stream.windows(2).filter(|pair| *pair == [0x80, protocol]).count();
+            assert_eq!(begins, 5, "{protocol}");
+        }
+    }
+}

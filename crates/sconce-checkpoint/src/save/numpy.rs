@@ -261,3 +261,81 @@ fn flags(dtype: &NumpyDType) -> i64 {
         _ => 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dtype(kind: char, item_size: u64) -> NumpyDType {
+        NumpyDType {
+            kind,
+            item_size,
+            byte_order: ByteOrder::Little,
+            unit: None,
+            fields: Vec::new(),
+            subarray: None,
+        }
+    }
+
+    fn record(fields: &[NumpyDType]) -> NumpyDType {
+        let mut out = dtype('V', 0);
+        for (at, field) in fields.iter().enumerate() {
+            out.fields.push((format!("f{at}"), field.clone(), out.item_size));
+            out.item_size += field.item_size;
+        }
+        out
+    }
+
+    fn pair(base: NumpyDType) -> NumpyDType {
+        let subarray = Some((Box::new(base.clone()), vec![2]));
+        NumpyDType { subarray, ..dtype('V', base.item_size * 2) }
+    }
+
+    /// The numbers that `numpy.dtype.__reduce__` of 2.4 gives.
+    #[test]
+    fn alignment_and_flags_are_numpys() {
+        let table = [
+            (dtype('V', 5), 1, 0),
+            (dtype('S', 3), 1, 0),
+            (dtype('U', 12), 4, 8),
+            (pair(dtype('f', 4)), 4, 0),
+            (record(&[dtype('f', 4), pair(dtype('i', 2))]), 1, 16),
+            (record(&[dtype('S', 3)]), 1, 16),
+            (record(&[dtype('O', 8), dtype('M', 8)]), 1, 27),
+            (record(&[dtype('U', 12), record(&[dtype('O', 8)])]), 1, 27),
+        ];
+        for (dtype, align, flag) in table {
+            assert_eq!((alignment(&dtype), flags(&dtype)), (align, flag), "{}", dtype.name());
+        }
+        assert_eq!(flags(&dtype('O', 8)), 63);
+        assert_eq!(flags(&dtype('f', 8)), 0);
+    }
+
+    #[test]
+    fn words_are_what_has_a_byte_order() {
+        let table = [('f', 8, Some(8)), ('c', 32, Some(16)), ('U', 12, Some(4)), ('M', 8, Some(8))];
+        let without = [('S', 3, None), ('V', 5, None), ('O', 8, None), ('b', 1, None)];
+        for (kind, size, expected) in table.into_iter().chain(without) {
+            let foreign = NumpyDType { byte_order: ByteOrder::Big, ..dtype(kind, size) };
+            assert_eq!(is_foreign(&foreign).then(|| word(&foreign)), expected, "{kind}{size}");
+            assert!(!is_foreign(&dtype(kind, size)), "{kind}{size}");
+        }
+    }
+
+    #[test]
+    fn fortran_order_is_seen() {
+        use sconce_tensor::{DType, Device, Storage};
+
+        let bytes: Vec<u8> = (0..6).collect();
+        let table: [(&[i64], bool, &[u8]); 3] = [
+            (&[3, 1], false, &[0, 1, 2, 3, 4, 5]),
+            (&[1, 2], true, &[0, 1, 2, 3, 4, 5]),
+            (&[0, 1], false, &[0, 1, 2, 0, 1, 2]),
+        ];
+        for (strides, fortran, expected) in table {
+            let storage = Storage::from_bytes(bytes.clone().into(), Device::CPU);
+            let tensor = Tensor::strided(storage, DType::UInt8, 0, &[2, 3], strides).unwrap();
+            assert_eq!(elements(&tensor).unwrap(), (fortran, expected.to_vec()), "{strides:?}");
+        }
+    }
+}
