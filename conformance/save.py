@@ -92,7 +92,7 @@ def fixtures(options):
 def again_as_zip(options):
     tally = Tally("fixtures as zip")
     for name, path, safe in fixtures(options):
-        compare(tally, name, path, safe, lambda ours: [options.sconce, "convert", path, ours], {}, lambda data: data)
+        compare(tally, name, path, safe, lambda ours: [options.sconce, "convert", path, ours], {}, bytes)
     return tally
 
 
@@ -124,11 +124,28 @@ def compare(tally, name, path, safe, command, arguments, normal):
             print("SKIPPED", name, f"PyTorch cannot save it again: {type(error).__name__}: {ascii(str(error))[:100]}")
             return
         if read(ours) == normal(read(theirs)):
-            tally.add("equal bytes")
+            # Equal but for keys is no proof that PyTorch reads it.
+            loads = normal is not with_our_keys or same_tensors(ours, theirs, safe)
+            tally.add("equal bytes" if loads else "failed", name, "PyTorch sees other tensors")
         elif safe:
             tally.add("failed", name, "the bytes differ")
         else:
             meaning(tally, name, ours, theirs)
+
+
+def same_tensors(ours, theirs, safe):
+    """Whether PyTorch loads the same from both streams, where it can load its own: untyped storages,
+    and tensors whose sizes are data (sparse and nested ones), it writes and cannot read."""
+    import expect
+    import torch
+
+    try:
+        before = expect.walk(torch.load(theirs, weights_only=safe))
+    except (AttributeError, RuntimeError):
+        return True
+    if any("components" in row for row in before):
+        return True
+    return expect.walk(torch.load(ours, weights_only=safe)) == before
 
 
 def meaning(tally, name, ours, theirs):
@@ -165,7 +182,8 @@ def arrays(root):
         if isinstance(obj, (numpy.ndarray, numpy.generic)):
             shown = repr(obj.tolist()) if obj.dtype.hasobject else obj.tobytes()
             order = (obj.flags.c_contiguous, obj.flags.f_contiguous)
-            found.append((name, type(obj), obj.dtype, repr(obj.dtype), obj.shape, order, shown))
+            # Dtypes are equal with and without align=True, which is not kept.
+            found.append((name, type(obj), obj.dtype, obj.shape, order, shown))
         elif isinstance(obj, numpy.dtype):
             found.append((name, obj, repr(obj)))
         elif id(obj) not in seen:
