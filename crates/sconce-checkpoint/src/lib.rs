@@ -52,5 +52,5 @@ pub use object::{
     Node, Object, ObjectId, StorageObject, TensorClass, TensorObject,
 };
 pub use options::{LoadOptions, Policy};
-pub use save::SaveOptions;
+pub use save::{ArchiveLayout, SaveOptions};
 pub use weights_only::pytorch_message;

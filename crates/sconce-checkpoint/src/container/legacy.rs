@@ -15,8 +15,9 @@ use crate::options::LoadOptions;
 use crate::{Error, ErrorKind};
 
 /// The number that begins every such file.
-const MAGIC: u128 = 0x1950_a86a_20f9_469c_fc6c;
-const PROTOCOL_VERSION: i64 = 1001;
+pub(crate) const MAGIC: u128 = 0x1950_a86a_20f9_469c_fc6c;
+/// What follows it.
+pub(crate) const PROTOCOL_VERSION: i64 = 1001;
 
 pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
     let whole = source.slice(0..source.len()).unwrap_or_else(|| Vec::new().into());

@@ -9,6 +9,7 @@ mod tar;
 mod zip;
 
 pub(crate) use legacy::storage_from_bytes as storage_from_legacy_bytes;
+pub(crate) use legacy::{MAGIC, PROTOCOL_VERSION};
 
 use std::sync::Arc;
 

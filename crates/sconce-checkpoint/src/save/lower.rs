@@ -5,16 +5,31 @@ use std::collections::HashMap;
 use sconce_pickle::{Arena, ArenaBuilder, BuildError, Value};
 use sconce_tensor::{DType, Storage};
 
-use crate::object::{
-    Array, ArrayData, ClassRef, Dict, DictKind, How, Instance, Node, Object, ObjectId,
-};
+use super::legacy::Sources;
+use super::numpy::Known;
+use crate::object::{ArrayData, ClassRef, Dict, DictKind, How, Instance, Node, Object, ObjectId};
 use crate::{Error, ErrorKind};
 
 /// A pickle's values, and the storages that it names by their place in the list.
 pub(super) struct Lowered<'c> {
     pub(super) arena: Arena<'c>,
     pub(super) root: Value,
-    pub(super) storages: Vec<Storage>,
+    pub(super) storages: Vec<Saved>,
+}
+
+/// A storage, and the element type that it was first met under.
+pub(super) struct Saved {
+    pub(super) storage: Storage,
+    pub(super) dtype: DType,
+}
+
+/// What the file around the pickle asks of it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Form {
+    /// Persistent ids as the stream before 1.6 has them.
+    pub(super) legacy: bool,
+    /// Only the sizes of storages are written.
+    pub(super) skip_data: bool,
 }
 
 /// What is still to be done, depth first in the order in which Python pickles: storages get their
@@ -37,13 +52,26 @@ pub(super) struct Lower<'c> {
     short: HashMap<&'c str, Value>,
     constants: HashMap<&'static str, Value>,
     layouts: HashMap<&'static str, Value>,
-    storages: Vec<Storage>,
-    /// By identity: key, the str that names it, and the type that it was first saved as.
-    known: HashMap<usize, (Value, DType)>,
+    pub(super) numpy: Known,
+    pub(super) sources: Sources<'c>,
+    pub(super) form: Form,
+    storages: Vec<Saved>,
+    /// By identity.
+    known: HashMap<usize, StorageKey>,
+}
+
+/// How a storage was first saved.
+#[derive(Clone, Copy)]
+struct StorageKey {
+    /// The str that names it.
+    key: Value,
+    /// Its place in the list.
+    at: usize,
+    dtype: DType,
 }
 
 /// Lowers the object and all that it reaches.
-pub(super) fn lower(root: Object<'_>) -> Result<Lowered<'_>, Error> {
+pub(super) fn lower(root: Object<'_>, form: Form) -> Result<Lowered<'_>, Error> {
     let mut lower = Lower {
         values: ArenaBuilder::new(),
         root,
@@ -51,6 +79,9 @@ pub(super) fn lower(root: Object<'_>) -> Result<Lowered<'_>, Error> {
         short: HashMap::new(),
         constants: HashMap::new(),
         layouts: HashMap::new(),
+        numpy: Known::default(),
+        sources: Sources::default(),
+        form,
         storages: Vec::new(),
         known: HashMap::new(),
     };
@@ -79,13 +110,23 @@ impl<'c> Lower<'c> {
         self.made[id.index()] = Some(value);
     }
 
-    pub(super) fn get(&self, id: ObjectId) -> Result<Value, Error> {
-        self.made(id).ok_or_else(|| {
+    pub(super) fn get(&mut self, id: ObjectId) -> Result<Value, Error> {
+        let value = self.made(id).ok_or_else(|| {
             Error::new(ErrorKind::Unsupported, "an object holds itself in a way pickles cannot say")
-        })
+        })?;
+        Ok(self.use_of(id, value))
     }
 
-    fn gets(&self, ids: &[ObjectId]) -> Result<Vec<Value>, Error> {
+    /// The value of an object in a place where it is used: the class of a module brings its source
+    /// along, the first time, in files that hold sources.
+    fn use_of(&mut self, id: ObjectId, value: Value) -> Value {
+        match self.object(id).data() {
+            Node::Class(class) if self.form.legacy => self.module_class(class, value),
+            _ => value,
+        }
+    }
+
+    fn gets(&mut self, ids: &[ObjectId]) -> Result<Vec<Value>, Error> {
         ids.iter().map(|&id| self.get(id)).collect()
     }
 
@@ -133,6 +174,10 @@ impl<'c> Lower<'c> {
                 out.extend(&instance.states);
                 out
             }
+            Node::Array(array) => match array.data {
+                ArrayData::Objects { items, .. } => vec![items],
+                _ => Vec::new(),
+            },
             _ => Vec::new(),
         }
     }
@@ -150,6 +195,11 @@ impl<'c> Lower<'c> {
                 missing(&parts)
             }
             Node::Dict(dict) => missing(dict.factory.as_slice()),
+            // The one array that a scalar of objects is held in.
+            Node::Scalar(array) => match array.data {
+                ArrayData::Objects { items, .. } => missing(&[items]),
+                _ => Vec::new(),
+            },
             Node::Tensor(object) => missing(object.state.as_slice()),
             _ => Vec::new(),
         }
@@ -225,6 +275,7 @@ impl<'c> Lower<'c> {
                 self.set_items(value, &instance.entries)?;
                 self.states(value, &instance.states)
             }
+            Node::Array(array) => self.array_state(value, array),
             _ => Ok(()),
         }
     }
@@ -269,7 +320,7 @@ impl<'c> Lower<'c> {
     }
 
     /// A str of the user's.
-    fn text(&mut self, text: &'c str) -> Value {
+    pub(super) fn text(&mut self, text: &'c str) -> Value {
         let mut chars = text.chars();
         let first = chars.next();
         let is_short = chars.next().is_none() && first.is_none_or(|c| u32::from(c) < 256);
@@ -305,10 +356,13 @@ impl<'c> Lower<'c> {
         self.values.global(&*class.module, &*class.name)
     }
 
-    /// The key of a storage, and whether another type was saved over the same bytes before.
+    /// The key of a storage: its place in the list, in decimal.
+    ///
+    /// # Errors
+    /// When another type was saved over the same bytes before.
     pub(super) fn storage_key(&mut self, storage: &Storage, dtype: DType) -> Result<Value, Error> {
-        if let Some((key, first)) = self.known.get(&storage.id()) {
-            if *first != dtype && storage.nbytes() > 0 && storage.has_data() {
+        if let Some(&StorageKey { key, at, dtype: first }) = self.known.get(&storage.id()) {
+            if first != dtype && storage.nbytes() > 0 && storage.has_data() {
                 let message = "Cannot save multiple tensors or storages that view the same data as \
                                different types";
                 return Err(Error::new(ErrorKind::Caller, message).with_note(format!(
@@ -317,11 +371,16 @@ impl<'c> Lower<'c> {
                     dtype.name()
                 )));
             }
-            return Ok(*key);
+            return Ok(match self.form.legacy {
+                // There each id has a str of its own.
+                true => self.fresh_text(at.to_string()),
+                false => key,
+            });
         }
-        let key = self.fresh_text(self.storages.len().to_string());
-        self.known.insert(storage.id(), (key, dtype));
-        self.storages.push(storage.clone());
+        let at = self.storages.len();
+        let key = self.fresh_text(at.to_string());
+        self.known.insert(storage.id(), StorageKey { key, at, dtype });
+        self.storages.push(Saved { storage: storage.clone(), dtype });
         Ok(key)
     }
 
@@ -377,80 +436,5 @@ impl<'c> Lower<'c> {
             }
         };
         made.map_err(unpicklable)
-    }
-
-    /// numpy's own way: an empty array that is given its state.
-    fn array(&mut self, array: &'c Array) -> Result<Value, Error> {
-        const MULTIARRAY: &str = "numpy._core.multiarray";
-        let class = self.values.global("numpy", "ndarray");
-        let zero = self.values.int(0);
-        let shape = self.values.tuple(&[zero]);
-        let kind = self.values.bytes(&b"b"[..]);
-        let made = self.call(MULTIARRAY, "_reconstruct", &[class, shape, kind])?;
-        let version = self.values.int(1);
-        let dims: Vec<Value> = array.shape.iter().map(|&dim| self.values.int(dim)).collect();
-        let dims = self.values.tuple(&dims);
-        let dtype = self.numpy_dtype(array)?;
-        let (fortran, data) = self.array_data(array)?;
-        let fortran = self.values.bool(fortran);
-        let state = self.values.tuple(&[version, dims, dtype, fortran, data]);
-        self.values.build(made, state).map_err(unpicklable)?;
-        Ok(made)
-    }
-
-    fn scalar(&mut self, array: &'c Array) -> Result<Value, Error> {
-        let dtype = self.numpy_dtype(array)?;
-        let (_, data) = self.array_data(array)?;
-        self.call("numpy._core.multiarray", "scalar", &[dtype, data])
-    }
-
-    fn array_data(&mut self, array: &'c Array) -> Result<(bool, Value), Error> {
-        match &array.data {
-            ArrayData::Tensor(tensor) => {
-                let bytes = tensor.contiguous_bytes().map_err(|error| {
-                    Error::new(ErrorKind::Malformed, format!("a numpy array: {error}"))
-                })?;
-                Ok((false, self.values.bytes(bytes.into_owned())))
-            }
-            ArrayData::Raw { bytes, fortran } => Ok((*fortran, self.values.bytes(&bytes[..]))),
-            ArrayData::Objects { .. } => {
-                let message = "numpy arrays of Python objects cannot be written yet";
-                Err(Error::new(ErrorKind::Unsupported, message))
-            }
-        }
-    }
-
-    fn numpy_dtype(&mut self, array: &Array) -> Result<Value, Error> {
-        let dtype = &array.dtype;
-        if !dtype.fields.is_empty() || dtype.subarray.is_some() || dtype.unit.is_some() {
-            let message = format!("numpy arrays of dtype {} cannot be written yet", dtype.name());
-            return Err(Error::new(ErrorKind::Unsupported, message));
-        }
-        let count = if dtype.kind == 'U' { dtype.item_size / 4 } else { dtype.item_size };
-        let name = self.fresh_text(format!("{}{count}", dtype.kind));
-        let (no, yes) = (self.values.bool(false), self.values.bool(true));
-        let made = self.call("numpy", "dtype", &[name, no, yes])?;
-        let sized = matches!(dtype.kind, 'U' | 'S' | 'V');
-        let ordered = dtype.item_size > 1 && !matches!(dtype.kind, 'S' | 'V');
-        // Tensors are handed over in this machine's order.
-        let big = dtype.to_torch().is_none() && dtype.byte_order == sconce_tensor::ByteOrder::Big;
-        let order = if !ordered {
-            "|"
-        } else if big {
-            ">"
-        } else {
-            "<"
-        };
-        let order = self.fresh_text(order.to_owned());
-        let (size, align) = match sized {
-            true => (dtype.item_size as i64, if dtype.kind == 'U' { 4 } else { 1 }),
-            false => (-1, -1),
-        };
-        let none = self.values.none();
-        let numbers = [3, size, align, 0].map(|number| self.values.int(number));
-        let state = [numbers[0], order, none, none, none, numbers[1], numbers[2], numbers[3]];
-        let state = self.values.tuple(&state);
-        self.values.build(made, state).map_err(unpicklable)?;
-        Ok(made)
     }
 }

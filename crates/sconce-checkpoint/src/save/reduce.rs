@@ -226,7 +226,7 @@ impl<'c> Lower<'c> {
             let message = "a tensor without data of its own cannot be written";
             return Err(Error::new(ErrorKind::Unsupported, message));
         };
-        if !storage.has_data() {
+        if !storage.has_data() && !self.form.skip_data {
             return Err(Error::new(ErrorKind::Caller, "a tensor's data was not loaded")
                 .with_note("it was opened with skip_data or on the device meta, or is elsewhere"));
         }
@@ -255,7 +255,12 @@ impl<'c> Lower<'c> {
             false => self.fresh_text(device.location().into_owned()),
         };
         let numel = self.values.int((storage.nbytes() / item.item_size() as u64) as i64);
-        let pid = self.values.tuple(&[kind, class, key, location, numel]);
+        let mut pid = vec![kind, class, key, location, numel];
+        if self.form.legacy {
+            // What part of another storage it is: none, for a long time now.
+            pid.push(self.values.none());
+        }
+        let pid = self.values.tuple(&pid);
         Ok(self.values.persistent_id(pid))
     }
 }
