@@ -65,6 +65,7 @@ def main():
     parser.add_argument("--only", default="", help="only files and objects whose name contains this text")
     options = parser.parse_args()
     run.in_environment_with_torch()
+    options.sconce, options.resave = os.path.abspath(options.sconce), os.path.abspath(options.resave)
     os.chdir(os.path.join(run.FIXTURES, "files"))
     tallies = [again_as_zip(options), again_as_stream(options), made_objects(options)]
     if options.torch1:
