@@ -12,7 +12,7 @@ use std::path::Path;
 
 use sconce_archive::{ArchiveWriter, WriterOptions, archive_name};
 use sconce_pickle::EncodeOptions;
-use sconce_source::AtomicFile;
+use sconce_source::{AtomicFile, Bytes};
 use sconce_tensor::Storage;
 
 use crate::{Error, ErrorKind, Object};
@@ -136,15 +136,16 @@ impl SaveOptions {
         archive.write_record(".storage_alignment", self.alignment.to_string().as_bytes())?;
         archive.write_record("byteorder", b"little")?;
         for (key, storage) in lowered.storages.iter().enumerate() {
-            archive.write_record(&format!("data/{key}"), data(storage, key)?)?;
+            archive.write_record(&format!("data/{key}"), &data(storage, key)?)?;
         }
         Ok(archive.finish()?)
     }
 }
 
-/// A storage's bytes, which are little-endian on the machines that sconce runs on.
-fn data(storage: &Storage, key: usize) -> Result<&[u8], Error> {
-    storage.data().map_err(|error| {
+/// A storage's bytes, which are little-endian on the machines that sconce runs on. What has to be
+/// made for it is gone after it is written: a file can be larger than the memory.
+fn data(storage: &Storage, key: usize) -> Result<Bytes, Error> {
+    storage.bytes_once().map_err(|error| {
         let message = format!("the data of storage {key} cannot be read: {error}");
         Error::new(ErrorKind::Malformed, message)
     })
