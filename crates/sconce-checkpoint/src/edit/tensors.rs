@@ -15,11 +15,23 @@ use crate::{Error, ErrorKind};
 /// tell an overflow by.
 const E4M3FN_LIMIT: f64 = 464.0;
 
-/// A tensor object, by the first of its names that is meant.
+/// A tensor object with all of its names.
 struct Found {
-    name: String,
+    names: Vec<String>,
     id: ObjectId,
     tensor: Tensor,
+}
+
+impl Found {
+    fn is(&self, wanted: &impl Fn(&str) -> bool) -> bool {
+        self.names.iter().any(|name| wanted(name))
+    }
+
+    /// Notes the change under every name.
+    fn changed(self, what: What, changes: &mut Vec<Change>) {
+        let change = |name| Change { name, what: what.clone() };
+        changes.extend(self.names.into_iter().map(change));
+    }
 }
 
 /// Tensors over one storage.
@@ -48,16 +60,9 @@ impl Draft {
         let mut changes = Vec::new();
         let mut matched = Vec::new();
         let mut others: HashMap<usize, String> = HashMap::new();
-        let names = self.tensors()?;
-        let meant: HashSet<ObjectId> =
-            names.iter().filter(|found| wanted(&found.name)).map(|found| found.id).collect();
-        let mut seen = HashSet::new();
-        for found in names {
+        for found in self.tensors()? {
             let from = found.tensor.dtype();
-            let casts = meant.contains(&found.id) && from.is_floating_point() && from != dtype;
-            if !seen.insert(found.id) {
-                continue;
-            }
+            let casts = found.is(&wanted) && from.is_floating_point() && from != dtype;
             let why = match found.tensor.storage() {
                 _ if !casts => None,
                 None => Some("only tensors of the layout strided are cast"),
@@ -69,9 +74,10 @@ impl Draft {
                 }
             };
             if let Some(why) = why {
-                changes.push(Change { name: found.name, what: What::Left { why } });
+                found.changed(What::Left { why }, &mut changes);
             } else if let Some(storage) = found.tensor.storage() {
-                others.entry(storage.id()).or_insert(found.name);
+                let name = found.names.into_iter().next().unwrap_or_default();
+                others.entry(storage.id()).or_insert(name);
             }
         }
         for group in groups(matched) {
@@ -127,7 +133,7 @@ impl Draft {
                     overflow: Overflow { cast: cast.clone(), counted: Arc::clone(&counted) },
                     parted_from: parted_from.clone(),
                 };
-                changes.push(Change { name: found.name, what });
+                found.changed(what, changes);
             }
         }
         Ok(())
@@ -144,24 +150,20 @@ impl Draft {
         a: i64,
         b: i64,
     ) -> Result<Vec<Change>, Error> {
-        let mut done = HashSet::new();
         let mut changes = Vec::new();
-        let found: Vec<Found> =
-            self.tensors()?.into_iter().filter(|found| wanted(&found.name)).collect();
         let mut transposed = Vec::new();
-        for found in found {
-            if done.insert(found.id) {
-                let tensor = found.tensor.transpose(a, b).map_err(|error| {
-                    let message = format!("cannot transpose '{}'", found.name.escape_debug());
-                    Error::new(ErrorKind::Caller, message).with_note(error.to_string())
-                })?;
-                transposed.push((found, tensor));
-            }
+        for found in self.tensors()?.into_iter().filter(|found| found.is(&wanted)) {
+            let tensor = found.tensor.transpose(a, b).map_err(|error| {
+                let name = found.names.first().map(String::as_str).unwrap_or_default();
+                let message = format!("cannot transpose '{}'", name.escape_debug());
+                Error::new(ErrorKind::Caller, message).with_note(error.to_string())
+            })?;
+            transposed.push((found, tensor));
         }
         for (found, tensor) in transposed {
             let what = What::Transposed { sizes: tensor.sizes().to_vec() };
             self.put(found.id, tensor);
-            changes.push(Change { name: found.name, what });
+            found.changed(what, &mut changes);
         }
         Ok(changes)
     }
@@ -173,9 +175,7 @@ impl Draft {
     /// # Errors
     /// When objects are nested too deeply to be named.
     pub fn clone_views(&mut self) -> Result<Vec<Change>, Error> {
-        let mut seen = HashSet::new();
-        let found: Vec<Found> =
-            self.tensors()?.into_iter().filter(|found| seen.insert(found.id)).collect();
+        let found = self.tensors()?;
         let whole = self.storages_of_their_own();
         let mut changes = Vec::new();
         for group in groups(found) {
@@ -240,7 +240,7 @@ impl Draft {
                 Tensor::strided(own.clone(), dtype, offset, sizes, found.tensor.strides())
             };
             self.replace(&found, tensor.map_err(internal)?);
-            changes.push(Change { name: found.name, what: What::Cloned { before, after } });
+            found.changed(What::Cloned { before, after }, changes);
         }
         Ok(())
     }
@@ -256,14 +256,20 @@ impl Draft {
             .collect()
     }
 
-    /// Every name of a tensor.
+    /// Every tensor object, by first appearance.
     fn tensors(&self) -> Result<Vec<Found>, Error> {
         let mut walk = Walk::new(&self.graph);
-        let mut out = Vec::new();
+        let mut out: Vec<Found> = Vec::new();
+        let mut places: HashMap<ObjectId, usize> = HashMap::new();
         walk.run(self.root, |name, object| {
-            if let Node::Tensor(found) = object.data() {
-                let tensor = found.tensor.clone();
-                out.push(Found { name: name.to_owned(), id: object.id(), tensor });
+            let Node::Tensor(found) = object.data() else { return };
+            let (id, names) = (object.id(), vec![name.to_owned()]);
+            match places.get(&id) {
+                Some(&at) => out[at].names.extend(names),
+                None => {
+                    places.insert(id, out.len());
+                    out.push(Found { names, id, tensor: found.tensor.clone() });
+                }
             }
         });
         if walk.cut {
