@@ -70,6 +70,12 @@ pub enum Verb {
     Diff(DiffArgs),
     /// Write the tensors as .safetensors, .npz or .npy, or save the file again as .pt
     Convert(ConvertArgs),
+    /// Change a checkpoint: rename, drop, keep, cast, transpose, cut loose
+    Edit(EditArgs),
+    /// Split a state dict into files of limited size with an index, as Hugging Face's libraries do
+    Shard(ShardArgs),
+    /// Put several state dicts into one
+    Merge(MergeArgs),
     /// Take the raw records out of an archive
     Extract(ExtractArgs),
     /// Check every byte of a file
@@ -534,6 +540,128 @@ pub enum SharedChoice {
     Error,
 }
 
+/// `sconce edit`.
+#[derive(Debug, Args)]
+#[command(after_help = "Whatever order the options are given in: what is taken is the file; \
+entries are stripped, dropped and kept; views are cloned, tensors cast and transposed; entries are \
+renamed last. All names are those of the file after --take.")]
+pub struct EditArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Where to write (.pt, .pth, .bin or .ckpt)
+    #[arg(value_name = "OUT", required_unless_present_any = ["output", "dry_run"])]
+    pub out: Option<PathBuf>,
+    /// Where to write
+    #[arg(short, long, value_name = "OUT", conflicts_with = "out")]
+    pub output: Option<PathBuf>,
+    /// Take only what is below this name, and cut it off the names: state_dict
+    #[arg(long, value_name = "NAME")]
+    pub take: Option<String>,
+    /// Take this out of a training checkpoint
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub strip: Vec<Strip>,
+    /// Take entries that match out, with all below them (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub drop: Vec<String>,
+    /// Take every other entry out (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub keep: Vec<String>,
+    /// Give small views of large storages storages of their own
+    #[arg(long)]
+    pub clone_views: bool,
+    /// Cast floating-point tensors, or those that match (repeatable): bfloat16:*.weight
+    #[arg(long, value_name = "DTYPE[:GLOB]", value_parser = cast)]
+    pub cast: Vec<Cast>,
+    /// Swap the last two dimensions of tensors that match (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub transpose: Vec<String>,
+    /// Rename entries by a regular expression over the whole name, as sed does (flags g and i), or
+    /// one of them as OLD=NEW (repeatable, in order)
+    #[arg(long, value_name = "s/…/…/", value_parser = crate::rename::Rename::parse)]
+    pub rename: Vec<crate::rename::Rename>,
+    /// Print what would change, write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Overwrite OUT
+    #[arg(short, long)]
+    pub force: bool,
+    /// Print the changes as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `--strip`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Strip {
+    /// The state of optimizers
+    Optimizer,
+}
+
+/// `--cast`: the dtype, and a pattern over names.
+#[derive(Debug, Clone)]
+pub struct Cast {
+    /// The dtype.
+    pub dtype: DType,
+    /// The pattern; without one all tensors are meant.
+    pub pattern: Option<String>,
+}
+
+/// `sconce shard`.
+#[derive(Debug, Args)]
+pub struct ShardArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Where to put the files
+    #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
+    pub directory: PathBuf,
+    /// Most bytes of tensors in a file; 5GB is 5,000,000,000 and 5GiB a little more
+    #[arg(long, value_name = "SIZE", value_parser = decimal_size, default_value = "5GB")]
+    pub max_size: u64,
+    /// Beginning of the files' names
+    #[arg(long, value_name = "NAME", default_value = "pytorch_model")]
+    pub prefix: String,
+    /// Take only what is below this name: state_dict
+    #[arg(long, value_name = "NAME")]
+    pub take: Option<String>,
+    /// Say what would be written, write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Overwrite files
+    #[arg(short, long)]
+    pub force: bool,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `sconce merge`.
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// The files
+    #[arg(value_name = "FILE", required = true, num_args = 2..)]
+    pub files: Vec<OsString>,
+    /// Where to write
+    #[arg(short, long, value_name = "OUT")]
+    pub output: PathBuf,
+    /// Take only what is below this name in each file: state_dict
+    #[arg(long, value_name = "NAME")]
+    pub take: Option<String>,
+    /// Say what would be written, write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Overwrite OUT
+    #[arg(short, long)]
+    pub force: bool,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// How to read the files.
+    #[command(flatten)]
+    pub load: Load,
+}
+
 /// `sconce extract`.
 #[derive(Debug, Args)]
 pub struct ExtractArgs {
@@ -643,6 +771,31 @@ fn dtype(text: &str) -> Result<DType, String> {
     text.parse().map_err(|error: sconce::tensor::Error| error.to_string())
 }
 
+fn cast(text: &str) -> Result<Cast, String> {
+    let (name, pattern) = match text.split_once(':') {
+        Some((name, pattern)) => (name, Some(pattern.to_owned())),
+        None => (text, None),
+    };
+    Ok(Cast { dtype: dtype(name)?, pattern })
+}
+
+/// As [`size`], but GB are those of Hugging Face and disk makers: powers of ten.
+fn decimal_size(text: &str) -> Result<u64, String> {
+    let power = match text.to_ascii_lowercase() {
+        lower if lower.ends_with("kb") => 1,
+        lower if lower.ends_with("mb") => 2,
+        lower if lower.ends_with("gb") => 3,
+        lower if lower.ends_with("tb") => 4,
+        _ => return size(text),
+    };
+    let number: f64 =
+        text[..text.len() - 2].trim().parse().map_err(|_| "not a number".to_owned())?;
+    if !(0.0..=1e6).contains(&number) {
+        return Err("not a size".to_owned());
+    }
+    Ok((number * 1000f64.powi(power)) as u64)
+}
+
 /// `4096`, `64K`, `1.5GiB`.
 fn size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -686,6 +839,10 @@ mod tests {
         assert_eq!(size("64K"), Ok(64 << 10));
         assert_eq!(size("1.5GiB"), Ok(3 << 29));
         assert!(size("x").is_err() && size("-1").is_err() && size("1X").is_err());
+        assert_eq!(decimal_size("5GB"), Ok(5_000_000_000));
+        assert_eq!(decimal_size("1.5kb"), Ok(1500));
+        assert_eq!(decimal_size("2GiB"), Ok(2 << 30));
+        assert!(decimal_size("xMB").is_err() && decimal_size("-1GB").is_err());
         assert_eq!(offset("0x1c4"), Ok(0x1c4));
         assert_eq!(offset("12"), Ok(12));
     }

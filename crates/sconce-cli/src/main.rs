@@ -12,6 +12,7 @@ mod interrupt;
 mod open;
 mod output;
 mod pick;
+mod rename;
 mod run;
 mod suggest;
 mod verbs;

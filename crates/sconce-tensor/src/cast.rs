@@ -1,14 +1,18 @@
 use half::{bf16, f16};
+use sconce_source::Bytes;
 
-use crate::{DType, Error, Scalar, Tensor};
+use crate::small_float::{Float8, encode};
+use crate::{DType, Device, Error, Scalar, Storage, Tensor};
 
 impl Tensor {
     /// The tensor in another dtype: `torch.Tensor.to(dtype)` for the real dtypes that Rust has. The
     /// same dtype gives the same tensor, sharing its storage; otherwise the order of a dense
     /// tensor's strides is kept, and any other tensor becomes row-major.
     ///
-    /// Rounding is to the nearest, ties to even; a float too large for an integer saturates, where
-    /// PyTorch leaves the result to the processor.
+    /// Rounding is to the nearest, ties to even, and as in PyTorch by way of float32 for the types
+    /// narrower than that. Too large a number becomes infinite in float16, bfloat16 and float8_e5m2,
+    /// the largest number (infinities too) in float8_e4m3fn, and NaN in the `fnuz` types. A float too
+    /// large for an integer saturates, where PyTorch leaves the result to the processor.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for complex, quantized and packed dtypes, and those of reading.
@@ -56,18 +60,26 @@ impl Tensor {
         macro_rules! floats {
             ($ty:ty, $round:expr) => {{
                 let mut out = self.output_buffer::<$ty>("converted tensor")?;
-                out.extend(
-                    self.values()?.map(|scalar| $round(scalar.to_f64().unwrap_or(f64::NAN))),
-                );
+                out.extend(self.values()?.map($round));
                 Tensor::from_vec(out, sizes)
             }};
         }
+        let float8 = |kind: Float8| {
+            let mut out = self.output_buffer::<u8>("converted tensor")?;
+            out.extend(self.values()?.map(|scalar| encode(kind, to_f32(scalar))));
+            let storage = Storage::from_bytes(Bytes::from(out), Device::CPU);
+            Tensor::contiguous(storage, dtype, sizes)
+        };
         let converted = match dtype {
-            DType::Float64 => floats!(f64, |x| x),
-            DType::Float32 => floats!(f32, |x| x as f32),
-            DType::Float16 => floats!(f16, f16::from_f64),
-            DType::BFloat16 => floats!(bf16, bf16::from_f64),
-            DType::Bool => floats!(bool, |x| x != 0.0),
+            DType::Float64 => floats!(f64, |x: Scalar| x.to_f64().unwrap_or(f64::NAN)),
+            DType::Float32 => floats!(f32, to_f32),
+            DType::Float16 => floats!(f16, |x| f16::from_f32(to_f32(x))),
+            DType::BFloat16 => floats!(bf16, |x| to_bf16(to_f32(x))),
+            DType::Float8E5M2 => float8(Float8::E5M2),
+            DType::Float8E4M3FN => float8(Float8::E4M3FN),
+            DType::Float8E5M2FNUZ => float8(Float8::E5M2FNUZ),
+            DType::Float8E4M3FNUZ => float8(Float8::E4M3FNUZ),
+            DType::Bool => floats!(bool, |x: Scalar| x.to_f64() != Some(0.0)),
             DType::UInt8 => integers!(u8),
             DType::UInt16 => integers!(u16),
             DType::UInt32 => integers!(u32),
@@ -91,6 +103,20 @@ impl Tensor {
     }
 }
 
+/// An integer is rounded once: by way of float64 it would be twice.
+fn to_f32(scalar: Scalar) -> f32 {
+    match scalar {
+        Scalar::Int(number) => number as f32,
+        Scalar::UInt(number) => number as f32,
+        other => other.to_f64().map_or(f32::NAN, |x| x as f32),
+    }
+}
+
+/// PyTorch has one NaN here, though its vectors make another than its scalars do (0xffff).
+fn to_bf16(x: f32) -> bf16 {
+    if x.is_nan() { bf16::NAN } else { bf16::from_f32(x) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +132,12 @@ mod tests {
         assert_eq!(values, [1.0, 300.0, -1.0, 1.0]);
         assert_eq!(narrow.sizes(), [2, 2]);
         assert!(tensor.to_dtype(DType::Complex64).is_err());
+        // Rounded to float32 first, the smallest part no longer breaks the tie.
+        let tie = Tensor::from_vec(vec![1.0 + 2f64.powi(-11) + 2f64.powi(-40)], &[1]).unwrap();
+        assert_eq!(tie.to_dtype(DType::Float16).unwrap().item().unwrap().to_f64(), Some(1.0));
+        let large = Tensor::from_vec(vec![(1i64 << 53) + (1 << 29) + 1], &[1]).unwrap();
+        let large = large.to_dtype(DType::Float32).unwrap();
+        assert_eq!(large.item().unwrap().to_f64(), Some(9_007_200_328_482_816.0));
         let columns = tensor.transpose(0, 1).unwrap().to_dtype(DType::Float64).unwrap();
         assert_eq!(columns.strides(), [1, 2]);
     }

@@ -100,6 +100,45 @@ pub(crate) static E4M3FNUZ: [f32; 256] = table(4, 3, 8, Special::NegativeZero);
 pub(crate) static E8M0FNU: [f32; 256] = e8m0();
 static E2M1: [f32; 16] = e2m1();
 
+/// The floating types of 8 bits with a sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Float8 {
+    E5M2,
+    E4M3FN,
+    E5M2FNUZ,
+    E4M3FNUZ,
+}
+
+/// The code nearest to a number, of two equally near the even one, as `torch.Tensor.to` chooses it;
+/// `tests/golden/casts.txt` holds this to that.
+pub(crate) fn encode(kind: Float8, x: f32) -> u8 {
+    // Mantissa bits, exponent bias, the code of the largest number, and those of what is too large
+    // (infinities too) and of NaN.
+    let (mantissa_bits, bias, largest, too_large, nan) = match kind {
+        Float8::E5M2 => (2, 15, 0x7b, 0x7c, 0x7f),
+        Float8::E4M3FN => (3, 7, 0x7e, 0x7e, 0x7f),
+        Float8::E5M2FNUZ => (2, 16, 0x7f, 0x80, 0x80),
+        Float8::E4M3FNUZ => (3, 8, 0x7f, 0x80, 0x80),
+    };
+    let unsigned_zero = matches!(kind, Float8::E5M2FNUZ | Float8::E4M3FNUZ);
+    let sign = if x.is_sign_negative() { 0x80 } else { 0 };
+    if x.is_nan() {
+        return nan | if unsigned_zero { 0 } else { sign };
+    }
+    let magnitude = f64::from(x.abs());
+    // Numbers below the smallest normal one have its step.
+    let exponent = ((magnitude.to_bits() >> 52) as i32 - 1023).max(1 - bias);
+    // Exact: only the exponent changes. Rounding up to the next power of two carries into the
+    // exponent by itself.
+    let steps = (magnitude * 2f64.powi(mantissa_bits - exponent)).round_ties_even();
+    let code = steps + f64::from((exponent + bias - 1) << mantissa_bits);
+    let code = if code > f64::from(largest) { too_large } else { code as u8 };
+    match code {
+        0 if unsigned_zero => 0,
+        code => code | sign,
+    }
+}
+
 /// The two numbers in a byte of `float4_e2m1fn_x2`: the low half is the first.
 ///
 /// ```

@@ -128,6 +128,20 @@ impl Storage {
         self.0.content.ready().cloned()
     }
 
+    /// [`Storage::bytes`] without keeping what had to be loaded or converted: for a reader that
+    /// needs every storage once, such as one that writes a file, and may not hold them all.
+    ///
+    /// # Errors
+    /// Those of [`Storage::data`].
+    pub fn bytes_once(&self) -> Result<Bytes, Error> {
+        let content = &self.0.content;
+        match (content.ready.get(), &content.origin) {
+            (Some(kept), _) => kept.clone(),
+            (None, Origin::Bytes(bytes)) if content.is_native() => Ok(bytes.clone()),
+            (None, _) => content.load(),
+        }
+    }
+
     /// Whether both handles are one storage.
     pub fn ptr_eq(&self, other: &Storage) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -219,9 +233,25 @@ mod tests {
         assert_eq!(labelled.data().unwrap(), [7, 8]);
         assert_eq!(storage.data().unwrap(), [7, 8]);
         assert_eq!(CALLS.load(Ordering::Relaxed), 1);
+        assert_eq!(storage.bytes_once().unwrap()[..], [7, 8]);
+        assert_eq!(CALLS.load(Ordering::Relaxed), 1, "what is kept is not loaded again");
         assert!(!labelled.ptr_eq(&storage));
         assert_ne!(labelled.id(), storage.id());
         assert_eq!(labelled.device().to_string(), "cuda:0");
+    }
+
+    #[test]
+    fn what_is_read_once_is_not_kept() {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        let load = Box::new(|| {
+            CALLS.fetch_add(1, Ordering::Relaxed);
+            Ok(Bytes::from(vec![7, 8]))
+        });
+        let storage = Storage::lazy(2, Device::CPU, load);
+        for calls in 1..3 {
+            assert_eq!(storage.bytes_once().unwrap()[..], [7, 8]);
+            assert_eq!(CALLS.load(Ordering::Relaxed), calls);
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Every code of the 8-bit types has the value that PyTorch gives it.
+//! Every code of the 8-bit types has the value that PyTorch gives it, and numbers round to the codes
+//! that PyTorch rounds them to.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -33,6 +34,35 @@ fn all_256_codes() {
         });
         for (code, (want, got)) in want.split(' ').zip(got).enumerate() {
             assert_eq!(got, want, "{name} code {code:#04x}");
+        }
+    }
+}
+
+#[test]
+fn float32_rounds_as_in_pytorch() {
+    for line in include_str!("golden/casts.txt").lines() {
+        let (name, cases) = line.split_once(' ').unwrap();
+        let dtype = DType::from_name(name).unwrap();
+        let cases: Vec<(f32, &str)> = cases
+            .split(' ')
+            .map(|case| case.split_once(':').unwrap())
+            .map(|(bits, code)| (f32::from_bits(u32::from_str_radix(bits, 16).unwrap()), code))
+            .collect();
+        let numbers: Vec<f32> = cases.iter().map(|(number, _)| *number).collect();
+        let tensor = Tensor::from_vec(numbers, &[cases.len() as i64]).unwrap();
+        let narrow = tensor.to_dtype(dtype).unwrap();
+        assert_eq!(narrow.dtype(), dtype);
+        let bytes = narrow.contiguous_bytes().unwrap();
+        let values = narrow.values().unwrap();
+        let found = bytes.chunks(dtype.item_size()).zip(values);
+        for ((number, want), (code, value)) in cases.into_iter().zip(found) {
+            let code = code.iter().rev().fold(0u32, |all, byte| all << 8 | u32::from(*byte));
+            let got = format!("{code:x}");
+            if want == "nan" {
+                assert!(value.to_f64().unwrap().is_nan(), "{name} {number:e}");
+            } else {
+                assert_eq!(got, want, "{name} {number:e} ({:#x})", number.to_bits());
+            }
         }
     }
 }

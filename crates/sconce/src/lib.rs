@@ -30,8 +30,8 @@ pub use sconce_source as source;
 pub use sconce_tensor as tensor;
 
 pub use sconce_checkpoint::{
-    AllowList, Checkpoint, Error, ErrorKind, FileKind, Identity, LoadOptions, MapLocation, Module,
-    NamedTensor, Node, Object, Policy, SaveOptions, identify,
+    AllowList, Checkpoint, Draft, Error, ErrorKind, FileKind, Identity, LoadOptions, MapLocation,
+    Module, NamedTensor, Node, Object, Policy, SaveOptions, StateDict, identify,
 };
 pub use sconce_source::{Limits, MapMode, Source};
 pub use sconce_tensor::{ByteOrder, DType, Device, Layout, Storage, Tensor};

@@ -59,6 +59,17 @@ impl Dict {
         }
     }
 
+    /// The same dict with other entries, whose keys differ.
+    pub(crate) fn with_entries(&self, graph: &Graph, entries: &[(ObjectId, ObjectId)]) -> Self {
+        let mut dict = Dict::new(self.kind);
+        (dict.state, dict.factory) = (self.state, self.factory);
+        dict.reserve(graph, entries.len());
+        for &(key, value) in entries {
+            dict.insert(graph, key, value);
+        }
+        dict
+    }
+
     pub(crate) fn reserve(&mut self, graph: &Graph, additional: usize) {
         self.entries.reserve(additional);
         let (entries, hasher) = (&self.entries, &self.hasher);

@@ -23,4 +23,4 @@ pub use view::Object;
 pub use walk::{NamedArray, NamedTensor};
 
 pub(crate) use node::Graph;
-pub(crate) use walk::Walk;
+pub(crate) use walk::{MAX_DEPTH, NameBudget, Walk, push_key};

@@ -187,7 +187,7 @@ pub enum ArrayData {
 }
 
 /// All objects of a checkpoint.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Graph {
     nodes: Vec<Node>,
 }

@@ -8,7 +8,7 @@ use super::module::Table;
 use super::{Array, Graph, Module, Node, Object, ObjectId, repr};
 
 /// Objects nested deeper than this are not named; no real checkpoint comes near it.
-const MAX_DEPTH: usize = 1000;
+pub(crate) const MAX_DEPTH: usize = 1000;
 /// Names longer than this are not made.
 const MAX_NAME: usize = 1 << 16;
 /// How many elements are looked at inside containers that were already walked under another name.
@@ -85,15 +85,15 @@ impl Children<'_> {
 }
 
 /// How many bytes of names may still be made.
-pub(super) struct NameBudget(usize);
+pub(crate) struct NameBudget(usize);
 
 impl NameBudget {
-    pub(super) fn new(graph: &Graph) -> Self {
+    pub(crate) fn new(graph: &Graph) -> Self {
         NameBudget(graph.len().saturating_mul(NAME_BUDGET_PER_OBJECT).saturating_add(NAME_BUDGET))
     }
 
     /// Takes a name of so many bytes, or says that there is no room for it, nor for any more.
-    pub(super) fn take(&mut self, len: usize) -> bool {
+    pub(crate) fn take(&mut self, len: usize) -> bool {
         let left = self.0.checked_sub(len + NAME_COST);
         self.0 = left.unwrap_or(0);
         left.is_some()
@@ -226,7 +226,7 @@ fn children(object: Object<'_>) -> Children<'_> {
 }
 
 /// Appends a dict key to a name. `at` is the key's place in the dict.
-fn push_key(name: &mut String, prefix: usize, key: Object<'_>, at: usize) {
+pub(crate) fn push_key(name: &mut String, prefix: usize, key: Object<'_>, at: usize) {
     match key.data() {
         Node::Str(text) => join(name, prefix, format_args!("{text}")),
         Node::SurrogateStr(bytes) => {

@@ -16,7 +16,7 @@ use std::path::Path;
 pub use sconce_archive::Layout as ArchiveLayout;
 use sconce_archive::{ArchiveWriter, ByteOrder, WriterOptions, archive_name};
 use sconce_pickle::{EncodeError, EncodeOptions};
-use sconce_source::AtomicFile;
+use sconce_source::{AtomicFile, Bytes};
 use sconce_tensor::Storage;
 
 use self::lower::{Form, Lowered, Saved};
@@ -254,7 +254,7 @@ impl SaveOptions {
             let name = format!("data/{key}");
             match self.skip_data {
                 true => archive.write_hole(&name, storage.nbytes())?,
-                false => archive.write_record(&name, data(storage, &key)?)?,
+                false => archive.write_record(&name, &data(storage, &key)?)?,
             }
         }
         Ok(archive.finish()?)
@@ -270,9 +270,10 @@ fn unencodable(error: EncodeError) -> Error {
     Error::new(kind, error.to_string())
 }
 
-/// A storage's bytes, which are little-endian on the machines that sconce runs on.
-fn data<'s>(storage: &'s Storage, key: &str) -> Result<&'s [u8], Error> {
-    storage.data().map_err(|error| {
+/// A storage's bytes, which are little-endian on the machines that sconce runs on. What has to be
+/// made for it is gone after it is written: a file can be larger than the memory.
+fn data(storage: &Storage, key: &str) -> Result<Bytes, Error> {
+    storage.bytes_once().map_err(|error| {
         let message = format!("the data of storage {key} cannot be read: {error}");
         Error::new(ErrorKind::Malformed, message)
     })

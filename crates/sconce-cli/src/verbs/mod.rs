@@ -5,6 +5,7 @@ mod completions;
 mod convert;
 mod diff;
 mod dis;
+mod edit;
 mod elements;
 mod extract;
 mod globals;
@@ -12,8 +13,10 @@ mod identify;
 mod info;
 mod ls;
 mod man;
+mod merge;
 mod resave;
 mod rows;
+mod shard;
 mod show;
 mod stat;
 mod streams;
@@ -41,6 +44,9 @@ pub fn run(cli: &Cli, out: &mut Out) -> Verdict {
         Verb::Stat(args) => stat::run(args, out, say),
         Verb::Diff(args) => diff::run(args, out, say),
         Verb::Convert(args) => convert::run(args, out, say),
+        Verb::Edit(args) => edit::run(args, out, say),
+        Verb::Shard(args) => shard::run(args, out, say),
+        Verb::Merge(args) => merge::run(args, out, say),
         Verb::Extract(args) => extract::run(args, out),
         Verb::Verify(args) => verify::run(args, out, say),
         Verb::Dis(args) => dis::run(args, out),

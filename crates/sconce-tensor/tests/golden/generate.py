@@ -1,6 +1,6 @@
 """Writes the golden files of sconce-tensor with a real PyTorch (2.15) and NumPy.
 
-    python generate.py    # writes dtypes.txt, print.txt, codes.txt, stats.txt and npy.txt beside it
+    python generate.py    # writes dtypes.txt, print.txt, codes.txt, casts.txt, stats.txt and npy.txt beside it
 
 print.txt: one block a case. Lines of a block, in order:
     case NAME
@@ -319,6 +319,44 @@ def code_cases():
         f.write("\n".join(lines) + "\n")
 
 
+def cast_cases():
+    """How float32 rounds to narrower types: bits of the number, colon, bits of the result."""
+    def bits(x):
+        return struct.unpack("<I", struct.pack("<f", x))[0]
+
+    lines = []
+    special = [0, 1, 0x7F7FFFFF, 0x7F800000, 0x7FC00000, bits(1e30), bits(1e-30)]
+    for name in ["float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz", "float16", "bfloat16"]:
+        dtype = getattr(torch, name)
+        wide = not name.startswith("float8")
+        codes = torch.arange(0, 2**15, 97).to(torch.int16).view(dtype) if wide else \
+            torch.arange(128).to(torch.uint8).view(dtype)
+        nexts = torch.arange(1, 2**15 + 1, 97).to(torch.int16).view(dtype) if wide else \
+            torch.arange(1, 129).to(torch.uint8).view(dtype)
+        numbers = set(special)
+        for a, b in zip(codes.double().tolist(), nexts.double().tolist()):
+            if abs(a) < float("inf") and abs(b) < float("inf"):
+                between = bits((a + b) / 2)
+                numbers.update([bits(a), between - 1, between, between + 1])
+        # Beyond the largest number, where the next one would have been.
+        top = max(v for v in codes.double().tolist() if abs(v) < float("inf"))
+        numbers.update(bits(top * f) + d for f in [1 + 1 / 32, 1 + 1 / 28, 1.0625, 1 + 1 / 14, 1.125, 2.0]
+                       for d in (-1, 0, 1) if top * f < 3e38)
+        numbers = sorted(n for n in numbers if n >= 0)
+        numbers += [n | 2**31 for n in numbers[::3]]
+        floats = torch.tensor(numbers).to(torch.int32).view(torch.float32)
+        one_by_one = [x.to(dtype) for x in floats]
+        for n, x in zip(numbers, one_by_one):
+            nan = x.float().item() != x.float().item()
+            code = x.view(torch.int16 if wide else torch.uint8).item() & (0xFFFF if wide else 0xFF)
+            lines.append((name, f"{n:08x}:{'nan' if wide and nan else format(code, 'x')}"))
+        together, alone = floats.to(dtype).float(), torch.stack(one_by_one).float()
+        assert torch.equal(together.nan_to_num(123.0), alone.nan_to_num(123.0)), name
+    with open(os.path.join(HERE, "casts.txt"), "w") as f:
+        for name in dict.fromkeys(name for name, _ in lines):
+            f.write(" ".join([name] + [case for own, case in lines if own == name]) + "\n")
+
+
 def stats_cases():
     """DTYPE LCG-SEED COUNT and, of the finite elements: min max mean std (unbiased) norm."""
     lines = []
@@ -404,5 +442,6 @@ if __name__ == "__main__":
     dtype_cases()
     print_cases()
     code_cases()
+    cast_cases()
     stats_cases()
     npy_cases()

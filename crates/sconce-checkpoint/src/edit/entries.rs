@@ -1,0 +1,441 @@
+//! Dropping, keeping and renaming the entries of dicts.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{Change, Draft, What};
+use crate::object::{Graph, MAX_DEPTH, NameBudget, Node, Object, ObjectId, push_key};
+use crate::{Error, ErrorKind};
+
+/// An element of a dict, list or tuple, depth first.
+struct Entry {
+    holder: ObjectId,
+    /// Its place in the holder.
+    at: usize,
+    /// Whether the holder is a dict: elements of lists cannot be taken out or renamed, that would
+    /// move the others.
+    in_dict: bool,
+    /// Place of the holder's own entry, `None` for the root.
+    parent: Option<usize>,
+    name: String,
+    value: ObjectId,
+}
+
+impl Draft {
+    /// Takes entries of dicts out, with all below them.
+    ///
+    /// # Errors
+    /// When an element of a list or tuple is wanted out; the draft is unchanged then.
+    pub fn drop_entries(&mut self, wanted: impl Fn(&str) -> bool) -> Result<Vec<Change>, Error> {
+        let entries = self.entries()?;
+        let mut dropped: Vec<bool> = Vec::with_capacity(entries.len());
+        for entry in &entries {
+            let above = entry.parent.is_some_and(|parent| dropped[parent]);
+            let here = !above && wanted(&entry.name);
+            if here && !entry.in_dict {
+                let name = entry.name.escape_debug();
+                let message = format!("'{name}' is an element of a list, which cannot be dropped");
+                let help = "drop the list, or an entry of a dict";
+                return Err(Error::new(ErrorKind::Caller, message).with_help(help));
+            }
+            dropped.push(above || here);
+        }
+        Ok(self.remove(&entries, &dropped))
+    }
+
+    /// Takes every entry of a dict out that is not wanted, nor below or above one that is. Elements
+    /// of lists stay where their list stays.
+    ///
+    /// # Errors
+    /// When nothing is wanted; the draft is unchanged then.
+    pub fn keep_entries(&mut self, wanted: impl Fn(&str) -> bool) -> Result<Vec<Change>, Error> {
+        let entries = self.entries()?;
+        let mut kept: Vec<bool> = Vec::with_capacity(entries.len());
+        for entry in &entries {
+            let above = entry.parent.is_some_and(|parent| kept[parent]);
+            kept.push(above || wanted(&entry.name));
+        }
+        if !kept.contains(&true) {
+            return Err(Error::new(ErrorKind::Caller, "nothing would be kept"));
+        }
+        for at in (0..entries.len()).rev() {
+            if let (true, Some(parent)) = (kept[at], entries[at].parent) {
+                kept[parent] = true;
+            }
+        }
+        let dropped: Vec<bool> = kept.iter().map(|kept| !kept).collect();
+        Ok(self.remove(&entries, &dropped))
+    }
+
+    /// Gives entries of dicts other names. `renamed` gets every dotted name, of containers too, and
+    /// gives the new one or `None`. Entries stay in their dicts: the name may change only behind
+    /// that of the dict, old or new. The version numbers that a module's state dict carries
+    /// (`_metadata`) follow.
+    ///
+    /// # Errors
+    /// When two entries would have one name (both are named), or a name would leave its dict; the
+    /// draft is unchanged then.
+    pub fn rename(
+        &mut self,
+        renamed: impl Fn(&str) -> Option<String>,
+    ) -> Result<Vec<Change>, Error> {
+        let entries = self.entries()?;
+        let mut names: Vec<String> = Vec::with_capacity(entries.len());
+        let mut keys: BTreeMap<ObjectId, Vec<(usize, String)>> = BTreeMap::new();
+        let mut changes = Vec::new();
+        for entry in &entries {
+            let old = entry.parent.map_or("", |parent| &entries[parent].name);
+            let new = entry.parent.map_or("", |parent| &names[parent]);
+            let own = below(&entry.name, old).unwrap_or(&entry.name);
+            let key = match renamed(&entry.name) {
+                Some(name) if entry.is_named(&self.graph) && name != entry.name => {
+                    let inside = below(&name, new).or_else(|| below(&name, old));
+                    inside.map(str::to_owned).ok_or_else(|| moved(&entry.name, &name))?
+                }
+                _ => own.to_owned(),
+            };
+            let name = join(new, &key);
+            if key != own {
+                keys.entry(entry.holder).or_default().push((entry.at, key));
+                let what = What::Renamed { to: name.clone() };
+                changes.push(Change { name: entry.name.clone(), what });
+            }
+            names.push(name);
+        }
+        for (&holder, keys) in &keys {
+            self.check_clashes(holder, keys)?;
+        }
+        let mut held: HashMap<ObjectId, (&str, &str)> = HashMap::new();
+        for entry in &entries {
+            held.entry(entry.holder).or_insert_with(|| match entry.parent {
+                Some(parent) => (&entries[parent].name, &names[parent]),
+                None => ("", ""),
+            });
+        }
+        for (holder, keys) in keys {
+            let (old, new) = held.get(&holder).copied().unwrap_or_default();
+            self.rename_metadata(holder, old, new, &renamed);
+            let Node::Dict(dict) = self.graph.node(holder) else { continue };
+            let dict = dict.clone();
+            let mut pairs = dict.entries().to_vec();
+            for (at, key) in keys {
+                pairs[at].0 = self.graph.push(Node::Str(key.into()));
+            }
+            let dict = dict.with_entries(&self.graph, &pairs);
+            self.graph.set(holder, Node::Dict(Box::new(dict)));
+        }
+        Ok(changes)
+    }
+
+    fn check_clashes(&self, holder: ObjectId, keys: &[(usize, String)]) -> Result<(), Error> {
+        let object = self.root().other(holder);
+        let mut texts: Vec<Option<&str>> = object.entries().map(|(key, _)| key.as_str()).collect();
+        let before = texts.clone();
+        for (at, key) in keys {
+            texts[*at] = Some(key);
+        }
+        let mut first: HashMap<&str, usize> = HashMap::new();
+        for (at, text) in texts.into_iter().enumerate() {
+            let Some(text) = text else { continue };
+            if let Some(other) = first.insert(text, at) {
+                let name = |at: usize| before[at].unwrap_or_default().escape_debug().to_string();
+                let message = format!(
+                    "'{}' and '{}' would both be called '{}'",
+                    name(other),
+                    name(at),
+                    text.escape_debug()
+                );
+                return Err(Error::new(ErrorKind::Caller, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// `_metadata` has an entry for each module, whose name is the beginning of its tensors' names.
+    fn rename_metadata(
+        &mut self,
+        holder: ObjectId,
+        old: &str,
+        new: &str,
+        renamed: &impl Fn(&str) -> Option<String>,
+    ) {
+        let found = self.root().other(holder).attribute_of_dict("_metadata");
+        let Some((id, dict)) = found.and_then(|object| Some((object.id(), object.as_dict()?)))
+        else {
+            return;
+        };
+        let dict = dict.clone();
+        let mut pairs: Vec<(ObjectId, ObjectId)> = Vec::with_capacity(dict.len());
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for &(key, value) in dict.entries() {
+            let Node::Str(text) = self.graph.node(key) else {
+                pairs.push((key, value));
+                continue;
+            };
+            let text = text.to_string();
+            let wanted = match text.is_empty() {
+                true => None,
+                false => renamed(&(join(old, &text) + ".")),
+            };
+            // Nothing behind the dict's name is the module that the dict is of.
+            let wanted = wanted.as_deref();
+            let inside = wanted.and_then(|name| behind(name, new).or_else(|| behind(name, old)));
+            let to = inside.map(|name| name.strip_suffix('.').unwrap_or(name).to_owned());
+            let moved = to.as_ref().is_some_and(|to| *to != text);
+            let key = match &to {
+                Some(to) if moved => self.graph.push(Node::Str(to.as_str().into())),
+                _ => key,
+            };
+            match places.get(to.as_ref().unwrap_or(&text)) {
+                // A wrapper gives way to the module that was inside it.
+                Some(&at) if moved => pairs[at].1 = value,
+                Some(_) => {}
+                None => {
+                    places.insert(to.unwrap_or(text), pairs.len());
+                    pairs.push((key, value));
+                }
+            }
+        }
+        let dict = dict.with_entries(&self.graph, &pairs);
+        self.graph.set(id, Node::Dict(Box::new(dict)));
+    }
+
+    fn remove(&mut self, entries: &[Entry], dropped: &[bool]) -> Vec<Change> {
+        let mut changes = Vec::new();
+        let mut gone: BTreeMap<ObjectId, Vec<usize>> = BTreeMap::new();
+        for (at, entry) in entries.iter().enumerate() {
+            let above = entry.parent.is_some_and(|parent| dropped[parent]);
+            if dropped[at] && !above && entry.in_dict {
+                changes.push(Change { name: entry.name.clone(), what: What::Dropped });
+                gone.entry(entry.holder).or_default().push(entry.at);
+            }
+        }
+        for (holder, places) in gone {
+            let Node::Dict(dict) = self.graph.node(holder) else { continue };
+            let stays = |at: &usize| places.binary_search(at).is_err();
+            let pairs: Vec<(ObjectId, ObjectId)> =
+                (0..dict.len()).filter(stays).map(|at| dict.entries()[at]).collect();
+            let dict = dict.with_entries(&self.graph, &pairs);
+            self.graph.set(holder, Node::Dict(Box::new(dict)));
+        }
+        changes
+    }
+
+    /// Every element of dicts, lists and tuples, each container entered once.
+    fn entries(&self) -> Result<Vec<Entry>, Error> {
+        let deep = || {
+            Error::new(
+                ErrorKind::Limit,
+                "objects are nested too deeply to be changed by their names",
+            )
+        };
+        let mut seen = vec![false; self.graph.len()];
+        let mut budget = NameBudget::new(&self.graph);
+        let mut out: Vec<Entry> = Vec::new();
+        let mut open: Vec<(Entry, usize)> = Vec::new();
+        let mut enter = |id: ObjectId,
+                         parent: Option<usize>,
+                         prefix: &str,
+                         depth: usize,
+                         open: &mut Vec<(Entry, usize)>| {
+            if std::mem::replace(&mut seen[id.index()], true) {
+                return Ok(());
+            }
+            if depth > MAX_DEPTH {
+                return Err(deep());
+            }
+            let from = open.len();
+            let mut add = |at: usize, in_dict: bool, key: Option<Object<'_>>, value: ObjectId| {
+                let mut name = prefix.to_owned();
+                match key {
+                    Some(key) => push_key(&mut name, prefix.len(), key, at),
+                    None => name = join(prefix, &at.to_string()),
+                }
+                if !budget.take(name.len()) {
+                    return Err(deep());
+                }
+                open.push((Entry { holder: id, at, in_dict, parent, name, value }, depth));
+                Ok(())
+            };
+            match self.graph.node(id) {
+                Node::Dict(dict) => {
+                    for (at, &(key, value)) in dict.entries().iter().enumerate() {
+                        add(at, true, Some(Object::new(&self.graph, key)), value)?;
+                    }
+                }
+                Node::List(items) | Node::Tuple(items) => {
+                    for (at, &value) in items.iter().enumerate() {
+                        add(at, false, None, value)?;
+                    }
+                }
+                _ => {}
+            }
+            open[from..].reverse();
+            Ok(())
+        };
+        enter(self.root, None, "", 0, &mut open)?;
+        while let Some((entry, depth)) = open.pop() {
+            enter(entry.value, Some(out.len()), &entry.name, depth + 1, &mut open)?;
+            out.push(entry);
+        }
+        Ok(out)
+    }
+}
+
+impl Entry {
+    /// Whether its key is text.
+    fn is_named(&self, graph: &Graph) -> bool {
+        let Node::Dict(dict) = graph.node(self.holder) else { return false };
+        let key = dict.entries().get(self.at).map(|&(key, _)| graph.node(key));
+        matches!(key, Some(Node::Str(_)))
+    }
+}
+
+impl<'c> Object<'c> {
+    /// A dict's own attribute, no entry.
+    fn attribute_of_dict(self, name: &str) -> Option<Object<'c>> {
+        let state = self.as_dict()?.state?;
+        self.other(state).get(name)
+    }
+}
+
+fn moved(from: &str, to: &str) -> Error {
+    let message = format!(
+        "'{}' cannot become '{}': that is outside the dict that it is in",
+        from.escape_debug(),
+        to.escape_debug()
+    );
+    Error::new(ErrorKind::Caller, message)
+        .with_note("names are whole paths from the root, which take can make shorter")
+}
+
+/// What is behind a prefix and its dot, if anything.
+fn below<'n>(name: &'n str, prefix: &str) -> Option<&'n str> {
+    behind(name, prefix).filter(|rest| !rest.is_empty())
+}
+
+/// What is behind a prefix and its dot.
+fn behind<'n>(name: &'n str, prefix: &str) -> Option<&'n str> {
+    if prefix.is_empty() { Some(name) } else { name.strip_prefix(prefix)?.strip_prefix('.') }
+}
+
+fn join(prefix: &str, key: &str) -> String {
+    if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use sconce_tensor::Tensor;
+
+    use super::*;
+    use crate::object::{Dict, DictKind, TensorClass, TensorObject};
+
+    fn dict(graph: &mut Graph, entries: &[(&str, ObjectId)]) -> Dict {
+        let mut dict = Dict::new(DictKind::OrderedDict);
+        for &(key, value) in entries {
+            let key = graph.push(Node::Str(key.into()));
+            dict.insert(graph, key, value);
+        }
+        dict
+    }
+
+    fn push(graph: &mut Graph, entries: &[(&str, ObjectId)]) -> ObjectId {
+        let dict = dict(graph, entries);
+        graph.push(Node::Dict(Box::new(dict)))
+    }
+
+    /// `{"model": {"m.a.w": …, "m.b": …}, "optimizers": [{"lr": 0.5, "m.x": 3}], "epoch": 3}`, with
+    /// the metadata of a wrapped module.
+    pub(crate) fn training() -> Draft {
+        let mut graph = Graph::default();
+        let tensor = Tensor::from_vec(vec![1.0f32, 2.0], &[2]).unwrap();
+        let object = TensorObject { tensor, class: TensorClass::Tensor, state: None };
+        let tensor = graph.push(Node::Tensor(Box::new(object)));
+        let epoch = graph.push(Node::Int(3));
+        let metadata = [("", epoch), ("m", tensor), ("m.a", tensor)];
+        let metadata = push(&mut graph, &metadata);
+        let state = push(&mut graph, &[("_metadata", metadata)]);
+        let mut model = dict(&mut graph, &[("m.a.w", tensor), ("m.b", tensor)]);
+        model.state = Some(state);
+        let model = graph.push(Node::Dict(Box::new(model)));
+        let rate = graph.push(Node::Float(0.5));
+        let optimizer = push(&mut graph, &[("lr", rate), ("m.x", epoch)]);
+        let list = graph.push(Node::List(vec![optimizer]));
+        let root = push(&mut graph, &[("model", model), ("optimizers", list), ("epoch", epoch)]);
+        Draft { graph, root }
+    }
+
+    fn names(draft: &Draft) -> Vec<String> {
+        draft.entries().unwrap().into_iter().map(|entry| entry.name).collect()
+    }
+
+    fn changed(changes: Result<Vec<Change>, Error>) -> Vec<String> {
+        changes.unwrap().into_iter().map(|change| change.name).collect()
+    }
+
+    #[test]
+    fn entries_are_dropped_and_kept() {
+        let all = ["model", "model.m.a.w", "model.m.b", "optimizers", "optimizers.0"];
+        let mut draft = training();
+        assert_eq!(names(&draft)[..5], all);
+        assert_eq!(names(&draft)[5..], ["optimizers.0.lr", "optimizers.0.m.x", "epoch"]);
+        let changes = draft.drop_entries(|name| name.ends_with(".x") || name == "model.m.b");
+        assert_eq!(changed(changes), ["model.m.b", "optimizers.0.m.x"]);
+        assert_eq!(changed(draft.drop_entries(|name| name.starts_with("opt"))), ["optimizers"]);
+        assert_eq!(names(&draft), ["model", "model.m.a.w", "epoch"]);
+
+        let mut draft = training();
+        let error = draft.drop_entries(|name| name == "optimizers.0").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Caller);
+        let changes = draft.keep_entries(|name| name.ends_with("lr") || name == "model");
+        assert_eq!(changed(changes), ["optimizers.0.m.x", "epoch"]);
+        assert!(draft.keep_entries(|_| false).is_err());
+        assert_eq!(names(&draft)[..5], all);
+    }
+
+    #[test]
+    fn names_change_behind_their_dict() {
+        let mut draft = training();
+        let changes = draft.rename(|name| Some(name.replace("m.", "").replace("model", "net")));
+        assert_eq!(
+            changed(changes),
+            ["model", "model.m.a.w", "model.m.b", "optimizers.0.m.x"],
+            "names before"
+        );
+        assert_eq!(names(&draft)[..3], ["net", "net.a.w", "net.b"]);
+        let metadata = draft.root().get("net").unwrap().attribute_of_dict("_metadata").unwrap();
+        let keys: Vec<_> = metadata.entries().map(|(key, _)| key.as_str().unwrap()).collect();
+        assert_eq!(keys, ["", "a"]);
+        assert!(metadata.get("").unwrap().as_tensor().is_some(), "the inner module's");
+    }
+
+    #[test]
+    fn a_rename_that_loses_entries_is_refused() {
+        let mut draft = training();
+        let before = names(&draft);
+        let clash = draft.rename(|name| Some(name.replace("m.a.w", "m.b"))).unwrap_err();
+        assert_eq!(clash.message(), "'m.a.w' and 'm.b' would both be called 'm.b'");
+        let moved = |name: &str| (name == "model.m.b").then(|| "other.b".to_owned());
+        assert!(draft.rename(moved).unwrap_err().message().contains("outside the dict"));
+        let empty = |name: &str| (name == "epoch").then(String::new);
+        assert!(draft.rename(empty).is_err());
+        assert_eq!(names(&draft), before);
+        // Swapping is no clash.
+        let swap = |name: &str| match name {
+            "model.m.b" => Some("model.m.a.w".to_owned()),
+            "model.m.a.w" => Some("model.m.b".to_owned()),
+            _ => None,
+        };
+        assert_eq!(draft.rename(swap).unwrap().len(), 2);
+        assert_eq!(names(&draft)[1..3], ["model.m.b", "model.m.a.w"]);
+    }
+
+    #[test]
+    fn cycles_end() {
+        let mut graph = Graph::default();
+        let list = graph.push(Node::None);
+        graph.set(list, Node::List(vec![list, list]));
+        let mut draft = Draft { graph, root: list };
+        assert_eq!(names(&draft), ["0", "1"]);
+        assert!(draft.rename(|_| Some("x".to_owned())).unwrap().is_empty());
+    }
+}

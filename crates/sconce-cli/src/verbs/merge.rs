@@ -1,0 +1,101 @@
+//! `sconce merge`: several state dicts in one.
+
+use sconce::checkpoint::{Checkpoint, Draft, StateDict};
+use sconce::tensor::Tensor;
+use serde::Serialize;
+
+use super::{SCHEMA_VERSION, edit};
+use crate::cli::MergeArgs;
+use crate::error::{self, Failure, Outcome};
+use crate::open::{self, Say};
+use crate::output::{Line, Out, Style, count};
+use crate::pick;
+use crate::run::Verdict;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    inputs: Vec<String>,
+    output: &'a str,
+    written: bool,
+    tensors: usize,
+    /// Names that several files have, with equal tensors.
+    equal: Vec<String>,
+}
+
+pub fn run(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
+    edit::checkpoint_name(&args.output)?;
+    let mut state = StateDict::new();
+    let mut equal = Vec::new();
+    for file in &args.files {
+        let checkpoint = open::file(file, &args.load, say)?;
+        let tensors = flat(&checkpoint, args.take.as_deref())
+            .map_err(|failure| failure.in_file(open::name(file)))?;
+        for (name, tensor) in tensors {
+            match state.get(&name) {
+                None => {
+                    state.insert(name, tensor);
+                }
+                Some(known) if same(known, &tensor)? => equal.push(name),
+                Some(_) => {
+                    return Err(Failure::usage(format!("two files have another '{name}'"))
+                        .in_file(open::name(file))
+                        .help("sconce edit --drop or --rename gets it out of the way"));
+                }
+            }
+        }
+    }
+    let tensors = state.len();
+    if !args.dry_run {
+        edit::save(&state.finish(), &args.output, args.force)?;
+    }
+    let output = args.output.to_string_lossy();
+    if args.json {
+        out.json(&Document {
+            schema_version: SCHEMA_VERSION,
+            inputs: args.files.iter().map(|file| open::name(file)).collect(),
+            output: &output,
+            written: !args.dry_run,
+            tensors,
+            equal,
+        })?;
+    } else if !say.quiet {
+        let done = if args.dry_run { "would write" } else { "wrote" };
+        let line = Line::new().dim(format!("  {done:<8} ")).add(Style::Strong, &*output);
+        let files = count(args.files.len(), "file");
+        error::remark(say.color, &line.plain(format!(": {} of {files}", count(tensors, "tensor"))));
+    }
+    Ok(Outcome::Clean)
+}
+
+/// The tensors of a state dict, which holds nothing else, in order.
+pub fn flat(checkpoint: &Checkpoint, take: Option<&str>) -> Result<Vec<(String, Tensor)>, Failure> {
+    let mut draft = Draft::new(checkpoint.root());
+    draft.take(take.unwrap_or_default()).map_err(edit::refused)?;
+    let root = draft.root();
+    let not_flat = |what: String| {
+        Failure::usage(what)
+            .note("this takes state dicts: dicts of names and tensors")
+            .help("--take NAME takes one that is inside; sconce tree --all shows what there is")
+    };
+    if root.as_dict().is_none() {
+        return Err(not_flat(format!("this holds {}, no dict", root.repr(40))));
+    }
+    let mut out = Vec::new();
+    for (key, value) in root.entries() {
+        let name = key.as_str().ok_or_else(|| not_flat(format!("{} is no name", key.repr(40))))?;
+        let tensor = pick::tensor_of(value);
+        let tensor = tensor.ok_or_else(|| not_flat(format!("'{name}' is no tensor")))?;
+        out.push((name.to_owned(), tensor.clone()));
+    }
+    Ok(out)
+}
+
+/// Whether dtype, shape and every byte are equal.
+fn same(a: &Tensor, b: &Tensor) -> Result<bool, Failure> {
+    let alike = a.dtype() == b.dtype() && a.sizes() == b.sizes() && a.layout() == b.layout();
+    if !alike || a.storage().is_none() || b.storage().is_none() {
+        return Ok(false);
+    }
+    Ok(a.contiguous_bytes()? == b.contiguous_bytes()?)
+}
