@@ -135,3 +135,12 @@ fn a_full_disk_is_an_error() {
     let run = sconce(&["convert", "2.15/zip/state_dict.pt", "--to", "npz", "/dev/full"]);
     assert_eq!(run.code, 2, "{}", run.err);
 }
+
+/// Also where two keys, such as 1 and '1', come to one name.
+#[test]
+fn a_file_does_not_differ_from_itself() {
+    for file in ["2.15/zip/objects_names.pt", "2.15/zip/module_net.pt", "1.13/legacy/quantized.pt"]
+    {
+        assert_eq!(sconce(&["diff", file, file]).code, 0, "{file}");
+    }
+}

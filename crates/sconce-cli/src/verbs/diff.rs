@@ -1,6 +1,6 @@
 //! `sconce diff`: what differs between two files, whatever their formats.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use rayon::prelude::*;
 use sconce::checkpoint::{Checkpoint, FileKind, Node, Object};
@@ -167,14 +167,15 @@ fn compare(
     right: &[Leaf<'_>],
     args: &DiffArgs,
 ) -> Result<Vec<Difference>, Failure> {
-    let mut others: HashMap<&str, usize> = HashMap::new();
+    // Different keys, such as 1 and '1', can come to one name: those pair up in their order.
+    let mut others: HashMap<&str, VecDeque<usize>> = HashMap::new();
     for (at, leaf) in right.iter().enumerate() {
-        others.entry(&leaf.name).or_insert(at);
+        others.entry(&leaf.name).or_default().push_back(at);
     }
     let mut met = vec![false; right.len()];
     let mut pairs = Vec::with_capacity(left.len());
     for leaf in left {
-        let other = others.get(leaf.name.as_str()).copied();
+        let other = others.get_mut(leaf.name.as_str()).and_then(VecDeque::pop_front);
         if let Some(at) = other {
             met[at] = true;
         }

@@ -49,13 +49,14 @@ mod tests {
     fn every_shared_dtype_arrives() {
         for (ours, theirs) in DTYPES {
             let tensor = Tensor::from_vec(vec![0u8, 1, 1, 0], &[2, 2]).unwrap();
-            let Ok(tensor) = tensor.to_dtype(*ours) else {
-                assert_eq!(*ours, DType::Float8E4M3FN);
-                continue;
-            };
+            let tensor = tensor.to_dtype(*ours).unwrap();
             let turned = tensor.select(0, 1).unwrap();
             let there = to_candle(&turned, &CandleDevice::Cpu).unwrap();
             assert_eq!((there.dtype(), there.dims()), (*theirs, &[2][..]), "{ours:?}");
+            // candle 0.11 does not come back from converting 8-bit floats itself.
+            if *theirs == CandleDType::F8E4M3 {
+                continue;
+            }
             let values = there.to_dtype(CandleDType::F64).unwrap().to_vec1::<f64>().unwrap();
             assert_eq!(values, [1.0, 0.0], "{ours:?}");
         }
