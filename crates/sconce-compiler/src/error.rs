@@ -1,0 +1,46 @@
+//! What is wrong with a program.
+
+use sconce_syntax::SourceRange;
+
+/// A program that cannot be compiled, or a graph that cannot be printed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    message: String,
+    range: Option<SourceRange>,
+    calls: Vec<(String, SourceRange)>,
+}
+
+impl Error {
+    /// What is wrong, in PyTorch's wording where it has one, and where.
+    pub fn new(message: impl Into<String>, range: SourceRange) -> Self {
+        Self { message: message.into(), range: Some(range), calls: Vec::new() }
+    }
+
+    /// What is wrong, where no source is at hand.
+    pub fn without_range(message: impl Into<String>) -> Self {
+        Self { message: message.into(), range: None, calls: Vec::new() }
+    }
+
+    /// Says that it was met while `function` was compiled because of what stands at `range`.
+    #[must_use]
+    pub fn called_from(mut self, function: impl Into<String>, range: SourceRange) -> Self {
+        self.calls.push((function.into(), range));
+        self
+    }
+
+    /// What is wrong.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Where.
+    pub fn range(&self) -> Option<&SourceRange> {
+        self.range.as_ref()
+    }
+
+    /// The functions that were being compiled, innermost first, and what asked for each.
+    pub fn calls(&self) -> &[(String, SourceRange)] {
+        &self.calls
+    }
+}

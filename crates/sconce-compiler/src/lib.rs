@@ -1,0 +1,7 @@
+//! TorchScript source to graphs, and graphs back to source.
+
+mod error;
+mod resolver;
+
+pub use error::Error;
+pub use resolver::{Global, Resolver, Special};

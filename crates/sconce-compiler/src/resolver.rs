@@ -1,0 +1,74 @@
+//! What names mean outside functions: the border between the compiler and whoever has the sources.
+
+use std::sync::Arc;
+
+use sconce_ir::{Constant, FunctionId, Type, Unit};
+
+use crate::Error;
+
+/// Says what names mean that are no variables. An archive's `code/` is one, a Python file another.
+pub trait Resolver {
+    /// What a free name means: `torch`, `ops`, `CONSTANTS`, `__torch__`, a function's own helpers.
+    fn value(&mut self, unit: &mut Unit, name: &str) -> Result<Option<Global>, Error>;
+
+    /// What `name` means in a namespace that [`Self::value`] gave; `namespace` is qualified, such as
+    /// `__torch__.torch.nn`.
+    fn member(
+        &mut self,
+        unit: &mut Unit,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Global>, Error>;
+
+    /// The type of a name that is no built-in type, dotted or not, such as `__torch__.M`.
+    fn ty(&mut self, unit: &mut Unit, name: &str) -> Result<Option<Type>, Error>;
+
+    /// `CONSTANTS.name`.
+    fn constant(&mut self, unit: &mut Unit, name: &str) -> Result<Option<Constant>, Error>;
+
+    /// Makes sure that a function's schema is complete: one without a return annotation has to be
+    /// compiled first. Functions of an archive always are.
+    fn ensure_schema(&mut self, unit: &mut Unit, function: FunctionId) -> Result<(), Error>;
+}
+
+/// What a free name can mean.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Global {
+    /// `torch`: its attributes are `aten::` operators (and `torch.autograd`, `torch.device`, …).
+    Torch,
+    /// `ops`: its attributes are namespaces of operators.
+    Ops,
+    /// `CONSTANTS`
+    Constants,
+    /// A part of a dotted name, qualified.
+    Namespace(Arc<str>),
+    /// A function.
+    Function(FunctionId),
+    /// A class, NamedTuple, enum or interface.
+    Type(Type),
+    /// A value.
+    Constant(Constant),
+    /// An operator, such as `aten::add`.
+    Builtin(Arc<str>),
+    /// A form of the language with rules of its own.
+    Special(Special),
+    /// An exception class, by its qualified name, such as `builtins.ValueError`.
+    Exception(Arc<str>),
+}
+
+/// Forms of the language that look like functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Special {
+    /// `annotate(T, x)`
+    Annotate,
+    /// `fork(f, …)`
+    Fork,
+    /// `awaitable(f, …)`
+    Awaitable,
+    /// `unchecked_cast(T, x)`
+    UncheckedCast,
+    /// `uninitialized(T)`
+    Uninitialized,
+}

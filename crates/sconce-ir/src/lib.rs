@@ -1,0 +1,22 @@
+//! TorchScript's types, schemas, operator table and graphs.
+//!
+//! Knows nothing of archives, and never sees a tensor's bytes.
+
+mod constant;
+mod graph;
+mod kind;
+mod operators;
+mod schema;
+mod types;
+mod unit;
+
+pub use constant::{Constant, TensorConstant};
+pub use graph::{Attribute, BlockId, BlockNodes, Graph, Node, NodeId, Use, Value, ValueId};
+pub use kind::{Kind, Prim};
+pub use operators::OperatorId;
+pub use schema::{Alias, Argument, Schema};
+pub use types::{EnumType, NamedRef, NamedTuple, TensorType, TupleType, Type};
+pub use unit::{
+    Attribute as ClassAttribute, Class, ClassConstant, ClassId, Function, FunctionId, Interface,
+    InterfaceId, Role, Unit,
+};

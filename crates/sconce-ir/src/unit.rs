@@ -1,0 +1,246 @@
+//! The compilation unit: every class, interface and function that graphs mention.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::{Constant, Graph, NamedRef, Schema, Type};
+
+/// Every class, interface, NamedTuple, enum and function of a program: PyTorch's
+/// `CompilationUnit`, without the code that fills it.
+#[derive(Debug, Default)]
+pub struct Unit {
+    classes: Vec<Class>,
+    interfaces: Vec<Interface>,
+    functions: Vec<Function>,
+    /// Named types by qualified name.
+    types: FxHashMap<Arc<str>, Type>,
+    /// Functions (not methods) by qualified name.
+    free_functions: FxHashMap<Arc<str>, FunctionId>,
+}
+
+/// A class of a [`Unit`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClassId(pub u32);
+
+/// An interface of a [`Unit`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct InterfaceId(pub u32);
+
+/// A function or method of a [`Unit`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FunctionId(pub u32);
+
+/// A class: PyTorch's `ClassType`.
+#[derive(Clone, Debug)]
+pub struct Class {
+    /// The qualified name.
+    pub name: Arc<str>,
+    /// Whether it is a module (`class X(Module)`).
+    pub is_module: bool,
+    /// Whether it is a custom class written in C++ (`__torch__.torch.classes.…`); it has no code.
+    pub is_torchbind: bool,
+    /// The attributes in slot order.
+    pub attributes: Vec<Attribute>,
+    /// The constants, which belong to the class and not to its objects.
+    pub constants: Vec<ClassConstant>,
+    /// The methods in order of definition, hooks not among them.
+    pub methods: Vec<FunctionId>,
+    /// Functions of the class that take no `self`.
+    pub static_methods: Vec<FunctionId>,
+    /// Hooks run after `forward`.
+    pub forward_hooks: Vec<FunctionId>,
+    /// Hooks run before `forward`.
+    pub forward_pre_hooks: Vec<FunctionId>,
+    /// Properties: name, getter, setter.
+    pub properties: Vec<(Arc<str>, FunctionId, Option<FunctionId>)>,
+}
+
+/// A slot of a class's objects.
+#[derive(Clone, Debug)]
+pub struct Attribute {
+    /// The name (not always an identifier: `0` in a Sequential).
+    pub name: Arc<str>,
+    /// The type.
+    pub ty: Type,
+    /// What it is to a module.
+    pub role: Role,
+}
+
+/// What an attribute is to a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A plain attribute or a submodule.
+    Plain,
+    /// A parameter.
+    Parameter,
+    /// A buffer.
+    Buffer,
+}
+
+/// A constant of a class.
+#[derive(Clone, Debug)]
+pub struct ClassConstant {
+    /// The name.
+    pub name: Arc<str>,
+    /// Its declared type.
+    pub ty: Type,
+    /// Its value.
+    pub value: Constant,
+}
+
+/// An interface: method signatures, `self` included.
+#[derive(Clone, Debug)]
+pub struct Interface {
+    /// The qualified name.
+    pub name: Arc<str>,
+    /// Whether only modules implement it.
+    pub is_module: bool,
+    /// What its methods take and give.
+    pub methods: Vec<Arc<Schema>>,
+}
+
+/// A function or method: its name, its signature, and its graph once it is compiled.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// The qualified name; a method's is its class's name, a point, and its own.
+    pub qualified_name: Arc<str>,
+    /// The class whose method it is.
+    pub class: Option<ClassId>,
+    /// The signature.
+    pub schema: Arc<Schema>,
+    /// The graph; `None` until it is compiled.
+    pub graph: Option<Arc<Graph>>,
+}
+
+impl Function {
+    /// The last part of the qualified name.
+    pub fn name(&self) -> &str {
+        self.qualified_name.rsplit('.').next().unwrap_or_default()
+    }
+}
+
+impl Unit {
+    /// A unit without anything.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a class, to be filled through [`Self::class_mut`], and gives its type.
+    pub fn add_class(&mut self, class: Class) -> (ClassId, Type) {
+        let id = self.classes.len() as u32;
+        let name = Arc::clone(&class.name);
+        let ty = Type::Class(NamedRef { id, name: Arc::clone(&name) });
+        self.classes.push(class);
+        self.types.insert(name, ty.clone());
+        (ClassId(id), ty)
+    }
+
+    /// Adds an interface and gives its type.
+    pub fn add_interface(&mut self, interface: Interface) -> (InterfaceId, Type) {
+        let id = self.interfaces.len() as u32;
+        let name = Arc::clone(&interface.name);
+        let ty = Type::Interface(NamedRef { id, name: Arc::clone(&name) });
+        self.interfaces.push(interface);
+        self.types.insert(name, ty.clone());
+        (InterfaceId(id), ty)
+    }
+
+    /// Makes a NamedTuple or an enum known under its name.
+    pub fn add_type(&mut self, name: Arc<str>, ty: Type) {
+        self.types.insert(name, ty);
+    }
+
+    /// Adds a function; one without a class can be found by its name. Methods are entered in their
+    /// class's lists by the caller.
+    pub fn add_function(&mut self, function: Function) -> FunctionId {
+        let id = FunctionId(self.functions.len() as u32);
+        if function.class.is_none() {
+            self.free_functions.insert(Arc::clone(&function.qualified_name), id);
+        }
+        self.functions.push(function);
+        id
+    }
+
+    /// A class.
+    pub fn class(&self, id: ClassId) -> &Class {
+        &self.classes[id.0 as usize]
+    }
+
+    /// A class, to change it.
+    pub fn class_mut(&mut self, id: ClassId) -> &mut Class {
+        &mut self.classes[id.0 as usize]
+    }
+
+    /// An interface.
+    pub fn interface(&self, id: InterfaceId) -> &Interface {
+        &self.interfaces[id.0 as usize]
+    }
+
+    /// An interface, to change it.
+    pub fn interface_mut(&mut self, id: InterfaceId) -> &mut Interface {
+        &mut self.interfaces[id.0 as usize]
+    }
+
+    /// A function.
+    pub fn function(&self, id: FunctionId) -> &Function {
+        &self.functions[id.0 as usize]
+    }
+
+    /// A function, to change it.
+    pub fn function_mut(&mut self, id: FunctionId) -> &mut Function {
+        &mut self.functions[id.0 as usize]
+    }
+
+    /// The named type of a qualified name.
+    pub fn find_type(&self, name: &str) -> Option<&Type> {
+        self.types.get(name)
+    }
+
+    /// The function (not method) of a qualified name.
+    pub fn find_function(&self, name: &str) -> Option<FunctionId> {
+        self.free_functions.get(name).copied()
+    }
+
+    /// A method of a class by name, hooks and static methods not among them.
+    pub fn find_method(&self, class: ClassId, name: &str) -> Option<FunctionId> {
+        let methods = &self.class(class).methods;
+        methods.iter().copied().find(|&id| self.function(id).name() == name)
+    }
+
+    /// The classes, in order of definition.
+    pub fn classes(&self) -> impl Iterator<Item = (ClassId, &Class)> {
+        self.classes.iter().enumerate().map(|(index, class)| (ClassId(index as u32), class))
+    }
+
+    /// The functions and methods, in order of definition.
+    pub fn functions(&self) -> impl Iterator<Item = (FunctionId, &Function)> {
+        self.functions
+            .iter()
+            .enumerate()
+            .map(|(index, function)| (FunctionId(index as u32), function))
+    }
+}
+
+impl Class {
+    /// A class with a name and nothing else.
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self {
+            name: name.into(),
+            is_module: false,
+            is_torchbind: false,
+            attributes: Vec::new(),
+            constants: Vec::new(),
+            methods: Vec::new(),
+            static_methods: Vec::new(),
+            forward_hooks: Vec::new(),
+            forward_pre_hooks: Vec::new(),
+            properties: Vec::new(),
+        }
+    }
+
+    /// The slot of an attribute.
+    pub fn slot(&self, name: &str) -> Option<usize> {
+        self.attributes.iter().position(|attribute| &*attribute.name == name)
+    }
+}
