@@ -11,10 +11,11 @@ mod schema;
 mod text;
 mod types;
 mod unit;
+mod verify;
 
 pub use constant::{Constant, TensorConstant};
 pub use graph::{
-    Attribute, BlockId, BlockNodes, Graph, MAX_BLOCK_DEPTH, Node, NodeId, Use, Value, ValueId,
+    Attribute, BlockId, BlockNodes, Graph, MAX_BLOCK_DEPTH, Node, NodeId, Use, Value, ValueId, Walk,
 };
 pub use kind::{Kind, Prim};
 pub use operators::OperatorId;
@@ -25,3 +26,4 @@ pub use unit::{
     Attribute as ClassAttribute, Class, ClassConstant, ClassId, Function, FunctionId, Interface,
     InterfaceId, Role, Unit,
 };
+pub use verify::{VerifyError, verify};
