@@ -2,6 +2,7 @@
 
 mod error;
 mod resolver;
+pub mod ssa;
 
 pub use error::Error;
 pub use resolver::{Global, Resolver, Special};
