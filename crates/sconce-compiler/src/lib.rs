@@ -1,6 +1,8 @@
 //! TorchScript source to graphs, and graphs back to source.
 
 mod error;
+mod nesting;
+pub mod print;
 mod resolver;
 pub mod ssa;
 

@@ -6,8 +6,8 @@
 use rustc_hash::FxHashMap;
 use sconce_ir::{BlockId, Constant, Graph, NodeId, Prim, Type, Unit, ValueId};
 
-use super::{MAX_NESTING, error_at, first_in_block, next_in_block, too_deep, unify};
-use crate::Error;
+use super::{error_at, first_in_block, next_in_block, unify};
+use crate::{Error, nesting};
 
 /// Turns `prim::LoopContinuation`, then `prim::ReturnStmt` into results of blocks.
 pub(super) fn transform(unit: &Unit, graph: &mut Graph) -> Result<(), Error> {
@@ -103,8 +103,8 @@ impl<'a> Pass<'a> {
 
     /// Transforms a block, and says whether and with what it exits for a block around it.
     fn block(&mut self, block: BlockId, depth: usize) -> Result<Exit, Error> {
-        if depth > MAX_NESTING {
-            return Err(too_deep(self.graph, self.graph.param_node(block)));
+        if depth > nesting::MAX {
+            return Err(nesting::too_deep(self.graph, self.graph.param_node(block)));
         }
         let outer_target = self.target;
         if self.is_target(block) {

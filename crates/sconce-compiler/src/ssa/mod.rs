@@ -57,14 +57,11 @@ use sconce_ir::{BlockId, Graph, NodeId, Prim, Type, Unit};
 
 pub use variables::is_meaningful;
 
-use crate::Error;
-
-/// How deeply blocks may nest, before and after early exits are turned into conditions.
-const MAX_NESTING: usize = 1000;
+use crate::{Error, nesting};
 
 /// Turns a graph of loads and stores into one of values; see the [module](self).
 pub fn convert_to_ssa(unit: &Unit, graph: &mut Graph) -> Result<(), Error> {
-    check_nesting(graph)?;
+    nesting::check(graph, 0)?;
     variables::add_block_variables(unit, graph);
     loop_exits::target_loops(graph)?;
     loop_condition::inline(graph)?;
@@ -74,25 +71,6 @@ pub fn convert_to_ssa(unit: &Unit, graph: &mut Graph) -> Result<(), Error> {
     merge_ifs::merge(graph, graph.root());
     with_blocks::unwrap(graph);
     Ok(())
-}
-
-/// Refuses a graph whose blocks nest too deeply for the passes here, which go down by recursion.
-fn check_nesting(graph: &Graph) -> Result<(), Error> {
-    let mut stack = vec![(graph.root(), 0)];
-    while let Some((block, depth)) = stack.pop() {
-        for node in graph.block_nodes(block) {
-            let blocks = graph.node(node).blocks();
-            if !blocks.is_empty() && depth >= MAX_NESTING {
-                return Err(too_deep(graph, node));
-            }
-            stack.extend(blocks.iter().map(|&inner| (inner, depth + 1)));
-        }
-    }
-    Ok(())
-}
-
-fn too_deep(graph: &Graph, node: NodeId) -> Error {
-    error_at(graph, node, format!("statements are nested more than {MAX_NESTING} deep"))
 }
 
 /// An error at a node.
