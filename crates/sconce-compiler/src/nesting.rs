@@ -1,11 +1,8 @@
-//! The limit on blocks within blocks.
+//! The limit on blocks within blocks. What goes down blocks by recursion checks it first.
 
-use sconce_ir::{Graph, NodeId};
+use sconce_ir::{Graph, MAX_BLOCK_DEPTH, NodeId};
 
 use crate::Error;
-
-/// How deeply blocks may nest. What goes down blocks by recursion checks it first.
-pub(crate) const MAX: usize = 1000;
 
 /// Refuses a graph whose blocks nest too deeply, `outer` blocks around it considered.
 pub(crate) fn check(graph: &Graph, outer: usize) -> Result<(), Error> {
@@ -13,7 +10,7 @@ pub(crate) fn check(graph: &Graph, outer: usize) -> Result<(), Error> {
     while let Some((block, depth)) = stack.pop() {
         for node in graph.block_nodes(block) {
             let blocks = graph.node(node).blocks();
-            if !blocks.is_empty() && depth >= MAX {
+            if !blocks.is_empty() && depth >= MAX_BLOCK_DEPTH {
                 return Err(too_deep(graph, node));
             }
             stack.extend(blocks.iter().map(|&inner| (inner, depth + 1)));
@@ -24,7 +21,7 @@ pub(crate) fn check(graph: &Graph, outer: usize) -> Result<(), Error> {
 
 /// The error for a node that is nested too deeply.
 pub(crate) fn too_deep(graph: &Graph, node: NodeId) -> Error {
-    let message = format!("statements are nested more than {MAX} deep");
+    let message = format!("statements are nested more than {MAX_BLOCK_DEPTH} deep");
     match &graph.node(node).range {
         Some(range) => Error::new(message, range.clone()),
         None => Error::without_range(message),

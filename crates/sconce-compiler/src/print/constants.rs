@@ -46,74 +46,7 @@ impl ConstantTable {
 impl Session<'_> {
     /// A constant as code.
     pub(super) fn constant_text(&mut self, value: &Constant) -> String {
-        let mut text = String::new();
-        self.write_constant(value, &mut text);
-        text
-    }
-
-    fn write_constant(&mut self, value: &Constant, text: &mut String) {
-        match value {
-            Constant::Tensor(_) | Constant::Object(..) => self.write_reference(value, text),
-            _ if holds_non_ascii(value) => self.write_reference(value, text),
-            Constant::List(element, values) => {
-                let annotated = values.is_empty() || !is_inferred(element);
-                if annotated {
-                    text.push_str(&format!("annotate({}, ", value.ty().annotation()));
-                }
-                text.push('[');
-                self.write_constants(values, text);
-                text.push_str(if annotated { "])" } else { "]" });
-            }
-            Constant::Dict(_, of, entries) => {
-                let annotated = entries.is_empty() || !is_inferred(of);
-                if annotated {
-                    // No space after the comma, in PyTorch too.
-                    text.push_str(&format!("annotate({},", value.ty().annotation()));
-                }
-                text.push('{');
-                for (index, (key, value)) in entries.iter().enumerate() {
-                    text.push_str(if index == 0 { "" } else { ", " });
-                    self.write_constant(key, text);
-                    text.push_str(": ");
-                    self.write_constant(value, text);
-                }
-                text.push_str(if annotated { "})" } else { "}" });
-            }
-            Constant::Tuple(values, named) => {
-                if let Some(named) = named {
-                    text.push_str(&self.annotation(named));
-                }
-                text.push('(');
-                self.write_constants(values, text);
-                text.push_str(if values.len() == 1 { ",)" } else { ")" });
-            }
-            Constant::Function(_) => text.push_str(&self.annotation(&value.ty())),
-            leaf => text.push_str(&leaf.code_text()),
-        }
-    }
-
-    fn write_constants(&mut self, values: &[Constant], text: &mut String) {
-        for (index, value) in values.iter().enumerate() {
-            text.push_str(if index == 0 { "" } else { ", " });
-            self.write_constant(value, text);
-        }
-    }
-
-    fn write_reference(&mut self, value: &Constant, text: &mut String) {
-        text.push_str(&format!("CONSTANTS.c{}", self.constants.index_of(value)));
-    }
-}
-
-fn holds_non_ascii(value: &Constant) -> bool {
-    match value {
-        Constant::Str(text) => !text.is_ascii(),
-        Constant::List(_, values) | Constant::Tuple(values, _) => {
-            values.iter().any(holds_non_ascii)
-        }
-        Constant::Dict(_, _, entries) => {
-            entries.iter().any(|(key, value)| holds_non_ascii(key) || holds_non_ascii(value))
-        }
-        _ => false,
+        value.code_text(&mut |external| self.constants.index_of(external), self.rename)
     }
 }
 

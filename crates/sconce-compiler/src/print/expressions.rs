@@ -218,7 +218,7 @@ impl Scope<'_, '_, '_> {
         } else {
             text.push_str("getattr(");
             text.push(&object);
-            text.push_str(&format!(", {})", Constant::Str(name.clone()).code_text()));
+            text.push_str(&format!(", {})", Constant::Str(name.clone()).graph_text()));
         }
         Ok(())
     }
@@ -275,11 +275,10 @@ impl Scope<'_, '_, '_> {
         text.push_str("isinstance(");
         text.push(&*self.use_of(self.input(node, 0)?)?);
         let types: Vec<String> = types.iter().map(|ty| self.annotation(ty)).collect();
-        let types = types.join(", ");
-        let is_one = node.attribute("types").is_some_and(
-            |types| matches!(types, Attribute::Types(types) if types.len() == 1),
-        );
-        text.push_str(&if is_one { format!(", {types})") } else { format!(", ({types}))") });
+        text.push_str(&match types.as_slice() {
+            [one] => format!(", {one})"),
+            several => format!(", ({}))", several.join(", ")),
+        });
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 //! block runs only if it did not. PyTorch's `ExitTransformer`, run for loops and then for returns.
 
 use rustc_hash::FxHashMap;
-use sconce_ir::{BlockId, Constant, Graph, NodeId, Prim, Type, Unit, ValueId};
+use sconce_ir::{BlockId, Constant, Graph, MAX_BLOCK_DEPTH, NodeId, Prim, Type, Unit, ValueId};
 
 use super::{error_at, first_in_block, next_in_block, unify};
 use crate::{Error, nesting};
@@ -103,7 +103,7 @@ impl<'a> Pass<'a> {
 
     /// Transforms a block, and says whether and with what it exits for a block around it.
     fn block(&mut self, block: BlockId, depth: usize) -> Result<Exit, Error> {
-        if depth > nesting::MAX {
+        if depth > MAX_BLOCK_DEPTH {
             return Err(nesting::too_deep(self.graph, self.graph.param_node(block)));
         }
         let outer_target = self.target;

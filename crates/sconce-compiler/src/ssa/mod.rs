@@ -93,6 +93,6 @@ fn first_in_block(graph: &Graph, block: BlockId) -> Option<NodeId> {
 }
 
 /// The type of a variable that has one type on one way and another on another.
-fn unify(_unit: &Unit, a: &Type, b: &Type) -> Type {
-    if a == b { a.clone() } else { Type::Union([a.clone(), b.clone()].into()) }
+fn unify(unit: &Unit, a: &Type, b: &Type) -> Type {
+    Type::unify(a, b, true, None, unit).unwrap_or(Type::Any)
 }
