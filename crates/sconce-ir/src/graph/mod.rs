@@ -5,6 +5,7 @@
 //! node may have blocks of its own (`prim::If`, `prim::Loop`). Ids are never reused, so a
 //! [`ValueId`] is the number that PyTorch prints for a value without a name.
 
+mod duplicate;
 mod names;
 mod order;
 mod walk;
