@@ -35,6 +35,8 @@ pub struct Program {
 /// Looks names up in an archive's `code/`.
 pub(crate) struct Importer {
     archive: Arc<Archive>,
+    /// The folder of code: `code`, and `libs` before 1.4.
+    folder: &'static str,
     op_version: u32,
     files: FxHashMap<Arc<str>, Option<Arc<File>>>,
     definitions: FxHashMap<FunctionId, Definition>,
@@ -62,11 +64,12 @@ enum Pending {
 const MAX_OPEN: usize = 64;
 
 impl Program {
-    pub(crate) fn new(archive: Arc<Archive>, op_version: u32) -> Self {
+    pub(crate) fn new(archive: Arc<Archive>, folder: &'static str, op_version: u32) -> Self {
         Program {
             unit: Unit::new(),
             importer: Importer {
                 archive,
+                folder,
                 op_version,
                 files: FxHashMap::default(),
                 definitions: FxHashMap::default(),
@@ -148,9 +151,10 @@ impl Importer {
         if let Some(file) = self.files.get(qualifier) {
             return Ok(file.clone());
         }
-        let record = format!("code/{}.py", qualifier.replace('.', "/"));
+        let record = format!("{}/{}.py", self.folder, qualifier.replace('.', "/"));
         let file = if self.archive.contains(&record) {
-            Some(Arc::new(self.parse(&record)?))
+            let debug = format!("{record}.debug_pkl");
+            Some(Arc::new(self.parse(&record, debug)?))
         } else {
             None
         };
@@ -158,20 +162,18 @@ impl Importer {
         Ok(file)
     }
 
-    fn parse(&self, record: &str) -> Result<File, CompileError> {
-        let read = |name: &str| {
-            let bytes = self.archive.read(name);
-            bytes.map_err(|error| CompileError::without_range(error.to_string()))
-        };
-        let text = String::from_utf8(read(record)?.to_vec()).map_err(|_| {
-            CompileError::without_range(format!("{record} is not valid UTF-8"))
-        })?;
-        let mut source = Source::new(text).with_filename(record.strip_prefix("code/").unwrap_or(record));
-        let debug = format!("{record}.debug_pkl");
+    /// Parses a file of code, and remembers where its debug records are.
+    fn parse(&self, record: &str, debug: String) -> Result<File, CompileError> {
+        let bytes = self.archive.read(record);
+        let bytes = bytes.map_err(|error| CompileError::without_range(error.to_string()))?;
+        let text = String::from_utf8(bytes.to_vec())
+            .map_err(|_| CompileError::without_range(format!("{record} is not valid UTF-8")))?;
+        let name = record.split_once('/').map_or(record, |(_, name)| name);
+        let mut source = Source::new(text).with_filename(name);
         if self.archive.contains(&debug) {
-            let (archive, name) = (Arc::clone(&self.archive), debug);
+            let archive = Arc::clone(&self.archive);
             source = source.with_origin(Box::new(DebugRecords::lazy(Box::new(move || {
-                archive.read(&name).ok().map(|bytes| bytes.to_vec())
+                archive.read(&debug).ok().map(|bytes| bytes.to_vec())
             }))));
         }
         let source = Arc::new(source);
@@ -188,6 +190,28 @@ impl Importer {
             by_name.insert(name, item);
         }
         Ok(File { source, items: by_name })
+    }
+
+    /// Gives a class the methods that a file of nothing but functions defines, as modules had them
+    /// before 1.4.
+    pub(crate) fn define_methods(
+        &mut self,
+        unit: &mut Unit,
+        class: ClassId,
+        record: &str,
+        debug: String,
+    ) -> Result<(), CompileError> {
+        let file = self.parse(record, debug)?;
+        let mut defs: Vec<&Arc<ast::Def>> = file
+            .items
+            .values()
+            .filter_map(|item| match item {
+                Item::Def(def) => Some(def),
+                _ => None,
+            })
+            .collect();
+        defs.sort_by_key(|def| def.range.start);
+        self.fill_methods(unit, class, &defs, &Lists::default(), &file.source)
     }
 
     fn item(&mut self, name: &str) -> Result<Option<(Item, Arc<Source>)>, CompileError> {

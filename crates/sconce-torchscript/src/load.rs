@@ -1,11 +1,11 @@
 //! Opening an archive.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use sconce_archive::Archive;
 use sconce_checkpoint::ErrorKind;
-use sconce_ir::{ClassId, Type};
+use sconce_ir::Type;
 use sconce_source::{Limits, MapMode, Source};
 use sconce_tensor::Device;
 
@@ -13,7 +13,7 @@ use crate::constants::constant;
 use crate::importer::Program;
 use crate::module::{Loaded, Module};
 use crate::values::{Value, ValueId, Values};
-use crate::{Error, unpickle};
+use crate::{Error, model_json, unpickle};
 
 /// The oldest and the newest archive version that PyTorch 2.15 reads.
 const VERSIONS: std::ops::RangeInclusive<u64> = 1..=10;
@@ -87,10 +87,7 @@ impl LoadOptions {
         let archive = Arc::new(Archive::open(source, &self.limits)?);
         let version = archive.version()?.number;
         if archive.contains("model.json") {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                "Legacy model format is not supported on mobile.",
-            ));
+            return model_json::load(archive, version, self.map_location.as_ref());
         }
         if !archive.contains("data.pkl") || !archive.contains("constants.pkl") {
             let message = "this is no TorchScript archive: it has no data.pkl and constants.pkl";
@@ -106,7 +103,7 @@ impl LoadOptions {
             );
             return Err(Error::new(ErrorKind::Unsupported, message).in_record("version"));
         }
-        let mut program = Program::new(Arc::clone(&archive), version as u32);
+        let mut program = Program::new(Arc::clone(&archive), "code", version as u32);
         let mut values = Values::default();
         let device = self.map_location.as_ref();
         let constants = self.constants(&archive, &mut program, &mut values)?;
@@ -117,10 +114,10 @@ impl LoadOptions {
         };
         let class = object.class;
         if version <= 2 {
-            restore_types(&program, &mut values, root, class);
+            restore_types(&program, &mut values, root);
         }
-        let loaded = Loaded { archive, version, program, values, constants };
-        Ok(Module::new(Arc::new(Mutex::new(loaded)), root, class))
+        let loaded = Loaded::new(archive, version, program, values, constants);
+        Ok(Module::new(loaded, root, class))
     }
 
     /// Reads the constant table into the program.
@@ -148,10 +145,9 @@ impl LoadOptions {
 
 /// Before version 3, lists and dicts were pickled without their types: those come from the
 /// attributes that hold them.
-fn restore_types(program: &Program, values: &mut Values, root: ValueId, class: ClassId) {
+fn restore_types(program: &Program, values: &mut Values, root: ValueId) {
     let mut seen = rustc_hash::FxHashSet::default();
     let mut queue = vec![(root, None)];
-    let _ = class;
     while let Some((id, ty)) = queue.pop() {
         if !seen.insert(id) {
             continue;

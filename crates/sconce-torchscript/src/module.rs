@@ -23,6 +23,18 @@ pub(crate) struct Loaded {
     pub(crate) constants: Vec<ValueId>,
 }
 
+impl Loaded {
+    pub(crate) fn new(
+        archive: Arc<Archive>,
+        version: u64,
+        program: Program,
+        values: Values,
+        constants: Vec<ValueId>,
+    ) -> Arc<Mutex<Self>> {
+        Arc::new(Mutex::new(Loaded { archive, version, program, values, constants }))
+    }
+}
+
 /// A module of a TorchScript archive: `torch.jit.ScriptModule`. Cloning gives another handle to the
 /// same module.
 #[derive(Clone)]

@@ -26,6 +26,19 @@ pub(crate) fn read(
     values: &mut Values,
     map_location: Option<&Device>,
 ) -> Result<ValueId, Error> {
+    read_with_table(archive, record, prefix, program, values, map_location, &[])
+}
+
+/// The same, where tensors are named by their index in a table (before 1.4).
+pub(crate) fn read_with_table(
+    archive: &Arc<Archive>,
+    record: &str,
+    prefix: &str,
+    program: &mut Program,
+    values: &mut Values,
+    map_location: Option<&Device>,
+    table: &[ValueId],
+) -> Result<ValueId, Error> {
     let bytes = archive.read(record)?.to_vec();
     let result = (|| {
         check_start(&bytes)?;
@@ -38,6 +51,7 @@ pub(crate) fn read(
             program,
             values,
             map_location,
+            table,
             ids: FxHashMap::default(),
             queue: Vec::new(),
         };
@@ -66,6 +80,7 @@ struct Reader<'r, 'p> {
     program: &'r mut Program,
     values: &'r mut Values,
     map_location: Option<&'r Device>,
+    table: &'r [ValueId],
     ids: FxHashMap<PickleValue, ValueId>,
     queue: Vec<(PickleValue, ValueId)>,
 }
@@ -163,6 +178,9 @@ impl Reader<'_, '_> {
             ("torch.jit._pickle", "build_boollist") => self.specialised(call, Type::Bool),
             ("torch.jit._pickle", "build_tensorlist") => self.specialised(call, Type::Tensor),
             ("__main__", "IntList") => self.specialised(call, Type::Int),
+            ("__main__", "TensorID") | ("torch.jit._pickle", "build_tensor_from_id") => {
+                self.from_table(call)
+            }
             ("builtins", "complex") => match self.arguments(call)? {
                 [re, im] => Ok(Value::Complex(self.float(*re)?, self.float(*im)?)),
                 _ => Err(Error::malformed("complex takes two floats")),
@@ -204,6 +222,22 @@ impl Reader<'_, '_> {
         match self.arena.node(*list) {
             Node::List(items) => Ok(Value::List { element, items: self.reach_all(items) }),
             _ => Err(Error::malformed("a list is built of something that is no list")),
+        }
+    }
+
+    /// `build_tensor_from_id(3)`
+    fn from_table(&self, call: &Call) -> Result<Value, Error> {
+        let index = match self.arena.tuple(call.args) {
+            Some([index]) => *index,
+            _ => call.args,
+        };
+        let Node::Int(index) = self.arena.node(index) else {
+            return Err(Error::malformed("a tensor's number is no int"));
+        };
+        let entry = usize::try_from(*index).ok().and_then(|index| self.table.get(index));
+        match entry {
+            Some(&id) => Ok(self.values.get(id).clone()),
+            None => Err(Error::malformed(format!("there is no tensor {index} in the table"))),
         }
     }
 
