@@ -5,17 +5,17 @@
 mod constant;
 mod graph;
 mod kind;
-mod operators;
+pub mod operators;
 mod schema;
 mod types;
 mod unit;
 
-pub use constant::{Constant, TensorConstant};
+pub use constant::{Constant, TensorConstant, float_text, quoted};
 pub use graph::{Attribute, BlockId, BlockNodes, Graph, Node, NodeId, Use, Value, ValueId};
 pub use kind::{Kind, Prim};
-pub use operators::OperatorId;
-pub use schema::{Alias, Argument, Schema};
-pub use types::{EnumType, NamedRef, NamedTuple, TensorType, TupleType, Type};
+pub use operators::{AliasAnalysis, Operator, OperatorId};
+pub use schema::{Alias, Argument, Schema, SchemaError};
+pub use types::{EnumType, NamedRef, NamedTuple, TensorType, TupleType, Type, TypeVariables};
 pub use unit::{
     Attribute as ClassAttribute, Class, ClassConstant, ClassId, Function, FunctionId, Interface,
     InterfaceId, Role, Unit,
