@@ -3,6 +3,7 @@
 //! [`load`] reads an archive's objects and keeps its code as it is; a class is looked up when an
 //! object needs it, and a method is compiled when its graph is asked for.
 
+mod bytecode;
 mod constants;
 mod debug;
 mod error;
@@ -19,6 +20,7 @@ mod save;
 mod unpickle;
 mod values;
 
+pub use bytecode::{Bytecode, BytecodeFunction, Instruction};
 pub use error::Error;
 pub use importer::Program;
 pub use load::{LoadOptions, load};
