@@ -103,7 +103,11 @@ impl Verifier<'_> {
             self.outputs(node);
             self.shape(node);
             for &inner in graph.node(node).blocks().iter().rev() {
-                self.check(node, graph.block_owner(inner) == Some(node), "a block has another owner");
+                self.check(
+                    node,
+                    graph.block_owner(inner) == Some(node),
+                    "a block has another owner",
+                );
                 open.push((inner, graph.param_node(inner)));
             }
             // The node's outputs are seen after its blocks, not in them.
@@ -188,9 +192,17 @@ impl Verifier<'_> {
                 self.check(id, inputs == 1, "an If has one input");
                 self.check(id, node.blocks().len() == 2, "an If has two blocks");
                 for &block in node.blocks() {
-                    self.check(id, graph.block_inputs(block).is_empty(), "an If's block has inputs");
+                    self.check(
+                        id,
+                        graph.block_inputs(block).is_empty(),
+                        "an If's block has inputs",
+                    );
                     let given = graph.block_outputs(block).len();
-                    self.check(id, given == outputs, "an If's block gives another number of values");
+                    self.check(
+                        id,
+                        given == outputs,
+                        "an If's block gives another number of values",
+                    );
                 }
             }
             Prim::Loop => {
@@ -204,12 +216,18 @@ impl Verifier<'_> {
                     self.check(id, given == outputs + 1, "a Loop's body gives what it carries");
                 }
             }
-            Prim::Constant => self.check(id, inputs == 0 && outputs == 1, "a constant is one value"),
+            Prim::Constant => {
+                self.check(id, inputs == 0 && outputs == 1, "a constant is one value")
+            }
             Prim::Param | Prim::Return => self.error(id, "stands among the nodes of a block"),
             Prim::TupleConstruct => {
                 self.check(id, outputs == 1, "a tuple is one value");
                 if let Some(Type::Tuple(ty)) = node.outputs().first().map(|&id| graph.ty(id)) {
-                    self.check(id, ty.elements.len() == inputs, "the tuple's type has another length");
+                    self.check(
+                        id,
+                        ty.elements.len() == inputs,
+                        "the tuple's type has another length",
+                    );
                 }
             }
             Prim::TupleUnpack => {
@@ -219,7 +237,9 @@ impl Verifier<'_> {
                     self.check(id, elements == outputs, "the tuple's type has another length");
                 }
             }
-            Prim::TupleIndex => self.check(id, inputs == 2 && outputs == 1, "takes tuple and index"),
+            Prim::TupleIndex => {
+                self.check(id, inputs == 2 && outputs == 1, "takes tuple and index")
+            }
             Prim::ListConstruct | Prim::DictConstruct => {
                 self.check(id, outputs == 1, "a container is one value");
             }
