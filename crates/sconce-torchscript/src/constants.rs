@@ -90,6 +90,7 @@ fn short(value: Scalar) -> String {
         Scalar::UInt(value) => value.to_string(),
         Scalar::Float(value) => six_digits(value),
         Scalar::Complex(re, im) => format!("({},{})", six_digits(re), six_digits(im)),
+        _ => "?".to_owned(),
     }
 }
 
@@ -141,7 +142,7 @@ fn cpp_text(tensor: &Tensor, values: &[Scalar]) -> Option<String> {
             let _ = write!(out, "({}.,.) =  ", slice_index(sizes, index * columns / slice_len));
         }
         if format.scale != 1.0 && (index == 0 || sizes.len() > 1) && index % rows_in_slice == 0 {
-            let _ = write!(out, "{} *  ", six_digits(format.scale));
+            let _ = write!(out, "{} * ", six_digits(format.scale));
         }
         let row: Vec<String> = row.iter().map(|&value| format.text(value)).collect();
         out.push_str(&row.join(" "));

@@ -130,6 +130,12 @@ impl From<sconce_checkpoint::Error> for Error {
     }
 }
 
+impl From<sconce_source::Error> for Error {
+    fn from(error: sconce_source::Error) -> Self {
+        sconce_checkpoint::Error::from(error).into()
+    }
+}
+
 impl From<sconce_archive::Error> for Error {
     fn from(error: sconce_archive::Error) -> Self {
         sconce_checkpoint::Error::from(error).into()

@@ -178,7 +178,7 @@ impl Importer {
         }
         let source = Arc::new(source);
         let items = parse_module(&source).map_err(|error| {
-            CompileError::new(error.message, SourceRange::new(Arc::clone(&source), error.range))
+            CompileError::new(error.message(), error.range().clone())
         })?;
         let mut by_name = FxHashMap::default();
         for item in items {

@@ -68,10 +68,9 @@ impl LoadOptions {
     /// As [`load`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Module, Error> {
         let path = path.as_ref();
-        let source = Source::open(path, self.map_mode).map_err(|error| {
-            Error::new(ErrorKind::Io, error.to_string()).in_file(&path.display().to_string())
-        })?;
-        self.read(source)
+        let name = path.display().to_string();
+        let source = Source::open_with(path, self.map_mode);
+        self.read(source.map_err(|error| Error::from(error).in_file(&name))?)
     }
 
     /// Loads from any source.

@@ -198,7 +198,7 @@ fn tensor(archive: &Arc<Archive>, def: &TensorDef) -> Result<Tensor, Error> {
     };
     let device = Device::from_location(def.device.as_deref().unwrap_or("cpu"));
     let storage = Storage::lazy(entry.size(), device, Box::new(read));
-    let tensor = Tensor::strided(storage, dtype, &def.dims, &def.strides, def.offset)?;
+    let tensor = Tensor::strided(storage, dtype, def.offset, &def.dims, &def.strides)?;
     Ok(tensor.with_requires_grad(def.requires_grad))
 }
 

@@ -374,6 +374,10 @@ impl<'v> Pickler<'v> {
                 self.tensor(zero_points)?;
                 self.ops.int(*axis);
             }
+            other => {
+                let message = format!("{} cannot be pickled", other.scheme_name());
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
         }
         self.ops.byte(op::TUPLE);
         Ok(())
@@ -389,8 +393,8 @@ impl<'v> Pickler<'v> {
             self.tensor(&parts.indices)?;
             self.tensor(&parts.values)?;
         } else if let Some(parts) = tensor.sparse_compressed_parts() {
-            self.tensor(&parts.compressed_indices)?;
-            self.tensor(&parts.plain_indices)?;
+            self.tensor(&parts.compressed)?;
+            self.tensor(&parts.plain)?;
             self.tensor(&parts.values)?;
         }
         self.hooks();

@@ -68,8 +68,8 @@ impl SaveOptions {
         let path = path.as_ref();
         let folder = archive_name(path)?;
         let prepared = self.prepare(module)?;
-        let io = |error: std::io::Error| {
-            Error::new(ErrorKind::Io, error.to_string()).in_file(&path.display().to_string())
+        let io = |error: sconce_source::Error| {
+            Error::from(error).in_file(&path.display().to_string())
         };
         let file = match self.replace {
             true => AtomicFile::replace(path),
@@ -309,13 +309,21 @@ impl Program {
     /// Compiles every function and method that has been named, and those named by doing so.
     fn compile_all(&mut self) -> Result<(), Error> {
         let mut next = 0;
-        while next < self.unit.functions().len() {
-            let id = FunctionId(next as u32);
-            if self.definition(id).is_some() {
+        loop {
+            let missing: Vec<FunctionId> = self
+                .unit
+                .functions()
+                .skip(next)
+                .filter(|(id, function)| function.graph.is_none() && self.definition(*id).is_some())
+                .map(|(id, _)| id)
+                .collect();
+            next = self.unit.functions().count();
+            if missing.is_empty() {
+                return Ok(());
+            }
+            for id in missing {
                 self.graph(id)?;
             }
-            next += 1;
         }
-        Ok(())
     }
 }

@@ -246,7 +246,9 @@ impl Reader<'_, '_> {
         let &[value, tag] = self.arguments(call)? else {
             return Err(Error::malformed("restore_type_tag takes a value and a type"));
         };
-        let ty = self.program.parse_type(self.text(tag)?)?;
+        let arena = self.arena;
+        let tag = arena.str(tag).ok_or_else(|| Error::malformed("a type tag is no text"))?;
+        let ty = self.program.parse_type(tag)?;
         match (self.arena.node(value), ty) {
             (Node::List(items), Type::List(element)) => {
                 Ok(Value::List { element: (*element).clone(), items: self.reach_all(items) })
@@ -314,9 +316,11 @@ impl Reader<'_, '_> {
         let Node::Dict(entries) = self.arena.node(state) else {
             return Err(Error::malformed("the state of an object is no dict"));
         };
+        let arena = self.arena;
         let mut by_name: FxHashMap<&str, PickleValue> = FxHashMap::default();
         for &(key, value) in entries {
-            by_name.insert(self.text(key)?, value);
+            let key = arena.str(key).ok_or_else(|| Error::malformed("expected a string"))?;
+            by_name.insert(key, value);
         }
         let names: Vec<Arc<str>> = self.program.attribute_names(class);
         let mut slots = Vec::with_capacity(names.len());
