@@ -24,13 +24,12 @@ impl Graph {
         }
         let from = self.node(node);
         let (operator, range) = (from.operator, from.range.clone());
-        let (attributes, named) = (from.attributes.clone(), from.named_attributes.clone());
+        let attributes = from.attributes.clone();
         let inputs: SmallVec<[ValueId; 4]> = from.inputs.iter().copied().collect();
         let to = self.node_mut(copy);
         to.operator = operator;
         to.range = range;
         to.attributes = attributes;
-        to.named_attributes = named;
         for input in inputs {
             self.add_node_input(copy, map.get(&input).copied().unwrap_or(input));
         }

@@ -6,5 +6,4 @@ mod print;
 mod read;
 mod types;
 
-pub(crate) use literal::{write_float, write_quoted};
 pub use read::ParseError;

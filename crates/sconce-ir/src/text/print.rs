@@ -164,7 +164,7 @@ impl<W: Write> Printer<'_, W> {
             Attribute::Ints(values) => self.list(values, |out, value| write!(out, "{value}")),
             Attribute::Floats(values) => self.list(values, |out, value| write_float(out, *value)),
             Attribute::Strs(values) => self.list(values, |out, value| write_quoted(out, value)),
-            Attribute::Value(constant) => write!(self.out, "{constant}"),
+            Attribute::Value(constant) => self.out.write_str(&constant.graph_text()),
             Attribute::Type(ty) => write!(self.out, "{ty}"),
             Attribute::Types(types) => self.list(types, |out, ty| write!(out, "{ty}")),
             Attribute::Graph(_) => self.out.write_str("<Graph>"),
