@@ -10,10 +10,11 @@ mod schema;
 mod text;
 mod types;
 mod unit;
+mod verify;
 
 pub use constant::{Constant, TensorConstant, float_text, quoted};
 pub use graph::{
-    Attribute, BlockId, BlockNodes, Graph, MAX_BLOCK_DEPTH, Node, NodeId, Use, Value, ValueId,
+    Attribute, BlockId, BlockNodes, Graph, MAX_BLOCK_DEPTH, Node, NodeId, Use, Value, ValueId, Walk,
 };
 pub use kind::{Kind, Prim};
 pub use operators::{AliasAnalysis, Operator, OperatorId};
@@ -24,3 +25,4 @@ pub use unit::{
     Attribute as ClassAttribute, Class, ClassConstant, ClassId, Function, FunctionId, Interface,
     InterfaceId, Role, Unit,
 };
+pub use verify::{VerifyError, verify};

@@ -1,7 +1,6 @@
 //! Constants in print: in graphs, in code, in schemas (`IValue::repr`, `PythonPrint`'s constants,
 //! and `operator<<` of `IValue`).
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::Constant;
@@ -19,7 +18,8 @@ pub fn float_text(value: f64) -> String {
     general(value)
 }
 
-/// A string in double quotes with C's escapes, bytes that are not printable ASCII in octal.
+/// A string in double quotes with C's escapes, bytes that are not printable ASCII in octal (see
+/// [`octal`]).
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -40,7 +40,8 @@ pub fn quoted(text: &str) -> String {
                 continue;
             }
             _ => {
-                let _ = write!(quoted, "\\{byte:03o}");
+                quoted.push('\\');
+                quoted.extend(octal(byte));
                 continue;
             }
         };
@@ -48,6 +49,13 @@ pub fn quoted(text: &str) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+/// Three digits for a byte. PyTorch divides a signed char, which makes signs of the digits of bytes
+/// above 127: `\\0)+` for 0xc3.
+fn octal(byte: u8) -> [char; 3] {
+    let value = i32::from(byte as i8);
+    [value / 64, value / 8 % 8, value % 8].map(|digit| char::from((i32::from(b'0') + digit) as u8))
 }
 
 /// C's `%.17g`.

@@ -8,6 +8,7 @@
 mod duplicate;
 mod names;
 mod order;
+mod walk;
 
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use smallvec::SmallVec;
 
 use crate::{Constant, Kind, OperatorId, Prim, TensorConstant, Type};
 use names::Names;
+pub use walk::Walk;
 
 /// How deep blocks may nest. Passes recurse over blocks, so whoever makes a graph from input keeps
 /// to it; [`Graph::parse`] refuses deeper text.
@@ -249,6 +251,14 @@ impl Graph {
             Some(block) => block,
             None => panic!("node {} is in no block", node.0),
         }
+    }
+
+    /// Whether the value that is a node's input knows of that use.
+    pub(crate) fn has_use(&self, node: NodeId, index: usize) -> bool {
+        let at = self.node(node);
+        let slot = at.slots.get(index).map_or(usize::MAX, |&slot| slot as usize);
+        let found = at.inputs.get(index).and_then(|&input| self.value(input).uses.get(slot));
+        found == Some(&Use { user: node, index: index as u32 })
     }
 
     /// How many values were ever made; every [`ValueId`] is below it.

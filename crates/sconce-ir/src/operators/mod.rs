@@ -13,7 +13,7 @@ use crate::Schema;
 pub use upgraders::{CURRENT_VERSION, Upgrader, upgrader, upgraders, upgraders_of, version_needed};
 
 /// The table's text.
-const TEXT: &str = include_str!("../../operators/schemas.txt");
+static TEXT: &str = include_str!("../../operators/schemas.txt");
 
 /// An operator of the table: its place there. Ids are dense; their order is that of names and,
 /// within a name, of registration.

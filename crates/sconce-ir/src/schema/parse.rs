@@ -405,7 +405,8 @@ impl<'a> Parser<'a> {
             "AnyEnumType" => Type::AnyEnum,
             "Capsule" => Type::Capsule,
             "None" | "NoneType" => Type::None,
-            "PyObject" if self.resolve.is_some() => Type::PyObject,
+            // PyTorch's own parser does not know this one; operators of Python have it.
+            "PyObject" => Type::PyObject,
             "SymFloat" if self.resolve.is_some() => Type::SymFloat,
             "list" if self.resolve.is_some() => Type::AnyList,
             "tuple" if self.resolve.is_some() => Type::AnyTuple,
@@ -628,13 +629,11 @@ impl<'a> Parser<'a> {
             },
             Type::Optional(of) => match &**of {
                 Type::List(element) if self.sees("[") => self.list(element),
-                of => {
-                    let real = match real {
-                        Type::Optional(real) => real,
-                        real => real,
-                    };
-                    self.single(of, real)
-                }
+                // A number is what it looks like here: `float? x=1` is an int.
+                _ => match real {
+                    Type::Optional(real) => self.single(&argument.ty, real),
+                    real => self.single(&argument.ty, real),
+                },
             },
             Type::Device => Ok(match self.single(&Type::Device, real)? {
                 Constant::Str(text) => Constant::Device(text),

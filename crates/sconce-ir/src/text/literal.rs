@@ -1,6 +1,5 @@
-//! Numbers, strings and constants as graphs write them.
+//! Values of attributes, read.
 
-use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use super::lexer::{Lexer, Token, unquote};
@@ -8,77 +7,8 @@ use super::read::ParseError;
 use super::types;
 use crate::{Attribute, Constant, EnumType, Type};
 
-/// A float as C++ streams write it with 17 digits, integral ones below 1e10 with a point: `1.`,
-/// `2.5`, `0.10000000000000001`, `10000000000`.
-pub(crate) fn write_float(out: &mut impl Write, value: f64) -> fmt::Result {
-    if value.is_finite() && value.abs() < 1e10 && value == value.trunc() && !value.is_subnormal() {
-        let sign = if value.is_sign_negative() { "-" } else { "" };
-        return write!(out, "{sign}{}.", value.abs() as i64);
-    }
-    if value.is_nan() {
-        return out.write_str(if value.is_sign_negative() { "-nan" } else { "nan" });
-    }
-    if value.is_infinite() {
-        return out.write_str(if value < 0.0 { "-inf" } else { "inf" });
-    }
-    general(out, value)
-}
-
-/// C's `%.17g`.
-fn general(out: &mut impl Write, value: f64) -> fmt::Result {
-    let text = format!("{value:.16e}");
-    let Some((mantissa, exponent)) = text.split_once('e') else { return out.write_str(&text) };
-    let Ok(exponent) = exponent.parse::<i32>() else { return out.write_str(&text) };
-    if (-4..17).contains(&exponent) {
-        let digits = format!("{value:.*}", (16 - exponent) as usize);
-        let digits = if digits.contains('.') { digits.trim_end_matches('0') } else { &digits };
-        return out.write_str(digits.trim_end_matches('.'));
-    }
-    let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
-    let sign = if exponent < 0 { '-' } else { '+' };
-    write!(out, "{mantissa}e{sign}{:02}", exponent.abs())
-}
-
-/// `2.+3.j`
-pub(super) fn write_complex(out: &mut impl Write, re: f64, im: f64) -> fmt::Result {
-    write_float(out, re)?;
-    if im.is_nan() || im >= 0.0 {
-        out.write_char('+')?;
-    }
-    write_float(out, im)?;
-    out.write_char('j')
-}
-
-/// A string in quotes. Bytes above 127 come out as PyTorch's octal arithmetic on signed chars makes
-/// them (`é` is `\0)+\/.)`); [`unescape_octal`] undoes it.
-pub(crate) fn write_quoted(out: &mut impl Write, text: &str) -> fmt::Result {
-    out.write_char('"')?;
-    for &byte in text.as_bytes() {
-        match byte {
-            b'\\' => out.write_str("\\\\")?,
-            b'\'' => out.write_str("\\'")?,
-            b'"' => out.write_str("\\\"")?,
-            0x07 => out.write_str("\\a")?,
-            0x08 => out.write_str("\\b")?,
-            0x0c => out.write_str("\\f")?,
-            b'\n' => out.write_str("\\n")?,
-            b'\r' => out.write_str("\\r")?,
-            b'\t' => out.write_str("\\t")?,
-            0x0b => out.write_str("\\v")?,
-            0x20..=0x7e => out.write_char(byte as char)?,
-            _ => {
-                let value = i32::from(byte as i8);
-                out.write_char('\\')?;
-                for digit in [value / 64, value / 8 % 8, value % 8] {
-                    out.write_char(char::from((i32::from(b'0') + digit) as u8))?;
-                }
-            }
-        }
-    }
-    out.write_char('"')
-}
-
-/// The byte of three digits written after a backslash.
+/// The byte of three digits after a backslash. PyTorch computes them of signed chars, so that those of
+/// bytes above 127 are signs: `é` is `\\0)+\\/.)`.
 pub(super) fn unescape_octal(digits: &[u8]) -> Option<u8> {
     let [a, b, c] = *digits else { return None };
     let digit = |byte: u8| {
@@ -403,41 +333,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn floats_as_pytorch_writes_them() {
-        for (value, want) in [
-            (1.0, "1."),
-            (-0.0, "-0."),
-            (2.5, "2.5"),
-            (0.1, "0.10000000000000001"),
-            (1e-5, "1.0000000000000001e-05"),
-            (1e300, "1.0000000000000001e+300"),
-            (1e10, "10000000000"),
-            (-1e10, "-10000000000"),
-            (1e16, "10000000000000000"),
-            (1e17, "1e+17"),
-            (1e20, "1e+20"),
-            (123_456_789.5, "123456789.5"),
-            (0.0001, "0.0001"),
-            (f64::INFINITY, "inf"),
-            (f64::NEG_INFINITY, "-inf"),
-            (f64::NAN, "nan"),
-            (5e-324, "4.9406564584124654e-324"),
-        ] {
-            let mut text = String::new();
-            write_float(&mut text, value).unwrap();
-            assert_eq!(text, want);
+    fn every_byte_comes_back() {
+        for byte in 0..=0xff_u8 {
+            let value = i32::from(byte as i8);
+            let digits = [value / 64, value / 8 % 8, value % 8].map(|digit| (48 + digit) as u8);
+            assert_eq!(unescape_octal(&digits), Some(byte));
         }
+        assert_eq!(unescape_octal(b"377"), Some(0xff));
+        assert_eq!(unescape_octal(b"777"), None);
+        assert_eq!(unescape_octal(b"x00"), None);
     }
 
     #[test]
-    fn every_byte_comes_back() {
-        for byte in 0x80..=0xff_u8 {
-            let value = i32::from(byte as i8);
-            let digits = [value / 64, value / 8 % 8, value % 8].map(|d| (48 + d) as u8);
-            assert_eq!(unescape_octal(&digits), Some(byte));
+    fn tensors_are_told_from_other_values() {
+        for (text, want) in [
+            ("<Tensor>]", Some("<Tensor>")),
+            ("{-1.5}, a=1]", Some("{-1.5}")),
+            ("{\"a\": 1}]", None),
+            ("{}]", None),
+            (" 1  2 [ CPUFloatType{2} ]]()", Some(" 1  2 [ CPUFloatType{2} ]")),
+            ("-1 -2 [ CPULongType{2} ], b=2]", Some("-1 -2 [ CPULongType{2} ]")),
+            ("1, value= 1  2 [ CPUFloatType{2} ]]()", None),
+            ("\"[ CPUFloatType{2} ]\"]", None),
+        ] {
+            assert_eq!(tensor_length(text).map(|length| &text[..length]), want, "{text}");
         }
-        let mut text = String::new();
-        write_quoted(&mut text, "he\"l\n'l\to\x01é").unwrap();
-        assert_eq!(text, r#""he\"l\n\'l\to\001\0)+\/.)""#);
     }
 }

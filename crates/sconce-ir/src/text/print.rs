@@ -3,8 +3,7 @@
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
-use super::literal::{write_float, write_quoted};
-use crate::{Attribute, BlockId, Graph, Kind, NodeId, ValueId};
+use crate::{Attribute, BlockId, Constant, Graph, Kind, NodeId, ValueId, float_text, quoted};
 
 impl fmt::Display for Graph {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -157,13 +156,19 @@ impl<W: Write> Printer<'_, W> {
     fn attribute(&mut self, value: &Attribute) -> fmt::Result {
         match value {
             Attribute::Int(value) => write!(self.out, "{value}"),
-            Attribute::Float(value) => write_float(self.out, *value),
-            Attribute::Complex(re, im) => super::literal::write_complex(self.out, *re, *im),
-            Attribute::Str(text) => write_quoted(self.out, text),
+            Attribute::Float(value) => self.out.write_str(&float_text(*value)),
+            Attribute::Complex(re, im) => {
+                self.out.write_str(&Constant::Complex(*re, *im).graph_text())
+            }
+            Attribute::Str(text) => self.out.write_str(&quoted(text)),
             Attribute::Tensor(tensor) => self.out.write_str(&tensor.text),
             Attribute::Ints(values) => self.list(values, |out, value| write!(out, "{value}")),
-            Attribute::Floats(values) => self.list(values, |out, value| write_float(out, *value)),
-            Attribute::Strs(values) => self.list(values, |out, value| write_quoted(out, value)),
+            Attribute::Floats(values) => {
+                self.list(values, |out, value| out.write_str(&float_text(*value)))
+            }
+            Attribute::Strs(values) => {
+                self.list(values, |out, value| out.write_str(&quoted(value)))
+            }
             Attribute::Value(constant) => self.out.write_str(&constant.graph_text()),
             Attribute::Type(ty) => write!(self.out, "{ty}"),
             Attribute::Types(types) => self.list(types, |out, ty| write!(out, "{ty}")),

@@ -6,9 +6,6 @@ use super::lexer::{Lexer, Token};
 use super::read::ParseError;
 use crate::{Constant, EnumType, NamedRef, NamedTuple, TensorType, TupleType, Type, Unit};
 
-/// The id of a class, interface or function that no unit was there to look up in.
-const UNKNOWN: u32 = u32::MAX;
-
 /// How deep types may nest.
 const MAX_DEPTH: usize = 64;
 
@@ -147,8 +144,7 @@ impl Reader<'_, '_> {
             }
             "NamedTuple" => return self.named_tuple(),
             "Function" => {
-                let name = Arc::from("");
-                return Ok(Type::Function(NamedRef { id: UNKNOWN, name }));
+                return Ok(Type::Function(NamedRef::by_name("")));
             }
             "InterfaceType" => return self.angled(|name| Type::Interface(name)),
             "Enum" => return self.enumeration(),
@@ -173,7 +169,7 @@ impl Reader<'_, '_> {
     /// A class, interface or enum of the unit, or one that is known by its name alone.
     fn named(&self, name: &str, make: impl FnOnce(NamedRef) -> Type) -> Type {
         let known = self.unit.and_then(|unit| unit.find_type(name)).cloned();
-        known.unwrap_or_else(|| make(NamedRef { id: UNKNOWN, name: name.into() }))
+        known.unwrap_or_else(|| make(NamedRef::by_name(name)))
     }
 
     fn angled(&mut self, make: impl FnOnce(NamedRef) -> Type) -> Result<Type, ParseError> {
