@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use sconce_compiler::print;
-use sconce_ir::{Class, Function, Graph, Schema, Unit};
+use sconce_compiler::print::{self, ConstantTable, Dependencies, Printer, Session};
+use sconce_ir::{Class, Function, FunctionId, Graph, Schema, Unit};
 
 /// A block of the golden file.
 #[derive(Default)]
@@ -11,6 +11,7 @@ struct Case {
     name: String,
     is_method: bool,
     schema: String,
+    tuple: Option<Arc<str>>,
     graph: String,
     code: String,
 }
@@ -46,6 +47,8 @@ fn cases(text: &str) -> Vec<Case> {
             case.is_method = kind == "method";
         } else if let Some(schema) = line.strip_prefix("schema ") {
             case.schema = schema.into();
+        } else if let Some(name) = line.strip_prefix("tuple ") {
+            case.tuple = Some(name.into());
         } else if let Some(line) = line.strip_prefix('|') {
             case.graph.push_str(line);
             case.graph.push('\n');
@@ -71,7 +74,28 @@ fn printed(case: &Case) -> Result<String, String> {
         schema: Arc::new(schema),
         graph: Some(Arc::new(graph)),
     });
-    print::code(&unit, function).map_err(|error| error.to_string())
+    match &case.tuple {
+        None => print::code(&unit, function).map_err(|error| error.to_string()),
+        Some(tuple) => with_tuple(&unit, function, tuple),
+    }
+}
+
+/// The code of a function, with a name for the NamedTuple that a graph's text does not name.
+fn with_tuple(unit: &Unit, function: FunctionId, tuple: &Arc<str>) -> Result<String, String> {
+    let mut session = Session {
+        unit,
+        rename: &|name| (name == "NamedTuple").then(|| Arc::clone(tuple)),
+        constants: &mut ConstantTable::new(),
+        dependencies: &mut Dependencies::new(),
+        importable: false,
+    };
+    let mut printer = Printer::new();
+    let printed = match unit.function(function).class {
+        Some(_) => printer.print_method(&mut session, function),
+        None => printer.print_function(&mut session, function),
+    };
+    printed.map_err(|error| error.to_string())?;
+    Ok(printer.finish().text)
 }
 
 /// The signature. Types of arguments, which schemas do not write in full, are those of the graph's
@@ -111,4 +135,3 @@ fn difference(expected: &str, found: &str) -> String {
     let part = |text: &str| text.lines().skip(at).take(4).collect::<Vec<_>>().join("\n  ");
     format!("  line {}\n  PyTorch:\n  {}\n  here:\n  {}\n", at + 1, part(expected), part(found))
 }
-

@@ -257,8 +257,9 @@ impl<'p, 's, 'g> Scope<'p, 's, 'g> {
             let done = self.split.insert(user, index);
             let from = done.map_or(0, |done| done + 1);
             for input in (from..=index).rev() {
-                let Some(&value) =
-                    usize::try_from(input).ok().and_then(|at| self.graph.node(user).inputs().get(at))
+                let Some(&value) = usize::try_from(input)
+                    .ok()
+                    .and_then(|at| self.graph.node(user).inputs().get(at))
                 else {
                     continue;
                 };

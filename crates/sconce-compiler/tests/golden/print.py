@@ -7,6 +7,7 @@ One block a case. Lines of a block, in order:
     case NAME
     kind function|method
     schema TEXT        FunctionSchema; the types of arguments are those of the graph's inputs
+    tuple NAME         the name of the NamedTuple in it, if any
     |TEXT              the lines of str(graph), with qualified names of functions
     >TEXT              the lines of code
 """
@@ -59,7 +60,8 @@ def schema_text(schema):
         # PyTorch cannot write a single number as the default of a list.
         parts = []
         for argument in schema.arguments:
-            text = str(argument.type)
+            text = re.sub(r"List\[(\w+)\]", r"\1[]", str(argument.type))
+            text = re.sub(r"Optional\[(.*)\]$", r"\1?", text)
             if argument.N is not None:
                 text = text.replace("[]", f"[{argument.N}]")
             text += " " + argument.name
@@ -69,9 +71,18 @@ def schema_text(schema):
         return f"{schema.name}({', '.join(parts)}) -> {schema.returns[0].type}"
 
 
+def named_tuple(graph):
+    """The name of the NamedTuple in a graph, of which the text has only the fields."""
+    values = list(graph.inputs()) + [v for node in nodes(graph) for v in node.outputs()]
+    tuples = [v.type() for v in values if v.type().kind() == "TupleType"]
+    names = {t.annotation_str for t in tuples if not t.annotation_str.startswith("Tuple[")}
+    assert len(names) <= 1, names
+    return [f"tuple {name}" for name in names]
+
+
 def block(name, kind, function):
     schema = schema_text(function.schema)
-    lines = [f"case {name}", f"kind {kind}", f"schema {schema}"]
+    lines = [f"case {name}", f"kind {kind}", f"schema {schema}"] + named_tuple(function.graph)
     lines += ["|" + line for line in graph_text(function.graph).rstrip("\n").split("\n")]
     lines += [">" + line for line in function.code.rstrip("\n").split("\n")]
     return "\n".join(lines) + "\n\n"
