@@ -2,6 +2,7 @@
 
 mod error;
 mod nesting;
+mod operator;
 pub mod print;
 mod resolver;
 pub mod ssa;

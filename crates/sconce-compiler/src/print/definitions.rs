@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 use sconce_ir::{
-    Argument, Class, ClassId, Constant, EnumType, FunctionId, Interface, InterfaceId, NamedTuple,
-    Role, Type,
+    Argument, Class, Constant, EnumType, Function, FunctionId, Interface, NamedTuple, Role, Type,
 };
 
 use super::names::is_identifier;
@@ -19,11 +18,18 @@ pub(super) fn named_type(
     ty: &Type,
 ) -> Result<(), Error> {
     match ty {
-        Type::Function(named) => function(printer, session, FunctionId(named.id), true),
-        Type::Class(named) => class(printer, session, ClassId(named.id)),
-        Type::Interface(named) => {
-            interface(printer, session, InterfaceId(named.id))
-        }
+        Type::Function(named) => match session.unit.function_of(named) {
+            Some(named) => function(printer, session, named, true),
+            None => Err(unknown(ty)),
+        },
+        Type::Class(named) => match session.unit.class_of(named) {
+            Some(named) => class(printer, session, named),
+            None => Err(unknown(ty)),
+        },
+        Type::Interface(named) => match session.unit.interface_of(named) {
+            Some(named) => interface(printer, session, named),
+            None => Err(unknown(ty)),
+        },
         Type::Enum(of) => {
             enumeration(printer, of);
             Ok(())
@@ -43,15 +49,17 @@ fn not_a_definition(ty: &Type) -> Error {
     Error::without_range(format!("{} is no type that is defined by code", ty.annotation()))
 }
 
+fn unknown(ty: &Type) -> Error {
+    Error::without_range(format!("{} is not of this unit", ty.annotation()))
+}
+
 /// A function or method. `typed_first` is whether the type of its first argument is printed.
 pub(super) fn function(
     printer: &mut Printer,
     session: &mut Session<'_>,
-    id: FunctionId,
+    function: &Function,
     typed_first: bool,
 ) -> Result<(), Error> {
-    let unit = session.unit;
-    let function = unit.function(id);
     let name = &function.qualified_name;
     let Some(graph) = &function.graph else {
         return Err(Error::without_range(format!("{name} has no graph, so no code either")));
@@ -119,9 +127,8 @@ fn default_text(
     }
 }
 
-fn class(printer: &mut Printer, session: &mut Session<'_>, id: ClassId) -> Result<(), Error> {
+fn class(printer: &mut Printer, session: &mut Session<'_>, class: &Class) -> Result<(), Error> {
     let unit = session.unit;
-    let class = unit.class(id);
     if class.is_torchbind {
         return Ok(());
     }
@@ -139,11 +146,12 @@ fn class(printer: &mut Printer, session: &mut Session<'_>, id: ClassId) -> Resul
         printer.put(&format!("{} : Final[{annotation}] = {text}\n", constant.name));
     }
     for &method in &class.methods {
-        function(printer, session, method, true)?;
+        function(printer, session, unit.function(method), true)?;
     }
     let mut printed = FxHashSet::default();
     for &hook in class.forward_hooks.iter().chain(&class.forward_pre_hooks) {
-        if printed.insert(unit.function(hook).name()) {
+        let hook = unit.function(hook);
+        if printed.insert(hook.name()) {
             function(printer, session, hook, true)?;
         }
     }
@@ -214,9 +222,8 @@ fn named_tuple(
 fn interface(
     printer: &mut Printer,
     session: &mut Session<'_>,
-    id: InterfaceId,
+    Interface { name, is_module, methods }: &Interface,
 ) -> Result<(), Error> {
-    let Interface { name, is_module, methods } = session.unit.interface(id);
     let base = if *is_module { "ModuleInterface" } else { "Interface" };
     printer.put(&format!("class {}({base}):\n", last_atom(name)));
     printer.level += 1;

@@ -1,7 +1,7 @@
 //! Which types and functions printed code mentions.
 
 use rustc_hash::FxHashSet;
-use sconce_ir::{ClassId, Type, Unit};
+use sconce_ir::{Type, Unit};
 
 /// The classes, interfaces, NamedTuples, enums and functions met while printing, each once, in the
 /// order PyTorch finds them: in that order an archive defines them.
@@ -11,7 +11,8 @@ use sconce_ir::{ClassId, Type, Unit};
 pub struct Dependencies {
     order: Vec<Type>,
     known: FxHashSet<Type>,
-    walked: FxHashSet<ClassId>,
+    /// The ids of the classes whose attributes have been gone through.
+    walked: FxHashSet<u32>,
 }
 
 impl Dependencies {
@@ -38,13 +39,14 @@ impl Dependencies {
                 self.add(&ty);
             }
             if let Type::Class(class) = &ty {
-                let class = ClassId(class.id);
-                if self.walked.insert(class) {
-                    let attributes = unit.class(class).attributes.iter();
+                if self.walked.insert(class.id)
+                    && let Some(class) = unit.class_of(class)
+                {
+                    let attributes = class.attributes.iter();
                     stack.extend(attributes.rev().map(|attribute| attribute.ty.clone()));
                 }
             } else {
-                stack.extend(ty.contained().iter().rev().cloned());
+                stack.extend(ty.contained().into_iter().rev().cloned());
             }
         }
     }

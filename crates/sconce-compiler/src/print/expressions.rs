@@ -333,12 +333,12 @@ impl Scope<'_, '_, '_> {
         if arguments.len() < inputs.len() {
             return inputs.len();
         }
-        let is_default = |(argument, &input): &(&Argument, &ValueId)| {
-            argument.default.is_some() && argument.default == self.graph.constant(input)
-        };
         let plain = arguments.len() - out;
-        let given: Vec<_> = arguments.iter().zip(inputs).take(plain).collect();
-        plain - given.iter().rev().take_while(|given| is_default(given)).count()
+        let given = arguments.iter().zip(inputs).take(plain);
+        let is_default = |(argument, input): &(&Argument, &ValueId)| {
+            argument.default.is_some() && argument.default == self.graph.constant(**input)
+        };
+        plain - given.rev().take_while(is_default).count()
     }
 
     fn push_values(&self, values: &[ValueId], text: &mut Tagged) -> Result<(), Error> {

@@ -114,7 +114,7 @@ impl Printer {
         session: &mut Session<'_>,
         function: FunctionId,
     ) -> Result<(), Error> {
-        definitions::function(self, session, function, true)
+        definitions::function(self, session, session.unit.function(function), true)
     }
 
     /// Adds a method whose class goes without saying: the type of `self` is left out. PyTorch's
@@ -127,7 +127,7 @@ impl Printer {
         session: &mut Session<'_>,
         method: FunctionId,
     ) -> Result<(), Error> {
-        definitions::function(self, session, method, false)
+        definitions::function(self, session, session.unit.function(method), false)
     }
 
     fn put(&mut self, text: &str) {

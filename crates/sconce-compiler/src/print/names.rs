@@ -4,11 +4,55 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Words that mean something in printed code, so that no variable may have them.
 const RESERVED: &[&str] = &[
-    "_", "as", "aten", "attribute", "CONSTANTS", "fork", "getattr", "inf", "nan", "infj", "nanj",
-    "ops", "__torch__", "and", "assert", "async", "await", "break", "class", "continue", "def",
-    "del", "elif", "else", "except", "False", "finally", "for", "from", "global", "if", "import",
-    "in", "is", "lambda", "None", "nonlocal", "not", "or", "pass", "raise", "return", "True",
-    "try", "with", "while", "yield", "uninitialized", "unchecked_cast",
+    "_",
+    "as",
+    "aten",
+    "attribute",
+    "CONSTANTS",
+    "fork",
+    "getattr",
+    "inf",
+    "nan",
+    "infj",
+    "nanj",
+    "ops",
+    "__torch__",
+    "and",
+    "assert",
+    "async",
+    "await",
+    "break",
+    "class",
+    "continue",
+    "def",
+    "del",
+    "elif",
+    "else",
+    "except",
+    "False",
+    "finally",
+    "for",
+    "from",
+    "global",
+    "if",
+    "import",
+    "in",
+    "is",
+    "lambda",
+    "None",
+    "nonlocal",
+    "not",
+    "or",
+    "pass",
+    "raise",
+    "return",
+    "True",
+    "try",
+    "with",
+    "while",
+    "yield",
+    "uninitialized",
+    "unchecked_cast",
 ];
 
 /// The names given out. Those in use are forgotten with each function, the numbers are not: they go
@@ -65,10 +109,8 @@ mod tests {
     #[test]
     fn numbers_are_of_the_name_that_collides_and_go_on_through_the_file() {
         let mut names = Names::default();
-        let mut given: Vec<String> = ["x", "x", "x", "_", "_", "in", "x0"]
-            .iter()
-            .map(|name| names.unique(name))
-            .collect();
+        let mut given: Vec<String> =
+            ["x", "x", "x", "_", "_", "in", "x0"].iter().map(|name| names.unique(name)).collect();
         names.clear();
         given.extend(["x", "x", "_"].iter().map(|name| names.unique(name)));
         assert_eq!(given, ["x", "x0", "x1", "_0", "_1", "in0", "x00", "x", "x2", "_2"]);

@@ -1,17 +1,17 @@
 //! The values of one graph in print: their names, their expressions.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use sconce_ir::{Attribute, BlockId, Graph, Node, NodeId, Prim, Type, ValueId};
+use sconce_ir::{Attribute, BlockId, Graph, Node, NodeId, Prim, Schema, Type, ValueId};
 
 use super::inline::inlined;
 use super::names::to_identifier;
 use super::tagged::Tagged;
 use super::version::minimum;
 use super::{Printer, Session};
-use crate::Error;
-use crate::nesting;
+use crate::{Error, nesting, operator};
 
 /// The print of one graph: of a function, or of what a `fork` runs.
 pub(super) struct Scope<'p, 's, 'g> {
@@ -121,6 +121,11 @@ impl<'p, 's, 'g> Scope<'p, 's, 'g> {
             self.print_node(node, false)?;
         }
         Ok(())
+    }
+
+    /// The schema of the operator a node calls.
+    pub(super) fn schema(&self, node: &Node) -> Option<Arc<Schema>> {
+        operator::schema(self.session.unit, self.graph, node)
     }
 
     fn mention_types(&mut self, node: &Node) {
@@ -252,8 +257,9 @@ impl<'p, 's, 'g> Scope<'p, 's, 'g> {
             let done = self.split.insert(user, index);
             let from = done.map_or(0, |done| done + 1);
             for input in (from..=index).rev() {
-                let Some(&value) =
-                    usize::try_from(input).ok().and_then(|at| self.graph.node(user).inputs().get(at))
+                let Some(&value) = usize::try_from(input)
+                    .ok()
+                    .and_then(|at| self.graph.node(user).inputs().get(at))
                 else {
                     continue;
                 };

@@ -79,7 +79,8 @@ mod tests {
     #[test]
     fn records_begin_where_the_range_changes() {
         let source = Arc::new(Source::new("a + b"));
-        let range = |start, end| Some(SourceRange::new(Arc::clone(&source), Range::new(start, end)));
+        let range =
+            |start, end| Some(SourceRange::new(Arc::clone(&source), Range::new(start, end)));
         let mut inner = Tagged::new(range(4, 5));
         inner.push_str("b");
         let mut text = Tagged::new(None);
