@@ -1,7 +1,6 @@
 //! Constants in print: in graphs, in code, in schemas (`IValue::repr`, `PythonPrint`'s constants,
 //! and `operator<<` of `IValue`).
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::Constant;
@@ -19,7 +18,22 @@ pub fn float_text(value: f64) -> String {
     general(value)
 }
 
-/// A string in double quotes with C's escapes, bytes that are not printable ASCII in octal.
+/// A float as `operator<<` of `IValue` prints it: in schemas, and as a part of a complex number. Any
+/// integral value within 64 bits has a point, and zero no sign.
+fn stream_float_text(value: f64) -> String {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    if (value.is_normal() || value == 0.0)
+        && (-LIMIT..LIMIT).contains(&value)
+        && value.trunc() == value
+    {
+        return format!("{:.0}.", value + 0.0);
+    }
+    general(value)
+}
+
+/// A string in double quotes with C's escapes, other bytes in octal. PyTorch takes bytes for signed,
+/// so what it makes of those beyond ASCII is no octal number (`é` is `\0)+\/.)`); it is kept for
+/// equal text in graphs, and never appears in code.
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -40,7 +54,7 @@ pub fn quoted(text: &str) -> String {
                 continue;
             }
             _ => {
-                let _ = write!(quoted, "\\{byte:03o}");
+                quoted.push_str(&octal(byte as i8));
                 continue;
             }
         };
@@ -48,6 +62,12 @@ pub fn quoted(text: &str) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+/// A backslash and the three digits of a byte, each of which is negative when the byte is.
+fn octal(byte: i8) -> String {
+    let digit = |value: i8| char::from(b'0'.wrapping_add_signed(value));
+    ['\\', digit(byte / 64), digit(byte / 8 % 8), digit(byte % 8)].iter().collect()
 }
 
 /// C's `%.17g`.
@@ -75,8 +95,8 @@ fn without_zeros(number: &str) -> &str {
 }
 
 fn complex_text(real: f64, imaginary: f64) -> String {
-    let sign = if imaginary.is_sign_negative() { '-' } else { '+' };
-    format!("{}{sign}{}j", float_text(real), float_text(imaginary.abs()))
+    let sign = if imaginary >= 0.0 { '+' } else { '-' };
+    format!("{}{sign}{}j", stream_float_text(real), stream_float_text(imaginary.abs()))
 }
 
 /// How the parts of a text differ between graphs and code.
@@ -150,6 +170,7 @@ impl Constant {
     pub(crate) fn stream_text(&self) -> String {
         match self {
             Self::Str(text) | Self::Device(text) => text.to_string(),
+            Self::Float(value) => stream_float_text(*value),
             Self::List(_, items) => join(items, "[", "]", &mut Self::stream_text),
             Self::Tuple(elements, _) => {
                 let close = if elements.len() == 1 { ",)" } else { ")" };
