@@ -116,9 +116,7 @@ impl Style for InGraph {
     fn special(&mut self, constant: &Constant) -> Option<String> {
         match constant {
             Constant::Tensor(tensor) => Some(tensor.text.to_string()),
-            Constant::List(element, items) if element.is_tensor() && !items.is_empty() => {
-                Some("[<Tensors>]".into())
-            }
+            Constant::List(element, _) if element.is_tensor() => Some("[<Tensors>]".into()),
             // PyTorch prints the object's address.
             Constant::Object(..) => Some("object()".into()),
             _ => None,
@@ -269,4 +267,91 @@ fn tells_its_type(element: &Type) -> bool {
 fn join<T>(items: &[T], open: &str, close: &str, print: &mut dyn FnMut(&T) -> String) -> String {
     let items: Vec<String> = items.iter().map(print).collect();
     format!("{open}{}{close}", items.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{EnumType, NamedRef, NamedTuple, TensorConstant, TupleType};
+
+    fn named(name: &str, fields: &[(&str, Type)]) -> Type {
+        Type::Tuple(Arc::new(TupleType {
+            elements: fields.iter().map(|(_, ty)| ty.clone()).collect(),
+            named: Some(NamedTuple {
+                name: name.into(),
+                fields: fields.iter().map(|(field, _)| (*field).into()).collect(),
+                defaults: Vec::new(),
+            }),
+        }))
+    }
+
+    fn str(text: &str) -> Constant {
+        Constant::Str(text.into())
+    }
+
+    fn tensor(index: usize) -> Constant {
+        Constant::Tensor(TensorConstant { index: index as u32, text: "{3}".into() })
+    }
+
+    /// Each with the text PyTorch 2.15 has for it in a graph and in code.
+    fn cases() -> Vec<(Constant, &'static str, &'static str)> {
+        let list = |ty: Type, items: &[Constant]| Constant::List(ty, items.into());
+        let maybe_int = || Type::optional(Type::Int);
+        let dict = |value: Type, entries: &[(Constant, Constant)]| {
+            Constant::Dict(Type::Str, value, entries.into())
+        };
+        let (one, none) = (Constant::Int(1), Constant::None);
+        let pair = named("__torch__.P", &[("a", Type::Int), ("b", Type::Str)]);
+        let single = named("__torch__.P1", &[("a", Type::Int)]);
+        let color = Type::Enum(Arc::new(EnumType {
+            name: "__torch__.Color".into(),
+            value: Type::Int,
+            members: vec![("RED".into(), one.clone())],
+        }));
+        let a_pair = Constant::Tuple([one.clone(), str("x")].into(), Some(pair));
+        let nones = list(maybe_int(), &[one.clone(), none.clone()]);
+        let annotated = "annotate(List[Optional[int]], [1, None])";
+        let device = Constant::Device("cuda:0".into());
+        vec![
+            (none.clone(), "None", "None"),
+            (Constant::Bool(true), "True", "True"),
+            (nones.clone(), annotated, annotated),
+            (list(Type::Int, &[]), "annotate(List[int], [])", "annotate(List[int], [])"),
+            (list(Type::Tensor, &[]), "[<Tensors>]", "annotate(List[Tensor], [])"),
+            (list(Type::Tensor, &[tensor(7)]), "[<Tensors>]", "[CONSTANTS.c7]"),
+            (
+                dict(maybe_int(), &[(str("a"), one.clone()), (str("b"), none)]),
+                "annotate(Dict[str, Optional[int]],{\"a\": 1, \"b\": None})",
+                "annotate(Dict[str, Optional[int]],{\"a\": 1, \"b\": None})",
+            ),
+            (dict(Type::Int, &[]), "annotate(Dict[str, int],{})", "annotate(Dict[str, int],{})"),
+            (dict(Type::Int, &[(str("a"), one.clone())]), "{\"a\": 1}", "{\"a\": 1}"),
+            (Constant::Tuple([one.clone()].into(), Some(single)), "(1,)", "__torch__.P1(1,)"),
+            (a_pair, "(1, \"x\")", "__renamed__(1, \"x\")"),
+            (Constant::Tuple([].into(), None), "()", "()"),
+            (Constant::Tuple([tensor(2), one].into(), None), "({3}, 1)", "(CONSTANTS.c2, 1)"),
+            (Constant::Enum(color, 0), "__torch__.Color.RED", "__torch__.Color.RED"),
+            (device, "torch.device(\"cuda:0\")", "torch.device(\"cuda:0\")"),
+            (
+                Constant::Generator("cpu".into(), 5),
+                "torch.Generator(device=\"cpu\", seed=5)",
+                "torch.Generator(device=\"cpu\", seed=5)",
+            ),
+            (list(Type::Str, &[str("\u{e9}")]), "[\"\\0)+\\/.)\"]", "CONSTANTS.c9"),
+            (Constant::Function(NamedRef::by_name("__torch__.f")), "__torch__.f", "__torch__.f"),
+        ]
+    }
+
+    #[test]
+    fn constants_print_as_in_pytorch() {
+        for (constant, in_graph, in_code) in cases() {
+            let mut external = |constant: &Constant| match constant {
+                Constant::Tensor(tensor) => tensor.index as usize,
+                _ => 9,
+            };
+            let rename = |name: &str| (name == "__torch__.P").then(|| "__renamed__".into());
+            assert_eq!(constant.graph_text(), in_graph);
+            assert_eq!(constant.code_text(&mut external, &rename), in_code);
+        }
+    }
 }
