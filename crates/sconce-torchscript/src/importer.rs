@@ -87,9 +87,14 @@ impl Program {
         &self.unit
     }
 
+    /// The type of a qualified name, if there is one.
+    pub(crate) fn type_of_name(&mut self, name: &str) -> Result<Option<Type>, Error> {
+        Ok(self.importer.ty(&mut self.unit, name)?)
+    }
+
     /// The type of a qualified name.
     pub(crate) fn resolve_type(&mut self, name: &str) -> Result<Type, Error> {
-        match self.importer.ty(&mut self.unit, name)? {
+        match self.type_of_name(name)? {
             Some(ty) => Ok(ty),
             None => Err(Error::malformed(format!("Unknown type name '{name}'"))),
         }
@@ -106,6 +111,27 @@ impl Program {
     /// The function (not method) of a qualified name.
     pub fn find_function(&mut self, name: &str) -> Result<Option<FunctionId>, Error> {
         Ok(self.importer.function(&mut self.unit, name)?)
+    }
+
+    /// Compiles every function and method that has been named, and those named by doing so.
+    pub(crate) fn compile_all(&mut self) -> Result<(), Error> {
+        let mut next = 0;
+        loop {
+            let missing: Vec<FunctionId> = self
+                .unit
+                .functions()
+                .skip(next)
+                .filter(|(id, function)| function.graph.is_none() && self.definition(*id).is_some())
+                .map(|(id, _)| id)
+                .collect();
+            next = self.unit.functions().count();
+            if missing.is_empty() {
+                return Ok(());
+            }
+            for id in missing {
+                self.graph(id)?;
+            }
+        }
     }
 
     /// The graph of a function or method, compiled now if it has not been.

@@ -4,6 +4,7 @@
 //! object needs it, and a method is compiled when its graph is asked for.
 
 mod bytecode;
+mod code;
 mod constants;
 mod debug;
 mod error;
@@ -21,6 +22,7 @@ mod unpickle;
 mod values;
 
 pub use bytecode::{Bytecode, BytecodeFunction, Instruction};
+pub use code::OperatorUse;
 pub use error::Error;
 pub use importer::Program;
 pub use load::{LoadOptions, load};

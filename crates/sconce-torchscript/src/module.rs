@@ -9,6 +9,7 @@ use sconce_checkpoint::ErrorKind;
 use sconce_ir::{ClassId, FunctionId, Graph, Role, Schema, Unit};
 use sconce_tensor::Tensor;
 
+use crate::bytecode::Bytecode;
 use crate::Error;
 use crate::importer::Program;
 use crate::names::demangle;
@@ -253,6 +254,31 @@ impl Module {
     pub fn graph(&self, method: &str) -> Result<Arc<Graph>, Error> {
         let method = self.method(method)?;
         self.lock().program.graph(method.id)
+    }
+
+    /// The lite interpreter's program, where the archive has one.
+    ///
+    /// # Errors
+    /// When it has one that cannot be read.
+    pub fn bytecode(&self) -> Result<Option<Bytecode>, Error> {
+        Bytecode::read(&self.lock().archive)
+    }
+
+    /// The names of the code files, in the archive's order, and what they hold.
+    ///
+    /// # Errors
+    /// When a record cannot be read.
+    pub fn code_files(&self) -> Result<Vec<(String, String)>, Error> {
+        let archive = Arc::clone(&self.lock().archive);
+        let names = archive.records().iter().map(|entry| archive.record_name(entry).into_owned());
+        let code = names.filter(|name| name.ends_with(".py") && !name.starts_with("extra/"));
+        code.map(|name| {
+            let bytes = archive.read(&name)?;
+            let text = String::from_utf8(bytes.to_vec())
+                .map_err(|_| Error::malformed("code is not valid UTF-8").in_record(&name))?;
+            Ok((name, text))
+        })
+        .collect()
     }
 
     /// Works on the program: its classes, functions and graphs.

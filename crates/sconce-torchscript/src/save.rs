@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use sconce_archive::{ArchiveWriter, WriterOptions, archive_name};
 use sconce_checkpoint::ErrorKind;
 use sconce_compiler::print::{ConstantTable, Dependencies, Printer, Session};
-use sconce_ir::{ClassId, Constant, FunctionId, Type, Unit};
+use sconce_ir::{ClassId, Constant, Type, Unit};
 use sconce_source::AtomicFile;
 use sconce_tensor::Storage;
 
@@ -20,7 +20,7 @@ use crate::module::{Loaded, Module};
 use crate::names::split;
 use crate::pickler::{Pickled, pickle_held, pickle_object};
 use crate::values::{Value, ValueId};
-use crate::{Error, importer::Program};
+use crate::Error;
 
 /// The least version that archives are written with.
 const MIN_VERSION: u64 = 3;
@@ -303,27 +303,4 @@ fn value_of(loaded: &mut Loaded, constant: &Constant) -> Result<ValueId, Error> 
 fn table_entry(loaded: &Loaded, index: u32) -> Result<ValueId, Error> {
     let entry = loaded.constants.get(index as usize).copied();
     entry.ok_or_else(|| Error::malformed(format!("there is no constant {index}")))
-}
-
-impl Program {
-    /// Compiles every function and method that has been named, and those named by doing so.
-    fn compile_all(&mut self) -> Result<(), Error> {
-        let mut next = 0;
-        loop {
-            let missing: Vec<FunctionId> = self
-                .unit
-                .functions()
-                .skip(next)
-                .filter(|(id, function)| function.graph.is_none() && self.definition(*id).is_some())
-                .map(|(id, _)| id)
-                .collect();
-            next = self.unit.functions().count();
-            if missing.is_empty() {
-                return Ok(());
-            }
-            for id in missing {
-                self.graph(id)?;
-            }
-        }
-    }
 }
