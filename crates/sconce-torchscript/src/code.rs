@@ -143,7 +143,7 @@ fn count(graph: &Graph, root: BlockId, counts: &mut BTreeMap<String, usize>) {
             let node = graph.node(id);
             queue.extend(node.blocks());
             let name = match (&node.kind, node.operator.and_then(operators::get)) {
-                (_, Some(operator)) => operator.schema().full_name(),
+                (_, Some(operator)) => operator.schema.full_name(),
                 (Kind::Op(name), None) => name.to_string(),
                 (Kind::Prim(prim), None) if is_work(*prim) => prim.symbol().to_owned(),
                 _ => continue,
