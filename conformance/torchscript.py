@@ -7,8 +7,6 @@ MODELS is what `torchscript/generate.py` made: a folder for each model with `mod
 """
 
 import argparse
-import io
-import os
 import re
 import subprocess
 import sys
