@@ -202,6 +202,20 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_device_is_an_error_of_the_system() {
+        let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let results = [
+            write_safetensors(&tensors(), &BTreeMap::new(), full(), &mut |_| {}),
+            crate::write_npz(&tensors(), full(), &mut |_| {}),
+        ];
+        for result in results {
+            let Err(Error::Io(error)) = result else { panic!("{result:?}") };
+            assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+        }
+    }
+
     #[test]
     fn pairs_of_small_numbers_count_as_two() {
         let pairs = |sizes: &[i64]| {

@@ -4,10 +4,9 @@ use std::path::Path;
 
 use crate::{Error, Source};
 
-/// A file is read in parts of this size, which processor caches hold until they are written.
-const READ: usize = 512 << 10;
-/// Data that is in memory is handed on in parts of this size.
-const LENT: usize = 4 << 20;
+/// Data is handed on in parts of this size, which processor caches hold while they are summed up
+/// and written.
+const PART: usize = 512 << 10;
 /// Pages are let go of whenever this many bytes were passed.
 const BEHIND: u64 = 8 << 20;
 /// Touching one byte of a mapped file brings in about this many.
@@ -54,7 +53,7 @@ impl Sweep {
         Sweep::default()
     }
 
-    /// Hands `data` on in parts of at most a few megabytes. Where `data` lies in `source`, which is
+    /// Hands `data` on in parts of at most half a megabyte. Where `data` lies in `source`, which is
     /// a mapped file, one part is in memory at a time; data from elsewhere is just handed on.
     ///
     /// # Errors
@@ -67,16 +66,16 @@ impl Sweep {
     ) -> Result<(), E> {
         let open = open(&mut self.open, source);
         let (Some(file), Some(start)) = (&open.file, source.offset_of(data)) else {
-            for part in data.chunks(LENT) {
+            for part in data.chunks(PART) {
                 take(part)?;
                 open.passed(part.len());
             }
             return Ok(());
         };
-        self.buffer.resize(READ, 0);
+        self.buffer.resize(PART, 0);
         let mut at = 0;
         while at < data.len() {
-            let len = READ.min(data.len() - at);
+            let len = PART.min(data.len() - at);
             let part = &mut self.buffer[..len];
             read_exact_at(file, part, start + at as u64).map_err(|cause| {
                 let path = source.path().unwrap_or(Path::new(source.name())).to_owned();
@@ -220,8 +219,8 @@ mod tests {
 
     #[test]
     fn the_first_error_ends_it() {
-        let source = Source::from_vec("zeros", vec![0; 2 * LENT + 1]);
-        let elsewhere = vec![7; 2 * LENT + 1];
+        let source = Source::from_vec("zeros", vec![0; 2 * PART + 1]);
+        let elsewhere = vec![7; 2 * PART + 1];
         let mut sizes = Vec::new();
         let result = Sweep::new().parts(&source, &elsewhere, |part| {
             sizes.push(part.len());
@@ -229,6 +228,6 @@ mod tests {
             if sizes.len() == 2 { Err(limit) } else { Ok(()) }
         });
         assert!(matches!(result, Err(Error::TooLong { .. })));
-        assert_eq!(sizes, [LENT, LENT]);
+        assert_eq!(sizes, [PART, PART]);
     }
 }

@@ -175,19 +175,21 @@ impl SaveOptions {
             true => AtomicFile::replace(path)?,
             false => AtomicFile::create(path)?,
         };
-        let written = |error: std::io::Error| {
-            Error::new(ErrorKind::Io, error.to_string()).in_file(&path.to_string_lossy())
-        };
         let out = BufWriter::with_capacity(1 << 20, file);
-        let mut out = match self.legacy {
-            true => legacy::write(out, &lowered, &self.encoding(), self.progress(&lowered))?,
-            false => {
-                self.archive(&lowered, ArchiveWriter::with_holes(out, folder, self.zip_options())?)?
-            }
+        let written = match self.legacy {
+            true => legacy::write(out, &lowered, &self.encoding(), self.progress(&lowered)),
+            false => ArchiveWriter::with_holes(out, folder, self.zip_options())
+                .map_err(Error::from)
+                .and_then(|archive| self.archive(&lowered, archive)),
         };
-        out.flush().map_err(written)?;
-        out.into_inner().map_err(|error| written(error.into_error()))?.commit()?;
-        Ok(())
+        let unwritable = |error: Error| match error.kind() {
+            ErrorKind::Io => error.in_file(&path.to_string_lossy()),
+            _ => error,
+        };
+        let out = written.map_err(unwritable)?.into_inner().map_err(|error| {
+            unwritable(Error::new(ErrorKind::Io, error.into_error().to_string()))
+        })?;
+        Ok(out.commit()?)
     }
 
     /// Writes a checkpoint to any writer: what `torch.save(obj, buffer)` writes.
