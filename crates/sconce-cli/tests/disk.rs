@@ -80,7 +80,7 @@ fn writing_that_fails_half_way_leaves_what_was_there() {
 fn shards_appear_together_or_not_at_all() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().to_string_lossy().into_owned();
-    let args = ["shard", FILE, "-C", &directory, "--max-size", "1KB"];
+    let args = ["shard", FILE, "-C", &directory, "--max-size", "100"];
     let run = limited(&args);
     let first = folder.path().join("pytorch_model");
     assert_eq!(run.code, 2, "{}", run.all());
