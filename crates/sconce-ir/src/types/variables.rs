@@ -129,7 +129,9 @@ mod tests {
     #[test]
     fn variables_stand_for_what_they_are_first_matched_with() {
         let unit = Unit::new();
-        let cases: &[(&[(&str, &str)], Result<&str, &str>)] = &[
+        /// Formal and actual types in order, and what comes of the last.
+        type Case = (&'static [(&'static str, &'static str)], Result<&'static str, &'static str>);
+        let cases: &[Case] = &[
             (&[("t[]", "int[]"), ("t", "int")], Ok("int")),
             (&[("t[]", "int[]"), ("t[]", "(int, int)")], Ok("int[]")),
             (&[("t[]", "(int, str)")], Err("Cannot match List[t] to Tuple[int, str]")),

@@ -37,7 +37,7 @@ type Resolve<'a> = dyn Fn(&str) -> Option<Type> + 'a;
 impl Schema {
     /// Reads a schema such as `aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) ->
     /// Tensor`. Torchbind classes (`__torch__.torch.classes.…`) are known by name only
-    /// ([`NamedRef::NOWHERE`]).
+    /// ([`NamedRef::NOWHERE`](crate::NamedRef::NOWHERE)).
     ///
     /// # Errors
     /// When the text is none.

@@ -277,6 +277,9 @@ impl<'a> Parser<'a> {
             tensor.sizes = Some(Vec::new());
         }
         if self.takes("(") {
+            if self.sees(")") {
+                tensor.sizes.get_or_insert_default();
+            }
             self.separated(")", |parser| parser.tensor_part(&mut tensor))?;
         }
         if self.takes("[Undefined]") {
