@@ -222,6 +222,7 @@ union_of("K", "L")
 union_of("K", "J")
 union_of("P", "int")
 union_of("Color", "int", "NoneType")
+unary("?", C.OptionalType, ["Union(int, str, NoneType)", "Union(int, float, complex)"])
 COMPOUND["Union(int, str)[]"] = C.ListType(COMPOUND["Union(int, str)"])
 
 
