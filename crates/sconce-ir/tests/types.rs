@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use sconce_ir::{
-    Argument, Class, EnumType, Function, Interface, NamedTuple, Schema, TupleType, Type, Unit,
+    Argument, Class, EnumType, Function, Graph, Interface, NamedTuple, Schema, TupleType, Type,
+    Unit,
 };
 
 const GOLDEN: &str = include_str!("golden/types.tsv");
@@ -26,14 +27,14 @@ fn unit() -> Unit {
     let f = ("f", Type::Tensor, Type::Tensor);
     let g = ("g", Type::Int, Type::Int);
     let forward = ("forward", Type::Tensor, Type::Tensor);
-    interface(&mut unit, "I", false, &[f.clone()]);
-    interface(&mut unit, "J", false, &[f.clone(), g.clone()]);
-    interface(&mut unit, "MI", true, &[forward.clone()]);
-    class(&mut unit, "K", false, &[f.clone()]);
-    class(&mut unit, "L", false, &[f, g]);
-    class(&mut unit, "W", false, &[("f", Type::Int, Type::Tensor)]);
-    class(&mut unit, "F", false, &[forward.clone()]);
-    class(&mut unit, "M", true, &[forward]);
+    interface(&mut unit, "I", false, &[&f]);
+    interface(&mut unit, "J", false, &[&f, &g]);
+    interface(&mut unit, "MI", true, &[&forward]);
+    class(&mut unit, "K", false, &[&f]);
+    class(&mut unit, "L", false, &[&f, &g]);
+    class(&mut unit, "W", false, &[&("f", Type::Int, Type::Tensor)]);
+    class(&mut unit, "F", false, &[&forward]);
+    class(&mut unit, "M", true, &[&forward]);
     unit
 }
 
@@ -50,13 +51,13 @@ fn schema((name, takes, gives): &Method, of: Type) -> Arc<Schema> {
     })
 }
 
-fn interface(unit: &mut Unit, name: &str, is_module: bool, methods: &[Method]) {
+fn interface(unit: &mut Unit, name: &str, is_module: bool, methods: &[&Method]) {
     let name: Arc<str> = format!("__torch__.{name}").into();
     let methods = methods.iter().map(|method| schema(method, Type::Any)).collect();
     unit.add_interface(Interface { name, is_module, methods });
 }
 
-fn class(unit: &mut Unit, name: &str, is_module: bool, methods: &[Method]) {
+fn class(unit: &mut Unit, name: &str, is_module: bool, methods: &[&Method]) {
     let (id, ty) = unit.add_class(Class::new(format!("__torch__.{name}")));
     unit.class_mut(id).is_module = is_module;
     for method in methods {
@@ -70,12 +71,18 @@ fn class(unit: &mut Unit, name: &str, is_module: bool, methods: &[Method]) {
     }
 }
 
+/// A type as graphs write it, unions in canonical order.
 fn read(text: &str, unit: &Unit) -> Type {
-    let resolve = |name: &str| unit.find_type(&format!("__torch__.{name}")).cloned();
-    match Type::parse_prefix(text, &resolve) {
-        Ok((ty, length)) if length == text.len() => ty,
-        other => panic!("{text}: {other:?}"),
+    let graph = format!("graph(%x : {text}):\n  return (%x)\n");
+    match Graph::parse_in(&graph, unit) {
+        Ok(graph) => canonical(graph.ty(graph.inputs()[0]), unit),
+        Err(error) => panic!("{text}: {error}"),
     }
+}
+
+fn canonical(ty: &Type, unit: &Unit) -> Type {
+    let parts = ty.contained().into_iter().map(|part| canonical(part, unit)).collect();
+    ty.with_contained(parts, unit)
 }
 
 fn printed(ty: &Type) -> String {

@@ -123,13 +123,16 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Type {
-        Type::parse_prefix(text, &|_| None).unwrap().0
+        let schema = crate::Schema::parse(&format!("f({text} x) -> ()")).unwrap();
+        schema.arguments[0].ty.clone()
     }
 
     #[test]
     fn variables_stand_for_what_they_are_first_matched_with() {
         let unit = Unit::new();
-        let cases: &[(&[(&str, &str)], Result<&str, &str>)] = &[
+        /// Formal and actual types in order, and what comes of the last.
+        type Case = (&'static [(&'static str, &'static str)], Result<&'static str, &'static str>);
+        let cases: &[Case] = &[
             (&[("t[]", "int[]"), ("t", "int")], Ok("int")),
             (&[("t[]", "int[]"), ("t[]", "(int, int)")], Ok("int[]")),
             (&[("t[]", "(int, str)")], Err("Cannot match List[t] to Tuple[int, str]")),
