@@ -84,9 +84,8 @@ fn integer(text: &str, hexadecimal: bool, negative: bool) -> Result<i64, &'stati
         return Err("ill-formed integer constant");
     }
     let magnitude = i128::from_str_radix(digits, radix).unwrap_or(i128::MAX);
-    i64::try_from(if negative { -magnitude } else { magnitude }).map_err(
-        |_| "Integral constant out of range (must fit in a signed 64 bit integer)",
-    )
+    i64::try_from(if negative { -magnitude } else { magnitude })
+        .map_err(|_| "Integral constant out of range (must fit in a signed 64 bit integer)")
 }
 
 /// How long the string is that `text` starts with, quotes included; `None` if it does not end.
@@ -160,9 +159,26 @@ mod tests {
     #[test]
     fn numbers_end_where_strtod_ends_them() {
         let cases = [
-            ("1", 1), ("12a", 2), ("1.", 2), ("1..2", 2), (".5", 2), ("1.5e3x", 5), ("1e", 1),
-            ("1e+", 1), ("1e+5", 4), ("1E-5", 4), ("1j", 2), ("1.5jj", 4), ("0x1F", 4), ("0x", 1),
-            ("0xg", 1), ("0x.8p1", 6), ("0x.", 1), ("0x1p", 3), ("1_000", 1), ("007", 3),
+            ("1", 1),
+            ("12a", 2),
+            ("1.", 2),
+            ("1..2", 2),
+            (".5", 2),
+            ("1.5e3x", 5),
+            ("1e", 1),
+            ("1e+", 1),
+            ("1e+5", 4),
+            ("1E-5", 4),
+            ("1j", 2),
+            ("1.5jj", 4),
+            ("0x1F", 4),
+            ("0x", 1),
+            ("0xg", 1),
+            ("0x.8p1", 6),
+            ("0x.", 1),
+            ("0x1p", 3),
+            ("1_000", 1),
+            ("007", 3),
         ];
         for (text, length) in cases {
             assert_eq!(number_length(text.as_bytes()), length, "{text}");
@@ -197,9 +213,15 @@ mod tests {
     #[test]
     fn strings_end_at_their_quotes() {
         let cases = [
-            (r#""a" "b""#, Some(3)), (r#"'a"b'c"#, Some(5)), (r#""a\"b"c"#, Some(6)),
-            ("\"a\nb\"", None), ("\"\"\"a\n\"b\"\"\"", Some(10)), (r#""""#, Some(2)),
-            (r#""\"#, None), (r#"""""#, None), ("\"a\\\nb\"", Some(6)),
+            (r#""a" "b""#, Some(3)),
+            (r#"'a"b'c"#, Some(5)),
+            (r#""a\"b"c"#, Some(6)),
+            ("\"a\nb\"", None),
+            ("\"\"\"a\n\"b\"\"\"", Some(10)),
+            (r#""""#, Some(2)),
+            (r#""\"#, None),
+            (r#"""""#, None),
+            ("\"a\\\nb\"", Some(6)),
         ];
         for (text, length) in cases {
             assert_eq!(string_length(text.as_bytes()), length, "{text}");

@@ -137,8 +137,7 @@ impl<'a> Show<'a> {
                 node("aug_assign", range, vec![self.expr(target), op, self.expr(value)])
             }
             StmtKind::If { condition, then, otherwise } => {
-                let children =
-                    vec![self.expr(condition), self.stmts(then), self.stmts(otherwise)];
+                let children = vec![self.expr(condition), self.stmts(then), self.stmts(otherwise)];
                 node("if", range, children)
             }
             StmtKind::While { condition, body } => {
@@ -332,10 +331,11 @@ impl Node<'_> {
     fn left_of(&self, columns: usize) -> Option<usize> {
         match self {
             Self::Atom(text) => columns.checked_sub(text.len()),
-            Self::Compound { kind, children, .. } => children.iter().try_fold(
-                columns.checked_sub(kind.len() + "()".len())?,
-                |left, child| child.left_of(left.checked_sub(" ".len())?),
-            ),
+            Self::Compound { kind, children, .. } => children
+                .iter()
+                .try_fold(columns.checked_sub(kind.len() + "()".len())?, |left, child| {
+                    child.left_of(left.checked_sub(" ".len())?)
+                }),
         }
     }
 }
