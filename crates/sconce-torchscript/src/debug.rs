@@ -26,7 +26,7 @@ pub(crate) struct DebugRecords {
 
 struct Record {
     offset: u32,
-    range: Option<SourceRange>,
+    range: SourceRange,
 }
 
 impl DebugRecords {
@@ -46,7 +46,7 @@ impl Origin for DebugRecords {
     fn original(&self, offset: u32) -> Option<SourceRange> {
         let records = self.records();
         let after = records.partition_point(|record| record.offset <= offset);
-        records.get(after.checked_sub(1)?)?.range.clone()
+        Some(records.get(after.checked_sub(1)?)?.range.clone())
     }
 }
 
@@ -68,36 +68,35 @@ fn read(bytes: &[u8]) -> Option<Vec<Record>> {
         let offset = u32::try_from(int(arena, *offset)?).ok()?;
         let [source, start, end] = arena.tuple(*range)? else { return None };
         let source = match sources.get(source) {
-            Some(known) => Option::clone(known),
+            Some(known) => Arc::clone(known),
             None => {
                 let read = read_source(arena, *source, table.as_deref())?;
-                sources.insert(*source, read.clone());
+                sources.insert(*source, Arc::clone(&read));
                 read
             }
         };
         let start = u32::try_from(int(arena, *start)?).ok()?;
         let end = u32::try_from(int(arena, *end)?).ok()?;
-        let range = source.map(|source| SourceRange::new(source, Range::new(start, end)));
-        out.push(Record { offset, range });
+        out.push(Record { offset, range: SourceRange::new(source, Range::new(start, end)) });
     }
     out.is_sorted_by_key(|record| record.offset).then_some(out)
 }
 
-/// A source; `None` within for the one that stands for no source.
+/// A source. What was written where no source was known reads as an empty text in a file without
+/// name, as in PyTorch.
 fn read_source(
     arena: &Arena<'_>,
     value: Value,
     table: Option<&[&str]>,
-) -> Option<Option<Arc<Source>>> {
+) -> Option<Arc<Source>> {
     let [text, filename, line] = arena.tuple(value)? else { return None };
     let line = u32::try_from(int(arena, *line)?).ok()?;
     let Some(table) = table else {
-        let text = arena.str(*text)?;
-        let mut source = Source::new(text).with_starting_line(line);
+        let mut source = Source::new(arena.str(*text)?).with_starting_line(line);
         if let Some(filename) = arena.str(*filename) {
             source = source.with_filename(filename);
         }
-        return Some((!text.is_empty()).then(|| Arc::new(source)));
+        return Some(Arc::new(source));
     };
     let Node::Call(call) = arena.node(*text) else { return None };
     let [lines] = arena.tuple(call.args)? else { return None };
@@ -107,15 +106,8 @@ fn read_source(
     for &line in lines {
         text.push_str(entry(line)?);
     }
-    if text.is_empty() {
-        return Some(None);
-    }
-    let mut source = Source::new(text).with_starting_line(line);
-    let filename = entry(*filename)?;
-    if !filename.is_empty() {
-        source = source.with_filename(filename);
-    }
-    Some(Some(Arc::new(source)))
+    let source = Source::new(text).with_starting_line(line).with_filename(entry(*filename)?);
+    Some(Arc::new(source))
 }
 
 fn int(arena: &Arena<'_>, value: Value) -> Option<i64> {
@@ -159,8 +151,13 @@ impl DebugWriter {
                 self.kept.push(Arc::clone(source));
             }
             if let std::collections::hash_map::Entry::Vacant(entry) = sources.entry(key) {
-                let lines = source.text().split_inclusive('\n').map(|line| table.index(line));
-                entry.insert(lines.collect());
+                let mut lines: Vec<u32> =
+                    source.text().split_inclusive('\n').map(|line| table.index(line)).collect();
+                if lines.is_empty() {
+                    // An empty text is one empty line, no source is none.
+                    lines.push(0);
+                }
+                entry.insert(lines);
                 filenames.insert(key, source.filename().map_or(0, |name| table.index(name)));
             }
         }
