@@ -1,5 +1,7 @@
 //! Random edits leave a graph that holds together.
 
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
 use proptest::prelude::*;
 use sconce_ir::{Graph, Kind, NodeId, Prim, Type, ValueId, passes, verify};
 

@@ -1,5 +1,7 @@
 //! Passes on small graphs beside real PyTorch: `filetests/*.ir`, made by `filetests/generate.py`.
 
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
 use std::path::Path;
 
 use sconce_ir::{Graph, passes, verify};

@@ -1,5 +1,7 @@
 //! Passes that PyTorch has no Python function for, on small graphs.
 
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
 use std::sync::Arc;
 
 use sconce_ir::passes::{self, InlineError};
