@@ -1,6 +1,6 @@
 //! Passes on small graphs beside real PyTorch: `filetests/*.ir`, made by `filetests/generate.py`.
 
-#![allow(clippy::unwrap_used, reason = "tests may panic")]
+#![allow(clippy::unwrap_used)] // helpers of tests are outside of what clippy sees as tests
 
 use std::path::Path;
 

@@ -18,8 +18,8 @@ pub fn float_text(value: f64) -> String {
     general(value)
 }
 
-/// A string in double quotes with C's escapes, bytes that are not printable ASCII in octal (see
-/// [`octal`]).
+/// A string in double quotes with C's escapes, bytes that are not printable ASCII in octal as PyTorch
+/// computes it: `é` is `\0)+\/.)`.
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
