@@ -6,6 +6,7 @@
 //! [`ValueId`] is the number that PyTorch prints for a value without a name.
 
 mod copy;
+mod duplicate;
 mod make;
 mod names;
 mod order;
