@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use sconce_compiler::ssa::convert_to_ssa;
-use sconce_ir::{Graph, Prim, Unit, ValueId};
+use sconce_ir::{Graph, ParseError, Prim, Unit, ValueId};
 
 #[test]
 fn graphs_are_pytorch_s() {
@@ -86,23 +86,23 @@ fn difference(expected: &str, found: &str) -> String {
 }
 
 /// A function of so many `if c: return x`, one after the other.
-fn early_returns(count: usize) -> Graph {
+fn early_returns(count: usize) -> Result<Graph, ParseError> {
     let mut text = String::from("graph(%c : bool, %x : int):\n");
     for _ in 0..count {
         text.push_str("   = prim::If(%c)\n    block0():\n       = prim::ReturnStmt(%x)\n");
         text.push_str("      -> ()\n    block1():\n      -> ()\n");
     }
     text.push_str("   = prim::ReturnStmt(%x)\n  %u : int = prim::Uninitialized()\n  return (%u)\n");
-    Graph::parse(&text).unwrap()
+    Graph::parse(&text)
 }
 
 #[test]
 fn many_early_returns_nest_up_to_a_limit() {
     let unit = Unit::new();
-    let mut graph = early_returns(200);
+    let mut graph = early_returns(200).unwrap();
     convert_to_ssa(&unit, &mut graph).unwrap();
     assert_eq!(graph.to_string().matches("prim::If").count(), 200);
-    let error = convert_to_ssa(&unit, &mut early_returns(300)).unwrap_err();
+    let error = convert_to_ssa(&unit, &mut early_returns(300).unwrap()).unwrap_err();
     assert_eq!(error.message(), "statements are nested more than 256 deep");
 }
 
