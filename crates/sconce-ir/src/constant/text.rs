@@ -82,9 +82,16 @@ fn without_zeros(number: &str) -> &str {
     if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
+/// Unlike alone, a float in a complex number has a point whenever it is an integer of 64 bits, and
+/// zero no sign.
 fn complex_text(real: f64, imaginary: f64) -> String {
-    let sign = if imaginary.is_sign_negative() { '-' } else { '+' };
-    format!("{}{sign}{}j", float_text(real), float_text(imaginary.abs()))
+    let part = |value: f64| {
+        let integer = value as i64;
+        let whole = integer as f64 == value && integer != i64::MAX;
+        if whole { format!("{integer}.") } else { general(value) }
+    };
+    let plus = if imaginary < 0.0 { "" } else { "+" };
+    format!("{}{plus}{}j", part(real), part(imaginary))
 }
 
 /// How the parts of a text differ between graphs and code.
