@@ -53,11 +53,22 @@ impl Graph {
                 return depth_a.cmp(&depth_b);
             }
             while self.node(x).owner != self.node(y).owner {
-                x = self.ancestor(x, 1);
-                y = self.ancestor(y, 1);
+                let (around_x, around_y) = (self.ancestor(x, 1), self.ancestor(y, 1));
+                if around_x == around_y {
+                    // In different blocks of one node: the earlier block comes first.
+                    return self.block_index(x).cmp(&self.block_index(y));
+                }
+                (x, y) = (around_x, around_y);
             }
         }
         self.node(x).position.cmp(&self.node(y).position)
+    }
+
+    /// Which of its owner's blocks a node is in.
+    fn block_index(&self, node: NodeId) -> Option<usize> {
+        let block = self.node(node).owner?;
+        let owner = self.block_owner(block)?;
+        self.node(owner).blocks.iter().position(|&other| other == block)
     }
 
     fn depth(&self, node: NodeId) -> usize {
