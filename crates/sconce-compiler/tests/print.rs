@@ -179,6 +179,19 @@ fn chains_of_any_length_and_blocks_of_any_allowed_depth_are_printed() {
 }
 
 #[test]
+fn with_blocks_nest_up_to_a_limit() {
+    let nested = |depth: usize| {
+        let enters: String =
+            (0..depth).map(|at| format!("  %e{at} : Tensor = prim::Enter(%x)\n")).collect();
+        let exits: String =
+            (0..depth).map(|at| format!("  %z{at} : Tensor = prim::Exit(%x)\n")).collect();
+        code_of(&format!("graph(%x : Tensor):\n{enters}{exits}  return (%x)\n"))
+    };
+    assert_eq!(nested(200).unwrap().matches("with x:").count(), 200);
+    assert_eq!(nested(300).unwrap_err(), "statements are nested more than 256 deep");
+}
+
+#[test]
 fn what_code_cannot_say_is_an_error() {
     for (body, message) in [
         ("%y : Tensor = aten::nothing(%x)", "aten::nothing is no operator"),

@@ -2,10 +2,12 @@
 
 use std::rc::Rc;
 
-use sconce_ir::{Attribute, BlockId, Constant, Graph, Node, NodeId, Prim, Type, ValueId};
+use sconce_ir::{
+    Attribute, BlockId, Constant, Graph, Kind, MAX_BLOCK_DEPTH, Node, NodeId, Prim, Type, ValueId,
+};
 
 use super::scope::Scope;
-use crate::Error;
+use crate::{Error, nesting};
 
 /// How a loop can be written.
 enum LoopForm {
@@ -22,8 +24,8 @@ impl Scope<'_, '_, '_> {
     pub(super) fn statement(&mut self, id: NodeId) -> Result<(), Error> {
         let node = self.graph.node(id);
         let prim = match &node.kind {
-            sconce_ir::Kind::Prim(prim) => Some(*prim),
-            sconce_ir::Kind::Op(_) => None,
+            Kind::Prim(prim) => Some(*prim),
+            Kind::Op(_) => None,
         };
         match prim {
             Some(Prim::Return) => self.print_return(node),
@@ -33,7 +35,7 @@ impl Scope<'_, '_, '_> {
             Some(Prim::SetAttr) => self.print_set_attribute(node),
             Some(Prim::Fork) => self.print_fork(id, FORK),
             Some(Prim::Awaitable) => self.print_fork(id, AWAITABLE),
-            Some(Prim::Enter) => self.print_enter(node),
+            Some(Prim::Enter) => self.print_enter(id),
             Some(Prim::Exit) => {
                 self.print_exit(id);
                 Ok(())
@@ -231,7 +233,8 @@ impl Scope<'_, '_, '_> {
         self.define(id, &text)
     }
 
-    fn print_enter(&mut self, node: &Node) -> Result<(), Error> {
+    fn print_enter(&mut self, id: NodeId) -> Result<(), Error> {
+        let node = self.graph.node(id);
         let (&[manager], &[target]) = (node.inputs(), node.outputs()) else {
             return Err(self.malformed(node));
         };
@@ -244,6 +247,10 @@ impl Scope<'_, '_, '_> {
             self.put_value(target)?;
         }
         self.printer.put(":\n");
+        // No block holds what follows, so no limit on blocks bounds how deep this goes.
+        if self.printer.level >= MAX_BLOCK_DEPTH {
+            return Err(nesting::too_deep(self.graph, id));
+        }
         self.printer.level += 1;
         Ok(())
     }
