@@ -17,6 +17,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::{Constant, Unit};
 
+pub(crate) use text::separator;
 pub use variables::TypeVariables;
 
 /// A type, as PyTorch's `c10::Type`.
@@ -329,12 +330,20 @@ fn merge_extents(a: Option<&[Option<i64>]>, b: Option<&[Option<i64>]>) -> Option
 }
 
 impl Type {
-    /// `Optional[T]`; `T` itself where it is optional or `None` already.
+    /// `Optional[T]`; `T` itself where it is optional or `None` already. A union's own `None` goes,
+    /// and the union of all numbers is `number`.
     pub fn optional(of: Self) -> Self {
-        match of {
-            Self::Optional(_) | Self::None => of,
-            other => Self::Optional(Arc::new(other)),
-        }
+        let of = match of {
+            Self::Optional(_) | Self::None => return of,
+            Self::Union(members) if *members == [Self::Float, Self::Complex, Self::Int] => {
+                Self::Number
+            }
+            Self::Union(members) if members.contains(&Self::None) => {
+                Self::Union(members.iter().filter(|&ty| *ty != Self::None).cloned().collect())
+            }
+            other => other,
+        };
+        Self::Optional(Arc::new(of))
     }
 
     /// `List[T]`
