@@ -140,8 +140,7 @@ impl DebugWriter {
     pub(crate) fn pickle(&mut self, records: &[(u32, Option<SourceRange>)]) -> Vec<u8> {
         let mut merged: Vec<(u32, Option<SourceRange>)> = Vec::with_capacity(records.len());
         for (offset, range) in records {
-            let range =
-                range.as_ref().map(|range| range.original().unwrap_or_else(|| range.clone()));
+            let range = range.as_ref().map(|range| range.original().unwrap_or_else(|| range.clone()));
             match merged.last_mut() {
                 Some((_, last)) if *last == range => {}
                 Some((at, last)) if *at == *offset => *last = range,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_checkpoint::ErrorKind;
 use sconce_ir::{
-    BlockId, ClassId, Constant, Graph, NodeId, Prim, ValueId as GraphValue, operators, passes,
+    BlockId, ClassId, Constant, Graph, NodeId, Prim, ValueId as GraphValue, operators,
+    passes,
 };
 
 use crate::Error;

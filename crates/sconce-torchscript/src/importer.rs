@@ -146,7 +146,8 @@ impl Program {
         };
         let schema = Arc::clone(&function.schema);
         let options = CompileOptions::default();
-        let graph = compile(&mut self.unit, &mut self.importer, &definition, &schema, &options)?;
+        let graph =
+            compile(&mut self.unit, &mut self.importer, &definition, &schema, &options)?;
         let graph = Arc::new(graph);
         self.unit.function_mut(id).graph = Some(Arc::clone(&graph));
         Ok(graph)
@@ -202,8 +203,9 @@ impl Importer {
             }))));
         }
         let source = Arc::new(source);
-        let items = parse_module(&source)
-            .map_err(|error| CompileError::new(error.message(), error.range().clone()))?;
+        let items = parse_module(&source).map_err(|error| {
+            CompileError::new(error.message(), error.range().clone())
+        })?;
         let mut by_name = FxHashMap::default();
         for item in items {
             let name = match &item {
@@ -246,11 +248,7 @@ impl Importer {
     }
 
     /// A function (not method) of the archive.
-    fn function(
-        &mut self,
-        unit: &mut Unit,
-        name: &str,
-    ) -> Result<Option<FunctionId>, CompileError> {
+    fn function(&mut self, unit: &mut Unit, name: &str) -> Result<Option<FunctionId>, CompileError> {
         if let Some(id) = unit.find_function(name) {
             return Ok(Some(id));
         }
@@ -331,13 +329,7 @@ impl Importer {
         name: &str,
         class: &ast::Class,
         source: &Arc<Source>,
-        make: fn(
-            &mut Self,
-            &mut Unit,
-            &str,
-            &ast::Class,
-            &Arc<Source>,
-        ) -> Result<Type, CompileError>,
+        make: fn(&mut Self, &mut Unit, &str, &ast::Class, &Arc<Source>) -> Result<Type, CompileError>,
     ) -> Result<Type, CompileError> {
         let range = SourceRange::new(Arc::clone(source), class.range);
         if self.open.len() >= MAX_OPEN || !self.open.insert(name.into()) {
@@ -474,13 +466,7 @@ impl Importer {
                     let assigned = (target, value.as_ref(), annotation.as_ref());
                     self.class_assignment(unit, id, &mut lists, assigned, source)?;
                 }
-                _ => {
-                    return Err(unexpected(
-                        source,
-                        stmt,
-                        "Unexpected statement kind in class body",
-                    ));
-                }
+                _ => return Err(unexpected(source, stmt, "Unexpected statement kind in class body")),
             }
         }
         for attribute in &mut unit.class_mut(id).attributes {
@@ -538,9 +524,7 @@ impl Importer {
         let (name, annotation) = match (&target.kind, annotation) {
             (ExprKind::Name(name), None) => {
                 let Some(value) = value else { return Ok(()) };
-                return lists
-                    .set(&name.name, value)
-                    .map_err(|text| CompileError::new(text, at(target.range)));
+                return lists.set(&name.name, value).map_err(|text| CompileError::new(text, at(target.range)));
             }
             (ExprKind::Name(name), Some(annotation)) => (Arc::clone(&name.name), annotation),
             // __annotations__["0"] = Type
@@ -548,19 +532,9 @@ impl Importer {
                 ([ast::Expr { kind: ExprKind::Str(name), .. }], Some(value)) => {
                     return self.attribute(unit, id, Arc::clone(name), value, source);
                 }
-                _ => {
-                    return Err(CompileError::new(
-                        "Unexpected assignment in class body",
-                        at(target.range),
-                    ));
-                }
+                _ => return Err(CompileError::new("Unexpected assignment in class body", at(target.range))),
             },
-            _ => {
-                return Err(CompileError::new(
-                    "Unexpected assignment in class body",
-                    at(target.range),
-                ));
-            }
+            _ => return Err(CompileError::new("Unexpected assignment in class body", at(target.range))),
         };
         let Some(value) = value else {
             return self.attribute(unit, id, name, annotation, source);

@@ -15,12 +15,12 @@ use sconce_ir::{ClassId, Constant, Type, Unit};
 use sconce_source::AtomicFile;
 use sconce_tensor::Storage;
 
-use crate::Error;
 use crate::debug::DebugWriter;
 use crate::module::{Loaded, Module};
 use crate::names::split;
 use crate::pickler::{Pickled, pickle_held, pickle_object};
 use crate::values::{Value, ValueId};
+use crate::Error;
 
 /// The least version that archives are written with.
 const MIN_VERSION: u64 = 3;
@@ -68,8 +68,9 @@ impl SaveOptions {
         let path = path.as_ref();
         let folder = archive_name(path)?;
         let prepared = self.prepare(module)?;
-        let io =
-            |error: sconce_source::Error| Error::from(error).in_file(&path.display().to_string());
+        let io = |error: sconce_source::Error| {
+            Error::from(error).in_file(&path.display().to_string())
+        };
         let file = match self.replace {
             true => AtomicFile::replace(path),
             false => AtomicFile::create(path),
@@ -155,8 +156,7 @@ fn write_storages<W: Write>(
         if storage.device().is_meta() {
             archive.write_record(&name, &[])?;
         } else {
-            let bytes =
-                storage.bytes_once().map_err(|error| Error::from(error).in_record(&name))?;
+            let bytes = storage.bytes_once().map_err(|error| Error::from(error).in_record(&name))?;
             archive.write_record(&name, &bytes)?;
         }
     }
@@ -193,12 +193,7 @@ fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Cod
     let unit = &loaded.program.unit;
     let mut constants = ConstantTable::new();
     let mut dependencies = Dependencies::new();
-    let mut files = Files {
-        unit,
-        printers: Vec::new(),
-        by_qualifier: FxHashMap::default(),
-        done: Default::default(),
-    };
+    let mut files = Files { unit, printers: Vec::new(), by_qualifier: FxHashMap::default(), done: Default::default() };
     let mut session = Session {
         unit,
         rename: &|_| None,
@@ -283,8 +278,7 @@ fn value_of(loaded: &mut Loaded, constant: &Constant) -> Result<ValueId, Error> 
         Constant::Str(text) => Value::Str(Arc::clone(text)),
         Constant::Device(device) => Value::Device(Arc::clone(device)),
         Constant::List(element, items) => {
-            let items =
-                items.iter().map(|item| value_of(loaded, item)).collect::<Result<_, _>>()?;
+            let items = items.iter().map(|item| value_of(loaded, item)).collect::<Result<_, _>>()?;
             Value::List { element: element.clone(), items }
         }
         Constant::Dict(key, of, pairs) => {
