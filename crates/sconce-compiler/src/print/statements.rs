@@ -53,7 +53,7 @@ impl Scope<'_, '_, '_> {
         if self.session.importable && node.inputs().len() != 1 {
             let message = "Exportable methods must have a single return value. Normal use of \
                            ScriptMethods should enforce this";
-            return Err(self.error(node, message));
+            return Err(Error::at_node(node, message));
         }
         if node.inputs().is_empty() {
             return Ok(());
@@ -105,7 +105,7 @@ impl Scope<'_, '_, '_> {
         let form = loop_form(self.graph, trips, condition, next, trip).ok_or_else(|| {
             let message = "loop cannot be printed as python because it has gone through an \
                            optimization that combined while and for loops. File a bug";
-            self.error(node, message)
+            Error::at_node(node, message)
         })?;
         // What is carried is assigned to the loop's outputs before it and at the end of its body.
         self.name_values(outputs);
@@ -265,7 +265,7 @@ impl Scope<'_, '_, '_> {
 
     fn print_closure(&mut self, node: &Node) -> Result<(), Error> {
         if self.session.importable {
-            return Err(self.error(node, "closures are not exportable"));
+            return Err(Error::at_node(node, "closures are not exportable"));
         }
         let (Some(Attribute::Graph(graph)), &[closure]) =
             (node.attribute("Subgraph"), node.outputs())
@@ -303,17 +303,9 @@ impl Scope<'_, '_, '_> {
         Ok(())
     }
 
-    /// An error about a node.
-    pub(super) fn error(&self, node: &Node, message: impl Into<String>) -> Error {
-        match &node.range {
-            Some(range) => Error::new(message, range.clone()),
-            None => Error::without_range(message),
-        }
-    }
-
     /// A node that has not the inputs, outputs, blocks or attributes its kind has.
     pub(super) fn malformed(&self, node: &Node) -> Error {
-        self.error(node, format!("{} is not what it should be, so it has no code", node.kind))
+        Error::at_node(node, format!("{} is not what it should be, so it has no code", node.kind))
     }
 }
 

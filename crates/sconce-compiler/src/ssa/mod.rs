@@ -80,10 +80,7 @@ pub fn convert_to_ssa(unit: &Unit, graph: &mut Graph) -> Result<(), Error> {
 
 /// An error at a node.
 fn error_at(graph: &Graph, node: NodeId, message: impl Into<String>) -> Error {
-    match &graph.node(node).range {
-        Some(range) => Error::new(message, range.clone()),
-        None => Error::without_range(message),
-    }
+    Error::at_node(graph.node(node), message)
 }
 
 /// The node after `node` in its block, unless that is the block's end.
