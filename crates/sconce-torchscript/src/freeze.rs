@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_checkpoint::ErrorKind;
 use sconce_ir::{
-    BlockId, ClassId, Constant, Graph, NodeId, Prim, ValueId as GraphValue, operators,
+    ClassId, Constant, Graph, NodeId, Prim, ValueId as GraphValue, operators,
     passes,
 };
 

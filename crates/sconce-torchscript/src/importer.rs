@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_archive::Archive;
 use sconce_compiler::{
-    CompileOptions, Definition, Global, Resolver, Special, compile, declare, type_of_expression,
+    Definition, Global, Options, Resolver, Special, compile, declare, type_of_expression,
 };
 use sconce_ir::{
     Class, ClassAttribute, ClassConstant, ClassId, Constant, EnumType, Function, FunctionId, Graph,
@@ -145,7 +145,7 @@ impl Program {
             return Err(Error::malformed(message));
         };
         let schema = Arc::clone(&function.schema);
-        let options = CompileOptions::default();
+        let options = Options::default();
         let graph =
             compile(&mut self.unit, &mut self.importer, &definition, &schema, &options)?;
         let graph = Arc::new(graph);
@@ -266,7 +266,7 @@ impl Importer {
     ) -> Result<FunctionId, CompileError> {
         let definition = Definition { def, source, op_version: self.op_version };
         let self_type = class.map(|(_, ty)| ty.clone());
-        let schema = declare(unit, self, &definition, self_type, &qualified_name)?;
+        let schema = declare(unit, self, &definition, self_type, Arc::clone(&qualified_name))?;
         let id = unit.add_function(Function {
             qualified_name,
             class: class.map(|(id, _)| id),
@@ -440,7 +440,7 @@ impl Importer {
                 source: Arc::clone(source),
                 op_version: self.op_version,
             };
-            let method = declare(unit, self, &definition, ty.clone(), &def.name.name)?;
+            let method = declare(unit, self, &definition, ty.clone(), Arc::clone(&def.name.name))?;
             unit.interface_mut(id).methods.push(Arc::new(method));
         }
         Ok(())

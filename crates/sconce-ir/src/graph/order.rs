@@ -37,8 +37,7 @@ impl Graph {
         }
     }
 
-    /// Program order; what holds the other comes first, and nodes in two blocks of one node are
-    /// equal.
+    /// Program order; what holds the other comes first, and of two blocks of one node the first.
     pub(crate) fn compare(&self, a: NodeId, b: NodeId) -> Ordering {
         if a == b {
             return Ordering::Equal;
@@ -53,22 +52,18 @@ impl Graph {
                 return depth_a.cmp(&depth_b);
             }
             while self.node(x).owner != self.node(y).owner {
-                let (around_x, around_y) = (self.ancestor(x, 1), self.ancestor(y, 1));
-                if around_x == around_y {
-                    // In different blocks of one node: the earlier block comes first.
-                    return self.block_index(x).cmp(&self.block_index(y));
+                let (above_x, above_y) = (self.ancestor(x, 1), self.ancestor(y, 1));
+                if above_x == above_y {
+                    let blocks = self.node(above_x).blocks();
+                    let place = |node: NodeId| {
+                        blocks.iter().position(|&block| self.node(node).owner == Some(block))
+                    };
+                    return place(x).cmp(&place(y));
                 }
-                (x, y) = (around_x, around_y);
+                (x, y) = (above_x, above_y);
             }
         }
         self.node(x).position.cmp(&self.node(y).position)
-    }
-
-    /// Which of its owner's blocks a node is in.
-    fn block_index(&self, node: NodeId) -> Option<usize> {
-        let block = self.node(node).owner?;
-        let owner = self.block_owner(block)?;
-        self.node(owner).blocks.iter().position(|&other| other == block)
     }
 
     fn depth(&self, node: NodeId) -> usize {

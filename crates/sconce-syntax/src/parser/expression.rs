@@ -128,7 +128,10 @@ impl Parser<'_> {
 
     /// An operand of an operator, one level down.
     fn operand(&mut self, precedence: u8) -> Result<Expr, Error> {
-        self.deeper(|parser| parser.expression_above(precedence))
+        self.descend()?;
+        let operand = self.expression_above(precedence)?;
+        self.ascend();
+        Ok(operand)
     }
 
     fn prefixed(&mut self, prefix: Prefix, binding: u8) -> Result<Expr, Error> {
@@ -230,32 +233,36 @@ impl Parser<'_> {
 
     fn atom(&mut self) -> Result<Expr, Error> {
         let range = self.here();
+        self.height = 1;
         let kind = match self.kind() {
-            TokenKind::LeftParen => return self.deeper(Self::parenthesized),
-            TokenKind::LeftBracket => return self.deeper(Self::list_literal),
-            TokenKind::LeftBrace => return self.deeper(Self::dict_literal),
-            _ => {
-                self.height = 1;
-                match self.kind() {
-                    TokenKind::Str => return self.strings(),
-                    TokenKind::Number => {
-                        self.lexer.advance()?;
-                        return self.number(range, false);
-                    }
-                    TokenKind::True => ExprKind::True,
-                    TokenKind::False => ExprKind::False,
-                    TokenKind::None => ExprKind::None,
-                    TokenKind::NoneType => ExprKind::NoneType,
-                    TokenKind::Dots | TokenKind::Ellipsis => ExprKind::Dots,
-                    _ => {
-                        let kind = ExprKind::Name(self.ident()?);
-                        return Ok(Expr { kind, range });
-                    }
-                }
+            TokenKind::LeftParen | TokenKind::LeftBracket | TokenKind::LeftBrace => {
+                return self.bracketed();
             }
+            TokenKind::Str => return self.strings(),
+            TokenKind::Number => {
+                self.lexer.advance()?;
+                return self.number(range, false);
+            }
+            TokenKind::True => ExprKind::True,
+            TokenKind::False => ExprKind::False,
+            TokenKind::None => ExprKind::None,
+            TokenKind::NoneType => ExprKind::NoneType,
+            TokenKind::Dots | TokenKind::Ellipsis => ExprKind::Dots,
+            _ => return Ok(Expr { kind: ExprKind::Name(self.ident()?), range }),
         };
         self.lexer.advance()?;
         Ok(Expr { kind, range })
+    }
+
+    fn bracketed(&mut self) -> Result<Expr, Error> {
+        self.descend()?;
+        let expr = match self.kind() {
+            TokenKind::LeftParen => self.parenthesized(),
+            TokenKind::LeftBracket => self.list_literal(),
+            _ => self.dict_literal(),
+        }?;
+        self.ascend();
+        Ok(expr)
     }
 
     fn number(&self, range: Range, negative: bool) -> Result<Expr, Error> {
@@ -397,53 +404,68 @@ impl Parser<'_> {
     /// The range ends one byte after the last index.
     fn subscript(&mut self, value: Expr) -> Result<Expr, Error> {
         let mut tallest = self.height;
-        let begin = Some(TokenKind::LeftBracket);
-        let (indices, mut range) = self.list(
-            begin,
-            TokenKind::RightBracket,
-            |it: &Expr| it.range,
-            |parser| {
-                let index = parser.deeper(Self::index)?;
-                tallest = tallest.max(parser.height);
-                Ok(index)
-            },
-        )?;
+        let mut range = self.here();
+        let mut indices = Vec::new();
+        self.sequence(Some(TokenKind::LeftBracket), TokenKind::RightBracket, |parser| {
+            parser.descend()?;
+            parser.index(&mut indices)?;
+            parser.ascend();
+            tallest = tallest.max(parser.height);
+            Ok(())
+        })?;
         self.grow(tallest)?;
+        range = indices.iter().fold(range, |range, index: &Expr| range.merge(index.range));
         range.end += 1;
         let range = range.merge(value.range);
         Ok(Expr { kind: ExprKind::Subscript { value: Box::new(value), indices }, range })
     }
 
     /// An index or a slice.
-    fn index(&mut self) -> Result<Expr, Error> {
+    fn index(&mut self, indices: &mut Vec<Expr>) -> Result<(), Error> {
         use TokenKind as T;
-        let mut range = self.here();
+        let range = self.here();
         self.height = 0;
-        let start = self.bound(&[T::Colon])?;
+        if self.kind() != T::Colon {
+            indices.push(self.expression()?);
+            if self.kind() != T::Colon {
+                return Ok(());
+            }
+        }
+        let start = (self.height > 0).then(|| indices.pop()).flatten().map(Box::new);
+        self.slice(start, range, indices)
+    }
+
+    /// The rest of a slice, from its first colon on.
+    fn slice(
+        &mut self,
+        start: Option<Box<Expr>>,
+        mut range: Range,
+        indices: &mut Vec<Expr>,
+    ) -> Result<(), Error> {
+        use TokenKind as T;
         let mut tallest = self.height;
-        let start = match start {
-            Some(index) if self.kind() != T::Colon => return Ok(index),
-            start => start,
-        };
         self.lexer.expect(T::Colon)?;
         let stop = self.bound(&[T::Comma, T::RightBracket, T::Colon])?;
         tallest = tallest.max(self.height);
-        let step = if self.lexer.advance_if(T::Colon)? {
-            self.bound(&[T::Comma, T::RightBracket])?
-        } else {
-            None
-        };
-        self.grow(tallest.max(self.height))?;
+        let mut step = None;
+        if self.lexer.advance_if(T::Colon)? {
+            step = self.bound(&[T::Comma, T::RightBracket])?;
+            tallest = tallest.max(self.height);
+        }
+        self.grow(tallest)?;
         for bound in [&start, &stop, &step].into_iter().flatten() {
             range = range.merge(bound.range);
         }
-        let [start, stop, step] = [start, stop, step].map(|bound| bound.map(Box::new));
-        Ok(Expr { kind: ExprKind::Slice { start, stop, step }, range })
+        indices.push(Expr { kind: ExprKind::Slice { start, stop, step }, range });
+        Ok(())
     }
 
     /// A bound of a slice, unless one of `ends` follows.
-    fn bound(&mut self, ends: &[TokenKind]) -> Result<Option<Expr>, Error> {
-        if ends.contains(&self.kind()) { Ok(None) } else { self.expression().map(Some) }
+    fn bound(&mut self, ends: &[TokenKind]) -> Result<Option<Box<Expr>>, Error> {
+        if ends.contains(&self.kind()) {
+            return Ok(None);
+        }
+        Ok(Some(Box::new(self.expression()?)))
     }
 }
 

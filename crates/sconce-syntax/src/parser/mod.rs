@@ -17,7 +17,7 @@ use crate::{Error, Lexer, Range, Source, TokenKind};
 /// How many nodes may lie between a tree's root and a leaf: blocks, operands, calls, subscripts.
 ///
 /// What goes over a tree may recurse this deep.
-pub const MAX_DEPTH: u32 = 500;
+pub const MAX_DEPTH: u32 = 256;
 
 /// Reads a file of definitions, such as one of an archive's `code/`.
 ///
@@ -118,13 +118,15 @@ impl<'a> Parser<'a> {
         Ok(Ident { name: Arc::clone(name), range })
     }
 
-    /// Parses one level deeper, if there may be one.
-    fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
+    /// Goes one level down, if there may be one more. Parsing ends with the first error, so only
+    /// what succeeds need [`Parser::ascend`].
+    fn descend(&mut self) -> Result<(), Error> {
         self.depth += 1;
-        self.check_depth(0)?;
-        let parsed = parse(self);
+        self.check_depth(0)
+    }
+
+    fn ascend(&mut self) {
         self.depth -= 1;
-        parsed
     }
 
     /// Says that the expression parsed last has children of which the tallest has this height.

@@ -214,7 +214,10 @@ impl Parser<'_> {
     }
 
     fn nested_statement(&mut self, in_class: bool) -> Result<Stmt, Error> {
-        self.deeper(|parser| parser.statement(in_class))
+        self.descend()?;
+        let stmt = self.statement(in_class)?;
+        self.ascend();
+        Ok(stmt)
     }
 
     pub(super) fn statement(&mut self, in_class: bool) -> Result<Stmt, Error> {
@@ -299,7 +302,9 @@ impl Parser<'_> {
             (otherwise, otherwise_place) = self.indented(false)?;
         } else if self.lexer.advance_if(TokenKind::Elif)? {
             let begin = self.here();
-            let stmt = self.deeper(|parser| parser.rest_of_if(begin))?;
+            self.descend()?;
+            let stmt = self.rest_of_if(begin)?;
+            self.ascend();
             otherwise_place = stmt.range;
             otherwise.push(stmt);
         }
