@@ -1,5 +1,6 @@
 //! What is wrong with a program.
 
+use sconce_ir::Node;
 use sconce_syntax::SourceRange;
 
 /// A program that cannot be compiled, or a graph that cannot be printed.
@@ -20,6 +21,11 @@ impl Error {
     /// What is wrong, where no source is at hand.
     pub fn without_range(message: impl Into<String>) -> Self {
         Self { message: message.into(), range: None, calls: Vec::new() }
+    }
+
+    /// What is wrong with a node, and where that comes from.
+    pub(crate) fn at_node(node: &Node, message: impl Into<String>) -> Self {
+        Self { message: message.into(), range: node.range.clone(), calls: Vec::new() }
     }
 
     /// Says that it was met while `function` was compiled because of what stands at `range`.

@@ -165,7 +165,7 @@ impl Constant {
 
     /// The text in schemas and in NamedTuples' defaults (`operator<<`): as in graphs, but for
     /// strings, which have no quotes, and empty lists, which have no type.
-    pub(crate) fn stream_text(&self) -> String {
+    pub fn stream_text(&self) -> String {
         match self {
             Self::Str(text) | Self::Device(text) => text.to_string(),
             Self::Float(value) => stream_float_text(*value),
