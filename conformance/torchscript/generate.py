@@ -17,6 +17,7 @@ named at the end, and the exit status says so.
 """
 import argparse
 import importlib
+import io
 import pathlib
 import re
 import sys
@@ -74,8 +75,6 @@ def save_calls(calls, folder):
 
 
 def as_file(value):
-    import io
-
     data = io.BytesIO()
     torch.save(value, data)
     data.seek(0)
