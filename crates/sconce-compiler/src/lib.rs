@@ -1,7 +1,11 @@
 //! TorchScript source to graphs, and graphs back to source.
 
 mod error;
+mod nesting;
+mod operator;
+pub mod print;
 mod resolver;
+pub mod ssa;
 
 pub use error::Error;
 pub use resolver::{Global, Resolver, Special};

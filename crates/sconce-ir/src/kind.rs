@@ -1,7 +1,9 @@
 //! What a node does.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+
+use rustc_hash::FxHashMap;
 
 /// What a node does: one of the instructions the compiler knows, or an operator by name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -52,6 +54,8 @@ pub enum Prim {
     Awaitable,
     AwaitableClosure,
     Closure,
+    ComprehensionScope,
+    With,
     Enter,
     Exit,
     ToList,
@@ -65,7 +69,7 @@ pub enum Prim {
     Drop,
 }
 
-/// Each instruction with its symbol.
+/// Each instruction with its symbol, in the order of [`Prim`].
 const SYMBOLS: &[(Prim, &str)] = &[
     (Prim::Param, "prim::Param"),
     (Prim::Return, "prim::Return"),
@@ -103,6 +107,8 @@ const SYMBOLS: &[(Prim, &str)] = &[
     (Prim::Awaitable, "prim::awaitable"),
     (Prim::AwaitableClosure, "prim::awaitableClosure"),
     (Prim::Closure, "prim::Closure"),
+    (Prim::ComprehensionScope, "prim::ComprehensionScope"),
+    (Prim::With, "prim::With"),
     (Prim::Enter, "prim::Enter"),
     (Prim::Exit, "prim::Exit"),
     (Prim::ToList, "prim::tolist"),
@@ -116,16 +122,19 @@ const SYMBOLS: &[(Prim, &str)] = &[
     (Prim::Drop, "prim::Drop"),
 ];
 
+/// Instructions by symbol.
+static PRIMS: LazyLock<FxHashMap<&str, Prim>> =
+    LazyLock::new(|| SYMBOLS.iter().map(|&(prim, symbol)| (symbol, prim)).collect());
+
 impl Prim {
     /// The symbol, such as `prim::If`.
     pub fn symbol(self) -> &'static str {
-        SYMBOLS.iter().find(|(prim, _)| *prim == self).map_or("prim::?", |(_, symbol)| symbol)
+        SYMBOLS[self as usize].1
     }
 
     /// The instruction of a symbol.
     pub fn from_symbol(symbol: &str) -> Option<Self> {
-        let name = symbol.strip_prefix("prim::")?;
-        SYMBOLS.iter().find(|(_, symbol)| &symbol[6..] == name).map(|(prim, _)| *prim)
+        PRIMS.get(symbol).copied()
     }
 }
 
@@ -153,5 +162,27 @@ impl From<Prim> for Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.symbol())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_stand_in_the_order_of_the_enum() {
+        for (index, &(prim, symbol)) in SYMBOLS.iter().enumerate() {
+            assert_eq!(prim as usize, index, "{symbol}");
+            assert_eq!(prim.symbol(), symbol);
+            assert_eq!(Prim::from_symbol(symbol), Some(prim));
+        }
+        assert_eq!(SYMBOLS.len(), Prim::Drop as usize + 1);
+    }
+
+    #[test]
+    fn other_symbols_are_operators() {
+        assert_eq!(Kind::from_symbol("prim::dtype"), Kind::Op("prim::dtype".into()));
+        assert_eq!(Kind::from_symbol("prim::If"), Kind::Prim(Prim::If));
+        assert_eq!(Kind::from_symbol("aten::If").symbol(), "aten::If");
     }
 }

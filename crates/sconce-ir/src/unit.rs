@@ -192,6 +192,23 @@ impl Unit {
         &mut self.functions[id.0 as usize]
     }
 
+    /// The class that a type refers to; `None` when it is of no class of this unit.
+    pub fn class_of(&self, named: &NamedRef) -> Option<&Class> {
+        self.classes.get(named.id as usize).filter(|class| class.name == named.name)
+    }
+
+    /// The interface that a type refers to; `None` when it is of no interface of this unit.
+    pub fn interface_of(&self, named: &NamedRef) -> Option<&Interface> {
+        let interface = self.interfaces.get(named.id as usize);
+        interface.filter(|interface| interface.name == named.name)
+    }
+
+    /// The function that a type refers to; `None` when it is of no function of this unit.
+    pub fn function_of(&self, named: &NamedRef) -> Option<&Function> {
+        let function = self.functions.get(named.id as usize);
+        function.filter(|function| function.qualified_name == named.name)
+    }
+
     /// The named type of a qualified name.
     pub fn find_type(&self, name: &str) -> Option<&Type> {
         self.types.get(name)

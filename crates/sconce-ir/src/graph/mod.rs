@@ -5,8 +5,10 @@
 //! node may have blocks of its own (`prim::If`, `prim::Loop`). Ids are never reused, so a
 //! [`ValueId`] is the number that PyTorch prints for a value without a name.
 
+mod duplicate;
 mod names;
 mod order;
+mod walk;
 
 use std::sync::Arc;
 
@@ -16,6 +18,11 @@ use smallvec::SmallVec;
 
 use crate::{Constant, Kind, OperatorId, Prim, TensorConstant, Type};
 use names::Names;
+pub use walk::Walk;
+
+/// How deep blocks may nest. Passes recurse over blocks, so whoever makes a graph from input keeps
+/// to it; [`Graph::parse`] refuses deeper text.
+pub const MAX_BLOCK_DEPTH: usize = 256;
 
 /// A node of a [`Graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -78,6 +85,13 @@ pub enum Attribute {
     Graph(Arc<Graph>),
 }
 
+/// The name of an attribute; those the compiler sets cost no allocation.
+#[derive(Clone, Debug)]
+enum AttributeName {
+    Known(&'static str),
+    Other(Arc<str>),
+}
+
 /// A node: what it does to which values.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -88,10 +102,11 @@ pub struct Node {
     /// Where it comes from.
     pub range: Option<SourceRange>,
     inputs: SmallVec<[ValueId; 3]>,
+    /// For each input, where its use stands among the value's uses.
+    slots: SmallVec<[u32; 3]>,
     outputs: SmallVec<[ValueId; 1]>,
     blocks: SmallVec<[BlockId; 2]>,
-    attributes: SmallVec<[(&'static str, Attribute); 1]>,
-    named_attributes: Vec<(Arc<str>, Attribute)>,
+    attributes: SmallVec<[(AttributeName, Attribute); 1]>,
     owner: Option<BlockId>,
     previous: NodeId,
     next: NodeId,
@@ -236,6 +251,14 @@ impl Graph {
             Some(block) => block,
             None => panic!("node {} is in no block", node.0),
         }
+    }
+
+    /// Whether the value that is a node's input knows of that use.
+    pub(crate) fn has_use(&self, node: NodeId, index: usize) -> bool {
+        let at = self.node(node);
+        let slot = at.slots.get(index).map_or(usize::MAX, |&slot| slot as usize);
+        let found = at.inputs.get(index).and_then(|&input| self.value(input).uses.get(slot));
+        found == Some(&Use { user: node, index: index as u32 })
     }
 
     /// How many values were ever made; every [`ValueId`] is below it.
@@ -437,10 +460,10 @@ impl Graph {
             operator: None,
             range: None,
             inputs: SmallVec::new(),
+            slots: SmallVec::new(),
             outputs: SmallVec::new(),
             blocks: SmallVec::new(),
             attributes: SmallVec::new(),
-            named_attributes: Vec::new(),
             owner: None,
             previous: id,
             next: id,
@@ -454,26 +477,26 @@ impl Graph {
 
     /// Adds an input to a node.
     pub fn add_node_input(&mut self, node: NodeId, value: ValueId) {
-        let index = self.node(node).inputs.len() as u32;
-        self.node_mut(node).inputs.push(value);
-        self.add_use(value, Use { user: node, index });
+        self.insert_node_input(node, self.node(node).inputs.len(), value);
     }
 
     /// Adds an input to a node, before the one at `index`.
     pub fn insert_node_input(&mut self, node: NodeId, index: usize, value: ValueId) {
-        self.shift_uses(node, index, 1);
-        self.node_mut(node).inputs.insert(index, value);
-        let index = index as u32;
-        self.add_use(value, Use { user: node, index });
+        let slot = self.add_use(value, Use { user: node, index: index as u32 });
+        let at = self.node_mut(node);
+        at.inputs.insert(index, value);
+        at.slots.insert(index, slot);
+        self.renumber_inputs(node, index + 1);
     }
 
     /// Changes an input of a node, and gives the one that was there.
     pub fn replace_node_input(&mut self, node: NodeId, index: usize, value: ValueId) -> ValueId {
         let old = self.node(node).inputs[index];
-        let at = Use { user: node, index: index as u32 };
-        self.drop_use(old, at);
-        self.node_mut(node).inputs[index] = value;
-        self.add_use(value, at);
+        self.drop_use(old, self.node(node).slots[index]);
+        let slot = self.add_use(value, Use { user: node, index: index as u32 });
+        let at = self.node_mut(node);
+        at.inputs[index] = value;
+        at.slots[index] = slot;
         old
     }
 
@@ -488,10 +511,11 @@ impl Graph {
 
     /// Takes an input from a node.
     pub fn remove_node_input(&mut self, node: NodeId, index: usize) {
-        let value = self.node(node).inputs[index];
-        self.drop_use(value, Use { user: node, index: index as u32 });
-        self.shift_uses(node, index + 1, -1);
-        self.node_mut(node).inputs.remove(index);
+        self.drop_use(self.node(node).inputs[index], self.node(node).slots[index]);
+        let at = self.node_mut(node);
+        at.inputs.remove(index);
+        at.slots.remove(index);
+        self.renumber_inputs(node, index);
     }
 
     /// Takes all inputs from a node.
@@ -506,11 +530,12 @@ impl Graph {
         if from == to {
             return;
         }
-        let uses = std::mem::take(&mut self.values[from.0 as usize].uses);
-        for at in &uses {
-            self.node_mut(at.user).inputs[at.index as usize] = to;
+        for at in std::mem::take(&mut self.values[from.0 as usize].uses) {
+            let slot = self.add_use(to, at);
+            let node = self.node_mut(at.user);
+            node.inputs[at.index as usize] = to;
+            node.slots[at.index as usize] = slot;
         }
-        self.values[to.0 as usize].uses.extend(uses);
     }
 
     /// Puts one value in the place of another in every use after `node` in program order, `node`
@@ -524,35 +549,29 @@ impl Graph {
         }
     }
 
-    fn add_use(&mut self, value: ValueId, at: Use) {
-        self.values[value.0 as usize].uses.push(at);
-    }
-
-    fn drop_use(&mut self, value: ValueId, at: Use) {
+    /// Enters a use, and gives its place among the value's uses.
+    fn add_use(&mut self, value: ValueId, at: Use) -> u32 {
         let uses = &mut self.values[value.0 as usize].uses;
-        if let Some(position) = uses.iter().position(|other| *other == at) {
-            uses.remove(position);
+        uses.push(at);
+        (uses.len() - 1) as u32
+    }
+
+    /// Takes the use at a place away; the last one moves there.
+    fn drop_use(&mut self, value: ValueId, slot: u32) {
+        let uses = &mut self.values[value.0 as usize].uses;
+        uses.swap_remove(slot as usize);
+        if let Some(&moved) = uses.get(slot as usize) {
+            self.node_mut(moved.user).slots[moved.index as usize] = slot;
         }
     }
 
-    fn shift_uses(&mut self, node: NodeId, from: usize, by: i32) {
-        for index in from..self.node(node).inputs.len() {
-            let value = self.node(node).inputs[index];
-            let old = Use { user: node, index: index as u32 };
-            let uses = &mut self.values[value.0 as usize].uses;
-            if let Some(at) = uses.iter_mut().find(|other| **other == old) {
-                // Later inputs of the same value are shifted in turn; mark by an index that no
-                // input has until all are done.
-                at.index = (index as u32).wrapping_add_signed(by) | SHIFTED;
-            }
-        }
-        for index in from..self.node(node).inputs.len() {
-            let value = self.node(node).inputs[index];
-            for at in &mut self.values[value.0 as usize].uses {
-                if at.user == node {
-                    at.index &= !SHIFTED;
-                }
-            }
+    /// Tells the uses of a node's inputs from `from` on their index.
+    fn renumber_inputs(&mut self, node: NodeId, from: usize) {
+        let Self { nodes, values, .. } = self;
+        let node = &nodes[node.0 as usize];
+        for index in from..node.inputs.len() {
+            let value = &mut values[node.inputs[index].0 as usize];
+            value.uses[node.slots[index] as usize].index = index as u32;
         }
     }
 
@@ -699,7 +718,6 @@ impl Graph {
         to.operator = from.operator;
         to.range = from.range.clone();
         to.attributes = from.attributes.clone();
-        to.named_attributes = from.named_attributes.clone();
         for &output in &from.outputs {
             let id = self.add_output(copy, other.ty(output).clone());
             self.copy_name(other, output, id);
@@ -732,8 +750,8 @@ impl Graph {
     }
 
     fn copy_name(&mut self, other: &Self, from: ValueId, to: ValueId) {
-        if let Some(name) = other.value(from).name() {
-            self.set_name(to, name);
+        if let Some(name) = &other.value(from).name {
+            self.names.set(&mut self.values, to, Arc::clone(name));
         }
     }
 
@@ -742,12 +760,9 @@ impl Graph {
     /// Names a value. When the name is taken, the value that had it is renamed to `base.N`, as
     /// PyTorch's `Value::setDebugName` does: the newest keeps the plain name.
     pub fn set_name(&mut self, value: ValueId, name: &str) {
-        self.names.set(&mut self.values, value, name);
+        self.names.set(&mut self.values, value, Arc::from(name));
     }
 }
-
-/// Marks a use whose index has been shifted already.
-const SHIFTED: u32 = 1 << 31;
 
 impl Value {
     /// The name, if it has one.
@@ -817,11 +832,7 @@ impl Node {
 
     /// An attribute by name.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
-        let own = self.attributes.iter().find(|(key, _)| *key == name);
-        own.map(|(_, value)| value).or_else(|| {
-            let named = self.named_attributes.iter();
-            named.into_iter().find(|(key, _)| &**key == name).map(|(_, value)| value)
-        })
+        self.attributes.iter().find(|(key, _)| key.as_str() == name).map(|(_, value)| value)
     }
 
     /// A string attribute by name, such as `name` of `prim::GetAttr`.
@@ -834,30 +845,38 @@ impl Node {
 
     /// The attributes in the order they were set.
     pub fn attributes(&self) -> impl Iterator<Item = (&str, &Attribute)> {
-        let own = self.attributes.iter().map(|(key, value)| (*key, value));
-        own.chain(self.named_attributes.iter().map(|(key, value)| (&**key, value)))
+        self.attributes.iter().map(|(key, value)| (key.as_str(), value))
     }
 
     /// Sets an attribute of a name the compiler knows.
     pub fn set_attribute(&mut self, name: &'static str, value: Attribute) {
-        match self.attributes.iter_mut().find(|(key, _)| *key == name) {
+        self.put_attribute(AttributeName::Known(name), value);
+    }
+
+    /// Sets an attribute of any name (when a graph is parsed).
+    pub fn set_named_attribute(&mut self, name: Arc<str>, value: Attribute) {
+        self.put_attribute(AttributeName::Other(name), value);
+    }
+
+    fn put_attribute(&mut self, name: AttributeName, value: Attribute) {
+        match self.attributes.iter_mut().find(|(key, _)| key.as_str() == name.as_str()) {
             Some((_, old)) => *old = value,
             None => self.attributes.push((name, value)),
         }
     }
 
-    /// Sets an attribute of any name (when a graph is parsed).
-    pub fn set_named_attribute(&mut self, name: Arc<str>, value: Attribute) {
-        match self.named_attributes.iter_mut().find(|(key, _)| *key == name) {
-            Some((_, old)) => *old = value,
-            None => self.named_attributes.push((name, value)),
-        }
-    }
-
     /// Takes an attribute away.
     pub fn remove_attribute(&mut self, name: &str) {
-        self.attributes.retain(|(key, _)| *key != name);
-        self.named_attributes.retain(|(key, _)| &**key != name);
+        self.attributes.retain(|(key, _)| key.as_str() != name);
+    }
+}
+
+impl AttributeName {
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Known(name) => name,
+            Self::Other(name) => name,
+        }
     }
 }
 

@@ -15,12 +15,11 @@ pub(super) struct Names {
 
 impl Names {
     /// Names a value, renaming the one that had the name.
-    pub(super) fn set(&mut self, values: &mut [Value], value: ValueId, name: &str) {
+    pub(super) fn set(&mut self, values: &mut [Value], value: ValueId, name: Arc<str>) {
         self.forget(values, value);
         if name.is_empty() {
             return;
         }
-        let name: Arc<str> = Arc::from(name);
         if let Some(&holder) = self.taken.get(&name) {
             let renamed = self.unused(&name);
             values[holder.0 as usize].name = Some(Arc::clone(&renamed));
@@ -37,19 +36,23 @@ impl Names {
         }
     }
 
-    /// The next name `base.N` that no value has.
+    /// The next name `base.N` that no value has, counted as `Value::setDebugName` counts: from the
+    /// name's own suffix, or from two past the last that was given out for the base.
     fn unused(&mut self, name: &str) -> Arc<str> {
         let base = base(name);
-        let own = name
-            .get(base.len() + 1..)
-            .and_then(|suffix| suffix.parse::<u64>().ok())
-            .map_or(1, |suffix| suffix.saturating_add(1));
-        let mut next = own.max(self.suffixes.get(base).copied().unwrap_or(0));
+        let own = name.get(base.len() + 1..).and_then(|suffix| suffix.parse::<u64>().ok());
+        let mut next = own.unwrap_or(1);
+        if let Some(after_last) = self.suffixes.get(base) {
+            next = next.max(after_last.saturating_add(1));
+        }
         loop {
             let candidate: Arc<str> = format!("{base}.{next}").into();
             next = next.saturating_add(1);
             if !self.taken.contains_key(&candidate) {
-                self.suffixes.insert(Arc::from(base), next);
+                match self.suffixes.get_mut(base) {
+                    Some(suffix) => *suffix = next,
+                    None => drop(self.suffixes.insert(Arc::from(base), next)),
+                }
                 return candidate;
             }
         }
@@ -64,5 +67,42 @@ pub(super) fn base(name: &str) -> &str {
             if suffix.bytes().all(|byte| byte.is_ascii_digit()) { &name[..dot] } else { name }
         }
         _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base;
+    use crate::{Graph, Type, ValueId};
+
+    fn names(graph: &Graph) -> Vec<&str> {
+        graph.inputs().iter().map(|&id| graph.value(id).name().unwrap_or("-")).collect()
+    }
+
+    /// What real PyTorch 2.15 gives for six values named `x`, then `x.7`, by `setDebugName`.
+    #[test]
+    fn the_newest_keeps_the_name() {
+        let mut graph = Graph::new();
+        let values: Vec<ValueId> = (0..6).map(|_| graph.add_input(Type::Tensor)).collect();
+        for &value in &values {
+            graph.set_name(value, "x");
+        }
+        assert_eq!(names(&graph), ["x.1", "x.3", "x.5", "x.7", "x.9", "x"]);
+        for &value in &values {
+            graph.set_name(value, "x.7");
+        }
+        assert_eq!(names(&graph), ["x.13", "x.15", "x.17", "x.19", "x.21", "x.7"]);
+        graph.set_name(values[5], "");
+        graph.set_name(values[0], "x.7");
+        assert_eq!(names(&graph), ["x.7", "x.15", "x.17", "x.19", "x.21", "-"]);
+    }
+
+    #[test]
+    fn bases() {
+        for (name, want) in
+            [("x", "x"), ("x.1", "x"), ("x.1.2", "x.1"), ("x.a", "x.a"), ("x.", "x."), (".1", ".1")]
+        {
+            assert_eq!(base(name), want, "{name}");
+        }
     }
 }

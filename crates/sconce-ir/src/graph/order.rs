@@ -8,7 +8,7 @@ use super::{BlockId, Graph, NodeId};
 pub(super) const FIRST: u64 = 0;
 /// The position of a block's `Return` node.
 pub(super) const LAST: u64 = u64::MAX;
-/// The distance given to nodes when a block is numbered anew or appended to.
+/// The distance given to nodes when a block is numbered anew, appended or prepended to.
 const STEP: u64 = 1 << 32;
 
 impl Graph {
@@ -16,7 +16,9 @@ impl Graph {
     pub(super) fn assign_position(&mut self, node: NodeId) {
         let before = self.node(self.previous(node)).position;
         let after = self.node(self.next(node)).position;
-        let position = if after == LAST && before < LAST - 2 * STEP {
+        let position = if before == FIRST && after > 2 * STEP && after != LAST {
+            after - STEP
+        } else if after == LAST && before != FIRST && before < LAST - 2 * STEP {
             before + STEP
         } else {
             before + (after - before) / 2
@@ -31,7 +33,7 @@ impl Graph {
     fn renumber(&mut self, block: BlockId) {
         let nodes: Vec<NodeId> = self.block_nodes(block).collect();
         for (index, node) in nodes.into_iter().enumerate() {
-            self.nodes[node.0 as usize].position = (index as u64 + 1) * STEP;
+            self.nodes[node.0 as usize].position = LAST / 2 + index as u64 * STEP;
         }
     }
 

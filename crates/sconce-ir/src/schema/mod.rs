@@ -1,8 +1,13 @@
 //! Function schemas: what an operator, function or method takes and gives.
 
+mod parse;
+mod text;
+
 use std::sync::Arc;
 
 use crate::{Constant, Type};
+
+pub use parse::SchemaError;
 
 /// The signature of an operator, function or method: PyTorch's `c10::FunctionSchema`.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,8 +72,46 @@ impl Argument {
         }
     }
 
+    /// The type as a schema's text has it.
+    pub fn real_type(&self) -> &Type {
+        self.real_type.as_ref().unwrap_or(&self.ty)
+    }
+
+    /// The element's type and the length of a list for which one element may be passed
+    /// (`int[2]`, also where it is optional).
+    pub fn broadcasting_list(&self) -> Option<(&Type, u32)> {
+        let length = self.fixed_size?;
+        match &self.ty {
+            Type::Optional(of) => of.element(),
+            ty => ty.element(),
+        }
+        .map(|element| (element, length))
+    }
+
     /// Whether it is an `out` argument: written, and given by name.
     pub fn is_out(&self) -> bool {
         self.kwarg_only && self.alias.as_ref().is_some_and(|alias| alias.is_write)
+    }
+}
+
+impl Schema {
+    /// The name with the overload: `aten::add.Tensor`.
+    pub fn full_name(&self) -> String {
+        if self.overload.is_empty() {
+            return self.name.to_string();
+        }
+        format!("{}.{}", self.name, self.overload)
+    }
+
+    /// The place of an argument by name.
+    pub fn argument_index(&self, name: &str) -> Option<usize> {
+        self.arguments.iter().position(|argument| &*argument.name == name)
+    }
+
+    /// Whether it writes to one of its arguments: `FunctionSchema::is_mutable`.
+    pub fn is_mutable(&self) -> bool {
+        self.arguments
+            .iter()
+            .any(|argument| argument.alias.as_ref().is_some_and(|alias| alias.is_write))
     }
 }

@@ -1,8 +1,12 @@
 //! Values known at compile time.
 
+mod text;
+
 use std::sync::Arc;
 
 use crate::{NamedRef, Type};
+
+pub use text::{float_text, quoted};
 
 /// A value known at compile time: what `prim::Constant` holds, a default argument, an entry of a
 /// class's constants.

@@ -1,0 +1,117 @@
+"""Writes schemas.txt: every operator of the installed PyTorch and torchvision, with what PyTorch
+knows of it beyond its schema.
+
+    python generate.py > schemas.txt
+
+The operators of one name stand together, in the order in which they were registered, which is the
+order in which overloads are tried:
+
+    NAME OVERLOADS BYTES
+    FLAGS<tab>SCHEMA-WITHOUT-NAME
+    ...
+
+BYTES counts the lines of the group below the first. FLAGS are `s` (has side effects: dead code
+elimination keeps it), `n` (`Node::isNondeterministic`), `c` (conservative alias analysis: it may
+write to whatever it is given and give whatever it is given), or `-` for none.
+"""
+
+import sys
+
+import torch
+import torchvision  # noqa: F401  registers torchvision::*
+
+C = torch._C
+# Symbols that PyTorch keeps for instructions; no node can be made of them freely.
+INSTRUCTIONS = {"prim::ConstantChunk", "prim::Constant", "prim::If", "prim::Loop", "prim::rpc_async",
+                "prim::rpc_sync", "prim::rpc_remote"}
+
+
+def argument_type(ty):
+    """A type without type variables that a schema's type takes."""
+    text = str(ty)
+    if ty.kind() == "VarType":
+        return C.TensorType.get()
+    if ty.kind() == "ListType":
+        return C.ListType(argument_type(ty.getElementType()))
+    if ty.kind() == "OptionalType":
+        return C.OptionalType(argument_type(ty.getElementType()))
+    if ty.kind() == "DictType":
+        return C.DictType(ty.getKeyType(), argument_type(ty.getValueType()))
+    if ty.kind() == "FutureType":
+        return C.FutureType(argument_type(ty.getElementType()))
+    if ty.kind() == "AwaitType":
+        return C.AwaitType(argument_type(ty.getElementType()))
+    if ty.kind() == "RRefType":
+        return C.RRefType(argument_type(ty.getElementType()))
+    if ty.kind() == "TupleType":
+        return C.TupleType([argument_type(e) for e in ty.elements()])
+    assert "t[" not in text
+    return ty
+
+
+def graph_of(schema):
+    """A graph that calls the operator with its inputs and drops what it gives."""
+    graph = C.Graph()
+    inputs = []
+    for argument in schema.arguments:
+        value = graph.addInput("")
+        value.setType(argument_type(argument.type))
+        inputs.append(value)
+    node = graph.create(schema.name, inputs, len(schema.returns))
+    for output, returned in zip(node.outputs(), schema.returns):
+        output.setType(argument_type(returned.type))
+    graph.appendNode(node)
+    return graph, node
+
+
+def flags(schema):
+    if schema.name in INSTRUCTIONS:
+        return ""
+    graph, node = graph_of(schema)
+    found = ""
+    if node.schema() != str(schema):
+        # An overload before this one takes the same types, so a node never is this one's; nodes of
+        # one name differ in nothing that is asked here.
+        pass
+    if node.isNondeterministic():
+        found += "n"
+    mutable = schema.is_mutable
+    aliases = graph.alias_db()
+    writers = any(aliases.has_writers(v) for v in list(node.inputs()) + list(node.outputs()))
+    C._jit_pass_dce(graph)
+    kept = len(list(graph.nodes())) > 0
+    if kept and not mutable:
+        found = "s" + found
+    if kept and not mutable and writers:
+        found += "c"
+    return found
+
+
+def main():
+    schemas = C._jit_get_all_schemas()
+    groups = {}
+    for schema in schemas:
+        groups.setdefault(schema.name, []).append(schema)
+    out = []
+    failed = {}
+    for name in sorted(groups, key=str.encode):
+        registered = C._jit_get_schemas_for_operator(name)
+        assert [str(s) for s in registered] == [str(s) for s in groups[name]], name
+        lines = []
+        for schema in registered:
+            text = str(schema)
+            assert text.startswith(name) and "\n" not in text
+            try:
+                marks = flags(schema)
+            except RuntimeError as error:
+                failed[text] = str(error).split("\n")[0]
+                marks = ""
+            lines.append(f"{marks or '-'}\t{text[len(name):]}\n")
+        body = "".join(lines)
+        out.append(f"{name} {len(lines)} {len(body.encode())}\n{body}")
+    sys.stdout.write("".join(out))
+    for text, error in failed.items():
+        print(f"no flags for {text}: {error}", file=sys.stderr)
+
+
+main()
