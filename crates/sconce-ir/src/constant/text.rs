@@ -18,8 +18,22 @@ pub fn float_text(value: f64) -> String {
     general(value)
 }
 
-/// A string in double quotes with C's escapes, bytes that are not printable ASCII in octal (see
-/// [`octal`]).
+/// A float as `operator<<` of `IValue` prints it: in schemas, and as a part of a complex number. Any
+/// integral value within 64 bits has a point, and zero no sign.
+fn stream_float_text(value: f64) -> String {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    if (value.is_normal() || value == 0.0)
+        && (-LIMIT..LIMIT).contains(&value)
+        && value.trunc() == value
+    {
+        return format!("{:.0}.", value + 0.0);
+    }
+    general(value)
+}
+
+/// A string in double quotes with C's escapes, other bytes in octal. PyTorch takes bytes for signed,
+/// so what it makes of those beyond ASCII is no octal number (`é` is `\0)+\/.)`); it is kept for
+/// equal text in graphs, and never appears in code.
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -40,8 +54,7 @@ pub fn quoted(text: &str) -> String {
                 continue;
             }
             _ => {
-                quoted.push('\\');
-                quoted.extend(octal(byte));
+                quoted.push_str(&octal(byte as i8));
                 continue;
             }
         };
@@ -51,11 +64,10 @@ pub fn quoted(text: &str) -> String {
     quoted
 }
 
-/// Three digits for a byte. PyTorch divides a signed char, which makes signs of the digits of bytes
-/// above 127: `\\0)+` for 0xc3.
-fn octal(byte: u8) -> [char; 3] {
-    let value = i32::from(byte as i8);
-    [value / 64, value / 8 % 8, value % 8].map(|digit| char::from((i32::from(b'0') + digit) as u8))
+/// A backslash and the three digits of a byte, each of which is negative when the byte is.
+fn octal(byte: i8) -> String {
+    let digit = |value: i8| char::from(b'0'.wrapping_add_signed(value));
+    ['\\', digit(byte / 64), digit(byte / 8 % 8), digit(byte % 8)].iter().collect()
 }
 
 /// C's `%.17g`.
@@ -83,8 +95,8 @@ fn without_zeros(number: &str) -> &str {
 }
 
 fn complex_text(real: f64, imaginary: f64) -> String {
-    let sign = if imaginary.is_sign_negative() { '-' } else { '+' };
-    format!("{}{sign}{}j", float_text(real), float_text(imaginary.abs()))
+    let sign = if imaginary >= 0.0 { '+' } else { '-' };
+    format!("{}{sign}{}j", stream_float_text(real), stream_float_text(imaginary.abs()))
 }
 
 /// How the parts of a text differ between graphs and code.
@@ -104,9 +116,7 @@ impl Style for InGraph {
     fn special(&mut self, constant: &Constant) -> Option<String> {
         match constant {
             Constant::Tensor(tensor) => Some(tensor.text.to_string()),
-            Constant::List(element, items) if element.is_tensor() && !items.is_empty() => {
-                Some("[<Tensors>]".into())
-            }
+            Constant::List(element, _) if element.is_tensor() => Some("[<Tensors>]".into()),
             // PyTorch prints the object's address.
             Constant::Object(..) => Some("object()".into()),
             _ => None,
@@ -158,6 +168,7 @@ impl Constant {
     pub(crate) fn stream_text(&self) -> String {
         match self {
             Self::Str(text) | Self::Device(text) => text.to_string(),
+            Self::Float(value) => stream_float_text(*value),
             Self::List(_, items) => join(items, "[", "]", &mut Self::stream_text),
             Self::Tuple(elements, _) => {
                 let close = if elements.len() == 1 { ",)" } else { ")" };
@@ -256,4 +267,91 @@ fn tells_its_type(element: &Type) -> bool {
 fn join<T>(items: &[T], open: &str, close: &str, print: &mut dyn FnMut(&T) -> String) -> String {
     let items: Vec<String> = items.iter().map(print).collect();
     format!("{open}{}{close}", items.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{EnumType, NamedRef, NamedTuple, TensorConstant, TupleType};
+
+    fn named(name: &str, fields: &[(&str, Type)]) -> Type {
+        Type::Tuple(Arc::new(TupleType {
+            elements: fields.iter().map(|(_, ty)| ty.clone()).collect(),
+            named: Some(NamedTuple {
+                name: name.into(),
+                fields: fields.iter().map(|(field, _)| (*field).into()).collect(),
+                defaults: Vec::new(),
+            }),
+        }))
+    }
+
+    fn str(text: &str) -> Constant {
+        Constant::Str(text.into())
+    }
+
+    fn tensor(index: usize) -> Constant {
+        Constant::Tensor(TensorConstant { index: index as u32, text: "{3}".into() })
+    }
+
+    /// Each with the text PyTorch 2.15 has for it in a graph and in code.
+    fn cases() -> Vec<(Constant, &'static str, &'static str)> {
+        let list = |ty: Type, items: &[Constant]| Constant::List(ty, items.into());
+        let maybe_int = || Type::optional(Type::Int);
+        let dict = |value: Type, entries: &[(Constant, Constant)]| {
+            Constant::Dict(Type::Str, value, entries.into())
+        };
+        let (one, none) = (Constant::Int(1), Constant::None);
+        let pair = named("__torch__.P", &[("a", Type::Int), ("b", Type::Str)]);
+        let single = named("__torch__.P1", &[("a", Type::Int)]);
+        let color = Type::Enum(Arc::new(EnumType {
+            name: "__torch__.Color".into(),
+            value: Type::Int,
+            members: vec![("RED".into(), one.clone())],
+        }));
+        let a_pair = Constant::Tuple([one.clone(), str("x")].into(), Some(pair));
+        let nones = list(maybe_int(), &[one.clone(), none.clone()]);
+        let annotated = "annotate(List[Optional[int]], [1, None])";
+        let device = Constant::Device("cuda:0".into());
+        vec![
+            (none.clone(), "None", "None"),
+            (Constant::Bool(true), "True", "True"),
+            (nones.clone(), annotated, annotated),
+            (list(Type::Int, &[]), "annotate(List[int], [])", "annotate(List[int], [])"),
+            (list(Type::Tensor, &[]), "[<Tensors>]", "annotate(List[Tensor], [])"),
+            (list(Type::Tensor, &[tensor(7)]), "[<Tensors>]", "[CONSTANTS.c7]"),
+            (
+                dict(maybe_int(), &[(str("a"), one.clone()), (str("b"), none)]),
+                "annotate(Dict[str, Optional[int]],{\"a\": 1, \"b\": None})",
+                "annotate(Dict[str, Optional[int]],{\"a\": 1, \"b\": None})",
+            ),
+            (dict(Type::Int, &[]), "annotate(Dict[str, int],{})", "annotate(Dict[str, int],{})"),
+            (dict(Type::Int, &[(str("a"), one.clone())]), "{\"a\": 1}", "{\"a\": 1}"),
+            (Constant::Tuple([one.clone()].into(), Some(single)), "(1,)", "__torch__.P1(1,)"),
+            (a_pair, "(1, \"x\")", "__renamed__(1, \"x\")"),
+            (Constant::Tuple([].into(), None), "()", "()"),
+            (Constant::Tuple([tensor(2), one].into(), None), "({3}, 1)", "(CONSTANTS.c2, 1)"),
+            (Constant::Enum(color, 0), "__torch__.Color.RED", "__torch__.Color.RED"),
+            (device, "torch.device(\"cuda:0\")", "torch.device(\"cuda:0\")"),
+            (
+                Constant::Generator("cpu".into(), 5),
+                "torch.Generator(device=\"cpu\", seed=5)",
+                "torch.Generator(device=\"cpu\", seed=5)",
+            ),
+            (list(Type::Str, &[str("\u{e9}")]), "[\"\\0)+\\/.)\"]", "CONSTANTS.c9"),
+            (Constant::Function(NamedRef::by_name("__torch__.f")), "__torch__.f", "__torch__.f"),
+        ]
+    }
+
+    #[test]
+    fn constants_print_as_in_pytorch() {
+        for (constant, in_graph, in_code) in cases() {
+            let mut external = |constant: &Constant| match constant {
+                Constant::Tensor(tensor) => tensor.index as usize,
+                _ => 9,
+            };
+            let rename = |name: &str| (name == "__torch__.P").then(|| "__renamed__".into());
+            assert_eq!(constant.graph_text(), in_graph);
+            assert_eq!(constant.code_text(&mut external, &rename), in_code);
+        }
+    }
 }

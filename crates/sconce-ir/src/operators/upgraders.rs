@@ -192,7 +192,7 @@ const UPGRADERS: &[Upgrader] = &[
     Upgrader {
         operator: "aten::gelu.out",
         bumped_at: 10,
-        old_schema: "aten::gelu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+        old_schema: "aten::gelu.out(Tensor self, *, Tensor(a!) out) -> Tensor",
         name: "gelu_out_0_9",
         source: r#"def gelu_out_0_9(self: Tensor, *, out: Tensor) -> Tensor:
   return torch.gelu(self, approximate="none", out=out)

@@ -329,10 +329,14 @@ fn merge_extents(a: Option<&[Option<i64>]>, b: Option<&[Option<i64>]>) -> Option
 }
 
 impl Type {
-    /// `Optional[T]`; `T` itself where it is optional or `None` already.
+    /// `Optional[T]`; `T` itself where it is optional or `None` already. Of the union of all numbers
+    /// it is that of `number`.
     pub fn optional(of: Self) -> Self {
         match of {
             Self::Optional(_) | Self::None => of,
+            Self::Union(members) if *members == [Self::Float, Self::Complex, Self::Int] => {
+                Self::Optional(Arc::new(Self::Number))
+            }
             other => Self::Optional(Arc::new(other)),
         }
     }

@@ -94,9 +94,9 @@ impl Subtyping<'_> {
             | (Type::Enum(_), Type::AnyEnum)
             | (Type::Class(_), Type::AnyClass) => true,
             (Type::Tuple(left), Type::Tuple(right)) => self.tuple(left, right),
-            (Type::Future(left), Type::Future(right))
-            | (Type::RRef(left), Type::RRef(right))
-            | (Type::Await(left), Type::Await(right)) => self.holds(left, right),
+            (Type::Future(left), Type::Future(right)) | (Type::Await(left), Type::Await(right)) => {
+                self.holds(left, right)
+            }
             (Type::Class(class), Type::Interface(interface)) => self.class(class, interface),
             (Type::Interface(left), Type::Interface(right)) => self.interface(left, right),
             _ => false,

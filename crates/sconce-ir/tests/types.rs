@@ -1,0 +1,129 @@
+//! Types against what PyTorch says of them: `golden/types.tsv`, written by `golden/make_types.py`.
+
+use std::sync::Arc;
+
+use sconce_ir::{
+    Argument, Class, EnumType, Function, Interface, NamedTuple, Schema, TupleType, Type, Unit,
+};
+
+const GOLDEN: &str = include_str!("golden/types.tsv");
+
+/// The named types of `golden/make_types.py`.
+fn unit() -> Unit {
+    let mut unit = Unit::new();
+    for (name, first) in [("P", "a"), ("Q", "a"), ("R", "x")] {
+        let name: Arc<str> = format!("__torch__.{name}").into();
+        let named = NamedTuple {
+            name: Arc::clone(&name),
+            fields: vec![first.into(), "b".into()],
+            defaults: Vec::new(),
+        };
+        let elements = vec![Type::Int, Type::Tensor];
+        unit.add_type(name, Type::Tuple(Arc::new(TupleType { elements, named: Some(named) })));
+    }
+    let color = EnumType { name: "__torch__.Color".into(), value: Type::Int, members: Vec::new() };
+    unit.add_type("__torch__.Color".into(), Type::Enum(Arc::new(color)));
+    let f = ("f", Type::Tensor, Type::Tensor);
+    let g = ("g", Type::Int, Type::Int);
+    let forward = ("forward", Type::Tensor, Type::Tensor);
+    interface(&mut unit, "I", false, &[f.clone()]);
+    interface(&mut unit, "J", false, &[f.clone(), g.clone()]);
+    interface(&mut unit, "MI", true, &[forward.clone()]);
+    class(&mut unit, "K", false, &[f.clone()]);
+    class(&mut unit, "L", false, &[f, g]);
+    class(&mut unit, "W", false, &[("f", Type::Int, Type::Tensor)]);
+    class(&mut unit, "F", false, &[forward.clone()]);
+    class(&mut unit, "M", true, &[forward]);
+    unit
+}
+
+type Method = (&'static str, Type, Type);
+
+fn schema((name, takes, gives): &Method, of: Type) -> Arc<Schema> {
+    Arc::new(Schema {
+        name: (*name).into(),
+        overload: "".into(),
+        arguments: vec![Argument::new("self", of), Argument::new("x", takes.clone())],
+        returns: vec![Argument::new("", gives.clone())],
+        is_vararg: false,
+        is_varret: false,
+    })
+}
+
+fn interface(unit: &mut Unit, name: &str, is_module: bool, methods: &[Method]) {
+    let name: Arc<str> = format!("__torch__.{name}").into();
+    let methods = methods.iter().map(|method| schema(method, Type::Any)).collect();
+    unit.add_interface(Interface { name, is_module, methods });
+}
+
+fn class(unit: &mut Unit, name: &str, is_module: bool, methods: &[Method]) {
+    let (id, ty) = unit.add_class(Class::new(format!("__torch__.{name}")));
+    unit.class_mut(id).is_module = is_module;
+    for method in methods {
+        let function = unit.add_function(Function {
+            qualified_name: format!("__torch__.{name}.{}", method.0).into(),
+            class: Some(id),
+            schema: schema(method, ty.clone()),
+            graph: None,
+        });
+        unit.class_mut(id).methods.push(function);
+    }
+}
+
+fn read(text: &str, unit: &Unit) -> Type {
+    let resolve = |name: &str| unit.find_type(&format!("__torch__.{name}")).cloned();
+    match Type::parse_prefix(text, &resolve) {
+        Ok((ty, length)) if length == text.len() => ty,
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+fn printed(ty: &Type) -> String {
+    format!("{ty}\t{}", ty.annotation())
+}
+
+#[test]
+fn types_behave_as_those_of_pytorch() {
+    let unit = unit();
+    let texts = GOLDEN.lines().filter_map(|line| line.strip_prefix("text\t")?.split('\t').next());
+    let all: Vec<Type> = texts.map(|text| read(text, &unit)).collect();
+    let (mut wrong, mut lines) = (Vec::new(), 0);
+    for line in GOLDEN.lines() {
+        lines += 1;
+        let (question, rest) = line.split_once('\t').unwrap();
+        let fields: Vec<&str> = rest.split('\t').collect();
+        let (found, expected) = match question {
+            "text" => (printed(&read(fields[0], &unit)), fields[1..].join("\t")),
+            "sub" => {
+                let ty = read(fields[0], &unit);
+                let holds = all.iter().map(|other| {
+                    let holds = ty.is_subtype_of(other, &unit);
+                    assert_eq!(holds, ty.check_subtype_of(other, &unit).is_ok());
+                    if holds { '1' } else { '0' }
+                });
+                (holds.collect(), fields[1].to_owned())
+            }
+            "unify" => {
+                let (a, b) = (read(fields[0], &unit), read(fields[1], &unit));
+                let found = Type::unify_all(&[a, b], false, None, &unit);
+                (found.map_or("-".into(), |ty| printed(&ty)), fields[2..].join("\t"))
+            }
+            "union" => {
+                let members: Vec<Type> =
+                    fields[0].split(';').map(|text| read(text, &unit)).collect();
+                let found = Type::union(&members, &unit);
+                // PyTorch has no union of one type, where sconce gives the type.
+                let expected = fields[1..].join("\t");
+                let is_union = matches!(found, Type::Union(_) | Type::Optional(_));
+                (if is_union { printed(&found) } else { "-".into() }, expected)
+            }
+            other => panic!("{other}"),
+        };
+        if found != expected {
+            wrong.push(format!("{line}\n    found {found}"));
+        }
+    }
+    let shown = wrong.iter().take(40).cloned().collect::<Vec<_>>().join("\n");
+    assert!(wrong.is_empty(), "{} of {lines} lines differ:\n{shown}", wrong.len());
+    assert!(lines > 1000);
+}
