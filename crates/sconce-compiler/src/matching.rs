@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sconce_ir::{Argument, Constant, Kind, Prim, Schema, Type, TypeVariables, ValueId};
-use sconce_ir::{NamedTuple, NodeId, OperatorId, TupleType};
+use sconce_ir::{NamedTuple, NodeId, Operator, OperatorId, TupleType, operators};
 use sconce_syntax::Range;
 
 use crate::builtins::Builtin;
 use crate::emit::Emitter;
-use crate::{Error, operators, upgraders};
+use crate::{Error, similar, upgraders};
 
 /// Something that is passed to a call.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ pub(crate) struct Matched {
 
 /// One of the things that an operator's name can mean.
 enum Candidate {
-    Operator(OperatorId, &'static Arc<Schema>),
+    Operator(&'static Operator),
     Outdated(&'static upgraders::Upgrader, usize),
     Builtin(&'static Builtin),
 }
@@ -59,7 +59,7 @@ enum Candidate {
 impl Candidate {
     fn schema(&self) -> &Schema {
         match self {
-            Self::Operator(_, schema) => schema,
+            Self::Operator(operator) => &operator.schema,
             Self::Outdated(upgrader, _) => upgrader.old_schema(),
             Self::Builtin(builtin) => &builtin.schema,
         }
@@ -119,8 +119,9 @@ impl Emitter<'_> {
         let schemas = candidates.iter().map(Candidate::schema);
         let (chosen, matched) = self.match_schemas(at, schemas, arguments)?;
         match &candidates[chosen] {
-            Candidate::Operator(id, schema) => {
-                Ok(self.operator_node(at, &schema.name, Some(*id), schema, &matched).1)
+            Candidate::Operator(operator) => {
+                let schema = &operator.schema;
+                Ok(self.operator_node(at, &schema.name, Some(operator.id), schema, &matched).1)
             }
             Candidate::Outdated(upgrader, index) => {
                 let schema = upgrader.old_schema();
@@ -135,11 +136,10 @@ impl Emitter<'_> {
     fn candidates(&self, symbol: &str) -> Vec<Candidate> {
         let mut candidates = Vec::new();
         let mut outdated = Vec::new();
-        for &id in operators::named(symbol) {
-            let schema = operators::schema(id);
-            match upgraders::find(schema, self.op_version()) {
+        for operator in operators::named(symbol) {
+            match upgraders::find(&operator.schema, self.op_version()) {
                 Some((index, upgrader)) => outdated.push(Candidate::Outdated(upgrader, index)),
-                None => candidates.push(Candidate::Operator(id, schema)),
+                None => candidates.push(Candidate::Operator(operator)),
             }
         }
         candidates.append(&mut outdated);
@@ -157,7 +157,7 @@ impl Emitter<'_> {
 
     fn unknown_operator(&self, at: Option<Range>, symbol: &str) -> Error {
         let mut message = format!("Unknown builtin op: {symbol}.\n");
-        let similar = operators::similar(symbol);
+        let similar = similar::operators(symbol);
         if similar.is_empty() {
             let _ = write!(
                 message,

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use sconce_ir::{Attribute, ClassAttribute, ClassId, Constant, Prim, Role, Type, ValueId};
-use sconce_ir::{FunctionId, InterfaceId, Kind};
+use sconce_ir::{FunctionId, InterfaceId, Kind, operators};
 use sconce_syntax::Range;
 
 use super::Emitter;
 use super::sugared::{Form, Namespace, Sugared};
 use crate::matching::Passed;
-use crate::{Error, operators};
+use crate::Error;
 
 /// Methods of tensors that cast, with the dtype they cast to.
 const TENSOR_CASTS: &[(&str, i64)] = &[
@@ -215,9 +215,8 @@ impl Emitter<'_> {
 
     fn bound_operator(&mut self, value: ValueId, ty: &Type, name: &str) -> Option<Sugared> {
         let symbol = self.symbol("aten", name);
-        let fits = operators::named(&symbol).iter().any(|&id| {
-            let schema = operators::schema(id);
-            let argument = schema.arguments.iter().find(|argument| &*argument.name == "self");
+        let fits = operators::named(&symbol).iter().any(|operator| {
+            let argument = operator.schema.arguments.iter().find(|argument| &*argument.name == "self");
             argument.is_some_and(|argument| {
                 let mut variables = Default::default();
                 let matched = argument.ty.match_type_variables(ty, &mut variables, self.unit);
@@ -234,7 +233,7 @@ impl Emitter<'_> {
         self.scratch.push_str("::");
         self.scratch.push_str(name);
         match operators::named(&self.scratch).first() {
-            Some(&id) => Arc::clone(&operators::schema(id).name),
+            Some(operator) => Arc::clone(&operator.schema.name),
             None => Arc::from(self.scratch.as_str()),
         }
     }

@@ -8,7 +8,7 @@ use sconce_syntax::Range;
 use super::Emitter;
 use super::sugared::Sugared;
 use crate::Error;
-use crate::matching::Passed;
+use crate::matching::{Arguments, Passed};
 
 /// `range(…)`
 #[derive(Clone)]
@@ -185,7 +185,7 @@ impl Emitter<'_> {
             Type::Tensor | Type::TensorOf(_) => {
                 let inputs =
                     [Passed::Value(value), Passed::Default(Constant::Int(0)), Passed::Value(index)];
-                let arguments = crate::matching::Arguments::positional(&inputs);
+                let arguments = Arguments::positional(&inputs);
                 self.call_operator(Some(at), "aten::select", arguments).map(Sugared::Simple)
             }
             Type::Class(class) => {
