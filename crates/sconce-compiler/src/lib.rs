@@ -2,7 +2,6 @@
 
 mod error;
 mod nesting;
-mod operator;
 pub mod print;
 mod resolver;
 pub mod ssa;

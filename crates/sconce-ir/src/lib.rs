@@ -2,10 +2,13 @@
 //!
 //! Knows nothing of archives, and never sees a tensor's bytes.
 
+pub mod alias;
 mod constant;
 mod graph;
 mod kind;
+mod matching;
 pub mod operators;
+pub mod passes;
 mod schema;
 mod text;
 mod types;

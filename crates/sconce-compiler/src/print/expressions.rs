@@ -23,13 +23,14 @@ impl Scope<'_, '_, '_> {
         let node = self.graph.node(id);
         let mut text = self.start();
         match &node.kind {
-            Kind::Prim(prim) => self.instruction(*prim, node, &mut text)?,
-            Kind::Op(name) => self.operator(name, node, &mut text)?,
+            Kind::Prim(prim) => self.instruction(*prim, id, &mut text)?,
+            Kind::Op(name) => self.operator(name, id, &mut text)?,
         }
         Ok(text)
     }
 
-    fn instruction(&mut self, prim: Prim, node: &Node, text: &mut Tagged) -> Result<(), Error> {
+    fn instruction(&mut self, prim: Prim, id: NodeId, text: &mut Tagged) -> Result<(), Error> {
+        let node = self.graph.node(id);
         match prim {
             Prim::Constant => self.constant(node, text),
             Prim::Uninitialized => {
@@ -73,11 +74,12 @@ impl Scope<'_, '_, '_> {
                 );
                 Err(self.error(node, message))
             }
-            other => self.operator_call(other.symbol(), node, text),
+            other => self.operator_call(other.symbol(), id, text),
         }
     }
 
-    fn operator(&mut self, name: &str, node: &Node, text: &mut Tagged) -> Result<(), Error> {
+    fn operator(&mut self, name: &str, id: NodeId, text: &mut Tagged) -> Result<(), Error> {
+        let node = self.graph.node(id);
         if let Some((_, call)) = BARE_CALLS.iter().find(|(operator, _)| *operator == name) {
             return self.call(call, node, text);
         }
@@ -100,7 +102,7 @@ impl Scope<'_, '_, '_> {
                 Ok(())
             }
             "aten::_unwrap_optional" => self.unwrap_optional(node, text),
-            _ => self.operator_call(name, node, text),
+            _ => self.operator_call(name, id, text),
         }
     }
 
@@ -283,14 +285,15 @@ impl Scope<'_, '_, '_> {
     }
 
     /// An operator by its qualified name, with the arguments that say more than its defaults.
-    fn operator_call(&self, name: &str, node: &Node, text: &mut Tagged) -> Result<(), Error> {
-        let Some(schema) = self.schema(node) else {
+    fn operator_call(&self, name: &str, id: NodeId, text: &mut Tagged) -> Result<(), Error> {
+        let node = self.graph.node(id);
+        let Some(operator) = self.graph.operator(id) else {
             let message = format!("{name} is no operator that takes what it is given here");
             return Err(self.error(node, message));
         };
         text.push_str(&operator_name(name));
         text.push_str("(");
-        self.operator_arguments(node, &schema, text)?;
+        self.operator_arguments(node, &operator.schema, text)?;
         text.push_str(")");
         Ok(())
     }

@@ -1,17 +1,16 @@
 //! The values of one graph in print: their names, their expressions.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use sconce_ir::{Attribute, BlockId, Graph, Node, NodeId, Prim, Schema, Type, ValueId};
+use sconce_ir::{Attribute, BlockId, Graph, Node, NodeId, Prim, Type, ValueId};
 
 use super::inline::inlined;
 use super::names::to_identifier;
 use super::tagged::Tagged;
 use super::version::minimum;
 use super::{Printer, Session};
-use crate::{Error, nesting, operator};
+use crate::{Error, nesting};
 
 /// The print of one graph: of a function, or of what a `fork` runs.
 pub(super) struct Scope<'p, 's, 'g> {
@@ -101,8 +100,8 @@ impl<'p, 's, 'g> Scope<'p, 's, 'g> {
         let node = self.graph.node(id);
         let before = self.printer.enter(node.range.as_ref());
         self.mention_types(node);
-        if let Some(schema) = self.schema(node) {
-            self.printer.min_version = self.printer.min_version.max(minimum(&schema));
+        if let Some(operator) = self.graph.operator(id) {
+            self.printer.min_version = self.printer.min_version.max(minimum(&operator.schema));
         }
         if constants || !node.is(Prim::Constant) {
             self.statement(id)?;
@@ -121,11 +120,6 @@ impl<'p, 's, 'g> Scope<'p, 's, 'g> {
             self.print_node(node, false)?;
         }
         Ok(())
-    }
-
-    /// The schema of the operator a node calls.
-    pub(super) fn schema(&self, node: &Node) -> Option<Arc<Schema>> {
-        operator::schema(self.session.unit, self.graph, node)
     }
 
     fn mention_types(&mut self, node: &Node) {

@@ -3,6 +3,8 @@
 //! After a statement that might exit (a `return`, `break` or `continue` within it), the rest of its
 //! block runs only if it did not. PyTorch's `ExitTransformer`, run for loops and then for returns.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use sconce_ir::{BlockId, Constant, Graph, MAX_BLOCK_DEPTH, NodeId, Prim, Type, Unit, ValueId};
 
@@ -257,7 +259,8 @@ impl<'a> Pass<'a> {
         while let Some(moved) = next_in_block(graph, node) {
             graph.move_before(moved, end);
         }
-        let outputs = graph.block_outputs(block).to_vec();
+        self.check_contained(block, guarded)?;
+        let outputs = self.graph.block_outputs(block).to_vec();
         let unread = self.uninitialized_like(&outputs);
         let graph = &mut *self.graph;
         let mut results = Vec::with_capacity(outputs.len());
@@ -270,6 +273,28 @@ impl<'a> Pass<'a> {
         let again = self.graph.new_node(self.kind, &exit.values);
         self.graph.append(exited, again);
         self.branches(node, depth)
+    }
+
+    /// The statements of a `with` set variables of the block around it, which are not outputs of
+    /// anything. So none that is read after the `with` may be set only if no exit was taken. PyTorch
+    /// fails there with an internal assertion.
+    fn check_contained(&self, block: BlockId, guarded: BlockId) -> Result<(), Error> {
+        let graph = &*self.graph;
+        let is_with =
+            |block| graph.block_owner(block).is_some_and(|id| graph.node(id).is(Prim::With));
+        if !is_with(block) {
+            return Ok(());
+        }
+        for node in graph.walk(guarded) {
+            for &output in graph.node(node).outputs() {
+                if !graph.value(output).uses().iter().all(|at| is_within(graph, at.user, guarded)) {
+                    let message = "a variable set in a `with` block, after a statement that may \
+                                   leave it, cannot be read after the block";
+                    return Err(error_at(graph, node, message));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Removes what stands after a certain exit. Values that are results of the block are never
@@ -359,6 +384,15 @@ impl<'a> Pass<'a> {
     }
 }
 
+/// Whether a node is in a block or in a block within.
+fn is_within(graph: &Graph, node: NodeId, block: BlockId) -> bool {
+    let mut at = graph.node(node).owner();
+    while let Some(inner) = at.filter(|&inner| inner != block) {
+        at = graph.block_owner(inner).and_then(|owner| graph.node(owner).owner());
+    }
+    at.is_some()
+}
+
 /// Whether an `if` exits, from whether its branches do. One that raises does not count.
 fn either(on_true: Status, on_false: Status) -> Status {
     match (on_true, on_false) {
@@ -374,12 +408,14 @@ fn either(on_true: Status, on_false: Status) -> Status {
 enum TypeObject {
     Shared(usize),
     Plain(Type),
+    /// The tensor of an argument without annotation: an object of its own in PyTorch.
+    InferredTensor,
 }
 
 impl TypeObject {
     fn of(ty: &Type) -> Self {
-        use std::sync::Arc;
         Self::Shared(match ty {
+            inferred if inferred.is_inferred_tensor() => return Self::InferredTensor,
             Type::TensorOf(shared) => Arc::as_ptr(shared).addr(),
             Type::Optional(shared)
             | Type::List(shared)

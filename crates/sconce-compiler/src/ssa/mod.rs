@@ -7,9 +7,10 @@
 //! # What the emitter hands in
 //!
 //! * **Assignment**: `prim::Store[name="x"](%v)`, no outputs. **Use of a variable**:
-//!   `prim::Load[name="x"]()`, one output of the variable's type at that place, without a name (a
-//!   name would push others aside). The attribute is [`sconce_ir::Attribute::Str`] under `name`. A
-//!   graph's inputs are stored under their names at its start.
+//!   `prim::Load[name="x"]()`, one output of the variable's type at that place, named after the
+//!   variable if [`is_meaningful`] (which gives a number to the value that was called so: `%x.1`).
+//!   The attribute is [`sconce_ir::Attribute::Str`] under `name`. A graph's inputs are stored under
+//!   their names at its start.
 //! * **If**: `prim::If(%cond)` with two blocks. Blocks have no results and the node no outputs for
 //!   variables: those are added here, from the stores in the blocks. A ternary, `and` and `or` give
 //!   each block one result and the node one output themselves; outputs for variables go after it.

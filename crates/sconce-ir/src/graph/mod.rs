@@ -525,6 +525,28 @@ impl Graph {
         }
     }
 
+    /// Puts a node's inputs from `from` on in another order: the one at `from + order[i]` comes to
+    /// `from + i`. `order` names each of them once.
+    pub(crate) fn permute_inputs(&mut self, node: NodeId, from: usize, order: &[usize]) {
+        let at = self.node_mut(node);
+        let (inputs, slots) = (at.inputs.clone(), at.slots.clone());
+        for (index, &old) in order.iter().enumerate() {
+            at.inputs[from + index] = inputs[from + old];
+            at.slots[from + index] = slots[from + old];
+        }
+        self.renumber_inputs(node, from);
+    }
+
+    /// The same for a node's outputs.
+    pub(crate) fn permute_outputs(&mut self, node: NodeId, from: usize, order: &[usize]) {
+        let at = self.node_mut(node);
+        let outputs = at.outputs.clone();
+        for (index, &old) in order.iter().enumerate() {
+            at.outputs[from + index] = outputs[from + old];
+        }
+        self.renumber_outputs(node, from);
+    }
+
     /// Puts one value in the place of another everywhere. Names and types stay as they are.
     pub fn replace_all_uses(&mut self, from: ValueId, to: ValueId) {
         if from == to {

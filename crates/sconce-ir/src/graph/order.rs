@@ -37,7 +37,9 @@ impl Graph {
         }
     }
 
-    pub(super) fn compare(&self, a: NodeId, b: NodeId) -> Ordering {
+    /// Program order; what holds the other comes first, and nodes in two blocks of one node are
+    /// equal.
+    pub(crate) fn compare(&self, a: NodeId, b: NodeId) -> Ordering {
         if a == b {
             return Ordering::Equal;
         }

@@ -122,7 +122,8 @@ impl<'a, 'u> Reader<'a, 'u> {
         let root = self.graph.root();
         self.parameters(root)?;
         self.nodes()?;
-        let graph = std::mem::take(&mut self.graph);
+        let mut graph = std::mem::take(&mut self.graph);
+        graph.match_operators();
         Ok(Unfinished { graph, waiting: std::mem::take(&mut self.waiting), filled: 0 })
     }
 

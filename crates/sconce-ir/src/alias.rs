@@ -1,0 +1,457 @@
+//! Which values may share memory, and what nodes write to.
+//!
+//! The model is that of PyTorch's `AliasDb`: a value points to the values it may be a view of, or
+//! has memory of its own; what comes from outside, goes into a container or comes out of one shares
+//! one *wildcard* per type. As there, what a loop's body gives is not carried back to what it takes.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::{
+    Alias, AliasAnalysis, BlockId, Constant, Graph, Kind, NodeId, Operator, Prim, Type, ValueId,
+};
+
+/// A piece of memory, or what points to several.
+type Element = u32;
+
+/// No element: an immutable value.
+const NOTHING: Element = u32::MAX;
+
+/// What may share memory in a graph.
+#[derive(Debug)]
+pub struct AliasAnalyser<'a> {
+    graph: &'a Graph,
+    /// The element of each value.
+    elements: Vec<Element>,
+    points_to: Vec<SmallVec<[Element; 1]>>,
+    contains: Vec<SmallVec<[Element; 1]>>,
+    wildcards: FxHashMap<Type, Element>,
+    is_wildcard: Vec<bool>,
+    writes: FxHashMap<NodeId, Writes>,
+    /// The memory of each element, once all are known.
+    locations: Vec<SmallVec<[Element; 1]>>,
+}
+
+/// What one node writes to.
+#[derive(Debug, Default)]
+struct Writes {
+    values: SmallVec<[ValueId; 1]>,
+    /// Any memory from outside.
+    everything: bool,
+}
+
+/// Whether values of a type can be changed in place, or hold what can (`AliasDb::isMutableType`).
+pub fn is_mutable(ty: &Type) -> bool {
+    match ty {
+        Type::Tensor
+        | Type::TensorOf(_)
+        | Type::List(_)
+        | Type::Dict(_)
+        | Type::Class(_)
+        | Type::Any
+        | Type::AnyList
+        | Type::AnyClass => true,
+        Type::Optional(of) | Type::Future(of) | Type::Await(of) => is_mutable(of),
+        Type::Tuple(of) => of.elements.iter().any(is_mutable),
+        Type::Union(members) => members.iter().any(is_mutable),
+        _ => false,
+    }
+}
+
+impl<'a> AliasAnalyser<'a> {
+    /// Analyses a graph.
+    pub fn new(graph: &'a Graph) -> Self {
+        let mut analyser = Self {
+            graph,
+            elements: vec![NOTHING; graph.value_count()],
+            points_to: Vec::new(),
+            contains: Vec::new(),
+            wildcards: FxHashMap::default(),
+            is_wildcard: Vec::new(),
+            writes: FxHashMap::default(),
+            locations: Vec::new(),
+        };
+        for &input in graph.inputs() {
+            analyser.set_wildcard(input);
+        }
+        analyser.block(graph.root());
+        analyser.locate();
+        analyser
+    }
+
+    /// The memory a value may be in; nothing for an immutable one. The numbers mean nothing outside
+    /// of this analysis.
+    pub fn locations(&self, value: ValueId) -> &[u32] {
+        match self.elements.get(value.0 as usize) {
+            Some(&element) if element != NOTHING => &self.locations[element as usize],
+            _ => &[],
+        }
+    }
+
+    /// How many pieces of memory there are; [`Self::locations`] are below it.
+    pub fn location_count(&self) -> usize {
+        self.points_to.len()
+    }
+
+    /// Whether two values may share memory.
+    pub fn may_alias(&self, a: ValueId, b: ValueId) -> bool {
+        let b = self.locations(b);
+        self.locations(a).iter().any(|at| b.contains(at))
+    }
+
+    /// The memory that a node itself writes to, its blocks not considered.
+    pub fn written(&self, node: NodeId) -> Vec<u32> {
+        let Some(writes) = self.writes.get(&node) else { return Vec::new() };
+        let mut written = Vec::new();
+        for &value in &writes.values {
+            let element = self.elements[value.0 as usize];
+            let mut seen = vec![element];
+            let mut at = 0;
+            while let Some(&element) = seen.get(at) {
+                at += 1;
+                for &location in &self.locations[element as usize] {
+                    if !written.contains(&location) {
+                        written.push(location);
+                    }
+                    for inner in self.contains[location as usize].iter().copied() {
+                        if !seen.contains(&inner) {
+                            seen.push(inner);
+                        }
+                    }
+                }
+            }
+        }
+        if writes.everything {
+            written.extend((0..self.location_count() as u32).filter(|&at| self.is_outside(at)));
+        }
+        written
+    }
+
+    /// Whether a location is memory that something outside of the graph may see.
+    pub fn is_outside(&self, location: u32) -> bool {
+        self.is_wildcard[location as usize]
+    }
+
+    /// Whether any node may write to a value.
+    pub fn has_writers(&self, value: ValueId) -> bool {
+        let locations = self.locations(value);
+        !locations.is_empty()
+            && self
+                .writes
+                .keys()
+                .any(|&node| self.written(node).iter().any(|location| locations.contains(location)))
+    }
+
+    // --- building ------------------------------------------------------------------------------
+
+    fn block(&mut self, block: BlockId) {
+        let graph = self.graph;
+        for node in graph.block_nodes(block) {
+            self.node(node);
+        }
+    }
+
+    fn node(&mut self, id: NodeId) {
+        let node = self.graph.node(id);
+        if let Kind::Prim(prim) = node.kind {
+            match prim {
+                Prim::If => return self.branches(id),
+                Prim::Loop => return self.cycle(id),
+                Prim::Fork | Prim::ForkClosure | Prim::Awaitable | Prim::AwaitableClosure => {
+                    self.forget(node.inputs());
+                    return self.create(id);
+                }
+                Prim::ListConstruct | Prim::DictConstruct | Prim::TupleConstruct => {
+                    return self.container(id);
+                }
+                Prim::TupleUnpack
+                | Prim::TupleIndex
+                | Prim::TupleSlice
+                | Prim::ListUnpack
+                | Prim::GetAttr
+                | Prim::PythonOp
+                | Prim::Load => return self.forget(node.outputs()),
+                Prim::UncheckedCast | Prim::UncheckedUnwrapOptional => {
+                    return self.point(node.outputs(), node.inputs());
+                }
+                Prim::SetAttr => {
+                    self.write(id, node.inputs()[0]);
+                    return self.forget(&node.inputs()[1..]);
+                }
+                Prim::Constant
+                | Prim::CreateObject
+                | Prim::EmptyListLiteral
+                | Prim::Uninitialized
+                | Prim::Isinstance
+                | Prim::HasAttr
+                | Prim::Print
+                | Prim::RaiseException
+                | Prim::ToList
+                | Prim::EnumName
+                | Prim::Closure => return self.create(id),
+                _ => {}
+            }
+        }
+        match self.graph.operator(id) {
+            Some(operator) if operator.alias_analysis == AliasAnalysis::FromSchema => {
+                self.schema(id, operator);
+            }
+            _ => self.unknown(id),
+        }
+    }
+
+    fn branches(&mut self, id: NodeId) {
+        let node = self.graph.node(id);
+        for &block in node.blocks() {
+            self.block(block);
+        }
+        for &block in node.blocks() {
+            self.point(node.outputs(), self.graph.block_outputs(block));
+        }
+    }
+
+    fn cycle(&mut self, id: NodeId) {
+        let node = self.graph.node(id);
+        let Some(&body) = node.blocks().first() else { return };
+        let inputs = self.graph.block_inputs(body).get(1..).unwrap_or_default();
+        self.point(inputs, node.inputs().get(2..).unwrap_or_default());
+        self.block(body);
+        self.point(node.outputs(), self.graph.block_outputs(body).get(1..).unwrap_or_default());
+    }
+
+    /// A container is fresh. What is put in stays known only where nothing but one operator that
+    /// gives none of it back uses the container; else it may come out anywhere.
+    fn container(&mut self, id: NodeId) {
+        let node = self.graph.node(id);
+        self.create(id);
+        let Some(&container) = node.outputs().first() else { return };
+        if self.elements[container.0 as usize] == NOTHING {
+            return;
+        }
+        if !self.stays_inside(container) {
+            return self.forget(node.inputs());
+        }
+        for &input in node.inputs() {
+            let element = self.elements[input.0 as usize];
+            if element != NOTHING {
+                self.contains[self.elements[container.0 as usize] as usize].push(element);
+            }
+        }
+    }
+
+    /// Whether a container is used once, by an operator that neither changes nor returns it.
+    fn stays_inside(&self, container: ValueId) -> bool {
+        let [only] = self.graph.value(container).uses() else { return false };
+        let user = self.graph.node(only.user);
+        if user.is(Prim::Return) {
+            return false;
+        }
+        let Kind::Op(_) = user.kind else { return false };
+        let Some(operator) = self.graph.operator(only.user) else { return false };
+        let argument = operator.schema.arguments.get(only.index as usize);
+        operator.alias_analysis == AliasAnalysis::FromSchema
+            && argument.is_some_and(|argument| argument.alias.is_none())
+    }
+
+    fn schema(&mut self, id: NodeId, operator: &Operator) {
+        let node = self.graph.node(id);
+        if self.is_norm(id) {
+            return;
+        }
+        if matches!(node.kind.symbol(), "aten::wait") {
+            self.forget(node.outputs());
+            self.writes.entry(id).or_default().everything = true;
+            return;
+        }
+        let mut bound: SmallVec<[(&str, ValueId); 2]> = SmallVec::new();
+        for (argument, &input) in operator.schema.arguments.iter().zip(node.inputs()) {
+            let Some(alias) = argument.alias.as_deref() else { continue };
+            if !is_mutable(self.graph.ty(input)) {
+                continue;
+            }
+            let alias = innermost(alias);
+            let Some(set) = alias.before.first() else { continue };
+            if bound.iter().any(|(name, _)| *name == &**set) {
+                continue;
+            }
+            bound.push((set, input));
+            if alias.is_write {
+                self.write(id, input);
+            }
+            if is_wildcard(&alias.after) {
+                self.set_wildcard(input);
+            }
+        }
+        let returns = operator.schema.returns.iter();
+        for (index, &output) in node.outputs().iter().enumerate() {
+            if !is_mutable(self.graph.ty(output)) {
+                continue;
+            }
+            let alias = returns.clone().nth(index).and_then(|value| value.alias.as_deref());
+            let Some(alias) = alias.map(innermost) else {
+                self.fresh(output);
+                continue;
+            };
+            if is_wildcard(&alias.before) || is_wildcard(&alias.after) {
+                self.set_wildcard(output);
+                continue;
+            }
+            self.fresh(output);
+            for (_, input) in
+                bound.iter().filter(|(name, _)| alias.before.iter().any(|set| &**set == *name))
+            {
+                self.point(&[output], &[*input]);
+            }
+            if alias.is_write {
+                self.write(id, output);
+            }
+        }
+    }
+
+    /// Batch and instance norm write to their running statistics when they train, which their
+    /// schemas do not say.
+    fn is_norm(&mut self, id: NodeId) -> bool {
+        let node = self.graph.node(id);
+        if !matches!(node.kind.symbol(), "aten::batch_norm" | "aten::instance_norm") {
+            return false;
+        }
+        self.create(id);
+        let [_, _, _, mean, variance, trains, ..] = *node.inputs() else { return true };
+        if self.graph.constant(trains) != Some(Constant::Bool(false)) {
+            self.write(id, mean);
+            self.write(id, variance);
+        }
+        true
+    }
+
+    /// A node of which nothing is known.
+    fn unknown(&mut self, id: NodeId) {
+        let node = self.graph.node(id);
+        for &block in node.blocks() {
+            let inputs = self.graph.block_inputs(block);
+            self.forget(inputs);
+            self.block(block);
+        }
+        for &input in node.inputs() {
+            self.write(id, input);
+        }
+        self.forget(node.inputs());
+        self.forget(node.outputs());
+    }
+
+    fn create(&mut self, id: NodeId) {
+        for &output in self.graph.node(id).outputs() {
+            self.fresh(output);
+        }
+    }
+
+    fn fresh(&mut self, value: ValueId) {
+        if is_mutable(self.graph.ty(value)) && self.elements[value.0 as usize] == NOTHING {
+            self.elements[value.0 as usize] = self.add();
+        }
+    }
+
+    fn add(&mut self) -> Element {
+        self.points_to.push(SmallVec::new());
+        self.contains.push(SmallVec::new());
+        self.is_wildcard.push(false);
+        (self.points_to.len() - 1) as Element
+    }
+
+    /// Says that each value may be the one of the same index.
+    fn point(&mut self, values: &[ValueId], to: &[ValueId]) {
+        for (&value, &to) in values.iter().zip(to) {
+            if !is_mutable(self.graph.ty(value)) {
+                continue;
+            }
+            self.fresh(value);
+            let (from, to) = (self.elements[value.0 as usize], self.elements[to.0 as usize]);
+            if to != NOTHING && from != to {
+                self.points_to[from as usize].push(to);
+            }
+        }
+    }
+
+    fn write(&mut self, node: NodeId, value: ValueId) {
+        if is_mutable(self.graph.ty(value)) {
+            self.fresh(value);
+            self.writes.entry(node).or_default().values.push(value);
+        }
+    }
+
+    fn forget(&mut self, values: &[ValueId]) {
+        for &value in values {
+            self.set_wildcard(value);
+        }
+    }
+
+    fn set_wildcard(&mut self, value: ValueId) {
+        let ty = self.graph.ty(value);
+        if !is_mutable(ty) {
+            return;
+        }
+        let wildcard = self.wildcard(ty);
+        match self.elements[value.0 as usize] {
+            NOTHING => self.elements[value.0 as usize] = wildcard,
+            element if element != wildcard => self.points_to[element as usize].push(wildcard),
+            _ => {}
+        }
+    }
+
+    /// The wildcard of a type: one for all tensors, and one for whatever else is not a list or dict.
+    fn wildcard(&mut self, ty: &Type) -> Element {
+        let key = match ty {
+            Type::Tensor | Type::TensorOf(_) => Type::Tensor,
+            Type::Optional(of) => return self.wildcard(of),
+            Type::List(of) => Type::List(of.clone()),
+            Type::Dict(of) => Type::Dict(of.clone()),
+            _ => Type::Any,
+        };
+        if let Some(&wildcard) = self.wildcards.get(&key) {
+            return wildcard;
+        }
+        let wildcard = self.add();
+        self.is_wildcard[wildcard as usize] = true;
+        self.wildcards.insert(key, wildcard);
+        let parts = ty.contained();
+        for part in parts {
+            if is_mutable(part) {
+                let part = self.wildcard(part);
+                self.contains[wildcard as usize].push(part);
+            }
+        }
+        wildcard
+    }
+
+    /// Finds the memory behind every element. Wildcards have their own; all else points to what was
+    /// made before it.
+    fn locate(&mut self) {
+        self.locations = vec![SmallVec::new(); self.points_to.len()];
+        let (wildcards, others): (Vec<usize>, Vec<usize>) =
+            (0..self.points_to.len()).partition(|&element| self.is_wildcard[element]);
+        for element in wildcards.into_iter().chain(others) {
+            let mut found: SmallVec<[Element; 1]> = SmallVec::new();
+            for &to in &self.points_to[element] {
+                found.extend(self.locations[to as usize].iter().copied());
+            }
+            if found.is_empty() {
+                found.push(element as Element);
+            }
+            found.sort_unstable();
+            found.dedup();
+            self.locations[element] = found;
+        }
+    }
+}
+
+/// `Tensor(a!)[]` says something of its elements alone.
+fn innermost(alias: &Alias) -> &Alias {
+    match &alias.contained[..] {
+        [inner] if alias.before.is_empty() => inner,
+        _ => alias,
+    }
+}
+
+fn is_wildcard(sets: &[std::sync::Arc<str>]) -> bool {
+    sets.iter().any(|set| &**set == "*")
+}

@@ -1,0 +1,385 @@
+//! What operators on scalars, strings and devices give, as PyTorch's interpreter computes it.
+//!
+//! `None` is an operator that is not here, or one that raises: constant propagation leaves both
+//! alone.
+
+use std::cmp::Ordering;
+
+use crate::{Constant, Schema};
+
+use Constant::{Bool, Complex, Device, Enum, Float, Int, Str};
+
+/// What an operator gives for constants.
+pub(super) fn evaluate(schema: &Schema, arguments: &[Constant]) -> Option<Vec<Constant>> {
+    let (_, name) = schema.name.split_once("::")?;
+    if let Some(results) = pair(name, arguments) {
+        return Some(results);
+    }
+    let result = match arguments {
+        [a] => unary(name, a),
+        [a, b] => binary(name, &schema.overload, a, b),
+        [a, b, c] => ternary(name, a, b, c),
+        _ => strings(name, arguments),
+    };
+    result.map(|result| vec![result])
+}
+
+/// Operators with two results.
+fn pair(name: &str, arguments: &[Constant]) -> Option<Vec<Constant>> {
+    match (name, arguments) {
+        ("divmod", [Int(a), Int(b)]) => {
+            Some(vec![Int(floor_div(*a, *b)?), Int(floor_mod(*a, *b)?)])
+        }
+        ("divmod", [a, b]) => {
+            let (a, b) = (real(a)?, real(b)?);
+            if b == 0.0 {
+                return None;
+            }
+            let mut rest = a % b;
+            if rest != 0.0 && (a < 0.0) != (b < 0.0) {
+                rest += b;
+            }
+            Some(vec![Float((a - rest) / b), Float(rest)])
+        }
+        ("modf", [Float(a)]) if a.is_finite() => Some(vec![Float(a.fract()), Float(a.trunc())]),
+        _ => None,
+    }
+}
+
+fn unary(name: &str, a: &Constant) -> Option<Constant> {
+    Some(match (name, a) {
+        ("neg", Int(a)) => Int(a.wrapping_neg()),
+        ("neg", Float(a)) => Float(-a),
+        ("neg", Complex(re, im)) => Complex(-re, -im),
+        ("abs", Int(a)) => Int(a.wrapping_abs()),
+        ("abs", Float(a)) => Float(a.abs()),
+        ("abs", Complex(re, im)) => Float(re.hypot(*im)),
+        ("__not__", Bool(a)) => Bool(!a),
+        ("Bool", Int(a)) => Bool(*a != 0),
+        ("Bool", Float(a)) => Bool(*a != 0.0),
+        ("Int", Bool(a)) => Int(i64::from(*a)),
+        ("Int", Int(a)) => Int(*a),
+        ("Int", Float(a)) => Int(truncate(*a)),
+        ("Int", Str(text)) => Int(text.parse().ok().filter(|_| is_decimal(text))?),
+        ("Float", Bool(a)) => Float(f64::from(u8::from(*a))),
+        ("Float", Str(text)) => Float(text.parse().ok().filter(|_| is_decimal(text))?),
+        ("Float", a) => Float(real(a)?),
+        ("Complex", a) => complex(a).map(|(re, im)| Complex(re, im))?,
+        ("floor" | "ceil", Int(a)) => Int(*a),
+        ("floor", Float(a)) => Int(truncate(a.floor())),
+        ("ceil", Float(a)) => Int(truncate(a.ceil())),
+        ("isnan", Float(a)) => Bool(a.is_nan()),
+        ("isinf", Float(a)) => Bool(a.is_infinite()),
+        ("isfinite", Float(a)) => Bool(a.is_finite()),
+        ("isnan", Complex(re, im)) => Bool(re.is_nan() || im.is_nan()),
+        ("isinf", Complex(re, im)) => Bool(re.is_infinite() || im.is_infinite()),
+        ("isfinite", Complex(re, im)) => Bool(re.is_finite() && im.is_finite()),
+        ("factorial", Int(a)) => {
+            let last = u32::try_from(*a).ok().filter(|&last| last <= 20)?;
+            Int((1..=i64::from(last)).product())
+        }
+        ("len", Str(text)) => Int(text.len() as i64),
+        ("ord", Str(text)) => match text.as_bytes() {
+            [byte] => Int(i64::from(*byte)),
+            _ => return None,
+        },
+        ("chr", Int(a)) => text_of(&[u8::try_from(*a).ok()?])?,
+        ("bin", Int(a)) => prefixed(*a, "0b", |a| format!("{a:b}")),
+        ("oct", Int(a)) => prefixed(*a, "0o", |a| format!("{a:o}")),
+        ("hex", Int(a)) => prefixed(*a, "0x", |a| format!("{a:x}")),
+        ("upper", Str(text)) => Str(text.to_ascii_uppercase().into()),
+        ("lower", Str(text)) => Str(text.to_ascii_lowercase().into()),
+        ("str", Str(text)) => Str(text.clone()),
+        ("str", Bool(_) | Int(_) | Float(_) | Constant::None) => Str(a.stream_text().into()),
+        ("device", Str(text)) => device(text)?,
+        ("unchecked_cast", a) => a.clone(),
+        ("EnumName", Enum(ty, index)) => Str(member(ty, *index)?.0.clone()),
+        ("EnumValue", Enum(ty, index)) => member(ty, *index)?.1.clone(),
+        _ => Float(function(name)?(real(a)?)),
+    })
+}
+
+/// Functions of a float; of ints too.
+fn function(name: &str) -> Option<fn(f64) -> f64> {
+    Some(match name {
+        "sin" => f64::sin,
+        "cos" => f64::cos,
+        "tan" => f64::tan,
+        "asin" => f64::asin,
+        "acos" => f64::acos,
+        "atan" => f64::atan,
+        "sinh" => f64::sinh,
+        "cosh" => f64::cosh,
+        "tanh" => f64::tanh,
+        "sqrt" => f64::sqrt,
+        "exp" => f64::exp,
+        "expm1" => f64::exp_m1,
+        "log" => f64::ln,
+        "log1p" => f64::ln_1p,
+        "log10" => f64::log10,
+        "fabs" => f64::abs,
+        "round" => f64::round_ties_even,
+        "degrees" => |a| a * 180.0 / std::f64::consts::PI,
+        "radians" => |a| a * std::f64::consts::PI / 180.0,
+        _ => return None,
+    })
+}
+
+fn binary(name: &str, overload: &str, a: &Constant, b: &Constant) -> Option<Constant> {
+    if matches!(name, "__is__" | "__isnot__") {
+        // Whether two equal values are one object is known of None alone.
+        let (x, y) = (*a == Constant::None, *b == Constant::None);
+        return (x || y).then_some(Bool((x && y) == (name == "__is__")));
+    }
+    match (a, b) {
+        (Int(a), Int(b)) => ints(name, overload, *a, *b),
+        (Bool(a), Bool(b)) => bools(name, *a, *b),
+        (Str(_), _) => strings(name, &[a.clone(), b.clone()]),
+        (Device(_), Device(_)) | (Enum(..), Enum(..)) => equality(name, a == b),
+        (Complex(..), _) | (_, Complex(..)) => complexes(name, complex(a)?, complex(b)?),
+        (Int(_) | Float(_), Int(_) | Float(_)) => floats(name, real(a)?, real(b)?),
+        (Int(_) | Float(_) | Bool(_), Int(_) | Float(_) | Bool(_)) if name == "Complex" => {
+            Some(Complex(number(a)?, number(b)?))
+        }
+        _ => None,
+    }
+}
+
+fn equality(name: &str, equal: bool) -> Option<Constant> {
+    match name {
+        "eq" => Some(Bool(equal)),
+        "ne" => Some(Bool(!equal)),
+        _ => None,
+    }
+}
+
+fn ordering(name: &str, order: Option<Ordering>) -> Option<Constant> {
+    Some(Bool(match name {
+        "eq" => order == Some(Ordering::Equal),
+        "ne" => order != Some(Ordering::Equal),
+        "lt" => order == Some(Ordering::Less),
+        "gt" => order == Some(Ordering::Greater),
+        "le" => matches!(order, Some(Ordering::Less | Ordering::Equal)),
+        "ge" => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
+        _ => return None,
+    }))
+}
+
+fn ints(name: &str, overload: &str, a: i64, b: i64) -> Option<Constant> {
+    Some(match name {
+        "add" => Int(a.wrapping_add(b)),
+        "sub" => Int(a.wrapping_sub(b)),
+        "mul" => Int(a.wrapping_mul(b)),
+        "floordiv" => Int(floor_div(a, b)?),
+        "remainder" => Int(floor_mod(a, b)?),
+        "__round_to_zero_floordiv" => Int(a.checked_div(b)?),
+        "pow" if overload == "int_to_int" => Int(a.wrapping_pow(u32::try_from(b).ok()?)),
+        "min" => Int(a.min(b)),
+        "max" => Int(a.max(b)),
+        "gcd" => Int(gcd(a.unsigned_abs(), b.unsigned_abs()) as i64),
+        "__and__" => Int(a & b),
+        "__or__" => Int(a | b),
+        "__xor__" => Int(a ^ b),
+        "__lshift__" if (0..64).contains(&b) => Int(a.wrapping_shl(b as u32)),
+        "__rshift__" if (0..64).contains(&b) => Int(a >> b),
+        "Complex" => Complex(a as f64, b as f64),
+        "eq" | "ne" | "lt" | "gt" | "le" | "ge" => return ordering(name, Some(a.cmp(&b))),
+        _ => return floats(name, a as f64, b as f64),
+    })
+}
+
+fn bools(name: &str, a: bool, b: bool) -> Option<Constant> {
+    Some(match name {
+        "__and__" => Bool(a & b),
+        "__or__" => Bool(a | b),
+        "__xor__" | "ne" => Bool(a != b),
+        "eq" => Bool(a == b),
+        "Complex" => Complex(f64::from(u8::from(a)), f64::from(u8::from(b))),
+        _ => return None,
+    })
+}
+
+fn floats(name: &str, a: f64, b: f64) -> Option<Constant> {
+    Some(Float(match name {
+        "add" => a + b,
+        "sub" => a - b,
+        "mul" => a * b,
+        "div" => a / b,
+        "floordiv" => (a / b).floor(),
+        "remainder" => (b + a % b) % b,
+        "fmod" => a % b,
+        "pow" => a.powf(b),
+        // As `std::min` and `std::max` have it where one is no number.
+        "min" => {
+            if b < a {
+                b
+            } else {
+                a
+            }
+        }
+        "max" => {
+            if a < b {
+                b
+            } else {
+                a
+            }
+        }
+        "atan2" => a.atan2(b),
+        "copysign" => a.copysign(b),
+        "log" => a.ln() / b.ln(),
+        "Complex" => return Some(Complex(a, b)),
+        "polar" => return Some(Complex(a * b.cos(), a * b.sin())),
+        "ldexp" => a * 2.0_f64.powi(truncate(b).clamp(-5000, 5000) as i32),
+        _ => return ordering(name, a.partial_cmp(&b)),
+    }))
+}
+
+fn complexes(name: &str, (a, b): (f64, f64), (c, d): (f64, f64)) -> Option<Constant> {
+    Some(match name {
+        "add" => Complex(a + c, b + d),
+        "sub" => Complex(a - c, b - d),
+        "mul" => Complex(a * c - b * d, a * d + b * c),
+        _ => return equality(name, a == c && b == d),
+    })
+}
+
+fn ternary(name: &str, a: &Constant, b: &Constant, c: &Constant) -> Option<Constant> {
+    match (name, a, b, c) {
+        ("__derive_index", Int(index), Int(start), Int(step)) => {
+            Some(Int(start.wrapping_add(index.wrapping_mul(*step))))
+        }
+        ("__range_length", Int(from), Int(to), Int(step)) => {
+            let (distance, step) = match step.signum() {
+                1 => (to.checked_sub(*from)?, *step),
+                -1 => (from.checked_sub(*to)?, step.checked_neg()?),
+                _ => return None,
+            };
+            Some(Int(if distance > 0 { 1 + (distance - 1) / step } else { 0 }))
+        }
+        _ => strings(name, &[a.clone(), b.clone(), c.clone()]),
+    }
+}
+
+fn strings(name: &str, arguments: &[Constant]) -> Option<Constant> {
+    Some(match (name, arguments) {
+        ("add", [Str(a), Str(b)]) => Str(format!("{a}{b}").into()),
+        ("eq" | "ne" | "lt" | "gt" | "le" | "ge", [Str(a), Str(b)]) => {
+            return ordering(name, Some(a.cmp(b)));
+        }
+        ("__contains__", [Str(a), Str(b)]) => Bool(a.contains(&**b)),
+        ("__getitem__" | "StringIndex", [Str(text), Int(index)]) => {
+            let index = if *index < 0 { index + text.len() as i64 } else { *index };
+            text_of(&[*text.as_bytes().get(usize::try_from(index).ok()?)?])?
+        }
+        ("device", [Str(text), Int(index)]) if !text.contains(':') && *index >= 0 => {
+            device(&format!("{text}:{index}"))?
+        }
+        ("strip", [Str(a), Str(b)]) => Str(a.trim_matches(|c| b.contains(c)).into()),
+        ("lstrip", [Str(a), Str(b)]) => Str(a.trim_start_matches(|c| b.contains(c)).into()),
+        ("rstrip", [Str(a), Str(b)]) => Str(a.trim_end_matches(|c| b.contains(c)).into()),
+        ("replace", [Str(a), Str(from), Str(to), Int(-1)]) if !from.is_empty() => {
+            Str(a.replace(&**from, to).into())
+        }
+        ("startswith", [Str(a), Str(b), Int(0), Int(-1)]) => Bool(a.starts_with(&**b)),
+        ("endswith", [Str(a), Str(b), Int(0), Int(-1)]) => Bool(a.ends_with(&**b)),
+        ("find", [Str(a), Str(b), Int(0), Int(-1)]) => Int(a.find(&**b).map_or(-1, |at| at as i64)),
+        _ => return None,
+    })
+}
+
+fn member(ty: &crate::Type, index: u32) -> Option<&(std::sync::Arc<str>, Constant)> {
+    match ty {
+        crate::Type::Enum(of) => of.members.get(index as usize),
+        _ => None,
+    }
+}
+
+fn real(a: &Constant) -> Option<f64> {
+    match a {
+        Int(a) => Some(*a as f64),
+        Float(a) => Some(*a),
+        _ => None,
+    }
+}
+
+fn number(a: &Constant) -> Option<f64> {
+    match a {
+        Bool(a) => Some(f64::from(u8::from(*a))),
+        _ => real(a),
+    }
+}
+
+fn complex(a: &Constant) -> Option<(f64, f64)> {
+    match a {
+        Complex(re, im) => Some((*re, *im)),
+        _ => Some((number(a)?, 0.0)),
+    }
+}
+
+/// C++'s cast; what does not fit gives the least int, as on x86.
+fn truncate(a: f64) -> i64 {
+    let fits = a >= i64::MIN as f64 && a < i64::MAX as f64;
+    if fits { a as i64 } else { i64::MIN }
+}
+
+fn floor_div(a: i64, b: i64) -> Option<i64> {
+    let quotient = a.checked_div(b)?;
+    Some(if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient })
+}
+
+fn floor_mod(a: i64, b: i64) -> Option<i64> {
+    let rest = a.checked_rem(b)?;
+    Some(if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest })
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+fn prefixed(a: i64, prefix: &str, digits: impl Fn(u64) -> String) -> Constant {
+    let sign = if a < 0 { "-" } else { "" };
+    Str(format!("{sign}{prefix}{}", digits(a.unsigned_abs())).into())
+}
+
+/// A string of bytes; `None` where they are not UTF-8.
+fn text_of(bytes: &[u8]) -> Option<Constant> {
+    std::str::from_utf8(bytes).ok().map(|text| Str(text.into()))
+}
+
+/// Digits with a sign, a point or an exponent, and nothing else.
+fn is_decimal(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte))
+}
+
+/// A device by name, with the index that it is written with.
+fn device(text: &str) -> Option<Constant> {
+    const KINDS: &[&str] = &[
+        "cpu",
+        "cuda",
+        "ipu",
+        "xpu",
+        "mkldnn",
+        "opengl",
+        "opencl",
+        "ideep",
+        "hip",
+        "ve",
+        "fpga",
+        "maia",
+        "xla",
+        "lazy",
+        "vulkan",
+        "mps",
+        "meta",
+        "hpu",
+        "mtia",
+        "privateuseone",
+    ];
+    let (kind, index) = text.split_once(':').map_or((text, None), |(kind, at)| (kind, Some(at)));
+    let plain = |index: &str| {
+        index.bytes().all(|byte| byte.is_ascii_digit())
+            && (index == "0" || !index.starts_with('0'))
+            && index.parse::<i8>().is_ok()
+    };
+    (KINDS.contains(&kind) && index.is_none_or(plain)).then(|| Device(text.into()))
+}

@@ -1,0 +1,101 @@
+//! Gives closures graphs of their own: PyTorch's `liftClosures`.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::{Attribute, BlockId, Graph, NodeId, Prim, Type, ValueId};
+
+/// Turns the block of every `prim::Closure` into a graph that takes a tuple of what the block used
+/// from outside, and the closure into a pair of itself and that tuple.
+pub fn lift_closures(graph: &mut Graph) {
+    // A closure's own closures are lifted in its graph.
+    let mut closures = Vec::new();
+    let mut blocks = vec![graph.root()];
+    while let Some(block) = blocks.pop() {
+        for node in graph.block_nodes(block) {
+            if graph.node(node).is(Prim::Closure) {
+                closures.push(node);
+            } else {
+                blocks.extend(graph.node(node).blocks().iter().copied());
+            }
+        }
+    }
+    for closure in closures {
+        if !graph.node(closure).blocks().is_empty() {
+            lift(graph, closure);
+        }
+    }
+    super::finish(graph, "lift_closures");
+}
+
+fn lift(graph: &mut Graph, closure: NodeId) {
+    let block = graph.node(closure).blocks()[0];
+    let captures = captures(graph, block);
+    let types: Vec<Type> = captures.iter().map(|&value| graph.ty(value).clone()).collect();
+    let context_type = Type::tuple(types);
+
+    let mut body = Graph::new();
+    let context = body.add_input(context_type.clone());
+    body.set_name(context, "context");
+    let unpack = body.new_node(Prim::TupleUnpack, &[context]);
+    body.append(body.root(), unpack);
+    let mut map = FxHashMap::default();
+    for &value in &captures {
+        let inner = body.add_output(unpack, graph.ty(value).clone());
+        if let Some(name) = graph.value(value).name() {
+            body.set_name(inner, name);
+        }
+        map.insert(value, inner);
+    }
+    let root = body.root();
+    body.copy_block_into(graph, block, root, &mut map);
+    lift_closures(&mut body);
+
+    let pack = graph.new_node_with(Prim::TupleConstruct, &captures, context_type.clone());
+    graph.insert_after(pack, closure);
+    let function = graph.node(closure).output();
+    let pair_type = Type::tuple(vec![graph.ty(function).clone(), context_type]);
+    let pair = graph.new_node_with(Prim::TupleConstruct, &[], pair_type);
+    graph.insert_after(pair, pack);
+    graph.replace_all_uses(function, graph.node(pair).output());
+    graph.add_node_input(pair, function);
+    graph.add_node_input(pair, graph.node(pack).output());
+    graph.erase_block(closure, 0);
+    graph.node_mut(closure).set_attribute("Subgraph", Attribute::Graph(Arc::new(body)));
+}
+
+/// What a block uses that is made outside of it, in the order of first use.
+fn captures(graph: &Graph, block: BlockId) -> Vec<ValueId> {
+    let mut inside: FxHashMap<ValueId, bool> = FxHashMap::default();
+    let mut captures = Vec::new();
+    let define = |inside: &mut FxHashMap<ValueId, bool>, values: &[ValueId]| {
+        inside.extend(values.iter().map(|&value| (value, true)));
+    };
+    define(&mut inside, graph.block_inputs(block));
+    for node in graph.walk(block) {
+        define(&mut inside, graph.node(node).outputs());
+        for &inner in graph.node(node).blocks() {
+            define(&mut inside, graph.block_inputs(inner));
+        }
+    }
+    // In the order in which a copy of the block asks for them: a node's inputs, then its blocks,
+    // then what they give.
+    let mut open = vec![(block, graph.next(graph.param_node(block)))];
+    while let Some((block, node)) = open.pop() {
+        for &input in graph.node(node).inputs() {
+            if !inside.contains_key(&input) {
+                inside.insert(input, false);
+                captures.push(input);
+            }
+        }
+        if node == graph.return_node(block) {
+            continue;
+        }
+        open.push((block, graph.next(node)));
+        for &inner in graph.node(node).blocks().iter().rev() {
+            open.push((inner, graph.next(graph.param_node(inner))));
+        }
+    }
+    captures
+}
