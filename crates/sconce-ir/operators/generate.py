@@ -1,26 +1,29 @@
-"""Writes schemas.txt: every operator of the installed PyTorch and torchvision, with what PyTorch
-knows of it beyond its schema.
+"""Writes schemas.txt and index.txt beside itself: every operator of the installed PyTorch and
+torchvision, with what PyTorch knows of it beyond its schema.
 
-    python generate.py > schemas.txt
+    python generate.py
 
-The operators of one name stand together, in the order in which they were registered, which is the
-order in which overloads are tried:
+In schemas.txt the operators of one name stand together, in the order in which they were registered,
+which is the order in which overloads are tried:
 
-    NAME OVERLOADS BYTES
+    NAME
     FLAGS<tab>SCHEMA-WITHOUT-NAME
     ...
 
-BYTES counts the lines of the group below the first. FLAGS are `s` (has side effects: dead code
-elimination keeps it), `n` (`Node::isNondeterministic`), `c` (conservative alias analysis: it may
-write to whatever it is given and give whatever it is given), or `-` for none.
+FLAGS are `s` (has side effects: dead code elimination keeps it), `n` (`Node::isNondeterministic`),
+`c` (conservative alias analysis: it may write to whatever it is given and give whatever it is
+given), or `-` for none. index.txt has a line of fixed width for each name, in the order of bytes:
+where its group starts in schemas.txt, and how many operators come before it.
 """
 
+import pathlib
 import sys
 
 import torch
 import torchvision  # noqa: F401  registers torchvision::*
 
 C = torch._C
+HERE = pathlib.Path(__file__).parent
 # Symbols that PyTorch keeps for instructions; no node can be made of them freely.
 INSTRUCTIONS = {"prim::ConstantChunk", "prim::Constant", "prim::If", "prim::Loop", "prim::rpc_async",
                 "prim::rpc_sync", "prim::rpc_remote"}
@@ -92,26 +95,29 @@ def main():
     groups = {}
     for schema in schemas:
         groups.setdefault(schema.name, []).append(schema)
-    out = []
+    text, index, count = "", "", 0
     failed = {}
     for name in sorted(groups, key=str.encode):
         registered = C._jit_get_schemas_for_operator(name)
         assert [str(s) for s in registered] == [str(s) for s in groups[name]], name
         lines = []
         for schema in registered:
-            text = str(schema)
-            assert text.startswith(name) and "\n" not in text
+            printed = str(schema)
+            assert printed.startswith(name) and "\n" not in printed
             try:
                 marks = flags(schema)
             except RuntimeError as error:
-                failed[text] = str(error).split("\n")[0]
+                failed[printed] = str(error).split("\n")[0]
                 marks = ""
-            lines.append(f"{marks or '-'}\t{text[len(name):]}\n")
-        body = "".join(lines)
-        out.append(f"{name} {len(lines)} {len(body.encode())}\n{body}")
-    sys.stdout.write("".join(out))
-    for text, error in failed.items():
-        print(f"no flags for {text}: {error}", file=sys.stderr)
+            lines.append(f"{marks or '-'}\t{printed[len(name):]}\n")
+        index += f"{len(text):06} {count:05}\n"
+        text += f"{name}\n" + "".join(lines)
+        count += len(lines)
+    assert text.isascii() and len(text) < 10**6
+    (HERE / "schemas.txt").write_text(text)
+    (HERE / "index.txt").write_text(index)
+    for schema, error in failed.items():
+        print(f"no flags for {schema}: {error}", file=sys.stderr)
 
 
 main()

@@ -6,11 +6,13 @@ use sconce_ir::Constant;
 const GOLDEN: &str = include_str!("golden/constants.tsv");
 
 fn float(bits: &str) -> f64 {
-    f64::from_bits(u64::from_str_radix(bits, 16).unwrap())
+    f64::from_bits(u64::from_str_radix(bits, 16).expect("a float's bits in hex"))
 }
 
-fn bytes(hex: &str) -> Vec<u8> {
-    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+fn text(hex: &str) -> String {
+    let digits = |at: usize| &hex[at..at + 2];
+    let byte = |at| u8::from_str_radix(digits(at), 16).expect("bytes in hex");
+    String::from_utf8((0..hex.len()).step_by(2).map(byte).collect()).expect("UTF-8")
 }
 
 #[test]
@@ -24,7 +26,7 @@ fn numbers_and_strings_print_as_in_pytorch() {
                 let (real, imaginary) = fields[1].split_once(',').unwrap();
                 Constant::Complex(float(real), float(imaginary))
             }
-            _ => Constant::Str(String::from_utf8(bytes(fields[1])).unwrap().into()),
+            _ => Constant::Str(text(fields[1]).into()),
         };
         if constant.graph_text() != fields[2] {
             wrong.push(format!("{line}: found {}", constant.graph_text()));

@@ -26,14 +26,14 @@ fn unit() -> Unit {
     let f = ("f", Type::Tensor, Type::Tensor);
     let g = ("g", Type::Int, Type::Int);
     let forward = ("forward", Type::Tensor, Type::Tensor);
-    interface(&mut unit, "I", false, &[f.clone()]);
-    interface(&mut unit, "J", false, &[f.clone(), g.clone()]);
-    interface(&mut unit, "MI", true, &[forward.clone()]);
-    class(&mut unit, "K", false, &[f.clone()]);
-    class(&mut unit, "L", false, &[f, g]);
-    class(&mut unit, "W", false, &[("f", Type::Int, Type::Tensor)]);
-    class(&mut unit, "F", false, &[forward.clone()]);
-    class(&mut unit, "M", true, &[forward]);
+    interface(&mut unit, "I", false, &[&f]);
+    interface(&mut unit, "J", false, &[&f, &g]);
+    interface(&mut unit, "MI", true, &[&forward]);
+    class(&mut unit, "K", false, &[&f]);
+    class(&mut unit, "L", false, &[&f, &g]);
+    class(&mut unit, "W", false, &[&("f", Type::Int, Type::Tensor)]);
+    class(&mut unit, "F", false, &[&forward]);
+    class(&mut unit, "M", true, &[&forward]);
     unit
 }
 
@@ -50,13 +50,13 @@ fn schema((name, takes, gives): &Method, of: Type) -> Arc<Schema> {
     })
 }
 
-fn interface(unit: &mut Unit, name: &str, is_module: bool, methods: &[Method]) {
+fn interface(unit: &mut Unit, name: &str, is_module: bool, methods: &[&Method]) {
     let name: Arc<str> = format!("__torch__.{name}").into();
     let methods = methods.iter().map(|method| schema(method, Type::Any)).collect();
     unit.add_interface(Interface { name, is_module, methods });
 }
 
-fn class(unit: &mut Unit, name: &str, is_module: bool, methods: &[Method]) {
+fn class(unit: &mut Unit, name: &str, is_module: bool, methods: &[&Method]) {
     let (id, ty) = unit.add_class(Class::new(format!("__torch__.{name}")));
     unit.class_mut(id).is_module = is_module;
     for method in methods {

@@ -1,8 +1,8 @@
 //! The operators PyTorch knows, with their schemas.
 //!
-//! The table is `operators/schemas.txt`, written by `operators/generate.py` from an installed
-//! PyTorch. It is walked once, by group, when first asked; the schemas of a name are read when that
-//! name is first asked for.
+//! The table is `operators/schemas.txt` with its index `operators/index.txt`, written by
+//! `operators/generate.py` from an installed PyTorch. Nothing is read beforehand: a name is found by
+//! bisection, and its schemas are read when it is first asked for.
 
 mod upgraders;
 
@@ -12,8 +12,20 @@ use crate::Schema;
 
 pub use upgraders::{CURRENT_VERSION, Upgrader, upgrader, upgraders, upgraders_of, version_needed};
 
-/// The table's text.
+/// The table: a line with a name, then a line with flags and signature for each of its operators.
 static TEXT: &str = include_str!("../../operators/schemas.txt");
+
+/// For each name, where its group starts in [`TEXT`] and the id of its first operator.
+static INDEX: &str = include_str!("../../operators/index.txt");
+
+/// The bytes of a line of [`INDEX`]: six digits, a space, five digits, a line feed.
+const INDEX_LINE: usize = 13;
+
+/// How many names there are.
+const GROUPS: usize = INDEX.len() / INDEX_LINE;
+
+/// The operators that have been read, by group.
+static OPERATORS: [OnceLock<Box<[Operator]>>; GROUPS] = [const { OnceLock::new() }; GROUPS];
 
 /// An operator of the table: its place there. Ids are dense; their order is that of names and,
 /// within a name, of registration.
@@ -47,31 +59,17 @@ pub enum AliasAnalysis {
     Conservative,
 }
 
-/// The operators of one name, as they stand in the table.
-struct Group {
-    name: &'static str,
-    first: u32,
-    count: u32,
-    lines: &'static str,
-    operators: OnceLock<Box<[Operator]>>,
-}
-
 /// The overloads of a symbol such as `aten::add` in the order in which PyTorch tries them; empty for
 /// a symbol without operators.
 pub fn named(symbol: &str) -> &'static [Operator] {
-    let groups = groups();
-    match groups.binary_search_by(|group| group.name.cmp(symbol)) {
-        Ok(index) => groups[index].operators(),
-        Err(_) => &[],
-    }
+    let group = partition_point(|group| group.name() < symbol);
+    if group.0 < GROUPS && group.name() == symbol { group.operators() } else { &[] }
 }
 
 /// An operator of the table; `None` for an id that is not one of its ids.
 pub fn get(id: OperatorId) -> Option<&'static Operator> {
-    let groups = groups();
-    let index = groups.partition_point(|group| group.first <= id.0).checked_sub(1)?;
-    let group = groups.get(index)?;
-    group.operators().get((id.0 - group.first) as usize)
+    let group = Group(partition_point(|group| group.first() <= id.0).0.checked_sub(1)?);
+    group.operators().get((id.0 - group.first()) as usize)
 }
 
 /// The overload of a symbol by name (`""` for the one without).
@@ -87,52 +85,74 @@ pub fn find_full(name: &str) -> Option<&'static Operator> {
 
 /// Every symbol that has operators, in the order of bytes.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    groups().iter().map(|group| group.name)
+    (0..GROUPS).map(|group| Group(group).name())
 }
 
 /// Every operator, in the order of ids. Reads the whole table.
 pub fn all() -> impl Iterator<Item = &'static Operator> {
-    groups().iter().flat_map(Group::operators)
+    (0..GROUPS).flat_map(|group| Group(group).operators())
 }
 
-fn groups() -> &'static [Group] {
-    static GROUPS: OnceLock<Vec<Group>> = OnceLock::new();
-    GROUPS.get_or_init(|| {
-        let mut groups = Vec::new();
-        let (mut rest, mut first) = (TEXT, 0);
-        while let Some((group, after)) = Group::read(rest, first) {
-            first += group.count;
-            rest = after;
-            groups.push(group);
+/// The operators of one name: the number of its line in the index.
+#[derive(Clone, Copy)]
+struct Group(usize);
+
+/// The first group of which something does not hold that holds of all before it.
+fn partition_point(holds: impl Fn(Group) -> bool) -> Group {
+    let (mut low, mut high) = (0, GROUPS);
+    while low < high {
+        let middle = low.midpoint(high);
+        if holds(Group(middle)) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
-        groups
-    })
+    }
+    Group(low)
 }
 
 impl Group {
-    /// The group at the start of a text, and what follows it.
-    fn read(text: &'static str, first: u32) -> Option<(Self, &'static str)> {
-        let (header, body) = text.split_once('\n')?;
-        let mut words = header.split(' ');
-        let name = words.next()?;
-        let count = words.next()?.parse().ok()?;
-        let (lines, rest) = body.split_at_checked(words.next()?.parse().ok()?)?;
-        Some((Self { name, first, count, lines, operators: OnceLock::new() }, rest))
+    /// A number of the index line.
+    fn number(self, start: usize, end: usize) -> usize {
+        let line = self.0 * INDEX_LINE;
+        let digits = INDEX.as_bytes().get(line + start..line + end).unwrap_or_default();
+        digits.iter().fold(0, |number, digit| number * 10 + usize::from(digit.wrapping_sub(b'0')))
     }
 
-    fn operators(&self) -> &[Operator] {
-        self.operators.get_or_init(|| {
-            let lines = (self.first..).zip(self.lines.lines());
-            lines.filter_map(|(id, line)| self.operator(OperatorId(id), line)).collect()
+    /// The id of its first operator.
+    fn first(self) -> u32 {
+        self.number(7, 12) as u32
+    }
+
+    /// The text from its name on.
+    fn text(self) -> &'static str {
+        TEXT.get(self.number(0, 6)..).unwrap_or_default()
+    }
+
+    fn name(self) -> &'static str {
+        self.text().lines().next().unwrap_or_default()
+    }
+
+    /// The lines of its operators, which a tab tells from names.
+    fn lines(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.text().lines().skip(1).map_while(|line| line.split_once('\t'))
+    }
+
+    fn operators(self) -> &'static [Operator] {
+        OPERATORS[self.0].get_or_init(|| {
+            let lines = (self.first()..).zip(self.lines());
+            let operator = |(id, (flags, signature)): (u32, (&str, &str))| {
+                self.operator(OperatorId(id), flags, signature)
+            };
+            lines.filter_map(operator).collect()
         })
     }
 
     /// An operator from its line. Every line is one (a test reads them all).
-    fn operator(&self, id: OperatorId, line: &str) -> Option<Operator> {
-        let (flags, signature) = line.split_once('\t')?;
+    fn operator(self, id: OperatorId, flags: &str, signature: &str) -> Option<Operator> {
         Some(Operator {
             id,
-            schema: Arc::new(Schema::parse(&format!("{}{signature}", self.name)).ok()?),
+            schema: Arc::new(Schema::parse(&format!("{}{signature}", self.name())).ok()?),
             has_side_effects: flags.contains('s'),
             is_nondeterministic: flags.contains('n'),
             alias_analysis: if flags.contains('c') {
@@ -152,12 +172,11 @@ mod tests {
     fn every_line_is_an_operator_and_prints_as_it_reads() {
         let mut wrong = Vec::new();
         let mut count = 0;
-        for group in groups() {
-            assert_eq!(group.lines.lines().count(), group.count as usize, "{}", group.name);
-            for line in group.lines.lines() {
+        for group in (0..GROUPS).map(Group) {
+            assert_eq!(group.first(), count, "{}", group.name());
+            for (_, signature) in group.lines() {
                 count += 1;
-                let (_, signature) = line.split_once('\t').unwrap();
-                let text = format!("{}{signature}", group.name);
+                let text = format!("{}{signature}", group.name());
                 match Schema::parse(&text) {
                     Ok(schema) if schema.to_string() == text => {}
                     Ok(schema) => wrong.push(format!("{text}\n  printed {schema}")),
@@ -182,9 +201,9 @@ mod tests {
     fn the_table_is_sorted_and_whole() {
         let names: Vec<_> = names().collect();
         assert!(names.is_sorted());
-        let end = groups().last().unwrap();
-        let read = end.lines.as_ptr() as usize + end.lines.len();
-        assert_eq!(read, TEXT.as_ptr() as usize + TEXT.len());
+        assert_eq!(INDEX.len() % INDEX_LINE, 0);
+        let lines: usize = (0..GROUPS).map(|group| 1 + Group(group).lines().count()).sum();
+        assert_eq!(lines, TEXT.lines().count());
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{Alias, Argument, Schema};
-use crate::constant::quoted;
-use crate::{Constant, Type};
+use crate::types::separator;
+use crate::{Constant, Type, quoted};
 
 impl Display for Schema {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
@@ -119,9 +119,4 @@ impl Display for Alias {
         }
         out.write_char(')')
     }
-}
-
-/// What stands before the part of this index.
-fn separator(index: usize) -> &'static str {
-    if index == 0 { "" } else { ", " }
 }

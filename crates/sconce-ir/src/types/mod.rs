@@ -17,6 +17,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::{Constant, Unit};
 
+pub(crate) use text::separator;
 pub use variables::TypeVariables;
 
 /// A type, as PyTorch's `c10::Type`.

@@ -1,8 +1,8 @@
 //! When a value of one type may stand where another is asked for: `isSubtypeOfExt` of `c10::Type`.
 
-use std::fmt::Write as _;
+use std::sync::Arc;
 
-use crate::{Argument, Class, Interface, NamedRef, Schema, Unit};
+use crate::{Argument, Class, ClassId, Interface, InterfaceId, NamedRef, Schema, Unit};
 
 use super::{TensorType, TupleType, Type};
 
@@ -10,13 +10,13 @@ impl Type {
     /// Whether every value of this type is one of the other's. Classes and interfaces are looked up
     /// in the unit; a class the unit does not have implements nothing.
     pub fn is_subtype_of(&self, other: &Self, unit: &Unit) -> bool {
-        Subtyping { unit, why: None }.holds(self, other)
+        Subtyping::new(unit, None).holds(self, other)
     }
 
     /// The same, with PyTorch's words on why not (empty when it has none).
     pub fn check_subtype_of(&self, other: &Self, unit: &Unit) -> Result<(), String> {
         let mut why = String::new();
-        if (Subtyping { unit, why: Some(&mut why) }).holds(self, other) { Ok(()) } else { Err(why) }
+        if Subtyping::new(unit, Some(&mut why)).holds(self, other) { Ok(()) } else { Err(why) }
     }
 
     /// Whether values of the other type may be held in this union or optional type.
@@ -49,7 +49,7 @@ impl Schema {
     /// Whether a function of this schema may stand for one of the other: the arguments
     /// contravariant, the returns covariant, names equal. A method's `self` does not count.
     pub fn is_subtype_of(&self, other: &Self, as_method: bool, unit: &Unit) -> bool {
-        Subtyping { unit, why: None }.schema(self, other, as_method)
+        Subtyping::new(unit, None).schema(self, other, as_method)
     }
 }
 
@@ -57,9 +57,16 @@ impl Schema {
 struct Subtyping<'a> {
     unit: &'a Unit,
     why: Option<&'a mut String>,
+    /// What is being asked of named types, outermost first: one that comes up again while its
+    /// methods are compared is taken to hold, since a class and an interface may mention each other.
+    asked: Vec<(Arc<str>, Arc<str>)>,
 }
 
-impl Subtyping<'_> {
+impl<'a> Subtyping<'a> {
+    fn new(unit: &'a Unit, why: Option<&'a mut String>) -> Self {
+        Self { unit, why, asked: Vec::new() }
+    }
+
     fn holds(&mut self, left: &Type, right: &Type) -> bool {
         match left {
             Type::Tensor | Type::TensorOf(_) if right.is_tensor() => refines(left, right),
@@ -97,8 +104,16 @@ impl Subtyping<'_> {
             (Type::Future(left), Type::Future(right)) | (Type::Await(left), Type::Await(right)) => {
                 self.holds(left, right)
             }
-            (Type::Class(class), Type::Interface(interface)) => self.class(class, interface),
-            (Type::Interface(left), Type::Interface(right)) => self.interface(left, right),
+            (Type::Class(left) | Type::Interface(left), Type::Interface(right)) => {
+                let question = (Arc::clone(&left.name), Arc::clone(&right.name));
+                if self.asked.contains(&question) {
+                    return true;
+                }
+                self.asked.push(question);
+                let holds = self.implements(left, right);
+                self.asked.pop();
+                holds
+            }
             _ => false,
         }
     }
@@ -154,76 +169,47 @@ impl Subtyping<'_> {
                 .all(|(left, right)| self.holds(left, right))
     }
 
-    fn class(&mut self, class: &NamedRef, interface: &NamedRef) -> bool {
-        let unit = self.unit;
-        let (Some(left), Some(right)) = (find_class(class, unit), find_interface(interface, unit))
-        else {
-            return false;
-        };
-        let (name, other) = (&class.name, &interface.name);
-        if !left.is_module && right.is_module {
-            self.say(|| {
-                format!(
-                    "Class '{name}' is not a subtype of the module interface '{other}' , only \
-                     ScriptModule class can be subtype of module interface.\n"
-                )
-            });
-            return false;
-        }
-        right.methods.iter().all(|wanted| {
-            let methods = left.methods.iter().map(|&id| unit.function(id));
-            let Some(own) = methods.into_iter().find(|method| method.name() == &*wanted.name)
-            else {
-                let method = &wanted.name;
-                self.say(|| {
-                    format!("Class '{name}' does not have method '{method}' but '{other}' does.\n")
-                });
-                return false;
-            };
-            let compatible = self.schema(&own.schema, wanted, true);
-            if !compatible {
-                self.say(|| {
-                    format!(
-                        "Method on class '{name}' (1) is not compatible with interface \
-                         '{other}' (2)\n  (1) {}\n  (2) {wanted}\n",
-                        own.schema
-                    )
-                });
-            }
-            compatible
-        })
-    }
-
-    fn interface(&mut self, left: &NamedRef, right: &NamedRef) -> bool {
-        let unit = self.unit;
-        let (Some(own), Some(wanted)) = (find_interface(left, unit), find_interface(right, unit))
+    /// Whether a class or interface has every method that an interface asks for.
+    fn implements(&mut self, left: &NamedRef, right: &NamedRef) -> bool {
+        let (Some(own), Some(wanted)) =
+            (Implementor::find(left, self.unit), find_interface(right, self.unit))
         else {
             return false;
         };
         let (name, other) = (&left.name, &right.name);
-        if !own.is_module && wanted.is_module {
-            self.say(|| {
-                format!("Interface '{name}' is not a subtype of the module interface '{other}'.\n")
+        if !own.is_module() && wanted.is_module {
+            self.say(|| match own {
+                Implementor::Class(_) => format!(
+                    "Class '{name}' is not a subtype of the module interface '{other}' , only \
+                     ScriptModule class can be subtype of module interface.\n"
+                ),
+                Implementor::Interface(_) => format!(
+                    "Interface '{name}' is not a subtype of the module interface '{other}'.\n"
+                ),
             });
             return false;
         }
         wanted.methods.iter().all(|wanted| {
-            let Some(own) = own.methods.iter().find(|own| own.name == wanted.name) else {
+            let Some(method) = own.method(&wanted.name, self.unit) else {
                 let method = &wanted.name;
-                self.say(|| {
-                    format!(
+                self.say(|| match own {
+                    Implementor::Class(_) => format!(
+                        "Class '{name}' does not have method '{method}' but '{other}' does.\n"
+                    ),
+                    Implementor::Interface(_) => format!(
                         "Interface '{name}' does not have method '{method}' but interface \
                          '{other}' does.\n"
-                    )
+                    ),
                 });
                 return false;
             };
-            let compatible = self.schema(own, wanted, true);
+            let compatible = self.schema(method, wanted, true);
             if !compatible {
+                let kind = own.kind();
                 self.say(|| {
                     format!(
-                        "Method on interface '{name}' (1) is not compatible with interface \
-                         '{other}' (2)\n  (1) {own}\n  (2) {wanted}\n"
+                        "Method on {kind} '{name}' (1) is not compatible with interface \
+                         '{other}' (2)\n  (1) {method}\n  (2) {wanted}\n"
                     )
                 });
             }
@@ -250,7 +236,7 @@ impl Subtyping<'_> {
 
     fn say(&mut self, reason: impl FnOnce() -> String) {
         if let Some(why) = &mut self.why {
-            let _ = why.write_str(&reason());
+            why.push_str(&reason());
         }
     }
 }
@@ -265,14 +251,56 @@ fn refines(left: &Type, right: &Type) -> bool {
     }
 }
 
-fn find_class<'a>(named: &NamedRef, unit: &'a Unit) -> Option<&'a Class> {
-    let (_, class) = unit.classes().nth(named.id as usize)?;
-    (class.name == named.name).then_some(class)
+/// What may implement an interface.
+#[derive(Clone, Copy)]
+enum Implementor<'a> {
+    Class(&'a Class),
+    Interface(&'a Interface),
+}
+
+impl<'a> Implementor<'a> {
+    fn find(named: &NamedRef, unit: &'a Unit) -> Option<Self> {
+        match unit.find_type(&named.name)? {
+            Type::Class(found) => Some(Self::Class(unit.class(ClassId(found.id)))),
+            Type::Interface(_) => find_interface(named, unit).map(Self::Interface),
+            _ => None,
+        }
+    }
+
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Class(_) => "class",
+            Self::Interface(_) => "interface",
+        }
+    }
+
+    fn is_module(self) -> bool {
+        match self {
+            Self::Class(class) => class.is_module,
+            Self::Interface(interface) => interface.is_module,
+        }
+    }
+
+    fn method(self, name: &str, unit: &'a Unit) -> Option<&'a Schema> {
+        match self {
+            Self::Class(class) => class
+                .methods
+                .iter()
+                .map(|&id| unit.function(id))
+                .find(|method| method.name() == name)
+                .map(|method| &*method.schema),
+            Self::Interface(interface) => interface
+                .methods
+                .iter()
+                .find(|method| &*method.name == name)
+                .map(|method| &**method),
+        }
+    }
 }
 
 fn find_interface<'a>(named: &NamedRef, unit: &'a Unit) -> Option<&'a Interface> {
     match unit.find_type(&named.name)? {
-        Type::Interface(found) => Some(unit.interface(crate::InterfaceId(found.id))),
+        Type::Interface(found) => Some(unit.interface(InterfaceId(found.id))),
         _ => None,
     }
 }

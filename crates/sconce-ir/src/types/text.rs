@@ -54,7 +54,7 @@ impl Type {
     }
 
     /// The word for a type that is made of nothing: in schemas and graphs, and in annotations.
-    pub(super) fn words(&self) -> Option<(&'static str, &'static str)> {
+    fn words(&self) -> Option<(&'static str, &'static str)> {
         let word = match self {
             Self::Any => "Any",
             Self::None => "NoneType",
@@ -260,8 +260,8 @@ fn complete_strides(tensor: &TensorType) -> Option<Vec<String>> {
     strides.iter().map(|stride| stride.map(|stride| stride.to_string())).collect()
 }
 
-/// What stands before the part of this index.
-fn separator(index: usize) -> &'static str {
+/// What stands before the part of this index in a list.
+pub(crate) fn separator(index: usize) -> &'static str {
     if index == 0 { "" } else { ", " }
 }
 

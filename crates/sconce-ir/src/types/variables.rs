@@ -33,7 +33,7 @@ impl Type {
             (Self::List(formal), Self::List(actual)) => Ok(Self::list(inner(formal, actual)?)),
             (Self::List(formal), Self::Tuple(tuple)) => {
                 match Self::unify_all(&tuple.elements, false, None, unit) {
-                    Ok(element) => inner(formal, &element),
+                    Ok(element) => Ok(Self::list(inner(formal, &element)?)),
                     Err(_) => Err(mismatch(self, actual)),
                 }
             }
@@ -62,9 +62,9 @@ impl Type {
             (Self::Optional(formal), Self::Optional(actual)) => {
                 Ok(Self::optional(inner(formal, actual)?))
             }
-            (Self::Optional(_), Self::None) => Err("Cannot match an Optional[T] to None, because \
-                                                    there is no way to determine T from None"
-                .into()),
+            // `None` fits and says nothing of the variable; that it has no value shows when the
+            // type is evaluated.
+            (Self::Optional(_), Self::None) => Ok(self.clone()),
             (Self::Optional(formal), _) => inner(formal, actual),
             (Self::Dict(formal), Self::Dict(actual)) => {
                 let key = inner(&formal.0, &actual.0)?;
@@ -116,4 +116,62 @@ fn mismatch(formal: &Type, actual: &Type) -> String {
 
 fn cannot(formal: &str, actual: &Type) -> String {
     format!("Cannot match {formal} to {}", actual.message_text())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Type {
+        Type::parse_prefix(text, &|_| None).unwrap().0
+    }
+
+    #[test]
+    fn variables_stand_for_what_they_are_first_matched_with() {
+        let unit = Unit::new();
+        /// Formal and actual types in order, and what comes of the last.
+        type Case = (&'static [(&'static str, &'static str)], Result<&'static str, &'static str>);
+        let cases: &[Case] = &[
+            (&[("t[]", "int[]"), ("t", "int")], Ok("int")),
+            (&[("t[]", "int[]"), ("t[]", "(int, int)")], Ok("int[]")),
+            (&[("t[]", "(int, str)")], Err("Cannot match List[t] to Tuple[int, str]")),
+            (&[("t[]", "str")], Err("Cannot match List[t] to str")),
+            (&[("Dict(str, t)", "Dict(str, float?)")], Ok("Dict(str, float?)")),
+            (&[("Dict(str, t)", "int")], Err("Cannot match a dict to int")),
+            (&[("t?", "int?")], Ok("int?")),
+            (&[("t?", "int")], Ok("int")),
+            (&[("t?", "NoneType")], Ok("t?")),
+            (&[("(t, t1)", "(int, str)"), ("(t1, t)", "(str, int)")], Ok("(str, int)")),
+            (&[("(t, t)", "(int)")], Err("Cannot match tuples of mismatched size")),
+            (&[("(t, t)", "int")], Err("Cannot match a tuple to int")),
+            (&[("Future(t)", "Future(int)")], Ok("Future[int]")),
+            (&[("Future(t)", "int")], Err("Cannot match a future to int")),
+            (&[("RRef(t)", "int")], Err("Cannot match a rref to int")),
+            (&[("Await(t)", "int")], Err("Cannot match an await to int")),
+            (&[("t", "int"), ("t", "int?")], Ok("int")),
+            (
+                &[("t[]", "int[]"), ("t", "str")],
+                Err("Type variable 't' previously matched to type int is matched to type str"),
+            ),
+        ];
+        for (matches, expected) in cases {
+            let mut variables = TypeVariables::default();
+            let mut last = Err("nothing".to_owned());
+            for (formal, actual) in *matches {
+                last = read(formal).match_type_variables(&read(actual), &mut variables, &unit);
+            }
+            let found = last.map(|ty| ty.to_string());
+            assert_eq!(found.as_deref().map_err(String::as_str), *expected, "{matches:?}");
+        }
+    }
+
+    #[test]
+    fn a_variable_without_a_value_evaluates_to_nothing() {
+        let unit = Unit::new();
+        let mut variables = TypeVariables::default();
+        assert_eq!(read("t[]").evaluate_type_variables(&variables, &unit), None);
+        variables.insert("t".into(), Type::Int);
+        let evaluated = read("Dict(str, t?)").evaluate_type_variables(&variables, &unit);
+        assert_eq!(evaluated.unwrap().to_string(), "Dict(str, int?)");
+    }
 }

@@ -1,0 +1,427 @@
+//! Types and what they share, in schemas and in graphs.
+
+use std::sync::Arc;
+
+use super::{MAX_DEPTH, MAX_UNION, Parser, SchemaError};
+use crate::schema::Alias;
+use crate::{NamedRef, TensorType, Type, Unit};
+
+impl Type {
+    /// Reads a type as schemas and graphs print it from the start of a text, and gives it with the
+    /// number of bytes it took. Dotted names are found by `resolve`.
+    ///
+    /// # Errors
+    /// When the text does not start with a type.
+    pub fn parse_prefix(
+        text: &str,
+        resolve: &dyn Fn(&str) -> Option<Self>,
+    ) -> Result<(Self, usize), SchemaError> {
+        let mut parser = Parser::new(text, Some(resolve));
+        let parsed = parser.ty()?;
+        Ok((parsed.real, parser.at))
+    }
+}
+
+/// A type as it is read: what values have, what is written, and what it shares.
+pub(super) struct Parsed {
+    pub(super) ty: Type,
+    pub(super) real: Type,
+    pub(super) alias: Option<Alias>,
+}
+
+impl Parsed {
+    fn plain(ty: Type) -> Self {
+        Self { real: ty.clone(), ty, alias: None }
+    }
+
+    pub(super) fn map(self, wrap: impl Fn(Type) -> Type) -> Self {
+        Self { ty: wrap(self.ty), real: wrap(self.real), alias: self.alias }
+    }
+}
+
+impl<'a> Parser<'a> {
+    pub(super) fn ty(&mut self) -> Result<Parsed, SchemaError> {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.error("types are nested too deep"));
+        }
+        self.depth += 1;
+        let base = self.base();
+        self.depth -= 1;
+        let mut parsed = base?;
+        let mut wraps = 0;
+        loop {
+            let start = self.at;
+            if self.takes("[") {
+                if !self.takes("]") {
+                    // A length, which is the argument's to read.
+                    self.at = start;
+                    return Ok(parsed);
+                }
+                parsed = self.contain(parsed.map(Type::list))?;
+            } else if self.takes("?") {
+                if parsed.ty == Type::None {
+                    return Err(self.error("None cannot be optional"));
+                }
+                parsed = parsed.map(Type::optional);
+            } else {
+                return Ok(parsed);
+            }
+            wraps += 1;
+            if wraps > MAX_DEPTH {
+                return Err(self.error("types are nested too deep"));
+            }
+        }
+    }
+
+    /// Gives a list the annotation that follows it, with that of its elements within.
+    pub(super) fn contain(&mut self, list: Parsed) -> Result<Parsed, SchemaError> {
+        let mut alias = self.alias()?;
+        if let Some(of_elements) = list.alias {
+            let container = alias.get_or_insert_with(|| Alias {
+                is_write: of_elements.is_write,
+                ..Alias::default()
+            });
+            container.contained.push(of_elements);
+        }
+        Ok(Parsed { alias, ..list })
+    }
+
+    fn base(&mut self) -> Result<Parsed, SchemaError> {
+        if self.takes("(") {
+            return self.tuple();
+        }
+        let start = self.at;
+        let Some(word) = self.identifier() else { return Err(self.unknown(start)) };
+        let parsed = match word {
+            "Future" | "RRef" | "Await" if self.sees("(") || self.sees("[") => {
+                let of = self.bracketed()?;
+                return Ok(match word {
+                    "Future" => of.map(Type::future),
+                    "RRef" => of.map(|of| Type::RRef(Arc::new(of))),
+                    _ => of.map(|of| Type::Await(Arc::new(of))),
+                });
+            }
+            "Dict" if self.takes("(") => self.dict()?,
+            "Union" if self.takes("(") => self.union()?,
+            "Enum" if self.resolve.is_some() && self.takes("<") => {
+                let named = self.dotted(start, "")?;
+                self.expect(">")?;
+                named
+            }
+            _ if self.sees(".") => self.dotted(start, word)?,
+            _ => match self.resolve.and_then(|_| tensor_dtype(word)) {
+                Some(dtype) => return self.refined_tensor(word, dtype),
+                None => self.named(word, start)?,
+            },
+        };
+        let alias = self.alias()?;
+        Ok(Parsed { alias: alias.or(parsed.alias), ..parsed })
+    }
+
+    fn unknown(&mut self, start: usize) -> SchemaError {
+        self.at = start;
+        self.error(
+            "unknown type specifier. Common valid schema types include Tensor, SymInt, int, float, \
+             bool, Scalar",
+        )
+    }
+
+    /// A type without parts, or a type variable.
+    fn named(&mut self, word: &str, start: usize) -> Result<Parsed, SchemaError> {
+        let ty = match word {
+            // What is written is kept beside what values are.
+            "ScalarType" => return Ok(int_written_as(Type::ScalarType)),
+            "Layout" => return Ok(int_written_as(Type::Layout)),
+            "MemoryFormat" => return Ok(int_written_as(Type::MemoryFormat)),
+            "SymInt" => return Ok(int_written_as(Type::SymInt)),
+            "Tensor" => Type::Tensor,
+            "int" | "DeviceIndex" => Type::Int,
+            "float" => Type::Float,
+            "complex" => Type::Complex,
+            "bool" => Type::Bool,
+            "SymBool" => Type::SymBool,
+            "str" => Type::Str,
+            "Scalar" => Type::Number,
+            "Device" => Type::Device,
+            "Generator" => Type::Generator,
+            "Storage" => Type::Storage,
+            "Stream" => Type::Stream,
+            "QScheme" => Type::QScheme,
+            "Quantizer" | "ConstQuantizerPtr" => Type::Quantizer,
+            "Any" => Type::Any,
+            "AnyClassType" => Type::AnyClass,
+            "AnyEnumType" => Type::AnyEnum,
+            "Capsule" => Type::Capsule,
+            "None" | "NoneType" => Type::None,
+            // PyTorch's own parser does not know this one; operators of Python have it.
+            "PyObject" => Type::PyObject,
+            "SymFloat" if self.resolve.is_some() => Type::SymFloat,
+            "list" if self.resolve.is_some() => Type::AnyList,
+            "tuple" if self.resolve.is_some() => Type::AnyTuple,
+            _ => match self.resolve.and_then(|resolve| resolve(word)) {
+                Some(ty) => ty,
+                None if word.starts_with(|c: char| c.is_ascii_lowercase()) => {
+                    Type::Var(word.into())
+                }
+                None => return Err(self.unknown(start)),
+            },
+        };
+        Ok(Parsed::plain(ty))
+    }
+
+    /// A dotted name whose first part is read.
+    fn dotted(&mut self, start: usize, first: &str) -> Result<Parsed, SchemaError> {
+        let mut name = first.to_owned();
+        if name.is_empty() {
+            name = self.expect_identifier()?.to_owned();
+        }
+        while self.takes(".") {
+            name.push('.');
+            name.push_str(self.expect_identifier()?);
+        }
+        let class = match self.resolve {
+            Some(resolve) => resolve(&name),
+            None => name
+                .starts_with("__torch__.torch.classes.")
+                .then(|| Type::Class(NamedRef::by_name(name.as_str()))),
+        };
+        match class {
+            Some(class) => Ok(Parsed::plain(class)),
+            None => {
+                self.at = start;
+                Err(self.error(format!("Unknown custom class type {name}")))
+            }
+        }
+    }
+
+    /// The one type in `(…)` or `[…]`; what it shares does not count.
+    fn bracketed(&mut self) -> Result<Parsed, SchemaError> {
+        let close = if self.takes("[") { "]" } else { ")" };
+        if close == ")" {
+            self.expect("(")?;
+        }
+        let parsed = self.ty()?;
+        self.expect(close)?;
+        Ok(Parsed { alias: None, ..parsed })
+    }
+
+    fn tuple(&mut self) -> Result<Parsed, SchemaError> {
+        let (mut types, mut real, mut contained) = (Vec::new(), Vec::new(), Vec::new());
+        self.separated(")", |parser| {
+            let element = parser.ty()?;
+            types.push(element.ty);
+            real.push(element.real);
+            contained.extend(element.alias);
+            Ok(())
+        })?;
+        let mut alias = self.alias()?;
+        if let Some(alias) = &mut alias {
+            alias.contained = contained;
+        }
+        Ok(Parsed { ty: Type::tuple(types), real: Type::tuple(real), alias })
+    }
+
+    fn dict(&mut self) -> Result<Parsed, SchemaError> {
+        let key = self.ty()?.real;
+        if !matches!(
+            key,
+            Type::Int
+                | Type::Float
+                | Type::Complex
+                | Type::Bool
+                | Type::Str
+                | Type::Device
+                | Type::Tensor
+                | Type::TensorOf(_)
+        ) {
+            return Err(self.error(format!(
+                "Cannot create dict for key type '{}', only int, float, complex, Tensor, device and \
+                 string keys are supported",
+                key.schema_text()
+            )));
+        }
+        self.expect(",")?;
+        let value = self.ty()?.real;
+        self.expect(")")?;
+        Ok(Parsed::plain(Type::dict(key, value)))
+    }
+
+    fn union(&mut self) -> Result<Parsed, SchemaError> {
+        let mut members = Vec::new();
+        self.separated(")", |parser| {
+            // PyTorch prints `Union(, bool, Scalar)`.
+            if !parser.sees(",") {
+                members.extend(parser.ty()?.real.members());
+            }
+            if members.len() > MAX_UNION {
+                return Err(parser.error("a union has too many members"));
+            }
+            Ok(())
+        })?;
+        if members.is_empty() {
+            return Err(self.error("Cannot create an empty Union"));
+        }
+        Ok(Parsed::plain(Type::union(&members, &Unit::new())))
+    }
+
+    /// A tensor type of a graph after its first word, such as `Float(2, 3, strides=[3, 1],
+    /// requires_grad=0, device=cpu)`, `FloatTensor` or `Tensor(2, *)`.
+    fn refined_tensor(
+        &mut self,
+        word: &str,
+        dtype: Option<&'static str>,
+    ) -> Result<Parsed, SchemaError> {
+        let has_sizes = !word.ends_with("Tensor");
+        let mut tensor = TensorType { dtype: dtype.map(Arc::from), ..TensorType::default() };
+        if has_sizes {
+            tensor.sizes = Some(Vec::new());
+        }
+        if self.takes("(") {
+            if self.sees(")") {
+                tensor.sizes.get_or_insert_default();
+            }
+            self.separated(")", |parser| parser.tensor_part(&mut tensor))?;
+        }
+        if self.takes("[Undefined]") {
+            tensor.undefined = Some(true);
+        }
+        Ok(Parsed::plain(Type::tensor_of(tensor)))
+    }
+
+    fn tensor_part(&mut self, tensor: &mut TensorType) -> Result<(), SchemaError> {
+        if self.takes("*") {
+            tensor.sizes.get_or_insert_default().push(None);
+            return Ok(());
+        }
+        let Some(word) = self.identifier() else {
+            let size = self.integer()?;
+            tensor.sizes.get_or_insert_default().push(Some(size));
+            return Ok(());
+        };
+        self.expect("=")?;
+        match word {
+            "strides" => {
+                let mut strides = Vec::new();
+                self.expect("[")?;
+                self.separated("]", |parser| {
+                    strides.push(Some(parser.integer()?));
+                    Ok(())
+                })?;
+                tensor.strides = Some(strides);
+            }
+            "requires_grad" => tensor.requires_grad = Some(self.integer()? != 0),
+            "device" => {
+                let mut device = self.expect_identifier()?.to_owned();
+                if self.takes(":") {
+                    device = format!("{device}:{}", self.integer()?);
+                }
+                tensor.device = Some(device.into());
+            }
+            _ => return Err(self.error(format!("Unexpected property of a tensor type: {word}"))),
+        }
+        Ok(())
+    }
+
+    fn integer(&mut self) -> Result<i64, SchemaError> {
+        let sign = if self.takes("-") { "-" } else { "" };
+        let digits = self.number()?;
+        format!("{sign}{digits}").parse().map_err(|_| self.error("expected an integer"))
+    }
+
+    fn alias(&mut self) -> Result<Option<Alias>, SchemaError> {
+        if self.resolve.is_some() {
+            return Ok(None);
+        }
+        if self.takes("(") {
+            let before = self.alias_sets()?;
+            let is_write = self.takes("!");
+            let after = if self.takes("->") { self.alias_sets()? } else { before.clone() };
+            self.expect(")")?;
+            return Ok(Some(Alias { before, after, is_write, contained: Vec::new() }));
+        }
+        if self.takes("!") {
+            let set: Arc<str> = format!("${}", self.anonymous).into();
+            self.anonymous += 1;
+            return Ok(Some(Alias { before: vec![set], is_write: true, ..Alias::default() }));
+        }
+        Ok(None)
+    }
+
+    /// Names of sets; what comes after a wildcard says no more.
+    fn alias_sets(&mut self) -> Result<Vec<Arc<str>>, SchemaError> {
+        let mut sets: Vec<Arc<str>> = Vec::new();
+        loop {
+            let set = if self.takes("*") { "*" } else { self.expect_identifier()? };
+            let is_known = sets.iter().any(|known| &**known == set || &**known == "*");
+            if !is_known {
+                sets.push(set.into());
+            }
+            if !self.takes("|") {
+                return Ok(sets);
+            }
+        }
+    }
+}
+
+/// An int that schemas call otherwise.
+fn int_written_as(real: Type) -> Parsed {
+    Parsed { ty: Type::Int, real, alias: None }
+}
+
+/// The dtype with which a tensor type of a graph starts, `None` within for `Tensor` alone.
+fn tensor_dtype(word: &str) -> Option<Option<&'static str>> {
+    const DTYPES: &[&str] = &[
+        "Byte",
+        "Char",
+        "Short",
+        "Int",
+        "Long",
+        "Half",
+        "Float",
+        "Double",
+        "ComplexHalf",
+        "ComplexFloat",
+        "ComplexDouble",
+        "Bool",
+        "QInt8",
+        "QUInt8",
+        "QInt32",
+        "BFloat16",
+        "QUInt4x2",
+        "QUInt2x4",
+        "Bits1x8",
+        "Bits2x4",
+        "Bits4x2",
+        "Bits8",
+        "Bits16",
+        "Float8_e5m2",
+        "Float8_e4m3fn",
+        "Float8_e5m2fnuz",
+        "Float8_e4m3fnuz",
+        "Float8_e8m0fnu",
+        "Float4_e2m1fn_x2",
+        "UInt16",
+        "UInt32",
+        "UInt64",
+        "UInt1",
+        "UInt2",
+        "UInt3",
+        "UInt4",
+        "UInt5",
+        "UInt6",
+        "UInt7",
+        "Int1",
+        "Int2",
+        "Int3",
+        "Int4",
+        "Int5",
+        "Int6",
+        "Int7",
+        "Undefined",
+    ];
+    if word == "Tensor" {
+        return Some(None);
+    }
+    let dtype = word.strip_suffix("Tensor").unwrap_or(word);
+    DTYPES.iter().find(|known| **known == dtype).copied().map(Some)
+}
