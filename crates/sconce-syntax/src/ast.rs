@@ -221,6 +221,8 @@ pub enum ExprKind {
     False,
     /// `None` (also the value of a bare `return`)
     None,
+    /// `NoneType`, in annotations
+    NoneType,
     /// `...`
     Dots,
     /// `value.name`
@@ -330,6 +332,26 @@ pub enum Number {
     Float(f64),
     /// The imaginary part of a number that ends in `j`.
     Complex(f64),
+}
+
+impl Number {
+    /// Whether it has a minus sign (an integer zero never has).
+    pub fn is_negative(&self) -> bool {
+        match *self {
+            Self::Int(value) => value < 0,
+            Self::Float(value) | Self::Complex(value) => value.is_sign_negative(),
+        }
+    }
+
+    /// It with a minus sign; the smallest integer stays as it is.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        match self {
+            Self::Int(value) => Self::Int(value.wrapping_neg()),
+            Self::Float(value) => Self::Float(-value),
+            Self::Complex(value) => Self::Complex(-value),
+        }
+    }
 }
 
 /// Operators with one operand.

@@ -1,7 +1,7 @@
 //! Source text, and places in it.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A piece of source text: a file of an archive's `code/`, or what a caller hands in.
 ///
@@ -11,6 +11,8 @@ pub struct Source {
     filename: Option<Box<str>>,
     starting_line: u32,
     origin: Option<Box<dyn Origin>>,
+    /// Where each line begins; found when first asked for.
+    line_starts: OnceLock<Box<[u32]>>,
 }
 
 /// Finds the place in the original program that a place in generated code came from.
@@ -24,7 +26,13 @@ pub trait Origin: Send + Sync {
 impl Source {
     /// Text without a file name, as `CompilationUnit.define` takes it.
     pub fn new(text: impl Into<Box<str>>) -> Self {
-        Self { text: text.into(), filename: None, starting_line: 0, origin: None }
+        Self {
+            text: text.into(),
+            filename: None,
+            starting_line: 0,
+            origin: None,
+            line_starts: OnceLock::new(),
+        }
     }
 
     /// The same text under a file name.
@@ -34,7 +42,8 @@ impl Source {
         self
     }
 
-    /// The same text, whose first line has this number in its file (0-based).
+    /// The same text, whose first line has this number in its file: 1 for a whole file, where
+    /// lines are counted from 1. Counts only where there is a file name.
     #[must_use]
     pub fn with_starting_line(mut self, line: u32) -> Self {
         self.starting_line = line;
@@ -58,18 +67,26 @@ impl Source {
         self.filename.as_deref()
     }
 
-    /// The number of the first line in its file, from 0.
+    /// The number of the first line in its file.
     pub fn starting_line(&self) -> u32 {
         self.starting_line
     }
 
     /// Line and column of a byte offset, both from 0, the line within this text.
     pub fn line_column(&self, offset: u32) -> (u32, u32) {
-        let end = (offset as usize).min(self.text.len());
-        let before = &self.text.as_bytes()[..end];
-        let line = before.iter().filter(|&&byte| byte == b'\n').count();
-        let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        (line as u32, (end - start) as u32)
+        let offset = offset.min(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
+        let starts = self.line_starts();
+        let line = starts.partition_point(|&start| start <= offset).saturating_sub(1);
+        let start = starts.get(line).copied().unwrap_or(0);
+        (line as u32, offset - start)
+    }
+
+    fn line_starts(&self) -> &[u32] {
+        self.line_starts.get_or_init(|| {
+            let newlines = self.text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
+            let after = newlines.map_while(|(at, _)| u32::try_from(at + 1).ok());
+            std::iter::once(0).chain(after).collect()
+        })
     }
 }
 
@@ -96,6 +113,16 @@ impl Range {
     /// From `start` to before `end`.
     pub fn new(start: u32, end: u32) -> Self {
         Self { start, end }
+    }
+
+    /// How many bytes it holds; none if it ends before it starts.
+    pub fn len(self) -> u32 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Whether it holds no bytes.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
     }
 
     /// The smallest range that holds both.
@@ -125,12 +152,12 @@ impl SourceRange {
         self.source.origin.as_ref()?.original(self.range.start)
     }
 
-    /// File name, line (from 1, counted in the file) and column (from 0), as PyTorch prints them
+    /// File name, line (counted in the file from the starting line) and column (from 0), as PyTorch prints them
     /// after a node (`# file:line:col`); `None` for text without a file name.
     pub fn file_line_column(&self) -> Option<(&str, u32, u32)> {
         let filename = self.source.filename()?;
         let (line, column) = self.source.line_column(self.range.start);
-        Some((filename, line + self.source.starting_line() + 1, column))
+        Some((filename, line.saturating_add(self.source.starting_line()), column))
     }
 }
 
