@@ -278,6 +278,7 @@ fn qualified_name(expression: &Expr) -> Option<String> {
                 break;
             }
             ExprKind::None if parts.is_empty() => return Some("None".into()),
+            ExprKind::NoneType if parts.is_empty() => return Some("NoneType".into()),
             ExprKind::Attribute { value, name } => {
                 parts.push(&*name.name);
                 at = value;

@@ -62,16 +62,21 @@ def floordiv(self : Tensor, other : RIGHT) -> Tensor:
   return torch.floor_divide(self, other)
 ";
 
-const ATEN: &str = r#"
-def _assert(condition : Any, message : str):
+// `device` takes the argument that the operator calls `a` by its Python name. The empty lines put it
+// on the line where PyTorch has it.
+const ATEN: &str = "
+def _assert(condition : bool, message : str):
   assert condition, message
-# the operator calls its argument `a`: this is for `torch.device(type="cuda")`
-#
-def device(type: str):
-  return torch.device(type)
 def type(self: Tensor, dtype: int, non_blocking: bool=False, copy: bool=False) -> Tensor:
   return self.to(dtype, non_blocking, copy)
-"#;
+
+
+
+
+
+def device(type: str):
+  return torch.device(type)
+";
 
 const ATEN_MORE: &str = "
 def _assert(condition : Tensor, message : str):
@@ -139,7 +144,7 @@ impl Builtins {
 
     fn define_all(&mut self, namespace: &str, source: &Arc<Source>) -> Result<(), Error> {
         let mut unit = Unit::new();
-        let mut resolver = NativeResolver;
+        let mut resolver = NativeResolver::default();
         for def in sconce_syntax::parse_defs(source)? {
             let name = Arc::clone(&def.name.name);
             let definition = Definition::new(Arc::new(def), Arc::clone(source));

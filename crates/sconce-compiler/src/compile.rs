@@ -55,7 +55,8 @@ pub fn declare(
     self_type: Option<Type>,
     qualified_name: Arc<str>,
 ) -> Result<Schema, Error> {
-    schema_of(unit, resolver, &definition.def, &definition.source, self_type, qualified_name)
+    let Definition { def, source, .. } = definition;
+    schema_of(unit, resolver, None, def, source, self_type, qualified_name)
 }
 
 /// The graph of a definition, of the signature that [`declare`] gave: what PyTorch saves.
@@ -80,7 +81,7 @@ pub fn compile(
         return Ok(graph);
     }
     ssa::convert_to_ssa(unit, &mut graph)?;
-    passes::clean_up(unit, &mut graph)?;
+    passes::clean_up(&mut graph)?;
     Ok(graph)
 }
 
@@ -94,9 +95,11 @@ pub fn completed(schema: &Schema, graph: &Graph) -> Schema {
     schema
 }
 
+/// As [`declare`]. Defaults see `builtins`.
 pub(crate) fn schema_of(
     unit: &mut Unit,
     resolver: &mut dyn Resolver,
+    builtins: Option<&'static Builtins>,
     def: &Def,
     source: &Arc<Source>,
     self_type: Option<Type>,
@@ -113,7 +116,7 @@ pub(crate) fn schema_of(
         parameters = rest;
     }
     for parameter in parameters {
-        arguments.push(argument(unit, resolver, parameter, source)?);
+        arguments.push(argument(unit, resolver, builtins, parameter, source)?);
     }
     let mut returns = Vec::new();
     if let Some(annotation) = &def.decl.returns {
@@ -137,6 +140,7 @@ pub(crate) fn schema_of(
 fn argument(
     unit: &mut Unit,
     resolver: &mut dyn Resolver,
+    builtins: Option<&'static Builtins>,
     parameter: &Param,
     source: &Arc<Source>,
 ) -> Result<Argument, Error> {
@@ -158,7 +162,7 @@ fn argument(
                 at,
             ));
         }
-        argument.default = Some(evaluate(unit, resolver, default, &argument.ty, source)?);
+        argument.default = Some(constant(unit, resolver, builtins, default, &argument.ty, source)?);
     }
     Ok(argument)
 }
@@ -171,6 +175,17 @@ fn argument(
 pub fn evaluate(
     unit: &mut Unit,
     resolver: &mut dyn Resolver,
+    expression: &Expr,
+    ty: &Type,
+    source: &Arc<Source>,
+) -> Result<Constant, Error> {
+    constant(unit, resolver, None, expression, ty, source)
+}
+
+fn constant(
+    unit: &mut Unit,
+    resolver: &mut dyn Resolver,
+    builtins: Option<&'static Builtins>,
     expression: &Expr,
     ty: &Type,
     source: &Arc<Source>,
@@ -200,7 +215,6 @@ pub fn evaluate(
         is_varret: false,
     };
     let source = Arc::clone(source);
-    let builtins = Some(Builtins::get());
     let mut emitter =
         Emitter::new(unit, resolver, builtins, "defaults", Arc::clone(&source), CURRENT_VERSION);
     emitter.define(&def, &schema)?;

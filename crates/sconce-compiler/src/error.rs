@@ -29,6 +29,14 @@ impl Error {
         self
     }
 
+    /// The message with the lines around its place, as PyTorch's `ErrorReport` shows it.
+    pub fn report(&self) -> String {
+        match &self.range {
+            Some(range) => format!("\n{}:\n{range}", self.message),
+            None => format!("\n{}:\n", self.message),
+        }
+    }
+
     /// What is wrong.
     pub fn message(&self) -> &str {
         &self.message
@@ -42,5 +50,11 @@ impl Error {
     /// The functions that were being compiled, innermost first, and what asked for each.
     pub fn calls(&self) -> &[(String, SourceRange)] {
         &self.calls
+    }
+}
+
+impl From<sconce_syntax::Error> for Error {
+    fn from(error: sconce_syntax::Error) -> Self {
+        Self::new(error.message(), error.range().clone())
     }
 }

@@ -85,7 +85,7 @@ const EMPTY_LIST_HINT: &str = "Empty lists default to List[Tensor]. Add a variab
                                the list for Python 2)\n";
 
 impl Emitter<'_> {
-    fn passed(&mut self, passed: &Passed) -> ValueId {
+    fn value_of(&mut self, passed: &Passed) -> ValueId {
         match passed {
             Passed::Value(value) => *value,
             Passed::Default(constant) => self.constant(constant, None),
@@ -147,12 +147,6 @@ impl Emitter<'_> {
             candidates.extend(builtins.named(symbol).iter().map(Candidate::Builtin));
         }
         candidates
-    }
-
-    /// Whether anything is called by this name.
-    pub(crate) fn is_operator(&self, symbol: &str) -> bool {
-        !operators::named(symbol).is_empty()
-            || self.builtins.is_some_and(|builtins| !builtins.named(symbol).is_empty())
     }
 
     fn unknown_operator(&self, at: Option<Range>, symbol: &str) -> Error {
@@ -347,7 +341,7 @@ impl Emitter<'_> {
         }
         if schema.is_vararg {
             for passed in &positional[used..] {
-                let value = self.passed(passed);
+                let value = self.value_of(passed);
                 call.inputs.push(value);
             }
         } else if used < positional.len() {
@@ -387,7 +381,7 @@ impl Emitter<'_> {
         failures: &mut Failures<'_>,
     ) -> Result<Rest, Error> {
         let Some(first) = rest.first() else { return Ok(Rest::IsAList) };
-        let value = self.passed(first);
+        let value = self.value_of(first);
         let ty = self.graph.ty(value);
         let Type::List(element) = &argument.ty else { return Ok(Rest::IsAList) };
         if matches!(ty, Type::List(_)) || convertible_to_list(ty, &argument.ty, self.unit) {
@@ -411,7 +405,7 @@ impl Emitter<'_> {
         passed: &Passed,
         failures: &mut Failures<'_>,
     ) -> Result<Option<ValueId>, Error> {
-        let mut value = self.passed(passed);
+        let mut value = self.value_of(passed);
         if let Some((element, count)) = argument.broadcasting_list()
             && matches!(element, Type::Int | Type::Float)
             && self.graph.ty(value) == element

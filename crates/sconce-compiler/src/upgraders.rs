@@ -69,7 +69,7 @@ fn compile_source(source: &str) -> Result<Graph, Error> {
     let def = sconce_syntax::parse_def(&source, false)?;
     let name = Arc::clone(&def.name.name);
     let definition = Definition::new(Arc::new(def), source);
-    let (mut unit, mut resolver) = (Unit::new(), NativeResolver);
+    let (mut unit, mut resolver) = (Unit::new(), NativeResolver::default());
     let schema = compile::declare(&mut unit, &mut resolver, &definition, None, name)?;
     compile::compile(&mut unit, &mut resolver, &definition, &schema, &Options::default())
 }

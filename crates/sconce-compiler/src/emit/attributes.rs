@@ -426,13 +426,7 @@ impl Emitter<'_> {
     ) -> Result<Sugared, Error> {
         match namespace {
             Namespace::Torch if &**name == "autograd" => Ok(Sugared::Namespace(Namespace::Torch)),
-            Namespace::Torch => {
-                let symbol = self.symbol("aten", name);
-                if self.is_operator(&symbol) {
-                    return Ok(Sugared::Builtin(symbol, None));
-                }
-                Err(self.error(at, format!("object has no attribute {name}")))
-            }
+            Namespace::Torch => Ok(Sugared::Builtin(self.symbol("aten", name), None)),
             Namespace::Ops => Ok(Sugared::Namespace(Namespace::Operators(Arc::clone(name)))),
             Namespace::Operators(of) => Ok(Sugared::Builtin(self.symbol(&of, name), None)),
             Namespace::Constants => match self.resolver.constant(self.unit, name)? {

@@ -64,8 +64,16 @@ impl Emitter<'_> {
     pub(super) fn nested_definition(&mut self, def: &Def) -> Result<(), Error> {
         let name = Arc::clone(&def.name.name);
         let source = Arc::clone(&self.source);
-        let schema =
-            compile::schema_of(self.unit, self.resolver, def, &source, None, Arc::clone(&name))?;
+        let (unit, resolver) = (&mut *self.unit, &mut *self.resolver);
+        let schema = compile::schema_of(
+            unit,
+            resolver,
+            self.builtins,
+            def,
+            &source,
+            None,
+            Arc::clone(&name),
+        )?;
         let closure =
             self.closure(|emitter, block| emitter.definition(def, &schema, block))?;
         self.set_sugared(def.name.range, &name, closure, None)

@@ -113,6 +113,7 @@ impl Emitter<'_> {
                 Err(self.error(at, "Unexpected starred expansion. File a bug report"))
             }
             ExprKind::Dots => Err(self.error(at, "Cannot emit expr for: (...)")),
+            ExprKind::NoneType => Err(self.error(at, "Cannot emit expr for: (NoneType)")),
             ExprKind::Slice { .. } => Err(self.error(at, "Cannot emit expr for: (slice expr)")),
             ExprKind::Name(_)
             | ExprKind::Attribute { .. }

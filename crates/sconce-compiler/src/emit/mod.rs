@@ -31,7 +31,6 @@ use sconce_syntax::{Range, Source, SourceRange};
 use crate::builtins::Builtins;
 use crate::{Error, Resolver};
 use environment::Environment;
-pub(crate) use sugared::Sugared;
 
 /// Room that a nested expression or statement must find on the stack, and what is added when it
 /// does not.
@@ -146,6 +145,10 @@ impl<'a> Emitter<'a> {
         if let Some(at) = at {
             self.set_range(node, at);
         }
+    }
+
+    pub(crate) fn source(&self) -> &Arc<Source> {
+        &self.source
     }
 
     /// The node before which new ones go.
