@@ -206,7 +206,7 @@ impl Annotations<'_> {
                     return Err(self.count_error(at, "2 element types", of.len()));
                 };
                 let (key_type, value) = (self.ty(key)?, self.ty(value)?);
-                self.check_key(at, &key_type)?;
+                Self::check_key(&key_type)?;
                 Ok(Type::dict(key_type, value))
             }
             "List" | "list" => Ok(Type::list(self.only(at, of)?)),
@@ -244,7 +244,7 @@ impl Annotations<'_> {
         Ok(Type::tuple(self.all(of)?))
     }
 
-    fn check_key(&self, at: &Expr, key: &Type) -> Result<(), Error> {
+    fn check_key(key: &Type) -> Result<(), Error> {
         match key {
             Type::Any
             | Type::Int
@@ -259,9 +259,9 @@ impl Annotations<'_> {
                 let message = format!(
                     "Cannot create dict for key type '{}', only int, float, complex, Tensor, \
                      device and string keys are supported",
-                    other.annotation()
+                    other
                 );
-                Err(self.error(at, message))
+                Err(Error::without_range(message))
             }
         }
     }

@@ -137,7 +137,7 @@ impl Builtins {
     }
 
     fn define(&mut self, namespace: &str, source: &str) {
-        let source = Arc::new(Source::new(source).with_filename("<string>"));
+        let source = Arc::new(Source::new(source).with_filename("<string>").with_starting_line(1));
         let result = self.define_all(namespace, &source);
         debug_assert!(result.is_ok(), "{result:?}");
     }

@@ -22,6 +22,13 @@ impl Error {
         Self { message: message.into(), range: None, calls: Vec::new() }
     }
 
+    /// The same, at a place unless it has one.
+    #[must_use]
+    pub fn or_at(mut self, range: SourceRange) -> Self {
+        self.range.get_or_insert(range);
+        self
+    }
+
     /// Says that it was met while `function` was compiled because of what stands at `range`.
     #[must_use]
     pub fn called_from(mut self, function: impl Into<String>, range: SourceRange) -> Self {
@@ -33,7 +40,7 @@ impl Error {
     pub fn report(&self) -> String {
         match &self.range {
             Some(range) => format!("\n{}:\n{range}", self.message),
-            None => format!("\n{}:\n", self.message),
+            None => self.message.clone(),
         }
     }
 

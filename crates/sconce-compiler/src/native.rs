@@ -69,7 +69,7 @@ impl Resolver for NativeResolver {
         let Some(pending) = self.pending.get_mut(&function) else { return Ok(()) };
         let Some(definition) = pending.take() else {
             let message = format!(
-                "function '{}' is called recursively. Recursive calls are not supported",
+                " function '{}' is called recursively. Recursive calls are not supported",
                 unit.function(function).name()
             );
             return Err(Error::without_range(message));

@@ -86,7 +86,7 @@ impl Emitter<'_> {
                 let call = self.attribute(callee, at, &Arc::from("__call__"))?;
                 self.call(call, at, args, keywords)
             }
-            other => Err(self.error(at, format!("cannot call a {}", other.kind()))),
+            other => Err(self.error(at, format!("cannot call a {}", self.kind_text(&other)))),
         }
     }
 
@@ -97,7 +97,7 @@ impl Emitter<'_> {
         args: &[Passed],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
-        self.resolver.ensure_schema(self.unit, function)?;
+        self.ensure_schema(function, Some(at))?;
         let schema = Arc::clone(&self.unit.function(function).schema);
         let arguments = Arguments { positional: args, keywords, receiver: None };
         let matched = self.match_schema(Some(at), &schema, arguments)?;
@@ -105,6 +105,19 @@ impl Emitter<'_> {
         inputs.extend(matched.inputs);
         let ty = matched.returns.into_iter().next().unwrap_or(Type::None);
         Ok(Sugared::Simple(self.insert_at(Prim::CallFunction, &inputs, ty, at)))
+    }
+
+    /// Makes sure that it is known what a function returns.
+    pub(super) fn ensure_schema(
+        &mut self,
+        function: FunctionId,
+        at: Option<Range>,
+    ) -> Result<(), Error> {
+        let result = self.resolver.ensure_schema(self.unit, function);
+        result.map_err(|error| match at {
+            Some(at) => error.or_at(self.source_range(at)),
+            None => error,
+        })
     }
 
     /// A call of a method of an object or interface.
@@ -137,7 +150,7 @@ impl Emitter<'_> {
         let found = match self.graph.ty(object) {
             Type::Class(class) => match self.unit.find_method(ClassId(class.id), name) {
                 Some(method) => {
-                    self.resolver.ensure_schema(self.unit, method)?;
+                    self.ensure_schema(method, at)?;
                     Some(Arc::clone(&self.unit.function(method).schema))
                 }
                 None => None,

@@ -439,8 +439,8 @@ impl Emitter<'_> {
                  methods",
             ));
         };
-        self.resolver.ensure_schema(self.unit, enter)?;
-        self.resolver.ensure_schema(self.unit, exit)?;
+        self.ensure_schema(enter, Some(at))?;
+        self.ensure_schema(exit, Some(at))?;
         let enter = Arc::clone(&self.unit.function(enter).schema);
         let exit = Arc::clone(&self.unit.function(exit).schema);
         if enter.arguments.len() != 1 {

@@ -221,13 +221,13 @@ impl Emitter<'_> {
             return Err(self.error(at, message));
         }
         let Some(simple) = value.simple() else {
-            let kind = value.kind();
+            let kind = self.kind_text(value);
             let message =
                 format!("Cannot re-assign '{name}' to a value of type {kind} because {name} {ONLY}");
             return Err(self.error(at, message));
         };
         let Some(parent) = parent.simple() else {
-            let kind = value.kind();
+            let kind = self.kind_text(value);
             let message =
                 format!("Cannot re-assign '{name}' because it has type {kind} and {name} {ONLY}");
             return Err(self.error(at, message));

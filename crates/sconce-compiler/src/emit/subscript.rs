@@ -320,6 +320,7 @@ impl Emitter<'_> {
         indices: &[Expr],
         value: ValueId,
     ) -> Result<(), Error> {
+        let container_at = container.range;
         let container = self.expression(container, None)?;
         if self.is_tensor(container) {
             return self.assign_tensor(at, target, container, indices, value);
@@ -327,10 +328,12 @@ impl Emitter<'_> {
         let index = match indices {
             [index] if !matches!(index.kind, ExprKind::Slice { .. }) => index,
             _ => {
-                let at = indices.iter().map(|index| index.range).reduce(Range::merge);
+                // From the bracket to the last index.
+                let end = indices.last().map_or(target.end, |index| index.range.end);
+                let at = Range::new(container_at.end, end);
                 let message = "Sliced expression not yet supported for subscripted assignment. \
                                File a bug if you want this";
-                return Err(self.error(at.unwrap_or(target), message));
+                return Err(self.error(at, message));
             }
         };
         if self.is_subtype(container, &Type::AnyTuple) {

@@ -200,6 +200,14 @@ impl Sugared {
 }
 
 impl Emitter<'_> {
+    /// What PyTorch's errors call it, values by their type.
+    pub(super) fn kind_text(&self, sugared: &Sugared) -> String {
+        match sugared {
+            Sugared::Simple(value) => format!("value of type '{}'", self.type_text(*value)),
+            other => other.kind().into(),
+        }
+    }
+
     /// What the resolver's answer means.
     pub(super) fn global(&mut self, global: Global, at: Range) -> Sugared {
         match global {
