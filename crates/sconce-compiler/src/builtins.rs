@@ -62,20 +62,22 @@ def floordiv(self : Tensor, other : RIGHT) -> Tensor:
   return torch.floor_divide(self, other)
 ";
 
-// `device` takes the argument that the operator calls `a` by its Python name. The empty lines put it
-// on the line where PyTorch has it.
+// `device` takes the argument that the operator calls `a` by its Python name. The empty lines put
+// functions on the lines where PyTorch has them.
 const ATEN: &str = "
+
+
+
+
+
 def _assert(condition : bool, message : str):
   assert condition, message
-def type(self: Tensor, dtype: int, non_blocking: bool=False, copy: bool=False) -> Tensor:
-  return self.to(dtype, non_blocking, copy)
-
-
-
 
 
 def device(type: str):
   return torch.device(type)
+def type(self: Tensor, dtype: int, non_blocking: bool=False, copy: bool=False) -> Tensor:
+  return self.to(dtype, non_blocking, copy)
 ";
 
 const ATEN_MORE: &str = "

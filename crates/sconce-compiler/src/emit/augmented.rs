@@ -36,7 +36,7 @@ const AUGMENTED: &[Augmented] = &[
     augmented(BinaryOp::BitOr, "aten::bitwise_or", "aten::__or__", None),
     augmented(BinaryOp::BitAnd, "aten::bitwise_and", "aten::__and__", None),
     augmented(BinaryOp::BitXor, "aten::bitwise_xor", "aten::__xor__", None),
-    augmented(BinaryOp::LShift, "aten::__lshift__", "aten::__lshift__", None),
+    augmented(BinaryOp::LShift, "aten::__ilshift__", "aten::__lshift__", None),
     augmented(BinaryOp::RShift, "aten::__irshift__", "aten::__rshift__", None),
     augmented(BinaryOp::Pow, "aten::pow", "aten::pow", None),
 ];
