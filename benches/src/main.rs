@@ -2,10 +2,17 @@
 //!
 //! Prints every figure that the project promises, as medians of interleaved runs, with the ratio to
 //! the peer and the target. PyTorch takes part when a Python that has it is found: `$PYTHON`, or
-//! `python3`.
+//! `python3`. Arguments choose a part: `read`, `hostile`, `save`, `edit`, `convert`.
+//!
+//! The files that are written have `$SCONCE_BENCH_MB` megabytes (1000) and lie in a folder of their
+//! own in `$SCONCE_BENCH_DIR` (`target/bench-data`), removed afterwards. A folder in memory, such as
+//! `/dev/shm`, measures the programs; one on a disk, mostly the disk.
 
 mod hostile;
 mod make;
+mod peer;
+mod process;
+mod write;
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -21,17 +28,26 @@ fn main() {
     match args.get(1).map(String::as_str) {
         Some("child-open") => return child_open(&args[2]),
         Some("child-hostile") => return child_hostile(&args[2]),
+        Some("child-run") => return process::child_run(&args[2..]),
         _ => {}
     }
+    let wanted = |part: &str| args.len() == 1 || args[1..].iter().any(|arg| arg == part);
     let folder = PathBuf::from(std::env::var_os("CARGO_TARGET_DIR").unwrap_or("target".into()))
         .join("bench-data");
     std::fs::create_dir_all(&folder).expect("a folder for the files that are measured");
     let python = python();
-    println!("medians of {RUNS} interleaved runs, after one that is not counted\n");
-    small(&folder, python.as_deref());
-    large(&folder);
-    sum(&folder);
-    bad();
+    if wanted("read") {
+        println!("medians of {RUNS} interleaved runs, after one that is not counted\n");
+        small(&folder, python.as_deref());
+        large(&folder);
+        sum(&folder);
+    }
+    if wanted("hostile") {
+        bad();
+    }
+    if ["save", "edit", "convert"].into_iter().any(wanted) {
+        write::run(&folder, python.as_deref(), wanted);
+    }
     if python.is_none() {
         println!("\nno Python with torch was found: set PYTHON to have torch.load beside it");
     }

@@ -193,3 +193,40 @@ fn what_cannot_be_asked_for_is_refused() {
         assert!(error.to_string().contains(expected), "{error}");
     }
 }
+
+#[test]
+fn progress_goes_up_to_the_bytes_of_all_storages() {
+    use std::sync::{Arc, Mutex};
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/files");
+    let checkpoint = Checkpoint::open(root.join("2.15/zip/state_dict.pt")).unwrap();
+    let total: u64 = checkpoint.storages().iter().map(|record| record.nbytes).sum();
+    for legacy in [false, true] {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let listener = Arc::clone(&told);
+        let save = SaveOptions::new()
+            .legacy(legacy)
+            .on_progress(move |done, total| listener.lock().unwrap().push((done, total)));
+        save.save_to(checkpoint.root(), Vec::new()).unwrap();
+        let told = told.lock().unwrap();
+        assert!(told.is_sorted_by(|a, b| a.0 < b.0), "{told:?}");
+        assert!(told.iter().all(|&(_, all)| all == total), "{told:?}");
+        assert_eq!(told.last().unwrap().0, total, "legacy: {legacy}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_device_is_an_error_of_the_system() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/files");
+    let checkpoint = Checkpoint::open(root.join("2.15/zip/state_dict.pt")).unwrap();
+    for legacy in [false, true] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let save = SaveOptions::new().legacy(legacy);
+        let error = save.save_to(checkpoint.root(), full).unwrap_err();
+        assert_eq!(error.kind(), sconce_checkpoint::ErrorKind::Io);
+        assert!(error.to_string().contains("No space left on device"), "{error}");
+        let nowhere = save.save(checkpoint.root(), "/dev/null/out.pt").unwrap_err();
+        assert_eq!(nowhere.kind(), sconce_checkpoint::ErrorKind::Io);
+        assert!(nowhere.to_string().contains("/dev/null/out.pt"), "{nowhere}");
+    }
+}

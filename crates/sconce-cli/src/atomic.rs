@@ -14,6 +14,8 @@ use crate::interrupt::{self, Guard};
 pub struct AtomicFile {
     out: BufWriter<Out>,
     target: PathBuf,
+    /// The first error of writing, whatever those in between made of it.
+    failed: Option<Failure>,
     /// While it lives, an interrupt removes what was written.
     _guard: Option<Guard>,
 }
@@ -50,7 +52,7 @@ impl AtomicFile {
             Out::Device(_) => None,
         };
         let out = BufWriter::with_capacity(1 << 20, out);
-        Ok(AtomicFile { out, target: path.to_owned(), _guard: guard })
+        Ok(AtomicFile { out, target: path.to_owned(), failed: None, _guard: guard })
     }
 
     /// Where what was written so far can be read; `None` when it went to a device.
@@ -62,9 +64,23 @@ impl AtomicFile {
         })
     }
 
+    /// Why writing failed, if it did.
+    pub fn failure(&self) -> Option<Failure> {
+        self.failed.clone()
+    }
+
+    fn noted<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &result
+            && error.kind() != io::ErrorKind::Interrupted
+        {
+            self.failed.get_or_insert_with(|| cannot_write(&self.target, error));
+        }
+        result
+    }
+
     /// Puts the file on the disk and under its name.
     pub fn commit(self) -> Result<(), Failure> {
-        let AtomicFile { out, target, _guard } = self;
+        let AtomicFile { out, target, _guard, .. } = self;
         match out.into_inner().map_err(|error| cannot_write(&target, error.error()))? {
             Out::Device(_) => Ok(()),
             Out::File(file) => file.commit().map_err(|error| refused(&target, &error)),
@@ -74,11 +90,13 @@ impl AtomicFile {
 
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out.write(bytes)
+        let written = self.out.write(bytes);
+        self.noted(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        let flushed = self.out.flush();
+        self.noted(flushed)
     }
 }
 
@@ -110,9 +128,27 @@ fn refused(path: &Path, error: &source::Error) -> Failure {
     }
 }
 
-/// The failure for an error of writing to `path`.
+/// The failure for an error of writing to `path`, with what to do about it.
 pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::unreadable(format!("cannot write: {error}")).in_file(path.to_string_lossy())
+    use io::ErrorKind as Kind;
+    let failure =
+        Failure::unreadable(format!("cannot write: {error}")).in_file(path.to_string_lossy());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).to_string_lossy();
+    match error.kind() {
+        Kind::StorageFull | Kind::QuotaExceeded => {
+            failure.help("make room on that disk or write to another one")
+        }
+        Kind::FileTooLarge => failure.help(
+            "the file system, or a limit on the size of files (ulimit -f), allows no file as large",
+        ),
+        Kind::NotFound => failure.help(format!("mkdir -p {folder}   makes the folder")),
+        Kind::NotADirectory => failure.help("a part of the path is a file: name a folder"),
+        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => {
+            failure.help(format!("you may not write to {folder}: choose another folder"))
+        }
+        _ => failure,
+    }
 }
 
 #[cfg(test)]

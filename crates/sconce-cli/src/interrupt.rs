@@ -1,8 +1,10 @@
-//! Ctrl-C: remove what is half written, exit with 130.
+//! Ctrl-C: remove what is half written, exit with 130. Other signals that are no reason to end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process;
+#[cfg(unix)]
+use std::sync::Arc;
 use std::sync::Mutex;
 
 static HALF_WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -20,6 +22,9 @@ pub fn install() {
         process::exit(130);
     };
     drop(ctrlc::set_handler(handler));
+    // A file that grows past the limit on its size is an error to report, not the end.
+    #[cfg(unix)]
+    drop(signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()));
 }
 
 /// A path to remove when the process is interrupted.

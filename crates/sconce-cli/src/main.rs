@@ -14,6 +14,7 @@ mod output;
 mod pick;
 mod rename;
 mod run;
+mod save;
 mod suggest;
 mod verbs;
 

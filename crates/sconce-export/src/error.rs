@@ -40,6 +40,9 @@ pub enum Error {
     /// A tensor's bytes could not be read.
     #[error("{0}")]
     Tensor(#[from] sconce_tensor::Error),
+    /// The file that the tensors lie in could not be read.
+    #[error("{0}")]
+    Source(#[from] sconce_source::Error),
     /// Writing failed.
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -65,7 +68,7 @@ impl Error {
         match self {
             Error::DType { .. } | Error::Layout { .. } => ErrorKind::Unsupported,
             Error::Name(_) | Error::Shared { .. } => ErrorKind::Caller,
-            Error::Tensor(_) => ErrorKind::Source,
+            Error::Tensor(_) | Error::Source(_) => ErrorKind::Source,
             Error::Io(_) => ErrorKind::Io,
         }
     }

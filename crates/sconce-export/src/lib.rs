@@ -21,6 +21,7 @@
 //!
 //! Architecture invariant: nothing here reads a file format; tests read back with other crates.
 
+mod elements;
 mod error;
 mod npz;
 mod plan;

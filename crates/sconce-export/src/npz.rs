@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
+use sconce_source::Sweep;
 use sconce_tensor::{Layout, Tensor, write_npy};
 
-use crate::Error;
+use crate::{Error, elements};
 
 const FORMAT: &str = "npz";
 const LOCAL_SIGNATURE: u32 = 0x0403_4b50;
@@ -90,6 +91,7 @@ pub fn write_npz(
     }
     let mut out = Counted { out, written: 0 };
     let mut members = Vec::with_capacity(tensors.len());
+    let mut sweep = Sweep::new();
     for (name, tensor) in tensors {
         // A zip member's checksum stands before its bytes; counting them first costs a second look
         // at memory that is warm by then, and keeps the output a plain stream.
@@ -103,6 +105,7 @@ pub fn write_npz(
         };
         out.write_all(&local_header(&member))?;
         write_npy(tensor, &mut out)?;
+        elements::passed(&mut sweep, tensor)?;
         progress(tensor.nbytes());
         members.push(member);
     }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use sconce_source::Sweep;
 use sconce_tensor::{DType, Tensor};
 use serde_json::{Map, Value, json};
 
-use crate::Error;
+use crate::{Error, elements};
 
 const FORMAT: &str = "safetensors";
 
@@ -97,7 +98,8 @@ pub fn safetensors_len(
     Ok(data.saturating_add(8 + header.len() as u64))
 }
 
-/// Writes a safetensors file. `progress` is told the bytes of every tensor after it was written.
+/// Writes a safetensors file. `progress` is told the bytes of every part of a tensor after it was
+/// written. Of a mapped file, no more than a few megabytes are in memory at a time.
 ///
 /// # Errors
 /// Those of [`safetensors_header`], of reading the elements and of writing them.
@@ -110,10 +112,13 @@ pub fn write_safetensors(
     let (header, order) = safetensors_header(tensors, metadata)?;
     out.write_all(&(header.len() as u64).to_le_bytes())?;
     out.write_all(&header)?;
+    let mut sweep = Sweep::new();
     for at in order {
-        let bytes = tensors[at].1.contiguous_bytes()?;
-        out.write_all(&bytes)?;
-        progress(bytes.len() as u64);
+        elements::parts(&mut sweep, &tensors[at].1, |part| {
+            out.write_all(part)?;
+            progress(part.len() as u64);
+            Ok(())
+        })?;
     }
     out.flush()?;
     Ok(())
@@ -194,6 +199,20 @@ mod tests {
             let theirs = safetensors::serialize(views.clone(), metadata.clone()).unwrap();
             let ours = written(&metadata.unwrap_or_default().into_iter().collect());
             assert_eq!(String::from_utf8_lossy(&ours), String::from_utf8_lossy(&theirs));
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_device_is_an_error_of_the_system() {
+        let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let results = [
+            write_safetensors(&tensors(), &BTreeMap::new(), full(), &mut |_| {}),
+            crate::write_npz(&tensors(), full(), &mut |_| {}),
+        ];
+        for result in results {
+            let Err(Error::Io(error)) = result else { panic!("{result:?}") };
+            assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
         }
     }
 

@@ -31,7 +31,6 @@ INSTRUCTIONS = {"prim::ConstantChunk", "prim::Constant", "prim::If", "prim::Loop
 
 def argument_type(ty):
     """A type without type variables that a schema's type takes."""
-    text = str(ty)
     if ty.kind() == "VarType":
         return C.TensorType.get()
     if ty.kind() == "ListType":
@@ -48,7 +47,6 @@ def argument_type(ty):
         return C.RRefType(argument_type(ty.getElementType()))
     if ty.kind() == "TupleType":
         return C.TupleType([argument_type(e) for e in ty.elements()])
-    assert "t[" not in text
     return ty
 
 
@@ -68,25 +66,22 @@ def graph_of(schema):
 
 
 def flags(schema):
+    """What calling the operator does. For some (`aten::pow.int_to_int`) an earlier overload takes the
+    same types, so the node is that one's; they do not differ in what is asked here."""
     if schema.name in INSTRUCTIONS:
         return ""
     graph, node = graph_of(schema)
     found = ""
-    if node.schema() != str(schema):
-        # An overload before this one takes the same types, so a node never is this one's; nodes of
-        # one name differ in nothing that is asked here.
-        pass
     if node.isNondeterministic():
         found += "n"
-    mutable = schema.is_mutable
     aliases = graph.alias_db()
-    writers = any(aliases.has_writers(v) for v in list(node.inputs()) + list(node.outputs()))
+    is_written = any(aliases.has_writers(v) for v in [*node.inputs(), *node.outputs()])
     C._jit_pass_dce(graph)
-    kept = len(list(graph.nodes())) > 0
-    if kept and not mutable:
+    is_kept = any(True for _ in graph.nodes())
+    # One that writes as its schema says is kept for that.
+    if is_kept and not schema.is_mutable:
         found = "s" + found
-    if kept and not mutable and writers:
-        found += "c"
+        found += "c" if is_written else ""
     return found
 
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use sconce_ir::{
-    Argument, Class, EnumType, Function, Interface, NamedTuple, Schema, TupleType, Type, Unit,
+    Argument, Class, EnumType, Function, Graph, Interface, NamedTuple, Schema, TupleType, Type,
+    Unit,
 };
 
 const GOLDEN: &str = include_str!("golden/types.tsv");
@@ -70,12 +71,18 @@ fn class(unit: &mut Unit, name: &str, is_module: bool, methods: &[&Method]) {
     }
 }
 
+/// A type as graphs write it, unions in canonical order.
 fn read(text: &str, unit: &Unit) -> Type {
-    let resolve = |name: &str| unit.find_type(&format!("__torch__.{name}")).cloned();
-    match Type::parse_prefix(text, &resolve) {
-        Ok((ty, length)) if length == text.len() => ty,
-        other => panic!("{text}: {other:?}"),
+    let graph = format!("graph(%x : {text}):\n  return (%x)\n");
+    match Graph::parse_in(&graph, unit) {
+        Ok(graph) => canonical(graph.ty(graph.inputs()[0]), unit),
+        Err(error) => panic!("{text}: {error}"),
     }
+}
+
+fn canonical(ty: &Type, unit: &Unit) -> Type {
+    let parts = ty.contained().into_iter().map(|part| canonical(part, unit)).collect();
+    ty.with_contained(parts, unit)
 }
 
 fn printed(ty: &Type) -> String {

@@ -23,6 +23,7 @@ mod error;
 mod limits;
 mod map;
 mod source;
+mod sweep;
 
 pub use atomic::AtomicFile;
 pub use bytes::Bytes;
@@ -30,3 +31,4 @@ pub use error::{Error, ErrorKind};
 pub use limits::Limits;
 pub use map::MapMode;
 pub use source::Source;
+pub use sweep::Sweep;

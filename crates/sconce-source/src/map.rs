@@ -35,3 +35,17 @@ pub(crate) fn map(file: &File, mode: MapMode) -> io::Result<Mmap> {
         }
     }
 }
+
+/// Lets go of all pages that are in memory. They stay readable: touching one reads it again.
+pub(crate) fn release(map: &Mmap) {
+    #[cfg(unix)]
+    // SAFETY: the advice throws away changes that were made in memory to a private map, and to
+    // anonymous memory. This map is of a file and read-only, so there are none: what is read
+    // afterwards are the file's bytes, as before. That another process may have changed those in
+    // between is nothing new, see `map`.
+    unsafe {
+        let _ = map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed);
+    }
+    #[cfg(not(unix))]
+    let _ = map;
+}

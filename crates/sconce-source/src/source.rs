@@ -17,6 +17,8 @@ pub struct Source(Arc<Inner>);
 struct Inner {
     name: String,
     path: Option<PathBuf>,
+    /// What tells a file from others of its name, see [`identity`].
+    identity: Option<(u64, u64)>,
     backing: Backing,
 }
 
@@ -51,7 +53,8 @@ impl Source {
             return Err(Error::NotAFile { path: path.to_owned(), what: describe(kind) });
         }
         let mut file = File::open(path).map_err(fail)?;
-        let len = file.metadata().map_err(fail)?.len();
+        let metadata = file.metadata().map_err(fail)?;
+        let len = metadata.len();
         let backing = if mode == MapMode::Off || len == 0 {
             let mut data = Vec::new();
             file.read_to_end(&mut data).map_err(fail)?;
@@ -60,12 +63,14 @@ impl Source {
             Backing::Mapped(map::map(&file, mode).map_err(fail)?)
         };
         let name = path.to_string_lossy().into_owned();
-        Ok(Source(Arc::new(Inner { name, path: Some(path.to_owned()), backing })))
+        let (path, identity) = (Some(path.to_owned()), identity(&metadata));
+        Ok(Source(Arc::new(Inner { name, path, identity, backing })))
     }
 
     /// A buffer with a name for messages.
     pub fn from_vec(name: impl Into<String>, data: Vec<u8>) -> Source {
-        Source(Arc::new(Inner { name: name.into(), path: None, backing: Backing::Memory(data) }))
+        let backing = Backing::Memory(data);
+        Source(Arc::new(Inner { name: name.into(), path: None, identity: None, backing }))
     }
 
     /// Reads a stream, such as standard input, to its end.
@@ -121,6 +126,33 @@ impl Source {
         }
     }
 
+    /// Lets go of the memory that a mapped file's pages take. The bytes stay readable: touching
+    /// them reads the file again. Does nothing for a buffer. See [`Sweep`](crate::Sweep).
+    pub fn release(&self) {
+        if let Backing::Mapped(map) = &self.0.backing {
+            map::release(map);
+        }
+    }
+
+    /// Where in a mapped file `data` lies, if it does.
+    pub(crate) fn offset_of(&self, data: &[u8]) -> Option<u64> {
+        let Backing::Mapped(map) = &self.0.backing else { return None };
+        let start = data.as_ptr().addr().checked_sub(map.as_ptr().addr())?;
+        (start.checked_add(data.len())? <= map.len()).then_some(start as u64)
+    }
+
+    /// The mapped file, opened again; `None` when another file has its name now.
+    pub(crate) fn reopen(&self) -> Option<File> {
+        let file = File::open(self.path().filter(|_| self.is_mapped())?).ok()?;
+        let same = identity(&file.metadata().ok()?)? == self.0.identity?;
+        same.then_some(file)
+    }
+
+    /// Whether both are handles of one source.
+    pub(crate) fn is(&self, other: &Source) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// A shareable slice, or `None` when `range` is not inside the source.
     pub fn slice(&self, range: Range<u64>) -> Option<Bytes> {
         let start = usize::try_from(range.start).ok()?;
@@ -135,6 +167,20 @@ impl Source {
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Source").field("name", &self.name()).field("len", &self.len()).finish()
+    }
+}
+
+/// The device and the inode of a file, where the system has such.
+fn identity(metadata: &fs::Metadata) -> Option<(u64, u64)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        Some((metadata.dev(), metadata.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        None
     }
 }
 

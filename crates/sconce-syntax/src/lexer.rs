@@ -61,8 +61,7 @@ impl<'a> Lexer<'a> {
         if let Scanned::LineStart { range, .. } = lexer.scan(true)? {
             lexer.indents.push(range.len());
         }
-        lexer.lex()?;
-        lexer.current = lexer.pop_ahead();
+        lexer.current = lexer.lex()?;
         Ok(lexer)
     }
 
@@ -81,10 +80,12 @@ impl<'a> Lexer<'a> {
     /// # Errors
     /// There is none, since the text is invalid there.
     pub fn next_token(&mut self) -> Result<Token, Error> {
-        if self.ahead.is_empty() {
-            self.lex()?;
+        if let Some(&token) = self.ahead.front() {
+            return Ok(token);
         }
-        Ok(self.ahead.front().copied().unwrap_or(self.current))
+        let token = self.lex()?;
+        self.ahead.push_front(token);
+        Ok(token)
     }
 
     /// Goes on to the next token; gives the one that was current.
@@ -92,12 +93,11 @@ impl<'a> Lexer<'a> {
     /// # Errors
     /// The text after the current token is invalid.
     pub fn advance(&mut self) -> Result<Token, Error> {
-        let token = self.current;
-        if self.ahead.is_empty() {
-            self.lex()?;
-        }
-        self.current = self.pop_ahead();
-        Ok(token)
+        let next = match self.ahead.pop_front() {
+            Some(token) => token,
+            None => self.lex()?,
+        };
+        Ok(std::mem::replace(&mut self.current, next))
     }
 
     /// Goes on if the current token is of this kind; says whether it was.
@@ -139,42 +139,34 @@ impl<'a> Lexer<'a> {
         Error::new(message, SourceRange::new(Arc::clone(self.source), range))
     }
 
-    fn pop_ahead(&mut self) -> Token {
-        self.ahead.pop_front().unwrap_or(self.current)
-    }
-
-    /// Puts at least one token in `ahead`.
-    fn lex(&mut self) -> Result<(), Error> {
-        match self.scan(false)? {
-            Scanned::Token(token) => {
-                match token.kind {
-                    TokenKind::LeftParen | TokenKind::LeftBracket | TokenKind::LeftBrace => {
-                        self.nesting = self.nesting.wrapping_add(1);
-                    }
-                    TokenKind::RightParen | TokenKind::RightBracket | TokenKind::RightBrace => {
-                        self.nesting = self.nesting.wrapping_sub(1);
-                    }
-                    _ => {}
-                }
-                self.ahead.push_back(token);
-                Ok(())
+    /// Reads the next token; more in `ahead` if it ends blocks.
+    fn lex(&mut self) -> Result<Token, Error> {
+        let token = match self.scan(false)? {
+            Scanned::Token(token) => token,
+            Scanned::LineStart { range, eof } => return self.start_line(range, eof),
+        };
+        match token.kind {
+            TokenKind::LeftParen | TokenKind::LeftBracket | TokenKind::LeftBrace => {
+                self.nesting = self.nesting.wrapping_add(1);
             }
-            Scanned::LineStart { range, eof } => self.start_line(range, eof),
+            TokenKind::RightParen | TokenKind::RightBracket | TokenKind::RightBrace => {
+                self.nesting = self.nesting.wrapping_sub(1);
+            }
+            _ => {}
         }
+        Ok(token)
     }
 
     /// Makes a line's indentation into tokens. The indentation before the end of the text is taken
     /// for the outermost, whatever it is.
-    fn start_line(&mut self, range: Range, eof: bool) -> Result<(), Error> {
+    fn start_line(&mut self, range: Range, eof: bool) -> Result<Token, Error> {
         let outermost = self.indents.first().copied().unwrap_or(0);
         let indent = if eof { outermost } else { range.len() };
         let innermost = self.indents.last().copied().unwrap_or(0);
         if indent > innermost {
             self.indents.push(indent);
-            self.ahead.push_back(Token { kind: TokenKind::Indent, range });
-            return Ok(());
+            return Ok(Token { kind: TokenKind::Indent, range });
         }
-        self.ahead.push_back(Token { kind: TokenKind::Newline, range });
         while self.indents.last() != Some(&indent) {
             self.indents.pop();
             self.ahead.push_back(Token { kind: TokenKind::Dedent, range });
@@ -182,9 +174,10 @@ impl<'a> Lexer<'a> {
                 return Err(self.error(format!("invalid indent level {indent}"), range));
             }
         }
-        Ok(())
+        Ok(Token { kind: TokenKind::Newline, range })
     }
 
+    #[inline]
     fn byte(&self, at: usize) -> u8 {
         self.text.as_bytes().get(at).copied().unwrap_or(0)
     }
@@ -263,6 +256,7 @@ fn word(text: &[u8]) -> (TokenKind, usize) {
     }
 }
 
+#[inline]
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }

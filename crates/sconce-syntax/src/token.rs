@@ -133,6 +133,10 @@ token_kinds! {
 impl TokenKind {
     /// The keyword that `word` is, or else [`TokenKind::Ident`].
     pub(crate) fn of_word(word: &[u8]) -> Self {
+        // Most words are names: longer than any keyword, or begun with no keyword's letter.
+        if word.len() > "continue".len() || !b"dcieafwrbpgTFNEon".contains(&word[0]) {
+            return Self::Ident;
+        }
         match word {
             b"def" => Self::Def,
             b"class" => Self::Class,

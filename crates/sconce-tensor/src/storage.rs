@@ -182,6 +182,7 @@ impl Content {
             return Ok(bytes);
         }
         let mut native = bytes.to_vec();
+        bytes.source().release();
         swap_words(&mut native, self.word);
         Ok(native.into())
     }

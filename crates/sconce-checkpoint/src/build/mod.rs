@@ -130,6 +130,22 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
 
     /// Builds the objects that `root` reaches.
     pub(crate) fn build(mut self, root: Value) -> Result<Built, Error> {
+        self.rebuild_tensors()?;
+        objects::build(self, root)
+    }
+
+    /// Builds the tensors alone.
+    pub(crate) fn build_tensors(mut self) -> Result<FxHashMap<Value, Tensor>, Error> {
+        self.rebuild_tensors()?;
+        let tensors = self.arena.values().filter_map(|value| match self.resolved[value.index()] {
+            Resolved::Tensor(at) => Some((value, self.tensors[at as usize].tensor.clone())),
+            _ => None,
+        });
+        Ok(tensors.collect())
+    }
+
+    /// The first pass: every storage and tensor, in the order they were made.
+    fn rebuild_tensors(&mut self) -> Result<(), Error> {
         for value in self.arena.values() {
             let outcome = match self.arena.node(value) {
                 PickleNode::Global(global) => {
@@ -160,7 +176,7 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
                 self.problems.push(error.shortened());
             }
         }
-        objects::build(self, root)
+        Ok(())
     }
 
     /// Whether an error is one to note rather than the end. Its text may quote shared parts, so it is

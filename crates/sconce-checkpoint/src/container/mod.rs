@@ -10,6 +10,7 @@ mod zip;
 
 pub(crate) use legacy::storage_from_bytes as storage_from_legacy_bytes;
 pub(crate) use legacy::{MAGIC, PROTOCOL_VERSION};
+pub use zip::pickled_tensors;
 
 use std::sync::Arc;
 

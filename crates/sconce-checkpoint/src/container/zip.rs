@@ -6,12 +6,13 @@ use std::sync::Arc;
 use sconce_archive::Archive;
 use sconce_pickle::{Arena, Value};
 use sconce_source::Source;
-use sconce_tensor::{ByteOrder, Device, Storage};
+use rustc_hash::FxHashMap;
+use sconce_tensor::{ByteOrder, Device, Storage, Tensor};
 
 use super::{
     Parts, SharedArchive, StorageId, build, finish, map_device, restore, storage_id, unpickle,
 };
-use crate::build::{Persistent, PersistentLoad, TypedStorage};
+use crate::build::{Builder, Persistent, PersistentLoad, TypedStorage};
 use crate::checkpoint::{Info, StorageRecord};
 use crate::identify::FileKind;
 use crate::options::{LoadOptions, Policy};
@@ -53,7 +54,8 @@ pub(super) fn open(source: &Source, options: &LoadOptions, kind: FileKind) -> Re
         by_entry: vec![None; archive.records().len()],
         without_record: HashMap::new(),
         records: Vec::new(),
-        name: String::from("data/"),
+        name: String::from(PREFIX),
+        prefix: PREFIX.len(),
         hint: 0,
     };
     let built = build(&loaded, &mut storages, options).map_err(in_pickle)?;
@@ -130,6 +132,36 @@ fn byte_order(archive: &Archive, options: &LoadOptions) -> Result<Option<ByteOrd
     }
 }
 
+/// The tensors of a pickle whose storages are records of an archive, by the values that stand for
+/// them. Reads no tensor data.
+///
+/// A TorchScript archive has several such pickles: `data.pkl` with its storages under `data/`,
+/// `constants.pkl` with `constants/`. `pickle_len` bounds what may be allocated.
+///
+/// # Errors
+/// When a tensor's arguments or its storage's record are not what they must be.
+pub fn pickled_tensors(
+    archive: &Arc<Archive>,
+    arena: &Arena<'_>,
+    prefix: &str,
+    pickle_len: usize,
+    options: &LoadOptions,
+) -> Result<FxHashMap<Value, Tensor>, Error> {
+    let mut storages = Storages {
+        archive,
+        options,
+        byte_order: ByteOrder::Little,
+        by_entry: vec![None; archive.records().len()],
+        without_record: HashMap::new(),
+        records: Vec::new(),
+        name: String::from(prefix),
+        prefix: prefix.len(),
+        hint: 0,
+    };
+    let options = super::build_options(options, pickle_len);
+    Builder::new(arena, &mut storages, options).build_tensors()
+}
+
 struct Storages<'o> {
     archive: &'o SharedArchive,
     options: &'o LoadOptions,
@@ -139,8 +171,10 @@ struct Storages<'o> {
     /// Empty storages that have no record, by key.
     without_record: HashMap<String, Storage>,
     records: Vec<StorageRecord>,
-    /// Scratch for record names: `data/` and a key.
+    /// Scratch for record names: a prefix (`data/`) and a key.
     name: String,
+    /// The prefix's length.
+    prefix: usize,
     /// The record that will probably be asked for next.
     hint: usize,
 }
@@ -173,7 +207,7 @@ impl PersistentLoad for Storages<'_> {
         let id = storage_id(arena, pid)?;
         let typed =
             |storage: Storage| Persistent::Storage(TypedStorage { storage, dtype: id.dtype });
-        self.name.truncate(PREFIX.len());
+        self.name.truncate(self.prefix);
         self.name.push_str(&id.key);
         let Some(entry) = self.archive.find_next(&mut self.hint, &self.name) else {
             return self.without_record(&id).map(typed);

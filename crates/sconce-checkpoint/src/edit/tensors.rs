@@ -111,10 +111,12 @@ impl Draft {
             let (storage, tally) = (group.storage.clone(), Arc::clone(&counted));
             let load = move || -> Result<Bytes, LazyError> {
                 let source = part(&storage, bytes.clone())?;
+                let file = source.source().clone();
                 let source = Storage::from_bytes(source, storage.device().clone());
                 let source = Tensor::contiguous(source, from, &[count as i64])?;
                 let cast = source.to_dtype(to)?;
                 let _ = tally.set(overflows(&source, &cast)?);
+                file.release();
                 Ok(cast.storage().ok_or("a cast tensor has a storage")?.bytes()?)
             };
             let device = group.storage.device().clone();

@@ -6,8 +6,10 @@ use std::io::{self, Write};
 
 use num_bigint::BigInt;
 use sconce_pickle::{ArenaBuilder, EncodeOptions, Value, encode, encode_into};
+use sconce_source::Sweep;
 
-use super::lower::{Lower, Lowered, Saved, unpicklable};
+use super::lower::{Lower, Lowered, unpicklable};
+use super::progress::Progress;
 use super::{data, unencodable};
 use crate::container::{MAGIC, PROTOCOL_VERSION};
 use crate::object::ClassRef;
@@ -15,14 +17,13 @@ use crate::{Error, ErrorKind};
 
 /// What PyTorch says of the sizes of C's types, on every machine.
 const TYPE_SIZES: [(&str, i64); 3] = [("short", 2), ("int", 4), ("long", 4)];
-/// Data is handed on in parts of at most this many bytes.
-const PART: usize = 4 << 20;
 
 /// Writes the whole stream, storage by storage.
 pub(super) fn write<W: Write>(
     mut out: W,
     lowered: &Lowered<'_>,
     options: &EncodeOptions,
+    mut progress: Progress<'_>,
 ) -> Result<W, Error> {
     for pickle in head(options)? {
         out.write_all(&pickle).map_err(unwritable)?;
@@ -36,8 +37,19 @@ pub(super) fn write<W: Write>(
     let names: Vec<Value> = keys.iter().map(|(key, _)| values.str(key.as_str())).collect();
     let list = values.list(names);
     encode_into(&mut out, values.arena(), list, options).map_err(unencodable)?;
+    let mut sweep = Sweep::new();
     for (key, at) in keys {
-        write_storage(&mut out, &lowered.storages[at], &key)?;
+        let saved = &lowered.storages[at];
+        let bytes = data(&saved.storage, &key)?;
+        // The count of elements, of the type that the storage was first met under.
+        let count = (bytes.len() / saved.dtype.item_size()) as i64;
+        out.write_all(&count.to_le_bytes()).map_err(unwritable)?;
+        let write = |part: &[u8]| {
+            out.write_all(part).map_err(unwritable)?;
+            progress.advance(part.len());
+            Ok::<(), Error>(())
+        };
+        sweep.parts(bytes.source(), &bytes, write)?;
     }
     out.flush().map_err(unwritable)?;
     Ok(out)
@@ -62,14 +74,6 @@ fn head(options: &EncodeOptions) -> Result<[Vec<u8>; 3], Error> {
     let system = values.dict(system).map_err(unpicklable)?;
     let pickle = |value| encode(values.arena(), value, options).map_err(unencodable);
     Ok([pickle(magic)?, pickle(version)?, pickle(system)?])
-}
-
-/// The count of elements, of the type that the storage was first met under, and the bytes.
-fn write_storage(out: &mut impl Write, saved: &Saved, key: &str) -> Result<(), Error> {
-    let bytes = data(&saved.storage, key)?;
-    let count = (bytes.len() / saved.dtype.item_size()) as i64;
-    out.write_all(&count.to_le_bytes()).map_err(unwritable)?;
-    bytes.chunks(PART).try_for_each(|part| out.write_all(part)).map_err(unwritable)
 }
 
 fn unwritable(error: io::Error) -> Error {
@@ -115,6 +119,7 @@ mod tests {
     use sconce_tensor::{DType, Device, Storage};
 
     use super::*;
+    use crate::save::lower::Saved;
 
     fn stream(sizes: &[usize], dtype: DType, protocol: u8) -> Vec<u8> {
         let mut values = ArenaBuilder::new();
@@ -125,7 +130,8 @@ mod tests {
         };
         let storages = sizes.iter().enumerate().map(storage).collect();
         let lowered = Lowered { arena: values.finish(), root, storages };
-        write(Vec::new(), &lowered, &EncodeOptions::default().with_protocol(protocol)).unwrap()
+        let options = EncodeOptions::default().with_protocol(protocol);
+        write(Vec::new(), &lowered, &options, Progress::new(None, &lowered)).unwrap()
     }
 
     #[test]

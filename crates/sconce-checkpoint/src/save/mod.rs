@@ -8,6 +8,7 @@
 mod legacy;
 mod lower;
 mod numpy;
+mod progress;
 mod reduce;
 
 use std::io::{BufWriter, Write};
@@ -16,10 +17,11 @@ use std::path::Path;
 pub use sconce_archive::Layout as ArchiveLayout;
 use sconce_archive::{ArchiveWriter, ByteOrder, WriterOptions, archive_name};
 use sconce_pickle::{EncodeError, EncodeOptions};
-use sconce_source::{AtomicFile, Bytes};
+use sconce_source::{AtomicFile, Bytes, Sweep};
 use sconce_tensor::Storage;
 
 use self::lower::{Form, Lowered, Saved};
+use self::progress::{Listener, Progress};
 use crate::{Error, ErrorKind, Object};
 
 /// The folder of an archive that is written to no file of its own.
@@ -48,6 +50,7 @@ pub struct SaveOptions {
     layout: ArchiveLayout,
     byte_order_record: bool,
     skip_data: bool,
+    listener: Option<Listener>,
 }
 
 impl Default for SaveOptions {
@@ -61,6 +64,7 @@ impl Default for SaveOptions {
             layout: ArchiveLayout::Current,
             byte_order_record: true,
             skip_data: false,
+            listener: None,
         }
     }
 }
@@ -132,6 +136,31 @@ impl SaveOptions {
         self
     }
 
+    /// Has `tell` called while tensor data is written, with the bytes written so far and the bytes
+    /// there are in all. Large tensors are told of in parts; nothing is told with
+    /// [`SaveOptions::skip_data`]. What comes last, a file's way to the disk, is not counted.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// use sconce_checkpoint::{SaveOptions, StateDict};
+    /// use sconce_tensor::Tensor;
+    ///
+    /// let mut state = StateDict::new();
+    /// state.insert("weight", Tensor::from_vec(vec![1f32, 2.0], &[2])?);
+    /// let done = Arc::new(AtomicU64::new(0));
+    /// let seen = Arc::clone(&done);
+    /// SaveOptions::new()
+    ///     .on_progress(move |bytes, total| seen.store(100 * bytes / total, Ordering::Relaxed))
+    ///     .save_to(state.finish().root(), Vec::new())?;
+    /// assert_eq!(done.load(Ordering::Relaxed), 100);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_progress(mut self, tell: impl Fn(u64, u64) + Send + Sync + 'static) -> Self {
+        self.listener = Some(Listener::new(tell));
+        self
+    }
+
     /// Writes a checkpoint to a file: what `torch.save(obj, path)` writes, byte for byte. The
     /// file appears whole or not at all.
     ///
@@ -146,19 +175,21 @@ impl SaveOptions {
             true => AtomicFile::replace(path)?,
             false => AtomicFile::create(path)?,
         };
-        let written = |error: std::io::Error| {
-            Error::new(ErrorKind::Io, error.to_string()).in_file(&path.to_string_lossy())
-        };
         let out = BufWriter::with_capacity(1 << 20, file);
-        let mut out = match self.legacy {
-            true => legacy::write(out, &lowered, &self.encoding())?,
-            false => {
-                self.archive(&lowered, ArchiveWriter::with_holes(out, folder, self.zip_options())?)?
-            }
+        let written = match self.legacy {
+            true => legacy::write(out, &lowered, &self.encoding(), self.progress(&lowered)),
+            false => ArchiveWriter::with_holes(out, folder, self.zip_options())
+                .map_err(Error::from)
+                .and_then(|archive| self.archive(&lowered, archive)),
         };
-        out.flush().map_err(written)?;
-        out.into_inner().map_err(|error| written(error.into_error()))?.commit()?;
-        Ok(())
+        let unwritable = |error: Error| match error.kind() {
+            ErrorKind::Io => error.in_file(&path.to_string_lossy()),
+            _ => error,
+        };
+        let out = written.map_err(unwritable)?.into_inner().map_err(|error| {
+            unwritable(Error::new(ErrorKind::Io, error.into_error().to_string()))
+        })?;
+        Ok(out.commit()?)
     }
 
     /// Writes a checkpoint to any writer: what `torch.save(obj, buffer)` writes.
@@ -186,7 +217,7 @@ impl SaveOptions {
     fn write<W: Write>(&self, object: Object<'_>, writer: W, folder: &str) -> Result<W, Error> {
         let lowered = self.lower(object)?;
         match self.legacy {
-            true => legacy::write(writer, &lowered, &self.encoding()),
+            true => legacy::write(writer, &lowered, &self.encoding(), self.progress(&lowered)),
             false => {
                 self.archive(&lowered, ArchiveWriter::new(writer, folder, self.zip_options())?)
             }
@@ -215,6 +246,10 @@ impl SaveOptions {
 
     fn encoding(&self) -> EncodeOptions {
         EncodeOptions::default().with_protocol(self.protocol)
+    }
+
+    fn progress(&self, lowered: &Lowered<'_>) -> Progress<'_> {
+        Progress::new(self.listener.as_ref(), lowered)
     }
 
     fn zip_options(&self) -> WriterOptions {
@@ -250,12 +285,21 @@ impl SaveOptions {
             // Earlier PyTorch sorted its keys as text.
             keys.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         }
+        let (mut sweep, mut progress) = (Sweep::new(), self.progress(lowered));
         for (key, Saved { storage, .. }) in keys {
             let name = format!("data/{key}");
-            match self.skip_data {
-                true => archive.write_hole(&name, storage.nbytes())?,
-                false => archive.write_record(&name, &data(storage, &key)?)?,
+            if self.skip_data {
+                archive.write_hole(&name, storage.nbytes())?;
+                continue;
             }
+            let bytes = data(storage, &key)?;
+            let mut record = archive.record(&name, bytes.len() as u64)?;
+            sweep.parts(bytes.source(), &bytes, |part| {
+                record.put(part)?;
+                progress.advance(part.len());
+                Ok::<(), Error>(())
+            })?;
+            record.finish()?;
         }
         Ok(archive.finish()?)
     }

@@ -76,12 +76,13 @@ pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
     let mut verified = false;
     if !args.dry_run {
         let total = job.nbytes();
-        let mut progress = Progress::new("writing", total, say.quiet);
+        let progress = Progress::new("writing", total, say.quiet || args.json);
         if to_stdout {
             write(&job, &mut OutWriter(out), &mut |bytes| progress.advance(bytes))?;
         } else {
             let mut file = AtomicFile::create(target, args.force)?;
             write(&job, &mut file, &mut |bytes| progress.advance(bytes))
+                .map_err(|failure| file.failure().unwrap_or(failure))
                 .map_err(|failure| failure.in_file(target.to_string_lossy()))?;
             drop(progress);
             // A file that does not read back never gets its name.

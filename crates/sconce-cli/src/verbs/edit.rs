@@ -6,13 +6,13 @@ use sconce::checkpoint::{Change, Draft, ErrorKind, SaveOptions, What};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
-use crate::atomic::AtomicFile;
 use crate::cli::{EditArgs, Strip};
 use crate::error::{self, Failure, Outcome};
 use crate::glob::Glob;
 use crate::open::{self, Say};
-use crate::output::{Line, Out, Style, count};
+use crate::output::{Line, Out, Progress, Style, count};
 use crate::run::Verdict;
+use crate::save;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -46,7 +46,7 @@ pub fn run(args: &EditArgs, out: &mut Out, say: Say) -> Verdict {
     let mut draft = Draft::new(checkpoint.root());
     let changes = apply(&mut draft, args).map_err(|failure| failure.in_file(file))?;
     if let Some(target) = target.filter(|_| !args.dry_run) {
-        save(&draft, target, args.force)?;
+        save(&draft, target, args.force, say.quiet || args.json)?;
     }
     // Casts were counted while they were written; a dry run counts them here.
     let rows = changes.iter().map(row).collect::<Result<Vec<Row<'_>>, Failure>>()?;
@@ -90,10 +90,9 @@ pub fn checkpoint_name(target: &Path) -> Result<(), Failure> {
 }
 
 /// Writes a draft as `torch.save` does, whole or not at all.
-pub fn save(draft: &Draft, target: &Path, force: bool) -> Result<(), Failure> {
-    let mut file = AtomicFile::create(target, force)?;
-    SaveOptions::new().save_as(draft.root(), &mut file, target).map_err(Failure::from)?;
-    file.commit()
+pub fn save(draft: &Draft, target: &Path, force: bool, quiet: bool) -> Result<(), Failure> {
+    let progress = Progress::new("writing", 0, quiet);
+    save::write(SaveOptions::new(), draft.root(), target, force, &progress)?.commit()
 }
 
 /// What the library refuses is the command line's fault where it says that it is the caller's.

@@ -47,7 +47,7 @@ pub fn run(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
     }
     let tensors = state.len();
     if !args.dry_run {
-        edit::save(&state.finish(), &args.output, args.force)?;
+        edit::save(&state.finish(), &args.output, args.force, say.quiet || args.json)?;
     }
     let output = args.output.to_string_lossy();
     if args.json {

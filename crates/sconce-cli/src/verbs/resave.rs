@@ -7,12 +7,12 @@ use sconce::checkpoint::{Checkpoint, Object, SaveOptions};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
-use crate::atomic::AtomicFile;
 use crate::cli::ConvertArgs;
 use crate::error::{self, Failure, Outcome};
 use crate::open::{self, Say};
-use crate::output::{Line, Out};
+use crate::output::{Line, Out, Progress};
 use crate::run::Verdict;
+use crate::save;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -40,9 +40,8 @@ pub fn run(
         return Err(Failure::usage("a checkpoint is written to a file").help("name the file"));
     }
     if !args.dry_run {
-        let mut file = AtomicFile::create(target, args.force)?;
-        SaveOptions::new().save_as(object, &mut file, target).map_err(Failure::from)?;
-        file.commit()?;
+        let progress = Progress::new("writing", 0, say.quiet || args.json);
+        save::write(SaveOptions::new(), object, target, args.force, &progress)?.commit()?;
     }
     if args.json {
         let (input, output) = (open::name(&args.input.file), target.to_string_lossy());

@@ -14,8 +14,9 @@ use crate::atomic::{AtomicFile, cannot_write};
 use crate::cli::ShardArgs;
 use crate::error::{self, Failure, Outcome};
 use crate::open::{self, Say};
-use crate::output::{Line, Out, Style, count};
+use crate::output::{Line, Out, Progress, Style, count};
 use crate::run::Verdict;
+use crate::save;
 
 /// The most files that are written: all of them are open at once.
 const MOST: usize = 500;
@@ -66,7 +67,8 @@ pub fn run(args: &ShardArgs, out: &mut Out, say: Say) -> Verdict {
     };
     let index = (files.len() > 1).then(|| format!("{prefix}.bin.index.json"));
     if !args.dry_run {
-        write(args, &shards, &files, index.as_deref(), total_size)?;
+        let progress = Progress::new("writing", total_size, say.quiet || args.json);
+        write(args, &shards, &files, index.as_deref(), total_size, &progress)?;
     }
     if args.json {
         out.json(&Document {
@@ -100,6 +102,7 @@ fn write(
     files: &[String],
     index: Option<&str>,
     total_size: u64,
+    progress: &Progress,
 ) -> Result<(), Failure> {
     let none = [Shard { tensors: Vec::new() }];
     let shards = if shards.is_empty() { &none } else { shards };
@@ -107,15 +110,13 @@ fn write(
     let mut weight_map = BTreeMap::new();
     for (shard, name) in shards.iter().zip(files) {
         let path: PathBuf = args.directory.join(name);
-        let mut file = AtomicFile::create(&path, args.force)?;
         let mut state = StateDict::of_kind(DictKind::Dict);
         for (tensor, held) in &shard.tensors {
             state.insert(tensor, held.clone());
             weight_map.insert(tensor.as_str(), name.as_str());
         }
         let state = state.finish();
-        SaveOptions::new().save_as(state.root(), &mut file, &path).map_err(Failure::from)?;
-        written.push(file);
+        written.push(save::write(SaveOptions::new(), state.root(), &path, args.force, progress)?);
     }
     if let Some(name) = index {
         let path = args.directory.join(name);

@@ -114,7 +114,7 @@ fn archive(
         return Ok(None);
     }
     let directory = Directory::read(source.clone(), &open::limits(&args.input.load))?;
-    let mut progress = Progress::new("verifying", source.len(), say.quiet);
+    let progress = Progress::new("verifying", source.len(), say.quiet);
     let mut before = 0;
     let report = verify(&directory, |done| {
         progress.advance(done.saturating_sub(before));
@@ -191,7 +191,7 @@ fn check(checkpoint: &Checkpoint, say: Say, findings: &mut Vec<Finding>) {
     let tensors = checkpoint.tensors();
     let total = tensors.iter().fold(0, |sum: u64, named| sum.saturating_add(named.tensor.nbytes()));
     // Storages are read through their tensors; a crash of the disk would show here.
-    let mut progress = Progress::new("reading", total, say.quiet);
+    let progress = Progress::new("reading", total, say.quiet);
     for block in tensors.chunks(64) {
         let found: Vec<Option<Finding>> = block
             .par_iter()

@@ -59,7 +59,8 @@ pub fn sconce_with_stdin(args: &[&str], input: &[u8]) -> Run {
     run(child.wait_with_output().unwrap())
 }
 
-fn run(output: Output) -> Run {
+/// What a finished process gave.
+pub fn run(output: Output) -> Run {
     Run {
         code: output.status.code().unwrap_or(-1),
         out: String::from_utf8_lossy(&output.stdout).into_owned(),

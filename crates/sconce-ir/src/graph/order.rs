@@ -37,8 +37,7 @@ impl Graph {
         }
     }
 
-    /// Program order; what holds the other comes first, and nodes in two blocks of one node are
-    /// equal.
+    /// Program order; what holds the other comes first, and of two blocks of one node the first.
     pub(crate) fn compare(&self, a: NodeId, b: NodeId) -> Ordering {
         if a == b {
             return Ordering::Equal;
@@ -53,8 +52,15 @@ impl Graph {
                 return depth_a.cmp(&depth_b);
             }
             while self.node(x).owner != self.node(y).owner {
-                x = self.ancestor(x, 1);
-                y = self.ancestor(y, 1);
+                let (above_x, above_y) = (self.ancestor(x, 1), self.ancestor(y, 1));
+                if above_x == above_y {
+                    let blocks = self.node(above_x).blocks();
+                    let place = |node: NodeId| {
+                        blocks.iter().position(|&block| self.node(node).owner == Some(block))
+                    };
+                    return place(x).cmp(&place(y));
+                }
+                (x, y) = (above_x, above_y);
             }
         }
         self.node(x).position.cmp(&self.node(y).position)

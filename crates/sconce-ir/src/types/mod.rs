@@ -330,16 +330,20 @@ fn merge_extents(a: Option<&[Option<i64>]>, b: Option<&[Option<i64>]>) -> Option
 }
 
 impl Type {
-    /// `Optional[T]`; `T` itself where it is optional or `None` already. Of the union of all numbers
-    /// it is that of `number`.
+    /// `Optional[T]`; `T` itself where it is optional or `None` already. A union's own `None` goes,
+    /// and the union of all numbers is `number`.
     pub fn optional(of: Self) -> Self {
-        match of {
-            Self::Optional(_) | Self::None => of,
+        let of = match of {
+            Self::Optional(_) | Self::None => return of,
             Self::Union(members) if *members == [Self::Float, Self::Complex, Self::Int] => {
-                Self::Optional(Arc::new(Self::Number))
+                Self::Number
             }
-            other => Self::Optional(Arc::new(other)),
-        }
+            Self::Union(members) if members.contains(&Self::None) => {
+                Self::Union(members.iter().filter(|&ty| *ty != Self::None).cloned().collect())
+            }
+            other => other,
+        };
+        Self::Optional(Arc::new(of))
     }
 
     /// `List[T]`

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use crate::{Argument, Class, ClassId, Interface, InterfaceId, NamedRef, Schema, Unit};
 
 use super::{TensorType, TupleType, Type};
@@ -57,14 +59,24 @@ impl Schema {
 struct Subtyping<'a> {
     unit: &'a Unit,
     why: Option<&'a mut String>,
-    /// What is being asked of named types, outermost first: one that comes up again while its
-    /// methods are compared is taken to hold, since a class and an interface may mention each other.
-    asked: Vec<(Arc<str>, Arc<str>)>,
+    /// What holds of named types, or is being asked and taken to hold meanwhile: a class and an
+    /// interface may mention each other.
+    assumed: Vec<Pair>,
+    /// What does not hold.
+    refuted: FxHashSet<Pair>,
+    /// How many interfaces are being looked into, each because of the one before.
+    depth: u32,
 }
+
+/// How many interfaces may lead one to the next.
+const MAX_DEPTH: u32 = 256;
+
+/// The name of a class or interface, and of an interface that it may implement.
+type Pair = (Arc<str>, Arc<str>);
 
 impl<'a> Subtyping<'a> {
     fn new(unit: &'a Unit, why: Option<&'a mut String>) -> Self {
-        Self { unit, why, asked: Vec::new() }
+        Self { unit, why, assumed: Vec::new(), refuted: FxHashSet::default(), depth: 0 }
     }
 
     fn holds(&mut self, left: &Type, right: &Type) -> bool {
@@ -105,14 +117,7 @@ impl<'a> Subtyping<'a> {
                 self.holds(left, right)
             }
             (Type::Class(left) | Type::Interface(left), Type::Interface(right)) => {
-                let question = (Arc::clone(&left.name), Arc::clone(&right.name));
-                if self.asked.contains(&question) {
-                    return true;
-                }
-                self.asked.push(question);
-                let holds = self.implements(left, right);
-                self.asked.pop();
-                holds
+                self.implements_once(left, right)
             }
             _ => false,
         }
@@ -167,6 +172,32 @@ impl<'a> Subtyping<'a> {
                 .iter()
                 .zip(&right.elements)
                 .all(|(left, right)| self.holds(left, right))
+    }
+
+    /// The same as [`Self::implements`], asked once of each two.
+    fn implements_once(&mut self, left: &NamedRef, right: &NamedRef) -> bool {
+        let pair = (Arc::clone(&left.name), Arc::clone(&right.name));
+        if self.assumed.contains(&pair) {
+            return true;
+        }
+        if self.refuted.contains(&pair) {
+            return false;
+        }
+        if self.depth >= MAX_DEPTH {
+            self.say(|| format!("More than {MAX_DEPTH} interfaces mention each other in a row.\n"));
+            return false;
+        }
+        let before = self.assumed.len();
+        self.assumed.push(pair.clone());
+        self.depth += 1;
+        let holds = self.implements(left, right);
+        self.depth -= 1;
+        if !holds {
+            // What was found meanwhile may rest on this.
+            self.assumed.truncate(before);
+            self.refuted.insert(pair);
+        }
+        holds
     }
 
     /// Whether a class or interface has every method that an interface asks for.
@@ -302,5 +333,78 @@ fn find_interface<'a>(named: &NamedRef, unit: &'a Unit) -> Option<&'a Interface>
     match unit.find_type(&named.name)? {
         Type::Interface(found) => Some(unit.interface(InterfaceId(found.id))),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Function;
+
+    /// Class `K0`… and interface `I0`…, each with two methods that give the next one.
+    fn chain(length: usize, last: &Type) -> (Unit, Type, Type) {
+        let mut unit = Unit::new();
+        let method = |name: &str, of: &Type, gives: &Type| {
+            Arc::new(Schema {
+                name: name.into(),
+                overload: "".into(),
+                arguments: vec![Argument::new("self", of.clone())],
+                returns: vec![Argument::new("", gives.clone())],
+                is_vararg: false,
+                is_varret: false,
+            })
+        };
+        let (mut class, mut interface) = (last.clone(), Type::Int);
+        for index in (0..length).rev() {
+            let (id, ty) = unit.add_class(Class::new(format!("K{index}")));
+            let methods = ["a", "b"].map(|name| method(name, &ty, &interface));
+            let (_, next) = unit.add_interface(Interface {
+                name: format!("I{index}").into(),
+                is_module: false,
+                methods: methods.into(),
+            });
+            for name in ["a", "b"] {
+                let function = unit.add_function(Function {
+                    qualified_name: format!("K{index}.{name}").into(),
+                    class: Some(id),
+                    schema: method(name, &ty, &class),
+                    graph: None,
+                });
+                unit.class_mut(id).methods.push(function);
+            }
+            (class, interface) = (ty, next);
+        }
+        (unit, class, interface)
+    }
+
+    #[test]
+    fn interfaces_that_mention_interfaces_take_no_time() {
+        let (unit, class, interface) = chain(200, &Type::Int);
+        assert!(class.is_subtype_of(&interface, &unit));
+        let (unit, class, interface) = chain(200, &Type::Str);
+        assert!(!class.is_subtype_of(&interface, &unit));
+        let why = class.check_subtype_of(&interface, &unit).unwrap_err();
+        assert!(why.starts_with("Method on class 'K199' (1) is not compatible with"), "{why}");
+    }
+
+    #[test]
+    fn interfaces_in_too_long_a_row_are_refused() {
+        let (unit, class, interface) = chain(1000, &Type::Int);
+        let why = class.check_subtype_of(&interface, &unit).unwrap_err();
+        assert!(why.starts_with("More than 256 interfaces"), "{}", why.len());
+    }
+
+    #[test]
+    fn a_class_and_an_interface_may_mention_themselves() {
+        let (mut unit, class, interface) = chain(1, &Type::Int);
+        let (Type::Class(own), Type::Interface(wanted)) = (&class, &interface) else { panic!() };
+        let returns = |ty: &Type| vec![Argument::new("", ty.clone())];
+        for method in unit.class(ClassId(own.id)).methods.clone() {
+            Arc::make_mut(&mut unit.function_mut(method).schema).returns = returns(&class);
+        }
+        for method in &mut unit.interface_mut(InterfaceId(wanted.id)).methods {
+            Arc::make_mut(method).returns = returns(&interface);
+        }
+        assert!(class.is_subtype_of(&interface, &unit));
     }
 }

@@ -236,3 +236,59 @@ fn drop_subsumed(types: &mut Vec<Type>, unit: &Unit) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Type {
+        crate::Schema::parse(&format!("f({text} x) -> ()")).unwrap().arguments[0].ty.clone()
+    }
+
+    #[test]
+    fn what_is_left_of_a_union_is_what_pytorch_leaves() {
+        let unit = Unit::new();
+        for (of, without, left) in [
+            ("Union(int, str, NoneType)", &["int"][..], "Optional[str]"),
+            ("Union(int, str, NoneType)", &["NoneType"], "Union[int, str]"),
+            ("Union(int, str, NoneType)", &["int", "str"], "NoneType"),
+            ("Union(bool, int, float, complex, NoneType)", &["NoneType"], "Union[, bool, number]"),
+            ("Union(bool, int, float, complex, NoneType)", &["bool"], "Optional[number]"),
+            ("Union(int, float, complex, str)", &["str"], "Union[number]"),
+            ("int?", &["int"], "NoneType"),
+            ("Scalar?", &["NoneType"], "number"),
+            ("int[]?", &["NoneType"], "List[int]"),
+        ] {
+            let types: Vec<Type> = without.iter().map(|text| read(text)).collect();
+            let found = read(of).subtract(&types, &unit).map(|ty| ty.annotation());
+            assert_eq!(found.as_deref(), Some(left), "{of} without {without:?}");
+            if *without == ["NoneType"] {
+                assert_eq!(read(of).without_none(&unit).annotation(), left);
+            }
+        }
+        assert_eq!(read("int?").subtract(&[Type::Int, Type::None], &unit), None);
+        assert_eq!(read("NoneType").without_none(&unit), Type::None);
+    }
+
+    #[test]
+    fn lists_of_tensors_of_other_shapes_unify_without_shapes() {
+        let unit = Unit::new();
+        let sized = |size| {
+            let sizes = Some(vec![Some(size)]);
+            Type::tensor_of(crate::TensorType { sizes, ..crate::TensorType::default() })
+        };
+        let (a, b) = (Type::list(sized(2)), Type::list(sized(3)));
+        let unified = Type::unify(&a, &b, false, None, &unit);
+        assert_eq!(unified, Some(Type::list(Type::Tensor)));
+        assert_eq!(a.unshaped(&unit), Type::list(Type::Tensor));
+        assert_eq!(Type::unify(&Type::Int, &Type::Str, false, None, &unit), None);
+        let union = Type::unify(&Type::Int, &Type::Str, true, None, &unit);
+        assert_eq!(union, Some(read("Union(int, str)")));
+        let error = Type::unify_all(&[Type::Int, Type::Str], false, None, &unit).unwrap_err();
+        assert_eq!(
+            error,
+            "Could not unify type list since element 1 of type str did not match the types before \
+             it (int)"
+        );
+    }
+}

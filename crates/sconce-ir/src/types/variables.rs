@@ -123,7 +123,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Type {
-        Type::parse_prefix(text, &|_| None).unwrap().0
+        let schema = crate::Schema::parse(&format!("f({text} x) -> ()")).unwrap();
+        schema.arguments[0].ty.clone()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
     python make_types.py > types.tsv
 
-Types are written as schemas have them, named ones by the names below. Lines are
+Types are written as graphs have them, named ones by their qualified names. Lines are
 
     text   TYPE  GRAPH-TEXT  ANNOTATION
     sub    A  0101…             A.isSubtypeOf(B) for every B that has a text line, in order
@@ -13,6 +13,7 @@ Types are written as schemas have them, named ones by the names below. Lines are
 import enum
 import itertools
 import random
+import re
 import warnings
 from typing import NamedTuple
 
@@ -221,9 +222,16 @@ union_of("K", "L")
 union_of("K", "J")
 union_of("P", "int")
 union_of("Color", "int", "NoneType")
+unary("?", C.OptionalType, ["Union(int, str, NoneType)", "Union(int, float, complex)"])
 COMPOUND["Union(int, str)[]"] = C.ListType(COMPOUND["Union(int, str)"])
 
-ALL = {**BASE, **COMPOUND}
+
+def written(name):
+    """A name with qualified names in it."""
+    return re.sub(r"\b(P|Q|R|Color|I|J|MI|K|L|W|F|M)\b", r"__torch__.\1", name)
+
+
+ALL = {written(name): ty for name, ty in {**BASE, **COMPOUND}.items()}
 
 
 def printed(ty):

@@ -1,4 +1,4 @@
-//! Schemas and types from their text: PyTorch's `parseSchema` and `SchemaTypeParser`.
+//! Schemas from their text: PyTorch's `parseSchema` and `SchemaTypeParser`.
 
 mod defaults;
 mod types;
@@ -19,9 +19,9 @@ const MAX_FIXED_SIZE: u32 = 64;
 /// How many types a union may be of, counted before they are merged, which takes the square.
 const MAX_UNION: usize = 256;
 
-/// A schema or type that cannot be read.
+/// A schema that cannot be read.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("{message} (at byte {offset} of the schema or type `{text}`)")]
+#[error("{message} (at byte {offset} of the schema `{text}`)")]
 pub struct SchemaError {
     /// What is wrong.
     pub message: String,
@@ -31,9 +31,6 @@ pub struct SchemaError {
     pub text: String,
 }
 
-/// Finds the type of a dotted name such as `__torch__.Foo`.
-type Resolve<'a> = dyn Fn(&str) -> Option<Type> + 'a;
-
 impl Schema {
     /// Reads a schema such as `aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) ->
     /// Tensor`. Torchbind classes (`__torch__.torch.classes.…`) are known by name only
@@ -42,7 +39,7 @@ impl Schema {
     /// # Errors
     /// When the text is none.
     pub fn parse(text: &str) -> Result<Self, SchemaError> {
-        let mut parser = Parser::new(text, None);
+        let mut parser = Parser::new(text);
         let schema = parser.schema()?;
         parser.skip_space();
         if parser.at < text.len() {
@@ -58,13 +55,11 @@ struct Parser<'a> {
     depth: u32,
     /// Numbers the sets of `Tensor!`.
     anonymous: u32,
-    /// Set for graphs, where tensor types are complete and nothing is said of memory.
-    resolve: Option<&'a Resolve<'a>>,
 }
 
 impl<'a> Parser<'a> {
-    fn new(text: &'a str, resolve: Option<&'a Resolve<'a>>) -> Self {
-        Self { text, at: 0, depth: 0, anonymous: 0, resolve }
+    fn new(text: &'a str) -> Self {
+        Self { text, at: 0, depth: 0, anonymous: 0 }
     }
 
     // --- tokens --------------------------------------------------------------------------------
@@ -328,7 +323,6 @@ mod tests {
             for end in start..=text.len() {
                 if let Some(part) = text.get(start..end) {
                     let _ = Schema::parse(part);
-                    let _ = Type::parse_prefix(part, &|_| None);
                 }
             }
         }

@@ -1,26 +1,10 @@
-//! Types and what they share, in schemas and in graphs.
+//! Types and what they share. Graphs have their own reader, since they say more of tensors.
 
 use std::sync::Arc;
 
 use super::{MAX_DEPTH, MAX_UNION, Parser, SchemaError};
 use crate::schema::Alias;
-use crate::{NamedRef, TensorType, Type, Unit};
-
-impl Type {
-    /// Reads a type as schemas and graphs print it from the start of a text, and gives it with the
-    /// number of bytes it took. Dotted names are found by `resolve`.
-    ///
-    /// # Errors
-    /// When the text does not start with a type.
-    pub fn parse_prefix(
-        text: &str,
-        resolve: &dyn Fn(&str) -> Option<Self>,
-    ) -> Result<(Self, usize), SchemaError> {
-        let mut parser = Parser::new(text, Some(resolve));
-        let parsed = parser.ty()?;
-        Ok((parsed.real, parser.at))
-    }
-}
+use crate::{NamedRef, Type, Unit};
 
 /// A type as it is read: what values have, what is written, and what it shares.
 pub(super) struct Parsed {
@@ -39,7 +23,7 @@ impl Parsed {
     }
 }
 
-impl<'a> Parser<'a> {
+impl Parser<'_> {
     pub(super) fn ty(&mut self) -> Result<Parsed, SchemaError> {
         if self.depth >= MAX_DEPTH {
             return Err(self.error("types are nested too deep"));
@@ -93,8 +77,10 @@ impl<'a> Parser<'a> {
         let start = self.at;
         let Some(word) = self.identifier() else { return Err(self.unknown(start)) };
         let parsed = match word {
-            "Future" | "RRef" | "Await" if self.sees("(") || self.sees("[") => {
-                let of = self.bracketed()?;
+            "Future" | "RRef" | "Await" if self.takes("(") => {
+                // What the value shares does not count.
+                let of = Parsed { alias: None, ..self.ty()? };
+                self.expect(")")?;
                 return Ok(match word {
                     "Future" => of.map(Type::future),
                     "RRef" => of.map(|of| Type::RRef(Arc::new(of))),
@@ -103,16 +89,8 @@ impl<'a> Parser<'a> {
             }
             "Dict" if self.takes("(") => self.dict()?,
             "Union" if self.takes("(") => self.union()?,
-            "Enum" if self.resolve.is_some() && self.takes("<") => {
-                let named = self.dotted(start, "")?;
-                self.expect(">")?;
-                named
-            }
-            _ if self.sees(".") => self.dotted(start, word)?,
-            _ => match self.resolve.and_then(|_| tensor_dtype(word)) {
-                Some(dtype) => return self.refined_tensor(word, dtype),
-                None => self.named(word, start)?,
-            },
+            _ if self.sees(".") => self.class(start, word)?,
+            _ => self.named(word, start)?,
         };
         let alias = self.alias()?;
         Ok(Parsed { alias: alias.or(parsed.alias), ..parsed })
@@ -155,54 +133,24 @@ impl<'a> Parser<'a> {
             "None" | "NoneType" => Type::None,
             // PyTorch's own parser does not know this one; operators of Python have it.
             "PyObject" => Type::PyObject,
-            "SymFloat" if self.resolve.is_some() => Type::SymFloat,
-            "list" if self.resolve.is_some() => Type::AnyList,
-            "tuple" if self.resolve.is_some() => Type::AnyTuple,
-            _ => match self.resolve.and_then(|resolve| resolve(word)) {
-                Some(ty) => ty,
-                None if word.starts_with(|c: char| c.is_ascii_lowercase()) => {
-                    Type::Var(word.into())
-                }
-                None => return Err(self.unknown(start)),
-            },
+            _ if word.starts_with(|c: char| c.is_ascii_lowercase()) => Type::Var(word.into()),
+            _ => return Err(self.unknown(start)),
         };
         Ok(Parsed::plain(ty))
     }
 
-    /// A dotted name whose first part is read.
-    fn dotted(&mut self, start: usize, first: &str) -> Result<Parsed, SchemaError> {
+    /// A torchbind class, the first part of whose name is read.
+    fn class(&mut self, start: usize, first: &str) -> Result<Parsed, SchemaError> {
         let mut name = first.to_owned();
-        if name.is_empty() {
-            name = self.expect_identifier()?.to_owned();
-        }
         while self.takes(".") {
             name.push('.');
             name.push_str(self.expect_identifier()?);
         }
-        let class = match self.resolve {
-            Some(resolve) => resolve(&name),
-            None => name
-                .starts_with("__torch__.torch.classes.")
-                .then(|| Type::Class(NamedRef::by_name(name.as_str()))),
-        };
-        match class {
-            Some(class) => Ok(Parsed::plain(class)),
-            None => {
-                self.at = start;
-                Err(self.error(format!("Unknown custom class type {name}")))
-            }
+        if name.starts_with("__torch__.torch.classes.") {
+            return Ok(Parsed::plain(Type::Class(NamedRef::by_name(name))));
         }
-    }
-
-    /// The one type in `(…)` or `[…]`; what it shares does not count.
-    fn bracketed(&mut self) -> Result<Parsed, SchemaError> {
-        let close = if self.takes("[") { "]" } else { ")" };
-        if close == ")" {
-            self.expect("(")?;
-        }
-        let parsed = self.ty()?;
-        self.expect(close)?;
-        Ok(Parsed { alias: None, ..parsed })
+        self.at = start;
+        Err(self.error(format!("Unknown custom class type {name}")))
     }
 
     fn tuple(&mut self) -> Result<Parsed, SchemaError> {
@@ -232,7 +180,6 @@ impl<'a> Parser<'a> {
                 | Type::Str
                 | Type::Device
                 | Type::Tensor
-                | Type::TensorOf(_)
         ) {
             return Err(self.error(format!(
                 "Cannot create dict for key type '{}', only int, float, complex, Tensor, device and \
@@ -264,74 +211,7 @@ impl<'a> Parser<'a> {
         Ok(Parsed::plain(Type::union(&members, &Unit::new())))
     }
 
-    /// A tensor type of a graph after its first word, such as `Float(2, 3, strides=[3, 1],
-    /// requires_grad=0, device=cpu)`, `FloatTensor` or `Tensor(2, *)`.
-    fn refined_tensor(
-        &mut self,
-        word: &str,
-        dtype: Option<&'static str>,
-    ) -> Result<Parsed, SchemaError> {
-        let has_sizes = !word.ends_with("Tensor");
-        let mut tensor = TensorType { dtype: dtype.map(Arc::from), ..TensorType::default() };
-        if has_sizes {
-            tensor.sizes = Some(Vec::new());
-        }
-        if self.takes("(") {
-            if self.sees(")") {
-                tensor.sizes.get_or_insert_default();
-            }
-            self.separated(")", |parser| parser.tensor_part(&mut tensor))?;
-        }
-        if self.takes("[Undefined]") {
-            tensor.undefined = Some(true);
-        }
-        Ok(Parsed::plain(Type::tensor_of(tensor)))
-    }
-
-    fn tensor_part(&mut self, tensor: &mut TensorType) -> Result<(), SchemaError> {
-        if self.takes("*") {
-            tensor.sizes.get_or_insert_default().push(None);
-            return Ok(());
-        }
-        let Some(word) = self.identifier() else {
-            let size = self.integer()?;
-            tensor.sizes.get_or_insert_default().push(Some(size));
-            return Ok(());
-        };
-        self.expect("=")?;
-        match word {
-            "strides" => {
-                let mut strides = Vec::new();
-                self.expect("[")?;
-                self.separated("]", |parser| {
-                    strides.push(Some(parser.integer()?));
-                    Ok(())
-                })?;
-                tensor.strides = Some(strides);
-            }
-            "requires_grad" => tensor.requires_grad = Some(self.integer()? != 0),
-            "device" => {
-                let mut device = self.expect_identifier()?.to_owned();
-                if self.takes(":") {
-                    device = format!("{device}:{}", self.integer()?);
-                }
-                tensor.device = Some(device.into());
-            }
-            _ => return Err(self.error(format!("Unexpected property of a tensor type: {word}"))),
-        }
-        Ok(())
-    }
-
-    fn integer(&mut self) -> Result<i64, SchemaError> {
-        let sign = if self.takes("-") { "-" } else { "" };
-        let digits = self.number()?;
-        format!("{sign}{digits}").parse().map_err(|_| self.error("expected an integer"))
-    }
-
     fn alias(&mut self) -> Result<Option<Alias>, SchemaError> {
-        if self.resolve.is_some() {
-            return Ok(None);
-        }
         if self.takes("(") {
             let before = self.alias_sets()?;
             let is_write = self.takes("!");
@@ -366,62 +246,4 @@ impl<'a> Parser<'a> {
 /// An int that schemas call otherwise.
 fn int_written_as(real: Type) -> Parsed {
     Parsed { ty: Type::Int, real, alias: None }
-}
-
-/// The dtype with which a tensor type of a graph starts, `None` within for `Tensor` alone.
-fn tensor_dtype(word: &str) -> Option<Option<&'static str>> {
-    const DTYPES: &[&str] = &[
-        "Byte",
-        "Char",
-        "Short",
-        "Int",
-        "Long",
-        "Half",
-        "Float",
-        "Double",
-        "ComplexHalf",
-        "ComplexFloat",
-        "ComplexDouble",
-        "Bool",
-        "QInt8",
-        "QUInt8",
-        "QInt32",
-        "BFloat16",
-        "QUInt4x2",
-        "QUInt2x4",
-        "Bits1x8",
-        "Bits2x4",
-        "Bits4x2",
-        "Bits8",
-        "Bits16",
-        "Float8_e5m2",
-        "Float8_e4m3fn",
-        "Float8_e5m2fnuz",
-        "Float8_e4m3fnuz",
-        "Float8_e8m0fnu",
-        "Float4_e2m1fn_x2",
-        "UInt16",
-        "UInt32",
-        "UInt64",
-        "UInt1",
-        "UInt2",
-        "UInt3",
-        "UInt4",
-        "UInt5",
-        "UInt6",
-        "UInt7",
-        "Int1",
-        "Int2",
-        "Int3",
-        "Int4",
-        "Int5",
-        "Int6",
-        "Int7",
-        "Undefined",
-    ];
-    if word == "Tensor" {
-        return Some(None);
-    }
-    let dtype = word.strip_suffix("Tensor").unwrap_or(word);
-    DTYPES.iter().find(|known| **known == dtype).copied().map(Some)
 }

@@ -1,0 +1,44 @@
+"""PyTorch's side: takes orders from standard input, a line each, answers with the seconds it took."""
+
+import gc
+import os
+import sys
+import time
+
+import torch
+
+tensors = None
+
+
+def sync(path):
+    file = os.open(path, os.O_RDWR)
+    os.fsync(file)
+    os.close(file)
+
+
+def make(count, nbytes):
+    global tensors
+    tensors = {f"layers.{at}.weight": torch.full((int(nbytes) // 4,), float(at)) for at in range(int(count))}
+
+
+def save(path, how):
+    torch.save(tensors, path)
+    if how == "fsync":
+        sync(path)
+
+
+def convert(source, target, how):
+    from safetensors.torch import save_file
+
+    save_file(torch.load(source), target)
+    if how == "fsync":
+        sync(target)
+
+
+orders = {"make": make, "save": save, "convert": convert}
+for line in sys.stdin:
+    order, *words = line.rstrip("\n").split("\t")
+    start = time.perf_counter()
+    orders[order](*words)
+    print(time.perf_counter() - start, flush=True)
+    gc.collect()

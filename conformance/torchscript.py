@@ -1,0 +1,169 @@
+"""TorchScript archives: sconce's graphs and saved archives beside PyTorch's.
+
+    python conformance/torchscript.py MODELS [--dump BINARY] [--verbose]
+
+MODELS is what `torchscript/generate.py` made: a folder for each model with `model.pt`, PyTorch's
+`resaved.pt` (torch.jit.save(torch.jit.load(model.pt))) and `graphs/`, one text a method.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+VALUE = re.compile(r"%[A-Za-z0-9_.]+")
+COMMENT = re.compile(r" # .*:\d+:\d+$", re.M)
+
+
+def canonical(text, comments=True):
+    """A graph with its values numbered by first appearance."""
+    if not comments:
+        text = COMMENT.sub("", text)
+    numbers = {}
+    return VALUE.sub(lambda m: "%" + str(numbers.setdefault(m.group(), len(numbers))), text)
+
+
+def records(path):
+    """The records of an archive without their folder."""
+    with zipfile.ZipFile(path) as archive:
+        return {name.split("/", 1)[1]: archive.read(name) for name in archive.namelist()}
+
+
+def compared(name):
+    return name.startswith("code/") and name.endswith(".py") or name in ("data.pkl", "constants.pkl")
+
+
+def compare_graphs(model, ours, tally, report):
+    for golden in sorted((model / "graphs").glob("*.txt")):
+        path = ours / "graphs" / golden.name
+        wanted = golden.read_text()
+        if not path.exists():
+            tally["graph", "missing"] += 1
+            report(f"{model.name}: no graph of {golden.stem}")
+            continue
+        found = path.read_text()
+        if canonical(found) == canonical(wanted):
+            tally["graph", "passed"] += 1
+            tally["graph text, names too", "passed" if found == wanted else "different"] += 1
+        elif canonical(found, False) == canonical(wanted, False):
+            tally["graph", "passed but for places"] += 1
+            report(f"{model.name}: places differ in {golden.stem}")
+        else:
+            tally["graph", "failed"] += 1
+            report(f"{model.name}: the graph of {golden.stem} differs")
+
+
+def compare_records(model, ours, tally, report):
+    wanted, found = records(model / "resaved.pt"), records(ours / "resaved.pt")
+    for name in filter(compared, wanted):
+        same = found.get(name) == wanted[name]
+        kind = "code" if name.startswith("code/") else name
+        tally[kind, "passed" if same else "failed"] += 1
+        if not same:
+            report(f"{model.name}: {name} differs")
+    extra = [name for name in found if compared(name) and name not in wanted]
+    tally["record order", "passed"] += 1
+    if extra:
+        tally["code", "failed"] += len(extra)
+        report(f"{model.name}: not in PyTorch's file: {extra}")
+    order = [name for name in wanted if compared(name)]
+    if [name for name in found if compared(name)] != order:
+        tally["record order", "passed"] -= 1
+        tally["record order", "failed"] += 1
+        report(f"{model.name}: the order of records differs")
+    debug = [name for name in wanted if name.endswith(".debug_pkl")]
+    for name in debug:
+        tally["debug_pkl", "passed" if found.get(name) == wanted[name] else "different"] += 1
+    first, second = (ours / "resaved.pt").read_bytes(), (ours / "again/resaved.pt").read_bytes()
+    tally["fixed point", "passed" if first == second else "failed"] += 1
+    if first != second:
+        report(f"{model.name}: saving once more gives another file")
+
+
+def compare_outputs(model, ours, tally, report):
+    """PyTorch loads our file and computes what it computes with its own."""
+    import torch
+
+    inputs = model / "inputs.pt"
+    module = torch.jit.load(str(ours / "resaved.pt"))
+    tally["PyTorch loads it", "passed"] += 1
+    if not inputs.exists():
+        return
+    reference = torch.jit.load(str(model / "resaved.pt"))
+    arguments = torch.load(inputs, weights_only=False)
+    results = []
+    for one in (reference, module):
+        torch.manual_seed(0)
+        with torch.no_grad():
+            try:
+                results.append(one(*arguments))
+            except RuntimeError as error:
+                results.append(str(error).split("\n")[-1])
+    same = equal(*results)
+    tally["PyTorch computes the same", "passed" if same else "failed"] += 1
+    if not same:
+        report(f"{model.name}: PyTorch computes something else")
+
+
+def equal(one, other):
+    import torch
+
+    if isinstance(one, torch.Tensor):
+        return isinstance(other, torch.Tensor) and torch.equal(one.nan_to_num(), other.nan_to_num())
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(equal, one, other))
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(equal(one[key], other[key]) for key in one)
+    if isinstance(one, torch._C.ScriptObject) or hasattr(one, "_c"):
+        return True
+    return one == other or one != one
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("models", type=Path)
+    parser.add_argument("--dump", default="target/debug/examples/dump")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--no-torch", action="store_true")
+    options = parser.parse_args()
+    models = sorted(path.parent for path in options.models.glob("*/model.pt"))
+    tally, reports = Counter(), []
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder)
+        lines = "".join(f"{model / 'model.pt'}\t{out / model.name}\n" for model in models)
+        subprocess.run([options.dump], input=lines.encode(), check=True)
+        for model in models:
+            ours = out / model.name
+            error = ours / "error.txt"
+            failures = ours / "failures.txt"
+            if failures.exists() and failures.read_text():
+                reports.append(f"{model.name}: {failures.read_text()}")
+            if error.exists():
+                tally["load and save", "failed"] += 1
+                reports.append(f"{model.name}: {error.read_text()}")
+            else:
+                tally["load and save", "passed"] += 1
+            compare_graphs(model, ours, tally, reports.append)
+            if (ours / "again/resaved.pt").exists():
+                compare_records(model, ours, tally, reports.append)
+                if not options.no_torch:
+                    try:
+                        compare_outputs(model, ours, tally, reports.append)
+                    except RuntimeError as error:
+                        tally["PyTorch loads it", "failed"] += 1
+                        reports.append(f"{model.name}: PyTorch refuses it: {error}")
+    for line in reports if options.verbose else reports[:20]:
+        print(line)
+    for (what, verdict), count in sorted(tally.items()):
+        print(f"{what:28} {verdict:24} {count:6}")
+    failed = sum(count for (_, verdict), count in tally.items() if verdict in ("failed", "missing"))
+    print(f"{len(models)} models, {failed} failures")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+//! `sconce ast`: the syntax tree of TorchScript source, as PyTorch prints it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sconce::syntax::ast::Item;
+use sconce::syntax::{self, Source, parse_module};
+
+use crate::cli::AstArgs;
+use crate::error::{Failure, Outcome};
+use crate::open;
+use crate::output::Out;
+use crate::run::Verdict;
+
+pub fn run(args: &AstArgs, out: &mut Out) -> Verdict {
+    let file = open::name(&args.file);
+    // FILE:NAME, unless a file is called so.
+    let (path, name) = match file.rsplit_once(':') {
+        Some((path, name)) if !Path::new(&file).exists() && !name.is_empty() => (path, Some(name)),
+        _ => (file.as_str(), None),
+    };
+    let limits = sconce::Limits::default();
+    let bytes = open::source(path.as_ref(), sconce::MapMode::Off, &limits)?;
+    let text = std::str::from_utf8(bytes.bytes())
+        .map_err(|_| Failure::unreadable("this is no text").in_file(path))?;
+    let source = Arc::new(Source::new(text).with_filename(path));
+    let items = parse_module(&source).map_err(|error| {
+        Failure::unreadable(error.message()).in_file(path).note(error.range().highlight())
+    })?;
+    out.use_pager();
+    let mut found = false;
+    for item in &items {
+        let (item_name, node) = match item {
+            Item::Def(def) => (Some(&*def.name.name), syntax::sexpr::Node::def(def, &source)),
+            Item::Class(class) => {
+                (Some(&*class.name.name), syntax::sexpr::Node::class(class, &source))
+            }
+            Item::Stmt(stmt) => (None, syntax::sexpr::Node::stmt(stmt, &source)),
+            Item::Import(_) => continue,
+        };
+        if name.is_none() || name == item_name {
+            found = true;
+            out.text(&format!("{node}\n"))?;
+        }
+    }
+    match name {
+        Some(name) if !found => {
+            Err(Failure::usage(format!("there is no function or class '{name}'")).in_file(path))
+        }
+        _ => Ok(Outcome::Clean),
+    }
+}

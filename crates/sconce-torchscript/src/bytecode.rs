@@ -1,0 +1,233 @@
+//! `bytecode.pkl`: the program of PyTorch's lite interpreter, as a listing.
+//!
+//! Archives for phones hold it beside their code (versions 4 to 8). It is shown, never run.
+
+use std::fmt::{self, Write};
+
+use sconce_archive::Archive;
+use sconce_checkpoint::ErrorKind;
+use sconce_pickle::{Arena, Node, Value};
+
+use crate::Error;
+
+/// The record.
+const RECORD: &str = "bytecode.pkl";
+
+/// The versions that are read.
+const VERSIONS: std::ops::RangeInclusive<i64> = 4..=8;
+
+/// The lite interpreter's program.
+#[derive(Debug, Clone)]
+pub struct Bytecode {
+    /// The version of the format.
+    pub version: i64,
+    /// The methods.
+    pub functions: Vec<BytecodeFunction>,
+}
+
+/// One method of a [`Bytecode`].
+#[derive(Debug, Clone, Default)]
+pub struct BytecodeFunction {
+    /// The qualified name.
+    pub name: String,
+    /// What it takes, as `name: type`, and gives; empty in versions before 4.
+    pub signature: String,
+    /// Its instructions.
+    pub instructions: Vec<Instruction>,
+    /// The operators that `OP` names by index: `aten::add.Tensor`, and how many arguments calls
+    /// give, if stated.
+    pub operators: Vec<(String, Option<i64>)>,
+    /// The constants that `LOADC` names by index, as text.
+    pub constants: Vec<String>,
+    /// The types that some instructions name by index.
+    pub types: Vec<String>,
+    /// How many registers it needs.
+    pub registers: i64,
+}
+
+/// An instruction: its name and two numbers, whose meaning depends on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instruction {
+    /// The name, such as `STOREN`.
+    pub op: String,
+    /// The first number.
+    pub x: i64,
+    /// The second number.
+    pub n: i64,
+}
+
+impl Bytecode {
+    /// Reads the bytecode of an archive; `None` when it has none.
+    ///
+    /// # Errors
+    /// When it is of a version that is not read, or does not have the form it must have.
+    pub fn read(archive: &Archive) -> Result<Option<Bytecode>, Error> {
+        if !archive.contains(RECORD) {
+            return Ok(None);
+        }
+        let bytes = archive.read(RECORD)?.to_vec();
+        let parsed = (|| {
+            let loaded = sconce_pickle::load(&bytes, &sconce_pickle::Limits::default())?;
+            parse(&loaded.arena, loaded.root)
+        })();
+        parsed.map(Some).map_err(|error: Error| error.in_record(RECORD))
+    }
+}
+
+fn parse(arena: &Arena<'_>, root: Value) -> Result<Bytecode, Error> {
+    let [version, functions @ ..] = tuple(arena, root)? else {
+        return Err(Error::malformed("an empty program"));
+    };
+    let version = int(arena, *version)?;
+    if !VERSIONS.contains(&version) {
+        let message = format!("bytecode of version {version} is not read, only 4 to 8");
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    }
+    let functions: Result<Vec<_>, Error> =
+        functions.iter().map(|&function| parse_function(arena, function)).collect();
+    Ok(Bytecode { version, functions: functions? })
+}
+
+fn parse_function(arena: &Arena<'_>, value: Value) -> Result<BytecodeFunction, Error> {
+    let [name, code, rest @ ..] = tuple(arena, value)? else {
+        return Err(Error::malformed("a function without name or code"));
+    };
+    let mut function = BytecodeFunction { name: text(arena, *name)?, ..Default::default() };
+    for (key, value) in table(arena, *code)? {
+        match key {
+            "instructions" => {
+                for &instruction in tuple(arena, value)? {
+                    let [op, x, n] = tuple(arena, instruction)? else {
+                        return Err(Error::malformed("an instruction has three parts"));
+                    };
+                    let (x, n) = (int(arena, *x)?, int(arena, *n)?);
+                    function.instructions.push(Instruction { op: text(arena, *op)?, x, n });
+                }
+            }
+            "operators" => {
+                for &operator in tuple(arena, value)? {
+                    function.operators.push(parse_operator(arena, operator)?);
+                }
+            }
+            "constants" => {
+                let constants = tuple(arena, value)?;
+                function.constants = constants.iter().map(|&value| shown(arena, value)).collect();
+            }
+            "types" => {
+                let types = tuple(arena, value)?;
+                function.types =
+                    types.iter().map(|&ty| text(arena, ty)).collect::<Result<_, _>>()?;
+            }
+            "register_size" => function.registers = int(arena, value)?,
+            _ => {}
+        }
+    }
+    if let [schema, ..] = rest {
+        function.signature = parse_schema(arena, *schema)?;
+    }
+    Ok(function)
+}
+
+fn parse_operator(arena: &Arena<'_>, value: Value) -> Result<(String, Option<i64>), Error> {
+    let [name, overload, rest @ ..] = tuple(arena, value)? else {
+        return Err(Error::malformed("an operator has a name and an overload"));
+    };
+    let (mut name, overload) = (text(arena, *name)?, text(arena, *overload)?);
+    if !overload.is_empty() {
+        name = format!("{name}.{overload}");
+    }
+    let count = rest.first().map(|&count| int(arena, count)).transpose()?;
+    Ok((name, count))
+}
+
+/// `(x: Tensor, k: int) -> Tensor`
+fn parse_schema(arena: &Arena<'_>, value: Value) -> Result<String, Error> {
+    let (mut arguments, mut returns) = (Vec::new(), Vec::new());
+    for (key, value) in table(arena, value)? {
+        for &argument in tuple(arena, value)? {
+            let (mut name, mut ty) = (String::new(), String::new());
+            for (field, value) in table(arena, argument)? {
+                match field {
+                    "name" => name = text(arena, value)?,
+                    "type" => ty = text(arena, value)?,
+                    _ => {}
+                }
+            }
+            match key {
+                "arguments" => arguments.push(format!("{name}: {ty}")),
+                _ => returns.push(ty),
+            }
+        }
+    }
+    Ok(format!("({}) -> {}", arguments.join(", "), returns.join(", ")))
+}
+
+/// A tuple of pairs with texts for keys.
+fn table<'a>(arena: &'a Arena<'_>, value: Value) -> Result<Vec<(&'a str, Value)>, Error> {
+    let rows = tuple(arena, value)?.iter();
+    rows.map(|&row| match tuple(arena, row)? {
+        [key, value] => {
+            let key = arena.str(*key).ok_or_else(|| Error::malformed("a key is no text"))?;
+            Ok((key, *value))
+        }
+        _ => Err(Error::malformed("a table's row is no pair")),
+    })
+    .collect()
+}
+
+fn tuple<'a>(arena: &'a Arena<'_>, value: Value) -> Result<&'a [Value], Error> {
+    arena.tuple(value).ok_or_else(|| Error::malformed("expected a tuple"))
+}
+
+fn text(arena: &Arena<'_>, value: Value) -> Result<String, Error> {
+    let text = arena.str(value).map(str::to_owned);
+    text.ok_or_else(|| Error::malformed("expected a text"))
+}
+
+fn int(arena: &Arena<'_>, value: Value) -> Result<i64, Error> {
+    match arena.node(value) {
+        Node::Int(value) => Ok(*value),
+        _ => Err(Error::malformed("expected a number")),
+    }
+}
+
+fn shown(arena: &Arena<'_>, value: Value) -> String {
+    const LONGEST: usize = 200;
+    sconce_pickle::render(arena, value, LONGEST)
+}
+
+impl fmt::Display for Bytecode {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(out, "bytecode version {}", self.version)?;
+        self.functions.iter().try_for_each(|function| write!(out, "\n{function}"))
+    }
+}
+
+impl fmt::Display for BytecodeFunction {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(out, "{}{}  {} registers", self.name, self.signature, self.registers)?;
+        for (at, instruction) in self.instructions.iter().enumerate() {
+            let Instruction { op, x, n } = instruction;
+            let mut line = format!("{at:>5}  {op:<20} {x:>5} {n:>5}");
+            let note = match op.as_str() {
+                "OP" | "OPN" => self.entry(*x, &self.operators).map(|(name, _)| name.clone()),
+                "LOADC" => self.entry(*x, &self.constants).cloned(),
+                "ISINSTANCE" | "LIST_CONSTRUCT" | "DICT_CONSTRUCT" | "NAMED_TUPLE_CONSTRUCT"
+                | "CREATE_OBJECT" => self.entry(*x, &self.types).cloned(),
+                "JMP" | "JF" | "LOOP" => Some(format!("-> {}", at as i64 + x)),
+                _ => None,
+            };
+            if let Some(note) = note {
+                write!(line, "  {note}")?;
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+impl BytecodeFunction {
+    fn entry<'t, T>(&self, index: i64, table: &'t [T]) -> Option<&'t T> {
+        table.get(usize::try_from(index).ok()?)
+    }
+}

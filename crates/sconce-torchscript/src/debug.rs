@@ -1,0 +1,230 @@
+//! `.debug_pkl`: which place of the original program each stretch of generated code came from.
+//!
+//! A record says: from this offset of the code file on, text came from that range of that source.
+//! Sources are lists of lines of a table of strings (since PyTorch 1.10), or texts (before).
+
+use std::sync::{Arc, OnceLock};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use sconce_pickle::{Arena, Node, Value};
+use sconce_syntax::{Origin, Range, Source, SourceRange};
+
+use crate::opcodes::{Opcodes, op};
+
+/// What a pickle with a table of strings begins with.
+const WITH_TABLE: &str = "FORMAT_WITH_STRING_TABLE";
+
+/// Reads the bytes of a `.debug_pkl`.
+type Loader = Box<dyn Fn() -> Option<Vec<u8>> + Send + Sync>;
+
+/// The records of one `.debug_pkl`, read when the first place is asked for. Records that cannot be
+/// read are as good as none: code means the same without them.
+pub(crate) struct DebugRecords {
+    load: Loader,
+    records: OnceLock<Vec<Record>>,
+}
+
+struct Record {
+    offset: u32,
+    range: Option<SourceRange>,
+}
+
+impl DebugRecords {
+    pub(crate) fn lazy(load: Loader) -> Self {
+        DebugRecords { load, records: OnceLock::new() }
+    }
+
+    fn records(&self) -> &[Record] {
+        self.records.get_or_init(|| {
+            let bytes = (self.load)().unwrap_or_default();
+            read(&bytes).unwrap_or_default()
+        })
+    }
+}
+
+impl Origin for DebugRecords {
+    fn original(&self, offset: u32) -> Option<SourceRange> {
+        let records = self.records();
+        let after = records.partition_point(|record| record.offset <= offset);
+        records.get(after.checked_sub(1)?)?.range.clone()
+    }
+}
+
+fn read(bytes: &[u8]) -> Option<Vec<Record>> {
+    let loaded = sconce_pickle::load(bytes, &sconce_pickle::Limits::default()).ok()?;
+    let arena = &loaded.arena;
+    let root = arena.tuple(loaded.root)?;
+    let (table, records) = match root {
+        [format, table, records] if arena.str(*format) == Some(WITH_TABLE) => {
+            let table = arena.tuple(*table)?.iter().map(|&text| arena.str(text));
+            (Some(table.collect::<Option<Vec<&str>>>()?), arena.tuple(*records)?)
+        }
+        _ => (None, root),
+    };
+    let mut sources = FxHashMap::default();
+    let mut out = Vec::with_capacity(records.len());
+    for &record in records {
+        let [offset, range, ..] = arena.tuple(record)? else { return None };
+        let offset = u32::try_from(int(arena, *offset)?).ok()?;
+        let [source, start, end] = arena.tuple(*range)? else { return None };
+        let source = match sources.get(source) {
+            Some(known) => Option::clone(known),
+            None => {
+                let read = read_source(arena, *source, table.as_deref())?;
+                sources.insert(*source, read.clone());
+                read
+            }
+        };
+        let start = u32::try_from(int(arena, *start)?).ok()?;
+        let end = u32::try_from(int(arena, *end)?).ok()?;
+        let range = source.map(|source| SourceRange::new(source, Range::new(start, end)));
+        out.push(Record { offset, range });
+    }
+    out.is_sorted_by_key(|record| record.offset).then_some(out)
+}
+
+/// A source; `None` within for the one that stands for no source.
+fn read_source(
+    arena: &Arena<'_>,
+    value: Value,
+    table: Option<&[&str]>,
+) -> Option<Option<Arc<Source>>> {
+    let [text, filename, line] = arena.tuple(value)? else { return None };
+    let line = u32::try_from(int(arena, *line)?).ok()?;
+    let Some(table) = table else {
+        let text = arena.str(*text)?;
+        let mut source = Source::new(text).with_starting_line(line);
+        if let Some(filename) = arena.str(*filename) {
+            source = source.with_filename(filename);
+        }
+        return Some((!text.is_empty()).then(|| Arc::new(source)));
+    };
+    let Node::Call(call) = arena.node(*text) else { return None };
+    let [lines] = arena.tuple(call.args)? else { return None };
+    let Node::List(lines) = arena.node(*lines) else { return None };
+    let entry = |value: Value| table.get(usize::try_from(int(arena, value)?).ok()?).copied();
+    let mut text = String::new();
+    for &line in lines {
+        text.push_str(entry(line)?);
+    }
+    if text.is_empty() {
+        return Some(None);
+    }
+    let mut source = Source::new(text).with_starting_line(line);
+    let filename = entry(*filename)?;
+    if !filename.is_empty() {
+        source = source.with_filename(filename);
+    }
+    Some(Some(Arc::new(source)))
+}
+
+fn int(arena: &Arena<'_>, value: Value) -> Option<i64> {
+    match arena.node(value) {
+        Node::Int(value) => Some(*value),
+        _ => None,
+    }
+}
+
+/// Writes the `.debug_pkl`s of one archive, whose records share a numbering.
+#[derive(Default)]
+pub(crate) struct DebugWriter {
+    tags: FxHashMap<(usize, u32, u32), u32>,
+    /// Sources met, kept so that no other takes their place in memory.
+    kept: Vec<Arc<Source>>,
+    seen: FxHashSet<usize>,
+}
+
+impl DebugWriter {
+    /// The pickle of one code file's records: offsets that grow, ranges that differ from the one
+    /// before.
+    pub(crate) fn pickle(&mut self, records: &[(u32, Option<SourceRange>)]) -> Vec<u8> {
+        let mut merged: Vec<(u32, Option<SourceRange>)> = Vec::with_capacity(records.len());
+        for (offset, range) in records {
+            let range = range.as_ref().map(|range| range.original().unwrap_or_else(|| range.clone()));
+            match merged.last_mut() {
+                Some((_, last)) if *last == range => {}
+                Some((at, last)) if *at == *offset => *last = range,
+                _ => merged.push((*offset, range)),
+            }
+        }
+        let mut table = Table::default();
+        table.index("");
+        let mut sources: FxHashMap<usize, Vec<u32>> = FxHashMap::default();
+        let mut filenames: FxHashMap<usize, u32> = FxHashMap::default();
+        for (_, range) in &merged {
+            let Some(range) = range else { continue };
+            let source = &range.source;
+            let key = Arc::as_ptr(source) as usize;
+            if self.seen.insert(key) {
+                self.kept.push(Arc::clone(source));
+            }
+            if let std::collections::hash_map::Entry::Vacant(entry) = sources.entry(key) {
+                let lines = source.text().split_inclusive('\n').map(|line| table.index(line));
+                entry.insert(lines.collect());
+                filenames.insert(key, source.filename().map_or(0, |name| table.index(name)));
+            }
+        }
+        let mut out = Opcodes::start();
+        out.text(WITH_TABLE);
+        out.byte(op::MARK);
+        for text in &table.texts {
+            out.text(text);
+        }
+        out.byte(op::TUPLE);
+        out.put();
+        out.byte(op::MARK);
+        let mut written: FxHashMap<usize, u32> = FxHashMap::default();
+        for (offset, range) in &merged {
+            out.int(i64::from(*offset));
+            let (key, lines, filename, line, start, end) = match range {
+                None => (0, &[][..], 0, 0, 0, 0),
+                Some(SourceRange { source, range }) => {
+                    let key = Arc::as_ptr(source) as usize;
+                    let lines = sources.get(&key).map_or(&[][..], Vec::as_slice);
+                    let filename = filenames.get(&key).copied().unwrap_or(0);
+                    (key, lines, filename, source.starting_line(), range.start, range.end)
+                }
+            };
+            match written.get(&key) {
+                Some(&memo) => out.get(memo),
+                None => {
+                    out.int_list(lines.iter().copied().map(i64::from));
+                    out.int(i64::from(filename));
+                    out.int(i64::from(line));
+                    out.byte(op::TUPLE3);
+                    written.insert(key, out.put());
+                }
+            }
+            out.int(i64::from(start));
+            out.int(i64::from(end));
+            out.byte(op::TUPLE3);
+            let next = self.tags.len() as u32;
+            let tag = *self.tags.entry((key, start, end)).or_insert(next);
+            out.int(i64::from(tag));
+            out.byte(op::TUPLE3);
+        }
+        out.byte(op::TUPLE);
+        out.put();
+        out.ops(&[op::TUPLE3, op::STOP]);
+        out.bytes
+    }
+}
+
+/// Strings, each once, by order of first use.
+#[derive(Default)]
+struct Table {
+    texts: Vec<Box<str>>,
+    indexes: FxHashMap<Box<str>, u32>,
+}
+
+impl Table {
+    fn index(&mut self, text: &str) -> u32 {
+        if let Some(&index) = self.indexes.get(text) {
+            return index;
+        }
+        let index = self.texts.len() as u32;
+        self.texts.push(text.into());
+        self.indexes.insert(text.into(), index);
+        index
+    }
+}

@@ -1,0 +1,33 @@
+//! TorchScript archives: what `torch.jit.save` writes.
+//!
+//! [`load`] reads an archive's objects and keeps its code as it is; a class is looked up when an
+//! object needs it, and a method is compiled when its graph is asked for.
+
+mod bytecode;
+mod code;
+mod constants;
+mod debug;
+mod error;
+mod freeze;
+mod importer;
+mod literal;
+mod load;
+mod model_json;
+mod module;
+mod names;
+mod old_types;
+mod opcodes;
+mod pickler;
+mod save;
+mod unpickle;
+mod values;
+
+pub use bytecode::{Bytecode, BytecodeFunction, Instruction};
+pub use code::OperatorUse;
+pub use error::Error;
+pub use importer::Program;
+pub use load::{LoadOptions, load};
+pub use save::SaveOptions;
+pub use module::{Method, Module};
+pub use values::{Object, Value, ValueId, Values};
+pub use sconce_ir as ir;

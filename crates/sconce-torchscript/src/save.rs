@@ -1,0 +1,306 @@
+//! Writing an archive: `torch.jit.save`.
+//!
+//! Everything is printed anew from the graphs: code files in the order in which PyTorch comes to
+//! them, the object pickle and the constants by [`pickler`](crate::pickler).
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use sconce_archive::{ArchiveWriter, WriterOptions, archive_name};
+use sconce_checkpoint::ErrorKind;
+use sconce_compiler::print::{ConstantTable, Dependencies, Printer, Session};
+use sconce_ir::{ClassId, Constant, Type, Unit};
+use sconce_source::AtomicFile;
+use sconce_tensor::Storage;
+
+use crate::debug::DebugWriter;
+use crate::module::{Loaded, Module};
+use crate::names::split;
+use crate::pickler::{Pickled, pickle_held, pickle_object};
+use crate::values::{Value, ValueId};
+use crate::Error;
+
+/// The least version that archives are written with.
+const MIN_VERSION: u64 = 3;
+
+/// How to save a module: the arguments of `torch.jit.save`, as a builder.
+#[derive(Debug, Clone, Default)]
+pub struct SaveOptions {
+    replace: bool,
+    extra_files: Vec<(String, Vec<u8>)>,
+    without_extra_files: bool,
+}
+
+impl SaveOptions {
+    /// Keeps the archive's extra files; a file that is there is not replaced.
+    pub fn new() -> Self {
+        SaveOptions::default()
+    }
+
+    /// Whether a file that is there is replaced, in one step, when the new one is complete.
+    pub fn replace(mut self, replace: bool) -> Self {
+        self.replace = replace;
+        self
+    }
+
+    /// Adds an extra file, or changes the one of that name (`_extra_files`).
+    pub fn extra_file(mut self, name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        let name = name.into();
+        self.extra_files.retain(|(other, _)| *other != name);
+        self.extra_files.push((name, bytes.into()));
+        self
+    }
+
+    /// Leaves the archive's own extra files out.
+    pub fn without_extra_files(mut self) -> Self {
+        self.without_extra_files = true;
+        self
+    }
+
+    /// Saves to a file.
+    ///
+    /// # Errors
+    /// When a method does not compile or cannot be printed, or the file cannot be written. The
+    /// file that was there is then whole.
+    pub fn save(&self, module: &Module, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
+        let folder = archive_name(path)?;
+        let prepared = self.prepare(module)?;
+        let io = |error: sconce_source::Error| {
+            Error::from(error).in_file(&path.display().to_string())
+        };
+        let file = match self.replace {
+            true => AtomicFile::replace(path),
+            false => AtomicFile::create(path),
+        };
+        let mut file = file.map_err(io)?;
+        let writer = ArchiveWriter::new(&mut file, folder, WriterOptions::new())?;
+        prepared.write(writer)?;
+        file.commit().map_err(io)
+    }
+
+    /// Saves to a writer; the archive's folder is called `archive`.
+    ///
+    /// # Errors
+    /// As [`Self::save`].
+    pub fn save_to<W: Write>(&self, module: &Module, writer: W) -> Result<W, Error> {
+        let prepared = self.prepare(module)?;
+        prepared.write(ArchiveWriter::new(writer, "archive", WriterOptions::new())?)
+    }
+
+    fn prepare(&self, module: &Module) -> Result<Prepared, Error> {
+        let mut loaded = module.lock();
+        let mut extra = Vec::new();
+        if !self.without_extra_files {
+            extra = extra_files(&loaded)?;
+            extra.retain(|(name, _)| self.extra_files.iter().all(|(other, _)| other != name));
+        }
+        extra.extend(self.extra_files.iter().cloned());
+        let traced = traced_inputs(&loaded)?;
+        loaded.program.compile_all()?;
+        let object = pickle_object(&loaded.values, &loaded.program.unit, module.value())?;
+        let code = print_code(&loaded, module.value(), &object.classes)?;
+        let ids: Result<Vec<ValueId>, Error> =
+            code.constants.iter().map(|constant| value_of(&mut loaded, constant)).collect();
+        let constants = pickle_held(&loaded.values, &loaded.program.unit, &ids?)?;
+        Ok(Prepared { extra, object, code, constants, traced })
+    }
+}
+
+/// Everything that goes into an archive, tensor data aside.
+struct Prepared {
+    extra: Vec<(String, Vec<u8>)>,
+    object: Pickled,
+    code: Code,
+    constants: Pickled,
+    traced: Vec<(String, Vec<u8>)>,
+}
+
+struct Code {
+    /// Record name, text, debug records.
+    files: Vec<(String, String, Vec<u8>)>,
+    constants: Vec<Constant>,
+    version: u64,
+}
+
+impl Prepared {
+    fn write<W: Write>(&self, mut archive: ArchiveWriter<W>) -> Result<W, Error> {
+        for (name, bytes) in &self.extra {
+            archive.write_record(&format!("extra/{name}"), bytes)?;
+        }
+        write_storages(&mut archive, "data/", &self.object.storages)?;
+        archive.write_record("data.pkl", &self.object.bytes)?;
+        for (name, text, debug) in &self.code.files {
+            archive.write_compressed(name, text.as_bytes())?;
+            archive.write_compressed(&format!("{name}.debug_pkl"), debug)?;
+        }
+        write_storages(&mut archive, "constants/", &self.constants.storages)?;
+        archive.write_record("constants.pkl", &self.constants.bytes)?;
+        for (name, bytes) in &self.traced {
+            archive.write_record(name, bytes)?;
+        }
+        archive.set_min_version(self.code.version);
+        Ok(archive.finish()?)
+    }
+}
+
+fn write_storages<W: Write>(
+    archive: &mut ArchiveWriter<W>,
+    prefix: &str,
+    storages: &[Storage],
+) -> Result<(), Error> {
+    for (key, storage) in storages.iter().enumerate() {
+        let name = format!("{prefix}{key}");
+        if storage.device().is_meta() {
+            archive.write_record(&name, &[])?;
+        } else {
+            let bytes = storage.bytes_once().map_err(|error| Error::from(error).in_record(&name))?;
+            archive.write_record(&name, &bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// The archive's own extra files, in their order.
+fn extra_files(loaded: &Loaded) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    records_under(loaded, "extra/", |name| name["extra/".len()..].to_owned())
+}
+
+/// What a traced module was traced with, as it is.
+fn traced_inputs(loaded: &Loaded) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    let mut records = records_under(loaded, "traced_inputs/", str::to_owned)?;
+    records.extend(records_under(loaded, "traced_inputs.pkl", str::to_owned)?);
+    Ok(records)
+}
+
+fn records_under(
+    loaded: &Loaded,
+    prefix: &str,
+    rename: impl Fn(&str) -> String,
+) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    let archive = &loaded.archive;
+    let names = archive.records().iter().map(|entry| archive.record_name(entry).into_owned());
+    names
+        .filter(|name| name.starts_with(prefix) && !name.ends_with('/'))
+        .map(|name| Ok((rename(&name), archive.read(&name)?.to_vec())))
+        .collect()
+}
+
+/// Prints every type and function that the root needs, in PyTorch's order.
+fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Code, Error> {
+    let unit = &loaded.program.unit;
+    let mut constants = ConstantTable::new();
+    let mut dependencies = Dependencies::new();
+    let mut files = Files { unit, printers: Vec::new(), by_qualifier: FxHashMap::default(), done: Default::default() };
+    let mut session = Session {
+        unit,
+        rename: &|_| None,
+        constants: &mut constants,
+        dependencies: &mut dependencies,
+        importable: true,
+    };
+    for &class in classes {
+        let name = &unit.class(class).name;
+        if let Some(ty) = unit.find_type(name) {
+            files.convert(&mut session, ty)?;
+        }
+    }
+    if let Some(object) = loaded.values.object(root)
+        && let Some(ty) = unit.find_type(&unit.class(object.class).name)
+    {
+        session.dependencies.add(ty);
+    }
+    let mut index = 0;
+    while let Some(ty) = session.dependencies.get(index).cloned() {
+        files.convert(&mut session, &ty)?;
+        index += 1;
+    }
+    let mut debug = DebugWriter::default();
+    let mut version = MIN_VERSION;
+    let mut out = Vec::with_capacity(files.printers.len());
+    for (qualifier, printer) in files.printers {
+        let file = printer.finish();
+        version = version.max(file.min_version);
+        let records: Vec<_> =
+            file.records.into_iter().map(|record| (record.offset as u32, record.range)).collect();
+        let name = format!("code/{}.py", qualifier.replace('.', "/"));
+        out.push((name, file.text, debug.pickle(&records)));
+    }
+    Ok(Code { files: out, constants: constants.into_values(), version })
+}
+
+/// Code files in order of first need.
+struct Files<'u> {
+    unit: &'u Unit,
+    printers: Vec<(String, Printer)>,
+    by_qualifier: FxHashMap<String, usize>,
+    done: rustc_hash::FxHashSet<Type>,
+}
+
+impl Files<'_> {
+    fn convert(&mut self, session: &mut Session<'_>, ty: &Type) -> Result<(), Error> {
+        if !self.done.insert(ty.clone()) {
+            return Ok(());
+        }
+        let name = match ty {
+            Type::Class(class) if self.unit.class(ClassId(class.id)).is_torchbind => return Ok(()),
+            Type::Class(named) | Type::Interface(named) | Type::Function(named) => &named.name,
+            Type::Enum(of) => &of.name,
+            Type::Tuple(of) => match &of.named {
+                Some(named) => &named.name,
+                None => return Ok(()),
+            },
+            _ => return Ok(()),
+        };
+        let (qualifier, _) = split(name);
+        let next = self.printers.len();
+        let at = *self.by_qualifier.entry(qualifier.to_owned()).or_insert(next);
+        if at == next {
+            self.printers.push((qualifier.to_owned(), Printer::new()));
+        }
+        self.printers[at].1.print_type(session, ty)?;
+        Ok(())
+    }
+}
+
+/// The value of an entry of the constant table that is to be written.
+fn value_of(loaded: &mut Loaded, constant: &Constant) -> Result<ValueId, Error> {
+    let value = match constant {
+        Constant::Tensor(tensor) => return table_entry(loaded, tensor.index),
+        Constant::Object(_, index) => return table_entry(loaded, *index),
+        Constant::None => Value::None,
+        Constant::Bool(value) => Value::Bool(*value),
+        Constant::Int(value) => Value::Int(*value),
+        Constant::Float(value) => Value::Float(*value),
+        Constant::Complex(re, im) => Value::Complex(*re, *im),
+        Constant::Str(text) => Value::Str(Arc::clone(text)),
+        Constant::Device(device) => Value::Device(Arc::clone(device)),
+        Constant::List(element, items) => {
+            let items = items.iter().map(|item| value_of(loaded, item)).collect::<Result<_, _>>()?;
+            Value::List { element: element.clone(), items }
+        }
+        Constant::Dict(key, of, pairs) => {
+            let mut entries = Vec::with_capacity(pairs.len());
+            for (key, value) in &**pairs {
+                entries.push((value_of(loaded, key)?, value_of(loaded, value)?));
+            }
+            Value::Dict { key: key.clone(), value: of.clone(), entries }
+        }
+        Constant::Tuple(items, _) => {
+            Value::Tuple(items.iter().map(|item| value_of(loaded, item)).collect::<Result<_, _>>()?)
+        }
+        Constant::Enum(ty, member) => Value::Enum(ty.clone(), *member),
+        Constant::Function(_) | Constant::Generator(..) => {
+            let message = "a function or generator cannot be in the constant table";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+    };
+    Ok(loaded.values.push(value))
+}
+
+fn table_entry(loaded: &Loaded, index: u32) -> Result<ValueId, Error> {
+    let entry = loaded.constants.get(index as usize).copied();
+    entry.ok_or_else(|| Error::malformed(format!("there is no constant {index}")))
+}
