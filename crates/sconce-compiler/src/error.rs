@@ -1,5 +1,6 @@
 //! What is wrong with a program.
 
+use sconce_ir::Node;
 use sconce_syntax::SourceRange;
 
 /// A program that cannot be compiled, or a graph that cannot be printed.
@@ -27,6 +28,11 @@ impl Error {
     pub fn or_at(mut self, range: SourceRange) -> Self {
         self.range.get_or_insert(range);
         self
+    }
+
+    /// What is wrong with a node, and where that comes from.
+    pub(crate) fn at_node(node: &Node, message: impl Into<String>) -> Self {
+        Self { message: message.into(), range: node.range.clone(), calls: Vec::new() }
     }
 
     /// Says that it was met while `function` was compiled because of what stands at `range`.

@@ -22,8 +22,5 @@ pub(crate) fn check(graph: &Graph, outer: usize) -> Result<(), Error> {
 /// The error for a node that is nested too deeply.
 pub(crate) fn too_deep(graph: &Graph, node: NodeId) -> Error {
     let message = format!("statements are nested more than {MAX_BLOCK_DEPTH} deep");
-    match &graph.node(node).range {
-        Some(range) => Error::new(message, range.clone()),
-        None => Error::without_range(message),
-    }
+    Error::at_node(graph.node(node), message)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sconce_compiler::print::{self, ConstantTable, Dependencies, Printer, Session};
-use sconce_ir::{Class, Function, FunctionId, Graph, Schema, Unit};
+use sconce_ir::{Argument, Class, Function, FunctionId, Graph, Schema, Unit};
 
 /// A block of the golden file.
 #[derive(Default)]
@@ -134,4 +134,81 @@ fn difference(expected: &str, found: &str) -> String {
     let at = expected.lines().zip(found.lines()).take_while(|(a, b)| a == b).count();
     let part = |text: &str| text.lines().skip(at).take(4).collect::<Vec<_>>().join("\n  ");
     format!("  line {}\n  PyTorch:\n  {}\n  here:\n  {}\n", at + 1, part(expected), part(found))
+}
+
+/// The code of a graph's text, as of a function that takes the graph's inputs.
+fn code_of(text: &str) -> Result<String, String> {
+    let graph = Graph::parse(text).map_err(|error| error.to_string())?;
+    let mut schema = Schema::parse("f() -> Tensor").map_err(|error| error.to_string())?;
+    for &input in graph.inputs() {
+        let name = graph.value(input).base_name().unwrap_or_default();
+        schema.arguments.push(Argument::new(name, graph.ty(input).clone()));
+    }
+    let mut unit = Unit::new();
+    let function = unit.add_function(Function {
+        qualified_name: "__torch__.f".into(),
+        class: None,
+        schema: Arc::new(schema),
+        graph: Some(Arc::new(graph)),
+    });
+    print::code(&unit, function).map_err(|error| error.to_string())
+}
+
+#[test]
+fn chains_of_any_length_and_blocks_of_any_allowed_depth_are_printed() {
+    let mut chain = String::from("graph(%x : Tensor):\n  %0 : Tensor = aten::relu(%x)\n");
+    for index in 1..20_000 {
+        chain.push_str(&format!("  %{index} : Tensor = aten::relu(%{})\n", index - 1));
+    }
+    chain.push_str("  return (%19999)\n");
+    let code = code_of(&chain).unwrap();
+    assert_eq!(code.matches("torch.relu").count(), 20_000);
+
+    let depth = 250;
+    let mut nest = String::from("graph(%c : bool, %x : Tensor):\n");
+    for level in 0..depth {
+        let pad = "  ".repeat(2 * level + 1);
+        nest.push_str(&format!("{pad} = prim::If(%c)\n{pad}  block0():\n"));
+    }
+    for level in (0..depth).rev() {
+        let pad = "  ".repeat(2 * level + 1);
+        nest.push_str(&format!("{pad}    -> ()\n{pad}  block1():\n{pad}    -> ()\n"));
+    }
+    nest.push_str("  return (%x)\n");
+    assert_eq!(code_of(&nest).unwrap().matches("else:").count(), depth);
+}
+
+#[test]
+fn with_blocks_nest_up_to_a_limit() {
+    let nested = |depth: usize| {
+        let enters: String =
+            (0..depth).map(|at| format!("  %e{at} : Tensor = prim::Enter(%x)\n")).collect();
+        let exits: String =
+            (0..depth).map(|at| format!("  %z{at} : Tensor = prim::Exit(%x)\n")).collect();
+        code_of(&format!("graph(%x : Tensor):\n{enters}{exits}  return (%x)\n"))
+    };
+    assert_eq!(nested(200).unwrap().matches("with x:").count(), 200);
+    assert_eq!(nested(300).unwrap_err(), "statements are nested more than 256 deep");
+}
+
+#[test]
+fn what_code_cannot_say_is_an_error() {
+    for (body, message) in [
+        ("%y : Tensor = aten::nothing(%x)", "aten::nothing is no operator"),
+        ("%y : Tensor = aten::relu(%x, %x, %x)", "aten::relu is no operator"),
+        ("%y : Tensor = prim::GetAttr(%x)", "prim::GetAttr is not what it should be"),
+        ("%y : Tensor = prim::CallMethod[name=\"m\"](%x)", "prim::CallMethod is not what"),
+        ("%y : Tensor = prim::TupleIndex(%x)", "prim::TupleIndex is not what it should be"),
+        ("%y : Tensor = prim::PythonOp(%x)", "Could not export Python function call"),
+        (
+            "%t : bool = prim::Constant[value=1]()\n  %n : int = prim::Constant[value=3]()\n  %f : \
+             bool = aten::is_floating_point(%x)\n  %y : Tensor = prim::Loop(%n, %f, %x)\n    \
+             block0(%i : int, %z : Tensor):\n      -> (%f, %z)",
+            "loop cannot be printed as python",
+        ),
+    ] {
+        let error = code_of(&format!("graph(%x : Tensor):\n  {body}\n  return (%y)\n"));
+        let error = error.expect_err(body);
+        assert!(error.contains(message), "{error}");
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use sconce_compiler::ssa::convert_to_ssa;
-use sconce_ir::{Graph, Prim, Unit, ValueId};
+use sconce_ir::{Graph, ParseError, Prim, Unit, ValueId};
 
 #[test]
 fn graphs_are_pytorch_s() {
@@ -83,4 +83,72 @@ fn difference(expected: &str, found: &str) -> String {
     let at = expected.lines().zip(found.lines()).take_while(|(a, b)| a == b).count();
     let part = |text: &str| text.lines().skip(at).take(5).collect::<Vec<_>>().join("\n  ");
     format!("  line {}\n  PyTorch:\n  {}\n  here:\n  {}\n", at + 1, part(expected), part(found))
+}
+
+/// A function of so many `if c: return x`, one after the other.
+fn early_returns(count: usize) -> Result<Graph, ParseError> {
+    let mut text = String::from("graph(%c : bool, %x : int):\n");
+    for _ in 0..count {
+        text.push_str("   = prim::If(%c)\n    block0():\n       = prim::ReturnStmt(%x)\n");
+        text.push_str("      -> ()\n    block1():\n      -> ()\n");
+    }
+    text.push_str("   = prim::ReturnStmt(%x)\n  %u : int = prim::Uninitialized()\n  return (%u)\n");
+    Graph::parse(&text)
+}
+
+#[test]
+fn many_early_returns_nest_up_to_a_limit() {
+    let unit = Unit::new();
+    let mut graph = early_returns(200).unwrap();
+    convert_to_ssa(&unit, &mut graph).unwrap();
+    assert_eq!(graph.to_string().matches("prim::If").count(), 200);
+    let error = convert_to_ssa(&unit, &mut early_returns(300).unwrap()).unwrap_err();
+    assert_eq!(error.message(), "statements are nested more than 256 deep");
+}
+
+#[test]
+fn what_the_emitter_never_makes_is_an_error() {
+    for (body, message) in [
+        (" = prim::BreakStmt()", "SyntaxError: 'break' outside loop"),
+        (" = prim::ContinueStmt()", "SyntaxError: 'continue' outside loop"),
+        ("%y : int = prim::Load[name=\"y\"]()", "undefined value y"),
+        ("%y : int = prim::Enter(%x)", "prim::Enter without its prim::Exit"),
+        ("%y : int = prim::Exit(%x)", "prim::Exit without its prim::Enter"),
+        (
+            " = prim::Loop(%x)\n    block0(%i : int):\n      -> ()",
+            "a loop without a block for its condition",
+        ),
+        (
+            " = prim::Loop(%x)\n    block0(%i : int):\n      -> ()\n    block1():\n      -> ()",
+            "a loop whose condition has no value",
+        ),
+    ] {
+        let text = format!("graph(%x : int):\n  {body}\n  return (%x)\n");
+        let mut graph = Graph::parse(&text).unwrap();
+        let error = convert_to_ssa(&Unit::new(), &mut graph).unwrap_err();
+        assert_eq!(error.message(), message);
+    }
+}
+
+#[test]
+fn a_variable_of_a_with_block_that_may_be_left_cannot_be_read_after_it() {
+    let text = "graph(%c : bool, %x : int):
+  %e : int = prim::Enter(%x)
+   = prim::If(%c)
+    block0():
+       = prim::ReturnStmt(%x)
+      -> ()
+    block1():
+      -> ()
+  %y.1 : int = aten::neg(%x)
+   = prim::Store[name=\"y\"](%y.1)
+  %z : int = prim::Exit(%x)
+  %y : int = prim::Load[name=\"y\"]()
+   = prim::ReturnStmt(%y)
+  %u : int = prim::Uninitialized()
+  return (%u)
+";
+    let mut graph = Graph::parse(text).unwrap();
+    let error = convert_to_ssa(&Unit::new(), &mut graph).unwrap_err();
+    assert!(error.message().starts_with("a variable set in a `with` block"), "{error}");
 }

@@ -255,23 +255,11 @@ fn enumeration(printer: &mut Printer, of: &EnumType) {
         let text = match value {
             // Nothing is escaped, in PyTorch too.
             Constant::Str(text) => format!("\"{text}\""),
-            Constant::Float(value) => streamed_float(*value),
-            other => other.graph_text(),
+            other => other.stream_text(),
         };
         printer.put(&format!("{name} = {text}\n"));
     }
     printer.level -= 1;
-}
-
-/// A float as PyTorch streams it, which is as in code but for whole numbers of any size.
-fn streamed_float(value: f64) -> String {
-    /// The first float beyond `i64`.
-    const END: f64 = 9_223_372_036_854_775_808.0;
-    if value.trunc() == value && (-END..END).contains(&value) {
-        format!("{}.", value as i64)
-    } else {
-        Constant::Float(value).graph_text()
-    }
 }
 
 /// The part of a qualified name after the last point.

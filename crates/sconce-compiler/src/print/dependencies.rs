@@ -31,6 +31,9 @@ impl Dependencies {
     /// Adds the named types that a type consists of: itself first, then the types of a class's
     /// attributes, of a list's elements, and so on.
     pub fn add_all(&mut self, unit: &Unit, ty: &Type) {
+        if ty.qualified_name().is_none() && ty.contained().is_empty() {
+            return;
+        }
         let mut stack = vec![ty.clone()];
         while let Some(ty) = stack.pop() {
             if matches!(ty, Type::Class(_) | Type::Interface(_) | Type::Enum(_))

@@ -72,7 +72,7 @@ impl Scope<'_, '_, '_> {
                      functions before export. Did you forget to add @script or @script_method \
                      annotation? If this is a nn.ModuleList, add it to __constants__"
                 );
-                Err(self.error(node, message))
+                Err(Error::at_node(node, message))
             }
             other => self.operator_call(other.symbol(), id, text),
         }
@@ -289,7 +289,7 @@ impl Scope<'_, '_, '_> {
         let node = self.graph.node(id);
         let Some(operator) = self.graph.operator(id) else {
             let message = format!("{name} is no operator that takes what it is given here");
-            return Err(self.error(node, message));
+            return Err(Error::at_node(node, message));
         };
         text.push_str(&operator_name(name));
         text.push_str("(");

@@ -149,10 +149,7 @@ impl<'p, 's, 'g> Scope<'p, 's, 'g> {
             None => {
                 let maker = self.graph.node(self.graph.value(value).node());
                 let message = format!("a value of {} is used before it is made", maker.kind);
-                Err(match &maker.range {
-                    Some(range) => Error::new(message, range.clone()),
-                    None => Error::without_range(message),
-                })
+                Err(Error::at_node(maker, message))
             }
         }
     }

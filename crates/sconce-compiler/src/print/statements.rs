@@ -2,10 +2,12 @@
 
 use std::rc::Rc;
 
-use sconce_ir::{Attribute, BlockId, Constant, Graph, Node, NodeId, Prim, Type, ValueId};
+use sconce_ir::{
+    Attribute, BlockId, Constant, Graph, Kind, MAX_BLOCK_DEPTH, Node, NodeId, Prim, Type, ValueId,
+};
 
 use super::scope::Scope;
-use crate::Error;
+use crate::{Error, nesting};
 
 /// How a loop can be written.
 enum LoopForm {
@@ -22,8 +24,8 @@ impl Scope<'_, '_, '_> {
     pub(super) fn statement(&mut self, id: NodeId) -> Result<(), Error> {
         let node = self.graph.node(id);
         let prim = match &node.kind {
-            sconce_ir::Kind::Prim(prim) => Some(*prim),
-            sconce_ir::Kind::Op(_) => None,
+            Kind::Prim(prim) => Some(*prim),
+            Kind::Op(_) => None,
         };
         match prim {
             Some(Prim::Return) => self.print_return(node),
@@ -33,7 +35,7 @@ impl Scope<'_, '_, '_> {
             Some(Prim::SetAttr) => self.print_set_attribute(node),
             Some(Prim::Fork) => self.print_fork(id, FORK),
             Some(Prim::Awaitable) => self.print_fork(id, AWAITABLE),
-            Some(Prim::Enter) => self.print_enter(node),
+            Some(Prim::Enter) => self.print_enter(id),
             Some(Prim::Exit) => {
                 self.print_exit(id);
                 Ok(())
@@ -51,7 +53,7 @@ impl Scope<'_, '_, '_> {
         if self.session.importable && node.inputs().len() != 1 {
             let message = "Exportable methods must have a single return value. Normal use of \
                            ScriptMethods should enforce this";
-            return Err(self.error(node, message));
+            return Err(Error::at_node(node, message));
         }
         if node.inputs().is_empty() {
             return Ok(());
@@ -103,7 +105,7 @@ impl Scope<'_, '_, '_> {
         let form = loop_form(self.graph, trips, condition, next, trip).ok_or_else(|| {
             let message = "loop cannot be printed as python because it has gone through an \
                            optimization that combined while and for loops. File a bug";
-            self.error(node, message)
+            Error::at_node(node, message)
         })?;
         // What is carried is assigned to the loop's outputs before it and at the end of its body.
         self.name_values(outputs);
@@ -231,7 +233,8 @@ impl Scope<'_, '_, '_> {
         self.define(id, &text)
     }
 
-    fn print_enter(&mut self, node: &Node) -> Result<(), Error> {
+    fn print_enter(&mut self, id: NodeId) -> Result<(), Error> {
+        let node = self.graph.node(id);
         let (&[manager], &[target]) = (node.inputs(), node.outputs()) else {
             return Err(self.malformed(node));
         };
@@ -244,6 +247,10 @@ impl Scope<'_, '_, '_> {
             self.put_value(target)?;
         }
         self.printer.put(":\n");
+        // No block holds what follows, so no limit on blocks bounds how deep this goes.
+        if self.printer.level >= MAX_BLOCK_DEPTH {
+            return Err(nesting::too_deep(self.graph, id));
+        }
         self.printer.level += 1;
         Ok(())
     }
@@ -258,7 +265,7 @@ impl Scope<'_, '_, '_> {
 
     fn print_closure(&mut self, node: &Node) -> Result<(), Error> {
         if self.session.importable {
-            return Err(self.error(node, "closures are not exportable"));
+            return Err(Error::at_node(node, "closures are not exportable"));
         }
         let (Some(Attribute::Graph(graph)), &[closure]) =
             (node.attribute("Subgraph"), node.outputs())
@@ -296,17 +303,9 @@ impl Scope<'_, '_, '_> {
         Ok(())
     }
 
-    /// An error about a node.
-    pub(super) fn error(&self, node: &Node, message: impl Into<String>) -> Error {
-        match &node.range {
-            Some(range) => Error::new(message, range.clone()),
-            None => Error::without_range(message),
-        }
-    }
-
     /// A node that has not the inputs, outputs, blocks or attributes its kind has.
     pub(super) fn malformed(&self, node: &Node) -> Error {
-        self.error(node, format!("{} is not what it should be, so it has no code", node.kind))
+        Error::at_node(node, format!("{} is not what it should be, so it has no code", node.kind))
     }
 }
 

@@ -9,8 +9,8 @@
 //! * **Assignment**: `prim::Store[name="x"](%v)`, no outputs. **Use of a variable**:
 //!   `prim::Load[name="x"]()`, one output of the variable's type at that place, named after the
 //!   variable if [`is_meaningful`] (which gives a number to the value that was called so: `%x.1`).
-//!   The attribute is [`sconce_ir::Attribute::Str`] under `name`. A graph's inputs are stored under
-//!   their names at its start.
+//!   The attribute is [`Attribute::Str`](sconce_ir::Attribute::Str) under `name`. A graph's inputs
+//!   are stored under their names at its start.
 //! * **If**: `prim::If(%cond)` with two blocks. Blocks have no results and the node no outputs for
 //!   variables: those are added here, from the stores in the blocks. A ternary, `and` and `or` give
 //!   each block one result and the node one output themselves; outputs for variables go after it.
@@ -31,11 +31,9 @@
 //!   closure.
 //! * **With**: `prim::Enter(%obj)` … `prim::Exit(%obj, …)` in the same block, properly nested, the
 //!   same first input.
-//! * **Comprehension**: [`Prim::ComprehensionScope`](sconce_ir::Prim::ComprehensionScope), no inputs
-//!   and outputs, one block without parameters and results; stores in it do not leak. It is
-//!   dissolved here.
-//! * **Closure**: [`Prim::Closure`](sconce_ir::Prim::Closure) with one output and one block, whose
-//!   exits are its own.
+//! * **Comprehension**: [`Prim::ComprehensionScope`], no inputs and outputs, one block without
+//!   parameters and results; stores in it do not leak. It is dissolved here.
+//! * **Closure**: [`Prim::Closure`] with one output and one block, whose exits are its own.
 //!
 //! # What comes out
 //!
@@ -60,7 +58,13 @@ pub use variables::is_meaningful;
 
 use crate::{Error, nesting};
 
-/// Turns a graph of loads and stores into one of values; see the [module](self).
+/// Turns a graph of loads and stores into one of values; see the [module](self). PyTorch's
+/// `ConvertToSSA`.
+///
+/// # Errors
+/// When blocks nest more than [`MAX_BLOCK_DEPTH`](sconce_ir::MAX_BLOCK_DEPTH) deep, before or after;
+/// when a variable that a `with` block sets after a statement that may leave it is read after the
+/// block (PyTorch fails there with an internal assertion); and when the graph is not as above.
 pub fn convert_to_ssa(unit: &Unit, graph: &mut Graph) -> Result<(), Error> {
     nesting::check(graph, 0)?;
     variables::add_block_variables(unit, graph);
@@ -76,10 +80,7 @@ pub fn convert_to_ssa(unit: &Unit, graph: &mut Graph) -> Result<(), Error> {
 
 /// An error at a node.
 fn error_at(graph: &Graph, node: NodeId, message: impl Into<String>) -> Error {
-    match &graph.node(node).range {
-        Some(range) => Error::new(message, range.clone()),
-        None => Error::without_range(message),
-    }
+    Error::at_node(graph.node(node), message)
 }
 
 /// The node after `node` in its block, unless that is the block's end.

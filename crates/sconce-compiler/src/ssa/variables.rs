@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sconce_ir::{Attribute, BlockId, Graph, NodeId, Prim, Type, Unit};
+use sconce_ir::{Attribute, BlockId, Graph, NodeId, Prim, Type, Unit, ValueId};
 
 use super::frames::{Frame, Frames};
 use super::{first_in_block, next_in_block, unify};
@@ -44,12 +44,11 @@ impl Pass<'_> {
             for index in 0..self.graph.node(id).blocks().len() {
                 self.block(self.graph.node(id).blocks()[index]);
             }
-        } else if node.is(Prim::Store) {
-            if let (Some(name), Some(&value)) = (node.str_attribute("name"), node.inputs().first())
-            {
-                let (name, ty) = (Arc::clone(name), self.graph.ty(value).clone());
-                self.types.set(name, ty);
-            }
+        } else if node.is(Prim::Store)
+            && let (Some(name), Some(&value)) = (node.str_attribute("name"), node.inputs().first())
+        {
+            let (name, ty) = (Arc::clone(name), self.graph.ty(value).clone());
+            self.types.set(name, ty);
         }
     }
 
@@ -119,7 +118,7 @@ impl Pass<'_> {
         node
     }
 
-    fn store(&mut self, name: &Arc<str>, value: sconce_ir::ValueId) -> NodeId {
+    fn store(&mut self, name: &Arc<str>, value: ValueId) -> NodeId {
         let node = self.graph.new_node(Prim::Store, &[value]);
         self.graph.node_mut(node).set_attribute("name", Attribute::Str(Arc::clone(name)));
         node

@@ -304,6 +304,49 @@ def calls(x: torch.Tensor, y: Optional[torch.Tensor] = None):
     return helper(y, 3, "t") + helper(x, s="u")
 
 
+def awaits(x: torch.Tensor, n: int):
+    y = x + n
+    w = torch.jit._awaitable(helper, y.sum(), n)
+    return torch.jit._awaitable_wait(w) + y
+
+
+def fork_in_fork(x: torch.Tensor, n: int):
+    f = torch.jit.fork(fork_helper, x.sum(), n * 2)
+    return torch.jit.wait(f)
+
+
+def fork_helper(x: torch.Tensor, n: int):
+    f = torch.jit.fork(helper, (x + n).sum(), n)
+    return torch.jit.wait(f)
+
+
+def carried_unions(n: int, x: Optional[int], u: Union[int, str, None]):
+    y = x
+    z = u
+    for i in range(n):
+        y = i
+        z = "s"
+    while n > 3 and y is not None:
+        n -= 1
+        y = None
+    return y, z
+
+
+def indexing(l: List[torch.Tensor], t: Tuple[int, int], d: Dict[str, List[int]]):
+    for i, v in enumerate(l):
+        l[i] = v[i] + t[0]
+    for k in d:
+        d[k][0] += 1
+    return l[0][0], (l + l)[1], d["k"][0], t[0:1]
+
+
+def constants():
+    a = [1.0, 1e-7, -0.0, float("inf"), -float("inf"), float("nan"), 1e300, 123456789012.0]
+    b = ("a", (1, (True, None)))
+    c = "t\t\x07\x0b\\ \x7f"
+    return a, b, c, 1j, torch.device("cuda:1"), torch.float32, 2.5 - 1e-3j
+
+
 def unwrap(x: Optional[torch.Tensor]):
     return torch.jit._unwrap_optional(x)
 
@@ -339,7 +382,9 @@ def constructs():
     names = re.findall(r"^def (\w+)", TEXT, re.M)
     for name in names:
         yield block(name, "function", getattr(unit, name))
-    for function in (helper, enums, points, counters, forks, calls, keywords, unwrap):
+    functions = (helper, enums, points, counters, forks, calls, keywords, unwrap, awaits)
+    functions += (fork_in_fork, fork_helper, carried_unions, indexing, constants)
+    for function in functions:
         scripted = torch.jit.script(function)
         yield block(function.__name__, "function", scripted)
     yield from methods("Net", torch.jit.script(Net()))

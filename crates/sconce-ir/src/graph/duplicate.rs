@@ -16,7 +16,7 @@ impl Graph {
         node: NodeId,
         map: &mut FxHashMap<ValueId, ValueId>,
     ) -> NodeId {
-        let copy = self.push_node(self.node(node).kind.clone());
+        let copy = self.new_node(self.node(node).kind.clone(), &[]);
         for index in 0..self.node(node).outputs.len() {
             let old = self.node(node).outputs[index];
             let new = self.add_output(copy, self.ty(old).clone());

@@ -30,18 +30,36 @@ fn pair(name: &str, arguments: &[Constant]) -> Option<Vec<Constant>> {
         ("divmod", [Int(a), Int(b)]) => {
             Some(vec![Int(floor_div(*a, *b)?), Int(floor_mod(*a, *b)?)])
         }
+        ("divmod", [Float(a), Float(b)]) => {
+            let (quotient, rest) = divide(*a, *b)?;
+            Some(vec![Float(quotient), Float(rest)])
+        }
+        // Mixed arguments go through C's `int` and `float`, and the quotient through an integer.
         ("divmod", [a, b]) => {
-            let (a, b) = (real(a)?, real(b)?);
-            if b == 0.0 {
-                return None;
-            }
-            let mut rest = a % b;
-            if rest != 0.0 && (a < 0.0) != (b < 0.0) {
-                rest += b;
-            }
-            Some(vec![Float((a - rest) / b), Float(rest)])
+            let (quotient, rest) = divide(narrow(a)?, narrow(b)?)?;
+            Some(vec![Float(fitting(quotient)? as f64), Float(rest)])
         }
         ("modf", [Float(a)]) if a.is_finite() => Some(vec![Float(a.fract()), Float(a.trunc())]),
+        _ => None,
+    }
+}
+
+/// Quotient and rest of the sign of the divisor.
+fn divide(a: f64, b: f64) -> Option<(f64, f64)> {
+    if b == 0.0 {
+        return None;
+    }
+    let mut rest = a % b;
+    if rest != 0.0 && (a < 0.0) != (b < 0.0) {
+        rest += b;
+    }
+    Some(((a - rest) / b, rest))
+}
+
+fn narrow(a: &Constant) -> Option<f64> {
+    match a {
+        Int(a) => Some(f64::from(*a as i32)),
+        Float(a) => Some(f64::from(*a as f32)),
         _ => None,
     }
 }
@@ -65,9 +83,9 @@ fn unary(name: &str, a: &Constant) -> Option<Constant> {
         ("Float", Str(text)) => Float(text.parse().ok().filter(|_| is_decimal(text))?),
         ("Float", a) => Float(real(a)?),
         ("Complex", a) => complex(a).map(|(re, im)| Complex(re, im))?,
-        ("floor" | "ceil", Int(a)) => Int(*a),
-        ("floor", Float(a)) => Int(truncate(a.floor())),
-        ("ceil", Float(a)) => Int(truncate(a.ceil())),
+        ("floor" | "ceil", Int(a)) => Int(truncate(*a as f64)),
+        ("floor", Float(a)) => Int(fitting(a.floor())?),
+        ("ceil", Float(a)) => Int(fitting(a.ceil())?),
         ("isnan", Float(a)) => Bool(a.is_nan()),
         ("isinf", Float(a)) => Bool(a.is_infinite()),
         ("isfinite", Float(a)) => Bool(a.is_finite()),
@@ -114,13 +132,13 @@ fn function(name: &str) -> Option<fn(f64) -> f64> {
         "sqrt" => f64::sqrt,
         "exp" => f64::exp,
         "expm1" => f64::exp_m1,
-        "log" => f64::ln,
+        "log" => |a| positive_nan(a.ln()),
         "log1p" => f64::ln_1p,
         "log10" => f64::log10,
         "fabs" => f64::abs,
         "round" => f64::round_ties_even,
         "degrees" => |a| a * 180.0 / std::f64::consts::PI,
-        "radians" => |a| a * std::f64::consts::PI / 180.0,
+        "radians" => |a| a * (std::f64::consts::PI / 180.0),
         _ => return None,
     })
 }
@@ -137,10 +155,13 @@ fn binary(name: &str, overload: &str, a: &Constant, b: &Constant) -> Option<Cons
         (Str(_), _) => strings(name, &[a.clone(), b.clone()]),
         (Device(_), Device(_)) | (Enum(..), Enum(..)) => equality(name, a == b),
         (Complex(..), _) | (_, Complex(..)) => complexes(name, complex(a)?, complex(b)?),
-        (Int(_) | Float(_), Int(_) | Float(_)) => floats(name, real(a)?, real(b)?),
         (Int(_) | Float(_) | Bool(_), Int(_) | Float(_) | Bool(_)) if name == "Complex" => {
-            Some(Complex(number(a)?, number(b)?))
+            Some(Complex(part(a)?, part(b)?))
         }
+        (Float(a), Int(b)) if name == "ldexp" => {
+            Some(Float(a * 2.0_f64.powi((*b as i32).clamp(-5000, 5000))))
+        }
+        (Int(_) | Float(_), Int(_) | Float(_)) => floats(name, real(a)?, real(b)?),
         _ => None,
     }
 }
@@ -171,7 +192,7 @@ fn ints(name: &str, overload: &str, a: i64, b: i64) -> Option<Constant> {
         "sub" => Int(a.wrapping_sub(b)),
         "mul" => Int(a.wrapping_mul(b)),
         "floordiv" => Int(floor_div(a, b)?),
-        "remainder" => Int(floor_mod(a, b)?),
+        "remainder" => Int(b.wrapping_add(a.checked_rem(b)?).checked_rem(b)?),
         "__round_to_zero_floordiv" => Int(a.checked_div(b)?),
         "pow" if overload == "int_to_int" => Int(a.wrapping_pow(u32::try_from(b).ok()?)),
         "min" => Int(a.min(b)),
@@ -182,7 +203,7 @@ fn ints(name: &str, overload: &str, a: i64, b: i64) -> Option<Constant> {
         "__xor__" => Int(a ^ b),
         "__lshift__" if (0..64).contains(&b) => Int(a.wrapping_shl(b as u32)),
         "__rshift__" if (0..64).contains(&b) => Int(a >> b),
-        "Complex" => Complex(a as f64, b as f64),
+        "Complex" => Complex(f64::from(a as i32), f64::from(b as i32)),
         "eq" | "ne" | "lt" | "gt" | "le" | "ge" => return ordering(name, Some(a.cmp(&b))),
         _ => return floats(name, a as f64, b as f64),
     })
@@ -208,6 +229,7 @@ fn floats(name: &str, a: f64, b: f64) -> Option<Constant> {
         "floordiv" => (a / b).floor(),
         "remainder" => (b + a % b) % b,
         "fmod" => a % b,
+        "pow" if a == 0.0 && b < 0.0 => return None,
         "pow" => a.powf(b),
         // As `std::min` and `std::max` have it where one is no number.
         "min" => {
@@ -226,10 +248,9 @@ fn floats(name: &str, a: f64, b: f64) -> Option<Constant> {
         }
         "atan2" => a.atan2(b),
         "copysign" => a.copysign(b),
-        "log" => a.ln() / b.ln(),
+        "log" => positive_nan(a.ln()) / positive_nan(b.ln()),
         "Complex" => return Some(Complex(a, b)),
         "polar" => return Some(Complex(a * b.cos(), a * b.sin())),
-        "ldexp" => a * 2.0_f64.powi(truncate(b).clamp(-5000, 5000) as i32),
         _ => return ordering(name, a.partial_cmp(&b)),
     }))
 }
@@ -249,12 +270,16 @@ fn ternary(name: &str, a: &Constant, b: &Constant, c: &Constant) -> Option<Const
             Some(Int(start.wrapping_add(index.wrapping_mul(*step))))
         }
         ("__range_length", Int(from), Int(to), Int(step)) => {
-            let (distance, step) = match step.signum() {
-                1 => (to.checked_sub(*from)?, *step),
-                -1 => (from.checked_sub(*to)?, step.checked_neg()?),
-                _ => return None,
+            // As 64-bit integers wrap.
+            let length = |from: i64, to: i64, step: i64| {
+                1 + to.wrapping_sub(1).wrapping_sub(from).wrapping_div(step)
             };
-            Some(Int(if distance > 0 { 1 + (distance - 1) / step } else { 0 }))
+            Some(Int(match step.signum() {
+                1 if from < to => length(*from, *to, *step),
+                -1 if from > to => length(*to, *from, step.wrapping_neg()),
+                0 => return None,
+                _ => 0,
+            }))
         }
         _ => strings(name, &[a.clone(), b.clone(), c.clone()]),
     }
@@ -309,6 +334,14 @@ fn number(a: &Constant) -> Option<f64> {
     }
 }
 
+/// A part of a complex number; ints go through C's `int`.
+fn part(a: &Constant) -> Option<f64> {
+    match a {
+        Int(a) => Some(f64::from(*a as i32)),
+        _ => number(a),
+    }
+}
+
 fn complex(a: &Constant) -> Option<(f64, f64)> {
     match a {
         Complex(re, im) => Some((*re, *im)),
@@ -316,10 +349,19 @@ fn complex(a: &Constant) -> Option<(f64, f64)> {
     }
 }
 
+/// No number has a sign where PyTorch takes logarithms.
+fn positive_nan(a: f64) -> f64 {
+    if a.is_nan() { f64::NAN } else { a }
+}
+
+/// The integer of a float that fits.
+fn fitting(a: f64) -> Option<i64> {
+    (a >= i64::MIN as f64 && a < i64::MAX as f64).then_some(a as i64)
+}
+
 /// C++'s cast; what does not fit gives the least int, as on x86.
 fn truncate(a: f64) -> i64 {
-    let fits = a >= i64::MIN as f64 && a < i64::MAX as f64;
-    if fits { a as i64 } else { i64::MIN }
+    fitting(a).unwrap_or(i64::MIN)
 }
 
 fn floor_div(a: i64, b: i64) -> Option<i64> {

@@ -174,6 +174,8 @@ impl<'a, 'u> Reader<'a, 'u> {
                     last = None;
                 }
                 Token::Value(_) | Token::Sign('=') => last = Some(self.node(block)?),
+                // `parse_ir` takes a node without outputs in this form alone.
+                Token::Word(word) if word.contains("::") => last = Some(self.node(block)?),
                 _ => return Err(self.lexer.unexpected("a node, `->` or `return`")),
             }
         }
@@ -190,7 +192,8 @@ impl<'a, 'u> Reader<'a, 'u> {
     /// `%a : T, %b : U = ns::name[attributes](%c, %d)`
     fn node(&mut self, block: BlockId) -> Result<NodeId, ParseError> {
         let mut definitions = Vec::new();
-        while !self.lexer.accept('=') {
+        let bare = matches!(self.lexer.peek(), Token::Word(_));
+        while !bare && !self.lexer.accept('=') {
             if !definitions.is_empty() {
                 self.lexer.expect(',')?;
             }
