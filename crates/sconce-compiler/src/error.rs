@@ -23,6 +23,13 @@ impl Error {
         Self { message: message.into(), range: None, calls: Vec::new() }
     }
 
+    /// The same, at a place unless it has one.
+    #[must_use]
+    pub fn or_at(mut self, range: SourceRange) -> Self {
+        self.range.get_or_insert(range);
+        self
+    }
+
     /// What is wrong with a node, and where that comes from.
     pub(crate) fn at_node(node: &Node, message: impl Into<String>) -> Self {
         Self { message: message.into(), range: node.range.clone(), calls: Vec::new() }
@@ -33,6 +40,14 @@ impl Error {
     pub fn called_from(mut self, function: impl Into<String>, range: SourceRange) -> Self {
         self.calls.push((function.into(), range));
         self
+    }
+
+    /// The message with the lines around its place, as PyTorch's `ErrorReport` shows it.
+    pub fn report(&self) -> String {
+        match &self.range {
+            Some(range) => format!("\n{}:\n{range}", self.message),
+            None => self.message.clone(),
+        }
     }
 
     /// What is wrong.
@@ -48,5 +63,11 @@ impl Error {
     /// The functions that were being compiled, innermost first, and what asked for each.
     pub fn calls(&self) -> &[(String, SourceRange)] {
         &self.calls
+    }
+}
+
+impl From<sconce_syntax::Error> for Error {
+    fn from(error: sconce_syntax::Error) -> Self {
+        Self::new(error.message(), error.range().clone())
     }
 }

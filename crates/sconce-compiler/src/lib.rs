@@ -1,10 +1,22 @@
 //! TorchScript source to graphs, and graphs back to source.
 
+mod annotations;
+mod builtins;
+mod compile;
+mod emit;
 mod error;
+mod matching;
+mod native;
 mod nesting;
+mod passes;
 pub mod print;
 mod resolver;
+mod similar;
 pub mod ssa;
+mod upgraders;
 
+pub use annotations::type_of_expression;
+pub use compile::{Definition, Options, compile, completed, declare, evaluate};
 pub use error::Error;
+pub use native::{NativeResolver, define};
 pub use resolver::{Global, Resolver, Special};

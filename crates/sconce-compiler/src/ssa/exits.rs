@@ -58,8 +58,8 @@ struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     fn new(unit: &'a Unit, graph: &'a mut Graph, kind: Prim) -> Self {
-        let no = graph.new_constant(&Constant::Bool(false));
         let yes = graph.new_constant(&Constant::Bool(true));
+        let no = graph.new_constant(&Constant::Bool(false));
         let root = graph.root();
         graph.prepend(root, no);
         graph.prepend(root, yes);

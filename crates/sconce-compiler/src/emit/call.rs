@@ -1,0 +1,344 @@
+//! Calls of what is no form of the language.
+
+use std::sync::Arc;
+
+use sconce_ir::{ClassId, Constant, FunctionId, InterfaceId, Prim, Schema, Type, ValueId};
+use sconce_syntax::{Range, ast};
+
+use super::Emitter;
+use super::sugared::Sugared;
+use crate::Error;
+use crate::matching::{Arguments, Keyword, Passed};
+
+impl Emitter<'_> {
+    /// A call of an operator with values alone.
+    pub(super) fn call_values(
+        &mut self,
+        at: Option<Range>,
+        symbol: &str,
+        inputs: &[ValueId],
+    ) -> Result<ValueId, Error> {
+        self.operator(at, symbol, inputs)
+    }
+
+    /// Positional arguments; starred tuples are taken apart.
+    pub(super) fn passed(&mut self, expressions: &[ast::Expr]) -> Result<Vec<Passed>, Error> {
+        let values = self.values(expressions, true)?;
+        Ok(values.into_iter().map(Passed::Value).collect())
+    }
+
+    /// The values of expressions, those of starred tuples one by one if `unpack`.
+    pub(super) fn values(
+        &mut self,
+        expressions: &[ast::Expr],
+        unpack: bool,
+    ) -> Result<Vec<ValueId>, Error> {
+        let mut values = Vec::with_capacity(expressions.len());
+        for expression in expressions {
+            match &expression.kind {
+                ast::ExprKind::Starred(inner) if unpack => {
+                    let tuple = self.sugared(inner, None)?;
+                    for element in self.as_tuple(&tuple, expression.range, None)? {
+                        values.push(self.as_value(element, expression.range)?);
+                    }
+                }
+                _ => values.push(self.expression(expression, None)?),
+            }
+        }
+        Ok(values)
+    }
+
+    pub(super) fn keywords(&mut self, keywords: &[ast::Keyword]) -> Result<Vec<Keyword>, Error> {
+        let mut passed = Vec::with_capacity(keywords.len());
+        for keyword in keywords {
+            let value = Passed::Value(self.expression(&keyword.value, None)?);
+            passed.push(Keyword { name: Arc::clone(&keyword.name.name), value });
+        }
+        Ok(passed)
+    }
+
+    /// Calls what is no form.
+    pub(super) fn call(
+        &mut self,
+        callee: Sugared,
+        at: Range,
+        args: &[Passed],
+        keywords: &[Keyword],
+    ) -> Result<Sugared, Error> {
+        match callee {
+            Sugared::Builtin(symbol, receiver) => {
+                let arguments =
+                    Arguments { positional: args, keywords, receiver: receiver.as_ref() };
+                self.call_operator(Some(at), &symbol, arguments).map(Sugared::Simple)
+            }
+            Sugared::Method(object, name) => {
+                self.call_method(object, &name, Some(at), args, keywords)
+            }
+            Sugared::Function(function) => self.call_function(function, at, args, keywords),
+            Sugared::Magic(method, base) => self.call_magic(method, *base, at, args, keywords),
+            Sugared::Cast(ty, symbol) => self.cast(&ty, symbol, at, args, keywords),
+            Sugared::TensorCast(dtype, value) => self.cast_tensor(dtype, value, at),
+            Sugared::Print => self.print(at, args, keywords),
+            Sugared::Class(id, ty) => self.construct(id, ty, at, args, keywords),
+            Sugared::NamedTuple(ty) => self.construct_named_tuple(ty, at, args, keywords),
+            Sugared::Exception(class) => self.exception(class, at, args),
+            Sugared::Simple(value) if matches!(self.graph.ty(value), Type::Class(_)) => {
+                let call = self.attribute(callee, at, &Arc::from("__call__"))?;
+                self.call(call, at, args, keywords)
+            }
+            other => Err(self.error(at, format!("cannot call a {}", self.kind_text(&other)))),
+        }
+    }
+
+    fn call_function(
+        &mut self,
+        function: FunctionId,
+        at: Range,
+        args: &[Passed],
+        keywords: &[Keyword],
+    ) -> Result<Sugared, Error> {
+        self.ensure_schema(function, Some(at))?;
+        let schema = Arc::clone(&self.unit.function(function).schema);
+        let arguments = Arguments { positional: args, keywords, receiver: None };
+        let matched = self.match_schema(Some(at), &schema, arguments)?;
+        let mut inputs = vec![self.function_constant(function)];
+        inputs.extend(matched.inputs);
+        let ty = matched.returns.into_iter().next().unwrap_or(Type::None);
+        Ok(Sugared::Simple(self.insert_at(Prim::CallFunction, &inputs, ty, at)))
+    }
+
+    /// Makes sure that it is known what a function returns.
+    pub(super) fn ensure_schema(
+        &mut self,
+        function: FunctionId,
+        at: Option<Range>,
+    ) -> Result<(), Error> {
+        let result = self.resolver.ensure_schema(self.unit, function);
+        result.map_err(|error| match at {
+            Some(at) => error.or_at(self.source_range(at)),
+            None => error,
+        })
+    }
+
+    /// A call of a method of an object or interface.
+    pub(super) fn call_method(
+        &mut self,
+        object: ValueId,
+        name: &Arc<str>,
+        at: Option<Range>,
+        args: &[Passed],
+        keywords: &[Keyword],
+    ) -> Result<Sugared, Error> {
+        let schema = self.method_schema(object, name, at)?;
+        let mut positional = Vec::with_capacity(args.len() + 1);
+        positional.push(Passed::Value(object));
+        positional.extend_from_slice(args);
+        let arguments = Arguments { positional: &positional, keywords, receiver: None };
+        let matched = self.match_schema(at, &schema, arguments)?;
+        let ty = matched.returns.into_iter().next().unwrap_or(Type::None);
+        let value = self.insert_named(Prim::CallMethod, &matched.inputs, name, ty);
+        self.place(self.graph.value(value).node(), at);
+        Ok(Sugared::Simple(value))
+    }
+
+    fn method_schema(
+        &mut self,
+        object: ValueId,
+        name: &str,
+        at: Option<Range>,
+    ) -> Result<Arc<Schema>, Error> {
+        let found = match self.graph.ty(object) {
+            Type::Class(class) => match self.unit.find_method(ClassId(class.id), name) {
+                Some(method) => {
+                    self.ensure_schema(method, at)?;
+                    Some(Arc::clone(&self.unit.function(method).schema))
+                }
+                None => None,
+            },
+            Type::Interface(interface) => {
+                let methods = &self.unit.interface(InterfaceId(interface.id)).methods;
+                methods.iter().find(|method| &*method.name == name).cloned()
+            }
+            _ => None,
+        };
+        found.ok_or_else(|| {
+            let ty = self.type_text(object);
+            self.error(at, format!("'{ty}' object has no attribute or method '{name}'."))
+        })
+    }
+
+    /// An object's own method if the first argument is one, else the function.
+    pub(super) fn call_magic(
+        &mut self,
+        method: &'static str,
+        base: Sugared,
+        at: Range,
+        args: &[Passed],
+        keywords: &[Keyword],
+    ) -> Result<Sugared, Error> {
+        if let Some((Passed::Value(first), rest)) = args.split_first()
+            && matches!(self.graph.ty(*first), Type::Class(_))
+        {
+            let method = self.attribute(Sugared::Simple(*first), at, &Arc::from(method))?;
+            return self.call(method, at, rest, keywords);
+        }
+        self.call(base, at, args, keywords)
+    }
+
+    /// An operator with a magic method, on values.
+    pub(super) fn magic_operator(
+        &mut self,
+        method: &'static str,
+        symbol: &str,
+        at: Range,
+        inputs: &[ValueId],
+    ) -> Result<ValueId, Error> {
+        let args: Vec<Passed> = inputs.iter().copied().map(Passed::Value).collect();
+        let base = Sugared::Builtin(symbol.into(), None);
+        let result = self.call_magic(method, base, at, &args, &[])?;
+        self.as_value(result, at)
+    }
+
+    fn cast(
+        &mut self,
+        ty: &Type,
+        symbol: &str,
+        at: Range,
+        args: &[Passed],
+        keywords: &[Keyword],
+    ) -> Result<Sugared, Error> {
+        if let ([Passed::Value(value)], []) = (args, keywords) {
+            // Made whether it is needed or not, as in PyTorch.
+            let zero = self.constant(&Constant::Int(0), None);
+            if self.is_subtype(*value, ty) {
+                return Ok(Sugared::Simple(*value));
+            }
+            let actual = self.graph.ty(*value);
+            let is_sized = matches!(actual, Type::List(_) | Type::AnyList | Type::Str | Type::Dict(_));
+            if *ty == Type::Bool && is_sized {
+                let length = self.operator(Some(at), "aten::len", &[*value])?;
+                return Ok(Sugared::Simple(self.operator(Some(at), "aten::gt", &[length, zero])?));
+            }
+        }
+        let arguments = Arguments { positional: args, keywords, receiver: None };
+        self.call_operator(Some(at), symbol, arguments).map(Sugared::Simple)
+    }
+
+    fn cast_tensor(&mut self, dtype: i64, value: ValueId, at: Range) -> Result<Sugared, Error> {
+        let dtype = self.int(dtype, at);
+        let keywords = [
+            Keyword { name: "self".into(), value: Passed::Value(value) },
+            Keyword { name: "dtype".into(), value: Passed::Value(dtype) },
+        ];
+        let arguments = Arguments { positional: &[], keywords: &keywords, receiver: None };
+        self.call_operator(Some(at), "aten::to", arguments).map(Sugared::Simple)
+    }
+
+    fn print(
+        &mut self,
+        at: Range,
+        args: &[Passed],
+        keywords: &[Keyword],
+    ) -> Result<Sugared, Error> {
+        if !keywords.is_empty() {
+            return Err(self.error(at, "print doesn't accept any keyword arguments"));
+        }
+        let inputs = passed_values(args);
+        let node = self.insert(Prim::Print, &inputs);
+        self.set_range(node, at);
+        Ok(Sugared::Nothing)
+    }
+
+    fn construct(
+        &mut self,
+        id: ClassId,
+        ty: Type,
+        at: Range,
+        args: &[Passed],
+        keywords: &[Keyword],
+    ) -> Result<Sugared, Error> {
+        let object = self.insert_with(Prim::CreateObject, &[], ty);
+        if self.unit.find_method(id, "__init__").is_none() {
+            let name = self.unit.class(id).name.rsplit('.').next().unwrap_or_default();
+            let message = format!("Class {name} does not have an __init__ function defined");
+            return Err(self.error(at, message));
+        }
+        self.call_method(object, &Arc::from("__init__"), Some(at), args, keywords)?;
+        Ok(Sugared::Simple(object))
+    }
+
+    fn construct_named_tuple(
+        &mut self,
+        ty: Type,
+        at: Range,
+        args: &[Passed],
+        keywords: &[Keyword],
+    ) -> Result<Sugared, Error> {
+        let schema = named_tuple_schema(&ty);
+        let arguments = Arguments { positional: args, keywords, receiver: None };
+        let matched = self.match_schema(Some(at), &schema, arguments)?;
+        Ok(Sugared::Simple(self.insert_at(Prim::TupleConstruct, &matched.inputs, ty, at)))
+    }
+
+    fn exception(
+        &mut self,
+        class: Option<Arc<str>>,
+        at: Range,
+        args: &[Passed],
+    ) -> Result<Sugared, Error> {
+        match class {
+            Some(class) => {
+                let message = match args {
+                    [] => self.constant(&Constant::Str("".into()), Some(at)),
+                    [Passed::Value(only)] => *only,
+                    _ => self.tuple(&passed_values(args)),
+                };
+                let class = self.constant(&Constant::Str(class), Some(at));
+                Ok(Sugared::ExceptionMessage(message, Some(class)))
+            }
+            None => {
+                let mut message =
+                    self.constant(&Constant::Str("AssertionError: ".into()), Some(at));
+                for mut input in passed_values(args) {
+                    if !self.is_subtype(input, &Type::Str) {
+                        input = self.operator(Some(at), "aten::str", &[input])?;
+                    }
+                    message = self.operator(Some(at), "aten::add", &[message, input])?;
+                }
+                Ok(Sugared::ExceptionMessage(message, None))
+            }
+        }
+    }
+}
+
+/// The values among what is passed; what a call's expressions give is nothing else.
+fn passed_values(args: &[Passed]) -> Vec<ValueId> {
+    let value = |passed: &Passed| match passed {
+        Passed::Value(value) => Some(*value),
+        Passed::Default(_) => None,
+    };
+    args.iter().filter_map(value).collect()
+}
+
+/// The signature by which a NamedTuple is made.
+fn named_tuple_schema(ty: &Type) -> Schema {
+    let mut schema = Schema {
+        name: "".into(),
+        overload: "".into(),
+        arguments: Vec::new(),
+        returns: Vec::new(),
+        is_vararg: false,
+        is_varret: false,
+    };
+    let Type::Tuple(tuple) = ty else { return schema };
+    let Some(named) = &tuple.named else { return schema };
+    schema.name = Arc::clone(&named.name);
+    let first_default = named.fields.len().saturating_sub(named.defaults.len());
+    for (index, (field, element)) in named.fields.iter().zip(&tuple.elements).enumerate() {
+        let mut argument = sconce_ir::Argument::new(Arc::clone(field), element.clone());
+        let default = index.checked_sub(first_default);
+        argument.default = default.and_then(|index| named.defaults.get(index)).cloned();
+        schema.arguments.push(argument);
+    }
+    schema
+}

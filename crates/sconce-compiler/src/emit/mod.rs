@@ -1,0 +1,315 @@
+//! From the tree to a graph of loads and stores: PyTorch's `ir_emitter`.
+//!
+//! The order in which values are made, dead ones included, is PyTorch's, so that the numbers and
+//! suffixes in print are too. What comes out is what [`crate::ssa`] takes.
+
+mod assign;
+mod attributes;
+mod augmented;
+mod call;
+mod conditions;
+mod containers;
+mod control_flow;
+mod definition;
+mod environment;
+mod expressions;
+mod forms;
+mod hints;
+mod iteration;
+mod refinement;
+mod subscript;
+mod sugared;
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use sconce_ir::{
+    Attribute, BlockId, Constant, Graph, Kind, NodeId, Prim, Type, Unit, ValueId,
+};
+use sconce_syntax::{Range, Source, SourceRange};
+
+use crate::builtins::Builtins;
+use crate::{Error, Resolver};
+use environment::Environment;
+
+/// Room that a nested expression or statement must find on the stack, and what is added when it
+/// does not.
+const RED_ZONE: usize = 256 * 1024;
+const STACK_PIECE: usize = 2 * 1024 * 1024;
+
+/// Runs `step` on a stack that is large enough for one more level of nesting.
+pub(crate) fn with_stack<T>(step: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(RED_ZONE, STACK_PIECE, step)
+}
+
+/// Whether a `break` or `continue` may stand here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LoopStatus {
+    Outside,
+    Inside,
+    Unrolled,
+}
+
+/// What is known of the return type of a definition that is being emitted.
+#[derive(Default)]
+struct Returns {
+    declared: Option<Type>,
+    merged: Option<Type>,
+}
+
+/// A literal that is made once for each function, at the front of the graph.
+#[derive(PartialEq, Eq, Hash)]
+enum Literal {
+    Int(i64),
+    Float(u64),
+    Complex(u64),
+}
+
+/// What is emitted into one graph.
+pub(crate) struct Emitter<'a> {
+    pub(crate) unit: &'a mut Unit,
+    pub(crate) resolver: &'a mut dyn Resolver,
+    /// Functions written in TorchScript that stand beside the operators; none while they are
+    /// themselves compiled.
+    pub(crate) builtins: Option<&'static Builtins>,
+    pub(crate) graph: Graph,
+    /// The qualified name of the function.
+    name: &'a str,
+    op_version: u32,
+    source: Arc<Source>,
+    /// New nodes go before this one.
+    point: NodeId,
+    environment: Environment,
+    literals: FxHashMap<Literal, ValueId>,
+    /// Blocks at whose end control never arrives.
+    exits: FxHashSet<BlockId>,
+    returns: Vec<Returns>,
+    loop_status: LoopStatus,
+    temporaries: usize,
+    /// Nodes of an old operator version, with the index of the upgrader that replaces each.
+    pub(crate) outdated: FxHashMap<NodeId, usize>,
+    /// For names of operators that are put together.
+    scratch: String,
+}
+
+impl<'a> Emitter<'a> {
+    pub(crate) fn new(
+        unit: &'a mut Unit,
+        resolver: &'a mut dyn Resolver,
+        builtins: Option<&'static Builtins>,
+        name: &'a str,
+        source: Arc<Source>,
+        op_version: u32,
+    ) -> Self {
+        let graph = Graph::new();
+        let root = graph.root();
+        let point = graph.return_node(root);
+        let mut emitter = Self {
+            unit,
+            resolver,
+            builtins,
+            graph,
+            name,
+            op_version,
+            source,
+            point,
+            environment: Environment::default(),
+            literals: FxHashMap::default(),
+            exits: FxHashSet::default(),
+            returns: Vec::new(),
+            loop_status: LoopStatus::Outside,
+            temporaries: 0,
+            outdated: FxHashMap::default(),
+            scratch: String::new(),
+        };
+        emitter.push_definition(root);
+        emitter
+    }
+
+    // --- making nodes --------------------------------------------------------------------------
+
+    fn source_range(&self, at: Range) -> SourceRange {
+        SourceRange::new(Arc::clone(&self.source), at)
+    }
+
+    /// An error at a place, if it has one.
+    pub(crate) fn error(&self, at: impl Into<Option<Range>>, message: impl Into<String>) -> Error {
+        match at.into() {
+            Some(at) => Error::new(message, self.source_range(at)),
+            None => Error::without_range(message),
+        }
+    }
+
+    /// Says where a node comes from, if that is known.
+    pub(crate) fn place(&mut self, node: NodeId, at: Option<Range>) {
+        if let Some(at) = at {
+            self.set_range(node, at);
+        }
+    }
+
+    pub(crate) fn source(&self) -> &Arc<Source> {
+        &self.source
+    }
+
+    /// The node before which new ones go.
+    pub(crate) fn point(&self) -> NodeId {
+        self.point
+    }
+
+    /// The operator version of the source.
+    pub(crate) fn op_version(&self) -> u32 {
+        self.op_version
+    }
+
+    /// Puts a new node at the insertion point.
+    pub(crate) fn insert(&mut self, kind: impl Into<Kind>, inputs: &[ValueId]) -> NodeId {
+        let node = self.graph.new_node(kind, inputs);
+        self.graph.insert_before(node, self.point)
+    }
+
+    /// Puts a new node with one output at the insertion point.
+    pub(crate) fn insert_with(
+        &mut self,
+        kind: impl Into<Kind>,
+        inputs: &[ValueId],
+        ty: Type,
+    ) -> ValueId {
+        let node = self.insert(kind, inputs);
+        self.graph.add_output(node, ty)
+    }
+
+    /// The same, with its place.
+    pub(crate) fn insert_at(
+        &mut self,
+        kind: impl Into<Kind>,
+        inputs: &[ValueId],
+        ty: Type,
+        at: Range,
+    ) -> ValueId {
+        let node = self.insert(kind, inputs);
+        self.set_range(node, at);
+        self.graph.add_output(node, ty)
+    }
+
+    fn set_range(&mut self, node: NodeId, at: Range) {
+        let range = self.source_range(at);
+        self.graph.node_mut(node).range = Some(range);
+    }
+
+    /// A constant, with its place if it has one.
+    pub(crate) fn constant(&mut self, value: &Constant, at: Option<Range>) -> ValueId {
+        let node = self.graph.new_constant(value);
+        self.graph.insert_before(node, self.point);
+        if let Some(at) = at {
+            self.set_range(node, at);
+        }
+        self.graph.node(node).output()
+    }
+
+    fn int(&mut self, value: i64, at: Range) -> ValueId {
+        self.constant(&Constant::Int(value), Some(at))
+    }
+
+    fn none(&mut self) -> ValueId {
+        self.constant(&Constant::None, None)
+    }
+
+    /// A literal at the front of the graph; the same one each time.
+    fn literal(&mut self, literal: Literal, value: &Constant, at: Range) -> ValueId {
+        if let Some(&known) = self.literals.get(&literal) {
+            return known;
+        }
+        let front = self.graph.next(self.graph.param_node(self.graph.root()));
+        let made = self.at_point(front, |emitter| emitter.constant(value, Some(at)));
+        self.literals.insert(literal, made);
+        made
+    }
+
+    fn int_literal(&mut self, value: i64, at: Range) -> ValueId {
+        self.literal(Literal::Int(value), &Constant::Int(value), at)
+    }
+
+    /// Emits with the insertion point before `node`.
+    fn at_point<T>(&mut self, node: NodeId, step: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.point, node);
+        let result = step(self);
+        self.point = before;
+        result
+    }
+
+    /// Emits at the end of a block.
+    fn in_block<T>(&mut self, block: BlockId, step: impl FnOnce(&mut Self) -> T) -> T {
+        self.at_point(self.graph.return_node(block), step)
+    }
+
+    fn unchecked_cast(&mut self, value: ValueId, ty: Type) -> ValueId {
+        self.insert_with(Prim::UncheckedCast, &[value], ty)
+    }
+
+    pub(crate) fn tuple(&mut self, values: &[ValueId]) -> ValueId {
+        let types = values.iter().map(|&value| self.graph.ty(value).clone()).collect();
+        self.insert_with(Prim::TupleConstruct, values, Type::tuple(types))
+    }
+
+    pub(crate) fn list(&mut self, element: Type, values: &[ValueId]) -> ValueId {
+        self.insert_with(Prim::ListConstruct, values, Type::list(element))
+    }
+
+    /// The elements of a tuple; those of one just put together are what it was put together from.
+    pub(crate) fn unpack_tuple(&mut self, tuple: ValueId) -> Vec<ValueId> {
+        let maker = self.graph.node(self.graph.value(tuple).node());
+        if maker.is(Prim::TupleConstruct) {
+            return maker.inputs().to_vec();
+        }
+        let Type::Tuple(ty) = self.graph.ty(tuple).clone() else { return Vec::new() };
+        let node = self.insert(Prim::TupleUnpack, &[tuple]);
+        ty.elements.iter().map(|element| self.graph.add_output(node, element.clone())).collect()
+    }
+
+    fn uninitialized(&mut self, ty: Type) -> ValueId {
+        self.insert_with(Prim::Uninitialized, &[], ty)
+    }
+
+    /// A node with a `name` attribute and one output.
+    fn insert_named(
+        &mut self,
+        prim: Prim,
+        inputs: &[ValueId],
+        name: &Arc<str>,
+        ty: Type,
+    ) -> ValueId {
+        let value = self.insert_with(prim, inputs, ty);
+        self.set_name_attribute(self.graph.value(value).node(), name);
+        value
+    }
+
+    fn set_name_attribute(&mut self, node: NodeId, name: &Arc<str>) {
+        self.graph.node_mut(node).set_attribute("name", Attribute::Str(Arc::clone(name)));
+    }
+
+    // --- asking --------------------------------------------------------------------------------
+
+    fn is_made_by(&self, value: ValueId, prim: Prim) -> bool {
+        self.graph.node(self.graph.value(value).node()).is(prim)
+    }
+
+    pub(crate) fn is_subtype(&self, value: ValueId, ty: &Type) -> bool {
+        self.graph.ty(value).is_subtype_of(ty, self.unit)
+    }
+
+    fn is_tensor(&self, value: ValueId) -> bool {
+        self.graph.ty(value).is_tensor()
+    }
+
+    /// A value's type as errors name it.
+    fn type_text(&self, value: ValueId) -> String {
+        self.graph.ty(value).message_text()
+    }
+
+    /// A name that no variable of the program can have.
+    fn temporary(&mut self, prefix: &str) -> Arc<str> {
+        let name = format!("{prefix}{}", self.temporaries);
+        self.temporaries += 1;
+        name.into()
+    }
+}

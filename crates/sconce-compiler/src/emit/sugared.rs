@@ -1,0 +1,298 @@
+//! What an expression can mean besides a value of the graph: PyTorch's "sugared values".
+
+use std::sync::Arc;
+
+use sconce_ir::{ClassId, FunctionId, Type, ValueId};
+use sconce_syntax::Range;
+
+use super::Emitter;
+use super::iteration::{Counter, Tree};
+use crate::matching::Passed;
+use crate::{Error, Global, Special};
+
+/// What an expression means.
+#[derive(Clone)]
+pub(crate) enum Sugared {
+    /// A value of the graph.
+    Simple(ValueId),
+    /// Nothing (what `print` gives).
+    Nothing,
+    /// A function.
+    Function(FunctionId),
+    /// A method of an object or interface, bound to it.
+    Method(ValueId, Arc<str>),
+    /// An operator, bound to a value if it was written as its method.
+    Builtin(Arc<str>, Option<Passed>),
+    /// `int(…)` and its like: an operator unless the value is of the type already.
+    Cast(Type, &'static str),
+    /// A function that an object's method of this name comes before.
+    Magic(&'static str, Box<Sugared>),
+    /// `x.float()` and its like: `aten::to` with this dtype.
+    TensorCast(i64, ValueId),
+    /// A form with rules of its own.
+    Form(Form),
+    /// `print`
+    Print,
+    /// A class.
+    Class(ClassId, Type),
+    /// A NamedTuple.
+    NamedTuple(Type),
+    /// An enum.
+    Enum(Type),
+    /// `range(…)`
+    Range(Counter),
+    /// `zip(…)`, `enumerate(…)`
+    Tree(Arc<Tree>),
+    /// A tuple whose elements need not be values.
+    Tuple(Arc<[Sugared]>),
+    /// A definition inside a function.
+    Closure(ValueId),
+    /// An exception class: its qualified name, or none for `AssertionError`, whose name becomes
+    /// part of the message.
+    Exception(Option<Arc<str>>),
+    /// An exception: its message, and its class if that is kept.
+    ExceptionMessage(ValueId, Option<ValueId>),
+    /// A part of a dotted name.
+    Namespace(Namespace),
+}
+
+/// A part of a dotted name.
+#[derive(Clone)]
+pub(crate) enum Namespace {
+    /// `torch`
+    Torch,
+    /// `ops`
+    Ops,
+    /// `ops.name`
+    Operators(Arc<str>),
+    /// `CONSTANTS`
+    Constants,
+    /// What the resolver knows by this qualified name.
+    Qualified(Arc<str>),
+}
+
+/// Forms that look like calls and have rules of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Form {
+    Annotate,
+    Awaitable,
+    CreateObject,
+    Dict,
+    Enumerate,
+    Fork,
+    GetAttr,
+    HasAttr,
+    Index,
+    Isinstance,
+    List,
+    Range,
+    ToList,
+    Tuple,
+    UncheckedCast,
+    Uninitialized,
+    Zip,
+}
+
+impl Form {
+    /// The name that PyTorch's errors use.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Annotate => "annotate",
+            Self::Awaitable => "awaitable",
+            Self::CreateObject => "CreateObject",
+            Self::Dict => "dict",
+            Self::Enumerate => "enumerate",
+            Self::Fork => "fork",
+            Self::GetAttr => "GetAttr",
+            Self::HasAttr => "HasAttr",
+            Self::Index => "index",
+            Self::Isinstance => "isinstance",
+            Self::List => "list",
+            Self::Range => "range",
+            Self::ToList => "tolist",
+            Self::Tuple => "TupleConstruct",
+            Self::UncheckedCast => "unchecked_cast",
+            Self::Uninitialized => "Uninitialized",
+            Self::Zip => "zip",
+        }
+    }
+}
+
+impl Sugared {
+    /// The value, if it is one.
+    pub(crate) fn simple(&self) -> Option<ValueId> {
+        match self {
+            Self::Simple(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// What PyTorch's errors call it.
+    pub(crate) fn kind(&self) -> &str {
+        match self {
+            Self::Simple(_) => "value",
+            Self::Nothing => "None",
+            Self::Function(_) => "function",
+            Self::Method(..) => "method",
+            Self::Builtin(..) | Self::Cast(..) => "builtin",
+            Self::Magic(name, _) => name,
+            Self::TensorCast(..) => "Cast",
+            Self::Form(form) => form.name(),
+            Self::Print => "print",
+            Self::Class(_, ty) => ty.qualified_name().map_or("class", |name| name),
+            Self::NamedTuple(_) => "NamedTupleConstructor",
+            Self::Enum(_) => "EnumClass",
+            Self::Range(_) => "range",
+            Self::Tree(_) => "iterabletree",
+            Self::Tuple(_) => "Tuple",
+            Self::Closure(_) => "closure",
+            Self::Exception(_) => "exception",
+            Self::ExceptionMessage(..) => "exception message",
+            Self::Namespace(Namespace::Constants) => "CONSTANTS",
+            Self::Namespace(_) => "module",
+        }
+    }
+
+    /// The functions that every program knows.
+    pub(super) fn of_the_language(name: &str) -> Option<Self> {
+        let builtin = |symbol: &str| Self::Builtin(symbol.into(), None);
+        let magic = |method, base| Self::Magic(method, Box::new(base));
+        Some(match name {
+            "print" => Self::Print,
+            "tuple" => Self::Form(Form::Tuple),
+            "float" => magic("__float__", Self::Cast(Type::Float, "aten::Float")),
+            "complex" => magic("__complex__", Self::Cast(Type::Complex, "aten::Complex")),
+            "int" => magic("__int__", Self::Cast(Type::Int, "aten::Int")),
+            "bool" => magic("__bool__", Self::Cast(Type::Bool, "aten::Bool")),
+            "str" => magic("__str__", Self::Cast(Type::Str, "aten::str")),
+            "getattr" => Self::Form(Form::GetAttr),
+            "hasattr" => Self::Form(Form::HasAttr),
+            "isinstance" => Self::Form(Form::Isinstance),
+            "_to_tensor" => Self::Cast(Type::Tensor, "prim::NumToTensor"),
+            "len" => magic("__len__", builtin("aten::len")),
+            "hex" => magic("__hex__", builtin("aten::hex")),
+            "oct" => magic("__oct__", builtin("aten::oct")),
+            "round" => magic("__round__", builtin("aten::round")),
+            "hash" => builtin("aten::hash"),
+            "id" => builtin("prim::id"),
+            "min" => builtin("prim::min"),
+            "max" => builtin("prim::max"),
+            "abs" => builtin("prim::abs"),
+            "all" => builtin("aten::all"),
+            "any" => builtin("aten::any"),
+            "divmod" => builtin("aten::divmod"),
+            "sum" => builtin("aten::sum"),
+            "list" => Self::Form(Form::List),
+            "dict" => Self::Form(Form::Dict),
+            "ord" => builtin("aten::ord"),
+            "chr" => builtin("aten::chr"),
+            "bin" => builtin("aten::bin"),
+            "pow" => builtin("aten::pow"),
+            "range" => Self::Form(Form::Range),
+            "zip" => Self::Form(Form::Zip),
+            "enumerate" => Self::Form(Form::Enumerate),
+            "rangelist" => builtin("prim::rangelist"),
+            "sorted" => builtin("aten::sorted"),
+            "AssertionError" => Self::Exception(None),
+            _ => return None,
+        })
+    }
+}
+
+impl Emitter<'_> {
+    /// What PyTorch's errors call it, values by their type.
+    pub(super) fn kind_text(&self, sugared: &Sugared) -> String {
+        match sugared {
+            Sugared::Simple(value) => format!("value of type '{}'", self.type_text(*value)),
+            other => other.kind().into(),
+        }
+    }
+
+    /// What the resolver's answer means.
+    pub(super) fn global(&mut self, global: Global, at: Range) -> Sugared {
+        match global {
+            Global::Torch => Sugared::Namespace(Namespace::Torch),
+            Global::Ops => Sugared::Namespace(Namespace::Ops),
+            Global::Constants => Sugared::Namespace(Namespace::Constants),
+            Global::Namespace(name) => Sugared::Namespace(Namespace::Qualified(name)),
+            Global::Function(function) => Sugared::Function(function),
+            Global::Type(ty) => match &ty {
+                Type::Tuple(_) => Sugared::NamedTuple(ty),
+                Type::Enum(_) => Sugared::Enum(ty),
+                Type::Class(class) => Sugared::Class(ClassId(class.id), ty.clone()),
+                _ => Sugared::Nothing,
+            },
+            Global::Constant(value) => Sugared::Simple(self.constant(&value, Some(at))),
+            Global::Builtin(symbol) => Sugared::Builtin(symbol, None),
+            Global::Special(special) => Sugared::Form(match special {
+                Special::Annotate => Form::Annotate,
+                Special::Fork => Form::Fork,
+                Special::Awaitable => Form::Awaitable,
+                Special::UncheckedCast => Form::UncheckedCast,
+                Special::Uninitialized => Form::Uninitialized,
+            }),
+            Global::Exception(name) => Sugared::Exception(Some(name)),
+        }
+    }
+
+    /// The value of the graph that an expression means, if it means one.
+    pub(super) fn as_value(&mut self, sugared: Sugared, at: Range) -> Result<ValueId, Error> {
+        match sugared {
+            Sugared::Simple(value) | Sugared::Closure(value) => Ok(value),
+            Sugared::Tuple(elements) => {
+                let values = self.as_values(&elements, at)?;
+                Ok(self.tuple(&values))
+            }
+            other => Err(self.error(at, format!("{} cannot be used as a value", other.kind()))),
+        }
+    }
+
+    fn as_values(&mut self, elements: &[Sugared], at: Range) -> Result<Vec<ValueId>, Error> {
+        elements.iter().map(|element| self.as_value(element.clone(), at)).collect()
+    }
+
+    /// The elements of what can be unpacked; a list needs to be told how many.
+    pub(super) fn as_tuple(
+        &mut self,
+        sugared: &Sugared,
+        at: Range,
+        count: Option<usize>,
+    ) -> Result<Vec<Sugared>, Error> {
+        let value = match sugared {
+            Sugared::Tuple(elements) => return Ok(elements.to_vec()),
+            Sugared::Simple(value) => *value,
+            other => {
+                let message = format!("{} cannot be used as a tuple", other.kind());
+                return Err(self.error(at, message));
+            }
+        };
+        match self.graph.ty(value).clone() {
+            Type::Tuple(_) => {
+                Ok(self.unpack_tuple(value).into_iter().map(Sugared::Simple).collect())
+            }
+            Type::List(element) => {
+                let Some(count) = count else {
+                    let message =
+                        "cannot statically infer the expected size of a list in this context";
+                    return Err(self.error(at, message));
+                };
+                Ok(self.unpack_list(value, &element, count))
+            }
+            Type::AnyTuple => Err(self.error(
+                at,
+                "Provided tuple is not fully defined/refined including its element types, please \
+                 provide a value of type like Tuple[int, int]",
+            )),
+            other => {
+                let message = format!("{} cannot be used as a tuple", other.message_text());
+                Err(self.error(at, message))
+            }
+        }
+    }
+
+    fn unpack_list(&mut self, list: ValueId, element: &Type, count: usize) -> Vec<Sugared> {
+        let node = self.insert(sconce_ir::Prim::ListUnpack, &[list]);
+        let outputs = (0..count).map(|_| self.graph.add_output(node, element.clone()));
+        outputs.map(Sugared::Simple).collect()
+    }
+}

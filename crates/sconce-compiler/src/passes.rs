@@ -1,0 +1,34 @@
+//! What is done to every graph after it has been converted to values: `runCleanupPasses`.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use sconce_ir::{Graph, passes};
+
+use crate::Error;
+
+/// The number of the next `aten::warn`. PyTorch counts through the whole process, too.
+static WARNINGS: AtomicI64 = AtomicI64::new(0);
+
+pub(crate) fn clean_up(graph: &mut Graph) -> Result<(), Error> {
+    passes::canonicalize_modified_loops(graph);
+    passes::normalize_ops(graph);
+    passes::lift_closures(graph);
+    passes::inline_forked_closures(graph).map_err(|error| Error::without_range(error.to_string()))?;
+    passes::erase_list_literals(graph);
+    passes::lower_simple_tuples(graph);
+    passes::constant_propagation_immutable_types(graph);
+    passes::constant_pooling(graph);
+    passes::canonicalize_outputs(graph);
+    number_warnings(graph);
+    debug_assert!(sconce_ir::verify(graph).is_ok(), "{:?}", sconce_ir::verify(graph));
+    Ok(())
+}
+
+fn number_warnings(graph: &mut Graph) {
+    let first = WARNINGS.load(Ordering::Relaxed);
+    let mut next = first;
+    passes::annotate_warns(graph, &mut next);
+    if next > first {
+        WARNINGS.fetch_add(next - first, Ordering::Relaxed);
+    }
+}

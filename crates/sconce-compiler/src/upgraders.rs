@@ -1,0 +1,127 @@
+//! Old meanings of operators: their schemas while calls are matched, and the functions that take
+//! their place afterwards.
+
+use std::sync::{Arc, OnceLock};
+
+use rustc_hash::FxHashMap;
+use sconce_ir::operators::{self, CURRENT_VERSION};
+use sconce_ir::{BlockId, Graph, NodeId, Schema, Unit};
+use sconce_syntax::Source;
+
+use crate::compile::{self, Definition, Options};
+use crate::native::NativeResolver;
+use crate::Error;
+
+/// An upgrader ready for use.
+pub(crate) struct Upgrader {
+    operator: &'static str,
+    bumped_at: u32,
+    old_schema: Schema,
+    /// What takes the operator's place; `None` if the table's text were wrong.
+    graph: OnceLock<Option<Graph>>,
+    source: &'static str,
+}
+
+impl Upgrader {
+    /// The operator's schema as it was.
+    pub(crate) fn old_schema(&self) -> &Schema {
+        &self.old_schema
+    }
+
+    fn graph(&self) -> Option<&Graph> {
+        let compiled = self.graph.get_or_init(|| {
+            let compiled = compile_source(self.source);
+            debug_assert!(compiled.is_ok(), "{compiled:?}");
+            compiled.ok()
+        });
+        compiled.as_ref()
+    }
+}
+
+fn table() -> &'static [Upgrader] {
+    static TABLE: OnceLock<Box<[Upgrader]>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let upgraders = operators::upgraders().iter().filter_map(|upgrader| {
+            Some(Upgrader {
+                operator: upgrader.operator,
+                bumped_at: upgrader.bumped_at,
+                old_schema: Schema::parse(upgrader.old_schema).ok()?,
+                graph: OnceLock::new(),
+                source: upgrader.source,
+            })
+        });
+        upgraders.collect()
+    })
+}
+
+/// The upgrader of an operator in sources of a version, with its index.
+pub(crate) fn find(schema: &Schema, version: u32) -> Option<(usize, &'static Upgrader)> {
+    if version >= CURRENT_VERSION {
+        return None;
+    }
+    let name = schema.full_name();
+    let mut upgraders = table().iter().enumerate();
+    upgraders.find(|(_, upgrader)| upgrader.operator == name && version < upgrader.bumped_at)
+}
+
+fn compile_source(source: &str) -> Result<Graph, Error> {
+    let source = Arc::new(Source::new(source));
+    let def = sconce_syntax::parse_def(&source, false)?;
+    let name = Arc::clone(&def.name.name);
+    let definition = Definition::new(Arc::new(def), source);
+    let (mut unit, mut resolver) = (Unit::new(), NativeResolver::default());
+    let schema = compile::declare(&mut unit, &mut resolver, &definition, None, name)?;
+    compile::compile(&mut unit, &mut resolver, &definition, &schema, &Options::default())
+}
+
+/// Puts upgraders in the place of the nodes that have one, in program order.
+pub(crate) fn replace(graph: &mut Graph, outdated: &FxHashMap<NodeId, usize>) {
+    if !outdated.is_empty() {
+        let mut found = Vec::new();
+        collect(graph, graph.root(), outdated, &mut found);
+        for (node, index) in found {
+            replace_node(graph, node, &table()[index]);
+        }
+    }
+    graph.op_version = Some(CURRENT_VERSION);
+}
+
+fn collect(
+    graph: &Graph,
+    root: BlockId,
+    outdated: &FxHashMap<NodeId, usize>,
+    found: &mut Vec<(NodeId, usize)>,
+) {
+    let mut blocks = vec![root];
+    while let Some(block) = blocks.pop() {
+        for node in graph.block_nodes(block) {
+            if let Some(&index) = outdated.get(&node) {
+                found.push((node, index));
+            }
+            blocks.extend(graph.node(node).blocks().iter().rev());
+        }
+    }
+    found.sort_by(|(a, _), (b, _)| order(graph, *a, *b));
+}
+
+fn order(graph: &Graph, a: NodeId, b: NodeId) -> std::cmp::Ordering {
+    if a == b {
+        std::cmp::Ordering::Equal
+    } else if graph.is_before(a, b) {
+        std::cmp::Ordering::Less
+    } else {
+        std::cmp::Ordering::Greater
+    }
+}
+
+fn replace_node(graph: &mut Graph, node: NodeId, upgrader: &Upgrader) {
+    let Some(body) = upgrader.graph() else { return };
+    let inputs = graph.node(node).inputs().iter().copied();
+    let mut map = body.inputs().iter().copied().zip(inputs).collect();
+    let results = graph.insert_copy(body, body.root(), node, &mut map);
+    let outputs = graph.node(node).outputs().to_vec();
+    for (output, result) in outputs.into_iter().zip(results) {
+        graph.replace_all_uses(output, result);
+    }
+    graph.destroy(node);
+}
