@@ -17,6 +17,7 @@ from pathlib import Path
 
 VALUE = re.compile(r"%[A-Za-z0-9_.]+")
 COMMENT = re.compile(r" # .*:\d+:\d+$", re.M)
+WARN = re.compile(r"warn_id=\d+")
 
 
 def canonical(text, comments=True):
@@ -24,6 +25,7 @@ def canonical(text, comments=True):
     if not comments:
         text = COMMENT.sub("", text)
     numbers = {}
+    text = WARN.sub("warn_id=", text)
     return VALUE.sub(lambda m: "%" + str(numbers.setdefault(m.group(), len(numbers))), text)
 
 
