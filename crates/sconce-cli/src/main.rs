@@ -15,6 +15,7 @@ mod pick;
 mod rename;
 mod run;
 mod save;
+mod script;
 mod suggest;
 mod verbs;
 

@@ -25,10 +25,10 @@ struct Piece {
 }
 
 pub fn run(args: &CodeArgs, out: &mut Out) -> Verdict {
+    let file = open::name(&args.input.file);
     let module = script::module(&args.input.file, &args.input.load)?;
-    let pieces = pieces(args, &module)?;
+    let pieces = pieces(args, &module, &file)?;
     if args.json {
-        let file = open::name(&args.input.file);
         out.json(&Document { schema_version: SCHEMA_VERSION, file: &file, code: pieces })?;
         return Ok(Outcome::Clean);
     }
@@ -46,28 +46,28 @@ pub fn run(args: &CodeArgs, out: &mut Out) -> Verdict {
     Ok(Outcome::Clean)
 }
 
-fn pieces(args: &CodeArgs, module: &Module) -> Result<Vec<Piece>, Failure> {
+fn pieces(args: &CodeArgs, module: &Module, file: &str) -> Result<Vec<Piece>, Failure> {
+    let failure = |error| script::failure(error, file);
     if args.bytecode {
-        let bytecode = module.bytecode()?.ok_or_else(|| {
-            Failure::usage("the archive has no bytecode for the lite interpreter")
+        let bytecode = module.bytecode().map_err(failure)?.ok_or_else(|| {
+            Failure::usage("the archive has no bytecode for the lite interpreter").in_file(file)
         })?;
-        return Ok(vec![Piece { name: "bytecode.pkl".into(), text: bytecode.to_string() }]);
+        return Ok(vec![Piece { name: "bytecode.pkl".to_owned(), text: bytecode.to_string() }]);
     }
-    match (&args.name, args.original) {
-        (Some(name), true) => {
-            Ok(vec![Piece { name: name.clone(), text: module.original_source(name)? }])
+    let piece = |name: String| {
+        let shown = match args.original {
+            true => module.original_source(&name),
+            false => module.code_of(&name),
+        };
+        shown.map(|text| Piece { name, text }).map_err(failure)
+    };
+    match &args.name {
+        Some(name) => Ok(vec![piece(name.clone())?]),
+        None if args.original => {
+            module.methods().into_iter().map(|method| piece(method.qualified_name)).collect()
         }
-        (Some(name), false) => Ok(vec![Piece { name: name.clone(), text: module.code_of(name)? }]),
-        (None, true) => {
-            let methods = module.methods();
-            let sources = methods.iter().map(|method| {
-                let text = module.original_source(&method.qualified_name)?;
-                Ok(Piece { name: method.qualified_name.clone(), text })
-            });
-            sources.collect::<Result<Vec<Piece>, sconce::jit::Error>>().map_err(Failure::from)
-        }
-        (None, false) => {
-            let files = module.code_files()?;
+        None => {
+            let files = module.code_files().map_err(failure)?;
             Ok(files.into_iter().map(|(name, text)| Piece { name, text }).collect())
         }
     }
