@@ -1,5 +1,6 @@
 //! `sconce code`: the program of a TorchScript archive.
 
+use sconce::ErrorKind;
 use sconce::jit::Module;
 use serde::Serialize;
 
@@ -21,7 +22,8 @@ struct Document<'a> {
 struct Piece {
     /// A record of the archive, or the name that was asked for.
     name: String,
-    text: String,
+    /// `None` where the archive does not hold the original.
+    text: Option<String>,
 }
 
 pub fn run(args: &CodeArgs, out: &mut Out) -> Verdict {
@@ -41,7 +43,10 @@ pub fn run(args: &CodeArgs, out: &mut Out) -> Verdict {
             }
             out.line(&Line::new().dim(format!("# {}", piece.name)))?;
         }
-        out.text(&piece.text)?;
+        match &piece.text {
+            Some(text) => out.text(text)?,
+            None => out.line(&Line::new().dim("# the archive does not hold its source"))?,
+        }
     }
     Ok(Outcome::Clean)
 }
@@ -52,23 +57,31 @@ fn pieces(args: &CodeArgs, module: &Module, file: &str) -> Result<Vec<Piece>, Fa
         let bytecode = module.bytecode().map_err(failure)?.ok_or_else(|| {
             Failure::usage("the archive has no bytecode for the lite interpreter").in_file(file)
         })?;
-        return Ok(vec![Piece { name: "bytecode.pkl".to_owned(), text: bytecode.to_string() }]);
+        return Ok(vec![Piece { name: "bytecode.pkl".to_owned(), text: Some(bytecode.to_string()) }]);
     }
-    let piece = |name: String| {
-        let shown = match args.original {
-            true => module.original_source(&name),
-            false => module.code_of(&name),
-        };
-        shown.map(|text| Piece { name, text }).map_err(failure)
-    };
     match &args.name {
-        Some(name) => Ok(vec![piece(name.clone())?]),
+        Some(name) => {
+            let shown = match args.original {
+                true => module.original_source(name),
+                false => module.code_of(name),
+            };
+            Ok(vec![Piece { name: name.clone(), text: Some(shown.map_err(failure)?) }])
+        }
         None if args.original => {
-            module.methods().into_iter().map(|method| piece(method.qualified_name)).collect()
+            let originals = module.methods().into_iter().map(|method| {
+                // A method that only gives back a constant, say, has no place of origin.
+                let text = match module.original_source(&method.qualified_name) {
+                    Ok(text) => Some(text),
+                    Err(error) if error.kind() == ErrorKind::Caller => None,
+                    Err(error) => return Err(failure(error)),
+                };
+                Ok(Piece { name: method.qualified_name, text })
+            });
+            originals.collect()
         }
         None => {
             let files = module.code_files().map_err(failure)?;
-            Ok(files.into_iter().map(|(name, text)| Piece { name, text }).collect())
+            Ok(files.into_iter().map(|(name, text)| Piece { name, text: Some(text) }).collect())
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `sconce graph`: a method as PyTorch's intermediate representation.
 
+use sconce::jit::Module;
 use sconce::jit::ir::Graph;
 use serde::Serialize;
 
@@ -24,7 +25,11 @@ struct Document<'a> {
 pub fn run(args: &GraphArgs, out: &mut Out) -> Verdict {
     let file = open::name(&args.input.file);
     let module = script::module(&args.input.file, &args.input.load)?;
-    let method = args.method.as_deref().unwrap_or("forward");
+    let method = match &args.method {
+        Some(name) => name.as_str(),
+        None if module.method("forward").is_ok() => "forward",
+        None => return Err(no_forward(&module, &file)),
+    };
     let graph = if args.freeze {
         module.frozen_graph(method)
     } else if args.inlined {
@@ -53,4 +58,18 @@ pub fn run(args: &GraphArgs, out: &mut Out) -> Verdict {
     out.use_pager();
     out.text(&graph.to_string())?;
     Ok(Outcome::Clean)
+}
+
+/// There is no method to show without being asked for one.
+fn no_forward(module: &Module, file: &str) -> Failure {
+    const MOST: usize = 8;
+    let failure = Failure::usage("the module has no method 'forward'").in_file(file);
+    let names: Vec<String> = module.methods().into_iter().map(|method| method.name).collect();
+    match &names[..] {
+        [] => failure.help(format!("sconce tree {file}    shows its submodules, which may have")),
+        names => {
+            let shown = names[..names.len().min(MOST)].join(", ");
+            failure.help(format!("name one that it has: {shown}"))
+        }
+    }
 }

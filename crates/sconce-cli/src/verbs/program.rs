@@ -1,7 +1,7 @@
 //! What `sconce info` says of the program in a TorchScript archive.
 
 use sconce::archive::Archive;
-use sconce::jit::{Error, LoadOptions, Module};
+use sconce::jit::{Error, LoadOptions, Method, Module};
 use sconce::{Limits, Source, Tensor};
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ pub struct Program {
     /// How it was made: `traced`, `scripted`, or `None` where the archive does not tell.
     made_by: Option<&'static str>,
     /// The methods of the root with what they take and give.
-    methods: Vec<String>,
+    methods: Vec<Signature>,
     /// Modules, the root among them.
     modules: usize,
     code_files: usize,
@@ -33,6 +33,26 @@ pub struct Program {
     parameters: usize,
     buffers: usize,
     numel: i64,
+}
+
+/// A method.
+#[derive(Debug, Serialize)]
+struct Signature {
+    name: String,
+    /// What it takes, itself aside, and gives, as PyTorch prints schemas.
+    signature: String,
+}
+
+impl Signature {
+    fn new(method: &Method) -> Signature {
+        let schema = method.schema.to_string();
+        // `__torch__.Net.forward(__torch__.Net self, Tensor x) -> Tensor`
+        let arguments = &schema[schema.find('(').map_or(0, |at| at + 1)..];
+        let own = method.schema.arguments.first().map(ToString::to_string).unwrap_or_default();
+        let rest = arguments.strip_prefix(&own).unwrap_or(arguments);
+        let rest = rest.strip_prefix(", ").unwrap_or(rest);
+        Signature { name: method.name.clone(), signature: format!("({rest}") }
+    }
 }
 
 impl Program {
@@ -56,7 +76,7 @@ impl Program {
         Ok(Program {
             class: module.qualified_name(),
             made_by: if traced { Some("traced") } else { made_by(&module) },
-            methods: module.methods().iter().map(|method| method.schema.to_string()).collect(),
+            methods: module.methods().iter().map(Signature::new).collect(),
             modules: module.named_modules().map_or(1, |modules| modules.len()),
             code_files: code.len(),
             code_bytes: code.iter().map(|(_, text)| text.len()).sum(),
@@ -87,10 +107,7 @@ impl Program {
             .methods
             .iter()
             .take(MOST_METHODS)
-            .map(|schema| match schema.split_once('(') {
-                Some((name, rest)) => Line::new().add(Style::Name, name).plain("(").plain(rest),
-                None => Line::new().plain(schema),
-            })
+            .map(|method| Line::new().add(Style::Name, &method.name).plain(&method.signature))
             .collect();
         if self.methods.len() > MOST_METHODS {
             let more = self.methods.len() - MOST_METHODS;
@@ -127,11 +144,15 @@ impl Program {
     }
 }
 
-/// How a module was made, by the source of its methods: tracing leaves the stack of the Python
-/// program there, where scripting leaves a function.
+/// How a module was made, by the source of the first method that has any: tracing leaves the stack
+/// of the Python program there, where scripting leaves a function.
 fn made_by(module: &Module) -> Option<&'static str> {
-    let method = module.methods().into_iter().next()?;
-    let source = module.original_source(&method.qualified_name).ok()?;
+    /// Modules that are looked at.
+    const MOST: usize = 32;
+    let modules = module.named_modules().ok()?;
+    let methods = modules.into_iter().take(MOST).flat_map(|(_, module)| module.methods());
+    let source =
+        methods.into_iter().find_map(|method| module.original_source(&method.qualified_name).ok())?;
     let function = source.lines().any(|line| line.trim_start().starts_with("def "));
     Some(if function { "scripted" } else { "traced" })
 }
