@@ -253,6 +253,14 @@ fn a_checkpoint_is_saved_again_as_convert_does() {
 }
 
 #[test]
+fn convert_does_not_take_a_module_from_its_program() {
+    let folder = Folder::new();
+    let said = run(&["convert", CLASSIFIER, &folder.path("out.pt")]);
+    assert!(said.code == 3 && said.err.contains("sconce resave"), "{}", said.all());
+    run(&["convert", "--verify", CLASSIFIER, &folder.path("out.safetensors")]).ok();
+}
+
+#[test]
 fn archives_in_the_old_layout() {
     let folder = Folder::new();
     let file = old_layout(&folder);

@@ -36,6 +36,12 @@ pub fn run(
         None => checkpoint.root(),
         Some(name) => taken(checkpoint, name)?,
     };
+    if object.class_name().starts_with("__torch__.") {
+        let message = "torch.save cannot write modules of TorchScript archives";
+        return Err(Failure::usage(message).in_file(open::name(&args.input.file)).help(
+            "sconce resave FILE OUT.pt   saves the whole archive; .safetensors takes its tensors",
+        ));
+    }
     if target == Path::new("-") {
         return Err(Failure::usage("a checkpoint is written to a file").help("name the file"));
     }
