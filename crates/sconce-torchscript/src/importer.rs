@@ -114,7 +114,10 @@ impl Program {
     }
 
     /// Compiles every function and method that has been named, and those named by doing so.
-    pub(crate) fn compile_all(&mut self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// What is wrong with the first that does not compile.
+    pub fn compile_all(&mut self) -> Result<(), Error> {
         let mut next = 0;
         loop {
             let missing: Vec<FunctionId> = self
