@@ -103,9 +103,7 @@ pub(crate) fn broadcasting_list(
     };
     match size.parse() {
         Ok(size) => Ok(Some((Type::list(element), size))),
-        Err(_) => {
-            error(expression, "subscript of Broadcastable list must be a positive integer")
-        }
+        Err(_) => error(expression, "subscript of Broadcastable list must be a positive integer"),
     }
 }
 

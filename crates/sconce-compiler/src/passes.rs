@@ -1,8 +1,9 @@
 //! What is done to every graph after it has been converted to values: `runCleanupPasses`.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use sconce_ir::{Graph, passes};
+use sconce_ir::{Attribute, Graph, NodeId, Prim, passes};
 
 use crate::Error;
 
@@ -13,15 +14,39 @@ pub(crate) fn clean_up(graph: &mut Graph) -> Result<(), Error> {
     passes::canonicalize_modified_loops(graph);
     passes::normalize_ops(graph);
     passes::lift_closures(graph);
-    passes::inline_forked_closures(graph).map_err(|error| Error::without_range(error.to_string()))?;
+    passes::inline_forked_closures(graph)
+        .map_err(|error| Error::without_range(error.to_string()))?;
+    clean_up_forks(graph);
     passes::erase_list_literals(graph);
+    simplify(graph);
+    number_warnings(graph);
+    debug_assert!(sconce_ir::verify(graph).is_ok(), "{:?}", sconce_ir::verify(graph));
+    Ok(())
+}
+
+fn simplify(graph: &mut Graph) {
     passes::lower_simple_tuples(graph);
     passes::constant_propagation_immutable_types(graph);
     passes::constant_pooling(graph);
     passes::canonicalize_outputs(graph);
-    number_warnings(graph);
-    debug_assert!(sconce_ir::verify(graph).is_ok(), "{:?}", sconce_ir::verify(graph));
-    Ok(())
+}
+
+/// What is forked is a graph of its own, cleaned up on its own. Those within it have been when it
+/// was.
+fn clean_up_forks(graph: &mut Graph) {
+    let nodes: Vec<NodeId> = graph.walk(graph.root()).collect();
+    for node in nodes {
+        if !graph.node(node).is(Prim::Fork) && !graph.node(node).is(Prim::Awaitable) {
+            continue;
+        }
+        if let Some(Attribute::Graph(body)) = graph.node(node).attribute("Subgraph") {
+            let mut body = Graph::clone(body);
+            clean_up_forks(&mut body);
+            passes::lower_simple_tuples(&mut body);
+            let attribute = Attribute::Graph(Arc::new(body));
+            graph.node_mut(node).set_attribute("Subgraph", attribute);
+        }
+    }
 }
 
 fn number_warnings(graph: &mut Graph) {

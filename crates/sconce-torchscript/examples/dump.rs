@@ -39,8 +39,11 @@ fn dump(model: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(&graphs)?;
     let mut failures = String::new();
     let functions = module.with_program(|program| {
-        program.compile_all().err().map(|error| failures.push_str(&explain(&error)));
-        program.unit().functions().map(|(id, _)| id).collect::<Vec<_>>()
+        if let Err(error) = program.compile_all() {
+            failures.push_str(&explain(&error));
+        }
+        let functions = program.unit().functions().map(|(id, _)| id);
+        functions.filter(|&id| program.definition(id).is_some()).collect::<Vec<_>>()
     });
     for id in functions {
         module.with_program(|program| {

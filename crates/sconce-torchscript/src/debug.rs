@@ -95,11 +95,7 @@ fn is_nowhere(source: &Source) -> bool {
 
 /// A source. What was written where no source was known reads as an empty text in a file without
 /// name, as in PyTorch.
-fn read_source(
-    arena: &Arena<'_>,
-    value: Value,
-    table: Option<&[&str]>,
-) -> Option<Arc<Source>> {
+fn read_source(arena: &Arena<'_>, value: Value, table: Option<&[&str]>) -> Option<Arc<Source>> {
     let [text, filename, line] = arena.tuple(value)? else { return None };
     let line = u32::try_from(int(arena, *line)?).ok()?;
     let Some(table) = table else {
@@ -143,7 +139,8 @@ impl DebugWriter {
     pub(crate) fn pickle(&mut self, records: &[(u32, Option<SourceRange>)]) -> Vec<u8> {
         let mut merged: Vec<(u32, Option<SourceRange>)> = Vec::with_capacity(records.len());
         for (offset, range) in records {
-            let range = range.as_ref().map(|range| range.original().unwrap_or_else(|| range.clone()));
+            let range =
+                range.as_ref().map(|range| range.original().unwrap_or_else(|| range.clone()));
             match merged.last_mut() {
                 Some((_, last)) if *last == range => {}
                 Some((at, last)) if *at == *offset => *last = range,

@@ -66,8 +66,10 @@ impl Emitter<'_> {
                 let value = self.expression(value, None)?;
                 self.assign_subscript(at, target.range, container, indices, value)
             }
-            _ => Err(self
-                .error(target.range, "unexpected expression on left-hand side of assignment")),
+            _ => {
+                Err(self
+                    .error(target.range, "unexpected expression on left-hand side of assignment"))
+            }
         }
     }
 

@@ -8,8 +8,8 @@ use sconce_syntax::Range;
 
 use super::Emitter;
 use super::sugared::{Form, Namespace, Sugared};
-use crate::matching::Passed;
 use crate::Error;
+use crate::matching::Passed;
 
 /// Methods of tensors that cast, with the dtype they cast to.
 const TENSOR_CASTS: &[(&str, i64)] = &[
@@ -216,7 +216,8 @@ impl Emitter<'_> {
     fn bound_operator(&mut self, value: ValueId, ty: &Type, name: &str) -> Option<Sugared> {
         let symbol = self.symbol("aten", name);
         let fits = operators::named(&symbol).iter().any(|operator| {
-            let argument = operator.schema.arguments.iter().find(|argument| &*argument.name == "self");
+            let argument =
+                operator.schema.arguments.iter().find(|argument| &*argument.name == "self");
             argument.is_some_and(|argument| {
                 let mut variables = Default::default();
                 let matched = argument.ty.match_type_variables(ty, &mut variables, self.unit);
@@ -289,8 +290,7 @@ impl Emitter<'_> {
         if &**name == "__new__" {
             return Ok(Sugared::Form(Form::CreateObject));
         }
-        let message =
-            format!("Tried to lookup unknown attribute on class {}", ty.message_text());
+        let message = format!("Tried to lookup unknown attribute on class {}", ty.message_text());
         Err(self.error(at, message))
     }
 
@@ -403,9 +403,7 @@ impl Emitter<'_> {
                 self.call_method(object, &setter, Some(at), &value, &[])?;
                 Ok(())
             }
-            Some(_) => {
-                Err(self.error(at, format!("Tried to set read-only attribute: {name}")))
-            }
+            Some(_) => Err(self.error(at, format!("Tried to set read-only attribute: {name}"))),
             None => {
                 let message = format!(
                     "Tried to set nonexistent attribute: {name}. Did you forget to initialize it \

@@ -131,7 +131,8 @@ impl Emitter<'_> {
         let passed = [Passed::Value(value)];
         if tensors.is_empty() {
             let sliced = Passed::Value(sliced);
-            let arguments = Arguments { positional: &passed, keywords: &[], receiver: Some(&sliced) };
+            let arguments =
+                Arguments { positional: &passed, keywords: &[], receiver: Some(&sliced) };
             self.call_operator(Some(at), symbol, arguments)?;
             return Ok(());
         }

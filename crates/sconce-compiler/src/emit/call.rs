@@ -214,10 +214,15 @@ impl Emitter<'_> {
                 return Ok(Sugared::Simple(*value));
             }
             let actual = self.graph.ty(*value);
-            let is_sized = matches!(actual, Type::List(_) | Type::AnyList | Type::Str | Type::Dict(_));
+            let is_sized =
+                matches!(actual, Type::List(_) | Type::AnyList | Type::Str | Type::Dict(_));
             if *ty == Type::Bool && is_sized {
                 let length = self.operator(Some(at), "aten::len", &[*value])?;
-                return Ok(Sugared::Simple(self.operator(Some(at), "aten::gt", &[length, zero])?));
+                return Ok(Sugared::Simple(self.operator(
+                    Some(at),
+                    "aten::gt",
+                    &[length, zero],
+                )?));
             }
         }
         let arguments = Arguments { positional: args, keywords, receiver: None };

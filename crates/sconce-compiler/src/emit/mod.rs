@@ -23,9 +23,7 @@ mod sugared;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use sconce_ir::{
-    Attribute, BlockId, Constant, Graph, Kind, NodeId, Prim, Type, Unit, ValueId,
-};
+use sconce_ir::{Attribute, BlockId, Constant, Graph, Kind, NodeId, Prim, Type, Unit, ValueId};
 use sconce_syntax::{Range, Source, SourceRange};
 
 use crate::builtins::Builtins;
