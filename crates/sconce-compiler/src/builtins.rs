@@ -153,7 +153,8 @@ impl Builtins {
             let declared =
                 compile::declare(&mut unit, &mut resolver, &definition, None, Arc::clone(&name))?;
             let options = Options { without_builtins: true, ..Options::default() };
-            let graph = compile::compile(&mut unit, &mut resolver, &definition, &declared, &options)?;
+            let graph =
+                compile::compile(&mut unit, &mut resolver, &definition, &declared, &options)?;
             let schema = compile::completed(&declared, &graph);
             let functions = self.functions.entry(format!("{namespace}::{name}")).or_default();
             functions.push(Builtin { schema, graph });

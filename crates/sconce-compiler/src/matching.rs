@@ -347,7 +347,9 @@ impl Emitter<'_> {
         } else if used < positional.len() {
             failures.note(schema, || {
                 let found = positional.len();
-                format!("Expected at most {used} arguments but found {found} positional arguments.\n")
+                format!(
+                    "Expected at most {used} arguments but found {found} positional arguments.\n"
+                )
             });
             return Ok(None);
         }
@@ -416,8 +418,7 @@ impl Emitter<'_> {
         let evaluated;
         let ty = if argument.ty.has_variables() {
             let actual = self.graph.ty(value);
-            let matched =
-                argument.ty.match_type_variables(actual, &mut call.variables, self.unit);
+            let matched = argument.ty.match_type_variables(actual, &mut call.variables, self.unit);
             match matched {
                 Ok(ty) => evaluated = ty,
                 Err(reason) => {

@@ -13,7 +13,8 @@ pub(crate) fn clean_up(graph: &mut Graph) -> Result<(), Error> {
     passes::canonicalize_modified_loops(graph);
     passes::normalize_ops(graph);
     passes::lift_closures(graph);
-    passes::inline_forked_closures(graph).map_err(|error| Error::without_range(error.to_string()))?;
+    passes::inline_forked_closures(graph)
+        .map_err(|error| Error::without_range(error.to_string()))?;
     passes::erase_list_literals(graph);
     passes::lower_simple_tuples(graph);
     passes::constant_propagation_immutable_types(graph);

@@ -8,9 +8,9 @@ use sconce_ir::operators::{self, CURRENT_VERSION};
 use sconce_ir::{BlockId, Graph, NodeId, Schema, Unit};
 use sconce_syntax::Source;
 
+use crate::Error;
 use crate::compile::{self, Definition, Options};
 use crate::native::NativeResolver;
-use crate::Error;
 
 /// An upgrader ready for use.
 pub(crate) struct Upgrader {

@@ -96,7 +96,8 @@ fn read(path: &Path) -> Vec<Case> {
 }
 
 fn outcome(case: &Case) -> String {
-    let source = Arc::new(Source::new(case.source.clone()).with_filename("<string>").with_starting_line(1));
+    let source =
+        Arc::new(Source::new(case.source.clone()).with_filename("<string>").with_starting_line(1));
     let mut unit = Unit::new();
     let text = match define(&mut unit, &source) {
         Ok(functions) => functions

@@ -145,12 +145,8 @@ impl Emitter<'_> {
                 let symbol = if is { "aten::__is__" } else { "aten::__isnot__" };
                 let value = self.operator(Some(at), symbol, &[left_value, right_value])?;
                 let present = match (&left.kind, &right.kind) {
-                    (ExprKind::Name(name), ExprKind::None) => {
-                        self.present(&name.name, left_value)
-                    }
-                    (ExprKind::None, ExprKind::Name(name)) => {
-                        self.present(&name.name, right_value)
-                    }
+                    (ExprKind::Name(name), ExprKind::None) => self.present(&name.name, left_value),
+                    (ExprKind::None, ExprKind::Name(name)) => self.present(&name.name, right_value),
                     _ => Vec::new(),
                 };
                 let refinements = Refinements { when_true: present, when_false: Vec::new() };

@@ -199,12 +199,7 @@ impl Emitter<'_> {
     }
 
     /// `x.tolist()`, whose type comes from an annotation.
-    fn to_list(
-        &mut self,
-        at: Range,
-        callee: &Expr,
-        hint: Option<&Type>,
-    ) -> Result<Sugared, Error> {
+    fn to_list(&mut self, at: Range, callee: &Expr, hint: Option<&Type>) -> Result<Sugared, Error> {
         let ExprKind::Attribute { value, .. } = &callee.kind else {
             return Err(self.error(at, "tolist is a method"));
         };
@@ -446,8 +441,7 @@ impl Emitter<'_> {
         let key = Self::name_expression(at, &self.temporary("$_key"));
         let value = Self::name_expression(at, &self.temporary("$_value"));
         self.set_sugared(at, &iterable_name, iterable, None)?;
-        let target =
-            Expr { kind: ExprKind::Tuple(vec![key.clone(), value.clone()]), range: at };
+        let target = Expr { kind: ExprKind::Tuple(vec![key.clone(), value.clone()]), range: at };
         let iterable = Self::name_expression(at, &iterable_name);
         self.dict_comprehension(at, (&key, &value), &target, &iterable, hint)
     }
@@ -467,9 +461,8 @@ impl Emitter<'_> {
         let node = self.graph.value(result).node();
         let closure = match target {
             Sugared::Closure(closure) => closure,
-            other => self.at_point(node, |emitter| {
-                emitter.closure_of_call(at, other, &passed, &keywords)
-            })?,
+            other => self
+                .at_point(node, |emitter| emitter.closure_of_call(at, other, &passed, &keywords))?,
         };
         let closure_node = self.graph.node(self.graph.value(closure).node());
         let block = closure_node.blocks().first().copied();
@@ -505,7 +498,10 @@ impl Emitter<'_> {
 fn is_container(expression: &Expr) -> bool {
     matches!(
         expression.kind,
-        ExprKind::Dict(_) | ExprKind::List(_) | ExprKind::DictComp { .. } | ExprKind::ListComp { .. }
+        ExprKind::Dict(_)
+            | ExprKind::List(_)
+            | ExprKind::DictComp { .. }
+            | ExprKind::ListComp { .. }
     )
 }
 

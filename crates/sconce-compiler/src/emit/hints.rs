@@ -100,8 +100,7 @@ impl Emitter<'_> {
         for candidate in &hint.candidates {
             let Some(of) = candidate.element() else { continue };
             if element.is_subtype_of(of, self.unit) {
-                let unified =
-                    greatest.and_then(|ty| Type::unify(&ty, of, false, None, self.unit));
+                let unified = greatest.and_then(|ty| Type::unify(&ty, of, false, None, self.unit));
                 greatest = Some(unified.unwrap_or_else(|| of.clone()));
             }
         }
@@ -127,7 +126,8 @@ impl Emitter<'_> {
         let mut chosen: Option<(&Type, &Type, &Type)> = None;
         for candidate in &hint.candidates {
             let Type::Dict(of) = candidate else { continue };
-            let holds = key.is_subtype_of(&of.0, self.unit) && value.is_subtype_of(&of.1, self.unit);
+            let holds =
+                key.is_subtype_of(&of.0, self.unit) && value.is_subtype_of(&of.1, self.unit);
             let wider = chosen.is_none_or(|(_, key, value)| {
                 key.is_subtype_of(&of.0, self.unit) && value.is_subtype_of(&of.1, self.unit)
             });

@@ -84,9 +84,8 @@ impl Emitter<'_> {
             Some(step) => step,
             None => self.int(1, at),
         };
-        let part = |value: Option<ValueId>| {
-            value.map_or(Passed::Default(Constant::None), Passed::Value)
-        };
+        let part =
+            |value: Option<ValueId>| value.map_or(Passed::Default(Constant::None), Passed::Value);
         let mut passed = vec![Passed::Value(value)];
         passed.extend(dim.map(Passed::Value));
         passed.extend([part(slice.start), part(slice.stop), Passed::Value(step)]);
@@ -95,12 +94,7 @@ impl Emitter<'_> {
 
     // --- tuples --------------------------------------------------------------------------------
 
-    fn index_tuple(
-        &mut self,
-        at: Range,
-        tuple: ValueId,
-        index: ValueId,
-    ) -> Result<ValueId, Error> {
+    fn index_tuple(&mut self, at: Range, tuple: ValueId, index: ValueId) -> Result<ValueId, Error> {
         let ty = self.graph.ty(tuple).clone();
         let Type::Tuple(elements) = &ty else { return Ok(tuple) };
         let elements = &elements.elements;
@@ -120,9 +114,7 @@ impl Emitter<'_> {
                 })?
             }
             _ => match elements.first() {
-                Some(first)
-                    if convertible_to_list(&ty, &Type::list(first.clone()), self.unit) =>
-                {
+                Some(first) if convertible_to_list(&ty, &Type::list(first.clone()), self.unit) => {
                     first
                 }
                 _ => {
@@ -243,8 +235,8 @@ impl Emitter<'_> {
             value = self.call_operator(None, "aten::tensor", arguments)?;
         }
         let ty = self.graph.ty(value);
-        let is_index = *ty == Type::Int
-            || ty.is_subtype_of(&Type::optional(Type::Tensor), self.unit);
+        let is_index =
+            *ty == Type::Int || ty.is_subtype_of(&Type::optional(Type::Tensor), self.unit);
         if !is_index {
             let message = format!(
                 "Unsupported operation: indexing tensor with unsupported index type '{}'. Only \
@@ -268,8 +260,10 @@ impl Emitter<'_> {
         match value.map(|value| self.graph.ty(value)) {
             None | Some(Type::Int) => Ok(1),
             Some(Type::None) => Ok(0),
-            Some(_) => Err(self
-                .error(at, "Ellipses followed by tensor indexing is currently not supported")),
+            Some(_) => {
+                Err(self
+                    .error(at, "Ellipses followed by tensor indexing is currently not supported"))
+            }
         }
     }
 
