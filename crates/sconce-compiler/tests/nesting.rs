@@ -1,5 +1,7 @@
 //! Programs that nest deeply or grow while they are compiled: an error or a graph, never a crash.
 
+#![expect(clippy::unwrap_used, reason = "a panic is what these tests look for")]
+
 use std::sync::Arc;
 
 use sconce_compiler::{Error, define};

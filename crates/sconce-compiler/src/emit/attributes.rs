@@ -227,7 +227,7 @@ impl Emitter<'_> {
                 matched.is_ok_and(|matched| ty.is_subtype_of(&matched, self.unit))
             })
         });
-        fits.then(|| Sugared::Builtin(symbol, Some(Passed::Value(value))))
+        fits.then_some(Sugared::Builtin(symbol, Some(Passed::Value(value))))
     }
 
     /// `namespace::name`, without a copy when it is an operator.
@@ -262,7 +262,7 @@ impl Emitter<'_> {
         let property = class.properties.iter().find(|(property, ..)| property == name);
         let Some(&(_, getter, _)) = property else { return Ok(None) };
         let getter = Arc::from(self.unit.function(getter).name());
-        self.call_method(object, &getter, Some(at), &[], &[]).map(|value| Some(value))
+        self.call_method(object, &getter, Some(at), &[], &[]).map(Some)
     }
 
     /// `prim::GetAttr`, whose value is named after the attribute.

@@ -246,7 +246,7 @@ impl Emitter<'_> {
         let goes_on = match condition {
             Some(condition) => self.in_block(condition_block, |emitter| {
                 let value = emitter.expression(condition, None)?;
-                emitter.to_bool(condition.range, value)
+                emitter.truth(condition.range, value)
             })?,
             None => {
                 let yes = Constant::Bool(true);
