@@ -65,7 +65,9 @@ pub(crate) fn find(schema: &Schema, version: u32) -> Option<(usize, &'static Upg
 }
 
 fn compile_source(source: &str) -> Result<Graph, Error> {
-    let source = Arc::new(Source::new(source));
+    // As PyTorch has it: a text in quotes that begins on the line after.
+    let text = format!("\n{}", source.trim_start());
+    let source = Arc::new(Source::new(text).with_filename("<string>").with_starting_line(1));
     let def = sconce_syntax::parse_def(&source, false)?;
     let name = Arc::clone(&def.name.name);
     let definition = Definition::new(Arc::new(def), source);

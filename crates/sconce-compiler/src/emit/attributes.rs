@@ -114,9 +114,9 @@ impl Emitter<'_> {
             let message = format!("attribute lookup is not defined on {}", base.kind());
             return Err(self.error(at, message));
         };
-        match self.graph.ty(*value) {
+        match self.graph.ty(*value).clone() {
             Type::Class(class) => {
-                let id = ClassId(class.id);
+                let id = self.class_of(&class)?;
                 let class = self.unit.class(id);
                 Ok(self.unit.find_method(id, name).is_some()
                     || class.slot(name).is_some()
@@ -173,7 +173,10 @@ impl Emitter<'_> {
                 let awaited = self.call_values(Some(at), "prim::awaitable_wait", &[value])?;
                 return self.value_attribute(awaited, at, name);
             }
-            Type::Class(class) => self.object_attribute(value, ClassId(class.id), at, name)?,
+            Type::Class(class) => {
+                let id = self.class_of(class)?;
+                self.object_attribute(value, id, at, name)?
+            }
             Type::Interface(interface) => {
                 let interface = self.unit.interface(InterfaceId(interface.id));
                 let found = interface.methods.iter().any(|method| method.name == *name);
@@ -224,7 +227,7 @@ impl Emitter<'_> {
                 matched.is_ok_and(|matched| ty.is_subtype_of(&matched, self.unit))
             })
         });
-        fits.then(|| Sugared::Builtin(symbol, Some(Passed::Value(value))))
+        fits.then_some(Sugared::Builtin(symbol, Some(Passed::Value(value))))
     }
 
     /// `namespace::name`, without a copy when it is an operator.
@@ -259,7 +262,7 @@ impl Emitter<'_> {
         let property = class.properties.iter().find(|(property, ..)| property == name);
         let Some(&(_, getter, _)) = property else { return Ok(None) };
         let getter = Arc::from(self.unit.function(getter).name());
-        self.call_method(object, &getter, Some(at), &[], &[]).map(|value| Some(value))
+        self.call_method(object, &getter, Some(at), &[], &[]).map(Some)
     }
 
     /// `prim::GetAttr`, whose value is named after the attribute.
@@ -327,7 +330,7 @@ impl Emitter<'_> {
             );
             return Err(self.error(at, message));
         };
-        let id = ClassId(class.id);
+        let id = self.class_of(&class)?;
         let known = self.unit.class(id).slot(name);
         let expected = match known {
             Some(slot) => self.unit.class(id).attributes[slot].ty.clone(),

@@ -147,14 +147,15 @@ impl Emitter<'_> {
         name: &str,
         at: Option<Range>,
     ) -> Result<Arc<Schema>, Error> {
-        let found = match self.graph.ty(object) {
-            Type::Class(class) => match self.unit.find_method(ClassId(class.id), name) {
-                Some(method) => {
+        let found = match self.graph.ty(object).clone() {
+            Type::Class(class) => {
+                let id = self.class_of(&class)?;
+                let method = self.unit.find_method(id, name);
+                if let Some(method) = method {
                     self.ensure_schema(method, at)?;
-                    Some(Arc::clone(&self.unit.function(method).schema))
                 }
-                None => None,
-            },
+                method.map(|method| Arc::clone(&self.unit.function(method).schema))
+            }
             Type::Interface(interface) => {
                 let methods = &self.unit.interface(InterfaceId(interface.id)).methods;
                 methods.iter().find(|method| &*method.name == name).cloned()

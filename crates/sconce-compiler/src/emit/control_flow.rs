@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sconce_ir::{BlockId, ClassId, Constant, Prim, Type, ValueId};
+use sconce_ir::{BlockId, Constant, Prim, Type, ValueId};
 use sconce_syntax::Range;
 use sconce_syntax::ast::{Expr, ExprKind, Ident, Stmt, StmtKind, WithItem};
 
@@ -246,7 +246,7 @@ impl Emitter<'_> {
         let goes_on = match condition {
             Some(condition) => self.in_block(condition_block, |emitter| {
                 let value = emitter.expression(condition, None)?;
-                emitter.to_bool(condition.range, value)
+                emitter.truth(condition.range, value)
             })?,
             None => {
                 let yes = Constant::Bool(true);
@@ -421,7 +421,7 @@ impl Emitter<'_> {
         let Type::Class(class) = self.graph.ty(object).clone() else {
             return Err(self.error(at, "With item expression must return an object"));
         };
-        let id = ClassId(class.id);
+        let id = self.class_of(&class)?;
         let methods =
             (self.unit.find_method(id, "__enter__"), self.unit.find_method(id, "__exit__"));
         let (Some(enter), Some(exit)) = methods else {

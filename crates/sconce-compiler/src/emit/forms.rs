@@ -125,7 +125,7 @@ impl Emitter<'_> {
                 }
                 Ok(Sugared::Simple(self.tuple(&values)))
             }
-            Form::ToList => self.to_list(at, callee, hint),
+            Form::ToList => self.tensor_list(at, callee, hint),
             Form::Index => {
                 let ExprKind::Attribute { value, .. } = &callee.kind else {
                     return Err(self.error(at, "__getitem__ is a method"));
@@ -199,7 +199,12 @@ impl Emitter<'_> {
     }
 
     /// `x.tolist()`, whose type comes from an annotation.
-    fn to_list(&mut self, at: Range, callee: &Expr, hint: Option<&Type>) -> Result<Sugared, Error> {
+    fn tensor_list(
+        &mut self,
+        at: Range,
+        callee: &Expr,
+        hint: Option<&Type>,
+    ) -> Result<Sugared, Error> {
         let ExprKind::Attribute { value, .. } = &callee.kind else {
             return Err(self.error(at, "tolist is a method"));
         };

@@ -192,7 +192,8 @@ impl Emitter<'_> {
                 self.call_operator(Some(at), "aten::select", arguments).map(Sugared::Simple)
             }
             Type::Class(class) => {
-                let is_module = self.unit.class(sconce_ir::ClassId(class.id)).is_module;
+                let id = self.class_of(&class)?;
+                let is_module = self.unit.class(id).is_module;
                 if let Some(hint) = hint.filter(|_| is_module) {
                     let inputs = &[value, index];
                     let element =

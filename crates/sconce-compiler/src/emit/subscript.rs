@@ -402,16 +402,16 @@ mod tests {
 
     #[test]
     fn slices_are_pythons() {
-        let cases: &[(Option<i64>, Option<i64>, i64, &[i64])] = &[
-            (None, None, 1, &[0, 1, 2, 3]),
-            (Some(1), None, 1, &[1, 2, 3]),
-            (Some(-2), Some(10), 1, &[2, 3]),
-            (None, None, -1, &[3, 2, 1, 0]),
-            (None, None, 3, &[0, 3]),
-            (Some(3), Some(1), -1, &[3, 2]),
-            (Some(2), Some(1), 1, &[]),
+        let cases = [
+            ((None, None, 1), vec![0, 1, 2, 3]),
+            ((Some(1), None, 1), vec![1, 2, 3]),
+            ((Some(-2), Some(10), 1), vec![2, 3]),
+            ((None, None, -1), vec![3, 2, 1, 0]),
+            ((None, None, 3), vec![0, 3]),
+            ((Some(3), Some(1), -1), vec![3, 2]),
+            ((Some(2), Some(1), 1), vec![]),
         ];
-        for &(start, stop, step, expected) in cases {
+        for ((start, stop, step), expected) in cases {
             let found: Vec<i64> = slice_indices(4, start, stop, step).collect();
             assert_eq!(found, expected, "{start:?}:{stop:?}:{step}");
         }
