@@ -2,10 +2,13 @@
 
 use std::borrow::Cow;
 
+use sconce_source::Bytes;
+
 use crate::byte_order::swap_words;
 use crate::geometry::{Positions, collapse};
 use crate::scalar::decode;
-use crate::{ByteOrder, DType, Dims, Element, Error, Scalar, Tensor};
+use crate::tensor::Body;
+use crate::{ByteOrder, DType, Dims, Element, Error, Scalar, Storage, Tensor};
 
 /// What a copy may take where the caller names no limit and the storage is smaller: only a view
 /// that repeats elements can need more than its storage.
@@ -143,6 +146,29 @@ impl Tensor {
             swap_words(bytes.to_mut(), self.dtype.swap_size());
         }
         Ok(bytes)
+    }
+
+    /// [`Tensor::contiguous_bytes`] without keeping what the storage had to load, inflate or compute
+    /// for it ([`Storage::bytes_once`]): for a writer that needs every tensor once.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::contiguous_bytes`].
+    pub fn contiguous_bytes_once(&self) -> Result<Bytes, Error> {
+        let mut view = self.clone();
+        let held = match &mut view.body {
+            Body::Strided(storage) | Body::Quantized(storage, _) => {
+                let bytes = storage.bytes_once()?;
+                *storage = Storage::from_bytes(bytes.clone(), storage.device().clone());
+                Some(bytes)
+            }
+            _ => None,
+        };
+        let lies_so = !view.changes_bits() && ByteOrder::native() == ByteOrder::Little;
+        let lent = view.contiguous_range().filter(|_| lies_so).zip(held);
+        if let Some(part) = lent.and_then(|(range, held)| held.slice(range)) {
+            return Ok(part);
+        }
+        Ok(Bytes::from(view.contiguous_bytes()?.into_owned()))
     }
 
     /// [`Tensor::contiguous_bytes_with_limit`] in this machine's order.

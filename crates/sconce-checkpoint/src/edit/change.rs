@@ -40,6 +40,27 @@ pub enum What {
         /// Why.
         why: &'static str,
     },
+    /// It has another value.
+    Set {
+        /// The value before, as Python shows it; `None` where there was no such entry.
+        from: Option<String>,
+        /// The value after.
+        to: String,
+    },
+    /// Several tensors stand where it stood.
+    Split {
+        /// Their names.
+        into: Vec<String>,
+        /// The sizes of each.
+        sizes: Vec<Vec<i64>>,
+    },
+    /// It is made of tensors that were there before.
+    Joined {
+        /// Their names.
+        from: Vec<String>,
+        /// Its sizes.
+        sizes: Vec<i64>,
+    },
     /// Two dimensions changed places.
     Transposed {
         /// The sizes after.

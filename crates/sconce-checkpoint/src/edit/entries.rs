@@ -6,18 +6,19 @@ use super::{Change, Draft, What};
 use crate::object::{Graph, MAX_DEPTH, NameBudget, Node, Object, ObjectId, push_key};
 use crate::{Error, ErrorKind};
 
-/// An element of a dict, list or tuple, depth first.
-struct Entry {
-    holder: ObjectId,
+/// An element of a dict, list or tuple, or an attribute of an object, depth first. The members of a
+/// module are elements of the dicts that it keeps them in.
+pub(super) struct Entry {
+    pub(super) holder: ObjectId,
     /// Its place in the holder.
-    at: usize,
+    pub(super) at: usize,
     /// Whether the holder is a dict: elements of lists cannot be taken out or renamed, that would
     /// move the others.
-    in_dict: bool,
-    /// Place of the holder's own entry, `None` for the root.
-    parent: Option<usize>,
-    name: String,
-    value: ObjectId,
+    pub(super) in_dict: bool,
+    /// Place of the entry of what it is in, `None` for the root.
+    pub(super) parent: Option<usize>,
+    pub(super) name: String,
+    pub(super) value: ObjectId,
 }
 
 impl Draft {
@@ -101,9 +102,7 @@ impl Draft {
             }
             names.push(name);
         }
-        for (&holder, keys) in &keys {
-            self.check_clashes(holder, keys)?;
-        }
+        self.check_clashes(&entries, &names)?;
         let mut held: HashMap<ObjectId, (&str, &str)> = HashMap::new();
         for entry in &entries {
             held.entry(entry.holder).or_insert_with(|| match entry.parent {
@@ -126,26 +125,24 @@ impl Draft {
         Ok(changes)
     }
 
-    fn check_clashes(&self, holder: ObjectId, keys: &[(usize, String)]) -> Result<(), Error> {
-        let object = self.root().other(holder);
-        let mut texts: Vec<Option<&str>> = object.entries().map(|(key, _)| key.as_str()).collect();
-        let before = texts.clone();
-        for (at, key) in keys {
-            texts[*at] = Some(key);
-        }
-        let mut first: HashMap<&str, usize> = HashMap::new();
-        for (at, text) in texts.into_iter().enumerate() {
-            let Some(text) = text else { continue };
-            if let Some(other) = first.insert(text, at) {
-                let name = |at: usize| before[at].unwrap_or_default().escape_debug().to_string();
-                let message = format!(
-                    "'{}' and '{}' would both be called '{}'",
-                    name(other),
-                    name(at),
-                    text.escape_debug()
-                );
-                return Err(Error::new(ErrorKind::Caller, message));
+    /// Entries of one dict or module that have one name now, where at least one got it anew.
+    fn check_clashes(&self, entries: &[Entry], names: &[String]) -> Result<(), Error> {
+        let mut first: HashMap<(Option<usize>, &str), usize> = HashMap::new();
+        for (at, (entry, name)) in entries.iter().zip(names).enumerate() {
+            if !entry.is_named(&self.graph) {
+                continue;
             }
+            let Some(other) = first.insert((entry.parent, name), at) else { continue };
+            if entries[other].name == entry.name {
+                continue;
+            }
+            let message = format!(
+                "'{}' and '{}' would both be called '{}'",
+                entries[other].name.escape_debug(),
+                entry.name.escape_debug(),
+                name.escape_debug()
+            );
+            return Err(Error::new(ErrorKind::Caller, message));
         }
         Ok(())
     }
@@ -158,7 +155,7 @@ impl Draft {
         new: &str,
         renamed: &impl Fn(&str) -> Option<String>,
     ) {
-        let found = self.root().other(holder).attribute_of_dict("_metadata");
+        let found = self.root().other(holder).metadata();
         let Some((id, dict)) = found.and_then(|object| Some((object.id(), object.as_dict()?)))
         else {
             return;
@@ -220,13 +217,12 @@ impl Draft {
         changes
     }
 
-    /// Every element of dicts, lists and tuples, each container entered once.
-    fn entries(&self) -> Result<Vec<Entry>, Error> {
+    /// Every element of dicts, lists and tuples and every attribute of objects, each container
+    /// entered once.
+    pub(super) fn entries(&self) -> Result<Vec<Entry>, Error> {
         let deep = || {
-            Error::new(
-                ErrorKind::Limit,
-                "objects are nested too deeply to be changed by their names",
-            )
+            let message = "objects are nested too deeply to be changed by their names";
+            Error::new(ErrorKind::Limit, message)
         };
         let mut seen = vec![false; self.graph.len()];
         let mut budget = NameBudget::new(&self.graph);
@@ -244,7 +240,7 @@ impl Draft {
                 return Err(deep());
             }
             let from = open.len();
-            let mut add = |at: usize, in_dict: bool, key: Option<Object<'_>>, value: ObjectId| {
+            let mut add = |holder, at: usize, key: Option<Object<'_>>, value: ObjectId| {
                 let mut name = prefix.to_owned();
                 match key {
                     Some(key) => push_key(&mut name, prefix.len(), key, at),
@@ -253,21 +249,32 @@ impl Draft {
                 if !budget.take(name.len()) {
                     return Err(deep());
                 }
-                open.push((Entry { holder: id, at, in_dict, parent, name, value }, depth));
+                let in_dict = key.is_some();
+                open.push((Entry { holder, at, in_dict, parent, name, value }, depth));
                 Ok(())
             };
             match self.graph.node(id) {
-                Node::Dict(dict) => {
-                    for (at, &(key, value)) in dict.entries().iter().enumerate() {
-                        add(at, true, Some(Object::new(&self.graph, key)), value)?;
-                    }
-                }
                 Node::List(items) | Node::Tuple(items) => {
                     for (at, &value) in items.iter().enumerate() {
-                        add(at, false, None, value)?;
+                        add(id, at, None, value)?;
                     }
                 }
-                _ => {}
+                _ => {
+                    let object = Object::new(&self.graph, id);
+                    let tables = object.member_dicts();
+                    for &holder in &tables {
+                        // A dict that two objects have as their attributes belongs to the first.
+                        if holder != id && std::mem::replace(&mut seen[holder.index()], true) {
+                            continue;
+                        }
+                        let entries = object.other(holder).entries().enumerate();
+                        for (at, (key, value)) in entries {
+                            if holder == id || !tables.contains(&value.id()) {
+                                add(holder, at, Some(key), value.id())?;
+                            }
+                        }
+                    }
+                }
             }
             open[from..].reverse();
             Ok(())
@@ -290,15 +297,7 @@ impl Entry {
     }
 }
 
-impl<'c> Object<'c> {
-    /// A dict's own attribute, no entry.
-    fn attribute_of_dict(self, name: &str) -> Option<Object<'c>> {
-        let state = self.as_dict()?.state?;
-        self.other(state).get(name)
-    }
-}
-
-fn moved(from: &str, to: &str) -> Error {
+pub(super) fn moved(from: &str, to: &str) -> Error {
     let message = format!(
         "'{}' cannot become '{}': that is outside the dict that it is in",
         from.escape_debug(),
@@ -309,7 +308,7 @@ fn moved(from: &str, to: &str) -> Error {
 }
 
 /// What is behind a prefix and its dot, if anything.
-fn below<'n>(name: &'n str, prefix: &str) -> Option<&'n str> {
+pub(super) fn below<'n>(name: &'n str, prefix: &str) -> Option<&'n str> {
     behind(name, prefix).filter(|rest| !rest.is_empty())
 }
 
@@ -402,7 +401,7 @@ pub(super) mod tests {
             "names before"
         );
         assert_eq!(names(&draft)[..3], ["net", "net.a.w", "net.b"]);
-        let metadata = draft.root().get("net").unwrap().attribute_of_dict("_metadata").unwrap();
+        let metadata = draft.root().get("net").unwrap().metadata().unwrap();
         let keys: Vec<_> = metadata.entries().map(|(key, _)| key.as_str().unwrap()).collect();
         assert_eq!(keys, ["", "a"]);
         assert!(metadata.get("").unwrap().as_tensor().is_some(), "the inner module's");
@@ -413,7 +412,10 @@ pub(super) mod tests {
         let mut draft = training();
         let before = names(&draft);
         let clash = draft.rename(|name| Some(name.replace("m.a.w", "m.b"))).unwrap_err();
-        assert_eq!(clash.message(), "'m.a.w' and 'm.b' would both be called 'm.b'");
+        assert_eq!(
+            clash.message(),
+            "'model.m.a.w' and 'model.m.b' would both be called 'model.m.b'"
+        );
         let moved = |name: &str| (name == "model.m.b").then(|| "other.b".to_owned());
         assert!(draft.rename(moved).unwrap_err().message().contains("outside the dict"));
         let empty = |name: &str| (name == "epoch").then(String::new);

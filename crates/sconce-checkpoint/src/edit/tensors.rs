@@ -41,7 +41,8 @@ struct Group {
 }
 
 impl Draft {
-    /// Casts floating-point tensors; others that are wanted stay as they are. Rounding is that of
+    /// Casts floating-point tensors. Integers and bools stay as they are; so do quantized, complex,
+    /// sparse and packed tensors, which are told as [`What::Left`]. Rounding is that of
     /// [`Tensor::to_dtype`]. Tensors that shared memory still share it. Nothing is computed before
     /// the draft is saved.
     ///
@@ -62,8 +63,11 @@ impl Draft {
         let mut others: HashMap<usize, String> = HashMap::new();
         for found in self.tensors()? {
             let from = found.tensor.dtype();
-            let casts = found.is(&wanted) && from.is_floating_point() && from != dtype;
+            let asked = found.is(&wanted);
+            let casts = asked && from.is_floating_point() && from != dtype;
             let why = match found.tensor.storage() {
+                _ if asked && from.is_quantized() => Some("it is quantized"),
+                _ if asked && from.is_complex() => Some("it is complex"),
                 _ if !casts => None,
                 None => Some("only tensors of the layout strided are cast"),
                 Some(storage) if !storage.has_data() => Some("it has no data"),
@@ -224,7 +228,7 @@ impl Draft {
         let plain = first.clone().with_conj(false).with_neg(false);
         let load = move || -> Result<Bytes, LazyError> {
             if compact {
-                return Ok(Bytes::from(plain.contiguous_bytes()?.into_owned()));
+                return Ok(plain.contiguous_bytes_once()?);
             }
             part(&from, range.clone())
         };
@@ -362,7 +366,7 @@ fn overflows(source: &Tensor, cast: &Tensor) -> Result<u64, sconce_tensor::Error
     Ok(count)
 }
 
-fn internal(error: sconce_tensor::Error) -> Error {
+pub(super) fn internal(error: sconce_tensor::Error) -> Error {
     Error::new(ErrorKind::Malformed, error.to_string())
 }
 

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use num_bigint::BigInt;
 use sconce_pickle::{ArenaBuilder, EncodeOptions, Value, encode, encode_into};
+use sconce_tensor::ByteOrder;
 
 use super::lower::{Lower, Lowered, Saved, unpicklable};
 use super::{data, unencodable};
@@ -66,7 +67,7 @@ fn head(options: &EncodeOptions) -> Result<[Vec<u8>; 3], Error> {
 
 /// The count of elements, of the type that the storage was first met under, and the bytes.
 fn write_storage(out: &mut impl Write, saved: &Saved, key: &str) -> Result<(), Error> {
-    let bytes = data(&saved.storage, key)?;
+    let bytes = data(&saved.storage, key, saved.dtype, ByteOrder::Little)?;
     let count = (bytes.len() / saved.dtype.item_size()) as i64;
     out.write_all(&count.to_le_bytes()).map_err(unwritable)?;
     bytes.chunks(PART).try_for_each(|part| out.write_all(part)).map_err(unwritable)

@@ -14,10 +14,10 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 pub use sconce_archive::Layout as ArchiveLayout;
-use sconce_archive::{ArchiveWriter, ByteOrder, WriterOptions, archive_name};
+use sconce_archive::{ArchiveWriter, ByteOrder as RecordedOrder, WriterOptions, archive_name};
 use sconce_pickle::{EncodeError, EncodeOptions};
 use sconce_source::{AtomicFile, Bytes};
-use sconce_tensor::Storage;
+use sconce_tensor::{ByteOrder, DType, Storage};
 
 use self::lower::{Form, Lowered, Saved};
 use crate::{Error, ErrorKind, Object};
@@ -46,6 +46,7 @@ pub struct SaveOptions {
     compute_crc32: bool,
     legacy: bool,
     layout: ArchiveLayout,
+    byte_order: ByteOrder,
     byte_order_record: bool,
     skip_data: bool,
 }
@@ -59,6 +60,7 @@ impl Default for SaveOptions {
             compute_crc32: true,
             legacy: false,
             layout: ArchiveLayout::Current,
+            byte_order: ByteOrder::Little,
             byte_order_record: true,
             skip_data: false,
         }
@@ -113,6 +115,18 @@ impl SaveOptions {
     /// has them.
     pub fn layout(mut self, layout: ArchiveLayout) -> Self {
         self.layout = layout;
+        self
+    }
+
+    /// The order of the bytes in every element, as the record `byteorder` says it: what `torch.save`
+    /// writes on a machine of that order. Little-endian without being asked, whatever machine this is.
+    ///
+    /// PyTorch swaps the elements of what a machine of the other order wrote, all but those of dtypes
+    /// without a storage class of their own (`uint16`, `uint32` and `uint64`): such tensors are
+    /// refused in big-endian files, and so are files without the record. The stream of old is
+    /// little-endian on every machine.
+    pub fn byte_order(mut self, order: ByteOrder) -> Self {
+        self.byte_order = order;
         self
     }
 
@@ -210,7 +224,15 @@ impl SaveOptions {
             let message = "Cannot use skip_data=True with _use_new_zipfile_serialization=False";
             return Err(Error::new(ErrorKind::Caller, message));
         }
-        lower::lower(object, Form { legacy: self.legacy, skip_data: self.skip_data })
+        let swapped = self.byte_order == ByteOrder::Big;
+        if swapped && (self.legacy || !self.layout.has_byte_order()) {
+            let message = "a file without a byteorder record cannot be big-endian";
+            return Err(Error::new(ErrorKind::Caller, message).with_note(
+                "PyTorch takes such archives, and every legacy stream, as little-endian",
+            ));
+        }
+        let form = Form { legacy: self.legacy, skip_data: self.skip_data, swapped };
+        lower::lower(object, form)
     }
 
     fn encoding(&self) -> EncodeOptions {
@@ -222,7 +244,10 @@ impl SaveOptions {
             .alignment(self.alignment)
             .crc(self.compute_crc32)
             .layout(self.layout)
-            .byte_order(ByteOrder::Little)
+            .byte_order(match self.byte_order {
+                ByteOrder::Little => RecordedOrder::Little,
+                ByteOrder::Big => RecordedOrder::Big,
+            })
     }
 
     fn archive<W: Write>(
@@ -238,7 +263,7 @@ impl SaveOptions {
             archive.write_record(".storage_alignment", self.alignment.to_string().as_bytes())?;
         }
         if self.layout.has_byte_order() && self.byte_order_record {
-            archive.write_record("byteorder", ByteOrder::Little.name().as_bytes())?;
+            archive.write_record("byteorder", self.byte_order.name().as_bytes())?;
         }
         let mut keys: Vec<(String, &Saved)> = lowered
             .storages
@@ -250,11 +275,13 @@ impl SaveOptions {
             // Earlier PyTorch sorted its keys as text.
             keys.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         }
-        for (key, Saved { storage, .. }) in keys {
+        for (key, Saved { storage, dtype }) in keys {
             let name = format!("data/{key}");
             match self.skip_data {
                 true => archive.write_hole(&name, storage.nbytes())?,
-                false => archive.write_record(&name, &data(storage, &key)?)?,
+                false => {
+                    archive.write_record(&name, &data(storage, &key, *dtype, self.byte_order)?)?
+                }
             }
         }
         Ok(archive.finish()?)
@@ -270,11 +297,16 @@ fn unencodable(error: EncodeError) -> Error {
     Error::new(kind, error.to_string())
 }
 
-/// A storage's bytes, which are little-endian on the machines that sconce runs on. What has to be
-/// made for it is gone after it is written: a file can be larger than the memory.
-fn data(storage: &Storage, key: &str) -> Result<Bytes, Error> {
-    storage.bytes_once().map_err(|error| {
+/// A storage's bytes in the order of a file. What has to be made for it is gone after it is written:
+/// a file can be larger than the memory.
+fn data(storage: &Storage, key: &str, dtype: DType, order: ByteOrder) -> Result<Bytes, Error> {
+    let unreadable = |error: sconce_tensor::Error| {
         let message = format!("the data of storage {key} cannot be read: {error}");
         Error::new(ErrorKind::Malformed, message)
-    })
+    };
+    let bytes = storage.bytes_once().map_err(unreadable)?;
+    // Swapping is its own inverse: what reads the other order also writes it.
+    let word = dtype.swap_size();
+    let swapped = Storage::with_byte_order(bytes, order, word, storage.device().clone());
+    swapped.bytes_once().map_err(unreadable)
 }
