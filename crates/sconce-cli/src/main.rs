@@ -11,9 +11,12 @@ mod glob;
 mod interrupt;
 mod open;
 mod output;
+mod overflow;
 mod pick;
+mod pieces;
 mod rename;
 mod run;
+mod saving;
 mod suggest;
 mod verbs;
 

@@ -1,9 +1,9 @@
 //! The safetensors layout: the header's length, a JSON header, the elements.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
-use sconce_tensor::{DType, Tensor};
+use sconce_tensor::{DType, Storage, Tensor};
 use serde_json::{Map, Value, json};
 
 use crate::Error;
@@ -110,10 +110,20 @@ pub fn write_safetensors(
     let (header, order) = safetensors_header(tensors, metadata)?;
     out.write_all(&(header.len() as u64).to_le_bytes())?;
     out.write_all(&header)?;
+    let mut uses: HashMap<usize, usize> = HashMap::new();
+    let id = |tensor: &Tensor| tensor.storage().map(Storage::id);
+    for id in tensors.iter().filter_map(|(_, tensor)| id(tensor)) {
+        *uses.entry(id).or_default() += 1;
+    }
     for at in order {
-        let bytes = tensors[at].1.contiguous_bytes()?;
-        out.write_all(&bytes)?;
-        progress(bytes.len() as u64);
+        let tensor = &tensors[at].1;
+        // What one tensor alone needs loaded or computed is gone after it.
+        let alone = id(tensor).is_some_and(|id| uses.get(&id) == Some(&1));
+        match alone {
+            true => out.write_all(&tensor.contiguous_bytes_once()?)?,
+            false => out.write_all(&tensor.contiguous_bytes()?)?,
+        }
+        progress(tensor.nbytes());
     }
     out.flush()?;
     Ok(())
@@ -156,8 +166,6 @@ fn shape(tensor: &Tensor) -> Vec<i64> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
     use safetensors::tensor::TensorView;
 
     use super::*;

@@ -84,6 +84,11 @@ pub struct Overflow {
 }
 
 impl Overflow {
+    /// Whether both are of tensors that share their memory, which were counted together.
+    pub fn is_shared_with(&self, other: &Overflow) -> bool {
+        self.cast.ptr_eq(&other.cast)
+    }
+
     /// The count.
     ///
     /// # Errors

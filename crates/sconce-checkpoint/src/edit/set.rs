@@ -25,7 +25,8 @@ impl Draft {
     /// ```
     ///
     /// # Errors
-    /// When nothing has that name and no dict is there to have it.
+    /// When nothing has that name and no dict is there to have it. A name with a dot is taken as a key
+    /// of the root only where other keys have dots, as in state dicts.
     pub fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<Change, Error> {
         let entries = self.entries()?;
         let spelled = dotted(name);
@@ -79,9 +80,22 @@ impl Draft {
                 _ => Err(no_dict(name, above)),
             };
         }
-        match self.graph.node(self.root) {
-            Node::Dict(_) if !name.is_empty() => Ok((self.root, name)),
-            _ => Err(no_dict(name, "the root")),
+        let Some(dict) = self.root().as_dict().filter(|_| !name.is_empty()) else {
+            return Err(no_dict(name, "the root"));
+        };
+        // In a state dict keys have dots; elsewhere a dot is for what is inside something.
+        let dotted = |&(key, _): &(ObjectId, ObjectId)| match self.graph.node(key) {
+            Node::Str(text) => text.contains('.'),
+            _ => false,
+        };
+        match name.split_once('.') {
+            Some((above, _)) if !dict.entries().iter().any(dotted) => {
+                let (name, above) = (name.escape_debug(), above.escape_debug());
+                let message = format!("'{name}' cannot be set: nothing is called '{above}'");
+                Err(Error::new(ErrorKind::Caller, message)
+                    .with_help(format!("set {above} to a dict that has it")))
+            }
+            _ => Ok((self.root, name)),
         }
     }
 
@@ -127,7 +141,7 @@ mod tests {
         let cases = [
             ("{'a': 1}", "a", "{'a': 9}"),
             ("{'a': 1}", "b", "{'a': 1, 'b': 9}"),
-            ("{'a': 1}", "b.c", "{'a': 1, 'b.c': 9}"),
+            ("{'x.a': 1}", "b.c", "{'x.a': 1, 'b.c': 9}"),
             ("{'a': {'b.c': 1}}", "a.b.c", "{'a': {'b.c': 9}}"),
             ("{'a': {}}", "a.b.c", "{'a': {'b.c': 9}}"),
             ("{'a': [1, (2, 3)]}", "a.1.0", "{'a': [1, (9, 3)]}"),
@@ -143,9 +157,14 @@ mod tests {
             let What::Set { to, .. } = change.what else { panic!("{change:?}") };
             assert_eq!(to, "9");
         }
-        for (before, name) in
-            [("{'a': 1}", "a.b"), ("[1]", "1"), ("[1]", ""), ("{'a': [1]}", "a.5")]
-        {
+        for (before, name) in [
+            ("{'a': 1}", "a.b"),
+            ("{'a': 1}", "b.c"),
+            ("[1]", "1"),
+            ("[1]", ""),
+            ("{}", ""),
+            ("{'a': [1]}", "a.5"),
+        ] {
             assert_eq!(draft(before).set(name, 9).unwrap_err().kind(), ErrorKind::Caller, "{name}");
         }
     }

@@ -421,6 +421,28 @@ mod tests {
     }
 
     #[test]
+    fn two_types_over_one_storage_are_saved_when_one_is_cast() {
+        let floats = Tensor::from_slice(&[1f32, 2.0], &[2]).unwrap();
+        let storage = floats.storage().unwrap().clone();
+        let ints = Tensor::contiguous(storage.clone(), DType::Int32, &[2]).unwrap();
+        let mut draft = draft(&[("a", floats), ("b", ints)]);
+        let save = |draft: &Draft| crate::SaveOptions::new().save_to(draft.root(), Vec::new());
+        let error = save(&draft).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Caller);
+        assert_eq!(
+            error.message(),
+            "Cannot save multiple tensors or storages that view the same data as different types"
+        );
+        draft.cast(DType::Float64, |_| true).unwrap();
+        save(&draft).unwrap();
+        assert_eq!(values(get(&draft, "a")), [1.0, 2.0]);
+        // Dtypes that go without a type in the file may share bytes, in PyTorch too.
+        let small = Tensor::contiguous(storage.clone(), DType::Float8E5M2, &[8]).unwrap();
+        let wide = Tensor::contiguous(storage, DType::UInt16, &[4]).unwrap();
+        save(&self::draft(&[("a", small), ("b", wide)])).unwrap();
+    }
+
+    #[test]
     fn overflow_is_counted() {
         let numbers = vec![1.0, 70000.0, -1e30, f32::INFINITY, f32::NAN, 464.0, 465.0];
         let tensor = Tensor::from_vec(numbers, &[7]).unwrap();

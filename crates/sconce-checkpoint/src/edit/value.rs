@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use num_bigint::BigInt;
 use sconce_tensor::Tensor;
@@ -58,6 +59,8 @@ pub enum Value {
     Parameter(Tensor),
     /// Anything else: objects of a checkpoint, a state dict.
     Objects(Box<Draft>),
+    /// One object in several places: clones of it are the same object when they are saved.
+    Shared(Arc<Value>),
 }
 
 impl Value {
@@ -77,15 +80,31 @@ impl Value {
         Value::Tuple(items.into_iter().map(Into::into).collect())
     }
 
+    /// An object that may stand in several places: clones of it are one Python object.
+    ///
+    /// ```
+    /// use sconce_checkpoint::{Draft, Value};
+    ///
+    /// let list = Value::list([1, 2]).shared();
+    /// let draft = Draft::from(Value::list([list.clone(), list]));
+    /// assert_eq!(draft.root().at(0).unwrap().id(), draft.root().at(1).unwrap().id());
+    /// ```
+    #[must_use]
+    pub fn shared(self) -> Value {
+        Value::Shared(Arc::new(self))
+    }
+
     /// Makes the value an object of a graph.
     pub(super) fn push(self, graph: &mut Graph) -> ObjectId {
-        Pusher { graph, strs: HashMap::new() }.push(self)
+        Pusher { graph, strs: HashMap::new(), shared: HashMap::new() }.push(self)
     }
 }
 
 struct Pusher<'g> {
     graph: &'g mut Graph,
     strs: HashMap<String, ObjectId>,
+    /// Held on to, so that no other value comes to lie at its address.
+    shared: HashMap<usize, (Arc<Value>, ObjectId)>,
 }
 
 impl Pusher<'_> {
@@ -116,12 +135,23 @@ impl Pusher<'_> {
             Value::Tensor(held) => tensor(held, TensorClass::Tensor),
             Value::Parameter(held) => tensor(held, TensorClass::Parameter),
             Value::Objects(draft) => return self.graph.copy_from(&draft.graph, draft.root),
+            Value::Shared(value) => return self.shared(value),
         };
         self.graph.push(node)
     }
 
     fn all(&mut self, items: Vec<Value>) -> Vec<ObjectId> {
         items.into_iter().map(|item| self.push(item)).collect()
+    }
+
+    fn shared(&mut self, value: Arc<Value>) -> ObjectId {
+        let address = Arc::as_ptr(&value) as usize;
+        if let Some((_, known)) = self.shared.get(&address) {
+            return *known;
+        }
+        let id = self.push((*value).clone());
+        self.shared.insert(address, (value, id));
+        id
     }
 
     fn str(&mut self, text: String) -> ObjectId {
