@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::path::Path;
 
 use sconce_tensor::Tensor;
@@ -60,6 +61,26 @@ impl StateDict {
         let object = TensorObject { tensor, class: TensorClass::Tensor, state: None };
         let value = self.graph.push(Node::Tensor(Box::new(object)));
         self.dict.insert(&self.graph, key, value);
+        self
+    }
+
+    /// Adds entries of a dict as they are, in the order of `names`: parameters stay parameters, and
+    /// what is one object under several names stays one. What the dict has no entry for is left out.
+    pub fn copy_entries(&mut self, dict: Object<'_>, names: &[&str]) -> &mut StateDict {
+        let Some(found) = dict.as_dict() else { return self };
+        let wanted: HashMap<&str, usize> =
+            names.iter().enumerate().map(|(at, &name)| (name, at)).collect();
+        let place =
+            |&&(key, _): &&(ObjectId, ObjectId)| wanted.get(dict.other(key).as_str()?).copied();
+        let mut pairs: Vec<&(ObjectId, ObjectId)> =
+            found.entries().iter().filter(|pair| place(pair).is_some()).collect();
+        pairs.sort_by_key(place);
+        let flat: Vec<ObjectId> =
+            pairs.into_iter().flat_map(|&(key, value)| [key, value]).collect();
+        let copies = self.graph.copy_all(dict.graph(), &flat);
+        for pair in copies.chunks_exact(2) {
+            self.dict.insert(&self.graph, pair[0], pair[1]);
+        }
         self
     }
 
@@ -166,6 +187,21 @@ impl<'c> Object<'c> {
 mod tests {
     use super::*;
     use crate::Checkpoint;
+
+    #[test]
+    fn entries_are_copied_with_their_identity() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/files/2.15/zip/shared.pt");
+        let checkpoint = Checkpoint::open(path).unwrap();
+        let mut state = StateDict::new();
+        state.copy_entries(checkpoint.root(), &["whole", "nothing", "grid", "alias"]);
+        let draft = state.finish();
+        let names: Vec<_> = draft.root().entries().map(|(key, _)| key.as_str().unwrap()).collect();
+        assert_eq!(names, ["whole", "grid", "alias"]);
+        let id = |object: Object<'_>, name| object.get(name).unwrap().id();
+        let same = |object| id(object, "whole") == id(object, "alias");
+        assert_eq!(same(draft.root()), same(checkpoint.root()));
+        assert_ne!(id(draft.root(), "grid"), id(draft.root(), "whole"));
+    }
 
     #[test]
     fn versions_are_kept_and_joined() {

@@ -5,12 +5,22 @@ use std::collections::HashMap;
 use super::{Array, ArrayData, Graph, Instance, Node, ObjectId};
 
 impl Graph {
-    /// Copies an object and all that it reaches; what was one object stays one. Tensors share their
-    /// storages with the originals. Nothing recurses.
+    /// Copies an object and all that it reaches; see [`Graph::copy_all`].
     pub(crate) fn copy_from(&mut self, other: &Graph, root: ObjectId) -> ObjectId {
+        self.copy_all(other, &[root]).first().copied().unwrap_or(root)
+    }
+
+    /// Copies objects and all that they reach; what was one object stays one. Tensors share their
+    /// storages with the originals. Nothing recurses.
+    pub(crate) fn copy_all(&mut self, other: &Graph, roots: &[ObjectId]) -> Vec<ObjectId> {
         let mut copies: HashMap<ObjectId, ObjectId> = HashMap::new();
-        let mut order = vec![root];
-        copies.insert(root, self.push(Node::None));
+        let mut order = Vec::new();
+        for &root in roots {
+            copies.entry(root).or_insert_with(|| {
+                order.push(root);
+                self.push(Node::None)
+            });
+        }
         let mut at = 0;
         while let Some(&id) = order.get(at) {
             at += 1;
@@ -42,7 +52,7 @@ impl Graph {
             };
             self.set(copy(id), node);
         }
-        copy(root)
+        roots.iter().map(|&root| copy(root)).collect()
     }
 }
 

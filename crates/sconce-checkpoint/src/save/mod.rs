@@ -122,8 +122,8 @@ impl SaveOptions {
     /// writes on a machine of that order. Little-endian without being asked, whatever machine this is.
     ///
     /// PyTorch swaps the elements of what a machine of the other order wrote, all but those of dtypes
-    /// without a storage class of their own (`uint16`, `uint32` and `uint64`): such tensors are
-    /// refused in big-endian files, and so are files without the record. The stream of old is
+    /// without a storage class of their own (`uint16`, `uint32`, `uint64` and `complex32`): such
+    /// tensors are refused in big-endian files, and so are files without the record. The stream of old is
     /// little-endian on every machine.
     pub fn byte_order(mut self, order: ByteOrder) -> Self {
         self.byte_order = order;

@@ -33,12 +33,12 @@ pub fn run(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
         let in_file = |failure: Failure| failure.in_file(open::name(file));
         let draft = taken(&checkpoint, args.take.as_deref()).map_err(in_file)?;
         state.copy_metadata(draft.root());
-        for (name, tensor) in flat(&draft).map_err(in_file)? {
-            match state.get(&name) {
-                None => {
-                    state.insert(name, tensor);
-                }
-                Some(known) if same(known, &tensor)? => equal.push(name),
+        let tensors = flat(&draft).map_err(in_file)?;
+        let mut fresh = Vec::with_capacity(tensors.len());
+        for (name, tensor) in &tensors {
+            match state.get(name) {
+                None => fresh.push(name.as_str()),
+                Some(known) if same(known, tensor)? => equal.push(name.clone()),
                 Some(_) => {
                     return Err(Failure::usage(format!("two files have another '{name}'"))
                         .in_file(open::name(file))
@@ -46,6 +46,7 @@ pub fn run(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
                 }
             }
         }
+        state.copy_entries(draft.root(), &fresh);
     }
     let tensors = state.len();
     if !args.dry_run {

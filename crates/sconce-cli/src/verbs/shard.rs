@@ -120,10 +120,9 @@ fn write(
     for (shard, name) in shards.iter().zip(files) {
         let path: PathBuf = args.directory.join(name);
         let mut state = StateDict::of_kind(kind);
-        for (tensor, held) in &shard.tensors {
-            state.insert(tensor, held.clone());
-            weight_map.push((tensor.as_str(), name.as_str()));
-        }
+        let tensors: Vec<&str> = shard.tensors.iter().map(|(tensor, _)| tensor.as_str()).collect();
+        state.copy_entries(whole.root(), &tensors);
+        weight_map.extend(tensors.into_iter().map(|tensor| (tensor, name.as_str())));
         if versions {
             state.copy_metadata(whole.root());
         }
