@@ -14,7 +14,6 @@ Exits 1 when anything differs.
 
 import argparse
 import collections
-import logging
 import os
 import subprocess
 import sys
@@ -27,6 +26,8 @@ sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "fixtures"))
 sys.dont_write_bytecode = True
 warnings.simplefilter("ignore")
+# It warns of pickles, which are what this is about.
+os.environ["HF_HUB_VERBOSITY"] = "error"
 
 import run  # noqa: E402
 
@@ -84,8 +85,6 @@ class Workplace:
 
 
 def main():
-    # huggingface_hub warns of pickles, which are what this is about.
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     debug = os.path.join(os.path.dirname(HERE), "target", "debug")
     parser.add_argument("--sconce", default=os.path.join(debug, "sconce"), help="the binary (default: target/debug/sconce)")

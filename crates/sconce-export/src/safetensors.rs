@@ -1,12 +1,13 @@
 //! The safetensors layout: the header's length, a JSON header, the elements.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io::Write;
 
-use sconce_tensor::{DType, Storage, Tensor};
+use sconce_tensor::{DType, Tensor};
 use serde_json::{Map, Value, json};
 
 use crate::Error;
+use crate::turns::Turns;
 
 const FORMAT: &str = "safetensors";
 
@@ -110,20 +111,12 @@ pub fn write_safetensors(
     let (header, order) = safetensors_header(tensors, metadata)?;
     out.write_all(&(header.len() as u64).to_le_bytes())?;
     out.write_all(&header)?;
-    let mut uses: HashMap<usize, usize> = HashMap::new();
-    let id = |tensor: &Tensor| tensor.storage().map(Storage::id);
-    for id in tensors.iter().filter_map(|(_, tensor)| id(tensor)) {
-        *uses.entry(id).or_default() += 1;
-    }
+    let turns = Turns::of(tensors);
     for at in order {
-        let tensor = &tensors[at].1;
-        // What one tensor alone needs loaded or computed is gone after it.
-        let alone = id(tensor).is_some_and(|id| uses.get(&id) == Some(&1));
-        match alone {
-            true => out.write_all(&tensor.contiguous_bytes_once()?)?,
-            false => out.write_all(&tensor.contiguous_bytes()?)?,
-        }
-        progress(tensor.nbytes());
+        let tensor = turns.loaded(&tensors[at].1)?;
+        let bytes = tensor.contiguous_bytes()?;
+        out.write_all(&bytes)?;
+        progress(bytes.len() as u64);
     }
     out.flush()?;
     Ok(())
@@ -166,6 +159,8 @@ fn shape(tensor: &Tensor) -> Vec<i64> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use safetensors::tensor::TensorView;
 
     use super::*;

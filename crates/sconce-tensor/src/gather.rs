@@ -148,27 +148,34 @@ impl Tensor {
         Ok(bytes)
     }
 
-    /// [`Tensor::contiguous_bytes`] without keeping what the storage had to load, inflate or compute
-    /// for it ([`Storage::bytes_once`]): for a writer that needs every tensor once.
+    /// The same tensor over a storage that holds its bytes, where this one's storage would have to load,
+    /// inflate or compute them and then keep them ([`Storage::bytes_once`]): for a writer that needs
+    /// every tensor once. Where the bytes are there already nothing is copied.
     ///
     /// # Errors
-    /// Those of [`Tensor::contiguous_bytes`].
+    /// Those of [`Storage::data`].
+    pub fn loaded(&self) -> Result<Tensor, Error> {
+        let mut tensor = self.clone();
+        if let Body::Strided(storage) | Body::Quantized(storage, _) = &mut tensor.body {
+            *storage = Storage::from_bytes(storage.bytes_once()?, storage.device().clone());
+        }
+        Ok(tensor)
+    }
+
+    /// [`Tensor::contiguous_bytes`] of [`Tensor::loaded`].
+    ///
+    /// # Errors
+    /// Those of both.
     pub fn contiguous_bytes_once(&self) -> Result<Bytes, Error> {
-        let mut view = self.clone();
-        let held = match &mut view.body {
-            Body::Strided(storage) | Body::Quantized(storage, _) => {
-                let bytes = storage.bytes_once()?;
-                *storage = Storage::from_bytes(bytes.clone(), storage.device().clone());
-                Some(bytes)
-            }
-            _ => None,
-        };
-        let lies_so = !view.changes_bits() && ByteOrder::native() == ByteOrder::Little;
-        let lent = view.contiguous_range().filter(|_| lies_so).zip(held);
-        if let Some(part) = lent.and_then(|(range, held)| held.slice(range)) {
+        let tensor = self.loaded()?;
+        let lies_so = !tensor.changes_bits() && ByteOrder::native() == ByteOrder::Little;
+        if let (Some(range), Some(storage), true) =
+            (tensor.contiguous_range(), tensor.storage(), lies_so)
+            && let Some(part) = storage.bytes()?.slice(range)
+        {
             return Ok(part);
         }
-        Ok(Bytes::from(view.contiguous_bytes()?.into_owned()))
+        Ok(Bytes::from(tensor.contiguous_bytes()?.into_owned()))
     }
 
     /// [`Tensor::contiguous_bytes_with_limit`] in this machine's order.

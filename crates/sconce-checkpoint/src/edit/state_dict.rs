@@ -4,7 +4,9 @@ use std::path::Path;
 use sconce_tensor::Tensor;
 
 use super::Draft;
-use crate::object::{Dict, DictKind, Graph, Node, Object, ObjectId, TensorClass, TensorObject};
+use crate::object::{
+    ArrayData, Dict, DictKind, Graph, Node, Object, ObjectId, TensorClass, TensorObject,
+};
 use crate::{Error, SaveOptions};
 
 /// The attribute in which a module's state dict carries the versions of its parts.
@@ -84,10 +86,14 @@ impl StateDict {
         self
     }
 
-    /// The tensor of a name.
+    /// The tensor of a name, or the elements of the numpy array that was copied to it.
     pub fn get(&self, name: &str) -> Option<&Tensor> {
         match self.graph.node(self.dict.get(&self.graph, name)?) {
             Node::Tensor(object) => Some(&object.tensor),
+            Node::Array(array) | Node::Scalar(array) => match &array.data {
+                ArrayData::Tensor(tensor) => Some(tensor),
+                _ => None,
+            },
             _ => None,
         }
     }
