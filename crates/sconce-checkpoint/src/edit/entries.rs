@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Change, Draft, What};
-use crate::object::{Graph, MAX_DEPTH, NameBudget, Node, Object, ObjectId, push_key};
+use crate::object::{Graph, MAX_DEPTH, Module, NameBudget, Node, Object, ObjectId, push_key};
 use crate::{Error, ErrorKind};
 
 /// An element of a dict, list or tuple, or an attribute of an object, depth first. The members of a
@@ -12,13 +12,24 @@ pub(super) struct Entry {
     pub(super) holder: ObjectId,
     /// Its place in the holder.
     pub(super) at: usize,
-    /// Whether the holder is a dict: elements of lists cannot be taken out or renamed, that would
-    /// move the others.
-    pub(super) in_dict: bool,
+    pub(super) kind: Kind,
     /// Place of the entry of what it is in, `None` for the root.
     pub(super) parent: Option<usize>,
     pub(super) name: String,
     pub(super) value: ObjectId,
+}
+
+/// What an entry is to what it is in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An entry of a dict.
+    Key,
+    /// A parameter, buffer or submodule of a module.
+    Member,
+    /// An attribute of an object. Its name is the class's, so it is never renamed.
+    Attribute,
+    /// An element of a list or tuple. It cannot be taken out or renamed, that would move the others.
+    Item,
 }
 
 impl Draft {
@@ -32,7 +43,7 @@ impl Draft {
         for entry in &entries {
             let above = entry.parent.is_some_and(|parent| dropped[parent]);
             let here = !above && wanted(&entry.name);
-            if here && !entry.in_dict {
+            if here && entry.kind == Kind::Item {
                 let name = entry.name.escape_debug();
                 let message = format!("'{name}' is an element of a list, which cannot be dropped");
                 let help = "drop the list, or an entry of a dict";
@@ -44,7 +55,8 @@ impl Draft {
     }
 
     /// Takes every entry of a dict out that is not wanted, nor below or above one that is. Elements
-    /// of lists stay where their list stays.
+    /// of lists stay where their list stays, attributes of objects where those stay: of a module, only
+    /// parameters and buffers go.
     ///
     /// # Errors
     /// When nothing is wanted; the draft is unchanged then.
@@ -57,6 +69,12 @@ impl Draft {
         }
         if !kept.contains(&true) {
             return Err(Error::new(ErrorKind::Caller, "nothing would be kept"));
+        }
+        let mut in_attribute: Vec<bool> = Vec::with_capacity(entries.len());
+        for (at, entry) in entries.iter().enumerate() {
+            let above = entry.parent.is_some_and(|parent| in_attribute[parent]);
+            in_attribute.push(above || entry.kind == Kind::Attribute);
+            kept[at] |= in_attribute[at];
         }
         for at in (0..entries.len()).rev() {
             if let (true, Some(parent)) = (kept[at], entries[at].parent) {
@@ -90,7 +108,9 @@ impl Draft {
             let key = match renamed(&entry.name) {
                 Some(name) if entry.is_named(&self.graph) && name != entry.name => {
                     let inside = below(&name, new).or_else(|| below(&name, old));
-                    inside.map(str::to_owned).ok_or_else(|| moved(&entry.name, &name))?
+                    let key = inside.ok_or_else(|| moved(&entry.name, &name))?;
+                    entry.check_key(key)?;
+                    key.to_owned()
                 }
                 _ => own.to_owned(),
             };
@@ -201,7 +221,7 @@ impl Draft {
         let mut gone: BTreeMap<ObjectId, Vec<usize>> = BTreeMap::new();
         for (at, entry) in entries.iter().enumerate() {
             let above = entry.parent.is_some_and(|parent| dropped[parent]);
-            if dropped[at] && !above && entry.in_dict {
+            if dropped[at] && !above && entry.kind != Kind::Item {
                 changes.push(Change { name: entry.name.clone(), what: What::Dropped });
                 gone.entry(entry.holder).or_default().push(entry.at);
             }
@@ -240,7 +260,7 @@ impl Draft {
                 return Err(deep());
             }
             let from = open.len();
-            let mut add = |holder, at: usize, key: Option<Object<'_>>, value: ObjectId| {
+            let mut add = |(holder, kind), at: usize, key: Option<Object<'_>>, value: ObjectId| {
                 let mut name = prefix.to_owned();
                 match key {
                     Some(key) => push_key(&mut name, prefix.len(), key, at),
@@ -249,28 +269,33 @@ impl Draft {
                 if !budget.take(name.len()) {
                     return Err(deep());
                 }
-                let in_dict = key.is_some();
-                open.push((Entry { holder, at, in_dict, parent, name, value }, depth));
+                open.push((Entry { holder, at, kind, parent, name, value }, depth));
                 Ok(())
             };
             match self.graph.node(id) {
                 Node::List(items) | Node::Tuple(items) => {
                     for (at, &value) in items.iter().enumerate() {
-                        add(id, at, None, value)?;
+                        add((id, Kind::Item), at, None, value)?;
                     }
                 }
                 _ => {
                     let object = Object::new(&self.graph, id);
-                    let tables = object.member_dicts();
-                    for &holder in &tables {
+                    let tables = object.as_module().map(Module::tables).unwrap_or_default();
+                    for holder in object.member_dicts() {
                         // A dict that two objects have as their attributes belongs to the first.
                         if holder != id && std::mem::replace(&mut seen[holder.index()], true) {
                             continue;
                         }
+                        let kind = match tables.contains(&holder) {
+                            _ if holder == id => Kind::Key,
+                            true => Kind::Member,
+                            false => Kind::Attribute,
+                        };
                         let entries = object.other(holder).entries().enumerate();
                         for (at, (key, value)) in entries {
-                            if holder == id || !tables.contains(&value.id()) {
-                                add(holder, at, Some(key), value.id())?;
+                            // The tables themselves are no attributes to be named.
+                            if kind != Kind::Attribute || !tables.contains(&value.id()) {
+                                add((holder, kind), at, Some(key), value.id())?;
                             }
                         }
                     }
@@ -289,8 +314,22 @@ impl Draft {
 }
 
 impl Entry {
-    /// Whether its key is text.
+    /// Refuses a name that PyTorch refuses for members of modules.
+    pub(super) fn check_key(&self, key: &str) -> Result<(), Error> {
+        if self.kind != Kind::Member || !key.contains('.') {
+            return Ok(());
+        }
+        let (name, key) = (self.name.escape_debug(), key.escape_debug());
+        let message = format!("'{name}' cannot become '{key}': names in a module have no dots");
+        Err(Error::new(ErrorKind::Caller, message)
+            .with_note("members stay in their module; a state dict has names of any kind"))
+    }
+
+    /// Whether it has a name that may change: its key is text, and no class asks for it.
     fn is_named(&self, graph: &Graph) -> bool {
+        if self.kind == Kind::Attribute {
+            return false;
+        }
         let Node::Dict(dict) = graph.node(self.holder) else { return false };
         let key = dict.entries().get(self.at).map(|&(key, _)| graph.node(key));
         matches!(key, Some(Node::Str(_)))
@@ -326,6 +365,7 @@ pub(super) mod tests {
     use sconce_tensor::Tensor;
 
     use super::*;
+    use crate::Checkpoint;
     use crate::object::{Dict, DictKind, TensorClass, TensorObject};
 
     fn dict(graph: &mut Graph, entries: &[(&str, ObjectId)]) -> Dict {
@@ -429,6 +469,54 @@ pub(super) mod tests {
         };
         assert_eq!(draft.rename(swap).unwrap().len(), 2);
         assert_eq!(names(&draft)[1..3], ["model.m.b", "model.m.a.w"]);
+    }
+
+    #[test]
+    fn members_of_modules_are_entries_and_attributes_stay() {
+        let path =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/files/2.15/zip/module_net.pt");
+        let checkpoint = Checkpoint::open(path).unwrap();
+        let tensors = |draft: &Draft| {
+            let mut names = Vec::new();
+            draft.visit(|name, object| names.extend(object.as_tensor().map(|_| name.to_owned())));
+            names
+        };
+        let attributes = |draft: &Draft| {
+            let all = names(draft);
+            all.into_iter().filter(|name| name.ends_with("training")).count()
+        };
+        let whole = Draft::new(checkpoint.root());
+
+        let mut draft = whole.clone();
+        draft.keep_entries(|name| name.starts_with("heads.0.")).unwrap();
+        assert_eq!(tensors(&draft), ["heads.0.weight", "heads.0.bias", "loose"]);
+        assert_eq!(attributes(&draft), attributes(&whole), "modules stay whole");
+
+        let mut draft = whole.clone();
+        let changes =
+            draft.rename(|name| Some(name.replace("weight", "w").replace("training", "t")));
+        assert!(changed(changes).iter().all(|name| name.ends_with("weight")));
+        assert_eq!(attributes(&draft), attributes(&whole));
+        assert!(tensors(&draft).contains(&"heads.0.w".to_owned()));
+        assert!(
+            draft
+                .root()
+                .as_module()
+                .unwrap()
+                .state_dict()
+                .iter()
+                .any(|(name, _)| name == "heads.0.w")
+        );
+
+        let mut draft = whole.clone();
+        let error = draft.rename(|name| Some(format!("net.{name}"))).unwrap_err();
+        assert!(error.message().contains("names in a module have no dots"), "{error}");
+        let clash = |name: &str| (name == "heads.0.weight").then(|| "heads.0.bias".to_owned());
+        let error = draft.rename(clash).unwrap_err();
+        assert!(
+            error.message().contains("'heads.0.weight' and 'heads.0.bias' would both"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -237,7 +237,7 @@ fn number(word: &str) -> Option<Value> {
         return Some(Value::BigInt(whole));
     }
     if plain.bytes().all(|byte| byte.is_ascii_digit()) {
-        let zeros = plain.starts_with('0') && plain.trim_start_matches('0') != "";
+        let zeros = plain.starts_with('0') && !plain.trim_start_matches('0').is_empty();
         let whole = BigInt::parse_bytes(format!("{sign}{plain}").as_bytes(), 10)?;
         return (!zeros).then_some(Value::BigInt(whole));
     }

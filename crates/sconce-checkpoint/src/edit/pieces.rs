@@ -3,7 +3,7 @@
 use sconce_source::Bytes;
 use sconce_tensor::{LazyError, Storage, Tensor};
 
-use super::entries::Entry;
+use super::entries::{self, Entry, Kind};
 use super::tensors::internal;
 use super::{Change, Draft, What};
 use crate::object::{Node, ObjectId, TensorObject};
@@ -141,7 +141,7 @@ impl Draft {
             Some(_) if tensor.quantizer().is_some() => "it is quantized",
             Some(_) if tensor.dtype().elements_per_byte() > 1 => "its elements are packed",
             Some(storage) if !storage.has_data() => "it has no data",
-            Some(_) if !entry.in_dict => "it is an element of a list",
+            Some(_) if entry.kind == Kind::Item => "it is an element of a list",
             Some(_) => return Ok(Dense { entry, object: (**object).clone() }),
         };
         Err(cannot("take apart or join", name, what))
@@ -155,7 +155,7 @@ impl Draft {
     /// The key of a new entry in the place of others. Their names are free, others of the dict taken.
     fn sibling_of_all(
         &self,
-        entries: &[Entry],
+        all: &[Entry],
         sources: &[Dense<'_>],
         name: &str,
     ) -> Result<String, Error> {
@@ -163,10 +163,10 @@ impl Draft {
             Some(first) => first.entry,
             None => return Err(Error::new(ErrorKind::Caller, "no tensors to join")),
         };
-        let above = entry.parent.map_or("", |parent| entries[parent].name.as_str());
-        let key = super::entries::below(name, above)
-            .ok_or_else(|| super::entries::moved(&entry.name, name))?;
-        let taken = entries.iter().any(|other| {
+        let above = entry.parent.map_or("", |parent| all[parent].name.as_str());
+        let key = entries::below(name, above).ok_or_else(|| entries::moved(&entry.name, name))?;
+        entry.check_key(key)?;
+        let taken = all.iter().any(|other| {
             other.parent == entry.parent
                 && other.name == name
                 && !sources.iter().any(|source| source.entry.at == other.at)
