@@ -161,6 +161,8 @@ fn numbers_that_are_too_large_are_named() {
         assert_eq!(run.code, 3, "{}", run.err);
         assert!(run.err.contains("1 number too large for float16"), "{}", run.err);
         assert!(!Path::new(&out).exists());
+        let dry = sconce(&["convert", &npy, &out, "--dtype", "float16", "--dry-run"]);
+        assert_eq!(dry.code, 3, "{}", dry.err);
         sconce(&["convert", &npy, &out, "--dtype", "float16", "--allow-overflow"]).ok();
         sconce(&["convert", &npy, &out, "--dtype", "bfloat16", "-f"]).ok();
     }

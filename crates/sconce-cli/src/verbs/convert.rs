@@ -79,7 +79,9 @@ pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
     }
     let started = Instant::now();
     let mut verified = false;
-    if !args.dry_run {
+    if args.dry_run {
+        job.refuse_overflow(args)?;
+    } else {
         let total = job.nbytes();
         let mut progress = Progress::new("writing", total, say.quiet);
         if to_stdout {

@@ -1,6 +1,6 @@
 //! `sconce diff --rename`: tensors that are equal under other names.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rayon::prelude::*;
 use sconce::tensor::{Error, Tensor};
@@ -26,10 +26,10 @@ pub fn pairs(
     right: &[Lone<'_>],
     values: bool,
 ) -> Result<Vec<(usize, usize)>, Error> {
-    let outlines = [outlines(left), outlines(right)];
+    let others = outlines(right);
     let mut out = Vec::new();
-    for (outline, lefts) in &outlines[0] {
-        let Some(rights) = outlines[1].get(outline) else { continue };
+    for (outline, lefts) in &outlines(left) {
+        let Some(rights) = others.get(outline) else { continue };
         if !values {
             if let ([a], [b]) = (&lefts[..], &rights[..]) {
                 out.push((*a, *b));
@@ -52,8 +52,9 @@ pub fn pairs(
     Ok(out)
 }
 
-fn outlines(lone: &[Lone<'_>]) -> HashMap<String, Vec<usize>> {
-    let mut out: HashMap<String, Vec<usize>> = HashMap::new();
+/// Places by dtype, layout and shape.
+fn outlines(lone: &[Lone<'_>]) -> BTreeMap<String, Vec<usize>> {
+    let mut out: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, Lone { tensor, .. }) in lone.iter().enumerate() {
         let layout = tensor.layout().name();
         let outline = format!("{} {layout} {:?}", tensor.dtype().name(), tensor.sizes());

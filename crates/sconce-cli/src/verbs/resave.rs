@@ -53,13 +53,22 @@ pub fn run(
         .help("--state-dict writes its parameters and buffers"));
     }
     let changes = change(&mut draft, args)?;
+    let refuse_overflow = || match args.allow_overflow {
+        true => Ok(()),
+        false => overflow::refuse(&changes).map_err(|failure| failure.in_file(file)),
+    };
     if target == Path::new("-") {
-        to_stdout(&draft, &changes, args, &saving, out)?;
-    } else if !args.dry_run {
-        let written = saving::write(draft.root(), target, args.force, &saving)?;
-        if !args.allow_overflow {
-            overflow::refuse(&changes).map_err(|failure| failure.in_file(file))?;
+        convert::check_stdout(args, out)?;
+        // What is written cannot be taken back.
+        refuse_overflow()?;
+        if !args.dry_run {
+            saving.options().save_to(draft.root(), convert::OutWriter(out)).map_err(refused)?;
         }
+    } else if args.dry_run {
+        refuse_overflow()?;
+    } else {
+        let written = saving::write(draft.root(), target, args.force, &saving)?;
+        refuse_overflow()?;
         written.commit()?;
     }
     let rows = changes.iter().map(edit::row).collect::<Result<Vec<_>, Failure>>()?;
@@ -88,26 +97,6 @@ pub fn run(
         error::remark(say.color, &line);
     }
     Ok(Outcome::Clean)
-}
-
-fn to_stdout(
-    draft: &Draft,
-    changes: &[Change],
-    args: &ConvertArgs,
-    saving: &Saving,
-    out: &mut Out,
-) -> Result<(), Failure> {
-    convert::check_stdout(args, out)?;
-    if args.dry_run {
-        return Ok(());
-    }
-    // What is written cannot be taken back.
-    if !args.allow_overflow {
-        overflow::refuse(changes)?;
-    }
-    let mut writer = convert::OutWriter(out);
-    saving.options().save_to(draft.root(), &mut writer).map_err(refused)?;
-    Ok(())
 }
 
 /// Applies `--exclude`, `--include` and `--dtype`.
