@@ -14,6 +14,7 @@ Exits 1 when anything differs.
 
 import argparse
 import collections
+import importlib
 import os
 import subprocess
 import sys
@@ -26,8 +27,6 @@ sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "fixtures"))
 sys.dont_write_bytecode = True
 warnings.simplefilter("ignore")
-# It warns of pickles, which are what this is about.
-os.environ["HF_HUB_VERBOSITY"] = "error"
 
 import run  # noqa: E402
 
@@ -94,6 +93,8 @@ def main():
     options = parser.parse_args()
     run.in_environment_with_torch()
     import_or_install("huggingface_hub")
+    # It warns of pickles, which are what this is about.
+    importlib.import_module("huggingface_hub.utils.logging").set_verbosity_error()
     options.sconce, options.build = os.path.abspath(options.sconce), os.path.abspath(options.build)
     checks = Checks(options)
     for cases in (foreign, between_versions, big_endian, edits, shards, merges, built):
@@ -105,11 +106,12 @@ def main():
 def import_or_install(package):
     """Into the environment that `run.py` made; another must have the package."""
     try:
-        __import__(package)
+        importlib.import_module(package)
     except ImportError:
         if not os.environ.get("SCONCE_CONFORMANCE_VENV"):
             raise SystemExit(f"{package} is needed: python3 -m pip install {package}") from None
         subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", package], check=True)
+        importlib.import_module(package)
 
 
 def state_dict():

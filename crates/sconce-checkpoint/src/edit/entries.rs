@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Change, Draft, What};
+use super::{Change, Draft, What, dotted};
 use crate::object::{Graph, MAX_DEPTH, Module, NameBudget, Node, Object, ObjectId, push_key};
 use crate::{Error, ErrorKind};
 
@@ -334,6 +334,12 @@ impl Entry {
         let key = dict.entries().get(self.at).map(|&(key, _)| graph.node(key));
         matches!(key, Some(Node::Str(_)))
     }
+}
+
+/// The entry of a name, whose indexes may stand in brackets.
+pub(super) fn named<'e>(entries: &'e [Entry], name: &str) -> Option<&'e Entry> {
+    let find = |name: &str| entries.iter().find(|entry| entry.name == name);
+    find(name).or_else(|| find(&dotted(name)))
 }
 
 pub(super) fn moved(from: &str, to: &str) -> Error {

@@ -3,7 +3,7 @@
 use sconce_source::Bytes;
 use sconce_tensor::{LazyError, Storage, Tensor};
 
-use super::entries::{self, Entry, Kind};
+use super::entries::{self, Entry, Kind, named};
 use super::tensors::internal;
 use super::{Change, Draft, What};
 use crate::object::{Node, ObjectId, TensorObject};
@@ -127,8 +127,7 @@ impl Draft {
 
     /// A tensor in a dict whose elements lie in rows.
     fn dense<'e>(&self, entries: &'e [Entry], name: &str) -> Result<Dense<'e>, Error> {
-        let found = entries.iter().find(|entry| entry.name == name);
-        let entry = found.ok_or_else(|| {
+        let entry = named(entries, name).ok_or_else(|| {
             let message = format!("nothing is called '{}'", name.escape_debug());
             Error::new(ErrorKind::Caller, message)
         })?;

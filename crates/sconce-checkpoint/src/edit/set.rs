@@ -1,7 +1,7 @@
 //! Setting values by their dotted names.
 
-use super::entries::Entry;
-use super::{Change, Draft, Value, What, dotted};
+use super::entries::{Entry, named};
+use super::{Change, Draft, Value, What};
 use crate::object::{Node, ObjectId};
 use crate::{Error, ErrorKind};
 
@@ -29,10 +29,7 @@ impl Draft {
     /// of the root only where other keys have dots, as in state dicts.
     pub fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<Change, Error> {
         let entries = self.entries()?;
-        let spelled = dotted(name);
-        let found = entries.iter().find(|entry| entry.name == name);
-        let found = found.or_else(|| entries.iter().find(|entry| entry.name == spelled));
-        if let Some(entry) = found {
+        if let Some(entry) = named(&entries, name) {
             let from = self.root().other(entry.value).repr(SHOWN);
             let value = value.into().push(&mut self.graph);
             self.put_element(entry, value);
@@ -73,8 +70,7 @@ impl Draft {
         // Keys may hold dots: the longest name that is there is the dict's.
         for (dot, _) in name.rmatch_indices('.') {
             let (above, key) = (&name[..dot], &name[dot + 1..]);
-            let spelled = dotted(above);
-            let Some(entry) = entries.iter().find(|entry| entry.name == spelled) else { continue };
+            let Some(entry) = named(entries, above) else { continue };
             return match self.graph.node(entry.value) {
                 Node::Dict(_) if !key.is_empty() => Ok((entry.value, key)),
                 _ => Err(no_dict(name, above)),
@@ -84,12 +80,12 @@ impl Draft {
             return Err(no_dict(name, "the root"));
         };
         // In a state dict keys have dots; elsewhere a dot is for what is inside something.
-        let dotted = |&(key, _): &(ObjectId, ObjectId)| match self.graph.node(key) {
+        let has_dots = |&(key, _): &(ObjectId, ObjectId)| match self.graph.node(key) {
             Node::Str(text) => text.contains('.'),
             _ => false,
         };
         match name.split_once('.') {
-            Some((above, _)) if !dict.entries().iter().any(dotted) => {
+            Some((above, _)) if !dict.entries().iter().any(has_dots) => {
                 let (name, above) = (name.escape_debug(), above.escape_debug());
                 let message = format!("'{name}' cannot be set: nothing is called '{above}'");
                 Err(Error::new(ErrorKind::Caller, message)

@@ -109,9 +109,8 @@ impl StateDict {
     }
 
     /// Notes the version of a module in `_metadata`, which `nn.Module.state_dict` does for every
-    /// module, before those inside it; the outermost is called "". Of PyTorch's own modules, the
-    /// batch norms are of version 2, `MultiheadAttention` and quantized ones differ too, and most
-    /// are of version 1.
+    /// module, before those inside it; the outermost is called "". It is the `_version` of the
+    /// module's class: 1 of most, 2 of batch and instance norms.
     ///
     /// Only an `OrderedDict` can carry `_metadata`: in a dict of another class it is left out.
     pub fn version(&mut self, module: impl Into<String>, version: i64) -> &mut StateDict {

@@ -145,13 +145,8 @@ impl<'c> Object<'c> {
             Node::Instance(instance) => {
                 let tables = self.as_module().map(Module::tables).into_iter().flatten();
                 let states = instance.states.iter().flat_map(|&state| self.state_dicts(state));
-                let mut out: Vec<ObjectId> = Vec::new();
-                for id in tables.chain(states) {
-                    if !out.contains(&id) {
-                        out.push(id);
-                    }
-                }
-                out
+                let mut seen = std::collections::HashSet::new();
+                tables.chain(states).filter(|&id| seen.insert(id)).collect()
             }
             _ => Vec::new(),
         }
