@@ -15,6 +15,7 @@ Exits 1 when anything differs.
 import argparse
 import collections
 import importlib
+import logging
 import os
 import subprocess
 import sys
@@ -93,8 +94,8 @@ def main():
     options = parser.parse_args()
     run.in_environment_with_torch()
     import_or_install("huggingface_hub")
-    # It warns of pickles, which are what this is about.
-    importlib.import_module("huggingface_hub.utils.logging").set_verbosity_error()
+    # huggingface_hub warns of pickles, which are what this is about.
+    logging.disable(logging.WARNING)
     options.sconce, options.build = os.path.abspath(options.sconce), os.path.abspath(options.build)
     checks = Checks(options)
     for cases in (foreign, between_versions, big_endian, edits, shards, merges, built):

@@ -318,7 +318,8 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let splits: [(&str, &[&str], i64, Option<&[i64]>, &str); 7] = [
+        type Split<'a> = (&'a str, &'a [&'a str], i64, Option<&'a [i64]>, &'a str);
+        let splits: [Split<'_>; 7] = [
             ("x", &["b"], 0, None, "nothing is called 'x'"),
             ("m.qkv", &["b"], 2, None, "no dimension 2"),
             ("m.qkv", &["b", "c", "d", "e"], 1, None, "not 4 equal parts"),
