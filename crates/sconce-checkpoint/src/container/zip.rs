@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use sconce_archive::Archive;
 use sconce_pickle::{Arena, Value};
 use sconce_source::Source;
-use rustc_hash::FxHashMap;
 use sconce_tensor::{ByteOrder, Device, Storage, Tensor};
 
 use super::{

@@ -5,6 +5,7 @@
 //! here was ever called: a class that sconce does not know is an [`Instance`] with its class,
 //! arguments and state.
 
+mod copy;
 mod dict;
 mod module;
 mod node;

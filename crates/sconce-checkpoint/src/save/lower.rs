@@ -30,6 +30,8 @@ pub(super) struct Form {
     pub(super) legacy: bool,
     /// Only the sizes of storages are written.
     pub(super) skip_data: bool,
+    /// Elements are written in big-endian order.
+    pub(super) swapped: bool,
 }
 
 /// What is still to be done, depth first in the order in which Python pickles: storages get their

@@ -232,6 +232,13 @@ impl<'c> Lower<'c> {
         }
         let dtype = tensor.dtype();
         let typed = dtype.storage_class().map(|_| dtype);
+        if self.form.swapped && typed.is_none() && dtype.swap_size() > 1 {
+            let message = format!(
+                "a tensor of {dtype} cannot be written in a big-endian file: PyTorch would not swap it"
+            );
+            return Err(Error::new(ErrorKind::Unsupported, message)
+                .with_note("only dtypes with a storage class of their own are swapped"));
+        }
         self.storage(storage, typed)
     }
 

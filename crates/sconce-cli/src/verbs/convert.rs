@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use sconce::checkpoint::{Checkpoint, LoadOptions, Node};
+use sconce::checkpoint::{Change, Checkpoint, LoadOptions, Node, StateDict, What};
 use sconce::export::{
     Plan, Sharing, npz_name, safetensors_header, write_npy, write_npz, write_safetensors,
 };
@@ -15,14 +15,14 @@ use serde::Serialize;
 
 use super::{SCHEMA_VERSION, resave};
 use crate::atomic::AtomicFile;
-use crate::cli::{ConvertArgs, ExportFormat, SharedChoice};
+use crate::cli::{ConvertArgs, ExportFormat, Format, SharedChoice};
 use crate::error::{self, Failure, Outcome};
 use crate::glob::Filter;
 use crate::open::{self, Say};
 use crate::output::{Line, Out, Progress, Sizes, Style, count};
-use crate::pick;
 use crate::run::Verdict;
-use crate::suggest;
+use crate::saving::refused;
+use crate::{overflow, pick, suggest};
 
 /// The name of a tensor that is the whole file, in formats that need one.
 const ROOT: &str = "tensor";
@@ -54,6 +54,8 @@ struct Job {
     renamed: BTreeMap<String, String>,
     /// Tensors written as another dtype or layout.
     changed: Vec<String>,
+    /// What `--dtype` cast; the numbers that were lost are counted when the tensors are written.
+    casts: Vec<Change>,
 }
 
 pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
@@ -62,22 +64,29 @@ pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
     let checkpoint = open::checkpoint(&args.input, say)?;
     let format = match goal {
         Goal::Export(format) => format,
-        Goal::Resave => return resave::run(args, target, &checkpoint, out, say),
+        Goal::Resave { legacy } => {
+            return resave::run(args, target, legacy, &checkpoint, out, say);
+        }
     };
+    let for_checkpoints = args.saving.given().or(args.state_dict.then_some("--state-dict"));
+    if let Some(flag) = for_checkpoints {
+        return Err(Failure::usage(format!("{flag} is for .pt files")));
+    }
     let job = prepare(&checkpoint, args, format, say)?;
     let to_stdout = target == Path::new("-");
-    if to_stdout && out.is_terminal() && !args.dry_run {
-        return Err(Failure::usage("binary data does not go to a terminal").help("name a file"));
-    }
-    if to_stdout && args.json && !args.dry_run {
-        return Err(Failure::usage("--json and the data cannot both go to standard output"));
+    if to_stdout {
+        check_stdout(args, out)?;
     }
     let started = Instant::now();
     let mut verified = false;
-    if !args.dry_run {
+    if args.dry_run {
+        job.refuse_overflow(args)?;
+    } else {
         let total = job.nbytes();
         let progress = Progress::new("writing", total, say.quiet || args.json);
         if to_stdout {
+            // What is written cannot be taken back.
+            job.refuse_overflow(args)?;
             write(&job, &mut OutWriter(out), &mut |bytes| progress.advance(bytes))?;
         } else {
             let mut file = AtomicFile::create(target, args.force)?;
@@ -85,6 +94,7 @@ pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
                 .map_err(|failure| file.failure().unwrap_or(failure))
                 .map_err(|failure| failure.in_file(target.to_string_lossy()))?;
             drop(progress);
+            job.refuse_overflow(args)?;
             // A file that does not read back never gets its name.
             if args.verify
                 && let Some(path) = file.written()?
@@ -106,24 +116,41 @@ pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
     Ok(Outcome::Clean)
 }
 
+/// Whether data may go to standard output.
+pub fn check_stdout(args: &ConvertArgs, out: &Out) -> Result<(), Failure> {
+    if out.is_terminal() && !args.dry_run {
+        return Err(Failure::usage("binary data does not go to a terminal").help("name a file"));
+    }
+    if args.json && !args.dry_run {
+        return Err(Failure::usage("--json and the data cannot both go to standard output"));
+    }
+    Ok(())
+}
+
 /// What is to be made of a checkpoint.
 enum Goal {
     /// A file of its tensors.
     Export(ExportFormat),
-    /// A checkpoint of its objects.
-    Resave,
+    /// A checkpoint of its objects, as an archive or as the stream of old.
+    Resave { legacy: bool },
 }
 
 fn goal(args: &ConvertArgs, target: &Path) -> Result<Goal, Failure> {
     if let Some(format) = args.to {
-        return Ok(Goal::Export(format));
+        return Ok(match format {
+            Format::Zip => Goal::Resave { legacy: false },
+            Format::Legacy => Goal::Resave { legacy: true },
+            Format::Safetensors => Goal::Export(ExportFormat::Safetensors),
+            Format::Npz => Goal::Export(ExportFormat::Npz),
+            Format::Npy => Goal::Export(ExportFormat::Npy),
+        });
     }
     let extension = target.extension().map(|text| text.to_string_lossy().to_ascii_lowercase());
     match extension.as_deref() {
         Some("safetensors") => Ok(Goal::Export(ExportFormat::Safetensors)),
         Some("npz") => Ok(Goal::Export(ExportFormat::Npz)),
         Some("npy") => Ok(Goal::Export(ExportFormat::Npy)),
-        Some("pt" | "pth" | "bin" | "ckpt") => Ok(Goal::Resave),
+        Some("pt" | "pth" | "bin" | "ckpt") => Ok(Goal::Resave { legacy: args.saving.legacy }),
         _ => Err(Failure::usage(format!(
             "the name '{}' does not say a format",
             target.to_string_lossy()
@@ -162,8 +189,19 @@ fn prepare(
         return Err(nothing_taken(checkpoint, args));
     }
     let mut changed = Vec::new();
-    for (name, tensor) in &mut taken {
-        adapt(name, tensor, args, &mut changed)?;
+    if args.dense {
+        for (name, tensor) in &mut taken {
+            densify(name, tensor, &mut changed)?;
+        }
+    }
+    let casts = match args.dtype {
+        Some(dtype) => cast(&mut taken, dtype)?,
+        None => Vec::new(),
+    };
+    for change in &casts {
+        if let What::Cast { from, to, .. } = &change.what {
+            changed.push(format!("'{}': {} → {}", change.name, from.name(), to.name()));
+        }
     }
     let mut left_out = left_out.lines();
     if args.input.load.keep_going {
@@ -220,7 +258,7 @@ fn prepare(
             }
         }
     }
-    Ok(Job { format, plan, left_out, renamed, changed })
+    Ok(Job { format, plan, left_out, renamed, changed, casts })
 }
 
 /// What is behind a prefix and its dot; the prefix itself becomes "".
@@ -255,33 +293,43 @@ fn nothing_taken(checkpoint: &Checkpoint, args: &ConvertArgs) -> Failure {
     if shown.is_empty() { failure } else { failure.help(format!("there is: {}", shown.join(", "))) }
 }
 
-/// Applies `--dense` and `--dtype`.
-fn adapt(
-    name: &str,
-    tensor: &mut Tensor,
-    args: &ConvertArgs,
-    changed: &mut Vec<String>,
-) -> Result<(), Failure> {
+/// Applies `--dense`.
+fn densify(name: &str, tensor: &mut Tensor, changed: &mut Vec<String>) -> Result<(), Failure> {
     let fail = |error: sconce::tensor::Error| {
         Failure::unreadable(format!("cannot convert '{name}': {error}"))
     };
-    if args.dense && tensor.has_data() {
-        if tensor.quantizer().is_some() {
-            changed.push(format!("'{name}': {} → float32", tensor.dtype().name()));
-            *tensor = tensor.dequantize().map_err(fail)?;
-        } else if tensor.layout() != Layout::Strided && tensor.nested_parts().is_none() {
-            changed.push(format!("'{name}': {} → dense", tensor.layout().name()));
-            *tensor = tensor.to_dense().map_err(fail)?;
-        }
+    if !tensor.has_data() {
+        return Ok(());
     }
-    if let Some(dtype) = args.dtype
-        && tensor.dtype().is_floating_point()
-        && tensor.dtype() != dtype
-    {
-        changed.push(format!("'{name}': {} → {}", tensor.dtype().name(), dtype.name()));
-        *tensor = tensor.to_dtype(dtype).map_err(fail)?;
+    if tensor.quantizer().is_some() {
+        changed.push(format!("'{name}': {} → float32", tensor.dtype().name()));
+        *tensor = tensor.dequantize().map_err(fail)?;
+    } else if tensor.layout() != Layout::Strided && tensor.nested_parts().is_none() {
+        changed.push(format!("'{name}': {} → dense", tensor.layout().name()));
+        *tensor = tensor.to_dense().map_err(fail)?;
     }
     Ok(())
+}
+
+/// Applies `--dtype`. Nothing is computed before it is written.
+fn cast(taken: &mut [(String, Tensor)], dtype: DType) -> Result<Vec<Change>, Failure> {
+    // Names may come twice at this point; places do not.
+    let places = taken.iter().enumerate();
+    let state: StateDict =
+        places.map(|(at, (_, tensor))| (at.to_string(), tensor.clone())).collect();
+    let mut draft = state.finish();
+    let mut changes = draft.cast(dtype, |_| true).map_err(refused)?;
+    for ((_, tensor), (_, value)) in taken.iter_mut().zip(draft.root().entries()) {
+        if let Some(cast) = value.as_tensor() {
+            *tensor = cast.clone();
+        }
+    }
+    for change in &mut changes {
+        if let Some((name, _)) = change.name.parse().ok().and_then(|at: usize| taken.get(at)) {
+            change.name.clone_from(name);
+        }
+    }
+    Ok(changes)
 }
 
 /// Whether the format can hold a tensor, with what to do if not.
@@ -416,6 +464,10 @@ fn same_bools(a: &[u8], b: &[u8]) -> bool {
 }
 
 impl Job {
+    fn refuse_overflow(&self, args: &ConvertArgs) -> Result<(), Failure> {
+        if args.allow_overflow { Ok(()) } else { overflow::refuse(&self.casts) }
+    }
+
     fn nbytes(&self) -> u64 {
         self.plan.tensors.iter().fold(0, |sum, (_, tensor)| sum.saturating_add(tensor.nbytes()))
     }
@@ -513,7 +565,7 @@ fn some(items: &[String]) -> String {
 }
 
 /// Standard output as a writer. Its errors come back through [`Out`].
-struct OutWriter<'o>(&'o mut Out);
+pub struct OutWriter<'o>(pub &'o mut Out);
 
 impl Write for OutWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
