@@ -6,7 +6,7 @@ use num_bigint::BigInt;
 use rustc_hash::FxHashMap;
 use thiserror::Error as ThisError;
 
-use crate::arena::{Arena, Call, CallKind, Global, Items, Node, Value};
+use crate::arena::{Arena, Call, CallKind, Global, Items, NameParts, Node, Value};
 use crate::text::{self, Text};
 
 /// A value that no Python could make, for example a dict with a list as key. Says so in Python's
@@ -135,6 +135,18 @@ impl<'a> ArenaBuilder<'a> {
         self.push(Node::Str(text.into()))
     }
 
+    /// The str of one character up to U+00FF. CPython's decoders have one object for each, so this is
+    /// the same value for the same character, and the same object as those that the encoder writes for
+    /// itself: before protocol 3, a bytes object of one byte is the text of that.
+    pub fn char(&mut self, character: u8) -> Value {
+        if let Some(known) = self.arena.char(character) {
+            return known;
+        }
+        let value = self.str(char::from(character).to_string());
+        self.arena.set_char(character, value);
+        value
+    }
+
     /// A str given in UTF-8 where lone surrogates have their three-byte forms: a `Str` if there are
     /// none.
     ///
@@ -171,6 +183,17 @@ impl<'a> ArenaBuilder<'a> {
         }
         let value = self.push(Node::Global(Box::new(global.clone())));
         self.globals.insert(global, value);
+        value
+    }
+
+    /// A global whose names are strs that Python makes anew for it: those of a `torch.dtype` are, as
+    /// its `__module__` and `__reduce__` give another str each time. Protocols 4 and 5 write them
+    /// again, whatever was written before. A new value each time.
+    pub fn global_of_own_names(&mut self, module: &'a str, name: &'a str) -> Value {
+        let texts = [self.str(module), self.str(name)];
+        let global = Global { module: module.into(), name: name.into() };
+        let value = self.push(Node::Global(Box::new(global)));
+        self.arena.set_name_parts(value, NameParts { texts, own: true });
         value
     }
 

@@ -5,6 +5,7 @@
 //! those, and `sconce_archive::ArchiveWriter` PyTorch's archive around them, or [`legacy`] the
 //! stream that was there before archives.
 
+mod clash;
 mod legacy;
 mod lower;
 mod numpy;
@@ -210,7 +211,8 @@ impl SaveOptions {
             let message = "Cannot use skip_data=True with _use_new_zipfile_serialization=False";
             return Err(Error::new(ErrorKind::Caller, message));
         }
-        lower::lower(object, Form { legacy: self.legacy, skip_data: self.skip_data })
+        let SaveOptions { legacy, skip_data, protocol, .. } = *self;
+        lower::lower(object, Form { legacy, skip_data, protocol })
     }
 
     fn encoding(&self) -> EncodeOptions {
