@@ -2,8 +2,8 @@
 
     python3 conformance/save_objects.py FOLDER
 
-writes each of them to FOLDER as `NUMBER.pt`, what torch saves after loading that again as
-`NUMBER/out.pt`, and a list of the numbers, groups and names to `list.json`. Works under torch 1.13,
+writes each of them to `FOLDER/NUMBER-made/out.pt`, what torch saves after loading that to
+`FOLDER/NUMBER-again/out.pt`, and a list of the groups, names and problems to `list.json`. Works under torch 1.13,
 where what it does not have is left out.
 """
 
@@ -371,7 +371,7 @@ def texts():
     held = bytearray(b"held")
     yield "bytearray-twice", {"a": held, "b": held}
     yield "kinds-of-texts", [StrOf("s"), BytesOf(b"b"), StrOf(""), StrOf("日")]
-    yield "memoryview-array", array.array("i", [1, 2, 3])
+    yield "array", array.array("i", [1, 2, 3])
 
 
 def containers():
@@ -687,7 +687,8 @@ def write(folder):
     safe = {} if torch.__version__.startswith("1.") else {"weights_only": False}
     rows = []
     for group, name, obj in objects():
-        made, again = os.path.join(folder, f"{len(rows)}.pt"), os.path.join(folder, str(len(rows)), "out.pt")
+        made, again = (os.path.join(folder, f"{len(rows)}{kind}", "out.pt") for kind in ("-made", "-again"))
+        os.mkdir(os.path.dirname(made))
         os.mkdir(os.path.dirname(again))
         problem = None
         try:

@@ -186,15 +186,23 @@ impl<'a> ArenaBuilder<'a> {
         value
     }
 
-    /// A global whose names are strs that Python makes anew for it: those of a `torch.dtype` are, as
-    /// its `__module__` and `__reduce__` give another str each time. Protocols 4 and 5 write them
-    /// again, whatever was written before. A new value each time.
-    pub fn global_of_own_names(&mut self, module: &'a str, name: &'a str) -> Value {
-        let texts = [self.str(module), self.str(name)];
-        let global = Global { module: module.into(), name: name.into() };
+    /// A class or function whose names are these strs and no others, which only shows in protocols 4
+    /// and 5. Other globals of an arena have equal names as one object each, as Python's programs do;
+    /// those of a `torch.dtype` are made by C++. A new value each time.
+    ///
+    /// # Errors
+    /// If the names are no strs.
+    pub fn global_named(&mut self, module: Value, name: Value) -> Result<Value, BuildError> {
+        self.check_own([module, name]);
+        let (Node::Str(module_text), Node::Str(name_text)) =
+            (self.arena.node(module), self.arena.node(name))
+        else {
+            return Err(error("STACK_GLOBAL requires str".into()));
+        };
+        let global = Global { module: module_text.clone(), name: name_text.clone() };
         let value = self.push(Node::Global(Box::new(global)));
-        self.arena.set_name_parts(value, NameParts { texts, own: true });
-        value
+        self.arena.set_name_parts(value, NameParts { texts: [module, name], own: true });
+        Ok(value)
     }
 
     // ---- values with parts ----

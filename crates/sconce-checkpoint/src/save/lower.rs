@@ -54,6 +54,7 @@ pub(super) struct Lower<'c> {
     short_bytes: HashMap<&'c [u8], Value>,
     constants: HashMap<&'static str, Value>,
     dtypes: HashMap<&'static str, Value>,
+    module_of_dtypes: Option<Value>,
     layouts: HashMap<&'static str, Value>,
     pub(super) numpy: OwnDTypes,
     pub(super) sources: Sources<'c>,
@@ -82,6 +83,7 @@ pub(super) fn lower(root: Object<'_>, form: Form) -> Result<Lowered<'_>, Error> 
         short_bytes: HashMap::new(),
         constants: HashMap::new(),
         dtypes: HashMap::new(),
+        module_of_dtypes: None,
         layouts: HashMap::new(),
         numpy: OwnDTypes::default(),
         sources: Sources::default(),
@@ -245,7 +247,7 @@ impl<'c> Lower<'c> {
             Node::Dict(dict) => self.empty_dict(dict)?,
             Node::Tensor(found) => self.tensor(found)?,
             Node::Storage(found) => self.storage(&found.storage, Some(found.dtype))?,
-            Node::DType(dtype) => self.dtype(*dtype),
+            Node::DType(dtype) => self.dtype(*dtype)?,
             Node::QScheme(name) => self.values.global("torch", &**name),
             Node::Size(dims) => self.size(dims)?,
             Node::Device(device) => self.device(device)?,
@@ -352,11 +354,21 @@ impl<'c> Lower<'c> {
         *self.short_bytes.entry(bytes).or_insert_with(|| values.bytes(bytes))
     }
 
-    /// A `torch.dtype`: one object, whose name is made anew when it is asked for.
-    pub(super) fn dtype(&mut self, dtype: DType) -> Value {
-        let values = &mut self.values;
-        let name = dtype.name();
-        *self.dtypes.entry(name).or_insert_with(|| values.global_of_own_names("torch", name))
+    /// A `torch.dtype`. What it gives for the name of its module is one str for all of them, but none
+    /// of those that Python's code has.
+    pub(super) fn dtype(&mut self, dtype: DType) -> Result<Value, Error> {
+        if let Some(&known) = self.dtypes.get(dtype.name()) {
+            return Ok(known);
+        }
+        let module = match self.module_of_dtypes {
+            Some(module) => module,
+            None => self.values.str("torch"),
+        };
+        self.module_of_dtypes = Some(module);
+        let name = self.values.str(dtype.name());
+        let value = self.values.global_named(module, name).map_err(unpicklable)?;
+        self.dtypes.insert(dtype.name(), value);
+        Ok(value)
     }
 
     /// A str that Python makes anew each time.

@@ -21,8 +21,8 @@ const RECORD_FLAGS: i64 = 16;
 /// The flags that a record takes over from its fields (`NPY_FROM_FIELDS`).
 const FROM_FIELDS: i64 = 27;
 
-/// numpy's own dtypes, of numbers in the machine's byte order, by kind and size: each is one object,
-/// which scalars have. Arrays that are read have the copies that their pickle says.
+/// numpy's own dtypes, of numbers in the machine's byte order, by kind and size: each is one object.
+/// Arrays that are read have the copies that their pickle says.
 pub(super) type OwnDTypes = HashMap<(char, u64), Value>;
 
 impl<'c> Lower<'c> {
@@ -81,7 +81,7 @@ impl<'c> Lower<'c> {
         let dtype = match array.described.dtype {
             // Records hold on to the dtype they were made with.
             Some(id) if array.dtype.kind == 'V' => self.get(id)?,
-            _ => self.scalar_dtype(&array.dtype)?,
+            _ => self.native_dtype(&array.dtype)?,
         };
         let data = match &array.data {
             ArrayData::Objects { items, .. } => self.get(*items)?,
@@ -91,16 +91,18 @@ impl<'c> Lower<'c> {
     }
 
     /// The dtype of an array: the object that it was read with, unless that has another byte order
-    /// than this machine and the array has therefore got a new one.
+    /// than this machine.
     fn array_dtype(&mut self, array: &'c Array) -> Result<Value, Error> {
         match array.described.dtype {
-            Some(id) if !is_swapped(array) => self.get(id),
-            _ => self.numpy_dtype(&array.dtype, !is_swapped(array)),
+            _ if is_swapped(array) => self.native_dtype(&array.dtype),
+            Some(id) => self.get(id),
+            None => self.numpy_dtype(&array.dtype, true),
         }
     }
 
-    /// The dtype of a scalar that is no record: numpy's own for a number.
-    fn scalar_dtype(&mut self, dtype: &'c NumpyDType) -> Result<Value, Error> {
+    /// The dtype of a scalar that is no record, and of an array whose elements were swapped: numpy's
+    /// own for a number.
+    fn native_dtype(&mut self, dtype: &'c NumpyDType) -> Result<Value, Error> {
         let single = !matches!(dtype.kind, 'U' | 'S' | 'V' | 'M' | 'm');
         let key = (dtype.kind, dtype.item_size);
         if let Some(&known) = self.numpy.get(&key).filter(|_| single) {
