@@ -85,7 +85,8 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
     let leaves = prop_oneof![
         Just(Step::None),
         any::<bool>().prop_map(Step::Bool),
-        prop_oneof![any::<i64>(), -300..300i64, Just(1 << 31), Just(-(1 << 31))].prop_map(Step::Int),
+        prop_oneof![any::<i64>(), -300..300i64, Just(1 << 31), Just(-(1 << 31))]
+            .prop_map(Step::Int),
         prop_oneof![bytes(9..20), bytes(254..258)].prop_map(Step::BigInt),
         any::<f64>().prop_map(Step::Float),
         any::<(f64, f64)>().prop_map(|(re, im)| Step::Complex(re, im)),
@@ -122,7 +123,8 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         some().prop_map(Step::List),
         (dict, some()).prop_map(|(class, entries)| Step::Dict(class, entries)),
         (some(), any::<bool>()).prop_map(|(items, frozen)| Step::Set(items, frozen)),
-        (any::<bool>(), at(), some()).prop_map(|(new, class, args)| Step::Instance(new, class, args)),
+        (any::<bool>(), at(), some())
+            .prop_map(|(new, class, args)| Step::Instance(new, class, args)),
         (at(), some(), some()).prop_map(|(class, args, more)| Step::Keywords(class, args, more)),
     ];
     let changes = prop_oneof![
