@@ -12,7 +12,7 @@ use super::tensors::RebuiltClass;
 use super::{Builder, Encoding, Persistent, PersistentLoad, Resolved};
 use crate::Error;
 use crate::object::{
-    Array, ArrayData, ClassRef, Dict, DictKind, Graph, How, Instance, Node, ObjectId,
+    Array, ArrayData, ClassRef, Described, Dict, DictKind, Graph, How, Instance, Node, ObjectId,
     StorageObject, TensorClass, TensorObject,
 };
 
@@ -364,7 +364,10 @@ impl<L: PersistentLoad> Pass<'_, '_, L> {
                 ArrayData::Objects { items: self.id(items), fortran }
             }
         };
-        Array { dtype: raw.dtype, shape: raw.shape, data }
+        let class = raw.class.map(|class| self.id(class));
+        let dtype = Some(self.id(raw.dtype_object));
+        let described = Described { class, dtype, form: raw.form };
+        Array { dtype: raw.dtype, shape: raw.shape, data, described }
     }
 
     /// A value kept as the file describes it.

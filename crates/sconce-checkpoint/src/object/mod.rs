@@ -23,5 +23,5 @@ pub use node::{
 pub use view::Object;
 pub use walk::{NamedArray, NamedTensor};
 
-pub(crate) use node::Graph;
+pub(crate) use node::{ArrayForm, Described, Graph};
 pub(crate) use walk::{MAX_DEPTH, NameBudget, Walk, push_key};

@@ -5,6 +5,7 @@
 //! those, and `sconce_archive::ArchiveWriter` PyTorch's archive around them, or [`legacy`] the
 //! stream that was there before archives.
 
+mod clash;
 mod legacy;
 mod lower;
 mod numpy;
@@ -255,15 +256,15 @@ impl SaveOptions {
             let message = "Cannot use skip_data=True with _use_new_zipfile_serialization=False";
             return Err(Error::new(ErrorKind::Caller, message));
         }
+        let SaveOptions { legacy, skip_data, protocol, .. } = *self;
         let swapped = self.byte_order == ByteOrder::Big;
-        if swapped && (self.legacy || !self.layout.has_byte_order()) {
+        if swapped && (legacy || !self.layout.has_byte_order()) {
             let message = "a file without a byteorder record cannot be big-endian";
             return Err(Error::new(ErrorKind::Caller, message).with_note(
                 "PyTorch takes such archives, and every legacy stream, as little-endian",
             ));
         }
-        let form = Form { legacy: self.legacy, skip_data: self.skip_data, swapped };
-        lower::lower(object, form)
+        lower::lower(object, Form { legacy, skip_data, swapped, protocol })
     }
 
     fn encoding(&self) -> EncodeOptions {

@@ -1,0 +1,539 @@
+//! Random checkpoints, written by a small writer of their own: the pickle of made-up values in an
+//! archive, with the calls by which PyTorch describes tensors.
+
+use num_bigint::BigInt;
+use proptest::prelude::*;
+use sconce_archive::{ArchiveWriter, WriterOptions};
+use sconce_pickle::{ArenaBuilder, EncodeOptions, Value, encode};
+use sconce_tensor::DType;
+
+/// One object more; numbers pick from those that are there.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    None,
+    Bool(bool),
+    Int(i64),
+    BigInt(Vec<u8>),
+    Float(f64),
+    Complex(f64, f64),
+    Str(String),
+    Surrogate(u16, String),
+    Bytes(Vec<u8>),
+    ByteArray(Vec<u8>),
+    Class(usize),
+    DType(usize),
+    Size(Vec<u32>),
+    Device(usize),
+    Layout(usize),
+    Tuple(Vec<usize>),
+    List(Vec<usize>),
+    Dict(DictClass, Vec<usize>),
+    Set(Vec<usize>, bool),
+    Instance(bool, usize, Vec<usize>),
+    Keywords(usize, Vec<usize>, Vec<usize>),
+    Storage(usize),
+    Tensor(View),
+    Parameter(View, bool),
+    Subclass(View, usize),
+    Quantized(View, bool),
+    Coo(u8, Option<bool>),
+    Compressed(usize),
+    Meta(usize, Vec<u8>),
+    Append(usize, Vec<usize>),
+    SetItems(usize, Vec<usize>),
+    Build(usize, usize),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum DictClass {
+    Dict,
+    Ordered,
+    Counter,
+    Default,
+}
+
+/// A view of one of the storages.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    storage: usize,
+    offset: u8,
+    sizes: Vec<u8>,
+    transposed: bool,
+    conj: bool,
+    neg: bool,
+}
+
+/// What storages there are: a type each, and room for this many elements. Keys are places.
+const ROOM: [usize; 6] = [0, 1, 24, 24, 40, 3];
+
+const CLASSES: [(&str, &str); 6] = [
+    ("builtins", "int"),
+    ("models", "Net"),
+    ("models", "Other"),
+    ("collections", "deque"),
+    ("torch.nn.modules.linear", "Linear"),
+    ("modèle", "Réseau"),
+];
+/// Classes whose names any protocol can write.
+const PLAIN_CLASSES: usize = 5;
+
+pub(crate) fn step() -> impl Strategy<Value = Step> {
+    let some = || prop::collection::vec(any::<usize>(), 0..5);
+    let at = any::<usize>;
+    let text = || prop_oneof![3 => "[a-zé日]{0,3}", 1 => "[a-z]{250,260}"];
+    let bytes = |range| prop::collection::vec(any::<u8>(), range);
+    let leaves = prop_oneof![
+        Just(Step::None),
+        any::<bool>().prop_map(Step::Bool),
+        prop_oneof![any::<i64>(), -300..300i64, Just(1 << 31), Just(-(1 << 31))]
+            .prop_map(Step::Int),
+        prop_oneof![bytes(9..20), bytes(254..258)].prop_map(Step::BigInt),
+        any::<f64>().prop_map(Step::Float),
+        any::<(f64, f64)>().prop_map(|(re, im)| Step::Complex(re, im)),
+        text().prop_map(Step::Str),
+        (0xd800u16..0xe000, text()).prop_map(|(lone, text)| Step::Surrogate(lone, text)),
+        prop_oneof![bytes(0..3), bytes(250..260)].prop_map(Step::Bytes),
+        prop_oneof![bytes(0..3), bytes(250..260)].prop_map(Step::ByteArray),
+        at().prop_map(Step::Class),
+    ];
+    let torchs = prop_oneof![
+        at().prop_map(Step::DType),
+        prop::collection::vec(any::<u32>(), 0..4).prop_map(Step::Size),
+        at().prop_map(Step::Device),
+        at().prop_map(Step::Layout),
+        at().prop_map(Step::Storage),
+        (at(), bytes(0..4)).prop_map(|(dtype, sizes)| Step::Meta(dtype, sizes)),
+        (0..4u8, any::<Option<bool>>()).prop_map(|(nnz, coalesced)| Step::Coo(nnz, coalesced)),
+        at().prop_map(Step::Compressed),
+    ];
+    let tensors = prop_oneof![
+        4 => view().prop_map(Step::Tensor),
+        1 => (view(), any::<bool>()).prop_map(|(view, grad)| Step::Parameter(view, grad)),
+        1 => (view(), at()).prop_map(|(view, state)| Step::Subclass(view, state)),
+        1 => (view(), any::<bool>()).prop_map(|(view, channels)| Step::Quantized(view, channels)),
+    ];
+    let dict = prop_oneof![
+        Just(DictClass::Dict),
+        Just(DictClass::Ordered),
+        Just(DictClass::Counter),
+        Just(DictClass::Default),
+    ];
+    let containers = prop_oneof![
+        some().prop_map(Step::Tuple),
+        some().prop_map(Step::List),
+        (dict, some()).prop_map(|(class, entries)| Step::Dict(class, entries)),
+        (some(), any::<bool>()).prop_map(|(items, frozen)| Step::Set(items, frozen)),
+        (any::<bool>(), at(), some())
+            .prop_map(|(new, class, args)| Step::Instance(new, class, args)),
+        (at(), some(), some()).prop_map(|(class, args, more)| Step::Keywords(class, args, more)),
+    ];
+    let changes = prop_oneof![
+        (at(), some()).prop_map(|(at, items)| Step::Append(at, items)),
+        (at(), some()).prop_map(|(at, items)| Step::SetItems(at, items)),
+        (at(), at()).prop_map(|(at, state)| Step::Build(at, state)),
+    ];
+    prop_oneof![3 => leaves, 2 => torchs, 3 => tensors, 3 => containers, 2 => changes]
+}
+
+fn view() -> impl Strategy<Value = View> {
+    let sizes = prop::collection::vec(0..4u8, 0..4);
+    (any::<usize>(), 0..20u8, sizes, any::<(bool, bool, bool)>()).prop_map(
+        |(storage, offset, sizes, (transposed, conj, neg))| View {
+            storage,
+            offset,
+            sizes,
+            transposed,
+            conj,
+            neg,
+        },
+    )
+}
+
+/// A file that holds all that the steps make, in a list; its pickle has this protocol.
+pub(crate) fn file(steps: &[Step], dtypes: [DType; 6], protocol: u8) -> Vec<u8> {
+    let mut maker = Maker::new(dtypes);
+    for step in steps {
+        maker.step(step, protocol);
+    }
+    let root = maker.values.list(maker.all.clone());
+    let options = EncodeOptions::default().with_protocol(protocol);
+    let pickle = encode(maker.values.arena(), root, &options).expect("a pickle");
+    let mut archive =
+        ArchiveWriter::new(Vec::new(), "made", WriterOptions::new()).expect("a folder's name");
+    archive.write_record("data.pkl", &pickle).expect("room");
+    for (key, dtype) in dtypes.into_iter().enumerate() {
+        let data: Vec<u8> = (0..ROOM[key] * dtype.item_size()).map(|at| at as u8).collect();
+        archive.write_record(&format!("data/{key}"), &data).expect("room");
+    }
+    archive.finish().expect("a file")
+}
+
+struct Maker {
+    values: ArenaBuilder<'static>,
+    dtypes: [DType; 6],
+    all: Vec<Value>,
+    /// What can be a key: equal for ever, whatever it is held by.
+    plain: Vec<Value>,
+    lists: Vec<Value>,
+    dicts: Vec<Value>,
+    instances: Vec<Value>,
+}
+
+impl Maker {
+    fn new(dtypes: [DType; 6]) -> Maker {
+        let mut values = ArenaBuilder::new();
+        let none = values.none();
+        Maker {
+            values,
+            dtypes,
+            all: vec![none],
+            plain: vec![none],
+            lists: Vec::new(),
+            dicts: Vec::new(),
+            instances: Vec::new(),
+        }
+    }
+
+    fn pick(&self, at: usize) -> Value {
+        self.all[at % self.all.len()]
+    }
+
+    fn picked(&self, at: &[usize]) -> Vec<Value> {
+        at.iter().map(|&at| self.pick(at)).collect()
+    }
+
+    fn keys(&self, at: &[usize]) -> Vec<Value> {
+        at.iter().map(|&at| self.plain[at % self.plain.len()]).collect()
+    }
+
+    /// Entries of different keys.
+    fn pairs(&mut self, at: &[usize]) -> Vec<(Value, Value)> {
+        let mut pairs = Vec::new();
+        for &at in at {
+            // New strs: which of the other keys are equal only Python knows.
+            let key = self.values.str(format!("key {}", at % 1000));
+            pairs.push((key, self.pick(at / 7)));
+        }
+        pairs
+    }
+
+    fn call(&mut self, module: &'static str, name: &'static str, args: &[Value]) -> Value {
+        let function = self.values.global(module, name);
+        let args = self.values.tuple(args);
+        self.values.reduce(function, args).expect("a call")
+    }
+
+    fn dims(&mut self, dims: &[i64]) -> Value {
+        let dims: Vec<Value> = dims.iter().map(|&dim| self.values.int(dim)).collect();
+        self.values.tuple(&dims)
+    }
+
+    fn class(&mut self, at: usize, protocol: u8) -> Value {
+        let count = if protocol < 3 { PLAIN_CLASSES } else { CLASSES.len() };
+        let (module, name) = CLASSES[at % count];
+        self.values.global(module, name)
+    }
+
+    fn storage(&mut self, at: usize) -> Value {
+        let key = at % ROOM.len();
+        let dtype = self.dtypes[key];
+        let class = match dtype.storage_class() {
+            Some(class) => self.values.global("torch", class),
+            None => self.values.global("torch.storage", "UntypedStorage"),
+        };
+        let count = match dtype.storage_class() {
+            Some(_) => ROOM[key],
+            None => ROOM[key] * dtype.item_size(),
+        };
+        let parts = [
+            self.values.str("storage"),
+            class,
+            self.values.str(key.to_string()),
+            self.values.str("cpu"),
+            self.values.int(count as i64),
+        ];
+        let pid = self.values.tuple(&parts);
+        self.values.persistent_id(pid)
+    }
+
+    /// Offset, sizes and strides of a view of so many elements that fits.
+    fn geometry(&self, view: &View, room: usize) -> (i64, Vec<i64>, Vec<i64>) {
+        let mut sizes: Vec<i64> = view.sizes.iter().map(|&size| i64::from(size)).collect();
+        while sizes.iter().product::<i64>() as usize > room {
+            if sizes.pop().is_none() {
+                sizes.push(0);
+            }
+        }
+        let mut strides = vec![1i64; sizes.len()];
+        for dim in (1..sizes.len()).rev() {
+            strides[dim - 1] = strides[dim] * sizes[dim].max(1);
+        }
+        let free = room as i64 - sizes.iter().product::<i64>();
+        let offset = i64::from(view.offset).min(free);
+        if view.transposed {
+            sizes.reverse();
+            strides.reverse();
+        }
+        (offset, sizes, strides)
+    }
+
+    /// The function and arguments of a strided tensor.
+    fn strided(&mut self, view: &View) -> (&'static str, Vec<Value>) {
+        let key = view.storage % ROOM.len();
+        let dtype = self.dtypes[key];
+        let room = ROOM[key] * dtype.elements_per_byte();
+        let (offset, sizes, strides) = self.geometry(view, room);
+        let mut args = vec![
+            self.storage(key),
+            self.values.int(offset),
+            self.dims(&sizes),
+            self.dims(&strides),
+            self.values.bool(dtype.is_floating_point() && view.neg),
+            self.call("collections", "OrderedDict", &[]),
+        ];
+        let function = match dtype.storage_class() {
+            Some(_) => "_rebuild_tensor_v2",
+            None => {
+                args.push(self.values.global("torch", dtype.name()));
+                "_rebuild_tensor_v3"
+            }
+        };
+        let mut flags = Vec::new();
+        for (name, is_set) in [("neg", view.neg), ("conj", view.conj)] {
+            if is_set && dtype.is_complex() {
+                flags.push((self.values.str(name), self.values.bool(true)));
+            }
+        }
+        if !flags.is_empty() {
+            args.push(self.values.dict(flags).expect("strs as keys"));
+        }
+        (function, args)
+    }
+
+    /// A tensor of int64 or float32 with a storage of its own, as the old calls have it: in bytes.
+    fn meta(&mut self, dtype: DType, sizes: &[i64]) -> Value {
+        let mut strides = vec![1i64; sizes.len()];
+        for dim in (1..sizes.len()).rev() {
+            strides[dim - 1] = strides[dim] * sizes[dim].max(1);
+        }
+        let args = [
+            self.values.global("torch", dtype.name()),
+            self.dims(sizes),
+            self.dims(&strides),
+            self.values.bool(false),
+        ];
+        self.call("torch._utils", "_rebuild_meta_tensor_no_storage", &args)
+    }
+
+    fn quantized(&mut self, view: &View, channels: bool) -> Option<Value> {
+        let found = (0..ROOM.len()).map(|at| (view.storage + at) % ROOM.len());
+        let key = found.into_iter().find(|&key| self.dtypes[key].is_quantized())?;
+        let room = ROOM[key] * self.dtypes[key].elements_per_byte();
+        let (offset, sizes, strides) = self.geometry(view, room);
+        let params = match (channels, sizes.first()) {
+            (true, Some(&count)) => {
+                let scales = (0..count).map(|_| self.values.float(0.5)).collect::<Vec<_>>();
+                let points = (0..count).map(|at| self.values.int(at)).collect::<Vec<_>>();
+                vec![
+                    self.values.global("torch", "per_channel_affine"),
+                    self.values.list(scales),
+                    self.values.list(points),
+                    self.values.int(0),
+                ]
+            }
+            _ => vec![
+                self.values.global("torch", "per_tensor_affine"),
+                self.values.float(0.25),
+                self.values.int(3),
+            ],
+        };
+        let args = [
+            self.storage(key),
+            self.values.int(offset),
+            self.dims(&sizes),
+            self.dims(&strides),
+            self.values.tuple(&params),
+            self.values.bool(false),
+            self.call("collections", "OrderedDict", &[]),
+        ];
+        Some(self.call("torch._utils", "_rebuild_qtensor", &args))
+    }
+
+    fn layout(&mut self, name: &'static str) -> Value {
+        let name = self.values.str(name);
+        self.call("torch.serialization", "_get_layout", &[name])
+    }
+
+    fn step(&mut self, step: &Step, protocol: u8) {
+        let new = match step {
+            Step::None => self.values.none(),
+            Step::Bool(truth) => self.values.bool(*truth),
+            Step::Int(number) => self.values.int(*number),
+            Step::BigInt(bytes) => self.values.big_int(BigInt::from_signed_bytes_le(bytes)),
+            Step::Float(number) => self.values.float(*number),
+            Step::Complex(re, im) => {
+                let parts = [self.values.float(*re), self.values.float(*im)];
+                self.call("builtins", "complex", &parts)
+            }
+            Step::Str(text) => self.values.str(text.clone()),
+            Step::Surrogate(lone, text) => {
+                let lone = [0xed, 0x80 | (lone >> 6 & 0x3f) as u8, 0x80 | (lone & 0x3f) as u8];
+                let bytes = [text.as_bytes(), &lone].concat();
+                let bytes = Box::leak(bytes.into_boxed_slice());
+                self.values.surrogate_str(bytes).expect("a surrogate")
+            }
+            Step::Bytes(bytes) => self.values.bytes(bytes.clone()),
+            Step::ByteArray(bytes) => self.values.bytearray(bytes.clone()),
+            Step::Class(at) => self.class(*at, protocol),
+            Step::DType(at) => {
+                let dtype = DType::all().nth(at % DType::all().len()).expect("a dtype");
+                self.values.global("torch", dtype.name())
+            }
+            Step::Size(dims) => {
+                let dims: Vec<i64> = dims.iter().map(|&dim| i64::from(dim)).collect();
+                let dims = self.dims(&dims);
+                self.call("torch", "Size", &[dims])
+            }
+            Step::Device(at) => {
+                let name = self.values.str(["cpu", "cuda", "meta"][at % 3]);
+                let index = self.values.int((at % 5) as i64);
+                let args = [name, index];
+                self.call("torch", "device", if at % 3 == 1 { &args } else { &args[..1] })
+            }
+            Step::Layout(at) => self.layout(["torch.strided", "torch.sparse_coo"][at % 2]),
+            Step::Tuple(items) => self.values.tuple(&self.picked(items)),
+            Step::List(items) => self.values.list(self.picked(items)),
+            Step::Dict(class, entries) => self.dict(*class, entries),
+            Step::Set(items, frozen) => {
+                let items = self.keys(items);
+                match frozen {
+                    true => self.values.frozenset(&items).expect("plain items"),
+                    false => self.values.set(items).expect("plain items"),
+                }
+            }
+            Step::Instance(new, class, args) => {
+                let (class, args) = (self.class(*class, protocol), self.picked(args));
+                let args = self.values.tuple(&args);
+                match new {
+                    true => self.values.new_obj(class, args),
+                    false => self.values.reduce(class, args),
+                }
+                .expect("a call")
+            }
+            Step::Keywords(class, args, keywords) => {
+                if protocol < 4 {
+                    return;
+                }
+                let class = self.class(*class, 2);
+                let args = self.values.tuple(&self.picked(args));
+                let keywords = self.pairs(keywords);
+                let keywords = self.values.dict(keywords).expect("strs as keys");
+                self.values.new_obj_ex(class, args, keywords).expect("a call")
+            }
+            Step::Storage(at) => self.storage(*at),
+            Step::Tensor(view) => {
+                let (function, args) = self.strided(view);
+                self.call("torch._utils", function, &args)
+            }
+            Step::Parameter(view, grad) => {
+                let (function, args) = self.strided(view);
+                let args = [
+                    self.call("torch._utils", function, &args),
+                    self.values.bool(*grad),
+                    self.call("collections", "OrderedDict", &[]),
+                ];
+                self.call("torch._utils", "_rebuild_parameter", &args)
+            }
+            Step::Subclass(view, state) => {
+                let (function, args) = self.strided(view);
+                let key = self.values.str("attribute");
+                let state = vec![(key, self.pick(*state))];
+                let parts = [
+                    self.values.global("torch._utils", function),
+                    self.values.global("models", "Marked"),
+                    self.values.tuple(&args),
+                    self.values.dict(state).expect("a str as key"),
+                ];
+                self.call("torch._tensor", "_rebuild_from_type_v2", &parts)
+            }
+            Step::Quantized(view, channels) => match self.quantized(view, *channels) {
+                Some(tensor) => tensor,
+                None => return,
+            },
+            Step::Coo(nnz, coalesced) => {
+                let nnz = i64::from(*nnz);
+                let mut parts = vec![
+                    self.meta(DType::Int64, &[2, nnz]),
+                    self.meta(DType::Float32, &[nnz, 3]),
+                    self.dims(&[4, 5, 3]),
+                ];
+                parts.extend(coalesced.map(|coalesced| self.values.bool(coalesced)));
+                let (layout, parts) = (self.layout("torch.sparse_coo"), self.values.tuple(&parts));
+                self.call("torch._utils", "_rebuild_sparse_tensor", &[layout, parts])
+            }
+            Step::Compressed(at) => {
+                let parts = [
+                    self.meta(DType::Int64, &[4]),
+                    self.meta(DType::Int64, &[2]),
+                    self.meta(DType::Float64, &[2]),
+                    self.dims(&[3, 3]),
+                ];
+                let layout = self.layout(["torch.sparse_csr", "torch.sparse_csc"][at % 2]);
+                let parts = self.values.tuple(&parts);
+                self.call("torch._utils", "_rebuild_sparse_tensor", &[layout, parts])
+            }
+            Step::Meta(dtype, sizes) => {
+                let dtypes = [DType::Float32, DType::Int8, DType::Bool, DType::Float8E4M3FN];
+                let sizes: Vec<i64> = sizes.iter().map(|&size| i64::from(size)).collect();
+                self.meta(dtypes[dtype % dtypes.len()], &sizes)
+            }
+            Step::Append(at, items) => {
+                let targets = [&self.lists[..], &self.instances[..]].concat();
+                if let Some(target) = targets.get(at % 8) {
+                    self.values.append(*target, &self.picked(items)).expect("a list or call");
+                }
+                return;
+            }
+            Step::SetItems(at, entries) => {
+                let targets = [&self.dicts[..], &self.instances[..]].concat();
+                if let Some(&target) = targets.get(at % 8) {
+                    let pairs = self.pairs(entries);
+                    self.values.set_items(target, &pairs).expect("a dict or call");
+                }
+                return;
+            }
+            Step::Build(at, state) => {
+                if let Some(&target) = self.instances.get(at % 8) {
+                    self.values.build(target, self.pick(*state)).expect("a call");
+                }
+                return;
+            }
+        };
+        match step {
+            Step::List(_) => self.lists.push(new),
+            Step::Dict(DictClass::Dict | DictClass::Ordered, _) => self.dicts.push(new),
+            Step::Instance(..) | Step::Keywords(..) => self.instances.push(new),
+            Step::Int(_) | Step::Str(_) | Step::Bytes(_) | Step::Bool(_) => self.plain.push(new),
+            _ => {}
+        }
+        self.all.push(new);
+    }
+
+    fn dict(&mut self, class: DictClass, entries: &[usize]) -> Value {
+        let pairs = self.pairs(entries);
+        let made = match class {
+            DictClass::Dict => return self.values.dict(pairs).expect("strs as keys"),
+            DictClass::Ordered => self.call("collections", "OrderedDict", &[]),
+            DictClass::Counter => {
+                let inner = self.values.dict(pairs).expect("strs as keys");
+                return self.call("collections", "Counter", &[inner]);
+            }
+            DictClass::Default => {
+                let factory = self.values.global("builtins", "list");
+                self.call("collections", "defaultdict", &[factory])
+            }
+        };
+        self.values.set_items(made, &pairs).expect("a call");
+        made
+    }
+}
