@@ -38,6 +38,24 @@ fn an_edit_in_one_pass() {
 }
 
 #[test]
+fn damaged_data_gets_no_checksum_that_calls_it_whole() {
+    const DAMAGED: &str = "bad/zip_wrong_crc_data.pt";
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.pt").to_string_lossy().into_owned();
+    for verb in ["convert", "edit"] {
+        let run = sconce(&[verb, DAMAGED, &out]);
+        assert_eq!(run.code, 2, "{verb}: {}", run.err);
+        let says = format!("error: record data/0 of {DAMAGED} is damaged: its checksum is ");
+        assert!(run.err.starts_with(&says), "{verb}: {}", run.err);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{verb}");
+    }
+    for flag in ["--no-crc", "--legacy"] {
+        sconce(&["convert", "-f", DAMAGED, &out, flag]).ok();
+        assert_eq!(sconce(&["diff", DAMAGED, &out]).code, 0, "{flag}");
+    }
+}
+
+#[test]
 fn edits_that_do_nothing_or_lose_something_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.pt").to_string_lossy().into_owned();

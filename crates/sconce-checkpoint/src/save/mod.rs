@@ -19,7 +19,7 @@ pub use sconce_archive::Layout as ArchiveLayout;
 use sconce_archive::{ArchiveWriter, ByteOrder as RecordedOrder, WriterOptions, archive_name};
 use sconce_pickle::{EncodeError, EncodeOptions};
 use sconce_source::{AtomicFile, Bytes, Sweep};
-use sconce_tensor::{ByteOrder, DType, Storage};
+use sconce_tensor::{ByteOrder, DType, LazyError, Storage};
 
 use self::lower::{Form, Lowered, Saved};
 use self::progress::{Listener, Progress};
@@ -96,7 +96,8 @@ impl SaveOptions {
         self
     }
 
-    /// `torch.utils.serialization.config.save.compute_crc32`.
+    /// `torch.utils.serialization.config.save.compute_crc32`. Where checksums are computed, data that
+    /// is copied as it is from an archive whose checksum it does not have is an error.
     pub fn compute_crc32(mut self, compute: bool) -> Self {
         self.compute_crc32 = compute;
         self
@@ -325,6 +326,11 @@ impl SaveOptions {
                 progress.advance(part.len());
                 Ok::<(), Error>(())
             })?;
+            if let Some(crc32) = record.computed_crc32()
+                && self.byte_order == ByteOrder::native()
+            {
+                storage.check_crc32(crc32).map_err(damaged)?;
+            }
             record.finish()?;
         }
         Ok(archive.finish()?)
@@ -338,6 +344,14 @@ fn unencodable(error: EncodeError) -> Error {
         _ => ErrorKind::Unsupported,
     };
     Error::new(kind, error.to_string())
+}
+
+/// Damaged data does not get a new checksum that would call it whole.
+fn damaged(error: LazyError) -> Error {
+    Error::new(ErrorKind::Malformed, error.to_string()).with_help(
+        "sconce verify FILE lists all that is damaged; without checksums (--no-crc) it is written as \
+         it is",
+    )
 }
 
 /// A storage's bytes in the order of a file. What has to be made for it is gone after it is written:
