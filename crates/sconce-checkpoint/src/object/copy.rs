@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Array, ArrayData, Graph, Instance, Node, ObjectId};
+use super::{Array, ArrayData, Described, Graph, Instance, Node, ObjectId};
 
 impl Graph {
     /// Copies an object and all that it reaches; see [`Graph::copy_all`].
@@ -65,10 +65,14 @@ fn references(node: &Node) -> Vec<ObjectId> {
             pairs.chain(dict.state).chain(dict.factory).collect()
         }
         Node::Tensor(object) => object.state.into_iter().collect(),
-        Node::Array(array) | Node::Scalar(array) => match array.data {
-            ArrayData::Objects { items, .. } => vec![items],
-            _ => Vec::new(),
-        },
+        Node::Array(array) | Node::Scalar(array) => {
+            let Described { class, dtype, form: _ } = array.described;
+            let items = match array.data {
+                ArrayData::Objects { items, .. } => Some(items),
+                _ => None,
+            };
+            [class, dtype, items].into_iter().flatten().collect()
+        }
         Node::Instance(instance) => {
             let Instance { callable, args, kwargs, states, items, entries, .. } = &**instance;
             let entries = entries.iter().flat_map(|&(key, value)| [key, value]);
@@ -91,6 +95,8 @@ fn with_references(node: &Node, copy: impl Fn(ObjectId) -> ObjectId) -> Node {
         if let ArrayData::Objects { items, .. } = &mut array.data {
             *items = copy(*items);
         }
+        let Described { class, dtype, form } = array.described;
+        array.described = Described { class: class.map(&copy), dtype: dtype.map(&copy), form };
         Box::new(array)
     };
     match node {
