@@ -162,7 +162,8 @@ impl Tensor {
         Ok(tensor)
     }
 
-    /// [`Tensor::contiguous_bytes`] of [`Tensor::loaded`].
+    /// [`Tensor::contiguous_bytes`] of [`Tensor::loaded`]. Pages of a mapped file that a copy was made
+    /// of are let go of ([`Source::release`](sconce_source::Source::release)).
     ///
     /// # Errors
     /// Those of both.
@@ -175,7 +176,11 @@ impl Tensor {
         {
             return Ok(part);
         }
-        Ok(Bytes::from(tensor.contiguous_bytes()?.into_owned()))
+        let gathered = Bytes::from(tensor.contiguous_bytes()?.into_owned());
+        if let Some(storage) = tensor.storage() {
+            storage.bytes()?.source().release();
+        }
+        Ok(gathered)
     }
 
     /// [`Tensor::contiguous_bytes_with_limit`] in this machine's order.

@@ -253,6 +253,7 @@ fn joined(parts: &[Tensor], dim: usize) -> Result<Bytes, LazyError> {
             out.extend_from_slice(&row[at * length..(at + 1) * length]);
         }
     }
+    rows.iter().for_each(|row| row.source().release());
     Ok(Bytes::from(out))
 }
 

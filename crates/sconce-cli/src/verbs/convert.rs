@@ -409,7 +409,7 @@ fn write(job: &Job, to: &mut dyn Write, progress: &mut dyn FnMut(u64)) -> Result
             write_safetensors(tensors, &metadata, to, progress)
         }
         ExportFormat::Npz => write_npz(tensors, to, progress),
-        ExportFormat::Npy => write_npy(&tensors[0].1, to).map_err(Into::into),
+        ExportFormat::Npy => write_npy(&tensors[0].1, Told { to, progress }).map_err(Into::into),
     };
     written.map_err(|error| match &error {
         sconce::export::Error::Io(io) if io.kind() == io::ErrorKind::BrokenPipe => {
@@ -562,6 +562,25 @@ fn some(items: &[String]) -> String {
         text.push_str(&format!(", and {} more", items.len() - MOST));
     }
     text
+}
+
+/// A writer that tells of what passes, of much of it in parts.
+struct Told<'w> {
+    to: &'w mut dyn Write,
+    progress: &'w mut dyn FnMut(u64),
+}
+
+impl Write for Told<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        const PART: usize = 1 << 20;
+        let written = self.to.write(&bytes[..bytes.len().min(PART)])?;
+        (self.progress)(written as u64);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
 }
 
 /// Standard output as a writer. Its errors come back through [`Out`].
