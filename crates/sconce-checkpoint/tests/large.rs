@@ -57,8 +57,8 @@ fn data_beyond_4_gib_is_found() {
         checkpoint.storages().iter().map(|found| found.file_offset().expect("a place")).collect();
     assert_eq!(places.len(), 2);
     assert!(places[1] > 5 << 30, "{places:?}");
-    // What follows is what somebody puts into the holes.
     drop(checkpoint);
+    // Somebody fills what the options leave empty.
     let floats = |numbers: &[f32]| -> Vec<u8> {
         numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
     };
