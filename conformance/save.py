@@ -2,13 +2,15 @@
 
     python3 conformance/save.py [--sconce PATH] [--resave PATH] [--torch1 PYTHON] [--only TEXT]
 
-Three sections, each over files that PyTorch loads; what it saves again is what sconce has to write.
+Four sections, each over files that PyTorch loads; what it saves again is what sconce has to write.
 
 - Every fixture by `sconce convert IN OUT.pt`. Where an object is not PyTorch's own (whole modules,
   numpy, classes of the standard library), equal meaning is enough: PyTorch must load both and see
   the same tensors and numpy arrays.
 - Every fixture as the stream that PyTorch wrote before 1.6. PyTorch's keys of storages are addresses
   in its memory, so its file is compared with the keys set to ours and the data in their order.
+- The tar files of `old_tars` (`cargo build -p sconce-checkpoint --example old_tars`), of the format
+  before 0.1.10, by `sconce convert`.
 - Objects made here, under every option of `torch.save`, by the example `resave`
   (`cargo build -p sconce-checkpoint --example resave`). With --torch1, also what PyTorch 1.13 writes.
 
@@ -72,15 +74,18 @@ def main():
     parser.add_argument("--sconce", default=os.path.join(debug, "sconce"), help="the binary (default: target/debug/sconce)")
     parser.add_argument("--resave", default=os.path.join(debug, "examples", "resave"),
                         help="the example (default: target/debug/examples/resave)")
+    parser.add_argument("--old-tars", default=os.path.join(debug, "examples", "old_tars"),
+                        help="the example (default: target/debug/examples/old_tars)")
     parser.add_argument("--torch1", metavar="PYTHON", help="a Python with torch 1.13, to compare its layout of archives")
     parser.add_argument("--keep", metavar="DIR", help="a folder for the files of objects made here that differ")
     parser.add_argument("--only", default="", help="only files and objects whose name contains this text")
     options = parser.parse_args()
     run.in_environment_with_torch()
     in_modules_of_torch()
-    options.sconce, options.resave = os.path.abspath(options.sconce), os.path.abspath(options.resave)
+    for program in ("sconce", "resave", "old_tars"):
+        setattr(options, program, os.path.abspath(getattr(options, program)))
     os.chdir(os.path.join(run.FIXTURES, "files"))
-    tallies = [again_as_zip(options), again_as_stream(options), *made_objects(options)]
+    tallies = [again_as_zip(options), again_as_stream(options), old_tars(options), *made_objects(options)]
     if options.torch1:
         tallies += [made_by_torch1(options), objects_by_torch1(options)]
     for tally in tallies:
@@ -116,6 +121,18 @@ def again_as_stream(options):
     for name, path, safe in fixtures(options):
         compare(tally, name, path, safe, lambda ours: [options.resave, "legacy", path, ours],
                 {"_use_new_zipfile_serialization": False}, with_our_keys)
+    return tally
+
+
+def old_tars(options):
+    """The files of `tests/tar/`, of which PyTorch has to see what sconce does."""
+    tally = Tally("tar files")
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([options.old_tars, folder], check=True)
+        for file in sorted(os.listdir(folder)):
+            path = os.path.join(folder, file)
+            if options.only in file:
+                compare(tally, file, path, False, lambda ours: [options.sconce, "convert", path, ours], {}, bytes)
     return tally
 
 

@@ -1,6 +1,6 @@
 //! From objects to the values that Python's pickler would meet.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use sconce_pickle::{Arena, ArenaBuilder, BuildError, Value};
 use sconce_tensor::{DType, Storage};
@@ -52,6 +52,8 @@ pub(super) struct Lower<'c> {
     pub(super) values: ArenaBuilder<'c>,
     root: Object<'c>,
     made: Vec<Option<Value>>,
+    /// Objects with keyword arguments that were come upon.
+    begun: HashSet<ObjectId>,
     /// CPython has one object for the empty bytes and for each single byte.
     short_bytes: HashMap<&'c [u8], Value>,
     constants: HashMap<&'static str, Value>,
@@ -82,6 +84,7 @@ pub(super) fn lower(root: Object<'_>, form: Form) -> Result<Lowered<'_>, Error> 
         values: ArenaBuilder::new(),
         root,
         made: Vec::new(),
+        begun: HashSet::new(),
         short_bytes: HashMap::new(),
         constants: HashMap::new(),
         dtypes: HashMap::new(),
@@ -145,6 +148,7 @@ impl<'c> Lower<'c> {
             match task {
                 Task::Make(id) | Task::Finish(id) if self.made(id).is_some() => {}
                 Task::Make(id) => {
+                    self.begin(id)?;
                     let parts = self.parts(id);
                     if parts.is_empty() {
                         self.make(id, &mut tasks)?;
@@ -197,11 +201,7 @@ impl<'c> Lower<'c> {
         };
         match self.object(id).data() {
             Node::Tuple(items) | Node::FrozenSet(items) => missing(items),
-            Node::Instance(instance) => {
-                let mut parts = vec![instance.callable, instance.args];
-                parts.extend(instance.kwargs);
-                missing(&parts)
-            }
+            Node::Instance(instance) => missing(&self.parts_of_call(instance)),
             Node::Dict(dict) => missing(dict.factory.as_slice()),
             Node::Array(array) => {
                 let described = &array.described;
@@ -218,6 +218,39 @@ impl<'c> Lower<'c> {
             Node::Tensor(object) => missing(object.state.as_slice()),
             _ => Vec::new(),
         }
+    }
+
+    /// What an instance is made by; where keyword arguments go through functools.partial, that has
+    /// copies of the tuple and the dict.
+    fn parts_of_call(&self, instance: &Instance) -> Vec<ObjectId> {
+        let mut parts = vec![instance.callable];
+        let contents = |id: ObjectId| match self.object(id).data() {
+            Node::Tuple(items) => items.clone(),
+            _ => self.contents(id),
+        };
+        match instance.kwargs {
+            Some(kwargs) if self.form.protocol < 4 => {
+                parts.extend(contents(instance.args));
+                parts.extend(contents(kwargs));
+            }
+            kwargs => {
+                parts.push(instance.args);
+                parts.extend(kwargs);
+            }
+        }
+        parts
+    }
+
+    /// Refuses objects that their own keyword arguments hold, where functools.partial would have to
+    /// be called before it has those. Python writes the arguments once more then.
+    fn begin(&mut self, id: ObjectId) -> Result<(), Error> {
+        let Node::Instance(instance) = self.object(id).data() else { return Ok(()) };
+        if instance.kwargs.is_none() || self.form.protocol >= 4 || self.begun.insert(id) {
+            return Ok(());
+        }
+        let message = "an object that its own keyword arguments hold cannot be written before \
+                       protocol 4";
+        Err(Error::new(ErrorKind::Unsupported, message))
     }
 
     fn make(&mut self, id: ObjectId, tasks: &mut Vec<Task>) -> Result<(), Error> {
@@ -494,12 +527,13 @@ impl<'c> Lower<'c> {
     }
 
     fn instance(&mut self, instance: &'c Instance) -> Result<Value, Error> {
-        let (callable, args) = (self.get(instance.callable)?, self.get(instance.args)?);
+        let callable = self.get(instance.callable)?;
+        if let Some(kwargs) = instance.kwargs.filter(|_| self.form.protocol < 4) {
+            return self.new_with_keywords(instance, callable, kwargs)?.map_err(unpicklable);
+        }
+        let args = self.get(instance.args)?;
         let made = match (instance.how, instance.kwargs) {
             (How::New, None) => self.values.new_obj(callable, args),
-            (How::New, Some(kwargs)) if self.form.protocol < 4 => {
-                self.new_with_keywords(instance, callable, kwargs)?
-            }
             (How::New, Some(kwargs)) => {
                 let kwargs = self.get(kwargs)?;
                 self.values.new_obj_ex(callable, args, kwargs)

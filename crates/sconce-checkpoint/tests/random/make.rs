@@ -1,6 +1,8 @@
 //! Random checkpoints, written by a small writer of their own: the pickle of made-up values in an
 //! archive, with the calls by which PyTorch describes tensors.
 
+use std::collections::HashMap;
+
 use num_bigint::BigInt;
 use proptest::prelude::*;
 use sconce_archive::{ArchiveWriter, WriterOptions};
@@ -21,6 +23,7 @@ pub(crate) enum Step {
     Bytes(Vec<u8>),
     ByteArray(Vec<u8>),
     Class(usize),
+    Name(usize),
     DType(usize),
     Size(Vec<u32>),
     Device(usize),
@@ -36,12 +39,26 @@ pub(crate) enum Step {
     Parameter(View, bool),
     Subclass(View, usize),
     Quantized(View, bool),
-    Coo(u8, Option<bool>),
-    Compressed(usize),
+    Coo(u8, Option<bool>, bool),
+    Compressed(usize, bool),
+    Nested(u8),
     Meta(usize, Vec<u8>),
+    NumpyDType(usize),
+    Array(Array),
+    ObjectArray(Vec<usize>, bool),
+    Scalar(usize, Vec<u8>),
     Append(usize, Vec<usize>),
     SetItems(usize, Vec<usize>),
     Build(usize, usize),
+}
+
+impl Step {
+    /// Whether it is an array in the other byte order: numpy gives it its own dtype when it is read,
+    /// as scalars have, and a copy of that when it is read again. The second file is then the first
+    /// that stays as it is.
+    pub(crate) fn is_swapped(&self) -> bool {
+        matches!(self, Step::Array(Array { form: ArrayForm::BigEndian, .. }))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -63,8 +80,35 @@ pub(crate) struct View {
     neg: bool,
 }
 
+/// An array of numpy's.
+#[derive(Clone, Debug)]
+pub(crate) struct Array {
+    pub(super) dtype: usize,
+    /// Whether its dtype is an object that stands elsewhere too, where there is one.
+    pub(super) shares_dtype: bool,
+    pub(super) sizes: Vec<u8>,
+    pub(super) fortran: bool,
+    pub(super) form: ArrayForm,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ArrayForm {
+    State,
+    /// Elements are in the other byte order.
+    BigEndian,
+    /// Of a class derived from `numpy.ndarray`.
+    Matrix,
+    Bytes,
+    ByteArray,
+}
+
 /// What storages there are: a type each, and room for this many elements. Keys are places.
 const ROOM: [usize; 6] = [0, 1, 24, 24, 40, 3];
+
+/// Storages of the same in every file: offsets and indices, and what they are of. Their keys come
+/// after the others.
+const INDICES: [i64; 14] = [0, 1, 2, 2, 0, 6, 2, 3, 1, 2, 3, 1, 2, 1];
+const VALUES: usize = 12;
 
 const CLASSES: [(&str, &str); 6] = [
     ("builtins", "int"),
@@ -76,6 +120,15 @@ const CLASSES: [(&str, &str); 6] = [
 ];
 /// Classes whose names any protocol can write.
 const PLAIN_CLASSES: usize = 5;
+/// What is only named: calls of these are something else.
+const NAMES: [(&str, &str); 6] = [
+    ("functools", "reduce"),
+    ("numpy", "dtype"),
+    ("numpy", "ndarray"),
+    ("torch", "FloatTensor"),
+    ("torch._utils", "_rebuild_tensor_v2"),
+    ("torch.nn.parameter", "Parameter"),
+];
 
 pub(crate) fn step() -> impl Strategy<Value = Step> {
     let some = || prop::collection::vec(any::<usize>(), 0..5);
@@ -95,6 +148,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         prop_oneof![bytes(0..3), bytes(250..260)].prop_map(Step::Bytes),
         prop_oneof![bytes(0..3), bytes(250..260)].prop_map(Step::ByteArray),
         at().prop_map(Step::Class),
+        at().prop_map(Step::Name),
     ];
     let torchs = prop_oneof![
         at().prop_map(Step::DType),
@@ -103,8 +157,19 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         at().prop_map(Step::Layout),
         at().prop_map(Step::Storage),
         (at(), bytes(0..4)).prop_map(|(dtype, sizes)| Step::Meta(dtype, sizes)),
-        (0..4u8, any::<Option<bool>>()).prop_map(|(nnz, coalesced)| Step::Coo(nnz, coalesced)),
-        at().prop_map(Step::Compressed),
+        any::<(u8, Option<bool>, bool)>().prop_map(|(nnz, coalesced, has_data)| Step::Coo(
+            nnz % 4,
+            coalesced,
+            has_data
+        )),
+        (at(), any::<bool>()).prop_map(|(layout, has_data)| Step::Compressed(layout, has_data)),
+        (1..3u8).prop_map(Step::Nested),
+    ];
+    let numpys = prop_oneof![
+        at().prop_map(Step::NumpyDType),
+        array().prop_map(Step::Array),
+        (some(), any::<bool>()).prop_map(|(items, column)| Step::ObjectArray(items, column)),
+        (at(), bytes(16..17)).prop_map(|(dtype, data)| Step::Scalar(dtype, data)),
     ];
     let tensors = prop_oneof![
         4 => view().prop_map(Step::Tensor),
@@ -132,7 +197,34 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         (at(), some()).prop_map(|(at, items)| Step::SetItems(at, items)),
         (at(), at()).prop_map(|(at, state)| Step::Build(at, state)),
     ];
-    prop_oneof![3 => leaves, 2 => torchs, 3 => tensors, 3 => containers, 2 => changes]
+    prop_oneof![
+        3 => leaves,
+        2 => torchs,
+        3 => tensors,
+        1 => numpys,
+        3 => containers,
+        2 => changes,
+    ]
+}
+
+fn array() -> impl Strategy<Value = Array> {
+    let sizes = prop::collection::vec(0..4u8, 0..4);
+    let form = prop_oneof![
+        Just(ArrayForm::State),
+        Just(ArrayForm::BigEndian),
+        Just(ArrayForm::Matrix),
+        Just(ArrayForm::Bytes),
+        Just(ArrayForm::ByteArray),
+    ];
+    (any::<usize>(), any::<bool>(), sizes, any::<bool>(), form).prop_map(
+        |(dtype, shares_dtype, sizes, fortran, form)| Array {
+            dtype,
+            shares_dtype,
+            sizes,
+            fortran,
+            form,
+        },
+    )
 }
 
 fn view() -> impl Strategy<Value = View> {
@@ -165,11 +257,22 @@ pub(crate) fn file(steps: &[Step], dtypes: [DType; 6], protocol: u8) -> Vec<u8> 
         let data: Vec<u8> = (0..ROOM[key] * dtype.item_size()).map(|at| at as u8).collect();
         archive.write_record(&format!("data/{key}"), &data).expect("room");
     }
+    let indices: Vec<u8> = INDICES.iter().flat_map(|index| index.to_le_bytes()).collect();
+    archive.write_record(&format!("data/{}", ROOM.len()), &indices).expect("room");
+    archive.write_record(&format!("data/{}", ROOM.len() + 1), &[7; 4 * VALUES]).expect("room");
     archive.finish().expect("a file")
 }
 
-struct Maker {
-    values: ArenaBuilder<'static>,
+fn strides(sizes: &[i64]) -> Vec<i64> {
+    let mut strides = vec![1i64; sizes.len()];
+    for dim in (1..sizes.len()).rev() {
+        strides[dim - 1] = strides[dim] * sizes[dim].max(1);
+    }
+    strides
+}
+
+pub(crate) struct Maker {
+    pub(super) values: ArenaBuilder<'static>,
     dtypes: [DType; 6],
     all: Vec<Value>,
     /// What can be a key: equal for ever, whatever it is held by.
@@ -177,6 +280,8 @@ struct Maker {
     lists: Vec<Value>,
     dicts: Vec<Value>,
     instances: Vec<Value>,
+    /// Dtypes of numpy's, by their place in [`numpy::DTYPES`].
+    pub(super) numpy_dtypes: HashMap<usize, Value>,
 }
 
 impl Maker {
@@ -191,6 +296,7 @@ impl Maker {
             lists: Vec::new(),
             dicts: Vec::new(),
             instances: Vec::new(),
+            numpy_dtypes: HashMap::new(),
         }
     }
 
@@ -198,7 +304,7 @@ impl Maker {
         self.all[at % self.all.len()]
     }
 
-    fn picked(&self, at: &[usize]) -> Vec<Value> {
+    pub(super) fn picked(&self, at: &[usize]) -> Vec<Value> {
         at.iter().map(|&at| self.pick(at)).collect()
     }
 
@@ -217,13 +323,18 @@ impl Maker {
         pairs
     }
 
-    fn call(&mut self, module: &'static str, name: &'static str, args: &[Value]) -> Value {
+    pub(super) fn call(
+        &mut self,
+        module: &'static str,
+        name: &'static str,
+        args: &[Value],
+    ) -> Value {
         let function = self.values.global(module, name);
         let args = self.values.tuple(args);
         self.values.reduce(function, args).expect("a call")
     }
 
-    fn dims(&mut self, dims: &[i64]) -> Value {
+    pub(super) fn dims(&mut self, dims: &[i64]) -> Value {
         let dims: Vec<Value> = dims.iter().map(|&dim| self.values.int(dim)).collect();
         self.values.tuple(&dims)
     }
@@ -245,6 +356,10 @@ impl Maker {
             Some(_) => ROOM[key],
             None => ROOM[key] * dtype.item_size(),
         };
+        self.storage_of(class, key, count)
+    }
+
+    fn storage_of(&mut self, class: Value, key: usize, count: usize) -> Value {
         let parts = [
             self.values.str("storage"),
             class,
@@ -256,6 +371,32 @@ impl Maker {
         self.values.persistent_id(pid)
     }
 
+    /// A tensor of [`INDICES`] from `offset` on.
+    fn indices(&mut self, offset: i64, sizes: &[i64]) -> Value {
+        let class = self.values.global("torch", "LongStorage");
+        let storage = self.storage_of(class, ROOM.len(), INDICES.len());
+        self.contiguous(storage, offset, sizes)
+    }
+
+    /// A tensor of the values that indices are of.
+    fn indexed(&mut self, sizes: &[i64]) -> Value {
+        let class = self.values.global("torch", "FloatStorage");
+        let storage = self.storage_of(class, ROOM.len() + 1, VALUES);
+        self.contiguous(storage, 0, sizes)
+    }
+
+    fn contiguous(&mut self, storage: Value, offset: i64, sizes: &[i64]) -> Value {
+        let args = [
+            storage,
+            self.values.int(offset),
+            self.dims(sizes),
+            self.dims(&strides(sizes)),
+            self.values.bool(false),
+            self.call("collections", "OrderedDict", &[]),
+        ];
+        self.call("torch._utils", "_rebuild_tensor_v2", &args)
+    }
+
     /// Offset, sizes and strides of a view of so many elements that fits.
     fn geometry(&self, view: &View, room: usize) -> (i64, Vec<i64>, Vec<i64>) {
         let mut sizes: Vec<i64> = view.sizes.iter().map(|&size| i64::from(size)).collect();
@@ -264,10 +405,7 @@ impl Maker {
                 sizes.push(0);
             }
         }
-        let mut strides = vec![1i64; sizes.len()];
-        for dim in (1..sizes.len()).rev() {
-            strides[dim - 1] = strides[dim] * sizes[dim].max(1);
-        }
+        let mut strides = strides(&sizes);
         let free = room as i64 - sizes.iter().product::<i64>();
         let offset = i64::from(view.offset).min(free);
         if view.transposed {
@@ -312,10 +450,7 @@ impl Maker {
 
     /// A tensor of int64 or float32 with a storage of its own, as the old calls have it: in bytes.
     fn meta(&mut self, dtype: DType, sizes: &[i64]) -> Value {
-        let mut strides = vec![1i64; sizes.len()];
-        for dim in (1..sizes.len()).rev() {
-            strides[dim - 1] = strides[dim] * sizes[dim].max(1);
-        }
+        let strides = strides(sizes);
         let args = [
             self.values.global("torch", dtype.name()),
             self.dims(sizes),
@@ -385,6 +520,10 @@ impl Maker {
             Step::Bytes(bytes) => self.values.bytes(bytes.clone()),
             Step::ByteArray(bytes) => self.values.bytearray(bytes.clone()),
             Step::Class(at) => self.class(*at, protocol),
+            Step::Name(at) => {
+                let (module, name) = NAMES[at % NAMES.len()];
+                self.values.global(module, name)
+            }
             Step::DType(at) => {
                 let dtype = DType::all().nth(at % DType::all().len()).expect("a dtype");
                 self.values.global("torch", dtype.name())
@@ -460,28 +599,50 @@ impl Maker {
                 Some(tensor) => tensor,
                 None => return,
             },
-            Step::Coo(nnz, coalesced) => {
+            Step::Coo(nnz, coalesced, has_data) => {
                 let nnz = i64::from(*nnz);
-                let mut parts = vec![
-                    self.meta(DType::Int64, &[2, nnz]),
-                    self.meta(DType::Float32, &[nnz, 3]),
-                    self.dims(&[4, 5, 3]),
-                ];
+                let mut parts = match has_data {
+                    true => vec![self.indices(0, &[2, nnz]), self.indexed(&[nnz, 3])],
+                    false => {
+                        let indices = self.meta(DType::Int64, &[2, nnz]);
+                        vec![indices, self.meta(DType::Float32, &[nnz, 3])]
+                    }
+                };
+                parts.push(self.dims(&[4, 8, 3]));
                 parts.extend(coalesced.map(|coalesced| self.values.bool(coalesced)));
                 let (layout, parts) = (self.layout("torch.sparse_coo"), self.values.tuple(&parts));
                 self.call("torch._utils", "_rebuild_sparse_tensor", &[layout, parts])
             }
-            Step::Compressed(at) => {
-                let parts = [
-                    self.meta(DType::Int64, &[4]),
-                    self.meta(DType::Int64, &[2]),
-                    self.meta(DType::Float64, &[2]),
-                    self.dims(&[3, 3]),
-                ];
+            Step::Compressed(at, has_data) => {
+                let mut parts = match has_data {
+                    // Two entries in the first two of three rows, or columns.
+                    true => vec![self.indices(0, &[4]), self.indices(1, &[2]), self.indexed(&[2])],
+                    false => vec![
+                        self.meta(DType::Int64, &[4]),
+                        self.meta(DType::Int64, &[2]),
+                        self.meta(DType::Float64, &[2]),
+                    ],
+                };
+                parts.push(self.dims(&[3, 3]));
                 let layout = self.layout(["torch.sparse_csr", "torch.sparse_csc"][at % 2]);
                 let parts = self.values.tuple(&parts);
                 self.call("torch._utils", "_rebuild_sparse_tensor", &[layout, parts])
             }
+            Step::Nested(count) => {
+                let count = i64::from(*count);
+                // Matrices of 2 by 3 and 1 by 2, that is; and their strides.
+                let parts = [
+                    self.indexed(&[8]),
+                    self.indices(6, &[count, 2]),
+                    self.indices(10, &[count, 2]),
+                    self.indices(4, &[count]),
+                ];
+                self.call("torch._utils", "_rebuild_nested_tensor", &parts)
+            }
+            Step::NumpyDType(at) => self.numpy_dtype(*at),
+            Step::Array(array) => self.array(array, protocol),
+            Step::ObjectArray(items, column) => self.object_array(items, *column),
+            Step::Scalar(dtype, data) => self.scalar(*dtype, data),
             Step::Meta(dtype, sizes) => {
                 let dtypes = [DType::Float32, DType::Int8, DType::Bool, DType::Float8E4M3FN];
                 let sizes: Vec<i64> = sizes.iter().map(|&size| i64::from(size)).collect();

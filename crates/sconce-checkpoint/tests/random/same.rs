@@ -77,7 +77,15 @@ fn said(node: &Node) -> String {
             format!("storage {} {:?}", found.dtype, found.storage.data().expect("data"))
         }
         Node::Array(array) | Node::Scalar(array) => {
-            format!("array {} {:?}", array.dtype.name(), array.shape)
+            let data = match &array.data {
+                ArrayData::Tensor(tensor) => {
+                    format!("{:?}", tensor.contiguous_bytes().expect("data"))
+                }
+                ArrayData::Raw { bytes, fortran } => format!("{bytes:?} {fortran}"),
+                ArrayData::Objects { fortran, .. } => format!("objects {fortran}"),
+            };
+            let (name, shape) = (array.dtype.name(), &array.shape);
+            format!("array {name} {shape:?} {data}")
         }
         Node::Instance(instance) => format!(
             "instance {:?} {} {} {} {}",
@@ -156,9 +164,12 @@ impl Storages {
                 vec![scales, zero_points]
             }
             (_, Some(parts)) => vec![&parts.indices, &parts.values],
-            _ => match tensor.sparse_compressed_parts() {
-                Some(parts) => vec![&parts.compressed, &parts.plain, &parts.values],
-                None => Vec::new(),
+            _ => match (tensor.sparse_compressed_parts(), tensor.nested_parts()) {
+                (Some(parts), _) => vec![&parts.compressed, &parts.plain, &parts.values],
+                (_, Some(parts)) => {
+                    vec![&parts.buffer, &parts.sizes, &parts.strides, &parts.offsets]
+                }
+                _ => Vec::new(),
             },
         };
         for part in parts {
