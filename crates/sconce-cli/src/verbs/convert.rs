@@ -87,7 +87,9 @@ pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
         if to_stdout {
             // What is written cannot be taken back.
             job.refuse_overflow(args)?;
-            write(&job, &mut OutWriter(out), &mut |bytes| progress.advance(bytes))?;
+            let mut to = OutWriter::new(out);
+            write(&job, &mut to, &mut |bytes| progress.advance(bytes))
+                .map_err(|failure| to.failure().unwrap_or(failure))?;
         } else {
             let mut file = AtomicFile::create(target, args.force)?;
             write(&job, &mut file, &mut |bytes| progress.advance(bytes))
@@ -412,9 +414,6 @@ fn write(job: &Job, to: &mut dyn Write, progress: &mut dyn FnMut(u64)) -> Result
         ExportFormat::Npy => write_npy(&tensors[0].1, Told { to, progress }).map_err(Into::into),
     };
     written.map_err(|error| match &error {
-        sconce::export::Error::Io(io) if io.kind() == io::ErrorKind::BrokenPipe => {
-            Failure::pipe_closed()
-        }
         sconce::export::Error::Io(io) => Failure::unreadable(format!("cannot write: {io}")),
         _ => Failure::from(error),
     })
@@ -583,14 +582,30 @@ impl Write for Told<'_> {
     }
 }
 
-/// Standard output as a writer. Its errors come back through [`Out`].
-pub struct OutWriter<'o>(pub &'o mut Out);
+/// Standard output as a writer.
+pub struct OutWriter<'o> {
+    out: &'o mut Out,
+    /// The first error of writing, whatever those in between made of it.
+    failed: Option<Failure>,
+}
+
+impl<'o> OutWriter<'o> {
+    pub fn new(out: &'o mut Out) -> Self {
+        OutWriter { out, failed: None }
+    }
+
+    /// Why writing failed, if it did; a pipe that was closed at its other end is no one's fault.
+    pub fn failure(&self) -> Option<Failure> {
+        self.failed.clone()
+    }
+}
 
 impl Write for OutWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.raw(bytes).map_err(|failure| match failure.code() {
-            0 => io::Error::from(io::ErrorKind::BrokenPipe),
-            _ => io::Error::other(failure.message().to_owned()),
+        self.out.raw(bytes).map_err(|failure| {
+            let error = io::Error::other(failure.message().to_owned());
+            self.failed.get_or_insert(failure);
+            error
         })?;
         Ok(bytes.len())
     }

@@ -64,7 +64,11 @@ pub fn run(
         refuse_overflow()?;
         if !args.dry_run {
             let options = saving.options().on_progress(progress.listener());
-            options.save_to(draft.root(), convert::OutWriter(out)).map_err(refused)?;
+            let mut to = convert::OutWriter::new(out);
+            options
+                .save_to(draft.root(), &mut to)
+                .map(drop)
+                .map_err(|error| to.failure().unwrap_or_else(|| refused(error)))?;
         }
     } else if args.dry_run {
         refuse_overflow()?;
