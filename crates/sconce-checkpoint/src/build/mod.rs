@@ -46,7 +46,8 @@ pub enum Encoding {
 #[derive(Debug, Clone)]
 pub(crate) enum Persistent {
     Storage(TypedStorage),
-    Tensor(Tensor),
+    /// A tensor of a list of them, and its place there: one object wherever it is named.
+    Tensor(Tensor, u32),
     /// An `nn.Module` class with its source (legacy files).
     Class {
         class: Value,
@@ -98,6 +99,8 @@ pub(crate) struct Builder<'b, 'p, L> {
     resolved: Vec<Resolved>,
     tensors: Vec<tensors::Rebuilt>,
     persistents: Vec<Persistent>,
+    /// Where each tensor that a persistent id names was named first.
+    named_tensors: FxHashMap<u32, Value>,
     problems: Vec<Error>,
     /// Storages that tables of indices or sizes were read from.
     tables: FxHashSet<usize>,
@@ -123,6 +126,7 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
             resolved: vec![Resolved::Nothing; arena.len()],
             tensors: Vec::new(),
             persistents: Vec::new(),
+            named_tensors: FxHashMap::default(),
             problems: Vec::new(),
             tables: FxHashSet::default(),
         }
@@ -184,10 +188,20 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
             let len = |text: &Option<String>| text.as_ref().map_or(0, String::len);
             self.options.budget.take(len(&source.0) + len(&source.1))?;
         }
+        if let Persistent::Tensor(_, number) = loaded {
+            self.named_tensors.entry(number).or_insert(value);
+        }
         let at = self.persistents.len() as u32;
         self.persistents.push(loaded);
         self.resolved[value.index()] = Resolved::Persistent(at);
         Ok(&self.persistents[at as usize])
+    }
+
+    /// The persistent id by which the same tensor was named before this one.
+    fn same_tensor(&self, value: Value) -> Option<Value> {
+        let Resolved::Persistent(at) = self.resolved[value.index()] else { return None };
+        let Persistent::Tensor(_, number) = self.persistents[at as usize] else { return None };
+        self.named_tensors.get(&number).copied().filter(|&first| first != value)
     }
 
     /// `torch.storage._load_from_bytes`: what plain pickling does with a storage.

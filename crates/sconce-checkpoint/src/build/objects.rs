@@ -104,10 +104,15 @@ impl<L: PersistentLoad> Pass<'_, '_, L> {
         value
     }
 
-    /// TorchScript wraps lists and dicts in calls that only name their type.
+    /// TorchScript wraps lists and dicts in calls that only name their type. And a tensor of a tar
+    /// file is the one that was named first.
     fn wrapped(&self, value: Value) -> Option<Value> {
         let arena = self.builder.arena;
-        let PickleNode::Call(call) = arena.node(value) else { return None };
+        let call = match arena.node(value) {
+            PickleNode::Call(call) => call,
+            PickleNode::PersistentId(_) => return self.builder.same_tensor(value),
+            _ => return None,
+        };
         let Some(Known::JitList | Known::JitTag) = self.builder.known.get(&call.callable) else {
             return None;
         };
@@ -201,7 +206,7 @@ impl<L: PersistentLoad> Pass<'_, '_, L> {
                 let dtype = found.dtype_or_bytes();
                 Node::Storage(Box::new(StorageObject { storage: found.storage, dtype }))
             }
-            Persistent::Tensor(tensor) => {
+            Persistent::Tensor(tensor, _) => {
                 let class = TensorClass::Tensor;
                 Node::Tensor(Box::new(TensorObject { tensor, class, state: None }))
             }

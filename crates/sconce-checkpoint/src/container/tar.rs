@@ -197,7 +197,7 @@ impl Objects<'_> {
     }
 
     fn read_tensors(&mut self, stream: &mut Stream<'_>) -> Result<(), Error> {
-        for _ in 0..stream.count()? {
+        for number in 0..stream.count()? {
             let header = stream.pickle()?;
             let arena = &header.arena;
             let keys = match arena.tuple(header.root) {
@@ -226,7 +226,7 @@ impl Objects<'_> {
             let dtype = found.dtype_or_bytes();
             let tensor = Tensor::strided(found.storage, dtype, offset, &sizes, &strides)
                 .map_err(|error| stream.malformed(format!("tensor '{key}': {error}")))?;
-            self.by_key.insert(key, Persistent::Tensor(tensor));
+            self.by_key.insert(key, Persistent::Tensor(tensor, number as u32));
         }
         Ok(())
     }
