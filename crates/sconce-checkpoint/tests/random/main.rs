@@ -4,6 +4,7 @@
 mod make;
 mod numpy;
 mod same;
+mod steps;
 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -40,7 +41,7 @@ fn before_4(way: &str) -> bool {
     !matches!(way, "protocol 4" | "protocol 5" | "stream of protocol 4")
 }
 
-fn check(steps: &[make::Step], dtypes: [DType; 6], protocol: u8) -> Result<(), TestCaseError> {
+fn check(steps: &[steps::Step], dtypes: [DType; 6], protocol: u8) -> Result<(), TestCaseError> {
     let has_keywords = steps_have_keywords(steps, protocol);
     let first = opened(make::file(steps, dtypes, protocol));
     for (way, save) in ways() {
@@ -62,7 +63,7 @@ fn check(steps: &[make::Step], dtypes: [DType; 6], protocol: u8) -> Result<(), T
             let bytes = save.save_to(checkpoint.root(), Vec::new());
             bytes.map_err(|error| TestCaseError::fail(format!("{way}, again: {error}")))
         };
-        let (once, again) = match steps.iter().any(make::Step::is_swapped) {
+        let (once, again) = match steps.iter().any(steps::Step::is_swapped) {
             true => {
                 let settled = save_again(&again)?;
                 (settled.clone(), opened(settled))
@@ -77,8 +78,8 @@ fn check(steps: &[make::Step], dtypes: [DType; 6], protocol: u8) -> Result<(), T
     Ok(())
 }
 
-fn steps_have_keywords(steps: &[make::Step], protocol: u8) -> bool {
-    protocol >= 4 && steps.iter().any(|step| matches!(step, make::Step::Keywords(..)))
+fn steps_have_keywords(steps: &[steps::Step], protocol: u8) -> bool {
+    protocol >= 4 && steps.iter().any(|step| matches!(step, steps::Step::Keywords(..)))
 }
 
 fn dtypes() -> impl Strategy<Value = [DType; 6]> {
@@ -88,7 +89,7 @@ fn dtypes() -> impl Strategy<Value = [DType; 6]> {
 
 /// As many as a second or two allows, or `PROPTEST_CASES`: other ones each time.
 fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(500)
+    std::env::var("PROPTEST_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(300)
 }
 
 proptest! {
@@ -104,7 +105,7 @@ proptest! {
 
     #[test]
     fn random_checkpoints_come_back(
-        steps in prop::collection::vec(make::step(), 0..40),
+        steps in prop::collection::vec(steps::step(), 0..40),
         dtypes in dtypes(),
         protocol in 2..=5u8,
     ) {
@@ -113,8 +114,8 @@ proptest! {
 }
 
 /// An object with two keyword arguments, by the first of which it is held.
-fn object_in_its_keywords() -> Vec<make::Step> {
-    use make::Step::{Instance, Keywords, SetItems};
+fn object_in_its_keywords() -> Vec<steps::Step> {
+    use steps::Step::{Instance, Keywords, SetItems};
 
     // What a number picks is that of its seventh part; None has the number 0.
     let (second, object) = (7 * 2, 7 * 3);

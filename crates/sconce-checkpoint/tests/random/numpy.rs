@@ -2,7 +2,8 @@
 
 use sconce_pickle::Value;
 
-use super::make::{Array, ArrayForm, Maker};
+use crate::make::Maker;
+use crate::steps::{Array, ArrayForm};
 
 const MULTIARRAY: &str = "numpy._core.multiarray";
 

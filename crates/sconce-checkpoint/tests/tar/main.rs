@@ -18,18 +18,24 @@ fn opened(bytes: Vec<u8>) -> Checkpoint {
 
 /// Compares all entries; gives how many were tensors.
 fn compare(name: &str, tar: &OldTar, checkpoint: &Checkpoint) -> usize {
-    let (mut storages, mut tensors) = (HashMap::new(), 0);
+    let (mut storages, mut objects) = (HashMap::new(), HashMap::new());
+    let mut tensors = 0;
     assert_eq!(checkpoint.root().len(), tar.entries.len(), "{name}");
-    for ((key, found), (entry_name, entry)) in checkpoint.root().entries().zip(&tar.entries) {
+    for ((key, object), (entry_name, entry)) in checkpoint.root().entries().zip(&tar.entries) {
         let what = format!("{name}: {entry_name}");
         assert_eq!(key.as_str(), Some(&**entry_name), "{what}");
-        let (storage, wanted) = match (found.data(), entry) {
+        let (storage, wanted) = match (object.data(), entry) {
             (Node::Tensor(found), Entry::Tensor(key)) => {
                 let (tensor, wanted) = (&found.tensor, tar.by_key(*key));
                 assert_eq!(tensor.dtype(), tar.data(wanted.storage).0, "{what}");
                 assert_eq!(tensor.sizes(), &wanted.sizes[..], "{what}");
                 assert_eq!(tensor.strides(), &wanted.strides[..], "{what}");
                 assert_eq!(tensor.storage_offset(), wanted.offset, "{what}");
+                // The same tensor twice is one object.
+                let id = object.id();
+                assert_eq!(*objects.entry(*key).or_insert(id), id, "{what}");
+                let others = objects.values().filter(|&&other| other == id).count();
+                assert_eq!(others, 1, "{what}");
                 tensors += 1;
                 (tensor.storage().expect("a storage"), wanted.storage)
             }
