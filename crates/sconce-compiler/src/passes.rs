@@ -1,8 +1,9 @@
 //! What is done to every graph after it has been converted to values: `runCleanupPasses`.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use sconce_ir::{Graph, passes};
+use sconce_ir::{Attribute, Graph, NodeId, Prim, passes};
 
 use crate::Error;
 
@@ -12,16 +13,38 @@ static WARNINGS: AtomicI64 = AtomicI64::new(0);
 pub(crate) fn clean_up(graph: &mut Graph) -> Result<(), Error> {
     passes::canonicalize_modified_loops(graph);
     passes::normalize_ops(graph);
+    clean_up_closures(graph)?;
+    number_warnings(graph);
+    debug_assert!(sconce_ir::verify(graph).is_ok(), "{:?}", sconce_ir::verify(graph));
+    Ok(())
+}
+
+/// The part that is also done to the graphs of forks.
+fn clean_up_closures(graph: &mut Graph) -> Result<(), Error> {
     passes::lift_closures(graph);
     passes::inline_forked_closures(graph)
         .map_err(|error| Error::without_range(error.to_string()))?;
+    clean_up_forks(graph)?;
     passes::erase_list_literals(graph);
     passes::lower_simple_tuples(graph);
     passes::constant_propagation_immutable_types(graph);
     passes::constant_pooling(graph);
     passes::canonicalize_outputs(graph);
-    number_warnings(graph);
-    debug_assert!(sconce_ir::verify(graph).is_ok(), "{:?}", sconce_ir::verify(graph));
+    Ok(())
+}
+
+fn clean_up_forks(graph: &mut Graph) -> Result<(), Error> {
+    let is_fork = |node: &NodeId| {
+        let node = graph.node(*node);
+        node.is(Prim::Fork) || node.is(Prim::Awaitable)
+    };
+    let forks: Vec<NodeId> = graph.walk(graph.root()).filter(is_fork).collect();
+    for fork in forks {
+        let Some(Attribute::Graph(body)) = graph.node(fork).attribute("Subgraph") else { continue };
+        let mut body = Graph::clone(body);
+        clean_up_closures(&mut body)?;
+        graph.node_mut(fork).set_attribute("Subgraph", Attribute::Graph(Arc::new(body)));
+    }
     Ok(())
 }
 

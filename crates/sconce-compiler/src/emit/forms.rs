@@ -245,7 +245,7 @@ impl Emitter<'_> {
         };
         match self.sugared(argument, None)? {
             Sugared::Class(ClassId(_), ty) => {
-                Ok(Sugared::Simple(self.insert_with(Prim::CreateObject, &[], ty)))
+                Ok(Sugared::Simple(self.insert_at(Prim::CreateObject, &[], ty, call.at)))
             }
             other => {
                 let message = format!(
