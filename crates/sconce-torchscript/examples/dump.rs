@@ -38,7 +38,10 @@ fn dump(model: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
     let graphs = out.join("graphs");
     fs::create_dir_all(&graphs)?;
     let mut failures = String::new();
-    for (_, submodule) in module.named_modules()? {
+    let mut modules = vec![module.clone()];
+    while let Some(submodule) = modules.pop() {
+        // What a `__setstate__` would make is not known.
+        modules.extend(submodule.children().unwrap_or_default().into_iter().map(|(_, child)| child));
         for method in submodule.methods() {
             let path = graphs.join(format!("{}.txt", method.qualified_name));
             if path.exists() {

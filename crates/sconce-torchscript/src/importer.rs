@@ -22,7 +22,7 @@ use sconce_syntax::{Source, SourceRange, parse_expression, parse_module};
 
 use crate::debug::DebugRecords;
 use crate::literal::literal;
-use crate::{Error, old_types};
+use crate::{Error, custom_classes, old_types};
 
 type CompileError = sconce_compiler::Error;
 
@@ -194,8 +194,7 @@ impl Importer {
         let bytes = bytes.map_err(|error| CompileError::without_range(error.to_string()))?;
         let text = String::from_utf8(bytes.to_vec())
             .map_err(|_| CompileError::without_range(format!("{record} is not valid UTF-8")))?;
-        let name = record.split_once('/').map_or(record, |(_, name)| name);
-        let mut source = Source::new(text).with_filename(name);
+        let mut source = Source::new(text).with_filename(record).with_starting_line(1);
         if self.archive.contains(&debug) {
             let archive = Arc::clone(&self.archive);
             source = source.with_origin(Box::new(DebugRecords::lazy(Box::new(move || {
@@ -285,9 +284,8 @@ impl Importer {
         if let Some(ty) = unit.find_type(name) {
             return Ok(Some(ty.clone()));
         }
-        if name.starts_with("__torch__.torch.classes.") {
-            let class = Class { is_torchbind: true, ..Class::new(name) };
-            return Ok(Some(unit.add_class(class).1));
+        if name.starts_with(custom_classes::PREFIX) {
+            return Ok(Some(custom_classes::add(unit, name)));
         }
         let Some((Item::Class(class), source)) = self.item(name)? else { return Ok(None) };
         let base = match &class.superclass {

@@ -6,6 +6,7 @@
 mod bytecode;
 mod code;
 mod constants;
+mod custom_classes;
 mod debug;
 mod error;
 mod freeze;

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use sconce_archive::{ArchiveWriter, WriterOptions, archive_name};
 use sconce_checkpoint::ErrorKind;
 use sconce_compiler::print::{ConstantTable, Dependencies, Printer, Session};
-use sconce_ir::{ClassId, Constant, Type, Unit};
+use sconce_ir::{ClassId, Constant, Type};
 use sconce_source::AtomicFile;
 use sconce_tensor::Storage;
 
@@ -193,7 +193,7 @@ fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Cod
     let unit = &loaded.program.unit;
     let mut constants = ConstantTable::new();
     let mut dependencies = Dependencies::new();
-    let mut files = Files { unit, printers: Vec::new(), by_qualifier: FxHashMap::default(), done: Default::default() };
+    let mut files = Files::default();
     let mut session = Session {
         unit,
         rename: &|_| None,
@@ -232,20 +232,19 @@ fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Cod
 }
 
 /// Code files in order of first need.
-struct Files<'u> {
-    unit: &'u Unit,
+#[derive(Default)]
+struct Files {
     printers: Vec<(String, Printer)>,
     by_qualifier: FxHashMap<String, usize>,
     done: rustc_hash::FxHashSet<Type>,
 }
 
-impl Files<'_> {
+impl Files {
     fn convert(&mut self, session: &mut Session<'_>, ty: &Type) -> Result<(), Error> {
         if !self.done.insert(ty.clone()) {
             return Ok(());
         }
         let name = match ty {
-            Type::Class(class) if self.unit.class(ClassId(class.id)).is_torchbind => return Ok(()),
             Type::Class(named) | Type::Interface(named) | Type::Function(named) => &named.name,
             Type::Enum(of) => &of.name,
             Type::Tuple(of) => match &of.named {

@@ -257,7 +257,7 @@ impl Emitter<'_> {
         args: &[Passed],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
-        let object = self.insert_with(Prim::CreateObject, &[], ty);
+        let object = self.insert_at(Prim::CreateObject, &[], ty, at);
         if self.unit.find_method(id, "__init__").is_none() {
             let name = self.unit.class(id).name.rsplit('.').next().unwrap_or_default();
             let message = format!("Class {name} does not have an __init__ function defined");
