@@ -13,7 +13,7 @@ use sconce_tensor::{Layout, Quantizer, Storage, Tensor};
 use crate::Error;
 use crate::names::split;
 use crate::opcodes::{Opcodes, op};
-use crate::values::{Value, ValueId, Values};
+use crate::values::{Object, Value, ValueId, Values};
 
 /// A pickle and what goes with it into the archive.
 pub(crate) struct Pickled {

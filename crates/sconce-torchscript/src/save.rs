@@ -193,12 +193,7 @@ fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Cod
     let unit = &loaded.program.unit;
     let mut constants = ConstantTable::new();
     let mut dependencies = Dependencies::new();
-    let mut files = Files {
-        unit,
-        printers: Vec::new(),
-        by_qualifier: FxHashMap::default(),
-        done: Default::default(),
-    };
+    let mut files = Files::default();
     let mut session = Session {
         unit,
         rename: &|_| None,
@@ -267,7 +262,7 @@ impl Files {
         // A class without code still brings its file into being.
         let has_code = !matches!(
             ty,
-            Type::Class(class) if self.unit.class_of(class).is_none_or(|class| class.is_torchbind)
+            Type::Class(class) if session.unit.class_of(class).is_none_or(|class| class.is_torchbind)
         );
         if has_code {
             self.printers[at].1.print_type(session, ty)?;
