@@ -7,7 +7,7 @@
 # names them, so running this again adds nothing twice. Needs python3 to take pickles out of archives.
 set -eu
 cd "$(dirname "$0")"
-exec python3 - ../fixtures/files "$@" <<'PYTHON'
+exec python3 - ../fixtures/files ../crates/sconce-syntax/tests/filetests "$@" <<'PYTHON'
 import hashlib, os, sys, zipfile
 
 LARGEST = 1 << 16
@@ -49,4 +49,6 @@ for top in sys.argv[1:]:
                 add("legacy", data)
             if name.endswith((".npy", ".npz", ".safetensors")):
                 add("safetensors_npy", data)
+            if name.endswith(".py"):
+                add("syntax", data)
 PYTHON

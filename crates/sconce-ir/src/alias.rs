@@ -132,14 +132,15 @@ impl<'a> AliasAnalyser<'a> {
         self.is_wildcard[location as usize]
     }
 
-    /// Whether any node may write to a value.
-    pub fn has_writers(&self, value: ValueId) -> bool {
-        let locations = self.locations(value);
-        !locations.is_empty()
-            && self
-                .writes
-                .keys()
-                .any(|&node| self.written(node).iter().any(|location| locations.contains(location)))
+    /// For each location, whether any node may write to it.
+    pub fn all_written(&self) -> Vec<bool> {
+        let mut all = vec![false; self.location_count()];
+        for node in self.graph.walk(self.graph.root()) {
+            for location in self.written(node) {
+                all[location as usize] = true;
+            }
+        }
+        all
     }
 
     // --- building ------------------------------------------------------------------------------

@@ -16,10 +16,8 @@ impl Graph {
         if let Some(id) = at.operator {
             return operators::get(id);
         }
-        if let Kind::Prim(prim) = at.kind {
-            if !has_operators(prim) {
-                return None;
-            }
+        if matches!(at.kind, Kind::Prim(prim) if !has_operators(prim)) {
+            return None;
         }
         let candidates = operators::named(at.kind.symbol()).iter();
         candidates.into_iter().find(|operator| self.takes_inputs(&operator.schema, node))

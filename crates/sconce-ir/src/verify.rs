@@ -45,11 +45,11 @@ pub fn verify(graph: &Graph) -> Result<(), Vec<VerifyError>> {
 /// Panics when a graph does not hold together; for debug builds, after each pass.
 #[track_caller]
 pub(crate) fn debug_verify(graph: &Graph, pass: &str) {
-    if cfg!(debug_assertions) {
-        if let Err(errors) = verify(graph) {
-            let list: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            panic!("after {pass}: {}\n{graph}", list.join("\n"));
-        }
+    if cfg!(debug_assertions)
+        && let Err(errors) = verify(graph)
+    {
+        let list: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        panic!("after {pass}: {}\n{graph}", list.join("\n"));
     }
 }
 

@@ -1,38 +1,109 @@
-"""Every operator on scalars and strings, on a few values, and what constant propagation makes of it."""
-import torch, itertools, sys
-V={'int':["0","1","-7","3","9223372036854775807"],'float':["0.","2.5","-0.75","1e+20"],'bool':["0","1"],'str':['"ab"','""','"a b"','"12"'],'complex':["1.+2.j"],'Device':['"cpu"','"cuda:1"'],'NoneType':[None]}
-V['number']=V['Scalar']=None
-out=[]
-def nmx(s): return s.name+"."+s.overload_name
-skip={"aten::remainder","aten::fmod"} 
-def const(i,t,v):
-    return f"  %{i} : {t} = prim::Constant" + (f"[value={v}]" if v is not None else "") + "()\n"
-im={'int','float','bool','str','complex','Device'}
-for s in torch._C._jit_get_all_schemas():
-    ns=s.name.split("::")[0]
-    if ns not in("aten","prim") or s.name in ("prim::AutogradAdd","aten::_cufft_get_plan_cache_size","aten::_cufft_get_plan_cache_max_size","aten::get_autocast_dtype","aten::hash","aten::promote_types","aten::can_cast","aten::result_type"): continue
-    ts=[str(a.type) for a in s.arguments]
-    rs=[str(r.type) for r in s.returns]
-    if not ts or not rs or not all(t in im for t in ts) or not all(r in im|{'number'} for r in rs): continue
-    if len(ts)>3: continue
-    for vs in itertools.product(*[V[t] for t in ts]):
-        if s.name in("aten::remainder","aten::floordiv","aten::__round_to_zero_floordiv","aten::divmod","aten::mathremainder") and ts==['int','int'] and vs[1]=="0": continue
-        if s.name in("aten::__range_length",) and vs[2]=="0": continue
-        if s.name in("aten::expandtabs","aten::center","aten::ljust","aten::rjust","aten::zfill","aten::factorial") and "9223372036854775807" in vs: continue
-        if s.name in("aten::__lshift__","aten::__rshift__") and not 0<=int(vs[1])<64: continue
-        t="graph():\n"+"".join(const(i,ty,v) for i,(ty,v) in enumerate(zip(ts,vs)))
-        outs=", ".join(f"%{10+i} : {r}" for i,r in enumerate(rs))
-        t+=f"  {outs} = {s.name}({', '.join('%'+str(i) for i in range(len(ts)))})\n  return ({', '.join('%'+str(10+i) for i in range(len(rs)))})\n"
-        print(nmx(s),vs,file=sys.stderr,flush=True)
-        try:
-            g=torch._C.parse_ir(t); torch._C._jit_pass_constant_propagation_immutable_types(g)
-        except Exception as e: continue
-        res=[]
-        for o in g.outputs():
-            nd=o.node()
-            if nd.kind()!="prim::Constant": res=["raises"]; break
-            res.append(str(nd).split(" = prim::Constant")[0].split(" : ")[1]+" "+str(nd).split("[value=",1)[1].rsplit("]()",1)[0])
-        nm=s.name+("."+s.overload_name if s.overload_name else "")
-        out.append("\t".join([nm]+[f"{ty} {v}" for ty,v in zip(ts,vs)]+["=>"]+res))
-open(sys.argv[1],"w").write("\n".join(dict.fromkeys(out))+"\n")
-print(len(out))
+"""Writes evaluate.tsv: operators on scalars, strings and devices, and what PyTorch's constant
+propagation makes of them (`raises` where the operator is still there).
+
+    python evaluate.py evaluate.tsv
+
+Arguments that end the process (a division by zero among ints, a shift by a negative number) are left
+out.
+"""
+
+import itertools
+import sys
+
+import torch
+
+VALUES = {
+    "int": ["0", "1", "-7", "3", "9223372036854775807"],
+    "float": ["0.", "2.5", "-0.75", "1e+20"],
+    "bool": ["0", "1"],
+    "str": ['"ab"', '""', '"a b"', '"12"'],
+    "complex": ["1.+2.j"],
+    "Device": ['"cpu"', '"cuda:1"'],
+}
+NOT_SCALAR = {
+    "prim::AutogradAdd",
+    "aten::_cufft_get_plan_cache_size",
+    "aten::_cufft_get_plan_cache_max_size",
+    "aten::get_autocast_dtype",
+    "aten::hash",
+    "aten::promote_types",
+    "aten::can_cast",
+    "aten::result_type",
+}
+DIVISIONS = {
+    "aten::remainder",
+    "aten::floordiv",
+    "aten::__round_to_zero_floordiv",
+    "aten::divmod",
+    "aten::mathremainder",
+}
+SHIFTS = {"aten::__lshift__", "aten::__rshift__"}
+SIZES = {
+    "aten::expandtabs",
+    "aten::center",
+    "aten::ljust",
+    "aten::rjust",
+    "aten::zfill",
+    "aten::factorial",
+}
+
+
+def is_safe(name, types, values):
+    if name in DIVISIONS and types == ["int", "int"] and values[1] == "0":
+        return False
+    if name == "aten::__range_length" and values[2] == "0":
+        return False
+    if name in SIZES and "9223372036854775807" in values:
+        return False
+    return name not in SHIFTS or 0 <= int(values[1]) < 64
+
+
+def graph_of(name, types, values, returns):
+    lines = ["graph():"]
+    for index, (ty, value) in enumerate(zip(types, values)):
+        lines.append(f"  %{index} : {ty} = prim::Constant[value={value}]()")
+    inputs = ", ".join(f"%{index}" for index in range(len(types)))
+    outputs = [f"%{10 + index}" for index in range(len(returns))]
+    typed = ", ".join(f"{output} : {ty}" for output, ty in zip(outputs, returns))
+    lines.append(f"  {typed} = {name}({inputs})")
+    lines.append(f"  return ({', '.join(outputs)})\n")
+    return "\n".join(lines)
+
+
+def results(graph):
+    found = []
+    for output in graph.outputs():
+        if output.node().kind() != "prim::Constant":
+            return ["raises"]
+        head, tail = str(output.node()).split(" = prim::Constant[value=", 1)
+        found.append(f"{head.split(' : ')[1]} {tail.rsplit(']()', 1)[0]}")
+    return found
+
+
+def main():
+    lines = {}
+    for schema in torch._C._jit_get_all_schemas():
+        types = [str(argument.type) for argument in schema.arguments]
+        returns = [str(value.type) for value in schema.returns]
+        scalar = all(ty in VALUES for ty in types)
+        scalar = scalar and all(ty in VALUES or ty == "number" for ty in returns)
+        ours = schema.name.split("::")[0] in ("aten", "prim") and schema.name not in NOT_SCALAR
+        if not (ours and scalar and 0 < len(types) <= 3 and returns):
+            continue
+        full = schema.name + (f".{schema.overload_name}" if schema.overload_name else "")
+        for values in itertools.product(*[VALUES[ty] for ty in types]):
+            if not is_safe(schema.name, types, values):
+                continue
+            try:
+                graph = torch._C.parse_ir(graph_of(schema.name, types, values, returns))
+                torch._C._jit_pass_constant_propagation_immutable_types(graph)
+            except RuntimeError:
+                continue
+            given = [f"{ty} {value}" for ty, value in zip(types, values)]
+            lines["\t".join([full, *given, "=>", *results(graph)])] = None
+    with open(sys.argv[1], "w") as out:
+        out.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,5 +1,7 @@
 //! Passes on small graphs beside real PyTorch: `filetests/*.ir`, made by `filetests/generate.py`.
 
+#![allow(clippy::unwrap_used)] // helpers of tests are outside of what clippy sees as tests
+
 use std::path::Path;
 
 use sconce_ir::{Graph, passes, verify};

@@ -1,5 +1,7 @@
 //! Passes that PyTorch has no Python function for, on small graphs.
 
+#![allow(clippy::unwrap_used)] // helpers of tests are outside of what clippy sees as tests
+
 use std::sync::Arc;
 
 use sconce_ir::passes::{self, InlineError};

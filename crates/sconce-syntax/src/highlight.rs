@@ -149,3 +149,52 @@ impl Excerpt<'_> {
         newline.map_or(self.text.len(), |length| from + length)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::{Range, Source, SourceRange};
+
+    const TEXT: &str =
+        "def f(x):\n    return (x +\n       y) \n    a\n\n    b\n    c\n    dé\n   e";
+
+    /// What PyTorch 2.15's `SourceRange::str` says, by `tests/golden/oracle.cpp`.
+    #[rustfmt::skip]
+    #[test]
+    fn ranges_are_shown_as_pytorch_shows_them() {
+        let cases = [
+            (21, 24, "", "def f(x):\n    return (x +\n           ~~~ <--- HERE\n       y) \n    a\n"),
+            (21, 40, "", "def f(x):\n    return (x +\n           ~~~~\n       y) \n       ~~~ <--- HERE\n    a\n\n    b\n"),
+            (10, 36, "", "def f(x):\n    return (x +\n    ~~~~~~~~~~~\n       y) \n       ~~~ <--- HERE\n    a\n"),
+            (10, 46, "", "def f(x):\n    return (x +\n    ~~~~~~~~~~~\n       y) \n       ~~~\n    a\n    ~ <--- HERE\n\n    b\n    c\n    dé\n"),
+            (0, 9, "", "def f(x):\n~~~~~~~~~ <--- HERE\n    return (x +\n       y) \n"),
+            (9, 10, "", "def f(x):\n    return (x +\n       y) \n    a\n"),
+            (9, 9, "", "def f(x):\n    return (x +\n       y) \n"),
+            (14, 21, "x.py", "  File \"x.py\", line 8\ndef f(x):\n    return (x +\n    ~~~~~~~ <--- HERE\n       y) \n    a\n"),
+            (35, 37, "", "def f(x):\n    return (x +\n       y) \n    a\n\n    b\n"),
+            (56, 72, "x.py", "  File \"x.py\", line 14\n    b\n    c\n    dé\n    ~~~\n   e\n   ~ <--- HERE\n"),
+            (70, 90, "", ""),
+            (0, 68, "", "def f(x):\n    return (x +\n       y) \n    a\n\n    b\n    c\n    dé\n   e"),
+            (68, 69, "", "    c\n    dé\n   e"),
+            (500, 501, "", ""),
+        ];
+        for (start, end, file, shown) in cases {
+            let mut source = Source::new(TEXT);
+            if !file.is_empty() {
+                source = source.with_filename(file).with_starting_line(7);
+            }
+            let range = SourceRange::new(Arc::new(source), Range::new(start, end));
+            assert_eq!(range.highlight(), shown, "{start}..{end}");
+        }
+    }
+
+    #[test]
+    fn a_function_is_named_and_nothing_need_be_underlined() {
+        let source = Source::new(TEXT).with_filename("x.py").with_starting_line(1);
+        let range = SourceRange::new(Arc::new(source), Range::new(21, 24));
+        let shown = range.with_context(1, false, "f").to_string();
+        assert_eq!(shown, "  File \"x.py\", line 2, in f\n    return (x +\n");
+        assert_eq!(range.file_line_column(), Some(("x.py", 2, 11)));
+    }
+}

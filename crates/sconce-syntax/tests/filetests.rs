@@ -4,17 +4,11 @@
 //! its tree, its nodes' ranges, or its error. `golden/generate.py` writes them. Where sconce differs on
 //! purpose the header begins with `sconce`; `SCONCE_BLESS=1` writes what sconce says there.
 
-use std::error::Error;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
 use std::{env, fs};
 
-use sconce_syntax::ast::Item;
-use sconce_syntax::sexpr::Node;
-use sconce_syntax::{
-    Source, parse_class, parse_def, parse_expression, parse_module, parse_type_comment,
-};
+mod answer;
 
 const HEADER: &str = "# test: ";
 const EXPECTED: &str = "#|";
@@ -54,12 +48,14 @@ impl<'a> Case<'a> {
 
     /// What sconce says, and whether it is what must come out.
     fn run(&self) -> (String, bool) {
-        let said = match (self.what, parse(self.mode, &self.text)) {
-            ("error", Err(error)) => error.to_string(),
-            ("tree", Ok((tree, _))) => tree,
-            ("ranges", Ok((_, places))) => places,
-            (_, Ok((tree, _))) => return (tree, false),
-            (_, Err(error)) => return (error.to_string(), false),
+        let answer = answer::answer(self.mode, &self.text);
+        let parts = answer.as_ref().ok().and_then(|said| said.rsplit_once("--\n"));
+        let said = match (self.what, parts, &answer) {
+            ("error", None, Err(error)) => error.to_string(),
+            ("tree", Some((tree, _)), _) => tree.to_owned(),
+            ("ranges", Some((_, places)), _) => places.to_owned(),
+            (.., Ok(said)) => return (said.clone(), false),
+            (.., Err(error)) => return (error.to_string(), false),
         };
         let lines: Vec<_> = said.trim_end_matches('\n').lines().collect();
         let alike = lines.len() == self.expected.len()
@@ -79,46 +75,6 @@ impl<'a> Case<'a> {
         }
         out + "\n"
     }
-}
-
-/// The tree and the ranges.
-fn parse(mode: &str, text: &str) -> Result<(String, String), Box<dyn Error>> {
-    let source = Arc::new(Source::new(text));
-    let mut out = (String::new(), String::new());
-    match mode {
-        "exp" => show(&Node::expr(&parse_expression(&source)?, &source), &mut out)?,
-        "def" => show(&Node::def(&parse_def(&source, false)?, &source), &mut out)?,
-        "method" => show(&Node::def(&parse_def(&source, true)?, &source), &mut out)?,
-        "class" => show(&Node::class(&parse_class(&source)?, &source), &mut out)?,
-        "type" => show(&Node::decl(&parse_type_comment(&source)?, &source), &mut out)?,
-        "module" => {
-            for item in parse_module(&source)? {
-                match item {
-                    Item::Def(def) => show(&Node::def(&def, &source), &mut out)?,
-                    Item::Class(class) => show(&Node::class(&class, &source), &mut out)?,
-                    Item::Stmt(_) | Item::Import(_) => {}
-                }
-            }
-        }
-        _ => panic!("mode {mode}"),
-    }
-    Ok(out)
-}
-
-fn show(node: &Node<'_>, (tree, places): &mut (String, String)) -> Result<(), Box<dyn Error>> {
-    writeln!(tree, "{node}")?;
-    show_places(node, places)
-}
-
-fn show_places(node: &Node<'_>, places: &mut String) -> Result<(), Box<dyn Error>> {
-    if let Node::Compound { kind, range, children } = node {
-        match range {
-            Some(range) => writeln!(places, "{kind}\t{}\t{}", range.start, range.end)?,
-            None => writeln!(places, "{kind}\t-\t-")?,
-        }
-        children.iter().try_for_each(|child| show_places(child, places))?;
-    }
-    Ok(())
 }
 
 #[test]

@@ -70,7 +70,10 @@ impl Module {
         };
         let graph = self.lock().program.graph(function)?;
         let mut nodes = graph.block_nodes(graph.root());
-        let original = nodes.find_map(|node| graph.node(node).range.as_ref()?.original());
+        let original = nodes.find_map(|node| {
+            let original = graph.node(node).range.as_ref()?.original()?;
+            (!original.source.text().is_empty()).then_some(original)
+        });
         let original = original.ok_or_else(|| {
             let message = format!("the archive does not say what source '{name}' comes from");
             Error::new(ErrorKind::Caller, message)

@@ -26,7 +26,7 @@ pub(crate) struct DebugRecords {
 
 struct Record {
     offset: u32,
-    range: Option<SourceRange>,
+    range: SourceRange,
 }
 
 impl DebugRecords {
@@ -46,7 +46,7 @@ impl Origin for DebugRecords {
     fn original(&self, offset: u32) -> Option<SourceRange> {
         let records = self.records();
         let after = records.partition_point(|record| record.offset <= offset);
-        records.get(after.checked_sub(1)?)?.range.clone()
+        Some(records.get(after.checked_sub(1)?)?.range.clone())
     }
 }
 
@@ -62,42 +62,48 @@ fn read(bytes: &[u8]) -> Option<Vec<Record>> {
         _ => (None, root),
     };
     let mut sources = FxHashMap::default();
+    let mut nowhere: Option<Arc<Source>> = None;
     let mut out = Vec::with_capacity(records.len());
     for &record in records {
         let [offset, range, ..] = arena.tuple(record)? else { return None };
         let offset = u32::try_from(int(arena, *offset)?).ok()?;
         let [source, start, end] = arena.tuple(*range)? else { return None };
         let source = match sources.get(source) {
-            Some(known) => Option::clone(known),
+            Some(known) => Arc::clone(known),
             None => {
                 let read = read_source(arena, *source, table.as_deref())?;
-                sources.insert(*source, read.clone());
+                // No source and an empty source are one after they have been read, so that what is
+                // written for them does not depend on how often it was written before.
+                let read = match is_nowhere(&read) {
+                    true => Arc::clone(nowhere.get_or_insert(read)),
+                    false => read,
+                };
+                sources.insert(*source, Arc::clone(&read));
                 read
             }
         };
         let start = u32::try_from(int(arena, *start)?).ok()?;
         let end = u32::try_from(int(arena, *end)?).ok()?;
-        let range = source.map(|source| SourceRange::new(source, Range::new(start, end)));
-        out.push(Record { offset, range });
+        out.push(Record { offset, range: SourceRange::new(source, Range::new(start, end)) });
     }
     out.is_sorted_by_key(|record| record.offset).then_some(out)
 }
 
-/// A source; `None` within for the one that stands for no source.
-fn read_source(
-    arena: &Arena<'_>,
-    value: Value,
-    table: Option<&[&str]>,
-) -> Option<Option<Arc<Source>>> {
+fn is_nowhere(source: &Source) -> bool {
+    source.text().is_empty() && source.filename().is_none_or(str::is_empty)
+}
+
+/// A source. What was written where no source was known reads as an empty text in a file without
+/// name, as in PyTorch.
+fn read_source(arena: &Arena<'_>, value: Value, table: Option<&[&str]>) -> Option<Arc<Source>> {
     let [text, filename, line] = arena.tuple(value)? else { return None };
     let line = u32::try_from(int(arena, *line)?).ok()?;
     let Some(table) = table else {
-        let text = arena.str(*text)?;
-        let mut source = Source::new(text).with_starting_line(line);
+        let mut source = Source::new(arena.str(*text)?).with_starting_line(line);
         if let Some(filename) = arena.str(*filename) {
             source = source.with_filename(filename);
         }
-        return Some((!text.is_empty()).then(|| Arc::new(source)));
+        return Some(Arc::new(source));
     };
     let Node::Call(call) = arena.node(*text) else { return None };
     let [lines] = arena.tuple(call.args)? else { return None };
@@ -107,15 +113,8 @@ fn read_source(
     for &line in lines {
         text.push_str(entry(line)?);
     }
-    if text.is_empty() {
-        return Some(None);
-    }
-    let mut source = Source::new(text).with_starting_line(line);
-    let filename = entry(*filename)?;
-    if !filename.is_empty() {
-        source = source.with_filename(filename);
-    }
-    Some(Some(Arc::new(source)))
+    let source = Source::new(text).with_starting_line(line).with_filename(entry(*filename)?);
+    Some(Arc::new(source))
 }
 
 fn int(arena: &Arena<'_>, value: Value) -> Option<i64> {
@@ -140,7 +139,8 @@ impl DebugWriter {
     pub(crate) fn pickle(&mut self, records: &[(u32, Option<SourceRange>)]) -> Vec<u8> {
         let mut merged: Vec<(u32, Option<SourceRange>)> = Vec::with_capacity(records.len());
         for (offset, range) in records {
-            let range = range.as_ref().map(|range| range.original().unwrap_or_else(|| range.clone()));
+            let range =
+                range.as_ref().map(|range| range.original().unwrap_or_else(|| range.clone()));
             match merged.last_mut() {
                 Some((_, last)) if *last == range => {}
                 Some((at, last)) if *at == *offset => *last = range,
@@ -159,8 +159,13 @@ impl DebugWriter {
                 self.kept.push(Arc::clone(source));
             }
             if let std::collections::hash_map::Entry::Vacant(entry) = sources.entry(key) {
-                let lines = source.text().split_inclusive('\n').map(|line| table.index(line));
-                entry.insert(lines.collect());
+                let mut lines: Vec<u32> =
+                    source.text().split_inclusive('\n').map(|line| table.index(line)).collect();
+                if source.text().is_empty() || source.text().ends_with('\n') {
+                    // What comes after the last line break is a line too, an empty one.
+                    lines.push(0);
+                }
+                entry.insert(lines);
                 filenames.insert(key, source.filename().map_or(0, |name| table.index(name)));
             }
         }

@@ -11,8 +11,8 @@ use sconce_ir::{ClassId, Constant, Type, Unit};
 use sconce_tensor::{Layout, Quantizer, Storage, Tensor};
 
 use crate::Error;
-use crate::opcodes::{Opcodes, op};
 use crate::names::split;
+use crate::opcodes::{Opcodes, op};
 use crate::values::{Value, ValueId, Values};
 
 /// A pickle and what goes with it into the archive.
@@ -34,7 +34,11 @@ pub(crate) fn pickle_object(values: &Values, unit: &Unit, root: ValueId) -> Resu
 }
 
 /// Writes a tuple of values each of which something else holds too, as the constant table is.
-pub(crate) fn pickle_held(values: &Values, unit: &Unit, items: &[ValueId]) -> Result<Pickled, Error> {
+pub(crate) fn pickle_held(
+    values: &Values,
+    unit: &Unit,
+    items: &[ValueId],
+) -> Result<Pickled, Error> {
     let mut pickler = Pickler::new(values, unit);
     for &item in items {
         pickler.count(item, true);

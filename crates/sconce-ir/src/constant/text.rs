@@ -94,8 +94,6 @@ fn without_zeros(number: &str) -> &str {
     if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
-/// Unlike alone, a float in a complex number has a point whenever it is an integer of 64 bits, and
-/// zero no sign.
 fn complex_text(real: f64, imaginary: f64) -> String {
     let sign = if imaginary >= 0.0 { '+' } else { '-' };
     format!("{}{sign}{}j", stream_float_text(real), stream_float_text(imaginary.abs()))

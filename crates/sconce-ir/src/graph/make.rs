@@ -159,7 +159,7 @@ impl Graph {
         id
     }
 
-    fn push_node(&mut self, kind: Kind) -> NodeId {
+    pub(super) fn push_node(&mut self, kind: Kind) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
         self.nodes.push(Node {
             kind,

@@ -126,7 +126,8 @@ struct Block {
     alive: bool,
 }
 
-/// A graph; see the [module](self).
+/// A graph: nodes in blocks, and values between them. It has one block; a block has a `Param` node
+/// whose outputs are its inputs, nodes in order, and a `Return` node whose inputs are its outputs.
 #[derive(Clone, Debug)]
 pub struct Graph {
     nodes: Vec<Node>,

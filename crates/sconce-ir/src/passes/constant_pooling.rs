@@ -2,7 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use smallvec::SmallVec;
 
 use crate::alias::{AliasAnalyser, is_mutable};
@@ -13,12 +13,13 @@ use crate::{Attribute, Constant, Graph, NodeId, Prim, ValueId};
 pub fn constant_pooling(graph: &mut Graph) {
     let constants: Vec<NodeId> =
         graph.walk(graph.root()).filter(|&node| graph.node(node).is(Prim::Constant)).collect();
+    let written = written(graph, &constants);
     let mut known: FxHashMap<u64, SmallVec<[NodeId; 1]>> = FxHashMap::default();
     for node in constants {
         let alike = known.entry(hash(graph, node)).or_default();
         if let Some(&first) = alike.iter().find(|&&first| same(graph, first, node)) {
             let (old, new) = (graph.node(node).output(), graph.node(first).output());
-            if may_be_one(graph, old, new) {
+            if !written.contains(&old) && !written.contains(&new) {
                 graph.replace_all_uses(old, new);
                 graph.destroy(node);
             }
@@ -51,16 +52,24 @@ pub(super) fn same(graph: &Graph, a: NodeId, b: NodeId) -> bool {
         && match (graph.constant(x), graph.constant(y)) {
             // PyTorch compares floats as numbers: no two nans are one, and -0.0 is 0.0.
             (Some(Constant::Float(x)), Some(Constant::Float(y))) => x == y,
+            // PyTorch never takes two members of an enum for one.
+            (Some(Constant::Enum(..)), _) => false,
             (Some(x), Some(y)) => x == y,
             _ => false,
         }
 }
 
-/// Two mutable constants are one only where nothing writes to either.
-fn may_be_one(graph: &Graph, a: ValueId, b: ValueId) -> bool {
-    if !is_mutable(graph.ty(a)) {
-        return true;
+/// The constants that something may write to: those of two equal ones stay two.
+fn written(graph: &Graph, constants: &[NodeId]) -> FxHashSet<ValueId> {
+    let values = constants.iter().map(|&node| graph.node(node).output());
+    let mutable: Vec<ValueId> = values.filter(|&value| is_mutable(graph.ty(value))).collect();
+    if mutable.is_empty() {
+        return FxHashSet::default();
     }
     let aliases = AliasAnalyser::new(graph);
-    !aliases.has_writers(a) && !aliases.has_writers(b)
+    let written = aliases.all_written();
+    let is_written = |value: &ValueId| {
+        aliases.locations(*value).iter().any(|&location| written[location as usize])
+    };
+    mutable.into_iter().filter(is_written).collect()
 }

@@ -110,7 +110,8 @@ impl<'a> Marker<'a> {
         }
     }
 
-    /// Makes live what the body gives for what is live outside or used in the next round.
+    /// Makes live what the body gives for what is used outside or in the next round: as in PyTorch, a
+    /// dead loop that computes what it carries from itself stays.
     fn carried(&mut self, node: NodeId, body: BlockId) -> bool {
         let graph = self.graph;
         let given = graph.block_outputs(body);
@@ -118,8 +119,8 @@ impl<'a> Marker<'a> {
         let taken = graph.block_inputs(body).get(1..).unwrap_or_default();
         let mut new = self.make_live(condition);
         for ((&output, &input), &value) in graph.node(node).outputs().iter().zip(taken).zip(given) {
-            // Whether what uses it is live does not matter, in PyTorch too.
-            if self.is_live(output) || !graph.value(input).uses().is_empty() {
+            let used = |value| !graph.value(value).uses().is_empty();
+            if used(output) || used(input) {
                 new |= self.make_live(value);
             }
         }

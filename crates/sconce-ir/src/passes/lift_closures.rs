@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{Attribute, BlockId, Graph, NodeId, Prim, Type, ValueId};
 
@@ -67,25 +67,20 @@ fn lift(graph: &mut Graph, closure: NodeId) {
 
 /// What a block uses that is made outside of it, in the order of first use.
 fn captures(graph: &Graph, block: BlockId) -> Vec<ValueId> {
-    let mut inside: FxHashMap<ValueId, bool> = FxHashMap::default();
-    let mut captures = Vec::new();
-    let define = |inside: &mut FxHashMap<ValueId, bool>, values: &[ValueId]| {
-        inside.extend(values.iter().map(|&value| (value, true)));
-    };
-    define(&mut inside, graph.block_inputs(block));
+    let mut inside: FxHashSet<ValueId> = graph.block_inputs(block).iter().copied().collect();
     for node in graph.walk(block) {
-        define(&mut inside, graph.node(node).outputs());
+        inside.extend(graph.node(node).outputs());
         for &inner in graph.node(node).blocks() {
-            define(&mut inside, graph.block_inputs(inner));
+            inside.extend(graph.block_inputs(inner));
         }
     }
+    let mut captures = Vec::new();
     // In the order in which a copy of the block asks for them: a node's inputs, then its blocks,
     // then what they give.
     let mut open = vec![(block, graph.next(graph.param_node(block)))];
     while let Some((block, node)) = open.pop() {
         for &input in graph.node(node).inputs() {
-            if !inside.contains_key(&input) {
-                inside.insert(input, false);
+            if inside.insert(input) {
                 captures.push(input);
             }
         }

@@ -193,11 +193,11 @@ impl<W: Write> Printer<'_, W> {
             if index > 0 {
                 self.out.write_str(separator)?;
             }
-            if let Names::Numbers { of, next } = &mut self.names {
-                if let Some(number) = of.get_mut(id.0 as usize) {
-                    *number = *next;
-                    *next += 1;
-                }
+            if let Names::Numbers { of, next } = &mut self.names
+                && let Some(number) = of.get_mut(id.0 as usize)
+            {
+                *number = *next;
+                *next += 1;
             }
             self.value(id)?;
             write!(self.out, " : {}", self.graph.ty(id))?;

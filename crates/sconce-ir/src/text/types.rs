@@ -146,7 +146,7 @@ impl Reader<'_, '_> {
             "Function" => {
                 return Ok(Type::Function(NamedRef::by_name("")));
             }
-            "InterfaceType" => return self.angled(|name| Type::Interface(name)),
+            "InterfaceType" => return self.angled(Type::Interface),
             "Enum" => return self.enumeration(),
             _ => {}
         }
@@ -289,10 +289,10 @@ impl Reader<'_, '_> {
             "requires_grad" => tensor.requires_grad = Some(self.dimension()? == Some(1)),
             "device" => {
                 let mut device = self.lexer.expect_word()?.to_owned();
-                if self.lexer.accept(':') {
-                    if let Some(index) = self.dimension()? {
-                        device.push_str(&format!(":{index}"));
-                    }
+                if self.lexer.accept(':')
+                    && let Some(index) = self.dimension()?
+                {
+                    device.push_str(&format!(":{index}"));
                 }
                 tensor.device = Some(device.into());
             }

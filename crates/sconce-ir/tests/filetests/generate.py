@@ -145,6 +145,33 @@ graph(%x : Tensor, %n : int):
       -> (%t, %y, %z)
   return (%a)
 """,
+        "dead_loop_that_feeds_itself": """
+graph(%x : Tensor, %n : int):
+  %t : bool = prim::Constant[value=1]()
+  %a : Tensor = prim::Loop(%n, %t, %x)
+    block0(%i : int, %p : Tensor):
+      %s : Tensor = aten::relu(%p)
+      -> (%t, %s)
+  return (%x)
+""",
+        "dead_loop_that_carries_its_input": """
+graph(%x : Tensor, %n : int):
+  %t : bool = prim::Constant[value=1]()
+  %a : Tensor = prim::Loop(%n, %t, %x)
+    block0(%i : int, %p : Tensor):
+      %s : Tensor = aten::relu(%p)
+      -> (%t, %p)
+  return (%x)
+""",
+        "dead_loop_of_outside_values": """
+graph(%x : Tensor, %n : int):
+  %t : bool = prim::Constant[value=1]()
+  %a : Tensor = prim::Loop(%n, %t, %x)
+    block0(%i : int, %p : Tensor):
+      %s : Tensor = aten::relu(%x)
+      -> (%t, %s)
+  return (%x)
+""",
         "dead_loop_that_writes": """
 graph(%x : Tensor, %n : int):
   %t : bool = prim::Constant[value=1]()

@@ -37,7 +37,8 @@ static void module(std::ostream& trees, std::ostream& places, Parser& parser) {
   }
   while (lexer.cur().kind != TK_EOF) {
     while (lexer.nextIf(TK_IMPORT)) {
-      while (lexer.cur().kind != TK_NEWLINE) lexer.next();
+      // PyTorch does not look for the end of the text here, and never ends.
+      while (lexer.cur().kind != TK_NEWLINE && lexer.cur().kind != TK_EOF) lexer.next();
       lexer.expect(TK_NEWLINE);
     }
     auto token = lexer.cur();

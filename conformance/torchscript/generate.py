@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Makes TorchScript archives of every construct, and says what PyTorch makes of them.
+
+    generate.py OUT [--only PATTERN] [--vision] [--no-cases]
+
+For each program of `cases/`, and with --vision for each model of torchvision that can be scripted, a
+folder of OUT holds
+
+    model.pt            torch.jit.save of the scripted or traced program
+    resaved.pt          torch.jit.save(torch.jit.load(model.pt))
+    graphs/NAME.txt     the graph of each function and method of the loaded program
+    inputs.pt           the first call's arguments, a tuple (if there is one)
+    calls.pt            for each call its arguments, and its result or the message of its error
+
+Weights are random and small where that is possible; nothing of this is committed. What fails is
+named at the end, and the exit status says so.
+"""
+import argparse
+import importlib
+import io
+import pathlib
+import re
+import sys
+import warnings
+
+import torch
+
+import registry
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def graphs(path, folder):
+    """One file for each function and method of a saved program."""
+    folder.mkdir(exist_ok=True)
+    unit = torch._C.CompilationUnit()
+    torch._C.import_ir_module(unit, str(path), None, {}, False)
+    for function in unit.get_functions():
+        (folder / f"{function.qualified_name}.txt").write_text(str(function.graph))
+
+
+def call(path, arguments):
+    """A call of a program loaded anew: its result, or what went wrong."""
+    torch.manual_seed(0)
+    with torch.no_grad():
+        try:
+            return "result", plain(torch.jit.load(path)(*arguments))
+        except Exception as error:  # whatever it is, it is the answer
+            return "error", str(error)
+
+
+def plain(value):
+    """A result that can be pickled wherever it is read: no classes of its own."""
+    if isinstance(value, (tuple, list)):
+        elements = [plain(element) for element in value]
+        return elements if isinstance(value, list) else tuple(elements)
+    if isinstance(value, dict):
+        return {key: plain(element) for key, element in value.items()}
+    kept = (torch.Tensor, torch.device, int, float, complex, str, type(None))
+    return value if isinstance(value, kept) else f"<{type(value).__name__}>"
+
+
+def save_calls(calls, folder):
+    path = folder / "model.pt"
+    if not calls:
+        return
+    torch.save(tuple(calls[0]), folder / "inputs.pt")
+    said = []
+    for arguments in calls:
+        # Arguments may be changed by the call; what is kept is what was handed in.
+        kept = torch.load(as_file(tuple(arguments)), weights_only=False)
+        kind, value = call(path, arguments)
+        said.append({"arguments": kept, kind: value})
+    torch.save(said, folder / "calls.pt")
+
+
+def as_file(value):
+    data = io.BytesIO()
+    torch.save(value, data)
+    data.seek(0)
+    return data
+
+
+def generate(name, program, calls, out):
+    folder = out / name
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "model.pt"
+    torch.jit.save(program, str(path))
+    torch.jit.save(torch.jit.load(str(path)), str(folder / "resaved.pt"))
+    graphs(path, folder / "graphs")
+    save_calls(calls, folder)
+
+
+def load_cases():
+    for path in sorted((HERE / "cases").glob("*.py")):
+        if path.stem != "__init__":
+            importlib.import_module(f"cases.{path.stem}")
+    return registry.CASES
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("out", type=pathlib.Path)
+    arguments.add_argument("--only", default="")
+    arguments.add_argument("--vision", action="store_true")
+    arguments.add_argument("--no-cases", action="store_true")
+    arguments = arguments.parse_args()
+    warnings.filterwarnings("ignore")
+    programs = [] if arguments.no_cases else [
+        (name, case.build, case.calls) for name, case in load_cases().items()]
+    if arguments.vision:
+        import vision
+
+        programs.extend(vision.programs())
+    failed, done = [], 0
+    for name, build, calls in programs:
+        if not re.search(arguments.only, name):
+            continue
+        try:
+            generate(name, build(), calls, arguments.out)
+            done += 1
+        except Exception as error:  # the others are made all the same
+            failed.append(name)
+            print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
+    print(f"{done} made, {len(failed)} failed: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
