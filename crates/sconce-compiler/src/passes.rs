@@ -13,40 +13,39 @@ static WARNINGS: AtomicI64 = AtomicI64::new(0);
 pub(crate) fn clean_up(graph: &mut Graph) -> Result<(), Error> {
     passes::canonicalize_modified_loops(graph);
     passes::normalize_ops(graph);
-    passes::lift_closures(graph);
-    passes::inline_forked_closures(graph)
-        .map_err(|error| Error::without_range(error.to_string()))?;
-    clean_up_forks(graph);
-    passes::erase_list_literals(graph);
-    simplify(graph);
+    clean_up_closures(graph)?;
     number_warnings(graph);
     debug_assert!(sconce_ir::verify(graph).is_ok(), "{:?}", sconce_ir::verify(graph));
     Ok(())
 }
 
-fn simplify(graph: &mut Graph) {
+/// The part that is also done to the graphs of forks.
+fn clean_up_closures(graph: &mut Graph) -> Result<(), Error> {
+    passes::lift_closures(graph);
+    passes::inline_forked_closures(graph)
+        .map_err(|error| Error::without_range(error.to_string()))?;
+    clean_up_forks(graph)?;
+    passes::erase_list_literals(graph);
     passes::lower_simple_tuples(graph);
     passes::constant_propagation_immutable_types(graph);
     passes::constant_pooling(graph);
     passes::canonicalize_outputs(graph);
+    Ok(())
 }
 
-/// What is forked is a graph of its own, cleaned up on its own. Those within it have been when it
-/// was.
-fn clean_up_forks(graph: &mut Graph) {
-    let nodes: Vec<NodeId> = graph.walk(graph.root()).collect();
-    for node in nodes {
-        if !graph.node(node).is(Prim::Fork) && !graph.node(node).is(Prim::Awaitable) {
-            continue;
-        }
-        if let Some(Attribute::Graph(body)) = graph.node(node).attribute("Subgraph") {
-            let mut body = Graph::clone(body);
-            clean_up_forks(&mut body);
-            passes::lower_simple_tuples(&mut body);
-            let attribute = Attribute::Graph(Arc::new(body));
-            graph.node_mut(node).set_attribute("Subgraph", attribute);
-        }
+fn clean_up_forks(graph: &mut Graph) -> Result<(), Error> {
+    let is_fork = |node: &NodeId| {
+        let node = graph.node(*node);
+        node.is(Prim::Fork) || node.is(Prim::Awaitable)
+    };
+    let forks: Vec<NodeId> = graph.walk(graph.root()).filter(is_fork).collect();
+    for fork in forks {
+        let Some(Attribute::Graph(body)) = graph.node(fork).attribute("Subgraph") else { continue };
+        let mut body = Graph::clone(body);
+        clean_up_closures(&mut body)?;
+        graph.node_mut(fork).set_attribute("Subgraph", Attribute::Graph(Arc::new(body)));
     }
+    Ok(())
 }
 
 fn number_warnings(graph: &mut Graph) {

@@ -196,8 +196,7 @@ impl Importer {
         let bytes = bytes.map_err(|error| CompileError::without_range(error.to_string()))?;
         let text = String::from_utf8(bytes.to_vec())
             .map_err(|_| CompileError::without_range(format!("{record} is not valid UTF-8")))?;
-        let name = record.split_once('/').map_or(record, |(_, name)| name);
-        let mut source = Source::new(text).with_filename(name);
+        let mut source = Source::new(text).with_filename(record).with_starting_line(1);
         if self.archive.contains(&debug) {
             let archive = Arc::clone(&self.archive);
             source = source.with_origin(Box::new(DebugRecords::lazy(Box::new(move || {

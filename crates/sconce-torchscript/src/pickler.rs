@@ -112,7 +112,30 @@ impl<'v> Pickler<'v> {
                 *self.counts.entry(child).or_default() += holds;
                 queue.push(child);
             }
+            // What `__getstate__` gives is held by its call too.
+            if let Value::Object(Object { class, state: Some(state), .. }) = value {
+                *self.counts.entry(*state).or_default() += 1;
+                if self.unit.class(*class).is_torchbind
+                    && let Some(bias) = self.last_tensor(*state)
+                {
+                    *self.counts.entry(bias).or_default() += 1;
+                }
+            }
         }
+    }
+
+    /// The tensor that the state of a custom class ends in: the bias of packed weights, which the
+    /// object keeps as it is, while it makes the weights anew for each `__getstate__`.
+    fn last_tensor(&self, state: ValueId) -> Option<ValueId> {
+        const MAX_DEPTH: usize = 3;
+        let mut at = state;
+        for _ in 0..MAX_DEPTH {
+            if matches!(self.values.get(at), Value::Tensor(_)) {
+                return Some(at);
+            }
+            at = *self.values.get(at).children().last()?;
+        }
+        None
     }
 
     fn stop(mut self) -> Pickled {

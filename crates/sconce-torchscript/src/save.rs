@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use sconce_archive::{ArchiveWriter, WriterOptions, archive_name};
 use sconce_checkpoint::ErrorKind;
 use sconce_compiler::print::{ConstantTable, Dependencies, Printer, Session};
-use sconce_ir::{ClassId, Constant, Type, Unit};
+use sconce_ir::{ClassId, Constant, Type};
 use sconce_source::AtomicFile;
 use sconce_tensor::Storage;
 
@@ -237,14 +237,14 @@ fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Cod
 }
 
 /// Code files in order of first need.
-struct Files<'u> {
-    unit: &'u Unit,
+#[derive(Default)]
+struct Files {
     printers: Vec<(String, Printer)>,
     by_qualifier: FxHashMap<String, usize>,
     done: rustc_hash::FxHashSet<Type>,
 }
 
-impl Files<'_> {
+impl Files {
     fn convert(&mut self, session: &mut Session<'_>, ty: &Type) -> Result<(), Error> {
         if !self.done.insert(ty.clone()) {
             return Ok(());

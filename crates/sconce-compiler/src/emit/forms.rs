@@ -300,8 +300,8 @@ impl Emitter<'_> {
             let element = hint.refined.as_ref().and_then(Type::element).cloned();
             let list = self.list(element.unwrap_or(Type::Tensor), &[]);
             return Ok(match hint.union {
-                Some(union) => self.unchecked_cast(list, union),
-                None => list,
+                Some(union @ Type::Union(_)) => self.unchecked_cast(list, union),
+                _ => list,
             });
         };
         self.check(call, 1..=1)?;
@@ -368,8 +368,8 @@ impl Emitter<'_> {
             }
         };
         Ok(match hint.union {
-            Some(union) => self.unchecked_cast(dict, union),
-            None => dict,
+            Some(union @ Type::Union(_)) => self.unchecked_cast(dict, union),
+            _ => dict,
         })
     }
 

@@ -15,7 +15,7 @@ pub(super) struct Hint {
     pub(super) refined: Option<Type>,
     /// The containers that a union can hold, if they are several.
     pub(super) candidates: Vec<Type>,
-    /// The annotation, if it is a union: the container is cast to it in the end.
+    /// The annotation, if it is a union or optional: a literal is cast to it in the end.
     pub(super) union: Option<Type>,
 }
 
@@ -70,7 +70,10 @@ impl Emitter<'_> {
                     hint.refined = hint.candidates.pop();
                 }
             }
-            Type::Optional(of) => hint.refined = Some((**of).clone()),
+            Type::Optional(of) => {
+                hint.union = Some(annotation.clone());
+                hint.refined = Some((**of).clone());
+            }
             _ => {}
         }
         if strict && hint.candidates.is_empty() {
