@@ -14,7 +14,8 @@ use crate::native::NativeResolver;
 
 /// An upgrader ready for use.
 pub(crate) struct Upgrader {
-    operator: &'static str,
+    /// The name and the overload.
+    operator: (&'static str, &'static str),
     bumped_at: u32,
     old_schema: Schema,
     /// What takes the operator's place; `None` if the table's text were wrong.
@@ -43,7 +44,7 @@ fn table() -> &'static [Upgrader] {
     TABLE.get_or_init(|| {
         let upgraders = operators::upgraders().iter().filter_map(|upgrader| {
             Some(Upgrader {
-                operator: upgrader.operator,
+                operator: upgrader.operator.split_once('.').unwrap_or((upgrader.operator, "")),
                 bumped_at: upgrader.bumped_at,
                 old_schema: Schema::parse(upgrader.old_schema).ok()?,
                 graph: OnceLock::new(),
@@ -59,9 +60,9 @@ pub(crate) fn find(schema: &Schema, version: u32) -> Option<(usize, &'static Upg
     if version >= CURRENT_VERSION {
         return None;
     }
-    let name = schema.full_name();
+    let operator = (&*schema.name, &*schema.overload);
     let mut upgraders = table().iter().enumerate();
-    upgraders.find(|(_, upgrader)| upgrader.operator == name && version < upgrader.bumped_at)
+    upgraders.find(|(_, upgrader)| upgrader.operator == operator && version < upgrader.bumped_at)
 }
 
 fn compile_source(source: &str) -> Result<Graph, Error> {

@@ -1,5 +1,7 @@
 //! Programs whose graphs and errors PyTorch wrote down (`filetests/generate.py`).
 
+#![expect(clippy::unwrap_used, reason = "a panic is what a test fails with")]
+
 use std::path::Path;
 use std::sync::Arc;
 
