@@ -65,7 +65,8 @@ pub(crate) fn find(schema: &Schema, version: u32) -> Option<(usize, &'static Upg
 }
 
 fn compile_source(source: &str) -> Result<Graph, Error> {
-    let source = Arc::new(Source::new(source));
+    // Where PyTorch has its upgraders: texts that begin with an empty line.
+    let source = Arc::new(Source::new(source).with_filename("<string>").with_starting_line(2));
     let def = sconce_syntax::parse_def(&source, false)?;
     let name = Arc::clone(&def.name.name);
     let definition = Definition::new(Arc::new(def), source);
