@@ -61,8 +61,9 @@ for top in sys.argv[1:]:
                 add("safetensors_npy", data)
             if name.endswith(".py"):
                 add("syntax", data)
-            if name.endswith((".ir", ".graph", ".txt")) and data.lstrip().startswith(b"graph("):
-                add("graph_text", data)
+            if name.endswith(".ir"):
+                for part in data.split(b"graph(")[1:]:
+                    add("graph_text", b"graph(" + part)
             for code in programs(path):
                 add("syntax", code)
                 add("torchscript", code)
