@@ -64,7 +64,20 @@ pub fn type_of_expression(
     expression: &Expr,
     source: &Arc<Source>,
 ) -> Result<Type, Error> {
-    Annotations { unit, resolver, source }.ty(expression)
+    let ty = Annotations { unit, resolver, source }.ty(expression)?;
+    if !ty.is_within(MAX_TYPE_SIZE) {
+        let range = SourceRange::new(Arc::clone(source), expression.range);
+        return Err(Error::new(too_large(), range));
+    }
+    Ok(ty)
+}
+
+/// How many types one type may consist of: what a NamedTuple consists of counts wherever it is named,
+/// so that short programs could make types that no memory holds in print.
+pub(crate) const MAX_TYPE_SIZE: usize = 1 << 14;
+
+pub(crate) fn too_large() -> String {
+    format!("The type is too large: it consists of more than {MAX_TYPE_SIZE} types")
 }
 
 /// `BroadcastingListN[T]`, alone or optional, and `_size_N_t`: the list type and `N`. For parameters

@@ -541,7 +541,7 @@ impl Emitter<'_> {
             for (element, wanted) in unpacked.into_iter().zip(&wanted.elements) {
                 converted.push(self.convert(at, wanted, element, conversions)?);
             }
-            value = self.tuple(&converted);
+            value = self.tuple(at, &converted)?;
         }
         Ok(value)
     }

@@ -8,6 +8,7 @@ mod code;
 mod constants;
 mod custom_classes;
 mod debug;
+mod edit;
 mod error;
 mod freeze;
 mod importer;

@@ -69,6 +69,8 @@ struct Pickler<'v> {
     counts: FxHashMap<ValueId, u32>,
     counted: FxHashSet<ValueId>,
     seen_classes: FxHashSet<ClassId>,
+    /// Values that are being written.
+    open: FxHashSet<ValueId>,
 }
 
 impl<'v> Pickler<'v> {
@@ -85,6 +87,7 @@ impl<'v> Pickler<'v> {
             counts: FxHashMap::default(),
             counted: FxHashSet::default(),
             seen_classes: FxHashSet::default(),
+            open: FxHashSet::default(),
         }
     }
 
@@ -168,6 +171,7 @@ impl<'v> Pickler<'v> {
                 Task::Put(id) => {
                     let memo = self.ops.put();
                     self.memo.insert(id, memo);
+                    self.open.remove(&id);
                 }
             }
         }
@@ -191,7 +195,11 @@ impl<'v> Pickler<'v> {
                 self.ops.get(memo);
                 return Ok(());
             }
+            // Whatever holds itself is held twice.
             if self.counts.get(&id).is_some_and(|&count| count > 1) {
+                if !self.open.insert(id) {
+                    return Err(Error::malformed("a value that holds itself cannot be saved"));
+                }
                 tasks.push(Task::Put(id));
             }
         }

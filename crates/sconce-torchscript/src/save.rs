@@ -31,6 +31,8 @@ pub struct SaveOptions {
     replace: bool,
     extra_files: Vec<(String, Vec<u8>)>,
     without_extra_files: bool,
+    /// What the archive's own extra files become: another name, or nothing.
+    changed: Vec<(String, Option<String>)>,
 }
 
 impl SaveOptions {
@@ -53,6 +55,31 @@ impl SaveOptions {
         self
     }
 
+    /// Gives one of the archive's own extra files another name.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use sconce_torchscript::{SaveOptions, load};
+    ///
+    /// SaveOptions::new()
+    ///     .rename_extra_file("labels.txt", "classes.txt")
+    ///     .remove_extra_file("notes.md")
+    ///     .extra_file("license.txt", "MIT")
+    ///     .save(&load("model.pt")?, "renamed.pt")?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn rename_extra_file(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {
+        self.changed.push((from.into(), Some(to.into())));
+        self
+    }
+
+    /// Leaves one of the archive's own extra files out.
+    pub fn remove_extra_file(mut self, name: impl Into<String>) -> Self {
+        self.changed.push((name.into(), None));
+        self
+    }
+
     /// Leaves the archive's own extra files out.
     pub fn without_extra_files(mut self) -> Self {
         self.without_extra_files = true;
@@ -62,8 +89,8 @@ impl SaveOptions {
     /// Saves to a file.
     ///
     /// # Errors
-    /// When a method does not compile or cannot be printed, or the file cannot be written. The
-    /// file that was there is then whole.
+    /// When a method does not compile or cannot be printed, an extra file to be renamed or removed is
+    /// not there, or the file cannot be written. The file that was there is then whole.
     pub fn save(&self, module: &Module, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let folder = archive_name(path)?;
@@ -89,11 +116,28 @@ impl SaveOptions {
         prepared.write(ArchiveWriter::new(writer, "archive", WriterOptions::new())?)
     }
 
+    /// Renames and removes what was asked for, in that order of asking.
+    fn change(&self, extra: &mut Vec<(String, Vec<u8>)>) -> Result<(), Error> {
+        for (name, new) in &self.changed {
+            let Some(at) = extra.iter().position(|(other, _)| other == name) else {
+                let message = format!("the archive has no extra file '{name}'");
+                return Err(Error::new(ErrorKind::Caller, message));
+            };
+            let (_, bytes) = extra.remove(at);
+            if let Some(new) = new {
+                extra.retain(|(other, _)| other != new);
+                extra.insert(at.min(extra.len()), (new.clone(), bytes));
+            }
+        }
+        Ok(())
+    }
+
     fn prepare(&self, module: &Module) -> Result<Prepared, Error> {
         let mut loaded = module.lock();
         let mut extra = Vec::new();
         if !self.without_extra_files {
             extra = extra_files(&loaded)?;
+            self.change(&mut extra)?;
             extra.retain(|(name, _)| self.extra_files.iter().all(|(other, _)| other != name));
         }
         extra.extend(self.extra_files.iter().cloned());

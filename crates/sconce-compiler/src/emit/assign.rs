@@ -199,7 +199,7 @@ impl Emitter<'_> {
         for value in values {
             packed.push(self.as_value(value.clone(), at)?);
         }
-        let tuple = self.tuple(&packed);
+        let tuple = self.tuple(at, &packed)?;
         self.set_variable(variable.range, &name.name, tuple)
     }
 

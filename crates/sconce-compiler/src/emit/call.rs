@@ -297,7 +297,7 @@ impl Emitter<'_> {
                 let message = match args {
                     [] => self.constant(&Constant::Str("".into()), Some(at)),
                     [Passed::Value(only)] => *only,
-                    _ => self.tuple(&passed_values(args)),
+                    _ => self.tuple(at, &passed_values(args))?,
                 };
                 let class = self.constant(&Constant::Str(class), Some(at));
                 Ok(Sugared::ExceptionMessage(message, Some(class)))

@@ -123,7 +123,7 @@ impl Emitter<'_> {
                 for element in self.as_tuple(&argument, at, None)? {
                     values.push(self.as_value(element, at)?);
                 }
-                Ok(Sugared::Simple(self.tuple(&values)))
+                self.tuple(at, &values).map(Sugared::Simple)
             }
             Form::ToList => self.tensor_list(at, callee, hint),
             Form::Index => {

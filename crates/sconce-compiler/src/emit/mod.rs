@@ -28,6 +28,7 @@ use sconce_ir::{
 };
 use sconce_syntax::{Range, Source, SourceRange};
 
+use crate::annotations::{MAX_TYPE_SIZE, too_large};
 use crate::builtins::Builtins;
 use crate::{Error, Resolver};
 use environment::Environment;
@@ -256,9 +257,18 @@ impl<'a> Emitter<'a> {
         self.insert_with(Prim::UncheckedCast, &[value], ty)
     }
 
-    pub(crate) fn tuple(&mut self, values: &[ValueId]) -> ValueId {
+    /// A tuple of values. Its type holds theirs, so that it can double with each statement.
+    pub(crate) fn tuple(
+        &mut self,
+        at: impl Into<Option<Range>>,
+        values: &[ValueId],
+    ) -> Result<ValueId, Error> {
         let types = values.iter().map(|&value| self.graph.ty(value).clone()).collect();
-        self.insert_with(Prim::TupleConstruct, values, Type::tuple(types))
+        let ty = Type::tuple(types);
+        if !ty.is_within(MAX_TYPE_SIZE) {
+            return Err(self.error(at, too_large()));
+        }
+        Ok(self.insert_with(Prim::TupleConstruct, values, ty))
     }
 
     pub(crate) fn list(&mut self, element: Type, values: &[ValueId]) -> ValueId {

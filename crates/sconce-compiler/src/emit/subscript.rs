@@ -152,7 +152,7 @@ impl Emitter<'_> {
             let index = self.constant(&Constant::Int(index), None);
             taken.push(self.insert_with(Prim::TupleIndex, &[tuple, index], ty.clone()));
         }
-        Ok(self.tuple(&taken))
+        self.tuple(at, &taken)
     }
 
     fn slice_bound(&self, at: Range, bound: ValueId) -> Result<i64, Error> {
