@@ -114,7 +114,7 @@ impl Program {
     }
 
     /// Compiles every function and method that has been named, and those named by doing so.
-    pub(crate) fn compile_all(&mut self) -> Result<(), Error> {
+    pub fn compile_all(&mut self) -> Result<(), Error> {
         let mut next = 0;
         loop {
             let missing: Vec<FunctionId> = self
