@@ -28,6 +28,12 @@ impl Upgrader {
         &self.old_schema
     }
 
+    /// Whether it is the operator's.
+    fn is_of(&self, schema: &Schema) -> bool {
+        let (symbol, overload) = self.operator.split_once('.').unwrap_or((self.operator, ""));
+        *schema.name == *symbol && *schema.overload == *overload
+    }
+
     fn graph(&self) -> Option<&Graph> {
         let compiled = self.graph.get_or_init(|| {
             let compiled = compile_source(self.source);
@@ -59,9 +65,12 @@ pub(crate) fn find(schema: &Schema, version: u32) -> Option<(usize, &'static Upg
     if version >= CURRENT_VERSION {
         return None;
     }
-    let name = schema.full_name();
-    let mut upgraders = table().iter().enumerate();
-    upgraders.find(|(_, upgrader)| upgrader.operator == name && version < upgrader.bumped_at)
+    // The table is in the order of operators' names.
+    let table = table();
+    let first = table.partition_point(|upgrader| *upgrader.operator < *schema.name);
+    let of_symbol = (first..).zip(&table[first..]);
+    let mut of_symbol = of_symbol.take_while(|(_, of)| of.operator.starts_with(&*schema.name));
+    of_symbol.find(|(_, upgrader)| upgrader.is_of(schema) && version < upgrader.bumped_at)
 }
 
 fn compile_source(source: &str) -> Result<Graph, Error> {
