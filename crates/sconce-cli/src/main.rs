@@ -11,10 +11,12 @@ mod glob;
 mod interrupt;
 mod open;
 mod output;
+mod overflow;
 mod pick;
+mod pieces;
 mod rename;
 mod run;
-mod save;
+mod saving;
 mod suggest;
 mod verbs;
 

@@ -48,6 +48,9 @@ const TENSOR_NAMES: &[&str] = &[
     "BoolTensor",
 ];
 
+/// The longest list that one element may stand for; the element is repeated in the graph.
+const MAX_BROADCAST: u32 = 1024;
+
 /// What torchbind classes are called in a unit.
 const TORCHBIND: &str = "__torch__.torch.classes.";
 
@@ -102,10 +105,8 @@ pub(crate) fn broadcasting_list(
         _ => return error(value, "Subscripted type must be a type identifier"),
     };
     match size.parse() {
-        Ok(size) => Ok(Some((Type::list(element), size))),
-        Err(_) => {
-            error(expression, "subscript of Broadcastable list must be a positive integer")
-        }
+        Ok(size) if size <= MAX_BROADCAST => Ok(Some((Type::list(element), size))),
+        _ => error(expression, "subscript of Broadcastable list must be a positive integer"),
     }
 }
 

@@ -45,7 +45,8 @@ fn nested(
             Constant::Tensor(TensorConstant { index, text: graph_text(tensor).into() })
         }
         Value::List { element, items } => {
-            let items: Result<Vec<Constant>, Error> = items.iter().map(|&item| inner(item)).collect();
+            let items: Result<Vec<Constant>, Error> =
+                items.iter().map(|&item| inner(item)).collect();
             Constant::List(element.clone(), items?.into())
         }
         Value::Dict { key, value, entries } => {
@@ -54,7 +55,8 @@ fn nested(
             Constant::Dict(key.clone(), value.clone(), pairs?.into())
         }
         Value::Tuple(items) => {
-            let items: Result<Vec<Constant>, Error> = items.iter().map(|&item| inner(item)).collect();
+            let items: Result<Vec<Constant>, Error> =
+                items.iter().map(|&item| inner(item)).collect();
             Constant::Tuple(items?.into(), None)
         }
         Value::Enum(ty, member) => Constant::Enum(ty.clone(), *member),

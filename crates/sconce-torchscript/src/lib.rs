@@ -6,6 +6,7 @@
 mod bytecode;
 mod code;
 mod constants;
+mod custom_classes;
 mod debug;
 mod error;
 mod freeze;
@@ -27,7 +28,7 @@ pub use code::OperatorUse;
 pub use error::Error;
 pub use importer::Program;
 pub use load::{LoadOptions, load};
-pub use save::SaveOptions;
 pub use module::{Method, Module};
-pub use values::{Object, Value, ValueId, Values};
+pub use save::SaveOptions;
 pub use sconce_ir as ir;
+pub use values::{Object, Value, ValueId, Values};

@@ -9,8 +9,8 @@ use sconce_checkpoint::ErrorKind;
 use sconce_ir::{ClassId, FunctionId, Graph, Role, Schema, Unit};
 use sconce_tensor::Tensor;
 
-use crate::bytecode::Bytecode;
 use crate::Error;
+use crate::bytecode::Bytecode;
 use crate::importer::Program;
 use crate::names::demangle;
 use crate::values::{Value, ValueId, Values};

@@ -11,9 +11,9 @@ use sconce_ir::{ClassId, Constant, Type, Unit};
 use sconce_tensor::{Layout, Quantizer, Storage, Tensor};
 
 use crate::Error;
-use crate::opcodes::{Opcodes, op};
 use crate::names::split;
-use crate::values::{Value, ValueId, Values};
+use crate::opcodes::{Opcodes, op};
+use crate::values::{Object, Value, ValueId, Values};
 
 /// A pickle and what goes with it into the archive.
 pub(crate) struct Pickled {
@@ -34,7 +34,11 @@ pub(crate) fn pickle_object(values: &Values, unit: &Unit, root: ValueId) -> Resu
 }
 
 /// Writes a tuple of values each of which something else holds too, as the constant table is.
-pub(crate) fn pickle_held(values: &Values, unit: &Unit, items: &[ValueId]) -> Result<Pickled, Error> {
+pub(crate) fn pickle_held(
+    values: &Values,
+    unit: &Unit,
+    items: &[ValueId],
+) -> Result<Pickled, Error> {
     let mut pickler = Pickler::new(values, unit);
     for &item in items {
         pickler.count(item, true);
@@ -108,7 +112,30 @@ impl<'v> Pickler<'v> {
                 *self.counts.entry(child).or_default() += holds;
                 queue.push(child);
             }
+            // What `__getstate__` gives is held by its call too.
+            if let Value::Object(Object { class, state: Some(state), .. }) = value {
+                *self.counts.entry(*state).or_default() += 1;
+                if self.unit.class(*class).is_torchbind
+                    && let Some(bias) = self.last_tensor(*state)
+                {
+                    *self.counts.entry(bias).or_default() += 1;
+                }
+            }
         }
+    }
+
+    /// The tensor that the state of a custom class ends in: the bias of packed weights, which the
+    /// object keeps as it is, while it makes the weights anew for each `__getstate__`.
+    fn last_tensor(&self, state: ValueId) -> Option<ValueId> {
+        const MAX_DEPTH: usize = 3;
+        let mut at = state;
+        for _ in 0..MAX_DEPTH {
+            if matches!(self.values.get(at), Value::Tensor(_)) {
+                return Some(at);
+            }
+            at = *self.values.get(at).children().last()?;
+        }
+        None
     }
 
     fn stop(mut self) -> Pickled {

@@ -11,16 +11,16 @@ use rustc_hash::FxHashMap;
 use sconce_archive::{ArchiveWriter, WriterOptions, archive_name};
 use sconce_checkpoint::ErrorKind;
 use sconce_compiler::print::{ConstantTable, Dependencies, Printer, Session};
-use sconce_ir::{ClassId, Constant, Type, Unit};
+use sconce_ir::{ClassId, Constant, Type};
 use sconce_source::AtomicFile;
 use sconce_tensor::Storage;
 
+use crate::Error;
 use crate::debug::DebugWriter;
 use crate::module::{Loaded, Module};
 use crate::names::split;
 use crate::pickler::{Pickled, pickle_held, pickle_object};
 use crate::values::{Value, ValueId};
-use crate::Error;
 
 /// The least version that archives are written with.
 const MIN_VERSION: u64 = 3;
@@ -68,9 +68,8 @@ impl SaveOptions {
         let path = path.as_ref();
         let folder = archive_name(path)?;
         let prepared = self.prepare(module)?;
-        let io = |error: sconce_source::Error| {
-            Error::from(error).in_file(&path.display().to_string())
-        };
+        let io =
+            |error: sconce_source::Error| Error::from(error).in_file(&path.display().to_string());
         let file = match self.replace {
             true => AtomicFile::replace(path),
             false => AtomicFile::create(path),
@@ -156,7 +155,8 @@ fn write_storages<W: Write>(
         if storage.device().is_meta() {
             archive.write_record(&name, &[])?;
         } else {
-            let bytes = storage.bytes_once().map_err(|error| Error::from(error).in_record(&name))?;
+            let bytes =
+                storage.bytes_once().map_err(|error| Error::from(error).in_record(&name))?;
             archive.write_record(&name, &bytes)?;
         }
     }
@@ -193,7 +193,7 @@ fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Cod
     let unit = &loaded.program.unit;
     let mut constants = ConstantTable::new();
     let mut dependencies = Dependencies::new();
-    let mut files = Files { unit, printers: Vec::new(), by_qualifier: FxHashMap::default(), done: Default::default() };
+    let mut files = Files::default();
     let mut session = Session {
         unit,
         rename: &|_| None,
@@ -232,20 +232,19 @@ fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Cod
 }
 
 /// Code files in order of first need.
-struct Files<'u> {
-    unit: &'u Unit,
+#[derive(Default)]
+struct Files {
     printers: Vec<(String, Printer)>,
     by_qualifier: FxHashMap<String, usize>,
     done: rustc_hash::FxHashSet<Type>,
 }
 
-impl Files<'_> {
+impl Files {
     fn convert(&mut self, session: &mut Session<'_>, ty: &Type) -> Result<(), Error> {
         if !self.done.insert(ty.clone()) {
             return Ok(());
         }
         let name = match ty {
-            Type::Class(class) if self.unit.class(ClassId(class.id)).is_torchbind => return Ok(()),
             Type::Class(named) | Type::Interface(named) | Type::Function(named) => &named.name,
             Type::Enum(of) => &of.name,
             Type::Tuple(of) => match &of.named {
@@ -260,7 +259,14 @@ impl Files<'_> {
         if at == next {
             self.printers.push((qualifier.to_owned(), Printer::new()));
         }
-        self.printers[at].1.print_type(session, ty)?;
+        // A class without code still brings its file into being.
+        let has_code = !matches!(
+            ty,
+            Type::Class(class) if session.unit.class_of(class).is_none_or(|class| class.is_torchbind)
+        );
+        if has_code {
+            self.printers[at].1.print_type(session, ty)?;
+        }
         Ok(())
     }
 }
@@ -278,7 +284,8 @@ fn value_of(loaded: &mut Loaded, constant: &Constant) -> Result<ValueId, Error> 
         Constant::Str(text) => Value::Str(Arc::clone(text)),
         Constant::Device(device) => Value::Device(Arc::clone(device)),
         Constant::List(element, items) => {
-            let items = items.iter().map(|item| value_of(loaded, item)).collect::<Result<_, _>>()?;
+            let items =
+                items.iter().map(|item| value_of(loaded, item)).collect::<Result<_, _>>()?;
             Value::List { element: element.clone(), items }
         }
         Constant::Dict(key, of, pairs) => {

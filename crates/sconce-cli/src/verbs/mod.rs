@@ -14,6 +14,7 @@ mod info;
 mod ls;
 mod man;
 mod merge;
+mod renamed;
 mod resave;
 mod rows;
 mod shard;

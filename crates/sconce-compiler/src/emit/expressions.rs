@@ -62,6 +62,11 @@ impl Emitter<'_> {
         expression: &Expr,
         hint: Option<&Type>,
     ) -> Result<Sugared, Error> {
+        let Some(budget) = self.budget.checked_sub(1) else {
+            let message = "the function grows too large while it is compiled";
+            return Err(self.error(expression.range, message));
+        };
+        self.budget = budget;
         super::with_stack(|| match &expression.kind {
             ExprKind::Name(name) => self.variable(name),
             ExprKind::Attribute { value, name } => {
