@@ -144,7 +144,7 @@ impl Emitter<'_> {
         }
         candidates.append(&mut outdated);
         if let Some(builtins) = self.builtins {
-            candidates.extend(builtins.named(symbol).iter().map(Candidate::Builtin));
+            candidates.extend(builtins.named(symbol).map(Candidate::Builtin));
         }
         candidates
     }
