@@ -78,6 +78,16 @@ pub enum Verb {
     Shard(ShardArgs),
     /// Put several state dicts into one
     Merge(MergeArgs),
+    /// Show the program of a TorchScript archive, or one class, function or method of it
+    Code(CodeArgs),
+    /// Show the graph of a TorchScript method, as PyTorch prints it
+    Graph(GraphArgs),
+    /// List the operators that a TorchScript program uses
+    Ops(OpsArgs),
+    /// Print the syntax tree of a file of TorchScript source
+    Ast(AstArgs),
+    /// Load a TorchScript archive or a checkpoint and save it again, as PyTorch would
+    Resave(ResaveArgs),
     /// Take the raw records out of an archive
     Extract(ExtractArgs),
     /// Check every byte of a file
@@ -724,6 +734,110 @@ pub struct MergeArgs {
     /// How to read the files.
     #[command(flatten)]
     pub load: Load,
+}
+
+/// `sconce code`.
+#[derive(Debug, Args)]
+#[command(after_help = "A NAME is a method's path from the root (forward, encoder.forward) or the \
+qualified name of a class, function or method (__torch__.Net, Net.forward).")]
+pub struct CodeArgs {
+    /// The archive.
+    #[command(flatten)]
+    pub input: Input,
+    /// What to show (default: the files of the program as they are in the archive)
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// Show the Python that it was written as, where the archive holds it
+    #[arg(long)]
+    pub original: bool,
+    /// Show the instructions of the lite interpreter, which archives for phones hold
+    #[arg(long, conflicts_with_all = ["name", "original"])]
+    pub bytecode: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `sconce graph`.
+#[derive(Debug, Args)]
+pub struct GraphArgs {
+    /// The archive.
+    #[command(flatten)]
+    pub input: Input,
+    /// A method's path from the root (encoder.forward), or a qualified name (default: forward)
+    #[arg(value_name = "METHOD")]
+    pub method: Option<String>,
+    /// Put the bodies of all methods and functions in the place of their calls
+    #[arg(long)]
+    pub inlined: bool,
+    /// Do that, and put the values of attributes in the place of their reads, as
+    /// torch.jit.freeze begins
+    #[arg(long)]
+    pub freeze: bool,
+    /// How to print.
+    #[command(flatten)]
+    pub form: GraphForm,
+}
+
+/// How `sconce graph` prints.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub struct GraphForm {
+    /// Print Graphviz's language
+    #[arg(long)]
+    pub dot: bool,
+    /// Draw it as SVG
+    #[arg(long)]
+    pub svg: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `sconce ops`.
+#[derive(Debug, Args)]
+pub struct OpsArgs {
+    /// The archive.
+    #[command(flatten)]
+    pub input: Input,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print no header and no total
+    #[arg(long)]
+    pub no_header: bool,
+}
+
+/// `sconce ast`.
+#[derive(Debug, Args)]
+pub struct AstArgs {
+    /// Source in TorchScript's dialect of Python; - reads standard input. Behind a colon, the
+    /// function or class to print
+    #[arg(value_name = "FILE[:NAME]")]
+    pub file: OsString,
+}
+
+/// `sconce resave`.
+#[derive(Debug, Args)]
+pub struct ResaveArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Where to write
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    /// Add an extra file to a TorchScript archive, or change the one of that name (repeatable)
+    #[arg(long, value_name = "NAME=FILE")]
+    pub extra: Vec<String>,
+    /// Leave the extra files of a TorchScript archive out
+    #[arg(long)]
+    pub no_extra: bool,
+    /// Overwrite OUT
+    #[arg(short, long)]
+    pub force: bool,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `sconce extract`.

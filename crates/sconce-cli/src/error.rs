@@ -147,7 +147,10 @@ impl Failure {
             lines.push(Line::new().add(Style::Name, "  --> ").plain(place));
         }
         for note in &self.0.notes {
-            lines.push(Line::new().add(Style::Name, "note").plain(": ").plain(note));
+            let mut note = note.lines();
+            let first = note.next().unwrap_or_default();
+            lines.push(Line::new().add(Style::Name, "note").plain(": ").plain(first));
+            lines.extend(note.map(|line| Line::new().plain("      ").plain(line)));
         }
         if let Some(help) = &self.0.help {
             lines.push(Line::new().add(Style::Good, "help").plain(": ").plain(help));

@@ -17,6 +17,7 @@ mod pieces;
 mod rename;
 mod run;
 mod saving;
+mod script;
 mod suggest;
 mod verbs;
 

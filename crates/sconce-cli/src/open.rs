@@ -98,9 +98,18 @@ pub struct Say {
 
 /// [`checkpoint`] for verbs with more than one file.
 pub fn file(file: &OsStr, load: &Load, say: Say) -> Result<Checkpoint, Failure> {
-    let source = source(file, map_mode(load), &limits(load))?;
+    from_source(source(file, map_mode(load), &limits(load))?, &name(file), load, say)
+}
+
+/// [`file`] of bytes that are there already.
+pub fn from_source(
+    source: Source,
+    file: &str,
+    load: &Load,
+    say: Say,
+) -> Result<Checkpoint, Failure> {
     let opened = options(load).open_source(source);
-    let checkpoint = opened.map_err(|error| Failure::from(error).in_file(name(file)))?;
+    let checkpoint = opened.map_err(|error| Failure::from(error).in_file(file))?;
     if !say.quiet {
         for warning in checkpoint.warnings() {
             error::warn(say.color, warning);

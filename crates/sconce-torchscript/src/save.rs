@@ -116,6 +116,22 @@ impl SaveOptions {
         prepared.write(ArchiveWriter::new(writer, "archive", WriterOptions::new())?)
     }
 
+    /// Saves to a writer what [`Self::save`] would save to `path`: the archive's folder is named
+    /// after it. Nothing is opened.
+    ///
+    /// # Errors
+    /// As [`Self::save`].
+    pub fn save_as<W: Write>(
+        &self,
+        module: &Module,
+        writer: W,
+        path: impl AsRef<Path>,
+    ) -> Result<W, Error> {
+        let folder = archive_name(path.as_ref())?;
+        let prepared = self.prepare(module)?;
+        prepared.write(ArchiveWriter::new(writer, folder, WriterOptions::new())?)
+    }
+
     /// Renames and removes what was asked for, in that order of asking.
     fn change(&self, extra: &mut Vec<(String, Vec<u8>)>) -> Result<(), Error> {
         for (name, new) in &self.changed {

@@ -56,7 +56,9 @@ pub use sconce_checkpoint as checkpoint;
 pub use sconce_export as export;
 pub use sconce_pickle as pickle;
 pub use sconce_source as source;
+pub use sconce_syntax as syntax;
 pub use sconce_tensor as tensor;
+pub use sconce_torchscript as jit;
 
 pub use sconce_checkpoint::{
     AllowList, Checkpoint, Draft, Error, ErrorKind, FileKind, Identity, LoadOptions, MapLocation,

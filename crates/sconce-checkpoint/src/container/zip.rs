@@ -33,9 +33,12 @@ pub(super) fn open(source: &Source, options: &LoadOptions, kind: FileKind) -> Re
             return Err(Error::new(ErrorKind::Refused, message));
         }
         if !archive.contains(PICKLE) {
-            let message = "TorchScript archives of PyTorch 1.3 and older are not read yet";
-            return Err(Error::new(ErrorKind::Unsupported, message)
-                .with_help("sconce extract FILE    takes out its records"));
+            let message = "the objects of TorchScript archives of PyTorch 1.3 and older are made \
+                           by their program, and there is no data.pkl to read";
+            return Err(Error::new(ErrorKind::Unsupported, message).with_help(
+                "sconce resave FILE NEW.pt    writes it in today's layout; sconce code FILE    \
+                 shows the program",
+            ));
         }
     }
     let byte_order = byte_order(&archive, options)?;

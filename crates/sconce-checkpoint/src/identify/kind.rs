@@ -58,7 +58,7 @@ kinds! {
     PreviewArchive, "preview-archive", "archive of PyTorch's 1.0 preview", false,
         Some("no released PyTorch reads it: export the model again");
     MobileFlatbuffer, "mobile-flatbuffer", "PyTorch mobile module (flatbuffer)", false,
-        Some("convert it with torch.jit.mobile, or use the checkpoint that it was made from");
+        Some("have PyTorch write it as an archive: torch.jit.save(torch.jit.load('FILE'), OUT)");
     ExecuTorch, "executorch", "ExecuTorch program", false,
         Some("use the checkpoint that it was made from");
     TorchSharp, "torchsharp", "TorchSharp state", false,

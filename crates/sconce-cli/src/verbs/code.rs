@@ -1,5 +1,6 @@
 //! `sconce code`: the program of a TorchScript archive.
 
+use sconce::ErrorKind;
 use sconce::jit::Module;
 use serde::Serialize;
 
@@ -21,14 +22,15 @@ struct Document<'a> {
 struct Piece {
     /// A record of the archive, or the name that was asked for.
     name: String,
-    text: String,
+    /// `None` where the archive does not hold the original.
+    text: Option<String>,
 }
 
 pub fn run(args: &CodeArgs, out: &mut Out) -> Verdict {
+    let file = open::name(&args.input.file);
     let module = script::module(&args.input.file, &args.input.load)?;
-    let pieces = pieces(args, &module)?;
+    let pieces = pieces(args, &module, &file)?;
     if args.json {
-        let file = open::name(&args.input.file);
         out.json(&Document { schema_version: SCHEMA_VERSION, file: &file, code: pieces })?;
         return Ok(Outcome::Clean);
     }
@@ -41,34 +43,45 @@ pub fn run(args: &CodeArgs, out: &mut Out) -> Verdict {
             }
             out.line(&Line::new().dim(format!("# {}", piece.name)))?;
         }
-        out.text(&piece.text)?;
+        match &piece.text {
+            Some(text) => out.text(text)?,
+            None => out.line(&Line::new().dim("# the archive does not hold its source"))?,
+        }
     }
     Ok(Outcome::Clean)
 }
 
-fn pieces(args: &CodeArgs, module: &Module) -> Result<Vec<Piece>, Failure> {
+fn pieces(args: &CodeArgs, module: &Module, file: &str) -> Result<Vec<Piece>, Failure> {
+    let failure = |error| script::failure(error, file);
     if args.bytecode {
-        let bytecode = module.bytecode()?.ok_or_else(|| {
-            Failure::usage("the archive has no bytecode for the lite interpreter")
+        let bytecode = module.bytecode().map_err(failure)?.ok_or_else(|| {
+            Failure::usage("the archive has no bytecode for the lite interpreter").in_file(file)
         })?;
-        return Ok(vec![Piece { name: "bytecode.pkl".into(), text: bytecode.to_string() }]);
+        return Ok(vec![Piece { name: "bytecode.pkl".to_owned(), text: Some(bytecode.to_string()) }]);
     }
-    match (&args.name, args.original) {
-        (Some(name), true) => {
-            Ok(vec![Piece { name: name.clone(), text: module.original_source(name)? }])
+    match &args.name {
+        Some(name) => {
+            let shown = match args.original {
+                true => module.original_source(name),
+                false => module.code_of(name),
+            };
+            Ok(vec![Piece { name: name.clone(), text: Some(shown.map_err(failure)?) }])
         }
-        (Some(name), false) => Ok(vec![Piece { name: name.clone(), text: module.code_of(name)? }]),
-        (None, true) => {
-            let methods = module.methods();
-            let sources = methods.iter().map(|method| {
-                let text = module.original_source(&method.qualified_name)?;
-                Ok(Piece { name: method.qualified_name.clone(), text })
+        None if args.original => {
+            let originals = module.methods().into_iter().map(|method| {
+                // A method that only gives back a constant, say, has no place of origin.
+                let text = match module.original_source(&method.qualified_name) {
+                    Ok(text) => Some(text),
+                    Err(error) if error.kind() == ErrorKind::Caller => None,
+                    Err(error) => return Err(failure(error)),
+                };
+                Ok(Piece { name: method.qualified_name, text })
             });
-            sources.collect::<Result<Vec<Piece>, sconce::jit::Error>>().map_err(Failure::from)
+            originals.collect()
         }
-        (None, false) => {
-            let files = module.code_files()?;
-            Ok(files.into_iter().map(|(name, text)| Piece { name, text }).collect())
+        None => {
+            let files = module.code_files().map_err(failure)?;
+            Ok(files.into_iter().map(|(name, text)| Piece { name, text: Some(text) }).collect())
         }
     }
 }

@@ -1,155 +1,62 @@
-//! Graphs as pictures: Graphviz's language, and SVG drawn by the `layout-rs` crate.
+//! Graphs in Graphviz's language.
 
 use std::fmt::Write;
 
-use layout::backends::svg::SVGWriter;
-use layout::gv::{DotParser, GraphBuilder};
-use sconce::jit::ir::{BlockId, Graph, Kind, NodeId, Prim, ValueId};
+use super::graph_picture::Picture;
 
-/// The largest graph that is drawn: the layout takes time that grows faster than its nodes.
-const MAX_DRAWN: usize = 2_000;
-
-/// A graph in Graphviz's language: a box for each node but constants, a cluster for each block, an
-/// edge for each use of a value.
-pub fn dot(graph: &Graph, title: &str) -> String {
-    let mut out = String::new();
-    out.push_str("digraph {\n  node [shape=box, fontname=\"monospace\"];\n");
+/// A box for each node but constants, a cluster for each block, an arrow for each use of a value.
+pub fn dot(picture: &Picture, title: &str) -> String {
+    let mut out = String::from("digraph {\n  node [shape=box, fontname=\"monospace\"];\n");
+    // Writing to a String cannot fail.
     let _ = writeln!(out, "  label={};", quoted(title));
-    let mut writer = Writer { graph, out, clusters: true };
-    writer.block(graph.root(), 1);
-    writer.edges(graph.root());
-    writer.out.push_str("}\n");
-    writer.out
-}
-
-/// A graph as SVG.
-pub fn svg(graph: &Graph) -> Result<String, String> {
-    let nodes = graph.node_count();
-    if nodes > MAX_DRAWN {
-        return Err(format!("the graph has {nodes} nodes; at most {MAX_DRAWN} are drawn"));
-    }
-    let mut writer = Writer { graph, out: String::from("digraph {\n"), clusters: false };
-    writer.block(graph.root(), 1);
-    writer.edges(graph.root());
-    writer.out.push_str("}\n");
-    let parsed = DotParser::new(&writer.out).process()?;
-    let mut builder = GraphBuilder::new();
-    builder.visit_graph(&parsed);
-    let mut drawn = SVGWriter::new();
-    builder.get().do_it(false, false, false, &mut drawn);
-    Ok(drawn.finalize())
-}
-
-struct Writer<'g> {
-    graph: &'g Graph,
-    out: String,
-    clusters: bool,
-}
-
-impl Writer<'_> {
-    fn indent(&mut self, level: usize) {
-        self.out.push_str(&"  ".repeat(level));
-    }
-
-    /// Nodes of a block and the blocks within.
-    fn block(&mut self, block: BlockId, level: usize) {
-        let graph = self.graph;
-        for (index, &input) in graph.block_inputs(block).iter().enumerate() {
-            self.indent(level);
-            let text = format!("{} : {}", value_name(graph, input), graph.ty(input));
-            let id = format!("in{}_{index}", block.0);
-            let _ = writeln!(self.out, "{id} [label={}, shape=ellipse];", quoted(&text));
+    // Boxes of a block are said wherever the block is open: where the next box is in another block,
+    // blocks are closed and opened up to it.
+    let mut open: Vec<usize> = Vec::new();
+    for (at, node) in picture.boxes.iter().enumerate() {
+        let path = path(picture, node.block);
+        let common = open.iter().zip(&path).take_while(|(a, b)| a == b).count();
+        while open.len() > common {
+            open.pop();
+            let _ = writeln!(out, "{}}}", indent(open.len()));
         }
-        for node in graph.block_nodes(block) {
-            if graph.node(node).is(Prim::Constant) {
-                continue;
-            }
-            self.indent(level);
-            let _ = writeln!(self.out, "n{} [label={}];", node.0, quoted(&self.label(node)));
-            for (index, &inner) in graph.node(node).blocks().iter().enumerate() {
-                if self.clusters {
-                    self.indent(level);
-                    let _ = writeln!(self.out, "subgraph cluster{} {{", inner.0);
-                    self.indent(level + 1);
-                    let _ = writeln!(self.out, "label=\"block{index}\";");
-                    self.block(inner, level + 1);
-                    self.indent(level);
-                    self.out.push_str("}\n");
-                } else {
-                    self.block(inner, level);
-                }
-            }
+        for &block in &path[common..] {
+            let _ = writeln!(out, "{}subgraph cluster{block} {{", indent(open.len()));
+            open.push(block);
+            let index = picture.blocks[block].index;
+            let _ = writeln!(out, "{}label=\"block{index}\";", indent(open.len()));
         }
-        self.indent(level);
-        let _ = writeln!(self.out, "out{} [label=\"return\", shape=ellipse];", block.0);
+        let shape = if node.round { ", shape=ellipse" } else { "" };
+        let label = quoted(&node.label);
+        let _ = writeln!(out, "{}n{at} [label={label}{shape}];", indent(open.len()));
     }
-
-    fn label(&self, id: NodeId) -> String {
-        let node = self.graph.node(id);
-        let mut text = node.kind.symbol().to_owned();
-        if let Some(name) = node.str_attribute("name") {
-            let _ = write!(text, " {name}");
-        }
-        let constants = node.inputs().iter().filter_map(|&input| {
-            let value = self.graph.constant(input)?;
-            let mut shown = value.graph_text();
-            if let Some((end, _)) = shown.char_indices().nth(20) {
-                shown.truncate(end);
-                shown.push('…');
-            }
-            Some(shown)
-        });
-        let constants: Vec<String> = constants.collect();
-        if !constants.is_empty() {
-            let _ = write!(text, "({})", constants.join(", "));
-        }
-        text
+    while open.pop().is_some() {
+        let _ = writeln!(out, "{}}}", indent(open.len()));
     }
-
-    fn edges(&mut self, root: BlockId) {
-        let graph = self.graph;
-        let mut queue = vec![root];
-        while let Some(block) = queue.pop() {
-            for node in graph.block_nodes(block) {
-                let blocks = graph.node(node).blocks();
-                queue.extend(blocks);
-                let target = format!("n{}", node.0);
-                for &input in graph.node(node).inputs() {
-                    self.edge(input, &target);
-                }
-                for inner in blocks {
-                    let _ = writeln!(self.out, "  out{} -> {target} [style=dashed];", inner.0);
-                }
-            }
-            let target = format!("out{}", block.0);
-            for &output in graph.block_outputs(block) {
-                self.edge(output, &target);
-            }
-        }
-    }
-
-    fn edge(&mut self, value: ValueId, target: &str) {
-        let graph = self.graph;
-        let made_by = graph.value(value).node();
-        let node = graph.node(made_by);
-        let source = match &node.kind {
-            Kind::Prim(Prim::Constant) => return,
-            Kind::Prim(Prim::Param) => {
-                let index = graph.value(value).index();
-                format!("in{}_{index}", graph.owning_block(made_by).0)
-            }
-            _ => format!("n{}", made_by.0),
+    for arrow in &picture.arrows {
+        let style = match &arrow.value {
+            Some(name) => format!("label={}", quoted(name)),
+            None => "style=dashed".to_owned(),
         };
-        let label = quoted(&value_name(graph, value));
-        let _ = writeln!(self.out, "  {source} -> {target} [label={label}];");
+        let _ = writeln!(out, "  n{} -> n{} [{style}];", arrow.from, arrow.to);
     }
+    out.push_str("}\n");
+    out
 }
 
-fn value_name(graph: &Graph, value: ValueId) -> String {
-    match graph.value(value).name() {
-        Some(name) => format!("%{name}"),
-        None => format!("%{}", value.0),
+/// The blocks around a box but the outermost, from outside.
+fn path(picture: &Picture, block: usize) -> Vec<usize> {
+    let mut path = Vec::new();
+    let mut at = block;
+    while let Some(parent) = picture.blocks[at].parent {
+        path.push(at);
+        at = parent;
     }
+    path.reverse();
+    path
+}
+
+fn indent(level: usize) -> String {
+    "  ".repeat(level + 1)
 }
 
 /// A string of Graphviz's language.

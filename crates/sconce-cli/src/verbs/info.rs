@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use sconce::checkpoint::{Checkpoint, ErrorKind, FileKind, Node, Object, identify};
+use sconce::Source;
+use sconce::checkpoint::{Checkpoint, ErrorKind, FileKind, Identity, Node, Object, identify};
 use sconce::tensor::Tensor;
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
+use super::program::Program;
 use super::rows::{self, Row};
 use crate::cli::{InfoArgs, PolicyChoice};
 use crate::error::{Failure, Outcome};
@@ -48,8 +50,21 @@ struct Document<'a> {
     largest: Vec<Largest<'a>>,
     globals: Globals,
     policy: Option<PolicyVerdict>,
+    program: Option<&'a Program>,
     warnings: &'a [String],
     problems: Vec<String>,
+}
+
+/// A file whose program is all that can be read.
+#[derive(Serialize)]
+struct ProgramDocument<'a> {
+    schema_version: u32,
+    file: &'a str,
+    bytes: u64,
+    format: &'static str,
+    description: &'static str,
+    detail: &'a str,
+    program: &'a Program,
 }
 
 #[derive(Serialize)]
@@ -92,10 +107,23 @@ pub fn run(args: &InfoArgs, out: &mut Out, say: Say) -> Verdict {
     let mut inspect = load.clone();
     inspect.policy = PolicyChoice::Inspect;
     // What the policy says comes first: the card shows what can be shown beside it.
-    let checkpoint = open::options(&inspect).open_source(source).map_err(|error| {
-        let error = policy.clone().flatten().unwrap_or(error);
-        Failure::from(error).in_file(&name)
-    })?;
+    let program = (identity.kind == FileKind::TorchScript)
+        .then(|| Program::read(&source, &open::limits(load)));
+    let checkpoint = match (open::options(&inspect).open_source(source.clone()), &program) {
+        (Ok(checkpoint), _) => checkpoint,
+        (Err(error), Some(Ok(program))) if error.kind() == ErrorKind::Unsupported => {
+            return program_alone(args, &source, &identity, program, out);
+        }
+        (Err(error), _) => {
+            let error = policy.clone().flatten().unwrap_or(error);
+            return Err(Failure::from(error).in_file(&name));
+        }
+    };
+    let (program, no_program) = match program {
+        Some(Ok(program)) => (Some(program), None),
+        Some(Err(error)) => (None, Some(error)),
+        None => (None, None),
+    };
     let policy = policy.map(|error| PolicyVerdict {
         name: "weights-only",
         accepted: error.is_none(),
@@ -105,14 +133,65 @@ pub fn run(args: &InfoArgs, out: &mut Out, say: Say) -> Verdict {
         }),
     });
     let refused = policy.as_ref().is_some_and(|policy| !policy.accepted);
-    let card = Card::new(&checkpoint, identity.detail);
+    let card = Card::new(&checkpoint, identity.detail, program);
     if args.json {
         out.json(&card.document(&name, policy))?;
     } else {
         card.print(&name, &args.input, policy, out)?;
         print_remarks(&checkpoint, say);
     }
+    if let Some(error) = no_program.filter(|_| !say.quiet) {
+        crate::error::warn(say.color, &format!("the program cannot be read: {error}"));
+    }
     Ok(Outcome::found(refused))
+}
+
+/// The card of an archive in the layout of PyTorch 1.3 and older, whose objects are made by its
+/// program.
+fn program_alone(
+    args: &InfoArgs,
+    source: &Source,
+    identity: &Identity,
+    program: &Program,
+    out: &mut Out,
+) -> Verdict {
+    let file = open::name(&args.input.file);
+    if args.json {
+        out.json(&ProgramDocument {
+            schema_version: SCHEMA_VERSION,
+            file: &file,
+            bytes: source.len(),
+            format: identity.kind.name(),
+            description: identity.kind.description(),
+            detail: &identity.detail,
+            program,
+        })?;
+        return Ok(Outcome::Clean);
+    }
+    let heading = Line::new()
+        .add(Style::Strong, open::short_name(&args.input.file))
+        .plain(format!("  {} ({})  ", identity.kind.description(), identity.detail))
+        .add(Style::Number, out.sizes().show(source.len()));
+    out.line(&heading)?;
+    print_sections(program.whole(&file, out), out)?;
+    Ok(Outcome::Clean)
+}
+
+fn print_sections(
+    sections: Vec<(&'static str, Vec<Line>)>,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    for (label, lines) in sections {
+        for (at, line) in lines.into_iter().enumerate() {
+            let label = if at == 0 { label } else { "" };
+            let mut full = Line::new().dim(format!("  {label:<9}  "));
+            full.extend(line);
+            // What one would copy or must not miss is left to wrap.
+            let whole = matches!(label, "safety" | "more" | "");
+            out.line(&if whole { full } else { full.fit(out.width()) })?;
+        }
+    }
+    Ok(())
 }
 
 fn print_remarks(checkpoint: &Checkpoint, say: Say) {
@@ -130,6 +209,7 @@ fn print_remarks(checkpoint: &Checkpoint, say: Say) {
 struct Card<'c> {
     checkpoint: &'c Checkpoint,
     detail: String,
+    program: Option<Program>,
     rows: Vec<Row>,
     storage_bytes: u64,
     unused: u64,
@@ -138,7 +218,7 @@ struct Card<'c> {
 }
 
 impl<'c> Card<'c> {
-    fn new(checkpoint: &'c Checkpoint, detail: String) -> Card<'c> {
+    fn new(checkpoint: &'c Checkpoint, detail: String, program: Option<Program>) -> Card<'c> {
         let rows = rows::rows(checkpoint);
         let tensors: Vec<&Tensor> = rows.iter().map(|(_, tensor)| *tensor).collect();
         let (storage_bytes, unused) = usage(checkpoint, &tensors);
@@ -152,6 +232,7 @@ impl<'c> Card<'c> {
         Card {
             checkpoint,
             detail,
+            program,
             shared: rows.iter().filter(|(row, _)| shares(row)).count(),
             rows: rows.into_iter().map(|(row, _)| row).collect(),
             storage_bytes,
@@ -258,6 +339,7 @@ impl<'c> Card<'c> {
                     .collect(),
             },
             policy,
+            program: self.program.as_ref(),
             warnings: self.checkpoint.warnings(),
             problems: self.checkpoint.problems().iter().map(ToString::to_string).collect(),
         }
@@ -272,17 +354,8 @@ impl<'c> Card<'c> {
     ) -> Result<(), Failure> {
         let short = open::short_name(&input.file);
         out.line(&self.heading(&short, out))?;
-        for (label, lines) in self.sections(name, policy, out) {
-            for (at, line) in lines.into_iter().enumerate() {
-                let label = if at == 0 { label } else { "" };
-                let mut full = Line::new().dim(format!("  {label:<9}  "));
-                full.extend(line);
-                // What one would copy or must not miss is left to wrap.
-                let whole = matches!(label, "safety" | "more" | "");
-                out.line(&if whole { full } else { full.fit(out.width()) })?;
-            }
-        }
-        Ok(())
+        let sections = self.sections(name, policy, out);
+        print_sections(sections, out)
     }
 
     fn heading(&self, short: &str, out: &Out) -> Line {
@@ -321,8 +394,10 @@ impl<'c> Card<'c> {
             sections.push(("largest", vec![self.largest_line(out)]));
             sections.push(("sharing", vec![self.sharing_line(out)]));
         }
+        sections.extend(self.program.iter().flat_map(|program| program.sections(out)));
         sections.push(("safety", self.safety_lines(name, policy)));
-        let more = format!("sconce ls {name} · sconce tree {name} · sconce globals {name}");
+        let code = if self.program.is_some() { format!(" · sconce code {name}") } else { "".into() };
+        let more = format!("sconce ls {name} · sconce tree {name} · sconce globals {name}{code}");
         sections.push(("more", vec![Line::new().dim(more)]));
         sections
     }

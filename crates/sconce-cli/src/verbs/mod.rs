@@ -1,6 +1,8 @@
 //! The verbs, a file each. A verb reads, prints to [`Out`] and gives back a verdict; it neither
 //! exits nor touches the standard streams itself.
 
+mod ast;
+mod code;
 mod completions;
 mod convert;
 mod diff;
@@ -9,13 +11,20 @@ mod edit;
 mod elements;
 mod extract;
 mod globals;
+mod graph;
+mod graph_dot;
+mod graph_picture;
+mod graph_svg;
 mod identify;
 mod info;
 mod ls;
 mod man;
 mod merge;
+mod ops;
+mod program;
 mod renamed;
 mod resave;
+mod resave_script;
 mod rows;
 mod shard;
 mod show;
@@ -48,6 +57,11 @@ pub fn run(cli: &Cli, out: &mut Out) -> Verdict {
         Verb::Edit(args) => edit::run(args, out, say),
         Verb::Shard(args) => shard::run(args, out, say),
         Verb::Merge(args) => merge::run(args, out, say),
+        Verb::Code(args) => code::run(args, out),
+        Verb::Graph(args) => graph::run(args, out),
+        Verb::Ops(args) => ops::run(args, out),
+        Verb::Ast(args) => ast::run(args, out),
+        Verb::Resave(args) => resave_script::run(args, out, say),
         Verb::Extract(args) => extract::run(args, out),
         Verb::Verify(args) => verify::run(args, out, say),
         Verb::Dis(args) => dis::run(args, out),

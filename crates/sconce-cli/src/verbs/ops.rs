@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::SCHEMA_VERSION;
 use crate::cli::OpsArgs;
 use crate::error::Outcome;
-use crate::open::Say;
 use crate::output::{Align, Line, Out, Style, Table, count};
 use crate::run::Verdict;
 use crate::{open, script};
@@ -21,41 +20,30 @@ struct Document<'a> {
 struct Row<'a> {
     name: &'a str,
     count: usize,
-    /// Whether this build can run it.
-    runs: bool,
 }
 
-/// This build looks at programs and does not run them.
-const RUNS: bool = false;
-
-pub fn run(args: &OpsArgs, out: &mut Out, say: Say) -> Verdict {
+pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
+    let file = open::name(&args.input.file);
     let module = script::module(&args.input.file, &args.input.load)?;
-    let operators = module.operators()?;
+    let operators = module.operators().map_err(|error| script::failure(error, &file))?;
     if args.json {
-        let file = open::name(&args.input.file);
         let rows = operators.iter();
-        let operators =
-            rows.map(|used| Row { name: &used.name, count: used.count, runs: RUNS }).collect();
+        let operators = rows.map(|used| Row { name: &used.name, count: used.count }).collect();
         out.json(&Document { schema_version: SCHEMA_VERSION, file: &file, operators })?;
         return Ok(Outcome::Clean);
     }
     out.use_pager();
     let mut table = Table::new(!args.no_header)
         .column("operator", Align::Left, Style::Plain)
-        .column("uses", Align::Right, Style::Plain)
-        .column("runs", Align::Left, Style::Dim);
+        .column("uses", Align::Right, Style::Number);
     for used in &operators {
-        let runs = if RUNS { "yes" } else { "no" };
-        table.row([used.name.as_str(), &used.count.to_string(), runs]);
+        table.row([used.name.as_str(), &used.count.to_string()]);
     }
     out.table(&table)?;
-    if !say.quiet {
+    if !args.no_header {
         let places: usize = operators.iter().map(|used| used.count).sum();
-        let text = format!(
-            "{} at {}; this build shows programs and does not run them",
-            count(operators.len() as u64, "operator"),
-            count(places as u64, "place")
-        );
+        let text =
+            format!("{} at {}", count(operators.len(), "operator"), count(places, "place"));
         out.line(&Line::new().dim(text))?;
     }
     Ok(Outcome::Clean)

@@ -1,18 +1,17 @@
 //! `sconce resave`: a file once more, as PyTorch's own load and save would write it.
 
-use std::path::Path;
-
 use sconce::jit;
 use sconce::{FileKind, SaveOptions, identify};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
+use crate::atomic::AtomicFile;
 use crate::cli::ResaveArgs;
-use crate::error::{Failure, Outcome};
-use crate::open::Say;
+use crate::error::{self, Failure, Outcome};
+use crate::open::{self, Say};
 use crate::output::{Line, Out};
 use crate::run::Verdict;
-use crate::{open, script};
+use crate::script;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -25,39 +24,56 @@ struct Document<'a> {
 /// TorchScript archives by `torch.jit.save`, checkpoints by `torch.save`.
 pub fn run(args: &ResaveArgs, out: &mut Out, say: Say) -> Verdict {
     let load = &args.input.load;
+    let input = open::name(&args.input.file);
     let source = open::source(&args.input.file, open::map_mode(load), &open::limits(load))?;
-    let target = Path::new(&args.output);
-    if target.exists() && !args.force {
-        let message = format!("{} is there already", target.display());
-        return Err(Failure::usage(message).help("--force replaces it"));
-    }
-    let format = if identify(&source).kind == FileKind::TorchScript {
-        let module = script::module(&args.input.file, load)?;
-        let mut options = jit::SaveOptions::new().replace(args.force);
-        for extra in &args.extra {
-            let (name, path) = extra.split_once('=').ok_or_else(|| {
-                Failure::usage(format!("--extra {extra}: write NAME=FILE"))
-            })?;
-            let bytes = open::source(path.as_ref(), sconce::MapMode::Off, &open::limits(load))?;
-            options = options.extra_file(name, bytes.bytes());
+    let kind = identify(&source).kind;
+    let target = &args.output;
+    let (format, writer) = if kind == FileKind::TorchScript {
+        let module = script::from_source(source, load, &input)?;
+        let options = options(args)?;
+        let mut file = AtomicFile::create(target, args.force)?;
+        if let Err(error) = options.save_as(&module, &mut file, target) {
+            return Err(file.failure().unwrap_or_else(|| script::failure(error, &input)));
         }
-        if args.no_extra {
-            options = options.without_extra_files();
-        }
-        options.save(&module, target)?;
-        "torchscript"
+        file.commit()?;
+        ("torchscript", "torch.jit.save")
     } else {
-        let checkpoint = open::checkpoint(&args.input, say)?;
-        SaveOptions::new().replace(args.force).save(checkpoint.root(), target)?;
-        "checkpoint"
+        if !args.extra.is_empty() || args.no_extra {
+            let message = "only TorchScript archives have extra files";
+            return Err(Failure::usage(message).in_file(input));
+        }
+        let checkpoint = open::from_source(source, &input, load, say)?;
+        let mut file = AtomicFile::create(target, args.force)?;
+        if let Err(error) = SaveOptions::new().save_as(checkpoint.root(), &mut file, target) {
+            return Err(file.failure().unwrap_or_else(|| Failure::from(error).in_file(input)));
+        }
+        file.commit()?;
+        ("zip", "torch.save")
     };
+    let output = target.to_string_lossy();
     if args.json {
-        let (input, output) = (open::name(&args.input.file), target.to_string_lossy());
-        let document =
-            Document { schema_version: SCHEMA_VERSION, input: &input, output: &output, format };
-        out.json(&document)?;
+        let (input, output) = (input.as_str(), output.as_ref());
+        out.json(&Document { schema_version: SCHEMA_VERSION, input, output, format })?;
     } else if !say.quiet {
-        out.line(&Line::new().dim("  wrote    ").plain(target.to_string_lossy()))?;
+        let text = format!("{output} as {writer} does");
+        error::remark(say.color, &Line::new().dim("  wrote    ").plain(text));
     }
     Ok(Outcome::Clean)
+}
+
+/// The options that the flags stand for.
+fn options(args: &ResaveArgs) -> Result<jit::SaveOptions, Failure> {
+    let mut options = jit::SaveOptions::new();
+    if args.no_extra {
+        options = options.without_extra_files();
+    }
+    for extra in &args.extra {
+        let (name, path) = extra
+            .split_once('=')
+            .ok_or_else(|| Failure::usage(format!("--extra {extra}: write NAME=FILE")))?;
+        let limits = open::limits(&args.input.load);
+        let bytes = open::source(path.as_ref(), sconce::MapMode::Off, &limits)?;
+        options = options.extra_file(name, bytes.bytes());
+    }
+    Ok(options)
 }

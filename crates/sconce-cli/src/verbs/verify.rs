@@ -5,7 +5,8 @@ use std::path::Path;
 use rayon::prelude::*;
 use sconce::archive::Directory;
 use sconce::archive::verify::{Severity, verify};
-use sconce::checkpoint::{Checkpoint, identify};
+use sconce::Tensor;
+use sconce::checkpoint::{Checkpoint, ErrorKind, FileKind, identify};
 use sconce::source::Source;
 use serde::Serialize;
 
@@ -15,6 +16,7 @@ use crate::error::{Failure, Outcome};
 use crate::open::{self, Say};
 use crate::output::{Line, Out, Progress, Style, count};
 use crate::run::Verdict;
+use crate::script;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -69,6 +71,22 @@ pub fn run(args: &VerifyArgs, out: &mut Out, say: Say) -> Verdict {
             tensors = checkpoint.tensors().len();
             shards(&checkpoint, args, say, &mut findings)?;
             check(&checkpoint, say, &mut findings);
+        }
+        // Objects of the oldest TorchScript archives are made by their program.
+        Some(Err(error))
+            if identity.kind == FileKind::TorchScript
+                && error.kind() == ErrorKind::Unsupported =>
+        {
+            let module = script::from_source(source.clone(), load, &file)?;
+            let held = module.named_parameters().and_then(|mut held| {
+                held.extend(module.named_buffers()?);
+                Ok(held)
+            });
+            let held = held.map_err(|error| script::failure(error, &file))?;
+            let held: Vec<(&str, &Tensor)> =
+                held.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
+            tensors = held.len();
+            read(&held, say, &mut findings);
         }
         // What a damaged archive's records say is told even where the object cannot be read.
         Some(Err(error)) if !findings.is_empty() || records.is_some() => findings.push(Finding {
@@ -189,34 +207,9 @@ fn check(checkpoint: &Checkpoint, say: Say, findings: &mut Vec<Finding>) {
         message: warning.clone(),
     }));
     let tensors = checkpoint.tensors();
-    let total = tensors.iter().fold(0, |sum: u64, named| sum.saturating_add(named.tensor.nbytes()));
-    // Storages are read through their tensors; a crash of the disk would show here.
-    let progress = Progress::new("reading", total, say.quiet);
-    for block in tensors.chunks(64) {
-        let found: Vec<Option<Finding>> = block
-            .par_iter()
-            .map(|named| {
-                let tensor = named.tensor;
-                let sparse = tensor.validate_sparse();
-                let read = sparse.and_then(|()| match tensor.storage() {
-                    Some(storage) if storage.has_data() => storage.data().map(drop),
-                    Some(_) => Ok(()),
-                    None => elements::components(tensor).map(drop),
-                });
-                read.err().map(|error| Finding {
-                    severity: "error",
-                    rule: "damaged-tensor".to_owned(),
-                    file: None,
-                    record: None,
-                    tensor: Some(named.name.clone()),
-                    offset: None,
-                    message: error.to_string(),
-                })
-            })
-            .collect();
-        findings.extend(found.into_iter().flatten());
-        progress.advance(block.iter().map(|named| named.tensor.nbytes()).sum());
-    }
+    let tensors: Vec<(&str, &Tensor)> =
+        tensors.iter().map(|named| (named.name.as_str(), named.tensor)).collect();
+    read(&tensors, say, findings);
     let unread = checkpoint.storages().iter().filter(|record| record.storage.has_data());
     for record in unread {
         if let Err(error) = record.storage.data() {
@@ -230,6 +223,36 @@ fn check(checkpoint: &Checkpoint, say: Say, findings: &mut Vec<Finding>) {
                 message: error.to_string(),
             });
         }
+    }
+}
+
+/// Reads every element: storages through their tensors, where a crash of the disk would show.
+fn read(tensors: &[(&str, &Tensor)], say: Say, findings: &mut Vec<Finding>) {
+    let total = tensors.iter().fold(0, |sum: u64, (_, tensor)| sum.saturating_add(tensor.nbytes()));
+    let progress = Progress::new("reading", total, say.quiet);
+    for block in tensors.chunks(64) {
+        let found: Vec<Option<Finding>> = block
+            .par_iter()
+            .map(|(name, tensor)| {
+                let sparse = tensor.validate_sparse();
+                let read = sparse.and_then(|()| match tensor.storage() {
+                    Some(storage) if storage.has_data() => storage.data().map(drop),
+                    Some(_) => Ok(()),
+                    None => elements::components(tensor).map(drop),
+                });
+                read.err().map(|error| Finding {
+                    severity: "error",
+                    rule: "damaged-tensor".to_owned(),
+                    file: None,
+                    record: None,
+                    tensor: Some((*name).to_owned()),
+                    offset: None,
+                    message: error.to_string(),
+                })
+            })
+            .collect();
+        findings.extend(found.into_iter().flatten());
+        progress.advance(block.iter().map(|(_, tensor)| tensor.nbytes()).sum());
     }
 }
 
