@@ -2,13 +2,15 @@
 
     python3 conformance/save.py [--sconce PATH] [--resave PATH] [--torch1 PYTHON] [--only TEXT]
 
-Three sections, each over files that PyTorch loads; what it saves again is what sconce has to write.
+Four sections, each over files that PyTorch loads; what it saves again is what sconce has to write.
 
 - Every fixture by `sconce convert IN OUT.pt`. Where an object is not PyTorch's own (whole modules,
   numpy, classes of the standard library), equal meaning is enough: PyTorch must load both and see
   the same tensors and numpy arrays.
 - Every fixture as the stream that PyTorch wrote before 1.6. PyTorch's keys of storages are addresses
   in its memory, so its file is compared with the keys set to ours and the data in their order.
+- The tar files of `old_tars` (`cargo build -p sconce-checkpoint --example old_tars`), of the format
+  before 0.1.10, by `sconce convert`.
 - Objects made here, under every option of `torch.save`, by the example `resave`
   (`cargo build -p sconce-checkpoint --example resave`). With --torch1, also what PyTorch 1.13 writes.
 
@@ -18,9 +20,11 @@ Exits 1 when anything differs.
 import argparse
 import contextlib
 import io
+import json
 import os
 import pickle
 import pickletools
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,7 +38,16 @@ warnings.simplefilter("ignore")
 
 import run  # noqa: E402
 
-COUNTS = ("equal bytes", "equal meaning", "not supported", "failed")
+
+def in_modules_of_torch():
+    """What needs torch is imported when it is there."""
+    global equal, save_objects
+    import equal
+    import save_objects
+
+COUNTS = ("equal bytes", "as first saved", "equal meaning", "PyTorch saves none", "not supported", "failed")
+# Files that PyTorch loaded and found right.
+LOADED = {"weights_only": 0, "else": 0}
 # What `SaveOptions` cannot write is refused in these words.
 REFUSALS = ("cannot be written", "cannot be pickled")
 
@@ -61,19 +74,25 @@ def main():
     parser.add_argument("--sconce", default=os.path.join(debug, "sconce"), help="the binary (default: target/debug/sconce)")
     parser.add_argument("--resave", default=os.path.join(debug, "examples", "resave"),
                         help="the example (default: target/debug/examples/resave)")
+    parser.add_argument("--old-tars", default=os.path.join(debug, "examples", "old_tars"),
+                        help="the example (default: target/debug/examples/old_tars)")
     parser.add_argument("--torch1", metavar="PYTHON", help="a Python with torch 1.13, to compare its layout of archives")
+    parser.add_argument("--keep", metavar="DIR", help="a folder for the files of objects made here that differ")
     parser.add_argument("--only", default="", help="only files and objects whose name contains this text")
     options = parser.parse_args()
     run.in_environment_with_torch()
-    options.sconce, options.resave = os.path.abspath(options.sconce), os.path.abspath(options.resave)
+    in_modules_of_torch()
+    for program in ("sconce", "resave", "old_tars"):
+        setattr(options, program, os.path.abspath(getattr(options, program)))
     os.chdir(os.path.join(run.FIXTURES, "files"))
-    tallies = [again_as_zip(options), again_as_stream(options), made_objects(options)]
+    tallies = [again_as_zip(options), again_as_stream(options), old_tars(options), *made_objects(options)]
     if options.torch1:
-        tallies.append(made_by_torch1(options))
+        tallies += [made_by_torch1(options), objects_by_torch1(options)]
     for tally in tallies:
         tally.show()
-    passed = sum(tally.counts["equal bytes"] + tally.counts["equal meaning"] for tally in tallies)
+    passed = sum(tally.counts[what] for tally in tallies for what in COUNTS[:4])
     failed = sum(tally.counts["failed"] for tally in tallies)
+    print(f"loaded by PyTorch: {LOADED['weights_only']} with weights_only=True, {LOADED['else']} without")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
@@ -102,6 +121,18 @@ def again_as_stream(options):
     for name, path, safe in fixtures(options):
         compare(tally, name, path, safe, lambda ours: [options.resave, "legacy", path, ours],
                 {"_use_new_zipfile_serialization": False}, with_our_keys)
+    return tally
+
+
+def old_tars(options):
+    """The files of `tests/tar/`, of which PyTorch has to see what sconce does."""
+    tally = Tally("tar files")
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([options.old_tars, folder], check=True)
+        for file in sorted(os.listdir(folder)):
+            path = os.path.join(folder, file)
+            if options.only in file:
+                compare(tally, file, path, False, lambda ours: [options.sconce, "convert", path, ours], {}, bytes)
     return tally
 
 
@@ -247,75 +278,6 @@ def item_sizes(object_pickle, keys):
 # --- objects made here -------------------------------------------------------------
 
 
-def objects():
-    """(name, object) that exercise what an archive can hold."""
-    import torch
-
-    yield "none", None
-    for count in (1, 2, 9, 10, 11, 99, 100, 101, 130):
-        yield f"storages-{count}", {f"w{i}": torch.full((i % 7 + 1,), float(i)) for i in range(count)}
-    yield "empty", [torch.empty(0), torch.empty(0, 3, dtype=torch.int64), torch.empty(2, 0)]
-    yield "scalar", {"a": torch.tensor(1.5), "b": torch.tensor(7), "c": torch.tensor(True)}
-    base = torch.arange(24.0)
-    yield "views", [base, base[3:], base.view(4, 6).t(), base.view(2, 3, 4)[:, ::2, 1:], base[5]]
-    yield "shared", {"a": base, "b": base, "list": [base] * 2}
-    yield "expanded", torch.ones(1, 3).expand(5, 3)
-    yield "gapped", torch.arange(1000)[::10]
-    yield "flags", [torch.ones(2, requires_grad=True), torch.ones(2, dtype=torch.complex64).conj(),
-                    torch.ones(2, dtype=torch.complex64).conj().imag]
-    yield "parameter", torch.nn.Parameter(torch.ones(3))
-    yield "dtypes", {str(dtype): torch.arange(5).to(dtype) for dtype in dtypes()}
-    for dtype in dtypes():
-        yield f"dtype-{str(dtype)[6:]}", torch.arange(3).to(dtype)
-    yield "storage", [base.untyped_storage(), torch.arange(3).storage()]
-    yield "channels-last", torch.arange(48.0).view(1, 3, 4, 4).to(memory_format=torch.channels_last)
-    yield "sparse", [torch.eye(3).to_sparse(), torch.eye(3).to_sparse_csr()]
-    yield "module", torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2)).state_dict()
-    linear = torch.nn.Linear(2, 2)
-    yield "source-of-modules", {"class": torch.nn.Linear, "again": torch.nn.Linear, "parts": torch.nn.ModuleList(
-        [linear, torch.nn.Linear(1, 1), linear, torch.nn.Sequential(torch.nn.GRUCell(1, 1), torch.nn.Bilinear(1, 1, 1))])}
-    yield "numpy", arrays_of_each_kind()
-    yield "kinds", {"none": None, 1: [1, 2**40, -(2**70)], 2.5: (True, False), "t": (), "b": b"\0\xff", "z": 1 + 2j,
-                    "set": {1}, "size": torch.Size([1, 2]), "dtype": torch.float16, "device": torch.device("cpu")}
-    yield "large", {"a": torch.arange(100_000), "text": "x" * 70_000, "b": torch.arange(70_001, dtype=torch.uint8)}
-
-
-def arrays_of_each_kind():
-    import numpy as np
-
-    record = np.dtype([("a", "f4"), ("b", ">i2", (2, 3)), ("c", "U3"), ("d", "M8[s]"), ("e", [("x", "?"), ("y", ">c8")])])
-    aligned = np.dtype({"names": ["x", "y"], "formats": ["i1", "f8"]}, align=True)
-    itself = np.array([None, {"k": 1}, "text"], dtype=object)
-    itself[0] = itself
-    out = {code: np.arange(6).astype(code).reshape(2, 3) for code in "f2 f4 f8 c8 c16 ? i1 i8 u4 >f8 >i2 >c8 S3 U4 >U4 f16 >f16".split()}
-    for unit in ("ns", "25us", "D", "Y"):
-        out[f"M8[{unit}]"] = np.array(["2020-01-02", "NaT"], dtype=f"M8[{unit}]")
-        out[f"m8[{unit}]"] = np.array([5, -1], dtype=f">m8[{unit}]")
-    out |= {"generic": np.array([1], dtype="m8"), "fortran": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
-            "fortran records": np.asfortranarray(np.zeros((2, 2), dtype=record)), "records": np.zeros(3, dtype=record),
-            "aligned": np.ones(2, dtype=aligned), "raw": np.zeros(2, dtype="V5"), "empty": np.zeros((0, 3)),
-            "scalar": np.array(1.5), "objects": np.array([[1, "a"], [None, 2.5]], dtype=object), "itself": itself,
-            "fortran objects": np.asfortranarray(np.array([[1, "a", ()], [None, 2.5, 3]], dtype=object)),
-            "numbers": [np.float64(1.5), np.int8(3), np.datetime64("2020-01-01", "ms"), np.str_("abc"), np.bytes_(b"xy"), np.bool_(True)],
-            "of records": np.zeros(1, dtype=record)[0]}
-    return out
-
-
-# A dtype makes the name of its module anew whenever it is asked, and protocols 4 and 5 then write
-# that str again; sconce names the one it wrote before.
-NAMES_OF_DTYPES = ("dtypes", "kinds", "dtype-complex32")
-# numpy has one object for some strs and bytes that sconce takes for different ones.
-NUMPY = ("numpy",)
-
-
-def dtypes():
-    import torch
-
-    names = ("float64 float32 float16 bfloat16 complex128 complex64 complex32 int64 int32 int16 int8 uint8 bool "
-             "uint16 uint32 uint64 float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz")
-    return [getattr(torch, name) for name in names.split()]
-
-
 @contextlib.contextmanager
 def configured(**values):
     """`torch.utils.serialization.config.save` with these values."""
@@ -351,44 +313,145 @@ def variants():
     yield "legacy-protocol-3", ["legacy", "protocol=3"], {"_use_new_zipfile_serialization": False, "pickle_protocol": 3}, nothing
 
 
+# Where the same object is enough and the bytes may differ: (group, names, variants, reason).
+LATER = ("protocol-3", "protocol-4", "protocol-5", "legacy-protocol-3")
+STREAMS = ("legacy", "legacy-protocol-3")
+MEANING_IS_ENOUGH = [
+    ("modules", None, STREAMS, "PyTorch asks its process for the source of modules, which archives do not have"),
+    ("training", ("sgd-whole", "adam-whole"), STREAMS, "likewise"),
+    ("names", ("classes",), STREAMS, "likewise"),
+    ("library", ("exceptions",), LATER, "loading makes an OSError the subclass of its number, which Python 2 has no name for"),
+    ("library", ("datetime", "getters", "iterators"), LATER, "types made in C have their names as other strs than those in Python"),
+    ("names", ("functions",), LATER, "likewise"),
+    ("names", ("python2-names", "nested-classes", "nested-instances"), LATER, "older protocols have another name for it"),
+    ("texts", ("array",), LATER, "array.array asks for the protocol"),
+    ("reduced", ("copy", "keywords", "keywords-twice", "keywords-state", "keywords-only"), LATER,
+     "NEWOBJ_EX was a call of functools.partial in the file that was read"),
+    ("tensors", ("attributes", "attribute-itself"), None, "PyTorch loses the attributes of a tensor that they hold"),
+]
+
+
+# PyTorch writes streams of these and cannot read them: it makes the tensor before the sizes are there.
+SIZES_ARE_DATA = ("nested", "nested-matrices")
+
+
+def meaning_is_enough(group, name, variant):
+    return any(group == row[0] and (not row[1] or name in row[1]) and (not row[2] or variant in row[2]) for row in MEANING_IS_ENOUGH)
+
+
 def made_objects(options):
+    """One tally for each group."""
     import torch
 
-    tally = Tally("objects made here")
+    tallies = []
     with tempfile.TemporaryDirectory() as folder:
-        made, ours, theirs = (os.path.join(folder, name, "out.pt") for name in ("made", "ours", "torch"))
-        for path in (made, ours, theirs):
+        files = [os.path.join(folder, name, "out.pt") for name in ("made", "ours", "torch")]
+        for path in files:
             os.mkdir(os.path.dirname(path))
-        for name, obj in objects():
-            # Only the stream holds the source of modules.
-            torch.save(obj, made, _use_new_zipfile_serialization=not name.startswith("source-"))
-            for variant, arguments, keywords, context in variants():
-                label = f"{name} {variant}"
-                if options.only not in label:
+        for group, make in save_objects.GROUPS.items():
+            tally = Tally(f"made here, {group}")
+            for name, obj in make():
+                wanted = [row for row in variants() if options.only in f"{group} {name} {row[0]}"]
+                if not wanted:
                     continue
-                done = subprocess.run([options.resave, *arguments, made, ours], stderr=subprocess.PIPE, text=True)
-                if done.returncode != 0:
-                    tally.add("failed", label, ascii(done.stderr.strip()[:200]))
-                    continue
-                loaded = torch.load(made, weights_only=False)
-                with context():
-                    if "buffer" in arguments:
-                        with open(theirs, "wb") as file:
-                            buffer = io.BytesIO()
-                            torch.save(loaded, buffer, **keywords)
-                            file.write(buffer.getvalue())
-                    else:
-                        torch.save(loaded, theirs, **keywords)
-                expected = read(theirs)
-                if "legacy" in arguments:
-                    expected = with_our_keys(expected)
-                if read(ours) == expected:
-                    tally.add("equal bytes")
-                elif name in NUMPY or name in NAMES_OF_DTYPES and variant in ("protocol-4", "protocol-5"):
-                    meaning(tally, label, ours, theirs)
-                else:
-                    tally.add("failed", label, "the bytes differ")
-    return tally
+                # Only the stream holds the source of modules.
+                torch.save(obj, files[0], _use_new_zipfile_serialization=group != "source")
+                loaded = load(files[0])
+                for variant in wanted:
+                    what, reason = made_object(options, name, obj, loaded, files, variant, meaning_is_enough(group, name, variant[0]))
+                    tally.add(what, f"{name} {variant[0]}", reason)
+                    if what == "failed" and options.keep:
+                        keep(options.keep, f"{group}-{name}-{variant[0]}", *files)
+            tallies.append(tally)
+    return tallies
+
+
+def made_object(options, name, obj, loaded, files, variant, meaning_is_enough):
+    """What became of one object in one variant, and why."""
+    made, ours, theirs = files
+    _, arguments, keywords, context = variant
+    done = subprocess.run([options.resave, *arguments, made, ours], stderr=subprocess.PIPE, text=True)
+    with context():
+        problem = save(loaded, theirs, "buffer" in arguments, keywords)
+    if done.returncode != 0:
+        reason = f"{ascii(done.stderr.strip()[:200])} (PyTorch: {problem})"
+        return "not supported" if problem else "failed", reason
+    normal = with_our_keys if "legacy" in arguments else bytes
+    if problem:
+        what = "PyTorch saves none"
+    elif read(ours) == normal(read(theirs)):
+        what = "equal bytes"
+    else:
+        # What is loaded may be other objects than were saved: interned names, singletons.
+        with context():
+            save(obj, theirs, "buffer" in arguments, keywords)
+        if read(ours) == normal(read(theirs)):
+            what = "as first saved"
+        elif meaning_is_enough:
+            what = "equal meaning"
+        else:
+            return "failed", "the bytes differ"
+    reference = theirs if what == "equal bytes" else made
+    if name in SIZES_ARE_DATA and "legacy" in arguments:
+        return what, None
+    if "skip-data" in arguments and reference == made:
+        load(ours)
+        return what, None
+    difference = difference_after(ours, reference)
+    return ("failed", ascii(difference)) if difference else (what, None)
+
+
+def load(path, safe=False):
+    import torch
+
+    # A load that fails leaves its sparse tensors here, and the next load fails by them.
+    torch._utils._get_sparse_tensors_to_validate().clear()
+    return torch.load(path, weights_only=safe)
+
+
+def save(obj, path, to_buffer, keywords):
+    """Why PyTorch cannot, if it cannot."""
+    import torch
+
+    try:
+        if not to_buffer:
+            torch.save(obj, path, **keywords)
+            return None
+        buffer = io.BytesIO()
+        torch.save(obj, buffer, **keywords)
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:100]}"
+    with open(path, "wb") as file:
+        file.write(buffer.getvalue())
+    return None
+
+
+def difference_after(ours, reference):
+    """What PyTorch sees otherwise in our file, by weights_only where it loads the other so."""
+    try:
+        before, safe = load(reference, safe=True), True
+    except Exception:
+        try:
+            before, safe = load(reference), False
+        except Exception:
+            # Streams of untyped storages: PyTorch writes and cannot read them.
+            return None
+    LOADED["weights_only" if safe else "else"] += 1
+    try:
+        equal.check(load(ours, safe), before)
+    except equal.Difference as difference:
+        return f"PyTorch sees another object: {difference}"
+    except Exception as error:
+        return f"PyTorch cannot load it: {type(error).__name__}: {str(error)[:150]}"
+    return None
+
+
+def keep(folder, name, *paths):
+    for path in paths:
+        target = os.path.join(folder, name, os.path.basename(os.path.dirname(path)) + ".pt")
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        if os.path.exists(path):
+            shutil.copyfile(path, target)
 
 
 AGAIN = """
@@ -409,20 +472,46 @@ def made_by_torch1(options):
                 os.makedirs(os.path.dirname(target))
                 jobs.append((name, path, target))
         for name, path, theirs in jobs:
-            ours = os.path.join(folder, "out.pt")
             saved = subprocess.run([options.torch1, "-W", "ignore", "-c", AGAIN, path, theirs], stderr=subprocess.PIPE, text=True,
                                    env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.abspath(run.FIXTURES + "/generate.py"))})
             if saved.returncode != 0:
                 print("SKIPPED", name, "PyTorch 1.13 cannot save it again:", ascii(saved.stderr.strip().split("\n")[-1])[:120])
                 continue
-            done = subprocess.run([options.resave, "layout=1.6", path, ours], stderr=subprocess.PIPE, text=True)
-            if done.returncode != 0:
-                tally.add("failed", name, ascii(done.stderr.strip()[:200]))
-            elif read(ours) == read(theirs):
-                tally.add("equal bytes")
-            else:
-                meaning(tally, name, ours, theirs)
+            compare_torch1(options, tally, name, path, theirs, folder)
     return tally
+
+
+def objects_by_torch1(options):
+    """The objects made here, made by PyTorch 1.13."""
+    tally = Tally("made here by torch 1.13")
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([options.torch1, os.path.join(HERE, "save_objects.py"), folder], check=True)
+        with open(os.path.join(folder, "list.json"), encoding="utf-8") as file:
+            rows = json.load(file)
+        for number, (group, name, problem) in enumerate(rows):
+            if options.only not in f"{group} {name}":
+                continue
+            if problem:
+                print("SKIPPED", group, name, "PyTorch 1.13 cannot save it again:", ascii(problem)[:120])
+                continue
+            path, theirs = (os.path.join(folder, f"{number}{kind}", "out.pt") for kind in ("-made", "-again"))
+            compare_torch1(options, tally, f"{group} {name}", path, theirs, folder)
+    return tally
+
+
+def compare_torch1(options, tally, name, path, theirs, folder):
+    ours = os.path.join(folder, "out.pt")
+    done = subprocess.run([options.resave, "layout=1.6", path, ours], stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        tally.add("failed", name, ascii(done.stderr.strip()[:200]))
+    elif read(ours) == read(theirs):
+        tally.add("equal bytes")
+    elif read(ours) == read(path):
+        tally.add("as first saved")
+    else:
+        meaning(tally, name, ours, theirs)
+        if options.keep:
+            keep(options.keep, "1.13-" + name.replace("/", "-"), ours, theirs)
 
 
 def read(path):

@@ -7,7 +7,8 @@
 # names them, so running this again adds nothing twice. Needs python3 to take pickles out of archives.
 set -eu
 cd "$(dirname "$0")"
-exec python3 - ../fixtures/files ../crates/sconce-syntax/tests/filetests "$@" <<'PYTHON'
+exec python3 - ../fixtures/files ../crates/sconce-syntax/tests/filetests \
+    ../crates/sconce-ir/tests/filetests ../crates/sconce-compiler/tests "$@" <<'PYTHON'
 import hashlib, os, sys, zipfile
 
 LARGEST = 1 << 16
@@ -27,6 +28,15 @@ def pickles(path):
         with zipfile.ZipFile(path) as archive:
             return [archive.read(name) for name in archive.namelist() if name.endswith(".pkl")]
     except Exception:  # many of these files are broken on purpose
+        return []
+
+
+def programs(path):
+    """The code files of a TorchScript archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return [archive.read(name) for name in archive.namelist() if name.endswith(".py")]
+    except Exception:
         return []
 
 
@@ -51,4 +61,12 @@ for top in sys.argv[1:]:
                 add("safetensors_npy", data)
             if name.endswith(".py"):
                 add("syntax", data)
+            if name.endswith(".ir"):
+                for part in data.split(b"graph(")[1:]:
+                    add("graph_text", b"graph(" + part)
+            for code in programs(path):
+                add("syntax", code)
+                add("torchscript", code)
+                if len(data) < LARGEST:
+                    add("torchscript", b"P" + data)
 PYTHON

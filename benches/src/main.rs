@@ -2,13 +2,15 @@
 //!
 //! Prints every figure that the project promises, as medians of interleaved runs, with the ratio to
 //! the peer and the target. PyTorch takes part when a Python that has it is found: `$PYTHON`, or
-//! `python3`. Arguments choose a part: `read`, `hostile`, `save`, `edit`, `convert`.
+//! `python3`. Arguments choose a part: `read`, `hostile`, `save`, `edit`, `convert`,
+//! `jit`.
 //!
 //! The files that are written have `$SCONCE_BENCH_MB` megabytes (1000) and lie in a folder of their
 //! own in `$SCONCE_BENCH_DIR` (`target/bench-data`), removed afterwards. A folder in memory, such as
 //! `/dev/shm`, measures the programs; one on a disk, mostly the disk.
 
 mod hostile;
+mod jit;
 mod make;
 mod peer;
 mod process;
@@ -48,8 +50,11 @@ fn main() {
     if ["save", "edit", "convert"].into_iter().any(wanted) {
         write::run(&folder, python.as_deref(), wanted);
     }
+    if wanted("jit") {
+        jit::run(&folder, python.as_deref());
+    }
     if python.is_none() {
-        println!("\nno Python with torch was found: set PYTHON to have torch.load beside it");
+        println!("\nno Python with torch was found: set PYTHON to have PyTorch beside it");
     }
 }
 

@@ -8,6 +8,7 @@ import time
 import torch
 
 tensors = None
+loaded = None
 
 
 def sync(path):
@@ -35,10 +36,16 @@ def convert(source, target, how):
         sync(target)
 
 
-orders = {"make": make, "save": save, "convert": convert}
+def jit_load(path):
+    global loaded
+    loaded = torch.jit.load(path)
+
+
+orders = {"make": make, "save": save, "convert": convert, "jit_load": jit_load}
 for line in sys.stdin:
     order, *words = line.rstrip("\n").split("\t")
     start = time.perf_counter()
     orders[order](*words)
     print(time.perf_counter() - start, flush=True)
+    loaded = None
     gc.collect()

@@ -2,6 +2,7 @@
 //! everything that an open checkpoint offers.
 
 pub mod parts;
+pub mod program;
 
 use sconce_checkpoint::{ArrayData, Checkpoint, Error, LoadOptions, Policy, pytorch_message};
 use sconce_source::{Limits, Source};

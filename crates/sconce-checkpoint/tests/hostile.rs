@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests are outside of what clippy sees as tests
 
+#[path = "tar/archive.rs"]
+mod archive;
 #[path = "hostile/meter.rs"]
 mod meter;
 #[path = "hostile/pickles.rs"]
@@ -10,8 +12,9 @@ mod pickles;
 
 use std::fmt::Write;
 
+use archive::tar;
 use meter::Meter;
-use pickles::{Pickle, tar, zip};
+use pickles::{Pickle, zip};
 use sconce_checkpoint::{Checkpoint, ErrorKind, LoadOptions, Module, Policy};
 use sconce_source::Source;
 use sconce_tensor::PrintOptions;

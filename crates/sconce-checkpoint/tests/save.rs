@@ -8,16 +8,17 @@ use std::path::{Path, PathBuf};
 
 use sconce_checkpoint::{ArchiveLayout, ArrayData, Checkpoint, FileKind, LoadOptions, SaveOptions};
 use sconce_source::Source;
-use sconce_tensor::Tensor;
+use sconce_tensor::{ByteOrder, Tensor};
 
 /// Files that open but hold what no pickle that we write can say, by the words of the refusal.
-const REFUSALS: [&str; 6] = [
+const REFUSALS: [&str; 7] = [
     "cannot be written",
     "cannot be pickled",
     "pickles cannot say",
     "view the same data as different types",
     "Serialization is not supported for tensors of type",
     "needs pickle protocol 4 or higher",
+    "is damaged: its checksum is",
 ];
 
 /// All fixtures, in order.
@@ -165,6 +166,29 @@ fn streams_round_trip() {
 }
 
 #[test]
+fn big_endian_archives_open_as_the_same_tensors() {
+    let save = SaveOptions::new().byte_order(ByteOrder::Big);
+    let refused = "would not swap it";
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/files/2.15/zip");
+    let (mut same, mut left) = (0, 0);
+    for entry in std::fs::read_dir(root).unwrap() {
+        let Ok(checkpoint) = Checkpoint::open(entry.unwrap().path()) else { continue };
+        let bytes = match save.save_to(checkpoint.root(), Vec::new()) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                left += usize::from(error.to_string().contains(refused));
+                continue;
+            }
+        };
+        let swapped = opened(bytes);
+        assert_eq!(swapped.info().byte_order, Some(ByteOrder::Big));
+        assert_eq!(contents(&swapped), contents(&checkpoint), "{}", checkpoint.source().name());
+        same += 1;
+    }
+    assert!(same > 60 && left > 3, "{same} were saved, {left} refused");
+}
+
+#[test]
 fn data_is_not_needed_to_skip_it() {
     let save = SaveOptions::new().skip_data(true);
     let count = saved(&save, |name, checkpoint, bytes| {
@@ -187,6 +211,10 @@ fn what_cannot_be_asked_for_is_refused() {
             "Cannot use skip_data=True with _use_new_zipfile_serialization=False",
         ),
         (SaveOptions::new().storage_alignment(0), "records cannot be aligned to 0 bytes"),
+        (
+            SaveOptions::new().byte_order(ByteOrder::Big).legacy(true),
+            "a file without a byteorder record cannot be big-endian",
+        ),
     ];
     for (save, expected) in table {
         let error = save.save_to(checkpoint.root(), Vec::new()).unwrap_err();

@@ -94,6 +94,11 @@ impl Write for AtomicFile {
         self.noted(written)
     }
 
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let written = self.out.write_all(bytes);
+        self.noted(written)
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         let flushed = self.out.flush();
         self.noted(flushed)
@@ -105,6 +110,13 @@ impl Write for Out {
         match self {
             Out::Device(file) => file.write(bytes),
             Out::File(file) => file.write(bytes),
+        }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Out::Device(file) => file.write_all(bytes),
+            Out::File(file) => file.write_all(bytes),
         }
     }
 

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use sconce::checkpoint::Value;
 use sconce::tensor::DType;
 
 use crate::output::ColorChoice;
+use crate::saving::Saving;
 
 /// PyTorch's files at a shell, without PyTorch: look into any .pt, .pth, .bin or .ckpt, compare,
 /// convert and verify it. Nothing in a file is ever executed.
@@ -68,9 +70,9 @@ pub enum Verb {
     Stat(StatArgs),
     /// Compare two files
     Diff(DiffArgs),
-    /// Write the tensors as .safetensors, .npz or .npy, or save the file again as .pt
+    /// Convert between .pt, .safetensors, .npz and .npy, and between the versions of .pt
     Convert(ConvertArgs),
-    /// Change a checkpoint: rename, drop, keep, cast, transpose, cut loose
+    /// Change a checkpoint: set, rename, drop, keep, split, join, cast, transpose, cut loose
     Edit(EditArgs),
     /// Split a state dict into files of limited size with an index, as Hugging Face's libraries do
     Shard(ShardArgs),
@@ -470,6 +472,11 @@ pub struct DiffArgs {
     /// Cut this off the front of names (repeatable): module.
     #[arg(long, value_name = "PREFIX")]
     pub ignore_prefix: Vec<String>,
+    /// Pair tensors of other names by their content; or rename those of A first, as edit does
+    /// (repeatable)
+    #[arg(long, value_name = "s/…/…/", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "", value_parser = crate::rename::Rename::parse_or_find)]
+    pub rename: Vec<Option<crate::rename::Rename>>,
     /// Which names.
     #[command(flatten)]
     pub names: Names,
@@ -486,6 +493,9 @@ pub struct DiffArgs {
 
 /// `sconce convert`.
 #[derive(Debug, Args)]
+#[command(after_help = "What does not fit the format is an error that names the tensor: \
+--dense, --dtype, --exclude or --keep-going says what is to be done. A .pt file holds everything; from \
+.safetensors and .npz it gets a dict of tensors in the file's order, from .npy a tensor.")]
 pub struct ConvertArgs {
     /// The file.
     #[command(flatten)]
@@ -498,7 +508,7 @@ pub struct ConvertArgs {
     pub output: Option<PathBuf>,
     /// Format to write (default: by the extension of OUT)
     #[arg(long, value_enum, value_name = "FORMAT")]
-    pub to: Option<ExportFormat>,
+    pub to: Option<Format>,
     /// Take only what is below this name, and cut it off the names: state_dict
     #[arg(long, value_name = "NAME")]
     pub take: Option<String>,
@@ -511,6 +521,12 @@ pub struct ConvertArgs {
     /// Convert floating-point tensors to this dtype
     #[arg(long, value_name = "DTYPE", value_parser = dtype)]
     pub dtype: Option<DType>,
+    /// Let numbers become infinite where --dtype cannot hold them
+    #[arg(long, requires = "dtype")]
+    pub allow_overflow: bool,
+    /// For .pt: write parameters and buffers only, as nn.Module.state_dict() gives them
+    #[arg(long)]
+    pub state_dict: bool,
     /// Write sparse tensors as dense ones and quantized ones as float32
     #[arg(long)]
     pub dense: bool,
@@ -526,10 +542,29 @@ pub struct ConvertArgs {
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,
+    /// How to write .pt.
+    #[command(flatten)]
+    pub saving: Saving,
 }
 
 /// Formats that `sconce convert` writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// The archive that torch.save writes
+    #[value(alias = "pt", alias = "pth")]
+    Zip,
+    /// The stream that torch.save wrote before PyTorch 1.6
+    Legacy,
+    /// safetensors
+    Safetensors,
+    /// NumPy arrays in a zip archive
+    Npz,
+    /// One NumPy array
+    Npy,
+}
+
+/// Formats that hold nothing but tensors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
     /// safetensors
     Safetensors,
@@ -553,8 +588,13 @@ pub enum SharedChoice {
 /// `sconce edit`.
 #[derive(Debug, Args)]
 #[command(after_help = "Whatever order the options are given in: what is taken is the file; \
-entries are stripped, dropped and kept; views are cloned, tensors cast and transposed; entries are \
-renamed last. All names are those of the file after --take.")]
+entries are stripped, dropped and kept; values are set; tensors are split and joined; views are \
+cloned, tensors cast and transposed; entries are renamed last. All names are those of the file after \
+--take, as sconce tree --all shows them; in a module they are those of its parameters, buffers and \
+attributes.\n\nExamples:\n  sconce edit in.pt out.pt --set epoch=3 --set 'config.lr=1e-3'\n  \
+sconce edit in.pt out.pt --rename 's/^module\\.//' --cast bfloat16\n  \
+sconce edit in.pt out.pt --split 'attn.qkv.weight=attn.q.weight,attn.k.weight,attn.v.weight@0'\n  \
+sconce edit in.pt out.pt --concat 'q.weight,k.weight,v.weight=qkv.weight@0'")]
 pub struct EditArgs {
     /// The file.
     #[command(flatten)]
@@ -577,12 +617,24 @@ pub struct EditArgs {
     /// Take every other entry out (repeatable)
     #[arg(long, value_name = "GLOB")]
     pub keep: Vec<String>,
+    /// Set a value, as a Python literal (repeatable): epoch=3, config.lr=1e-3, 'tags=["a", None]'
+    #[arg(long, value_name = "NAME=VALUE", value_parser = crate::pieces::assignment)]
+    pub set: Vec<(String, Value)>,
+    /// Split a tensor along a dimension (repeatable): qkv=q,k,v@0, or with sizes qkv=q,k,v@0:8,4,4
+    #[arg(long, value_name = "NAME=A,B@DIM[:SIZES]", value_parser = crate::pieces::Split::parse)]
+    pub split: Vec<crate::pieces::Split>,
+    /// Join tensors along a dimension (repeatable): q,k,v=qkv@0
+    #[arg(long, value_name = "A,B=NAME@DIM", value_parser = crate::pieces::Concat::parse)]
+    pub concat: Vec<crate::pieces::Concat>,
     /// Give small views of large storages storages of their own
     #[arg(long)]
     pub clone_views: bool,
     /// Cast floating-point tensors, or those that match (repeatable): bfloat16:*.weight
     #[arg(long, value_name = "DTYPE[:GLOB]", value_parser = cast)]
     pub cast: Vec<Cast>,
+    /// Let numbers become infinite where --cast cannot hold them
+    #[arg(long, requires = "cast")]
+    pub allow_overflow: bool,
     /// Swap the last two dimensions of tensors that match (repeatable)
     #[arg(long, value_name = "GLOB")]
     pub transpose: Vec<String>,
@@ -599,6 +651,9 @@ pub struct EditArgs {
     /// Print the changes as JSON
     #[arg(long)]
     pub json: bool,
+    /// How to write.
+    #[command(flatten)]
+    pub saving: Saving,
 }
 
 /// `--strip`.
@@ -635,6 +690,9 @@ pub struct ShardArgs {
     /// Take only what is below this name: state_dict
     #[arg(long, value_name = "NAME")]
     pub take: Option<String>,
+    /// Write plain dicts, without the versions of modules: byte for byte the files of huggingface_hub
+    #[arg(long)]
+    pub plain: bool,
     /// Say what would be written, write nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -644,6 +702,9 @@ pub struct ShardArgs {
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,
+    /// How to write.
+    #[command(flatten)]
+    pub saving: Saving,
 }
 
 /// `sconce merge`.
@@ -667,6 +728,9 @@ pub struct MergeArgs {
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,
+    /// How to write.
+    #[command(flatten)]
+    pub saving: Saving,
     /// How to read the files.
     #[command(flatten)]
     pub load: Load,

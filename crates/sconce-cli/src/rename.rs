@@ -48,6 +48,14 @@ impl Rename {
         Ok(Rename::Pattern { pattern, replacement, all: flags.contains('g') })
     }
 
+    /// [`Rename::parse`], with nothing for an option without a value.
+    pub fn parse_or_find(text: &str) -> Result<Option<Rename>, String> {
+        match text {
+            "" => Ok(None),
+            text => Rename::parse(text).map(Some),
+        }
+    }
+
     /// The name after it, if that is another.
     pub fn apply(&self, name: &str) -> Option<String> {
         let new = match self {

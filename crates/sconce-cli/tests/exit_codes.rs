@@ -120,13 +120,21 @@ fn standard_input_is_read_and_refused_like_a_file() {
 fn a_closed_pipe_is_quiet() {
     use std::io::Read;
     use std::process::Stdio;
-    let mut command = command(&["dis", "2.15/zip/module_net.pt"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut first = [0; 10];
-    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0));
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let many = "2.15/zip/many_storages.pt";
+    let cases: [&[&str]; 2] = [
+        &["dis", "2.15/zip/module_net.pt"],
+        // More than a pipe holds.
+        &["convert", many, "-", "--to", "zip", "--alignment", "65536"],
+    ];
+    for case in cases {
+        let mut command = command(case);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut first = [0; 10];
+        child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{case:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{case:?}");
+    }
 }
 
 #[test]

@@ -48,6 +48,13 @@ looks! {
     trace: "trace" "2.15/zip/single_tensor.pt" "--limit" "4" "--at" "0x27";
     extract_list: "extract" "--list" "2.15/zip/single_tensor.pt";
     convert_dry: "convert" "--dry-run" "--take" "state_dict" "2.15/zip/lightning.ckpt" "x.safetensors";
+    convert_complex: "convert" "--dry-run" "2.15/zip/dtype_complex128.pt" "x.safetensors";
+    edit_dry: "edit" "--dry-run" "2.15/zip/lightning.ckpt" "--set" "epoch=7" "--set" "hyper_parameters.lr=1e-3" "--drop" "optimizer_states" "--cast" "float16:*.weight" "--rename" "s/^state_dict\\.model\\.(\\w+)/state_dict.\\1/";
+    edit_overflow: "edit" "--dry-run" "2.15/zip/dtype_float64.pt" "--cast" "float8_e4m3fn";
+    edit_clash: "edit" "--dry-run" "2.15/zip/state_dict.pt" "--rename" "s/.*/x/";
+    diff_renamed: "diff" "--rename" "--tensors-only" "2.15/zip/state_dict.pt" "2.15/zip/lightning.ckpt";
+    help_of_edit: "edit" "-h";
+    help_of_convert: "convert" "-h";
     identify: "identify" "2.15/zip/state_dict.pt" "hand/lookalike/lfs_pointer.pt" "nowhere.pt";
     error_missing_file: "ls" "nowhere.pt";
     error_truncated: "ls" "hand/lookalike/truncated.pt";

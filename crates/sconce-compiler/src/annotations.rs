@@ -48,6 +48,9 @@ const TENSOR_NAMES: &[&str] = &[
     "BoolTensor",
 ];
 
+/// The longest list that one element may stand for; the element is repeated in the graph.
+const MAX_BROADCAST: u32 = 1024;
+
 /// What torchbind classes are called in a unit.
 const TORCHBIND: &str = "__torch__.torch.classes.";
 
@@ -61,7 +64,20 @@ pub fn type_of_expression(
     expression: &Expr,
     source: &Arc<Source>,
 ) -> Result<Type, Error> {
-    Annotations { unit, resolver, source }.ty(expression)
+    let ty = Annotations { unit, resolver, source }.ty(expression)?;
+    if !ty.is_within(MAX_TYPE_SIZE) {
+        let range = SourceRange::new(Arc::clone(source), expression.range);
+        return Err(Error::new(too_large(), range));
+    }
+    Ok(ty)
+}
+
+/// How many types one type may consist of: what a NamedTuple consists of counts wherever it is named,
+/// so that short programs could make types that no memory holds in print.
+pub(crate) const MAX_TYPE_SIZE: usize = 1 << 14;
+
+pub(crate) fn too_large() -> String {
+    format!("The type is too large: it consists of more than {MAX_TYPE_SIZE} types")
 }
 
 /// `BroadcastingListN[T]`, alone or optional, and `_size_N_t`: the list type and `N`. For parameters
@@ -102,10 +118,8 @@ pub(crate) fn broadcasting_list(
         _ => return error(value, "Subscripted type must be a type identifier"),
     };
     match size.parse() {
-        Ok(size) => Ok(Some((Type::list(element), size))),
-        Err(_) => {
-            error(expression, "subscript of Broadcastable list must be a positive integer")
-        }
+        Ok(size) if size <= MAX_BROADCAST => Ok(Some((Type::list(element), size))),
+        _ => error(expression, "subscript of Broadcastable list must be a positive integer"),
     }
 }
 

@@ -18,10 +18,17 @@ pub(crate) struct Builtin {
     pub(crate) graph: Graph,
 }
 
+/// One function, compiled or not yet.
+struct Function {
+    definition: Definition,
+    /// `None` if its text were wrong.
+    compiled: OnceLock<Option<Builtin>>,
+}
+
 /// The functions by qualified name.
 #[derive(Default)]
 pub(crate) struct Builtins {
-    functions: FxHashMap<String, Vec<Builtin>>,
+    functions: FxHashMap<String, Vec<Function>>,
 }
 
 /// A scalar and a tensor the other way round, for every kind of scalar.
@@ -103,18 +110,19 @@ def shape(a : Tensor) -> List[int]:
 ";
 
 impl Builtins {
-    /// All of them, compiled when they are first asked for.
+    /// All of them. Each is compiled when it is first asked for.
     pub(crate) fn get() -> &'static Self {
         static BUILTINS: OnceLock<Builtins> = OnceLock::new();
-        BUILTINS.get_or_init(Self::compile)
+        BUILTINS.get_or_init(Self::parse)
     }
 
     /// The functions of a qualified name, in order of definition.
-    pub(crate) fn named(&self, symbol: &str) -> &[Builtin] {
-        self.functions.get(symbol).map_or(&[], Vec::as_slice)
+    pub(crate) fn named(&self, symbol: &str) -> impl Iterator<Item = &Builtin> {
+        let definitions = self.functions.get(symbol).map_or(&[][..], Vec::as_slice);
+        definitions.iter().filter_map(Function::compiled)
     }
 
-    fn compile() -> Self {
+    fn parse() -> Self {
         let mut builtins = Self::default();
         for scalar in ["float", "int", "complex"] {
             builtins.define("aten", &SCALAR_FIRST.replace("SCALAR", scalar));
@@ -140,24 +148,57 @@ impl Builtins {
 
     fn define(&mut self, namespace: &str, source: &str) {
         let source = Arc::new(Source::new(source).with_filename("<string>").with_starting_line(1));
-        let result = self.define_all(namespace, &source);
-        debug_assert!(result.is_ok(), "{result:?}");
+        let definitions = sconce_syntax::parse_defs(&source);
+        debug_assert!(definitions.is_ok(), "{definitions:?}");
+        for def in definitions.unwrap_or_default() {
+            let name = format!("{namespace}::{}", def.name.name);
+            let definition = Definition::new(Arc::new(def), Arc::clone(&source));
+            let function = Function { definition, compiled: OnceLock::new() };
+            self.functions.entry(name).or_default().push(function);
+        }
+    }
+}
+
+impl Function {
+    fn compiled(&self) -> Option<&Builtin> {
+        let compiled = self.compiled.get_or_init(|| {
+            let compiled = self.compile();
+            debug_assert!(compiled.is_ok(), "{:?}", compiled.err());
+            compiled.ok()
+        });
+        compiled.as_ref()
     }
 
-    fn define_all(&mut self, namespace: &str, source: &Arc<Source>) -> Result<(), Error> {
-        let mut unit = Unit::new();
-        let mut resolver = NativeResolver::default();
-        for def in sconce_syntax::parse_defs(source)? {
-            let name = Arc::clone(&def.name.name);
-            let definition = Definition::new(Arc::new(def), Arc::clone(source));
-            let declared =
-                compile::declare(&mut unit, &mut resolver, &definition, None, Arc::clone(&name))?;
-            let options = Options { without_builtins: true, ..Options::default() };
-            let graph = compile::compile(&mut unit, &mut resolver, &definition, &declared, &options)?;
-            let schema = compile::completed(&declared, &graph);
-            let functions = self.functions.entry(format!("{namespace}::{name}")).or_default();
-            functions.push(Builtin { schema, graph });
+    fn compile(&self) -> Result<Builtin, Error> {
+        let (mut unit, mut resolver) = (Unit::new(), NativeResolver::default());
+        let name = Arc::clone(&self.definition.def.name.name);
+        let declared = compile::declare(&mut unit, &mut resolver, &self.definition, None, name)?;
+        let options = Options { without_builtins: true, ..Options::default() };
+        let graph =
+            compile::compile(&mut unit, &mut resolver, &self.definition, &declared, &options)?;
+        Ok(Builtin { schema: compile::completed(&declared, &graph), graph })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_compiles() {
+        let builtins = Builtins::parse();
+        let mut names: Vec<&str> = builtins.functions.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        for &name in &names {
+            for function in &builtins.functions[name] {
+                let compiled = function.compile();
+                assert!(compiled.is_ok(), "{name}: {:?}", compiled.err());
+            }
         }
-        Ok(())
+        let overloads = |name| builtins.functions.get(name).map(Vec::len);
+        assert_eq!(overloads("aten::mul"), Some(3));
+        assert_eq!(overloads("aten::_pair"), Some(2));
+        assert_eq!(overloads("aten::_assert"), Some(2));
+        assert_eq!(overloads("prim::shape"), Some(1));
     }
 }

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use sconce_ir::operators::CURRENT_VERSION;
-use sconce_ir::{
-    Argument, Attribute, Constant, Graph, Prim, Schema, Type, Unit, ValueId,
-};
+use sconce_ir::{Argument, Attribute, Constant, Graph, Prim, Schema, Type, Unit, ValueId};
 use sconce_syntax::ast::{Def, Expr, ExprKind, Param, Stmt, StmtKind};
 use sconce_syntax::{Source, SourceRange};
 
@@ -90,7 +88,8 @@ pub fn completed(schema: &Schema, graph: &Graph) -> Schema {
     let mut schema = schema.clone();
     if schema.returns.is_empty() {
         let outputs = graph.outputs().iter();
-        schema.returns = outputs.map(|&output| Argument::new("", graph.ty(output).clone())).collect();
+        schema.returns =
+            outputs.map(|&output| Argument::new("", graph.ty(output).clone())).collect();
     }
     schema
 }
@@ -127,14 +126,7 @@ pub(crate) fn schema_of(
         let ty = type_of_expression(unit, resolver, annotation, source)?;
         returns.push(Argument::new("", ty));
     }
-    Ok(Schema {
-        name,
-        overload: "".into(),
-        arguments,
-        returns,
-        is_vararg: false,
-        is_varret: false,
-    })
+    Ok(Schema { name, overload: "".into(), arguments, returns, is_vararg: false, is_varret: false })
 }
 
 fn argument(

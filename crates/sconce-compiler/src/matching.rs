@@ -144,7 +144,7 @@ impl Emitter<'_> {
         }
         candidates.append(&mut outdated);
         if let Some(builtins) = self.builtins {
-            candidates.extend(builtins.named(symbol).iter().map(Candidate::Builtin));
+            candidates.extend(builtins.named(symbol).map(Candidate::Builtin));
         }
         candidates
     }
@@ -153,10 +153,10 @@ impl Emitter<'_> {
         let mut message = format!("Unknown builtin op: {symbol}.\n");
         let similar = similar::operators(symbol);
         if similar.is_empty() {
-            let _ = write!(
+            let _ = writeln!(
                 message,
                 "Could not find any similar ops to {symbol}. This op may not exist or may not be \
-                 currently supported in TorchScript.\n"
+                 currently supported in TorchScript."
             );
         } else {
             message.push_str("Here are some suggestions: \n");
@@ -347,7 +347,9 @@ impl Emitter<'_> {
         } else if used < positional.len() {
             failures.note(schema, || {
                 let found = positional.len();
-                format!("Expected at most {used} arguments but found {found} positional arguments.\n")
+                format!(
+                    "Expected at most {used} arguments but found {found} positional arguments.\n"
+                )
             });
             return Ok(None);
         }
@@ -416,8 +418,7 @@ impl Emitter<'_> {
         let evaluated;
         let ty = if argument.ty.has_variables() {
             let actual = self.graph.ty(value);
-            let matched =
-                argument.ty.match_type_variables(actual, &mut call.variables, self.unit);
+            let matched = argument.ty.match_type_variables(actual, &mut call.variables, self.unit);
             match matched {
                 Ok(ty) => evaluated = ty,
                 Err(reason) => {
@@ -453,18 +454,18 @@ impl Emitter<'_> {
             ty.message_text()
         );
         if argument.ty.is_inferred_tensor() {
-            let _ = write!(
+            let _ = writeln!(
                 text,
                 "Inferred '{}' to be of type 'Tensor' because it was not annotated with an \
-                 explicit type.\n",
+                 explicit type.",
                 argument.name
             );
         }
         if ty.is_inferred_tensor() {
-            let _ = write!(
+            let _ = writeln!(
                 text,
                 "Inferred the value for argument '{}' to be of type 'Tensor' because it was not \
-                 annotated with an explicit type.\n",
+                 annotated with an explicit type.",
                 argument.name
             );
         }
@@ -540,7 +541,7 @@ impl Emitter<'_> {
             for (element, wanted) in unpacked.into_iter().zip(&wanted.elements) {
                 converted.push(self.convert(at, wanted, element, conversions)?);
             }
-            value = self.tuple(&converted);
+            value = self.tuple(at, &converted)?;
         }
         Ok(value)
     }

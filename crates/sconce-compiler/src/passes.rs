@@ -1,8 +1,9 @@
 //! What is done to every graph after it has been converted to values: `runCleanupPasses`.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use sconce_ir::{Graph, passes};
+use sconce_ir::{Attribute, Graph, NodeId, Prim, passes};
 
 use crate::Error;
 
@@ -13,7 +14,9 @@ pub(crate) fn clean_up(graph: &mut Graph) -> Result<(), Error> {
     passes::canonicalize_modified_loops(graph);
     passes::normalize_ops(graph);
     passes::lift_closures(graph);
-    passes::inline_forked_closures(graph).map_err(|error| Error::without_range(error.to_string()))?;
+    passes::inline_forked_closures(graph)
+        .map_err(|error| Error::without_range(error.to_string()))?;
+    clean_up_forks(graph);
     passes::erase_list_literals(graph);
     passes::lower_simple_tuples(graph);
     passes::constant_propagation_immutable_types(graph);
@@ -22,6 +25,22 @@ pub(crate) fn clean_up(graph: &mut Graph) -> Result<(), Error> {
     number_warnings(graph);
     debug_assert!(sconce_ir::verify(graph).is_ok(), "{:?}", sconce_ir::verify(graph));
     Ok(())
+}
+
+/// What is forked is a graph of its own; of it PyTorch only takes out what is dead.
+fn clean_up_forks(graph: &mut Graph) {
+    let is_fork = |node: &NodeId| {
+        let node = graph.node(*node);
+        node.is(Prim::Fork) || node.is(Prim::Awaitable)
+    };
+    let forks: Vec<NodeId> = graph.walk(graph.root()).filter(is_fork).collect();
+    for fork in forks {
+        let Some(Attribute::Graph(body)) = graph.node(fork).attribute("Subgraph") else { continue };
+        let mut body = Graph::clone(body);
+        clean_up_forks(&mut body);
+        passes::lower_simple_tuples(&mut body);
+        graph.node_mut(fork).set_attribute("Subgraph", Attribute::Graph(Arc::new(body)));
+    }
 }
 
 fn number_warnings(graph: &mut Graph) {

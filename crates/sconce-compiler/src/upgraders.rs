@@ -8,13 +8,14 @@ use sconce_ir::operators::{self, CURRENT_VERSION};
 use sconce_ir::{BlockId, Graph, NodeId, Schema, Unit};
 use sconce_syntax::Source;
 
+use crate::Error;
 use crate::compile::{self, Definition, Options};
 use crate::native::NativeResolver;
-use crate::Error;
 
 /// An upgrader ready for use.
 pub(crate) struct Upgrader {
-    operator: &'static str,
+    /// The name and the overload.
+    operator: (&'static str, &'static str),
     bumped_at: u32,
     old_schema: Schema,
     /// What takes the operator's place; `None` if the table's text were wrong.
@@ -43,7 +44,7 @@ fn table() -> &'static [Upgrader] {
     TABLE.get_or_init(|| {
         let upgraders = operators::upgraders().iter().filter_map(|upgrader| {
             Some(Upgrader {
-                operator: upgrader.operator,
+                operator: upgrader.operator.split_once('.').unwrap_or((upgrader.operator, "")),
                 bumped_at: upgrader.bumped_at,
                 old_schema: Schema::parse(upgrader.old_schema).ok()?,
                 graph: OnceLock::new(),
@@ -59,13 +60,15 @@ pub(crate) fn find(schema: &Schema, version: u32) -> Option<(usize, &'static Upg
     if version >= CURRENT_VERSION {
         return None;
     }
-    let name = schema.full_name();
+    let operator = (&*schema.name, &*schema.overload);
     let mut upgraders = table().iter().enumerate();
-    upgraders.find(|(_, upgrader)| upgrader.operator == name && version < upgrader.bumped_at)
+    upgraders.find(|(_, upgrader)| upgrader.operator == operator && version < upgrader.bumped_at)
 }
 
 fn compile_source(source: &str) -> Result<Graph, Error> {
-    let source = Arc::new(Source::new(source));
+    // As PyTorch has it: a text in quotes that begins on the line after.
+    let text = format!("\n{}", source.trim_start());
+    let source = Arc::new(Source::new(text).with_filename("<string>").with_starting_line(1));
     let def = sconce_syntax::parse_def(&source, false)?;
     let name = Arc::clone(&def.name.name);
     let definition = Definition::new(Arc::new(def), source);

@@ -1,5 +1,7 @@
 //! Programs whose graphs and errors PyTorch wrote down (`filetests/generate.py`).
 
+#![expect(clippy::unwrap_used, reason = "a panic is what a test fails with")]
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -96,7 +98,8 @@ fn read(path: &Path) -> Vec<Case> {
 }
 
 fn outcome(case: &Case) -> String {
-    let source = Arc::new(Source::new(case.source.clone()).with_filename("<string>").with_starting_line(1));
+    let source =
+        Arc::new(Source::new(case.source.clone()).with_filename("<string>").with_starting_line(1));
     let mut unit = Unit::new();
     let text = match define(&mut unit, &source) {
         Ok(functions) => functions

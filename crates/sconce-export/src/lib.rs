@@ -26,6 +26,7 @@ mod error;
 mod npz;
 mod plan;
 mod safetensors;
+mod turns;
 
 pub use error::{Error, ErrorKind};
 pub use npz::{npz_name, write_npz};

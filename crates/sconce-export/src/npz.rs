@@ -6,6 +6,7 @@ use std::io::Write;
 use sconce_source::Sweep;
 use sconce_tensor::{Layout, Tensor, write_npy};
 
+use crate::turns::Turns;
 use crate::{Error, elements};
 
 const FORMAT: &str = "npz";
@@ -91,8 +92,9 @@ pub fn write_npz(
     }
     let mut out = Counted { out, written: 0 };
     let mut members = Vec::with_capacity(tensors.len());
-    let mut sweep = Sweep::new();
+    let (turns, mut sweep) = (Turns::of(tensors), Sweep::new());
     for (name, tensor) in tensors {
+        let tensor = &turns.loaded(tensor)?;
         // A zip member's checksum stands before its bytes; counting them first costs a second look
         // at memory that is warm by then, and keeps the output a plain stream.
         let mut check = Checksum { crc: crc32fast::Hasher::new(), size: 0 };

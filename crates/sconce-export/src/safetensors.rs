@@ -7,6 +7,7 @@ use sconce_source::Sweep;
 use sconce_tensor::{DType, Tensor};
 use serde_json::{Map, Value, json};
 
+use crate::turns::Turns;
 use crate::{Error, elements};
 
 const FORMAT: &str = "safetensors";
@@ -112,9 +113,9 @@ pub fn write_safetensors(
     let (header, order) = safetensors_header(tensors, metadata)?;
     out.write_all(&(header.len() as u64).to_le_bytes())?;
     out.write_all(&header)?;
-    let mut sweep = Sweep::new();
+    let (turns, mut sweep) = (Turns::of(tensors), Sweep::new());
     for at in order {
-        elements::parts(&mut sweep, &tensors[at].1, |part| {
+        elements::parts(&mut sweep, &turns.loaded(&tensors[at].1)?, |part| {
             out.write_all(part)?;
             progress(part.len() as u64);
             Ok(())

@@ -4,7 +4,7 @@
 //! has memory of its own; what comes from outside, goes into a container or comes out of one shares
 //! one *wildcard* per type. As there, what a loop's body gives is not carried back to what it takes.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::{
@@ -24,12 +24,13 @@ pub struct AliasAnalyser<'a> {
     /// The element of each value.
     elements: Vec<Element>,
     points_to: Vec<SmallVec<[Element; 1]>>,
+    /// For each element, the one that says the same of memory: of a chain, its end. Once all are
+    /// known.
+    same: Vec<Element>,
     contains: Vec<SmallVec<[Element; 1]>>,
     wildcards: FxHashMap<Type, Element>,
     is_wildcard: Vec<bool>,
     writes: FxHashMap<NodeId, Writes>,
-    /// The memory of each element, once all are known.
-    locations: Vec<SmallVec<[Element; 1]>>,
 }
 
 /// What one node writes to.
@@ -65,30 +66,68 @@ impl<'a> AliasAnalyser<'a> {
             graph,
             elements: vec![NOTHING; graph.value_count()],
             points_to: Vec::new(),
+            same: Vec::new(),
             contains: Vec::new(),
             wildcards: FxHashMap::default(),
             is_wildcard: Vec::new(),
             writes: FxHashMap::default(),
-            locations: Vec::new(),
         };
         for &input in graph.inputs() {
             analyser.set_wildcard(input);
         }
         analyser.block(graph.root());
-        analyser.locate();
+        analyser.shorten();
         analyser
+    }
+
+    /// Takes chains of elements, each of which points to one other, as one element. What points
+    /// elsewhere points to wildcards and to what was made before it.
+    fn shorten(&mut self) {
+        self.same = (0..self.points_to.len() as Element).collect();
+        for (element, targets) in self.points_to.iter_mut().enumerate() {
+            for target in targets.iter_mut() {
+                *target = self.same[*target as usize];
+            }
+            targets.sort_unstable();
+            targets.dedup();
+            if let [only] = targets[..] {
+                self.same[element] = only;
+            }
+        }
     }
 
     /// The memory a value may be in; nothing for an immutable one. The numbers mean nothing outside
     /// of this analysis.
-    pub fn locations(&self, value: ValueId) -> &[u32] {
-        match self.elements.get(value.0 as usize) {
-            Some(&element) if element != NOTHING => &self.locations[element as usize],
-            _ => &[],
+    pub fn locations(&self, value: ValueId) -> Vec<u32> {
+        let mut locations = Vec::new();
+        let mut reached = FxHashSet::default();
+        let mut open: Vec<Element> = self.element(value).into_iter().collect();
+        while let Some(element) = open.pop() {
+            let element = self.same[element as usize];
+            if reached.insert(element) {
+                let targets = &self.points_to[element as usize];
+                if targets.is_empty() {
+                    locations.push(element);
+                }
+                open.extend_from_slice(targets);
+            }
+        }
+        locations
+    }
+
+    /// Marks the memory a value may be in. What is marked already is not looked at again, so that
+    /// marking value after value takes no longer than the analysis did.
+    pub fn mark_locations(&self, value: ValueId, marks: &mut [bool]) {
+        let mut open: SmallVec<[Element; 8]> = self.element(value).into_iter().collect();
+        while let Some(element) = open.pop() {
+            let element = self.same[element as usize];
+            if !std::mem::replace(&mut marks[element as usize], true) {
+                open.extend_from_slice(&self.points_to[element as usize]);
+            }
         }
     }
 
-    /// How many pieces of memory there are; [`Self::locations`] are below it.
+    /// One more than the greatest of [`Self::locations`].
     pub fn location_count(&self) -> usize {
         self.points_to.len()
     }
@@ -99,32 +138,32 @@ impl<'a> AliasAnalyser<'a> {
         self.locations(a).iter().any(|at| b.contains(at))
     }
 
-    /// The memory that a node itself writes to, its blocks not considered.
-    pub fn written(&self, node: NodeId) -> Vec<u32> {
-        let Some(writes) = self.writes.get(&node) else { return Vec::new() };
-        let mut written = Vec::new();
-        for &value in &writes.values {
-            let element = self.elements[value.0 as usize];
-            let mut seen = vec![element];
-            let mut at = 0;
-            while let Some(&element) = seen.get(at) {
-                at += 1;
-                for &location in &self.locations[element as usize] {
-                    if !written.contains(&location) {
-                        written.push(location);
-                    }
-                    for inner in self.contains[location as usize].iter().copied() {
-                        if !seen.contains(&inner) {
-                            seen.push(inner);
-                        }
-                    }
-                }
+    /// Whether something holds of any memory that a node itself writes to, its blocks not considered.
+    pub fn writes_to(&self, node: NodeId, mut holds: impl FnMut(u32) -> bool) -> bool {
+        let Some(writes) = self.writes.get(&node) else { return false };
+        let mut reached = FxHashSet::default();
+        let written = writes.values.iter().filter_map(|&value| self.element(value));
+        let mut open: Vec<Element> = written.collect();
+        while let Some(element) = open.pop() {
+            let element = self.same[element as usize];
+            if !reached.insert(element) {
+                continue;
             }
+            let targets = &self.points_to[element as usize];
+            if targets.is_empty() {
+                if holds(element) {
+                    return true;
+                }
+                open.extend_from_slice(&self.contains[element as usize]);
+            }
+            open.extend_from_slice(targets);
         }
-        if writes.everything {
-            written.extend((0..self.location_count() as u32).filter(|&at| self.is_outside(at)));
-        }
-        written
+        let mut outside = (0..self.location_count() as u32).filter(|&at| self.is_outside(at));
+        writes.everything && outside.any(holds)
+    }
+
+    fn element(&self, value: ValueId) -> Option<Element> {
+        self.elements.get(value.0 as usize).copied().filter(|&element| element != NOTHING)
     }
 
     /// Whether a location is memory that something outside of the graph may see.
@@ -136,9 +175,10 @@ impl<'a> AliasAnalyser<'a> {
     pub fn all_written(&self) -> Vec<bool> {
         let mut all = vec![false; self.location_count()];
         for node in self.graph.walk(self.graph.root()) {
-            for location in self.written(node) {
+            self.writes_to(node, |location| {
                 all[location as usize] = true;
-            }
+                false
+            });
         }
         all
     }
@@ -422,26 +462,6 @@ impl<'a> AliasAnalyser<'a> {
             }
         }
         wildcard
-    }
-
-    /// Finds the memory behind every element. Wildcards have their own; all else points to what was
-    /// made before it.
-    fn locate(&mut self) {
-        self.locations = vec![SmallVec::new(); self.points_to.len()];
-        let (wildcards, others): (Vec<usize>, Vec<usize>) =
-            (0..self.points_to.len()).partition(|&element| self.is_wildcard[element]);
-        for element in wildcards.into_iter().chain(others) {
-            let mut found: SmallVec<[Element; 1]> = SmallVec::new();
-            for &to in &self.points_to[element] {
-                found.extend(self.locations[to as usize].iter().copied());
-            }
-            if found.is_empty() {
-                found.push(element as Element);
-            }
-            found.sort_unstable();
-            found.dedup();
-            self.locations[element] = found;
-        }
     }
 }
 

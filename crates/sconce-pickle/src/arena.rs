@@ -230,9 +230,21 @@ pub struct Arena<'a> {
     pool: Vec<Value>,
     /// Updates of what is not a `Call`.
     side: FxHashMap<Value, Box<Updates>>,
-    /// The two strs that STACK_GLOBAL took, by global, ascending: the module name is often one
-    /// object for many globals, which only shows here.
-    name_parts: Vec<(Value, [Value; 2])>,
+    /// By global, ascending.
+    name_parts: Vec<(Value, NameParts)>,
+    /// Strs of one character up to U+00FF that are one object in all of Python, by character.
+    chars: FxHashMap<u8, Value>,
+}
+
+/// The two strs that hold the name of a global: the module's name is often one object for many
+/// globals, which only shows here.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NameParts {
+    /// Module and name.
+    pub(crate) texts: [Value; 2],
+    /// Whether they are this global's own. Otherwise they are what STACK_GLOBAL took, and may be one
+    /// with names that the encoder writes for itself.
+    pub(crate) own: bool,
 }
 
 impl<'a> Arena<'a> {
@@ -333,15 +345,25 @@ impl<'a> Arena<'a> {
         }
     }
 
-    /// The strs that hold module and name of a `Global` made by STACK_GLOBAL.
-    pub(crate) fn name_parts(&self, v: Value) -> Option<[Value; 2]> {
+    /// The strs that hold module and name of a `Global`, where they are known.
+    pub(crate) fn name_parts(&self, v: Value) -> Option<NameParts> {
         let place = self.name_parts.binary_search_by_key(&v, |&(global, _)| global).ok()?;
         Some(self.name_parts[place].1)
     }
 
     /// Keeps what [`Arena::name_parts`] gives; `v` is the newest value.
-    pub(crate) fn set_name_parts(&mut self, v: Value, parts: [Value; 2]) {
+    pub(crate) fn set_name_parts(&mut self, v: Value, parts: NameParts) {
         self.name_parts.push((v, parts));
+    }
+
+    /// The str of a character that is one in all of Python, if there is one here.
+    #[inline]
+    pub(crate) fn char(&self, character: u8) -> Option<Value> {
+        if self.chars.is_empty() { None } else { self.chars.get(&character).copied() }
+    }
+
+    pub(crate) fn set_char(&mut self, character: u8, v: Value) {
+        self.chars.insert(character, v);
     }
 
     #[inline]

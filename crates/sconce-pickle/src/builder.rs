@@ -6,7 +6,7 @@ use num_bigint::BigInt;
 use rustc_hash::FxHashMap;
 use thiserror::Error as ThisError;
 
-use crate::arena::{Arena, Call, CallKind, Global, Items, Node, Value};
+use crate::arena::{Arena, Call, CallKind, Global, Items, NameParts, Node, Value};
 use crate::text::{self, Text};
 
 /// A value that no Python could make, for example a dict with a list as key. Says so in Python's
@@ -135,6 +135,18 @@ impl<'a> ArenaBuilder<'a> {
         self.push(Node::Str(text.into()))
     }
 
+    /// The str of one character up to U+00FF. CPython's decoders have one object for each, so this is
+    /// the same value for the same character, and the same object as those that the encoder writes for
+    /// itself: before protocol 3, a bytes object of one byte is the text of that.
+    pub fn char(&mut self, character: u8) -> Value {
+        if let Some(known) = self.arena.char(character) {
+            return known;
+        }
+        let value = self.str(char::from(character).to_string());
+        self.arena.set_char(character, value);
+        value
+    }
+
     /// A str given in UTF-8 where lone surrogates have their three-byte forms: a `Str` if there are
     /// none.
     ///
@@ -172,6 +184,25 @@ impl<'a> ArenaBuilder<'a> {
         let value = self.push(Node::Global(Box::new(global.clone())));
         self.globals.insert(global, value);
         value
+    }
+
+    /// A class or function whose names are these strs and no others, which only shows in protocols 4
+    /// and 5. Other globals of an arena have equal names as one object each, as Python's programs do;
+    /// those of a `torch.dtype` are made by C++. A new value each time.
+    ///
+    /// # Errors
+    /// If the names are no strs.
+    pub fn global_named(&mut self, module: Value, name: Value) -> Result<Value, BuildError> {
+        self.check_own([module, name]);
+        let (Node::Str(module_text), Node::Str(name_text)) =
+            (self.arena.node(module), self.arena.node(name))
+        else {
+            return Err(error("STACK_GLOBAL requires str".into()));
+        };
+        let global = Global { module: module_text.clone(), name: name_text.clone() };
+        let value = self.push(Node::Global(Box::new(global)));
+        self.arena.set_name_parts(value, NameParts { texts: [module, name], own: true });
+        Ok(value)
     }
 
     // ---- values with parts ----

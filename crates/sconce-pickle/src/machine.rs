@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use num_bigint::BigInt;
 
-use crate::arena::{Arena, Call, CallKind, Global, Node, Updates, Value};
+use crate::arena::{Arena, Call, CallKind, Global, NameParts, Node, Updates, Value};
 use crate::decode::Reader;
 use crate::error::Error;
 use crate::limits::Limits;
@@ -916,7 +916,8 @@ impl<'a> Machine<'a> {
         let name = self.name_of(name_value)?;
         let module = self.name_of(module_value)?;
         let global = self.global(module, name, policy)?;
-        self.arena.set_name_parts(global, [module_value, name_value]);
+        let texts = [module_value, name_value];
+        self.arena.set_name_parts(global, NameParts { texts, own: false });
         self.stack.push(global);
         Ok(())
     }

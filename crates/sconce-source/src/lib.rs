@@ -22,6 +22,7 @@ mod bytes;
 mod error;
 mod limits;
 mod map;
+mod parallel;
 mod source;
 mod sweep;
 

@@ -7,6 +7,8 @@ use crate::{Error, Source};
 /// Data is handed on in parts of this size, which processor caches hold while they are summed up
 /// and written.
 const PART: usize = 512 << 10;
+/// Data that is in memory anyway is handed on in parts of this size, which several cores can share.
+const MEMORY_PART: usize = 32 << 20;
 /// Pages are let go of whenever this many bytes were passed.
 const BEHIND: u64 = 8 << 20;
 /// Touching one byte of a mapped file brings in about this many.
@@ -53,8 +55,8 @@ impl Sweep {
         Sweep::default()
     }
 
-    /// Hands `data` on in parts of at most half a megabyte. Where `data` lies in `source`, which is
-    /// a mapped file, one part is in memory at a time; data from elsewhere is just handed on.
+    /// Hands `data` on in parts: of half a megabyte where it lies in `source` and that is a mapped
+    /// file, so that one part is in memory at a time; of 32 where it is in memory anyway.
     ///
     /// # Errors
     /// The first of `take`, or [`Error::Io`] when the file cannot be read.
@@ -66,7 +68,12 @@ impl Sweep {
     ) -> Result<(), E> {
         let open = open(&mut self.open, source);
         let (Some(file), Some(start)) = (&open.file, source.offset_of(data)) else {
-            for part in data.chunks(PART) {
+            let size = if open.source.is_mapped() && open.source.offset_of(data).is_some() {
+                PART
+            } else {
+                MEMORY_PART
+            };
+            for part in data.chunks(size) {
                 take(part)?;
                 open.passed(part.len());
             }
@@ -219,8 +226,8 @@ mod tests {
 
     #[test]
     fn the_first_error_ends_it() {
-        let source = Source::from_vec("zeros", vec![0; 2 * PART + 1]);
-        let elsewhere = vec![7; 2 * PART + 1];
+        let source = Source::from_vec("zeros", vec![0; 1]);
+        let elsewhere = vec![7; 2 * MEMORY_PART + 1];
         let mut sizes = Vec::new();
         let result = Sweep::new().parts(&source, &elsewhere, |part| {
             sizes.push(part.len());
@@ -228,6 +235,6 @@ mod tests {
             if sizes.len() == 2 { Err(limit) } else { Ok(()) }
         });
         assert!(matches!(result, Err(Error::TooLong { .. })));
-        assert_eq!(sizes, [PART, PART]);
+        assert_eq!(sizes, [MEMORY_PART, MEMORY_PART]);
     }
 }

@@ -2,10 +2,13 @@
 
 use std::borrow::Cow;
 
+use sconce_source::Bytes;
+
 use crate::byte_order::swap_words;
 use crate::geometry::{Positions, collapse};
 use crate::scalar::decode;
-use crate::{ByteOrder, DType, Dims, Element, Error, Scalar, Tensor};
+use crate::tensor::Body;
+use crate::{ByteOrder, DType, Dims, Element, Error, Scalar, Storage, Tensor};
 
 /// What a copy may take where the caller names no limit and the storage is smaller: only a view
 /// that repeats elements can need more than its storage.
@@ -143,6 +146,41 @@ impl Tensor {
             swap_words(bytes.to_mut(), self.dtype.swap_size());
         }
         Ok(bytes)
+    }
+
+    /// The same tensor over a storage that holds its bytes, where this one's storage would have to load,
+    /// inflate or compute them and then keep them ([`Storage::bytes_once`]): for a writer that needs
+    /// every tensor once. Where the bytes are there already nothing is copied.
+    ///
+    /// # Errors
+    /// Those of [`Storage::data`].
+    pub fn loaded(&self) -> Result<Tensor, Error> {
+        let mut tensor = self.clone();
+        if let Body::Strided(storage) | Body::Quantized(storage, _) = &mut tensor.body {
+            *storage = Storage::from_bytes(storage.bytes_once()?, storage.device().clone());
+        }
+        Ok(tensor)
+    }
+
+    /// [`Tensor::contiguous_bytes`] of [`Tensor::loaded`]. Pages of a mapped file that a copy was made
+    /// of are let go of ([`Source::release`](sconce_source::Source::release)).
+    ///
+    /// # Errors
+    /// Those of both.
+    pub fn contiguous_bytes_once(&self) -> Result<Bytes, Error> {
+        let tensor = self.loaded()?;
+        let lies_so = !tensor.changes_bits() && ByteOrder::native() == ByteOrder::Little;
+        if let (Some(range), Some(storage), true) =
+            (tensor.contiguous_range(), tensor.storage(), lies_so)
+            && let Some(part) = storage.bytes()?.slice(range)
+        {
+            return Ok(part);
+        }
+        let gathered = Bytes::from(tensor.contiguous_bytes()?.into_owned());
+        if let Some(storage) = tensor.storage() {
+            storage.bytes()?.source().release();
+        }
+        Ok(gathered)
     }
 
     /// [`Tensor::contiguous_bytes_with_limit`] in this machine's order.

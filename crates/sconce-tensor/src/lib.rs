@@ -60,5 +60,5 @@ pub use scalar::{Scalar, Values};
 pub use small_float::decode_float4_pair;
 pub use sparse::{SparseCompressed, SparseCoo};
 pub use stats::{Histogram, Stats};
-pub use storage::{LazyError, Storage};
+pub use storage::{LazyError, Load, Storage};
 pub use tensor::Tensor;

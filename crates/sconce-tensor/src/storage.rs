@@ -9,7 +9,28 @@ use crate::{ByteOrder, Device, Error};
 /// What a lazy storage's loader may fail with.
 pub type LazyError = Box<dyn std::error::Error + Send + Sync>;
 
-type Loader = Box<dyn Fn() -> Result<Bytes, LazyError> + Send + Sync>;
+/// Where a lazy storage's bytes come from. A closure that gives them is one.
+pub trait Load: Send + Sync {
+    /// The bytes.
+    ///
+    /// # Errors
+    /// When they cannot be had.
+    fn load(&self) -> Result<Bytes, LazyError>;
+
+    /// Compares the CRC-32 of what [`Load::load`] gave with what is known of it.
+    ///
+    /// # Errors
+    /// When it is another: the bytes are damaged.
+    fn check_crc32(&self, _found: u32) -> Result<(), LazyError> {
+        Ok(())
+    }
+}
+
+impl<F: Fn() -> Result<Bytes, LazyError> + Send + Sync> Load for F {
+    fn load(&self) -> Result<Bytes, LazyError> {
+        self()
+    }
+}
 
 /// The bytes behind tensors, `torch.UntypedStorage`.
 ///
@@ -44,7 +65,7 @@ struct Content {
 
 enum Origin {
     Bytes(Bytes),
-    Loader(Loader),
+    Loader(Box<dyn Load>),
     Nothing,
 }
 
@@ -69,7 +90,7 @@ impl Storage {
     ///
     /// `load` must give exactly `nbytes` bytes in this machine's order, and must not ask for this
     /// storage's own data. When it fails, the failure is kept.
-    pub fn lazy(nbytes: u64, device: Device, load: Loader) -> Storage {
+    pub fn lazy(nbytes: u64, device: Device, load: Box<dyn Load>) -> Storage {
         Storage::lazy_with_byte_order(nbytes, ByteOrder::native(), 1, device, load)
     }
 
@@ -79,7 +100,7 @@ impl Storage {
         order: ByteOrder,
         word: usize,
         device: Device,
-        load: Loader,
+        load: Box<dyn Load>,
     ) -> Storage {
         Storage::new(nbytes, Origin::Loader(load), order, word, device)
     }
@@ -142,6 +163,18 @@ impl Storage {
         }
     }
 
+    /// Compares the CRC-32 of [`Storage::bytes`], which a writer came by, with the one that the file
+    /// they are from declares ([`Load::check_crc32`]). Says nothing of bytes that were converted.
+    ///
+    /// # Errors
+    /// When the file declares another.
+    pub fn check_crc32(&self, found: u32) -> Result<(), LazyError> {
+        match &self.0.content.origin {
+            Origin::Loader(load) if self.0.content.is_native() => load.check_crc32(found),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether both handles are one storage.
     pub fn ptr_eq(&self, other: &Storage) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -171,7 +204,8 @@ impl Content {
         let bytes = match &self.origin {
             Origin::Bytes(bytes) => bytes.clone(),
             Origin::Nothing => return Err(Error::NoData("storage")),
-            Origin::Loader(load) => load()
+            Origin::Loader(load) => load
+                .load()
                 .map_err(|source| Error::Load { nbytes: self.nbytes, source: source.into() })?,
         };
         let found = bytes.len() as u64;
@@ -253,6 +287,29 @@ mod tests {
             assert_eq!(storage.bytes_once().unwrap()[..], [7, 8]);
             assert_eq!(CALLS.load(Ordering::Relaxed), calls);
         }
+    }
+
+    #[test]
+    fn checksums_are_of_bytes_as_the_file_has_them() {
+        struct Known;
+        impl Load for Known {
+            fn load(&self) -> Result<Bytes, LazyError> {
+                Ok(Bytes::from(vec![1, 2]))
+            }
+
+            fn check_crc32(&self, found: u32) -> Result<(), LazyError> {
+                if found == 7 { Ok(()) } else { Err("damaged".into()) }
+            }
+        }
+        let native = Storage::lazy(2, Device::CPU, Box::new(Known));
+        assert!(native.check_crc32(7).is_ok());
+        let labelled = native.to_device_tag("cuda:0".parse().unwrap());
+        assert_eq!(labelled.check_crc32(8).unwrap_err().to_string(), "damaged");
+        for order in [ByteOrder::Little, ByteOrder::Big] {
+            let storage = Storage::lazy_with_byte_order(2, order, 2, Device::CPU, Box::new(Known));
+            assert_eq!(storage.check_crc32(8).is_err(), order == ByteOrder::native());
+        }
+        assert!(Storage::from_bytes(vec![1].into(), Device::CPU).check_crc32(8).is_ok());
     }
 
     #[test]

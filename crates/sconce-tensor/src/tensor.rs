@@ -123,6 +123,20 @@ impl Tensor {
         Tensor::contiguous(storage, T::DTYPE, sizes)
     }
 
+    /// [`Tensor::from_vec`] for elements that are lent: `torch.tensor(…)` of a table in Rust.
+    ///
+    /// # Errors
+    /// As [`Tensor::from_vec`].
+    ///
+    /// ```
+    /// let identity = sconce_tensor::Tensor::from_slice(&[1f32, 0.0, 0.0, 1.0], &[2, 2])?;
+    /// assert_eq!(identity.strides(), [2, 1]);
+    /// # Ok::<(), sconce_tensor::Error>(())
+    /// ```
+    pub fn from_slice<T: Element>(elements: &[T], sizes: &[i64]) -> Result<Tensor, Error> {
+        Tensor::from_vec(elements.to_vec(), sizes)
+    }
+
     /// A tensor on the device `meta`, without a storage: `torch._utils._rebuild_meta_tensor_no_storage`.
     ///
     /// # Errors

@@ -38,20 +38,24 @@ fn dump(model: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
     let graphs = out.join("graphs");
     fs::create_dir_all(&graphs)?;
     let mut failures = String::new();
-    for (_, submodule) in module.named_modules()? {
-        for method in submodule.methods() {
-            let path = graphs.join(format!("{}.txt", method.qualified_name));
-            if path.exists() {
-                continue;
-            }
-            match submodule.graph(&method.name) {
-                Ok(graph) => fs::write(path, graph.to_string())?,
+    let functions = module.with_program(|program| {
+        if let Err(error) = program.compile_all() {
+            failures.push_str(&explain(&error));
+        }
+        let functions = program.unit().functions().map(|(id, _)| id);
+        functions.filter(|&id| program.definition(id).is_some()).collect::<Vec<_>>()
+    });
+    for id in functions {
+        module.with_program(|program| {
+            let name = program.unit().function(id).qualified_name.to_string();
+            match program.graph(id) {
+                Ok(graph) => fs::write(graphs.join(format!("{name}.txt")), graph.to_string()),
                 Err(error) => {
-                    let text = explain(&error);
-                    failures.push_str(&format!("{}: {text}\n", method.qualified_name));
+                    failures.push_str(&format!("{name}: {}\n", explain(&error)));
+                    Ok(())
                 }
             }
-        }
+        })?;
     }
     fs::write(out.join("failures.txt"), &failures)?;
     let first = out.join("resaved.pt");

@@ -212,7 +212,10 @@ impl fmt::Display for BytecodeFunction {
             let note = match op.as_str() {
                 "OP" | "OPN" => self.entry(*x, &self.operators).map(|(name, _)| name.clone()),
                 "LOADC" => self.entry(*x, &self.constants).cloned(),
-                "ISINSTANCE" | "LIST_CONSTRUCT" | "DICT_CONSTRUCT" | "NAMED_TUPLE_CONSTRUCT"
+                "ISINSTANCE"
+                | "LIST_CONSTRUCT"
+                | "DICT_CONSTRUCT"
+                | "NAMED_TUPLE_CONSTRUCT"
                 | "CREATE_OBJECT" => self.entry(*x, &self.types).cloned(),
                 "JMP" | "JF" | "LOOP" => Some(format!("-> {}", at as i64 + x)),
                 _ => None,

@@ -12,6 +12,9 @@ use crate::values::{Value, ValueId, Values};
 /// How deep lists, dicts and tuples of the table may be nested.
 const MAX_DEPTH: usize = 64;
 
+/// How many values an entry of the table may hold: what is shared in the pickle counts each time.
+const MAX_VALUES: usize = 1 << 22;
+
 /// The entry `index` of the constant table, as a constant of graphs.
 pub(crate) fn constant(
     values: &Values,
@@ -19,7 +22,8 @@ pub(crate) fn constant(
     id: ValueId,
     index: u32,
 ) -> Result<Constant, Error> {
-    nested(values, unit, id, index, MAX_DEPTH)
+    let mut left = MAX_VALUES;
+    nested(values, unit, id, index, MAX_DEPTH, &mut left)
 }
 
 fn nested(
@@ -28,11 +32,15 @@ fn nested(
     id: ValueId,
     index: u32,
     depth: usize,
+    left: &mut usize,
 ) -> Result<Constant, Error> {
     if depth == 0 {
         return Err(Error::malformed("constants are nested too deeply"));
     }
-    let inner = |id: ValueId| nested(values, unit, id, index, depth - 1);
+    *left = left
+        .checked_sub(1)
+        .ok_or_else(|| Error::malformed(format!("constant {index} is too large")))?;
+    let mut inner = |id: ValueId| nested(values, unit, id, index, depth - 1, left);
     Ok(match values.get(id) {
         Value::None => Constant::None,
         Value::Bool(value) => Constant::Bool(*value),
@@ -45,7 +53,8 @@ fn nested(
             Constant::Tensor(TensorConstant { index, text: graph_text(tensor).into() })
         }
         Value::List { element, items } => {
-            let items: Result<Vec<Constant>, Error> = items.iter().map(|&item| inner(item)).collect();
+            let items: Result<Vec<Constant>, Error> =
+                items.iter().map(|&item| inner(item)).collect();
             Constant::List(element.clone(), items?.into())
         }
         Value::Dict { key, value, entries } => {
@@ -54,7 +63,8 @@ fn nested(
             Constant::Dict(key.clone(), value.clone(), pairs?.into())
         }
         Value::Tuple(items) => {
-            let items: Result<Vec<Constant>, Error> = items.iter().map(|&item| inner(item)).collect();
+            let items: Result<Vec<Constant>, Error> =
+                items.iter().map(|&item| inner(item)).collect();
             Constant::Tuple(items?.into(), None)
         }
         Value::Enum(ty, member) => Constant::Enum(ty.clone(), *member),

@@ -62,6 +62,7 @@ fn read(bytes: &[u8]) -> Option<Vec<Record>> {
         _ => (None, root),
     };
     let mut sources = FxHashMap::default();
+    let mut nowhere: Option<Arc<Source>> = None;
     let mut out = Vec::with_capacity(records.len());
     for &record in records {
         let [offset, range, ..] = arena.tuple(record)? else { return None };
@@ -71,6 +72,12 @@ fn read(bytes: &[u8]) -> Option<Vec<Record>> {
             Some(known) => Arc::clone(known),
             None => {
                 let read = read_source(arena, *source, table.as_deref())?;
+                // No source and an empty source are one after they have been read, so that what is
+                // written for them does not depend on how often it was written before.
+                let read = match is_nowhere(&read) {
+                    true => Arc::clone(nowhere.get_or_insert(read)),
+                    false => read,
+                };
                 sources.insert(*source, Arc::clone(&read));
                 read
             }
@@ -82,13 +89,13 @@ fn read(bytes: &[u8]) -> Option<Vec<Record>> {
     out.is_sorted_by_key(|record| record.offset).then_some(out)
 }
 
+fn is_nowhere(source: &Source) -> bool {
+    source.text().is_empty() && source.filename().is_some_and(str::is_empty)
+}
+
 /// A source. What was written where no source was known reads as an empty text in a file without
 /// name, as in PyTorch.
-fn read_source(
-    arena: &Arena<'_>,
-    value: Value,
-    table: Option<&[&str]>,
-) -> Option<Arc<Source>> {
+fn read_source(arena: &Arena<'_>, value: Value, table: Option<&[&str]>) -> Option<Arc<Source>> {
     let [text, filename, line] = arena.tuple(value)? else { return None };
     let line = u32::try_from(int(arena, *line)?).ok()?;
     let Some(table) = table else {
@@ -132,7 +139,8 @@ impl DebugWriter {
     pub(crate) fn pickle(&mut self, records: &[(u32, Option<SourceRange>)]) -> Vec<u8> {
         let mut merged: Vec<(u32, Option<SourceRange>)> = Vec::with_capacity(records.len());
         for (offset, range) in records {
-            let range = range.as_ref().map(|range| range.original().unwrap_or_else(|| range.clone()));
+            let range =
+                range.as_ref().map(|range| range.original().unwrap_or_else(|| range.clone()));
             match merged.last_mut() {
                 Some((_, last)) if *last == range => {}
                 Some((at, last)) if *at == *offset => *last = range,
@@ -146,15 +154,15 @@ impl DebugWriter {
         for (_, range) in &merged {
             let Some(range) = range else { continue };
             let source = &range.source;
-            let key = Arc::as_ptr(source) as usize;
+            let key = source_key(source);
             if self.seen.insert(key) {
                 self.kept.push(Arc::clone(source));
             }
             if let std::collections::hash_map::Entry::Vacant(entry) = sources.entry(key) {
                 let mut lines: Vec<u32> =
                     source.text().split_inclusive('\n').map(|line| table.index(line)).collect();
-                if lines.is_empty() {
-                    // An empty text is one empty line, no source is none.
+                if source.text().is_empty() || source.text().ends_with('\n') {
+                    // What comes after the last line break is a line too, an empty one.
                     lines.push(0);
                 }
                 entry.insert(lines);
@@ -176,7 +184,7 @@ impl DebugWriter {
             let (key, lines, filename, line, start, end) = match range {
                 None => (0, &[][..], 0, 0, 0, 0),
                 Some(SourceRange { source, range }) => {
-                    let key = Arc::as_ptr(source) as usize;
+                    let key = source_key(source);
                     let lines = sources.get(&key).map_or(&[][..], Vec::as_slice);
                     let filename = filenames.get(&key).copied().unwrap_or(0);
                     (key, lines, filename, source.starting_line(), range.start, range.end)
@@ -204,6 +212,14 @@ impl DebugWriter {
         out.put();
         out.ops(&[op::TUPLE3, op::STOP]);
         out.bytes
+    }
+}
+
+/// What tells a source from others. No source and an empty source are one after they have been read.
+fn source_key(source: &Arc<Source>) -> usize {
+    match source.text().is_empty() && source.filename().is_none_or(str::is_empty) {
+        true => 1,
+        false => Arc::as_ptr(source) as usize,
     }
 }
 

@@ -47,7 +47,9 @@ impl Error {
     }
 
     pub(crate) fn at(mut self, offset: u64) -> Self {
-        self.0.offset.get_or_insert(offset);
+        if self.0.program.is_none() {
+            self.0.offset.get_or_insert(offset);
+        }
         self
     }
 
@@ -81,6 +83,11 @@ impl Error {
         self.0.offset
     }
 
+    /// The line in the record, from 1, when it is code and at fault.
+    pub fn line(&self) -> Option<u32> {
+        self.program()?.range()?.file_line_column().map(|(_, line, _)| line)
+    }
+
     /// What to do about it.
     pub fn help(&self) -> Option<&str> {
         self.0.help.as_deref()
@@ -99,7 +106,10 @@ impl fmt::Display for Error {
             write!(out, "{file}: ")?;
         }
         if let Some(record) = record {
-            write!(out, "{record}: ")?;
+            match self.line() {
+                Some(line) => write!(out, "{record}:{line}: ")?,
+                None => write!(out, "{record}: ")?,
+            }
         }
         out.write_str(message)?;
         match offset {
@@ -114,6 +124,9 @@ impl std::error::Error for Error {}
 impl From<sconce_compiler::Error> for Error {
     fn from(error: sconce_compiler::Error) -> Self {
         let mut out = Error::new(ErrorKind::Malformed, error.to_string());
+        // The place is in the program, not in what mentions it.
+        let place = error.range().and_then(|range| range.source.filename());
+        out.0.record = place.map(str::to_owned);
         out.0.program = Some(error);
         out
     }

@@ -4,10 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_checkpoint::ErrorKind;
-use sconce_ir::{
-    ClassId, Constant, Graph, NodeId, Prim, ValueId as GraphValue, operators,
-    passes,
-};
+use sconce_ir::{ClassId, Constant, Graph, NodeId, Prim, ValueId as GraphValue, operators, passes};
 
 use crate::Error;
 use crate::constants::constant;

@@ -22,7 +22,7 @@ use sconce_syntax::{Source, SourceRange, parse_expression, parse_module};
 
 use crate::debug::DebugRecords;
 use crate::literal::literal;
-use crate::{Error, old_types};
+use crate::{Error, custom_classes, old_types};
 
 type CompileError = sconce_compiler::Error;
 
@@ -114,7 +114,10 @@ impl Program {
     }
 
     /// Compiles every function and method that has been named, and those named by doing so.
-    pub(crate) fn compile_all(&mut self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// What is wrong with the first that does not compile.
+    pub fn compile_all(&mut self) -> Result<(), Error> {
         let mut next = 0;
         loop {
             let missing: Vec<FunctionId> = self
@@ -146,8 +149,7 @@ impl Program {
         };
         let schema = Arc::clone(&function.schema);
         let options = Options::default();
-        let graph =
-            compile(&mut self.unit, &mut self.importer, &definition, &schema, &options)?;
+        let graph = compile(&mut self.unit, &mut self.importer, &definition, &schema, &options)?;
         let graph = Arc::new(graph);
         self.unit.function_mut(id).graph = Some(Arc::clone(&graph));
         Ok(graph)
@@ -194,8 +196,7 @@ impl Importer {
         let bytes = bytes.map_err(|error| CompileError::without_range(error.to_string()))?;
         let text = String::from_utf8(bytes.to_vec())
             .map_err(|_| CompileError::without_range(format!("{record} is not valid UTF-8")))?;
-        let name = record.split_once('/').map_or(record, |(_, name)| name);
-        let mut source = Source::new(text).with_filename(name);
+        let mut source = Source::new(text).with_filename(record).with_starting_line(1);
         if self.archive.contains(&debug) {
             let archive = Arc::clone(&self.archive);
             source = source.with_origin(Box::new(DebugRecords::lazy(Box::new(move || {
@@ -203,9 +204,8 @@ impl Importer {
             }))));
         }
         let source = Arc::new(source);
-        let items = parse_module(&source).map_err(|error| {
-            CompileError::new(error.message(), error.range().clone())
-        })?;
+        let items = parse_module(&source)
+            .map_err(|error| CompileError::new(error.message(), error.range().clone()))?;
         let mut by_name = FxHashMap::default();
         for item in items {
             let name = match &item {
@@ -248,7 +248,11 @@ impl Importer {
     }
 
     /// A function (not method) of the archive.
-    fn function(&mut self, unit: &mut Unit, name: &str) -> Result<Option<FunctionId>, CompileError> {
+    fn function(
+        &mut self,
+        unit: &mut Unit,
+        name: &str,
+    ) -> Result<Option<FunctionId>, CompileError> {
         if let Some(id) = unit.find_function(name) {
             return Ok(Some(id));
         }
@@ -285,9 +289,11 @@ impl Importer {
         if let Some(ty) = unit.find_type(name) {
             return Ok(Some(ty.clone()));
         }
-        if name.starts_with("__torch__.torch.classes.") {
+        if name.starts_with(custom_classes::PREFIX) {
             let class = Class { is_torchbind: true, ..Class::new(name) };
-            return Ok(Some(unit.add_class(class).1));
+            let (id, ty) = unit.add_class(class);
+            custom_classes::add_methods(unit, id);
+            return Ok(Some(ty));
         }
         let Some((Item::Class(class), source)) = self.item(name)? else { return Ok(None) };
         let base = match &class.superclass {
@@ -329,7 +335,13 @@ impl Importer {
         name: &str,
         class: &ast::Class,
         source: &Arc<Source>,
-        make: fn(&mut Self, &mut Unit, &str, &ast::Class, &Arc<Source>) -> Result<Type, CompileError>,
+        make: fn(
+            &mut Self,
+            &mut Unit,
+            &str,
+            &ast::Class,
+            &Arc<Source>,
+        ) -> Result<Type, CompileError>,
     ) -> Result<Type, CompileError> {
         let range = SourceRange::new(Arc::clone(source), class.range);
         if self.open.len() >= MAX_OPEN || !self.open.insert(name.into()) {
@@ -466,7 +478,13 @@ impl Importer {
                     let assigned = (target, value.as_ref(), annotation.as_ref());
                     self.class_assignment(unit, id, &mut lists, assigned, source)?;
                 }
-                _ => return Err(unexpected(source, stmt, "Unexpected statement kind in class body")),
+                _ => {
+                    return Err(unexpected(
+                        source,
+                        stmt,
+                        "Unexpected statement kind in class body",
+                    ));
+                }
             }
         }
         for attribute in &mut unit.class_mut(id).attributes {
@@ -524,7 +542,9 @@ impl Importer {
         let (name, annotation) = match (&target.kind, annotation) {
             (ExprKind::Name(name), None) => {
                 let Some(value) = value else { return Ok(()) };
-                return lists.set(&name.name, value).map_err(|text| CompileError::new(text, at(target.range)));
+                return lists
+                    .set(&name.name, value)
+                    .map_err(|text| CompileError::new(text, at(target.range)));
             }
             (ExprKind::Name(name), Some(annotation)) => (Arc::clone(&name.name), annotation),
             // __annotations__["0"] = Type
@@ -532,9 +552,19 @@ impl Importer {
                 ([ast::Expr { kind: ExprKind::Str(name), .. }], Some(value)) => {
                     return self.attribute(unit, id, Arc::clone(name), value, source);
                 }
-                _ => return Err(CompileError::new("Unexpected assignment in class body", at(target.range))),
+                _ => {
+                    return Err(CompileError::new(
+                        "Unexpected assignment in class body",
+                        at(target.range),
+                    ));
+                }
             },
-            _ => return Err(CompileError::new("Unexpected assignment in class body", at(target.range))),
+            _ => {
+                return Err(CompileError::new(
+                    "Unexpected assignment in class body",
+                    at(target.range),
+                ));
+            }
         };
         let Some(value) = value else {
             return self.attribute(unit, id, name, annotation, source);

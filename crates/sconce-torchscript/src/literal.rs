@@ -86,9 +86,7 @@ pub(crate) fn literal(
             _ => return Err(unsupported()),
         },
         ExprKind::Attribute { value, name } => match dotted(value).as_deref() {
-            Some("CONSTANTS") => {
-                importer.constant(unit, &name.name)?.ok_or_else(unsupported)?
-            }
+            Some("CONSTANTS") => importer.constant(unit, &name.name)?.ok_or_else(unsupported)?,
             Some(path) => match importer.ty(unit, path)? {
                 Some(ty @ Type::Enum(_)) => member(ty, &name.name).ok_or_else(unsupported)?,
                 _ => return Err(unsupported()),

@@ -106,7 +106,8 @@ impl LoadOptions {
         let mut values = Values::default();
         let device = self.map_location.as_ref();
         let constants = self.constants(&archive, &mut program, &mut values)?;
-        let root = unpickle::read(&archive, "data.pkl", "data/", &mut program, &mut values, device)?;
+        let root =
+            unpickle::read(&archive, "data.pkl", "data/", &mut program, &mut values, device)?;
         let Some(object) = values.object(root) else {
             let message = "the archive holds a value that is no module";
             return Err(Error::malformed(message).in_record("data.pkl"));
@@ -135,7 +136,8 @@ impl LoadOptions {
         };
         let items = items.clone();
         for (index, &item) in items.iter().enumerate() {
-            let value = constant(values, &program.unit, item, index as u32)?;
+            let value = constant(values, &program.unit, item, index as u32)
+                .map_err(|error| error.in_record("constants.pkl"))?;
             program.importer.constants.push(value);
         }
         Ok(items)

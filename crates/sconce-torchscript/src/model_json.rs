@@ -163,7 +163,13 @@ pub(crate) fn load(
         true => {
             let record = "attributes.pkl";
             let id = read_with_table(
-                &archive, record, "tensors/", &mut program, &mut values, device, &table,
+                &archive,
+                record,
+                "tensors/",
+                &mut program,
+                &mut values,
+                device,
+                &table,
             )?;
             match values.get(id) {
                 Value::List { items, .. } | Value::Tuple(items) => items.clone(),
@@ -222,10 +228,8 @@ impl Reader<'_> {
             return Err(Error::malformed("modules are nested too deeply").in_record(RECORD));
         }
         let name = self.class_name(prefix, &def.name);
-        let (class, _) = self.program.unit.add_class(Class {
-            is_module: true,
-            ..Class::new(name.as_str())
-        });
+        let (class, _) =
+            self.program.unit.add_class(Class { is_module: true, ..Class::new(name.as_str()) });
         let mut slots = Vec::new();
         for sub in &def.submodules {
             let (value, sub_class) = self.module(sub, &name, depth + 1)?;

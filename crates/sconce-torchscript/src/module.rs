@@ -9,8 +9,8 @@ use sconce_checkpoint::ErrorKind;
 use sconce_ir::{ClassId, FunctionId, Graph, Role, Schema, Unit};
 use sconce_tensor::Tensor;
 
-use crate::bytecode::Bytecode;
 use crate::Error;
+use crate::bytecode::Bytecode;
 use crate::importer::Program;
 use crate::names::demangle;
 use crate::values::{Value, ValueId, Values};
@@ -78,6 +78,10 @@ impl Module {
         self.value
     }
 
+    pub(crate) fn class(&self) -> ClassId {
+        self.class
+    }
+
     /// The archive's version: which operators its code means.
     pub fn version(&self) -> u64 {
         self.lock().version
@@ -124,22 +128,7 @@ impl Module {
         self.lock().values.get(id).clone()
     }
 
-    /// Changes an attribute. What else holds the old value keeps it.
-    ///
-    /// # Errors
-    /// When there is none of that name.
-    pub fn set_attr(&self, name: &str, value: Value) -> Result<(), Error> {
-        let mut loaded = self.lock();
-        let slot = self.slot(&loaded, name)?;
-        slots(&loaded, self.value)?;
-        let id = loaded.values.push(value);
-        if let Value::Object(object) = loaded.values.get_mut(self.value) {
-            object.slots[slot] = id;
-        }
-        Ok(())
-    }
-
-    fn slot(&self, loaded: &Loaded, name: &str) -> Result<usize, Error> {
+    pub(crate) fn slot(&self, loaded: &Loaded, name: &str) -> Result<usize, Error> {
         let class = loaded.program.unit.class(self.class);
         class.slot(name).ok_or_else(|| {
             let message = format!("'{}' object has no attribute '{name}'", demangle(&class.name));

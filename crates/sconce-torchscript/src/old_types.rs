@@ -16,11 +16,7 @@ const PACKED: &[(&str, &str)] = &[
 
 /// The qualified name of the type that stands for a declared `Tensor`, as PyTorch's source importer
 /// replaces it.
-pub(crate) fn replacement(
-    class: &str,
-    attribute: &str,
-    annotation: &Expr,
-) -> Option<&'static str> {
+pub(crate) fn replacement(class: &str, attribute: &str, annotation: &Expr) -> Option<&'static str> {
     let is_tensor = matches!(&annotation.kind, ExprKind::Name(name) if &*name.name == "Tensor");
     if attribute != "_packed_params" || !is_tensor {
         return None;

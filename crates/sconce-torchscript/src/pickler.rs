@@ -11,9 +11,9 @@ use sconce_ir::{ClassId, Constant, Type, Unit};
 use sconce_tensor::{Layout, Quantizer, Storage, Tensor};
 
 use crate::Error;
-use crate::opcodes::{Opcodes, op};
 use crate::names::split;
-use crate::values::{Value, ValueId, Values};
+use crate::opcodes::{Opcodes, op};
+use crate::values::{Object, Value, ValueId, Values};
 
 /// A pickle and what goes with it into the archive.
 pub(crate) struct Pickled {
@@ -34,7 +34,11 @@ pub(crate) fn pickle_object(values: &Values, unit: &Unit, root: ValueId) -> Resu
 }
 
 /// Writes a tuple of values each of which something else holds too, as the constant table is.
-pub(crate) fn pickle_held(values: &Values, unit: &Unit, items: &[ValueId]) -> Result<Pickled, Error> {
+pub(crate) fn pickle_held(
+    values: &Values,
+    unit: &Unit,
+    items: &[ValueId],
+) -> Result<Pickled, Error> {
     let mut pickler = Pickler::new(values, unit);
     for &item in items {
         pickler.count(item, true);
@@ -65,6 +69,8 @@ struct Pickler<'v> {
     counts: FxHashMap<ValueId, u32>,
     counted: FxHashSet<ValueId>,
     seen_classes: FxHashSet<ClassId>,
+    /// Values that are being written.
+    open: FxHashSet<ValueId>,
 }
 
 impl<'v> Pickler<'v> {
@@ -81,6 +87,7 @@ impl<'v> Pickler<'v> {
             counts: FxHashMap::default(),
             counted: FxHashSet::default(),
             seen_classes: FxHashSet::default(),
+            open: FxHashSet::default(),
         }
     }
 
@@ -108,7 +115,30 @@ impl<'v> Pickler<'v> {
                 *self.counts.entry(child).or_default() += holds;
                 queue.push(child);
             }
+            // What `__getstate__` gives is held by its call too.
+            if let Value::Object(Object { class, state: Some(state), .. }) = value {
+                *self.counts.entry(*state).or_default() += 1;
+                if self.unit.class(*class).is_torchbind
+                    && let Some(bias) = self.last_tensor(*state)
+                {
+                    *self.counts.entry(bias).or_default() += 1;
+                }
+            }
         }
+    }
+
+    /// The tensor that the state of a custom class ends in: the bias of packed weights, which the
+    /// object keeps as it is, while it makes the weights anew for each `__getstate__`.
+    fn last_tensor(&self, state: ValueId) -> Option<ValueId> {
+        const MAX_DEPTH: usize = 3;
+        let mut at = state;
+        for _ in 0..MAX_DEPTH {
+            if matches!(self.values.get(at), Value::Tensor(_)) {
+                return Some(at);
+            }
+            at = *self.values.get(at).children().last()?;
+        }
+        None
     }
 
     fn stop(mut self) -> Pickled {
@@ -141,6 +171,7 @@ impl<'v> Pickler<'v> {
                 Task::Put(id) => {
                     let memo = self.ops.put();
                     self.memo.insert(id, memo);
+                    self.open.remove(&id);
                 }
             }
         }
@@ -164,7 +195,11 @@ impl<'v> Pickler<'v> {
                 self.ops.get(memo);
                 return Ok(());
             }
+            // Whatever holds itself is held twice.
             if self.counts.get(&id).is_some_and(|&count| count > 1) {
+                if !self.open.insert(id) {
+                    return Err(Error::malformed("a value that holds itself cannot be saved"));
+                }
                 tasks.push(Task::Put(id));
             }
         }

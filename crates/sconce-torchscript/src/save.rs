@@ -11,16 +11,16 @@ use rustc_hash::FxHashMap;
 use sconce_archive::{ArchiveWriter, WriterOptions, archive_name};
 use sconce_checkpoint::ErrorKind;
 use sconce_compiler::print::{ConstantTable, Dependencies, Printer, Session};
-use sconce_ir::{ClassId, Constant, Type, Unit};
+use sconce_ir::{ClassId, Constant, Type};
 use sconce_source::AtomicFile;
 use sconce_tensor::Storage;
 
+use crate::Error;
 use crate::debug::DebugWriter;
 use crate::module::{Loaded, Module};
 use crate::names::split;
 use crate::pickler::{Pickled, pickle_held, pickle_object};
 use crate::values::{Value, ValueId};
-use crate::Error;
 
 /// The least version that archives are written with.
 const MIN_VERSION: u64 = 3;
@@ -31,6 +31,8 @@ pub struct SaveOptions {
     replace: bool,
     extra_files: Vec<(String, Vec<u8>)>,
     without_extra_files: bool,
+    /// What the archive's own extra files become: another name, or nothing.
+    changed: Vec<(String, Option<String>)>,
 }
 
 impl SaveOptions {
@@ -53,6 +55,31 @@ impl SaveOptions {
         self
     }
 
+    /// Gives one of the archive's own extra files another name.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use sconce_torchscript::{SaveOptions, load};
+    ///
+    /// SaveOptions::new()
+    ///     .rename_extra_file("labels.txt", "classes.txt")
+    ///     .remove_extra_file("notes.md")
+    ///     .extra_file("license.txt", "MIT")
+    ///     .save(&load("model.pt")?, "renamed.pt")?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn rename_extra_file(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {
+        self.changed.push((from.into(), Some(to.into())));
+        self
+    }
+
+    /// Leaves one of the archive's own extra files out.
+    pub fn remove_extra_file(mut self, name: impl Into<String>) -> Self {
+        self.changed.push((name.into(), None));
+        self
+    }
+
     /// Leaves the archive's own extra files out.
     pub fn without_extra_files(mut self) -> Self {
         self.without_extra_files = true;
@@ -62,15 +89,14 @@ impl SaveOptions {
     /// Saves to a file.
     ///
     /// # Errors
-    /// When a method does not compile or cannot be printed, or the file cannot be written. The
-    /// file that was there is then whole.
+    /// When a method does not compile or cannot be printed, an extra file to be renamed or removed is
+    /// not there, or the file cannot be written. The file that was there is then whole.
     pub fn save(&self, module: &Module, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let folder = archive_name(path)?;
         let prepared = self.prepare(module)?;
-        let io = |error: sconce_source::Error| {
-            Error::from(error).in_file(&path.display().to_string())
-        };
+        let io =
+            |error: sconce_source::Error| Error::from(error).in_file(&path.display().to_string());
         let file = match self.replace {
             true => AtomicFile::replace(path),
             false => AtomicFile::create(path),
@@ -106,11 +132,28 @@ impl SaveOptions {
         prepared.write(ArchiveWriter::new(writer, folder, WriterOptions::new())?)
     }
 
+    /// Renames and removes what was asked for, in that order of asking.
+    fn change(&self, extra: &mut Vec<(String, Vec<u8>)>) -> Result<(), Error> {
+        for (name, new) in &self.changed {
+            let Some(at) = extra.iter().position(|(other, _)| other == name) else {
+                let message = format!("the archive has no extra file '{name}'");
+                return Err(Error::new(ErrorKind::Caller, message));
+            };
+            let (_, bytes) = extra.remove(at);
+            if let Some(new) = new {
+                extra.retain(|(other, _)| other != new);
+                extra.insert(at.min(extra.len()), (new.clone(), bytes));
+            }
+        }
+        Ok(())
+    }
+
     fn prepare(&self, module: &Module) -> Result<Prepared, Error> {
         let mut loaded = module.lock();
         let mut extra = Vec::new();
         if !self.without_extra_files {
             extra = extra_files(&loaded)?;
+            self.change(&mut extra)?;
             extra.retain(|(name, _)| self.extra_files.iter().all(|(other, _)| other != name));
         }
         extra.extend(self.extra_files.iter().cloned());
@@ -172,7 +215,8 @@ fn write_storages<W: Write>(
         if storage.device().is_meta() {
             archive.write_record(&name, &[])?;
         } else {
-            let bytes = storage.bytes_once().map_err(|error| Error::from(error).in_record(&name))?;
+            let bytes =
+                storage.bytes_once().map_err(|error| Error::from(error).in_record(&name))?;
             archive.write_record(&name, &bytes)?;
         }
     }
@@ -209,7 +253,7 @@ fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Cod
     let unit = &loaded.program.unit;
     let mut constants = ConstantTable::new();
     let mut dependencies = Dependencies::new();
-    let mut files = Files { unit, printers: Vec::new(), by_qualifier: FxHashMap::default(), done: Default::default() };
+    let mut files = Files::default();
     let mut session = Session {
         unit,
         rename: &|_| None,
@@ -248,20 +292,19 @@ fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Cod
 }
 
 /// Code files in order of first need.
-struct Files<'u> {
-    unit: &'u Unit,
+#[derive(Default)]
+struct Files {
     printers: Vec<(String, Printer)>,
     by_qualifier: FxHashMap<String, usize>,
     done: rustc_hash::FxHashSet<Type>,
 }
 
-impl Files<'_> {
+impl Files {
     fn convert(&mut self, session: &mut Session<'_>, ty: &Type) -> Result<(), Error> {
         if !self.done.insert(ty.clone()) {
             return Ok(());
         }
         let name = match ty {
-            Type::Class(class) if self.unit.class(ClassId(class.id)).is_torchbind => return Ok(()),
             Type::Class(named) | Type::Interface(named) | Type::Function(named) => &named.name,
             Type::Enum(of) => &of.name,
             Type::Tuple(of) => match &of.named {
@@ -276,7 +319,14 @@ impl Files<'_> {
         if at == next {
             self.printers.push((qualifier.to_owned(), Printer::new()));
         }
-        self.printers[at].1.print_type(session, ty)?;
+        // A class without code still brings its file into being.
+        let has_code = !matches!(
+            ty,
+            Type::Class(class) if session.unit.class_of(class).is_none_or(|class| class.is_torchbind)
+        );
+        if has_code {
+            self.printers[at].1.print_type(session, ty)?;
+        }
         Ok(())
     }
 }
@@ -294,7 +344,8 @@ fn value_of(loaded: &mut Loaded, constant: &Constant) -> Result<ValueId, Error> 
         Constant::Str(text) => Value::Str(Arc::clone(text)),
         Constant::Device(device) => Value::Device(Arc::clone(device)),
         Constant::List(element, items) => {
-            let items = items.iter().map(|item| value_of(loaded, item)).collect::<Result<_, _>>()?;
+            let items =
+                items.iter().map(|item| value_of(loaded, item)).collect::<Result<_, _>>()?;
             Value::List { element: element.clone(), items }
         }
         Constant::Dict(key, of, pairs) => {

@@ -13,9 +13,9 @@ use sconce_ir::{ClassId, Constant, Type};
 use sconce_pickle::{Arena, Call, CallKind, Node, Value as PickleValue};
 use sconce_tensor::{Device, Tensor};
 
+use crate::Error;
 use crate::importer::Program;
 use crate::values::{Object, Value, ValueId, Values};
-use crate::Error;
 
 /// Reads the pickle `record` of an archive, whose storages are under `prefix`, into `values`.
 pub(crate) fn read(
@@ -287,7 +287,8 @@ impl Reader<'_, '_> {
                     _ => call.args,
                 };
                 let wanted = self.plain(value);
-                let found = members.members.iter().position(|(_, value)| Some(value) == wanted.as_ref());
+                let found =
+                    members.members.iter().position(|(_, value)| Some(value) == wanted.as_ref());
                 let member = found.ok_or_else(|| {
                     Error::malformed(format!("no member of {} has the saved value", members.name))
                 })?;

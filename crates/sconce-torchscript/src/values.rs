@@ -93,6 +93,11 @@ impl Values {
         &self.nodes[id.0 as usize]
     }
 
+    /// A value; `None` when the id is of another archive's.
+    pub(crate) fn find(&self, id: ValueId) -> Option<&Value> {
+        self.nodes.get(id.0 as usize)
+    }
+
     pub(crate) fn get_mut(&mut self, id: ValueId) -> &mut Value {
         &mut self.nodes[id.0 as usize]
     }

@@ -18,6 +18,8 @@
 //! * [`pickle`] disassembles and traces the pickles underneath; [`archive`] reads and verifies the
 //!   containers.
 //! * [`jit`] loads TorchScript archives; [`syntax`] parses their source.
+//! * [`StateDict`], [`Value`] and [`Draft`] make and change checkpoints, which [`SaveOptions`] writes as
+//!   `torch.save` does.
 //! * `interop` (features `ndarray` and `candle`) hands tensors to other crates.
 //!
 //! # TorchScript
@@ -71,6 +73,32 @@
 //! assert!(original.highlight().starts_with("  File \"make_classifier.py\", line "));
 //! # Ok::<(), sconce::jit::Error>(())
 //! ```
+//!
+//! # Writing
+//!
+//! ```
+//! use sconce::{Checkpoint, Draft, SaveOptions, StateDict, Tensor, Value};
+//!
+//! # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/files/hand/lookalike");
+//! // From slices, with the version that nn.Linear's state_dict() has,
+//! let mut state = StateDict::new();
+//! state.insert("weight", Tensor::from_slice(&[1f32, 2.0], &[1, 2])?);
+//! state.insert("bias", Tensor::from_slice(&[0.5f32], &[1])?);
+//! state.version("", 1);
+//! // from the tensors of a .safetensors or .npz file, whose elements are read when they are written,
+//! let file = Checkpoint::open(format!("{folder}/tensors.safetensors"))?;
+//! let loaded: StateDict =
+//!     file.tensors().into_iter().map(|named| (named.name, named.tensor.clone())).collect();
+//! // and the whole as torch.save({"model": …, "ema": …, "epoch": 3}, f) writes it.
+//! let checkpoint = Value::dict([
+//!     ("model", Value::from(state)),
+//!     ("ema", Value::from(loaded)),
+//!     ("epoch", Value::from(3)),
+//! ]);
+//! let written = SaveOptions::new().save_to(Draft::from(checkpoint).root(), Vec::new())?;
+//! # assert!(written.starts_with(b"PK"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #[cfg(any(feature = "ndarray", feature = "candle"))]
 pub mod interop;
@@ -86,7 +114,7 @@ pub use sconce_torchscript as jit;
 
 pub use sconce_checkpoint::{
     AllowList, Checkpoint, Draft, Error, ErrorKind, FileKind, Identity, LoadOptions, MapLocation,
-    Module, NamedTensor, Node, Object, Policy, SaveOptions, StateDict, identify,
+    Module, NamedTensor, Node, Object, Policy, SaveOptions, StateDict, Value, identify,
 };
 pub use sconce_source::{Limits, MapMode, Source};
 pub use sconce_tensor::{ByteOrder, DType, Device, Layout, Storage, Tensor};

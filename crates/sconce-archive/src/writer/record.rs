@@ -60,6 +60,14 @@ impl<'a, W: Write> RecordWriter<'a, W> {
         }
     }
 
+    /// The checksum of the bytes so far, where it is computed.
+    pub fn computed_crc32(&self) -> Option<u32> {
+        match &self.target.as_ref()?.checksum {
+            Checksum::Computed(hasher) => Some(hasher.clone().finalize()),
+            Checksum::Zero | Checksum::Known(_) => None,
+        }
+    }
+
     /// Writes the next bytes: [`Write::write_all`] with this crate's error.
     ///
     /// # Errors

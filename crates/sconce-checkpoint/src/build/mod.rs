@@ -46,7 +46,11 @@ pub enum Encoding {
 #[derive(Debug, Clone)]
 pub(crate) enum Persistent {
     Storage(TypedStorage),
-    Tensor(Tensor),
+    /// A tensor (tar files): one object, however often its key is named.
+    Tensor {
+        tensor: Tensor,
+        key: Box<str>,
+    },
     /// An `nn.Module` class with its source (legacy files).
     Class {
         class: Value,

@@ -5,6 +5,7 @@ use sconce_tensor::{ByteOrder, DType, Device, Storage, Tensor};
 
 use super::args::{bytes, describe, text};
 use super::budget::Budget;
+use crate::object::ArrayForm;
 use crate::{Error, ErrorKind};
 
 /// Records in records deeper than this are refused.
@@ -52,6 +53,17 @@ impl NumpyDType {
         })
     }
 
+    /// Whether elements are Python objects, or records that hold some.
+    pub fn holds_objects(&self) -> bool {
+        // As deep as the reader lets dtypes be nested.
+        match &self.subarray {
+            Some((base, _)) => base.holds_objects(),
+            None => {
+                self.kind == 'O' || self.fields.iter().any(|(_, field, _)| field.holds_objects())
+            }
+        }
+    }
+
     /// The name numpy gives it, such as `float64`, `<U5` or `datetime64[ns]`.
     pub fn name(&self) -> String {
         if let Some((base, shape)) = &self.subarray {
@@ -87,6 +99,9 @@ pub(super) struct RawArray {
     pub(super) dtype: NumpyDType,
     pub(super) shape: Vec<i64>,
     pub(super) data: RawData,
+    pub(super) class: Option<Value>,
+    pub(super) dtype_object: Value,
+    pub(super) form: ArrayForm,
 }
 
 pub(super) enum RawData {
@@ -128,34 +143,59 @@ pub(super) fn array(
     }
     match arena.global(call.callable) {
         Some((module, "_reconstruct")) if is_multiarray(module) => {
+            let class = arena.tuple(call.args).and_then(|args| args.first().copied());
+            let class = class.filter(|&class| arena.global(class) != Some(("numpy", "ndarray")));
             let state = call.updates().states.last().copied();
             let parts = state.and_then(|state| arena.tuple(state));
             let [shape, dtype, fortran, data] = match parts {
                 Some([_, shape, dtype, fortran, data] | [shape, dtype, fortran, data]) => {
                     [*shape, *dtype, *fortran, *data]
                 }
+                // A class derived from numpy.ndarray may have a state of its own.
+                _ if class.is_some() => return Ok(None),
                 _ => {
                     let message =
                         "a numpy array lacks its state (version, shape, dtype, order, data)";
                     return Err(malformed(arena, value, message.to_owned()));
                 }
             };
+            if is_foreign_dtype(arena, dtype) {
+                return Ok(None);
+            }
             let fortran = match arena.node(fortran) {
                 PickleNode::Bool(flag) => *flag,
                 PickleNode::Int(number) => *number != 0,
                 _ => false,
             };
-            from_parts(arena, budget, shape, dtype, fortran, data).map(Some)
+            let array = from_parts(arena, budget, shape, dtype, fortran, data)?;
+            Ok(Some(RawArray { class, ..array }))
         }
         Some((module, "_frombuffer")) if is_numeric(module) => {
             let Some([data, dtype, shape, order]) = arena.tuple(call.args) else {
                 let message = "numpy's _frombuffer needs (buffer, dtype, shape, order)";
                 return Err(malformed(arena, value, message.to_owned()));
             };
+            if is_foreign_dtype(arena, *dtype) {
+                return Ok(None);
+            }
             let fortran = arena.str(*order) == Some("F");
-            from_parts(arena, budget, *shape, *dtype, fortran, *data).map(Some)
+            let read_only = matches!(arena.node(*data), PickleNode::Bytes(_));
+            let array = from_parts(arena, budget, *shape, *dtype, fortran, *data)?;
+            Ok(Some(RawArray { form: ArrayForm::Buffer { read_only }, ..array }))
         }
         _ => Ok(None),
+    }
+}
+
+/// Whether the value is the dtype of somebody else, or of a kind that has a function of its own
+/// (`numpy.dtypes.StringDType`): arrays of those are kept as they are described.
+fn is_foreign_dtype(arena: &Arena<'_>, value: Value) -> bool {
+    match arena.node(value) {
+        PickleNode::Call(call) => {
+            let callable = arena.global(call.callable);
+            callable.is_some_and(|name| name != ("numpy", "dtype"))
+        }
+        _ => false,
     }
 }
 
@@ -165,8 +205,7 @@ pub(super) fn scalar(arena: &Arena<'_>, args: Value, budget: &Budget) -> Result<
         let message = "a numpy scalar needs (dtype, data)";
         return Err(malformed(arena, args, message.to_owned()));
     };
-    let dtype = dtype(arena, budget, *dtype_value, 0)?;
-    finish(arena, budget, *data, dtype, Vec::new(), false)
+    finish(arena, budget, *data, *dtype_value, Vec::new(), false)
 }
 
 fn from_parts(
@@ -186,19 +225,28 @@ fn from_parts(
         return Err(malformed(arena, shape, message));
     };
     budget.take(size_of_val(&dims[..]))?;
-    finish(arena, budget, data, dtype(arena, budget, dtype_value, 0)?, dims, fortran)
+    finish(arena, budget, data, dtype_value, dims, fortran)
 }
 
 fn finish(
     arena: &Arena<'_>,
     budget: &Budget,
     data: Value,
-    dtype: NumpyDType,
+    dtype_object: Value,
     shape: Vec<i64>,
     fortran: bool,
 ) -> Result<RawArray, Error> {
-    if dtype.kind == 'O' {
-        return Ok(RawArray { dtype, shape, data: RawData::Objects { items: data, fortran } });
+    let dtype = dtype(arena, budget, dtype_object, 0)?;
+    let made = |dtype: NumpyDType, shape: Vec<i64>, data: RawData| RawArray {
+        dtype,
+        shape,
+        data,
+        class: None,
+        dtype_object,
+        form: ArrayForm::State,
+    };
+    if dtype.holds_objects() {
+        return Ok(made(dtype, shape, RawData::Objects { items: data, fortran }));
     }
     let Some(bytes) = bytes(arena, data) else {
         let found = describe(arena, data);
@@ -218,7 +266,7 @@ fn finish(
     budget.take(bytes.len())?;
     let Some(torch) = dtype.to_torch() else {
         let bytes = bytes.into_owned().into_boxed_slice();
-        return Ok(RawArray { dtype, shape, data: RawData::Bytes { bytes, fortran } });
+        return Ok(made(dtype, shape, RawData::Bytes { bytes, fortran }));
     };
     let order = dtype.byte_order;
     let storage =
@@ -226,7 +274,7 @@ fn finish(
     let strides = strides(&shape, fortran);
     let tensor = Tensor::strided(storage, torch, 0, &shape, &strides)
         .map_err(|error| malformed(arena, data, error.to_string()))?;
-    Ok(RawArray { dtype, shape, data: RawData::Tensor(tensor) })
+    Ok(made(dtype, shape, RawData::Tensor(tensor)))
 }
 
 fn strides(shape: &[i64], fortran: bool) -> Vec<i64> {
@@ -266,7 +314,12 @@ fn dtype(
         return Err(wrong());
     }
     let args = arena.tuple(call.args).ok_or_else(wrong)?;
-    let letters = args.first().and_then(|&first| text(arena, first)).ok_or_else(wrong)?;
+    let letters = match args.first().map(|&first| (arena.global(first), first)) {
+        // Records whose fields are attributes too.
+        Some((Some(("numpy" | "numpy.core.records" | "numpy.rec", "record")), _)) => "V".into(),
+        Some((_, first)) => text(arena, first).ok_or_else(wrong)?,
+        None => return Err(wrong()),
+    };
     let letters = letters.trim_start_matches(['<', '>', '|', '=']);
     let kind = letters.chars().next().ok_or_else(wrong)?;
     let digits = &letters[kind.len_utf8()..];

@@ -1,6 +1,7 @@
 //! The second pass: from what the root reaches to the graph of objects.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use sconce_pickle::{Arena, Call, CallKind, Node as PickleNode, Value};
 
@@ -11,7 +12,7 @@ use super::tensors::RebuiltClass;
 use super::{Builder, Encoding, Persistent, PersistentLoad, Resolved};
 use crate::Error;
 use crate::object::{
-    Array, ArrayData, ClassRef, Dict, DictKind, Graph, How, Instance, Node, ObjectId,
+    Array, ArrayData, ClassRef, Described, Dict, DictKind, Graph, How, Instance, Node, ObjectId,
     StorageObject, TensorClass, TensorObject,
 };
 
@@ -31,7 +32,8 @@ pub(super) fn build<L: PersistentLoad>(
     root: Value,
 ) -> Result<Built, Error> {
     let ids = vec![None; builder.arena.len()];
-    let mut pass = Pass { builder, graph: Graph::default(), ids, work: Vec::new() };
+    let mut pass =
+        Pass { builder, graph: Graph::default(), ids, work: Vec::new(), tensors: HashMap::new() };
     let root = pass.id(root);
     while let Some((value, id)) = pass.work.pop() {
         let node = match pass.node(value) {
@@ -58,6 +60,8 @@ struct Pass<'b, 'p, L> {
     graph: Graph,
     ids: Vec<Option<ObjectId>>,
     work: Vec<(Value, ObjectId)>,
+    /// Tensors that persistent ids stand for, by key.
+    tensors: HashMap<Box<str>, ObjectId>,
 }
 
 impl<L: PersistentLoad> Pass<'_, '_, L> {
@@ -78,16 +82,28 @@ impl<L: PersistentLoad> Pass<'_, '_, L> {
     }
 
     fn new_id(&mut self, value: Value) -> ObjectId {
-        let id = match self.leaf(value) {
-            Some(node) => self.graph.push(node),
-            None => {
+        let key = self.tensor_key(value);
+        let known = key.as_ref().and_then(|key| self.tensors.get(key)).copied();
+        let id = match (known, self.leaf(value)) {
+            (Some(known), _) => known,
+            (None, Some(node)) => self.graph.push(node),
+            (None, None) => {
                 let id = self.graph.push(Node::None);
                 self.work.push((value, id));
                 id
             }
         };
         self.ids[value.index()] = Some(id);
+        self.tensors.extend(key.map(|key| (key, id)));
         id
+    }
+
+    fn tensor_key(&self, value: Value) -> Option<Box<str>> {
+        let Resolved::Persistent(at) = self.builder.resolved[value.index()] else { return None };
+        match &self.builder.persistents[at as usize] {
+            Persistent::Tensor { key, .. } => Some(key.clone()),
+            _ => None,
+        }
     }
 
     fn all(&mut self, values: &[Value]) -> Vec<ObjectId> {
@@ -201,7 +217,7 @@ impl<L: PersistentLoad> Pass<'_, '_, L> {
                 let dtype = found.dtype_or_bytes();
                 Node::Storage(Box::new(StorageObject { storage: found.storage, dtype }))
             }
-            Persistent::Tensor(tensor) => {
+            Persistent::Tensor { tensor, .. } => {
                 let class = TensorClass::Tensor;
                 Node::Tensor(Box::new(TensorObject { tensor, class, state: None }))
             }
@@ -348,7 +364,10 @@ impl<L: PersistentLoad> Pass<'_, '_, L> {
                 ArrayData::Objects { items: self.id(items), fortran }
             }
         };
-        Array { dtype: raw.dtype, shape: raw.shape, data }
+        let class = raw.class.map(|class| self.id(class));
+        let dtype = Some(self.id(raw.dtype_object));
+        let described = Described { class, dtype, form: raw.form };
+        Array { dtype: raw.dtype, shape: raw.shape, data, described }
     }
 
     /// A value kept as the file describes it.

@@ -71,7 +71,7 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
         let arena = self.arena;
         let rebuilt = match arena.node(value) {
             PickleNode::PersistentId(_) => match self.persistent(value)? {
-                Persistent::Tensor(tensor) => Rebuilt::from(tensor.clone()),
+                Persistent::Tensor { tensor, .. } => Rebuilt::from(tensor.clone()),
                 _ => return Err(self.wrong(value, "a tensor")),
             },
             PickleNode::Call(call) => match self.known.get(&call.callable).copied() {

@@ -10,9 +10,9 @@ use super::Parts;
 use crate::build::Built;
 use crate::checkpoint::{Checkpoint, Info};
 use crate::identify::{FileKind, identify};
-use crate::object::{Dict, DictKind, Graph, Node};
+use crate::object::{Dict, DictKind, Graph, Node, ObjectId};
 use crate::options::LoadOptions;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, StateDict};
 
 pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
     let malformed = |message: &str| Error::new(ErrorKind::Malformed, message);
@@ -98,6 +98,7 @@ fn gather(shards: &[(String, Checkpoint)], wanted: &[(&str, usize)]) -> Result<P
         });
         dict.insert(&graph, key, value);
     }
+    dict.state = versions(&mut graph, shards);
     let root = graph.push(Node::Dict(Box::new(dict)));
     let mut info = Info { records: shards.len(), ..Info::default() };
     info.shards = shards.iter().map(|(file, _)| file.clone()).collect();
@@ -122,4 +123,15 @@ fn gather(shards: &[(String, Checkpoint)], wanted: &[(&str, usize)]) -> Result<P
         }
     }
     Ok(parts)
+}
+
+/// The versions of modules that the shards' dicts carry, as one dict's attributes.
+fn versions(graph: &mut Graph, shards: &[(String, Checkpoint)]) -> Option<ObjectId> {
+    let mut state = StateDict::new();
+    for (_, shard) in shards {
+        state.copy_metadata(shard.root());
+    }
+    let draft = state.finish();
+    let attributes = draft.root().as_dict()?.state?;
+    Some(graph.copy_from(draft.root().graph(), attributes))
 }

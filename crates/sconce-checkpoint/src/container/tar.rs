@@ -226,7 +226,7 @@ impl Objects<'_> {
             let dtype = found.dtype_or_bytes();
             let tensor = Tensor::strided(found.storage, dtype, offset, &sizes, &strides)
                 .map_err(|error| stream.malformed(format!("tensor '{key}': {error}")))?;
-            self.by_key.insert(key, Persistent::Tensor(tensor));
+            self.by_key.insert(key.clone(), Persistent::Tensor { tensor, key });
         }
         Ok(())
     }

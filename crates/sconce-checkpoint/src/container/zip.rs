@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use sconce_archive::Archive;
+use sconce_archive::{Archive, Entry};
 use sconce_pickle::{Arena, Value};
-use sconce_source::Source;
-use sconce_tensor::{ByteOrder, Device, Storage, Tensor};
+use sconce_source::{Bytes, Source};
+use sconce_tensor::{ByteOrder, Device, LazyError, Load, Storage, Tensor};
 
 use super::{
     Parts, SharedArchive, StorageId, build, finish, map_device, restore, storage_id, unpickle,
@@ -85,7 +85,7 @@ pub(super) fn open(source: &Source, options: &LoadOptions, kind: FileKind) -> Re
 
 /// PyTorch ignores checksums; a pickle whose checksum is wrong is still worth a warning.
 fn check_crc(archive: &Archive, bytes: &[u8], warnings: &mut Vec<String>) {
-    let declared = archive.find(PICKLE).map_or(0, sconce_archive::Entry::crc32);
+    let declared = archive.find(PICKLE).map_or(0, Entry::crc32);
     let found = crc32fast::hash(bytes);
     if declared != 0 && declared != found {
         warnings.push(format!(
@@ -165,6 +165,41 @@ pub fn pickled_tensors(
     Builder::new(arena, &mut storages, options).build_tensors()
 }
 
+/// A record that holds a storage.
+struct Record {
+    archive: SharedArchive,
+    index: usize,
+}
+
+impl Record {
+    fn entry(&self) -> &Entry {
+        &self.archive.records()[self.index]
+    }
+}
+
+impl Load for Record {
+    fn load(&self) -> Result<Bytes, LazyError> {
+        Ok(self.archive.directory().bytes(self.entry())?)
+    }
+
+    fn check_crc32(&self, found: u32) -> Result<(), LazyError> {
+        let declared = self.entry().crc32();
+        // PyTorch writes 0 where it computes none.
+        if declared == 0 || declared == found {
+            return Ok(());
+        }
+        let name = self.archive.record_name(self.entry());
+        let file = self.archive.source().name();
+        Err(format!(
+            "record {} of {} is damaged: its checksum is {found:08x}, but {declared:08x} is \
+             declared",
+            name.escape_debug(),
+            file.escape_debug(),
+        )
+        .into())
+    }
+}
+
 struct Storages<'o> {
     archive: &'o SharedArchive,
     options: &'o LoadOptions,
@@ -240,17 +275,13 @@ impl PersistentLoad for Storages<'_> {
         let storage = if meta {
             Storage::meta(id.nbytes)
         } else {
-            let (archive, index) = (Arc::clone(self.archive), entry.index());
-            let load = move || {
-                let entry = &archive.records()[index];
-                archive.directory().bytes(entry).map_err(|error| error.into())
-            };
+            let record = Record { archive: Arc::clone(self.archive), index: entry.index() };
             Storage::lazy_with_byte_order(
                 id.nbytes,
                 self.byte_order,
                 id.word(),
                 Device::CPU,
-                Box::new(load),
+                Box::new(record),
             )
         };
         let storage = restore(storage, &id.location, self.options)?;

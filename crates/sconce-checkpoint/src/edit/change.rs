@@ -40,6 +40,27 @@ pub enum What {
         /// Why.
         why: &'static str,
     },
+    /// It has another value.
+    Set {
+        /// The value before, as Python shows it; `None` where there was no such entry.
+        from: Option<String>,
+        /// The value after.
+        to: String,
+    },
+    /// Several tensors stand where it stood.
+    Split {
+        /// Their names.
+        into: Vec<String>,
+        /// The sizes of each.
+        sizes: Vec<Vec<i64>>,
+    },
+    /// It is made of tensors that were there before.
+    Joined {
+        /// Their names.
+        from: Vec<String>,
+        /// Its sizes.
+        sizes: Vec<i64>,
+    },
     /// Two dimensions changed places.
     Transposed {
         /// The sizes after.
@@ -63,6 +84,11 @@ pub struct Overflow {
 }
 
 impl Overflow {
+    /// Whether both are of tensors that share their memory, which were counted together.
+    pub fn is_shared_with(&self, other: &Overflow) -> bool {
+        self.cast.ptr_eq(&other.cast)
+    }
+
     /// The count.
     ///
     /// # Errors

@@ -2,22 +2,34 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Change, Draft, What};
-use crate::object::{Graph, MAX_DEPTH, NameBudget, Node, Object, ObjectId, push_key};
+use super::{Change, Draft, What, dotted};
+use crate::object::{Graph, MAX_DEPTH, Module, NameBudget, Node, Object, ObjectId, push_key};
 use crate::{Error, ErrorKind};
 
-/// An element of a dict, list or tuple, depth first.
-struct Entry {
-    holder: ObjectId,
+/// An element of a dict, list or tuple, or an attribute of an object, depth first. The members of a
+/// module are elements of the dicts that it keeps them in.
+pub(super) struct Entry {
+    pub(super) holder: ObjectId,
     /// Its place in the holder.
-    at: usize,
-    /// Whether the holder is a dict: elements of lists cannot be taken out or renamed, that would
-    /// move the others.
-    in_dict: bool,
-    /// Place of the holder's own entry, `None` for the root.
-    parent: Option<usize>,
-    name: String,
-    value: ObjectId,
+    pub(super) at: usize,
+    pub(super) kind: Kind,
+    /// Place of the entry of what it is in, `None` for the root.
+    pub(super) parent: Option<usize>,
+    pub(super) name: String,
+    pub(super) value: ObjectId,
+}
+
+/// What an entry is to what it is in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An entry of a dict.
+    Key,
+    /// A parameter, buffer or submodule of a module.
+    Member,
+    /// An attribute of an object. Its name is the class's, so it is never renamed.
+    Attribute,
+    /// An element of a list or tuple. It cannot be taken out or renamed, that would move the others.
+    Item,
 }
 
 impl Draft {
@@ -31,7 +43,7 @@ impl Draft {
         for entry in &entries {
             let above = entry.parent.is_some_and(|parent| dropped[parent]);
             let here = !above && wanted(&entry.name);
-            if here && !entry.in_dict {
+            if here && entry.kind == Kind::Item {
                 let name = entry.name.escape_debug();
                 let message = format!("'{name}' is an element of a list, which cannot be dropped");
                 let help = "drop the list, or an entry of a dict";
@@ -43,7 +55,8 @@ impl Draft {
     }
 
     /// Takes every entry of a dict out that is not wanted, nor below or above one that is. Elements
-    /// of lists stay where their list stays.
+    /// of lists stay where their list stays, attributes of objects where those stay: of a module, only
+    /// parameters and buffers go.
     ///
     /// # Errors
     /// When nothing is wanted; the draft is unchanged then.
@@ -56,6 +69,12 @@ impl Draft {
         }
         if !kept.contains(&true) {
             return Err(Error::new(ErrorKind::Caller, "nothing would be kept"));
+        }
+        let mut in_attribute: Vec<bool> = Vec::with_capacity(entries.len());
+        for (at, entry) in entries.iter().enumerate() {
+            let above = entry.parent.is_some_and(|parent| in_attribute[parent]);
+            in_attribute.push(above || entry.kind == Kind::Attribute);
+            kept[at] |= in_attribute[at];
         }
         for at in (0..entries.len()).rev() {
             if let (true, Some(parent)) = (kept[at], entries[at].parent) {
@@ -89,7 +108,9 @@ impl Draft {
             let key = match renamed(&entry.name) {
                 Some(name) if entry.is_named(&self.graph) && name != entry.name => {
                     let inside = below(&name, new).or_else(|| below(&name, old));
-                    inside.map(str::to_owned).ok_or_else(|| moved(&entry.name, &name))?
+                    let key = inside.ok_or_else(|| moved(&entry.name, &name))?;
+                    entry.check_key(key)?;
+                    key.to_owned()
                 }
                 _ => own.to_owned(),
             };
@@ -101,9 +122,7 @@ impl Draft {
             }
             names.push(name);
         }
-        for (&holder, keys) in &keys {
-            self.check_clashes(holder, keys)?;
-        }
+        self.check_clashes(&entries, &names)?;
         let mut held: HashMap<ObjectId, (&str, &str)> = HashMap::new();
         for entry in &entries {
             held.entry(entry.holder).or_insert_with(|| match entry.parent {
@@ -126,26 +145,24 @@ impl Draft {
         Ok(changes)
     }
 
-    fn check_clashes(&self, holder: ObjectId, keys: &[(usize, String)]) -> Result<(), Error> {
-        let object = self.root().other(holder);
-        let mut texts: Vec<Option<&str>> = object.entries().map(|(key, _)| key.as_str()).collect();
-        let before = texts.clone();
-        for (at, key) in keys {
-            texts[*at] = Some(key);
-        }
-        let mut first: HashMap<&str, usize> = HashMap::new();
-        for (at, text) in texts.into_iter().enumerate() {
-            let Some(text) = text else { continue };
-            if let Some(other) = first.insert(text, at) {
-                let name = |at: usize| before[at].unwrap_or_default().escape_debug().to_string();
-                let message = format!(
-                    "'{}' and '{}' would both be called '{}'",
-                    name(other),
-                    name(at),
-                    text.escape_debug()
-                );
-                return Err(Error::new(ErrorKind::Caller, message));
+    /// Entries of one dict or module that have one name now, where at least one got it anew.
+    fn check_clashes(&self, entries: &[Entry], names: &[String]) -> Result<(), Error> {
+        let mut first: HashMap<(Option<usize>, &str), usize> = HashMap::new();
+        for (at, (entry, name)) in entries.iter().zip(names).enumerate() {
+            if !entry.is_named(&self.graph) {
+                continue;
             }
+            let Some(other) = first.insert((entry.parent, name), at) else { continue };
+            if entries[other].name == entry.name {
+                continue;
+            }
+            let message = format!(
+                "'{}' and '{}' would both be called '{}'",
+                entries[other].name.escape_debug(),
+                entry.name.escape_debug(),
+                name.escape_debug()
+            );
+            return Err(Error::new(ErrorKind::Caller, message));
         }
         Ok(())
     }
@@ -158,7 +175,7 @@ impl Draft {
         new: &str,
         renamed: &impl Fn(&str) -> Option<String>,
     ) {
-        let found = self.root().other(holder).attribute_of_dict("_metadata");
+        let found = self.root().other(holder).metadata();
         let Some((id, dict)) = found.and_then(|object| Some((object.id(), object.as_dict()?)))
         else {
             return;
@@ -204,7 +221,7 @@ impl Draft {
         let mut gone: BTreeMap<ObjectId, Vec<usize>> = BTreeMap::new();
         for (at, entry) in entries.iter().enumerate() {
             let above = entry.parent.is_some_and(|parent| dropped[parent]);
-            if dropped[at] && !above && entry.in_dict {
+            if dropped[at] && !above && entry.kind != Kind::Item {
                 changes.push(Change { name: entry.name.clone(), what: What::Dropped });
                 gone.entry(entry.holder).or_default().push(entry.at);
             }
@@ -220,13 +237,12 @@ impl Draft {
         changes
     }
 
-    /// Every element of dicts, lists and tuples, each container entered once.
-    fn entries(&self) -> Result<Vec<Entry>, Error> {
+    /// Every element of dicts, lists and tuples and every attribute of objects, each container
+    /// entered once.
+    pub(super) fn entries(&self) -> Result<Vec<Entry>, Error> {
         let deep = || {
-            Error::new(
-                ErrorKind::Limit,
-                "objects are nested too deeply to be changed by their names",
-            )
+            let message = "objects are nested too deeply to be changed by their names";
+            Error::new(ErrorKind::Limit, message)
         };
         let mut seen = vec![false; self.graph.len()];
         let mut budget = NameBudget::new(&self.graph);
@@ -244,7 +260,7 @@ impl Draft {
                 return Err(deep());
             }
             let from = open.len();
-            let mut add = |at: usize, in_dict: bool, key: Option<Object<'_>>, value: ObjectId| {
+            let mut add = |(holder, kind), at: usize, key: Option<Object<'_>>, value: ObjectId| {
                 let mut name = prefix.to_owned();
                 match key {
                     Some(key) => push_key(&mut name, prefix.len(), key, at),
@@ -253,21 +269,37 @@ impl Draft {
                 if !budget.take(name.len()) {
                     return Err(deep());
                 }
-                open.push((Entry { holder: id, at, in_dict, parent, name, value }, depth));
+                open.push((Entry { holder, at, kind, parent, name, value }, depth));
                 Ok(())
             };
             match self.graph.node(id) {
-                Node::Dict(dict) => {
-                    for (at, &(key, value)) in dict.entries().iter().enumerate() {
-                        add(at, true, Some(Object::new(&self.graph, key)), value)?;
-                    }
-                }
                 Node::List(items) | Node::Tuple(items) => {
                     for (at, &value) in items.iter().enumerate() {
-                        add(at, false, None, value)?;
+                        add((id, Kind::Item), at, None, value)?;
                     }
                 }
-                _ => {}
+                _ => {
+                    let object = Object::new(&self.graph, id);
+                    let tables = object.as_module().map(Module::tables).unwrap_or_default();
+                    for holder in object.member_dicts() {
+                        // A dict that two objects have as their attributes belongs to the first.
+                        if holder != id && std::mem::replace(&mut seen[holder.index()], true) {
+                            continue;
+                        }
+                        let kind = match tables.contains(&holder) {
+                            _ if holder == id => Kind::Key,
+                            true => Kind::Member,
+                            false => Kind::Attribute,
+                        };
+                        let entries = object.other(holder).entries().enumerate();
+                        for (at, (key, value)) in entries {
+                            // The tables themselves are no attributes to be named.
+                            if kind != Kind::Attribute || !tables.contains(&value.id()) {
+                                add((holder, kind), at, Some(key), value.id())?;
+                            }
+                        }
+                    }
+                }
             }
             open[from..].reverse();
             Ok(())
@@ -282,23 +314,35 @@ impl Draft {
 }
 
 impl Entry {
-    /// Whether its key is text.
+    /// Refuses a name that PyTorch refuses for members of modules.
+    pub(super) fn check_key(&self, key: &str) -> Result<(), Error> {
+        if self.kind != Kind::Member || !key.contains('.') {
+            return Ok(());
+        }
+        let (name, key) = (self.name.escape_debug(), key.escape_debug());
+        let message = format!("'{name}' cannot become '{key}': names in a module have no dots");
+        Err(Error::new(ErrorKind::Caller, message)
+            .with_note("members stay in their module; a state dict has names of any kind"))
+    }
+
+    /// Whether it has a name that may change: its key is text, and no class asks for it.
     fn is_named(&self, graph: &Graph) -> bool {
+        if self.kind == Kind::Attribute {
+            return false;
+        }
         let Node::Dict(dict) = graph.node(self.holder) else { return false };
         let key = dict.entries().get(self.at).map(|&(key, _)| graph.node(key));
         matches!(key, Some(Node::Str(_)))
     }
 }
 
-impl<'c> Object<'c> {
-    /// A dict's own attribute, no entry.
-    fn attribute_of_dict(self, name: &str) -> Option<Object<'c>> {
-        let state = self.as_dict()?.state?;
-        self.other(state).get(name)
-    }
+/// The entry of a name, whose indexes may stand in brackets.
+pub(super) fn named<'e>(entries: &'e [Entry], name: &str) -> Option<&'e Entry> {
+    let find = |name: &str| entries.iter().find(|entry| entry.name == name);
+    find(name).or_else(|| find(&dotted(name)))
 }
 
-fn moved(from: &str, to: &str) -> Error {
+pub(super) fn moved(from: &str, to: &str) -> Error {
     let message = format!(
         "'{}' cannot become '{}': that is outside the dict that it is in",
         from.escape_debug(),
@@ -309,7 +353,7 @@ fn moved(from: &str, to: &str) -> Error {
 }
 
 /// What is behind a prefix and its dot, if anything.
-fn below<'n>(name: &'n str, prefix: &str) -> Option<&'n str> {
+pub(super) fn below<'n>(name: &'n str, prefix: &str) -> Option<&'n str> {
     behind(name, prefix).filter(|rest| !rest.is_empty())
 }
 
@@ -327,6 +371,7 @@ pub(super) mod tests {
     use sconce_tensor::Tensor;
 
     use super::*;
+    use crate::Checkpoint;
     use crate::object::{Dict, DictKind, TensorClass, TensorObject};
 
     fn dict(graph: &mut Graph, entries: &[(&str, ObjectId)]) -> Dict {
@@ -402,7 +447,7 @@ pub(super) mod tests {
             "names before"
         );
         assert_eq!(names(&draft)[..3], ["net", "net.a.w", "net.b"]);
-        let metadata = draft.root().get("net").unwrap().attribute_of_dict("_metadata").unwrap();
+        let metadata = draft.root().get("net").unwrap().metadata().unwrap();
         let keys: Vec<_> = metadata.entries().map(|(key, _)| key.as_str().unwrap()).collect();
         assert_eq!(keys, ["", "a"]);
         assert!(metadata.get("").unwrap().as_tensor().is_some(), "the inner module's");
@@ -413,7 +458,10 @@ pub(super) mod tests {
         let mut draft = training();
         let before = names(&draft);
         let clash = draft.rename(|name| Some(name.replace("m.a.w", "m.b"))).unwrap_err();
-        assert_eq!(clash.message(), "'m.a.w' and 'm.b' would both be called 'm.b'");
+        assert_eq!(
+            clash.message(),
+            "'model.m.a.w' and 'model.m.b' would both be called 'model.m.b'"
+        );
         let moved = |name: &str| (name == "model.m.b").then(|| "other.b".to_owned());
         assert!(draft.rename(moved).unwrap_err().message().contains("outside the dict"));
         let empty = |name: &str| (name == "epoch").then(String::new);
@@ -427,6 +475,54 @@ pub(super) mod tests {
         };
         assert_eq!(draft.rename(swap).unwrap().len(), 2);
         assert_eq!(names(&draft)[1..3], ["model.m.b", "model.m.a.w"]);
+    }
+
+    #[test]
+    fn members_of_modules_are_entries_and_attributes_stay() {
+        let path =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/files/2.15/zip/module_net.pt");
+        let checkpoint = Checkpoint::open(path).unwrap();
+        let tensors = |draft: &Draft| {
+            let mut names = Vec::new();
+            draft.visit(|name, object| names.extend(object.as_tensor().map(|_| name.to_owned())));
+            names
+        };
+        let attributes = |draft: &Draft| {
+            let all = names(draft);
+            all.into_iter().filter(|name| name.ends_with("training")).count()
+        };
+        let whole = Draft::new(checkpoint.root());
+
+        let mut draft = whole.clone();
+        draft.keep_entries(|name| name.starts_with("heads.0.")).unwrap();
+        assert_eq!(tensors(&draft), ["heads.0.weight", "heads.0.bias", "loose"]);
+        assert_eq!(attributes(&draft), attributes(&whole), "modules stay whole");
+
+        let mut draft = whole.clone();
+        let changes =
+            draft.rename(|name| Some(name.replace("weight", "w").replace("training", "t")));
+        assert!(changed(changes).iter().all(|name| name.ends_with("weight")));
+        assert_eq!(attributes(&draft), attributes(&whole));
+        assert!(tensors(&draft).contains(&"heads.0.w".to_owned()));
+        assert!(
+            draft
+                .root()
+                .as_module()
+                .unwrap()
+                .state_dict()
+                .iter()
+                .any(|(name, _)| name == "heads.0.w")
+        );
+
+        let mut draft = whole.clone();
+        let error = draft.rename(|name| Some(format!("net.{name}"))).unwrap_err();
+        assert!(error.message().contains("names in a module have no dots"), "{error}");
+        let clash = |name: &str| (name == "heads.0.weight").then(|| "heads.0.bias".to_owned());
+        let error = draft.rename(clash).unwrap_err();
+        assert!(
+            error.message().contains("'heads.0.weight' and 'heads.0.bias' would both"),
+            "{error}"
+        );
     }
 
     #[test]

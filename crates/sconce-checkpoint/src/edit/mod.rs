@@ -3,18 +3,23 @@
 //! A [`Draft`] is an owned copy of a checkpoint's objects: of the objects only, tensor data stays
 //! where it is. Its methods change entries and tensors and say what they changed; tensors whose data
 //! changes are computed when they are written, one storage at a time. A [`StateDict`] makes a draft
-//! of tensors.
+//! of tensors, a [`Value`] one of anything.
 
 mod change;
 mod entries;
+mod literal;
 mod optimizer;
+mod pieces;
+mod set;
 mod state_dict;
 mod tensors;
+mod value;
 
 pub use change::{Change, Overflow, What};
 pub use state_dict::StateDict;
+pub use value::Value;
 
-use crate::object::{Graph, Object, ObjectId};
+use crate::object::{Graph, Object, ObjectId, Walk};
 use crate::{Error, ErrorKind};
 
 /// An owned copy of objects, to be changed and saved.
@@ -52,11 +57,26 @@ impl Draft {
         Object::new(&self.graph, self.root)
     }
 
-    /// Makes the object of a dotted name the root: `state_dict` of a training checkpoint.
+    /// Calls `visit` with every dotted name and what stands there, as
+    /// [`Checkpoint::visit`](crate::Checkpoint::visit) does.
+    pub fn visit<'d>(&'d self, visit: impl FnMut(&str, Object<'d>)) -> bool {
+        let mut walk = Walk::new(&self.graph);
+        walk.run(self.root, visit);
+        !walk.cut
+    }
+
+    /// Makes the object of a dotted name the root: `state_dict` of a training checkpoint. Elements of
+    /// lists may be written `layers.0` or `layers[0]`.
     ///
     /// # Errors
     /// When nothing has that name.
     pub fn take(&mut self, name: &str) -> Result<(), Error> {
+        let taken = self.find(name).or_else(|error| self.find(&dotted(name)).map_err(|_| error))?;
+        self.root = taken;
+        Ok(())
+    }
+
+    fn find(&self, name: &str) -> Result<ObjectId, Error> {
         let mut object = self.root();
         let mut rest = name;
         while !rest.is_empty() {
@@ -74,9 +94,27 @@ impl Draft {
             object = found;
             rest = rest.get(end + 1..).unwrap_or_default();
         }
-        self.root = object.id();
-        Ok(())
+        Ok(object.id())
     }
+}
+
+/// `layers[0].weight` as `layers.0.weight`.
+fn dotted(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((before, behind)) = rest.split_once('[') {
+        let Some((index, after)) = behind.split_once(']') else { break };
+        if index.is_empty() || !index.bytes().all(|byte| byte.is_ascii_digit()) {
+            break;
+        }
+        out.push_str(before);
+        if !out.is_empty() {
+            out.push('.');
+        }
+        out.push_str(index);
+        rest = after;
+    }
+    out + rest
 }
 
 #[cfg(test)]
@@ -94,5 +132,20 @@ mod tests {
         assert_eq!(taken("optimizers.0.lr"), Ok("0.5".to_owned()));
         assert_eq!(taken("model.a.b.x"), Err("nothing is called 'model.a.b.x'".to_owned()));
         assert!(taken("").unwrap().starts_with("OrderedDict"));
+        assert_eq!(taken("optimizers[0].lr"), Ok("0.5".to_owned()));
+    }
+
+    #[test]
+    fn indexes_in_brackets_are_parts_of_names() {
+        let cases = [
+            ("layers[0].weight", "layers.0.weight"),
+            ("[1][2]", "1.2"),
+            ("a[x].b[0]", "a[x].b[0]"),
+            ("a[0", "a[0"),
+            ("a.b", "a.b"),
+        ];
+        for (name, want) in cases {
+            assert_eq!(dotted(name), want);
+        }
     }
 }

@@ -41,7 +41,8 @@ struct Group {
 }
 
 impl Draft {
-    /// Casts floating-point tensors; others that are wanted stay as they are. Rounding is that of
+    /// Casts floating-point tensors. Integers and bools stay as they are; so do quantized, complex,
+    /// sparse and packed tensors, which are told as [`What::Left`]. Rounding is that of
     /// [`Tensor::to_dtype`]. Tensors that shared memory still share it. Nothing is computed before
     /// the draft is saved.
     ///
@@ -62,8 +63,11 @@ impl Draft {
         let mut others: HashMap<usize, String> = HashMap::new();
         for found in self.tensors()? {
             let from = found.tensor.dtype();
-            let casts = found.is(&wanted) && from.is_floating_point() && from != dtype;
+            let asked = found.is(&wanted);
+            let casts = asked && from.is_floating_point() && from != dtype;
             let why = match found.tensor.storage() {
+                _ if asked && from.is_quantized() => Some("it is quantized"),
+                _ if asked && from.is_complex() => Some("it is complex"),
                 _ if !casts => None,
                 None => Some("only tensors of the layout strided are cast"),
                 Some(storage) if !storage.has_data() => Some("it has no data"),
@@ -226,7 +230,7 @@ impl Draft {
         let plain = first.clone().with_conj(false).with_neg(false);
         let load = move || -> Result<Bytes, LazyError> {
             if compact {
-                return Ok(Bytes::from(plain.contiguous_bytes()?.into_owned()));
+                return Ok(plain.contiguous_bytes_once()?);
             }
             part(&from, range.clone())
         };
@@ -364,7 +368,7 @@ fn overflows(source: &Tensor, cast: &Tensor) -> Result<u64, sconce_tensor::Error
     Ok(count)
 }
 
-fn internal(error: sconce_tensor::Error) -> Error {
+pub(super) fn internal(error: sconce_tensor::Error) -> Error {
     Error::new(ErrorKind::Malformed, error.to_string())
 }
 
@@ -416,6 +420,28 @@ mod tests {
         assert_eq!(get(&draft, "a").storage().unwrap().nbytes(), 20);
         assert_eq!(values(get(&draft, "a")), [10., 11., 12., 13., 14.]);
         assert_eq!(values(get(&draft, "b")), [50., 51.]);
+    }
+
+    #[test]
+    fn two_types_over_one_storage_are_saved_when_one_is_cast() {
+        let floats = Tensor::from_slice(&[1f32, 2.0], &[2]).unwrap();
+        let storage = floats.storage().unwrap().clone();
+        let ints = Tensor::contiguous(storage.clone(), DType::Int32, &[2]).unwrap();
+        let mut draft = draft(&[("a", floats), ("b", ints)]);
+        let save = |draft: &Draft| crate::SaveOptions::new().save_to(draft.root(), Vec::new());
+        let error = save(&draft).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Caller);
+        assert_eq!(
+            error.message(),
+            "Cannot save multiple tensors or storages that view the same data as different types"
+        );
+        draft.cast(DType::Float64, |_| true).unwrap();
+        save(&draft).unwrap();
+        assert_eq!(values(get(&draft, "a")), [1.0, 2.0]);
+        // Dtypes that go without a type in the file may share bytes, in PyTorch too.
+        let small = Tensor::contiguous(storage.clone(), DType::Float8E5M2, &[8]).unwrap();
+        let wide = Tensor::contiguous(storage, DType::UInt16, &[4]).unwrap();
+        save(&self::draft(&[("a", small), ("b", wide)])).unwrap();
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! here was ever called: a class that sconce does not know is an [`Instance`] with its class,
 //! arguments and state.
 
+mod copy;
 mod dict;
 mod module;
 mod node;
@@ -22,5 +23,5 @@ pub use node::{
 pub use view::Object;
 pub use walk::{NamedArray, NamedTensor};
 
-pub(crate) use node::Graph;
+pub(crate) use node::{ArrayForm, Described, Graph};
 pub(crate) use walk::{MAX_DEPTH, NameBudget, Walk, push_key};

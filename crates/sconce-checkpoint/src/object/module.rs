@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use sconce_tensor::Tensor;
 
 use super::walk::NameBudget;
-use super::{Node, Object};
+use super::{Node, Object, ObjectId};
 
 /// Depth to which submodules are followed; PyTorch models stay far below it.
 const MAX_DEPTH: usize = 200;
@@ -51,6 +51,12 @@ impl<'c> Module<'c> {
             object.attribute(table.attribute()).is_some_and(|found| found.as_dict().is_some())
         };
         Table::ALL.into_iter().all(is_dict).then_some(Module { object })
+    }
+
+    /// The dicts of its parameters, buffers and submodules.
+    pub(crate) fn tables(self) -> Vec<ObjectId> {
+        let table = |table: Table| Some(self.object.attribute(table.attribute())?.id());
+        Table::ALL.into_iter().filter_map(table).collect()
     }
 
     /// The object underneath.

@@ -161,6 +161,33 @@ pub struct Array {
     pub shape: Vec<i64>,
     /// The elements.
     pub data: ArrayData,
+    /// What else its pickle said.
+    pub(crate) described: Described,
+}
+
+/// How an array stood in its pickle, beside its elements.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Described {
+    /// The class, if it is not `numpy.ndarray` but derived from that.
+    pub(crate) class: Option<ObjectId>,
+    /// The dtype object: other arrays, and other dtypes, may hold the same.
+    pub(crate) dtype: Option<ObjectId>,
+    /// Which of numpy's two ways it came.
+    pub(crate) form: ArrayForm,
+}
+
+/// What an array is made by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum ArrayForm {
+    /// `_reconstruct` and a state: elements are then in the machine's byte order ever after.
+    #[default]
+    State,
+    /// `_frombuffer`, of protocol 5: elements are as the buffer has them, and cannot be written to
+    /// where that is bytes.
+    Buffer {
+        /// Whether it is a bytes object and no bytearray.
+        read_only: bool,
+    },
 }
 
 /// The elements of an [`Array`].

@@ -136,6 +136,22 @@ impl<'c> Object<'c> {
             .collect()
     }
 
+    /// The dicts whose entries go by the names of members: a dict itself; of a module, the tables of
+    /// its parameters, buffers and submodules, then what holds its other attributes; of another
+    /// object, its attributes.
+    pub(crate) fn member_dicts(self) -> Vec<ObjectId> {
+        match self.data() {
+            Node::Dict(_) => vec![self.id],
+            Node::Instance(instance) => {
+                let tables = self.as_module().map(Module::tables).into_iter().flatten();
+                let states = instance.states.iter().flat_map(|&state| self.state_dicts(state));
+                let mut seen = std::collections::HashSet::new();
+                tables.chain(states).filter(|&id| seen.insert(id)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// A state is a dict, or a pair of dicts (`__dict__` and slots), either of which may be None.
     fn state_dicts(self, state: ObjectId) -> Vec<ObjectId> {
         let is_dict = |id: &ObjectId| matches!(self.graph.node(*id), Node::Dict(_));

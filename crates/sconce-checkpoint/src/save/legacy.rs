@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use num_bigint::BigInt;
 use sconce_pickle::{ArenaBuilder, EncodeOptions, Value, encode, encode_into};
 use sconce_source::Sweep;
+use sconce_tensor::ByteOrder;
 
 use super::lower::{Lower, Lowered, unpicklable};
 use super::progress::Progress;
@@ -40,7 +41,7 @@ pub(super) fn write<W: Write>(
     let mut sweep = Sweep::new();
     for (key, at) in keys {
         let saved = &lowered.storages[at];
-        let bytes = data(&saved.storage, &key)?;
+        let bytes = data(&saved.storage, &key, saved.dtype, ByteOrder::Little)?;
         // The count of elements, of the type that the storage was first met under.
         let count = (bytes.len() / saved.dtype.item_size()) as i64;
         out.write_all(&count.to_le_bytes()).map_err(unwritable)?;

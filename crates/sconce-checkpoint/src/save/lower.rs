@@ -1,12 +1,13 @@
 //! From objects to the values that Python's pickler would meet.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use sconce_pickle::{Arena, ArenaBuilder, BuildError, Value};
 use sconce_tensor::{DType, Storage};
 
+use super::clash::Clash;
 use super::legacy::Sources;
-use super::numpy::Known;
+use super::numpy::OwnDTypes;
 use crate::object::{ArrayData, ClassRef, Dict, DictKind, How, Instance, Node, Object, ObjectId};
 use crate::{Error, ErrorKind};
 
@@ -30,6 +31,10 @@ pub(super) struct Form {
     pub(super) legacy: bool,
     /// Only the sizes of storages are written.
     pub(super) skip_data: bool,
+    /// Elements are written in big-endian order.
+    pub(super) swapped: bool,
+    /// What the pickle's protocol is: some objects say other things to others.
+    pub(super) protocol: u8,
 }
 
 /// What is still to be done, depth first in the order in which Python pickles: storages get their
@@ -47,12 +52,15 @@ pub(super) struct Lower<'c> {
     pub(super) values: ArenaBuilder<'c>,
     root: Object<'c>,
     made: Vec<Option<Value>>,
-    /// CPython's unpickler has one object for the empty str and for each str of one Latin-1
-    /// character.
-    short: HashMap<&'c str, Value>,
+    /// Objects with keyword arguments that were come upon.
+    begun: HashSet<ObjectId>,
+    /// CPython has one object for the empty bytes and for each single byte.
+    short_bytes: HashMap<&'c [u8], Value>,
     constants: HashMap<&'static str, Value>,
+    dtypes: HashMap<&'static str, Value>,
+    module_of_dtypes: Option<Value>,
     layouts: HashMap<&'static str, Value>,
-    pub(super) numpy: Known,
+    pub(super) numpy: OwnDTypes,
     pub(super) sources: Sources<'c>,
     pub(super) form: Form,
     storages: Vec<Saved>,
@@ -76,10 +84,13 @@ pub(super) fn lower(root: Object<'_>, form: Form) -> Result<Lowered<'_>, Error> 
         values: ArenaBuilder::new(),
         root,
         made: Vec::new(),
-        short: HashMap::new(),
+        begun: HashSet::new(),
+        short_bytes: HashMap::new(),
         constants: HashMap::new(),
+        dtypes: HashMap::new(),
+        module_of_dtypes: None,
         layouts: HashMap::new(),
-        numpy: Known::default(),
+        numpy: OwnDTypes::default(),
         sources: Sources::default(),
         form,
         storages: Vec::new(),
@@ -137,6 +148,7 @@ impl<'c> Lower<'c> {
             match task {
                 Task::Make(id) | Task::Finish(id) if self.made(id).is_some() => {}
                 Task::Make(id) => {
+                    self.begin(id)?;
                     let parts = self.parts(id);
                     if parts.is_empty() {
                         self.make(id, &mut tasks)?;
@@ -189,20 +201,56 @@ impl<'c> Lower<'c> {
         };
         match self.object(id).data() {
             Node::Tuple(items) | Node::FrozenSet(items) => missing(items),
-            Node::Instance(instance) => {
-                let mut parts = vec![instance.callable, instance.args];
-                parts.extend(instance.kwargs);
+            Node::Instance(instance) => missing(&self.parts_of_call(instance)),
+            Node::Dict(dict) => missing(dict.factory.as_slice()),
+            Node::Array(array) => {
+                let described = &array.described;
+                missing(&described.class.into_iter().chain(described.dtype).collect::<Vec<_>>())
+            }
+            Node::Scalar(array) => {
+                let mut parts: Vec<_> = array.described.dtype.into_iter().collect();
+                // The one array that a scalar of objects is held in.
+                if let ArrayData::Objects { items, .. } = array.data {
+                    parts.push(items);
+                }
                 missing(&parts)
             }
-            Node::Dict(dict) => missing(dict.factory.as_slice()),
-            // The one array that a scalar of objects is held in.
-            Node::Scalar(array) => match array.data {
-                ArrayData::Objects { items, .. } => missing(&[items]),
-                _ => Vec::new(),
-            },
             Node::Tensor(object) => missing(object.state.as_slice()),
             _ => Vec::new(),
         }
+    }
+
+    /// What an instance is made by; where keyword arguments go through functools.partial, that has
+    /// copies of the tuple and the dict.
+    fn parts_of_call(&self, instance: &Instance) -> Vec<ObjectId> {
+        let mut parts = vec![instance.callable];
+        let contents = |id: ObjectId| match self.object(id).data() {
+            Node::Tuple(items) => items.clone(),
+            _ => self.contents(id),
+        };
+        match instance.kwargs {
+            Some(kwargs) if self.form.protocol < 4 => {
+                parts.extend(contents(instance.args));
+                parts.extend(contents(kwargs));
+            }
+            kwargs => {
+                parts.push(instance.args);
+                parts.extend(kwargs);
+            }
+        }
+        parts
+    }
+
+    /// Refuses objects that their own keyword arguments hold, where functools.partial would have to
+    /// be called before it has those. Python writes the arguments once more then.
+    fn begin(&mut self, id: ObjectId) -> Result<(), Error> {
+        let Node::Instance(instance) = self.object(id).data() else { return Ok(()) };
+        if instance.kwargs.is_none() || self.form.protocol >= 4 || self.begun.insert(id) {
+            return Ok(());
+        }
+        let message = "an object that its own keyword arguments hold cannot be written before \
+                       protocol 4";
+        Err(Error::new(ErrorKind::Unsupported, message))
     }
 
     fn make(&mut self, id: ObjectId, tasks: &mut Vec<Task>) -> Result<(), Error> {
@@ -219,7 +267,7 @@ impl<'c> Lower<'c> {
             }
             Node::Str(text) => self.text(text),
             Node::SurrogateStr(bytes) => self.values.surrogate_str(bytes).map_err(unpicklable)?,
-            Node::Bytes(bytes) => self.values.bytes(&bytes[..]),
+            Node::Bytes(bytes) => self.bytes(bytes),
             Node::ByteArray(bytes) => self.values.bytearray(&bytes[..]),
             Node::Tuple(items) => {
                 let items = self.gets(items)?;
@@ -234,7 +282,7 @@ impl<'c> Lower<'c> {
             Node::Dict(dict) => self.empty_dict(dict)?,
             Node::Tensor(found) => self.tensor(found)?,
             Node::Storage(found) => self.storage(&found.storage, Some(found.dtype))?,
-            Node::DType(dtype) => self.values.global("torch", dtype.name()),
+            Node::DType(dtype) => self.dtype(*dtype)?,
             Node::QScheme(name) => self.values.global("torch", &**name),
             Node::Size(dims) => self.size(dims)?,
             Node::Device(device) => self.device(device)?,
@@ -319,16 +367,43 @@ impl<'c> Lower<'c> {
         self.values.reduce(function, args).map_err(unpicklable)
     }
 
-    /// A str of the user's.
+    /// A str of the user's: CPython's unpickler has one object for the empty str and for each str of
+    /// one Latin-1 character.
     pub(super) fn text(&mut self, text: &'c str) -> Value {
+        if text.is_empty() {
+            return self.constant("");
+        }
         let mut chars = text.chars();
-        let first = chars.next();
-        let is_short = chars.next().is_none() && first.is_none_or(|c| u32::from(c) < 256);
-        if !is_short {
-            return self.values.str(text);
+        match (chars.next().map(u8::try_from), chars.next()) {
+            (Some(Ok(character)), None) => self.values.char(character),
+            _ => self.values.str(text),
+        }
+    }
+
+    /// A bytes object.
+    pub(super) fn bytes(&mut self, bytes: &'c [u8]) -> Value {
+        if bytes.len() > 1 {
+            return self.values.bytes(bytes);
         }
         let values = &mut self.values;
-        *self.short.entry(text).or_insert_with(|| values.str(text))
+        *self.short_bytes.entry(bytes).or_insert_with(|| values.bytes(bytes))
+    }
+
+    /// A `torch.dtype`. What it gives for the name of its module is one str for all of them, but none
+    /// of those that Python's code has.
+    pub(super) fn dtype(&mut self, dtype: DType) -> Result<Value, Error> {
+        if let Some(&known) = self.dtypes.get(dtype.name()) {
+            return Ok(known);
+        }
+        let module = match self.module_of_dtypes {
+            Some(module) => module,
+            None => self.values.str("torch"),
+        };
+        self.module_of_dtypes = Some(module);
+        let name = self.values.str(dtype.name());
+        let value = self.values.global_named(module, name).map_err(unpicklable)?;
+        self.dtypes.insert(dtype.name(), value);
+        Ok(value)
     }
 
     /// A str that Python makes anew each time.
@@ -363,13 +438,8 @@ impl<'c> Lower<'c> {
     pub(super) fn storage_key(&mut self, storage: &Storage, dtype: DType) -> Result<Value, Error> {
         if let Some(&StorageKey { key, at, dtype: first }) = self.known.get(&storage.id()) {
             if first != dtype && storage.nbytes() > 0 && storage.has_data() {
-                let message = "Cannot save multiple tensors or storages that view the same data as \
-                               different types";
-                return Err(Error::new(ErrorKind::Caller, message).with_note(format!(
-                    "one storage is {} here and {} there",
-                    first.name(),
-                    dtype.name()
-                )));
+                let clash = Clash { storage: storage.clone(), first, second: dtype };
+                return Err(clash.error(self.root));
             }
             return Ok(match self.form.legacy {
                 // There each id has a str of its own.
@@ -420,8 +490,48 @@ impl<'c> Lower<'c> {
         })
     }
 
-    fn instance(&mut self, instance: &Instance) -> Result<Value, Error> {
-        let (callable, args) = (self.get(instance.callable)?, self.get(instance.args)?);
+    /// What Python writes before protocol 4 for `class.__new__(class, *args, **kwargs)`:
+    /// `functools.partial(class.__new__, class, *args, **kwargs)()`, where the partial object is made
+    /// of the function alone, and has the state `(function, args, kwargs, attributes)`. The `__new__`
+    /// is taken to be the class's own.
+    fn new_with_keywords(
+        &mut self,
+        instance: &Instance,
+        class: Value,
+        kwargs: ObjectId,
+    ) -> Result<Result<Value, BuildError>, Error> {
+        let (Node::Class(name), Node::Tuple(args), Node::Dict(kwargs)) = (
+            self.object(instance.callable).data(),
+            self.object(instance.args).data(),
+            self.object(kwargs).data(),
+        ) else {
+            let message = "an object made with keyword arguments by what is no class cannot be \
+                           pickled before protocol 4";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        };
+        let function = self.values.global(&*name.module, format!("{}.__new__", name.name));
+        let mut all = vec![class];
+        all.extend(self.gets(args)?);
+        let all = self.values.tuple(&all);
+        let mut pairs = Vec::with_capacity(kwargs.len());
+        for &(key, value) in kwargs.entries() {
+            pairs.push((self.get(key)?, self.get(value)?));
+        }
+        let keywords = self.values.dict(pairs).map_err(unpicklable)?;
+        let partial = self.call("functools", "partial", &[function])?;
+        let no_attributes = self.values.none();
+        let state = self.values.tuple(&[function, all, keywords, no_attributes]);
+        self.values.build(partial, state).map_err(unpicklable)?;
+        let nothing = self.values.tuple(&[]);
+        Ok(self.values.reduce(partial, nothing))
+    }
+
+    fn instance(&mut self, instance: &'c Instance) -> Result<Value, Error> {
+        let callable = self.get(instance.callable)?;
+        if let Some(kwargs) = instance.kwargs.filter(|_| self.form.protocol < 4) {
+            return self.new_with_keywords(instance, callable, kwargs)?.map_err(unpicklable);
+        }
+        let args = self.get(instance.args)?;
         let made = match (instance.how, instance.kwargs) {
             (How::New, None) => self.values.new_obj(callable, args),
             (How::New, Some(kwargs)) => {

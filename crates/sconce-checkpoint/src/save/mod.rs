@@ -5,6 +5,7 @@
 //! those, and `sconce_archive::ArchiveWriter` PyTorch's archive around them, or [`legacy`] the
 //! stream that was there before archives.
 
+mod clash;
 mod legacy;
 mod lower;
 mod numpy;
@@ -15,10 +16,10 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 pub use sconce_archive::Layout as ArchiveLayout;
-use sconce_archive::{ArchiveWriter, ByteOrder, WriterOptions, archive_name};
+use sconce_archive::{ArchiveWriter, ByteOrder as RecordedOrder, WriterOptions, archive_name};
 use sconce_pickle::{EncodeError, EncodeOptions};
 use sconce_source::{AtomicFile, Bytes, Sweep};
-use sconce_tensor::Storage;
+use sconce_tensor::{ByteOrder, DType, LazyError, Storage};
 
 use self::lower::{Form, Lowered, Saved};
 use self::progress::{Listener, Progress};
@@ -48,6 +49,7 @@ pub struct SaveOptions {
     compute_crc32: bool,
     legacy: bool,
     layout: ArchiveLayout,
+    byte_order: ByteOrder,
     byte_order_record: bool,
     skip_data: bool,
     listener: Option<Listener>,
@@ -62,6 +64,7 @@ impl Default for SaveOptions {
             compute_crc32: true,
             legacy: false,
             layout: ArchiveLayout::Current,
+            byte_order: ByteOrder::Little,
             byte_order_record: true,
             skip_data: false,
             listener: None,
@@ -93,7 +96,8 @@ impl SaveOptions {
         self
     }
 
-    /// `torch.utils.serialization.config.save.compute_crc32`.
+    /// `torch.utils.serialization.config.save.compute_crc32`. Where checksums are computed, data that
+    /// is copied as it is from an archive whose checksum it does not have is an error.
     pub fn compute_crc32(mut self, compute: bool) -> Self {
         self.compute_crc32 = compute;
         self
@@ -117,6 +121,18 @@ impl SaveOptions {
     /// has them.
     pub fn layout(mut self, layout: ArchiveLayout) -> Self {
         self.layout = layout;
+        self
+    }
+
+    /// The order of the bytes in every element, as the record `byteorder` says it: what `torch.save`
+    /// writes on a machine of that order. Little-endian without being asked, whatever machine this is.
+    ///
+    /// PyTorch swaps the elements of what a machine of the other order wrote, all but those of dtypes
+    /// without a storage class of their own (`uint16`, `uint32`, `uint64` and `complex32`): such
+    /// tensors are refused in big-endian files, and so are files without the record. The stream of old is
+    /// little-endian on every machine.
+    pub fn byte_order(mut self, order: ByteOrder) -> Self {
+        self.byte_order = order;
         self
     }
 
@@ -241,7 +257,15 @@ impl SaveOptions {
             let message = "Cannot use skip_data=True with _use_new_zipfile_serialization=False";
             return Err(Error::new(ErrorKind::Caller, message));
         }
-        lower::lower(object, Form { legacy: self.legacy, skip_data: self.skip_data })
+        let SaveOptions { legacy, skip_data, protocol, .. } = *self;
+        let swapped = self.byte_order == ByteOrder::Big;
+        if swapped && (legacy || !self.layout.has_byte_order()) {
+            let message = "a file without a byteorder record cannot be big-endian";
+            return Err(Error::new(ErrorKind::Caller, message).with_note(
+                "PyTorch takes such archives, and every legacy stream, as little-endian",
+            ));
+        }
+        lower::lower(object, Form { legacy, skip_data, swapped, protocol })
     }
 
     fn encoding(&self) -> EncodeOptions {
@@ -257,7 +281,10 @@ impl SaveOptions {
             .alignment(self.alignment)
             .crc(self.compute_crc32)
             .layout(self.layout)
-            .byte_order(ByteOrder::Little)
+            .byte_order(match self.byte_order {
+                ByteOrder::Little => RecordedOrder::Little,
+                ByteOrder::Big => RecordedOrder::Big,
+            })
     }
 
     fn archive<W: Write>(
@@ -273,7 +300,7 @@ impl SaveOptions {
             archive.write_record(".storage_alignment", self.alignment.to_string().as_bytes())?;
         }
         if self.layout.has_byte_order() && self.byte_order_record {
-            archive.write_record("byteorder", ByteOrder::Little.name().as_bytes())?;
+            archive.write_record("byteorder", self.byte_order.name().as_bytes())?;
         }
         let mut keys: Vec<(String, &Saved)> = lowered
             .storages
@@ -286,19 +313,24 @@ impl SaveOptions {
             keys.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         }
         let (mut sweep, mut progress) = (Sweep::new(), self.progress(lowered));
-        for (key, Saved { storage, .. }) in keys {
+        for (key, Saved { storage, dtype }) in keys {
             let name = format!("data/{key}");
             if self.skip_data {
                 archive.write_hole(&name, storage.nbytes())?;
                 continue;
             }
-            let bytes = data(storage, &key)?;
+            let bytes = data(storage, &key, *dtype, self.byte_order)?;
             let mut record = archive.record(&name, bytes.len() as u64)?;
             sweep.parts(bytes.source(), &bytes, |part| {
                 record.put(part)?;
                 progress.advance(part.len());
                 Ok::<(), Error>(())
             })?;
+            if let Some(crc32) = record.computed_crc32()
+                && self.byte_order == ByteOrder::native()
+            {
+                storage.check_crc32(crc32).map_err(damaged)?;
+            }
             record.finish()?;
         }
         Ok(archive.finish()?)
@@ -314,11 +346,24 @@ fn unencodable(error: EncodeError) -> Error {
     Error::new(kind, error.to_string())
 }
 
-/// A storage's bytes, which are little-endian on the machines that sconce runs on. What has to be
-/// made for it is gone after it is written: a file can be larger than the memory.
-fn data(storage: &Storage, key: &str) -> Result<Bytes, Error> {
-    storage.bytes_once().map_err(|error| {
+/// Damaged data does not get a new checksum that would call it whole.
+fn damaged(error: LazyError) -> Error {
+    Error::new(ErrorKind::Malformed, error.to_string()).with_help(
+        "sconce verify FILE lists all that is damaged; without checksums (--no-crc) it is written as \
+         it is",
+    )
+}
+
+/// A storage's bytes in the order of a file. What has to be made for it is gone after it is written:
+/// a file can be larger than the memory.
+fn data(storage: &Storage, key: &str, dtype: DType, order: ByteOrder) -> Result<Bytes, Error> {
+    let unreadable = |error: sconce_tensor::Error| {
         let message = format!("the data of storage {key} cannot be read: {error}");
         Error::new(ErrorKind::Malformed, message)
-    })
+    };
+    let bytes = storage.bytes_once().map_err(unreadable)?;
+    // Swapping is its own inverse: what reads the other order also writes it.
+    let word = dtype.swap_size();
+    let swapped = Storage::with_byte_order(bytes, order, word, storage.device().clone());
+    swapped.bytes_once().map_err(unreadable)
 }

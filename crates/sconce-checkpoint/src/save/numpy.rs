@@ -1,5 +1,6 @@
 //! numpy's arrays, scalars and dtypes as their `__reduce__` gives them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use sconce_pickle::Value;
@@ -7,10 +8,11 @@ use sconce_tensor::{ByteOrder, Tensor};
 
 use super::lower::{Lower, unpicklable};
 use crate::build::NumpyDType;
-use crate::object::{Array, ArrayData};
+use crate::object::{Array, ArrayData, ArrayForm};
 use crate::{Error, ErrorKind};
 
 const MULTIARRAY: &str = "numpy._core.multiarray";
+const NUMERIC: &str = "numpy._core.numeric";
 
 /// `NPY_LIST_PICKLE` and its like: what dtypes of each kind have among their flags.
 const OBJECT_FLAGS: i64 = 63;
@@ -19,37 +21,24 @@ const RECORD_FLAGS: i64 = 16;
 /// The flags that a record takes over from its fields (`NPY_FROM_FIELDS`).
 const FROM_FIELDS: i64 = 27;
 
-/// What is one object in numpy wherever it is used.
-#[derive(Default)]
-pub(super) struct Known {
-    /// The dtypes of numbers in the machine's byte order, by whose they are, kind and size.
-    dtypes: HashMap<(Owner, char, u64), Value>,
-    /// `b"b"`, the type code that arrays are first made with.
-    code: Option<Value>,
-}
-
-/// Whose a dtype is. Arrays that are read have copies of numpy's own dtypes, which they share as
-/// they did when they were written; scalars have numpy's own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Owner {
-    /// An array, or a record's field.
-    Array,
-    /// A scalar.
-    Scalar,
-}
+/// numpy's own dtypes, of numbers in the machine's byte order, by kind and size: each is one object.
+/// Arrays that are read have the copies that their pickle says.
+pub(super) type OwnDTypes = HashMap<(char, u64), Value>;
 
 impl<'c> Lower<'c> {
-    /// An empty array that is then given its state; by [`Lower::array_state`] where it holds
-    /// objects, since these may hold it.
+    /// An array: at protocol 5 by its elements as a buffer, otherwise an empty one that is given its
+    /// state; by [`Lower::array_state`] where it holds objects, since these may hold it.
     pub(super) fn array(&mut self, array: &'c Array) -> Result<Value, Error> {
-        let class = self.values.global("numpy", "ndarray");
+        if self.form.protocol >= 5 && is_buffer(array) {
+            return self.array_of_buffer(array);
+        }
+        let class = match array.described.class {
+            Some(class) => self.get(class)?,
+            None => self.values.global("numpy", "ndarray"),
+        };
         let zero = self.values.int(0);
         let shape = self.values.tuple(&[zero]);
-        let code = match self.numpy.code {
-            Some(code) => code,
-            None => self.values.bytes(&b"b"[..]),
-        };
-        self.numpy.code = Some(code);
+        let code = self.bytes(b"b");
         let made = self.call(MULTIARRAY, "_reconstruct", &[class, shape, code])?;
         if !matches!(array.data, ArrayData::Objects { .. }) {
             self.array_state(made, array)?;
@@ -60,87 +49,92 @@ impl<'c> Lower<'c> {
     /// Gives an array `(version, shape, dtype, whether in Fortran order, data)`.
     pub(super) fn array_state(&mut self, made: Value, array: &'c Array) -> Result<(), Error> {
         let version = self.values.int(1);
-        let dims: Vec<Value> = array.shape.iter().map(|&dim| self.values.int(dim)).collect();
-        let dims = self.values.tuple(&dims);
-        let dtype = self.element_dtype(&array.dtype, Owner::Array)?;
-        let (fortran, data) = self.array_data(array)?;
+        let dims = self.dims(&array.shape);
+        let dtype = self.array_dtype(array)?;
+        let (fortran, data) = match &array.data {
+            ArrayData::Objects { items, fortran } => (*fortran, self.get(*items)?),
+            _ => {
+                let (fortran, data) = array_bytes(array)?;
+                (fortran, self.values.bytes(data))
+            }
+        };
         let fortran = self.values.bool(fortran);
         let state = self.values.tuple(&[version, dims, dtype, fortran, data]);
         self.values.build(made, state).map_err(unpicklable)
     }
 
+    /// `_frombuffer(buffer, dtype, shape, order)`
+    fn array_of_buffer(&mut self, array: &'c Array) -> Result<Value, Error> {
+        let (fortran, data) = array_bytes(array)?;
+        let data = match array.described.form {
+            ArrayForm::Buffer { read_only: true } => self.values.bytes(data),
+            _ => self.values.bytearray(data),
+        };
+        let dtype = self.array_dtype(array)?;
+        let dims = self.dims(&array.shape);
+        let order = self.text(if fortran { "F" } else { "C" });
+        self.call(NUMERIC, "_frombuffer", &[data, dtype, dims, order])
+    }
+
     /// `scalar(dtype, data)`
     pub(super) fn scalar(&mut self, array: &'c Array) -> Result<Value, Error> {
-        let dtype = self.element_dtype(&array.dtype, Owner::Scalar)?;
-        let (_, data) = self.array_data(array)?;
+        let dtype = match array.described.dtype {
+            // Records hold on to the dtype they were made with.
+            Some(id) if array.dtype.kind == 'V' => self.get(id)?,
+            _ => self.native_dtype(&array.dtype)?,
+        };
+        let data = match &array.data {
+            ArrayData::Objects { items, .. } => self.get(*items)?,
+            _ => self.values.bytes(array_bytes(array)?.1),
+        };
         self.call(MULTIARRAY, "scalar", &[dtype, data])
     }
 
-    /// Whether the elements are in Fortran order, and they: bytes, or a list of objects.
-    fn array_data(&mut self, array: &'c Array) -> Result<(bool, Value), Error> {
-        match &array.data {
-            ArrayData::Tensor(tensor) => {
-                let (fortran, bytes) = elements(tensor).map_err(|error| {
-                    Error::new(ErrorKind::Malformed, format!("a numpy array: {error}"))
-                })?;
-                Ok((fortran, self.values.bytes(bytes)))
-            }
-            ArrayData::Raw { bytes, fortran } if is_foreign(&array.dtype) => {
-                let mut bytes = bytes.to_vec();
-                for word in bytes.chunks_exact_mut(word(&array.dtype)) {
-                    word.reverse();
-                }
-                Ok((*fortran, self.values.bytes(bytes)))
-            }
-            ArrayData::Raw { bytes, fortran } => Ok((*fortran, self.values.bytes(&bytes[..]))),
-            ArrayData::Objects { items, fortran } => Ok((*fortran, self.get(*items)?)),
+    /// The dtype of an array: the object that it was read with, unless that has another byte order
+    /// than this machine.
+    fn array_dtype(&mut self, array: &'c Array) -> Result<Value, Error> {
+        match array.described.dtype {
+            _ if is_swapped(array) => self.native_dtype(&array.dtype),
+            Some(id) => self.get(id),
+            None => self.numpy_dtype(&array.dtype, true),
         }
     }
 
-    /// The dtype of an array's elements. Arrays that are read are in the machine's byte order ever
-    /// after, whatever order the file had (`array_setstate`); fields of records keep theirs.
-    fn element_dtype(&mut self, dtype: &NumpyDType, owner: Owner) -> Result<Value, Error> {
-        match is_foreign(dtype) {
-            true => {
-                let native = NumpyDType { byte_order: ByteOrder::native(), ..dtype.clone() };
-                self.numpy_dtype(&native, owner)
-            }
-            false => self.numpy_dtype(dtype, owner),
-        }
-    }
-
-    /// `numpy.dtype(code, False, True)` with the state `(version, byte order, subarray, names,
-    /// fields, item size, alignment, flags[, metadata])`. Recurses into fields, of which the reader
-    /// allows few levels.
-    fn numpy_dtype(&mut self, dtype: &NumpyDType, owner: Owner) -> Result<Value, Error> {
-        // Numbers and objects: those have one dtype object each.
-        let plain = dtype.fields.is_empty() && dtype.subarray.is_none() && dtype.unit.is_none();
-        let ordered = is_ordered(dtype);
-        let native = !ordered || dtype.byte_order == ByteOrder::native();
-        let single = plain && native && !matches!(dtype.kind, 'U' | 'S' | 'V' | 'M' | 'm');
-        let key = (owner, dtype.kind, dtype.item_size);
-        if let Some(&known) = self.numpy.dtypes.get(&key).filter(|_| single) {
+    /// The dtype of a scalar that is no record, and of an array whose elements were swapped: numpy's
+    /// own for a number.
+    fn native_dtype(&mut self, dtype: &'c NumpyDType) -> Result<Value, Error> {
+        let single = !matches!(dtype.kind, 'U' | 'S' | 'V' | 'M' | 'm');
+        let key = (dtype.kind, dtype.item_size);
+        if let Some(&known) = self.numpy.get(&key).filter(|_| single) {
             return Ok(known);
         }
+        let made = self.numpy_dtype(dtype, false)?;
+        if single {
+            self.numpy.insert(key, made);
+        }
+        Ok(made)
+    }
+
+    /// `numpy.dtype(code, False, True)` with the state `(version, byte order, subarray, names, fields,
+    /// item size, alignment, flags[, metadata])`; in the machine's byte order or its own. Recurses into
+    /// fields, which keep their order, and of which the reader allows few levels.
+    fn numpy_dtype(&mut self, dtype: &'c NumpyDType, keep_order: bool) -> Result<Value, Error> {
+        let order = if keep_order { dtype.byte_order } else { ByteOrder::native() };
         let count = if dtype.kind == 'U' { dtype.item_size / 4 } else { dtype.item_size };
         let code = self.fresh_text(format!("{}{count}", dtype.kind));
         let (no, yes) = (self.values.bool(false), self.values.bool(true));
         let made = self.call("numpy", "dtype", &[code, no, yes])?;
-        if single {
-            self.numpy.dtypes.insert(key, made);
-        }
         let is_date = matches!(dtype.kind, 'M' | 'm');
         let mut state = vec![self.values.int(if is_date { 4 } else { 3 })];
-        state.push(self.text(match (ordered, dtype.byte_order) {
+        state.push(self.text(match (is_ordered(dtype), order) {
             (false, _) => "|",
             (true, ByteOrder::Big) => ">",
             (true, ByteOrder::Little) => "<",
         }));
         state.push(match &dtype.subarray {
             Some((base, shape)) => {
-                let base = self.numpy_dtype(base, Owner::Array)?;
-                let dims: Vec<Value> = shape.iter().map(|&dim| self.values.int(dim)).collect();
-                let dims = self.values.tuple(&dims);
+                let base = self.numpy_dtype(base, true)?;
+                let dims = self.dims(shape);
                 self.values.tuple(&[base, dims])
             }
             None => self.values.none(),
@@ -160,15 +154,15 @@ impl<'c> Lower<'c> {
     }
 
     /// The names of a record's fields, and their dtypes and offsets by name.
-    fn fields(&mut self, dtype: &NumpyDType) -> Result<[Value; 2], Error> {
+    fn fields(&mut self, dtype: &'c NumpyDType) -> Result<[Value; 2], Error> {
         if dtype.fields.is_empty() {
             return Ok([self.values.none(), self.values.none()]);
         }
         let mut names = Vec::with_capacity(dtype.fields.len());
         let mut fields = Vec::with_capacity(dtype.fields.len());
         for (name, field, offset) in &dtype.fields {
-            let name = self.fresh_text(name.clone());
-            let field = self.numpy_dtype(field, Owner::Array)?;
+            let name = self.text(name);
+            let field = self.numpy_dtype(field, true)?;
             let offset = self.values.int(*offset as i64);
             names.push(name);
             fields.push((name, self.values.tuple(&[field, offset])));
@@ -177,11 +171,11 @@ impl<'c> Lower<'c> {
     }
 
     /// `(None, (unit, count, 1, 1))` for dates and time spans.
-    fn date_metadata(&mut self, dtype: &NumpyDType) -> Value {
+    fn date_metadata(&mut self, dtype: &'c NumpyDType) -> Value {
         let unit = dtype.unit.as_deref().unwrap_or("generic");
         let digits = unit.len() - unit.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let count = unit[..digits].parse().unwrap_or(1);
-        let name = self.values.bytes(unit.as_bytes()[digits..].to_vec());
+        let name = self.bytes(&unit.as_bytes()[digits..]);
         let one = self.values.int(1);
         let count = self.values.int(count);
         let unit = self.values.tuple(&[name, count, one, one]);
@@ -198,6 +192,55 @@ fn is_ordered(dtype: &NumpyDType) -> bool {
 /// Whether they have another than this machine.
 fn is_foreign(dtype: &NumpyDType) -> bool {
     is_ordered(dtype) && dtype.byte_order != ByteOrder::native()
+}
+
+/// Whether elements were brought into this machine's byte order when the array was made, as a state
+/// does (`array_setstate`) and a buffer does not.
+fn is_swapped(array: &Array) -> bool {
+    is_foreign(&array.dtype) && array.described.form == ArrayForm::State
+}
+
+/// Whether numpy pickles the array as a buffer where the protocol allows it.
+fn is_buffer(array: &Array) -> bool {
+    array.described.class.is_none() && array.dtype.item_size > 0 && has_buffers(&array.dtype)
+}
+
+/// Whether Python's buffers can say what elements are: not that they are objects or dates. Recurses
+/// as the reader allows.
+fn has_buffers(dtype: &NumpyDType) -> bool {
+    match &dtype.subarray {
+        Some((base, _)) => has_buffers(base),
+        None => {
+            !matches!(dtype.kind, 'O' | 'M' | 'm')
+                && dtype.fields.iter().all(|(_, field, _)| has_buffers(field))
+        }
+    }
+}
+
+/// Whether the elements are in Fortran order, and their bytes.
+fn array_bytes(array: &Array) -> Result<(bool, Cow<'_, [u8]>), Error> {
+    let (fortran, bytes, is_native) = match &array.data {
+        ArrayData::Tensor(tensor) => {
+            let (fortran, bytes) = elements(tensor).map_err(|error| {
+                Error::new(ErrorKind::Malformed, format!("a numpy array: {error}"))
+            })?;
+            (fortran, Cow::Owned(bytes), true)
+        }
+        ArrayData::Raw { bytes, fortran } => {
+            (*fortran, Cow::Borrowed(&bytes[..]), !is_foreign(&array.dtype))
+        }
+        ArrayData::Objects { .. } => {
+            let message = "objects in a numpy array have no bytes";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+    };
+    let wanted_native = is_swapped(array) || !is_foreign(&array.dtype);
+    if is_native == wanted_native {
+        return Ok((fortran, bytes));
+    }
+    let mut bytes = bytes.into_owned();
+    bytes.chunks_exact_mut(word(&array.dtype)).for_each(<[u8]>::reverse);
+    Ok((fortran, Cow::Owned(bytes)))
 }
 
 /// Bytes of what has a byte order in an element.

@@ -69,7 +69,9 @@ impl<'c> Lower<'c> {
             let indices = self.plain(&parts.indices)?;
             let values = self.plain(&parts.values)?;
             let size = self.size(tensor.sizes())?;
-            let coalesced = self.values.bool(parts.coalesced.unwrap_or(false));
+            // Where a file does not say it, PyTorch takes those with one entry or none for coalesced.
+            let few = parts.indices.sizes().get(1).is_none_or(|&entries| entries < 2);
+            let coalesced = self.values.bool(parts.coalesced.unwrap_or(few));
             return self.sparse(tensor.layout(), &[indices, values, size, coalesced]);
         }
         if let Some(parts) = tensor.sparse_compressed_parts() {
@@ -86,7 +88,7 @@ impl<'c> Lower<'c> {
             return Ok(Reduced { function: "_rebuild_nested_tensor", args: args? });
         }
         if tensor.device().is_meta() {
-            let dtype = self.values.global("torch", tensor.dtype().name());
+            let dtype = self.dtype(tensor.dtype())?;
             let (size, stride) = (self.dims(tensor.sizes()), self.dims(tensor.strides()));
             let requires_grad = self.values.bool(tensor.requires_grad());
             let args = vec![dtype, size, stride, requires_grad];
@@ -108,7 +110,7 @@ impl<'c> Lower<'c> {
         let function = match tensor.dtype().storage_class() {
             Some(_) => "_rebuild_tensor_v2",
             None => {
-                args.push(self.values.global("torch", tensor.dtype().name()));
+                args.push(self.dtype(tensor.dtype())?);
                 "_rebuild_tensor_v3"
             }
         };
@@ -179,7 +181,7 @@ impl<'c> Lower<'c> {
     fn wrapper(&mut self, class: Value, tensor: &Tensor) -> Result<Value, Error> {
         let args = [
             class,
-            self.values.global("torch", tensor.dtype().name()),
+            self.dtype(tensor.dtype())?,
             self.dims(tensor.sizes()),
             self.dims(tensor.strides()),
             self.values.int(tensor.storage_offset()),
@@ -195,7 +197,8 @@ impl<'c> Lower<'c> {
         self.call("collections", "OrderedDict", &[])
     }
 
-    fn dims(&mut self, dims: &[i64]) -> Value {
+    /// A tuple of ints.
+    pub(super) fn dims(&mut self, dims: &[i64]) -> Value {
         let dims: Vec<Value> = dims.iter().map(|&dim| self.values.int(dim)).collect();
         self.values.tuple(&dims)
     }
@@ -232,6 +235,13 @@ impl<'c> Lower<'c> {
         }
         let dtype = tensor.dtype();
         let typed = dtype.storage_class().map(|_| dtype);
+        if self.form.swapped && typed.is_none() && dtype.swap_size() > 1 {
+            let message = format!(
+                "a tensor of {dtype} cannot be written in a big-endian file: PyTorch would not swap it"
+            );
+            return Err(Error::new(ErrorKind::Unsupported, message)
+                .with_note("only dtypes with a storage class of their own are swapped"));
+        }
         self.storage(storage, typed)
     }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use sconce::checkpoint::{Checkpoint, LoadOptions, Node};
+use sconce::checkpoint::{Change, Checkpoint, LoadOptions, Node, StateDict, What};
 use sconce::export::{
     Plan, Sharing, npz_name, safetensors_header, write_npy, write_npz, write_safetensors,
 };
@@ -15,14 +15,14 @@ use serde::Serialize;
 
 use super::{SCHEMA_VERSION, resave};
 use crate::atomic::AtomicFile;
-use crate::cli::{ConvertArgs, ExportFormat, SharedChoice};
+use crate::cli::{ConvertArgs, ExportFormat, Format, SharedChoice};
 use crate::error::{self, Failure, Outcome};
 use crate::glob::Filter;
 use crate::open::{self, Say};
 use crate::output::{Line, Out, Progress, Sizes, Style, count};
-use crate::pick;
 use crate::run::Verdict;
-use crate::suggest;
+use crate::saving::refused;
+use crate::{overflow, pick, suggest};
 
 /// The name of a tensor that is the whole file, in formats that need one.
 const ROOT: &str = "tensor";
@@ -54,6 +54,8 @@ struct Job {
     renamed: BTreeMap<String, String>,
     /// Tensors written as another dtype or layout.
     changed: Vec<String>,
+    /// What `--dtype` cast; the numbers that were lost are counted when the tensors are written.
+    casts: Vec<Change>,
 }
 
 pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
@@ -62,29 +64,39 @@ pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
     let checkpoint = open::checkpoint(&args.input, say)?;
     let format = match goal {
         Goal::Export(format) => format,
-        Goal::Resave => return resave::run(args, target, &checkpoint, out, say),
+        Goal::Resave { legacy } => {
+            return resave::run(args, target, legacy, &checkpoint, out, say);
+        }
     };
+    let for_checkpoints = args.saving.given().or(args.state_dict.then_some("--state-dict"));
+    if let Some(flag) = for_checkpoints {
+        return Err(Failure::usage(format!("{flag} is for .pt files")));
+    }
     let job = prepare(&checkpoint, args, format, say)?;
     let to_stdout = target == Path::new("-");
-    if to_stdout && out.is_terminal() && !args.dry_run {
-        return Err(Failure::usage("binary data does not go to a terminal").help("name a file"));
-    }
-    if to_stdout && args.json && !args.dry_run {
-        return Err(Failure::usage("--json and the data cannot both go to standard output"));
+    if to_stdout {
+        check_stdout(args, out)?;
     }
     let started = Instant::now();
     let mut verified = false;
-    if !args.dry_run {
+    if args.dry_run {
+        job.refuse_overflow(args)?;
+    } else {
         let total = job.nbytes();
         let progress = Progress::new("writing", total, say.quiet || args.json);
         if to_stdout {
-            write(&job, &mut OutWriter(out), &mut |bytes| progress.advance(bytes))?;
+            // What is written cannot be taken back.
+            job.refuse_overflow(args)?;
+            let mut to = OutWriter::new(out);
+            write(&job, &mut to, &mut |bytes| progress.advance(bytes))
+                .map_err(|failure| to.failure().unwrap_or(failure))?;
         } else {
             let mut file = AtomicFile::create(target, args.force)?;
             write(&job, &mut file, &mut |bytes| progress.advance(bytes))
                 .map_err(|failure| file.failure().unwrap_or(failure))
                 .map_err(|failure| failure.in_file(target.to_string_lossy()))?;
             drop(progress);
+            job.refuse_overflow(args)?;
             // A file that does not read back never gets its name.
             if args.verify
                 && let Some(path) = file.written()?
@@ -106,24 +118,41 @@ pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
     Ok(Outcome::Clean)
 }
 
+/// Whether data may go to standard output.
+pub fn check_stdout(args: &ConvertArgs, out: &Out) -> Result<(), Failure> {
+    if out.is_terminal() && !args.dry_run {
+        return Err(Failure::usage("binary data does not go to a terminal").help("name a file"));
+    }
+    if args.json && !args.dry_run {
+        return Err(Failure::usage("--json and the data cannot both go to standard output"));
+    }
+    Ok(())
+}
+
 /// What is to be made of a checkpoint.
 enum Goal {
     /// A file of its tensors.
     Export(ExportFormat),
-    /// A checkpoint of its objects.
-    Resave,
+    /// A checkpoint of its objects, as an archive or as the stream of old.
+    Resave { legacy: bool },
 }
 
 fn goal(args: &ConvertArgs, target: &Path) -> Result<Goal, Failure> {
     if let Some(format) = args.to {
-        return Ok(Goal::Export(format));
+        return Ok(match format {
+            Format::Zip => Goal::Resave { legacy: false },
+            Format::Legacy => Goal::Resave { legacy: true },
+            Format::Safetensors => Goal::Export(ExportFormat::Safetensors),
+            Format::Npz => Goal::Export(ExportFormat::Npz),
+            Format::Npy => Goal::Export(ExportFormat::Npy),
+        });
     }
     let extension = target.extension().map(|text| text.to_string_lossy().to_ascii_lowercase());
     match extension.as_deref() {
         Some("safetensors") => Ok(Goal::Export(ExportFormat::Safetensors)),
         Some("npz") => Ok(Goal::Export(ExportFormat::Npz)),
         Some("npy") => Ok(Goal::Export(ExportFormat::Npy)),
-        Some("pt" | "pth" | "bin" | "ckpt") => Ok(Goal::Resave),
+        Some("pt" | "pth" | "bin" | "ckpt") => Ok(Goal::Resave { legacy: args.saving.legacy }),
         _ => Err(Failure::usage(format!(
             "the name '{}' does not say a format",
             target.to_string_lossy()
@@ -162,8 +191,19 @@ fn prepare(
         return Err(nothing_taken(checkpoint, args));
     }
     let mut changed = Vec::new();
-    for (name, tensor) in &mut taken {
-        adapt(name, tensor, args, &mut changed)?;
+    if args.dense {
+        for (name, tensor) in &mut taken {
+            densify(name, tensor, &mut changed)?;
+        }
+    }
+    let casts = match args.dtype {
+        Some(dtype) => cast(&mut taken, dtype)?,
+        None => Vec::new(),
+    };
+    for change in &casts {
+        if let What::Cast { from, to, .. } = &change.what {
+            changed.push(format!("'{}': {} → {}", change.name, from.name(), to.name()));
+        }
     }
     let mut left_out = left_out.lines();
     if args.input.load.keep_going {
@@ -220,7 +260,7 @@ fn prepare(
             }
         }
     }
-    Ok(Job { format, plan, left_out, renamed, changed })
+    Ok(Job { format, plan, left_out, renamed, changed, casts })
 }
 
 /// What is behind a prefix and its dot; the prefix itself becomes "".
@@ -255,33 +295,43 @@ fn nothing_taken(checkpoint: &Checkpoint, args: &ConvertArgs) -> Failure {
     if shown.is_empty() { failure } else { failure.help(format!("there is: {}", shown.join(", "))) }
 }
 
-/// Applies `--dense` and `--dtype`.
-fn adapt(
-    name: &str,
-    tensor: &mut Tensor,
-    args: &ConvertArgs,
-    changed: &mut Vec<String>,
-) -> Result<(), Failure> {
+/// Applies `--dense`.
+fn densify(name: &str, tensor: &mut Tensor, changed: &mut Vec<String>) -> Result<(), Failure> {
     let fail = |error: sconce::tensor::Error| {
         Failure::unreadable(format!("cannot convert '{name}': {error}"))
     };
-    if args.dense && tensor.has_data() {
-        if tensor.quantizer().is_some() {
-            changed.push(format!("'{name}': {} → float32", tensor.dtype().name()));
-            *tensor = tensor.dequantize().map_err(fail)?;
-        } else if tensor.layout() != Layout::Strided && tensor.nested_parts().is_none() {
-            changed.push(format!("'{name}': {} → dense", tensor.layout().name()));
-            *tensor = tensor.to_dense().map_err(fail)?;
-        }
+    if !tensor.has_data() {
+        return Ok(());
     }
-    if let Some(dtype) = args.dtype
-        && tensor.dtype().is_floating_point()
-        && tensor.dtype() != dtype
-    {
-        changed.push(format!("'{name}': {} → {}", tensor.dtype().name(), dtype.name()));
-        *tensor = tensor.to_dtype(dtype).map_err(fail)?;
+    if tensor.quantizer().is_some() {
+        changed.push(format!("'{name}': {} → float32", tensor.dtype().name()));
+        *tensor = tensor.dequantize().map_err(fail)?;
+    } else if tensor.layout() != Layout::Strided && tensor.nested_parts().is_none() {
+        changed.push(format!("'{name}': {} → dense", tensor.layout().name()));
+        *tensor = tensor.to_dense().map_err(fail)?;
     }
     Ok(())
+}
+
+/// Applies `--dtype`. Nothing is computed before it is written.
+fn cast(taken: &mut [(String, Tensor)], dtype: DType) -> Result<Vec<Change>, Failure> {
+    // Names may come twice at this point; places do not.
+    let places = taken.iter().enumerate();
+    let state: StateDict =
+        places.map(|(at, (_, tensor))| (at.to_string(), tensor.clone())).collect();
+    let mut draft = state.finish();
+    let mut changes = draft.cast(dtype, |_| true).map_err(refused)?;
+    for ((_, tensor), (_, value)) in taken.iter_mut().zip(draft.root().entries()) {
+        if let Some(cast) = value.as_tensor() {
+            *tensor = cast.clone();
+        }
+    }
+    for change in &mut changes {
+        if let Some((name, _)) = change.name.parse().ok().and_then(|at: usize| taken.get(at)) {
+            change.name.clone_from(name);
+        }
+    }
+    Ok(changes)
 }
 
 /// Whether the format can hold a tensor, with what to do if not.
@@ -361,12 +411,9 @@ fn write(job: &Job, to: &mut dyn Write, progress: &mut dyn FnMut(u64)) -> Result
             write_safetensors(tensors, &metadata, to, progress)
         }
         ExportFormat::Npz => write_npz(tensors, to, progress),
-        ExportFormat::Npy => write_npy(&tensors[0].1, to).map_err(Into::into),
+        ExportFormat::Npy => write_npy(&tensors[0].1, Told { to, progress }).map_err(Into::into),
     };
     written.map_err(|error| match &error {
-        sconce::export::Error::Io(io) if io.kind() == io::ErrorKind::BrokenPipe => {
-            Failure::pipe_closed()
-        }
         sconce::export::Error::Io(io) => Failure::unreadable(format!("cannot write: {io}")),
         _ => Failure::from(error),
     })
@@ -416,6 +463,10 @@ fn same_bools(a: &[u8], b: &[u8]) -> bool {
 }
 
 impl Job {
+    fn refuse_overflow(&self, args: &ConvertArgs) -> Result<(), Failure> {
+        if args.allow_overflow { Ok(()) } else { overflow::refuse(&self.casts) }
+    }
+
     fn nbytes(&self) -> u64 {
         self.plan.tensors.iter().fold(0, |sum, (_, tensor)| sum.saturating_add(tensor.nbytes()))
     }
@@ -512,14 +563,49 @@ fn some(items: &[String]) -> String {
     text
 }
 
-/// Standard output as a writer. Its errors come back through [`Out`].
-struct OutWriter<'o>(&'o mut Out);
+/// A writer that tells of what passes, of much of it in parts.
+struct Told<'w> {
+    to: &'w mut dyn Write,
+    progress: &'w mut dyn FnMut(u64),
+}
+
+impl Write for Told<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        const PART: usize = 1 << 20;
+        let written = self.to.write(&bytes[..bytes.len().min(PART)])?;
+        (self.progress)(written as u64);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Standard output as a writer.
+pub struct OutWriter<'o> {
+    out: &'o mut Out,
+    /// The first error of writing, whatever those in between made of it.
+    failed: Option<Failure>,
+}
+
+impl<'o> OutWriter<'o> {
+    pub fn new(out: &'o mut Out) -> Self {
+        OutWriter { out, failed: None }
+    }
+
+    /// Why writing failed, if it did; a pipe that was closed at its other end is no one's fault.
+    pub fn failure(&self) -> Option<Failure> {
+        self.failed.clone()
+    }
+}
 
 impl Write for OutWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.raw(bytes).map_err(|failure| match failure.code() {
-            0 => io::Error::from(io::ErrorKind::BrokenPipe),
-            _ => io::Error::other(failure.message().to_owned()),
+        self.out.raw(bytes).map_err(|failure| {
+            let error = io::Error::other(failure.message().to_owned());
+            self.failed.get_or_insert(failure);
+            error
         })?;
         Ok(bytes.len())
     }

@@ -8,6 +8,7 @@ use sconce::tensor::{Quantizer, Scalar, Tensor};
 use serde::Serialize;
 
 use super::info::dims;
+use super::renamed::{self, Lone};
 use super::show::short_number;
 use super::{SCHEMA_VERSION, elements, show};
 use crate::cli::DiffArgs;
@@ -41,6 +42,7 @@ struct Counts {
     shape: usize,
     added: usize,
     removed: usize,
+    renamed: usize,
     values_changed: usize,
 }
 
@@ -54,6 +56,8 @@ enum Kind {
     Shape,
     Added,
     Removed,
+    /// An equal tensor has another name.
+    Renamed,
     /// A value that is no tensor.
     Value,
 }
@@ -62,6 +66,9 @@ enum Kind {
 struct Difference {
     kind: Kind,
     name: String,
+    /// Its name in the second file, where that is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<String>,
     /// What it is in the first file, and in the second.
     a: Option<String>,
     b: Option<String>,
@@ -102,7 +109,14 @@ pub fn run(args: &DiffArgs, out: &mut Out, say: Say) -> Verdict {
         .into_iter()
         .find(|format| matches!(format, FileKind::Safetensors | FileKind::Npy | FileKind::Npz));
     let tensors_only = args.tensors_only || bare.is_some();
-    let left = leaves(&first, args, tensors_only, &filter);
+    let mut left = leaves(&first, args, tensors_only, &filter);
+    for rule in args.rename.iter().flatten() {
+        for leaf in &mut left {
+            if let Some(name) = rule.apply(&leaf.name) {
+                leaf.name = name;
+            }
+        }
+    }
     let right = leaves(&second, args, tensors_only, &filter);
     let differences = compare(&left, &right, args)?;
     let counts = tally(&differences);
@@ -181,11 +195,17 @@ fn compare(
         }
         pairs.push((leaf, other.map(|at| &right[at])));
     }
+    let moved = match args.rename.iter().any(Option::is_none) {
+        true => moved(&pairs, right, &mut met, !args.no_values)?,
+        false => HashMap::new(),
+    };
     let mut out = pairs
         .par_iter()
-        .map(|(a, b)| match b {
-            Some(b) => pair(a, b, args),
-            None => Ok(alone(Kind::Removed, a)),
+        .enumerate()
+        .map(|(at, (a, b))| match (b, moved.get(&at)) {
+            (Some(b), _) => pair(a, b, args),
+            (None, Some(b)) => Ok(under_another_name(a, b)),
+            (None, None) => Ok(alone(Kind::Removed, a)),
         })
         .collect::<Result<Vec<_>, Failure>>()?;
     let added = right.iter().zip(met).filter(|(_, met)| !met);
@@ -193,10 +213,47 @@ fn compare(
     Ok(out)
 }
 
+/// Tensors that only the first file has the name of, by place, with the equal ones of the second that
+/// only it has the name of. Those are met.
+fn moved<'r, 'c>(
+    pairs: &[(&Leaf<'_>, Option<&Leaf<'_>>)],
+    right: &'r [Leaf<'c>],
+    met: &mut [bool],
+    values: bool,
+) -> Result<HashMap<usize, &'r Leaf<'c>>, Failure> {
+    let (mut lefts, mut left) = (Vec::new(), Vec::new());
+    for (at, (leaf, other)) in pairs.iter().enumerate() {
+        if let (Some(tensor), None) = (&leaf.tensor, other) {
+            lefts.push(at);
+            left.push(Lone { name: &leaf.name, tensor });
+        }
+    }
+    let (mut rights, mut candidates) = (Vec::new(), Vec::new());
+    for (at, leaf) in right.iter().enumerate() {
+        if let (Some(tensor), false) = (&leaf.tensor, met[at]) {
+            rights.push(at);
+            candidates.push(Lone { name: &leaf.name, tensor });
+        }
+    }
+    let found = renamed::pairs(&left, &candidates, values)
+        .map_err(|error| Failure::unreadable(format!("cannot compare: {error}")))?;
+    let met = |(a, b): (usize, usize)| {
+        met[rights[b]] = true;
+        (lefts[a], &right[rights[b]])
+    };
+    Ok(found.into_iter().map(met).collect())
+}
+
+fn under_another_name(a: &Leaf<'_>, b: &Leaf<'_>) -> Difference {
+    let (name, to) = (a.name.clone(), Some(b.name.clone()));
+    let (a, b) = (Some(describe(a)), Some(describe(b)));
+    Difference { kind: Kind::Renamed, name, to, a, b, numbers: None }
+}
+
 fn alone(kind: Kind, leaf: &Leaf<'_>) -> Difference {
     let text = Some(describe(leaf));
     let (a, b) = if kind == Kind::Removed { (text, None) } else { (None, text) };
-    Difference { kind, name: leaf.name.clone(), a, b, numbers: None }
+    Difference { kind, name: leaf.name.clone(), to: None, a, b, numbers: None }
 }
 
 fn describe(leaf: &Leaf<'_>) -> String {
@@ -217,7 +274,7 @@ fn pair(a: &Leaf<'_>, b: &Leaf<'_>, args: &DiffArgs) -> Result<Difference, Failu
     let made = |kind, numbers| {
         let shown = kind != Kind::Equal;
         let text = |leaf: &Leaf<'_>| shown.then(|| describe(leaf));
-        Difference { kind, name: a.name.clone(), a: text(a), b: text(b), numbers }
+        Difference { kind, name: a.name.clone(), to: None, a: text(a), b: text(b), numbers }
     };
     let (Some(x), Some(y)) = (&a.tensor, &b.tensor) else {
         let equal = a.tensor.is_none() && b.tensor.is_none() && same_value(a.object, b.object);
@@ -398,6 +455,7 @@ fn tally(differences: &[Difference]) -> Counts {
         shape: of(Kind::Shape),
         added: of(Kind::Added),
         removed: of(Kind::Removed),
+        renamed: of(Kind::Renamed),
         values_changed: of(Kind::Value),
     }
 }
@@ -410,6 +468,7 @@ fn summary(counts: &Counts) -> Line {
         + counts.shape
         + counts.added
         + counts.removed
+        + counts.renamed
         + counts.values_changed;
     let mut line = Line::new().add(Style::Strong, count(total, "value"));
     let parts = [
@@ -418,6 +477,7 @@ fn summary(counts: &Counts) -> Line {
         (counts.changed, "changed", Style::Warn),
         (counts.added, "added", Style::Warn),
         (counts.removed, "removed", Style::Warn),
+        (counts.renamed, "renamed", Style::Warn),
         (counts.dtype, "of another dtype", Style::Warn),
         (counts.shape, "of another shape", Style::Warn),
         (counts.values_changed, "not tensors and changed", Style::Warn),
@@ -436,6 +496,7 @@ fn line(difference: &Difference, width: usize, values: bool) -> Line {
         Kind::Removed => ("-", Style::Bad),
         Kind::Equal | Kind::Close => ("=", Style::Dim),
         Kind::Changed | Kind::Value => ("~", Style::Warn),
+        Kind::Renamed => ("»", Style::Warn),
         Kind::Dtype | Kind::Shape => ("!", Style::Warn),
     };
     let name = if difference.name.is_empty() { "(root)" } else { &difference.name };
@@ -446,6 +507,9 @@ fn line(difference: &Difference, width: usize, values: bool) -> Line {
         .add(Style::Name, name)
         .pad_to(4 + width)
         .plain("  ");
+    if let Some(to) = &difference.to {
+        line = line.dim("→ ").add(Style::Name, to).plain("  ");
+    }
     match (&difference.a, &difference.b) {
         (Some(a), Some(b)) if a != b => line = line.plain(a).dim(" → ").plain(b),
         (Some(one), _) | (None, Some(one)) => line = line.plain(one),

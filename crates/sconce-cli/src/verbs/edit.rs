@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sconce::checkpoint::{Change, Draft, ErrorKind, SaveOptions, What};
+use sconce::checkpoint::{Change, Draft, What};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
@@ -11,8 +11,10 @@ use crate::error::{self, Failure, Outcome};
 use crate::glob::Glob;
 use crate::open::{self, Say};
 use crate::output::{Line, Out, Progress, Style, count};
+use crate::overflow;
+use crate::pieces::{Concat, Split};
 use crate::run::Verdict;
-use crate::save;
+use crate::saving::{self, checkpoint_name, refused};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -23,8 +25,9 @@ struct Document<'a> {
     changes: Vec<Row<'a>>,
 }
 
+/// A change as it is printed.
 #[derive(Serialize)]
-struct Row<'a> {
+pub struct Row<'a> {
     name: &'a str,
     change: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,11 +47,20 @@ pub fn run(args: &EditArgs, out: &mut Out, say: Say) -> Verdict {
     let checkpoint = open::checkpoint(&args.input, say)?;
     let file = checkpoint.source().name().to_owned();
     let mut draft = Draft::new(checkpoint.root());
-    let changes = apply(&mut draft, args).map_err(|failure| failure.in_file(file))?;
-    if let Some(target) = target.filter(|_| !args.dry_run) {
-        save(&draft, target, args.force, say.quiet || args.json)?;
-    }
+    let changes = apply(&mut draft, args).map_err(|failure| failure.in_file(&file))?;
+    let progress = Progress::new("writing", 0, say.quiet || args.json);
+    let file_to_write = target.filter(|_| !args.dry_run);
+    let written = file_to_write
+        .map(|target| saving::write(draft.root(), target, args.force, &args.saving, &progress))
+        .transpose()?;
+    drop(progress);
     // Casts were counted while they were written; a dry run counts them here.
+    if !args.allow_overflow {
+        overflow::refuse(&changes).map_err(|failure| failure.in_file(&file))?;
+    }
+    if let Some(written) = written {
+        written.commit()?;
+    }
     let rows = changes.iter().map(row).collect::<Result<Vec<Row<'_>>, Failure>>()?;
     if !say.quiet {
         warn(&rows, say);
@@ -78,38 +90,6 @@ pub fn run(args: &EditArgs, out: &mut Out, say: Say) -> Verdict {
     Ok(Outcome::Clean)
 }
 
-/// Refuses names that promise another format.
-pub fn checkpoint_name(target: &Path) -> Result<(), Failure> {
-    let extension = target.extension().map(|text| text.to_string_lossy().to_ascii_lowercase());
-    if matches!(extension.as_deref(), Some("pt" | "pth" | "bin" | "ckpt")) {
-        return Ok(());
-    }
-    let name = target.to_string_lossy();
-    Err(Failure::usage(format!("a checkpoint is written, but '{name}' does not say so"))
-        .help("end it in .pt, .pth, .bin or .ckpt; sconce convert writes the other formats"))
-}
-
-/// Writes a draft as `torch.save` does, whole or not at all.
-pub fn save(draft: &Draft, target: &Path, force: bool, quiet: bool) -> Result<(), Failure> {
-    let progress = Progress::new("writing", 0, quiet);
-    save::write(SaveOptions::new(), draft.root(), target, force, &progress)?.commit()
-}
-
-/// What the library refuses is the command line's fault where it says that it is the caller's.
-pub fn refused(error: sconce::checkpoint::Error) -> Failure {
-    if error.kind() != ErrorKind::Caller {
-        return Failure::from(error);
-    }
-    let mut failure = Failure::usage(error.message());
-    if let Some(note) = error.note() {
-        failure = failure.note(note);
-    }
-    match error.help() {
-        Some(help) => failure.help(help),
-        None => failure,
-    }
-}
-
 fn apply(draft: &mut Draft, args: &EditArgs) -> Result<Vec<Change>, Failure> {
     let mut changes = Vec::new();
     if let Some(name) = &args.take {
@@ -131,6 +111,17 @@ fn apply(draft: &mut Draft, args: &EditArgs) -> Result<Vec<Change>, Failure> {
             args.keep.iter().map(|text| Glob::new(text)).collect::<Result<Vec<_>, Failure>>()?;
         let wanted = |name: &str| globs.iter().any(|glob| glob.matches(name));
         changes.extend(draft.keep_entries(wanted).map_err(refused)?);
+    }
+    for (name, value) in &args.set {
+        changes.push(draft.set(name, value.clone()).map_err(refused)?);
+    }
+    for Split { name, into, dim, sizes } in &args.split {
+        let into: Vec<&str> = into.iter().map(String::as_str).collect();
+        changes.extend(draft.split(name, &into, *dim, sizes.as_deref()).map_err(refused)?);
+    }
+    for Concat { from, into, dim } in &args.concat {
+        let from: Vec<&str> = from.iter().map(String::as_str).collect();
+        changes.extend(draft.concat(&from, into, *dim).map_err(refused)?);
     }
     if args.clone_views {
         changes.extend(draft.clone_views().map_err(refused)?);
@@ -170,7 +161,8 @@ fn some(changes: &[Change], what: impl Fn() -> String) -> Result<(), Failure> {
     Ok(())
 }
 
-fn row(change: &Change) -> Result<Row<'_>, Failure> {
+/// A change as it is printed. Counts the numbers that a cast lost.
+pub fn row(change: &Change) -> Result<Row<'_>, Failure> {
     let plain = |change_: &'static str| Row {
         name: &change.name,
         change: change_,
@@ -190,10 +182,18 @@ fn row(change: &Change) -> Result<Row<'_>, Failure> {
             ..plain("cast")
         },
         What::Left { why } => Row { note: Some((*why).to_owned()), ..plain("left") },
-        What::Transposed { sizes } => {
-            let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
-            Row { to: Some(format!("[{}]", sizes.join(", "))), ..plain("transposed") }
+        What::Set { from, to } => {
+            let from = from.clone();
+            Row { from, to: Some(to.clone()), ..plain("set") }
         }
+        What::Split { into, sizes } => {
+            let parts = into.iter().zip(sizes).map(|(name, sizes)| format!("{name} {sizes:?}"));
+            Row { to: Some(parts.collect::<Vec<_>>().join(", ")), ..plain("split") }
+        }
+        What::Joined { from, sizes } => {
+            Row { from: Some(from.join(", ")), to: Some(format!("{sizes:?}")), ..plain("joined") }
+        }
+        What::Transposed { sizes } => Row { to: Some(format!("{sizes:?}")), ..plain("transposed") },
         What::Cloned { before, after } => Row {
             from: Some(format!("{before} bytes")),
             to: Some(format!("{after} bytes")),
@@ -220,7 +220,7 @@ impl Row<'_> {
 }
 
 /// Numbers that were lost and tensors that were passed over.
-fn warn(rows: &[Row<'_>], say: Say) {
+pub fn warn(rows: &[Row<'_>], say: Say) {
     for row in rows {
         if let (Some(overflowed @ 1..), Some(to)) = (row.overflowed, &row.to) {
             let numbers = count(overflowed as usize, "number");
@@ -240,7 +240,7 @@ fn warn(rows: &[Row<'_>], say: Say) {
 }
 
 /// A line for each kind of change.
-fn summary(rows: &[Row<'_>]) -> Vec<Line> {
+pub fn summary(rows: &[Row<'_>]) -> Vec<Line> {
     let mut kinds: Vec<(&str, Vec<&Row<'_>>)> = Vec::new();
     for row in rows {
         match kinds.iter_mut().find(|(kind, _)| *kind == row.change) {

@@ -1,16 +1,17 @@
-//! `sconce merge`: several state dicts in one.
+//! `sconce merge`: several state dicts in one, with the versions of their modules.
 
 use sconce::checkpoint::{Checkpoint, Draft, StateDict};
 use sconce::tensor::Tensor;
 use serde::Serialize;
 
-use super::{SCHEMA_VERSION, edit};
+use super::SCHEMA_VERSION;
 use crate::cli::MergeArgs;
 use crate::error::{self, Failure, Outcome};
 use crate::open::{self, Say};
-use crate::output::{Line, Out, Style, count};
+use crate::output::{Line, Out, Progress, Style, count};
 use crate::pick;
 use crate::run::Verdict;
+use crate::saving::{self, checkpoint_name, refused};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -24,19 +25,20 @@ struct Document<'a> {
 }
 
 pub fn run(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
-    edit::checkpoint_name(&args.output)?;
+    checkpoint_name(&args.output)?;
     let mut state = StateDict::new();
     let mut equal = Vec::new();
     for file in &args.files {
         let checkpoint = open::file(file, &args.load, say)?;
-        let tensors = flat(&checkpoint, args.take.as_deref())
-            .map_err(|failure| failure.in_file(open::name(file)))?;
-        for (name, tensor) in tensors {
-            match state.get(&name) {
-                None => {
-                    state.insert(name, tensor);
-                }
-                Some(known) if same(known, &tensor)? => equal.push(name),
+        let in_file = |failure: Failure| failure.in_file(open::name(file));
+        let draft = taken(&checkpoint, args.take.as_deref()).map_err(in_file)?;
+        state.copy_metadata(draft.root());
+        let tensors = flat(&draft).map_err(in_file)?;
+        let mut fresh = Vec::with_capacity(tensors.len());
+        for (name, tensor) in &tensors {
+            match state.get(name) {
+                None => fresh.push(name.as_str()),
+                Some(known) if same(known, tensor)? => equal.push(name.clone()),
                 Some(_) => {
                     return Err(Failure::usage(format!("two files have another '{name}'"))
                         .in_file(open::name(file))
@@ -44,10 +46,13 @@ pub fn run(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
                 }
             }
         }
+        state.copy_entries(draft.root(), &fresh);
     }
     let tensors = state.len();
     if !args.dry_run {
-        edit::save(&state.finish(), &args.output, args.force, say.quiet || args.json)?;
+        let state = state.finish();
+        let progress = Progress::new("writing", 0, say.quiet || args.json);
+        saving::write(state.root(), &args.output, args.force, &args.saving, &progress)?.commit()?;
     }
     let output = args.output.to_string_lossy();
     if args.json {
@@ -68,10 +73,15 @@ pub fn run(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
     Ok(Outcome::Clean)
 }
 
-/// The tensors of a state dict, which holds nothing else, in order.
-pub fn flat(checkpoint: &Checkpoint, take: Option<&str>) -> Result<Vec<(String, Tensor)>, Failure> {
+/// What is to be taken of a checkpoint.
+pub fn taken(checkpoint: &Checkpoint, take: Option<&str>) -> Result<Draft, Failure> {
     let mut draft = Draft::new(checkpoint.root());
-    draft.take(take.unwrap_or_default()).map_err(edit::refused)?;
+    draft.take(take.unwrap_or_default()).map_err(refused)?;
+    Ok(draft)
+}
+
+/// The tensors of a state dict, which holds nothing else, in order.
+pub fn flat(draft: &Draft) -> Result<Vec<(String, Tensor)>, Failure> {
     let root = draft.root();
     let not_flat = |what: String| {
         Failure::usage(what)

@@ -22,6 +22,7 @@ mod man;
 mod merge;
 mod ops;
 mod program;
+mod renamed;
 mod resave;
 mod resave_script;
 mod rows;

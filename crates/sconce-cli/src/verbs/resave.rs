@@ -1,18 +1,21 @@
 //! `sconce convert IN OUT.pt`: the objects of a checkpoint to the file that `torch.save` writes for
-//! them.
+//! them. Tensors of other formats become what their libraries give PyTorch: a dict of safetensors or
+//! npz arrays in the file's order, the tensor of an npy file.
 
 use std::path::Path;
 
-use sconce::checkpoint::{Checkpoint, Object, SaveOptions};
+use sconce::checkpoint::{Change, Checkpoint, Draft, FileKind, StateDict};
 use serde::Serialize;
 
-use super::SCHEMA_VERSION;
+use super::{SCHEMA_VERSION, convert, edit};
 use crate::cli::ConvertArgs;
 use crate::error::{self, Failure, Outcome};
+use crate::glob::Glob;
 use crate::open::{self, Say};
 use crate::output::{Line, Out, Progress};
+use crate::overflow;
 use crate::run::Verdict;
-use crate::save;
+use crate::saving::{self, Saving, refused};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -21,33 +24,63 @@ struct Document<'a> {
     output: &'a str,
     format: &'static str,
     written: bool,
+    changes: Vec<edit::Row<'a>>,
 }
 
-/// Saves what `args` take of the checkpoint.
+/// Saves what `args` take of the checkpoint; `legacy` where the format asks for the stream.
 pub fn run(
     args: &ConvertArgs,
     target: &Path,
+    legacy: bool,
     checkpoint: &Checkpoint,
     out: &mut Out,
     say: Say,
 ) -> Verdict {
-    refuse_changes(args)?;
-    let object = match &args.take {
-        None => checkpoint.root(),
-        Some(name) => taken(checkpoint, name)?,
+    let saving = Saving { legacy: legacy || args.saving.legacy, ..args.saving.clone() };
+    refuse_flags(args)?;
+    let file = checkpoint.source().name();
+    let mut draft = Draft::new(checkpoint.root());
+    if let Some(name) = &args.take {
+        draft.take(name).map_err(|error| refused(error).in_file(file))?;
+    }
+    if args.state_dict {
+        draft = state_dict(&draft).map_err(|failure| failure.in_file(file))?;
+    } else if checkpoint.format() == FileKind::TorchScript {
+        return Err(Failure::usage(
+            "a TorchScript archive holds code, which torch.save does not write",
+        )
+        .in_file(file)
+        .help("sconce resave saves the program too; --state-dict its parameters and buffers alone"));
+    }
+    let changes = change(&mut draft, args)?;
+    let refuse_overflow = || match args.allow_overflow {
+        true => Ok(()),
+        false => overflow::refuse(&changes).map_err(|failure| failure.in_file(file)),
     };
-    if object.class_name().starts_with("__torch__.") {
-        let message = "torch.save cannot write modules of TorchScript archives";
-        return Err(Failure::usage(message).in_file(open::name(&args.input.file)).help(
-            "sconce resave FILE OUT.pt   saves the whole archive; .safetensors takes its tensors",
-        ));
-    }
+    let progress = Progress::new("writing", 0, say.quiet || args.json);
     if target == Path::new("-") {
-        return Err(Failure::usage("a checkpoint is written to a file").help("name the file"));
+        convert::check_stdout(args, out)?;
+        // What is written cannot be taken back.
+        refuse_overflow()?;
+        if !args.dry_run {
+            let options = saving.options().on_progress(progress.listener());
+            let mut to = convert::OutWriter::new(out);
+            options
+                .save_to(draft.root(), &mut to)
+                .map(drop)
+                .map_err(|error| to.failure().unwrap_or_else(|| refused(error)))?;
+        }
+    } else if args.dry_run {
+        refuse_overflow()?;
+    } else {
+        let written = saving::write(draft.root(), target, args.force, &saving, &progress)?;
+        refuse_overflow()?;
+        written.commit()?;
     }
-    if !args.dry_run {
-        let progress = Progress::new("writing", 0, say.quiet || args.json);
-        save::write(SaveOptions::new(), object, target, args.force, &progress)?.commit()?;
+    drop(progress);
+    let rows = changes.iter().map(edit::row).collect::<Result<Vec<_>, Failure>>()?;
+    if !say.quiet {
+        edit::warn(&rows, say);
     }
     if args.json {
         let (input, output) = (open::name(&args.input.file), target.to_string_lossy());
@@ -55,11 +88,15 @@ pub fn run(
             schema_version: SCHEMA_VERSION,
             input: &input,
             output: &output,
-            format: "zip",
+            format: if saving.legacy { "legacy" } else { "zip" },
             written: !args.dry_run,
+            changes: rows,
         };
         out.json(&document)?;
     } else if !say.quiet {
+        for line in edit::summary(&rows) {
+            error::remark(say.color, &line);
+        }
         let done = if args.dry_run { "would write" } else { "wrote" };
         let line = Line::new()
             .dim(format!("  {done:8} "))
@@ -69,41 +106,82 @@ pub fn run(
     Ok(Outcome::Clean)
 }
 
-/// Saving again keeps every object as it is; options that choose or change tensors are for the
-/// formats that hold nothing else.
-fn refuse_changes(args: &ConvertArgs) -> Result<(), Failure> {
-    let changes = [
-        (
-            "--include or --exclude",
-            !args.names.include.is_empty() || !args.names.exclude.is_empty(),
-        ),
-        ("--dtype", args.dtype.is_some()),
-        ("--dense", args.dense),
-        ("--verify", args.verify),
-    ];
-    match changes.into_iter().find(|(_, given)| *given) {
-        Some((option, _)) => Err(Failure::usage(format!(
-            "{option} cannot be used where the whole checkpoint is saved again"
+/// Applies `--exclude`, `--include` and `--dtype`.
+fn change(draft: &mut Draft, args: &ConvertArgs) -> Result<Vec<Change>, Failure> {
+    let globs = |patterns: &[String]| {
+        patterns.iter().map(|text| Glob::new(text)).collect::<Result<Vec<_>, Failure>>()
+    };
+    let mut changes = Vec::new();
+    let excluded = globs(&args.names.exclude)?;
+    if !excluded.is_empty() {
+        let unwanted = |name: &str| excluded.iter().any(|glob| glob.matches(name));
+        changes.extend(draft.drop_entries(unwanted).map_err(refused)?);
+    }
+    let included = globs(&args.names.include)?;
+    if !included.is_empty() {
+        let wanted = |name: &str| included.iter().any(|glob| glob.matches(name));
+        changes.extend(draft.keep_entries(wanted).map_err(refused)?);
+    }
+    if let Some(dtype) = args.dtype {
+        changes.extend(draft.cast(dtype, |_| true).map_err(refused)?);
+    }
+    Ok(changes)
+}
+
+/// The parameters and buffers of a module, as `nn.Module.state_dict` names them; of anything else,
+/// every tensor by its dotted name.
+fn state_dict(draft: &Draft) -> Result<Draft, Failure> {
+    let mut state = StateDict::new();
+    if let Some(module) = draft.root().as_module() {
+        for (name, tensor) in module.state_dict() {
+            state.insert(name, tensor.clone());
+        }
+    } else {
+        let mut twice = None;
+        draft.visit(|name, object| {
+            let Some(tensor) = object.as_tensor() else { return };
+            if state.get(name).is_some() {
+                twice.get_or_insert_with(|| name.to_owned());
+            }
+            state.insert(name, tensor.clone());
+        });
+        if let Some(name) = twice {
+            return Err(Failure::usage(format!("two tensors are called '{name}'"))
+                .note("different keys, such as 1 and '1', can come to one name"));
+        }
+    }
+    if state.is_empty() {
+        return Err(Failure::unreadable("there are no tensors in the file"));
+    }
+    Ok(state.finish())
+}
+
+/// Options that are for the formats that hold nothing but tensors.
+fn refuse_flags(args: &ConvertArgs) -> Result<(), Failure> {
+    let flags = [("--dense", args.dense), ("--verify", args.verify)];
+    match flags.into_iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(Failure::usage(format!(
+            "{flag} cannot be used where a checkpoint is written"
         ))
-        .help("--take NAME saves the object of that name")),
+        .help("sparse and quantized tensors stay as they are in a .pt file; sconce diff compares")),
         None => Ok(()),
     }
 }
 
-/// The object of a dotted name, found key by key: keys may hold dots themselves.
-fn taken<'c>(checkpoint: &'c Checkpoint, name: &str) -> Result<Object<'c>, Failure> {
-    let mut object = checkpoint.root();
-    let mut rest = name;
-    while !rest.is_empty() {
-        let dots = rest.rmatch_indices('.').map(|(at, _)| at);
-        let mut ends = [rest.len()].into_iter().chain(dots);
-        let step = ends.find_map(|end| Some((object.get(&rest[..end])?, end)));
-        let Some((found, end)) = step else {
-            return Err(Failure::usage(format!("nothing in the file is called '{name}'"))
-                .in_file(checkpoint.source().name()));
-        };
-        object = found;
-        rest = rest.get(end + 1..).unwrap_or_default();
+#[cfg(test)]
+mod tests {
+    use sconce::Tensor;
+    use sconce::checkpoint::Value;
+
+    use super::*;
+
+    #[test]
+    fn a_state_dict_has_every_tensor() {
+        let tensor = Value::from(Tensor::from_slice(&[1i64], &[1]).unwrap());
+        let value = Value::dict([("a", Value::list([tensor.clone()])), ("b", tensor)]);
+        let state = state_dict(&Draft::from(value)).unwrap();
+        let names: Vec<&str> = state.root().entries().filter_map(|(key, _)| key.as_str()).collect();
+        assert_eq!(names, ["a.0", "b"]);
+        assert_eq!(state_dict(&Draft::from(Value::from(1))).unwrap_err().code(), 2);
     }
-    Ok(object)
 }

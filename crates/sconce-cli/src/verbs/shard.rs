@@ -1,13 +1,13 @@
 //! `sconce shard`: a state dict over several files with an index beside them, laid out as Hugging
 //! Face's libraries lay them out (`split_torch_state_dict_into_shards` of huggingface_hub).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
-use sconce::checkpoint::{DictKind, SaveOptions, StateDict};
+use sconce::checkpoint::{DictKind, Draft, StateDict};
 use sconce::tensor::Tensor;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{SCHEMA_VERSION, merge};
 use crate::atomic::{AtomicFile, cannot_write};
@@ -16,7 +16,7 @@ use crate::error::{self, Failure, Outcome};
 use crate::open::{self, Say};
 use crate::output::{Line, Out, Progress, Style, count};
 use crate::run::Verdict;
-use crate::save;
+use crate::saving;
 
 /// The most files that are written: all of them are open at once.
 const MOST: usize = 500;
@@ -35,7 +35,13 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct Index<'a> {
     metadata: Metadata,
-    weight_map: BTreeMap<&'a str, &'a str>,
+    /// In the order of the files and of what they hold.
+    #[serde(serialize_with = "as_map")]
+    weight_map: Vec<(&'a str, &'a str)>,
+}
+
+fn as_map<S: Serializer>(pairs: &[(&str, &str)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().copied())
 }
 
 #[derive(Serialize)]
@@ -53,8 +59,9 @@ pub fn run(args: &ShardArgs, out: &mut Out, say: Say) -> Verdict {
         return Err(Failure::usage(format!("'{prefix}' is no beginning of a file's name")));
     }
     let checkpoint = open::checkpoint(&args.input, say)?;
-    let tensors = merge::flat(&checkpoint, args.take.as_deref())
-        .map_err(|failure| failure.in_file(checkpoint.source().name()))?;
+    let in_file = |failure: Failure| failure.in_file(checkpoint.source().name());
+    let draft = merge::taken(&checkpoint, args.take.as_deref()).map_err(in_file)?;
+    let tensors = merge::flat(&draft).map_err(in_file)?;
     let tensors_in_all = tensors.len();
     let (shards, total_size) = split(tensors, args.max_size);
     if shards.len() > MOST {
@@ -68,7 +75,7 @@ pub fn run(args: &ShardArgs, out: &mut Out, say: Say) -> Verdict {
     let index = (files.len() > 1).then(|| format!("{prefix}.bin.index.json"));
     if !args.dry_run {
         let progress = Progress::new("writing", total_size, say.quiet || args.json);
-        write(args, &shards, &files, index.as_deref(), total_size, &progress)?;
+        write(args, &draft, &shards, &files, index.as_deref(), total_size, &progress)?;
     }
     if args.json {
         out.json(&Document {
@@ -95,9 +102,11 @@ pub fn run(args: &ShardArgs, out: &mut Out, say: Say) -> Verdict {
     Ok(Outcome::Clean)
 }
 
-/// All files are complete before any takes its name; the index is last.
+/// All files are complete before any takes its name; the index is last. Each file has the versions of
+/// all modules, where the whole has them: only an OrderedDict can carry those.
 fn write(
     args: &ShardArgs,
+    whole: &Draft,
     shards: &[Shard],
     files: &[String],
     index: Option<&str>,
@@ -107,36 +116,58 @@ fn write(
     let none = [Shard { tensors: Vec::new() }];
     let shards = if shards.is_empty() { &none } else { shards };
     let mut written = Vec::new();
-    let mut weight_map = BTreeMap::new();
+    let mut weight_map = Vec::new();
+    let versions = !args.plain && whole.root().metadata().is_some();
+    let kind = if versions { DictKind::OrderedDict } else { DictKind::Dict };
     for (shard, name) in shards.iter().zip(files) {
         let path: PathBuf = args.directory.join(name);
-        let mut state = StateDict::of_kind(DictKind::Dict);
-        for (tensor, held) in &shard.tensors {
-            state.insert(tensor, held.clone());
-            weight_map.insert(tensor.as_str(), name.as_str());
+        let mut state = StateDict::of_kind(kind);
+        let tensors: Vec<&str> = shard.tensors.iter().map(|(tensor, _)| tensor.as_str()).collect();
+        state.copy_entries(whole.root(), &tensors);
+        weight_map.extend(tensors.into_iter().map(|tensor| (tensor, name.as_str())));
+        if versions {
+            state.copy_metadata(whole.root());
         }
         let state = state.finish();
-        written.push(save::write(SaveOptions::new(), state.root(), &path, args.force, progress)?);
+        written.push(saving::write(state.root(), &path, args.force, &args.saving, progress)?);
     }
     if let Some(name) = index {
         let path = args.directory.join(name);
         let mut file = AtomicFile::create(&path, args.force)?;
         let index = Index { metadata: Metadata { total_size }, weight_map };
-        let mut json = serde_json::to_string_pretty(&index)
+        let json = serde_json::to_string_pretty(&index)
             .map_err(|error| Failure::unreadable(error.to_string()))?;
-        json.push('\n');
-        file.write_all(json.as_bytes()).map_err(|error| cannot_write(&path, &error))?;
+        file.write_all(ascii(&json).as_bytes()).map_err(|error| cannot_write(&path, &error))?;
         written.push(file);
     }
     written.into_iter().try_for_each(AtomicFile::commit)
 }
 
+/// JSON as Python's `json.dump` has it without being asked otherwise: other characters than ASCII's
+/// stand in strings only, where they can be escaped.
+fn ascii(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '\n' | ' '..='~' => out.push(c),
+            c => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    out.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+        }
+    }
+    out
+}
+
 /// In order, a new file where the next storage would pass the limit; a storage above the limit has a
-/// file of its own. Tensors of one storage go where its first went. Also gives the bytes of all
-/// storages, each once.
+/// file of its own. Tensors of one storage go where its first went, behind what else is there. Storages
+/// without bytes count as one. Also gives the bytes of all storages, each once.
 fn split(tensors: Vec<(String, Tensor)>, limit: u64) -> (Vec<Shard>, u64) {
     let mut shards: Vec<Shard> = Vec::new();
+    // By storage: the file it is in, and the tensors that share it with the first, by first appearance.
     let mut places: HashMap<usize, usize> = HashMap::new();
+    let mut ties: Vec<(usize, Vec<(String, Tensor)>)> = Vec::new();
     // The file that is being filled, and its bytes. It is numbered when it is full.
     let mut open: Option<(usize, u64)> = None;
     let mut order: Vec<usize> = Vec::new();
@@ -144,11 +175,13 @@ fn split(tensors: Vec<(String, Tensor)>, limit: u64) -> (Vec<Shard>, u64) {
     for (name, tensor) in tensors {
         let storage = tensor.storage().map(|storage| (storage.id(), storage.nbytes()));
         let (id, size) = match storage {
+            // All are at address 0 in PyTorch.
+            Some((_, 0)) => (Some(0), 0),
             Some((id, size)) => (Some(id), size),
             None => (None, tensor.nbytes()),
         };
-        if let Some(&at) = id.and_then(|id| places.get(&id)) {
-            shards[at].tensors.push((name, tensor));
+        if let Some(&tie) = id.and_then(|id| places.get(&id)) {
+            ties[tie].1.push((name, tensor));
             continue;
         }
         total = total.saturating_add(size);
@@ -172,7 +205,13 @@ fn split(tensors: Vec<(String, Tensor)>, limit: u64) -> (Vec<Shard>, u64) {
             }
         };
         shards[at].tensors.push((name, tensor));
-        places.extend(id.map(|id| (id, at)));
+        if let Some(id) = id {
+            places.insert(id, ties.len());
+            ties.push((at, Vec::new()));
+        }
+    }
+    for (at, tensors) in ties {
+        shards[at].tensors.extend(tensors);
     }
     order.extend(open.map(|(last, _)| last));
     let mut shards: Vec<Option<Shard>> = shards.into_iter().map(Some).collect();
@@ -208,5 +247,21 @@ mod tests {
         let want = [vec!["a", "b", "tied"], vec!["huge"], vec!["c", "d"], vec!["e"]];
         assert_eq!(names, want);
         assert_eq!(total, 120);
+    }
+
+    #[test]
+    fn tensors_that_share_come_last() {
+        let (one, other, none) = (tensor(4), tensor(4), tensor(0));
+        let tensors =
+            [("a", &one), ("e", &none), ("b", &other), ("b2", &other), ("a2", &one), ("e2", &none)];
+        let tensors = tensors.map(|(name, tensor)| (name.to_owned(), tensor.clone())).to_vec();
+        let (shards, total) = split(tensors, 100);
+        let names: Vec<&str> = shards[0].tensors.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!((names, total), (vec!["a", "e", "b", "a2", "e2", "b2"], 8));
+    }
+
+    #[test]
+    fn indexes_are_ascii() {
+        assert_eq!(ascii("{\n  \"ü😀\u{7f}\"}"), "{\n  \"\\u00fc\\ud83d\\ude00\\u007f\"}");
     }
 }

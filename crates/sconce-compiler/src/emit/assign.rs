@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sconce_ir::{ClassId, Kind, Type};
+use sconce_ir::{Kind, Type};
 use sconce_syntax::Range;
 use sconce_syntax::ast::{Expr, ExprKind, Ident};
 
@@ -66,8 +66,10 @@ impl Emitter<'_> {
                 let value = self.expression(value, None)?;
                 self.assign_subscript(at, target.range, container, indices, value)
             }
-            _ => Err(self
-                .error(target.range, "unexpected expression on left-hand side of assignment")),
+            _ => {
+                Err(self
+                    .error(target.range, "unexpected expression on left-hand side of assignment"))
+            }
         }
     }
 
@@ -197,7 +199,7 @@ impl Emitter<'_> {
         for value in values {
             packed.push(self.as_value(value.clone(), at)?);
         }
-        let tuple = self.tuple(&packed);
+        let tuple = self.tuple(at, &packed)?;
         self.set_variable(variable.range, &name.name, tuple)
     }
 
@@ -257,12 +259,13 @@ impl Emitter<'_> {
         let sugared = self.sugared(container, None)?;
         let index = self.expression(index, None)?;
         let value = self.as_value(sugared, container.range)?;
-        let Type::Class(class) = self.graph.ty(value) else {
+        let Type::Class(class) = self.graph.ty(value).clone() else {
             let node = self.insert(Kind::Op("aten::Delete".into()), &[value, index]);
             self.set_range(node, target);
             return Ok(());
         };
-        if self.unit.find_method(ClassId(class.id), "__delitem__").is_none() {
+        let id = self.class_of(&class)?;
+        if self.unit.find_method(id, "__delitem__").is_none() {
             return Err(self.error(target, "Class does not define __delitem__"));
         }
         let index = [Passed::Value(index)];

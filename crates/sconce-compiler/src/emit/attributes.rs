@@ -8,8 +8,8 @@ use sconce_syntax::Range;
 
 use super::Emitter;
 use super::sugared::{Form, Namespace, Sugared};
-use crate::matching::Passed;
 use crate::Error;
+use crate::matching::Passed;
 
 /// Methods of tensors that cast, with the dtype they cast to.
 const TENSOR_CASTS: &[(&str, i64)] = &[
@@ -114,9 +114,9 @@ impl Emitter<'_> {
             let message = format!("attribute lookup is not defined on {}", base.kind());
             return Err(self.error(at, message));
         };
-        match self.graph.ty(*value) {
+        match self.graph.ty(*value).clone() {
             Type::Class(class) => {
-                let id = ClassId(class.id);
+                let id = self.class_of(&class)?;
                 let class = self.unit.class(id);
                 Ok(self.unit.find_method(id, name).is_some()
                     || class.slot(name).is_some()
@@ -173,7 +173,10 @@ impl Emitter<'_> {
                 let awaited = self.call_values(Some(at), "prim::awaitable_wait", &[value])?;
                 return self.value_attribute(awaited, at, name);
             }
-            Type::Class(class) => self.object_attribute(value, ClassId(class.id), at, name)?,
+            Type::Class(class) => {
+                let id = self.class_of(class)?;
+                self.object_attribute(value, id, at, name)?
+            }
             Type::Interface(interface) => {
                 let interface = self.unit.interface(InterfaceId(interface.id));
                 let found = interface.methods.iter().any(|method| method.name == *name);
@@ -216,14 +219,15 @@ impl Emitter<'_> {
     fn bound_operator(&mut self, value: ValueId, ty: &Type, name: &str) -> Option<Sugared> {
         let symbol = self.symbol("aten", name);
         let fits = operators::named(&symbol).iter().any(|operator| {
-            let argument = operator.schema.arguments.iter().find(|argument| &*argument.name == "self");
+            let argument =
+                operator.schema.arguments.iter().find(|argument| &*argument.name == "self");
             argument.is_some_and(|argument| {
                 let mut variables = Default::default();
                 let matched = argument.ty.match_type_variables(ty, &mut variables, self.unit);
                 matched.is_ok_and(|matched| ty.is_subtype_of(&matched, self.unit))
             })
         });
-        fits.then(|| Sugared::Builtin(symbol, Some(Passed::Value(value))))
+        fits.then_some(Sugared::Builtin(symbol, Some(Passed::Value(value))))
     }
 
     /// `namespace::name`, without a copy when it is an operator.
@@ -258,7 +262,7 @@ impl Emitter<'_> {
         let property = class.properties.iter().find(|(property, ..)| property == name);
         let Some(&(_, getter, _)) = property else { return Ok(None) };
         let getter = Arc::from(self.unit.function(getter).name());
-        self.call_method(object, &getter, Some(at), &[], &[]).map(|value| Some(value))
+        self.call_method(object, &getter, Some(at), &[], &[]).map(Some)
     }
 
     /// `prim::GetAttr`, whose value is named after the attribute.
@@ -289,8 +293,7 @@ impl Emitter<'_> {
         if &**name == "__new__" {
             return Ok(Sugared::Form(Form::CreateObject));
         }
-        let message =
-            format!("Tried to lookup unknown attribute on class {}", ty.message_text());
+        let message = format!("Tried to lookup unknown attribute on class {}", ty.message_text());
         Err(self.error(at, message))
     }
 
@@ -327,7 +330,7 @@ impl Emitter<'_> {
             );
             return Err(self.error(at, message));
         };
-        let id = ClassId(class.id);
+        let id = self.class_of(&class)?;
         let known = self.unit.class(id).slot(name);
         let expected = match known {
             Some(slot) => self.unit.class(id).attributes[slot].ty.clone(),
@@ -403,9 +406,7 @@ impl Emitter<'_> {
                 self.call_method(object, &setter, Some(at), &value, &[])?;
                 Ok(())
             }
-            Some(_) => {
-                Err(self.error(at, format!("Tried to set read-only attribute: {name}")))
-            }
+            Some(_) => Err(self.error(at, format!("Tried to set read-only attribute: {name}"))),
             None => {
                 let message = format!(
                     "Tried to set nonexistent attribute: {name}. Did you forget to initialize it \

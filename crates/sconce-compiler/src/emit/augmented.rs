@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sconce_ir::{ClassId, Type, ValueId};
+use sconce_ir::{Type, ValueId};
 use sconce_syntax::Range;
 use sconce_syntax::ast::{BinaryOp, Expr, ExprKind};
 
@@ -96,7 +96,7 @@ impl Emitter<'_> {
             return Err(self.error(at, "Unknown augmented assignment"));
         };
         let value = self.expression(value, None)?;
-        let id = ClassId(class.id);
+        let id = self.class_of(&class)?;
         let methods = [in_place, plain];
         let method = methods.iter().find(|name| self.unit.find_method(id, name).is_some());
         let Some(method) = method else {
@@ -131,7 +131,8 @@ impl Emitter<'_> {
         let passed = [Passed::Value(value)];
         if tensors.is_empty() {
             let sliced = Passed::Value(sliced);
-            let arguments = Arguments { positional: &passed, keywords: &[], receiver: Some(&sliced) };
+            let arguments =
+                Arguments { positional: &passed, keywords: &[], receiver: Some(&sliced) };
             self.call_operator(Some(at), symbol, arguments)?;
             return Ok(());
         }

@@ -147,14 +147,15 @@ impl Emitter<'_> {
         name: &str,
         at: Option<Range>,
     ) -> Result<Arc<Schema>, Error> {
-        let found = match self.graph.ty(object) {
-            Type::Class(class) => match self.unit.find_method(ClassId(class.id), name) {
-                Some(method) => {
+        let found = match self.graph.ty(object).clone() {
+            Type::Class(class) => {
+                let id = self.class_of(&class)?;
+                let method = self.unit.find_method(id, name);
+                if let Some(method) = method {
                     self.ensure_schema(method, at)?;
-                    Some(Arc::clone(&self.unit.function(method).schema))
                 }
-                None => None,
-            },
+                method.map(|method| Arc::clone(&self.unit.function(method).schema))
+            }
             Type::Interface(interface) => {
                 let methods = &self.unit.interface(InterfaceId(interface.id)).methods;
                 methods.iter().find(|method| &*method.name == name).cloned()
@@ -214,10 +215,15 @@ impl Emitter<'_> {
                 return Ok(Sugared::Simple(*value));
             }
             let actual = self.graph.ty(*value);
-            let is_sized = matches!(actual, Type::List(_) | Type::AnyList | Type::Str | Type::Dict(_));
+            let is_sized =
+                matches!(actual, Type::List(_) | Type::AnyList | Type::Str | Type::Dict(_));
             if *ty == Type::Bool && is_sized {
                 let length = self.operator(Some(at), "aten::len", &[*value])?;
-                return Ok(Sugared::Simple(self.operator(Some(at), "aten::gt", &[length, zero])?));
+                return Ok(Sugared::Simple(self.operator(
+                    Some(at),
+                    "aten::gt",
+                    &[length, zero],
+                )?));
             }
         }
         let arguments = Arguments { positional: args, keywords, receiver: None };
@@ -257,7 +263,7 @@ impl Emitter<'_> {
         args: &[Passed],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
-        let object = self.insert_with(Prim::CreateObject, &[], ty);
+        let object = self.insert_at(Prim::CreateObject, &[], ty, at);
         if self.unit.find_method(id, "__init__").is_none() {
             let name = self.unit.class(id).name.rsplit('.').next().unwrap_or_default();
             let message = format!("Class {name} does not have an __init__ function defined");
@@ -291,7 +297,7 @@ impl Emitter<'_> {
                 let message = match args {
                     [] => self.constant(&Constant::Str("".into()), Some(at)),
                     [Passed::Value(only)] => *only,
-                    _ => self.tuple(&passed_values(args)),
+                    _ => self.tuple(at, &passed_values(args))?,
                 };
                 let class = self.constant(&Constant::Str(class), Some(at));
                 Ok(Sugared::ExceptionMessage(message, Some(class)))

@@ -78,7 +78,7 @@ impl Emitter<'_> {
 
     fn plain_condition(&mut self, expression: &Expr) -> Result<Condition, Error> {
         let value = self.expression(expression, None)?;
-        let value = self.to_bool(expression.range, value)?;
+        let value = self.truth(expression.range, value)?;
         let maker = self.graph.node(self.graph.value(value).node());
         let known = match maker.kind.symbol() {
             "aten::is_scripting" => Some(true),
@@ -92,7 +92,7 @@ impl Emitter<'_> {
     }
 
     /// `bool(value)`
-    pub(super) fn to_bool(&mut self, at: Range, value: ValueId) -> Result<ValueId, Error> {
+    pub(super) fn truth(&mut self, at: Range, value: ValueId) -> Result<ValueId, Error> {
         let cast = self
             .named(&Arc::from("bool"), at)
             .and_then(|cast| self.call(cast, at, &[Passed::Value(value)], &[]))
@@ -145,12 +145,8 @@ impl Emitter<'_> {
                 let symbol = if is { "aten::__is__" } else { "aten::__isnot__" };
                 let value = self.operator(Some(at), symbol, &[left_value, right_value])?;
                 let present = match (&left.kind, &right.kind) {
-                    (ExprKind::Name(name), ExprKind::None) => {
-                        self.present(&name.name, left_value)
-                    }
-                    (ExprKind::None, ExprKind::Name(name)) => {
-                        self.present(&name.name, right_value)
-                    }
+                    (ExprKind::Name(name), ExprKind::None) => self.present(&name.name, left_value),
+                    (ExprKind::None, ExprKind::Name(name)) => self.present(&name.name, right_value),
                     _ => Vec::new(),
                 };
                 let refinements = Refinements { when_true: present, when_false: Vec::new() };

@@ -33,7 +33,8 @@ impl Emitter<'_> {
         let wanted = hint.refined.as_ref().and_then(Type::element).cloned();
         let mut element = wanted.clone().unwrap_or(Type::Tensor);
         if !values.is_empty() {
-            let types: Vec<Type> = values.iter().map(|&value| self.graph.ty(value).clone()).collect();
+            let types: Vec<Type> =
+                values.iter().map(|&value| self.graph.ty(value).clone()).collect();
             let unified = Type::unify_all(&types, true, wanted.as_ref(), self.unit)
                 .map_err(|reason| self.error(at, reason))?;
             if !hint.candidates.is_empty() {
@@ -80,8 +81,8 @@ impl Emitter<'_> {
             let value_type = self.graph.ty(value).clone();
             types = Some(match types {
                 None => (key_type, value_type),
-                Some((first, _)) if std::mem::discriminant(&first)
-                    != std::mem::discriminant(&key_type) =>
+                Some((first, _))
+                    if std::mem::discriminant(&first) != std::mem::discriminant(&key_type) =>
                 {
                     let message = format!(
                         "Dict keys must contain only a single type. Expected: {} but found {} \

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sconce_ir::{BlockId, ClassId, Constant, Prim, Type, ValueId};
+use sconce_ir::{BlockId, Constant, Prim, Type, ValueId};
 use sconce_syntax::Range;
 use sconce_syntax::ast::{Expr, ExprKind, Ident, Stmt, StmtKind, WithItem};
 
@@ -47,9 +47,7 @@ impl Emitter<'_> {
             StmtKind::AugAssign { target, op, value } => self.augment(at, target, *op, value),
             StmtKind::Expr(expression) => self.sugared(expression, None).map(drop),
             StmtKind::Raise(exception) => self.raise(at, exception),
-            StmtKind::Assert { condition, message } => {
-                self.assert(at, condition, message.as_ref())
-            }
+            StmtKind::Assert { condition, message } => self.assert(at, condition, message.as_ref()),
             StmtKind::Return(value) => self.return_value(at, value),
             StmtKind::Break => self.leave(at, "break", Prim::BreakStmt),
             StmtKind::Continue => self.leave(at, "continue", Prim::ContinueStmt),
@@ -248,7 +246,7 @@ impl Emitter<'_> {
         let goes_on = match condition {
             Some(condition) => self.in_block(condition_block, |emitter| {
                 let value = emitter.expression(condition, None)?;
-                emitter.to_bool(condition.range, value)
+                emitter.truth(condition.range, value)
             })?,
             None => {
                 let yes = Constant::Bool(true);
@@ -373,9 +371,7 @@ impl Emitter<'_> {
     fn raise_sugared(&mut self, at: Range, exception: Sugared) -> Result<(), Error> {
         let (mut message, class) = match exception {
             Sugared::ExceptionMessage(message, class) => (message, class),
-            Sugared::Exception(_) => {
-                (self.constant(&Constant::Str("".into()), Some(at)), None)
-            }
+            Sugared::Exception(_) => (self.constant(&Constant::Str("".into()), Some(at)), None),
             _ => return Err(self.error(at, "exceptions must derive from BaseException")),
         };
         if !self.is_subtype(message, &Type::Str) {
@@ -389,12 +385,7 @@ impl Emitter<'_> {
     }
 
     /// `assert condition, message`: an `if` whose other branch raises `AssertionError(message)`.
-    fn assert(
-        &mut self,
-        at: Range,
-        condition: &Expr,
-        message: Option<&Expr>,
-    ) -> Result<(), Error> {
+    fn assert(&mut self, at: Range, condition: &Expr, message: Option<&Expr>) -> Result<(), Error> {
         let condition = self.condition(condition)?;
         let expression = |kind| Expr { kind, range: at };
         let callee = expression(ExprKind::Name(Ident { name: "AssertionError".into(), range: at }));
@@ -430,8 +421,9 @@ impl Emitter<'_> {
         let Type::Class(class) = self.graph.ty(object).clone() else {
             return Err(self.error(at, "With item expression must return an object"));
         };
-        let id = ClassId(class.id);
-        let methods = (self.unit.find_method(id, "__enter__"), self.unit.find_method(id, "__exit__"));
+        let id = self.class_of(&class)?;
+        let methods =
+            (self.unit.find_method(id, "__enter__"), self.unit.find_method(id, "__exit__"));
         let (Some(enter), Some(exit)) = methods else {
             return Err(self.error(
                 at,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sconce_ir::{BlockId, Prim, Schema, Type};
-use sconce_syntax::ast::{Def, Expr, ExprKind};
 use sconce_syntax::Range;
+use sconce_syntax::ast::{Def, Expr, ExprKind};
 
 use super::sugared::Sugared;
 use super::{Emitter, LoopStatus};
@@ -74,8 +74,7 @@ impl Emitter<'_> {
             None,
             Arc::clone(&name),
         )?;
-        let closure =
-            self.closure(|emitter, block| emitter.definition(def, &schema, block))?;
+        let closure = self.closure(|emitter, block| emitter.definition(def, &schema, block))?;
         self.set_sugared(def.name.range, &name, closure, None)
     }
 

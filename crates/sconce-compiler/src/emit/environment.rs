@@ -222,8 +222,9 @@ impl Emitter<'_> {
         }
         let Some(simple) = value.simple() else {
             let kind = self.kind_text(value);
-            let message =
-                format!("Cannot re-assign '{name}' to a value of type {kind} because {name} {ONLY}");
+            let message = format!(
+                "Cannot re-assign '{name}' to a value of type {kind} because {name} {ONLY}"
+            );
             return Err(self.error(at, message));
         };
         let Some(parent) = parent.simple() else {

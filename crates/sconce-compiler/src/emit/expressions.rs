@@ -62,6 +62,11 @@ impl Emitter<'_> {
         expression: &Expr,
         hint: Option<&Type>,
     ) -> Result<Sugared, Error> {
+        let Some(budget) = self.budget.checked_sub(1) else {
+            let message = "the function grows too large while it is compiled";
+            return Err(self.error(expression.range, message));
+        };
+        self.budget = budget;
         super::with_stack(|| match &expression.kind {
             ExprKind::Name(name) => self.variable(name),
             ExprKind::Attribute { value, name } => {
@@ -89,7 +94,7 @@ impl Emitter<'_> {
             ExprKind::List(elements) => self.list_literal(at, elements, hint),
             ExprKind::Tuple(elements) => {
                 let values = self.values(elements, true)?;
-                Ok(self.tuple(&values))
+                self.tuple(at, &values)
             }
             ExprKind::Dict(items) => self.dict_literal(at, items, hint),
             ExprKind::ListComp { element, target, iterable } => {
@@ -185,9 +190,9 @@ impl Emitter<'_> {
         let left = self.expression(left, None)?;
         let right = self.expression(right, None)?;
         if op == BinaryOp::Add
-            && let Some(joined) = self.joined_tuples(left, right)
+            && let Some(elements) = self.joined_tuples(left, right)
         {
-            return Ok(joined);
+            return self.tuple(at, &elements);
         }
         // The container is the one that is asked.
         let inputs = if op == BinaryOp::In { [right, left] } else { [left, right] };
@@ -199,15 +204,15 @@ impl Emitter<'_> {
         self.as_value(sugared, expression.range)
     }
 
-    /// Two tuples one after the other.
-    fn joined_tuples(&mut self, left: ValueId, right: ValueId) -> Option<ValueId> {
+    /// The elements of two tuples one after the other.
+    fn joined_tuples(&mut self, left: ValueId, right: ValueId) -> Option<Vec<ValueId>> {
         let is_tuple = |value| matches!(self.graph.ty(value), Type::Tuple(_));
         if !is_tuple(left) || !is_tuple(right) {
             return None;
         }
         let mut elements = self.unpack_tuple(left);
         elements.extend(self.unpack_tuple(right));
-        Some(self.tuple(&elements))
+        Some(elements)
     }
 
     fn ternary(

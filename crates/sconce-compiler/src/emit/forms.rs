@@ -123,9 +123,9 @@ impl Emitter<'_> {
                 for element in self.as_tuple(&argument, at, None)? {
                     values.push(self.as_value(element, at)?);
                 }
-                Ok(Sugared::Simple(self.tuple(&values)))
+                self.tuple(at, &values).map(Sugared::Simple)
             }
-            Form::ToList => self.to_list(at, callee, hint),
+            Form::ToList => self.tensor_list(at, callee, hint),
             Form::Index => {
                 let ExprKind::Attribute { value, .. } = &callee.kind else {
                     return Err(self.error(at, "__getitem__ is a method"));
@@ -199,7 +199,7 @@ impl Emitter<'_> {
     }
 
     /// `x.tolist()`, whose type comes from an annotation.
-    fn to_list(
+    fn tensor_list(
         &mut self,
         at: Range,
         callee: &Expr,
@@ -245,7 +245,7 @@ impl Emitter<'_> {
         };
         match self.sugared(argument, None)? {
             Sugared::Class(ClassId(_), ty) => {
-                Ok(Sugared::Simple(self.insert_with(Prim::CreateObject, &[], ty)))
+                Ok(Sugared::Simple(self.insert_at(Prim::CreateObject, &[], ty, call.at)))
             }
             other => {
                 let message = format!(
@@ -300,8 +300,8 @@ impl Emitter<'_> {
             let element = hint.refined.as_ref().and_then(Type::element).cloned();
             let list = self.list(element.unwrap_or(Type::Tensor), &[]);
             return Ok(match hint.union {
-                Some(union) => self.unchecked_cast(list, union),
-                None => list,
+                Some(union @ Type::Union(_)) => self.unchecked_cast(list, union),
+                _ => list,
             });
         };
         self.check(call, 1..=1)?;
@@ -368,8 +368,8 @@ impl Emitter<'_> {
             }
         };
         Ok(match hint.union {
-            Some(union) => self.unchecked_cast(dict, union),
-            None => dict,
+            Some(union @ Type::Union(_)) => self.unchecked_cast(dict, union),
+            _ => dict,
         })
     }
 
@@ -446,8 +446,7 @@ impl Emitter<'_> {
         let key = Self::name_expression(at, &self.temporary("$_key"));
         let value = Self::name_expression(at, &self.temporary("$_value"));
         self.set_sugared(at, &iterable_name, iterable, None)?;
-        let target =
-            Expr { kind: ExprKind::Tuple(vec![key.clone(), value.clone()]), range: at };
+        let target = Expr { kind: ExprKind::Tuple(vec![key.clone(), value.clone()]), range: at };
         let iterable = Self::name_expression(at, &iterable_name);
         self.dict_comprehension(at, (&key, &value), &target, &iterable, hint)
     }
@@ -467,9 +466,8 @@ impl Emitter<'_> {
         let node = self.graph.value(result).node();
         let closure = match target {
             Sugared::Closure(closure) => closure,
-            other => self.at_point(node, |emitter| {
-                emitter.closure_of_call(at, other, &passed, &keywords)
-            })?,
+            other => self
+                .at_point(node, |emitter| emitter.closure_of_call(at, other, &passed, &keywords))?,
         };
         let closure_node = self.graph.node(self.graph.value(closure).node());
         let block = closure_node.blocks().first().copied();
@@ -505,7 +503,10 @@ impl Emitter<'_> {
 fn is_container(expression: &Expr) -> bool {
     matches!(
         expression.kind,
-        ExprKind::Dict(_) | ExprKind::List(_) | ExprKind::DictComp { .. } | ExprKind::ListComp { .. }
+        ExprKind::Dict(_)
+            | ExprKind::List(_)
+            | ExprKind::DictComp { .. }
+            | ExprKind::ListComp { .. }
     )
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Hint {
     pub(super) refined: Option<Type>,
     /// The containers that a union can hold, if they are several.
     pub(super) candidates: Vec<Type>,
-    /// The annotation, if it is a union: the container is cast to it in the end.
+    /// The annotation, if it is a union or optional: a literal is cast to it in the end.
     pub(super) union: Option<Type>,
 }
 
@@ -70,7 +70,10 @@ impl Emitter<'_> {
                     hint.refined = hint.candidates.pop();
                 }
             }
-            Type::Optional(of) => hint.refined = Some((**of).clone()),
+            Type::Optional(of) => {
+                hint.union = Some(annotation.clone());
+                hint.refined = Some((**of).clone());
+            }
             _ => {}
         }
         if strict && hint.candidates.is_empty() {
@@ -100,8 +103,7 @@ impl Emitter<'_> {
         for candidate in &hint.candidates {
             let Some(of) = candidate.element() else { continue };
             if element.is_subtype_of(of, self.unit) {
-                let unified =
-                    greatest.and_then(|ty| Type::unify(&ty, of, false, None, self.unit));
+                let unified = greatest.and_then(|ty| Type::unify(&ty, of, false, None, self.unit));
                 greatest = Some(unified.unwrap_or_else(|| of.clone()));
             }
         }
@@ -127,7 +129,8 @@ impl Emitter<'_> {
         let mut chosen: Option<(&Type, &Type, &Type)> = None;
         for candidate in &hint.candidates {
             let Type::Dict(of) = candidate else { continue };
-            let holds = key.is_subtype_of(&of.0, self.unit) && value.is_subtype_of(&of.1, self.unit);
+            let holds =
+                key.is_subtype_of(&of.0, self.unit) && value.is_subtype_of(&of.1, self.unit);
             let wider = chosen.is_none_or(|(_, key, value)| {
                 key.is_subtype_of(&of.0, self.unit) && value.is_subtype_of(&of.1, self.unit)
             });

@@ -48,17 +48,21 @@ impl Emitter<'_> {
             Sugared::Range(_) | Sugared::Tree(_) | Sugared::Tuple(_) => return Ok(sugared),
             Sugared::Enum(ty) => return Ok(self.enum_members(&ty, at)),
             other => {
-                return Err(self.error(at, format!("{} cannot be used as an iterable", other.kind())));
+                return Err(
+                    self.error(at, format!("{} cannot be used as an iterable", other.kind()))
+                );
             }
         };
         match self.graph.ty(value) {
             Type::List(_) | Type::Str | Type::Tensor | Type::TensorOf(_) => {
                 Ok(Sugared::Simple(value))
             }
-            Type::Dict(_) => Ok(Sugared::Simple(self.operator(Some(at), "aten::keys", &[value])?)),
-            Type::Tuple(_) => {
-                Ok(Sugared::Tuple(self.unpack_tuple(value).into_iter().map(Sugared::Simple).collect()))
+            Type::Dict(_) => {
+                Ok(Sugared::Simple(self.operator(Some(at), "aten::keys", &[value])?))
             }
+            Type::Tuple(_) => Ok(Sugared::Tuple(
+                self.unpack_tuple(value).into_iter().map(Sugared::Simple).collect(),
+            )),
             other => {
                 let message = format!("'{}' object is not iterable", other.message_text());
                 Err(self.error(at, message))
@@ -150,8 +154,7 @@ impl Emitter<'_> {
                     let adjusted = if index < 0 { index + count } else { index };
                     let element = usize::try_from(adjusted).ok().and_then(|at| elements.get(at));
                     element.cloned().ok_or_else(|| {
-                        let message =
-                            format!("Index {index} out of range of length {count}");
+                        let message = format!("Index {index} out of range of length {count}");
                         self.error(at, message)
                     })
                 }
@@ -189,7 +192,8 @@ impl Emitter<'_> {
                 self.call_operator(Some(at), "aten::select", arguments).map(Sugared::Simple)
             }
             Type::Class(class) => {
-                let is_module = self.unit.class(sconce_ir::ClassId(class.id)).is_module;
+                let id = self.class_of(&class)?;
+                let is_module = self.unit.class(id).is_module;
                 if let Some(hint) = hint.filter(|_| is_module) {
                     let inputs = &[value, index];
                     let element =

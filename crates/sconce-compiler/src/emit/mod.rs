@@ -24,10 +24,11 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_ir::{
-    Attribute, BlockId, Constant, Graph, Kind, NodeId, Prim, Type, Unit, ValueId,
+    Attribute, BlockId, ClassId, Constant, Graph, Kind, NamedRef, NodeId, Prim, Type, Unit, ValueId,
 };
 use sconce_syntax::{Range, Source, SourceRange};
 
+use crate::annotations::{MAX_TYPE_SIZE, too_large};
 use crate::builtins::Builtins;
 use crate::{Error, Resolver};
 use environment::Environment;
@@ -36,6 +37,12 @@ use environment::Environment;
 /// does not.
 const RED_ZONE: usize = 256 * 1024;
 const STACK_PIECE: usize = 2 * 1024 * 1024;
+
+/// How many expressions are emitted at most for a function, and for each byte of its source beyond
+/// that. As in PyTorch, an index is emitted three times and a loop over a tuple once for each
+/// element, so a short program can become a long graph.
+const EXPRESSIONS: usize = 1 << 18;
+const EXPRESSIONS_PER_BYTE: usize = 8;
 
 /// Runs `step` on a stack that is large enough for one more level of nesting.
 pub(crate) fn with_stack<T>(step: impl FnOnce() -> T) -> T {
@@ -90,6 +97,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) outdated: FxHashMap<NodeId, usize>,
     /// For names of operators that are put together.
     scratch: String,
+    /// How many more expressions may be emitted: some are emitted more than once.
+    budget: usize,
 }
 
 impl<'a> Emitter<'a> {
@@ -101,6 +110,7 @@ impl<'a> Emitter<'a> {
         source: Arc<Source>,
         op_version: u32,
     ) -> Self {
+        let budget = EXPRESSIONS + EXPRESSIONS_PER_BYTE * source.text().len();
         let graph = Graph::new();
         let root = graph.root();
         let point = graph.return_node(root);
@@ -121,6 +131,7 @@ impl<'a> Emitter<'a> {
             temporaries: 0,
             outdated: FxHashMap::default(),
             scratch: String::new(),
+            budget,
         };
         emitter.push_definition(root);
         emitter
@@ -246,9 +257,18 @@ impl<'a> Emitter<'a> {
         self.insert_with(Prim::UncheckedCast, &[value], ty)
     }
 
-    pub(crate) fn tuple(&mut self, values: &[ValueId]) -> ValueId {
+    /// A tuple of values. Its type holds theirs, so that it can double with each statement.
+    pub(crate) fn tuple(
+        &mut self,
+        at: impl Into<Option<Range>>,
+        values: &[ValueId],
+    ) -> Result<ValueId, Error> {
         let types = values.iter().map(|&value| self.graph.ty(value).clone()).collect();
-        self.insert_with(Prim::TupleConstruct, values, Type::tuple(types))
+        let ty = Type::tuple(types);
+        if !ty.is_within(MAX_TYPE_SIZE) {
+            return Err(self.error(at, too_large()));
+        }
+        Ok(self.insert_with(Prim::TupleConstruct, values, ty))
     }
 
     pub(crate) fn list(&mut self, element: Type, values: &[ValueId]) -> ValueId {
@@ -285,6 +305,21 @@ impl<'a> Emitter<'a> {
 
     fn set_name_attribute(&mut self, node: NodeId, name: &Arc<str>) {
         self.graph.node_mut(node).set_attribute("name", Attribute::Str(Arc::clone(name)));
+    }
+
+    /// The class that a type names. One from an operator's schema is known by its name alone.
+    pub(super) fn class_of(&mut self, class: &NamedRef) -> Result<ClassId, Error> {
+        if class.id != NamedRef::NOWHERE {
+            return Ok(ClassId(class.id));
+        }
+        let mut ty = self.unit.find_type(&class.name).cloned();
+        if ty.is_none() {
+            ty = self.resolver.ty(self.unit, &class.name)?;
+        }
+        match ty {
+            Some(Type::Class(known)) if known.id != NamedRef::NOWHERE => Ok(ClassId(known.id)),
+            _ => Err(Error::without_range(format!("Unknown type name '{}'", class.name))),
+        }
     }
 
     // --- asking --------------------------------------------------------------------------------

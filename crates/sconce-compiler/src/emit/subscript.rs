@@ -84,9 +84,8 @@ impl Emitter<'_> {
             Some(step) => step,
             None => self.int(1, at),
         };
-        let part = |value: Option<ValueId>| {
-            value.map_or(Passed::Default(Constant::None), Passed::Value)
-        };
+        let part =
+            |value: Option<ValueId>| value.map_or(Passed::Default(Constant::None), Passed::Value);
         let mut passed = vec![Passed::Value(value)];
         passed.extend(dim.map(Passed::Value));
         passed.extend([part(slice.start), part(slice.stop), Passed::Value(step)]);
@@ -95,12 +94,7 @@ impl Emitter<'_> {
 
     // --- tuples --------------------------------------------------------------------------------
 
-    fn index_tuple(
-        &mut self,
-        at: Range,
-        tuple: ValueId,
-        index: ValueId,
-    ) -> Result<ValueId, Error> {
+    fn index_tuple(&mut self, at: Range, tuple: ValueId, index: ValueId) -> Result<ValueId, Error> {
         let ty = self.graph.ty(tuple).clone();
         let Type::Tuple(elements) = &ty else { return Ok(tuple) };
         let elements = &elements.elements;
@@ -120,9 +114,7 @@ impl Emitter<'_> {
                 })?
             }
             _ => match elements.first() {
-                Some(first)
-                    if convertible_to_list(&ty, &Type::list(first.clone()), self.unit) =>
-                {
+                Some(first) if convertible_to_list(&ty, &Type::list(first.clone()), self.unit) => {
                     first
                 }
                 _ => {
@@ -160,7 +152,7 @@ impl Emitter<'_> {
             let index = self.constant(&Constant::Int(index), None);
             taken.push(self.insert_with(Prim::TupleIndex, &[tuple, index], ty.clone()));
         }
-        Ok(self.tuple(&taken))
+        self.tuple(at, &taken)
     }
 
     fn slice_bound(&self, at: Range, bound: ValueId) -> Result<i64, Error> {
@@ -243,8 +235,8 @@ impl Emitter<'_> {
             value = self.call_operator(None, "aten::tensor", arguments)?;
         }
         let ty = self.graph.ty(value);
-        let is_index = *ty == Type::Int
-            || ty.is_subtype_of(&Type::optional(Type::Tensor), self.unit);
+        let is_index =
+            *ty == Type::Int || ty.is_subtype_of(&Type::optional(Type::Tensor), self.unit);
         if !is_index {
             let message = format!(
                 "Unsupported operation: indexing tensor with unsupported index type '{}'. Only \
@@ -268,8 +260,10 @@ impl Emitter<'_> {
         match value.map(|value| self.graph.ty(value)) {
             None | Some(Type::Int) => Ok(1),
             Some(Type::None) => Ok(0),
-            Some(_) => Err(self
-                .error(at, "Ellipses followed by tensor indexing is currently not supported")),
+            Some(_) => {
+                Err(self
+                    .error(at, "Ellipses followed by tensor indexing is currently not supported"))
+            }
         }
     }
 
@@ -408,16 +402,16 @@ mod tests {
 
     #[test]
     fn slices_are_pythons() {
-        let cases: &[(Option<i64>, Option<i64>, i64, &[i64])] = &[
-            (None, None, 1, &[0, 1, 2, 3]),
-            (Some(1), None, 1, &[1, 2, 3]),
-            (Some(-2), Some(10), 1, &[2, 3]),
-            (None, None, -1, &[3, 2, 1, 0]),
-            (None, None, 3, &[0, 3]),
-            (Some(3), Some(1), -1, &[3, 2]),
-            (Some(2), Some(1), 1, &[]),
+        let cases = [
+            ((None, None, 1), vec![0, 1, 2, 3]),
+            ((Some(1), None, 1), vec![1, 2, 3]),
+            ((Some(-2), Some(10), 1), vec![2, 3]),
+            ((None, None, -1), vec![3, 2, 1, 0]),
+            ((None, None, 3), vec![0, 3]),
+            ((Some(3), Some(1), -1), vec![3, 2]),
+            ((Some(2), Some(1), 1), vec![]),
         ];
-        for &(start, stop, step, expected) in cases {
+        for ((start, stop, step), expected) in cases {
             let found: Vec<i64> = slice_indices(4, start, stop, step).collect();
             assert_eq!(found, expected, "{start:?}:{stop:?}:{step}");
         }

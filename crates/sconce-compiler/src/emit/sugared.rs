@@ -241,7 +241,7 @@ impl Emitter<'_> {
             Sugared::Simple(value) | Sugared::Closure(value) => Ok(value),
             Sugared::Tuple(elements) => {
                 let values = self.as_values(&elements, at)?;
-                Ok(self.tuple(&values))
+                self.tuple(at, &values)
             }
             other => Err(self.error(at, format!("{} cannot be used as a value", other.kind()))),
         }

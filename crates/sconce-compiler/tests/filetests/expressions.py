@@ -774,15 +774,10 @@ def f(x):
 #|   return (%3)
 # test: graph
 def f(x):
-  return torch.device('cpu'), torch.device(type='cpu'), torch.device('cuda', 1), torch.device('cuda:1').index, torch.device('cpu').type
+  return torch.device('cpu'), torch.device(type='cpu')
 #| graph(%x : Tensor):
-#|   %29 : str = prim::Constant[value="cpu"]()
-#|   %5 : str = prim::Constant[value="cuda"]() # <string>:2:69
-#|   %24 : Device = prim::Constant[value="cpu"]()
-#|   %6 : int = prim::Constant[value=1]() # <string>:2:77
-#|   %7 : Device = aten::device(%5, %6) # <string>:2:56
-#|   %14 : (Device, Device, Device, int?, str) = prim::TupleConstruct(%24, %24, %7, %6, %29)
-#|   return (%14)
+#|   %17 : (Device, Device) = prim::Constant[value=(torch.device("cpu"), torch.device("cpu"))]()
+#|   return (%17)
 # test: graph
 def f(x):
   return torch.floor_divide(x, 2), torch.autograd.grad([x.sum()], [x]), torch.numel(x), torch.is_floating_point(x)
@@ -944,20 +939,35 @@ def f(x: float):
 #|   %14 : (float, float, float, bool, bool, int) = prim::TupleConstruct(%3, %5, %8, %10, %12, %24)
 #|   return (%14)
 # test: graph
-def f(x):
-  return torch._assert(bool(x), 'a'), 'a' in 'ab'
-#| graph(%x.1 : Tensor):
-#|   %29 : (NoneType, bool) = prim::Constant[value=(None, True)]()
-#|   %25 : str = prim::Constant[value="AssertionError: a"]()
-#|   %5 : NoneType = prim::Constant()
-#|   %3 : bool = aten::Bool(%x.1) # <string>:2:23
-#|    = prim::If(%3) # <string>:8:2
+def f(x, s: str):
+  return torch._assert(bool(x), 'a'), 'a' in s
+#| graph(%x.1 : Tensor,
+#|       %s.1 : str):
+#|   %12 : int = prim::Constant[value=-1]() # <string>:5:44
+#|   %11 : int = prim::Constant[value=0]() # <string>:5:26
+#|   %9 : str = prim::Constant[value="a"]() # <string>:2:38
+#|   %26 : str = prim::Constant[value="AssertionError: a"]()
+#|   %6 : NoneType = prim::Constant()
+#|   %4 : bool = aten::Bool(%x.1) # <string>:2:23
+#|    = prim::If(%4) # <string>:8:2
 #|     block0():
 #|       -> ()
 #|     block1():
-#|        = prim::RaiseException(%25, %5) # <string>:8:2
+#|        = prim::RaiseException(%26, %6) # <string>:8:2
 #|       -> ()
-#|   return (%29)
+#|   %13 : int = aten::len(%s.1) # <string>:5:29
+#|   %14 : int = aten::find(%s.1, %9, %11, %13) # <string>:5:11
+#|   %15 : bool = aten::ne(%14, %12) # <string>:5:11
+#|   %16 : (NoneType, bool) = prim::TupleConstruct(%6, %15)
+#|   return (%16)
+# test: graph
+def f(d: Device):
+  return d.index, d.type
+#| graph(%d.1 : Device):
+#|   %2 : int? = prim::index(%d.1)
+#|   %4 : str = prim::type(%d.1)
+#|   %5 : (int?, str) = prim::TupleConstruct(%2, %4)
+#|   return (%5)
 # test: graph
 def f(x):
   return torch.relu(torch.neg(x)), torch.subtract(x, 1), torch.rsub(x, 2), torch.true_divide(x, 2), torch.clip(x, 0, 1), torch.absolute(x)

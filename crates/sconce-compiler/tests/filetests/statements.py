@@ -845,7 +845,7 @@ def f(x: int):
 def f(x: int, y: str = 'a', z: List[int] = [1, 2], *, w: float = -1.5, v: Optional[int] = None):
   return x
 def g(x: int):
-  return f(x), f(2, w=1.0), f(2, 'b', v=3)
+  return f(x), f(2, w=1.0, z=[x]), f(2, 'b', [x], v=3)
 #| graph(%x.1 : int,
 #|       %y : str,
 #|       %z : int[],
@@ -853,7 +853,7 @@ def g(x: int):
 #|       %v : int?):
 #|   return (%x.1)
 #| graph(%x.1 : int):
-#|   %15 : str = prim::Constant[value="b"]() # <string>:4:33
+#|   %16 : str = prim::Constant[value="b"]() # <string>:4:40
 #|   %6 : Function = prim::Constant[name="f"]()
 #|   %5 : NoneType = prim::Constant()
 #|   %4 : float = prim::Constant[value=-1.5]()
@@ -861,12 +861,14 @@ def g(x: int):
 #|   %2 : str = prim::Constant[value="a"]()
 #|   %8 : int = prim::Constant[value=2]() # <string>:4:17
 #|   %9 : float = prim::Constant[value=1.]() # <string>:4:22
-#|   %16 : int = prim::Constant[value=3]() # <string>:4:40
+#|   %19 : int = prim::Constant[value=3]() # <string>:4:52
 #|   %7 : int = prim::CallFunction(%6, %x.1, %2, %3, %4, %5) # <string>:4:9
-#|   %14 : int = prim::CallFunction(%6, %8, %2, %3, %9, %5) # <string>:4:15
-#|   %20 : int = prim::CallFunction(%6, %8, %15, %3, %4, %16) # <string>:4:28
-#|   %21 : (int, int, int) = prim::TupleConstruct(%7, %14, %20)
-#|   return (%21)
+#|   %11 : int[] = prim::ListConstruct(%x.1)
+#|   %15 : int = prim::CallFunction(%6, %8, %2, %11, %9, %5) # <string>:4:15
+#|   %18 : int[] = prim::ListConstruct(%x.1)
+#|   %22 : int = prim::CallFunction(%6, %8, %16, %18, %4, %19) # <string>:4:35
+#|   %23 : (int, int, int) = prim::TupleConstruct(%7, %15, %22)
+#|   return (%23)
 # test: graph
 def f(x: Optional[Tensor], n: int):
   y = torch.jit_none if False else n
@@ -964,3 +966,211 @@ def f(x):
   return x
 #| graph(%x.1 : Tensor):
 #|   return (%x.1)
+# test: graph
+def f(x, n: int):
+  r = [x]
+  while n > 0:
+    for t in r:
+      if n == 3:
+        return t
+    n -= 1
+  return x
+#| graph(%x.1 : Tensor,
+#|       %n.1 : int):
+#|   %4 : int = prim::Constant[value=9223372036854775807]() # <string>:3:2
+#|   %6 : int = prim::Constant[value=0]() # <string>:3:12
+#|   %16 : int = prim::Constant[value=3]() # <string>:5:14
+#|   %21 : int = prim::Constant[value=1]() # <string>:7:9
+#|   %38 : bool = prim::Constant[value=0]()
+#|   %37 : bool = prim::Constant[value=1]()
+#|   %48 : int = prim::Uninitialized()
+#|   %40 : Tensor = prim::Uninitialized()
+#|   %r.1 : Tensor[] = prim::ListConstruct(%x.1)
+#|   %32 : bool = aten::gt(%n.1, %6) # <string>:3:8
+#|   %55 : bool, %56 : Tensor, %n : int = prim::Loop(%4, %32, %38, %40, %n.1) # <string>:3:2
+#|     block0(%9 : int, %54 : bool, %57 : Tensor, %n.13 : int):
+#|       %11 : int = aten::len(%r.1) # <string>:4:4
+#|       %64 : bool = aten::gt(%11, %6)
+#|       %45 : bool, %46 : Tensor, %66 : int = prim::Loop(%4, %64, %38, %40, %6) # <string>:4:4
+#|         block0(%13 : int, %44 : bool, %47 : Tensor, %67 : int):
+#|           %t.1 : Tensor = aten::__getitem__(%r.1, %67) # <string>:4:4
+#|           %17 : bool = aten::eq(%n.13, %16) # <string>:5:9
+#|           %60 : bool, %41 : bool, %42 : Tensor = prim::If(%17) # <string>:5:6
+#|             block0():
+#|               -> (%38, %37, %t.1)
+#|             block1():
+#|               -> (%37, %38, %40)
+#|           %68 : int = aten::add(%67, %21)
+#|           %69 : bool = aten::lt(%68, %11)
+#|           %70 : bool = aten::__and__(%69, %60)
+#|           -> (%70, %41, %42, %68)
+#|       %61 : bool, %51 : bool, %52 : Tensor, %50 : int = prim::If(%45)
+#|         block0():
+#|           -> (%38, %37, %46, %48)
+#|         block1():
+#|           %n.9 : int = aten::sub(%n.13, %21) # <string>:7:4
+#|           %7 : bool = aten::gt(%n.9, %6) # <string>:3:8
+#|           -> (%7, %38, %40, %n.9)
+#|       -> (%61, %51, %52, %50)
+#|   %59 : Tensor = prim::If(%55)
+#|     block0():
+#|       -> (%56)
+#|     block1():
+#|       -> (%x.1)
+#|   return (%59)
+# test: graph
+def f(x: Optional[Tensor], y: Optional[Tensor]):
+  if x is not None:
+    if y is not None:
+      z = x + y
+    else:
+      z = x
+  else:
+    assert y is not None
+    z = y
+  return z
+#| graph(%x.1 : Tensor?,
+#|       %y.1 : Tensor?):
+#|   %85 : str = prim::Constant[value="AssertionError: "]()
+#|   %16 : int = prim::Constant[value=1]()
+#|   %3 : NoneType = prim::Constant() # <string>:2:14
+#|   %80 : Tensor = prim::Uninitialized()
+#|   %4 : bool = aten::__isnot__(%x.1, %3) # <string>:2:5
+#|   %z : Tensor = prim::If(%4) # <string>:2:2
+#|     block0():
+#|       %x.7 : Tensor = prim::unchecked_cast(%x.1)
+#|       %10 : bool = aten::__isnot__(%y.1, %3) # <string>:3:7
+#|       %z.21 : Tensor = prim::If(%10) # <string>:3:4
+#|         block0():
+#|           %y.7 : Tensor = prim::unchecked_cast(%y.1)
+#|           %z.1 : Tensor = aten::add(%x.7, %y.7, %16) # <string>:4:10
+#|           -> (%z.1)
+#|         block1():
+#|           -> (%x.7)
+#|       -> (%z.21)
+#|     block1():
+#|       %29 : bool = aten::__isnot__(%y.1, %3) # <string>:8:11
+#|       %y.49 : Tensor = prim::If(%29) # <string>:8:4
+#|         block0():
+#|           %y.25 : Tensor = prim::unchecked_cast(%y.1)
+#|           -> (%y.25)
+#|         block1():
+#|            = prim::RaiseException(%85, %3) # <string>:8:4
+#|           -> (%80)
+#|       -> (%y.49)
+#|   return (%z)
+# test: graph
+def f(x: Union[int, str, List[int]]):
+  if isinstance(x, str):
+    return 1
+  if isinstance(x, int):
+    return x
+  return x[0]
+#| graph(%x.1 : Union(int[], int, str)):
+#|   %6 : int = prim::Constant[value=1]() # <string>:3:11
+#|   %30 : int = prim::Constant[value=0]() # <string>:6:11
+#|   %2 : bool = prim::isinstance[types=[str]](%x.1)
+#|   %67 : int = prim::If(%2) # <string>:2:2
+#|     block0():
+#|       -> (%6)
+#|     block1():
+#|       %x.13 : Union(int[], int) = prim::unchecked_cast(%x.1)
+#|       %57 : bool = prim::isinstance[types=[int]](%x.13)
+#|       %70 : int = prim::If(%57) # <string>:4:2
+#|         block0():
+#|           %x.55 : int = prim::unchecked_cast(%x.13)
+#|           -> (%x.55)
+#|         block1():
+#|           %x.59 : int[] = prim::unchecked_cast(%x.13)
+#|           %68 : int = aten::__getitem__(%x.59, %30) # <string>:6:9
+#|           -> (%68)
+#|       -> (%70)
+#|   return (%67)
+# test: graph
+def f(x: Optional[List[int]], n: int):
+  l: List[int] = []
+  if x is not None:
+    l = x
+  for i in l:
+    n += i
+  return n
+#| graph(%x.1 : int[]?,
+#|       %n.1 : int):
+#|   %21 : bool = prim::Constant[value=1]() # <string>:5:2
+#|   %4 : NoneType = prim::Constant() # <string>:3:14
+#|   %l.1 : int[] = prim::ListConstruct()
+#|   %5 : bool = aten::__isnot__(%x.1, %4) # <string>:3:5
+#|   %l : int[] = prim::If(%5) # <string>:3:2
+#|     block0():
+#|       %x.7 : int[] = prim::unchecked_cast(%x.1)
+#|       -> (%x.7)
+#|     block1():
+#|       -> (%l.1)
+#|   %20 : int = aten::len(%l) # <string>:5:2
+#|   %n : int = prim::Loop(%20, %21, %n.1) # <string>:5:2
+#|     block0(%22 : int, %n.11 : int):
+#|       %i.1 : int = aten::__getitem__(%l, %22) # <string>:5:2
+#|       %n.5 : int = aten::add(%n.11, %i.1) # <string>:6:4
+#|       -> (%21, %n.5)
+#|   return (%n)
+# test: graph
+def f(n: int):
+  x = torch.zeros([1])
+  for i in range(n):
+    if i % 2 == 0:
+      y = x + i
+    else:
+      y = x - i
+    x = y
+  return x
+#| graph(%n.1 : int):
+#|   %11 : bool = prim::Constant[value=1]() # <string>:3:2
+#|   %3 : NoneType = prim::Constant()
+#|   %1 : int = prim::Constant[value=1]() # <string>:2:19
+#|   %15 : int = prim::Constant[value=2]() # <string>:4:11
+#|   %17 : int = prim::Constant[value=0]() # <string>:4:16
+#|   %2 : int[] = prim::ListConstruct(%1)
+#|   %x.1 : Tensor = aten::zeros(%2, %3, %3, %3, %3) # <string>:2:6
+#|   %x : Tensor = prim::Loop(%n.1, %11, %x.1) # <string>:3:2
+#|     block0(%i.1 : int, %x.11 : Tensor):
+#|       %16 : int = aten::remainder(%i.1, %15) # <string>:4:7
+#|       %18 : bool = aten::eq(%16, %17) # <string>:4:7
+#|       %y : Tensor = prim::If(%18) # <string>:4:4
+#|         block0():
+#|           %y.1 : Tensor = aten::add(%x.11, %i.1, %1) # <string>:5:10
+#|           -> (%y.1)
+#|         block1():
+#|           %y.3 : Tensor = aten::sub(%x.11, %i.1, %1) # <string>:7:10
+#|           -> (%y.3)
+#|       -> (%11, %y)
+#|   return (%x)
+# test: graph
+def f(x: List[Tuple[int, str]]):
+  r = 0
+  for a, b in x:
+    r += a
+  for i, (a, b) in enumerate(x):
+    r += a + i
+  return r
+#| graph(%x.1 : (int, str)[]):
+#|   %4 : bool = prim::Constant[value=1]() # <string>:3:2
+#|   %r.1 : int = prim::Constant[value=0]() # <string>:2:6
+#|   %13 : int = prim::Constant[value=9223372036854775807]() # <string>:5:19
+#|   %3 : int = aten::len(%x.1) # <string>:3:2
+#|   %r.19 : int = prim::Loop(%3, %4, %r.1) # <string>:3:2
+#|     block0(%5 : int, %r.17 : int):
+#|       %6 : (int, str) = aten::__getitem__(%x.1, %5) # <string>:3:2
+#|       %a.1 : int, %b.1 : str = prim::TupleUnpack(%6)
+#|       %r.5 : int = aten::add(%r.17, %a.1) # <string>:4:4
+#|       -> (%4, %r.5)
+#|   %17 : int = aten::len(%x.1) # <string>:5:2
+#|   %18 : int[] = prim::ListConstruct(%13, %17)
+#|   %19 : int = prim::min(%18) # <string>:5:2
+#|   %r : int = prim::Loop(%19, %4, %r.19) # <string>:5:2
+#|     block0(%i.1 : int, %r.21 : int):
+#|       %22 : (int, str) = aten::__getitem__(%x.1, %i.1) # <string>:5:2
+#|       %a.5 : int, %b : str = prim::TupleUnpack(%22)
+#|       %29 : int = aten::add(%a.5, %i.1) # <string>:6:9
+#|       %r.11 : int = aten::add(%r.21, %29) # <string>:6:4
+#|       -> (%4, %r.11)
+#|   return (%r)

@@ -6,6 +6,7 @@
 
 mod upgraders;
 
+use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use crate::Schema;
@@ -62,8 +63,9 @@ pub enum AliasAnalysis {
 /// The overloads of a symbol such as `aten::add` in the order in which PyTorch tries them; empty for
 /// a symbol without operators.
 pub fn named(symbol: &str) -> &'static [Operator] {
-    let group = partition_point(|group| group.name() < symbol);
-    if group.0 < GROUPS && group.name() == symbol { group.operators() } else { &[] }
+    let group = partition_point(|group| group.compare(symbol) == Ordering::Less);
+    let found = group.0 < GROUPS && group.compare(symbol) == Ordering::Equal;
+    if found { group.operators() } else { &[] }
 }
 
 /// An operator of the table; `None` for an id that is not one of its ids.
@@ -131,6 +133,13 @@ impl Group {
 
     fn name(self) -> &'static str {
         self.text().lines().next().unwrap_or_default()
+    }
+
+    /// Its name beside a symbol, in the order of bytes, of which a name's line feed is the least.
+    fn compare(self, symbol: &str) -> Ordering {
+        let (text, symbol) = (self.text().as_bytes(), symbol.as_bytes());
+        let start = text.get(..symbol.len()).unwrap_or(text);
+        start.cmp(symbol).then_with(|| text.get(symbol.len()).cmp(&Some(&b'\n')))
     }
 
     /// The lines of its operators, which a tab tells from names.

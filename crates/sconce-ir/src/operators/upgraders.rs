@@ -66,7 +66,7 @@ const UPGRADERS: &[Upgrader] = &[
         old_schema: "aten::div.Scalar(Tensor self, Scalar other) -> Tensor",
         name: "div_Scalar_0_3",
         source: r#"def div_Scalar_0_3(self: Tensor, other: number) -> Tensor:
-  if self.is_floating_point() or isinstance(other, float):
+  if (self.is_floating_point() or isinstance(other, float)):
     return self.true_divide(other)
   return self.divide(other, rounding_mode="trunc")
 "#,
@@ -86,7 +86,7 @@ const UPGRADERS: &[Upgrader] = &[
         old_schema: "aten::div.Tensor(Tensor self, Tensor other) -> Tensor",
         name: "div_Tensor_0_3",
         source: r#"def div_Tensor_0_3(self: Tensor, other: Tensor) -> Tensor:
-  if self.is_floating_point() or other.is_floating_point():
+  if (self.is_floating_point() or other.is_floating_point()):
     return self.true_divide(other)
   return self.divide(other, rounding_mode="trunc")
 "#,
@@ -106,7 +106,7 @@ const UPGRADERS: &[Upgrader] = &[
         old_schema: "aten::div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
         name: "div_out_0_3",
         source: r#"def div_out_0_3(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-  if self.is_floating_point() or other.is_floating_point() or out.is_floating_point():
+  if (self.is_floating_point() or other.is_floating_point() or out.is_floating_point()):
     return self.true_divide(other, out=out)
   return self.divide(other, rounding_mode="trunc", out=out)
 "#,
@@ -126,7 +126,7 @@ const UPGRADERS: &[Upgrader] = &[
         old_schema: "aten::div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
         name: "div__Scalar_0_3",
         source: r#"def div__Scalar_0_3(self: Tensor, other: number) -> Tensor:
-  if self.is_floating_point() or isinstance(other, float):
+  if (self.is_floating_point() or isinstance(other, float)):
     return self.true_divide_(other)
   return self.divide_(other, rounding_mode="trunc")
 "#,
@@ -146,7 +146,7 @@ const UPGRADERS: &[Upgrader] = &[
         old_schema: "aten::div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
         name: "div__Tensor_0_3",
         source: r#"def div__Tensor_0_3(self: Tensor, other: Tensor) -> Tensor:
-  if self.is_floating_point() or other.is_floating_point():
+  if (self.is_floating_point() or other.is_floating_point()):
     return self.true_divide_(other)
   return self.divide_(other, rounding_mode="trunc")
 "#,
@@ -165,7 +165,9 @@ const UPGRADERS: &[Upgrader] = &[
         bumped_at: 5,
         old_schema: "aten::full(int[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
         name: "full_0_4",
-        source: r#"def full_0_4(size: List[int], fill_value: number, *, dtype: Optional[int]=None, layout: Optional[int]=None, device: Optional[Device]=None, pin_memory: Optional[bool]=None) -> Tensor:
+        source: r#"def full_0_4(size: List[int], fill_value: number, *,
+    dtype: Optional[int]=None, layout: Optional[int]=None,
+    device: Optional[Device]=None, pin_memory: Optional[bool]=None) -> Tensor:
   if dtype is None:
     fill_value = float(fill_value)
   return torch.full(size, fill_value, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
@@ -203,7 +205,8 @@ const UPGRADERS: &[Upgrader] = &[
         bumped_at: 8,
         old_schema: "aten::linspace(Scalar start, Scalar end, int? steps=None, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
         name: "linspace_0_7",
-        source: r#"def linspace_0_7(start: Union[int, float, complex], end: Union[int, float, complex], steps: Optional[int], *, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]):
+        source: r#"def linspace_0_7(start: Union[int, float, complex], end: Union[int, float, complex], steps: Optional[int], *,
+    dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]):
   if steps is None:
     return torch.linspace(start=start, end=end, steps=100, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
   return torch.linspace(start=start, end=end, steps=steps, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
@@ -225,7 +228,8 @@ const UPGRADERS: &[Upgrader] = &[
         bumped_at: 9,
         old_schema: "aten::logspace(Scalar start, Scalar end, int? steps=None, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
         name: "logspace_0_8",
-        source: r#"def logspace_0_8(start: Union[int, float, complex], end: Union[int, float, complex], steps: Optional[int], base: float, *, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]):
+        source: r#"def logspace_0_8(start: Union[int, float, complex], end: Union[int, float, complex], steps: Optional[int], base: float, *,
+    dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]):
   if steps is None:
     return torch.logspace(start=start, end=end, steps=100, base=base, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
   return torch.logspace(start=start, end=end, steps=steps, base=base, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)

@@ -52,6 +52,8 @@ pub(super) fn same(graph: &Graph, a: NodeId, b: NodeId) -> bool {
         && match (graph.constant(x), graph.constant(y)) {
             // PyTorch compares floats as numbers: no two nans are one, and -0.0 is 0.0.
             (Some(Constant::Float(x)), Some(Constant::Float(y))) => x == y,
+            // PyTorch never takes two members of an enum for one.
+            (Some(Constant::Enum(..)), _) => false,
             (Some(x), Some(y)) => x == y,
             _ => false,
         }

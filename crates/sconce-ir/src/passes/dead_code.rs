@@ -53,7 +53,7 @@ impl<'a> Marker<'a> {
         let nodes: Vec<NodeId> = graph.walk(graph.root()).collect();
         for &node in nodes.iter().rev() {
             let own = has_side_effects(graph, node)
-                || aliases.written(node).into_iter().any(|at| aliases.is_outside(at));
+                || aliases.writes_to(node, |location| aliases.is_outside(location));
             if own {
                 has_effects[node.0 as usize] = true;
             }
@@ -149,10 +149,8 @@ impl<'a> Marker<'a> {
 
     fn mark_if_live(&mut self, node: NodeId) -> bool {
         let live = self.graph.node(node).outputs().iter().any(|&output| self.is_live(output));
-        let live = live || {
-            let mut written = self.aliases.written(node).into_iter();
-            written.any(|at| self.live_memory[at as usize])
-        };
+        let is_live = |location| self.live_memory[location as usize];
+        let live = live || self.aliases.writes_to(node, is_live);
         live && self.mark(node)
     }
 
@@ -179,9 +177,7 @@ impl<'a> Marker<'a> {
     fn make_live(&mut self, value: ValueId) -> bool {
         let was = std::mem::replace(&mut self.live_values[value.0 as usize], true);
         if !was {
-            for &at in self.aliases.locations(value) {
-                self.live_memory[at as usize] = true;
-            }
+            self.aliases.mark_locations(value, &mut self.live_memory);
         }
         !was
     }

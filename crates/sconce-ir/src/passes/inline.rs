@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::{ClassId, FunctionId, Graph, Kind, NodeId, Prim, Type, Unit};
 
 /// How many nodes a graph may come to have; calls can make it grow exponentially.
-const MAX_NODES: usize = 4_000_000;
+const MAX_NODES: usize = 1_000_000;
 
 /// How deep calls may nest; a function that calls itself has no end.
 const MAX_CALLS: usize = 512;

@@ -448,6 +448,21 @@ impl Type {
         }
     }
 
+    /// Whether it consists of no more than this many types, itself included, those of a NamedTuple's
+    /// fields too.
+    pub fn is_within(&self, limit: usize) -> bool {
+        let mut stack = vec![self];
+        let mut count = 0;
+        while let Some(ty) = stack.pop() {
+            count += 1;
+            stack.extend(ty.contained());
+            if count + stack.len() > limit {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Whether it is or holds a type variable.
     pub fn has_variables(&self) -> bool {
         matches!(self, Self::Var(_)) || self.contained().into_iter().any(Self::has_variables)

@@ -8,7 +8,7 @@ use super::error::EncodeError;
 use super::python2_names::classic;
 use super::scalars;
 use super::walk::{Encoder, Named, Slot};
-use crate::arena::{Node, Value};
+use crate::arena::{NameParts, Node, Value};
 use crate::opcode::byte as op;
 
 /// Most classes around a class; for each, its whole name is looked at.
@@ -158,11 +158,11 @@ impl<'b> Encoder<'b, '_> {
         if self.protocol < 3 && self.fix_imports { classic(module, name) } else { (module, name) }
     }
 
-    /// `parts`: the strs that the global was read with, if any.
+    /// `parts`: the strs that are known to hold the name, if any.
     fn global_opcode(
         &mut self,
         value: Value,
-        parts: Option<[Value; 2]>,
+        parts: Option<NameParts>,
         (module, name): (&'b str, &'b str),
     ) -> Result<(), EncodeError> {
         if self.protocol >= 4 {
@@ -183,22 +183,27 @@ impl<'b> Encoder<'b, '_> {
         Ok(())
     }
 
-    /// By two strs: those that the global was read with; otherwise equal names are one object, as
+    /// By two strs: its own, or those that it was read with; otherwise equal names are one object, as
     /// names in Python's programs are.
     fn stack_global(
         &mut self,
         value: Value,
-        parts: Option<[Value; 2]>,
+        parts: Option<NameParts>,
         names: [&'b str; 2],
     ) -> Result<(), EncodeError> {
         let is_str = |&part: &Value| matches!(self.arena.node(part), Node::Str(_));
-        let parts = parts.filter(|parts| parts.iter().all(is_str));
+        let parts = parts.filter(|parts| parts.texts.iter().all(is_str));
         for (place, text) in names.into_iter().enumerate() {
-            let Some(part) = parts.map(|parts| parts[place]) else {
+            let Some(NameParts { texts, own }) = parts else {
                 self.out.boundary()?;
                 self.own_text(value, text)?;
                 continue;
             };
+            let part = texts[place];
+            if own {
+                self.save(part)?;
+                continue;
+            }
             if self.slot(part).is_none()
                 && let Some(named) = self.texts.get(text)
                 && named.own

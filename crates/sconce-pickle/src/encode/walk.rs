@@ -285,6 +285,14 @@ impl<'b, 'w> Encoder<'b, 'w> {
 
     #[inline]
     fn text(&mut self, value: Value, text: &'b str) -> Result<(), EncodeError> {
+        if text.len() <= 2
+            && let Some(character) = text.chars().next().and_then(|first| u8::try_from(first).ok())
+            && self.arena.char(character) == Some(value)
+        {
+            let slot = self.char(value, character)?;
+            self.remember(value, slot);
+            return Ok(());
+        }
         scalars::text(&mut self.out, self.protocol, value, text.as_bytes())?;
         self.put(value)
     }

@@ -33,6 +33,17 @@ pub fn to_array<T: Element>(tensor: &Tensor) -> Result<ArrayD<T>, Error> {
 ///
 /// # Errors
 /// As [`Tensor::from_vec`].
+///
+/// ```
+/// use sconce::interop::ndarray::from_array;
+///
+/// let weight = ndarray::array![[1f32, 2.0], [3.0, 4.0]];
+/// let mut state = sconce::StateDict::new();
+/// state.insert("fc.weight", from_array(&weight.t().to_owned())?);
+/// let weight = state.get("fc.weight").expect("it was put there");
+/// assert_eq!(weight.to_vec::<f32>()?, [1.0, 3.0, 2.0, 4.0]);
+/// # Ok::<(), sconce::tensor::Error>(())
+/// ```
 pub fn from_array<T: Element, D: Dimension>(array: &Array<T, D>) -> Result<Tensor, Error> {
     let sizes: Vec<i64> = array.shape().iter().map(|&size| size as i64).collect();
     Tensor::from_vec(array.iter().copied().collect(), &sizes)
