@@ -173,6 +173,10 @@ impl Program {
     }
 }
 
+/// Makes the type of a name from the class in a source.
+type MakeType =
+    fn(&mut Importer, &mut Unit, &str, &ast::Class, &Arc<Source>) -> Result<Type, CompileError>;
+
 impl Importer {
     /// The file of a qualifier: `__torch__.a` is `code/__torch__/a.py`.
     fn file(&mut self, qualifier: &str) -> Result<Option<Arc<File>>, CompileError> {
@@ -335,13 +339,7 @@ impl Importer {
         name: &str,
         class: &ast::Class,
         source: &Arc<Source>,
-        make: fn(
-            &mut Self,
-            &mut Unit,
-            &str,
-            &ast::Class,
-            &Arc<Source>,
-        ) -> Result<Type, CompileError>,
+        make: MakeType,
     ) -> Result<Type, CompileError> {
         let range = SourceRange::new(Arc::clone(source), class.range);
         if self.open.len() >= MAX_OPEN || !self.open.insert(name.into()) {
