@@ -141,6 +141,7 @@ impl DebugWriter {
         for (offset, range) in records {
             let range =
                 range.as_ref().map(|range| range.original().unwrap_or_else(|| range.clone()));
+            let range = range.filter(|range| source_key(&range.source) != NOWHERE);
             match merged.last_mut() {
                 Some((_, last)) if *last == range => {}
                 Some((at, last)) if *at == *offset => *last = range,
@@ -215,10 +216,13 @@ impl DebugWriter {
     }
 }
 
+/// The key of no source; no source stands there in memory.
+const NOWHERE: usize = 0;
+
 /// What tells a source from others. No source and an empty source are one after they have been read.
 fn source_key(source: &Arc<Source>) -> usize {
     match source.text().is_empty() && source.filename().is_none_or(str::is_empty) {
-        true => 1,
+        true => NOWHERE,
         false => Arc::as_ptr(source) as usize,
     }
 }

@@ -1,5 +1,7 @@
 //! Modules that are changed and saved.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests are outside of what clippy sees as tests
+
 use sconce_archive::{ArchiveWriter, WriterOptions};
 use sconce_source::Source;
 use sconce_tensor::Tensor;
