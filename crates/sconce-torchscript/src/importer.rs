@@ -60,6 +60,10 @@ enum Pending {
     Interface(InterfaceId, Arc<ast::Class>, Arc<Source>),
 }
 
+/// Makes the NamedTuple or enum of a name from its definition.
+type MakeType =
+    fn(&mut Importer, &mut Unit, &str, &ast::Class, &Arc<Source>) -> Result<Type, CompileError>;
+
 /// How deep NamedTuples and enums may be nested in each other.
 const MAX_OPEN: usize = 64;
 
@@ -335,13 +339,7 @@ impl Importer {
         name: &str,
         class: &ast::Class,
         source: &Arc<Source>,
-        make: fn(
-            &mut Self,
-            &mut Unit,
-            &str,
-            &ast::Class,
-            &Arc<Source>,
-        ) -> Result<Type, CompileError>,
+        make: MakeType,
     ) -> Result<Type, CompileError> {
         let range = SourceRange::new(Arc::clone(source), class.range);
         if self.open.len() >= MAX_OPEN || !self.open.insert(name.into()) {
