@@ -738,8 +738,10 @@ pub struct MergeArgs {
 
 /// `sconce code`.
 #[derive(Debug, Args)]
-#[command(after_help = "A NAME is a method's path from the root (forward, encoder.forward) or the \
-qualified name of a class, function or method (__torch__.Net, Net.forward).")]
+#[command(
+    after_help = "A NAME is a method's path from the root (forward, encoder.forward) or the \
+qualified name of a class, function or method (__torch__.Net, Net.forward)."
+)]
 pub struct CodeArgs {
     /// The archive.
     #[command(flatten)]

@@ -139,7 +139,9 @@ impl Failure {
 
     fn lines(&self) -> Vec<Line> {
         let mut lines = Vec::new();
-        let mut message = self.0.message.lines();
+        // PyTorch indents its suggestions with tabs.
+        let message = self.0.message.replace('\t', "  ");
+        let mut message = message.lines();
         let first = message.next().unwrap_or_default();
         lines.push(Line::new().add(Style::Bad, "error").plain(": ").add(Style::Strong, first));
         lines.extend(message.map(|line| Line::new().plain("       ").plain(line)));
@@ -153,6 +155,9 @@ impl Failure {
             lines.extend(note.map(|line| Line::new().plain("      ").plain(line)));
         }
         if let Some(help) = &self.0.help {
+            // Whoever gave the advice need not know what the file is called.
+            let file = self.0.file.as_deref().unwrap_or("FILE");
+            let help = help.replace("FILE", file);
             lines.push(Line::new().add(Style::Good, "help").plain(": ").plain(help));
         }
         lines
@@ -256,8 +261,8 @@ mod tests {
             .in_file("mo\x1bdel.pt")
             .in_file("other.pt")
             .at(Some(0x1c4))
-            .note("truncated download?")
-            .help("sconce verify model.pt");
+            .note("truncated download?\nor a bad disk?")
+            .help("sconce verify FILE");
         let text: Vec<String> =
             failure.lines().iter().map(|line| line.render(Palette::new(false))).collect();
         assert_eq!(
@@ -266,7 +271,8 @@ mod tests {
                 "error: storage '7' is too small",
                 "  --> mo\\x1bdel.pt:archive/data.pkl @ 0x1c4",
                 "note: truncated download?",
-                "help: sconce verify model.pt",
+                "      or a bad disk?",
+                "help: sconce verify mo\\x1bdel.pt",
             ]
         );
         assert_eq!(failure.code(), 2);

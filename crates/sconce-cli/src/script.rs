@@ -24,7 +24,7 @@ pub fn from_source(source: Source, load: &Load, file: &str) -> Result<Module, Fa
         let message = format!("this is no TorchScript archive but: {what}");
         let failure = Failure::unreadable(message).in_file(file);
         return Err(match identity.kind.advice() {
-            Some(advice) => failure.help(advice.replace("FILE", file)),
+            Some(advice) => failure.help(advice),
             None => failure,
         });
     }
@@ -60,7 +60,7 @@ pub fn failure(error: jit::Error, file: &str) -> Failure {
         }
     }
     match error.help() {
-        Some(help) => failure.help(help.replace("FILE", file)),
+        Some(help) => failure.help(help),
         None => failure,
     }
 }

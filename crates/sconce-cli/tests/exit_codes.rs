@@ -8,7 +8,7 @@ use support::{command, fixtures, sconce, sconce_with_stdin};
 
 #[test]
 fn every_verb_keeps_to_the_codes() {
-    let cases: [(i32, &[&str]); 40] = [
+    let cases: [(i32, &[&str]); 45] = [
         (0, &["2.15/zip/state_dict.pt"]),
         (0, &["info", "2.15/zip/module_net.pt"]),
         (1, &["info", "--policy", "weights-only", "2.15/zip/module_net.pt"]),
@@ -49,6 +49,11 @@ fn every_verb_keeps_to_the_codes() {
         (2, &["dis", "hand/lookalike/array.npy"]),
         (1, &["globals", "bad/hostile_then_broken.pt"]),
         (1, &["identify", "nowhere.pt"]),
+        (0, &["code", "2.15/torchscript/scripted.pt", "forward"]),
+        (3, &["code", "2.15/torchscript/scripted.pt", "backward"]),
+        (2, &["code", "2.15/zip/shared.pt"]),
+        (3, &["graph", "2.15/torchscript/scripted.pt", "--dot", "--svg"]),
+        (2, &["ops", "nowhere.pt"]),
     ];
     for (code, args) in cases {
         let run = sconce(args);

@@ -10,7 +10,7 @@ use support::sconce;
 fn completions_for_each_shell_name_every_verb() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = sconce(&["completions", shell]).ok();
-        for verb in ["identify", "convert", "globals"] {
+        for verb in ["identify", "convert", "globals", "code", "graph", "resave"] {
             assert!(script.contains(verb), "{shell} {verb}");
         }
     }
@@ -24,7 +24,7 @@ fn manual_pages_are_roff() {
     let folder = tempfile::tempdir().unwrap();
     sconce(&["man", "--dir", &folder.path().to_string_lossy()]).ok();
     let pages = fs::read_dir(folder.path()).unwrap().count();
-    assert_eq!(pages, 19, "one for sconce and one for each verb");
+    assert_eq!(pages, 24, "one for sconce and one for each verb");
     assert!(fs::read_to_string(folder.path().join("sconce-ls.1")).unwrap().contains("sconce\\-ls"));
 }
 

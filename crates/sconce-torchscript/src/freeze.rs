@@ -19,10 +19,13 @@ impl Module {
     /// # Errors
     /// When there is no such method, or something it calls does not compile.
     pub fn inlined_graph(&self, method: &str) -> Result<Graph, Error> {
-        let graph = self.graph_of(method)?;
+        let original = self.graph_of(method)?;
         let mut loaded = self.lock();
         loaded.program.compile_all()?;
-        let mut graph = Graph::clone(&graph);
+        // A copy as PyTorch makes it, whose values are numbered anew.
+        let mut graph = Graph::new();
+        let root = graph.root();
+        graph.copy_block_into(&original, original.root(), root, &mut FxHashMap::default());
         passes::inline(&mut graph, &loaded.program.unit)
             .map_err(|error| Error::malformed(error.to_string()))?;
         Ok(graph)

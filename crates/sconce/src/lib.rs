@@ -17,10 +17,62 @@
 //! * [`identify`] says what a file is.
 //! * [`pickle`] disassembles and traces the pickles underneath; [`archive`] reads and verifies the
 //!   containers.
+//! * [`jit`] loads TorchScript archives; [`syntax`] parses their source.
 //! * [`StateDict`], [`Value`] and [`Draft`] make and change checkpoints, which [`SaveOptions`] writes as
 //!   `torch.save` does.
 //! * `interop` (features `ndarray` and `candle`) hands tensors to other crates.
-
+//!
+//! # TorchScript
+//!
+//! What `torch.jit.save` writes is a program with its objects. [`jit::load`] reads the objects and
+//! finds the classes that they need; a method is compiled when its code or graph is asked for, so a
+//! method that does not compile only matters to who asks for it. Nothing is ever run.
+//!
+//! ```
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/classifier.pt");
+//! # let folder = std::env::temp_dir().join(format!("sconce-doc-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! let model = sconce::jit::load(path)?;
+//! assert_eq!(model.class_name(), "Classifier");
+//! let names: Vec<String> = model.named_parameters()?.into_iter().map(|(name, _)| name).collect();
+//! assert_eq!(names, ["encoder.weight", "encoder.bias"]);
+//!
+//! // What the methods take and give, and what is in them.
+//! let forward = model.method("forward")?;
+//! assert!(forward.schema.to_string().ends_with("Tensor x, int rounds=1) -> Tensor"));
+//! assert!(model.code("forward")?.ends_with("return torch.softmax(y0, 1)\n"));
+//! assert!(model.original_source("forward")?.contains("for _ in range(rounds):"));
+//! let operators: Vec<String> = model.operators()?.into_iter().map(|used| used.name).collect();
+//! assert!(operators.contains(&"aten::linear".to_owned()));
+//!
+//! // As torch.jit.freeze begins: calls inlined, attributes as constants.
+//! let graph = model.frozen_graph("forward")?;
+//! assert!(!graph.to_string().contains("prim::GetAttr"));
+//!
+//! // Saved again as torch.jit.save does, with another attribute and an extra file.
+//! model.set_attr("most", sconce::jit::Value::Float(3.0))?;
+//! let options = sconce::jit::SaveOptions::new().replace(true).extra_file("why.txt", "a test");
+//! options.save(&model, folder.join("classifier.pt"))?;
+//! let again = sconce::jit::load(folder.join("classifier.pt"))?;
+//! assert!(matches!(again.attr("most")?, sconce::jit::Value::Float(most) if most == 3.0));
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! An error of a program says where: [`jit::Error::program`] has the places in the archive's code,
+//! and each [`syntax::SourceRange`] knows the original source behind it where the archive does.
+//!
+//! ```
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/classifier.pt");
+//! let model = sconce::jit::load(path)?;
+//! let graph = model.graph("forward")?;
+//! let last = graph.block_nodes(graph.root()).last().expect("a node");
+//! let place = graph.node(last).range.as_ref().expect("a place");
+//! assert!(place.highlight().contains("return torch.softmax(y0, 1)"));
+//! let original = place.original().expect("debug records");
+//! assert!(original.highlight().starts_with("  File \"make_classifier.py\", line "));
+//! # Ok::<(), sconce::jit::Error>(())
+//! ```
 //!
 //! # Writing
 //!

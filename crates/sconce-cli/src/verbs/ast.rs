@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sconce::syntax::ast::Item;
-use sconce::syntax::{self, Source, parse_module};
+use sconce::syntax::sexpr::Node;
+use sconce::syntax::{Source, parse_module};
+use sconce::{Limits, MapMode};
 
 use crate::cli::AstArgs;
 use crate::error::{Failure, Outcome};
@@ -19,23 +21,21 @@ pub fn run(args: &AstArgs, out: &mut Out) -> Verdict {
         Some((path, name)) if !Path::new(&file).exists() && !name.is_empty() => (path, Some(name)),
         _ => (file.as_str(), None),
     };
-    let limits = sconce::Limits::default();
-    let bytes = open::source(path.as_ref(), sconce::MapMode::Off, &limits)?;
+    let bytes = open::source(path.as_ref(), MapMode::Off, &Limits::default())?;
     let text = std::str::from_utf8(bytes.bytes())
         .map_err(|_| Failure::unreadable("this is no text").in_file(path))?;
     let source = Arc::new(Source::new(text).with_filename(path));
     let items = parse_module(&source).map_err(|error| {
-        Failure::unreadable(error.message()).in_file(path).note(error.range().highlight())
+        let note = format!("the code at fault\n{}", error.range().highlight());
+        Failure::unreadable(error.message()).in_file(path).note(note)
     })?;
     out.use_pager();
     let mut found = false;
     for item in &items {
         let (item_name, node) = match item {
-            Item::Def(def) => (Some(&*def.name.name), syntax::sexpr::Node::def(def, &source)),
-            Item::Class(class) => {
-                (Some(&*class.name.name), syntax::sexpr::Node::class(class, &source))
-            }
-            Item::Stmt(stmt) => (None, syntax::sexpr::Node::stmt(stmt, &source)),
+            Item::Def(def) => (Some(&*def.name.name), Node::def(def, &source)),
+            Item::Class(class) => (Some(&*class.name.name), Node::class(class, &source)),
+            Item::Stmt(stmt) => (None, Node::stmt(stmt, &source)),
             Item::Import(_) => continue,
         };
         if name.is_none() || name == item_name {

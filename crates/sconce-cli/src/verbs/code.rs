@@ -57,7 +57,10 @@ fn pieces(args: &CodeArgs, module: &Module, file: &str) -> Result<Vec<Piece>, Fa
         let bytecode = module.bytecode().map_err(failure)?.ok_or_else(|| {
             Failure::usage("the archive has no bytecode for the lite interpreter").in_file(file)
         })?;
-        return Ok(vec![Piece { name: "bytecode.pkl".to_owned(), text: Some(bytecode.to_string()) }]);
+        return Ok(vec![Piece {
+            name: "bytecode.pkl".to_owned(),
+            text: Some(bytecode.to_string()),
+        }]);
     }
     match &args.name {
         Some(name) => {

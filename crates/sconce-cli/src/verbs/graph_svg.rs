@@ -122,7 +122,8 @@ impl Layout {
                         mean(near, |other| self.points[other].x).unwrap_or(*x)
                     })
                     .collect();
-                let widths: Vec<f64> = layer.iter().map(|&point| self.points[point].width).collect();
+                let widths: Vec<f64> =
+                    layer.iter().map(|&point| self.points[point].width).collect();
                 for (&point, x) in self.layers[at].iter().zip(spread(&wanted, &widths)) {
                     self.points[point].x = x;
                 }
@@ -138,8 +139,8 @@ impl Layout {
     fn draw(&self, picture: &Picture, labels: &[String]) -> String {
         let right = |point: &Point| point.x + point.width / 2.0;
         let width = self.points.iter().map(right).fold(0.0, f64::max) + MARGIN;
-        let height = self.layers.len() as f64 * LAYER_HEIGHT + 2.0 * MARGIN - LAYER_HEIGHT
-            + BOX_HEIGHT;
+        let height =
+            self.layers.len() as f64 * LAYER_HEIGHT + 2.0 * MARGIN - LAYER_HEIGHT + BOX_HEIGHT;
         let mut out = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
              font-family=\"monospace\" font-size=\"12\">\n\
@@ -189,8 +190,7 @@ impl Layout {
             if at > 0 {
                 let middle = (from.1 + top) / 2.0;
                 let (x, start) = (point.x, from.0);
-                let _ =
-                    write!(out, "C{start:.1} {middle:.1} {x:.1} {middle:.1} {x:.1} {top:.1}");
+                let _ = write!(out, "C{start:.1} {middle:.1} {x:.1} {middle:.1} {x:.1} {top:.1}");
             }
             let bottom = (point.x, top + BOX_HEIGHT);
             if at == 0 {
@@ -294,8 +294,7 @@ mod tests {
 
     #[test]
     fn a_picture_that_is_too_large_is_refused() {
-        let chain: Vec<(usize, usize)> =
-            (1..400).flat_map(|to| [(to - 1, to), (0, to)]).collect();
+        let chain: Vec<(usize, usize)> = (1..400).flat_map(|to| [(to - 1, to), (0, to)]).collect();
         let message = svg(&picture(400, &chain)).unwrap_err();
         assert!(message.contains("400 nodes and 798 uses"), "{message}");
     }

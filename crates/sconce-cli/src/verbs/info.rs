@@ -177,10 +177,7 @@ fn program_alone(
     Ok(Outcome::Clean)
 }
 
-fn print_sections(
-    sections: Vec<(&'static str, Vec<Line>)>,
-    out: &mut Out,
-) -> Result<(), Failure> {
+fn print_sections(sections: Vec<(&'static str, Vec<Line>)>, out: &mut Out) -> Result<(), Failure> {
     for (label, lines) in sections {
         for (at, line) in lines.into_iter().enumerate() {
             let label = if at == 0 { label } else { "" };
@@ -396,7 +393,8 @@ impl<'c> Card<'c> {
         }
         sections.extend(self.program.iter().flat_map(|program| program.sections(out)));
         sections.push(("safety", self.safety_lines(name, policy)));
-        let code = if self.program.is_some() { format!(" · sconce code {name}") } else { "".into() };
+        let code =
+            if self.program.is_some() { format!(" · sconce code {name}") } else { "".into() };
         let more = format!("sconce ls {name} · sconce tree {name} · sconce globals {name}{code}");
         sections.push(("more", vec![Line::new().dim(more)]));
         sections

@@ -42,8 +42,7 @@ pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
     out.table(&table)?;
     if !args.no_header {
         let places: usize = operators.iter().map(|used| used.count).sum();
-        let text =
-            format!("{} at {}", count(operators.len(), "operator"), count(places, "place"));
+        let text = format!("{} at {}", count(operators.len(), "operator"), count(places, "place"));
         out.line(&Line::new().dim(text))?;
     }
     Ok(Outcome::Clean)

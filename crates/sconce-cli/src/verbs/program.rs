@@ -129,11 +129,8 @@ impl Program {
 
     /// The card's lines of a file that has no other.
     pub fn whole(&self, file: &str, out: &Out) -> Vec<(&'static str, Vec<Line>)> {
-        let tensors = format!(
-            "{}, {}",
-            count(self.parameters, "parameter"),
-            count(self.buffers, "buffer")
-        );
+        let tensors =
+            format!("{}, {}", count(self.parameters, "parameter"), count(self.buffers, "buffer"));
         let root = Line::new().plain(format!("{}, {tensors}", self.class));
         let params = Line::new().add(Style::Number, grouped(self.numel)).plain(" elements");
         let mut sections = vec![("root", vec![root]), ("params", vec![params])];
@@ -151,8 +148,9 @@ fn made_by(module: &Module) -> Option<&'static str> {
     const MOST: usize = 32;
     let modules = module.named_modules().ok()?;
     let methods = modules.into_iter().take(MOST).flat_map(|(_, module)| module.methods());
-    let source =
-        methods.into_iter().find_map(|method| module.original_source(&method.qualified_name).ok())?;
+    let source = methods
+        .into_iter()
+        .find_map(|method| module.original_source(&method.qualified_name).ok())?;
     let function = source.lines().any(|line| line.trim_start().starts_with("def "));
     Some(if function { "scripted" } else { "traced" })
 }

@@ -50,7 +50,7 @@ pub fn run(
             "a TorchScript archive holds code, which torch.save does not write",
         )
         .in_file(file)
-        .help("--state-dict writes its parameters and buffers"));
+        .help("--state-dict writes its parameters and buffers; sconce resave saves the program too"));
     }
     let changes = change(&mut draft, args)?;
     let refuse_overflow = || match args.allow_overflow {

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use rayon::prelude::*;
+use sconce::Tensor;
 use sconce::archive::Directory;
 use sconce::archive::verify::{Severity, verify};
-use sconce::Tensor;
 use sconce::checkpoint::{Checkpoint, ErrorKind, FileKind, identify};
 use sconce::source::Source;
 use serde::Serialize;
@@ -74,8 +74,7 @@ pub fn run(args: &VerifyArgs, out: &mut Out, say: Say) -> Verdict {
         }
         // Objects of the oldest TorchScript archives are made by their program.
         Some(Err(error))
-            if identity.kind == FileKind::TorchScript
-                && error.kind() == ErrorKind::Unsupported =>
+            if identity.kind == FileKind::TorchScript && error.kind() == ErrorKind::Unsupported =>
         {
             let module = script::from_source(source.clone(), load, &file)?;
             let held = module.named_parameters().and_then(|mut held| {

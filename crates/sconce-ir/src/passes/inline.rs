@@ -97,6 +97,7 @@ fn replace(
     let results = graph.insert_copy(body, body.root(), call, &mut map);
     let outputs = graph.node(call).outputs().to_vec();
     for (output, result) in outputs.into_iter().zip(results) {
+        graph.take_name(output, result);
         graph.replace_all_uses(output, result);
     }
     let mut calls = Vec::new();
