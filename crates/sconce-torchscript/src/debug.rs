@@ -141,7 +141,6 @@ impl DebugWriter {
         for (offset, range) in records {
             let range =
                 range.as_ref().map(|range| range.original().unwrap_or_else(|| range.clone()));
-            let range = range.filter(|range| source_key(&range.source) != NOWHERE);
             match merged.last_mut() {
                 Some((_, last)) if *last == range => {}
                 Some((at, last)) if *at == *offset => *last = range,
