@@ -67,9 +67,14 @@ fn beside_torch(name: &str, path: &Path, python: &str) {
     });
     println!("\nload {name}, both in a process that has done so before");
     println!("  torch.jit.load              {torch:8.2} ms");
-    for (what, time) in [("sconce, as far as asked for", lazy), ("sconce, all code compiled  ", whole)] {
+    for (what, time) in
+        [("sconce, as far as asked for", lazy), ("sconce, all code compiled  ", whole)]
+    {
         let ratio = time / torch;
-        println!("  {what} {time:8.2} ms   ratio {ratio:.4}, target 0.2000 {}", verdict(ratio <= 0.2));
+        println!(
+            "  {what} {time:8.2} ms   ratio {ratio:.4}, target 0.2000 {}",
+            verdict(ratio <= 0.2)
+        );
     }
 }
 
@@ -107,11 +112,17 @@ fn compile(folder: &Path) {
         }
     }
     let count = models.len();
-    println!("\ncompile all code of {count} models, {:.2} MB, time of one thread", bytes as f64 / 1e6);
+    println!(
+        "\ncompile all code of {count} models, {:.2} MB, time of one thread",
+        bytes as f64 / 1e6
+    );
     for (what, mut times) in ["methods alone", "with loading"].into_iter().zip(times) {
         times.sort();
         let speed = bytes as f64 / 1e6 / times[RUNS / 2].as_secs_f64();
         let time = ms(times[RUNS / 2]);
-        println!("  {what} {time:8.2} ms {speed:6.2} MB/s, target 5 MB/s {}", verdict(speed >= 5.0));
+        println!(
+            "  {what} {time:8.2} ms {speed:6.2} MB/s, target 5 MB/s {}",
+            verdict(speed >= 5.0)
+        );
     }
 }

@@ -12,7 +12,7 @@ const BETWEEN: &[u8] = b"\n#----\n";
 const OBJECT: &[u8] = b"\x80\x02c__torch__\nM\nq\0)\x81}(X\x08\0\0\0trainingq\x01\x89X\x01\0\0\0nq\
     \x02K\x03X\x02\0\0\0xsq\x03ctorch.jit._pickle\nbuild_intlist\nq\x04(](K\x01K\x02etRX\x01\0\0\0tq\
     \x05ctorch._utils\n_rebuild_tensor_v2\nq\x06((X\x07\0\0\0storageq\x07ctorch\nFloatStorage\nq\x08X\
-    \x01\0\0\00q\tX\x03\0\0\0cpuq\nK\x02tQK\0(K\x02t(K\x01t\x89ccollections\nOrderedDict\nq\x0b)Rt\
+    \x01\0\0\x000q\tX\x03\0\0\0cpuq\nK\x02tQK\0(K\x02t(K\x01t\x89ccollections\nOrderedDict\nq\x0b)Rt\
     Rub.";
 
 /// An archive around code: the first part of `input` is `__torch__.py`, the second, if there is one,

@@ -217,7 +217,8 @@ impl Verifier<'_> {
                 }
             }
             Prim::Constant => {
-                self.check(id, inputs == 0 && outputs == 1, "a constant is one value")
+                self.check(id, inputs == 0 && outputs == 1, "a constant is one value");
+                self.check(id, node.blocks().is_empty(), "a constant has no blocks");
             }
             Prim::Param | Prim::Return => self.error(id, "stands among the nodes of a block"),
             Prim::TupleConstruct => {

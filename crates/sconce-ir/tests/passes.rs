@@ -267,3 +267,16 @@ fn a_function_that_calls_itself_has_no_body() {
     let function = Type::Function(NamedRef::by_name("f"));
     assert_eq!(function.to_string(), "Function");
 }
+
+/// Found by the fuzz target `graph_text`: pooling took the blocks along.
+#[test]
+fn a_constant_with_blocks_is_no_graph() {
+    let text = "graph(%x : int):
+  %c : str = prim::Constant[value=\"c\"]()
+    block0():
+      -> (%x)
+  return (%c)
+";
+    let graph = Graph::parse(text).unwrap();
+    assert!(verify(&graph).unwrap_err()[0].message.contains("a constant has no blocks"));
+}

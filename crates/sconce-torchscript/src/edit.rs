@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use sconce_checkpoint::ErrorKind;
-use sconce_ir::{
-    Attribute, Class, ClassId, FunctionId, Graph, Node, Prim, Type, Unit,
-};
+use sconce_ir::{Attribute, Class, ClassId, FunctionId, Graph, Node, Prim, Type, Unit};
 
 use crate::Error;
 use crate::module::{Loaded, Module, slots};
@@ -86,7 +84,8 @@ impl Module {
         if matches!(name, "__getstate__" | "__setstate__") {
             return refuse("objects of the class are saved through it");
         }
-        if name == "forward" && !(own.forward_hooks.is_empty() && own.forward_pre_hooks.is_empty()) {
+        if name == "forward" && !(own.forward_hooks.is_empty() && own.forward_pre_hooks.is_empty())
+        {
             return refuse("it has hooks");
         }
         if let Some(caller) = caller(&loaded.program.unit, own, method.id, name) {
@@ -160,7 +159,9 @@ fn caller(unit: &Unit, class: &Class, method: FunctionId, name: &str) -> Option<
     };
     unit.functions()
         .filter(|&(id, function)| id != method && !removed(id, function.class))
-        .find(|(_, function)| function.graph.as_deref().is_some_and(|graph| any_node(graph, &calls)))
+        .find(|(_, function)| {
+            function.graph.as_deref().is_some_and(|graph| any_node(graph, &calls))
+        })
         .map(|(_, function)| Arc::clone(&function.qualified_name))
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_checkpoint::ErrorKind;
-use sconce_ir::{ClassId, Constant, Graph, NodeId, Prim, ValueId as GraphValue, operators, passes};
+use sconce_ir::alias::{AliasAnalyser, is_mutable};
+use sconce_ir::{ClassId, Constant, Graph, NodeId, Prim, ValueId as GraphValue, passes};
 
 use crate::Error;
 use crate::constants::constant;
@@ -46,15 +47,25 @@ impl Module {
         self.method(method)?;
         let mut graph = self.inlined_graph(method)?;
         let mut loaded = self.lock();
-        let mut freezer = Freezer::new(&mut graph, &mut loaded, self.value());
-        freezer.follow_objects();
-        freezer.find_changed();
-        freezer.replace()?;
+        // Numbers and flags first: branches that they rule out change nothing any more.
+        Freezer::new(&mut graph, &mut loaded, self.value()).replace(Which::Immutable)?;
+        passes::constant_propagation_immutable_types(&mut graph);
+        passes::eliminate_dead_code(&mut graph);
+        Freezer::new(&mut graph, &mut loaded, self.value()).replace(Which::All)?;
         passes::constant_propagation_immutable_types(&mut graph);
         passes::constant_pooling(&mut graph);
         passes::eliminate_dead_code(&mut graph);
         Ok(graph)
     }
+}
+
+/// Which attributes become constants.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    /// Those that nothing can write to in place.
+    Immutable,
+    /// These and those that nothing does write to.
+    All,
 }
 
 struct Freezer<'f> {
@@ -74,7 +85,10 @@ impl<'f> Freezer<'f> {
         if let Some(&own) = graph.inputs().first() {
             objects.insert(own, root);
         }
-        Freezer { graph, loaded, objects, reads: Vec::new(), changed: FxHashSet::default() }
+        let (reads, changed) = (Vec::new(), FxHashSet::default());
+        let mut freezer = Freezer { graph, loaded, objects, reads, changed };
+        freezer.follow_objects();
+        freezer
     }
 
     /// All nodes in program order.
@@ -117,42 +131,24 @@ impl<'f> Freezer<'f> {
         }
     }
 
-    /// Attributes that are written to in place: what is written, or may share memory with what is
-    /// written, goes back through operators to the attribute it came from.
-    fn find_changed(&mut self) {
-        let reads: FxHashMap<GraphValue, (ValueId, usize)> = self
-            .reads
-            .iter()
-            .map(|&(node, object, slot)| (self.graph.node(node).output(), (object, slot)))
-            .collect();
-        for id in self.nodes() {
-            let written = self.written_inputs(id);
-            let mut queue = written;
-            let mut seen = FxHashSet::default();
-            while let Some(value) = queue.pop() {
-                if !seen.insert(value) {
-                    continue;
-                }
-                if let Some(attribute) = reads.get(&value) {
-                    self.changed.insert(*attribute);
-                }
-                queue.extend_from_slice(self.graph.node(self.graph.value(value).node()).inputs());
-            }
-        }
-    }
-
-    fn written_inputs(&self, id: NodeId) -> Vec<GraphValue> {
-        let node = self.graph.node(id);
-        let Some(operator) = node.operator.and_then(operators::get) else { return Vec::new() };
-        let arguments = operator.schema.arguments.iter().zip(node.inputs());
-        arguments
-            .filter(|(argument, _)| argument.alias.as_ref().is_some_and(|alias| alias.is_write))
-            .map(|(_, &input)| input)
-            .collect()
+    /// The values read from attributes whose memory something may write to.
+    fn written(&self) -> FxHashSet<GraphValue> {
+        let aliases = AliasAnalyser::new(self.graph);
+        let written = aliases.all_written();
+        let reads = self.reads.iter().map(|&(node, ..)| self.graph.node(node).output());
+        let is_written = |value: &GraphValue| {
+            let mut places = aliases.locations(*value).into_iter();
+            places.any(|place| written.get(place as usize).copied().unwrap_or(true))
+        };
+        reads.filter(is_written).collect()
     }
 
     /// Puts constants in the place of reads of attributes that nothing changes.
-    fn replace(&mut self) -> Result<(), Error> {
+    fn replace(mut self, which: Which) -> Result<(), Error> {
+        let written = match which {
+            Which::Immutable => FxHashSet::default(),
+            Which::All => self.written(),
+        };
         let mut indexes: FxHashMap<ValueId, u32> = FxHashMap::default();
         for (node, object, slot) in std::mem::take(&mut self.reads) {
             let value = match self.loaded.values.object(object) {
@@ -160,7 +156,10 @@ impl<'f> Freezer<'f> {
                 None => continue,
             };
             let is_object = matches!(self.loaded.values.get(value), Value::Object(_));
-            if is_object || self.changed.contains(&(object, slot)) {
+            let read = self.graph.node(node).output();
+            let leave = which == Which::Immutable && is_mutable(self.graph.ty(read));
+            let changed = self.changed.contains(&(object, slot)) || written.contains(&read);
+            if is_object || leave || changed {
                 continue;
             }
             let next = self.loaded.constants.len() as u32;

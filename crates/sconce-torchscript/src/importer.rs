@@ -60,6 +60,10 @@ enum Pending {
     Interface(InterfaceId, Arc<ast::Class>, Arc<Source>),
 }
 
+/// Makes the NamedTuple or enum of a name from its definition.
+type MakeType =
+    fn(&mut Importer, &mut Unit, &str, &ast::Class, &Arc<Source>) -> Result<Type, CompileError>;
+
 /// How deep NamedTuples and enums may be nested in each other.
 const MAX_OPEN: usize = 64;
 

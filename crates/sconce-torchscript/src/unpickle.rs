@@ -179,7 +179,7 @@ impl Reader<'_, '_> {
             ("torch.jit._pickle", "build_tensorlist") => self.specialised(call, Type::Tensor),
             ("__main__", "IntList") => self.specialised(call, Type::Int),
             ("__main__", "TensorID") | ("torch.jit._pickle", "build_tensor_from_id") => {
-                self.table_value(call)
+                self.entry_of_table(call)
             }
             ("builtins", "complex") => match self.arguments(call)? {
                 [re, im] => Ok(Value::Complex(self.float(*re)?, self.float(*im)?)),
@@ -226,7 +226,7 @@ impl Reader<'_, '_> {
     }
 
     /// `build_tensor_from_id(3)`
-    fn table_value(&self, call: &Call) -> Result<Value, Error> {
+    fn entry_of_table(&self, call: &Call) -> Result<Value, Error> {
         let index = match self.arena.tuple(call.args) {
             Some([index]) => *index,
             _ => call.args,

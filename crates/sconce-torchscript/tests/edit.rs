@@ -1,5 +1,7 @@
 //! Modules that are changed and saved.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests are outside of what clippy sees as tests
+
 use sconce_archive::{ArchiveWriter, WriterOptions};
 use sconce_source::Source;
 use sconce_tensor::Tensor;
@@ -37,7 +39,7 @@ class M(Module):
 ";
 
 const OBJECT: &[u8] = b"\x80\x02c__torch__\nM\n)\x81}(X\x01\0\0\0wctorch._utils\n_rebuild_tensor_v2\n((X\
-    \x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\00X\x03\0\0\0cpuK\x02tQK\0(K\x02t(K\x01t\x88\
+    \x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\x000X\x03\0\0\0cpuK\x02tQK\0(K\x02t(K\x01t\x88\
     ccollections\nOrderedDict\n)RtRX\x01\0\0\0nK\x03X\x02\0\0\0xsctorch.jit._pickle\nbuild_intlist\n(\
     ](K\x01K\x02etRX\x01\0\0\0oNX\x01\0\0\0ac__torch__\nN\n)\x81}bX\x01\0\0\0ic__torch__\nN\n)\x81}bub.";
 

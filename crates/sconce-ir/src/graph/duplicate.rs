@@ -81,7 +81,7 @@ impl Graph {
     /// leaves the other as it is. PyTorch's `Value::copyMetadata`, the type aside.
     pub fn take_name(&mut self, from: ValueId, to: ValueId) {
         if let Some(name) = self.value(from).name.clone() {
-            self.set_name(to, &name);
+            self.names.set(&mut self.values, to, name);
         }
     }
 }

@@ -305,7 +305,7 @@ impl Graph {
     /// Names a value. When the name is taken, the value that had it is renamed to `base.N`, as
     /// PyTorch's `Value::setDebugName` does: the newest keeps the plain name.
     pub fn set_name(&mut self, value: ValueId, name: &str) {
-        self.names.set(&mut self.values, value, Arc::from(name));
+        self.names.set(&mut self.values, value, name);
     }
 }
 

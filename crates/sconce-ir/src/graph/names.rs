@@ -1,5 +1,6 @@
 //! Names of values, unique within a graph.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -11,22 +12,33 @@ use super::{Value, ValueId};
 pub(super) struct Names {
     taken: FxHashMap<Arc<str>, ValueId>,
     suffixes: FxHashMap<Arc<str>, u64>,
+    /// Where new names are put together.
+    scratch: String,
 }
 
 impl Names {
     /// Names a value, renaming the one that had the name.
-    pub(super) fn set(&mut self, values: &mut [Value], value: ValueId, name: Arc<str>) {
+    pub(super) fn set(
+        &mut self,
+        values: &mut [Value],
+        value: ValueId,
+        name: impl AsRef<str> + Into<Arc<str>>,
+    ) {
         self.forget(values, value);
-        if name.is_empty() {
+        if name.as_ref().is_empty() {
             return;
         }
-        if let Some(&holder) = self.taken.get(&name) {
-            let renamed = self.unused(&name);
-            values[holder.0 as usize].name = Some(Arc::clone(&renamed));
-            self.taken.insert(renamed, holder);
-        }
-        self.taken.insert(Arc::clone(&name), value);
-        values[value.0 as usize].name = Some(name);
+        let Some(holder) = self.taken.get_mut(name.as_ref()) else {
+            let name = name.into();
+            self.taken.insert(Arc::clone(&name), value);
+            values[value.0 as usize].name = Some(name);
+            return;
+        };
+        let holder = std::mem::replace(holder, value);
+        let renamed = self.unused(name.as_ref());
+        let name = values[holder.0 as usize].name.replace(Arc::clone(&renamed));
+        values[value.0 as usize].name = name;
+        self.taken.insert(renamed, holder);
     }
 
     /// Takes a value's name away.
@@ -41,21 +53,25 @@ impl Names {
     fn unused(&mut self, name: &str) -> Arc<str> {
         let base = base(name);
         let own = name.get(base.len() + 1..).and_then(|suffix| suffix.parse::<u64>().ok());
-        let mut next = own.unwrap_or(1);
-        if let Some(after_last) = self.suffixes.get(base) {
-            next = next.max(after_last.saturating_add(1));
-        }
+        let mut suffix = self.suffixes.get_mut(base);
+        let after_last = suffix.as_ref().map_or(0, |suffix| suffix.saturating_add(1));
+        let mut next = own.unwrap_or(1).max(after_last);
+        self.scratch.clear();
+        self.scratch.push_str(base);
+        self.scratch.push('.');
         loop {
-            let candidate: Arc<str> = format!("{base}.{next}").into();
-            next = next.saturating_add(1);
-            if !self.taken.contains_key(&candidate) {
-                match self.suffixes.get_mut(base) {
-                    Some(suffix) => *suffix = next,
-                    None => drop(self.suffixes.insert(Arc::from(base), next)),
-                }
-                return candidate;
+            self.scratch.truncate(base.len() + 1);
+            let _ = write!(self.scratch, "{next}");
+            next = next.wrapping_add(1);
+            if !self.taken.contains_key(self.scratch.as_str()) {
+                break;
             }
         }
+        match &mut suffix {
+            Some(suffix) => **suffix = next,
+            None => drop(self.suffixes.insert(Arc::from(base), next)),
+        }
+        self.scratch.as_str().into()
     }
 }
 
@@ -95,6 +111,16 @@ mod tests {
         graph.set_name(values[5], "");
         graph.set_name(values[0], "x.7");
         assert_eq!(names(&graph), ["x.7", "x.15", "x.17", "x.19", "x.21", "-"]);
+    }
+
+    #[test]
+    fn the_greatest_suffix_is_not_the_last() {
+        let mut graph = Graph::new();
+        for _ in 0..3 {
+            let value = graph.add_input(Type::Tensor);
+            graph.set_name(value, "x.18446744073709551615");
+        }
+        assert_eq!(names(&graph), ["x.0", "x.1", "x.18446744073709551615"]);
     }
 
     #[test]

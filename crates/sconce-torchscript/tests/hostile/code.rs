@@ -25,7 +25,11 @@ fn every_kind_of_damage_is_placed() {
     for (code, message, line) in cases {
         let error = error_of(load_code(code));
         assert!(error.message().contains(message), "{code}: {error}");
-        assert_eq!((error.record(), error.line()), (Some("code/__torch__.py"), Some(*line)), "{code}: {error}");
+        assert_eq!(
+            (error.record(), error.line()),
+            (Some("code/__torch__.py"), Some(*line)),
+            "{code}: {error}"
+        );
     }
 }
 

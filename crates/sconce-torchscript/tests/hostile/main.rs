@@ -1,6 +1,8 @@
 //! Archives that are damaged or made to harm: each gives an error, soon, on a small stack, that says
 //! where it found what.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests are outside of what clippy sees as tests
+
 mod code;
 mod pickles;
 mod sizes;

@@ -36,7 +36,10 @@ fn what_no_module_can_hold_is_refused() {
         (b"c__torch__\nM\n)\x81}K\x01K\x01sb", "expected a string"),
         (b"c__torch__\nE\nK\x07\x85R", "no member of __torch__.E has the saved value"),
         (b"ctorch\nnothing\n", "unknown torch global, 'torch.nothing'"),
-        (b"ctorch.jit._pickle\nrestore_type_tag\n]X\x04\0\0\0Lizt\x86R", "Unknown type name 'Lizt'"),
+        (
+            b"ctorch.jit._pickle\nrestore_type_tag\n]X\x04\0\0\0Lizt\x86R",
+            "Unknown type name 'Lizt'",
+        ),
         (b"ctorch.jit._pickle\nrestore_type_tag\n]X\x05\0\0\0List[\x86R", "List["),
         (b"ctorch.jit._pickle\nrestore_type_tag\n]K\x01\x86R", "a type tag is no text"),
         (b"ctorch.jit._pickle\nrestore_type_tag\n]\x85R", "takes a value and a type"),
@@ -121,7 +124,8 @@ fn the_attributes_of_a_restored_object_are_not_known() {
     let code = CODE.replace("class S:", "class S(Module):").replace("x : Any", "x : __torch__.S");
     let module = load_object(&code, &holding(b"c__torch__\nS\n)\x81K\x07b"), NO_CONSTANTS).unwrap();
     let (_, child) = module.children().unwrap().remove(0);
-    let message = "the attributes of __torch__.S come from its __setstate__, which cannot be run yet";
+    let message =
+        "the attributes of __torch__.S come from its __setstate__, which cannot be run yet";
     assert_eq!(child.attr("x").unwrap_err().message(), message);
     assert_eq!(child.attributes().unwrap_err().message(), message);
     assert_eq!(module.named_parameters().unwrap_err().message(), message);

@@ -85,7 +85,9 @@ fn long_chains_of_types_are_refused() {
 
 #[test]
 fn many_classes_load() {
-    let mut code = "class M(Module):\n  def forward(self, a: __torch__.C0) -> int:\n    return a.n\n".to_owned();
+    let mut code =
+        "class M(Module):\n  def forward(self, a: __torch__.C0) -> int:\n    return a.n\n"
+            .to_owned();
     for at in 0..20_000 {
         let next = (at + 1) % 20_000;
         write!(code, "class C{at}:\n  n : int\n  next : Optional[__torch__.C{next}]\n").unwrap();
@@ -121,6 +123,8 @@ fn unions_of_many_types_are_bounded() {
         write!(code, "class C{at}:\n  pass\n").unwrap();
     }
     let types = types.trim_end_matches(", ");
-    code += &format!("class M(Module):\n  def forward(self, x: Union[{types}]) -> int:\n    return 1\n");
+    code += &format!(
+        "class M(Module):\n  def forward(self, x: Union[{types}]) -> int:\n    return 1\n"
+    );
     let _ = load_code(code).and_then(|module| use_all(&module));
 }
