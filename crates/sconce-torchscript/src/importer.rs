@@ -177,10 +177,6 @@ impl Program {
     }
 }
 
-/// Makes the type of a name from the class in a source.
-type MakeType =
-    fn(&mut Importer, &mut Unit, &str, &ast::Class, &Arc<Source>) -> Result<Type, CompileError>;
-
 impl Importer {
     /// The file of a qualifier: `__torch__.a` is `code/__torch__/a.py`.
     fn file(&mut self, qualifier: &str) -> Result<Option<Arc<File>>, CompileError> {
