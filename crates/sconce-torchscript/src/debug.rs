@@ -141,6 +141,9 @@ impl DebugWriter {
         for (offset, range) in records {
             let range =
                 range.as_ref().map(|range| range.original().unwrap_or_else(|| range.clone()));
+            // What came from nowhere is written as such, not as PyTorch's empty source: so that what
+            // is written does not depend on how often it was written before.
+            let range = range.filter(|range| !is_nowhere(&range.source));
             match merged.last_mut() {
                 Some((_, last)) if *last == range => {}
                 Some((at, last)) if *at == *offset => *last = range,
