@@ -141,7 +141,6 @@ impl DebugWriter {
         for (offset, range) in records {
             let range =
                 range.as_ref().map(|range| range.original().unwrap_or_else(|| range.clone()));
-            let range = range.filter(|range| source_key(&range.source) != NOWHERE);
             match merged.last_mut() {
                 Some((_, last)) if *last == range => {}
                 Some((at, last)) if *at == *offset => *last = range,
@@ -155,7 +154,7 @@ impl DebugWriter {
         for (_, range) in &merged {
             let Some(range) = range else { continue };
             let source = &range.source;
-            let key = source_key(source);
+            let key = Arc::as_ptr(source) as usize;
             if self.seen.insert(key) {
                 self.kept.push(Arc::clone(source));
             }
@@ -185,7 +184,7 @@ impl DebugWriter {
             let (key, lines, filename, line, start, end) = match range {
                 None => (0, &[][..], 0, 0, 0, 0),
                 Some(SourceRange { source, range }) => {
-                    let key = source_key(source);
+                    let key = Arc::as_ptr(source) as usize;
                     let lines = sources.get(&key).map_or(&[][..], Vec::as_slice);
                     let filename = filenames.get(&key).copied().unwrap_or(0);
                     (key, lines, filename, source.starting_line(), range.start, range.end)
@@ -213,17 +212,6 @@ impl DebugWriter {
         out.put();
         out.ops(&[op::TUPLE3, op::STOP]);
         out.bytes
-    }
-}
-
-/// The key of no source; no source stands there in memory.
-const NOWHERE: usize = 0;
-
-/// What tells a source from others. No source and an empty source are one after they have been read.
-fn source_key(source: &Arc<Source>) -> usize {
-    match source.text().is_empty() && source.filename().is_none_or(str::is_empty) {
-        true => NOWHERE,
-        false => Arc::as_ptr(source) as usize,
     }
 }
 
