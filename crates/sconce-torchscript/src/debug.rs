@@ -90,7 +90,7 @@ fn read(bytes: &[u8]) -> Option<Vec<Record>> {
 }
 
 fn is_nowhere(source: &Source) -> bool {
-    source.text().is_empty() && source.filename().is_some_and(str::is_empty)
+    source.text().is_empty() && source.filename().is_none_or(str::is_empty)
 }
 
 /// A source. What was written where no source was known reads as an empty text in a file without
