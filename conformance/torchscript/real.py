@@ -33,7 +33,7 @@ def describe(folder):
 
 
 def moves(path):
-    """Whether PyTorch writes other code each time it saves."""
+    """Whether PyTorch itself writes other code, or other places of it, when it saves once more."""
     again = io.BytesIO()
     torch.jit.save(torch.jit.load(str(path)), again)
     return code(path) != code(again)
@@ -41,7 +41,7 @@ def moves(path):
 
 def code(file):
     with zipfile.ZipFile(file) as archive:
-        names = filter(lambda name: name.endswith(".py"), archive.namelist())
+        names = filter(lambda name: name.endswith((".py", ".debug_pkl")), archive.namelist())
         return {name.split("/", 1)[1]: archive.read(name) for name in names}
 
 

@@ -90,7 +90,7 @@ fn read(bytes: &[u8]) -> Option<Vec<Record>> {
 }
 
 fn is_nowhere(source: &Source) -> bool {
-    source.text().is_empty() && source.filename().is_some_and(str::is_empty)
+    source.text().is_empty() && source.filename().is_none_or(str::is_empty)
 }
 
 /// A source. What was written where no source was known reads as an empty text in a file without
@@ -141,6 +141,9 @@ impl DebugWriter {
         for (offset, range) in records {
             let range =
                 range.as_ref().map(|range| range.original().unwrap_or_else(|| range.clone()));
+            // What came from nowhere is written as such, not as PyTorch's empty source: so that what
+            // is written does not depend on how often it was written before.
+            let range = range.filter(|range| !is_nowhere(&range.source));
             match merged.last_mut() {
                 Some((_, last)) if *last == range => {}
                 Some((at, last)) if *at == *offset => *last = range,
