@@ -93,6 +93,12 @@ def compare_records(model, ours, tally, report):
         tally["record order", "passed"] -= 1
         tally["record order", "failed"] += 1
         report(f"{model.name}: the order of records differs")
+    tensors = [name for name in wanted if name.startswith(("data/", "constants/"))]
+    same = all(found.get(name) == wanted[name] for name in tensors)
+    if (model.name, "data.pkl") not in DELIBERATE:
+        tally["tensor data", "passed" if same else "failed"] += 1
+        if not same:
+            report(f"{model.name}: the bytes of a tensor differ")
     debug = [name for name in wanted if name.endswith(".debug_pkl")]
     for name in debug:
         tally["debug_pkl", "passed" if found.get(name) == wanted[name] else "different"] += 1
