@@ -7,23 +7,32 @@
 //!
 //! Architecture invariant: nothing here knows of graphs, values or schemas; nothing reads a file.
 
+mod binary;
+mod choose;
 mod copy;
 mod element;
 mod error;
+mod gemm;
 mod import;
+mod matmul;
 mod promotion;
 mod scalar;
 pub mod shape;
 mod storage;
 mod tensor;
+mod unary;
 mod views;
 mod walk;
 
+pub use binary::{BinaryOp, add, binary, binary_in_place, store, sub};
+pub use choose::{clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_};
 pub use element::{Bool, Element};
 pub use error::{Error, ErrorKind, Result};
 pub use import::Importer;
+pub use matmul::{addmm, baddbmm, bmm, dot, linear, matmul, mm, mv};
 pub use promotion::{Operand, can_cast, promote_types, result_type};
 pub use scalar::Scalar;
 pub use sconce_tensor::{DType, Dims};
 pub use storage::Storage;
 pub use tensor::Tensor;
+pub use unary::{UnaryOp, bitwise_not, isfinite, isinf, isnan, logical_not, unary, unary_in_place};
