@@ -14,8 +14,12 @@ mod element;
 mod error;
 mod gemm;
 mod import;
+mod index;
+mod join;
 mod matmul;
+mod norm;
 mod promotion;
+mod reduce;
 mod scalar;
 pub mod shape;
 mod storage;
@@ -29,8 +33,15 @@ pub use choose::{clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, soft
 pub use element::{Bool, Element};
 pub use error::{Error, ErrorKind, Result};
 pub use import::Importer;
+pub use index::{embedding, gather, index, index_put, index_select, nonzero, scatter};
+pub use join::{cat, chunk, split, split_with_sizes, stack};
 pub use matmul::{addmm, baddbmm, bmm, dot, linear, matmul, mm, mv};
+pub use norm::{batch_norm, group_norm, layer_norm};
 pub use promotion::{Operand, can_cast, promote_types, result_type};
+pub use reduce::{
+    Extremum, all, any, count_nonzero, cumsum, extremum, log_softmax, logsumexp, mean, norm, prod,
+    softmax, std, sum, var,
+};
 pub use scalar::Scalar;
 pub use sconce_tensor::{DType, Dims};
 pub use storage::Storage;
