@@ -121,6 +121,8 @@ pub(crate) fn compute_dtype(dtype: DType) -> DType {
 /// # Ok::<(), sconce_kernels::Error>(())
 /// ```
 pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+    let mut common = result_type(&[a, b])?;
+    check_kernel(op, common, a, b)?;
     if op.is_logical() {
         return zip::<Bool, Bool>(&operand(a, DType::Bool)?, &operand(b, DType::Bool)?, |x, y| {
             let (x, y) = (x.get(), y.get());
@@ -131,8 +133,6 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
             })
         });
     }
-    let mut common = result_type(&[a, b])?;
-    check_kernel(op, common, b)?;
     if matches!(op, Div | Atan2) {
         common = int_to_float(common);
     }
@@ -210,11 +210,17 @@ fn scaled(op: BinaryOp, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result
         return binary(op, a, b);
     }
     let common = result_type(&[a, b])?;
-    if (common.is_integral() || common == DType::Bool) && !can_cast(alpha.dtype(), common) {
-        let message = match alpha {
-            Scalar::Bool(_) => "Boolean alpha only supported for Boolean results.",
-            _ => "For integral input tensors, argument alpha must not be a floating point number.",
-        };
+    let whole = common.is_integral() || common == DType::Bool;
+    let message = match alpha {
+        Scalar::Bool(_) if common != DType::Bool => {
+            "Boolean alpha only supported for Boolean results."
+        }
+        Scalar::Float(_) | Scalar::Complex(_) if whole => {
+            "For integral input tensors, argument alpha must not be a floating point number."
+        }
+        _ => "",
+    };
+    if !message.is_empty() {
         return Err(Error::runtime(message));
     }
     let compute = compute_dtype(common);
@@ -254,7 +260,8 @@ pub fn binary_in_place(op: BinaryOp, target: &Tensor, b: Operand<'_>) -> Result<
     store(target, &binary(op, target.into(), b)?)
 }
 
-fn check_kernel(op: BinaryOp, dtype: DType, b: Operand<'_>) -> Result<()> {
+fn check_kernel(op: BinaryOp, dtype: DType, a: Operand<'_>, b: Operand<'_>) -> Result<()> {
+    broadcast(a.sizes(), b.sizes())?;
     let bool_only = dtype == DType::Bool;
     let complex = dtype.is_complex();
     let whole = dtype.is_integral() || bool_only;
@@ -265,8 +272,22 @@ fn check_kernel(op: BinaryOp, dtype: DType, b: Operand<'_>) -> Result<()> {
                  `^` or `logical_xor()` operator instead.",
             ));
         }
-        Maximum | Minimum if complex => {
-            let name = if op == Maximum { "maximum" } else { "minimum" };
+        Sub if [a, b].iter().any(|operand| operand.dtype() == DType::Bool) => {
+            return Err(Error::not_implemented(
+                "Subtraction, the `-` operator, with a bool tensor is not supported. If you are \
+                 trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+            ));
+        }
+        Pow if bool_only && matches!(b, Operand::Tensor(_)) => true,
+        Div if dtype == DType::BComplex32 => return Err(Error::no_kernel("div_cpu", dtype)),
+        _ if dtype == DType::BComplex32 && !matches!(op, Maximum | Minimum | Fmax | Fmin) => true,
+        Maximum | Minimum | Fmax | Fmin if complex => {
+            let name = match op {
+                Maximum => "maximum",
+                Minimum => "minimum",
+                Fmax => "fmax",
+                _ => "fmin",
+            };
             let message = format!("{name} not implemented for complex tensors.");
             return Err(Error::type_error(message));
         }
@@ -274,13 +295,14 @@ fn check_kernel(op: BinaryOp, dtype: DType, b: Operand<'_>) -> Result<()> {
             return Err(Error::runtime("Integers to negative integer powers are not allowed."));
         }
         DivTrunc | DivFloor | Remainder | Fmod => complex || bool_only,
-        Fmax | Fmin | Atan2 | Lt | Le | Gt | Ge => complex,
+        Atan2 | Lt | Le | Gt | Ge => complex,
         BitwiseAnd | BitwiseOr | BitwiseXor => !whole,
         LeftShift | RightShift => !dtype.is_integral(),
         _ => false,
     };
     // 64-bit unsigned numbers are computed as signed ones, which only wrapping operators allow.
-    let wraps = matches!(op, Add | Sub | Mul | Eq | Ne | BitwiseAnd | BitwiseOr | BitwiseXor);
+    let wraps = op.is_logical()
+        || matches!(op, Add | Sub | Mul | Eq | Ne | BitwiseAnd | BitwiseOr | BitwiseXor);
     if missing || (dtype == DType::UInt64 && !wraps && op != Div) {
         return Err(Error::no_kernel(op.kernel(), dtype));
     }

@@ -51,7 +51,7 @@ pub fn masked_fill(input: &Tensor, mask: &Tensor, value: Operand<'_>) -> Result<
     if mask.dtype() != DType::Bool {
         return Err(Error::runtime(format!(
             "masked_fill_ only supports boolean masks, but got mask with dtype {}",
-            mask.dtype().name()
+            crate::error::cpp_type_name(mask.dtype())
         )));
     }
     if let Operand::Tensor(value) = value

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use crate::DType;
+
 /// Which Python exception PyTorch raises for the same mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -53,7 +55,7 @@ impl Error {
     }
 
     /// `"gelu" not implemented for 'Long'`, as PyTorch's dispatch macros say it.
-    pub(crate) fn no_kernel(kernel: &str, dtype: crate::DType) -> Error {
+    pub(crate) fn no_kernel(kernel: &str, dtype: DType) -> Error {
         let dtype = dtype.scalar_type_name();
         Error::not_implemented(format!("\"{kernel}\" not implemented for '{dtype}'"))
     }
@@ -80,5 +82,24 @@ impl std::error::Error for Error {}
 impl From<sconce_tensor::Error> for Error {
     fn from(error: sconce_tensor::Error) -> Error {
         Error::runtime(error.to_string())
+    }
+}
+
+/// The C++ type that some messages name instead of the dtype.
+pub(crate) fn cpp_type_name(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Float32 => "float",
+        DType::Float64 => "double",
+        DType::Float16 => "c10::Half",
+        DType::BFloat16 => "c10::BFloat16",
+        DType::Int64 => "long int",
+        DType::Int32 => "int",
+        DType::Int16 => "short int",
+        DType::Int8 => "signed char",
+        DType::UInt8 => "unsigned char",
+        DType::Bool => "bool",
+        DType::Complex64 => "c10::complex<float>",
+        DType::Complex128 => "c10::complex<double>",
+        other => other.name(),
     }
 }

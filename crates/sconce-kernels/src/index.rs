@@ -275,8 +275,11 @@ fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
         }
     }
     if wanted.len() > input.dim() {
-        let n = input.dim();
-        return Err(Error::index(format!("too many indices for tensor of dimension {n}")));
+        return Err(Error::index(format!(
+            "too many indices for tensor of dimension {} (got {})",
+            input.dim(),
+            wanted.len()
+        )));
     }
     wanted.resize(input.dim(), None);
     let mut shape = Dims::new();

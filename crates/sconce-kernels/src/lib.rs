@@ -45,8 +45,8 @@ pub use norm::{batch_norm, group_norm, layer_norm};
 pub use pool::{PoolOptions, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
 pub use promotion::{Operand, can_cast, promote_types, result_type};
 pub use reduce::{
-    Extremum, all, any, count_nonzero, cumsum, extremum, log_softmax, logsumexp, mean, norm, prod,
-    softmax, std, sum, var,
+    Extremum, all, amax, amin, any, count_nonzero, cumsum, extremum, log_softmax, logsumexp, mean,
+    norm, prod, softmax, std, sum, var,
 };
 pub use scalar::Scalar;
 pub use sconce_tensor::{DType, Dims};

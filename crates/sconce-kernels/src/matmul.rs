@@ -3,6 +3,7 @@
 use num_complex::Complex;
 
 use crate::binary::{BinaryOp, binary, compute_dtype};
+use crate::error::cpp_type_name;
 use crate::gemm::{Matrix, Multiply, gemm};
 use crate::shape::broadcast;
 use crate::{DType, Dims, Error, Operand, Result, Scalar, Tensor};
@@ -11,25 +12,10 @@ fn same_dtype(a: &Tensor, b: &Tensor) -> Result<()> {
     if a.dtype() == b.dtype() {
         return Ok(());
     }
-    let name = |dtype: DType| match dtype {
-        DType::Float32 => "float",
-        DType::Float64 => "double",
-        DType::Float16 => "c10::Half",
-        DType::BFloat16 => "c10::BFloat16",
-        DType::Int64 => "long int",
-        DType::Int32 => "int",
-        DType::Int16 => "short int",
-        DType::Int8 => "signed char",
-        DType::UInt8 => "unsigned char",
-        DType::Bool => "bool",
-        DType::Complex64 => "c10::complex<float>",
-        DType::Complex128 => "c10::complex<double>",
-        other => other.name(),
-    };
     Err(Error::runtime(format!(
         "expected m1 and m2 to have the same dtype, but got: {} != {}",
-        name(a.dtype()),
-        name(b.dtype())
+        cpp_type_name(a.dtype()),
+        cpp_type_name(b.dtype())
     )))
 }
 

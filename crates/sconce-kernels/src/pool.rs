@@ -20,6 +20,8 @@ pub struct PoolOptions {
 
 /// Windows along one dimension, as ranges of the input with a step, and the divisor's share.
 struct Axis {
+    /// How many there are; where the window does not fit, 0 or fewer.
+    count: i64,
     windows: Vec<(usize, usize, i64)>,
     step: usize,
 }
@@ -63,10 +65,10 @@ fn axis(size: i64, dim: usize, o: &PoolOptions) -> Result<Axis> {
             if start < 0 { start + (-start + dilation - 1) / dilation * dilation } else { start };
         (first as usize, end.max(first) as usize, covered)
     });
-    Ok(Axis { windows: windows.collect(), step: dilation as usize })
+    Ok(Axis { count, windows: windows.collect(), step: dilation as usize })
 }
 
-fn too_small(input: &Tensor, rows: usize, cols: usize) -> Error {
+fn too_small(input: &Tensor, rows: i64, cols: i64) -> Error {
     let n = input.dim();
     let (c, h, w) = (input.sizes()[n - 3], input.sizes()[n - 2], input.sizes()[n - 1]);
     Error::runtime(format!(
@@ -137,7 +139,7 @@ pub fn max_pool2d(input: &Tensor, options: &PoolOptions) -> Result<(Tensor, Tens
     let rows = axis(input.sizes()[n - 2], 0, options)?;
     let cols = axis(input.sizes()[n - 1], 1, options)?;
     if rows.windows.is_empty() || cols.windows.is_empty() {
-        return Err(too_small(input, rows.windows.len(), cols.windows.len()));
+        return Err(too_small(input, rows.count, cols.count));
     }
     windows(input, [&rows, &cols], |_, elements, _| {
         let mut best = (f64::NEG_INFINITY, -1);
@@ -168,7 +170,7 @@ pub fn avg_pool2d(
     let rows = axis(input.sizes()[n - 2], 0, options)?;
     let cols = axis(input.sizes()[n - 1], 1, options)?;
     if rows.windows.is_empty() || cols.windows.is_empty() {
-        return Err(too_small(input, rows.windows.len(), cols.windows.len()));
+        return Err(too_small(input, rows.count, cols.count));
     }
     average(input, &rows, &cols, |covered, seen| match divisor_override {
         Some(divisor) => divisor as f64,
@@ -200,7 +202,7 @@ fn adaptive(size: i64, count: i64) -> Axis {
         let (start, end) = (i * size / count, ((i + 1) * size + count - 1) / count);
         (start as usize, end as usize, end - start)
     };
-    Axis { windows: (0..count).map(window).collect(), step: 1 }
+    Axis { count, windows: (0..count).map(window).collect(), step: 1 }
 }
 
 /// `torch.nn.functional.adaptive_avg_pool2d`.

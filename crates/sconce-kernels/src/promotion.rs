@@ -105,6 +105,7 @@ fn promote_floats(a: DType, b: DType) -> DType {
 pub(crate) fn to_complex(real: DType) -> DType {
     match real {
         DType::Float16 => DType::ComplexHalf,
+        DType::BFloat16 => DType::BComplex32,
         DType::Float64 => DType::Complex128,
         other if other.is_complex() => other,
         _ => DType::Complex64,
@@ -123,7 +124,9 @@ fn category(dtype: DType) -> Option<Category> {
     match dtype {
         DType::Bool => Some(Category::Bool),
         DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => Some(Category::Float),
-        DType::ComplexHalf | DType::Complex64 | DType::Complex128 => Some(Category::Complex),
+        DType::ComplexHalf | DType::BComplex32 | DType::Complex64 | DType::Complex128 => {
+            Some(Category::Complex)
+        }
         _ if dtype.is_integral() => Some(Category::Int),
         _ => None,
     }

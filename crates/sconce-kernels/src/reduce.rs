@@ -361,7 +361,7 @@ pub fn softmax(input: &Tensor, dim: i64) -> Result<Tensor> {
     normalised(
         input,
         dim,
-        "softmax_lastdim_kernel_impl",
+        "softmax",
         |row| {
             let max = row.iter().fold(f32::NEG_INFINITY, |a, &x| a.max(x));
             row.iter_mut().for_each(|x| *x = (*x - max).exp());
@@ -385,7 +385,7 @@ pub fn log_softmax(input: &Tensor, dim: i64) -> Result<Tensor> {
     normalised(
         input,
         dim,
-        "log_softmax_lastdim_kernel_impl",
+        "log_softmax",
         |row| {
             let max = row.iter().fold(f32::NEG_INFINITY, |a, &x| a.max(x));
             let sum = row.iter().map(|&x| f64::from((x - max).exp())).sum::<f64>();
@@ -408,7 +408,9 @@ fn normalised(
 ) -> Result<Tensor> {
     let dtype = input.dtype();
     if !dtype.is_floating_point() {
-        return Err(Error::no_kernel(kernel, dtype));
+        let last = wrap_dim(dim, input.dim())? + 1 >= input.dim();
+        let suffix = if last { "_lastdim_kernel_impl" } else { "_kernel_impl" };
+        return Err(Error::no_kernel(&format!("{kernel}{suffix}"), dtype));
     }
     let wide = input.to_dtype(compute_dtype(dtype))?;
     let result = along(&wide, dim, |rows, len| {
@@ -446,4 +448,26 @@ pub fn logsumexp(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> 
 pub fn count_nonzero(input: &Tensor) -> Result<Tensor> {
     let flags = map(&input.to_dtype(DType::Bool)?, |x: Bool| i64::from(x.get()))?;
     sum(&flags, &[], false, None)
+}
+
+/// `torch.amax` over any dimensions.
+///
+/// # Errors
+/// As [`extremum`].
+pub fn amax(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
+    extremum_over(Extremum::Max, input, dims, keepdim)
+}
+
+/// `torch.amin` over any dimensions.
+///
+/// # Errors
+/// As [`extremum`].
+pub fn amin(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
+    extremum_over(Extremum::Min, input, dims, keepdim)
+}
+
+fn extremum_over(which: Extremum, input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
+    let rows = rows(input, dims, keepdim)?;
+    let flat = rows.tensor.view(&[rows.count as i64, rows.len as i64])?;
+    extremum(which, &flat, Some(1), false)?.0.view(&rows.sizes)
 }
