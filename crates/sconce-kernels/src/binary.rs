@@ -133,6 +133,10 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
             })
         });
     }
+    if common == DType::BComplex32 {
+        // Only comparisons come here, and they lose nothing in the wider type.
+        common = DType::Complex64;
+    }
     if matches!(op, Div | Atan2) {
         common = int_to_float(common);
     }
@@ -280,6 +284,7 @@ fn check_kernel(op: BinaryOp, dtype: DType, a: Operand<'_>, b: Operand<'_>) -> R
         }
         Pow if bool_only && matches!(b, Operand::Tensor(_)) => true,
         Div if dtype == DType::BComplex32 => return Err(Error::no_kernel("div_cpu", dtype)),
+        Eq | Ne => false,
         _ if dtype == DType::BComplex32 && !matches!(op, Maximum | Minimum | Fmax | Fmin) => true,
         Maximum | Minimum | Fmax | Fmin if complex => {
             let name = match op {

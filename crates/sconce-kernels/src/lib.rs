@@ -23,8 +23,10 @@ mod norm;
 mod pool;
 mod promotion;
 mod reduce;
+mod resample;
 mod scalar;
 pub mod shape;
+mod sort;
 mod storage;
 mod tensor;
 mod unary;
@@ -48,8 +50,10 @@ pub use reduce::{
     Extremum, all, amax, amin, any, count_nonzero, cumsum, extremum, log_softmax, logsumexp, mean,
     norm, prod, softmax, std, sum, var,
 };
+pub use resample::{PadMode, pad, upsample_bilinear2d, upsample_nearest2d};
 pub use scalar::Scalar;
 pub use sconce_tensor::{DType, Dims};
+pub use sort::{sort, topk};
 pub use storage::Storage;
 pub use tensor::Tensor;
 pub use unary::{UnaryOp, bitwise_not, isfinite, isinf, isnan, logical_not, unary, unary_in_place};

@@ -150,7 +150,7 @@ for name, function in {"sum": torch.sum, "mean": torch.mean, "all": torch.all, "
     if name != "amax":
         for dtype in (torch.bool, torch.uint8, torch.int32, torch.float16):
             case(name, lambda a, d, k, f=function: f(a, d, keepdim=k), sample(dtype, 3, 4), [1], False)
-case("sum", lambda a, d, k: torch.sum(a, d, keepdim=k), torch.randn(3000), [0], False)
+case("sum", lambda a, d, k: torch.sum(a, d, keepdim=k), torch.randn(1100), [0], False)
 for name in ("var", "std"):
     for correction in (0.0, 1.0):
         case(name, lambda a, d, c, k, f=getattr(torch, name): f(a, d, correction=c, keepdim=k), t, [1, 2], correction, True)
@@ -283,5 +283,21 @@ for sizes in ((2, 3), (3, 3), (2, 3, 4)):
         case("triu", torch.triu, torch.ones(sizes), k)
 case("eye", torch.eye, 2, 3)
 case("eye", torch.eye, 3, 2)
+
+for d, down in ((0, False), (1, True), (-1, False)):
+    case("sort", lambda a, d, r: list(torch.sort(a, dim=d, descending=r, stable=True)), torch.randint(0, 4, (3, 4)), d, down, transposed=True)
+    case("sort", lambda a, d, r: list(torch.sort(a, dim=d, descending=r, stable=True)), edge.view(2, 7), d, down)
+    case("topk", lambda a, k, d, l: list(torch.topk(a, k, d, l)), torch.randn(3, 4), 2, d, down)
+case("topk", lambda a, k, d, l: list(torch.topk(a, k, d, l)), torch.randn(3), 4, 0, True)
+for padding in ((1, 2), (2, 1, 0, 3), (-1, 2), (5, 0), (0, -9)):
+    case("pad_constant", lambda a, p, v: F.pad(a, p, "constant", v), torch.randn(2, 3, 4), padding, 1.5)
+for padding in ((1, 2), (3, 3), (4, 0)):
+    case("pad_reflect", lambda a, p: F.pad(a, p, "reflect"), torch.randn(2, 3, 4), padding)
+    case("pad_replicate", lambda a, p: F.pad(a, p, "replicate"), torch.randn(2, 3, 4), padding)
+case("pad_reflect", lambda a, p: F.pad(a, p, "reflect"), torch.randn(1, 2, 3, 4), (1, 2, 2, 1))
+for output in ([6, 8], [2, 3], [7, 5], [1, 1]):
+    case("nearest", lambda a, o: torch.ops.aten.upsample_nearest2d(a, o), torch.randn(1, 2, 3, 4), output)
+    for corners in (False, True):
+        case("bilinear", lambda a, o, c: torch.ops.aten.upsample_bilinear2d(a, o, c), torch.randn(1, 2, 3, 4), output, corners)
 
 print("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in CASES) + "\n]")

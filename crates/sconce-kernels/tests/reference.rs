@@ -159,6 +159,8 @@ fn run(op: &str, a: &Args<'_>) -> Result<Vec<Tensor>> {
             let which = if op == "max" { Extremum::Max } else { Extremum::Min };
             return extremum(which, &a.tensor(0), a.values[1].as_i64(), a.flag(2)).map(both);
         }
+        "sort" => return sort(&a.tensor(0), a.int(1), a.flag(2)).map(both),
+        "topk" => return topk(&a.tensor(0), a.int(1), a.int(2), a.flag(3)).map(both),
         "split" => return split(&a.tensor(0), a.int(1), a.int(2)),
         "chunk" => return chunk(&a.tensor(0), a.int(1), a.int(2)),
         "split_with_sizes" => return split_with_sizes(&a.tensor(0), &a.ints(1), a.int(2)),
@@ -234,6 +236,11 @@ fn run(op: &str, a: &Args<'_>) -> Result<Vec<Tensor>> {
         }
         "arange" => arange(scalar(&a.values[0]), scalar(&a.values[1]), scalar(&a.values[2]), None),
         "linspace" => linspace(a.float(0), a.float(1), a.int(2), DType::Float32),
+        "pad_constant" => pad(&a.tensor(0), &a.ints(1), PadMode::Constant(scalar(&a.values[2]))),
+        "pad_reflect" => pad(&a.tensor(0), &a.ints(1), PadMode::Reflect),
+        "pad_replicate" => pad(&a.tensor(0), &a.ints(1), PadMode::Replicate),
+        "nearest" => upsample_nearest2d(&a.tensor(0), a.pair(1), [None, None]),
+        "bilinear" => upsample_bilinear2d(&a.tensor(0), a.pair(1), a.flag(2), [None, None]),
         "tril" => tril(&a.tensor(0), a.int(1)),
         "triu" => triu(&a.tensor(0), a.int(1)),
         "eye" => eye(a.int(0), a.int(1), DType::Float32),
@@ -302,4 +309,46 @@ fn kernels_do_what_pytorch_does() {
     }
     let count = failures.len();
     assert!(failures.is_empty(), "{count} of {}:\n{}", cases.len(), failures.join("\n"));
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let numbers = |n: usize| -> Vec<f32> { (0..n).map(|i| (i as f32 * 0.37).sin()).collect() };
+    let bits = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let a = Tensor::from_slice(&numbers(300 * 257), &[300, 257]).unwrap();
+            let b = Tensor::from_slice(&numbers(257 * 190), &[257, 190]).unwrap();
+            let image = Tensor::from_slice(&numbers(32 * 40 * 40), &[1, 32, 40, 40]).unwrap();
+            let weight = Tensor::from_slice(&numbers(64 * 32 * 9), &[64, 32, 3, 3]).unwrap();
+            let depth = Tensor::from_slice(&numbers(32 * 9), &[32, 1, 3, 3]).unwrap();
+            let options =
+                |groups| ConvOptions { stride: &[1], padding: &[1], dilation: &[1], groups };
+            let results = [
+                matmul(&a, &b).unwrap(),
+                conv(&image, &weight, None, &options(1)).unwrap(),
+                conv(&image, &depth, None, &options(32)).unwrap(),
+            ];
+            results
+                .map(|t| t.to_vec::<f32>().unwrap().iter().map(|x| x.to_bits()).collect::<Vec<_>>())
+        })
+    };
+    let one = bits(1);
+    assert!(one == bits(2) && one == bits(5));
+}
+
+#[test]
+fn in_place_operators_write_through_views() {
+    let base = Tensor::from_slice(&[1f32, 2.0, 3.0, 4.0], &[2, 2]).unwrap();
+    let column = base.select(1, 0).unwrap();
+    binary_in_place(BinaryOp::Add, &column, (&base.select(0, 1).unwrap()).into()).unwrap();
+    assert_eq!(base.to_vec::<f32>().unwrap(), [4.0, 2.0, 7.0, 4.0]);
+    unary_in_place(UnaryOp::Neg, &column).unwrap();
+    assert_eq!(base.to_vec::<f32>().unwrap(), [-4.0, 2.0, -7.0, 4.0]);
+    let ints = Tensor::from_slice(&[1i32], &[1]).unwrap();
+    let error = binary_in_place(BinaryOp::Add, &ints, 1.5.into()).unwrap_err();
+    assert_eq!(error.message(), "result type Float can't be cast to the desired output type Int");
+    let error = binary_in_place(BinaryOp::Add, &column, (&base).into());
+    let words = "output with shape [2] doesn't match the broadcast shape [2, 2]";
+    assert_eq!(error.unwrap_err().message(), words);
 }
