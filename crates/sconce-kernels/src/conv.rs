@@ -220,7 +220,7 @@ fn run<T: Multiply + std::ops::AddAssign + std::ops::Mul<Output = T>>(
     let (xs, ws) = (x.read::<T>()?, w.read::<T>()?);
     let (xs, ws) = (&xs[..], &ws[..]);
     let mut out = result.write::<T>()?;
-    if out.is_empty() || depth == 0 {
+    if out.is_empty() || depth == 0 || in_size == 0 {
         return Ok(());
     }
     if in_per_group == 1 {
@@ -235,7 +235,13 @@ fn run<T: Multiply + std::ops::AddAssign + std::ops::Mul<Output = T>>(
         return Ok(());
     }
     let flat = taps == 1 && geometry.stride == [1; 3] && geometry.padding == [0; 3];
-    let mut columns = vec![T::ZERO; if flat { 0 } else { depth * out_size }];
+    let wanted = if flat { Some(0) } else { depth.checked_mul(out_size) };
+    let mut columns = Vec::new();
+    let reserved = wanted.map(|count| (count, columns.try_reserve_exact(count)));
+    let Some((count, Ok(()))) = reserved else {
+        return Err(Error::runtime("not enough memory for the patches of a convolution"));
+    };
+    columns.resize(count, T::ZERO);
     for (block, out) in out.chunks_exact_mut(out_per_group * out_size).enumerate() {
         let input = &xs[block * in_per_group * in_size..(block + 1) * in_per_group * in_size];
         let columns = if flat {

@@ -106,7 +106,7 @@ impl Wide {
             Wide::Int(i) => i,
             // x86's conversion, which PyTorch's results come from: what does not fit is the minimum.
             Wide::Float(f) | Wide::Complex(f, _) => {
-                if f >= -9_223_372_036_854_775_808.0 && f < 9_223_372_036_854_775_808.0 {
+                if (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&f) {
                     f as i64
                 } else {
                     i64::MIN

@@ -65,7 +65,7 @@ pub fn linspace(start: f64, end: f64, steps: i64, dtype: DType) -> Result<Tensor
 /// For negative sizes.
 pub fn eye(rows: i64, cols: i64, dtype: DType) -> Result<Tensor> {
     let result = Tensor::zeros(&[rows, cols], dtype)?;
-    let diagonal = result.as_strided(&[rows.min(cols)], &[cols + 1], Some(0))?;
+    let diagonal = result.as_strided(&[rows.min(cols)], &[cols.saturating_add(1)], Some(0))?;
     diagonal.fill(Scalar::Int(1))?;
     Ok(result)
 }

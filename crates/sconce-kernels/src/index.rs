@@ -59,7 +59,7 @@ pub fn index_select(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> 
 fn take_rows(input: &Tensor, indices: &[i64]) -> Result<Tensor> {
     let input = input.contiguous()?;
     let mut sizes = Dims::from_slice(input.sizes());
-    let len = sizes[1..].iter().product::<i64>() as usize;
+    let len = crate::shape::product(&sizes[1..]) as usize;
     sizes[0] = indices.len() as i64;
     let result = Tensor::zeros(&sizes, input.dtype())?;
     fn copy<T: Element>(
@@ -294,7 +294,8 @@ fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
         })?;
     }
     let strides = crate::shape::contiguous_strides(input.sizes());
-    let mut picked = vec![0i64; shape.iter().product::<i64>() as usize];
+    // An expanded index may be larger than memory: a tensor of its size says so.
+    let mut picked = Tensor::zeros(&shape, DType::Int64)?.to_vec::<i64>()?;
     for (dim, index) in wanted.iter().enumerate() {
         let Some(index) = index else { continue };
         let size = input.sizes()[dim];

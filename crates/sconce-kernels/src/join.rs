@@ -142,6 +142,9 @@ pub fn chunk(input: &Tensor, chunks: i64, dim: i64) -> Result<Vec<Tensor>> {
         )));
     }
     let size = input.size(dim)?;
+    if size == 0 && chunks > 1 << 20 {
+        return Err(Error::runtime(format!("{chunks} chunks of nothing are too many")));
+    }
     if size == 0 {
         // PyTorch gives as many empty views as were asked for; the caller names the number.
         return (0..chunks).map(|_| Ok(input.clone())).collect();

@@ -158,7 +158,7 @@ pub fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         (_, 2) => {
             let (k, n) = (a.sizes()[a.dim() - 1], b.sizes()[1]);
             let mut sizes = Dims::from_slice(a.sizes());
-            let rows = sizes[..a.dim() - 1].iter().product();
+            let rows = crate::shape::product(&sizes[..a.dim() - 1]);
             let flat = mm(&a.reshape(&[rows, k])?, b)?;
             sizes[a.dim() - 1] = n;
             flat.view(&sizes)
@@ -171,7 +171,7 @@ fn batched_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (x_batch, x) = a.sizes().split_at(a.dim() - 2);
     let (y_batch, y) = b.sizes().split_at(b.dim() - 2);
     let batch = broadcast(x_batch, y_batch)?;
-    let count = batch.iter().product::<i64>();
+    let count = crate::shape::product(&batch);
     let flat = |tensor: &Tensor, matrix: &[i64]| {
         let sizes: Dims = batch.iter().chain(matrix).copied().collect();
         tensor.expand(&sizes)?.reshape(&[count, matrix[0], matrix[1]])

@@ -61,7 +61,7 @@ pub fn batch_norm(
         .collect();
     let dtype = input.dtype();
     let result = input.to_dtype(compute_dtype(dtype))?.copy()?;
-    let inner = input.sizes()[2..].iter().product::<i64>() as usize;
+    let inner = crate::shape::product(&input.sizes()[2..]) as usize;
     if result.numel() == 0 {
         return result.to_dtype(dtype);
     }
@@ -148,7 +148,7 @@ pub fn layer_norm(
             input.sizes()
         )));
     }
-    let len = normalized_shape.iter().product::<i64>() as usize;
+    let len = crate::shape::product(normalized_shape) as usize;
     let result = normalise_rows(input, len, eps)?;
     affine(result, weight.cloned(), bias.cloned())?.to_dtype(input.dtype())
 }
@@ -180,7 +180,7 @@ pub fn group_norm(
     }
     check_length("weight", weight, channels)?;
     check_length("bias", bias, channels)?;
-    let inner = input.sizes()[2..].iter().product::<i64>();
+    let inner = crate::shape::product(&input.sizes()[2..]);
     let result = normalise_rows(input, (channels / groups * inner) as usize, eps)?;
     let mut sizes = vec![1; input.dim() - 1];
     sizes[0] = channels;

@@ -51,7 +51,7 @@ fn axis(size: i64, dim: usize, o: &PoolOptions) -> Result<Axis> {
     let room = padded - window;
     let mut count = room.div_euclid(stride) + 1;
     if o.ceil_mode {
-        count = (room + stride - 1).div_euclid(stride) + 1;
+        count = room.saturating_add(stride - 1).div_euclid(stride) + 1;
         // The last window starts inside the input or its left border.
         if (count - 1) * stride >= size + padding {
             count -= 1;

@@ -42,13 +42,13 @@ pub(crate) fn rows(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Rows> 
     for (dim, (&size, &reduced)) in input.sizes().iter().zip(&reduced).enumerate() {
         if reduced == 1 {
             gone.push(dim as i64);
-            len *= size as usize;
+            len = usize::saturating_mul(len, size as usize);
             if keepdim {
                 sizes.push(1);
             }
         } else {
             order.push(dim as i64);
-            count *= size as usize;
+            count = usize::saturating_mul(count, size as usize);
             sizes.push(size);
         }
     }
@@ -138,7 +138,7 @@ fn rows_len(input: &Tensor, dims: &[i64]) -> Result<i64> {
     }
     dims.iter().try_fold(1, |len, &dim| {
         let dim = wrap_dim(dim, input.dim())?;
-        Ok(len * input.sizes().get(dim).copied().unwrap_or(1))
+        Ok(i64::saturating_mul(len, input.sizes().get(dim).copied().unwrap_or(1)))
     })
 }
 

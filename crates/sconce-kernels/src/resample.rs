@@ -21,7 +21,7 @@ pub enum PadMode {
 /// # Errors
 /// Where there are more pairs than dimensions, or padding is larger than the mode allows.
 pub fn pad(input: &Tensor, padding: &[i64], mode: PadMode) -> Result<Tensor> {
-    if padding.len() % 2 != 0 {
+    if !padding.len().is_multiple_of(2) {
         return Err(Error::runtime("Padding length must be divisible by 2"));
     }
     if padding.len() / 2 > input.dim() {

@@ -28,6 +28,15 @@ pub fn numel(sizes: &[i64]) -> Result<i64> {
     product.ok_or_else(|| Error::runtime("numel: integer multiplication overflow"))
 }
 
+/// The number of elements of sizes that some tensor has, where a size of 0 may stand beside others
+/// whose product is beyond 63 bits.
+pub(crate) fn product(sizes: &[i64]) -> i64 {
+    if sizes.contains(&0) {
+        return 0;
+    }
+    sizes.iter().fold(1, |product, &size| i64::saturating_mul(product, size))
+}
+
 /// Row-major strides. A size of 0 counts as 1, as in PyTorch.
 pub fn contiguous_strides(sizes: &[i64]) -> Dims {
     let mut strides = Dims::from_elem(1, sizes.len());
@@ -164,7 +173,7 @@ pub(crate) fn is_contiguous(sizes: &[i64], strides: &[i64]) -> bool {
         if size != 1 && stride != step {
             return false;
         }
-        step *= size;
+        step = i64::saturating_mul(step, size);
     }
     true
 }

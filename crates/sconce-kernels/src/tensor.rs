@@ -179,7 +179,7 @@ impl Tensor {
 
     /// Number of elements.
     pub fn numel(&self) -> i64 {
-        self.sizes.iter().product()
+        shape::product(&self.sizes)
     }
 
     pub(crate) fn count(&self) -> usize {

@@ -281,7 +281,7 @@ impl Tensor {
             return self.reshape(&[1]);
         }
         let mut sizes = Dims::from_slice(&self.sizes()[..start]);
-        sizes.push(self.sizes()[start..=end].iter().product());
+        sizes.push(shape::product(&self.sizes()[start..=end]));
         sizes.extend_from_slice(&self.sizes()[end + 1..]);
         self.reshape(&sizes)
     }
@@ -293,7 +293,7 @@ impl Tensor {
     pub fn unsqueeze(&self, dim: i64) -> Result<Tensor> {
         let dim = wrap_dim(dim, self.dim() + 1)?;
         let (mut sizes, mut strides) = self.dims();
-        let stride = if dim < self.dim() { sizes[dim] * strides[dim] } else { 1 };
+        let stride = if dim < self.dim() { sizes[dim].saturating_mul(strides[dim]) } else { 1 };
         sizes.insert(dim, 1);
         strides.insert(dim, stride);
         Ok(self.with_dims(sizes, strides))
