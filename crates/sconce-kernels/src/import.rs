@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use crate::{Error, Result, Storage, Tensor};
 
-/// Takes the tensors of a file into a session, keeping aliases: tensors that share a storage in the
+/// Takes the tensors of a file into a run, keeping aliases: tensors that share a storage in the
 /// file share one here.
 #[derive(Default)]
 pub struct Importer {
@@ -33,9 +33,9 @@ impl Importer {
             // The file's storage is kept, so its id stays its own.
             Some((_, known)) => known.clone(),
             None => {
-                let session = Storage::shared(storage)?;
-                self.storages.insert(storage.id(), (storage.clone(), session.clone()));
-                session
+                let own = Storage::shared(storage)?;
+                self.storages.insert(storage.id(), (storage.clone(), own.clone()));
+                own
             }
         };
         let (sizes, strides) = (tensor.sizes(), tensor.strides());

@@ -95,13 +95,13 @@ fn matrix(tensor: &Tensor, batch: i64) -> Matrix {
 }
 
 fn multiply<T: Multiply>(a: &Tensor, b: &Tensor, result: &Tensor) -> Result<()> {
+    if result.numel() == 0 {
+        return Ok(());
+    }
     let (x, y) = (a.sizes(), b.sizes());
     let [m, k, n] = [x[1] as usize, x[2] as usize, y[2] as usize];
     let (xs, ys) = (a.storage().read::<T>()?, b.storage().read::<T>()?);
     let mut out = result.write::<T>()?;
-    if m * n == 0 {
-        return Ok(());
-    }
     for (batch, out) in out.chunks_exact_mut(m * n).enumerate() {
         let (x, y) = (matrix(a, batch as i64), matrix(b, batch as i64));
         gemm([m, k, n], (&xs, x), (&ys, y), out, false)?;
@@ -112,7 +112,7 @@ fn multiply<T: Multiply>(a: &Tensor, b: &Tensor, result: &Tensor) -> Result<()> 
 fn multiply_integers(a: &Tensor, b: &Tensor, result: &Tensor) -> Result<()> {
     let (a, b) = (a.contiguous()?, b.contiguous()?);
     let [m, k, n] = [a.sizes()[1] as usize, a.sizes()[2] as usize, b.sizes()[2] as usize];
-    if m * k * n == 0 {
+    if result.numel() == 0 || k == 0 {
         return Ok(());
     }
     let (xs, ys) = (a.read::<i64>()?, b.read::<i64>()?);

@@ -20,7 +20,7 @@ struct CacheLine([u8; 64]);
 
 /// A run of bytes that tensors are views of, `torch.UntypedStorage` at run time.
 ///
-/// Cloning shares. Either its own memory, or a file's weights that several sessions share and that
+/// Cloning shares. Either its own memory, or a file's weights that several interpreters share and that
 /// are copied the first time somebody writes to them.
 #[derive(Clone)]
 pub struct Storage(Rc<Inner>);
@@ -142,9 +142,9 @@ mod tests {
     fn weights_are_copied_on_the_first_write() {
         let file = sconce_tensor::Tensor::from_vec(vec![1f32, 2.0], &[2]).unwrap();
         let file = file.storage().unwrap();
-        let session = Storage::shared(file).unwrap();
-        let alias = session.clone();
-        session.write::<f32>().unwrap()[0] = 7.0;
+        let own = Storage::shared(file).unwrap();
+        let alias = own.clone();
+        own.write::<f32>().unwrap()[0] = 7.0;
         assert_eq!(alias.read::<f32>().unwrap()[..], [7.0, 2.0]);
         assert_eq!(file.data().unwrap()[..4], 1f32.to_ne_bytes());
     }

@@ -354,3 +354,41 @@ fn in_place_operators_write_through_views() {
     let words = "output with shape [2] doesn't match the broadcast shape [2, 2]";
     assert_eq!(error.unwrap_err().message(), words);
 }
+
+#[test]
+fn odd_sizes_are_answers_or_errors_and_never_panics() {
+    let huge = 1i64 << 40;
+    let hollow = Tensor::zeros(&[0, huge, huge], DType::Float32).unwrap();
+    let empty_image = Tensor::zeros(&[1, 2, 0, 4], DType::Float32).unwrap();
+    let filter = Tensor::zeros(&[3, 2, 3, 3], DType::Float32).unwrap();
+    let wide = Tensor::zeros(&[1], DType::Float32).unwrap().expand(&[huge]).unwrap();
+    let many = Tensor::zeros(&[1], DType::Int64).unwrap().expand(&[huge, 1 << 20]).unwrap();
+    let all_dims = [None, Some(0), Some(1), Some(-1)];
+    for input in [&hollow, &empty_image] {
+        for dim in all_dims {
+            let dims = dim.as_slice();
+            drop(sum(input, dims, false, None).map(|t| t.numel()));
+            drop(mean(input, dims, true, None).map(|t| t.numel()));
+            drop(extremum(Extremum::Max, input, dim, false).map(|t| t.0.numel()));
+            drop(softmax(input, dim.unwrap_or(2)).map(|t| t.numel()));
+            drop(sort(input, dim.unwrap_or(2), true).map(|t| t.0.numel()));
+            drop(layer_norm(input, &input.sizes()[1..], None, None, 1e-5).map(|t| t.numel()));
+        }
+        assert!(input.is_contiguous());
+        assert_eq!(input.flatten(0, -1).unwrap().sizes(), [0]);
+        drop(matmul(input, &input.transpose(-1, -2).unwrap()).map(|t| t.numel()));
+    }
+    let options = |padding| ConvOptions { stride: &[1], padding, dilation: &[1], groups: 1 };
+    let padded = conv(&empty_image, &filter, None, &options(&[2])).unwrap();
+    assert_eq!(padded.sizes(), [1, 3, 2, 6]);
+    assert!(conv(&empty_image, &filter, None, &options(&[i64::MAX])).is_err());
+    assert!(Tensor::zeros(&[huge, huge], DType::Float32).is_err());
+    assert!(many.expand(&[huge, huge, 1 << 20]).is_err());
+    assert!(index(&wide, &[Some(many)]).is_err());
+    assert!(eye(0, i64::MAX, DType::Float32).is_ok());
+    assert!(arange(0.into(), i64::MAX.into(), 1.into(), None).is_err());
+    assert!(chunk(&hollow, i64::MAX, 0).is_err());
+    assert!(pad(&wide, &[i64::MAX, i64::MAX], PadMode::Constant(0.into())).is_err());
+    assert!(pad(&empty_image, &[i64::MIN, 0], PadMode::Constant(0.into())).is_err());
+    assert!(pad(&empty_image, &[1, 1, 1, 1], PadMode::Replicate).is_err());
+}
