@@ -1,0 +1,79 @@
+//! Order: `sort`, `argsort`, `topk`.
+
+use crate::binary::compute_dtype;
+use crate::reduce::along;
+use crate::shape::wrap_dim;
+use crate::{DType, Element, Error, Result, Tensor};
+
+/// `torch.sort(stable=True)`: values and where they stood. NaN counts as the largest number.
+///
+/// # Errors
+/// Where there is no such dimension, and for complex numbers.
+///
+/// ```
+/// use sconce_kernels::{Tensor, sort};
+/// let (values, indices) = sort(&Tensor::from_slice(&[3i64, 1, 2], &[3])?, 0, false)?;
+/// assert_eq!(values.to_vec::<i64>()?, [1, 2, 3]);
+/// assert_eq!(indices.to_vec::<i64>()?, [1, 2, 0]);
+/// # Ok::<(), sconce_kernels::Error>(())
+/// ```
+pub fn sort(input: &Tensor, dim: i64, descending: bool) -> Result<(Tensor, Tensor)> {
+    let dtype = input.dtype();
+    if dtype.is_complex() || dtype == DType::UInt64 {
+        return Err(Error::no_kernel("sort_stable", dtype));
+    }
+    let wrapped = wrap_dim(dim, input.dim())?;
+    let compute = if dtype == DType::Bool { DType::Int64 } else { compute_dtype(dtype) };
+    let wide = input.to_dtype(compute)?;
+    let indices = match compute {
+        DType::Float32 => order(&wide, dim, descending, |x: f32| x.is_nan()),
+        DType::Float64 => order(&wide, dim, descending, |x: f64| x.is_nan()),
+        DType::Int64 => order(&wide, dim, descending, |_: i64| false),
+        other => Err(Error::no_kernel("sort_stable", other)),
+    }?;
+    if input.dim() == 0 {
+        return Ok((input.copy()?, indices));
+    }
+    Ok((crate::gather(input, wrapped as i64, &indices)?, indices))
+}
+
+fn order<T: Element + PartialOrd>(
+    input: &Tensor,
+    dim: i64,
+    descending: bool,
+    is_nan: impl Fn(T) -> bool,
+) -> Result<Tensor> {
+    let dim = wrap_dim(dim, input.dim())? as i64;
+    let rows = input.transpose(dim, -1)?.contiguous()?;
+    let values = rows.read::<T>()?;
+    let template = Tensor::zeros(input.sizes(), DType::Int64)?;
+    along(&template, dim, |indices, len| {
+        let mut indices = indices.write::<i64>()?;
+        for (order, row) in indices.chunks_exact_mut(len).zip(values.chunks_exact(len)) {
+            order.iter_mut().enumerate().for_each(|(i, at)| *at = i as i64);
+            order.sort_by(|&a, &b| {
+                let (x, y) = (row[a as usize], row[b as usize]);
+                let up = is_nan(x).cmp(&is_nan(y));
+                let up = up.then(x.partial_cmp(&y).unwrap_or(std::cmp::Ordering::Equal));
+                if descending { up.reverse() } else { up }
+            });
+        }
+        Ok(())
+    })
+}
+
+/// `torch.topk(sorted=True)`: the `k` largest or smallest, in order.
+///
+/// # Errors
+/// Where there are fewer than `k`, and as [`sort`].
+pub fn topk(input: &Tensor, k: i64, dim: i64, largest: bool) -> Result<(Tensor, Tensor)> {
+    let dim = wrap_dim(dim, input.dim())? as i64;
+    if k < 0 || k > input.size(dim).unwrap_or(1) {
+        return Err(Error::runtime("selected index k out of range"));
+    }
+    let (values, indices) = sort(input, dim, largest)?;
+    if input.dim() == 0 {
+        return Ok((values, indices));
+    }
+    Ok((values.narrow(dim, 0, k)?.contiguous()?, indices.narrow(dim, 0, k)?.contiguous()?))
+}
