@@ -96,7 +96,7 @@ pub(super) const TABLE: Table = &[
         let items = places.filter_map(|at| list.items.get(at).cloned()).collect();
         Ok(IValue::list(list.element.clone(), items))
     }),
-    ("aten::__contains__", "int_list str_list float_list", |_, args| {
+    ("aten::__contains__", "int_list float_list", |_, args| {
         Ok(Bool(find(&args)?.is_some()))
     }),
     ("aten::index", "list_int list_float list_bool list_str", |_, args| match find(&args)? {

@@ -1,0 +1,201 @@
+//! Copying elements between views, and between dtypes.
+
+use half::{bf16, f16};
+use num_complex::Complex;
+
+use crate::{Bool, DType, Element, Error, Result, Tensor, walk};
+
+impl Tensor {
+    /// Writes `source`, broadcast and converted, into this tensor: `torch.Tensor.copy_`. Views of
+    /// one storage may overlap; the source is read before anything is written.
+    ///
+    /// # Errors
+    /// Where the sizes do not fit.
+    pub fn copy_from(&self, source: &Tensor) -> Result<()> {
+        let source = if source.sizes() == self.sizes() {
+            source.clone()
+        } else {
+            let sizes = crate::shape::broadcast(self.sizes(), source.sizes())?;
+            if sizes[..] != *self.sizes() {
+                return source.expand(self.sizes()).map(drop);
+            }
+            source.expand(self.sizes())?
+        };
+        if source.dtype() != self.dtype() {
+            return self.copy_from(&source.to_dtype(self.dtype())?);
+        }
+        if source.storage().ptr_eq(self.storage()) {
+            let fresh = Tensor::zeros(source.sizes(), source.dtype())?;
+            fresh.copy_elements(&source)?;
+            return self.copy_elements(&fresh);
+        }
+        self.copy_elements(&source)
+    }
+
+    /// Same sizes, same dtype, another storage.
+    fn copy_elements(&self, source: &Tensor) -> Result<()> {
+        match self.dtype().item_size() {
+            1 => self.copy_units::<u8>(source),
+            2 => self.copy_units::<u16>(source),
+            4 => self.copy_units::<u32>(source),
+            8 => self.copy_units::<u64>(source),
+            16 => self.copy_units::<Complex<f64>>(source),
+            _ => Err(Error::no_kernel("copy_", self.dtype())),
+        }
+    }
+
+    fn copy_units<T: Element>(&self, source: &Tensor) -> Result<()> {
+        let from = source.storage().read::<T>()?;
+        let mut to = self.storage().write::<T>()?;
+        let strides = [self.strides(), source.strides()];
+        let start = [self.offset(), source.offset()];
+        walk::rows(self.sizes(), strides, start, |[t, f], [t_step, f_step], len| {
+            match (t_step, f_step) {
+                (1, 1) => to[t..t + len].copy_from_slice(&from[f..f + len]),
+                (1, 0) => to[t..t + len].fill(from[f]),
+                _ => (0..len).for_each(|i| to[t + i * t_step] = from[f + i * f_step]),
+            }
+        });
+        Ok(())
+    }
+
+    /// This tensor in another dtype, itself where it has it: `torch.Tensor.to(dtype)`.
+    ///
+    /// # Errors
+    /// For dtypes without kernels (quantized, 8-bit floating types, bits).
+    pub fn to_dtype(&self, dtype: DType) -> Result<Tensor> {
+        if dtype == self.dtype() {
+            return Ok(self.clone());
+        }
+        let result = Tensor::zeros(self.sizes(), dtype)?;
+        let source = self.contiguous()?;
+        macro_rules! from {
+            ($($name:ident $ty:ty;)*) => {
+                match self.dtype() {
+                    $(DType::$name => convert_from::<$ty>(&source, &result)?,)*
+                    other => return Err(Error::no_kernel("copy_", other)),
+                }
+            };
+        }
+        from! {
+            Bool Bool; UInt8 u8; Int8 i8; Int16 i16; Int32 i32; Int64 i64; UInt16 u16; UInt32 u32;
+            UInt64 u64; Float16 f16; BFloat16 bf16; Float32 f32; Float64 f64;
+            Complex64 Complex<f32>; Complex128 Complex<f64>;
+        }
+        Ok(result)
+    }
+}
+
+/// The number that conversions go through: exact for every pair but 64-bit integers to 32-bit
+/// floating types, which have a rule of their own.
+trait Convert: Element {
+    fn wide(self) -> Wide;
+    fn narrow(wide: Wide) -> Self;
+}
+
+#[derive(Clone, Copy)]
+enum Wide {
+    Int(i64),
+    Float(f64),
+    Complex(f64, f64),
+}
+
+impl Wide {
+    fn int(self) -> i64 {
+        match self {
+            Wide::Int(i) => i,
+            // x86's conversion, which PyTorch's results come from: what does not fit is the minimum.
+            Wide::Float(f) | Wide::Complex(f, _) => {
+                if f >= -9_223_372_036_854_775_808.0 && f < 9_223_372_036_854_775_808.0 {
+                    f as i64
+                } else {
+                    i64::MIN
+                }
+            }
+        }
+    }
+
+    fn f64(self) -> f64 {
+        match self {
+            Wide::Int(i) => i as f64,
+            Wide::Float(f) | Wide::Complex(f, _) => f,
+        }
+    }
+
+    fn f32(self) -> f32 {
+        match self {
+            Wide::Int(i) => i as f32,
+            Wide::Float(f) | Wide::Complex(f, _) => f as f32,
+        }
+    }
+
+    fn imaginary(self) -> f64 {
+        if let Wide::Complex(_, im) = self { im } else { 0.0 }
+    }
+}
+
+macro_rules! integers {
+    ($($ty:ty)*) => {$(
+        impl Convert for $ty {
+            fn wide(self) -> Wide { Wide::Int(self as i64) }
+            fn narrow(wide: Wide) -> Self { wide.int() as $ty }
+        }
+    )*};
+}
+integers! { u8 i8 i16 i32 i64 u16 u32 u64 }
+
+impl Convert for Bool {
+    fn wide(self) -> Wide {
+        Wide::Int(i64::from(self.get()))
+    }
+    fn narrow(wide: Wide) -> Self {
+        match wide {
+            Wide::Int(i) => (i != 0).into(),
+            Wide::Float(f) => (f != 0.0).into(),
+            Wide::Complex(re, im) => (re != 0.0 || im != 0.0).into(),
+        }
+    }
+}
+
+macro_rules! floats {
+    ($($ty:ty, $wide:expr, $narrow:expr;)*) => {$(
+        impl Convert for $ty {
+            fn wide(self) -> Wide { let f: fn($ty) -> Wide = $wide; f(self) }
+            fn narrow(wide: Wide) -> Self { let f: fn(Wide) -> $ty = $narrow; f(wide) }
+        }
+    )*};
+}
+floats! {
+    f32, |x| Wide::Float(f64::from(x)), |w| w.f32();
+    f64, Wide::Float, |w| w.f64();
+    f16, |x| Wide::Float(x.to_f64()), |w| f16::from_f32(w.f32());
+    bf16, |x| Wide::Float(x.to_f64()), |w| bf16::from_f32(w.f32());
+    Complex<f32>, |x| Wide::Complex(x.re.into(), x.im.into()),
+        |w| Complex::new(w.f32(), w.imaginary() as f32);
+    Complex<f64>, |x| Wide::Complex(x.re, x.im), |w| Complex::new(w.f64(), w.imaginary());
+}
+
+fn convert_from<F: Convert>(source: &Tensor, result: &Tensor) -> Result<()> {
+    macro_rules! to {
+        ($($name:ident $ty:ty;)*) => {
+            match result.dtype() {
+                $(DType::$name => convert::<F, $ty>(source, result),)*
+                other => Err(Error::no_kernel("copy_", other)),
+            }
+        };
+    }
+    to! {
+        Bool Bool; UInt8 u8; Int8 i8; Int16 i16; Int32 i32; Int64 i64; UInt16 u16; UInt32 u32;
+        UInt64 u64; Float16 f16; BFloat16 bf16; Float32 f32; Float64 f64;
+        Complex64 Complex<f32>; Complex128 Complex<f64>;
+    }
+}
+
+fn convert<F: Convert, T: Convert>(source: &Tensor, result: &Tensor) -> Result<()> {
+    let from = source.read::<F>()?;
+    let mut to = result.write::<T>()?;
+    for (to, &from) in to.iter_mut().zip(from.iter()) {
+        *to = T::narrow(from.wide());
+    }
+    Ok(())
+}

@@ -1,0 +1,117 @@
+use num_complex::Complex;
+
+use crate::{DType, Error, Result};
+
+/// A number outside any tensor: Python's `bool`, `int`, `float` or `complex`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Scalar {
+    /// `bool`.
+    Bool(bool),
+    /// `int`, as TorchScript has it: 64 bits.
+    Int(i64),
+    /// `float`.
+    Float(f64),
+    /// `complex`.
+    Complex(Complex<f64>),
+}
+
+impl Scalar {
+    /// The dtype that `torch.tensor` would give it with PyTorch's default dtype, `float32`. Type
+    /// promotion counts it as that.
+    pub fn dtype(self) -> DType {
+        match self {
+            Scalar::Bool(_) => DType::Bool,
+            Scalar::Int(_) => DType::Int64,
+            Scalar::Float(_) => DType::Float32,
+            Scalar::Complex(_) => DType::Complex64,
+        }
+    }
+
+    /// As a real number; the real part of a complex one.
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Scalar::Bool(b) => f64::from(u8::from(b)),
+            Scalar::Int(i) => i as f64,
+            Scalar::Float(f) => f,
+            Scalar::Complex(c) => c.re,
+        }
+    }
+
+    /// As an integer, fractions cut off.
+    pub fn to_i64(self) -> i64 {
+        match self {
+            Scalar::Bool(b) => i64::from(b),
+            Scalar::Int(i) => i,
+            Scalar::Float(f) => f as i64,
+            Scalar::Complex(c) => c.re as i64,
+        }
+    }
+
+    /// As a complex number.
+    pub fn to_complex(self) -> Complex<f64> {
+        match self {
+            Scalar::Complex(c) => c,
+            other => Complex::new(other.to_f64(), 0.0),
+        }
+    }
+
+    /// Whether it is not zero.
+    pub fn to_bool(self) -> bool {
+        match self {
+            Scalar::Bool(b) => b,
+            Scalar::Int(i) => i != 0,
+            Scalar::Float(f) => f != 0.0,
+            Scalar::Complex(c) => c.re != 0.0 || c.im != 0.0,
+        }
+    }
+
+    /// Refuses an integer that `dtype` cannot hold, as filling a tensor with it does.
+    ///
+    /// # Errors
+    /// PyTorch's overflow error.
+    pub fn check_fits(self, dtype: DType) -> Result<()> {
+        let Scalar::Int(value) = self else { return Ok(()) };
+        let (low, high) = match dtype {
+            // Negative numbers wrap around in uint8.
+            DType::UInt8 => (-255, 255),
+            DType::Int8 => (-128, 127),
+            DType::Int16 => (-32768, 32767),
+            DType::Int32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
+            _ => return Ok(()),
+        };
+        if (low..=high).contains(&value) {
+            return Ok(());
+        }
+        let name = match dtype {
+            DType::UInt8 => "uint8_t",
+            DType::Int8 => "int8_t",
+            DType::Int16 => "int16_t",
+            _ => "int",
+        };
+        Err(Error::runtime(format!("value cannot be converted to type {name} without overflow")))
+    }
+}
+
+impl From<bool> for Scalar {
+    fn from(value: bool) -> Scalar {
+        Scalar::Bool(value)
+    }
+}
+
+impl From<i64> for Scalar {
+    fn from(value: i64) -> Scalar {
+        Scalar::Int(value)
+    }
+}
+
+impl From<f64> for Scalar {
+    fn from(value: f64) -> Scalar {
+        Scalar::Float(value)
+    }
+}
+
+impl From<Complex<f64>> for Scalar {
+    fn from(value: Complex<f64>) -> Scalar {
+        Scalar::Complex(value)
+    }
+}

@@ -1,0 +1,347 @@
+use std::cell::{Ref, RefMut};
+use std::fmt;
+
+use half::{bf16, f16};
+use num_complex::Complex;
+
+use crate::shape::{self, contiguous_strides, list, numel};
+use crate::{Bool, DType, Dims, Element, Error, Result, Scalar, Storage, walk};
+
+/// A strided view of a [`Storage`], `torch.Tensor` at run time.
+///
+/// Cloning copies no elements: clones and views share the storage, and what is written through one
+/// is seen through all of them, as in PyTorch.
+///
+/// ```
+/// use sconce_kernels::Tensor;
+/// let t = Tensor::from_slice(&[1f32, 2.0, 3.0, 4.0], &[2, 2])?;
+/// t.select(0, 1)?.fill(9.0.into())?;
+/// assert_eq!(t.to_vec::<f32>()?, [1.0, 2.0, 9.0, 9.0]);
+/// # Ok::<(), sconce_kernels::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Tensor {
+    storage: Storage,
+    dtype: DType,
+    sizes: Dims,
+    strides: Dims,
+    offset: i64,
+}
+
+impl Tensor {
+    /// Row-major and zero: `torch.zeros`.
+    ///
+    /// # Errors
+    /// For negative sizes and where memory is short.
+    pub fn zeros(sizes: &[i64], dtype: DType) -> Result<Tensor> {
+        let count = numel(sizes)?;
+        let nbytes = usize::try_from(count)
+            .ok()
+            .and_then(|n| n.checked_mul(dtype.item_size()))
+            .filter(|&n| n <= isize::MAX as usize)
+            .ok_or_else(|| Error::runtime("Storage size calculation overflowed"))?;
+        let (sizes, strides) = (Dims::from_slice(sizes), contiguous_strides(sizes));
+        Ok(Tensor { storage: Storage::zeroed(nbytes)?, dtype, sizes, strides, offset: 0 })
+    }
+
+    /// `torch.empty`. The elements are zero all the same: what a program can see must not depend on
+    /// what memory held before.
+    ///
+    /// # Errors
+    /// As [`Tensor::zeros`].
+    pub fn empty(sizes: &[i64], dtype: DType) -> Result<Tensor> {
+        Tensor::zeros(sizes, dtype)
+    }
+
+    /// `torch.full`.
+    ///
+    /// # Errors
+    /// As [`Tensor::zeros`], and for numbers that the dtype cannot hold.
+    pub fn full(sizes: &[i64], value: Scalar, dtype: DType) -> Result<Tensor> {
+        let tensor = Tensor::zeros(sizes, dtype)?;
+        tensor.fill(value)?;
+        Ok(tensor)
+    }
+
+    /// A tensor without dimensions.
+    ///
+    /// # Errors
+    /// As [`Tensor::full`].
+    pub fn scalar(value: Scalar, dtype: DType) -> Result<Tensor> {
+        Tensor::full(&[], value, dtype)
+    }
+
+    /// A row-major copy of `elements`.
+    ///
+    /// # Errors
+    /// Where `sizes` hold another number of elements.
+    pub fn from_slice<T: Element>(elements: &[T], sizes: &[i64]) -> Result<Tensor> {
+        if numel(sizes)? as u64 != elements.len() as u64 {
+            return Err(Error::runtime(format!(
+                "shape '{}' is invalid for input of size {}",
+                list(sizes),
+                elements.len()
+            )));
+        }
+        let tensor = Tensor::zeros(sizes, T::DTYPE)?;
+        tensor.write::<T>()?.copy_from_slice(elements);
+        Ok(tensor)
+    }
+
+    /// A tensor of `bool`s.
+    ///
+    /// # Errors
+    /// As [`Tensor::from_slice`].
+    pub fn from_bools(elements: &[bool], sizes: &[i64]) -> Result<Tensor> {
+        let elements: Vec<Bool> = elements.iter().map(|&b| b.into()).collect();
+        Tensor::from_slice(&elements, sizes)
+    }
+
+    /// A view of a storage.
+    ///
+    /// # Errors
+    /// Where it reaches beyond the storage, or a number is negative.
+    pub fn from_storage(
+        storage: Storage,
+        dtype: DType,
+        sizes: &[i64],
+        strides: &[i64],
+        offset: i64,
+    ) -> Result<Tensor> {
+        let whole = Tensor { storage, dtype, sizes: Dims::new(), strides: Dims::new(), offset: 0 };
+        whole.as_strided(sizes, strides, Some(offset))
+    }
+
+    /// A tensor of a file. Its bytes are shared until somebody writes; two tensors of one storage
+    /// stay aliases only through [`crate::Importer`].
+    ///
+    /// # Errors
+    /// For layouts other than strided and bytes that cannot be loaded.
+    pub fn from_file(tensor: &sconce_tensor::Tensor) -> Result<Tensor> {
+        crate::Importer::default().import(tensor)
+    }
+
+    /// A copy as a tensor that can be saved or printed.
+    ///
+    /// # Errors
+    /// Where memory is short.
+    pub fn to_file(&self) -> Result<sconce_tensor::Tensor> {
+        let tensor = self.contiguous()?;
+        let bytes = tensor.storage.read::<u8>()?;
+        let item = self.dtype.item_size();
+        let start = tensor.offset as usize * item;
+        let bytes = bytes[start..start + tensor.count() * item].to_vec();
+        let storage = sconce_tensor::Storage::from_bytes(bytes.into(), sconce_tensor::Device::CPU);
+        Ok(sconce_tensor::Tensor::contiguous(storage, self.dtype, &self.sizes)?)
+    }
+
+    /// The storage, which other tensors may share.
+    pub fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Sizes of the dimensions.
+    pub fn sizes(&self) -> &[i64] {
+        &self.sizes
+    }
+
+    /// Steps between neighbours, in elements.
+    pub fn strides(&self) -> &[i64] {
+        &self.strides
+    }
+
+    /// Where the view starts in its storage, in elements.
+    pub fn offset(&self) -> i64 {
+        self.offset
+    }
+
+    /// Number of dimensions.
+    pub fn dim(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// Size of one dimension, which may count from the end.
+    ///
+    /// # Errors
+    /// Where there is no such dimension.
+    pub fn size(&self, dim: i64) -> Result<i64> {
+        let dim = shape::wrap_dim(dim, self.dim())?;
+        self.sizes
+            .get(dim)
+            .copied()
+            .ok_or_else(|| Error::index("Dimension specified as 0 but tensor has no dimensions"))
+    }
+
+    /// Number of elements.
+    pub fn numel(&self) -> i64 {
+        self.sizes.iter().product()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.numel() as usize
+    }
+
+    /// Whether the elements lie row-major without gaps.
+    pub fn is_contiguous(&self) -> bool {
+        shape::is_contiguous(&self.sizes, &self.strides)
+    }
+
+    /// The same storage under other sizes and strides, which the caller has checked.
+    pub(crate) fn view_unchecked(&self, sizes: Dims, strides: Dims, offset: i64) -> Tensor {
+        Tensor { storage: self.storage.clone(), dtype: self.dtype, sizes, strides, offset }
+    }
+
+    /// Reads the elements of a contiguous tensor, row-major.
+    ///
+    /// # Errors
+    /// For other dtypes, tensors that are not contiguous, and storages that are being written.
+    pub fn read<T: Element>(&self) -> Result<Ref<'_, [T]>> {
+        let range = self.range::<T>()?;
+        Ref::filter_map(self.storage.read::<T>()?, |all| all.get(range))
+            .map_err(|_| Error::runtime("tensor reaches beyond its storage"))
+    }
+
+    /// Lends the elements of a contiguous tensor for writing.
+    ///
+    /// # Errors
+    /// As [`Tensor::read`], and for storages that are being read.
+    pub fn write<T: Element>(&self) -> Result<RefMut<'_, [T]>> {
+        let range = self.range::<T>()?;
+        RefMut::filter_map(self.storage.write::<T>()?, |all| all.get_mut(range))
+            .map_err(|_| Error::runtime("tensor reaches beyond its storage"))
+    }
+
+    fn range<T: Element>(&self) -> Result<std::ops::Range<usize>> {
+        self.expect_dtype(T::DTYPE)?;
+        if !self.is_contiguous() {
+            return Err(Error::runtime("the elements of this view do not lie side by side"));
+        }
+        let start = if self.numel() == 0 { 0 } else { self.offset as usize };
+        Ok(start..start + self.count())
+    }
+
+    pub(crate) fn expect_dtype(&self, wanted: DType) -> Result<()> {
+        if self.dtype == wanted {
+            return Ok(());
+        }
+        Err(Error::runtime(format!(
+            "expected scalar type {} but found {}",
+            wanted.scalar_type_name(),
+            self.dtype.scalar_type_name()
+        )))
+    }
+
+    /// The elements, row-major.
+    ///
+    /// # Errors
+    /// For other dtypes.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        self.expect_dtype(T::DTYPE)?;
+        Ok(self.contiguous()?.read::<T>()?.to_vec())
+    }
+
+    /// The only element, `torch.Tensor.item`.
+    ///
+    /// # Errors
+    /// Where there is not exactly one.
+    pub fn item(&self) -> Result<Scalar> {
+        if self.numel() != 1 {
+            return Err(Error::runtime(format!(
+                "a Tensor with {} elements cannot be converted to Scalar",
+                self.numel()
+            )));
+        }
+        let one = self.view_unchecked(Dims::new(), Dims::new(), self.offset);
+        macro_rules! read {
+            ($ty:ty, $x:ident => $scalar:expr) => {{
+                let $x = one.read::<$ty>()?[0];
+                Ok($scalar)
+            }};
+        }
+        match self.dtype {
+            DType::Bool => read!(Bool, x => Scalar::Bool(x.get())),
+            DType::Float64 => read!(f64, x => Scalar::Float(x)),
+            DType::Float32 => read!(f32, x => Scalar::Float(f64::from(x))),
+            DType::Float16 => read!(f16, x => Scalar::Float(x.to_f64())),
+            DType::BFloat16 => read!(bf16, x => Scalar::Float(x.to_f64())),
+            DType::Complex64 => {
+                read!(Complex<f32>, x => Scalar::Complex(Complex::new(x.re.into(), x.im.into())))
+            }
+            DType::Complex128 => read!(Complex<f64>, x => Scalar::Complex(x)),
+            _ => {
+                let wide = one.to_dtype(DType::Int64)?;
+                let value = wide.read::<i64>()?[0];
+                Ok(Scalar::Int(value))
+            }
+        }
+    }
+
+    /// Overwrites every element, `torch.Tensor.fill_`.
+    ///
+    /// # Errors
+    /// For numbers that the dtype cannot hold, and dtypes without kernels.
+    pub fn fill(&self, value: Scalar) -> Result<()> {
+        value.check_fits(self.dtype)?;
+        let (int, float, complex) = (value.to_i64(), value.to_f64(), value.to_complex());
+        match self.dtype {
+            DType::Bool => self.fill_with(Bool::from(value.to_bool())),
+            DType::UInt8 => self.fill_with(int as u8),
+            DType::Int8 => self.fill_with(int as i8),
+            DType::Int16 => self.fill_with(int as i16),
+            DType::Int32 => self.fill_with(int as i32),
+            DType::Int64 => self.fill_with(int),
+            DType::UInt16 => self.fill_with(int as u16),
+            DType::UInt32 => self.fill_with(int as u32),
+            DType::UInt64 => self.fill_with(int as u64),
+            DType::Float16 => self.fill_with(f16::from_f32(float as f32)),
+            DType::BFloat16 => self.fill_with(bf16::from_f32(float as f32)),
+            DType::Float32 => self.fill_with(float as f32),
+            DType::Float64 => self.fill_with(float),
+            DType::Complex64 => self.fill_with(Complex::new(complex.re as f32, complex.im as f32)),
+            DType::Complex128 => self.fill_with(complex),
+            other => Err(Error::no_kernel("fill_cpu", other)),
+        }
+    }
+
+    fn fill_with<T: Element>(&self, value: T) -> Result<()> {
+        let mut all = self.storage.write::<T>()?;
+        walk::rows(&self.sizes, [&self.strides], [self.offset], |[at], [step], len| match step {
+            1 => all[at..at + len].fill(value),
+            _ => (0..len).for_each(|i| all[at + i * step] = value),
+        });
+        Ok(())
+    }
+
+    /// Row-major: itself, or a copy.
+    ///
+    /// # Errors
+    /// Where memory is short.
+    pub fn contiguous(&self) -> Result<Tensor> {
+        if self.is_contiguous() {
+            return Ok(self.clone());
+        }
+        self.copy()
+    }
+
+    /// A row-major copy with a storage of its own, `torch.Tensor.clone` but for its strides.
+    ///
+    /// # Errors
+    /// Where memory is short.
+    pub fn copy(&self) -> Result<Tensor> {
+        let copy = Tensor::zeros(&self.sizes, self.dtype)?;
+        copy.copy_from(self)?;
+        Ok(copy)
+    }
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sizes = &self.sizes[..];
+        write!(f, "Tensor({}, {sizes:?}, strides {:?})", self.dtype.name(), &self.strides[..])
+    }
+}
