@@ -53,7 +53,7 @@ fn place(range: Option<&SourceRange>) -> String {
 
 /// What an operator gives instead of a value.
 #[derive(Debug, Clone)]
-pub enum Raise {
+pub(crate) enum Raise {
     /// An exception: its class (`None` for what PyTorch throws itself) and message.
     Exception {
         /// The class's qualified name.
@@ -67,12 +67,12 @@ pub enum Raise {
 
 impl Raise {
     /// What an operator throws: `TORCH_CHECK`'s message.
-    pub fn message(message: impl Into<String>) -> Self {
+    pub(crate) fn message(message: impl Into<String>) -> Self {
         Raise::Exception { class: None, message: message.into() }
     }
 
     /// A case of an operator that is not here.
-    pub fn unsupported(what: impl Into<String>) -> Self {
+    pub(crate) fn unsupported(what: impl Into<String>) -> Self {
         Raise::Error(Error::Unsupported { what: what.into(), range: None })
     }
 }

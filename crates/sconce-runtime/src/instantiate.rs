@@ -189,7 +189,8 @@ impl Instances<'_> {
         let IValue::Object(of) = &object else { return Ok(()) };
         let class = of.read().class;
         let class = self.machine.class(class);
-        let Some(&method) = class.methods.get("__setstate__") else {
+        let method = class.methods.get("__setstate__").filter(|_| !class.is_torchbind);
+        let Some(&method) = method else {
             let what = format!("an object of the class {}", class.name);
             return Err(Error::Unsupported { what, range: None });
         };

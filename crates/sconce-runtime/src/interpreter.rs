@@ -26,7 +26,7 @@ const MAX_NESTED_RUNS: usize = 64;
 const CONTEXT: usize = 3;
 
 /// A running program: its code, its registers, its limits.
-pub struct Machine {
+pub(crate) struct Machine {
     module: Module,
     codes: FxHashMap<FunctionId, Rc<Code>>,
     classes: FxHashMap<ClassId, Rc<ClassInfo>>,
@@ -43,6 +43,8 @@ pub struct Machine {
 pub(crate) struct ClassInfo {
     pub(crate) ty: Type,
     pub(crate) name: Arc<str>,
+    /// Whether it is written in C++, and has no code here.
+    pub(crate) is_torchbind: bool,
     pub(crate) attributes: Vec<(Arc<str>, Type)>,
     pub(crate) methods: FxHashMap<Arc<str>, FunctionId>,
 }
@@ -117,6 +119,7 @@ impl Machine {
                 Rc::new(ClassInfo {
                     ty: Type::Class(NamedRef { id: id.0, name: Arc::clone(&class.name) }),
                     name: Arc::clone(&class.name),
+                    is_torchbind: class.is_torchbind,
                     attributes: class
                         .attributes
                         .iter()

@@ -70,7 +70,7 @@ pub(crate) fn run(
             machine.sink.print(&line);
             return Ok(Vec::new());
         }
-        Primitive::ToList(_) => crate::registry::to_list(args.first())?,
+        Primitive::ToList => crate::registry::to_list(args.first())?,
         Primitive::EnumName | Primitive::EnumValue => enum_part(primitive, &args)?,
         Primitive::Missing(what) => return Err(Raise::unsupported(what.as_str())),
     };

@@ -97,7 +97,8 @@ impl Session {
     ) -> Result<IValue, Error> {
         self.machine.budget = Budget::new(&self.limits);
         let function = self.function(method)?;
-        let schema = self.module.method(method)?.schema;
+        let mut schema = (*self.module.method(method)?.schema).clone();
+        schema.name = method.into();
         let mut all = vec![self.root.clone()];
         all.extend(matching::match_arguments(&mut self.machine, &schema, args, named)?);
         ready(&mut self.machine, function, self.missing)?;

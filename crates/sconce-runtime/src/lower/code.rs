@@ -98,7 +98,7 @@ pub(crate) enum Primitive {
     UnwrapOptional,
     Raise,
     Print,
-    ToList(Type),
+    ToList,
     EnumName,
     EnumValue,
     /// Something that is not here, when a session runs programs that need it in places.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use sconce_ir::{
-    Attribute, BlockId, Constant, FunctionId, Graph, Kind, NodeId, Prim, Type, Unit, ValueId,
+    Attribute, BlockId, Constant, FunctionId, Graph, Kind, NamedRef, NodeId, Prim, Type, Unit, ValueId,
     operators,
 };
 use sconce_syntax::SourceRange;
@@ -311,7 +311,7 @@ impl Lowering<'_> {
             Prim::UncheckedUnwrapOptional => Primitive::UnwrapOptional,
             Prim::RaiseException => Primitive::Raise,
             Prim::Print => Primitive::Print,
-            Prim::ToList => Primitive::ToList(output.cloned().unwrap_or(Type::Any)),
+            Prim::ToList => Primitive::ToList,
             Prim::EnumName => Primitive::EnumName,
             Prim::EnumValue => Primitive::EnumValue,
             _ => return Ok(None),
@@ -333,15 +333,21 @@ impl Lowering<'_> {
         let Some(Constant::Function(named)) = callee else {
             return Err(Error::Malformed("a call of no known function".to_owned()));
         };
-        let Some(function) = self.around.unit.find_function(&named.name) else {
-            return Err(Error::Malformed(format!("there is no function {}", named.name)));
-        };
+        let function = self.function(&named)?;
         let all = self.operands(node)?;
         let from = Span { start: all.start + 1, len: all.len - 1 };
         let to = self.outputs(node);
         self.code.callees.push(function);
         self.emit(Instruction::Call { function, from, to });
         Ok(())
+    }
+
+    /// A function by its place in the unit (static methods have no other), or by its name.
+    fn function(&self, named: &NamedRef) -> Result<FunctionId, Error> {
+        let unit = self.around.unit;
+        let by_place = unit.function_of(named).map(|_| FunctionId(named.id));
+        let function = by_place.or_else(|| unit.find_function(&named.name));
+        function.ok_or_else(|| Error::Malformed(format!("there is no function {}", named.name)))
     }
 
     fn constant(&mut self, node: NodeId) -> Result<(), Error> {
@@ -360,7 +366,9 @@ impl Lowering<'_> {
         if let Some(value) = IValue::of_constant(constant) {
             return Ok(value);
         }
-        let values = |items: &[Constant]| items.iter().map(|item| self.value_of(item)).collect();
+        let values = |items: &[Constant]| -> Result<Vec<IValue>, Error> {
+            items.iter().map(|item| self.value_of(item)).collect()
+        };
         Ok(match constant {
             Constant::List(element, items) => IValue::list(element.clone(), values(items)?),
             Constant::Tuple(items, named) => {
@@ -379,12 +387,7 @@ impl Lowering<'_> {
             }
             Constant::Tensor(tensor) => self.in_table(tensor.index)?,
             Constant::Object(_, index) => self.in_table(*index)?,
-            Constant::Function(named) => match self.around.unit.find_function(&named.name) {
-                Some(function) => IValue::Function(function),
-                None => {
-                    return Err(Error::Malformed(format!("there is no function {}", named.name)));
-                }
-            },
+            Constant::Function(named) => IValue::Function(self.function(named)?),
             _ => return Err(Error::Malformed("a constant of no known kind".to_owned())),
         })
     }

@@ -176,7 +176,7 @@ pub(super) fn slice(
     length: usize,
 ) -> Result<impl Iterator<Item = usize>> {
     if step == 0 {
-        return Err(Raise::message("slice step cannot be zero"));
+        return Err(Raise::message("List slice should have non-zero step"));
     }
     let length = length as i64;
     let (least, most) = if step > 0 { (0, length) } else { (-1, length - 1) };
@@ -210,7 +210,8 @@ fn copy(args: &Args<'_>) -> Result {
 
 fn repeat(machine: &mut Machine, list: &Shared<List>, times: i64) -> Result {
     let list = list.read();
-    let times = usize::try_from(times).unwrap_or(0);
+    // The standard library's words, which are all that PyTorch has to say.
+    let times = usize::try_from(times).map_err(|_| Raise::message("vector::reserve"))?;
     machine.budget.check_elements(list.items.len().saturating_mul(times))?;
     let items = std::iter::repeat_n(&list.items, times).flatten().cloned().collect();
     Ok(IValue::list(list.element.clone(), items))

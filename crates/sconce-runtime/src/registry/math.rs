@@ -77,7 +77,12 @@ pub(super) fn truncate(a: f64) -> i64 {
 }
 
 fn whole(args: &Args<'_>, function: fn(f64) -> f64) -> Result {
-    Ok(Int(truncate(function(args.real(0)?))))
+    let value = function(args.real(0)?);
+    if !value.is_finite() {
+        let shown = sconce_ir::float_text(value);
+        return Err(Raise::message(format!("Cannot convert float {shown} to integer")));
+    }
+    Ok(Int(truncate(value)))
 }
 
 fn test(args: &Args<'_>, holds: fn(f64, f64) -> bool) -> Result {

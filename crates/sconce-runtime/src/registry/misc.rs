@@ -92,10 +92,15 @@ fn percent_format(machine: &mut Machine, args: Args<'_>) -> Result {
             }
             ('f' | 'F', Int(value)) => out.push_str(&format!("{:.6}", *value as f64)),
             ('c', IValue::Str(text)) => out.push_str(text),
-            _ => {
+            ('e' | 'g' | 'f' | 'F' | 'd' | 'i' | 'c' | 'r' | 'x' | 'X' | 'o', value) => {
                 return Err(Raise::unsupported(format!(
                     "the format specifier %{directive} for a value of kind {}",
                     value.kind_name()
+                )));
+            }
+            _ => {
+                return Err(Raise::message(format!(
+                    "The specifier %{directive} is not supported in TorchScript format strings"
                 )));
             }
         }

@@ -30,7 +30,11 @@ pub(super) const TABLE: Table = &[
     ("aten::remainder", "int float int_float float_int -", remainder),
     ("aten::__round_to_zero_floordiv", "int", round_to_zero),
     ("aten::divmod", "int float int_float float_int", divmod),
-    ("aten::pow", "int float int_float float_int Scalar_Scalar int_to_int", power),
+    ("aten::pow", "int float int_float float_int Scalar_Scalar", power),
+    ("aten::pow", "int_to_int", |_, args| match u32::try_from(args.int(1)?) {
+        Ok(exponent) => Ok(Int(args.int(0)?.wrapping_pow(exponent))),
+        Err(_) => Err(Raise::unsupported("aten::pow.int_to_int with a negative exponent")),
+    }),
     ("aten::neg", "int float complex Scalar", |_, args| Ok(match args.get(0) {
         Int(a) => Int(a.wrapping_neg()),
         Float(a) => Float(-a),
@@ -171,9 +175,6 @@ fn divmod(_: &mut Machine, args: Args<'_>) -> Result {
 fn power(_: &mut Machine, args: Args<'_>) -> Result {
     let zero = || Raise::message("0.0 cannot be raised to a negative power");
     match (args.get(0), args.get(1)) {
-        (Int(a), Int(b)) if *b < 0 => {
-            if *a == 0 { Err(zero()) } else { Ok(Float((*a as f64).powf(*b as f64))) }
-        }
         (Complex(..), _) | (_, Complex(..)) => Err(Raise::unsupported("powers of complex numbers")),
         _ => {
             let (a, b) = (args.real(0)?, args.real(1)?);

@@ -145,7 +145,7 @@ pub(super) const TABLE: Table = &[
         split(&args.str(0)?, &args.str(1)?, args.int(2)?)
     }),
     ("aten::rsplit", "-", |_, args| rsplit(&args.str(0)?, &args.str(1)?, args.int(2)?)),
-    ("aten::splitlines", "-", |_, args| Ok(lines(&args.str(0)?, args.bool(1)?))),
+    ("aten::splitlines", "-", |_, args| lines(&args.str(0)?, args.bool(1)?)),
     ("aten::partition", "-", |_, args| {
         let (text, by) = (args.str(0)?, args.str(1)?);
         Ok(match text.split_once(&*by) {
@@ -381,23 +381,25 @@ fn words(text: &str, most: i64) -> Result {
     Ok(strings(text.split(is_space).filter(|word| !word.is_empty())))
 }
 
-fn lines(text: &str, keep_ends: bool) -> IValue {
+/// `splitlines`, as PyTorch has it: each line break ends a line, `\r\n` two; those that are kept are
+/// items of their own.
+fn lines(text: &str, keep_ends: bool) -> Result {
+    if text.contains(['\x0b', '\x0c', '\x1c', '\x1d', '\x1e', '\u{85}']) {
+        return Err(Raise::unsupported("aten::splitlines at other than line feeds"));
+    }
     let mut items = Vec::new();
     let mut rest = text;
-    while !rest.is_empty() {
-        let end = rest.find(['\n', '\r', '\x0b', '\x0c', '\x1c', '\x1d', '\x1e', '\u{85}']);
-        let line = end.map_or(rest, |end| rest.get(..end).unwrap_or_default());
-        let after = rest.get(line.len()..).unwrap_or_default();
-        let width = match after {
-            "" => 0,
-            after if after.starts_with("\r\n") => 2,
-            after => after.chars().next().map_or(0, char::len_utf8),
-        };
-        let shown = if keep_ends { line.len() + width } else { line.len() };
-        items.push(rest.get(..shown).unwrap_or_default());
-        rest = rest.get(line.len() + width..).unwrap_or_default();
+    while let Some(end) = rest.find(['\n', '\r']) {
+        items.push(rest.get(..end).unwrap_or_default());
+        if keep_ends {
+            items.push(rest.get(end..=end).unwrap_or_default());
+        }
+        rest = rest.get(end + 1..).unwrap_or_default();
     }
-    strings(items)
+    if !rest.is_empty() {
+        items.push(rest);
+    }
+    Ok(strings(items))
 }
 
 fn three(before: &str, by: &str, after: &str) -> IValue {
