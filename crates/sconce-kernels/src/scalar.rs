@@ -115,3 +115,9 @@ impl From<Complex<f64>> for Scalar {
         Scalar::Complex(value)
     }
 }
+
+impl From<i32> for Scalar {
+    fn from(value: i32) -> Scalar {
+        Scalar::Int(value.into())
+    }
+}

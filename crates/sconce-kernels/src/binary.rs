@@ -1,0 +1,485 @@
+//! Operators of two operands, element by element: promotion, broadcasting, in-place and `out=`.
+
+use num_complex::Complex;
+
+use crate::promotion::int_to_float;
+use crate::shape::{broadcast, expanded_strides};
+use crate::{
+    Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, can_cast, result_type, walk,
+};
+
+/// An operator of two operands, by the name of its `aten` operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "named like the operators of torch")]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    /// True division.
+    Div,
+    /// `div(rounding_mode='trunc')`.
+    DivTrunc,
+    /// `div(rounding_mode='floor')` and `floor_divide`.
+    DivFloor,
+    Pow,
+    /// The sign of the divisor, as Python's `%`.
+    Remainder,
+    /// The sign of the dividend.
+    Fmod,
+    Maximum,
+    Minimum,
+    Fmax,
+    Fmin,
+    Atan2,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    BitwiseAnd,
+    BitwiseOr,
+    BitwiseXor,
+    LeftShift,
+    RightShift,
+    LogicalAnd,
+    LogicalOr,
+    LogicalXor,
+}
+
+use BinaryOp::*;
+
+impl BinaryOp {
+    fn compares(self) -> bool {
+        matches!(self, Eq | Ne | Lt | Le | Gt | Ge)
+    }
+
+    fn is_logical(self) -> bool {
+        matches!(self, LogicalAnd | LogicalOr | LogicalXor)
+    }
+
+    /// The name that PyTorch's "not implemented for" errors give the kernel.
+    fn kernel(self) -> &'static str {
+        match self {
+            Add | Sub => "add_stub",
+            Mul => "mul_cpu",
+            Div => "div_true_cpu",
+            DivTrunc => "div_trunc_cpu",
+            DivFloor => "div_floor_cpu",
+            Pow => "pow",
+            Remainder => "remainder_cpu",
+            Fmod => "fmod_cpu",
+            Maximum => "maximum_cpu",
+            Minimum => "minimum_cpu",
+            Fmax => "fmax",
+            Fmin => "fmin",
+            Atan2 => "atan2_cpu",
+            Eq => "eq_cpu",
+            Ne => "ne_cpu",
+            Lt => "lt_cpu",
+            Le => "le_cpu",
+            Gt => "gt_cpu",
+            Ge => "ge_cpu",
+            BitwiseAnd => "bitwise_and_cpu",
+            BitwiseOr => "bitwise_or_cpu",
+            BitwiseXor => "bitwise_xor_cpu",
+            LeftShift => "lshift_cpu",
+            RightShift => "rshift_cpu",
+            LogicalAnd => "logical_and_cpu",
+            LogicalOr => "logical_or_cpu",
+            LogicalXor => "logical_xor_cpu",
+        }
+    }
+}
+
+/// The dtype that kernels compute in: half-precision types in `float32`, integers in `int64`.
+/// Every result is the same as in the type itself, rounded or wrapped once.
+pub(crate) fn compute_dtype(dtype: DType) -> DType {
+    match dtype {
+        DType::Float16 | DType::BFloat16 => DType::Float32,
+        DType::ComplexHalf => DType::Complex64,
+        other if other.is_integral() => DType::Int64,
+        other => other,
+    }
+}
+
+/// `op(a, b)` as a new tensor.
+///
+/// # Errors
+/// Where sizes do not broadcast, the operator has no kernel for the dtype, or an integer is divided
+/// by zero.
+///
+/// ```
+/// use sconce_kernels::{BinaryOp, DType, Tensor, binary};
+/// let ints = Tensor::from_slice(&[7i64, -7], &[2])?;
+/// let half = binary(BinaryOp::Div, (&ints).into(), 2.into())?;
+/// assert_eq!(half.dtype(), DType::Float32);
+/// assert_eq!(half.to_vec::<f32>()?, [3.5, -3.5]);
+/// let floor = binary(BinaryOp::DivFloor, (&ints).into(), 2.into())?;
+/// assert_eq!(floor.to_vec::<i64>()?, [3, -4]);
+/// # Ok::<(), sconce_kernels::Error>(())
+/// ```
+pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+    if op.is_logical() {
+        return zip::<Bool, Bool>(&operand(a, DType::Bool)?, &operand(b, DType::Bool)?, |x, y| {
+            let (x, y) = (x.get(), y.get());
+            Bool::from(match op {
+                LogicalAnd => x && y,
+                LogicalOr => x || y,
+                _ => x != y,
+            })
+        });
+    }
+    let mut common = result_type(&[a, b])?;
+    check_kernel(op, common, b)?;
+    if matches!(op, Div | Atan2) {
+        common = int_to_float(common);
+    }
+    let compute = match compute_dtype(common) {
+        DType::Bool if !op.compares() => DType::Int64,
+        other => other,
+    };
+    if op.compares() {
+        for operand in [a, b] {
+            if let Operand::Scalar(scalar) = operand {
+                scalar.check_fits(common)?;
+            }
+        }
+    }
+    let (a, b) = (
+        operand(through(a, common)?.as_ref(), compute)?,
+        operand(through(b, common)?.as_ref(), compute)?,
+    );
+    let result = match compute {
+        DType::Float32 => f32::apply(op, &a, &b),
+        DType::Float64 => f64::apply(op, &a, &b),
+        DType::Int64 => integers(op, &a, &b, common),
+        DType::Bool => bools(op, &a, &b),
+        DType::Complex64 => complexes::<f32>(op, &a, &b),
+        DType::Complex128 => complexes::<f64>(op, &a, &b),
+        _ => Err(Error::no_kernel(op.kernel(), common)),
+    }?;
+    if op.compares() { Ok(result) } else { result.to_dtype(common) }
+}
+
+/// A tensor rounded to the common dtype before it is widened to the one computed in.
+enum Rounded<'a> {
+    Tensor(Tensor),
+    Scalar(Operand<'a>),
+}
+
+impl Rounded<'_> {
+    fn as_ref(&self) -> Operand<'_> {
+        match self {
+            Rounded::Tensor(tensor) => Operand::Tensor(tensor),
+            Rounded::Scalar(scalar) => *scalar,
+        }
+    }
+}
+
+fn through(operand: Operand<'_>, common: DType) -> Result<Rounded<'_>> {
+    match operand {
+        Operand::Tensor(tensor) => tensor.to_dtype(common).map(Rounded::Tensor),
+        scalar => Ok(Rounded::Scalar(scalar)),
+    }
+}
+
+fn operand(operand: Operand<'_>, dtype: DType) -> Result<Tensor> {
+    operand.to_dtype(dtype)
+}
+
+/// `a + alpha * b`, `torch.add`.
+///
+/// # Errors
+/// As [`binary`].
+pub fn add(a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result<Tensor> {
+    scaled(Add, a, b, alpha)
+}
+
+/// `a - alpha * b`, `torch.sub`.
+///
+/// # Errors
+/// As [`binary`].
+pub fn sub(a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result<Tensor> {
+    scaled(Sub, a, b, alpha)
+}
+
+fn scaled(op: BinaryOp, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result<Tensor> {
+    if alpha == Scalar::Int(1) {
+        return binary(op, a, b);
+    }
+    let common = result_type(&[a, b])?;
+    if (common.is_integral() || common == DType::Bool) && !can_cast(alpha.dtype(), common) {
+        let message = match alpha {
+            Scalar::Bool(_) => "Boolean alpha only supported for Boolean results.",
+            _ => "For integral input tensors, argument alpha must not be a floating point number.",
+        };
+        return Err(Error::runtime(message));
+    }
+    let compute = compute_dtype(common);
+    let b = b.to_dtype(common)?.to_dtype(compute)?;
+    let b = binary(Mul, (&b).into(), Operand::Scalar(alpha))?;
+    let a = a.to_dtype(common)?.to_dtype(compute)?;
+    binary(op, (&a).into(), (&b).into())?.to_dtype(common)
+}
+
+/// Stores `result` in `target`, as in-place operators do.
+///
+/// # Errors
+/// Where the target's sizes would have to grow, or its dtype is of a lower kind.
+pub fn store(target: &Tensor, result: &Tensor) -> Result<()> {
+    if !can_cast(result.dtype(), target.dtype()) {
+        return Err(Error::runtime(format!(
+            "result type {} can't be cast to the desired output type {}",
+            result.dtype().scalar_type_name(),
+            target.dtype().scalar_type_name()
+        )));
+    }
+    if result.sizes() != target.sizes() {
+        return Err(Error::runtime(format!(
+            "output with shape {:?} doesn't match the broadcast shape {:?}",
+            target.sizes(),
+            result.sizes()
+        )));
+    }
+    target.copy_from(result)
+}
+
+/// `target = op(target, b)`, the operators whose names end in `_`.
+///
+/// # Errors
+/// As [`binary`] and [`store`].
+pub fn binary_in_place(op: BinaryOp, target: &Tensor, b: Operand<'_>) -> Result<()> {
+    store(target, &binary(op, target.into(), b)?)
+}
+
+fn check_kernel(op: BinaryOp, dtype: DType, b: Operand<'_>) -> Result<()> {
+    let bool_only = dtype == DType::Bool;
+    let complex = dtype.is_complex();
+    let whole = dtype.is_integral() || bool_only;
+    let missing = match op {
+        Sub if bool_only => {
+            return Err(Error::not_implemented(
+                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the \
+                 `^` or `logical_xor()` operator instead.",
+            ));
+        }
+        Maximum | Minimum if complex => {
+            let name = if op == Maximum { "maximum" } else { "minimum" };
+            let message = format!("{name} not implemented for complex tensors.");
+            return Err(Error::type_error(message));
+        }
+        Pow if whole && matches!(b, Operand::Scalar(Scalar::Int(i)) if i < 0) => {
+            return Err(Error::runtime("Integers to negative integer powers are not allowed."));
+        }
+        DivTrunc | DivFloor | Remainder | Fmod => complex || bool_only,
+        Fmax | Fmin | Atan2 | Lt | Le | Gt | Ge => complex,
+        BitwiseAnd | BitwiseOr | BitwiseXor => !whole,
+        LeftShift | RightShift => !dtype.is_integral(),
+        _ => false,
+    };
+    // 64-bit unsigned numbers are computed as signed ones, which only wrapping operators allow.
+    let wraps = matches!(op, Add | Sub | Mul | Eq | Ne | BitwiseAnd | BitwiseOr | BitwiseXor);
+    if missing || (dtype == DType::UInt64 && !wraps && op != Div) {
+        return Err(Error::no_kernel(op.kernel(), dtype));
+    }
+    Ok(())
+}
+
+/// Applies `f` to broadcast pairs.
+pub(crate) fn zip<T: Element, U: Element>(
+    a: &Tensor,
+    b: &Tensor,
+    f: impl Fn(T, T) -> U,
+) -> Result<Tensor> {
+    let sizes = broadcast(a.sizes(), b.sizes())?;
+    let result = Tensor::zeros(&sizes, U::DTYPE)?;
+    let (xs, ys) = (a.storage().read::<T>()?, b.storage().read::<T>()?);
+    let mut out = result.write::<U>()?;
+    let a_strides = expanded_strides(a.sizes(), a.strides(), &sizes);
+    let b_strides = expanded_strides(b.sizes(), b.strides(), &sizes);
+    let strides = [result.strides(), &a_strides, &b_strides];
+    let start = [0, a.offset(), b.offset()];
+    walk::rows(&sizes, strides, start, |[o, x, y], [_, x_step, y_step], len| {
+        let out = &mut out[o..o + len];
+        match (x_step, y_step) {
+            (1, 1) => {
+                for ((o, &x), &y) in out.iter_mut().zip(&xs[x..x + len]).zip(&ys[y..y + len]) {
+                    *o = f(x, y);
+                }
+            }
+            (1, 0) => {
+                let y = ys[y];
+                out.iter_mut().zip(&xs[x..x + len]).for_each(|(o, &x)| *o = f(x, y));
+            }
+            (0, 1) => {
+                let x = xs[x];
+                out.iter_mut().zip(&ys[y..y + len]).for_each(|(o, &y)| *o = f(x, y));
+            }
+            _ => {
+                for (i, o) in out.iter_mut().enumerate() {
+                    *o = f(xs[x + i * x_step], ys[y + i * y_step]);
+                }
+            }
+        }
+    });
+    drop(out);
+    Ok(result)
+}
+
+fn compare<T: Element + PartialOrd>(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    match op {
+        Eq => zip(a, b, |x: T, y: T| Bool::from(x == y)),
+        Ne => zip(a, b, |x: T, y: T| Bool::from(x != y)),
+        Lt => zip(a, b, |x: T, y: T| Bool::from(x < y)),
+        Le => zip(a, b, |x: T, y: T| Bool::from(x <= y)),
+        Gt => zip(a, b, |x: T, y: T| Bool::from(x > y)),
+        _ => zip(a, b, |x: T, y: T| Bool::from(x >= y)),
+    }
+}
+
+trait Floating: Element + PartialOrd {
+    fn apply(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor>;
+}
+
+macro_rules! floating {
+    ($($ty:ident)*) => {$(
+        impl Floating for $ty {
+            fn apply(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+                match op {
+                    Add => zip(a, b, |x: $ty, y: $ty| x + y),
+                    Sub => zip(a, b, |x: $ty, y: $ty| x - y),
+                    Mul => zip(a, b, |x: $ty, y: $ty| x * y),
+                    Div => zip(a, b, |x: $ty, y: $ty| x / y),
+                    DivTrunc => zip(a, b, |x: $ty, y: $ty| (x / y).trunc()),
+                    DivFloor => zip(a, b, |x: $ty, y: $ty| {
+                        if y == 0.0 {
+                            return x / y;
+                        }
+                        let rest = x % y;
+                        let mut quotient = (x - rest) / y;
+                        if rest != 0.0 && (y < 0.0) != (rest < 0.0) {
+                            quotient -= 1.0;
+                        }
+                        if quotient == 0.0 {
+                            return (0.0 as $ty).copysign(x / y);
+                        }
+                        let floor = quotient.floor();
+                        if quotient - floor > 0.5 { floor + 1.0 } else { floor }
+                    }),
+                    Pow => zip(a, b, |x: $ty, y: $ty| if y == 2.0 { x * x } else { x.powf(y) }),
+                    Remainder => zip(a, b, |x: $ty, y: $ty| {
+                        let rest = x % y;
+                        if rest != 0.0 && (y < 0.0) != (rest < 0.0) { rest + y } else { rest }
+                    }),
+                    Fmod => zip(a, b, |x: $ty, y: $ty| x % y),
+                    Maximum => zip(a, b, |x: $ty, y: $ty| {
+                        if x.is_nan() || y.is_nan() { $ty::NAN } else if x > y { x } else { y }
+                    }),
+                    Minimum => zip(a, b, |x: $ty, y: $ty| {
+                        if x.is_nan() || y.is_nan() { $ty::NAN } else if x < y { x } else { y }
+                    }),
+                    Fmax => zip(a, b, |x: $ty, y: $ty| x.max(y)),
+                    Fmin => zip(a, b, |x: $ty, y: $ty| x.min(y)),
+                    Atan2 => zip(a, b, |x: $ty, y: $ty| x.atan2(y)),
+                    Eq | Ne | Lt | Le | Gt | Ge => compare::<$ty>(op, a, b),
+                    _ => Err(Error::no_kernel(op.kernel(), a.dtype())),
+                }
+            }
+        }
+    )*};
+}
+floating! { f32 f64 }
+
+fn integers(op: BinaryOp, a: &Tensor, b: &Tensor, dtype: DType) -> Result<Tensor> {
+    if matches!(op, DivTrunc | DivFloor | Remainder | Fmod) {
+        let divisors = b.contiguous()?;
+        if a.numel() > 0 && divisors.read::<i64>()?.contains(&0) {
+            return Err(Error::runtime("ZeroDivisionError"));
+        }
+    }
+    let bits = dtype.item_size() as i64 * 8;
+    match op {
+        Add => zip(a, b, |x: i64, y: i64| x.wrapping_add(y)),
+        Sub => zip(a, b, |x: i64, y: i64| x.wrapping_sub(y)),
+        Mul => zip(a, b, |x: i64, y: i64| x.wrapping_mul(y)),
+        DivTrunc => zip(a, b, |x: i64, y: i64| x.wrapping_div(y)),
+        DivFloor => zip(a, b, |x: i64, y: i64| {
+            let quotient = x.wrapping_div(y);
+            if x.wrapping_rem(y) != 0 && (x < 0) != (y < 0) { quotient - 1 } else { quotient }
+        }),
+        Pow => zip(a, b, integer_power),
+        Remainder => zip(a, b, |x: i64, y: i64| {
+            let rest = x.wrapping_rem(y);
+            if rest != 0 && (rest < 0) != (y < 0) { rest + y } else { rest }
+        }),
+        Fmod => zip(a, b, |x: i64, y: i64| x.wrapping_rem(y)),
+        Maximum | Fmax => zip(a, b, |x: i64, y: i64| x.max(y)),
+        Minimum | Fmin => zip(a, b, |x: i64, y: i64| x.min(y)),
+        BitwiseAnd => zip(a, b, |x: i64, y: i64| x & y),
+        BitwiseOr => zip(a, b, |x: i64, y: i64| x | y),
+        BitwiseXor => zip(a, b, |x: i64, y: i64| x ^ y),
+        LeftShift => {
+            zip(a, b, move |x: i64, y: i64| if (0..bits).contains(&y) { x << y } else { 0 })
+        }
+        RightShift => {
+            zip(a, b, move |x: i64, y: i64| if (0..bits).contains(&y) { x >> y } else { x >> 63 })
+        }
+        Eq | Ne | Lt | Le | Gt | Ge => compare::<i64>(op, a, b),
+        _ => Err(Error::no_kernel(op.kernel(), dtype)),
+    }
+}
+
+fn integer_power(mut base: i64, mut exponent: i64) -> i64 {
+    if exponent < 0 {
+        return match base {
+            1 => 1,
+            -1 if exponent % 2 != 0 => -1,
+            -1 => 1,
+            _ => 0,
+        };
+    }
+    let mut result = 1i64;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = result.wrapping_mul(base);
+        }
+        base = base.wrapping_mul(base);
+        exponent >>= 1;
+    }
+    result
+}
+
+fn bools(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let number = |x: Bool| u8::from(x.get());
+    zip(a, b, move |x: Bool, y: Bool| {
+        let (x, y) = (number(x), number(y));
+        Bool::from(match op {
+            Eq => x == y,
+            Ne => x != y,
+            Lt => x < y,
+            Le => x <= y,
+            Gt => x > y,
+            _ => x >= y,
+        })
+    })
+}
+
+fn complexes<F>(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor>
+where
+    F: Floating + From<f32> + num_traits::Float,
+    Complex<F>: Element,
+{
+    type C<F> = Complex<F>;
+    match op {
+        Add => zip(a, b, |x: C<F>, y: C<F>| x + y),
+        Sub => zip(a, b, |x: C<F>, y: C<F>| x - y),
+        Mul => zip(a, b, |x: C<F>, y: C<F>| x * y),
+        Div => zip(a, b, |x: C<F>, y: C<F>| x / y),
+        Pow => zip(a, b, |x: C<F>, y: C<F>| x.powc(y)),
+        Eq => zip(a, b, |x: C<F>, y: C<F>| Bool::from(x == y)),
+        Ne => zip(a, b, |x: C<F>, y: C<F>| Bool::from(x != y)),
+        _ => Err(Error::no_kernel(op.kernel(), a.dtype())),
+    }
+}

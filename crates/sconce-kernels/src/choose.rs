@@ -1,0 +1,142 @@
+//! Choosing between values: `where`, `masked_fill`, `clamp`.
+
+use crate::binary::{BinaryOp, binary, compute_dtype};
+use crate::shape::broadcast;
+use crate::{Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, result_type};
+
+/// `torch.where(condition, a, b)`.
+///
+/// # Errors
+/// Where the condition is not `bool`, or sizes do not broadcast.
+pub fn where_(condition: &Tensor, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+    if !matches!(condition.dtype(), DType::Bool | DType::UInt8) {
+        return Err(Error::runtime(format!(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype {}",
+            condition.dtype().scalar_type_name()
+        )));
+    }
+    let dtype = result_type(&[a, b])?;
+    let sizes = broadcast(condition.sizes(), &broadcast(a.sizes(), b.sizes())?)?;
+    let result = b.to_dtype(dtype)?.expand(&sizes)?.copy()?;
+    let mask = condition.to_dtype(DType::Bool)?.expand(&sizes)?.contiguous()?;
+    let a = a.to_dtype(dtype)?.expand(&sizes)?.contiguous()?;
+    match dtype.item_size() {
+        1 => overwrite::<u8>(&result, &mask, &a),
+        2 => overwrite::<u16>(&result, &mask, &a),
+        4 => overwrite::<u32>(&result, &mask, &a),
+        8 => overwrite::<u64>(&result, &mask, &a),
+        _ => overwrite::<num_complex::Complex<f64>>(&result, &mask, &a),
+    }?;
+    Ok(result)
+}
+
+fn overwrite<T: Element>(result: &Tensor, mask: &Tensor, source: &Tensor) -> Result<()> {
+    let start = source.offset() as usize;
+    let source_elements = source.storage().read::<T>()?;
+    let mask = mask.read::<Bool>()?;
+    let mut out = result.storage().write::<T>()?;
+    for (i, mask) in mask.iter().enumerate() {
+        if mask.get() {
+            out[i] = source_elements[start + i];
+        }
+    }
+    Ok(())
+}
+
+/// `torch.masked_fill(input, mask, value)`.
+///
+/// # Errors
+/// Where the mask is not `bool`, the value is a tensor with dimensions, or sizes do not broadcast.
+pub fn masked_fill(input: &Tensor, mask: &Tensor, value: Operand<'_>) -> Result<Tensor> {
+    if mask.dtype() != DType::Bool {
+        return Err(Error::runtime(format!(
+            "masked_fill_ only supports boolean masks, but got mask with dtype {}",
+            mask.dtype().name()
+        )));
+    }
+    if let Operand::Tensor(value) = value
+        && value.dim() > 0
+    {
+        return Err(Error::runtime(format!(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {} \
+             dimension(s).",
+            value.dim()
+        )));
+    }
+    if !crate::can_cast(value.dtype(), input.dtype()) && value.dtype().is_complex() {
+        return Err(Error::runtime("value cannot be converted to type float without overflow"));
+    }
+    let value = value.to_dtype(input.dtype())?;
+    where_(mask, (&value).into(), input.into())
+}
+
+/// `torch.masked_fill_`.
+///
+/// # Errors
+/// As [`masked_fill`], and where `input` would have to grow.
+pub fn masked_fill_in_place(input: &Tensor, mask: &Tensor, value: Operand<'_>) -> Result<()> {
+    crate::binary::store(input, &masked_fill(input, mask, value)?)
+}
+
+/// `torch.clamp` with numbers or tensors as bounds. NaN stays NaN.
+///
+/// # Errors
+/// Without any bound, and for complex numbers.
+pub fn clamp(input: &Tensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>) -> Result<Tensor> {
+    if min.is_none() && max.is_none() {
+        let message = "torch.clamp: At least one of 'min' or 'max' must not be None";
+        return Err(Error::runtime(message));
+    }
+    if input.dtype().is_complex() {
+        return Err(Error::not_implemented("clamp is not supported for complex types"));
+    }
+    let mut result = input.copy()?;
+    if let Some(min) = min {
+        result = binary(BinaryOp::Maximum, (&result).into(), min)?;
+    }
+    if let Some(max) = max {
+        result = binary(BinaryOp::Minimum, (&result).into(), max)?;
+    }
+    Ok(result)
+}
+
+/// `torch.nn.functional.leaky_relu`.
+///
+/// # Errors
+/// For dtypes other than floating ones.
+pub fn leaky_relu(input: &Tensor, negative_slope: Scalar) -> Result<Tensor> {
+    floating_map(input, "leaky_relu_cpu", |x| if x > 0.0 { x } else { x * negative_slope.to_f64() })
+}
+
+/// `torch.nn.functional.elu`.
+///
+/// # Errors
+/// For dtypes other than floating ones.
+pub fn elu(input: &Tensor, alpha: f64, scale: f64, input_scale: f64) -> Result<Tensor> {
+    floating_map(input, "elu_cpu", |x| {
+        if x < 0.0 { (x * input_scale).exp_m1() * alpha * scale } else { x * scale }
+    })
+}
+
+/// `torch.nn.functional.softplus`.
+///
+/// # Errors
+/// For dtypes other than floating ones.
+pub fn softplus(input: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
+    floating_map(input, "softplus_cpu", |x| {
+        if x * beta > threshold { x } else { (x * beta).exp().ln_1p() / beta }
+    })
+}
+
+fn floating_map(input: &Tensor, kernel: &str, f: impl Fn(f64) -> f64) -> Result<Tensor> {
+    let dtype = input.dtype();
+    if !dtype.is_floating_point() {
+        return Err(Error::no_kernel(kernel, dtype));
+    }
+    let wide = input.to_dtype(compute_dtype(dtype))?;
+    let result = match wide.dtype() {
+        DType::Float32 => crate::unary::map(&wide, |x: f32| f(f64::from(x)) as f32),
+        _ => crate::unary::map(&wide, f),
+    }?;
+    result.to_dtype(dtype)
+}

@@ -1,0 +1,150 @@
+//! Joining and dividing tensors: `cat`, `stack`, `split`, `chunk`.
+
+use crate::shape::wrap_dim;
+use crate::{Dims, Error, Operand, Result, Tensor, result_type};
+
+/// `torch.cat`. Empty vectors are left out whatever the other sizes are, as PyTorch does for old
+/// programs.
+///
+/// # Errors
+/// For no tensors at all, and sizes that differ elsewhere than in `dim`.
+pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
+    if tensors.is_empty() {
+        return Err(Error::value("torch.cat(): expected a non-empty list of Tensors"));
+    }
+    if let Some(i) = tensors.iter().position(|t| t.dim() == 0) {
+        return Err(Error::runtime(format!(
+            "zero-dimensional tensor (at position {i}) cannot be concatenated"
+        )));
+    }
+    let operands: Vec<Operand<'_>> = tensors.iter().map(Operand::from).collect();
+    let dtype = result_type(&operands)?;
+    let skipped = |t: &Tensor| t.sizes() == [0];
+    let Some(first) = tensors.iter().find(|t| !skipped(t)) else {
+        return Tensor::zeros(&[0], dtype);
+    };
+    let dim = wrap_dim(dim, first.dim())?;
+    let mut sizes = Dims::from_slice(first.sizes());
+    sizes[dim] = 0;
+    for (i, tensor) in tensors.iter().enumerate().filter(|(_, t)| !skipped(t)) {
+        if tensor.dim() != first.dim() {
+            return Err(Error::runtime(format!(
+                "Tensors must have same number of dimensions: got {} and {}",
+                first.dim(),
+                tensor.dim()
+            )));
+        }
+        for (at, (&want, &have)) in first.sizes().iter().zip(tensor.sizes()).enumerate() {
+            if at != dim && want != have {
+                return Err(Error::runtime(format!(
+                    "Sizes of tensors must match except in dimension {dim}. Expected size {want} \
+                     but got size {have} for tensor number {i} in the list."
+                )));
+            }
+        }
+        sizes[dim] += tensor.sizes()[dim];
+    }
+    let result = Tensor::zeros(&sizes, dtype)?;
+    let mut at = 0;
+    for tensor in tensors.iter().filter(|t| !skipped(t)) {
+        let len = tensor.sizes()[dim];
+        result.narrow(dim as i64, at, len)?.copy_from(tensor)?;
+        at += len;
+    }
+    Ok(result)
+}
+
+/// `torch.stack`.
+///
+/// # Errors
+/// For no tensors at all, and sizes that differ.
+pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
+    let Some(first) = tensors.first() else {
+        return Err(Error::runtime("stack expects a non-empty TensorList"));
+    };
+    for (i, tensor) in tensors.iter().enumerate() {
+        if tensor.sizes() != first.sizes() {
+            return Err(Error::runtime(format!(
+                "stack expects each tensor to be equal size, but got {:?} at entry 0 and {:?} at \
+                 entry {i}",
+                first.sizes(),
+                tensor.sizes()
+            )));
+        }
+    }
+    let dim = wrap_dim(dim, first.dim() + 1)? as i64;
+    let parts: Result<Vec<Tensor>> = tensors.iter().map(|t| t.unsqueeze(dim)).collect();
+    cat(&parts?, dim)
+}
+
+/// `torch.split` into views of these sizes.
+///
+/// # Errors
+/// Where the sizes do not add up to that of the dimension.
+pub fn split_with_sizes(input: &Tensor, sizes: &[i64], dim: i64) -> Result<Vec<Tensor>> {
+    let size = input.size(dim)?;
+    let total = sizes.iter().fold(0i64, |sum, &part| sum.saturating_add(part));
+    if let Some(negative) = sizes.iter().find(|&&part| part < 0) {
+        return Err(Error::runtime(format!(
+            "split_with_sizes expects split_sizes have only non-negative entries, but got \
+             split_sizes={sizes:?} ({negative})"
+        )));
+    }
+    if total != size {
+        let dim = wrap_dim(dim, input.dim())?;
+        return Err(Error::runtime(format!(
+            "split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at \
+             dimension {dim}), but got split_sizes={sizes:?}"
+        )));
+    }
+    let mut at = 0;
+    let part = |&len: &i64| {
+        let part = input.narrow(dim, at, len);
+        at += len;
+        part
+    };
+    sizes.iter().map(part).collect()
+}
+
+/// `torch.split` into views of one size, the last one smaller.
+///
+/// # Errors
+/// For sizes below 1, unless the dimension is empty.
+pub fn split(input: &Tensor, split_size: i64, dim: i64) -> Result<Vec<Tensor>> {
+    let size = input.size(dim)?;
+    if split_size < 0 {
+        return Err(Error::runtime(format!(
+            "split expects split_size be non-negative, but got split_size={split_size}"
+        )));
+    }
+    if split_size == 0 && size != 0 {
+        return Err(Error::runtime(format!(
+            "split_size can only be 0 if dimension size is 0, but got dimension size of {size}"
+        )));
+    }
+    if size == 0 {
+        return Ok(vec![input.clone()]);
+    }
+    (0..size)
+        .step_by(split_size as usize)
+        .map(|at| input.narrow(dim, at, split_size.min(size - at)))
+        .collect()
+}
+
+/// `torch.chunk`.
+///
+/// # Errors
+/// For fewer chunks than one.
+pub fn chunk(input: &Tensor, chunks: i64, dim: i64) -> Result<Vec<Tensor>> {
+    if chunks <= 0 {
+        return Err(Error::runtime(format!(
+            "chunk expects `chunks` to be greater than 0, got: {chunks}"
+        )));
+    }
+    let size = input.size(dim)?;
+    if size == 0 {
+        // PyTorch gives as many empty views as were asked for; the caller names the number.
+        return (0..chunks).map(|_| Ok(input.clone())).collect();
+    }
+    split(input, size / chunks + i64::from(size % chunks != 0), dim)
+}

@@ -1,0 +1,189 @@
+//! Normalisation: batch, layer, group.
+
+use crate::binary::compute_dtype;
+use crate::reduce::row_sum;
+use crate::{DType, Error, Result, Tensor};
+
+/// An optional scale or shift, as `float32` numbers.
+fn parameter(tensor: Option<&Tensor>) -> Result<Option<Vec<f64>>> {
+    tensor.map(|tensor| tensor.to_dtype(DType::Float64)?.to_vec::<f64>()).transpose()
+}
+
+fn floating(input: &Tensor, kernel: &str) -> Result<()> {
+    match input.dtype().is_floating_point() {
+        true => Ok(()),
+        false => Err(Error::no_kernel(kernel, input.dtype())),
+    }
+}
+
+fn check_length(what: &str, tensor: Option<&Tensor>, channels: i64) -> Result<()> {
+    match tensor {
+        Some(tensor) if tensor.numel() != channels => Err(Error::runtime(format!(
+            "{what} should contain {channels} elements not {}",
+            tensor.numel()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// `torch.nn.functional.batch_norm` with running statistics, as in evaluation.
+///
+/// # Errors
+/// Where parameters have another length than there are channels.
+pub fn batch_norm(
+    input: &Tensor,
+    weight: Option<&Tensor>,
+    bias: Option<&Tensor>,
+    running_mean: &Tensor,
+    running_var: &Tensor,
+    eps: f64,
+) -> Result<Tensor> {
+    floating(input, "batch_norm")?;
+    let channels = input.size(1)?;
+    let named = [
+        ("running_mean", Some(running_mean)),
+        ("running_var", Some(running_var)),
+        ("weight", weight),
+        ("bias", bias),
+    ];
+    for (what, tensor) in named {
+        check_length(what, tensor, channels)?;
+    }
+    let (mean, var) = (parameter(Some(running_mean))?, parameter(Some(running_var))?);
+    let (weight, bias) = (parameter(weight)?, parameter(bias)?);
+    let at =
+        |list: &Option<Vec<f64>>, c: usize, default: f64| list.as_ref().map_or(default, |l| l[c]);
+    let coefficients: Vec<(f64, f64)> = (0..channels as usize)
+        .map(|c| {
+            let scale = at(&weight, c, 1.0) / (at(&var, c, 1.0) + eps).sqrt();
+            (scale, at(&bias, c, 0.0) - at(&mean, c, 0.0) * scale)
+        })
+        .collect();
+    let dtype = input.dtype();
+    let result = input.to_dtype(compute_dtype(dtype))?.copy()?;
+    let inner = input.sizes()[2..].iter().product::<i64>() as usize;
+    if result.numel() == 0 {
+        return result.to_dtype(dtype);
+    }
+    let coefficients = coefficients.iter().cycle();
+    match result.dtype() {
+        DType::Float32 => {
+            for (row, &(scale, shift)) in
+                result.write::<f32>()?.chunks_exact_mut(inner).zip(coefficients)
+            {
+                let (scale, shift) = (scale as f32, shift as f32);
+                row.iter_mut().for_each(|x| *x = *x * scale + shift);
+            }
+        }
+        _ => {
+            for (row, &(scale, shift)) in
+                result.write::<f64>()?.chunks_exact_mut(inner).zip(coefficients)
+            {
+                row.iter_mut().for_each(|x| *x = *x * scale + shift);
+            }
+        }
+    }
+    result.to_dtype(dtype)
+}
+
+/// Every row of `len` elements to mean 0 and variance 1.
+fn normalise_rows(input: &Tensor, len: usize, eps: f64) -> Result<Tensor> {
+    let result = input.to_dtype(compute_dtype(input.dtype()))?.copy()?;
+    if result.numel() == 0 {
+        return Ok(result);
+    }
+    match result.dtype() {
+        DType::Float32 => {
+            let mut wide = vec![0f64; len];
+            for row in result.write::<f32>()?.chunks_exact_mut(len) {
+                wide.iter_mut().zip(&*row).for_each(|(wide, &x)| *wide = f64::from(x));
+                normalise(&mut wide, eps);
+                row.iter_mut().zip(&wide).for_each(|(x, &wide)| *x = wide as f32);
+            }
+        }
+        _ => result.write::<f64>()?.chunks_exact_mut(len).for_each(|row| normalise(row, eps)),
+    }
+    Ok(result)
+}
+
+fn normalise(row: &mut [f64], eps: f64) {
+    let n = row.len() as f64;
+    let mean = row_sum(row) / n;
+    row.iter_mut().for_each(|x| *x -= mean);
+    let variance = row.iter().map(|x| x * x).sum::<f64>() / n;
+    let scale = 1.0 / (variance + eps).sqrt();
+    row.iter_mut().for_each(|x| *x *= scale);
+}
+
+fn affine(mut result: Tensor, weight: Option<Tensor>, bias: Option<Tensor>) -> Result<Tensor> {
+    use crate::{BinaryOp, binary};
+    let dtype = result.dtype();
+    if let Some(weight) = weight {
+        result = binary(BinaryOp::Mul, (&result).into(), (&weight.to_dtype(dtype)?).into())?;
+    }
+    if let Some(bias) = bias {
+        result = binary(BinaryOp::Add, (&result).into(), (&bias.to_dtype(dtype)?).into())?;
+    }
+    Ok(result)
+}
+
+/// `torch.nn.functional.layer_norm`.
+///
+/// # Errors
+/// Where the input does not end in the normalised shape.
+pub fn layer_norm(
+    input: &Tensor,
+    normalized_shape: &[i64],
+    weight: Option<&Tensor>,
+    bias: Option<&Tensor>,
+    eps: f64,
+) -> Result<Tensor> {
+    floating(input, "LayerNormKernelImpl")?;
+    if normalized_shape.is_empty() || !input.sizes().ends_with(normalized_shape) {
+        let dims: Vec<String> = normalized_shape.iter().map(i64::to_string).collect();
+        return Err(Error::runtime(format!(
+            "Given normalized_shape={normalized_shape:?}, expected input with shape [*, {}], but \
+             got input of size{:?}",
+            dims.join(", "),
+            input.sizes()
+        )));
+    }
+    let len = normalized_shape.iter().product::<i64>() as usize;
+    let result = normalise_rows(input, len, eps)?;
+    affine(result, weight.cloned(), bias.cloned())?.to_dtype(input.dtype())
+}
+
+/// `torch.nn.functional.group_norm`.
+///
+/// # Errors
+/// Where the channels cannot be divided into that many groups.
+pub fn group_norm(
+    input: &Tensor,
+    groups: i64,
+    weight: Option<&Tensor>,
+    bias: Option<&Tensor>,
+    eps: f64,
+) -> Result<Tensor> {
+    floating(input, "GroupNormKernelImpl")?;
+    if groups <= 0 {
+        return Err(Error::runtime(format!(
+            "Expected num groups to be greater than 0, got {groups}"
+        )));
+    }
+    let channels = input.size(1)?;
+    if channels % groups != 0 {
+        return Err(Error::runtime(format!(
+            "Expected number of channels in input to be divisible by num_groups, but got input of \
+             shape {:?} and num_groups={groups}",
+            input.sizes()
+        )));
+    }
+    check_length("weight", weight, channels)?;
+    check_length("bias", bias, channels)?;
+    let inner = input.sizes()[2..].iter().product::<i64>();
+    let result = normalise_rows(input, (channels / groups * inner) as usize, eps)?;
+    let mut sizes = vec![1; input.dim() - 1];
+    sizes[0] = channels;
+    let shaped = |tensor: Option<&Tensor>| tensor.map(|t| t.reshape(&sizes)).transpose();
+    affine(result, shaped(weight)?, shaped(bias)?)?.to_dtype(input.dtype())
+}

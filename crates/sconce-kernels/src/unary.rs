@@ -1,0 +1,319 @@
+//! Operators of one operand, element by element.
+
+use num_complex::Complex;
+
+use crate::binary::{compute_dtype, store};
+use crate::promotion::int_to_float;
+use crate::{Bool, DType, Element, Error, Result, Tensor};
+
+/// How an operator treats dtypes.
+#[derive(Clone, Copy, PartialEq)]
+enum Class {
+    /// Integers become `float32`.
+    Float,
+    /// Floating types only.
+    FloatOnly,
+    /// Integers come back as they are.
+    Rounding,
+    /// Every number has its own kernel.
+    Number,
+}
+
+macro_rules! unary_ops {
+    ($($name:ident $class:ident $kernel:literal;)*) => {
+        /// An operator of one operand, by the name of its `aten` operator.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        #[allow(missing_docs, reason = "named like the operators of torch")]
+        pub enum UnaryOp { $($name,)* }
+
+        impl UnaryOp {
+            fn class(self) -> Class {
+                match self { $(UnaryOp::$name => Class::$class,)* }
+            }
+
+            /// The name that PyTorch's "not implemented for" errors give the kernel.
+            fn kernel(self) -> &'static str {
+                match self { $(UnaryOp::$name => $kernel,)* }
+            }
+        }
+    };
+}
+
+unary_ops! {
+    Neg Number "neg_cpu";
+    Abs Number "abs_cpu";
+    Relu Number "relu";
+    Relu6 Number "hardtanh";
+    Sign Number "sign_cpu";
+    Square Number "square";
+    Exp Float "exp_vml_cpu";
+    Exp2 Float "exp2";
+    Expm1 Float "expm1_vml_cpu";
+    Log Float "log_vml_cpu";
+    Log2 Float "log2_vml_cpu";
+    Log10 Float "log10_vml_cpu";
+    Log1p Float "log1p_vml_cpu";
+    Sqrt Float "sqrt_vml_cpu";
+    Rsqrt Float "rsqrt_cpu";
+    Reciprocal Float "reciprocal_cpu";
+    Sin Float "sin_vml_cpu";
+    Cos Float "cos_vml_cpu";
+    Tan Float "tan_vml_cpu";
+    Asin Float "asin_vml_cpu";
+    Acos Float "acos_vml_cpu";
+    Atan Float "atan_vml_cpu";
+    Sinh Float "sinh_vml_cpu";
+    Cosh Float "cosh_vml_cpu";
+    Tanh Float "tanh_vml_cpu";
+    Sigmoid Float "sigmoid_cpu";
+    Erf Float "erf_vml_cpu";
+    Erfc Float "erfc_vml_cpu";
+    Gelu FloatOnly "GeluKernelImpl";
+    GeluTanh FloatOnly "GeluKernelImpl";
+    Silu FloatOnly "silu_cpu";
+    Mish FloatOnly "mish_cpu";
+    Hardsigmoid FloatOnly "hardsigmoid_cpu";
+    Hardswish FloatOnly "hardswish_cpu";
+    Frac FloatOnly "frac_cpu";
+    Floor Rounding "floor_vml_cpu";
+    Ceil Rounding "ceil_vml_cpu";
+    Round Rounding "round_vml_cpu";
+    Trunc Rounding "trunc_vml_cpu";
+}
+
+use UnaryOp::*;
+
+/// `op(input)` as a new tensor.
+///
+/// # Errors
+/// Where the operator has no kernel for the dtype.
+///
+/// ```
+/// use sconce_kernels::{Tensor, UnaryOp, unary};
+/// let t = Tensor::from_slice(&[-1f32, 0.0, f32::NAN, 2.5], &[4])?;
+/// let relu = unary(UnaryOp::Relu, &t)?.to_vec::<f32>()?;
+/// assert!(relu[2].is_nan());
+/// assert_eq!((relu[0], relu[1], relu[3]), (0.0, 0.0, 2.5));
+/// # Ok::<(), sconce_kernels::Error>(())
+/// ```
+pub fn unary(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
+    let dtype = input.dtype();
+    check_kernel(op, dtype)?;
+    let common = if op.class() == Class::Float { int_to_float(dtype) } else { dtype };
+    if op.class() == Class::Rounding && dtype.is_integral() {
+        return input.copy();
+    }
+    let common = if op == Square && common == DType::Bool { DType::Int64 } else { common };
+    let wide = input.to_dtype(common)?.to_dtype(compute_dtype(common))?;
+    let result = match wide.dtype() {
+        DType::Float32 => f32_kernel(op, &wide),
+        DType::Float64 => f64_kernel(op, &wide),
+        DType::Int64 => int_kernel(op, &wide, dtype),
+        DType::Bool if op == Sign => wide.copy(),
+        DType::Complex64 => complex_kernel::<f32>(op, &wide),
+        DType::Complex128 => complex_kernel::<f64>(op, &wide),
+        _ => Err(Error::no_kernel(op.kernel(), dtype)),
+    }?;
+    if dtype.is_complex() { Ok(result) } else { result.to_dtype(common) }
+}
+
+/// `input = op(input)`.
+///
+/// # Errors
+/// As [`unary`], and where the result would be of a higher kind than `input`.
+pub fn unary_in_place(op: UnaryOp, input: &Tensor) -> Result<()> {
+    store(input, &unary(op, input)?)
+}
+
+fn check_kernel(op: UnaryOp, dtype: DType) -> Result<()> {
+    let message = match op {
+        Neg if dtype == DType::Bool => {
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to \
+             invert a mask, use the `~` or `logical_not()` operator instead."
+        }
+        Relu if dtype == DType::Bool => "Boolean inputs not supported for relu",
+        Relu6 if dtype == DType::Bool => "Bool inputs not supported for hardtanh",
+        Relu | Relu6 if dtype.is_complex() => "clamp is not supported for complex types",
+        Sign if dtype.is_complex() => {
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use \
+             torch.sgn instead."
+        }
+        Floor if dtype.is_complex() => "floor is not supported for complex inputs",
+        Ceil if dtype.is_complex() => "ceil is not supported for complex inputs",
+        Trunc if dtype.is_complex() => "trunc is not supported for complex inputs",
+        _ => {
+            let missing = match op.class() {
+                Class::FloatOnly => !dtype.is_floating_point(),
+                Class::Rounding => dtype == DType::Bool,
+                _ => op == Abs && dtype == DType::Bool,
+            };
+            if missing {
+                return Err(Error::no_kernel(op.kernel(), dtype));
+            }
+            return Ok(());
+        }
+    };
+    Err(Error::not_implemented(message))
+}
+
+/// Applies `f` to every element.
+pub(crate) fn map<T: Element, U: Element>(input: &Tensor, f: impl Fn(T) -> U) -> Result<Tensor> {
+    let input = input.contiguous()?;
+    let result = Tensor::zeros(input.sizes(), U::DTYPE)?;
+    for (out, &x) in result.write::<U>()?.iter_mut().zip(input.read::<T>()?.iter()) {
+        *out = f(x);
+    }
+    Ok(result)
+}
+
+macro_rules! float_kernel {
+    ($name:ident, $ty:ident, $erf:path, $erfc:path, $consts:ident) => {
+        fn $name(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
+            use std::$consts::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, SQRT_2};
+            fn sigmoid(x: $ty) -> $ty {
+                1.0 / (1.0 + (-x).exp())
+            }
+            type F = $ty;
+            match op {
+                Neg => map(input, |x: F| -x),
+                Abs => map(input, |x: F| x.abs()),
+                // NaN passes through.
+                Relu => map(input, |x: F| if x < 0.0 { 0.0 } else { x }),
+                Relu6 => map(input, |x: F| if x.is_nan() { x } else { x.clamp(0.0, 6.0) }),
+                Sign => map(input, |x: F| {
+                    (if x > 0.0 {
+                        1.0
+                    } else if x < 0.0 {
+                        -1.0
+                    } else {
+                        0.0
+                    }) as F
+                }),
+                Square => map(input, |x: F| x * x),
+                Exp => map(input, |x: F| x.exp()),
+                Exp2 => map(input, |x: F| x.exp2()),
+                Expm1 => map(input, |x: F| x.exp_m1()),
+                Log => map(input, |x: F| x.ln()),
+                Log2 => map(input, |x: F| x.log2()),
+                Log10 => map(input, |x: F| x.log10()),
+                Log1p => map(input, |x: F| x.ln_1p()),
+                Sqrt => map(input, |x: F| x.sqrt()),
+                Rsqrt => map(input, |x: F| 1.0 / x.sqrt()),
+                Reciprocal => map(input, |x: F| 1.0 / x),
+                Sin => map(input, |x: F| x.sin()),
+                Cos => map(input, |x: F| x.cos()),
+                Tan => map(input, |x: F| x.tan()),
+                Asin => map(input, |x: F| x.asin()),
+                Acos => map(input, |x: F| x.acos()),
+                Atan => map(input, |x: F| x.atan()),
+                Sinh => map(input, |x: F| x.sinh()),
+                Cosh => map(input, |x: F| x.cosh()),
+                Tanh => map(input, |x: F| x.tanh()),
+                Sigmoid => map(input, sigmoid),
+                Erf => map(input, |x: F| $erf(x)),
+                Erfc => map(input, |x: F| $erfc(x)),
+                Gelu => map(input, |x: F| 0.5 * x * (1.0 + $erf(x * FRAC_1_SQRT_2))),
+                GeluTanh => map(input, |x: F| {
+                    let inner = SQRT_2 * FRAC_2_SQRT_PI * 0.5 * (x + 0.044715 * x * x * x);
+                    0.5 * x * (1.0 + inner.tanh())
+                }),
+                Silu => map(input, |x: F| x / (1.0 + (-x).exp())),
+                Mish => map(input, |x: F| x * x.exp().ln_1p().tanh()),
+                Hardsigmoid => map(input, |x: F| (x + 3.0).max(0.0).min(6.0) / 6.0),
+                Hardswish => map(input, |x: F| x * (x + 3.0).max(0.0).min(6.0) / 6.0),
+                Frac => map(input, |x: F| x - x.trunc()),
+                Floor => map(input, |x: F| x.floor()),
+                Ceil => map(input, |x: F| x.ceil()),
+                Round => map(input, |x: F| x.round_ties_even()),
+                Trunc => map(input, |x: F| x.trunc()),
+            }
+        }
+    };
+}
+float_kernel!(f32_kernel, f32, libm::erff, libm::erfcf, f32);
+float_kernel!(f64_kernel, f64, libm::erf, libm::erfc, f64);
+
+fn int_kernel(op: UnaryOp, input: &Tensor, dtype: DType) -> Result<Tensor> {
+    match op {
+        Neg => map(input, |x: i64| x.wrapping_neg()),
+        Abs => map(input, |x: i64| x.wrapping_abs()),
+        Relu => map(input, |x: i64| x.max(0)),
+        Relu6 => map(input, |x: i64| x.clamp(0, 6)),
+        Sign => map(input, |x: i64| x.signum()),
+        Square => map(input, |x: i64| x.wrapping_mul(x)),
+        _ => Err(Error::no_kernel(op.kernel(), dtype)),
+    }
+}
+
+fn complex_kernel<F>(op: UnaryOp, input: &Tensor) -> Result<Tensor>
+where
+    F: Element + num_traits::Float,
+    Complex<F>: Element,
+{
+    type C<F> = Complex<F>;
+    match op {
+        Neg => map(input, |x: C<F>| -x),
+        Abs => map(input, |x: C<F>| x.norm()),
+        Square => map(input, |x: C<F>| x * x),
+        Exp => map(input, |x: C<F>| x.exp()),
+        Log => map(input, |x: C<F>| x.ln()),
+        Sqrt => map(input, |x: C<F>| x.sqrt()),
+        Reciprocal => map(input, |x: C<F>| x.inv()),
+        Sin => map(input, |x: C<F>| x.sin()),
+        Cos => map(input, |x: C<F>| x.cos()),
+        Tanh => map(input, |x: C<F>| x.tanh()),
+        _ => Err(Error::no_kernel(op.kernel(), input.dtype())),
+    }
+}
+
+/// `torch.logical_not`.
+///
+/// # Errors
+/// For dtypes without kernels.
+pub fn logical_not(input: &Tensor) -> Result<Tensor> {
+    map(&input.to_dtype(DType::Bool)?, |x: Bool| Bool::from(!x.get()))
+}
+
+/// `torch.bitwise_not`.
+///
+/// # Errors
+/// For dtypes that are neither integers nor `bool`.
+pub fn bitwise_not(input: &Tensor) -> Result<Tensor> {
+    match input.dtype() {
+        DType::Bool => logical_not(input),
+        dtype if dtype.is_integral() => {
+            map(&input.to_dtype(DType::Int64)?, |x: i64| !x)?.to_dtype(dtype)
+        }
+        dtype => Err(Error::no_kernel("bitwise_not_cpu", dtype)),
+    }
+}
+
+/// `torch.isnan`.
+///
+/// # Errors
+/// For dtypes without kernels.
+pub fn isnan(input: &Tensor) -> Result<Tensor> {
+    classify(input, f64::is_nan, |re, im| re || im)
+}
+
+/// `torch.isinf`.
+///
+/// # Errors
+/// For dtypes without kernels.
+pub fn isinf(input: &Tensor) -> Result<Tensor> {
+    classify(input, f64::is_infinite, |re, im| re || im)
+}
+
+/// `torch.isfinite`.
+///
+/// # Errors
+/// For dtypes without kernels.
+pub fn isfinite(input: &Tensor) -> Result<Tensor> {
+    classify(input, f64::is_finite, |re, im| re && im)
+}
+
+fn classify(input: &Tensor, f: fn(f64) -> bool, join: fn(bool, bool) -> bool) -> Result<Tensor> {
+    let wide = input.to_dtype(DType::Complex128)?;
+    map(&wide, |x: Complex<f64>| Bool::from(join(f(x.re), f(x.im))))
+}
