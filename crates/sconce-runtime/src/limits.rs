@@ -90,4 +90,10 @@ impl Budget {
         }
         Err(Error::Limit(format!("a value of over {} elements", self.limits.elements)))
     }
+
+    /// Whether a tensor of these sizes may be made.
+    pub(crate) fn check_sizes(&self, sizes: &[i64]) -> Result<(), Error> {
+        let sizes = sizes.iter().map(|&size| usize::try_from(size).unwrap_or(0));
+        self.check_elements(sizes.fold(1, usize::saturating_mul))
+    }
 }

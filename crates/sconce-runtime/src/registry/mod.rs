@@ -13,6 +13,9 @@ mod misc;
 mod numbers;
 mod sorting;
 mod strings;
+mod tensor_args;
+mod tensor_math;
+mod tensor_views;
 
 use std::sync::LazyLock;
 
@@ -44,6 +47,8 @@ const TABLES: &[Table] = &[
     sorting::TABLE,
     dicts::TABLE,
     misc::TABLE,
+    tensor_math::TABLE,
+    tensor_views::TABLE,
 ];
 
 static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {
