@@ -19,8 +19,9 @@ fn main() -> Result<ExitCode, Box<dyn StdError>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some(folder) = arguments.first() else { return Err("calls FOLDER [PATTERN]".into()) };
     let pattern = arguments.get(1).map_or("", String::as_str);
-    let mut folders: Vec<PathBuf> =
-        std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<std::io::Result<_>>()?;
     folders.sort();
     let (mut equal, mut unsupported, mut wrong) = (0, 0, 0);
     for folder in folders {
@@ -150,12 +151,13 @@ fn differs(found: &IValue, expected: Object<'_>, importer: &mut Importer) -> Opt
 }
 
 fn same(a: &IValue, b: &IValue) -> bool {
-    let all = |a: &[IValue], b: &[IValue]| {
-        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
-    };
+    let all =
+        |a: &[IValue], b: &[IValue]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b));
     match (a, b) {
         (IValue::Float(a), IValue::Float(b)) => close(*a, *b, 1e-14),
-        (IValue::Complex(a, b), IValue::Complex(c, d)) => close(*a, *c, 1e-14) && close(*b, *d, 1e-14),
+        (IValue::Complex(a, b), IValue::Complex(c, d)) => {
+            close(*a, *c, 1e-14) && close(*b, *d, 1e-14)
+        }
         (IValue::List(a), IValue::List(b)) => all(&a.read().items, &b.read().items),
         (IValue::Tuple(a), IValue::Tuple(b)) => all(&a.items, &b.items),
         (IValue::Dict(a), IValue::Dict(b)) => {
@@ -170,7 +172,9 @@ fn same(a: &IValue, b: &IValue) -> bool {
 }
 
 fn close(a: f64, b: f64, tolerance: f64) -> bool {
-    a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1e-3)
+    a == b
+        || (a.is_nan() && b.is_nan())
+        || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1e-3)
 }
 
 fn same_tensors(a: &Tensor, b: &Tensor) -> bool {

@@ -47,7 +47,8 @@ pub struct Exception {
 }
 
 fn place(range: Option<&SourceRange>) -> String {
-    range.map(|range| format!(":\n{}", range.original().as_ref().unwrap_or(range).highlight()))
+    range
+        .map(|range| format!(":\n{}", range.original().as_ref().unwrap_or(range).highlight()))
         .unwrap_or_default()
 }
 

@@ -113,9 +113,10 @@ impl Machine {
             module.with_program(|program| {
                 let unit = program.unit();
                 let class = unit.class(id);
-                let methods = class.methods.iter().map(|&method| {
-                    (Arc::from(unit.function(method).name()), method)
-                });
+                let methods = class
+                    .methods
+                    .iter()
+                    .map(|&method| (Arc::from(unit.function(method).name()), method));
                 Rc::new(ClassInfo {
                     ty: Type::Class(NamedRef { id: id.0, name: Arc::clone(&class.name) }),
                     name: Arc::clone(&class.name),
@@ -149,7 +150,11 @@ impl Machine {
     }
 
     /// Runs a function from an operator or from outside.
-    pub(crate) fn call(&mut self, function: FunctionId, args: Vec<IValue>) -> Result<IValue, Error> {
+    pub(crate) fn call(
+        &mut self,
+        function: FunctionId,
+        args: Vec<IValue>,
+    ) -> Result<IValue, Error> {
         let code = self.code(function)?;
         self.run(code, args)
     }
@@ -232,7 +237,13 @@ impl Machine {
         }
     }
 
-    fn scatter(&mut self, code: &Code, base: usize, to: Span, values: impl IntoIterator<Item = IValue>) {
+    fn scatter(
+        &mut self,
+        code: &Code,
+        base: usize,
+        to: Span,
+        values: impl IntoIterator<Item = IValue>,
+    ) {
         for (&register, value) in slice(&code.targets, to).iter().zip(values) {
             self.put(base, register, value);
         }
@@ -273,13 +284,20 @@ impl Machine {
                 match Self::take(&mut self.registers, &code, base, *condition) {
                     IValue::Bool(true) => {}
                     IValue::Bool(false) => self.jump(*to),
-                    _ => return Err(Error::Malformed("a condition that is no bool".to_owned()).into()),
+                    _ => {
+                        return Err(
+                            Error::Malformed("a condition that is no bool".to_owned()).into()
+                        );
+                    }
                 }
             }
             Instruction::Loop { limit, condition, counter, index, exit } => {
                 let read = |register: Register| self.registers.get(base + register as usize);
-                let (Some(IValue::Int(limit)), Some(IValue::Bool(condition)), Some(IValue::Int(round))) =
-                    (read(*limit), read(*condition), read(*counter))
+                let (
+                    Some(IValue::Int(limit)),
+                    Some(IValue::Bool(condition)),
+                    Some(IValue::Int(round)),
+                ) = (read(*limit), read(*condition), read(*counter))
                 else {
                     return Err(Error::Malformed("a loop without a count".to_owned()).into());
                 };

@@ -151,9 +151,7 @@ fn raise(args: &[IValue]) -> Raise {
         _ => return malformed("a message that is no string"),
     };
     match args.get(1) {
-        Some(IValue::Str(class)) => {
-            Raise::Exception { class: Some(class.to_string()), message }
-        }
+        Some(IValue::Str(class)) => Raise::Exception { class: Some(class.to_string()), message },
         _ => Raise::Exception { class: None, message },
     }
 }

@@ -479,7 +479,11 @@ impl Importer {
                     self.class_assignment(unit, id, &mut lists, assigned, source)?;
                 }
                 _ => {
-                    return Err(unexpected(source, stmt, "Unexpected statement kind in class body"));
+                    return Err(unexpected(
+                        source,
+                        stmt,
+                        "Unexpected statement kind in class body",
+                    ));
                 }
             }
         }

@@ -54,27 +54,71 @@ pub(crate) struct Span {
 #[derive(Debug)]
 pub(crate) enum Instruction {
     /// An operator of the registry.
-    Operator { builtin: Builtin, from: Span, to: Span },
+    Operator {
+        builtin: Builtin,
+        from: Span,
+        to: Span,
+    },
     /// An instruction of the language.
-    Primitive { primitive: Box<Primitive>, from: Span, to: Span },
+    Primitive {
+        primitive: Box<Primitive>,
+        from: Span,
+        to: Span,
+    },
     /// All at once.
-    Assign { from: Span, to: Span },
+    Assign {
+        from: Span,
+        to: Span,
+    },
     /// Forgets values.
-    Drop { registers: Span },
-    Jump { to: u32 },
-    JumpUnless { condition: Operand, to: u32 },
+    Drop {
+        registers: Span,
+    },
+    Jump {
+        to: u32,
+    },
+    JumpUnless {
+        condition: Operand,
+        to: u32,
+    },
     /// Leaves a loop, or gives its body the number of the round.
-    Loop { limit: Register, condition: Register, counter: Register, index: Register, exit: u32 },
-    Call { function: FunctionId, from: Span, to: Span },
+    Loop {
+        limit: Register,
+        condition: Register,
+        counter: Register,
+        index: Register,
+        exit: u32,
+    },
+    Call {
+        function: FunctionId,
+        from: Span,
+        to: Span,
+    },
     /// A method of the first operand's class.
-    CallMethod { method: Arc<str>, from: Span, to: Span },
+    CallMethod {
+        method: Arc<str>,
+        from: Span,
+        to: Span,
+    },
     /// `__enter__`: the object's exit is run whatever happens.
-    Enter { from: Span, to: Span },
+    Enter {
+        from: Span,
+        to: Span,
+    },
     /// `__exit__`.
-    Exit { from: Span, to: Span },
+    Exit {
+        from: Span,
+        to: Span,
+    },
     /// Runs a function of its own and holds what it gives in a future.
-    Fork { code: Rc<Code>, from: Span, to: Span },
-    Return { from: Span },
+    Fork {
+        code: Rc<Code>,
+        from: Span,
+        to: Span,
+    },
+    Return {
+        from: Span,
+    },
 }
 
 /// What the language itself does with values.

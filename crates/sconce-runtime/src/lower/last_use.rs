@@ -33,7 +33,8 @@ impl LastUses {
     /// Numbers the nodes in the order in which they stand.
     fn number(&mut self, graph: &Graph) {
         let mut next = 0;
-        let mut pending: Vec<(BlockId, NodeId)> = vec![(graph.root(), graph.param_node(graph.root()))];
+        let mut pending: Vec<(BlockId, NodeId)> =
+            vec![(graph.root(), graph.param_node(graph.root()))];
         while let Some((block, node)) = pending.pop() {
             self.order[node.0 as usize] = next;
             next += 1;
@@ -62,7 +63,9 @@ impl LastUses {
             }
             last = match last {
                 Some((known, was)) if known == node => Some((node, was && direct)),
-                Some((known, was)) if self.order[known.0 as usize] > self.order[node.0 as usize] => {
+                Some((known, was))
+                    if self.order[known.0 as usize] > self.order[node.0 as usize] =>
+                {
                     Some((known, was))
                 }
                 _ => Some((node, direct)),

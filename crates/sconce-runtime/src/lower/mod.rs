@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use sconce_ir::{
-    Attribute, BlockId, Constant, FunctionId, Graph, Kind, NamedRef, NodeId, Prim, Type, Unit, ValueId,
-    operators,
+    Attribute, BlockId, Constant, FunctionId, Graph, Kind, NamedRef, NodeId, Prim, Type, Unit,
+    ValueId, operators,
 };
 use sconce_syntax::SourceRange;
 
@@ -279,10 +279,9 @@ impl Lowering<'_> {
             Prim::ListUnpack => Primitive::ListUnpack(at.outputs().len()),
             Prim::CreateObject => match output {
                 Some(Type::Class(class)) => match self.around.unit.class_of(class) {
-                    Some(of) if !of.is_torchbind => Primitive::CreateObject(
-                        sconce_ir::ClassId(class.id),
-                        of.attributes.len(),
-                    ),
+                    Some(of) if !of.is_torchbind => {
+                        Primitive::CreateObject(sconce_ir::ClassId(class.id), of.attributes.len())
+                    }
                     _ => return Ok(None),
                 },
                 _ => return Err(Error::Malformed("an object of no class".to_owned())),
@@ -380,7 +379,9 @@ impl Lowering<'_> {
                 let mut dict = crate::value::Dict::new(key.clone(), value.clone());
                 for (key, value) in entries.iter() {
                     if !dict.insert(self.value_of(key)?, self.value_of(value)?) {
-                        return Err(Error::Malformed("a dict with a key of no key type".to_owned()));
+                        return Err(Error::Malformed(
+                            "a dict with a key of no key type".to_owned(),
+                        ));
                     }
                 }
                 IValue::Dict(crate::shared::Shared::new(dict))
@@ -457,8 +458,7 @@ impl Lowering<'_> {
         let to = self.targets(into);
         self.emit(Instruction::Assign { from, to });
         let top = self.here();
-        let test =
-            self.emit(Instruction::Loop { limit, condition, counter, index, exit: 0 });
+        let test = self.emit(Instruction::Loop { limit, condition, counter, index, exit: 0 });
         self.block(body)?;
         let from = self.operands(graph.return_node(body))?;
         let to = self.targets([condition].into_iter().chain(carried.iter().copied()));

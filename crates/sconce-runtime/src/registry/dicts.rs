@@ -5,8 +5,8 @@ use sconce_ir::Type;
 use super::{Args, Table};
 use crate::error::Raise;
 use crate::shared::Shared;
-use crate::value::IValue::{self, Bool, Int};
 use crate::value::Dict;
+use crate::value::IValue::{self, Bool, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
@@ -94,9 +94,8 @@ pub(super) const TABLE: Table = &[
     ("aten::items", KEYS, |_, args| {
         let dict = args.dict(0)?;
         let dict = dict.read();
-        let pair = |(key, value): (&IValue, &IValue)| {
-            IValue::tuple(vec![key.clone(), value.clone()])
-        };
+        let pair =
+            |(key, value): (&IValue, &IValue)| IValue::tuple(vec![key.clone(), value.clone()]);
         let element = Type::tuple(vec![dict.key.clone(), dict.value.clone()]);
         Ok(IValue::list(element, dict.entries().map(pair).collect()))
     }),
@@ -115,9 +114,7 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::copy", DICTS, |_, args| copy(&args)),
     ("aten::dict", DICTS, |_, args| copy(&args)),
-    ("aten::dict", "-", |_, _| {
-        Ok(IValue::Dict(Shared::new(Dict::new(Type::Str, Type::Tensor))))
-    }),
+    ("aten::dict", "-", |_, _| Ok(IValue::Dict(Shared::new(Dict::new(Type::Str, Type::Tensor))))),
     ("aten::dict", KEYS, |_, args| {
         let list = args.list(0)?;
         let list = list.read();

@@ -96,9 +96,7 @@ pub(super) const TABLE: Table = &[
         let items = places.filter_map(|at| list.items.get(at).cloned()).collect();
         Ok(IValue::list(list.element.clone(), items))
     }),
-    ("aten::__contains__", "int_list float_list", |_, args| {
-        Ok(Bool(find(&args)?.is_some()))
-    }),
+    ("aten::__contains__", "int_list float_list", |_, args| Ok(Bool(find(&args)?.is_some()))),
     ("aten::index", "list_int list_float list_bool list_str", |_, args| match find(&args)? {
         Some(at) => Ok(Int(at as i64)),
         None => Err(Raise::message(format!("'{}' is not in list", shown(args.get(1))))),

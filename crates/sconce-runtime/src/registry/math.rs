@@ -55,9 +55,7 @@ pub(super) const TABLE: Table = &[
         Ok(Int(gcd(args.int(0)?.unsigned_abs(), args.int(1)?.unsigned_abs()) as i64))
     }),
     ("aten::factorial", "int", |_, args| factorial(args.int(0)?)),
-    ("aten::__range_length", "-", |_, args| {
-        range_length(args.int(0)?, args.int(1)?, args.int(2)?)
-    }),
+    ("aten::__range_length", "-", |_, args| range_length(args.int(0)?, args.int(1)?, args.int(2)?)),
     ("aten::__derive_index", "-", |_, args| {
         Ok(Int(args.int(1)?.wrapping_add(args.int(0)?.wrapping_mul(args.int(2)?))))
     }),

@@ -28,9 +28,9 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::is_grad_enabled", "-", |_, _| Ok(Bool(false))),
     ("aten::set_grad_enabled", "-", |_, args| match args.bool(0)? {
-        // Gradients are never recorded here.
+        // Programs run as under `torch.no_grad()`.
         false => Ok(IValue::None),
-        true => Ok(IValue::None),
+        true => Err(Raise::unsupported("recording gradients")),
     }),
     ("aten::is_autocast_enabled", "-", |_, _| Ok(Bool(false))),
     ("aten::is_scripting", "-", |_, _| Ok(Bool(true))),

@@ -14,6 +14,7 @@ mod numbers;
 mod sorting;
 mod strings;
 mod tensor_args;
+mod tensor_layers;
 mod tensor_math;
 mod tensor_views;
 
@@ -49,6 +50,7 @@ const TABLES: &[Table] = &[
     misc::TABLE,
     tensor_math::TABLE,
     tensor_views::TABLE,
+    tensor_layers::TABLE,
 ];
 
 static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {

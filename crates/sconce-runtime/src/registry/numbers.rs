@@ -16,15 +16,20 @@ const EQUAL: &str = "int float int_float float_int complex float_complex complex
                      device enum int_list float_list bool_list str_list";
 
 pub(super) const TABLE: Table = &[
-    ("aten::add", ALL, |_, args| arithmetic(&args, i64::wrapping_add, |a, b| a + b, |a, b| {
-        (a.0 + b.0, a.1 + b.1)
-    })),
-    ("aten::sub", ALL, |_, args| arithmetic(&args, i64::wrapping_sub, |a, b| a - b, |a, b| {
-        (a.0 - b.0, a.1 - b.1)
-    })),
-    ("aten::mul", ALL, |_, args| arithmetic(&args, i64::wrapping_mul, |a, b| a * b, |a, b| {
-        (a.0 * b.0 - a.1 * b.1, a.0 * b.1 + a.1 * b.0)
-    })),
+    ("aten::add", ALL, |_, args| {
+        arithmetic(&args, i64::wrapping_add, |a, b| a + b, |a, b| (a.0 + b.0, a.1 + b.1))
+    }),
+    ("aten::sub", ALL, |_, args| {
+        arithmetic(&args, i64::wrapping_sub, |a, b| a - b, |a, b| (a.0 - b.0, a.1 - b.1))
+    }),
+    ("aten::mul", ALL, |_, args| {
+        arithmetic(
+            &args,
+            i64::wrapping_mul,
+            |a, b| a * b,
+            |a, b| (a.0 * b.0 - a.1 * b.1, a.0 * b.1 + a.1 * b.0),
+        )
+    }),
     ("aten::div", "int float -", divide),
     ("aten::floordiv", "int float int_float float_int", floor_divide),
     ("aten::remainder", "int float int_float float_int -", remainder),
@@ -35,34 +40,38 @@ pub(super) const TABLE: Table = &[
         Ok(exponent) => Ok(Int(args.int(0)?.wrapping_pow(exponent))),
         Err(_) => Err(Raise::unsupported("aten::pow.int_to_int with a negative exponent")),
     }),
-    ("aten::neg", "int float complex Scalar", |_, args| Ok(match args.get(0) {
-        Int(a) => Int(a.wrapping_neg()),
-        Float(a) => Float(-a),
-        Complex(re, im) => Complex(-re, -im),
-        _ => return no_number(),
-    })),
-    ("prim::abs", "int float complex Scalar", |_, args| Ok(match args.get(0) {
-        Int(a) => Int(a.wrapping_abs()),
-        Float(a) => Float(a.abs()),
-        Complex(re, im) => Float(re.hypot(*im)),
-        _ => return no_number(),
-    })),
+    ("aten::neg", "int float complex Scalar", |_, args| {
+        Ok(match args.get(0) {
+            Int(a) => Int(a.wrapping_neg()),
+            Float(a) => Float(-a),
+            Complex(re, im) => Complex(-re, -im),
+            _ => return no_number(),
+        })
+    }),
+    ("prim::abs", "int float complex Scalar", |_, args| {
+        Ok(match args.get(0) {
+            Int(a) => Int(a.wrapping_abs()),
+            Float(a) => Float(a.abs()),
+            Complex(re, im) => Float(re.hypot(*im)),
+            _ => return no_number(),
+        })
+    }),
     ("prim::min", REAL, |_, args| pick(&args, |a, b| b < a, |a, b| b < a)),
     ("prim::max", REAL, |_, args| pick(&args, |a, b| a < b, |a, b| a < b)),
     ("aten::eq", EQUAL, |_, args| Ok(Bool(equal(&args)?))),
     ("aten::ne", EQUAL, |_, args| Ok(Bool(!equal(&args)?))),
-    ("aten::lt", "int float int_float float_int - str", |_, args| compare(&args, |order| {
-        order == Ordering::Less
-    })),
-    ("aten::gt", "int float int_float float_int - str", |_, args| compare(&args, |order| {
-        order == Ordering::Greater
-    })),
-    ("aten::le", "int float int_float float_int - str", |_, args| compare(&args, |order| {
-        order != Ordering::Greater
-    })),
-    ("aten::ge", "int float int_float float_int - str", |_, args| compare(&args, |order| {
-        order != Ordering::Less
-    })),
+    ("aten::lt", "int float int_float float_int - str", |_, args| {
+        compare(&args, |order| order == Ordering::Less)
+    }),
+    ("aten::gt", "int float int_float float_int - str", |_, args| {
+        compare(&args, |order| order == Ordering::Greater)
+    }),
+    ("aten::le", "int float int_float float_int - str", |_, args| {
+        compare(&args, |order| order != Ordering::Greater)
+    }),
+    ("aten::ge", "int float int_float float_int - str", |_, args| {
+        compare(&args, |order| order != Ordering::Less)
+    }),
     ("aten::__and__", "bool int", |_, args| bits(&args, |a, b| a & b, |a, b| a & b)),
     ("aten::__or__", "bool int", |_, args| bits(&args, |a, b| a | b, |a, b| a | b)),
     ("aten::__xor__", "bool int", |_, args| bits(&args, |a, b| a ^ b, |a, b| a ^ b)),
@@ -184,11 +193,7 @@ fn power(_: &mut Machine, args: Args<'_>) -> Result {
 }
 
 /// The second where `second` holds, as `std::min` and `std::max` have it where one is no number.
-fn pick(
-    args: &Args<'_>,
-    ints: fn(&i64, &i64) -> bool,
-    floats: fn(&f64, &f64) -> bool,
-) -> Result {
+fn pick(args: &Args<'_>, ints: fn(&i64, &i64) -> bool, floats: fn(&f64, &f64) -> bool) -> Result {
     match (args.get(0), args.get(1)) {
         (Int(a), Int(b)) => Ok(Int(if ints(a, b) { *b } else { *a })),
         _ => {

@@ -28,7 +28,9 @@ pub(super) const TABLE: Table = &[
 
 fn sorted(machine: &mut Machine, list: &Shared<List>, reverse: bool) -> Result<Vec<IValue>> {
     let items = list.read().items.clone();
-    merge_sort(items, &mut |a, b| less(machine, if reverse { b } else { a }, if reverse { a } else { b }))
+    merge_sort(items, &mut |a, b| {
+        less(machine, if reverse { b } else { a }, if reverse { a } else { b })
+    })
 }
 
 /// Whether one comes before another: of numbers and strings, of tuples by their elements, of objects

@@ -55,25 +55,29 @@ pub(super) const TABLE: Table = &[
     ("aten::upper", "-", |_, args| map(&args, |text| text.to_ascii_uppercase())),
     ("aten::lower", "-", |_, args| map(&args, |text| text.to_ascii_lowercase())),
     ("aten::swapcase", "-", |_, args| map(&args, |text| each(text, |_, c| swapped(c)))),
-    ("aten::capitalize", "-", |_, args| map(&args, |text| {
-        let mut first = true;
-        each(text, |_, c| match std::mem::take(&mut first) {
-            true => c.to_ascii_uppercase(),
-            false => c.to_ascii_lowercase(),
+    ("aten::capitalize", "-", |_, args| {
+        map(&args, |text| {
+            let mut first = true;
+            each(text, |_, c| match std::mem::take(&mut first) {
+                true => c.to_ascii_uppercase(),
+                false => c.to_ascii_lowercase(),
+            })
         })
-    })),
-    ("aten::title", "-", |_, args| map(&args, |text| {
-        each(text, |before, c| match before.is_some_and(|c| c.is_ascii_alphabetic()) {
-            true => c.to_ascii_lowercase(),
-            false => c.to_ascii_uppercase(),
+    }),
+    ("aten::title", "-", |_, args| {
+        map(&args, |text| {
+            each(text, |before, c| match before.is_some_and(|c| c.is_ascii_alphabetic()) {
+                true => c.to_ascii_lowercase(),
+                false => c.to_ascii_uppercase(),
+            })
         })
-    })),
-    ("aten::isupper", "-", |_, args| cased(&args, |c| c.is_ascii_uppercase(), |c| {
-        c.is_ascii_lowercase()
-    })),
-    ("aten::islower", "-", |_, args| cased(&args, |c| c.is_ascii_lowercase(), |c| {
-        c.is_ascii_uppercase()
-    })),
+    }),
+    ("aten::isupper", "-", |_, args| {
+        cased(&args, |c| c.is_ascii_uppercase(), |c| c.is_ascii_lowercase())
+    }),
+    ("aten::islower", "-", |_, args| {
+        cased(&args, |c| c.is_ascii_lowercase(), |c| c.is_ascii_uppercase())
+    }),
     ("aten::isalpha", "-", |_, args| every(&args, |c| c.is_ascii_alphabetic())),
     ("aten::isdigit", "-", |_, args| every(&args, |c| c.is_ascii_digit())),
     ("aten::isdecimal", "-", |_, args| every(&args, |c| c.is_ascii_digit())),
@@ -97,11 +101,15 @@ pub(super) const TABLE: Table = &[
     ("aten::rstrip", "-", |_, args| strip(&args, false, true)),
     ("aten::startswith", "-", |_, args| {
         let (text, part) = (args.str(0)?, args.str(1)?);
-        Ok(Bool(window(&args, &text, 2)?.is_some_and(|(_, window)| window.starts_with(part.as_bytes()))))
+        Ok(Bool(
+            window(&args, &text, 2)?.is_some_and(|(_, window)| window.starts_with(part.as_bytes())),
+        ))
     }),
     ("aten::endswith", "-", |_, args| {
         let (text, part) = (args.str(0)?, args.str(1)?);
-        Ok(Bool(window(&args, &text, 2)?.is_some_and(|(_, window)| window.ends_with(part.as_bytes()))))
+        Ok(Bool(
+            window(&args, &text, 2)?.is_some_and(|(_, window)| window.ends_with(part.as_bytes())),
+        ))
     }),
     ("aten::find", "-", |_, args| Ok(Int(find(&args, false)?.map_or(-1, |at| at as i64)))),
     ("aten::rfind", "-", |_, args| Ok(Int(find(&args, true)?.map_or(-1, |at| at as i64)))),
@@ -160,11 +168,13 @@ pub(super) const TABLE: Table = &[
             None => three("", "", &text),
         })
     }),
-    ("aten::center", "-", |machine, args| pad(machine, &args, |missing, width| {
-        // Where the padding is odd, Python puts one more on the left when the width is odd.
-        let left = missing / 2 + (missing & width & 1);
-        (left, missing - left)
-    })),
+    ("aten::center", "-", |machine, args| {
+        pad(machine, &args, |missing, width| {
+            // Where the padding is odd, Python puts one more on the left when the width is odd.
+            let left = missing / 2 + (missing & width & 1);
+            (left, missing - left)
+        })
+    }),
     ("aten::ljust", "-", |machine, args| pad(machine, &args, |missing, _| (0, missing))),
     ("aten::rjust", "-", |machine, args| pad(machine, &args, |missing, _| (missing, 0))),
     ("aten::zfill", "-", |machine, args| {
@@ -299,7 +309,8 @@ fn window<'t>(args: &Args<'_>, text: &'t str, first: usize) -> Result<Option<(us
     let (start, end) = (args.int(first)?, args.int(first + 1)?);
     let start = if start < 0 { start.saturating_add(length).max(0) } else { start };
     // The default end, -1, is one past the last.
-    let end = if end < 0 { end.saturating_add(length).saturating_add(1).max(0) } else { end.min(length) };
+    let end =
+        if end < 0 { end.saturating_add(length).saturating_add(1).max(0) } else { end.min(length) };
     let (Ok(start), Ok(end)) = (usize::try_from(start), usize::try_from(end)) else {
         return Ok(None);
     };
@@ -413,7 +424,9 @@ fn pad(
 ) -> Result {
     let (text, fill) = (args.str(0)?, args.str(2)?);
     if fill.len() != 1 {
-        return Err(Raise::message("TypeError: The fill character must be exactly one character long"));
+        return Err(Raise::message(
+            "TypeError: The fill character must be exactly one character long",
+        ));
     }
     let width = usize::try_from(args.int(1)?).unwrap_or(0);
     machine.budget.check_elements(width)?;

@@ -92,10 +92,15 @@ pub(super) const TABLE: Table = &[
     ("aten::mish_", "-", |_, args| unary_in_place(args, UnaryOp::Mish)),
     ("aten::hardsigmoid_", "-", |_, args| unary_in_place(args, UnaryOp::Hardsigmoid)),
     ("aten::hardswish_", "-", |_, args| unary_in_place(args, UnaryOp::Hardswish)),
-    ("aten::gelu", "-", |_, args| unary(&args, match &*args.str(1)? {
-        "none" => UnaryOp::Gelu,
-        _ => UnaryOp::GeluTanh,
-    })),
+    ("aten::gelu", "-", |_, args| {
+        unary(
+            &args,
+            match &*args.str(1)? {
+                "none" => UnaryOp::Gelu,
+                _ => UnaryOp::GeluTanh,
+            },
+        )
+    }),
     ("aten::logical_not", "-", |_, args| made(kernels::logical_not(args.tensor(0)?))),
     ("aten::bitwise_not", "-", |_, args| made(kernels::bitwise_not(args.tensor(0)?))),
     ("aten::isnan", "-", |_, args| made(kernels::isnan(args.tensor(0)?))),
@@ -112,6 +117,16 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::clamp", "- Tensor", |_, args| {
         made(kernels::clamp(args.tensor(0)?, args.optional_operand(1)?, args.optional_operand(2)?))
+    }),
+    ("aten::clamp_", "- Tensor", |_, mut args| {
+        let (min, max) = (args.optional_operand(1)?, args.optional_operand(2)?);
+        let result = kernels::clamp(args.tensor(0)?, min, max).map_err(kernel)?;
+        kernels::store(args.tensor(0)?, &result).map_err(kernel)?;
+        Ok(args.take(0))
+    }),
+    ("aten::norm", "ScalarOpt_dim", |_, args| {
+        let p = if args.get(1).is_none() { 2.0 } else { args.real(1)? };
+        made(kernels::norm(args.tensor(0)?, p, &args.ints(2)?, args.bool(3)?))
     }),
     ("aten::where", "self ScalarOther ScalarSelf Scalar", |_, args| {
         made(kernels::where_(args.tensor(0)?, args.operand(1)?, args.operand(2)?))
@@ -132,15 +147,11 @@ pub(super) const TABLE: Table = &[
     ("aten::linear", "-", |_, args| {
         made(kernels::linear(args.tensor(0)?, args.tensor(1)?, args.optional_tensor(2)?))
     }),
-    ("aten::sum", "-", |_, args| {
-        made(kernels::sum(args.tensor(0)?, &[], false, args.dtype(1)?))
-    }),
+    ("aten::sum", "-", |_, args| made(kernels::sum(args.tensor(0)?, &[], false, args.dtype(1)?))),
     ("aten::sum", "dim_IntList", |_, args| {
         made(kernels::sum(args.tensor(0)?, &args.ints(1)?, args.bool(2)?, args.dtype(3)?))
     }),
-    ("aten::mean", "-", |_, args| {
-        made(kernels::mean(args.tensor(0)?, &[], false, args.dtype(1)?))
-    }),
+    ("aten::mean", "-", |_, args| made(kernels::mean(args.tensor(0)?, &[], false, args.dtype(1)?))),
     ("aten::mean", "dim", |_, args| {
         made(kernels::mean(args.tensor(0)?, &args.ints(1)?, args.bool(2)?, args.dtype(3)?))
     }),
@@ -162,9 +173,7 @@ pub(super) const TABLE: Table = &[
     ("aten::argmin", "-", |_, args| {
         Ok(extremum(&args, Extremum::Min, args.optional_int(1)?, args.bool(2)?)?.1)
     }),
-    ("aten::softmax", "int", |_, args| {
-        made(kernels::softmax(&cast(&args, 2)?, args.int(1)?))
-    }),
+    ("aten::softmax", "int", |_, args| made(kernels::softmax(&cast(&args, 2)?, args.int(1)?))),
     ("aten::log_softmax", "int", |_, args| {
         made(kernels::log_softmax(&cast(&args, 2)?, args.int(1)?))
     }),
@@ -189,13 +198,10 @@ pub(super) const TABLE: Table = &[
     ("aten::dropout_", "-", |_, args| untrained(args, "aten::dropout_")),
     ("aten::feature_dropout", "-", |_, args| untrained(args, "aten::feature_dropout")),
     ("aten::alpha_dropout", "-", |_, args| untrained(args, "aten::alpha_dropout")),
-    ("aten::embedding", "-", |_, args| {
-        made(kernels::embedding(args.tensor(0)?, args.tensor(1)?))
-    }),
+    ("aten::embedding", "-", |_, args| made(kernels::embedding(args.tensor(0)?, args.tensor(1)?))),
 ];
 
-type Added =
-    fn(kernels::Operand<'_>, kernels::Operand<'_>, Scalar) -> kernels::Result<Tensor>;
+type Added = fn(kernels::Operand<'_>, kernels::Operand<'_>, Scalar) -> kernels::Result<Tensor>;
 
 fn added(args: &Args<'_>, function: Added) -> Result {
     made(function(args.operand(0)?, args.operand(1)?, args.scalar(2)?))

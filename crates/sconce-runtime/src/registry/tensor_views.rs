@@ -12,9 +12,7 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(super) const TABLE: Table = &[
     ("aten::size", "-", |_, args| Ok(ints(args.tensor(0)?.sizes()))),
-    ("aten::size", "int", |_, args| {
-        args.tensor(0)?.size(args.int(1)?).map(Int).map_err(kernel)
-    }),
+    ("aten::size", "int", |_, args| args.tensor(0)?.size(args.int(1)?).map(Int).map_err(kernel)),
     ("aten::dim", "-", |_, args| Ok(Int(args.tensor(0)?.dim() as i64))),
     ("aten::numel", "-", |_, args| Ok(Int(args.tensor(0)?.numel()))),
     ("aten::len", "Tensor", |_, args| {
@@ -40,10 +38,26 @@ pub(super) const TABLE: Table = &[
     ("aten::Int", "Tensor", |_, args| Ok(Int(item(&args)?.to_i64()))),
     ("aten::Float", "Tensor", |_, args| Ok(Float(item(&args)?.to_f64()))),
     ("aten::item", "-", |_, args| number(item(&args)?)),
+    ("aten::IntImplicit", "-", |_, args| implicit(&args, "an integer")),
+    ("aten::FloatImplicit", "-", |_, args| implicit(&args, "a float")),
+    ("aten::ScalarImplicit", "-", |_, args| implicit(&args, "a scalar")),
     ("aten::view", "-", |_, args| made(args.tensor(0)?.view(&args.ints(1)?))),
     ("aten::reshape", "-", |_, args| made(args.tensor(0)?.reshape(&args.ints(1)?))),
     ("aten::flatten", "using_ints", |_, args| {
         made(args.tensor(0)?.flatten(args.int(1)?, args.int(2)?))
+    }),
+    ("aten::unflatten", "int", |_, args| {
+        let (tensor, into) = (args.tensor(0)?, args.ints(2)?);
+        let rank = tensor.dim() as i64;
+        let dim = if args.int(1)? < 0 { args.int(1)? + rank } else { args.int(1)? };
+        let length = tensor.size(dim).map_err(kernel)?;
+        if into.iter().any(|&size| size <= 0) || into.iter().product::<i64>() != length {
+            return Err(Raise::unsupported("aten::unflatten.int into sizes to be inferred"));
+        }
+        let mut sizes = tensor.sizes().to_vec();
+        let at = usize::try_from(dim).unwrap_or(usize::MAX).min(sizes.len());
+        sizes.splice(at..(at + 1).min(tensor.dim()), into);
+        made(tensor.view(&sizes))
     }),
     ("aten::expand", "-", |_, args| made(args.tensor(0)?.expand(&args.ints(1)?))),
     ("aten::expand_as", "-", |_, args| made(args.tensor(0)?.expand(args.tensor(1)?.sizes()))),
@@ -130,6 +144,26 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::zeros_like", "-", |_, args| like(&args, Scalar::Int(0))),
     ("aten::ones_like", "-", |_, args| like(&args, Scalar::Int(1))),
+    ("aten::new_zeros", "-", |machine, args| {
+        let sizes = args.ints(1)?;
+        args.plain_options(3, 4)?;
+        machine.budget.check_sizes(&sizes)?;
+        made(Tensor::zeros(&sizes, args.dtype(2)?.unwrap_or(args.tensor(0)?.dtype())))
+    }),
+    ("aten::arange", "-", |_, args| {
+        args.plain_options(2, 3)?;
+        made(kernels::arange(Scalar::Int(0), args.scalar(0)?, Scalar::Int(1), args.dtype(1)?))
+    }),
+    ("aten::arange", "start", |_, args| {
+        args.plain_options(3, 4)?;
+        made(kernels::arange(args.scalar(0)?, args.scalar(1)?, Scalar::Int(1), args.dtype(2)?))
+    }),
+    ("aten::linspace", "-", |machine, args| {
+        args.plain_options(4, 5)?;
+        machine.budget.check_sizes(&[args.int(2)?])?;
+        let dtype = args.dtype(3)?.unwrap_or(DType::Float32);
+        made(kernels::linspace(args.real(0)?, args.real(1)?, args.int(2)?, dtype))
+    }),
     ("aten::tensor", "int float bool", |_, args| {
         args.on_cpu(2)?;
         let value = args.scalar(0)?;
@@ -192,6 +226,21 @@ fn to(args: &Args<'_>, dtype: Option<DType>, copy: bool) -> Result {
     match copy && dtype == tensor.dtype() {
         true => made(tensor.copy()),
         false => made(tensor.to_dtype(dtype)),
+    }
+}
+
+/// A number of a tensor where the program expects one.
+fn implicit(args: &Args<'_>, what: &str) -> Result {
+    let tensor = args.tensor(0)?;
+    let found = item(args)?;
+    let fits = match what {
+        "an integer" => matches!(found, Scalar::Int(_)),
+        "a float" => matches!(found, Scalar::Float(_)),
+        _ => true,
+    };
+    match fits && tensor.dim() == 0 {
+        true => number(found),
+        false => Err(Raise::unsupported(format!("this tensor as {what}"))),
     }
 }
 
