@@ -167,10 +167,9 @@ impl Machine {
         self.nested += 1;
         let (frames, registers) = (self.frames.len(), self.registers.len());
         let result = self.push(code, args, Span::default()).and_then(|()| self.work(frames));
-        let result = result.map_err(|error| {
+        if result.is_err() {
             self.leave_entered(frames);
-            error
-        });
+        }
         self.frames.truncate(frames);
         self.registers.truncate(registers);
         self.nested -= 1;
@@ -206,7 +205,7 @@ impl Machine {
             match self.step(floor) {
                 Ok(None) => {}
                 Ok(Some(value)) => return Ok(value),
-                Err(raise) => return Err(self.traced(raise, floor)),
+                Err(raise) => return Err(self.traced(raise)),
             }
         }
     }
@@ -391,16 +390,15 @@ impl Machine {
     }
 
     /// The error with the places it came through.
-    fn traced(&self, raise: Raise, floor: usize) -> Error {
+    fn traced(&self, raise: Raise) -> Error {
         let (class, message) = match raise {
             Raise::Error(Error::Unsupported { what, range: None }) => {
-                let range = self.frames.last().and_then(|frame| range_of(frame));
+                let range = self.frames.last().and_then(range_of);
                 return Error::Unsupported { what, range };
             }
             Raise::Error(error) => return error,
             Raise::Exception { class, message } => (class, message),
         };
-        let _ = floor;
         let class = class.unwrap_or_else(|| "RuntimeError".to_owned());
         let text = self.traceback(&class, &message);
         Error::Raised(Box::new(Exception { class, message, text }))

@@ -84,7 +84,10 @@ fn no_number<T>() -> Result<T> {
     Err(Raise::unsupported("arithmetic of what is no number"))
 }
 
-fn complex(value: &IValue) -> Result<(f64, f64)> {
+/// Real and imaginary part.
+type Parts = (f64, f64);
+
+fn complex(value: &IValue) -> Result<Parts> {
     Ok(match value {
         Int(a) => (*a as f64, 0.0),
         Float(a) => (*a, 0.0),
@@ -97,7 +100,7 @@ fn arithmetic(
     args: &Args<'_>,
     ints: fn(i64, i64) -> i64,
     floats: fn(f64, f64) -> f64,
-    complexes: fn((f64, f64), (f64, f64)) -> (f64, f64),
+    complexes: fn(Parts, Parts) -> Parts,
 ) -> Result {
     Ok(match (args.get(0), args.get(1)) {
         (Int(a), Int(b)) => Int(ints(*a, *b)),

@@ -46,9 +46,9 @@ fn convolve(args: &Args<'_>, groups: usize) -> Result {
 
 /// Two ints; one stands for both.
 fn pair(args: &Args<'_>, index: usize) -> Result<[i64; 2]> {
-    match args.ints(index)?.as_slice() {
-        &[both] => Ok([both, both]),
-        &[rows, columns] => Ok([rows, columns]),
+    match *args.ints(index)?.as_slice() {
+        [both] => Ok([both, both]),
+        [rows, columns] => Ok([rows, columns]),
         _ => Err(Raise::unsupported("a pool over other than two dimensions")),
     }
 }
