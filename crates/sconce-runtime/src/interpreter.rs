@@ -404,13 +404,38 @@ impl Machine {
         Error::Raised(Box::new(Exception { class, message, text }))
     }
 
+    /// The places that a traceback shows, with the functions' names. PyTorch runs functions that it
+    /// has put in the place of their calls, and forgets the call for nodes that give nothing.
+    fn entries(&self) -> Vec<(SourceRange, &str)> {
+        let mut shown = vec![true; self.frames.len()];
+        let mut inner = true;
+        for (index, frame) in self.frames.iter().enumerate().rev() {
+            let at = frame.next.saturating_sub(1);
+            inner = frame.code.gives.get(at).copied().flatten().unwrap_or(inner);
+            let caller = index.checked_sub(1).and_then(|index| self.frames.get(index));
+            let inlined = caller.is_some_and(|caller| {
+                let at = caller.next.saturating_sub(1);
+                matches!(caller.code.instructions.get(at), Some(Instruction::Call { .. }))
+            });
+            shown[index] = inner || !inlined;
+        }
+        let mut entries: Vec<(SourceRange, &str)> = Vec::new();
+        for (frame, shown) in self.frames.iter().zip(shown) {
+            let name = match (shown, entries.pop()) {
+                (false, Some((_, name))) => name,
+                (_, kept) => {
+                    entries.extend(kept);
+                    &*frame.code.name
+                }
+            };
+            entries.extend(range_of(frame).map(|range| (range, name)));
+        }
+        entries
+    }
+
     /// The text of `JITException`: where in the generated code, where in the original.
     fn traceback(&self, class: &str, message: &str) -> String {
-        let entries: Vec<(SourceRange, &str)> = self
-            .frames
-            .iter()
-            .filter_map(|frame| Some((range_of(frame)?, &*frame.code.name)))
-            .collect();
+        let entries = self.entries();
         let originals: Vec<Option<SourceRange>> =
             entries.iter().map(|(range, _)| range.original()).collect();
         let has_originals = originals.iter().any(Option::is_some);

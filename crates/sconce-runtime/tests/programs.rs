@@ -64,7 +64,9 @@ fn shown(value: &IValue) -> String {
 
 #[test]
 fn programs_give_what_pytorch_gives() {
-    for (name, recorded) in [("loops", 2), ("words", 3), ("raises", 3), ("aliases", 1)] {
+    for (name, recorded) in
+        [("loops", 2), ("words", 3), ("raises", 3), ("raises_in_call", 3), ("aliases", 1)]
+    {
         let calls = Checkpoint::open(program(name).join("calls.pt")).unwrap();
         assert_eq!(calls.root().len(), recorded, "{name}");
         for call in calls.root().iter() {

@@ -19,6 +19,9 @@ pub(crate) struct Code {
     pub(crate) instructions: Vec<Instruction>,
     /// For each instruction, where it comes from.
     pub(crate) ranges: Vec<Option<SourceRange>>,
+    /// For each instruction, whether the node of the function's own block that it is in gives
+    /// anything; `None` for a call that stands there itself. Tracebacks depend on it.
+    pub(crate) gives: Vec<Option<bool>>,
     /// Operands and targets of all instructions.
     pub(crate) operands: Vec<Operand>,
     pub(crate) targets: Vec<Register>,

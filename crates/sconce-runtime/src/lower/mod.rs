@@ -36,11 +36,13 @@ pub(crate) fn lower(name: &str, graph: &Graph, around: &Surroundings<'_>) -> Res
         registers: FxHashMap::default(),
         constants: FxHashMap::default(),
         range: None,
+        gives: None,
         code: Code {
             name: name.into(),
             registers: 0,
             instructions: Vec::new(),
             ranges: Vec::new(),
+            gives: Vec::new(),
             operands: Vec::new(),
             targets: Vec::new(),
             constants: Vec::new(),
@@ -65,6 +67,8 @@ struct Lowering<'a> {
     constants: FxHashMap<ValueId, u32>,
     /// The place of the node being lowered.
     range: Option<SourceRange>,
+    /// As [`Code::gives`].
+    gives: Option<bool>,
     code: Code,
 }
 
@@ -72,6 +76,7 @@ impl Lowering<'_> {
     fn emit(&mut self, instruction: Instruction) -> usize {
         self.code.instructions.push(instruction);
         self.code.ranges.push(self.range.clone());
+        self.code.gives.push(self.gives);
         self.code.instructions.len() - 1
     }
 
@@ -142,6 +147,11 @@ impl Lowering<'_> {
         let graph = self.graph;
         for node in graph.block_nodes(block) {
             self.range.clone_from(&graph.node(node).range);
+            if block == graph.root() {
+                let at = graph.node(node);
+                let calls = at.is(Prim::CallFunction) || at.is(Prim::CallMethod);
+                self.gives = (!calls).then_some(!at.outputs().is_empty());
+            }
             self.node(node)?;
             self.drops(node);
         }

@@ -44,6 +44,23 @@ def forward(self, x: int) -> int:
         raise ValueError("negative: " + str(x))
     return self.pick(x) + 1
 """, [(1,), (2,), (-1,)]),
+    "raises_in_call": ("""
+def check(self, x: int) -> int:
+    if x < 0:
+        raise ValueError("negative")
+    return x
+
+def choose(self, x: int) -> int:
+    y = 1
+    if x < 5:
+        y = 2
+        if x < 3:
+            raise ValueError("small")
+    return self.check(y - x)
+
+def forward(self, x: int) -> int:
+    return self.choose(x)
+""", [(1,), (4,), (9,)]),
     "aliases": ("""
 def forward(self, x: Tensor):
     row = x[0]
