@@ -1,5 +1,7 @@
 //! Programs whose results PyTorch recorded (tests/programs/generate.py), and what stops a program.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
