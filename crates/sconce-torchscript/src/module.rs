@@ -123,6 +123,16 @@ impl Module {
         Ok(loaded.values.get(slots(&loaded, self.value)?[slot]).clone())
     }
 
+    /// Which value of the archive the module itself is.
+    pub fn id(&self) -> ValueId {
+        self.value
+    }
+
+    /// The table of constants that graphs refer to by index.
+    pub fn constants(&self) -> Vec<ValueId> {
+        self.lock().constants.clone()
+    }
+
     /// The value that another value of this archive holds.
     pub fn child(&self, id: ValueId) -> Value {
         self.lock().values.get(id).clone()

@@ -1,0 +1,199 @@
+//! Runs the calls that `conformance/torchscript/generate.py` recorded, and says how many give what
+//! PyTorch gave.
+//!
+//!     cargo run --release -p sconce-runtime --example calls -- FOLDER [PATTERN]
+//!
+//! Exits with failure when a call gives something else.
+#![allow(clippy::print_stdout, reason = "a tool for developers")]
+
+use std::error::Error as StdError;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use sconce_checkpoint::{Checkpoint, Node, Object};
+use sconce_kernels::Importer;
+use sconce_runtime::{Dict, Error, IValue, Missing, Options, Session, Shared, Tensor};
+use sconce_torchscript::ir::Type;
+
+fn main() -> Result<ExitCode, Box<dyn StdError>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some(folder) = arguments.first() else { return Err("calls FOLDER [PATTERN]".into()) };
+    let pattern = arguments.get(1).map_or("", String::as_str);
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<std::io::Result<_>>()?;
+    folders.sort();
+    let (mut equal, mut unsupported, mut wrong) = (0, 0, 0);
+    for folder in folders {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !name.contains(pattern) || !folder.join("calls.pt").exists() {
+            continue;
+        }
+        let calls = Checkpoint::open(folder.join("calls.pt"))?;
+        for (index, call) in calls.root().iter().enumerate() {
+            match check(&folder, call) {
+                Verdict::Equal => equal += 1,
+                Verdict::Unsupported(why) => {
+                    unsupported += 1;
+                    println!("not supported  {name}[{index}]: {}", first_line(&why));
+                }
+                Verdict::Wrong(why) => {
+                    wrong += 1;
+                    println!("WRONG          {name}[{index}]: {why}");
+                }
+            }
+        }
+    }
+    println!("{equal} equal, {unsupported} not supported, {wrong} wrong");
+    Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+enum Verdict {
+    Equal,
+    Unsupported(String),
+    Wrong(String),
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+fn check(folder: &Path, call: Object<'_>) -> Verdict {
+    let mut importer = Importer::default();
+    let args = call.get("arguments").map(|args| {
+        args.iter().map(|arg| value(arg, &mut importer)).collect::<Result<Vec<_>, _>>()
+    });
+    let args = match args {
+        Some(Ok(args)) => args,
+        Some(Err(why)) => return Verdict::Unsupported(why),
+        None => return Verdict::Wrong("no arguments are recorded".to_owned()),
+    };
+    match (run(folder, &args), call.get("result"), call.get("error").and_then(Object::as_str)) {
+        (Err(Error::Unsupported { what, .. }), ..) => Verdict::Unsupported(what),
+        (Ok(result), Some(expected), _) => match differs(&result, expected, &mut importer) {
+            None => Verdict::Equal,
+            Some(why) => Verdict::Wrong(why),
+        },
+        (Err(error), _, Some(expected)) => {
+            let said = match &error {
+                // What torch.jit.load gives says this of a module without the method.
+                Error::Archive(error) if error.message().starts_with("Method 'forward' is not") => {
+                    "'RecursiveScriptModule' object has no attribute 'forward'".to_owned()
+                }
+                error => error.to_string(),
+            };
+            match said.trim_end() == expected.trim_end() {
+                true => Verdict::Equal,
+                false => Verdict::Wrong(format!("raised\n{said}\nexpected\n{expected}")),
+            }
+        }
+        (Ok(result), None, expected) => {
+            Verdict::Wrong(format!("gave {result:?}, expected the error {expected:?}"))
+        }
+        (Err(error), _, None) => Verdict::Wrong(format!("raised {error}")),
+    }
+}
+
+fn run(folder: &Path, args: &[IValue]) -> Result<IValue, Error> {
+    let module = sconce_torchscript::load(folder.join("model.pt"))?;
+    let options = Options { missing: Missing::WhenReached, ..Options::default() };
+    Session::new(&module, options)?.call("forward", args)
+}
+
+fn value(object: Object<'_>, importer: &mut Importer) -> Result<IValue, String> {
+    let mut values = |object: Object<'_>| {
+        object.iter().map(|item| value(item, importer)).collect::<Result<Vec<_>, _>>()
+    };
+    Ok(match object.data() {
+        Node::None => IValue::None,
+        Node::Bool(value) => IValue::Bool(*value),
+        Node::Int(value) => IValue::Int(*value),
+        Node::Float(value) => IValue::Float(*value),
+        Node::Complex(re, im) => IValue::Complex(*re, *im),
+        Node::Str(text) => IValue::str(&**text),
+        Node::Device(device) => IValue::Device(device.to_string().into()),
+        Node::List(_) => IValue::list(Type::Any, values(object)?),
+        Node::Tuple(_) => IValue::tuple(values(object)?),
+        Node::Size(sizes) => {
+            IValue::list(Type::Int, sizes.iter().map(|&size| IValue::Int(size)).collect())
+        }
+        Node::Dict(_) => {
+            let mut dict = Dict::new(Type::Any, Type::Any);
+            for (key, item) in object.entries() {
+                if !dict.insert(value(key, importer)?, value(item, importer)?) {
+                    return Err("a dict with keys of this kind".to_owned());
+                }
+            }
+            IValue::Dict(Shared::new(dict))
+        }
+        Node::Tensor(tensor) => IValue::Tensor(
+            importer.import(&tensor.tensor).map_err(|error| error.message().to_owned())?,
+        ),
+        _ => return Err(format!("an argument of the kind {}", object.class_name())),
+    })
+}
+
+/// What differs between a result and what PyTorch gave.
+fn differs(found: &IValue, expected: Object<'_>, importer: &mut Importer) -> Option<String> {
+    if let Some(text) = expected.as_str()
+        && text.starts_with('<')
+        && text.ends_with('>')
+        && !matches!(found, IValue::Str(_))
+    {
+        // A value of a class of its own, of which only the class is recorded.
+        return None;
+    }
+    let expected = match value(expected, importer) {
+        Ok(expected) => expected,
+        Err(why) => return Some(why),
+    };
+    (!same(found, &expected)).then(|| format!("gave\n{found:?}\nexpected\n{expected:?}"))
+}
+
+fn same(a: &IValue, b: &IValue) -> bool {
+    let all =
+        |a: &[IValue], b: &[IValue]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b));
+    match (a, b) {
+        (IValue::Float(a), IValue::Float(b)) => close(*a, *b, 1e-14),
+        (IValue::Complex(a, b), IValue::Complex(c, d)) => {
+            close(*a, *c, 1e-14) && close(*b, *d, 1e-14)
+        }
+        (IValue::List(a), IValue::List(b)) => all(&a.read().items, &b.read().items),
+        (IValue::Tuple(a), IValue::Tuple(b)) => all(&a.items, &b.items),
+        (IValue::Dict(a), IValue::Dict(b)) => {
+            let (a, b) = (a.read(), b.read());
+            a.len() == b.len()
+                && a.entries().zip(b.entries()).all(|(a, b)| same(a.0, b.0) && same(a.1, b.1))
+        }
+        (IValue::Tensor(a), IValue::Tensor(b)) => same_tensors(a, b),
+        (IValue::Enum(..) | IValue::Object(_), IValue::Str(text)) => text.starts_with('<'),
+        _ => a.is(b) || a.equal(b) == Some(true),
+    }
+}
+
+fn close(a: f64, b: f64, tolerance: f64) -> bool {
+    a == b
+        || (a.is_nan() && b.is_nan())
+        || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1e-3)
+}
+
+fn same_tensors(a: &Tensor, b: &Tensor) -> bool {
+    if a.dtype() != b.dtype() || a.sizes() != b.sizes() {
+        return false;
+    }
+    let items = |tensor: &Tensor| -> Option<Vec<(f64, f64)>> {
+        let flat = tensor.reshape(&[-1]).ok()?;
+        (0..flat.numel())
+            .map(|index| {
+                let item = flat.select(0, index).ok()?.item().ok()?.to_complex();
+                Some((item.re, item.im))
+            })
+            .collect()
+    };
+    match (items(a), items(b)) {
+        (Some(a), Some(b)) => {
+            a.iter().zip(&b).all(|(a, b)| close(a.0, b.0, 2e-5) && close(a.1, b.1, 2e-5))
+        }
+        _ => a.numel() == 0,
+    }
+}

@@ -1,0 +1,133 @@
+//! Dicts: in order of insertion, with the keys TorchScript allows.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use sconce_ir::Type;
+
+use crate::value::IValue;
+
+/// A dict in order of insertion, and the types of its keys and values.
+#[derive(Debug)]
+pub struct Dict {
+    /// The type of the keys.
+    pub key: Type,
+    /// The type of the values.
+    pub value: Type,
+    /// Entries in order; `None` where one was taken away.
+    entries: Vec<Option<(IValue, IValue)>>,
+    places: FxHashMap<Key, usize>,
+}
+
+/// A key as it is looked up.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Key {
+    Bool(bool),
+    Int(i64),
+    /// By bits; both zeros are one.
+    Float(u64),
+    Complex(u64, u64),
+    Str(Arc<str>),
+    Device(Arc<str>),
+    Enum(Arc<str>, u32),
+}
+
+impl Key {
+    fn new(value: &IValue) -> Option<Self> {
+        let bits = |float: f64| if float == 0.0 { 0 } else { float.to_bits() };
+        Some(match value {
+            IValue::Bool(value) => Key::Bool(*value),
+            IValue::Int(value) => Key::Int(*value),
+            IValue::Float(value) => Key::Float(bits(*value)),
+            IValue::Complex(re, im) => Key::Complex(bits(*re), bits(*im)),
+            IValue::Str(text) => Key::Str(Arc::clone(text)),
+            IValue::Device(text) => Key::Device(Arc::clone(text)),
+            IValue::Enum(of, index) => Key::Enum(Arc::clone(&of.name), *index),
+            _ => return None,
+        })
+    }
+}
+
+impl Dict {
+    /// A dict without entries.
+    pub fn new(key: Type, value: Type) -> Self {
+        Dict { key, value, entries: Vec::new(), places: FxHashMap::default() }
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &IValue) -> Option<&IValue> {
+        let place = *self.places.get(&Key::new(key)?)?;
+        Some(&self.entries.get(place)?.as_ref()?.1)
+    }
+
+    /// Whether a value can be a key here; tensors cannot.
+    pub fn is_key(value: &IValue) -> bool {
+        Key::new(value).is_some()
+    }
+
+    /// Enters a value; a key that is there keeps its place. Gives whether the key can be one.
+    #[must_use]
+    pub fn insert(&mut self, key: IValue, value: IValue) -> bool {
+        let Some(lookup) = Key::new(&key) else { return false };
+        match self.places.get(&lookup) {
+            Some(&place) => {
+                if let Some(Some(entry)) = self.entries.get_mut(place) {
+                    entry.1 = value;
+                }
+            }
+            None => {
+                self.places.insert(lookup, self.entries.len());
+                self.entries.push(Some((key, value)));
+            }
+        }
+        true
+    }
+
+    /// Takes an entry away.
+    pub fn remove(&mut self, key: &IValue) -> Option<(IValue, IValue)> {
+        let place = self.places.remove(&Key::new(key)?)?;
+        let taken = self.entries.get_mut(place)?.take();
+        while matches!(self.entries.last(), Some(None)) {
+            self.entries.pop();
+        }
+        if self.entries.len() > 2 * self.places.len() + 8 {
+            self.compact();
+        }
+        taken
+    }
+
+    /// Takes all entries away.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.places.clear();
+    }
+
+    /// Keys and values in order.
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = (&IValue, &IValue)> {
+        self.entries.iter().flatten().map(|(key, value)| (key, value))
+    }
+
+    pub(crate) fn take_values(&mut self) -> impl Iterator<Item = IValue> {
+        self.places.clear();
+        self.entries.drain(..).flatten().map(|(_, value)| value)
+    }
+
+    fn compact(&mut self) {
+        self.entries.retain(Option::is_some);
+        for (place, entry) in self.entries.iter().enumerate() {
+            if let Some(key) = entry.as_ref().and_then(|(key, _)| Key::new(key)) {
+                self.places.insert(key, place);
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What a call may spend.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::Error;
+
+/// What a call of a program may spend.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Instructions.
+    pub steps: u64,
+    /// How deep calls may nest.
+    pub call_depth: usize,
+    /// Elements of one list, dict or string (bytes).
+    pub elements: usize,
+    /// How long a call may take; no limit when `None`. Looked at between instructions.
+    pub time: Option<Duration>,
+    /// Set from elsewhere to stop the program between two instructions.
+    pub interrupt: Option<Arc<AtomicBool>>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            steps: u64::MAX,
+            call_depth: 10_000,
+            elements: 1 << 28,
+            time: None,
+            interrupt: None,
+        }
+    }
+}
+
+/// How many instructions pass between two looks at the clock and the flag.
+const INTERVAL: u64 = 1024;
+
+/// What is left of the limits during a call.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limits: Limits,
+    spent: u64,
+    next_look: u64,
+    deadline: Option<Instant>,
+}
+
+impl Budget {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Budget {
+            deadline: limits.time.and_then(|time| Instant::now().checked_add(time)),
+            spent: 0,
+            next_look: 0,
+            limits: limits.clone(),
+        }
+    }
+
+    /// Counts an instruction.
+    pub(crate) fn step(&mut self) -> Result<(), Error> {
+        self.spent += 1;
+        if self.spent < self.next_look { Ok(()) } else { self.look() }
+    }
+
+    #[cold]
+    fn look(&mut self) -> Result<(), Error> {
+        self.next_look = (self.spent + INTERVAL).min(self.limits.steps.saturating_add(1));
+        if self.spent > self.limits.steps {
+            return Err(Error::Limit(format!("the program took over {} steps", self.limits.steps)));
+        }
+        if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            return Err(Error::Limit("the program took longer than it may".to_owned()));
+        }
+        match &self.limits.interrupt {
+            Some(flag) if flag.load(Ordering::Relaxed) => Err(Error::Interrupted),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn check_depth(&self, depth: usize) -> Result<(), Error> {
+        if depth < self.limits.call_depth {
+            return Ok(());
+        }
+        Err(Error::Limit(format!("calls nest deeper than {}", self.limits.call_depth)))
+    }
+
+    /// Whether a value of so many elements may be made.
+    pub(crate) fn check_elements(&self, elements: usize) -> Result<(), Error> {
+        if elements <= self.limits.elements {
+            return Ok(());
+        }
+        Err(Error::Limit(format!("a value of over {} elements", self.limits.elements)))
+    }
+
+    /// Whether a tensor of these sizes may be made.
+    pub(crate) fn check_sizes(&self, sizes: &[i64]) -> Result<(), Error> {
+        let sizes = sizes.iter().map(|&size| usize::try_from(size).unwrap_or(0));
+        self.check_elements(sizes.fold(1, usize::saturating_mul))
+    }
+}

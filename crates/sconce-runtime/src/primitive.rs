@@ -1,0 +1,200 @@
+//! The instructions of the language that make and take values apart.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use sconce_ir::Type;
+
+use crate::Error;
+use crate::error::Raise;
+use crate::interpreter::Machine;
+use crate::lower::Primitive;
+use crate::shared::Shared;
+use crate::text::stream_text;
+use crate::value::{Dict, IValue, Object, Tuple};
+
+/// What an instruction gives for its operands.
+pub(crate) fn run(
+    machine: &mut Machine,
+    primitive: &Primitive,
+    mut args: Vec<IValue>,
+) -> Result<Vec<IValue>, Raise> {
+    let value = match primitive {
+        Primitive::Tuple(named) => {
+            IValue::Tuple(Rc::new(Tuple { items: args.into(), named: named.clone() }))
+        }
+        Primitive::List(element) => IValue::list(element.clone(), args),
+        Primitive::Dict(key, value) => dict(key, value, args)?,
+        Primitive::TupleUnpack => return Ok(tuple(&args)?.items.to_vec()),
+        Primitive::TupleIndex => tuple_index(&args)?,
+        Primitive::TupleSlice(begin, end) => {
+            let tuple = tuple(&args)?;
+            let bound = |at: i64| usize::try_from(at).unwrap_or(usize::MAX).min(tuple.items.len());
+            let items = tuple.items.get(bound(*begin)..bound(*end)).unwrap_or_default();
+            IValue::tuple(items.to_vec())
+        }
+        Primitive::ListUnpack(length) => return list_unpack(&args, *length),
+        Primitive::CreateObject(class, slots) => {
+            IValue::Object(Shared::new(Object { class: *class, slots: vec![None; *slots] }))
+        }
+        Primitive::GetAttribute(slot, name) => {
+            let object = object(&args)?;
+            let value = object.read().slots.get(*slot).cloned().flatten();
+            value.ok_or_else(|| malformed(format!("the attribute '{name}' has not been set")))?
+        }
+        Primitive::SetAttribute(slot, name) => {
+            let value = args.pop().unwrap_or(IValue::None);
+            let object = object(&args)?;
+            match object.write().slots.get_mut(*slot) {
+                Some(place) => *place = Some(value),
+                None => return Err(malformed(format!("there is no attribute '{name}'"))),
+            }
+            return Ok(Vec::new());
+        }
+        Primitive::ContainerIndex => container_index(machine, &args)?,
+        Primitive::Isinstance(types) => {
+            let ty = type_of(machine, args.first().unwrap_or(&IValue::None));
+            IValue::Bool(types.iter().any(|of| machine.is_subtype(&ty, of)))
+        }
+        Primitive::Uninitialized => IValue::None,
+        Primitive::Cast => args.pop().unwrap_or(IValue::None),
+        Primitive::UnwrapOptional => match args.pop() {
+            None | Some(IValue::None) => return Err(Raise::message("Unwrapping null optional")),
+            Some(value) => value,
+        },
+        Primitive::Raise => return Err(raise(&args)),
+        Primitive::Print => {
+            let texts: Result<Vec<String>, Raise> =
+                args.iter().map(|arg| stream_text(machine, arg)).collect();
+            let line = format!("{}\n", texts?.join(" "));
+            machine.sink.print(&line);
+            return Ok(Vec::new());
+        }
+        Primitive::ToList => crate::registry::to_list(args.first())?,
+        Primitive::EnumName | Primitive::EnumValue => enum_part(primitive, &args)?,
+        Primitive::Missing(what) => return Err(Raise::unsupported(what.as_str())),
+    };
+    Ok(vec![value])
+}
+
+fn malformed(message: impl Into<String>) -> Raise {
+    Raise::Error(Error::Malformed(message.into()))
+}
+
+fn tuple(args: &[IValue]) -> Result<&Tuple, Raise> {
+    match args.first() {
+        Some(IValue::Tuple(tuple)) => Ok(tuple),
+        _ => Err(malformed("what is unpacked is no tuple")),
+    }
+}
+
+fn object(args: &[IValue]) -> Result<&Shared<Object>, Raise> {
+    match args.first() {
+        Some(IValue::Object(object)) => Ok(object),
+        _ => Err(malformed("an attribute of what is no object")),
+    }
+}
+
+fn dict(key: &Type, value: &Type, args: Vec<IValue>) -> Result<IValue, Raise> {
+    let mut dict = Dict::new(key.clone(), value.clone());
+    let mut args = args.into_iter();
+    while let (Some(key), Some(value)) = (args.next(), args.next()) {
+        if !dict.insert(key, value) {
+            return Err(Raise::unsupported("a dict whose keys are tensors"));
+        }
+    }
+    Ok(IValue::Dict(Shared::new(dict)))
+}
+
+fn tuple_index(args: &[IValue]) -> Result<IValue, Raise> {
+    let (items, Some(IValue::Int(index))) = (&tuple(args)?.items, args.get(1)) else {
+        return Err(malformed("a tuple's index that is no int"));
+    };
+    let at = if *index < 0 { *index + items.len() as i64 } else { *index };
+    let item = usize::try_from(at).ok().and_then(|at| items.get(at));
+    item.cloned().ok_or_else(|| Raise::message("Tuple index out of range"))
+}
+
+fn list_unpack(args: &[IValue], length: usize) -> Result<Vec<IValue>, Raise> {
+    let Some(IValue::List(list)) = args.first() else {
+        return Err(malformed("what is unpacked is no list"));
+    };
+    let items = &list.read().items;
+    if items.len() != length {
+        return Err(Raise::message(format!(
+            "Expected {length} elements in a list but found {}",
+            items.len()
+        )));
+    }
+    Ok(items.clone())
+}
+
+fn container_index(machine: &mut Machine, args: &[IValue]) -> Result<IValue, Raise> {
+    let object = object(args)?;
+    let name = match args.get(1) {
+        Some(IValue::Str(name)) => name.to_string(),
+        Some(IValue::Int(index)) => index.to_string(),
+        _ => return Err(malformed("a container's index that is neither int nor str")),
+    };
+    let object = object.read();
+    let class = machine.class(object.class);
+    let slot = class.attributes.iter().position(|(attribute, _)| **attribute == *name);
+    let value = slot.and_then(|slot| object.slots.get(slot).cloned().flatten());
+    value.ok_or_else(|| {
+        Raise::message(format!("{} does not have a field with name '{name}'", class.name))
+    })
+}
+
+fn raise(args: &[IValue]) -> Raise {
+    let message = match args.first() {
+        Some(IValue::Str(message)) => message.to_string(),
+        _ => return malformed("a message that is no string"),
+    };
+    match args.get(1) {
+        Some(IValue::Str(class)) => Raise::Exception { class: Some(class.to_string()), message },
+        _ => Raise::Exception { class: None, message },
+    }
+}
+
+fn enum_part(primitive: &Primitive, args: &[IValue]) -> Result<IValue, Raise> {
+    let Some(IValue::Enum(of, index)) = args.first() else {
+        return Err(malformed("a member of no enum"));
+    };
+    let member = of.members.get(*index as usize);
+    let (name, value) = member.ok_or_else(|| malformed("no member of the enum"))?;
+    match primitive {
+        Primitive::EnumName => Ok(IValue::Str(Arc::clone(name))),
+        _ => IValue::of_constant(value).ok_or_else(|| malformed("an enum's value of another kind")),
+    }
+}
+
+/// The type of a value: `IValue::type()`.
+pub(crate) fn type_of(machine: &mut Machine, value: &IValue) -> Type {
+    match value {
+        IValue::None => Type::None,
+        IValue::Bool(_) => Type::Bool,
+        IValue::Int(_) => Type::Int,
+        IValue::Float(_) => Type::Float,
+        IValue::Complex(..) => Type::Complex,
+        IValue::Str(_) => Type::Str,
+        IValue::Device(_) => Type::Device,
+        IValue::Tensor(_) => Type::Tensor,
+        IValue::List(list) => Type::list(list.read().element.clone()),
+        IValue::Dict(dict) => {
+            let dict = dict.read();
+            Type::dict(dict.key.clone(), dict.value.clone())
+        }
+        IValue::Tuple(tuple) => match &tuple.named {
+            Some(named) => named.clone(),
+            None => Type::tuple(tuple.items.iter().map(|item| type_of(machine, item)).collect()),
+        },
+        IValue::Object(object) => {
+            let class = object.read().class;
+            machine.class(class).ty.clone()
+        }
+        IValue::Enum(of, _) => Type::Enum(Arc::clone(of)),
+        IValue::Function(_) => Type::Any,
+        IValue::Future(value) => Type::future(type_of(machine, value)),
+        IValue::Generator(..) => Type::Generator,
+    }
+}

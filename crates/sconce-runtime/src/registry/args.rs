@@ -1,0 +1,63 @@
+//! The operands of an operator.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Raise};
+use crate::shared::Shared;
+use crate::value::{Dict, IValue, List};
+
+/// The operands of an operator, each of the type its schema says.
+pub(crate) struct Args<'a>(pub(crate) &'a mut [IValue]);
+
+macro_rules! getter {
+    ($name:ident, $variant:ident, $ty:ty, $what:literal) => {
+        pub(crate) fn $name(&self, index: usize) -> Result<$ty, Raise> {
+            match self.0.get(index) {
+                Some(IValue::$variant(value)) => Ok(value.clone()),
+                other => Err(wrong(index, $what, other)),
+            }
+        }
+    };
+}
+
+impl Args<'_> {
+    getter!(int, Int, i64, "an int");
+    getter!(bool, Bool, bool, "a bool");
+    getter!(str, Str, Arc<str>, "a str");
+    getter!(list, List, Shared<List>, "a list");
+    getter!(dict, Dict, Shared<Dict>, "a dict");
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// An operand as it is.
+    pub(crate) fn get(&self, index: usize) -> &IValue {
+        self.0.get(index).unwrap_or(&IValue::None)
+    }
+
+    /// An operand, taken out.
+    pub(crate) fn take(&mut self, index: usize) -> IValue {
+        self.0.get_mut(index).map_or(IValue::None, |slot| std::mem::replace(slot, IValue::None))
+    }
+
+    /// An int or float as a float.
+    pub(crate) fn real(&self, index: usize) -> Result<f64, Raise> {
+        match self.get(index) {
+            IValue::Float(value) => Ok(*value),
+            IValue::Int(value) => Ok(*value as f64),
+            other => Err(wrong(index, "a number", Some(other))),
+        }
+    }
+
+    /// An int, or `None`.
+    pub(crate) fn optional_int(&self, index: usize) -> Result<Option<i64>, Raise> {
+        if self.get(index).is_none() { Ok(None) } else { self.int(index).map(Some) }
+    }
+}
+
+fn wrong(index: usize, what: &str, found: Option<&IValue>) -> Raise {
+    let found = found.map_or("nothing", IValue::kind_name);
+    Raise::Error(Error::Malformed(format!("operand {index} of an operator is {found}, not {what}")))
+}

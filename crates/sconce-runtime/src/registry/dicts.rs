@@ -1,0 +1,161 @@
+//! Dicts.
+
+use sconce_ir::Type;
+
+use super::{Args, Table};
+use crate::error::Raise;
+use crate::shared::Shared;
+use crate::value::Dict;
+use crate::value::IValue::{self, Bool, Int};
+
+type Result<T = IValue> = std::result::Result<T, Raise>;
+
+const KEYS: &str = "str int bool float complex";
+const DICTS: &str = "Dict_str Dict_int Dict_bool Dict_float Dict_complex";
+
+pub(super) const TABLE: Table = &[
+    ("aten::len", DICTS, |_, args| Ok(Int(args.dict(0)?.read().len() as i64))),
+    ("aten::__getitem__", DICTS, |_, args| {
+        let dict = args.dict(0)?;
+        let value = dict.read().get(args.get(1)).cloned();
+        value.ok_or_else(|| missing(args.get(1)))
+    }),
+    ("aten::__contains__", KEYS, |_, args| {
+        Ok(Bool(args.dict(0)?.read().get(args.get(1)).is_some()))
+    }),
+    ("aten::get", KEYS, |_, args| {
+        Ok(args.dict(0)?.read().get(args.get(1)).cloned().unwrap_or(IValue::None))
+    }),
+    (
+        "aten::get",
+        "default_str default_int default_bool default_float default_complex",
+        |_, mut args| {
+            let found = args.dict(0)?.read().get(args.get(1)).cloned();
+            Ok(found.unwrap_or_else(|| args.take(2)))
+        },
+    ),
+    ("aten::setdefault", KEYS, |_, mut args| {
+        let dict = args.dict(0)?;
+        let found = dict.read().get(args.get(1)).cloned();
+        match found {
+            Some(value) => Ok(value),
+            None => {
+                let (key, value) = (args.take(1), args.take(2));
+                insert(&dict, key, value.clone())?;
+                Ok(value)
+            }
+        }
+    }),
+    ("aten::_set_item", KEYS, |machine, mut args| {
+        let dict = args.dict(0)?;
+        machine.budget.check_elements(dict.read().len())?;
+        let (key, value) = (args.take(1), args.take(2));
+        insert(&dict, key, value)?;
+        Ok(IValue::None)
+    }),
+    ("aten::Delete", DICTS, |_, args| {
+        let taken = args.dict(0)?.write().remove(args.get(1));
+        taken.map(|_| IValue::None).ok_or_else(|| missing(args.get(1)))
+    }),
+    ("aten::pop", DICTS, |_, args| {
+        let taken = args.dict(0)?.write().remove(args.get(1));
+        taken.map(|(_, value)| value).ok_or_else(|| missing(args.get(1)))
+    }),
+    (
+        "aten::pop",
+        "Dict_default_str Dict_default_int Dict_default_bool Dict_default_float \
+         Dict_default_complex",
+        |_, mut args| {
+            let taken = args.dict(0)?.write().remove(args.get(1));
+            Ok(taken.map_or_else(|| args.take(2), |(_, value)| value))
+        },
+    ),
+    ("aten::popitem", KEYS, |_, args| {
+        let dict = args.dict(0)?;
+        let first = dict.read().entries().next().map(|(key, _)| key.clone());
+        let taken = first.and_then(|key| dict.write().remove(&key));
+        match taken {
+            Some((key, value)) => Ok(IValue::tuple(vec![key, value])),
+            None => Err(Raise::message("popitem(): dictionary is empty")),
+        }
+    }),
+    ("aten::keys", KEYS, |_, args| {
+        let dict = args.dict(0)?;
+        let dict = dict.read();
+        let keys = dict.entries().map(|(key, _)| key.clone()).collect();
+        Ok(IValue::list(dict.key.clone(), keys))
+    }),
+    ("aten::values", KEYS, |_, args| {
+        let dict = args.dict(0)?;
+        let dict = dict.read();
+        let values = dict.entries().map(|(_, value)| value.clone()).collect();
+        Ok(IValue::list(dict.value.clone(), values))
+    }),
+    ("aten::items", KEYS, |_, args| {
+        let dict = args.dict(0)?;
+        let dict = dict.read();
+        let pair =
+            |(key, value): (&IValue, &IValue)| IValue::tuple(vec![key.clone(), value.clone()]);
+        let element = Type::tuple(vec![dict.key.clone(), dict.value.clone()]);
+        Ok(IValue::list(element, dict.entries().map(pair).collect()))
+    }),
+    ("aten::clear", KEYS, |_, args| {
+        args.dict(0)?.write().clear();
+        Ok(IValue::None)
+    }),
+    ("aten::update", KEYS, |_, args| {
+        let (dict, other) = (args.dict(0)?, args.dict(1)?);
+        if !dict.is(&other) {
+            for (key, value) in other.read().entries() {
+                insert(&dict, key.clone(), value.clone())?;
+            }
+        }
+        Ok(IValue::None)
+    }),
+    ("aten::copy", DICTS, |_, args| copy(&args)),
+    ("aten::dict", DICTS, |_, args| copy(&args)),
+    ("aten::dict", "-", |_, _| Ok(IValue::Dict(Shared::new(Dict::new(Type::Str, Type::Tensor))))),
+    ("aten::dict", KEYS, |_, args| {
+        let list = args.list(0)?;
+        let list = list.read();
+        let Type::Tuple(of) = &list.element else { return Err(no_pairs()) };
+        let [key, value] = of.elements.as_slice() else { return Err(no_pairs()) };
+        let dict = Shared::new(Dict::new(key.clone(), value.clone()));
+        for item in &list.items {
+            let IValue::Tuple(pair) = item else { return Err(no_pairs()) };
+            let [key, value] = &*pair.items else { return Err(no_pairs()) };
+            insert(&dict, key.clone(), value.clone())?;
+        }
+        Ok(IValue::Dict(dict))
+    }),
+];
+
+fn no_pairs() -> Raise {
+    Raise::unsupported("a dict of what are no pairs")
+}
+
+fn insert(dict: &Shared<Dict>, key: IValue, value: IValue) -> Result<()> {
+    match dict.write().insert(key, value) {
+        true => Ok(()),
+        false => Err(Raise::unsupported("a dict whose keys are of this kind")),
+    }
+}
+
+fn missing(key: &IValue) -> Raise {
+    let key = match key {
+        IValue::Str(text) => text.to_string(),
+        Int(key) => key.to_string(),
+        _ => return Raise::unsupported("the message of a KeyError of a key of this kind"),
+    };
+    Raise::message(format!("KeyError: {key}"))
+}
+
+fn copy(args: &Args<'_>) -> Result {
+    let dict = args.dict(0)?;
+    let dict = dict.read();
+    let mut copy = Dict::new(dict.key.clone(), dict.value.clone());
+    for (key, value) in dict.entries() {
+        let _ = copy.insert(key.clone(), value.clone());
+    }
+    Ok(IValue::Dict(Shared::new(copy)))
+}

@@ -1,0 +1,277 @@
+//! Lists.
+
+use sconce_ir::Type;
+
+use super::{Args, Table};
+use crate::error::Raise;
+use crate::interpreter::Machine;
+use crate::shared::Shared;
+use crate::value::IValue::{self, Bool, Float, Int};
+use crate::value::List;
+
+type Result<T = IValue> = std::result::Result<T, Raise>;
+
+pub(super) const TABLE: Table = &[
+    ("aten::len", "t any", |_, args| Ok(Int(args.list(0)?.read().items.len() as i64))),
+    ("aten::__getitem__", "t", |_, args| {
+        let list = args.list(0)?;
+        let at = place(args.int(1)?, list.read().items.len())?;
+        let item = list.read().items.get(at).cloned();
+        item.ok_or_else(out_of_range)
+    }),
+    ("aten::_set_item", "t", |_, mut args| {
+        let list = args.list(0)?;
+        let at = place(args.int(1)?, list.read().items.len())?;
+        if let Some(slot) = list.write().items.get_mut(at) {
+            *slot = args.take(2);
+        }
+        Ok(IValue::List(list))
+    }),
+    ("aten::Delete", "t", |_, args| {
+        remove_at(&args.list(0)?, args.int(1)?)?;
+        Ok(IValue::None)
+    }),
+    ("aten::append", "t", |machine, mut args| {
+        let list = args.list(0)?;
+        machine.budget.check_elements(list.read().items.len())?;
+        let item = args.take(1);
+        list.write().items.push(item);
+        Ok(IValue::List(list))
+    }),
+    ("aten::extend", "t", |machine, args| {
+        let list = args.list(0)?;
+        let more = args.list(1)?.read().items.clone();
+        machine.budget.check_elements(list.read().items.len() + more.len())?;
+        list.write().items.extend(more);
+        Ok(IValue::None)
+    }),
+    ("aten::insert", "t", |machine, mut args| {
+        let list = args.list(0)?;
+        let length = list.read().items.len();
+        machine.budget.check_elements(length)?;
+        let at = clamp(args.int(1)?, length);
+        let item = args.take(2);
+        list.write().items.insert(at, item);
+        Ok(IValue::None)
+    }),
+    ("aten::pop", "t", |_, args| {
+        let list = args.list(0)?;
+        if list.read().items.is_empty() {
+            return Err(Raise::message("pop from empty list"));
+        }
+        remove_at(&list, args.int(1)?)
+    }),
+    ("aten::clear", "t", |_, args| {
+        args.list(0)?.write().items.clear();
+        Ok(IValue::None)
+    }),
+    ("aten::reverse", "t", |_, args| {
+        args.list(0)?.write().items.reverse();
+        Ok(IValue::None)
+    }),
+    ("aten::copy", "t", |_, args| copy(&args)),
+    ("aten::list", "t", |_, args| copy(&args)),
+    ("aten::add", "t", |machine, args| {
+        let (a, b) = (args.list(0)?, args.list(1)?);
+        let (a, b) = (a.read(), b.read());
+        machine.budget.check_elements(a.items.len() + b.items.len())?;
+        let items = a.items.iter().chain(&b.items).cloned().collect();
+        Ok(IValue::list(a.element.clone(), items))
+    }),
+    ("aten::add_", "t", |machine, args| {
+        let list = args.list(0)?;
+        let more = args.list(1)?.read().items.clone();
+        machine.budget.check_elements(list.read().items.len() + more.len())?;
+        list.write().items.extend(more);
+        Ok(IValue::List(list))
+    }),
+    ("aten::mul", "left_t", |machine, args| repeat(machine, &args.list(0)?, args.int(1)?)),
+    ("aten::mul", "right_", |machine, args| repeat(machine, &args.list(1)?, args.int(0)?)),
+    ("aten::slice", "t", |_, args| {
+        let list = args.list(0)?;
+        let list = list.read();
+        let step = args.int(3)?;
+        let (start, end) = (args.optional_int(1)?, args.optional_int(2)?);
+        let places = slice(start, end, step, list.items.len())?;
+        let items = places.filter_map(|at| list.items.get(at).cloned()).collect();
+        Ok(IValue::list(list.element.clone(), items))
+    }),
+    ("aten::__contains__", "int_list float_list", |_, args| Ok(Bool(find(&args)?.is_some()))),
+    ("aten::index", "list_int list_float list_bool list_str", |_, args| match find(&args)? {
+        Some(at) => Ok(Int(at as i64)),
+        None => Err(Raise::message(format!("'{}' is not in list", shown(args.get(1))))),
+    }),
+    ("aten::remove", "int float bool str", |_, args| match find(&args)? {
+        Some(at) => {
+            args.list(0)?.write().items.remove(at);
+            Ok(IValue::None)
+        }
+        None => Err(Raise::message("list.remove(x): x not in list")),
+    }),
+    ("aten::count", "int float bool str", |_, args| {
+        let list = args.list(0)?;
+        let list = list.read();
+        let equal = list.items.iter().filter(|item| item.equal(args.get(1)) == Some(true));
+        Ok(Int(equal.count() as i64))
+    }),
+    ("prim::min", "self_int self_float self_bool", |_, args| extreme(&args, "min", less)),
+    ("prim::max", "self_int self_float self_bool", |_, args| {
+        extreme(&args, "max", |a, b| less(b, a))
+    }),
+    ("prim::min", "int_list float_list bool_list", |_, args| smaller(&args, false)),
+    ("prim::max", "int_list float_list bool_list", |_, args| smaller(&args, true)),
+    ("aten::sum", "int bool", |_, args| {
+        let list = args.list(0)?;
+        let sum = list.read().items.iter().fold(0_i64, |sum, item| match item {
+            Int(item) => sum.wrapping_add(*item),
+            Bool(item) => sum.wrapping_add(i64::from(*item)),
+            _ => sum,
+        });
+        Ok(Int(sum))
+    }),
+    ("aten::sum", "float", |_, args| {
+        let list = args.list(0)?;
+        let list = list.read();
+        Ok(Float(list.items.iter().fold(0.0, |sum, item| match item {
+            Float(item) => sum + item,
+            _ => sum,
+        })))
+    }),
+    ("aten::any", "str int float bool", |_, args| {
+        Ok(Bool(args.list(0)?.read().items.iter().any(is_true)))
+    }),
+    ("aten::all", "int float bool", |_, args| {
+        Ok(Bool(args.list(0)?.read().items.iter().all(is_true)))
+    }),
+    ("prim::rangelist", "-", |machine, args| {
+        let count = usize::try_from(args.int(0)?).unwrap_or(0);
+        machine.budget.check_elements(count)?;
+        Ok(IValue::list(Type::Int, (0..count as i64).map(Int).collect()))
+    }),
+];
+
+fn out_of_range() -> Raise {
+    Raise::message("list index out of range")
+}
+
+/// Where an index points; from the end when it is negative.
+fn place(index: i64, length: usize) -> Result<usize> {
+    let at = if index < 0 { index.saturating_add(length as i64) } else { index };
+    usize::try_from(at).ok().filter(|&at| at < length).ok_or_else(out_of_range)
+}
+
+/// Where to insert: within the list, whatever the index.
+fn clamp(index: i64, length: usize) -> usize {
+    let at = if index < 0 { index.saturating_add(length as i64).max(0) } else { index };
+    usize::try_from(at).unwrap_or(usize::MAX).min(length)
+}
+
+/// The places that a slice means.
+pub(super) fn slice(
+    start: Option<i64>,
+    end: Option<i64>,
+    step: i64,
+    length: usize,
+) -> Result<impl Iterator<Item = usize>> {
+    if step == 0 {
+        return Err(Raise::message("List slice should have non-zero step"));
+    }
+    let length = length as i64;
+    let (least, most) = if step > 0 { (0, length) } else { (-1, length - 1) };
+    let bound = |given: Option<i64>, missing: i64| match given {
+        // Code writes a missing end as the greatest int.
+        None => missing,
+        Some(at) if at < 0 => at.saturating_add(length).clamp(least, most),
+        Some(at) => at.clamp(least, most),
+    };
+    let (first, last) = if step > 0 { (0, length) } else { (length - 1, -1) };
+    let (start, end) = (bound(start, first), bound(end, last));
+    let mut at = start;
+    Ok(std::iter::from_fn(move || {
+        let inside = if step > 0 { at < end } else { at > end };
+        let here = usize::try_from(at).ok().filter(|_| inside)?;
+        at = at.saturating_add(step);
+        Some(here)
+    }))
+}
+
+fn remove_at(list: &Shared<List>, index: i64) -> Result {
+    let at = place(index, list.read().items.len())?;
+    Ok(list.write().items.remove(at))
+}
+
+fn copy(args: &Args<'_>) -> Result {
+    let list = args.list(0)?;
+    let list = list.read();
+    Ok(IValue::list(list.element.clone(), list.items.clone()))
+}
+
+fn repeat(machine: &mut Machine, list: &Shared<List>, times: i64) -> Result {
+    let list = list.read();
+    // The standard library's words, which are all that PyTorch has to say.
+    let times = usize::try_from(times).map_err(|_| Raise::message("vector::reserve"))?;
+    machine.budget.check_elements(list.items.len().saturating_mul(times))?;
+    let items = std::iter::repeat_n(&list.items, times).flatten().cloned().collect();
+    Ok(IValue::list(list.element.clone(), items))
+}
+
+fn find(args: &Args<'_>) -> Result<Option<usize>> {
+    let list = args.list(0)?;
+    let list = list.read();
+    Ok(list.items.iter().position(|item| item.equal(args.get(1)) == Some(true)))
+}
+
+fn shown(value: &IValue) -> String {
+    match value {
+        Int(value) => value.to_string(),
+        Float(value) => sconce_ir::float_text(*value),
+        Bool(value) => i64::from(*value).to_string(),
+        IValue::Str(text) => text.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn is_true(value: &IValue) -> bool {
+    match value {
+        Bool(value) => *value,
+        Int(value) => *value != 0,
+        Float(value) => *value != 0.0,
+        IValue::Str(text) => !text.is_empty(),
+        _ => false,
+    }
+}
+
+/// `<` of two numbers or bools of one type.
+fn less(a: &IValue, b: &IValue) -> bool {
+    match (a, b) {
+        (Int(a), Int(b)) => a < b,
+        (Float(a), Float(b)) => a < b,
+        (Bool(a), Bool(b)) => !a & b,
+        _ => false,
+    }
+}
+
+fn extreme(args: &Args<'_>, name: &str, better: fn(&IValue, &IValue) -> bool) -> Result {
+    let list = args.list(0)?;
+    let list = list.read();
+    let mut items = list.items.iter();
+    let Some(first) = items.next() else {
+        return Err(Raise::message(format!("{name}() arg is an empty sequence")));
+    };
+    let best = items.fold(first, |best, item| if better(item, best) { item } else { best });
+    Ok(best.clone())
+}
+
+/// The list that comes first in the order of dictionaries, or last.
+fn smaller(args: &Args<'_>, greater: bool) -> Result {
+    let (a, b) = (args.list(0)?, args.list(1)?);
+    let b_is_less = {
+        let (a, b) = (a.read(), b.read());
+        let mut pairs = b.items.iter().zip(&a.items);
+        let differing = pairs.find(|(b, a)| less(b, a) || less(a, b));
+        differing.map_or(b.items.len() < a.items.len(), |(b, a)| less(b, a))
+    };
+    let equal = a.read().items.len() == b.read().items.len()
+        && IValue::List(a.clone()).equal(&IValue::List(b.clone())) == Some(true);
+    Ok(IValue::List(if b_is_less == greater || equal { a } else { b }))
+}

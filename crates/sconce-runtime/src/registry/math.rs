@@ -1,0 +1,156 @@
+//! Functions of the `math` module.
+
+use super::{Args, Table};
+use crate::error::Raise;
+use crate::value::IValue::{self, Bool, Complex, Float, Int};
+
+type Result<T = IValue> = std::result::Result<T, Raise>;
+
+pub(super) const TABLE: Table = &[
+    ("aten::sin", "int float", |_, args| real(&args, f64::sin)),
+    ("aten::cos", "int float", |_, args| real(&args, f64::cos)),
+    ("aten::tan", "int float", |_, args| real(&args, f64::tan)),
+    ("aten::asin", "int float", |_, args| real(&args, f64::asin)),
+    ("aten::acos", "int float", |_, args| real(&args, f64::acos)),
+    ("aten::atan", "int float", |_, args| real(&args, f64::atan)),
+    ("aten::sinh", "int float", |_, args| real(&args, f64::sinh)),
+    ("aten::cosh", "int float", |_, args| real(&args, f64::cosh)),
+    ("aten::tanh", "int float", |_, args| real(&args, f64::tanh)),
+    ("aten::sqrt", "int float", |_, args| real(&args, f64::sqrt)),
+    ("aten::exp", "int float", |_, args| real(&args, f64::exp)),
+    ("aten::expm1", "int float", |_, args| real(&args, f64::exp_m1)),
+    ("aten::log", "int float", |_, args| real(&args, f64::ln)),
+    ("aten::log", "int_int float_float int_float float_int", |_, args| {
+        Ok(Float(args.real(0)?.ln() / args.real(1)?.ln()))
+    }),
+    ("aten::log1p", "int float", |_, args| real(&args, f64::ln_1p)),
+    ("aten::log10", "int float", |_, args| real(&args, f64::log10)),
+    ("aten::fabs", "int float", |_, args| real(&args, f64::abs)),
+    ("aten::round", "int float", |_, args| real(&args, f64::round_ties_even)),
+    ("aten::degrees", "int float", |_, args| real(&args, |a| a * 180.0 / std::f64::consts::PI)),
+    ("aten::radians", "int float", |_, args| real(&args, |a| a * (std::f64::consts::PI / 180.0))),
+    ("aten::atan2", "int float int_float float_int", |_, args| reals(&args, f64::atan2)),
+    ("aten::copysign", "int float int_float float_int", |_, args| reals(&args, f64::copysign)),
+    ("aten::fmod", "int float int_float float_int", |_, args| reals(&args, |a, b| a % b)),
+    ("aten::mathremainder", "int float int_float float_int", |_, args| reals(&args, ieee_rest)),
+    ("aten::ldexp", "-", |_, args| {
+        let exponent = args.int(1)?.clamp(-5000, 5000) as i32;
+        Ok(Float(scale(args.real(0)?, exponent)))
+    }),
+    ("aten::modf", "-", |_, args| {
+        let a = args.real(0)?;
+        let part = if a.is_infinite() { 0.0_f64.copysign(a) } else { a.fract().copysign(a) };
+        Ok(IValue::tuple(vec![Float(part), Float(a.trunc())]))
+    }),
+    ("aten::floor", "int float", |_, args| whole(&args, f64::floor)),
+    ("aten::ceil", "int float", |_, args| whole(&args, f64::ceil)),
+    ("aten::isnan", "float complex", |_, args| test(&args, |re, im| re.is_nan() || im.is_nan())),
+    ("aten::isinf", "float complex", |_, args| {
+        test(&args, |re, im| re.is_infinite() || im.is_infinite())
+    }),
+    ("aten::isfinite", "float complex", |_, args| {
+        test(&args, |re, im| re.is_finite() && im.is_finite())
+    }),
+    ("aten::gcd", "int", |_, args| {
+        Ok(Int(gcd(args.int(0)?.unsigned_abs(), args.int(1)?.unsigned_abs()) as i64))
+    }),
+    ("aten::factorial", "int", |_, args| factorial(args.int(0)?)),
+    ("aten::__range_length", "-", |_, args| range_length(args.int(0)?, args.int(1)?, args.int(2)?)),
+    ("aten::__derive_index", "-", |_, args| {
+        Ok(Int(args.int(1)?.wrapping_add(args.int(0)?.wrapping_mul(args.int(2)?))))
+    }),
+];
+
+fn real(args: &Args<'_>, function: fn(f64) -> f64) -> Result {
+    Ok(Float(function(args.real(0)?)))
+}
+
+fn reals(args: &Args<'_>, function: fn(f64, f64) -> f64) -> Result {
+    Ok(Float(function(args.real(0)?, args.real(1)?)))
+}
+
+/// The integer that C++'s cast makes: what does not fit gives the least, as on x86.
+pub(super) fn truncate(a: f64) -> i64 {
+    if a >= i64::MIN as f64 && a < i64::MAX as f64 { a as i64 } else { i64::MIN }
+}
+
+fn whole(args: &Args<'_>, function: fn(f64) -> f64) -> Result {
+    let value = function(args.real(0)?);
+    if !value.is_finite() {
+        let shown = sconce_ir::float_text(value);
+        return Err(Raise::message(format!("Cannot convert float {shown} to integer")));
+    }
+    Ok(Int(truncate(value)))
+}
+
+fn test(args: &Args<'_>, holds: fn(f64, f64) -> bool) -> Result {
+    Ok(Bool(match args.get(0) {
+        Complex(re, im) => holds(*re, *im),
+        _ => holds(args.real(0)?, 0.0),
+    }))
+}
+
+/// The rest nearest to zero: `std::remainder`.
+fn ieee_rest(a: f64, b: f64) -> f64 {
+    if !a.is_finite() || b.is_nan() || b == 0.0 {
+        return f64::NAN;
+    }
+    if b.is_infinite() {
+        return a;
+    }
+    let b = b.abs();
+    // Below twice the divisor, so that the quotient's last bit is kept.
+    let mut rest = if b <= f64::MAX / 2.0 { a.abs() % (b + b) } else { a.abs() };
+    if rest + rest > b {
+        rest -= b;
+        if rest + rest >= b {
+            rest -= b;
+        }
+    }
+    if a.is_sign_negative() { -rest } else { rest }
+}
+
+/// `a * 2^exponent`, rounded once.
+fn scale(mut a: f64, mut exponent: i32) -> f64 {
+    while exponent > 1000 {
+        a *= 2.0_f64.powi(1000);
+        exponent -= 1000;
+    }
+    while exponent < -1000 {
+        a *= 2.0_f64.powi(-1000);
+        exponent += 1000;
+    }
+    a * 2.0_f64.powi(exponent)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    let (mut a, mut b) = (a, b);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+fn factorial(a: i64) -> Result {
+    if a < 0 {
+        return Err(Raise::message("factorial() not defined for negative values"));
+    }
+    // From 66 on, the product is a multiple of 2^64.
+    Ok(Int((1..=a.min(66)).fold(1_i64, i64::wrapping_mul)))
+}
+
+fn range_length(low: i64, high: i64, step: i64) -> Result {
+    if step == 0 {
+        return Err(Raise::message("range() arg 3 must not be zero"));
+    }
+    let count = |from: i64, to: i64, step: i64| {
+        1_i64.wrapping_add(to.wrapping_sub(1).wrapping_sub(from).wrapping_div(step))
+    };
+    Ok(Int(if step > 0 && low < high {
+        count(low, high, step)
+    } else if step < 0 && low > high {
+        count(high, low, step.wrapping_neg())
+    } else {
+        0
+    }))
+}

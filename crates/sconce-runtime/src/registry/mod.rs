@@ -1,0 +1,91 @@
+//! The operators: for each full name, the function that computes it.
+//!
+//! A table has a line for each symbol: the overloads that one function serves (`-` for the one
+//! without a name) and the function. What the operands are is what the schema says, so one function
+//! can tell ints from floats by looking.
+
+mod args;
+mod casts;
+mod dicts;
+mod lists;
+mod math;
+mod misc;
+mod numbers;
+mod sorting;
+mod strings;
+mod tensor_args;
+mod tensor_layers;
+mod tensor_math;
+mod tensor_views;
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+use crate::error::Raise;
+use crate::interpreter::Machine;
+use crate::value::IValue;
+pub(crate) use args::Args;
+
+/// What computes an operator.
+pub(crate) type Run = fn(&mut Machine, Args<'_>) -> Result<IValue, Raise>;
+
+/// An operator of the registry. What has several results gives them as a tuple.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Builtin {
+    pub(crate) run: Run,
+}
+
+/// Symbol, overloads, function.
+type Table = &'static [(&'static str, &'static str, Run)];
+
+const TABLES: &[Table] = &[
+    numbers::TABLE,
+    math::TABLE,
+    casts::TABLE,
+    strings::TABLE,
+    lists::TABLE,
+    sorting::TABLE,
+    dicts::TABLE,
+    misc::TABLE,
+    tensor_math::TABLE,
+    tensor_views::TABLE,
+    tensor_layers::TABLE,
+];
+
+static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {
+    let lines = TABLES.iter().flat_map(|table| table.iter());
+    lines
+        .flat_map(|&(symbol, overloads, run)| {
+            let plain = |overload| if overload == "-" { "" } else { overload };
+            overloads.split(' ').map(move |overload| ((symbol, plain(overload)), Builtin { run }))
+        })
+        .collect()
+});
+
+/// The operator of a symbol such as `aten::add` and an overload such as `int`.
+pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
+    OPERATORS.get(&(symbol, overload)).copied()
+}
+
+pub(crate) use casts::to_list;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_names_operators_that_pytorch_has_and_none_twice() {
+        let mut seen = rustc_hash::FxHashSet::default();
+        for &(symbol, overloads, _) in TABLES.iter().flat_map(|table| table.iter()) {
+            for overload in overloads.split(' ') {
+                let plain = if overload == "-" { "" } else { overload };
+                assert!(
+                    sconce_ir::operators::find(symbol, plain).is_some(),
+                    "{symbol}.{overload} is no operator"
+                );
+                assert!(seen.insert((symbol, plain)), "{symbol}.{overload} twice");
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Operands of tensor operators, and what kernels say when they refuse.
+
+use sconce_kernels::{DType, ErrorKind, Operand, Scalar, Tensor};
+
+use super::Args;
+use crate::error::{Error, Raise};
+use crate::value::IValue;
+
+type Result<T = IValue> = std::result::Result<T, Raise>;
+
+/// A kernel's error: what it has no kernel for is not supported, the rest is PyTorch's.
+pub(super) fn kernel(error: sconce_kernels::Error) -> Raise {
+    match error.kind() {
+        ErrorKind::NotImplemented => Raise::unsupported(error.message()),
+        _ => Raise::message(error.message()),
+    }
+}
+
+/// What a kernel made, as a value.
+pub(super) fn made(result: sconce_kernels::Result<Tensor>) -> Result {
+    result.map(IValue::Tensor).map_err(kernel)
+}
+
+/// Tensors that a kernel made, as a list.
+pub(super) fn listed(result: sconce_kernels::Result<Vec<Tensor>>) -> Result {
+    let tensors = result.map_err(kernel)?;
+    let items = tensors.into_iter().map(IValue::Tensor).collect();
+    Ok(IValue::list(sconce_ir::Type::Tensor, items))
+}
+
+fn wrong(index: usize, what: &str, found: &IValue) -> Raise {
+    let found = found.kind_name();
+    Raise::Error(Error::Malformed(format!("operand {index} of an operator is {found}, not {what}")))
+}
+
+impl Args<'_> {
+    pub(super) fn tensor(&self, index: usize) -> Result<&Tensor> {
+        match self.get(index) {
+            IValue::Tensor(tensor) => Ok(tensor),
+            other => Err(wrong(index, "a tensor", other)),
+        }
+    }
+
+    pub(super) fn optional_tensor(&self, index: usize) -> Result<Option<&Tensor>> {
+        if self.get(index).is_none() { Ok(None) } else { self.tensor(index).map(Some) }
+    }
+
+    pub(super) fn scalar(&self, index: usize) -> Result<Scalar> {
+        Ok(match self.get(index) {
+            IValue::Bool(value) => Scalar::Bool(*value),
+            IValue::Int(value) => Scalar::Int(*value),
+            IValue::Float(value) => Scalar::Float(*value),
+            IValue::Complex(..) => return Err(Raise::unsupported("a complex number and a tensor")),
+            other => return Err(wrong(index, "a number", other)),
+        })
+    }
+
+    /// A tensor or a number.
+    pub(super) fn operand(&self, index: usize) -> Result<Operand<'_>> {
+        match self.get(index) {
+            IValue::Tensor(tensor) => Ok(Operand::Tensor(tensor)),
+            _ => self.scalar(index).map(Operand::Scalar),
+        }
+    }
+
+    pub(super) fn optional_operand(&self, index: usize) -> Result<Option<Operand<'_>>> {
+        if self.get(index).is_none() { Ok(None) } else { self.operand(index).map(Some) }
+    }
+
+    /// Ints; none for `None`.
+    pub(super) fn ints(&self, index: usize) -> Result<Vec<i64>> {
+        if self.get(index).is_none() {
+            return Ok(Vec::new());
+        }
+        let list = self.list(index)?;
+        let list = list.read();
+        let int = |item: &IValue| match item {
+            IValue::Int(int) => Ok(*int),
+            other => Err(wrong(index, "a list of ints", other)),
+        };
+        list.items.iter().map(int).collect()
+    }
+
+    pub(super) fn tensors(&self, index: usize) -> Result<Vec<Tensor>> {
+        let tensors = self.optional_tensors(index)?;
+        let some: Option<Vec<Tensor>> = tensors.into_iter().collect();
+        some.ok_or_else(|| wrong(index, "a list of tensors", &IValue::None))
+    }
+
+    pub(super) fn optional_tensors(&self, index: usize) -> Result<Vec<Option<Tensor>>> {
+        let list = self.list(index)?;
+        let list = list.read();
+        let tensor = |item: &IValue| match item {
+            IValue::Tensor(tensor) => Ok(Some(tensor.clone())),
+            IValue::None => Ok(None),
+            other => Err(wrong(index, "a list of tensors", other)),
+        };
+        list.items.iter().map(tensor).collect()
+    }
+
+    /// A dtype by number, or `None`.
+    pub(super) fn dtype(&self, index: usize) -> Result<Option<DType>> {
+        match self.optional_int(index)? {
+            None => Ok(None),
+            Some(number) => match DType::from_scalar_type_number(number) {
+                Some(dtype) => Ok(Some(dtype)),
+                None => Err(Raise::unsupported(format!("the dtype of number {number}"))),
+            },
+        }
+    }
+
+    /// Refuses layouts, devices and memory formats other than those that everything here has:
+    /// strided, CPU, row-major.
+    pub(super) fn plain_options(&self, layout: usize, device: usize) -> Result<()> {
+        if !matches!(self.get(layout), IValue::None | IValue::Int(0)) {
+            return Err(Raise::unsupported("a layout that is not strided"));
+        }
+        self.on_cpu(device)
+    }
+
+    /// Refuses devices other than the CPU.
+    pub(super) fn on_cpu(&self, device: usize) -> Result<()> {
+        match self.get(device) {
+            IValue::None => Ok(()),
+            IValue::Device(device) if &**device == "cpu" || &**device == "cpu:0" => Ok(()),
+            _ => Err(Raise::unsupported("a device other than the CPU")),
+        }
+    }
+
+    /// Refuses memory formats other than contiguous and preserved.
+    pub(super) fn row_major(&self, format: usize) -> Result<()> {
+        match self.get(format) {
+            IValue::None | IValue::Int(0 | 1) => Ok(()),
+            _ => Err(Raise::unsupported("a channels-last memory format")),
+        }
+    }
+}

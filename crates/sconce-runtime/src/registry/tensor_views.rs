@@ -1,0 +1,253 @@
+//! Operators that look at tensors, make them, and take them apart.
+
+use sconce_ir::Type;
+use sconce_kernels::{self as kernels, DType, Scalar, Tensor};
+
+use super::tensor_args::{kernel, listed, made};
+use super::{Args, Table};
+use crate::error::Raise;
+use crate::value::IValue::{self, Bool, Float, Int};
+
+type Result<T = IValue> = std::result::Result<T, Raise>;
+
+pub(super) const TABLE: Table = &[
+    ("aten::size", "-", |_, args| Ok(ints(args.tensor(0)?.sizes()))),
+    ("aten::size", "int", |_, args| args.tensor(0)?.size(args.int(1)?).map(Int).map_err(kernel)),
+    ("aten::dim", "-", |_, args| Ok(Int(args.tensor(0)?.dim() as i64))),
+    ("aten::numel", "-", |_, args| Ok(Int(args.tensor(0)?.numel()))),
+    ("aten::len", "Tensor", |_, args| {
+        if args.tensor(0)?.dim() == 0 {
+            return Err(Raise::message("len() of a 0-d tensor"));
+        }
+        args.tensor(0)?.size(0).map(Int).map_err(kernel)
+    }),
+    ("prim::dtype", "-", |_, args| {
+        Ok(Int(i64::from(args.tensor(0)?.dtype().scalar_type_number())))
+    }),
+    ("prim::device", "-", |_, args| {
+        args.tensor(0)?;
+        Ok(IValue::Device("cpu".into()))
+    }),
+    ("prim::is_cuda", "-", |_, args| args.tensor(0).map(|_| Bool(false))),
+    ("prim::is_nested", "-", |_, args| args.tensor(0).map(|_| Bool(false))),
+    ("prim::is_quantized", "-", |_, args| args.tensor(0).map(|_| Bool(false))),
+    ("aten::is_floating_point", "-", |_, args| {
+        Ok(Bool(args.tensor(0)?.dtype().is_floating_point()))
+    }),
+    ("aten::Bool", "Tensor", |_, args| Ok(Bool(item(&args)?.to_bool()))),
+    ("aten::Int", "Tensor", |_, args| Ok(Int(item(&args)?.to_i64()))),
+    ("aten::Float", "Tensor", |_, args| Ok(Float(item(&args)?.to_f64()))),
+    ("aten::item", "-", |_, args| number(item(&args)?)),
+    ("aten::IntImplicit", "-", |_, args| implicit(&args, "an integer")),
+    ("aten::FloatImplicit", "-", |_, args| implicit(&args, "a float")),
+    ("aten::ScalarImplicit", "-", |_, args| implicit(&args, "a scalar")),
+    ("aten::view", "-", |_, args| made(args.tensor(0)?.view(&args.ints(1)?))),
+    ("aten::reshape", "-", |_, args| made(args.tensor(0)?.reshape(&args.ints(1)?))),
+    ("aten::flatten", "using_ints", |_, args| {
+        made(args.tensor(0)?.flatten(args.int(1)?, args.int(2)?))
+    }),
+    ("aten::unflatten", "int", |_, args| {
+        let (tensor, into) = (args.tensor(0)?, args.ints(2)?);
+        let rank = tensor.dim() as i64;
+        let dim = if args.int(1)? < 0 { args.int(1)? + rank } else { args.int(1)? };
+        let length = tensor.size(dim).map_err(kernel)?;
+        if into.iter().any(|&size| size <= 0) || into.iter().product::<i64>() != length {
+            return Err(Raise::unsupported("aten::unflatten.int into sizes to be inferred"));
+        }
+        let mut sizes = tensor.sizes().to_vec();
+        let at = usize::try_from(dim).unwrap_or(usize::MAX).min(sizes.len());
+        sizes.splice(at..(at + 1).min(tensor.dim()), into);
+        made(tensor.view(&sizes))
+    }),
+    ("aten::expand", "-", |_, args| made(args.tensor(0)?.expand(&args.ints(1)?))),
+    ("aten::expand_as", "-", |_, args| made(args.tensor(0)?.expand(args.tensor(1)?.sizes()))),
+    ("aten::permute", "-", |_, args| made(args.tensor(0)?.permute(&args.ints(1)?))),
+    ("aten::transpose", "int", |_, args| {
+        made(args.tensor(0)?.transpose(args.int(1)?, args.int(2)?))
+    }),
+    ("aten::t", "-", |_, args| made(args.tensor(0)?.t())),
+    ("aten::unsqueeze", "-", |_, args| made(args.tensor(0)?.unsqueeze(args.int(1)?))),
+    ("aten::squeeze", "-", |_, args| made(args.tensor(0)?.squeeze(None))),
+    ("aten::squeeze", "dim", |_, args| made(args.tensor(0)?.squeeze(Some(&[args.int(1)?])))),
+    ("aten::squeeze", "dims", |_, args| made(args.tensor(0)?.squeeze(Some(&args.ints(1)?)))),
+    ("aten::select", "int", |_, args| made(args.tensor(0)?.select(args.int(1)?, args.int(2)?))),
+    ("aten::slice", "Tensor", |_, args| {
+        let (start, end) = (args.optional_int(2)?, args.optional_int(3)?);
+        made(args.tensor(0)?.slice(args.int(1)?, start, end, args.int(4)?))
+    }),
+    ("aten::narrow", "-", |_, args| {
+        made(args.tensor(0)?.narrow(args.int(1)?, args.int(2)?, args.int(3)?))
+    }),
+    ("aten::unbind", "int", |_, args| {
+        let (tensor, dim) = (args.tensor(0)?, args.int(1)?);
+        let count = tensor.size(dim).map_err(kernel)?;
+        listed((0..count).map(|index| tensor.select(dim, index)).collect())
+    }),
+    ("aten::detach", "-", |_, mut args| Ok(args.take(0))),
+    ("prim::data", "-", |_, mut args| Ok(args.take(0))),
+    ("aten::contiguous", "-", |_, args| {
+        args.row_major(1)?;
+        made(args.tensor(0)?.contiguous())
+    }),
+    ("aten::clone", "-", |_, args| {
+        args.row_major(1)?;
+        made(args.tensor(0)?.copy())
+    }),
+    ("aten::to", "dtype", |_, args| {
+        args.row_major(4)?;
+        to(&args, args.dtype(1)?, args.bool(3)?)
+    }),
+    ("aten::to", "device", |_, args| {
+        args.on_cpu(1)?;
+        args.row_major(5)?;
+        to(&args, args.dtype(2)?, args.bool(4)?)
+    }),
+    ("aten::to", "prim_Device", |_, args| {
+        args.on_cpu(1)?;
+        to(&args, args.dtype(2)?, args.bool(4)?)
+    }),
+    ("aten::to", "prim_dtype", |_, args| to(&args, args.dtype(1)?, args.bool(3)?)),
+    ("aten::to", "other", |_, args| {
+        args.row_major(4)?;
+        to(&args, Some(args.tensor(1)?.dtype()), args.bool(3)?)
+    }),
+    ("aten::copy_", "-", |_, mut args| {
+        args.tensor(0)?.copy_from(args.tensor(1)?).map_err(kernel)?;
+        Ok(args.take(0))
+    }),
+    ("aten::fill_", "Scalar", |_, mut args| {
+        args.tensor(0)?.fill(args.scalar(1)?).map_err(kernel)?;
+        Ok(args.take(0))
+    }),
+    ("aten::zero_", "-", |_, mut args| {
+        args.tensor(0)?.fill(Scalar::Int(0)).map_err(kernel)?;
+        Ok(args.take(0))
+    }),
+    ("aten::zeros", "-", |machine, args| {
+        let sizes = args.ints(0)?;
+        args.plain_options(2, 3)?;
+        machine.budget.check_sizes(&sizes)?;
+        made(Tensor::zeros(&sizes, args.dtype(1)?.unwrap_or(DType::Float32)))
+    }),
+    ("aten::ones", "-", |machine, args| {
+        let sizes = args.ints(0)?;
+        args.plain_options(2, 3)?;
+        machine.budget.check_sizes(&sizes)?;
+        let dtype = args.dtype(1)?.unwrap_or(DType::Float32);
+        made(Tensor::full(&sizes, Scalar::Int(1), dtype))
+    }),
+    ("aten::full", "-", |machine, args| {
+        let (sizes, value) = (args.ints(0)?, args.scalar(1)?);
+        args.plain_options(3, 4)?;
+        machine.budget.check_sizes(&sizes)?;
+        made(Tensor::full(&sizes, value, args.dtype(2)?.unwrap_or(value.dtype())))
+    }),
+    ("aten::zeros_like", "-", |_, args| like(&args, Scalar::Int(0))),
+    ("aten::ones_like", "-", |_, args| like(&args, Scalar::Int(1))),
+    ("aten::new_zeros", "-", |machine, args| {
+        let sizes = args.ints(1)?;
+        args.plain_options(3, 4)?;
+        machine.budget.check_sizes(&sizes)?;
+        made(Tensor::zeros(&sizes, args.dtype(2)?.unwrap_or(args.tensor(0)?.dtype())))
+    }),
+    ("aten::arange", "-", |_, args| {
+        args.plain_options(2, 3)?;
+        made(kernels::arange(Scalar::Int(0), args.scalar(0)?, Scalar::Int(1), args.dtype(1)?))
+    }),
+    ("aten::arange", "start", |_, args| {
+        args.plain_options(3, 4)?;
+        made(kernels::arange(args.scalar(0)?, args.scalar(1)?, Scalar::Int(1), args.dtype(2)?))
+    }),
+    ("aten::linspace", "-", |machine, args| {
+        args.plain_options(4, 5)?;
+        machine.budget.check_sizes(&[args.int(2)?])?;
+        let dtype = args.dtype(3)?.unwrap_or(DType::Float32);
+        made(kernels::linspace(args.real(0)?, args.real(1)?, args.int(2)?, dtype))
+    }),
+    ("aten::tensor", "int float bool", |_, args| {
+        args.on_cpu(2)?;
+        let value = args.scalar(0)?;
+        made(Tensor::scalar(value, args.dtype(1)?.unwrap_or(value.dtype())))
+    }),
+    ("prim::NumToTensor", "Scalar", |_, args| match args.scalar(0)? {
+        // A number's own dtype, not the default one.
+        value @ Scalar::Float(_) => made(Tensor::scalar(value, DType::Float64)),
+        value => made(Tensor::scalar(value, value.dtype())),
+    }),
+    ("aten::cat", "-", |_, args| made(kernels::cat(&args.tensors(0)?, args.int(1)?))),
+    ("aten::stack", "-", |_, args| made(kernels::stack(&args.tensors(0)?, args.int(1)?))),
+    ("aten::chunk", "-", |_, args| {
+        listed(kernels::chunk(args.tensor(0)?, args.int(1)?, args.int(2)?))
+    }),
+    ("aten::split", "Tensor", |_, args| {
+        listed(kernels::split(args.tensor(0)?, args.int(1)?, args.int(2)?))
+    }),
+    ("aten::split", "sizes -", |_, args| {
+        listed(kernels::split_with_sizes(args.tensor(0)?, &args.ints(1)?, args.int(2)?))
+    }),
+    ("aten::index", "Tensor Tensor_hacked_twin", |_, args| {
+        made(kernels::index(args.tensor(0)?, &args.optional_tensors(1)?))
+    }),
+    ("aten::index_put_", "- hacked_twin", |_, mut args| {
+        let (indices, values) = (args.optional_tensors(1)?, args.tensor(2)?);
+        kernels::index_put(args.tensor(0)?, &indices, values, args.bool(3)?).map_err(kernel)?;
+        Ok(args.take(0))
+    }),
+    ("aten::index_select", "-", |_, args| {
+        made(kernels::index_select(args.tensor(0)?, args.int(1)?, args.tensor(2)?))
+    }),
+    ("aten::gather", "-", |_, args| {
+        made(kernels::gather(args.tensor(0)?, args.int(1)?, args.tensor(2)?))
+    }),
+    ("aten::triu", "-", |_, args| made(kernels::triu(args.tensor(0)?, args.int(1)?))),
+    ("aten::tril", "-", |_, args| made(kernels::tril(args.tensor(0)?, args.int(1)?))),
+];
+
+fn ints(values: &[i64]) -> IValue {
+    IValue::list(Type::Int, values.iter().copied().map(Int).collect())
+}
+
+fn item(args: &Args<'_>) -> Result<Scalar> {
+    args.tensor(0)?.item().map_err(kernel)
+}
+
+fn number(value: Scalar) -> Result {
+    Ok(match value {
+        Scalar::Bool(value) => Bool(value),
+        Scalar::Int(value) => Int(value),
+        Scalar::Float(value) => Float(value),
+        _ => return Err(Raise::unsupported("a complex number of a tensor")),
+    })
+}
+
+fn to(args: &Args<'_>, dtype: Option<DType>, copy: bool) -> Result {
+    let tensor = args.tensor(0)?;
+    let dtype = dtype.unwrap_or(tensor.dtype());
+    match copy && dtype == tensor.dtype() {
+        true => made(tensor.copy()),
+        false => made(tensor.to_dtype(dtype)),
+    }
+}
+
+/// A number of a tensor where the program expects one.
+fn implicit(args: &Args<'_>, what: &str) -> Result {
+    let tensor = args.tensor(0)?;
+    let found = item(args)?;
+    let fits = match what {
+        "an integer" => matches!(found, Scalar::Int(_)),
+        "a float" => matches!(found, Scalar::Float(_)),
+        _ => true,
+    };
+    match fits && tensor.dim() == 0 {
+        true => number(found),
+        false => Err(Raise::unsupported(format!("this tensor as {what}"))),
+    }
+}
+
+/// A full tensor of the sizes of another.
+fn like(args: &Args<'_>, value: Scalar) -> Result {
+    args.plain_options(2, 3)?;
+    args.row_major(5)?;
+    let tensor = args.tensor(0)?;
+    made(Tensor::full(tensor.sizes(), value, args.dtype(1)?.unwrap_or(tensor.dtype())))
+}

@@ -1,0 +1,248 @@
+//! What TorchScript values are at run time.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use sconce_ir::{ClassId, Constant, EnumType, FunctionId, Type};
+
+use crate::Tensor;
+use crate::shared::Shared;
+
+/// A value of a running program: PyTorch's `c10::IValue`. Lists, dicts, objects and futures are
+/// held by reference; a clone is the same list.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum IValue {
+    /// `None`
+    None,
+    /// A bool.
+    Bool(bool),
+    /// An int; also a dtype, layout or memory format.
+    Int(i64),
+    /// A float.
+    Float(f64),
+    /// Real and imaginary part.
+    Complex(f64, f64),
+    /// A string.
+    Str(Arc<str>),
+    /// A device, such as `cuda:0`.
+    Device(Arc<str>),
+    /// A tensor.
+    Tensor(Tensor),
+    /// A list.
+    List(Shared<List>),
+    /// A dict.
+    Dict(Shared<Dict>),
+    /// A tuple, or a NamedTuple.
+    Tuple(Rc<Tuple>),
+    /// An object of a class of the program.
+    Object(Shared<Object>),
+    /// A member of an enum: its index.
+    Enum(Arc<EnumType>, u32),
+    /// A function of the program.
+    Function(FunctionId),
+    /// What a fork gave. Forks are run when they are made, so it is always there.
+    Future(Rc<IValue>),
+    /// A random number generator: device and seed.
+    Generator(Arc<str>, u64),
+}
+
+/// The elements of a list and their type.
+#[derive(Debug)]
+pub struct List {
+    /// The type of the elements.
+    pub element: Type,
+    /// The elements.
+    pub items: Vec<IValue>,
+}
+
+/// The elements of a tuple and, for a NamedTuple, its type.
+#[derive(Debug)]
+pub struct Tuple {
+    /// The elements.
+    pub items: Box<[IValue]>,
+    /// The NamedTuple that it is.
+    pub named: Option<Type>,
+}
+
+/// An object: its class and its slots.
+#[derive(Debug)]
+pub struct Object {
+    /// The class.
+    pub class: ClassId,
+    /// The attributes in slot order; `None` before `__init__` has set one.
+    pub slots: Vec<Option<IValue>>,
+}
+
+pub use crate::dict::Dict;
+
+impl IValue {
+    /// A string.
+    pub fn str(text: impl Into<Arc<str>>) -> Self {
+        IValue::Str(text.into())
+    }
+
+    /// A list of elements of a type.
+    pub fn list(element: Type, items: Vec<IValue>) -> Self {
+        IValue::List(Shared::new(List { element, items }))
+    }
+
+    /// A tuple without names.
+    pub fn tuple(items: Vec<IValue>) -> Self {
+        IValue::Tuple(Rc::new(Tuple { items: items.into(), named: None }))
+    }
+
+    /// Whether it is `None`.
+    pub fn is_none(&self) -> bool {
+        matches!(self, IValue::None)
+    }
+
+    /// The type a value has by itself, without the program's names: what error texts call it.
+    pub fn kind_name(&self) -> &'static str {
+        match self {
+            IValue::None => "None",
+            IValue::Bool(_) => "Bool",
+            IValue::Int(_) => "Int",
+            IValue::Float(_) => "Double",
+            IValue::Complex(..) => "ComplexDouble",
+            IValue::Str(_) => "String",
+            IValue::Device(_) => "Device",
+            IValue::Tensor(_) => "Tensor",
+            IValue::List(_) => "GenericList",
+            IValue::Dict(_) => "GenericDict",
+            IValue::Tuple(_) => "Tuple",
+            IValue::Object(_) => "Object",
+            IValue::Enum(..) => "Enum",
+            IValue::Function(_) => "Function",
+            IValue::Future(_) => "Future",
+            IValue::Generator(..) => "Generator",
+        }
+    }
+
+    /// Whether both are one: `prim::is`. Numbers, strings and devices are one when they are equal
+    /// and of one kind, as `IValue::is` has it.
+    pub fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (IValue::None, IValue::None) => true,
+            (IValue::Bool(a), IValue::Bool(b)) => a == b,
+            (IValue::Int(a), IValue::Int(b)) => a == b,
+            (IValue::Float(a), IValue::Float(b)) => a == b,
+            (IValue::Str(a), IValue::Str(b)) => Arc::ptr_eq(a, b),
+            (IValue::Device(a), IValue::Device(b)) => a == b,
+            (IValue::List(a), IValue::List(b)) => a.is(b),
+            (IValue::Dict(a), IValue::Dict(b)) => a.is(b),
+            (IValue::Tuple(a), IValue::Tuple(b)) => Rc::ptr_eq(a, b),
+            (IValue::Object(a), IValue::Object(b)) => a.is(b),
+            (IValue::Enum(a, i), IValue::Enum(b, j)) => a == b && i == j,
+            (IValue::Function(a), IValue::Function(b)) => a == b,
+            _ => false,
+        }
+    }
+
+    /// Whether both are equal: `aten::eq` of what is no tensor; `None` where a tensor takes part.
+    pub fn equal(&self, other: &Self) -> Option<bool> {
+        Some(match (self, other) {
+            (IValue::Int(a), IValue::Float(b)) | (IValue::Float(b), IValue::Int(a)) => {
+                *a as f64 == *b
+            }
+            (IValue::Complex(a, b), IValue::Complex(c, d)) => a == c && b == d,
+            (IValue::Complex(a, b), other) | (other, IValue::Complex(a, b)) => {
+                *b == 0.0
+                    && match other {
+                        IValue::Int(int) => *int as f64 == *a,
+                        IValue::Float(float) => float == a,
+                        _ => false,
+                    }
+            }
+            (IValue::Str(a), IValue::Str(b)) => a == b,
+            (IValue::Tensor(_), _) | (_, IValue::Tensor(_)) => return None,
+            (IValue::List(a), IValue::List(b)) => {
+                if a.is(b) {
+                    return items_equal(&a.read().items, &a.read().items);
+                }
+                return items_equal(&a.read().items, &b.read().items);
+            }
+            (IValue::Tuple(a), IValue::Tuple(b)) => return items_equal(&a.items, &b.items),
+            (IValue::Dict(a), IValue::Dict(b)) => {
+                let (a, b) = (a.read(), b.read());
+                if a.len() != b.len() {
+                    return Some(false);
+                }
+                for (key, value) in a.entries() {
+                    match b.get(key) {
+                        Some(other) if value.equal(other)? => {}
+                        _ => return Some(false),
+                    }
+                }
+                true
+            }
+            _ => self.is(other),
+        })
+    }
+
+    /// The value of a constant that needs neither tables of tensors nor objects.
+    pub(crate) fn of_constant(constant: &Constant) -> Option<Self> {
+        Some(match constant {
+            Constant::None => IValue::None,
+            Constant::Bool(value) => IValue::Bool(*value),
+            Constant::Int(value) => IValue::Int(*value),
+            Constant::Float(value) => IValue::Float(*value),
+            Constant::Complex(re, im) => IValue::Complex(*re, *im),
+            Constant::Str(text) => IValue::Str(Arc::clone(text)),
+            Constant::Device(text) => IValue::Device(Arc::clone(text)),
+            Constant::Enum(Type::Enum(of), index) => IValue::Enum(Arc::clone(of), *index),
+            Constant::Generator(device, seed) => IValue::Generator(Arc::clone(device), *seed),
+            _ => return None,
+        })
+    }
+}
+
+fn items_equal(a: &[IValue], b: &[IValue]) -> Option<bool> {
+    if a.len() != b.len() {
+        return Some(false);
+    }
+    for (a, b) in a.iter().zip(b) {
+        if !a.equal(b)? {
+            return Some(false);
+        }
+    }
+    Some(true)
+}
+
+/// Objects can form chains of any length, which are taken apart without recursion.
+impl Drop for Object {
+    fn drop(&mut self) {
+        let mut pending: Vec<IValue> = Vec::new();
+        pending.extend(self.slots.drain(..).flatten().filter(holds_others));
+        while let Some(value) = pending.pop() {
+            match value {
+                IValue::Object(mut object) => {
+                    if let Some(object) = object.only() {
+                        pending.extend(object.slots.drain(..).flatten().filter(holds_others));
+                    }
+                }
+                IValue::List(mut list) => {
+                    if let Some(list) = list.only() {
+                        pending.extend(list.items.drain(..).filter(holds_others));
+                    }
+                }
+                IValue::Dict(mut dict) => {
+                    if let Some(dict) = dict.only() {
+                        pending.extend(dict.take_values().filter(holds_others));
+                    }
+                }
+                IValue::Tuple(mut tuple) => {
+                    if let Some(tuple) = Rc::get_mut(&mut tuple) {
+                        let items = std::mem::take(&mut tuple.items);
+                        pending.extend(items.into_iter().filter(holds_others));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn holds_others(value: &IValue) -> bool {
+    matches!(value, IValue::Object(_) | IValue::List(_) | IValue::Dict(_) | IValue::Tuple(_))
+}
