@@ -20,7 +20,12 @@ struct Document<'a> {
 struct Row<'a> {
     name: &'a str,
     count: usize,
+    /// Whether this build can run it.
+    runs: bool,
 }
+
+/// There is no verb that runs programs yet.
+const RUNS: bool = false;
 
 pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
     let file = open::name(&args.input.file);
@@ -28,7 +33,8 @@ pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
     let operators = module.operators().map_err(|error| script::failure(error, &file))?;
     if args.json {
         let rows = operators.iter();
-        let operators = rows.map(|used| Row { name: &used.name, count: used.count }).collect();
+        let operators =
+            rows.map(|used| Row { name: &used.name, count: used.count, runs: RUNS }).collect();
         out.json(&Document { schema_version: SCHEMA_VERSION, file: &file, operators })?;
         return Ok(Outcome::Clean);
     }
@@ -42,7 +48,11 @@ pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
     out.table(&table)?;
     if !args.no_header {
         let places: usize = operators.iter().map(|used| used.count).sum();
-        let text = format!("{} at {}", count(operators.len(), "operator"), count(places, "place"));
+        let text = format!(
+            "{} at {} · this build shows programs and runs none",
+            count(operators.len(), "operator"),
+            count(places, "place")
+        );
         out.line(&Line::new().dim(text))?;
     }
     Ok(Outcome::Clean)
