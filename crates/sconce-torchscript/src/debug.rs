@@ -137,13 +137,17 @@ impl DebugWriter {
     /// The pickle of one code file's records: offsets that grow, ranges that differ from the one
     /// before.
     pub(crate) fn pickle(&mut self, records: &[(u32, Option<SourceRange>)]) -> Vec<u8> {
+        let nowhere = Arc::new(Source::new("").with_filename(""));
         let mut merged: Vec<(u32, Option<SourceRange>)> = Vec::with_capacity(records.len());
         for (offset, range) in records {
             let range =
                 range.as_ref().map(|range| range.original().unwrap_or_else(|| range.clone()));
-            // What came from nowhere is written as such, not as PyTorch's empty source: so that what
-            // is written does not depend on how often it was written before.
-            let range = range.filter(|range| !is_nowhere(&range.source));
+            // What came from nowhere has one source in a file, however it got there: so that what is
+            // written does not depend on how often it was written before.
+            let range = range.map(|range| match is_nowhere(&range.source) {
+                true => SourceRange::new(Arc::clone(&nowhere), range.range),
+                false => range,
+            });
             match merged.last_mut() {
                 Some((_, last)) if *last == range => {}
                 Some((at, last)) if *at == *offset => *last = range,

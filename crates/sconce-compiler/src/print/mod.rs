@@ -20,7 +20,7 @@ mod version;
 use std::sync::Arc;
 
 use sconce_ir::{Constant, FunctionId, Type, Unit};
-use sconce_syntax::SourceRange;
+use sconce_syntax::{Range, Source, SourceRange};
 
 pub use constants::ConstantTable;
 pub use dependencies::Dependencies;
@@ -65,6 +65,9 @@ pub struct Printer {
     names: Names,
     level: usize,
     min_version: u64,
+    /// Where nodes are from of which nothing is known: an empty source, as readers of archives see
+    /// it.
+    nowhere: SourceRange,
 }
 
 /// A file of code.
@@ -87,7 +90,9 @@ impl Default for Printer {
 impl Printer {
     /// An empty file.
     pub fn new() -> Self {
-        Self { body: Tagged::new(None), names: Names::default(), level: 0, min_version: 1 }
+        let nowhere = Arc::new(Source::new("").with_filename(""));
+        let nowhere = SourceRange::new(nowhere, Range::default());
+        Self { body: Tagged::new(None), names: Names::default(), level: 0, min_version: 1, nowhere }
     }
 
     /// The file.
