@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::{Error, parallel, source};
+use crate::{Error, source};
 
 /// How often another name is tried when one is taken.
 const ATTEMPTS: usize = 16;
@@ -151,15 +151,6 @@ impl AtomicFile {
 impl Write for AtomicFile {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
         self.file.write(data)
-    }
-
-    /// Large data goes out on several cores: filling the system's pages takes longer than anything
-    /// else that is done to it.
-    fn write_all(&mut self, data: &[u8]) -> io::Result<()> {
-        match parallel::threads_for(data.len()) {
-            1 => self.file.write_all(data),
-            threads => parallel::write_all(&mut self.file, data, threads),
-        }
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -22,7 +22,6 @@ mod bytes;
 mod error;
 mod limits;
 mod map;
-mod parallel;
 mod source;
 mod sweep;
 

@@ -7,7 +7,8 @@ use crate::{Error, Source};
 /// Data is handed on in parts of this size, which processor caches hold while they are summed up
 /// and written.
 const PART: usize = 512 << 10;
-/// Data that is in memory anyway is handed on in parts of this size, which several cores can share.
+/// Data that is in memory anyway is handed on in parts of this size: summed up on one core while it is
+/// written on another.
 const MEMORY_PART: usize = 32 << 20;
 /// Pages are let go of whenever this many bytes were passed.
 const BEHIND: u64 = 8 << 20;
