@@ -361,16 +361,13 @@ impl Importer {
     ) -> Result<Type, CompileError> {
         let (mut fields, mut elements, mut defaults) = (Vec::new(), Vec::new(), Vec::new());
         for stmt in &class.body {
-            let StmtKind::Assign { targets, value, annotation } = &stmt.kind else {
-                return Err(unexpected(source, stmt, "a NamedTuple holds fields only"));
-            };
-            let [ast::Expr { kind: ExprKind::Name(field), .. }] = targets.as_slice() else {
+            let Some((field, value, annotation)) = assignment(stmt) else {
                 return Err(unexpected(source, stmt, "a NamedTuple holds fields only"));
             };
             let Some(annotation) = annotation else {
                 return Err(unexpected(source, stmt, "a field of a NamedTuple has no type"));
             };
-            fields.push(Arc::clone(&field.name));
+            fields.push(Arc::clone(field));
             elements.push(type_of_expression(unit, self, annotation, source)?);
             if let Some(value) = value {
                 defaults.push(literal(unit, self, value, source, None)?);
@@ -389,14 +386,11 @@ impl Importer {
     ) -> Result<Type, CompileError> {
         let mut members: Vec<(Arc<str>, Constant)> = Vec::new();
         for stmt in &class.body {
-            let StmtKind::Assign { targets, value: Some(value), .. } = &stmt.kind else {
-                return Err(unexpected(source, stmt, "an enum holds names with values only"));
-            };
-            let [ast::Expr { kind: ExprKind::Name(member), .. }] = targets.as_slice() else {
+            let Some((member, Some(value), _)) = assignment(stmt) else {
                 return Err(unexpected(source, stmt, "an enum holds names with values only"));
             };
             let value = literal(unit, self, value, source, None)?;
-            members.push((Arc::clone(&member.name), value));
+            members.push((Arc::clone(member), value));
         }
         let Some(value) = members.first().map(|(_, value)| value.ty()) else {
             let range = SourceRange::new(Arc::clone(source), class.range);
@@ -628,6 +622,13 @@ impl Lists {
         }
         Ok(())
     }
+}
+
+/// The name, value and annotation of an assignment to one name.
+fn assignment(stmt: &ast::Stmt) -> Option<(&Arc<str>, Option<&ast::Expr>, Option<&ast::Expr>)> {
+    let StmtKind::Assign { targets, value, annotation } = &stmt.kind else { return None };
+    let [ast::Expr { kind: ExprKind::Name(target), .. }] = targets.as_slice() else { return None };
+    Some((&target.name, value.as_ref(), annotation.as_ref()))
 }
 
 fn unexpected(source: &Arc<Source>, stmt: &ast::Stmt, text: &str) -> CompileError {
