@@ -15,7 +15,7 @@ mod types;
 mod unit;
 mod verify;
 
-pub use constant::{Constant, TensorConstant, float_text, quoted};
+pub use constant::{Constant, DEVICE_KINDS, TensorConstant, float_text, quoted};
 pub use graph::{
     Attribute, BlockId, BlockNodes, Graph, MAX_BLOCK_DEPTH, Node, NodeId, Use, Value, ValueId, Walk,
 };

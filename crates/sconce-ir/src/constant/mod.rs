@@ -8,6 +8,30 @@ use crate::{NamedRef, Type};
 
 pub use text::{float_text, quoted};
 
+/// The kinds of devices that `torch.device` takes, before a colon and an index.
+pub const DEVICE_KINDS: &[&str] = &[
+    "cpu",
+    "cuda",
+    "ipu",
+    "xpu",
+    "mkldnn",
+    "opengl",
+    "opencl",
+    "ideep",
+    "hip",
+    "ve",
+    "fpga",
+    "maia",
+    "xla",
+    "lazy",
+    "vulkan",
+    "mps",
+    "meta",
+    "hpu",
+    "mtia",
+    "privateuseone",
+];
+
 /// A value known at compile time: what `prim::Constant` holds, a default argument, an entry of a
 /// class's constants.
 #[derive(Clone, Debug)]

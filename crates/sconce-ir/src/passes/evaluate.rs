@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use crate::{Constant, Schema};
+use crate::{Constant, DEVICE_KINDS, Schema};
 
 use Constant::{Bool, Complex, Device, Enum, Float, Int, Str};
 
@@ -395,33 +395,11 @@ fn is_decimal(text: &str) -> bool {
 
 /// A device by name, with the index that it is written with.
 fn device(text: &str) -> Option<Constant> {
-    const KINDS: &[&str] = &[
-        "cpu",
-        "cuda",
-        "ipu",
-        "xpu",
-        "mkldnn",
-        "opengl",
-        "opencl",
-        "ideep",
-        "hip",
-        "ve",
-        "fpga",
-        "maia",
-        "xla",
-        "lazy",
-        "vulkan",
-        "mps",
-        "meta",
-        "hpu",
-        "mtia",
-        "privateuseone",
-    ];
     let (kind, index) = text.split_once(':').map_or((text, None), |(kind, at)| (kind, Some(at)));
     let plain = |index: &str| {
         index.bytes().all(|byte| byte.is_ascii_digit())
             && (index == "0" || !index.starts_with('0'))
             && index.parse::<i8>().is_ok()
     };
-    (KINDS.contains(&kind) && index.is_none_or(plain)).then(|| Device(text.into()))
+    (DEVICE_KINDS.contains(&kind) && index.is_none_or(plain)).then(|| Device(text.into()))
 }

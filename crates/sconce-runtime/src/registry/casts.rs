@@ -1,5 +1,7 @@
 //! Casts between numbers, strings and tensors.
 
+use sconce_ir::DEVICE_KINDS;
+
 use super::math::truncate;
 use super::{Args, Table};
 use crate::error::Raise;
@@ -91,30 +93,6 @@ fn complex(args: &Args<'_>) -> Result {
     })
 }
 
-/// What `torch.device` takes.
-const DEVICES: &[&str] = &[
-    "cpu",
-    "cuda",
-    "ipu",
-    "xpu",
-    "mkldnn",
-    "opengl",
-    "opencl",
-    "ideep",
-    "hip",
-    "ve",
-    "fpga",
-    "maia",
-    "xla",
-    "lazy",
-    "vulkan",
-    "mps",
-    "meta",
-    "hpu",
-    "mtia",
-    "privateuseone",
-];
-
 fn device(text: &str, index: Option<i64>) -> Result {
     let full = index.map_or_else(|| text.to_owned(), |index| format!("{text}:{index}"));
     let (kind, index) = full.split_once(':').map_or((&*full, None), |(kind, at)| (kind, Some(at)));
@@ -126,10 +104,10 @@ fn device(text: &str, index: Option<i64>) -> Result {
     if index.is_some_and(|index| !is_index(index)) {
         return Err(Raise::message(format!("Invalid device string: '{full}'")));
     }
-    if !DEVICES.contains(&kind) {
+    if !DEVICE_KINDS.contains(&kind) {
         return Err(Raise::message(format!(
             "Expected one of {} device type at start of device string: {kind}",
-            DEVICES.join(", ")
+            DEVICE_KINDS.join(", ")
         )));
     }
     Ok(IValue::Device(full.into()))
