@@ -66,7 +66,9 @@ pub fn pickles() -> Vec<(&'static str, Vec<u8>)> {
     let mut wide = proto(2);
     wide.extend(b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\nFloatStorage\n");
     wide.extend(b"X\x01\0\0\x000X\x03\0\0\0cpuJ\xff\xff\xff\x7ftQK\0");
-    wide.extend(b"J\xff\xff\xff\x7fJ\xff\xff\xff\x7f\x86K\0K\0\x86\x89ccollections\nOrderedDict\n)RtR");
+    wide.extend(
+        b"J\xff\xff\xff\x7fJ\xff\xff\xff\x7f\x86K\0K\0\x86\x89ccollections\nOrderedDict\n)RtR",
+    );
     out.push(("a view of 2^62 elements", end(wide)));
     out
 }

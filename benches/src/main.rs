@@ -93,9 +93,8 @@ fn verdict(good: bool) -> &'static str {
 
 fn small(folder: &Path, python: Option<&str>) {
     let path = folder.join("small-5000.pt");
-    let specs: Vec<Spec> = (0..5000)
-        .map(|i| Spec { name: format!("layers.{i}.weight"), shape: vec![4, 4] })
-        .collect();
+    let specs: Vec<Spec> =
+        (0..5000).map(|i| Spec { name: format!("layers.{i}.weight"), shape: vec![4, 4] }).collect();
     make::checkpoint(&path, &specs, Some(1)).expect("writing the file");
     let [ours, reader, candle] = medians([
         &mut || {
@@ -110,7 +109,8 @@ fn small(folder: &Path, python: Option<&str>) {
             black_box(reader.tensors().values().map(|tensor| tensor.name.len()).sum::<usize>());
         },
         &mut || {
-            let infos = candle_core::pickle::read_pth_tensor_info(&path, false, None).expect("opens");
+            let infos =
+                candle_core::pickle::read_pth_tensor_info(&path, false, None).expect("opens");
             assert_eq!(infos.len(), 5000);
             black_box(infos.len());
         },
@@ -174,7 +174,10 @@ fn large(folder: &Path) {
     }
     times.sort_by(f64::total_cmp);
     let size = std::fs::metadata(&path).map_or(0, |data| data.len());
-    println!("\nopen a checkpoint of {:.1} GB (sparse), 291 tensors, in a fresh process", size as f64 / 1e9);
+    println!(
+        "\nopen a checkpoint of {:.1} GB (sparse), 291 tensors, in a fresh process",
+        size as f64 / 1e9
+    );
     let time = times[RUNS / 2];
     println!("  time           {time:8.2} ms   target 5 ms {}", verdict(time < 5.0));
     let resident = peak as f64 / 1024.0;
@@ -239,9 +242,9 @@ fn sum(folder: &Path) {
         &mut || {
             let checkpoint = sconce::load(&ours).expect("opens");
             let tensors = checkpoint.tensors();
-            let sums = tensors.iter().map(|named| {
-                add(&named.tensor.contiguous_bytes().expect("readable"))
-            });
+            let sums = tensors
+                .iter()
+                .map(|named| add(&named.tensor.contiguous_bytes().expect("readable")));
             assert_eq!(sums.sum::<u64>(), whole);
         },
         &mut || {

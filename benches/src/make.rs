@@ -65,15 +65,14 @@ fn pickle(specs: &[Spec]) -> Vec<u8> {
             let key = chunk * 1000 + at;
             text(&mut out, &spec.name);
             put(&mut out, &mut memo);
-            let mut once = |out: &mut Vec<u8>, slot: usize, bytes: &dyn Fn(&mut Vec<u8>)| {
-                match shared[slot] {
+            let mut once =
+                |out: &mut Vec<u8>, slot: usize, bytes: &dyn Fn(&mut Vec<u8>)| match shared[slot] {
                     Some(at) => get(out, at),
                     None => {
                         bytes(out);
                         shared[slot] = Some(put(out, &mut memo));
                     }
-                }
-            };
+                };
             once(&mut out, 0, &|out| out.extend(b"ctorch._utils\n_rebuild_tensor_v2\n"));
             out.extend(b"((");
             once(&mut out, 1, &|out| text(out, "storage"));

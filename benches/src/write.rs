@@ -1,8 +1,9 @@
 //! What is written: saving, editing and converting a large checkpoint.
 //!
-//! sconce's files are on the disk when they get their names (`fsync`). PyTorch, safetensors and `cp`
-//! leave that to the system, so each is measured with an `fsync` after it, and where sconce can do
-//! without one, also without.
+//! Edited and converted files are on the disk when they get their names (`fsync`). PyTorch, safetensors
+//! and `cp` leave that to the system, and so does saving a new file; each is measured with an `fsync`
+//! after it, and where sconce can do without one, also without. The target for saving is about what
+//! `torch.save` does, without one: with it, both wait for the disk.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -122,11 +123,10 @@ fn save(folder: &Path, python: Option<&str>, total: u64, count: u64) {
             (
                 "sconce",
                 Box::new(|| {
-                    fresh(&ours, |path| match fsync {
-                        true => SaveOptions::new().save(state.root(), path).expect("saves"),
-                        false => {
-                            let file = File::create(path).expect("opens");
-                            SaveOptions::new().save_as(state.root(), file, path).expect("saves");
+                    fresh(&ours, |path| {
+                        SaveOptions::new().save(state.root(), path).expect("saves");
+                        if fsync {
+                            File::open(path).and_then(|file| file.sync_all()).expect("syncs");
                         }
                     })
                 }),
@@ -160,7 +160,11 @@ fn save(folder: &Path, python: Option<&str>, total: u64, count: u64) {
             ));
         }
         let rows = medians(cases);
-        table(&rows, total, &[("plain write + CRC pass", 1.25), ("torch.save", 0.5)]);
+        let mut limits = vec![("plain write + CRC pass", 1.25)];
+        if !fsync {
+            limits.push(("torch.save", 0.5));
+        }
+        table(&rows, total, &limits);
     }
 }
 

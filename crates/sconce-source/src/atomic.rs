@@ -42,6 +42,8 @@ pub struct AtomicFile {
     temporary: Option<PathBuf>,
     target: PathBuf,
     replace: bool,
+    /// A file stood there when this one was begun.
+    replaces: bool,
 }
 
 impl AtomicFile {
@@ -97,7 +99,8 @@ impl AtomicFile {
             return Err(fail(io::Error::new(io::ErrorKind::NotFound, message)));
         }
         let (file, temporary) = open_temporary(folder, old.is_some()).map_err(fail)?;
-        let made = AtomicFile { file, temporary: Some(temporary), target, replace };
+        let replaces = old.is_some();
+        let made = AtomicFile { file, temporary: Some(temporary), target, replace, replaces };
         if let Some(old) = old {
             keep_owner(&made.file, &old);
             made.file.set_permissions(old.permissions()).map_err(fail)?;
@@ -120,12 +123,29 @@ impl AtomicFile {
     /// # Errors
     /// When the system cannot write the bytes or rename the file, or, for
     /// [`AtomicFile::create`], when another file took the name meanwhile.
-    pub fn commit(mut self) -> Result<(), Error> {
-        self.publish().map_err(|source| Error::Io { path: self.target.clone(), source })
+    pub fn commit(self) -> Result<(), Error> {
+        self.finish(true)
     }
 
-    fn publish(&mut self) -> io::Result<()> {
-        self.file.sync_all()?;
+    /// Gives a new file its name and leaves it to the system when its bytes come to the disk. A file
+    /// that takes another's place is on the disk before that, as with [`commit`](AtomicFile::commit):
+    /// there is something to lose.
+    ///
+    /// # Errors
+    /// As [`AtomicFile::commit`].
+    pub fn commit_new_unsynced(self) -> Result<(), Error> {
+        let sync = self.replaces;
+        self.finish(sync)
+    }
+
+    fn finish(mut self, sync: bool) -> Result<(), Error> {
+        self.publish(sync).map_err(|source| Error::Io { path: self.target.clone(), source })
+    }
+
+    fn publish(&mut self, sync: bool) -> io::Result<()> {
+        if sync {
+            self.file.sync_all()?;
+        }
         if let Some(temporary) = &self.temporary {
             if self.replace {
                 fs::rename(temporary, &self.target)?;
@@ -144,7 +164,7 @@ impl AtomicFile {
                 self.temporary = None;
             }
         }
-        sync_folder(folder_of(&self.target))
+        if sync { sync_folder(folder_of(&self.target)) } else { Ok(()) }
     }
 }
 

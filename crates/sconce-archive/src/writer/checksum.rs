@@ -5,8 +5,10 @@ use std::io;
 use crc32fast::Hasher;
 use rayon::prelude::*;
 
-/// Data shorter than two of these is hashed on the calling thread.
+/// What one thread hashes at a time.
 const CHUNK: usize = 1 << 20;
+/// Data shorter than this is hashed on the calling thread: another would take longer to wake up.
+const SMALL: usize = 256 << 10;
 
 /// How a record comes by its checksum.
 #[derive(Debug)]
@@ -27,7 +29,7 @@ impl Checksum {
         write: impl FnOnce() -> io::Result<T>,
     ) -> io::Result<T> {
         let Checksum::Computed(hasher) = self else { return write() };
-        if data.len() < 2 * CHUNK {
+        if data.len() < SMALL {
             hasher.update(data);
             return write();
         }

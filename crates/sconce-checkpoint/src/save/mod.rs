@@ -178,7 +178,9 @@ impl SaveOptions {
     }
 
     /// Writes a checkpoint to a file: what `torch.save(obj, path)` writes, byte for byte. The
-    /// file appears whole or not at all.
+    /// file appears whole or not at all. As with `torch.save`, the system may keep a new file in memory
+    /// for a while after this returns; one that replaces another is on the disk before it does so, so
+    /// that a crash leaves one of the two.
     ///
     /// # Errors
     /// When the object cannot be pickled, a tensor's data cannot be read, or the file cannot be
@@ -191,7 +193,7 @@ impl SaveOptions {
             true => AtomicFile::replace(path)?,
             false => AtomicFile::create(path)?,
         };
-        let out = BufWriter::with_capacity(1 << 20, file);
+        let out = BufWriter::with_capacity(64 << 10, file);
         let written = match self.legacy {
             true => legacy::write(out, &lowered, &self.encoding(), self.progress(&lowered)),
             false => ArchiveWriter::with_holes(out, folder, self.zip_options())
@@ -205,7 +207,7 @@ impl SaveOptions {
         let out = written.map_err(unwritable)?.into_inner().map_err(|error| {
             unwritable(Error::new(ErrorKind::Io, error.into_error().to_string()))
         })?;
-        Ok(out.commit()?)
+        Ok(out.commit_new_unsynced()?)
     }
 
     /// Writes a checkpoint to any writer: what `torch.save(obj, buffer)` writes.
