@@ -1,48 +1,69 @@
-//! Runs the calls that `conformance/torchscript/generate.py` recorded, and says how many give what
-//! PyTorch gave.
+//! Runs the calls that `conformance/torchscript/generate.py` and `conformance/operators/generate.py`
+//! recorded, and says how many give what PyTorch gave.
 //!
-//!     cargo run --release -p sconce-runtime --example calls -- FOLDER [PATTERN]
+//!     cargo run --release -p sconce-runtime --example calls -- FOLDER [PATTERN] [--table FILE]
 //!
-//! Exits with failure when a call gives something else.
+//! The table has a line for each group of cases (`NAME.DTYPE` of `NAME.DTYPE.INDEX`). Exits with
+//! failure when a call gives something else.
 #![allow(clippy::print_stdout, reason = "a tool for developers")]
 
+use std::collections::BTreeMap;
 use std::error::Error as StdError;
+use std::fmt::Write as _;
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use sconce_checkpoint::{Checkpoint, Node, Object};
-use sconce_kernels::Importer;
+use sconce_kernels::{DType, Importer};
 use sconce_runtime::{Dict, Error, IValue, Missing, Options, Session, Shared, Tensor};
 use sconce_torchscript::ir::Type;
 
 fn main() -> Result<ExitCode, Box<dyn StdError>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let table = arguments.iter().position(|argument| argument == "--table");
+    let table = table.map(|at| arguments.drain(at..).nth(1).ok_or("--table FILE")).transpose()?;
     let Some(folder) = arguments.first() else { return Err("calls FOLDER [PATTERN]".into()) };
     let pattern = arguments.get(1).map_or("", String::as_str);
     let mut folders: Vec<PathBuf> = std::fs::read_dir(folder)?
         .map(|entry| Ok(entry?.path()))
         .collect::<std::io::Result<_>>()?;
     folders.sort();
-    let (mut equal, mut unsupported, mut wrong) = (0, 0, 0);
+    // A panic is a wrong answer like others; the cases after it still run.
+    std::panic::set_hook(Box::new(|_| ()));
+    let mut groups: BTreeMap<String, [usize; 3]> = BTreeMap::new();
     for folder in folders {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if !name.contains(pattern) || !folder.join("calls.pt").exists() {
             continue;
         }
         let calls = Checkpoint::open(folder.join("calls.pt"))?;
+        let group = name.rsplit_once('.').map_or(&*name, |(group, _)| group);
+        let counts = groups.entry(group.to_owned()).or_default();
         for (index, call) in calls.root().iter().enumerate() {
-            match check(&folder, call) {
-                Verdict::Equal => equal += 1,
+            let checked = std::panic::catch_unwind(AssertUnwindSafe(|| check(&folder, call)));
+            match checked.unwrap_or_else(|_| Verdict::Wrong("it panicked".to_owned())) {
+                Verdict::Equal => counts[0] += 1,
                 Verdict::Unsupported(why) => {
-                    unsupported += 1;
+                    counts[1] += 1;
                     println!("not supported  {name}[{index}]: {}", first_line(&why));
                 }
                 Verdict::Wrong(why) => {
-                    wrong += 1;
+                    counts[2] += 1;
                     println!("WRONG          {name}[{index}]: {why}");
                 }
             }
         }
+    }
+    let [equal, unsupported, wrong] = groups
+        .values()
+        .fold([0; 3], |sum, counts| std::array::from_fn(|index| sum[index] + counts[index]));
+    if let Some(table) = table {
+        let mut text = "cases\tequal\tnot supported\twrong\n".to_owned();
+        for (name, [equal, unsupported, wrong]) in &groups {
+            writeln!(text, "{name}\t{equal}\t{unsupported}\t{wrong}")?;
+        }
+        std::fs::write(table, text)?;
     }
     println!("{equal} equal, {unsupported} not supported, {wrong} wrong");
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -68,12 +89,15 @@ fn check(folder: &Path, call: Object<'_>) -> Verdict {
         Some(Err(why)) => return Verdict::Unsupported(why),
         None => return Verdict::Wrong("no arguments are recorded".to_owned()),
     };
+    let shapes_only = call.get("compare").and_then(Object::as_str) == Some("shapes");
     match (run(folder, &args), call.get("result"), call.get("error").and_then(Object::as_str)) {
         (Err(Error::Unsupported { what, .. }), ..) => Verdict::Unsupported(what),
-        (Ok(result), Some(expected), _) => match differs(&result, expected, &mut importer) {
-            None => Verdict::Equal,
-            Some(why) => Verdict::Wrong(why),
-        },
+        (Ok(result), Some(expected), _) => {
+            match differs(&result, expected, &mut importer, shapes_only) {
+                None => Verdict::Equal,
+                Some(why) => Verdict::Wrong(why),
+            }
+        }
         (Err(error), _, Some(expected)) => {
             let said = match &error {
                 // What torch.jit.load gives says this of a module without the method.
@@ -134,7 +158,12 @@ fn value(object: Object<'_>, importer: &mut Importer) -> Result<IValue, String> 
 }
 
 /// What differs between a result and what PyTorch gave.
-fn differs(found: &IValue, expected: Object<'_>, importer: &mut Importer) -> Option<String> {
+fn differs(
+    found: &IValue,
+    expected: Object<'_>,
+    importer: &mut Importer,
+    shapes_only: bool,
+) -> Option<String> {
     if let Some(text) = expected.as_str()
         && text.starts_with('<')
         && text.ends_with('>')
@@ -147,6 +176,11 @@ fn differs(found: &IValue, expected: Object<'_>, importer: &mut Importer) -> Opt
         Ok(expected) => expected,
         Err(why) => return Some(why),
     };
+    if let (true, IValue::Tensor(found), IValue::Tensor(expected)) = (shapes_only, found, &expected)
+        && (found.dtype(), found.sizes()) == (expected.dtype(), expected.sizes())
+    {
+        return None;
+    }
     (!same(found, &expected)).then(|| format!("gave\n{found:?}\nexpected\n{expected:?}"))
 }
 
@@ -190,9 +224,19 @@ fn same_tensors(a: &Tensor, b: &Tensor) -> bool {
             })
             .collect()
     };
+    // Sums of many terms differ by the order of the terms: by so much of the largest of them.
+    let tolerance = match a.dtype() {
+        DType::Float16 => 2e-3,
+        DType::BFloat16 => 1e-2,
+        DType::Float64 | DType::Complex128 => 1e-9,
+        _ => 1e-5,
+    };
     match (items(a), items(b)) {
         (Some(a), Some(b)) => {
-            a.iter().zip(&b).all(|(a, b)| close(a.0, b.0, 2e-5) && close(a.1, b.1, 2e-5))
+            let finite = b.iter().flat_map(|b| [b.0.abs(), b.1.abs()]).filter(|b| b.is_finite());
+            let absolute = tolerance * finite.fold(1e-3, f64::max);
+            let close = |a: f64, b: f64| close(a, b, 2.0 * tolerance) || (a - b).abs() <= absolute;
+            a.iter().zip(&b).all(|(a, b)| close(a.0, b.0) && close(a.1, b.1))
         }
         _ => a.numel() == 0,
     }

@@ -1,0 +1,121 @@
+"""Records PyTorch's operator database as TorchScript archives with what PyTorch gives for them.
+
+    python generate.py OUT [--pattern REGEX] [--dtypes float32,int64] [--samples N] [--every K]
+
+Each sample of each operator of `torch.testing._internal.common_methods_invocations.op_db` becomes a
+folder OUT/NAME.DTYPE.INDEX with `model.pt` (the call, traced) and `calls.pt` (its tensors, and the
+result of running the traced function after `torch.manual_seed(0)`), which the `calls` example of
+sconce-runtime reads. Samples that PyTorch itself does not trace, save or run are counted and left out.
+"""
+
+import argparse
+import collections
+import os
+import re
+import shutil
+import sys
+import warnings
+
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils import _pytree as pytree
+
+warnings.filterwarnings("ignore")
+
+# What these return is whatever memory held: only dtypes and shapes can be compared.
+UNINITIALIZED = {
+    "empty",
+    "empty_like",
+    "empty_permuted",
+    "empty_strided",
+    "new_empty",
+    "new_empty_strided",
+    "resize_",
+    "resize_as_",
+}
+
+
+def plain(value):
+    """The same value out of what torch.save writes with nothing but tensors and containers."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().resolve_conj().resolve_neg().clone()
+    if isinstance(value, (tuple, torch.Size)):
+        return tuple(plain(item) for item in value)
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if value is None or isinstance(value, (bool, int, float, complex, str)):
+        return value
+    raise TypeError(f"a result of {type(value)}")
+
+
+def record(op, sample, folder):
+    leaves, structure = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
+    at = [index for index, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+    tensors = [leaves[index] for index in at]
+    if any(tensor.layout != torch.strided for tensor in tensors):
+        raise TypeError("a tensor that is not strided")
+
+    def call(*inputs):
+        filled = list(leaves)
+        for index, tensor in zip(at, inputs):
+            filled[index] = tensor
+        first, args, kwargs = pytree.tree_unflatten(filled, structure)
+        return op(first, *args, **kwargs)
+
+    fresh = lambda: [tensor.detach().clone(memory_format=torch.preserve_format) for tensor in tensors]
+    torch.manual_seed(0)
+    traced = torch.jit.trace(call, tuple(fresh()), check_trace=False)
+    os.makedirs(folder)
+    path = os.path.join(folder, "model.pt")
+    torch.jit.save(traced, path)
+    loaded = torch.jit.load(path)
+    torch.manual_seed(0)
+    result = plain(loaded(*fresh()))
+    kind = "shapes" if op.name in UNINITIALIZED else "values"
+    recorded = {"arguments": [plain(t) for t in tensors], "result": result, "compare": kind, "seed": 0}
+    torch.save([recorded], os.path.join(folder, "calls.pt"))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out")
+    parser.add_argument("--pattern", default="")
+    parser.add_argument("--dtypes", default="float32,int64")
+    parser.add_argument("--samples", type=int, default=1000, help="at most so many for an operator and dtype")
+    parser.add_argument("--every", type=int, default=1, help="only every so many-th operator")
+    options = parser.parse_args()
+    torch.set_grad_enabled(False)
+    counts = collections.Counter()
+    for number, op in enumerate(op_db):
+        name = op.formatted_name
+        if number % options.every or not re.search(options.pattern, name):
+            continue
+        for text in options.dtypes.split(","):
+            dtype = getattr(torch, text)
+            if dtype not in op.supported_dtypes("cpu"):
+                continue
+            torch.manual_seed(number)
+            try:
+                samples = list(op.sample_inputs("cpu", dtype, requires_grad=False))
+            except Exception as error:
+                counts["operators without samples"] += 1
+                print(f"no samples  {name}.{text}: {str(error).splitlines()[:1]}", file=sys.stderr)
+                continue
+            for index, sample in enumerate(samples[: options.samples]):
+                folder = os.path.join(options.out, f"{name}.{text}.{index:03}")
+                shutil.rmtree(folder, ignore_errors=True)
+                try:
+                    record(op, sample, folder)
+                    counts["recorded"] += 1
+                except Exception as error:
+                    shutil.rmtree(folder, ignore_errors=True)
+                    counts["not traced, saved or run by PyTorch"] += 1
+                    first = (str(error).splitlines() or [type(error).__name__])[0]
+                    print(f"left out  {name}.{text}.{index:03}: {first}", file=sys.stderr)
+    print(", ".join(f"{count} {what}" for what, count in counts.items()))
+
+
+if __name__ == "__main__":
+    main()
