@@ -22,7 +22,7 @@ pub(crate) enum Level {
 /// The best that this processor has.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-fn best() -> Level {
+pub(crate) fn best() -> Level {
     use std::sync::LazyLock;
     static BEST: LazyLock<Level> = LazyLock::new(|| {
         let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
@@ -37,6 +37,12 @@ fn best() -> Level {
         }
     });
     *BEST
+}
+
+/// The best that this processor has.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn best() -> Level {
+    Level::Baseline
 }
 
 /// Runs `f` in the best copy for this processor.
