@@ -12,6 +12,9 @@ use crate::Error;
 /// those of a few hundred kilobytes.
 const WRITE: usize = 2 << 20;
 
+/// A record's name, without the folder, and its bytes.
+type Record<'d> = (String, &'d [u8]);
+
 impl<W: Write> ArchiveWriter<W> {
     /// Writes records whose bytes are at hand, as [`ArchiveWriter::write_record`] would one after
     /// the other, and gives their checksums, `None` where none is computed. The next records are checksummed while
@@ -43,7 +46,7 @@ impl<W: Write> ArchiveWriter<W> {
 
     fn write_at_once(
         &mut self,
-        records: &[(String, &[u8])],
+        records: &[Record<'_>],
         checksums: &[Option<u32>],
     ) -> Result<(), Error> {
         let start = self.position();
@@ -70,9 +73,7 @@ impl<W: Write> ArchiveWriter<W> {
 }
 
 /// The records of one write, and those after them.
-fn next_write<'r, 'd>(
-    records: &'r [(String, &'d [u8])],
-) -> (&'r [(String, &'d [u8])], &'r [(String, &'d [u8])]) {
+fn next_write<'r, 'd>(records: &'r [Record<'d>]) -> (&'r [Record<'d>], &'r [Record<'d>]) {
     let mut bytes = 0;
     let full = records.iter().position(|(_, data)| {
         bytes += data.len();
@@ -81,7 +82,7 @@ fn next_write<'r, 'd>(
     records.split_at(full.map_or(records.len(), |last| last + 1))
 }
 
-fn hash(records: &[(String, &[u8])], summed: bool) -> Vec<Option<u32>> {
+fn hash(records: &[Record<'_>], summed: bool) -> Vec<Option<u32>> {
     let hash = |data: &[u8]| (summed && !data.is_empty()).then(|| crc32fast::hash(data));
     records.par_iter().map(|(_, data)| hash(data)).collect()
 }
