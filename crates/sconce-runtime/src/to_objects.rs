@@ -38,7 +38,7 @@ impl Writer {
             return Ok(known.clone());
         }
         if depth > MAX_DEPTH || !self.open.insert(address) {
-            return Err(unsupported("saving a value that holds itself or is nested too deeply"));
+            return Err(unsupported("a result that holds itself or is nested too deeply"));
         }
         let made = self.make(value, depth)?.shared();
         self.open.remove(&address);
@@ -60,11 +60,11 @@ impl Writer {
             IValue::Str(text) => Value::Str(text.to_string()),
             IValue::Device(name) => match name.parse() {
                 Ok(device) => Value::Device(device),
-                Err(_) => return Err(unsupported(&format!("saving the device {name}"))),
+                Err(_) => return Err(unsupported(&format!("a result that is the device {name}"))),
             },
             IValue::Tensor(tensor) => {
                 let exported = self.exporter.export(tensor).map_err(|error| {
-                    unsupported(&format!("saving a tensor ({})", error.message()))
+                    unsupported(&format!("a result that is a tensor ({})", error.message()))
                 })?;
                 Value::Tensor(exported)
             }
@@ -79,7 +79,7 @@ impl Writer {
             }
             IValue::Future(value) => self.write(value, depth + 1)?,
             other => {
-                let what = format!("saving a value of the kind {}", other.kind_name());
+                let what = format!("a result of the kind {}", other.kind_name());
                 return Err(unsupported(&what));
             }
         })
@@ -142,7 +142,7 @@ mod tests {
             to_object(&list)
                 .unwrap_err()
                 .to_string()
-                .starts_with("saving a value that holds itself")
+                .starts_with("a result that holds itself")
         );
         items.write().items.clear();
     }
