@@ -22,6 +22,6 @@ mod value;
 pub use error::{Error, Exception};
 pub use limits::Limits;
 pub use sconce_kernels::Tensor;
-pub use session::{Missing, Options, Session, Silent, Sink};
+pub use session::{Missing, Model, Options, ProfileEntry, Session, Silent, Sink};
 pub use shared::Shared;
 pub use value::{Dict, IValue, List, Object, Tuple};
