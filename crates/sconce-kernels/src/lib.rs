@@ -8,12 +8,14 @@
 //! Architecture invariant: nothing here knows of graphs, values or schemas; nothing reads a file.
 
 mod binary;
+mod block;
 mod choose;
 mod conv;
 mod copy;
 mod create;
 mod element;
 mod error;
+mod export;
 mod gemm;
 mod gemv;
 mod import;
@@ -21,6 +23,7 @@ mod index;
 mod join;
 mod linear_packed;
 mod matmul;
+mod memory;
 mod norm;
 mod panels;
 mod pool;
@@ -47,11 +50,13 @@ pub use conv::{ConvOptions, conv};
 pub use create::{arange, eye, linspace, tril, triu};
 pub use element::{Bool, Element};
 pub use error::{Error, ErrorKind, Result};
+pub use export::Exporter;
 pub use import::Importer;
 pub use index::{embedding, gather, index, index_put, index_select, nonzero, scatter};
 pub use join::{cat, chunk, split, split_with_sizes, stack};
 pub use linear_packed::{Activation, linear_packed, pack_linear};
 pub use matmul::{addmm, baddbmm, bmm, dot, linear, matmul, mm, mv};
+pub use memory::{Charge, Entered, Memory};
 pub use norm::{batch_norm, group_norm, layer_norm};
 pub use pool::{PoolOptions, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
 pub use promotion::{Operand, can_cast, promote_types, result_type};
