@@ -41,65 +41,31 @@ pub(crate) fn gemv<T: Multiply>(
 
 /// Columns of `b` in one piece each: a scalar product for every element of `out`.
 fn columns<T: Multiply>(x: &[T], bs: &[T], stride: usize, out: &mut [T], accumulate: bool) {
-    let column = |j: usize| &bs[j * stride..j * stride + x.len()];
     dispatch(
         #[inline(always)]
         || {
-            let mut j = 0;
-            let mut quads = out.chunks_exact_mut(4);
-            for quad in &mut quads {
-                let sums = dots([column(j), column(j + 1), column(j + 2), column(j + 3)], x);
-                put(quad, sums, accumulate);
-                j += 4;
-            }
-            for out in quads.into_remainder() {
-                put(std::slice::from_mut(out), dots([column(j)], x), accumulate);
-                j += 1;
+            for (j, out) in out.iter_mut().enumerate() {
+                let sum = dot(&bs[j * stride..][..x.len()], x);
+                *out = if accumulate { *out + sum } else { sum };
             }
         },
     );
 }
 
+/// The scalar product: lanes first, then the lanes by halves.
 #[inline(always)]
-fn put<T: Multiply, const N: usize>(out: &mut [T], sums: [T; N], accumulate: bool) {
-    for (out, sum) in out.iter_mut().zip(sums) {
-        *out = if accumulate { *out + sum } else { sum };
-    }
-}
-
-/// Scalar products of several vectors with `x`.
-#[inline(always)]
-fn dots<T: Multiply, const N: usize>(rows: [&[T]; N], x: &[T]) -> [T; N] {
-    let mut lanes = [[T::ZERO; LANES]; N];
-    let (xs, rest) = x.as_chunks::<LANES>();
-    let whole = rows.map(|row| row.as_chunks::<LANES>().0);
-    for (i, x) in xs.iter().enumerate() {
-        for (lanes, row) in lanes.iter_mut().zip(&whole) {
-            let Some(row) = row.get(i) else { continue };
-            for l in 0..LANES {
-                lanes[l] = lanes[l] + row[l] * x[l];
-            }
+fn dot<T: Multiply>(a: &[T], b: &[T]) -> T {
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut lanes = [T::ZERO; LANES];
+    for (a, b) in a.iter().zip(b) {
+        for l in 0..LANES {
+            lanes[l] = lanes[l] + a[l] * b[l];
         }
     }
-    let start = xs.len() * LANES;
-    std::array::from_fn(|n| {
-        let tail = rows[n].iter().skip(start).zip(rest);
-        let tail = tail.fold(T::ZERO, |sum, (&a, &b)| sum + a * b);
-        halve(lanes[n]) + tail
-    })
-}
-
-/// The sum of the lanes, by halves.
-#[inline(always)]
-fn halve<T: Multiply>(mut lanes: [T; LANES]) -> T {
-    let mut width = LANES / 2;
-    while width > 0 {
-        for l in 0..width {
-            lanes[l] = lanes[l] + lanes[l + width];
-        }
-        width /= 2;
-    }
-    lanes[0]
+    let eight: [T; 8] = std::array::from_fn(|l| lanes[l] + lanes[l + 8]);
+    let four: [T; 4] = std::array::from_fn(|l| eight[l] + eight[l + 4]);
+    let sum = (four[0] + four[2]) + (four[1] + four[3]);
+    a_rest.iter().zip(b_rest).fold(sum, |sum, (&a, &b)| sum + a * b)
 }
 
 /// Rows of `b` in one piece each: `out` is their sum, weighted by `x`.

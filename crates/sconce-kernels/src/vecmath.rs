@@ -76,8 +76,9 @@ pub(crate) fn tanh(x: f32) -> f32 {
     let q = q * z + 1.333_117_2e-1;
     let q = q * z + -3.333_327_2e-1;
     let small = q * z * x + x;
-    let large = (1.0 - 2.0 / (exp(t + t) + 1.0)).copysign(x);
-    if t < 0.625 { small } else { large }
+    let large = 1.0 - 2.0 / (exp(t + t) + 1.0);
+    // The sign of -0 as well.
+    (if t < 0.625 { small } else { large }).copysign(x)
 }
 
 /// `1 / (1 + e^-x)`.
