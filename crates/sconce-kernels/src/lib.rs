@@ -12,9 +12,11 @@ mod choose;
 mod conv;
 mod copy;
 mod create;
+mod dropout;
 mod element;
 mod error;
 mod gemm;
+mod generator;
 mod import;
 mod index;
 mod join;
@@ -22,6 +24,7 @@ mod matmul;
 mod norm;
 mod pool;
 mod promotion;
+mod random;
 mod reduce;
 mod resample;
 mod scalar;
@@ -37,8 +40,10 @@ pub use binary::{BinaryOp, add, binary, binary_in_place, store, sub};
 pub use choose::{clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_};
 pub use conv::{ConvOptions, conv};
 pub use create::{arange, eye, linspace, tril, triu};
+pub use dropout::{Dropout, dropout, native_dropout, rrelu};
 pub use element::{Bool, Element};
 pub use error::{Error, ErrorKind, Result};
+pub use generator::Generator;
 pub use import::Importer;
 pub use index::{embedding, gather, index, index_put, index_select, nonzero, scatter};
 pub use join::{cat, chunk, split, split_with_sizes, stack};
@@ -46,6 +51,12 @@ pub use matmul::{addmm, baddbmm, bmm, dot, linear, matmul, mm, mv};
 pub use norm::{batch_norm, group_norm, layer_norm};
 pub use pool::{PoolOptions, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
 pub use promotion::{Operand, can_cast, promote_types, result_type};
+pub use random::{
+    bernoulli_from, bernoulli_in_place, cauchy_in_place, empty_like, exponential_in_place,
+    geometric_in_place,
+    log_normal_in_place, multinomial, normal_in_place, poisson, random_between, random_in_place,
+    randperm, uniform_in_place,
+};
 pub use reduce::{
     Extremum, all, amax, amin, any, count_nonzero, cumsum, extremum, log_softmax, logsumexp, mean,
     norm, prod, softmax, std, sum, var,

@@ -36,6 +36,7 @@ pub(crate) struct Machine {
     nested: usize,
     pub(crate) budget: Budget,
     pub(crate) sink: Box<dyn Sink>,
+    pub(crate) generator: sconce_kernels::Generator,
 }
 
 /// What a running program asks of a class.
@@ -71,6 +72,7 @@ impl Machine {
             nested: 0,
             budget: Budget::new(&Limits::default()),
             sink,
+            generator: sconce_kernels::Generator::default(),
         }
     }
 

@@ -11,6 +11,7 @@ mod lists;
 mod math;
 mod misc;
 mod numbers;
+mod random;
 mod sorting;
 mod strings;
 mod tensor_args;
@@ -48,6 +49,7 @@ const TABLES: &[Table] = &[
     sorting::TABLE,
     dicts::TABLE,
     misc::TABLE,
+    random::TABLE,
     tensor_math::TABLE,
     tensor_views::TABLE,
     tensor_layers::TABLE,
