@@ -7,6 +7,8 @@
 //!
 //! Architecture invariant: nothing here knows of graphs, values or schemas; nothing reads a file.
 
+mod attention;
+mod bags;
 mod binary;
 mod choose;
 mod conv;
@@ -22,9 +24,11 @@ mod index;
 mod join;
 mod matmul;
 mod norm;
+mod packed;
 mod pool;
 mod promotion;
 mod random;
+mod recurrent;
 mod reduce;
 mod resample;
 mod scalar;
@@ -36,6 +40,11 @@ mod unary;
 mod views;
 mod walk;
 
+pub use attention::{
+    AttentionOptions, EncoderLayer, HeadMask, HeadWeights, attention, encoder_layer,
+    is_left_aligned, masked_softmax, multi_head_attention, safe_softmax,
+};
+pub use bags::{BagMode, BagOptions, Bags, embedding_bag, embedding_renorm};
 pub use binary::{BinaryOp, add, binary, binary_in_place, store, sub};
 pub use choose::{clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_};
 pub use conv::{ConvOptions, conv};
@@ -49,6 +58,7 @@ pub use index::{embedding, gather, index, index_put, index_select, nonzero, scat
 pub use join::{cat, chunk, split, split_with_sizes, stack};
 pub use matmul::{addmm, baddbmm, bmm, dot, linear, matmul, mm, mv};
 pub use norm::{batch_norm, group_norm, layer_norm};
+pub use packed::{pack_padded, pad_packed, pad_sequence};
 pub use pool::{PoolOptions, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
 pub use promotion::{Operand, can_cast, promote_types, result_type};
 pub use random::{
@@ -57,6 +67,7 @@ pub use random::{
     log_normal_in_place, multinomial, normal_in_place, poisson, random_between, random_in_place,
     randperm, uniform_in_place,
 };
+pub use recurrent::{Cell, CellWeights, Recurrent, cell_step};
 pub use reduce::{
     Extremum, all, amax, amin, any, count_nonzero, cumsum, extremum, log_softmax, logsumexp, mean,
     norm, prod, softmax, std, sum, var,
