@@ -31,6 +31,7 @@ mod random;
 mod recurrent;
 mod reduce;
 mod resample;
+mod row_norm;
 mod scalar;
 pub mod shape;
 mod sort;
@@ -73,6 +74,7 @@ pub use reduce::{
     norm, prod, softmax, std, sum, var,
 };
 pub use resample::{PadMode, pad, upsample_bilinear2d, upsample_nearest2d};
+pub use row_norm::{native_layer_norm, rms_norm};
 pub use scalar::Scalar;
 pub use sconce_tensor::{DType, Dims};
 pub use sort::{sort, topk};

@@ -5,13 +5,16 @@
 //! can tell ints from floats by looking.
 
 mod args;
+mod attention;
 mod casts;
 mod dicts;
+mod embeddings;
 mod lists;
 mod math;
 mod misc;
 mod numbers;
 mod random;
+mod recurrent;
 mod sorting;
 mod strings;
 mod tensor_args;
@@ -50,6 +53,9 @@ const TABLES: &[Table] = &[
     dicts::TABLE,
     misc::TABLE,
     random::TABLE,
+    recurrent::TABLE,
+    attention::TABLE,
+    embeddings::TABLE,
     tensor_math::TABLE,
     tensor_views::TABLE,
     tensor_layers::TABLE,
