@@ -123,12 +123,22 @@ pub fn embedding_bag(
     let ints = |values: &[i64], sizes: &[i64]| {
         Tensor::from_slice(values, sizes)?.to_dtype(indices.dtype())
     };
-    Ok(Bags {
-        output: Tensor::from_slice(&output, &sizes)?.to_dtype(weight.dtype())?,
-        bag_of_index: ints(&bag_of_index, &[picked.len() as i64])?,
-        bag_size: ints(&bag_size, &[count as i64])?,
-        max_indices: ints(&max_indices, &sizes)?,
-    })
+    let output = Tensor::from_slice(&output, &sizes)?.to_dtype(weight.dtype())?;
+    // Sums say nothing of their bags, and not even where indices belong unless they had to look.
+    let looked = weight.dtype() == DType::Float64 || padding.is_some();
+    let unsaid = vec![0; offsets.count()];
+    let (known, bag_size, max_indices) = match options.mode {
+        BagMode::Sum => {
+            (looked, ints(&unsaid, offsets.sizes())?, ints(&unsaid, offsets.sizes())?)
+        }
+        BagMode::Mean => {
+            let bag_size = ints(&bag_size, &[count as i64])?;
+            (true, bag_size.clone(), bag_size)
+        }
+        BagMode::Max => (true, ints(&bag_size, &[count as i64])?, ints(&max_indices, &sizes)?),
+    };
+    let known = if known { bag_of_index.as_slice() } else { &[] };
+    Ok(Bags { output, bag_of_index: ints(known, &[known.len() as i64])?, bag_size, max_indices })
 }
 
 /// Where each bag starts, and the end of the last one.
@@ -157,9 +167,9 @@ fn bag_bounds(offsets: &[i64], indices: usize, include_last: bool) -> Result<Vec
     }
     if !include_last {
         bounds.push(indices);
-    } else if let Some(last) = bounds.last_mut() {
-        // What lies beyond the last offset belongs to no bag.
-        *last = (*last).min(indices);
+    } else if bounds.last() != Some(&indices) {
+        let message = "embedding_bag with a last offset that is not the number of indices";
+        return Err(Error::not_implemented(message));
     }
     Ok(bounds)
 }

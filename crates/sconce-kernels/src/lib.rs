@@ -11,9 +11,12 @@ mod attention;
 mod bags;
 mod binary;
 mod choose;
+mod class_loss;
 mod conv;
 mod copy;
 mod create;
+mod ctc;
+mod distance;
 mod dropout;
 mod element;
 mod error;
@@ -22,6 +25,7 @@ mod generator;
 mod import;
 mod index;
 mod join;
+mod loss;
 mod matmul;
 mod norm;
 mod packed;
@@ -48,8 +52,13 @@ pub use attention::{
 pub use bags::{BagMode, BagOptions, Bags, embedding_bag, embedding_renorm};
 pub use binary::{BinaryOp, add, binary, binary_in_place, store, sub};
 pub use choose::{clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_};
+pub use class_loss::{
+    ClassLoss, cross_entropy_loss, multi_margin_loss, multilabel_margin_loss, nll_loss, one_hot,
+};
 pub use conv::{ConvOptions, conv};
 pub use create::{arange, eye, linspace, tril, triu};
+pub use ctc::{Ctc, ctc_loss};
+pub use distance::{cdist, cosine_similarity, pairwise_distance, pdist};
 pub use dropout::{Dropout, dropout, native_dropout, rrelu};
 pub use element::{Bool, Element};
 pub use error::{Error, ErrorKind, Result};
@@ -57,6 +66,11 @@ pub use generator::Generator;
 pub use import::Importer;
 pub use index::{embedding, gather, index, index_put, index_select, nonzero, scatter};
 pub use join::{cat, chunk, split, split_with_sizes, stack};
+pub use loss::{
+    Reduction, Triplet, binary_cross_entropy, binary_cross_entropy_with_logits,
+    cosine_embedding_loss, hinge_embedding_loss, huber_loss, kl_div, l1_loss, margin_ranking_loss,
+    mse_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss, triplet_margin_loss,
+};
 pub use matmul::{addmm, baddbmm, bmm, dot, linear, matmul, mm, mv};
 pub use norm::{batch_norm, group_norm, layer_norm};
 pub use packed::{pack_padded, pad_packed, pad_sequence};

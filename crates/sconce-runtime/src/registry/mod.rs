@@ -10,6 +10,7 @@ mod casts;
 mod dicts;
 mod embeddings;
 mod lists;
+mod losses;
 mod math;
 mod misc;
 mod numbers;
@@ -56,6 +57,7 @@ const TABLES: &[Table] = &[
     recurrent::TABLE,
     attention::TABLE,
     embeddings::TABLE,
+    losses::TABLE,
     tensor_math::TABLE,
     tensor_views::TABLE,
     tensor_layers::TABLE,
