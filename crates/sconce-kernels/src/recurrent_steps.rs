@@ -4,30 +4,14 @@
 use crate::panels::{self, Shape};
 use crate::simd::dispatch;
 use crate::vecmath::{sigmoid, tanh};
-use crate::{DType, Result, Tensor};
+use crate::{Cell, DType, Result, Tensor};
 
-/// What a step computes of its gates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Gates {
-    /// `torch.lstm_cell`: input, forget, new and output gate, all of them sums of what input and
-    /// hidden state give.
-    Lstm,
-    /// `torch.gru_cell`: reset, update and new gate.
-    Gru,
-    /// `torch.rnn_tanh_cell`.
-    Tanh,
-    /// `torch.rnn_relu_cell`.
-    Relu,
-}
-
-impl Gates {
-    /// Gates of a unit.
-    fn count(self) -> usize {
-        match self {
-            Gates::Lstm => 4,
-            Gates::Gru => 3,
-            Gates::Tanh | Gates::Relu => 1,
-        }
+/// Gates of a unit.
+fn gates_of(cell: Cell) -> usize {
+    match cell {
+        Cell::Lstm => 4,
+        Cell::Gru => 3,
+        Cell::Tanh | Cell::Relu => 1,
     }
 }
 
@@ -40,7 +24,7 @@ impl Gates {
 /// # Errors
 /// Where memory is short.
 pub(crate) fn run_steps(
-    kind: Gates,
+    cell: Cell,
     gates: &Tensor,
     state: &[Tensor],
     weight: &Tensor,
@@ -54,8 +38,8 @@ pub(crate) fn run_steps(
     };
     let single = |tensor: &Tensor| tensor.dtype() == DType::Float32;
     let fits = rows == batch
-        && width == hidden.saturating_mul(kind.count() as i64)
-        && state.len() == if kind == Gates::Lstm { 2 } else { 1 }
+        && width == hidden.saturating_mul(gates_of(cell) as i64)
+        && state.len() == if cell == Cell::Lstm { 2 } else { 1 }
         && state.iter().all(|state| single(state) && state.sizes() == [batch, hidden])
         && weight.sizes() == [width, hidden]
         && single(gates)
@@ -78,24 +62,24 @@ pub(crate) fn run_steps(
         let mut h = h.write::<f32>()?;
         let mut c = c.as_ref().map(Tensor::write::<f32>).transpose()?;
         let mut out = out.write::<f32>()?;
-        let mut scratch = vec![0f32; if kind == Gates::Gru { size.batch * size.width } else { 0 }];
+        let mut scratch = vec![0f32; if cell == Cell::Gru { size.batch * size.width } else { 0 }];
         for at in 0..steps as usize {
             let at = if backwards { steps as usize - 1 - at } else { at };
             let step = size.batch * size.width;
             let gates = &mut all[at * step..][..step];
             let bias = bias.as_deref();
-            match (kind, &mut c) {
-                (Gates::Gru, _) => {
+            match (cell, &mut c) {
+                (Cell::Gru, _) => {
                     panels::multiply(size.shape(), &h, &packed, bias, &mut scratch, false);
                     gru(size, gates, &scratch, &mut h);
                 }
-                (Gates::Lstm, Some(c)) => {
+                (Cell::Lstm, Some(c)) => {
                     panels::multiply(size.shape(), &h, &packed, bias, gates, true);
                     lstm(size, gates, c, &mut h);
                 }
                 _ => {
                     panels::multiply(size.shape(), &h, &packed, bias, gates, true);
-                    plain(kind, gates, &mut h);
+                    plain(cell, gates, &mut h);
                 }
             }
             let step = size.batch * size.hidden;
@@ -103,6 +87,44 @@ pub(crate) fn run_steps(
         }
     }
     Ok(Some((out, std::iter::once(h).chain(c).collect())))
+}
+
+/// One step from what input and hidden state give to the gates, batch × (gates · hidden) each, and
+/// the state; `None` as [`run_steps`].
+///
+/// # Errors
+/// Where memory is short.
+pub(crate) fn single_step(
+    cell: Cell,
+    from_input: &Tensor,
+    from_hidden: &Tensor,
+    state: &[Tensor],
+) -> Result<Option<Vec<Tensor>>> {
+    let Some(&[batch, hidden]) = state.first().map(Tensor::sizes) else { return Ok(None) };
+    let width = hidden.saturating_mul(gates_of(cell) as i64);
+    let plain = |tensor: &Tensor, sizes: [i64; 2]| {
+        tensor.dtype() == DType::Float32 && tensor.is_contiguous() && tensor.sizes() == sizes
+    };
+    let fits = matches!(cell, Cell::Lstm | Cell::Gru)
+        && state.len() == if cell == Cell::Lstm { 2 } else { 1 }
+        && state.iter().all(|state| plain(state, [batch, hidden]))
+        && plain(from_input, [batch, width])
+        && plain(from_hidden, [batch, width]);
+    if !fits || state[0].numel() == 0 {
+        return Ok(None);
+    }
+    let size = Size { batch: batch as usize, hidden: hidden as usize, width: width as usize };
+    let h = state[0].copy()?;
+    let c = state.get(1).map(Tensor::copy).transpose()?;
+    let (x, y) = (from_input.read::<f32>()?, from_hidden.read::<f32>()?);
+    match &c {
+        Some(c) => {
+            let sums: Vec<f32> = x.iter().zip(&*y).map(|(x, y)| x + y).collect();
+            lstm(size, &sums, &mut c.write::<f32>()?, &mut h.write::<f32>()?);
+        }
+        None => gru(size, &x, &y, &mut h.write::<f32>()?),
+    }
+    Ok(Some(std::iter::once(h).chain(c).collect()))
 }
 
 #[derive(Clone, Copy)]
@@ -205,13 +227,13 @@ pub(crate) fn gru_gates(from_input: &[f32], from_hidden: &[f32], hidden: &mut [f
     );
 }
 
-fn plain(kind: Gates, gates: &[f32], hidden: &mut [f32]) {
+fn plain(cell: Cell, gates: &[f32], hidden: &mut [f32]) {
     dispatch(
         #[inline(always)]
         || {
             for (h, &x) in hidden.iter_mut().zip(gates) {
                 let relu = if x < 0.0 { 0.0 } else { x };
-                *h = if kind == Gates::Relu { relu } else { tanh(x) };
+                *h = if cell == Cell::Relu { relu } else { tanh(x) };
             }
         },
     );

@@ -59,16 +59,38 @@ pub(crate) fn softmax_rows(all: &mut [f32], len: usize) {
         || {
             for row in all.chunks_exact_mut(len) {
                 let max = greatest(row);
-                for x in row.iter_mut() {
-                    *x = vecmath::exp(*x - max);
-                }
-                let scale = (1.0 / sum(row)) as f32;
-                for x in row.iter_mut() {
-                    *x *= scale;
+                softmax_row(row, max);
+            }
+        },
+    );
+}
+
+/// [`softmax_rows`], but rows of nothing but negative infinity give zeros.
+pub(crate) fn safe_softmax_rows(all: &mut [f32], len: usize) {
+    dispatch(
+        #[inline(always)]
+        || {
+            for row in all.chunks_exact_mut(len) {
+                let max = greatest(row);
+                if max == f32::NEG_INFINITY && !row.iter().any(|x| x.is_nan()) {
+                    row.fill(0.0);
+                } else {
+                    softmax_row(row, max);
                 }
             }
         },
     );
+}
+
+#[inline(always)]
+fn softmax_row(row: &mut [f32], max: f32) {
+    for x in row.iter_mut() {
+        *x = vecmath::exp(*x - max);
+    }
+    let scale = (1.0 / sum(row)) as f32;
+    for x in row.iter_mut() {
+        *x *= scale;
+    }
 }
 
 /// The logarithm of the softmax of every row of `len` elements, in place.
@@ -185,6 +207,11 @@ mod tests {
         let mut low = [-inf; 3];
         softmax_rows(&mut low, 3);
         assert!(low.iter().all(|x| x.is_nan()));
+        let mut safe = [-inf, -inf, -inf, f32::NAN, 0.0, -inf];
+        safe_softmax_rows(&mut safe, 2);
+        assert_eq!((safe[0], safe[1]), (0.0, 0.0));
+        assert!(safe[2].is_nan() && safe[3].is_nan());
+        assert_eq!(safe[4..], [1.0, 0.0]);
         let mut logs = [1000.0, 0.0];
         log_softmax_rows(&mut logs, 2);
         assert_eq!(logs, [0.0, -1000.0]);

@@ -5,12 +5,17 @@
 //! can tell ints from floats by looking.
 
 mod args;
+mod attention;
 mod casts;
 mod dicts;
+mod embeddings;
 mod lists;
+mod losses;
 mod math;
 mod misc;
 mod numbers;
+mod random;
+mod recurrent;
 mod sorting;
 mod strings;
 mod tensor_args;
@@ -48,6 +53,11 @@ const TABLES: &[Table] = &[
     sorting::TABLE,
     dicts::TABLE,
     misc::TABLE,
+    random::TABLE,
+    recurrent::TABLE,
+    attention::TABLE,
+    embeddings::TABLE,
+    losses::TABLE,
     tensor_math::TABLE,
     tensor_views::TABLE,
     tensor_layers::TABLE,
