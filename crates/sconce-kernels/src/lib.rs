@@ -35,6 +35,7 @@ mod memory;
 mod norm;
 mod packed;
 mod panels;
+mod pointwise;
 mod pool;
 mod promotion;
 mod random;
@@ -88,6 +89,7 @@ pub use matmul::{addmm, baddbmm, bmm, dot, linear, matmul, mm, mv};
 pub use memory::{Charge, Entered, Memory};
 pub use norm::{batch_norm, group_norm, layer_norm};
 pub use packed::{pack_padded, pad_packed, pad_sequence};
+pub use pointwise::{PointOp, PointStep, pointwise};
 pub use pool::{PoolOptions, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
 pub use promotion::{Operand, can_cast, promote_types, result_type};
 pub use random::{
