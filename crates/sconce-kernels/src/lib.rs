@@ -11,6 +11,7 @@ mod attention;
 mod bags;
 mod binary;
 mod block;
+mod chains;
 mod choose;
 mod class_loss;
 mod conv;
@@ -35,7 +36,7 @@ mod memory;
 mod norm;
 mod packed;
 mod panels;
-mod pointwise;
+
 mod pool;
 mod promotion;
 mod random;
@@ -63,6 +64,7 @@ pub use attention::{
 };
 pub use bags::{BagMode, BagOptions, Bags, embedding_bag, embedding_renorm};
 pub use binary::{BinaryOp, add, binary, binary_in_place, store, sub};
+pub use chains::{ChainOp, ChainStep, run_chain};
 pub use choose::{clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_};
 pub use class_loss::{
     ClassLoss, cross_entropy_loss, multi_margin_loss, multilabel_margin_loss, nll_loss, one_hot,
@@ -89,7 +91,7 @@ pub use matmul::{addmm, baddbmm, bmm, dot, linear, matmul, mm, mv};
 pub use memory::{Charge, Entered, Memory};
 pub use norm::{batch_norm, group_norm, layer_norm};
 pub use packed::{pack_padded, pad_packed, pad_sequence};
-pub use pointwise::{PointOp, PointStep, pointwise};
+
 pub use pool::{PoolOptions, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
 pub use promotion::{Operand, can_cast, promote_types, result_type};
 pub use random::{

@@ -8,7 +8,7 @@ use crate::{DType, Dims, Error, Operand, Result, Scalar, Tensor, rows, threads, 
 
 /// What a step of a chain computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PointOp {
+pub enum ChainOp {
     /// Of one operand.
     Unary(UnaryOp),
     /// Of two.
@@ -18,9 +18,9 @@ pub enum PointOp {
 /// A step of a chain: an operator and its operands, which are counted from the chain's operands on
 /// through the steps before. `b` means nothing to an operator of one operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PointStep {
+pub struct ChainStep {
     /// The operator.
-    pub op: PointOp,
+    pub op: ChainOp,
     /// The first operand.
     pub a: usize,
     /// The second operand.
@@ -36,17 +36,17 @@ const BLOCK: usize = 1024;
 /// As the operators by themselves, and for steps that use what does not come before them.
 ///
 /// ```
-/// use sconce_kernels::{BinaryOp, PointOp, PointStep, Tensor, UnaryOp, pointwise};
+/// use sconce_kernels::{BinaryOp, ChainOp, ChainStep, Tensor, UnaryOp, run_chain};
 /// let x = Tensor::from_slice(&[1f32, -2.0], &[2])?;
 /// let steps = [
-///     PointStep { op: PointOp::Binary(BinaryOp::Mul), a: 0, b: 1 },
-///     PointStep { op: PointOp::Unary(UnaryOp::Relu), a: 2, b: 2 },
+///     ChainStep { op: ChainOp::Binary(BinaryOp::Mul), a: 0, b: 1 },
+///     ChainStep { op: ChainOp::Unary(UnaryOp::Relu), a: 2, b: 2 },
 /// ];
-/// let result = pointwise(&steps, &[(&x).into(), 3.0.into()])?;
+/// let result = run_chain(&steps, &[(&x).into(), 3.0.into()])?;
 /// assert_eq!(result.to_vec::<f32>()?, [3.0, 0.0]);
 /// # Ok::<(), sconce_kernels::Error>(())
 /// ```
-pub fn pointwise(steps: &[PointStep], operands: &[Operand<'_>]) -> Result<Tensor> {
+pub fn run_chain(steps: &[ChainStep], operands: &[Operand<'_>]) -> Result<Tensor> {
     let known = |index: usize, at: usize| index < operands.len() + at;
     let ordered = steps.iter().enumerate().all(|(at, s)| known(s.a, at) && known(s.b, at));
     if steps.is_empty() || !ordered {
@@ -58,7 +58,7 @@ pub fn pointwise(steps: &[PointStep], operands: &[Operand<'_>]) -> Result<Tensor
     }
 }
 
-fn one_by_one(steps: &[PointStep], operands: &[Operand<'_>]) -> Result<Tensor> {
+fn one_by_one(steps: &[ChainStep], operands: &[Operand<'_>]) -> Result<Tensor> {
     let mut made: Vec<Tensor> = Vec::with_capacity(steps.len());
     for step in steps {
         let operand = |index: usize| match index.checked_sub(operands.len()) {
@@ -66,9 +66,9 @@ fn one_by_one(steps: &[PointStep], operands: &[Operand<'_>]) -> Result<Tensor> {
             None => operands[index],
         };
         let result = match (step.op, operand(step.a)) {
-            (PointOp::Binary(op), a) => binary(op, a, operand(step.b))?,
-            (PointOp::Unary(op), Operand::Tensor(a)) => unary(op, a)?,
-            (PointOp::Unary(_), Operand::Scalar(_)) => {
+            (ChainOp::Binary(op), a) => binary(op, a, operand(step.b))?,
+            (ChainOp::Unary(op), Operand::Tensor(a)) => unary(op, a)?,
+            (ChainOp::Unary(_), Operand::Scalar(_)) => {
                 return Err(Error::runtime("an operator of a tensor that is given a number"));
             }
         };
@@ -97,7 +97,7 @@ struct Plan {
 
 /// `None` where an operand is no contiguous `float32` tensor, or is broadcast in another way than
 /// over leading dimensions.
-fn plan(steps: &[PointStep], operands: &[Operand<'_>]) -> Result<Option<Plan>> {
+fn plan(steps: &[ChainStep], operands: &[Operand<'_>]) -> Result<Option<Plan>> {
     let mut sizes = Dims::new();
     for operand in operands {
         match operand {
@@ -110,9 +110,9 @@ fn plan(steps: &[PointStep], operands: &[Operand<'_>]) -> Result<Option<Plan>> {
     }
     // A step of numbers alone would not have the result's dtype.
     let is_number = |index: usize| matches!(operands.get(index), Some(Operand::Scalar(_)));
-    let computed = |step: &PointStep| match step.op {
-        PointOp::Unary(op) => unary_block(op).is_some() && !is_number(step.a),
-        PointOp::Binary(op) => {
+    let computed = |step: &ChainStep| match step.op {
+        ChainOp::Unary(op) => unary_block(op).is_some() && !is_number(step.a),
+        ChainOp::Binary(op) => {
             binary_block(op).is_some() && !(is_number(step.a) && is_number(step.b))
         }
     };
@@ -161,7 +161,7 @@ enum Slice<'a> {
 }
 
 impl Plan {
-    fn run(&self, steps: &[PointStep]) -> Result<Tensor> {
+    fn run(&self, steps: &[ChainStep]) -> Result<Tensor> {
         let result = Tensor::empty(&self.sizes, DType::Float32)?;
         let lent: Vec<Option<std::cell::Ref<'_, [f32]>>> = self
             .sources
@@ -171,16 +171,14 @@ impl Plan {
                 Source::Number(_) => Ok(None),
             })
             .collect::<Result<_>>()?;
-        let period = self.period;
+        let (period, count) = (self.period, self.sources.len());
         let inputs: Vec<(Slice<'_>, bool)> = self
             .sources
             .iter()
             .zip(&lent)
             .map(|(source, lent)| match (source, lent) {
                 (Source::Number(number), _) => (Slice::All(*number), false),
-                (source, Some(lent)) => {
-                    (Slice::Each(lent), matches!(source, Source::Repeated(_)))
-                }
+                (source, Some(lent)) => (Slice::Each(lent), matches!(source, Source::Repeated(_))),
                 (_, None) => (Slice::All(0.0), false),
             })
             .collect();
@@ -198,7 +196,7 @@ impl Plan {
                     (Slice::Each(all), false) => Slice::Each(&all[at..at + len]),
                     (number, _) => number,
                 };
-                block_steps(steps, self.sources.len(), input, &mut scratch, block);
+                block_steps(steps, count, input, &mut scratch, block);
                 rest = after;
                 at += len;
             }
@@ -210,7 +208,7 @@ impl Plan {
 
 /// Takes one block through all steps; the last writes to `out`.
 fn block_steps<'a>(
-    steps: &[PointStep],
+    steps: &[ChainStep],
     operands: usize,
     input: impl Fn(usize) -> Slice<'a>,
     scratch: &mut [f32],
@@ -226,12 +224,12 @@ fn block_steps<'a>(
             None => input(index),
         };
         match step.op {
-            PointOp::Unary(op) => {
+            ChainOp::Unary(op) => {
                 if let Some(run) = unary_block(op) {
                     run(operand(step.a), target);
                 }
             }
-            PointOp::Binary(op) => {
+            ChainOp::Binary(op) => {
                 if let Some(run) = binary_block(op) {
                     run(operand(step.a), operand(step.b), target);
                 }
@@ -326,14 +324,14 @@ mod tests {
 
     #[test]
     fn chains_give_the_bits_that_single_steps_give() {
-        use PointOp::{Binary, Unary};
+        use ChainOp::{Binary, Unary};
         // tanh((x * y + 0.5) / row) - x
         let steps = [
-            PointStep { op: Binary(BinaryOp::Mul), a: 0, b: 1 },
-            PointStep { op: Binary(BinaryOp::Add), a: 4, b: 3 },
-            PointStep { op: Binary(BinaryOp::Div), a: 5, b: 2 },
-            PointStep { op: Unary(UnaryOp::Tanh), a: 6, b: 6 },
-            PointStep { op: Binary(BinaryOp::Sub), a: 7, b: 0 },
+            ChainStep { op: Binary(BinaryOp::Mul), a: 0, b: 1 },
+            ChainStep { op: Binary(BinaryOp::Add), a: 4, b: 3 },
+            ChainStep { op: Binary(BinaryOp::Div), a: 5, b: 2 },
+            ChainStep { op: Unary(UnaryOp::Tanh), a: 6, b: 6 },
+            ChainStep { op: Binary(BinaryOp::Sub), a: 7, b: 0 },
         ];
         let shapes: [[&[i64]; 3]; 6] = [
             [&[3, 5], &[3, 5], &[5]],
@@ -350,7 +348,7 @@ mod tests {
             let turned = turned.transpose(0, -1).unwrap();
             let strided = [(&turned).into(), (&y).into(), (&row).into(), 0.5.into()];
             for operands in [whole, strided] {
-                let fused = pointwise(&steps, &operands).unwrap();
+                let fused = run_chain(&steps, &operands).unwrap();
                 let single = one_by_one(&steps, &operands).unwrap();
                 assert_eq!(fused.sizes(), single.sizes());
                 let bits = |t: &Tensor| {
@@ -365,11 +363,11 @@ mod tests {
     #[test]
     fn other_dtypes_and_bad_chains_are_dealt_with() {
         let ints = Tensor::from_slice(&[1i64, 2], &[2]).unwrap();
-        let add = PointStep { op: PointOp::Binary(BinaryOp::Add), a: 0, b: 1 };
-        let sum = pointwise(&[add], &[(&ints).into(), (&ints).into()]).unwrap();
+        let add = ChainStep { op: ChainOp::Binary(BinaryOp::Add), a: 0, b: 1 };
+        let sum = run_chain(&[add], &[(&ints).into(), (&ints).into()]).unwrap();
         assert_eq!(sum.to_vec::<i64>().unwrap(), [2, 4]);
-        assert!(pointwise(&[], &[(&ints).into()]).is_err());
-        let ahead = PointStep { op: PointOp::Binary(BinaryOp::Add), a: 0, b: 2 };
-        assert!(pointwise(&[ahead], &[(&ints).into(), (&ints).into()]).is_err());
+        assert!(run_chain(&[], &[(&ints).into()]).is_err());
+        let ahead = ChainStep { op: ChainOp::Binary(BinaryOp::Add), a: 0, b: 2 };
+        assert!(run_chain(&[ahead], &[(&ints).into(), (&ints).into()]).is_err());
     }
 }
