@@ -19,6 +19,7 @@ mod copy;
 mod create;
 mod ctc;
 mod distance;
+mod dots;
 mod dropout;
 mod element;
 mod error;
