@@ -5,6 +5,7 @@ use sconce_torchscript::Module;
 
 use crate::interpreter::Machine;
 use crate::limits::{Budget, Limits};
+use crate::support::Need;
 use crate::value::IValue;
 use crate::{Error, instantiate, matching};
 use sconce_kernels::Memory;
@@ -190,6 +191,16 @@ impl Session {
         all.extend(matching::match_arguments(&mut self.machine, &schema, args, named)?);
         ready(&mut self.machine, function, self.missing)?;
         self.machine.call(function, all)
+    }
+
+    /// What a method and all that it calls need and is not here, place by place.
+    ///
+    /// # Errors
+    /// When there is no such method, or its code does not compile.
+    pub fn needs(&mut self, method: &str) -> Result<Vec<Need>, Error> {
+        let function = self.function(method)?;
+        let needed = self.machine.prepare(function)?;
+        Ok(needed.into_iter().map(|(what, range)| Need { what, range }).collect())
     }
 
     fn function(&mut self, method: &str) -> Result<FunctionId, Error> {

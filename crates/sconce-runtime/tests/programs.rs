@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use sconce_checkpoint::{Checkpoint, Node, Object};
-use sconce_kernels::Importer;
-use sconce_runtime::{Dict, Error, IValue, Limits, Missing, Model, Options, Session, Shared};
-use sconce_torchscript::ir::Type;
+use sconce_checkpoint::Checkpoint;
+use sconce_runtime::{
+    Error, IValue, Limits, Missing, Model, Options, Session, arguments, from_object,
+};
 
 fn program(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name)
@@ -19,28 +19,6 @@ fn program(name: &str) -> PathBuf {
 fn session(name: &str, options: Options) -> Session {
     let module = sconce_torchscript::load(program(name).join("model.pt")).unwrap();
     Session::new(&module, options).unwrap()
-}
-
-/// A recorded value as one of a program.
-fn value(object: Object<'_>) -> IValue {
-    match object.data() {
-        Node::None => IValue::None,
-        Node::Bool(value) => IValue::Bool(*value),
-        Node::Int(value) => IValue::Int(*value),
-        Node::Float(value) => IValue::Float(*value),
-        Node::Str(text) => IValue::str(&**text),
-        Node::List(_) => IValue::list(Type::Any, object.iter().map(value).collect()),
-        Node::Tuple(_) => IValue::tuple(object.iter().map(value).collect()),
-        Node::Dict(_) => {
-            let mut dict = Dict::new(Type::Any, Type::Any);
-            for (key, item) in object.entries() {
-                assert!(dict.insert(value(key), value(item)));
-            }
-            IValue::Dict(Shared::new(dict))
-        }
-        Node::Tensor(tensor) => IValue::Tensor(Importer::default().import(&tensor.tensor).unwrap()),
-        other => panic!("a recorded {other:?}"),
-    }
 }
 
 /// What a value is, with the elements of tensors.
@@ -77,10 +55,10 @@ fn programs_give_what_pytorch_gives() {
         let calls = Checkpoint::open(program(name).join("calls.pt")).unwrap();
         assert_eq!(calls.root().len(), recorded, "{name}");
         for call in calls.root().iter() {
-            let args: Vec<IValue> = call.get("arguments").unwrap().iter().map(value).collect();
+            let args = arguments(call.get("arguments").unwrap()).unwrap();
             let given = session(name, Options::default()).call("forward", &args);
             match call.get("result") {
-                Some(expected) => assert_eq!(shown(&given.unwrap()), shown(&value(expected))),
+                Some(expected) => assert_eq!(shown(&given.unwrap()), shown(&from_object(expected).unwrap())),
                 None => {
                     let expected = call.get("error").unwrap().as_str().unwrap();
                     assert_eq!(given.unwrap_err().to_string(), expected, "{name}");
