@@ -11,6 +11,7 @@ mod lists;
 mod math;
 mod misc;
 mod numbers;
+mod quick;
 mod sorting;
 mod strings;
 mod tensor_args;
@@ -34,6 +35,7 @@ pub(crate) type Run = fn(&mut Machine, Args<'_>) -> Result<IValue, Raise>;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Builtin {
     pub(crate) run: Run,
+    pub(crate) quick: Option<quick::Quick>,
 }
 
 /// Symbol, overloads, function.
@@ -58,7 +60,10 @@ static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| 
     lines
         .flat_map(|&(symbol, overloads, run)| {
             let plain = |overload| if overload == "-" { "" } else { overload };
-            overloads.split(' ').map(move |overload| ((symbol, plain(overload)), Builtin { run }))
+            overloads.split(' ').map(move |overload| {
+                let overload = plain(overload);
+                ((symbol, overload), Builtin { run, quick: quick::find(symbol, overload) })
+            })
         })
         .collect()
 });
