@@ -70,6 +70,9 @@ pub struct BudgetOptions {
     /// Stop after this many instructions
     #[arg(long, value_name = "N")]
     pub max_steps: Option<u64>,
+    /// Most bytes that tensors and lists may take at once
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_memory: Option<u64>,
     /// Run although operators are missing, and stop when one is reached
     #[arg(long)]
     pub allow_missing: bool,
@@ -110,7 +113,8 @@ impl BudgetOptions {
             true => Missing::WhenReached,
             false => Missing::Refuse,
         };
-        Options { limits, missing, ..Options::default() }
+        let memory = self.max_memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        Options { limits, missing, memory, ..Options::default() }
     }
 
     /// Sets the number of threads for the whole process.
@@ -149,7 +153,8 @@ fn refusal(needs: &[Need], method: &str, file: &str) -> Failure {
         }
     }
     let plural = if named.len() == 1 { "" } else { "s" };
-    let message = format!("'{method}' needs {} operator{plural} that this build lacks", named.len());
+    let message =
+        format!("'{method}' needs {} operator{plural} that this build lacks", named.len());
     let mut failure = Failure::unreadable(message).in_file(file);
     for (what, count, need) in named.iter().take(MOST_NAMED) {
         let places = if *count == 1 { String::new() } else { format!(" at {count} places") };

@@ -27,7 +27,7 @@ pub use error::{Error, Exception};
 pub use from_objects::{arguments, from_object};
 pub use limits::Limits;
 pub use sconce_kernels::Tensor;
-pub use session::{Missing, Options, Session, Silent, Sink};
+pub use session::{Missing, Model, Options, ProfileEntry, Session, Silent, Sink};
 pub use shared::Shared;
 pub use support::{Need, needs};
 pub use to_objects::to_object;

@@ -169,7 +169,9 @@ mod tests {
         match read(text) {
             None => "no call".to_owned(),
             Some(Err(why)) => why,
-            Some(Ok(value)) => sconce::run::output(&value).unwrap().display(&Default::default()).to_string(),
+            Some(Ok(value)) => {
+                sconce::run::output(&value).unwrap().display(&Default::default()).to_string()
+            }
         }
     }
 

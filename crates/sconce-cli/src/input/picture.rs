@@ -125,7 +125,8 @@ mod tests {
 
     #[test]
     fn grey_pictures_of_16_bits_have_one_channel() {
-        let gray = image::ImageBuffer::<Luma<u16>, _>::from_raw(1, 2, vec![65535u16, 13107]).unwrap();
+        let gray =
+            image::ImageBuffer::<Luma<u16>, _>::from_raw(1, 2, vec![65535u16, 13107]).unwrap();
         let bytes = png(gray.into());
         let (sizes, elements) = read_as(&bytes, &PictureOptions::default());
         assert_eq!((sizes, elements), (vec![1, 1, 2, 1], vec![1.0, 0.2]));

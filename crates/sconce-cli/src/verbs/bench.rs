@@ -253,7 +253,12 @@ fn operators(entries: &[Entry]) -> Vec<Share<'_>> {
     }
     let mut shares: Vec<Share<'_>> = shares
         .into_iter()
-        .map(|(operator, (calls, seconds))| Share { operator, calls, seconds, share: seconds / total })
+        .map(|(operator, (calls, seconds))| Share {
+            operator,
+            calls,
+            seconds,
+            share: seconds / total,
+        })
         .collect();
     shares.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     shares
@@ -297,11 +302,7 @@ fn print(document: &Document<'_>, rows: usize, out: &mut Out) -> Result<(), Fail
         .add(Style::Number, time(times.p95))
         .plain("  min ")
         .add(Style::Number, time(times.min))
-        .dim(format!(
-            "  {}, {}",
-            count(document.runs, "run"),
-            count(document.threads, "thread")
-        ));
+        .dim(format!("  {}, {}", count(document.runs, "run"), count(document.threads, "thread")));
     out.line(&line)?;
     out.plain("")?;
     let mut table = Table::new(true)
@@ -368,10 +369,7 @@ fn percent(share: f64) -> String {
 /// A time in a unit that leaves a number of at least one.
 fn time(seconds: f64) -> String {
     const UNITS: [(f64, &str); 3] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")];
-    let (unit, name) = UNITS
-        .into_iter()
-        .find(|(unit, _)| seconds >= *unit)
-        .unwrap_or((1e-9, "ns"));
+    let (unit, name) = UNITS.into_iter().find(|(unit, _)| seconds >= *unit).unwrap_or((1e-9, "ns"));
     let number = seconds / unit;
     let digits = if number < 9.995 { 2 } else { 1 };
     format!("{number:.digits$} {name}")

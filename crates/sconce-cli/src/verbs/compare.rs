@@ -98,7 +98,11 @@ pub fn run(args: &CompareArgs, out: &mut Out, say: Say) -> Verdict {
     let differing = rows.iter().filter(|row| !row.equal).count();
     let text = match differing {
         0 => format!("{} equal within {:e}", count(rows.len(), "output"), args.tol),
-        _ => format!("{differing} of {} differ by more than {:e}", count(rows.len(), "output"), args.tol),
+        _ => format!(
+            "{differing} of {} differ by more than {:e}",
+            count(rows.len(), "output"),
+            args.tol
+        ),
     };
     out.line(&Line::new().dim(text))?;
     Ok(Outcome::found(!equal))
@@ -140,7 +144,9 @@ impl Comparison {
                     let name = format!("{name}[{key}]");
                     match key == other {
                         true => self.compare(&name, a, b, depth + 1)?,
-                        false => self.rows.push(Row::noted(name, a, format!("expected the key {other}"))),
+                        false => {
+                            self.rows.push(Row::noted(name, a, format!("expected the key {other}")))
+                        }
                     }
                 }
             }
@@ -155,13 +161,17 @@ impl Comparison {
             (Node::Float(_), Node::Float(_), Some(a), Some(b)) => {
                 let mut row = Row::noted(name.to_owned(), found, format!("{a} instead of {b}"));
                 row.equal = self.close(a, b, 0.0);
-                row.max_difference = Some((a - b).abs()).filter(|difference| difference.is_finite());
+                row.max_difference =
+                    Some((a - b).abs()).filter(|difference| difference.is_finite());
                 row
             }
             _ => {
                 let (shown, wanted) = (found.repr(60), expected.repr(60));
                 let scalar = |object: Object<'_>| {
-                    !matches!(object.data(), Node::List(_) | Node::Tuple(_) | Node::Dict(_) | Node::Tensor(_))
+                    !matches!(
+                        object.data(),
+                        Node::List(_) | Node::Tuple(_) | Node::Dict(_) | Node::Tensor(_)
+                    )
                 };
                 let note = match scalar(found) && scalar(expected) {
                     true => format!("{shown} instead of {wanted}"),
@@ -184,7 +194,9 @@ impl Comparison {
     fn close(&self, a: f64, b: f64, scale: f64) -> bool {
         a == b
             || (a.is_nan() && b.is_nan())
-            || (a.is_finite() && b.is_finite() && (a - b).abs() <= self.tolerance * b.abs().max(scale))
+            || (a.is_finite()
+                && b.is_finite()
+                && (a - b).abs() <= self.tolerance * b.abs().max(scale))
     }
 
     fn tensors(&self, name: &str, found: &Tensor, expected: &Tensor) -> Result<Row, Failure> {

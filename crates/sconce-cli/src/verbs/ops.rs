@@ -1,13 +1,16 @@
 //! `sconce ops`: the operators that a TorchScript program uses.
 
+use std::collections::HashSet;
+
+use sconce::jit::{Module, OperatorUse};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
 use crate::cli::OpsArgs;
-use crate::error::Outcome;
+use crate::error::{Failure, Outcome};
 use crate::output::{Align, Line, Out, Style, Table, count};
 use crate::run::Verdict;
-use crate::{open, script};
+use crate::{calling, open, script};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -24,36 +27,49 @@ struct Row<'a> {
     runs: bool,
 }
 
-/// There is no verb that runs programs yet.
-const RUNS: bool = false;
-
 pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
     let file = open::name(&args.input.file);
     let module = script::module(&args.input.file, &args.input.load)?;
     let operators = module.operators().map_err(|error| script::failure(error, &file))?;
+    let lacking = lacking(&module, &file)?;
+    let runs = |used: &OperatorUse| !lacking.contains(&used.name);
     if args.json {
         let rows = operators.iter();
-        let operators =
-            rows.map(|used| Row { name: &used.name, count: used.count, runs: RUNS }).collect();
+        let operators = rows
+            .map(|used| Row { name: &used.name, count: used.count, runs: runs(used) })
+            .collect();
         out.json(&Document { schema_version: SCHEMA_VERSION, file: &file, operators })?;
         return Ok(Outcome::Clean);
     }
     out.use_pager();
     let mut table = Table::new(!args.no_header)
         .column("operator", Align::Left, Style::Plain)
-        .column("uses", Align::Right, Style::Number);
+        .column("uses", Align::Right, Style::Number)
+        .column("", Align::Left, Style::Bad);
     for used in &operators {
-        table.row([used.name.as_str(), &used.count.to_string()]);
+        let note = if runs(used) { "" } else { "missing" };
+        table.row([used.name.as_str(), &used.count.to_string(), note]);
     }
     out.table(&table)?;
     if !args.no_header {
         let places: usize = operators.iter().map(|used| used.count).sum();
+        let missing = operators.iter().filter(|used| !runs(used)).count();
+        let verdict = match missing {
+            0 => "sconce run has them all".to_owned(),
+            _ => format!("sconce run lacks {missing} of them"),
+        };
         let text = format!(
-            "{} at {} · this build shows programs and runs none",
+            "{} at {} · {verdict}",
             count(operators.len(), "operator"),
             count(places, "place")
         );
         out.line(&Line::new().dim(text))?;
     }
     Ok(Outcome::Clean)
+}
+
+/// What `sconce run` cannot do of what a program uses.
+fn lacking(module: &Module, file: &str) -> Result<HashSet<String>, Failure> {
+    let needs = sconce::run::needs(module).map_err(|error| calling::failure(error, file))?;
+    Ok(needs.into_iter().map(|need| need.what).collect())
 }

@@ -18,9 +18,9 @@ pub fn value(result: Object<'_>) -> Result<Value, Failure> {
 }
 
 fn of_object(object: Object<'_>, left: &mut usize) -> Result<Value, Failure> {
-    *left = left
-        .checked_sub(1)
-        .ok_or_else(|| Failure::unreadable("the result is too large for JSON").help("--output FILE"))?;
+    *left = left.checked_sub(1).ok_or_else(|| {
+        Failure::unreadable("the result is too large for JSON").help("--output FILE")
+    })?;
     Ok(match object.data() {
         Node::None => Value::Null,
         Node::Bool(value) => json!(value),

@@ -117,7 +117,8 @@ fn write(result: Object<'_>, path: &Path, options: &ResultOptions) -> Result<(),
         Format::Npy => match result.as_tensor() {
             Some(tensor) => vec![(String::new(), tensor.clone())],
             None => {
-                let message = format!("an .npy file holds a tensor, not {}", result_text::kind(result));
+                let message =
+                    format!("an .npy file holds a tensor, not {}", result_text::kind(result));
                 return Err(Failure::usage(message).in_file(&*name).help("--output NAME.pt"));
             }
         },
@@ -141,8 +142,10 @@ fn write(result: Object<'_>, path: &Path, options: &ResultOptions) -> Result<(),
 /// of a dict.
 fn arrays(result: Object<'_>) -> Result<Vec<(String, Tensor)>, Failure> {
     let wrong = || {
-        Failure::usage("an .npz file holds a tensor, a list or tuple of them, or a dict of them by name")
-            .help("--output NAME.pt holds everything")
+        Failure::usage(
+            "an .npz file holds a tensor, a list or tuple of them, or a dict of them by name",
+        )
+        .help("--output NAME.pt holds everything")
     };
     let numbered = |(index, item): (usize, Object<'_>)| {
         let tensor = item.as_tensor().ok_or_else(wrong)?;
