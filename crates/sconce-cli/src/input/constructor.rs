@@ -49,15 +49,22 @@ fn sizes(args: &[Value]) -> Result<Vec<i64>, String> {
         [Value::List(items) | Value::Tuple(items)] => items,
         _ => args,
     };
-    let ints = args.iter().map(|value| match value {
-        Value::Int(size) if *size >= 0 => Ok(*size),
-        _ => Err("sizes are ints, such as (1, 3, 224, 224)".to_owned()),
-    });
-    let sizes: Vec<i64> = ints.collect::<Result<_, String>>()?;
+    let ints = args.iter().map(|value| int(value).filter(|size| *size >= 0));
+    let sizes: Option<Vec<i64>> = ints.collect();
+    let sizes = sizes.ok_or("sizes are ints, such as (1, 3, 224, 224)")?;
     let elements = sizes.iter().try_fold(1i64, |product, &size| product.checked_mul(size));
     match elements.is_some_and(|elements| elements <= MAX_ELEMENTS) {
         true => Ok(sizes),
         false => Err("this is too large".to_owned()),
+    }
+}
+
+/// The int that a value is. Those that are read from text may be of any size.
+fn int(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(value) => Some(*value),
+        Value::BigInt(value) => i64::try_from(value).ok(),
+        _ => None,
     }
 }
 
@@ -72,31 +79,32 @@ fn filled(sizes: &[i64], value: f64, dtype: Option<DType>) -> Result<Tensor, Str
 
 /// `full((2, 3), 1.5)`; an int makes int64.
 fn full(args: &[Value], dtype: Option<DType>) -> Result<Tensor, String> {
-    match args {
-        [size @ (Value::List(_) | Value::Tuple(_)), Value::Float(value)] => {
-            filled(&sizes(std::slice::from_ref(size))?, *value, dtype)
-        }
-        [size @ (Value::List(_) | Value::Tuple(_)), Value::Int(value)] => {
-            let sizes = sizes(std::slice::from_ref(size))?;
+    let [size @ (Value::List(_) | Value::Tuple(_)), value] = args else {
+        return Err("write full((2, 3), 1.5)".to_owned());
+    };
+    let sizes = sizes(std::slice::from_ref(size))?;
+    match (value, int(value)) {
+        (_, Some(value)) => {
             let dtype = dtype.unwrap_or(DType::Int64);
-            Tensor::full(&sizes, (*value).into(), dtype).map_err(|error| error.message().to_owned())
+            Tensor::full(&sizes, value.into(), dtype).map_err(|error| error.message().to_owned())
         }
-        _ => Err("write full((2, 3), 1.5)".to_owned()),
+        (Value::Float(value), _) => filled(&sizes, *value, dtype),
+        _ => Err("a tensor is filled with an int or a float".to_owned()),
     }
 }
 
 /// `arange(end)`, `arange(start, end)`: int64 unless another dtype is asked for.
 fn arange(args: &[Value], dtype: Option<DType>) -> Result<Tensor, String> {
-    let (start, end) = match args {
-        [Value::Int(end)] => (0, *end),
-        [Value::Int(start), Value::Int(end)] => (*start, *end),
+    let ints: Option<Vec<i64>> = args.iter().map(int).collect();
+    let (start, end) = match ints.as_deref() {
+        Some([end]) => (0, *end),
+        Some([start, end]) => (*start, *end),
         _ => return Err("write arange(10) or arange(2, 10)".to_owned()),
     };
     let count = end.checked_sub(start).filter(|count| (0..=MAX_ELEMENTS).contains(count));
     let count = count.ok_or("this is too large, or ends before it starts")?;
     let elements: Vec<i64> = (start..end).collect();
-    let file = sconce::Tensor::from_vec(elements, &[count]);
-    cast(file, dtype.unwrap_or(DType::Int64))
+    cast(sconce::Tensor::from_vec(elements, &[count]), dtype.unwrap_or(DType::Int64))
 }
 
 /// `tensor(data)`: nested lists of bools, ints or floats, whose dtype is as in Python.
@@ -147,9 +155,11 @@ impl Flat {
                 return items.iter().try_for_each(|item| self.add(item, depth + 1));
             }
             Value::Bool(value) => (0, f64::from(u8::from(*value)), i64::from(*value)),
-            Value::Int(value) => (1, *value as f64, *value),
             Value::Float(value) => (2, *value, 0),
-            _ => return Err("a tensor is made of lists of numbers".to_owned()),
+            other => match int(other) {
+                Some(value) => (1, value as f64, value),
+                None => return Err("a tensor is made of lists of numbers".to_owned()),
+            },
         };
         if depth != self.sizes.len() {
             return Err("rows are of different lengths".to_owned());

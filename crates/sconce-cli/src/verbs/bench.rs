@@ -232,7 +232,10 @@ fn place(range: &SourceRange) -> (String, String) {
     let (line, _) = range.source.line_column(range.range.start);
     let text = range.source.text().lines().nth(line as usize).unwrap_or_default().trim();
     let place = match range.file_line_column() {
-        Some((file, line, _)) => format!("{file}:{line}"),
+        // Where Python's packages lie is of no interest.
+        Some((file, line, _)) => {
+            format!("{}:{line}", file.rsplit("site-packages/").next().unwrap_or(file))
+        }
         None => format!("line {}", line + 1),
     };
     (place, text.to_owned())
@@ -354,7 +357,7 @@ fn tree(functions: &[FunctionShare], out: &mut Out) -> Result<(), Failure> {
                 .dim(branch)
                 .add(Style::Number, percent(share.share))
                 .plain("  ")
-                .plain(&share.text)
+                .plain(if share.text.is_empty() { "moving values" } else { &share.text })
                 .dim(format!("  {}", share.place));
             out.line(&line.fit(out.width()))?;
         }

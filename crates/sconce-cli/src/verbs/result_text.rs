@@ -10,6 +10,9 @@ const MOST_ITEMS: usize = 1000;
 /// Elements that are shown in all: one list may stand in many places.
 const MOST_VALUES: usize = 20_000;
 
+/// Characters of a str that are shown.
+const MOST_CHARACTERS: usize = 1 << 20;
+
 /// What `print` would show in Python, but for line breaks between the tensors of a list.
 pub fn show(result: Object<'_>) -> String {
     let mut left = MOST_VALUES;
@@ -30,7 +33,7 @@ fn value(object: Object<'_>, column: usize, left: &mut usize) -> String {
         Node::List(_) => ("[", "]"),
         Node::Tuple(_) => ("(", if object.len() == 1 { ",)" } else { ")" }),
         Node::Dict(_) => ("{", "}"),
-        _ => return object.repr(usize::MAX),
+        _ => return object.repr(MOST_CHARACTERS),
     };
     let inside = column + 1;
     let entries = object.entries().map(|(key, item)| (Some(key), item));
@@ -100,6 +103,13 @@ mod tests {
  'words': ['a', 'b'],
  'one': (1.5,)}";
         assert_eq!(text, want);
+    }
+
+    #[test]
+    fn a_value_alone_is_its_repr() {
+        for (value, want) in [(Value::from("it's"), r#""it's""#), (Value::from(2.0f64), "2.0")] {
+            assert_eq!(show(Draft::from(value).root()), want);
+        }
     }
 
     #[test]
