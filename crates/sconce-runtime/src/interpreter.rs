@@ -261,7 +261,7 @@ impl Machine {
         match instruction {
             Instruction::Operator { builtin, from, to } => {
                 let mut args = self.gather(&code, base, *from);
-                let result = (builtin.run)(self, Args(&mut args))?;
+                let result = builtin.call(self, Args(&mut args))?;
                 self.store(&code, base, *to, result);
             }
             Instruction::Primitive { primitive, from, to } => {
