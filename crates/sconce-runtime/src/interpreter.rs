@@ -423,7 +423,7 @@ impl Machine {
                     5..=8 => self.operate::<8>(builtin, code, base, operands)?,
                     _ => {
                         let mut args = self.gather(code, base, *from);
-                        (builtin.run)(self, Args(&mut args))?
+                        builtin.call(self, Args(&mut args))?
                     }
                 };
                 self.store(code, base, *to, result);
@@ -433,7 +433,7 @@ impl Machine {
                 let mut args = [*a, *b].map(|operand| Self::take(registers, code, operand));
                 let result = match op.of(&args[0], &args[1]) {
                     Some(value) => value,
-                    None => (op.builtin()?.run)(self, Args(&mut args))?,
+                    None => op.builtin()?.call(self, Args(&mut args))?,
                 };
                 self.put(base, *to, result);
             }
@@ -537,7 +537,7 @@ impl Machine {
         if let Some(value) = builtin.quick.and_then(|quick| quick(&Args(args))) {
             return Ok(value);
         }
-        (builtin.run)(self, Args(args))
+        builtin.call(self, Args(args))
     }
 
     fn store(&mut self, code: &Code, base: usize, to: Span, result: IValue) {
