@@ -6,11 +6,15 @@
 
 mod args;
 mod casts;
+mod complex;
 mod dicts;
+mod fourier;
+mod linalg;
 mod lists;
 mod math;
 mod misc;
 mod numbers;
+mod products;
 mod sorting;
 mod strings;
 mod tensor_args;
@@ -51,6 +55,10 @@ const TABLES: &[Table] = &[
     tensor_math::TABLE,
     tensor_views::TABLE,
     tensor_layers::TABLE,
+    complex::TABLE,
+    fourier::TABLE,
+    linalg::TABLE,
+    products::TABLE,
 ];
 
 static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {
