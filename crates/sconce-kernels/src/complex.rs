@@ -213,7 +213,11 @@ fn joined(
     }
 }
 
-fn pairs<T: Element, U: Element>(a: &Tensor, b: &Tensor, f: impl Fn([T; 2]) -> U) -> Result<Tensor> {
+fn pairs<T: Element, U: Element>(
+    a: &Tensor,
+    b: &Tensor,
+    f: impl Fn([T; 2]) -> U,
+) -> Result<Tensor> {
     let result = Tensor::zeros(a.sizes(), U::DTYPE)?;
     let (xs, ys) = (a.read::<T>()?, b.read::<T>()?);
     let mut out = result.write::<U>()?;

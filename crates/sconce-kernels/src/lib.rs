@@ -37,8 +37,8 @@ mod walk;
 pub use binary::{BinaryOp, add, binary, binary_in_place, store, sub};
 pub use choose::{clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_};
 pub use complex::{
-    angle, complex, complex_dtype, complex_sgn, conj, imag, polar, real, real_dtype, view_as_complex,
-    view_as_real,
+    angle, complex, complex_dtype, complex_sgn, conj, imag, polar, real, real_dtype,
+    view_as_complex, view_as_real,
 };
 pub use conv::{ConvOptions, conv};
 pub use create::{arange, eye, linspace, tril, triu};

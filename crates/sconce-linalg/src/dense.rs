@@ -276,22 +276,37 @@ pub(crate) fn check_info(info: &Tensor, function: &str, single: bool) -> Result<
     let place = if single { String::new() } else { format!("(Batch element {at})") };
     let start = format!("{function}: {place}{}", if single { "" } else { ": " });
     if info < 0 {
-        return Err(Error::runtime(format!("{start}Argument {} has illegal value. Most certainly there is a bug in the implementation calling the backend library.", -info)));
+        return Err(Error::runtime(format!(
+            "{start}Argument {} has illegal value. Most certainly there is a bug in the implementation calling the backend library.",
+            -info
+        )));
     }
     let why = if function.contains("inv") {
-        format!("The diagonal element {info} is zero, the inversion could not be completed because the input matrix is singular.")
+        format!(
+            "The diagonal element {info} is zero, the inversion could not be completed because the input matrix is singular."
+        )
     } else if function.contains("solve") {
         "The solver failed because the input matrix is singular.".to_owned()
     } else if function.contains("cholesky") {
-        format!("The factorization could not be completed because the input is not positive-definite (the leading minor of order {info} is not positive-definite).")
+        format!(
+            "The factorization could not be completed because the input is not positive-definite (the leading minor of order {info} is not positive-definite)."
+        )
     } else if function.contains("svd") {
-        format!("The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated singular values (error code: {info}).")
+        format!(
+            "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated singular values (error code: {info})."
+        )
     } else if function.contains("eig") || function.contains("syevd") {
-        format!("The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated eigenvalues (error code: {info}).")
+        format!(
+            "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated eigenvalues (error code: {info})."
+        )
     } else if function.contains("lstsq") {
-        format!("The least squares solution could not be computed because the input matrix does not have full rank (error code: {info}).")
+        format!(
+            "The least squares solution could not be computed because the input matrix does not have full rank (error code: {info})."
+        )
     } else if function.contains("lu_factor") {
-        format!("U[{info},{info}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")
+        format!(
+            "U[{info},{info}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+        )
     } else {
         format!("Unknown error code: {info}.")
     };

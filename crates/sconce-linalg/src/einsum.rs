@@ -10,6 +10,12 @@ enum Label {
     Letter(char),
 }
 
+impl Label {
+    fn letter(self) -> char {
+        if let Label::Letter(letter) = self { letter } else { '.' }
+    }
+}
+
 /// The subscripts of one operand as written.
 struct Subscripts {
     before: Vec<char>,
@@ -17,7 +23,7 @@ struct Subscripts {
     after: Option<Vec<char>>,
 }
 
-fn parse(text: &str, start: usize) -> Result<Subscripts> {
+fn parse(text: &str, start: usize, operand: usize) -> Result<Subscripts> {
     let mut parsed = Subscripts { before: Vec::new(), after: None };
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -29,8 +35,12 @@ fn parse(text: &str, start: usize) -> Result<Subscripts> {
                 at += 2;
             }
             b'.' => {
+                let why = match parsed.after {
+                    Some(_) => "for which an ellipsis was already found",
+                    None => "that is not part of any ellipsis",
+                };
                 return Err(Error::runtime(format!(
-                    "einsum(): found '.' for operand {start} for which an ellipsis was already found"
+                    "einsum(): found '.' for operand {operand} {why}"
                 )));
             }
             byte if byte.is_ascii_alphabetic() => {
@@ -94,7 +104,7 @@ pub fn einsum(equation: &str, tensors: &[Tensor], path: Option<&[i64]>) -> Resul
     let mut start = 0;
     let mut written = Vec::new();
     for text in left.split(',') {
-        written.push(parse(text, start)?);
+        written.push(parse(text, start, written.len())?);
         start += text.len() + 1;
     }
     if written.len() != tensors.len() {
@@ -120,11 +130,16 @@ pub fn einsum(equation: &str, tensors: &[Tensor], path: Option<&[i64]>) -> Resul
     let most = hidden.iter().copied().max().unwrap_or(0);
     let labels: Vec<Vec<Label>> =
         written.iter().zip(&hidden).map(|(subscripts, &n)| subscripts.labels(n, most)).collect();
-    let output = output_labels(right.map(|text| parse(text, left.len() + 2)).transpose()?, &labels, most)?;
+    let output = output_labels(
+        right.map(|text| parse(text, left.len() + 2, tensors.len())).transpose()?,
+        &labels,
+        most,
+    )?;
     let mut operands = labels
         .into_iter()
         .zip(tensors)
-        .map(|(labels, tensor)| diagonals(labels, tensor))
+        .enumerate()
+        .map(|(at, (labels, tensor))| diagonals(labels, tensor, at))
         .collect::<Result<Vec<Operand>>>()?;
     check_sizes(&operands)?;
     let mut path = path.map(|path| path.iter().map(|&at| at as usize).collect::<Vec<_>>());
@@ -189,7 +204,7 @@ fn output_labels(
 }
 
 /// Takes diagonals where a label stands twice.
-fn diagonals(labels: Vec<Label>, tensor: &Tensor) -> Result<Operand> {
+fn diagonals(labels: Vec<Label>, tensor: &Tensor, operand: usize) -> Result<Operand> {
     let (mut kept, mut sizes, mut strides): (Vec<Label>, Vec<i64>, Vec<i64>) = Default::default();
     for ((&label, &size), &stride) in labels.iter().zip(tensor.sizes()).zip(tensor.strides()) {
         match kept.iter().position(|&other| other == label) {
@@ -200,10 +215,10 @@ fn diagonals(labels: Vec<Label>, tensor: &Tensor) -> Result<Operand> {
             }
             Some(at) if sizes[at] == size => strides[at] += stride,
             Some(at) => {
-                let letter = if let Label::Letter(letter) = label { letter } else { '.' };
                 return Err(Error::runtime(format!(
-                    "einsum(): subscript {letter} is repeated for operand 0 but the sizes don't \
+                    "einsum(): subscript {} is repeated for operand {operand} but the sizes don't \
                      match, {size} != {}",
+                    label.letter(),
                     sizes[at]
                 )));
             }
@@ -214,7 +229,7 @@ fn diagonals(labels: Vec<Label>, tensor: &Tensor) -> Result<Operand> {
 
 fn check_sizes(operands: &[Operand]) -> Result<()> {
     let mut known: Vec<(Label, i64)> = Vec::new();
-    for operand in operands {
+    for (at, operand) in operands.iter().enumerate() {
         for (&label, &size) in operand.labels.iter().zip(operand.tensor.sizes()) {
             match known.iter_mut().find(|(other, _)| *other == label) {
                 None => known.push((label, size)),
@@ -222,7 +237,9 @@ fn check_sizes(operands: &[Operand]) -> Result<()> {
                 Some((_, seen)) if *seen == 1 => *seen = size,
                 Some((_, seen)) => {
                     return Err(Error::runtime(format!(
-                        "einsum(): operands do not broadcast: sizes {seen} and {size} of one subscript"
+                        "einsum(): subscript {} has size {size} for operand {at} which does not \
+                         broadcast with previously seen size {seen}",
+                        label.letter()
                     )));
                 }
             }
@@ -239,13 +256,18 @@ impl Operand {
 
     /// Sums over the labels that nobody needs and drops those of size 1 that `other` has larger.
     fn without(self, gone: impl Fn(Label) -> bool) -> Result<Operand> {
-        let dims: Vec<i64> =
-            (0..self.labels.len()).filter(|&at| gone(self.labels[at])).map(|at| at as i64).collect();
+        let dims: Vec<i64> = (0..self.labels.len())
+            .filter(|&at| gone(self.labels[at]))
+            .map(|at| at as i64)
+            .collect();
         if dims.is_empty() {
             return Ok(self);
         }
         let tensor = sum(&self.tensor, &dims, false, Some(self.tensor.dtype()))?;
-        Ok(Operand { labels: self.labels.into_iter().filter(|&label| !gone(label)).collect(), tensor })
+        Ok(Operand {
+            labels: self.labels.into_iter().filter(|&label| !gone(label)).collect(),
+            tensor,
+        })
     }
 
     /// A three-dimensional view: batch, and two more groups of labels.
@@ -280,8 +302,7 @@ fn contract(a: Operand, b: Operand, kept: impl Fn(&Label) -> bool) -> Result<Ope
     let batch: Vec<Label> = a.labels.iter().copied().filter(|l| both(l) && kept(l)).collect();
     let inner: Vec<Label> = a.labels.iter().copied().filter(|l| both(l) && !kept(l)).collect();
     let rows: Vec<Label> = a.labels.iter().copied().filter(|l| !both(l)).collect();
-    let cols: Vec<Label> =
-        b.labels.iter().copied().filter(|l| !a.labels.contains(l)).collect();
+    let cols: Vec<Label> = b.labels.iter().copied().filter(|l| !a.labels.contains(l)).collect();
     let product = bmm(&a.matrix([&batch, &rows, &inner])?, &b.matrix([&batch, &inner, &cols])?)?;
     let sizes: Vec<i64> = batch
         .iter()

@@ -30,9 +30,7 @@ impl Scale {
             None | Some("backward") => Ok(if forward { Scale::None } else { Scale::ByN }),
             Some("forward") => Ok(if forward { Scale::ByN } else { Scale::None }),
             Some("ortho") => Ok(Scale::ByRootN),
-            Some(other) => {
-                Err(Error::runtime(format!("Invalid normalization mode: \"{other}\"")))
-            }
+            Some(other) => Err(Error::runtime(format!("Invalid normalization mode: \"{other}\""))),
         }
     }
 
@@ -99,7 +97,7 @@ impl Lines {
 fn to_last(input: &Tensor, dim: i64) -> Result<Tensor> {
     let dims = input.dim() as i64;
     let order: Vec<i64> = (0..dims).filter(|&d| d != dim).chain([dim]).collect();
-    if dims == 0 { input.view(&[1]) } else { input.permute(&order) }
+    input.permute(&order)
 }
 
 /// The tensor with its last dimension moved to `dim`.
@@ -164,7 +162,9 @@ pub fn fft_c2r(input: &Tensor, dims: &[i64], scale: Scale, last_size: i64) -> Re
     let count = last_size.max(0) as usize;
     let kept = count / 2 + 1;
     if half.len < kept {
-        return Err(Error::runtime("_fft_c2r: the last dimension is shorter than its signal needs"));
+        return Err(Error::runtime(
+            "_fft_c2r: the last dimension is shorter than its signal needs",
+        ));
     }
     let mut full = Lines { outer: half.outer, dim: half.dim, len: count, data: Vec::new() };
     for line in half.data.chunks_exact(half.len) {
@@ -187,7 +187,8 @@ fn promoted(input: &Tensor, complex: bool) -> Result<Tensor> {
         dtype @ (DType::Complex64 | DType::Complex128) => dtype,
         dtype if dtype.is_integral() || dtype == DType::Bool => DType::Float32,
         dtype => {
-            return Err(Error::runtime(format!("Unsupported dtype {}", dtype.scalar_type_name())));
+            let name = dtype.scalar_type_name();
+            return Err(Error::not_implemented(format!("Unsupported dtype {name}")));
         }
     };
     input.to_dtype(if complex { complex_dtype(dtype)? } else { dtype })
@@ -260,15 +261,19 @@ pub fn fft(
 ) -> Result<Tensor> {
     let Transform { kind, forward, name } = transform;
     if kind == Kind::FromReal && input.dtype().is_complex() {
-        return Err(Error::runtime(format!(
+        return Err(Error::type_error(format!(
             "{name} expects a real input tensor, but got {}",
             input.dtype().scalar_type_name()
         )));
     }
     let input = promoted(input, kind != Kind::FromReal)?;
+    if input.dim() == 0 {
+        return Err(Error::index(format!(
+            "Dimension specified as {dim} but tensor has no dimensions"
+        )));
+    }
     let dims = [wrap_dim(dim, input.dim())? as i64];
-    let have = if input.dim() == 0 { 1 } else { input.size(dims[0])? };
-    let input = if input.dim() == 0 { input.view(&[1])? } else { input };
+    let have = input.size(dims[0])?;
     let n = n.unwrap_or(if kind == Kind::ToReal { 2 * (have - 1) } else { have });
     check_points(n)?;
     let scale = Scale::of(norm, forward)?;
@@ -291,10 +296,9 @@ fn shape_and_dims(
 ) -> Result<(Vec<i64>, Vec<i64>)> {
     let count = input.dim();
     let dims: Vec<i64> = match (dims, s) {
-        (Some(dims), _) => dims
-            .iter()
-            .map(|&dim| Ok(wrap_dim(dim, count)? as i64))
-            .collect::<Result<_>>()?,
+        (Some(dims), _) => {
+            dims.iter().map(|&dim| Ok(wrap_dim(dim, count)? as i64)).collect::<Result<_>>()?
+        }
         (None, Some(s)) => {
             if s.len() > count {
                 return Err(Error::runtime(format!(
@@ -338,10 +342,11 @@ pub fn fftn(
 ) -> Result<Tensor> {
     let Transform { kind, forward, name } = transform;
     if kind == Kind::FromReal && input.dtype().is_complex() {
-        return Err(Error::runtime(format!(
-            "{name} expects a real-valued input tensor, but got {}",
-            input.dtype().scalar_type_name()
-        )));
+        let dtype = input.dtype().scalar_type_name();
+        return Err(Error::type_error(match forward {
+            true => format!("{name} expects a real-valued input tensor, but got {dtype}"),
+            false => format!("Only supports floating-point dtypes, but found: {dtype}"),
+        }));
     }
     let input = promoted(input, kind != Kind::FromReal)?;
     let (dims, mut sizes) = shape_and_dims(&input, s, dims)?;
@@ -380,7 +385,11 @@ fn scaled(input: &Tensor, factor: f64) -> Result<Tensor> {
     if factor == 1.0 {
         return Ok(input.clone());
     }
-    sconce_kernels::binary(sconce_kernels::BinaryOp::Mul, input.into(), Scalar::Float(factor).into())
+    sconce_kernels::binary(
+        sconce_kernels::BinaryOp::Mul,
+        input.into(),
+        Scalar::Float(factor).into(),
+    )
 }
 
 /// `torch.fft.fftfreq`: the frequencies of `n` points that are `d` apart, in `dtype`.
@@ -388,7 +397,8 @@ fn scaled(input: &Tensor, factor: f64) -> Result<Tensor> {
 /// # Errors
 /// For a negative number of points.
 pub fn fftfreq(n: i64, d: f64, dtype: DType) -> Result<Tensor> {
-    let all: Vec<f64> = (0..n.max(0)).map(|k| if k < (n + 1) / 2 { k } else { k - n } as f64).collect();
+    let all: Vec<f64> =
+        (0..n.max(0)).map(|k| if k < (n + 1) / 2 { k } else { k - n } as f64).collect();
     frequencies(&all, n, d, dtype)
 }
 
@@ -402,6 +412,11 @@ pub fn rfftfreq(n: i64, d: f64, dtype: DType) -> Result<Tensor> {
 }
 
 fn frequencies(multiples: &[f64], n: i64, d: f64, dtype: DType) -> Result<Tensor> {
+    if n < 0 {
+        return Err(Error::runtime(format!(
+            "Trying to create tensor with negative dimension {n}: [{n}]"
+        )));
+    }
     let step = 1.0 / (n as f64 * d);
     let all: Vec<f64> = multiples.iter().map(|k| k * step).collect();
     Tensor::from_slice(&all, &[all.len() as i64])?.to_dtype(dtype)
@@ -418,7 +433,8 @@ pub fn fftshift(input: &Tensor, dims: Option<&[i64]>, back: bool) -> Result<Tens
         let size = result.size(dim)?;
         // As many at the front as the other direction leaves at the end.
         let front = if back { size / 2 } else { size - size / 2 };
-        let (head, tail) = (result.slice(dim, None, Some(front), 1)?, result.slice(dim, Some(front), None, 1)?);
+        let (head, tail) =
+            (result.slice(dim, None, Some(front), 1)?, result.slice(dim, Some(front), None, 1)?);
         result = cat(&[tail, head], dim)?;
     }
     Ok(result)

@@ -117,8 +117,7 @@ pub(crate) fn substitute<T: Number>(a: &Matrix<T>, upper: bool, unit: bool, b: &
         let (row, tail) = rest.split_at_mut(cols);
         let known = if upper { i + 1..n } else { 0..i };
         for j in known {
-            let other =
-                if upper { &tail[(j - i - 1) * cols..] } else { &head[j * cols..] };
+            let other = if upper { &tail[(j - i - 1) * cols..] } else { &head[j * cols..] };
             let factor = a[(i, j)];
             for (x, &y) in row.iter_mut().zip(other) {
                 *x -= factor * y;

@@ -123,7 +123,9 @@ fn check_pivots(pivots: &[i32], rows: usize) -> Result<()> {
     if pivots.iter().all(|&p| p >= 1 && p as usize <= rows) {
         return Ok(());
     }
-    Err(Error::runtime("pivots given to lu_solve must all be greater or equal to 1. Did you properly pass the result of lu_factor?"))
+    Err(Error::runtime(
+        "pivots given to lu_solve must all be greater or equal to 1. Did you properly pass the result of lu_factor?",
+    ))
 }
 
 /// `torch.linalg.inv_ex`: the inverse and info.
@@ -243,7 +245,13 @@ pub(crate) fn check_fit(a: &Tensor, b: &Tensor, left: bool, function: &str) -> R
 ///
 /// # Errors
 /// For sizes that do not fit and pivots that are out of range.
-pub fn lu_solve(lu: &Tensor, pivots: &Tensor, b: &Tensor, left: bool, adjoint: bool) -> Result<Tensor> {
+pub fn lu_solve(
+    lu: &Tensor,
+    pivots: &Tensor,
+    b: &Tensor,
+    left: bool,
+    adjoint: bool,
+) -> Result<Tensor> {
     let name = "linalg.lu_solve";
     check_square(lu, name, "LU")?;
     check_float(lu, name)?;

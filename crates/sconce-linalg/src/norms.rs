@@ -19,8 +19,9 @@ pub enum Order {
     Named(String),
 }
 
-/// Absolute values of a tensor in the dtype that `dtype` asks for.
-fn sizes_of(input: &Tensor, dtype: Option<DType>, function: &str) -> Result<Tensor> {
+/// A real tensor of the same norms, in the dtype that `dtype` asks for: complex numbers by their
+/// absolute values.
+fn real_input(input: &Tensor, dtype: Option<DType>, function: &str) -> Result<Tensor> {
     let own = input.dtype();
     if !own.is_floating_point() && !own.is_complex() {
         return Err(Error::runtime(format!(
@@ -32,16 +33,19 @@ fn sizes_of(input: &Tensor, dtype: Option<DType>, function: &str) -> Result<Tens
         None => input.clone(),
         Some(dtype) if dtype == own => input.clone(),
         Some(dtype) => {
-            if own.is_complex() != dtype.is_complex() || !(dtype.is_floating_point() || dtype.is_complex()) {
-                let (a, b) = (own.scalar_type_name(), dtype.scalar_type_name());
+            if own.is_complex() != dtype.is_complex()
+                || !(dtype.is_floating_point() || dtype.is_complex())
+            {
+                let b = dtype.scalar_type_name();
                 let message = match dtype.is_floating_point() || dtype.is_complex() {
-                    false => format!("{function}: dtype should be floating point or complex. Got {b}"),
-                    true if own.is_complex() => format!(
-                        "{function}: dtype should be complex for complex inputs. Got {b}"
-                    ),
+                    false => {
+                        format!("{function}: dtype should be floating point or complex. Got {b}")
+                    }
+                    true if own.is_complex() => {
+                        format!("{function}: dtype should be complex for complex inputs. Got {b}")
+                    }
                     true => format!("{function}: dtype should be real for real inputs. Got {b}"),
                 };
-                let _ = a;
                 return Err(Error::runtime(message));
             }
             input.to_dtype(dtype)?
@@ -62,7 +66,7 @@ pub fn vector_norm(
     dtype: Option<DType>,
 ) -> Result<Tensor> {
     let name = "linalg.vector_norm";
-    let sizes = sizes_of(input, dtype, name)?;
+    let sizes = real_input(input, dtype, name)?;
     if order < 0.0 || order == f64::INFINITY {
         check_identity(&sizes, order, dims)?;
     }
@@ -113,10 +117,13 @@ pub fn matrix_norm(
     };
     let (rows, cols) = (wrap_dim(rows, input.dim())? as i64, wrap_dim(cols, input.dim())? as i64);
     if rows == cols {
-        return Err(Error::runtime(format!("{name}: dims must be different. Got ({}, {})", dims[0], dims[1])));
+        return Err(Error::runtime(format!(
+            "{name}: dims must be different. Got ({}, {})",
+            dims[0], dims[1]
+        )));
     }
     if !input.dtype().is_floating_point() && !input.dtype().is_complex() {
-        sizes_of(input, dtype, name)?;
+        real_input(input, dtype, name)?;
     }
     // Matrices last, and their dimensions back where they were if they are kept.
     let order_of_dims: Vec<i64> =
@@ -134,7 +141,7 @@ pub fn matrix_norm(
             if number > 0.0 { amax(&values, &[-1], false)? } else { amin(&values, &[-1], false)? }
         }
         &Order::Number(number) if number.abs() == 1.0 || number.is_infinite() => {
-            let sizes = sizes_of(&matrices, None, name)?;
+            let sizes = unary(UnaryOp::Abs, &matrices)?;
             let along = if number.abs() == 1.0 { -2 } else { -1 };
             let sums = sum(&sizes, &[along], false, None)?;
             if number > 0.0 { amax(&sums, &[-1], false)? } else { amin(&sums, &[-1], false)? }
@@ -186,7 +193,13 @@ pub fn linalg_norm(
             vector_norm(input, *number, dims.unwrap_or(&[0]), keepdim, dtype)
         }
         // A name is of a matrix norm, whatever the input.
-        order => matrix_norm(input, order, dims.unwrap_or(if matrix { &[0, 1] } else { &[0] }), keepdim, dtype),
+        order => matrix_norm(
+            input,
+            order,
+            dims.unwrap_or(if matrix { &[0, 1] } else { &[0] }),
+            keepdim,
+            dtype,
+        ),
     }
 }
 
@@ -203,9 +216,14 @@ pub fn cond(a: &Tensor, order: Option<&Order>) -> Result<Tensor> {
     };
     if let Some(number) = two {
         let values = svdvals(a)?;
-        let (greatest, least) = (values.slice(-1, None, Some(1), 1)?, values.slice(-1, Some(-1), None, 1)?);
+        let (greatest, least) =
+            (values.slice(-1, None, Some(1), 1)?, values.slice(-1, Some(-1), None, 1)?);
         let (over, under) = if number > 0.0 { (greatest, least) } else { (least, greatest) };
-        return binary(BinaryOp::Div, (&over.select(-1, 0)?).into(), (&under.select(-1, 0)?).into());
+        return binary(
+            BinaryOp::Div,
+            (&over.select(-1, 0)?).into(),
+            (&under.select(-1, 0)?).into(),
+        );
     }
     let order = order.cloned().unwrap_or(Order::Number(2.0));
     let text = match &order {
@@ -221,5 +239,6 @@ pub fn cond(a: &Tensor, order: Option<&Order>) -> Result<Tensor> {
     let own = matrix_norm(a, &order, &[-2, -1], false, None)?;
     let other = matrix_norm(&inverse, &order, &[-2, -1], false, None)?;
     let product = binary(BinaryOp::Mul, (&own).into(), (&other).into())?;
-    where_(&singular, Scalar::Float(f64::INFINITY).into(), (&product).into())?.to_dtype(product.dtype())
+    where_(&singular, Scalar::Float(f64::INFINITY).into(), (&product).into())?
+        .to_dtype(product.dtype())
 }

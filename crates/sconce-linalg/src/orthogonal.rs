@@ -131,7 +131,13 @@ fn check_reflections(a: &Tensor, tau: &Tensor, name: &str) -> Result<()> {
 ///
 /// # Errors
 /// For sizes that do not fit and dtypes that differ or have no kernels.
-pub fn ormqr(a: &Tensor, tau: &Tensor, other: &Tensor, left: bool, adjoint: bool) -> Result<Tensor> {
+pub fn ormqr(
+    a: &Tensor,
+    tau: &Tensor,
+    other: &Tensor,
+    left: bool,
+    adjoint: bool,
+) -> Result<Tensor> {
     let name = "torch.ormqr";
     check_matrices(a, name, "input")?;
     check_matrices(other, name, "other")?;
@@ -177,7 +183,13 @@ pub fn ormqr(a: &Tensor, tau: &Tensor, other: &Tensor, left: bool, adjoint: bool
 ///
 /// # Errors
 /// For sizes that do not fit and dtypes that differ or have no kernels.
-pub fn solve_triangular(a: &Tensor, b: &Tensor, upper: bool, left: bool, unit: bool) -> Result<Tensor> {
+pub fn solve_triangular(
+    a: &Tensor,
+    b: &Tensor,
+    upper: bool,
+    left: bool,
+    unit: bool,
+) -> Result<Tensor> {
     let name = "linalg.solve_triangular";
     check_square(a, name, "A")?;
     check_float(a, name)?;

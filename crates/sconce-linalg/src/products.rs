@@ -32,7 +32,13 @@ fn combine(input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scalar) -> Res
 ///
 /// # Errors
 /// Where sizes do not fit or dtypes differ.
-pub fn addmv(input: &Tensor, a: &Tensor, v: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+pub fn addmv(
+    input: &Tensor,
+    a: &Tensor,
+    v: &Tensor,
+    beta: Scalar,
+    alpha: Scalar,
+) -> Result<Tensor> {
     combine(input, &mv(a, v)?, beta, alpha)
 }
 
@@ -40,7 +46,13 @@ pub fn addmv(input: &Tensor, a: &Tensor, v: &Tensor, beta: Scalar, alpha: Scalar
 ///
 /// # Errors
 /// Where sizes do not fit or dtypes differ.
-pub fn addbmm(input: &Tensor, a: &Tensor, b: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+pub fn addbmm(
+    input: &Tensor,
+    a: &Tensor,
+    b: &Tensor,
+    beta: Scalar,
+    alpha: Scalar,
+) -> Result<Tensor> {
     let product = bmm(a, b)?;
     let total = sum(&product, &[0], false, Some(product.dtype()))?;
     combine(input, &total, beta, alpha)
@@ -50,7 +62,13 @@ pub fn addbmm(input: &Tensor, a: &Tensor, b: &Tensor, beta: Scalar, alpha: Scala
 ///
 /// # Errors
 /// Where sizes do not fit or dtypes differ.
-pub fn batch_addmm(input: &Tensor, a: &Tensor, b: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+pub fn batch_addmm(
+    input: &Tensor,
+    a: &Tensor,
+    b: &Tensor,
+    beta: Scalar,
+    alpha: Scalar,
+) -> Result<Tensor> {
     baddbmm(input, a, b, whole(beta, a.dtype()), whole(alpha, a.dtype()))
 }
 
@@ -102,6 +120,13 @@ pub fn outer(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// As `torch.dot`.
 pub fn vdot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    if a.dtype() != b.dtype() {
+        return Err(Error::runtime(format!(
+            "dot : expected both vectors to have same dtype, but found {} and {}",
+            a.dtype().scalar_type_name(),
+            b.dtype().scalar_type_name()
+        )));
+    }
     dot(&conj(a)?, b)
 }
 
@@ -153,7 +178,8 @@ pub fn tensordot(a: &Tensor, b: &Tensor, a_dims: &[i64], b_dims: &[i64]) -> Resu
             _ => {}
         }
     }
-    let rest = |count: usize, dims: &[usize]| (0..count).filter(|d| !dims.contains(d)).collect::<Vec<_>>();
+    let rest =
+        |count: usize, dims: &[usize]| (0..count).filter(|d| !dims.contains(d)).collect::<Vec<_>>();
     let (a_rest, b_rest) = (rest(a.dim(), &a_dims), rest(b.dim(), &b_dims));
     let order = |dims: &[usize], more: &[usize]| {
         dims.iter().chain(more).map(|&d| d as i64).collect::<Vec<i64>>()
@@ -205,6 +231,9 @@ pub fn trace(input: &Tensor) -> Result<Tensor> {
             input.dim()
         )));
     }
+    if input.dtype() == DType::Bool {
+        return Err(Error::not_implemented("\"trace\" not implemented for 'Bool'"));
+    }
     let n = input.size(0)?.min(input.size(1)?);
     let step = input.strides().iter().sum();
     sum(&input.as_strided(&[n], &[step], None)?, &[], false, None)
@@ -232,7 +261,10 @@ pub fn linalg_cross(a: &Tensor, b: &Tensor, dim: i64) -> Result<Tensor> {
     let (a, b) = (a.expand(&sizes)?.to_dtype(dtype)?, b.expand(&sizes)?.to_dtype(dtype)?);
     let at = wrap_dim(dim, sizes.len())? as i64;
     let part = |i: i64, j: i64| {
-        let (x, y) = (mul(&a.select(at, i)?, (&b.select(at, j)?).into())?, mul(&a.select(at, j)?, (&b.select(at, i)?).into())?);
+        let (x, y) = (
+            mul(&a.select(at, i)?, (&b.select(at, j)?).into())?,
+            mul(&a.select(at, j)?, (&b.select(at, i)?).into())?,
+        );
         sconce_kernels::sub((&x).into(), (&y).into(), 1.into())
     };
     stack(&[part(1, 2)?, part(2, 0)?, part(0, 1)?], at)
@@ -269,11 +301,9 @@ pub fn vecdot(a: &Tensor, b: &Tensor, dim: i64) -> Result<Tensor> {
 /// # Errors
 /// For counts below 2 and tensors without dimensions.
 pub fn vander(x: &Tensor, count: Option<i64>) -> Result<Tensor> {
-    if x.dim() == 0 || x.size(-1)? == 0 {
-        return Err(Error::runtime("x must have at least one dimension."));
-    }
+    let x = if x.dim() == 0 { x.unsqueeze(0)? } else { x.clone() };
     let count = count.unwrap_or(x.size(-1)?);
-    if count < 1 {
+    if count < 2 {
         return Err(Error::runtime("N must be greater than 1."));
     }
     let dtype = match x.dtype() {

@@ -7,7 +7,9 @@ use sconce_kernels::{
     conj, count_nonzero, matmul, real_dtype, sum, unary, where_,
 };
 
-use crate::dense::{Batch, Matrix, Number, Out, by_number, check_float, check_matrices, check_square};
+use crate::dense::{
+    Batch, Matrix, Number, Out, by_number, check_float, check_matrices, check_square,
+};
 
 fn not_finite(function: &str, single: bool, at: usize) -> Error {
     let place = if single { String::new() } else { format!("(Batch element {at}): ") };
@@ -279,7 +281,12 @@ pub fn matrix_rank(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result
         return Tensor::zeros(&a.sizes()[..a.dim() - 2], DType::Int64);
     }
     let values = magnitudes(a, hermitian)?;
-    sum(&above(&values, a, tolerance, "torch.linalg.matrix_rank")?, &[-1], false, Some(DType::Int64))
+    sum(
+        &above(&values, a, tolerance, "torch.linalg.matrix_rank")?,
+        &[-1],
+        false,
+        Some(DType::Int64),
+    )
 }
 
 fn adjoint(a: &Tensor) -> Result<Tensor> {
@@ -304,7 +311,8 @@ pub fn pinv(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor
         return Tensor::zeros(&sizes, a.dtype());
     }
     // In double precision until the end, since reciprocals are large.
-    let wide = a.to_dtype(if a.dtype().is_complex() { DType::Complex128 } else { DType::Float64 })?;
+    let wide =
+        a.to_dtype(if a.dtype().is_complex() { DType::Complex128 } else { DType::Float64 })?;
     let [u, values, vh] = match hermitian {
         true => {
             let [values, vectors] = eigh(&wide, "L")?;
@@ -325,7 +333,12 @@ pub fn pinv(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor
 ///
 /// # Errors
 /// For sizes that do not fit, unknown drivers and dtypes that differ or have no kernels.
-pub fn lstsq(a: &Tensor, b: &Tensor, rcond: Option<f64>, driver: Option<&str>) -> Result<[Tensor; 4]> {
+pub fn lstsq(
+    a: &Tensor,
+    b: &Tensor,
+    rcond: Option<f64>,
+    driver: Option<&str>,
+) -> Result<[Tensor; 4]> {
     let name = "torch.linalg.lstsq";
     let driver = driver.unwrap_or("gelsy");
     if a.dim() < 2 {
@@ -366,14 +379,20 @@ pub fn lstsq(a: &Tensor, b: &Tensor, rcond: Option<f64>, driver: Option<&str>) -
         atol: None,
         rtol: Some(Tensor::scalar(Scalar::Float(relative), DType::Float64)?),
     };
-    let wide = a.to_dtype(if a.dtype().is_complex() { DType::Complex128 } else { DType::Float64 })?;
+    let wide =
+        a.to_dtype(if a.dtype().is_complex() { DType::Complex128 } else { DType::Float64 })?;
     let wide_b = b.to_dtype(wide.dtype())?;
     let x = matmul(&pinv(&wide, &tolerance, false)?, &wide_b)?;
     let rank = matrix_rank(&wide, &tolerance, false)?;
-    let full = driver == "gels" || count_nonzero(&binary(BinaryOp::Ne, (&rank).into(), Scalar::Int(n).into())?)?.item()?.to_i64() == 0;
-    let residuals = match m > n && full {
+    let full = driver == "gels"
+        || count_nonzero(&binary(BinaryOp::Ne, (&rank).into(), Scalar::Int(n).into())?)?
+            .item()?
+            .to_i64()
+            == 0;
+    let residuals = match m > n && full && driver != "gelsy" {
         true => {
-            let off = sconce_kernels::sub((&matmul(&wide, &x)?).into(), (&wide_b).into(), 1.into())?;
+            let off =
+                sconce_kernels::sub((&matmul(&wide, &x)?).into(), (&wide_b).into(), 1.into())?;
             let off = unary(UnaryOp::Square, &unary(UnaryOp::Abs, &off)?)?;
             sum(&off, &[-2], false, None)?
         }
@@ -395,7 +414,8 @@ pub fn lstsq(a: &Tensor, b: &Tensor, rcond: Option<f64>, driver: Option<&str>) -
 pub fn polar_decomposition(a: &Tensor) -> Result<[Tensor; 2]> {
     check_matrices(a, "linalg.polar", "A")?;
     check_float(a, "linalg.polar")?;
-    let wide = a.to_dtype(if a.dtype().is_complex() { DType::Complex128 } else { DType::Float64 })?;
+    let wide =
+        a.to_dtype(if a.dtype().is_complex() { DType::Complex128 } else { DType::Float64 })?;
     let [u, s, vh] = svd(&wide, false)?;
     let unitary = matmul(&u, &vh)?;
     let scaled = times(&adjoint(&vh)?, (&s.unsqueeze(-2)?).into())?;
@@ -410,7 +430,8 @@ pub fn polar_decomposition(a: &Tensor) -> Result<[Tensor; 2]> {
 pub fn matrix_sqrth(a: &Tensor) -> Result<Tensor> {
     check_square(a, "linalg.matrix_sqrth", "A")?;
     check_float(a, "linalg.matrix_sqrth")?;
-    let wide = a.to_dtype(if a.dtype().is_complex() { DType::Complex128 } else { DType::Float64 })?;
+    let wide =
+        a.to_dtype(if a.dtype().is_complex() { DType::Complex128 } else { DType::Float64 })?;
     let [values, vectors] = eigh(&wide, "L")?;
     let values = sconce_kernels::clamp(&values, Some(Scalar::Int(0).into()), None)?;
     let roots = unary(UnaryOp::Sqrt, &values)?;

@@ -52,31 +52,52 @@ impl StftOptions {
     }
 }
 
-fn shape_text(tensor: &Tensor) -> String {
-    format!("{:?}", tensor.sizes())
+fn sizes_text(tensor: &Tensor) -> String {
+    let sizes: Vec<String> = tensor.sizes().iter().map(ToString::to_string).collect();
+    format!("[{}]", sizes.join(", "))
 }
 
-fn refused(function: &str, input: &Tensor, options: &StftOptions, why: &str) -> Error {
-    let shape = |tensor: &Tensor| {
-        let sizes: Vec<String> = tensor.sizes().iter().map(ToString::to_string).collect();
-        format!("torch.{}Tensor{{[{}]}}", cpu_type(tensor.dtype()), sizes.join(", "))
-    };
-    let window = options.window.as_ref().map_or("None".to_owned(), shape);
+fn flag_text(flag: Option<bool>) -> String {
+    flag.map_or("None".to_owned(), |flag| i32::from(flag).to_string())
+}
+
+impl StftOptions {
+    /// The call up to its window, as errors show it.
+    fn call(&self, input: &str) -> String {
+        let window = self.window.as_ref().map_or("None".to_owned(), |window| {
+            format!("torch.{}Tensor{{{}}}", window.dtype().scalar_type_name(), sizes_text(window))
+        });
+        format!(
+            "({input}, n_fft={}, hop_length={}, win_length={}, window={window}",
+            self.n_fft,
+            self.hop(),
+            self.width()
+        )
+    }
+}
+
+fn stft_refused(input: &Tensor, options: &StftOptions, why: &str) -> Error {
+    let shown = format!("torch.{}Tensor{}", input.dtype().scalar_type_name(), sizes_text(input));
     Error::runtime(format!(
-        "{function}({}, n_fft={}, hop_length={}, win_length={}, window={window}, normalized={}, \
-         onesided={}, return_complex={}) : {why}",
-        shape(input),
-        options.n_fft,
-        options.hop(),
-        options.width(),
+        "stft{}, normalized={}, onesided={}, return_complex={}, align_to_window=None) : {why}",
+        options.call(&shown),
         i32::from(options.normalized),
-        options.onesided.map_or("None".to_owned(), |b| i32::from(b).to_string()),
-        options.return_complex.map_or("None".to_owned(), |b| i32::from(b).to_string()),
+        flag_text(options.onesided),
+        flag_text(options.return_complex),
     ))
 }
 
-fn cpu_type(dtype: DType) -> &'static str {
-    dtype.scalar_type_name()
+fn istft_refused(input: &Tensor, options: &StftOptions, length: Option<i64>, why: &str) -> Error {
+    let shown = format!("CPU{}Type{}", input.dtype().scalar_type_name(), sizes_text(input));
+    Error::runtime(format!(
+        "istft{}, center={}, normalized={}, onesided={}, length={}, return_complex={}) : {why}",
+        options.call(&shown),
+        i32::from(options.center),
+        i32::from(options.normalized),
+        flag_text(options.onesided),
+        length.map_or("None".to_owned(), |length| length.to_string()),
+        i32::from(options.return_complex == Some(true)),
+    ))
 }
 
 /// `torch.stft` of a signal or a batch of them; `pad_mode` is how a centred one is padded.
@@ -85,7 +106,6 @@ fn cpu_type(dtype: DType) -> &'static str {
 /// For sizes that do not fit, and dtypes without kernels.
 pub fn stft(input: &Tensor, options: &StftOptions, pad_mode: &str) -> Result<Tensor> {
     let complex = input.dtype().is_complex();
-    let fail = |why: &str| refused("stft", input, options, why);
     let window_complex = options.window.as_ref().is_some_and(|w| w.dtype().is_complex());
     let return_complex = match options.return_complex {
         Some(flag) => flag,
@@ -97,6 +117,11 @@ pub fn stft(input: &Tensor, options: &StftOptions, pad_mode: &str) -> Result<Ten
             ));
         }
     };
+    let padded_input = |tensor: &Tensor| match input.dim() {
+        1 => tensor.select(0, 0),
+        _ => Ok(tensor.clone()),
+    };
+    let fail = |why: &str| stft_refused(input, options, why);
     if !input.dtype().is_floating_point() && !complex {
         return Err(fail("expected a tensor of floating point or complex values"));
     }
@@ -117,6 +142,8 @@ pub fn stft(input: &Tensor, options: &StftOptions, pad_mode: &str) -> Result<Ten
     };
     let batch = if batch.dim() == 1 { batch.unsqueeze(0)? } else { batch };
     let len = batch.size(1)?;
+    let shown = padded_input(&batch)?;
+    let fail = |why: &str| stft_refused(&shown, options, why);
     if n <= 0 || n > len {
         return Err(fail(&format!("expected 0 < n_fft < {len}, but got n_fft={n}")));
     }
@@ -124,9 +151,7 @@ pub fn stft(input: &Tensor, options: &StftOptions, pad_mode: &str) -> Result<Ten
         return Err(fail(&format!("expected hop_length > 0, but got hop_length={hop}")));
     }
     if width <= 0 || width > n {
-        return Err(fail(&format!(
-            "expected 0 < win_length <= n_fft, but got win_length={width}"
-        )));
+        return Err(fail(&format!("expected 0 < win_length <= n_fft, but got win_length={width}")));
     }
     if let Some(window) = &options.window
         && (window.dim() != 1 || window.size(0)? != width)
@@ -134,7 +159,7 @@ pub fn stft(input: &Tensor, options: &StftOptions, pad_mode: &str) -> Result<Ten
         return Err(fail(&format!(
             "expected a 1D window tensor of size equal to win_length={width}, but got window with \
              size {}",
-            shape_text(window)
+            sizes_text(window)
         )));
     }
     let mut cut = frames(&batch, n, hop)?;
@@ -162,21 +187,7 @@ pub fn stft(input: &Tensor, options: &StftOptions, pad_mode: &str) -> Result<Ten
 /// # Errors
 /// For sizes that do not fit, and windows that leave samples uncovered.
 pub fn istft(input: &Tensor, options: &StftOptions, length: Option<i64>) -> Result<Tensor> {
-    let fail = |why: &str| {
-        let message = refused("istft", input, options, why).message().to_owned();
-        // The signal's transform names more of its options.
-        let (call, why) = message.split_once(") : ").unwrap_or((&message, ""));
-        let (head, tail) = call.split_once(", normalized=").unwrap_or((call, ""));
-        let (normalized, rest) = tail.split_once(", onesided=").unwrap_or((tail, ""));
-        let onesided = rest.split(',').next().unwrap_or_default();
-        let length = length.map_or("None".to_owned(), |length| length.to_string());
-        Error::runtime(format!(
-            "{head}, center={}, normalized={normalized}, onesided={onesided}, length={length}, \
-             return_complex={}) : {why}",
-            i32::from(options.center),
-            i32::from(options.return_complex == Some(true)),
-        ))
-    };
+    let fail = |why: &str| istft_refused(input, options, length, why);
     if !input.dtype().is_complex() {
         return Err(Error::runtime(
             "istft requires a complex-valued input tensor matching the output from stft with \
@@ -218,7 +229,7 @@ pub fn istft(input: &Tensor, options: &StftOptions, length: Option<i64>) -> Resu
     if let Some(window) = &options.window
         && (window.dim() != 1 || window.size(0)? != width)
     {
-        return Err(fail(&format!("Invalid window shape. window has to be 1D and length of `win_length`")));
+        return Err(fail("Invalid window shape. window has to be 1D and length of `win_length`"));
     }
     let window = options.padded_window(sconce_kernels::real_dtype(input.dtype()))?;
     let scale = if options.normalized { Scale::ByRootN } else { Scale::ByN };
@@ -230,7 +241,8 @@ pub fn istft(input: &Tensor, options: &StftOptions, length: Option<i64>) -> Resu
         }
         true => fft_c2c(&spectra, &[2], scale, false)?,
         false => {
-            let half = if onesided { spectra } else { spectra.slice(-1, None, Some(n / 2 + 1), 1)? };
+            let half =
+                if onesided { spectra } else { spectra.slice(-1, None, Some(n / 2 + 1), 1)? };
             fft_c2r(&half, &[2], scale, n)?
         }
     };

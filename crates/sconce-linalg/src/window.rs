@@ -72,10 +72,7 @@ fn bessel_i0(x: f64) -> f64 {
 pub fn window(kind: Window, length: i64, periodic: bool, dtype: DType) -> Result<Tensor> {
     let name = kind.name();
     if !dtype.is_floating_point() && !dtype.is_complex() {
-        return Err(Error::runtime(format!(
-            "{name} expects floating point dtypes, got: {}",
-            cpp_type(dtype)
-        )));
+        return Err(Error::not_implemented(format!("{name} of {}", dtype.scalar_type_name())));
     }
     if length < 0 {
         return Err(Error::runtime(format!(
@@ -91,8 +88,4 @@ pub fn window(kind: Window, length: i64, periodic: bool, dtype: DType) -> Result
         *x = kind.at(at as f64, last);
     }
     result.to_dtype(dtype)
-}
-
-fn cpp_type(dtype: DType) -> String {
-    format!("CPU{}Type", dtype.scalar_type_name())
 }

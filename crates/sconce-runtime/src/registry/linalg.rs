@@ -57,7 +57,9 @@ pub(super) const TABLE: Table = &[
         let (b, lu, pivots) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
         made(linalg::lu_solve(lu, pivots, b, true, false))
     }),
-    ("aten::linalg_det", "-", |_, args| made(linalg::det(args.tensor(0)?).map(|[first, ..]| first))),
+    ("aten::linalg_det", "-", |_, args| {
+        made(linalg::det(args.tensor(0)?).map(|[first, ..]| first))
+    }),
     ("aten::det", "-", |_, args| made(linalg::det(args.tensor(0)?).map(|[first, ..]| first))),
     ("aten::_linalg_det", "-", |_, args| several(linalg::det(args.tensor(0)?))),
     ("aten::linalg_slogdet", "-", |_, args| {
@@ -125,8 +127,12 @@ pub(super) const TABLE: Table = &[
         several(Ok([values, if args.bool(2)? { vectors } else { none }]))
     }),
     ("aten::linalg_eig", "-", |_, args| several(linalg::eig(args.tensor(0)?))),
-    ("aten::linalg_eigvals", "-", |_, args| made(linalg::eig(args.tensor(0)?).map(|[first, ..]| first))),
-    ("aten::_linalg_eigvals", "-", |_, args| made(linalg::eig(args.tensor(0)?).map(|[first, ..]| first))),
+    ("aten::linalg_eigvals", "-", |_, args| {
+        made(linalg::eig(args.tensor(0)?).map(|[first, ..]| first))
+    }),
+    ("aten::_linalg_eigvals", "-", |_, args| {
+        made(linalg::eig(args.tensor(0)?).map(|[first, ..]| first))
+    }),
     ("aten::linalg_lstsq", "-", |_, args| {
         let rcond = if args.get(2).is_none() { None } else { Some(args.real(2)?) };
         let driver = args.optional_str(3)?;
@@ -212,7 +218,9 @@ fn checked<const N: usize>(
 /// `torch.svd`: V rather than its conjugate transpose; zeros where it is not asked for.
 fn svd(input: &Tensor, some: bool, vectors: bool) -> kernels::Result<[Tensor; 3]> {
     if input.dim() < 2 {
-        return Err(kernels::Error::runtime("linalg.svd: input should have at least 2 dimensions, but has 1 dimensions instead"));
+        return Err(kernels::Error::runtime(
+            "linalg.svd: input should have at least 2 dimensions, but has 1 dimensions instead",
+        ));
     }
     if !vectors {
         let (mut u, mut v) = (input.sizes().to_vec(), input.sizes().to_vec());

@@ -47,9 +47,7 @@ pub(super) const TABLE: Table = &[
     ("aten::linalg_vander", "-", |_, args| {
         made(linalg::vander(args.tensor(0)?, args.optional_int(1)?))
     }),
-    ("aten::linalg_matmul", "-", |_, args| {
-        made(kernels::matmul(args.tensor(0)?, args.tensor(1)?))
-    }),
+    ("aten::linalg_matmul", "-", |_, args| made(kernels::matmul(args.tensor(0)?, args.tensor(1)?))),
     ("aten::linalg_multi_dot", "-", |_, args| made(linalg::multi_dot(&args.tensors(0)?))),
     ("aten::chain_matmul", "-", |_, args| {
         let matrices = args.tensors(0)?;
