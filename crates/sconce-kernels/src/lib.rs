@@ -8,6 +8,7 @@
 //! Architecture invariant: nothing here knows of graphs, values or schemas; nothing reads a file.
 
 mod binary;
+mod block;
 mod choose;
 mod complex;
 mod conv;
@@ -15,11 +16,13 @@ mod copy;
 mod create;
 mod element;
 mod error;
+mod export;
 mod gemm;
 mod import;
 mod index;
 mod join;
 mod matmul;
+mod memory;
 mod norm;
 mod pool;
 mod promotion;
@@ -44,10 +47,12 @@ pub use conv::{ConvOptions, conv};
 pub use create::{arange, eye, linspace, tril, triu};
 pub use element::{Bool, Element};
 pub use error::{Error, ErrorKind, Result};
+pub use export::Exporter;
 pub use import::Importer;
 pub use index::{embedding, gather, index, index_put, index_select, nonzero, scatter};
 pub use join::{cat, chunk, split, split_with_sizes, stack};
 pub use matmul::{addmm, baddbmm, bmm, dot, linear, matmul, mm, mv};
+pub use memory::{Charge, Entered, Memory};
 pub use norm::{batch_norm, group_norm, layer_norm};
 pub use pool::{PoolOptions, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
 pub use promotion::{Operand, can_cast, promote_types, result_type};
