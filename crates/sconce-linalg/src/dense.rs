@@ -125,6 +125,16 @@ impl<T: Number> Matrix<T> {
         Matrix::from_fn(self.cols, self.rows, |i, j| self[(j, i)].conjugate())
     }
 
+    /// The Hermitian matrix of which one triangle is given; its diagonal counts as real.
+    pub(crate) fn hermitian(&self, lower: bool) -> Matrix<T> {
+        Matrix::from_fn(self.rows, self.cols, |i, j| match i.cmp(&j) {
+            std::cmp::Ordering::Equal => T::of_real(self[(i, i)].real_part()),
+            std::cmp::Ordering::Greater if !lower => self[(j, i)].conjugate(),
+            std::cmp::Ordering::Less if lower => self[(j, i)].conjugate(),
+            _ => self[(i, j)],
+        })
+    }
+
     /// The transpose.
     pub(crate) fn transpose(&self) -> Matrix<T> {
         Matrix::from_fn(self.cols, self.rows, |i, j| self[(j, i)])

@@ -6,7 +6,7 @@ use sconce_kernels::{
     where_,
 };
 
-use crate::dense::{check_float, check_square};
+use crate::dense::{check_float, check_matrices, check_square};
 use crate::lu::inv_ex;
 use crate::spectral::svdvals;
 
@@ -138,13 +138,13 @@ pub fn matrix_norm(
         Order::Named(name) if name == "nuc" => sum(&svdvals(&matrices)?, &[-1], false, None)?,
         &Order::Number(number) if number.abs() == 2.0 => {
             let values = svdvals(&matrices)?;
-            if number > 0.0 { amax(&values, &[-1], false)? } else { amin(&values, &[-1], false)? }
+            extreme(&values, number)?
         }
         &Order::Number(number) if number.abs() == 1.0 || number.is_infinite() => {
             let sizes = unary(UnaryOp::Abs, &matrices)?;
             let along = if number.abs() == 1.0 { -2 } else { -1 };
             let sums = sum(&sizes, &[along], false, None)?;
-            if number > 0.0 { amax(&sums, &[-1], false)? } else { amin(&sums, &[-1], false)? }
+            extreme(&sums, number)?
         }
         Order::Number(number) => {
             return Err(Error::runtime(format!("{name}: Order {number} not supported.")));
@@ -157,6 +157,17 @@ pub fn matrix_norm(
         true => result.unsqueeze(rows.min(cols))?.unsqueeze(rows.max(cols)),
         false => Ok(result),
     }
+}
+
+/// The greatest of the last dimension for positive orders, 0 of none; the least for negative ones.
+fn extreme(values: &Tensor, order: f64) -> Result<Tensor> {
+    if order < 0.0 {
+        return amin(values, &[-1], false);
+    }
+    if values.size(-1)? == 0 {
+        return Tensor::zeros(&values.sizes()[..values.dim() - 1], values.dtype());
+    }
+    amax(values, &[-1], false)
 }
 
 /// `torch.linalg.norm`: of vectors or matrices by how many dimensions there are.
@@ -209,6 +220,10 @@ pub fn linalg_norm(
 /// As [`matrix_norm`].
 pub fn cond(a: &Tensor, order: Option<&Order>) -> Result<Tensor> {
     check_float(a, "linalg.cond")?;
+    check_matrices(a, "linalg.cond", "A")?;
+    if a.numel() == 0 {
+        return Tensor::zeros(&a.sizes()[..a.dim() - 2], sconce_kernels::real_dtype(a.dtype()));
+    }
     let two = match order {
         None => Some(2.0),
         Some(&Order::Number(number)) if number.abs() == 2.0 => Some(number),
@@ -231,9 +246,6 @@ pub fn cond(a: &Tensor, order: Option<&Order>) -> Result<Tensor> {
         Order::Named(name) => name.clone(),
     };
     check_square(a, &format!("linalg.cond(ord={text})"), "A")?;
-    if a.numel() == 0 {
-        return Tensor::zeros(&a.sizes()[..a.dim() - 2], sconce_kernels::real_dtype(a.dtype()));
-    }
     let [inverse, info] = inv_ex(a)?;
     let singular = binary(BinaryOp::Ne, (&info).into(), Scalar::Int(0).into())?;
     let own = matrix_norm(a, &order, &[-2, -1], false, None)?;

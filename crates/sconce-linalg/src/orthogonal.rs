@@ -252,8 +252,7 @@ pub fn cholesky_ex(a: &Tensor, upper: bool) -> Result<[Tensor; 2]> {
         let n = matrices.rows;
         let (mut factors, mut info): (Out<T>, Out<i32>) = (matrices.out(&[n, n]), matrices.out(&[]));
         for matrix in matrices.matrices() {
-            let lower = if upper { matrix.adjoint() } else { matrix };
-            let (factor, code) = lower_factor(&lower);
+            let (factor, code) = lower_factor(&matrix.hermitian(!upper));
             factors.push(&if upper { factor.adjoint() } else { factor }.data);
             info.push(&[code]);
         }

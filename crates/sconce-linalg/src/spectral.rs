@@ -139,7 +139,8 @@ fn decompose_symmetric<T: Number>(a: &Matrix<T>, lower: bool) -> Result<(Vec<f64
         let nan = T::of_real(f64::NAN);
         return Ok((vec![f64::NAN; n], Matrix::from_fn(n, n, |_, _| nan)));
     }
-    let evd = a.faer().self_adjoint_eigen(if lower { Side::Lower } else { Side::Upper });
+    let whole = a.hermitian(lower);
+    let evd = whole.faer().self_adjoint_eigen(Side::Lower);
     let evd = evd.map_err(|_| {
         Error::runtime(
             "linalg.eigh: The algorithm failed to converge because the input matrix is \

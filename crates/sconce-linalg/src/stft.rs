@@ -1,7 +1,7 @@
 //! Short-time Fourier transforms, there and back.
 
 use sconce_kernels::{
-    BinaryOp, DType, Error, PadMode, Result, Scalar, Tensor, binary, conj, pad, view_as_complex,
+    BinaryOp, DType, Error, PadMode, Result, Scalar, Tensor, binary, pad, view_as_complex,
     view_as_real,
 };
 
@@ -249,7 +249,7 @@ pub fn istft(input: &Tensor, options: &StftOptions, length: Option<i64>) -> Resu
     let frames = binary(BinaryOp::Mul, (&frames).into(), (&window).into())?;
     let whole = n + hop.saturating_mul(count - 1);
     let signal = overlap_add(&frames, hop, whole)?;
-    let squares = binary(BinaryOp::Mul, (&window).into(), (&conj(&window)?).into())?;
+    let squares = binary(BinaryOp::Mul, (&window).into(), (&window).into())?;
     let squares = squares.expand(&[1, count, n])?;
     let envelope = overlap_add(&squares, hop, whole)?;
     let start = if options.center { n / 2 } else { 0 };
