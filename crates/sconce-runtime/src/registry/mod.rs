@@ -6,15 +6,19 @@
 
 mod args;
 mod casts;
+mod complex;
 mod creation;
 mod derived;
 mod dicts;
+mod fourier;
 mod indexing;
+mod linalg;
 mod lists;
 mod math;
 mod misc;
 mod numbers;
 mod pointwise;
+mod products;
 mod quick;
 mod reductions;
 mod shapes;
@@ -67,6 +71,10 @@ const TABLES: &[Table] = &[
     reductions::TABLE,
     shapes::TABLE,
     special::TABLE,
+    complex::TABLE,
+    fourier::TABLE,
+    linalg::TABLE,
+    products::TABLE,
 ];
 
 static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {

@@ -57,7 +57,7 @@ impl Args<'_> {
             IValue::Bool(value) => Scalar::Bool(*value),
             IValue::Int(value) => Scalar::Int(*value),
             IValue::Float(value) => Scalar::Float(*value),
-            IValue::Complex(..) => return Err(Raise::unsupported("a complex number and a tensor")),
+            IValue::Complex(re, im) => Scalar::Complex(num_complex::Complex::new(*re, *im)),
             other => return Err(wrong(index, "a number", other)),
         })
     }
@@ -106,6 +106,16 @@ impl Args<'_> {
             other => Err(wrong(index, "a list of numbers", other)),
         };
         list.items.iter().map(real).collect::<Result<_>>().map(Some)
+    }
+
+    /// Ints, or `None`.
+    pub(super) fn optional_ints(&self, index: usize) -> Result<Option<Vec<i64>>> {
+        if self.get(index).is_none() { Ok(None) } else { self.ints(index).map(Some) }
+    }
+
+    /// A str, or `None`.
+    pub(super) fn optional_str(&self, index: usize) -> Result<Option<std::sync::Arc<str>>> {
+        if self.get(index).is_none() { Ok(None) } else { self.str(index).map(Some) }
     }
 
     pub(super) fn tensors(&self, index: usize) -> Result<Vec<Tensor>> {
