@@ -153,9 +153,9 @@ impl HeadMask<'_> {
         let mask = self.mask.to_dtype(DType::Bool)?;
         match (self.kind, mask.sizes()) {
             (Some(0), &[_, _]) | (Some(2), &[_, _, _, _]) | (None, &[_, _, _, _]) => Ok(mask),
-            (Some(1), &[batch, length]) => mask.view(&[batch, 1, 1, length]).or_else(|_| {
-                mask.contiguous()?.view(&[batch, 1, 1, length])
-            }),
+            (Some(1), &[batch, length]) => mask
+                .view(&[batch, 1, 1, length])
+                .or_else(|_| mask.contiguous()?.view(&[batch, 1, 1, length])),
             _ => Err(Error::not_implemented("an attention mask of this shape and type")),
         }
     }

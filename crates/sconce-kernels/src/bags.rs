@@ -128,9 +128,7 @@ pub fn embedding_bag(
     let looked = weight.dtype() == DType::Float64 || padding.is_some();
     let unsaid = vec![0; offsets.count()];
     let (known, bag_size, max_indices) = match options.mode {
-        BagMode::Sum => {
-            (looked, ints(&unsaid, offsets.sizes())?, ints(&unsaid, offsets.sizes())?)
-        }
+        BagMode::Sum => (looked, ints(&unsaid, offsets.sizes())?, ints(&unsaid, offsets.sizes())?),
         BagMode::Mean => {
             let bag_size = ints(&bag_size, &[count as i64])?;
             (true, bag_size.clone(), bag_size)

@@ -54,7 +54,11 @@ fn class_weights(weight: Option<&Tensor>, classes: i64) -> Result<Vec<f64>> {
 ///
 /// # Errors
 /// Where sizes do not fit, and for classes that do not exist.
-pub fn nll_loss(input: &Tensor, target: &Tensor, options: ClassLoss<'_>) -> Result<(Tensor, Tensor)> {
+pub fn nll_loss(
+    input: &Tensor,
+    target: &Tensor,
+    options: ClassLoss<'_>,
+) -> Result<(Tensor, Tensor)> {
     floating(input, "nll_loss_out_frame")?;
     let class_dim = match input.dim() {
         0 => return Err(Error::runtime("Expected 1 or more dimensions (got 0)")),
@@ -160,11 +164,7 @@ pub fn cross_entropy_loss(
     if smoothing == 0.0 {
         return Ok(loss);
     }
-    let ignored = binary(
-        BinaryOp::Eq,
-        target.into(),
-        Scalar::Int(options.ignore_index).into(),
-    )?;
+    let ignored = binary(BinaryOp::Eq, target.into(), Scalar::Int(options.ignore_index).into())?;
     let weighed = match options.weight {
         Some(weight) => op(BinaryOp::Mul, &logs, &spread(weight, &logs, class_dim)?)?,
         None => logs.clone(),

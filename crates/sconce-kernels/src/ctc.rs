@@ -35,7 +35,8 @@ pub fn ctc_loss(log_probs: &Tensor, targets: &Tensor, options: &Ctc<'_>) -> Resu
             log_probs.dim()
         )));
     };
-    let targets = if batched || targets.dim() != 1 { targets.clone() } else { targets.unsqueeze(0)? };
+    let targets =
+        if batched || targets.dim() != 1 { targets.clone() } else { targets.unsqueeze(0)? };
     if !(0..classes).contains(&options.blank) {
         return Err(Error::runtime("blank must be in label range"));
     }
@@ -86,12 +87,7 @@ pub fn ctc_loss(log_probs: &Tensor, targets: &Tensor, options: &Ctc<'_>) -> Resu
 }
 
 /// The log of the chance of all alignments of labels, with blanks between them, over the steps.
-fn alignment(
-    labels: &[i64],
-    blank: i64,
-    steps: usize,
-    chance: impl Fn(usize, i64) -> f64,
-) -> f64 {
+fn alignment(labels: &[i64], blank: i64, steps: usize, chance: impl Fn(usize, i64) -> f64) -> f64 {
     let label = |state: usize| if state % 2 == 0 { blank } else { labels[state / 2] };
     let states = 2 * labels.len() + 1;
     if steps == 0 {

@@ -20,12 +20,7 @@ const ALPHA: f64 = 1.758_099_340_847_376_6;
 ///
 /// # Errors
 /// For chances outside [0, 1], and channels of what has none.
-pub fn dropout(
-    input: &Tensor,
-    p: f64,
-    kind: Dropout,
-    generator: &mut Generator,
-) -> Result<Tensor> {
+pub fn dropout(input: &Tensor, p: f64, kind: Dropout, generator: &mut Generator) -> Result<Tensor> {
     if !(0.0..=1.0).contains(&p) {
         return Err(Error::runtime(format!(
             "dropout probability has to be between 0 and 1, but got {p}"

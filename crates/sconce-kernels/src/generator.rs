@@ -39,9 +39,8 @@ impl Generator {
         let mut last = seed as u32;
         for (index, word) in words.iter_mut().enumerate() {
             if index > 0 {
-                last = 1_812_433_253u32
-                    .wrapping_mul(last ^ (last >> 30))
-                    .wrapping_add(index as u32);
+                last =
+                    1_812_433_253u32.wrapping_mul(last ^ (last >> 30)).wrapping_add(index as u32);
             }
             *word = last;
         }

@@ -10,6 +10,7 @@
 mod attention;
 mod bags;
 mod binary;
+mod block;
 mod choose;
 mod class_loss;
 mod conv;
@@ -20,6 +21,7 @@ mod distance;
 mod dropout;
 mod element;
 mod error;
+mod export;
 mod gemm;
 mod generator;
 mod import;
@@ -27,6 +29,7 @@ mod index;
 mod join;
 mod loss;
 mod matmul;
+mod memory;
 mod norm;
 mod packed;
 mod pool;
@@ -35,7 +38,6 @@ mod random;
 mod recurrent;
 mod reduce;
 mod resample;
-mod row_norm;
 mod scalar;
 pub mod shape;
 mod sort;
@@ -62,6 +64,7 @@ pub use distance::{cdist, cosine_similarity, pairwise_distance, pdist};
 pub use dropout::{Dropout, dropout, native_dropout, rrelu};
 pub use element::{Bool, Element};
 pub use error::{Error, ErrorKind, Result};
+pub use export::Exporter;
 pub use generator::Generator;
 pub use import::Importer;
 pub use index::{embedding, gather, index, index_put, index_select, nonzero, scatter};
@@ -72,15 +75,15 @@ pub use loss::{
     mse_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss, triplet_margin_loss,
 };
 pub use matmul::{addmm, baddbmm, bmm, dot, linear, matmul, mm, mv};
+pub use memory::{Charge, Entered, Memory};
 pub use norm::{batch_norm, group_norm, layer_norm};
 pub use packed::{pack_padded, pad_packed, pad_sequence};
 pub use pool::{PoolOptions, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
 pub use promotion::{Operand, can_cast, promote_types, result_type};
 pub use random::{
     bernoulli_from, bernoulli_in_place, cauchy_in_place, empty_like, exponential_in_place,
-    geometric_in_place,
-    log_normal_in_place, multinomial, normal_in_place, poisson, random_between, random_in_place,
-    randperm, uniform_in_place,
+    geometric_in_place, log_normal_in_place, multinomial, normal_in_place, poisson, random_between,
+    random_in_place, randperm, uniform_in_place,
 };
 pub use recurrent::{Cell, CellWeights, Recurrent, cell_step};
 pub use reduce::{
@@ -88,7 +91,6 @@ pub use reduce::{
     norm, prod, softmax, std, sum, var,
 };
 pub use resample::{PadMode, pad, upsample_bilinear2d, upsample_nearest2d};
-pub use row_norm::{native_layer_norm, rms_norm};
 pub use scalar::Scalar;
 pub use sconce_tensor::{DType, Dims};
 pub use sort::{sort, topk};

@@ -40,12 +40,7 @@ impl Reduction {
 }
 
 /// `f` of broadcast pairs, in double precision, as the dtype that both promote to.
-fn pointwise(
-    kernel: &str,
-    a: &Tensor,
-    b: &Tensor,
-    f: impl Fn(f64, f64) -> f64,
-) -> Result<Tensor> {
+fn pointwise(kernel: &str, a: &Tensor, b: &Tensor, f: impl Fn(f64, f64) -> f64) -> Result<Tensor> {
     let dtype = result_type(&[a.into(), b.into()])?;
     if !dtype.is_floating_point() {
         return Err(Error::no_kernel(kernel, dtype));
@@ -324,8 +319,7 @@ pub fn triplet_margin_loss(
             negative.dim()
         )));
     }
-    let distance =
-        |a: &Tensor, b: &Tensor| pairwise_distance(a, b, options.p, options.eps, false);
+    let distance = |a: &Tensor, b: &Tensor| pairwise_distance(a, b, options.p, options.eps, false);
     let near = distance(anchor, positive)?;
     let mut far = distance(anchor, negative)?;
     if options.swap {

@@ -7,7 +7,11 @@ use crate::{DType, Dims, Error, Result, Scalar, Tensor, cat};
 ///
 /// # Errors
 /// Where the lengths are not those of the sequences, do not fall, or are not positive.
-pub fn pack_padded(input: &Tensor, lengths: &Tensor, batch_first: bool) -> Result<(Tensor, Tensor)> {
+pub fn pack_padded(
+    input: &Tensor,
+    lengths: &Tensor,
+    batch_first: bool,
+) -> Result<(Tensor, Tensor)> {
     let input = if batch_first { input.transpose(0, 1)? } else { input.clone() };
     if input.numel() == 0 || input.dim() < 2 {
         return Err(Error::runtime("Cannot pack empty tensors."));
@@ -75,9 +79,8 @@ pub fn pad_packed(
         step.copy_from(&data.narrow(0, start, size)?)?;
         start += size;
     }
-    let lengths: Vec<i64> = (0..batch)
-        .map(|index| batch_sizes.partition_point(|&size| size > index) as i64)
-        .collect();
+    let lengths: Vec<i64> =
+        (0..batch).map(|index| batch_sizes.partition_point(|&size| size > index) as i64).collect();
     let result = if batch_first { result.transpose(0, 1)? } else { result };
     Ok((result, Tensor::from_slice(&lengths, &[batch])?))
 }

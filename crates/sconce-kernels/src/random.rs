@@ -50,7 +50,8 @@ pub fn empty_like(tensor: &Tensor, dtype: DType) -> Result<Tensor> {
 }
 
 fn check_no_overlap(target: &Tensor) -> Result<()> {
-    let repeated = target.sizes().iter().zip(target.strides()).any(|(&n, &step)| n > 1 && step == 0);
+    let repeated =
+        target.sizes().iter().zip(target.strides()).any(|(&n, &step)| n > 1 && step == 0);
     if target.numel() > 0 && repeated {
         return Err(Error::runtime(
             "unsupported operation: more than one element of the written-to tensor refers to a \
@@ -113,7 +114,12 @@ pub fn uniform_in_place(
             true => generator.uniform().mul_add(to - from, from),
             false => {
                 let (from, to) = (from as f32, to as f32);
-                f64::from(narrowed(generator.uniform_f32().mul_add(to - from, from), from, to, dtype))
+                f64::from(narrowed(
+                    generator.uniform_f32().mul_add(to - from, from),
+                    from,
+                    to,
+                    dtype,
+                ))
             }
         })
         .collect();
@@ -250,7 +256,9 @@ pub fn cauchy_in_place(
     generator: &mut Generator,
 ) -> Result<()> {
     if sigma <= 0.0 {
-        return Err(Error::runtime(format!("cauchy_ expects sigma > 0.0, but found sigma={sigma}")));
+        return Err(Error::runtime(format!(
+            "cauchy_ expects sigma > 0.0, but found sigma={sigma}"
+        )));
     }
     if !target.dtype().is_floating_point() {
         return Err(Error::runtime(format!(
@@ -291,9 +299,7 @@ pub fn exponential_in_place(target: &Tensor, rate: f64, generator: &mut Generato
 /// For chances outside (0, 1), `bool` and complex numbers.
 pub fn geometric_in_place(target: &Tensor, p: f64, generator: &mut Generator) -> Result<()> {
     if !(0.0 < p && p < 1.0) {
-        return Err(Error::runtime(format!(
-            "geometric_ expects p to be in (0, 1), but got p={p}"
-        )));
+        return Err(Error::runtime(format!("geometric_ expects p to be in (0, 1), but got p={p}")));
     }
     if target.dtype() == DType::Bool || target.dtype().is_complex() {
         return Err(Error::no_kernel("geometric_cpu", target.dtype()));
@@ -338,7 +344,9 @@ pub fn bernoulli_from(target: &Tensor, p: &Tensor, generator: &mut Generator) ->
     let mut drawn = Vec::with_capacity(target.count());
     for chance in chances.to_dtype(DType::Float64)?.to_vec::<f64>()? {
         if !(0.0..=1.0).contains(&chance) {
-            return Err(Error::runtime("Expected p_in >= 0 && p_in <= 1 to be true, but got false."));
+            return Err(Error::runtime(
+                "Expected p_in >= 0 && p_in <= 1 to be true, but got false.",
+            ));
         }
         let hit = match wide {
             true => generator.uniform() < chance,
@@ -581,9 +589,7 @@ pub fn multinomial(
         ));
     }
     if rows.chunks_exact(categories as usize).any(|row| row.iter().sum::<f64>() <= 0.0) {
-        return Err(Error::runtime(
-            "invalid multinomial distribution (sum of probabilities <= 0)",
-        ));
+        return Err(Error::runtime("invalid multinomial distribution (sum of probabilities <= 0)"));
     }
     if replacement && samples > 1 {
         let drawn = with_replacement(chances, samples as usize, generator)?;

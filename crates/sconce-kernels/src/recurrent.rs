@@ -103,7 +103,8 @@ fn step(
             Ok(vec![add(&mul(&sub(hidden, &new)?, &update)?, &new)?])
         }
         Cell::Lstm => {
-            let memory = state.get(1).ok_or_else(|| Error::runtime("an LSTM without a cell state"))?;
+            let memory =
+                state.get(1).ok_or_else(|| Error::runtime("an LSTM without a cell state"))?;
             let [input, forget, new, output] = parts(&add(input_gates, &hidden_gates)?)?;
             let input = unary(UnaryOp::Sigmoid, &input)?;
             let forget = unary(UnaryOp::Sigmoid, &forget)?;
@@ -233,9 +234,7 @@ impl<'a> Recurrent<'a> {
         // The sequences that ended last come first.
         ended.reverse();
         let last: Result<Vec<Tensor>> = (0..ended[0].len())
-            .map(|part| {
-                cat(&ended.iter().map(|state| state[part].clone()).collect::<Vec<_>>(), 0)
-            })
+            .map(|part| cat(&ended.iter().map(|state| state[part].clone()).collect::<Vec<_>>(), 0))
             .collect();
         Ok((cat(&outputs, 0)?, last?))
     }

@@ -69,9 +69,7 @@ pub(super) const TABLE: Table = &[
         let target = sized(machine, &args, 2, 4, DType::Float32)?;
         between(machine, target, args.int(0)?, args.int(1)?)
     }),
-    ("aten::randint_like", "-", |machine, args| {
-        between(machine, like(&args, 2)?, 0, args.int(1)?)
-    }),
+    ("aten::randint_like", "-", |machine, args| between(machine, like(&args, 2)?, 0, args.int(1)?)),
     ("aten::randint_like", "generator", |machine, args| {
         default_generator(&args, 2)?;
         between(machine, like(&args, 3)?, 0, args.int(1)?)
@@ -100,9 +98,7 @@ pub(super) const TABLE: Table = &[
         default_generator(&args, 3)?;
         let (mean, std) = (args.real(0)?, args.real(1)?);
         let target = sized(machine, &args, 2, 4, DType::Float32)?;
-        filled(target, |target| {
-            kernels::normal_in_place(target, mean, std, &mut machine.generator)
-        })
+        filled(target, |target| kernels::normal_in_place(target, mean, std, &mut machine.generator))
     }),
     ("aten::normal", "Tensor_float Tensor_Tensor float_Tensor", normal_around),
     ("aten::log_normal_", "-", |machine, args| log_normal(machine, &args, args.tensor(0)?.clone())),
@@ -115,9 +111,7 @@ pub(super) const TABLE: Table = &[
     ("aten::exponential", "-", |machine, args| exponential(machine, &args, fresh(&args)?)),
     ("aten::geometric_", "-", |machine, args| geometric(machine, &args, args.tensor(0)?.clone())),
     ("aten::geometric", "-", |machine, args| geometric(machine, &args, fresh(&args)?)),
-    ("aten::random_", "- to from", |machine, args| {
-        random(machine, &args, args.tensor(0)?.clone())
-    }),
+    ("aten::random_", "- to from", |machine, args| random(machine, &args, args.tensor(0)?.clone())),
     ("aten::random", "- to from", |machine, args| random(machine, &args, fresh(&args)?)),
     ("aten::bernoulli_", "Tensor float", |machine, args| {
         bernoulli(machine, &args, args.tensor(0)?.clone())
@@ -275,9 +269,7 @@ fn log_normal(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result 
 fn cauchy(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
     default_generator(args, 3)?;
     let (median, sigma) = (args.real(1)?, args.real(2)?);
-    filled(target, |target| {
-        kernels::cauchy_in_place(target, median, sigma, &mut machine.generator)
-    })
+    filled(target, |target| kernels::cauchy_in_place(target, median, sigma, &mut machine.generator))
 }
 
 fn exponential(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {

@@ -12,6 +12,7 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 pub(super) fn kernel(error: sconce_kernels::Error) -> Raise {
     match error.kind() {
         ErrorKind::NotImplemented => Raise::unsupported(error.message()),
+        ErrorKind::OutOfMemory => Raise::Error(Error::Limit(error.message().to_owned())),
         _ => Raise::message(error.message()),
     }
 }
