@@ -14,7 +14,7 @@ use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use sconce_checkpoint::{Checkpoint, Object};
+use sconce_checkpoint::{Checkpoint, Node, Object};
 use sconce_kernels::{self as kernels, DType};
 use sconce_runtime::{Error, IValue, Missing, Options, Session, Tensor, arguments, from_object};
 
@@ -96,7 +96,13 @@ fn check(folder: &Path, call: Object<'_>) -> Verdict {
         None => return Verdict::Wrong("no arguments are recorded".to_owned()),
     };
     let shapes_only = call.get("compare").and_then(Object::as_str) == Some("shapes");
-    match (run(folder, &args), call.get("result"), call.get("error").and_then(Object::as_str)) {
+    // The recorders call `torch.manual_seed(0)` where they name no seed.
+    let seed = match call.get("seed").map(|seed| seed.data()) {
+        Some(Node::Int(seed)) => *seed as u64,
+        _ => 0,
+    };
+    match (run(folder, &args, seed), call.get("result"), call.get("error").and_then(Object::as_str))
+    {
         (Err(Error::Unsupported { what, .. }), ..) => Verdict::Unsupported(what),
         (Ok(result), Some(expected), _) => match differs(&result, expected, shapes_only) {
             None => Verdict::Equal,
@@ -123,10 +129,12 @@ fn check(folder: &Path, call: Object<'_>) -> Verdict {
     }
 }
 
-fn run(folder: &Path, args: &[IValue]) -> Result<IValue, Error> {
+fn run(folder: &Path, args: &[IValue], seed: u64) -> Result<IValue, Error> {
     let module = sconce_torchscript::load(folder.join("model.pt"))?;
     let options = Options { missing: Missing::WhenReached, ..Options::default() };
-    Session::new(&module, options)?.call("forward", args)
+    let mut session = Session::new(&module, options)?;
+    session.manual_seed(seed);
+    session.call("forward", args)
 }
 
 /// What differs between a result and what PyTorch gave.

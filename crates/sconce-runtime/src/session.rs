@@ -163,6 +163,12 @@ impl Session {
         &self.root
     }
 
+    /// Seeds the random numbers of what is called from now on, `torch.manual_seed`: equal seeds
+    /// and calls give the numbers that PyTorch gives on the CPU.
+    pub fn manual_seed(&mut self, seed: u64) {
+        self.machine.generator = sconce_kernels::Generator::new(seed);
+    }
+
     /// Calls a method: `module.method(*args)`.
     ///
     /// # Errors

@@ -5,21 +5,26 @@
 //! can tell ints from floats by looking.
 
 mod args;
+mod attention;
 mod casts;
 mod complex;
 mod creation;
 mod derived;
 mod dicts;
+mod embeddings;
 mod fourier;
 mod indexing;
 mod linalg;
 mod lists;
+mod losses;
 mod math;
 mod misc;
 mod numbers;
 mod pointwise;
 mod products;
 mod quick;
+mod random;
+mod recurrent;
 mod reductions;
 mod shapes;
 mod sorting;
@@ -62,6 +67,11 @@ const TABLES: &[Table] = &[
     sorting::TABLE,
     dicts::TABLE,
     misc::TABLE,
+    random::TABLE,
+    recurrent::TABLE,
+    attention::TABLE,
+    embeddings::TABLE,
+    losses::TABLE,
     tensor_math::TABLE,
     tensor_views::TABLE,
     tensor_layers::TABLE,
