@@ -4,13 +4,18 @@
 //! without a name) and the function. What the operands are is what the schema says, so one function
 //! can tell ints from floats by looking.
 
+mod activations;
 mod args;
 mod casts;
 mod dicts;
 mod lists;
 mod math;
 mod misc;
+mod normalisation;
 mod numbers;
+mod pooling;
+mod regions;
+mod resampling;
 mod sorting;
 mod strings;
 mod tensor_args;
@@ -51,6 +56,11 @@ const TABLES: &[Table] = &[
     tensor_math::TABLE,
     tensor_views::TABLE,
     tensor_layers::TABLE,
+    activations::TABLE,
+    normalisation::TABLE,
+    pooling::TABLE,
+    regions::TABLE,
+    resampling::TABLE,
 ];
 
 static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {

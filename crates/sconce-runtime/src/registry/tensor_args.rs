@@ -21,6 +21,20 @@ pub(super) fn made(result: sconce_kernels::Result<Tensor>) -> Result {
     result.map(IValue::Tensor).map_err(kernel)
 }
 
+/// Two tensors that a kernel made, as a tuple.
+pub(super) fn pair_of(result: sconce_kernels::Result<(Tensor, Tensor)>) -> Result {
+    let (first, second) = result.map_err(kernel)?;
+    Ok(IValue::tuple(vec![IValue::Tensor(first), IValue::Tensor(second)]))
+}
+
+/// What a function makes, stored in the first operand.
+pub(super) fn in_place(mut args: Args<'_>, function: fn(&Args<'_>) -> Result) -> Result {
+    if let IValue::Tensor(result) = function(&args)? {
+        sconce_kernels::store(args.tensor(0)?, &result).map_err(kernel)?;
+    }
+    Ok(args.take(0))
+}
+
 /// Tensors that a kernel made, as a list.
 pub(super) fn listed(result: sconce_kernels::Result<Vec<Tensor>>) -> Result {
     let tensors = result.map_err(kernel)?;
@@ -79,6 +93,30 @@ impl Args<'_> {
             other => Err(wrong(index, "a list of ints", other)),
         };
         list.items.iter().map(int).collect()
+    }
+
+    /// Floats; none for `None`.
+    pub(super) fn floats(&self, index: usize) -> Result<Vec<f64>> {
+        if self.get(index).is_none() {
+            return Ok(Vec::new());
+        }
+        let list = self.list(index)?;
+        let list = list.read();
+        let float = |item: &IValue| match item {
+            IValue::Float(float) => Ok(*float),
+            IValue::Int(int) => Ok(*int as f64),
+            other => Err(wrong(index, "a list of floats", other)),
+        };
+        list.items.iter().map(float).collect()
+    }
+
+    /// Two ints; one stands for both.
+    pub(super) fn pair(&self, index: usize) -> Result<[i64; 2]> {
+        match *self.ints(index)?.as_slice() {
+            [both] => Ok([both, both]),
+            [rows, columns] => Ok([rows, columns]),
+            _ => Err(Raise::message("It is expected that two ints are given")),
+        }
     }
 
     pub(super) fn tensors(&self, index: usize) -> Result<Vec<Tensor>> {
