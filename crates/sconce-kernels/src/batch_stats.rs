@@ -117,6 +117,24 @@ pub fn native_batch_norm(input: &Tensor, o: &BatchNorm<'_>) -> Result<(Tensor, T
     ))
 }
 
+/// `torch.batch_norm`. Of an input without elements only weight and bias of the first channel are
+/// looked at, as in PyTorch.
+///
+/// # Errors
+/// As [`native_batch_norm`].
+pub fn trained_batch_norm(input: &Tensor, o: &BatchNorm<'_>) -> Result<Tensor> {
+    if input.numel() > 0 {
+        return native_batch_norm(input, o).map(|(result, ..)| result);
+    }
+    let mut result = input.copy()?;
+    for (op, parameter) in [(BinaryOp::Mul, o.weight), (BinaryOp::Add, o.bias)] {
+        if let Some(parameter) = parameter {
+            result = binary(op, (&result).into(), (&parameter.select(0, 0)?).into())?;
+        }
+    }
+    Ok(result)
+}
+
 /// `torch.nn.functional.instance_norm`: a batch norm of every sample on its own. Running statistics
 /// become the average over the samples.
 ///

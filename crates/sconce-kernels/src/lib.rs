@@ -9,7 +9,9 @@
 
 mod activate;
 mod batch_stats;
+mod bilinear;
 mod binary;
+mod block;
 mod choose;
 mod conv;
 mod copy;
@@ -17,12 +19,14 @@ mod create;
 mod deform;
 mod element;
 mod error;
+mod export;
 mod gemm;
 mod grid_sample;
 mod import;
 mod index;
 mod join;
 mod matmul;
+mod memory;
 mod memory_format;
 mod norm;
 mod pad;
@@ -47,7 +51,9 @@ pub use activate::{
 };
 pub use batch_stats::{
     BatchNorm, instance_norm, native_batch_norm, native_group_norm, native_layer_norm, rms_norm,
+    trained_batch_norm,
 };
+pub use bilinear::bilinear;
 pub use binary::{BinaryOp, add, binary, binary_in_place, store, sub};
 pub use choose::{clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_};
 pub use conv::{ConvOptions, conv};
@@ -55,11 +61,13 @@ pub use create::{arange, eye, linspace, tril, triu};
 pub use deform::{DeformOptions, deform_conv2d};
 pub use element::{Bool, Element};
 pub use error::{Error, ErrorKind, Result};
+pub use export::Exporter;
 pub use grid_sample::{GridMode, GridPadding, affine_grid, grid_sample};
 pub use import::Importer;
 pub use index::{embedding, gather, index, index_put, index_select, nonzero, scatter};
 pub use join::{cat, chunk, split, split_with_sizes, stack};
 pub use matmul::{addmm, baddbmm, bmm, dot, linear, matmul, mm, mv};
+pub use memory::{Charge, Entered, Memory};
 pub use memory_format::MemoryFormat;
 pub use norm::{batch_norm, group_norm, layer_norm};
 pub use pad::{PadMode, pad};

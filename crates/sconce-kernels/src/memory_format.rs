@@ -160,7 +160,15 @@ impl Tensor {
     /// # Errors
     /// Where the format is for another number of dimensions.
     pub fn copy_in(&self, format: MemoryFormat) -> Result<Tensor> {
-        let copy = self.zeros_like(self.dtype(), format)?;
+        self.to_dtype_in(self.dtype(), format)
+    }
+
+    /// A copy of another dtype and of this format.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_dtype`] and [`Tensor::copy_in`].
+    pub fn to_dtype_in(&self, dtype: DType, format: MemoryFormat) -> Result<Tensor> {
+        let copy = self.zeros_like(dtype, format)?;
         copy.copy_from(self)?;
         Ok(copy)
     }

@@ -103,6 +103,8 @@
 #[cfg(any(feature = "ndarray", feature = "candle"))]
 pub mod interop;
 
+pub mod run;
+
 pub use sconce_archive as archive;
 pub use sconce_checkpoint as checkpoint;
 pub use sconce_export as export;

@@ -79,6 +79,7 @@ pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
 }
 
 pub(crate) use casts::to_list;
+pub(crate) use numbers::{floor_quotient, floor_rest};
 
 #[cfg(test)]
 mod tests {

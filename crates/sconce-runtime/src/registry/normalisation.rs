@@ -12,7 +12,7 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 pub(super) const TABLE: Table = &[
     ("aten::batch_norm", "-", |_, args| {
         let options = options(&args, 3, Training::At(5), 6)?;
-        made(kernels::native_batch_norm(args.tensor(0)?, &options).map(|(result, ..)| result))
+        made(kernels::trained_batch_norm(args.tensor(0)?, &options))
     }),
     ("aten::instance_norm", "-", |_, args| {
         made(kernels::instance_norm(args.tensor(0)?, &options(&args, 3, Training::At(5), 6)?))

@@ -1,6 +1,6 @@
 //! Operands of tensor operators, and what kernels say when they refuse.
 
-use sconce_kernels::{DType, ErrorKind, Operand, Scalar, Tensor};
+use sconce_kernels::{DType, ErrorKind, MemoryFormat, Operand, Scalar, Tensor};
 
 use super::Args;
 use crate::error::{Error, Raise};
@@ -12,6 +12,7 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 pub(super) fn kernel(error: sconce_kernels::Error) -> Raise {
     match error.kind() {
         ErrorKind::NotImplemented => Raise::unsupported(error.message()),
+        ErrorKind::OutOfMemory => Raise::Error(Error::Limit(error.message().to_owned())),
         _ => Raise::message(error.message()),
     }
 }
@@ -165,11 +166,12 @@ impl Args<'_> {
         }
     }
 
-    /// Refuses memory formats other than contiguous and preserved.
-    pub(super) fn row_major(&self, format: usize) -> Result<()> {
-        match self.get(format) {
-            IValue::None | IValue::Int(0 | 1) => Ok(()),
-            _ => Err(Raise::unsupported("a channels-last memory format")),
+    /// A memory format by number, or `None`.
+    pub(super) fn memory_format(&self, index: usize) -> Result<Option<MemoryFormat>> {
+        let Some(number) = self.optional_int(index)? else { return Ok(None) };
+        match MemoryFormat::from_number(number) {
+            Some(format) => Ok(Some(format)),
+            None => Err(Raise::unsupported(format!("the memory format of number {number}"))),
         }
     }
 }

@@ -17,6 +17,10 @@ pub(super) const TABLE: Table = &[
         false => convolve(&args, 8),
         true => Err(Raise::unsupported("aten::_convolution, transposed")),
     }),
+    ("aten::bilinear", "-", |_, args| {
+        let (weight, bias) = (args.tensor(2)?, args.optional_tensor(3)?);
+        made(kernels::bilinear(args.tensor(0)?, args.tensor(1)?, weight, bias))
+    }),
 ];
 
 fn convolve(args: &Args<'_>, groups: usize) -> Result {
