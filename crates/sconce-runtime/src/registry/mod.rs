@@ -4,6 +4,7 @@
 //! without a name) and the function. What the operands are is what the schema says, so one function
 //! can tell ints from floats by looking.
 
+mod activations;
 mod args;
 mod attention;
 mod casts;
@@ -19,13 +20,17 @@ mod lists;
 mod losses;
 mod math;
 mod misc;
+mod normalisation;
 mod numbers;
 mod pointwise;
+mod pooling;
 mod products;
 mod quick;
 mod random;
 mod recurrent;
 mod reductions;
+mod regions;
+mod resampling;
 mod shapes;
 mod sorting;
 mod special;
@@ -85,6 +90,11 @@ const TABLES: &[Table] = &[
     fourier::TABLE,
     linalg::TABLE,
     products::TABLE,
+    activations::TABLE,
+    normalisation::TABLE,
+    pooling::TABLE,
+    regions::TABLE,
+    resampling::TABLE,
 ];
 
 static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {
