@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use sconce_ir::{ClassId, FunctionId, NamedRef, Type};
+use sconce_ir::{ClassId, FunctionId, Graph, NamedRef, Type};
 use sconce_syntax::SourceRange;
 use sconce_torchscript::Module;
 
@@ -159,7 +159,20 @@ impl Machine {
         self.run(code, args)
     }
 
-    fn run(&mut self, code: Rc<Code>, args: Vec<IValue>) -> Result<IValue, Error> {
+    /// Lowers a graph that is in no function, with a table of constants of its own.
+    pub(crate) fn lower_graph(
+        &self,
+        name: &str,
+        graph: &Graph,
+        constants: &[IValue],
+    ) -> Result<Code, Error> {
+        self.module.with_program(|program| {
+            lower(name, graph, &Surroundings { unit: program.unit(), constants })
+        })
+    }
+
+    /// Runs code from an operator or from outside.
+    pub(crate) fn run(&mut self, code: Rc<Code>, args: Vec<IValue>) -> Result<IValue, Error> {
         if self.nested >= MAX_NESTED_RUNS {
             let message = format!("operators call functions nested deeper than {MAX_NESTED_RUNS}");
             return Err(Error::Limit(message));

@@ -5,6 +5,7 @@ use sconce_torchscript::Module;
 
 use crate::interpreter::Machine;
 use crate::limits::{Budget, Limits};
+use crate::optimize::Optimizer;
 use crate::value::IValue;
 use crate::{Error, instantiate, matching};
 
@@ -36,7 +37,6 @@ pub enum Missing {
 }
 
 /// How a session is made.
-#[derive(Default)]
 pub struct Options {
     /// What a call may spend.
     pub limits: Limits,
@@ -44,6 +44,21 @@ pub struct Options {
     pub missing: Missing,
     /// Where output goes; dropped when `None`.
     pub sink: Option<Box<dyn Sink>>,
+    /// Whether `forward` of a module in evaluation mode is frozen and optimised, as
+    /// `torch.jit.freeze` does: its results may then differ by what another order of sums makes.
+    /// Attributes must then be changed by methods alone, not through [`Session::root`].
+    pub optimize: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            limits: Limits::default(),
+            missing: Missing::default(),
+            sink: None,
+            optimize: true,
+        }
+    }
 }
 
 /// A module's objects, live: calls see what earlier calls changed. Weights are those of the loaded
@@ -54,6 +69,7 @@ pub struct Session {
     root: IValue,
     limits: Limits,
     missing: Missing,
+    optimizer: Optimizer,
 }
 
 impl Session {
@@ -66,9 +82,10 @@ impl Session {
         let mut machine = Machine::new(module, sink);
         machine.budget = Budget::new(&options.limits);
         let missing = options.missing;
+        let optimizer = options.optimize.then(|| Optimizer::new(module)).unwrap_or_default();
         let root = instantiate::instantiate(&mut machine, module, missing)?;
         let Options { limits, .. } = options;
-        Ok(Session { machine, module: module.clone(), root, limits, missing })
+        Ok(Session { machine, module: module.clone(), root, limits, missing, optimizer })
     }
 
     /// The module itself as a value.
@@ -102,7 +119,24 @@ impl Session {
         let mut all = vec![self.root.clone()];
         all.extend(matching::match_arguments(&mut self.machine, &schema, args, named)?);
         ready(&mut self.machine, function, self.missing)?;
-        self.machine.call(function, all)
+        match self.call_optimized(method, &all) {
+            Some(result) => result,
+            None => self.machine.call(function, all),
+        }
+    }
+
+    /// What the optimised method gives; `None` where there is none, or it cannot do this call.
+    fn call_optimized(&mut self, method: &str, args: &[IValue]) -> Option<Result<IValue, Error>> {
+        if !Optimizer::covers(method) {
+            // Which may change what was frozen.
+            self.optimizer.forget();
+            return None;
+        }
+        let plan = self.optimizer.plan(&mut self.machine, args)?;
+        match self.machine.run(plan, args.to_vec()) {
+            Err(Error::Raised(_) | Error::Unsupported { .. } | Error::Malformed(_)) => None,
+            result => Some(result),
+        }
     }
 
     fn function(&mut self, method: &str) -> Result<FunctionId, Error> {
