@@ -10,6 +10,7 @@
 mod binary;
 mod choose;
 mod conv;
+mod conv_transpose;
 mod copy;
 mod create;
 mod element;
@@ -32,10 +33,12 @@ mod tensor;
 mod unary;
 mod views;
 mod walk;
+mod window;
 
 pub use binary::{BinaryOp, add, binary, binary_in_place, store, sub};
 pub use choose::{clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_};
-pub use conv::{ConvOptions, conv};
+pub use conv::{ConvOptions, conv, conv_same};
+pub use conv_transpose::conv_transpose;
 pub use create::{arange, eye, linspace, tril, triu};
 pub use element::{Bool, Element};
 pub use error::{Error, ErrorKind, Result};

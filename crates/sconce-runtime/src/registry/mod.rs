@@ -6,6 +6,7 @@
 
 mod args;
 mod casts;
+mod convolution;
 mod dicts;
 mod lists;
 mod math;
@@ -51,6 +52,7 @@ const TABLES: &[Table] = &[
     tensor_math::TABLE,
     tensor_views::TABLE,
     tensor_layers::TABLE,
+    convolution::TABLE,
 ];
 
 static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {

@@ -1,6 +1,6 @@
-//! Operators of layers: convolutions and pools.
+//! Operators of layers: pools.
 
-use sconce_kernels::{self as kernels, ConvOptions, PoolOptions};
+use sconce_kernels::{self as kernels, PoolOptions};
 
 use super::tensor_args::made;
 use super::{Args, Table};
@@ -10,13 +10,6 @@ use crate::value::IValue;
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(super) const TABLE: Table = &[
-    ("aten::conv1d", "-", |_, args| convolve(&args, 6)),
-    ("aten::conv2d", "-", |_, args| convolve(&args, 6)),
-    ("aten::conv3d", "-", |_, args| convolve(&args, 6)),
-    ("aten::_convolution", "- deprecated", |_, args| match args.bool(6)? {
-        false => convolve(&args, 8),
-        true => Err(Raise::unsupported("aten::_convolution, transposed")),
-    }),
     ("aten::max_pool2d", "-", |_, args| {
         let mut options = pool(&args)?;
         (options.dilation, options.ceil_mode) = (pair(&args, 4)?, args.bool(5)?);
@@ -32,17 +25,6 @@ pub(super) const TABLE: Table = &[
         made(kernels::adaptive_avg_pool2d(args.tensor(0)?, pair(&args, 1)?))
     }),
 ];
-
-fn convolve(args: &Args<'_>, groups: usize) -> Result {
-    let (stride, padding, dilation) = (args.ints(3)?, args.ints(4)?, args.ints(5)?);
-    let options = ConvOptions {
-        stride: &stride,
-        padding: &padding,
-        dilation: &dilation,
-        groups: args.int(groups)?,
-    };
-    made(kernels::conv(args.tensor(0)?, args.tensor(1)?, args.optional_tensor(2)?, &options))
-}
 
 /// Two ints; one stands for both.
 fn pair(args: &Args<'_>, index: usize) -> Result<[i64; 2]> {
