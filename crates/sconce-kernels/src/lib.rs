@@ -8,6 +8,7 @@
 //! Architecture invariant: nothing here knows of graphs, values or schemas; nothing reads a file.
 
 mod binary;
+mod blocked;
 mod choose;
 mod conv;
 mod conv_transpose;
@@ -36,6 +37,10 @@ mod walk;
 mod window;
 
 pub use binary::{BinaryOp, add, binary, binary_in_place, store, sub};
+pub use blocked::{
+    Activation, BlockedConv, conv_blocked, from_blocked, max_pool2d_blocked, mean_blocked,
+    pack_bias, pack_weight, to_blocked,
+};
 pub use choose::{clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_};
 pub use conv::{ConvOptions, conv, conv_same};
 pub use conv_transpose::conv_transpose;
