@@ -9,6 +9,7 @@ mod args;
 mod attention;
 mod casts;
 mod complex;
+mod convolution;
 mod creation;
 mod derived;
 mod dicts;
@@ -95,6 +96,7 @@ const TABLES: &[Table] = &[
     pooling::TABLE,
     regions::TABLE,
     resampling::TABLE,
+    convolution::TABLE,
 ];
 
 static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {
