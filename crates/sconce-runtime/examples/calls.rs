@@ -161,12 +161,7 @@ fn differs(found: &IValue, expected: Object<'_>, shapes_only: bool) -> Option<St
 
 /// Whether both are factorisations into singular vectors or eigenvectors of the same matrix: such
 /// vectors are free in sign, or phase, and eigenvalues of general matrices in their order.
-fn factors_agree(
-    folder: &Path,
-    args: &[IValue],
-    found: &IValue,
-    expected: Object<'_>,
-) -> bool {
+fn factors_agree(folder: &Path, args: &[IValue], found: &IValue, expected: Object<'_>) -> bool {
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let Some((operator, _)) = name.split_once('.') else { return false };
     let Ok(IValue::Tuple(expected)) = from_object(expected) else { return false };
