@@ -10,14 +10,14 @@ fn parameter(tensor: Option<&Tensor>) -> Result<Option<Vec<f64>>> {
     tensor.map(|tensor| tensor.to_dtype(DType::Float64)?.to_vec::<f64>()).transpose()
 }
 
-fn floating(input: &Tensor, kernel: &str) -> Result<()> {
+pub(crate) fn floating(input: &Tensor, kernel: &str) -> Result<()> {
     match input.dtype().is_floating_point() {
         true => Ok(()),
         false => Err(Error::no_kernel(kernel, input.dtype())),
     }
 }
 
-fn check_length(what: &str, tensor: Option<&Tensor>, channels: i64) -> Result<()> {
+pub(crate) fn check_length(what: &str, tensor: Option<&Tensor>, channels: i64) -> Result<()> {
     match tensor {
         Some(tensor) if tensor.numel() != channels => Err(Error::runtime(format!(
             "{what} should contain {channels} elements not {}",
@@ -51,15 +51,27 @@ pub fn batch_norm(
         check_length(what, tensor, channels)?;
     }
     let (mean, var) = (parameter(Some(running_mean))?, parameter(Some(running_var))?);
+    let pairs = mean.into_iter().flatten().zip(var.into_iter().flatten());
+    let statistics: Vec<(f64, f64)> =
+        pairs.map(|(mean, var)| (mean, 1.0 / (var + eps).sqrt())).collect();
+    scale_channels(input, &statistics, weight, bias)
+}
+
+/// Every channel less its mean, times its scale, then times weight plus bias.
+pub(crate) fn scale_channels(
+    input: &Tensor,
+    statistics: &[(f64, f64)],
+    weight: Option<&Tensor>,
+    bias: Option<&Tensor>,
+) -> Result<Tensor> {
     let (weight, bias) = (parameter(weight)?, parameter(bias)?);
     let at =
         |list: &Option<Vec<f64>>, c: usize, default: f64| list.as_ref().map_or(default, |l| l[c]);
-    let coefficients: Vec<(f64, f64)> = (0..channels as usize)
-        .map(|c| {
-            let scale = at(&weight, c, 1.0) / (at(&var, c, 1.0) + eps).sqrt();
-            (scale, at(&bias, c, 0.0) - at(&mean, c, 0.0) * scale)
-        })
-        .collect();
+    let coefficients = statistics.iter().enumerate().map(|(c, (mean, scale))| {
+        let scale = at(&weight, c, 1.0) * scale;
+        (scale, at(&bias, c, 0.0) - mean * scale)
+    });
+    let coefficients: Vec<(f64, f64)> = coefficients.collect();
     let dtype = input.dtype();
     let result = input.to_dtype(compute_dtype(dtype))?.copy()?;
     let inner = crate::shape::product(&input.sizes()[2..]) as usize;

@@ -167,7 +167,7 @@ pub(crate) const PARALLEL: usize = 1 << 18;
 /// Applies `f` to every element.
 pub(crate) fn map<T: Element, U: Element>(input: &Tensor, f: impl Fn(T) -> U) -> Result<Tensor> {
     let input = input.contiguous()?;
-    let result = Tensor::zeros(input.sizes(), U::DTYPE)?;
+    let result = Tensor::unset(input.sizes(), U::DTYPE)?;
     map_slice(&input.read::<T>()?, &mut result.write::<U>()?, &f);
     Ok(result)
 }

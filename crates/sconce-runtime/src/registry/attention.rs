@@ -1,4 +1,4 @@
-//! Operators of attention and of the normalisation beside it.
+//! Operators of attention.
 
 use sconce_kernels::{
     self as kernels, AttentionOptions, EncoderLayer, HeadMask, HeadWeights, Tensor,
@@ -37,11 +37,6 @@ pub(super) const TABLE: Table = &[
         let (result, weights) = attend(machine, &args, &options)?;
         Ok(IValue::tuple(vec![IValue::Tensor(result), IValue::Tensor(weights)]))
     }),
-    ("aten::_safe_softmax", "-", |_, args| {
-        let input = args.tensor(0)?;
-        let input = input.to_dtype(args.dtype(2)?.unwrap_or(input.dtype())).map_err(kernel)?;
-        made(kernels::safe_softmax(&input, args.int(1)?))
-    }),
     ("aten::_native_multi_head_attention", "-", |_, args| {
         let weights = HeadWeights {
             embed: args.int(3)?,
@@ -74,33 +69,13 @@ pub(super) const TABLE: Table = &[
             gelu: args.bool(7)?,
             norm_first: args.bool(8)?,
             eps: args.real(9)?,
-            norms: [
-                [args.tensor(10)?, args.tensor(11)?],
-                [args.tensor(12)?, args.tensor(13)?],
-            ],
-            linears: [
-                [args.tensor(14)?, args.tensor(15)?],
-                [args.tensor(16)?, args.tensor(17)?],
-            ],
+            norms: [[args.tensor(10)?, args.tensor(11)?], [args.tensor(12)?, args.tensor(13)?]],
+            linears: [[args.tensor(14)?, args.tensor(15)?], [args.tensor(16)?, args.tensor(17)?]],
         };
         made(kernels::encoder_layer(args.tensor(0)?, &layer, mask(&args, 18, 19)?))
     }),
     ("aten::_nested_tensor_from_mask_left_aligned", "-", |_, args| {
         kernels::is_left_aligned(args.tensor(1)?).map(IValue::Bool).map_err(kernel)
-    }),
-    ("aten::native_layer_norm", "-", |_, args| {
-        let (weight, bias) = (args.optional_tensor(2)?, args.optional_tensor(3)?);
-        let shape = args.ints(1)?;
-        let (result, mean, scale) =
-            kernels::native_layer_norm(args.tensor(0)?, &shape, weight, bias, args.real(4)?)
-                .map_err(kernel)?;
-        let results = [result, mean, scale].map(IValue::Tensor);
-        Ok(IValue::tuple(results.into()))
-    }),
-    ("aten::rms_norm", "-", |_, args| rms_norm(&args).map(|(result, _)| IValue::Tensor(result))),
-    ("aten::_fused_rms_norm", "-", |_, args| {
-        let (result, scale) = rms_norm(&args)?;
-        Ok(IValue::tuple(vec![IValue::Tensor(result), IValue::Tensor(scale)]))
     }),
 ];
 
@@ -120,10 +95,4 @@ fn attend(
 fn mask<'a>(args: &'a Args<'_>, mask: usize, kind: usize) -> Result<Option<HeadMask<'a>>> {
     let kind = args.optional_int(kind)?;
     Ok(args.optional_tensor(mask)?.map(|mask| HeadMask { mask, kind }))
-}
-
-fn rms_norm(args: &Args<'_>) -> Result<(Tensor, Tensor)> {
-    let shape = args.ints(1)?;
-    kernels::rms_norm(args.tensor(0)?, &shape, args.optional_tensor(2)?, scale(args, 3)?)
-        .map_err(kernel)
 }

@@ -1,6 +1,6 @@
 //! Operators that draw random numbers, from the session's generator.
 
-use sconce_kernels::{self as kernels, DType, Dropout, Generator, Tensor};
+use sconce_kernels::{self as kernels, DType, Dropout, Generator, MemoryFormat, Tensor};
 
 use super::tensor_args::{kernel, made};
 use super::{Args, Table};
@@ -69,9 +69,7 @@ pub(super) const TABLE: Table = &[
         let target = sized(machine, &args, 2, 4, DType::Float32)?;
         between(machine, target, args.int(0)?, args.int(1)?)
     }),
-    ("aten::randint_like", "-", |machine, args| {
-        between(machine, like(&args, 2)?, 0, args.int(1)?)
-    }),
+    ("aten::randint_like", "-", |machine, args| between(machine, like(&args, 2)?, 0, args.int(1)?)),
     ("aten::randint_like", "generator", |machine, args| {
         default_generator(&args, 2)?;
         between(machine, like(&args, 3)?, 0, args.int(1)?)
@@ -100,9 +98,7 @@ pub(super) const TABLE: Table = &[
         default_generator(&args, 3)?;
         let (mean, std) = (args.real(0)?, args.real(1)?);
         let target = sized(machine, &args, 2, 4, DType::Float32)?;
-        filled(target, |target| {
-            kernels::normal_in_place(target, mean, std, &mut machine.generator)
-        })
+        filled(target, |target| kernels::normal_in_place(target, mean, std, &mut machine.generator))
     }),
     ("aten::normal", "Tensor_float Tensor_Tensor float_Tensor", normal_around),
     ("aten::log_normal_", "-", |machine, args| log_normal(machine, &args, args.tensor(0)?.clone())),
@@ -115,9 +111,7 @@ pub(super) const TABLE: Table = &[
     ("aten::exponential", "-", |machine, args| exponential(machine, &args, fresh(&args)?)),
     ("aten::geometric_", "-", |machine, args| geometric(machine, &args, args.tensor(0)?.clone())),
     ("aten::geometric", "-", |machine, args| geometric(machine, &args, fresh(&args)?)),
-    ("aten::random_", "- to from", |machine, args| {
-        random(machine, &args, args.tensor(0)?.clone())
-    }),
+    ("aten::random_", "- to from", |machine, args| random(machine, &args, args.tensor(0)?.clone())),
     ("aten::random", "- to from", |machine, args| random(machine, &args, fresh(&args)?)),
     ("aten::bernoulli_", "Tensor float", |machine, args| {
         bernoulli(machine, &args, args.tensor(0)?.clone())
@@ -219,14 +213,9 @@ fn sized(
 /// format.
 fn like(args: &Args<'_>, dtype: usize) -> Result<Tensor> {
     args.plain_options(dtype + 1, dtype + 2)?;
-    args.row_major(dtype + 4)?;
     let tensor = args.tensor(0)?;
-    let dtype_given = args.dtype(dtype)?.unwrap_or(tensor.dtype());
-    match args.get(dtype + 4) {
-        IValue::Int(0) => Tensor::zeros(tensor.sizes(), dtype_given),
-        _ => kernels::empty_like(tensor, dtype_given),
-    }
-    .map_err(kernel)
+    let format = args.memory_format(dtype + 4)?.unwrap_or(MemoryFormat::Preserve);
+    tensor.zeros_like(args.dtype(dtype)?.unwrap_or(tensor.dtype()), format).map_err(kernel)
 }
 
 /// A new tensor like the first operand in everything.
@@ -275,9 +264,7 @@ fn log_normal(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result 
 fn cauchy(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
     default_generator(args, 3)?;
     let (median, sigma) = (args.real(1)?, args.real(2)?);
-    filled(target, |target| {
-        kernels::cauchy_in_place(target, median, sigma, &mut machine.generator)
-    })
+    filled(target, |target| kernels::cauchy_in_place(target, median, sigma, &mut machine.generator))
 }
 
 fn exponential(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {

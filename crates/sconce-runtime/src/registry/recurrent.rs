@@ -24,21 +24,16 @@ pub(super) const TABLE: Table = &[
     ("aten::rnn_tanh_cell", "-", |_, args| step(&args, Cell::Tanh)),
     ("aten::rnn_relu_cell", "-", |_, args| step(&args, Cell::Relu)),
     ("aten::_pack_padded_sequence", "-", |_, args| {
-        let (data, sizes) =
-            kernels::pack_padded(args.tensor(0)?, args.tensor(1)?, args.bool(2)?).map_err(kernel)?;
+        let (data, sizes) = kernels::pack_padded(args.tensor(0)?, args.tensor(1)?, args.bool(2)?)
+            .map_err(kernel)?;
         Ok(tensors(vec![data, sizes]))
     }),
     ("aten::_pad_packed_sequence", "-", |machine, args| {
         let (sizes, total) = (numbers(args.tensor(1)?)?, args.int(4)?);
         machine.budget.check_sizes(&[total.max(0), sizes.first().copied().unwrap_or(0).max(0)])?;
-        let (padded, lengths) = kernels::pad_packed(
-            args.tensor(0)?,
-            &sizes,
-            args.bool(2)?,
-            args.scalar(3)?,
-            total,
-        )
-        .map_err(kernel)?;
+        let (padded, lengths) =
+            kernels::pad_packed(args.tensor(0)?, &sizes, args.bool(2)?, args.scalar(3)?, total)
+                .map_err(kernel)?;
         Ok(tensors(vec![padded, lengths]))
     }),
     ("aten::pad_sequence", "-", |_, args| {
@@ -101,9 +96,8 @@ fn padded(machine: &mut Machine, args: &Args<'_>, cell: Cell) -> Result {
     let params = args.tensors(2)?;
     let network = network(args, 2, cell, &params)?;
     let input = turned(args.tensor(0)?).map_err(kernel)?;
-    let (output, last) = network
-        .run(&input, &states(args, 1, cell)?, &mut machine.generator)
-        .map_err(kernel)?;
+    let (output, last) =
+        network.run(&input, &states(args, 1, cell)?, &mut machine.generator).map_err(kernel)?;
     let mut results = vec![turned(&output).map_err(kernel)?];
     results.extend(last);
     Ok(tensors(results))
