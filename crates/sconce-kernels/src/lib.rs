@@ -142,7 +142,6 @@ pub use norm::{batch_norm, group_norm, layer_norm};
 pub use order_statistics::{Interpolation, kthvalue, median, median_all, mode, quantile, topk};
 pub use packed::{pack_padded, pad_packed, pad_sequence};
 
-pub use pool::{PoolOptions, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
 pub use pad::{PadMode, pad};
 pub use patches::{PatchOptions, col2im, im2col};
 pub use pointwise::{
