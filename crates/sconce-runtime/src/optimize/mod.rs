@@ -9,7 +9,9 @@
 mod batch_norm;
 mod dropout;
 mod facts;
+mod fuse;
 mod in_place;
+mod linear;
 mod ranks;
 
 use std::rc::Rc;
@@ -32,8 +34,14 @@ const METHOD: &str = "forward";
 const MAX_PLANS: usize = 8;
 
 /// The passes, in order.
-const PASSES: &[fn(&mut Optimization)] =
-    &[ranks::fold_known_ranks, dropout::remove, in_place::make_functional, batch_norm::fold];
+const PASSES: &[fn(&mut Optimization)] = &[
+    ranks::fold_known_ranks,
+    dropout::remove,
+    in_place::make_functional,
+    batch_norm::fold,
+    linear::pack,
+    fuse::fuse,
+];
 
 /// For each argument, what is known of it if it is a tensor.
 type Signature = Vec<Option<Fact>>;

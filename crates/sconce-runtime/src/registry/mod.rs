@@ -15,6 +15,7 @@ mod derived;
 mod dicts;
 mod embeddings;
 mod fourier;
+mod fused;
 mod indexing;
 mod linalg;
 mod lists;
@@ -100,7 +101,7 @@ const TABLES: &[Table] = &[
 ];
 
 static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {
-    let lines = TABLES.iter().flat_map(|table| table.iter());
+    let lines = TABLES.iter().chain([&fused::TABLE]).flat_map(|table| table.iter());
     lines
         .flat_map(|&(symbol, overloads, run)| {
             let plain = |overload| if overload == "-" { "" } else { overload };
@@ -120,6 +121,7 @@ pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
 }
 
 pub(crate) use casts::to_list;
+pub(crate) use fused::{ACTIVATIONS, CHAIN, CHAIN_OPERATORS, LINEAR_PACKED};
 pub(crate) use numbers::{floor_quotient, floor_rest};
 
 #[cfg(test)]
