@@ -76,10 +76,8 @@ fn the_first_command_of_the_readme_works() {
     let root = fixtures().join("../..");
     let readme = fs::read_to_string(root.join("README.md")).unwrap();
     let prefix = "cargo run --release -p sconce-cli -- ";
-    let commands: Vec<&str> = readme
-        .lines()
-        .filter_map(|line| line.strip_prefix(prefix)?.split('#').next())
-        .collect();
+    let commands: Vec<&str> =
+        readme.lines().filter_map(|line| line.strip_prefix(prefix)?.split('#').next()).collect();
     assert!(commands.len() >= 2, "{commands:?}");
     for command in commands {
         let args: Vec<&str> = command.split_whitespace().collect();
