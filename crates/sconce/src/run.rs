@@ -79,9 +79,9 @@
 //! ```
 
 pub use sconce_runtime::{
-    Dict, Error, Exception, IValue, Limits, List, Missing, Model, Need, Object, Options,
+    Dict, Error, Exception, Generator, IValue, Limits, List, Missing, Model, Need, Object, Options,
     ProfileEntry, Session, Shared, Silent, Sink, Tensor, Tuple, arguments, from_object, needs,
-    to_object,
+    normal_in_place, to_object, uniform_in_place,
 };
 
 use crate::jit::Module;
