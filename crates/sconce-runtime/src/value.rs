@@ -153,9 +153,9 @@ impl IValue {
             }
             IValue::Tuple(tuple) => match &tuple.named {
                 Some(named) => named.clone(),
-                None => Type::tuple(
-                    tuple.items.iter().map(|item| item.type_with(class_type)).collect(),
-                ),
+                None => {
+                    Type::tuple(tuple.items.iter().map(|item| item.type_with(class_type)).collect())
+                }
             },
             IValue::Object(object) => class_type(object.read().class),
             IValue::Enum(of, _) => Type::Enum(Arc::clone(of)),
