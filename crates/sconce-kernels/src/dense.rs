@@ -134,6 +134,7 @@ mod tests {
     fn check(op: BinaryOp, a: &Tensor, b: Operand<'_>) {
         let general = binary(op, a.into(), b).unwrap();
         // Once where both operands are still needed, once where the first is not.
+        let _needed = if let Operand::Tensor(b) = b { Some(b.clone()) } else { None };
         let kept = (a.clone(), dense_binary(op, a, b));
         let own = a.copy().unwrap();
         let given = dense_binary(op, &own, b);

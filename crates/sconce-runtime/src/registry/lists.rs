@@ -13,12 +13,8 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(super) const TABLE: Table = &[
     ("aten::len", "t any", |_, args| Ok(Int(args.list(0)?.read().items.len() as i64))),
-    ("aten::__getitem__", "t", |_, args| {
-        let list = args.list(0)?;
-        let at = place(args.int(1)?, list.read().items.len())?;
-        let item = list.read().items.get(at).cloned();
-        item.ok_or_else(out_of_range)
-    }),
+    ("aten::__getitem__", "t", |_, args| item(&args)),
+    ("aten::select", "t", |_, args| item(&args)),
     ("aten::_set_item", "t", |_, mut args| {
         let list = args.list(0)?;
         let at = place(args.int(1)?, list.read().items.len())?;
@@ -198,6 +194,13 @@ pub(super) fn slice(
 fn remove_at(list: &Shared<List>, index: i64) -> Result {
     let at = place(index, list.read().items.len())?;
     Ok(list.write().items.remove(at))
+}
+
+fn item(args: &Args<'_>) -> Result {
+    let list = args.list(0)?;
+    let list = list.read();
+    let at = place(args.int(1)?, list.items.len())?;
+    list.items.get(at).cloned().ok_or_else(out_of_range)
 }
 
 /// Changes a list and counts what it then takes.

@@ -5,9 +5,11 @@
 //! can tell ints from floats by looking.
 
 mod args;
+mod attributes;
 mod casts;
 mod dicts;
 mod lists;
+mod literals;
 mod math;
 mod misc;
 mod numbers;
@@ -50,6 +52,8 @@ const TABLES: &[Table] = &[
     sorting::TABLE,
     dicts::TABLE,
     misc::TABLE,
+    attributes::TABLE,
+    literals::TABLE,
     tensor_math::TABLE,
     tensor_views::TABLE,
     tensor_layers::TABLE,
@@ -73,7 +77,7 @@ pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
     OPERATORS.get(&(symbol, overload)).copied()
 }
 
-pub(crate) use casts::to_list;
+pub(crate) use literals::to_list;
 pub(crate) use numbers::{floor_quotient, floor_rest};
 
 #[cfg(test)]
