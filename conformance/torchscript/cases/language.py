@@ -37,6 +37,13 @@ def math_of_items(x: Tensor, i: int):
             math.fmod(y, 2), math.atan2(y, y), math.log(y, 2), float(y), int(y))
 
 
+@case((torch.tensor(0.1, dtype=torch.float64),), (torch.tensor(16777217),))
+def numbers_of_unknown_kind(x: Tensor):
+    y = x.item()
+    return (-y, abs(y), math.fabs(y), math.radians(y), math.log1p(y), math.tan(y), round(y), math.fmod(y, 3),
+            y + 0.2, y * 3, y / 3, y ** 2, y // 0.3, y % 0.3, min(y, 0.7), max(y, 0.05), math.ceil(y))
+
+
 @case((1.5 + 2j, 0.5 - 1j), (-2.25 + 0.5j, 3 + 0.25j))
 def complex_arithmetic(a: complex, b: complex) -> List[complex]:
     return [a + b, a - b, a * b, a / b, a ** b, a ** 2.0, 2.0 ** a, a + 1, 2 - a, 2.5 * a, -a]
@@ -503,6 +510,6 @@ def wants_optional(a: Optional[int]) -> bool:
     return a is None
 
 
-@case((1,), (torch.zeros(1),), (None,), ([torch.zeros(1)],))
+@case((1,), (torch.zeros(1),), ([torch.zeros(1)],))
 def wants_tensor(a: Tensor) -> int:
     return a.dim()

@@ -41,7 +41,7 @@ pub use binary::{BinaryOp, add, binary, binary_in_place, store, sub};
 pub use choose::{clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_};
 pub use conv::{ConvOptions, conv};
 pub use create::{arange, eye, linspace, tril, triu};
-pub use dense::{dense_binary, dense_unary};
+pub use dense::{dense_binary, dense_binary_in_place, dense_unary};
 pub use element::{Bool, Element};
 pub use error::{Error, ErrorKind, Result};
 pub use export::Exporter;

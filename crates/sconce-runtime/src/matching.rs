@@ -6,6 +6,7 @@ use sconce_kernels::Scalar;
 use crate::Error;
 use crate::interpreter::Machine;
 use crate::primitive::type_of;
+use crate::shared::Shared;
 use crate::text::python_text;
 use crate::value::{Dict, IValue, Tuple};
 
@@ -104,6 +105,9 @@ fn fitted(machine: &mut Machine, value: &IValue, ty: &Type) -> Option<IValue> {
             }
             *dict.write() = fit;
             Some(value.clone())
+        }
+        (Type::Dict(of), IValue::List(list)) if list.read().items.is_empty() => {
+            Some(IValue::Dict(Shared::new(Dict::new(of.0.clone(), of.1.clone()))))
         }
         (Type::Tuple(of), IValue::Tuple(tuple)) => fitted_tuple(machine, &tuple.items, ty, of),
         (Type::Tuple(of), IValue::List(list)) => {

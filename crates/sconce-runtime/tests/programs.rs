@@ -58,7 +58,9 @@ fn programs_give_what_pytorch_gives() {
             let args = arguments(call.get("arguments").unwrap()).unwrap();
             let given = session(name, Options::default()).call("forward", &args);
             match call.get("result") {
-                Some(expected) => assert_eq!(shown(&given.unwrap()), shown(&from_object(expected).unwrap())),
+                Some(expected) => {
+                    assert_eq!(shown(&given.unwrap()), shown(&from_object(expected).unwrap()))
+                }
                 None => {
                     let expected = call.get("error").unwrap().as_str().unwrap();
                     assert_eq!(given.unwrap_err().to_string(), expected, "{name}");

@@ -138,7 +138,10 @@ pub fn input(tensor: &crate::Tensor) -> Result<IValue, Error> {
 /// When the result is something else.
 pub fn output(result: &IValue) -> Result<crate::Tensor, Error> {
     let tensor = result.as_tensor().ok_or_else(|| {
-        Error::Arguments(format!("the result is no tensor but a value of the kind {}", result.kind_name()))
+        Error::Arguments(format!(
+            "the result is no tensor but a value of the kind {}",
+            result.kind_name()
+        ))
     })?;
     tensor.to_file().map_err(|error| Error::Arguments(error.message().to_owned()))
 }

@@ -86,7 +86,9 @@ fn complex(args: &Args<'_>) -> Result {
             // PyTorch takes ints through C's `int` here.
             Int(a) => f64::from(*a as i32),
             IValue::Tensor(tensor) => match tensor.item().map_err(super::tensor_args::kernel)? {
-                Scalar::Complex(_) => return Err(Raise::unsupported("complex() of a complex tensor")),
+                Scalar::Complex(_) => {
+                    return Err(Raise::unsupported("complex() of a complex tensor"));
+                }
                 item => item.to_f64(),
             },
             _ => args.real(index)?,

@@ -82,6 +82,15 @@ pub(super) const TABLE: Table = &[
         Ok(IValue::List(list))
     }),
     ("aten::mul", "left_t", |machine, args| repeat(machine, &args.list(0)?, args.int(1)?)),
+    ("aten::mul_", "t", |machine, args| {
+        let list = args.list(0)?;
+        let IValue::List(repeated) = repeat(machine, &list, args.int(1)?)? else {
+            return Ok(IValue::None);
+        };
+        let items = std::mem::take(&mut repeated.write().items);
+        grow(&list, |old| *old = items);
+        Ok(IValue::List(list))
+    }),
     ("aten::mul", "right_", |machine, args| repeat(machine, &args.list(1)?, args.int(0)?)),
     ("aten::slice", "t", |_, args| {
         let list = args.list(0)?;
@@ -132,6 +141,15 @@ pub(super) const TABLE: Table = &[
             Float(item) => sum + item,
             _ => sum,
         })))
+    }),
+    ("aten::sum", "complex", |_, args| {
+        let list = args.list(0)?;
+        let list = list.read();
+        let sum = list.items.iter().fold((0.0, 0.0), |(re, im), item| match item {
+            IValue::Complex(a, b) => (re + a, im + b),
+            _ => (re, im),
+        });
+        Ok(IValue::Complex(sum.0, sum.1))
     }),
     ("aten::any", "str int float bool", |_, args| {
         Ok(Bool(args.list(0)?.read().items.iter().any(is_true)))

@@ -57,22 +57,34 @@ fn of_list(args: &Args<'_>) -> Result {
     let own = own_dtype(args.get(0))?;
     let sizes: Vec<i64> = sizes.iter().map(|&size| size as i64).collect();
     let tensor = match own {
-        DType::Bool => Tensor::from_bools(&pick(&numbers, |number| match number {
-            Bool(value) => Some(*value),
-            _ => None,
-        })?, &sizes),
-        DType::Int64 => Tensor::from_slice(&pick(&numbers, |number| match number {
-            Int(value) => Some(*value),
-            _ => None,
-        })?, &sizes),
-        DType::Float32 => Tensor::from_slice(&pick(&numbers, |number| match number {
-            Float(value) => Some(*value as f32),
-            _ => None,
-        })?, &sizes),
-        _ => Tensor::from_slice(&pick(&numbers, |number| match number {
-            Complex(re, im) => Some(Number::new(*re as f32, *im as f32)),
-            _ => None,
-        })?, &sizes),
+        DType::Bool => Tensor::from_bools(
+            &pick(&numbers, |number| match number {
+                Bool(value) => Some(*value),
+                _ => None,
+            })?,
+            &sizes,
+        ),
+        DType::Int64 => Tensor::from_slice(
+            &pick(&numbers, |number| match number {
+                Int(value) => Some(*value),
+                _ => None,
+            })?,
+            &sizes,
+        ),
+        DType::Float32 => Tensor::from_slice(
+            &pick(&numbers, |number| match number {
+                Float(value) => Some(*value as f32),
+                _ => None,
+            })?,
+            &sizes,
+        ),
+        _ => Tensor::from_slice(
+            &pick(&numbers, |number| match number {
+                Complex(re, im) => Some(Number::new(*re as f32, *im as f32)),
+                _ => None,
+            })?,
+            &sizes,
+        ),
     };
     match args.dtype(1)? {
         None => made(tensor),
@@ -157,8 +169,8 @@ pub(crate) fn to_list(args: &[IValue]) -> Result {
     let (element, dtype) = match kind {
         0 => (Type::Int, DType::Int64),
         1 => (Type::Float, DType::Float32),
-        2 => (Type::Complex, DType::Complex64),
-        3 => (Type::Bool, DType::Bool),
+        2 => (Type::Bool, DType::Bool),
+        3 => (Type::Complex, DType::Complex64),
         _ => return Err(Raise::unsupported("tolist to elements of this type")),
     };
     let found = tensor.dtype();
@@ -198,8 +210,7 @@ fn nested(tensor: &Tensor, element: &Type) -> Result {
     for _ in 1..tensor.dim() {
         ty = Type::list(ty);
     }
-    let items: Result<Vec<IValue>> = (0..size)
-        .map(|index| nested(&tensor.select(0, index).map_err(kernel)?, element))
-        .collect();
+    let items: Result<Vec<IValue>> =
+        (0..size).map(|index| nested(&tensor.select(0, index).map_err(kernel)?, element)).collect();
     Ok(IValue::list(ty, items?))
 }

@@ -2,6 +2,7 @@
 
 use num_complex::Complex64 as C;
 
+use super::numbers::single;
 use super::{Args, Table};
 use crate::error::Raise;
 use crate::value::IValue::{self, Bool, Complex, Float, Int};
@@ -9,29 +10,45 @@ use crate::value::IValue::{self, Bool, Complex, Float, Int};
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 /// The overloads of functions of one real number.
-const REAL: &str = "int float Scalar";
+const REAL: &str = "int float";
 /// The overloads of functions of one number, complex numbers among them.
-const ANY: &str = "int float complex Scalar";
+const ANY: &str = "int float complex";
 /// The overloads of functions of two real numbers.
 const REALS: &str = "int float int_float float_int -";
 
 pub(super) const TABLE: Table = &[
     ("aten::sin", ANY, |_, args| elementary(&args, f64::sin, C::sin)),
+    ("aten::sin", "Scalar", |_, args| single(elementary(&args, f64::sin, C::sin))),
     ("aten::cos", ANY, |_, args| elementary(&args, f64::cos, C::cos)),
+    ("aten::cos", "Scalar", |_, args| single(elementary(&args, f64::cos, C::cos))),
     ("aten::tan", ANY, |_, args| elementary(&args, f64::tan, C::tan)),
+    ("aten::tan", "Scalar", |_, args| single(elementary(&args, f64::tan, C::tan))),
     ("aten::asin", ANY, |_, args| elementary(&args, f64::asin, C::asin)),
+    ("aten::asin", "Scalar", |_, args| single(elementary(&args, f64::asin, C::asin))),
     ("aten::acos", ANY, |_, args| elementary(&args, f64::acos, C::acos)),
+    ("aten::acos", "Scalar", |_, args| single(elementary(&args, f64::acos, C::acos))),
     ("aten::atan", ANY, |_, args| elementary(&args, f64::atan, C::atan)),
+    ("aten::atan", "Scalar", |_, args| single(elementary(&args, f64::atan, C::atan))),
     ("aten::sinh", ANY, |_, args| elementary(&args, f64::sinh, C::sinh)),
+    ("aten::sinh", "Scalar", |_, args| single(elementary(&args, f64::sinh, C::sinh))),
     ("aten::cosh", ANY, |_, args| elementary(&args, f64::cosh, C::cosh)),
+    ("aten::cosh", "Scalar", |_, args| single(elementary(&args, f64::cosh, C::cosh))),
     ("aten::tanh", ANY, |_, args| elementary(&args, f64::tanh, C::tanh)),
+    ("aten::tanh", "Scalar", |_, args| single(elementary(&args, f64::tanh, C::tanh))),
     ("aten::asinh", ANY, |_, args| elementary(&args, f64::asinh, C::asinh)),
+    ("aten::asinh", "Scalar", |_, args| single(elementary(&args, f64::asinh, C::asinh))),
     ("aten::acosh", ANY, |_, args| elementary(&args, f64::acosh, C::acosh)),
+    ("aten::acosh", "Scalar", |_, args| single(elementary(&args, f64::acosh, C::acosh))),
     ("aten::atanh", ANY, |_, args| elementary(&args, f64::atanh, C::atanh)),
+    ("aten::atanh", "Scalar", |_, args| single(elementary(&args, f64::atanh, C::atanh))),
     ("aten::sqrt", ANY, |_, args| elementary(&args, f64::sqrt, C::sqrt)),
+    ("aten::sqrt", "Scalar", |_, args| single(elementary(&args, f64::sqrt, C::sqrt))),
     ("aten::exp", ANY, |_, args| elementary(&args, f64::exp, C::exp)),
+    ("aten::exp", "Scalar", |_, args| single(elementary(&args, f64::exp, C::exp))),
     ("aten::log", ANY, |_, args| elementary(&args, f64::ln, C::ln)),
+    ("aten::log", "Scalar", |_, args| single(elementary(&args, f64::ln, C::ln))),
     ("aten::log10", ANY, |_, args| elementary(&args, f64::log10, C::log10)),
+    ("aten::log10", "Scalar", |_, args| single(elementary(&args, f64::log10, C::log10))),
     ("aten::log", "int_int float_float int_float float_int Scalar_Scalar", |_, args| {
         Ok(Float(args.real(0)?.ln() / args.real(1)?.ln()))
     }),
@@ -44,25 +61,31 @@ pub(super) const TABLE: Table = &[
         },
     ),
     ("aten::expm1", REAL, |_, args| real(&args, f64::exp_m1)),
+    ("aten::expm1", "Scalar", |_, args| single(real(&args, f64::exp_m1))),
     ("aten::log1p", REAL, |_, args| real(&args, f64::ln_1p)),
+    ("aten::log1p", "Scalar", |_, args| single(real(&args, f64::ln_1p))),
     ("aten::erf", REAL, |_, args| real(&args, libm::erf)),
+    ("aten::erf", "Scalar", |_, args| single(real(&args, libm::erf))),
     ("aten::erfc", REAL, |_, args| real(&args, libm::erfc)),
+    ("aten::erfc", "Scalar", |_, args| single(real(&args, libm::erfc))),
     ("aten::gamma", REAL, |_, args| real(&args, libm::tgamma)),
+    ("aten::gamma", "Scalar", |_, args| single(real(&args, libm::tgamma))),
     ("aten::lgamma", REAL, |_, args| real(&args, libm::lgamma)),
+    ("aten::lgamma", "Scalar", |_, args| single(real(&args, libm::lgamma))),
     ("aten::fabs", REAL, |_, args| real(&args, f64::abs)),
+    ("aten::fabs", "Scalar", |_, args| single(real(&args, f64::abs))),
     ("aten::round", REAL, |_, args| real(&args, f64::round_ties_even)),
+    ("aten::round", "Scalar", |_, args| single(real(&args, f64::round_ties_even))),
     ("aten::degrees", REAL, |_, args| real(&args, |a| a * 180.0 / std::f64::consts::PI)),
-    ("aten::radians", REAL, |_, args| real(&args, |a| a * (std::f64::consts::PI / 180.0))),
-    ("aten::angle", ANY, |_, args| {
-        Ok(Float(match args.get(0) {
-            Complex(re, im) => im.atan2(*re),
-            _ => match args.real(0)? {
-                a if a.is_nan() => a,
-                a if a < 0.0 => std::f64::consts::PI,
-                _ => 0.0,
-            },
-        }))
+    ("aten::degrees", "Scalar", |_, args| {
+        single(real(&args, |a| a * 180.0 / std::f64::consts::PI))
     }),
+    ("aten::radians", REAL, |_, args| real(&args, |a| a * (std::f64::consts::PI / 180.0))),
+    ("aten::radians", "Scalar", |_, args| {
+        single(real(&args, |a| a * (std::f64::consts::PI / 180.0)))
+    }),
+    ("aten::angle", ANY, |_, args| angle(&args)),
+    ("aten::angle", "Scalar", |_, args| single(angle(&args))),
     ("aten::polar", "int float int_float float_int Scalar_Scalar", |_, args| {
         let (length, angle) = (args.real(0)?, args.real(1)?);
         Ok(Complex(length * angle.cos(), length * angle.sin()))
@@ -71,7 +94,9 @@ pub(super) const TABLE: Table = &[
         let (fraction, exponent) = libm::frexp(args.real(0)?);
         Ok(IValue::tuple(vec![Float(fraction), Int(i64::from(exponent))]))
     }),
-    ("aten::atan2", "int float int_float float_int Scalar_Scalar", |_, args| reals(&args, f64::atan2)),
+    ("aten::atan2", "int float int_float float_int Scalar_Scalar", |_, args| {
+        reals(&args, f64::atan2)
+    }),
     ("aten::copysign", REALS, |_, args| reals(&args, f64::copysign)),
     ("aten::fmod", REALS, |_, args| reals(&args, |a, b| a % b)),
     ("aten::mathremainder", REALS, |_, args| reals(&args, ieee_rest)),
@@ -84,8 +109,8 @@ pub(super) const TABLE: Table = &[
         let part = if a.is_infinite() { 0.0_f64.copysign(a) } else { a.fract().copysign(a) };
         Ok(IValue::tuple(vec![Float(part), Float(a.trunc())]))
     }),
-    ("aten::floor", REAL, |_, args| whole(&args, f64::floor)),
-    ("aten::ceil", REAL, |_, args| whole(&args, f64::ceil)),
+    ("aten::floor", "int float Scalar", |_, args| whole(&args, f64::floor)),
+    ("aten::ceil", "int float Scalar", |_, args| whole(&args, f64::ceil)),
     ("aten::isnan", "float complex", |_, args| test(&args, |re, im| re.is_nan() || im.is_nan())),
     ("aten::isinf", "float complex", |_, args| {
         test(&args, |re, im| re.is_infinite() || im.is_infinite())
@@ -105,6 +130,17 @@ pub(super) const TABLE: Table = &[
 
 fn real(args: &Args<'_>, function: fn(f64) -> f64) -> Result {
     Ok(Float(function(args.real(0)?)))
+}
+
+fn angle(args: &Args<'_>) -> Result {
+    Ok(Float(match args.get(0) {
+        Complex(re, im) => im.atan2(*re),
+        _ => match args.real(0)? {
+            a if a.is_nan() => a,
+            a if a < 0.0 => std::f64::consts::PI,
+            _ => 0.0,
+        },
+    }))
 }
 
 /// A function of a real or complex number. Where a part is no finite number, or the number is one

@@ -35,27 +35,19 @@ pub(super) const TABLE: Table = &[
     ("aten::remainder", "int float int_float float_int -", remainder),
     ("aten::__round_to_zero_floordiv", "int", round_to_zero),
     ("aten::divmod", "int float int_float float_int", divmod),
-    ("aten::pow", "int float int_float float_int Scalar_Scalar complex float_complex complex_float", power),
+    (
+        "aten::pow",
+        "int float int_float float_int Scalar_Scalar complex float_complex complex_float",
+        power,
+    ),
     ("aten::pow", "int_to_int", |_, args| match u32::try_from(args.int(1)?) {
         Ok(exponent) => Ok(Int(args.int(0)?.wrapping_pow(exponent))),
         Err(_) => Err(Raise::unsupported("aten::pow.int_to_int with a negative exponent")),
     }),
-    ("aten::neg", "int float complex Scalar", |_, args| {
-        Ok(match args.get(0) {
-            Int(a) => Int(a.wrapping_neg()),
-            Float(a) => Float(-a),
-            Complex(re, im) => Complex(-re, -im),
-            _ => return no_number(),
-        })
-    }),
-    ("prim::abs", "int float complex Scalar", |_, args| {
-        Ok(match args.get(0) {
-            Int(a) => Int(a.wrapping_abs()),
-            Float(a) => Float(a.abs()),
-            Complex(re, im) => Float(re.hypot(*im)),
-            _ => return no_number(),
-        })
-    }),
+    ("aten::neg", "int float complex", |_, args| negative(args.get(0))),
+    ("aten::neg", "Scalar", |_, args| single(negative(args.get(0)))),
+    ("prim::abs", "int float complex", |_, args| absolute(args.get(0))),
+    ("prim::abs", "Scalar", |_, args| single(absolute(args.get(0)))),
     ("prim::min", REAL, |_, args| pick(&args, |a, b| a < b, |a, b| a < b)),
     ("prim::max", REAL, |_, args| pick(&args, |a, b| a > b, |a, b| a > b)),
     ("aten::eq", EQUAL, |_, args| Ok(Bool(equal(&args)?))),
@@ -82,6 +74,33 @@ pub(super) const TABLE: Table = &[
 
 fn no_number<T>() -> Result<T> {
     Err(Raise::unsupported("arithmetic of what is no number"))
+}
+
+/// What PyTorch gives for a number whose kind is not known before it runs: it goes through C's
+/// `float`.
+pub(super) fn single(result: Result) -> Result {
+    Ok(match result? {
+        Float(value) => Float(f64::from(value as f32)),
+        value => value,
+    })
+}
+
+fn negative(value: &IValue) -> Result {
+    Ok(match value {
+        Int(a) => Int(a.wrapping_neg()),
+        Float(a) => Float(-a),
+        Complex(re, im) => Complex(-re, -im),
+        _ => return no_number(),
+    })
+}
+
+fn absolute(value: &IValue) -> Result {
+    Ok(match value {
+        Int(a) => Int(a.wrapping_abs()),
+        Float(a) => Float(a.abs()),
+        Complex(re, im) => Float(re.hypot(*im)),
+        _ => return no_number(),
+    })
 }
 
 /// Real and imaginary part.
