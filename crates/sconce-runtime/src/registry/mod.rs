@@ -6,6 +6,7 @@
 
 mod activations;
 mod args;
+mod attributes;
 mod attention;
 mod casts;
 mod complex;
@@ -18,6 +19,7 @@ mod fourier;
 mod indexing;
 mod linalg;
 mod lists;
+mod literals;
 mod losses;
 mod math;
 mod misc;
@@ -73,6 +75,8 @@ const TABLES: &[Table] = &[
     sorting::TABLE,
     dicts::TABLE,
     misc::TABLE,
+    attributes::TABLE,
+    literals::TABLE,
     random::TABLE,
     recurrent::TABLE,
     attention::TABLE,
@@ -119,7 +123,7 @@ pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
     OPERATORS.get(&(symbol, overload)).copied().or_else(|| derived::find(symbol, overload))
 }
 
-pub(crate) use casts::to_list;
+pub(crate) use literals::to_list;
 pub(crate) use numbers::{floor_quotient, floor_rest};
 
 #[cfg(test)]
