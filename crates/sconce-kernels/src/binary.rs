@@ -5,7 +5,8 @@ use num_complex::Complex;
 use crate::promotion::int_to_float;
 use crate::shape::{broadcast, expanded_strides};
 use crate::{
-    Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, can_cast, result_type, walk,
+    Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, can_cast, result_type,
+    unary, walk,
 };
 
 /// An operator of two operands, by the name of its `aten` operator.
@@ -139,6 +140,10 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     }
     if matches!(op, Div | Atan2) {
         common = int_to_float(common);
+    }
+    if op == DivTrunc && matches!(common, DType::Float16 | DType::BFloat16) {
+        // Half precision rounds the quotient first.
+        return unary(UnaryOp::Trunc, &binary(Div, a, b)?);
     }
     let compute = match compute_dtype(common) {
         DType::Bool if !op.compares() => DType::Int64,

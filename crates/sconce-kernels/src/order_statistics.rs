@@ -72,7 +72,7 @@ fn middle<T: Real>(row: &[T], ignore_nan: bool) -> usize {
     let among = if ignore_nan { row.len() - nans } else { row.len() };
     let rank = among.saturating_sub(1) / 2;
     let mut order: Vec<usize> = (0..row.len()).collect();
-    introsort::select(&mut order, rank, &|a: usize, b: usize| row[a].order(row[b]).is_lt());
+    order.sort_by(|&a, &b| row[a].order(row[b]));
     order.get(rank).copied().unwrap_or(0)
 }
 

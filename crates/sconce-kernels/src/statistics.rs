@@ -91,9 +91,14 @@ pub fn truth_dims(any: bool, input: &Tensor, dims: Option<&[i64]>, keepdim: bool
 /// `torch.dist`: the norm of a difference.
 ///
 /// # Errors
-/// For integers and complex numbers.
+/// For integers.
 pub fn dist(a: &Tensor, b: &Tensor, p: f64) -> Result<Tensor> {
-    crate::norm(&binary(BinaryOp::Sub, a.into(), b.into())?, p, &[], false)
+    let difference = binary(BinaryOp::Sub, a.into(), b.into())?;
+    let difference = match difference.dtype().is_complex() {
+        true => crate::unary(crate::UnaryOp::Abs, &difference)?,
+        false => difference,
+    };
+    crate::norm(&difference, p, &[], false)
 }
 
 /// `torch.renorm`: slices whose norm is above a bound scaled down to it.
@@ -417,7 +422,15 @@ pub fn cov(
         _ => total - correction * squares.iter().sum::<f64>() / total,
     }
     .max(0.0);
-    let dtype = int_to_float(input.dtype());
+    let mut dtype = int_to_float(input.dtype());
+    if let Some(aweights) = aweights {
+        let wide = matches!(dtype, DType::Float64 | DType::Complex128);
+        if wide && aweights.dtype() != DType::Float64 {
+            let message = "aten::cov with aweights that are less precise than the input";
+            return Err(Error::not_implemented(message));
+        }
+        dtype = crate::promote_types(dtype, aweights.dtype())?;
+    }
     let sizes = [variables as i64, variables as i64];
     let result = match Numbers::of(&matrix.to_dtype(dtype)?)? {
         Numbers::Complex(all) => {

@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use super::Precision;
+
 /// `B(2k) / (2k)!` for k = 1, 2, …: the coefficients of the Euler-Maclaurin formula.
 const BERNOULLI: [f64; 12] = [
     1.0 / 12.0,
@@ -55,10 +57,10 @@ pub fn digamma(x: f64) -> f64 {
 }
 
 /// `torch.polygamma` of order `n`.
-pub fn polygamma(n: i64, x: f64) -> f64 {
+pub fn polygamma(n: i64, x: f64, precision: Precision) -> f64 {
     match n {
         0 => digamma(x),
-        1 => trigamma(x),
+        1 => trigamma(x, precision),
         _ => {
             let sign = if n % 2 == 0 { -1.0 } else { 1.0 };
             sign * libm::lgamma(n as f64 + 1.0).exp() * zeta(n as f64 + 1.0, x)
@@ -66,9 +68,9 @@ pub fn polygamma(n: i64, x: f64) -> f64 {
     }
 }
 
-fn trigamma(x: f64) -> f64 {
+fn trigamma(x: f64, precision: Precision) -> f64 {
     if x < 0.5 {
-        let sine = (PI * x).sin();
+        let sine = precision.times_pi(x).sin();
         return PI * PI / (sine * sine) - zeta(2.0, 1.0 - x);
     }
     zeta(2.0, x)

@@ -104,15 +104,16 @@ pub(super) const TABLE: Table = &[
         both(kernels::topk(args.tensor(0)?, k, dim, largest, sorted))
     }),
     ("aten::sort", "-", |_, args| {
-        both(kernels::sort(args.tensor(0)?, args.int(1)?, args.bool(2)?))
+        both(kernels::sort(args.tensor(0)?, args.int(1)?, args.bool(2)?, false))
     }),
     ("aten::sort", "stable", |_, args| {
-        both(kernels::sort(args.tensor(0)?, args.int(2)?, args.bool(3)?))
+        let stable = !args.get(1).is_none() && args.bool(1)?;
+        both(kernels::sort(args.tensor(0)?, args.int(2)?, args.bool(3)?, stable))
     }),
-    ("aten::argsort", "-", |_, args| argsort(&args, 1)),
-    ("aten::argsort", "stable", |_, args| argsort(&args, 2)),
+    ("aten::argsort", "-", |_, args| argsort(&args, 1, false)),
+    ("aten::argsort", "stable", |_, args| argsort(&args, 2, args.bool(1)?)),
     ("aten::msort", "-", |_, args| {
-        made(kernels::sort(args.tensor(0)?, 0, false).map(|sorted| sorted.0))
+        made(kernels::sort(args.tensor(0)?, 0, false, true).map(|sorted| sorted.0))
     }),
     ("aten::histc", "-", |_, args| {
         made(kernels::histc(args.tensor(0)?, args.int(1)?, args.real(2)?, args.real(3)?))
@@ -280,8 +281,8 @@ impl<'a> Spread<'a> {
     }
 }
 
-fn argsort(args: &Args<'_>, dim: usize) -> Result {
-    let sorted = kernels::sort(args.tensor(0)?, args.int(dim)?, args.bool(dim + 1)?);
+fn argsort(args: &Args<'_>, dim: usize, stable: bool) -> Result {
+    let sorted = kernels::sort(args.tensor(0)?, args.int(dim)?, args.bool(dim + 1)?, stable);
     made(sorted.map(|sorted| sorted.1))
 }
 
