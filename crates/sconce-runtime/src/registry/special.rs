@@ -27,7 +27,7 @@ pub(super) const TABLE: Table = &[
     ("aten::special_ndtr", "-", |_, args| map(&args, "ndtr", special::ndtr)),
     ("aten::special_ndtri", "-", |_, args| single(&args, "ndtri", special::ndtri)),
     ("aten::special_log_ndtr", "-", |_, args| single(&args, "log_ndtr", special::log_ndtr)),
-    ("aten::special_airy_ai", "-", |_, args| single(&args, "airy_ai", special::airy_ai)),
+    ("aten::special_airy_ai", "-", |_, args| coarse(&args, "airy_ai", special::airy_ai)),
     ("aten::special_bessel_j0", "-", |_, args| coarse(&args, "bessel_j0", special::bessel_j0)),
     ("aten::special_bessel_j1", "-", |_, args| coarse(&args, "bessel_j1", special::bessel_j1)),
     ("aten::special_bessel_y0", "-", |_, args| coarse(&args, "bessel_y0", special::bessel_y0)),
