@@ -190,7 +190,23 @@ impl Rounded<'_> {
 fn through(operand: Operand<'_>, common: DType) -> Result<Rounded<'_>> {
     match operand {
         Operand::Tensor(tensor) => tensor.to_dtype(common).map(Rounded::Tensor),
+        Operand::Scalar(Scalar::Int(value)) => {
+            Ok(Rounded::Scalar(Operand::Scalar(Scalar::Int(wrapped(value, common)))))
+        }
         scalar => Ok(Rounded::Scalar(scalar)),
+    }
+}
+
+/// An integer as a narrower dtype holds it.
+fn wrapped(value: i64, dtype: DType) -> i64 {
+    match dtype {
+        DType::UInt8 => i64::from(value as u8),
+        DType::Int8 => i64::from(value as i8),
+        DType::Int16 => i64::from(value as i16),
+        DType::Int32 => i64::from(value as i32),
+        DType::UInt16 => i64::from(value as u16),
+        DType::UInt32 => i64::from(value as u32),
+        _ => value,
     }
 }
 

@@ -271,7 +271,8 @@ pub fn searchsorted(
     }
     let lead = |t: &Tensor| Dims::from_slice(&t.sizes()[..t.dim().saturating_sub(1)]);
     let one_row = sorted.dim() == 1;
-    if sorted.dim() == 0 || (!one_row && (sorted.dim() != values.dim() || lead(sorted) != lead(values)))
+    if sorted.dim() == 0
+        || (!one_row && (sorted.dim() != values.dim() || lead(sorted) != lead(values)))
     {
         return Err(Error::runtime(format!(
             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 \
@@ -289,7 +290,8 @@ pub fn searchsorted(
         Some(_) => return Err(Error::not_implemented("torch.searchsorted with this sorter")),
     };
     let row = sorted.sizes().last().copied().unwrap_or(0) as usize;
-    let per_row = if one_row { values.count() } else { values.sizes().last().map_or(1, |&n| n as usize) };
+    let per_row =
+        if one_row { values.count() } else { values.sizes().last().map_or(1, |&n| n as usize) };
     let places = match (Numbers::of(&sorted)?, Numbers::of(values)?) {
         (Numbers::Int(sorted), Numbers::Int(values)) => {
             places(&sorted, row, &values, per_row, right)
@@ -302,7 +304,13 @@ pub fn searchsorted(
     Tensor::from_slice(&places, values.sizes())
 }
 
-fn places<T: Real>(sorted: &[T], row: usize, values: &[T], per_row: usize, right: bool) -> Vec<i64> {
+fn places<T: Real>(
+    sorted: &[T],
+    row: usize,
+    values: &[T],
+    per_row: usize,
+    right: bool,
+) -> Vec<i64> {
     let place = |(i, &value): (usize, &T)| {
         let start = i / per_row.max(1) * row;
         let row = sorted.get(start..start + row).unwrap_or_default();

@@ -57,9 +57,7 @@ pub use index::{embedding, gather, index, index_put, index_select, nonzero, scat
 pub use join::{cat, chunk, split, split_with_sizes, stack};
 pub use matmul::{addmm, baddbmm, bmm, dot, linear, matmul, mm, mv};
 pub use norm::{batch_norm, group_norm, layer_norm};
-pub use order_statistics::{
-    Interpolation, kthvalue, median, median_all, mode, quantile, topk,
-};
+pub use order_statistics::{Interpolation, kthvalue, median, median_all, mode, quantile, topk};
 pub use pointwise::{
     addcdiv, addcmul, equal, filled_like, float_power, frexp, gcd, heaviside, is_exactly, isclose,
     isin, lcm, ldexp, lerp, logit, map_float, map_floating, nan_to_num, nextafter, polynomial,
@@ -73,8 +71,8 @@ pub use rearrange::{
     sum_to_size, tile,
 };
 pub use reduce::{
-    Extremum, all, amax, amin, any, count_nonzero, extremum, log_softmax, logsumexp, mean,
-    norm, prod, softmax, std, sum, var,
+    Extremum, all, amax, amin, any, count_nonzero, extremum, log_softmax, logsumexp, mean, norm,
+    prod, softmax, std, sum, var,
 };
 pub use resample::{PadMode, pad, upsample_bilinear2d, upsample_nearest2d};
 pub use scalar::Scalar;
@@ -91,5 +89,5 @@ pub use statistics::{
 };
 pub use storage::Storage;
 pub use tensor::Tensor;
-pub use unique::{Unique, unique, unique_consecutive, unique_dim};
 pub use unary::{UnaryOp, bitwise_not, isfinite, isinf, isnan, logical_not, unary, unary_in_place};
+pub use unique::{Unique, unique, unique_consecutive, unique_dim};

@@ -57,7 +57,14 @@ pub fn median(
     ignore_nan: bool,
 ) -> Result<(Tensor, Tensor)> {
     expect_number("median_out", input.dtype())?;
-    picked(input, dim, keepdim, "median", |row| middle(row, ignore_nan), |row| middle(row, ignore_nan))
+    picked(
+        input,
+        dim,
+        keepdim,
+        "median",
+        |row| middle(row, ignore_nan),
+        |row| middle(row, ignore_nan),
+    )
 }
 
 fn expect_number(kernel: &str, dtype: DType) -> Result<()> {
@@ -69,7 +76,7 @@ fn middle<T: Real>(row: &[T], ignore_nan: bool) -> usize {
     if !ignore_nan && nans > 0 {
         return row.iter().position(|x| x.not_a_number()).unwrap_or(0);
     }
-    let among = if ignore_nan { row.len() - nans } else { row.len() };
+    let among = if ignore_nan && nans < row.len() { row.len() - nans } else { row.len() };
     let rank = among.saturating_sub(1) / 2;
     let mut order: Vec<usize> = (0..row.len()).collect();
     order.sort_by(|&a, &b| row[a].order(row[b]));
@@ -83,9 +90,12 @@ fn middle<T: Real>(row: &[T], ignore_nan: bool) -> usize {
 pub fn median_all(input: &Tensor, ignore_nan: bool) -> Result<Tensor> {
     let dtype = input.dtype();
     expect_number("median_cpu", dtype)?;
+    expect_ordered("median_cpu", dtype)?;
     if input.numel() == 0 {
         return match dtype.is_floating_point() {
             true => Tensor::scalar(f64::NAN.into(), dtype),
+            // NaN as x86 converts it.
+            false if dtype == DType::Int32 => Tensor::scalar(i64::from(i32::MIN).into(), dtype),
             false => Tensor::scalar(i64::MIN.into(), DType::Int64)?.to_dtype(dtype),
         };
     }
@@ -103,7 +113,14 @@ pub fn kthvalue(input: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<(Tens
         return Err(Error::runtime("kthvalue(): selected number k out of range for dimension"));
     }
     let rank = k as usize - 1;
-    picked(input, dim, keepdim, "kthvalue", |row| quickselect(row, rank), |row| quickselect(row, rank))
+    picked(
+        input,
+        dim,
+        keepdim,
+        "kthvalue",
+        |row| quickselect(row, rank),
+        |row| quickselect(row, rank),
+    )
 }
 
 /// Hoare's selection with the median of three as the pivot; the index of the element of this rank.

@@ -85,7 +85,8 @@ impl Tensor {
         };
         let (from, to) = (wrap(source)?, wrap(destination)?);
         let twice = |dims: &[usize]| (1..dims.len()).any(|i| dims[..i].contains(&dims[i]));
-        for (name, dims, wrapped) in [("source", source, &from), ("destination", destination, &to)] {
+        for (name, dims, wrapped) in [("source", source, &from), ("destination", destination, &to)]
+        {
             if twice(wrapped) {
                 return Err(Error::runtime(format!(
                     "movedim: repeated dim in `{name}` ({})",
@@ -268,7 +269,8 @@ pub fn repetitions(repeats: &Tensor) -> Result<Tensor> {
     }
     let total = repeats.iter().fold(0i64, |sum, &times| sum.saturating_add(times));
     let result = Tensor::zeros(&[total], DType::Int64)?;
-    let indices = (0..).zip(&repeats).flat_map(|(i, &times)| std::iter::repeat_n(i, times as usize));
+    let indices =
+        (0..).zip(&repeats).flat_map(|(i, &times)| std::iter::repeat_n(i, times as usize));
     result.write::<i64>()?.iter_mut().zip(indices).for_each(|(to, index)| *to = index);
     Ok(result)
 }
@@ -502,7 +504,9 @@ pub fn split_evenly(input: &Tensor, sections: i64, dim: i64) -> Result<Vec<Tenso
     }
     let size = input.size(dim)?;
     if sections <= 0 {
-        return Err(Error::runtime(format!("number of sections must be larger than 0, got {sections}")));
+        return Err(Error::runtime(format!(
+            "number of sections must be larger than 0, got {sections}"
+        )));
     }
     if sections > (1 << 20) && sections > size {
         return Err(Error::not_implemented(format!("a tensor split into {sections} parts")));
@@ -538,7 +542,11 @@ pub fn at_least(input: &Tensor, dims: usize) -> Result<Tensor> {
 /// Where the sizes do not broadcast to those of the input.
 pub fn sum_to_size(input: &Tensor, sizes: &[i64]) -> Result<Tensor> {
     let expandable = sizes.len() <= input.dim()
-        && sizes.iter().rev().zip(input.sizes().iter().rev()).all(|(&to, &from)| to == 1 || to == from);
+        && sizes
+            .iter()
+            .rev()
+            .zip(input.sizes().iter().rev())
+            .all(|(&to, &from)| to == 1 || to == from);
     if !expandable {
         return Err(Error::runtime(format!(
             "size {{{}}} is not expandable to size {{{}}}.",

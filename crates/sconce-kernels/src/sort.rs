@@ -20,12 +20,7 @@ use crate::{DType, Element, Error, Result, Tensor, introsort};
 /// assert_eq!(indices.to_vec::<i64>()?, [1, 2, 0]);
 /// # Ok::<(), sconce_kernels::Error>(())
 /// ```
-pub fn sort(
-    input: &Tensor,
-    dim: i64,
-    descending: bool,
-    stable: bool,
-) -> Result<(Tensor, Tensor)> {
+pub fn sort(input: &Tensor, dim: i64, descending: bool, stable: bool) -> Result<(Tensor, Tensor)> {
     let dtype = input.dtype();
     if dtype.is_complex() || dtype == DType::UInt64 {
         return Err(Error::no_kernel("sort_stable", dtype));

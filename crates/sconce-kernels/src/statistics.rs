@@ -29,7 +29,12 @@ fn without_nan(input: &Tensor) -> Result<Tensor> {
 ///
 /// # Errors
 /// For dtypes other than floating ones.
-pub fn nanmean(input: &Tensor, dims: &[i64], keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+pub fn nanmean(
+    input: &Tensor,
+    dims: &[i64],
+    keepdim: bool,
+    dtype: Option<DType>,
+) -> Result<Tensor> {
     expect_floating("nanmean", input.dtype())?;
     let out = dtype.unwrap_or(input.dtype());
     let numbers = crate::logical_not(&crate::isnan(input)?)?;
@@ -79,7 +84,12 @@ pub fn count_nonzero_dims(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
 ///
 /// # Errors
 /// Where there is no such dimension.
-pub fn truth_dims(any: bool, input: &Tensor, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+pub fn truth_dims(
+    any: bool,
+    input: &Tensor,
+    dims: Option<&[i64]>,
+    keepdim: bool,
+) -> Result<Tensor> {
     if dims.is_some_and(<[i64]>::is_empty) {
         let dtype = if input.dtype() == DType::UInt8 { DType::UInt8 } else { DType::Bool };
         return input.to_dtype(DType::Bool)?.to_dtype(dtype)?.copy();
@@ -228,20 +238,30 @@ fn trapezoids(y: &Tensor, spacing: Spacing<'_>, dim: i64) -> Result<Option<Tenso
 /// # Errors
 /// For `bool`, and places that do not fit.
 pub fn trapezoid(y: &Tensor, spacing: Spacing<'_>, dim: i64) -> Result<Tensor> {
+    let size = y.size(dim)?;
+    if size == 0 {
+        let mut sizes = Dims::from_slice(y.sizes());
+        sizes.remove(wrap_dim(dim, y.dim())?);
+        return Tensor::zeros(&sizes, y.dtype());
+    }
     if y.dtype() == DType::Bool {
-        return Err(Error::runtime("trapezoid: received a bool input for `y`, but bool is not supported"));
+        let message = "trapezoid: received a bool input for `y`, but bool is not supported";
+        return Err(Error::runtime(message));
     }
-    match trapezoids(y, spacing, dim)? {
-        Some(areas) => {
-            let sum = crate::sum(&areas, &[dim], false, None)?;
-            binary(BinaryOp::Div, (&sum).into(), Scalar::Float(2.0).into())
-        }
-        None => {
-            let mut sizes = Dims::from_slice(y.sizes());
-            sizes.remove(wrap_dim(dim, y.dim())?);
-            Tensor::zeros(&sizes, y.dtype())
-        }
+    if let Spacing::Step(step) = spacing {
+        // The ends count half: infinite ones show that this is how PyTorch adds.
+        let ends = [y.select(dim, 0)?, y.select(dim, -1)?];
+        let ends = binary(BinaryOp::Add, (&ends[0]).into(), (&ends[1]).into())?;
+        let ends = binary(BinaryOp::Mul, (&ends).into(), Scalar::Float(0.5).into())?;
+        let sum = crate::sum(y, &[dim], false, None)?;
+        let sum = binary(BinaryOp::Sub, (&sum).into(), (&ends).into())?;
+        return binary(BinaryOp::Mul, (&sum).into(), Operand::Scalar(step));
     }
+    let Some(areas) = trapezoids(y, spacing, dim)? else {
+        return Err(Error::not_implemented("aten::trapezoid of an empty dimension"));
+    };
+    let sum = crate::sum(&areas, &[dim], false, None)?;
+    binary(BinaryOp::Div, (&sum).into(), Scalar::Float(2.0).into())
 }
 
 /// `torch.cumulative_trapezoid`.
@@ -271,13 +291,13 @@ pub fn gradient(input: &Tensor, spacing: Spacing<'_>, dim: i64, edge_order: i64)
         return Err(Error::runtime("torch.gradient does not support uint8 input."));
     }
     if !(1..=2).contains(&edge_order) {
-        return Err(Error::runtime(
-            "torch.gradient only supports edge_order=1 and edge_order=2.",
-        ));
+        return Err(Error::runtime("torch.gradient only supports edge_order=1 and edge_order=2."));
     }
     let size = input.size(dim)?;
     if size <= edge_order {
-        return Err(Error::runtime("torch.gradient expected each dimension size to be at least edge_order+1"));
+        return Err(Error::runtime(
+            "torch.gradient expected each dimension size to be at least edge_order+1",
+        ));
     }
     let dtype = int_to_float(input.dtype());
     let last = input.to_dtype(dtype)?.transpose(dim, -1)?.contiguous()?;
@@ -394,7 +414,8 @@ pub fn cov(
     let (variables, observations) = (matrix.count_of(0), matrix.count_of(1));
     let mut weights = vec![1.0; observations];
     if let Some(fweights) = fweights {
-        if fweights.dim() > 1 || fweights.count() != observations || !fweights.dtype().is_integral() {
+        if fweights.dim() > 1 || fweights.count() != observations || !fweights.dtype().is_integral()
+        {
             return Err(Error::not_implemented("aten::cov with fweights of this kind"));
         }
         let fweights = fweights.to_dtype(DType::Float64)?.to_vec::<f64>()?;
@@ -402,7 +423,10 @@ pub fn cov(
     }
     let mut squares = weights.clone();
     if let Some(aweights) = aweights {
-        if aweights.dim() > 1 || aweights.count() != observations || !aweights.dtype().is_floating_point() {
+        if aweights.dim() > 1
+            || aweights.count() != observations
+            || !aweights.dtype().is_floating_point()
+        {
             return Err(Error::not_implemented("aten::cov with aweights of this kind"));
         }
         let aweights = aweights.to_dtype(DType::Float64)?.to_vec::<f64>()?;
@@ -546,6 +570,9 @@ pub fn hash(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
 /// # Errors
 /// Where there is no such dimension.
 pub fn safe_softmax(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
+    if input.numel() == 0 {
+        return Tensor::zeros(input.sizes(), dtype.unwrap_or(input.dtype()));
+    }
     let input = input.to_dtype(dtype.unwrap_or(int_to_float(input.dtype())))?;
     let result = crate::softmax(&input, dim)?;
     let masked = crate::pointwise::is_exactly(f64::NEG_INFINITY, &input)?;
@@ -581,7 +608,10 @@ pub fn segment_reduce(
     expect_floating("segment_reduce_cpu", dtype)?;
     let axis = wrap_dim(axis, data.dim())?;
     let unfit = || Error::not_implemented("aten::segment_reduce with segments that do not fit");
-    if data.dim() == 0 || lengths.dim() != axis + 1 || lengths.sizes()[..axis] != data.sizes()[..axis] {
+    if data.dim() == 0
+        || lengths.dim() != axis + 1
+        || lengths.sizes()[..axis] != data.sizes()[..axis]
+    {
         return Err(unfit());
     }
     let bounds = lengths.to_dtype(DType::Int64)?.to_vec::<i64>()?;
@@ -596,7 +626,11 @@ pub fn segment_reduce(
         let bounds = &bounds[row * per_row..(row + 1) * per_row];
         let mut start = if are_offsets { bounds.first().copied().unwrap_or(0) } else { 0 };
         for segment in 0..segments {
-            let end = if are_offsets { bounds[segment + 1] } else { start.saturating_add(bounds[segment]) };
+            let end = if are_offsets {
+                bounds[segment + 1]
+            } else {
+                start.saturating_add(bounds[segment])
+            };
             if start < 0 || end < start || end > size as i64 {
                 return Err(unfit());
             }

@@ -99,9 +99,14 @@ pub fn zeta(x: f64, q: f64) -> f64 {
     }
     let mut sum = 0.0;
     let mut at = q;
-    while at < 10.0 {
-        sum += at.powf(-x);
+    // Far enough for the formula to converge, which for a large exponent is where nothing is left.
+    while at < 10.0 || at < x {
+        let term = at.powf(-x);
+        sum += term;
         at += 1.0;
+        if at >= 10.0 && term <= sum * 1e-18 {
+            return sum;
+        }
     }
     let last = at.powf(-x);
     sum += last * at / (x - 1.0) + 0.5 * last;
@@ -163,7 +168,7 @@ enum Domain {
 }
 
 fn domain(a: f64, x: f64) -> Domain {
-    if a.is_nan() || x.is_nan() || x < 0.0 || a < 0.0 {
+    if x < 0.0 || a < 0.0 {
         Domain::Invalid
     } else if a == 0.0 {
         if x > 0.0 { Domain::Everything } else { Domain::Invalid }
@@ -173,6 +178,8 @@ fn domain(a: f64, x: f64) -> Domain {
         if x.is_infinite() { Domain::Invalid } else { Domain::Nothing }
     } else if x.is_infinite() {
         Domain::Everything
+    } else if a.is_nan() || x.is_nan() {
+        Domain::Invalid
     } else if a > 1e4 && (x - a).abs() < 0.3 * a {
         Domain::Large
     } else if x < a + 1.0 {
@@ -237,6 +244,7 @@ fn large(a: f64, x: f64) -> f64 {
         }
         false => 1.0 / mu - 1.0 / eta,
     };
-    let remainder = (-a * half_square).exp() / (2.0 * PI * a).sqrt() * (correction - 1.0 / 540.0 / a);
+    let remainder =
+        (-a * half_square).exp() / (2.0 * PI * a).sqrt() * (correction - 1.0 / 540.0 / a);
     0.5 * libm::erfc(eta * (a / 2.0).sqrt()) + remainder
 }

@@ -79,7 +79,9 @@ pub fn logaddexp(x: f64, y: f64) -> f64 {
     if x.is_infinite() && x == y {
         return x;
     }
-    x.max(y) + (-(x - y).abs()).exp().ln_1p() + if x.is_nan() || y.is_nan() { f64::NAN } else { 0.0 }
+    x.max(y)
+        + (-(x - y).abs()).exp().ln_1p()
+        + if x.is_nan() || y.is_nan() { f64::NAN } else { 0.0 }
 }
 
 /// `torch.logaddexp2`.

@@ -24,7 +24,9 @@ pub(super) const TABLE: Table = &[
         let mut strides = vec![0; sizes.len()];
         let mut step = 1i64;
         for &dim in order.iter().rev() {
-            let Some(at) = usize::try_from(dim).ok().filter(|&at| at < sizes.len() && order.len() == sizes.len())
+            let Some(at) = usize::try_from(dim)
+                .ok()
+                .filter(|&at| at < sizes.len() && order.len() == sizes.len())
             else {
                 return Err(Raise::unsupported("aten::empty_permuted in this order"));
             };

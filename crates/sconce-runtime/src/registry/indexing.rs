@@ -55,8 +55,8 @@ pub(super) const TABLE: Table = &[
         let (input, mask, values) = (args.tensor(0)?, args.tensor(1)?, args.tensor(3)?);
         let indices = clamped(&args, 2)?;
         let hidden = kernels::logical_not(mask).map_err(kernel)?;
-        let values =
-            kernels::masked_fill(values, &hidden, Operand::Scalar(Scalar::Int(0))).map_err(kernel)?;
+        let values = kernels::masked_fill(values, &hidden, Operand::Scalar(Scalar::Int(0)))
+            .map_err(kernel)?;
         put(input, &indices, &values, true)
     }),
     ("aten::take", "-", |_, args| made(kernels::take(args.tensor(0)?, args.tensor(1)?))),
@@ -117,7 +117,9 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::select_scatter", "-", |_, args| {
         let (dim, index) = (args.int(2)?, args.int(3)?);
-        made(kernels::scatter_view(args.tensor(0)?, args.tensor(1)?, |copy| copy.select(dim, index)))
+        made(kernels::scatter_view(args.tensor(0)?, args.tensor(1)?, |copy| {
+            copy.select(dim, index)
+        }))
     }),
     ("aten::diagonal_scatter", "-", |_, args| {
         let (offset, dim1, dim2) = (args.int(2)?, args.int(3)?, args.int(4)?);
@@ -144,7 +146,11 @@ fn named_fold(name: &str) -> Result<Fold> {
         "mean" => Fold::Mean,
         "amax" => Fold::Max,
         "amin" => Fold::Min,
-        _ => return Err(Raise::message("reduce argument must be either sum, prod, mean, amax or amin.")),
+        _ => {
+            return Err(Raise::message(
+                "reduce argument must be either sum, prod, mean, amax or amin.",
+            ));
+        }
     })
 }
 
@@ -153,7 +159,13 @@ fn scatter(args: &Args<'_>, fold: Fold, include_self: bool) -> Result {
     made(kernels::scatter_fold(input, args.int(1)?, index, args.operand(3)?, fold, include_self))
 }
 
-fn index_fold(args: &Args<'_>, name: &str, fold: Fold, include_self: bool, alpha: Scalar) -> Result {
+fn index_fold(
+    args: &Args<'_>,
+    name: &str,
+    fold: Fold,
+    include_self: bool,
+    alpha: Scalar,
+) -> Result {
     let (input, dim, index) = (args.tensor(0)?, args.int(1)?, args.tensor(2)?);
     let source = args.tensor(3)?;
     made(kernels::index_fold(name, input, dim, index, source, fold, include_self, alpha))

@@ -39,9 +39,7 @@ pub(super) const TABLE: Table = &[
             (args.optional_real(1)?, args.optional_real(2)?, args.optional_real(3)?);
         made(kernels::nan_to_num(args.tensor(0)?, nan, high, low))
     }),
-    ("aten::logit", "-", |_, args| {
-        made(kernels::logit(args.tensor(0)?, args.optional_real(1)?))
-    }),
+    ("aten::logit", "-", |_, args| made(kernels::logit(args.tensor(0)?, args.optional_real(1)?))),
     ("aten::fmax", "-", |_, args| binary(&args, BinaryOp::Fmax)),
     ("aten::fmin", "-", |_, args| binary(&args, BinaryOp::Fmin)),
     ("aten::logical_xor", "-", |_, args| binary(&args, BinaryOp::LogicalXor)),
@@ -61,12 +59,8 @@ pub(super) const TABLE: Table = &[
     ("aten::hypot", "-", |_, args| {
         made(kernels::zip_floating("hypot_cpu", args.tensor(0)?, args.tensor(1)?, f64::hypot))
     }),
-    ("aten::nextafter", "-", |_, args| {
-        made(kernels::nextafter(args.tensor(0)?, args.tensor(1)?))
-    }),
-    ("aten::heaviside", "-", |_, args| {
-        made(kernels::heaviside(args.tensor(0)?, args.tensor(1)?))
-    }),
+    ("aten::nextafter", "-", |_, args| made(kernels::nextafter(args.tensor(0)?, args.tensor(1)?))),
+    ("aten::heaviside", "-", |_, args| made(kernels::heaviside(args.tensor(0)?, args.tensor(1)?))),
     ("aten::gcd", "-", |_, args| made(kernels::gcd(args.tensor(0)?, args.tensor(1)?))),
     ("aten::lcm", "-", |_, args| made(kernels::lcm(args.tensor(0)?, args.tensor(1)?))),
     ("aten::ldexp", "Tensor", |_, args| made(kernels::ldexp(args.tensor(0)?, args.tensor(1)?))),

@@ -178,7 +178,8 @@ pub(super) const TABLE: Table = &[
             IValue::List(_) => args.optional_reals(1)?.unwrap_or_default(),
             _ => vec![args.real(1)?],
         };
-        let steps: Vec<Spacing<'_>> = steps.into_iter().map(|step| Spacing::Step(step.into())).collect();
+        let steps: Vec<Spacing<'_>> =
+            steps.into_iter().map(|step| Spacing::Step(step.into())).collect();
         gradient(&args, &steps, 2)
     }),
     ("aten::gradient", "array", |_, args| gradient(&args, &[], 1)),
@@ -277,7 +278,14 @@ impl<'a> Spread<'a> {
 
     fn with_mean(&self, reduction: Reduction) -> kernels::Result<(Tensor, Tensor)> {
         let spread = self.compute(reduction)?;
-        Ok((spread, kernels::mean(self.input, &self.dims, self.keepdim, None)?))
+        let mean = kernels::mean(self.input, &self.dims, self.keepdim, None)?;
+        let infinite = kernels::isinf(&mean)?;
+        if kernels::any(&infinite, &[], false)?.item()?.to_bool() {
+            // Whether PyTorch gives infinity or NaN depends on where it stands.
+            let message = "the variance and mean of infinite numbers";
+            return Err(kernels::Error::not_implemented(message));
+        }
+        Ok((spread, mean))
     }
 }
 
@@ -306,8 +314,8 @@ fn histogram(
     density: bool,
 ) -> Result {
     let column = input.reshape(&[-1, 1]).map_err(kernel)?;
-    let (counts, edges) =
-        kernels::histogramdd(&column, &[bins], range.as_deref(), weight, density).map_err(kernel)?;
+    let (counts, edges) = kernels::histogramdd(&column, &[bins], range.as_deref(), weight, density)
+        .map_err(kernel)?;
     let results = std::iter::once(counts).chain(edges);
     Ok(IValue::tuple(results.map(IValue::Tensor).collect()))
 }

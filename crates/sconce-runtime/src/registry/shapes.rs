@@ -76,12 +76,8 @@ pub(super) const TABLE: Table = &[
     ("aten::t_copy", "-", |_, args| copied(args.tensor(0)?.t())),
     ("aten::unsqueeze_copy", "-", |_, args| copied(args.tensor(0)?.unsqueeze(args.int(1)?))),
     ("aten::squeeze_copy", "-", |_, args| copied(args.tensor(0)?.squeeze(None))),
-    ("aten::squeeze_copy", "dim", |_, args| {
-        copied(args.tensor(0)?.squeeze(Some(&[args.int(1)?])))
-    }),
-    ("aten::squeeze_copy", "dims", |_, args| {
-        copied(args.tensor(0)?.squeeze(Some(&args.ints(1)?)))
-    }),
+    ("aten::squeeze_copy", "dim", |_, args| copied(args.tensor(0)?.squeeze(Some(&[args.int(1)?])))),
+    ("aten::squeeze_copy", "dims", |_, args| copied(args.tensor(0)?.squeeze(Some(&args.ints(1)?)))),
     ("aten::select_copy", "int", |_, args| {
         copied(args.tensor(0)?.select(args.int(1)?, args.int(2)?))
     }),
@@ -162,7 +158,9 @@ pub(super) const TABLE: Table = &[
     ("aten::trace", "-", |_, args| {
         let n = args.tensor(0)?.dim();
         if n != 2 {
-            return Err(Raise::message(format!("trace: expected a matrix, but got tensor with dim {n}")));
+            return Err(Raise::message(format!(
+                "trace: expected a matrix, but got tensor with dim {n}"
+            )));
         }
         let diagonal = args.tensor(0)?.diagonal(0, 0, 1).map_err(kernel)?;
         made(kernels::sum(&diagonal, &[], false, None))
@@ -249,7 +247,11 @@ pub(super) const TABLE: Table = &[
         let dim = args.int(1)?;
         tensor.size(dim).map_err(kernel)?;
         let dim = if dim < 0 { dim + tensor.dim() as i64 } else { dim };
-        Ok(Int(usize::try_from(dim).ok().and_then(|dim| tensor.strides().get(dim)).copied().unwrap_or(0)))
+        Ok(Int(usize::try_from(dim)
+            .ok()
+            .and_then(|dim| tensor.strides().get(dim))
+            .copied()
+            .unwrap_or(0)))
     }),
     ("aten::stride", "-", |_, args| {
         let strides = args.tensor(0)?.strides().iter().copied().map(Int).collect();

@@ -154,7 +154,9 @@ fn single(args: &Args<'_>, kernel: &str, function: fn(f64) -> f64) -> Result {
 /// where the difference would show.
 fn coarse(args: &Args<'_>, kernel: &str, function: fn(f64) -> f64) -> Result {
     match args.tensor(0)?.dtype() {
-        kernels::DType::Float64 => Err(Raise::unsupported(format!("aten::special_{kernel} of float64"))),
+        kernels::DType::Float64 => {
+            Err(Raise::unsupported(format!("aten::special_{kernel} of float64")))
+        }
         _ => single(args, kernel, function),
     }
 }
