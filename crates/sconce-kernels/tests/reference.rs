@@ -180,7 +180,7 @@ fn run(op: &str, a: &Args<'_>) -> Result<Vec<Tensor>> {
             let which = if op == "max" { Extremum::Max } else { Extremum::Min };
             return extremum(which, &a.tensor(0), a.values[1].as_i64(), a.flag(2)).map(both);
         }
-        "sort" => return sort(&a.tensor(0), a.int(1), a.flag(2)).map(both),
+        "sort" => return sort(&a.tensor(0), a.int(1), a.flag(2), true).map(both),
         "topk" => return topk(&a.tensor(0), a.int(1), a.int(2), a.flag(3), true).map(both),
         "split" => return split(&a.tensor(0), a.int(1), a.int(2)),
         "chunk" => return chunk(&a.tensor(0), a.int(1), a.int(2)),
