@@ -17,7 +17,7 @@ use crate::error::{Exception, Raise};
 use crate::limits::{Budget, Limits};
 use crate::lower::{Code, Instruction, Operand, Register, Span, Surroundings, lower, slice};
 use crate::primitive::{self, Given};
-use crate::registry::Args;
+use crate::registry::{Args, Builtin};
 use crate::value::IValue;
 use crate::{Error, ProfileEntry, Sink};
 
@@ -416,8 +416,16 @@ impl Machine {
     ) -> Result<Going, Raise> {
         match instruction {
             Instruction::Operator { builtin, from, to } => {
-                let mut args = self.gather(code, base, *from);
-                let result = (builtin.run)(self, Args(&mut args))?;
+                let operands = slice(&code.operands, *from);
+                let result = match operands.len() {
+                    0..=2 => self.operate::<2>(builtin, code, base, operands)?,
+                    3..=4 => self.operate::<4>(builtin, code, base, operands)?,
+                    5..=8 => self.operate::<8>(builtin, code, base, operands)?,
+                    _ => {
+                        let mut args = self.gather(code, base, *from);
+                        builtin.call(self, Args(&mut args))?
+                    }
+                };
                 self.store(code, base, *to, result);
             }
             Instruction::Numbers { op, a, b, to } => {
@@ -425,7 +433,7 @@ impl Machine {
                 let mut args = [*a, *b].map(|operand| Self::take(registers, code, operand));
                 let result = match op.of(&args[0], &args[1]) {
                     Some(value) => value,
-                    None => (op.builtin()?.run)(self, Args(&mut args))?,
+                    None => op.builtin()?.call(self, Args(&mut args))?,
                 };
                 self.put(base, *to, result);
             }
@@ -509,6 +517,27 @@ impl Machine {
             }
         }
         Ok(Going::On)
+    }
+
+    /// Computes an operator of up to `N` operands.
+    #[inline]
+    fn operate<const N: usize>(
+        &mut self,
+        builtin: &Builtin,
+        code: &Code,
+        base: usize,
+        operands: &[Operand],
+    ) -> Result<IValue, Raise> {
+        let mut args = [const { IValue::None }; N];
+        let registers = self.registers(base);
+        for (slot, &operand) in args.iter_mut().zip(operands) {
+            *slot = Self::take(registers, code, operand);
+        }
+        let args = args.get_mut(..operands.len()).unwrap_or_default();
+        if let Some(value) = builtin.quick.and_then(|quick| quick(&Args(args))) {
+            return Ok(value);
+        }
+        builtin.call(self, Args(args))
     }
 
     fn store(&mut self, code: &Code, base: usize, to: Span, result: IValue) {

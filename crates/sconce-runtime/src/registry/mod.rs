@@ -10,12 +10,21 @@ mod complex;
 mod dicts;
 mod fourier;
 mod linalg;
+mod creation;
+mod derived;
+mod dicts;
+mod indexing;
 mod lists;
 mod math;
 mod misc;
 mod numbers;
 mod products;
+mod pointwise;
+mod quick;
+mod reductions;
+mod shapes;
 mod sorting;
+mod special;
 mod strings;
 mod tensor_args;
 mod tensor_layers;
@@ -37,7 +46,9 @@ pub(crate) type Run = fn(&mut Machine, Args<'_>) -> Result<IValue, Raise>;
 /// An operator of the registry. What has several results gives them as a tuple.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Builtin {
-    pub(crate) run: Run,
+    run: Run,
+    pub(crate) quick: Option<quick::Quick>,
+    target: derived::Target,
 }
 
 /// Symbol, overloads, function.
@@ -59,6 +70,12 @@ const TABLES: &[Table] = &[
     fourier::TABLE,
     linalg::TABLE,
     products::TABLE,
+    creation::TABLE,
+    indexing::TABLE,
+    pointwise::TABLE,
+    reductions::TABLE,
+    shapes::TABLE,
+    special::TABLE,
 ];
 
 static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {
@@ -66,14 +83,19 @@ static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| 
     lines
         .flat_map(|&(symbol, overloads, run)| {
             let plain = |overload| if overload == "-" { "" } else { overload };
-            overloads.split(' ').map(move |overload| ((symbol, plain(overload)), Builtin { run }))
+            overloads.split(' ').map(move |overload| {
+                let overload = plain(overload);
+                let quick = quick::find(symbol, overload);
+                ((symbol, overload), Builtin { run, quick, target: derived::Target::Value })
+            })
         })
         .collect()
 });
 
-/// The operator of a symbol such as `aten::add` and an overload such as `int`.
+/// The operator of a symbol such as `aten::add` and an overload such as `int`: its own line of a
+/// table, or that of the operator it comes from.
 pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
-    OPERATORS.get(&(symbol, overload)).copied()
+    OPERATORS.get(&(symbol, overload)).copied().or_else(|| derived::find(symbol, overload))
 }
 
 pub(crate) use casts::to_list;

@@ -22,6 +22,12 @@ pub(super) fn made(result: sconce_kernels::Result<Tensor>) -> Result {
     result.map(IValue::Tensor).map_err(kernel)
 }
 
+/// Two tensors that a kernel made, as a tuple.
+pub(super) fn both(result: sconce_kernels::Result<(Tensor, Tensor)>) -> Result {
+    let (first, second) = result.map_err(kernel)?;
+    Ok(IValue::tuple(vec![IValue::Tensor(first), IValue::Tensor(second)]))
+}
+
 /// Tensors that a kernel made, as a list.
 pub(super) fn listed(result: sconce_kernels::Result<Vec<Tensor>>) -> Result {
     let tensors = result.map_err(kernel)?;
@@ -90,6 +96,26 @@ impl Args<'_> {
     /// A str, or `None`.
     pub(super) fn optional_str(&self, index: usize) -> Result<Option<std::sync::Arc<str>>> {
         if self.get(index).is_none() { Ok(None) } else { self.str(index).map(Some) }
+    }
+
+    /// A number, or `None`.
+    pub(super) fn optional_real(&self, index: usize) -> Result<Option<f64>> {
+        if self.get(index).is_none() { Ok(None) } else { self.real(index).map(Some) }
+    }
+
+    /// Numbers, or `None`.
+    pub(super) fn optional_reals(&self, index: usize) -> Result<Option<Vec<f64>>> {
+        if self.get(index).is_none() {
+            return Ok(None);
+        }
+        let list = self.list(index)?;
+        let list = list.read();
+        let real = |item: &IValue| match item {
+            IValue::Float(value) => Ok(*value),
+            IValue::Int(value) => Ok(*value as f64),
+            other => Err(wrong(index, "a list of numbers", other)),
+        };
+        list.items.iter().map(real).collect::<Result<_>>().map(Some)
     }
 
     pub(super) fn tensors(&self, index: usize) -> Result<Vec<Tensor>> {
