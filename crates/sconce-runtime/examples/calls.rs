@@ -14,7 +14,7 @@ use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use sconce_checkpoint::{Checkpoint, Object};
+use sconce_checkpoint::{Checkpoint, Node, Object};
 use sconce_kernels::{self as kernels, DType};
 use sconce_runtime::{Error, IValue, Missing, Options, Session, Tensor, arguments, from_object};
 
@@ -96,7 +96,13 @@ fn check(folder: &Path, call: Object<'_>) -> Verdict {
         None => return Verdict::Wrong("no arguments are recorded".to_owned()),
     };
     let shapes_only = call.get("compare").and_then(Object::as_str) == Some("shapes");
-    match (run(folder, &args), call.get("result"), call.get("error").and_then(Object::as_str)) {
+    // The recorders call `torch.manual_seed(0)` where they name no seed.
+    let seed = match call.get("seed").map(|seed| seed.data()) {
+        Some(Node::Int(seed)) => *seed as u64,
+        _ => 0,
+    };
+    match (run(folder, &args, seed), call.get("result"), call.get("error").and_then(Object::as_str))
+    {
         (Err(Error::Unsupported { what, .. }), ..) => Verdict::Unsupported(what),
         (Ok(result), Some(expected), _) => match differs(&result, expected, shapes_only) {
             None => Verdict::Equal,
@@ -123,10 +129,12 @@ fn check(folder: &Path, call: Object<'_>) -> Verdict {
     }
 }
 
-fn run(folder: &Path, args: &[IValue]) -> Result<IValue, Error> {
+fn run(folder: &Path, args: &[IValue], seed: u64) -> Result<IValue, Error> {
     let module = sconce_torchscript::load(folder.join("model.pt"))?;
     let options = Options { missing: Missing::WhenReached, ..Options::default() };
-    Session::new(&module, options)?.call("forward", args)
+    let mut session = Session::new(&module, options)?;
+    session.manual_seed(seed);
+    session.call("forward", args)
 }
 
 /// What differs between a result and what PyTorch gave.
@@ -153,12 +161,7 @@ fn differs(found: &IValue, expected: Object<'_>, shapes_only: bool) -> Option<St
 
 /// Whether both are factorisations into singular vectors or eigenvectors of the same matrix: such
 /// vectors are free in sign, or phase, and eigenvalues of general matrices in their order.
-fn factors_agree(
-    folder: &Path,
-    args: &[IValue],
-    found: &IValue,
-    expected: Object<'_>,
-) -> bool {
+fn factors_agree(folder: &Path, args: &[IValue], found: &IValue, expected: Object<'_>) -> bool {
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let Some((operator, _)) = name.split_once('.') else { return false };
     let Ok(IValue::Tuple(expected)) = from_object(expected) else { return false };

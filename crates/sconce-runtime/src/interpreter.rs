@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
-use sconce_ir::{ClassId, FunctionId, NamedRef, Type};
+use sconce_ir::{ClassId, FunctionId, Graph, NamedRef, Type};
 use sconce_kernels::Memory;
 use sconce_syntax::SourceRange;
 use sconce_torchscript::Module;
@@ -51,6 +51,7 @@ pub(crate) struct Machine {
     profiling: bool,
     pub(crate) budget: Budget,
     pub(crate) sink: Box<dyn Sink>,
+    pub(crate) generator: sconce_kernels::Generator,
 }
 
 /// What a running program asks of a class.
@@ -87,6 +88,7 @@ impl Machine {
             profiling,
             budget: Budget::new(&Limits::default(), &Memory::new(None)),
             sink,
+            generator: sconce_kernels::Generator::default(),
         }
     }
 
@@ -178,6 +180,18 @@ impl Machine {
         self.run(code, args.into())
     }
 
+    /// Lowers a graph that is in no function, with a table of constants of its own.
+    pub(crate) fn lower_graph(
+        &self,
+        name: &str,
+        graph: &Graph,
+        constants: &[IValue],
+    ) -> Result<Code, Error> {
+        self.module.with_program(|program| {
+            lower(name, graph, &Surroundings { unit: program.unit(), constants })
+        })
+    }
+
     /// What each instruction that has run has taken.
     pub(crate) fn profile(&self) -> Vec<ProfileEntry> {
         let mut entries = Vec::new();
@@ -189,7 +203,8 @@ impl Machine {
         entries
     }
 
-    fn run(&mut self, code: Rc<Code>, args: Operands) -> Result<IValue, Error> {
+    /// Runs code from an operator or from outside.
+    pub(crate) fn run(&mut self, code: Rc<Code>, args: Operands) -> Result<IValue, Error> {
         if self.nested >= MAX_NESTED_RUNS {
             let message = format!("operators call functions nested deeper than {MAX_NESTED_RUNS}");
             return Err(Error::Limit(message));
