@@ -1,6 +1,7 @@
 use std::collections::HashMap;
+use std::rc::Rc;
 
-use crate::{Error, Result, Storage, Tensor};
+use crate::{Error, Quantizer, Result, Storage, Tensor};
 
 /// Takes the tensors of a file into a run, keeping aliases: tensors that share a storage in the
 /// file share one here.
@@ -16,7 +17,7 @@ impl Importer {
     /// For layouts other than strided and bytes that cannot be loaded.
     pub fn import(&mut self, tensor: &sconce_tensor::Tensor) -> Result<Tensor> {
         let (storage, layout) = match tensor.storage() {
-            Some(storage) if tensor.quantizer().is_none() => (storage, tensor.layout()),
+            Some(storage) => (storage, tensor.layout()),
             _ => {
                 return Err(Error::not_implemented(format!(
                     "cannot compute with a {} tensor of dtype {}",
@@ -38,6 +39,9 @@ impl Importer {
                 own
             }
         };
+        if let Some(quantizer) = tensor.quantizer() {
+            storage.set_quantizer(Rc::new(Quantizer::of_file(quantizer)?))?;
+        }
         let (sizes, strides) = (tensor.sizes(), tensor.strides());
         Tensor::from_storage(storage, tensor.dtype(), sizes, strides, tensor.storage_offset())
     }

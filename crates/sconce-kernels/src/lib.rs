@@ -59,6 +59,7 @@ mod random;
 mod rearrange;
 mod recurrent;
 mod recurrent_steps;
+mod quantized;
 mod reduce;
 mod regions;
 mod resample;
@@ -129,6 +130,11 @@ pub use rearrange::{at_least, block_diag, broadcast_tensors, cartesian_prod, com
 pub use recurrent::{Cell, CellWeights, Recurrent, cell_step};
 pub use reduce::{Extremum, all, amax, amin, any, count_nonzero, cumsum, extremum, log_softmax, logsumexp, mean, norm, prod, softmax, std, sum, var};
 pub use regions::{RoiOptions, nms, ps_roi_align, ps_roi_pool, roi_align, roi_pool};
+pub use quantized::{
+    Output, Quantizer, dequantize, int_repr, per_tensor, quantize, quantized_conv, quantized_linear,
+    quantized_linear_dynamic, quantized_mul, quantized_relu, quantizer, through_floats,
+    through_integers,
+};
 pub use resample::{PadMode, pad, upsample_bilinear2d, upsample_nearest2d};
 pub use scalar::{Scalar};
 pub use scatter::{Fold, index_fill, index_fold, masked_scatter, masked_select, nonzero_static, put, scatter_fold, scatter_view, take, take_along_dim};

@@ -6,9 +6,7 @@
 
 use std::rc::Rc;
 
-use crate::{
-    ConvOptions, DType, Element, Error, Result, Scalar, Tensor, conv, linear,
-};
+use crate::{ConvOptions, DType, Element, Error, Result, Scalar, Tensor, conv, linear};
 
 /// How integers stand for real numbers.
 #[derive(Debug, Clone, PartialEq)]
@@ -134,7 +132,7 @@ fn pack(values: &[i64], sizes: &[i64], dtype: DType, quantizer: Quantizer) -> Re
 
 /// Integers with a storage of their own as a quantized tensor.
 fn with_quantizer(integers: &Tensor, dtype: DType, quantizer: Quantizer) -> Result<Tensor> {
-    integers.storage().set_quantizer(Rc::new(quantizer));
+    integers.storage().set_quantizer(Rc::new(quantizer))?;
     let (sizes, strides) = (integers.sizes(), integers.strides());
     Tensor::from_storage(integers.storage().clone(), dtype, sizes, strides, integers.offset())
 }

@@ -26,6 +26,7 @@ mod numbers;
 mod pointwise;
 mod pooling;
 mod products;
+mod quantized;
 mod quick;
 mod random;
 mod recurrent;
@@ -91,6 +92,7 @@ const TABLES: &[Table] = &[
     fourier::TABLE,
     linalg::TABLE,
     products::TABLE,
+    quantized::TABLE,
     activations::TABLE,
     normalisation::TABLE,
     pooling::TABLE,
