@@ -24,11 +24,8 @@ impl Tensor {
         if source.dtype() != self.dtype() {
             return self.copy_from(&source.to_dtype(self.dtype())?);
         }
-        if self.dtype().is_quantized()
-            && let (Some(own), Some(other)) = (self.storage().quantizer(), source.storage().quantizer())
-            && own != other
-        {
-            return Err(Error::not_implemented("copying between tensors quantized differently"));
+        if self.dtype().is_quantized() {
+            crate::quantized::inherit(self, &source)?;
         }
         if source.storage().ptr_eq(self.storage()) {
             let fresh = Tensor::unset(source.sizes(), source.dtype())?;

@@ -1,5 +1,4 @@
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use crate::{Error, Quantizer, Result, Storage, Tensor};
 
@@ -39,11 +38,13 @@ impl Importer {
                 own
             }
         };
-        if let Some(quantizer) = tensor.quantizer() {
-            storage.set_quantizer(Rc::new(Quantizer::of_file(quantizer)?))?;
-        }
         let (sizes, strides) = (tensor.sizes(), tensor.strides());
-        Tensor::from_storage(storage, tensor.dtype(), sizes, strides, tensor.storage_offset())
+        let offset = tensor.storage_offset();
+        let view = Tensor::from_storage(storage, tensor.dtype(), sizes, strides, offset)?;
+        if let Some(quantizer) = tensor.quantizer() {
+            crate::quantized::set(&view, Quantizer::of_file(quantizer)?)?;
+        }
+        Ok(view)
     }
 }
 

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::binary::compute_dtype;
 use crate::shape::product;
-use crate::quantized::through_integers;
+use crate::quantized::{averaged, through_integers};
 use crate::{DType, Dims, Element, Error, Result, Tensor};
 
 /// How a pooling window walks. A list has a number for each spatial dimension, or one for all.
@@ -445,10 +445,15 @@ pub fn avg_pool(
     divisor_override: Option<i64>,
 ) -> Result<Tensor> {
     let name = format!("avg_pool{rank}d");
-    check(input, &name, rank, match rank {
-        3 => |dtype| matches!(dtype, DType::Float32 | DType::Float64 | DType::Int64),
-        _ => |dtype| floats(dtype) || dtype == DType::Int64,
-    })?;
+    check(
+        input,
+        &name,
+        rank,
+        match rank {
+            3 => |dtype| matches!(dtype, DType::Float32 | DType::Float64 | DType::Int64),
+            _ => |dtype| floats(dtype) || dtype == DType::Int64,
+        },
+    )?;
     if divisor_override == Some(0) {
         return Err(Error::runtime("divisor must be not zero"));
     }
@@ -470,7 +475,7 @@ pub fn avg_pool(
 /// For negative output sizes and inputs of other ranks.
 pub fn adaptive_avg_pool(input: &Tensor, output: &[i64]) -> Result<Tensor> {
     if input.dtype().is_quantized() {
-        return through_integers(input, |whole| adaptive_avg_pool(whole, output));
+        return averaged(input, |whole| adaptive_avg_pool(whole, output));
     }
     let name = format!("adaptive_avg_pool{}d", output.len());
     check(input, &name, output.len(), floats)?;

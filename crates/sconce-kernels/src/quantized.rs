@@ -6,7 +6,9 @@
 
 use std::rc::Rc;
 
-use crate::{ConvOptions, DType, Element, Error, Result, Scalar, Tensor, conv, linear};
+use crate::{
+    ConvOptions, DType, Element, Error, MemoryFormat, Result, Scalar, Tensor, conv, linear,
+};
 
 /// How integers stand for real numbers.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +66,37 @@ impl Quantizer {
     }
 }
 
+/// What a storage knows of its integers.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Quantization {
+    quantizer: Rc<Quantizer>,
+    /// The stride of the dimension of channels. A view that has another one there has turned its
+    /// dimensions.
+    channel_step: Option<i64>,
+}
+
+/// Says how the integers of a tensor, and of what shares its storage, stand for real numbers.
+pub(crate) fn set(tensor: &Tensor, quantizer: Quantizer) -> Result<()> {
+    let channel_step = match &quantizer {
+        Quantizer::PerTensor { .. } => None,
+        Quantizer::PerChannel { axis, .. } => tensor.strides().get(*axis).copied(),
+    };
+    let quantizer = Rc::new(quantizer);
+    tensor.storage().set_quantization(Quantization { quantizer, channel_step })
+}
+
+/// Makes `to`, into which `from` is copied, stand for the same numbers.
+///
+/// # Errors
+/// Where it stands for others already.
+pub(crate) fn inherit(to: &Tensor, from: &Tensor) -> Result<()> {
+    let Some(quantization) = from.storage().quantization() else { return Ok(()) };
+    match &*quantization.quantizer {
+        Quantizer::PerTensor { .. } => to.storage().set_quantization(quantization.clone()),
+        Quantizer::PerChannel { .. } => set(to, (*quantizer(from)?).clone()),
+    }
+}
+
 /// The integer dtype of a quantized one, and its least and greatest value.
 fn underlying(dtype: DType) -> Result<(DType, i64, i64)> {
     match dtype {
@@ -79,9 +112,20 @@ fn underlying(dtype: DType) -> Result<(DType, i64, i64)> {
 /// # Errors
 /// For tensors that are not quantized.
 pub fn quantizer(tensor: &Tensor) -> Result<Rc<Quantizer>> {
-    tensor.storage().quantizer().filter(|_| tensor.dtype().is_quantized()).ok_or_else(|| {
+    let without = || {
         Error::not_implemented(format!("{} without scale", tensor.dtype().scalar_type_name()))
-    })
+    };
+    let known = tensor.storage().quantization().filter(|_| tensor.dtype().is_quantized());
+    let known = known.ok_or_else(without)?;
+    if let Quantizer::PerChannel { scales, zero_points, axis } = &*known.quantizer {
+        let same_axis = tensor.strides().get(*axis).copied() == known.channel_step;
+        let count = tensor.sizes().get(*axis).copied();
+        let fits = [scales.len(), zero_points.len()].iter().all(|&n| count == Some(n as i64));
+        if !same_axis || !fits {
+            return Err(Error::not_implemented("a view of a tensor quantized per channel"));
+        }
+    }
+    Ok(Rc::clone(&known.quantizer))
 }
 
 /// Scale and zero point of a tensor that has one of each.
@@ -132,13 +176,15 @@ fn pack(values: &[i64], sizes: &[i64], dtype: DType, quantizer: Quantizer) -> Re
 
 /// Integers with a storage of their own as a quantized tensor.
 fn with_quantizer(integers: &Tensor, dtype: DType, quantizer: Quantizer) -> Result<Tensor> {
-    integers.storage().set_quantizer(Rc::new(quantizer))?;
     let (sizes, strides) = (integers.sizes(), integers.strides());
-    Tensor::from_storage(integers.storage().clone(), dtype, sizes, strides, integers.offset())
+    let storage = integers.storage().clone();
+    let tensor = Tensor::from_storage(storage, dtype, sizes, strides, integers.offset())?;
+    set(&tensor, quantizer)?;
+    Ok(tensor)
 }
 
 /// The channel of each element of a row-major tensor.
-fn channel_of(sizes: &[i64], axis: Option<usize>) -> impl Fn(usize) -> usize {
+fn channel_of(sizes: &[i64], axis: Option<usize>) -> impl Fn(usize) -> usize + use<> {
     let (inner, count) = match axis.and_then(|axis| Some((axis, *sizes.get(axis)?))) {
         Some((axis, count)) => (sizes[axis + 1..].iter().product::<i64>().max(1), count.max(1)),
         None => (1, 1),
@@ -201,7 +247,6 @@ pub fn dequantize(tensor: &Tensor) -> Result<Tensor> {
     let whole = integers(tensor)?.to_dtype(DType::Int64)?.contiguous()?;
     let result = Tensor::zeros(whole.sizes(), DType::Float32)?;
     let channel = channel_of(whole.sizes(), axis);
-    check_channels(tensor, &*quantizer(tensor)?)?;
     for (at, (out, &x)) in result.write::<f32>()?.iter_mut().zip(whole.read::<i64>()?.iter()).enumerate() {
         let channel = channel(at);
         *out = (x - zero_points[channel]) as f32 * scales[channel] as f32;
@@ -211,7 +256,6 @@ pub fn dequantize(tensor: &Tensor) -> Result<Tensor> {
 
 /// The integers less their zero points, in `float64`.
 fn centred(tensor: &Tensor) -> Result<Tensor> {
-    check_channels(tensor, &*quantizer(tensor)?)?;
     let (_, zero_points, axis) = quantizer(tensor)?.channels();
     let whole = integers(tensor)?.to_dtype(DType::Float64)?.copy()?;
     let channel = channel_of(whole.sizes(), axis);
@@ -362,7 +406,28 @@ pub fn quantized_conv(
 ) -> Result<Tensor> {
     let sums = conv(&centred(input)?, &centred(weight)?, None, options)?;
     let axis = sums.dim() + 1 - weight.dim();
-    requantize(&sums, axis, (input, weight), bias, output)
+    let result = requantize(&sums, axis, (input, weight), bias, output)?;
+    // FBGEMM's results have their channels last; what pools make of ties depends on it.
+    match result.dim() {
+        4 => result.copy_in(MemoryFormat::ChannelsLast),
+        5 => result.copy_in(MemoryFormat::ChannelsLast3d),
+        _ => Ok(result),
+    }
+}
+
+/// The mean of integers, rounded: less the zero point where channels lie last, and with it
+/// elsewhere, as PyTorch's two kernels do.
+///
+/// # Errors
+/// As `f`, and for tensors that have not one scale.
+pub(crate) fn averaged(input: &Tensor, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    if input.is_contiguous_in(MemoryFormat::ChannelsLast) {
+        return through_integers(input, f);
+    }
+    let (scale, zero_point) = per_tensor(input)?;
+    let result = f(&integers(input)?.to_dtype(DType::Float64)?)?.contiguous()?;
+    let values: Vec<i64> = result.read::<f64>()?.iter().map(|&x| nearest(x as f32)).collect();
+    pack(&values, result.sizes(), input.dtype(), Quantizer::PerTensor { scale, zero_point })
 }
 
 /// Computes on real numbers and quantizes the result.
@@ -378,7 +443,8 @@ pub fn through_floats(
         return Err(Error::runtime("expected a quantized tensor"));
     };
     let floats = tensors.iter().map(|tensor| dequantize(tensor)).collect::<Result<Vec<_>>>()?;
-    quantize(&f(&floats)?, Quantizer::PerTensor { scale, zero_point }, first.dtype())
+    let result = quantize(&f(&floats)?, Quantizer::PerTensor { scale, zero_point }, first.dtype())?;
+    result.like_format_of(first)
 }
 
 /// Computes on the integers, as `float64` less the zero point, and rounds: what keeps the
@@ -391,7 +457,8 @@ pub fn through_integers(input: &Tensor, f: impl Fn(&Tensor) -> Result<Tensor>) -
     let result = f(&centred(input)?)?.contiguous()?;
     let values: Vec<i64> =
         result.read::<f64>()?.iter().map(|&x| nearest(x as f32) + zero_point).collect();
-    pack(&values, result.sizes(), input.dtype(), Quantizer::PerTensor { scale, zero_point })
+    let quantizer = Quantizer::PerTensor { scale, zero_point };
+    pack(&values, result.sizes(), input.dtype(), quantizer)?.like_format_of(input)
 }
 
 /// `quantized::mul`: the product of integers, rounded once.
@@ -410,7 +477,23 @@ pub fn quantized_mul(a: &Tensor, b: &Tensor, output: Output) -> Result<Tensor> {
         .map(|&x| (nearest(x as f32 * by) + output.zero_point).max(low))
         .collect();
     let quantizer = Quantizer::PerTensor { scale: output.scale, zero_point: output.zero_point };
-    pack(&values, product.sizes(), a.dtype(), quantizer)
+    pack(&values, product.sizes(), a.dtype(), quantizer)?.like_format_of(a)
+}
+
+/// `hardsigmoid` of a quantized tensor, in steps of 1/256.
+///
+/// # Errors
+/// For dtypes that are not quantized in 8 bits.
+pub fn quantized_hardsigmoid(input: &Tensor) -> Result<Tensor> {
+    let zero_point = match input.dtype() {
+        DType::QUInt8 => 0,
+        DType::QInt8 => -128,
+        other => return Err(Error::no_kernel("hardsigmoid", other)),
+    };
+    through_floats(&[input], (1.0 / 256.0, zero_point), |floats| match floats {
+        [x] => crate::unary(crate::UnaryOp::Hardsigmoid, x),
+        _ => Err(Error::runtime("expected one tensor")),
+    })
 }
 
 /// `relu` of a quantized tensor.

@@ -10,7 +10,8 @@ use std::cell::{OnceCell, Ref, RefCell, RefMut};
 use std::rc::Rc;
 
 use crate::block::Block;
-use crate::{Charge, Element, Error, Memory, Quantizer, Result};
+use crate::quantized::Quantization;
+use crate::{Charge, Element, Error, Memory, Result};
 
 /// A run of bytes that tensors are views of, `torch.UntypedStorage` at run time.
 ///
@@ -24,7 +25,7 @@ pub struct Storage(Rc<Inner>);
 struct Inner {
     nbytes: usize,
     buffer: RefCell<Buffer>,
-    quantizer: OnceCell<Rc<Quantizer>>,
+    quantizer: OnceCell<Quantization>,
 }
 
 /// Up to so many bytes lie beside the reference count, in one allocation.
@@ -95,16 +96,16 @@ impl Storage {
     }
 
     /// How its integers stand for real numbers, where they are quantized.
-    pub(crate) fn quantizer(&self) -> Option<Rc<Quantizer>> {
-        self.0.quantizer.get().cloned()
+    pub(crate) fn quantization(&self) -> Option<&Quantization> {
+        self.0.quantizer.get()
     }
 
     /// Says so, once.
     ///
     /// # Errors
     /// Where it was said otherwise: every view of a storage is quantized alike here.
-    pub(crate) fn set_quantizer(&self, quantizer: Rc<Quantizer>) -> Result<()> {
-        if *self.0.quantizer.get_or_init(|| Rc::clone(&quantizer)) == quantizer {
+    pub(crate) fn set_quantization(&self, quantization: Quantization) -> Result<()> {
+        if *self.0.quantizer.get_or_init(|| quantization.clone()) == quantization {
             return Ok(());
         }
         Err(Error::not_implemented("views of one storage that are quantized differently"))

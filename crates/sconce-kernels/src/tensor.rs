@@ -376,9 +376,6 @@ impl Tensor {
     pub fn copy(&self) -> Result<Tensor> {
         let copy = Tensor::unset(&self.0.sizes, self.0.dtype)?;
         copy.copy_from(self)?;
-        if let Some(quantizer) = self.storage().quantizer() {
-            copy.storage().set_quantizer(quantizer)?;
-        }
         Ok(copy)
     }
 }
