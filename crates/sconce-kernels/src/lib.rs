@@ -150,15 +150,15 @@ pub use pool::{
     max_pool_with_indices, max_unpool,
 };
 pub use promotion::{Operand, can_cast, promote_types, result_type};
+pub use quantized::{
+    Output, Quantizer, dequantize, int_repr, per_tensor, quantize, quantized_conv,
+    quantized_hardsigmoid, quantized_linear, quantized_linear_dynamic, quantized_mul,
+    quantized_relu, quantizer, through_floats, through_integers,
+};
 pub use random::{
     bernoulli_from, bernoulli_in_place, cauchy_in_place, empty_like, exponential_in_place,
     geometric_in_place, log_normal_in_place, multinomial, normal_in_place, poisson, random_between,
     random_in_place, randperm, uniform_in_place,
-};
-pub use quantized::{
-    Output, Quantizer, dequantize, int_repr, per_tensor, quantize, quantized_conv, quantized_hardsigmoid,
-    quantized_linear, quantized_linear_dynamic, quantized_mul, quantized_relu, quantizer, through_floats,
-    through_integers,
 };
 pub use rearrange::{
     at_least, block_diag, broadcast_tensors, cartesian_prod, combinations, diag, diag_embed, flip,

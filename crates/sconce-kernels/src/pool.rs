@@ -6,8 +6,8 @@
 use rayon::prelude::*;
 
 use crate::binary::compute_dtype;
-use crate::shape::product;
 use crate::quantized::{averaged, through_integers};
+use crate::shape::product;
 use crate::{DType, Dims, Element, Error, Result, Tensor};
 
 /// How a pooling window walks. A list has a number for each spatial dimension, or one for all.

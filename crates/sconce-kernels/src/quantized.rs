@@ -58,10 +58,9 @@ impl Quantizer {
                 zero_points: Tensor::from_file(zero_points)?.to_dtype(DType::Int64)?.to_vec()?,
                 axis: *axis as usize,
             }),
-            other => Err(Error::not_implemented(format!(
-                "a tensor quantized {}",
-                other.scheme_name()
-            ))),
+            other => {
+                Err(Error::not_implemented(format!("a tensor quantized {}", other.scheme_name())))
+            }
         }
     }
 }
@@ -112,9 +111,8 @@ fn underlying(dtype: DType) -> Result<(DType, i64, i64)> {
 /// # Errors
 /// For tensors that are not quantized.
 pub fn quantizer(tensor: &Tensor) -> Result<Rc<Quantizer>> {
-    let without = || {
-        Error::not_implemented(format!("{} without scale", tensor.dtype().scalar_type_name()))
-    };
+    let without =
+        || Error::not_implemented(format!("{} without scale", tensor.dtype().scalar_type_name()));
     let known = tensor.storage().quantization().filter(|_| tensor.dtype().is_quantized());
     let known = known.ok_or_else(without)?;
     if let Quantizer::PerChannel { scales, zero_points, axis } = &*known.quantizer {
@@ -135,9 +133,9 @@ pub fn quantizer(tensor: &Tensor) -> Result<Rc<Quantizer>> {
 pub fn per_tensor(tensor: &Tensor) -> Result<(f64, i64)> {
     match &*quantizer(tensor)? {
         Quantizer::PerTensor { scale, zero_point } => Ok((*scale, *zero_point)),
-        Quantizer::PerChannel { .. } => {
-            Err(Error::runtime("Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false."))
-        }
+        Quantizer::PerChannel { .. } => Err(Error::runtime(
+            "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.",
+        )),
     }
 }
 
@@ -247,7 +245,9 @@ pub fn dequantize(tensor: &Tensor) -> Result<Tensor> {
     let whole = integers(tensor)?.to_dtype(DType::Int64)?.contiguous()?;
     let result = Tensor::zeros(whole.sizes(), DType::Float32)?;
     let channel = channel_of(whole.sizes(), axis);
-    for (at, (out, &x)) in result.write::<f32>()?.iter_mut().zip(whole.read::<i64>()?.iter()).enumerate() {
+    for (at, (out, &x)) in
+        result.write::<f32>()?.iter_mut().zip(whole.read::<i64>()?.iter()).enumerate()
+    {
         let channel = channel(at);
         *out = (x - zero_points[channel]) as f32 * scales[channel] as f32;
     }
@@ -288,7 +288,9 @@ fn biases(bias: Option<&Tensor>, channels: usize) -> Result<Vec<f32>> {
         Some(bias) => {
             let bias = dequantize(bias)?.to_vec::<f32>()?;
             if bias.len() != channels {
-                return Err(Error::runtime("bias should have as many elements as there are outputs"));
+                return Err(Error::runtime(
+                    "bias should have as many elements as there are outputs",
+                ));
             }
             Ok(bias)
         }
@@ -467,7 +469,8 @@ pub fn through_integers(input: &Tensor, f: impl Fn(&Tensor) -> Result<Tensor>) -
 /// For sizes that do not broadcast, and tensors that have not one scale.
 pub fn quantized_mul(a: &Tensor, b: &Tensor, output: Output) -> Result<Tensor> {
     let ((a_scale, _), (b_scale, _)) = (per_tensor(a)?, per_tensor(b)?);
-    let product = crate::binary(crate::BinaryOp::Mul, (&centred(a)?).into(), (&centred(b)?).into())?;
+    let product =
+        crate::binary(crate::BinaryOp::Mul, (&centred(a)?).into(), (&centred(b)?).into())?;
     let by = a_scale as f32 * b_scale as f32 * (1.0 / output.scale as f32);
     let low = if output.relu { output.zero_point } else { i64::MIN };
     let values: Vec<i64> = product

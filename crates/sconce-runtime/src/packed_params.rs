@@ -129,10 +129,15 @@ impl PackedParams {
         else {
             return Err(Raise::unsupported("packed parameters of this kind"));
         };
-        let ints = config.read().items.iter().map(|item| match item {
-            IValue::Int(int) => Some(*int),
-            _ => None,
-        }).collect::<Option<Vec<i64>>>();
+        let ints = config
+            .read()
+            .items
+            .iter()
+            .map(|item| match item {
+                IValue::Int(int) => Some(*int),
+                _ => None,
+            })
+            .collect::<Option<Vec<i64>>>();
         let geometry = Geometry::of_config(&ints.unwrap_or_default());
         Ok(PackedParams { weight: weight.clone(), bias: optional(bias)?, geometry })
     }

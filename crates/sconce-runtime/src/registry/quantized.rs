@@ -13,10 +13,8 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(super) const TABLE: Table = &[
     ("aten::quantize_per_tensor", "- tensor_qparams", |_, args| {
-        let quantizer = Quantizer::PerTensor {
-            scale: number(&args, 1)?,
-            zero_point: number(&args, 2)? as i64,
-        };
+        let quantizer =
+            Quantizer::PerTensor { scale: number(&args, 1)?, zero_point: number(&args, 2)? as i64 };
         quantize(&args, quantizer, 3)
     }),
     ("aten::quantize_per_channel", "-", |_, args| {
@@ -46,9 +44,7 @@ pub(super) const TABLE: Table = &[
         let (_, zero_points, _) = per_channel(args.tensor(0)?)?;
         made(Tensor::from_slice(&zero_points, &[zero_points.len() as i64]))
     }),
-    ("aten::q_per_channel_axis", "-", |_, args| {
-        Ok(IValue::Int(per_channel(args.tensor(0)?)?.2))
-    }),
+    ("aten::q_per_channel_axis", "-", |_, args| Ok(IValue::Int(per_channel(args.tensor(0)?)?.2))),
     ("quantized::linear", "-", |_, args| linear(&args, false)),
     ("quantized::linear_relu", "-", |_, args| linear(&args, true)),
     ("quantized::linear_dynamic", "-", |_, args| linear_dynamic(&args, false)),
@@ -180,10 +176,14 @@ fn relu_if(tensor: Tensor, relu: bool) -> kernels::Result<Tensor> {
 
 fn added(args: &Args<'_>, relu: bool) -> Result {
     let output = (args.real(2)?, args.int(3)?);
-    made(kernels::through_floats(&[args.tensor(0)?, args.tensor(1)?], output, |floats| match floats {
-        [a, b] => relu_if(kernels::binary(BinaryOp::Add, a.into(), b.into())?, relu),
-        _ => Err(kernels::Error::runtime("expected two tensors")),
-    }))
+    made(kernels::through_floats(
+        &[args.tensor(0)?, args.tensor(1)?],
+        output,
+        |floats| match floats {
+            [a, b] => relu_if(kernels::binary(BinaryOp::Add, a.into(), b.into())?, relu),
+            _ => Err(kernels::Error::runtime("expected two tensors")),
+        },
+    ))
 }
 
 fn multiplied(args: &Args<'_>, relu: bool) -> Result {
