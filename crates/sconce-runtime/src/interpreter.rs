@@ -154,6 +154,14 @@ impl Machine {
         Rc::clone(known)
     }
 
+    /// The class of a name, if the program has it.
+    pub(crate) fn class_named(&self, name: &str) -> Option<ClassId> {
+        self.module.with_program(|program| {
+            let mut classes = program.unit().classes();
+            classes.find(|(_, class)| &*class.name == name).map(|(id, _)| id)
+        })
+    }
+
     /// Whether a type is a subtype of another in this program.
     pub(crate) fn is_subtype(&self, ty: &Type, of: &Type) -> bool {
         self.module.with_program(|program| ty.is_subtype_of(of, program.unit()))

@@ -28,6 +28,7 @@ mod numbers;
 mod pointwise;
 mod pooling;
 mod products;
+mod quantized;
 mod quick;
 mod random;
 mod recurrent;
@@ -95,6 +96,7 @@ const TABLES: &[Table] = &[
     fourier::TABLE,
     linalg::TABLE,
     products::TABLE,
+    quantized::TABLE,
     activations::TABLE,
     normalisation::TABLE,
     pooling::TABLE,
