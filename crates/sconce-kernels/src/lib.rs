@@ -123,23 +123,9 @@ pub use patches::{PatchOptions, col2im, im2col};
 pub use pointwise::{addcdiv, addcmul, equal, filled_like, float_power, frexp, gcd, heaviside, is_exactly, isclose, isin, lcm, ldexp, lerp, logit, map_float, map_floating, nan_to_num, nextafter, polynomial, round_decimals, signbit, zip_float, zip_floating};
 pub use pool::{PoolOptions, adaptive_avg_pool, adaptive_avg_pool2d, adaptive_max_pool, avg_pool, avg_pool2d, fractional_max_pool, max_pool, max_pool2d, max_pool_with_indices, max_unpool};
 pub use promotion::{Operand, can_cast, promote_types, result_type};
+pub use quantized::{Output, Quantizer, dequantize, int_repr, per_tensor, quantize, quantized_conv, quantized_hardsigmoid, quantized_linear, quantized_linear_dynamic, quantized_mul, quantized_relu, quantizer, through_floats, through_integers};
 pub use random::{bernoulli_from, bernoulli_in_place, cauchy_in_place, empty_like, exponential_in_place, geometric_in_place, log_normal_in_place, multinomial, normal_in_place, poisson, random_between, random_in_place, randperm, uniform_in_place};
 pub use rearrange::{at_least, block_diag, broadcast_tensors, cartesian_prod, combinations, diag, diag_embed, flip, meshgrid, repeat, repeat_interleave, repetitions, roll, rot90, split_at, split_evenly, sum_to_size, tile};
-pub use quantized::{
-    Output, Quantizer, dequantize, int_repr, per_tensor, quantize, quantized_conv,
-    quantized_hardsigmoid, quantized_linear, quantized_linear_dynamic, quantized_mul,
-    quantized_relu, quantizer, through_floats, through_integers,
-};
-pub use random::{
-    bernoulli_from, bernoulli_in_place, cauchy_in_place, empty_like, exponential_in_place,
-    geometric_in_place, log_normal_in_place, multinomial, normal_in_place, poisson, random_between,
-    random_in_place, randperm, uniform_in_place,
-};
-pub use rearrange::{
-    at_least, block_diag, broadcast_tensors, cartesian_prod, combinations, diag, diag_embed, flip,
-    meshgrid, repeat, repeat_interleave, repetitions, roll, rot90, split_at, split_evenly,
-    sum_to_size, tile,
-};
 pub use recurrent::{Cell, CellWeights, Recurrent, cell_step};
 pub use reduce::{Extremum, all, amax, amin, any, count_nonzero, extremum, log_softmax, logsumexp, mean, norm, prod, softmax, std, sum, var};
 pub use regions::{RoiOptions, nms, ps_roi_align, ps_roi_pool, roi_align, roi_pool};
