@@ -49,7 +49,7 @@ mod walk;
 
 pub use attention::{
     AttentionOptions, EncoderLayer, HeadMask, HeadWeights, attention, encoder_layer,
-    is_left_aligned, masked_softmax, multi_head_attention, safe_softmax,
+    flash_attention, is_left_aligned, masked_softmax, multi_head_attention, safe_softmax,
 };
 pub use bags::{BagMode, BagOptions, Bags, embedding_bag, embedding_renorm};
 pub use binary::{BinaryOp, add, binary, binary_in_place, store, sub};

@@ -216,13 +216,16 @@ pub fn hinge_embedding_loss(
     margin: f64,
     reduction: Reduction,
 ) -> Result<Tensor> {
-    let dtype = input.dtype();
-    let losses = pointwise("hinge_embedding_loss", input, target, |x, y| {
-        let gap = margin - x;
-        let apart = if y != 1.0 && !(gap <= 0.0) { gap } else { 0.0 };
-        apart + if y != -1.0 { x } else { 0.0 }
-    })?;
-    reduction.of(&losses.to_dtype(dtype)?)
+    if !input.dtype().is_floating_point() {
+        return Err(Error::no_kernel("hinge_embedding_loss", input.dtype()));
+    }
+    let zero = Tensor::zeros(&[], input.dtype())?;
+    let unless = |number: i64, losses: &Tensor| {
+        let counts = binary(BinaryOp::Ne, target.into(), Scalar::Int(number).into())?;
+        crate::where_(&counts, losses.into(), (&zero).into())
+    };
+    let gap = clamp_min(&binary(BinaryOp::Sub, margin.into(), input.into())?)?;
+    reduction.of(&op(BinaryOp::Add, &unless(1, &gap)?, &unless(-1, input)?)?)
 }
 
 /// `torch.nn.functional.margin_ranking_loss`.
