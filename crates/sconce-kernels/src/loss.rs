@@ -224,7 +224,8 @@ pub fn hinge_embedding_loss(
         let counts = binary(BinaryOp::Ne, target.into(), Scalar::Int(number).into())?;
         crate::where_(&counts, losses.into(), (&zero).into())
     };
-    let gap = clamp_min(&binary(BinaryOp::Sub, margin.into(), input.into())?)?;
+    let margin = Tensor::scalar(margin.into(), input.dtype())?;
+    let gap = clamp_min(&op(BinaryOp::Sub, &margin, input)?)?;
     reduction.of(&op(BinaryOp::Add, &unless(1, &gap)?, &unless(-1, input)?)?)
 }
 

@@ -6,6 +6,7 @@
 use num_complex::Complex;
 
 use crate::binary::{BinaryOp, binary};
+use crate::element::rounded_to;
 use crate::shape::contiguous_strides;
 use crate::{DType, Dims, Element, Error, Generator, Result, Tensor};
 
@@ -128,11 +129,10 @@ pub fn uniform_in_place(
 
 /// A number that rounds up to the open bound of the range becomes its lower bound.
 fn narrowed(number: f32, from: f32, to: f32, dtype: DType) -> f32 {
-    let rounded = match dtype {
-        DType::Float16 => half::f16::from_f32(number).to_f32(),
-        DType::BFloat16 => half::bf16::from_f32(number).to_f32(),
-        _ => return number,
-    };
+    if dtype == DType::Float32 {
+        return number;
+    }
+    let rounded = rounded_to(dtype, number.into()) as f32;
     if rounded == to { from } else { rounded }
 }
 
@@ -607,12 +607,7 @@ fn with_replacement(
     samples: usize,
     generator: &mut Generator,
 ) -> Result<Vec<i64>> {
-    let narrow = |number: f64| match chances.dtype() {
-        DType::Float64 => number,
-        DType::Float16 => half::f16::from_f64(number).to_f64(),
-        DType::BFloat16 => half::bf16::from_f64(number).to_f64(),
-        _ => f64::from(number as f32),
-    };
+    let narrow = |number: f64| rounded_to(chances.dtype(), number);
     let rows = chances.to_dtype(DType::Float64)?.to_vec::<f64>()?;
     let mut drawn = Vec::new();
     for row in rows.chunks_exact(chances.size(-1)? as usize) {
