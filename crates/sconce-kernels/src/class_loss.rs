@@ -312,7 +312,7 @@ pub fn multi_margin_loss(
         let others = row.iter().enumerate().filter(|&(other, _)| other != class);
         let total: f64 = others
             .map(|(_, x)| margin - row[class] + x)
-            .filter(|gap| !(*gap <= 0.0))
+            .filter(|gap| *gap > 0.0)
             .map(|gap| if p == 1.0 { gap } else { gap * gap })
             .sum();
         losses.push(total * weights[class] / classes as f64);
@@ -355,7 +355,7 @@ pub fn multilabel_margin_loss(
         for &class in &named {
             for (x, &flag) in row.iter().zip(&*flags) {
                 let gap = 1.0 - row[class as usize] + x;
-                if flag == 0.0 && !(gap <= 0.0) {
+                if flag == 0.0 && gap > 0.0 {
                     total += gap;
                 }
             }

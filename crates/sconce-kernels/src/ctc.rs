@@ -88,7 +88,7 @@ pub fn ctc_loss(log_probs: &Tensor, targets: &Tensor, options: &Ctc<'_>) -> Resu
 
 /// The log of the chance of all alignments of labels, with blanks between them, over the steps.
 fn alignment(labels: &[i64], blank: i64, steps: usize, chance: impl Fn(usize, i64) -> f64) -> f64 {
-    let label = |state: usize| if state % 2 == 0 { blank } else { labels[state / 2] };
+    let label = |state: usize| if state.is_multiple_of(2) { blank } else { labels[state / 2] };
     let states = 2 * labels.len() + 1;
     if steps == 0 {
         return if labels.is_empty() { 0.0 } else { f64::NEG_INFINITY };
