@@ -288,3 +288,38 @@ pub fn is_left_aligned(mask: &Tensor) -> Result<bool> {
     let flags = mask.to_vec::<Bool>()?;
     Ok(flags.chunks(columns).all(|row| row.windows(2).all(|pair| pair[0].get() || !pair[1].get())))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causal_attention_is_pytorchs() {
+        let numbers: Vec<f32> = (0..6).map(|i| (i - 2) as f32 / 2.0).collect();
+        let x = Tensor::from_slice(&numbers, &[1, 3, 2]).unwrap();
+        let options = AttentionOptions { causal: true, ..AttentionOptions::default() };
+        let (found, _) = attention(&x, &x, &x, &options, &mut Generator::default()).unwrap();
+        let expected = [-1.0, -0.5, -0.412_520_97, 0.087_479, 0.809_143_8, 1.309_143_8];
+        let found = found.to_vec::<f32>().unwrap();
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
+    }
+
+    #[test]
+    fn a_row_that_sees_nothing_gives_zeros() {
+        let x = Tensor::full(&[1, 2, 2], 1.into(), DType::Float32).unwrap();
+        let mask = Tensor::from_bools(&[true, true, false, false], &[2, 2]).unwrap();
+        let options = AttentionOptions { mask: Some(&mask), ..AttentionOptions::default() };
+        let (found, _) = attention(&x, &x, &x, &options, &mut Generator::default()).unwrap();
+        assert_eq!(found.to_vec::<f32>().unwrap(), [1.0, 1.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn rows_are_left_aligned_where_nothing_follows_padding() {
+        for (flags, aligned) in
+            [([true, true, true, false], true), ([true, true, false, true], false)]
+        {
+            let mask = Tensor::from_bools(&flags, &[2, 2]).unwrap();
+            assert_eq!(is_left_aligned(&mask).unwrap(), aligned);
+        }
+    }
+}

@@ -403,3 +403,50 @@ pub fn one_hot(indices: &Tensor, classes: i64) -> Result<Tensor> {
     }
     Ok(result)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEAN: ClassLoss<'_> =
+        ClassLoss { weight: None, reduction: Reduction::Mean, ignore_index: -100 };
+
+    fn scores() -> Tensor {
+        Tensor::from_slice(&[0f32, 1.0, 2.0, 3.0, 0.0, 1.0], &[2, 3]).unwrap()
+    }
+
+    fn near(found: &Tensor, expected: f32) {
+        let found = found.to_vec::<f32>().unwrap();
+        assert!((found[0] - expected).abs() < 1e-6, "{found:?} is not {expected}");
+    }
+
+    #[test]
+    fn losses_over_classes_are_pytorchs() {
+        let target = Tensor::from_slice(&[0i64, 2], &[2]).unwrap();
+        let weight = Tensor::from_slice(&[1f32, 2.0, 3.0], &[3]).unwrap();
+        let weighed = ClassLoss { weight: Some(&weight), ..MEAN };
+        near(&cross_entropy_loss(&scores(), &target, weighed, 0.1).unwrap(), 2.168_563_1);
+        near(&multi_margin_loss(&scores(), &target, 1.0, 1.0, MEAN).unwrap(), 1.333_333_3);
+        let input = Tensor::from_slice(&[0.1f32, 0.2, 0.4, 0.8], &[4]).unwrap();
+        let labels = Tensor::from_slice(&[3i64, 0, -1, 1], &[4]).unwrap();
+        near(&multilabel_margin_loss(&input, &labels, Reduction::Mean).unwrap().0, 0.85);
+    }
+
+    #[test]
+    fn an_ignored_class_counts_for_nothing_and_a_missing_one_is_refused() {
+        let ignored = Tensor::from_slice(&[1i64, 7], &[2]).unwrap();
+        let options = ClassLoss { ignore_index: 7, ..MEAN };
+        let (loss, total) = nll_loss(&scores(), &ignored, options).unwrap();
+        near(&loss, -1.0);
+        near(&total, 1.0);
+        assert!(nll_loss(&scores(), &ignored, MEAN).is_err());
+    }
+
+    #[test]
+    fn one_hot_infers_the_classes() {
+        let indices = Tensor::from_slice(&[2i64, 0], &[2]).unwrap();
+        let found = one_hot(&indices, -1).unwrap();
+        assert_eq!(found.to_vec::<i64>().unwrap(), [0, 0, 1, 1, 0, 0]);
+        assert!(one_hot(&indices, 2).is_err());
+    }
+}

@@ -365,3 +365,37 @@ pub fn poisson_nll_loss(
     }
     reduction.of(&losses)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_of_losses_are_pytorchs() {
+        type Loss = fn(&Tensor, &Tensor, Reduction) -> Result<Tensor>;
+        let cases: [(&str, f32, Loss); 8] = [
+            ("mse", 0.416_666_66, mse_loss),
+            ("l1", 0.5, l1_loss),
+            ("smooth l1", 0.208_333_33, |x, y, r| smooth_l1_loss(x, y, r, 1.0)),
+            ("huber", 0.208_333_33, |x, y, r| huber_loss(x, y, r, 1.0)),
+            ("soft margin", 0.304_755_57, soft_margin_loss),
+            ("hinge", 1.5, |x, y, r| hinge_embedding_loss(x, y, 1.0, r)),
+            ("poisson", 1.968_552_2, |x, y, r| poisson_nll_loss(x, y, true, false, 1e-8, r)),
+            ("logits", -0.028_577_75, |x, y, r| {
+                binary_cross_entropy_with_logits(x, y, None, None, r)
+            }),
+        ];
+        let input = Tensor::from_slice(&[0.5f32, -1.0, 2.0], &[3]).unwrap();
+        let target = Tensor::from_slice(&[1f32, -1.0, 1.0], &[3]).unwrap();
+        for (name, expected, loss) in cases {
+            let found = loss(&input, &target, Reduction::Mean).unwrap().to_vec::<f32>().unwrap();
+            assert!((found[0] - expected).abs() < 1e-6, "{name}: {found:?} is not {expected}");
+        }
+    }
+
+    #[test]
+    fn chances_outside_their_range_are_refused() {
+        let input = Tensor::from_slice(&[0.5f32, 1.5], &[2]).unwrap();
+        assert!(binary_cross_entropy(&input, &input, None, Reduction::Mean).is_err());
+    }
+}

@@ -630,3 +630,93 @@ fn with_replacement(
     }
     Ok(drawn)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `fill` makes of zeros after `torch.manual_seed(0)`.
+    fn filled(
+        count: i64,
+        dtype: DType,
+        fill: impl FnOnce(&Tensor, &mut Generator) -> Result<()>,
+    ) -> Vec<f64> {
+        let tensor = Tensor::zeros(&[count], dtype).unwrap();
+        fill(&tensor, &mut Generator::new(0)).unwrap();
+        tensor.to_dtype(DType::Float64).unwrap().to_vec::<f64>().unwrap()
+    }
+
+    fn close(found: &[f64], expected: &[f64]) {
+        assert_eq!(found.len(), expected.len());
+        for (a, b) in found.iter().zip(expected) {
+            assert!((a - b).abs() < 1e-6, "{found:?} is not {expected:?}");
+        }
+    }
+
+    #[test]
+    fn small_tensors_draw_normal_numbers_in_pairs_and_keep_the_spare_one() {
+        let mut generator = Generator::new(0);
+        let mut draw = |count: i64| {
+            let tensor = Tensor::zeros(&[count], DType::Float32).unwrap();
+            normal_in_place(&tensor, 0.0, 1.0, &mut generator).unwrap();
+            tensor.to_dtype(DType::Float64).unwrap().to_vec::<f64>().unwrap()
+        };
+        close(&draw(3), &[1.540_996_07, -0.293_428_9, -2.178_789_38]);
+        close(&draw(2), &[0.568_431_26, -1.084_522_37]);
+    }
+
+    #[test]
+    fn large_tensors_draw_blocks_and_the_last_one_again() {
+        let normal = |tensor: &Tensor, generator: &mut Generator| {
+            normal_in_place(tensor, 0.0, 1.0, generator)
+        };
+        let pick = |all: &[f64], at: &[usize]| at.iter().map(|&i| all[i]).collect::<Vec<_>>();
+        let floats = filled(17, DType::Float32, normal);
+        close(
+            &pick(&floats, &[0, 1, 15, 16]),
+            &[-1.125_839_83, -1.695_931_2, -0.843_676_75, 0.931_826_59],
+        );
+        let doubles = filled(17, DType::Float64, normal);
+        let expected = [-2.310_411_800_234_176, -0.633_274_608_867_509_6, 0.674_857_543_594_003_9];
+        assert_eq!(pick(&doubles, &[0, 1, 16]), expected);
+        let halves = filled(17, DType::Float16, normal);
+        close(&pick(&halves, &[0, 1, 16]), &[-1.125_976_562_5, -1.352_539_062_5, -0.843_75]);
+    }
+
+    #[test]
+    fn elements_get_their_numbers_in_the_order_of_memory() {
+        let base = Tensor::zeros(&[2, 3], DType::Float32).unwrap();
+        uniform_in_place(&base.t().unwrap(), 0.0, 1.0, &mut Generator::new(0)).unwrap();
+        let plain = Tensor::zeros(&[2, 3], DType::Float32).unwrap();
+        uniform_in_place(&plain, 0.0, 1.0, &mut Generator::new(0)).unwrap();
+        assert_eq!(base.to_vec::<f32>().unwrap(), plain.to_vec::<f32>().unwrap());
+        let like = empty_like(&base.t().unwrap(), DType::Float32).unwrap();
+        assert_eq!((like.sizes(), like.strides()), (&[3i64, 2][..], &[1i64, 3][..]));
+    }
+
+    #[test]
+    fn whole_numbers_are_pytorchs() {
+        let mut generator = Generator::new(0);
+        let order = randperm(6, DType::Int64, &mut generator).unwrap();
+        assert_eq!(order.to_vec::<i64>().unwrap(), [2, 5, 3, 0, 1, 4]);
+        let chances = Tensor::from_slice(&[1f32, 2.0, 3.0, 4.0], &[4]).unwrap();
+        let mut generator = Generator::new(0);
+        let drawn = multinomial(&chances, 3, false, &mut generator).unwrap();
+        assert_eq!(drawn.to_vec::<i64>().unwrap(), [2, 1, 3]);
+        let drawn = multinomial(&chances, 6, true, &mut generator).unwrap();
+        assert_eq!(drawn.to_vec::<i64>().unwrap(), [3, 3, 1, 2, 2, 1]);
+        let rates = Tensor::from_slice(&[1f32, 20.0, 0.0, 3.0], &[4]).unwrap();
+        let drawn = poisson(&rates, &mut Generator::new(0)).unwrap();
+        assert_eq!(drawn.to_vec::<f32>().unwrap(), [2.0, 28.0, 0.0, 2.0]);
+        let hits = filled(8, DType::Float32, |tensor, generator| {
+            bernoulli_in_place(tensor, 0.3, generator)
+        });
+        assert_eq!(hits, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn a_repeated_element_cannot_be_filled() {
+        let tensor = Tensor::zeros(&[1], DType::Float32).unwrap().expand(&[3]).unwrap();
+        assert!(uniform_in_place(&tensor, 0.0, 1.0, &mut Generator::new(0)).is_err());
+    }
+}
