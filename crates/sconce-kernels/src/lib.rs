@@ -35,6 +35,7 @@ mod packed;
 mod pool;
 mod promotion;
 mod random;
+mod random_whole;
 mod recurrent;
 mod reduce;
 mod resample;
@@ -82,9 +83,9 @@ pub use pool::{PoolOptions, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
 pub use promotion::{Operand, can_cast, promote_types, result_type};
 pub use random::{
     bernoulli_from, bernoulli_in_place, cauchy_in_place, empty_like, exponential_in_place,
-    geometric_in_place, log_normal_in_place, multinomial, normal_in_place, poisson, random_between,
-    random_in_place, randperm, uniform_in_place,
+    geometric_in_place, log_normal_in_place, normal_in_place, uniform_in_place,
 };
+pub use random_whole::{multinomial, poisson, random_between, random_in_place, randperm};
 pub use recurrent::{Cell, CellWeights, Recurrent, cell_step};
 pub use reduce::{
     Extremum, all, amax, amin, any, count_nonzero, cumsum, extremum, log_softmax, logsumexp, mean,
