@@ -57,7 +57,7 @@ pub(super) const TABLE: Table = &[
     ("aten::normal", "float_float", |machine, args| {
         default_generator(&args, 3)?;
         let (mean, std) = (args.real(0)?, args.real(1)?);
-        let target = sized(machine, &args, 2, 4, DType::Float32)?;
+        let target = sized(machine, &args, 2, 4)?;
         filled(target, |target| kernels::normal_in_place(target, mean, std, &mut machine.generator))
     }),
     ("aten::normal", "Tensor_float Tensor_Tensor float_Tensor", normal_around),
