@@ -6,7 +6,7 @@ use crate::shape::wrap_dim;
 use crate::unary::{UnaryOp, unary};
 use crate::{
     Bool, DType, Dims, Dropout, Error, Generator, Operand, Result, Scalar, Tensor, add, dropout,
-    layer_norm, linear, logical_not, logsumexp, masked_fill, matmul, softmax, tril,
+    layer_norm, linear, logical_not, logsumexp, masked_fill, matmul, rows, softmax, threads, tril,
 };
 
 /// How [`attention`] weighs.
@@ -139,6 +139,15 @@ fn repeated_heads(tensor: &Tensor, query: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// As [`softmax`].
 pub fn safe_softmax(scores: &Tensor, dim: i64) -> Result<Tensor> {
+    let last = scores.dim() > 0 && wrap_dim(dim, scores.dim())? + 1 == scores.dim();
+    if last && scores.dtype() == DType::Float32 && scores.numel() > 0 {
+        let weights = scores.copy()?;
+        let len = scores.size(-1)? as usize;
+        threads::pieces(&mut weights.write::<f32>()?, len, rows::PARALLEL, |_, piece| {
+            rows::safe_softmax_rows(piece, len);
+        });
+        return Ok(weights);
+    }
     let weights = softmax(scores, dim)?;
     if scores.numel() == 0 {
         return Ok(weights);

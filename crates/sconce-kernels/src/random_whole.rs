@@ -247,7 +247,7 @@ pub fn multinomial(
     let waits = empty_like(chances, chances.dtype())?;
     exponential_in_place(&waits, 1.0, generator)?;
     let scores = binary(BinaryOp::Div, chances.into(), (&waits).into())?;
-    Ok(crate::topk(&scores, samples, -1, true)?.1)
+    Ok(crate::topk(&scores, samples, -1, true, true)?.1)
 }
 
 fn with_replacement(

@@ -1,6 +1,7 @@
 //! Recurrent layers: LSTM, GRU and plain RNNs over padded and packed sequences.
 
 use crate::binary::{BinaryOp, binary};
+use crate::recurrent_steps::{run_steps, single_step};
 use crate::unary::{UnaryOp, unary};
 use crate::{Dropout, Error, Generator, Result, Tensor, cat, chunk, dropout, linear, stack};
 
@@ -91,6 +92,11 @@ fn step(
 ) -> Result<Vec<Tensor>> {
     let hidden = state.first().ok_or_else(|| Error::runtime("a cell without a hidden state"))?;
     let hidden_gates = linear(hidden, weights.hidden, weights.hidden_bias)?;
+    if weights.projection.is_none()
+        && let Some(state) = single_step(cell, input_gates, &hidden_gates, state)?
+    {
+        return Ok(state);
+    }
     match cell {
         Cell::Tanh => Ok(vec![unary(UnaryOp::Tanh, &add(input_gates, &hidden_gates)?)?]),
         Cell::Relu => Ok(vec![unary(UnaryOp::Relu, &add(input_gates, &hidden_gates)?)?]),
@@ -167,6 +173,12 @@ impl<'a> Recurrent<'a> {
         self.stacked(input, initial, generator, |weights, input, state, backwards| {
             let gates = linear(input, weights.input, weights.input_bias)?;
             let steps = input.sizes()[0];
+            if weights.projection.is_none() {
+                let (weight, bias) = (weights.hidden, weights.hidden_bias);
+                if let Some(done) = run_steps(self.cell, &gates, &state, weight, bias, backwards)? {
+                    return Ok(done);
+                }
+            }
             let mut state = state;
             let mut outputs = Vec::new();
             for at in 0..steps {

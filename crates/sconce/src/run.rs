@@ -79,8 +79,9 @@
 //! ```
 
 pub use sconce_runtime::{
-    Dict, Error, Exception, IValue, Limits, List, Missing, Need, Object, Options, Session, Shared,
-    Silent, Sink, Tensor, Tuple, arguments, from_object, needs, to_object,
+    Dict, Error, Exception, IValue, Limits, List, Missing, Model, Need, Object, Options,
+    ProfileEntry, Session, Shared, Silent, Sink, Tensor, Tuple, arguments, from_object, needs,
+    to_object,
 };
 
 use crate::jit::Module;
