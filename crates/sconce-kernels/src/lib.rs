@@ -84,14 +84,7 @@ mod walk;
 mod window;
 
 pub use activate::{celu, glu, hardshrink, hardtanh, log_sigmoid, prelu, prelu_kernel, selu, softshrink, threshold};
-pub use attention::{AttentionOptions, EncoderLayer, HeadMask, HeadWeights, attention, encoder_layer, is_left_aligned, masked_softmax, multi_head_attention, safe_softmax};
-pub use activate::{
-    celu, glu, hardshrink, hardtanh, log_sigmoid, prelu, prelu_kernel, selu, softshrink, threshold,
-};
-pub use attention::{
-    AttentionOptions, EncoderLayer, HeadMask, HeadWeights, attention, encoder_layer,
-    flash_attention, is_left_aligned, masked_softmax, multi_head_attention, safe_softmax,
-};
+pub use attention::{AttentionOptions, EncoderLayer, HeadMask, HeadWeights, attention, encoder_layer, flash_attention, is_left_aligned, masked_softmax, multi_head_attention, safe_softmax};
 pub use bags::{BagMode, BagOptions, Bags, embedding_bag, embedding_renorm};
 pub use batch_stats::{BatchNorm, instance_norm, native_batch_norm, native_group_norm, native_layer_norm, rms_norm, trained_batch_norm};
 pub use bilinear::{bilinear};
@@ -133,17 +126,8 @@ pub use pool::{PoolOptions, adaptive_avg_pool, adaptive_avg_pool2d, adaptive_max
 pub use promotion::{Operand, can_cast, promote_types, result_type};
 pub use quantized::{Output, Quantizer, dequantize, int_repr, per_tensor, quantize, quantized_conv, quantized_hardsigmoid, quantized_linear, quantized_linear_dynamic, quantized_mul, quantized_relu, quantizer, through_floats, through_integers};
 pub use random::{bernoulli_from, bernoulli_in_place, cauchy_in_place, empty_like, exponential_in_place, geometric_in_place, log_normal_in_place, multinomial, normal_in_place, poisson, random_between, random_in_place, randperm, uniform_in_place};
-pub use rearrange::{at_least, block_diag, broadcast_tensors, cartesian_prod, combinations, diag, diag_embed, flip, meshgrid, repeat, repeat_interleave, repetitions, roll, rot90, split_at, split_evenly, sum_to_size, tile};
-pub use random::{
-    bernoulli_from, bernoulli_in_place, cauchy_in_place, empty_like, exponential_in_place,
-    geometric_in_place, log_normal_in_place, normal_in_place, uniform_in_place,
-};
 pub use random_whole::{multinomial, poisson, random_between, random_in_place, randperm};
-pub use rearrange::{
-    at_least, block_diag, broadcast_tensors, cartesian_prod, combinations, diag, diag_embed, flip,
-    meshgrid, repeat, repeat_interleave, repetitions, roll, rot90, split_at, split_evenly,
-    sum_to_size, tile,
-};
+pub use rearrange::{at_least, block_diag, broadcast_tensors, cartesian_prod, combinations, diag, diag_embed, flip, meshgrid, repeat, repeat_interleave, repetitions, roll, rot90, split_at, split_evenly, sum_to_size, tile};
 pub use recurrent::{Cell, CellWeights, Recurrent, cell_step};
 pub use reduce::{Extremum, all, amax, amin, any, count_nonzero, extremum, log_softmax, logsumexp, mean, norm, prod, softmax, std, sum, var};
 pub use regions::{RoiOptions, nms, ps_roi_align, ps_roi_pool, roi_align, roi_pool};
