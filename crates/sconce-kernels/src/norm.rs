@@ -2,7 +2,8 @@
 
 use crate::binary::compute_dtype;
 use crate::reduce::row_sum;
-use crate::{DType, Error, Result, Tensor};
+use crate::rows::{PARALLEL, layer_norm_rows};
+use crate::{DType, Error, Result, Tensor, threads};
 
 /// An optional scale or shift, as `float32` numbers.
 fn parameter(tensor: Option<&Tensor>) -> Result<Option<Vec<f64>>> {
@@ -105,17 +106,25 @@ fn normalise_rows(input: &Tensor, len: usize, eps: f64) -> Result<Tensor> {
         return Ok(result);
     }
     match result.dtype() {
-        DType::Float32 => {
-            let mut wide = vec![0f64; len];
-            for row in result.write::<f32>()?.chunks_exact_mut(len) {
-                wide.iter_mut().zip(&*row).for_each(|(wide, &x)| *wide = f64::from(x));
-                normalise(&mut wide, eps);
-                row.iter_mut().zip(&wide).for_each(|(x, &wide)| *x = wide as f32);
-            }
-        }
+        DType::Float32 => single(&result, len, eps, None, None)?,
         _ => result.write::<f64>()?.chunks_exact_mut(len).for_each(|row| normalise(row, eps)),
     }
     Ok(result)
+}
+
+/// Rows of `f32` in place, each scaled and shifted by parameters of `len` elements.
+fn single(
+    rows: &Tensor,
+    len: usize,
+    eps: f64,
+    weight: Option<&[f32]>,
+    bias: Option<&[f32]>,
+) -> Result<()> {
+    let mut all = rows.write::<f32>()?;
+    threads::pieces(&mut all, len, PARALLEL, |_, piece| {
+        layer_norm_rows(piece, len, eps, weight, bias);
+    });
+    Ok(())
 }
 
 fn normalise(row: &mut [f64], eps: f64) {
@@ -125,6 +134,10 @@ fn normalise(row: &mut [f64], eps: f64) {
     let variance = row.iter().map(|x| x * x).sum::<f64>() / n;
     let scale = 1.0 / (variance + eps).sqrt();
     row.iter_mut().for_each(|x| *x *= scale);
+}
+
+fn contiguous(tensor: Option<&Tensor>) -> Result<Option<Tensor>> {
+    tensor.map(Tensor::contiguous).transpose()
 }
 
 fn affine(mut result: Tensor, weight: Option<Tensor>, bias: Option<Tensor>) -> Result<Tensor> {
@@ -161,6 +174,17 @@ pub fn layer_norm(
         )));
     }
     let len = crate::shape::product(normalized_shape) as usize;
+    let fits =
+        |tensor: &&Tensor| tensor.dtype() == DType::Float32 && tensor.sizes() == normalized_shape;
+    let plain = weight.iter().chain(&bias).all(fits);
+    if input.dtype() == DType::Float32 && plain && input.numel() > 0 {
+        let result = input.copy()?;
+        let (weight, bias) = (contiguous(weight)?, contiguous(bias)?);
+        let weight = weight.as_ref().map(Tensor::read::<f32>).transpose()?;
+        let bias = bias.as_ref().map(Tensor::read::<f32>).transpose()?;
+        single(&result, len, eps, weight.as_deref(), bias.as_deref())?;
+        return Ok(result);
+    }
     let result = normalise_rows(input, len, eps)?;
     affine(result, weight.cloned(), bias.cloned())?.to_dtype(input.dtype())
 }

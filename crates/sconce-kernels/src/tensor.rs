@@ -374,7 +374,7 @@ impl Tensor {
     /// # Errors
     /// Where memory is short.
     pub fn copy(&self) -> Result<Tensor> {
-        let copy = Tensor::zeros(&self.0.sizes, self.0.dtype)?;
+        let copy = Tensor::unset(&self.0.sizes, self.0.dtype)?;
         copy.copy_from(self)?;
         Ok(copy)
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
-use sconce_ir::{ClassId, FunctionId, NamedRef, Type};
+use sconce_ir::{ClassId, FunctionId, Graph, NamedRef, Type};
 use sconce_kernels::Memory;
 use sconce_syntax::SourceRange;
 use sconce_torchscript::Module;
@@ -17,7 +17,7 @@ use crate::error::{Exception, Raise};
 use crate::limits::{Budget, Limits};
 use crate::lower::{Code, Instruction, Operand, Register, Span, Surroundings, lower, slice};
 use crate::primitive::{self, Given};
-use crate::registry::Args;
+use crate::registry::{Args, Builtin};
 use crate::value::IValue;
 use crate::{Error, ProfileEntry, Sink};
 
@@ -51,6 +51,7 @@ pub(crate) struct Machine {
     profiling: bool,
     pub(crate) budget: Budget,
     pub(crate) sink: Box<dyn Sink>,
+    pub(crate) generator: sconce_kernels::Generator,
 }
 
 /// What a running program asks of a class.
@@ -87,6 +88,7 @@ impl Machine {
             profiling,
             budget: Budget::new(&Limits::default(), &Memory::new(None)),
             sink,
+            generator: sconce_kernels::Generator::default(),
         }
     }
 
@@ -178,6 +180,18 @@ impl Machine {
         self.run(code, args.into())
     }
 
+    /// Lowers a graph that is in no function, with a table of constants of its own.
+    pub(crate) fn lower_graph(
+        &self,
+        name: &str,
+        graph: &Graph,
+        constants: &[IValue],
+    ) -> Result<Code, Error> {
+        self.module.with_program(|program| {
+            lower(name, graph, &Surroundings { unit: program.unit(), constants })
+        })
+    }
+
     /// What each instruction that has run has taken.
     pub(crate) fn profile(&self) -> Vec<ProfileEntry> {
         let mut entries = Vec::new();
@@ -189,7 +203,8 @@ impl Machine {
         entries
     }
 
-    fn run(&mut self, code: Rc<Code>, args: Operands) -> Result<IValue, Error> {
+    /// Runs code from an operator or from outside.
+    pub(crate) fn run(&mut self, code: Rc<Code>, args: Operands) -> Result<IValue, Error> {
         if self.nested >= MAX_NESTED_RUNS {
             let message = format!("operators call functions nested deeper than {MAX_NESTED_RUNS}");
             return Err(Error::Limit(message));
@@ -416,8 +431,16 @@ impl Machine {
     ) -> Result<Going, Raise> {
         match instruction {
             Instruction::Operator { builtin, from, to } => {
-                let mut args = self.gather(code, base, *from);
-                let result = (builtin.run)(self, Args(&mut args))?;
+                let operands = slice(&code.operands, *from);
+                let result = match operands.len() {
+                    0..=2 => self.operate::<2>(builtin, code, base, operands)?,
+                    3..=4 => self.operate::<4>(builtin, code, base, operands)?,
+                    5..=8 => self.operate::<8>(builtin, code, base, operands)?,
+                    _ => {
+                        let mut args = self.gather(code, base, *from);
+                        builtin.call(self, Args(&mut args))?
+                    }
+                };
                 self.store(code, base, *to, result);
             }
             Instruction::Numbers { op, a, b, to } => {
@@ -425,7 +448,7 @@ impl Machine {
                 let mut args = [*a, *b].map(|operand| Self::take(registers, code, operand));
                 let result = match op.of(&args[0], &args[1]) {
                     Some(value) => value,
-                    None => (op.builtin()?.run)(self, Args(&mut args))?,
+                    None => op.builtin()?.call(self, Args(&mut args))?,
                 };
                 self.put(base, *to, result);
             }
@@ -509,6 +532,27 @@ impl Machine {
             }
         }
         Ok(Going::On)
+    }
+
+    /// Computes an operator of up to `N` operands.
+    #[inline]
+    fn operate<const N: usize>(
+        &mut self,
+        builtin: &Builtin,
+        code: &Code,
+        base: usize,
+        operands: &[Operand],
+    ) -> Result<IValue, Raise> {
+        let mut args = [const { IValue::None }; N];
+        let registers = self.registers(base);
+        for (slot, &operand) in args.iter_mut().zip(operands) {
+            *slot = Self::take(registers, code, operand);
+        }
+        let args = args.get_mut(..operands.len()).unwrap_or_default();
+        if let Some(value) = builtin.quick.and_then(|quick| quick(&Args(args))) {
+            return Ok(value);
+        }
+        builtin.call(self, Args(args))
     }
 
     fn store(&mut self, code: &Code, base: usize, to: Span, result: IValue) {

@@ -14,6 +14,7 @@ mod interpreter;
 mod limits;
 mod lower;
 mod matching;
+mod optimize;
 mod primitive;
 mod registry;
 mod session;

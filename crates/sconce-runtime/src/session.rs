@@ -5,6 +5,7 @@ use sconce_torchscript::Module;
 
 use crate::interpreter::Machine;
 use crate::limits::{Budget, Limits};
+use crate::optimize::Optimizer;
 use crate::support::Need;
 use crate::value::IValue;
 use crate::{Error, instantiate, matching};
@@ -39,7 +40,6 @@ pub enum Missing {
 }
 
 /// How a session is made.
-#[derive(Default)]
 pub struct Options {
     /// What a call may spend.
     pub limits: Limits,
@@ -53,6 +53,23 @@ pub struct Options {
     pub memory: Option<usize>,
     /// Whether to measure how long each instruction takes: [`Session::profile`].
     pub profile: bool,
+    /// Whether `forward` of a module in evaluation mode is frozen and optimised, as
+    /// `torch.jit.freeze` does: its results may then differ by what another order of sums makes.
+    /// Attributes must then be changed by methods alone, not through [`Session::root`].
+    pub optimize: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            limits: Limits::default(),
+            missing: Missing::default(),
+            sink: None,
+            memory: None,
+            profile: false,
+            optimize: true,
+        }
+    }
 }
 
 /// A program and its weights, for any number of threads: each makes a [`Session`] of its own.
@@ -127,6 +144,7 @@ pub struct Session {
     limits: Limits,
     missing: Missing,
     memory: Memory,
+    optimizer: Optimizer,
 }
 
 impl Session {
@@ -137,13 +155,14 @@ impl Session {
     pub fn new(module: &Module, options: Options) -> Result<Self, Error> {
         let sink = options.sink.unwrap_or_else(|| Box::new(Silent));
         let mut machine = Machine::new(module, sink, options.profile);
-        let Options { limits, missing, memory, .. } = options;
+        let Options { limits, missing, memory, optimize, .. } = options;
         let memory = Memory::new(memory);
+        let optimizer = optimize.then(|| Optimizer::new(module)).unwrap_or_default();
         machine.budget = Budget::new(&limits, &memory);
         let entered = memory.enter();
         let root = instantiate::instantiate(&mut machine, module, missing)?;
         drop(entered);
-        Ok(Session { machine, module: module.clone(), root, limits, missing, memory })
+        Ok(Session { machine, module: module.clone(), root, limits, missing, memory, optimizer })
     }
 
     /// How long the instructions took that have run, in no order; empty unless
@@ -161,6 +180,12 @@ impl Session {
     /// The module itself as a value.
     pub fn root(&self) -> &IValue {
         &self.root
+    }
+
+    /// Seeds the random numbers of what is called from now on, `torch.manual_seed`: equal seeds
+    /// and calls give the numbers that PyTorch gives on the CPU.
+    pub fn manual_seed(&mut self, seed: u64) {
+        self.machine.generator = sconce_kernels::Generator::new(seed);
     }
 
     /// Calls a method: `module.method(*args)`.
@@ -190,7 +215,24 @@ impl Session {
         let mut all = vec![self.root.clone()];
         all.extend(matching::match_arguments(&mut self.machine, &schema, args, named)?);
         ready(&mut self.machine, function, self.missing)?;
-        self.machine.call(function, all)
+        match self.call_optimized(method, &all) {
+            Some(result) => result,
+            None => self.machine.call(function, all),
+        }
+    }
+
+    /// What the optimised method gives; `None` where there is none, or it cannot do this call.
+    fn call_optimized(&mut self, method: &str, args: &[IValue]) -> Option<Result<IValue, Error>> {
+        if !Optimizer::covers(method) {
+            // Which may change what was frozen.
+            self.optimizer.forget();
+            return None;
+        }
+        let plan = self.optimizer.plan(&mut self.machine, args)?;
+        match self.machine.run(plan, args.into()) {
+            Err(Error::Raised(_) | Error::Unsupported { .. } | Error::Malformed(_)) => None,
+            result => Some(result),
+        }
     }
 
     /// What a method and all that it calls need and is not here, place by place.

@@ -139,10 +139,7 @@ mod tests {
         let IValue::List(items) = &list else { unreachable!() };
         items.write().items.push(list.clone());
         assert!(
-            to_object(&list)
-                .unwrap_err()
-                .to_string()
-                .starts_with("a result that holds itself")
+            to_object(&list).unwrap_err().to_string().starts_with("a result that holds itself")
         );
         items.write().items.clear();
     }

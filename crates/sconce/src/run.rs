@@ -79,8 +79,9 @@
 //! ```
 
 pub use sconce_runtime::{
-    Dict, Error, Exception, IValue, Limits, List, Missing, Need, Object, Options, Session, Shared,
-    Silent, Sink, Tensor, Tuple, arguments, from_object, needs, to_object,
+    Dict, Error, Exception, IValue, Limits, List, Missing, Model, Need, Object, Options,
+    ProfileEntry, Session, Shared, Silent, Sink, Tensor, Tuple, arguments, from_object, needs,
+    to_object,
 };
 
 use crate::jit::Module;
@@ -138,7 +139,10 @@ pub fn input(tensor: &crate::Tensor) -> Result<IValue, Error> {
 /// When the result is something else.
 pub fn output(result: &IValue) -> Result<crate::Tensor, Error> {
     let tensor = result.as_tensor().ok_or_else(|| {
-        Error::Arguments(format!("the result is no tensor but a value of the kind {}", result.kind_name()))
+        Error::Arguments(format!(
+            "the result is no tensor but a value of the kind {}",
+            result.kind_name()
+        ))
     })?;
     tensor.to_file().map_err(|error| Error::Arguments(error.message().to_owned()))
 }

@@ -126,7 +126,7 @@ mod tests {
             let values: &[IValue] = if overload == "int" { &ints } else { &floats };
             for (a, b) in values.iter().flat_map(|a| values.iter().map(move |b| (a, b))) {
                 let mut args = [a.clone(), b.clone()];
-                let known = (builtin.run)(&mut machine, Args(&mut args)).ok();
+                let known = builtin.call(&mut machine, Args(&mut args)).ok();
                 let shown = |value: Option<IValue>| format!("{value:?}");
                 assert_eq!(shown(op.of(a, b)), shown(known), "{symbol}.{overload} {a:?} {b:?}");
             }

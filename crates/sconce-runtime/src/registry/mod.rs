@@ -6,17 +6,35 @@
 
 mod activations;
 mod args;
+mod attention;
 mod casts;
+mod complex;
+mod convolution;
+mod creation;
+mod derived;
 mod dicts;
+mod embeddings;
+mod fourier;
+mod indexing;
+mod linalg;
 mod lists;
+mod losses;
 mod math;
 mod misc;
 mod normalisation;
 mod numbers;
+mod pointwise;
 mod pooling;
+mod products;
+mod quick;
+mod random;
+mod recurrent;
+mod reductions;
 mod regions;
 mod resampling;
+mod shapes;
 mod sorting;
+mod special;
 mod strings;
 mod tensor_args;
 mod tensor_layers;
@@ -38,7 +56,9 @@ pub(crate) type Run = fn(&mut Machine, Args<'_>) -> Result<IValue, Raise>;
 /// An operator of the registry. What has several results gives them as a tuple.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Builtin {
-    pub(crate) run: Run,
+    run: Run,
+    pub(crate) quick: Option<quick::Quick>,
+    target: derived::Target,
 }
 
 /// Symbol, overloads, function.
@@ -53,14 +73,30 @@ const TABLES: &[Table] = &[
     sorting::TABLE,
     dicts::TABLE,
     misc::TABLE,
+    random::TABLE,
+    recurrent::TABLE,
+    attention::TABLE,
+    embeddings::TABLE,
+    losses::TABLE,
     tensor_math::TABLE,
     tensor_views::TABLE,
     tensor_layers::TABLE,
+    creation::TABLE,
+    indexing::TABLE,
+    pointwise::TABLE,
+    reductions::TABLE,
+    shapes::TABLE,
+    special::TABLE,
+    complex::TABLE,
+    fourier::TABLE,
+    linalg::TABLE,
+    products::TABLE,
     activations::TABLE,
     normalisation::TABLE,
     pooling::TABLE,
     regions::TABLE,
     resampling::TABLE,
+    convolution::TABLE,
 ];
 
 static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {
@@ -68,14 +104,19 @@ static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| 
     lines
         .flat_map(|&(symbol, overloads, run)| {
             let plain = |overload| if overload == "-" { "" } else { overload };
-            overloads.split(' ').map(move |overload| ((symbol, plain(overload)), Builtin { run }))
+            overloads.split(' ').map(move |overload| {
+                let overload = plain(overload);
+                let quick = quick::find(symbol, overload);
+                ((symbol, overload), Builtin { run, quick, target: derived::Target::Value })
+            })
         })
         .collect()
 });
 
-/// The operator of a symbol such as `aten::add` and an overload such as `int`.
+/// The operator of a symbol such as `aten::add` and an overload such as `int`: its own line of a
+/// table, or that of the operator it comes from.
 pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
-    OPERATORS.get(&(symbol, overload)).copied()
+    OPERATORS.get(&(symbol, overload)).copied().or_else(|| derived::find(symbol, overload))
 }
 
 pub(crate) use casts::to_list;

@@ -2,7 +2,7 @@
 
 use sconce_kernels::{self as kernels, PoolOptions};
 
-use super::tensor_args::{made, pair_of};
+use super::tensor_args::{made, both};
 use super::{Args, Table};
 use crate::error::Raise;
 use crate::value::IValue;
@@ -71,7 +71,7 @@ fn max_pool(args: &Args<'_>, rank: usize) -> Result {
 
 fn max_pool_with_indices(args: &Args<'_>, rank: usize) -> Result {
     let lists = Lists::new(args, Some(4), 5)?;
-    pair_of(kernels::max_pool_with_indices(args.tensor(0)?, rank, &lists.options()))
+    both(kernels::max_pool_with_indices(args.tensor(0)?, rank, &lists.options()))
 }
 
 fn avg_pool(args: &Args<'_>, rank: usize) -> Result {
@@ -96,12 +96,12 @@ fn adaptive_avg_pool(args: &Args<'_>, rank: usize) -> Result {
 }
 
 fn adaptive_max_pool(args: &Args<'_>, rank: usize) -> Result {
-    pair_of(kernels::adaptive_max_pool(args.tensor(0)?, &sizes(args, 1, rank)?))
+    both(kernels::adaptive_max_pool(args.tensor(0)?, &sizes(args, 1, rank)?))
 }
 
 fn fractional_max_pool(args: &Args<'_>, rank: usize) -> Result {
     let (kernel, output) = (sizes(args, 1, rank)?, sizes(args, 2, rank)?);
-    pair_of(kernels::fractional_max_pool(args.tensor(0)?, &kernel, &output, args.tensor(3)?))
+    both(kernels::fractional_max_pool(args.tensor(0)?, &kernel, &output, args.tensor(3)?))
 }
 
 fn max_unpool(args: &Args<'_>, rank: usize) -> Result {

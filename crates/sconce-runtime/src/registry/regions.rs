@@ -2,7 +2,7 @@
 
 use sconce_kernels::{self as kernels, DeformOptions, RoiOptions};
 
-use super::tensor_args::{made, pair_of};
+use super::tensor_args::{made, both};
 use super::{Args, Table};
 use crate::error::Raise;
 
@@ -18,15 +18,15 @@ pub(super) const TABLE: Table = &[
         made(kernels::roi_align(args.tensor(0)?, args.tensor(1)?, &options))
     }),
     ("torchvision::roi_pool", "-", |_, args| {
-        pair_of(kernels::roi_pool(args.tensor(0)?, args.tensor(1)?, &options(&args)?))
+        both(kernels::roi_pool(args.tensor(0)?, args.tensor(1)?, &options(&args)?))
     }),
     ("torchvision::ps_roi_align", "-", |_, args| {
         let mut options = options(&args)?;
         options.sampling_ratio = args.int(5)?;
-        pair_of(kernels::ps_roi_align(args.tensor(0)?, args.tensor(1)?, &options))
+        both(kernels::ps_roi_align(args.tensor(0)?, args.tensor(1)?, &options))
     }),
     ("torchvision::ps_roi_pool", "-", |_, args| {
-        pair_of(kernels::ps_roi_pool(args.tensor(0)?, args.tensor(1)?, &options(&args)?))
+        both(kernels::ps_roi_pool(args.tensor(0)?, args.tensor(1)?, &options(&args)?))
     }),
     ("torchvision::deform_conv2d", "-", |_, args| {
         let options = DeformOptions {

@@ -23,7 +23,7 @@ pub(super) fn made(result: sconce_kernels::Result<Tensor>) -> Result {
 }
 
 /// Two tensors that a kernel made, as a tuple.
-pub(super) fn pair_of(result: sconce_kernels::Result<(Tensor, Tensor)>) -> Result {
+pub(super) fn both(result: sconce_kernels::Result<(Tensor, Tensor)>) -> Result {
     let (first, second) = result.map_err(kernel)?;
     Ok(IValue::tuple(vec![IValue::Tensor(first), IValue::Tensor(second)]))
 }
@@ -65,7 +65,7 @@ impl Args<'_> {
             IValue::Bool(value) => Scalar::Bool(*value),
             IValue::Int(value) => Scalar::Int(*value),
             IValue::Float(value) => Scalar::Float(*value),
-            IValue::Complex(..) => return Err(Raise::unsupported("a complex number and a tensor")),
+            IValue::Complex(re, im) => Scalar::Complex(num_complex::Complex::new(*re, *im)),
             other => return Err(wrong(index, "a number", other)),
         })
     }
@@ -94,6 +94,36 @@ impl Args<'_> {
             other => Err(wrong(index, "a list of ints", other)),
         };
         list.items.iter().map(int).collect()
+    }
+
+    /// A number, or `None`.
+    pub(super) fn optional_real(&self, index: usize) -> Result<Option<f64>> {
+        if self.get(index).is_none() { Ok(None) } else { self.real(index).map(Some) }
+    }
+
+    /// Numbers, or `None`.
+    pub(super) fn optional_reals(&self, index: usize) -> Result<Option<Vec<f64>>> {
+        if self.get(index).is_none() {
+            return Ok(None);
+        }
+        let list = self.list(index)?;
+        let list = list.read();
+        let real = |item: &IValue| match item {
+            IValue::Float(value) => Ok(*value),
+            IValue::Int(value) => Ok(*value as f64),
+            other => Err(wrong(index, "a list of numbers", other)),
+        };
+        list.items.iter().map(real).collect::<Result<_>>().map(Some)
+    }
+
+    /// Ints, or `None`.
+    pub(super) fn optional_ints(&self, index: usize) -> Result<Option<Vec<i64>>> {
+        if self.get(index).is_none() { Ok(None) } else { self.ints(index).map(Some) }
+    }
+
+    /// A str, or `None`.
+    pub(super) fn optional_str(&self, index: usize) -> Result<Option<std::sync::Arc<str>>> {
+        if self.get(index).is_none() { Ok(None) } else { self.str(index).map(Some) }
     }
 
     /// Floats; none for `None`.

@@ -167,10 +167,6 @@ pub(super) const TABLE: Table = &[
         let (weight, bias) = (args.optional_tensor(2)?, args.optional_tensor(3)?);
         made(kernels::group_norm(args.tensor(0)?, args.int(1)?, weight, bias, args.real(4)?))
     }),
-    ("aten::dropout", "-", |_, args| untrained(args, "aten::dropout")),
-    ("aten::dropout_", "-", |_, args| untrained(args, "aten::dropout_")),
-    ("aten::feature_dropout", "-", |_, args| untrained(args, "aten::feature_dropout")),
-    ("aten::alpha_dropout", "-", |_, args| untrained(args, "aten::alpha_dropout")),
     ("aten::embedding", "-", |_, args| made(kernels::embedding(args.tensor(0)?, args.tensor(1)?))),
 ];
 
@@ -226,12 +222,4 @@ fn cast(args: &Args<'_>, dtype: usize) -> Result<Tensor> {
     let input = args.tensor(0)?;
     let dtype: DType = args.dtype(dtype)?.unwrap_or(input.dtype());
     input.to_dtype(dtype).map_err(kernel)
-}
-
-/// Dropout does nothing outside training.
-fn untrained(mut args: Args<'_>, name: &str) -> Result {
-    match args.bool(2)? {
-        false => Ok(args.take(0)),
-        true => Err(Raise::unsupported(format!("{name} in training"))),
-    }
 }

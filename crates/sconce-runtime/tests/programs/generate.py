@@ -78,14 +78,14 @@ def forward(self, by: float):
 def forward(self, kind: int) -> int:
     tensors: List[Tensor] = []
     numbers: List[int] = []
-    while True:
+    while len(tensors) + len(numbers) >= 0:
         if kind == 0:
             tensors.append(torch.zeros(1000))
         elif kind == 1:
             numbers.append(1)
         else:
-            torch.zeros(kind)
-    return 0
+            kind += torch.zeros(kind).size(0)
+    return len(tensors)
 """, []),
     "endless": ("""
 def forward(self, n: int) -> int:
