@@ -106,7 +106,8 @@ pub fn native_batch_norm(input: &Tensor, o: &BatchNorm<'_>) -> Result<(Tensor, T
     for (running, batch) in [(o.running_mean, &mean), (o.running_var, &unbiased)] {
         let Some(running) = running else { continue };
         let old = running.to_dtype(DType::Float64)?.to_vec::<f64>()?;
-        let new = old.iter().zip(batch).map(|(old, new)| (1.0 - o.momentum) * old + o.momentum * new);
+        let new =
+            old.iter().zip(batch).map(|(old, new)| (1.0 - o.momentum) * old + o.momentum * new);
         let new: Vec<f64> = new.collect();
         running.copy_from(&numbers(&new, running.sizes(), DType::Float64)?)?;
     }

@@ -58,7 +58,8 @@ pub fn bilinear(
     let first = first.to_dtype(compute)?.reshape(&[batch, left])?;
     let second = second.to_dtype(compute)?.reshape(&[batch, right, 1])?;
     // Rows of the weight first: one product gives every output's x₁ᵀ · weight[o].
-    let weight = weight.to_dtype(compute)?.permute(&[1, 0, 2])?.reshape(&[rows, outputs * columns])?;
+    let weight =
+        weight.to_dtype(compute)?.permute(&[1, 0, 2])?.reshape(&[rows, outputs * columns])?;
     let half = crate::mm(&first, &weight)?.view(&[batch, outputs, columns])?;
     let mut result = crate::bmm(&half, &second)?.view(&[batch, outputs])?;
     if let Some(bias) = bias {

@@ -43,7 +43,9 @@ fn shape(
     };
     let positive = o.stride.iter().chain(&o.dilation).chain([&rows, &columns]).all(|&n| n > 0);
     if !positive || o.padding.iter().any(|&n| n < 0) || o.groups < 1 || o.offset_groups < 1 {
-        return Err(Error::runtime("deform_conv2d of a stride, dilation or size that is not positive"));
+        return Err(Error::runtime(
+            "deform_conv2d of a stride, dilation or size that is not positive",
+        ));
     }
     let fits = per_group.checked_mul(o.groups) == Some(channels)
         && filters % o.groups == 0

@@ -181,9 +181,7 @@ fn check(input: &Tensor, grid: &Tensor, mode: GridMode) -> Result<()> {
         ));
     }
     if mode == GridMode::Cubic && n == 5 {
-        return refuse(
-            "grid_sampler(): bicubic interpolation only supports 4D input".to_owned(),
-        );
+        return refuse("grid_sampler(): bicubic interpolation only supports 4D input".to_owned());
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::{DType, Dims, Error, Result, Tensor, threads, vecmath};
 /// What is applied to every element of a product before it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Activation {
+pub enum LinearActivation {
     /// `torch.relu`.
     Relu,
     /// `torch.nn.functional.gelu`.
@@ -49,7 +49,7 @@ pub fn linear_packed(
     packed: &Tensor,
     n: i64,
     bias: Option<&Tensor>,
-    activation: Option<Activation>,
+    activation: Option<LinearActivation>,
 ) -> Result<Option<Tensor>> {
     let (Some((&k, batch)), &[panels, depth, _]) = (input.sizes().split_last(), packed.sizes())
     else {
@@ -82,15 +82,15 @@ pub fn linear_packed(
 }
 
 /// Applies an activation in place.
-pub(crate) fn activate(activation: Activation, out: &mut [f32]) {
+pub(crate) fn activate(activation: LinearActivation, out: &mut [f32]) {
     threads::pieces(out, 64, crate::rows::PARALLEL, |_, out| match activation {
         // NaN passes through.
-        Activation::Relu => each(out, |x| if x < 0.0 { 0.0 } else { x }),
-        Activation::Gelu => each(out, vecmath::gelu),
-        Activation::GeluTanh => each(out, vecmath::gelu_tanh),
-        Activation::Silu => each(out, vecmath::silu),
-        Activation::Sigmoid => each(out, vecmath::sigmoid),
-        Activation::Tanh => each(out, vecmath::tanh),
+        LinearActivation::Relu => each(out, |x| if x < 0.0 { 0.0 } else { x }),
+        LinearActivation::Gelu => each(out, vecmath::gelu),
+        LinearActivation::GeluTanh => each(out, vecmath::gelu_tanh),
+        LinearActivation::Silu => each(out, vecmath::silu),
+        LinearActivation::Sigmoid => each(out, vecmath::sigmoid),
+        LinearActivation::Tanh => each(out, vecmath::tanh),
     });
 }
 
@@ -120,12 +120,12 @@ mod tests {
         let (weight, bias) = (tensor(&[70, 33]), tensor(&[70]));
         let packed = pack_linear(&weight).unwrap();
         let activations = [
-            (Activation::Relu, UnaryOp::Relu),
-            (Activation::Gelu, UnaryOp::Gelu),
-            (Activation::GeluTanh, UnaryOp::GeluTanh),
-            (Activation::Silu, UnaryOp::Silu),
-            (Activation::Sigmoid, UnaryOp::Sigmoid),
-            (Activation::Tanh, UnaryOp::Tanh),
+            (LinearActivation::Relu, UnaryOp::Relu),
+            (LinearActivation::Gelu, UnaryOp::Gelu),
+            (LinearActivation::GeluTanh, UnaryOp::GeluTanh),
+            (LinearActivation::Silu, UnaryOp::Silu),
+            (LinearActivation::Sigmoid, UnaryOp::Sigmoid),
+            (LinearActivation::Tanh, UnaryOp::Tanh),
         ];
         for sizes in [&[33][..], &[1, 33], &[2, 5, 33], &[0, 33]] {
             for (activation, op) in activations {

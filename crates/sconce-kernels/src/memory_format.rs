@@ -239,7 +239,8 @@ mod tests {
 
     #[test]
     fn a_format_of_another_rank_is_refused() {
-        let error = strided(&[3, 4], &[4, 1]).contiguous_in(MemoryFormat::ChannelsLast).unwrap_err();
+        let error =
+            strided(&[3, 4], &[4, 1]).contiguous_in(MemoryFormat::ChannelsLast).unwrap_err();
         assert_eq!(error.message(), "required rank 4 tensor to use channels_last format");
     }
 }

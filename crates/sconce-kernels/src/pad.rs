@@ -97,13 +97,7 @@ fn picked(input: &Tensor, padding: &[i64], mode: PadMode) -> Result<Tensor> {
 }
 
 /// Which elements of a dimension the padded one consists of.
-fn sources(
-    input: &Tensor,
-    dim: usize,
-    before: i64,
-    after: i64,
-    mode: PadMode,
-) -> Result<Tensor> {
+fn sources(input: &Tensor, dim: usize, before: i64, after: i64, mode: PadMode) -> Result<Tensor> {
     let size = input.sizes()[dim];
     if mode == PadMode::Reflect && (before >= size || after >= size) {
         return Err(Error::runtime(format!(

@@ -45,8 +45,8 @@ impl PatchOptions {
                 let padded = image[dim].checked_add(self.padding[dim].checked_mul(2)?)?;
                 Some((padded - reach).div_euclid(self.stride[dim]) + 1)
             };
-            blocks[dim] =
-                count().ok_or_else(|| Error::runtime("integer overflow in the sizes of patches"))?;
+            blocks[dim] = count()
+                .ok_or_else(|| Error::runtime("integer overflow in the sizes of patches"))?;
         }
         if blocks.iter().any(|&n| n < 1) {
             return Err(Error::runtime(format!(
@@ -71,8 +71,7 @@ impl PatchOptions {
     /// The padded image's patches: a view of sizes batch, channels, kernel, blocks.
     fn view(&self, padded: &Tensor, blocks: [i64; 2]) -> Result<Tensor> {
         let (sizes, strides) = (padded.sizes(), padded.strides());
-        let sizes =
-            [sizes[0], sizes[1], self.kernel[0], self.kernel[1], blocks[0], blocks[1]];
+        let sizes = [sizes[0], sizes[1], self.kernel[0], self.kernel[1], blocks[0], blocks[1]];
         let strides = [
             strides[0],
             strides[1],

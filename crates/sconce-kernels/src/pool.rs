@@ -441,10 +441,15 @@ pub fn avg_pool(
     divisor_override: Option<i64>,
 ) -> Result<Tensor> {
     let name = format!("avg_pool{rank}d");
-    check(input, &name, rank, match rank {
-        3 => |dtype| matches!(dtype, DType::Float32 | DType::Float64 | DType::Int64),
-        _ => |dtype| floats(dtype) || dtype == DType::Int64,
-    })?;
+    check(
+        input,
+        &name,
+        rank,
+        match rank {
+            3 => |dtype| matches!(dtype, DType::Float32 | DType::Float64 | DType::Int64),
+            _ => |dtype| floats(dtype) || dtype == DType::Int64,
+        },
+    )?;
     if divisor_override == Some(0) {
         return Err(Error::runtime("divisor must be not zero"));
     }

@@ -6,8 +6,7 @@
 use num_complex::Complex;
 
 use crate::binary::{BinaryOp, binary};
-use crate::shape::contiguous_strides;
-use crate::{DType, Dims, Element, Error, Generator, Result, Tensor};
+use crate::{DType, Dims, Element, Error, Generator, MemoryFormat, Result, Tensor};
 
 /// The dimensions, outermost in memory first: the order in which `TensorIterator` goes over one
 /// tensor.
@@ -40,13 +39,7 @@ fn memory_order(tensor: &Tensor) -> Vec<i64> {
 /// # Errors
 /// Where memory is short.
 pub fn empty_like(tensor: &Tensor, dtype: DType) -> Result<Tensor> {
-    let order = memory_order(tensor);
-    let sizes: Dims = order.iter().map(|&dim| tensor.sizes()[dim as usize]).collect();
-    let mut strides = Dims::from_elem(0, order.len());
-    for (&dim, &stride) in order.iter().zip(&contiguous_strides(&sizes)) {
-        strides[dim as usize] = stride;
-    }
-    Tensor::zeros(&sizes, dtype)?.as_strided(tensor.sizes(), &strides, Some(0))
+    tensor.zeros_like(dtype, MemoryFormat::Preserve)
 }
 
 fn check_no_overlap(target: &Tensor) -> Result<()> {
@@ -599,7 +592,7 @@ pub fn multinomial(
     let waits = empty_like(chances, chances.dtype())?;
     exponential_in_place(&waits, 1.0, generator)?;
     let scores = binary(BinaryOp::Div, chances.into(), (&waits).into())?;
-    Ok(crate::topk(&scores, samples, -1, true)?.1)
+    Ok(crate::topk(&scores, samples, -1, true, true)?.1)
 }
 
 fn with_replacement(

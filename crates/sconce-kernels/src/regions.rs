@@ -232,10 +232,12 @@ fn align<F: Float + Element>(input: &Tensor, rois: &Tensor, o: &RoiOptions) -> R
             for column in 0..columns {
                 let mut taps = Vec::new();
                 for i in 0..down {
-                    let y = top + cast::<F>(row as f64) * bin_height
+                    let y = top
+                        + cast::<F>(row as f64) * bin_height
                         + cast::<F>(i as f64 + 0.5) * step_y;
                     for j in 0..across {
-                        let x = left + cast::<F>(column as f64) * bin_width
+                        let x = left
+                            + cast::<F>(column as f64) * bin_width
                             + cast::<F>(j as f64 + 0.5) * step_x;
                         taps.extend(regions.neighbours(y, x).into_iter().flatten());
                     }

@@ -138,9 +138,7 @@ impl<F: Float> Taps<F> {
         let center = scale * (cast(at as f64) + half);
         let edge = |x: F| x.to_i64().unwrap_or(0).clamp(0, line.size);
         let (first, end) = (edge(center - support + half), edge(center + support + half));
-        let weight = |place: i64| {
-            filter(mode, (cast(place as f64) - center + half) / stretch)
-        };
+        let weight = |place: i64| filter(mode, (cast(place as f64) - center + half) / stretch);
         let weights: Vec<F> = (first..end).map(weight).collect();
         let total = weights.iter().fold(F::zero(), |sum, &weight| sum + weight);
         let weights = weights.into_iter().map(|w| if total == F::zero() { w } else { w / total });
@@ -177,7 +175,9 @@ impl<F: Float> Taps<F> {
         match to.len() < PARALLEL {
             true => to.chunks_exact_mut(to_len).zip(from.chunks_exact(from_len)).for_each(block),
             false => {
-                to.par_chunks_exact_mut(to_len).zip(from.par_chunks_exact(from_len)).for_each(block);
+                to.par_chunks_exact_mut(to_len)
+                    .zip(from.par_chunks_exact(from_len))
+                    .for_each(block);
             }
         }
         drop(to);

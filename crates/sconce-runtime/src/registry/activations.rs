@@ -27,12 +27,8 @@ pub(super) const TABLE: Table = &[
     ("aten::threshold_", "-", |_, args| in_place(args, threshold)),
     ("aten::gelu", "-", |_, args| gelu(&args)),
     ("aten::gelu_", "-", |_, args| in_place(args, gelu)),
-    ("aten::hardshrink", "-", |_, args| {
-        made(kernels::hardshrink(args.tensor(0)?, args.real(1)?))
-    }),
-    ("aten::softshrink", "-", |_, args| {
-        made(kernels::softshrink(args.tensor(0)?, args.real(1)?))
-    }),
+    ("aten::hardshrink", "-", |_, args| made(kernels::hardshrink(args.tensor(0)?, args.real(1)?))),
+    ("aten::softshrink", "-", |_, args| made(kernels::softshrink(args.tensor(0)?, args.real(1)?))),
     ("aten::softplus", "-", |_, args| {
         made(kernels::softplus(args.tensor(0)?, args.real(1)?, args.real(2)?))
     }),

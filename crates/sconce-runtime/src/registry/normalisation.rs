@@ -53,10 +53,14 @@ pub(super) const TABLE: Table = &[
         let (batch, channels, inner) = (args.int(3)?, args.int(4)?, args.int(5)?);
         let sizes = input.sizes();
         if sizes.len() < 2 || sizes[..2] != [batch, channels] {
-            return Err(Raise::unsupported("aten::native_group_norm of other sizes than its input's"));
+            return Err(Raise::unsupported(
+                "aten::native_group_norm of other sizes than its input's",
+            ));
         }
         if sizes[2..].iter().product::<i64>() != inner {
-            return Err(Raise::unsupported("aten::native_group_norm of other sizes than its input's"));
+            return Err(Raise::unsupported(
+                "aten::native_group_norm of other sizes than its input's",
+            ));
         }
         three(kernels::native_group_norm(input, args.int(6)?, weight, bias, args.real(7)?))
     }),

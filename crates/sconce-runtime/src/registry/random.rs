@@ -1,6 +1,6 @@
 //! Operators that draw random numbers, from the session's generator.
 
-use sconce_kernels::{self as kernels, DType, Dropout, Generator, Tensor};
+use sconce_kernels::{self as kernels, DType, Dropout, Generator, MemoryFormat, Tensor};
 
 use super::tensor_args::{kernel, made};
 use super::{Args, Table};
@@ -213,14 +213,9 @@ fn sized(
 /// format.
 fn like(args: &Args<'_>, dtype: usize) -> Result<Tensor> {
     args.plain_options(dtype + 1, dtype + 2)?;
-    args.row_major(dtype + 4)?;
     let tensor = args.tensor(0)?;
-    let dtype_given = args.dtype(dtype)?.unwrap_or(tensor.dtype());
-    match args.get(dtype + 4) {
-        IValue::Int(0) => Tensor::zeros(tensor.sizes(), dtype_given),
-        _ => kernels::empty_like(tensor, dtype_given),
-    }
-    .map_err(kernel)
+    let format = args.memory_format(dtype + 4)?.unwrap_or(MemoryFormat::Preserve);
+    tensor.zeros_like(args.dtype(dtype)?.unwrap_or(tensor.dtype()), format).map_err(kernel)
 }
 
 /// A new tensor like the first operand in everything.

@@ -2,7 +2,7 @@
 
 use sconce_kernels::{self as kernels, DeformOptions, RoiOptions};
 
-use super::tensor_args::{made, both};
+use super::tensor_args::{both, made};
 use super::{Args, Table};
 use crate::error::Raise;
 

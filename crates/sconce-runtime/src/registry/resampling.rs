@@ -156,7 +156,8 @@ fn padded_by(args: &Args<'_>, mode: PadMode, rank: usize) -> Result {
 
 fn grid_sample(args: &Args<'_>) -> Result {
     let (mode, padding) = (args.int(2)?, args.int(3)?);
-    let (Some(mode), Some(padding)) = (GridMode::from_number(mode), GridPadding::from_number(padding))
+    let (Some(mode), Some(padding)) =
+        (GridMode::from_number(mode), GridPadding::from_number(padding))
     else {
         return Err(Raise::unsupported("a grid sampling mode of this number"));
     };

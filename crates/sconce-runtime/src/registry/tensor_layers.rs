@@ -2,17 +2,10 @@
 
 use sconce_kernels as kernels;
 
+use super::Table;
 use super::tensor_args::made;
-use super::{Args, Table};
-use crate::error::Raise;
-use crate::value::IValue;
 
-type Result<T = IValue> = std::result::Result<T, Raise>;
-
-pub(super) const TABLE: Table = &[
-    ("aten::bilinear", "-", |_, args| {
-        let (weight, bias) = (args.tensor(2)?, args.optional_tensor(3)?);
-        made(kernels::bilinear(args.tensor(0)?, args.tensor(1)?, weight, bias))
-    }),
-];
-}
+pub(super) const TABLE: Table = &[("aten::bilinear", "-", |_, args| {
+    let (weight, bias) = (args.tensor(2)?, args.optional_tensor(3)?);
+    made(kernels::bilinear(args.tensor(0)?, args.tensor(1)?, weight, bias))
+})];

@@ -101,6 +101,14 @@ pub(super) const TABLE: Table = &[
     ("aten::to", "dtype", |_, args| {
         to(&args, args.dtype(1)?, args.bool(3)?, args.memory_format(4)?)
     }),
+    ("aten::to", "dtype_layout", |_, args| {
+        args.plain_options(2, 3)?;
+        to(&args, args.dtype(1)?, args.bool(6)?, args.memory_format(7)?)
+    }),
+    ("aten::_to_copy", "-", |_, args| {
+        args.plain_options(2, 3)?;
+        to(&args, args.dtype(1)?, true, args.memory_format(6)?)
+    }),
     ("aten::to", "device", |_, args| {
         args.on_cpu(1)?;
         to(&args, args.dtype(2)?, args.bool(4)?, args.memory_format(5)?)
@@ -145,8 +153,6 @@ pub(super) const TABLE: Table = &[
         machine.budget.check_sizes(&sizes)?;
         made(Tensor::full(&sizes, value, args.dtype(2)?.unwrap_or(value.dtype())))
     }),
-    ("aten::zeros_like", "-", |_, args| like(&args, Scalar::Int(0))),
-    ("aten::ones_like", "-", |_, args| like(&args, Scalar::Int(1))),
     ("aten::new_zeros", "-", |machine, args| {
         let sizes = args.ints(1)?;
         args.plain_options(3, 4)?;
@@ -223,12 +229,7 @@ fn number(value: Scalar) -> Result {
     })
 }
 
-fn to(
-    args: &Args<'_>,
-    dtype: Option<DType>,
-    copy: bool,
-    format: Option<MemoryFormat>,
-) -> Result {
+fn to(args: &Args<'_>, dtype: Option<DType>, copy: bool, format: Option<MemoryFormat>) -> Result {
     let tensor = args.tensor(0)?;
     let dtype = dtype.unwrap_or(tensor.dtype());
     let format = format.unwrap_or(MemoryFormat::Preserve);
@@ -252,13 +253,4 @@ fn implicit(args: &Args<'_>, what: &str) -> Result {
         true => number(found),
         false => Err(Raise::unsupported(format!("this tensor as {what}"))),
     }
-}
-
-/// A full tensor of the sizes of another.
-fn like(args: &Args<'_>, value: Scalar) -> Result {
-    args.plain_options(2, 3)?;
-    let format = args.memory_format(5)?.unwrap_or(MemoryFormat::Preserve);
-    let tensor = args.tensor(0)?;
-    let dtype = args.dtype(1)?.unwrap_or(tensor.dtype());
-    made(tensor.zeros_like(dtype, format).and_then(|result| result.fill(value).map(|()| result)))
 }
