@@ -61,6 +61,7 @@ mod recurrent;
 mod recurrent_steps;
 mod reduce;
 mod regions;
+mod rotated;
 mod rows;
 mod scalar;
 mod scatter;
@@ -170,6 +171,7 @@ pub use scatter::{
     Fold, index_fill, index_fold, masked_scatter, masked_select, nonzero_static, put, scatter_fold,
     scatter_view, take, take_along_dim,
 };
+pub use rotated::box_iou_rotated;
 pub use sconce_tensor::{DType, Dims};
 pub use shuffle::{channel_shuffle, pixel_shuffle, pixel_unshuffle};
 pub use sort::sort;
