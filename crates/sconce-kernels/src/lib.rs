@@ -166,12 +166,12 @@ pub use reduce::{
     prod, softmax, std, sum, var,
 };
 pub use regions::{RoiOptions, nms, ps_roi_align, ps_roi_pool, roi_align, roi_pool};
+pub use rotated::box_iou_rotated;
 pub use scalar::Scalar;
 pub use scatter::{
     Fold, index_fill, index_fold, masked_scatter, masked_select, nonzero_static, put, scatter_fold,
     scatter_view, take, take_along_dim,
 };
-pub use rotated::box_iou_rotated;
 pub use sconce_tensor::{DType, Dims};
 pub use shuffle::{channel_shuffle, pixel_shuffle, pixel_unshuffle};
 pub use sort::sort;

@@ -51,16 +51,17 @@ fn overlap(a: &[f64], b: &[f64]) -> f64 {
 fn corners(of: &[f64], middle: Point) -> [Point; 4] {
     let (sin, cos) = of[4].to_radians().sin_cos();
     let (x, y) = (of[0] - middle[0], of[1] - middle[1]);
-    let (across, down) = ([cos * of[2] / 2.0, -sin * of[2] / 2.0], [sin * of[3] / 2.0, cos * of[3] / 2.0]);
-    let corner = |i: f64, j: f64| [x + i * across[0] + j * down[0], y + i * across[1] + j * down[1]];
+    let (across, down) =
+        ([cos * of[2] / 2.0, -sin * of[2] / 2.0], [sin * of[3] / 2.0, cos * of[3] / 2.0]);
+    let corner =
+        |i: f64, j: f64| [x + i * across[0] + j * down[0], y + i * across[1] + j * down[1]];
     [corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)]
 }
 
 /// What of a polygon lies at the inner side of a line.
 fn clip(polygon: &[Point], from: Point, to: Point) -> Vec<Point> {
-    let side = |p: Point| {
-        (to[0] - from[0]) * (p[1] - from[1]) - (to[1] - from[1]) * (p[0] - from[0])
-    };
+    let side =
+        |p: Point| (to[0] - from[0]) * (p[1] - from[1]) - (to[1] - from[1]) * (p[0] - from[0]);
     let mut kept = Vec::with_capacity(polygon.len() + 1);
     for (i, &point) in polygon.iter().enumerate() {
         let next = polygon[(i + 1) % polygon.len()];
@@ -91,7 +92,9 @@ mod tests {
     #[test]
     fn a_turned_square_shares_an_octagon() {
         let boxes = |angle: f64| Tensor::from_slice(&[5.0, 5.0, 2.0, 2.0, angle], &[1, 5]).unwrap();
-        let at = |angle| box_iou_rotated(&boxes(0.0), &boxes(angle)).unwrap().to_vec::<f32>().unwrap()[0];
+        let at = |angle| {
+            box_iou_rotated(&boxes(0.0), &boxes(angle)).unwrap().to_vec::<f32>().unwrap()[0]
+        };
         assert_eq!(at(0.0), 1.0);
         assert_eq!(at(90.0), 1.0);
         let octagon = 8.0 * (2f32.sqrt() - 1.0);

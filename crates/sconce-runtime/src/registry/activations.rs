@@ -1,6 +1,6 @@
 //! Activation functions with more operands than a tensor.
 
-use sconce_kernels::{self as kernels, Scalar, UnaryOp};
+use sconce_kernels::{self as kernels, UnaryOp};
 
 use super::tensor_args::made;
 use super::{Args, Table};
@@ -14,7 +14,6 @@ pub(super) const TABLE: Table = &[
     ("aten::celu", "-", |_, args| celu(&args)),
     ("aten::selu", "-", |_, args| selu(&args)),
     ("aten::leaky_relu", "-", |_, args| leaky_relu(&args)),
-    ("aten::rrelu", "-", |_, args| rrelu(&args)),
     ("aten::hardtanh", "-", |_, args| hardtanh(&args)),
     ("aten::threshold", "-", |_, args| threshold(&args)),
     ("aten::gelu", "-", |_, args| gelu(&args)),
@@ -45,18 +44,6 @@ fn selu(args: &Args<'_>) -> Result {
 
 fn leaky_relu(args: &Args<'_>) -> Result {
     made(kernels::leaky_relu(args.tensor(0)?, args.scalar(1)?))
-}
-
-/// Outside training the slope is the middle of its range.
-fn rrelu(args: &Args<'_>) -> Result {
-    let (lower, upper) = (args.real(1)?, args.real(2)?);
-    if args.bool(3)? {
-        return Err(Raise::unsupported("aten::rrelu in training"));
-    }
-    if !(lower <= upper && lower.is_finite() && upper.is_finite()) {
-        return Err(Raise::unsupported("aten::rrelu of bounds that are no range"));
-    }
-    made(kernels::leaky_relu(args.tensor(0)?, Scalar::Float((lower + upper) / 2.0)))
 }
 
 fn hardtanh(args: &Args<'_>) -> Result {
