@@ -63,6 +63,7 @@ mod recurrent;
 mod recurrent_steps;
 mod reduce;
 mod regions;
+mod rotated;
 mod rows;
 mod scalar;
 mod scatter;
@@ -134,6 +135,12 @@ pub use regions::{RoiOptions, nms, ps_roi_align, ps_roi_pool, roi_align, roi_poo
 pub use resample::{PadMode, pad, upsample_bilinear2d, upsample_nearest2d};
 pub use scalar::{Scalar};
 pub use scatter::{Fold, index_fill, index_fold, masked_scatter, masked_select, nonzero_static, put, scatter_fold, scatter_view, take, take_along_dim};
+pub use rotated::box_iou_rotated;
+pub use scalar::Scalar;
+pub use scatter::{
+    Fold, index_fill, index_fold, masked_scatter, masked_select, nonzero_static, put, scatter_fold,
+    scatter_view, take, take_along_dim,
+};
 pub use sconce_tensor::{DType, Dims};
 pub use shuffle::{channel_shuffle, pixel_shuffle, pixel_unshuffle};
 pub use sort::{sort};

@@ -93,7 +93,6 @@ pub(super) const TABLE: Table = &[
         let format = args.memory_format(1)?.unwrap_or(MemoryFormat::Contiguous);
         made(args.tensor(0)?.contiguous_in(format))
     }),
-    ("aten::is_contiguous", "-", |_, args| Ok(Bool(args.tensor(0)?.is_contiguous()))),
     ("aten::is_contiguous", "memory_format", |_, args| {
         let format = args.memory_format(1)?.unwrap_or(MemoryFormat::Contiguous);
         Ok(Bool(args.tensor(0)?.is_contiguous_in(format)))
