@@ -133,14 +133,9 @@ pub use recurrent::{Cell, CellWeights, Recurrent, cell_step};
 pub use reduce::{Extremum, all, amax, amin, any, count_nonzero, extremum, log_softmax, logsumexp, mean, norm, prod, softmax, std, sum, var};
 pub use regions::{RoiOptions, nms, ps_roi_align, ps_roi_pool, roi_align, roi_pool};
 pub use resample::{PadMode, pad, upsample_bilinear2d, upsample_nearest2d};
+pub use rotated::{box_iou_rotated};
 pub use scalar::{Scalar};
 pub use scatter::{Fold, index_fill, index_fold, masked_scatter, masked_select, nonzero_static, put, scatter_fold, scatter_view, take, take_along_dim};
-pub use rotated::box_iou_rotated;
-pub use scalar::Scalar;
-pub use scatter::{
-    Fold, index_fill, index_fold, masked_scatter, masked_select, nonzero_static, put, scatter_fold,
-    scatter_view, take, take_along_dim,
-};
 pub use sconce_tensor::{DType, Dims};
 pub use shuffle::{channel_shuffle, pixel_shuffle, pixel_unshuffle};
 pub use sort::{sort};
