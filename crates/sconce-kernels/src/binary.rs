@@ -321,7 +321,7 @@ pub(crate) fn zip<T: Element, U: Element>(
     f: impl Fn(T, T) -> U,
 ) -> Result<Tensor> {
     let sizes = broadcast(a.sizes(), b.sizes())?;
-    let result = Tensor::zeros(&sizes, U::DTYPE)?;
+    let result = Tensor::unset(&sizes, U::DTYPE)?;
     let (xs, ys) = (a.storage().read::<T>()?, b.storage().read::<T>()?);
     let mut out = result.write::<U>()?;
     let a_strides = expanded_strides(a.sizes(), a.strides(), &sizes);

@@ -169,7 +169,7 @@ pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, source: Operand<'_>) ->
 }
 
 /// Where every element of `index` points to in a contiguous `input`.
-fn positions(input: &Tensor, dim: i64, index: &Tensor) -> Result<Vec<usize>> {
+pub(crate) fn positions(input: &Tensor, dim: i64, index: &Tensor) -> Result<Vec<usize>> {
     let refuse = || Error::runtime("gather(): Expected dtype int32/int64 for index");
     let indices = integers(index, refuse)?;
     let dim = wrap_dim(dim, input.dim())?;

@@ -313,32 +313,6 @@ pub fn norm(input: &Tensor, p: f64, dims: &[i64], keepdim: bool) -> Result<Tenso
     result.to_dtype(dtype)
 }
 
-/// `torch.cumsum`.
-///
-/// # Errors
-/// Where there is no such dimension.
-pub fn cumsum(input: &Tensor, dim: i64) -> Result<Tensor> {
-    let whole = input.dtype().is_integral() || input.dtype() == DType::Bool;
-    let dtype = if whole { DType::Int64 } else { input.dtype() };
-    let wide = input.to_dtype(dtype)?.to_dtype(compute_dtype(dtype))?;
-    let result = along(&wide, dim, |rows, len| match rows.dtype() {
-        DType::Float32 => running::<f32>(rows, len, |a, b| (f64::from(a) + f64::from(b)) as f32),
-        DType::Float64 => running::<f64>(rows, len, |a, b| a + b),
-        DType::Int64 => running::<i64>(rows, len, i64::wrapping_add),
-        other => Err(Error::no_kernel("cumsum_out_cpu", other)),
-    })?;
-    result.to_dtype(dtype)
-}
-
-fn running<T: Element>(rows: &Tensor, len: usize, add: impl Fn(T, T) -> T) -> Result<()> {
-    for row in rows.write::<T>()?.chunks_exact_mut(len) {
-        for i in 1..row.len() {
-            row[i] = add(row[i - 1], row[i]);
-        }
-    }
-    Ok(())
-}
-
 /// Gives `f` a contiguous copy whose last dimension is `dim`, to change in place.
 pub(crate) fn along(
     input: &Tensor,

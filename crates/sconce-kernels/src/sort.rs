@@ -1,4 +1,4 @@
-//! Order: `sort`, `argsort`, `topk`.
+//! Order: `sort`, `argsort`.
 
 use crate::binary::compute_dtype;
 use crate::reduce::along;
@@ -60,20 +60,4 @@ fn order<T: Element + PartialOrd>(
         }
         Ok(())
     })
-}
-
-/// `torch.topk(sorted=True)`: the `k` largest or smallest, in order.
-///
-/// # Errors
-/// Where there are fewer than `k`, and as [`sort`].
-pub fn topk(input: &Tensor, k: i64, dim: i64, largest: bool) -> Result<(Tensor, Tensor)> {
-    let dim = wrap_dim(dim, input.dim())? as i64;
-    if k < 0 || k > input.size(dim).unwrap_or(1) {
-        return Err(Error::runtime("selected index k out of range"));
-    }
-    let (values, indices) = sort(input, dim, largest)?;
-    if input.dim() == 0 {
-        return Ok((values, indices));
-    }
-    Ok((values.narrow(dim, 0, k)?.contiguous()?, indices.narrow(dim, 0, k)?.contiguous()?))
 }

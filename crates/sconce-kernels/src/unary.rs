@@ -160,7 +160,7 @@ fn check_kernel(op: UnaryOp, dtype: DType) -> Result<()> {
 /// Applies `f` to every element.
 pub(crate) fn map<T: Element, U: Element>(input: &Tensor, f: impl Fn(T) -> U) -> Result<Tensor> {
     let input = input.contiguous()?;
-    let result = Tensor::zeros(input.sizes(), U::DTYPE)?;
+    let result = Tensor::unset(input.sizes(), U::DTYPE)?;
     for (out, &x) in result.write::<U>()?.iter_mut().zip(input.read::<T>()?.iter()) {
         *out = f(x);
     }

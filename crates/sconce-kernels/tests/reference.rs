@@ -162,7 +162,7 @@ fn run(op: &str, a: &Args<'_>) -> Result<Vec<Tensor>> {
             return extremum(which, &a.tensor(0), a.values[1].as_i64(), a.flag(2)).map(both);
         }
         "sort" => return sort(&a.tensor(0), a.int(1), a.flag(2)).map(both),
-        "topk" => return topk(&a.tensor(0), a.int(1), a.int(2), a.flag(3)).map(both),
+        "topk" => return topk(&a.tensor(0), a.int(1), a.int(2), a.flag(3), true).map(both),
         "split" => return split(&a.tensor(0), a.int(1), a.int(2)),
         "chunk" => return chunk(&a.tensor(0), a.int(1), a.int(2)),
         "split_with_sizes" => return split_with_sizes(&a.tensor(0), &a.ints(1), a.int(2)),
@@ -191,7 +191,7 @@ fn run(op: &str, a: &Args<'_>) -> Result<Vec<Tensor>> {
         "var" => var(&a.tensor(0), &a.ints(1), a.float(2), a.flag(3)),
         "std" => std(&a.tensor(0), &a.ints(1), a.float(2), a.flag(3)),
         "norm" => norm(&a.tensor(0), a.float(1), &a.ints(2), a.flag(3)),
-        "cumsum" => cumsum(&a.tensor(0), a.int(1)),
+        "cumsum" => cumsum(&a.tensor(0), a.int(1), None),
         "softmax" => softmax(&a.tensor(0), a.int(1)),
         "log_softmax" => log_softmax(&a.tensor(0), a.int(1)),
         "prod" => prod(&a.tensor(0), a.values[1].as_i64(), false),

@@ -14,10 +14,9 @@ use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use sconce_checkpoint::{Checkpoint, Node, Object};
-use sconce_kernels::{DType, Importer};
-use sconce_runtime::{Dict, Error, IValue, Missing, Options, Session, Shared, Tensor};
-use sconce_torchscript::ir::Type;
+use sconce_checkpoint::{Checkpoint, Object};
+use sconce_kernels::DType;
+use sconce_runtime::{Error, IValue, Missing, Options, Session, Tensor, arguments, from_object};
 
 fn main() -> Result<ExitCode, Box<dyn StdError>> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -80,24 +79,18 @@ fn first_line(text: &str) -> &str {
 }
 
 fn check(folder: &Path, call: Object<'_>) -> Verdict {
-    let mut importer = Importer::default();
-    let args = call.get("arguments").map(|args| {
-        args.iter().map(|arg| value(arg, &mut importer)).collect::<Result<Vec<_>, _>>()
-    });
-    let args = match args {
+    let args = match call.get("arguments").map(arguments) {
         Some(Ok(args)) => args,
-        Some(Err(why)) => return Verdict::Unsupported(why),
+        Some(Err(why)) => return Verdict::Unsupported(why.to_string()),
         None => return Verdict::Wrong("no arguments are recorded".to_owned()),
     };
     let shapes_only = call.get("compare").and_then(Object::as_str) == Some("shapes");
     match (run(folder, &args), call.get("result"), call.get("error").and_then(Object::as_str)) {
         (Err(Error::Unsupported { what, .. }), ..) => Verdict::Unsupported(what),
-        (Ok(result), Some(expected), _) => {
-            match differs(&result, expected, &mut importer, shapes_only) {
-                None => Verdict::Equal,
-                Some(why) => Verdict::Wrong(why),
-            }
-        }
+        (Ok(result), Some(expected), _) => match differs(&result, expected, shapes_only) {
+            None => Verdict::Equal,
+            Some(why) => Verdict::Wrong(why),
+        },
         (Err(error), _, Some(expected)) => {
             let said = match &error {
                 // What torch.jit.load gives says this of a module without the method.
@@ -124,46 +117,8 @@ fn run(folder: &Path, args: &[IValue]) -> Result<IValue, Error> {
     Session::new(&module, options)?.call("forward", args)
 }
 
-fn value(object: Object<'_>, importer: &mut Importer) -> Result<IValue, String> {
-    let mut values = |object: Object<'_>| {
-        object.iter().map(|item| value(item, importer)).collect::<Result<Vec<_>, _>>()
-    };
-    Ok(match object.data() {
-        Node::None => IValue::None,
-        Node::Bool(value) => IValue::Bool(*value),
-        Node::Int(value) => IValue::Int(*value),
-        Node::Float(value) => IValue::Float(*value),
-        Node::Complex(re, im) => IValue::Complex(*re, *im),
-        Node::Str(text) => IValue::str(&**text),
-        Node::Device(device) => IValue::Device(device.to_string().into()),
-        Node::List(_) => IValue::list(Type::Any, values(object)?),
-        Node::Tuple(_) => IValue::tuple(values(object)?),
-        Node::Size(sizes) => {
-            IValue::list(Type::Int, sizes.iter().map(|&size| IValue::Int(size)).collect())
-        }
-        Node::Dict(_) => {
-            let mut dict = Dict::new(Type::Any, Type::Any);
-            for (key, item) in object.entries() {
-                if !dict.insert(value(key, importer)?, value(item, importer)?) {
-                    return Err("a dict with keys of this kind".to_owned());
-                }
-            }
-            IValue::Dict(Shared::new(dict))
-        }
-        Node::Tensor(tensor) => IValue::Tensor(
-            importer.import(&tensor.tensor).map_err(|error| error.message().to_owned())?,
-        ),
-        _ => return Err(format!("an argument of the kind {}", object.class_name())),
-    })
-}
-
 /// What differs between a result and what PyTorch gave.
-fn differs(
-    found: &IValue,
-    expected: Object<'_>,
-    importer: &mut Importer,
-    shapes_only: bool,
-) -> Option<String> {
+fn differs(found: &IValue, expected: Object<'_>, shapes_only: bool) -> Option<String> {
     if let Some(text) = expected.as_str()
         && text.starts_with('<')
         && text.ends_with('>')
@@ -172,9 +127,9 @@ fn differs(
         // A value of a class of its own, of which only the class is recorded.
         return None;
     }
-    let expected = match value(expected, importer) {
+    let expected = match from_object(expected) {
         Ok(expected) => expected,
-        Err(why) => return Some(why),
+        Err(why) => return Some(why.to_string()),
     };
     if let (true, IValue::Tensor(found), IValue::Tensor(expected)) = (shapes_only, found, &expected)
         && (found.dtype(), found.sizes()) == (expected.dtype(), expected.sizes())

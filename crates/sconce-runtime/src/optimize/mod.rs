@@ -85,7 +85,7 @@ impl Optimizer {
 }
 
 /// Runs the passes and lowers what they make; `None` where they find nothing to do.
-fn optimize(graph: Graph, signature: &Signature, machine: &Machine) -> Option<Rc<Code>> {
+fn optimize(graph: Graph, signature: &Signature, machine: &mut Machine) -> Option<Rc<Code>> {
     let mut optimization = Optimization::new(graph, signature.clone(), machine.constants.clone());
     for pass in PASSES {
         pass(&mut optimization);
@@ -93,8 +93,7 @@ fn optimize(graph: Graph, signature: &Signature, machine: &Machine) -> Option<Rc
     if !optimization.changed {
         return None;
     }
-    let code = machine.lower_graph(METHOD, &optimization.graph, &optimization.constants).ok()?;
-    code.missing.is_empty().then(|| Rc::new(code))
+    machine.lower_graph(METHOD, &optimization.graph, &optimization.constants)
 }
 
 /// Whether a graph changes nothing that outlives a call and gives nothing that the module keeps: it

@@ -7,12 +7,20 @@
 mod args;
 mod casts;
 mod convolution;
+mod creation;
+mod derived;
 mod dicts;
+mod indexing;
 mod lists;
 mod math;
 mod misc;
 mod numbers;
+mod pointwise;
+mod quick;
+mod reductions;
+mod shapes;
 mod sorting;
+mod special;
 mod strings;
 mod tensor_args;
 mod tensor_layers;
@@ -34,7 +42,9 @@ pub(crate) type Run = fn(&mut Machine, Args<'_>) -> Result<IValue, Raise>;
 /// An operator of the registry. What has several results gives them as a tuple.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Builtin {
-    pub(crate) run: Run,
+    run: Run,
+    pub(crate) quick: Option<quick::Quick>,
+    target: derived::Target,
 }
 
 /// Symbol, overloads, function.
@@ -53,6 +63,12 @@ const TABLES: &[Table] = &[
     tensor_views::TABLE,
     tensor_layers::TABLE,
     convolution::TABLE,
+    creation::TABLE,
+    indexing::TABLE,
+    pointwise::TABLE,
+    reductions::TABLE,
+    shapes::TABLE,
+    special::TABLE,
 ];
 
 static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {
@@ -60,17 +76,23 @@ static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| 
     lines
         .flat_map(|&(symbol, overloads, run)| {
             let plain = |overload| if overload == "-" { "" } else { overload };
-            overloads.split(' ').map(move |overload| ((symbol, plain(overload)), Builtin { run }))
+            overloads.split(' ').map(move |overload| {
+                let overload = plain(overload);
+                let quick = quick::find(symbol, overload);
+                ((symbol, overload), Builtin { run, quick, target: derived::Target::Value })
+            })
         })
         .collect()
 });
 
-/// The operator of a symbol such as `aten::add` and an overload such as `int`.
+/// The operator of a symbol such as `aten::add` and an overload such as `int`: its own line of a
+/// table, or that of the operator it comes from.
 pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
-    OPERATORS.get(&(symbol, overload)).copied()
+    OPERATORS.get(&(symbol, overload)).copied().or_else(|| derived::find(symbol, overload))
 }
 
 pub(crate) use casts::to_list;
+pub(crate) use numbers::{floor_quotient, floor_rest};
 
 #[cfg(test)]
 mod tests {

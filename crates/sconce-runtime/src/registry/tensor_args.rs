@@ -12,6 +12,7 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 pub(super) fn kernel(error: sconce_kernels::Error) -> Raise {
     match error.kind() {
         ErrorKind::NotImplemented => Raise::unsupported(error.message()),
+        ErrorKind::OutOfMemory => Raise::Error(Error::Limit(error.message().to_owned())),
         _ => Raise::message(error.message()),
     }
 }
@@ -19,6 +20,12 @@ pub(super) fn kernel(error: sconce_kernels::Error) -> Raise {
 /// What a kernel made, as a value.
 pub(super) fn made(result: sconce_kernels::Result<Tensor>) -> Result {
     result.map(IValue::Tensor).map_err(kernel)
+}
+
+/// Two tensors that a kernel made, as a tuple.
+pub(super) fn both(result: sconce_kernels::Result<(Tensor, Tensor)>) -> Result {
+    let (first, second) = result.map_err(kernel)?;
+    Ok(IValue::tuple(vec![IValue::Tensor(first), IValue::Tensor(second)]))
 }
 
 /// Tensors that a kernel made, as a list.
@@ -79,6 +86,26 @@ impl Args<'_> {
             other => Err(wrong(index, "a list of ints", other)),
         };
         list.items.iter().map(int).collect()
+    }
+
+    /// A number, or `None`.
+    pub(super) fn optional_real(&self, index: usize) -> Result<Option<f64>> {
+        if self.get(index).is_none() { Ok(None) } else { self.real(index).map(Some) }
+    }
+
+    /// Numbers, or `None`.
+    pub(super) fn optional_reals(&self, index: usize) -> Result<Option<Vec<f64>>> {
+        if self.get(index).is_none() {
+            return Ok(None);
+        }
+        let list = self.list(index)?;
+        let list = list.read();
+        let real = |item: &IValue| match item {
+            IValue::Float(value) => Ok(*value),
+            IValue::Int(value) => Ok(*value as f64),
+            other => Err(wrong(index, "a list of numbers", other)),
+        };
+        list.items.iter().map(real).collect::<Result<_>>().map(Some)
     }
 
     pub(super) fn tensors(&self, index: usize) -> Result<Vec<Tensor>> {

@@ -1,0 +1,578 @@
+//! Element-wise operators that are written once for all dtypes, in double precision.
+
+use crate::binary::{BinaryOp, binary, zip};
+use crate::numbers::{Complex128, Number, Numbers, expect_floating, rounded, widest};
+use crate::promotion::int_to_float;
+use crate::shape::broadcast;
+use crate::unary::map;
+use crate::{Bool, DType, Dims, Error, Operand, Result, Scalar, Tensor, result_type};
+
+/// `f` of every element; integers give `float32`.
+///
+/// # Errors
+/// For complex numbers.
+pub fn map_float(kernel: &str, input: &Tensor, f: impl Fn(f64) -> f64) -> Result<Tensor> {
+    let dtype = int_to_float(input.dtype());
+    map_floating(kernel, &input.to_dtype(dtype)?, f)
+}
+
+/// `f` of every element of a floating tensor.
+///
+/// # Errors
+/// For other dtypes.
+pub fn map_floating(kernel: &str, input: &Tensor, f: impl Fn(f64) -> f64) -> Result<Tensor> {
+    let dtype = input.dtype();
+    expect_floating(kernel, dtype)?;
+    map(&input.to_dtype(DType::Float64)?, f)?.to_dtype(dtype)
+}
+
+/// `f` of broadcast pairs; integers give `float32`.
+///
+/// # Errors
+/// For complex numbers, and where sizes do not broadcast.
+pub fn zip_float(
+    kernel: &str,
+    a: Operand<'_>,
+    b: Operand<'_>,
+    f: impl Fn(f64, f64) -> f64,
+) -> Result<Tensor> {
+    let dtype = int_to_float(result_type(&[a, b])?);
+    expect_floating(kernel, dtype)?;
+    let wide = |operand: Operand<'_>| operand.to_dtype(dtype)?.to_dtype(DType::Float64);
+    zip(&wide(a)?, &wide(b)?, f)?.to_dtype(dtype)
+}
+
+/// `f` of broadcast pairs of floating tensors.
+///
+/// # Errors
+/// For other dtypes, and where sizes do not broadcast.
+pub fn zip_floating(
+    kernel: &str,
+    a: &Tensor,
+    b: &Tensor,
+    f: impl Fn(f64, f64) -> f64,
+) -> Result<Tensor> {
+    let dtype = result_type(&[a.into(), b.into()])?;
+    expect_floating(kernel, dtype)?;
+    zip_float(kernel, a.into(), b.into(), f)
+}
+
+/// `f` of broadcast pairs of integers.
+///
+/// # Errors
+/// For other dtypes, `bool` among them, and where sizes do not broadcast.
+fn zip_integers(kernel: &str, a: &Tensor, b: &Tensor, f: fn(i64, i64) -> i64) -> Result<Tensor> {
+    let dtype = result_type(&[a.into(), b.into()])?;
+    if !dtype.is_integral() || dtype == DType::UInt64 {
+        return Err(Error::no_kernel(kernel, dtype));
+    }
+    zip(&a.to_dtype(DType::Int64)?, &b.to_dtype(DType::Int64)?, f)?.to_dtype(dtype)
+}
+
+/// `torch.gcd`.
+///
+/// # Errors
+/// For dtypes other than integers.
+pub fn gcd(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    zip_integers("gcd_cpu", a, b, greatest_divisor)
+}
+
+/// `torch.lcm`.
+///
+/// # Errors
+/// For dtypes other than integers.
+pub fn lcm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    zip_integers("lcm_cpu", a, b, |a, b| match greatest_divisor(a, b) {
+        0 => 0,
+        divisor => a.wrapping_div(divisor).wrapping_mul(b).wrapping_abs(),
+    })
+}
+
+fn greatest_divisor(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a as i64
+}
+
+/// `torch.heaviside`.
+///
+/// # Errors
+/// For complex numbers, and dtypes that differ.
+pub fn heaviside(input: &Tensor, values: &Tensor) -> Result<Tensor> {
+    let dtype = input.dtype();
+    if dtype.is_complex() || values.dtype().is_complex() {
+        return Err(Error::not_implemented(
+            "heaviside is not yet implemented for complex tensors.",
+        ));
+    }
+    if dtype != values.dtype() {
+        let message = "heaviside is not yet implemented for tensors with different dtypes.";
+        return Err(Error::runtime(message));
+    }
+    let step = |x: f64, at_zero: f64| match x {
+        0.0 => at_zero,
+        x => f64::from(u8::from(x > 0.0)),
+    };
+    match widest(dtype)? {
+        DType::Int64 => {
+            let (x, values) = (input.to_dtype(DType::Int64)?, values.to_dtype(DType::Int64)?);
+            zip(&x, &values, |x: i64, value| if x == 0 { value } else { i64::from(x > 0) })
+        }
+        wide => zip(&input.to_dtype(wide)?, &values.to_dtype(wide)?, step),
+    }?
+    .to_dtype(dtype)
+}
+
+/// `torch.nextafter`.
+///
+/// # Errors
+/// For dtypes other than floating ones.
+pub fn nextafter(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    use half::{bf16, f16};
+    let dtype = result_type(&[a.into(), b.into()])?;
+    let (a, b) = (a.to_dtype(dtype)?, b.to_dtype(dtype)?);
+    macro_rules! neighbours {
+        ($ty:ty, $bits:ty) => {
+            zip(&a, &b, |x: $ty, y: $ty| {
+                let (from, to) = (x.to_f64_exactly(), y.to_f64_exactly());
+                match step(from, to) {
+                    Step::NaN => <$ty>::NAN,
+                    Step::Stay => y,
+                    Step::Leave => <$ty>::from_bits(1 | (y.to_bits() & !(<$bits>::MAX >> 1))),
+                    Step::Away => <$ty>::from_bits(x.to_bits() + 1),
+                    Step::Back => <$ty>::from_bits(x.to_bits() - 1),
+                }
+            })
+        };
+    }
+    match dtype {
+        DType::Float64 => neighbours!(f64, u64),
+        DType::Float32 => neighbours!(f32, u32),
+        DType::Float16 => neighbours!(f16, u16),
+        DType::BFloat16 => neighbours!(bf16, u16),
+        _ => Err(Error::no_kernel("nextafter_cpu", dtype)),
+    }
+}
+
+/// Where the next number lies.
+enum Step {
+    NaN,
+    Stay,
+    /// From zero to the smallest number.
+    Leave,
+    Away,
+    Back,
+}
+
+fn step(from: f64, to: f64) -> Step {
+    if from.is_nan() || to.is_nan() {
+        Step::NaN
+    } else if from == to {
+        Step::Stay
+    } else if from == 0.0 {
+        Step::Leave
+    } else if (to > from) == (from > 0.0) {
+        Step::Away
+    } else {
+        Step::Back
+    }
+}
+
+/// The value of any floating type, which `f64` holds.
+trait ToF64 {
+    fn to_f64_exactly(self) -> f64;
+}
+impl ToF64 for f64 {
+    fn to_f64_exactly(self) -> f64 {
+        self
+    }
+}
+impl ToF64 for f32 {
+    fn to_f64_exactly(self) -> f64 {
+        self.into()
+    }
+}
+impl ToF64 for half::f16 {
+    fn to_f64_exactly(self) -> f64 {
+        self.to_f64()
+    }
+}
+impl ToF64 for half::bf16 {
+    fn to_f64_exactly(self) -> f64 {
+        self.to_f64()
+    }
+}
+
+/// `torch.frexp`: mantissas, and exponents in `int32`.
+///
+/// # Errors
+/// For dtypes other than floating ones.
+pub fn frexp(input: &Tensor) -> Result<(Tensor, Tensor)> {
+    let mantissas = map_floating("frexp", input, |x| libm::frexp(x).0)?;
+    let wide = input.to_dtype(DType::Float64)?;
+    let exponents = map(&wide, |x: f64| if x.is_finite() { libm::frexp(x).1 } else { 0 })?;
+    Ok((mantissas, exponents))
+}
+
+/// `torch.ldexp`: `input * 2^other`.
+///
+/// # Errors
+/// Where sizes do not broadcast.
+pub fn ldexp(input: &Tensor, other: &Tensor) -> Result<Tensor> {
+    let power = binary(BinaryOp::Pow, Scalar::Float(2.0).into(), other.into())?;
+    binary(BinaryOp::Mul, input.into(), (&power).into())
+}
+
+/// `torch.float_power`: in `float64`, or `complex128`.
+///
+/// # Errors
+/// Where sizes do not broadcast.
+pub fn float_power(base: Operand<'_>, exponent: Operand<'_>) -> Result<Tensor> {
+    let complex = base.dtype().is_complex() || exponent.dtype().is_complex();
+    let dtype = if complex { DType::Complex128 } else { DType::Float64 };
+    let (base, exponent) = (base.to_dtype(dtype)?, exponent.to_dtype(dtype)?);
+    binary(BinaryOp::Pow, (&base).into(), (&exponent).into())
+}
+
+/// `torch.signbit`.
+///
+/// # Errors
+/// For complex numbers.
+pub fn signbit(input: &Tensor) -> Result<Tensor> {
+    if input.dtype().is_complex() {
+        return Err(Error::not_implemented("signbit is not implemented for complex tensors."));
+    }
+    match input.dtype() {
+        dtype if dtype.is_floating_point() => {
+            map(&input.to_dtype(DType::Float64)?, |x: f64| Bool::from(x.is_sign_negative()))
+        }
+        dtype if dtype.is_signed() => {
+            map(&input.to_dtype(DType::Int64)?, |x: i64| Bool::from(x < 0))
+        }
+        _ => Tensor::zeros(input.sizes(), DType::Bool),
+    }
+}
+
+/// Whether elements are this value: `torch.isposinf` and `torch.isneginf`.
+///
+/// # Errors
+/// For complex numbers.
+pub fn is_exactly(value: f64, input: &Tensor) -> Result<Tensor> {
+    if input.dtype().is_complex() {
+        let which = if value > 0.0 { "isposinf" } else { "isneginf" };
+        let message = format!("{which} does not support complex inputs.");
+        return Err(Error::runtime(message));
+    }
+    map(&input.to_dtype(DType::Float64)?, |x: f64| Bool::from(x == value))
+}
+
+/// `torch.round(decimals=…)`: every step is rounded to the dtype, as PyTorch's are.
+///
+/// # Errors
+/// For dtypes other than floating ones.
+pub fn round_decimals(input: &Tensor, decimals: i64) -> Result<Tensor> {
+    let dtype = input.dtype();
+    let power = rounded(10f64.powi(decimals.unsigned_abs().min(400) as i32), dtype);
+    map_floating("round_vml_cpu", input, |x| match decimals {
+        0 => x.round_ties_even(),
+        1.. => rounded(x * power, dtype).round_ties_even() / power,
+        _ => rounded(x / power, dtype).round_ties_even() * power,
+    })
+}
+
+/// `torch.nan_to_num`.
+///
+/// # Errors
+/// For dtypes without kernels.
+pub fn nan_to_num(
+    input: &Tensor,
+    nan: Option<f64>,
+    posinf: Option<f64>,
+    neginf: Option<f64>,
+) -> Result<Tensor> {
+    let dtype = input.dtype();
+    let (low, high) = match dtype.to_real() {
+        DType::Float16 => (half::f16::MIN.to_f64(), half::f16::MAX.to_f64()),
+        DType::BFloat16 => (half::bf16::MIN.to_f64(), half::bf16::MAX.to_f64()),
+        DType::Float32 => (f64::from(f32::MIN), f64::from(f32::MAX)),
+        DType::Float64 => (f64::MIN, f64::MAX),
+        _ => return input.copy(),
+    };
+    let (nan, high, low) = (nan.unwrap_or(0.0), posinf.unwrap_or(high), neginf.unwrap_or(low));
+    let replaced = |x: f64| match x {
+        x if x.is_nan() => nan,
+        f64::INFINITY => high,
+        f64::NEG_INFINITY => low,
+        x => x,
+    };
+    if dtype.is_complex() {
+        let both = |x: Complex128| Complex128::new(replaced(x.re), replaced(x.im));
+        return map(&input.to_dtype(DType::Complex128)?, both)?.to_dtype(dtype);
+    }
+    map_floating("nan_to_num", input, replaced)
+}
+
+/// `torch.logit`.
+///
+/// # Errors
+/// For complex numbers.
+pub fn logit(input: &Tensor, eps: Option<f64>) -> Result<Tensor> {
+    let dtype = int_to_float(input.dtype());
+    map_float("logit_cpu", input, |x| {
+        let x = match eps {
+            Some(eps) if x < rounded(eps, dtype) => rounded(eps, dtype),
+            Some(eps) if x > rounded(1.0 - eps, dtype) => rounded(1.0 - eps, dtype),
+            _ => x,
+        };
+        (x / (1.0 - x)).ln()
+    })
+}
+
+/// `torch.isclose`.
+///
+/// # Errors
+/// For dtypes that differ, negative tolerances, and sizes that do not broadcast.
+pub fn isclose(a: &Tensor, b: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tensor> {
+    if a.dtype() != b.dtype() {
+        return Err(Error::runtime(format!(
+            "{} did not match {}",
+            a.dtype().scalar_type_name(),
+            b.dtype().scalar_type_name()
+        )));
+    }
+    for (name, value) in [("rtol", rtol), ("atol", atol)] {
+        if !(value >= 0.0) {
+            let message = format!("{name} must be greater than or equal to zero, but got {value}");
+            return Err(Error::runtime(message));
+        }
+    }
+    let near = |difference: f64, size: f64| {
+        difference.is_finite() && difference <= atol + (rtol * size).abs()
+    };
+    match widest(a.dtype())? {
+        DType::Complex128 => {
+            let (a, b) = (a.to_dtype(DType::Complex128)?, b.to_dtype(DType::Complex128)?);
+            zip(&a, &b, |a: Complex128, b: Complex128| {
+                let both_nan = equal_nan && a.not_a_number() && b.not_a_number();
+                Bool::from(a == b || both_nan || near((a - b).norm(), b.norm()))
+            })
+        }
+        _ => {
+            let (a, b) = (a.to_dtype(DType::Float64)?, b.to_dtype(DType::Float64)?);
+            zip(&a, &b, |a: f64, b: f64| {
+                let both_nan = equal_nan && a.is_nan() && b.is_nan();
+                Bool::from(a == b || both_nan || near((a - b).abs(), b))
+            })
+        }
+    }
+}
+
+/// `torch.equal`.
+///
+/// # Errors
+/// For dtypes that differ.
+pub fn equal(a: &Tensor, b: &Tensor) -> Result<bool> {
+    if a.sizes() != b.sizes() {
+        return Ok(false);
+    }
+    if a.dtype() != b.dtype() {
+        return Err(Error::runtime(format!(
+            "Expected all tensors to have the same dtype, but got {} and {}",
+            a.dtype().scalar_type_name(),
+            b.dtype().scalar_type_name()
+        )));
+    }
+    let same = binary(BinaryOp::Eq, a.into(), b.into())?;
+    crate::all(&same, &[], false)?.item().map(Scalar::to_bool)
+}
+
+/// Three tensors of one dtype, broadcast.
+struct Three {
+    sizes: Dims,
+    numbers: [Numbers; 3],
+}
+
+fn three(tensors: [&Tensor; 3], dtype: DType) -> Result<Three> {
+    let sizes = broadcast(&broadcast(tensors[0].sizes(), tensors[1].sizes())?, tensors[2].sizes())?;
+    let wide = |tensor: &Tensor| Numbers::of(&tensor.to_dtype(dtype)?.expand(&sizes)?);
+    Ok(Three { numbers: [wide(tensors[0])?, wide(tensors[1])?, wide(tensors[2])?], sizes })
+}
+
+/// `torch.lerp`: from `start` to `end` by `weight`.
+///
+/// # Errors
+/// For integers, dtypes that differ, and sizes that do not broadcast.
+pub fn lerp(start: &Tensor, end: &Tensor, weight: Operand<'_>) -> Result<Tensor> {
+    let dtype = start.dtype();
+    if dtype != end.dtype() {
+        return Err(Error::runtime(format!(
+            "expected dtype {} for `end` but got dtype {}",
+            crate::error::cpp_type_name(dtype),
+            crate::error::cpp_type_name(end.dtype())
+        )));
+    }
+    if let Operand::Tensor(weight) = weight
+        && weight.dtype() != dtype
+    {
+        return Err(Error::not_implemented("aten::lerp with a weight of another dtype"));
+    }
+    if !dtype.is_floating_point() && !dtype.is_complex() {
+        return Err(Error::no_kernel("lerp_kernel_scalar", dtype));
+    }
+    let weight = match weight {
+        Operand::Tensor(weight) => weight.clone(),
+        Operand::Scalar(weight) => Tensor::scalar(weight, widest(dtype)?)?,
+    };
+    let Three { sizes, numbers } = three([start, end, &weight], widest(dtype)?)?;
+    match &numbers {
+        [Numbers::Float(a), Numbers::Float(b), Numbers::Float(w)] => {
+            let mixed = a.iter().zip(b).zip(w).map(|((&a, &b), &w)| match w.abs() < 0.5 {
+                true => a + w * (b - a),
+                false => b - (b - a) * (1.0 - w),
+            });
+            Numbers::Float(mixed.collect()).tensor(&sizes, dtype)
+        }
+        [Numbers::Complex(a), Numbers::Complex(b), Numbers::Complex(w)] => {
+            let mixed = a.iter().zip(b).zip(w).map(|((&a, &b), &w)| match w.norm() < 0.5 {
+                true => a + w * (b - a),
+                false => b - (b - a) * (Complex128::ONE - w),
+            });
+            Numbers::Complex(mixed.collect()).tensor(&sizes, dtype)
+        }
+        _ => Err(Error::no_kernel("lerp_kernel_scalar", dtype)),
+    }
+}
+
+/// `torch.addcmul`: `input + value * a * b`.
+///
+/// # Errors
+/// For `bool`, and sizes that do not broadcast.
+pub fn addcmul(input: &Tensor, a: &Tensor, b: &Tensor, value: Scalar) -> Result<Tensor> {
+    let dtype = result_type(&[input.into(), a.into(), b.into()])?;
+    let whole = dtype.is_integral();
+    if dtype == DType::Bool || (whole && !matches!(value, Scalar::Int(_) | Scalar::Bool(_))) {
+        return Err(Error::no_kernel("addcmul_cpu_out", dtype));
+    }
+    if matches!(value, Scalar::Complex(_)) && !dtype.is_complex() {
+        return Err(Error::no_kernel("addcmul_cpu_out with a complex value", dtype));
+    }
+    let Three { sizes, numbers } = three([input, a, b], dtype)?;
+    match &numbers {
+        [Numbers::Int(x), Numbers::Int(a), Numbers::Int(b)] => {
+            Numbers::Int(plus_product(x, a, b, value.to_i64())).tensor(&sizes, dtype)
+        }
+        [Numbers::Float(x), Numbers::Float(a), Numbers::Float(b)] => {
+            Numbers::Float(plus_product(x, a, b, value.to_f64())).tensor(&sizes, dtype)
+        }
+        [Numbers::Complex(x), Numbers::Complex(a), Numbers::Complex(b)] => {
+            Numbers::Complex(plus_product(x, a, b, value.to_complex())).tensor(&sizes, dtype)
+        }
+        _ => Err(Error::no_kernel("addcmul_cpu_out", dtype)),
+    }
+}
+
+fn plus_product<T: Number>(x: &[T], a: &[T], b: &[T], value: T) -> Vec<T> {
+    let triples = x.iter().zip(a).zip(b);
+    triples.map(|((&x, &a), &b)| x.plus(value.times(a).times(b))).collect()
+}
+
+/// `torch.addcdiv`: `input + value * a / b`.
+///
+/// # Errors
+/// For integers, and sizes that do not broadcast.
+pub fn addcdiv(input: &Tensor, a: &Tensor, b: &Tensor, value: Scalar) -> Result<Tensor> {
+    let whole = |t: &Tensor| t.dtype().is_integral() || t.dtype() == DType::Bool;
+    if whole(a) && whole(b) {
+        return Err(Error::runtime(
+            "Integer division with addcdiv is no longer supported, and in a future  release              addcdiv will perform a true division of tensor1 and tensor2. The historic addcdiv              behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(             input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float              inputs. The future addcdiv behavior is just the latter implementation: (input + value              * tensor1 / tensor2), for all dtypes.",
+        ));
+    }
+    let dtype = result_type(&[input.into(), a.into(), b.into()])?;
+    if matches!(value, Scalar::Complex(_)) && !dtype.is_complex() {
+        return Err(Error::no_kernel("addcdiv_cpu_out with a complex value", dtype));
+    }
+    let Three { sizes, numbers } = three([input, a, b], dtype)?;
+    match &numbers {
+        [Numbers::Float(x), Numbers::Float(a), Numbers::Float(b)] => {
+            let value = value.to_f64();
+            let sums = x.iter().zip(a).zip(b).map(|((&x, &a), &b)| x + value * a / b);
+            Numbers::Float(sums.collect()).tensor(&sizes, dtype)
+        }
+        [Numbers::Complex(x), Numbers::Complex(a), Numbers::Complex(b)] => {
+            let value = value.to_complex();
+            let sums = x.iter().zip(a).zip(b).map(|((&x, &a), &b)| x + value * a / b);
+            Numbers::Complex(sums.collect()).tensor(&sizes, dtype)
+        }
+        _ => Err(Error::no_kernel("addcdiv_cpu_out", dtype)),
+    }
+}
+
+/// `torch.isin`: whether each element is among others.
+///
+/// # Errors
+/// For dtypes without kernels.
+pub fn isin(elements: Operand<'_>, among: Operand<'_>, invert: bool) -> Result<Tensor> {
+    let dtype = result_type(&[elements, among])?;
+    crate::numbers::expect_ordered("isin_default_cpu", dtype)?;
+    if dtype == DType::Bool {
+        return Err(Error::no_kernel("isin_default_cpu", dtype));
+    }
+    let sizes = Dims::from_slice(elements.sizes());
+    let (elements, among) = (elements.to_dtype(dtype)?, among.to_dtype(dtype)?);
+    let (elements, among) = (Numbers::of(&elements)?, Numbers::of(&among)?);
+    let found: Vec<bool> = match (&elements, &among) {
+        (Numbers::Int(xs), Numbers::Int(set)) => {
+            let set: std::collections::HashSet<i64> = set.iter().copied().collect();
+            xs.iter().map(|x| set.contains(x) != invert).collect()
+        }
+        (Numbers::Float(xs), Numbers::Float(set)) => {
+            // Zero is one number with either sign; NaN is in no set.
+            let key = |x: f64| (x + 0.0).to_bits();
+            let set: std::collections::HashSet<u64> =
+                set.iter().filter(|x| !x.is_nan()).map(|&x| key(x)).collect();
+            xs.iter().map(|&x| (!x.is_nan() && set.contains(&key(x))) != invert).collect()
+        }
+        _ => return Err(Error::no_kernel("isin_default_cpu", dtype)),
+    };
+    Tensor::from_bools(&found, &sizes)
+}
+
+/// `torch.fill`: a tensor of the same sizes and dtype that holds one value.
+///
+/// # Errors
+/// For numbers that the dtype cannot hold.
+pub fn filled_like(input: &Tensor, value: Operand<'_>) -> Result<Tensor> {
+    match value {
+        Operand::Scalar(value) => Tensor::full(input.sizes(), value, input.dtype()),
+        Operand::Tensor(value) if value.dim() == 0 => {
+            value.to_dtype(input.dtype())?.expand(input.sizes())?.copy()
+        }
+        Operand::Tensor(value) => Err(Error::runtime(format!(
+            "fill_ only supports 0-dimension value tensor but got tensor with {} dimensions.",
+            value.dim()
+        ))),
+    }
+}
+
+/// The value of a polynomial family at each `x` for each degree; integers give `float32`.
+///
+/// # Errors
+/// For half precision and complex numbers, and for degrees beyond a million.
+pub fn polynomial(
+    family: crate::special::Polynomial,
+    x: Operand<'_>,
+    degree: Operand<'_>,
+) -> Result<Tensor> {
+    const HIGHEST: f64 = 1e6;
+    let dtype = int_to_float(result_type(&[x, degree])?);
+    if !matches!(dtype, DType::Float32 | DType::Float64) {
+        return Err(Error::no_kernel("polynomial_cpu", dtype));
+    }
+    let degrees = degree.to_dtype(DType::Float64)?.to_vec::<f64>()?;
+    if degrees.iter().any(|&degree| degree > HIGHEST) {
+        return Err(Error::not_implemented("a polynomial of a degree above 1000000"));
+    }
+    zip_float("polynomial_cpu", x, degree, |x, n| family.at(x, n as i64))
+}

@@ -1,0 +1,454 @@
+//! Writing to and folding into places given by index tensors.
+
+use crate::index::positions;
+use crate::numbers::{Complex128, Number, Numbers};
+use crate::shape::wrap_dim;
+use crate::{Bool, DType, Dims, Error, Operand, Result, Scalar, Tensor};
+
+/// What becomes of an element that several sources point to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fold {
+    /// The last source wins.
+    Replace,
+    /// `sum` and `add`.
+    Sum,
+    /// `prod` and `multiply`.
+    Product,
+    /// The mean; integers are divided towards negative infinity.
+    Mean,
+    /// `amax`.
+    Max,
+    /// `amin`.
+    Min,
+}
+
+/// `torch.scatter_reduce` and its kin: `source` folded into a copy of `input` at `index`.
+///
+/// # Errors
+/// For indices beyond the dimension, sources smaller than the index tensor, and dtypes that differ.
+pub fn scatter_fold(
+    input: &Tensor,
+    dim: i64,
+    index: &Tensor,
+    source: Operand<'_>,
+    fold: Fold,
+    include_self: bool,
+) -> Result<Tensor> {
+    if fold == Fold::Replace {
+        return crate::scatter(input, dim, index, source);
+    }
+    let source = match source {
+        Operand::Scalar(_) => source.to_dtype(input.dtype())?.expand(index.sizes())?,
+        Operand::Tensor(source) => corner(input, dim, index, source)?,
+    };
+    let positions = positions(input, dim, index)?;
+    fold_into(input, &positions, &source, fold, include_self)
+}
+
+/// The part of `source` that an index tensor reaches.
+fn corner(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Result<Tensor> {
+    if source.dtype() != input.dtype() {
+        return Err(Error::runtime("scatter(): Expected self.dtype to be equal to src.dtype"));
+    }
+    if index.numel() == 0 {
+        return Tensor::zeros(index.sizes(), source.dtype());
+    }
+    let (index_sizes, source_sizes) = (at_least_one(index.sizes()), at_least_one(source.sizes()));
+    let small = source_sizes.len() != index_sizes.len()
+        || source_sizes.iter().zip(&index_sizes).any(|(s, i)| i > s);
+    if small {
+        return Err(Error::runtime(format!(
+            "Expected index {:?} to be no larger than self {:?} apart from dimension {} and to be \
+             no larger size than src {:?}",
+            index.sizes(),
+            input.sizes(),
+            wrap_dim(dim, input.dim())?,
+            source.sizes()
+        )));
+    }
+    let mut corner = source.reshape(&source_sizes)?;
+    for (dim, &size) in index_sizes.iter().enumerate() {
+        corner = corner.narrow(dim as i64, 0, size)?;
+    }
+    Ok(corner)
+}
+
+/// Sizes, of which a tensor without dimensions has one.
+fn at_least_one(sizes: &[i64]) -> Dims {
+    if sizes.is_empty() { Dims::from_elem(1, 1) } else { Dims::from_slice(sizes) }
+}
+
+fn fold_into(
+    input: &Tensor,
+    positions: &[usize],
+    source: &Tensor,
+    fold: Fold,
+    include_self: bool,
+) -> Result<Tensor> {
+    let dtype = input.dtype();
+    if matches!(fold, Fold::Max | Fold::Min) {
+        crate::numbers::expect_ordered("scatter_reduce", dtype)?;
+    }
+    let target = match (Numbers::of(input)?, Numbers::of(source)?) {
+        (Numbers::Int(mut target), Numbers::Int(source)) => {
+            fold_kind(&mut target, positions, &source, fold, include_self, |fold, a: i64, b| {
+                match fold {
+                    Fold::Max => a.max(b),
+                    _ => a.min(b),
+                }
+            });
+            if fold == Fold::Mean {
+                divide(&mut target, positions, include_self, i64::div_euclid);
+            }
+            Numbers::Int(target)
+        }
+        (Numbers::Float(mut target), Numbers::Float(source)) => {
+            fold_kind(&mut target, positions, &source, fold, include_self, |fold, a: f64, b| {
+                match fold {
+                    _ if a.is_nan() => a,
+                    _ if b.is_nan() => b,
+                    Fold::Max => a.max(b),
+                    _ => a.min(b),
+                }
+            });
+            if fold == Fold::Mean {
+                divide(&mut target, positions, include_self, |sum, n| sum / n as f64);
+            }
+            Numbers::Float(target)
+        }
+        (Numbers::Complex(mut target), Numbers::Complex(source)) => {
+            fold_kind(&mut target, positions, &source, fold, include_self, |_, a, _| a);
+            if fold == Fold::Mean {
+                divide(&mut target, positions, include_self, |sum: Complex128, n| sum / n as f64);
+            }
+            Numbers::Complex(target)
+        }
+        _ => return Err(Error::no_kernel("scatter_reduce", dtype)),
+    };
+    target.tensor(input.sizes(), dtype)
+}
+
+fn fold_kind<T: Number>(
+    target: &mut [T],
+    positions: &[usize],
+    source: &[T],
+    fold: Fold,
+    include_self: bool,
+    extreme: impl Fn(Fold, T, T) -> T,
+) {
+    let mut fresh = if include_self { Vec::new() } else { vec![false; target.len()] };
+    for &at in positions {
+        if let Some(fresh) = fresh.get_mut(at) {
+            *fresh = true;
+        }
+    }
+    for (&at, &x) in positions.iter().zip(source) {
+        if let Some(fresh) = fresh.get_mut(at)
+            && *fresh
+        {
+            *fresh = false;
+            target[at] = x;
+            continue;
+        }
+        target[at] = match fold {
+            Fold::Replace => x,
+            Fold::Sum | Fold::Mean => target[at].plus(x),
+            Fold::Product => target[at].times(x),
+            Fold::Max | Fold::Min => extreme(fold, target[at], x),
+        };
+    }
+}
+
+/// Divides sums by how many they are of.
+fn divide<T: Copy>(
+    target: &mut [T],
+    positions: &[usize],
+    include_self: bool,
+    quotient: impl Fn(T, i64) -> T,
+) {
+    let mut counts = vec![i64::from(include_self); target.len()];
+    for &at in positions {
+        counts[at] += 1;
+    }
+    for (target, &count) in target.iter_mut().zip(&counts) {
+        if count > 1 {
+            *target = quotient(*target, count);
+        }
+    }
+}
+
+/// `torch.index_add`, `index_copy` and `index_reduce`: slices of `source` folded into those that a
+/// vector of indices names, `source` multiplied by `alpha` first.
+///
+/// # Errors
+/// For indices beyond the dimension, and where sizes or dtypes differ.
+pub fn index_fold(
+    name: &str,
+    input: &Tensor,
+    dim: i64,
+    index: &Tensor,
+    source: &Tensor,
+    fold: Fold,
+    include_self: bool,
+    alpha: Scalar,
+) -> Result<Tensor> {
+    let dim = wrap_dim(dim, input.dim())?;
+    if index.dim() > 1 {
+        return Err(Error::index(format!("{name}(): Index is supposed to be a vector")));
+    }
+    if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
+        return Err(Error::runtime(format!("{name}(): Expected dtype int32/int64 for index")));
+    }
+    if source.dtype() != input.dtype() {
+        return Err(Error::runtime(format!(
+            "{name}(): self ({}) and source ({}) must have the same scalar type",
+            input.dtype().scalar_type_name(),
+            source.dtype().scalar_type_name()
+        )));
+    }
+    let (sizes, source_sizes) = (at_least_one(input.sizes()), at_least_one(source.sizes()));
+    let count = index.numel();
+    let fits = sizes.len() == source_sizes.len()
+        && source_sizes.iter().enumerate().all(|(i, &size)| match i == dim {
+            true => size == count,
+            false => size == sizes[i],
+        });
+    if !fits {
+        return Err(Error::not_implemented(format!(
+            "aten::{name} with a source of the sizes {:?} and {count} indices",
+            source.sizes()
+        )));
+    }
+    let mut column = Dims::from_elem(1, sizes.len());
+    column[dim] = count;
+    let index = index.reshape(&column)?.expand(&source_sizes)?;
+    let target = input.reshape(&sizes)?;
+    let mut source = source.reshape(&source_sizes)?;
+    if alpha != Scalar::Int(1) {
+        let scaled = crate::binary(crate::BinaryOp::Mul, (&source).into(), alpha.into())?;
+        source = scaled.to_dtype(input.dtype())?;
+    }
+    let positions = positions(&target, dim as i64, &index)?;
+    fold_into(&target, &positions, &source, fold, include_self)?.view(input.sizes())
+}
+
+/// `torch.index_fill`.
+///
+/// # Errors
+/// For indices beyond the dimension, and values with dimensions.
+pub fn index_fill(input: &Tensor, dim: i64, index: &Tensor, value: Operand<'_>) -> Result<Tensor> {
+    let dim = wrap_dim(dim, input.dim())?;
+    if index.dtype() != DType::Int64 {
+        return Err(Error::index("index_fill_(): Expected dtype int64 for index."));
+    }
+    if index.dim() > 1 {
+        return Err(Error::index("Index has to be a vector/scalar"));
+    }
+    if let Operand::Tensor(value) = value
+        && value.dim() > 0
+    {
+        return Err(Error::runtime(format!(
+            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with {} \
+             dimension(s).",
+            value.dim()
+        )));
+    }
+    if value.dtype().is_complex() && !input.dtype().is_complex() {
+        return Err(Error::not_implemented("aten::index_fill with a complex value"));
+    }
+    let sizes = at_least_one(input.sizes());
+    let size = sizes[dim];
+    let indices = index.reshape(&[-1])?.to_vec::<i64>()?;
+    let result = input.reshape(&sizes)?.copy()?;
+    let value = value.to_dtype(input.dtype())?;
+    for index in indices {
+        if index < -size || index >= size {
+            return Err(Error::index(format!(
+                "index {index} is out of bounds for dimension {dim} with size {size}"
+            )));
+        }
+        result.select(dim as i64, index)?.copy_from(&value)?;
+    }
+    result.view(input.sizes())
+}
+
+/// Elements of all by number, negative ones counted from the end.
+fn flat_positions(input: &Tensor, index: &Tensor, name: &str) -> Result<Vec<usize>> {
+    if index.dtype() != DType::Int64 {
+        return Err(Error::runtime(format!(
+            "{name}(): Expected a long tensor for index, but got {}",
+            index.dtype().scalar_type_name()
+        )));
+    }
+    let count = input.numel();
+    let indices = index.to_vec::<i64>()?;
+    if count == 0 && !indices.is_empty() {
+        return Err(Error::index(format!("{name}(): tried to take from an empty tensor")));
+    }
+    let place = |&at: &i64| match (-count..count).contains(&at) {
+        true => Ok(at.rem_euclid(count) as usize),
+        false => Err(Error::index(format!(
+            "out of range: tried to access index {at} on a tensor of {count} elements."
+        ))),
+    };
+    indices.iter().map(place).collect()
+}
+
+/// `torch.take`.
+///
+/// # Errors
+/// For indices beyond the elements, or other than `int64`.
+pub fn take(input: &Tensor, index: &Tensor) -> Result<Tensor> {
+    let places = flat_positions(input, index, "take")?;
+    let places: Vec<i64> = places.iter().map(|&at| at as i64).collect();
+    let places = Tensor::from_slice(&places, &[places.len() as i64])?;
+    crate::index_select(&input.reshape(&[-1])?, 0, &places)?.view(index.sizes())
+}
+
+/// `torch.put`.
+///
+/// # Errors
+/// As [`take`], and where there are not as many sources as indices.
+pub fn put(input: &Tensor, index: &Tensor, source: &Tensor, accumulate: bool) -> Result<Tensor> {
+    if source.dtype() != input.dtype() {
+        return Err(Error::runtime(format!(
+            "put_(): self and source expected to have the same dtype, but got self.dtype = {} and \
+             source.dtype = {}",
+            input.dtype().scalar_type_name(),
+            source.dtype().scalar_type_name()
+        )));
+    }
+    if index.numel() != source.numel() {
+        return Err(Error::runtime(format!(
+            "put_(): Expected source and index to have the same number of elements, but got \
+             source.numel() = {}, index.numel() = {}",
+            source.numel(),
+            index.numel()
+        )));
+    }
+    let places = flat_positions(input, index, "put_")?;
+    let fold = if accumulate { Fold::Sum } else { Fold::Replace };
+    fold_into(input, &places, source, fold, true)
+}
+
+/// `torch.masked_select`.
+///
+/// # Errors
+/// For masks that are not `bool`, and sizes that do not broadcast.
+pub fn masked_select(input: &Tensor, mask: &Tensor) -> Result<Tensor> {
+    if mask.dtype() != DType::Bool {
+        return Err(Error::runtime("masked_select: expected BoolTensor for mask"));
+    }
+    let sizes = crate::shape::broadcast(input.sizes(), mask.sizes())?;
+    let flags = mask.expand(&sizes)?.to_vec::<Bool>()?;
+    let kept: Vec<i64> = (0..).zip(&flags).filter(|(_, flag)| flag.get()).map(|(i, _)| i).collect();
+    let kept = Tensor::from_slice(&kept, &[kept.len() as i64])?;
+    crate::index_select(&input.expand(&sizes)?.reshape(&[-1])?, 0, &kept)
+}
+
+/// `torch.masked_scatter`: the places of the mask filled from `source` in order.
+///
+/// # Errors
+/// For masks that are not `bool`, dtypes that differ, and too few sources.
+pub fn masked_scatter(input: &Tensor, mask: &Tensor, source: &Tensor) -> Result<Tensor> {
+    if source.dtype() != input.dtype() {
+        return Err(Error::runtime(format!(
+            "masked_scatter_: expected self and source to have same dtypes but got {} and {}",
+            input.dtype().scalar_type_name(),
+            source.dtype().scalar_type_name()
+        )));
+    }
+    if mask.dtype() != DType::Bool {
+        return Err(Error::runtime(format!(
+            "masked_scatter_ only supports boolean masks, but got mask with dtype {}",
+            mask.dtype().scalar_type_name()
+        )));
+    }
+    let sizes = crate::shape::broadcast(input.sizes(), mask.sizes())?;
+    let flags = mask.expand(&sizes)?.to_vec::<Bool>()?;
+    let places: Vec<usize> =
+        flags.iter().enumerate().filter(|(_, flag)| flag.get()).map(|(i, _)| i).collect();
+    if places.len() as i64 > source.numel() {
+        return Err(Error::runtime(format!(
+            "masked_scatter: expected number of elements in source ({}) to be >= number of masked \
+             elements ({})",
+            source.numel(),
+            places.len()
+        )));
+    }
+    let source = source.reshape(&[-1])?.narrow(0, 0, places.len() as i64)?;
+    fold_into(&input.expand(&sizes)?, &places, &source, Fold::Replace, true)
+}
+
+/// `torch.take_along_dim`; without a dimension, over all elements.
+///
+/// # Errors
+/// For indices beyond the dimension or other than `int64`, and sizes that do not broadcast.
+pub fn take_along_dim(input: &Tensor, indices: &Tensor, dim: Option<i64>) -> Result<Tensor> {
+    if indices.dtype() != DType::Int64 {
+        return Err(Error::runtime(format!(
+            "torch.take_along_dim(): dtype of indices should be Long but got {}",
+            indices.dtype().scalar_type_name()
+        )));
+    }
+    let Some(dim) = dim else {
+        return crate::gather(&input.reshape(&[-1])?, 0, &indices.reshape(&[-1])?);
+    };
+    if input.dim() != indices.dim() {
+        return Err(Error::runtime(format!(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, \
+             but got {} dimensions for input, and {} dimensions for indices",
+            input.dim(),
+            indices.dim()
+        )));
+    }
+    let dim = wrap_dim(dim, input.dim())?;
+    if input.dim() == 0 {
+        return crate::gather(input, 0, indices);
+    }
+    let mut of_index = Dims::from_slice(input.sizes());
+    of_index[dim] = indices.sizes()[dim];
+    let of_index = crate::shape::broadcast(&of_index, indices.sizes())?;
+    let mut of_input = of_index.clone();
+    of_input[dim] = input.sizes()[dim];
+    crate::gather(&input.expand(&of_input)?, dim as i64, &indices.expand(&of_index)?)
+}
+
+/// `torch.nonzero_static`: the first `size` rows of `torch.nonzero`, `fill_value` where there are
+/// fewer.
+///
+/// # Errors
+/// For negative sizes.
+pub fn nonzero_static(input: &Tensor, size: i64, fill_value: i64) -> Result<Tensor> {
+    if size < 0 {
+        return Err(Error::runtime("nonzero_static: 'size' must be an non-negative integer"));
+    }
+    let found = crate::nonzero(input)?;
+    let result = Tensor::full(&[size, input.dim() as i64], Scalar::Int(fill_value), DType::Int64)?;
+    let rows = found.sizes()[0].min(size);
+    result.narrow(0, 0, rows)?.copy_from(&found.narrow(0, 0, rows)?)?;
+    Ok(result)
+}
+
+/// A copy of `input` in which `view` of it holds `source`: the `*_scatter` operators of views.
+///
+/// # Errors
+/// Where the view fails, or sizes differ.
+pub fn scatter_view(
+    input: &Tensor,
+    source: &Tensor,
+    view: impl FnOnce(&Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let result = input.copy()?;
+    let part = view(&result)?;
+    if part.sizes() != source.sizes() {
+        return Err(Error::runtime(format!(
+            "expected src to have a size equal to the slice of self. src size = {:?}, slice size = \
+             {:?}",
+            source.sizes(),
+            part.sizes()
+        )));
+    }
+    part.copy_from(source)?;
+    Ok(result)
+}

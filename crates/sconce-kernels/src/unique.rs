@@ -1,0 +1,172 @@
+//! Different elements and slices: `unique`, `unique_consecutive`, `unique_dim`.
+
+use std::cmp::Ordering;
+
+use crate::numbers::{Number, Numbers, Real};
+use crate::shape::wrap_dim;
+use crate::{DType, Dims, Error, Result, Tensor};
+
+/// What [`unique`] and its kin give: the elements, for every input element which of them it is, and
+/// how often each stands there. The last two are empty where they were not asked for.
+pub struct Unique {
+    /// The elements.
+    pub values: Tensor,
+    /// Which of them every input element is.
+    pub inverse: Tensor,
+    /// How often each of them stands in the input.
+    pub counts: Tensor,
+}
+
+/// Groups of equal elements: for every element its group, and the first element of each group.
+struct Groups {
+    inverse: Vec<i64>,
+    first: Vec<usize>,
+}
+
+impl Groups {
+    /// Neighbours in `order` that are the same share a group.
+    fn of(order: &[usize], same: impl Fn(usize, usize) -> bool) -> Groups {
+        let mut groups = Groups { inverse: vec![0; order.len()], first: Vec::new() };
+        for (i, &at) in order.iter().enumerate() {
+            let starts = i.checked_sub(1).is_none_or(|before| !same(order[before], at));
+            if starts {
+                groups.first.push(at);
+            }
+            groups.inverse[at] = groups.first.len() as i64 - 1;
+        }
+        groups
+    }
+
+    fn counts(&self) -> Vec<i64> {
+        let mut counts = vec![0; self.first.len()];
+        self.inverse.iter().for_each(|&group| counts[group as usize] += 1);
+        counts
+    }
+
+    /// The two index tensors, as far as they are asked for.
+    fn tensors(&self, sizes: &[i64], inverse: bool, counts: bool) -> Result<(Tensor, Tensor)> {
+        let none = || Tensor::zeros(&[0], DType::Int64);
+        let inverse = if inverse { Tensor::from_slice(&self.inverse, sizes)? } else { none()? };
+        let counts = match counts {
+            true => Tensor::from_slice(&self.counts(), &[self.first.len() as i64])?,
+            false => none()?,
+        };
+        Ok((inverse, counts))
+    }
+}
+
+fn expect_plain(dtype: DType) -> Result<()> {
+    match dtype.is_complex() || dtype == DType::UInt64 {
+        true => Err(Error::no_kernel("unique", dtype)),
+        false => Ok(()),
+    }
+}
+
+fn sorted_order<T: Real>(xs: &[T]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..xs.len()).collect();
+    order.sort_by(|&a, &b| xs[a].order(xs[b]));
+    order
+}
+
+/// `torch.unique` of all elements, in order. NaN is no other NaN's equal.
+///
+/// # Errors
+/// For complex numbers.
+pub fn unique(input: &Tensor, inverse: bool, counts: bool) -> Result<Unique> {
+    expect_plain(input.dtype())?;
+    group(input, inverse, counts, true)
+}
+
+fn group(input: &Tensor, inverse: bool, counts: bool, sorted: bool) -> Result<Unique> {
+    fn groups<T: Real>(xs: &[T], sorted: bool) -> Groups {
+        let order = if sorted { sorted_order(xs) } else { (0..xs.len()).collect() };
+        Groups::of(&order, |a, b| xs[a] == xs[b])
+    }
+    let numbers = Numbers::of(input)?;
+    let groups = match &numbers {
+        Numbers::Int(xs) => groups(xs, sorted),
+        Numbers::Float(xs) => groups(xs, sorted),
+        Numbers::Complex(_) => return Err(Error::no_kernel("unique", input.dtype())),
+    };
+    let first: Vec<i64> = groups.first.iter().map(|&at| at as i64).collect();
+    let first = Tensor::from_slice(&first, &[first.len() as i64])?;
+    let values = crate::index_select(&input.reshape(&[-1])?, 0, &first)?;
+    let (inverse, counts) = groups.tensors(input.sizes(), inverse, counts)?;
+    Ok(Unique { values, inverse, counts })
+}
+
+/// `torch.unique_consecutive`: runs of equal elements, or slices along a dimension, as one.
+///
+/// # Errors
+/// For complex numbers.
+pub fn unique_consecutive(
+    input: &Tensor,
+    inverse: bool,
+    counts: bool,
+    dim: Option<i64>,
+) -> Result<Unique> {
+    expect_plain(input.dtype())?;
+    match dim {
+        Some(dim) if input.dim() > 0 => unique_slices(input, dim, inverse, counts, false),
+        _ => group(input, inverse, counts, false),
+    }
+}
+
+/// `torch.unique` of the slices along a dimension, in lexicographic order.
+///
+/// # Errors
+/// For complex numbers.
+pub fn unique_dim(input: &Tensor, dim: i64, inverse: bool, counts: bool) -> Result<Unique> {
+    expect_plain(input.dtype())?;
+    unique_slices(input, dim, inverse, counts, true)
+}
+
+fn unique_slices(
+    input: &Tensor,
+    dim: i64,
+    inverse: bool,
+    counts: bool,
+    sorted: bool,
+) -> Result<Unique> {
+    let dim = wrap_dim(dim, input.dim())?;
+    let Some(&count) = input.sizes().get(dim) else {
+        return Err(Error::not_implemented("unique slices of a tensor without dimensions"));
+    };
+    if input.numel() == 0 {
+        if count == 0 && input.sizes().iter().filter(|&&size| size == 0).count() == 1 {
+            let none = || Tensor::zeros(&[0], DType::Int64);
+            return Ok(Unique { values: input.copy()?, inverse: none()?, counts: none()? });
+        }
+        return Err(Error::runtime(
+            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied",
+        ));
+    }
+    let slices = input.movedim(&[dim as i64], &[0])?;
+    let len = (slices.numel() / count) as usize;
+    fn groups<T: Real>(xs: &[T], len: usize, count: usize, sorted: bool) -> Groups {
+        let slice = |i: usize| &xs[i * len..(i + 1) * len];
+        let mut order: Vec<usize> = (0..count).collect();
+        if sorted {
+            order.sort_by(|&a, &b| {
+                let pairs = slice(a).iter().zip(slice(b));
+                let mut orders = pairs.map(|(x, y)| x.order(*y));
+                orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+            });
+        }
+        Groups::of(&order, |a, b| slice(a) == slice(b))
+    }
+    let groups = match &Numbers::of(&slices)? {
+        Numbers::Int(xs) => groups(xs, len, count as usize, sorted),
+        Numbers::Float(xs) if xs.iter().any(|x| x.not_a_number()) => {
+            return Err(Error::not_implemented("unique slices that hold NaN"));
+        }
+        Numbers::Float(xs) => groups(xs, len, count as usize, sorted),
+        Numbers::Complex(_) => return Err(Error::no_kernel("unique", input.dtype())),
+    };
+    let first: Vec<i64> = groups.first.iter().map(|&at| at as i64).collect();
+    let first = Tensor::from_slice(&first, &[first.len() as i64])?;
+    let values = crate::index_select(input, dim as i64, &first)?;
+    let sizes: Dims = [count].into_iter().collect();
+    let (inverse, counts) = groups.tensors(&sizes, inverse, counts)?;
+    Ok(Unique { values, inverse, counts })
+}

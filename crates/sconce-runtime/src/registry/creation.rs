@@ -1,0 +1,165 @@
+//! Tensors made from numbers, or like other tensors.
+
+use sconce_kernels::{self as kernels, DType, Scalar, Tensor};
+
+use super::tensor_args::{kernel, made};
+use super::{Args, Table};
+use crate::error::Raise;
+use crate::interpreter::Machine;
+use crate::value::IValue;
+
+type Result<T = IValue> = std::result::Result<T, Raise>;
+
+pub(super) const TABLE: Table = &[
+    ("aten::empty", "memory_format", |machine, args| {
+        args.row_major(5)?;
+        let sizes = args.ints(0)?;
+        filled(machine, &args, &sizes, Scalar::Int(0), 1, DType::Float32)
+    }),
+    ("aten::empty_strided", "-", |machine, args| {
+        strided(machine, &args, &args.ints(0)?, &args.ints(1)?, 2, DType::Float32)
+    }),
+    ("aten::empty_permuted", "-", |machine, args| {
+        let (sizes, order) = (args.ints(0)?, args.ints(1)?);
+        let mut strides = vec![0; sizes.len()];
+        let mut step = 1i64;
+        for &dim in order.iter().rev() {
+            let Some(at) = usize::try_from(dim)
+                .ok()
+                .filter(|&at| at < sizes.len() && order.len() == sizes.len())
+            else {
+                return Err(Raise::unsupported("aten::empty_permuted in this order"));
+            };
+            strides[at] = step;
+            step = step.saturating_mul(sizes[at].max(1));
+        }
+        strided(machine, &args, &sizes, &strides, 2, DType::Float32)
+    }),
+    ("aten::new_empty", "-", |machine, args| {
+        let (sizes, dtype) = (args.ints(1)?, args.tensor(0)?.dtype());
+        filled(machine, &args, &sizes, Scalar::Int(0), 2, dtype)
+    }),
+    ("aten::new_empty_strided", "-", |machine, args| {
+        let dtype = args.tensor(0)?.dtype();
+        strided(machine, &args, &args.ints(1)?, &args.ints(2)?, 3, dtype)
+    }),
+    ("aten::new_ones", "-", |machine, args| {
+        let (sizes, dtype) = (args.ints(1)?, args.tensor(0)?.dtype());
+        filled(machine, &args, &sizes, Scalar::Int(1), 2, dtype)
+    }),
+    ("aten::new_full", "-", |machine, args| {
+        let (sizes, dtype) = (args.ints(1)?, args.tensor(0)?.dtype());
+        filled(machine, &args, &sizes, args.scalar(2)?, 3, dtype)
+    }),
+    ("aten::full_like", "-", |machine, args| {
+        args.row_major(6)?;
+        let (sizes, dtype) = (args.tensor(0)?.sizes().to_vec(), args.tensor(0)?.dtype());
+        filled(machine, &args, &sizes, args.scalar(1)?, 2, dtype)
+    }),
+    ("aten::empty_like", "-", |machine, args| {
+        args.row_major(5)?;
+        let (sizes, dtype) = (args.tensor(0)?.sizes().to_vec(), args.tensor(0)?.dtype());
+        filled(machine, &args, &sizes, Scalar::Int(0), 1, dtype)
+    }),
+    ("aten::scalar_tensor", "-", |machine, args| {
+        filled(machine, &args, &[], args.scalar(0)?, 1, DType::Float32)
+    }),
+    ("aten::arange", "start_step", |machine, args| {
+        args.plain_options(4, 5)?;
+        let (start, end, step) = (args.scalar(0)?, args.scalar(1)?, args.scalar(2)?);
+        let count = (end.to_f64() - start.to_f64()) / step.to_f64();
+        machine.budget.check_sizes(&[count.max(0.0) as i64])?;
+        made(kernels::arange(start, end, step, args.dtype(3)?))
+    }),
+    ("aten::eye", "-", |machine, args| {
+        let n = args.int(0)?;
+        eye(machine, &args, n, n, 1)
+    }),
+    ("aten::eye", "m", |machine, args| eye(machine, &args, args.int(0)?, args.int(1)?, 2)),
+    ("aten::tril_indices", "-", |machine, args| triangle(machine, &args, true)),
+    ("aten::triu_indices", "-", |machine, args| triangle(machine, &args, false)),
+    ("aten::_to_copy", "-", |_, args| {
+        args.plain_options(2, 3)?;
+        args.row_major(6)?;
+        let tensor = args.tensor(0)?;
+        made(tensor.to_dtype(args.dtype(1)?.unwrap_or(tensor.dtype())).and_then(|t| t.copy()))
+    }),
+    ("aten::to", "dtype_layout", |_, args| {
+        args.plain_options(2, 3)?;
+        args.row_major(7)?;
+        let tensor = args.tensor(0)?;
+        let dtype = args.dtype(1)?.unwrap_or(tensor.dtype());
+        match args.bool(6)? && dtype == tensor.dtype() {
+            true => made(tensor.copy()),
+            false => made(tensor.to_dtype(dtype)),
+        }
+    }),
+];
+
+/// The dtype operand, and the layout and device after it, as they must be.
+fn options(args: &Args<'_>, dtype: usize, default: DType) -> Result<DType> {
+    args.plain_options(dtype + 1, dtype + 2)?;
+    Ok(args.dtype(dtype)?.unwrap_or(default))
+}
+
+fn filled(
+    machine: &Machine,
+    args: &Args<'_>,
+    sizes: &[i64],
+    value: Scalar,
+    dtype: usize,
+    default: DType,
+) -> Result {
+    let dtype = options(args, dtype, default)?;
+    machine.budget.check_sizes(sizes)?;
+    made(Tensor::full(sizes, value, dtype))
+}
+
+/// Memory for these sizes and strides.
+fn strided(
+    machine: &Machine,
+    args: &Args<'_>,
+    sizes: &[i64],
+    strides: &[i64],
+    dtype: usize,
+    default: DType,
+) -> Result {
+    let dtype = options(args, dtype, default)?;
+    if sizes.len() != strides.len() || sizes.iter().chain(strides).any(|&n| n < 0) {
+        return Err(Raise::unsupported("empty_strided with these sizes and strides"));
+    }
+    let reach = sizes.iter().zip(strides);
+    let reach = reach.fold(1i64, |reach, (&size, &stride)| {
+        reach.saturating_add((size - 1).max(0).saturating_mul(stride))
+    });
+    let count = if sizes.contains(&0) { 0 } else { reach };
+    machine.budget.check_sizes(&[count])?;
+    made(Tensor::zeros(&[count], dtype).and_then(|all| all.as_strided(sizes, strides, Some(0))))
+}
+
+fn eye(machine: &Machine, args: &Args<'_>, rows: i64, columns: i64, dtype: usize) -> Result {
+    let dtype = options(args, dtype, DType::Float32)?;
+    if rows < 0 || columns < 0 {
+        let (name, value) = if rows < 0 { ("n", rows) } else { ("m", columns) };
+        return Err(Raise::message(format!("{name} must be greater or equal to 0, got {value}")));
+    }
+    machine.budget.check_sizes(&[rows, columns])?;
+    made(kernels::eye(rows, columns, dtype))
+}
+
+fn triangle(machine: &Machine, args: &Args<'_>, lower: bool) -> Result {
+    let dtype = options(args, 3, DType::Int64)?;
+    let (rows, columns) = (args.int(0)?, args.int(1)?);
+    machine.budget.check_sizes(&[2, rows.max(0), columns.max(0)])?;
+    made(kernels::triangle_indices(lower, rows, columns, args.int(2)?, dtype))
+        .map_err(|raise| raise)
+}
+
+/// A bound of a range: a number, or a tensor of one.
+fn bound(args: &Args<'_>, index: usize) -> Result<Scalar> {
+    match args.get(index) {
+        IValue::Tensor(tensor) if tensor.dim() == 0 => tensor.item().map_err(kernel),
+        IValue::Tensor(_) => Err(Raise::unsupported("a range between tensors with dimensions")),
+        _ => args.scalar(index),
+    }
+}

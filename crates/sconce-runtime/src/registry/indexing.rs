@@ -1,0 +1,246 @@
+//! Picking and writing elements by index or mask, and different elements.
+
+use sconce_kernels::{self as kernels, DType, Fold, Operand, Scalar, Tensor, Unique};
+
+use super::tensor_args::{kernel, listed, made};
+use super::{Args, Table};
+use crate::error::Raise;
+use crate::value::IValue;
+
+type Result<T = IValue> = std::result::Result<T, Raise>;
+
+pub(super) const TABLE: Table = &[
+    ("aten::scatter", "src value", |_, args| scatter(&args, Fold::Replace, true)),
+    ("aten::scatter", "reduce value_reduce", |_, args| {
+        let fold = match &*args.str(4)? {
+            "add" => Fold::Sum,
+            "multiply" => Fold::Product,
+            _ => return Err(Raise::message("reduce argument must be either add or multiply.")),
+        };
+        scatter(&args, fold, true)
+    }),
+    ("aten::scatter_add", "-", |_, args| scatter(&args, Fold::Sum, true)),
+    ("aten::scatter_reduce", "two", |_, args| {
+        scatter(&args, named_fold(&args.str(4)?)?, args.bool(5)?)
+    }),
+    ("aten::index_add", "-", |_, args| {
+        index_fold(&args, "index_add", Fold::Sum, true, args.scalar(4)?)
+    }),
+    ("aten::index_copy", "-", |_, args| {
+        index_fold(&args, "index_copy", Fold::Replace, true, Scalar::Int(1))
+    }),
+    ("aten::index_reduce", "-", |_, args| {
+        let fold = named_fold(&args.str(4)?)?;
+        if fold == Fold::Sum || args.tensor(0)?.dtype() == DType::Bool {
+            return Err(Raise::unsupported("aten::index_reduce of this kind"));
+        }
+        index_fold(&args, "index_reduce", fold, args.bool(5)?, Scalar::Int(1))
+    }),
+    ("aten::index_fill", "int_Scalar int_Tensor", |_, args| {
+        made(kernels::index_fill(args.tensor(0)?, args.int(1)?, args.tensor(2)?, args.operand(3)?))
+    }),
+    ("aten::index_put", "- hacked_twin", |_, args| index_put(&args)),
+    ("aten::_unsafe_index_put", "- hacked_twin", |_, args| index_put(&args)),
+    ("aten::_unsafe_index", "Tensor Tensor_hacked_twin", |_, args| {
+        made(kernels::index(args.tensor(0)?, &args.optional_tensors(1)?))
+    }),
+    ("aten::_unsafe_masked_index", "-", |_, args| {
+        let (input, mask) = (args.tensor(0)?, args.tensor(1)?);
+        let indices = clamped(&args, 2)?;
+        let picked = kernels::index(input, &indices).map_err(kernel)?;
+        let hidden = kernels::logical_not(mask).map_err(kernel)?;
+        made(kernels::masked_fill(&picked, &hidden, args.operand(3)?))
+    }),
+    ("aten::_unsafe_masked_index_put_accumulate", "-", |_, args| {
+        let (input, mask, values) = (args.tensor(0)?, args.tensor(1)?, args.tensor(3)?);
+        let indices = clamped(&args, 2)?;
+        let hidden = kernels::logical_not(mask).map_err(kernel)?;
+        let values = kernels::masked_fill(values, &hidden, Operand::Scalar(Scalar::Int(0)))
+            .map_err(kernel)?;
+        put(input, &indices, &values, true)
+    }),
+    ("aten::take", "-", |_, args| made(kernels::take(args.tensor(0)?, args.tensor(1)?))),
+    ("aten::put", "-", |_, args| {
+        made(kernels::put(args.tensor(0)?, args.tensor(1)?, args.tensor(2)?, args.bool(3)?))
+    }),
+    ("aten::take_along_dim", "-", |_, args| {
+        made(kernels::take_along_dim(args.tensor(0)?, args.tensor(1)?, args.optional_int(2)?))
+    }),
+    ("aten::masked_select", "-", |_, args| {
+        made(kernels::masked_select(args.tensor(0)?, args.tensor(1)?))
+    }),
+    ("aten::masked_scatter", "-", |_, args| {
+        made(kernels::masked_scatter(args.tensor(0)?, args.tensor(1)?, args.tensor(2)?))
+    }),
+    ("aten::nonzero", "-", |_, args| made(kernels::nonzero(args.tensor(0)?))),
+    ("aten::argwhere", "-", |_, args| made(kernels::nonzero(args.tensor(0)?))),
+    ("aten::nonzero_numpy", "-", |_, args| coordinates(args.tensor(0)?)),
+    ("aten::nonzero_static", "-", |machine, args| {
+        let (input, size) = (args.tensor(0)?, args.int(1)?);
+        machine.budget.check_sizes(&[size.max(0), input.dim() as i64])?;
+        made(kernels::nonzero_static(input, size, args.int(2)?))
+    }),
+    ("aten::searchsorted", "Tensor", |_, args| {
+        searchsorted(&args, args.tensor(0)?, args.tensor(1)?)
+    }),
+    ("aten::searchsorted", "Scalar", |_, args| {
+        let value = Tensor::scalar(args.scalar(1)?, args.tensor(0)?.dtype()).map_err(kernel)?;
+        searchsorted(&args, args.tensor(0)?, &value)
+    }),
+    ("aten::bucketize", "Tensor", |_, args| bucketize(&args, args.tensor(0)?)),
+    ("aten::bucketize", "Scalar", |_, args| {
+        let value = Tensor::scalar(args.scalar(0)?, args.tensor(1)?.dtype()).map_err(kernel)?;
+        bucketize(&args, &value)
+    }),
+    ("aten::_unique2", "-", |_, args| {
+        unique(kernels::unique(args.tensor(0)?, args.bool(2)?, args.bool(3)?))
+    }),
+    ("aten::unique_consecutive", "-", |_, args| {
+        let (inverse, counts) = (args.bool(1)?, args.bool(2)?);
+        let dim = args.optional_int(3)?;
+        unique(kernels::unique_consecutive(args.tensor(0)?, inverse, counts, dim))
+    }),
+    ("aten::unique_dim", "-", |_, args| {
+        let (dim, inverse, counts) = (args.int(1)?, args.bool(3)?, args.bool(4)?);
+        unique(kernels::unique_dim(args.tensor(0)?, dim, inverse, counts))
+    }),
+    ("aten::unique_dim_consecutive", "-", |_, args| {
+        let (dim, inverse, counts) = (args.int(1)?, args.bool(2)?, args.bool(3)?);
+        unique(kernels::unique_consecutive(args.tensor(0)?, inverse, counts, Some(dim)))
+    }),
+    ("aten::slice_scatter", "-", |_, args| {
+        let (dim, start, end) = (args.int(2)?, args.optional_int(3)?, args.optional_int(4)?);
+        let step = args.int(5)?;
+        made(kernels::scatter_view(args.tensor(0)?, args.tensor(1)?, |copy| {
+            copy.slice(dim, start, end, step)
+        }))
+    }),
+    ("aten::select_scatter", "-", |_, args| {
+        let (dim, index) = (args.int(2)?, args.int(3)?);
+        made(kernels::scatter_view(args.tensor(0)?, args.tensor(1)?, |copy| {
+            copy.select(dim, index)
+        }))
+    }),
+    ("aten::diagonal_scatter", "-", |_, args| {
+        let (offset, dim1, dim2) = (args.int(2)?, args.int(3)?, args.int(4)?);
+        made(kernels::scatter_view(args.tensor(0)?, args.tensor(1)?, |copy| {
+            copy.diagonal(offset, dim1, dim2)
+        }))
+    }),
+    ("aten::as_strided_scatter", "-", |_, args| {
+        let (sizes, strides, offset) = (args.ints(2)?, args.ints(3)?, args.optional_int(4)?);
+        let input = args.tensor(0)?;
+        if !input.is_contiguous() || input.offset() != 0 {
+            return Err(Raise::unsupported("aten::as_strided_scatter into a view"));
+        }
+        made(kernels::scatter_view(input, args.tensor(1)?, |copy| {
+            copy.as_strided(&sizes, &strides, offset)
+        }))
+    }),
+];
+
+fn named_fold(name: &str) -> Result<Fold> {
+    Ok(match name {
+        "sum" => Fold::Sum,
+        "prod" => Fold::Product,
+        "mean" => Fold::Mean,
+        "amax" => Fold::Max,
+        "amin" => Fold::Min,
+        _ => {
+            return Err(Raise::message(
+                "reduce argument must be either sum, prod, mean, amax or amin.",
+            ));
+        }
+    })
+}
+
+fn scatter(args: &Args<'_>, fold: Fold, include_self: bool) -> Result {
+    let (input, index) = (args.tensor(0)?, args.tensor(2)?);
+    made(kernels::scatter_fold(input, args.int(1)?, index, args.operand(3)?, fold, include_self))
+}
+
+fn index_fold(
+    args: &Args<'_>,
+    name: &str,
+    fold: Fold,
+    include_self: bool,
+    alpha: Scalar,
+) -> Result {
+    let (input, dim, index) = (args.tensor(0)?, args.int(1)?, args.tensor(2)?);
+    let source = args.tensor(3)?;
+    made(kernels::index_fold(name, input, dim, index, source, fold, include_self, alpha))
+}
+
+fn index_put(args: &Args<'_>) -> Result {
+    put(args.tensor(0)?, &args.optional_tensors(1)?, args.tensor(2)?, args.bool(3)?)
+}
+
+fn put(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accumulate: bool) -> Result {
+    let result = input.copy().map_err(kernel)?;
+    kernels::index_put(&result, indices, values, accumulate).map_err(kernel)?;
+    Ok(IValue::Tensor(result))
+}
+
+/// Indices brought into their dimensions, where masks hide those that were not.
+fn clamped(args: &Args<'_>, index: usize) -> Result<Vec<Option<Tensor>>> {
+    let input = args.tensor(0)?;
+    let clamp = |(dim, tensor): (usize, Option<Tensor>)| {
+        let Some(tensor) = tensor else { return Ok(None) };
+        let size = input.sizes().get(dim).copied().unwrap_or(1);
+        let (low, high) = (Scalar::Int(-size), Scalar::Int(size - 1));
+        let (low, high) = (Some(Operand::Scalar(low)), Some(Operand::Scalar(high)));
+        kernels::clamp(&tensor, low, high).map(Some).map_err(kernel)
+    };
+    args.optional_tensors(index)?.into_iter().enumerate().map(clamp).collect()
+}
+
+/// A vector of indices for each dimension: `torch.nonzero(as_tuple=True)`.
+pub(super) fn coordinates(input: &Tensor) -> Result {
+    let vector = if input.dim() == 0 { input.unsqueeze(0).map_err(kernel)? } else { input.clone() };
+    let found = kernels::nonzero(&vector).map_err(kernel)?;
+    listed((0..vector.dim() as i64).map(|dim| found.select(1, dim)?.contiguous()).collect())
+}
+
+fn searchsorted(args: &Args<'_>, sorted: &Tensor, values: &Tensor) -> Result {
+    let right = match args.get(4) {
+        IValue::None => args.bool(3)?,
+        _ => match &*args.str(4)? {
+            "right" => true,
+            "left" if args.bool(3)? => {
+                return Err(Raise::message(
+                    "torch.searchsorted(): side and right can't be set to opposites, got side of \
+                     left while right was True",
+                ));
+            }
+            "left" => false,
+            other => {
+                return Err(Raise::message(format!(
+                    "torch.searchsorted(): side can only be 'left' or 'right' but got {other}"
+                )));
+            }
+        },
+    };
+    let sorter = args.optional_tensor(5)?;
+    placed(kernels::searchsorted(sorted, values, right, sorter), args.bool(2)?)
+}
+
+fn bucketize(args: &Args<'_>, values: &Tensor) -> Result {
+    let boundaries = args.tensor(1)?;
+    if boundaries.dim() != 1 {
+        return Err(Raise::message(format!(
+            "torch.searchsorted(): boundaries tensor must be 1 dimension, but got dim({})",
+            boundaries.dim()
+        )));
+    }
+    placed(kernels::searchsorted(boundaries, values, args.bool(3)?, None), args.bool(2)?)
+}
+
+fn placed(places: kernels::Result<Tensor>, narrow: bool) -> Result {
+    let places = places.map_err(kernel)?;
+    made(places.to_dtype(if narrow { DType::Int32 } else { DType::Int64 }))
+}
+
+fn unique(unique: kernels::Result<Unique>) -> Result {
+    let Unique { values, inverse, counts } = unique.map_err(kernel)?;
+    Ok(IValue::tuple([values, inverse, counts].map(IValue::Tensor).to_vec()))
+}

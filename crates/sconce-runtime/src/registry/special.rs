@@ -1,0 +1,154 @@
+//! Special functions: `torch.special` and what is older than it.
+
+use sconce_kernels::special::{self, Polynomial};
+use sconce_kernels::{self as kernels};
+
+use super::tensor_args::made;
+use super::{Args, Table};
+use crate::error::Raise;
+use crate::value::IValue;
+
+type Result<T = IValue> = std::result::Result<T, Raise>;
+
+pub(super) const TABLE: Table = &[
+    ("aten::lgamma", "-", |_, args| map(&args, "lgamma_cpu", special::lgamma)),
+    ("aten::digamma", "-", |_, args| map(&args, "digamma", special::digamma)),
+    ("aten::erfinv", "-", |_, args| map(&args, "erfinv_vml_cpu", special::erfinv)),
+    ("aten::i0", "-", |_, args| map(&args, "i0", special::modified_bessel_i0)),
+    ("aten::sinc", "-", |_, args| map(&args, "sinc_cpu", special::sinc)),
+    ("aten::special_i0e", "-", |_, args| map(&args, "i0e", special::modified_bessel_i0e)),
+    ("aten::special_i1", "-", |_, args| map(&args, "i1", special::modified_bessel_i1)),
+    ("aten::special_i1e", "-", |_, args| map(&args, "i1e", special::modified_bessel_i1e)),
+    ("aten::special_entr", "-", |_, args| map(&args, "entr", special::entr)),
+    ("aten::special_erfcx", "-", |_, args| single(&args, "erfcx", special::erfcx)),
+    ("aten::special_ndtr", "-", |_, args| map(&args, "ndtr", special::ndtr)),
+    ("aten::special_ndtri", "-", |_, args| single(&args, "ndtri", special::ndtri)),
+    ("aten::special_log_ndtr", "-", |_, args| single(&args, "log_ndtr", special::log_ndtr)),
+    ("aten::special_airy_ai", "-", |_, args| single(&args, "airy_ai", special::airy_ai)),
+    ("aten::special_bessel_j0", "-", |_, args| single(&args, "bessel_j0", special::bessel_j0)),
+    ("aten::special_bessel_j1", "-", |_, args| single(&args, "bessel_j1", special::bessel_j1)),
+    ("aten::special_bessel_y0", "-", |_, args| single(&args, "bessel_y0", special::bessel_y0)),
+    ("aten::special_bessel_y1", "-", |_, args| single(&args, "bessel_y1", special::bessel_y1)),
+    ("aten::special_modified_bessel_i0", "-", |_, args| {
+        single(&args, "modified_bessel_i0", special::modified_bessel_i0)
+    }),
+    ("aten::special_modified_bessel_i1", "-", |_, args| {
+        single(&args, "modified_bessel_i1", special::modified_bessel_i1)
+    }),
+    ("aten::special_modified_bessel_k0", "-", |_, args| {
+        single(&args, "modified_bessel_k0", special::modified_bessel_k0)
+    }),
+    ("aten::special_modified_bessel_k1", "-", |_, args| {
+        single(&args, "modified_bessel_k1", special::modified_bessel_k1)
+    }),
+    ("aten::special_scaled_modified_bessel_k0", "-", |_, args| {
+        single(&args, "scaled_modified_bessel_k0", special::scaled_modified_bessel_k0)
+    }),
+    ("aten::special_scaled_modified_bessel_k1", "-", |_, args| {
+        single(&args, "scaled_modified_bessel_k1", special::scaled_modified_bessel_k1)
+    }),
+    ("aten::special_spherical_bessel_j0", "-", |_, args| {
+        single(&args, "spherical_bessel_j0", special::spherical_bessel_j0)
+    }),
+    ("aten::polygamma", "-", |_, args| {
+        let order = args.int(0)?;
+        if order < 0 {
+            return Err(Raise::message("polygamma(n, x) does not support negative n."));
+        }
+        made(kernels::map_float("polygamma", args.tensor(1)?, |x| special::polygamma(order, x)))
+    }),
+    ("aten::mvlgamma", "-", |_, args| {
+        let p = args.int(1)?;
+        if p < 1 {
+            return Err(Raise::message("p has to be greater than or equal to 1"));
+        }
+        if p > 10_000 {
+            return Err(Raise::unsupported("aten::mvlgamma of an order above 10000"));
+        }
+        made(kernels::map_float("mvlgamma", args.tensor(0)?, |x| special::multigammaln(x, p)))
+    }),
+    ("aten::igamma", "-", |_, args| {
+        made(kernels::zip_floating("igamma_cpu", args.tensor(0)?, args.tensor(1)?, special::igamma))
+    }),
+    ("aten::igammac", "-", |_, args| {
+        let (a, x) = (args.tensor(0)?, args.tensor(1)?);
+        made(kernels::zip_floating("igammac_cpu", a, x, special::igammac))
+    }),
+    ("aten::xlogy", "Tensor Scalar_Other Scalar_Self", |_, args| {
+        zip(&args, "xlogy_cpu", special::xlogy)
+    }),
+    ("aten::special_xlog1py", "- other_scalar self_scalar", |_, args| {
+        zip(&args, "xlog1py_cpu", special::xlog1py)
+    }),
+    ("aten::special_zeta", "- other_scalar self_scalar", |_, args| {
+        zip(&args, "zeta_cpu", special::zeta)
+    }),
+    ("aten::logaddexp", "-", |_, args| {
+        let (a, b) = (args.tensor(0)?, args.tensor(1)?);
+        made(kernels::zip_floating("logaddexp_cpu", a, b, special::logaddexp))
+    }),
+    ("aten::logaddexp2", "-", |_, args| {
+        let (a, b) = (args.tensor(0)?, args.tensor(1)?);
+        made(kernels::zip_floating("logaddexp2_cpu", a, b, special::logaddexp2))
+    }),
+    ("aten::special_chebyshev_polynomial_t", "- x_scalar n_scalar", |_, args| {
+        polynomial(&args, Polynomial::ChebyshevT)
+    }),
+    ("aten::special_chebyshev_polynomial_u", "- x_scalar n_scalar", |_, args| {
+        polynomial(&args, Polynomial::ChebyshevU)
+    }),
+    ("aten::special_chebyshev_polynomial_v", "- x_scalar n_scalar", |_, args| {
+        polynomial(&args, Polynomial::ChebyshevV)
+    }),
+    ("aten::special_chebyshev_polynomial_w", "- x_scalar n_scalar", |_, args| {
+        polynomial(&args, Polynomial::ChebyshevW)
+    }),
+    ("aten::special_shifted_chebyshev_polynomial_t", "- x_scalar n_scalar", |_, args| {
+        polynomial(&args, Polynomial::ShiftedChebyshevT)
+    }),
+    ("aten::special_shifted_chebyshev_polynomial_u", "- x_scalar n_scalar", |_, args| {
+        polynomial(&args, Polynomial::ShiftedChebyshevU)
+    }),
+    ("aten::special_shifted_chebyshev_polynomial_v", "- x_scalar n_scalar", |_, args| {
+        polynomial(&args, Polynomial::ShiftedChebyshevV)
+    }),
+    ("aten::special_shifted_chebyshev_polynomial_w", "- x_scalar n_scalar", |_, args| {
+        polynomial(&args, Polynomial::ShiftedChebyshevW)
+    }),
+    ("aten::special_hermite_polynomial_h", "- x_scalar n_scalar", |_, args| {
+        polynomial(&args, Polynomial::HermiteH)
+    }),
+    ("aten::special_hermite_polynomial_he", "- x_scalar n_scalar", |_, args| {
+        polynomial(&args, Polynomial::HermiteHe)
+    }),
+    ("aten::special_laguerre_polynomial_l", "- x_scalar n_scalar", |_, args| {
+        polynomial(&args, Polynomial::LaguerreL)
+    }),
+    ("aten::special_legendre_polynomial_p", "- x_scalar n_scalar", |_, args| {
+        polynomial(&args, Polynomial::LegendreP)
+    }),
+];
+
+fn map(args: &Args<'_>, kernel: &str, function: fn(f64) -> f64) -> Result {
+    made(kernels::map_float(kernel, args.tensor(0)?, function))
+}
+
+/// A function that PyTorch has no half-precision kernel for.
+fn single(args: &Args<'_>, kernel: &str, function: fn(f64) -> f64) -> Result {
+    let dtype = args.tensor(0)?.dtype();
+    if matches!(dtype, kernels::DType::Float16 | kernels::DType::BFloat16) {
+        return Err(Raise::unsupported(format!(
+            "\"{kernel}\" not implemented for '{}'",
+            dtype.scalar_type_name()
+        )));
+    }
+    map(args, kernel, function)
+}
+
+fn zip(args: &Args<'_>, kernel: &str, function: fn(f64, f64) -> f64) -> Result {
+    made(kernels::zip_float(kernel, args.operand(0)?, args.operand(1)?, function))
+}
+
+fn polynomial(args: &Args<'_>, family: Polynomial) -> Result {
+    made(kernels::polynomial(family, args.operand(0)?, args.operand(1)?))
+}
