@@ -8,8 +8,8 @@
 //! Architecture invariant: nothing here knows of graphs, values or schemas; nothing reads a file.
 
 mod binary;
-mod blocked;
 mod block;
+mod blocked;
 mod choose;
 mod conv;
 mod conv_transpose;

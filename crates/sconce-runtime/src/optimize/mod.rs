@@ -7,6 +7,7 @@
 //! says what is wrong; so a graph has a plan only if it changes nothing that outlives the call.
 
 mod batch_norm;
+mod blocked;
 mod dropout;
 mod facts;
 mod in_place;
@@ -32,8 +33,13 @@ const METHOD: &str = "forward";
 const MAX_PLANS: usize = 8;
 
 /// The passes, in order.
-const PASSES: &[fn(&mut Optimization)] =
-    &[ranks::fold_known_ranks, dropout::remove, in_place::make_functional, batch_norm::fold];
+const PASSES: &[fn(&mut Optimization)] = &[
+    ranks::fold_known_ranks,
+    dropout::remove,
+    in_place::make_functional,
+    batch_norm::fold,
+    blocked::choose_layout,
+];
 
 /// For each argument, what is known of it if it is a tensor.
 type Signature = Vec<Option<Fact>>;
