@@ -53,6 +53,7 @@ pub(crate) struct Machine {
     profiling: bool,
     pub(crate) budget: Budget,
     pub(crate) sink: Box<dyn Sink>,
+    pub(crate) generator: sconce_kernels::Generator,
 }
 
 /// What a running program asks of a class.
@@ -90,6 +91,7 @@ impl Machine {
             profiling,
             budget: Budget::new(&Limits::default(), &Memory::new(None)),
             sink,
+            generator: sconce_kernels::Generator::default(),
         }
     }
 

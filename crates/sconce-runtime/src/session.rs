@@ -157,9 +157,9 @@ impl Session {
         let mut machine = Machine::new(module, sink, options.profile);
         let Options { limits, missing, memory, optimize, .. } = options;
         let memory = Memory::new(memory);
+        let optimizer = optimize.then(|| Optimizer::new(module)).unwrap_or_default();
         machine.budget = Budget::new(&limits, &memory);
         let entered = memory.enter();
-        let optimizer = optimize.then(|| Optimizer::new(module)).unwrap_or_default();
         let root = instantiate::instantiate(&mut machine, module, missing)?;
         drop(entered);
         Ok(Session { machine, module: module.clone(), root, limits, missing, memory, optimizer })
@@ -180,6 +180,12 @@ impl Session {
     /// The module itself as a value.
     pub fn root(&self) -> &IValue {
         &self.root
+    }
+
+    /// Seeds the random numbers of what is called from now on, `torch.manual_seed`: equal seeds
+    /// and calls give the numbers that PyTorch gives on the CPU.
+    pub fn manual_seed(&mut self, seed: u64) {
+        self.machine.generator = sconce_kernels::Generator::new(seed);
     }
 
     /// Calls a method: `module.method(*args)`.

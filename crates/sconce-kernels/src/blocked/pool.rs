@@ -36,6 +36,9 @@ pub fn max_pool2d_blocked(picture: &Tensor, options: &PoolOptions) -> Result<Ten
 
 /// The sizes of a pool's result, if there is any.
 fn pooled(input: [usize; 2], o: &PoolOptions) -> Option<[usize; 2]> {
+    if [o.kernel, o.stride, o.padding, o.dilation].iter().any(|list| list.len() != 2) {
+        return None;
+    }
     let mut sizes = [0; 2];
     for i in 0..2 {
         let numbers = [o.kernel[i], o.stride[i], o.padding[i], o.dilation[i]];

@@ -14,6 +14,7 @@ use sconce_ir::{
     Attribute, BlockId, Constant, FunctionId, Graph, Kind, NamedRef, NodeId, Prim, Type, Unit,
     ValueId, operators,
 };
+use sconce_kernels::Scalar;
 use sconce_syntax::SourceRange;
 
 pub(crate) use code::{Code, Instruction, Operand, Primitive, Register, Span};
@@ -213,6 +214,7 @@ impl Lowering<'_> {
             return Ok(());
         }
         let from = self.operands(node)?;
+        self.unwrap_constant(symbol, overload, from);
         let to = self.outputs(node);
         match registry::find(symbol, overload) {
             Some(_) if (symbol, overload) == ("aten::__not__", "") => {
@@ -234,6 +236,27 @@ impl Lowering<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Before it runs a program, PyTorch takes a constant without dimensions that is added or
+    /// multiplied for a number, which gives way in type promotion.
+    fn unwrap_constant(&mut self, symbol: &str, overload: &str, operands: Span) {
+        let arithmetic = ["aten::add", "aten::sub", "aten::mul", "aten::div"].contains(&symbol);
+        let second = operands.start as usize + 1;
+        let Some(&Operand::Constant(index)) = self.code.operands.get(second) else { return };
+        let Some(IValue::Tensor(tensor)) = self.code.constants.get(index as usize) else { return };
+        if !arithmetic || overload != "Tensor" || tensor.dim() != 0 {
+            return;
+        }
+        let number = match tensor.item() {
+            Ok(Scalar::Int(value)) => IValue::Int(value),
+            Ok(Scalar::Float(value)) => IValue::Float(value),
+            _ => return,
+        };
+        if let Some(operand) = self.code.operands.get_mut(second) {
+            *operand = Operand::Constant(self.code.constants.len() as u32);
+            self.code.constants.push(number);
+        }
     }
 
     fn missing(&mut self, what: String, from: Span, to: Span) {

@@ -19,10 +19,10 @@ pub(super) const TABLE: Table = &[
     ("sconce::max_pool2d_blocked", "-", |_, args| {
         let &[h, w, sh, sw, ph, pw, dh, dw] = args.ints(1)?.as_slice() else { return Err(unfit()) };
         let options = PoolOptions {
-            kernel: [h, w],
-            stride: [sh, sw],
-            padding: [ph, pw],
-            dilation: [dh, dw],
+            kernel: &[h, w],
+            stride: &[sh, sw],
+            padding: &[ph, pw],
+            dilation: &[dh, dw],
             ceil_mode: args.bool(2)?,
         };
         made(kernels::max_pool2d_blocked(args.tensor(0)?, &options))

@@ -4,21 +4,35 @@
 //! without a name) and the function. What the operands are is what the schema says, so one function
 //! can tell ints from floats by looking.
 
+mod activations;
 mod args;
+mod attention;
 mod blocked;
 mod casts;
+mod complex;
 mod convolution;
 mod creation;
 mod derived;
 mod dicts;
+mod embeddings;
+mod fourier;
 mod indexing;
+mod linalg;
 mod lists;
+mod losses;
 mod math;
 mod misc;
+mod normalisation;
 mod numbers;
 mod pointwise;
+mod pooling;
+mod products;
 mod quick;
+mod random;
+mod recurrent;
 mod reductions;
+mod regions;
+mod resampling;
 mod shapes;
 mod sorting;
 mod special;
@@ -60,6 +74,11 @@ const TABLES: &[Table] = &[
     sorting::TABLE,
     dicts::TABLE,
     misc::TABLE,
+    random::TABLE,
+    recurrent::TABLE,
+    attention::TABLE,
+    embeddings::TABLE,
+    losses::TABLE,
     tensor_math::TABLE,
     tensor_views::TABLE,
     tensor_layers::TABLE,
@@ -71,6 +90,16 @@ const TABLES: &[Table] = &[
     reductions::TABLE,
     shapes::TABLE,
     special::TABLE,
+    complex::TABLE,
+    fourier::TABLE,
+    linalg::TABLE,
+    products::TABLE,
+    activations::TABLE,
+    normalisation::TABLE,
+    pooling::TABLE,
+    regions::TABLE,
+    resampling::TABLE,
+    convolution::TABLE,
 ];
 
 static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {

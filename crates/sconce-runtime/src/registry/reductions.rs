@@ -201,7 +201,9 @@ pub(super) const TABLE: Table = &[
         _ => Err(Raise::unsupported("aten::hash_tensor in a mode other than 0")),
     }),
     ("aten::_safe_softmax", "-", |_, args| {
-        made(kernels::safe_softmax(args.tensor(0)?, args.int(1)?, args.dtype(2)?))
+        let (scores, dim) = (args.tensor(0)?, args.int(1)?);
+        let dtype = args.dtype(2)?.unwrap_or(scores.dtype());
+        made(scores.to_dtype(dtype).and_then(|scores| kernels::safe_softmax(&scores, dim)))
     }),
     ("aten::segment_reduce", "-", |_, args| {
         let reduce = match &*args.str(1)? {
