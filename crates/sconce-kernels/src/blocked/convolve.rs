@@ -90,7 +90,7 @@ pub(super) fn convolve(
     if residual.is_some_and(|residual| residual.sizes() != out_sizes) {
         return Err(unfit());
     }
-    let result = Tensor::empty(&out_sizes, DType::Float32)?;
+    let result = Tensor::unset(&out_sizes, DType::Float32)?;
     let (input, residual) = (input.contiguous()?, residual.map(Tensor::contiguous).transpose()?);
     let (x, w, b) = (input.read::<f32>()?, weight.read::<f32>()?, bias.read::<f32>()?);
     let residual = residual.as_ref().map(Tensor::read::<f32>).transpose()?;

@@ -21,7 +21,7 @@ pub fn max_pool2d_blocked(picture: &Tensor, options: &PoolOptions) -> Result<Ten
     let picture = picture.contiguous()?;
     let from = picture.read::<f32>()?;
     let sizes = [n, blocks, out_height, out_width, LANES].map(|size| size as i64);
-    let result = Tensor::empty(&sizes, DType::Float32)?;
+    let result = Tensor::unset(&sizes, DType::Float32)?;
     let mut to = result.write::<f32>()?;
     let planes = from.chunks_exact(height * width * LANES);
     let level = Level::best();
@@ -36,6 +36,9 @@ pub fn max_pool2d_blocked(picture: &Tensor, options: &PoolOptions) -> Result<Ten
 
 /// The sizes of a pool's result, if there is any.
 fn pooled(input: [usize; 2], o: &PoolOptions) -> Option<[usize; 2]> {
+    if [o.kernel, o.stride, o.padding, o.dilation].iter().any(|list| list.len() != 2) {
+        return None;
+    }
     let mut sizes = [0; 2];
     for i in 0..2 {
         let numbers = [o.kernel[i], o.stride[i], o.padding[i], o.dilation[i]];
@@ -98,7 +101,7 @@ pub fn mean_blocked(picture: &Tensor) -> Result<Tensor> {
     }
     let picture = picture.contiguous()?;
     let from = picture.read::<f32>()?;
-    let result = Tensor::empty(&[n as i64, blocks as i64, 1, 1, LANES as i64], DType::Float32)?;
+    let result = Tensor::unset(&[n as i64, blocks as i64, 1, 1, LANES as i64], DType::Float32)?;
     let mut to = result.write::<f32>()?;
     let level = Level::best();
     let planes = from.chunks_exact(height * width * LANES);
