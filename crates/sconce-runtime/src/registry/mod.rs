@@ -105,7 +105,6 @@ const TABLES: &[Table] = &[
     pooling::TABLE,
     regions::TABLE,
     resampling::TABLE,
-    convolution::TABLE,
 ];
 
 static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {
