@@ -14,8 +14,8 @@ mod batch_stats;
 mod bilinear;
 mod binary;
 mod block;
-mod chains;
 mod blocked;
+mod chains;
 mod choose;
 mod class_loss;
 mod complex;
@@ -53,7 +53,6 @@ mod order_statistics;
 mod packed;
 mod pad;
 mod panels;
-
 mod patches;
 mod pointwise;
 mod pool;
@@ -95,10 +94,6 @@ pub use bilinear::{bilinear};
 pub use binary::{BinaryOp, add, binary, binary_in_place, store, sub};
 pub use blocked::{Activation, BlockedConv, conv_blocked, from_blocked, max_pool2d_blocked, mean_blocked, pack_bias, pack_weight, to_blocked};
 pub use chains::{ChainOp, ChainStep, run_chain};
-pub use blocked::{
-    Activation, BlockedConv, conv_blocked, from_blocked, max_pool2d_blocked, mean_blocked,
-    pack_bias, pack_weight, to_blocked,
-};
 pub use choose::{clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_};
 pub use class_loss::{ClassLoss, cross_entropy_loss, multi_margin_loss, multilabel_margin_loss, nll_loss, one_hot};
 pub use complex::{angle, complex, complex_dtype, complex_sgn, conj, imag, polar, real, real_dtype, view_as_complex, view_as_real};
@@ -128,8 +123,6 @@ pub use memory_format::{MemoryFormat};
 pub use norm::{batch_norm, group_norm, layer_norm};
 pub use order_statistics::{Interpolation, kthvalue, median, median_all, mode, quantile, topk};
 pub use packed::{pack_padded, pad_packed, pad_sequence};
-
-pub use pool::{PoolOptions, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
 pub use pad::{PadMode, pad};
 pub use patches::{PatchOptions, col2im, im2col};
 pub use pointwise::{addcdiv, addcmul, equal, filled_like, float_power, frexp, gcd, heaviside, is_exactly, isclose, isin, lcm, ldexp, lerp, logit, map_float, map_floating, nan_to_num, nextafter, polynomial, round_decimals, signbit, zip_float, zip_floating};
