@@ -35,7 +35,7 @@ pub fn nms(boxes: &Tensor, scores: &Tensor, threshold: f64) -> Result<Tensor> {
     if boxes.dtype() != scores.dtype() {
         return Err(Error::runtime("dets should have the same type as scores"));
     }
-    let (_, order) = crate::sort(scores, 0, true)?;
+    let (_, order) = crate::sort(scores, 0, true, true)?;
     let order = order.to_vec::<i64>()?;
     let kept = match boxes.dtype() {
         DType::Float32 => suppress(&boxes.to_vec::<f32>()?, &order, threshold as f32),

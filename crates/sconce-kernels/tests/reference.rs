@@ -387,7 +387,7 @@ fn odd_sizes_are_answers_or_errors_and_never_panics() {
             drop(mean(input, dims, true, None).map(|t| t.numel()));
             drop(extremum(Extremum::Max, input, dim, false).map(|t| t.0.numel()));
             drop(softmax(input, dim.unwrap_or(2)).map(|t| t.numel()));
-            drop(sort(input, dim.unwrap_or(2), true).map(|t| t.0.numel()));
+            drop(sort(input, dim.unwrap_or(2), true, true).map(|t| t.0.numel()));
             drop(layer_norm(input, &input.sizes()[1..], None, None, 1e-5).map(|t| t.numel()));
         }
         assert!(input.is_contiguous());
