@@ -15,6 +15,7 @@ mod limits;
 mod lower;
 mod matching;
 mod optimize;
+mod packed_params;
 mod primitive;
 mod registry;
 mod session;

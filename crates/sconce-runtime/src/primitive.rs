@@ -72,7 +72,7 @@ pub(crate) fn run(
             machine.sink.print(&line);
             return Ok(Given::Several(Vec::new()));
         }
-        Primitive::ToList => crate::registry::to_list(args.first())?,
+        Primitive::ToList => crate::registry::to_list(&args)?,
         Primitive::EnumName | Primitive::EnumValue => enum_part(primitive, &args)?,
         Primitive::Missing(what) => return Err(Raise::unsupported(what.as_str())),
     };
