@@ -110,11 +110,10 @@ pub use complex::{
 pub use conv::{ConvOptions, conv, conv_same};
 pub use conv_transpose::conv_transpose;
 pub use create::{arange, eye, linspace, tril, triu};
-pub use dense::{dense_binary, dense_binary_in_place, dense_unary};
 pub use ctc::{Ctc, ctc_loss};
 pub use cumulative::{cumprod, cumsum, logcumsumexp, product, running_extremum};
 pub use deform::{DeformOptions, deform_conv2d};
-pub use dense::{dense_binary, dense_unary};
+pub use dense::{dense_binary, dense_binary_in_place, dense_unary};
 pub use distance::{cdist, cosine_similarity, pairwise_distance, pdist};
 pub use dropout::{Dropout, dropout, native_dropout, rrelu};
 pub use element::{Bool, Element};

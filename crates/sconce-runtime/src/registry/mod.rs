@@ -6,8 +6,8 @@
 
 mod activations;
 mod args;
-mod attributes;
 mod attention;
+mod attributes;
 mod casts;
 mod complex;
 mod convolution;
