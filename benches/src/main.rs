@@ -3,13 +3,14 @@
 //! Prints every figure that the project promises, as medians of interleaved runs, with the ratio to
 //! the peer and the target. PyTorch takes part when a Python that has it is found: `$PYTHON`, or
 //! `python3`. Arguments choose a part: `read`, `hostile`, `save`, `edit`, `convert`,
-//! `jit`.
+//! `jit`, `infer` (of which `$SCONCE_BENCH_MODELS`, a list with commas, chooses models).
 //!
 //! The files that are written have `$SCONCE_BENCH_MB` megabytes (1000) and lie in a folder of their
 //! own in `$SCONCE_BENCH_DIR` (`target/bench-data`), removed afterwards. A folder in memory, such as
 //! `/dev/shm`, measures the programs; one on a disk, mostly the disk.
 
 mod hostile;
+mod infer;
 mod jit;
 mod make;
 mod peer;
@@ -30,6 +31,7 @@ fn main() {
     match args.get(1).map(String::as_str) {
         Some("child-open") => return child_open(&args[2]),
         Some("child-hostile") => return child_hostile(&args[2]),
+        Some("child-infer") => return infer::child(),
         Some("child-run") => return process::child_run(&args[2..]),
         _ => {}
     }
@@ -52,6 +54,9 @@ fn main() {
     }
     if wanted("jit") {
         jit::run(&folder, python.as_deref());
+    }
+    if wanted("infer") {
+        infer::run(&folder, python.as_deref());
     }
     if python.is_none() {
         println!("\nno Python with torch was found: set PYTHON to have PyTorch beside it");

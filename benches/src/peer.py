@@ -41,7 +41,23 @@ def jit_load(path):
     loaded = torch.jit.load(path)
 
 
-orders = {"make": make, "save": save, "convert": convert, "jit_load": jit_load}
+def infer_load(path, args, threads):
+    global model, arguments
+    torch.set_num_threads(int(threads))
+    torch.set_grad_enabled(False)
+    model = torch.jit.freeze(torch.jit.load(path).eval())
+    arguments = torch.load(args)
+    for _ in range(3):
+        model(*arguments)
+
+
+def infer(calls):
+    with torch.inference_mode():
+        for _ in range(int(calls)):
+            model(*arguments)
+
+
+orders = {"infer_load": infer_load, "infer": infer, "make": make, "save": save, "convert": convert, "jit_load": jit_load}
 for line in sys.stdin:
     order, *words = line.rstrip("\n").split("\t")
     start = time.perf_counter()

@@ -1,4 +1,4 @@
-//! PyTorch in a process of its own that stays, so that its runs and sconce's can alternate.
+//! PyTorch, or sconce, in a process of its own that stays, so that their runs can alternate.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -14,23 +14,33 @@ pub struct Peer {
 
 impl Peer {
     pub fn start(python: &str) -> Peer {
-        let mut process = Command::new(python)
-            .args(["-c", SCRIPT])
+        Peer::of(Command::new(python).args(["-c", SCRIPT]))
+    }
+
+    /// sconce, with so many threads, taking the orders of `infer.rs`.
+    pub fn start_sconce(threads: usize) -> Peer {
+        let program = std::env::current_exe().expect("this program");
+        let threads = threads.to_string();
+        Peer::of(Command::new(program).arg("child-infer").env("RAYON_NUM_THREADS", threads))
+    }
+
+    fn of(command: &mut Command) -> Peer {
+        let mut process = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .expect("starting Python");
+            .expect("starting the process");
         let orders = process.stdin.take().expect("a pipe");
         let answers = BufReader::new(process.stdout.take().expect("a pipe"));
         Peer { process, orders, answers }
     }
 
-    /// Has something done; gives the time that Python measured.
+    /// Has something done; gives the time that it measured.
     pub fn order(&mut self, words: &[&str]) -> Duration {
-        writeln!(self.orders, "{}", words.join("\t")).expect("Python listens");
+        writeln!(self.orders, "{}", words.join("\t")).expect("it listens");
         let mut answer = String::new();
-        self.answers.read_line(&mut answer).expect("Python answers");
-        Duration::from_secs_f64(answer.trim().parse().expect("Python says seconds"))
+        self.answers.read_line(&mut answer).expect("it answers");
+        Duration::from_secs_f64(answer.trim().parse().expect("it says seconds"))
     }
 }
 

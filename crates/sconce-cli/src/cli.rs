@@ -8,11 +8,13 @@ use clap_complete::Shell;
 use sconce::checkpoint::Value;
 use sconce::tensor::DType;
 
+use crate::calling::{Call, ResultOptions};
 use crate::output::ColorChoice;
 use crate::saving::Saving;
 
 /// PyTorch's files at a shell, without PyTorch: look into any .pt, .pth, .bin or .ckpt, compare,
-/// convert and verify it. Nothing in a file is ever executed.
+/// convert and verify it, run TorchScript programs. Only run, bench and compare execute anything: a
+/// program that you name, in an interpreter without access to files, processes or the network.
 ///
 /// `sconce FILE` shows a card of one screen. A file named like a verb is `./ls`.
 #[derive(Debug, Parser)]
@@ -84,6 +86,12 @@ pub enum Verb {
     Graph(GraphArgs),
     /// List the operators that a TorchScript program uses
     Ops(OpsArgs),
+    /// Run a TorchScript program
+    Run(RunArgs),
+    /// Measure how long a TorchScript program takes, and where
+    Bench(BenchArgs),
+    /// Run a TorchScript program on saved arguments and compare the result with a saved one
+    Compare(CompareArgs),
     /// Print the syntax tree of a file of TorchScript source
     Ast(AstArgs),
     /// Load a TorchScript archive or a checkpoint and save it again, as PyTorch would
@@ -810,6 +818,77 @@ pub struct OpsArgs {
     pub no_header: bool,
 }
 
+/// `sconce run`.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_HELP)]
+pub struct RunArgs {
+    /// The archive.
+    #[command(flatten)]
+    pub archive: Input,
+    /// What is called.
+    #[command(flatten)]
+    pub call: Call,
+    /// What becomes of the result.
+    #[command(flatten)]
+    pub result: ResultOptions,
+}
+
+const RUN_HELP: &str = "A file on the command line wins over nothing: what reads as a value is \
+one, so a file named 3 is ./3. Arrays of an .npz are arguments in the file's order; sound is float32, \
+channels x samples, -1 to 1. What the program prints goes to standard output before the result, or \
+with --json to standard error.";
+
+/// `sconce bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// The archive.
+    #[command(flatten)]
+    pub archive: Input,
+    /// What is called.
+    #[command(flatten)]
+    pub call: Call,
+    /// An argument: a tensor of this size with numbers between 0 and 1 (repeatable; after --input)
+    #[arg(long, value_name = "1x3x224x224", value_parser = shape)]
+    pub shape: Vec<Shape>,
+    /// Calls before those that are measured
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub warmup: u32,
+    /// Calls that are measured (default: what fits in 3 seconds, at least 10)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub runs: Option<u32>,
+    /// Rows of the table of operators
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    pub rows: usize,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `sconce compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The archive.
+    #[command(flatten)]
+    pub archive: Input,
+    /// What is called.
+    #[command(flatten)]
+    pub call: Call,
+    /// The result that is expected: what torch.save wrote
+    #[arg(long, value_name = "FILE")]
+    pub expect: OsString,
+    /// How much numbers may differ: relative to the expected one, and absolute as a part of the
+    /// largest in its tensor
+    #[arg(long, value_name = "X", default_value_t = 1e-4)]
+    pub tol: f64,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `--shape`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape(pub Vec<i64>);
+
 /// `sconce ast`.
 #[derive(Debug, Args)]
 pub struct AstArgs {
@@ -977,7 +1056,7 @@ fn decimal_size(text: &str) -> Result<u64, String> {
 }
 
 /// `4096`, `64K`, `1.5GiB`.
-fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
         "" | "b" => 0,
@@ -992,6 +1071,14 @@ fn size(text: &str) -> Result<u64, String> {
         return Err("not a size".to_owned());
     }
     Ok((number * (1u64 << shift) as f64) as u64)
+}
+
+/// `1x3x224x224`; nothing for a tensor without dimensions.
+fn shape(text: &str) -> Result<Shape, String> {
+    let sizes = text.split('x').filter(|size| !size.is_empty());
+    let sizes: Option<Vec<i64>> =
+        sizes.map(|size| size.parse().ok().filter(|size| *size >= 0)).collect();
+    sizes.map(Shape).ok_or_else(|| "sizes with an x between them, such as 1x3x224x224".to_owned())
 }
 
 fn offset(text: &str) -> Result<usize, String> {
@@ -1025,5 +1112,8 @@ mod tests {
         assert!(decimal_size("xMB").is_err() && decimal_size("-1GB").is_err());
         assert_eq!(offset("0x1c4"), Ok(0x1c4));
         assert_eq!(offset("12"), Ok(12));
+        assert_eq!(shape("1x3"), Ok(Shape(vec![1, 3])));
+        assert_eq!(shape(""), Ok(Shape(vec![])));
+        assert!(shape("1x-3").is_err());
     }
 }

@@ -5,9 +5,11 @@
 #![allow(unreachable_pub, reason = "a binary has no public surface; pub says: for other files")]
 
 mod atomic;
+mod calling;
 mod cli;
 mod error;
 mod glob;
+mod input;
 mod interrupt;
 mod open;
 mod output;

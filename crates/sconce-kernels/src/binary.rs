@@ -4,9 +4,10 @@ use num_complex::Complex;
 
 use crate::promotion::int_to_float;
 use crate::shape::{broadcast, expanded_strides};
+use crate::simd::dispatch;
 use crate::{
     Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, can_cast, result_type,
-    unary, walk,
+    threads, unary, walk,
 };
 
 /// An operator of two operands, by the name of its `aten` operator.
@@ -341,8 +342,34 @@ pub(crate) fn zip<T: Element, U: Element>(
     b: &Tensor,
     f: impl Fn(T, T) -> U,
 ) -> Result<Tensor> {
+    zip_rows(a, b, |out, x, y| row(out, x, y, &f))
+}
+
+/// [`zip`], on several threads where rows are long.
+fn zip_parallel<T: Element, U: Element>(
+    a: &Tensor,
+    b: &Tensor,
+    f: impl Fn(T, T) -> U + Sync,
+) -> Result<Tensor> {
+    zip_rows(a, b, |out, (xs, x_step), (ys, y_step)| {
+        threads::pieces(out, 64, crate::unary::PARALLEL, |start, out| {
+            let (xs, ys) = (&xs[start * x_step..], &ys[start * y_step..]);
+            row(out, (xs, x_step), (ys, y_step), &f);
+        });
+    })
+}
+
+/// Elements of a row: a slice that begins with the first, and the distance between them.
+type Strided<'a, T> = (&'a [T], usize);
+
+/// Calls `f` for the longest rows of the result and what stands beside them in the operands.
+fn zip_rows<T: Element, U: Element>(
+    a: &Tensor,
+    b: &Tensor,
+    f: impl Fn(&mut [U], Strided<'_, T>, Strided<'_, T>),
+) -> Result<Tensor> {
     let sizes = broadcast(a.sizes(), b.sizes())?;
-    let result = Tensor::zeros(&sizes, U::DTYPE)?;
+    let result = Tensor::unset(&sizes, U::DTYPE)?;
     let (xs, ys) = (a.storage().read::<T>()?, b.storage().read::<T>()?);
     let mut out = result.write::<U>()?;
     let a_strides = expanded_strides(a.sizes(), a.strides(), &sizes);
@@ -350,30 +377,47 @@ pub(crate) fn zip<T: Element, U: Element>(
     let strides = [result.strides(), &a_strides, &b_strides];
     let start = [0, a.offset(), b.offset()];
     walk::rows(&sizes, strides, start, |[o, x, y], [_, x_step, y_step], len| {
-        let out = &mut out[o..o + len];
-        match (x_step, y_step) {
+        f(&mut out[o..o + len], (&xs[x..], x_step), (&ys[y..], y_step));
+    });
+    drop(out);
+    Ok(result)
+}
+
+/// One row of [`zip`].
+fn row<T: Element, U: Element>(
+    out: &mut [U],
+    (xs, x_step): Strided<'_, T>,
+    (ys, y_step): Strided<'_, T>,
+    f: &impl Fn(T, T) -> U,
+) {
+    let len = out.len();
+    dispatch(
+        #[inline(always)]
+        || match (x_step, y_step) {
             (1, 1) => {
-                for ((o, &x), &y) in out.iter_mut().zip(&xs[x..x + len]).zip(&ys[y..y + len]) {
+                for ((o, &x), &y) in out.iter_mut().zip(&xs[..len]).zip(&ys[..len]) {
                     *o = f(x, y);
                 }
             }
             (1, 0) => {
-                let y = ys[y];
-                out.iter_mut().zip(&xs[x..x + len]).for_each(|(o, &x)| *o = f(x, y));
+                let y = ys[0];
+                for (o, &x) in out.iter_mut().zip(&xs[..len]) {
+                    *o = f(x, y);
+                }
             }
             (0, 1) => {
-                let x = xs[x];
-                out.iter_mut().zip(&ys[y..y + len]).for_each(|(o, &y)| *o = f(x, y));
+                let x = xs[0];
+                for (o, &y) in out.iter_mut().zip(&ys[..len]) {
+                    *o = f(x, y);
+                }
             }
             _ => {
                 for (i, o) in out.iter_mut().enumerate() {
-                    *o = f(xs[x + i * x_step], ys[y + i * y_step]);
+                    *o = f(xs[i * x_step], ys[i * y_step]);
                 }
             }
-        }
-    });
-    drop(out);
-    Ok(result)
+        },
+    );
 }
 
 fn compare<T: Element + PartialOrd>(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
@@ -396,10 +440,10 @@ macro_rules! floating {
         impl Floating for $ty {
             fn apply(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
                 match op {
-                    Add => zip(a, b, |x: $ty, y: $ty| x + y),
-                    Sub => zip(a, b, |x: $ty, y: $ty| x - y),
-                    Mul => zip(a, b, |x: $ty, y: $ty| x * y),
-                    Div => zip(a, b, |x: $ty, y: $ty| x / y),
+                    Add => zip_parallel(a, b, |x: $ty, y: $ty| x + y),
+                    Sub => zip_parallel(a, b, |x: $ty, y: $ty| x - y),
+                    Mul => zip_parallel(a, b, |x: $ty, y: $ty| x * y),
+                    Div => zip_parallel(a, b, |x: $ty, y: $ty| x / y),
                     DivTrunc => zip(a, b, |x: $ty, y: $ty| (x / y).trunc()),
                     DivFloor => zip(a, b, |x: $ty, y: $ty| {
                         if y == 0.0 {

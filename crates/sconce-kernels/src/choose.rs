@@ -128,7 +128,7 @@ pub fn softplus(input: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
     })
 }
 
-fn floating_map(input: &Tensor, kernel: &str, f: impl Fn(f64) -> f64) -> Result<Tensor> {
+pub(crate) fn floating_map(input: &Tensor, kernel: &str, f: impl Fn(f64) -> f64) -> Result<Tensor> {
     let dtype = input.dtype();
     if !dtype.is_floating_point() {
         return Err(Error::no_kernel(kernel, dtype));

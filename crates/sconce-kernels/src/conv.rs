@@ -5,7 +5,8 @@ use rayon::prelude::*;
 
 use crate::binary::compute_dtype;
 use crate::gemm::{Matrix, Multiply, gemm};
-use crate::{BinaryOp, DType, Dims, Error, Result, Tensor, binary};
+use crate::window::{Geometry, taps, window_rows};
+use crate::{DType, Dims, Error, Result, Tensor};
 
 /// How a convolution walks over its input. Lists hold one number for every spatial dimension, or
 /// one for all of them.
@@ -21,15 +22,74 @@ pub struct ConvOptions<'a> {
     pub groups: i64,
 }
 
-/// The geometry of one convolution, always with three spatial dimensions.
-#[derive(Debug, Clone, Copy)]
-struct Geometry {
-    input: [usize; 3],
-    kernel: [usize; 3],
-    output: [usize; 3],
-    stride: [usize; 3],
-    padding: [usize; 3],
-    dilation: [usize; 3],
+/// Numbers that convolutions compute with.
+pub(crate) trait Number: crate::Element {
+    /// Zero.
+    const NOTHING: Self;
+    /// `self + a * b`; integers wrap.
+    fn plus(self, a: Self, b: Self) -> Self;
+    /// `self + a`; integers wrap.
+    fn sum(self, a: Self) -> Self;
+    /// `out += a · b`, all row-major but for what the strides of `a` say: m×k times k×n.
+    fn product(
+        dims: [usize; 3],
+        a: (&[Self], Matrix),
+        b: (&[Self], Matrix),
+        out: &mut [Self],
+    ) -> Result<()>;
+}
+
+macro_rules! multiplied_by_the_library {
+    ($($ty:ty),*) => {$(
+        impl Number for $ty {
+            const NOTHING: Self = <Self as Multiply>::ZERO;
+            fn plus(self, a: Self, b: Self) -> Self {
+                self + a * b
+            }
+            fn sum(self, a: Self) -> Self {
+                self + a
+            }
+            fn product(
+                dims: [usize; 3],
+                a: (&[Self], Matrix),
+                b: (&[Self], Matrix),
+                out: &mut [Self],
+            ) -> Result<()> {
+                gemm(dims, a, b, out, true)
+            }
+        }
+    )*};
+}
+
+multiplied_by_the_library!(f32, f64, num_complex::Complex<f32>, num_complex::Complex<f64>);
+
+impl Number for i64 {
+    const NOTHING: Self = 0;
+    fn plus(self, a: Self, b: Self) -> Self {
+        self.wrapping_add(a.wrapping_mul(b))
+    }
+    fn sum(self, a: Self) -> Self {
+        self.wrapping_add(a)
+    }
+    fn product(
+        [m, k, n]: [usize; 3],
+        (a, a_at): (&[Self], Matrix),
+        (b, b_at): (&[Self], Matrix),
+        out: &mut [Self],
+    ) -> Result<()> {
+        if n == 0 {
+            return Ok(());
+        }
+        for (row, out) in out.chunks_exact_mut(n).take(m).enumerate() {
+            for step in 0..k {
+                let factor = a[a_at.start + row * a_at.row_stride + step * a_at.col_stride];
+                let from = b_at.start + step * b_at.row_stride;
+                let values = &b[from..from + n];
+                out.iter_mut().zip(values).for_each(|(out, &x)| *out = out.plus(factor, x));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// `torch.conv1d`, `conv2d` or `conv3d`, by the number of the weight's dimensions; the input may
@@ -52,57 +112,83 @@ pub fn conv(
     bias: Option<&Tensor>,
     options: &ConvOptions<'_>,
 ) -> Result<Tensor> {
-    let spatial = weight.dim().saturating_sub(2);
-    if !(1..=3).contains(&spatial) {
-        return Err(Error::runtime("convolution takes one, two or three spatial dimensions"));
-    }
-    if input.dim() == spatial + 1 {
-        return conv(&input.unsqueeze(0)?, weight, bias, options)?.squeeze(Some(&[0]));
-    }
-    if input.dim() != spatial + 2 {
-        return Err(Error::runtime(format!(
-            "Expected {}D (unbatched) or {}D (batched) input to conv{spatial}d, but got input of \
-             size: {:?}",
-            spatial + 1,
-            spatial + 2,
-            input.sizes()
-        )));
-    }
-    check(input, weight, bias, options)?;
-    input.expect_dtype(weight.dtype()).map_err(|_| {
-        Error::runtime(format!(
-            "expected scalar type {} but found {}",
-            input.dtype().scalar_type_name(),
-            weight.dtype().scalar_type_name()
-        ))
-    })?;
-    let geometry = geometry(input, weight, options, spatial)?;
-    let dtype = input.dtype();
-    let compute = compute_dtype(dtype);
-    let (x, w) = (input.to_dtype(compute)?.contiguous()?, weight.to_dtype(compute)?.contiguous()?);
-    let groups = options.groups as usize;
-    let mut sizes: Dims = Dims::from_slice(&[x.sizes()[0], w.sizes()[0]]);
-    sizes.extend(geometry.output[3 - spatial..].iter().map(|&n| n as i64));
-    let result = Tensor::zeros(&sizes, compute)?;
-    match compute {
-        DType::Float32 => run::<f32>(&x, &w, &result, geometry, groups),
-        DType::Float64 => run::<f64>(&x, &w, &result, geometry, groups),
-        _ => Err(Error::no_kernel("slow_conv2d_cpu", dtype)),
-    }?;
-    let Some(bias) = bias else { return result.to_dtype(dtype) };
-    let mut shape = Dims::from_elem(1, spatial + 1);
-    shape[0] = bias.numel();
-    let bias = bias.to_dtype(compute)?.reshape(&shape)?;
-    binary(BinaryOp::Add, (&result).into(), (&bias).into())?.to_dtype(dtype)
+    let spatial = spatial_dims(weight)?;
+    with_batch(input, spatial, &format!("conv{spatial}d"), |input| {
+        check(input, weight, bias, options)?;
+        let after = spread(options.padding, spatial, 0);
+        compute(input, weight, bias, options, after)
+    })
 }
 
-fn check(
+/// `torch.conv1d`, `conv2d` or `conv3d` with `padding='same'`: as many zeros that the result has the
+/// input's sizes, one more of them at the end where their number is odd.
+///
+/// # Errors
+/// As [`conv`], and for strides other than 1.
+pub fn conv_same(
     input: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,
-    options: &ConvOptions<'_>,
-) -> Result<()> {
-    let spatial = weight.dim() - 2;
+    stride: &[i64],
+    dilation: &[i64],
+    groups: i64,
+) -> Result<Tensor> {
+    let spatial = spatial_dims(weight)?;
+    with_batch(input, spatial, &format!("conv{spatial}d"), |input| {
+        let none = ConvOptions { stride, padding: &[0], dilation, groups };
+        check(input, weight, bias, &none)?;
+        if stride.iter().any(|&step| step != 1) {
+            return Err(Error::runtime("padding='same' is not supported for strided convolutions"));
+        }
+        let (steps, lead) = (spread(dilation, spatial, 1), 3 - spatial);
+        let total = |i: usize| steps[i].saturating_mul(weight.sizes()[2 + i - lead] - 1);
+        let both: [i64; 3] = std::array::from_fn(|i| if i < lead { 0 } else { total(i).max(0) });
+        let before = both.map(|total| total / 2);
+        let after = std::array::from_fn(|i| both[i] - before[i]);
+        compute(input, weight, bias, &ConvOptions { padding: &before[lead..], ..none }, after)
+    })
+}
+
+/// The number of spatial dimensions of a weight.
+pub(crate) fn spatial_dims(weight: &Tensor) -> Result<usize> {
+    let spatial = weight.dim().saturating_sub(2);
+    match (1..=3).contains(&spatial) {
+        true => Ok(spatial),
+        false => Err(Error::runtime("convolution takes one, two or three spatial dimensions")),
+    }
+}
+
+/// Calls with a batch of one where the input has no batch.
+pub(crate) fn with_batch(
+    input: &Tensor,
+    spatial: usize,
+    name: &str,
+    convolve: impl FnOnce(&Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    match input.dim().checked_sub(spatial) {
+        Some(1) => convolve(&input.unsqueeze(0)?)?.squeeze(Some(&[0])),
+        Some(2) => convolve(input),
+        _ => Err(Error::runtime(format!(
+            "Expected {}D (unbatched) or {}D (batched) input to {name}, but got input of size: {:?}",
+            spatial + 1,
+            spatial + 2,
+            input.sizes()
+        ))),
+    }
+}
+
+/// One number for each of three dimensions; those that are not there get `none`.
+pub(crate) fn spread(list: &[i64], spatial: usize, none: i64) -> [i64; 3] {
+    let lead = 3 - spatial;
+    std::array::from_fn(|i| match i.checked_sub(lead) {
+        None => none,
+        Some(_) if list.len() == 1 => list[0],
+        Some(i) => list[i],
+    })
+}
+
+/// Whether strides, paddings, dilations and groups make sense at all.
+pub(crate) fn check_options(options: &ConvOptions<'_>, spatial: usize) -> Result<()> {
     let named =
         [("stride", options.stride), ("padding", options.padding), ("dilation", options.dilation)];
     for (name, list) in named {
@@ -118,13 +204,61 @@ fn check(
         o if o.stride.iter().any(|&n| n <= 0) => "non-positive stride is not supported",
         o if o.dilation.iter().any(|&n| n <= 0) => "dilation should be greater than zero",
         o if o.groups <= 0 => "non-positive groups is not supported",
-        _ => "",
+        _ => return Ok(()),
     };
-    if !message.is_empty() {
-        return Err(Error::runtime(message));
+    Err(Error::runtime(message))
+}
+
+/// Whether the dtypes of the operands are one.
+pub(crate) fn check_dtypes(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<()> {
+    let name = |tensor: &Tensor| tensor.dtype().scalar_type_name();
+    input.expect_dtype(weight.dtype()).map_err(|_| {
+        Error::runtime(format!("expected scalar type {} but found {}", name(input), name(weight)))
+    })?;
+    match bias {
+        Some(bias) if bias.dtype() != input.dtype() => Err(Error::runtime(format!(
+            "Input type ({}) and bias type ({}) should be the same",
+            cpp_name(input.dtype()),
+            cpp_name(bias.dtype())
+        ))),
+        _ => Ok(()),
     }
+}
+
+/// What `caffe2::TypeMeta` calls a dtype, the type's name in C++.
+fn cpp_name(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Float32 => "float",
+        DType::Float64 => "double",
+        DType::Float16 => "c10::Half",
+        DType::BFloat16 => "c10::BFloat16",
+        DType::Int64 => "long",
+        DType::Int32 => "int",
+        DType::Int16 => "short",
+        DType::Int8 => "signed char",
+        DType::UInt8 => "unsigned char",
+        DType::Complex64 => "c10::complex<float>",
+        DType::Complex128 => "c10::complex<double>",
+        other => other.scalar_type_name(),
+    }
+}
+
+fn check(
+    input: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    options: &ConvOptions<'_>,
+) -> Result<()> {
+    let spatial = weight.dim() - 2;
+    check_options(options, spatial)?;
     let (groups, w, x) = (options.groups, weight.sizes(), input.sizes());
-    if w[0] % groups != 0 || w[0] < groups {
+    if w[0] < groups {
+        return Err(Error::runtime(format!(
+            "Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got \
+             weight of size {w:?} instead"
+        )));
+    }
+    if w[0] % groups != 0 {
         return Err(Error::runtime(format!(
             "Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but \
              got weight of size [{w:?}] instead"
@@ -145,38 +279,26 @@ fn check(
             w[0],
             bias.sizes()
         ))),
-        _ => Ok(()),
+        _ => check_dtypes(input, weight, bias),
     }
 }
 
+/// The sizes; `after` is the padding behind the input, the options' that before it.
 fn geometry(
     input: &Tensor,
     weight: &Tensor,
     options: &ConvOptions<'_>,
-    spatial: usize,
+    after: [i64; 3],
 ) -> Result<Geometry> {
+    let spatial = weight.dim() - 2;
     let lead = 3 - spatial;
-    let sizes = |tensor: &Tensor| {
-        std::array::from_fn(|i| if i < lead { 1 } else { tensor.sizes()[2 + i - lead] })
-    };
-    let spread = |list: &[i64], none: i64| -> [i64; 3] {
-        std::array::from_fn(|i| match i.checked_sub(lead) {
-            None => none,
-            Some(i) => {
-                if list.len() == 1 {
-                    list[0]
-                } else {
-                    list[i]
-                }
-            }
-        })
-    };
-    let (x, k): ([i64; 3], [i64; 3]) = (sizes(input), sizes(weight));
-    let stride = spread(options.stride, 1);
-    let (padding, dilation) = (spread(options.padding, 0), spread(options.dilation, 1));
+    let (x, k) = (spatial_sizes(input), spatial_sizes(weight));
+    let stride = spread(options.stride, spatial, 1);
+    let padding = spread(options.padding, spatial, 0);
+    let dilation = spread(options.dilation, spatial, 1);
     let mut output = [1usize; 3];
     for i in 0..3 {
-        let padded = padding[i].checked_mul(2).and_then(|p| p.checked_add(x[i]));
+        let padded = padding[i].checked_add(after[i]).and_then(|p| p.checked_add(x[i]));
         let window = (k[i] - 1).checked_mul(dilation[i]).and_then(|n| n.checked_add(1));
         let (Some(padded), Some(window)) = (padded, window) else {
             return Err(Error::runtime("integer overflow in the sizes of a convolution"));
@@ -188,12 +310,13 @@ fn geometry(
             return Err(Error::runtime(format!(
                 "Calculated padded input size per channel: ({}). Kernel size: ({}). Kernel size \
                  can't be greater than actual input size",
-                join(&|i| x[i].saturating_add(padding[i].saturating_mul(2))),
+                join(&|i| x[i].saturating_add(padding[i]).saturating_add(after[i])),
                 join(&|i| dilation[i].saturating_mul(k[i] - 1).saturating_add(1))
             )));
         }
         output[i] = ((padded - window) / stride[i] + 1) as usize;
     }
+    check_not_empty(input)?;
     let unsigned = |list: [i64; 3]| list.map(|n| n as usize);
     Ok(Geometry {
         input: unsigned(x),
@@ -205,7 +328,68 @@ fn geometry(
     })
 }
 
-fn run<T: Multiply + std::ops::AddAssign + std::ops::Mul<Output = T>>(
+/// PyTorch convolves empty batches and no channels, but no empty pictures.
+pub(crate) fn check_not_empty(input: &Tensor) -> Result<()> {
+    let sizes = input.sizes();
+    match input.numel() == 0 && sizes[0] != 0 && sizes[1] != 0 {
+        true => Err(Error::runtime(format!(
+            "Only zero batch or zero channel inputs are supported, but got input shape: {sizes:?}"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// The sizes after the first two, with ones before them.
+pub(crate) fn spatial_sizes(tensor: &Tensor) -> [i64; 3] {
+    let lead = 5 - tensor.dim();
+    std::array::from_fn(|i| if i < lead { 1 } else { tensor.sizes()[2 + i - lead] })
+}
+
+fn compute(
+    input: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    options: &ConvOptions<'_>,
+    after: [i64; 3],
+) -> Result<Tensor> {
+    let geometry = geometry(input, weight, options, after)?;
+    let dtype = input.dtype();
+    let narrow = dtype.is_integral() && dtype != DType::Int64;
+    if dtype == DType::Bool || (narrow && geometry.dilation != [1; 3]) {
+        let dilated = geometry.dilation != [1; 3];
+        let name = if dilated { "slow_conv_dilated<>" } else { "slow_conv2d_cpu" };
+        return Err(Error::no_kernel(name, dtype));
+    }
+    let compute = compute_dtype(dtype);
+    let (x, w) = (input.to_dtype(compute)?.contiguous()?, weight.to_dtype(compute)?.contiguous()?);
+    let mut sizes: Dims = Dims::from_slice(&[x.sizes()[0], w.sizes()[0]]);
+    sizes.extend(geometry.output[5 - weight.dim()..].iter().map(|&n| n as i64));
+    let result = biased(&sizes, bias, compute)?;
+    let groups = options.groups as usize;
+    match compute {
+        DType::Float32 => run::<f32>(&x, &w, &result, geometry, groups),
+        DType::Float64 => run::<f64>(&x, &w, &result, geometry, groups),
+        DType::Int64 => run::<i64>(&x, &w, &result, geometry, groups),
+        DType::Complex64 => run::<num_complex::Complex<f32>>(&x, &w, &result, geometry, groups),
+        DType::Complex128 => run::<num_complex::Complex<f64>>(&x, &w, &result, geometry, groups),
+        _ => Err(Error::no_kernel("slow_conv2d_cpu", dtype)),
+    }?;
+    result.to_dtype(dtype)
+}
+
+/// A result in which every channel holds its bias, or zero.
+pub(crate) fn biased(sizes: &[i64], bias: Option<&Tensor>, dtype: DType) -> Result<Tensor> {
+    let result = Tensor::zeros(sizes, dtype)?;
+    if let Some(bias) = bias {
+        let mut shape = Dims::from_elem(1, sizes.len() - 1);
+        shape[0] = bias.numel();
+        result.copy_from(&bias.to_dtype(dtype)?.reshape(&shape)?)?;
+    }
+    Ok(result)
+}
+
+/// Adds the convolution to the result.
+fn run<T: Number>(
     x: &Tensor,
     w: &Tensor,
     result: &Tensor,
@@ -235,13 +419,14 @@ fn run<T: Multiply + std::ops::AddAssign + std::ops::Mul<Output = T>>(
         return Ok(());
     }
     let flat = taps == 1 && geometry.stride == [1; 3] && geometry.padding == [0; 3];
+    let flat = flat && in_size == out_size;
     let wanted = if flat { Some(0) } else { depth.checked_mul(out_size) };
     let mut columns = Vec::new();
     let reserved = wanted.map(|count| (count, columns.try_reserve_exact(count)));
     let Some((count, Ok(()))) = reserved else {
         return Err(Error::runtime("not enough memory for the patches of a convolution"));
     };
-    columns.resize(count, T::ZERO);
+    columns.resize(count, T::NOTHING);
     for (block, out) in out.chunks_exact_mut(out_per_group * out_size).enumerate() {
         let input = &xs[block * in_per_group * in_size..(block + 1) * in_per_group * in_size];
         let columns = if flat {
@@ -258,46 +443,13 @@ fn run<T: Multiply + std::ops::AddAssign + std::ops::Mul<Output = T>>(
             col_stride: 1,
         };
         let patches = Matrix { start: 0, row_stride: out_size, col_stride: 1 };
-        gemm([out_per_group, depth, out_size], (ws, weights), (columns, patches), out, false)?;
+        T::product([out_per_group, depth, out_size], (ws, weights), (columns, patches), out)?;
     }
     Ok(())
 }
 
-/// The outputs along one dimension whose window element `tap` lies inside the input, and where the
-/// first of them reads.
-fn inside(geometry: &Geometry, dim: usize, tap: usize) -> (std::ops::Range<usize>, usize) {
-    let (stride, padding) = (geometry.stride[dim], geometry.padding[dim]);
-    let at = tap * geometry.dilation[dim];
-    let first = padding.saturating_sub(at).div_ceil(stride);
-    let end = (geometry.input[dim] + padding).saturating_sub(at).div_ceil(stride);
-    let end = end.min(geometry.output[dim]);
-    let first = first.min(end);
-    (first..end, (first * stride + at).saturating_sub(padding))
-}
-
-/// For every element of the window: calls `row(out, input, len)` for the rows of outputs it reaches.
-fn window_rows(g: &Geometry, tap: [usize; 3], mut row: impl FnMut(usize, usize, usize)) {
-    let [(ds, d0), (hs, h0), (ws, w0)] = [0, 1, 2].map(|dim| inside(g, dim, tap[dim]));
-    if ws.is_empty() {
-        return;
-    }
-    for (i, od) in ds.enumerate() {
-        for (j, oh) in hs.clone().enumerate() {
-            let out = (od * g.output[1] + oh) * g.output[2] + ws.start;
-            let plane = d0 + i * g.stride[0];
-            let line = h0 + j * g.stride[1];
-            row(out, (plane * g.input[1] + line) * g.input[2] + w0, ws.len());
-        }
-    }
-}
-
-fn taps(g: Geometry) -> impl Iterator<Item = [usize; 3]> {
-    let [d, h, w] = g.kernel;
-    (0..d * h * w).map(move |n| [n / (h * w), n / w % h, n % w])
-}
-
-fn gather_patches<T: Multiply>(plane: &[T], rows: &mut [T], g: Geometry) {
-    rows.fill(T::ZERO);
+fn gather_patches<T: Number>(plane: &[T], rows: &mut [T], g: Geometry) {
+    rows.fill(T::NOTHING);
     let size = g.output.iter().product::<usize>();
     let step = g.stride[2];
     for (tap, row) in taps(g).zip(rows.chunks_exact_mut(size)) {
@@ -312,18 +464,16 @@ fn gather_patches<T: Multiply>(plane: &[T], rows: &mut [T], g: Geometry) {
     }
 }
 
-fn depthwise<T>(plane: &[T], filter: &[T], out: &mut [T], g: Geometry)
-where
-    T: Multiply + std::ops::AddAssign + std::ops::Mul<Output = T>,
-{
+fn depthwise<T: Number>(plane: &[T], filter: &[T], out: &mut [T], g: Geometry) {
     let step = g.stride[2];
     for (tap, &weight) in taps(g).zip(filter) {
         window_rows(&g, tap, |at, input, len| {
             let out = out[at..at + len].iter_mut();
             if step == 1 {
-                out.zip(&plane[input..input + len]).for_each(|(o, &x)| *o += x * weight);
+                out.zip(&plane[input..input + len]).for_each(|(o, &x)| *o = o.plus(x, weight));
             } else {
-                out.zip(plane[input..].iter().step_by(step)).for_each(|(o, &x)| *o += x * weight);
+                let values = plane[input..].iter().step_by(step);
+                out.zip(values).for_each(|(o, &x)| *o = o.plus(x, weight));
             }
         });
     }

@@ -25,7 +25,7 @@ impl Tensor {
             return self.copy_from(&source.to_dtype(self.dtype())?);
         }
         if source.storage().ptr_eq(self.storage()) {
-            let fresh = Tensor::zeros(source.sizes(), source.dtype())?;
+            let fresh = Tensor::unset(source.sizes(), source.dtype())?;
             fresh.copy_elements(&source)?;
             return self.copy_elements(&fresh);
         }
@@ -67,7 +67,7 @@ impl Tensor {
         if dtype == self.dtype() {
             return Ok(self.clone());
         }
-        let result = Tensor::zeros(self.sizes(), dtype)?;
+        let result = Tensor::unset(self.sizes(), dtype)?;
         let source = self.contiguous()?;
         macro_rules! from {
             ($($name:ident $ty:ty;)*) => {

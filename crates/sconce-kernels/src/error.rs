@@ -16,6 +16,8 @@ pub enum ErrorKind {
     Type,
     /// `ValueError`.
     Value,
+    /// No exception of PyTorch's: the caller's [`crate::Memory`] allows no more.
+    OutOfMemory,
 }
 
 /// Why a kernel refused its inputs, in PyTorch's words where it has some.
@@ -52,6 +54,11 @@ impl Error {
     /// A `ValueError`.
     pub fn value(message: impl Into<String>) -> Error {
         Error { kind: ErrorKind::Value, message: message.into().into() }
+    }
+
+    /// More memory than the caller allows.
+    pub(crate) fn out_of_memory(message: impl Into<String>) -> Error {
+        Error { kind: ErrorKind::OutOfMemory, message: message.into().into() }
     }
 
     /// `"gelu" not implemented for 'Long'`, as PyTorch's dispatch macros say it.

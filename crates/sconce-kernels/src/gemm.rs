@@ -1,7 +1,8 @@
 //! The one call into the matrix multiplication library.
 #![allow(unsafe_code, reason = "gemm::gemm takes raw pointers; see the safety comment")]
 
-use crate::{Error, Result};
+use crate::gemv::gemv;
+use crate::{Error, Result, threads};
 
 /// A matrix inside a slice: where it starts and how far apart rows and columns are, in elements.
 #[derive(Debug, Clone, Copy)]
@@ -12,6 +13,11 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
+    /// The same elements, rows and columns swapped.
+    fn transposed(self) -> Matrix {
+        Matrix { start: self.start, row_stride: self.col_stride, col_stride: self.row_stride }
+    }
+
     /// Whether every element lies in a slice of this length.
     fn fits(self, rows: usize, cols: usize, len: usize) -> bool {
         if rows == 0 || cols == 0 {
@@ -26,7 +32,9 @@ impl Matrix {
 }
 
 /// Element types the library multiplies.
-pub(crate) trait Multiply: crate::Element {
+pub(crate) trait Multiply:
+    crate::Element + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self>
+{
     const ZERO: Self;
     const ONE: Self;
 }
@@ -52,7 +60,7 @@ impl Multiply for num_complex::Complex<f64> {
 }
 
 /// Multiply-adds below which other threads cost more than they bring.
-const PARALLEL: usize = 1 << 22;
+pub(crate) const PARALLEL: usize = 1 << 22;
 
 /// `out = a · b`, or `out += a · b` where `accumulate`. `out` is row-major, m×n; a is m×k, b k×n.
 ///
@@ -64,6 +72,18 @@ pub(crate) fn gemm<T: Multiply>(
     (b, b_at): (&[T], Matrix),
     out: &mut [T],
     accumulate: bool,
+) -> Result<()> {
+    multiply([m, k, n], (a, a_at), (b, b_at), out, accumulate, true)
+}
+
+/// [`gemm`], on the calling thread alone unless `parallel`.
+pub(crate) fn multiply<T: Multiply>(
+    [m, k, n]: [usize; 3],
+    (a, a_at): (&[T], Matrix),
+    (b, b_at): (&[T], Matrix),
+    out: &mut [T],
+    accumulate: bool,
+    parallel: bool,
 ) -> Result<()> {
     let out_at = Matrix { start: 0, row_stride: n, col_stride: 1 };
     let fits = a_at.fits(m, k, a.len()) && b_at.fits(k, n, b.len()) && out_at.fits(m, n, out.len());
@@ -79,9 +99,28 @@ pub(crate) fn gemm<T: Multiply>(
         }
         return Ok(());
     }
+    if m == 1 || n == 1 {
+        // A row times b, or the transpose of a times a column.
+        let (x, x_step, matrix) = match m {
+            1 => (&a[a_at.start..], a_at.col_stride, (b, b_at)),
+            _ => (&b[b_at.start..], b_at.row_stride, (a, a_at.transposed())),
+        };
+        let gathered: Vec<T>;
+        let x = if x_step == 1 || k == 1 {
+            &x[..k]
+        } else {
+            gathered = (0..k).map(|i| x[i * x_step]).collect();
+            &gathered
+        };
+        if gemv(x, matrix, &mut out[..m * n], accumulate) {
+            return Ok(());
+        }
+    }
     let work = m.saturating_mul(n).saturating_mul(k);
-    let threads =
-        if work < PARALLEL { gemm::Parallelism::None } else { gemm::Parallelism::Rayon(0) };
+    let threads = match parallel && work >= PARALLEL {
+        true if threads::get() > 1 => gemm::Parallelism::Rayon(threads::get()),
+        _ => gemm::Parallelism::None,
+    };
     // SAFETY: `fits` above holds every element of the three matrices against the slices they are
     // in; `out` is borrowed mutably, so it overlaps neither of the others; strides are below
     // isize::MAX since the elements they reach lie in slices. `T` is one of the four types that the

@@ -1,12 +1,13 @@
 //! Products of matrices.
 
 use num_complex::Complex;
+use rayon::prelude::*;
 
 use crate::binary::{BinaryOp, binary, compute_dtype};
 use crate::error::cpp_type_name;
-use crate::gemm::{Matrix, Multiply, gemm};
-use crate::shape::broadcast;
-use crate::{DType, Dims, Error, Operand, Result, Scalar, Tensor};
+use crate::gemm::{self, Matrix, Multiply};
+use crate::shape::{broadcast, expanded_strides};
+use crate::{DType, Dims, Error, Operand, Result, Scalar, Tensor, threads, walk};
 
 fn same_dtype(a: &Tensor, b: &Tensor) -> Result<()> {
     if a.dtype() == b.dtype() {
@@ -39,7 +40,7 @@ pub fn mm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         )));
     }
     same_dtype(a, b)?;
-    batched(&a.unsqueeze(0)?, &b.unsqueeze(0)?)?.select(0, 0)
+    product(a, b, None)
 }
 
 /// `torch.bmm`.
@@ -61,57 +62,107 @@ pub fn bmm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         )));
     }
     same_dtype(a, b)?;
-    batched(a, b)
+    product(a, b, None)
 }
 
-/// The product of three-dimensional tensors whose sizes are known to fit. A batch may be expanded.
-fn batched(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+/// The product of tensors of two or more dimensions whose matrices are known to fit, plus `bias`,
+/// which has the product's dtype and broadcasts to its sizes. Batches are broadcast; nothing is
+/// copied, whatever the strides.
+fn product(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     let dtype = a.dtype();
     let compute = match compute_dtype(dtype) {
         DType::Bool => return Err(Error::no_kernel("addmm_impl_cpu_", dtype)),
         other => other,
     };
     let (a, b) = (a.to_dtype(compute)?, b.to_dtype(compute)?);
-    let sizes = [a.sizes()[0], a.sizes()[1], b.sizes()[2]];
+    let (x_batch, x) = a.sizes().split_at(a.dim() - 2);
+    let (y_batch, y) = b.sizes().split_at(b.dim() - 2);
+    let batch = broadcast(x_batch, y_batch)?;
+    let sizes: Dims = batch.iter().copied().chain([x[0], y[1]]).collect();
     let result = Tensor::zeros(&sizes, compute)?;
+    let fused = bias.filter(|_| dtype == compute && compute != DType::Int64);
+    if let Some(bias) = fused {
+        result.copy_from(&bias.expand(&sizes)?)?;
+    }
+    let accumulate = fused.is_some();
     match compute {
-        DType::Float32 => multiply::<f32>(&a, &b, &result),
-        DType::Float64 => multiply::<f64>(&a, &b, &result),
-        DType::Complex64 => multiply::<Complex<f32>>(&a, &b, &result),
-        DType::Complex128 => multiply::<Complex<f64>>(&a, &b, &result),
-        DType::Int64 => multiply_integers(&a, &b, &result),
+        DType::Float32 => multiply_batch::<f32>(&a, &b, &result, accumulate),
+        DType::Float64 => multiply_batch::<f64>(&a, &b, &result, accumulate),
+        DType::Complex64 => multiply_batch::<Complex<f32>>(&a, &b, &result, accumulate),
+        DType::Complex128 => multiply_batch::<Complex<f64>>(&a, &b, &result, accumulate),
+        DType::Int64 => {
+            let whole = |tensor: &Tensor, matrix: &[i64]| {
+                let sizes: Dims = batch.iter().chain(matrix).copied().collect();
+                tensor.expand(&sizes)?.contiguous()
+            };
+            multiply_integers(&whole(&a, x)?, &whole(&b, y)?, &result)
+        }
         _ => Err(Error::no_kernel("addmm_impl_cpu_", dtype)),
     }?;
-    result.to_dtype(dtype)
-}
-
-fn matrix(tensor: &Tensor, batch: i64) -> Matrix {
-    let strides = tensor.strides();
-    Matrix {
-        start: (tensor.offset() + batch * strides[0]) as usize,
-        row_stride: strides[1] as usize,
-        col_stride: strides[2] as usize,
+    let result = result.to_dtype(dtype)?;
+    match bias {
+        Some(bias) if fused.is_none() => {
+            binary(BinaryOp::Add, (&result).into(), (&bias.expand(&sizes)?).into())
+        }
+        _ => Ok(result),
     }
 }
 
-fn multiply<T: Multiply>(a: &Tensor, b: &Tensor, result: &Tensor) -> Result<()> {
+/// Where the matrices of a broadcast batch start, in the batch's order.
+fn starts(a: &Tensor, b: &Tensor, batch: &[i64]) -> Vec<(usize, usize)> {
+    let strides = |tensor: &Tensor| {
+        let dims = tensor.dim() - 2;
+        expanded_strides(&tensor.sizes()[..dims], &tensor.strides()[..dims], batch)
+    };
+    let mut starts = Vec::new();
+    let (x, y) = (strides(a), strides(b));
+    walk::rows(batch, [&x, &y], [a.offset(), b.offset()], |[x, y], [x_step, y_step], len| {
+        starts.extend((0..len).map(|i| (x + i * x_step, y + i * y_step)));
+    });
+    starts
+}
+
+/// The last two dimensions as a matrix.
+fn matrix(tensor: &Tensor, start: usize) -> Matrix {
+    let strides = &tensor.strides()[tensor.dim() - 2..];
+    Matrix { start, row_stride: strides[0] as usize, col_stride: strides[1] as usize }
+}
+
+fn multiply_batch<T: Multiply>(
+    a: &Tensor,
+    b: &Tensor,
+    result: &Tensor,
+    accumulate: bool,
+) -> Result<()> {
     if result.numel() == 0 {
         return Ok(());
     }
-    let (x, y) = (a.sizes(), b.sizes());
-    let [m, k, n] = [x[1] as usize, x[2] as usize, y[2] as usize];
+    let (batch, matrix_sizes) = result.sizes().split_at(result.dim() - 2);
+    let (m, n) = (matrix_sizes[0] as usize, matrix_sizes[1] as usize);
+    let k = a.sizes()[a.dim() - 1] as usize;
     let (xs, ys) = (a.storage().read::<T>()?, b.storage().read::<T>()?);
+    let (xs, ys): (&[T], &[T]) = (&xs, &ys);
+    let starts = starts(a, b, batch);
+    let (x_at, y_at) = (matrix(a, 0), matrix(b, 0));
+    let one = |at: usize, out: &mut [T], parallel: bool| {
+        let Some(&(x, y)) = starts.get(at) else { return Ok(()) };
+        let (x, y) = (Matrix { start: x, ..x_at }, Matrix { start: y, ..y_at });
+        gemm::multiply([m, k, n], (xs, x), (ys, y), out, accumulate, parallel)
+    };
     let mut out = result.write::<T>()?;
-    for (batch, out) in out.chunks_exact_mut(m * n).enumerate() {
-        let (x, y) = (matrix(a, batch as i64), matrix(b, batch as i64));
-        gemm([m, k, n], (&xs, x), (&ys, y), out, false)?;
+    let threads = threads::get();
+    let work = (m * n).saturating_mul(k).saturating_mul(starts.len());
+    if threads > 1 && starts.len() >= threads && work >= gemm::PARALLEL {
+        let out = out.par_chunks_mut(m * n).with_min_len(starts.len().div_ceil(threads));
+        return out.enumerate().try_for_each(|(at, out)| one(at, out, false));
     }
-    Ok(())
+    out.chunks_exact_mut(m * n).enumerate().try_for_each(|(at, out)| one(at, out, true))
 }
 
 fn multiply_integers(a: &Tensor, b: &Tensor, result: &Tensor) -> Result<()> {
     let (a, b) = (a.contiguous()?, b.contiguous()?);
-    let [m, k, n] = [a.sizes()[1] as usize, a.sizes()[2] as usize, b.sizes()[2] as usize];
+    let at_end = |tensor: &Tensor, dim: usize| tensor.sizes()[tensor.dim() - dim] as usize;
+    let [m, k, n] = [at_end(&a, 2), at_end(&a, 1), at_end(&b, 1)];
     if result.numel() == 0 || k == 0 {
         return Ok(());
     }
@@ -170,15 +221,17 @@ pub fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 fn batched_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (x_batch, x) = a.sizes().split_at(a.dim() - 2);
     let (y_batch, y) = b.sizes().split_at(b.dim() - 2);
-    let batch = broadcast(x_batch, y_batch)?;
-    let count = crate::shape::product(&batch);
-    let flat = |tensor: &Tensor, matrix: &[i64]| {
-        let sizes: Dims = batch.iter().chain(matrix).copied().collect();
-        tensor.expand(&sizes)?.reshape(&[count, matrix[0], matrix[1]])
-    };
-    let result = bmm(&flat(a, x)?, &flat(b, y)?)?;
-    let sizes: Dims = batch.iter().copied().chain([x[0], y[1]]).collect();
-    result.view(&sizes)
+    if x[1] == y[0] && a.dtype() == b.dtype() {
+        return product(a, b, None);
+    }
+    // The error that the flattened batches give.
+    let count = crate::shape::product(&broadcast(x_batch, y_batch)?);
+    bmm(&empty_like(a, [count, x[0], x[1]])?, &empty_like(b, [count, y[0], y[1]])?)
+}
+
+/// A tensor of so many rows and columns that has no memory behind it.
+fn empty_like(tensor: &Tensor, sizes: [i64; 3]) -> Result<Tensor> {
+    Tensor::zeros(&[1, 1, 1], tensor.dtype())?.expand(&sizes)
 }
 
 /// `torch.dot`.
@@ -236,6 +289,10 @@ pub fn addmm(
     beta: Scalar,
     alpha: Scalar,
 ) -> Result<Tensor> {
+    let plain = beta == Scalar::Int(1) && alpha == Scalar::Int(1);
+    if plain && let Some(result) = fused(input, a, b, 2)? {
+        return Ok(result);
+    }
     add_product(input, mm(a, b)?, beta, alpha)
 }
 
@@ -250,7 +307,23 @@ pub fn baddbmm(
     beta: Scalar,
     alpha: Scalar,
 ) -> Result<Tensor> {
+    let plain = beta == Scalar::Int(1) && alpha == Scalar::Int(1);
+    if plain && let Some(result) = fused(input, a, b, 3)? {
+        return Ok(result);
+    }
     add_product(input, bmm(a, b)?, beta, alpha)
+}
+
+/// `input + a · b` in one pass, where the operands are such that nothing can be wrong with them.
+fn fused(input: &Tensor, a: &Tensor, b: &Tensor, dims: usize) -> Result<Option<Tensor>> {
+    let fits = a.dim() == dims
+        && b.dim() == dims
+        && a.sizes()[..dims - 2] == b.sizes()[..dims - 2]
+        && a.sizes()[dims - 1] == b.sizes()[dims - 2]
+        && a.dtype() == b.dtype()
+        && input.dtype() == a.dtype()
+        && input.dtype().is_floating_point();
+    if fits { product(a, b, Some(input)).map(Some) } else { Ok(None) }
 }
 
 fn add_product(input: &Tensor, product: Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
@@ -271,13 +344,58 @@ fn add_product(input: &Tensor, product: Tensor, beta: Scalar, alpha: Scalar) -> 
 /// # Errors
 /// Where sizes do not fit or dtypes differ.
 pub fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
-    let weight = weight.t()?;
-    let product = matmul(input, &weight)?;
-    match bias {
-        Some(bias) => {
-            let bias = bias.expand(product.sizes())?;
-            binary(BinaryOp::Add, (&product).into(), (&bias).into())
-        }
-        None => Ok(product),
+    if let Some(result) = plain_linear(input, weight, bias)? {
+        return Ok(result);
     }
+    let weight = weight.t()?;
+    let Some(bias) = bias else { return matmul(input, &weight) };
+    if input.dim() > 1
+        && weight.dim() == 2
+        && bias.sizes() == [weight.sizes()[1]]
+        && input.sizes()[input.dim() - 1] == weight.sizes()[0]
+    {
+        let mut sizes = Dims::from_slice(input.sizes());
+        let rows = crate::shape::product(&sizes[..input.dim() - 1]);
+        sizes[input.dim() - 1] = bias.sizes()[0];
+        let flat = input.reshape(&[rows, weight.sizes()[0]])?;
+        if let Some(result) = fused(bias, &flat, &weight, 2)? {
+            return result.view(&sizes);
+        }
+    }
+    let product = matmul(input, &weight)?;
+    let bias = bias.expand(product.sizes())?;
+    binary(BinaryOp::Add, (&product).into(), (&bias).into())
+}
+
+/// [`linear`] of contiguous `f32` operands that fit, by the shortest way.
+fn plain_linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Option<Tensor>> {
+    let (Some((&k, batch)), &[n, k2]) = (input.sizes().split_last(), weight.sizes()) else {
+        return Ok(None);
+    };
+    let plain = |tensor: &Tensor| tensor.dtype() == DType::Float32 && tensor.is_contiguous();
+    let fits = k == k2
+        && plain(input)
+        && plain(weight)
+        && bias.is_none_or(|bias| plain(bias) && bias.sizes() == [n]);
+    let sizes: Dims = batch.iter().copied().chain([n]).collect();
+    let count = crate::shape::numel(&sizes)?;
+    if !fits || count == 0 {
+        return Ok(None);
+    }
+    let result = Tensor::zeros(&sizes, DType::Float32)?;
+    let (k, n) = (k as usize, n as usize);
+    let rows = count as usize / n;
+    let mut out = result.write::<f32>()?;
+    if let Some(bias) = bias {
+        let bias = bias.read::<f32>()?;
+        for row in out.chunks_exact_mut(n) {
+            row.copy_from_slice(&bias);
+        }
+    }
+    let xs_at = Matrix { start: 0, row_stride: k, col_stride: 1 };
+    let ws_at = Matrix { start: 0, row_stride: 1, col_stride: k };
+    let (xs, ws) = (input.read::<f32>()?, weight.read::<f32>()?);
+    gemm::gemm([rows, k, n], (&xs, xs_at), (&ws, ws_at), &mut out, bias.is_some())?;
+    drop(out);
+    Ok(Some(result))
 }

@@ -2,21 +2,22 @@
 
 use crate::binary::compute_dtype;
 use crate::reduce::row_sum;
-use crate::{DType, Error, Result, Tensor};
+use crate::rows::{PARALLEL, layer_norm_rows};
+use crate::{DType, Error, Result, Tensor, threads};
 
 /// An optional scale or shift, as `float32` numbers.
 fn parameter(tensor: Option<&Tensor>) -> Result<Option<Vec<f64>>> {
     tensor.map(|tensor| tensor.to_dtype(DType::Float64)?.to_vec::<f64>()).transpose()
 }
 
-fn floating(input: &Tensor, kernel: &str) -> Result<()> {
+pub(crate) fn floating(input: &Tensor, kernel: &str) -> Result<()> {
     match input.dtype().is_floating_point() {
         true => Ok(()),
         false => Err(Error::no_kernel(kernel, input.dtype())),
     }
 }
 
-fn check_length(what: &str, tensor: Option<&Tensor>, channels: i64) -> Result<()> {
+pub(crate) fn check_length(what: &str, tensor: Option<&Tensor>, channels: i64) -> Result<()> {
     match tensor {
         Some(tensor) if tensor.numel() != channels => Err(Error::runtime(format!(
             "{what} should contain {channels} elements not {}",
@@ -53,15 +54,27 @@ pub fn batch_norm(
         check_length(what, tensor, channels)?;
     }
     let (mean, var) = (parameter(Some(running_mean))?, parameter(Some(running_var))?);
+    let pairs = mean.into_iter().flatten().zip(var.into_iter().flatten());
+    let statistics: Vec<(f64, f64)> =
+        pairs.map(|(mean, var)| (mean, 1.0 / (var + eps).sqrt())).collect();
+    scale_channels(input, &statistics, weight, bias)
+}
+
+/// Every channel less its mean, times its scale, then times weight plus bias.
+pub(crate) fn scale_channels(
+    input: &Tensor,
+    statistics: &[(f64, f64)],
+    weight: Option<&Tensor>,
+    bias: Option<&Tensor>,
+) -> Result<Tensor> {
     let (weight, bias) = (parameter(weight)?, parameter(bias)?);
     let at =
         |list: &Option<Vec<f64>>, c: usize, default: f64| list.as_ref().map_or(default, |l| l[c]);
-    let coefficients: Vec<(f64, f64)> = (0..channels as usize)
-        .map(|c| {
-            let scale = at(&weight, c, 1.0) / (at(&var, c, 1.0) + eps).sqrt();
-            (scale, at(&bias, c, 0.0) - at(&mean, c, 0.0) * scale)
-        })
-        .collect();
+    let coefficients = statistics.iter().enumerate().map(|(c, (mean, scale))| {
+        let scale = at(&weight, c, 1.0) * scale;
+        (scale, at(&bias, c, 0.0) - mean * scale)
+    });
+    let coefficients: Vec<(f64, f64)> = coefficients.collect();
     let dtype = input.dtype();
     let result = input.to_dtype(compute_dtype(dtype))?.copy()?;
     let inner = crate::shape::product(&input.sizes()[2..]) as usize;
@@ -96,17 +109,25 @@ fn normalise_rows(input: &Tensor, len: usize, eps: f64) -> Result<Tensor> {
         return Ok(result);
     }
     match result.dtype() {
-        DType::Float32 => {
-            let mut wide = vec![0f64; len];
-            for row in result.write::<f32>()?.chunks_exact_mut(len) {
-                wide.iter_mut().zip(&*row).for_each(|(wide, &x)| *wide = f64::from(x));
-                normalise(&mut wide, eps);
-                row.iter_mut().zip(&wide).for_each(|(x, &wide)| *x = wide as f32);
-            }
-        }
+        DType::Float32 => single(&result, len, eps, None, None)?,
         _ => result.write::<f64>()?.chunks_exact_mut(len).for_each(|row| normalise(row, eps)),
     }
     Ok(result)
+}
+
+/// Rows of `f32` in place, each scaled and shifted by parameters of `len` elements.
+fn single(
+    rows: &Tensor,
+    len: usize,
+    eps: f64,
+    weight: Option<&[f32]>,
+    bias: Option<&[f32]>,
+) -> Result<()> {
+    let mut all = rows.write::<f32>()?;
+    threads::pieces(&mut all, len, PARALLEL, |_, piece| {
+        layer_norm_rows(piece, len, eps, weight, bias);
+    });
+    Ok(())
 }
 
 fn normalise(row: &mut [f64], eps: f64) {
@@ -116,6 +137,10 @@ fn normalise(row: &mut [f64], eps: f64) {
     let variance = row.iter().map(|x| x * x).sum::<f64>() / n;
     let scale = 1.0 / (variance + eps).sqrt();
     row.iter_mut().for_each(|x| *x *= scale);
+}
+
+fn contiguous(tensor: Option<&Tensor>) -> Result<Option<Tensor>> {
+    tensor.map(Tensor::contiguous).transpose()
 }
 
 fn affine(mut result: Tensor, weight: Option<Tensor>, bias: Option<Tensor>) -> Result<Tensor> {
@@ -152,6 +177,17 @@ pub fn layer_norm(
         )));
     }
     let len = crate::shape::product(normalized_shape) as usize;
+    let fits =
+        |tensor: &&Tensor| tensor.dtype() == DType::Float32 && tensor.sizes() == normalized_shape;
+    let plain = weight.iter().chain(&bias).all(fits);
+    if input.dtype() == DType::Float32 && plain && input.numel() > 0 {
+        let result = input.copy()?;
+        let (weight, bias) = (contiguous(weight)?, contiguous(bias)?);
+        let weight = weight.as_ref().map(Tensor::read::<f32>).transpose()?;
+        let bias = bias.as_ref().map(Tensor::read::<f32>).transpose()?;
+        single(&result, len, eps, weight.as_deref(), bias.as_deref())?;
+        return Ok(result);
+    }
     let result = normalise_rows(input, len, eps)?;
     affine(result, weight.cloned(), bias.cloned())?.to_dtype(input.dtype())
 }

@@ -1,226 +1,607 @@
-//! Pooling over two spatial dimensions; one dimension is two with a height of 1.
+//! Pooling over one to three spatial dimensions.
+//!
+//! Every pool is a set of windows along each dimension ([`Axis`]) and what becomes of a window's
+//! elements. Fewer dimensions than three are three with leading ones of size 1.
+
+use rayon::prelude::*;
 
 use crate::binary::compute_dtype;
-use crate::{DType, Dims, Error, Result, Tensor};
+use crate::shape::product;
+use crate::{DType, Dims, Element, Error, Result, Tensor};
 
-/// How a pooling window walks. Pairs are height and width.
+/// How a pooling window walks. A list has a number for each spatial dimension, or one for all.
 #[derive(Debug, Clone, Copy)]
-pub struct PoolOptions {
+pub struct PoolOptions<'a> {
     /// The window.
-    pub kernel: [i64; 2],
-    /// Steps between windows; PyTorch's default is the window itself.
-    pub stride: [i64; 2],
+    pub kernel: &'a [i64],
+    /// Steps between windows; the window itself where the list is empty.
+    pub stride: &'a [i64],
     /// Border around the input, at most half a window.
-    pub padding: [i64; 2],
+    pub padding: &'a [i64],
     /// Steps between elements of a window; 1 for averages.
-    pub dilation: [i64; 2],
+    pub dilation: &'a [i64],
     /// Whether a last window may reach beyond the padded input.
     pub ceil_mode: bool,
 }
 
-/// Windows along one dimension, as ranges of the input with a step, and the divisor's share.
+/// A window along one dimension: a range of the input, and how much of the padded input it covers.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    start: usize,
+    end: usize,
+    covered: i64,
+}
+
+/// The windows along one dimension.
+#[derive(Debug)]
 struct Axis {
-    /// How many there are; where the window does not fit, 0 or fewer.
-    count: i64,
-    windows: Vec<(usize, usize, i64)>,
+    windows: Vec<Window>,
+    /// Steps between elements of a window.
     step: usize,
 }
 
-fn axis(size: i64, dim: usize, o: &PoolOptions) -> Result<Axis> {
-    let (kernel, stride) = (o.kernel[dim], o.stride[dim]);
-    let (padding, dilation) = (o.padding[dim], o.dilation[dim]);
-    if kernel <= 0 {
-        return Err(Error::runtime("kernel size should be greater than zero"));
+impl Axis {
+    /// A dimension that is not there.
+    fn unit() -> Axis {
+        Axis { windows: vec![Window { start: 0, end: 1, covered: 1 }], step: 1 }
     }
-    if stride <= 0 {
-        return Err(Error::runtime("stride should not be zero"));
-    }
-    if dilation <= 0 {
-        return Err(Error::runtime("dilation should be greater than zero"));
-    }
-    let overflow = || Error::runtime("integer overflow in the sizes of a pooling window");
-    let window =
-        (kernel - 1).checked_mul(dilation).and_then(|n| n.checked_add(1)).ok_or_else(overflow)?;
-    if padding < 0 || padding > window / 2 {
-        return Err(Error::runtime(format!(
-            "pad should be at most half of effective kernel size, but got pad={padding}, \
-             kernel_size={kernel} and dilation={dilation}"
-        )));
-    }
-    let padded = size.checked_add(2 * padding).ok_or_else(overflow)?;
-    let room = padded - window;
-    let mut count = room.div_euclid(stride) + 1;
-    if o.ceil_mode {
-        count = room.saturating_add(stride - 1).div_euclid(stride) + 1;
-        // The last window starts inside the input or its left border.
-        if (count - 1) * stride >= size + padding {
-            count -= 1;
+}
+
+/// One dimension's share of [`PoolOptions`].
+#[derive(Debug, Clone, Copy)]
+struct Walk {
+    kernel: i64,
+    stride: i64,
+    padding: i64,
+    dilation: i64,
+}
+
+impl PoolOptions<'_> {
+    fn walk(&self, name: &str, rank: usize, dim: usize) -> Result<Walk> {
+        let pick = |what: &str, list: &[i64], default: i64| match list.len() {
+            0 if what == "stride" => Ok(default),
+            1 => Ok(list[0]),
+            n if n == rank => Ok(list[dim]),
+            _ => Err(Error::runtime(format!(
+                "{name}: {what} must either be a single int, or a tuple of {rank} ints"
+            ))),
+        };
+        let kernel = pick("kernel_size", self.kernel, 1)?;
+        let walk = Walk {
+            kernel,
+            stride: pick("stride", self.stride, kernel)?,
+            padding: pick("padding", self.padding, 0)?,
+            dilation: pick("dilation", self.dilation, 1)?,
+        };
+        if walk.kernel <= 0 {
+            return Err(Error::runtime("kernel size should be greater than zero"));
         }
+        if walk.stride <= 0 {
+            return Err(Error::runtime("stride should not be zero"));
+        }
+        if walk.dilation <= 0 {
+            return Err(Error::runtime("dilation should be greater than zero"));
+        }
+        if walk.padding < 0 || walk.padding > walk.window()? / 2 {
+            return Err(Error::runtime(format!(
+                "pad should be at most half of effective kernel size, but got pad={}, \
+                 kernel_size={kernel} and dilation={}",
+                walk.padding, walk.dilation
+            )));
+        }
+        Ok(walk)
     }
-    let windows = (0..count.max(0)).map(|i| {
-        let start = i * stride - padding;
-        let end = (start + window).min(size);
-        let covered = (start + window).min(size + padding) - start;
-        let first =
-            if start < 0 { start + (-start + dilation - 1) / dilation * dilation } else { start };
-        (first as usize, end.max(first) as usize, covered)
-    });
-    Ok(Axis { count, windows: windows.collect(), step: dilation as usize })
 }
 
-fn too_small(input: &Tensor, rows: i64, cols: i64) -> Error {
-    let n = input.dim();
-    let (c, h, w) = (input.sizes()[n - 3], input.sizes()[n - 2], input.sizes()[n - 1]);
-    Error::runtime(format!(
-        "Given input size: ({c}x{h}x{w}). Calculated output size: ({c}x{rows}x{cols}). Output size \
-         is too small"
-    ))
+impl Walk {
+    /// How far a window reaches.
+    fn window(self) -> Result<i64> {
+        (self.kernel - 1)
+            .checked_mul(self.dilation)
+            .and_then(|n| n.checked_add(1))
+            .ok_or_else(|| Error::runtime("integer overflow in the sizes of a pooling window"))
+    }
+
+    /// How many windows there are; where none fits, 0 or fewer.
+    fn count(self, size: i64, ceil_mode: bool) -> Result<i64> {
+        let padded = size
+            .checked_add(2 * self.padding)
+            .ok_or_else(|| Error::runtime("integer overflow in the sizes of a pooling window"))?;
+        let room = padded - self.window()?;
+        if !ceil_mode {
+            return Ok(room.div_euclid(self.stride) + 1);
+        }
+        let count = room.saturating_add(self.stride - 1).div_euclid(self.stride) + 1;
+        // The last window starts inside the input or its left border.
+        let beyond = (count - 1).saturating_mul(self.stride) >= size.saturating_add(self.padding);
+        Ok(count - i64::from(beyond))
+    }
+
+    fn axis(self, size: i64, count: i64) -> Result<Axis> {
+        let window = self.window()?;
+        let windows = (0..count).map(|i| {
+            let start = i * self.stride - self.padding;
+            let end = start.saturating_add(window);
+            let steps = (-start.min(0) + self.dilation - 1) / self.dilation;
+            Window {
+                start: (start + steps * self.dilation) as usize,
+                end: end.min(size).max(0) as usize,
+                covered: end.min(size + self.padding) - start,
+            }
+        });
+        Ok(Axis { windows: windows.collect(), step: self.dilation as usize })
+    }
 }
 
-/// Gives `f` every plane and every window of it: `f(plane, row range, column range, divisor)`.
-fn windows(
-    input: &Tensor,
-    [rows, cols]: [&Axis; 2],
-    mut f: impl FnMut(&[f64], &mut dyn Iterator<Item = (usize, f64)>, f64) -> (f64, i64),
-) -> Result<(Tensor, Tensor)> {
-    let n = input.dim();
-    let (height, width) = (input.sizes()[n - 2] as usize, input.sizes()[n - 1] as usize);
-    let mut sizes = Dims::from_slice(input.sizes());
-    (sizes[n - 2], sizes[n - 1]) = (rows.windows.len() as i64, cols.windows.len() as i64);
-    let wide = input.to_dtype(DType::Float64)?.contiguous()?;
-    let values = Tensor::zeros(&sizes, DType::Float64)?;
-    let indices = Tensor::zeros(&sizes, DType::Int64)?;
-    {
-        let all = wide.read::<f64>()?;
-        let (mut values, mut indices) = (values.write::<f64>()?, indices.write::<i64>()?);
-        let mut out = values.iter_mut().zip(indices.iter_mut());
-        for plane in all.chunks_exact((height * width).max(1)) {
-            for &(top, bottom, covered_rows) in &rows.windows {
-                for &(left, right, covered_cols) in &cols.windows {
-                    let mut elements = (top..bottom)
-                        .step_by(rows.step)
-                        .flat_map(|y| (left..right).step_by(cols.step).map(move |x| y * width + x))
-                        .map(|at| (at, plane[at]));
-                    let divisor = (covered_rows * covered_cols) as f64;
-                    if let Some((value, index)) = out.next() {
-                        (*value, *index) = f(plane, &mut elements, divisor);
-                    }
+/// The input of a pool, row-major in the dtype that is computed in.
+struct Planes {
+    wide: Tensor,
+    size: [usize; 3],
+}
+
+impl Planes {
+    fn new(input: &Tensor, rank: usize) -> Result<Planes> {
+        let wide = input.to_dtype(compute_dtype(input.dtype()))?.contiguous()?;
+        let mut size = [1; 3];
+        let spatial = &input.sizes()[input.dim() - rank..];
+        size[3 - rank..].iter_mut().zip(spatial).for_each(|(to, &n)| *to = n as usize);
+        Ok(Planes { wide, size })
+    }
+}
+
+/// Elements of the input that are looked at before other threads pay.
+const PARALLEL: usize = 1 << 16;
+
+/// A tensor of what `f` makes of every window: of the plane and the windows along the dimensions.
+fn pool<T: Element, U: Element>(
+    planes: &Planes,
+    axes: &[Axis; 3],
+    sizes: &[i64],
+    f: impl Fn(&[T], [Window; 3]) -> U + Sync,
+) -> Result<Tensor> {
+    let result = Tensor::zeros(sizes, U::DTYPE)?;
+    let per_plane: usize = axes.iter().map(|axis| axis.windows.len()).product();
+    if result.numel() == 0 {
+        return Ok(result);
+    }
+    let all = planes.wide.read::<T>()?;
+    let all: &[T] = &all;
+    let len: usize = planes.size.iter().product();
+    let one = |(out, plane): (&mut [U], &[T])| {
+        let mut out = out.iter_mut();
+        for &depth in &axes[0].windows {
+            for &rows in &axes[1].windows {
+                for (&columns, out) in axes[2].windows.iter().zip(&mut out) {
+                    *out = f(plane, [depth, rows, columns]);
                 }
             }
         }
+    };
+    let mut out = result.write::<U>()?;
+    match all.len() < PARALLEL {
+        true => out.chunks_exact_mut(per_plane).zip(all.chunks_exact(len)).for_each(one),
+        false => out.par_chunks_exact_mut(per_plane).zip(all.par_chunks_exact(len)).for_each(one),
     }
-    Ok((values.to_dtype(input.dtype())?, indices))
+    drop(out);
+    Ok(result)
 }
 
-fn check(input: &Tensor, name: &str) -> Result<()> {
-    if !matches!(input.dim(), 3 | 4) || input.sizes()[input.dim() - 3..].contains(&0) {
-        return Err(Error::runtime(format!(
-            "{name}: Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for \
-             input, but got: {:?}",
-            input.sizes()
-        )));
-    }
-    if !input.dtype().is_floating_point()
-        || compute_dtype(input.dtype()) == input.dtype()
-            && !matches!(input.dtype(), DType::Float32 | DType::Float64)
-    {
-        return Err(Error::no_kernel(name, input.dtype()));
-    }
-    Ok(())
-}
-
-/// `torch.max_pool2d_with_indices`: values, and where they stand in their plane.
-///
-/// # Errors
-/// Where the window does not fit.
-pub fn max_pool2d(input: &Tensor, options: &PoolOptions) -> Result<(Tensor, Tensor)> {
-    check(input, "max_pool2d")?;
-    let n = input.dim();
-    let rows = axis(input.sizes()[n - 2], 0, options)?;
-    let cols = axis(input.sizes()[n - 1], 1, options)?;
-    if rows.windows.is_empty() || cols.windows.is_empty() {
-        return Err(too_small(input, rows.count, cols.count));
-    }
-    windows(input, [&rows, &cols], |_, elements, _| {
-        let mut best = (f64::NEG_INFINITY, -1);
-        for (at, x) in elements {
-            if x > best.0 || x.is_nan() || best.1 < 0 {
-                best = (x, at as i64);
+/// Calls `f` with the place and the value of every element of a window.
+fn each<T: Copy>(
+    plane: &[T],
+    size: [usize; 3],
+    axes: &[Axis; 3],
+    [depth, rows, columns]: [Window; 3],
+    mut f: impl FnMut(usize, T),
+) {
+    for z in (depth.start..depth.end).step_by(axes[0].step) {
+        for y in (rows.start..rows.end).step_by(axes[1].step) {
+            let row = (z * size[1] + y) * size[2];
+            for x in (columns.start..columns.end).step_by(axes[2].step) {
+                f(row + x, plane[row + x]);
             }
         }
+    }
+}
+
+/// Numbers that pools compute with.
+trait Pooled: Element + PartialOrd {
+    const LOWEST: Self;
+    type Sum: Copy + Default;
+    fn is_nan(self) -> bool;
+    fn add(sum: Self::Sum, x: Self) -> Self::Sum;
+    fn divide(sum: Self::Sum, divisor: i64) -> Self;
+}
+
+macro_rules! pooled_floats {
+    ($($ty:ident)*) => {$(
+        impl Pooled for $ty {
+            const LOWEST: $ty = $ty::NEG_INFINITY;
+            type Sum = f64;
+            fn is_nan(self) -> bool { $ty::is_nan(self) }
+            fn add(sum: f64, x: $ty) -> f64 { sum + f64::from(x) }
+            fn divide(sum: f64, divisor: i64) -> $ty { (sum / divisor as f64) as $ty }
+        }
+    )*};
+}
+pooled_floats! { f32 f64 }
+
+impl Pooled for i64 {
+    const LOWEST: i64 = i64::MIN;
+    type Sum = i64;
+    fn is_nan(self) -> bool {
+        false
+    }
+    fn add(sum: i64, x: i64) -> i64 {
+        sum.wrapping_add(x)
+    }
+    fn divide(sum: i64, divisor: i64) -> i64 {
+        sum.wrapping_div(divisor)
+    }
+}
+
+/// Runs `$f::<T>` for the type that a dtype is computed in.
+macro_rules! by_number {
+    ($planes:expr, $name:expr, $f:ident ( $($arg:expr),* )) => {
+        match $planes.wide.dtype() {
+            DType::Float32 => $f::<f32>($($arg),*),
+            DType::Float64 => $f::<f64>($($arg),*),
+            DType::Int64 => $f::<i64>($($arg),*),
+            other => Err(Error::no_kernel($name, other)),
+        }
+    };
+}
+
+/// The greatest element so far and where it stands; NaN is greater than everything.
+fn greater<T: Pooled>(best: &mut Option<(T, usize)>, at: usize, x: T) {
+    if best.is_none_or(|(value, _)| x > value || x.is_nan()) {
+        *best = Some((x, at));
+    }
+}
+
+fn greatest<T: Pooled>(planes: &Planes, axes: &[Axis; 3], sizes: &[i64]) -> Result<Tensor> {
+    let size = planes.size;
+    pool(planes, axes, sizes, |plane: &[T], window| {
+        let mut best = T::LOWEST;
+        each(plane, size, axes, window, |_, x| {
+            if x > best || x.is_nan() {
+                best = x;
+            }
+        });
         best
     })
 }
 
-/// `torch.nn.functional.avg_pool2d`.
-///
-/// # Errors
-/// Where the window does not fit.
-pub fn avg_pool2d(
-    input: &Tensor,
-    options: &PoolOptions,
-    count_include_pad: bool,
-    divisor_override: Option<i64>,
-) -> Result<Tensor> {
-    check(input, "avg_pool2d")?;
-    if divisor_override == Some(0) {
-        return Err(Error::runtime("divisor must be not zero"));
-    }
-    let n = input.dim();
-    let rows = axis(input.sizes()[n - 2], 0, options)?;
-    let cols = axis(input.sizes()[n - 1], 1, options)?;
-    if rows.windows.is_empty() || cols.windows.is_empty() {
-        return Err(too_small(input, rows.count, cols.count));
-    }
-    average(input, &rows, &cols, |covered, seen| match divisor_override {
-        Some(divisor) => divisor as f64,
-        None if count_include_pad => covered,
-        None => seen,
+/// Where the greatest elements stand in their planes.
+fn greatest_at<T: Pooled>(planes: &Planes, axes: &[Axis; 3], sizes: &[i64]) -> Result<Tensor> {
+    let size = planes.size;
+    pool(planes, axes, sizes, |plane: &[T], window| {
+        let mut best = None;
+        each(plane, size, axes, window, |at, x| greater(&mut best, at, x));
+        let start = window.map(|window| window.start);
+        let corner = (start[0] * size[1] + start[1]) * size[2] + start[2];
+        best.map_or(corner, |(_, at)| at) as i64
     })
 }
 
-fn average(
-    input: &Tensor,
-    rows: &Axis,
-    cols: &Axis,
-    divisor: impl Fn(f64, f64) -> f64,
+fn averages<T: Pooled>(
+    planes: &Planes,
+    axes: &[Axis; 3],
+    sizes: &[i64],
+    divisor: &(dyn Fn(i64, i64) -> i64 + Sync),
 ) -> Result<Tensor> {
-    let (values, _) = windows(input, [rows, cols], |_, elements, covered| {
-        let (mut sum, mut seen) = (0.0, 0.0);
-        for (_, x) in elements {
-            sum += x;
-            seen += 1.0;
+    let size = planes.size;
+    pool(planes, axes, sizes, |plane: &[T], window| {
+        let (mut sum, mut seen) = (T::Sum::default(), 0);
+        each(plane, size, axes, window, |_, x| {
+            sum = T::add(sum, x);
+            seen += 1;
+        });
+        let covered = window.iter().map(|window| window.covered).product();
+        T::divide(sum, if seen == 0 { 1 } else { divisor(covered, seen) })
+    })
+}
+
+/// Refuses ranks and dtypes that a pool does not take.
+fn check(input: &Tensor, name: &str, rank: usize, dtypes: fn(DType) -> bool) -> Result<()> {
+    let n = input.dim();
+    if (n != rank + 1 && n != rank + 2) || input.sizes()[n - rank - 1..].contains(&0) {
+        return Err(Error::runtime(format!(
+            "{name}: Expected {}D or {}D (batch mode) tensor with optional 0 dim batch size for \
+             input, but got: {:?}",
+            rank + 1,
+            rank + 2,
+            input.sizes()
+        )));
+    }
+    if dtypes(input.dtype()) { Ok(()) } else { Err(Error::no_kernel(name, input.dtype())) }
+}
+
+fn floats(dtype: DType) -> bool {
+    matches!(dtype, DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64)
+}
+
+fn numbers(dtype: DType) -> bool {
+    use DType::{Int8, Int16, Int32, Int64, UInt8};
+    floats(dtype) || matches!(dtype, UInt8 | Int8 | Int16 | Int32 | Int64)
+}
+
+fn join(sizes: &[i64]) -> String {
+    sizes.iter().map(i64::to_string).collect::<Vec<_>>().join("x")
+}
+
+/// The windows of a pool along each dimension, and the sizes of its result.
+fn fixed(
+    input: &Tensor,
+    name: &str,
+    rank: usize,
+    options: &PoolOptions<'_>,
+) -> Result<([Axis; 3], Dims)> {
+    let lead = input.dim() - rank;
+    let mut sizes = Dims::from_slice(input.sizes());
+    let walks: Vec<Walk> =
+        (0..rank).map(|dim| options.walk(name, rank, dim)).collect::<Result<_>>()?;
+    for (walk, size) in walks.iter().zip(&mut sizes[lead..]) {
+        *size = walk.count(*size, options.ceil_mode)?;
+    }
+    if sizes[lead..].iter().any(|&size| size < 1) {
+        return Err(Error::runtime(format!(
+            "Given input size: ({}). Calculated output size: ({}). Output size is too small",
+            join(&input.sizes()[lead - 1..]),
+            join(&sizes[lead - 1..])
+        )));
+    }
+    // What cannot be allocated fails here, before lists as long as it are made.
+    Tensor::zeros(&sizes, DType::UInt8)?;
+    let mut axes = [Axis::unit(), Axis::unit(), Axis::unit()];
+    for (dim, walk) in walks.iter().enumerate() {
+        axes[3 - rank + dim] = walk.axis(input.sizes()[lead + dim], sizes[lead + dim])?;
+    }
+    Ok((axes, sizes))
+}
+
+/// Windows that divide each dimension into as many parts, as even as possible.
+fn adaptive(input: &Tensor, name: &str, output: &[i64]) -> Result<([Axis; 3], Dims)> {
+    if output.iter().any(|&n| n < 0) {
+        return Err(Error::runtime(format!(
+            "{name}: elements of output_size must be greater than or equal to 0"
+        )));
+    }
+    let lead = input.dim() - output.len();
+    let mut sizes = Dims::from_slice(input.sizes());
+    sizes[lead..].copy_from_slice(output);
+    Tensor::zeros(&sizes, DType::UInt8)?;
+    crate::shape::numel(output)?;
+    let mut axes = [Axis::unit(), Axis::unit(), Axis::unit()];
+    for (dim, (&count, &size)) in output.iter().zip(&input.sizes()[lead..]).enumerate() {
+        let window = |i: i64| {
+            let (i, size, count) = (i128::from(i), i128::from(size), i128::from(count));
+            let (start, end) = (i * size / count, ((i + 1) * size + count - 1) / count);
+            Window { start: start as usize, end: end as usize, covered: (end - start) as i64 }
+        };
+        if sizes.contains(&0) {
+            continue;
         }
-        (if seen == 0.0 { 0.0 } else { sum / divisor(covered, seen) }, 0)
-    })?;
-    Ok(values)
+        axes[3 - output.len() + dim] = Axis { windows: (0..count).map(window).collect(), step: 1 };
+    }
+    Ok((axes, sizes))
 }
 
-/// Windows that divide a dimension into `count` parts, as even as possible.
-fn adaptive(size: i64, count: i64) -> Axis {
-    let window = |i: i64| {
-        let (start, end) = (i * size / count, ((i + 1) * size + count - 1) / count);
-        (start as usize, end as usize, end - start)
+/// The largest elements, and where they stand where that is asked for.
+fn maxima(
+    input: &Tensor,
+    name: &str,
+    rank: usize,
+    axes: &[Axis; 3],
+    sizes: &[i64],
+) -> Result<(Tensor, Tensor)> {
+    let planes = Planes::new(input, rank)?;
+    let values = by_number!(planes, name, greatest(&planes, axes, sizes))?;
+    let indices = by_number!(planes, name, greatest_at(&planes, axes, sizes))?;
+    Ok((values.to_dtype(input.dtype())?.like_format_of(input)?, indices.like_format_of(input)?))
+}
+
+/// `torch.max_pool1d`, `max_pool2d` and `max_pool3d`, by the number of spatial dimensions.
+///
+/// # Errors
+/// Where the window does not fit.
+pub fn max_pool(input: &Tensor, rank: usize, options: &PoolOptions<'_>) -> Result<Tensor> {
+    let name = format!("max_pool{rank}d");
+    check(input, &name, rank, if rank == 1 { floats } else { numbers })?;
+    let (axes, sizes) = fixed(input, &name, rank, options)?;
+    let planes = Planes::new(input, rank)?;
+    let values = by_number!(planes, &name, greatest(&planes, &axes, &sizes))?;
+    values.to_dtype(input.dtype())?.like_format_of(input)
+}
+
+/// `torch.max_pool2d_with_indices` and the like: values, and where they stand in their plane.
+///
+/// # Errors
+/// Where the window does not fit.
+pub fn max_pool_with_indices(
+    input: &Tensor,
+    rank: usize,
+    options: &PoolOptions<'_>,
+) -> Result<(Tensor, Tensor)> {
+    let name = format!("max_pool{rank}d");
+    check(input, &name, rank, if rank == 1 { floats } else { numbers })?;
+    let (axes, sizes) = fixed(input, &name, rank, options)?;
+    maxima(input, &name, rank, &axes, &sizes)
+}
+
+/// `torch.nn.functional.avg_pool1d`, `avg_pool2d` and `avg_pool3d`.
+///
+/// # Errors
+/// Where the window does not fit.
+pub fn avg_pool(
+    input: &Tensor,
+    rank: usize,
+    options: &PoolOptions<'_>,
+    count_include_pad: bool,
+    divisor_override: Option<i64>,
+) -> Result<Tensor> {
+    let name = format!("avg_pool{rank}d");
+    check(
+        input,
+        &name,
+        rank,
+        match rank {
+            3 => |dtype| matches!(dtype, DType::Float32 | DType::Float64 | DType::Int64),
+            _ => |dtype| floats(dtype) || dtype == DType::Int64,
+        },
+    )?;
+    if divisor_override == Some(0) {
+        return Err(Error::runtime("divisor must be not zero"));
+    }
+    let (axes, sizes) = fixed(input, &name, rank, options)?;
+    let planes = Planes::new(input, rank)?;
+    let divisor = |covered, seen| match divisor_override {
+        Some(divisor) => divisor,
+        None if count_include_pad => covered,
+        None => seen,
     };
-    Axis { count, windows: (0..count).map(window).collect(), step: 1 }
+    by_number!(planes, &name, averages(&planes, &axes, &sizes, &divisor))?
+        .to_dtype(input.dtype())?
+        .like_format_of(input)
 }
 
-/// `torch.nn.functional.adaptive_avg_pool2d`.
+/// `torch.nn.functional.adaptive_avg_pool1d` and the like: an output size for each dimension.
 ///
 /// # Errors
 /// For negative output sizes and inputs of other ranks.
-pub fn adaptive_avg_pool2d(input: &Tensor, output: [i64; 2]) -> Result<Tensor> {
-    check(input, "adaptive_avg_pool2d")?;
-    if output.iter().any(|&n| n < 0) {
-        let message = "adaptive_avg_pool2d: elements of output_size must be greater than or equal \
-                       to 0";
-        return Err(Error::runtime(message));
+pub fn adaptive_avg_pool(input: &Tensor, output: &[i64]) -> Result<Tensor> {
+    let name = format!("adaptive_avg_pool{}d", output.len());
+    check(input, &name, output.len(), floats)?;
+    let (axes, sizes) = adaptive(input, &name, output)?;
+    let planes = Planes::new(input, output.len())?;
+    by_number!(planes, &name, averages(&planes, &axes, &sizes, &|_, seen| seen))?
+        .to_dtype(input.dtype())?
+        .like_format_of(input)
+}
+
+/// `torch.nn.functional.adaptive_max_pool1d` and the like, with indices.
+///
+/// # Errors
+/// As [`adaptive_avg_pool`].
+pub fn adaptive_max_pool(input: &Tensor, output: &[i64]) -> Result<(Tensor, Tensor)> {
+    let name = format!("adaptive_max_pool{}d", output.len());
+    check(input, &name, output.len(), floats)?;
+    let (axes, sizes) = adaptive(input, &name, output)?;
+    maxima(input, &name, output.len(), &axes, &sizes)
+}
+
+/// Where the windows of a fractional pool start: steps of a fractional size from a random place,
+/// computed in the dtype of the input as PyTorch does.
+fn fractional_starts(size: i64, kernel: i64, output: i64, sample: f64, single: bool) -> Vec<usize> {
+    let round = |x: f64| if single { f64::from(x as f32) } else { x };
+    let step = round((size - kernel) as f64 / (output - 1).max(1) as f64);
+    let place = |x: f64| round(round(x) * step) as i64;
+    let start = |i: i64| match i == output - 1 {
+        true => size - kernel,
+        false => place(i as f64 + sample) - place(sample),
+    };
+    (0..output).map(|i| start(i).clamp(0, size - kernel) as usize).collect()
+}
+
+/// `torch.nn.functional.fractional_max_pool2d` and `fractional_max_pool3d` of given random samples.
+///
+/// # Errors
+/// Where windows do not fit or the samples are of other sizes.
+pub fn fractional_max_pool(
+    input: &Tensor,
+    kernel: &[i64],
+    output: &[i64],
+    samples: &Tensor,
+) -> Result<(Tensor, Tensor)> {
+    let rank = output.len();
+    let name = format!("fractional_max_pool{rank}d");
+    check(input, &name, rank, floats)?;
+    let lead = input.dim() - rank;
+    let spatial = &input.sizes()[lead..];
+    if kernel.len() != rank {
+        return Err(Error::runtime(format!(
+            "{name}: kernel_size must either be a single int or tuple of {rank} ints"
+        )));
     }
-    let n = input.dim();
-    // The result's size is checked before lists as long as it are made.
-    crate::shape::numel(&[input.numel(), output[0], output[1]])?;
-    Tensor::zeros(&output, DType::Float64)?;
-    let rows = adaptive(input.sizes()[n - 2], output[0]);
-    let cols = adaptive(input.sizes()[n - 1], output[1]);
-    average(input, &rows, &cols, |_, seen| seen)
+    for ((&size, &kernel), &output) in spatial.iter().zip(kernel).zip(output) {
+        if kernel < 1 || output < 1 || output.saturating_add(kernel - 1) > size {
+            return Err(Error::runtime(format!(
+                "{name}(): pool size {kernel} too large relative to input size {size}"
+            )));
+        }
+    }
+    let batch = if lead == 2 { input.sizes()[0] } else { 1 };
+    let channels = input.sizes()[lead - 1];
+    if samples.sizes() != [batch, channels, rank as i64] {
+        return Err(Error::not_implemented(format!("{name} of samples of other sizes")));
+    }
+    let single = compute_dtype(input.dtype()) == DType::Float32;
+    let samples = samples.to_dtype(DType::Float64)?.to_vec::<f64>()?;
+    let mut sizes = Dims::from_slice(input.sizes());
+    sizes[lead..].copy_from_slice(output);
+    let values = Tensor::zeros(&sizes, input.dtype())?;
+    let indices = Tensor::zeros(&sizes, DType::Int64)?;
+    let flat = |tensor: &Tensor| tensor.flatten(0, lead as i64 - 1);
+    let (flat_values, flat_indices, input) = (flat(&values)?, flat(&indices)?, flat(input)?);
+    // Each plane has windows of its own; samples are of the last dimension first.
+    for (plane, samples) in samples.chunks_exact(rank).enumerate() {
+        let mut axes = [Axis::unit(), Axis::unit(), Axis::unit()];
+        for dim in 0..rank {
+            let sample = samples[if rank == 2 { 1 - dim } else { dim }];
+            let (size, kernel) = (input.sizes()[1 + dim], kernel[dim]);
+            let starts = fractional_starts(size, kernel, output[dim], sample, single);
+            let window = |start| Window { start, end: start + kernel as usize, covered: kernel };
+            axes[3 - rank + dim] =
+                Axis { windows: starts.into_iter().map(window).collect(), step: 1 };
+        }
+        let one = input.narrow(0, plane as i64, 1)?;
+        let (value, index) = maxima(&one, &name, rank, &axes, &[&[1], output].concat())?;
+        flat_values.narrow(0, plane as i64, 1)?.copy_from(&value)?;
+        flat_indices.narrow(0, plane as i64, 1)?.copy_from(&index)?;
+    }
+    Ok((values, indices))
+}
+
+/// `torch.nn.functional.max_unpool2d` and `max_unpool3d`: elements back where they stood, zeros
+/// elsewhere.
+///
+/// # Errors
+/// For indices outside the planes of the result.
+pub fn max_unpool(input: &Tensor, indices: &Tensor, output: &[i64]) -> Result<Tensor> {
+    let rank = output.len();
+    let name = format!("max_unpooling{rank}d_forward");
+    if indices.dtype() != DType::Int64 {
+        return Err(Error::runtime(format!(
+            "elements in indices should be type int64 but got: {}",
+            indices.dtype().scalar_type_name()
+        )));
+    }
+    check(input, &name, rank, floats)?;
+    if input.sizes() != indices.sizes() {
+        return Err(Error::runtime(format!(
+            "Expected shape of indices to be same as that of the input tensor ({:?}) but got \
+             indices tensor with shape: {:?}",
+            input.sizes(),
+            indices.sizes()
+        )));
+    }
+    let lead = input.dim() - rank;
+    let mut sizes = Dims::from_slice(input.sizes());
+    sizes[lead..].copy_from_slice(output);
+    let result = Tensor::zeros(&sizes, input.dtype())?;
+    let (planes, len) = (product(&sizes[..lead]), product(output));
+    let places = indices.to_vec::<i64>()?;
+    if let Some(place) = places.iter().find(|&&place| !(0..len).contains(&place)) {
+        return Err(Error::runtime(format!(
+            "Found an invalid max index: {place} (output volumes are of size {})",
+            join(output)
+        )));
+    }
+    if result.numel() == 0 || input.numel() == 0 {
+        return Ok(result);
+    }
+    let flat = [planes, input.numel() / planes.max(1)];
+    let places = Tensor::from_slice(&places, &flat)?;
+    crate::scatter(&result.view(&[planes, len])?, 1, &places, (&input.reshape(&flat)?).into())?
+        .view(&sizes)
 }

@@ -7,9 +7,11 @@
 use num_complex::Complex;
 
 use crate::binary::compute_dtype;
+use crate::rows::{log_softmax_rows, softmax_rows};
 use crate::shape::wrap_dim;
+use crate::simd::dispatch;
 use crate::unary::{UnaryOp, map, unary};
-use crate::{Bool, DType, Dims, Element, Error, Result, Tensor};
+use crate::{Bool, DType, Dims, Element, Error, Result, Tensor, threads};
 
 /// The rows of a tensor: what stays, and what is reduced, side by side.
 pub(crate) struct Rows {
@@ -61,9 +63,16 @@ impl Rows {
     fn each<T: Element, U: Element>(&self, f: impl Fn(&[T]) -> U) -> Result<Tensor> {
         let result = Tensor::zeros(&self.sizes, U::DTYPE)?;
         let all = self.tensor.read::<T>()?;
-        for (i, out) in result.write::<U>()?.iter_mut().enumerate() {
-            *out = f(&all[i * self.len..(i + 1) * self.len]);
-        }
+        let mut out = result.write::<U>()?;
+        dispatch(
+            #[inline(always)]
+            || {
+                for (i, out) in out.iter_mut().enumerate() {
+                    *out = f(&all[i * self.len..(i + 1) * self.len]);
+                }
+            },
+        );
+        drop(out);
         Ok(result)
     }
 }
@@ -74,15 +83,10 @@ pub(crate) fn row_sum<T: Copy + std::ops::Add<Output = T> + num_traits::Zero>(ro
         let (a, b) = row.split_at(row.len() / 2);
         return row_sum(a) + row_sum(b);
     }
-    let mut lanes = [T::zero(); 8];
-    let chunks = row.chunks_exact(8);
-    let rest = chunks.remainder().iter().fold(T::zero(), |sum, &x| sum + x);
-    for chunk in chunks {
-        for (lane, &x) in lanes.iter_mut().zip(chunk) {
-            *lane = *lane + x;
-        }
-    }
-    lanes.iter().fold(rest, |sum, &x| sum + x)
+    dispatch(
+        #[inline(always)]
+        || crate::rows::short_sum(row),
+    )
 }
 
 /// `torch.sum`: integers and `bool` add up in `int64` unless `dtype` is given.
@@ -332,23 +336,12 @@ pub(crate) fn along(
 /// # Errors
 /// For integers, and where there is no such dimension.
 pub fn softmax(input: &Tensor, dim: i64) -> Result<Tensor> {
-    normalised(
-        input,
-        dim,
-        "softmax",
-        |row| {
-            let max = row.iter().fold(f32::NEG_INFINITY, |a, &x| a.max(x));
-            row.iter_mut().for_each(|x| *x = (*x - max).exp());
-            let scale = 1.0 / row_sum(row);
-            row.iter_mut().for_each(|x| *x *= scale);
-        },
-        |row| {
-            let max = row.iter().fold(f64::NEG_INFINITY, |a, &x| a.max(x));
-            row.iter_mut().for_each(|x| *x = (*x - max).exp());
-            let scale = 1.0 / row_sum(row);
-            row.iter_mut().for_each(|x| *x *= scale);
-        },
-    )
+    normalised(input, dim, "softmax", softmax_rows, |row| {
+        let max = row.iter().fold(f64::NEG_INFINITY, |a, &x| a.max(x));
+        row.iter_mut().for_each(|x| *x = (*x - max).exp());
+        let scale = 1.0 / row_sum(row);
+        row.iter_mut().for_each(|x| *x *= scale);
+    })
 }
 
 /// `torch.log_softmax`.
@@ -356,28 +349,18 @@ pub fn softmax(input: &Tensor, dim: i64) -> Result<Tensor> {
 /// # Errors
 /// As [`softmax`].
 pub fn log_softmax(input: &Tensor, dim: i64) -> Result<Tensor> {
-    normalised(
-        input,
-        dim,
-        "log_softmax",
-        |row| {
-            let max = row.iter().fold(f32::NEG_INFINITY, |a, &x| a.max(x));
-            let sum = row.iter().map(|&x| f64::from((x - max).exp())).sum::<f64>();
-            row.iter_mut().for_each(|x| *x = *x - max - sum.ln() as f32);
-        },
-        |row| {
-            let max = row.iter().fold(f64::NEG_INFINITY, |a, &x| a.max(x));
-            let sum = row.iter().map(|&x| (x - max).exp()).sum::<f64>();
-            row.iter_mut().for_each(|x| *x = *x - max - sum.ln());
-        },
-    )
+    normalised(input, dim, "log_softmax", log_softmax_rows, |row| {
+        let max = row.iter().fold(f64::NEG_INFINITY, |a, &x| a.max(x));
+        let log = row.iter().map(|&x| (x - max).exp()).sum::<f64>().ln();
+        row.iter_mut().for_each(|x| *x = *x - max - log);
+    })
 }
 
 fn normalised(
     input: &Tensor,
     dim: i64,
     kernel: &str,
-    single: impl Fn(&mut [f32]),
+    single: impl Fn(&mut [f32], usize) + Sync,
     double: impl Fn(&mut [f64]),
 ) -> Result<Tensor> {
     let dtype = input.dtype();
@@ -389,7 +372,12 @@ fn normalised(
     let wide = input.to_dtype(compute_dtype(dtype))?;
     let result = along(&wide, dim, |rows, len| {
         match rows.dtype() {
-            DType::Float32 => rows.write::<f32>()?.chunks_exact_mut(len).for_each(single),
+            DType::Float32 => {
+                let mut all = rows.write::<f32>()?;
+                threads::pieces(&mut all, len, crate::rows::PARALLEL, |_, piece| {
+                    single(piece, len)
+                });
+            }
             _ => rows.write::<f64>()?.chunks_exact_mut(len).for_each(double),
         }
         Ok(())

@@ -565,21 +565,6 @@ pub fn hash(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
     Tensor::from_slice(&hashes, &rows.sizes)
 }
 
-/// `torch._safe_softmax`: softmax that gives zeros for rows of negative infinity alone.
-///
-/// # Errors
-/// Where there is no such dimension.
-pub fn safe_softmax(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
-    if input.numel() == 0 {
-        return Tensor::zeros(input.sizes(), dtype.unwrap_or(input.dtype()));
-    }
-    let input = input.to_dtype(dtype.unwrap_or(int_to_float(input.dtype())))?;
-    let result = crate::softmax(&input, dim)?;
-    let masked = crate::pointwise::is_exactly(f64::NEG_INFINITY, &input)?;
-    let masked = crate::all(&masked, &[dim], true)?.expand(input.sizes())?;
-    crate::masked_fill(&result, &masked, Scalar::Int(0).into())
-}
-
 /// The reductions of `torch.segment_reduce`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "named like the argument of torch.segment_reduce")]

@@ -9,19 +9,15 @@
 use std::cell::{Ref, RefCell, RefMut};
 use std::rc::Rc;
 
-use bytemuck::{Pod, Zeroable};
-
-use crate::{Element, Error, Result};
-
-/// The unit of allocation, so that every storage starts at a multiple of 64 bytes.
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C, align(64))]
-struct CacheLine([u8; 64]);
+use crate::block::Block;
+use crate::{Charge, Element, Error, Memory, Result};
 
 /// A run of bytes that tensors are views of, `torch.UntypedStorage` at run time.
 ///
 /// Cloning shares. Either its own memory, or a file's weights that several interpreters share and that
-/// are copied the first time somebody writes to them.
+/// are copied the first time somebody writes to them. Its own memory is charged to the [`Memory`]
+/// that is entered when it is made; if it is longer than [`SMALL`] bytes, it starts at a multiple of
+/// 64.
 #[derive(Clone)]
 pub struct Storage(Rc<Inner>);
 
@@ -30,23 +26,51 @@ struct Inner {
     buffer: RefCell<Buffer>,
 }
 
+/// Up to so many bytes lie beside the reference count, in one allocation.
+pub(crate) const SMALL: usize = 128;
+
 enum Buffer {
-    Owned(Vec<CacheLine>),
+    Small([u64; SMALL / 8], #[allow(dead_code, reason = "given back when dropped")] Charge),
+    Owned(Block, #[allow(dead_code, reason = "given back when dropped")] Charge),
     Shared(sconce_tensor::Storage),
+}
+
+impl Buffer {
+    /// Memory whose content is of no account: some older content, or zeros.
+    fn new(nbytes: usize) -> Result<Buffer> {
+        let charge = Memory::charge(nbytes)?;
+        match nbytes {
+            0..=SMALL => Ok(Buffer::Small([0; SMALL / 8], charge)),
+            _ => Ok(Buffer::Owned(Block::used(nbytes)?, charge)),
+        }
+    }
+
+    /// Its own bytes, and perhaps some behind them.
+    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        match self {
+            Buffer::Small(words, _) => Some(bytemuck::cast_slice_mut(words)),
+            Buffer::Owned(block, _) => Some(block.bytes_mut()),
+            Buffer::Shared(_) => None,
+        }
+    }
 }
 
 impl Storage {
     /// Zeroed memory.
     ///
     /// # Errors
-    /// Where the system has not that much.
+    /// Where the system has not that much, or the [`Memory`] that is entered allows no more.
     pub fn zeroed(nbytes: usize) -> Result<Storage> {
-        let lines = bytemuck::allocation::try_zeroed_vec(nbytes.div_ceil(64)).map_err(|()| {
-            Error::runtime(format!(
-                "DefaultCPUAllocator: can't allocate memory: you tried to allocate {nbytes} bytes."
-            ))
-        })?;
-        Ok(Storage::new(nbytes, Buffer::Owned(lines)))
+        if nbytes <= SMALL {
+            return Storage::unset(nbytes);
+        }
+        let charge = Memory::charge(nbytes)?;
+        Ok(Storage::new(nbytes, Buffer::Owned(Block::zeroed(nbytes)?, charge)))
+    }
+
+    /// Memory that the caller overwrites, all of it: it may hold what another tensor held.
+    pub(crate) fn unset(nbytes: usize) -> Result<Storage> {
+        Ok(Storage::new(nbytes, Buffer::new(nbytes)?))
     }
 
     /// The bytes of a file's storage, not copied until they are written. Where they do not lie at
@@ -59,7 +83,7 @@ impl Storage {
         if (bytes.as_ptr() as usize).is_multiple_of(16) {
             return Ok(Storage::new(bytes.len(), Buffer::Shared(storage.clone())));
         }
-        let owned = Storage::zeroed(bytes.len())?;
+        let owned = Storage::unset(bytes.len())?;
         owned.write::<u8>()?.copy_from_slice(bytes);
         Ok(owned)
     }
@@ -83,6 +107,12 @@ impl Storage {
         Rc::strong_count(&self.0) == 1
     }
 
+    /// Whether nobody else holds it and its memory is its own, not a file's.
+    pub(crate) fn is_disposable(&self) -> bool {
+        let own = |buffer: Ref<'_, Buffer>| !matches!(*buffer, Buffer::Shared(_));
+        self.is_unique() && self.0.buffer.try_borrow().is_ok_and(own)
+    }
+
     /// The whole storage as elements; bytes that make no whole element are left out.
     ///
     /// # Errors
@@ -91,7 +121,8 @@ impl Storage {
         let buffer = self.0.buffer.try_borrow().map_err(|_| in_use())?;
         Ref::filter_map(buffer, |buffer| {
             let bytes = match buffer {
-                Buffer::Owned(lines) => bytemuck::cast_slice(lines),
+                Buffer::Small(words, _) => bytemuck::cast_slice(words),
+                Buffer::Owned(block, _) => block.bytes(),
                 Buffer::Shared(storage) => storage.data().ok()?,
             };
             whole::<T>(bytes.get(..self.0.nbytes)?)
@@ -106,20 +137,16 @@ impl Storage {
     pub fn write<T: Element>(&self) -> Result<RefMut<'_, [T]>> {
         let mut buffer = self.0.buffer.try_borrow_mut().map_err(|_| in_use())?;
         if let Buffer::Shared(storage) = &*buffer {
-            let mut lines = bytemuck::allocation::try_zeroed_vec(self.0.nbytes.div_ceil(64))
-                .map_err(|()| Error::runtime("can't allocate memory to write to weights"))?;
-            let bytes: &mut [u8] = bytemuck::cast_slice_mut::<CacheLine, u8>(&mut lines);
             let data = storage.data()?;
-            bytes[..data.len()].copy_from_slice(data);
-            *buffer = Buffer::Owned(lines);
-        }
-        RefMut::filter_map(buffer, |buffer| match buffer {
-            Buffer::Owned(lines) => {
-                let bytes: &mut [u8] = bytemuck::cast_slice_mut(lines);
-                let whole = self.0.nbytes / size_of::<T>() * size_of::<T>();
-                bytemuck::try_cast_slice_mut(bytes.get_mut(..whole)?).ok()
+            let mut own = Buffer::new(self.0.nbytes)?;
+            if let Some(bytes) = own.bytes_mut().and_then(|bytes| bytes.get_mut(..data.len())) {
+                bytes.copy_from_slice(data);
             }
-            Buffer::Shared(_) => None,
+            *buffer = own;
+        }
+        RefMut::filter_map(buffer, |buffer| {
+            let whole = self.0.nbytes / size_of::<T>() * size_of::<T>();
+            bytemuck::try_cast_slice_mut(buffer.bytes_mut()?.get_mut(..whole)?).ok()
         })
         .map_err(|_| Error::runtime("the bytes of a storage cannot be written"))
     }
@@ -150,9 +177,21 @@ mod tests {
     }
 
     #[test]
+    fn memory_is_zeroed_though_it_is_used_again() {
+        for nbytes in [0, 1, 64, SMALL, SMALL + 1, 1 << 20] {
+            let first = Storage::unset(nbytes).unwrap();
+            first.write::<u8>().unwrap().fill(7);
+            drop(first);
+            let second = Storage::zeroed(nbytes).unwrap();
+            assert!(second.read::<u8>().unwrap().iter().all(|&byte| byte == 0));
+            assert_eq!(second.read::<u8>().unwrap().len(), nbytes);
+        }
+    }
+
+    #[test]
     fn overlapping_borrows_are_errors() {
-        let storage = Storage::zeroed(10).unwrap();
-        assert_eq!(storage.read::<f32>().unwrap().len(), 2);
+        let storage = Storage::zeroed(210).unwrap();
+        assert_eq!(storage.read::<f32>().unwrap().len(), 52);
         let reading = storage.read::<u8>().unwrap();
         assert!(storage.write::<u8>().is_err());
         drop(reading);

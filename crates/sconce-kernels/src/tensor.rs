@@ -1,5 +1,6 @@
 use std::cell::{Ref, RefMut};
 use std::fmt;
+use std::rc::Rc;
 
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -20,7 +21,9 @@ use crate::{Bool, DType, Dims, Element, Error, Result, Scalar, Storage, walk};
 /// # Ok::<(), sconce_kernels::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Tensor {
+pub struct Tensor(Rc<View>);
+
+struct View {
     storage: Storage,
     dtype: DType,
     sizes: Dims,
@@ -34,6 +37,20 @@ impl Tensor {
     /// # Errors
     /// For negative sizes and where memory is short.
     pub fn zeros(sizes: &[i64], dtype: DType) -> Result<Tensor> {
+        Tensor::row_major(sizes, dtype, Storage::zeroed)
+    }
+
+    /// Row-major, for the caller to overwrite every element: what they are is whatever was in
+    /// memory before.
+    pub(crate) fn unset(sizes: &[i64], dtype: DType) -> Result<Tensor> {
+        Tensor::row_major(sizes, dtype, Storage::unset)
+    }
+
+    fn row_major(
+        sizes: &[i64],
+        dtype: DType,
+        make: impl FnOnce(usize) -> Result<Storage>,
+    ) -> Result<Tensor> {
         let count = numel(sizes)?;
         let nbytes = usize::try_from(count)
             .ok()
@@ -41,7 +58,11 @@ impl Tensor {
             .filter(|&n| n <= isize::MAX as usize)
             .ok_or_else(|| Error::runtime("Storage size calculation overflowed"))?;
         let (sizes, strides) = (Dims::from_slice(sizes), contiguous_strides(sizes));
-        Ok(Tensor { storage: Storage::zeroed(nbytes)?, dtype, sizes, strides, offset: 0 })
+        Ok(Tensor::new(make(nbytes)?, dtype, sizes, strides, 0))
+    }
+
+    fn new(storage: Storage, dtype: DType, sizes: Dims, strides: Dims, offset: i64) -> Tensor {
+        Tensor(Rc::new(View { storage, dtype, sizes, strides, offset }))
     }
 
     /// `torch.empty`. The elements are zero all the same: what a program can see must not depend on
@@ -83,7 +104,7 @@ impl Tensor {
                 elements.len()
             )));
         }
-        let tensor = Tensor::zeros(sizes, T::DTYPE)?;
+        let tensor = Tensor::unset(sizes, T::DTYPE)?;
         tensor.write::<T>()?.copy_from_slice(elements);
         Ok(tensor)
     }
@@ -108,7 +129,7 @@ impl Tensor {
         strides: &[i64],
         offset: i64,
     ) -> Result<Tensor> {
-        let whole = Tensor { storage, dtype, sizes: Dims::new(), strides: Dims::new(), offset: 0 };
+        let whole = Tensor::new(storage, dtype, Dims::new(), Dims::new(), 0);
         whole.as_strided(sizes, strides, Some(offset))
     }
 
@@ -127,42 +148,42 @@ impl Tensor {
     /// Where memory is short.
     pub fn to_file(&self) -> Result<sconce_tensor::Tensor> {
         let tensor = self.contiguous()?;
-        let bytes = tensor.storage.read::<u8>()?;
-        let item = self.dtype.item_size();
-        let start = tensor.offset as usize * item;
+        let bytes = tensor.0.storage.read::<u8>()?;
+        let item = self.0.dtype.item_size();
+        let start = tensor.0.offset as usize * item;
         let bytes = bytes[start..start + tensor.count() * item].to_vec();
         let storage = sconce_tensor::Storage::from_bytes(bytes.into(), sconce_tensor::Device::CPU);
-        Ok(sconce_tensor::Tensor::contiguous(storage, self.dtype, &self.sizes)?)
+        Ok(sconce_tensor::Tensor::contiguous(storage, self.0.dtype, &self.0.sizes)?)
     }
 
     /// The storage, which other tensors may share.
     pub fn storage(&self) -> &Storage {
-        &self.storage
+        &self.0.storage
     }
 
     /// The type of the elements.
     pub fn dtype(&self) -> DType {
-        self.dtype
+        self.0.dtype
     }
 
     /// Sizes of the dimensions.
     pub fn sizes(&self) -> &[i64] {
-        &self.sizes
+        &self.0.sizes
     }
 
     /// Steps between neighbours, in elements.
     pub fn strides(&self) -> &[i64] {
-        &self.strides
+        &self.0.strides
     }
 
     /// Where the view starts in its storage, in elements.
     pub fn offset(&self) -> i64 {
-        self.offset
+        self.0.offset
     }
 
     /// Number of dimensions.
     pub fn dim(&self) -> usize {
-        self.sizes.len()
+        self.0.sizes.len()
     }
 
     /// Size of one dimension, which may count from the end.
@@ -171,7 +192,8 @@ impl Tensor {
     /// Where there is no such dimension.
     pub fn size(&self, dim: i64) -> Result<i64> {
         let dim = shape::wrap_dim(dim, self.dim())?;
-        self.sizes
+        self.0
+            .sizes
             .get(dim)
             .copied()
             .ok_or_else(|| Error::index("Dimension specified as 0 but tensor has no dimensions"))
@@ -179,7 +201,21 @@ impl Tensor {
 
     /// Number of elements.
     pub fn numel(&self) -> i64 {
-        shape::product(&self.sizes)
+        shape::product(&self.0.sizes)
+    }
+
+    /// Whether both are one tensor, not only views of the same elements: Python's `is`.
+    pub fn is(&self, other: &Tensor) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Whether this is the only handle to the tensor and to its storage, all of which it shows in
+    /// row-major order: then nobody can tell whether a result is put in its place.
+    pub fn is_disposable(&self) -> bool {
+        Rc::strong_count(&self.0) == 1
+            && self.0.storage.is_disposable()
+            && self.is_contiguous()
+            && self.0.storage.nbytes() == self.count() * self.0.dtype.item_size()
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -188,12 +224,12 @@ impl Tensor {
 
     /// Whether the elements lie row-major without gaps.
     pub fn is_contiguous(&self) -> bool {
-        shape::is_contiguous(&self.sizes, &self.strides)
+        shape::is_contiguous(&self.0.sizes, &self.0.strides)
     }
 
     /// The same storage under other sizes and strides, which the caller has checked.
     pub(crate) fn view_unchecked(&self, sizes: Dims, strides: Dims, offset: i64) -> Tensor {
-        Tensor { storage: self.storage.clone(), dtype: self.dtype, sizes, strides, offset }
+        Tensor::new(self.0.storage.clone(), self.0.dtype, sizes, strides, offset)
     }
 
     /// Reads the elements of a contiguous tensor, row-major.
@@ -202,7 +238,7 @@ impl Tensor {
     /// For other dtypes, tensors that are not contiguous, and storages that are being written.
     pub fn read<T: Element>(&self) -> Result<Ref<'_, [T]>> {
         let range = self.range::<T>()?;
-        Ref::filter_map(self.storage.read::<T>()?, |all| all.get(range))
+        Ref::filter_map(self.0.storage.read::<T>()?, |all| all.get(range))
             .map_err(|_| Error::runtime("tensor reaches beyond its storage"))
     }
 
@@ -212,7 +248,7 @@ impl Tensor {
     /// As [`Tensor::read`], and for storages that are being read.
     pub fn write<T: Element>(&self) -> Result<RefMut<'_, [T]>> {
         let range = self.range::<T>()?;
-        RefMut::filter_map(self.storage.write::<T>()?, |all| all.get_mut(range))
+        RefMut::filter_map(self.0.storage.write::<T>()?, |all| all.get_mut(range))
             .map_err(|_| Error::runtime("tensor reaches beyond its storage"))
     }
 
@@ -221,18 +257,18 @@ impl Tensor {
         if !self.is_contiguous() {
             return Err(Error::runtime("the elements of this view do not lie side by side"));
         }
-        let start = if self.numel() == 0 { 0 } else { self.offset as usize };
+        let start = if self.numel() == 0 { 0 } else { self.0.offset as usize };
         Ok(start..start + self.count())
     }
 
     pub(crate) fn expect_dtype(&self, wanted: DType) -> Result<()> {
-        if self.dtype == wanted {
+        if self.0.dtype == wanted {
             return Ok(());
         }
         Err(Error::runtime(format!(
             "expected scalar type {} but found {}",
             wanted.scalar_type_name(),
-            self.dtype.scalar_type_name()
+            self.0.dtype.scalar_type_name()
         )))
     }
 
@@ -256,14 +292,14 @@ impl Tensor {
                 self.numel()
             )));
         }
-        let one = self.view_unchecked(Dims::new(), Dims::new(), self.offset);
+        let one = self.view_unchecked(Dims::new(), Dims::new(), self.0.offset);
         macro_rules! read {
             ($ty:ty, $x:ident => $scalar:expr) => {{
                 let $x = one.read::<$ty>()?[0];
                 Ok($scalar)
             }};
         }
-        match self.dtype {
+        match self.0.dtype {
             DType::Bool => read!(Bool, x => Scalar::Bool(x.get())),
             DType::Float64 => read!(f64, x => Scalar::Float(x)),
             DType::Float32 => read!(f32, x => Scalar::Float(f64::from(x))),
@@ -286,9 +322,9 @@ impl Tensor {
     /// # Errors
     /// For numbers that the dtype cannot hold, and dtypes without kernels.
     pub fn fill(&self, value: Scalar) -> Result<()> {
-        value.check_fits(self.dtype)?;
+        value.check_fits(self.0.dtype)?;
         let (int, float, complex) = (value.to_i64(), value.to_f64(), value.to_complex());
-        match self.dtype {
+        match self.0.dtype {
             DType::Bool => self.fill_with(Bool::from(value.to_bool())),
             DType::UInt8 => self.fill_with(int as u8),
             DType::Int8 => self.fill_with(int as i8),
@@ -309,11 +345,16 @@ impl Tensor {
     }
 
     fn fill_with<T: Element>(&self, value: T) -> Result<()> {
-        let mut all = self.storage.write::<T>()?;
-        walk::rows(&self.sizes, [&self.strides], [self.offset], |[at], [step], len| match step {
-            1 => all[at..at + len].fill(value),
-            _ => (0..len).for_each(|i| all[at + i * step] = value),
-        });
+        let mut all = self.0.storage.write::<T>()?;
+        walk::rows(
+            &self.0.sizes,
+            [&self.0.strides],
+            [self.0.offset],
+            |[at], [step], len| match step {
+                1 => all[at..at + len].fill(value),
+                _ => (0..len).for_each(|i| all[at + i * step] = value),
+            },
+        );
         Ok(())
     }
 
@@ -333,7 +374,7 @@ impl Tensor {
     /// # Errors
     /// Where memory is short.
     pub fn copy(&self) -> Result<Tensor> {
-        let copy = Tensor::zeros(&self.sizes, self.dtype)?;
+        let copy = Tensor::unset(&self.0.sizes, self.0.dtype)?;
         copy.copy_from(self)?;
         Ok(copy)
     }
@@ -341,7 +382,7 @@ impl Tensor {
 
 impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes = &self.sizes[..];
-        write!(f, "Tensor({}, {sizes:?}, strides {:?})", self.dtype.name(), &self.strides[..])
+        let sizes = &self.0.sizes[..];
+        write!(f, "Tensor({}, {sizes:?}, strides {:?})", self.0.dtype.name(), &self.0.strides[..])
     }
 }

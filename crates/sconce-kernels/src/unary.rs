@@ -4,7 +4,8 @@ use num_complex::Complex;
 
 use crate::binary::{compute_dtype, store};
 use crate::promotion::int_to_float;
-use crate::{Bool, DType, Element, Error, Result, Tensor};
+use crate::simd::dispatch;
+use crate::{Bool, DType, Element, Error, Result, Tensor, threads, vecmath};
 
 /// How an operator treats dtypes.
 #[derive(Clone, Copy, PartialEq)]
@@ -107,7 +108,10 @@ pub fn unary(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
     let common = if op == Square && common == DType::Bool { DType::Int64 } else { common };
     let wide = input.to_dtype(common)?.to_dtype(compute_dtype(common))?;
     let result = match wide.dtype() {
-        DType::Float32 => f32_kernel(op, &wide),
+        DType::Float32 => match vector_kernel(op) {
+            Some(kernel) => kernel(&wide),
+            None => f32_kernel(op, &wide),
+        },
         DType::Float64 => f64_kernel(op, &wide),
         DType::Int64 => int_kernel(op, &wide, dtype),
         DType::Bool if op == Sign => wide.copy(),
@@ -157,14 +161,56 @@ fn check_kernel(op: UnaryOp, dtype: DType) -> Result<()> {
     Err(Error::not_implemented(message))
 }
 
+/// Elements below which other threads cost more than they bring.
+pub(crate) const PARALLEL: usize = 1 << 18;
+
 /// Applies `f` to every element.
 pub(crate) fn map<T: Element, U: Element>(input: &Tensor, f: impl Fn(T) -> U) -> Result<Tensor> {
     let input = input.contiguous()?;
-    let result = Tensor::zeros(input.sizes(), U::DTYPE)?;
-    for (out, &x) in result.write::<U>()?.iter_mut().zip(input.read::<T>()?.iter()) {
-        *out = f(x);
-    }
+    let result = Tensor::unset(input.sizes(), U::DTYPE)?;
+    map_slice(&input.read::<T>()?, &mut result.write::<U>()?, &f);
     Ok(result)
+}
+
+/// [`map`], on several threads where there are many elements.
+fn map_parallel<T: Element, U: Element>(
+    input: &Tensor,
+    f: impl Fn(T) -> U + Sync,
+) -> Result<Tensor> {
+    let input = input.contiguous()?;
+    let result = Tensor::zeros(input.sizes(), U::DTYPE)?;
+    let xs = input.read::<T>()?;
+    let xs: &[T] = &xs;
+    threads::pieces(&mut result.write::<U>()?, 64, PARALLEL, |start, out| {
+        map_slice(&xs[start..start + out.len()], out, &f);
+    });
+    Ok(result)
+}
+
+fn map_slice<T: Element, U: Element>(xs: &[T], out: &mut [U], f: &impl Fn(T) -> U) {
+    dispatch(
+        #[inline(always)]
+        || {
+            for (out, &x) in out.iter_mut().zip(xs) {
+                *out = f(x);
+            }
+        },
+    );
+}
+
+/// The functions that programs spend their time in, as vector code.
+fn vector_kernel(op: UnaryOp) -> Option<fn(&Tensor) -> Result<Tensor>> {
+    Some(match op {
+        Exp => |input| map_parallel(input, vecmath::exp),
+        Log => |input| map_parallel(input, vecmath::log),
+        Tanh => |input| map_parallel(input, vecmath::tanh),
+        Sigmoid => |input| map_parallel(input, vecmath::sigmoid),
+        Erf => |input| map_parallel(input, vecmath::erf),
+        Gelu => |input| map_parallel(input, vecmath::gelu),
+        GeluTanh => |input| map_parallel(input, vecmath::gelu_tanh),
+        Silu => |input| map_parallel(input, vecmath::silu),
+        _ => return None,
+    })
 }
 
 macro_rules! float_kernel {
@@ -176,12 +222,12 @@ macro_rules! float_kernel {
             }
             type F = $ty;
             match op {
-                Neg => map(input, |x: F| -x),
-                Abs => map(input, |x: F| x.abs()),
+                Neg => map_parallel(input, |x: F| -x),
+                Abs => map_parallel(input, |x: F| x.abs()),
                 // NaN passes through.
-                Relu => map(input, |x: F| if x < 0.0 { 0.0 } else { x }),
-                Relu6 => map(input, |x: F| if x.is_nan() { x } else { x.clamp(0.0, 6.0) }),
-                Sign => map(input, |x: F| {
+                Relu => map_parallel(input, |x: F| if x < 0.0 { 0.0 } else { x }),
+                Relu6 => map_parallel(input, |x: F| if x.is_nan() { x } else { x.clamp(0.0, 6.0) }),
+                Sign => map_parallel(input, |x: F| {
                     (if x > 0.0 {
                         1.0
                     } else if x < 0.0 {
@@ -190,43 +236,43 @@ macro_rules! float_kernel {
                         0.0
                     }) as F
                 }),
-                Square => map(input, |x: F| x * x),
-                Exp => map(input, |x: F| x.exp()),
-                Exp2 => map(input, |x: F| x.exp2()),
-                Expm1 => map(input, |x: F| x.exp_m1()),
-                Log => map(input, |x: F| x.ln()),
-                Log2 => map(input, |x: F| x.log2()),
-                Log10 => map(input, |x: F| x.log10()),
-                Log1p => map(input, |x: F| x.ln_1p()),
-                Sqrt => map(input, |x: F| x.sqrt()),
-                Rsqrt => map(input, |x: F| 1.0 / x.sqrt()),
-                Reciprocal => map(input, |x: F| 1.0 / x),
-                Sin => map(input, |x: F| x.sin()),
-                Cos => map(input, |x: F| x.cos()),
-                Tan => map(input, |x: F| x.tan()),
-                Asin => map(input, |x: F| x.asin()),
-                Acos => map(input, |x: F| x.acos()),
-                Atan => map(input, |x: F| x.atan()),
-                Sinh => map(input, |x: F| x.sinh()),
-                Cosh => map(input, |x: F| x.cosh()),
-                Tanh => map(input, |x: F| x.tanh()),
-                Sigmoid => map(input, sigmoid),
-                Erf => map(input, |x: F| $erf(x)),
-                Erfc => map(input, |x: F| $erfc(x)),
-                Gelu => map(input, |x: F| 0.5 * x * (1.0 + $erf(x * FRAC_1_SQRT_2))),
-                GeluTanh => map(input, |x: F| {
+                Square => map_parallel(input, |x: F| x * x),
+                Exp => map_parallel(input, |x: F| x.exp()),
+                Exp2 => map_parallel(input, |x: F| x.exp2()),
+                Expm1 => map_parallel(input, |x: F| x.exp_m1()),
+                Log => map_parallel(input, |x: F| x.ln()),
+                Log2 => map_parallel(input, |x: F| x.log2()),
+                Log10 => map_parallel(input, |x: F| x.log10()),
+                Log1p => map_parallel(input, |x: F| x.ln_1p()),
+                Sqrt => map_parallel(input, |x: F| x.sqrt()),
+                Rsqrt => map_parallel(input, |x: F| 1.0 / x.sqrt()),
+                Reciprocal => map_parallel(input, |x: F| 1.0 / x),
+                Sin => map_parallel(input, |x: F| x.sin()),
+                Cos => map_parallel(input, |x: F| x.cos()),
+                Tan => map_parallel(input, |x: F| x.tan()),
+                Asin => map_parallel(input, |x: F| x.asin()),
+                Acos => map_parallel(input, |x: F| x.acos()),
+                Atan => map_parallel(input, |x: F| x.atan()),
+                Sinh => map_parallel(input, |x: F| x.sinh()),
+                Cosh => map_parallel(input, |x: F| x.cosh()),
+                Tanh => map_parallel(input, |x: F| x.tanh()),
+                Sigmoid => map_parallel(input, sigmoid),
+                Erf => map_parallel(input, |x: F| $erf(x)),
+                Erfc => map_parallel(input, |x: F| $erfc(x)),
+                Gelu => map_parallel(input, |x: F| 0.5 * x * (1.0 + $erf(x * FRAC_1_SQRT_2))),
+                GeluTanh => map_parallel(input, |x: F| {
                     let inner = SQRT_2 * FRAC_2_SQRT_PI * 0.5 * (x + 0.044715 * x * x * x);
                     0.5 * x * (1.0 + inner.tanh())
                 }),
-                Silu => map(input, |x: F| x / (1.0 + (-x).exp())),
-                Mish => map(input, |x: F| x * x.exp().ln_1p().tanh()),
-                Hardsigmoid => map(input, |x: F| (x + 3.0).clamp(0.0, 6.0) / 6.0),
-                Hardswish => map(input, |x: F| x * (x + 3.0).clamp(0.0, 6.0) / 6.0),
-                Frac => map(input, |x: F| x - x.trunc()),
-                Floor => map(input, |x: F| x.floor()),
-                Ceil => map(input, |x: F| x.ceil()),
-                Round => map(input, |x: F| x.round_ties_even()),
-                Trunc => map(input, |x: F| x.trunc()),
+                Silu => map_parallel(input, |x: F| x / (1.0 + (-x).exp())),
+                Mish => map_parallel(input, |x: F| x * x.exp().ln_1p().tanh()),
+                Hardsigmoid => map_parallel(input, |x: F| (x + 3.0).clamp(0.0, 6.0) / 6.0),
+                Hardswish => map_parallel(input, |x: F| x * (x + 3.0).clamp(0.0, 6.0) / 6.0),
+                Frac => map_parallel(input, |x: F| x - x.trunc()),
+                Floor => map_parallel(input, |x: F| x.floor()),
+                Ceil => map_parallel(input, |x: F| x.ceil()),
+                Round => map_parallel(input, |x: F| x.round_ties_even()),
+                Trunc => map_parallel(input, |x: F| x.trunc()),
             }
         }
     };

@@ -144,9 +144,28 @@ fn both((values, indices): (Tensor, Tensor)) -> Vec<Tensor> {
     vec![values, indices]
 }
 
-fn pool_options(a: &Args<'_>, dilation: [i64; 2], ceil: usize) -> PoolOptions {
+fn max_pool2d(a: &Args<'_>) -> Result<Vec<Tensor>> {
+    let (kernel, stride, padding, dilation) = (a.pair(1), a.pair(2), a.pair(3), a.pair(4));
+    let options = PoolOptions {
+        kernel: &kernel,
+        stride: &stride,
+        padding: &padding,
+        dilation: &dilation,
+        ceil_mode: a.flag(5),
+    };
+    max_pool_with_indices(&a.tensor(0), 2, &options).map(both)
+}
+
+fn avg_pool2d(a: &Args<'_>) -> Result<Tensor> {
     let (kernel, stride, padding) = (a.pair(1), a.pair(2), a.pair(3));
-    PoolOptions { kernel, stride, padding, dilation, ceil_mode: a.flag(ceil) }
+    let options = PoolOptions {
+        kernel: &kernel,
+        stride: &stride,
+        padding: &padding,
+        dilation: &[1],
+        ceil_mode: a.flag(4),
+    };
+    avg_pool(&a.tensor(0), 2, &options, a.flag(5), None)
 }
 
 fn run(op: &str, a: &Args<'_>) -> Result<Vec<Tensor>> {
@@ -166,12 +185,9 @@ fn run(op: &str, a: &Args<'_>) -> Result<Vec<Tensor>> {
         "split" => return split(&a.tensor(0), a.int(1), a.int(2)),
         "chunk" => return chunk(&a.tensor(0), a.int(1), a.int(2)),
         "split_with_sizes" => return split_with_sizes(&a.tensor(0), &a.ints(1), a.int(2)),
-        "max_pool2d" => {
-            let options = pool_options(a, a.pair(4), 5);
-            return max_pool2d(&a.tensor(0), &options).map(both);
-        }
-        "avg_pool2d" => avg_pool2d(&a.tensor(0), &pool_options(a, [1, 1], 4), a.flag(5), None),
-        "adaptive_avg_pool2d" => adaptive_avg_pool2d(&a.tensor(0), a.pair(1)),
+        "max_pool2d" => return max_pool2d(a),
+        "avg_pool2d" => avg_pool2d(a),
+        "adaptive_avg_pool2d" => adaptive_avg_pool(&a.tensor(0), &a.pair(1)),
         "add_alpha" => add((&a.tensor(0)).into(), (&a.tensor(1)).into(), scalar(&a.values[2])),
         "where" => where_(&a.tensor(0), a.held(1).operand(), a.held(2).operand()),
         "masked_fill" => masked_fill(&a.tensor(0), &a.tensor(1), a.held(2).operand()),
@@ -241,8 +257,8 @@ fn run(op: &str, a: &Args<'_>) -> Result<Vec<Tensor>> {
         "pad_constant" => pad(&a.tensor(0), &a.ints(1), PadMode::Constant(scalar(&a.values[2]))),
         "pad_reflect" => pad(&a.tensor(0), &a.ints(1), PadMode::Reflect),
         "pad_replicate" => pad(&a.tensor(0), &a.ints(1), PadMode::Replicate),
-        "nearest" => upsample_nearest2d(&a.tensor(0), a.pair(1), [None, None]),
-        "bilinear" => upsample_bilinear2d(&a.tensor(0), a.pair(1), a.flag(2), [None, None]),
+        "nearest" => upsample(&a.tensor(0), Upsample::Nearest, &a.pair(1), false, &[]),
+        "bilinear" => upsample(&a.tensor(0), Upsample::Linear, &a.pair(1), a.flag(2), &[]),
         "tril" => tril(&a.tensor(0), a.int(1)),
         "triu" => triu(&a.tensor(0), a.int(1)),
         "eye" => eye(a.int(0), a.int(1), DType::Float32),

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::interpreter::Machine;
 use crate::session::{Missing, ready};
 use crate::shared::Shared;
-use crate::value::{Dict, IValue, List, Object, Tuple};
+use crate::value::{Dict, IValue, Object, Tuple};
 
 /// Makes the constants and the root object of a module; runs `__setstate__` where a class has one,
 /// on what it holds before what holds it.
@@ -99,9 +99,7 @@ impl Instances<'_> {
                 })?;
                 IValue::Tensor(tensor)
             }
-            Value::List { element, .. } => {
-                IValue::List(Shared::new(List { element: element.clone(), items: Vec::new() }))
-            }
+            Value::List { element, .. } => IValue::list(element.clone(), Vec::new()),
             Value::Dict { key, value, .. } => {
                 IValue::Dict(Shared::new(Dict::new(key.clone(), value.clone())))
             }
@@ -153,7 +151,9 @@ impl Instances<'_> {
                 let items: Result<Vec<IValue>, Error> =
                     items.iter().map(|&item| self.get(item)).collect();
                 if let IValue::List(list) = self.get(id)? {
-                    list.write().items = items?;
+                    let mut list = list.write();
+                    list.items = items?;
+                    list.recharge();
                 }
             }
             Value::Dict { entries, .. } => {

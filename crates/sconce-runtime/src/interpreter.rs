@@ -4,19 +4,22 @@ use std::collections::hash_map::Entry;
 use std::fmt::Write as _;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
-use sconce_ir::{ClassId, FunctionId, NamedRef, Type};
+use sconce_ir::{ClassId, FunctionId, Graph, NamedRef, Type};
+use sconce_kernels::Memory;
 use sconce_syntax::SourceRange;
 use sconce_torchscript::Module;
+use smallvec::SmallVec;
 
 use crate::error::{Exception, Raise};
 use crate::limits::{Budget, Limits};
-use crate::lower::{Code, Instruction, Operand, Register, Span, Surroundings, lower};
-use crate::primitive;
-use crate::registry::Args;
+use crate::lower::{Code, Instruction, Operand, Register, Span, Surroundings, lower, slice};
+use crate::primitive::{self, Given};
+use crate::registry::{Args, Builtin};
 use crate::value::IValue;
-use crate::{Error, Sink};
+use crate::{Error, ProfileEntry, Sink};
 
 /// How deep operators may call functions of the program that call operators (a sort that compares
 /// objects whose comparison sorts).
@@ -24,6 +27,17 @@ const MAX_NESTED_RUNS: usize = 64;
 
 /// The context lines that tracebacks show.
 const CONTEXT: usize = 3;
+
+/// The operands of an instruction.
+pub(crate) type Operands = SmallVec<[IValue; 4]>;
+
+/// How it goes on after an instruction.
+enum Going {
+    /// With the next one.
+    On,
+    /// In another frame; or it is over, with a value.
+    To(Option<IValue>),
+}
 
 /// A running program: its code, its registers, its limits.
 pub(crate) struct Machine {
@@ -34,8 +48,10 @@ pub(crate) struct Machine {
     frames: Vec<Frame>,
     registers: Vec<IValue>,
     nested: usize,
+    profiling: bool,
     pub(crate) budget: Budget,
     pub(crate) sink: Box<dyn Sink>,
+    pub(crate) generator: sconce_kernels::Generator,
 }
 
 /// What a running program asks of a class.
@@ -60,7 +76,7 @@ struct Frame {
 }
 
 impl Machine {
-    pub(crate) fn new(module: &Module, sink: Box<dyn Sink>) -> Self {
+    pub(crate) fn new(module: &Module, sink: Box<dyn Sink>, profiling: bool) -> Self {
         Machine {
             module: module.clone(),
             codes: FxHashMap::default(),
@@ -69,8 +85,10 @@ impl Machine {
             frames: Vec::new(),
             registers: Vec::new(),
             nested: 0,
-            budget: Budget::new(&Limits::default()),
+            profiling,
+            budget: Budget::new(&Limits::default(), &Memory::new(None)),
             sink,
+            generator: sconce_kernels::Generator::default(),
         }
     }
 
@@ -86,6 +104,9 @@ impl Machine {
             let unit = program.unit();
             lower(unit.function(function).name(), &graph, &Surroundings { unit, constants })
         })?;
+        if self.profiling {
+            code.count_time();
+        }
         Ok(Rc::clone(entry.insert(Rc::new(code))))
     }
 
@@ -156,10 +177,34 @@ impl Machine {
         args: Vec<IValue>,
     ) -> Result<IValue, Error> {
         let code = self.code(function)?;
-        self.run(code, args)
+        self.run(code, args.into())
     }
 
-    fn run(&mut self, code: Rc<Code>, args: Vec<IValue>) -> Result<IValue, Error> {
+    /// Lowers a graph that is in no function, with a table of constants of its own.
+    pub(crate) fn lower_graph(
+        &self,
+        name: &str,
+        graph: &Graph,
+        constants: &[IValue],
+    ) -> Result<Code, Error> {
+        self.module.with_program(|program| {
+            lower(name, graph, &Surroundings { unit: program.unit(), constants })
+        })
+    }
+
+    /// What each instruction that has run has taken.
+    pub(crate) fn profile(&self) -> Vec<ProfileEntry> {
+        let mut entries = Vec::new();
+        let mut pending: Vec<&Rc<Code>> = self.codes.values().collect();
+        while let Some(code) = pending.pop() {
+            pending.extend(code.forked());
+            entries.extend(code.profile());
+        }
+        entries
+    }
+
+    /// Runs code from an operator or from outside.
+    pub(crate) fn run(&mut self, code: Rc<Code>, args: Operands) -> Result<IValue, Error> {
         if self.nested >= MAX_NESTED_RUNS {
             let message = format!("operators call functions nested deeper than {MAX_NESTED_RUNS}");
             return Err(Error::Limit(message));
@@ -176,7 +221,7 @@ impl Machine {
         result
     }
 
-    fn push(&mut self, code: Rc<Code>, args: Vec<IValue>, to: Span) -> Result<(), Error> {
+    fn push(&mut self, code: Rc<Code>, args: Operands, to: Span) -> Result<(), Error> {
         self.budget.check_depth(self.frames.len())?;
         let base = self.registers.len();
         self.registers.extend(args);
@@ -202,7 +247,11 @@ impl Machine {
     /// Runs until no more than so many frames are left.
     fn work(&mut self, floor: usize) -> Result<IValue, Error> {
         loop {
-            match self.step(floor) {
+            let next = match self.profiling {
+                false => self.run_frame::<false>(floor),
+                true => self.run_frame::<true>(floor),
+            };
+            match next {
                 Ok(None) => {}
                 Ok(Some(value)) => return Ok(value),
                 Err(raise) => return Err(self.traced(raise)),
@@ -210,26 +259,45 @@ impl Machine {
         }
     }
 
-    fn take(registers: &mut [IValue], code: &Code, base: usize, operand: Operand) -> IValue {
+    #[inline]
+    fn take(registers: &mut [IValue], code: &Code, operand: Operand) -> IValue {
         match operand {
             Operand::Copy(register) => {
-                registers.get(base + register as usize).cloned().unwrap_or(IValue::None)
+                registers.get(register as usize).cloned().unwrap_or(IValue::None)
             }
-            Operand::Move(register) => registers
-                .get_mut(base + register as usize)
-                .map_or(IValue::None, |slot| std::mem::replace(slot, IValue::None)),
+            Operand::Move(register) => {
+                registers.get_mut(register as usize).map(std::mem::take).unwrap_or_default()
+            }
             Operand::Constant(index) => {
                 code.constants.get(index as usize).cloned().unwrap_or(IValue::None)
             }
         }
     }
 
-    fn gather(&mut self, code: &Code, base: usize, from: Span) -> Vec<IValue> {
-        let operands = slice(&code.operands, from);
-        let registers = &mut self.registers;
-        operands.iter().map(|&operand| Self::take(registers, code, base, operand)).collect()
+    /// A look at an operand where it is.
+    #[inline]
+    fn peek<'a>(registers: &'a [IValue], code: &'a Code, operand: Operand) -> &'a IValue {
+        let found = match operand {
+            Operand::Copy(register) | Operand::Move(register) => registers.get(register as usize),
+            Operand::Constant(index) => code.constants.get(index as usize),
+        };
+        found.unwrap_or(&IValue::None)
     }
 
+    /// The registers of the frame that starts there.
+    #[inline]
+    fn registers(&mut self, base: usize) -> &mut [IValue] {
+        self.registers.get_mut(base..).unwrap_or_default()
+    }
+
+    #[inline]
+    fn gather(&mut self, code: &Code, base: usize, from: Span) -> Operands {
+        let operands = slice(&code.operands, from);
+        let registers = self.registers(base);
+        operands.iter().map(|&operand| Self::take(registers, code, operand)).collect()
+    }
+
+    #[inline]
     fn put(&mut self, base: usize, register: Register, value: IValue) {
         if let Some(slot) = self.registers.get_mut(base + register as usize) {
             *slot = value;
@@ -248,107 +316,248 @@ impl Machine {
         }
     }
 
-    fn step(&mut self, floor: usize) -> Result<Option<IValue>, Raise> {
-        self.budget.step()?;
-        let Some(frame) = self.frames.last_mut() else {
+    /// Runs the innermost frame until it calls or returns; gives what the outermost returns.
+    fn run_frame<const PROFILING: bool>(&mut self, floor: usize) -> Result<Option<IValue>, Raise> {
+        let Some(frame) = self.frames.last() else {
             return Err(Error::Malformed("no function is running".to_owned()).into());
         };
-        let (code, base) = (Rc::clone(&frame.code), frame.base);
-        let Some(instruction) = code.instructions.get(frame.next) else {
-            return Err(Error::Malformed("a function without an end".to_owned()).into());
+        let (code, base, mut next) = (Rc::clone(&frame.code), frame.base, frame.next);
+        loop {
+            let at = next;
+            next += 1;
+            let Some(instruction) = code.instructions.get(at) else {
+                return Err(Error::Malformed("a function without an end".to_owned()).into());
+            };
+            let stopped = self.budget.step();
+            // The instructions that neither call nor raise.
+            match instruction {
+                Instruction::Numbers { op, a, b, to } if !PROFILING && stopped.is_ok() => {
+                    let registers = self.registers(base);
+                    let (x, y) =
+                        (Self::peek(registers, &code, *a), Self::peek(registers, &code, *b));
+                    if let Some(value) = op.of(x, y) {
+                        if let Some(slot) = registers.get_mut(*to as usize) {
+                            *slot = value;
+                        }
+                        continue;
+                    }
+                }
+                Instruction::Move { from, to } if stopped.is_ok() => {
+                    let registers = self.registers(base);
+                    let value = Self::take(registers, &code, *from);
+                    if let Some(slot) = registers.get_mut(*to as usize) {
+                        *slot = value;
+                    }
+                    continue;
+                }
+                Instruction::Jump { to } if stopped.is_ok() => {
+                    next = *to as usize;
+                    continue;
+                }
+                Instruction::JumpUnless { condition, to } if stopped.is_ok() => {
+                    match Self::peek(self.registers(base), &code, *condition) {
+                        IValue::Bool(true) => continue,
+                        IValue::Bool(false) => {
+                            next = *to as usize;
+                            continue;
+                        }
+                        _ => {}
+                    }
+                }
+                Instruction::Loop { limit, condition, counter, index, exit } if stopped.is_ok() => {
+                    match Self::next_round(self.registers(base), *limit, *condition, *counter) {
+                        Some(Some(round)) => {
+                            self.put(base, *index, IValue::Int(round));
+                            continue;
+                        }
+                        Some(None) => {
+                            next = *exit as usize;
+                            continue;
+                        }
+                        None => {}
+                    }
+                }
+                _ => {}
+            }
+            // Whoever looks at the frames sees where this one is.
+            if let Some(frame) = self.frames.last_mut() {
+                frame.next = next;
+            }
+            stopped?;
+            let begun = PROFILING.then(Instant::now);
+            let going = self.step(instruction, &code, base, floor)?;
+            if let Some(begun) = begun {
+                spend(&code, at, begun.elapsed());
+            }
+            match going {
+                Going::On => {}
+                Going::To(result) => return Ok(result),
+            }
+        }
+    }
+
+    /// The number of a loop's next round; an inner `None` where there is none, an outer one where the
+    /// registers hold no loop.
+    #[inline]
+    fn next_round(
+        registers: &mut [IValue],
+        limit: Register,
+        condition: Option<Register>,
+        counter: Register,
+    ) -> Option<Option<i64>> {
+        let read = |register: Register| registers.get(register as usize);
+        let (IValue::Int(limit), &IValue::Int(round)) = (read(limit)?, read(counter)?) else {
+            return None;
         };
-        frame.next += 1;
+        let holds = match condition.map(read) {
+            None => true,
+            Some(Some(IValue::Bool(holds))) => *holds,
+            Some(_) => return None,
+        };
+        if !holds || round >= *limit {
+            return Some(None);
+        }
+        *registers.get_mut(counter as usize)? = IValue::Int(round + 1);
+        Some(Some(round))
+    }
+
+    /// Runs an instruction that may call or raise.
+    fn step(
+        &mut self,
+        instruction: &Instruction,
+        code: &Code,
+        base: usize,
+        floor: usize,
+    ) -> Result<Going, Raise> {
         match instruction {
             Instruction::Operator { builtin, from, to } => {
-                let mut args = self.gather(&code, base, *from);
-                let result = builtin.call(self, Args(&mut args))?;
-                self.store(&code, base, *to, result);
+                let operands = slice(&code.operands, *from);
+                let result = match operands.len() {
+                    0..=2 => self.operate::<2>(builtin, code, base, operands)?,
+                    3..=4 => self.operate::<4>(builtin, code, base, operands)?,
+                    5..=8 => self.operate::<8>(builtin, code, base, operands)?,
+                    _ => {
+                        let mut args = self.gather(code, base, *from);
+                        builtin.call(self, Args(&mut args))?
+                    }
+                };
+                self.store(code, base, *to, result);
+            }
+            Instruction::Numbers { op, a, b, to } => {
+                let registers = self.registers(base);
+                let mut args = [*a, *b].map(|operand| Self::take(registers, code, operand));
+                let result = match op.of(&args[0], &args[1]) {
+                    Some(value) => value,
+                    None => op.builtin()?.call(self, Args(&mut args))?,
+                };
+                self.put(base, *to, result);
+            }
+            Instruction::Not { from, to } => {
+                let IValue::Bool(value) = Self::take(self.registers(base), code, *from) else {
+                    return Err(Error::Malformed("not of what is no bool".to_owned()).into());
+                };
+                self.put(base, *to, IValue::Bool(!value));
+            }
+            Instruction::Attribute { object, slot, to } => {
+                let IValue::Object(object) = Self::take(self.registers(base), code, *object) else {
+                    let message = "an attribute of what is no object".to_owned();
+                    return Err(Error::Malformed(message).into());
+                };
+                let value = object.read().slots.get(*slot as usize).cloned().flatten();
+                let Some(value) = value else {
+                    let message = "an attribute that has not been set".to_owned();
+                    return Err(Error::Malformed(message).into());
+                };
+                self.put(base, *to, value);
             }
             Instruction::Primitive { primitive, from, to } => {
-                let args = self.gather(&code, base, *from);
-                let results = primitive::run(self, primitive, args)?;
-                self.scatter(&code, base, *to, results);
+                let args = self.gather(code, base, *from);
+                match primitive::run(self, primitive, args)? {
+                    Given::One(value) => self.scatter(code, base, *to, [value]),
+                    Given::Several(values) => self.scatter(code, base, *to, values),
+                }
             }
             Instruction::Assign { from, to } => {
-                let values = self.gather(&code, base, *from);
-                self.scatter(&code, base, *to, values);
+                let values = self.gather(code, base, *from);
+                self.scatter(code, base, *to, values);
             }
             Instruction::Drop { registers } => {
                 for &register in slice(&code.targets, *registers) {
                     self.put(base, register, IValue::None);
                 }
             }
-            Instruction::Jump { to } => self.jump(*to),
-            Instruction::JumpUnless { condition, to } => {
-                match Self::take(&mut self.registers, &code, base, *condition) {
-                    IValue::Bool(true) => {}
-                    IValue::Bool(false) => self.jump(*to),
-                    _ => {
-                        return Err(
-                            Error::Malformed("a condition that is no bool".to_owned()).into()
-                        );
-                    }
-                }
-            }
-            Instruction::Loop { limit, condition, counter, index, exit } => {
-                let read = |register: Register| self.registers.get(base + register as usize);
-                let (
-                    Some(IValue::Int(limit)),
-                    Some(IValue::Bool(condition)),
-                    Some(IValue::Int(round)),
-                ) = (read(*limit), read(*condition), read(*counter))
-                else {
-                    return Err(Error::Malformed("a loop without a count".to_owned()).into());
-                };
-                let round = *round;
-                if !*condition || round >= *limit {
-                    self.jump(*exit);
-                } else {
-                    self.put(base, *counter, IValue::Int(round + 1));
-                    self.put(base, *index, IValue::Int(round));
-                }
-            }
             Instruction::Call { function, from, to } => {
-                let args = self.gather(&code, base, *from);
+                let args = self.gather(code, base, *from);
                 let callee = self.code(*function)?;
                 self.push(callee, args, *to)?;
+                return Ok(Going::To(None));
             }
             Instruction::CallMethod { method, from, to } => {
-                let args = self.gather(&code, base, *from);
+                let args = self.gather(code, base, *from);
                 self.call_method(method, args, *to)?;
+                return Ok(Going::To(None));
             }
             Instruction::Enter { from, to } => {
-                let args = self.gather(&code, base, *from);
+                let args = self.gather(code, base, *from);
                 if let (Some(frame), Some(object)) = (self.frames.last_mut(), args.first()) {
                     frame.entered.push(object.clone());
                 }
                 self.call_method("__enter__", args, *to)?;
+                return Ok(Going::To(None));
             }
             Instruction::Exit { from, to } => {
-                let mut args = self.gather(&code, base, *from);
+                let mut args = self.gather(code, base, *from);
                 if let Some(frame) = self.frames.last_mut() {
                     frame.entered.pop();
                 }
                 args.extend([IValue::None, IValue::None, IValue::None]);
                 self.call_method("__exit__", args, *to)?;
+                return Ok(Going::To(None));
             }
             Instruction::Fork { code: forked, from, to } => {
-                let args = self.gather(&code, base, *from);
+                let args = self.gather(code, base, *from);
                 let value = self.run(Rc::clone(forked), args)?;
-                self.scatter(&code, base, *to, [IValue::Future(Rc::new(value))]);
+                self.scatter(code, base, *to, [IValue::Future(Rc::new(value))]);
             }
             Instruction::Return { from } => {
-                let values = self.gather(&code, base, *from);
-                return Ok(self.give_back(values, floor));
+                let values = self.gather(code, base, *from);
+                return Ok(Going::To(self.give_back(values, floor)));
+            }
+            Instruction::Move { .. } | Instruction::Jump { .. } => {}
+            Instruction::JumpUnless { .. } => {
+                return Err(Error::Malformed("a condition that is no bool".to_owned()).into());
+            }
+            Instruction::Loop { .. } => {
+                return Err(Error::Malformed("a loop without a count".to_owned()).into());
             }
         }
-        Ok(None)
+        Ok(Going::On)
+    }
+
+    /// Computes an operator of up to `N` operands.
+    #[inline]
+    fn operate<const N: usize>(
+        &mut self,
+        builtin: &Builtin,
+        code: &Code,
+        base: usize,
+        operands: &[Operand],
+    ) -> Result<IValue, Raise> {
+        let mut args = [const { IValue::None }; N];
+        let registers = self.registers(base);
+        for (slot, &operand) in args.iter_mut().zip(operands) {
+            *slot = Self::take(registers, code, operand);
+        }
+        let args = args.get_mut(..operands.len()).unwrap_or_default();
+        if let Some(value) = builtin.quick.and_then(|quick| quick(&Args(args))) {
+            return Ok(value);
+        }
+        builtin.call(self, Args(args))
     }
 
     fn store(&mut self, code: &Code, base: usize, to: Span, result: IValue) {
-        match (to.len, result) {
-            (0, _) => {}
-            (1, value) => self.scatter(code, base, to, [value]),
+        match (slice(&code.targets, to), result) {
+            (&[register], value) => self.put(base, register, value),
             (_, IValue::Tuple(tuple)) => {
                 self.scatter(code, base, to, tuple.items.iter().cloned());
             }
@@ -356,7 +565,7 @@ impl Machine {
         }
     }
 
-    fn call_method(&mut self, method: &str, args: Vec<IValue>, to: Span) -> Result<(), Raise> {
+    fn call_method(&mut self, method: &str, args: Operands, to: Span) -> Result<(), Raise> {
         let function = match args.first() {
             Some(object) => self.method(object, method)?,
             None => return Err(Error::Malformed("a method without an object".to_owned()).into()),
@@ -365,22 +574,15 @@ impl Machine {
         Ok(self.push(callee, args, to)?)
     }
 
-    fn jump(&mut self, to: u32) {
-        if let Some(frame) = self.frames.last_mut() {
-            frame.next = to as usize;
-        }
-    }
-
     /// Ends a call; gives the value when it was the outermost.
-    fn give_back(&mut self, values: Vec<IValue>, floor: usize) -> Option<IValue> {
+    fn give_back(&mut self, mut values: Operands, floor: usize) -> Option<IValue> {
         let frame = self.frames.pop()?;
         self.registers.truncate(frame.base);
         if self.frames.len() == floor {
-            let mut values = values;
             return Some(match values.len() {
-                1 => values.pop().unwrap_or(IValue::None),
                 0 => IValue::None,
-                _ => IValue::tuple(values),
+                1 => values.pop().unwrap_or(IValue::None),
+                _ => IValue::tuple(values.into_vec()),
             });
         }
         let caller = self.frames.last()?;
@@ -463,7 +665,10 @@ fn range_of(frame: &Frame) -> Option<SourceRange> {
     frame.code.ranges.get(frame.next.checked_sub(1)?)?.clone()
 }
 
-fn slice<T>(items: &[T], span: Span) -> &[T] {
-    let start = span.start as usize;
-    items.get(start..start + span.len as usize).unwrap_or_default()
+/// Counts what an instruction took.
+fn spend(code: &Code, at: usize, time: Duration) {
+    if let Some(spent) = code.spent.borrow_mut().get_mut(at) {
+        spent.calls += 1;
+        spent.time += time;
+    }
 }

@@ -5,23 +5,31 @@
 //! that is not here is an error before anything runs, never a wrong result. Programs have no way to
 //! read or write anything but their values: what they print and warn goes to the caller's [`Sink`].
 
+mod convert;
 mod dict;
 mod error;
+mod from_objects;
 mod instantiate;
 mod interpreter;
 mod limits;
 mod lower;
 mod matching;
+mod optimize;
 mod primitive;
 mod registry;
 mod session;
 mod shared;
+mod support;
 mod text;
+mod to_objects;
 mod value;
 
 pub use error::{Error, Exception};
+pub use from_objects::{arguments, from_object};
 pub use limits::Limits;
 pub use sconce_kernels::Tensor;
-pub use session::{Missing, Options, Session, Silent, Sink};
+pub use session::{Missing, Model, Options, ProfileEntry, Session, Silent, Sink};
 pub use shared::Shared;
+pub use support::{Need, needs};
+pub use to_objects::to_object;
 pub use value::{Dict, IValue, List, Object, Tuple};

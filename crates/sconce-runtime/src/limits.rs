@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use sconce_kernels::Memory;
+
 use crate::Error;
 
 /// What a call of a program may spend.
@@ -43,19 +45,22 @@ pub(crate) struct Budget {
     spent: u64,
     next_look: u64,
     deadline: Option<Instant>,
+    memory: Memory,
 }
 
 impl Budget {
-    pub(crate) fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &Limits, memory: &Memory) -> Self {
         Budget {
             deadline: limits.time.and_then(|time| Instant::now().checked_add(time)),
             spent: 0,
             next_look: 0,
             limits: limits.clone(),
+            memory: memory.clone(),
         }
     }
 
     /// Counts an instruction.
+    #[inline]
     pub(crate) fn step(&mut self) -> Result<(), Error> {
         self.spent += 1;
         if self.spent < self.next_look { Ok(()) } else { self.look() }
@@ -70,9 +75,21 @@ impl Budget {
         if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
             return Err(Error::Limit("the program took longer than it may".to_owned()));
         }
+        self.check_memory()?;
         match &self.limits.interrupt {
             Some(flag) if flag.load(Ordering::Relaxed) => Err(Error::Interrupted),
             _ => Ok(()),
+        }
+    }
+
+    /// Whether lists have grown beyond what may be held.
+    fn check_memory(&self) -> Result<(), Error> {
+        match self.memory.is_exceeded() {
+            false => Ok(()),
+            true => Err(Error::Limit(format!(
+                "the program holds {} bytes, more than it may",
+                self.memory.used()
+            ))),
         }
     }
 
@@ -86,7 +103,7 @@ impl Budget {
     /// Whether a value of so many elements may be made.
     pub(crate) fn check_elements(&self, elements: usize) -> Result<(), Error> {
         if elements <= self.limits.elements {
-            return Ok(());
+            return self.check_memory();
         }
         Err(Error::Limit(format!("a value of over {} elements", self.limits.elements)))
     }

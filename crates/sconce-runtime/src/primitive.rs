@@ -7,25 +7,32 @@ use sconce_ir::Type;
 
 use crate::Error;
 use crate::error::Raise;
-use crate::interpreter::Machine;
+use crate::interpreter::{Machine, Operands};
 use crate::lower::Primitive;
 use crate::shared::Shared;
 use crate::text::stream_text;
 use crate::value::{Dict, IValue, Object, Tuple};
 
+/// What an instruction gives.
+pub(crate) enum Given {
+    One(IValue),
+    Several(Vec<IValue>),
+}
+
 /// What an instruction gives for its operands.
 pub(crate) fn run(
     machine: &mut Machine,
     primitive: &Primitive,
-    mut args: Vec<IValue>,
-) -> Result<Vec<IValue>, Raise> {
+    mut args: Operands,
+) -> Result<Given, Raise> {
     let value = match primitive {
         Primitive::Tuple(named) => {
-            IValue::Tuple(Rc::new(Tuple { items: args.into(), named: named.clone() }))
+            let items = args.into_vec().into();
+            IValue::Tuple(Rc::new(Tuple { items, named: named.clone() }))
         }
-        Primitive::List(element) => IValue::list(element.clone(), args),
+        Primitive::List(element) => IValue::list(element.clone(), args.into_vec()),
         Primitive::Dict(key, value) => dict(key, value, args)?,
-        Primitive::TupleUnpack => return Ok(tuple(&args)?.items.to_vec()),
+        Primitive::TupleUnpack => return Ok(Given::Several(tuple(&args)?.items.to_vec())),
         Primitive::TupleIndex => tuple_index(&args)?,
         Primitive::TupleSlice(begin, end) => {
             let tuple = tuple(&args)?;
@@ -33,14 +40,9 @@ pub(crate) fn run(
             let items = tuple.items.get(bound(*begin)..bound(*end)).unwrap_or_default();
             IValue::tuple(items.to_vec())
         }
-        Primitive::ListUnpack(length) => return list_unpack(&args, *length),
+        Primitive::ListUnpack(length) => return Ok(Given::Several(list_unpack(&args, *length)?)),
         Primitive::CreateObject(class, slots) => {
             IValue::Object(Shared::new(Object { class: *class, slots: vec![None; *slots] }))
-        }
-        Primitive::GetAttribute(slot, name) => {
-            let object = object(&args)?;
-            let value = object.read().slots.get(*slot).cloned().flatten();
-            value.ok_or_else(|| malformed(format!("the attribute '{name}' has not been set")))?
         }
         Primitive::SetAttribute(slot, name) => {
             let value = args.pop().unwrap_or(IValue::None);
@@ -49,7 +51,7 @@ pub(crate) fn run(
                 Some(place) => *place = Some(value),
                 None => return Err(malformed(format!("there is no attribute '{name}'"))),
             }
-            return Ok(Vec::new());
+            return Ok(Given::Several(Vec::new()));
         }
         Primitive::ContainerIndex => container_index(machine, &args)?,
         Primitive::Isinstance(types) => {
@@ -68,13 +70,13 @@ pub(crate) fn run(
                 args.iter().map(|arg| stream_text(machine, arg)).collect();
             let line = format!("{}\n", texts?.join(" "));
             machine.sink.print(&line);
-            return Ok(Vec::new());
+            return Ok(Given::Several(Vec::new()));
         }
         Primitive::ToList => crate::registry::to_list(args.first())?,
         Primitive::EnumName | Primitive::EnumValue => enum_part(primitive, &args)?,
         Primitive::Missing(what) => return Err(Raise::unsupported(what.as_str())),
     };
-    Ok(vec![value])
+    Ok(Given::One(value))
 }
 
 fn malformed(message: impl Into<String>) -> Raise {
@@ -95,7 +97,7 @@ fn object(args: &[IValue]) -> Result<&Shared<Object>, Raise> {
     }
 }
 
-fn dict(key: &Type, value: &Type, args: Vec<IValue>) -> Result<IValue, Raise> {
+fn dict(key: &Type, value: &Type, args: Operands) -> Result<IValue, Raise> {
     let mut dict = Dict::new(key.clone(), value.clone());
     let mut args = args.into_iter();
     while let (Some(key), Some(value)) = (args.next(), args.next()) {

@@ -5,8 +5,12 @@ use sconce_torchscript::Module;
 
 use crate::interpreter::Machine;
 use crate::limits::{Budget, Limits};
+use crate::optimize::Optimizer;
+use crate::support::Need;
 use crate::value::IValue;
 use crate::{Error, instantiate, matching};
+use sconce_kernels::Memory;
+use sconce_syntax::SourceRange;
 
 /// Where a program's output goes.
 pub trait Sink {
@@ -36,7 +40,6 @@ pub enum Missing {
 }
 
 /// How a session is made.
-#[derive(Default)]
 pub struct Options {
     /// What a call may spend.
     pub limits: Limits,
@@ -44,6 +47,92 @@ pub struct Options {
     pub missing: Missing,
     /// Where output goes; dropped when `None`.
     pub sink: Option<Box<dyn Sink>>,
+    /// How many bytes the tensors and lists that the session makes may hold at once; no limit when
+    /// `None`. A tensor that would be too much is an error before it is made. The archive's weights
+    /// count once they are written to, what a kernel needs during a call does not.
+    pub memory: Option<usize>,
+    /// Whether to measure how long each instruction takes: [`Session::profile`].
+    pub profile: bool,
+    /// Whether `forward` of a module in evaluation mode is frozen and optimised, as
+    /// `torch.jit.freeze` does: its results may then differ by what another order of sums makes.
+    /// Attributes must then be changed by methods alone, not through [`Session::root`].
+    pub optimize: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            limits: Limits::default(),
+            missing: Missing::default(),
+            sink: None,
+            memory: None,
+            profile: false,
+            optimize: true,
+        }
+    }
+}
+
+/// A program and its weights, for any number of threads: each makes a [`Session`] of its own.
+///
+/// Weights are read where they are in the file or in memory, and never written; a session that
+/// writes to one has its own copy from then on.
+///
+/// ```
+/// use sconce_runtime::{IValue, Model, Options};
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/loops/model.pt");
+/// let model = Model::new(sconce_torchscript::load(path)?);
+/// std::thread::scope(|scope| {
+///     for n in [10, 20] {
+///         let model = &model;
+///         scope.spawn(move || model.session(Options::default())?.call("forward", &[IValue::Int(n)]));
+///     }
+/// });
+/// # Ok::<(), sconce_torchscript::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Model {
+    module: Module,
+}
+
+// What a model is for.
+const _: fn() = || {
+    fn is_shared<T: Send + Sync>() {}
+    is_shared::<Model>();
+};
+
+impl Model {
+    /// A module that has been loaded.
+    pub fn new(module: Module) -> Self {
+        Model { module }
+    }
+
+    /// The module itself.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// State for one thread: the objects of the module, live.
+    ///
+    /// # Errors
+    /// As [`Session::new`].
+    pub fn session(&self, options: Options) -> Result<Session, Error> {
+        Session::new(&self.module, options)
+    }
+}
+
+/// What an instruction of a program has taken.
+#[derive(Debug, Clone)]
+pub struct ProfileEntry {
+    /// The operator by its full name, such as `aten::add.Tensor`, or the instruction's.
+    pub operator: String,
+    /// The function it is in.
+    pub function: String,
+    /// Its place in the program.
+    pub range: Option<SourceRange>,
+    /// How often it ran.
+    pub calls: u64,
+    /// How long it took, all times together.
+    pub nanoseconds: u64,
 }
 
 /// A module's objects, live: calls see what earlier calls changed. Weights are those of the loaded
@@ -54,6 +143,8 @@ pub struct Session {
     root: IValue,
     limits: Limits,
     missing: Missing,
+    memory: Memory,
+    optimizer: Optimizer,
 }
 
 impl Session {
@@ -63,17 +154,38 @@ impl Session {
     /// When a value has no run-time form, or a `__setstate__` needs what is not here or raises.
     pub fn new(module: &Module, options: Options) -> Result<Self, Error> {
         let sink = options.sink.unwrap_or_else(|| Box::new(Silent));
-        let mut machine = Machine::new(module, sink);
-        machine.budget = Budget::new(&options.limits);
-        let missing = options.missing;
+        let mut machine = Machine::new(module, sink, options.profile);
+        let Options { limits, missing, memory, optimize, .. } = options;
+        let memory = Memory::new(memory);
+        let optimizer = optimize.then(|| Optimizer::new(module)).unwrap_or_default();
+        machine.budget = Budget::new(&limits, &memory);
+        let entered = memory.enter();
         let root = instantiate::instantiate(&mut machine, module, missing)?;
-        let Options { limits, .. } = options;
-        Ok(Session { machine, module: module.clone(), root, limits, missing })
+        drop(entered);
+        Ok(Session { machine, module: module.clone(), root, limits, missing, memory, optimizer })
+    }
+
+    /// How long the instructions took that have run, in no order; empty unless
+    /// [`Options::profile`] was set. A call's time is that of what is called, instruction by
+    /// instruction.
+    pub fn profile(&self) -> Vec<ProfileEntry> {
+        self.machine.profile()
+    }
+
+    /// How many bytes the session's tensors and lists hold, and the most they held at once.
+    pub fn memory(&self) -> (usize, usize) {
+        (self.memory.used(), self.memory.peak())
     }
 
     /// The module itself as a value.
     pub fn root(&self) -> &IValue {
         &self.root
+    }
+
+    /// Seeds the random numbers of what is called from now on, `torch.manual_seed`: equal seeds
+    /// and calls give the numbers that PyTorch gives on the CPU.
+    pub fn manual_seed(&mut self, seed: u64) {
+        self.machine.generator = sconce_kernels::Generator::new(seed);
     }
 
     /// Calls a method: `module.method(*args)`.
@@ -95,14 +207,42 @@ impl Session {
         args: &[IValue],
         named: &[(&str, IValue)],
     ) -> Result<IValue, Error> {
-        self.machine.budget = Budget::new(&self.limits);
+        self.machine.budget = Budget::new(&self.limits, &self.memory);
+        let _entered = self.memory.enter();
         let function = self.function(method)?;
         let mut schema = (*self.module.method(method)?.schema).clone();
         schema.name = method.into();
         let mut all = vec![self.root.clone()];
         all.extend(matching::match_arguments(&mut self.machine, &schema, args, named)?);
         ready(&mut self.machine, function, self.missing)?;
-        self.machine.call(function, all)
+        match self.call_optimized(method, &all) {
+            Some(result) => result,
+            None => self.machine.call(function, all),
+        }
+    }
+
+    /// What the optimised method gives; `None` where there is none, or it cannot do this call.
+    fn call_optimized(&mut self, method: &str, args: &[IValue]) -> Option<Result<IValue, Error>> {
+        if !Optimizer::covers(method) {
+            // Which may change what was frozen.
+            self.optimizer.forget();
+            return None;
+        }
+        let plan = self.optimizer.plan(&mut self.machine, args)?;
+        match self.machine.run(plan, args.into()) {
+            Err(Error::Raised(_) | Error::Unsupported { .. } | Error::Malformed(_)) => None,
+            result => Some(result),
+        }
+    }
+
+    /// What a method and all that it calls need and is not here, place by place.
+    ///
+    /// # Errors
+    /// When there is no such method, or its code does not compile.
+    pub fn needs(&mut self, method: &str) -> Result<Vec<Need>, Error> {
+        let function = self.function(method)?;
+        let needed = self.machine.prepare(function)?;
+        Ok(needed.into_iter().map(|(what, range)| Need { what, range }).collect())
     }
 
     fn function(&mut self, method: &str) -> Result<FunctionId, Error> {

@@ -35,6 +35,11 @@ impl<T> Shared<T> {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
+    /// A number that no other value has while this one is held.
+    pub(crate) fn address(&self) -> usize {
+        Rc::as_ptr(&self.0).cast::<()>() as usize
+    }
+
     /// The value itself when nobody else holds it.
     pub(crate) fn only(&mut self) -> Option<&mut T> {
         Rc::get_mut(&mut self.0).map(RefCell::get_mut)

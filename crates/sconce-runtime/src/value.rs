@@ -4,16 +4,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sconce_ir::{ClassId, Constant, EnumType, FunctionId, Type};
+use sconce_kernels::{Charge, Memory};
 
 use crate::Tensor;
 use crate::shared::Shared;
 
 /// A value of a running program: PyTorch's `c10::IValue`. Lists, dicts, objects and futures are
 /// held by reference; a clone is the same list.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum IValue {
     /// `None`
+    #[default]
     None,
     /// A bool.
     Bool(bool),
@@ -54,6 +56,20 @@ pub struct List {
     pub element: Type,
     /// The elements.
     pub items: Vec<IValue>,
+    charge: Charge,
+}
+
+impl List {
+    /// A list of elements of a type, charged to the session that makes it.
+    pub fn new(element: Type, items: Vec<IValue>) -> Self {
+        let charge = Memory::charge_anyway(items.capacity() * size_of::<IValue>());
+        List { element, items, charge }
+    }
+
+    /// Charges what it has grown by.
+    pub(crate) fn recharge(&mut self) {
+        self.charge.resize(self.items.capacity() * size_of::<IValue>());
+    }
 }
 
 /// The elements of a tuple and, for a NamedTuple, its type.
@@ -84,7 +100,7 @@ impl IValue {
 
     /// A list of elements of a type.
     pub fn list(element: Type, items: Vec<IValue>) -> Self {
-        IValue::List(Shared::new(List { element, items }))
+        IValue::List(Shared::new(List::new(element, items)))
     }
 
     /// A tuple without names.
@@ -135,6 +151,7 @@ impl IValue {
             (IValue::Object(a), IValue::Object(b)) => a.is(b),
             (IValue::Enum(a, i), IValue::Enum(b, j)) => a == b && i == j,
             (IValue::Function(a), IValue::Function(b)) => a == b,
+            (IValue::Tensor(a), IValue::Tensor(b)) => a.is(b),
             _ => false,
         }
     }

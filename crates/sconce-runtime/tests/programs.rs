@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use sconce_checkpoint::{Checkpoint, Node, Object};
-use sconce_kernels::Importer;
-use sconce_runtime::{Dict, Error, IValue, Limits, Missing, Options, Session, Shared};
-use sconce_torchscript::ir::Type;
+use sconce_checkpoint::Checkpoint;
+use sconce_runtime::{
+    Error, IValue, Limits, Missing, Model, Options, Session, arguments, from_object,
+};
 
 fn program(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name)
@@ -19,28 +19,6 @@ fn program(name: &str) -> PathBuf {
 fn session(name: &str, options: Options) -> Session {
     let module = sconce_torchscript::load(program(name).join("model.pt")).unwrap();
     Session::new(&module, options).unwrap()
-}
-
-/// A recorded value as one of a program.
-fn value(object: Object<'_>) -> IValue {
-    match object.data() {
-        Node::None => IValue::None,
-        Node::Bool(value) => IValue::Bool(*value),
-        Node::Int(value) => IValue::Int(*value),
-        Node::Float(value) => IValue::Float(*value),
-        Node::Str(text) => IValue::str(&**text),
-        Node::List(_) => IValue::list(Type::Any, object.iter().map(value).collect()),
-        Node::Tuple(_) => IValue::tuple(object.iter().map(value).collect()),
-        Node::Dict(_) => {
-            let mut dict = Dict::new(Type::Any, Type::Any);
-            for (key, item) in object.entries() {
-                assert!(dict.insert(value(key), value(item)));
-            }
-            IValue::Dict(Shared::new(dict))
-        }
-        Node::Tensor(tensor) => IValue::Tensor(Importer::default().import(&tensor.tensor).unwrap()),
-        other => panic!("a recorded {other:?}"),
-    }
 }
 
 /// What a value is, with the elements of tensors.
@@ -66,16 +44,23 @@ fn shown(value: &IValue) -> String {
 
 #[test]
 fn programs_give_what_pytorch_gives() {
-    for (name, recorded) in
-        [("loops", 2), ("words", 3), ("raises", 3), ("raises_in_call", 3), ("aliases", 1)]
-    {
+    for (name, recorded) in [
+        ("loops", 2),
+        ("words", 3),
+        ("raises", 3),
+        ("raises_in_call", 3),
+        ("aliases", 1),
+        ("weights", 1),
+    ] {
         let calls = Checkpoint::open(program(name).join("calls.pt")).unwrap();
         assert_eq!(calls.root().len(), recorded, "{name}");
         for call in calls.root().iter() {
-            let args: Vec<IValue> = call.get("arguments").unwrap().iter().map(value).collect();
+            let args = arguments(call.get("arguments").unwrap()).unwrap();
             let given = session(name, Options::default()).call("forward", &args);
             match call.get("result") {
-                Some(expected) => assert_eq!(shown(&given.unwrap()), shown(&value(expected))),
+                Some(expected) => {
+                    assert_eq!(shown(&given.unwrap()), shown(&from_object(expected).unwrap()))
+                }
                 None => {
                     let expected = call.get("error").unwrap().as_str().unwrap();
                     assert_eq!(given.unwrap_err().to_string(), expected, "{name}");
@@ -105,7 +90,7 @@ fn limits_and_interrupts_stop_a_program_without_end() {
         (Limits { interrupt: Some(flag), ..Limits::default() }, "the program was interrupted"),
     ];
     for (limits, said) in cases {
-        let options = Options { limits, missing: Missing::Refuse, sink: None };
+        let options = Options { limits, missing: Missing::Refuse, ..Options::default() };
         let error = session("endless", options).call("forward", &[IValue::Int(0)]).unwrap_err();
         assert_eq!(error.to_string(), said);
     }
@@ -118,4 +103,58 @@ fn arguments_that_do_not_fit_are_refused() {
     let error = session.call("forward", &[IValue::str("3")]).unwrap_err();
     assert!(matches!(error, Error::Arguments(_)), "{error}");
     assert!(matches!(session.call("nothing", &[]), Err(Error::Archive(_))));
+}
+
+#[test]
+fn threads_share_a_model_and_none_sees_what_another_writes() {
+    let module = sconce_torchscript::load(program("weights").join("model.pt")).unwrap();
+    let model = Model::new(module);
+    std::thread::scope(|scope| {
+        for by in [1.0, 2.0, 3.0, 4.0] {
+            let model = &model;
+            scope.spawn(move || {
+                let mut session = model.session(Options::default()).unwrap();
+                let mut expected = 499_500.0;
+                for _ in 0..5 {
+                    let sums = session.call("forward", &[IValue::Float(by)]).unwrap();
+                    expected *= by;
+                    assert_eq!(
+                        shown(&sums),
+                        format!("(torch.float32 [] [Float({expected:?})], torch.float32 [] [Float(3.0)])")
+                    );
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn memory_is_bounded_before_it_is_taken() {
+    let cases = [
+        (0, "the program may hold 100000 bytes, holds 99136 and asks for 4000 more"),
+        (1, "the program holds 131072 bytes, more than it may"),
+        (30_000, "the program may hold 100000 bytes, holds 0 and asks for 120000 more"),
+    ];
+    for (kind, said) in cases {
+        let options = Options { memory: Some(100_000), ..Options::default() };
+        let mut session = session("grows", options);
+        let error = session.call("forward", &[IValue::Int(kind)]).unwrap_err();
+        assert_eq!(error.to_string(), said);
+        assert!(matches!(error, Error::Limit(_)));
+        let (used, peak) = session.memory();
+        assert!(used == 0 && peak <= 200_000, "{used} {peak}");
+    }
+}
+
+#[test]
+fn a_profile_says_what_ran_how_often_and_where() {
+    let mut session = session("loops", Options { profile: true, ..Options::default() });
+    session.call("forward", &[IValue::Int(10)]).unwrap();
+    let profile = session.profile();
+    let remainder = profile.iter().find(|entry| entry.operator == "aten::remainder.int").unwrap();
+    assert_eq!((&*remainder.function, remainder.calls), ("forward", 14));
+    let place = remainder.range.as_ref().unwrap().highlight();
+    assert!(place.contains('%'), "{place}");
+    assert!(profile.iter().all(|entry| entry.nanoseconds < 1_000_000_000));
+    assert!(self::session("loops", Options::default()).profile().is_empty());
 }

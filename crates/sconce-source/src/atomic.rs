@@ -173,6 +173,10 @@ impl Write for AtomicFile {
         self.file.write(data)
     }
 
+    fn write_vectored(&mut self, data: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        self.file.write_vectored(data)
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }

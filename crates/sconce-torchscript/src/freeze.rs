@@ -149,7 +149,10 @@ impl<'f> Freezer<'f> {
             Which::Immutable => FxHashSet::default(),
             Which::All => self.written(),
         };
-        let mut indexes: FxHashMap<ValueId, u32> = FxHashMap::default();
+        // What is in the table already keeps its place, however often a module is frozen.
+        let known = self.loaded.constants.iter().enumerate();
+        let mut indexes: FxHashMap<ValueId, u32> =
+            known.map(|(index, &value)| (value, index as u32)).collect();
         for (node, object, slot) in std::mem::take(&mut self.reads) {
             let value = match self.loaded.values.object(object) {
                 Some(object) => object.slots[slot],

@@ -1,4 +1,5 @@
-//! PyTorch's files without PyTorch: no Python, no libtorch, nothing in a file is ever run.
+//! PyTorch's files without PyTorch: no Python, no libtorch, and nothing in a file runs unless [`run`]
+//! is asked to.
 //!
 //! ```
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/digits.ckpt");
@@ -17,7 +18,7 @@
 //! * [`identify`] says what a file is.
 //! * [`pickle`] disassembles and traces the pickles underneath; [`archive`] reads and verifies the
 //!   containers.
-//! * [`jit`] loads TorchScript archives; [`syntax`] parses their source.
+//! * [`jit`] loads TorchScript archives; [`run`] runs them; [`syntax`] parses their source.
 //! * [`StateDict`], [`Value`] and [`Draft`] make and change checkpoints, which [`SaveOptions`] writes as
 //!   `torch.save` does.
 //! * `interop` (features `ndarray` and `candle`) hands tensors to other crates.
@@ -26,7 +27,7 @@
 //!
 //! What `torch.jit.save` writes is a program with its objects. [`jit::load`] reads the objects and
 //! finds the classes that they need; a method is compiled when its code or graph is asked for, so a
-//! method that does not compile only matters to who asks for it. Nothing is ever run.
+//! method that does not compile only matters to who asks for it. Nothing runs by being loaded.
 //!
 //! ```
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/classifier.pt");
@@ -102,6 +103,8 @@
 
 #[cfg(any(feature = "ndarray", feature = "candle"))]
 pub mod interop;
+
+pub mod run;
 
 pub use sconce_archive as archive;
 pub use sconce_checkpoint as checkpoint;

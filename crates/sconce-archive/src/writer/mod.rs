@@ -2,6 +2,7 @@
 //! does. `headers.rs` has the format's structures, `output.rs` the way to the disk, `record.rs`
 //! one record while it is written, and this file the archive as a whole.
 
+mod batch;
 mod checksum;
 mod folder;
 mod headers;
@@ -271,14 +272,35 @@ impl<W: Write> ArchiveWriter<W> {
         len: u64,
         deflated: Option<u64>,
     ) -> Result<RecordWriter<'_, W>, Error> {
-        let compressed_size = deflated.unwrap_or(len);
         self.check_closed()?;
+        let Some((written, local)) = self.prepare(name, len, deflated, self.position())? else {
+            return Ok(RecordWriter::dropped(self, name, deflated.unwrap_or(len)));
+        };
+        self.open = true;
+        self.output.write(&local).map_err(|cause| failed(name, written.offset, cause))?;
+        let checksum = match self.options.crc && len > 0 {
+            true => Checksum::Computed(crc32fast::Hasher::new()),
+            false => Checksum::Zero,
+        };
+        Ok(RecordWriter::new(self, written, checksum))
+    }
+
+    /// A record that is to begin at `offset`, and its local header. `None` for one that PyTorch
+    /// drops.
+    fn prepare(
+        &self,
+        name: &str,
+        len: u64,
+        deflated: Option<u64>,
+        offset: u64,
+    ) -> Result<Option<(Written, Vec<u8>)>, Error> {
+        let compressed_size = deflated.unwrap_or(len);
         if self.contains(name) {
             let message = format!("Tried to serialize file twice: {name}");
             return Err(Error::new(ErrorKind::Caller, message));
         }
         if name == ID_RECORD && self.options.layout.has_serialization_id() {
-            return Ok(RecordWriter::dropped(self, name, compressed_size));
+            return Ok(None);
         }
         let refuse = |note: String| {
             let message =
@@ -304,7 +326,7 @@ impl<W: Write> ArchiveWriter<W> {
             compressed_size,
             deflated: deflated.is_some(),
             crc32: 0,
-            offset: self.position(),
+            offset,
         };
         let Some(local) = written.header().local(self.options.alignment) else {
             return Err(refuse(format!(
@@ -312,13 +334,7 @@ impl<W: Write> ArchiveWriter<W> {
                 self.options.alignment
             )));
         };
-        self.open = true;
-        self.output.write(&local).map_err(|cause| failed(name, written.offset, cause))?;
-        let checksum = match self.options.crc && len > 0 {
-            true => Checksum::Computed(crc32fast::Hasher::new()),
-            false => Checksum::Zero,
-        };
-        Ok(RecordWriter::new(self, written, checksum))
+        Ok(Some((written, local)))
     }
 
     /// Writes what is missing of the records that describe the archive (version, byte order and

@@ -1,6 +1,6 @@
 //! Where an archive goes: a writer that only moves forward, its cursor, and a small buffer.
 
-use std::io::{self, Seek, Write};
+use std::io::{self, IoSlice, Seek, Write};
 
 /// Writes of at least this many bytes bypass the buffer; the buffer holds twice as much.
 const LARGE: usize = 64 << 10;
@@ -44,6 +44,25 @@ impl<W: Write> Output<W> {
                 return output.inner.write_all(data);
             }
             output.pending.extend_from_slice(data);
+            Ok(())
+        })
+    }
+
+    /// Writes all slices, in as few writes as the system takes.
+    pub(super) fn write_slices(&mut self, slices: &mut [IoSlice<'_>]) -> io::Result<()> {
+        let len = slices.iter().map(|slice| slice.len() as u64).sum();
+        self.attempt(len, |output| {
+            output.flush_pending()?;
+            let mut left = slices;
+            IoSlice::advance_slices(&mut left, 0);
+            while !left.is_empty() {
+                match output.inner.write_vectored(left) {
+                    Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                    Ok(count) => IoSlice::advance_slices(&mut left, count),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
+            }
             Ok(())
         })
     }

@@ -171,6 +171,6 @@ impl<W> fmt::Debug for RecordWriter<'_, W> {
 
 /// PyTorch collects checksums for the serialization id by looking at what passes to the file, and
 /// so takes data that begins like a data descriptor for one.
-fn sniffed(head: &[u8]) -> Option<u32> {
+pub(super) fn sniffed(head: &[u8]) -> Option<u32> {
     (head.len() >= SNIFFED && head.starts_with(&DESCRIPTOR_SIGNATURE)).then(|| u32_at(head, 4))
 }

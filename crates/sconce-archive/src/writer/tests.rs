@@ -223,3 +223,33 @@ proptest! {
         prop_assert_eq!(report.accounted, report.total);
     }
 }
+
+#[test]
+fn records_written_together_are_the_bytes_of_records_written_apart() {
+    let long: Vec<u8> = (0..3 << 20).map(|at: u32| (at >> 3) as u8).collect();
+    let descriptor = [&b"PK\x07\x08"[..], &[9; 12]].concat();
+    let sizes = [0, 1, 700_000, 1_400_000, 5, 0, 3 << 20, 64, 100_000];
+    let mut records: Vec<(String, &[u8])> =
+        sizes.iter().enumerate().map(|(at, &size)| (format!("data/{at}"), &long[..size])).collect();
+    records.push((".data/serialization_id".to_owned(), b"dropped"));
+    records.push(("data/sniffed".to_owned(), &descriptor));
+    for crc in [true, false] {
+        let new = || {
+            let options = WriterOptions::new().crc(crc);
+            ArchiveWriter::new(Vec::new(), "archive", options).unwrap()
+        };
+        let mut together = new();
+        together.write_record("data.pkl", b"N.").unwrap();
+        let checksums = together.write_records(&records).unwrap();
+        assert_eq!(checksums[1], crc.then(|| crc32fast::hash(&[0])));
+        let mut apart = new();
+        apart.write_record("data.pkl", b"N.").unwrap();
+        for (name, data) in &records {
+            apart.write_record(name, data).unwrap();
+        }
+        assert!(together.finish().unwrap() == apart.finish().unwrap(), "checksums: {crc}");
+    }
+    let mut twice = ArchiveWriter::new(Vec::new(), "archive", WriterOptions::new()).unwrap();
+    let error = twice.write_records(&[("a".to_owned(), b"1"), ("a".to_owned(), b"2")]);
+    assert_eq!(error.unwrap_err().to_string(), "Tried to serialize file twice: a");
+}

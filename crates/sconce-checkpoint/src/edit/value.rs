@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use num_bigint::BigInt;
-use sconce_tensor::Tensor;
+use sconce_tensor::{Device, Tensor};
 
 use super::{Draft, StateDict};
 use crate::object::{Dict, DictKind, Graph, Node, ObjectId, TensorClass, TensorObject};
@@ -43,6 +43,8 @@ pub enum Value {
     BigInt(BigInt),
     /// A float.
     Float(f64),
+    /// A complex number: real and imaginary part.
+    Complex(f64, f64),
     /// A str.
     Str(String),
     /// A bytes object.
@@ -53,6 +55,8 @@ pub enum Value {
     Tuple(Vec<Value>),
     /// A dict; a key that is there already keeps its place and gets the later value.
     Dict(Vec<(Value, Value)>),
+    /// A `torch.device`.
+    Device(Device),
     /// A `torch.Tensor`. Clones of a tensor share their storage in the file too.
     Tensor(Tensor),
     /// A `torch.nn.Parameter`, with the tensor's `requires_grad`.
@@ -120,6 +124,8 @@ impl Pusher<'_> {
                 Err(_) => Node::BigInt(Box::new(number)),
             },
             Value::Float(number) => Node::Float(number),
+            Value::Complex(re, im) => Node::Complex(re, im),
+            Value::Device(device) => Node::Device(device),
             Value::Str(text) => return self.str(text),
             Value::Bytes(bytes) => Node::Bytes(bytes.into()),
             Value::List(items) => Node::List(self.all(items)),

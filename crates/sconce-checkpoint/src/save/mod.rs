@@ -11,8 +11,9 @@ mod lower;
 mod numpy;
 mod progress;
 mod reduce;
+mod small;
 
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IntoInnerError, Write};
 use std::path::Path;
 
 pub use sconce_archive::Layout as ArchiveLayout;
@@ -23,6 +24,7 @@ use sconce_tensor::{ByteOrder, DType, LazyError, Storage};
 
 use self::lower::{Form, Lowered, Saved};
 use self::progress::{Listener, Progress};
+use self::small::Small;
 use crate::{Error, ErrorKind, Object};
 
 /// The folder of an archive that is written to no file of its own.
@@ -193,21 +195,26 @@ impl SaveOptions {
             true => AtomicFile::replace(path)?,
             false => AtomicFile::create(path)?,
         };
-        let out = BufWriter::with_capacity(64 << 10, file);
-        let written = match self.legacy {
-            true => legacy::write(out, &lowered, &self.encoding(), self.progress(&lowered)),
-            false => ArchiveWriter::with_holes(out, folder, self.zip_options())
-                .map_err(Error::from)
-                .and_then(|archive| self.archive(&lowered, archive)),
-        };
         let unwritable = |error: Error| match error.kind() {
             ErrorKind::Io => error.in_file(&path.to_string_lossy()),
             _ => error,
         };
-        let out = written.map_err(unwritable)?.into_inner().map_err(|error| {
-            unwritable(Error::new(ErrorKind::Io, error.into_error().to_string()))
-        })?;
-        Ok(out.commit_new_unsynced()?)
+        let written = match self.legacy {
+            true => {
+                let out = BufWriter::with_capacity(1 << 20, file);
+                let progress = self.progress(&lowered);
+                legacy::write(out, &lowered, &self.encoding(), progress).and_then(|out| {
+                    let unflushed = |error: IntoInnerError<_>| {
+                        Error::new(ErrorKind::Io, error.into_error().to_string())
+                    };
+                    out.into_inner().map_err(unflushed)
+                })
+            }
+            false => ArchiveWriter::with_holes(file, folder, self.zip_options())
+                .map_err(Error::from)
+                .and_then(|archive| self.archive(&lowered, archive)),
+        };
+        Ok(written.map_err(unwritable)?.commit_new_unsynced()?)
     }
 
     /// Writes a checkpoint to any writer: what `torch.save(obj, buffer)` writes.
@@ -315,6 +322,7 @@ impl SaveOptions {
             keys.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         }
         let (mut sweep, mut progress) = (Sweep::new(), self.progress(lowered));
+        let mut small = Small::default();
         for (key, Saved { storage, dtype }) in keys {
             let name = format!("data/{key}");
             if self.skip_data {
@@ -322,19 +330,27 @@ impl SaveOptions {
                 continue;
             }
             let bytes = data(storage, &key, *dtype, self.byte_order)?;
+            let checked = (self.byte_order == ByteOrder::native()).then_some(storage);
+            if Small::takes(&bytes) {
+                small.push(name, bytes, checked);
+                if small.is_full() {
+                    small.write(&mut archive, &mut progress)?;
+                }
+                continue;
+            }
+            small.write(&mut archive, &mut progress)?;
             let mut record = archive.record(&name, bytes.len() as u64)?;
             sweep.parts(bytes.source(), &bytes, |part| {
                 record.put(part)?;
                 progress.advance(part.len());
                 Ok::<(), Error>(())
             })?;
-            if let Some(crc32) = record.computed_crc32()
-                && self.byte_order == ByteOrder::native()
-            {
+            if let (Some(crc32), Some(storage)) = (record.computed_crc32(), checked) {
                 storage.check_crc32(crc32).map_err(damaged)?;
             }
             record.finish()?;
         }
+        small.write(&mut archive, &mut progress)?;
         Ok(archive.finish()?)
     }
 }

@@ -2,7 +2,9 @@
 //! exits nor touches the standard streams itself.
 
 mod ast;
+mod bench;
 mod code;
+mod compare;
 mod completions;
 mod convert;
 mod diff;
@@ -25,7 +27,11 @@ mod program;
 mod renamed;
 mod resave;
 mod resave_script;
+mod result_json;
+mod result_text;
 mod rows;
+mod run;
+mod scores;
 mod shard;
 mod show;
 mod stat;
@@ -60,6 +66,9 @@ pub fn run(cli: &Cli, out: &mut Out) -> Verdict {
         Verb::Code(args) => code::run(args, out),
         Verb::Graph(args) => graph::run(args, out),
         Verb::Ops(args) => ops::run(args, out),
+        Verb::Run(args) => run::run(args, out, say),
+        Verb::Bench(args) => bench::run(args, out, say),
+        Verb::Compare(args) => compare::run(args, out, say),
         Verb::Ast(args) => ast::run(args, out),
         Verb::Resave(args) => resave_script::run(args, out, say),
         Verb::Extract(args) => extract::run(args, out),

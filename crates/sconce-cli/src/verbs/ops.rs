@@ -1,59 +1,81 @@
 //! `sconce ops`: the operators that a TorchScript program uses.
 
+use std::collections::BTreeMap;
+
+use sconce::jit::Module;
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
 use crate::cli::OpsArgs;
-use crate::error::Outcome;
+use crate::error::{Failure, Outcome};
 use crate::output::{Align, Line, Out, Style, Table, count};
 use crate::run::Verdict;
-use crate::{open, script};
+use crate::{calling, open, script};
 
 #[derive(Serialize)]
 struct Document<'a> {
     schema_version: u32,
     file: &'a str,
-    operators: Vec<Row<'a>>,
+    operators: Vec<Row>,
 }
 
 #[derive(Serialize)]
-struct Row<'a> {
-    name: &'a str,
+struct Row {
+    name: String,
     count: usize,
     /// Whether this build can run it.
     runs: bool,
 }
 
-/// There is no verb that runs programs yet.
-const RUNS: bool = false;
-
 pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
     let file = open::name(&args.input.file);
     let module = script::module(&args.input.file, &args.input.load)?;
     let operators = module.operators().map_err(|error| script::failure(error, &file))?;
+    let mut lacking = lacking(&module, &file)?;
+    let runs: Vec<bool> =
+        operators.iter().map(|used| lacking.remove(&used.name).is_none()).collect();
+    let rows = operators.iter().zip(runs);
+    let rows = rows.map(|(used, runs)| Row { name: used.name.clone(), count: used.count, runs });
+    // What is no operator but a use of one, such as a kind of value.
+    let others = lacking.into_iter().map(|(name, count)| Row { name, count, runs: false });
+    let operators: Vec<Row> = rows.chain(others).collect();
     if args.json {
-        let rows = operators.iter();
-        let operators =
-            rows.map(|used| Row { name: &used.name, count: used.count, runs: RUNS }).collect();
         out.json(&Document { schema_version: SCHEMA_VERSION, file: &file, operators })?;
         return Ok(Outcome::Clean);
     }
     out.use_pager();
     let mut table = Table::new(!args.no_header)
         .column("operator", Align::Left, Style::Plain)
-        .column("uses", Align::Right, Style::Number);
+        .column("uses", Align::Right, Style::Number)
+        .column("", Align::Left, Style::Bad);
     for used in &operators {
-        table.row([used.name.as_str(), &used.count.to_string()]);
+        let note = if used.runs { "" } else { "missing" };
+        table.row([used.name.as_str(), &used.count.to_string(), note]);
     }
     out.table(&table)?;
     if !args.no_header {
         let places: usize = operators.iter().map(|used| used.count).sum();
+        let missing = operators.iter().filter(|used| !used.runs).count();
+        let verdict = match missing {
+            0 => "sconce run has them all".to_owned(),
+            _ => format!("sconce run lacks {missing} of them"),
+        };
         let text = format!(
-            "{} at {} · this build shows programs and runs none",
+            "{} at {} · {verdict}",
             count(operators.len(), "operator"),
             count(places, "place")
         );
         out.line(&Line::new().dim(text))?;
     }
     Ok(Outcome::Clean)
+}
+
+/// What `sconce run` cannot do of what a program uses, and at how many places.
+fn lacking(module: &Module, file: &str) -> Result<BTreeMap<String, usize>, Failure> {
+    let needs = sconce::run::needs(module).map_err(|error| calling::failure(error, file))?;
+    let mut counts = BTreeMap::new();
+    for need in needs {
+        *counts.entry(need.what).or_default() += 1;
+    }
+    Ok(counts)
 }

@@ -460,7 +460,7 @@ fn encode(format: ShowFormat, tensor: &Tensor, to: &mut dyn Write) -> Result<(),
 }
 
 /// The elements as lists in lists. NaN and infinities, which JSON lacks, are strings.
-fn nested_lists(tensor: &Tensor, to: &mut dyn Write) -> std::io::Result<Result<(), Failure>> {
+pub fn nested_lists(tensor: &Tensor, to: &mut dyn Write) -> std::io::Result<Result<(), Failure>> {
     let values = match numbers(tensor).and_then(|_| tensor.values()) {
         Ok(values) => values,
         Err(error) => return Ok(Err(error.into())),
@@ -512,7 +512,8 @@ fn scalar_text(scalar: Scalar) -> String {
     }
 }
 
-fn float_text(value: f64) -> String {
+/// A float: `nan`, `inf` and `-inf` where JSON has no number.
+pub fn float_text(value: f64) -> String {
     if value.is_nan() {
         return "nan".to_owned();
     }

@@ -1,11 +1,16 @@
 //! Register code: what a graph is lowered to.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
+use sconce_ir::operators::Operator;
 use sconce_ir::{ClassId, FunctionId, Type};
 use sconce_syntax::SourceRange;
 
+use super::numbers::NumberOp;
+use crate::ProfileEntry;
 use crate::registry::Builtin;
 use crate::value::IValue;
 
@@ -30,6 +35,51 @@ pub(crate) struct Code {
     pub(crate) callees: Vec<FunctionId>,
     /// What it needs and is not here, with the place.
     pub(crate) missing: Vec<(String, Option<SourceRange>)>,
+    /// For each instruction, the operator it computes.
+    pub(crate) operators: Vec<Option<&'static Operator>>,
+    /// For each instruction, what it has taken; empty where nobody asks.
+    pub(crate) spent: RefCell<Vec<Spent>>,
+}
+
+/// What an instruction has taken so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Spent {
+    pub(crate) calls: u64,
+    pub(crate) time: Duration,
+}
+
+impl Code {
+    /// Lets what instructions take be counted.
+    pub(crate) fn count_time(&self) {
+        *self.spent.borrow_mut() = vec![Spent::default(); self.instructions.len()];
+        self.forked().for_each(|code| code.count_time());
+    }
+
+    /// The code that it runs as functions of their own.
+    pub(crate) fn forked(&self) -> impl Iterator<Item = &Rc<Code>> {
+        self.instructions.iter().filter_map(|instruction| match instruction {
+            Instruction::Fork { code, .. } => Some(code),
+            _ => None,
+        })
+    }
+
+    /// What the instructions have taken that have run.
+    pub(crate) fn profile(&self) -> Vec<ProfileEntry> {
+        let spent = self.spent.borrow();
+        let all = spent.iter().zip(&self.instructions).zip(&self.ranges).zip(&self.operators);
+        all.filter(|(((spent, _), _), _)| spent.calls > 0)
+            .map(|(((spent, instruction), range), operator)| ProfileEntry {
+                operator: match operator {
+                    Some(operator) => operator.schema.full_name(),
+                    None => instruction.name().to_owned(),
+                },
+                function: self.name.to_string(),
+                range: range.clone(),
+                calls: spent.calls,
+                nanoseconds: u64::try_from(spent.time.as_nanos()).unwrap_or(u64::MAX),
+            })
+            .collect()
+    }
 }
 
 /// A register of a call.
@@ -62,13 +112,36 @@ pub(crate) enum Instruction {
         from: Span,
         to: Span,
     },
+    /// An operator of two numbers of one kind.
+    Numbers {
+        op: NumberOp,
+        a: Operand,
+        b: Operand,
+        to: Register,
+    },
+    /// The opposite of a bool.
+    Not {
+        from: Operand,
+        to: Register,
+    },
+    /// An attribute of an object.
+    Attribute {
+        object: Operand,
+        slot: u32,
+        to: Register,
+    },
     /// An instruction of the language.
     Primitive {
         primitive: Box<Primitive>,
         from: Span,
         to: Span,
     },
-    /// All at once.
+    /// One value to another place.
+    Move {
+        from: Operand,
+        to: Register,
+    },
+    /// Several values, all at once.
     Assign {
         from: Span,
         to: Span,
@@ -87,7 +160,8 @@ pub(crate) enum Instruction {
     /// Leaves a loop, or gives its body the number of the round.
     Loop {
         limit: Register,
-        condition: Register,
+        /// `None` where it always holds.
+        condition: Option<Register>,
         counter: Register,
         index: Register,
         exit: u32,
@@ -135,7 +209,6 @@ pub(crate) enum Primitive {
     TupleSlice(i64, i64),
     ListUnpack(usize),
     CreateObject(ClassId, usize),
-    GetAttribute(usize, Arc<str>),
     SetAttribute(usize, Arc<str>),
     ContainerIndex,
     Isinstance(Vec<Type>),
@@ -150,4 +223,53 @@ pub(crate) enum Primitive {
     EnumValue,
     /// Something that is not here, when a session runs programs that need it in places.
     Missing(String),
+}
+
+impl Instruction {
+    /// What a profile calls an instruction that is no operator.
+    fn name(&self) -> &'static str {
+        match self {
+            Instruction::Operator { .. } | Instruction::Numbers { .. } => "operator",
+            Instruction::Not { .. } => "aten::__not__",
+            Instruction::Attribute { .. } => "prim::GetAttr",
+            Instruction::Primitive { primitive, .. } => primitive.name(),
+            Instruction::Move { .. } | Instruction::Assign { .. } => "move",
+            Instruction::Drop { .. } => "drop",
+            Instruction::Jump { .. } | Instruction::JumpUnless { .. } => "prim::If",
+            Instruction::Loop { .. } => "prim::Loop",
+            Instruction::Call { .. } => "prim::CallFunction",
+            Instruction::CallMethod { .. } => "prim::CallMethod",
+            Instruction::Enter { .. } => "prim::Enter",
+            Instruction::Exit { .. } => "prim::Exit",
+            Instruction::Fork { .. } => "prim::fork",
+            Instruction::Return { .. } => "prim::Return",
+        }
+    }
+}
+
+impl Primitive {
+    fn name(&self) -> &'static str {
+        match self {
+            Primitive::Tuple(_) => "prim::TupleConstruct",
+            Primitive::List(_) => "prim::ListConstruct",
+            Primitive::Dict(..) => "prim::DictConstruct",
+            Primitive::TupleUnpack => "prim::TupleUnpack",
+            Primitive::TupleIndex => "prim::TupleIndex",
+            Primitive::TupleSlice(..) => "prim::TupleSlice",
+            Primitive::ListUnpack(_) => "prim::ListUnpack",
+            Primitive::CreateObject(..) => "prim::CreateObject",
+            Primitive::SetAttribute(..) => "prim::SetAttr",
+            Primitive::ContainerIndex => "prim::ModuleContainerIndex",
+            Primitive::Isinstance(_) => "prim::isinstance",
+            Primitive::Uninitialized => "prim::Uninitialized",
+            Primitive::Cast => "prim::unchecked_cast",
+            Primitive::UnwrapOptional => "prim::unchecked_unwrap_optional",
+            Primitive::Raise => "prim::RaiseException",
+            Primitive::Print => "prim::Print",
+            Primitive::ToList => "prim::tolist",
+            Primitive::EnumName => "prim::EnumName",
+            Primitive::EnumValue => "prim::EnumValue",
+            Primitive::Missing(_) => "missing",
+        }
+    }
 }

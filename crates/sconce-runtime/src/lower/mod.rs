@@ -2,19 +2,24 @@
 
 mod code;
 mod last_use;
+mod numbers;
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use sconce_ir::operators::Operator;
 use sconce_ir::{
     Attribute, BlockId, Constant, FunctionId, Graph, Kind, NamedRef, NodeId, Prim, Type, Unit,
     ValueId, operators,
 };
+use sconce_kernels::Scalar;
 use sconce_syntax::SourceRange;
 
 pub(crate) use code::{Code, Instruction, Operand, Primitive, Register, Span};
 use last_use::LastUses;
+use numbers::NumberOp;
 
 use crate::Error;
 use crate::registry;
@@ -48,7 +53,10 @@ pub(crate) fn lower(name: &str, graph: &Graph, around: &Surroundings<'_>) -> Res
             constants: Vec::new(),
             callees: Vec::new(),
             missing: Vec::new(),
+            operators: Vec::new(),
+            spent: RefCell::default(),
         },
+        operator: None,
     };
     for &input in graph.inputs() {
         lowering.register(input);
@@ -69,6 +77,8 @@ struct Lowering<'a> {
     range: Option<SourceRange>,
     /// As [`Code::gives`].
     gives: Option<bool>,
+    /// The operator being lowered.
+    operator: Option<&'static Operator>,
     code: Code,
 }
 
@@ -77,6 +87,7 @@ impl Lowering<'_> {
         self.code.instructions.push(instruction);
         self.code.ranges.push(self.range.clone());
         self.code.gives.push(self.gives);
+        self.code.operators.push(self.operator);
         self.code.instructions.len() - 1
     }
 
@@ -185,9 +196,34 @@ impl Lowering<'_> {
     fn operator(&mut self, node: NodeId, symbol: &str) -> Result<(), Error> {
         let schema = self.graph.node(node).operator.and_then(operators::get);
         let overload = schema.map_or("", |operator| &*operator.schema.overload);
+        self.operator = schema;
+        let lowered = self.known_operator(node, symbol, overload);
+        self.operator = None;
+        lowered
+    }
+
+    fn known_operator(&mut self, node: NodeId, symbol: &str, overload: &str) -> Result<(), Error> {
+        if let (&[a, b], &[output], Some(op)) = (
+            self.graph.node(node).inputs(),
+            self.graph.node(node).outputs(),
+            NumberOp::find(symbol, overload),
+        ) {
+            let (a, b) = (self.operand(node, a, false)?, self.operand(node, b, false)?);
+            let to = self.register(output);
+            self.emit(Instruction::Numbers { op, a, b, to });
+            return Ok(());
+        }
         let from = self.operands(node)?;
+        self.unwrap_constant(symbol, overload, from);
         let to = self.outputs(node);
         match registry::find(symbol, overload) {
+            Some(_) if (symbol, overload) == ("aten::__not__", "") => {
+                let place = (self.code.operands.get(from.start as usize).copied())
+                    .zip(self.code.targets.get(to.start as usize).copied());
+                if let Some((from, to)) = place {
+                    self.emit(Instruction::Not { from, to });
+                }
+            }
             Some(builtin) => {
                 self.emit(Instruction::Operator { builtin, from, to });
             }
@@ -200,6 +236,27 @@ impl Lowering<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Before it runs a program, PyTorch takes a constant without dimensions that is added or
+    /// multiplied for a number, which gives way in type promotion.
+    fn unwrap_constant(&mut self, symbol: &str, overload: &str, operands: Span) {
+        let arithmetic = ["aten::add", "aten::sub", "aten::mul", "aten::div"].contains(&symbol);
+        let second = operands.start as usize + 1;
+        let Some(&Operand::Constant(index)) = self.code.operands.get(second) else { return };
+        let Some(IValue::Tensor(tensor)) = self.code.constants.get(index as usize) else { return };
+        if !arithmetic || overload != "Tensor" || tensor.dim() != 0 {
+            return;
+        }
+        let number = match tensor.item() {
+            Ok(Scalar::Int(value)) => IValue::Int(value),
+            Ok(Scalar::Float(value)) => IValue::Float(value),
+            _ => return,
+        };
+        if let Some(operand) = self.code.operands.get_mut(second) {
+            *operand = Operand::Constant(self.code.constants.len() as u32);
+            self.code.constants.push(number);
+        }
     }
 
     fn missing(&mut self, what: String, from: Span, to: Span) {
@@ -249,6 +306,15 @@ impl Lowering<'_> {
                 self.code.missing.extend(code.missing.iter().cloned());
                 self.emit(Instruction::Fork { code: Rc::new(code), from, to });
             }
+            Prim::GetAttr => {
+                let slot = self.slot(node)? as u32;
+                let operand = self.code.operands.get(from.start as usize).copied();
+                let target = self.code.targets.get(to.start as usize).copied();
+                let (Some(object), Some(to)) = (operand, target) else {
+                    return Err(Error::Malformed("an attribute of nothing".to_owned()));
+                };
+                self.emit(Instruction::Attribute { object, slot, to });
+            }
             _ => match self.primitive(node, prim)? {
                 Some(primitive) => {
                     let primitive = Box::new(primitive);
@@ -296,19 +362,8 @@ impl Lowering<'_> {
                 },
                 _ => return Err(Error::Malformed("an object of no class".to_owned())),
             },
-            Prim::GetAttr | Prim::SetAttr => {
-                let name = Arc::clone(name_of(graph, node)?);
-                let class = match at.inputs().first().map(|&object| graph.ty(object)) {
-                    Some(Type::Class(class)) => self.around.unit.class_of(class),
-                    _ => None,
-                };
-                let Some(slot) = class.and_then(|class| class.slot(&name)) else {
-                    return Err(Error::Malformed(format!("there is no attribute '{name}'")));
-                };
-                match prim {
-                    Prim::GetAttr => Primitive::GetAttribute(slot, name),
-                    _ => Primitive::SetAttribute(slot, name),
-                }
+            Prim::SetAttr => {
+                Primitive::SetAttribute(self.slot(node)?, Arc::clone(name_of(graph, node)?))
             }
             Prim::ModuleContainerIndex => Primitive::ContainerIndex,
             Prim::Isinstance => match at.attribute("types") {
@@ -325,6 +380,18 @@ impl Lowering<'_> {
             Prim::EnumValue => Primitive::EnumValue,
             _ => return Ok(None),
         }))
+    }
+
+    /// The place of the attribute that an instruction reads or writes.
+    fn slot(&self, node: NodeId) -> Result<usize, Error> {
+        let graph = self.graph;
+        let name = name_of(graph, node)?;
+        let class = match graph.node(node).inputs().first().map(|&object| graph.ty(object)) {
+            Some(Type::Class(class)) => self.around.unit.class_of(class),
+            _ => None,
+        };
+        let slot = class.and_then(|class| class.slot(name));
+        slot.ok_or_else(|| Error::Malformed(format!("there is no attribute '{name}'")))
     }
 
     /// The method that a call means, where the object's class is known.
@@ -428,10 +495,39 @@ impl Lowering<'_> {
     fn arm(&mut self, block: BlockId, to: Span) -> Result<(), Error> {
         self.block(block)?;
         let from = self.operands(self.graph.return_node(block))?;
-        if from.len > 0 {
-            self.emit(Instruction::Assign { from, to });
-        }
+        self.assign(from, to);
         Ok(())
+    }
+
+    /// Assigns all at once: one by one where no value is overwritten before it is read.
+    fn assign(&mut self, from: Span, to: Span) {
+        let operands = slice(&self.code.operands, from).to_vec();
+        let targets = slice(&self.code.targets, to).to_vec();
+        let reads = |operand: &Operand, register: Register| match operand {
+            Operand::Copy(read) | Operand::Move(read) => *read == register,
+            Operand::Constant(_) => false,
+        };
+        let pairs = operands.into_iter().zip(targets);
+        let (kept, pairs): (Vec<_>, Vec<_>) = pairs.partition(|(operand, to)| reads(operand, *to));
+        // A value that stays where it is is still there after others have read it.
+        let stays = |register| kept.iter().any(|&(_, to)| to == register);
+        let pairs: Vec<(Operand, Register)> = pairs
+            .into_iter()
+            .map(|(operand, to)| match operand {
+                Operand::Move(register) if stays(register) => (Operand::Copy(register), to),
+                operand => (operand, to),
+            })
+            .collect();
+        let overwritten = pairs.iter().enumerate().any(|(index, &(_, target))| {
+            pairs.iter().skip(index + 1).any(|(operand, _)| reads(operand, target))
+        });
+        if overwritten {
+            self.emit(Instruction::Assign { from, to });
+            return;
+        }
+        for (from, to) in pairs {
+            self.emit(Instruction::Move { from, to });
+        }
     }
 
     /// Lets a jump go here.
@@ -456,32 +552,60 @@ impl Lowering<'_> {
         let Some((&index, carried)) = graph.block_inputs(body).split_first() else {
             return Err(Error::Malformed("a prim::Loop of another shape".to_owned()));
         };
-        let [limit, condition, counter] = [self.fresh(), self.fresh(), self.fresh()];
+        let [limit, counter] = [self.fresh(), self.fresh()];
         let index = self.register(index);
         let carried: Vec<Register> = carried.iter().map(|&value| self.register(value)).collect();
+        let results = graph.block_outputs(body);
+        let endless = |value: Option<&ValueId>| {
+            let constant = value.and_then(|&value| graph.constant(value));
+            matches!(constant, Some(Constant::Bool(true)))
+        };
+        let condition = match endless(at.inputs().get(1)) && endless(results.first()) {
+            true => None,
+            false => Some(self.fresh()),
+        };
         let zero = self.code.constants.len() as u32;
         self.code.constants.push(IValue::Int(0));
-        let mut from = self.operands(node)?;
-        self.code.operands.push(Operand::Constant(zero));
-        from.len += 1;
-        let into = [limit, condition].into_iter().chain(carried.iter().copied()).chain([counter]);
+        let from = self.loop_operands(node, condition.is_some(), true)?;
+        let into = [limit].into_iter().chain(condition).chain(carried.iter().copied());
         let to = self.targets(into);
-        self.emit(Instruction::Assign { from, to });
+        self.assign(from, to);
+        self.emit(Instruction::Move { from: Operand::Constant(zero), to: counter });
         let top = self.here();
         let test = self.emit(Instruction::Loop { limit, condition, counter, index, exit: 0 });
         self.block(body)?;
-        let from = self.operands(graph.return_node(body))?;
-        let to = self.targets([condition].into_iter().chain(carried.iter().copied()));
-        self.emit(Instruction::Assign { from, to });
+        let from = self.loop_operands(graph.return_node(body), condition.is_some(), false)?;
+        let to = self.targets(condition.into_iter().chain(carried.iter().copied()));
+        self.assign(from, to);
         self.emit(Instruction::Jump { to: top });
         self.aim(test);
-        let start = self.code.operands.len() as u32;
-        self.code.operands.extend(carried.iter().map(|&register| Operand::Move(register)));
-        let from = Span { start, len: carried.len() as u32 };
-        let to = self.outputs(node);
-        self.emit(Instruction::Assign { from, to });
+        // What was carried last is what the loop gives.
+        for (&output, &register) in graph.node(node).outputs().iter().zip(&carried) {
+            self.registers.insert(output, register);
+        }
         Ok(())
     }
+
+    /// The operands of a loop or of the end of its body, without the condition where that always
+    /// holds.
+    fn loop_operands(&mut self, node: NodeId, tested: bool, counts: bool) -> Result<Span, Error> {
+        let all = self.operands(node)?;
+        if tested {
+            return Ok(all);
+        }
+        let operands = slice(&self.code.operands, all).to_vec();
+        let condition = usize::from(counts);
+        let kept = operands.into_iter().enumerate().filter(|&(index, _)| index != condition);
+        let start = self.code.operands.len() as u32;
+        self.code.operands.extend(kept.map(|(_, operand)| operand));
+        Ok(Span { start, len: all.len - 1 })
+    }
+}
+
+/// A stretch of operands or targets.
+pub(crate) fn slice<T>(items: &[T], span: Span) -> &[T] {
+    let start = span.start as usize;
+    items.get(start..start + span.len as usize).unwrap_or_default()
 }
 
 fn name_of(graph: &Graph, node: NodeId) -> Result<&Arc<str>, Error> {

@@ -1,8 +1,8 @@
 //! Tensors made from numbers, or like other tensors.
 
-use sconce_kernels::{self as kernels, DType, Scalar, Tensor};
+use sconce_kernels::{self as kernels, DType, MemoryFormat, Scalar, Tensor};
 
-use super::tensor_args::made;
+use super::tensor_args::{kernel, made};
 use super::{Args, Table};
 use crate::error::Raise;
 use crate::interpreter::Machine;
@@ -12,9 +12,10 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(super) const TABLE: Table = &[
     ("aten::empty", "memory_format", |machine, args| {
-        args.row_major(5)?;
-        let sizes = args.ints(0)?;
-        filled(machine, &args, &sizes, Scalar::Int(0), 1, DType::Float32)
+        let (sizes, dtype) = (args.ints(0)?, options(&args, 1, DType::Float32)?);
+        machine.budget.check_sizes(&sizes)?;
+        let format = args.memory_format(5)?.unwrap_or(MemoryFormat::Contiguous);
+        made(Tensor::zeros_in(&sizes, dtype, format))
     }),
     ("aten::empty_strided", "-", |machine, args| {
         strided(machine, &args, &args.ints(0)?, &args.ints(1)?, 2, DType::Float32)
@@ -51,16 +52,10 @@ pub(super) const TABLE: Table = &[
         let (sizes, dtype) = (args.ints(1)?, args.tensor(0)?.dtype());
         filled(machine, &args, &sizes, args.scalar(2)?, 3, dtype)
     }),
-    ("aten::full_like", "-", |machine, args| {
-        args.row_major(6)?;
-        let (sizes, dtype) = (args.tensor(0)?.sizes().to_vec(), args.tensor(0)?.dtype());
-        filled(machine, &args, &sizes, args.scalar(1)?, 2, dtype)
-    }),
-    ("aten::empty_like", "-", |machine, args| {
-        args.row_major(5)?;
-        let (sizes, dtype) = (args.tensor(0)?.sizes().to_vec(), args.tensor(0)?.dtype());
-        filled(machine, &args, &sizes, Scalar::Int(0), 1, dtype)
-    }),
+    ("aten::full_like", "-", |machine, args| like(machine, &args, args.scalar(1)?, 2)),
+    ("aten::empty_like", "-", |machine, args| like(machine, &args, Scalar::Int(0), 1)),
+    ("aten::zeros_like", "-", |machine, args| like(machine, &args, Scalar::Int(0), 1)),
+    ("aten::ones_like", "-", |machine, args| like(machine, &args, Scalar::Int(1), 1)),
     ("aten::scalar_tensor", "-", |machine, args| {
         filled(machine, &args, &[], args.scalar(0)?, 1, DType::Float32)
     }),
@@ -78,22 +73,6 @@ pub(super) const TABLE: Table = &[
     ("aten::eye", "m", |machine, args| eye(machine, &args, args.int(0)?, args.int(1)?, 2)),
     ("aten::tril_indices", "-", |machine, args| triangle(machine, &args, true)),
     ("aten::triu_indices", "-", |machine, args| triangle(machine, &args, false)),
-    ("aten::_to_copy", "-", |_, args| {
-        args.plain_options(2, 3)?;
-        args.row_major(6)?;
-        let tensor = args.tensor(0)?;
-        made(tensor.to_dtype(args.dtype(1)?.unwrap_or(tensor.dtype())).and_then(|t| t.copy()))
-    }),
-    ("aten::to", "dtype_layout", |_, args| {
-        args.plain_options(2, 3)?;
-        args.row_major(7)?;
-        let tensor = args.tensor(0)?;
-        let dtype = args.dtype(1)?.unwrap_or(tensor.dtype());
-        match args.bool(6)? && dtype == tensor.dtype() {
-            true => made(tensor.copy()),
-            false => made(tensor.to_dtype(dtype)),
-        }
-    }),
 ];
 
 /// The dtype operand, and the layout and device after it, as they must be.
@@ -113,6 +92,17 @@ fn filled(
     let dtype = options(args, dtype, default)?;
     machine.budget.check_sizes(sizes)?;
     made(Tensor::full(sizes, value, dtype))
+}
+
+/// A tensor of the sizes of the first operand; from `dtype` on, the operands say what it is.
+fn like(machine: &Machine, args: &Args<'_>, value: Scalar, dtype: usize) -> Result {
+    let tensor = args.tensor(0)?;
+    let format = args.memory_format(dtype + 4)?.unwrap_or(MemoryFormat::Preserve);
+    let dtype = options(args, dtype, tensor.dtype())?;
+    machine.budget.check_sizes(tensor.sizes())?;
+    let made = tensor.zeros_like(dtype, format).map_err(kernel)?;
+    made.fill(value).map_err(kernel)?;
+    Ok(IValue::Tensor(made))
 }
 
 /// Memory for these sizes and strides.

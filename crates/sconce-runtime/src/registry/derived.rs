@@ -106,7 +106,7 @@ fn in_place(symbol: &str, schema: &Schema) -> Option<Builtin> {
         return None;
     }
     let run = functional(base, &schema.arguments)?.run;
-    Some(Builtin { run, target: Target::FirstOperand })
+    Some(Builtin { run, quick: None, target: Target::FirstOperand })
 }
 
 fn with_out(symbol: &str, schema: &Schema) -> Option<Builtin> {
@@ -116,7 +116,7 @@ fn with_out(symbol: &str, schema: &Schema) -> Option<Builtin> {
         return None;
     }
     let run = functional(symbol, operands)?.run;
-    Some(Builtin { run, target: Target::Last(outs) })
+    Some(Builtin { run, quick: None, target: Target::Last(outs) })
 }
 
 fn alias(symbol: &str, schema: &Schema) -> Option<Builtin> {

@@ -35,14 +35,14 @@ pub(super) const TABLE: Table = &[
         let list = args.list(0)?;
         machine.budget.check_elements(list.read().items.len())?;
         let item = args.take(1);
-        list.write().items.push(item);
+        grow(&list, |items| items.push(item));
         Ok(IValue::List(list))
     }),
     ("aten::extend", "t", |machine, args| {
         let list = args.list(0)?;
         let more = args.list(1)?.read().items.clone();
         machine.budget.check_elements(list.read().items.len() + more.len())?;
-        list.write().items.extend(more);
+        grow(&list, |items| items.extend(more));
         Ok(IValue::None)
     }),
     ("aten::insert", "t", |machine, mut args| {
@@ -51,7 +51,7 @@ pub(super) const TABLE: Table = &[
         machine.budget.check_elements(length)?;
         let at = clamp(args.int(1)?, length);
         let item = args.take(2);
-        list.write().items.insert(at, item);
+        grow(&list, |items| items.insert(at, item));
         Ok(IValue::None)
     }),
     ("aten::pop", "t", |_, args| {
@@ -82,7 +82,7 @@ pub(super) const TABLE: Table = &[
         let list = args.list(0)?;
         let more = args.list(1)?.read().items.clone();
         machine.budget.check_elements(list.read().items.len() + more.len())?;
-        list.write().items.extend(more);
+        grow(&list, |items| items.extend(more));
         Ok(IValue::List(list))
     }),
     ("aten::mul", "left_t", |machine, args| repeat(machine, &args.list(0)?, args.int(1)?)),
@@ -198,6 +198,13 @@ pub(super) fn slice(
 fn remove_at(list: &Shared<List>, index: i64) -> Result {
     let at = place(index, list.read().items.len())?;
     Ok(list.write().items.remove(at))
+}
+
+/// Changes a list and counts what it then takes.
+fn grow(list: &Shared<List>, change: impl FnOnce(&mut Vec<IValue>)) {
+    let mut list = list.write();
+    change(&mut list.items);
+    list.recharge();
 }
 
 fn copy(args: &Args<'_>) -> Result {

@@ -4,18 +4,34 @@
 //! without a name) and the function. What the operands are is what the schema says, so one function
 //! can tell ints from floats by looking.
 
+mod activations;
 mod args;
+mod attention;
 mod casts;
+mod complex;
+mod convolution;
 mod creation;
 mod derived;
 mod dicts;
+mod embeddings;
+mod fourier;
 mod indexing;
+mod linalg;
 mod lists;
+mod losses;
 mod math;
 mod misc;
+mod normalisation;
 mod numbers;
 mod pointwise;
+mod pooling;
+mod products;
+mod quick;
+mod random;
+mod recurrent;
 mod reductions;
+mod regions;
+mod resampling;
 mod shapes;
 mod sorting;
 mod special;
@@ -41,6 +57,7 @@ pub(crate) type Run = fn(&mut Machine, Args<'_>) -> Result<IValue, Raise>;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Builtin {
     run: Run,
+    pub(crate) quick: Option<quick::Quick>,
     target: derived::Target,
 }
 
@@ -56,6 +73,11 @@ const TABLES: &[Table] = &[
     sorting::TABLE,
     dicts::TABLE,
     misc::TABLE,
+    random::TABLE,
+    recurrent::TABLE,
+    attention::TABLE,
+    embeddings::TABLE,
+    losses::TABLE,
     tensor_math::TABLE,
     tensor_views::TABLE,
     tensor_layers::TABLE,
@@ -65,6 +87,16 @@ const TABLES: &[Table] = &[
     reductions::TABLE,
     shapes::TABLE,
     special::TABLE,
+    complex::TABLE,
+    fourier::TABLE,
+    linalg::TABLE,
+    products::TABLE,
+    activations::TABLE,
+    normalisation::TABLE,
+    pooling::TABLE,
+    regions::TABLE,
+    resampling::TABLE,
+    convolution::TABLE,
 ];
 
 static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {
@@ -72,8 +104,11 @@ static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| 
     lines
         .flat_map(|&(symbol, overloads, run)| {
             let plain = |overload| if overload == "-" { "" } else { overload };
-            let builtin = Builtin { run, target: derived::Target::Value };
-            overloads.split(' ').map(move |overload| ((symbol, plain(overload)), builtin))
+            overloads.split(' ').map(move |overload| {
+                let overload = plain(overload);
+                let quick = quick::find(symbol, overload);
+                ((symbol, overload), Builtin { run, quick, target: derived::Target::Value })
+            })
         })
         .collect()
 });
@@ -85,6 +120,7 @@ pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
 }
 
 pub(crate) use casts::to_list;
+pub(crate) use numbers::{floor_quotient, floor_rest};
 
 #[cfg(test)]
 mod tests {

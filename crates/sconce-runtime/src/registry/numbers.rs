@@ -121,7 +121,7 @@ fn by_zero() -> Raise {
 }
 
 /// Division that rounds down.
-pub(super) fn floor_quotient(a: i64, b: i64) -> Result<i64> {
+pub(crate) fn floor_quotient(a: i64, b: i64) -> Result<i64> {
     if b == 0 {
         return Err(by_zero());
     }
@@ -130,7 +130,7 @@ pub(super) fn floor_quotient(a: i64, b: i64) -> Result<i64> {
 }
 
 /// The rest of a division that rounds down. (Where the divisor is 0, PyTorch's process dies.)
-fn floor_rest(a: i64, b: i64) -> Result<i64> {
+pub(crate) fn floor_rest(a: i64, b: i64) -> Result<i64> {
     if b == 0 {
         return Err(Raise::message("integer modulo by zero"));
     }

@@ -202,7 +202,14 @@ pub(super) const TABLE: Table = &[
         _ => Err(Raise::unsupported("aten::hash_tensor in a mode other than 0")),
     }),
     ("aten::_safe_softmax", "-", |_, args| {
-        made(kernels::safe_softmax(args.tensor(0)?, args.int(1)?, args.dtype(2)?))
+        let (scores, dim) = (args.tensor(0)?, args.int(1)?);
+        let own = scores.dtype();
+        if scores.numel() == 0 {
+            return made(Tensor::zeros(scores.sizes(), args.dtype(2)?.unwrap_or(own)));
+        }
+        let whole = own.is_integral() || own == kernels::DType::Bool;
+        let dtype = args.dtype(2)?.unwrap_or(if whole { kernels::DType::Float32 } else { own });
+        made(scores.to_dtype(dtype).and_then(|scores| kernels::safe_softmax(&scores, dim)))
     }),
     ("aten::segment_reduce", "-", |_, args| {
         let reduce = match &*args.str(1)? {

@@ -1,6 +1,6 @@
 //! Operands of tensor operators, and what kernels say when they refuse.
 
-use sconce_kernels::{DType, ErrorKind, Operand, Scalar, Tensor};
+use sconce_kernels::{DType, ErrorKind, MemoryFormat, Operand, Scalar, Tensor};
 
 use super::Args;
 use crate::error::{Error, Raise};
@@ -12,6 +12,7 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 pub(super) fn kernel(error: sconce_kernels::Error) -> Raise {
     match error.kind() {
         ErrorKind::NotImplemented => Raise::unsupported(error.message()),
+        ErrorKind::OutOfMemory => Raise::Error(Error::Limit(error.message().to_owned())),
         _ => Raise::message(error.message()),
     }
 }
@@ -25,6 +26,14 @@ pub(super) fn made(result: sconce_kernels::Result<Tensor>) -> Result {
 pub(super) fn both(result: sconce_kernels::Result<(Tensor, Tensor)>) -> Result {
     let (first, second) = result.map_err(kernel)?;
     Ok(IValue::tuple(vec![IValue::Tensor(first), IValue::Tensor(second)]))
+}
+
+/// What a function makes, stored in the first operand.
+pub(super) fn in_place(mut args: Args<'_>, function: fn(&Args<'_>) -> Result) -> Result {
+    if let IValue::Tensor(result) = function(&args)? {
+        sconce_kernels::store(args.tensor(0)?, &result).map_err(kernel)?;
+    }
+    Ok(args.take(0))
 }
 
 /// Tensors that a kernel made, as a list.
@@ -56,7 +65,7 @@ impl Args<'_> {
             IValue::Bool(value) => Scalar::Bool(*value),
             IValue::Int(value) => Scalar::Int(*value),
             IValue::Float(value) => Scalar::Float(*value),
-            IValue::Complex(..) => return Err(Raise::unsupported("a complex number and a tensor")),
+            IValue::Complex(re, im) => Scalar::Complex(num_complex::Complex::new(*re, *im)),
             other => return Err(wrong(index, "a number", other)),
         })
     }
@@ -107,6 +116,40 @@ impl Args<'_> {
         list.items.iter().map(real).collect::<Result<_>>().map(Some)
     }
 
+    /// Ints, or `None`.
+    pub(super) fn optional_ints(&self, index: usize) -> Result<Option<Vec<i64>>> {
+        if self.get(index).is_none() { Ok(None) } else { self.ints(index).map(Some) }
+    }
+
+    /// A str, or `None`.
+    pub(super) fn optional_str(&self, index: usize) -> Result<Option<std::sync::Arc<str>>> {
+        if self.get(index).is_none() { Ok(None) } else { self.str(index).map(Some) }
+    }
+
+    /// Floats; none for `None`.
+    pub(super) fn floats(&self, index: usize) -> Result<Vec<f64>> {
+        if self.get(index).is_none() {
+            return Ok(Vec::new());
+        }
+        let list = self.list(index)?;
+        let list = list.read();
+        let float = |item: &IValue| match item {
+            IValue::Float(float) => Ok(*float),
+            IValue::Int(int) => Ok(*int as f64),
+            other => Err(wrong(index, "a list of floats", other)),
+        };
+        list.items.iter().map(float).collect()
+    }
+
+    /// Two ints; one stands for both.
+    pub(super) fn pair(&self, index: usize) -> Result<[i64; 2]> {
+        match *self.ints(index)?.as_slice() {
+            [both] => Ok([both, both]),
+            [rows, columns] => Ok([rows, columns]),
+            _ => Err(Raise::message("It is expected that two ints are given")),
+        }
+    }
+
     pub(super) fn tensors(&self, index: usize) -> Result<Vec<Tensor>> {
         let tensors = self.optional_tensors(index)?;
         let some: Option<Vec<Tensor>> = tensors.into_iter().collect();
@@ -153,11 +196,12 @@ impl Args<'_> {
         }
     }
 
-    /// Refuses memory formats other than contiguous and preserved.
-    pub(super) fn row_major(&self, format: usize) -> Result<()> {
-        match self.get(format) {
-            IValue::None | IValue::Int(0 | 1) => Ok(()),
-            _ => Err(Raise::unsupported("a channels-last memory format")),
+    /// A memory format by number, or `None`.
+    pub(super) fn memory_format(&self, index: usize) -> Result<Option<MemoryFormat>> {
+        let Some(number) = self.optional_int(index)? else { return Ok(None) };
+        match MemoryFormat::from_number(number) {
+            Some(format) => Ok(Some(format)),
+            None => Err(Raise::unsupported(format!("the memory format of number {number}"))),
         }
     }
 }

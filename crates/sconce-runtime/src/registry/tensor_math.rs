@@ -92,29 +92,11 @@ pub(super) const TABLE: Table = &[
     ("aten::mish_", "-", |_, args| unary_in_place(args, UnaryOp::Mish)),
     ("aten::hardsigmoid_", "-", |_, args| unary_in_place(args, UnaryOp::Hardsigmoid)),
     ("aten::hardswish_", "-", |_, args| unary_in_place(args, UnaryOp::Hardswish)),
-    ("aten::gelu", "-", |_, args| {
-        unary(
-            &args,
-            match &*args.str(1)? {
-                "none" => UnaryOp::Gelu,
-                _ => UnaryOp::GeluTanh,
-            },
-        )
-    }),
     ("aten::logical_not", "-", |_, args| made(kernels::logical_not(args.tensor(0)?))),
     ("aten::bitwise_not", "-", |_, args| made(kernels::bitwise_not(args.tensor(0)?))),
     ("aten::isnan", "-", |_, args| made(kernels::isnan(args.tensor(0)?))),
     ("aten::isinf", "-", |_, args| made(kernels::isinf(args.tensor(0)?))),
     ("aten::isfinite", "-", |_, args| made(kernels::isfinite(args.tensor(0)?))),
-    ("aten::leaky_relu", "-", |_, args| {
-        made(kernels::leaky_relu(args.tensor(0)?, args.scalar(1)?))
-    }),
-    ("aten::elu", "-", |_, args| {
-        made(kernels::elu(args.tensor(0)?, args.real(1)?, args.real(2)?, args.real(3)?))
-    }),
-    ("aten::softplus", "-", |_, args| {
-        made(kernels::softplus(args.tensor(0)?, args.real(1)?, args.real(2)?))
-    }),
     ("aten::clamp", "- Tensor", |_, args| {
         made(kernels::clamp(args.tensor(0)?, args.optional_operand(1)?, args.optional_operand(2)?))
     }),
@@ -185,19 +167,6 @@ pub(super) const TABLE: Table = &[
         let (weight, bias) = (args.optional_tensor(2)?, args.optional_tensor(3)?);
         made(kernels::group_norm(args.tensor(0)?, args.int(1)?, weight, bias, args.real(4)?))
     }),
-    ("aten::batch_norm", "-", |_, args| {
-        let (Some(mean), Some(var), false) =
-            (args.optional_tensor(3)?, args.optional_tensor(4)?, args.bool(5)?)
-        else {
-            return Err(Raise::unsupported("aten::batch_norm in training"));
-        };
-        let (weight, bias) = (args.optional_tensor(1)?, args.optional_tensor(2)?);
-        made(kernels::batch_norm(args.tensor(0)?, weight, bias, mean, var, args.real(7)?))
-    }),
-    ("aten::dropout", "-", |_, args| untrained(args, "aten::dropout")),
-    ("aten::dropout_", "-", |_, args| untrained(args, "aten::dropout_")),
-    ("aten::feature_dropout", "-", |_, args| untrained(args, "aten::feature_dropout")),
-    ("aten::alpha_dropout", "-", |_, args| untrained(args, "aten::alpha_dropout")),
     ("aten::embedding", "-", |_, args| made(kernels::embedding(args.tensor(0)?, args.tensor(1)?))),
 ];
 
@@ -253,12 +222,4 @@ fn cast(args: &Args<'_>, dtype: usize) -> Result<Tensor> {
     let input = args.tensor(0)?;
     let dtype: DType = args.dtype(dtype)?.unwrap_or(input.dtype());
     input.to_dtype(dtype).map_err(kernel)
-}
-
-/// Dropout does nothing outside training.
-fn untrained(mut args: Args<'_>, name: &str) -> Result {
-    match args.bool(2)? {
-        false => Ok(args.take(0)),
-        true => Err(Raise::unsupported(format!("{name} in training"))),
-    }
 }

@@ -1,7 +1,7 @@
 //! Operators that look at tensors, make them, and take them apart.
 
 use sconce_ir::Type;
-use sconce_kernels::{self as kernels, DType, Scalar, Tensor};
+use sconce_kernels::{self as kernels, DType, MemoryFormat, Scalar, Tensor};
 
 use super::tensor_args::{kernel, listed, made};
 use super::{Args, Table};
@@ -86,30 +86,41 @@ pub(super) const TABLE: Table = &[
     ("aten::detach", "-", |_, mut args| Ok(args.take(0))),
     ("prim::data", "-", |_, mut args| Ok(args.take(0))),
     ("aten::contiguous", "-", |_, args| {
-        args.row_major(1)?;
-        made(args.tensor(0)?.contiguous())
+        let format = args.memory_format(1)?.unwrap_or(MemoryFormat::Contiguous);
+        made(args.tensor(0)?.contiguous_in(format))
+    }),
+    ("aten::is_contiguous", "-", |_, args| Ok(Bool(args.tensor(0)?.is_contiguous()))),
+    ("aten::is_contiguous", "memory_format", |_, args| {
+        let format = args.memory_format(1)?.unwrap_or(MemoryFormat::Contiguous);
+        Ok(Bool(args.tensor(0)?.is_contiguous_in(format)))
     }),
     ("aten::clone", "-", |_, args| {
-        args.row_major(1)?;
-        made(args.tensor(0)?.copy())
+        let format = args.memory_format(1)?.unwrap_or(MemoryFormat::Preserve);
+        made(args.tensor(0)?.copy_in(format))
     }),
     ("aten::to", "dtype", |_, args| {
-        args.row_major(4)?;
-        to(&args, args.dtype(1)?, args.bool(3)?)
+        to(&args, args.dtype(1)?, args.bool(3)?, args.memory_format(4)?)
+    }),
+    ("aten::to", "dtype_layout", |_, args| {
+        args.plain_options(2, 3)?;
+        to(&args, args.dtype(1)?, args.bool(6)?, args.memory_format(7)?)
+    }),
+    ("aten::_to_copy", "-", |_, args| {
+        args.plain_options(2, 3)?;
+        to(&args, args.dtype(1)?, true, args.memory_format(6)?)
     }),
     ("aten::to", "device", |_, args| {
         args.on_cpu(1)?;
-        args.row_major(5)?;
-        to(&args, args.dtype(2)?, args.bool(4)?)
+        to(&args, args.dtype(2)?, args.bool(4)?, args.memory_format(5)?)
     }),
     ("aten::to", "prim_Device", |_, args| {
         args.on_cpu(1)?;
-        to(&args, args.dtype(2)?, args.bool(4)?)
+        to(&args, args.dtype(2)?, args.bool(4)?, None)
     }),
-    ("aten::to", "prim_dtype", |_, args| to(&args, args.dtype(1)?, args.bool(3)?)),
+    ("aten::to", "prim_dtype", |_, args| to(&args, args.dtype(1)?, args.bool(3)?, None)),
     ("aten::to", "other", |_, args| {
-        args.row_major(4)?;
-        to(&args, Some(args.tensor(1)?.dtype()), args.bool(3)?)
+        let dtype = args.tensor(1)?.dtype();
+        to(&args, Some(dtype), args.bool(3)?, args.memory_format(4)?)
     }),
     ("aten::copy_", "-", |_, mut args| {
         args.tensor(0)?.copy_from(args.tensor(1)?).map_err(kernel)?;
@@ -142,8 +153,6 @@ pub(super) const TABLE: Table = &[
         machine.budget.check_sizes(&sizes)?;
         made(Tensor::full(&sizes, value, args.dtype(2)?.unwrap_or(value.dtype())))
     }),
-    ("aten::zeros_like", "-", |_, args| like(&args, Scalar::Int(0))),
-    ("aten::ones_like", "-", |_, args| like(&args, Scalar::Int(1))),
     ("aten::new_zeros", "-", |machine, args| {
         let sizes = args.ints(1)?;
         args.plain_options(3, 4)?;
@@ -220,12 +229,14 @@ fn number(value: Scalar) -> Result {
     })
 }
 
-fn to(args: &Args<'_>, dtype: Option<DType>, copy: bool) -> Result {
+fn to(args: &Args<'_>, dtype: Option<DType>, copy: bool, format: Option<MemoryFormat>) -> Result {
     let tensor = args.tensor(0)?;
     let dtype = dtype.unwrap_or(tensor.dtype());
-    match copy && dtype == tensor.dtype() {
-        true => made(tensor.copy()),
-        false => made(tensor.to_dtype(dtype)),
+    let format = format.unwrap_or(MemoryFormat::Preserve);
+    let kept = format == MemoryFormat::Preserve || tensor.is_contiguous_in(format);
+    match !copy && kept && dtype == tensor.dtype() {
+        true => Ok(IValue::Tensor(tensor.clone())),
+        false => made(tensor.to_dtype_in(dtype, format)),
     }
 }
 
@@ -242,12 +253,4 @@ fn implicit(args: &Args<'_>, what: &str) -> Result {
         true => number(found),
         false => Err(Raise::unsupported(format!("this tensor as {what}"))),
     }
-}
-
-/// A full tensor of the sizes of another.
-fn like(args: &Args<'_>, value: Scalar) -> Result {
-    args.plain_options(2, 3)?;
-    args.row_major(5)?;
-    let tensor = args.tensor(0)?;
-    made(Tensor::full(tensor.sizes(), value, args.dtype(1)?.unwrap_or(tensor.dtype())))
 }

@@ -69,6 +69,24 @@ def forward(self, x: Tensor):
     both[1].mul_(2)
     return x.sum(), both[0], (x > 3).any()
 """, [(torch.arange(4.0).reshape(2, 2),)]),
+    "weights": ("""
+def forward(self, by: float):
+    self.weight.mul_(by)
+    return self.weight.sum(), self.other.sum()
+""", [(2.0,)]),
+    "grows": ("""
+def forward(self, kind: int) -> int:
+    tensors: List[Tensor] = []
+    numbers: List[int] = []
+    while len(tensors) + len(numbers) >= 0:
+        if kind == 0:
+            tensors.append(torch.zeros(1000))
+        elif kind == 1:
+            numbers.append(1)
+        else:
+            kind += torch.zeros(kind).size(0)
+    return len(tensors)
+""", []),
     "endless": ("""
 def forward(self, n: int) -> int:
     while True:
@@ -89,6 +107,11 @@ def main():
     out = pathlib.Path(sys.argv[1])
     for name, (source, calls) in PROGRAMS.items():
         module = type(name.title(), (torch.jit.ScriptModule,), {})()
+        if name == "weights":
+            module = torch.nn.Module()
+            module.register_buffer("weight", torch.arange(1000.0))
+            module.register_buffer("other", torch.arange(3.0))
+            module = torch.jit.script(module)
         module.define(source)
         folder = out / name
         folder.mkdir(parents=True, exist_ok=True)

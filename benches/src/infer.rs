@@ -1,0 +1,153 @@
+//! TorchScript programs: running them, beside libtorch and through the same archives.
+//!
+//! Each side is a process of its own with so many threads; they take turns. PyTorch freezes the
+//! module (`torch.jit.freeze`) and runs in inference mode; sconce runs it as it does by default.
+
+use std::io::{BufRead, Write};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use sconce::Checkpoint;
+use sconce::run::{IValue, Options, Session, Tensor, arguments, from_object};
+
+use crate::peer::Peer;
+use crate::verdict;
+
+/// Turns of each side.
+const ROUNDS: usize = 11;
+/// How long a turn lasts at least.
+const TURN: Duration = Duration::from_millis(40);
+/// The largest difference allowed, relative to the largest value of a result.
+const TOLERANCE: f64 = 1e-4;
+
+/// The script that makes the models.
+const SCRIPT: &str = include_str!("infer_models.py");
+
+/// Model, the most of libtorch's time that it may take, and the operations of a call where what counts
+/// is the time of one.
+const MODELS: [(&str, f64, Option<u32>); 10] = [
+    ("encoder", 0.65, None),
+    ("nn_encoder", 0.65, None),
+    ("resnet18", 1.15, None),
+    ("mobilenet_v2", 1.5, None),
+    ("lstm", 0.4, None),
+    ("lstm_cell", 0.4, None),
+    ("small_cnn", 0.4, None),
+    ("mlp", 0.4, None),
+    ("tensor_loop", 100.0 / 450.0, Some(10_000)),
+    // Three operations on integers and the loop itself.
+    ("int_loop", 10.0 / 80.0, Some(400_000)),
+];
+
+pub fn run(folder: &Path, python: Option<&str>) {
+    let Some(python) = python else { return };
+    let folder = folder.join("infer");
+    let made = Command::new(python).args(["-c", SCRIPT]).arg(&folder).status();
+    if !made.is_ok_and(|status| status.success()) {
+        println!("\ninfer: the models could not be made (they need torchvision)");
+        return;
+    }
+    let chosen = std::env::var("SCONCE_BENCH_MODELS").unwrap_or_default();
+    for threads in [1, 2] {
+        println!(
+            "\ntime of a call, {threads} thread{}, medians of {ROUNDS} turns",
+            if threads == 1 { "" } else { "s" }
+        );
+        for (name, limit, operations) in MODELS {
+            if chosen.is_empty() || chosen.split(',').any(|chosen| chosen == name) {
+                beside_torch(&folder, name, limit, operations, python, threads);
+            }
+        }
+    }
+}
+
+fn beside_torch(
+    folder: &Path,
+    name: &str,
+    limit: f64,
+    operations: Option<u32>,
+    python: &str,
+    threads: usize,
+) {
+    let path = |end: &str| folder.join(format!("{name}.{end}")).to_string_lossy().into_owned();
+    let [model, args, expect] = ["pt", "args.pt", "expect.pt"].map(path);
+    let mut torch = Peer::start(python);
+    let mut ours = Peer::start_sconce(threads);
+    torch.order(&["infer_load", &model, &args, &threads.to_string()]);
+    ours.order(&["load", &model, &args, &expect]);
+    let mut sides = [ours, torch].map(|mut peer| {
+        // Enough calls for a turn, counted after a call that makes things ready.
+        let call = peer.order(&["infer", "1"]).min(peer.order(&["infer", "1"]));
+        let calls = TURN.as_secs_f64() / call.as_secs_f64().max(1e-7);
+        (peer, (calls.ceil() as u32).max(1), Vec::new())
+    });
+    for _ in 0..ROUNDS {
+        for (peer, calls, times) in &mut sides {
+            times.push(peer.order(&["infer", &calls.to_string()]) / *calls);
+        }
+    }
+    let [ours, torch] = sides.map(|(_, _, mut times)| {
+        times.sort();
+        times[ROUNDS / 2].as_secs_f64() * 1e6
+    });
+    let ratio = ours / torch;
+    print!("  {name:14} sconce {ours:10.1} us   libtorch {torch:10.1} us   ratio {ratio:.3}");
+    print!(", target {limit:.3} {}", verdict(ratio <= limit));
+    if let Some(operations) = operations {
+        let each = |time: f64| time * 1000.0 / f64::from(operations);
+        print!("   {:.1} and {:.1} ns an operation", each(ours), each(torch));
+    }
+    println!();
+}
+
+/// sconce's side: takes the orders of [`Peer`] from standard input.
+pub fn child() {
+    let mut loaded: Option<(Session, Vec<IValue>)> = None;
+    for line in std::io::stdin().lock().lines() {
+        let line = line.expect("an order");
+        let words: Vec<&str> = line.split('\t').collect();
+        let start = Instant::now();
+        match words[..] {
+            ["load", model, args, expect] => loaded = Some(load(model, args, expect)),
+            ["infer", calls] => {
+                let (session, args) = loaded.as_mut().expect("something is loaded");
+                for _ in 0..calls.parse().expect("a number") {
+                    session.call("forward", args).expect("runs");
+                }
+            }
+            _ => panic!("an order: {line}"),
+        }
+        println!("{}", start.elapsed().as_secs_f64());
+        std::io::stdout().flush().expect("somebody listens");
+    }
+}
+
+/// Loads a model and holds its first result against PyTorch's.
+fn load(model: &str, args: &str, expect: &str) -> (Session, Vec<IValue>) {
+    let open = |path: &str| Checkpoint::open(path).expect("opens");
+    let args = arguments(open(args).root()).expect("arguments");
+    let module = sconce::jit::load(model).expect("opens");
+    let mut session = Session::new(&module, Options::default()).expect("is made");
+    let found = session.call("forward", &args).expect("runs");
+    let expected = from_object(open(expect).root()).expect("a value");
+    match (&found, &expected) {
+        (IValue::Tensor(found), IValue::Tensor(expected)) => {
+            let difference = difference(found, expected);
+            assert!(difference <= TOLERANCE, "{model}: differs from PyTorch by {difference:.1e}");
+        }
+        _ => assert_eq!(found.equal(&expected), Some(true), "{model}: differs from PyTorch"),
+    }
+    (session, args)
+}
+
+fn difference(found: &Tensor, expected: &Tensor) -> f64 {
+    assert_eq!(found.sizes(), expected.sizes());
+    let values = |tensor: &Tensor| -> Vec<f32> { tensor.to_vec().expect("float32") };
+    let (found, expected) = (values(found), values(expected));
+    let largest = expected.iter().fold(0f32, |largest, value| largest.max(value.abs()));
+    let differences = found.iter().zip(&expected).map(|(a, b)| (a - b).abs());
+    // `max` would pass over a NaN.
+    let most = differences.fold(0f32, |most, d| if d > most || d.is_nan() { d } else { most });
+    f64::from(most) / f64::from(largest.max(f32::MIN_POSITIVE))
+}

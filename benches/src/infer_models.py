@@ -1,0 +1,140 @@
+"""Makes the models whose speed is measured: `infer_models.py FOLDER`.
+
+For each NAME: `NAME.pt`, scripted, in eval mode, with seeded weights; `NAME.args.pt`, a list of
+arguments; `NAME.expect.pt`, what PyTorch gives for them. What is there already is left as it is.
+"""
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Tuple
+
+import torch
+import torchvision
+from torch import nn
+
+
+class Attention(nn.Module):
+    def __init__(self, width: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, length, width = x.shape
+        qkv = self.qkv(x).view(batch, length, 3, self.heads, width // self.heads)
+        q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
+        y = nn.functional.scaled_dot_product_attention(q, k, v)
+        return self.out(y.transpose(1, 2).reshape(batch, length, width))
+
+
+class Block(nn.Module):
+    def __init__(self, width: int, heads: int):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attention = Attention(width, heads)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x + self.attention(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
+
+
+class Lstm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(128, 128)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.lstm(x)[0]
+
+
+class LstmCell(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTMCell(128, 128)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = torch.zeros(x.size(1), 128)
+        c = torch.zeros(x.size(1), 128)
+        for i in range(x.size(0)):
+            h, c = self.cell(x[i], (h, c))
+        return h
+
+
+class TensorLoop(nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor, n: int) -> torch.Tensor:
+        for _ in range(n):
+            x = x + y
+        return x
+
+
+class IntLoop(nn.Module):
+    def forward(self, n: int) -> int:
+        a = 1
+        for i in range(n):
+            a = (a * 3 + i) & 1048575
+        return a
+
+
+def image(size, channels=3):
+    return [torch.rand(1, channels, size, size)]
+
+
+MODELS = {
+    "resnet18": (lambda: torchvision.models.resnet18(), lambda: image(224)),
+    "mobilenet_v2": (lambda: torchvision.models.mobilenet_v2(), lambda: image(224)),
+    "encoder": (
+        lambda: nn.Sequential(*[Block(384, 6) for _ in range(6)]),
+        lambda: [torch.randn(1, 128, 384)],
+    ),
+    "nn_encoder": (
+        lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(384, 6, 1536, batch_first=True), 6),
+        lambda: [torch.randn(1, 128, 384)],
+    ),
+    "lstm": (Lstm, lambda: [torch.randn(100, 1, 128)]),
+    "lstm_cell": (LstmCell, lambda: [torch.randn(100, 1, 128)]),
+    "small_cnn": (
+        lambda: nn.Sequential(
+            nn.Conv2d(1, 8, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(8, 16, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Flatten(),
+            nn.Linear(16 * 7 * 7, 10),
+        ),
+        lambda: image(28, 1),
+    ),
+    "mlp": (
+        lambda: nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 8)),
+        lambda: [torch.randn(1, 32)],
+    ),
+    "tensor_loop": (TensorLoop, lambda: [torch.randn(16), torch.randn(16), 10_000]),
+    "int_loop": (IntLoop, lambda: [100_000]),
+}
+
+warnings.filterwarnings("ignore")
+torch.set_grad_enabled(False)
+folder = Path(sys.argv[1])
+folder.mkdir(parents=True, exist_ok=True)
+for name, (make, arguments) in MODELS.items():
+    path = folder / f"{name}.pt"
+    if path.exists():
+        continue
+    torch.manual_seed(0)
+    model = make().eval()
+    if isinstance(model, torchvision.models.ResNet):
+        # Random weights let values grow from block to block: keep them in range.
+        for module in model.modules():
+            if isinstance(module, nn.BatchNorm2d):
+                module.running_mean.normal_(0, 0.1)
+                module.running_var.uniform_(0.5, 1.5)
+    arguments = arguments()
+    model = torch.jit.script(model)
+    torch.save(arguments, folder / f"{name}.args.pt")
+    torch.save(model(*arguments), folder / f"{name}.expect.pt")
+    model.save(str(folder / f"{name}.tmp"))
+    (folder / f"{name}.tmp").rename(path)

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Every model of torchvision, scripted with random weights, beside PyTorch.
+
+    vision.py [--only REGEX] [--runner BINARY] [--table FILE]
+
+Each of the models that `../torchscript/vision.py` lists is built with seeded weights and small inputs,
+scripted, saved, and run by PyTorch and by the example `model` of sconce-runtime; one after the other,
+in a folder that is removed, since the largest takes 2.6 GB. A result is equal when no element differs
+by more than 1e-4 of the largest one of its tensor. Weights of batch norms are random too: with those
+of a new module the layer does nothing. Exits with failure when a model is wrong.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+
+import torch
+import torchvision
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "torchscript"))
+
+import vision  # noqa: E402
+
+SIZE = 64
+# Models that take no smaller inputs.
+SIZES = {"inception_v3": 96, "quantized_inception_v3": 96, "maxvit_t": 224, "alexnet": 96}
+FRAMES = {"mvit_v1_b": (16, 224), "mvit_v2_s": (16, 224), "s3d": (16, 224)}
+# Few classes and low thresholds, so that random weights detect something; few and small boxes, so
+# that it does not take long.
+RCNN = {
+    "num_classes": 5, "min_size": 96, "max_size": 128, "rpn_pre_nms_top_n_test": 60,
+    "rpn_post_nms_top_n_test": 20, "box_detections_per_img": 8,
+}
+ONE_STAGE = {"num_classes": 5, "min_size": 96, "max_size": 128, "score_thresh": 0.001, "detections_per_img": 10}
+OPTIONS = {
+    "fcos_resnet50_fpn": ONE_STAGE,
+    "retinanet_resnet50_fpn": ONE_STAGE,
+    "retinanet_resnet50_fpn_v2": ONE_STAGE,
+    "ssd300_vgg16": {"num_classes": 5, "topk_candidates": 40, "detections_per_img": 10},
+    "ssdlite320_mobilenet_v3_large": {"num_classes": 5, "topk_candidates": 40, "detections_per_img": 10},
+    "vit_h_14": {"image_size": 56},
+}
+
+
+def randomize(model):
+    """Running statistics and scales that are not those of a new module."""
+    generator = torch.Generator().manual_seed(1)
+    for module in model.modules():
+        names = ("running_mean", "running_var", "weight", "bias")
+        if isinstance(module, (torch.nn.modules.batchnorm._BatchNorm, torchvision.ops.FrozenBatchNorm2d)):
+            for name in names:
+                tensor = getattr(module, name, None)
+                if tensor is None:
+                    continue
+                spread = torch.rand(tensor.shape, generator=generator) - 0.5
+                tensor.data.copy_(spread * 0.2 if name in ("running_mean", "bias") else 1 + spread * 0.4)
+
+
+def build(group, name):
+    torch.manual_seed(0)
+    options = {"weights": None, **OPTIONS.get(name, {})}
+    builder = torchvision.models.get_model_builder(name)
+    if "weights_backbone" in builder.__annotations__:
+        options["weights_backbone"] = None
+    if name.removeprefix("quantized_") in ("googlenet", "inception_v3"):
+        options["init_weights"] = False
+    if group == "detection" and name not in OPTIONS:
+        options.update(RCNN)
+    if name.startswith("vit_") and name not in OPTIONS:
+        options["image_size"] = SIZE
+    model = builder(**options).eval()
+    randomize(model)
+    return model
+
+
+def inputs(group, name):
+    generator = torch.Generator().manual_seed(2)
+    rand = lambda *shape: torch.rand(shape, generator=generator)
+    if group == "detection":
+        return ([rand(3, 80, 100)],)
+    if group == "optical_flow":
+        return (rand(1, 3, 128, 128) * 2 - 1, rand(1, 3, 128, 128) * 2 - 1)
+    if group == "video":
+        frames, size = FRAMES.get(name, (8, SIZE))
+        return (rand(1, 3, frames, size, size),)
+    size = OPTIONS.get(name, {}).get("image_size", SIZES.get(name, SIZE))
+    return (rand(1, 3, size, size),)
+
+
+def record(group, name, folder):
+    model = torch.jit.script(build(group, name))
+    arguments = inputs(group, name)
+    path = folder / "model.pt"
+    torch.jit.save(model, str(path))
+    del model
+    with torch.inference_mode():
+        result = torch.jit.load(str(path))(*arguments)
+    # Objects of classes of the program cannot be pickled; inception and googlenet give such.
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        result = tuple(result)
+    torch.save([{"arguments": arguments, "result": result}], folder / "calls.pt")
+
+
+def compare(group, name, runner):
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        try:
+            record(group, name, folder)
+        except Exception as error:
+            return ["not run by PyTorch", "", "", (str(error).splitlines() or [""])[-1]]
+        done = subprocess.run([runner, str(folder)], capture_output=True, text=True)
+        lines = done.stdout.splitlines()
+        if done.returncode == 0 and lines:
+            return lines[-1].split("\t")
+        said = done.stderr.splitlines() or [f"exit status {done.returncode}"]
+        return ["wrong", "", "", said[-1]]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--runner", default="target/release/examples/model")
+    parser.add_argument("--table", type=pathlib.Path)
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    counts, rows = {}, []
+    for group, module in vision.GROUPS.items():
+        for name in torchvision.models.list_models(module=module):
+            if not re.search(options.only, f"{group}_{name}"):
+                continue
+            verdict, error, seconds, why = compare(group, name, options.runner)
+            counts[verdict] = counts.get(verdict, 0) + 1
+            rows.append((group, name, verdict, "" if error == "NaN" else error, why))
+            print(f"{verdict:13} {error:8} {seconds:>7} s  {group}/{name}  {why}", flush=True)
+    if options.table:
+        lines = ["\t".join(("group", "model", "verdict", "largest relative difference", "why"))]
+        lines += ["\t".join(row) for row in rows]
+        options.table.write_text("\n".join(lines) + "\n")
+    print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
+    return 1 if "wrong" in counts else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

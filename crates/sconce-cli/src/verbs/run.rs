@@ -1,0 +1,166 @@
+//! `sconce run`: calls a method of a TorchScript program.
+
+use std::path::Path;
+use std::time::Instant;
+
+use sconce::checkpoint::{Draft, Node, Object, SaveOptions};
+use sconce::export::{write_npy, write_npz};
+use sconce::run::to_object;
+use sconce::tensor::Tensor;
+use serde::Serialize;
+
+use super::{SCHEMA_VERSION, result_json, result_text, scores};
+use crate::atomic::AtomicFile;
+use crate::calling::{ResultOptions, failure, session};
+use crate::cli::RunArgs;
+use crate::error::{self, Failure, Outcome};
+use crate::open::Say;
+use crate::output::{Line, Out};
+use crate::run::Verdict;
+use crate::{input, open, script};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    file: &'a str,
+    method: &'a str,
+    /// How long the call took.
+    seconds: f64,
+    /// Where the result was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<String>,
+    /// The best classes of each row, with `--top`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top: Option<Vec<Vec<scores::Row>>>,
+    /// `None` where it was written to a file, or is shown as `top`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<serde_json::Value>,
+}
+
+pub fn run(args: &RunArgs, out: &mut Out, say: Say) -> Verdict {
+    let file = open::name(&args.archive.file);
+    let (load, call, options) = (&args.archive.load, &args.call, &args.result);
+    if let Some(path) = &options.output {
+        format(path)?;
+    }
+    call.budget.set_threads()?;
+    let labels = options.labels.as_deref().map(|labels| input::lines(labels, load)).transpose()?;
+    let arguments = input::read(call, load, say)?;
+    let module = script::module(&args.archive.file, load)?;
+    let budget = call.budget.options(say, options.json);
+    let mut session = session(&module, &call.method, budget, &file)?;
+    let started = Instant::now();
+    let result = session.call(&call.method, &arguments).map_err(|error| failure(error, &file))?;
+    let seconds = started.elapsed().as_secs_f64();
+    let result = Draft::from(to_object(&result).map_err(|error| failure(error, &file))?);
+    if let Some(path) = &options.output {
+        write(result.root(), path, options)?;
+    }
+    let top = match options.top {
+        Some(most) => Some(scores::best(result.root(), most as usize, labels.as_deref())?),
+        None => None,
+    };
+    if options.json {
+        let shown = options.output.is_none() && top.is_none();
+        return out
+            .json(&Document {
+                schema_version: SCHEMA_VERSION,
+                file: &file,
+                method: &call.method,
+                seconds,
+                output: options.output.as_ref().map(|path| path.to_string_lossy().into_owned()),
+                result: if shown { Some(result_json::value(result.root())?) } else { None },
+                top,
+            })
+            .map(|()| Outcome::Clean);
+    }
+    match (&top, &options.output) {
+        (Some(top), _) => scores::print(top, out)?,
+        (None, Some(path)) if !say.quiet => {
+            let kind = result_text::kind(result.root());
+            let text = format!("{} · {kind}", path.to_string_lossy());
+            error::remark(say.color, &Line::new().dim("  wrote    ").plain(text));
+        }
+        (None, Some(_)) => {}
+        (None, None) => out.text(&result_text::show(result.root()))?,
+    }
+    Ok(Outcome::Clean)
+}
+
+/// How a result is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Checkpoint,
+    Npz,
+    Npy,
+}
+
+fn format(path: &Path) -> Result<Format, Failure> {
+    let extension = path.extension().map(|text| text.to_string_lossy().to_ascii_lowercase());
+    match extension.as_deref() {
+        Some("pt" | "pth" | "bin" | "ckpt") => Ok(Format::Checkpoint),
+        Some("npz") => Ok(Format::Npz),
+        Some("npy") => Ok(Format::Npy),
+        _ => Err(Failure::usage("the name of the output does not say its format")
+            .in_file(path.to_string_lossy())
+            .help("end it in .pt, .npz or .npy")),
+    }
+}
+
+fn write(result: Object<'_>, path: &Path, options: &ResultOptions) -> Result<(), Failure> {
+    let format = format(path)?;
+    let name = path.to_string_lossy();
+    // What does not fit the format is refused before a file is made.
+    let tensors = match format {
+        Format::Checkpoint => Vec::new(),
+        Format::Npz => arrays(result).map_err(|failure| failure.in_file(&*name))?,
+        Format::Npy => match result.as_tensor() {
+            Some(tensor) => vec![(String::new(), tensor.clone())],
+            None => {
+                let message =
+                    format!("an .npy file holds a tensor, not {}", result_text::kind(result));
+                return Err(Failure::usage(message).in_file(&*name).help("--output NAME.pt"));
+            }
+        },
+    };
+    let mut file = AtomicFile::create(path, options.force)?;
+    let written: Result<(), Failure> = match format {
+        Format::Checkpoint => {
+            SaveOptions::new().save_as(result, &mut file, path).map(drop).map_err(Into::into)
+        }
+        Format::Npz => write_npz(&tensors, &mut file, &mut |_| ()).map_err(Into::into),
+        Format::Npy => tensors
+            .iter()
+            .try_for_each(|(_, tensor)| write_npy(tensor, &mut file))
+            .map_err(Into::into),
+    };
+    written.map_err(|failure| file.failure().unwrap_or(failure).in_file(&*name))?;
+    file.commit()
+}
+
+/// The tensors of a result by the names that `numpy.savez` gives them: `arr_0` and so on, or those
+/// of a dict.
+fn arrays(result: Object<'_>) -> Result<Vec<(String, Tensor)>, Failure> {
+    let wrong = || {
+        Failure::usage(
+            "an .npz file holds a tensor, a list or tuple of them, or a dict of them by name",
+        )
+        .help("--output NAME.pt holds everything")
+    };
+    let numbered = |(index, item): (usize, Object<'_>)| {
+        let tensor = item.as_tensor().ok_or_else(wrong)?;
+        Ok((format!("arr_{index}"), tensor.clone()))
+    };
+    match result.data() {
+        Node::Tensor(_) => std::iter::once(result).enumerate().map(numbered).collect(),
+        Node::List(_) | Node::Tuple(_) => result.iter().enumerate().map(numbered).collect(),
+        Node::Dict(_) => result
+            .entries()
+            .map(|(key, value)| match (key.as_str(), value.as_tensor()) {
+                (Some(name), Some(tensor)) => Ok((name.to_owned(), tensor.clone())),
+                _ => Err(wrong()),
+            })
+            .collect(),
+        _ => Err(wrong()),
+    }
+}

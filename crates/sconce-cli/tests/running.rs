@@ -1,0 +1,228 @@
+//! The verbs that run programs: run, bench, compare; what README says of them.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use sconce::checkpoint::{Checkpoint, Draft, SaveOptions, Value};
+use sconce::tensor::Tensor;
+use serde_json::Value as Json;
+use support::{Run, fixtures};
+use tempfile::TempDir;
+
+/// By `examples/make_classifier.py` and `examples/make_shapes.py`.
+const CLASSIFIER: &str = "../../examples/classifier.pt";
+const SHAPES: &str = "../../examples/shapes.pt";
+const LABELS: &str = "../../examples/shapes.txt";
+/// By the generators beside them: a loop without end; one that raises.
+const ENDLESS: &str = "../../crates/sconce-runtime/tests/programs/endless/model.pt";
+const LOOPS: &str = "../../crates/sconce-runtime/tests/programs/loops/model.pt";
+
+fn run(args: &[&str]) -> Run {
+    support::sconce(args)
+}
+
+fn json(args: &[&str]) -> Json {
+    let run = run(args);
+    assert_eq!(run.code, 0, "{}", run.err);
+    serde_json::from_str(&run.out).unwrap()
+}
+
+macro_rules! looks {
+    ($($name:ident: $($arg:expr),+;)*) => {$(
+        #[test]
+        fn $name() {
+            insta::assert_snapshot!(stringify!($name), run(&[$($arg),+]).all());
+        }
+    )*};
+}
+
+looks! {
+    run_a_batch: "run", CLASSIFIER, "-i", "ones(2, 8)", "-i", "2";
+    run_another_method: "run", CLASSIFIER, "--method", "name_of", "-i", "2";
+    run_without_arguments: "run", CLASSIFIER;
+    run_with_the_wrong_type: "run", CLASSIFIER, "-i", "3";
+    run_what_raises: "run", CLASSIFIER, "-m", "name_of", "-i", "9";
+    run_an_unknown_method: "run", CLASSIFIER, "-m", "backward";
+    run_with_no_such_file: "run", CLASSIFIER, "-i", "nowhere.npy";
+    run_with_a_bad_size: "run", CLASSIFIER, "-i", "zeros(-1)";
+    run_a_checkpoint: "run", "2.15/zip/state_dict.pt";
+    run_without_end: "run", ENDLESS, "--max-steps", "100000";
+    help_of_run: "run", "-h";
+    help_of_bench: "bench", "-h";
+    help_of_compare: "compare", "-h";
+}
+
+#[test]
+fn every_picture_of_the_example_is_recognised() {
+    let labels = fs::read_to_string(fixtures().join(LABELS)).unwrap();
+    assert_eq!(labels.lines().count(), 8);
+    for name in labels.lines() {
+        let picture = format!("../../examples/shapes/{name}.png");
+        let run = run(&["run", SHAPES, "-i", &picture, "--top", "1", "--labels", LABELS]);
+        assert_eq!(run.code, 0, "{}", run.err);
+        let words: Vec<&str> = run.out.split_whitespace().collect();
+        assert_eq!(words[0], name);
+        assert!(words[1].parse::<f64>().unwrap() > 80.0, "{}", run.out);
+        assert!(words[3].starts_with('█'), "{}", run.out);
+    }
+}
+
+/// The commands that README shows, without those that need files of the reader.
+#[test]
+fn the_first_command_of_the_readme_works() {
+    let root = fixtures().join("../..");
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let prefix = "cargo run --release -p sconce-cli -- ";
+    let commands: Vec<&str> =
+        readme.lines().filter_map(|line| line.strip_prefix(prefix)?.split('#').next()).collect();
+    assert!(commands.len() >= 2, "{commands:?}");
+    for command in commands {
+        let args: Vec<&str> = command.split_whitespace().collect();
+        let output = support::command(&args).current_dir(&root).output().unwrap();
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(!output.stdout.is_empty(), "{command}");
+    }
+}
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_string_lossy().into_owned()
+    }
+
+    fn save(&self, name: &str, value: Value) -> String {
+        let file = SaveOptions::new().save_to(Draft::from(value).root(), Vec::new()).unwrap();
+        fs::write(self.path(name), file).unwrap();
+        self.path(name)
+    }
+}
+
+fn ones(rows: i64) -> Value {
+    Tensor::from_slice(&vec![1f32; 8 * rows as usize], &[rows, 8]).unwrap().into()
+}
+
+#[test]
+fn saved_arguments_and_results() {
+    let folder = Folder::new();
+    let args = folder.save("args.pt", Value::list([ones(3), Value::from(2)]));
+    let (pt, npy, npz) = (folder.path("y.pt"), folder.path("y.npy"), folder.path("y.npz"));
+    for output in [&pt, &npy, &npz] {
+        let run = run(&["run", CLASSIFIER, "--inputs", &args, "-o", output]);
+        assert_eq!((run.code, run.out.as_str()), (0, ""), "{}", run.err);
+        assert!(run.err.contains("a tensor, float32 [3, 4]"), "{}", run.err);
+    }
+    let opened = Checkpoint::open(&pt).unwrap();
+    let saved = opened.root().as_tensor().unwrap().to_vec::<f32>().unwrap();
+    let array = Checkpoint::open(&npy).unwrap();
+    assert_eq!(array.root().as_tensor().unwrap().to_vec::<f32>().unwrap(), saved);
+    let arrays = Checkpoint::open(&npz).unwrap();
+    assert_eq!(arrays.tensor("arr_0").unwrap().to_vec::<f32>().unwrap(), saved);
+
+    // A file that is there stays, and what a format cannot hold is refused before.
+    let again = run(&["run", CLASSIFIER, "--inputs", &args, "-o", &pt]);
+    assert_eq!(again.code, 2, "{}", again.err);
+    let forced = run(&["run", CLASSIFIER, "--inputs", &args, "-o", &pt, "-f", "-q"]);
+    assert_eq!((forced.code, forced.err.as_str()), (0, ""));
+    let word = folder.path("word.npy");
+    let refused = run(&["run", CLASSIFIER, "-m", "name_of", "-i", "1", "-o", &word]);
+    assert_eq!(refused.code, 3);
+    assert!(refused.err.contains("an .npy file holds a tensor"), "{}", refused.err);
+    assert!(!Path::new(&word).exists());
+
+    // What was written goes in again.
+    let scores = json(&["run", SHAPES, "-i", "zeros(1,3,40,40)", "--json"]);
+    assert_eq!(scores["result"]["shape"], serde_json::json!([1, 8]));
+    let array = run(&["run", CLASSIFIER, "-i", &npy]);
+    assert!(array.err.contains("a and b must have") || array.code == 2, "{}", array.err);
+}
+
+#[test]
+fn arguments_of_every_kind_of_file() {
+    let folder = Folder::new();
+    let pt = folder.save("x.pt", ones(2));
+    let npz = folder.path("x.npz");
+    let converted = run(&["convert", &folder.save("d.pt", Value::dict([("x", ones(2))])), &npz]);
+    assert_eq!(converted.code, 0, "{}", converted.err);
+    let want = run(&["run", CLASSIFIER, "-i", "ones(2,8)"]).out;
+    assert!(want.starts_with("tensor([["), "{want}");
+    for input in [&pt, &npz] {
+        let run = run(&["run", CLASSIFIER, "-i", input]);
+        assert_eq!((run.code, &run.out), (0, &want), "{input}: {}", run.err);
+    }
+    let bytes = fs::read(&pt).unwrap();
+    let piped = support::sconce_with_stdin(&["run", CLASSIFIER, "-i", "-"], &bytes);
+    assert_eq!((piped.code, &piped.out), (0, &want), "{}", piped.err);
+    let literal = run(&["run", LOOPS, "-i", "5"]);
+    assert_eq!(literal.code, 0, "{}", literal.err);
+}
+
+#[test]
+fn results_as_json() {
+    let document = json(&["run", CLASSIFIER, "-i", "ones(1,8)", "--json"]);
+    assert_eq!(document["schema_version"], 1);
+    assert_eq!(document["result"]["dtype"], "float32");
+    assert_eq!(document["result"]["data"][0].as_array().unwrap().len(), 4);
+    let picture = "../../examples/shapes/star.png";
+    let document =
+        json(&["run", SHAPES, "-i", picture, "--json", "--top", "2", "--labels", LABELS]);
+    assert_eq!(document["top"][0][0]["label"], "star");
+    assert_eq!(document["top"][0].as_array().unwrap().len(), 2);
+    assert!(document.get("result").is_none());
+}
+
+#[test]
+fn a_result_is_compared_with_a_saved_one() {
+    let folder = Folder::new();
+    let args = folder.save("args.pt", Value::tuple([ones(2)]));
+    let expected = folder.path("y.pt");
+    assert_eq!(run(&["run", CLASSIFIER, "--inputs", &args, "-o", &expected]).code, 0);
+    let command = ["compare", CLASSIFIER, "--inputs", &args, "--expect", &expected];
+    let equal = run(&command);
+    assert_eq!(equal.code, 0, "{}{}", equal.out, equal.err);
+    assert!(equal.out.ends_with("1 output equal within 1e-4\n"), "{}", equal.out);
+    let other = folder.save("z.pt", Tensor::from_slice(&[0f32; 8], &[2, 4]).unwrap().into());
+    let differs = run(&["compare", CLASSIFIER, "--inputs", &args, "--expect", &other]);
+    assert_eq!(differs.code, 1, "{}", differs.err);
+    assert!(differs.out.contains("numbers differ"), "{}", differs.out);
+    let shapes = folder.save("s.pt", Tensor::from_slice(&[0f32; 4], &[4]).unwrap().into());
+    let document = ["compare", CLASSIFIER, "--inputs", &args, "--expect", &shapes, "--json"];
+    let document: Json = serde_json::from_str(&run(&document).out).unwrap();
+    assert_eq!(document["equal"], false);
+    assert_eq!(document["outputs"][0]["note"], "expected float32 [4]");
+}
+
+#[test]
+fn times_and_parts_of_a_call() {
+    let bench = ["bench", SHAPES, "--shape", "1x3x32x32", "--runs", "3", "--warmup", "1"];
+    let text = run(&bench);
+    assert_eq!(text.code, 0, "{}", text.err);
+    for words in ["median", "p95", "3 runs", "aten::conv2d", "make_shapes.py:"] {
+        assert!(text.out.contains(words), "{words}: {}", text.out);
+    }
+    let document = json(&[&bench[..], &["--json", "--threads", "1"]].concat());
+    assert_eq!((&document["runs"], &document["threads"]), (&3.into(), &1.into()));
+    let times = &document["seconds"];
+    assert!(times["min"].as_f64().unwrap() <= times["median"].as_f64().unwrap());
+    let shares = document["operators"].as_array().unwrap();
+    let sum: f64 = shares.iter().map(|share| share["share"].as_f64().unwrap()).sum();
+    assert!((sum - 1.0).abs() < 1e-6, "{sum}");
+    let convolutions = shares.iter().find(|share| share["operator"] == "aten::conv2d").unwrap();
+    assert_eq!(convolutions["calls"], 3.0);
+}
+
+#[test]
+fn limits_stop_a_program_without_end() {
+    for limit in ["--max-seconds=0.05", "--max-steps=1000"] {
+        let run = run(&["run", ENDLESS, limit]);
+        assert_eq!(run.code, 2);
+        assert!(run.err.contains("the program took"), "{}", run.err);
+    }
+}

@@ -1,0 +1,192 @@
+//! Activation functions that have numbers or a weight beside their input.
+
+use crate::binary::{BinaryOp, binary, compute_dtype};
+use crate::choose::floating_map;
+use crate::shape::wrap_dim;
+use crate::unary::{UnaryOp, map, unary};
+use crate::{DType, Error, Result, Scalar, Tensor};
+
+/// `torch.nn.functional.celu`.
+///
+/// # Errors
+/// For an `alpha` of 0 and dtypes other than floating ones.
+pub fn celu(input: &Tensor, alpha: f64) -> Result<Tensor> {
+    if alpha == 0.0 {
+        return Err(Error::runtime("ZeroDivisionError: alpha cannot be 0 for CELU"));
+    }
+    crate::elu(input, alpha, 1.0, 1.0 / alpha)
+}
+
+/// `torch.nn.functional.selu`.
+///
+/// # Errors
+/// For dtypes other than floating ones.
+pub fn selu(input: &Tensor) -> Result<Tensor> {
+    crate::elu(input, 1.673_263_242_354_377_2, 1.050_700_987_355_480_5, 1.0)
+}
+
+/// `torch.nn.functional.hardshrink`.
+///
+/// # Errors
+/// For dtypes other than floating ones.
+pub fn hardshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
+    let lambd = in_dtype(lambd, input.dtype());
+    floating_map(input, "hardshrink_cpu", |x| if x >= -lambd && x <= lambd { 0.0 } else { x })
+}
+
+/// `torch.nn.functional.softshrink`.
+///
+/// # Errors
+/// For a negative `lambd` and dtypes other than floating ones.
+pub fn softshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
+    if lambd < 0.0 {
+        return Err(Error::runtime(format!(
+            "lambda must be greater or equal to 0, but found to be {lambd}."
+        )));
+    }
+    let lambd = in_dtype(lambd, input.dtype());
+    floating_map(input, "softshrink_cpu", |x| match x {
+        x if x > lambd => x - lambd,
+        x if x < -lambd => x + lambd,
+        // A zero, but NaN for NaN.
+        x => x * 0.0,
+    })
+}
+
+/// A number rounded as the elements of a tensor are.
+fn in_dtype(x: f64, dtype: DType) -> f64 {
+    match dtype {
+        DType::Float32 => f64::from(x as f32),
+        DType::Float16 => half::f16::from_f64(x).to_f64(),
+        DType::BFloat16 => half::bf16::from_f64(x).to_f64(),
+        _ => x,
+    }
+}
+
+/// `torch.nn.functional.logsigmoid`.
+///
+/// # Errors
+/// For dtypes other than floating ones.
+pub fn log_sigmoid(input: &Tensor) -> Result<Tensor> {
+    floating_map(input, "log_sigmoid_cpu", |x| {
+        let low = if x.is_nan() { x } else { x.min(0.0) };
+        low - (-x.abs()).exp().ln_1p()
+    })
+}
+
+/// `torch.nn.functional.threshold`: `value` for what is not greater than `threshold`.
+///
+/// # Errors
+/// For `bool` and complex numbers.
+pub fn threshold(input: &Tensor, threshold: Scalar, value: Scalar) -> Result<Tensor> {
+    let dtype = input.dtype();
+    if dtype.is_integral() {
+        let (threshold, value) = (threshold.to_i64(), value.to_i64());
+        let wide = input.to_dtype(DType::Int64)?;
+        return map(&wide, |x: i64| if x <= threshold { value } else { x })?.to_dtype(dtype);
+    }
+    let (threshold, value) = (in_dtype(threshold.to_f64(), dtype), value.to_f64());
+    floating_map(input, "threshold_cpu", |x| if x <= threshold { value } else { x })
+}
+
+/// `torch.nn.functional.hardtanh`.
+///
+/// # Errors
+/// For `bool` and complex numbers, and for a negative bound of unsigned numbers.
+pub fn hardtanh(input: &Tensor, min: Scalar, max: Scalar) -> Result<Tensor> {
+    let dtype = input.dtype();
+    if dtype == DType::Bool {
+        return Err(Error::runtime("Bool inputs not supported for hardtanh"));
+    }
+    if min.to_f64() > max.to_f64() {
+        return Err(Error::value("min_val cannot be greater than max_val"));
+    }
+    if dtype.is_integral() {
+        let (min, max) = (min.to_i64(), max.to_i64());
+        if dtype == DType::UInt8 && (min < 0 || max < 0) {
+            return Err(Error::runtime(
+                "cannot do hardtanh on an unsigned type with negative limits",
+            ));
+        }
+        let wide = input.to_dtype(DType::Int64)?;
+        return map(&wide, |x: i64| x.max(min).min(max))?.to_dtype(dtype);
+    }
+    let (min, max) = (in_dtype(min.to_f64(), dtype), in_dtype(max.to_f64(), dtype));
+    floating_map(input, "clamp_scalar_cpu", |x| if x.is_nan() { x } else { x.max(min).min(max) })
+}
+
+/// `torch.nn.functional.prelu`: one weight, or one for each channel.
+///
+/// # Errors
+/// Where there are more weights than one and not as many as channels.
+pub fn prelu(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
+    if !input.dtype().is_floating_point() {
+        return Err(Error::no_kernel("prelu_cpu", input.dtype()));
+    }
+    if weight.dtype() != input.dtype() {
+        return Err(Error::runtime(format!(
+            "prelu: Type promoting not supported. Got {} and {}",
+            input.dtype().scalar_type_name(),
+            weight.dtype().scalar_type_name()
+        )));
+    }
+    if weight.dim() > 1 {
+        return Err(Error::runtime(format!(
+            "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {}",
+            weight.dim()
+        )));
+    }
+    let count = weight.numel();
+    if count != 1 {
+        if input.dim() == 0 {
+            return Err(Error::runtime("Not allow zero-dim input tensor."));
+        }
+        let channels = input.sizes().get(1).copied().unwrap_or(1);
+        if channels != count {
+            return Err(Error::runtime(format!(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = \
+                 {count} and channel size = {channels}."
+            )));
+        }
+    }
+    let mut sizes = vec![1; input.dim()];
+    if let Some(channels) = sizes.get_mut(1) {
+        *channels = count;
+    }
+    prelu_kernel(input, &weight.reshape(&sizes)?)
+}
+
+/// `aten::_prelu_kernel`: a weight that broadcasts to the input.
+///
+/// # Errors
+/// Where sizes do not broadcast.
+pub fn prelu_kernel(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
+    let scaled = binary(BinaryOp::Mul, input.into(), weight.into())?;
+    let positive = binary(BinaryOp::Gt, input.into(), 0.into())?;
+    crate::where_(&positive, input.into(), (&scaled).into())
+}
+
+/// `torch.nn.functional.glu`: one half of a dimension times the sigmoid of the other.
+///
+/// # Errors
+/// Where the dimension cannot be halved.
+pub fn glu(input: &Tensor, dim: i64) -> Result<Tensor> {
+    if input.dim() == 0 {
+        return Err(Error::runtime("glu does not support 0-dimensional tensors"));
+    }
+    let wrapped = wrap_dim(dim, input.dim())? as i64;
+    let size = input.size(wrapped)?;
+    if size % 2 != 0 {
+        return Err(Error::runtime(format!(
+            "Halving dimension must be even, but dimension {wrapped} is size {size}"
+        )));
+    }
+    let dtype = input.dtype();
+    if !dtype.is_floating_point() {
+        return Err(Error::no_kernel("glu_cpu", dtype));
+    }
+    let wide = input.to_dtype(compute_dtype(dtype))?;
+    let gate = unary(UnaryOp::Sigmoid, &wide.narrow(wrapped, size / 2, size / 2)?)?;
+    let half = wide.narrow(wrapped, 0, size / 2)?;
+    binary(BinaryOp::Mul, (&half).into(), (&gate).into())?.to_dtype(dtype)
+}

@@ -1,0 +1,273 @@
+//! Attention: scaled dot products, many heads, and the fused encoder layer.
+
+use crate::binary::{BinaryOp, binary};
+use crate::shape::wrap_dim;
+use crate::unary::{UnaryOp, unary};
+use crate::{
+    Bool, DType, Dims, Dropout, Error, Generator, Operand, Result, Scalar, Tensor, add, dropout,
+    layer_norm, linear, masked_fill, matmul, rows, softmax, threads, tril,
+};
+
+/// How [`attention`] weighs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AttentionOptions<'a> {
+    /// `bool` (false is left out) or numbers to add to the scores.
+    pub mask: Option<&'a Tensor>,
+    /// The chance that a weight is dropped.
+    pub dropout: f64,
+    /// Whether a position sees only itself and those before it.
+    pub causal: bool,
+    /// What scores are multiplied by; one over the root of the features where there is none.
+    pub scale: Option<f64>,
+    /// Whether several heads of the query share one of key and value.
+    pub grouped: bool,
+}
+
+/// `torch.nn.functional.scaled_dot_product_attention` and its weights: query … × L × E, key … × S ×
+/// E, value … × S × V.
+///
+/// # Errors
+/// Where sizes or dtypes do not fit, and for a mask beside `causal`.
+pub fn attention(
+    query: &Tensor,
+    key: &Tensor,
+    value: &Tensor,
+    options: &AttentionOptions<'_>,
+    generator: &mut Generator,
+) -> Result<(Tensor, Tensor)> {
+    let same = |f: fn(&Tensor) -> bool| [query, key, value].into_iter().all(f);
+    if !same(|tensor| tensor.dim() >= 2) {
+        return Err(Error::runtime(format!(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got \
+             query.dim(): {}, key.dim(): {}, value.dim(): {} instead.",
+            query.dim(),
+            key.dim(),
+            value.dim()
+        )));
+    }
+    if !same(|tensor| tensor.dtype().is_floating_point()) {
+        return Err(Error::not_implemented("attention of other than floating numbers"));
+    }
+    if query.dtype() != key.dtype() || query.dtype() != value.dtype() {
+        let name = |tensor: &Tensor| crate::error::cpp_type_name(tensor.dtype());
+        return Err(Error::runtime(format!(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: {} \
+             key.dtype: {} and value.dtype: {} instead.",
+            name(query),
+            name(key),
+            name(value)
+        )));
+    }
+    if options.mask.is_some() && options.causal {
+        let message = "Explicit attn_mask should not be set when is_causal=True";
+        return Err(Error::runtime(message));
+    }
+    let dtype = query.dtype();
+    let compute = crate::binary::compute_dtype(dtype);
+    let (key, value) = match options.grouped {
+        true => (repeated_heads(key, query)?, repeated_heads(value, query)?),
+        false => (key.clone(), value.clone()),
+    };
+    let scale = options.scale.unwrap_or_else(|| 1.0 / (query.size(-1).unwrap_or(1) as f64).sqrt());
+    let scaled = binary(BinaryOp::Mul, (&query.to_dtype(compute)?).into(), scale.into())?;
+    let mut scores = matmul(&scaled, &key.to_dtype(compute)?.transpose(-2, -1)?)?;
+    let low = Scalar::Float(f64::NEG_INFINITY);
+    if options.causal {
+        let (l, s) = (query.size(-2)?, key.size(-2)?);
+        let seen = tril(&Tensor::full(&[l, s], Scalar::Bool(true), DType::Bool)?, 0)?;
+        scores = masked_fill(&scores, &crate::logical_not(&seen)?, low.into())?;
+    }
+    if let Some(mask) = options.mask {
+        scores = match mask.dtype() {
+            DType::Bool => masked_fill(&scores, &crate::logical_not(mask)?, low.into())?,
+            _ => binary(BinaryOp::Add, (&scores).into(), (&mask.to_dtype(compute)?).into())?,
+        };
+    }
+    let mut weights = safe_softmax(&scores, -1)?;
+    if options.dropout > 0.0 {
+        weights = dropout(&weights, options.dropout, Dropout::default(), generator)?;
+    }
+    let result = matmul(&weights, &value.to_dtype(compute)?)?.to_dtype(dtype)?;
+    Ok((result, weights.to_dtype(dtype)?))
+}
+
+/// The heads of a key or value, each as many times as heads of the query share it.
+fn repeated_heads(tensor: &Tensor, query: &Tensor) -> Result<Tensor> {
+    let (have, wanted) = (tensor.size(-3)?, query.size(-3)?);
+    if have == 0 || wanted % have != 0 {
+        return Err(Error::runtime(
+            "Number of heads in key and value must divide the number of heads in query",
+        ));
+    }
+    let at = wrap_dim(-3, tensor.dim())?;
+    let mut sizes = Dims::from_slice(tensor.sizes());
+    sizes.insert(at + 1, wanted / have);
+    let repeated = tensor.unsqueeze(at as i64 + 1)?.expand(&sizes)?;
+    sizes.remove(at + 1);
+    sizes[at] = wanted;
+    repeated.reshape(&sizes)
+}
+
+/// `torch._safe_softmax`: rows of nothing but negative infinity give zeros.
+///
+/// # Errors
+/// As [`softmax`].
+pub fn safe_softmax(scores: &Tensor, dim: i64) -> Result<Tensor> {
+    let last = scores.dim() > 0 && wrap_dim(dim, scores.dim())? + 1 == scores.dim();
+    if last && scores.dtype() == DType::Float32 && scores.numel() > 0 {
+        let weights = scores.copy()?;
+        let len = scores.size(-1)? as usize;
+        threads::pieces(&mut weights.write::<f32>()?, len, rows::PARALLEL, |_, piece| {
+            rows::safe_softmax_rows(piece, len);
+        });
+        return Ok(weights);
+    }
+    let weights = softmax(scores, dim)?;
+    if scores.numel() == 0 {
+        return Ok(weights);
+    }
+    let low = binary(BinaryOp::Eq, scores.into(), f64::NEG_INFINITY.into())?;
+    let empty = crate::all(&low, &[dim], true)?;
+    masked_fill(&weights, &empty, Scalar::Int(0).into())
+}
+
+/// The weights of attention with many heads, as `torch._native_multi_head_attention` takes them.
+#[derive(Debug, Clone, Copy)]
+pub struct HeadWeights<'a> {
+    /// Features of the embedding.
+    pub embed: i64,
+    /// Heads.
+    pub heads: i64,
+    /// Of query, key and value: 3·embed × embed.
+    pub qkv: &'a Tensor,
+    /// Their biases.
+    pub qkv_bias: &'a Tensor,
+    /// Of the result: embed × embed.
+    pub out: &'a Tensor,
+    /// Its bias.
+    pub out_bias: &'a Tensor,
+}
+
+/// What a mask of many heads leaves out: true, or any number but 0.
+#[derive(Debug, Clone, Copy)]
+pub struct HeadMask<'a> {
+    /// The mask.
+    pub mask: &'a Tensor,
+    /// 0: L × L for all; 1: batch × L, keys of padding; 2: batch × heads × L × L.
+    pub kind: Option<i64>,
+}
+
+impl HeadMask<'_> {
+    fn spread(&self) -> Result<Tensor> {
+        let mask = self.mask.to_dtype(DType::Bool)?;
+        match (self.kind, mask.sizes()) {
+            (Some(0), &[_, _]) | (Some(2), &[_, _, _, _]) | (None, &[_, _, _, _]) => Ok(mask),
+            (Some(1), &[batch, length]) => mask
+                .view(&[batch, 1, 1, length])
+                .or_else(|_| mask.contiguous()?.view(&[batch, 1, 1, length])),
+            _ => Err(Error::not_implemented("an attention mask of this shape and type")),
+        }
+    }
+}
+
+/// `torch._native_multi_head_attention`: batch × L × embed, and the weights batch × heads × L × S.
+///
+/// # Errors
+/// Where sizes do not fit.
+pub fn multi_head_attention(
+    [query, key, value]: [&Tensor; 3],
+    weights: HeadWeights<'_>,
+    mask: Option<HeadMask<'_>>,
+) -> Result<(Tensor, Tensor)> {
+    let (embed, heads) = (weights.embed, weights.heads);
+    if query.dim() != 3 || key.dim() != 3 || value.dim() != 3 {
+        let message = format!("expected 3-D `query`, got {}-D tensor", query.dim());
+        return Err(Error::runtime(message));
+    }
+    if heads <= 0 || embed % heads != 0 {
+        return Err(Error::runtime("`embed_dim` must divide evenly by `num_heads`"));
+    }
+    let head = embed / heads;
+    let part = |input: &Tensor, index: i64| -> Result<Tensor> {
+        let weight = weights.qkv.narrow(0, index * embed, embed)?;
+        let bias = weights.qkv_bias.narrow(0, index * embed, embed)?;
+        let whole = linear(input, &weight, Some(&bias))?;
+        let (batch, length) = (input.size(0)?, input.size(1)?);
+        whole.view(&[batch, length, heads, head])?.transpose(1, 2)
+    };
+    let root = 1.0 / (head as f64).sqrt();
+    let query_heads = binary(BinaryOp::Mul, (&part(query, 0)?).into(), root.into())?;
+    let scores = matmul(&query_heads, &part(key, 1)?.transpose(-2, -1)?)?;
+    let weighed = match mask {
+        Some(mask) => masked_softmax(&scores, &mask.spread()?, -1)?,
+        None => softmax(&scores, -1)?,
+    };
+    let mixed = matmul(&weighed, &part(value, 2)?)?.transpose(1, 2)?;
+    let mixed = mixed.reshape(&[query.size(0)?, query.size(1)?, embed])?;
+    Ok((linear(&mixed, weights.out, Some(weights.out_bias))?, weighed))
+}
+
+/// `torch._masked_softmax`: true in the mask counts for nothing. A row of nothing else is NaN.
+///
+/// # Errors
+/// Where the mask does not broadcast.
+pub fn masked_softmax(scores: &Tensor, mask: &Tensor, dim: i64) -> Result<Tensor> {
+    let low = Operand::Scalar(Scalar::Float(f64::NEG_INFINITY));
+    softmax(&masked_fill(scores, mask, low)?, dim)
+}
+
+/// The rest of a transformer's encoder layer.
+#[derive(Debug, Clone, Copy)]
+pub struct EncoderLayer<'a> {
+    /// Attention.
+    pub attention: HeadWeights<'a>,
+    /// GELU between the linear layers instead of ReLU.
+    pub gelu: bool,
+    /// Whether normalisation comes before attention and linear layers instead of after them.
+    pub norm_first: bool,
+    /// Of both normalisations.
+    pub eps: f64,
+    /// Weight and bias of both normalisations.
+    pub norms: [[&'a Tensor; 2]; 2],
+    /// Weight and bias of both linear layers.
+    pub linears: [[&'a Tensor; 2]; 2],
+}
+
+/// `torch._transformer_encoder_layer_fwd`.
+///
+/// # Errors
+/// Where sizes do not fit.
+pub fn encoder_layer(
+    input: &Tensor,
+    layer: &EncoderLayer<'_>,
+    mask: Option<HeadMask<'_>>,
+) -> Result<Tensor> {
+    let norm = |x: &Tensor, which: usize| {
+        let [weight, bias] = layer.norms[which];
+        layer_norm(x, &[layer.attention.embed], Some(weight), Some(bias), layer.eps)
+    };
+    let sum = |a: &Tensor, b: &Tensor| add(a.into(), b.into(), Scalar::Int(1));
+    let seen = if layer.norm_first { norm(input, 0)? } else { input.clone() };
+    let (attended, _) = multi_head_attention([&seen, &seen, &seen], layer.attention, mask)?;
+    let mut x = sum(&attended, input)?;
+    if !layer.norm_first {
+        x = norm(&x, 0)?;
+    }
+    let [[weight_1, bias_1], [weight_2, bias_2]] = layer.linears;
+    let inner = if layer.norm_first { norm(&x, 1)? } else { x.clone() };
+    let inner = linear(&inner, weight_1, Some(bias_1))?;
+    let inner = unary(if layer.gelu { UnaryOp::Gelu } else { UnaryOp::Relu }, &inner)?;
+    let x = sum(&linear(&inner, weight_2, Some(bias_2))?, &x)?;
+    if layer.norm_first { Ok(x) } else { norm(&x, 1) }
+}
+
+/// Whether every row of a mask is some true values and then only false ones,
+/// `torch._nested_tensor_from_mask_left_aligned`.
+///
+/// # Errors
+/// For other than matrices of `bool`.
+pub fn is_left_aligned(mask: &Tensor) -> Result<bool> {
+    let columns = mask.size(-1)?.max(1) as usize;
+    let flags = mask.to_vec::<Bool>()?;
+    Ok(flags.chunks(columns).all(|row| row.windows(2).all(|pair| pair[0].get() || !pair[1].get())))
+}

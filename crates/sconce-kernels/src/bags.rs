@@ -1,0 +1,200 @@
+//! Embeddings of bags of indices, and rows kept below a norm.
+
+use crate::binary::compute_dtype;
+use crate::{DType, Dims, Error, Result, Tensor};
+
+/// What a bag's rows become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BagMode {
+    /// Their sum.
+    Sum,
+    /// Their mean.
+    Mean,
+    /// The greatest number in each column.
+    Max,
+}
+
+/// How [`embedding_bag`] reads its bags.
+#[derive(Debug, Clone, Copy)]
+pub struct BagOptions<'a> {
+    /// What a bag's rows become.
+    pub mode: BagMode,
+    /// A factor for each index.
+    pub weights: Option<&'a Tensor>,
+    /// Whether the last offset is the end of the last bag.
+    pub include_last_offset: bool,
+    /// An index that counts for nothing.
+    pub padding: Option<i64>,
+}
+
+/// What [`embedding_bag`] gives.
+#[derive(Debug)]
+pub struct Bags {
+    /// A row for each bag.
+    pub output: Tensor,
+    /// The bag of each index.
+    pub bag_of_index: Tensor,
+    /// How many indices each bag counts.
+    pub bag_size: Tensor,
+    /// For [`BagMode::Max`], the index that each number comes from.
+    pub max_indices: Tensor,
+}
+
+/// `torch.embedding_bag`: `indices` and `offsets` are vectors.
+///
+/// # Errors
+/// For indices that are not rows of `weight`, and offsets that do not rise from 0.
+pub fn embedding_bag(
+    weight: &Tensor,
+    indices: &Tensor,
+    offsets: &Tensor,
+    options: &BagOptions<'_>,
+) -> Result<Bags> {
+    if weight.dim() != 2 || indices.dim() != 1 || offsets.dim() != 1 {
+        let message = "embedding_bag: input and offsets have to be 1D and weight 2D Tensors";
+        return Err(Error::runtime(message));
+    }
+    if options.weights.is_some() && options.mode != BagMode::Sum {
+        return Err(Error::runtime(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported \
+             for mode='sum'",
+        ));
+    }
+    let whole = |dtype: DType| matches!(dtype, DType::Int32 | DType::Int64);
+    if !whole(indices.dtype()) || !whole(offsets.dtype()) || !weight.dtype().is_floating_point() {
+        return Err(Error::not_implemented("embedding_bag of these dtypes"));
+    }
+    let ints = |tensor: &Tensor| tensor.to_dtype(DType::Int64)?.to_vec::<i64>();
+    let (rows, columns) = (weight.size(0)?, weight.size(1)? as usize);
+    let picked = ints(indices)?;
+    let bounds = bag_bounds(&ints(offsets)?, picked.len(), options.include_last_offset)?;
+    let padding = options.padding.map(|index| if index < 0 { index + rows } else { index });
+    if let Some(index) = picked.iter().find(|index| !(0..rows).contains(*index)) {
+        return Err(Error::runtime(format!(
+            "Expected idx >= 0 && idx < num_embeddings to be true, but got false. (index {index} \
+             of {rows} rows)"
+        )));
+    }
+    let factors = match options.weights {
+        Some(factors) if factors.sizes() != indices.sizes() => {
+            return Err(Error::runtime(
+                "expected per_sample_weights to have the same shape as indices",
+            ));
+        }
+        Some(factors) => Some(factors.to_dtype(DType::Float64)?.to_vec::<f64>()?),
+        None => None,
+    };
+    let table = weight.to_dtype(compute_dtype(weight.dtype()))?.to_dtype(DType::Float64)?;
+    let table = table.to_vec::<f64>()?;
+    let count = bounds.len() - 1;
+    let mut output = vec![0f64; count.saturating_mul(columns)];
+    let mut bag_of_index = vec![0i64; picked.len()];
+    let mut bag_size = vec![0i64; count];
+    let mut max_indices = vec![0i64; output.len()];
+    for (bag, bound) in bounds.windows(2).enumerate() {
+        let row = &mut output[bag * columns..(bag + 1) * columns];
+        let best = &mut max_indices[bag * columns..(bag + 1) * columns];
+        for at in bound[0]..bound[1] {
+            bag_of_index[at] = bag as i64;
+            let index = picked[at];
+            if Some(index) == padding {
+                continue;
+            }
+            let first = bag_size[bag] == 0;
+            bag_size[bag] += 1;
+            let factor = factors.as_ref().map_or(1.0, |factors| factors[at]);
+            let start = index as usize * columns;
+            for (column, &x) in table[start..start + columns].iter().enumerate() {
+                match options.mode {
+                    BagMode::Max if first || x > row[column] => {
+                        row[column] = x;
+                        best[column] = index;
+                    }
+                    BagMode::Max => {}
+                    _ => row[column] += x * factor,
+                }
+            }
+        }
+        if options.mode == BagMode::Mean && bag_size[bag] > 0 {
+            row.iter_mut().for_each(|x| *x /= bag_size[bag] as f64);
+        }
+    }
+    let sizes: Dims = [count as i64, columns as i64].into_iter().collect();
+    let ints = |values: &[i64], sizes: &[i64]| {
+        Tensor::from_slice(values, sizes)?.to_dtype(indices.dtype())
+    };
+    let output = Tensor::from_slice(&output, &sizes)?.to_dtype(weight.dtype())?;
+    // Sums say nothing of their bags, and not even where indices belong unless they had to look.
+    let looked = weight.dtype() == DType::Float64 || padding.is_some();
+    let unsaid = vec![0; offsets.count()];
+    let (known, bag_size, max_indices) = match options.mode {
+        BagMode::Sum => (looked, ints(&unsaid, offsets.sizes())?, ints(&unsaid, offsets.sizes())?),
+        BagMode::Mean => {
+            let bag_size = ints(&bag_size, &[count as i64])?;
+            (true, bag_size.clone(), bag_size)
+        }
+        BagMode::Max => (true, ints(&bag_size, &[count as i64])?, ints(&max_indices, &sizes)?),
+    };
+    let known = if known { bag_of_index.as_slice() } else { &[] };
+    Ok(Bags { output, bag_of_index: ints(known, &[known.len() as i64])?, bag_size, max_indices })
+}
+
+/// Where each bag starts, and the end of the last one.
+fn bag_bounds(offsets: &[i64], indices: usize, include_last: bool) -> Result<Vec<usize>> {
+    if offsets.first().is_some_and(|&first| first != 0) {
+        return Err(Error::runtime(format!(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from \
+             position 0. However, got {}",
+            offsets[0]
+        )));
+    }
+    if include_last && offsets.is_empty() {
+        let message = "include_last_offset: number of offset should be at least 1";
+        return Err(Error::runtime(message));
+    }
+    let mut bounds: Vec<usize> = Vec::with_capacity(offsets.len() + 1);
+    for &offset in offsets {
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        if offset > indices || bounds.last().is_some_and(|&last| offset < last) {
+            return Err(Error::runtime(format!(
+                "offsets[-1] can not be greater than input's length({indices}), and offsets have to \
+                 rise, but got offset {offset}"
+            )));
+        }
+        bounds.push(offset);
+    }
+    if !include_last {
+        bounds.push(indices);
+    } else if bounds.last() != Some(&indices) {
+        let message = "embedding_bag with a last offset that is not the number of indices";
+        return Err(Error::not_implemented(message));
+    }
+    Ok(bounds)
+}
+
+/// `torch.embedding_renorm_`: scales the rows that are looked up and longer than `max_norm`.
+///
+/// # Errors
+/// For indices that are not rows.
+pub fn embedding_renorm(
+    weight: &Tensor,
+    indices: &Tensor,
+    max_norm: f64,
+    norm_type: f64,
+) -> Result<()> {
+    if !weight.dtype().is_floating_point() || weight.dim() != 2 {
+        return Err(Error::not_implemented("embedding_renorm_ of other than a floating matrix"));
+    }
+    let mut picked = indices.to_dtype(DType::Int64)?.to_vec::<i64>()?;
+    picked.sort_unstable();
+    picked.dedup();
+    for index in picked {
+        let row = weight.select(0, index)?;
+        let norm = crate::norm(&row, norm_type, &[], false)?.item()?.to_f64();
+        if norm > max_norm {
+            let scale = max_norm / (norm + 1e-7);
+            crate::binary_in_place(crate::BinaryOp::Mul, &row, scale.into())?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! Sixteen `f32`s at once: with AVX-512, with AVX2 and FMA, or as plain code.
+#![allow(unsafe_code, reason = "vector instructions and raw pointers; see each safety comment")]
+
+/// How many channels lie side by side in the blocked layout.
+pub(crate) const LANES: usize = 16;
+
+/// Sixteen numbers that instructions of one kind work on.
+///
+/// # Safety
+/// The methods may be called where the processor has the instructions that the implementation is
+/// named after, and only inlined into functions that enable them; pointers must be valid for sixteen
+/// numbers (one for `broadcast`).
+pub(super) trait Lanes: Copy {
+    unsafe fn splat(x: f32) -> Self;
+    unsafe fn load(from: *const f32) -> Self;
+    unsafe fn broadcast(from: *const f32) -> Self;
+    unsafe fn store(self, to: *mut f32);
+    unsafe fn add(self, other: Self) -> Self;
+    unsafe fn mul(self, other: Self) -> Self;
+    /// `self + a * b`.
+    unsafe fn fma(self, a: Self, b: Self) -> Self;
+    /// The larger; NaN where `self` is NaN.
+    unsafe fn at_least(self, low: Self) -> Self;
+    /// The smaller; NaN where `self` is NaN.
+    unsafe fn at_most(self, high: Self) -> Self;
+}
+
+/// Plain code, which compilers turn into what the target has.
+#[derive(Clone, Copy)]
+pub(super) struct Portable([f32; LANES]);
+
+impl Portable {
+    #[inline(always)]
+    fn with(self, other: Self, f: impl Fn(f32, f32) -> f32) -> Self {
+        let mut out = self;
+        for (out, other) in out.0.iter_mut().zip(other.0) {
+            *out = f(*out, other);
+        }
+        out
+    }
+}
+
+// SAFETY: no instructions but the target's own; pointers are read and written as the trait allows.
+impl Lanes for Portable {
+    #[inline(always)]
+    unsafe fn splat(x: f32) -> Self {
+        Portable([x; LANES])
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> Self {
+        // SAFETY: valid for sixteen numbers, of any alignment.
+        Portable(unsafe { from.cast::<[f32; LANES]>().read_unaligned() })
+    }
+    #[inline(always)]
+    unsafe fn broadcast(from: *const f32) -> Self {
+        // SAFETY: valid for one number.
+        Portable([unsafe { *from }; LANES])
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut f32) {
+        // SAFETY: valid for sixteen numbers, of any alignment.
+        unsafe { to.cast::<[f32; LANES]>().write_unaligned(self.0) }
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        self.with(other, |a, b| a + b)
+    }
+    #[inline(always)]
+    unsafe fn mul(self, other: Self) -> Self {
+        self.with(other, |a, b| a * b)
+    }
+    #[inline(always)]
+    unsafe fn fma(self, a: Self, b: Self) -> Self {
+        let mut out = self;
+        for ((out, a), b) in out.0.iter_mut().zip(a.0).zip(b.0) {
+            *out += a * b;
+        }
+        out
+    }
+    #[inline(always)]
+    unsafe fn at_least(self, low: Self) -> Self {
+        self.with(low, |x, low| if x < low { low } else { x })
+    }
+    #[inline(always)]
+    unsafe fn at_most(self, high: Self) -> Self {
+        self.with(high, |x, high| if x > high { high } else { x })
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use x86::{Avx2, Avx512};
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use super::Lanes;
+
+    /// One 512-bit register.
+    #[derive(Clone, Copy)]
+    pub(in super::super) struct Avx512(__m512);
+
+    // SAFETY: callers see to AVX-512F and to pointers; loads and stores need no alignment.
+    impl Lanes for Avx512 {
+        #[inline(always)]
+        unsafe fn splat(x: f32) -> Self {
+            Avx512(unsafe { _mm512_set1_ps(x) })
+        }
+        #[inline(always)]
+        unsafe fn load(from: *const f32) -> Self {
+            Avx512(unsafe { _mm512_loadu_ps(from) })
+        }
+        #[inline(always)]
+        unsafe fn broadcast(from: *const f32) -> Self {
+            Avx512(unsafe { _mm512_set1_ps(*from) })
+        }
+        #[inline(always)]
+        unsafe fn store(self, to: *mut f32) {
+            unsafe { _mm512_storeu_ps(to, self.0) }
+        }
+        #[inline(always)]
+        unsafe fn add(self, other: Self) -> Self {
+            Avx512(unsafe { _mm512_add_ps(self.0, other.0) })
+        }
+        #[inline(always)]
+        unsafe fn mul(self, other: Self) -> Self {
+            Avx512(unsafe { _mm512_mul_ps(self.0, other.0) })
+        }
+        #[inline(always)]
+        unsafe fn fma(self, a: Self, b: Self) -> Self {
+            Avx512(unsafe { _mm512_fmadd_ps(a.0, b.0, self.0) })
+        }
+        #[inline(always)]
+        unsafe fn at_least(self, low: Self) -> Self {
+            // Gives the second operand where one is NaN.
+            Avx512(unsafe { _mm512_max_ps(low.0, self.0) })
+        }
+        #[inline(always)]
+        unsafe fn at_most(self, high: Self) -> Self {
+            Avx512(unsafe { _mm512_min_ps(high.0, self.0) })
+        }
+    }
+
+    /// Two 256-bit registers.
+    #[derive(Clone, Copy)]
+    pub(in super::super) struct Avx2(__m256, __m256);
+
+    // SAFETY: callers see to AVX2, FMA and to pointers; loads and stores need no alignment.
+    impl Lanes for Avx2 {
+        #[inline(always)]
+        unsafe fn splat(x: f32) -> Self {
+            let x = unsafe { _mm256_set1_ps(x) };
+            Avx2(x, x)
+        }
+        #[inline(always)]
+        unsafe fn load(from: *const f32) -> Self {
+            unsafe { Avx2(_mm256_loadu_ps(from), _mm256_loadu_ps(from.add(8))) }
+        }
+        #[inline(always)]
+        unsafe fn broadcast(from: *const f32) -> Self {
+            let x = unsafe { _mm256_broadcast_ss(&*from) };
+            Avx2(x, x)
+        }
+        #[inline(always)]
+        unsafe fn store(self, to: *mut f32) {
+            unsafe {
+                _mm256_storeu_ps(to, self.0);
+                _mm256_storeu_ps(to.add(8), self.1);
+            }
+        }
+        #[inline(always)]
+        unsafe fn add(self, other: Self) -> Self {
+            unsafe { Avx2(_mm256_add_ps(self.0, other.0), _mm256_add_ps(self.1, other.1)) }
+        }
+        #[inline(always)]
+        unsafe fn mul(self, other: Self) -> Self {
+            unsafe { Avx2(_mm256_mul_ps(self.0, other.0), _mm256_mul_ps(self.1, other.1)) }
+        }
+        #[inline(always)]
+        unsafe fn fma(self, a: Self, b: Self) -> Self {
+            unsafe { Avx2(_mm256_fmadd_ps(a.0, b.0, self.0), _mm256_fmadd_ps(a.1, b.1, self.1)) }
+        }
+        #[inline(always)]
+        unsafe fn at_least(self, low: Self) -> Self {
+            unsafe { Avx2(_mm256_max_ps(low.0, self.0), _mm256_max_ps(low.1, self.1)) }
+        }
+        #[inline(always)]
+        unsafe fn at_most(self, high: Self) -> Self {
+            unsafe { Avx2(_mm256_min_ps(high.0, self.0), _mm256_min_ps(high.1, self.1)) }
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! Losses of chances over classes: negative log likelihood, cross entropy, margins.
+
+use crate::binary::{BinaryOp, binary};
+use crate::loss::Reduction;
+use crate::{DType, Dims, Error, Result, Scalar, Tensor, log_softmax, masked_fill, sum};
+
+/// What is common to the losses over classes.
+#[derive(Debug, Clone, Copy)]
+pub struct ClassLoss<'a> {
+    /// A factor for each class.
+    pub weight: Option<&'a Tensor>,
+    /// What becomes of the losses.
+    pub reduction: Reduction,
+    /// A class that counts for nothing.
+    pub ignore_index: i64,
+}
+
+fn floating(input: &Tensor, kernel: &str) -> Result<()> {
+    match input.dtype().is_floating_point() {
+        true => Ok(()),
+        false => Err(Error::no_kernel(kernel, input.dtype())),
+    }
+}
+
+fn wide(tensor: &Tensor) -> Result<Vec<f64>> {
+    tensor.to_dtype(DType::Float64)?.to_vec::<f64>()
+}
+
+fn class_indices(target: &Tensor) -> Result<Vec<i64>> {
+    if !matches!(target.dtype(), DType::Int64 | DType::UInt8) {
+        return Err(Error::runtime(format!(
+            "expected scalar type Long but found {}",
+            target.dtype().scalar_type_name()
+        )));
+    }
+    target.to_dtype(DType::Int64)?.to_vec::<i64>()
+}
+
+/// A factor for each class; 1 where none is given.
+fn class_weights(weight: Option<&Tensor>, classes: i64) -> Result<Vec<f64>> {
+    match weight {
+        None => Ok(vec![1.0; classes as usize]),
+        Some(weight) if weight.dim() == 1 && weight.numel() == classes => wide(weight),
+        Some(weight) => Err(Error::runtime(format!(
+            "weight tensor should be defined either for all {classes} classes or no classes but got \
+             weight tensor of shape: {:?}",
+            weight.sizes()
+        ))),
+    }
+}
+
+/// `torch.nn.functional.nll_loss` of any number of dimensions: input classes, or batch × classes ×
+/// …, and target without the classes. Gives the loss and the sum of the weights that counted.
+///
+/// # Errors
+/// Where sizes do not fit, and for classes that do not exist.
+pub fn nll_loss(
+    input: &Tensor,
+    target: &Tensor,
+    options: ClassLoss<'_>,
+) -> Result<(Tensor, Tensor)> {
+    floating(input, "nll_loss_out_frame")?;
+    let class_dim = match input.dim() {
+        0 => return Err(Error::runtime("Expected 1 or more dimensions (got 0)")),
+        1 => 0,
+        _ => 1,
+    };
+    let mut expected = Dims::from_slice(input.sizes());
+    let classes = expected.remove(class_dim);
+    if class_dim == 1 && target.sizes().first() != expected.first() {
+        return Err(Error::runtime(format!(
+            "Expected input batch_size ({}) to match target batch_size ({}).",
+            expected[0],
+            target.sizes().first().copied().unwrap_or(0)
+        )));
+    }
+    if expected[..] != *target.sizes() && !(class_dim == 0 && target.numel() == 1) {
+        return Err(Error::runtime(format!(
+            "size mismatch (got input: {:?} , target: {:?})",
+            input.sizes(),
+            target.sizes()
+        )));
+    }
+    let weights = class_weights(options.weight, classes)?;
+    let (chances, targets) = (wide(input)?, class_indices(target)?);
+    // How many positions share a batch's entry.
+    let inner = crate::shape::product(&expected[expected.len().min(1)..]).max(1) as usize;
+    let (mut losses, mut total) = (Vec::with_capacity(targets.len()), 0.0);
+    for (at, &class) in targets.iter().enumerate() {
+        if class == options.ignore_index {
+            losses.push(0.0);
+            continue;
+        }
+        if !(0..classes).contains(&class) {
+            return Err(Error::index(format!("Target {class} is out of bounds.")));
+        }
+        let class = class as usize;
+        let position = (at / inner * classes as usize + class) * inner + at % inner;
+        total += weights[class];
+        losses.push(-chances[position] * weights[class]);
+    }
+    let dtype = input.dtype();
+    let number = |value: f64| Tensor::scalar(value.into(), DType::Float64)?.to_dtype(dtype);
+    let result = match options.reduction {
+        Reduction::None => {
+            let losses = Tensor::from_slice(&losses, target.sizes())?.to_dtype(dtype)?;
+            return Ok((losses, number(0.0)?));
+        }
+        Reduction::Sum => losses.iter().sum(),
+        Reduction::Mean => losses.iter().sum::<f64>() / total,
+    };
+    Ok((number(result)?, number(total)?))
+}
+
+fn op(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    binary(op, a.into(), b.into())
+}
+
+fn with(op: BinaryOp, a: &Tensor, b: f64) -> Result<Tensor> {
+    binary(op, a.into(), b.into())
+}
+
+/// The weights of the classes in the shape of an input's class dimension.
+fn spread(weight: &Tensor, input: &Tensor, class_dim: usize) -> Result<Tensor> {
+    let mut sizes = Dims::from_elem(1, input.dim());
+    sizes[class_dim] = weight.numel();
+    weight.reshape(&sizes)
+}
+
+/// `torch.nn.functional.cross_entropy`: of classes, or of chances of classes where the target has
+/// the input's shape.
+///
+/// # Errors
+/// As [`nll_loss`], and for a smoothing outside [0, 1].
+pub fn cross_entropy_loss(
+    input: &Tensor,
+    target: &Tensor,
+    options: ClassLoss<'_>,
+    smoothing: f64,
+) -> Result<Tensor> {
+    let class_dim = usize::from(input.dim() > 1);
+    let by_chances = input.sizes() == target.sizes();
+    if by_chances && !target.dtype().is_floating_point() {
+        return Err(Error::runtime(format!(
+            "Expected floating point type for target with class probabilities, got {}",
+            target.dtype().scalar_type_name()
+        )));
+    }
+    if by_chances && options.ignore_index >= 0 {
+        return Err(Error::runtime("ignore_index is not supported for floating point target"));
+    }
+    if !(0.0..=1.0).contains(&smoothing) {
+        return Err(Error::runtime(format!(
+            "label_smoothing must be between 0.0 and 1.0. Got: {smoothing}"
+        )));
+    }
+    floating(input, "log_softmax_lastdim_kernel_impl")?;
+    let classes = input.size(class_dim as i64)?;
+    let logs = log_softmax(input, class_dim as i64)?;
+    if by_chances {
+        return chances_loss(&logs, target, options, smoothing, class_dim);
+    }
+    let (loss, _) = nll_loss(&logs, target, options)?;
+    if smoothing == 0.0 {
+        return Ok(loss);
+    }
+    let ignored = binary(BinaryOp::Eq, target.into(), Scalar::Int(options.ignore_index).into())?;
+    let weighed = match options.weight {
+        Some(weight) => op(BinaryOp::Mul, &logs, &spread(weight, &logs, class_dim)?)?,
+        None => logs.clone(),
+    };
+    let smooth = with(BinaryOp::Mul, &sum(&weighed, &[class_dim as i64], false, None)?, -1.0)?;
+    let smooth = masked_fill(&smooth, &ignored, Scalar::Int(0).into())?;
+    let smooth = match options.reduction {
+        Reduction::None | Reduction::Sum => options.reduction.of(&smooth)?,
+        Reduction::Mean => {
+            let weights = class_weights(options.weight, classes)?;
+            let counted = class_indices(target)?;
+            let total: f64 = counted
+                .iter()
+                .filter(|&&class| class != options.ignore_index)
+                .filter_map(|&class| weights.get(class as usize))
+                .sum();
+            with(BinaryOp::Div, &sum(&smooth, &[], false, None)?, total)?
+        }
+    };
+    let kept = with(BinaryOp::Mul, &loss, 1.0 - smoothing)?;
+    op(BinaryOp::Add, &kept, &with(BinaryOp::Mul, &smooth, smoothing / classes as f64)?)
+}
+
+fn chances_loss(
+    logs: &Tensor,
+    target: &Tensor,
+    options: ClassLoss<'_>,
+    smoothing: f64,
+    class_dim: usize,
+) -> Result<Tensor> {
+    let classes = logs.size(class_dim as i64)?;
+    let mut target = target.clone();
+    if smoothing > 0.0 {
+        target = with(BinaryOp::Mul, &target, 1.0 - smoothing)?;
+        target = with(BinaryOp::Add, &target, smoothing / classes as f64)?;
+    }
+    let mut products = op(BinaryOp::Mul, logs, &target)?;
+    if let Some(weight) = options.weight {
+        class_weights(Some(weight), classes)?;
+        products = op(BinaryOp::Mul, &products, &spread(weight, logs, class_dim)?)?;
+    }
+    let losses = with(BinaryOp::Mul, &sum(&products, &[class_dim as i64], false, None)?, -1.0)?;
+    match options.reduction {
+        Reduction::None => Ok(losses),
+        Reduction::Sum => sum(&losses, &[], false, None),
+        Reduction::Mean => {
+            let count = logs.numel() as f64 / classes as f64;
+            with(BinaryOp::Div, &sum(&losses, &[], false, None)?, count)
+        }
+    }
+}
+
+/// Rows of classes: how many rows there are, of how many classes.
+fn class_rows(input: &Tensor, name: &str) -> Result<(i64, i64)> {
+    floating(input, name)?;
+    match *input.sizes() {
+        [] => Ok((1, 1)),
+        [classes] if classes > 0 => Ok((1, classes)),
+        [rows, classes] if classes > 0 => Ok((rows, classes)),
+        _ => Err(Error::runtime(format!(
+            "Expected non-empty vector or matrix with optional 0-dim batch size, but got: {:?}",
+            input.sizes()
+        ))),
+    }
+}
+
+fn reduced(losses: Vec<f64>, input: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    let sizes = if input.dim() < 2 { vec![] } else { vec![losses.len() as i64] };
+    reduction.of(&Tensor::from_slice(&losses, &sizes)?)?.to_dtype(input.dtype())
+}
+
+/// `torch.nn.functional.multi_margin_loss`.
+///
+/// # Errors
+/// Where sizes do not fit, for powers other than 1 and 2, and for classes that do not exist.
+pub fn multi_margin_loss(
+    input: &Tensor,
+    target: &Tensor,
+    p: f64,
+    margin: f64,
+    options: ClassLoss<'_>,
+) -> Result<Tensor> {
+    if p != 1.0 && p != 2.0 {
+        return Err(Error::runtime("multi_margin_loss: p should be 1 or 2"));
+    }
+    let (rows, classes) = class_rows(input, "multi_margin_loss")?;
+    if target.dim() > 1 || target.numel() != rows {
+        return Err(Error::runtime(format!(
+            "inconsistent target size, expected {rows} but got {:?}",
+            target.sizes()
+        )));
+    }
+    let weights = class_weights(options.weight, classes)?;
+    let (scores, targets) = (wide(input)?, class_indices(target)?);
+    let mut losses = Vec::with_capacity(targets.len());
+    for (row, &class) in scores.chunks_exact(classes as usize).zip(&targets) {
+        if !(0..classes).contains(&class) {
+            return Err(Error::runtime("target out of range"));
+        }
+        let class = class as usize;
+        let others = row.iter().enumerate().filter(|&(other, _)| other != class);
+        let total: f64 = others
+            .map(|(_, x)| margin - row[class] + x)
+            .filter(|gap| !(*gap <= 0.0))
+            .map(|gap| if p == 1.0 { gap } else { gap * gap })
+            .sum();
+        losses.push(total * weights[class] / classes as f64);
+    }
+    reduced(losses, input, options.reduction)
+}
+
+/// `torch.multilabel_margin_loss_forward`: the loss, and which classes are targets. A target's row
+/// ends at its first -1.
+///
+/// # Errors
+/// Where sizes do not fit, and for classes that do not exist.
+pub fn multilabel_margin_loss(
+    input: &Tensor,
+    target: &Tensor,
+    reduction: Reduction,
+) -> Result<(Tensor, Tensor)> {
+    let (_, classes) = class_rows(input, "multilabel_margin_loss_forward_out_frame")?;
+    if input.numel() != target.numel() || (input.dim() > 1 && input.sizes() != target.sizes()) {
+        return Err(Error::runtime(format!(
+            "inconsistent target size: {:?} for input of size: {:?}",
+            target.sizes(),
+            input.sizes()
+        )));
+    }
+    let (scores, targets) = (wide(input)?, class_indices(target)?);
+    let len = classes as usize;
+    let mut is_target = vec![0f64; targets.len()];
+    let mut losses = Vec::new();
+    let rows = scores.chunks_exact(len).zip(targets.chunks_exact(len));
+    for ((row, targets), flags) in rows.zip(is_target.chunks_exact_mut(len)) {
+        let named: Vec<i64> = targets.iter().copied().take_while(|&class| class != -1).collect();
+        for &class in &named {
+            if !(0..classes).contains(&class) {
+                return Err(Error::runtime("argument target is out of range"));
+            }
+            flags[class as usize] = 1.0;
+        }
+        let mut total = 0.0;
+        for &class in &named {
+            for (x, &flag) in row.iter().zip(&*flags) {
+                let gap = 1.0 - row[class as usize] + x;
+                if flag == 0.0 && !(gap <= 0.0) {
+                    total += gap;
+                }
+            }
+        }
+        losses.push(total / classes as f64);
+    }
+    let flags = Tensor::from_slice(&is_target, target.sizes())?.to_dtype(input.dtype())?;
+    Ok((reduced(losses, input, reduction)?, flags))
+}
+
+/// `torch.nn.functional.one_hot`; as many classes as there are where `classes` is -1.
+///
+/// # Errors
+/// For other than `int64`, and for classes that do not exist.
+pub fn one_hot(indices: &Tensor, classes: i64) -> Result<Tensor> {
+    if indices.dtype() != DType::Int64 {
+        return Err(Error::runtime(format!(
+            "one_hot is only applicable to index tensor of type LongTensor, but got {}",
+            indices.dtype().scalar_type_name()
+        )));
+    }
+    let picked = indices.to_vec::<i64>()?;
+    if picked.is_empty() && classes <= 0 {
+        let message = "Can not infer total number of classes from empty tensor.";
+        return Err(Error::runtime(message));
+    }
+    if picked.iter().any(|&class| class < 0) {
+        return Err(Error::runtime("Class values must be non-negative."));
+    }
+    let seen = picked.iter().max().map_or(0, |&greatest| greatest.saturating_add(1));
+    let classes = match classes {
+        -1 => seen,
+        classes if classes < seen => {
+            return Err(Error::runtime("Class values must be smaller than num_classes."));
+        }
+        classes => classes,
+    };
+    let mut sizes = Dims::from_slice(indices.sizes());
+    sizes.push(classes);
+    let result = Tensor::zeros(&sizes, DType::Int64)?;
+    for (row, &class) in
+        result.write::<i64>()?.chunks_exact_mut(classes.max(1) as usize).zip(&picked)
+    {
+        row[class as usize] = 1;
+    }
+    Ok(result)
+}

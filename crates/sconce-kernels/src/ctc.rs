@@ -1,0 +1,121 @@
+//! Connectionist temporal classification: the loss of a sequence whose alignment is not known.
+
+use crate::loss::Reduction;
+use crate::{DType, Error, Result, Tensor};
+
+/// How [`ctc_loss`] is computed.
+#[derive(Debug, Clone, Copy)]
+pub struct Ctc<'a> {
+    /// Steps of each sequence.
+    pub input_lengths: &'a [i64],
+    /// Labels of each sequence.
+    pub target_lengths: &'a [i64],
+    /// The class between labels.
+    pub blank: i64,
+    /// What becomes of the losses.
+    pub reduction: Reduction,
+    /// Whether sequences that cannot be aligned count for nothing.
+    pub zero_infinity: bool,
+}
+
+/// `torch.nn.functional.ctc_loss`: `log_probs` is time × batch × classes, or without the batch;
+/// `targets` batch × labels, or all labels in a row.
+///
+/// # Errors
+/// Where sizes, lengths or labels do not fit.
+pub fn ctc_loss(log_probs: &Tensor, targets: &Tensor, options: &Ctc<'_>) -> Result<Tensor> {
+    if !matches!(log_probs.dtype(), DType::Float32 | DType::Float64) {
+        return Err(Error::no_kernel("ctc_loss_cpu", log_probs.dtype()));
+    }
+    let batched = log_probs.dim() == 3;
+    let probs = if batched { log_probs.clone() } else { log_probs.unsqueeze(1)? };
+    let &[steps, batch, classes] = probs.sizes() else {
+        return Err(Error::runtime(format!(
+            "Expected tensor to have 2 or 3 dimensions, but got tensor with {} dimensions",
+            log_probs.dim()
+        )));
+    };
+    let targets =
+        if batched || targets.dim() != 1 { targets.clone() } else { targets.unsqueeze(0)? };
+    if !(0..classes).contains(&options.blank) {
+        return Err(Error::runtime("blank must be in label range"));
+    }
+    if options.input_lengths.len() as i64 != batch {
+        return Err(Error::runtime("input_lengths must be of size batch_size"));
+    }
+    if options.target_lengths.len() as i64 != batch {
+        return Err(Error::runtime("target_lengths must be of size batch_size"));
+    }
+    if !matches!(targets.dtype(), DType::Int32 | DType::Int64) {
+        return Err(Error::runtime("targets must be of an integer type"));
+    }
+    let labels = targets.to_dtype(DType::Int64)?.to_vec::<i64>()?;
+    let probs = probs.to_dtype(DType::Float64)?.to_vec::<f64>()?;
+    let mut start = 0;
+    let mut losses = Vec::new();
+    for item in 0..batch as usize {
+        let (length, wanted) = (options.input_lengths[item], options.target_lengths[item]);
+        if length < 0 || length > steps || wanted < 0 {
+            return Err(Error::runtime(format!(
+                "Expected input_lengths to have value at most {steps}, but got value {length} (while \
+                 checking arguments for ctc_loss_cpu)"
+            )));
+        }
+        let at = if targets.dim() == 2 { item * targets.sizes()[1] as usize } else { start };
+        let labels = labels
+            .get(at..at.saturating_add(wanted as usize))
+            .filter(|_| targets.dim() != 2 || wanted <= targets.sizes()[1])
+            .ok_or_else(|| Error::runtime("target_lengths go beyond the targets"))?;
+        if labels.iter().any(|label| !(0..classes).contains(label)) {
+            return Err(Error::runtime("a target of ctc_loss is no class"));
+        }
+        start += wanted as usize;
+        let classes = classes as usize;
+        let chance = |step: usize, class: i64| {
+            probs[(step * batch as usize + item) * classes + class as usize]
+        };
+        let loss = -alignment(labels, options.blank, length as usize, chance);
+        losses.push(if options.zero_infinity && loss.is_infinite() { 0.0 } else { loss });
+    }
+    if options.reduction == Reduction::Mean {
+        for (loss, &wanted) in losses.iter_mut().zip(options.target_lengths) {
+            *loss /= wanted.max(1) as f64;
+        }
+    }
+    let sizes = if batched { vec![batch] } else { vec![] };
+    options.reduction.of(&Tensor::from_slice(&losses, &sizes)?)?.to_dtype(log_probs.dtype())
+}
+
+/// The log of the chance of all alignments of labels, with blanks between them, over the steps.
+fn alignment(labels: &[i64], blank: i64, steps: usize, chance: impl Fn(usize, i64) -> f64) -> f64 {
+    let label = |state: usize| if state % 2 == 0 { blank } else { labels[state / 2] };
+    let states = 2 * labels.len() + 1;
+    if steps == 0 {
+        return if labels.is_empty() { 0.0 } else { f64::NEG_INFINITY };
+    }
+    let mut alpha = vec![f64::NEG_INFINITY; states];
+    for (state, alpha) in alpha.iter_mut().enumerate().take(2) {
+        *alpha = chance(0, label(state));
+    }
+    for step in 1..steps {
+        let before = alpha.clone();
+        for (state, alpha) in alpha.iter_mut().enumerate() {
+            let skips = state > 1 && label(state) != blank && label(state) != label(state - 2);
+            let from = [
+                Some(before[state]),
+                state.checked_sub(1).map(|state| before[state]),
+                if skips { Some(before[state - 2]) } else { None },
+            ];
+            *alpha = log_sum(from.into_iter().flatten()) + chance(step, label(state));
+        }
+    }
+    log_sum(alpha.iter().rev().take(2).copied())
+}
+
+fn log_sum(terms: impl Iterator<Item = f64> + Clone) -> f64 {
+    let most = terms.clone().fold(f64::NEG_INFINITY, f64::max);
+    if most == f64::NEG_INFINITY {
+        return most;
+    }
+    most + terms.map(|term| (term - most).exp()).sum::<f64>().ln()
+}

@@ -1,0 +1,190 @@
+//! Operators on row-major tensors of one dtype and one shape: nothing to promote, nothing to
+//! broadcast, and an operand that nobody else sees gives its memory to the result. For small tensors
+//! the general way costs more than the arithmetic.
+
+use crate::{BinaryOp, DType, Element, Operand, Scalar, Tensor, UnaryOp};
+
+/// Integers up to here are the same number in `f32`.
+const EXACT_IN_F32: u64 = 1 << 24;
+
+/// As [`crate::binary`], for the operands and operators that need none of its rules; `None` for
+/// others, which are as they were. What is [disposable](Tensor::is_disposable) of the operands may
+/// become the result, so the caller must be done with them.
+pub fn dense_binary(op: BinaryOp, a: &Tensor, b: Operand<'_>) -> Option<Tensor> {
+    if !matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div) {
+        return None;
+    }
+    if let Operand::Tensor(b) = b
+        && (a.dtype() != b.dtype() || a.sizes() != b.sizes() || !b.is_contiguous())
+    {
+        return None;
+    }
+    if !a.is_contiguous() {
+        return None;
+    }
+    match (a.dtype(), op) {
+        (DType::Float32, _) => {
+            let number = match b {
+                Operand::Tensor(_) => 0.0,
+                Operand::Scalar(Scalar::Float(number)) => number as f32,
+                Operand::Scalar(Scalar::Int(number)) if number.unsigned_abs() < EXACT_IN_F32 => {
+                    number as f32
+                }
+                Operand::Scalar(_) => return None,
+            };
+            match op {
+                BinaryOp::Add => zip(a, b, number, |x: f32, y| x + y),
+                BinaryOp::Sub => zip(a, b, number, |x: f32, y| x - y),
+                BinaryOp::Mul => zip(a, b, number, |x: f32, y| x * y),
+                _ => zip(a, b, number, |x: f32, y| x / y),
+            }
+        }
+        (DType::Float64, _) => {
+            let number = match b {
+                Operand::Tensor(_) => 0.0,
+                Operand::Scalar(Scalar::Float(number)) => number,
+                Operand::Scalar(_) => return None,
+            };
+            match op {
+                BinaryOp::Add => zip(a, b, number, |x: f64, y| x + y),
+                BinaryOp::Sub => zip(a, b, number, |x: f64, y| x - y),
+                BinaryOp::Mul => zip(a, b, number, |x: f64, y| x * y),
+                _ => zip(a, b, number, |x: f64, y| x / y),
+            }
+        }
+        (DType::Int64, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) => {
+            let number = match b {
+                Operand::Tensor(_) => 0,
+                Operand::Scalar(Scalar::Int(number)) => number,
+                Operand::Scalar(_) => return None,
+            };
+            match op {
+                BinaryOp::Add => zip(a, b, number, i64::wrapping_add),
+                BinaryOp::Sub => zip(a, b, number, i64::wrapping_sub),
+                _ => zip(a, b, number, i64::wrapping_mul),
+            }
+        }
+        _ => None,
+    }
+}
+
+/// As [`crate::unary`], under the terms of [`dense_binary`].
+pub fn dense_unary(op: UnaryOp, a: &Tensor) -> Option<Tensor> {
+    if !a.is_contiguous() || a.dtype() != DType::Float32 {
+        return None;
+    }
+    match op {
+        UnaryOp::Neg => map(a, |x: f32| -x),
+        UnaryOp::Abs => map(a, f32::abs),
+        // NaN passes through.
+        UnaryOp::Relu => map(a, |x: f32| if x < 0.0 { 0.0 } else { x }),
+        UnaryOp::Sqrt => map(a, f32::sqrt),
+        _ => None,
+    }
+}
+
+fn zip<T: Element>(a: &Tensor, b: Operand<'_>, number: T, f: impl Fn(T, T) -> T) -> Option<Tensor> {
+    let Operand::Tensor(b) = b else { return map(a, |x| f(x, number)) };
+    if a.is_disposable() {
+        let ys = b.read::<T>().ok()?;
+        for (x, &y) in a.write::<T>().ok()?.iter_mut().zip(ys.iter()) {
+            *x = f(*x, y);
+        }
+        return Some(a.clone());
+    }
+    if b.is_disposable() {
+        let xs = a.read::<T>().ok()?;
+        for (&x, y) in xs.iter().zip(b.write::<T>().ok()?.iter_mut()) {
+            *y = f(x, *y);
+        }
+        return Some(b.clone());
+    }
+    let result = Tensor::unset(a.sizes(), a.dtype()).ok()?;
+    let (xs, ys) = (a.read::<T>().ok()?, b.read::<T>().ok()?);
+    let mut out = result.write::<T>().ok()?;
+    for ((out, &x), &y) in out.iter_mut().zip(xs.iter()).zip(ys.iter()) {
+        *out = f(x, y);
+    }
+    drop(out);
+    Some(result)
+}
+
+fn map<T: Element>(a: &Tensor, f: impl Fn(T) -> T) -> Option<Tensor> {
+    if a.is_disposable() {
+        a.write::<T>().ok()?.iter_mut().for_each(|x| *x = f(*x));
+        return Some(a.clone());
+    }
+    let result = Tensor::unset(a.sizes(), a.dtype()).ok()?;
+    let xs = a.read::<T>().ok()?;
+    let mut out = result.write::<T>().ok()?;
+    for (out, &x) in out.iter_mut().zip(xs.iter()) {
+        *out = f(x);
+    }
+    drop(out);
+    Some(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{binary, unary};
+
+    const OPS: [BinaryOp; 4] = [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div];
+
+    fn check(op: BinaryOp, a: &Tensor, b: Operand<'_>) {
+        let general = binary(op, a.into(), b).unwrap();
+        // Once where both operands are still needed, once where the first is not.
+        let kept = (a.clone(), dense_binary(op, a, b));
+        let own = a.copy().unwrap();
+        let given = dense_binary(op, &own, b);
+        for result in [kept.1, given].into_iter().flatten() {
+            assert_eq!(result.dtype(), general.dtype());
+            assert_eq!(result.sizes(), general.sizes());
+            let bits = |t: &Tensor| t.to_dtype(DType::Float64).unwrap().to_vec::<f64>().unwrap();
+            let (x, y) = (bits(&result), bits(&general));
+            assert!(
+                x.iter().zip(&y).all(|(x, y)| x.to_bits() == y.to_bits()),
+                "{op:?} {x:?} {y:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn results_are_those_of_the_general_way() {
+        let numbers = [1.5, -2.0, 0.0, -0.0, f64::NAN, f64::INFINITY, 1e30, 7.0];
+        let wide = Tensor::from_slice(&numbers, &[2, 4]).unwrap();
+        let tensors = [DType::Float32, DType::Float64, DType::Int64, DType::Int32]
+            .map(|dtype| wide.to_dtype(dtype).unwrap());
+        for op in OPS {
+            for a in &tensors {
+                for b in &tensors {
+                    check(op, a, b.into());
+                    check(op, a, (&b.transpose(0, 1).unwrap().reshape(&[2, 4]).unwrap()).into());
+                }
+                check(op, a, 3.into());
+                check(op, a, 0.1.into());
+                check(op, a, (1_i64 << 40).into());
+            }
+        }
+        for op in [UnaryOp::Neg, UnaryOp::Abs, UnaryOp::Relu, UnaryOp::Sqrt] {
+            let a = &tensors[0];
+            let (general, quick) = (unary(op, a).unwrap(), dense_unary(op, a).unwrap());
+            let bits = |t: &Tensor| -> Vec<u32> {
+                t.to_vec::<f32>().unwrap().into_iter().map(f32::to_bits).collect()
+            };
+            assert_eq!(bits(&general), bits(&quick), "{op:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_nobody_else_sees_is_written() {
+        let a = Tensor::from_slice(&[1f32, 2.0], &[2]).unwrap();
+        let view = a.slice(0, Some(0), Some(1), 1).unwrap();
+        let sum = dense_binary(BinaryOp::Add, &a, (&a).into()).unwrap();
+        assert_eq!(a.to_vec::<f32>().unwrap(), [1.0, 2.0]);
+        assert_eq!(sum.to_vec::<f32>().unwrap(), [2.0, 4.0]);
+        drop(view);
+        let sum = dense_binary(BinaryOp::Add, &a, (&sum).into()).unwrap();
+        assert!(sum.is(&a));
+    }
+}

@@ -1,0 +1,122 @@
+//! Dropout in training, and the activation whose slope is random.
+
+use crate::binary::{BinaryOp, binary, store};
+use crate::random::{bernoulli_in_place, empty_like};
+use crate::{DType, Dims, Error, Generator, Result, Scalar, Tensor};
+
+/// What is dropped, and what is put in its place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Dropout {
+    /// Whole channels instead of elements, `feature_dropout`.
+    pub features: bool,
+    /// SELU's negative saturation value instead of zero, `alpha_dropout`.
+    pub alpha: bool,
+}
+
+/// SELU's scale times its alpha.
+const ALPHA: f64 = 1.758_099_340_847_376_6;
+
+/// `torch.nn.functional.dropout` and its relatives in training.
+///
+/// # Errors
+/// For chances outside [0, 1], and channels of what has none.
+pub fn dropout(input: &Tensor, p: f64, kind: Dropout, generator: &mut Generator) -> Result<Tensor> {
+    if !(0.0..=1.0).contains(&p) {
+        return Err(Error::runtime(format!(
+            "dropout probability has to be between 0 and 1, but got {p}"
+        )));
+    }
+    if p == 0.0 || input.numel() == 0 {
+        return Ok(input.clone());
+    }
+    if p == 1.0 {
+        let zero = Tensor::zeros(&[], input.dtype())?;
+        return binary(BinaryOp::Mul, input.into(), (&zero).into());
+    }
+    let noise = match kind.features {
+        true => feature_noise(input)?,
+        false => empty_like(input, input.dtype())?,
+    };
+    bernoulli_in_place(&noise, 1.0 - p, generator)?;
+    if !kind.alpha {
+        store(&noise, &scaled(BinaryOp::Div, &noise, 1.0 - p)?)?;
+        return binary(BinaryOp::Mul, input.into(), (&noise).into());
+    }
+    let a = 1.0 / ((ALPHA * ALPHA * p + 1.0) * (1.0 - p)).sqrt();
+    let shift = binary(BinaryOp::Add, (&noise).into(), Scalar::Int(-1).into())?;
+    let shift = scaled(BinaryOp::Mul, &shift, ALPHA * a)?;
+    let shift = scaled(BinaryOp::Add, &shift, ALPHA * a * p)?;
+    let noise = scaled(BinaryOp::Mul, &noise, a)?;
+    let kept = binary(BinaryOp::Mul, input.into(), (&noise).into())?;
+    binary(BinaryOp::Add, (&kept).into(), (&shift).into())
+}
+
+/// `op(tensor, number)` as in place: the dtype stays.
+fn scaled(op: BinaryOp, tensor: &Tensor, number: f64) -> Result<Tensor> {
+    let result = binary(op, tensor.into(), number.into())?;
+    if result.dtype() == tensor.dtype() {
+        return Ok(result);
+    }
+    Err(Error::runtime(format!(
+        "result type {} can't be cast to the desired output type {}",
+        result.dtype().scalar_type_name(),
+        tensor.dtype().scalar_type_name()
+    )))
+}
+
+fn feature_noise(input: &Tensor) -> Result<Tensor> {
+    if input.dim() < 2 {
+        let message = "Feature dropout requires at least 2 dimensions in the input";
+        return Err(Error::runtime(message));
+    }
+    let mut sizes = Dims::from_elem(1, input.dim());
+    sizes[..2].copy_from_slice(&input.sizes()[..2]);
+    Tensor::zeros(&sizes, input.dtype())
+}
+
+/// `torch.native_dropout` in training: the result and which elements were kept.
+///
+/// # Errors
+/// For chances outside [0, 1].
+pub fn native_dropout(
+    input: &Tensor,
+    p: f64,
+    generator: &mut Generator,
+) -> Result<(Tensor, Tensor)> {
+    let mask = empty_like(input, DType::Bool)?;
+    if input.numel() == 0 {
+        return Ok((input.clone(), mask));
+    }
+    bernoulli_in_place(&mask, 1.0 - p, generator)?;
+    let scale = if p == 1.0 { 0.0 } else { 1.0 / (1.0 - p) };
+    let kept = binary(BinaryOp::Mul, input.into(), (&mask).into())?;
+    Ok((scaled(BinaryOp::Mul, &kept, scale)?, mask))
+}
+
+/// `torch.nn.functional.rrelu` in training: a random slope for each element that is not positive.
+/// Gives the result and the slopes.
+///
+/// # Errors
+/// For dtypes other than floating ones.
+pub fn rrelu(
+    input: &Tensor,
+    lower: f64,
+    upper: f64,
+    generator: &mut Generator,
+) -> Result<(Tensor, Tensor)> {
+    let dtype = input.dtype();
+    if !dtype.is_floating_point() {
+        return Err(Error::no_kernel("rrelu_with_noise_out_cpu", dtype));
+    }
+    let slopes: Vec<f64> = input
+        .to_dtype(DType::Float64)?
+        .to_vec::<f64>()?
+        .into_iter()
+        .map(|x| match x <= 0.0 {
+            true => generator.uniform().mul_add(upper - lower, lower),
+            false => 1.0,
+        })
+        .collect();
+    let slopes = Tensor::from_slice(&slopes, input.sizes())?.to_dtype(dtype)?;
+    Ok((binary(BinaryOp::Mul, input.into(), (&slopes).into())?, slopes))
+}

@@ -1,0 +1,363 @@
+//! Losses computed element by element, then reduced.
+
+use crate::binary::{BinaryOp, binary};
+use crate::distance::pairwise_distance;
+use crate::unary::{UnaryOp, unary};
+use crate::{
+    DType, Error, Operand, Result, Scalar, Tensor, binary::zip, masked_fill, mean, result_type, sum,
+};
+
+/// What becomes of the losses of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reduction {
+    /// All are given.
+    None,
+    /// Their mean is given.
+    Mean,
+    /// Their sum is given.
+    Sum,
+}
+
+impl Reduction {
+    /// What `at::Reduction` numbers so.
+    pub fn from_number(number: i64) -> Option<Reduction> {
+        Some(match number {
+            0 => Reduction::None,
+            1 => Reduction::Mean,
+            2 => Reduction::Sum,
+            _ => return None,
+        })
+    }
+
+    /// The losses reduced.
+    pub(crate) fn of(self, losses: &Tensor) -> Result<Tensor> {
+        match self {
+            Reduction::None => Ok(losses.clone()),
+            Reduction::Mean => mean(losses, &[], false, None),
+            Reduction::Sum => sum(losses, &[], false, None),
+        }
+    }
+}
+
+/// `f` of broadcast pairs, in double precision, as the dtype that both promote to.
+fn pointwise(kernel: &str, a: &Tensor, b: &Tensor, f: impl Fn(f64, f64) -> f64) -> Result<Tensor> {
+    let dtype = result_type(&[a.into(), b.into()])?;
+    if !dtype.is_floating_point() {
+        return Err(Error::no_kernel(kernel, dtype));
+    }
+    zip(&a.to_dtype(DType::Float64)?, &b.to_dtype(DType::Float64)?, f)?.to_dtype(dtype)
+}
+
+fn op(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    binary(op, a.into(), b.into())
+}
+
+fn with(op: BinaryOp, a: &Tensor, b: f64) -> Result<Tensor> {
+    binary(op, a.into(), b.into())
+}
+
+/// What is below 0 becomes 0; NaN stays.
+fn clamp_min(x: &Tensor) -> Result<Tensor> {
+    binary(BinaryOp::Maximum, x.into(), Scalar::Int(0).into())
+}
+
+/// `torch.nn.functional.l1_loss`.
+///
+/// # Errors
+/// Where sizes do not broadcast.
+pub fn l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    reduction.of(&unary(UnaryOp::Abs, &op(BinaryOp::Sub, input, target)?)?)
+}
+
+/// `torch.nn.functional.mse_loss`.
+///
+/// # Errors
+/// Where sizes do not broadcast, and for integers.
+pub fn mse_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    reduction.of(&pointwise("mse_cpu", input, target, |x, y| (x - y) * (x - y))?)
+}
+
+/// `torch.nn.functional.smooth_l1_loss`.
+///
+/// # Errors
+/// Where sizes do not broadcast, for integers and a negative `beta`.
+pub fn smooth_l1_loss(
+    input: &Tensor,
+    target: &Tensor,
+    reduction: Reduction,
+    beta: f64,
+) -> Result<Tensor> {
+    if beta < 0.0 {
+        let message = "smooth_l1_loss does not support negative values for beta.";
+        return Err(Error::runtime(message));
+    }
+    if beta == 0.0 {
+        return l1_loss(input, target, reduction);
+    }
+    let losses = pointwise("smooth_l1_cpu", input, target, |x, y| {
+        let z = (x - y).abs();
+        if z < beta { 0.5 * z * z / beta } else { z - 0.5 * beta }
+    })?;
+    reduction.of(&losses)
+}
+
+/// `torch.nn.functional.huber_loss`.
+///
+/// # Errors
+/// Where sizes do not broadcast, for integers and a `delta` that is not positive.
+pub fn huber_loss(
+    input: &Tensor,
+    target: &Tensor,
+    reduction: Reduction,
+    delta: f64,
+) -> Result<Tensor> {
+    if delta.is_nan() || delta <= 0.0 {
+        let message = "huber_loss does not support non-positive values for delta.";
+        return Err(Error::runtime(message));
+    }
+    let losses = pointwise("huber_cpu", input, target, |x, y| {
+        let z = (x - y).abs();
+        if z < delta { 0.5 * z * z } else { delta * (z - 0.5 * delta) }
+    })?;
+    reduction.of(&losses)
+}
+
+/// `torch.nn.functional.soft_margin_loss`.
+///
+/// # Errors
+/// Where sizes do not broadcast.
+pub fn soft_margin_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    let product = op(BinaryOp::Mul, &unary(UnaryOp::Neg, target)?, input)?;
+    reduction.of(&unary(UnaryOp::Log1p, &unary(UnaryOp::Exp, &product)?)?)
+}
+
+/// The losses times their weights, reduced.
+fn weighed(losses: &Tensor, weight: Option<&Tensor>, reduction: Reduction) -> Result<Tensor> {
+    match weight {
+        Some(weight) => reduction.of(&op(BinaryOp::Mul, losses, weight)?.to_dtype(losses.dtype())?),
+        None => reduction.of(losses),
+    }
+}
+
+/// `torch.nn.functional.binary_cross_entropy`.
+///
+/// # Errors
+/// For chances outside [0, 1], for integers, and where sizes do not broadcast.
+pub fn binary_cross_entropy(
+    input: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    reduction: Reduction,
+) -> Result<Tensor> {
+    if !input.dtype().is_floating_point() {
+        return Err(Error::no_kernel("binary_cross_entropy", input.dtype()));
+    }
+    let chances = input.to_dtype(DType::Float64)?.to_vec::<f64>()?;
+    if chances.iter().any(|chance| !(0.0..=1.0).contains(chance)) {
+        return Err(Error::runtime("all elements of input should be between 0 and 1"));
+    }
+    let losses = pointwise("binary_cross_entropy", input, target, |x, y| {
+        (y - 1.0) * (-x).ln_1p().max(-100.0) - y * x.ln().max(-100.0)
+    })?;
+    weighed(&losses, weight, reduction)
+}
+
+/// `torch.nn.functional.binary_cross_entropy_with_logits`.
+///
+/// # Errors
+/// For integers, and where sizes do not broadcast.
+pub fn binary_cross_entropy_with_logits(
+    input: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    pos_weight: Option<&Tensor>,
+    reduction: Reduction,
+) -> Result<Tensor> {
+    let log_sigmoid = |x: f64| x.min(0.0) - (-x.abs()).exp().ln_1p();
+    let Some(pos_weight) = pos_weight else {
+        let losses = pointwise("binary_cross_entropy_with_logits", input, target, |x, y| {
+            (1.0 - y) * x - if x.is_nan() { x } else { log_sigmoid(x) }
+        })?;
+        return weighed(&losses, weight, reduction);
+    };
+    let factor = op(BinaryOp::Mul, &with(BinaryOp::Sub, pos_weight, 1.0)?, target)?;
+    let factor = with(BinaryOp::Add, &factor, 1.0)?;
+    let first = pointwise("binary_cross_entropy_with_logits", input, target, |x, y| (1.0 - y) * x)?;
+    let second = pointwise("binary_cross_entropy_with_logits", input, &factor, |x, factor| {
+        factor * if x.is_nan() { x } else { log_sigmoid(x) }
+    })?;
+    weighed(&op(BinaryOp::Sub, &first, &second)?, weight, reduction)
+}
+
+/// `torch.nn.functional.kl_div`.
+///
+/// # Errors
+/// For integers, and where sizes do not broadcast.
+pub fn kl_div(
+    input: &Tensor,
+    target: &Tensor,
+    reduction: Reduction,
+    log_target: bool,
+) -> Result<Tensor> {
+    let losses = pointwise("kl_div", input, target, |x, y| match log_target {
+        true => y.exp() * (y - x),
+        false => (if y == 0.0 { 0.0 } else { y * y.ln() }) - y * x,
+    })?;
+    reduction.of(&losses)
+}
+
+/// `torch.nn.functional.hinge_embedding_loss`.
+///
+/// # Errors
+/// For integers, and where sizes do not broadcast.
+pub fn hinge_embedding_loss(
+    input: &Tensor,
+    target: &Tensor,
+    margin: f64,
+    reduction: Reduction,
+) -> Result<Tensor> {
+    let dtype = input.dtype();
+    let losses = pointwise("hinge_embedding_loss", input, target, |x, y| {
+        let gap = margin - x;
+        let apart = if y != 1.0 && !(gap <= 0.0) { gap } else { 0.0 };
+        apart + if y != -1.0 { x } else { 0.0 }
+    })?;
+    reduction.of(&losses.to_dtype(dtype)?)
+}
+
+/// `torch.nn.functional.margin_ranking_loss`.
+///
+/// # Errors
+/// Where sizes do not broadcast.
+pub fn margin_ranking_loss(
+    [first, second]: [&Tensor; 2],
+    target: &Tensor,
+    margin: f64,
+    reduction: Reduction,
+) -> Result<Tensor> {
+    if first.dim() != second.dim() || first.dim() != target.dim() {
+        return Err(Error::runtime(format!(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: \
+             input1: {:?}, input2: {:?}, target: {:?} ",
+            first.sizes(),
+            second.sizes(),
+            target.sizes()
+        )));
+    }
+    let gap = op(BinaryOp::Sub, first, second)?;
+    let product = op(BinaryOp::Mul, &unary(UnaryOp::Neg, target)?, &gap)?;
+    reduction.of(&clamp_min(&with(BinaryOp::Add, &product, margin)?)?)
+}
+
+/// `torch.nn.functional.cosine_embedding_loss`.
+///
+/// # Errors
+/// Where sizes do not fit.
+pub fn cosine_embedding_loss(
+    [first, second]: [&Tensor; 2],
+    target: &Tensor,
+    margin: f64,
+    reduction: Reduction,
+) -> Result<Tensor> {
+    if target.dim() > 1 {
+        let message = "0D or 1D target tensor expected, multi-target not supported";
+        return Err(Error::runtime(message));
+    }
+    let wanted = target.dim() + 1;
+    if first.dim() != wanted || second.dim() != wanted {
+        return Err(Error::runtime(format!(
+            "{}D target tensor expects {wanted}D input tensors, but found inputs with sizes {:?} and \
+             {:?}.",
+            target.dim(),
+            first.sizes(),
+            second.sizes()
+        )));
+    }
+    let over = [target.dim() as i64];
+    let total = |a: &Tensor, b: &Tensor| sum(&op(BinaryOp::Mul, a, b)?, &over, false, None);
+    let square = |x: &Tensor| with(BinaryOp::Add, &total(x, x)?, 1e-12);
+    let norms = op(BinaryOp::Mul, &square(first)?, &square(second)?)?;
+    let cosine = op(BinaryOp::Div, &total(first, second)?, &unary(UnaryOp::Sqrt, &norms)?)?;
+    let zero = Tensor::zeros(cosine.sizes(), cosine.dtype())?;
+    let alike = with(BinaryOp::Sub, &cosine, 1.0)?;
+    let alike = unary(UnaryOp::Neg, &alike)?;
+    let apart = clamp_min(&with(BinaryOp::Sub, &cosine, margin)?)?;
+    let is = |number: i64| binary(BinaryOp::Eq, target.into(), Scalar::Int(number).into());
+    let alike = crate::where_(&is(1)?, (&alike).into(), (&zero).into())?;
+    let apart = crate::where_(&is(-1)?, (&apart).into(), (&zero).into())?;
+    reduction.of(&op(BinaryOp::Add, &alike, &apart)?)
+}
+
+/// How [`triplet_margin_loss`] measures.
+#[derive(Debug, Clone, Copy)]
+pub struct Triplet {
+    /// By how much the negative has to be further away.
+    pub margin: f64,
+    /// The norm.
+    pub p: f64,
+    /// Added to differences.
+    pub eps: f64,
+    /// Whether the positive may stand in for the anchor.
+    pub swap: bool,
+}
+
+/// `torch.nn.functional.triplet_margin_loss`.
+///
+/// # Errors
+/// Where sizes do not fit.
+pub fn triplet_margin_loss(
+    [anchor, positive, negative]: [&Tensor; 3],
+    options: Triplet,
+    reduction: Reduction,
+) -> Result<Tensor> {
+    if anchor.dim() != positive.dim() || anchor.dim() != negative.dim() {
+        return Err(Error::runtime(format!(
+            "The anchor, positive, and negative tensors are expected to have the same number of \
+             dimensions, but got: anchor {}D, positive {}D, and negative {}D inputs",
+            anchor.dim(),
+            positive.dim(),
+            negative.dim()
+        )));
+    }
+    let distance = |a: &Tensor, b: &Tensor| pairwise_distance(a, b, options.p, options.eps, false);
+    let near = distance(anchor, positive)?;
+    let mut far = distance(anchor, negative)?;
+    if options.swap {
+        far = op(BinaryOp::Minimum, &far, &distance(positive, negative)?)?;
+    }
+    let gap = op(BinaryOp::Sub, &with(BinaryOp::Add, &near, options.margin)?, &far)?;
+    reduction.of(&clamp_min(&gap)?)
+}
+
+/// `torch.nn.functional.poisson_nll_loss`.
+///
+/// # Errors
+/// Where sizes do not broadcast.
+pub fn poisson_nll_loss(
+    input: &Tensor,
+    target: &Tensor,
+    log_input: bool,
+    full: bool,
+    eps: f64,
+    reduction: Reduction,
+) -> Result<Tensor> {
+    let mut losses = match log_input {
+        true => {
+            op(BinaryOp::Sub, &unary(UnaryOp::Exp, input)?, &op(BinaryOp::Mul, target, input)?)?
+        }
+        false => {
+            let log = unary(UnaryOp::Log, &with(BinaryOp::Add, input, eps)?)?;
+            op(BinaryOp::Sub, input, &op(BinaryOp::Mul, target, &log)?)?
+        }
+    };
+    if full {
+        let product = op(BinaryOp::Mul, target, &unary(UnaryOp::Log, target)?)?;
+        let turns = with(BinaryOp::Mul, target, std::f64::consts::TAU)?;
+        let half = with(BinaryOp::Mul, &unary(UnaryOp::Log, &turns)?, 0.5)?;
+        let term = op(BinaryOp::Add, &op(BinaryOp::Sub, &product, target)?, &half)?;
+        let small = binary(BinaryOp::Le, target.into(), Scalar::Int(1).into())?;
+        let term = masked_fill(&term, &small, Operand::Scalar(Scalar::Int(0)))?;
+        losses = op(BinaryOp::Add, &losses, &term)?;
+    }
+    reduction.of(&losses)
+}

@@ -1,0 +1,111 @@
+//! Loops compiled several times, for the vector instructions that processors may have.
+//!
+//! The default x86-64 target knows only 128-bit vectors. [`dispatch`] runs a closure in a copy that
+//! was compiled for what this processor has. The closure and what it calls must be inlined for that
+//! to matter, so it is written `#[inline(always)] || …`. Multiplications and additions are never
+//! fused, and the order of additions is written out: every copy gives the same bits.
+#![allow(unsafe_code, reason = "calls functions compiled for processor features it has checked")]
+
+/// Which instructions a copy is compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// What the target always has: SSE2 on x86-64, NEON on AArch64.
+    Baseline,
+    /// AVX2.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// AVX-512, the parts that every processor since Skylake-X has.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+/// The best that this processor has.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(crate) fn best() -> Level {
+    use std::sync::LazyLock;
+    static BEST: LazyLock<Level> = LazyLock::new(|| {
+        let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+        let avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        match (avx2, avx512) {
+            (true, true) => Level::Avx512,
+            (true, false) => Level::Avx2,
+            _ => Level::Baseline,
+        }
+    });
+    *BEST
+}
+
+/// The best that this processor has.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn best() -> Level {
+    Level::Baseline
+}
+
+/// Runs `f` in the best copy for this processor.
+#[inline]
+pub(crate) fn dispatch<R>(f: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    {
+        dispatch_at(best(), f)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    f()
+}
+
+/// Runs `f` in one copy; in the best one where this processor lacks what it needs.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(crate) fn dispatch_at<R>(level: Level, f: impl FnOnce() -> R) -> R {
+    match (level, best()) {
+        // SAFETY: `best` has found the features that the copy is compiled for.
+        (Level::Avx512, Level::Avx512) => unsafe { avx512(f) },
+        // SAFETY: as above; what has AVX-512 has AVX2 as well.
+        (Level::Avx2 | Level::Avx512, Level::Avx2) | (Level::Avx2, Level::Avx512) => unsafe {
+            avx2(f)
+        },
+        _ => f(),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn avx2<R>(f: impl FnOnce() -> R) -> R {
+    f()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn avx512<R>(f: impl FnOnce() -> R) -> R {
+    f()
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::vecmath;
+
+    #[test]
+    fn every_copy_gives_the_same_bits() {
+        let input: Vec<f32> =
+            (0..1000).map(|i| (i as f32 - 500.0) * 0.37).chain([f32::NAN, f32::INFINITY]).collect();
+        let run = |level| {
+            let mut out = vec![0f32; input.len()];
+            dispatch_at(
+                level,
+                #[inline(always)]
+                || {
+                    for (out, &x) in out.iter_mut().zip(&input) {
+                        *out = vecmath::gelu(x) + vecmath::tanh(x) * vecmath::exp(x * 0.01);
+                    }
+                },
+            );
+            out.iter().map(|x| x.to_bits()).collect::<Vec<u32>>()
+        };
+        assert_eq!(run(Level::Baseline), run(Level::Avx2));
+        assert_eq!(run(Level::Baseline), run(Level::Avx512));
+    }
+}

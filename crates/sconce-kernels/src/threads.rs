@@ -1,0 +1,58 @@
+//! How many threads kernels use.
+//!
+//! Work is divided so that every element is computed by one thread, in one order: results do not
+//! depend on the number of threads.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+/// 0 until somebody sets it.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets how many threads kernels of this process may use, as `torch.set_num_threads`: 1 keeps all
+/// work on the calling thread. 0 stands for as many as there are in the current rayon pool.
+pub fn set(count: usize) {
+    COUNT.store(count, Ordering::Relaxed);
+}
+
+/// How many threads kernels may use now, `torch.get_num_threads`. At least 1.
+pub fn get() -> usize {
+    match COUNT.load(Ordering::Relaxed) {
+        0 => rayon::current_num_threads(),
+        set => set,
+    }
+}
+
+/// Calls `f(start, piece)` for pieces of `out` that begin at multiples of `unit`, on several threads
+/// where `out` is longer than `serial`, and in one piece otherwise.
+pub(crate) fn pieces<T: Send>(
+    out: &mut [T],
+    unit: usize,
+    serial: usize,
+    f: impl Fn(usize, &mut [T]) + Sync,
+) {
+    let threads = if out.len() <= serial { 1 } else { get() };
+    if threads == 1 || unit == 0 {
+        return f(0, out);
+    }
+    let len = out.len().div_ceil(unit).div_ceil(threads) * unit;
+    out.par_chunks_mut(len).enumerate().for_each(|(i, piece)| f(i * len, piece));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_everything_once() {
+        for (len, unit, serial) in [(0, 1, 0), (10, 3, 0), (1001, 7, 100), (64, 64, 0), (5, 8, 0)] {
+            let mut seen = vec![0usize; len];
+            pieces(&mut seen, unit, serial, |start, piece| {
+                assert_eq!(start % unit, 0);
+                piece.iter_mut().enumerate().for_each(|(i, x)| *x += start + i + 1);
+            });
+            assert!(seen.iter().enumerate().all(|(i, &x)| x == i + 1));
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! Upsampling of one to three spatial dimensions, one dimension after the other: every mode is, for
+//! each place of the result, a few places of the input and their weights ([`Taps`]).
+
+use num_traits::Float;
+use rayon::prelude::*;
+
+use crate::binary::compute_dtype;
+use crate::shape::product;
+use crate::{DType, Dims, Element, Error, MemoryFormat, Result, Tensor};
+
+/// The `mode` of `torch.nn.functional.interpolate`, but for `area`, which is adaptive pooling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Upsample {
+    /// `nearest`
+    Nearest,
+    /// `nearest-exact`
+    NearestExact,
+    /// `linear`, `bilinear`, `trilinear`
+    Linear,
+    /// `bicubic`
+    Cubic,
+    /// `bilinear` with `antialias`
+    LinearAntialias,
+    /// `bicubic` with `antialias`
+    CubicAntialias,
+    /// `lanczos` with `antialias`
+    LanczosAntialias,
+}
+
+impl Upsample {
+    fn picks(self) -> bool {
+        matches!(self, Upsample::Nearest | Upsample::NearestExact)
+    }
+
+    /// How far the filter of an antialiased mode reaches, to both sides together.
+    fn filter_size(self) -> f64 {
+        match self {
+            Upsample::LanczosAntialias => 6.0,
+            Upsample::CubicAntialias => 4.0,
+            _ => 2.0,
+        }
+    }
+}
+
+/// One dimension: its size, the size of the result, and the scale factor that was given.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    size: i64,
+    output: i64,
+    align_corners: bool,
+    factor: Option<f64>,
+}
+
+impl Line {
+    /// Elements of the input for one of the result.
+    fn scale<F: Float>(self) -> F {
+        let cast = |n: i64| F::from(n).unwrap_or_else(F::nan);
+        match self.factor {
+            _ if self.align_corners && self.output > 1 => {
+                cast(self.size - 1) / cast(self.output - 1)
+            }
+            _ if self.align_corners => F::zero(),
+            Some(factor) if factor > 0.0 => F::from(1.0 / factor).unwrap_or_else(F::nan),
+            _ => cast(self.size) / cast(self.output),
+        }
+    }
+
+    /// Where an element of the result lies in the input.
+    fn source<F: Float>(self, at: i64) -> F {
+        let half = F::from(0.5).unwrap_or_else(F::zero);
+        let at = F::from(at).unwrap_or_else(F::zero);
+        match self.align_corners {
+            true => self.scale::<F>() * at,
+            false => self.scale::<F>() * (at + half) - half,
+        }
+    }
+
+    /// The largest place that is not after this one, and how far it is to go from there.
+    fn split<F: Float>(self, place: F) -> (i64, F) {
+        let low = place.floor().to_i64().unwrap_or(0).min(self.size - 1);
+        let rest = place - F::from(low).unwrap_or_else(F::zero);
+        (low, rest.max(F::zero()).min(F::one()))
+    }
+
+    fn nearest<F: Float>(self, at: i64, exact: bool) -> i64 {
+        let offset = F::from(if exact { 0.5 } else { 0.0 }).unwrap_or_else(F::zero);
+        let place = (F::from(at).unwrap_or_else(F::zero) + offset) * self.scale::<F>();
+        place.floor().to_i64().unwrap_or(0).clamp(0, self.size - 1)
+    }
+}
+
+/// For each place of the result, places of the input and their weights.
+struct Taps<F> {
+    ends: Vec<usize>,
+    taps: Vec<(usize, F)>,
+}
+
+impl<F: Float> Taps<F> {
+    fn new(mode: Upsample, line: Line) -> Taps<F> {
+        let mut taps = Taps { ends: Vec::with_capacity(line.output as usize), taps: Vec::new() };
+        for at in 0..line.output {
+            match mode {
+                Upsample::Cubic => taps.cubic(line, at),
+                Upsample::LinearAntialias
+                | Upsample::CubicAntialias
+                | Upsample::LanczosAntialias => taps.antialiased(mode, line, at),
+                _ => taps.linear(line, at),
+            }
+            taps.ends.push(taps.taps.len());
+        }
+        taps
+    }
+
+    fn linear(&mut self, line: Line, at: i64) {
+        if line.size == line.output {
+            self.taps.extend([(at as usize, F::one()), (at as usize, F::zero())]);
+            return;
+        }
+        let (low, rest) = line.split(line.source::<F>(at).max(F::zero()));
+        let high = (low + 1).min(line.size - 1);
+        self.taps.extend([(low as usize, F::one() - rest), (high as usize, rest)]);
+    }
+
+    fn cubic(&mut self, line: Line, at: i64) {
+        let (low, rest) = line.split(line.source::<F>(at));
+        for (i, weight) in cubic_weights(rest).into_iter().enumerate() {
+            let place = low.saturating_add(i as i64 - 1).clamp(0, line.size - 1);
+            self.taps.push((place as usize, weight));
+        }
+    }
+
+    /// A filter as wide as what one element of the result stands for.
+    fn antialiased(&mut self, mode: Upsample, line: Line, at: i64) {
+        let cast = |x: f64| F::from(x).unwrap_or_else(F::zero);
+        let (half, scale) = (cast(0.5), line.scale::<F>());
+        let stretch = scale.max(F::one());
+        let support = cast(mode.filter_size() * 0.5) * stretch;
+        let center = scale * (cast(at as f64) + half);
+        let edge = |x: F| x.to_i64().unwrap_or(0).clamp(0, line.size);
+        let (first, end) = (edge(center - support + half), edge(center + support + half));
+        let weight = |place: i64| filter(mode, (cast(place as f64) - center + half) / stretch);
+        let weights: Vec<F> = (first..end).map(weight).collect();
+        let total = weights.iter().fold(F::zero(), |sum, &weight| sum + weight);
+        let weights = weights.into_iter().map(|w| if total == F::zero() { w } else { w / total });
+        self.taps.extend((first as usize..).zip(weights));
+    }
+
+    /// Blends one dimension of a row-major tensor.
+    fn blend(&self, input: &Tensor, dim: usize) -> Result<Tensor>
+    where
+        F: Element,
+    {
+        let mut sizes = Dims::from_slice(input.sizes());
+        let inner = product(&sizes[dim + 1..]) as usize;
+        let size = sizes[dim] as usize;
+        sizes[dim] = self.ends.len() as i64;
+        let result = Tensor::zeros(&sizes, F::DTYPE)?;
+        if result.numel() == 0 {
+            return Ok(result);
+        }
+        let from = input.read::<F>()?;
+        let from: &[F] = &from;
+        let mut to = result.write::<F>()?;
+        let block = |(to, from): (&mut [F], &[F])| {
+            let mut start = 0;
+            for (to, &end) in to.chunks_exact_mut(inner).zip(&self.ends) {
+                for &(at, weight) in &self.taps[start..end] {
+                    let row = &from[at * inner..(at + 1) * inner];
+                    to.iter_mut().zip(row).for_each(|(to, &x)| *to = *to + x * weight);
+                }
+                start = end;
+            }
+        };
+        let (to_len, from_len) = (self.ends.len() * inner, size * inner);
+        match to.len() < PARALLEL {
+            true => to.chunks_exact_mut(to_len).zip(from.chunks_exact(from_len)).for_each(block),
+            false => {
+                to.par_chunks_exact_mut(to_len)
+                    .zip(from.par_chunks_exact(from_len))
+                    .for_each(block);
+            }
+        }
+        drop(to);
+        Ok(result)
+    }
+}
+
+/// Elements of a result from which on other threads pay.
+const PARALLEL: usize = 1 << 16;
+
+/// The weights of the four neighbours of a place this far behind the second one.
+pub(crate) fn cubic_weights<F: Float>(rest: F) -> [F; 4] {
+    let a = F::from(-0.75).unwrap_or_else(F::zero);
+    let one = F::one();
+    [
+        cubic_outer(rest + one, a),
+        cubic_inner(rest, a),
+        cubic_inner(one - rest, a),
+        cubic_outer(one - rest + one, a),
+    ]
+}
+
+/// Keys' cubic convolution within one element of its centre.
+fn cubic_inner<F: Float>(x: F, a: F) -> F {
+    let (two, three) = (F::one() + F::one(), F::one() + F::one() + F::one());
+    ((a + two) * x - (a + three)) * x * x + F::one()
+}
+
+/// The same between one and two elements.
+fn cubic_outer<F: Float>(x: F, a: F) -> F {
+    let n = |n: f64| F::from(n).unwrap_or_else(F::zero);
+    ((a * x - n(5.0) * a) * x + n(8.0) * a) * x - n(4.0) * a
+}
+
+fn filter<F: Float>(mode: Upsample, x: F) -> F {
+    let x = x.abs();
+    let n = |n: f64| F::from(n).unwrap_or_else(F::zero);
+    match mode {
+        Upsample::LanczosAntialias if x < n(3.0) => {
+            let sinc = |x: F| {
+                let angle = x * n(std::f64::consts::PI);
+                if x == F::zero() { F::one() } else { angle.sin() / angle }
+            };
+            sinc(x) * sinc(x / n(3.0))
+        }
+        Upsample::CubicAntialias if x < n(1.0) => cubic_inner(x, n(-0.5)),
+        Upsample::CubicAntialias if x < n(2.0) => cubic_outer(x, n(-0.5)),
+        Upsample::LinearAntialias if x < n(1.0) => n(1.0) - x,
+        _ => F::zero(),
+    }
+}
+
+/// `aten::upsample_*` of a batch: the sizes of the result and, where they come from there, the scale
+/// factors of its spatial dimensions.
+///
+/// # Errors
+/// For inputs of other ranks, empty ones, and dtypes without kernels.
+pub fn upsample(
+    input: &Tensor,
+    mode: Upsample,
+    output: &[i64],
+    align_corners: bool,
+    factors: &[Option<f64>],
+) -> Result<Tensor> {
+    let rank = output.len();
+    if input.dim() != rank + 2 {
+        return Err(Error::runtime(format!(
+            "It is expected input_size equals to {}, but got size {}",
+            rank + 2,
+            input.dim()
+        )));
+    }
+    let size = &input.sizes()[2..];
+    if size.iter().chain(output).any(|&n| n <= 0) {
+        return Err(Error::runtime(format!(
+            "Input and output sizes should be greater than 0, but got input ({}) output ({})",
+            named(size),
+            named(output)
+        )));
+    }
+    if input.sizes()[1] == 0 {
+        return Err(Error::runtime(format!(
+            "Non-empty {}D data tensor expected but got a tensor with sizes {:?}",
+            rank + 2,
+            input.sizes()
+        )));
+    }
+    let dtype = input.dtype();
+    if !(dtype.is_floating_point() || dtype == DType::UInt8 && mode.picks()) {
+        return Err(Error::no_kernel("upsample", dtype));
+    }
+    let line = |dim: usize| Line {
+        size: size[dim],
+        output: output[dim],
+        align_corners,
+        factor: factors.get(dim).copied().flatten(),
+    };
+    let lines: Vec<Line> = (0..rank).map(line).collect();
+    let result = match (mode.picks(), compute_dtype(dtype)) {
+        (true, DType::Float64) => pick::<f64>(input, mode, &lines),
+        (true, _) => pick::<f32>(input, mode, &lines),
+        (false, DType::Float32) => blended::<f32>(input, mode, &lines),
+        (false, DType::Float64) => blended::<f64>(input, mode, &lines),
+        (false, other) => Err(Error::no_kernel("compute_indices_weights_linear", other)),
+    }?;
+    result.like_format_of(input)
+}
+
+fn named(sizes: &[i64]) -> String {
+    let names = &["D", "H", "W"][3 - sizes.len().min(3)..];
+    let each = names.iter().zip(sizes).map(|(name, size)| format!("{name}: {size}"));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// The nearest elements.
+fn pick<F: Float>(input: &Tensor, mode: Upsample, lines: &[Line]) -> Result<Tensor> {
+    let exact = mode == Upsample::NearestExact;
+    let last = input.suggested_format() != MemoryFormat::Contiguous;
+    let mut result = input.clone();
+    for (dim, line) in lines.iter().enumerate() {
+        let index = Tensor::zeros(&[line.output], DType::Int64)?;
+        for (to, at) in index.write::<i64>()?.iter_mut().enumerate() {
+            let to = to as i64;
+            // With channels last PyTorch looks at the sizes before the scale factor.
+            *at = match line.output {
+                same if last && !exact && same == line.size => to,
+                double if last && !exact && Some(double) == line.size.checked_mul(2) => to / 2,
+                _ => line.nearest::<F>(to, exact),
+            };
+        }
+        result = crate::index_select(&result, 2 + dim as i64, &index)?;
+    }
+    Ok(result)
+}
+
+/// Elements blended, the last dimension first.
+fn blended<F: Float + Element>(input: &Tensor, mode: Upsample, lines: &[Line]) -> Result<Tensor> {
+    let mut result = input.to_dtype(F::DTYPE)?.contiguous()?;
+    for (dim, &line) in lines.iter().enumerate().rev() {
+        // What cannot be allocated fails before a list as long as it is made.
+        Tensor::zeros(&[line.output], DType::Float64)?;
+        result = Taps::<F>::new(mode, line).blend(&result, dim + 2)?;
+    }
+    result.to_dtype(input.dtype())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Results recorded from PyTorch 2.15: `interpolate` of 0, 1, 4, 9.
+    #[test]
+    fn a_line_is_that_of_torch() {
+        let line = Tensor::from_slice(&[0f32, 1.0, 4.0, 9.0], &[1, 1, 4]).unwrap();
+        let cases: &[(Upsample, i64, bool, &[f32])] = &[
+            (Upsample::Nearest, 6, false, &[0., 0., 1., 4., 4., 9.]),
+            (Upsample::NearestExact, 6, false, &[0., 1., 1., 4., 9., 9.]),
+            (Upsample::Linear, 3, true, &[0., 2.5, 9.]),
+            (Upsample::Linear, 2, false, &[0.5, 6.5]),
+        ];
+        for &(mode, output, align, expected) in cases {
+            let found = upsample(&line, mode, &[output], align, &[None]).unwrap();
+            assert_eq!(found.to_vec::<f32>().unwrap(), expected, "{mode:?}");
+        }
+    }
+}

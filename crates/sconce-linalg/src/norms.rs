@@ -1,0 +1,256 @@
+//! Norms of vectors and matrices, and condition numbers.
+
+use sconce_kernels::shape::wrap_dim;
+use sconce_kernels::{
+    BinaryOp, DType, Error, Result, Scalar, Tensor, UnaryOp, amax, amin, binary, norm, sum, unary,
+    where_,
+};
+
+use crate::dense::{check_float, check_matrices, check_square};
+use crate::lu::inv_ex;
+use crate::spectral::svdvals;
+
+/// An order of a norm.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Order {
+    /// A number, infinities included.
+    Number(f64),
+    /// `fro` or `nuc`.
+    Named(String),
+}
+
+/// A real tensor of the same norms, in the dtype that `dtype` asks for: complex numbers by their
+/// absolute values.
+fn real_input(input: &Tensor, dtype: Option<DType>, function: &str) -> Result<Tensor> {
+    let own = input.dtype();
+    if !own.is_floating_point() && !own.is_complex() {
+        return Err(Error::runtime(format!(
+            "{function}: Expected a floating point or complex tensor as input. Got {}",
+            own.scalar_type_name()
+        )));
+    }
+    let input = match dtype {
+        None => input.clone(),
+        Some(dtype) if dtype == own => input.clone(),
+        Some(dtype) => {
+            if own.is_complex() != dtype.is_complex()
+                || !(dtype.is_floating_point() || dtype.is_complex())
+            {
+                let b = dtype.scalar_type_name();
+                let message = match dtype.is_floating_point() || dtype.is_complex() {
+                    false => {
+                        format!("{function}: dtype should be floating point or complex. Got {b}")
+                    }
+                    true if own.is_complex() => {
+                        format!("{function}: dtype should be complex for complex inputs. Got {b}")
+                    }
+                    true => format!("{function}: dtype should be real for real inputs. Got {b}"),
+                };
+                return Err(Error::runtime(message));
+            }
+            input.to_dtype(dtype)?
+        }
+    };
+    if input.dtype().is_complex() { unary(UnaryOp::Abs, &input) } else { Ok(input) }
+}
+
+/// `torch.linalg.vector_norm`; over all dimensions where none are given.
+///
+/// # Errors
+/// For integers, dimensions that do not exist and norms that an empty dimension does not have.
+pub fn vector_norm(
+    input: &Tensor,
+    order: f64,
+    dims: &[i64],
+    keepdim: bool,
+    dtype: Option<DType>,
+) -> Result<Tensor> {
+    let name = "linalg.vector_norm";
+    let sizes = real_input(input, dtype, name)?;
+    if order < 0.0 || order == f64::INFINITY {
+        check_identity(&sizes, order, dims)?;
+    }
+    norm(&sizes, order, dims, keepdim)
+}
+
+fn check_identity(input: &Tensor, order: f64, dims: &[i64]) -> Result<()> {
+    let whole = dims.is_empty() || (dims.len() == 1 && input.dim() == 1);
+    if whole && input.numel() == 0 {
+        return Err(Error::runtime(format!(
+            "linalg.vector_norm cannot compute the {order} norm on an empty tensor because the \
+             operation does not have an identity"
+        )));
+    }
+    for &dim in dims {
+        if input.dim() > 0 && input.size(dim)? == 0 {
+            return Err(Error::runtime(format!(
+                "linalg.vector_norm cannot compute the {order} norm on the dimension {dim}because \
+                 this dimension is empty and the operation does not have an identity"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// `torch.linalg.matrix_norm` over two dimensions.
+///
+/// # Errors
+/// For unknown orders, dimensions that do not exist or are one, and integers.
+pub fn matrix_norm(
+    input: &Tensor,
+    order: &Order,
+    dims: &[i64],
+    keepdim: bool,
+    dtype: Option<DType>,
+) -> Result<Tensor> {
+    let name = "linalg.matrix_norm";
+    if input.dim() < 2 {
+        return Err(Error::runtime(format!(
+            "{name}: The input tensor A must have at least 2 dimensions."
+        )));
+    }
+    let &[rows, cols] = dims else {
+        return Err(Error::runtime(format!(
+            "{name}: dim must be a 2-tuple. Got {}",
+            dims.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        )));
+    };
+    let (rows, cols) = (wrap_dim(rows, input.dim())? as i64, wrap_dim(cols, input.dim())? as i64);
+    if rows == cols {
+        return Err(Error::runtime(format!(
+            "{name}: dims must be different. Got ({}, {})",
+            dims[0], dims[1]
+        )));
+    }
+    if !input.dtype().is_floating_point() && !input.dtype().is_complex() {
+        real_input(input, dtype, name)?;
+    }
+    // Matrices last, and their dimensions back where they were if they are kept.
+    let order_of_dims: Vec<i64> =
+        (0..input.dim() as i64).filter(|&d| d != rows && d != cols).chain([rows, cols]).collect();
+    let matrices = input.permute(&order_of_dims)?;
+    let matrices = match dtype {
+        Some(dtype) => matrices.to_dtype(dtype)?,
+        None => matrices,
+    };
+    let result = match order {
+        Order::Named(name) if name == "fro" => vector_norm(&matrices, 2.0, &[-2, -1], false, None)?,
+        Order::Named(name) if name == "nuc" => sum(&svdvals(&matrices)?, &[-1], false, None)?,
+        &Order::Number(number) if number.abs() == 2.0 => {
+            let values = svdvals(&matrices)?;
+            extreme(&values, number)?
+        }
+        &Order::Number(number) if number.abs() == 1.0 || number.is_infinite() => {
+            let sizes = unary(UnaryOp::Abs, &matrices)?;
+            let along = if number.abs() == 1.0 { -2 } else { -1 };
+            let sums = sum(&sizes, &[along], false, None)?;
+            extreme(&sums, number)?
+        }
+        Order::Number(number) => {
+            return Err(Error::runtime(format!("{name}: Order {number} not supported.")));
+        }
+        Order::Named(order) => {
+            return Err(Error::runtime(format!("{name}: Order {order} not supported.")));
+        }
+    };
+    match keepdim {
+        true => result.unsqueeze(rows.min(cols))?.unsqueeze(rows.max(cols)),
+        false => Ok(result),
+    }
+}
+
+/// The greatest of the last dimension for positive orders, 0 of none; the least for negative ones.
+fn extreme(values: &Tensor, order: f64) -> Result<Tensor> {
+    if order < 0.0 {
+        return amin(values, &[-1], false);
+    }
+    if values.size(-1)? == 0 {
+        return Tensor::zeros(&values.sizes()[..values.dim() - 1], values.dtype());
+    }
+    amax(values, &[-1], false)
+}
+
+/// `torch.linalg.norm`: of vectors or matrices by how many dimensions there are.
+///
+/// # Errors
+/// As [`vector_norm`] and [`matrix_norm`].
+pub fn linalg_norm(
+    input: &Tensor,
+    order: Option<&Order>,
+    dims: Option<&[i64]>,
+    keepdim: bool,
+    dtype: Option<DType>,
+) -> Result<Tensor> {
+    let Some(order) = order else {
+        return vector_norm(input, 2.0, dims.unwrap_or_default(), keepdim, dtype);
+    };
+    if let Some(dims) = dims
+        && !(1..=2).contains(&dims.len())
+    {
+        return Err(Error::runtime(format!(
+            "linalg.norm: If dim is specified, it must be of length 1 or 2. Got {:?}",
+            dims
+        )));
+    }
+    if dims.is_none() && !(1..=2).contains(&input.dim()) {
+        return Err(Error::runtime(format!(
+            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {}D.",
+            input.dim()
+        )));
+    }
+    let matrix = dims.map_or(input.dim(), <[i64]>::len) == 2;
+    match order {
+        Order::Number(number) if !matrix => {
+            vector_norm(input, *number, dims.unwrap_or(&[0]), keepdim, dtype)
+        }
+        // A name is of a matrix norm, whatever the input.
+        order => matrix_norm(
+            input,
+            order,
+            dims.unwrap_or(if matrix { &[0, 1] } else { &[0] }),
+            keepdim,
+            dtype,
+        ),
+    }
+}
+
+/// `torch.linalg.cond`: of order 2 where none is given; infinite for singular matrices.
+///
+/// # Errors
+/// As [`matrix_norm`].
+pub fn cond(a: &Tensor, order: Option<&Order>) -> Result<Tensor> {
+    check_float(a, "linalg.cond")?;
+    check_matrices(a, "linalg.cond", "A")?;
+    if a.numel() == 0 {
+        return Tensor::zeros(&a.sizes()[..a.dim() - 2], sconce_kernels::real_dtype(a.dtype()));
+    }
+    let two = match order {
+        None => Some(2.0),
+        Some(&Order::Number(number)) if number.abs() == 2.0 => Some(number),
+        _ => None,
+    };
+    if let Some(number) = two {
+        let values = svdvals(a)?;
+        let (greatest, least) =
+            (values.slice(-1, None, Some(1), 1)?, values.slice(-1, Some(-1), None, 1)?);
+        let (over, under) = if number > 0.0 { (greatest, least) } else { (least, greatest) };
+        return binary(
+            BinaryOp::Div,
+            (&over.select(-1, 0)?).into(),
+            (&under.select(-1, 0)?).into(),
+        );
+    }
+    let order = order.cloned().unwrap_or(Order::Number(2.0));
+    let text = match &order {
+        Order::Number(number) => number.to_string(),
+        Order::Named(name) => name.clone(),
+    };
+    check_square(a, &format!("linalg.cond(ord={text})"), "A")?;
+    let [inverse, info] = inv_ex(a)?;
+    let singular = binary(BinaryOp::Ne, (&info).into(), Scalar::Int(0).into())?;
+    let own = matrix_norm(a, &order, &[-2, -1], false, None)?;
+    let other = matrix_norm(&inverse, &order, &[-2, -1], false, None)?;
+    let product = binary(BinaryOp::Mul, (&own).into(), (&other).into())?;
+    where_(&singular, Scalar::Float(f64::INFINITY).into(), (&product).into())?
+        .to_dtype(product.dtype())
+}

@@ -1,0 +1,530 @@
+//! Products of vectors, matrices and tensors beyond `matmul`, and functions of matrices.
+
+use sconce_kernels::shape::{broadcast, wrap_dim};
+use sconce_kernels::{
+    BinaryOp, DType, Error, Operand, Result, Scalar, Tensor, add, baddbmm, binary, bmm, conj, dot,
+    eye, matmul, mm, mv, result_type, stack, sum,
+};
+
+use crate::dense::{Batch, Matrix, Number, Out, by_number, check_float, check_square};
+use crate::lu::{inv, solve};
+
+fn mul(a: &Tensor, b: Operand<'_>) -> Result<Tensor> {
+    binary(BinaryOp::Mul, a.into(), b)
+}
+
+/// A factor as integer tensors take it: fractions cut off.
+fn whole(factor: Scalar, dtype: DType) -> Scalar {
+    if dtype.is_integral() { Scalar::Int(factor.to_i64()) } else { factor }
+}
+
+/// `beta * input + alpha * product`. With `beta` 0 the input is not looked at.
+fn combine(input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+    let product = mul(product, whole(alpha, product.dtype()).into())?;
+    if !beta.to_bool() {
+        return Ok(product);
+    }
+    let input = mul(&input.expand(product.sizes())?, whole(beta, input.dtype()).into())?;
+    add((&input).into(), (&product).into(), 1.into())
+}
+
+/// `torch.addmv`.
+///
+/// # Errors
+/// Where sizes do not fit or dtypes differ.
+pub fn addmv(
+    input: &Tensor,
+    a: &Tensor,
+    v: &Tensor,
+    beta: Scalar,
+    alpha: Scalar,
+) -> Result<Tensor> {
+    combine(input, &mv(a, v)?, beta, alpha)
+}
+
+/// `torch.addbmm`: the products of a batch, added up.
+///
+/// # Errors
+/// Where sizes do not fit or dtypes differ.
+pub fn addbmm(
+    input: &Tensor,
+    a: &Tensor,
+    b: &Tensor,
+    beta: Scalar,
+    alpha: Scalar,
+) -> Result<Tensor> {
+    let product = bmm(a, b)?;
+    let total = sum(&product, &[0], false, Some(product.dtype()))?;
+    combine(input, &total, beta, alpha)
+}
+
+/// `torch.baddbmm`, with factors as integers take them.
+///
+/// # Errors
+/// Where sizes do not fit or dtypes differ.
+pub fn batch_addmm(
+    input: &Tensor,
+    a: &Tensor,
+    b: &Tensor,
+    beta: Scalar,
+    alpha: Scalar,
+) -> Result<Tensor> {
+    baddbmm(input, a, b, whole(beta, a.dtype()), whole(alpha, a.dtype()))
+}
+
+/// `torch.addr`: `beta * input + alpha * outer(a, b)`.
+///
+/// # Errors
+/// Where they are no vectors or sizes do not fit.
+pub fn addr(input: &Tensor, a: &Tensor, b: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+    if a.dim() != 1 || b.dim() != 1 {
+        return Err(Error::runtime(format!(
+            "addr: Expected 1-D argument vec1, but got {}-D",
+            if a.dim() == 1 { b.dim() } else { a.dim() }
+        )));
+    }
+    let dtype = result_type(&[input.into(), a.into(), b.into()])?;
+    let integral = dtype.is_integral() || dtype == DType::Bool;
+    for (factor, name) in [(beta, "beta"), (alpha, "alpha")] {
+        if integral && matches!(factor, Scalar::Float(_) | Scalar::Complex(_)) {
+            return Err(Error::runtime(format!(
+                "For integral input tensors, argument {name} must not be a floating point number."
+            )));
+        }
+    }
+    let product = outer(&a.to_dtype(dtype)?, &b.to_dtype(dtype)?)?;
+    if dtype == DType::Bool {
+        return Err(Error::not_implemented("addr of bools"));
+    }
+    combine(&input.to_dtype(dtype)?, &product, beta, alpha)
+}
+
+/// `torch.outer`.
+///
+/// # Errors
+/// Where they are no vectors.
+pub fn outer(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    for (tensor, name) in [(a, "self"), (b, "vec2")] {
+        if tensor.dim() != 1 {
+            return Err(Error::runtime(format!(
+                "outer: Expected 1-D argument {name}, but got {}-D",
+                tensor.dim()
+            )));
+        }
+    }
+    mul(&a.unsqueeze(1)?, b.into())
+}
+
+/// `torch.vdot`: the first vector is conjugated.
+///
+/// # Errors
+/// As `torch.dot`.
+pub fn vdot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    if a.dtype() != b.dtype() {
+        return Err(Error::runtime(format!(
+            "dot : expected both vectors to have same dtype, but found {} and {}",
+            a.dtype().scalar_type_name(),
+            b.dtype().scalar_type_name()
+        )));
+    }
+    dot(&conj(a)?, b)
+}
+
+/// `torch.inner`: the last dimensions contracted.
+///
+/// # Errors
+/// Where they differ.
+pub fn inner(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    if a.dim() == 0 || b.dim() == 0 {
+        return mul(a, b.into());
+    }
+    if a.size(-1)? != b.size(-1)? {
+        return Err(Error::runtime(format!(
+            "inner() the last dimension must match on both input tensors but got shapes {:?} and {:?}",
+            a.sizes(),
+            b.sizes()
+        )));
+    }
+    tensordot(a, b, &[-1], &[-1])
+}
+
+/// `torch.tensordot` over pairs of dimensions.
+///
+/// # Errors
+/// Where their sizes differ and neither is 1.
+pub fn tensordot(a: &Tensor, b: &Tensor, a_dims: &[i64], b_dims: &[i64]) -> Result<Tensor> {
+    if a_dims.len() != b_dims.len() {
+        return Err(Error::runtime("both dimension lists should have same length"));
+    }
+    if a.dtype() != b.dtype() {
+        return Err(Error::runtime("both inputs should have same dtype"));
+    }
+    let (mut left, mut right) = (a.clone(), b.clone());
+    let wrap = |dims: &[i64], count: usize| {
+        dims.iter().map(|&dim| wrap_dim(dim, count)).collect::<Result<Vec<usize>>>()
+    };
+    let (a_dims, b_dims) = (wrap(a_dims, a.dim())?, wrap(b_dims, b.dim())?);
+    let own = Some(a.dtype());
+    for (&x, &y) in a_dims.iter().zip(&b_dims) {
+        match (a.sizes()[x], b.sizes()[y]) {
+            (1, n) if n != 1 => right = sum(&right, &[y as i64], true, own)?,
+            (n, 1) if n != 1 => left = sum(&left, &[x as i64], true, own)?,
+            (n, m) if n != m => {
+                return Err(Error::runtime(format!(
+                    "contracted dimensions need to match, but first has size {n} in dim {x} and \
+                     second has size {m} in dim {y}"
+                )));
+            }
+            _ => {}
+        }
+    }
+    let rest =
+        |count: usize, dims: &[usize]| (0..count).filter(|d| !dims.contains(d)).collect::<Vec<_>>();
+    let (a_rest, b_rest) = (rest(a.dim(), &a_dims), rest(b.dim(), &b_dims));
+    let order = |dims: &[usize], more: &[usize]| {
+        dims.iter().chain(more).map(|&d| d as i64).collect::<Vec<i64>>()
+    };
+    let product = |tensor: &Tensor, dims: &[usize]| {
+        dims.iter().fold(1i64, |n, &dim| n.saturating_mul(tensor.sizes()[dim]))
+    };
+    let inner = product(&left, &a_dims);
+    let (rows, cols) = (product(&left, &a_rest), product(&right, &b_rest));
+    let left_matrix = left.permute(&order(&a_rest, &a_dims))?.reshape(&[rows, inner])?;
+    let right_matrix = right.permute(&order(&b_dims, &b_rest))?.reshape(&[inner, cols])?;
+    let sizes: Vec<i64> = a_rest
+        .iter()
+        .map(|&d| left.sizes()[d])
+        .chain(b_rest.iter().map(|&d| right.sizes()[d]))
+        .collect();
+    mm(&left_matrix, &right_matrix)?.reshape(&sizes)
+}
+
+/// `torch.kron`.
+///
+/// # Errors
+/// Where memory is short.
+pub fn kron(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let dims = a.dim().max(b.dim());
+    let padded = |tensor: &Tensor| {
+        let ones = std::iter::repeat_n(1, dims - tensor.dim());
+        ones.chain(tensor.sizes().iter().copied()).collect::<Vec<i64>>()
+    };
+    let (x, y) = (padded(a), padded(b));
+    let spread = |tensor: &Tensor, sizes: &[i64], first: bool| {
+        let sizes: Vec<i64> =
+            sizes.iter().flat_map(|&n| if first { [n, 1] } else { [1, n] }).collect();
+        tensor.reshape(&sizes)
+    };
+    let product = mul(&spread(a, &x, true)?, (&spread(b, &y, false)?).into())?;
+    let sizes: Vec<i64> = x.iter().zip(&y).map(|(a, b)| a.saturating_mul(*b)).collect();
+    product.reshape(&sizes)
+}
+
+/// `torch.trace`.
+///
+/// # Errors
+/// For what is no matrix.
+pub fn trace(input: &Tensor) -> Result<Tensor> {
+    if input.dim() != 2 {
+        return Err(Error::runtime(format!(
+            "trace: expected a matrix, but got tensor with dim {}",
+            input.dim()
+        )));
+    }
+    if input.dtype() == DType::Bool {
+        return Err(Error::not_implemented("\"trace\" not implemented for 'Bool'"));
+    }
+    let n = input.size(0)?.min(input.size(1)?);
+    let step = input.strides().iter().sum();
+    sum(&input.as_strided(&[n], &[step], None)?, &[], false, None)
+}
+
+/// `torch.linalg.cross` along a dimension of size 3.
+///
+/// # Errors
+/// Where that has another size.
+pub fn linalg_cross(a: &Tensor, b: &Tensor, dim: i64) -> Result<Tensor> {
+    if a.dim() != b.dim() {
+        return Err(Error::runtime(
+            "linalg.cross: inputs must have the same number of dimensions.",
+        ));
+    }
+    if a.size(dim)? != 3 || b.size(dim)? != 3 {
+        return Err(Error::runtime(format!(
+            "linalg.cross: inputs dimension {dim} must have length 3. Got {} and {}",
+            a.size(dim)?,
+            b.size(dim)?
+        )));
+    }
+    let sizes = broadcast(a.sizes(), b.sizes())?;
+    let dtype = result_type(&[a.into(), b.into()])?;
+    let (a, b) = (a.expand(&sizes)?.to_dtype(dtype)?, b.expand(&sizes)?.to_dtype(dtype)?);
+    let at = wrap_dim(dim, sizes.len())? as i64;
+    let part = |i: i64, j: i64| {
+        let (x, y) = (
+            mul(&a.select(at, i)?, (&b.select(at, j)?).into())?,
+            mul(&a.select(at, j)?, (&b.select(at, i)?).into())?,
+        );
+        sconce_kernels::sub((&x).into(), (&y).into(), 1.into())
+    };
+    stack(&[part(1, 2)?, part(2, 0)?, part(0, 1)?], at)
+}
+
+/// `torch.cross`: along the first dimension of size 3 where none is given.
+///
+/// # Errors
+/// As [`linalg_cross`].
+pub fn cross(a: &Tensor, b: &Tensor, dim: Option<i64>) -> Result<Tensor> {
+    match dim.or_else(|| a.sizes().iter().position(|&n| n == 3).map(|d| d as i64)) {
+        Some(dim) => linalg_cross(a, b, dim),
+        None => Err(Error::runtime("no dimension of size 3 in input")),
+    }
+}
+
+/// `torch.linalg.vecdot`: the first is conjugated.
+///
+/// # Errors
+/// Where dtypes differ or sizes do not broadcast.
+pub fn vecdot(a: &Tensor, b: &Tensor, dim: i64) -> Result<Tensor> {
+    if a.dtype() != b.dtype() {
+        return Err(Error::runtime(format!(
+            "linalg.vecdot: Expected vectors with the same dtype, but found {} and {}",
+            a.dtype().scalar_type_name(),
+            b.dtype().scalar_type_name()
+        )));
+    }
+    sum(&mul(&conj(a)?, b.into())?, &[dim], false, Some(a.dtype()))
+}
+
+/// `torch.linalg.vander`: powers from 0 to `count - 1` of the last dimension.
+///
+/// # Errors
+/// For counts below 2 and tensors without dimensions.
+pub fn vander(x: &Tensor, count: Option<i64>) -> Result<Tensor> {
+    let x = if x.dim() == 0 { x.unsqueeze(0)? } else { x.clone() };
+    let count = count.unwrap_or(x.size(-1)?);
+    if count < 2 {
+        return Err(Error::runtime("N must be greater than 1."));
+    }
+    let dtype = match x.dtype() {
+        dtype if dtype.is_integral() || dtype == DType::Bool => DType::Int64,
+        dtype => dtype,
+    };
+    let x = x.to_dtype(dtype)?;
+    let mut columns = vec![Tensor::full(x.sizes(), 1.into(), dtype)?];
+    while columns.len() < count as usize {
+        let Some(last) = columns.last() else { break };
+        columns.push(mul(last, (&x).into())?);
+    }
+    stack(&columns, -1)
+}
+
+/// `torch.linalg.multi_dot` and `torch.chain_matmul`: the first and the last may be vectors.
+///
+/// # Errors
+/// Where sizes do not fit or there are fewer than two.
+pub fn multi_dot(tensors: &[Tensor]) -> Result<Tensor> {
+    let [first, middle @ .., last] = tensors else {
+        return Err(Error::runtime(format!(
+            "multi_dot(): expected at least 2 tensors but got {}",
+            tensors.len()
+        )));
+    };
+    for (tensor, name) in [(first, "first"), (last, "last")] {
+        if !(1..=2).contains(&tensor.dim()) {
+            return Err(Error::runtime(format!(
+                "multi_dot(): the {name} tensor must be 1D or 2D but got {}D",
+                tensor.dim()
+            )));
+        }
+    }
+    for (at, tensor) in middle.iter().enumerate() {
+        if tensor.dim() != 2 {
+            return Err(Error::runtime(format!(
+                "multi_dot(): tensor {} must be 2D but got {}D",
+                at + 1,
+                tensor.dim()
+            )));
+        }
+    }
+    let dims = std::iter::once(if first.dim() == 1 { 1 } else { first.size(0)? })
+        .chain(tensors.iter().map(|t| t.sizes().last().copied().unwrap_or(1)))
+        .collect::<Vec<i64>>();
+    let count = tensors.len();
+    let dims = if last.dim() == 1 { [&dims[..count], &[1]].concat() } else { dims };
+    for (at, pair) in tensors.windows(2).enumerate() {
+        let (left, right) = (pair[0].size(-1)?, pair[1].size(0)?);
+        if left != right {
+            return Err(Error::runtime(format!(
+                "multi_dot(): tensors {at} and {} with shapes {:?} and {:?} cannot be multiplied",
+                at + 1,
+                pair[0].sizes(),
+                pair[1].sizes()
+            )));
+        }
+    }
+    evaluate(tensors, &cheapest_splits(&dims))
+}
+
+/// For each run of matrices `i..=j` the matrix after which it is best split: the matrix chain order.
+fn cheapest_splits(dims: &[i64]) -> Vec<Vec<usize>> {
+    let count = dims.len() - 1;
+    let (mut cost, mut split) = (vec![vec![0f64; count]; count], vec![vec![0; count]; count]);
+    for width in 1..count {
+        for i in 0..count - width {
+            let j = i + width;
+            cost[i][j] = f64::INFINITY;
+            for k in i..j {
+                let here = dims[i] as f64 * dims[k + 1] as f64 * dims[j + 1] as f64;
+                let total = cost[i][k] + cost[k + 1][j] + here;
+                if total < cost[i][j] {
+                    (cost[i][j], split[i][j]) = (total, k);
+                }
+            }
+        }
+    }
+    split
+}
+
+/// Multiplies in the order of the splits, without recursion.
+fn evaluate(tensors: &[Tensor], split: &[Vec<usize>]) -> Result<Tensor> {
+    enum Step {
+        Open(usize, usize),
+        Join,
+    }
+    let (mut steps, mut done) = (vec![Step::Open(0, tensors.len() - 1)], Vec::new());
+    while let Some(step) = steps.pop() {
+        match step {
+            Step::Open(i, j) if i == j => done.push(tensors[i].clone()),
+            Step::Open(i, j) => {
+                let k = split[i][j];
+                steps.extend([Step::Join, Step::Open(k + 1, j), Step::Open(i, k)]);
+            }
+            Step::Join => {
+                let (right, left) = (done.pop(), done.pop());
+                if let (Some(left), Some(right)) = (left, right) {
+                    done.push(matmul(&left, &right)?);
+                }
+            }
+        }
+    }
+    done.pop().ok_or_else(|| Error::runtime("multi_dot(): expected at least 2 tensors but got 0"))
+}
+
+/// `torch.linalg.matrix_power`.
+///
+/// # Errors
+/// For what is no square matrix, and singular ones for negative powers.
+pub fn matrix_power(a: &Tensor, n: i64) -> Result<Tensor> {
+    check_square(a, "linalg.matrix_power", "A")?;
+    if n < 0 {
+        check_float(a, "linalg.matrix_power")?;
+    }
+    let mut base = if n < 0 { inv(a)? } else { a.clone() };
+    let size = a.size(-1)?;
+    let identity = eye(size, size, a.dtype())?.expand(a.sizes())?.copy()?;
+    let (mut left, mut result) = (n.unsigned_abs(), None::<Tensor>);
+    while left > 0 {
+        if left % 2 == 1 {
+            result = Some(match result {
+                Some(result) => matmul(&result, &base)?,
+                None => base.clone(),
+            });
+        }
+        left /= 2;
+        if left > 0 {
+            base = matmul(&base, &base)?;
+        }
+    }
+    match result {
+        Some(result) if n == 1 => result.copy(),
+        Some(result) => Ok(result),
+        None => Ok(identity),
+    }
+}
+
+/// `torch.linalg.matrix_exp`: a Taylor series of the matrix halved until it is small, then squared.
+///
+/// # Errors
+/// For what is no square matrix and dtypes without kernels.
+pub fn matrix_exp(a: &Tensor) -> Result<Tensor> {
+    check_square(a, "linalg.matrix_exp", "A")?;
+    check_float(a, "linalg.matrix_exp")?;
+    by_number!(a, T => {
+        let matrices = Batch::<T>::read(a)?;
+        let n = matrices.rows;
+        let mut out: Out<T> = matrices.out(&[n, n]);
+        for matrix in matrices.matrices() {
+            out.push(&exponential(matrix).data);
+        }
+        out.tensor(a.dtype())
+    })
+}
+
+fn exponential<T: Number>(mut a: Matrix<T>) -> Matrix<T> {
+    let n = a.rows;
+    let norm = (0..n).map(|j| (0..n).map(|i| a[(i, j)].length()).sum::<f64>()).fold(0.0, f64::max);
+    if n == 0 || !a.is_finite() {
+        let nan = T::of_real(f64::NAN);
+        return Matrix::from_fn(n, n, |_, _| nan);
+    }
+    // Numbers beyond 2^1024 are infinite in any case.
+    let halvings = if norm > 0.5 { ((norm / 0.5).log2().ceil() as i32).clamp(0, 1100) } else { 0 };
+    let scale = T::of_real(0.5f64.powi(halvings));
+    a.data.iter_mut().for_each(|x| *x = *x * scale);
+    let (mut term, mut result) = (Matrix::identity(n, n), Matrix::<T>::identity(n, n));
+    for k in 1..=18 {
+        term = term.times(&a);
+        let by = T::of_real(1.0 / f64::from(k));
+        term.data.iter_mut().for_each(|x| *x = *x * by);
+        result.data.iter_mut().zip(&term.data).for_each(|(sum, &x)| *sum += x);
+    }
+    for _ in 0..halvings {
+        result = result.times(&result);
+    }
+    result
+}
+
+/// `torch.linalg.tensorinv`.
+///
+/// # Errors
+/// Where the two halves of the dimensions have different sizes, and for singular tensors.
+pub fn tensorinv(a: &Tensor, ind: i64) -> Result<Tensor> {
+    if ind <= 0 {
+        return Err(Error::runtime("Expected a strictly positive integer for 'ind'"));
+    }
+    let at = (ind as usize).min(a.dim());
+    let (head, tail) = a.sizes().split_at(at);
+    let (rows, cols): (i64, i64) = (head.iter().product(), tail.iter().product());
+    if rows != cols {
+        return Err(Error::runtime(format!(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == \
+             prod(self.shape[:ind]), but got {cols} != {rows}"
+        )));
+    }
+    let sizes: Vec<i64> = tail.iter().chain(head).copied().collect();
+    inv(&a.reshape(&[rows, cols])?)?.reshape(&sizes)
+}
+
+/// `torch.linalg.tensorsolve`.
+///
+/// # Errors
+/// Where sizes do not fit, and for singular tensors.
+pub fn tensorsolve(a: &Tensor, b: &Tensor, dims: Option<&[i64]>) -> Result<Tensor> {
+    let mut order: Vec<i64> = (0..a.dim() as i64).collect();
+    for &dim in dims.unwrap_or_default() {
+        let dim = wrap_dim(dim, a.dim())? as i64;
+        order.retain(|&d| d != dim);
+        order.push(dim);
+    }
+    let moved = a.permute(&order)?;
+    let solution = moved.sizes()[b.dim().min(moved.dim())..].to_vec();
+    let (rows, cols) = (b.numel(), solution.iter().product::<i64>());
+    if rows.checked_mul(cols) != Some(a.numel()) || rows != cols {
+        return Err(Error::runtime(format!(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == \
+             prod(self.shape[:other.ndim]), but got {cols} != {rows}"
+        )));
+    }
+    solve(&moved.reshape(&[rows, cols])?, &b.reshape(&[rows])?, true)?.reshape(&solution)
+}

@@ -1,0 +1,135 @@
+//! Operators of numbers that have instructions of their own: the operands' kind is known from the
+//! schema, so running one is a look at two registers.
+
+use crate::registry;
+use crate::value::IValue::{self, Bool, Float, Int};
+
+/// An operator of two ints or two floats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NumberOp {
+    AddInt,
+    SubInt,
+    MulInt,
+    FloorDivInt,
+    RemainderInt,
+    EqInt,
+    NeInt,
+    LtInt,
+    LeInt,
+    GtInt,
+    GeInt,
+    AddFloat,
+    SubFloat,
+    MulFloat,
+    DivFloat,
+    EqFloat,
+    NeFloat,
+    LtFloat,
+    LeFloat,
+    GtFloat,
+    GeFloat,
+}
+
+use NumberOp::*;
+
+const OPERATORS: &[(&str, &str, NumberOp)] = &[
+    ("aten::add", "int", AddInt),
+    ("aten::sub", "int", SubInt),
+    ("aten::mul", "int", MulInt),
+    ("aten::floordiv", "int", FloorDivInt),
+    ("aten::remainder", "int", RemainderInt),
+    ("aten::eq", "int", EqInt),
+    ("aten::ne", "int", NeInt),
+    ("aten::lt", "int", LtInt),
+    ("aten::le", "int", LeInt),
+    ("aten::gt", "int", GtInt),
+    ("aten::ge", "int", GeInt),
+    ("aten::add", "float", AddFloat),
+    ("aten::sub", "float", SubFloat),
+    ("aten::mul", "float", MulFloat),
+    ("aten::div", "float", DivFloat),
+    ("aten::eq", "float", EqFloat),
+    ("aten::ne", "float", NeFloat),
+    ("aten::lt", "float", LtFloat),
+    ("aten::le", "float", LeFloat),
+    ("aten::gt", "float", GtFloat),
+    ("aten::ge", "float", GeFloat),
+];
+
+impl NumberOp {
+    /// The instruction of an operator, if it has one.
+    pub(super) fn find(symbol: &str, overload: &str) -> Option<Self> {
+        let found = OPERATORS.iter().find(|&&(s, o, _)| s == symbol && o == overload);
+        found.map(|&(_, _, op)| op)
+    }
+
+    /// The operator of the registry that it stands for.
+    pub(crate) fn builtin(self) -> Result<registry::Builtin, crate::Error> {
+        let line = OPERATORS.iter().find(|&&(_, _, op)| op == self);
+        let builtin = line.and_then(|&(symbol, overload, _)| registry::find(symbol, overload));
+        builtin.ok_or_else(|| crate::Error::Malformed(format!("{self:?} is no operator")))
+    }
+
+    /// What it gives; `None` where the registry's function must say what is wrong.
+    #[inline(always)]
+    pub(crate) fn of(self, a: &IValue, b: &IValue) -> Option<IValue> {
+        Some(match (a, b) {
+            (&Int(a), &Int(b)) => match self {
+                AddInt => Int(a.wrapping_add(b)),
+                SubInt => Int(a.wrapping_sub(b)),
+                MulInt => Int(a.wrapping_mul(b)),
+                FloorDivInt => Int(registry::floor_quotient(a, b).ok()?),
+                RemainderInt => Int(registry::floor_rest(a, b).ok()?),
+                EqInt => Bool(a == b),
+                NeInt => Bool(a != b),
+                LtInt => Bool(a < b),
+                LeInt => Bool(a <= b),
+                GtInt => Bool(a > b),
+                GeInt => Bool(a >= b),
+                _ => return None,
+            },
+            (&Float(a), &Float(b)) => match self {
+                AddFloat => Float(a + b),
+                SubFloat => Float(a - b),
+                MulFloat => Float(a * b),
+                DivFloat => Float(a / b),
+                EqFloat => Bool(a == b),
+                NeFloat => Bool(a != b),
+                LtFloat => Bool(a < b),
+                LeFloat => Bool(a <= b),
+                GtFloat => Bool(a > b),
+                GeFloat => Bool(a >= b),
+                _ => return None,
+            },
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interpreter::Machine;
+    use crate::registry::Args;
+
+    #[test]
+    fn each_gives_what_the_registry_gives() {
+        let module = sconce_torchscript::load(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/programs/loops/model.pt"
+        ));
+        let mut machine = Machine::new(&module.unwrap(), Box::new(crate::Silent), false);
+        let ints = [0, 1, -1, 7, -7, i64::MIN, i64::MAX].map(Int);
+        let floats = [0.0, -0.0, 1.5, -7.25, f64::NAN, f64::INFINITY].map(Float);
+        for &(symbol, overload, op) in OPERATORS {
+            let builtin = registry::find(symbol, overload).unwrap();
+            let values: &[IValue] = if overload == "int" { &ints } else { &floats };
+            for (a, b) in values.iter().flat_map(|a| values.iter().map(move |b| (a, b))) {
+                let mut args = [a.clone(), b.clone()];
+                let known = builtin.call(&mut machine, Args(&mut args)).ok();
+                let shown = |value: Option<IValue>| format!("{value:?}");
+                assert_eq!(shown(op.of(a, b)), shown(known), "{symbol}.{overload} {a:?} {b:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Optimisation: a copy of the frozen graph of `forward`, changed for one kind of arguments.
+//!
+//! [`Optimizer`] holds the frozen graph and a plan for each [`Signature`] that `forward` has been
+//! called with: which arguments are tensors, of which dtype and number of dimensions. A plan is
+//! register code like any other, lowered from the graph after [`PASSES`] went over it. Whatever a
+//! plan cannot do is an error in it, and then the ordinary code runs instead and gives the result or
+//! says what is wrong; so a graph has a plan only if it changes nothing that outlives the call.
+
+mod batch_norm;
+mod dropout;
+mod facts;
+mod in_place;
+mod ranks;
+
+use std::rc::Rc;
+
+use sconce_ir::alias::{AliasAnalyser, is_mutable};
+use sconce_ir::{Constant, Graph, NodeId, Prim, TensorConstant, ValueId, passes};
+use sconce_kernels::Tensor;
+use sconce_torchscript::Module;
+
+use crate::interpreter::Machine;
+use crate::lower::Code;
+use crate::value::IValue;
+pub(crate) use facts::Fact;
+use facts::Facts;
+
+/// The method that is optimised.
+const METHOD: &str = "forward";
+
+/// How many kinds of arguments get plans of their own.
+const MAX_PLANS: usize = 8;
+
+/// The passes, in order.
+const PASSES: &[fn(&mut Optimization)] =
+    &[ranks::fold_known_ranks, dropout::remove, in_place::make_functional, batch_norm::fold];
+
+/// For each argument, what is known of it if it is a tensor.
+type Signature = Vec<Option<Fact>>;
+
+/// The optimised forms of a module's `forward`.
+#[derive(Default)]
+pub(crate) struct Optimizer {
+    frozen: Option<Graph>,
+    /// Whether the frozen graph has been found to change nothing that outlives a call.
+    checked: bool,
+    plans: Vec<(Signature, Option<Rc<Code>>)>,
+}
+
+impl Optimizer {
+    /// Freezes a module, if it can be; before its objects are made, so that the constants of the
+    /// frozen graph are the tensors of these objects.
+    pub(crate) fn new(module: &Module) -> Self {
+        Optimizer { frozen: module.frozen_graph(METHOD).ok(), ..Optimizer::default() }
+    }
+
+    /// Whether this is the method that may have plans.
+    pub(crate) fn covers(method: &str) -> bool {
+        method == METHOD
+    }
+
+    /// Gives up all plans, because what was frozen may have changed.
+    pub(crate) fn forget(&mut self) {
+        *self = Optimizer::default();
+    }
+
+    /// The code for these arguments, the module itself among them, if there is a plan for them.
+    pub(crate) fn plan(&mut self, machine: &mut Machine, args: &[IValue]) -> Option<Rc<Code>> {
+        if !self.checked {
+            self.checked = true;
+            self.frozen.take_if(|graph| !is_contained(graph));
+        }
+        let graph = self.frozen.as_ref()?;
+        let signature: Signature = args.iter().map(Fact::of_value).collect();
+        if let Some((_, code)) = self.plans.iter().find(|(known, _)| *known == signature) {
+            return code.clone();
+        }
+        if self.plans.len() >= MAX_PLANS || args.len() != graph.inputs().len() {
+            return None;
+        }
+        let code = optimize(graph.clone(), &signature, machine);
+        self.plans.push((signature, code.clone()));
+        code
+    }
+}
+
+/// Runs the passes and lowers what they make; `None` where they find nothing to do.
+fn optimize(graph: Graph, signature: &Signature, machine: &Machine) -> Option<Rc<Code>> {
+    let mut optimization = Optimization::new(graph, signature.clone(), machine.constants.clone());
+    for pass in PASSES {
+        pass(&mut optimization);
+    }
+    if !optimization.changed {
+        return None;
+    }
+    let code = machine.lower_graph(METHOD, &optimization.graph, &optimization.constants).ok()?;
+    code.missing.is_empty().then(|| Rc::new(code))
+}
+
+/// Whether a graph changes nothing that outlives a call and gives nothing that the module keeps: it
+/// may then run twice, and its constants stay what they are.
+fn is_contained(graph: &Graph) -> bool {
+    let aliases = AliasAnalyser::new(graph);
+    let leaves = |node: NodeId| {
+        let at = graph.node(node);
+        let kept = [
+            Prim::SetAttr,
+            Prim::Print,
+            Prim::CallFunction,
+            Prim::CallMethod,
+            Prim::Enter,
+            Prim::Exit,
+            Prim::Fork,
+        ];
+        kept.iter().any(|&prim| at.is(prim))
+            || aliases.writes_to(node, |location| aliases.is_outside(location))
+    };
+    let gives_constant = |node: NodeId| {
+        let at = graph.node(node);
+        at.is(Prim::Constant)
+            && is_mutable(graph.ty(at.output()))
+            && graph.outputs().iter().any(|&output| aliases.may_alias(output, at.output()))
+    };
+    !graph.walk(graph.root()).any(|node| leaves(node) || gives_constant(node))
+}
+
+/// A graph being optimised, with what passes share.
+pub(crate) struct Optimization {
+    /// The graph.
+    pub(crate) graph: Graph,
+    /// The table that the graph's constants are in; passes add to it.
+    pub(crate) constants: Vec<IValue>,
+    /// What is known of values.
+    facts: Facts,
+    /// What is known of the arguments.
+    signature: Signature,
+    /// For each value that was there at the start, whether something writes to its memory.
+    written: Vec<bool>,
+    /// Whether a pass has changed anything that makes the graph faster.
+    pub(crate) changed: bool,
+}
+
+impl Optimization {
+    pub(crate) fn new(graph: Graph, signature: Signature, constants: Vec<IValue>) -> Self {
+        let mut new = Optimization {
+            graph,
+            constants,
+            facts: Facts::default(),
+            signature,
+            written: Vec::new(),
+            changed: false,
+        };
+        new.refresh();
+        new
+    }
+
+    /// Looks at the graph anew: what is known of values, and which of them are written.
+    pub(crate) fn refresh(&mut self) {
+        self.facts = Facts::find(&self.graph, &self.signature, &self.constants);
+        let aliases = AliasAnalyser::new(&self.graph);
+        let all = aliases.all_written();
+        let is_written = |id: u32| {
+            let places = aliases.locations(ValueId(id));
+            places.into_iter().any(|place| all.get(place as usize).copied().unwrap_or(true))
+        };
+        self.written = (0..self.graph.value_count() as u32).map(is_written).collect();
+    }
+
+    /// Folds constants and removes what nothing needs, and looks at the graph anew.
+    pub(crate) fn simplify(&mut self) {
+        passes::constant_propagation_immutable_types(&mut self.graph);
+        passes::eliminate_dead_code(&mut self.graph);
+        self.refresh();
+    }
+
+    /// The dtype and the number of dimensions of a tensor, where they are known.
+    pub(crate) fn fact(&self, value: ValueId) -> Option<Fact> {
+        self.facts.get(value)
+    }
+
+    /// Whether something may write to the memory of a value.
+    pub(crate) fn is_written(&self, value: ValueId) -> bool {
+        self.written.get(value.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// The nodes of all blocks in program order.
+    pub(crate) fn nodes(&self) -> Vec<NodeId> {
+        self.graph.walk(self.graph.root()).collect()
+    }
+
+    /// Whether a node is a call of this operator.
+    pub(crate) fn is_op(&self, node: NodeId, symbol: &str) -> bool {
+        let at = self.graph.node(node);
+        at.is_alive() && at.kind.symbol() == symbol
+    }
+
+    /// The node that makes a value.
+    pub(crate) fn producer(&self, value: ValueId) -> NodeId {
+        self.graph.value(value).node()
+    }
+
+    /// Whether a value is used once, in the block it is made in.
+    pub(crate) fn is_used_once(&self, value: ValueId) -> bool {
+        let [only] = self.graph.value(value).uses() else { return false };
+        self.graph.node(only.user).owner() == self.graph.node(self.producer(value)).owner()
+    }
+
+    /// The constant that a value is.
+    pub(crate) fn constant(&self, value: ValueId) -> Option<Constant> {
+        self.graph.constant(value)
+    }
+
+    /// The tensor that a value is, if it is a constant that nothing writes to.
+    pub(crate) fn constant_tensor(&self, value: ValueId) -> Option<&Tensor> {
+        let Some(Constant::Tensor(tensor)) = self.constant(value) else { return None };
+        match self.constants.get(tensor.index as usize) {
+            Some(IValue::Tensor(tensor)) if !self.is_written(value) => Some(tensor),
+            _ => None,
+        }
+    }
+
+    /// The ints that a value is, if they are known and nothing changes them.
+    pub(crate) fn ints(&self, value: ValueId) -> Option<Vec<i64>> {
+        let int = |constant: Constant| match constant {
+            Constant::Int(int) => Some(int),
+            _ => None,
+        };
+        if self.is_written(value) {
+            return None;
+        }
+        if let Some(Constant::List(_, items)) = self.constant(value) {
+            return items.iter().cloned().map(int).collect();
+        }
+        let node = self.graph.node(self.producer(value));
+        if !node.is(Prim::ListConstruct) {
+            return None;
+        }
+        node.inputs().iter().map(|&item| self.constant(item).and_then(int)).collect()
+    }
+
+    /// Puts a constant before a node.
+    pub(crate) fn insert_constant(&mut self, constant: &Constant, before: NodeId) -> ValueId {
+        let node = self.graph.new_constant(constant);
+        self.graph.insert_before(node, before);
+        self.graph.node(node).output()
+    }
+
+    /// Puts a tensor as a constant before a node.
+    pub(crate) fn insert_tensor(&mut self, tensor: Tensor, before: NodeId) -> ValueId {
+        let index = self.constants.len() as u32;
+        self.constants.push(IValue::Tensor(tensor));
+        let constant = TensorConstant { index, text: "<Tensor>".into() };
+        self.insert_constant(&Constant::Tensor(constant), before)
+    }
+
+    /// Puts a value in the place of what a node gives, and destroys the node.
+    pub(crate) fn replace(&mut self, node: NodeId, by: ValueId) {
+        let old = self.graph.node(node).output();
+        self.graph.replace_all_uses(old, by);
+        self.graph.destroy(node);
+        self.changed = true;
+    }
+}

@@ -1,0 +1,98 @@
+//! Operators of attention.
+
+use sconce_kernels::{
+    self as kernels, AttentionOptions, EncoderLayer, HeadMask, HeadWeights, Tensor,
+};
+
+use super::tensor_args::{kernel, made};
+use super::{Args, Table};
+use crate::error::Raise;
+use crate::interpreter::Machine;
+use crate::value::IValue;
+
+type Result<T = IValue> = std::result::Result<T, Raise>;
+
+pub(super) const TABLE: Table = &[
+    ("aten::scaled_dot_product_attention", "-", |machine, args| {
+        let options = AttentionOptions {
+            mask: args.optional_tensor(3)?,
+            dropout: args.real(4)?,
+            causal: args.bool(5)?,
+            scale: scale(&args, 6)?,
+            grouped: args.bool(7)?,
+        };
+        attend(machine, &args, &options).map(|(result, _)| IValue::Tensor(result))
+    }),
+    ("aten::_scaled_dot_product_attention_math", "-", |machine, args| {
+        if !args.get(6).is_none() {
+            return Err(Raise::unsupported("attention with a given dropout mask"));
+        }
+        let options = AttentionOptions {
+            mask: args.optional_tensor(3)?,
+            dropout: args.real(4)?,
+            causal: args.bool(5)?,
+            scale: scale(&args, 7)?,
+            grouped: args.bool(8)?,
+        };
+        let (result, weights) = attend(machine, &args, &options)?;
+        Ok(IValue::tuple(vec![IValue::Tensor(result), IValue::Tensor(weights)]))
+    }),
+    ("aten::_native_multi_head_attention", "-", |_, args| {
+        let weights = HeadWeights {
+            embed: args.int(3)?,
+            heads: args.int(4)?,
+            qkv: args.tensor(5)?,
+            qkv_bias: args.tensor(6)?,
+            out: args.tensor(7)?,
+            out_bias: args.tensor(8)?,
+        };
+        let inputs = [args.tensor(0)?, args.tensor(1)?, args.tensor(2)?];
+        let (result, weights) =
+            kernels::multi_head_attention(inputs, weights, mask(&args, 9, 12)?).map_err(kernel)?;
+        let weights = match (args.bool(10)?, args.bool(11)?) {
+            (false, _) => IValue::None,
+            (true, false) => IValue::Tensor(weights),
+            (true, true) => made(kernels::mean(&weights, &[1], false, None))?,
+        };
+        Ok(IValue::tuple(vec![IValue::Tensor(result), weights]))
+    }),
+    ("aten::_transformer_encoder_layer_fwd", "-", |_, args| {
+        let layer = EncoderLayer {
+            attention: HeadWeights {
+                embed: args.int(1)?,
+                heads: args.int(2)?,
+                qkv: args.tensor(3)?,
+                qkv_bias: args.tensor(4)?,
+                out: args.tensor(5)?,
+                out_bias: args.tensor(6)?,
+            },
+            gelu: args.bool(7)?,
+            norm_first: args.bool(8)?,
+            eps: args.real(9)?,
+            norms: [[args.tensor(10)?, args.tensor(11)?], [args.tensor(12)?, args.tensor(13)?]],
+            linears: [[args.tensor(14)?, args.tensor(15)?], [args.tensor(16)?, args.tensor(17)?]],
+        };
+        made(kernels::encoder_layer(args.tensor(0)?, &layer, mask(&args, 18, 19)?))
+    }),
+    ("aten::_nested_tensor_from_mask_left_aligned", "-", |_, args| {
+        kernels::is_left_aligned(args.tensor(1)?).map(IValue::Bool).map_err(kernel)
+    }),
+];
+
+fn scale(args: &Args<'_>, index: usize) -> Result<Option<f64>> {
+    if args.get(index).is_none() { Ok(None) } else { args.real(index).map(Some) }
+}
+
+fn attend(
+    machine: &mut Machine,
+    args: &Args<'_>,
+    options: &AttentionOptions<'_>,
+) -> Result<(Tensor, Tensor)> {
+    let (query, key, value) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
+    kernels::attention(query, key, value, options, &mut machine.generator).map_err(kernel)
+}
+
+fn mask<'a>(args: &'a Args<'_>, mask: usize, kind: usize) -> Result<Option<HeadMask<'a>>> {
+    let kind = args.optional_int(kind)?;
+    Ok(args.optional_tensor(mask)?.map(|mask| HeadMask { mask, kind }))
+}

@@ -1,0 +1,63 @@
+//! Complex numbers as tensors: parts, conjugates, polar form.
+
+use sconce_kernels::{self as kernels, DType, Tensor, UnaryOp};
+
+use super::Table;
+use super::tensor_args::{kernel, made};
+use crate::value::IValue;
+
+pub(super) const TABLE: Table = &[
+    ("aten::view_as_real", "-", |_, args| made(kernels::view_as_real(args.tensor(0)?))),
+    ("aten::view_as_complex", "-", |_, args| made(kernels::view_as_complex(args.tensor(0)?))),
+    ("aten::view_as_real_copy", "-", |_, args| {
+        made(kernels::view_as_real(args.tensor(0)?).and_then(|view| view.copy()))
+    }),
+    ("aten::view_as_complex_copy", "-", |_, args| {
+        made(kernels::view_as_complex(args.tensor(0)?).and_then(|view| view.copy()))
+    }),
+    ("aten::real", "-", |_, args| made(kernels::real(args.tensor(0)?))),
+    ("aten::imag", "-", |_, args| made(kernels::imag(args.tensor(0)?))),
+    ("aten::conj", "-", |_, args| made(kernels::conj(args.tensor(0)?))),
+    ("aten::_conj", "-", |_, args| made(kernels::conj(args.tensor(0)?))),
+    ("aten::conj_physical", "-", |_, args| made(kernels::conj(args.tensor(0)?))),
+    ("aten::_conj_physical", "-", |_, args| made(kernels::conj(args.tensor(0)?))),
+    ("aten::conj_physical_", "-", |_, mut args| {
+        let result = kernels::conj(args.tensor(0)?).map_err(kernel)?;
+        args.tensor(0)?.copy_from(&result).map_err(kernel)?;
+        Ok(args.take(0))
+    }),
+    // Conjugates are computed at once here, so none is ever left to resolve.
+    ("aten::resolve_conj", "-", |_, mut args| Ok(args.take(0))),
+    ("aten::resolve_neg", "-", |_, mut args| Ok(args.take(0))),
+    ("aten::is_complex", "-", |_, args| Ok(IValue::Bool(args.tensor(0)?.dtype().is_complex()))),
+    ("aten::isreal", "-", |_, args| made(isreal(args.tensor(0)?))),
+    ("aten::angle", "-", |_, args| made(kernels::angle(args.tensor(0)?))),
+    ("aten::sgn", "-", |_, args| made(sgn(args.tensor(0)?))),
+    ("aten::complex", "-", |_, args| made(kernels::complex(args.tensor(0)?, args.tensor(1)?))),
+    ("aten::polar", "-", |_, args| made(kernels::polar(args.tensor(0)?, args.tensor(1)?))),
+    ("aten::adjoint", "-", |_, args| made(adjoint(args.tensor(0)?))),
+    ("aten::mH", "- a", |_, args| made(adjoint(args.tensor(0)?))),
+    ("aten::matrix_H", "- a", |_, args| made(kernels::conj(args.tensor(0)?).and_then(|t| t.t()))),
+];
+
+fn adjoint(input: &Tensor) -> kernels::Result<Tensor> {
+    kernels::conj(&input.transpose(-2, -1)?)
+}
+
+fn sgn(input: &Tensor) -> kernels::Result<Tensor> {
+    match input.dtype().is_complex() {
+        true => kernels::complex_sgn(input),
+        false => kernels::unary(UnaryOp::Sign, input),
+    }
+}
+
+fn isreal(input: &Tensor) -> kernels::Result<Tensor> {
+    match input.dtype().is_complex() {
+        true => kernels::binary(
+            kernels::BinaryOp::Eq,
+            (&kernels::imag(input)?).into(),
+            kernels::Scalar::Int(0).into(),
+        ),
+        false => Tensor::full(input.sizes(), true.into(), DType::Bool),
+    }
+}

@@ -1,0 +1,375 @@
+//! Operators that draw random numbers, from the session's generator.
+
+use sconce_kernels::{self as kernels, DType, Dropout, Generator, MemoryFormat, Tensor};
+
+use super::tensor_args::{kernel, made};
+use super::{Args, Table};
+use crate::error::Raise;
+use crate::interpreter::Machine;
+use crate::value::IValue;
+
+type Result<T = IValue> = std::result::Result<T, Raise>;
+
+pub(super) const TABLE: Table = &[
+    ("aten::manual_seed", "-", |machine, args| {
+        machine.generator = Generator::new(args.int(0)? as u64);
+        Ok(IValue::None)
+    }),
+    ("aten::rand", "-", |machine, args| {
+        let target = sized(machine, &args, 0, 1, DType::Float32)?;
+        filled(target, |target| kernels::uniform_in_place(target, 0.0, 1.0, &mut machine.generator))
+    }),
+    ("aten::rand", "generator", |machine, args| {
+        default_generator(&args, 1)?;
+        let target = sized(machine, &args, 0, 2, DType::Float32)?;
+        filled(target, |target| kernels::uniform_in_place(target, 0.0, 1.0, &mut machine.generator))
+    }),
+    ("aten::randn", "-", |machine, args| {
+        let target = sized(machine, &args, 0, 1, DType::Float32)?;
+        filled(target, |target| kernels::normal_in_place(target, 0.0, 1.0, &mut machine.generator))
+    }),
+    ("aten::randn", "generator", |machine, args| {
+        default_generator(&args, 1)?;
+        let target = sized(machine, &args, 0, 2, DType::Float32)?;
+        filled(target, |target| kernels::normal_in_place(target, 0.0, 1.0, &mut machine.generator))
+    }),
+    ("aten::rand_like", "-", |machine, args| {
+        let target = like(&args, 1)?;
+        filled(target, |target| kernels::uniform_in_place(target, 0.0, 1.0, &mut machine.generator))
+    }),
+    ("aten::rand_like", "generator", |machine, args| {
+        default_generator(&args, 1)?;
+        let target = like(&args, 2)?;
+        filled(target, |target| kernels::uniform_in_place(target, 0.0, 1.0, &mut machine.generator))
+    }),
+    ("aten::randn_like", "-", |machine, args| {
+        let target = like(&args, 1)?;
+        filled(target, |target| kernels::normal_in_place(target, 0.0, 1.0, &mut machine.generator))
+    }),
+    ("aten::randn_like", "generator", |machine, args| {
+        default_generator(&args, 1)?;
+        let target = like(&args, 2)?;
+        filled(target, |target| kernels::normal_in_place(target, 0.0, 1.0, &mut machine.generator))
+    }),
+    ("aten::randint", "-", |machine, args| {
+        let target = sized(machine, &args, 1, 2, DType::Float32)?;
+        between(machine, target, 0, args.int(0)?)
+    }),
+    ("aten::randint", "generator", |machine, args| {
+        default_generator(&args, 2)?;
+        let target = sized(machine, &args, 1, 3, DType::Float32)?;
+        between(machine, target, 0, args.int(0)?)
+    }),
+    ("aten::randint", "low", |machine, args| {
+        let target = sized(machine, &args, 2, 3, DType::Float32)?;
+        between(machine, target, args.int(0)?, args.int(1)?)
+    }),
+    ("aten::randint", "low_generator", |machine, args| {
+        default_generator(&args, 3)?;
+        let target = sized(machine, &args, 2, 4, DType::Float32)?;
+        between(machine, target, args.int(0)?, args.int(1)?)
+    }),
+    ("aten::randint_like", "-", |machine, args| between(machine, like(&args, 2)?, 0, args.int(1)?)),
+    ("aten::randint_like", "generator", |machine, args| {
+        default_generator(&args, 2)?;
+        between(machine, like(&args, 3)?, 0, args.int(1)?)
+    }),
+    ("aten::randint_like", "Tensor", |machine, args| {
+        let high = args.tensor(1)?.item().map_err(kernel)?.to_i64();
+        between(machine, like(&args, 2)?, 0, high)
+    }),
+    ("aten::randint_like", "low_dtype", |machine, args| {
+        between(machine, like(&args, 3)?, args.int(1)?, args.int(2)?)
+    }),
+    ("aten::randint_like", "low_generator_dtype", |machine, args| {
+        default_generator(&args, 3)?;
+        between(machine, like(&args, 4)?, args.int(1)?, args.int(2)?)
+    }),
+    ("aten::randperm", "-", |machine, args| permutation(machine, &args, 1)),
+    ("aten::randperm", "generator", |machine, args| {
+        default_generator(&args, 1)?;
+        permutation(machine, &args, 2)
+    }),
+    ("aten::uniform_", "-", |machine, args| uniform(machine, &args, args.tensor(0)?.clone())),
+    ("aten::uniform", "-", |machine, args| uniform(machine, &args, fresh(&args)?)),
+    ("aten::normal_", "-", |machine, args| normal(machine, &args, args.tensor(0)?.clone())),
+    ("aten::normal_functional", "-", |machine, args| normal(machine, &args, fresh(&args)?)),
+    ("aten::normal", "float_float", |machine, args| {
+        default_generator(&args, 3)?;
+        let (mean, std) = (args.real(0)?, args.real(1)?);
+        let target = sized(machine, &args, 2, 4, DType::Float32)?;
+        filled(target, |target| kernels::normal_in_place(target, mean, std, &mut machine.generator))
+    }),
+    ("aten::normal", "Tensor_float Tensor_Tensor float_Tensor", normal_around),
+    ("aten::log_normal_", "-", |machine, args| log_normal(machine, &args, args.tensor(0)?.clone())),
+    ("aten::log_normal", "-", |machine, args| log_normal(machine, &args, fresh(&args)?)),
+    ("aten::cauchy_", "-", |machine, args| cauchy(machine, &args, args.tensor(0)?.clone())),
+    ("aten::cauchy", "-", |machine, args| cauchy(machine, &args, fresh(&args)?)),
+    ("aten::exponential_", "-", |machine, args| {
+        exponential(machine, &args, args.tensor(0)?.clone())
+    }),
+    ("aten::exponential", "-", |machine, args| exponential(machine, &args, fresh(&args)?)),
+    ("aten::geometric_", "-", |machine, args| geometric(machine, &args, args.tensor(0)?.clone())),
+    ("aten::geometric", "-", |machine, args| geometric(machine, &args, fresh(&args)?)),
+    ("aten::random_", "- to from", |machine, args| random(machine, &args, args.tensor(0)?.clone())),
+    ("aten::random", "- to from", |machine, args| random(machine, &args, fresh(&args)?)),
+    ("aten::bernoulli_", "Tensor float", |machine, args| {
+        bernoulli(machine, &args, args.tensor(0)?.clone())
+    }),
+    ("aten::bernoulli", "Tensor p", |machine, args| bernoulli(machine, &args, fresh(&args)?)),
+    ("aten::bernoulli", "-", |machine, args| {
+        default_generator(&args, 1)?;
+        let chances = args.tensor(0)?;
+        let target = Tensor::zeros(chances.sizes(), chances.dtype()).map_err(kernel)?;
+        filled(target, |target| kernels::bernoulli_from(target, chances, &mut machine.generator))
+    }),
+    ("aten::poisson", "-", |machine, args| {
+        default_generator(&args, 1)?;
+        made(kernels::poisson(args.tensor(0)?, &mut machine.generator))
+    }),
+    ("aten::multinomial", "-", |machine, args| {
+        default_generator(&args, 3)?;
+        let (samples, replacement) = (args.int(1)?, args.bool(2)?);
+        machine.budget.check_sizes(&[samples])?;
+        let generator = &mut machine.generator;
+        made(kernels::multinomial(args.tensor(0)?, samples, replacement, generator))
+    }),
+    ("aten::dropout", "-", |machine, args| dropout(machine, args, ELEMENTS)),
+    ("aten::feature_dropout", "-", |machine, args| dropout(machine, args, FEATURES)),
+    ("aten::alpha_dropout", "-", |machine, args| dropout(machine, args, ALPHA)),
+    ("aten::feature_alpha_dropout", "-", |machine, args| dropout(machine, args, ALPHA_FEATURES)),
+    ("aten::dropout_", "-", |machine, args| dropout_in_place(machine, args, ELEMENTS)),
+    ("aten::feature_dropout_", "-", |machine, args| dropout_in_place(machine, args, FEATURES)),
+    ("aten::alpha_dropout_", "-", |machine, args| dropout_in_place(machine, args, ALPHA)),
+    ("aten::feature_alpha_dropout_", "-", |machine, args| {
+        dropout_in_place(machine, args, ALPHA_FEATURES)
+    }),
+    ("aten::native_dropout", "-", |machine, args| {
+        let input = args.tensor(0)?;
+        let train = args.get(2).is_none() || args.bool(2)?;
+        let (result, mask) = match train {
+            true => kernels::native_dropout(input, args.real(1)?, &mut machine.generator),
+            false => Tensor::full(input.sizes(), true.into(), DType::Bool)
+                .map(|mask| (input.clone(), mask)),
+        }
+        .map_err(kernel)?;
+        Ok(IValue::tuple(vec![IValue::Tensor(result), IValue::Tensor(mask)]))
+    }),
+    ("aten::native_dropout_backward", "-", |_, args| {
+        use kernels::BinaryOp::Mul;
+        let masked = kernels::binary(Mul, args.operand(0)?, args.operand(1)?).map_err(kernel)?;
+        made(kernels::binary(Mul, (&masked).into(), args.operand(2)?))
+    }),
+    ("aten::rrelu", "-", |machine, args| rrelu(machine, &args)),
+    ("aten::rrelu_", "-", |machine, mut args| {
+        let result = rrelu(machine, &args)?;
+        if let IValue::Tensor(result) = &result {
+            kernels::store(args.tensor(0)?, result).map_err(kernel)?;
+        }
+        Ok(args.take(0))
+    }),
+    ("aten::rrelu_with_noise", "-", |machine, args| {
+        default_generator(&args, 5)?;
+        let (input, lower, upper) = (args.tensor(0)?, args.real(2)?, args.real(3)?);
+        if !args.bool(4)? {
+            return made(kernels::leaky_relu(input, ((lower + upper) / 2.0).into()));
+        }
+        let drawn = kernels::rrelu(input, lower, upper, &mut machine.generator);
+        let (result, slopes) = drawn.map_err(kernel)?;
+        kernels::store(args.tensor(1)?, &slopes).map_err(kernel)?;
+        Ok(IValue::Tensor(result))
+    }),
+];
+
+const ELEMENTS: Dropout = Dropout { features: false, alpha: false };
+const FEATURES: Dropout = Dropout { features: true, alpha: false };
+const ALPHA: Dropout = Dropout { features: false, alpha: true };
+const ALPHA_FEATURES: Dropout = Dropout { features: true, alpha: true };
+
+/// Refuses generators of the program's own.
+fn default_generator(args: &Args<'_>, index: usize) -> Result<()> {
+    match args.get(index) {
+        IValue::None => Ok(()),
+        _ => Err(Raise::unsupported("a random number generator other than the default one")),
+    }
+}
+
+/// A new tensor of the sizes and options among the operands; `dtype` is followed by layout and
+/// device.
+fn sized(
+    machine: &Machine,
+    args: &Args<'_>,
+    sizes: usize,
+    dtype: usize,
+    default: DType,
+) -> Result<Tensor> {
+    args.plain_options(dtype + 1, dtype + 2)?;
+    let sizes = args.ints(sizes)?;
+    machine.budget.check_sizes(&sizes)?;
+    Tensor::zeros(&sizes, args.dtype(dtype)?.unwrap_or(default)).map_err(kernel)
+}
+
+/// A new tensor like the first operand; `dtype` is followed by layout, device, pinning and memory
+/// format.
+fn like(args: &Args<'_>, dtype: usize) -> Result<Tensor> {
+    args.plain_options(dtype + 1, dtype + 2)?;
+    let tensor = args.tensor(0)?;
+    let format = args.memory_format(dtype + 4)?.unwrap_or(MemoryFormat::Preserve);
+    tensor.zeros_like(args.dtype(dtype)?.unwrap_or(tensor.dtype()), format).map_err(kernel)
+}
+
+/// A new tensor like the first operand in everything.
+fn fresh(args: &Args<'_>) -> Result<Tensor> {
+    let tensor = args.tensor(0)?;
+    kernels::empty_like(tensor, tensor.dtype()).map_err(kernel)
+}
+
+fn filled(target: Tensor, fill: impl FnOnce(&Tensor) -> kernels::Result<()>) -> Result {
+    fill(&target).map_err(kernel)?;
+    Ok(IValue::Tensor(target))
+}
+
+fn between(machine: &mut Machine, target: Tensor, low: i64, high: i64) -> Result {
+    filled(target, |target| {
+        kernels::random_between(target, low, Some(high), &mut machine.generator)
+    })
+}
+
+fn permutation(machine: &mut Machine, args: &Args<'_>, dtype: usize) -> Result {
+    args.plain_options(dtype + 1, dtype + 2)?;
+    let count = args.int(0)?;
+    machine.budget.check_sizes(&[count])?;
+    let dtype = args.dtype(dtype)?.unwrap_or(DType::Float32);
+    made(kernels::randperm(count, dtype, &mut machine.generator))
+}
+
+fn uniform(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
+    default_generator(args, 3)?;
+    let (from, to) = (args.real(1)?, args.real(2)?);
+    filled(target, |target| kernels::uniform_in_place(target, from, to, &mut machine.generator))
+}
+
+fn normal(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
+    default_generator(args, 3)?;
+    let (mean, std) = (args.real(1)?, args.real(2)?);
+    filled(target, |target| kernels::normal_in_place(target, mean, std, &mut machine.generator))
+}
+
+fn log_normal(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
+    default_generator(args, 3)?;
+    let (mean, std) = (args.real(1)?, args.real(2)?);
+    filled(target, |target| kernels::log_normal_in_place(target, mean, std, &mut machine.generator))
+}
+
+fn cauchy(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
+    default_generator(args, 3)?;
+    let (median, sigma) = (args.real(1)?, args.real(2)?);
+    filled(target, |target| kernels::cauchy_in_place(target, median, sigma, &mut machine.generator))
+}
+
+fn exponential(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
+    default_generator(args, 2)?;
+    let rate = args.real(1)?;
+    filled(target, |target| kernels::exponential_in_place(target, rate, &mut machine.generator))
+}
+
+fn geometric(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
+    default_generator(args, 2)?;
+    let p = args.real(1)?;
+    filled(target, |target| kernels::geometric_in_place(target, p, &mut machine.generator))
+}
+
+/// Over the whole dtype, up to a bound, or between two.
+fn random(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
+    default_generator(args, args.len() - 1)?;
+    let generator = &mut machine.generator;
+    match args.len() {
+        2 => filled(target, |target| kernels::random_in_place(target, generator)),
+        3 => {
+            let to = args.int(1)?;
+            filled(target, |target| kernels::random_between(target, 0, Some(to), generator))
+        }
+        _ => {
+            let (from, to) = (args.int(1)?, args.optional_int(2)?);
+            filled(target, |target| kernels::random_between(target, from, to, generator))
+        }
+    }
+}
+
+/// With one chance for all elements, or one for each.
+fn bernoulli(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
+    default_generator(args, 2)?;
+    let generator = &mut machine.generator;
+    match args.get(1) {
+        IValue::Tensor(chances) => {
+            filled(target, |target| kernels::bernoulli_from(target, chances, generator))
+        }
+        _ => {
+            let p = args.real(1)?;
+            filled(target, |target| kernels::bernoulli_in_place(target, p, generator))
+        }
+    }
+}
+
+/// Normal numbers about tensors of means, of tensors of deviations, or both.
+fn normal_around(machine: &mut Machine, args: Args<'_>) -> Result {
+    use kernels::BinaryOp::{Add, Mul};
+    default_generator(&args, 2)?;
+    let (mean, std) = (args.operand(0)?, args.operand(1)?);
+    let sizes = kernels::shape::broadcast(mean.sizes(), std.sizes()).map_err(kernel)?;
+    let dtype = match (args.get(0), args.get(1)) {
+        (IValue::Tensor(mean), IValue::Tensor(std)) if mean.dtype() != std.dtype() => {
+            return Err(Raise::unsupported("aten::normal with means and deviations of two dtypes"));
+        }
+        (IValue::Tensor(tensor), _) | (_, IValue::Tensor(tensor)) => tensor.dtype(),
+        _ => DType::Float32,
+    };
+    if !dtype.is_floating_point() {
+        return Err(Raise::unsupported(format!("aten::normal of {}", dtype.name())));
+    }
+    if let IValue::Tensor(std) = args.get(1) {
+        let negative = kernels::binary(kernels::BinaryOp::Lt, std.into(), 0.0.into());
+        let any = negative.and_then(|negative| kernels::any(&negative, &[], false)?.item());
+        if any.map_err(kernel)?.to_bool() {
+            return Err(Raise::message("normal expects all elements of std >= 0.0"));
+        }
+    } else if args.real(1)? < 0.0 {
+        let std = args.real(1)?;
+        return Err(Raise::message(format!("normal expects std >= 0.0, but found std {std}")));
+    }
+    let target = Tensor::zeros(&sizes, dtype).map_err(kernel)?;
+    // A single deviation scales the numbers while they are drawn.
+    let drawn_std = if matches!(args.get(1), IValue::Tensor(_)) { 1.0 } else { args.real(1)? };
+    kernels::normal_in_place(&target, 0.0, drawn_std, &mut machine.generator).map_err(kernel)?;
+    let scaled = match args.get(1) {
+        IValue::Tensor(_) => kernels::binary(Mul, (&target).into(), std).map_err(kernel)?,
+        _ => target,
+    };
+    made(kernels::binary(Add, (&scaled).into(), mean))
+}
+
+/// Dropout does nothing outside training.
+fn dropout(machine: &mut Machine, mut args: Args<'_>, kind: Dropout) -> Result {
+    if !args.bool(2)? {
+        return Ok(args.take(0));
+    }
+    made(kernels::dropout(args.tensor(0)?, args.real(1)?, kind, &mut machine.generator))
+}
+
+fn dropout_in_place(machine: &mut Machine, mut args: Args<'_>, kind: Dropout) -> Result {
+    if args.bool(2)? {
+        let (input, p) = (args.tensor(0)?, args.real(1)?);
+        let result = kernels::dropout(input, p, kind, &mut machine.generator).map_err(kernel)?;
+        kernels::store(input, &result).map_err(kernel)?;
+    }
+    Ok(args.take(0))
+}
+
+fn rrelu(machine: &mut Machine, args: &Args<'_>) -> Result {
+    default_generator(args, 4)?;
+    let (input, lower, upper) = (args.tensor(0)?, args.real(1)?, args.real(2)?);
+    if !args.bool(3)? {
+        return made(kernels::leaky_relu(input, ((lower + upper) / 2.0).into()));
+    }
+    made(kernels::rrelu(input, lower, upper, &mut machine.generator).map(|(result, _)| result))
+}

@@ -1,0 +1,39 @@
+//! What a program needs and is not here, without running it.
+
+use sconce_syntax::SourceRange;
+use sconce_torchscript::Module;
+
+use crate::Error;
+use crate::lower::{Surroundings, lower};
+use crate::value::IValue;
+
+/// Something that a program needs and that is not here, at one place.
+#[derive(Debug, Clone)]
+pub struct Need {
+    /// An operator by its full name, such as `aten::stft`, or a kind of instruction.
+    pub what: String,
+    /// Where the program needs it.
+    pub range: Option<SourceRange>,
+}
+
+/// What all methods and functions of a program need and is not here, place by place. A session
+/// needs only what the called method comes to: [`crate::Session::needs`].
+///
+/// # Errors
+/// When something does not compile.
+pub fn needs(module: &Module) -> Result<Vec<Need>, Error> {
+    // What the constants are makes no difference to which operators there are.
+    let constants = vec![IValue::None; module.constants().len()];
+    module.with_program(|program| {
+        program.compile_all()?;
+        let unit = program.unit();
+        let around = Surroundings { unit, constants: &constants };
+        let mut out = Vec::new();
+        for (_, function) in unit.functions() {
+            let Some(graph) = &function.graph else { continue };
+            let code = lower(function.name(), graph, &around)?;
+            out.extend(code.missing.into_iter().map(|(what, range)| Need { what, range }));
+        }
+        Ok(out)
+    })
+}

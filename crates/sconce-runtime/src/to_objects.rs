@@ -1,0 +1,146 @@
+//! Values of a program as objects that `torch.save` would write.
+
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use sconce_checkpoint::Value;
+use sconce_kernels::Exporter;
+
+use crate::Error;
+use crate::value::IValue;
+
+/// Lists, tuples and dicts in each other. A list of `Any` can even hold itself.
+const MAX_DEPTH: usize = 200;
+
+/// A value as an object to be saved: what Python gets from a call. A NamedTuple becomes a tuple, so
+/// that `torch.load(weights_only=True)` reads it. Tensors of one storage share it in the file too;
+/// lists and dicts that are one object stay one.
+///
+/// # Errors
+/// When the value is or holds what only the program has: an object of its classes, a member of its
+/// enums; or holds itself.
+pub fn to_object(value: &IValue) -> Result<Value, Error> {
+    Writer::default().write(value, 0)
+}
+
+#[derive(Default)]
+struct Writer {
+    exporter: Exporter,
+    /// Containers by address. What they belong to is held by the caller.
+    known: FxHashMap<usize, Value>,
+    open: FxHashSet<usize>,
+}
+
+impl Writer {
+    fn write(&mut self, value: &IValue, depth: usize) -> Result<Value, Error> {
+        let Some(address) = address(value) else { return self.make(value, depth) };
+        if let Some(known) = self.known.get(&address) {
+            return Ok(known.clone());
+        }
+        if depth > MAX_DEPTH || !self.open.insert(address) {
+            return Err(unsupported("a result that holds itself or is nested too deeply"));
+        }
+        let made = self.make(value, depth)?.shared();
+        self.open.remove(&address);
+        self.known.insert(address, made.clone());
+        Ok(made)
+    }
+
+    fn all(&mut self, items: &[IValue], depth: usize) -> Result<Vec<Value>, Error> {
+        items.iter().map(|item| self.write(item, depth + 1)).collect()
+    }
+
+    fn make(&mut self, value: &IValue, depth: usize) -> Result<Value, Error> {
+        Ok(match value {
+            IValue::None => Value::None,
+            IValue::Bool(value) => Value::Bool(*value),
+            IValue::Int(value) => Value::Int(*value),
+            IValue::Float(value) => Value::Float(*value),
+            IValue::Complex(re, im) => Value::Complex(*re, *im),
+            IValue::Str(text) => Value::Str(text.to_string()),
+            IValue::Device(name) => match name.parse() {
+                Ok(device) => Value::Device(device),
+                Err(_) => return Err(unsupported(&format!("a result that is the device {name}"))),
+            },
+            IValue::Tensor(tensor) => {
+                let exported = self.exporter.export(tensor).map_err(|error| {
+                    unsupported(&format!("a result that is a tensor ({})", error.message()))
+                })?;
+                Value::Tensor(exported)
+            }
+            IValue::List(list) => Value::List(self.all(&list.read().items, depth)?),
+            IValue::Tuple(tuple) => Value::Tuple(self.all(&tuple.items, depth)?),
+            IValue::Dict(dict) => {
+                let mut entries = Vec::new();
+                for (key, value) in dict.read().entries() {
+                    entries.push((self.write(key, depth + 1)?, self.write(value, depth + 1)?));
+                }
+                Value::Dict(entries)
+            }
+            IValue::Future(value) => self.write(value, depth + 1)?,
+            other => {
+                let what = format!("a result of the kind {}", other.kind_name());
+                return Err(unsupported(&what));
+            }
+        })
+    }
+}
+
+fn unsupported(what: &str) -> Error {
+    Error::Unsupported { what: what.to_owned(), range: None }
+}
+
+fn address(value: &IValue) -> Option<usize> {
+    Some(match value {
+        IValue::List(list) => list.address(),
+        IValue::Dict(dict) => dict.address(),
+        IValue::Tuple(tuple) => Rc::as_ptr(tuple) as usize,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use sconce_checkpoint::Draft;
+    use sconce_ir::Type;
+
+    use super::*;
+    use crate::{Tensor, from_object};
+
+    #[test]
+    fn values_come_back_and_storages_stay_shared() {
+        let whole = Tensor::from_slice(&[1f32, 2.0, 3.0, 4.0], &[2, 2]).unwrap();
+        let row = whole.select(0, 1).unwrap();
+        let list = IValue::from(vec![1i64, 2]);
+        let value = IValue::tuple(vec![
+            whole.into(),
+            row.into(),
+            list.clone(),
+            list,
+            IValue::dict(vec![("a".into(), IValue::Complex(1.0, -2.0))]).unwrap(),
+            IValue::Device("cuda:1".into()),
+            IValue::None,
+        ]);
+        let draft = Draft::from(to_object(&value).unwrap());
+        let back = from_object(draft.root()).unwrap().items().unwrap();
+        let (whole, row) = (back[0].as_tensor().unwrap(), back[1].as_tensor().unwrap());
+        assert!(whole.storage().ptr_eq(row.storage()));
+        assert_eq!(row.to_vec::<f32>().unwrap(), [3.0, 4.0]);
+        assert!(back[2].is(&back[3]));
+        assert!(
+            matches!(back[4].get("a"), Some(IValue::Complex(re, im)) if (re, im) == (1.0, -2.0))
+        );
+        assert!(matches!(&back[5], IValue::Device(name) if &**name == "cuda:1"));
+    }
+
+    #[test]
+    fn a_list_that_holds_itself_is_refused() {
+        let list = IValue::list(Type::Any, vec![]);
+        let IValue::List(items) = &list else { unreachable!() };
+        items.write().items.push(list.clone());
+        assert!(
+            to_object(&list).unwrap_err().to_string().starts_with("a result that holds itself")
+        );
+        items.write().items.clear();
+    }
+}
