@@ -1,4 +1,5 @@
 //! Counting into bins, and finding the bin of a value.
+#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use crate::numbers::{Numbers, Real, expect_floating, expect_ordered, rounded};
 use crate::{DType, Dims, Error, Result, Tensor};
