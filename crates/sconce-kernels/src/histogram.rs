@@ -53,7 +53,7 @@ fn bounds(data: &[f64]) -> (f64, f64) {
     })
 }
 
-/// How the bins of a dimension of [`histogram`] are given.
+/// How the bins of a dimension of [`histogramdd`] are given.
 #[derive(Debug, Clone)]
 pub enum Bins {
     /// So many equal ones.
