@@ -1,4 +1,5 @@
 //! Running reductions along a dimension: `cumsum`, `cumprod`, `cummax`, `logcumsumexp`.
+#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use crate::numbers::{
     Complex128, Number, Numbers, Real, each_kind, expect_floating, expect_ordered, widest,

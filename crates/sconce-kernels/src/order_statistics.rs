@@ -1,6 +1,6 @@
 //! Elements by rank: `median`, `kthvalue`, `mode`, `quantile`, and `topk`.
 //!
-//! Where elements are equal, which index is given depends on how PyTorch sorts: see [`introsort`].
+//! Where elements are equal, which index is given depends on how PyTorch sorts: see `introsort`.
 
 use crate::numbers::{Numbers, Real, expect_ordered, rounded};
 use crate::reduce::rows;

@@ -1,4 +1,5 @@
 //! Element-wise operators that are written once for all dtypes, in double precision.
+#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use crate::binary::{BinaryOp, binary, zip};
 use crate::numbers::{Complex128, Number, Numbers, expect_floating, rounded, widest};

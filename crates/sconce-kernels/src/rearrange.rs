@@ -462,7 +462,10 @@ pub fn combinations(input: &Tensor, r: i64, with_replacement: bool) -> Result<Te
     let mut chosen: Vec<i64> = (0..r).map(|i| if with_replacement { 0 } else { i }).collect();
     let mut rows = Vec::new();
     let possible = if with_replacement { n > 0 } else { r <= n };
-    while possible {
+    if !possible {
+        return Tensor::zeros(&[0, r], input.dtype());
+    }
+    loop {
         rows.extend_from_slice(&chosen);
         // The last place that can still go up; those after it start anew.
         let limit = |at: usize| if with_replacement { n } else { n - (width - 1 - at) as i64 };

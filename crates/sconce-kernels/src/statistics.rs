@@ -1,4 +1,5 @@
 //! Sums without NaN, variances, covariance, numerical derivatives and integrals.
+#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use crate::numbers::{Complex128, Number, Numbers, each_kind, expect_floating};
 use crate::promotion::int_to_float;

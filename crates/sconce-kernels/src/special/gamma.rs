@@ -1,4 +1,5 @@
 //! The gamma function's family.
+#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use std::f64::consts::PI;
 
@@ -81,7 +82,7 @@ pub fn zeta(x: f64, q: f64) -> f64 {
     if x == 1.0 {
         return f64::INFINITY;
     }
-    if !(x >= 1.0) || q.is_nan() {
+    if x < 1.0 || q.is_nan() {
         return f64::NAN;
     }
     if q <= 0.0 {
@@ -91,11 +92,17 @@ pub fn zeta(x: f64, q: f64) -> f64 {
         if x != x.floor() {
             return f64::NAN;
         }
+        if x.is_infinite() {
+            return f64::INFINITY;
+        }
         // The terms below zero are those of a positive argument, seen from the other side.
         let first_above = q - q.floor();
         let below = zeta(x, 1.0 - first_above) - zeta(x, 1.0 - q);
         let sign = if x % 2.0 == 0.0 { 1.0 } else { -1.0 };
         return zeta(x, first_above) + sign * below;
+    }
+    if x.is_nan() || (x.is_infinite() && q > 1.0) {
+        return f64::NAN;
     }
     let mut sum = 0.0;
     let mut at = q;
