@@ -127,15 +127,6 @@ pub use pad::{PadMode, pad};
 pub use patches::{PatchOptions, col2im, im2col};
 pub use pointwise::{addcdiv, addcmul, equal, filled_like, float_power, frexp, gcd, heaviside, is_exactly, isclose, isin, lcm, ldexp, lerp, logit, map_float, map_floating, nan_to_num, nextafter, polynomial, round_decimals, signbit, zip_float, zip_floating};
 pub use pool::{PoolOptions, adaptive_avg_pool, adaptive_max_pool, avg_pool, fractional_max_pool, max_pool, max_pool_with_indices, max_unpool};
-pub use pointwise::{
-    addcdiv, addcmul, equal, filled_like, float_power, frexp, gcd, heaviside, is_exactly, isclose,
-    isin, lcm, ldexp, lerp, logit, map_float, map_floating, nan_to_num, nextafter, polynomial,
-    round_decimals, signbit, zip_float, zip_floating,
-};
-pub use pool::{
-    PoolOptions, adaptive_avg_pool, adaptive_max_pool, avg_pool, fractional_max_pool, max_pool,
-    max_pool_with_indices, max_unpool,
-};
 pub use promotion::{Operand, can_cast, promote_types, result_type};
 pub use quantized::{Output, Quantizer, dequantize, int_repr, per_tensor, quantize, quantized_conv, quantized_hardsigmoid, quantized_linear, quantized_linear_dynamic, quantized_mul, quantized_relu, quantizer, through_floats, through_integers};
 pub use random::{bernoulli_from, bernoulli_in_place, cauchy_in_place, empty_like, exponential_in_place, geometric_in_place, log_normal_in_place, normal_in_place, uniform_in_place};
