@@ -37,11 +37,20 @@ pub(crate) trait Multiply:
 {
     const ZERO: Self;
     const ONE: Self;
+
+    /// A vector times columns in one piece each, where the type has a kernel for it.
+    fn columns(_: &[Self], _: &[Self], _: usize, _: &mut [Self], _accumulate: bool) -> bool {
+        false
+    }
 }
 
 impl Multiply for f32 {
     const ZERO: f32 = 0.0;
     const ONE: f32 = 1.0;
+
+    fn columns(x: &[f32], bs: &[f32], stride: usize, out: &mut [f32], accumulate: bool) -> bool {
+        crate::dots::columns(x, bs, stride, out, accumulate)
+    }
 }
 
 impl Multiply for f64 {

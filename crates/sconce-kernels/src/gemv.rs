@@ -26,7 +26,10 @@ pub(crate) fn gemv<T: Multiply>(
     let serial = PARALLEL / k.max(1);
     if at.row_stride == 1 {
         threads::pieces(out, LANES, serial, |start, out| {
-            columns(x, &bs[at.start + start * at.col_stride..], at.col_stride, out, accumulate);
+            let bs = &bs[at.start + start * at.col_stride..];
+            if !T::columns(x, bs, at.col_stride, out, accumulate) {
+                columns(x, bs, at.col_stride, out, accumulate);
+            }
         });
         return true;
     }

@@ -398,6 +398,7 @@ fn normalised(
 /// For dtypes without kernels, and as [`sum`].
 pub fn logsumexp(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
     let dtype = crate::promotion::int_to_float(input.dtype());
+    crate::numbers::expect_floating("logsumexp", dtype)?;
     let rows = rows(&input.to_dtype(DType::Float64)?, dims, keepdim)?;
     let result = rows.each(|row: &[f64]| {
         let max =

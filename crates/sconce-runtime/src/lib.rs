@@ -28,7 +28,7 @@ mod value;
 pub use error::{Error, Exception};
 pub use from_objects::{arguments, from_object};
 pub use limits::Limits;
-pub use sconce_kernels::Tensor;
+pub use sconce_kernels::{Generator, Tensor, normal_in_place, uniform_in_place};
 pub use session::{Missing, Model, Options, ProfileEntry, Session, Silent, Sink};
 pub use shared::Shared;
 pub use support::{Need, needs};
