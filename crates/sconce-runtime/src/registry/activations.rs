@@ -18,8 +18,6 @@ pub(super) const TABLE: Table = &[
     ("aten::selu_", "-", |_, args| in_place(args, selu)),
     ("aten::leaky_relu", "-", |_, args| leaky_relu(&args)),
     ("aten::leaky_relu_", "-", |_, args| in_place(args, leaky_relu)),
-    ("aten::rrelu", "-", |_, args| rrelu(&args)),
-    ("aten::rrelu_", "-", |_, args| in_place(args, rrelu)),
     ("aten::hardtanh", "-", |_, args| hardtanh(&args)),
     ("aten::hardtanh_", "-", |_, args| in_place(args, hardtanh)),
     ("aten::relu6_", "-", |_, args| in_place(args, relu6)),
@@ -57,17 +55,6 @@ fn leaky_relu(args: &Args<'_>) -> Result {
 }
 
 /// Outside training the slope is the middle of its range.
-fn rrelu(args: &Args<'_>) -> Result {
-    let (lower, upper) = (args.real(1)?, args.real(2)?);
-    if args.bool(3)? {
-        return Err(Raise::unsupported("aten::rrelu in training"));
-    }
-    if !(lower <= upper && lower.is_finite() && upper.is_finite()) {
-        return Err(Raise::unsupported("aten::rrelu of bounds that are no range"));
-    }
-    made(kernels::leaky_relu(args.tensor(0)?, Scalar::Float((lower + upper) / 2.0)))
-}
-
 fn hardtanh(args: &Args<'_>) -> Result {
     made(kernels::hardtanh(args.tensor(0)?, args.scalar(1)?, args.scalar(2)?))
 }
