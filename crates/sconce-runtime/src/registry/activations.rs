@@ -1,6 +1,6 @@
 //! Activation functions with more operands than a tensor, and those that write into it.
 
-use sconce_kernels::{self as kernels, Scalar, UnaryOp};
+use sconce_kernels::{self as kernels, UnaryOp};
 
 use super::tensor_args::{in_place, made};
 use super::{Args, Table};
