@@ -346,6 +346,9 @@ fn dropout_in_place(machine: &mut Machine, mut args: Args<'_>, kind: Dropout) ->
 fn rrelu(machine: &mut Machine, args: &Args<'_>) -> Result {
     default_generator(args, 4)?;
     let (input, lower, upper) = (args.tensor(0)?, args.real(1)?, args.real(2)?);
+    if !(lower <= upper && lower.is_finite() && upper.is_finite()) {
+        return Err(Raise::unsupported("aten::rrelu of bounds that are no range"));
+    }
     if !args.bool(3)? {
         return made(kernels::leaky_relu(input, ((lower + upper) / 2.0).into()));
     }
