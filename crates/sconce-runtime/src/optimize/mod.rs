@@ -120,13 +120,31 @@ fn is_contained(graph: &Graph) -> bool {
         kept.iter().any(|&prim| at.is(prim))
             || aliases.writes_to(node, |location| aliases.is_outside(location))
     };
+    let given = given(graph);
     let gives_constant = |node: NodeId| {
         let at = graph.node(node);
         at.is(Prim::Constant)
             && is_mutable(graph.ty(at.output()))
-            && graph.outputs().iter().any(|&output| aliases.may_alias(output, at.output()))
+            && given.iter().any(|&value| aliases.may_alias(value, at.output()))
     };
     !graph.walk(graph.root()).any(|node| leaves(node) || gives_constant(node))
+}
+
+/// The values that a graph gives, those in tuples, lists and dicts among them.
+fn given(graph: &Graph) -> Vec<ValueId> {
+    let mut given = graph.outputs().to_vec();
+    let mut seen: rustc_hash::FxHashSet<ValueId> = given.iter().copied().collect();
+    let mut at = 0;
+    while let Some(&value) = given.get(at) {
+        at += 1;
+        let node = graph.node(graph.value(value).node());
+        let holds = [Prim::TupleConstruct, Prim::ListConstruct, Prim::DictConstruct];
+        let held = if holds.iter().any(|&prim| node.is(prim)) { node.inputs() } else { &[] };
+        let results = node.blocks().iter().flat_map(|&block| graph.block_outputs(block));
+        let new = held.iter().chain(results).copied().filter(|&value| seen.insert(value));
+        given.extend(new.collect::<Vec<_>>());
+    }
+    given
 }
 
 /// A graph being optimised, with what passes share.
