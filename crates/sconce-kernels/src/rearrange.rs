@@ -402,8 +402,7 @@ pub fn meshgrid(tensors: &[Tensor], xy: bool) -> Result<Vec<Tensor>> {
     for (i, tensor) in order.iter().enumerate() {
         let mut column = Dims::from_elem(1, sizes.len());
         column[i] = sizes[i];
-        let grid = tensor.view(&column)?.expand(&sizes)?;
-        grids.push(if swap { grid.transpose(0, 1)? } else { grid });
+        grids.push(tensor.view(&column)?.expand(&sizes)?);
     }
     if swap {
         grids.swap(0, 1);
@@ -554,6 +553,9 @@ pub fn sum_to_size(input: &Tensor, sizes: &[i64]) -> Result<Tensor> {
             list(sizes),
             list(input.sizes())
         )));
+    }
+    if sizes.is_empty() {
+        return crate::sum(input, &[], false, None);
     }
     let lead = input.dim() - sizes.len();
     let goes = |dim: &usize| {

@@ -392,7 +392,7 @@ pub fn take_along_dim(input: &Tensor, indices: &Tensor, dim: Option<i64>) -> Res
         )));
     }
     let Some(dim) = dim else {
-        return crate::gather(&input.reshape(&[-1])?, 0, &indices.reshape(&[-1])?);
+        return take_along_dim(&input.reshape(&[-1])?, &indices.reshape(&[-1])?, Some(0));
     };
     if input.dim() != indices.dim() {
         return Err(Error::runtime(format!(
@@ -403,8 +403,11 @@ pub fn take_along_dim(input: &Tensor, indices: &Tensor, dim: Option<i64>) -> Res
         )));
     }
     let dim = wrap_dim(dim, input.dim())?;
+    let size = input.sizes().get(dim).copied().unwrap_or(1);
+    let from_front = |index: i64| if index < 0 { index.wrapping_add(size) } else { index };
+    let indices = crate::unary::map(indices, from_front)?;
     if input.dim() == 0 {
-        return crate::gather(input, 0, indices);
+        return crate::gather(input, 0, &indices);
     }
     let mut of_index = Dims::from_slice(input.sizes());
     of_index[dim] = indices.sizes()[dim];

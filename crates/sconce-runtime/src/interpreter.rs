@@ -43,6 +43,8 @@ enum Going {
 pub(crate) struct Machine {
     module: Module,
     codes: FxHashMap<FunctionId, Rc<Code>>,
+    /// Code of no function, while time is measured.
+    graphs: Vec<Rc<Code>>,
     classes: FxHashMap<ClassId, Rc<ClassInfo>>,
     pub(crate) constants: Vec<IValue>,
     frames: Vec<Frame>,
@@ -80,6 +82,7 @@ impl Machine {
         Machine {
             module: module.clone(),
             codes: FxHashMap::default(),
+            graphs: Vec::new(),
             classes: FxHashMap::default(),
             constants: Vec::new(),
             frames: Vec::new(),
@@ -154,6 +157,14 @@ impl Machine {
         Rc::clone(known)
     }
 
+    /// The class of a name, if the program has it.
+    pub(crate) fn class_named(&self, name: &str) -> Option<ClassId> {
+        self.module.with_program(|program| {
+            let mut classes = program.unit().classes();
+            classes.find(|(_, class)| &*class.name == name).map(|(id, _)| id)
+        })
+    }
+
     /// Whether a type is a subtype of another in this program.
     pub(crate) fn is_subtype(&self, ty: &Type, of: &Type) -> bool {
         self.module.with_program(|program| ty.is_subtype_of(of, program.unit()))
@@ -180,22 +191,29 @@ impl Machine {
         self.run(code, args.into())
     }
 
-    /// Lowers a graph that is in no function, with a table of constants of its own.
+    /// Lowers a graph that is in no function, with a table of constants of its own; `None` if it
+    /// needs what is not here.
     pub(crate) fn lower_graph(
-        &self,
+        &mut self,
         name: &str,
         graph: &Graph,
         constants: &[IValue],
-    ) -> Result<Code, Error> {
-        self.module.with_program(|program| {
+    ) -> Option<Rc<Code>> {
+        let code = self.module.with_program(|program| {
             lower(name, graph, &Surroundings { unit: program.unit(), constants })
-        })
+        });
+        let code = Rc::new(code.ok().filter(|code| code.missing.is_empty())?);
+        if self.profiling {
+            code.count_time();
+            self.graphs.push(Rc::clone(&code));
+        }
+        Some(code)
     }
 
     /// What each instruction that has run has taken.
     pub(crate) fn profile(&self) -> Vec<ProfileEntry> {
         let mut entries = Vec::new();
-        let mut pending: Vec<&Rc<Code>> = self.codes.values().collect();
+        let mut pending: Vec<&Rc<Code>> = self.codes.values().chain(&self.graphs).collect();
         while let Some(code) = pending.pop() {
             pending.extend(code.forked());
             entries.extend(code.profile());

@@ -275,6 +275,10 @@ impl Lowering<'_> {
             Prim::CallFunction => return self.call_function(node),
             _ => {}
         }
+        if prim == Prim::ToList {
+            // PyTorch's compiler gives it no place, and tracebacks do not show it.
+            self.range = None;
+        }
         let from = self.operands(node)?;
         let to = self.outputs(node);
         match prim {

@@ -7,6 +7,7 @@
 //! says what is wrong; so a graph has a plan only if it changes nothing that outlives the call.
 
 mod batch_norm;
+mod blocked;
 mod dropout;
 mod facts;
 mod in_place;
@@ -32,8 +33,13 @@ const METHOD: &str = "forward";
 const MAX_PLANS: usize = 8;
 
 /// The passes, in order.
-const PASSES: &[fn(&mut Optimization)] =
-    &[ranks::fold_known_ranks, dropout::remove, in_place::make_functional, batch_norm::fold];
+const PASSES: &[fn(&mut Optimization)] = &[
+    ranks::fold_known_ranks,
+    dropout::remove,
+    in_place::make_functional,
+    batch_norm::fold,
+    blocked::choose_layout,
+];
 
 /// For each argument, what is known of it if it is a tensor.
 type Signature = Vec<Option<Fact>>;
@@ -85,7 +91,7 @@ impl Optimizer {
 }
 
 /// Runs the passes and lowers what they make; `None` where they find nothing to do.
-fn optimize(graph: Graph, signature: &Signature, machine: &Machine) -> Option<Rc<Code>> {
+fn optimize(graph: Graph, signature: &Signature, machine: &mut Machine) -> Option<Rc<Code>> {
     let mut optimization = Optimization::new(graph, signature.clone(), machine.constants.clone());
     for pass in PASSES {
         pass(&mut optimization);
@@ -93,8 +99,7 @@ fn optimize(graph: Graph, signature: &Signature, machine: &Machine) -> Option<Rc
     if !optimization.changed {
         return None;
     }
-    let code = machine.lower_graph(METHOD, &optimization.graph, &optimization.constants).ok()?;
-    code.missing.is_empty().then(|| Rc::new(code))
+    machine.lower_graph(METHOD, &optimization.graph, &optimization.constants)
 }
 
 /// Whether a graph changes nothing that outlives a call and gives nothing that the module keeps: it
