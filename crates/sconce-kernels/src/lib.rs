@@ -123,7 +123,6 @@ pub use memory_format::{MemoryFormat};
 pub use norm::{batch_norm, group_norm, layer_norm};
 pub use order_statistics::{Interpolation, kthvalue, median, median_all, mode, quantile, topk};
 pub use packed::{pack_padded, pad_packed, pad_sequence};
-
 pub use pad::{PadMode, pad};
 pub use patches::{PatchOptions, col2im, im2col};
 pub use pointwise::{addcdiv, addcmul, equal, filled_like, float_power, frexp, gcd, heaviside, is_exactly, isclose, isin, lcm, ldexp, lerp, logit, map_float, map_floating, nan_to_num, nextafter, polynomial, round_decimals, signbit, zip_float, zip_floating};
