@@ -86,19 +86,35 @@ mod views;
 mod walk;
 mod window;
 
-pub use activate::{celu, glu, hardshrink, hardtanh, log_sigmoid, prelu, prelu_kernel, selu, softshrink, threshold};
-pub use attention::{AttentionOptions, EncoderLayer, HeadMask, HeadWeights, attention, encoder_layer, flash_attention, is_left_aligned, masked_softmax, multi_head_attention, safe_softmax};
+pub use activate::{
+    celu, glu, hardshrink, hardtanh, log_sigmoid, prelu, prelu_kernel, selu, softshrink, threshold,
+};
+pub use attention::{
+    AttentionOptions, EncoderLayer, HeadMask, HeadWeights, attention, encoder_layer,
+    flash_attention, is_left_aligned, masked_softmax, multi_head_attention, safe_softmax,
+};
 pub use bags::{BagMode, BagOptions, Bags, embedding_bag, embedding_renorm};
-pub use batch_stats::{BatchNorm, instance_norm, native_batch_norm, native_group_norm, native_layer_norm, rms_norm, trained_batch_norm};
-pub use bilinear::{bilinear};
+pub use batch_stats::{
+    BatchNorm, instance_norm, native_batch_norm, native_group_norm, native_layer_norm, rms_norm,
+    trained_batch_norm,
+};
+pub use bilinear::bilinear;
 pub use binary::{BinaryOp, add, binary, binary_in_place, store, sub};
-pub use blocked::{Activation, BlockedConv, conv_blocked, from_blocked, max_pool2d_blocked, mean_blocked, pack_bias, pack_weight, to_blocked};
+pub use blocked::{
+    Activation, BlockedConv, conv_blocked, from_blocked, max_pool2d_blocked, mean_blocked,
+    pack_bias, pack_weight, to_blocked,
+};
 pub use chains::{ChainOp, ChainStep, run_chain};
 pub use choose::{clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_};
-pub use class_loss::{ClassLoss, cross_entropy_loss, multi_margin_loss, multilabel_margin_loss, nll_loss, one_hot};
-pub use complex::{angle, complex, complex_dtype, complex_sgn, conj, imag, polar, real, real_dtype, view_as_complex, view_as_real};
+pub use class_loss::{
+    ClassLoss, cross_entropy_loss, multi_margin_loss, multilabel_margin_loss, nll_loss, one_hot,
+};
+pub use complex::{
+    angle, complex, complex_dtype, complex_sgn, conj, imag, polar, real, real_dtype,
+    view_as_complex, view_as_real,
+};
 pub use conv::{ConvOptions, conv, conv_same};
-pub use conv_transpose::{conv_transpose};
+pub use conv_transpose::conv_transpose;
 pub use create::{arange, eye, linspace, tril, triu};
 pub use ctc::{Ctc, ctc_loss};
 pub use cumulative::{cumprod, cumsum, logcumsumexp, product, running_extremum};
@@ -108,42 +124,74 @@ pub use distance::{cdist, cosine_similarity, pairwise_distance, pdist};
 pub use dropout::{Dropout, dropout, native_dropout, rrelu};
 pub use element::{Bool, Element};
 pub use error::{Error, ErrorKind, Result};
-pub use export::{Exporter};
-pub use generator::{Generator};
+pub use export::Exporter;
+pub use generator::Generator;
 pub use grid_sample::{GridMode, GridPadding, affine_grid, grid_sample};
 pub use histogram::{Bins, bincount, histc, histogramdd, searchsorted};
-pub use import::{Importer};
+pub use import::Importer;
 pub use index::{embedding, gather, index, index_put, index_select, nonzero, scatter};
 pub use join::{cat, chunk, split, split_with_sizes, stack};
 pub use linear_packed::{LinearActivation, linear_packed, pack_linear};
-pub use loss::{Reduction, Triplet, binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss, hinge_embedding_loss, huber_loss, kl_div, l1_loss, margin_ranking_loss, mse_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss, triplet_margin_loss};
+pub use loss::{
+    Reduction, Triplet, binary_cross_entropy, binary_cross_entropy_with_logits,
+    cosine_embedding_loss, hinge_embedding_loss, huber_loss, kl_div, l1_loss, margin_ranking_loss,
+    mse_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss, triplet_margin_loss,
+};
 pub use matmul::{addmm, baddbmm, bmm, dot, linear, matmul, mm, mv};
 pub use memory::{Charge, Entered, Memory};
-pub use memory_format::{MemoryFormat};
+pub use memory_format::MemoryFormat;
 pub use norm::{batch_norm, group_norm, layer_norm};
 pub use order_statistics::{Interpolation, kthvalue, median, median_all, mode, quantile, topk};
 pub use packed::{pack_padded, pad_packed, pad_sequence};
 pub use pad::{PadMode, pad};
 pub use patches::{PatchOptions, col2im, im2col};
-pub use pointwise::{addcdiv, addcmul, equal, filled_like, float_power, frexp, gcd, heaviside, is_exactly, isclose, isin, lcm, ldexp, lerp, logit, map_float, map_floating, nan_to_num, nextafter, polynomial, round_decimals, signbit, zip_float, zip_floating};
-pub use pool::{PoolOptions, adaptive_avg_pool, adaptive_max_pool, avg_pool, fractional_max_pool, max_pool, max_pool_with_indices, max_unpool};
+pub use pointwise::{
+    addcdiv, addcmul, equal, filled_like, float_power, frexp, gcd, heaviside, is_exactly, isclose,
+    isin, lcm, ldexp, lerp, logit, map_float, map_floating, nan_to_num, nextafter, polynomial,
+    round_decimals, signbit, zip_float, zip_floating,
+};
+pub use pool::{
+    PoolOptions, adaptive_avg_pool, adaptive_max_pool, avg_pool, fractional_max_pool, max_pool,
+    max_pool_with_indices, max_unpool,
+};
 pub use promotion::{Operand, can_cast, promote_types, result_type};
-pub use quantized::{Output, Quantizer, dequantize, int_repr, per_tensor, quantize, quantized_conv, quantized_hardsigmoid, quantized_linear, quantized_linear_dynamic, quantized_mul, quantized_relu, quantizer, through_floats, through_integers};
-pub use random::{bernoulli_from, bernoulli_in_place, cauchy_in_place, empty_like, exponential_in_place, geometric_in_place, log_normal_in_place, normal_in_place, uniform_in_place};
+pub use quantized::{
+    Output, Quantizer, dequantize, int_repr, per_tensor, quantize, quantized_conv,
+    quantized_hardsigmoid, quantized_linear, quantized_linear_dynamic, quantized_mul,
+    quantized_relu, quantizer, through_floats, through_integers,
+};
+pub use random::{
+    bernoulli_from, bernoulli_in_place, cauchy_in_place, empty_like, exponential_in_place,
+    geometric_in_place, log_normal_in_place, normal_in_place, uniform_in_place,
+};
 pub use random_whole::{multinomial, poisson, random_between, random_in_place, randperm};
-pub use rearrange::{at_least, block_diag, broadcast_tensors, cartesian_prod, combinations, diag, diag_embed, flip, meshgrid, repeat, repeat_interleave, repetitions, roll, rot90, split_at, split_evenly, sum_to_size, tile};
+pub use rearrange::{
+    at_least, block_diag, broadcast_tensors, cartesian_prod, combinations, diag, diag_embed, flip,
+    meshgrid, repeat, repeat_interleave, repetitions, roll, rot90, split_at, split_evenly,
+    sum_to_size, tile,
+};
 pub use recurrent::{Cell, CellWeights, Recurrent, cell_step};
-pub use reduce::{Extremum, all, amax, amin, any, count_nonzero, extremum, log_softmax, logsumexp, mean, norm, prod, softmax, std, sum, var};
+pub use reduce::{
+    Extremum, all, amax, amin, any, count_nonzero, extremum, log_softmax, logsumexp, mean, norm,
+    prod, softmax, std, sum, var,
+};
 pub use regions::{RoiOptions, nms, ps_roi_align, ps_roi_pool, roi_align, roi_pool};
-pub use rotated::{box_iou_rotated};
-pub use scalar::{Scalar};
-pub use scatter::{Fold, index_fill, index_fold, masked_scatter, masked_select, nonzero_static, put, scatter_fold, scatter_view, take, take_along_dim};
+pub use rotated::box_iou_rotated;
+pub use scalar::Scalar;
+pub use scatter::{
+    Fold, index_fill, index_fold, masked_scatter, masked_select, nonzero_static, put, scatter_fold,
+    scatter_view, take, take_along_dim,
+};
 pub use sconce_tensor::{DType, Dims};
 pub use shuffle::{channel_shuffle, pixel_shuffle, pixel_unshuffle};
-pub use sort::{sort};
-pub use statistics::{SegmentReduce, Spacing, all_true, corrcoef, count_nonzero_dims, cov, cumulative_trapezoid, deviation, diff, dist, gradient, hash, isreal, nanmean, nansum, renorm, segment_reduce, trapezoid, triangle_indices, truth_dims, vander, variance};
-pub use storage::{Storage};
-pub use tensor::{Tensor};
+pub use sort::sort;
+pub use statistics::{
+    SegmentReduce, Spacing, all_true, corrcoef, count_nonzero_dims, cov, cumulative_trapezoid,
+    deviation, diff, dist, gradient, hash, isreal, nanmean, nansum, renorm, segment_reduce,
+    trapezoid, triangle_indices, truth_dims, vander, variance,
+};
+pub use storage::Storage;
+pub use tensor::Tensor;
 pub use unary::{UnaryOp, bitwise_not, isfinite, isinf, isnan, logical_not, unary, unary_in_place};
 pub use unique::{Unique, unique, unique_consecutive, unique_dim};
 pub use upsample::{Upsample, upsample};
