@@ -99,7 +99,7 @@ fn eliminate_one<T: Number>(a: &mut Matrix<T>, k: usize, hermitian: bool) {
         }
     }
     for i in k + 1..a.rows {
-        a[(i, k)] = a[(i, k)] / pivot;
+        a[(i, k)] /= pivot;
     }
 }
 
