@@ -508,7 +508,7 @@ def main():
     warnings.filterwarnings("ignore")
     made, failed = 0, []
     try:
-        MODELS["silero_vad"] = (silero, tuple(lambda rate=rate: (torch.randn(1, rate // 31) / 4, rate) for rate in (8000, 16000)), ("as it is",), False)
+        MODELS["silero_vad"] = (silero, tuple(lambda rate=rate: (torch.randn(1, rate // 31 - rate // 31 % 256) / 4, rate) for rate in (8000, 16000)), ("as it is",), False)
         MODELS["silero_vad"][0]()
     except (ImportError, AttributeError, ValueError) as error:
         del MODELS["silero_vad"]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use sconce::jit::Module;
-use sconce::run::{Error, Limits, Missing, Need, Options, Session, Sink};
+use sconce::run::{Error, Generator, Limits, Missing, Need, Options, Session, Sink};
 
 use crate::cli::size;
 use crate::error::{self, Failure};
@@ -61,6 +61,12 @@ pub struct PictureOptions {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Running options")]
 pub struct BudgetOptions {
+    /// torch.manual_seed: before random arguments are made, and again before the call
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Run every operator as the program has it: do not freeze forward, fold, fuse or repack
+    #[arg(long)]
+    pub no_optimize: bool,
     /// Threads for large operators (default: one for each core)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
@@ -114,7 +120,12 @@ impl BudgetOptions {
             false => Missing::Refuse,
         };
         let memory = self.max_memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-        Options { limits, missing, memory, ..Options::default() }
+        Options { limits, missing, memory, optimize: !self.no_optimize, ..Options::default() }
+    }
+
+    /// Where random numbers for arguments come from.
+    pub fn generator(&self) -> Generator {
+        self.seed.map_or_else(Generator::default, Generator::new)
     }
 
     /// Sets the number of threads for the whole process.
@@ -128,17 +139,20 @@ impl BudgetOptions {
 /// A session of a module that has everything its method needs.
 pub fn session(
     module: &Module,
-    method: &str,
+    call: &Call,
     options: Options,
     file: &str,
 ) -> Result<Session, Failure> {
     let refuse = options.missing == Missing::Refuse;
     let mut session = Session::new(module, options).map_err(|error| failure(error, file))?;
-    let needs = session.needs(method).map_err(|error| failure(error, file))?;
-    match refuse && !needs.is_empty() {
-        true => Err(refusal(&needs, method, file)),
-        false => Ok(session),
+    let needs = session.needs(&call.method).map_err(|error| failure(error, file))?;
+    if refuse && !needs.is_empty() {
+        return Err(refusal(&needs, &call.method, file));
     }
+    if let Some(seed) = call.budget.seed {
+        session.manual_seed(seed);
+    }
+    Ok(session)
 }
 
 /// How many operators a refusal names, with a place each.

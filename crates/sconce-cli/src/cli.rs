@@ -825,18 +825,17 @@ pub struct RunArgs {
     /// The archive.
     #[command(flatten)]
     pub archive: Input,
-    /// What is called.
-    #[command(flatten)]
-    pub call: Call,
     /// What becomes of the result.
     #[command(flatten)]
     pub result: ResultOptions,
+    /// What is called.
+    #[command(flatten)]
+    pub call: Call,
 }
 
-const RUN_HELP: &str = "A file on the command line wins over nothing: what reads as a value is \
-one, so a file named 3 is ./3. Arrays of an .npz are arguments in the file's order; sound is float32, \
-channels x samples, -1 to 1. What the program prints goes to standard output before the result, or \
-with --json to standard error.";
+const RUN_HELP: &str = "What reads as a value is one: a file named 3 is ./3. Each array of an .npz is an \
+argument, in the file's order; sound is float32, channels x samples, -1 to 1. What the program prints \
+goes to standard output before the result, or with --json to standard error.";
 
 /// `sconce bench`.
 #[derive(Debug, Args)]
@@ -844,9 +843,6 @@ pub struct BenchArgs {
     /// The archive.
     #[command(flatten)]
     pub archive: Input,
-    /// What is called.
-    #[command(flatten)]
-    pub call: Call,
     /// An argument: a tensor of this size with numbers between 0 and 1 (repeatable; after --input)
     #[arg(long, value_name = "1x3x224x224", value_parser = shape)]
     pub shape: Vec<Shape>,
@@ -862,6 +858,9 @@ pub struct BenchArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// What is called.
+    #[command(flatten)]
+    pub call: Call,
 }
 
 /// `sconce compare`.
@@ -870,9 +869,6 @@ pub struct CompareArgs {
     /// The archive.
     #[command(flatten)]
     pub archive: Input,
-    /// What is called.
-    #[command(flatten)]
-    pub call: Call,
     /// The result that is expected: what torch.save wrote
     #[arg(long, value_name = "FILE")]
     pub expect: OsString,
@@ -883,6 +879,9 @@ pub struct CompareArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// What is called.
+    #[command(flatten)]
+    pub call: Call,
 }
 
 /// `--shape`.

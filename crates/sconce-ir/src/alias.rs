@@ -233,6 +233,9 @@ impl<'a> AliasAnalyser<'a> {
                 _ => {}
             }
         }
+        if node.kind.is_private() {
+            return self.create(id);
+        }
         match self.graph.operator(id) {
             Some(operator) if operator.alias_analysis == AliasAnalysis::FromSchema => {
                 self.schema(id, operator);

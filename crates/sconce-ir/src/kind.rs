@@ -144,6 +144,12 @@ impl Kind {
         Prim::from_symbol(symbol).map_or_else(|| Self::Op(symbol.into()), Self::Prim)
     }
 
+    /// Whether it is an operator that passes put in the place of PyTorch's: `sconce::…`. These only
+    /// compute: they write to nothing, and what they give is memory of its own.
+    pub fn is_private(&self) -> bool {
+        matches!(self, Self::Op(symbol) if symbol.starts_with("sconce::"))
+    }
+
     /// The symbol.
     pub fn symbol(&self) -> &str {
         match self {

@@ -1,11 +1,12 @@
 //! Attention: scaled dot products, many heads, and the fused encoder layer.
 
-use crate::binary::{BinaryOp, binary};
+use crate::binary::{BinaryOp, binary, compute_dtype};
+use crate::error::cpp_type_name;
 use crate::shape::wrap_dim;
 use crate::unary::{UnaryOp, unary};
 use crate::{
     Bool, DType, Dims, Dropout, Error, Generator, Operand, Result, Scalar, Tensor, add, dropout,
-    layer_norm, linear, masked_fill, matmul, rows, softmax, threads, tril,
+    layer_norm, linear, logical_not, logsumexp, masked_fill, matmul, rows, softmax, threads, tril,
 };
 
 /// How [`attention`] weighs.
@@ -35,8 +36,41 @@ pub fn attention(
     options: &AttentionOptions<'_>,
     generator: &mut Generator,
 ) -> Result<(Tensor, Tensor)> {
-    let same = |f: fn(&Tensor) -> bool| [query, key, value].into_iter().all(f);
-    if !same(|tensor| tensor.dim() >= 2) {
+    check_operands([query, key, value], options)?;
+    let dtype = query.dtype();
+    let value = if options.grouped { repeated_heads(value, query)? } else { value.clone() };
+    let mut weights = safe_softmax(&scores(query, key, options)?, -1)?;
+    if options.dropout > 0.0 {
+        weights = dropout(&weights, options.dropout, Dropout::default(), generator)?;
+    }
+    let result = matmul(&weights, &value.to_dtype(compute_dtype(dtype))?)?.to_dtype(dtype)?;
+    Ok((result, weights.to_dtype(dtype)?))
+}
+
+/// `torch._scaled_dot_product_flash_attention_for_cpu`: batch × heads × length × features, and the
+/// logarithm of the sum of each row's exponentials.
+///
+/// # Errors
+/// As [`attention`], and for dropout.
+pub fn flash_attention(
+    query: &Tensor,
+    key: &Tensor,
+    value: &Tensor,
+    options: &AttentionOptions<'_>,
+    generator: &mut Generator,
+) -> Result<(Tensor, Tensor)> {
+    if options.dropout > 0.0 || query.dim() != 4 {
+        return Err(Error::not_implemented(
+            "flash attention with dropout or other than 4 dimensions",
+        ));
+    }
+    let (result, _) = attention(query, key, value, options, generator)?;
+    Ok((result, logsumexp(&scores(query, key, options)?, &[-1], false)?))
+}
+
+fn check_operands(operands: [&Tensor; 3], options: &AttentionOptions<'_>) -> Result<()> {
+    let [query, key, value] = operands;
+    if operands.iter().any(|tensor| tensor.dim() < 2) {
         return Err(Error::runtime(format!(
             "Expected query, key, and value to all be  at least 2 dimensional, but got \
              query.dim(): {}, key.dim(): {}, value.dim(): {} instead.",
@@ -45,50 +79,42 @@ pub fn attention(
             value.dim()
         )));
     }
-    if !same(|tensor| tensor.dtype().is_floating_point()) {
+    if operands.iter().any(|tensor| !tensor.dtype().is_floating_point()) {
         return Err(Error::not_implemented("attention of other than floating numbers"));
     }
     if query.dtype() != key.dtype() || query.dtype() != value.dtype() {
-        let name = |tensor: &Tensor| crate::error::cpp_type_name(tensor.dtype());
+        let [query, key, value] = operands.map(|tensor| cpp_type_name(tensor.dtype()));
         return Err(Error::runtime(format!(
-            "Expected query, key, and value to have the same dtype, but got query.dtype: {} \
-             key.dtype: {} and value.dtype: {} instead.",
-            name(query),
-            name(key),
-            name(value)
+            "Expected query, key, and value to have the same dtype, but got query.dtype: {query} \
+             key.dtype: {key} and value.dtype: {value} instead."
         )));
     }
     if options.mask.is_some() && options.causal {
         let message = "Explicit attn_mask should not be set when is_causal=True";
         return Err(Error::runtime(message));
     }
-    let dtype = query.dtype();
-    let compute = crate::binary::compute_dtype(dtype);
-    let (key, value) = match options.grouped {
-        true => (repeated_heads(key, query)?, repeated_heads(value, query)?),
-        false => (key.clone(), value.clone()),
-    };
-    let scale = options.scale.unwrap_or_else(|| 1.0 / (query.size(-1).unwrap_or(1) as f64).sqrt());
+    Ok(())
+}
+
+/// How well each query fits each key, in the dtype that is computed in; negative infinity where a
+/// mask leaves it out.
+fn scores(query: &Tensor, key: &Tensor, options: &AttentionOptions<'_>) -> Result<Tensor> {
+    let compute = compute_dtype(query.dtype());
+    let key = if options.grouped { repeated_heads(key, query)? } else { key.clone() };
+    let features = query.size(-1)? as f64;
+    let scale = options.scale.unwrap_or_else(|| 1.0 / features.sqrt());
     let scaled = binary(BinaryOp::Mul, (&query.to_dtype(compute)?).into(), scale.into())?;
-    let mut scores = matmul(&scaled, &key.to_dtype(compute)?.transpose(-2, -1)?)?;
-    let low = Scalar::Float(f64::NEG_INFINITY);
+    let scores = matmul(&scaled, &key.to_dtype(compute)?.transpose(-2, -1)?)?;
+    let low = Operand::Scalar(Scalar::Float(f64::NEG_INFINITY));
     if options.causal {
-        let (l, s) = (query.size(-2)?, key.size(-2)?);
-        let seen = tril(&Tensor::full(&[l, s], Scalar::Bool(true), DType::Bool)?, 0)?;
-        scores = masked_fill(&scores, &crate::logical_not(&seen)?, low.into())?;
+        let seen = Tensor::full(&[query.size(-2)?, key.size(-2)?], true.into(), DType::Bool)?;
+        return masked_fill(&scores, &logical_not(&tril(&seen, 0)?)?, low);
     }
-    if let Some(mask) = options.mask {
-        scores = match mask.dtype() {
-            DType::Bool => masked_fill(&scores, &crate::logical_not(mask)?, low.into())?,
-            _ => binary(BinaryOp::Add, (&scores).into(), (&mask.to_dtype(compute)?).into())?,
-        };
+    match options.mask {
+        None => Ok(scores),
+        Some(mask) if mask.dtype() == DType::Bool => masked_fill(&scores, &logical_not(mask)?, low),
+        Some(mask) => binary(BinaryOp::Add, (&scores).into(), (&mask.to_dtype(compute)?).into()),
     }
-    let mut weights = safe_softmax(&scores, -1)?;
-    if options.dropout > 0.0 {
-        weights = dropout(&weights, options.dropout, Dropout::default(), generator)?;
-    }
-    let result = matmul(&weights, &value.to_dtype(compute)?)?.to_dtype(dtype)?;
-    Ok((result, weights.to_dtype(dtype)?))
 }
 
 /// The heads of a key or value, each as many times as heads of the query share it.
@@ -270,4 +296,39 @@ pub fn is_left_aligned(mask: &Tensor) -> Result<bool> {
     let columns = mask.size(-1)?.max(1) as usize;
     let flags = mask.to_vec::<Bool>()?;
     Ok(flags.chunks(columns).all(|row| row.windows(2).all(|pair| pair[0].get() || !pair[1].get())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causal_attention_is_pytorchs() {
+        let numbers: Vec<f32> = (0..6).map(|i| (i - 2) as f32 / 2.0).collect();
+        let x = Tensor::from_slice(&numbers, &[1, 3, 2]).unwrap();
+        let options = AttentionOptions { causal: true, ..AttentionOptions::default() };
+        let (found, _) = attention(&x, &x, &x, &options, &mut Generator::default()).unwrap();
+        let expected = [-1.0, -0.5, -0.412_520_97, 0.087_479, 0.809_143_8, 1.309_143_8];
+        let found = found.to_vec::<f32>().unwrap();
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
+    }
+
+    #[test]
+    fn a_row_that_sees_nothing_gives_zeros() {
+        let x = Tensor::full(&[1, 2, 2], 1.into(), DType::Float32).unwrap();
+        let mask = Tensor::from_bools(&[true, true, false, false], &[2, 2]).unwrap();
+        let options = AttentionOptions { mask: Some(&mask), ..AttentionOptions::default() };
+        let (found, _) = attention(&x, &x, &x, &options, &mut Generator::default()).unwrap();
+        assert_eq!(found.to_vec::<f32>().unwrap(), [1.0, 1.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn rows_are_left_aligned_where_nothing_follows_padding() {
+        for (flags, aligned) in
+            [([true, true, true, false], true), ([true, true, false, true], false)]
+        {
+            let mask = Tensor::from_bools(&flags, &[2, 2]).unwrap();
+            assert_eq!(is_left_aligned(&mask).unwrap(), aligned);
+        }
+    }
 }

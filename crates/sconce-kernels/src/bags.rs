@@ -198,3 +198,58 @@ pub fn embedding_renorm(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bags_are_summed_averaged_and_maximised() {
+        let numbers: Vec<f32> = (0..15).map(|i| i as f32).collect();
+        let weight = Tensor::from_slice(&numbers, &[5, 3]).unwrap();
+        let indices = Tensor::from_slice(&[1i64, 2, 4], &[3]).unwrap();
+        let offsets = Tensor::from_slice(&[0i64, 2], &[2]).unwrap();
+        for (mode, expected) in [
+            (BagMode::Sum, [9.0, 11.0, 13.0, 12.0, 13.0, 14.0]),
+            (BagMode::Mean, [4.5, 5.5, 6.5, 12.0, 13.0, 14.0]),
+            (BagMode::Max, [6.0, 7.0, 8.0, 12.0, 13.0, 14.0]),
+        ] {
+            let options =
+                BagOptions { mode, weights: None, include_last_offset: false, padding: None };
+            let bags = embedding_bag(&weight, &indices, &offsets, &options).unwrap();
+            assert_eq!(bags.output.to_vec::<f32>().unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn offsets_and_indices_have_to_fit() {
+        let weight = Tensor::zeros(&[5, 3], DType::Float32).unwrap();
+        let ints = |numbers: &[i64]| Tensor::from_slice(numbers, &[numbers.len() as i64]).unwrap();
+        let options = BagOptions {
+            mode: BagMode::Sum,
+            weights: None,
+            include_last_offset: false,
+            padding: None,
+        };
+        for (indices, offsets) in [
+            (&[5i64][..], &[0i64][..]),
+            (&[-1], &[0]),
+            (&[1], &[1]),
+            (&[1, 2], &[0, 3]),
+            (&[1, 2], &[0, 2, 1]),
+        ] {
+            let found = embedding_bag(&weight, &ints(indices), &ints(offsets), &options);
+            assert!(found.is_err(), "{indices:?} {offsets:?}");
+        }
+    }
+
+    #[test]
+    fn only_long_rows_that_are_looked_up_are_scaled() {
+        let weight = Tensor::from_slice(&[3f32, 4.0, 0.3, 0.4, 6.0, 8.0], &[3, 2]).unwrap();
+        let indices = Tensor::from_slice(&[0i64, 1, 0], &[3]).unwrap();
+        embedding_renorm(&weight, &indices, 1.0, 2.0).unwrap();
+        let found = weight.to_vec::<f32>().unwrap();
+        let expected = [0.6, 0.8, 0.3, 0.4, 6.0, 8.0];
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
+    }
+}

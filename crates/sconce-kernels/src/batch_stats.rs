@@ -37,7 +37,7 @@ struct Moments {
 fn moments(input: &Tensor, rows: usize, inner: usize) -> Result<Moments> {
     let wide = input.to_dtype(DType::Float64)?.contiguous()?;
     let all = wide.read::<f64>()?;
-    let count = if rows == 0 { 0 } else { all.len() / rows };
+    let count = all.len().checked_div(rows).unwrap_or(0);
     let mut mean = vec![0.0; rows];
     let mut squares = vec![0.0; rows];
     if count > 0 {
@@ -188,7 +188,8 @@ fn row_statistics(
     sizes: &[i64],
     dtype: DType,
 ) -> Result<(Tensor, Tensor)> {
-    let rows = if len == 0 { crate::shape::numel(sizes)? as usize } else { input.count() / len };
+    let rows = input.count().checked_div(len);
+    let rows = rows.map_or_else(|| crate::shape::numel(sizes).map(|n| n as usize), Ok)?;
     let Moments { count, mean, squares } = moments(input, rows, len)?;
     let scale: Vec<f64> =
         squares.iter().map(|squares| 1.0 / (squares / count as f64 + eps).sqrt()).collect();

@@ -4,7 +4,8 @@ use crate::binary::compute_dtype;
 use crate::shape::product;
 use crate::{BinaryOp, Error, Result, Tensor, binary};
 
-/// `torch.nn.functional.bilinear`: for each output o, x₁ᵀ · weight[o] · x₂ + bias[o].
+/// `torch.nn.functional.bilinear`: for each output `o`,
+/// `x₁ᵀ · weight[o] · x₂ + bias[o]`.
 ///
 /// # Errors
 /// Where sizes do not fit.

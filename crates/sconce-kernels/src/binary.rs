@@ -6,8 +6,8 @@ use crate::promotion::int_to_float;
 use crate::shape::{broadcast, expanded_strides};
 use crate::simd::dispatch;
 use crate::{
-    Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, can_cast, result_type, threads,
-    walk,
+    Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, can_cast, result_type,
+    threads, unary, walk,
 };
 
 /// An operator of two operands, by the name of its `aten` operator.
@@ -142,6 +142,10 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     if matches!(op, Div | Atan2) {
         common = int_to_float(common);
     }
+    if op == DivTrunc && matches!(common, DType::Float16 | DType::BFloat16) {
+        // Half precision rounds the quotient first.
+        return unary(UnaryOp::Trunc, &binary(Div, a, b)?);
+    }
     let compute = match compute_dtype(common) {
         DType::Bool if !op.compares() => DType::Int64,
         other => other,
@@ -187,7 +191,23 @@ impl Rounded<'_> {
 fn through(operand: Operand<'_>, common: DType) -> Result<Rounded<'_>> {
     match operand {
         Operand::Tensor(tensor) => tensor.to_dtype(common).map(Rounded::Tensor),
+        Operand::Scalar(Scalar::Int(value)) => {
+            Ok(Rounded::Scalar(Operand::Scalar(Scalar::Int(wrapped(value, common)))))
+        }
         scalar => Ok(Rounded::Scalar(scalar)),
+    }
+}
+
+/// An integer as a narrower dtype holds it.
+fn wrapped(value: i64, dtype: DType) -> i64 {
+    match dtype {
+        DType::UInt8 => i64::from(value as u8),
+        DType::Int8 => i64::from(value as i8),
+        DType::Int16 => i64::from(value as i16),
+        DType::Int32 => i64::from(value as i32),
+        DType::UInt16 => i64::from(value as u16),
+        DType::UInt32 => i64::from(value as u32),
+        _ => value,
     }
 }
 

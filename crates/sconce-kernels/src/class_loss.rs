@@ -1,6 +1,7 @@
 //! Losses of chances over classes: negative log likelihood, cross entropy, margins.
 
 use crate::binary::{BinaryOp, binary};
+use crate::element::rounded_to;
 use crate::loss::Reduction;
 use crate::{DType, Dims, Error, Result, Scalar, Tensor, log_softmax, masked_fill, sum};
 
@@ -85,10 +86,15 @@ pub fn nll_loss(
     let (chances, targets) = (wide(input)?, class_indices(target)?);
     // How many positions share a batch's entry.
     let inner = crate::shape::product(&expected[expected.len().min(1)..]).max(1) as usize;
-    let (mut losses, mut total) = (Vec::with_capacity(targets.len()), 0.0);
+    let dtype = input.dtype();
+    let (mut loss, mut total) =
+        (Cascade::new(dtype, targets.len()), Cascade::new(dtype, targets.len()));
+    let mut losses = Vec::with_capacity(targets.len());
     for (at, &class) in targets.iter().enumerate() {
         if class == options.ignore_index {
             losses.push(0.0);
+            loss.add(at, 0.0);
+            total.add(at, 0.0);
             continue;
         }
         if !(0..classes).contains(&class) {
@@ -96,20 +102,58 @@ pub fn nll_loss(
         }
         let class = class as usize;
         let position = (at / inner * classes as usize + class) * inner + at % inner;
-        total += weights[class];
-        losses.push(-chances[position] * weights[class]);
+        let lost = rounded_to(dtype, -chances[position] * weights[class]);
+        loss.add(at, lost);
+        total.add(at, weights[class]);
+        losses.push(lost);
     }
-    let dtype = input.dtype();
+    let (loss, total) = (loss.total(), total.total());
     let number = |value: f64| Tensor::scalar(value.into(), DType::Float64)?.to_dtype(dtype);
     let result = match options.reduction {
         Reduction::None => {
             let losses = Tensor::from_slice(&losses, target.sizes())?.to_dtype(dtype)?;
             return Ok((losses, number(0.0)?));
         }
-        Reduction::Sum => losses.iter().sum(),
-        Reduction::Mean => losses.iter().sum::<f64>() / total,
+        Reduction::Sum => loss,
+        Reduction::Mean => loss / total,
     };
     Ok((number(result)?, number(total)?))
+}
+
+/// A running sum in the precision of a dtype, over levels as PyTorch's loss kernels keep it, so that
+/// half-precision sums lose what PyTorch's lose.
+struct Cascade {
+    dtype: DType,
+    /// How many terms a level takes before it is added to the next, as a power of two.
+    power: u32,
+    levels: [f64; Cascade::LEVELS],
+}
+
+impl Cascade {
+    const LEVELS: usize = 8;
+
+    fn new(dtype: DType, terms: usize) -> Self {
+        let log = terms.max(2).next_power_of_two().trailing_zeros();
+        let power = (log / Self::LEVELS as u32).max(4);
+        Cascade { dtype, power, levels: [0.0; Self::LEVELS] }
+    }
+
+    fn add(&mut self, index: usize, term: f64) {
+        self.levels[0] = rounded_to(self.dtype, self.levels[0] + term);
+        for level in 0..Self::LEVELS - 1 {
+            let mask = ((1usize << self.power) - 1) << (level as u32 * self.power);
+            if index & mask != 0 {
+                break;
+            }
+            self.levels[level + 1] =
+                rounded_to(self.dtype, self.levels[level + 1] + self.levels[level]);
+            self.levels[level] = 0.0;
+        }
+    }
+
+    fn total(&self) -> f64 {
+        self.levels.iter().fold(0.0, |sum, level| rounded_to(self.dtype, sum + level))
+    }
 }
 
 fn op(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
@@ -268,7 +312,7 @@ pub fn multi_margin_loss(
         let others = row.iter().enumerate().filter(|&(other, _)| other != class);
         let total: f64 = others
             .map(|(_, x)| margin - row[class] + x)
-            .filter(|gap| !(*gap <= 0.0))
+            .filter(|gap| *gap > 0.0)
             .map(|gap| if p == 1.0 { gap } else { gap * gap })
             .sum();
         losses.push(total * weights[class] / classes as f64);
@@ -311,7 +355,7 @@ pub fn multilabel_margin_loss(
         for &class in &named {
             for (x, &flag) in row.iter().zip(&*flags) {
                 let gap = 1.0 - row[class as usize] + x;
-                if flag == 0.0 && !(gap <= 0.0) {
+                if flag == 0.0 && gap > 0.0 {
                     total += gap;
                 }
             }
@@ -358,4 +402,51 @@ pub fn one_hot(indices: &Tensor, classes: i64) -> Result<Tensor> {
         row[class as usize] = 1;
     }
     Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEAN: ClassLoss<'_> =
+        ClassLoss { weight: None, reduction: Reduction::Mean, ignore_index: -100 };
+
+    fn scores() -> Tensor {
+        Tensor::from_slice(&[0f32, 1.0, 2.0, 3.0, 0.0, 1.0], &[2, 3]).unwrap()
+    }
+
+    fn near(found: &Tensor, expected: f32) {
+        let found = found.to_vec::<f32>().unwrap();
+        assert!((found[0] - expected).abs() < 1e-6, "{found:?} is not {expected}");
+    }
+
+    #[test]
+    fn losses_over_classes_are_pytorchs() {
+        let target = Tensor::from_slice(&[0i64, 2], &[2]).unwrap();
+        let weight = Tensor::from_slice(&[1f32, 2.0, 3.0], &[3]).unwrap();
+        let weighed = ClassLoss { weight: Some(&weight), ..MEAN };
+        near(&cross_entropy_loss(&scores(), &target, weighed, 0.1).unwrap(), 2.168_563_1);
+        near(&multi_margin_loss(&scores(), &target, 1.0, 1.0, MEAN).unwrap(), 1.333_333_3);
+        let input = Tensor::from_slice(&[0.1f32, 0.2, 0.4, 0.8], &[4]).unwrap();
+        let labels = Tensor::from_slice(&[3i64, 0, -1, 1], &[4]).unwrap();
+        near(&multilabel_margin_loss(&input, &labels, Reduction::Mean).unwrap().0, 0.85);
+    }
+
+    #[test]
+    fn an_ignored_class_counts_for_nothing_and_a_missing_one_is_refused() {
+        let ignored = Tensor::from_slice(&[1i64, 7], &[2]).unwrap();
+        let options = ClassLoss { ignore_index: 7, ..MEAN };
+        let (loss, total) = nll_loss(&scores(), &ignored, options).unwrap();
+        near(&loss, -1.0);
+        near(&total, 1.0);
+        assert!(nll_loss(&scores(), &ignored, MEAN).is_err());
+    }
+
+    #[test]
+    fn one_hot_infers_the_classes() {
+        let indices = Tensor::from_slice(&[2i64, 0], &[2]).unwrap();
+        let found = one_hot(&indices, -1).unwrap();
+        assert_eq!(found.to_vec::<i64>().unwrap(), [0, 0, 1, 1, 0, 0]);
+        assert!(one_hot(&indices, 2).is_err());
+    }
 }

@@ -211,18 +211,17 @@ pub(crate) fn check_options(options: &ConvOptions<'_>, spatial: usize) -> Result
 
 /// Whether the dtypes of the operands are one.
 pub(crate) fn check_dtypes(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<()> {
-    let name = |tensor: &Tensor| tensor.dtype().scalar_type_name();
-    input.expect_dtype(weight.dtype()).map_err(|_| {
-        Error::runtime(format!("expected scalar type {} but found {}", name(input), name(weight)))
-    })?;
-    match bias {
-        Some(bias) if bias.dtype() != input.dtype() => Err(Error::runtime(format!(
+    if let Some(bias) = bias.filter(|bias| bias.dtype() != input.dtype()) {
+        return Err(Error::runtime(format!(
             "Input type ({}) and bias type ({}) should be the same",
             cpp_name(input.dtype()),
             cpp_name(bias.dtype())
-        ))),
-        _ => Ok(()),
+        )));
     }
+    let name = |tensor: &Tensor| tensor.dtype().scalar_type_name();
+    input.expect_dtype(weight.dtype()).map_err(|_| {
+        Error::runtime(format!("expected scalar type {} but found {}", name(input), name(weight)))
+    })
 }
 
 /// What `caffe2::TypeMeta` calls a dtype, the type's name in C++.

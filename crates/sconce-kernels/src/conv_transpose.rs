@@ -81,7 +81,8 @@ fn check(
              {channels} elements, but got bias of size {:?} instead",
             bias.sizes()
         ))),
-        _ => check_dtypes(input, weight, bias),
+        // The weight's first, unlike without transposing.
+        _ => check_dtypes(input, weight, None).and_then(|()| check_dtypes(input, weight, bias)),
     }
 }
 

@@ -24,6 +24,9 @@ impl Tensor {
         if source.dtype() != self.dtype() {
             return self.copy_from(&source.to_dtype(self.dtype())?);
         }
+        if self.dtype().is_quantized() {
+            crate::quantized::inherit(self, &source)?;
+        }
         if source.storage().ptr_eq(self.storage()) {
             let fresh = Tensor::unset(source.sizes(), source.dtype())?;
             fresh.copy_elements(&source)?;

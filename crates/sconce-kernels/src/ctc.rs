@@ -88,7 +88,7 @@ pub fn ctc_loss(log_probs: &Tensor, targets: &Tensor, options: &Ctc<'_>) -> Resu
 
 /// The log of the chance of all alignments of labels, with blanks between them, over the steps.
 fn alignment(labels: &[i64], blank: i64, steps: usize, chance: impl Fn(usize, i64) -> f64) -> f64 {
-    let label = |state: usize| if state % 2 == 0 { blank } else { labels[state / 2] };
+    let label = |state: usize| if state.is_multiple_of(2) { blank } else { labels[state / 2] };
     let states = 2 * labels.len() + 1;
     if steps == 0 {
         return if labels.is_empty() { 0.0 } else { f64::NEG_INFINITY };
@@ -118,4 +118,32 @@ fn log_sum(terms: impl Iterator<Item = f64> + Clone) -> f64 {
         return most;
     }
     most + terms.map(|term| (term - most).exp()).sum::<f64>().ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loss(labels: &[i64], steps: i64, zero_infinity: bool) -> f32 {
+        let numbers: Vec<f32> = (0..12).map(|i| (i % 5) as f32).collect();
+        let scores = Tensor::from_slice(&numbers, &[4, 1, 3]).unwrap();
+        let logs = crate::log_softmax(&scores, -1).unwrap();
+        let targets = Tensor::from_slice(labels, &[1, labels.len() as i64]).unwrap();
+        let options = Ctc {
+            input_lengths: &[steps],
+            target_lengths: &[labels.len() as i64],
+            blank: 0,
+            reduction: Reduction::None,
+            zero_infinity,
+        };
+        ctc_loss(&logs, &targets, &options).unwrap().to_vec::<f32>().unwrap()[0]
+    }
+
+    #[test]
+    fn all_alignments_count_and_none_is_infinite() {
+        assert!((loss(&[1, 2], 4, false) - 1.574_733).abs() < 1e-5);
+        // A label twice needs a blank between: three steps at least.
+        assert_eq!(loss(&[1, 1], 2, false), f32::INFINITY);
+        assert_eq!(loss(&[1, 1], 2, true), 0.0);
+    }
 }

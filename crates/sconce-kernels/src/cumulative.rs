@@ -1,4 +1,5 @@
 //! Running reductions along a dimension: `cumsum`, `cumprod`, `cummax`, `logcumsumexp`.
+#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use crate::numbers::{
     Complex128, Number, Numbers, Real, each_kind, expect_floating, expect_ordered, widest,
@@ -127,6 +128,14 @@ pub fn product(
 ) -> Result<Tensor> {
     let dtype = accumulated(input, dtype);
     let input = input.to_dtype(dtype)?;
+    if dtype == DType::Float16 {
+        // PyTorch rounds every step in an order of its own, so that an overflow may come or not.
+        let sizes = crate::pointwise::map_floating("prod_cpu", &input, |x| x.abs().max(1.0))?;
+        let bound = crate::prod(&sizes.to_dtype(DType::Float64)?, dim, keepdim)?.to_vec::<f64>()?;
+        if bound.iter().any(|bound| *bound > half::f16::MAX.to_f64()) {
+            return Err(Error::not_implemented("a product beyond what float16 holds"));
+        }
+    }
     if widest(dtype)? != DType::Complex128 && dtype != DType::Bool {
         return crate::prod(&input, dim, keepdim)?.to_dtype(dtype);
     }
@@ -138,7 +147,12 @@ pub fn product(
     }
     let products = match &numbers {
         Numbers::Complex(all) => {
-            Numbers::Complex(products::<Complex128>(all, rows.len, rows.count))
+            let products = products::<Complex128>(all, rows.len, rows.count);
+            let highest = if dtype == DType::Complex64 { f64::from(f32::MAX) } else { f64::MAX };
+            if products.iter().any(|x| !(x.norm() < highest)) {
+                return Err(Error::not_implemented("a product beyond what the dtype holds"));
+            }
+            Numbers::Complex(products)
         }
         Numbers::Int(all) => Numbers::Int(products(all, rows.len, rows.count)),
         Numbers::Float(all) => Numbers::Float(products(all, rows.len, rows.count)),

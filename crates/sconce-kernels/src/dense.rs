@@ -11,60 +11,117 @@ const EXACT_IN_F32: u64 = 1 << 24;
 /// others, which are as they were. What is [disposable](Tensor::is_disposable) of the operands may
 /// become the result, so the caller must be done with them.
 pub fn dense_binary(op: BinaryOp, a: &Tensor, b: Operand<'_>) -> Option<Tensor> {
-    if !matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div) {
-        return None;
-    }
-    if let Operand::Tensor(b) = b
-        && (a.dtype() != b.dtype() || a.sizes() != b.sizes() || !b.is_contiguous())
-    {
-        return None;
-    }
-    if !a.is_contiguous() {
-        return None;
-    }
-    match (a.dtype(), op) {
-        (DType::Float32, _) => {
-            let number = match b {
-                Operand::Tensor(_) => 0.0,
-                Operand::Scalar(Scalar::Float(number)) => number as f32,
-                Operand::Scalar(Scalar::Int(number)) if number.unsigned_abs() < EXACT_IN_F32 => {
-                    number as f32
+    let zipped = Zip { a, b, into: None };
+    if fits(op, a, b) { zipped.run(op) } else { None }
+}
+
+/// As [`crate::binary_in_place`], for the operands and operators that need none of its rules; gives
+/// whether it was done.
+pub fn dense_binary_in_place(op: BinaryOp, a: &Tensor, b: Operand<'_>) -> bool {
+    let apart = match b {
+        Operand::Tensor(b) => !b.storage().ptr_eq(a.storage()),
+        Operand::Scalar(_) => true,
+    };
+    apart && fits(op, a, b) && Zip { a, b, into: Some(a) }.run(op).is_some()
+}
+
+/// Whether there is nothing to promote, to broadcast or to gather.
+fn fits(op: BinaryOp, a: &Tensor, b: Operand<'_>) -> bool {
+    let alike = match b {
+        Operand::Tensor(b) => a.dtype() == b.dtype() && a.sizes() == b.sizes() && b.is_contiguous(),
+        Operand::Scalar(_) => true,
+    };
+    alike
+        && a.is_contiguous()
+        && matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div)
+}
+
+/// Two operands that fit, and where the result goes if that is not a tensor of its own.
+struct Zip<'a> {
+    a: &'a Tensor,
+    b: Operand<'a>,
+    into: Option<&'a Tensor>,
+}
+
+impl Zip<'_> {
+    fn run(&self, op: BinaryOp) -> Option<Tensor> {
+        match self.a.dtype() {
+            DType::Float32 => {
+                let number = match self.b {
+                    Operand::Tensor(_) => 0.0,
+                    Operand::Scalar(Scalar::Float(number)) => number as f32,
+                    Operand::Scalar(Scalar::Int(number))
+                        if number.unsigned_abs() < EXACT_IN_F32 =>
+                    {
+                        number as f32
+                    }
+                    Operand::Scalar(_) => return None,
+                };
+                match op {
+                    BinaryOp::Add => self.each(number, |x: f32, y| x + y),
+                    BinaryOp::Sub => self.each(number, |x: f32, y| x - y),
+                    BinaryOp::Mul => self.each(number, |x: f32, y| x * y),
+                    _ => self.each(number, |x: f32, y| x / y),
                 }
-                Operand::Scalar(_) => return None,
-            };
-            match op {
-                BinaryOp::Add => zip(a, b, number, |x: f32, y| x + y),
-                BinaryOp::Sub => zip(a, b, number, |x: f32, y| x - y),
-                BinaryOp::Mul => zip(a, b, number, |x: f32, y| x * y),
-                _ => zip(a, b, number, |x: f32, y| x / y),
             }
-        }
-        (DType::Float64, _) => {
-            let number = match b {
-                Operand::Tensor(_) => 0.0,
-                Operand::Scalar(Scalar::Float(number)) => number,
-                Operand::Scalar(_) => return None,
-            };
-            match op {
-                BinaryOp::Add => zip(a, b, number, |x: f64, y| x + y),
-                BinaryOp::Sub => zip(a, b, number, |x: f64, y| x - y),
-                BinaryOp::Mul => zip(a, b, number, |x: f64, y| x * y),
-                _ => zip(a, b, number, |x: f64, y| x / y),
+            DType::Float64 => {
+                let number = match self.b {
+                    Operand::Tensor(_) => 0.0,
+                    Operand::Scalar(Scalar::Float(number)) => number,
+                    Operand::Scalar(_) => return None,
+                };
+                match op {
+                    BinaryOp::Add => self.each(number, |x: f64, y| x + y),
+                    BinaryOp::Sub => self.each(number, |x: f64, y| x - y),
+                    BinaryOp::Mul => self.each(number, |x: f64, y| x * y),
+                    _ => self.each(number, |x: f64, y| x / y),
+                }
             }
-        }
-        (DType::Int64, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) => {
-            let number = match b {
-                Operand::Tensor(_) => 0,
-                Operand::Scalar(Scalar::Int(number)) => number,
-                Operand::Scalar(_) => return None,
-            };
-            match op {
-                BinaryOp::Add => zip(a, b, number, i64::wrapping_add),
-                BinaryOp::Sub => zip(a, b, number, i64::wrapping_sub),
-                _ => zip(a, b, number, i64::wrapping_mul),
+            DType::Int64 => {
+                let number = match self.b {
+                    Operand::Tensor(_) => 0,
+                    Operand::Scalar(Scalar::Int(number)) => number,
+                    Operand::Scalar(_) => return None,
+                };
+                match op {
+                    BinaryOp::Add => self.each(number, i64::wrapping_add),
+                    BinaryOp::Sub => self.each(number, i64::wrapping_sub),
+                    BinaryOp::Mul => self.each(number, i64::wrapping_mul),
+                    _ => None,
+                }
             }
+            _ => None,
         }
-        _ => None,
+    }
+
+    /// Applies `f` to all pairs, or to all elements and the number.
+    fn each<T: Element>(&self, number: T, f: impl Fn(T, T) -> T) -> Option<Tensor> {
+        let a = self.a;
+        let Operand::Tensor(b) = self.b else {
+            return map(a, self.into.is_some(), |x| f(x, number));
+        };
+        if self.into.is_some() || a.is_disposable() {
+            let ys = b.read::<T>().ok()?;
+            for (x, &y) in a.write::<T>().ok()?.iter_mut().zip(ys.iter()) {
+                *x = f(*x, y);
+            }
+            return Some(a.clone());
+        }
+        if b.is_disposable() {
+            let xs = a.read::<T>().ok()?;
+            for (&x, y) in xs.iter().zip(b.write::<T>().ok()?.iter_mut()) {
+                *y = f(x, *y);
+            }
+            return Some(b.clone());
+        }
+        let result = Tensor::unset(a.sizes(), a.dtype()).ok()?;
+        let (xs, ys) = (a.read::<T>().ok()?, b.read::<T>().ok()?);
+        let mut out = result.write::<T>().ok()?;
+        for ((out, &x), &y) in out.iter_mut().zip(xs.iter()).zip(ys.iter()) {
+            *out = f(x, y);
+        }
+        drop(out);
+        Some(result)
     }
 }
 
@@ -74,43 +131,17 @@ pub fn dense_unary(op: UnaryOp, a: &Tensor) -> Option<Tensor> {
         return None;
     }
     match op {
-        UnaryOp::Neg => map(a, |x: f32| -x),
-        UnaryOp::Abs => map(a, f32::abs),
+        UnaryOp::Neg => map(a, false, |x: f32| -x),
+        UnaryOp::Abs => map(a, false, f32::abs),
         // NaN passes through.
-        UnaryOp::Relu => map(a, |x: f32| if x < 0.0 { 0.0 } else { x }),
-        UnaryOp::Sqrt => map(a, f32::sqrt),
+        UnaryOp::Relu => map(a, false, |x: f32| if x < 0.0 { 0.0 } else { x }),
+        UnaryOp::Sqrt => map(a, false, f32::sqrt),
         _ => None,
     }
 }
 
-fn zip<T: Element>(a: &Tensor, b: Operand<'_>, number: T, f: impl Fn(T, T) -> T) -> Option<Tensor> {
-    let Operand::Tensor(b) = b else { return map(a, |x| f(x, number)) };
-    if a.is_disposable() {
-        let ys = b.read::<T>().ok()?;
-        for (x, &y) in a.write::<T>().ok()?.iter_mut().zip(ys.iter()) {
-            *x = f(*x, y);
-        }
-        return Some(a.clone());
-    }
-    if b.is_disposable() {
-        let xs = a.read::<T>().ok()?;
-        for (&x, y) in xs.iter().zip(b.write::<T>().ok()?.iter_mut()) {
-            *y = f(x, *y);
-        }
-        return Some(b.clone());
-    }
-    let result = Tensor::unset(a.sizes(), a.dtype()).ok()?;
-    let (xs, ys) = (a.read::<T>().ok()?, b.read::<T>().ok()?);
-    let mut out = result.write::<T>().ok()?;
-    for ((out, &x), &y) in out.iter_mut().zip(xs.iter()).zip(ys.iter()) {
-        *out = f(x, y);
-    }
-    drop(out);
-    Some(result)
-}
-
-fn map<T: Element>(a: &Tensor, f: impl Fn(T) -> T) -> Option<Tensor> {
-    if a.is_disposable() {
+fn map<T: Element>(a: &Tensor, in_place: bool, f: impl Fn(T) -> T) -> Option<Tensor> {
+    if in_place || a.is_disposable() {
         a.write::<T>().ok()?.iter_mut().for_each(|x| *x = f(*x));
         return Some(a.clone());
     }
@@ -133,14 +164,15 @@ mod tests {
 
     fn check(op: BinaryOp, a: &Tensor, b: Operand<'_>) {
         let general = binary(op, a.into(), b).unwrap();
+        let bits = |t: &Tensor| t.to_dtype(DType::Float64).unwrap().to_vec::<f64>().unwrap();
         // Once where both operands are still needed, once where the first is not.
+        let _needed = if let Operand::Tensor(b) = b { Some(b.clone()) } else { None };
         let kept = (a.clone(), dense_binary(op, a, b));
         let own = a.copy().unwrap();
         let given = dense_binary(op, &own, b);
         for result in [kept.1, given].into_iter().flatten() {
             assert_eq!(result.dtype(), general.dtype());
             assert_eq!(result.sizes(), general.sizes());
-            let bits = |t: &Tensor| t.to_dtype(DType::Float64).unwrap().to_vec::<f64>().unwrap();
             let (x, y) = (bits(&result), bits(&general));
             assert!(
                 x.iter().zip(&y).all(|(x, y)| x.to_bits() == y.to_bits()),

@@ -144,3 +144,26 @@ pub fn pdist(input: &Tensor, p: f64) -> Result<Tensor> {
     }
     Tensor::from_slice(&distances, &[distances.len() as i64])?.to_dtype(input.dtype())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_pytorchs() {
+        let near = |found: Tensor, expected: &[f32]| {
+            let found = found.to_vec::<f32>().unwrap();
+            let all = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5);
+            assert!(all && found.len() == expected.len(), "{found:?} is not {expected:?}");
+        };
+        let a = Tensor::from_slice(&[0.5f32, -1.0, 2.0], &[3]).unwrap();
+        let b = Tensor::from_slice(&[1f32, -1.0, 1.0], &[3]).unwrap();
+        near(cosine_similarity(&a, &b, 0, 1e-8).unwrap(), &[0.881_917_1]);
+        near(pairwise_distance(&a, &b, 2.0, 1e-6, false).unwrap(), &[1.118_034_4]);
+        let squares = Tensor::from_slice(&[0f32, 1.0, 4.0, 9.0, 16.0, 25.0], &[3, 2]).unwrap();
+        near(pdist(&squares, 2.0).unwrap(), &[8.944_272, 28.844_41, 20.0]);
+        let x = Tensor::from_slice(&[0f32, 1.0, 2.0, 3.0], &[2, 2]).unwrap();
+        near(cdist(&x, &x.narrow(0, 0, 1).unwrap(), 1.0).unwrap(), &[0.0, 4.0]);
+        assert!(cdist(&x, &squares.t().unwrap(), 2.0).is_err());
+    }
+}

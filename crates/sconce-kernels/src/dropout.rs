@@ -120,3 +120,24 @@ pub fn rrelu(
     let slopes = Tensor::from_slice(&slopes, input.sizes())?.to_dtype(dtype)?;
     Ok((binary(BinaryOp::Mul, input.into(), (&slopes).into())?, slopes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_what_pytorch_keeps_after_seed_0() {
+        let drop = |sizes: &[i64], kind: Dropout| {
+            let ones = Tensor::full(sizes, 1.into(), DType::Float32).unwrap();
+            let result = dropout(&ones, 0.5, kind, &mut Generator::new(0)).unwrap();
+            result.to_vec::<f32>().unwrap()
+        };
+        assert_eq!(drop(&[6], Dropout::default()), [0.0, 0.0, 2.0, 0.0, 0.0, 0.0]);
+        let features = Dropout { features: true, alpha: false };
+        assert_eq!(drop(&[1, 4, 1, 2], features), [0.0, 0.0, 0.0, 0.0, 2.0, 2.0, 0.0, 0.0]);
+        let alpha = drop(&[3], Dropout { features: false, alpha: true });
+        for (found, expected) in alpha.iter().zip([-0.779_193_9, -0.779_193_9, 1.665_598_9]) {
+            assert!((found - expected).abs() < 1e-6, "{alpha:?}");
+        }
+    }
+}

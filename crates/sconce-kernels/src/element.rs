@@ -57,3 +57,13 @@ elements! {
     Complex<f64> => Complex128;
     Bool => Bool;
 }
+
+/// A number as a tensor of a floating dtype would hold it.
+pub(crate) fn rounded_to(dtype: DType, number: f64) -> f64 {
+    match dtype {
+        DType::Float16 => f16::from_f32(number as f32).to_f64(),
+        DType::BFloat16 => bf16::from_f32(number as f32).to_f64(),
+        DType::Float32 => f64::from(number as f32),
+        _ => number,
+    }
+}

@@ -232,6 +232,10 @@ fn sample<F: Float + Element>(
     let batches = to.chunks_exact_mut(channels * points).zip(from.chunks_exact(channels * plane));
     for ((to, from), places) in batches.zip(places.chunks_exact(points * lines.len())) {
         for (point, place) in places.chunks_exact(lines.len()).enumerate() {
+            if poisoned(&lines, mode, place) {
+                (0..channels).for_each(|channel| to[channel * points + point] = F::nan());
+                continue;
+            }
             for (at, weight) in blend(&lines, mode, place) {
                 for channel in 0..channels {
                     let to = &mut to[channel * points + point];
@@ -242,6 +246,13 @@ fn sample<F: Float + Element>(
     }
     drop(to);
     Ok(result)
+}
+
+/// Whether a place is not a number or infinite, so that no weights of neighbours can be told. In
+/// volumes what is nowhere is zero.
+fn poisoned<F: Float>(lines: &[Line], mode: GridMode, place: &[F]) -> bool {
+    let unknown = |(line, &x): (&Line, &F)| line.taps(mode, x).iter().any(|tap| tap.1.is_nan());
+    lines.len() == 2 && lines.iter().zip(place.iter().rev()).any(unknown)
 }
 
 /// The elements of a plane that a place of the grid blends. The grid names the last dimension first.
@@ -307,6 +318,20 @@ pub fn affine_grid(theta: &Tensor, size: &[i64], align_corners: bool) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_place_that_is_no_number_is_no_number_in_images() {
+        let image = Tensor::full(&[1, 1, 2, 2], 1.into(), DType::Float32).unwrap();
+        let grid = Tensor::from_slice(&[f32::NAN, 0.0], &[1, 1, 1, 2]).unwrap();
+        let at = |mode, padding| {
+            let found = grid_sample(&image, &grid, mode, padding, false).unwrap();
+            found.to_vec::<f32>().unwrap()[0]
+        };
+        assert!(at(GridMode::Linear, GridPadding::Zeros).is_nan());
+        assert!(at(GridMode::Cubic, GridPadding::Border).is_nan());
+        assert_eq!(at(GridMode::Nearest, GridPadding::Zeros), 0.0);
+        assert_eq!(at(GridMode::Linear, GridPadding::Border), 1.0);
+    }
 
     #[test]
     fn the_identity_samples_the_image_itself() {

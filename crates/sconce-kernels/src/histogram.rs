@@ -1,4 +1,5 @@
 //! Counting into bins, and finding the bin of a value.
+#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use crate::numbers::{Numbers, Real, expect_floating, expect_ordered, rounded};
 use crate::{DType, Dims, Error, Result, Tensor};
@@ -52,7 +53,7 @@ fn bounds(data: &[f64]) -> (f64, f64) {
     })
 }
 
-/// How the bins of a dimension of [`histogram`] are given.
+/// How the bins of a dimension of [`histogramdd`] are given.
 #[derive(Debug, Clone)]
 pub enum Bins {
     /// So many equal ones.

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use crate::{Error, Result, Storage, Tensor};
+use crate::{Error, Quantizer, Result, Storage, Tensor};
 
 /// Takes the tensors of a file into a run, keeping aliases: tensors that share a storage in the
 /// file share one here.
@@ -16,7 +16,7 @@ impl Importer {
     /// For layouts other than strided and bytes that cannot be loaded.
     pub fn import(&mut self, tensor: &sconce_tensor::Tensor) -> Result<Tensor> {
         let (storage, layout) = match tensor.storage() {
-            Some(storage) if tensor.quantizer().is_none() => (storage, tensor.layout()),
+            Some(storage) => (storage, tensor.layout()),
             _ => {
                 return Err(Error::not_implemented(format!(
                     "cannot compute with a {} tensor of dtype {}",
@@ -39,7 +39,12 @@ impl Importer {
             }
         };
         let (sizes, strides) = (tensor.sizes(), tensor.strides());
-        Tensor::from_storage(storage, tensor.dtype(), sizes, strides, tensor.storage_offset())
+        let offset = tensor.storage_offset();
+        let view = Tensor::from_storage(storage, tensor.dtype(), sizes, strides, offset)?;
+        if let Some(quantizer) = tensor.quantizer() {
+            crate::quantized::set(&view, Quantizer::of_file(quantizer)?)?;
+        }
+        Ok(view)
     }
 }
 

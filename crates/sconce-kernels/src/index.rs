@@ -27,7 +27,7 @@ fn units<T: Element>(tensor: &Tensor) -> Result<std::cell::Ref<'_, [T]>> {
 }
 
 fn integers(index: &Tensor, refuse: impl FnOnce() -> Error) -> Result<Vec<i64>> {
-    if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
+    if !matches!(index.dtype(), DType::Int64 | DType::Int32) && index.numel() > 0 {
         return Err(refuse());
     }
     index.to_dtype(DType::Int64)?.to_vec::<i64>()

@@ -14,8 +14,8 @@ mod batch_stats;
 mod bilinear;
 mod binary;
 mod block;
-mod chains;
 mod blocked;
+mod chains;
 mod choose;
 mod class_loss;
 mod complex;
@@ -53,17 +53,19 @@ mod order_statistics;
 mod packed;
 mod pad;
 mod panels;
-
 mod patches;
 mod pointwise;
 mod pool;
 mod promotion;
+mod quantized;
 mod random;
+mod random_whole;
 mod rearrange;
 mod recurrent;
 mod recurrent_steps;
 mod reduce;
 mod regions;
+mod rotated;
 mod rows;
 mod scalar;
 mod scatter;
@@ -89,7 +91,7 @@ pub use activate::{
 };
 pub use attention::{
     AttentionOptions, EncoderLayer, HeadMask, HeadWeights, attention, encoder_layer,
-    is_left_aligned, masked_softmax, multi_head_attention, safe_softmax,
+    flash_attention, is_left_aligned, masked_softmax, multi_head_attention, safe_softmax,
 };
 pub use bags::{BagMode, BagOptions, Bags, embedding_bag, embedding_renorm};
 pub use batch_stats::{
@@ -98,11 +100,11 @@ pub use batch_stats::{
 };
 pub use bilinear::bilinear;
 pub use binary::{BinaryOp, add, binary, binary_in_place, store, sub};
-pub use chains::{ChainOp, ChainStep, run_chain};
 pub use blocked::{
     Activation, BlockedConv, conv_blocked, from_blocked, max_pool2d_blocked, mean_blocked,
     pack_bias, pack_weight, to_blocked,
 };
+pub use chains::{ChainOp, ChainStep, run_chain};
 pub use choose::{clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_};
 pub use class_loss::{
     ClassLoss, cross_entropy_loss, multi_margin_loss, multilabel_margin_loss, nll_loss, one_hot,
@@ -117,7 +119,7 @@ pub use create::{arange, eye, linspace, tril, triu};
 pub use ctc::{Ctc, ctc_loss};
 pub use cumulative::{cumprod, cumsum, logcumsumexp, product, running_extremum};
 pub use deform::{DeformOptions, deform_conv2d};
-pub use dense::{dense_binary, dense_unary};
+pub use dense::{dense_binary, dense_binary_in_place, dense_unary};
 pub use distance::{cdist, cosine_similarity, pairwise_distance, pdist};
 pub use dropout::{Dropout, dropout, native_dropout, rrelu};
 pub use element::{Bool, Element};
@@ -141,7 +143,6 @@ pub use memory_format::MemoryFormat;
 pub use norm::{batch_norm, group_norm, layer_norm};
 pub use order_statistics::{Interpolation, kthvalue, median, median_all, mode, quantile, topk};
 pub use packed::{pack_padded, pad_packed, pad_sequence};
-
 pub use pad::{PadMode, pad};
 pub use patches::{PatchOptions, col2im, im2col};
 pub use pointwise::{
@@ -154,11 +155,16 @@ pub use pool::{
     max_pool_with_indices, max_unpool,
 };
 pub use promotion::{Operand, can_cast, promote_types, result_type};
+pub use quantized::{
+    Output, Quantizer, dequantize, int_repr, per_tensor, quantize, quantized_conv,
+    quantized_hardsigmoid, quantized_linear, quantized_linear_dynamic, quantized_mul,
+    quantized_relu, quantizer, through_floats, through_integers,
+};
 pub use random::{
     bernoulli_from, bernoulli_in_place, cauchy_in_place, empty_like, exponential_in_place,
-    geometric_in_place, log_normal_in_place, multinomial, normal_in_place, poisson, random_between,
-    random_in_place, randperm, uniform_in_place,
+    geometric_in_place, log_normal_in_place, normal_in_place, uniform_in_place,
 };
+pub use random_whole::{multinomial, poisson, random_between, random_in_place, randperm};
 pub use rearrange::{
     at_least, block_diag, broadcast_tensors, cartesian_prod, combinations, diag, diag_embed, flip,
     meshgrid, repeat, repeat_interleave, repetitions, roll, rot90, split_at, split_evenly,
@@ -170,6 +176,7 @@ pub use reduce::{
     prod, softmax, std, sum, var,
 };
 pub use regions::{RoiOptions, nms, ps_roi_align, ps_roi_pool, roi_align, roi_pool};
+pub use rotated::box_iou_rotated;
 pub use scalar::Scalar;
 pub use scatter::{
     Fold, index_fill, index_fold, masked_scatter, masked_select, nonzero_static, put, scatter_fold,

@@ -216,13 +216,17 @@ pub fn hinge_embedding_loss(
     margin: f64,
     reduction: Reduction,
 ) -> Result<Tensor> {
-    let dtype = input.dtype();
-    let losses = pointwise("hinge_embedding_loss", input, target, |x, y| {
-        let gap = margin - x;
-        let apart = if y != 1.0 && !(gap <= 0.0) { gap } else { 0.0 };
-        apart + if y != -1.0 { x } else { 0.0 }
-    })?;
-    reduction.of(&losses.to_dtype(dtype)?)
+    if !input.dtype().is_floating_point() {
+        return Err(Error::no_kernel("hinge_embedding_loss", input.dtype()));
+    }
+    let zero = Tensor::zeros(&[], input.dtype())?;
+    let unless = |number: i64, losses: &Tensor| {
+        let counts = binary(BinaryOp::Ne, target.into(), Scalar::Int(number).into())?;
+        crate::where_(&counts, losses.into(), (&zero).into())
+    };
+    let margin = Tensor::scalar(margin.into(), input.dtype())?;
+    let gap = clamp_min(&op(BinaryOp::Sub, &margin, input)?)?;
+    reduction.of(&op(BinaryOp::Add, &unless(1, &gap)?, &unless(-1, input)?)?)
 }
 
 /// `torch.nn.functional.margin_ranking_loss`.
@@ -360,4 +364,38 @@ pub fn poisson_nll_loss(
         losses = op(BinaryOp::Add, &losses, &term)?;
     }
     reduction.of(&losses)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_of_losses_are_pytorchs() {
+        type Loss = fn(&Tensor, &Tensor, Reduction) -> Result<Tensor>;
+        let cases: [(&str, f32, Loss); 8] = [
+            ("mse", 0.416_666_66, mse_loss),
+            ("l1", 0.5, l1_loss),
+            ("smooth l1", 0.208_333_33, |x, y, r| smooth_l1_loss(x, y, r, 1.0)),
+            ("huber", 0.208_333_33, |x, y, r| huber_loss(x, y, r, 1.0)),
+            ("soft margin", 0.304_755_57, soft_margin_loss),
+            ("hinge", 1.5, |x, y, r| hinge_embedding_loss(x, y, 1.0, r)),
+            ("poisson", 1.968_552_2, |x, y, r| poisson_nll_loss(x, y, true, false, 1e-8, r)),
+            ("logits", -0.028_577_75, |x, y, r| {
+                binary_cross_entropy_with_logits(x, y, None, None, r)
+            }),
+        ];
+        let input = Tensor::from_slice(&[0.5f32, -1.0, 2.0], &[3]).unwrap();
+        let target = Tensor::from_slice(&[1f32, -1.0, 1.0], &[3]).unwrap();
+        for (name, expected, loss) in cases {
+            let found = loss(&input, &target, Reduction::Mean).unwrap().to_vec::<f32>().unwrap();
+            assert!((found[0] - expected).abs() < 1e-6, "{name}: {found:?} is not {expected}");
+        }
+    }
+
+    #[test]
+    fn chances_outside_their_range_are_refused() {
+        let input = Tensor::from_slice(&[0.5f32, 1.5], &[2]).unwrap();
+        assert!(binary_cross_entropy(&input, &input, None, Reduction::Mean).is_err());
+    }
 }

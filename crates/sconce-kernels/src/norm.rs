@@ -40,6 +40,9 @@ pub fn batch_norm(
     eps: f64,
 ) -> Result<Tensor> {
     floating(input, "batch_norm")?;
+    if input.numel() == 0 && input.dim() < 2 {
+        return input.copy();
+    }
     let channels = input.size(1)?;
     let named = [
         ("running_mean", Some(running_mean)),

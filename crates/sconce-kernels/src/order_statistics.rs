@@ -1,6 +1,6 @@
 //! Elements by rank: `median`, `kthvalue`, `mode`, `quantile`, and `topk`.
 //!
-//! Where elements are equal, which index is given depends on how PyTorch sorts: see [`introsort`].
+//! Where elements are equal, which index is given depends on how PyTorch sorts: see `introsort`.
 
 use crate::numbers::{Numbers, Real, expect_ordered, rounded};
 use crate::reduce::rows;
@@ -76,10 +76,10 @@ fn middle<T: Real>(row: &[T], ignore_nan: bool) -> usize {
     if !ignore_nan && nans > 0 {
         return row.iter().position(|x| x.not_a_number()).unwrap_or(0);
     }
-    let among = if ignore_nan { row.len() - nans } else { row.len() };
+    let among = if ignore_nan && nans < row.len() { row.len() - nans } else { row.len() };
     let rank = among.saturating_sub(1) / 2;
     let mut order: Vec<usize> = (0..row.len()).collect();
-    introsort::select(&mut order, rank, &|a: usize, b: usize| row[a].order(row[b]).is_lt());
+    order.sort_by(|&a, &b| row[a].order(row[b]));
     order.get(rank).copied().unwrap_or(0)
 }
 
@@ -90,9 +90,12 @@ fn middle<T: Real>(row: &[T], ignore_nan: bool) -> usize {
 pub fn median_all(input: &Tensor, ignore_nan: bool) -> Result<Tensor> {
     let dtype = input.dtype();
     expect_number("median_cpu", dtype)?;
+    expect_ordered("median_cpu", dtype)?;
     if input.numel() == 0 {
         return match dtype.is_floating_point() {
             true => Tensor::scalar(f64::NAN.into(), dtype),
+            // NaN as x86 converts it.
+            false if dtype == DType::Int32 => Tensor::scalar(i64::from(i32::MIN).into(), dtype),
             false => Tensor::scalar(i64::MIN.into(), DType::Int64)?.to_dtype(dtype),
         };
     }

@@ -112,3 +112,47 @@ pub fn pad_sequence(
     }
     if batch_first { Ok(result) } else { result.transpose(0, 1)?.contiguous() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_packed_comes_back_padded() {
+        let numbers: Vec<i64> = (0..6).collect();
+        let input = Tensor::from_slice(&numbers, &[3, 2, 1]).unwrap();
+        let lengths = Tensor::from_slice(&[3i64, 1], &[2]).unwrap();
+        let (data, sizes) = pack_padded(&input, &lengths, false).unwrap();
+        assert_eq!(data.to_vec::<i64>().unwrap(), [0, 1, 2, 4]);
+        let sizes = sizes.to_vec::<i64>().unwrap();
+        assert_eq!(sizes, [2, 1, 1]);
+        let (padded, found) = pad_packed(&data, &sizes, true, Scalar::Int(-1), 4).unwrap();
+        assert_eq!(padded.sizes(), [2, 4, 1]);
+        assert_eq!(padded.to_vec::<i64>().unwrap(), [0, 2, 4, -1, 1, -1, -1, -1]);
+        assert_eq!(found.to_vec::<i64>().unwrap(), [3, 1]);
+    }
+
+    #[test]
+    fn lengths_have_to_fall_and_to_fit() {
+        let input = Tensor::zeros(&[3, 2, 1], DType::Float32).unwrap();
+        for lengths in [&[1i64, 3][..], &[3, 0], &[3], &[4, 1]] {
+            let lengths = Tensor::from_slice(lengths, &[lengths.len() as i64]).unwrap();
+            assert!(pack_padded(&input, &lengths, false).is_err(), "{lengths:?}");
+        }
+        let data = Tensor::zeros(&[3, 1], DType::Float32).unwrap();
+        for sizes in [&[][..], &[1, 2], &[2, 2], &[-1, -1]] {
+            assert!(pad_packed(&data, sizes, false, Scalar::Int(0), -1).is_err(), "{sizes:?}");
+        }
+    }
+
+    #[test]
+    fn sequences_are_padded_on_either_side() {
+        let long = Tensor::from_slice(&[1f32, 2.0], &[2]).unwrap();
+        let short = Tensor::from_slice(&[3f32], &[1]).unwrap();
+        let both = [long, short];
+        for (left, expected) in [(false, [1.0, 2.0, 3.0, 0.0]), (true, [1.0, 2.0, 0.0, 3.0])] {
+            let padded = pad_sequence(&both, true, Scalar::Int(0), left).unwrap();
+            assert_eq!(padded.to_vec::<f32>().unwrap(), expected);
+        }
+    }
+}

@@ -5,6 +5,7 @@
 //! nothing is copied or reordered per call. Every element of a product is added up in the order of
 //! `k`, whatever the number of threads or of rows.
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
+#![allow(clippy::needless_range_loop, reason = "rows are registers")]
 
 use crate::simd::{Level, best};
 use crate::threads;

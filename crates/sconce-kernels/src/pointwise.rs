@@ -1,4 +1,5 @@
 //! Element-wise operators that are written once for all dtypes, in double precision.
+#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use crate::binary::{BinaryOp, binary, zip};
 use crate::numbers::{Complex128, Number, Numbers, expect_floating, rounded, widest};
@@ -66,7 +67,20 @@ fn zip_integers(kernel: &str, a: &Tensor, b: &Tensor, f: fn(i64, i64) -> i64) ->
     if !dtype.is_integral() || dtype == DType::UInt64 {
         return Err(Error::no_kernel(kernel, dtype));
     }
-    zip(&a.to_dtype(DType::Int64)?, &b.to_dtype(DType::Int64)?, f)?.to_dtype(dtype)
+    let lowest = match dtype {
+        DType::Int8 => i64::from(i8::MIN),
+        DType::Int16 => i64::from(i16::MIN),
+        DType::Int32 => i64::from(i32::MIN),
+        _ => i64::MIN,
+    };
+    let (a, b) = (a.to_dtype(DType::Int64)?, b.to_dtype(DType::Int64)?);
+    for operand in [&a, &b] {
+        if dtype != DType::UInt8 && operand.contiguous()?.read::<i64>()?.contains(&lowest) {
+            // Its absolute value is negative, and what comes of that depends on the processor.
+            return Err(Error::no_kernel(&format!("{kernel} of the least number"), dtype));
+        }
+    }
+    zip(&a, &b, f)?.to_dtype(dtype)
 }
 
 /// `torch.gcd`.
@@ -89,11 +103,11 @@ pub fn lcm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 }
 
 fn greatest_divisor(a: i64, b: i64) -> i64 {
-    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
-    while b != 0 {
-        (a, b) = (b, a % b);
+    let (mut a, mut b) = (a.wrapping_abs(), b.wrapping_abs());
+    while a != 0 {
+        (a, b) = (b.wrapping_rem(a), a);
     }
-    a as i64
+    b
 }
 
 /// `torch.heaviside`.
@@ -221,7 +235,14 @@ pub fn frexp(input: &Tensor) -> Result<(Tensor, Tensor)> {
 /// # Errors
 /// Where sizes do not broadcast.
 pub fn ldexp(input: &Tensor, other: &Tensor) -> Result<Tensor> {
-    let power = binary(BinaryOp::Pow, Scalar::Float(2.0).into(), other.into())?;
+    let two = Scalar::Float(2.0);
+    let power = match input.dtype() {
+        dtype if dtype.is_floating_point() || dtype.is_complex() => {
+            let two = Tensor::scalar(two, dtype)?;
+            binary(BinaryOp::Pow, (&two).into(), other.into())
+        }
+        _ => binary(BinaryOp::Pow, two.into(), other.into()),
+    }?;
     binary(BinaryOp::Mul, input.into(), (&power).into())
 }
 
@@ -326,7 +347,7 @@ pub fn logit(input: &Tensor, eps: Option<f64>) -> Result<Tensor> {
             Some(eps) if x > rounded(1.0 - eps, dtype) => rounded(1.0 - eps, dtype),
             _ => x,
         };
-        (x / (1.0 - x)).ln()
+        rounded(x / rounded(1.0 - x, dtype), dtype).ln()
     })
 }
 
@@ -574,5 +595,10 @@ pub fn polynomial(
     if degrees.iter().any(|&degree| degree > HIGHEST) {
         return Err(Error::not_implemented("a polynomial of a degree above 1000000"));
     }
-    zip_float("polynomial_cpu", x, degree, |x, n| family.at(x, n as i64))
+    match dtype {
+        DType::Float32 => {
+            zip_float("polynomial_cpu", x, degree, |x, n| f64::from(family.at(x as f32, n as i64)))
+        }
+        _ => zip_float("polynomial_cpu", x, degree, |x, n| family.at(x, n as i64)),
+    }
 }

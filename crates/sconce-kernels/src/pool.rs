@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 
 use crate::binary::compute_dtype;
+use crate::quantized::{averaged, through_integers};
 use crate::shape::product;
 use crate::{DType, Dims, Element, Error, Result, Tensor};
 
@@ -406,6 +407,9 @@ fn maxima(
 /// # Errors
 /// Where the window does not fit.
 pub fn max_pool(input: &Tensor, rank: usize, options: &PoolOptions<'_>) -> Result<Tensor> {
+    if input.dtype().is_quantized() {
+        return through_integers(input, |whole| max_pool(whole, rank, options));
+    }
     let name = format!("max_pool{rank}d");
     check(input, &name, rank, if rank == 1 { floats } else { numbers })?;
     let (axes, sizes) = fixed(input, &name, rank, options)?;
@@ -470,6 +474,9 @@ pub fn avg_pool(
 /// # Errors
 /// For negative output sizes and inputs of other ranks.
 pub fn adaptive_avg_pool(input: &Tensor, output: &[i64]) -> Result<Tensor> {
+    if input.dtype().is_quantized() {
+        return averaged(input, |whole| adaptive_avg_pool(whole, output));
+    }
     let name = format!("adaptive_avg_pool{}d", output.len());
     check(input, &name, output.len(), floats)?;
     let (axes, sizes) = adaptive(input, &name, output)?;

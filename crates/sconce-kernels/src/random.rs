@@ -5,8 +5,8 @@
 
 use num_complex::Complex;
 
-use crate::binary::{BinaryOp, binary};
-use crate::{DType, Dims, Element, Error, Generator, MemoryFormat, Result, Tensor};
+use crate::element::rounded_to;
+use crate::{DType, Element, Error, Generator, MemoryFormat, Result, Tensor};
 
 /// The dimensions, outermost in memory first: the order in which `TensorIterator` goes over one
 /// tensor.
@@ -55,7 +55,7 @@ fn check_no_overlap(target: &Tensor) -> Result<()> {
 }
 
 /// Writes one number for each element, in the order of memory, converted to the target's dtype.
-fn write_in_order<T: Element>(target: &Tensor, numbers: &[T]) -> Result<()> {
+pub(crate) fn write_in_order<T: Element>(target: &Tensor, numbers: &[T]) -> Result<()> {
     check_no_overlap(target)?;
     let target = target.permute(&memory_order(target))?;
     target.copy_from(&Tensor::from_slice(numbers, target.sizes())?)
@@ -121,11 +121,10 @@ pub fn uniform_in_place(
 
 /// A number that rounds up to the open bound of the range becomes its lower bound.
 fn narrowed(number: f32, from: f32, to: f32, dtype: DType) -> f32 {
-    let rounded = match dtype {
-        DType::Float16 => half::f16::from_f32(number).to_f32(),
-        DType::BFloat16 => half::bf16::from_f32(number).to_f32(),
-        _ => return number,
-    };
+    if dtype == DType::Float32 {
+        return number;
+    }
+    let rounded = rounded_to(dtype, number.into()) as f32;
     if rounded == to { from } else { rounded }
 }
 
@@ -350,281 +349,80 @@ pub fn bernoulli_from(target: &Tensor, p: &Tensor, generator: &mut Generator) ->
     write_in_order(target, &drawn)
 }
 
-/// `torch.Tensor.random_()`: whole numbers over all that the dtype holds exactly.
-///
-/// # Errors
-/// For complex numbers.
-pub fn random_in_place(target: &Tensor, generator: &mut Generator) -> Result<()> {
-    let dtype = target.dtype();
-    let whole = |bits: u32| (1u64 << bits) + 1;
-    let modulus = match dtype {
-        DType::Int64 => 1 << 63,
-        DType::Float64 => whole(53),
-        DType::Float32 => whole(24),
-        DType::Float16 => whole(11),
-        DType::BFloat16 => whole(8),
-        DType::Bool => 2,
-        DType::UInt8 => 1 << 8,
-        DType::Int8 => 1 << 7,
-        DType::Int16 => 1 << 15,
-        DType::Int32 => 1 << 31,
-        other => return Err(Error::no_kernel("random_kernel_cpu", other)),
-    };
-    let wide = matches!(dtype, DType::Int64 | DType::Float64);
-    let mut draw = || if wide { generator.random64() } else { u64::from(generator.random()) };
-    let numbers: Vec<i64> = (0..target.count()).map(|_| (draw() % modulus) as i64).collect();
-    write_in_order(target, &numbers)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The least and greatest whole number of a dtype that [`random_between`] gives.
-fn whole_range(dtype: DType) -> Result<(i64, i64)> {
-    Ok(match dtype {
-        DType::Bool => (0, 1),
-        DType::UInt8 => (0, 255),
-        DType::Int8 => (-128, 127),
-        DType::Int16 => (-32_768, 32_767),
-        DType::Int32 => (i32::MIN.into(), i32::MAX.into()),
-        DType::Int64 => (i64::MIN, i64::MAX),
-        DType::Float64 => (-(1 << 53), 1 << 53),
-        DType::Float32 => (-(1 << 24), 1 << 24),
-        DType::Float16 => (-65_504, 65_504),
-        DType::BFloat16 => (-(1 << 8), 1 << 8),
-        other => return Err(Error::no_kernel("check_random_bounds", other)),
-    })
-}
+    /// What `fill` makes of zeros after `torch.manual_seed(0)`.
+    fn filled(
+        count: i64,
+        dtype: DType,
+        fill: impl FnOnce(&Tensor, &mut Generator) -> Result<()>,
+    ) -> Vec<f64> {
+        let tensor = Tensor::zeros(&[count], dtype).unwrap();
+        fill(&tensor, &mut Generator::new(0)).unwrap();
+        tensor.to_dtype(DType::Float64).unwrap().to_vec::<f64>().unwrap()
+    }
 
-/// `torch.Tensor.random_(from, to)`: whole numbers in [from, to); up to the greatest one of the
-/// dtype without `to`.
-///
-/// # Errors
-/// For empty ranges and bounds that the dtype cannot hold.
-pub fn random_between(
-    target: &Tensor,
-    from: i64,
-    to: Option<i64>,
-    generator: &mut Generator,
-) -> Result<()> {
-    let dtype = target.dtype();
-    let (low, high) = whole_range(dtype)?;
-    let range = match to {
-        Some(to) => {
-            if from >= to {
-                return Err(Error::runtime(format!(
-                    "random_ expects 'from' to be less than 'to', but got from={from} >= to={to}"
-                )));
-            }
-            for (name, bound) in [("from", from), ("to - 1", to - 1)] {
-                if dtype.is_floating_point() && !(low..=high).contains(&bound) {
-                    return Err(Error::not_implemented(format!(
-                        "random_ with '{name}' beyond the whole numbers of {}",
-                        dtype.scalar_type_name()
-                    )));
-                }
-                if !(low..=high).contains(&bound) {
-                    return Err(Error::runtime(format!(
-                        "{name} is out of bounds for {}",
-                        crate::error::cpp_type_name(dtype)
-                    )));
-                }
-            }
-            to.wrapping_sub(from) as u64
+    fn close(found: &[f64], expected: &[f64]) {
+        assert_eq!(found.len(), expected.len());
+        for (a, b) in found.iter().zip(expected) {
+            assert!((a - b).abs() < 1e-6, "{found:?} is not {expected:?}");
         }
-        None if dtype == DType::Int64 && from == i64::MIN => {
-            let numbers: Vec<i64> =
-                (0..target.count()).map(|_| generator.random64() as i64).collect();
-            return write_in_order(target, &numbers);
-        }
-        None if from < low || from > high || dtype == DType::Float16 => {
-            return Err(Error::not_implemented("random_ from beyond what the dtype holds"));
-        }
-        None => (high.wrapping_sub(from) as u64).wrapping_add(1),
-    };
-    // Above this, the remainder of 32 bits would be skewed by more than PyTorch puts up with.
-    let wide = range >= 1 << 28;
-    let mut draw = || if wide { generator.random64() } else { u64::from(generator.random()) };
-    let numbers: Vec<i64> =
-        (0..target.count()).map(|_| ((draw() % range) as i64).wrapping_add(from)).collect();
-    write_in_order(target, &numbers)
-}
+    }
 
-/// `torch.randperm`: 0 to n - 1 in random order.
-///
-/// # Errors
-/// For negative `n`, dtypes that cannot hold it, and more than 214 million numbers.
-pub fn randperm(n: i64, dtype: DType, generator: &mut Generator) -> Result<Tensor> {
-    if n < 0 {
-        return Err(Error::runtime(format!("n must be non-negative, got{n}")));
+    #[test]
+    fn small_tensors_draw_normal_numbers_in_pairs_and_keep_the_spare_one() {
+        let mut generator = Generator::new(0);
+        let mut draw = |count: i64| {
+            let tensor = Tensor::zeros(&[count], DType::Float32).unwrap();
+            normal_in_place(&tensor, 0.0, 1.0, &mut generator).unwrap();
+            tensor.to_dtype(DType::Float64).unwrap().to_vec::<f64>().unwrap()
+        };
+        close(&draw(3), &[1.540_996_07, -0.293_428_9, -2.178_789_38]);
+        close(&draw(2), &[0.568_431_26, -1.084_522_37]);
     }
-    if n >= i64::from(u32::MAX / 20) {
-        return Err(Error::not_implemented(format!("randperm of {n} numbers")));
-    }
-    let exact = match dtype {
-        DType::Float16 => 1 << 11,
-        DType::BFloat16 => 1 << 8,
-        DType::Float32 => 1 << 24,
-        DType::Float64 => 1 << 53,
-        other => whole_range(other)?.1,
-    };
-    if n > exact.saturating_add(1) {
-        return Err(Error::not_implemented(format!("randperm of {n} in {}", dtype.name())));
-    }
-    let mut numbers: Vec<i64> = (0..n).collect();
-    for at in 0..numbers.len().saturating_sub(1) {
-        let rest = numbers.len() - at;
-        numbers.swap(at, at + generator.random() as usize % rest);
-    }
-    Tensor::from_slice(&numbers, &[n])?.to_dtype(dtype)
-}
 
-/// `torch.poisson`: a Poisson number for each rate.
-///
-/// # Errors
-/// For integers and negative rates.
-pub fn poisson(rates: &Tensor, generator: &mut Generator) -> Result<Tensor> {
-    if !rates.dtype().is_floating_point() {
-        return Err(Error::no_kernel("poisson_cpu", rates.dtype()));
+    #[test]
+    fn large_tensors_draw_blocks_and_the_last_one_again() {
+        let normal = |tensor: &Tensor, generator: &mut Generator| {
+            normal_in_place(tensor, 0.0, 1.0, generator)
+        };
+        let pick = |all: &[f64], at: &[usize]| at.iter().map(|&i| all[i]).collect::<Vec<_>>();
+        let floats = filled(17, DType::Float32, normal);
+        close(
+            &pick(&floats, &[0, 1, 15, 16]),
+            &[-1.125_839_83, -1.695_931_2, -0.843_676_75, 0.931_826_59],
+        );
+        let doubles = filled(17, DType::Float64, normal);
+        let expected = [-2.310_411_800_234_176, -0.633_274_608_867_509_6, 0.674_857_543_594_003_9];
+        assert_eq!(pick(&doubles, &[0, 1, 16]), expected);
+        let halves = filled(17, DType::Float16, normal);
+        close(&pick(&halves, &[0, 1, 16]), &[-1.125_976_562_5, -1.352_539_062_5, -0.843_75]);
     }
-    let result = Tensor::zeros(rates.sizes(), rates.dtype())?;
-    let mut numbers = Vec::with_capacity(rates.count());
-    for rate in rates.to_dtype(DType::Float64)?.to_vec::<f64>()? {
-        numbers.push(poisson_number(rate, generator)?);
-    }
-    write_in_order(&result, &numbers)?;
-    Ok(result)
-}
 
-fn poisson_number(rate: f64, generator: &mut Generator) -> Result<f64> {
-    if rate.is_nan() || rate < 0.0 {
-        let message = "invalid Poisson rate, expected rate to be non-negative";
-        return Err(Error::runtime(message));
+    #[test]
+    fn elements_get_their_numbers_in_the_order_of_memory() {
+        let base = Tensor::zeros(&[2, 3], DType::Float32).unwrap();
+        uniform_in_place(&base.t().unwrap(), 0.0, 1.0, &mut Generator::new(0)).unwrap();
+        let plain = Tensor::zeros(&[2, 3], DType::Float32).unwrap();
+        uniform_in_place(&plain, 0.0, 1.0, &mut Generator::new(0)).unwrap();
+        assert_eq!(base.to_vec::<f32>().unwrap(), plain.to_vec::<f32>().unwrap());
+        let like = empty_like(&base.t().unwrap(), DType::Float32).unwrap();
+        assert_eq!((like.sizes(), like.strides()), (&[3i64, 2][..], &[1i64, 3][..]));
     }
-    if rate == 0.0 {
-        return Ok(0.0);
-    }
-    if rate < 10.0 {
-        let (limit, mut product, mut count) = ((-rate).exp(), 1.0, 0.0);
-        loop {
-            product *= generator.uniform();
-            if product <= limit {
-                return Ok(count);
-            }
-            count += 1.0;
-        }
-    }
-    if rate.is_infinite() {
-        return Err(Error::not_implemented("poisson with an infinite rate"));
-    }
-    // Hörmann's transformed rejection, "The transformed rejection method for generating Poisson
-    // random variables" (1993).
-    let (root, log) = (rate.sqrt(), rate.ln());
-    let b = 0.931 + 2.53 * root;
-    let a = -0.059 + 0.02483 * b;
-    let inverse = 1.1239 + 1.1328 / (b - 3.4);
-    let accept = 0.9277 - 3.6224 / (b - 2.0);
-    loop {
-        let u = generator.uniform() - 0.5;
-        let v = generator.uniform();
-        let edge = 0.5 - u.abs();
-        let k = ((2.0 * a / edge + b) * u + rate + 0.43).floor();
-        if edge >= 0.07 && v <= accept {
-            return Ok(k);
-        }
-        if k < 0.0 || (edge < 0.013 && v > edge) {
-            continue;
-        }
-        let bound = v.ln() + inverse.ln() - (a / (edge * edge) + b).ln();
-        if bound <= -rate + k * log - libm::lgamma(k + 1.0) {
-            return Ok(k);
-        }
-    }
-}
 
-/// `torch.multinomial`: indices of a row drawn with the chances in it.
-///
-/// # Errors
-/// For negative or unending chances, rows of zeros, and more samples than a row holds without
-/// replacement.
-pub fn multinomial(
-    chances: &Tensor,
-    samples: i64,
-    replacement: bool,
-    generator: &mut Generator,
-) -> Result<Tensor> {
-    if !matches!(chances.dim(), 1 | 2) {
-        return Err(Error::runtime("prob_dist must be 1 or 2 dim"));
+    #[test]
+    fn hits_are_pytorchs() {
+        let hits = filled(8, DType::Float32, |tensor, generator| {
+            bernoulli_in_place(tensor, 0.3, generator)
+        });
+        assert_eq!(hits, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
     }
-    if !chances.dtype().is_floating_point() {
-        return Err(Error::runtime(format!(
-            "multinomial only supports floating-point dtypes for input, got: {}",
-            chances.dtype().scalar_type_name()
-        )));
-    }
-    let categories = chances.size(-1)?;
-    if samples <= 0 {
-        return Err(Error::runtime("cannot sample n_sample <= 0 samples"));
-    }
-    if !replacement && samples > categories {
-        let message = "cannot sample n_sample > prob_dist.size(-1) samples without replacement";
-        return Err(Error::runtime(message));
-    }
-    if categories > 1 << 24 {
-        return Err(Error::runtime("number of categories cannot exceed 2^24"));
-    }
-    let mut sizes = Dims::from_slice(&chances.sizes()[..chances.dim() - 1]);
-    sizes.push(samples);
-    if chances.numel() == 0 {
-        return Tensor::zeros(&sizes, DType::Int64);
-    }
-    let rows = chances.to_dtype(DType::Float64)?.to_vec::<f64>()?;
-    if rows.iter().any(|chance| !chance.is_finite() || *chance < 0.0) {
-        return Err(Error::runtime(
-            "probability tensor contains either `inf`, `nan` or element < 0",
-        ));
-    }
-    if rows.chunks_exact(categories as usize).any(|row| row.iter().sum::<f64>() <= 0.0) {
-        return Err(Error::runtime("invalid multinomial distribution (sum of probabilities <= 0)"));
-    }
-    if replacement && samples > 1 {
-        let drawn = with_replacement(chances, samples as usize, generator)?;
-        return Tensor::from_slice(&drawn, &sizes);
-    }
-    // The category whose chance over an exponential number is greatest.
-    let waits = empty_like(chances, chances.dtype())?;
-    exponential_in_place(&waits, 1.0, generator)?;
-    let scores = binary(BinaryOp::Div, chances.into(), (&waits).into())?;
-    Ok(crate::topk(&scores, samples, -1, true, true)?.1)
-}
 
-fn with_replacement(
-    chances: &Tensor,
-    samples: usize,
-    generator: &mut Generator,
-) -> Result<Vec<i64>> {
-    let narrow = |number: f64| match chances.dtype() {
-        DType::Float64 => number,
-        DType::Float16 => half::f16::from_f64(number).to_f64(),
-        DType::BFloat16 => half::bf16::from_f64(number).to_f64(),
-        _ => f64::from(number as f32),
-    };
-    let rows = chances.to_dtype(DType::Float64)?.to_vec::<f64>()?;
-    let mut drawn = Vec::new();
-    for row in rows.chunks_exact(chances.size(-1)? as usize) {
-        let mut total = 0.0;
-        let mut cumulative: Vec<f64> = row
-            .iter()
-            .map(|chance| {
-                total = narrow(total + chance);
-                total
-            })
-            .collect();
-        cumulative.iter_mut().for_each(|sum| *sum = narrow(*sum / total));
-        if let Some(last) = cumulative.last_mut() {
-            *last = 1.0;
-        }
-        for _ in 0..samples {
-            let at = generator.uniform();
-            drawn.push(cumulative.partition_point(|&sum| sum < at) as i64);
-        }
+    #[test]
+    fn a_repeated_element_cannot_be_filled() {
+        let tensor = Tensor::zeros(&[1], DType::Float32).unwrap().expand(&[3]).unwrap();
+        assert!(uniform_in_place(&tensor, 0.0, 1.0, &mut Generator::new(0)).is_err());
     }
-    Ok(drawn)
 }

@@ -402,8 +402,7 @@ pub fn meshgrid(tensors: &[Tensor], xy: bool) -> Result<Vec<Tensor>> {
     for (i, tensor) in order.iter().enumerate() {
         let mut column = Dims::from_elem(1, sizes.len());
         column[i] = sizes[i];
-        let grid = tensor.view(&column)?.expand(&sizes)?;
-        grids.push(if swap { grid.transpose(0, 1)? } else { grid });
+        grids.push(tensor.view(&column)?.expand(&sizes)?);
     }
     if swap {
         grids.swap(0, 1);
@@ -463,7 +462,10 @@ pub fn combinations(input: &Tensor, r: i64, with_replacement: bool) -> Result<Te
     let mut chosen: Vec<i64> = (0..r).map(|i| if with_replacement { 0 } else { i }).collect();
     let mut rows = Vec::new();
     let possible = if with_replacement { n > 0 } else { r <= n };
-    while possible {
+    if !possible {
+        return Tensor::zeros(&[0, r], input.dtype());
+    }
+    loop {
         rows.extend_from_slice(&chosen);
         // The last place that can still go up; those after it start anew.
         let limit = |at: usize| if with_replacement { n } else { n - (width - 1 - at) as i64 };
@@ -554,6 +556,9 @@ pub fn sum_to_size(input: &Tensor, sizes: &[i64]) -> Result<Tensor> {
             list(sizes),
             list(input.sizes())
         )));
+    }
+    if sizes.is_empty() {
+        return crate::sum(input, &[], false, None);
     }
     let lead = input.dim() - sizes.len();
     let goes = |dim: &usize| {

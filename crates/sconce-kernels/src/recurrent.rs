@@ -325,3 +325,67 @@ impl<'a> Recurrent<'a> {
 fn narrowed(state: &[Tensor], start: i64, length: i64) -> Result<Vec<Tensor>> {
     state.iter().map(|state| state.narrow(0, start, length)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2 gates · rows of (0, 1, 2, 3, 4, 0, …) shifted and halved twice.
+    fn weight(gates: i64) -> Tensor {
+        let numbers: Vec<f32> = (0..gates * 2).map(|i| ((i % 5) - 2) as f32 / 4.0).collect();
+        Tensor::from_slice(&numbers, &[gates, 2]).unwrap()
+    }
+
+    #[test]
+    fn two_steps_of_each_cell_are_pytorchs() {
+        let cases: [(Cell, i64, &[&[f32]]); 4] = [
+            (Cell::Lstm, 4, &[&[0.229_859_08, 0.044_277_82], &[0.044_277_82], &[0.091_907_16]]),
+            (Cell::Gru, 3, &[&[0.614_630_94, 0.117_748_8], &[0.117_748_8]]),
+            (Cell::Tanh, 1, &[&[0.0, -0.635_148_94], &[-0.635_148_94]]),
+            (Cell::Relu, 1, &[&[0.0, 0.0], &[0.0]]),
+        ];
+        let input = Tensor::from_slice(&[1f32, -1.0, 0.5, 2.0], &[2, 1, 2]).unwrap();
+        let half = Tensor::full(&[1, 1, 1], 0.5.into(), crate::DType::Float32).unwrap();
+        for (cell, gates, expected) in cases {
+            let hidden = unary(UnaryOp::Neg, &weight(gates).narrow(1, 0, 1).unwrap()).unwrap();
+            let params = [weight(gates), hidden];
+            let network = Recurrent {
+                cell,
+                params: &params,
+                has_biases: false,
+                layers: 1,
+                dropout: 0.0,
+                bidirectional: false,
+            };
+            let states = vec![half.clone(); expected.len() - 1];
+            let mut generator = Generator::default();
+            let (output, last) = network.run(&input, &states, &mut generator).unwrap();
+            // The same sequence packed gives the same.
+            let data = input.view(&[2, 2]).unwrap();
+            let packed = network.run_packed(&data, &[1, 1], &states, &mut generator).unwrap();
+            for results in [(output, last), packed] {
+                let results = std::iter::once(results.0).chain(results.1);
+                for (found, &expected) in results.zip(expected) {
+                    let found = found.contiguous().unwrap().to_vec::<f32>().unwrap();
+                    let near = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6);
+                    assert!(near && found.len() == expected.len(), "{cell:?}: {found:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn parameters_that_do_not_fit_are_refused() {
+        let network = Recurrent {
+            cell: Cell::Gru,
+            params: &[],
+            has_biases: true,
+            layers: usize::MAX,
+            dropout: 0.0,
+            bidirectional: true,
+        };
+        let input = Tensor::zeros(&[2, 1, 2], crate::DType::Float32).unwrap();
+        let state = Tensor::zeros(&[2, 1, 1], crate::DType::Float32).unwrap();
+        assert!(network.run(&input, &[state], &mut Generator::default()).is_err());
+    }
+}

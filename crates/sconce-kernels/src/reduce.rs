@@ -122,6 +122,13 @@ pub fn sum(input: &Tensor, dims: &[i64], keepdim: bool, dtype: Option<DType>) ->
 /// # Errors
 /// For integers, and as [`sum`].
 pub fn mean(input: &Tensor, dims: &[i64], keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+    if input.dtype().is_quantized() {
+        let own = crate::per_tensor(input)?;
+        return crate::through_floats(&[input], own, |real| match real {
+            [real] => mean(real, dims, keepdim, dtype),
+            _ => Err(Error::runtime("mean(): expected one tensor")),
+        });
+    }
     let out = dtype.unwrap_or(input.dtype());
     if !out.is_floating_point() && !out.is_complex() {
         return Err(Error::not_implemented(format!(
@@ -391,6 +398,7 @@ fn normalised(
 /// For dtypes without kernels, and as [`sum`].
 pub fn logsumexp(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
     let dtype = crate::promotion::int_to_float(input.dtype());
+    crate::numbers::expect_floating("logsumexp", dtype)?;
     let rows = rows(&input.to_dtype(DType::Float64)?, dims, keepdim)?;
     let result = rows.each(|row: &[f64]| {
         let max =

@@ -35,7 +35,7 @@ pub fn nms(boxes: &Tensor, scores: &Tensor, threshold: f64) -> Result<Tensor> {
     if boxes.dtype() != scores.dtype() {
         return Err(Error::runtime("dets should have the same type as scores"));
     }
-    let (_, order) = crate::sort(scores, 0, true)?;
+    let (_, order) = crate::sort(scores, 0, true, true)?;
     let order = order.to_vec::<i64>()?;
     let kept = match boxes.dtype() {
         DType::Float32 => suppress(&boxes.to_vec::<f32>()?, &order, threshold as f32),
@@ -179,15 +179,15 @@ fn cast<F: Float>(x: f64) -> F {
 }
 
 /// The largest number of samples in one direction of a bin that a region may ask for.
-const MOST_SAMPLES: i64 = 1 << 16;
+const MOST_SAMPLES: i64 = 1 << 12;
 
 /// The samples of a bin in one direction: how many, and how far apart.
 fn samples<F: Float>(size: F, bins: usize, ratio: i64) -> Result<(i64, F)> {
     let bin = size / cast(bins as f64);
-    let count = if ratio > 0 { ratio } else { bin.ceil().to_i64().unwrap_or(0) };
-    if count > MOST_SAMPLES {
+    let count = if ratio > 0 { Some(ratio) } else { bin.ceil().to_i64() };
+    let Some(count) = count.filter(|&count| count <= MOST_SAMPLES) else {
         return Err(Error::not_implemented("a region of this size"));
-    }
+    };
     Ok((count, bin / cast(count.max(1) as f64)))
 }
 
@@ -256,10 +256,10 @@ fn align<F: Float + Element>(input: &Tensor, rois: &Tensor, o: &RoiOptions) -> R
 }
 
 /// The elements of a bin in one direction: from the first to before the last.
-fn bin<F: Float>(start: F, step: F, at: usize, offset: F, size: usize) -> (usize, usize) {
-    let edge = |x: F| (x + offset).to_i64().unwrap_or(0).clamp(0, size as i64) as usize;
-    let low = (cast::<F>(at as f64) * step + start).floor();
-    let high = (cast::<F>(at as f64 + 1.0) * step + start).ceil();
+fn bin<F: Float>(step: F, at: usize, start: F, size: usize) -> (usize, usize) {
+    let edge = |x: F| (x + start).to_i64().unwrap_or(0).clamp(0, size as i64) as usize;
+    let low = (cast::<F>(at as f64) * step).floor();
+    let high = (cast::<F>(at as f64 + 1.0) * step).ceil();
     (edge(low), edge(high))
 }
 
@@ -294,9 +294,9 @@ fn max_regions<F: Float + Element>(
         for channel in 0..regions.channels {
             let plane = regions.plane(image, channel);
             for row in 0..rows {
-                let (first, last) = bin(F::zero(), step_y, row, top, regions.height);
+                let (first, last) = bin(step_y, row, top, regions.height);
                 for column in 0..columns {
-                    let (from, end) = bin(F::zero(), step_x, column, left, regions.width);
+                    let (from, end) = bin(step_x, column, left, regions.width);
                     let empty = last <= first || end <= from;
                     let mut best = (if empty { F::zero() } else { F::min_value() }, -1);
                     for y in first..last {
@@ -420,11 +420,11 @@ impl<F: Float + Element> Regions<F> {
         [left, top, right, bottom]: [F; 4],
         [row, column]: [usize; 2],
     ) -> F {
-        let least = cast::<F>(0.1);
-        let step_y = (bottom - top).max(least) / cast(self.bins[0] as f64);
-        let step_x = (right - left).max(least) / cast(self.bins[1] as f64);
-        let (first, last) = bin(top, step_y, row, F::zero(), self.height);
-        let (from, end) = bin(left, step_x, column, F::zero(), self.width);
+        let step_y = (bottom - top).max(F::one()) / cast(self.bins[0] as f64);
+        let step_x = (right - left).max(F::one()) / cast(self.bins[1] as f64);
+        // The last row and column are never looked at.
+        let (first, last) = bin(step_y, row, top, self.height.saturating_sub(1));
+        let (from, end) = bin(step_x, column, left, self.width.saturating_sub(1));
         if last <= first || end <= from {
             return F::zero();
         }

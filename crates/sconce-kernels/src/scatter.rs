@@ -178,7 +178,7 @@ fn divide<T: Copy>(
 }
 
 /// `torch.index_add`, `index_copy` and `index_reduce`: slices of `source` folded into those that a
-/// vector of indices names, `source` multiplied by `alpha` first.
+/// vector of indices names.
 ///
 /// # Errors
 /// For indices beyond the dimension, and where sizes or dtypes differ.
@@ -190,7 +190,6 @@ pub fn index_fold(
     source: &Tensor,
     fold: Fold,
     include_self: bool,
-    alpha: Scalar,
 ) -> Result<Tensor> {
     let dim = wrap_dim(dim, input.dim())?;
     if index.dim() > 1 {
@@ -223,11 +222,7 @@ pub fn index_fold(
     column[dim] = count;
     let index = index.reshape(&column)?.expand(&source_sizes)?;
     let target = input.reshape(&sizes)?;
-    let mut source = source.reshape(&source_sizes)?;
-    if alpha != Scalar::Int(1) {
-        let scaled = crate::binary(crate::BinaryOp::Mul, (&source).into(), alpha.into())?;
-        source = scaled.to_dtype(input.dtype())?;
-    }
+    let source = source.reshape(&source_sizes)?;
     let positions = positions(&target, dim as i64, &index)?;
     fold_into(&target, &positions, &source, fold, include_self)?.view(input.sizes())
 }
@@ -392,7 +387,7 @@ pub fn take_along_dim(input: &Tensor, indices: &Tensor, dim: Option<i64>) -> Res
         )));
     }
     let Some(dim) = dim else {
-        return crate::gather(&input.reshape(&[-1])?, 0, &indices.reshape(&[-1])?);
+        return take_along_dim(&input.reshape(&[-1])?, &indices.reshape(&[-1])?, Some(0));
     };
     if input.dim() != indices.dim() {
         return Err(Error::runtime(format!(
@@ -403,8 +398,11 @@ pub fn take_along_dim(input: &Tensor, indices: &Tensor, dim: Option<i64>) -> Res
         )));
     }
     let dim = wrap_dim(dim, input.dim())?;
+    let size = input.sizes().get(dim).copied().unwrap_or(1);
+    let from_front = |index: i64| if index < 0 { index.wrapping_add(size) } else { index };
+    let indices = crate::unary::map(indices, from_front)?;
     if input.dim() == 0 {
-        return crate::gather(input, 0, indices);
+        return crate::gather(input, 0, &indices);
     }
     let mut of_index = Dims::from_slice(input.sizes());
     of_index[dim] = indices.sizes()[dim];

@@ -1,4 +1,5 @@
 //! Sums without NaN, variances, covariance, numerical derivatives and integrals.
+#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use crate::numbers::{Complex128, Number, Numbers, each_kind, expect_floating};
 use crate::promotion::int_to_float;
@@ -101,9 +102,14 @@ pub fn truth_dims(
 /// `torch.dist`: the norm of a difference.
 ///
 /// # Errors
-/// For integers and complex numbers.
+/// For integers.
 pub fn dist(a: &Tensor, b: &Tensor, p: f64) -> Result<Tensor> {
-    crate::norm(&binary(BinaryOp::Sub, a.into(), b.into())?, p, &[], false)
+    let difference = binary(BinaryOp::Sub, a.into(), b.into())?;
+    let difference = match difference.dtype().is_complex() {
+        true => crate::unary(crate::UnaryOp::Abs, &difference)?,
+        false => difference,
+    };
+    crate::norm(&difference, p, &[], false)
 }
 
 /// `torch.renorm`: slices whose norm is above a bound scaled down to it.
@@ -233,22 +239,30 @@ fn trapezoids(y: &Tensor, spacing: Spacing<'_>, dim: i64) -> Result<Option<Tenso
 /// # Errors
 /// For `bool`, and places that do not fit.
 pub fn trapezoid(y: &Tensor, spacing: Spacing<'_>, dim: i64) -> Result<Tensor> {
+    let size = y.size(dim)?;
+    if size == 0 {
+        let mut sizes = Dims::from_slice(y.sizes());
+        sizes.remove(wrap_dim(dim, y.dim())?);
+        return Tensor::zeros(&sizes, y.dtype());
+    }
     if y.dtype() == DType::Bool {
-        return Err(Error::runtime(
-            "trapezoid: received a bool input for `y`, but bool is not supported",
-        ));
+        let message = "trapezoid: received a bool input for `y`, but bool is not supported";
+        return Err(Error::runtime(message));
     }
-    match trapezoids(y, spacing, dim)? {
-        Some(areas) => {
-            let sum = crate::sum(&areas, &[dim], false, None)?;
-            binary(BinaryOp::Div, (&sum).into(), Scalar::Float(2.0).into())
-        }
-        None => {
-            let mut sizes = Dims::from_slice(y.sizes());
-            sizes.remove(wrap_dim(dim, y.dim())?);
-            Tensor::zeros(&sizes, y.dtype())
-        }
+    if let Spacing::Step(step) = spacing {
+        // The ends count half: infinite ones show that this is how PyTorch adds.
+        let ends = [y.select(dim, 0)?, y.select(dim, -1)?];
+        let ends = binary(BinaryOp::Add, (&ends[0]).into(), (&ends[1]).into())?;
+        let ends = binary(BinaryOp::Mul, (&ends).into(), Scalar::Float(0.5).into())?;
+        let sum = crate::sum(y, &[dim], false, None)?;
+        let sum = binary(BinaryOp::Sub, (&sum).into(), (&ends).into())?;
+        return binary(BinaryOp::Mul, (&sum).into(), Operand::Scalar(step));
     }
+    let Some(areas) = trapezoids(y, spacing, dim)? else {
+        return Err(Error::not_implemented("aten::trapezoid of an empty dimension"));
+    };
+    let sum = crate::sum(&areas, &[dim], false, None)?;
+    binary(BinaryOp::Div, (&sum).into(), Scalar::Float(2.0).into())
 }
 
 /// `torch.cumulative_trapezoid`.
@@ -433,7 +447,15 @@ pub fn cov(
         _ => total - correction * squares.iter().sum::<f64>() / total,
     }
     .max(0.0);
-    let dtype = int_to_float(input.dtype());
+    let mut dtype = int_to_float(input.dtype());
+    if let Some(aweights) = aweights {
+        let wide = matches!(dtype, DType::Float64 | DType::Complex128);
+        if wide && aweights.dtype() != DType::Float64 {
+            let message = "aten::cov with aweights that are less precise than the input";
+            return Err(Error::not_implemented(message));
+        }
+        dtype = crate::promote_types(dtype, aweights.dtype())?;
+    }
     let sizes = [variables as i64, variables as i64];
     let result = match Numbers::of(&matrix.to_dtype(dtype)?)? {
         Numbers::Complex(all) => {

@@ -6,10 +6,11 @@
 //! error, never undefined behaviour. Storages stay on one thread; inside a call kernels may hand
 //! the borrowed slices to other threads.
 
-use std::cell::{Ref, RefCell, RefMut};
+use std::cell::{OnceCell, Ref, RefCell, RefMut};
 use std::rc::Rc;
 
 use crate::block::Block;
+use crate::quantized::Quantization;
 use crate::{Charge, Element, Error, Memory, Result};
 
 /// A run of bytes that tensors are views of, `torch.UntypedStorage` at run time.
@@ -24,6 +25,7 @@ pub struct Storage(Rc<Inner>);
 struct Inner {
     nbytes: usize,
     buffer: RefCell<Buffer>,
+    quantizer: OnceCell<Quantization>,
 }
 
 /// Up to so many bytes lie beside the reference count, in one allocation.
@@ -89,7 +91,24 @@ impl Storage {
     }
 
     fn new(nbytes: usize, buffer: Buffer) -> Storage {
-        Storage(Rc::new(Inner { nbytes, buffer: RefCell::new(buffer) }))
+        let (buffer, quantizer) = (RefCell::new(buffer), OnceCell::new());
+        Storage(Rc::new(Inner { nbytes, buffer, quantizer }))
+    }
+
+    /// How its integers stand for real numbers, where they are quantized.
+    pub(crate) fn quantization(&self) -> Option<&Quantization> {
+        self.0.quantizer.get()
+    }
+
+    /// Says so, once.
+    ///
+    /// # Errors
+    /// Where it was said otherwise: every view of a storage is quantized alike here.
+    pub(crate) fn set_quantization(&self, quantization: Quantization) -> Result<()> {
+        if *self.0.quantizer.get_or_init(|| quantization.clone()) == quantization {
+            return Ok(());
+        }
+        Err(Error::not_implemented("views of one storage that are quantized differently"))
     }
 
     /// Its size.

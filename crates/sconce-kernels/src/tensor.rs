@@ -209,6 +209,11 @@ impl Tensor {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
+    /// A number that no other tensor has while this one is there: Python's `id`.
+    pub fn id(&self) -> usize {
+        Rc::as_ptr(&self.0).addr()
+    }
+
     /// Whether this is the only handle to the tensor and to its storage, all of which it shows in
     /// row-major order: then nobody can tell whether a result is put in its place.
     pub fn is_disposable(&self) -> bool {

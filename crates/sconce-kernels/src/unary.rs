@@ -100,6 +100,12 @@ use UnaryOp::*;
 /// ```
 pub fn unary(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
     let dtype = input.dtype();
+    if op == Relu && dtype.is_quantized() {
+        return crate::quantized_relu(input);
+    }
+    if op == Hardsigmoid && dtype.is_quantized() {
+        return crate::quantized_hardsigmoid(input);
+    }
     check_kernel(op, dtype)?;
     let common = if op.class() == Class::Float { int_to_float(dtype) } else { dtype };
     if op.class() == Class::Rounding && dtype.is_integral() {

@@ -316,7 +316,17 @@ fn pick<F: Float>(input: &Tensor, mode: Upsample, lines: &[Line]) -> Result<Tens
 /// Elements blended, the last dimension first.
 fn blended<F: Float + Element>(input: &Tensor, mode: Upsample, lines: &[Line]) -> Result<Tensor> {
     let mut result = input.to_dtype(F::DTYPE)?.contiguous()?;
+    let antialiased = !matches!(mode, Upsample::Linear | Upsample::Cubic);
+    // PyTorch 2.15 repeats the first row of what is one element wide, which is nobody's wish.
+    let narrow = lines.last().is_some_and(|line| line.output == 1);
+    let taller = lines.first().is_some_and(|line| line.size != line.output);
+    if antialiased && narrow && taller {
+        return Err(Error::not_implemented("antialiasing to a width of one element"));
+    }
     for (dim, &line) in lines.iter().enumerate().rev() {
+        if antialiased && line.size == line.output {
+            continue;
+        }
         // What cannot be allocated fails before a list as long as it is made.
         Tensor::zeros(&[line.output], DType::Float64)?;
         result = Taps::<F>::new(mode, line).blend(&result, dim + 2)?;

@@ -125,7 +125,7 @@ pub(crate) fn substitute<T: Number>(a: &Matrix<T>, upper: bool, unit: bool, b: &
         }
         if !unit {
             let pivot = a[(i, i)];
-            row.iter_mut().for_each(|x| *x = *x / pivot);
+            row.iter_mut().for_each(|x| *x /= pivot);
         }
     }
 }
@@ -162,7 +162,7 @@ fn reflector<T: Number>(column: &mut [T]) -> (T, Option<T>) {
     let beta = -alpha.length().hypot(norm).copysign(alpha.real_part());
     let tau = (T::of_real(beta) - alpha) / T::of_real(beta);
     let by = alpha - T::of_real(beta);
-    column[1..].iter_mut().for_each(|x| *x = *x / by);
+    column[1..].iter_mut().for_each(|x| *x /= by);
     (tau, Some(T::of_real(beta)))
 }
 

@@ -8,6 +8,7 @@ mod dense;
 mod einsum;
 mod fft;
 mod lapack;
+mod ldl;
 mod lu;
 mod norms;
 mod orthogonal;
@@ -20,6 +21,7 @@ pub use einsum::einsum;
 pub use fft::{
     Kind, Scale, Transform, fft, fft_c2c, fft_c2r, fft_r2c, fftfreq, fftn, fftshift, rfftfreq,
 };
+pub use ldl::{ldl_factor, ldl_factor_ex, ldl_solve};
 pub use lu::{
     det, inv, inv_ex, logdet, lu, lu_factor, lu_factor_ex, lu_solve, lu_unpack, slogdet, solve,
     solve_ex,

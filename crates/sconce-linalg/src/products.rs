@@ -471,12 +471,12 @@ fn exponential<T: Number>(mut a: Matrix<T>) -> Matrix<T> {
     // Numbers beyond 2^1024 are infinite in any case.
     let halvings = if norm > 0.5 { ((norm / 0.5).log2().ceil() as i32).clamp(0, 1100) } else { 0 };
     let scale = T::of_real(0.5f64.powi(halvings));
-    a.data.iter_mut().for_each(|x| *x = *x * scale);
+    a.data.iter_mut().for_each(|x| *x *= scale);
     let (mut term, mut result) = (Matrix::identity(n, n), Matrix::<T>::identity(n, n));
     for k in 1..=18 {
         term = term.times(&a);
         let by = T::of_real(1.0 / f64::from(k));
-        term.data.iter_mut().for_each(|x| *x = *x * by);
+        term.data.iter_mut().for_each(|x| *x *= by);
         result.data.iter_mut().zip(&term.data).for_each(|(sum, &x)| *sum += x);
     }
     for _ in 0..halvings {

@@ -117,6 +117,11 @@ fn check(folder: &Path, call: Object<'_>) -> Verdict {
                 }
                 error => error.to_string(),
             };
+            // What follows is about Python objects, which there are none of here.
+            let expected = ["\nCast error details: ", "\n Python error details: "]
+                .iter()
+                .find_map(|words| expected.split_once(words))
+                .map_or(expected, |(said, _)| said);
             match said.trim_end() == expected.trim_end() {
                 true => Verdict::Equal,
                 false => Verdict::Wrong(format!("raised\n{said}\nexpected\n{expected}")),
@@ -218,9 +223,10 @@ fn factors_match(
             let same_sums = sums?.iter().zip(&traces(w_expected)?).all(|(a, b)| same_tensors(a, b));
             Ok(same_tensors(&left, &scaled(v, w)?) && same_sums)
         }
-        ("linalg_svd" | "svd" | "_linalg_svd", [u, s, v], [_, s_expected, _]) => {
+        ("linalg_svd" | "svd" | "svd_lowrank" | "_linalg_svd", [u, s, v], [_, s_expected, _]) => {
             let k = s.size(-1)?;
-            let v = if operator == "svd" { v.clone() } else { adjoint(v)? };
+            // Some give V, others its conjugate transpose.
+            let v = if operator.starts_with("svd") { v.clone() } else { adjoint(v)? };
             let (left, right) = (u.narrow(-1, 0, k)?, v.narrow(-1, 0, k)?);
             let product = kernels::matmul(&scaled(&left, s)?, &adjoint(&right)?)?;
             let agree = same_tensors(&product, input) && same_tensors(s, s_expected);

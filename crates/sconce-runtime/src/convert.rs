@@ -115,27 +115,7 @@ pub(crate) fn common_type(items: &[IValue]) -> Type {
 
 /// The type of a value that came from outside a program, so is of none of its classes.
 fn plain_type(value: &IValue) -> Type {
-    match value {
-        IValue::None => Type::None,
-        IValue::Bool(_) => Type::Bool,
-        IValue::Int(_) => Type::Int,
-        IValue::Float(_) => Type::Float,
-        IValue::Complex(..) => Type::Complex,
-        IValue::Str(_) => Type::Str,
-        IValue::Device(_) => Type::Device,
-        IValue::Tensor(_) => Type::Tensor,
-        IValue::List(list) => Type::list(list.read().element.clone()),
-        IValue::Dict(dict) => {
-            let dict = dict.read();
-            Type::dict(dict.key.clone(), dict.value.clone())
-        }
-        IValue::Tuple(tuple) if tuple.named.is_none() => {
-            Type::tuple(tuple.items.iter().map(plain_type).collect())
-        }
-        IValue::Enum(of, _) => Type::Enum(Arc::clone(of)),
-        IValue::Generator(..) => Type::Generator,
-        _ => Type::Any,
-    }
+    value.type_with(&mut |_| Type::Any)
 }
 
 #[cfg(test)]

@@ -30,6 +30,8 @@ enum Key {
     Str(Arc<str>),
     Device(Arc<str>),
     Enum(Arc<str>, u32),
+    /// By identity: the entry keeps the tensor, so no other has its place.
+    Tensor(usize),
 }
 
 impl Key {
@@ -43,6 +45,7 @@ impl Key {
             IValue::Str(text) => Key::Str(Arc::clone(text)),
             IValue::Device(text) => Key::Device(Arc::clone(text)),
             IValue::Enum(of, index) => Key::Enum(Arc::clone(&of.name), *index),
+            IValue::Tensor(tensor) => Key::Tensor(tensor.id()),
             _ => return None,
         })
     }
@@ -70,7 +73,7 @@ impl Dict {
         Some(&self.entries.get(place)?.as_ref()?.1)
     }
 
-    /// Whether a value can be a key here; tensors cannot.
+    /// Whether a value can be a key.
     pub fn is_key(value: &IValue) -> bool {
         Key::new(value).is_some()
     }

@@ -7,6 +7,7 @@ use sconce_torchscript::{Module, Value, ValueId};
 
 use crate::Error;
 use crate::interpreter::Machine;
+use crate::packed_params;
 use crate::session::{Missing, ready};
 use crate::shared::Shared;
 use crate::value::{Dict, IValue, Object, Tuple};
@@ -189,8 +190,10 @@ impl Instances<'_> {
         let IValue::Object(of) = &object else { return Ok(()) };
         let class = of.read().class;
         let class = self.machine.class(class);
-        let method = class.methods.get("__setstate__").filter(|_| !class.is_torchbind);
-        let Some(&method) = method else {
+        if class.is_torchbind {
+            return packed_params::set_state(&class.name, of, &state);
+        }
+        let Some(&method) = class.methods.get("__setstate__") else {
             let what = format!("an object of the class {}", class.name);
             return Err(Error::Unsupported { what, range: None });
         };

@@ -1,7 +1,8 @@
 //! Runs register code.
 
+mod traceback;
+
 use std::collections::hash_map::Entry;
-use std::fmt::Write as _;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use sconce_syntax::SourceRange;
 use sconce_torchscript::Module;
 use smallvec::SmallVec;
 
-use crate::error::{Exception, Raise};
+use crate::error::Raise;
 use crate::limits::{Budget, Limits};
 use crate::lower::{Code, Instruction, Operand, Register, Span, Surroundings, lower, slice};
 use crate::primitive::{self, Given};
@@ -24,9 +25,6 @@ use crate::{Error, ProfileEntry, Sink};
 /// How deep operators may call functions of the program that call operators (a sort that compares
 /// objects whose comparison sorts).
 const MAX_NESTED_RUNS: usize = 64;
-
-/// The context lines that tracebacks show.
-const CONTEXT: usize = 3;
 
 /// The operands of an instruction.
 pub(crate) type Operands = SmallVec<[IValue; 4]>;
@@ -43,6 +41,8 @@ enum Going {
 pub(crate) struct Machine {
     module: Module,
     codes: FxHashMap<FunctionId, Rc<Code>>,
+    /// Code of no function, while time is measured.
+    graphs: Vec<Rc<Code>>,
     classes: FxHashMap<ClassId, Rc<ClassInfo>>,
     pub(crate) constants: Vec<IValue>,
     frames: Vec<Frame>,
@@ -80,6 +80,7 @@ impl Machine {
         Machine {
             module: module.clone(),
             codes: FxHashMap::default(),
+            graphs: Vec::new(),
             classes: FxHashMap::default(),
             constants: Vec::new(),
             frames: Vec::new(),
@@ -154,6 +155,14 @@ impl Machine {
         Rc::clone(known)
     }
 
+    /// The class of a name, if the program has it.
+    pub(crate) fn class_named(&self, name: &str) -> Option<ClassId> {
+        self.module.with_program(|program| {
+            let mut classes = program.unit().classes();
+            classes.find(|(_, class)| &*class.name == name).map(|(id, _)| id)
+        })
+    }
+
     /// Whether a type is a subtype of another in this program.
     pub(crate) fn is_subtype(&self, ty: &Type, of: &Type) -> bool {
         self.module.with_program(|program| ty.is_subtype_of(of, program.unit()))
@@ -180,22 +189,29 @@ impl Machine {
         self.run(code, args.into())
     }
 
-    /// Lowers a graph that is in no function, with a table of constants of its own.
+    /// Lowers a graph that is in no function, with a table of constants of its own; `None` if it
+    /// needs what is not here.
     pub(crate) fn lower_graph(
-        &self,
+        &mut self,
         name: &str,
         graph: &Graph,
         constants: &[IValue],
-    ) -> Result<Code, Error> {
-        self.module.with_program(|program| {
+    ) -> Option<Rc<Code>> {
+        let code = self.module.with_program(|program| {
             lower(name, graph, &Surroundings { unit: program.unit(), constants })
-        })
+        });
+        let code = Rc::new(code.ok().filter(|code| code.missing.is_empty())?);
+        if self.profiling {
+            code.count_time();
+            self.graphs.push(Rc::clone(&code));
+        }
+        Some(code)
     }
 
     /// What each instruction that has run has taken.
     pub(crate) fn profile(&self) -> Vec<ProfileEntry> {
         let mut entries = Vec::new();
-        let mut pending: Vec<&Rc<Code>> = self.codes.values().collect();
+        let mut pending: Vec<&Rc<Code>> = self.codes.values().chain(&self.graphs).collect();
         while let Some(code) = pending.pop() {
             pending.extend(code.forked());
             entries.extend(code.profile());
@@ -590,79 +606,6 @@ impl Machine {
         self.scatter(&code, base, frame.to, values);
         None
     }
-
-    /// The error with the places it came through.
-    fn traced(&self, raise: Raise) -> Error {
-        let (class, message) = match raise {
-            Raise::Error(Error::Unsupported { what, range: None }) => {
-                let range = self.frames.last().and_then(range_of);
-                return Error::Unsupported { what, range };
-            }
-            Raise::Error(error) => return error,
-            Raise::Exception { class, message } => (class, message),
-        };
-        let class = class.unwrap_or_else(|| "RuntimeError".to_owned());
-        let text = self.traceback(&class, &message);
-        Error::Raised(Box::new(Exception { class, message, text }))
-    }
-
-    /// The places that a traceback shows, with the functions' names. PyTorch runs functions that it
-    /// has put in the place of their calls, and forgets the call for nodes that give nothing.
-    fn entries(&self) -> Vec<(SourceRange, &str)> {
-        let mut shown = vec![true; self.frames.len()];
-        let mut inner = true;
-        for (index, frame) in self.frames.iter().enumerate().rev() {
-            let at = frame.next.saturating_sub(1);
-            inner = frame.code.gives.get(at).copied().flatten().unwrap_or(inner);
-            let caller = index.checked_sub(1).and_then(|index| self.frames.get(index));
-            let inlined = caller.is_some_and(|caller| {
-                let at = caller.next.saturating_sub(1);
-                matches!(caller.code.instructions.get(at), Some(Instruction::Call { .. }))
-            });
-            shown[index] = inner || !inlined;
-        }
-        let mut entries: Vec<(SourceRange, &str)> = Vec::new();
-        for (frame, shown) in self.frames.iter().zip(shown) {
-            let name = match (shown, entries.pop()) {
-                (false, Some((_, name))) => name,
-                (_, kept) => {
-                    entries.extend(kept);
-                    &*frame.code.name
-                }
-            };
-            entries.extend(range_of(frame).map(|range| (range, name)));
-        }
-        entries
-    }
-
-    /// The text of `JITException`: where in the generated code, where in the original.
-    fn traceback(&self, class: &str, message: &str) -> String {
-        let entries = self.entries();
-        let originals: Vec<Option<SourceRange>> =
-            entries.iter().map(|(range, _)| range.original()).collect();
-        let has_originals = originals.iter().any(Option::is_some);
-        let mut out = "The following operation failed in the TorchScript interpreter.\n\
-                       Traceback of TorchScript"
-            .to_owned();
-        out.push_str(if has_originals { ", serialized code" } else { "" });
-        out.push_str(" (most recent call last):\n");
-        for (range, name) in &entries {
-            let _ = write!(out, "{}", range.with_context(CONTEXT, true, name));
-        }
-        if has_originals {
-            out.push_str("\nTraceback of TorchScript, original code (most recent call last):\n");
-            for ((range, name), original) in entries.iter().zip(&originals) {
-                let range = original.as_ref().unwrap_or(range);
-                let _ = write!(out, "{}", range.with_context(CONTEXT, true, name));
-            }
-        }
-        let _ = writeln!(out, "{class}: {message}");
-        out
-    }
-}
-
-fn range_of(frame: &Frame) -> Option<SourceRange> {
-    frame.code.ranges.get(frame.next.checked_sub(1)?)?.clone()
 }
 
 /// Counts what an instruction took.

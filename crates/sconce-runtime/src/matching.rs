@@ -1,11 +1,14 @@
 //! Arguments from outside, matched to a method's schema.
 
-use sconce_ir::{Constant, Schema, Type};
+use sconce_ir::{Constant, Schema, TupleType, Type};
+use sconce_kernels::Scalar;
 
 use crate::Error;
 use crate::interpreter::Machine;
 use crate::primitive::type_of;
-use crate::value::IValue;
+use crate::shared::Shared;
+use crate::text::python_text;
+use crate::value::{Dict, IValue, Tuple};
 
 /// The arguments of a method after `self`, in order: `tupleSliceToIValues` and its checks.
 pub(crate) fn match_arguments(
@@ -35,14 +38,17 @@ pub(crate) fn match_arguments(
                 ))
             })?,
         };
-        let found = type_of(machine, &value);
-        out.push(fitted(machine, value, &argument.ty).ok_or_else(|| {
+        let fit = fitted(machine, &value, &argument.ty);
+        out.push(fit.ok_or_else(|| {
             Error::Arguments(format!(
-                "{}() Expected a value of type '{}' for argument '{}' but instead found type '{}'.",
+                "{}() Expected a value of type '{}' for argument '{}' but instead found type '{}'.\n\
+                 Position: {}\nValue: {}\nDeclaration: {schema}",
                 schema.name,
                 argument.ty.annotation(),
                 argument.name,
-                found.annotation()
+                class_name(&value),
+                index + 1,
+                python_text(&value),
             ))
         })?);
     }
@@ -62,54 +68,164 @@ fn default(constant: Option<&Constant>) -> Option<IValue> {
     IValue::of_constant(constant?)
 }
 
-/// The value as one of a type; `None` when it is none. Lists and dicts from outside take the types
-/// of elements that the schema says, an int where a float is expected becomes one.
-fn fitted(machine: &mut Machine, value: IValue, ty: &Type) -> Option<IValue> {
+/// The value as one of a type; `None` when it is none. What Python's conversions allow goes, as for
+/// PyTorch: a bool or a tensor of one element for a number, a tuple for a list. Lists and dicts from
+/// outside take the types of elements that the schema says.
+fn fitted(machine: &mut Machine, value: &IValue, ty: &Type) -> Option<IValue> {
     match (ty, value) {
-        (Type::Float, IValue::Int(value)) => Some(IValue::Float(value as f64)),
-        (Type::Complex, IValue::Int(value)) => Some(IValue::Complex(value as f64, 0.0)),
-        (Type::Complex, IValue::Float(value)) => Some(IValue::Complex(value, 0.0)),
         (Type::Optional(_), IValue::None) => Some(IValue::None),
         (Type::Optional(of), value) => fitted(machine, value, of),
         (Type::Union(members), value) => {
-            let found = type_of(machine, &value);
+            let found = type_of(machine, value);
             if machine.is_subtype(&found, ty) {
-                return Some(value);
+                return Some(value.clone());
             }
-            members.iter().find_map(|member| fitted(machine, value.clone(), member))
+            members.iter().find_map(|member| fitted(machine, value, member))
         }
         (Type::List(element), IValue::List(list)) => {
-            let items = list.read().items.clone();
-            let fits = items.into_iter().map(|item| fitted(machine, item, element));
-            let items: Vec<IValue> = fits.collect::<Option<_>>()?;
+            let items = fitted_items(machine, &list.read().items, element)?;
             let mut list_now = list.write();
             list_now.element = (**element).clone();
             list_now.items = items;
             drop(list_now);
-            Some(IValue::List(list))
+            Some(value.clone())
+        }
+        (Type::List(element), IValue::Tuple(tuple)) => {
+            let items = fitted_items(machine, &tuple.items, element)?;
+            Some(IValue::list((**element).clone(), items))
         }
         (Type::Dict(of), IValue::Dict(dict)) => {
-            let mut fit = crate::value::Dict::new(of.0.clone(), of.1.clone());
+            let mut fit = Dict::new(of.0.clone(), of.1.clone());
             for (key, value) in dict.read().entries() {
-                let key = fitted(machine, key.clone(), &of.0)?;
-                let value = fitted(machine, value.clone(), &of.1)?;
+                let key = fitted(machine, key, &of.0)?;
+                let value = fitted(machine, value, &of.1)?;
                 if !fit.insert(key, value) {
                     return None;
                 }
             }
             *dict.write() = fit;
-            Some(IValue::Dict(dict))
+            Some(value.clone())
         }
-        (Type::Tuple(of), IValue::Tuple(tuple)) if of.elements.len() == tuple.items.len() => {
-            let pairs = tuple.items.iter().zip(&of.elements);
-            let items: Option<Vec<IValue>> =
-                pairs.map(|(item, ty)| fitted(machine, item.clone(), ty)).collect();
-            let named = of.named.is_some().then(|| ty.clone());
-            Some(IValue::Tuple(crate::value::Tuple { items: items?.into(), named }.into()))
+        (Type::Dict(of), IValue::List(list)) if list.read().items.is_empty() => {
+            Some(IValue::Dict(Shared::new(Dict::new(of.0.clone(), of.1.clone()))))
+        }
+        (Type::Tuple(of), IValue::Tuple(tuple)) => fitted_tuple(machine, &tuple.items, ty, of),
+        (Type::Tuple(of), IValue::List(list)) => {
+            let items = list.read().items.clone();
+            fitted_tuple(machine, &items, ty, of)
+        }
+        (Type::Any, value) => {
+            infer(machine, value);
+            Some(value.clone())
         }
         (ty, value) => {
-            let found = type_of(machine, &value);
-            machine.is_subtype(&found, ty).then_some(value)
+            let found = type_of(machine, value);
+            if machine.is_subtype(&found, ty) {
+                return Some(value.clone());
+            }
+            number(value, ty)
         }
+    }
+}
+
+fn fitted_items(machine: &mut Machine, items: &[IValue], ty: &Type) -> Option<Vec<IValue>> {
+    items.iter().map(|item| fitted(machine, item, ty)).collect()
+}
+
+fn fitted_tuple(
+    machine: &mut Machine,
+    items: &[IValue],
+    ty: &Type,
+    of: &TupleType,
+) -> Option<IValue> {
+    if of.elements.len() != items.len() {
+        return None;
+    }
+    let pairs = items.iter().zip(&of.elements);
+    let items: Option<Vec<IValue>> =
+        pairs.map(|(item, element)| fitted(machine, item, element)).collect();
+    let named = of.named.is_some().then(|| ty.clone());
+    Some(IValue::Tuple(Tuple { items: items?.into(), named }.into()))
+}
+
+/// A number of another kind, as `int()`, `float()` and `bool()` of Python give it.
+fn number(value: &IValue, ty: &Type) -> Option<IValue> {
+    let item = match value {
+        IValue::Bool(value) => Scalar::Bool(*value),
+        IValue::Int(value) => Scalar::Int(*value),
+        IValue::Float(value) => Scalar::Float(*value),
+        IValue::None if matches!(ty, Type::Bool) => return Some(IValue::Bool(false)),
+        IValue::Tensor(tensor) => match tensor.item().ok()? {
+            Scalar::Complex(_) => return None,
+            item => item,
+        },
+        _ => return None,
+    };
+    Some(match ty {
+        // Python's floats are no ints, but `int()` of a tensor cuts the fraction off.
+        Type::Int if matches!(value, IValue::Float(_)) => return None,
+        Type::Int => IValue::Int(item.to_i64()),
+        Type::Float => IValue::Float(item.to_f64()),
+        Type::Bool => IValue::Bool(item.to_bool()),
+        Type::Complex => IValue::Complex(item.to_f64(), 0.0),
+        _ => return None,
+    })
+}
+
+/// Gives lists and dicts whose elements' type nobody has said the type of their elements, as
+/// `tryToInferType` does.
+fn infer(machine: &mut Machine, value: &IValue) {
+    match value {
+        IValue::List(list) => {
+            let items = list.read().items.clone();
+            items.iter().for_each(|item| infer(machine, item));
+            if matches!(list.read().element, Type::Any)
+                && let Some(element) = common_type(machine, items.iter())
+            {
+                list.write().element = element;
+            }
+        }
+        IValue::Dict(dict) => {
+            let entries: Vec<(IValue, IValue)> =
+                dict.read().entries().map(|(key, value)| (key.clone(), value.clone())).collect();
+            entries.iter().for_each(|(_, value)| infer(machine, value));
+            let key = common_type(machine, entries.iter().map(|(key, _)| key));
+            let value = common_type(machine, entries.iter().map(|(_, value)| value));
+            let mut dict = dict.write();
+            if let (Type::Any, Some(key)) = (&dict.key, key) {
+                dict.key = key;
+            }
+            if let (Type::Any, Some(value)) = (&dict.value, value) {
+                dict.value = value;
+            }
+        }
+        IValue::Tuple(tuple) => tuple.items.iter().for_each(|item| infer(machine, item)),
+        _ => {}
+    }
+}
+
+/// The type that all values have; `None` if there is none.
+fn common_type<'a>(
+    machine: &mut Machine,
+    mut values: impl Iterator<Item = &'a IValue>,
+) -> Option<Type> {
+    let first = type_of(machine, values.next()?);
+    values.all(|value| type_of(machine, value) == first).then_some(first)
+}
+
+/// The name of a value's class in Python.
+fn class_name(value: &IValue) -> &'static str {
+    match value {
+        IValue::None => "NoneType",
+        IValue::Bool(_) => "bool",
+        IValue::Int(_) => "int",
+        IValue::Float(_) => "float",
+        IValue::Complex(..) => "complex",
+        IValue::Str(_) => "str",
+        IValue::Device(_) => "device",
+        IValue::List(_) => "list",
+        IValue::Dict(_) => "dict",
+        IValue::Tuple(_) => "tuple",
+        other => other.kind_name(),
     }
 }

@@ -72,7 +72,7 @@ pub(crate) fn run(
             machine.sink.print(&line);
             return Ok(Given::Several(Vec::new()));
         }
-        Primitive::ToList => crate::registry::to_list(args.first())?,
+        Primitive::ToList => crate::registry::to_list(&args)?,
         Primitive::EnumName | Primitive::EnumValue => enum_part(primitive, &args)?,
         Primitive::Missing(what) => return Err(Raise::unsupported(what.as_str())),
     };
@@ -172,31 +172,5 @@ fn enum_part(primitive: &Primitive, args: &[IValue]) -> Result<IValue, Raise> {
 
 /// The type of a value: `IValue::type()`.
 pub(crate) fn type_of(machine: &mut Machine, value: &IValue) -> Type {
-    match value {
-        IValue::None => Type::None,
-        IValue::Bool(_) => Type::Bool,
-        IValue::Int(_) => Type::Int,
-        IValue::Float(_) => Type::Float,
-        IValue::Complex(..) => Type::Complex,
-        IValue::Str(_) => Type::Str,
-        IValue::Device(_) => Type::Device,
-        IValue::Tensor(_) => Type::Tensor,
-        IValue::List(list) => Type::list(list.read().element.clone()),
-        IValue::Dict(dict) => {
-            let dict = dict.read();
-            Type::dict(dict.key.clone(), dict.value.clone())
-        }
-        IValue::Tuple(tuple) => match &tuple.named {
-            Some(named) => named.clone(),
-            None => Type::tuple(tuple.items.iter().map(|item| type_of(machine, item)).collect()),
-        },
-        IValue::Object(object) => {
-            let class = object.read().class;
-            machine.class(class).ty.clone()
-        }
-        IValue::Enum(of, _) => Type::Enum(Arc::clone(of)),
-        IValue::Function(_) => Type::Any,
-        IValue::Future(value) => Type::future(type_of(machine, value)),
-        IValue::Generator(..) => Type::Generator,
-    }
+    value.type_with(&mut |class| machine.class(class).ty.clone())
 }

@@ -157,7 +157,7 @@ impl Session {
         let mut machine = Machine::new(module, sink, options.profile);
         let Options { limits, missing, memory, optimize, .. } = options;
         let memory = Memory::new(memory);
-        let optimizer = optimize.then(|| Optimizer::new(module)).unwrap_or_default();
+        let optimizer = if optimize { Optimizer::new(module) } else { Optimizer::default() };
         machine.budget = Budget::new(&limits, &memory);
         let entered = memory.enter();
         let root = instantiate::instantiate(&mut machine, module, missing)?;

@@ -135,6 +135,36 @@ impl IValue {
         }
     }
 
+    /// The type of the value, with the types of classes as the caller knows them.
+    pub(crate) fn type_with(&self, class_type: &mut impl FnMut(ClassId) -> Type) -> Type {
+        match self {
+            IValue::None => Type::None,
+            IValue::Bool(_) => Type::Bool,
+            IValue::Int(_) => Type::Int,
+            IValue::Float(_) => Type::Float,
+            IValue::Complex(..) => Type::Complex,
+            IValue::Str(_) => Type::Str,
+            IValue::Device(_) => Type::Device,
+            IValue::Tensor(_) => Type::Tensor,
+            IValue::List(list) => Type::list(list.read().element.clone()),
+            IValue::Dict(dict) => {
+                let dict = dict.read();
+                Type::dict(dict.key.clone(), dict.value.clone())
+            }
+            IValue::Tuple(tuple) => match &tuple.named {
+                Some(named) => named.clone(),
+                None => {
+                    Type::tuple(tuple.items.iter().map(|item| item.type_with(class_type)).collect())
+                }
+            },
+            IValue::Object(object) => class_type(object.read().class),
+            IValue::Enum(of, _) => Type::Enum(Arc::clone(of)),
+            IValue::Function(_) => Type::Any,
+            IValue::Future(value) => Type::future(value.type_with(class_type)),
+            IValue::Generator(..) => Type::Generator,
+        }
+    }
+
     /// Whether both are one: `prim::is`. Numbers, strings and devices are one when they are equal
     /// and of one kind, as `IValue::is` has it.
     pub fn is(&self, other: &Self) -> bool {

@@ -42,6 +42,27 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! A [`Model`] is shared by threads: each has a session of its own over the same weights.
+//!
+//! ```
+//! use sconce::run::{Model, Options, Tensor};
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/classifier.pt");
+//! let model = Model::new(sconce::jit::load(path)?);
+//! std::thread::scope(|scope| {
+//!     for round in 1..4 {
+//!         let model = &model;
+//!         scope.spawn(move || {
+//!             let x = Tensor::from_slice(&[round as f32; 8], &[1, 8]).expect("8 numbers");
+//!             let y = model.session(Options::default())?.call("forward", &[x.into()])?;
+//!             assert_eq!(y.as_tensor().expect("a tensor").sizes(), [1, 4]);
+//!             Ok::<(), sconce::run::Error>(())
+//!         });
+//!     }
+//! });
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Arguments that `torch.save` wrote, and results that `torch.load` reads:
 //!
 //! ```
@@ -79,9 +100,9 @@
 //! ```
 
 pub use sconce_runtime::{
-    Dict, Error, Exception, IValue, Limits, List, Missing, Model, Need, Object, Options,
+    Dict, Error, Exception, Generator, IValue, Limits, List, Missing, Model, Need, Object, Options,
     ProfileEntry, Session, Shared, Silent, Sink, Tensor, Tuple, arguments, from_object, needs,
-    to_object,
+    normal_in_place, to_object, uniform_in_place,
 };
 
 use crate::jit::Module;

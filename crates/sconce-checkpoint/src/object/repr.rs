@@ -56,15 +56,7 @@ impl Text {
                 self.push(&text);
             }
             Node::Float(number) => self.float(*number),
-            Node::Complex(re, im) => {
-                self.push("(");
-                self.float(*re);
-                if !im.is_sign_negative() {
-                    self.push("+");
-                }
-                self.float(*im);
-                self.push("j)");
-            }
+            Node::Complex(re, im) => self.complex(*re, *im),
             Node::Str(text) => self.quoted(text),
             Node::SurrogateStr(bytes) => {
                 let mut text = String::new();
@@ -168,6 +160,23 @@ impl Text {
         self.push(&text);
     }
 
+    /// Whole parts stand without `.0`, and a real part that is zero not at all.
+    fn complex(&mut self, re: f64, im: f64) {
+        let part = |number: f64| {
+            let mut text = String::new();
+            python::write_float(&mut text, number);
+            text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+        };
+        let text = match re == 0.0 && re.is_sign_positive() {
+            true => format!("{}j", part(im)),
+            false => {
+                let sign = if im.is_sign_negative() { "" } else { "+" };
+                format!("({}{sign}{}j)", part(re), part(im))
+            }
+        };
+        self.push(&text);
+    }
+
     fn quoted(&mut self, text: &str) {
         // Escape only what can be shown, so that a long string costs what is printed of it.
         let end = text.char_indices().nth(self.left + 1).map_or(text.len(), |(at, _)| at);
@@ -224,5 +233,24 @@ impl Text {
             self.object(object.other(value), depth + 1);
         }
         self.push(close);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Draft, Value};
+
+    #[test]
+    fn complex_numbers_are_as_python_has_them() {
+        let cases = [
+            (1.5, 2.0, "(1.5+2j)"),
+            (0.0, 2.0, "2j"),
+            (-0.0, 2.0, "(-0+2j)"),
+            (f64::NAN, f64::NEG_INFINITY, "(nan-infj)"),
+            (1e20, -0.0, "(1e+20-0j)"),
+        ];
+        for (re, im, want) in cases {
+            assert_eq!(Draft::from(Value::Complex(re, im)).root().repr(100), want);
+        }
     }
 }

@@ -1,29 +1,37 @@
 //! Tensors by a call, as in Python: `zeros(1,3,224,224)`, `tensor([[1, 2.5]], dtype=float64)`.
 
 use sconce::checkpoint::Value;
-use sconce::run::{IValue, Tensor};
+use sconce::run::{Generator, IValue, Tensor, normal_in_place, uniform_in_place};
 use sconce::tensor::DType;
 
 /// Elements that may be made: what is written by mistake should not take all memory.
 const MAX_ELEMENTS: i64 = 1 << 31;
 
 /// The tensor of a text that is a call of one of these functions; `None` when it is none.
-pub fn read(text: &str) -> Option<Result<IValue, String>> {
+pub fn read(text: &str, generator: &mut Generator) -> Option<Result<IValue, String>> {
     let (name, rest) = text.trim().split_once('(')?;
     let name = name.trim_start_matches("torch.");
     let make = FUNCTIONS.iter().find(|(known, _)| *known == name)?.1;
     let inside = rest.strip_suffix(')')?;
-    Some(split(inside).and_then(|(positional, dtype)| make(&positional, dtype)).map(IValue::Tensor))
+    Some(
+        split(inside)
+            .and_then(|(positional, dtype)| make(&positional, dtype, generator))
+            .map(IValue::Tensor),
+    )
 }
 
-type Make = fn(&[Value], Option<DType>) -> Result<Tensor, String>;
+type Make = fn(&[Value], Option<DType>, &mut Generator) -> Result<Tensor, String>;
 
 const FUNCTIONS: &[(&str, Make)] = &[
-    ("zeros", |args, dtype| filled(&sizes(args)?, 0.0, dtype)),
-    ("ones", |args, dtype| filled(&sizes(args)?, 1.0, dtype)),
-    ("full", full),
-    ("arange", arange),
-    ("tensor", tensor),
+    ("zeros", |args, dtype, _| filled(&sizes(args)?, 0.0, dtype)),
+    ("ones", |args, dtype, _| filled(&sizes(args)?, 1.0, dtype)),
+    ("rand", |args, dtype, generator| rand(&sizes(args)?, dtype, generator)),
+    ("randn", |args, dtype, generator| {
+        random(&sizes(args)?, dtype, |tensor| normal_in_place(tensor, 0.0, 1.0, generator))
+    }),
+    ("full", |args, dtype, _| full(args, dtype)),
+    ("arange", |args, dtype, _| arange(args, dtype)),
+    ("tensor", |args, dtype, _| tensor(args, dtype)),
 ];
 
 /// The positional arguments, and `dtype=`.
@@ -75,6 +83,29 @@ fn filled(sizes: &[i64], value: f64, dtype: Option<DType>) -> Result<Tensor, Str
         false => Tensor::full(sizes, value.into(), dtype),
     };
     made.map_err(|error| error.message().to_owned())
+}
+
+/// Numbers between 0 and 1.
+pub fn rand(
+    sizes: &[i64],
+    dtype: Option<DType>,
+    generator: &mut Generator,
+) -> Result<Tensor, String> {
+    random(sizes, dtype, |tensor| uniform_in_place(tensor, 0.0, 1.0, generator))
+}
+
+fn random<E: std::fmt::Display>(
+    sizes: &[i64],
+    dtype: Option<DType>,
+    fill: impl FnOnce(&Tensor) -> Result<(), E>,
+) -> Result<Tensor, String> {
+    let dtype = dtype.unwrap_or(DType::Float32);
+    if !dtype.is_floating_point() {
+        return Err(format!("random numbers are floats, not {}", dtype.name()));
+    }
+    let tensor = Tensor::zeros(sizes, dtype).map_err(|error| error.message().to_owned())?;
+    fill(&tensor).map_err(|error| error.to_string())?;
+    Ok(tensor)
 }
 
 /// `full((2, 3), 1.5)`; an int makes int64.
@@ -176,7 +207,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> String {
-        match read(text) {
+        match read(text, &mut Generator::new(0)) {
             None => "no call".to_owned(),
             Some(Err(why)) => why,
             Some(Ok(value)) => {
@@ -190,6 +221,10 @@ mod tests {
         let cases = [
             ("zeros(2)", "tensor([0., 0.])"),
             ("torch.ones((1, 2), dtype=torch.int32)", "tensor([[1, 1]], dtype=torch.int32)"),
+            // torch.manual_seed(0)
+            ("rand(2)", "tensor([0.4963, 0.7682])"),
+            ("randn(2, dtype=float64)", "tensor([ 1.5410, -0.2934], dtype=torch.float64)"),
+            ("rand(2, dtype=int64)", "random numbers are floats, not int64"),
             ("full((2,), 1.5)", "tensor([1.5000, 1.5000])"),
             ("full([], 7)", "tensor(7)"),
             ("arange(2, 5)", "tensor([2, 3, 4])"),

@@ -1,13 +1,14 @@
 //! What the command line gives a program as arguments: literals, tensors made by size, files.
 
-mod constructor;
+pub mod constructor;
 mod picture;
 mod sound;
 
 use std::ffi::OsStr;
+use std::path::Path;
 
 use sconce::checkpoint::{Draft, FileKind, Value};
-use sconce::run::{IValue, arguments, from_object};
+use sconce::run::{Generator, IValue, arguments, from_object};
 use sconce::{MapMode, Source};
 
 use crate::calling::{Call, PictureOptions};
@@ -21,8 +22,12 @@ pub fn read(call: &Call, load: &Load, say: Say) -> Result<Vec<IValue>, Failure> 
         return saved(file, load, say);
     }
     let mut out = Vec::new();
+    let mut generator = call.budget.generator();
     for input in &call.input {
-        argument(input, &call.picture, load, say, &mut out)?;
+        match value(input, &mut generator)? {
+            Some(value) => out.push(value),
+            None => file(input, &call.picture, load, say, &mut out)?,
+        }
     }
     Ok(out)
 }
@@ -34,32 +39,35 @@ fn saved(file: &OsStr, load: &Load, say: Say) -> Result<Vec<IValue>, Failure> {
         .map_err(|error| Failure::unreadable(error.to_string()).in_file(open::name(file)))
 }
 
-/// One `--input`: a literal or a constructor where it reads as one, a file otherwise. An npz file
-/// gives an argument for each of its arrays.
-fn argument(
+/// A literal or a constructor; `None` for what names a file.
+fn value(input: &OsStr, generator: &mut Generator) -> Result<Option<IValue>, Failure> {
+    let Some(text) = input.to_str().filter(|text| *text != "-") else { return Ok(None) };
+    if let Ok(value) = Value::parse(text) {
+        return from_object(Draft::from(value).root())
+            .map(Some)
+            .map_err(|error| Failure::usage(error.to_string()));
+    }
+    if let Some(made) = constructor::read(text, generator) {
+        return made.map(Some).map_err(|why| Failure::usage(format!("--input {text}: {why}")));
+    }
+    if !Path::new(input).exists() {
+        let message = format!("--input {text}: this is neither a file nor a value");
+        return Err(Failure::usage(message).help(
+            "values are Python literals (3, [1, 2.5], '\"text\"', None) and zeros(1,3), \
+             ones, rand, randn, full, arange, tensor([[1.5]])",
+        ));
+    }
+    Ok(None)
+}
+
+/// The argument in a file. An npz file gives one for each of its arrays.
+fn file(
     input: &OsStr,
     picture: &PictureOptions,
     load: &Load,
     say: Say,
     out: &mut Vec<IValue>,
 ) -> Result<(), Failure> {
-    if let Some(text) = input.to_str().filter(|text| *text != "-") {
-        if let Ok(value) = Value::parse(text) {
-            out.push(literal(value)?);
-            return Ok(());
-        }
-        if let Some(made) = constructor::read(text) {
-            out.push(made.map_err(|why| Failure::usage(format!("--input {text}: {why}")))?);
-            return Ok(());
-        }
-        if !std::path::Path::new(input).exists() {
-            let message = format!("--input {text}: this is neither a file nor a value");
-            return Err(Failure::usage(message).help(
-                "values are Python literals (3, [1, 2.5], '\"text\"', None) and zeros(1,3), \
-                 ones, rand, randn, full, arange, tensor([[1.5]])",
-            ));
-        }
-    }
     let source = open::source(input, open::map_mode(load), &open::limits(load))?;
     let name = open::name(input);
     match kind(source.bytes()) {
@@ -68,10 +76,6 @@ fn argument(
         Kind::Objects => objects(source, &name, load, say, out)?,
     }
     Ok(())
-}
-
-fn literal(value: Value) -> Result<IValue, Failure> {
-    from_object(Draft::from(value).root()).map_err(|error| Failure::usage(error.to_string()))
 }
 
 fn objects(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use sconce::run::{IValue, ProfileEntry, Session, Tensor};
+use sconce::run::{IValue, ProfileEntry, Session};
 use sconce::syntax::SourceRange;
 use serde::Serialize;
 
@@ -84,16 +84,19 @@ pub fn run(args: &BenchArgs, out: &mut Out, say: Say) -> Verdict {
     let (load, call) = (&args.archive.load, &args.call);
     call.budget.set_threads()?;
     let mut arguments = input::read(call, load, say)?;
-    for shape in &args.shape {
-        arguments.push(numbers(shape)?);
+    let mut generator = call.budget.generator();
+    for Shape(sizes) in &args.shape {
+        let made = input::constructor::rand(sizes, None, &mut generator);
+        let wrong = |why| Failure::usage(format!("--shape {sizes:?}: {why}"));
+        arguments.push(made.map(IValue::Tensor).map_err(wrong)?);
     }
     let module = script::module(&args.archive.file, load)?;
-    let mut timed = session(&module, &call.method, call.budget.silent(), &file)?;
+    let mut timed = session(&module, call, call.budget.silent(), &file)?;
     let times = measure(args, &mut timed, &arguments).map_err(|error| failure(error, &file))?;
     drop(timed);
     let mut options = call.budget.silent();
     options.profile = true;
-    let mut profiled = session(&module, &call.method, options, &file)?;
+    let mut profiled = session(&module, call, options, &file)?;
     let entries = profile(args, &mut profiled, &arguments, times.median)
         .map_err(|error| failure(error, &file))?;
     let document = Document {
@@ -113,16 +116,6 @@ pub fn run(args: &BenchArgs, out: &mut Out, say: Say) -> Verdict {
         print(&document, args.rows, out)?;
     }
     Ok(Outcome::Clean)
-}
-
-/// A tensor of a size. The numbers, between 0 and 1, are spread evenly and always the same.
-fn numbers(shape: &Shape) -> Result<IValue, Failure> {
-    let refused = || Failure::usage(format!("--shape {:?} is too large", shape.0));
-    let count = shape.0.iter().try_fold(1i64, |product, &size| product.checked_mul(size));
-    let count = count.filter(|count| *count <= 1 << 31).ok_or_else(refused)?;
-    let golden = 0.618_033_988_749_894_9_f64;
-    let elements: Vec<f32> = (0..count).map(|at| (at as f64 * golden).fract() as f32).collect();
-    Tensor::from_slice(&elements, &shape.0).map(IValue::Tensor).map_err(|_| refused())
 }
 
 /// Measured times of calls, in order of length.

@@ -81,8 +81,8 @@ mod tests {
         ]);
         let text = value(Draft::from(saved).root()).unwrap().to_string();
         let want = concat!(
-            r#"{"c":{"complex":[1.0,-1.0]},"d":{"entries":[[1,null]]},"f":[0.5,"inf"],"#,
-            r#""t":{"data":[[1.0],["nan"]],"dtype":"float32","shape":[2,1]}}"#
+            r#"{"t":{"dtype":"float32","shape":[2,1],"data":[[1.0],["nan"]]},"#,
+            r#""f":[0.5,"inf"],"d":{"entries":[[1,null]]},"c":{"complex":[1.0,-1.0]}}"#
         );
         assert_eq!(text, want);
     }

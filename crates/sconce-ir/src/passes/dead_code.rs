@@ -204,6 +204,7 @@ pub(super) fn has_side_effects(graph: &Graph, node: NodeId) -> bool {
             | Prim::ReturnStmt,
         ) => true,
         Kind::Prim(_) => false,
+        ref kind if kind.is_private() => false,
         // An operator that is not in the table may do anything.
         Kind::Op(ref symbol) => graph
             .operator(node)

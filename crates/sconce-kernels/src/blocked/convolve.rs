@@ -6,8 +6,9 @@ use smallvec::SmallVec;
 use super::activation::Activation;
 use super::lanes::LANES;
 use super::pack::stretches;
-use super::tile::{DepthwiseRow, Level, Row, depthwise_row, row};
+use super::tile::{DepthwiseRow, Row, depthwise_row, row};
 use super::{Scheme, blocked_sizes, scratch};
+use crate::simd::{Level, best};
 use crate::{DType, Error, Result, Tensor};
 
 /// Multiply-adds below which other threads cost more than they bring.
@@ -65,7 +66,7 @@ pub fn conv_blocked(
     residual: Option<&Tensor>,
     options: &BlockedConv,
 ) -> Result<Tensor> {
-    convolve(Level::best(), input, weight, bias, residual, options)
+    convolve(best(), input, weight, bias, residual, options)
 }
 
 pub(super) fn convolve(
@@ -90,7 +91,7 @@ pub(super) fn convolve(
     if residual.is_some_and(|residual| residual.sizes() != out_sizes) {
         return Err(unfit());
     }
-    let result = Tensor::empty(&out_sizes, DType::Float32)?;
+    let result = Tensor::unset(&out_sizes, DType::Float32)?;
     let (input, residual) = (input.contiguous()?, residual.map(Tensor::contiguous).transpose()?);
     let (x, w, b) = (input.read::<f32>()?, weight.read::<f32>()?, bias.read::<f32>()?);
     let residual = residual.as_ref().map(Tensor::read::<f32>).transpose()?;

@@ -2,7 +2,7 @@
 
 use super::blocked_sizes;
 use super::lanes::LANES;
-use super::tile::Level;
+use crate::simd::dispatch;
 use crate::{DType, Error, PoolOptions, Result, Tensor};
 
 type Pixel = [f32; LANES];
@@ -21,14 +21,16 @@ pub fn max_pool2d_blocked(picture: &Tensor, options: &PoolOptions) -> Result<Ten
     let picture = picture.contiguous()?;
     let from = picture.read::<f32>()?;
     let sizes = [n, blocks, out_height, out_width, LANES].map(|size| size as i64);
-    let result = Tensor::empty(&sizes, DType::Float32)?;
+    let result = Tensor::unset(&sizes, DType::Float32)?;
     let mut to = result.write::<f32>()?;
     let planes = from.chunks_exact(height * width * LANES);
-    let level = Level::best();
     for (from, to) in planes.zip(to.chunks_exact_mut(out_height * out_width * LANES)) {
         let (from, _) = from.as_chunks::<LANES>();
         let (to, _) = to.as_chunks_mut::<LANES>();
-        level.run(|| max_plane(from, input, to, out_width, options));
+        dispatch(
+            #[inline(always)]
+            || max_plane(from, input, to, out_width, options),
+        );
     }
     drop(to);
     Ok(result)
@@ -36,6 +38,9 @@ pub fn max_pool2d_blocked(picture: &Tensor, options: &PoolOptions) -> Result<Ten
 
 /// The sizes of a pool's result, if there is any.
 fn pooled(input: [usize; 2], o: &PoolOptions) -> Option<[usize; 2]> {
+    if [o.kernel, o.stride, o.padding, o.dilation].iter().any(|list| list.len() != 2) {
+        return None;
+    }
     let mut sizes = [0; 2];
     for i in 0..2 {
         let numbers = [o.kernel[i], o.stride[i], o.padding[i], o.dilation[i]];
@@ -98,13 +103,15 @@ pub fn mean_blocked(picture: &Tensor) -> Result<Tensor> {
     }
     let picture = picture.contiguous()?;
     let from = picture.read::<f32>()?;
-    let result = Tensor::empty(&[n as i64, blocks as i64, 1, 1, LANES as i64], DType::Float32)?;
+    let result = Tensor::unset(&[n as i64, blocks as i64, 1, 1, LANES as i64], DType::Float32)?;
     let mut to = result.write::<f32>()?;
-    let level = Level::best();
     let planes = from.chunks_exact(height * width * LANES);
     for (from, to) in planes.zip(to.chunks_exact_mut(LANES)) {
         let (from, _) = from.as_chunks::<LANES>();
-        level.run(|| mean_plane(from, width, to));
+        dispatch(
+            #[inline(always)]
+            || mean_plane(from, width, to),
+        );
     }
     drop(to);
     Ok(result)

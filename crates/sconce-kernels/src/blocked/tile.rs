@@ -5,71 +5,17 @@ use super::activation::Activation;
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, Avx512};
 use super::lanes::{LANES, Lanes, Portable};
+use crate::simd::{Level, best};
 
-/// Which instructions are used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Level {
-    /// AVX-512F.
-    Avx512,
-    /// AVX2 with FMA.
-    Avx2,
-    /// What every target has.
-    Portable,
-}
-
-impl Level {
-    /// The best of this processor.
-    pub(crate) fn best() -> Level {
-        static BEST: std::sync::LazyLock<Level> =
-            std::sync::LazyLock::new(|| Level::all().first().copied().unwrap_or(Level::Portable));
-        *BEST
-    }
-
-    /// All that this processor has, the best first.
-    pub(crate) fn all() -> Vec<Level> {
-        let mut all = Vec::new();
+/// The level itself, or the best one where this processor lacks what it needs.
+fn usable(level: Level) -> Level {
+    match (level, best()) {
         #[cfg(target_arch = "x86_64")]
-        {
-            let fma = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-            if fma && is_x86_feature_detected!("avx512f") {
-                all.push(Level::Avx512);
-            }
-            if fma {
-                all.push(Level::Avx2);
-            }
-        }
-        all.push(Level::Portable);
-        all
+        (Level::Avx512, Level::Avx2) => Level::Avx2,
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx512 | Level::Avx2, Level::Baseline) => Level::Baseline,
+        (level, _) => level,
     }
-
-    /// Runs plain code compiled for this level, where it is inlined.
-    pub(crate) fn run<R>(self, work: impl FnOnce() -> R) -> R {
-        match self {
-            // SAFETY: the level was found to be there.
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => unsafe { with_avx512(work) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => unsafe { with_avx2(work) },
-            _ => work(),
-        }
-    }
-}
-
-/// # Safety
-/// The processor must have AVX-512F.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx2,fma")]
-unsafe fn with_avx512<R>(work: impl FnOnce() -> R) -> R {
-    work()
-}
-
-/// # Safety
-/// The processor must have AVX2 and FMA.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn with_avx2<R>(work: impl FnOnce() -> R) -> R {
-    work()
 }
 
 /// A row of outputs of one or two blocks of channels.
@@ -106,10 +52,10 @@ pub(crate) fn row(level: Level, row: &Row<'_>, out: [&mut [f32]; 2]) {
     assert!(reach <= row.input.len() && both && residuals, "a row reaches beyond its input");
     assert!(row.weights.len() >= row.offsets.len() * row.run * blocks * LANES);
     assert!(row.bias.len() >= blocks * LANES);
-    // SAFETY: the assertions hold every access of the tiles against the slices; the level was found
-    // to be there.
+    // SAFETY: the assertions hold every access of the tiles against the slices; `usable` gives
+    // a level that is there.
     unsafe {
-        match (level, blocks) {
+        match (usable(level), blocks) {
             #[cfg(target_arch = "x86_64")]
             (Level::Avx512, 1) => avx512::<1>(row, out, pixels),
             #[cfg(target_arch = "x86_64")]
@@ -326,9 +272,9 @@ pub(crate) fn depthwise_row(level: Level, row: &DepthwiseRow<'_>, out: &mut [f32
     };
     let residual = row.residual.is_none_or(|residual| residual.len() >= out.len());
     assert!(row.rows.iter().all(fits) && residual && row.bias.len() >= LANES && row.stride > 0);
-    // SAFETY: the assertion; columns outside of the picture are left out below.
+    // SAFETY: the assertion; columns outside of the picture are left out below; the level is there.
     unsafe {
-        match level {
+        match usable(level) {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => depthwise_avx512(row, out),
             #[cfg(target_arch = "x86_64")]

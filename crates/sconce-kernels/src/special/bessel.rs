@@ -1,18 +1,19 @@
 //! Bessel functions and Airy's.
+#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use std::f64::consts::PI;
 
 /// Euler's constant.
 const EULER: f64 = 0.577_215_664_901_532_9;
 
-/// `torch.special.bessel_j0`.
+/// `torch.special.bessel_j0`: NaN at infinity, as in PyTorch.
 pub fn bessel_j0(x: f64) -> f64 {
-    libm::j0(x)
+    if x.is_infinite() { f64::NAN } else { libm::j0(x) }
 }
 
 /// `torch.special.bessel_j1`.
 pub fn bessel_j1(x: f64) -> f64 {
-    libm::j1(x)
+    if x.is_infinite() { f64::NAN } else { libm::j1(x) }
 }
 
 /// `torch.special.bessel_y0`: negative infinity at 0, NaN below.
@@ -28,7 +29,7 @@ pub fn bessel_y1(x: f64) -> f64 {
 fn second_kind(x: f64, f: fn(f64) -> f64) -> f64 {
     match x {
         0.0 => f64::NEG_INFINITY,
-        x if x < 0.0 => f64::NAN,
+        x if x < 0.0 || x.is_infinite() => f64::NAN,
         x => f(x),
     }
 }

@@ -1,4 +1,5 @@
 //! The error function's family.
+#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 

@@ -1,6 +1,9 @@
 //! The gamma function's family.
+#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use std::f64::consts::PI;
+
+use super::Precision;
 
 /// `B(2k) / (2k)!` for k = 1, 2, …: the coefficients of the Euler-Maclaurin formula.
 const BERNOULLI: [f64; 12] = [
@@ -55,10 +58,10 @@ pub fn digamma(x: f64) -> f64 {
 }
 
 /// `torch.polygamma` of order `n`.
-pub fn polygamma(n: i64, x: f64) -> f64 {
+pub fn polygamma(n: i64, x: f64, precision: Precision) -> f64 {
     match n {
         0 => digamma(x),
-        1 => trigamma(x),
+        1 => trigamma(x, precision),
         _ => {
             let sign = if n % 2 == 0 { -1.0 } else { 1.0 };
             sign * libm::lgamma(n as f64 + 1.0).exp() * zeta(n as f64 + 1.0, x)
@@ -66,9 +69,9 @@ pub fn polygamma(n: i64, x: f64) -> f64 {
     }
 }
 
-fn trigamma(x: f64) -> f64 {
+fn trigamma(x: f64, precision: Precision) -> f64 {
     if x < 0.5 {
-        let sine = (PI * x).sin();
+        let sine = precision.times_pi(x).sin();
         return PI * PI / (sine * sine) - zeta(2.0, 1.0 - x);
     }
     zeta(2.0, x)
@@ -79,7 +82,7 @@ pub fn zeta(x: f64, q: f64) -> f64 {
     if x == 1.0 {
         return f64::INFINITY;
     }
-    if !(x >= 1.0) || q.is_nan() {
+    if x < 1.0 || q.is_nan() {
         return f64::NAN;
     }
     if q <= 0.0 {
@@ -89,17 +92,28 @@ pub fn zeta(x: f64, q: f64) -> f64 {
         if x != x.floor() {
             return f64::NAN;
         }
+        if x.is_infinite() {
+            return f64::INFINITY;
+        }
         // The terms below zero are those of a positive argument, seen from the other side.
         let first_above = q - q.floor();
         let below = zeta(x, 1.0 - first_above) - zeta(x, 1.0 - q);
         let sign = if x % 2.0 == 0.0 { 1.0 } else { -1.0 };
         return zeta(x, first_above) + sign * below;
     }
+    if x.is_nan() || (x.is_infinite() && q > 1.0) {
+        return f64::NAN;
+    }
     let mut sum = 0.0;
     let mut at = q;
-    while at < 10.0 {
-        sum += at.powf(-x);
+    // Far enough for the formula to converge, which for a large exponent is where nothing is left.
+    while at < 10.0 || at < x {
+        let term = at.powf(-x);
+        sum += term;
         at += 1.0;
+        if at >= 10.0 && term <= sum * 1e-18 {
+            return sum;
+        }
     }
     let last = at.powf(-x);
     sum += last * at / (x - 1.0) + 0.5 * last;
@@ -161,7 +175,7 @@ enum Domain {
 }
 
 fn domain(a: f64, x: f64) -> Domain {
-    if a.is_nan() || x.is_nan() || x < 0.0 || a < 0.0 {
+    if x < 0.0 || a < 0.0 {
         Domain::Invalid
     } else if a == 0.0 {
         if x > 0.0 { Domain::Everything } else { Domain::Invalid }
@@ -171,6 +185,8 @@ fn domain(a: f64, x: f64) -> Domain {
         if x.is_infinite() { Domain::Invalid } else { Domain::Nothing }
     } else if x.is_infinite() {
         Domain::Everything
+    } else if a.is_nan() || x.is_nan() {
+        Domain::Invalid
     } else if a > 1e4 && (x - a).abs() < 0.3 * a {
         Domain::Large
     } else if x < a + 1.0 {

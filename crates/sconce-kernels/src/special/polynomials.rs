@@ -1,5 +1,7 @@
 //! Orthogonal polynomials by their recurrences.
 
+use num_traits::Float;
+
 /// A family of `torch.special.*_polynomial_*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "named like the operators of torch")]
@@ -21,28 +23,37 @@ pub enum Polynomial {
 use Polynomial::*;
 
 impl Polynomial {
-    /// Its value at `x` for degree `n`: 0 for negative degrees.
-    pub fn at(self, x: f64, n: i64) -> f64 {
+    /// Its value at `x` for degree `n`, computed in the type of `x`: 0 for negative degrees.
+    pub fn at<F: Float>(self, x: F, n: i64) -> F {
+        let one = F::one();
         if n < 0 {
-            return 0.0;
+            return F::zero();
         }
         if n == 0 {
-            return 1.0;
+            return one;
         }
-        match self {
-            ShiftedChebyshevT => return ChebyshevT.at(2.0 * x - 1.0, n),
-            ShiftedChebyshevU => return ChebyshevU.at(2.0 * x - 1.0, n),
-            ShiftedChebyshevV => return ChebyshevV.at(2.0 * x - 1.0, n),
-            ShiftedChebyshevW => return ChebyshevW.at(2.0 * x - 1.0, n),
-            _ => {}
+        let plain = match self {
+            ShiftedChebyshevT => ChebyshevT,
+            ShiftedChebyshevU => ChebyshevU,
+            ShiftedChebyshevV => ChebyshevV,
+            ShiftedChebyshevW => ChebyshevW,
+            _ => self,
+        };
+        if plain != self {
+            return plain.at(x + x - one, n);
         }
-        if let Some(value) = self.at_end(x, n) {
+        if let Some(value) = self.closed(x, n) {
             return value;
         }
-        let (mut before, mut value) = (1.0, self.first(x));
-        for k in 1..n {
-            let next = self.next(x, k as f64, value, before);
+        if matches!(self, HermiteH | HermiteHe) && n > Self::highest_hermite::<F>() {
+            return F::nan();
+        }
+        let (mut before, mut value) = (one, self.first(x));
+        let mut k = one;
+        for _ in 1..n {
+            let next = self.next(x, k, value, before);
             (before, value) = (value, next);
+            k = k + one;
             if value.is_nan() {
                 break;
             }
@@ -50,44 +61,64 @@ impl Polynomial {
         value
     }
 
-    /// The value where the recurrence would only add up ones.
-    fn at_end(self, x: f64, n: i64) -> Option<f64> {
-        let degree = n as f64;
-        let even = if n % 2 == 0 { 1.0 } else { -1.0 };
-        let (right, left) = match self {
-            ChebyshevT => (1.0, even),
-            ChebyshevU => (degree + 1.0, even * (degree + 1.0)),
-            ChebyshevV => (1.0, even * (2.0 * degree + 1.0)),
-            ChebyshevW => (2.0 * degree + 1.0, even),
-            LegendreP => (1.0, even),
-            LaguerreL => return (x == 0.0).then_some(1.0),
-            _ => return None,
-        };
-        match x {
-            1.0 => Some(right),
-            -1.0 => Some(left),
-            _ => None,
-        }
+    /// Above this degree PyTorch gives NaN.
+    fn highest_hermite<F>() -> i64 {
+        if size_of::<F>() == size_of::<f64>() { 512 } else { 128 }
     }
 
-    fn first(self, x: f64) -> f64 {
+    /// The value where a formula says it at once: at the ends of the interval, and inside it for
+    /// high degrees, as PyTorch has it.
+    fn closed<F: Float>(self, x: F, n: i64) -> Option<F> {
+        let number = |value: i64| F::from(value).unwrap_or_else(F::nan);
+        let (one, degree) = (F::one(), number(n));
+        let even = if n % 2 == 0 { one } else { -one };
+        let (right, left) = match self {
+            ChebyshevT | LegendreP => (one, even),
+            ChebyshevU => (degree + one, even * (degree + one)),
+            ChebyshevV => (one, even * (degree + degree + one)),
+            ChebyshevW => (degree + degree + one, even),
+            LaguerreL => return (x == F::zero()).then_some(one),
+            _ => return None,
+        };
+        if x == one {
+            return Some(right);
+        }
+        if x == -one {
+            return Some(left);
+        }
+        let high = n > if self == ChebyshevT { 6 } else { 8 };
+        if self == LegendreP || !high || x.abs() > one {
+            return None;
+        }
+        let half = one / (one + one);
+        let angle = x.acos();
+        Some(match self {
+            ChebyshevT => (degree * angle).cos(),
+            ChebyshevU => ((degree + one) * angle).sin() / angle.sin(),
+            ChebyshevV => ((degree + half) * angle).cos() / (angle * half).cos(),
+            _ => ((degree + half) * angle).sin() / (angle * half).sin(),
+        })
+    }
+
+    fn first<F: Float>(self, x: F) -> F {
         match self {
             ChebyshevT | LegendreP | HermiteHe => x,
-            ChebyshevV => 2.0 * x - 1.0,
-            ChebyshevW => 2.0 * x + 1.0,
-            LaguerreL => 1.0 - x,
-            _ => 2.0 * x,
+            ChebyshevV => x + x - F::one(),
+            ChebyshevW => x + x + F::one(),
+            LaguerreL => F::one() - x,
+            _ => x + x,
         }
     }
 
     /// The polynomial of degree `k + 1` from those of degrees `k` and `k - 1`.
-    fn next(self, x: f64, k: f64, value: f64, before: f64) -> f64 {
+    fn next<F: Float>(self, x: F, k: F, value: F, before: F) -> F {
+        let one = F::one();
         match self {
-            HermiteH => 2.0 * x * value - 2.0 * k * before,
+            HermiteH => (x + x) * value - (k + k) * before,
             HermiteHe => x * value - k * before,
-            LaguerreL => ((2.0 * k + 1.0 - x) * value - k * before) / (k + 1.0),
-            LegendreP => ((2.0 * k + 1.0) * x * value - k * before) / (k + 1.0),
-            _ => 2.0 * x * value - before,
+            LaguerreL => ((k + k + (one - x)) * value - k * before) / (k + one),
+            LegendreP => ((k + k + one) * x * value - k * before) / (k + one),
+            _ => (x + x) * value - before,
         }
     }
 }
@@ -98,7 +129,7 @@ mod tests {
 
     #[test]
     fn low_degrees() {
-        let x = 0.3;
+        let x: f64 = 0.3;
         let cases = [
             (ChebyshevT, 4.0 * x * x * x - 3.0 * x),
             (ChebyshevU, 8.0 * x * x * x - 4.0 * x),

@@ -130,7 +130,7 @@ impl Facts {
             return others.iter().all(|&other| self.get(other) == Some(fact)).then_some(fact);
         }
         let fact = self.get(first)?;
-        if ELEMENTWISE.contains(&plain) {
+        if ELEMENTWISE.contains(&plain) || matches!(symbol, "sconce::add" | "sconce::mul") {
             return fact.floating();
         }
         if let Some((_, rank)) = SPATIAL.iter().find(|(name, _)| *name == symbol) {

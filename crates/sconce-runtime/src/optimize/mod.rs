@@ -7,6 +7,7 @@
 //! says what is wrong; so a graph has a plan only if it changes nothing that outlives the call.
 
 mod batch_norm;
+mod blocked;
 mod dropout;
 mod facts;
 mod fuse;
@@ -39,6 +40,7 @@ const PASSES: &[fn(&mut Optimization)] = &[
     dropout::remove,
     in_place::make_functional,
     batch_norm::fold,
+    blocked::choose_layout,
     linear::pack,
     fuse::fuse,
 ];
@@ -93,7 +95,7 @@ impl Optimizer {
 }
 
 /// Runs the passes and lowers what they make; `None` where they find nothing to do.
-fn optimize(graph: Graph, signature: &Signature, machine: &Machine) -> Option<Rc<Code>> {
+fn optimize(graph: Graph, signature: &Signature, machine: &mut Machine) -> Option<Rc<Code>> {
     let mut optimization = Optimization::new(graph, signature.clone(), machine.constants.clone());
     for pass in PASSES {
         pass(&mut optimization);
@@ -101,8 +103,7 @@ fn optimize(graph: Graph, signature: &Signature, machine: &Machine) -> Option<Rc
     if !optimization.changed {
         return None;
     }
-    let code = machine.lower_graph(METHOD, &optimization.graph, &optimization.constants).ok()?;
-    code.missing.is_empty().then(|| Rc::new(code))
+    machine.lower_graph(METHOD, &optimization.graph, &optimization.constants)
 }
 
 /// Whether a graph changes nothing that outlives a call and gives nothing that the module keeps: it
@@ -123,13 +124,31 @@ fn is_contained(graph: &Graph) -> bool {
         kept.iter().any(|&prim| at.is(prim))
             || aliases.writes_to(node, |location| aliases.is_outside(location))
     };
+    let given = given(graph);
     let gives_constant = |node: NodeId| {
         let at = graph.node(node);
         at.is(Prim::Constant)
             && is_mutable(graph.ty(at.output()))
-            && graph.outputs().iter().any(|&output| aliases.may_alias(output, at.output()))
+            && given.iter().any(|&value| aliases.may_alias(value, at.output()))
     };
     !graph.walk(graph.root()).any(|node| leaves(node) || gives_constant(node))
+}
+
+/// The values that a graph gives, those in tuples, lists and dicts among them.
+fn given(graph: &Graph) -> Vec<ValueId> {
+    let mut given = graph.outputs().to_vec();
+    let mut seen: rustc_hash::FxHashSet<ValueId> = given.iter().copied().collect();
+    let mut at = 0;
+    while let Some(&value) = given.get(at) {
+        at += 1;
+        let node = graph.node(graph.value(value).node());
+        let holds = [Prim::TupleConstruct, Prim::ListConstruct, Prim::DictConstruct];
+        let held = if holds.iter().any(|&prim| node.is(prim)) { node.inputs() } else { &[] };
+        let results = node.blocks().iter().flat_map(|&block| graph.block_outputs(block));
+        let new = held.iter().chain(results).copied().filter(|&value| seen.insert(value));
+        given.extend(new.collect::<Vec<_>>());
+    }
+    given
 }
 
 /// A graph being optimised, with what passes share.

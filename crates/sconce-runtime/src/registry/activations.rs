@@ -1,8 +1,8 @@
-//! Activation functions with more operands than a tensor, and those that write into it.
+//! Activation functions with more operands than a tensor.
 
-use sconce_kernels::{self as kernels, Scalar, UnaryOp};
+use sconce_kernels::{self as kernels, UnaryOp};
 
-use super::tensor_args::{in_place, made};
+use super::tensor_args::made;
 use super::{Args, Table};
 use crate::error::Raise;
 use crate::value::IValue;
@@ -11,22 +11,12 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(super) const TABLE: Table = &[
     ("aten::elu", "-", |_, args| elu(&args)),
-    ("aten::elu_", "-", |_, args| in_place(args, elu)),
     ("aten::celu", "-", |_, args| celu(&args)),
-    ("aten::celu_", "-", |_, args| in_place(args, celu)),
     ("aten::selu", "-", |_, args| selu(&args)),
-    ("aten::selu_", "-", |_, args| in_place(args, selu)),
     ("aten::leaky_relu", "-", |_, args| leaky_relu(&args)),
-    ("aten::leaky_relu_", "-", |_, args| in_place(args, leaky_relu)),
-    ("aten::rrelu", "-", |_, args| rrelu(&args)),
-    ("aten::rrelu_", "-", |_, args| in_place(args, rrelu)),
     ("aten::hardtanh", "-", |_, args| hardtanh(&args)),
-    ("aten::hardtanh_", "-", |_, args| in_place(args, hardtanh)),
-    ("aten::relu6_", "-", |_, args| in_place(args, relu6)),
     ("aten::threshold", "-", |_, args| threshold(&args)),
-    ("aten::threshold_", "-", |_, args| in_place(args, threshold)),
     ("aten::gelu", "-", |_, args| gelu(&args)),
-    ("aten::gelu_", "-", |_, args| in_place(args, gelu)),
     ("aten::hardshrink", "-", |_, args| made(kernels::hardshrink(args.tensor(0)?, args.real(1)?))),
     ("aten::softshrink", "-", |_, args| made(kernels::softshrink(args.tensor(0)?, args.real(1)?))),
     ("aten::softplus", "-", |_, args| {
@@ -56,24 +46,8 @@ fn leaky_relu(args: &Args<'_>) -> Result {
     made(kernels::leaky_relu(args.tensor(0)?, args.scalar(1)?))
 }
 
-/// Outside training the slope is the middle of its range.
-fn rrelu(args: &Args<'_>) -> Result {
-    let (lower, upper) = (args.real(1)?, args.real(2)?);
-    if args.bool(3)? {
-        return Err(Raise::unsupported("aten::rrelu in training"));
-    }
-    if !(lower <= upper && lower.is_finite() && upper.is_finite()) {
-        return Err(Raise::unsupported("aten::rrelu of bounds that are no range"));
-    }
-    made(kernels::leaky_relu(args.tensor(0)?, Scalar::Float((lower + upper) / 2.0)))
-}
-
 fn hardtanh(args: &Args<'_>) -> Result {
     made(kernels::hardtanh(args.tensor(0)?, args.scalar(1)?, args.scalar(2)?))
-}
-
-fn relu6(args: &Args<'_>) -> Result {
-    made(kernels::unary(UnaryOp::Relu6, args.tensor(0)?))
 }
 
 fn threshold(args: &Args<'_>) -> Result {

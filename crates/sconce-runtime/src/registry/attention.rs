@@ -37,6 +37,19 @@ pub(super) const TABLE: Table = &[
         let (result, weights) = attend(machine, &args, &options)?;
         Ok(IValue::tuple(vec![IValue::Tensor(result), IValue::Tensor(weights)]))
     }),
+    ("aten::_scaled_dot_product_flash_attention_for_cpu", "-", |machine, args| {
+        let options = AttentionOptions {
+            mask: args.optional_tensor(5)?,
+            dropout: args.real(3)?,
+            causal: args.bool(4)?,
+            scale: scale(&args, 6)?,
+            grouped: false,
+        };
+        let (query, key, value) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
+        let results = kernels::flash_attention(query, key, value, &options, &mut machine.generator);
+        let (result, log_sums) = results.map_err(kernel)?;
+        Ok(IValue::tuple(vec![IValue::Tensor(result), IValue::Tensor(log_sums)]))
+    }),
     ("aten::_native_multi_head_attention", "-", |_, args| {
         let weights = HeadWeights {
             embed: args.int(3)?,

@@ -1,6 +1,7 @@
 //! Casts between numbers, strings and tensors.
 
 use sconce_ir::DEVICE_KINDS;
+use sconce_kernels::Scalar;
 
 use super::math::truncate;
 use super::{Args, Table};
@@ -17,7 +18,8 @@ pub(super) const TABLE: Table = &[
     (
         "aten::Complex",
         "Scalar int_bool bool_int float_bool bool_float float_int int_float int_int bool_bool \
-         float_float",
+         float_float Tensor_Tensor Tensor_float float_Tensor Tensor_int int_Tensor Tensor_bool \
+         bool_Tensor",
         |_, args| complex(&args),
     ),
     ("aten::str", "-", |machine, args| Ok(IValue::str(stream_text(machine, args.get(0))?))),
@@ -83,6 +85,12 @@ fn complex(args: &Args<'_>) -> Result {
             Bool(a) => f64::from(u8::from(*a)),
             // PyTorch takes ints through C's `int` here.
             Int(a) => f64::from(*a as i32),
+            IValue::Tensor(tensor) => match tensor.item().map_err(super::tensor_args::kernel)? {
+                Scalar::Complex(_) => {
+                    return Err(Raise::unsupported("complex() of a complex tensor"));
+                }
+                item => item.to_f64(),
+            },
             _ => args.real(index)?,
         })
     };
@@ -111,9 +119,4 @@ fn device(text: &str, index: Option<i64>) -> Result {
         )));
     }
     Ok(IValue::Device(full.into()))
-}
-
-/// `prim::tolist`.
-pub(crate) fn to_list(_: Option<&IValue>) -> Result {
-    Err(Raise::unsupported("prim::tolist"))
 }

@@ -1,6 +1,6 @@
 //! Complex numbers as tensors: parts, conjugates, polar form.
 
-use sconce_kernels::{self as kernels, DType, Tensor, UnaryOp};
+use sconce_kernels::{self as kernels, Tensor, UnaryOp};
 
 use super::Table;
 use super::tensor_args::{kernel, made};
@@ -30,7 +30,6 @@ pub(super) const TABLE: Table = &[
     ("aten::resolve_conj", "-", |_, mut args| Ok(args.take(0))),
     ("aten::resolve_neg", "-", |_, mut args| Ok(args.take(0))),
     ("aten::is_complex", "-", |_, args| Ok(IValue::Bool(args.tensor(0)?.dtype().is_complex()))),
-    ("aten::isreal", "-", |_, args| made(isreal(args.tensor(0)?))),
     ("aten::angle", "-", |_, args| made(kernels::angle(args.tensor(0)?))),
     ("aten::sgn", "-", |_, args| made(sgn(args.tensor(0)?))),
     ("aten::complex", "-", |_, args| made(kernels::complex(args.tensor(0)?, args.tensor(1)?))),
@@ -48,16 +47,5 @@ fn sgn(input: &Tensor) -> kernels::Result<Tensor> {
     match input.dtype().is_complex() {
         true => kernels::complex_sgn(input),
         false => kernels::unary(UnaryOp::Sign, input),
-    }
-}
-
-fn isreal(input: &Tensor) -> kernels::Result<Tensor> {
-    match input.dtype().is_complex() {
-        true => kernels::binary(
-            kernels::BinaryOp::Eq,
-            (&kernels::imag(input)?).into(),
-            kernels::Scalar::Int(0).into(),
-        ),
-        false => Tensor::full(input.sizes(), true.into(), DType::Bool),
     }
 }

@@ -142,14 +142,4 @@ fn triangle(machine: &Machine, args: &Args<'_>, lower: bool) -> Result {
     let (rows, columns) = (args.int(0)?, args.int(1)?);
     machine.budget.check_sizes(&[2, rows.max(0), columns.max(0)])?;
     made(kernels::triangle_indices(lower, rows, columns, args.int(2)?, dtype))
-        .map_err(|raise| raise)
-}
-
-/// A bound of a range: a number, or a tensor of one.
-fn bound(args: &Args<'_>, index: usize) -> Result<Scalar> {
-    match args.get(index) {
-        IValue::Tensor(tensor) if tensor.dim() == 0 => tensor.item().map_err(kernel),
-        IValue::Tensor(_) => Err(Raise::unsupported("a range between tensors with dimensions")),
-        _ => args.scalar(index),
-    }
 }

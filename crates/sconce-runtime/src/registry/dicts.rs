@@ -4,21 +4,23 @@ use sconce_ir::Type;
 
 use super::{Args, Table};
 use crate::error::Raise;
+use crate::interpreter::Machine;
 use crate::shared::Shared;
+use crate::text::stream_text;
 use crate::value::Dict;
 use crate::value::IValue::{self, Bool, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
-const KEYS: &str = "str int bool float complex";
-const DICTS: &str = "Dict_str Dict_int Dict_bool Dict_float Dict_complex";
+const KEYS: &str = "str int bool float complex Tensor";
+const DICTS: &str = "Dict_str Dict_int Dict_bool Dict_float Dict_complex Dict_Tensor";
 
 pub(super) const TABLE: Table = &[
     ("aten::len", DICTS, |_, args| Ok(Int(args.dict(0)?.read().len() as i64))),
-    ("aten::__getitem__", DICTS, |_, args| {
+    ("aten::__getitem__", DICTS, |machine, args| {
         let dict = args.dict(0)?;
         let value = dict.read().get(args.get(1)).cloned();
-        value.ok_or_else(|| missing(args.get(1)))
+        value.ok_or_else(|| missing(machine, args.get(1)))
     }),
     ("aten::__contains__", KEYS, |_, args| {
         Ok(Bool(args.dict(0)?.read().get(args.get(1)).is_some()))
@@ -28,7 +30,7 @@ pub(super) const TABLE: Table = &[
     }),
     (
         "aten::get",
-        "default_str default_int default_bool default_float default_complex",
+        "default_str default_int default_bool default_float default_complex default_Tensor",
         |_, mut args| {
             let found = args.dict(0)?.read().get(args.get(1)).cloned();
             Ok(found.unwrap_or_else(|| args.take(2)))
@@ -53,18 +55,18 @@ pub(super) const TABLE: Table = &[
         insert(&dict, key, value)?;
         Ok(IValue::None)
     }),
-    ("aten::Delete", DICTS, |_, args| {
+    ("aten::Delete", DICTS, |machine, args| {
         let taken = args.dict(0)?.write().remove(args.get(1));
-        taken.map(|_| IValue::None).ok_or_else(|| missing(args.get(1)))
+        taken.map(|_| IValue::None).ok_or_else(|| missing(machine, args.get(1)))
     }),
-    ("aten::pop", DICTS, |_, args| {
+    ("aten::pop", DICTS, |machine, args| {
         let taken = args.dict(0)?.write().remove(args.get(1));
-        taken.map(|(_, value)| value).ok_or_else(|| missing(args.get(1)))
+        taken.map(|(_, value)| value).ok_or_else(|| missing(machine, args.get(1)))
     }),
     (
         "aten::pop",
         "Dict_default_str Dict_default_int Dict_default_bool Dict_default_float \
-         Dict_default_complex",
+         Dict_default_complex Dict_default_Tensor",
         |_, mut args| {
             let taken = args.dict(0)?.write().remove(args.get(1));
             Ok(taken.map_or_else(|| args.take(2), |(_, value)| value))
@@ -141,13 +143,11 @@ fn insert(dict: &Shared<Dict>, key: IValue, value: IValue) -> Result<()> {
     }
 }
 
-fn missing(key: &IValue) -> Raise {
-    let key = match key {
-        IValue::Str(text) => text.to_string(),
-        Int(key) => key.to_string(),
-        _ => return Raise::unsupported("the message of a KeyError of a key of this kind"),
-    };
-    Raise::message(format!("KeyError: {key}"))
+fn missing(machine: &mut Machine, key: &IValue) -> Raise {
+    match stream_text(machine, key) {
+        Ok(key) => Raise::message(format!("KeyError: {key}")),
+        Err(raise) => raise,
+    }
 }
 
 fn copy(args: &Args<'_>) -> Result {

@@ -167,8 +167,14 @@ fn index_fold(
     alpha: Scalar,
 ) -> Result {
     let (input, dim, index) = (args.tensor(0)?, args.int(1)?, args.tensor(2)?);
-    let source = args.tensor(3)?;
-    made(kernels::index_fold(name, input, dim, index, source, fold, include_self, alpha))
+    let mut source = args.tensor(3)?.clone();
+    if alpha != Scalar::Int(1) {
+        let by = Operand::Scalar(alpha);
+        source = kernels::binary(kernels::BinaryOp::Mul, (&source).into(), by)
+            .and_then(|scaled| scaled.to_dtype(input.dtype()))
+            .map_err(kernel)?;
+    }
+    made(kernels::index_fold(name, input, dim, index, &source, fold, include_self))
 }
 
 fn index_put(args: &Args<'_>) -> Result {

@@ -11,6 +11,9 @@ use crate::value::IValue;
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(super) const TABLE: Table = &[
+    ("aten::linalg_diagonal", "-", |_, args| {
+        made(args.tensor(0)?.diagonal(args.int(1)?, args.int(2)?, args.int(3)?))
+    }),
     ("aten::linalg_inv", "-", |_, args| made(linalg::inv(args.tensor(0)?))),
     ("aten::inverse", "-", |_, args| made(linalg::inv(args.tensor(0)?))),
     ("aten::linalg_inv_ex", "-", |_, args| {
@@ -70,6 +73,17 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::_linalg_slogdet", "-", |_, args| several(linalg::slogdet(args.tensor(0)?))),
     ("aten::logdet", "-", |_, args| made(linalg::logdet(args.tensor(0)?))),
+    ("aten::linalg_ldl_factor", "-", |_, args| {
+        several(linalg::ldl_factor(args.tensor(0)?, args.bool(1)?))
+    }),
+    ("aten::linalg_ldl_factor_ex", "-", |_, args| {
+        let result = linalg::ldl_factor_ex(args.tensor(0)?, args.bool(1)?);
+        checked(result, args.bool(2)?, "torch.linalg.ldl_factor_ex", args.tensor(0)?)
+    }),
+    ("aten::linalg_ldl_solve", "-", |_, args| {
+        let (ld, pivots, b) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
+        made(linalg::ldl_solve(ld, pivots, b, args.bool(3)?))
+    }),
     ("aten::linalg_qr", "-", |_, args| several(linalg::qr(args.tensor(0)?, &args.str(1)?))),
     ("aten::qr", "-", |_, args| {
         let mode = if args.bool(1)? { "reduced" } else { "complete" };

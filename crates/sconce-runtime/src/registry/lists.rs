@@ -13,12 +13,8 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(super) const TABLE: Table = &[
     ("aten::len", "t any", |_, args| Ok(Int(args.list(0)?.read().items.len() as i64))),
-    ("aten::__getitem__", "t", |_, args| {
-        let list = args.list(0)?;
-        let at = place(args.int(1)?, list.read().items.len())?;
-        let item = list.read().items.get(at).cloned();
-        item.ok_or_else(out_of_range)
-    }),
+    ("aten::__getitem__", "t", |_, args| item(&args)),
+    ("aten::select", "t", |_, args| item(&args)),
     ("aten::_set_item", "t", |_, mut args| {
         let list = args.list(0)?;
         let at = place(args.int(1)?, list.read().items.len())?;
@@ -86,6 +82,15 @@ pub(super) const TABLE: Table = &[
         Ok(IValue::List(list))
     }),
     ("aten::mul", "left_t", |machine, args| repeat(machine, &args.list(0)?, args.int(1)?)),
+    ("aten::mul_", "t", |machine, args| {
+        let list = args.list(0)?;
+        let IValue::List(repeated) = repeat(machine, &list, args.int(1)?)? else {
+            return Ok(IValue::None);
+        };
+        let items = std::mem::take(&mut repeated.write().items);
+        grow(&list, |old| *old = items);
+        Ok(IValue::List(list))
+    }),
     ("aten::mul", "right_", |machine, args| repeat(machine, &args.list(1)?, args.int(0)?)),
     ("aten::slice", "t", |_, args| {
         let list = args.list(0)?;
@@ -136,6 +141,15 @@ pub(super) const TABLE: Table = &[
             Float(item) => sum + item,
             _ => sum,
         })))
+    }),
+    ("aten::sum", "complex", |_, args| {
+        let list = args.list(0)?;
+        let list = list.read();
+        let sum = list.items.iter().fold((0.0, 0.0), |(re, im), item| match item {
+            IValue::Complex(a, b) => (re + a, im + b),
+            _ => (re, im),
+        });
+        Ok(IValue::Complex(sum.0, sum.1))
     }),
     ("aten::any", "str int float bool", |_, args| {
         Ok(Bool(args.list(0)?.read().items.iter().any(is_true)))
@@ -198,6 +212,13 @@ pub(super) fn slice(
 fn remove_at(list: &Shared<List>, index: i64) -> Result {
     let at = place(index, list.read().items.len())?;
     Ok(list.write().items.remove(at))
+}
+
+fn item(args: &Args<'_>) -> Result {
+    let list = args.list(0)?;
+    let list = list.read();
+    let at = place(args.int(1)?, list.items.len())?;
+    list.items.get(at).cloned().ok_or_else(out_of_range)
 }
 
 /// Changes a list and counts what it then takes.

@@ -1,38 +1,105 @@
 //! Functions of the `math` module.
 
+use num_complex::Complex64 as C;
+
+use super::numbers::single;
 use super::{Args, Table};
 use crate::error::Raise;
 use crate::value::IValue::{self, Bool, Complex, Float, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
+/// The overloads of functions of one real number.
+const REAL: &str = "int float";
+/// The overloads of functions of one number, complex numbers among them.
+const ANY: &str = "int float complex";
+/// The overloads of functions of two real numbers.
+const REALS: &str = "int float int_float float_int -";
+
 pub(super) const TABLE: Table = &[
-    ("aten::sin", "int float", |_, args| real(&args, f64::sin)),
-    ("aten::cos", "int float", |_, args| real(&args, f64::cos)),
-    ("aten::tan", "int float", |_, args| real(&args, f64::tan)),
-    ("aten::asin", "int float", |_, args| real(&args, f64::asin)),
-    ("aten::acos", "int float", |_, args| real(&args, f64::acos)),
-    ("aten::atan", "int float", |_, args| real(&args, f64::atan)),
-    ("aten::sinh", "int float", |_, args| real(&args, f64::sinh)),
-    ("aten::cosh", "int float", |_, args| real(&args, f64::cosh)),
-    ("aten::tanh", "int float", |_, args| real(&args, f64::tanh)),
-    ("aten::sqrt", "int float", |_, args| real(&args, f64::sqrt)),
-    ("aten::exp", "int float", |_, args| real(&args, f64::exp)),
-    ("aten::expm1", "int float", |_, args| real(&args, f64::exp_m1)),
-    ("aten::log", "int float", |_, args| real(&args, f64::ln)),
-    ("aten::log", "int_int float_float int_float float_int", |_, args| {
+    ("aten::sin", ANY, |_, args| elementary(&args, f64::sin, C::sin)),
+    ("aten::sin", "Scalar", |_, args| single(elementary(&args, f64::sin, C::sin))),
+    ("aten::cos", ANY, |_, args| elementary(&args, f64::cos, C::cos)),
+    ("aten::cos", "Scalar", |_, args| single(elementary(&args, f64::cos, C::cos))),
+    ("aten::tan", ANY, |_, args| elementary(&args, f64::tan, C::tan)),
+    ("aten::tan", "Scalar", |_, args| single(elementary(&args, f64::tan, C::tan))),
+    ("aten::asin", ANY, |_, args| elementary(&args, f64::asin, C::asin)),
+    ("aten::asin", "Scalar", |_, args| single(elementary(&args, f64::asin, C::asin))),
+    ("aten::acos", ANY, |_, args| elementary(&args, f64::acos, C::acos)),
+    ("aten::acos", "Scalar", |_, args| single(elementary(&args, f64::acos, C::acos))),
+    ("aten::atan", ANY, |_, args| elementary(&args, f64::atan, C::atan)),
+    ("aten::atan", "Scalar", |_, args| single(elementary(&args, f64::atan, C::atan))),
+    ("aten::sinh", ANY, |_, args| elementary(&args, f64::sinh, C::sinh)),
+    ("aten::sinh", "Scalar", |_, args| single(elementary(&args, f64::sinh, C::sinh))),
+    ("aten::cosh", ANY, |_, args| elementary(&args, f64::cosh, C::cosh)),
+    ("aten::cosh", "Scalar", |_, args| single(elementary(&args, f64::cosh, C::cosh))),
+    ("aten::tanh", ANY, |_, args| elementary(&args, f64::tanh, C::tanh)),
+    ("aten::tanh", "Scalar", |_, args| single(elementary(&args, f64::tanh, C::tanh))),
+    ("aten::asinh", ANY, |_, args| elementary(&args, f64::asinh, C::asinh)),
+    ("aten::asinh", "Scalar", |_, args| single(elementary(&args, f64::asinh, C::asinh))),
+    ("aten::acosh", ANY, |_, args| elementary(&args, f64::acosh, C::acosh)),
+    ("aten::acosh", "Scalar", |_, args| single(elementary(&args, f64::acosh, C::acosh))),
+    ("aten::atanh", ANY, |_, args| elementary(&args, f64::atanh, C::atanh)),
+    ("aten::atanh", "Scalar", |_, args| single(elementary(&args, f64::atanh, C::atanh))),
+    ("aten::sqrt", ANY, |_, args| elementary(&args, f64::sqrt, C::sqrt)),
+    ("aten::sqrt", "Scalar", |_, args| single(elementary(&args, f64::sqrt, C::sqrt))),
+    ("aten::exp", ANY, |_, args| elementary(&args, f64::exp, C::exp)),
+    ("aten::exp", "Scalar", |_, args| single(elementary(&args, f64::exp, C::exp))),
+    ("aten::log", ANY, |_, args| elementary(&args, f64::ln, C::ln)),
+    ("aten::log", "Scalar", |_, args| single(elementary(&args, f64::ln, C::ln))),
+    ("aten::log10", ANY, |_, args| elementary(&args, f64::log10, C::log10)),
+    ("aten::log10", "Scalar", |_, args| single(elementary(&args, f64::log10, C::log10))),
+    ("aten::log", "int_int float_float int_float float_int Scalar_Scalar", |_, args| {
         Ok(Float(args.real(0)?.ln() / args.real(1)?.ln()))
     }),
-    ("aten::log1p", "int float", |_, args| real(&args, f64::ln_1p)),
-    ("aten::log10", "int float", |_, args| real(&args, f64::log10)),
-    ("aten::fabs", "int float", |_, args| real(&args, f64::abs)),
-    ("aten::round", "int float", |_, args| real(&args, f64::round_ties_even)),
-    ("aten::degrees", "int float", |_, args| real(&args, |a| a * 180.0 / std::f64::consts::PI)),
-    ("aten::radians", "int float", |_, args| real(&args, |a| a * (std::f64::consts::PI / 180.0))),
-    ("aten::atan2", "int float int_float float_int", |_, args| reals(&args, f64::atan2)),
-    ("aten::copysign", "int float int_float float_int", |_, args| reals(&args, f64::copysign)),
-    ("aten::fmod", "int float int_float float_int", |_, args| reals(&args, |a, b| a % b)),
-    ("aten::mathremainder", "int float int_float float_int", |_, args| reals(&args, ieee_rest)),
+    (
+        "aten::log",
+        "complex_complex int_complex complex_int float_complex complex_float",
+        |_, args| {
+            let quotient = complex(&args, 0)?.ln() / complex(&args, 1)?.ln();
+            Ok(Complex(quotient.re, quotient.im))
+        },
+    ),
+    ("aten::expm1", REAL, |_, args| real(&args, f64::exp_m1)),
+    ("aten::expm1", "Scalar", |_, args| single(real(&args, f64::exp_m1))),
+    ("aten::log1p", REAL, |_, args| real(&args, f64::ln_1p)),
+    ("aten::log1p", "Scalar", |_, args| single(real(&args, f64::ln_1p))),
+    ("aten::erf", REAL, |_, args| real(&args, libm::erf)),
+    ("aten::erf", "Scalar", |_, args| single(real(&args, libm::erf))),
+    ("aten::erfc", REAL, |_, args| real(&args, libm::erfc)),
+    ("aten::erfc", "Scalar", |_, args| single(real(&args, libm::erfc))),
+    ("aten::gamma", REAL, |_, args| real(&args, libm::tgamma)),
+    ("aten::gamma", "Scalar", |_, args| single(real(&args, libm::tgamma))),
+    ("aten::lgamma", REAL, |_, args| real(&args, libm::lgamma)),
+    ("aten::lgamma", "Scalar", |_, args| single(real(&args, libm::lgamma))),
+    ("aten::fabs", REAL, |_, args| real(&args, f64::abs)),
+    ("aten::fabs", "Scalar", |_, args| single(real(&args, f64::abs))),
+    ("aten::round", REAL, |_, args| real(&args, f64::round_ties_even)),
+    ("aten::round", "Scalar", |_, args| single(real(&args, f64::round_ties_even))),
+    ("aten::degrees", REAL, |_, args| real(&args, |a| a * 180.0 / std::f64::consts::PI)),
+    ("aten::degrees", "Scalar", |_, args| {
+        single(real(&args, |a| a * 180.0 / std::f64::consts::PI))
+    }),
+    ("aten::radians", REAL, |_, args| real(&args, |a| a * (std::f64::consts::PI / 180.0))),
+    ("aten::radians", "Scalar", |_, args| {
+        single(real(&args, |a| a * (std::f64::consts::PI / 180.0)))
+    }),
+    ("aten::angle", ANY, |_, args| angle(&args)),
+    ("aten::angle", "Scalar", |_, args| single(angle(&args))),
+    ("aten::polar", "int float int_float float_int Scalar_Scalar", |_, args| {
+        let (length, angle) = (args.real(0)?, args.real(1)?);
+        Ok(Complex(length * angle.cos(), length * angle.sin()))
+    }),
+    ("aten::frexp", "-", |_, args| {
+        let (fraction, exponent) = libm::frexp(args.real(0)?);
+        Ok(IValue::tuple(vec![Float(fraction), Int(i64::from(exponent))]))
+    }),
+    ("aten::atan2", "int float int_float float_int Scalar_Scalar", |_, args| {
+        reals(&args, f64::atan2)
+    }),
+    ("aten::copysign", REALS, |_, args| reals(&args, f64::copysign)),
+    ("aten::fmod", REALS, |_, args| reals(&args, |a, b| a % b)),
+    ("aten::mathremainder", REALS, |_, args| reals(&args, ieee_rest)),
     ("aten::ldexp", "-", |_, args| {
         let exponent = args.int(1)?.clamp(-5000, 5000) as i32;
         Ok(Float(scale(args.real(0)?, exponent)))
@@ -42,8 +109,8 @@ pub(super) const TABLE: Table = &[
         let part = if a.is_infinite() { 0.0_f64.copysign(a) } else { a.fract().copysign(a) };
         Ok(IValue::tuple(vec![Float(part), Float(a.trunc())]))
     }),
-    ("aten::floor", "int float", |_, args| whole(&args, f64::floor)),
-    ("aten::ceil", "int float", |_, args| whole(&args, f64::ceil)),
+    ("aten::floor", "int float Scalar", |_, args| whole(&args, f64::floor)),
+    ("aten::ceil", "int float Scalar", |_, args| whole(&args, f64::ceil)),
     ("aten::isnan", "float complex", |_, args| test(&args, |re, im| re.is_nan() || im.is_nan())),
     ("aten::isinf", "float complex", |_, args| {
         test(&args, |re, im| re.is_infinite() || im.is_infinite())
@@ -63,6 +130,36 @@ pub(super) const TABLE: Table = &[
 
 fn real(args: &Args<'_>, function: fn(f64) -> f64) -> Result {
     Ok(Float(function(args.real(0)?)))
+}
+
+fn angle(args: &Args<'_>) -> Result {
+    Ok(Float(match args.get(0) {
+        Complex(re, im) => im.atan2(*re),
+        _ => match args.real(0)? {
+            a if a.is_nan() => a,
+            a if a < 0.0 => std::f64::consts::PI,
+            _ => 0.0,
+        },
+    }))
+}
+
+/// A function of a real or complex number. Where a part is no finite number, or the number is one
+/// where several answers join, C's rules have answers of their own.
+fn elementary(args: &Args<'_>, real: fn(f64) -> f64, general: fn(C) -> C) -> Result {
+    let Complex(re, im) = *args.get(0) else { return Ok(Float(real(args.real(0)?))) };
+    let result = general(C::new(re, im));
+    let plain = [re, im, result.re, result.im].into_iter().all(f64::is_finite);
+    if !plain || re == 0.0 || im == 0.0 {
+        return Err(Raise::unsupported("a function of this complex number"));
+    }
+    Ok(Complex(result.re, result.im))
+}
+
+fn complex(args: &Args<'_>, index: usize) -> Result<C> {
+    Ok(match args.get(index) {
+        Complex(re, im) => C::new(*re, *im),
+        _ => C::new(args.real(index)?, 0.0),
+    })
 }
 
 fn reals(args: &Args<'_>, function: fn(f64, f64) -> f64) -> Result {

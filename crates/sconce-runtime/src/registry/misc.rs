@@ -33,6 +33,24 @@ pub(super) const TABLE: Table = &[
         true => Err(Raise::unsupported("recording gradients")),
     }),
     ("aten::is_autocast_enabled", "-", |_, _| Ok(Bool(false))),
+    ("aten::is_autocast_cpu_enabled", "-", |_, _| Ok(Bool(false))),
+    ("aten::_is_tracing", "-", |_, _| Ok(Bool(false))),
+    ("aten::_get_tracing_state", "-", |_, _| Ok(Bool(false))),
+    ("aten::is_vulkan_available", "-", |_, _| Ok(Bool(false))),
+    ("aten::hash", "generic", |_, args| hash(args.get(0)).map(Int)),
+    ("aten::Size", "-", |_, args| Ok(IValue::List(args.list(0)?))),
+    ("aten::_size_if_not_equal", "-", |_, args| {
+        let (own, other) = (args.list(0)?, args.list(1)?);
+        let equal = IValue::List(own.clone()).equal(&IValue::List(other)) == Some(true);
+        Ok(if equal { IValue::None } else { IValue::List(own) })
+    }),
+    ("aten::broadcast_shapes", "-", |_, args| broadcast(&args)),
+    ("aten::_infer_size", "-", |_, args| broadcast(&args)),
+    ("prim::awaitable_nowait", "-", |_, mut args| Ok(IValue::Future(args.take(0).into()))),
+    ("prim::awaitable_wait", "-", |_, mut args| match args.take(0) {
+        IValue::Future(value) => Ok((*value).clone()),
+        _ => Err(Raise::unsupported("waiting for what is no awaitable")),
+    }),
     ("aten::is_scripting", "-", |_, _| Ok(Bool(true))),
 ];
 
@@ -87,14 +105,23 @@ fn percent_format(machine: &mut Machine, args: Args<'_>) -> Result {
             ('d' | 'i', Float(value)) => {
                 out.push_str(&super::math::truncate(*value).to_string());
             }
-            ('f' | 'F', Float(value)) if value.is_finite() => {
-                out.push_str(&format!("{value:.6}"));
+            ('e' | 'E' | 'f' | 'F', Int(_) | Float(_)) => {
+                out.push_str(&number_text(directive, value.clone()));
             }
-            ('f' | 'F', Int(value)) => out.push_str(&format!("{:.6}", *value as f64)),
-            ('c', IValue::Str(text)) => out.push_str(text),
-            ('e' | 'g' | 'f' | 'F' | 'd' | 'i' | 'c' | 'r' | 'x' | 'X' | 'o', value) => {
-                return Err(Raise::unsupported(format!(
-                    "the format specifier %{directive} for a value of kind {}",
+            ('d' | 'i' | 'e' | 'E' | 'f' | 'F', value) => {
+                return Err(Raise::message(format!(
+                    "%{directive} requires a number for formatting, but got {}",
+                    value.kind_name()
+                )));
+            }
+            ('c', IValue::Str(text)) if text.len() == 1 => out.push_str(text),
+            ('c', Int(code)) => match u8::try_from(*code) {
+                Ok(code) if code.is_ascii() => out.push(char::from(code)),
+                _ => return Err(Raise::unsupported("%c of what is no ASCII character")),
+            },
+            ('c', value) => {
+                return Err(Raise::message(format!(
+                    "%c requires an int or char for formatting, but got {}",
                     value.kind_name()
                 )));
             }
@@ -109,4 +136,68 @@ fn percent_format(machine: &mut Machine, args: Args<'_>) -> Result {
         return Err(Raise::message("Too many arguments for format string"));
     }
     Ok(IValue::str(out))
+}
+
+/// A number as `%f` and `%e` show it, with six digits behind the point.
+fn number_text(directive: char, value: IValue) -> String {
+    let value = match value {
+        Int(value) => value as f64,
+        Float(value) => value,
+        _ => f64::NAN,
+    };
+    let text = match directive {
+        _ if value.is_nan() => if value.is_sign_negative() { "-nan" } else { "nan" }.to_owned(),
+        _ if value.is_infinite() => format!("{value}"),
+        'f' | 'F' => return format!("{value:.6}"),
+        _ => {
+            let text = format!("{value:.6e}");
+            let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+            let (sign, exponent) =
+                exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
+            format!("{digits}e{sign}{exponent:0>2}")
+        }
+    };
+    if directive.is_ascii_uppercase() { text.to_uppercase() } else { text }
+}
+
+/// The sizes that two tensors of these sizes meet in.
+fn broadcast(args: &Args<'_>) -> Result {
+    let sizes = sconce_kernels::shape::broadcast(&args.ints(0)?, &args.ints(1)?);
+    let sizes = sizes.map_err(super::tensor_args::kernel)?;
+    Ok(IValue::list(sconce_ir::Type::Int, sizes.iter().map(|&size| Int(size)).collect()))
+}
+
+/// `IValue::hash`, as libstdc++ hashes numbers.
+fn hash(value: &IValue) -> Result<i64> {
+    Ok(match value {
+        IValue::None => 0,
+        Bool(value) => i64::from(*value),
+        Int(value) => *value,
+        Float(value) if *value == 0.0 => 0,
+        Float(value) => hash_bytes(&value.to_bits().to_le_bytes()),
+        IValue::Str(text) => hash_bytes(text.as_bytes()),
+        other => {
+            let kind = other.kind_name();
+            return Err(Raise::unsupported(format!("the hash of a value of kind {kind}")));
+        }
+    })
+}
+
+/// MurmurHash64A with libstdc++'s seed: `std::_Hash_bytes`.
+fn hash_bytes(bytes: &[u8]) -> i64 {
+    const MUL: u64 = 0xc6a4_a793_5bd1_e995;
+    let mix = |value: u64| value ^ (value >> 47);
+    let mut hash = 0xc70f_6907_u64 ^ (bytes.len() as u64).wrapping_mul(MUL);
+    let mut chunks = bytes.chunks_exact(8);
+    for chunk in &mut chunks {
+        let word = chunk.iter().rev().fold(0_u64, |word, &byte| (word << 8) | u64::from(byte));
+        let data = mix(word.wrapping_mul(MUL)).wrapping_mul(MUL);
+        hash = (hash ^ data).wrapping_mul(MUL);
+    }
+    let rest = chunks.remainder();
+    if !rest.is_empty() {
+        let word = rest.iter().rev().fold(0_u64, |word, &byte| (word << 8) | u64::from(byte));
+        hash = (hash ^ word).wrapping_mul(MUL);
+    }
+    mix(mix(hash).wrapping_mul(MUL)) as i64
 }

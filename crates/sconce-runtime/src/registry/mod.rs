@@ -7,6 +7,8 @@
 mod activations;
 mod args;
 mod attention;
+mod attributes;
+mod blocked;
 mod casts;
 mod complex;
 mod convolution;
@@ -19,6 +21,7 @@ mod fused;
 mod indexing;
 mod linalg;
 mod lists;
+mod literals;
 mod losses;
 mod math;
 mod misc;
@@ -27,6 +30,7 @@ mod numbers;
 mod pointwise;
 mod pooling;
 mod products;
+mod quantized;
 mod quick;
 mod random;
 mod recurrent;
@@ -74,6 +78,8 @@ const TABLES: &[Table] = &[
     sorting::TABLE,
     dicts::TABLE,
     misc::TABLE,
+    attributes::TABLE,
+    literals::TABLE,
     random::TABLE,
     recurrent::TABLE,
     attention::TABLE,
@@ -82,6 +88,8 @@ const TABLES: &[Table] = &[
     tensor_math::TABLE,
     tensor_views::TABLE,
     tensor_layers::TABLE,
+    convolution::TABLE,
+    blocked::TABLE,
     creation::TABLE,
     indexing::TABLE,
     pointwise::TABLE,
@@ -92,12 +100,12 @@ const TABLES: &[Table] = &[
     fourier::TABLE,
     linalg::TABLE,
     products::TABLE,
+    quantized::TABLE,
     activations::TABLE,
     normalisation::TABLE,
     pooling::TABLE,
     regions::TABLE,
     resampling::TABLE,
-    convolution::TABLE,
 ];
 
 static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {
@@ -122,6 +130,7 @@ pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
 
 pub(crate) use casts::to_list;
 pub(crate) use fused::{ACTIVATIONS, CHAIN, CHAIN_OPERATORS, LINEAR_PACKED};
+pub(crate) use literals::to_list;
 pub(crate) use numbers::{floor_quotient, floor_rest};
 
 #[cfg(test)]
@@ -134,8 +143,9 @@ mod tests {
         for &(symbol, overloads, _) in TABLES.iter().flat_map(|table| table.iter()) {
             for overload in overloads.split(' ') {
                 let plain = if overload == "-" { "" } else { overload };
+                let private = symbol.starts_with("sconce::");
                 assert!(
-                    sconce_ir::operators::find(symbol, plain).is_some(),
+                    private || sconce_ir::operators::find(symbol, plain).is_some(),
                     "{symbol}.{overload} is no operator"
                 );
                 assert!(seen.insert((symbol, plain)), "{symbol}.{overload} twice");

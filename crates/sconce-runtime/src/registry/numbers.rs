@@ -30,34 +30,26 @@ pub(super) const TABLE: Table = &[
             |a, b| (a.0 * b.0 - a.1 * b.1, a.0 * b.1 + a.1 * b.0),
         )
     }),
-    ("aten::div", "int float -", divide),
-    ("aten::floordiv", "int float int_float float_int", floor_divide),
+    ("aten::div", "int float complex -", divide),
+    ("aten::floordiv", "int float int_float float_int -", floor_divide),
     ("aten::remainder", "int float int_float float_int -", remainder),
     ("aten::__round_to_zero_floordiv", "int", round_to_zero),
     ("aten::divmod", "int float int_float float_int", divmod),
-    ("aten::pow", "int float int_float float_int Scalar_Scalar", power),
+    (
+        "aten::pow",
+        "int float int_float float_int Scalar_Scalar complex float_complex complex_float",
+        power,
+    ),
     ("aten::pow", "int_to_int", |_, args| match u32::try_from(args.int(1)?) {
         Ok(exponent) => Ok(Int(args.int(0)?.wrapping_pow(exponent))),
         Err(_) => Err(Raise::unsupported("aten::pow.int_to_int with a negative exponent")),
     }),
-    ("aten::neg", "int float complex Scalar", |_, args| {
-        Ok(match args.get(0) {
-            Int(a) => Int(a.wrapping_neg()),
-            Float(a) => Float(-a),
-            Complex(re, im) => Complex(-re, -im),
-            _ => return no_number(),
-        })
-    }),
-    ("prim::abs", "int float complex Scalar", |_, args| {
-        Ok(match args.get(0) {
-            Int(a) => Int(a.wrapping_abs()),
-            Float(a) => Float(a.abs()),
-            Complex(re, im) => Float(re.hypot(*im)),
-            _ => return no_number(),
-        })
-    }),
-    ("prim::min", REAL, |_, args| pick(&args, |a, b| b < a, |a, b| b < a)),
-    ("prim::max", REAL, |_, args| pick(&args, |a, b| a < b, |a, b| a < b)),
+    ("aten::neg", "int float complex", |_, args| negative(args.get(0))),
+    ("aten::neg", "Scalar", |_, args| single(negative(args.get(0)))),
+    ("prim::abs", "int float complex", |_, args| absolute(args.get(0))),
+    ("prim::abs", "Scalar", |_, args| single(absolute(args.get(0)))),
+    ("prim::min", REAL, |_, args| pick(&args, |a, b| a < b, |a, b| a < b)),
+    ("prim::max", REAL, |_, args| pick(&args, |a, b| a > b, |a, b| a > b)),
     ("aten::eq", EQUAL, |_, args| Ok(Bool(equal(&args)?))),
     ("aten::ne", EQUAL, |_, args| Ok(Bool(!equal(&args)?))),
     ("aten::lt", "int float int_float float_int - str", |_, args| {
@@ -82,6 +74,33 @@ pub(super) const TABLE: Table = &[
 
 fn no_number<T>() -> Result<T> {
     Err(Raise::unsupported("arithmetic of what is no number"))
+}
+
+/// What PyTorch gives for a number whose kind is not known before it runs: it goes through C's
+/// `float`.
+pub(super) fn single(result: Result) -> Result {
+    Ok(match result? {
+        Float(value) => Float(f64::from(value as f32)),
+        value => value,
+    })
+}
+
+fn negative(value: &IValue) -> Result {
+    Ok(match value {
+        Int(a) => Int(a.wrapping_neg()),
+        Float(a) => Float(-a),
+        Complex(re, im) => Complex(-re, -im),
+        _ => return no_number(),
+    })
+}
+
+fn absolute(value: &IValue) -> Result {
+    Ok(match value {
+        Int(a) => Int(a.wrapping_abs()),
+        Float(a) => Float(a.abs()),
+        Complex(re, im) => Float(re.hypot(*im)),
+        _ => return no_number(),
+    })
 }
 
 /// Real and imaginary part.
@@ -113,7 +132,15 @@ fn arithmetic(
 }
 
 fn divide(_: &mut Machine, args: Args<'_>) -> Result {
+    if let (Complex(..), _) | (_, Complex(..)) = (args.get(0), args.get(1)) {
+        let quotient = number(complex(args.get(0))?) / number(complex(args.get(1))?);
+        return Ok(Complex(quotient.re, quotient.im));
+    }
     Ok(Float(args.real(0)? / args.real(1)?))
+}
+
+fn number(parts: Parts) -> num_complex::Complex64 {
+    num_complex::Complex64::new(parts.0, parts.1)
 }
 
 fn by_zero() -> Raise {
@@ -170,24 +197,31 @@ fn divmod(_: &mut Machine, args: Args<'_>) -> Result {
             let rest = if rest != 0 && (rest < 0) != (*b < 0) { rest + b } else { rest };
             Ok(IValue::tuple(vec![Int(floor_quotient(*a, *b)?), Int(rest)]))
         }
-        (Float(a), Float(b)) => {
-            if *b == 0.0 {
+        _ => {
+            let (a, b) = (args.real(0)?, args.real(1)?);
+            if b == 0.0 {
                 return Err(Raise::message("ZeroDivisionError: float divmod()"));
             }
             let mut rest = a % b;
-            if rest != 0.0 && (*a < 0.0) != (*b < 0.0) {
+            if rest != 0.0 && (a < 0.0) != (b < 0.0) {
                 rest += b;
             }
             Ok(IValue::tuple(vec![Float((a - rest) / b), Float(rest)]))
         }
-        _ => Err(Raise::unsupported("aten::divmod of an int and a float")),
     }
 }
 
 fn power(_: &mut Machine, args: Args<'_>) -> Result {
     let zero = || Raise::message("0.0 cannot be raised to a negative power");
     match (args.get(0), args.get(1)) {
-        (Complex(..), _) | (_, Complex(..)) => Err(Raise::unsupported("powers of complex numbers")),
+        (Complex(..), _) | (_, Complex(..)) => {
+            let (a, b) = (number(complex(args.get(0))?), number(complex(args.get(1))?));
+            let power = a.powc(b);
+            match a.re.is_finite() && a.im.is_finite() && power.re.is_finite() && a.norm() > 0.0 {
+                true => Ok(Complex(power.re, power.im)),
+                false => Err(Raise::unsupported("this power of a complex number")),
+            }
+        }
         _ => {
             let (a, b) = (args.real(0)?, args.real(1)?);
             if a == 0.0 && b < 0.0 { Err(zero()) } else { Ok(Float(a.powf(b))) }
@@ -195,13 +229,13 @@ fn power(_: &mut Machine, args: Args<'_>) -> Result {
     }
 }
 
-/// The second where `second` holds, as `std::min` and `std::max` have it where one is no number.
+/// The first where the comparison holds, else the second: what decides where one is no number.
 fn pick(args: &Args<'_>, ints: fn(&i64, &i64) -> bool, floats: fn(&f64, &f64) -> bool) -> Result {
     match (args.get(0), args.get(1)) {
-        (Int(a), Int(b)) => Ok(Int(if ints(a, b) { *b } else { *a })),
+        (Int(a), Int(b)) => Ok(Int(if ints(a, b) { *a } else { *b })),
         _ => {
             let (a, b) = (args.real(0)?, args.real(1)?);
-            Ok(Float(if floats(&a, &b) { b } else { a }))
+            Ok(Float(if floats(&a, &b) { a } else { b }))
         }
     }
 }

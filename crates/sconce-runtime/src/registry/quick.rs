@@ -1,6 +1,8 @@
 //! Short cuts of operators for the operands that need no rules, tried before the operator itself.
 
-use sconce_kernels::{BinaryOp, Operand, Scalar, UnaryOp, dense_binary, dense_unary};
+use sconce_kernels::{
+    BinaryOp, Operand, Scalar, Tensor, UnaryOp, dense_binary, dense_binary_in_place, dense_unary,
+};
 
 use super::Args;
 use crate::value::IValue::{self, Float, Int};
@@ -17,6 +19,11 @@ const QUICK: &[(&str, &str, Quick)] = &[
     ("aten::mul", "Scalar", |args| binary(args, BinaryOp::Mul)),
     ("aten::div", "Tensor", |args| binary(args, BinaryOp::Div)),
     ("aten::div", "Scalar", |args| binary(args, BinaryOp::Div)),
+    ("aten::add_", "Tensor", |args| added_in_place(args, BinaryOp::Add)),
+    ("aten::sub_", "Tensor", |args| added_in_place(args, BinaryOp::Sub)),
+    ("aten::mul_", "Tensor", |args| in_place(args, BinaryOp::Mul)),
+    ("aten::mul_", "Scalar", |args| in_place(args, BinaryOp::Mul)),
+    ("aten::div_", "Tensor", |args| in_place(args, BinaryOp::Div)),
     ("aten::relu", "", |args| unary(args, UnaryOp::Relu)),
     ("aten::neg", "", |args| unary(args, UnaryOp::Neg)),
     ("aten::abs", "", |args| unary(args, UnaryOp::Abs)),
@@ -33,7 +40,21 @@ fn added(args: &Args<'_>, op: BinaryOp) -> Option<IValue> {
     if matches!(args.get(2), Int(1)) { binary(args, op) } else { None }
 }
 
+fn added_in_place(args: &Args<'_>, op: BinaryOp) -> Option<IValue> {
+    if matches!(args.get(2), Int(1)) { in_place(args, op) } else { None }
+}
+
+fn in_place(args: &Args<'_>, op: BinaryOp) -> Option<IValue> {
+    let (a, b) = operands(args)?;
+    dense_binary_in_place(op, a, b).then(|| IValue::Tensor(a.clone()))
+}
+
 fn binary(args: &Args<'_>, op: BinaryOp) -> Option<IValue> {
+    let (a, b) = operands(args)?;
+    dense_binary(op, a, b).map(IValue::Tensor)
+}
+
+fn operands<'a>(args: &'a Args<'_>) -> Option<(&'a Tensor, Operand<'a>)> {
     let IValue::Tensor(a) = args.get(0) else { return None };
     let b = match args.get(1) {
         IValue::Tensor(b) => Operand::Tensor(b),
@@ -41,7 +62,7 @@ fn binary(args: &Args<'_>, op: BinaryOp) -> Option<IValue> {
         Float(b) => Operand::Scalar(Scalar::Float(*b)),
         _ => return None,
     };
-    dense_binary(op, a, b).map(IValue::Tensor)
+    Some((a, b))
 }
 
 fn unary(args: &Args<'_>, op: UnaryOp) -> Option<IValue> {

@@ -15,80 +15,40 @@ pub(super) const TABLE: Table = &[
         machine.generator = Generator::new(args.int(0)? as u64);
         Ok(IValue::None)
     }),
-    ("aten::rand", "-", |machine, args| {
-        let target = sized(machine, &args, 0, 1, DType::Float32)?;
-        filled(target, |target| kernels::uniform_in_place(target, 0.0, 1.0, &mut machine.generator))
-    }),
-    ("aten::rand", "generator", |machine, args| {
-        default_generator(&args, 1)?;
-        let target = sized(machine, &args, 0, 2, DType::Float32)?;
-        filled(target, |target| kernels::uniform_in_place(target, 0.0, 1.0, &mut machine.generator))
-    }),
-    ("aten::randn", "-", |machine, args| {
-        let target = sized(machine, &args, 0, 1, DType::Float32)?;
-        filled(target, |target| kernels::normal_in_place(target, 0.0, 1.0, &mut machine.generator))
-    }),
-    ("aten::randn", "generator", |machine, args| {
-        default_generator(&args, 1)?;
-        let target = sized(machine, &args, 0, 2, DType::Float32)?;
-        filled(target, |target| kernels::normal_in_place(target, 0.0, 1.0, &mut machine.generator))
-    }),
-    ("aten::rand_like", "-", |machine, args| {
-        let target = like(&args, 1)?;
-        filled(target, |target| kernels::uniform_in_place(target, 0.0, 1.0, &mut machine.generator))
-    }),
-    ("aten::rand_like", "generator", |machine, args| {
-        default_generator(&args, 1)?;
-        let target = like(&args, 2)?;
-        filled(target, |target| kernels::uniform_in_place(target, 0.0, 1.0, &mut machine.generator))
-    }),
-    ("aten::randn_like", "-", |machine, args| {
-        let target = like(&args, 1)?;
-        filled(target, |target| kernels::normal_in_place(target, 0.0, 1.0, &mut machine.generator))
-    }),
-    ("aten::randn_like", "generator", |machine, args| {
-        default_generator(&args, 1)?;
-        let target = like(&args, 2)?;
-        filled(target, |target| kernels::normal_in_place(target, 0.0, 1.0, &mut machine.generator))
-    }),
-    ("aten::randint", "-", |machine, args| {
-        let target = sized(machine, &args, 1, 2, DType::Float32)?;
+    ("aten::rand", "- generator", |machine, args| sized_draw(machine, &args, standard_uniform)),
+    ("aten::randn", "- generator", |machine, args| sized_draw(machine, &args, standard_normal)),
+    ("aten::rand_like", "- generator", |machine, args| like_draw(machine, &args, standard_uniform)),
+    ("aten::randn_like", "- generator", |machine, args| like_draw(machine, &args, standard_normal)),
+    ("aten::randint", "- generator", |machine, args| {
+        let options = past_generator(&args, 6, 2)?;
+        let target = sized(machine, &args, 1, options)?;
         between(machine, target, 0, args.int(0)?)
     }),
-    ("aten::randint", "generator", |machine, args| {
-        default_generator(&args, 2)?;
-        let target = sized(machine, &args, 1, 3, DType::Float32)?;
-        between(machine, target, 0, args.int(0)?)
-    }),
-    ("aten::randint", "low", |machine, args| {
-        let target = sized(machine, &args, 2, 3, DType::Float32)?;
+    ("aten::randint", "low low_generator", |machine, args| {
+        let options = past_generator(&args, 7, 3)?;
+        let target = sized(machine, &args, 2, options)?;
         between(machine, target, args.int(0)?, args.int(1)?)
     }),
-    ("aten::randint", "low_generator", |machine, args| {
-        default_generator(&args, 3)?;
-        let target = sized(machine, &args, 2, 4, DType::Float32)?;
-        between(machine, target, args.int(0)?, args.int(1)?)
+    ("aten::randint_like", "- generator", |machine, args| {
+        let options = past_generator(&args, 7, 2)?;
+        between(machine, like(&args, options)?, 0, args.int(1)?)
     }),
-    ("aten::randint_like", "-", |machine, args| between(machine, like(&args, 2)?, 0, args.int(1)?)),
-    ("aten::randint_like", "generator", |machine, args| {
-        default_generator(&args, 2)?;
-        between(machine, like(&args, 3)?, 0, args.int(1)?)
-    }),
-    ("aten::randint_like", "Tensor", |machine, args| {
+    ("aten::randint_like", "Tensor Tensor_generator", |machine, args| {
+        let options = past_generator(&args, 7, 2)?;
         let high = args.tensor(1)?.item().map_err(kernel)?.to_i64();
-        between(machine, like(&args, 2)?, 0, high)
+        between(machine, like(&args, options)?, 0, high)
     }),
-    ("aten::randint_like", "low_dtype", |machine, args| {
-        between(machine, like(&args, 3)?, args.int(1)?, args.int(2)?)
+    ("aten::randint_like", "low_dtype low_generator_dtype", |machine, args| {
+        let options = past_generator(&args, 8, 3)?;
+        between(machine, like(&args, options)?, args.int(1)?, args.int(2)?)
     }),
-    ("aten::randint_like", "low_generator_dtype", |machine, args| {
-        default_generator(&args, 3)?;
-        between(machine, like(&args, 4)?, args.int(1)?, args.int(2)?)
-    }),
-    ("aten::randperm", "-", |machine, args| permutation(machine, &args, 1)),
-    ("aten::randperm", "generator", |machine, args| {
-        default_generator(&args, 1)?;
-        permutation(machine, &args, 2)
+    ("aten::randperm", "- generator", |machine, args| {
+        let options = past_generator(&args, 5, 1)?;
+        args.plain_options(options + 1, options + 2)?;
+        let count = args.int(0)?;
+        machine.budget.check_sizes(&[count])?;
+        let dtype = args.dtype(options)?.unwrap_or(DType::Float32);
+        made(kernels::randperm(count, dtype, &mut machine.generator))
     }),
     ("aten::uniform_", "-", |machine, args| uniform(machine, &args, args.tensor(0)?.clone())),
     ("aten::uniform", "-", |machine, args| uniform(machine, &args, fresh(&args)?)),
@@ -97,7 +57,7 @@ pub(super) const TABLE: Table = &[
     ("aten::normal", "float_float", |machine, args| {
         default_generator(&args, 3)?;
         let (mean, std) = (args.real(0)?, args.real(1)?);
-        let target = sized(machine, &args, 2, 4, DType::Float32)?;
+        let target = sized(machine, &args, 2, 4)?;
         filled(target, |target| kernels::normal_in_place(target, mean, std, &mut machine.generator))
     }),
     ("aten::normal", "Tensor_float Tensor_Tensor float_Tensor", normal_around),
@@ -194,19 +154,45 @@ fn default_generator(args: &Args<'_>, index: usize) -> Result<()> {
     }
 }
 
-/// A new tensor of the sizes and options among the operands; `dtype` is followed by layout and
-/// device.
-fn sized(
-    machine: &Machine,
-    args: &Args<'_>,
-    sizes: usize,
-    dtype: usize,
-    default: DType,
-) -> Result<Tensor> {
+/// Where the operands from `at` on go on if a generator stands there; `count` operands have none.
+fn past_generator(args: &Args<'_>, count: usize, at: usize) -> Result<usize> {
+    if args.len() == count {
+        return Ok(at);
+    }
+    default_generator(args, at)?;
+    Ok(at + 1)
+}
+
+type Fill = fn(&Tensor, &mut Generator) -> kernels::Result<()>;
+
+fn standard_uniform(target: &Tensor, generator: &mut Generator) -> kernels::Result<()> {
+    kernels::uniform_in_place(target, 0.0, 1.0, generator)
+}
+
+fn standard_normal(target: &Tensor, generator: &mut Generator) -> kernels::Result<()> {
+    kernels::normal_in_place(target, 0.0, 1.0, generator)
+}
+
+/// A new tensor of given sizes, filled.
+fn sized_draw(machine: &mut Machine, args: &Args<'_>, fill: Fill) -> Result {
+    let options = past_generator(args, 5, 1)?;
+    let target = sized(machine, args, 0, options)?;
+    filled(target, |target| fill(target, &mut machine.generator))
+}
+
+/// A new tensor like another, filled.
+fn like_draw(machine: &mut Machine, args: &Args<'_>, fill: Fill) -> Result {
+    let options = past_generator(args, 6, 1)?;
+    filled(like(args, options)?, |target| fill(target, &mut machine.generator))
+}
+
+/// A new tensor of the sizes and options among the operands, `float32` unless said otherwise; the
+/// dtype is followed by layout and device.
+fn sized(machine: &Machine, args: &Args<'_>, sizes: usize, dtype: usize) -> Result<Tensor> {
     args.plain_options(dtype + 1, dtype + 2)?;
     let sizes = args.ints(sizes)?;
     machine.budget.check_sizes(&sizes)?;
-    Tensor::zeros(&sizes, args.dtype(dtype)?.unwrap_or(default)).map_err(kernel)
+    Tensor::zeros(&sizes, args.dtype(dtype)?.unwrap_or(DType::Float32)).map_err(kernel)
 }
 
 /// A new tensor like the first operand; `dtype` is followed by layout, device, pinning and memory
@@ -233,14 +219,6 @@ fn between(machine: &mut Machine, target: Tensor, low: i64, high: i64) -> Result
     filled(target, |target| {
         kernels::random_between(target, low, Some(high), &mut machine.generator)
     })
-}
-
-fn permutation(machine: &mut Machine, args: &Args<'_>, dtype: usize) -> Result {
-    args.plain_options(dtype + 1, dtype + 2)?;
-    let count = args.int(0)?;
-    machine.budget.check_sizes(&[count])?;
-    let dtype = args.dtype(dtype)?.unwrap_or(DType::Float32);
-    made(kernels::randperm(count, dtype, &mut machine.generator))
 }
 
 fn uniform(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
@@ -368,6 +346,9 @@ fn dropout_in_place(machine: &mut Machine, mut args: Args<'_>, kind: Dropout) ->
 fn rrelu(machine: &mut Machine, args: &Args<'_>) -> Result {
     default_generator(args, 4)?;
     let (input, lower, upper) = (args.tensor(0)?, args.real(1)?, args.real(2)?);
+    if !(lower <= upper && lower.is_finite() && upper.is_finite()) {
+        return Err(Raise::unsupported("aten::rrelu of bounds that are no range"));
+    }
     if !args.bool(3)? {
         return made(kernels::leaky_relu(input, ((lower + upper) / 2.0).into()));
     }

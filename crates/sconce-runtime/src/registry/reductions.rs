@@ -104,15 +104,16 @@ pub(super) const TABLE: Table = &[
         both(kernels::topk(args.tensor(0)?, k, dim, largest, sorted))
     }),
     ("aten::sort", "-", |_, args| {
-        both(kernels::sort(args.tensor(0)?, args.int(1)?, args.bool(2)?))
+        both(kernels::sort(args.tensor(0)?, args.int(1)?, args.bool(2)?, false))
     }),
     ("aten::sort", "stable", |_, args| {
-        both(kernels::sort(args.tensor(0)?, args.int(2)?, args.bool(3)?))
+        let stable = !args.get(1).is_none() && args.bool(1)?;
+        both(kernels::sort(args.tensor(0)?, args.int(2)?, args.bool(3)?, stable))
     }),
-    ("aten::argsort", "-", |_, args| argsort(&args, 1)),
-    ("aten::argsort", "stable", |_, args| argsort(&args, 2)),
+    ("aten::argsort", "-", |_, args| argsort(&args, 1, false)),
+    ("aten::argsort", "stable", |_, args| argsort(&args, 2, args.bool(1)?)),
     ("aten::msort", "-", |_, args| {
-        made(kernels::sort(args.tensor(0)?, 0, false).map(|sorted| sorted.0))
+        made(kernels::sort(args.tensor(0)?, 0, false, true).map(|sorted| sorted.0))
     }),
     ("aten::histc", "-", |_, args| {
         made(kernels::histc(args.tensor(0)?, args.int(1)?, args.real(2)?, args.real(3)?))
@@ -202,7 +203,12 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::_safe_softmax", "-", |_, args| {
         let (scores, dim) = (args.tensor(0)?, args.int(1)?);
-        let dtype = args.dtype(2)?.unwrap_or(scores.dtype());
+        let own = scores.dtype();
+        if scores.numel() == 0 {
+            return made(Tensor::zeros(scores.sizes(), args.dtype(2)?.unwrap_or(own)));
+        }
+        let whole = own.is_integral() || own == kernels::DType::Bool;
+        let dtype = args.dtype(2)?.unwrap_or(if whole { kernels::DType::Float32 } else { own });
         made(scores.to_dtype(dtype).and_then(|scores| kernels::safe_softmax(&scores, dim)))
     }),
     ("aten::segment_reduce", "-", |_, args| {
@@ -279,12 +285,19 @@ impl<'a> Spread<'a> {
 
     fn with_mean(&self, reduction: Reduction) -> kernels::Result<(Tensor, Tensor)> {
         let spread = self.compute(reduction)?;
-        Ok((spread, kernels::mean(self.input, &self.dims, self.keepdim, None)?))
+        let mean = kernels::mean(self.input, &self.dims, self.keepdim, None)?;
+        let infinite = kernels::isinf(&mean)?;
+        if kernels::any(&infinite, &[], false)?.item()?.to_bool() {
+            // Whether PyTorch gives infinity or NaN depends on where it stands.
+            let message = "the variance and mean of infinite numbers";
+            return Err(kernels::Error::not_implemented(message));
+        }
+        Ok((spread, mean))
     }
 }
 
-fn argsort(args: &Args<'_>, dim: usize) -> Result {
-    let sorted = kernels::sort(args.tensor(0)?, args.int(dim)?, args.bool(dim + 1)?);
+fn argsort(args: &Args<'_>, dim: usize, stable: bool) -> Result {
+    let sorted = kernels::sort(args.tensor(0)?, args.int(dim)?, args.bool(dim + 1)?, stable);
     made(sorted.map(|sorted| sorted.1))
 }
 

@@ -12,6 +12,9 @@ pub(super) const TABLE: Table = &[
     ("torchvision::nms", "-", |_, args| {
         made(kernels::nms(args.tensor(0)?, args.tensor(1)?, args.real(2)?))
     }),
+    ("torchvision::box_iou_rotated", "-", |_, args| {
+        made(kernels::box_iou_rotated(args.tensor(0)?, args.tensor(1)?))
+    }),
     ("torchvision::roi_align", "-", |_, args| {
         let mut options = options(&args)?;
         (options.sampling_ratio, options.aligned) = (args.int(5)?, args.bool(6)?);

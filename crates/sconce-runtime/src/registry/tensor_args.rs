@@ -28,14 +28,6 @@ pub(super) fn both(result: sconce_kernels::Result<(Tensor, Tensor)>) -> Result {
     Ok(IValue::tuple(vec![IValue::Tensor(first), IValue::Tensor(second)]))
 }
 
-/// What a function makes, stored in the first operand.
-pub(super) fn in_place(mut args: Args<'_>, function: fn(&Args<'_>) -> Result) -> Result {
-    if let IValue::Tensor(result) = function(&args)? {
-        sconce_kernels::store(args.tensor(0)?, &result).map_err(kernel)?;
-    }
-    Ok(args.take(0))
-}
-
 /// Tensors that a kernel made, as a list.
 pub(super) fn listed(result: sconce_kernels::Result<Vec<Tensor>>) -> Result {
     let tensors = result.map_err(kernel)?;

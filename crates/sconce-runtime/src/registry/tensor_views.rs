@@ -28,6 +28,10 @@ pub(super) const TABLE: Table = &[
         args.tensor(0)?;
         Ok(IValue::Device("cpu".into()))
     }),
+    ("prim::type", "-", |_, args| match args.get(0) {
+        IValue::Device(device) => Ok(IValue::str(device.split(':').next().unwrap_or_default())),
+        _ => Err(Raise::unsupported("the type of what is no device")),
+    }),
     ("prim::is_cuda", "-", |_, args| args.tensor(0).map(|_| Bool(false))),
     ("prim::is_nested", "-", |_, args| args.tensor(0).map(|_| Bool(false))),
     ("prim::is_quantized", "-", |_, args| args.tensor(0).map(|_| Bool(false))),
@@ -89,7 +93,6 @@ pub(super) const TABLE: Table = &[
         let format = args.memory_format(1)?.unwrap_or(MemoryFormat::Contiguous);
         made(args.tensor(0)?.contiguous_in(format))
     }),
-    ("aten::is_contiguous", "-", |_, args| Ok(Bool(args.tensor(0)?.is_contiguous()))),
     ("aten::is_contiguous", "memory_format", |_, args| {
         let format = args.memory_format(1)?.unwrap_or(MemoryFormat::Contiguous);
         Ok(Bool(args.tensor(0)?.is_contiguous_in(format)))

@@ -1,0 +1,539 @@
+//! Quantized tensors: integers that stand for `(q - zero_point) * scale`.
+//!
+//! The parameters belong to the storage, so views keep them. Products are computed on exact integers
+//! (in `float64`) and rounded once, in `float32` steps as FBGEMM does. Kernels that do not know the
+//! quantized dtypes refuse them.
+
+use std::rc::Rc;
+
+use crate::{
+    ConvOptions, DType, Element, Error, MemoryFormat, Result, Scalar, Tensor, conv, linear,
+};
+
+/// How integers stand for real numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Quantizer {
+    /// One scale and zero point: `torch.per_tensor_affine`.
+    PerTensor {
+        /// The size of a step.
+        scale: f64,
+        /// What stands for 0.
+        zero_point: i64,
+    },
+    /// One of each for every index of a dimension: `torch.per_channel_affine`.
+    PerChannel {
+        /// The sizes of a step.
+        scales: Vec<f64>,
+        /// What stands for 0.
+        zero_points: Vec<i64>,
+        /// The dimension.
+        axis: usize,
+    },
+}
+
+impl Quantizer {
+    /// The scale and zero point of every channel, and the dimension of channels, if there is one.
+    fn channels(&self) -> (Vec<f64>, Vec<i64>, Option<usize>) {
+        match self {
+            Quantizer::PerTensor { scale, zero_point } => (vec![*scale], vec![*zero_point], None),
+            Quantizer::PerChannel { scales, zero_points, axis } => {
+                (scales.clone(), zero_points.clone(), Some(*axis))
+            }
+        }
+    }
+
+    /// The parameters of a file's tensor.
+    pub(crate) fn of_file(quantizer: &sconce_tensor::Quantizer) -> Result<Quantizer> {
+        match quantizer {
+            sconce_tensor::Quantizer::PerTensorAffine { scale, zero_point } => {
+                Ok(Quantizer::PerTensor { scale: *scale, zero_point: *zero_point })
+            }
+            sconce_tensor::Quantizer::PerChannel {
+                scheme: sconce_tensor::ChannelScheme::Affine,
+                scales,
+                zero_points,
+                axis,
+            } => Ok(Quantizer::PerChannel {
+                scales: Tensor::from_file(scales)?.to_dtype(DType::Float64)?.to_vec()?,
+                zero_points: Tensor::from_file(zero_points)?.to_dtype(DType::Int64)?.to_vec()?,
+                axis: *axis as usize,
+            }),
+            other => {
+                Err(Error::not_implemented(format!("a tensor quantized {}", other.scheme_name())))
+            }
+        }
+    }
+}
+
+/// What a storage knows of its integers.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Quantization {
+    quantizer: Rc<Quantizer>,
+    /// The stride of the dimension of channels. A view that has another one there has turned its
+    /// dimensions.
+    channel_step: Option<i64>,
+}
+
+/// Says how the integers of a tensor, and of what shares its storage, stand for real numbers.
+pub(crate) fn set(tensor: &Tensor, quantizer: Quantizer) -> Result<()> {
+    let channel_step = match &quantizer {
+        Quantizer::PerTensor { .. } => None,
+        Quantizer::PerChannel { axis, .. } => tensor.strides().get(*axis).copied(),
+    };
+    let quantizer = Rc::new(quantizer);
+    tensor.storage().set_quantization(Quantization { quantizer, channel_step })
+}
+
+/// Makes `to`, into which `from` is copied, stand for the same numbers.
+///
+/// # Errors
+/// Where it stands for others already.
+pub(crate) fn inherit(to: &Tensor, from: &Tensor) -> Result<()> {
+    let Some(quantization) = from.storage().quantization() else { return Ok(()) };
+    match &*quantization.quantizer {
+        Quantizer::PerTensor { .. } => to.storage().set_quantization(quantization.clone()),
+        Quantizer::PerChannel { .. } => set(to, (*quantizer(from)?).clone()),
+    }
+}
+
+/// The integer dtype of a quantized one, and its least and greatest value.
+fn underlying(dtype: DType) -> Result<(DType, i64, i64)> {
+    match dtype {
+        DType::QUInt8 => Ok((DType::UInt8, 0, 255)),
+        DType::QInt8 => Ok((DType::Int8, -128, 127)),
+        DType::QInt32 => Ok((DType::Int32, i64::from(i32::MIN), i64::from(i32::MAX))),
+        other => Err(Error::no_kernel("quantized", other)),
+    }
+}
+
+/// The parameters of a quantized tensor.
+///
+/// # Errors
+/// For tensors that are not quantized.
+pub fn quantizer(tensor: &Tensor) -> Result<Rc<Quantizer>> {
+    let without =
+        || Error::not_implemented(format!("{} without scale", tensor.dtype().scalar_type_name()));
+    let known = tensor.storage().quantization().filter(|_| tensor.dtype().is_quantized());
+    let known = known.ok_or_else(without)?;
+    if let Quantizer::PerChannel { scales, zero_points, axis } = &*known.quantizer {
+        let same_axis = tensor.strides().get(*axis).copied() == known.channel_step;
+        let count = tensor.sizes().get(*axis).copied();
+        let fits = [scales.len(), zero_points.len()].iter().all(|&n| count == Some(n as i64));
+        if !same_axis || !fits {
+            return Err(Error::not_implemented("a view of a tensor quantized per channel"));
+        }
+    }
+    Ok(Rc::clone(&known.quantizer))
+}
+
+/// Scale and zero point of a tensor that has one of each.
+///
+/// # Errors
+/// For others.
+pub fn per_tensor(tensor: &Tensor) -> Result<(f64, i64)> {
+    match &*quantizer(tensor)? {
+        Quantizer::PerTensor { scale, zero_point } => Ok((*scale, *zero_point)),
+        Quantizer::PerChannel { .. } => Err(Error::runtime(
+            "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.",
+        )),
+    }
+}
+
+/// The integers of a quantized tensor, the same storage.
+fn integers(tensor: &Tensor) -> Result<Tensor> {
+    let (dtype, ..) = underlying(tensor.dtype())?;
+    let (sizes, strides) = (tensor.sizes(), tensor.strides());
+    Tensor::from_storage(tensor.storage().clone(), dtype, sizes, strides, tensor.offset())
+}
+
+/// `torch.Tensor.int_repr`: a copy of the integers.
+///
+/// # Errors
+/// For tensors that are not quantized.
+pub fn int_repr(tensor: &Tensor) -> Result<Tensor> {
+    integers(tensor)?.copy()
+}
+
+/// A quantized tensor of integers, which are held within what the dtype holds.
+fn pack(values: &[i64], sizes: &[i64], dtype: DType, quantizer: Quantizer) -> Result<Tensor> {
+    fn fill<T: Element>(out: &Tensor, values: &[i64], cast: impl Fn(i64) -> T) -> Result<()> {
+        for (out, &value) in out.write::<T>()?.iter_mut().zip(values) {
+            *out = cast(value);
+        }
+        Ok(())
+    }
+    let (integer, low, high) = underlying(dtype)?;
+    let tensor = Tensor::zeros(sizes, integer)?;
+    match integer {
+        DType::UInt8 => fill(&tensor, values, |x| x.clamp(low, high) as u8)?,
+        DType::Int8 => fill(&tensor, values, |x| x.clamp(low, high) as i8)?,
+        _ => fill(&tensor, values, |x| x.clamp(low, high) as i32)?,
+    }
+    with_quantizer(&tensor, dtype, quantizer)
+}
+
+/// Integers with a storage of their own as a quantized tensor.
+fn with_quantizer(integers: &Tensor, dtype: DType, quantizer: Quantizer) -> Result<Tensor> {
+    let (sizes, strides) = (integers.sizes(), integers.strides());
+    let storage = integers.storage().clone();
+    let tensor = Tensor::from_storage(storage, dtype, sizes, strides, integers.offset())?;
+    set(&tensor, quantizer)?;
+    Ok(tensor)
+}
+
+/// The channel of each element of a row-major tensor.
+fn channel_of(sizes: &[i64], axis: Option<usize>) -> impl Fn(usize) -> usize + use<> {
+    let (inner, count) = match axis.and_then(|axis| Some((axis, *sizes.get(axis)?))) {
+        Some((axis, count)) => (sizes[axis + 1..].iter().product::<i64>().max(1), count.max(1)),
+        None => (1, 1),
+    };
+    move |at| at / inner as usize % count as usize
+}
+
+fn check_channels(input: &Tensor, quantizer: &Quantizer) -> Result<()> {
+    let Quantizer::PerChannel { scales, zero_points, axis } = quantizer else { return Ok(()) };
+    let count = input.sizes().get(*axis).copied().unwrap_or(-1);
+    if scales.len() as i64 == count && zero_points.len() as i64 == count {
+        return Ok(());
+    }
+    Err(Error::runtime("length of scales must equal to channel"))
+}
+
+/// `torch.quantize_per_tensor` and `torch.quantize_per_channel`.
+///
+/// # Errors
+/// For dtypes that are not quantized, input other than `float32`, and scales that are not one for
+/// each channel.
+pub fn quantize(input: &Tensor, quantizer: Quantizer, dtype: DType) -> Result<Tensor> {
+    if input.dtype() != DType::Float32 {
+        return Err(Error::runtime(format!(
+            "Quantize only works on Float Tensor, got {}",
+            input.dtype().scalar_type_name()
+        )));
+    }
+    check_channels(input, &quantizer)?;
+    let (scales, zero_points, axis) = quantizer.channels();
+    let channel = channel_of(input.sizes(), axis);
+    let input = input.contiguous()?;
+    let values: Vec<i64> = input
+        .read::<f32>()?
+        .iter()
+        .enumerate()
+        .map(|(at, x)| {
+            let channel = channel(at);
+            nearest(x * (1.0 / scales[channel] as f32)) + zero_points[channel]
+        })
+        .collect();
+    pack(&values, input.sizes(), dtype, quantizer)
+}
+
+/// The nearest integer, halves to even; what is none, or too large, as x86 converts it.
+fn nearest(x: f32) -> i64 {
+    let x = x.round_ties_even();
+    if x.abs() < 2_147_483_648.0 { x as i64 } else { i64::from(i32::MIN) }
+}
+
+/// `torch.dequantize`; other tensors are given as `float32`.
+///
+/// # Errors
+/// For dtypes without kernels.
+pub fn dequantize(tensor: &Tensor) -> Result<Tensor> {
+    if !tensor.dtype().is_quantized() {
+        return tensor.to_dtype(DType::Float32);
+    }
+    let (scales, zero_points, axis) = quantizer(tensor)?.channels();
+    let whole = integers(tensor)?.to_dtype(DType::Int64)?.contiguous()?;
+    let result = Tensor::zeros(whole.sizes(), DType::Float32)?;
+    let channel = channel_of(whole.sizes(), axis);
+    for (at, (out, &x)) in
+        result.write::<f32>()?.iter_mut().zip(whole.read::<i64>()?.iter()).enumerate()
+    {
+        let channel = channel(at);
+        *out = (x - zero_points[channel]) as f32 * scales[channel] as f32;
+    }
+    Ok(result)
+}
+
+/// The integers less their zero points, in `float64`.
+fn centred(tensor: &Tensor) -> Result<Tensor> {
+    let (_, zero_points, axis) = quantizer(tensor)?.channels();
+    let whole = integers(tensor)?.to_dtype(DType::Float64)?.copy()?;
+    let channel = channel_of(whole.sizes(), axis);
+    for (at, x) in whole.write::<f64>()?.iter_mut().enumerate() {
+        *x -= zero_points[channel(at)] as f64;
+    }
+    Ok(whole)
+}
+
+/// Where results of a product go: their parameters and whether they are cut off at 0.
+#[derive(Debug, Clone, Copy)]
+pub struct Output {
+    /// The size of a step.
+    pub scale: f64,
+    /// What stands for 0.
+    pub zero_point: i64,
+    /// Whether negative results become 0.
+    pub relu: bool,
+}
+
+/// The scales of a weight's output channels; one stands for all.
+fn weight_scales(weight: &Tensor) -> Result<Vec<f32>> {
+    let (scales, ..) = quantizer(weight)?.channels();
+    Ok(scales.into_iter().map(|scale| scale as f32).collect())
+}
+
+fn biases(bias: Option<&Tensor>, channels: usize) -> Result<Vec<f32>> {
+    match bias {
+        None => Ok(vec![0.0; channels]),
+        Some(bias) => {
+            let bias = dequantize(bias)?.to_vec::<f32>()?;
+            if bias.len() != channels {
+                return Err(Error::runtime(
+                    "bias should have as many elements as there are outputs",
+                ));
+            }
+            Ok(bias)
+        }
+    }
+}
+
+/// Rounds exact sums, whose channels lie along `axis`, to the steps of an output.
+fn requantize(
+    sums: &Tensor,
+    axis: usize,
+    (input, weight): (&Tensor, &Tensor),
+    bias: Option<&Tensor>,
+    output: Output,
+) -> Result<Tensor> {
+    let (scale, _) = per_tensor(input)?;
+    let scales = weight_scales(weight)?;
+    let count = sums.sizes().get(axis).copied().unwrap_or(1) as usize;
+    let bias = biases(bias, count)?;
+    let channel = channel_of(sums.sizes(), Some(axis));
+    let sums = sums.contiguous()?;
+    let low = if output.relu { output.zero_point } else { i64::MIN };
+    let values: Vec<i64> = sums
+        .read::<f64>()?
+        .iter()
+        .enumerate()
+        .map(|(at, &sum)| {
+            let channel = channel(at);
+            let product = scale as f32 * scales.get(channel).copied().unwrap_or(scales[0]);
+            let sum = sum as f32 + bias[channel] / product;
+            let rounded = nearest(sum * (product / output.scale as f32));
+            (rounded + output.zero_point).max(low)
+        })
+        .collect();
+    let quantizer = Quantizer::PerTensor { scale: output.scale, zero_point: output.zero_point };
+    pack(&values, sums.sizes(), input.dtype(), quantizer)
+}
+
+/// `quantized::linear`, `quantized::linear_relu`.
+///
+/// # Errors
+/// For sizes that do not fit and tensors that are not quantized.
+pub fn quantized_linear(
+    input: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    output: Output,
+) -> Result<Tensor> {
+    let sums = linear(&centred(input)?, &centred(weight)?, None)?;
+    requantize(&sums, sums.dim() - 1, (input, weight), bias, output)
+}
+
+/// `quantized::linear_dynamic`: the input is quantized by its own range, the result is `float32`.
+///
+/// # Errors
+/// As [`quantized_linear`].
+pub fn quantized_linear_dynamic(
+    input: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    reduce_range: bool,
+    relu: bool,
+) -> Result<Tensor> {
+    let own = input.contiguous()?;
+    let (low, high) = own
+        .read::<f32>()?
+        .iter()
+        .fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), &x| (low.min(x), high.max(x)));
+    let quantizer = range_quantizer(low, high, if reduce_range { 127 } else { 255 });
+    let quantized = quantize(&own, quantizer, DType::QUInt8)?;
+    let (scale, _) = per_tensor(&quantized)?;
+    let scales = weight_scales(weight)?;
+    let sums = linear(&centred(&quantized)?, &centred(weight)?, None)?;
+    let axis = sums.dim() - 1;
+    let bias = biases(bias, sums.sizes()[axis] as usize)?;
+    let channel = channel_of(sums.sizes(), Some(axis));
+    let result = Tensor::zeros(sums.sizes(), DType::Float32)?;
+    let all = sums.read::<f64>()?;
+    for (at, (out, &sum)) in result.write::<f32>()?.iter_mut().zip(all.iter()).enumerate() {
+        let channel = channel(at);
+        let product = scale as f32 * scales.get(channel).copied().unwrap_or(scales[0]);
+        let value = sum as f32 * product + bias[channel];
+        *out = if relu { value.max(0.0) } else { value };
+    }
+    Ok(result)
+}
+
+/// The parameters for numbers from `low` to `high` in steps from 0 to `most`, 0 among them:
+/// `quant_utils::ChooseQuantizationParams`.
+fn range_quantizer(low: f32, high: f32, most: i64) -> Quantizer {
+    let (low, high) = (f64::from(low.min(0.0)), f64::from(high.max(0.0)));
+    let steps = most as f64;
+    let mut scale = ((high - low) / steps) as f32;
+    if scale == 0.0 || (1.0 / scale).is_infinite() {
+        scale = 0.1;
+    }
+    let wide = f64::from(scale);
+    let (from_low, from_high) = (-low / wide, steps - high / wide);
+    let error_low = (low / wide).abs();
+    let error_high = steps.abs() + (high / wide).abs();
+    let start = if error_low < error_high { from_low } else { from_high };
+    let zero_point = start.clamp(0.0, steps).round_ties_even() as i64;
+    Quantizer::PerTensor { scale: wide, zero_point }
+}
+
+/// `quantized::conv1d` to `conv3d`, and with `relu`.
+///
+/// # Errors
+/// As `torch.conv2d`, and for tensors that are not quantized.
+pub fn quantized_conv(
+    input: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    options: &ConvOptions<'_>,
+    output: Output,
+) -> Result<Tensor> {
+    let sums = conv(&centred(input)?, &centred(weight)?, None, options)?;
+    let axis = sums.dim() + 1 - weight.dim();
+    let result = requantize(&sums, axis, (input, weight), bias, output)?;
+    // FBGEMM's results have their channels last; what pools make of ties depends on it.
+    match result.dim() {
+        4 => result.copy_in(MemoryFormat::ChannelsLast),
+        5 => result.copy_in(MemoryFormat::ChannelsLast3d),
+        _ => Ok(result),
+    }
+}
+
+/// The mean of integers, rounded: less the zero point where channels lie last, and with it
+/// elsewhere, as PyTorch's two kernels do.
+///
+/// # Errors
+/// As `f`, and for tensors that have not one scale.
+pub(crate) fn averaged(input: &Tensor, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    if input.is_contiguous_in(MemoryFormat::ChannelsLast) {
+        return through_integers(input, f);
+    }
+    let (scale, zero_point) = per_tensor(input)?;
+    let result = f(&integers(input)?.to_dtype(DType::Float64)?)?.contiguous()?;
+    let values: Vec<i64> = result.read::<f64>()?.iter().map(|&x| nearest(x as f32)).collect();
+    pack(&values, result.sizes(), input.dtype(), Quantizer::PerTensor { scale, zero_point })
+}
+
+/// Computes on real numbers and quantizes the result.
+///
+/// # Errors
+/// As `f`, and for tensors that are not quantized.
+pub fn through_floats(
+    tensors: &[&Tensor],
+    (scale, zero_point): (f64, i64),
+    f: impl Fn(&[Tensor]) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let Some(first) = tensors.first() else {
+        return Err(Error::runtime("expected a quantized tensor"));
+    };
+    let floats = tensors.iter().map(|tensor| dequantize(tensor)).collect::<Result<Vec<_>>>()?;
+    let result = quantize(&f(&floats)?, Quantizer::PerTensor { scale, zero_point }, first.dtype())?;
+    result.like_format_of(first)
+}
+
+/// Computes on the integers, as `float64` less the zero point, and rounds: what keeps the
+/// parameters, such as pooling.
+///
+/// # Errors
+/// As `f`, and for tensors that have not one scale.
+pub fn through_integers(input: &Tensor, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    let (scale, zero_point) = per_tensor(input)?;
+    let result = f(&centred(input)?)?.contiguous()?;
+    let values: Vec<i64> =
+        result.read::<f64>()?.iter().map(|&x| nearest(x as f32) + zero_point).collect();
+    let quantizer = Quantizer::PerTensor { scale, zero_point };
+    pack(&values, result.sizes(), input.dtype(), quantizer)?.like_format_of(input)
+}
+
+/// `quantized::mul`: the product of integers, rounded once.
+///
+/// # Errors
+/// For sizes that do not broadcast, and tensors that have not one scale.
+pub fn quantized_mul(a: &Tensor, b: &Tensor, output: Output) -> Result<Tensor> {
+    let ((a_scale, _), (b_scale, _)) = (per_tensor(a)?, per_tensor(b)?);
+    let product =
+        crate::binary(crate::BinaryOp::Mul, (&centred(a)?).into(), (&centred(b)?).into())?;
+    let by = a_scale as f32 * b_scale as f32 * (1.0 / output.scale as f32);
+    let low = if output.relu { output.zero_point } else { i64::MIN };
+    let values: Vec<i64> = product
+        .contiguous()?
+        .read::<f64>()?
+        .iter()
+        .map(|&x| (nearest(x as f32 * by) + output.zero_point).max(low))
+        .collect();
+    let quantizer = Quantizer::PerTensor { scale: output.scale, zero_point: output.zero_point };
+    pack(&values, product.sizes(), a.dtype(), quantizer)?.like_format_of(a)
+}
+
+/// `hardsigmoid` of a quantized tensor, in steps of 1/256.
+///
+/// # Errors
+/// For dtypes that are not quantized in 8 bits.
+pub fn quantized_hardsigmoid(input: &Tensor) -> Result<Tensor> {
+    let zero_point = match input.dtype() {
+        DType::QUInt8 => 0,
+        DType::QInt8 => -128,
+        other => return Err(Error::no_kernel("hardsigmoid", other)),
+    };
+    through_floats(&[input], (1.0 / 256.0, zero_point), |floats| match floats {
+        [x] => crate::unary(crate::UnaryOp::Hardsigmoid, x),
+        _ => Err(Error::runtime("expected one tensor")),
+    })
+}
+
+/// `relu` of a quantized tensor.
+///
+/// # Errors
+/// For tensors that have not one scale.
+pub fn quantized_relu(input: &Tensor) -> Result<Tensor> {
+    through_integers(input, |x| crate::clamp(x, Some(Scalar::Int(0).into()), None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_and_back() {
+        let x = Tensor::from_slice(&[-1f32, 0.0, 0.25, 0.35, 100.0], &[5]).unwrap();
+        let by = Quantizer::PerTensor { scale: 0.1, zero_point: 5 };
+        let q = quantize(&x, by, DType::QUInt8).unwrap();
+        assert_eq!(int_repr(&q).unwrap().to_vec::<u8>().unwrap(), [0, 5, 7, 9, 255]);
+        let tail = dequantize(&q.slice(0, Some(1), Some(3), 1).unwrap()).unwrap();
+        assert_eq!(tail.to_vec::<f32>().unwrap(), [0.0, 0.2]);
+        // Kernels that do not know quantized tensors refuse them.
+        assert!(crate::unary(crate::UnaryOp::Exp, &q).is_err());
+    }
+
+    #[test]
+    fn a_linear_layer_rounds_once() {
+        let x = Tensor::from_slice(&[1f32, 2.0], &[1, 2]).unwrap();
+        let x = quantize(&x, Quantizer::PerTensor { scale: 0.5, zero_point: 3 }, DType::QUInt8);
+        let w = Tensor::from_slice(&[1f32, 1.0, 2.0, -1.0], &[2, 2]).unwrap();
+        let by =
+            Quantizer::PerChannel { scales: vec![0.5, 0.25], zero_points: vec![0, 0], axis: 0 };
+        let w = quantize(&w, by, DType::QInt8).unwrap();
+        let output = Output { scale: 0.25, zero_point: 10, relu: false };
+        let bias = Tensor::from_slice(&[0.5f32, 0.0], &[2]).unwrap();
+        let y = quantized_linear(&x.unwrap(), &w, Some(&bias), output).unwrap();
+        assert_eq!(dequantize(&y).unwrap().to_vec::<f32>().unwrap(), [3.5, 0.0]);
+    }
+}

@@ -1,0 +1,77 @@
+//! Operators of the blocked layout, which passes put into optimised graphs. Where they cannot compute
+//! something they raise, and the program runs as it is.
+
+use sconce_kernels::{self as kernels, Activation, BinaryOp, BlockedConv, PoolOptions, Tensor};
+
+use super::tensor_args::{kernel, made};
+use super::{Args, Table};
+use crate::error::Raise;
+use crate::value::IValue;
+
+type Result<T = IValue> = std::result::Result<T, Raise>;
+
+pub(super) const TABLE: Table = &[
+    ("sconce::to_blocked", "-", |_, args| made(kernels::to_blocked(args.tensor(0)?))),
+    ("sconce::from_blocked", "-", |_, args| {
+        made(kernels::from_blocked(args.tensor(0)?, args.int(1)?))
+    }),
+    ("sconce::conv_blocked", "-", |_, args| convolve(&args)),
+    ("sconce::max_pool2d_blocked", "-", |_, args| {
+        let &[h, w, sh, sw, ph, pw, dh, dw] = args.ints(1)?.as_slice() else { return Err(unfit()) };
+        let options = PoolOptions {
+            kernel: &[h, w],
+            stride: &[sh, sw],
+            padding: &[ph, pw],
+            dilation: &[dh, dw],
+            ceil_mode: args.bool(2)?,
+        };
+        made(kernels::max_pool2d_blocked(args.tensor(0)?, &options))
+    }),
+    ("sconce::mean_blocked", "-", |_, args| made(kernels::mean_blocked(args.tensor(0)?))),
+    ("sconce::add", "-", |_, args| same_shape(&args, BinaryOp::Add)),
+    ("sconce::mul", "-", |_, args| same_shape(&args, BinaryOp::Mul)),
+];
+
+fn unfit() -> Raise {
+    Raise::message("an operator of an optimised graph that does not fit its operands")
+}
+
+/// Input, weight, bias, residual or `None`, numbers in the order of [`BlockedConv`], the activation's
+/// name and bounds.
+fn convolve(args: &Args<'_>) -> Result {
+    let &[in_channels, out_channels, groups, h, w, sh, sw, ph, pw, dh, dw] =
+        args.ints(4)?.as_slice()
+    else {
+        return Err(unfit());
+    };
+    let activation = match &*args.str(5)? {
+        "none" => Activation::None,
+        "relu" => Activation::Relu,
+        "clamp" => Activation::Clamp(args.real(6)? as f32, args.real(7)? as f32),
+        "hardsigmoid" => Activation::Hardsigmoid,
+        "hardswish" => Activation::Hardswish,
+        _ => return Err(unfit()),
+    };
+    let options = BlockedConv {
+        in_channels,
+        out_channels,
+        groups,
+        kernel: [h, w],
+        stride: [sh, sw],
+        padding: [ph, pw],
+        dilation: [dh, dw],
+        activation,
+    };
+    let (input, weight, bias) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
+    made(kernels::conv_blocked(input, weight, bias, args.optional_tensor(3)?, &options))
+}
+
+/// What `a.add_(b)` gives, as a new tensor: the result has the first operand's shape and dtype.
+fn same_shape(args: &Args<'_>, op: BinaryOp) -> Result {
+    let (a, b): (&Tensor, &Tensor) = (args.tensor(0)?, args.tensor(1)?);
+    let result = kernels::binary(op, a.into(), b.into()).map_err(kernel)?;
+    match result.sizes() == a.sizes() && result.dtype() == a.dtype() {
+        true => Ok(IValue::Tensor(result)),
+        false => Err(unfit()),
+    }
+}

@@ -1,0 +1,218 @@
+//! Quantized tensors and layers.
+
+use sconce_kernels::{self as kernels, BinaryOp, ConvOptions, DType, Output, Quantizer, Tensor};
+
+use super::tensor_args::{kernel, made};
+use super::{Args, Table};
+use crate::error::Raise;
+use crate::interpreter::Machine;
+use crate::packed_params::{Geometry, PackedParams};
+use crate::value::IValue;
+
+type Result<T = IValue> = std::result::Result<T, Raise>;
+
+pub(super) const TABLE: Table = &[
+    ("aten::quantize_per_tensor", "- tensor_qparams", |_, args| {
+        let quantizer =
+            Quantizer::PerTensor { scale: number(&args, 1)?, zero_point: number(&args, 2)? as i64 };
+        quantize(&args, quantizer, 3)
+    }),
+    ("aten::quantize_per_channel", "-", |_, args| {
+        let axis = args.int(3)?;
+        let dims = args.tensor(0)?.dim();
+        let axis = kernels::shape::wrap_dim(axis, dims).map_err(kernel)?;
+        let quantizer = Quantizer::PerChannel {
+            scales: list(args.tensor(1)?, DType::Float64)?,
+            zero_points: list(args.tensor(2)?, DType::Int64)?,
+            axis,
+        };
+        quantize(&args, quantizer, 4)
+    }),
+    ("aten::dequantize", "self", |_, args| made(kernels::dequantize(args.tensor(0)?))),
+    ("aten::int_repr", "-", |_, args| made(kernels::int_repr(args.tensor(0)?))),
+    ("aten::q_scale", "-", |_, args| {
+        Ok(IValue::Float(kernels::per_tensor(args.tensor(0)?).map_err(kernel)?.0))
+    }),
+    ("aten::q_zero_point", "-", |_, args| {
+        Ok(IValue::Int(kernels::per_tensor(args.tensor(0)?).map_err(kernel)?.1))
+    }),
+    ("aten::q_per_channel_scales", "-", |_, args| {
+        let (scales, _, _) = per_channel(args.tensor(0)?)?;
+        made(Tensor::from_slice(&scales, &[scales.len() as i64]))
+    }),
+    ("aten::q_per_channel_zero_points", "-", |_, args| {
+        let (_, zero_points, _) = per_channel(args.tensor(0)?)?;
+        made(Tensor::from_slice(&zero_points, &[zero_points.len() as i64]))
+    }),
+    ("aten::q_per_channel_axis", "-", |_, args| Ok(IValue::Int(per_channel(args.tensor(0)?)?.2))),
+    ("quantized::linear", "-", |_, args| linear(&args, false)),
+    ("quantized::linear_relu", "-", |_, args| linear(&args, true)),
+    ("quantized::linear_dynamic", "-", |_, args| linear_dynamic(&args, false)),
+    ("quantized::linear_relu_dynamic", "-", |_, args| linear_dynamic(&args, true)),
+    ("quantized::linear_prepack", "-", |machine, args| {
+        let (weight, bias) = (args.tensor(0)?.clone(), args.optional_tensor(1)?.cloned());
+        PackedParams { weight, bias, geometry: None }.object(machine)
+    }),
+    ("quantized::linear_unpack", "-", |_, args| unpacked(&args)),
+    ("quantized::conv1d", "-", |_, args| conv(&args, false)),
+    ("quantized::conv1d_relu", "-", |_, args| conv(&args, true)),
+    ("quantized::conv2d", "new", |_, args| conv(&args, false)),
+    ("quantized::conv2d_relu", "new", |_, args| conv(&args, true)),
+    ("quantized::conv3d", "new", |_, args| conv(&args, false)),
+    ("quantized::conv3d_relu", "new", |_, args| conv(&args, true)),
+    ("quantized::conv1d_prepack", "-", prepack),
+    ("quantized::conv2d_prepack", "-", prepack),
+    ("quantized::conv3d_prepack", "-", prepack),
+    ("quantized::conv2d_unpack", "-", |_, args| unpacked(&args)),
+    ("quantized::conv3d_unpack", "-", |_, args| unpacked(&args)),
+    ("quantized::add", "-", |_, args| added(&args, false)),
+    ("quantized::add_relu", "-", |_, args| added(&args, true)),
+    ("quantized::mul", "-", |_, args| multiplied(&args, false)),
+    ("quantized::mul_relu", "-", |_, args| multiplied(&args, true)),
+    ("quantized::cat", "-", |_, args| joined(&args, false)),
+    ("quantized::cat_relu", "-", |_, args| joined(&args, true)),
+    ("quantized::hardswish", "-", |_, args| {
+        pointwise(&args, [1, 2], |x| kernels::unary(kernels::UnaryOp::Hardswish, x))
+    }),
+    ("quantized::sigmoid", "-", |_, args| {
+        pointwise(&args, [1, 2], |x| kernels::unary(kernels::UnaryOp::Sigmoid, x))
+    }),
+    ("quantized::leaky_relu", "-", |_, args| {
+        let slope = args.scalar(1)?;
+        if args.bool(2)? {
+            return Err(Raise::unsupported("quantized::leaky_relu in place"));
+        }
+        pointwise(&args, [3, 4], |x| kernels::leaky_relu(x, slope))
+    }),
+];
+
+fn number(args: &Args<'_>, index: usize) -> Result<f64> {
+    match args.get(index) {
+        IValue::Tensor(tensor) => Ok(tensor.item().map_err(kernel)?.to_f64()),
+        _ => args.real(index),
+    }
+}
+
+fn list<T: kernels::Element>(tensor: &Tensor, dtype: DType) -> Result<Vec<T>> {
+    tensor.to_dtype(dtype).and_then(|tensor| tensor.to_vec()).map_err(kernel)
+}
+
+fn quantize(args: &Args<'_>, quantizer: Quantizer, dtype: usize) -> Result {
+    let dtype = args.dtype(dtype)?.unwrap_or(DType::QUInt8);
+    made(kernels::quantize(args.tensor(0)?, quantizer, dtype))
+}
+
+fn per_channel(tensor: &Tensor) -> Result<(Vec<f64>, Vec<i64>, i64)> {
+    match &*kernels::quantizer(tensor).map_err(kernel)? {
+        Quantizer::PerChannel { scales, zero_points, axis } => {
+            Ok((scales.clone(), zero_points.clone(), *axis as i64))
+        }
+        Quantizer::PerTensor { .. } => {
+            Err(Raise::unsupported("channels of a tensor that is quantized as a whole"))
+        }
+    }
+}
+
+/// The scale and zero point at two operands.
+fn output(args: &Args<'_>, at: [usize; 2], relu: bool) -> Result<Output> {
+    Ok(Output { scale: args.real(at[0])?, zero_point: args.int(at[1])?, relu })
+}
+
+fn linear(args: &Args<'_>, relu: bool) -> Result {
+    let params = PackedParams::of(args.get(1))?;
+    let output = output(args, [2, 3], relu)?;
+    made(kernels::quantized_linear(args.tensor(0)?, &params.weight, params.bias.as_ref(), output))
+}
+
+fn linear_dynamic(args: &Args<'_>, relu: bool) -> Result {
+    let PackedParams { weight, bias, .. } = PackedParams::of(args.get(1))?;
+    let (input, reduce) = (args.tensor(0)?, args.bool(2)?);
+    made(kernels::quantized_linear_dynamic(input, &weight, bias.as_ref(), reduce, relu))
+}
+
+fn conv(args: &Args<'_>, relu: bool) -> Result {
+    let PackedParams { weight, bias, geometry } = PackedParams::of(args.get(1))?;
+    let input = args.tensor(0)?;
+    let geometry = geometry.filter(|geometry| !geometry.transpose);
+    let Some(Geometry { stride, padding, dilation, groups, .. }) = geometry else {
+        return Err(Raise::unsupported("a quantized transposed convolution"));
+    };
+    let output = output(args, [2, 3], relu)?;
+    // A convolution over one dimension is packed as one over two, the first of size 1.
+    let flat = input.dim() + 1 == weight.dim() && stride.len() == 2;
+    let input = if flat { input.unsqueeze(-2).map_err(kernel)? } else { input.clone() };
+    let options = ConvOptions { stride: &stride, padding: &padding, dilation: &dilation, groups };
+    let result = kernels::quantized_conv(&input, &weight, bias.as_ref(), &options, output);
+    made(result.and_then(|result| if flat { result.squeeze(Some(&[-2])) } else { Ok(result) }))
+}
+
+/// `(weight, bias, stride, padding, dilation, groups)`.
+fn prepack(machine: &mut Machine, args: Args<'_>) -> Result {
+    let (mut weight, bias) = (args.tensor(0)?.clone(), args.optional_tensor(1)?.cloned());
+    let mut lists = [args.ints(2)?, args.ints(3)?, args.ints(4)?];
+    let one_dimension = weight.dim() == 3;
+    if one_dimension {
+        weight = weight.unsqueeze(-2).map_err(kernel)?;
+        for (list, first) in lists.iter_mut().zip([1, 0, 1]) {
+            list.insert(0, first);
+        }
+    }
+    let [stride, padding, dilation] = lists;
+    let output_padding = vec![0; stride.len()];
+    let groups = args.int(5)?;
+    let geometry = Geometry { stride, padding, dilation, output_padding, groups, transpose: false };
+    PackedParams { weight, bias, geometry: Some(geometry) }.object(machine)
+}
+
+fn unpacked(args: &Args<'_>) -> Result {
+    let PackedParams { weight, bias, .. } = PackedParams::of(args.get(0))?;
+    let bias = bias.map_or(IValue::None, IValue::Tensor);
+    Ok(IValue::tuple(vec![IValue::Tensor(weight), bias]))
+}
+
+fn relu_if(tensor: Tensor, relu: bool) -> kernels::Result<Tensor> {
+    if relu { kernels::unary(kernels::UnaryOp::Relu, &tensor) } else { Ok(tensor) }
+}
+
+fn added(args: &Args<'_>, relu: bool) -> Result {
+    let output = (args.real(2)?, args.int(3)?);
+    made(kernels::through_floats(
+        &[args.tensor(0)?, args.tensor(1)?],
+        output,
+        |floats| match floats {
+            [a, b] => relu_if(kernels::binary(BinaryOp::Add, a.into(), b.into())?, relu),
+            _ => Err(kernels::Error::runtime("expected two tensors")),
+        },
+    ))
+}
+
+fn multiplied(args: &Args<'_>, relu: bool) -> Result {
+    let output = output(args, [2, 3], relu)?;
+    made(kernels::quantized_mul(args.tensor(0)?, args.tensor(1)?, output))
+}
+
+fn joined(args: &Args<'_>, relu: bool) -> Result {
+    let (tensors, dim) = (args.tensors(0)?, args.int(1)?);
+    let Some(first) = tensors.first() else {
+        return Err(Raise::message("Quantized cat: expected a non-empty list of Tensors"));
+    };
+    let own = kernels::per_tensor(first).map_err(kernel)?;
+    let scale = args.optional_real(2)?.unwrap_or(own.0);
+    let zero_point = args.optional_int(3)?.unwrap_or(own.1);
+    let all: Vec<&Tensor> = tensors.iter().collect();
+    made(kernels::through_floats(&all, (scale, zero_point), |floats| {
+        relu_if(kernels::cat(floats, dim)?, relu)
+    }))
+}
+
+fn pointwise(
+    args: &Args<'_>,
+    output: [usize; 2],
+    f: impl Fn(&Tensor) -> kernels::Result<Tensor>,
+) -> Result {
+    let output = (args.real(output[0])?, args.int(output[1])?);
+    made(kernels::through_floats(&[args.tensor(0)?], output, |floats| match floats {
+        [x] => f(x),
+        _ => Err(kernels::Error::runtime("expected one tensor")),
+    }))
+}

@@ -1,0 +1,111 @@
+//! Networks run optimised and as they are, against what PyTorch recorded
+//! (tests/optimize/generate.py).
+
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+use std::path::PathBuf;
+
+use sconce_checkpoint::Checkpoint;
+use sconce_kernels::Importer;
+use sconce_runtime::{Error, IValue, Options, Session, Tensor};
+
+fn network(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/optimize").join(name)
+}
+
+fn session(name: &str, optimize: bool) -> Session {
+    let module = sconce_torchscript::load(network(name).join("model.pt")).unwrap();
+    Session::new(&module, Options { optimize, profile: true, ..Options::default() }).unwrap()
+}
+
+/// The tensors of a result.
+fn tensors(value: &IValue) -> Vec<Tensor> {
+    match value {
+        IValue::Tensor(tensor) => vec![tensor.clone()],
+        IValue::Tuple(tuple) => tuple.items.iter().flat_map(tensors).collect(),
+        other => panic!("a result {other:?}"),
+    }
+}
+
+#[track_caller]
+fn close(found: &Tensor, expected: &Tensor) {
+    assert_eq!((found.sizes(), found.dtype()), (expected.sizes(), expected.dtype()));
+    let numbers = |tensor: &Tensor| {
+        tensor.to_dtype(sconce_kernels::DType::Float64).unwrap().to_vec::<f64>().unwrap()
+    };
+    for (found, expected) in numbers(found).into_iter().zip(numbers(expected)) {
+        let near = (found - expected).abs() <= 1e-4 * expected.abs().max(1.0);
+        assert!(near || (found.is_nan() && expected.is_nan()), "{found}, expected {expected}");
+    }
+}
+
+/// Runs the recorded calls of a network, all in one session.
+fn check(name: &str, optimize: bool) -> Session {
+    let calls = Checkpoint::open(network(name).join("calls.pt")).unwrap();
+    let mut session = session(name, optimize);
+    for call in calls.root().iter() {
+        let input = call.get("input").unwrap().as_tensor().unwrap();
+        let input = IValue::Tensor(Importer::default().import(input).unwrap());
+        match (session.call("forward", &[input]), call.get("result"), call.get("error")) {
+            (Ok(found), Some(expected), _) => {
+                let found = tensors(&found);
+                let expected: Vec<_> = expected.iter().collect();
+                assert_eq!(found.len(), expected.len());
+                for (found, expected) in found.iter().zip(expected) {
+                    close(found, &Tensor::from_file(expected.as_tensor().unwrap()).unwrap());
+                }
+            }
+            (Err(Error::Raised(raised)), _, Some(expected)) => {
+                assert_eq!(raised.text.trim_end(), expected.as_str().unwrap().trim_end());
+            }
+            (other, ..) => panic!("{name}: {other:?}"),
+        }
+    }
+    session
+}
+
+/// How often an operator ran.
+fn calls(session: &Session, operator: &str) -> u64 {
+    let entries = session.profile().into_iter();
+    entries.filter(|entry| entry.operator == operator).map(|entry| entry.calls).sum()
+}
+
+#[test]
+fn networks_give_what_pytorch_gives_optimised_or_not() {
+    for name in ["residual", "inverted", "written", "kept", "changed"] {
+        check(name, true);
+        let plain = check(name, false);
+        assert_eq!(calls(&plain, "sconce::conv_blocked"), 0);
+    }
+}
+
+#[test]
+fn what_follows_a_convolution_becomes_part_of_it() {
+    let mut session = session("residual", true);
+    let input = Tensor::zeros(&[1, 3, 32, 40], sconce_kernels::DType::Float32).unwrap();
+    session.call("forward", &[IValue::Tensor(input)]).unwrap();
+    assert_eq!(calls(&session, "sconce::conv_blocked"), 3);
+    for gone in
+        ["aten::batch_norm", "aten::relu", "aten::relu_", "aten::add_.Tensor", "sconce::add"]
+    {
+        assert_eq!(calls(&session, gone), 0, "{gone}");
+    }
+    assert_eq!(calls(&session, "sconce::to_blocked"), 0);
+    assert_eq!(calls(&session, "sconce::from_blocked"), 1);
+}
+
+#[test]
+fn what_a_method_changes_is_seen_after_it() {
+    for name in ["kept", "changed"] {
+        let [mut optimized, mut plain] = [session(name, true), session(name, false)];
+        let input = Tensor::from_slice(&[1f32; 12], &[1, 3, 2, 2]).unwrap();
+        for _ in 0..2 {
+            let [a, b] = [&mut optimized, &mut plain].map(|session| {
+                let result = session.call("forward", &[IValue::Tensor(input.clone())]).unwrap();
+                session.call("change", &[]).unwrap();
+                tensors(&result)
+            });
+            a.iter().zip(&b).for_each(|(a, b)| close(a, b));
+        }
+    }
+}
