@@ -12,6 +12,8 @@ pub(super) fn pack(optimization: &mut Optimization) {
     for node in optimization.nodes() {
         let _ = pack_one(optimization, node);
     }
+    // Later passes ask what is written, the new values among it.
+    optimization.refresh();
 }
 
 fn pack_one(o: &mut Optimization, node: NodeId) -> Option<()> {

@@ -3,7 +3,7 @@
 use sconce_kernels::{self as kernels, BinaryOp, ChainOp, ChainStep, LinearActivation, UnaryOp};
 
 use super::tensor_args::{kernel, made};
-use super::{Args, Table};
+use super::Table;
 use crate::error::Raise;
 use crate::value::IValue;
 

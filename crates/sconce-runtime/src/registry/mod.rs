@@ -90,6 +90,7 @@ const TABLES: &[Table] = &[
     tensor_layers::TABLE,
     convolution::TABLE,
     blocked::TABLE,
+    fused::TABLE,
     creation::TABLE,
     indexing::TABLE,
     pointwise::TABLE,
@@ -109,7 +110,7 @@ const TABLES: &[Table] = &[
 ];
 
 static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {
-    let lines = TABLES.iter().chain([&fused::TABLE]).flat_map(|table| table.iter());
+    let lines = TABLES.iter().flat_map(|table| table.iter());
     lines
         .flat_map(|&(symbol, overloads, run)| {
             let plain = |overload| if overload == "-" { "" } else { overload };
@@ -128,7 +129,6 @@ pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
     OPERATORS.get(&(symbol, overload)).copied().or_else(|| derived::find(symbol, overload))
 }
 
-pub(crate) use casts::to_list;
 pub(crate) use fused::{ACTIVATIONS, CHAIN, CHAIN_OPERATORS, LINEAR_PACKED};
 pub(crate) use literals::to_list;
 pub(crate) use numbers::{floor_quotient, floor_rest};
