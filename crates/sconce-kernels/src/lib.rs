@@ -171,6 +171,7 @@ pub use rearrange::{
     sum_to_size, tile,
 };
 pub use recurrent::{Cell, CellWeights, Recurrent, cell_step};
+pub use recurrent_steps::lstm_cell_packed;
 pub use reduce::{
     Extremum, all, amax, amin, any, count_nonzero, extremum, log_softmax, logsumexp, mean, norm,
     prod, softmax, std, sum, var,

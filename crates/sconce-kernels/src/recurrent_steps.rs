@@ -127,6 +127,50 @@ pub(crate) fn single_step(
     Ok(Some(std::iter::once(h).chain(c).collect()))
 }
 
+/// One step of an LSTM whose weights [`pack_linear`](crate::pack_linear) packed: what
+/// `torch.lstm_cell` gives, the next hidden and cell state; `None` where an operand is of another
+/// dtype or size, which the ordinary operator has to deal with. `biases` are the input's and the
+/// hidden state's.
+///
+/// # Errors
+/// Where memory is short.
+pub fn lstm_cell_packed(
+    input: &Tensor,
+    state: [&Tensor; 2],
+    packed: [&Tensor; 2],
+    biases: [Option<&Tensor>; 2],
+) -> Result<Option<[Tensor; 2]>> {
+    let (&[batch, inputs], &[_, hidden]) = (input.sizes(), state[0].sizes()) else {
+        return Ok(None);
+    };
+    let width = hidden.saturating_mul(gates_of(Cell::Lstm) as i64);
+    let plain = |tensor: &Tensor, sizes: &[i64]| {
+        tensor.dtype() == DType::Float32 && tensor.is_contiguous() && tensor.sizes() == sizes
+    };
+    let panels = (width as usize).div_ceil(panels::PANEL) as i64;
+    let fits = batch > 0
+        && hidden > 0
+        && plain(input, &[batch, inputs])
+        && state.iter().all(|state| plain(state, &[batch, hidden]))
+        && plain(packed[0], &[panels, inputs, panels::PANEL as i64])
+        && plain(packed[1], &[panels, hidden, panels::PANEL as i64])
+        && biases.iter().flatten().all(|bias| plain(bias, &[width]));
+    if !fits {
+        return Ok(None);
+    }
+    let size = Size { batch: batch as usize, hidden: hidden as usize, width: width as usize };
+    let next = [state[0].copy()?, state[1].copy()?];
+    let mut gates = vec![0f32; size.batch * size.width];
+    for (at, (x, packed)) in [input, state[0]].into_iter().zip(packed).enumerate() {
+        let bias = biases[at].map(Tensor::read::<f32>).transpose()?;
+        let shape = Shape { k: x.sizes()[1] as usize, ..size.shape() };
+        let (x, packed) = (x.read::<f32>()?, packed.read::<f32>()?);
+        panels::multiply(shape, &x, &packed, bias.as_deref(), &mut gates, at == 1);
+    }
+    lstm(size, &gates, &mut next[1].write::<f32>()?, &mut next[0].write::<f32>()?);
+    Ok(Some(next))
+}
+
 #[derive(Clone, Copy)]
 struct Size {
     batch: usize,

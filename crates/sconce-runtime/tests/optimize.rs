@@ -9,6 +9,9 @@ use sconce_checkpoint::Checkpoint;
 use sconce_kernels::Importer;
 use sconce_runtime::{Error, IValue, Options, Session, Tensor};
 
+const NETWORKS: [&str; 8] =
+    ["residual", "inverted", "written", "kept", "changed", "dense", "moved", "cells"];
+
 fn network(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/optimize").join(name)
 }
@@ -72,7 +75,7 @@ fn calls(session: &Session, operator: &str) -> u64 {
 
 #[test]
 fn networks_give_what_pytorch_gives_optimised_or_not() {
-    for name in ["residual", "inverted", "written", "kept", "changed"] {
+    for name in NETWORKS {
         check(name, true);
         let plain = check(name, false);
         assert_eq!(calls(&plain, "sconce::conv_blocked"), 0);
@@ -108,4 +111,22 @@ fn what_a_method_changes_is_seen_after_it() {
             a.iter().zip(&b).for_each(|(a, b)| close(a, b));
         }
     }
+}
+
+#[test]
+fn layers_with_constant_weights_are_packed() {
+    let run = |name: &str, sizes: &[i64]| {
+        let mut session = session(name, true);
+        let input = Tensor::zeros(sizes, sconce_kernels::DType::Float32).unwrap();
+        session.call("forward", &[IValue::Tensor(input)]).unwrap();
+        session
+    };
+    let dense = run("dense", &[4, 12]);
+    assert_eq!(calls(&dense, "sconce::linear_packed"), 4);
+    for gone in ["aten::linear", "aten::silu"] {
+        assert_eq!(calls(&dense, gone), 0, "{gone}");
+    }
+    let cells = run("cells", &[3, 2, 12]);
+    assert_eq!(calls(&cells, "sconce::lstm_cell_packed"), 4);
+    assert_eq!(calls(&cells, "aten::lstm_cell"), 0);
 }

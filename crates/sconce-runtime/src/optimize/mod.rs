@@ -10,9 +10,9 @@ mod batch_norm;
 mod blocked;
 mod dropout;
 mod facts;
-mod fuse;
 mod in_place;
 mod linear;
+mod lstm_cell;
 mod ranks;
 
 use std::rc::Rc;
@@ -42,7 +42,7 @@ const PASSES: &[fn(&mut Optimization)] = &[
     batch_norm::fold,
     blocked::choose_layout,
     linear::pack,
-    fuse::fuse,
+    lstm_cell::pack,
 ];
 
 /// For each argument, what is known of it if it is a tensor.

@@ -1,20 +1,16 @@
 //! Operators that no program has: passes put them in the place of others.
 
-use sconce_kernels::{self as kernels, BinaryOp, ChainOp, ChainStep, LinearActivation, UnaryOp};
+use sconce_kernels::{self as kernels, Cell, LinearActivation, UnaryOp};
 
 use super::tensor_args::{kernel, made};
-use super::Table;
-use crate::error::Raise;
+use super::{Table, recurrent};
 use crate::value::IValue;
-
-type Result<T = IValue> = std::result::Result<T, Raise>;
 
 /// `input, packed weight, weight, bias, place in ACTIVATIONS or -1`.
 pub(crate) const LINEAR_PACKED: &str = "sconce::linear_packed";
 
-/// `program, operands…`: the program holds, for each step, its place in [`CHAIN_OPERATORS`] and the
-/// places of its two operands.
-pub(crate) const CHAIN: &str = "sconce::chain";
+/// The operands of `aten::lstm_cell` and the packed weights of input and hidden state.
+pub(crate) const LSTM_CELL_PACKED: &str = "sconce::lstm_cell_packed";
 
 /// Activations that a linear layer can apply: operator, mode where it has one, and the kernels.
 pub(crate) const ACTIVATIONS: &[(&str, Option<&str>, LinearActivation, UnaryOp)] = &[
@@ -24,46 +20,6 @@ pub(crate) const ACTIVATIONS: &[(&str, Option<&str>, LinearActivation, UnaryOp)]
     ("aten::silu", None, LinearActivation::Silu, UnaryOp::Silu),
     ("aten::sigmoid", None, LinearActivation::Sigmoid, UnaryOp::Sigmoid),
     ("aten::tanh", None, LinearActivation::Tanh, UnaryOp::Tanh),
-];
-
-/// An operator that chains may have.
-pub(crate) struct ChainOperator {
-    pub(crate) symbol: &'static str,
-    /// The string after its operands, where it has one.
-    pub(crate) mode: Option<&'static str>,
-    /// How many tensors or numbers it works on.
-    pub(crate) operands: usize,
-    op: ChainOp,
-}
-
-const fn one(symbol: &'static str, mode: Option<&'static str>, op: UnaryOp) -> ChainOperator {
-    ChainOperator { symbol, mode, operands: 1, op: ChainOp::Unary(op) }
-}
-
-const fn two(symbol: &'static str, op: BinaryOp) -> ChainOperator {
-    ChainOperator { symbol, mode: None, operands: 2, op: ChainOp::Binary(op) }
-}
-
-pub(crate) const CHAIN_OPERATORS: &[ChainOperator] = &[
-    two("aten::add", BinaryOp::Add),
-    two("aten::sub", BinaryOp::Sub),
-    two("aten::mul", BinaryOp::Mul),
-    two("aten::div", BinaryOp::Div),
-    one("aten::neg", None, UnaryOp::Neg),
-    one("aten::abs", None, UnaryOp::Abs),
-    one("aten::relu", None, UnaryOp::Relu),
-    one("aten::square", None, UnaryOp::Square),
-    one("aten::sqrt", None, UnaryOp::Sqrt),
-    one("aten::rsqrt", None, UnaryOp::Rsqrt),
-    one("aten::reciprocal", None, UnaryOp::Reciprocal),
-    one("aten::exp", None, UnaryOp::Exp),
-    one("aten::log", None, UnaryOp::Log),
-    one("aten::tanh", None, UnaryOp::Tanh),
-    one("aten::sigmoid", None, UnaryOp::Sigmoid),
-    one("aten::erf", None, UnaryOp::Erf),
-    one("aten::gelu", Some("none"), UnaryOp::Gelu),
-    one("aten::gelu", Some("tanh"), UnaryOp::GeluTanh),
-    one("aten::silu", None, UnaryOp::Silu),
 ];
 
 pub(super) const TABLE: Table = &[
@@ -82,17 +38,16 @@ pub(super) const TABLE: Table = &[
             None => Ok(IValue::Tensor(result)),
         }
     }),
-    (CHAIN, "-", |_, args| {
-        let program = args.ints(0)?;
-        let mut steps = Vec::with_capacity(program.len() / 3);
-        for step in program.chunks_exact(3) {
-            let place = |at: usize| usize::try_from(step[at]).unwrap_or(usize::MAX);
-            let Some(line) = CHAIN_OPERATORS.get(place(0)) else {
-                return Err(Raise::unsupported("an unknown step of a chain"));
-            };
-            steps.push(ChainStep { op: line.op, a: place(1), b: place(2) });
+    (LSTM_CELL_PACKED, "-", |_, args| {
+        let state = args.tensors(1)?;
+        if let [hidden, memory] = &state[..] {
+            let biases = [args.optional_tensor(4)?, args.optional_tensor(5)?];
+            let packed = [args.tensor(6)?, args.tensor(7)?];
+            let next = kernels::lstm_cell_packed(args.tensor(0)?, [hidden, memory], packed, biases);
+            if let Some(next) = next.map_err(kernel)? {
+                return Ok(IValue::tuple(next.map(IValue::Tensor).into()));
+            }
         }
-        let operands: Result<Vec<_>> = (1..args.len()).map(|at| args.operand(at)).collect();
-        made(kernels::run_chain(&steps, &operands?))
+        recurrent::step(&args, Cell::Lstm)
     }),
 ];

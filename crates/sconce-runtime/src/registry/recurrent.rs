@@ -115,7 +115,7 @@ fn packed(machine: &mut Machine, args: &Args<'_>, cell: Cell) -> Result {
     Ok(tensors(results))
 }
 
-fn step(args: &Args<'_>, cell: Cell) -> Result {
+pub(super) fn step(args: &Args<'_>, cell: Cell) -> Result {
     let weights = CellWeights {
         input: args.tensor(2)?,
         hidden: args.tensor(3)?,

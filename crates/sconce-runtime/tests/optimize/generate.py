@@ -79,6 +79,45 @@ def forward(self, x: Tensor):
 def change(self):
     self.w0.mul_(2.)
 """, dict(w0=(16, 3, 1, 1), d0=(16,))),
+    # Layers with activations that can be theirs and ones that cannot, and element-wise arithmetic.
+    "dense": ("""
+def forward(self, x: Tensor):
+    a = torch.relu(torch.ops.aten.linear(x, self.w0, self.c0))
+    b = torch.ops.aten.linear(a, self.w1, None)
+    c = torch.ops.aten.gelu(b, approximate="tanh")
+    row = torch.sigmoid(self.c1)
+    d = torch.tanh(c * b + 0.5) / row - torch.mul(b, 2) - torch.add(b, c, alpha=3)
+    e = torch.ops.aten.silu(torch.ops.aten.linear(d, self.w2, self.c2))
+    f = torch.ops.aten.linear(torch.ops.aten.gelu(e), self.w3, self.c3)
+    return a, b, d, f, torch.relu(torch.abs(f) - 0.25)
+""", dict(w0=(40, 12), c0=(40,), w1=(33, 40), c1=(33,), w2=(7, 33), c2=(7,), w3=(1, 7), c3=(1,))),
+    # Arithmetic that must stay where it is: what it reads is written later, in a loop or a branch.
+    "moved": ("""
+def forward(self, x: Tensor):
+    e = torch.ops.aten.linear(x, self.w5, self.d0)
+    f = e * 2.
+    e.add_(1.)
+    g = f + e
+    h = torch.relu(torch.ops.aten.linear(x, self.w5, self.d0))
+    k = h * h
+    h[0].zero_()
+    total = k - h
+    for i in range(3):
+        part = torch.tanh(total * 0.5) + i
+        if i == 1:
+            part = torch.exp(-torch.abs(part)) * g
+        total = total + part
+    return e, f, g, h, k, total
+""", dict(w5=(20, 12), d0=(20,))),
+    "cells": ("""
+def forward(self, x: Tensor):
+    h = torch.zeros([x.size(1), 21])
+    c = torch.ones([x.size(1), 21])
+    for i in range(x.size(0)):
+        h, c = torch.lstm_cell(x[i], [h, c], self.w0, self.w1, self.c0, self.c1)
+    a, b = torch.lstm_cell(h, [c, h], self.w1, self.w1)
+    return h, c, a, b
+""", dict(w0=(84, 12), w1=(84, 21), c0=(84,), c1=(84,))),
 }
 
 
@@ -97,6 +136,23 @@ def network(source, tensors):
     module = torch.jit.script(module.eval())
     module.define(source)
     return module.eval()
+
+
+def matrices():
+    yield torch.randn(5, 12)
+    yield torch.randn(1, 12)
+    yield torch.randn(12)
+    yield torch.randn(2, 3, 12)
+    yield torch.randn(40, 2, 12)
+    yield torch.randn(12, 3, 12).transpose(0, 2)
+    yield torch.randn(0, 12)
+    yield torch.full((2, 1, 12), float("nan"))
+    yield torch.randn(2, 3, 13)
+    yield torch.randn(3, 12).double()
+
+
+def inputs(name):
+    return matrices() if name in ("dense", "moved", "cells") else pictures(name)
 
 
 def pictures(name):
@@ -119,14 +175,14 @@ def main():
         folder.mkdir(parents=True, exist_ok=True)
         torch.jit.save(network(source, tensors), str(folder / "model.pt"))
         said = []
-        for picture in pictures(name):
+        for given in inputs(name):
             module = torch.jit.load(str(folder / "model.pt"))
             try:
-                result = module(picture)
+                result = module(given)
                 result = result if isinstance(result, tuple) else (result,)
-                said.append({"input": picture, "result": [part.clone() for part in result]})
+                said.append({"input": given, "result": [part.clone() for part in result]})
             except Exception as error:  # whatever it is, it is the answer
-                said.append({"input": picture, "error": str(error)})
+                said.append({"input": given, "error": str(error)})
         torch.save(said, folder / "calls.pt")
 
 
