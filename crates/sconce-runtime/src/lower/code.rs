@@ -5,7 +5,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sconce_ir::operators::Operator;
 use sconce_ir::{ClassId, FunctionId, Type};
 use sconce_syntax::SourceRange;
 
@@ -35,8 +34,8 @@ pub(crate) struct Code {
     pub(crate) callees: Vec<FunctionId>,
     /// What it needs and is not here, with the place.
     pub(crate) missing: Vec<(String, Option<SourceRange>)>,
-    /// For each instruction, the operator it computes.
-    pub(crate) operators: Vec<Option<&'static Operator>>,
+    /// For each instruction, the full name of the operator it computes.
+    pub(crate) operators: Vec<Option<Rc<str>>>,
     /// For each instruction, what it has taken; empty where nobody asks.
     pub(crate) spent: RefCell<Vec<Spent>>,
 }
@@ -70,7 +69,7 @@ impl Code {
         all.filter(|(((spent, _), _), _)| spent.calls > 0)
             .map(|(((spent, instruction), range), operator)| ProfileEntry {
                 operator: match operator {
-                    Some(operator) => operator.schema.full_name(),
+                    Some(operator) => operator.to_string(),
                     None => instruction.name().to_owned(),
                 },
                 function: self.name.to_string(),

@@ -10,7 +10,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use sconce_ir::operators::Operator;
 use sconce_ir::{
     Attribute, BlockId, Constant, FunctionId, Graph, Kind, NamedRef, NodeId, Prim, Type, Unit,
     ValueId, operators,
@@ -78,8 +77,8 @@ struct Lowering<'a> {
     range: Option<SourceRange>,
     /// As [`Code::gives`].
     gives: Option<bool>,
-    /// The operator being lowered.
-    operator: Option<&'static Operator>,
+    /// The full name of the operator being lowered.
+    operator: Option<Rc<str>>,
     code: Code,
 }
 
@@ -88,7 +87,7 @@ impl Lowering<'_> {
         self.code.instructions.push(instruction);
         self.code.ranges.push(self.range.clone());
         self.code.gives.push(self.gives);
-        self.code.operators.push(self.operator);
+        self.code.operators.push(self.operator.clone());
         self.code.instructions.len() - 1
     }
 
@@ -197,7 +196,8 @@ impl Lowering<'_> {
     fn operator(&mut self, node: NodeId, symbol: &str) -> Result<(), Error> {
         let schema = self.graph.node(node).operator.and_then(operators::get);
         let overload = schema.map_or("", |operator| &*operator.schema.overload);
-        self.operator = schema;
+        let name = schema.map(|operator| operator.schema.full_name());
+        self.operator = Some(name.as_deref().unwrap_or(symbol).into());
         let lowered = self.known_operator(node, symbol, overload);
         self.operator = None;
         lowered
