@@ -59,6 +59,19 @@ pub fn linspace(start: f64, end: f64, steps: i64, dtype: DType) -> Result<Tensor
     result.to_dtype(dtype)
 }
 
+/// `torch.logspace`: the powers of `base` to the numbers of [`linspace`].
+///
+/// # Errors
+/// As [`linspace`], and for integers: there PyTorch rounds the exponents first.
+pub fn logspace(start: f64, end: f64, steps: i64, base: f64, dtype: DType) -> Result<Tensor> {
+    if !dtype.is_floating_point() {
+        return Err(Error::no_kernel("logspace_cpu", dtype));
+    }
+    let powers = linspace(start, end, steps, DType::Float64)?;
+    powers.write::<f64>()?.iter_mut().for_each(|x| *x = base.powf(*x));
+    powers.to_dtype(dtype)
+}
+
 /// `torch.eye`.
 ///
 /// # Errors

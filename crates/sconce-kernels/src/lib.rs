@@ -115,7 +115,7 @@ pub use complex::{
 };
 pub use conv::{ConvOptions, conv, conv_same};
 pub use conv_transpose::conv_transpose;
-pub use create::{arange, eye, linspace, tril, triu};
+pub use create::{arange, eye, linspace, logspace, tril, triu};
 pub use ctc::{Ctc, ctc_loss};
 pub use cumulative::{cumprod, cumsum, logcumsumexp, product, running_extremum};
 pub use deform::{DeformOptions, deform_conv2d};

@@ -349,6 +349,14 @@ pub fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<
     }
     let weight = weight.t()?;
     let Some(bias) = bias else { return matmul(input, &weight) };
+    if let (Some((&k, rows)), &[k2, n]) = (input.sizes().split_last(), weight.sizes())
+        && k != k2
+    {
+        let m = crate::shape::product(rows);
+        return Err(Error::runtime(format!(
+            "addmm: mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {k2}x{n})"
+        )));
+    }
     if input.dim() > 1
         && weight.dim() == 2
         && bias.sizes() == [weight.sizes()[1]]

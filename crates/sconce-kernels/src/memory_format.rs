@@ -219,7 +219,8 @@ mod tests {
     #[test]
     fn strides_are_those_of_torch() {
         // Sizes, strides, what `clone` gives, and whether `suggest_memory_format` says channels last.
-        let cases: &[(&[i64], &[i64], &[i64], bool)] = &[
+        type Case = (&'static [i64], &'static [i64], &'static [i64], bool);
+        let cases: &[Case] = &[
             (&[2, 3, 4, 5], &[60, 20, 5, 1], &[60, 20, 5, 1], false),
             (&[2, 3, 4, 5], &[60, 1, 15, 3], &[60, 1, 15, 3], true),
             (&[2, 1, 4, 5], &[20, 1, 5, 1], &[20, 1, 5, 1], true),

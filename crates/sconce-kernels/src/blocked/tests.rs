@@ -40,7 +40,8 @@ fn close(found: &Tensor, expected: &Tensor) {
 #[test]
 fn convolutions_in_blocks_are_convolutions() {
     // batch, in, out, groups, height, width, kernel, stride, padding, dilation
-    let cases: &[([i64; 6], [i64; 2], [i64; 2], [i64; 2], [i64; 2])] = &[
+    type Case = ([i64; 6], [i64; 2], [i64; 2], [i64; 2], [i64; 2]);
+    let cases: &[Case] = &[
         ([1, 3, 32, 1, 9, 11], [3, 3], [2, 2], [1, 1], [1, 1]),
         ([2, 3, 20, 1, 23, 31], [7, 7], [2, 2], [3, 3], [1, 1]),
         ([1, 1, 5, 1, 6, 40], [2, 3], [1, 3], [0, 2], [1, 2]),

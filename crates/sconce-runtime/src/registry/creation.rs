@@ -66,6 +66,18 @@ pub(super) const TABLE: Table = &[
         machine.budget.check_sizes(&[count.max(0.0) as i64])?;
         made(kernels::arange(start, end, step, args.dtype(3)?))
     }),
+    ("aten::linspace", "- Tensor_Tensor Tensor_Scalar Scalar_Tensor", |machine, args| {
+        let dtype = options(&args, 3, DType::Float32)?;
+        let steps = args.int(2)?;
+        machine.budget.check_sizes(&[steps.max(0)])?;
+        made(kernels::linspace(bound(&args, 0)?, bound(&args, 1)?, steps, dtype))
+    }),
+    ("aten::logspace", "- Tensor_Tensor Tensor_Scalar Scalar_Tensor", |machine, args| {
+        let dtype = options(&args, 4, DType::Float32)?;
+        let steps = args.int(2)?;
+        machine.budget.check_sizes(&[steps.max(0)])?;
+        made(kernels::logspace(bound(&args, 0)?, bound(&args, 1)?, steps, args.real(3)?, dtype))
+    }),
     ("aten::eye", "-", |machine, args| {
         let n = args.int(0)?;
         eye(machine, &args, n, n, 1)
@@ -142,4 +154,17 @@ fn triangle(machine: &Machine, args: &Args<'_>, lower: bool) -> Result {
     let (rows, columns) = (args.int(0)?, args.int(1)?);
     machine.budget.check_sizes(&[2, rows.max(0), columns.max(0)])?;
     made(kernels::triangle_indices(lower, rows, columns, args.int(2)?, dtype))
+}
+
+/// An end of a range: a number, or a tensor of one.
+fn bound(args: &Args<'_>, index: usize) -> Result<f64> {
+    let IValue::Tensor(tensor) = args.get(index) else { return args.real(index) };
+    match (tensor.dim(), tensor.dtype().is_complex()) {
+        (0, false) => tensor.item().map(Scalar::to_f64).map_err(kernel),
+        (0, true) => Err(Raise::unsupported("a range between complex numbers")),
+        (dims, _) => Err(Raise::message(format!(
+            "linspace only supports 0-dimensional start and end tensors, but got start or end with \
+             {dims} dimension(s)."
+        ))),
+    }
 }

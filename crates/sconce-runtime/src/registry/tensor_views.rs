@@ -170,12 +170,6 @@ pub(super) const TABLE: Table = &[
         args.plain_options(3, 4)?;
         made(kernels::arange(args.scalar(0)?, args.scalar(1)?, Scalar::Int(1), args.dtype(2)?))
     }),
-    ("aten::linspace", "-", |machine, args| {
-        args.plain_options(4, 5)?;
-        machine.budget.check_sizes(&[args.int(2)?])?;
-        let dtype = args.dtype(3)?.unwrap_or(DType::Float32);
-        made(kernels::linspace(args.real(0)?, args.real(1)?, args.int(2)?, dtype))
-    }),
     ("aten::tensor", "int float bool", |_, args| {
         args.on_cpu(2)?;
         let value = args.scalar(0)?;
