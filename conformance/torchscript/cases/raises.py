@@ -33,7 +33,7 @@ def raises_in_loop(n: int) -> int:
 
 
 @case((1,), (-1,))
-def asserts(x: int) -> int:
+def asserts_with_value(x: int) -> int:
     assert x > 0, f"not positive: {x}"
     return x
 
