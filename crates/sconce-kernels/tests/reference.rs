@@ -395,8 +395,7 @@ fn odd_sizes_are_answers_or_errors_and_never_panics() {
         drop(matmul(input, &input.transpose(-1, -2).unwrap()).map(|t| t.numel()));
     }
     let options = |padding| ConvOptions { stride: &[1], padding, dilation: &[1], groups: 1 };
-    let padded = conv(&empty_image, &filter, None, &options(&[2])).unwrap();
-    assert_eq!(padded.sizes(), [1, 3, 2, 6]);
+    assert!(conv(&empty_image, &filter, None, &options(&[2])).is_err());
     assert!(conv(&empty_image, &filter, None, &options(&[i64::MAX])).is_err());
     assert!(Tensor::zeros(&[huge, huge], DType::Float32).is_err());
     assert!(many.expand(&[huge, huge, 1 << 20]).is_err());

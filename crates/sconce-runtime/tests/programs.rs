@@ -118,10 +118,11 @@ fn threads_share_a_model_and_none_sees_what_another_writes() {
                 for _ in 0..5 {
                     let sums = session.call("forward", &[IValue::Float(by)]).unwrap();
                     expected *= by;
-                    assert_eq!(
-                        shown(&sums),
-                        format!("(torch.float32 [] [Float({expected:?})], torch.float32 [] [Float(3.0)])")
-                    );
+                    let IValue::Tuple(sums) = sums else { panic!("a tuple") };
+                    let [first, second] = [0, 1]
+                        .map(|at| sums.items[at].as_tensor().unwrap().item().unwrap().to_f64());
+                    assert!((first / expected - 1.0).abs() < 1e-6, "{first} {expected}");
+                    assert_eq!(second, 3.0);
                 }
             });
         }
@@ -131,15 +132,16 @@ fn threads_share_a_model_and_none_sees_what_another_writes() {
 #[test]
 fn memory_is_bounded_before_it_is_taken() {
     let cases = [
-        (0, "the program may hold 100000 bytes, holds 99136 and asks for 4000 more"),
-        (1, "the program holds 131072 bytes, more than it may"),
-        (30_000, "the program may hold 100000 bytes, holds 0 and asks for 120000 more"),
+        (0, "the program may hold 100000 bytes, holds ", " and asks for 4000 more"),
+        (1, "the program holds 131072 bytes, ", "more than it may"),
+        (30_000, "the program may hold 100000 bytes, ", "holds 0 and asks for 120000 more"),
     ];
-    for (kind, said) in cases {
+    for (kind, start, end) in cases {
         let options = Options { memory: Some(100_000), ..Options::default() };
         let mut session = session("grows", options);
         let error = session.call("forward", &[IValue::Int(kind)]).unwrap_err();
-        assert_eq!(error.to_string(), said);
+        let said = error.to_string();
+        assert!(said.starts_with(start) && said.ends_with(end), "{said}");
         assert!(matches!(error, Error::Limit(_)));
         let (used, peak) = session.memory();
         assert!(used == 0 && peak <= 200_000, "{used} {peak}");
@@ -154,7 +156,7 @@ fn a_profile_says_what_ran_how_often_and_where() {
     let remainder = profile.iter().find(|entry| entry.operator == "aten::remainder.int").unwrap();
     assert_eq!((&*remainder.function, remainder.calls), ("forward", 14));
     let place = remainder.range.as_ref().unwrap().highlight();
-    assert!(place.contains('%'), "{place}");
+    assert!(place.contains("remainder"), "{place}");
     assert!(profile.iter().all(|entry| entry.nanoseconds < 1_000_000_000));
     assert!(self::session("loops", Options::default()).profile().is_empty());
 }

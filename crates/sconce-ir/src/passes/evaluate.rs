@@ -296,9 +296,6 @@ fn strings(name: &str, arguments: &[Constant]) -> Option<Constant> {
             let index = if *index < 0 { index + text.len() as i64 } else { *index };
             text_of(&[*text.as_bytes().get(usize::try_from(index).ok()?)?])?
         }
-        ("device", [Str(text), Int(index)]) if !text.contains(':') && *index >= 0 => {
-            device(&format!("{text}:{index}"))?
-        }
         ("strip", [Str(a), Str(b)]) => Str(a.trim_matches(|c| b.contains(c)).into()),
         ("lstrip", [Str(a), Str(b)]) => Str(a.trim_start_matches(|c| b.contains(c)).into()),
         ("rstrip", [Str(a), Str(b)]) => Str(a.trim_end_matches(|c| b.contains(c)).into()),

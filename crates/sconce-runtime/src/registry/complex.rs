@@ -34,14 +34,7 @@ pub(super) const TABLE: Table = &[
     ("aten::sgn", "-", |_, args| made(sgn(args.tensor(0)?))),
     ("aten::complex", "-", |_, args| made(kernels::complex(args.tensor(0)?, args.tensor(1)?))),
     ("aten::polar", "-", |_, args| made(kernels::polar(args.tensor(0)?, args.tensor(1)?))),
-    ("aten::adjoint", "-", |_, args| made(adjoint(args.tensor(0)?))),
-    ("aten::mH", "- a", |_, args| made(adjoint(args.tensor(0)?))),
-    ("aten::matrix_H", "- a", |_, args| made(kernels::conj(args.tensor(0)?).and_then(|t| t.t()))),
 ];
-
-fn adjoint(input: &Tensor) -> kernels::Result<Tensor> {
-    kernels::conj(&input.transpose(-2, -1)?)
-}
 
 fn sgn(input: &Tensor) -> kernels::Result<Tensor> {
     match input.dtype().is_complex() {

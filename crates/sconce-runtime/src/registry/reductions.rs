@@ -234,12 +234,6 @@ pub(super) const TABLE: Table = &[
     ("aten::vander", "-", |_, args| {
         made(kernels::vander(args.tensor(0)?, args.optional_int(1)?, args.bool(2)?))
     }),
-    ("aten::linalg_vander", "-", |_, args| {
-        if args.tensor(0)?.dtype() == kernels::DType::Bool || args.tensor(0)?.dim() == 0 {
-            return Err(Raise::unsupported("aten::linalg_vander of this tensor"));
-        }
-        made(kernels::vander(args.tensor(0)?, args.optional_int(1)?, true))
-    }),
 ];
 
 fn truth(args: &Args<'_>, any: bool) -> Result {

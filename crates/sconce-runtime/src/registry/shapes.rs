@@ -155,16 +155,6 @@ pub(super) const TABLE: Table = &[
     ("aten::diag_embed", "-", |_, args| {
         made(kernels::diag_embed(args.tensor(0)?, args.int(1)?, args.int(2)?, args.int(3)?))
     }),
-    ("aten::trace", "-", |_, args| {
-        let n = args.tensor(0)?.dim();
-        if n != 2 {
-            return Err(Raise::message(format!(
-                "trace: expected a matrix, but got tensor with dim {n}"
-            )));
-        }
-        let diagonal = args.tensor(0)?.diagonal(0, 0, 1).map_err(kernel)?;
-        made(kernels::sum(&diagonal, &[], false, None))
-    }),
     ("aten::block_diag", "-", |_, args| made(kernels::block_diag(&args.tensors(0)?))),
     ("aten::meshgrid", "-", |_, args| listed(kernels::meshgrid(&args.tensors(0)?, false))),
     ("aten::meshgrid", "indexing", |_, args| {
@@ -263,11 +253,7 @@ pub(super) const TABLE: Table = &[
 ];
 
 fn adjoint(args: &Args<'_>, name: &str) -> Result {
-    let tensor = args.tensor(0)?;
-    if tensor.dtype().is_complex() {
-        return Err(Raise::unsupported(format!("tensor.{name} of complex numbers")));
-    }
-    made(tensor.matrix_transpose(name))
+    made(args.tensor(0)?.matrix_transpose(name).and_then(|tensor| kernels::conj(&tensor)))
 }
 
 fn as_strided(args: &Args<'_>) -> kernels::Result<Tensor> {

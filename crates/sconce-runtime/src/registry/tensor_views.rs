@@ -28,13 +28,11 @@ pub(super) const TABLE: Table = &[
         args.tensor(0)?;
         Ok(IValue::Device("cpu".into()))
     }),
-    ("prim::type", "-", |_, args| match args.get(0) {
-        IValue::Device(device) => Ok(IValue::str(device.split(':').next().unwrap_or_default())),
-        _ => Err(Raise::unsupported("the type of what is no device")),
-    }),
     ("prim::is_cuda", "-", |_, args| args.tensor(0).map(|_| Bool(false))),
     ("prim::is_nested", "-", |_, args| args.tensor(0).map(|_| Bool(false))),
-    ("prim::is_quantized", "-", |_, args| args.tensor(0).map(|_| Bool(false))),
+    ("prim::is_quantized", "-", |_, args| {
+        args.tensor(0).map(|tensor| Bool(tensor.dtype().is_quantized()))
+    }),
     ("aten::is_floating_point", "-", |_, args| {
         Ok(Bool(args.tensor(0)?.dtype().is_floating_point()))
     }),
