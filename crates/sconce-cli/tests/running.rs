@@ -205,7 +205,7 @@ fn times_and_parts_of_a_call() {
     let bench = ["bench", SHAPES, "--shape", "1x3x32x32", "--runs", "3", "--warmup", "1"];
     let text = run(&bench);
     assert_eq!(text.code, 0, "{}", text.err);
-    for words in ["median", "p95", "3 runs", "aten::conv2d", "make_shapes.py:"] {
+    for words in ["median", "p95", "3 runs", "sconce::conv_blocked", "make_shapes.py:"] {
         assert!(text.out.contains(words), "{words}: {}", text.out);
     }
     let document = json(&[&bench[..], &["--json", "--threads", "1"]].concat());
@@ -215,7 +215,8 @@ fn times_and_parts_of_a_call() {
     let shares = document["operators"].as_array().unwrap();
     let sum: f64 = shares.iter().map(|share| share["share"].as_f64().unwrap()).sum();
     assert!((sum - 1.0).abs() < 1e-6, "{sum}");
-    let convolutions = shares.iter().find(|share| share["operator"] == "aten::conv2d").unwrap();
+    let convolutions =
+        shares.iter().find(|share| share["operator"] == "sconce::conv_blocked").unwrap();
     assert_eq!(convolutions["calls"], 3.0);
 }
 

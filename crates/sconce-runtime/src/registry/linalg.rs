@@ -85,10 +85,6 @@ pub(super) const TABLE: Table = &[
         made(linalg::ldl_solve(ld, pivots, b, args.bool(3)?))
     }),
     ("aten::linalg_qr", "-", |_, args| several(linalg::qr(args.tensor(0)?, &args.str(1)?))),
-    ("aten::qr", "-", |_, args| {
-        let mode = if args.bool(1)? { "reduced" } else { "complete" };
-        several(linalg::qr(args.tensor(0)?, mode))
-    }),
     ("aten::geqrf", "-", |_, args| several(linalg::geqrf(args.tensor(0)?))),
     ("aten::linalg_householder_product", "-", |_, args| {
         made(linalg::householder_product(args.tensor(0)?, args.tensor(1)?))
