@@ -17,7 +17,7 @@ use crate::{Charge, Element, Error, Memory, Result};
 ///
 /// Cloning shares. Either its own memory, or a file's weights that several interpreters share and that
 /// are copied the first time somebody writes to them. Its own memory is charged to the [`Memory`]
-/// that is entered when it is made; if it is longer than [`SMALL`] bytes, it starts at a multiple of
+/// that is entered when it is made; if it is longer than 128 bytes, it starts at a multiple of
 /// 64.
 #[derive(Clone)]
 pub struct Storage(Rc<Inner>);
