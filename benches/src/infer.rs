@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use sconce::Checkpoint;
-use sconce::run::{IValue, Options, Session, Tensor, arguments, from_object};
+use sconce::run::{IValue, Missing, Options, Session, Tensor, arguments, from_object};
 
 use crate::peer::Peer;
 use crate::verdict;
@@ -43,7 +43,11 @@ const MODELS: [(&str, f64, Option<u32>); 10] = [
 pub fn run(folder: &Path, python: Option<&str>) {
     let Some(python) = python else { return };
     let folder = folder.join("infer");
-    let made = Command::new(python).args(["-c", SCRIPT]).arg(&folder).status();
+    // TorchScript wants to read the source of what it compiles.
+    std::fs::create_dir_all(&folder).expect("a folder for the models");
+    let script = folder.join("infer_models.py");
+    std::fs::write(&script, SCRIPT).expect("writing the script");
+    let made = Command::new(python).arg(&script).arg(&folder).status();
     if !made.is_ok_and(|status| status.success()) {
         println!("\ninfer: the models could not be made (they need torchvision)");
         return;
@@ -128,7 +132,9 @@ fn load(model: &str, args: &str, expect: &str) -> (Session, Vec<IValue>) {
     let open = |path: &str| Checkpoint::open(path).expect("opens");
     let args = arguments(open(args).root()).expect("arguments");
     let module = sconce::jit::load(model).expect("opens");
-    let mut session = Session::new(&module, Options::default()).expect("is made");
+    // The nested tensors of `nn.TransformerEncoder` are not reached without a mask.
+    let options = Options { missing: Missing::WhenReached, ..Options::default() };
+    let mut session = Session::new(&module, options).expect("is made");
     let found = session.call("forward", &args).expect("runs");
     let expected = from_object(open(expect).root()).expect("a value");
     match (&found, &expected) {

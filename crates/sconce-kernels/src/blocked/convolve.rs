@@ -9,7 +9,7 @@ use super::pack::stretches;
 use super::tile::{DepthwiseRow, Row, depthwise_row, row};
 use super::{Scheme, blocked_sizes, scratch};
 use crate::simd::{Level, best};
-use crate::{DType, Error, Result, Tensor};
+use crate::{DType, Error, Result, Tensor, threads};
 
 /// Multiply-adds below which other threads cost more than they bring.
 const PARALLEL: usize = 1 << 23;
@@ -179,11 +179,10 @@ struct Piece<'a> {
 }
 
 impl Call<'_> {
-    /// How many rows a piece has: all of them where other threads are not worth it.
-    fn rows_per_piece(&self, work: usize, stretches: usize) -> usize {
+    /// How many rows a piece has when so many threads share the work.
+    fn rows_per_piece(&self, threads: usize, stretches: usize) -> usize {
         let rows = self.sizes.output[0];
-        let threads = rayon::current_num_threads();
-        if work < PARALLEL || threads < 2 {
+        if threads < 2 {
             return rows;
         }
         let pieces = (threads * PIECES_PER_THREAD).div_ceil(stretches.max(1));
@@ -237,7 +236,8 @@ impl Call<'_> {
         let per_block = offsets.len() * lanes * LANES;
         let stretch_count = stretches(out_channels, self.groups).count();
         let work = offsets.len() * lanes * out_channels * out_height * out_width;
-        let rows = self.rows_per_piece(work, stretch_count);
+        let threads = if work < PARALLEL { 1 } else { threads::get() };
+        let rows = self.rows_per_piece(threads, stretch_count);
         let (mut rest, mut weights) = (out, self.weights);
         let mut pieces = Vec::new();
         for stretch in stretches(out_channels, self.groups) {
@@ -285,7 +285,7 @@ impl Call<'_> {
                 row(self.level, &call, [a, b]);
             }
         };
-        match pieces.len() == stretch_count {
+        match threads < 2 {
             true => pieces.into_iter().for_each(compute),
             false => pieces.into_par_iter().for_each(compute),
         }
@@ -322,7 +322,7 @@ impl Call<'_> {
                 depthwise_row(self.level, &call, out);
             }
         };
-        match out.len() * taps < PARALLEL / 8 || rayon::current_num_threads() < 2 {
+        match out.len() * taps < PARALLEL / 8 || threads::get() < 2 {
             true => out.chunks_exact_mut(block_len).enumerate().for_each(compute),
             false => out.par_chunks_exact_mut(block_len).enumerate().for_each(compute),
         }
