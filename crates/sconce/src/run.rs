@@ -75,7 +75,7 @@
 //! # let file = SaveOptions::new().save_to(saved.root(), Vec::new())?;
 //! # let file = Source::from_vec("args.pt", file);
 //! // torch.save([torch.ones(1, 8), 2], file)
-//! let saved = Checkpoint::open_source(file)?;
+//! let saved = Checkpoint::from_source(file)?;
 //! let y = sconce::jit::load(path)?.forward(&arguments(saved.root())?)?;
 //! let result = Draft::from(to_object(&y)?);
 //! let written = SaveOptions::new().save_to(result.root(), Vec::new())?;

@@ -4,6 +4,7 @@
 //! `operators/generate.py` from an installed PyTorch. Nothing is read beforehand: a name is found by
 //! bisection, and its schemas are read when it is first asked for.
 
+mod aliases;
 mod upgraders;
 
 use std::cmp::Ordering;
@@ -11,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::Schema;
 
+pub use aliases::normal_name;
 pub use upgraders::{CURRENT_VERSION, Upgrader, upgrader, upgraders, upgraders_of, version_needed};
 
 /// The table: a line with a name, then a line with flags and signature for each of its operators.

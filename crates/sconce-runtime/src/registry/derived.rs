@@ -27,60 +27,6 @@ pub(crate) enum Target {
     Last(usize),
 }
 
-/// Names that PyTorch has for other operators (`op_normalization` and `torch.special`).
-const ALIASES: &[(&str, &str)] = &[
-    ("absolute", "abs"),
-    ("arccos", "acos"),
-    ("arccosh", "acosh"),
-    ("arcsin", "asin"),
-    ("arcsinh", "asinh"),
-    ("arctan", "atan"),
-    ("arctan2", "atan2"),
-    ("arctanh", "atanh"),
-    ("clip", "clamp"),
-    ("concat", "cat"),
-    ("concatenate", "cat"),
-    ("det", "linalg_det"),
-    ("divide", "div"),
-    ("fix", "trunc"),
-    ("greater", "gt"),
-    ("greater_equal", "ge"),
-    ("less", "lt"),
-    ("less_equal", "le"),
-    ("moveaxis", "movedim"),
-    ("multiply", "mul"),
-    ("negative", "neg"),
-    ("not_equal", "ne"),
-    ("row_stack", "vstack"),
-    ("special_digamma", "digamma"),
-    ("special_erf", "erf"),
-    ("special_erfc", "erfc"),
-    ("special_erfinv", "erfinv"),
-    ("special_exp2", "exp2"),
-    ("special_expit", "sigmoid"),
-    ("special_expm1", "expm1"),
-    ("special_gammainc", "igamma"),
-    ("special_gammaincc", "igammac"),
-    ("special_gammaln", "lgamma"),
-    ("special_i0", "i0"),
-    ("special_log1p", "log1p"),
-    ("special_log_softmax", "log_softmax"),
-    ("special_logit", "logit"),
-    ("special_logsumexp", "logsumexp"),
-    ("special_multigammaln", "mvlgamma"),
-    ("special_polygamma", "polygamma"),
-    ("special_psi", "digamma"),
-    ("special_round", "round"),
-    ("special_sinc", "sinc"),
-    ("special_softmax", "softmax"),
-    ("special_xlogy", "xlogy"),
-    ("subtract", "sub"),
-    ("swapaxes", "transpose"),
-    ("swapdims", "transpose"),
-    ("trapz", "trapezoid"),
-    ("true_divide", "div"),
-];
-
 /// In-place operators that change what their tensor looks like, not what it holds: nobody else who
 /// holds the tensor would see that here.
 const OF_SHAPE: &[&str] = &[
@@ -121,9 +67,7 @@ fn with_out(symbol: &str, schema: &Schema) -> Option<Builtin> {
 
 fn alias(symbol: &str, schema: &Schema) -> Option<Builtin> {
     let name = symbol.strip_prefix("aten::")?;
-    let (stem, in_place) = name.strip_suffix('_').map_or((name, ""), |stem| (stem, "_"));
-    let (_, base) = ALIASES.iter().find(|(alias, _)| *alias == stem)?;
-    let base = format!("aten::{base}{in_place}");
+    let base = format!("aten::{}", operators::normal_name(name)?);
     let same = |other: &&operators::Operator| {
         let (a, b) = (&other.schema.arguments, &schema.arguments);
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.ty == b.ty)

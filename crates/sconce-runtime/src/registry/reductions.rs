@@ -160,6 +160,12 @@ pub(super) const TABLE: Table = &[
     ("aten::trapezoid", "dx", |_, args| {
         made(kernels::trapezoid(args.tensor(0)?, Spacing::Step(args.scalar(1)?), args.int(2)?))
     }),
+    ("aten::trapz", "x", |_, args| {
+        made(kernels::trapezoid(args.tensor(0)?, Spacing::At(args.tensor(1)?), args.int(2)?))
+    }),
+    ("aten::trapz", "dx", |_, args| {
+        made(kernels::trapezoid(args.tensor(0)?, Spacing::Step(args.scalar(1)?), args.int(2)?))
+    }),
     ("aten::cumulative_trapezoid", "x", |_, args| {
         let spacing = Spacing::At(args.tensor(1)?);
         made(kernels::cumulative_trapezoid(args.tensor(0)?, spacing, args.int(2)?))
