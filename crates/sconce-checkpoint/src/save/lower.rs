@@ -18,6 +18,14 @@ pub(super) struct Lowered<'c> {
     pub(super) storages: Vec<Saved>,
 }
 
+impl Lowered<'_> {
+    /// The bytes of all storages together.
+    pub(super) fn data_len(&self) -> u64 {
+        let sizes = self.storages.iter().map(|saved| saved.storage.nbytes());
+        sizes.fold(0, u64::saturating_add)
+    }
+}
+
 /// A storage, and the element type that it was first met under.
 pub(super) struct Saved {
     pub(super) storage: Storage,

@@ -195,6 +195,9 @@ impl SaveOptions {
             true => AtomicFile::replace(path)?,
             false => AtomicFile::create(path)?,
         };
+        if !self.skip_data {
+            file.expect_len(lowered.data_len());
+        }
         let unwritable = |error: Error| match error.kind() {
             ErrorKind::Io => error.in_file(&path.to_string_lossy()),
             _ => error,

@@ -30,8 +30,7 @@ pub(super) struct Progress<'o> {
 
 impl<'o> Progress<'o> {
     pub(super) fn new(listener: Option<&'o Listener>, lowered: &Lowered<'_>) -> Progress<'o> {
-        let sizes = lowered.storages.iter().map(|saved| saved.storage.nbytes());
-        Progress { listener, done: 0, total: sizes.fold(0, u64::saturating_add) }
+        Progress { listener, done: 0, total: lowered.data_len() }
     }
 
     pub(super) fn advance(&mut self, bytes: usize) {
