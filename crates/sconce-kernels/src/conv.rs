@@ -1,12 +1,10 @@
 //! Convolution of one to three spatial dimensions: columns of patches times weights, and a direct
 //! loop where every channel has its own filter.
 
-use rayon::prelude::*;
-
 use crate::binary::compute_dtype;
 use crate::gemm::{Matrix, Multiply, gemm};
 use crate::window::{Geometry, taps, window_rows};
-use crate::{DType, Dims, Error, Result, Tensor};
+use crate::{DType, Dims, Error, Result, Tensor, threads};
 
 /// How a convolution walks over its input. Lists hold one number for every spatial dimension, or
 /// one for all of them.
@@ -408,7 +406,7 @@ fn run<T: Number>(
     }
     if in_per_group == 1 {
         // Channels are divided among threads; each is computed by one of them, in one order.
-        out.par_chunks_exact_mut(out_size).enumerate().for_each(|(plane, out)| {
+        threads::each(out.chunks_exact_mut(out_size).enumerate(), |(plane, out)| {
             let channels = groups * out_per_group;
             let (batch, channel) = (plane / channels, plane % channels);
             let input = (batch * groups + channel / out_per_group) * in_size;
@@ -431,9 +429,8 @@ fn run<T: Number>(
         let columns = if flat {
             input
         } else {
-            let rows = columns.par_chunks_exact_mut(taps * out_size);
-            rows.zip(input.par_chunks_exact(in_size))
-                .for_each(|(rows, plane)| gather_patches(plane, rows, geometry));
+            let rows = columns.chunks_exact_mut(taps * out_size).zip(input.chunks_exact(in_size));
+            threads::each(rows, |(rows, plane)| gather_patches(plane, rows, geometry));
             &columns[..]
         };
         let weights = Matrix {

@@ -1,8 +1,6 @@
 //! Transposed convolution of one to three spatial dimensions: weights times input give columns of
 //! patches, which are added up where they overlap.
 
-use rayon::prelude::*;
-
 use crate::binary::compute_dtype;
 use crate::conv::{
     Number, biased, check_dtypes, check_not_empty, check_options, spatial_dims, spatial_sizes,
@@ -10,7 +8,7 @@ use crate::conv::{
 };
 use crate::gemm::Matrix;
 use crate::window::{Geometry, taps, window_rows};
-use crate::{ConvOptions, DType, Dims, Error, Result, Tensor};
+use crate::{ConvOptions, DType, Dims, Error, Result, Tensor, threads};
 
 /// `torch.conv_transpose1d`, `conv_transpose2d` or `conv_transpose3d`, by the number of the weight's
 /// dimensions; the input may come without a batch. The padding takes away from the result,
@@ -237,10 +235,8 @@ fn run<T: Number>(
             (&xs[..], input),
             &mut columns,
         )?;
-        let planes = out.par_chunks_exact_mut(large);
-        planes.zip(columns.par_chunks_exact(window * small)).for_each(|(plane, columns)| {
-            add_patches(columns, plane, g);
-        });
+        let planes = out.chunks_exact_mut(large).zip(columns.chunks_exact(window * small));
+        threads::each(planes, |(plane, columns)| add_patches(columns, plane, g));
     }
     Ok(())
 }

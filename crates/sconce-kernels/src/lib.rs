@@ -75,6 +75,7 @@ mod sort;
 pub mod special;
 mod statistics;
 mod storage;
+mod team;
 mod tensor;
 pub mod threads;
 mod unary;

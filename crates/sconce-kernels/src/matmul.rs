@@ -1,7 +1,6 @@
 //! Products of matrices.
 
 use num_complex::Complex;
-use rayon::prelude::*;
 
 use crate::binary::{BinaryOp, binary, compute_dtype};
 use crate::error::cpp_type_name;
@@ -153,8 +152,9 @@ fn multiply_batch<T: Multiply>(
     let threads = threads::get();
     let work = (m * n).saturating_mul(k).saturating_mul(starts.len());
     if threads > 1 && starts.len() >= threads && work >= gemm::PARALLEL {
-        let out = out.par_chunks_mut(m * n).with_min_len(starts.len().div_ceil(threads));
-        return out.enumerate().try_for_each(|(at, out)| one(at, out, false));
+        return threads::try_each(out.chunks_mut(m * n).enumerate(), |(at, out)| {
+            one(at, out, false)
+        });
     }
     out.chunks_exact_mut(m * n).enumerate().try_for_each(|(at, out)| one(at, out, true))
 }

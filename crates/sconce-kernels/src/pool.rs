@@ -3,12 +3,10 @@
 //! Every pool is a set of windows along each dimension ([`Axis`]) and what becomes of a window's
 //! elements. Fewer dimensions than three are three with leading ones of size 1.
 
-use rayon::prelude::*;
-
 use crate::binary::compute_dtype;
 use crate::quantized::{averaged, through_integers};
 use crate::shape::product;
-use crate::{DType, Dims, Element, Error, Result, Tensor};
+use crate::{DType, Dims, Element, Error, Result, Tensor, threads};
 
 /// How a pooling window walks. A list has a number for each spatial dimension, or one for all.
 #[derive(Debug, Clone, Copy)]
@@ -181,7 +179,7 @@ fn pool<T: Element, U: Element>(
     let mut out = result.write::<U>()?;
     match all.len() < PARALLEL {
         true => out.chunks_exact_mut(per_plane).zip(all.chunks_exact(len)).for_each(one),
-        false => out.par_chunks_exact_mut(per_plane).zip(all.par_chunks_exact(len)).for_each(one),
+        false => threads::each(out.chunks_exact_mut(per_plane).zip(all.chunks_exact(len)), one),
     }
     drop(out);
     Ok(result)

@@ -4,8 +4,12 @@
 //! depend on the number of threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use rayon::prelude::*;
+use crate::{Result, team};
+
+/// The most pieces for each thread.
+const PIECES: usize = 4;
 
 /// 0 until somebody sets it.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -36,8 +40,41 @@ pub(crate) fn pieces<T: Send>(
     if threads == 1 || unit == 0 {
         return f(0, out);
     }
-    let len = out.len().div_ceil(unit).div_ceil(threads) * unit;
-    out.par_chunks_mut(len).enumerate().for_each(|(i, piece)| f(i * len, piece));
+    // A few pieces for each thread: those that come late have less to do. None is too short to be
+    // worth it.
+    let count = (out.len() / (serial / 2).max(1)).clamp(threads, PIECES * threads);
+    let len = out.len().div_ceil(unit).div_ceil(count) * unit;
+    each(out.chunks_mut(len).enumerate(), |(i, piece)| f(i * len, piece));
+}
+
+/// Calls `f` for each item, on several threads: whoever is free takes the next one.
+pub(crate) fn each<I: Iterator + Send>(items: I, f: impl Fn(I::Item) + Sync) {
+    let helpers = get() - 1;
+    if helpers == 0 {
+        return items.for_each(f);
+    }
+    let items = Mutex::new(items);
+    let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+    team::share(helpers, &|| {
+        while let Some(item) = next() {
+            f(item);
+        }
+    });
+}
+
+/// [`each`] with what can fail: one of the errors, if there are any.
+pub(crate) fn try_each<I: Iterator + Send>(
+    items: I,
+    f: impl Fn(I::Item) -> Result<()> + Sync,
+) -> Result<()> {
+    let failed = OnceLock::new();
+    each(items, |item| {
+        if let Err(error) = f(item) {
+            // The first to come is the one that is told.
+            let _ = failed.set(error);
+        }
+    });
+    failed.into_inner().map_or(Ok(()), Err)
 }
 
 #[cfg(test)]
@@ -49,7 +86,7 @@ mod tests {
         for (len, unit, serial) in [(0, 1, 0), (10, 3, 0), (1001, 7, 100), (64, 64, 0), (5, 8, 0)] {
             let mut seen = vec![0usize; len];
             pieces(&mut seen, unit, serial, |start, piece| {
-                assert_eq!(start % unit, 0);
+                assert!(unit == 0 || start % unit == 0);
                 piece.iter_mut().enumerate().for_each(|(i, x)| *x += start + i + 1);
             });
             assert!(seen.iter().enumerate().all(|(i, &x)| x == i + 1));

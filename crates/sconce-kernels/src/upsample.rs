@@ -2,11 +2,10 @@
 //! each place of the result, a few places of the input and their weights ([`Taps`]).
 
 use num_traits::Float;
-use rayon::prelude::*;
 
 use crate::binary::compute_dtype;
 use crate::shape::product;
-use crate::{DType, Dims, Element, Error, MemoryFormat, Result, Tensor};
+use crate::{DType, Dims, Element, Error, MemoryFormat, Result, Tensor, threads};
 
 /// The `mode` of `torch.nn.functional.interpolate`, but for `area`, which is adaptive pooling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,9 +174,7 @@ impl<F: Float> Taps<F> {
         match to.len() < PARALLEL {
             true => to.chunks_exact_mut(to_len).zip(from.chunks_exact(from_len)).for_each(block),
             false => {
-                to.par_chunks_exact_mut(to_len)
-                    .zip(from.par_chunks_exact(from_len))
-                    .for_each(block);
+                threads::each(to.chunks_exact_mut(to_len).zip(from.chunks_exact(from_len)), block);
             }
         }
         drop(to);

@@ -1,6 +1,5 @@
 //! Convolution of pictures in the blocked layout.
 
-use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::activation::Activation;
@@ -287,7 +286,7 @@ impl Call<'_> {
         };
         match threads < 2 {
             true => pieces.into_iter().for_each(compute),
-            false => pieces.into_par_iter().for_each(compute),
+            false => threads::each(pieces.into_iter(), compute),
         }
     }
 
@@ -324,7 +323,7 @@ impl Call<'_> {
         };
         match out.len() * taps < PARALLEL / 8 || threads::get() < 2 {
             true => out.chunks_exact_mut(block_len).enumerate().for_each(compute),
-            false => out.par_chunks_exact_mut(block_len).enumerate().for_each(compute),
+            false => threads::each(out.chunks_exact_mut(block_len).enumerate(), compute),
         }
     }
 }
