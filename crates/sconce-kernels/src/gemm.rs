@@ -1,6 +1,8 @@
 //! The one call into the matrix multiplication library.
 #![allow(unsafe_code, reason = "gemm::gemm takes raw pointers; see the safety comment")]
 
+use std::ops::Range;
+
 use crate::gemv::gemv;
 use crate::{Error, Result, threads};
 
@@ -69,7 +71,10 @@ impl Multiply for num_complex::Complex<f64> {
 }
 
 /// Multiply-adds below which other threads cost more than they bring.
-pub(crate) const PARALLEL: usize = 1 << 22;
+pub(crate) const PARALLEL: usize = 1 << 20;
+
+/// Where the long side of a product may be divided: at multiples of this.
+const STEP: usize = 16;
 
 /// `out = a · b`, or `out += a · b` where `accumulate`. `out` is row-major, m×n; a is m×k, b k×n.
 ///
@@ -83,6 +88,20 @@ pub(crate) fn gemm<T: Multiply>(
     accumulate: bool,
 ) -> Result<()> {
     multiply([m, k, n], (a, a_at), (b, b_at), out, accumulate, true)
+}
+
+/// Where the parts of a product are written.
+struct Out<T>(*mut T);
+
+// SAFETY: threads write to parts that have no element in common, as `multiply` says.
+unsafe impl<T: Send> Sync for Out<T> {}
+
+/// Ranges that cover `0..len`: so many, or fewer where they would be short. None is as short as a vector,
+/// which the library would multiply in another order.
+fn parts(len: usize, count: usize) -> impl Iterator<Item = Range<usize>> + Send {
+    let count = count.min(len / (2 * STEP)).max(1);
+    let bound = move |at: usize| if at == count { len } else { at * len / count / STEP * STEP };
+    (0..count).map(move |at| bound(at)..bound(at + 1))
 }
 
 /// [`gemm`], on the calling thread alone unless `parallel`.
@@ -125,37 +144,85 @@ pub(crate) fn multiply<T: Multiply>(
             return Ok(());
         }
     }
-    let work = m.saturating_mul(n).saturating_mul(k);
-    let threads = match parallel && work >= PARALLEL {
-        true if threads::get() > 1 => gemm::Parallelism::Rayon(threads::get()),
-        _ => gemm::Parallelism::None,
+    let out = Out(out.as_mut_ptr());
+    let part = |rows: Range<usize>, cols: Range<usize>| {
+        let out = &out;
+        // SAFETY: `fits` above holds every element of the three matrices against the slices they are
+        // in, and these are some of their rows and columns; `out` is borrowed mutably, so it overlaps
+        // neither of the others, and no two parts have an element of it in common. Strides are below
+        // isize::MAX since the elements they reach lie in slices. `T` is one of the four types that
+        // the library knows, so it takes its own kernels.
+        unsafe {
+            gemm::gemm(
+                rows.len(),
+                cols.len(),
+                k,
+                out.0.add(rows.start * n + cols.start),
+                1,
+                n as isize,
+                accumulate,
+                a.as_ptr().add(a_at.start + rows.start * a_at.row_stride),
+                a_at.col_stride as isize,
+                a_at.row_stride as isize,
+                b.as_ptr().add(b_at.start + cols.start * b_at.col_stride),
+                b_at.col_stride as isize,
+                b_at.row_stride as isize,
+                T::ONE,
+                T::ONE,
+                false,
+                false,
+                false,
+                gemm::Parallelism::None,
+            );
+        }
     };
-    // SAFETY: `fits` above holds every element of the three matrices against the slices they are
-    // in; `out` is borrowed mutably, so it overlaps neither of the others; strides are below
-    // isize::MAX since the elements they reach lie in slices. `T` is one of the four types that the
-    // library knows, so it takes its own kernels.
-    unsafe {
-        gemm::gemm(
-            m,
-            n,
-            k,
-            out.as_mut_ptr(),
-            1,
-            n as isize,
-            accumulate,
-            a.as_ptr().add(a_at.start),
-            a_at.col_stride as isize,
-            a_at.row_stride as isize,
-            b.as_ptr().add(b_at.start),
-            b_at.col_stride as isize,
-            b_at.row_stride as isize,
-            T::ONE,
-            T::ONE,
-            false,
-            false,
-            false,
-            threads,
-        );
+    let work = m.saturating_mul(n).saturating_mul(k);
+    let pieces = if parallel && work >= PARALLEL { threads::get() } else { 1 };
+    // The longer side is divided. An element's sum is made in the same order in every part.
+    if pieces == 1 {
+        part(0..m, 0..n);
+    } else if n >= m {
+        threads::each(parts(n, pieces), |cols| part(0..m, cols));
+    } else {
+        threads::each(parts(m, pieces), |rows| part(rows, 0..n));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_cover_everything_once_and_none_is_short() {
+        for len in (0..200).chain([1000, 1007, 4096]) {
+            for count in 1..6 {
+                let parts: Vec<_> = parts(len, count).collect();
+                assert!(parts.len() <= count);
+                assert!(parts.iter().all(|part| part.len() >= STEP.min(len)));
+                let all: Vec<usize> = parts.into_iter().flatten().collect();
+                assert!(all.into_iter().eq(0..len));
+            }
+        }
+    }
+
+    #[test]
+    fn products_do_not_depend_on_the_number_of_threads() {
+        let numbers = |n: usize| -> Vec<f32> { (0..n).map(|i| (i as f32 * 0.37).sin()).collect() };
+        for [m, k, n] in
+            [[2, 700, 900], [900, 700, 2], [33, 1200, 65], [129, 257, 190], [64, 3, 8000]]
+        {
+            let (a, b) = (numbers(m * k), numbers(k * n));
+            let bits = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let mut out = vec![0f32; m * n];
+                let a_at = Matrix { start: 0, row_stride: k, col_stride: 1 };
+                let b_at = Matrix { start: 0, row_stride: 1, col_stride: k };
+                pool.install(|| gemm([m, k, n], (&a, a_at), (&b, b_at), &mut out, false)).unwrap();
+                out.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+            };
+            let one = bits(1);
+            assert!((2..6).all(|threads| bits(threads) == one), "{m} x {k} x {n}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use crate::threads;
 const LANES: usize = 16;
 
 /// Elements of the matrix below which other threads cost more than they bring.
-const PARALLEL: usize = 1 << 19;
+const PARALLEL: usize = 1 << 17;
 
 /// `out = x · b`, or `out += x · b`, for `b` of k×n inside `bs`. Gives `false`, and does nothing,
 /// where neither rows nor columns of `b` are contiguous. The caller has checked that `b` lies

@@ -20,7 +20,7 @@ const DEPTH: usize = 384;
 const ROWS: usize = 252;
 
 /// Multiply-adds below which other threads cost more than they bring.
-const PARALLEL: usize = 1 << 21;
+const PARALLEL: usize = 1 << 20;
 
 /// What becomes of the product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::simd::dispatch;
 use crate::vecmath;
 
 /// Elements below which other threads cost more than they bring.
-pub(crate) const PARALLEL: usize = 1 << 17;
+pub(crate) const PARALLEL: usize = 1 << 14;
 
 /// Numbers that are added side by side.
 const LANES: usize = 16;

@@ -168,7 +168,7 @@ fn check_kernel(op: UnaryOp, dtype: DType) -> Result<()> {
 }
 
 /// Elements below which other threads cost more than they bring.
-pub(crate) const PARALLEL: usize = 1 << 18;
+pub(crate) const PARALLEL: usize = 1 << 16;
 
 /// Applies `f` to every element.
 pub(crate) fn map<T: Element, U: Element>(input: &Tensor, f: impl Fn(T) -> U) -> Result<Tensor> {

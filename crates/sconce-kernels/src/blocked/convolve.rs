@@ -11,7 +11,7 @@ use crate::simd::{Level, best};
 use crate::{DType, Error, Result, Tensor, threads};
 
 /// Multiply-adds below which other threads cost more than they bring.
-const PARALLEL: usize = 1 << 23;
+const PARALLEL: usize = 1 << 20;
 
 /// How many pieces each thread gets, so that none waits long for the others.
 const PIECES_PER_THREAD: usize = 4;
