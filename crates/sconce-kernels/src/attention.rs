@@ -5,8 +5,9 @@ use crate::error::cpp_type_name;
 use crate::shape::wrap_dim;
 use crate::unary::{UnaryOp, unary};
 use crate::{
-    Bool, DType, Dims, Dropout, Error, Generator, Operand, Result, Scalar, Tensor, add, dropout,
-    layer_norm, linear, logical_not, logsumexp, masked_fill, matmul, rows, softmax, threads, tril,
+    Bool, DType, Dims, Dropout, Error, Generator, LinearActivation, Operand, Result, Scalar,
+    Tensor, add, dropout, layer_norm, linear, linear_packed, logical_not, logsumexp, masked_fill,
+    matmul, rows, softmax, threads, tril,
 };
 
 /// How [`attention`] weighs.
@@ -157,6 +158,36 @@ pub fn safe_softmax(scores: &Tensor, dim: i64) -> Result<Tensor> {
     masked_fill(&weights, &empty, Scalar::Int(0).into())
 }
 
+/// A linear layer: its weight, its bias, and the weight as [`pack_linear`](crate::pack_linear) packs it.
+#[derive(Debug, Clone, Copy)]
+pub struct Layer<'a> {
+    /// Rows of results.
+    pub weight: &'a Tensor,
+    /// A number for each row.
+    pub bias: &'a Tensor,
+    /// The weight again, if it was packed.
+    pub packed: Option<&'a Tensor>,
+}
+
+impl Layer<'_> {
+    fn apply(&self, input: &Tensor, activation: Option<LinearActivation>) -> Result<Tensor> {
+        if let Some(packed) = self.packed {
+            let rows = self.weight.size(0)?;
+            let result = linear_packed(input, packed, rows, Some(self.bias), activation)?;
+            if let Some(result) = result {
+                return Ok(result);
+            }
+        }
+        let result = linear(input, self.weight, Some(self.bias))?;
+        match activation {
+            Some(LinearActivation::Gelu) => unary(UnaryOp::Gelu, &result),
+            Some(LinearActivation::Relu) => unary(UnaryOp::Relu, &result),
+            None => Ok(result),
+            Some(other) => Err(Error::not_implemented(format!("{other:?} in an encoder layer"))),
+        }
+    }
+}
+
 /// The weights of attention with many heads, as `torch._native_multi_head_attention` takes them.
 #[derive(Debug, Clone, Copy)]
 pub struct HeadWeights<'a> {
@@ -165,13 +196,9 @@ pub struct HeadWeights<'a> {
     /// Heads.
     pub heads: i64,
     /// Of query, key and value: 3·embed × embed.
-    pub qkv: &'a Tensor,
-    /// Their biases.
-    pub qkv_bias: &'a Tensor,
+    pub qkv: Layer<'a>,
     /// Of the result: embed × embed.
-    pub out: &'a Tensor,
-    /// Its bias.
-    pub out_bias: &'a Tensor,
+    pub out: Layer<'a>,
 }
 
 /// What a mask of many heads leaves out: true, or any number but 0.
@@ -214,12 +241,22 @@ pub fn multi_head_attention(
         return Err(Error::runtime("`embed_dim` must divide evenly by `num_heads`"));
     }
     let head = embed / heads;
+    // One product for all three where they are one.
+    let whole = match std::ptr::eq(query, key) && std::ptr::eq(key, value) {
+        true => Some(weights.qkv.apply(query, None)?),
+        false => None,
+    };
     let part = |input: &Tensor, index: i64| -> Result<Tensor> {
-        let weight = weights.qkv.narrow(0, index * embed, embed)?;
-        let bias = weights.qkv_bias.narrow(0, index * embed, embed)?;
-        let whole = linear(input, &weight, Some(&bias))?;
         let (batch, length) = (input.size(0)?, input.size(1)?);
-        whole.view(&[batch, length, heads, head])?.transpose(1, 2)
+        let part = match &whole {
+            Some(whole) => whole.narrow(2, index * embed, embed)?,
+            None => {
+                let weight = weights.qkv.weight.narrow(0, index * embed, embed)?;
+                let bias = weights.qkv.bias.narrow(0, index * embed, embed)?;
+                linear(input, &weight, Some(&bias))?
+            }
+        };
+        part.view(&[batch, length, heads, head])?.transpose(1, 2)
     };
     let root = 1.0 / (head as f64).sqrt();
     let query_heads = binary(BinaryOp::Mul, (&part(query, 0)?).into(), root.into())?;
@@ -230,7 +267,7 @@ pub fn multi_head_attention(
     };
     let mixed = matmul(&weighed, &part(value, 2)?)?.transpose(1, 2)?;
     let mixed = mixed.reshape(&[query.size(0)?, query.size(1)?, embed])?;
-    Ok((linear(&mixed, weights.out, Some(weights.out_bias))?, weighed))
+    Ok((weights.out.apply(&mixed, None)?, weighed))
 }
 
 /// `torch._masked_softmax`: true in the mask counts for nothing. A row of nothing else is NaN.
@@ -255,8 +292,8 @@ pub struct EncoderLayer<'a> {
     pub eps: f64,
     /// Weight and bias of both normalisations.
     pub norms: [[&'a Tensor; 2]; 2],
-    /// Weight and bias of both linear layers.
-    pub linears: [[&'a Tensor; 2]; 2],
+    /// Both linear layers.
+    pub linears: [Layer<'a>; 2],
 }
 
 /// `torch._transformer_encoder_layer_fwd`.
@@ -279,11 +316,10 @@ pub fn encoder_layer(
     if !layer.norm_first {
         x = norm(&x, 0)?;
     }
-    let [[weight_1, bias_1], [weight_2, bias_2]] = layer.linears;
+    let activation = if layer.gelu { LinearActivation::Gelu } else { LinearActivation::Relu };
     let inner = if layer.norm_first { norm(&x, 1)? } else { x.clone() };
-    let inner = linear(&inner, weight_1, Some(bias_1))?;
-    let inner = unary(if layer.gelu { UnaryOp::Gelu } else { UnaryOp::Relu }, &inner)?;
-    let x = sum(&linear(&inner, weight_2, Some(bias_2))?, &x)?;
+    let inner = layer.linears[0].apply(&inner, Some(activation))?;
+    let x = sum(&layer.linears[1].apply(&inner, None)?, &x)?;
     if layer.norm_first { Ok(x) } else { norm(&x, 1) }
 }
 

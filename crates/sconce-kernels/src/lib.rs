@@ -90,7 +90,7 @@ pub use activate::{
     celu, glu, hardshrink, hardtanh, log_sigmoid, prelu, prelu_kernel, selu, softshrink, threshold,
 };
 pub use attention::{
-    AttentionOptions, EncoderLayer, HeadMask, HeadWeights, attention, encoder_layer,
+    AttentionOptions, EncoderLayer, HeadMask, HeadWeights, Layer, attention, encoder_layer,
     flash_attention, is_left_aligned, masked_softmax, multi_head_attention, safe_softmax,
 };
 pub use bags::{BagMode, BagOptions, Bags, embedding_bag, embedding_renorm};

@@ -1,7 +1,7 @@
 //! Linear layers with constant weights: packed once, with the activation that follows.
 
-use sconce_ir::{Constant, Kind, NodeId, Type};
-use sconce_kernels::{DType, pack_linear};
+use sconce_ir::{Constant, Kind, NodeId, Type, ValueId};
+use sconce_kernels::{DType, Tensor, pack_linear};
 
 use super::Optimization;
 use crate::registry::{ACTIVATIONS, LINEAR_PACKED};
@@ -21,9 +21,7 @@ fn pack_one(o: &mut Optimization, node: NodeId) -> Option<()> {
         return None;
     }
     let &[input, weight, bias] = o.graph.node(node).inputs() else { return None };
-    let matrix = o.constant_tensor(weight)?;
-    let fits = matrix.dtype() == DType::Float32 && matrix.dim() == 2 && matrix.numel() > 0;
-    let packed = pack_linear(matrix).ok().filter(|_| fits)?;
+    let packed = packed(o, weight)?;
     let follower = activation_after(o, node);
     let packed = o.insert_tensor(packed, node);
     let code = follower.map_or(-1, |(_, code)| code as i64);
@@ -39,6 +37,13 @@ fn pack_one(o: &mut Optimization, node: NodeId) -> Option<()> {
     }
     o.replace(node, result);
     Some(())
+}
+
+/// A constant weight, packed.
+pub(super) fn packed(o: &Optimization, weight: ValueId) -> Option<Tensor> {
+    let weight = o.constant_tensor(weight)?;
+    let fits = weight.dtype() == DType::Float32 && weight.dim() == 2 && weight.numel() > 0;
+    pack_linear(weight).ok().filter(|_| fits)
 }
 
 /// The activation that alone uses what a node gives, and its place in the table.

@@ -1,9 +1,9 @@
 //! Steps of an LSTM with constant weights: packed once, not in every round of the loop.
 
 use sconce_ir::{Kind, NodeId, Type, ValueId};
-use sconce_kernels::{DType, Tensor, pack_linear};
 
 use super::Optimization;
+use super::linear::packed;
 use crate::registry::LSTM_CELL_PACKED;
 
 /// Replaces `aten::lstm_cell` by the step with packed weights.
@@ -34,10 +34,4 @@ fn pack_one(o: &mut Optimization, node: NodeId) -> Option<()> {
     o.graph.destroy(node);
     o.changed = true;
     Some(())
-}
-
-fn packed(o: &Optimization, weight: ValueId) -> Option<Tensor> {
-    let weight = o.constant_tensor(weight)?;
-    let fits = weight.dtype() == DType::Float32 && weight.dim() == 2 && weight.numel() > 0;
-    pack_linear(weight).ok().filter(|_| fits)
 }

@@ -9,6 +9,7 @@
 mod batch_norm;
 mod blocked;
 mod dropout;
+mod encoder_layer;
 mod facts;
 mod in_place;
 mod linear;
@@ -43,6 +44,7 @@ const PASSES: &[fn(&mut Optimization)] = &[
     blocked::choose_layout,
     linear::pack,
     lstm_cell::pack,
+    encoder_layer::pack,
 ];
 
 /// For each argument, what is known of it if it is a tensor.

@@ -1,7 +1,7 @@
 //! Operators of attention.
 
 use sconce_kernels::{
-    self as kernels, AttentionOptions, EncoderLayer, HeadMask, HeadWeights, Tensor,
+    self as kernels, AttentionOptions, EncoderLayer, HeadMask, HeadWeights, Layer, Tensor,
 };
 
 use super::tensor_args::{kernel, made};
@@ -54,10 +54,8 @@ pub(super) const TABLE: Table = &[
         let weights = HeadWeights {
             embed: args.int(3)?,
             heads: args.int(4)?,
-            qkv: args.tensor(5)?,
-            qkv_bias: args.tensor(6)?,
-            out: args.tensor(7)?,
-            out_bias: args.tensor(8)?,
+            qkv: layer(&args, 5, None)?,
+            out: layer(&args, 7, None)?,
         };
         let inputs = [args.tensor(0)?, args.tensor(1)?, args.tensor(2)?];
         let (result, weights) =
@@ -69,28 +67,35 @@ pub(super) const TABLE: Table = &[
         };
         Ok(IValue::tuple(vec![IValue::Tensor(result), weights]))
     }),
-    ("aten::_transformer_encoder_layer_fwd", "-", |_, args| {
-        let layer = EncoderLayer {
-            attention: HeadWeights {
-                embed: args.int(1)?,
-                heads: args.int(2)?,
-                qkv: args.tensor(3)?,
-                qkv_bias: args.tensor(4)?,
-                out: args.tensor(5)?,
-                out_bias: args.tensor(6)?,
-            },
-            gelu: args.bool(7)?,
-            norm_first: args.bool(8)?,
-            eps: args.real(9)?,
-            norms: [[args.tensor(10)?, args.tensor(11)?], [args.tensor(12)?, args.tensor(13)?]],
-            linears: [[args.tensor(14)?, args.tensor(15)?], [args.tensor(16)?, args.tensor(17)?]],
-        };
-        made(kernels::encoder_layer(args.tensor(0)?, &layer, mask(&args, 18, 19)?))
-    }),
+    ("aten::_transformer_encoder_layer_fwd", "-", |_, args| encoder_layer(&args, [None; 4])),
     ("aten::_nested_tensor_from_mask_left_aligned", "-", |_, args| {
         kernels::is_left_aligned(args.tensor(1)?).map(IValue::Bool).map_err(kernel)
     }),
 ];
+
+/// A linear layer whose weight and bias are operands from here on.
+fn layer<'a>(args: &'a Args<'_>, at: usize, packed: Option<&'a Tensor>) -> Result<Layer<'a>> {
+    Ok(Layer { weight: args.tensor(at)?, bias: args.tensor(at + 1)?, packed })
+}
+
+/// `aten::_transformer_encoder_layer_fwd`; the weights of its four linear layers may be packed.
+pub(super) fn encoder_layer(args: &Args<'_>, packed: [Option<&Tensor>; 4]) -> Result {
+    let [qkv, out, first, second] = packed;
+    let encoder = EncoderLayer {
+        attention: HeadWeights {
+            embed: args.int(1)?,
+            heads: args.int(2)?,
+            qkv: layer(args, 3, qkv)?,
+            out: layer(args, 5, out)?,
+        },
+        gelu: args.bool(7)?,
+        norm_first: args.bool(8)?,
+        eps: args.real(9)?,
+        norms: [[args.tensor(10)?, args.tensor(11)?], [args.tensor(12)?, args.tensor(13)?]],
+        linears: [layer(args, 14, first)?, layer(args, 16, second)?],
+    };
+    made(kernels::encoder_layer(args.tensor(0)?, &encoder, mask(args, 18, 19)?))
+}
 
 fn scale(args: &Args<'_>, index: usize) -> Result<Option<f64>> {
     if args.get(index).is_none() { Ok(None) } else { args.real(index).map(Some) }

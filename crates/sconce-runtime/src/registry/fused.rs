@@ -3,7 +3,7 @@
 use sconce_kernels::{self as kernels, Cell, LinearActivation, UnaryOp};
 
 use super::tensor_args::{kernel, made};
-use super::{Table, recurrent};
+use super::{Table, attention, recurrent};
 use crate::value::IValue;
 
 /// `input, packed weight, weight, bias, place in ACTIVATIONS or -1`.
@@ -11,6 +11,15 @@ pub(crate) const LINEAR_PACKED: &str = "sconce::linear_packed";
 
 /// The operands of `aten::lstm_cell` and the packed weights of input and hidden state.
 pub(crate) const LSTM_CELL_PACKED: &str = "sconce::lstm_cell_packed";
+
+/// The operands of `aten::_transformer_encoder_layer_fwd` and the packed weights of [`ENCODER_WEIGHTS`].
+pub(crate) const ENCODER_LAYER_PACKED: &str = "sconce::encoder_layer_packed";
+
+/// Where an encoder layer's operands have the weights of linear layers.
+pub(crate) const ENCODER_WEIGHTS: [usize; 4] = [3, 5, 14, 16];
+
+/// The operands of an encoder layer.
+const ENCODER_OPERANDS: usize = 20;
 
 /// Activations that a linear layer can apply: operator, mode where it has one, and the kernels.
 pub(crate) const ACTIVATIONS: &[(&str, Option<&str>, LinearActivation, UnaryOp)] = &[
@@ -37,6 +46,10 @@ pub(super) const TABLE: Table = &[
             Some(line) => made(kernels::unary(line.3, &result)),
             None => Ok(IValue::Tensor(result)),
         }
+    }),
+    (ENCODER_LAYER_PACKED, "-", |_, args| {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|at| args.tensor(ENCODER_OPERANDS + at));
+        attention::encoder_layer(&args, [Some(a?), Some(b?), Some(c?), Some(d?)])
     }),
     (LSTM_CELL_PACKED, "-", |_, args| {
         let state = args.tensors(1)?;
