@@ -1,0 +1,34 @@
+//! Encoder layers of transformers with constant weights: packed once.
+
+use sconce_ir::{Kind, NodeId, Type, ValueId};
+
+use super::Optimization;
+use super::linear::packed;
+use crate::registry::{ENCODER_LAYER_PACKED, ENCODER_WEIGHTS};
+
+/// Replaces `aten::_transformer_encoder_layer_fwd` by the layer with packed weights.
+pub(super) fn pack(optimization: &mut Optimization) {
+    for node in optimization.nodes() {
+        let _ = pack_one(optimization, node);
+    }
+    optimization.refresh();
+}
+
+fn pack_one(o: &mut Optimization, node: NodeId) -> Option<()> {
+    if !o.is_op(node, "aten::_transformer_encoder_layer_fwd") {
+        return None;
+    }
+    let mut inputs: Vec<ValueId> = o.graph.node(node).inputs().to_vec();
+    let weights = ENCODER_WEIGHTS.map(|at| packed(o, *inputs.get(at)?));
+    for weight in weights.into_iter().collect::<Option<Vec<_>>>()? {
+        inputs.push(o.insert_tensor(weight, node));
+    }
+    let kind = Kind::Op(ENCODER_LAYER_PACKED.into());
+    let new = o.graph.new_node_with(kind, &inputs, Type::Tensor);
+    o.graph.insert_before(new, node);
+    let range = o.graph.node(node).range.clone();
+    o.graph.node_mut(new).range = range;
+    let result = o.graph.node(new).output();
+    o.replace(node, result);
+    Some(())
+}
