@@ -200,7 +200,7 @@ impl Machine {
         let code = self.module.with_program(|program| {
             lower(name, graph, &Surroundings { unit: program.unit(), constants })
         });
-        let code = Rc::new(code.ok().filter(|code| code.missing.is_empty())?);
+        let code = Rc::new(code.ok()?);
         if self.profiling {
             code.count_time();
             self.graphs.push(Rc::clone(&code));
