@@ -1,16 +1,13 @@
 //! Operators that no program has: passes put them in the place of others.
 
-use sconce_kernels::{self as kernels, Cell, LinearActivation, UnaryOp};
+use sconce_kernels::{self as kernels, LinearActivation, UnaryOp};
 
+use super::Table;
 use super::tensor_args::{kernel, made};
-use super::{Table, recurrent};
 use crate::value::IValue;
 
 /// `input, packed weight, weight, bias, place in ACTIVATIONS or -1`.
 pub(crate) const LINEAR_PACKED: &str = "sconce::linear_packed";
-
-/// The operands of `aten::lstm_cell` and the packed weights of input and hidden state.
-pub(crate) const LSTM_CELL_PACKED: &str = "sconce::lstm_cell_packed";
 
 /// Activations that a linear layer can apply: operator, mode where it has one, and the kernels.
 pub(crate) const ACTIVATIONS: &[(&str, Option<&str>, LinearActivation, UnaryOp)] = &[
@@ -22,32 +19,18 @@ pub(crate) const ACTIVATIONS: &[(&str, Option<&str>, LinearActivation, UnaryOp)]
     ("aten::tanh", None, LinearActivation::Tanh, UnaryOp::Tanh),
 ];
 
-pub(super) const TABLE: Table = &[
-    (LINEAR_PACKED, "-", |_, args| {
-        let activation = usize::try_from(args.int(4)?).ok().and_then(|at| ACTIVATIONS.get(at));
-        let (input, weight, bias) = (args.tensor(0)?, args.tensor(2)?, args.optional_tensor(3)?);
-        let (packed, fused) = (args.tensor(1)?, activation.map(|line| line.2));
-        let rows = weight.size(0).map_err(kernel)?;
-        let result = kernels::linear_packed(input, packed, rows, bias, fused).map_err(kernel)?;
-        if let Some(result) = result {
-            return Ok(IValue::Tensor(result));
-        }
-        let result = kernels::linear(input, weight, bias).map_err(kernel)?;
-        match activation {
-            Some(line) => made(kernels::unary(line.3, &result)),
-            None => Ok(IValue::Tensor(result)),
-        }
-    }),
-    (LSTM_CELL_PACKED, "-", |_, args| {
-        let state = args.tensors(1)?;
-        if let [hidden, memory] = &state[..] {
-            let biases = [args.optional_tensor(4)?, args.optional_tensor(5)?];
-            let packed = [args.tensor(6)?, args.tensor(7)?];
-            let next = kernels::lstm_cell_packed(args.tensor(0)?, [hidden, memory], packed, biases);
-            if let Some(next) = next.map_err(kernel)? {
-                return Ok(IValue::tuple(next.map(IValue::Tensor).into()));
-            }
-        }
-        recurrent::step(&args, Cell::Lstm)
-    }),
-];
+pub(super) const TABLE: Table = &[(LINEAR_PACKED, "-", |_, args| {
+    let activation = usize::try_from(args.int(4)?).ok().and_then(|at| ACTIVATIONS.get(at));
+    let (input, weight, bias) = (args.tensor(0)?, args.tensor(2)?, args.optional_tensor(3)?);
+    let (packed, fused) = (args.tensor(1)?, activation.map(|line| line.2));
+    let rows = weight.size(0).map_err(kernel)?;
+    let result = kernels::linear_packed(input, packed, rows, bias, fused).map_err(kernel)?;
+    if let Some(result) = result {
+        return Ok(IValue::Tensor(result));
+    }
+    let result = kernels::linear(input, weight, bias).map_err(kernel)?;
+    match activation {
+        Some(line) => made(kernels::unary(line.3, &result)),
+        None => Ok(IValue::Tensor(result)),
+    }
+})];
