@@ -51,6 +51,7 @@ mod numbers;
 mod order_statistics;
 mod packed;
 mod pad;
+mod panel_vector;
 mod panels;
 mod patches;
 mod pointwise;
@@ -61,6 +62,7 @@ mod random;
 mod random_whole;
 mod rearrange;
 mod recurrent;
+mod recurrent_packed;
 mod recurrent_steps;
 mod reduce;
 mod regions;
@@ -170,7 +172,7 @@ pub use rearrange::{
     sum_to_size, tile,
 };
 pub use recurrent::{Cell, CellWeights, Recurrent, cell_step};
-pub use recurrent_steps::lstm_cell_packed;
+pub use recurrent_packed::{PackedRecurrent, pack_recurrent};
 pub use reduce::{
     Extremum, all, amax, amin, any, count_nonzero, extremum, log_softmax, logsumexp, mean, norm,
     prod, softmax, std, sum, var,

@@ -2,11 +2,13 @@
 //!
 //! [`pack`] turns a weight of `n` rows of `k` elements, as `torch.nn.Linear` has it, into panels: 32
 //! rows side by side, element by element. A panel is read in one direction whatever the product, so
-//! nothing is copied or reordered per call. Every element of a product is added up in the order of
-//! `k`, whatever the number of threads or of rows.
+//! nothing is copied or reordered per call. The order in which an element of a product is added up
+//! does not depend on the number of threads: that of `k`, unless there is one row
+//! ([`crate::panel_vector`]).
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
 #![allow(clippy::needless_range_loop, reason = "rows are registers")]
 
+use crate::panel_vector::vector;
 use crate::simd::{Level, best};
 use crate::threads;
 
@@ -89,7 +91,7 @@ pub(crate) fn multiply(
         if m * n * k < PARALLEL { usize::MAX } else { limit * unit }
     };
     if m == 1 {
-        threads::pieces(out, 4 * PANEL, serial(8, PANEL), |start, out| {
+        threads::pieces(out, PANEL, serial(8, PANEL), |start, out| {
             vector(&x[..k], &packed[start * k..], out);
         });
     } else {
@@ -209,53 +211,11 @@ fn tile_kernel(
     }
 }
 
-/// Adds a vector times the packed matrix to `out`, whose first element is the first of a panel.
-pub(crate) fn vector(x: &[f32], packed: &[f32], out: &mut [f32]) {
-    let k = x.len();
-    let level = best();
-    let groups = packed.chunks(4 * PANEL * k).zip(out.chunks_mut(4 * PANEL));
-    for (panels, out) in groups {
-        let mut sums = [0f32; 4 * PANEL];
-        sums[..out.len()].copy_from_slice(out);
-        let count = out.len().div_ceil(PANEL);
-        let panels = &panels[..count * PANEL * k];
-        macro_rules! by_count {
-            ($module:ident) => {
-                // SAFETY: the slice holds `count` panels of k × PANEL elements, `sums` as many times
-                // PANEL; `level` is what this processor was found to have.
-                unsafe {
-                    let (x, panels, sums) = (x.as_ptr(), panels.as_ptr(), sums.as_mut_ptr());
-                    match count {
-                        1 => $module::vector::<1>(k, x, panels, sums),
-                        2 => $module::vector::<2>(k, x, panels, sums),
-                        3 => $module::vector::<3>(k, x, panels, sums),
-                        _ => $module::vector::<4>(k, x, panels, sums),
-                    }
-                }
-            };
-        }
-        match level {
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => by_count!(avx512),
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => by_count!(avx2),
-            Level::Baseline => {
-                for (panel, sums) in panels.chunks_exact(PANEL * k).zip(sums.chunks_mut(PANEL)) {
-                    portable::tile(k, 1, x, panel, sums, PANEL);
-                }
-            }
-        }
-        let len = out.len();
-        out.copy_from_slice(&sums[..len]);
-    }
-}
-
 /// Kernels of 512-bit vectors: a panel is two of them.
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
     use std::arch::x86_64::{
-        __m512, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps, _mm512_setzero_ps,
-        _mm512_storeu_ps,
+        __m512, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps, _mm512_storeu_ps,
     };
 
     use super::PANEL;
@@ -290,36 +250,6 @@ mod avx512 {
                 let row = out.add(r * stride);
                 _mm512_storeu_ps(row, sums[r][0]);
                 _mm512_storeu_ps(row.add(16), sums[r][1]);
-            }
-        }
-    }
-
-    /// # Safety
-    /// `x` has k elements, `panels` P × k × PANEL, `sums` P × PANEL. The processor has AVX-512F.
-    #[target_feature(enable = "avx512f")]
-    pub(super) unsafe fn vector<const P: usize>(
-        k: usize,
-        x: *const f32,
-        panels: *const f32,
-        sums: *mut f32,
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let mut all = [[_mm512_setzero_ps(); 2]; P];
-            for (p, sum) in all.iter_mut().enumerate() {
-                *sum = std::array::from_fn(|h| _mm512_loadu_ps(sums.add(p * PANEL + h * 16)));
-            }
-            for i in 0..k {
-                let x = _mm512_set1_ps(*x.add(i));
-                for p in 0..P {
-                    let line = panels.add((p * k + i) * PANEL);
-                    all[p][0] = _mm512_fmadd_ps(x, _mm512_loadu_ps(line), all[p][0]);
-                    all[p][1] = _mm512_fmadd_ps(x, _mm512_loadu_ps(line.add(16)), all[p][1]);
-                }
-            }
-            for p in 0..P {
-                _mm512_storeu_ps(sums.add(p * PANEL), all[p][0]);
-                _mm512_storeu_ps(sums.add(p * PANEL + 16), all[p][1]);
             }
         }
     }
@@ -364,36 +294,6 @@ mod avx2 {
                     let row = out.add(r * stride + half);
                     _mm256_storeu_ps(row, sums[r][0]);
                     _mm256_storeu_ps(row.add(8), sums[r][1]);
-                }
-            }
-        }
-    }
-
-    /// # Safety
-    /// As the 512-bit kernel; the processor has AVX2 and FMA.
-    #[target_feature(enable = "avx2,fma")]
-    pub(super) unsafe fn vector<const P: usize>(
-        k: usize,
-        x: *const f32,
-        panels: *const f32,
-        sums: *mut f32,
-    ) {
-        // SAFETY: the caller's promise, panel by panel.
-        unsafe {
-            for p in 0..P {
-                let panel = panels.add(p * k * PANEL);
-                let sums = sums.add(p * PANEL);
-                let mut all: [__m256; 4] =
-                    std::array::from_fn(|h| _mm256_loadu_ps(sums.add(h * 8)));
-                for i in 0..k {
-                    let x = _mm256_set1_ps(*x.add(i));
-                    for (h, sum) in all.iter_mut().enumerate() {
-                        let line = _mm256_loadu_ps(panel.add(i * PANEL + h * 8));
-                        *sum = _mm256_fmadd_ps(x, line, *sum);
-                    }
-                }
-                for (h, sum) in all.into_iter().enumerate() {
-                    _mm256_storeu_ps(sums.add(h * 8), sum);
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! Recurrent layers: LSTM, GRU and plain RNNs over padded and packed sequences.
 
 use crate::binary::{BinaryOp, binary};
-use crate::recurrent_steps::{run_steps, single_step};
+use crate::recurrent_packed::pack_and_run;
+use crate::recurrent_steps::single_step;
 use crate::unary::{UnaryOp, unary};
 use crate::{Dropout, Error, Generator, Result, Tensor, cat, chunk, dropout, linear, stack};
 
@@ -171,14 +172,11 @@ impl<'a> Recurrent<'a> {
             return Err(Error::runtime(message));
         }
         self.stacked(input, initial, generator, |weights, input, state, backwards| {
+            if let Some(done) = pack_and_run(self.cell, input, &state, weights, backwards)? {
+                return Ok(done);
+            }
             let gates = linear(input, weights.input, weights.input_bias)?;
             let steps = input.sizes()[0];
-            if weights.projection.is_none() {
-                let (weight, bias) = (weights.hidden, weights.hidden_bias);
-                if let Some(done) = run_steps(self.cell, &gates, &state, weight, bias, backwards)? {
-                    return Ok(done);
-                }
-            }
             let mut state = state;
             let mut outputs = Vec::new();
             for at in 0..steps {

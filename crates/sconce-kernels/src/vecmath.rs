@@ -13,6 +13,16 @@ fn power_of_two(n: i32) -> f32 {
     f32::from_bits((n.wrapping_add(127) as u32) << 23)
 }
 
+/// `(e^r - 1 - r) / r^2` for small r.
+#[inline(always)]
+fn exp_tail(r: f32) -> f32 {
+    let p = 1.395_170_2e-3;
+    let p = p * r + 8.369_592e-3;
+    let p = p * r + 4.166_618_7e-2;
+    let p = p * r + 1.666_651_4e-1;
+    p * r + 0.5
+}
+
 /// e^x.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
@@ -24,12 +34,7 @@ pub(crate) fn exp(x: f32) -> f32 {
     let whole = shifted - TO_INTEGER;
     // ln 2 in two parts, the first exact in few bits.
     let r = (x - whole * 0.693_359_4) - whole * -2.121_944_4e-4;
-    let p = 1.395_170_2e-3;
-    let p = p * r + 8.369_592e-3;
-    let p = p * r + 4.166_618_7e-2;
-    let p = p * r + 1.666_651_4e-1;
-    let p = p * r + 0.5;
-    let y = (p * r) * r + r + 1.0;
+    let y = (exp_tail(r) * r) * r + r + 1.0;
     // In two steps, for results below the least normal number and just below infinity.
     let half = n >> 1;
     y * power_of_two(half) * power_of_two(n.wrapping_sub(half))
@@ -79,6 +84,24 @@ pub(crate) fn tanh(x: f32) -> f32 {
     let large = 1.0 - 2.0 / (exp(t + t) + 1.0);
     // The sign of -0 as well.
     (if t < 0.625 { small } else { large }).copysign(x)
+}
+
+/// `e^x - 1` and `e^x + 1`, for quotients of them: the sigmoid of x is `1 / (e^-x + 1)`, the hyperbolic
+/// tangent `(1 - e^-2x) / (e^-2x + 1)`. Beyond ±20 the values at ±20, which those functions cannot be
+/// told from; so products of three of them are finite.
+#[inline(always)]
+pub(crate) fn exp_beside_one(x: f32) -> (f32, f32) {
+    // Comparisons let NaN through.
+    let x = if x > 20.0 { 20.0 } else { x };
+    let x = if x < -20.0 { -20.0 } else { x };
+    let shifted = x * std::f32::consts::LOG2_E + TO_INTEGER;
+    let n = (shifted.to_bits() as i32).wrapping_sub(TO_INTEGER.to_bits() as i32);
+    let whole = shifted - TO_INTEGER;
+    let r = (x - whole * 0.693_359_4) - whole * -2.121_944_4e-4;
+    let scale = power_of_two(n);
+    // e^x is scale + rest, and the rest is small where e^x is near 1.
+    let rest = scale * ((exp_tail(r) * r) * r + r);
+    (rest + (scale - 1.0), rest + (scale + 1.0))
 }
 
 /// `1 / (1 + e^-x)`.
@@ -173,6 +196,21 @@ mod tests {
             }
             assert!(worst.0 <= limit, "{name}: {worst:?}");
         }
+    }
+
+    #[test]
+    fn quotients_of_what_is_beside_one_are_sigmoid_and_tanh() {
+        for i in -4000..=4000 {
+            let x = i as f32 * 0.01;
+            let sigmoid = 1.0 / exp_beside_one(-x).1;
+            assert!((f64::from(sigmoid) - 1.0 / (1.0 + f64::from(-x).exp())).abs() < 2e-7, "{x}");
+            let (minus, plus) = exp_beside_one(-2.0 * x);
+            let off = f64::from(-minus / plus) - f64::from(x).tanh();
+            assert!(off.abs() <= 4e-7 * f64::from(x).tanh().abs(), "{x}: {off}");
+        }
+        let (minus, plus) = exp_beside_one(f32::NAN);
+        assert!(minus.is_nan() && plus.is_nan());
+        assert!(exp_beside_one(f32::INFINITY).1.powi(3).is_finite());
     }
 
     #[test]

@@ -344,10 +344,13 @@ impl Machine {
             let Some(instruction) = code.instructions.get(at) else {
                 return Err(Error::Malformed("a function without an end".to_owned()).into());
             };
-            let stopped = self.budget.step();
+            if self.budget.step() {
+                self.stand_at(next);
+                self.budget.look()?;
+            }
             // The instructions that neither call nor raise.
             match instruction {
-                Instruction::Numbers { op, a, b, to } if !PROFILING && stopped.is_ok() => {
+                Instruction::Numbers { op, a, b, to } if !PROFILING => {
                     let registers = self.registers(base);
                     let (x, y) =
                         (Self::peek(registers, &code, *a), Self::peek(registers, &code, *b));
@@ -358,7 +361,7 @@ impl Machine {
                         continue;
                     }
                 }
-                Instruction::Move { from, to } if stopped.is_ok() => {
+                Instruction::Move { from, to } => {
                     let registers = self.registers(base);
                     let value = Self::take(registers, &code, *from);
                     if let Some(slot) = registers.get_mut(*to as usize) {
@@ -366,11 +369,11 @@ impl Machine {
                     }
                     continue;
                 }
-                Instruction::Jump { to } if stopped.is_ok() => {
+                Instruction::Jump { to } => {
                     next = *to as usize;
                     continue;
                 }
-                Instruction::JumpUnless { condition, to } if stopped.is_ok() => {
+                Instruction::JumpUnless { condition, to } => {
                     match Self::peek(self.registers(base), &code, *condition) {
                         IValue::Bool(true) => continue,
                         IValue::Bool(false) => {
@@ -380,10 +383,11 @@ impl Machine {
                         _ => {}
                     }
                 }
-                Instruction::Loop { limit, condition, counter, index, exit } if stopped.is_ok() => {
+                Instruction::Loop { limit, condition, counter, index, body, exit } => {
                     match Self::next_round(self.registers(base), *limit, *condition, *counter) {
                         Some(Some(round)) => {
                             self.put(base, *index, IValue::Int(round));
+                            next = *body as usize;
                             continue;
                         }
                         Some(None) => {
@@ -395,11 +399,7 @@ impl Machine {
                 }
                 _ => {}
             }
-            // Whoever looks at the frames sees where this one is.
-            if let Some(frame) = self.frames.last_mut() {
-                frame.next = next;
-            }
-            stopped?;
+            self.stand_at(next);
             let begun = PROFILING.then(Instant::now);
             let going = self.step(instruction, &code, base, floor)?;
             if let Some(begun) = begun {
@@ -409,6 +409,14 @@ impl Machine {
                 Going::On => {}
                 Going::To(result) => return Ok(result),
             }
+        }
+    }
+
+    /// Lets whoever looks at the frames see where the innermost one is.
+    #[inline]
+    fn stand_at(&mut self, next: usize) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.next = next;
         }
     }
 

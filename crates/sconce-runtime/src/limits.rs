@@ -59,15 +59,16 @@ impl Budget {
         }
     }
 
-    /// Counts an instruction.
+    /// Counts an instruction; says whether [`Budget::look`] is due before it runs.
     #[inline]
-    pub(crate) fn step(&mut self) -> Result<(), Error> {
+    pub(crate) fn step(&mut self) -> bool {
         self.spent += 1;
-        if self.spent < self.next_look { Ok(()) } else { self.look() }
+        self.spent >= self.next_look
     }
 
+    /// Whether the program may go on.
     #[cold]
-    fn look(&mut self) -> Result<(), Error> {
+    pub(crate) fn look(&mut self) -> Result<(), Error> {
         self.next_look = (self.spent + INTERVAL).min(self.limits.steps.saturating_add(1));
         if self.spent > self.limits.steps {
             return Err(Error::Limit(format!("the program took over {} steps", self.limits.steps)));

@@ -9,8 +9,10 @@ use sconce_checkpoint::Checkpoint;
 use sconce_kernels::Importer;
 use sconce_runtime::{Error, IValue, Options, Session, Tensor};
 
-const NETWORKS: [&str; 8] =
-    ["residual", "inverted", "written", "kept", "changed", "dense", "moved", "cells"];
+const NETWORKS: [&str; 10] = [
+    "residual", "inverted", "written", "kept", "changed", "dense", "moved", "cells", "layers",
+    "listed",
+];
 
 fn network(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/optimize").join(name)
@@ -129,4 +131,19 @@ fn layers_with_constant_weights_are_packed() {
     let cells = run("cells", &[3, 2, 12]);
     assert_eq!(calls(&cells, "sconce::lstm_cell_packed"), 4);
     assert_eq!(calls(&cells, "aten::lstm_cell"), 0);
+    let layers = run("layers", &[3, 1, 12]);
+    for (operator, count) in [
+        ("sconce::lstm_packed", 1),
+        ("sconce::gru_packed", 2),
+        ("sconce::rnn_tanh_packed", 1),
+        ("sconce::rnn_relu_packed", 1),
+        ("sconce::gru_cell_packed", 1),
+        ("sconce::rnn_tanh_cell_packed", 1),
+        ("sconce::rnn_relu_cell_packed", 1),
+        ("aten::lstm.input", 1),
+    ] {
+        assert_eq!(calls(&layers, operator), count, "{operator}");
+    }
+    let listed = run("listed", &[3, 1, 12]);
+    assert_eq!(calls(&listed, "sconce::lstm_packed"), 1);
 }

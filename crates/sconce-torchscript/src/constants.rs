@@ -15,32 +15,31 @@ const MAX_DEPTH: usize = 64;
 /// How many values an entry of the table may hold: what is shared in the pickle counts each time.
 const MAX_VALUES: usize = 1 << 22;
 
-/// The entry `index` of the constant table, as a constant of graphs.
+/// A value as a constant of graphs. `place` says which entry of the constant table a tensor or object
+/// in it is.
 pub(crate) fn constant(
     values: &Values,
     unit: &Unit,
     id: ValueId,
-    index: u32,
+    place: &mut dyn FnMut(ValueId) -> u32,
 ) -> Result<Constant, Error> {
     let mut left = MAX_VALUES;
-    nested(values, unit, id, index, MAX_DEPTH, &mut left)
+    nested(values, unit, id, place, MAX_DEPTH, &mut left)
 }
 
 fn nested(
     values: &Values,
     unit: &Unit,
     id: ValueId,
-    index: u32,
+    place: &mut dyn FnMut(ValueId) -> u32,
     depth: usize,
     left: &mut usize,
 ) -> Result<Constant, Error> {
     if depth == 0 {
         return Err(Error::malformed("constants are nested too deeply"));
     }
-    *left = left
-        .checked_sub(1)
-        .ok_or_else(|| Error::malformed(format!("constant {index} is too large")))?;
-    let mut inner = |id: ValueId| nested(values, unit, id, index, depth - 1, left);
+    *left = left.checked_sub(1).ok_or_else(|| Error::malformed("a constant is too large"))?;
+    let mut inner = |id: ValueId| nested(values, unit, id, place, depth - 1, left);
     Ok(match values.get(id) {
         Value::None => Constant::None,
         Value::Bool(value) => Constant::Bool(*value),
@@ -50,7 +49,7 @@ fn nested(
         Value::Str(text) => Constant::Str(Arc::clone(text)),
         Value::Device(device) => Constant::Device(Arc::clone(device)),
         Value::Tensor(tensor) => {
-            Constant::Tensor(TensorConstant { index, text: graph_text(tensor).into() })
+            Constant::Tensor(TensorConstant { index: place(id), text: graph_text(tensor).into() })
         }
         Value::List { element, items } => {
             let items: Result<Vec<Constant>, Error> =
@@ -71,7 +70,7 @@ fn nested(
         Value::Object(object) => {
             let name = &unit.class(object.class).name;
             let ty = unit.find_type(name).cloned().unwrap_or(Type::AnyClass);
-            Constant::Object(ty, index)
+            Constant::Object(ty, place(id))
         }
     })
 }

@@ -165,18 +165,34 @@ impl<'f> Freezer<'f> {
             if is_object || leave || changed {
                 continue;
             }
-            let next = self.loaded.constants.len() as u32;
-            let index = *indexes.entry(value).or_insert(next);
-            let made = constant(&self.loaded.values, &self.loaded.program.unit, value, index)?;
-            if index == next && matches!(made, Constant::Tensor(_)) {
-                self.loaded.constants.push(value);
-                self.loaded.program.importer.constants.push(made.clone());
-            } else if index == next {
-                indexes.remove(&value);
-            }
+            let made = self.enter(value, &mut indexes)?;
             self.put(node, &made);
         }
         Ok(())
+    }
+
+    /// A value as a constant. Its tensors, those in lists among them, come into the constant table.
+    fn enter(
+        &mut self,
+        value: ValueId,
+        indexes: &mut FxHashMap<ValueId, u32>,
+    ) -> Result<Constant, Error> {
+        let loaded = &mut *self.loaded;
+        let (values, unit) = (&loaded.values, &loaded.program.unit);
+        let table = &mut loaded.constants;
+        let known = table.len();
+        let made = constant(values, unit, value, &mut |id| {
+            *indexes.entry(id).or_insert_with(|| {
+                table.push(id);
+                (table.len() - 1) as u32
+            })
+        })?;
+        for &id in table.iter().skip(known) {
+            let index = indexes.get(&id).copied().unwrap_or_default();
+            let entry = constant(values, unit, id, &mut |_| index)?;
+            loaded.program.importer.constants.push(entry);
+        }
+        Ok(made)
     }
 
     fn put(&mut self, read: NodeId, value: &Constant) {

@@ -136,7 +136,7 @@ impl LoadOptions {
         };
         let items = items.clone();
         for (index, &item) in items.iter().enumerate() {
-            let value = constant(values, &program.unit, item, index as u32)
+            let value = constant(values, &program.unit, item, &mut |_| index as u32)
                 .map_err(|error| error.in_record("constants.pkl"))?;
             program.importer.constants.push(value);
         }

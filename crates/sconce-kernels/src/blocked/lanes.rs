@@ -10,7 +10,7 @@ pub(crate) const LANES: usize = 16;
 /// The methods may be called where the processor has the instructions that the implementation is
 /// named after, and only inlined into functions that enable them; pointers must be valid for sixteen
 /// numbers (one for `broadcast`).
-pub(super) trait Lanes: Copy {
+pub(crate) trait Lanes: Copy {
     unsafe fn splat(x: f32) -> Self;
     unsafe fn load(from: *const f32) -> Self;
     unsafe fn broadcast(from: *const f32) -> Self;
@@ -27,7 +27,7 @@ pub(super) trait Lanes: Copy {
 
 /// Plain code, which compilers turn into what the target has.
 #[derive(Clone, Copy)]
-pub(super) struct Portable([f32; LANES]);
+pub(crate) struct Portable([f32; LANES]);
 
 impl Portable {
     #[inline(always)]
@@ -88,7 +88,7 @@ impl Lanes for Portable {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{Avx2, Avx512};
+pub(crate) use x86::{Avx2, Avx512};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
@@ -98,7 +98,7 @@ mod x86 {
 
     /// One 512-bit register.
     #[derive(Clone, Copy)]
-    pub(in super::super) struct Avx512(__m512);
+    pub(crate) struct Avx512(__m512);
 
     // SAFETY: callers see to AVX-512F and to pointers; loads and stores need no alignment.
     impl Lanes for Avx512 {
@@ -143,7 +143,7 @@ mod x86 {
 
     /// Two 256-bit registers.
     #[derive(Clone, Copy)]
-    pub(in super::super) struct Avx2(__m256, __m256);
+    pub(crate) struct Avx2(__m256, __m256);
 
     // SAFETY: callers see to AVX2, FMA and to pointers; loads and stores need no alignment.
     impl Lanes for Avx2 {

@@ -7,7 +7,7 @@
 
 mod activation;
 mod convolve;
-mod lanes;
+pub(crate) mod lanes;
 mod pack;
 mod pool;
 mod reorder;

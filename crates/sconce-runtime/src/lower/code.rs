@@ -156,13 +156,14 @@ pub(crate) enum Instruction {
         condition: Operand,
         to: u32,
     },
-    /// Leaves a loop, or gives its body the number of the round.
+    /// Leaves a loop, or gives its body the number of the next round.
     Loop {
         limit: Register,
         /// `None` where it always holds.
         condition: Option<Register>,
         counter: Register,
         index: Register,
+        body: u32,
         exit: u32,
     },
     Call {

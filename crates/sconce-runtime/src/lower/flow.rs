@@ -58,13 +58,42 @@ impl Lowering<'_> {
             return;
         }
         for (from, to) in pairs {
-            self.emit(Instruction::Move { from, to });
+            if !self.redirect(from, to) {
+                self.emit(Instruction::Move { from, to });
+            }
         }
+    }
+
+    /// Lets the operator of numbers that made a value put it where it is wanted, if there is nothing
+    /// but such operators and moves since, and those leave both registers alone.
+    fn redirect(&mut self, from: Operand, wanted: Register) -> bool {
+        let Operand::Move(made) = from else { return false };
+        let touches = |operand: &Operand| match *operand {
+            Operand::Copy(register) | Operand::Move(register) => {
+                register == made || register == wanted
+            }
+            Operand::Constant(_) => false,
+        };
+        let since = self.code.instructions.get_mut(self.label..).unwrap_or_default();
+        for instruction in since.iter_mut().rev() {
+            match instruction {
+                Instruction::Numbers { to, .. } if *to == made => {
+                    *to = wanted;
+                    return true;
+                }
+                Instruction::Numbers { a, b, to, .. }
+                    if *to != wanted && !touches(a) && !touches(b) => {}
+                Instruction::Move { from, to } if *to != wanted && !touches(from) => {}
+                _ => return false,
+            }
+        }
+        false
     }
 
     /// Lets a jump go here.
     fn aim(&mut self, jump: usize) {
         let here = self.here();
+        self.label = here as usize;
         if let Some(
             Instruction::Jump { to }
             | Instruction::JumpUnless { to, .. }
@@ -103,13 +132,22 @@ impl Lowering<'_> {
         let to = self.targets(into);
         self.assign(from, to);
         self.emit(Instruction::Move { from: Operand::Constant(zero), to: counter });
-        let top = self.here();
-        let test = self.emit(Instruction::Loop { limit, condition, counter, index, exit: 0 });
+        let body_at = self.here() + 1;
+        let test = self.emit(Instruction::Loop {
+            limit,
+            condition,
+            counter,
+            index,
+            body: body_at,
+            exit: 0,
+        });
+        self.label = body_at as usize;
         self.block(body)?;
         let from = self.loop_operands(graph.return_node(body), condition.is_some(), false)?;
         let to = self.targets(condition.into_iter().chain(carried.iter().copied()));
         self.assign(from, to);
-        self.emit(Instruction::Jump { to: top });
+        let exit = self.here() + 1;
+        self.emit(Instruction::Loop { limit, condition, counter, index, body: body_at, exit });
         self.aim(test);
         // What was carried last is what the loop gives.
         for (&output, &register) in graph.node(node).outputs().iter().zip(&carried) {

@@ -42,6 +42,7 @@ pub(crate) fn lower(name: &str, graph: &Graph, around: &Surroundings<'_>) -> Res
         constants: FxHashMap::default(),
         range: None,
         gives: None,
+        label: 0,
         code: Code {
             name: name.into(),
             registers: 0,
@@ -77,6 +78,8 @@ struct Lowering<'a> {
     range: Option<SourceRange>,
     /// As [`Code::gives`].
     gives: Option<bool>,
+    /// The last instruction that something jumps to.
+    label: usize,
     /// The full name of the operator being lowered.
     operator: Option<Rc<str>>,
     code: Code,

@@ -13,8 +13,8 @@ mod encoder_layer;
 mod facts;
 mod in_place;
 mod linear;
-mod lstm_cell;
 mod ranks;
+mod recurrent;
 
 use std::rc::Rc;
 
@@ -43,8 +43,8 @@ const PASSES: &[fn(&mut Optimization)] = &[
     batch_norm::fold,
     blocked::choose_layout,
     linear::pack,
-    lstm_cell::pack,
     encoder_layer::pack,
+    recurrent::pack,
 ];
 
 /// For each argument, what is known of it if it is a tensor.
@@ -242,10 +242,33 @@ impl Optimization {
     /// The tensor that a value is, if it is a constant that nothing writes to.
     pub(crate) fn constant_tensor(&self, value: ValueId) -> Option<&Tensor> {
         let Some(Constant::Tensor(tensor)) = self.constant(value) else { return None };
-        match self.constants.get(tensor.index as usize) {
-            Some(IValue::Tensor(tensor)) if !self.is_written(value) => Some(tensor),
+        self.tensor(&tensor).filter(|_| !self.is_written(value))
+    }
+
+    fn tensor(&self, constant: &TensorConstant) -> Option<&Tensor> {
+        match self.constants.get(constant.index as usize) {
+            Some(IValue::Tensor(tensor)) => Some(tensor),
             _ => None,
         }
+    }
+
+    /// The tensors of a list of constants, if nothing changes it or them.
+    pub(crate) fn tensors(&self, value: ValueId) -> Option<Vec<Tensor>> {
+        if self.is_written(value) {
+            return None;
+        }
+        if let Some(Constant::List(_, items)) = self.constant(value) {
+            let tensor = |item: &Constant| match item {
+                Constant::Tensor(tensor) => self.tensor(tensor).cloned(),
+                _ => None,
+            };
+            return items.iter().map(tensor).collect();
+        }
+        let node = self.graph.node(self.producer(value));
+        if !node.is(Prim::ListConstruct) {
+            return None;
+        }
+        node.inputs().iter().map(|&item| self.constant_tensor(item).cloned()).collect()
     }
 
     /// The ints that a value is, if they are known and nothing changes them.

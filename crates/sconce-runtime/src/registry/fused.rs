@@ -1,16 +1,13 @@
 //! Operators that no program has: passes put them in the place of others.
 
-use sconce_kernels::{self as kernels, Cell, LinearActivation, UnaryOp};
+use sconce_kernels::{self as kernels, LinearActivation, UnaryOp};
 
 use super::tensor_args::{kernel, made};
-use super::{Table, attention, recurrent};
+use super::{Table, attention};
 use crate::value::IValue;
 
 /// `input, packed weight, weight, bias, place in ACTIVATIONS or -1`.
 pub(crate) const LINEAR_PACKED: &str = "sconce::linear_packed";
-
-/// The operands of `aten::lstm_cell` and the packed weights of input and hidden state.
-pub(crate) const LSTM_CELL_PACKED: &str = "sconce::lstm_cell_packed";
 
 /// The operands of `aten::_transformer_encoder_layer_fwd` and the packed weights of [`ENCODER_WEIGHTS`].
 pub(crate) const ENCODER_LAYER_PACKED: &str = "sconce::encoder_layer_packed";
@@ -50,17 +47,5 @@ pub(super) const TABLE: Table = &[
     (ENCODER_LAYER_PACKED, "-", |_, args| {
         let [a, b, c, d] = [0, 1, 2, 3].map(|at| args.tensor(ENCODER_OPERANDS + at));
         attention::encoder_layer(&args, [Some(a?), Some(b?), Some(c?), Some(d?)])
-    }),
-    (LSTM_CELL_PACKED, "-", |_, args| {
-        let state = args.tensors(1)?;
-        if let [hidden, memory] = &state[..] {
-            let biases = [args.optional_tensor(4)?, args.optional_tensor(5)?];
-            let packed = [args.tensor(6)?, args.tensor(7)?];
-            let next = kernels::lstm_cell_packed(args.tensor(0)?, [hidden, memory], packed, biases);
-            if let Some(next) = next.map_err(kernel)? {
-                return Ok(IValue::tuple(next.map(IValue::Tensor).into()));
-            }
-        }
-        recurrent::step(&args, Cell::Lstm)
     }),
 ];

@@ -129,11 +129,10 @@ pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
     OPERATORS.get(&(symbol, overload)).copied().or_else(|| derived::find(symbol, overload))
 }
 
-pub(crate) use fused::{
-    ACTIVATIONS, ENCODER_LAYER_PACKED, ENCODER_WEIGHTS, LINEAR_PACKED, LSTM_CELL_PACKED,
-};
+pub(crate) use fused::{ACTIVATIONS, ENCODER_LAYER_PACKED, ENCODER_WEIGHTS, LINEAR_PACKED};
 pub(crate) use literals::to_list;
 pub(crate) use numbers::{floor_quotient, floor_rest};
+pub(crate) use recurrent::{PACKED as RECURRENT_PACKED, Packed as RecurrentPacked};
 
 #[cfg(test)]
 mod tests {

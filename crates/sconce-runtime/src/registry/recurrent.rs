@@ -1,6 +1,6 @@
 //! Operators of recurrent layers and of sequences of different lengths.
 
-use sconce_kernels::{self as kernels, Cell, CellWeights, Recurrent, Tensor};
+use sconce_kernels::{self as kernels, Cell, CellWeights, PackedRecurrent, Recurrent, Tensor};
 
 use super::tensor_args::{kernel, made};
 use super::{Args, Table};
@@ -10,7 +10,48 @@ use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
+/// An operator that a pass puts in the place of another when it has packed its weights
+/// ([`kernels::pack_recurrent`]): they follow the other operator's operands.
+pub(crate) struct Packed {
+    /// The other operator and its overload.
+    pub(crate) symbol: &'static str,
+    pub(crate) overload: &'static str,
+    /// This one.
+    pub(crate) packed: &'static str,
+    pub(crate) cell: Cell,
+    /// Whether it runs over sequences and takes a list of weights; if not, it makes one step.
+    pub(crate) layers: bool,
+}
+
+const fn layers(symbol: &'static str, packed: &'static str, cell: Cell) -> Packed {
+    Packed { symbol, overload: "input", packed, cell, layers: true }
+}
+
+const fn one_step(symbol: &'static str, packed: &'static str, cell: Cell) -> Packed {
+    Packed { symbol, overload: "", packed, cell, layers: false }
+}
+
+/// All of them.
+pub(crate) const PACKED: &[Packed] = &[
+    layers("aten::lstm", "sconce::lstm_packed", Cell::Lstm),
+    layers("aten::gru", "sconce::gru_packed", Cell::Gru),
+    layers("aten::rnn_tanh", "sconce::rnn_tanh_packed", Cell::Tanh),
+    layers("aten::rnn_relu", "sconce::rnn_relu_packed", Cell::Relu),
+    one_step("aten::lstm_cell", "sconce::lstm_cell_packed", Cell::Lstm),
+    one_step("aten::gru_cell", "sconce::gru_cell_packed", Cell::Gru),
+    one_step("aten::rnn_tanh_cell", "sconce::rnn_tanh_cell_packed", Cell::Tanh),
+    one_step("aten::rnn_relu_cell", "sconce::rnn_relu_cell_packed", Cell::Relu),
+];
+
 pub(super) const TABLE: Table = &[
+    ("sconce::lstm_packed", "-", |machine, args| padded_packed(machine, &args, Cell::Lstm)),
+    ("sconce::gru_packed", "-", |machine, args| padded_packed(machine, &args, Cell::Gru)),
+    ("sconce::rnn_tanh_packed", "-", |machine, args| padded_packed(machine, &args, Cell::Tanh)),
+    ("sconce::rnn_relu_packed", "-", |machine, args| padded_packed(machine, &args, Cell::Relu)),
+    ("sconce::lstm_cell_packed", "-", |_, args| step_packed(&args, Cell::Lstm)),
+    ("sconce::gru_cell_packed", "-", |_, args| step_packed(&args, Cell::Gru)),
+    ("sconce::rnn_tanh_cell_packed", "-", |_, args| step_packed(&args, Cell::Tanh)),
+    ("sconce::rnn_relu_cell_packed", "-", |_, args| step_packed(&args, Cell::Relu)),
     ("aten::lstm", "input", |machine, args| padded(machine, &args, Cell::Lstm)),
     ("aten::lstm", "data", |machine, args| packed(machine, &args, Cell::Lstm)),
     ("aten::gru", "input", |machine, args| padded(machine, &args, Cell::Gru)),
@@ -88,19 +129,45 @@ fn network<'a>(
 }
 
 fn padded(machine: &mut Machine, args: &Args<'_>, cell: Cell) -> Result {
-    let batch_first = args.bool(8)?;
-    let turned = |tensor: &Tensor| match batch_first {
-        true => tensor.transpose(0, 1),
-        false => Ok(tensor.clone()),
-    };
     let params = args.tensors(2)?;
     let network = network(args, 2, cell, &params)?;
-    let input = turned(args.tensor(0)?).map_err(kernel)?;
+    let input = time_first(args, args.tensor(0)?)?;
     let (output, last) =
         network.run(&input, &states(args, 1, cell)?, &mut machine.generator).map_err(kernel)?;
-    let mut results = vec![turned(&output).map_err(kernel)?];
-    results.extend(last);
-    Ok(tensors(results))
+    outputs(time_first(args, &output)?, last)
+}
+
+/// As [`padded`], with packed weights behind the nine operands.
+fn padded_packed(machine: &mut Machine, args: &Args<'_>, cell: Cell) -> Result {
+    let drops_out = args.bool(6)? && args.real(5)? != 0.0;
+    if !drops_out {
+        let packed = packed_weights(args, 9)?;
+        let network = PackedRecurrent { cell, packed: &packed, bidirectional: args.bool(7)? };
+        let input = time_first(args, args.tensor(0)?)?;
+        let result = network.run(&input, &states(args, 1, cell)?).map_err(kernel)?;
+        if let Some((output, last)) = result {
+            return outputs(time_first(args, &output)?, last);
+        }
+    }
+    padded(machine, args, cell)
+}
+
+/// A tensor as it is, or with its first two dimensions swapped where the batch comes first.
+fn time_first(args: &Args<'_>, tensor: &Tensor) -> Result<Tensor> {
+    match args.bool(8)? {
+        true => tensor.transpose(0, 1).map_err(kernel),
+        false => Ok(tensor.clone()),
+    }
+}
+
+/// The packed weights of every layer and direction, from an operand on.
+fn packed_weights<'a>(args: &'a Args<'_>, from: usize) -> Result<Vec<[&'a Tensor; 3]>> {
+    let starts = (from..args.len()).step_by(3);
+    starts.map(|at| Ok([args.tensor(at)?, args.tensor(at + 1)?, args.tensor(at + 2)?])).collect()
+}
+
+fn outputs(output: Tensor, last: Vec<Tensor>) -> Result {
+    Ok(tensors(std::iter::once(output).chain(last).collect()))
 }
 
 fn packed(machine: &mut Machine, args: &Args<'_>, cell: Cell) -> Result {
@@ -110,12 +177,10 @@ fn packed(machine: &mut Machine, args: &Args<'_>, cell: Cell) -> Result {
     let (output, last) = network
         .run_packed(args.tensor(0)?, &sizes, &states(args, 2, cell)?, &mut machine.generator)
         .map_err(kernel)?;
-    let mut results = vec![output];
-    results.extend(last);
-    Ok(tensors(results))
+    outputs(output, last)
 }
 
-pub(super) fn step(args: &Args<'_>, cell: Cell) -> Result {
+fn step(args: &Args<'_>, cell: Cell) -> Result {
     let weights = CellWeights {
         input: args.tensor(2)?,
         hidden: args.tensor(3)?,
@@ -124,12 +189,23 @@ pub(super) fn step(args: &Args<'_>, cell: Cell) -> Result {
         projection: None,
     };
     let state = states(args, 1, cell)?;
-    let mut next = kernels::cell_step(cell, args.tensor(0)?, &state, weights).map_err(kernel)?;
-    match (cell, next.pop(), next.is_empty()) {
-        (_, Some(hidden), true) => Ok(IValue::Tensor(hidden)),
-        (_, memory, _) => {
-            next.extend(memory);
-            Ok(tensors(next))
-        }
+    stepped(kernels::cell_step(cell, args.tensor(0)?, &state, weights).map_err(kernel)?)
+}
+
+/// As [`step`], with packed weights behind the six operands.
+fn step_packed(args: &Args<'_>, cell: Cell) -> Result {
+    let packed = [args.tensor(6)?, args.tensor(7)?, args.tensor(8)?];
+    let network = PackedRecurrent { cell, packed: &[packed], bidirectional: false };
+    match network.step(args.tensor(0)?, &states(args, 1, cell)?).map_err(kernel)? {
+        Some(next) => stepped(next),
+        None => step(args, cell),
+    }
+}
+
+/// The next states: a tuple for an LSTM, one tensor for the others.
+fn stepped(mut next: Vec<Tensor>) -> Result {
+    match next.len() {
+        1 => Ok(next.pop().map_or(IValue::None, IValue::Tensor)),
+        _ => Ok(tensors(next)),
     }
 }

@@ -118,13 +118,44 @@ def forward(self, x: Tensor):
     a, b = torch.lstm_cell(h, [c, h], self.w1, self.w1)
     return h, c, a, b
 """, dict(w0=(84, 12), w1=(84, 21), c0=(84,), c1=(84,))),
+    # Layers over sequences: two in both directions, a batch that comes first, none with biases, a
+    # projection, which is left alone; and one step of each cell.
+    "layers": ("""
+def forward(self, x: Tensor):
+    h = torch.full([4, x.size(1), 21], 0.5)
+    c = torch.ones([4, x.size(1), 21])
+    both = [self.w0, self.w1, self.c0, self.c1, self.w2, self.w3, self.c2, self.c3,
+            self.w4, self.w1, self.c0, self.c1, self.w4, self.w3, self.c2, self.c3]
+    a, b, d = torch.lstm(x, [h, c], both, True, 2, 0., False, True, False)
+    gates = [self.w5, self.w6, self.c5, self.c6]
+    e, f = torch.gru(x.transpose(0, 1), h[:1], gates, True, 1, 0., False, False, True)
+    g, k = torch.gru(x, h[:1], [self.w5, self.w6], False, 1, 0., False, False, False)
+    m, n = torch.rnn_tanh(x, h[:2], [self.w7, self.w8, self.w7, self.w8], False, 1, 0., False, True, False)
+    p, q = torch.rnn_relu(x, h[:1], [self.w7, self.w8, self.c7, self.c8], True, 1, 0., False, False, False)
+    r, s, t = torch.lstm(x, [h[:1, :, :5], c[:1]], [self.w0, self.w9, self.w10], False, 1, 0., False, False, False)
+    u = torch.gru_cell(x[0], h[0], self.w5, self.w6, self.c5, self.c6)
+    v = torch.rnn_tanh_cell(x[0], h[0], self.w7, self.w8, None, self.c8)
+    w = torch.rnn_relu_cell(x[0], h[0], self.w7, self.w8)
+    return a, b, d, e, f, g, k, m, n, p, q, r, s, t, u, v, w
+""", dict(w0=(84, 12), w1=(84, 21), c0=(84,), c1=(84,), w2=(84, 12), w3=(84, 21), c2=(84,), c3=(84,),
+          w4=(84, 42), w5=(63, 12), w6=(63, 21), c5=(63,), c6=(63,), w7=(21, 12), w8=(21, 21),
+          c7=(21,), c8=(21,), w9=(84, 5), w10=(5, 21))),
+    # Weights in lists, as `torch.nn.LSTM` keeps them.
+    "listed": ("""
+def forward(self, x: Tensor):
+    h = torch.zeros([1, x.size(1), 6])
+    a, b, c = torch.lstm(x, [h, h], self.weights, True, 1, 0., False, False, False)
+    return a, b * self.scales[1], c * self.scales[0]
+""", dict(weights=[(24, 12), (24, 6), (24,), (24,)], scales=[(1,), (6,)])),
 }
 
 
 def network(source, tensors):
     module = torch.nn.Module()
     for name, shape in tensors.items():
-        if name.startswith("n"):
+        if isinstance(shape, list):
+            setattr(module, name, [torch.randn(shape) for shape in shape])
+        elif name.startswith("n"):
             index = name[1:]
             module.register_buffer("g" + index, torch.rand(shape) + 0.5)
             module.register_buffer("b" + index, torch.randn(shape) * 0.1)
@@ -153,7 +184,16 @@ def matrices():
 def inputs(name):
     if name == "cells":
         return (x for x in matrices() if x.dim() == 3 and x.size(2) == 12)
+    if name in ("layers", "listed"):
+        return sequences()
     return matrices() if name in ("dense", "moved") else pictures(name)
+
+
+def sequences():
+    for steps, batch in ((1, 1), (4, 1), (5, 1), (13, 1), (25, 1), (1, 2), (7, 3)):
+        yield torch.randn(steps, batch, 12)
+    yield torch.randn(12, 1, 6).transpose(0, 2)
+    yield torch.full((6, 1, 12), float("nan"))
 
 
 def pictures(name):
