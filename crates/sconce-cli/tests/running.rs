@@ -1,6 +1,7 @@
 //! The verbs that run programs: run, bench, compare; what README says of them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[macro_use]
 mod support;
 
 use std::fs;
@@ -30,29 +31,20 @@ fn json(args: &[&str]) -> Json {
     serde_json::from_str(&run.out).unwrap()
 }
 
-macro_rules! looks {
-    ($($name:ident: $($arg:expr),+;)*) => {$(
-        #[test]
-        fn $name() {
-            insta::assert_snapshot!(stringify!($name), run(&[$($arg),+]).all());
-        }
-    )*};
-}
-
 looks! {
-    run_a_batch: "run", CLASSIFIER, "-i", "ones(2, 8)", "-i", "2";
-    run_another_method: "run", CLASSIFIER, "--method", "name_of", "-i", "2";
-    run_without_arguments: "run", CLASSIFIER;
-    run_with_the_wrong_type: "run", CLASSIFIER, "-i", "3";
-    run_what_raises: "run", CLASSIFIER, "-m", "name_of", "-i", "9";
-    run_an_unknown_method: "run", CLASSIFIER, "-m", "backward";
-    run_with_no_such_file: "run", CLASSIFIER, "-i", "nowhere.npy";
-    run_with_a_bad_size: "run", CLASSIFIER, "-i", "zeros(-1)";
-    run_a_checkpoint: "run", "2.15/zip/state_dict.pt";
-    run_without_end: "run", ENDLESS, "-i", "1", "--max-steps", "100000";
-    help_of_run: "run", "-h";
-    help_of_bench: "bench", "-h";
-    help_of_compare: "compare", "-h";
+    run_a_batch: "run" CLASSIFIER "-i" "ones(2, 8)" "-i" "2";
+    run_another_method: "run" CLASSIFIER "--method" "name_of" "-i" "2";
+    run_without_arguments: "run" CLASSIFIER;
+    run_with_the_wrong_type: "run" CLASSIFIER "-i" "3";
+    run_what_raises: "run" CLASSIFIER "-m" "name_of" "-i" "9";
+    run_an_unknown_method: "run" CLASSIFIER "-m" "backward";
+    run_with_no_such_file: "run" CLASSIFIER "-i" "nowhere.npy";
+    run_with_a_bad_size: "run" CLASSIFIER "-i" "zeros(-1)";
+    run_a_checkpoint: "run" "2.15/zip/state_dict.pt";
+    run_without_end: "run" ENDLESS "-i" "1" "--max-steps" "100000";
+    help_of_run: "run" "-h";
+    help_of_bench: "bench" "-h";
+    help_of_compare: "compare" "-h";
 }
 
 #[test]
