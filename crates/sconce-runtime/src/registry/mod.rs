@@ -27,6 +27,7 @@ mod math;
 mod misc;
 mod normalisation;
 mod numbers;
+pub(crate) mod outside;
 mod pointwise;
 mod pooling;
 mod products;
@@ -129,9 +130,11 @@ pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
     OPERATORS.get(&(symbol, overload)).copied().or_else(|| derived::find(symbol, overload))
 }
 
+pub(crate) use derived::changes_looks;
 pub(crate) use fused::{ACTIVATIONS, LINEAR_PACKED, LSTM_CELL_PACKED};
 pub(crate) use literals::to_list;
 pub(crate) use numbers::{floor_quotient, floor_rest};
+pub(crate) use tensor_args::kernel;
 
 #[cfg(test)]
 mod tests {
