@@ -19,6 +19,9 @@ const SHAPES: &str = "../../examples/shapes.pt";
 const LABELS: &str = "../../examples/shapes.txt";
 /// By the generators beside them: a loop without end; one that raises.
 const ENDLESS: &str = "../../crates/sconce-runtime/tests/programs/endless/model.pt";
+/// One with an operator that is not here, and one that would read a file, both behind a branch.
+const UNREACHED: &str = "../../crates/sconce-runtime/tests/programs/unreached/model.pt";
+const READS_FILES: &str = "../../crates/sconce-runtime/tests/programs/reads_files/model.pt";
 const LOOPS: &str = "../../crates/sconce-runtime/tests/programs/loops/model.pt";
 
 fn run(args: &[&str]) -> Run {
@@ -45,6 +48,33 @@ looks! {
     help_of_run: "run" "-h";
     help_of_bench: "bench" "-h";
     help_of_compare: "compare" "-h";
+}
+
+#[test]
+fn a_missing_operator_stops_a_program_that_comes_to_it_or_a_strict_caller() {
+    let call = |reach: &str, more: &[&str]| {
+        run(&[&["run", UNREACHED, "-i", "ones(2)", "-i", reach], more].concat())
+    };
+    let past = call("False", &[]);
+    assert_eq!((past.code, past.out.trim()), (0, "tensor([2., 2.])"), "{}", past.err);
+    for (run, help) in [
+        (call("True", &[]), "sconce ops FILE lists"),
+        (call("False", &["--strict"]), "without --strict it runs"),
+    ] {
+        assert_eq!(run.code, 3);
+        assert!(run.err.contains("aten::to_mkldnn") && run.err.contains(help), "{}", run.err);
+    }
+    let files = run(&["run", READS_FILES, "-i", "False"]);
+    assert_eq!(files.code, 3);
+    assert!(files.err.contains("aten::from_file (it would read or write files)"), "{}", files.err);
+    let ops = run(&["ops", READS_FILES, "--no-header"]);
+    assert!(
+        ops.out.lines().any(|line| line.contains("aten::from_file") && line.ends_with("refused"))
+    );
+    let ops = run(&["ops", UNREACHED, "--no-header"]);
+    assert!(
+        ops.out.lines().any(|line| line.contains("aten::to_mkldnn") && line.ends_with("missing"))
+    );
 }
 
 #[test]
