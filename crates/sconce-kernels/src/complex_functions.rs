@@ -154,6 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[allow(clippy::approx_constant, reason = "results as PyTorch gave them")]
     fn functions_are_pytorchs() {
         // torch.FN(torch.tensor(RE + IMj, dtype=torch.complex128))
         let cases: &[(&str, UnaryOp, [f64; 2], [f64; 2])] = &[
