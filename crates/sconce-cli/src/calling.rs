@@ -79,9 +79,9 @@ pub struct BudgetOptions {
     /// Most bytes that tensors and lists may take at once
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<u64>,
-    /// Run although operators are missing, and stop when one is reached
+    /// Refuse a program that has an operator that this build lacks, though it may never come to it
     #[arg(long)]
-    pub allow_missing: bool,
+    pub strict: bool,
 }
 
 /// Output of programs to the process's own streams: text to standard output, or beside a JSON
@@ -115,10 +115,7 @@ impl BudgetOptions {
         if let Some(steps) = self.max_steps {
             limits.steps = steps;
         }
-        let missing = match self.allow_missing {
-            true => Missing::WhenReached,
-            false => Missing::Refuse,
-        };
+        let missing = if self.strict { Missing::Refuse } else { Missing::WhenReached };
         let memory = self.max_memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         Options { limits, missing, memory, optimize: !self.no_optimize, ..Options::default() }
     }
@@ -136,17 +133,18 @@ impl BudgetOptions {
     }
 }
 
-/// A session of a module that has everything its method needs.
+/// A session of a module whose method has nothing that it must not have.
 pub fn session(
     module: &Module,
     call: &Call,
     options: Options,
     file: &str,
 ) -> Result<Session, Failure> {
-    let refuse = options.missing == Missing::Refuse;
+    let strict = options.missing == Missing::Refuse;
     let mut session = Session::new(module, options).map_err(|error| failure(error, file))?;
-    let needs = session.needs(&call.method).map_err(|error| failure(error, file))?;
-    if refuse && !needs.is_empty() {
+    let mut needs = session.needs(&call.method).map_err(|error| failure(error, file))?;
+    needs.retain(|need| strict || need.refused().is_some());
+    if !needs.is_empty() {
         return Err(refusal(&needs, &call.method, file));
     }
     if let Some(seed) = call.budget.seed {
@@ -168,19 +166,23 @@ fn refusal(needs: &[Need], method: &str, file: &str) -> Failure {
     }
     let plural = if named.len() == 1 { "" } else { "s" };
     let message =
-        format!("'{method}' needs {} operator{plural} that this build lacks", named.len());
+        format!("'{method}' has {} operator{plural} that sconce does not run", named.len());
     let mut failure = Failure::unreadable(message).in_file(file);
     for (what, count, need) in named.iter().take(MOST_NAMED) {
         let places = if *count == 1 { String::new() } else { format!(" at {count} places") };
         let range = need.range.as_ref();
         let place = range.map(|range| range.original().unwrap_or_else(|| range.clone()));
         let place = place.map_or(String::new(), |place| format!("\n{}", place.highlight()));
-        failure = failure.note(format!("{what}{places}{place}"));
+        let why = need.refused().map_or(String::new(), |why| format!(" ({why})"));
+        failure = failure.note(format!("{what}{why}{places}{place}"));
     }
     if named.len() > MOST_NAMED {
         failure = failure.note(format!("and {} more: sconce ops FILE", named.len() - MOST_NAMED));
     }
-    failure.help("--allow-missing runs up to the first of them that is reached")
+    match needs.iter().any(|need| need.refused().is_some()) {
+        true => failure,
+        false => failure.help("without --strict it runs unless it comes to one of them"),
+    }
 }
 
 /// What is wrong with a program that was prepared or run. An exception's text is PyTorch's.
@@ -191,6 +193,10 @@ pub fn failure(error: Error, file: &str) -> Failure {
         Error::Limit(message) => {
             let help = "--max-seconds, --max-memory and --max-steps say what it may spend";
             Failure::unreadable(message).in_file(file).help(help)
+        }
+        Error::Unsupported { .. } => {
+            let failure = Failure::unreadable(error.to_string()).in_file(file);
+            failure.help("sconce ops FILE lists the operators of a program that are missing")
         }
         other => Failure::unreadable(other.to_string()).in_file(file),
     }

@@ -1,17 +1,7 @@
 //! What the verbs print, as snapshots.
 
+#[macro_use]
 mod support;
-
-use support::sconce;
-
-macro_rules! looks {
-    ($($name:ident: $($arg:literal)+;)*) => {$(
-        #[test]
-        fn $name() {
-            insta::assert_snapshot!(stringify!($name), sconce(&[$($arg),+]).all());
-        }
-    )*};
-}
 
 looks! {
     bare_file: "2.15/zip/state_dict.pt";

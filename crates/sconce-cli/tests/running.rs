@@ -1,6 +1,7 @@
 //! The verbs that run programs: run, bench, compare; what README says of them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[macro_use]
 mod support;
 
 use std::fs;
@@ -18,6 +19,9 @@ const SHAPES: &str = "../../examples/shapes.pt";
 const LABELS: &str = "../../examples/shapes.txt";
 /// By the generators beside them: a loop without end; one that raises.
 const ENDLESS: &str = "../../crates/sconce-runtime/tests/programs/endless/model.pt";
+/// One with an operator that is not here, and one that would read a file, both behind a branch.
+const UNREACHED: &str = "../../crates/sconce-runtime/tests/programs/unreached/model.pt";
+const READS_FILES: &str = "../../crates/sconce-runtime/tests/programs/reads_files/model.pt";
 const LOOPS: &str = "../../crates/sconce-runtime/tests/programs/loops/model.pt";
 
 fn run(args: &[&str]) -> Run {
@@ -30,29 +34,47 @@ fn json(args: &[&str]) -> Json {
     serde_json::from_str(&run.out).unwrap()
 }
 
-macro_rules! looks {
-    ($($name:ident: $($arg:expr),+;)*) => {$(
-        #[test]
-        fn $name() {
-            insta::assert_snapshot!(stringify!($name), run(&[$($arg),+]).all());
-        }
-    )*};
+looks! {
+    run_a_batch: "run" CLASSIFIER "-i" "ones(2, 8)" "-i" "2";
+    run_another_method: "run" CLASSIFIER "--method" "name_of" "-i" "2";
+    run_without_arguments: "run" CLASSIFIER;
+    run_with_the_wrong_type: "run" CLASSIFIER "-i" "3";
+    run_what_raises: "run" CLASSIFIER "-m" "name_of" "-i" "9";
+    run_an_unknown_method: "run" CLASSIFIER "-m" "backward";
+    run_with_no_such_file: "run" CLASSIFIER "-i" "nowhere.npy";
+    run_with_a_bad_size: "run" CLASSIFIER "-i" "zeros(-1)";
+    run_a_checkpoint: "run" "2.15/zip/state_dict.pt";
+    run_without_end: "run" ENDLESS "-i" "1" "--max-steps" "100000";
+    help_of_run: "run" "-h";
+    help_of_bench: "bench" "-h";
+    help_of_compare: "compare" "-h";
 }
 
-looks! {
-    run_a_batch: "run", CLASSIFIER, "-i", "ones(2, 8)", "-i", "2";
-    run_another_method: "run", CLASSIFIER, "--method", "name_of", "-i", "2";
-    run_without_arguments: "run", CLASSIFIER;
-    run_with_the_wrong_type: "run", CLASSIFIER, "-i", "3";
-    run_what_raises: "run", CLASSIFIER, "-m", "name_of", "-i", "9";
-    run_an_unknown_method: "run", CLASSIFIER, "-m", "backward";
-    run_with_no_such_file: "run", CLASSIFIER, "-i", "nowhere.npy";
-    run_with_a_bad_size: "run", CLASSIFIER, "-i", "zeros(-1)";
-    run_a_checkpoint: "run", "2.15/zip/state_dict.pt";
-    run_without_end: "run", ENDLESS, "-i", "1", "--max-steps", "100000";
-    help_of_run: "run", "-h";
-    help_of_bench: "bench", "-h";
-    help_of_compare: "compare", "-h";
+#[test]
+fn a_missing_operator_stops_a_program_that_comes_to_it_or_a_strict_caller() {
+    let call = |reach: &str, more: &[&str]| {
+        run(&[&["run", UNREACHED, "-i", "ones(2)", "-i", reach], more].concat())
+    };
+    let past = call("False", &[]);
+    assert_eq!((past.code, past.out.trim()), (0, "tensor([2., 2.])"), "{}", past.err);
+    for (run, help) in [
+        (call("True", &[]), "sconce ops FILE lists"),
+        (call("False", &["--strict"]), "without --strict it runs"),
+    ] {
+        assert_eq!(run.code, 3);
+        assert!(run.err.contains("aten::to_mkldnn") && run.err.contains(help), "{}", run.err);
+    }
+    let files = run(&["run", READS_FILES, "-i", "False"]);
+    assert_eq!(files.code, 3);
+    assert!(files.err.contains("aten::from_file (it would read or write files)"), "{}", files.err);
+    let ops = run(&["ops", READS_FILES, "--no-header"]);
+    assert!(
+        ops.out.lines().any(|line| line.contains("aten::from_file") && line.ends_with("refused"))
+    );
+    let ops = run(&["ops", UNREACHED, "--no-header"]);
+    assert!(
+        ops.out.lines().any(|line| line.contains("aten::to_mkldnn") && line.ends_with("missing"))
+    );
 }
 
 #[test]

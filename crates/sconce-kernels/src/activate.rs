@@ -1,7 +1,8 @@
 //! Activation functions that have numbers or a weight beside their input.
 
-use crate::binary::{BinaryOp, binary, compute_dtype};
+use crate::binary::{BinaryOp, binary, compute_dtype, wrapped};
 use crate::choose::floating_map;
+use crate::numbers::rounded;
 use crate::shape::wrap_dim;
 use crate::unary::{UnaryOp, map, unary};
 use crate::{DType, Error, Result, Scalar, Tensor};
@@ -30,7 +31,7 @@ pub fn selu(input: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// For dtypes other than floating ones.
 pub fn hardshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
-    let lambd = in_dtype(lambd, input.dtype());
+    let lambd = rounded(lambd, input.dtype());
     floating_map(input, "hardshrink_cpu", |x| if x >= -lambd && x <= lambd { 0.0 } else { x })
 }
 
@@ -44,23 +45,13 @@ pub fn softshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
             "lambda must be greater or equal to 0, but found to be {lambd}."
         )));
     }
-    let lambd = in_dtype(lambd, input.dtype());
+    let lambd = rounded(lambd, input.dtype());
     floating_map(input, "softshrink_cpu", |x| match x {
         x if x > lambd => x - lambd,
         x if x < -lambd => x + lambd,
         // A zero, but NaN for NaN.
         x => x * 0.0,
     })
-}
-
-/// A number rounded as the elements of a tensor are.
-fn in_dtype(x: f64, dtype: DType) -> f64 {
-    match dtype {
-        DType::Float32 => f64::from(x as f32),
-        DType::Float16 => half::f16::from_f64(x).to_f64(),
-        DType::BFloat16 => half::bf16::from_f64(x).to_f64(),
-        _ => x,
-    }
 }
 
 /// `torch.nn.functional.logsigmoid`.
@@ -81,37 +72,34 @@ pub fn log_sigmoid(input: &Tensor) -> Result<Tensor> {
 pub fn threshold(input: &Tensor, threshold: Scalar, value: Scalar) -> Result<Tensor> {
     let dtype = input.dtype();
     if dtype.is_integral() {
-        let (threshold, value) = (threshold.to_i64(), value.to_i64());
+        let held = |bound: Scalar| -> Result<i64> {
+            let bound = Scalar::Int(bound.to_i64());
+            bound.check_fits(dtype)?;
+            Ok(wrapped(bound.to_i64(), dtype))
+        };
+        let (threshold, value) = (held(threshold)?, held(value)?);
         let wide = input.to_dtype(DType::Int64)?;
         return map(&wide, |x: i64| if x <= threshold { value } else { x })?.to_dtype(dtype);
     }
-    let (threshold, value) = (in_dtype(threshold.to_f64(), dtype), value.to_f64());
+    let (threshold, value) = (rounded(threshold.to_f64(), dtype), value.to_f64());
     floating_map(input, "threshold_cpu", |x| if x <= threshold { value } else { x })
 }
 
-/// `torch.nn.functional.hardtanh`.
+/// `torch.nn.functional.hardtanh`: [`crate::clamp`] without type promotion.
 ///
 /// # Errors
-/// For `bool` and complex numbers, and for a negative bound of unsigned numbers.
+/// For `bool` and complex numbers, and for integers a lower bound above all of them or an upper bound
+/// below.
 pub fn hardtanh(input: &Tensor, min: Scalar, max: Scalar) -> Result<Tensor> {
     let dtype = input.dtype();
     if dtype == DType::Bool {
         return Err(Error::runtime("Bool inputs not supported for hardtanh"));
     }
-    if min.to_f64() > max.to_f64() {
-        return Err(Error::value("min_val cannot be greater than max_val"));
-    }
     if dtype.is_integral() {
-        let (min, max) = (min.to_i64(), max.to_i64());
-        if dtype == DType::UInt8 && (min < 0 || max < 0) {
-            return Err(Error::runtime(
-                "cannot do hardtanh on an unsigned type with negative limits",
-            ));
-        }
-        let wide = input.to_dtype(DType::Int64)?;
-        return map(&wide, |x: i64| x.max(min).min(max))?.to_dtype(dtype);
+        let whole = |bound: Scalar| Some(Scalar::Int(bound.to_i64()).into());
+        return crate::clamp(input, whole(min), whole(max));
     }
-    let (min, max) = (in_dtype(min.to_f64(), dtype), in_dtype(max.to_f64(), dtype));
+    let (min, max) = (rounded(min.to_f64(), dtype), rounded(max.to_f64(), dtype));
     floating_map(input, "clamp_scalar_cpu", |x| if x.is_nan() { x } else { x.max(min).min(max) })
 }
 

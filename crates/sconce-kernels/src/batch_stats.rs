@@ -2,7 +2,7 @@
 //! statistics beside the result.
 
 use crate::binary::compute_dtype;
-use crate::norm::{check_length, floating, scale_channels};
+use crate::norm::{check_length, check_normalized_shape, floating, scale_channels};
 use crate::shape::product;
 use crate::{BinaryOp, DType, Error, Result, Tensor, binary};
 
@@ -246,19 +246,13 @@ pub fn rms_norm(
     weight: Option<&Tensor>,
     eps: Option<f64>,
 ) -> Result<Tensor> {
-    floating(input, "rms_norm")?;
-    if normalized_shape.is_empty() || !input.sizes().ends_with(normalized_shape) {
-        let dims: Vec<String> = normalized_shape.iter().map(i64::to_string).collect();
-        return Err(Error::runtime(format!(
-            "Given normalized_shape={normalized_shape:?}, expected input with shape [*, {}], but \
-             got input of size{:?}",
-            dims.join(", "),
-            input.sizes()
-        )));
+    if !input.dtype().is_complex() {
+        floating(input, "rms_norm")?;
     }
+    check_normalized_shape(input, normalized_shape)?;
     let dtype = input.dtype();
     let compute = compute_dtype(dtype);
-    let eps = eps.unwrap_or(match compute {
+    let eps = eps.unwrap_or(match compute.to_real() {
         DType::Float64 => f64::EPSILON,
         _ => f64::from(f32::EPSILON),
     });

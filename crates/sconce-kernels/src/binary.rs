@@ -2,6 +2,7 @@
 
 use num_complex::Complex;
 
+use crate::numbers::rounded;
 use crate::promotion::int_to_float;
 use crate::shape::{broadcast, expanded_strides};
 use crate::simd::dispatch;
@@ -126,7 +127,7 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     let mut common = result_type(&[a, b])?;
     check_kernel(op, common, a, b)?;
     if op.is_logical() {
-        return zip::<Bool, Bool>(&operand(a, DType::Bool)?, &operand(b, DType::Bool)?, |x, y| {
+        return zip::<Bool, Bool>(&a.to_dtype(DType::Bool)?, &b.to_dtype(DType::Bool)?, |x, y| {
             let (x, y) = (x.get(), y.get());
             Bool::from(match op {
                 LogicalAnd => x && y,
@@ -142,7 +143,7 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     if matches!(op, Div | Atan2) {
         common = int_to_float(common);
     }
-    if op == DivTrunc && matches!(common, DType::Float16 | DType::BFloat16) {
+    if op == DivTrunc && is_half(common) {
         // Half precision rounds the quotient first.
         return unary(UnaryOp::Trunc, &binary(Div, a, b)?);
     }
@@ -157,10 +158,9 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
             }
         }
     }
-    let (a, b) = (
-        operand(through(a, common)?.as_ref(), compute)?,
-        operand(through(b, common)?.as_ref(), compute)?,
-    );
+    let exactly = matches!(op, Mul | Div | DivFloor) && is_half(common) && b.sizes().is_empty();
+    let a = widened(a, common, compute)?;
+    let b = if exactly { b.to_dtype(compute)? } else { widened(b, common, compute)? };
     let result = match compute {
         DType::Float32 => f32::apply(op, &a, &b),
         DType::Float64 => f64::apply(op, &a, &b),
@@ -173,33 +173,24 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     if op.compares() { Ok(result) } else { result.to_dtype(common) }
 }
 
-/// A tensor rounded to the common dtype before it is widened to the one computed in.
-enum Rounded<'a> {
-    Tensor(Tensor),
-    Scalar(Operand<'a>),
+fn is_half(dtype: DType) -> bool {
+    matches!(dtype, DType::Float16 | DType::BFloat16)
 }
 
-impl Rounded<'_> {
-    fn as_ref(&self) -> Operand<'_> {
-        match self {
-            Rounded::Tensor(tensor) => Operand::Tensor(tensor),
-            Rounded::Scalar(scalar) => *scalar,
-        }
-    }
-}
-
-fn through(operand: Operand<'_>, common: DType) -> Result<Rounded<'_>> {
+/// An operand rounded to the common dtype, as a tensor of the one computed in. Of half precision the
+/// second factor or the divisor is not rounded if it has no dimensions.
+fn widened(operand: Operand<'_>, common: DType, compute: DType) -> Result<Tensor> {
     match operand {
-        Operand::Tensor(tensor) => tensor.to_dtype(common).map(Rounded::Tensor),
-        Operand::Scalar(Scalar::Int(value)) => {
-            Ok(Rounded::Scalar(Operand::Scalar(Scalar::Int(wrapped(value, common)))))
+        Operand::Scalar(Scalar::Int(value)) if !is_half(common) => {
+            Tensor::scalar(Scalar::Int(wrapped(value, common)), compute)
         }
-        scalar => Ok(Rounded::Scalar(scalar)),
+        Operand::Scalar(scalar) if !is_half(common) => Tensor::scalar(scalar, compute),
+        operand => operand.to_dtype(common)?.to_dtype(compute),
     }
 }
 
 /// An integer as a narrower dtype holds it.
-fn wrapped(value: i64, dtype: DType) -> i64 {
+pub(crate) fn wrapped(value: i64, dtype: DType) -> i64 {
     match dtype {
         DType::UInt8 => i64::from(value as u8),
         DType::Int8 => i64::from(value as i8),
@@ -209,10 +200,6 @@ fn wrapped(value: i64, dtype: DType) -> i64 {
         DType::UInt32 => i64::from(value as u32),
         _ => value,
     }
-}
-
-fn operand(operand: Operand<'_>, dtype: DType) -> Result<Tensor> {
-    operand.to_dtype(dtype)
 }
 
 /// `a + alpha * b`, `torch.add`.
@@ -251,6 +238,10 @@ fn scaled(op: BinaryOp, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result
     }
     let compute = compute_dtype(common);
     let b = b.to_dtype(common)?.to_dtype(compute)?;
+    let alpha = match is_half(common) {
+        true => Scalar::Float(rounded(alpha.to_f64(), common)),
+        false => alpha,
+    };
     let b = binary(Mul, (&b).into(), Operand::Scalar(alpha))?;
     let a = a.to_dtype(common)?.to_dtype(compute)?;
     binary(op, (&a).into(), (&b).into())?.to_dtype(common)
@@ -573,5 +564,35 @@ where
         Eq => zip(a, b, |x: C<F>, y: C<F>| Bool::from(x == y)),
         Ne => zip(a, b, |x: C<F>, y: C<F>| Bool::from(x != y)),
         _ => Err(Error::no_kernel(op.kernel(), a.dtype())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use half::bf16;
+
+    use super::*;
+
+    #[test]
+    fn numbers_beside_half_precision_are_rounded_but_for_factors_and_divisors() {
+        let bf = |numbers: [f32; 3]| numbers.map(bf16::from_f32);
+        let x = Tensor::from_slice(&bf([0.3, 0.7, 1.1]), &[3]).unwrap();
+        let single = Tensor::from_slice(&[1.3f32], &[]).unwrap();
+        let (x, number): (Operand<'_>, Operand<'_>) = ((&x).into(), 1.3.into());
+        // torch.FN(torch.tensor([0.3, 0.7, 1.1], dtype=torch.bfloat16), 1.3)
+        let cases = [
+            ("add", binary(Add, x, number), [1.5938, 2.0, 2.4062]),
+            ("rsub", binary(Sub, number, x), [0.9961, 0.5977, 0.1953]),
+            ("mul", binary(Mul, x, number), [0.3906, 0.9102, 1.4297]),
+            ("mul by a tensor", binary(Mul, x, (&single).into()), [0.3906, 0.9102, 1.4297]),
+            ("div", binary(Div, x, number), [0.2314, 0.5391, 0.8477]),
+            ("pow", binary(Pow, number, x), [1.0781, 1.2031, 1.3281]),
+            ("add, alpha 2", add(x, number, 2.into()), [2.8906, 3.2969, 3.6875]),
+            // As in PyTorch's vector code; what does not fill a vector has its product rounded.
+            ("rsub, alpha 1.7", sub(number, x, 1.7.into()), [0.7852, 0.10596, -0.5781]),
+        ];
+        for (name, found, expected) in cases {
+            assert_eq!(found.unwrap().to_vec::<bf16>().unwrap(), bf(expected), "{name}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Choosing between values: `where`, `masked_fill`, `clamp`.
 
 use crate::binary::{BinaryOp, binary, compute_dtype};
+use crate::scalar::integer_range;
 use crate::shape::broadcast;
 use crate::{Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, result_type};
 
@@ -90,6 +91,18 @@ pub fn clamp(input: &Tensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>)
     if input.dtype().is_complex() {
         return Err(Error::not_implemented("clamp is not supported for complex types"));
     }
+    let number = |bound: Option<Operand<'_>>| match bound {
+        Some(Operand::Scalar(number)) => Some(Some(number)),
+        Some(Operand::Tensor(_)) => None,
+        None => Some(None),
+    };
+    let (min, max) = match (number(min), number(max)) {
+        (Some(low), Some(high)) => {
+            let [low, high] = numbers_that_bind(input, [low, high])?;
+            (low.map(Operand::Scalar), high.map(Operand::Scalar))
+        }
+        _ => (min, max),
+    };
     let mut result = input.copy()?;
     if let Some(min) = min {
         result = binary(BinaryOp::Maximum, (&result).into(), min)?;
@@ -98,6 +111,45 @@ pub fn clamp(input: &Tensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>)
         result = binary(BinaryOp::Minimum, (&result).into(), max)?;
     }
     Ok(result)
+}
+
+/// The numbers that bound elements from below and above, without those that every element of the
+/// dtype keeps to.
+fn numbers_that_bind(
+    input: &Tensor,
+    [min, max]: [Option<Scalar>; 2],
+) -> Result<[Option<Scalar>; 2]> {
+    let bounds = [min, max].into_iter().flatten().map(Operand::Scalar);
+    let dtype = result_type(&std::iter::once(input.into()).chain(bounds).collect::<Vec<_>>())?;
+    if dtype == DType::Bool {
+        let which = match (min, max) {
+            (Some(_), None) => "min_",
+            (None, Some(_)) => "max_",
+            _ => "",
+        };
+        return Err(Error::no_kernel(&format!("clamp_{which}scalar_cpu"), dtype));
+    }
+    if !dtype.is_integral() {
+        return Ok([min, max]);
+    }
+    let (low, high) = integer_range(dtype);
+    let outside = |which: &str, bound: i64| {
+        Err(Error::runtime(format!(
+            "Clamp {which} value {bound} is outside the representable range of {}",
+            dtype.scalar_type_name()
+        )))
+    };
+    let min = match min.map(Scalar::to_i64) {
+        Some(bound) if bound > high => return outside("min", bound),
+        Some(bound) if bound < low => None,
+        _ => min,
+    };
+    let max = match max.map(Scalar::to_i64) {
+        Some(bound) if bound < low => return outside("max", bound),
+        Some(bound) if bound > high => None,
+        _ => max,
+    };
+    Ok([min, max])
 }
 
 /// `torch.nn.functional.leaky_relu`.
@@ -139,4 +191,42 @@ pub(crate) fn floating_map(input: &Tensor, kernel: &str, f: impl Fn(f64) -> f64)
         _ => crate::unary::map(&wide, f),
     }?;
     result.to_dtype(dtype)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_of_integers_are_left_out_or_refused_where_the_dtype_does_not_hold_them() {
+        let bytes = Tensor::from_slice(&[0u8, 1, 2, 3], &[4]).unwrap();
+        let bound = |number: Option<i64>| number.map(Operand::from);
+        // torch.clamp(torch.arange(4, dtype=torch.uint8), MIN, MAX)
+        let cases: [(_, _, std::result::Result<[u8; 4], &str>); 6] = [
+            (Some(-3), Some(2), Ok([0, 1, 2, 2])),
+            (Some(1), Some(300), Ok([1, 1, 2, 3])),
+            (None, Some(300), Ok([0, 1, 2, 3])),
+            (
+                Some(300),
+                None,
+                Err("Clamp min value 300 is outside the representable range of Byte"),
+            ),
+            (
+                Some(-3),
+                Some(-2),
+                Err("Clamp max value -2 is outside the representable range of Byte"),
+            ),
+            (None, None, Err("torch.clamp: At least one of 'min' or 'max' must not be None")),
+        ];
+        for (min, max, expected) in cases {
+            let found = clamp(&bytes, bound(min), bound(max));
+            let found = found.map(|found| found.to_vec::<u8>().unwrap());
+            let found = found.as_deref().map_err(|error| error.message().to_owned());
+            assert_eq!(found, expected.as_ref().map(|x| &x[..]).map_err(|&x| x.to_owned()));
+        }
+        let hard = crate::hardtanh(&bytes, Scalar::Float(-3.5), Scalar::Float(2.7)).unwrap();
+        assert_eq!(hard.to_vec::<u8>().unwrap(), [0, 1, 2, 2]);
+        let lifted = clamp(&bytes, Some(1.5.into()), None).unwrap();
+        assert_eq!(lifted.to_vec::<f32>().unwrap(), [1.5, 1.5, 2.0, 3.0]);
+    }
 }

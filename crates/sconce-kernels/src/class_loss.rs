@@ -1,8 +1,8 @@
 //! Losses of chances over classes: negative log likelihood, cross entropy, margins.
 
 use crate::binary::{BinaryOp, binary};
-use crate::element::rounded_to;
 use crate::loss::Reduction;
+use crate::numbers::rounded;
 use crate::{DType, Dims, Error, Result, Scalar, Tensor, log_softmax, masked_fill, sum};
 
 /// What is common to the losses over classes.
@@ -102,7 +102,7 @@ pub fn nll_loss(
         }
         let class = class as usize;
         let position = (at / inner * classes as usize + class) * inner + at % inner;
-        let lost = rounded_to(dtype, -chances[position] * weights[class]);
+        let lost = rounded(-chances[position] * weights[class], dtype);
         loss.add(at, lost);
         total.add(at, weights[class]);
         losses.push(lost);
@@ -139,20 +139,20 @@ impl Cascade {
     }
 
     fn add(&mut self, index: usize, term: f64) {
-        self.levels[0] = rounded_to(self.dtype, self.levels[0] + term);
+        self.levels[0] = rounded(self.levels[0] + term, self.dtype);
         for level in 0..Self::LEVELS - 1 {
             let mask = ((1usize << self.power) - 1) << (level as u32 * self.power);
             if index & mask != 0 {
                 break;
             }
             self.levels[level + 1] =
-                rounded_to(self.dtype, self.levels[level + 1] + self.levels[level]);
+                rounded(self.levels[level + 1] + self.levels[level], self.dtype);
             self.levels[level] = 0.0;
         }
     }
 
     fn total(&self) -> f64 {
-        self.levels.iter().fold(0.0, |sum, level| rounded_to(self.dtype, sum + level))
+        self.levels.iter().fold(0.0, |sum, level| rounded(sum + level, self.dtype))
     }
 }
 

@@ -8,11 +8,7 @@ use crate::{DType, Dims, Element, Error, Result, Tensor, shape};
 
 /// The real dtype of the parts of a complex one; other dtypes as they are.
 pub fn real_dtype(dtype: DType) -> DType {
-    match dtype {
-        DType::Complex64 => DType::Float32,
-        DType::Complex128 => DType::Float64,
-        other => other,
-    }
+    dtype.to_real()
 }
 
 /// The complex dtype whose parts have a dtype; complex ones as they are.
@@ -21,6 +17,7 @@ pub fn real_dtype(dtype: DType) -> DType {
 /// For dtypes whose complex counterpart has no kernels.
 pub fn complex_dtype(dtype: DType) -> Result<DType> {
     match dtype {
+        DType::Float16 | DType::ComplexHalf => Ok(DType::ComplexHalf),
         DType::Float32 | DType::Complex64 => Ok(DType::Complex64),
         DType::Float64 | DType::Complex128 => Ok(DType::Complex128),
         other => Err(Error::not_implemented(format!(
@@ -47,7 +44,7 @@ pub fn view_as_real(input: &Tensor) -> Result<Tensor> {
 
 fn parts_of(input: &Tensor) -> Result<DType> {
     match real_dtype(input.dtype()) {
-        dtype @ (DType::Float32 | DType::Float64) => Ok(dtype),
+        dtype @ (DType::Float16 | DType::Float32 | DType::Float64) => Ok(dtype),
         other => Err(Error::no_kernel("view_as_real", other)),
     }
 }
@@ -116,6 +113,7 @@ pub fn imag(input: &Tensor) -> Result<Tensor> {
 /// For complex dtypes without kernels.
 pub fn conj(input: &Tensor) -> Result<Tensor> {
     match input.dtype() {
+        DType::ComplexHalf => map(input, |x: Complex<half::f16>| Complex::new(x.re, -x.im)),
         DType::Complex64 => map(input, |x: Complex<f32>| x.conj()),
         DType::Complex128 => map(input, |x: Complex<f64>| x.conj()),
         dtype if dtype.is_complex() => Err(Error::no_kernel("conj_cpu", dtype)),
@@ -201,6 +199,11 @@ fn joined(
     let sizes = shape::broadcast(a.sizes(), b.sizes())?;
     let (a, b) = (a.expand(&sizes)?.contiguous()?, b.expand(&sizes)?.contiguous()?);
     match a.dtype() {
+        DType::Float16 => {
+            let wide =
+                joined(&a.to_dtype(DType::Float32)?, &b.to_dtype(DType::Float32)?, single, double);
+            wide?.to_dtype(DType::ComplexHalf)
+        }
         DType::Float32 => pairs(&a, &b, |pair| {
             let [re, im] = single(pair);
             Complex::new(re, im)

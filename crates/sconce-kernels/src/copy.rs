@@ -83,7 +83,7 @@ impl Tensor {
         from! {
             Bool Bool; UInt8 u8; Int8 i8; Int16 i16; Int32 i32; Int64 i64; UInt16 u16; UInt32 u32;
             UInt64 u64; Float16 f16; BFloat16 bf16; Float32 f32; Float64 f64;
-            Complex64 Complex<f32>; Complex128 Complex<f64>;
+            ComplexHalf Complex<f16>; Complex64 Complex<f32>; Complex128 Complex<f64>;
         }
         Ok(result)
     }
@@ -173,6 +173,8 @@ floats! {
     f64, Wide::Float, |w| w.f64();
     f16, |x| Wide::Float(x.to_f64()), |w| f16::from_f32(w.f32());
     bf16, |x| Wide::Float(x.to_f64()), |w| bf16::from_f32(w.f32());
+    Complex<f16>, |x| Wide::Complex(x.re.into(), x.im.into()),
+        |w| Complex::new(f16::from_f32(w.f32()), f16::from_f32(w.imaginary() as f32));
     Complex<f32>, |x| Wide::Complex(x.re.into(), x.im.into()),
         |w| Complex::new(w.f32(), w.imaginary() as f32);
     Complex<f64>, |x| Wide::Complex(x.re, x.im), |w| Complex::new(w.f64(), w.imaginary());
@@ -190,7 +192,7 @@ fn convert_from<F: Convert>(source: &Tensor, result: &Tensor) -> Result<()> {
     to! {
         Bool Bool; UInt8 u8; Int8 i8; Int16 i16; Int32 i32; Int64 i64; UInt16 u16; UInt32 u32;
         UInt64 u64; Float16 f16; BFloat16 bf16; Float32 f32; Float64 f64;
-        Complex64 Complex<f32>; Complex128 Complex<f64>;
+        ComplexHalf Complex<f16>; Complex64 Complex<f32>; Complex128 Complex<f64>;
     }
 }
 

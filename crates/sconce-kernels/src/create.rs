@@ -62,11 +62,20 @@ pub fn linspace(start: f64, end: f64, steps: i64, dtype: DType) -> Result<Tensor
 /// `torch.logspace`: the powers of `base` to the numbers of [`linspace`].
 ///
 /// # Errors
-/// As [`linspace`], and for integers: there PyTorch rounds the exponents first.
+/// As [`linspace`], and for integers that do not hold `start` and `end`.
 pub fn logspace(start: f64, end: f64, steps: i64, base: f64, dtype: DType) -> Result<Tensor> {
-    if !dtype.is_floating_point() {
+    if dtype == DType::Bool {
         return Err(Error::no_kernel("logspace_cpu", dtype));
     }
+    let end_of = |exponent: f64| match dtype.is_integral() {
+        // Integers have whole exponents at both ends.
+        true => {
+            let whole = Scalar::Int(exponent as i64);
+            whole.check_fits(dtype).map(|()| whole.to_f64())
+        }
+        false => Ok(exponent),
+    };
+    let (start, end) = (end_of(start)?, end_of(end)?);
     let powers = linspace(start, end, steps, DType::Float64)?;
     powers.write::<f64>()?.iter_mut().for_each(|x| *x = base.powf(*x));
     powers.to_dtype(dtype)

@@ -35,7 +35,7 @@ pub fn dropout(input: &Tensor, p: f64, kind: Dropout, generator: &mut Generator)
     }
     let noise = match kind.features {
         true => feature_noise(input)?,
-        false => empty_like(input, input.dtype())?,
+        false => empty_like(input, input.dtype().to_real())?,
     };
     bernoulli_in_place(&noise, 1.0 - p, generator)?;
     if !kind.alpha {
@@ -71,7 +71,7 @@ fn feature_noise(input: &Tensor) -> Result<Tensor> {
     }
     let mut sizes = Dims::from_elem(1, input.dim());
     sizes[..2].copy_from_slice(&input.sizes()[..2]);
-    Tensor::zeros(&sizes, input.dtype())
+    Tensor::zeros(&sizes, input.dtype().to_real())
 }
 
 /// `torch.native_dropout` in training: the result and which elements were kept.

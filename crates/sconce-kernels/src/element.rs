@@ -53,17 +53,8 @@ elements! {
     bf16 => BFloat16;
     f32 => Float32;
     f64 => Float64;
+    Complex<f16> => ComplexHalf;
     Complex<f32> => Complex64;
     Complex<f64> => Complex128;
     Bool => Bool;
-}
-
-/// A number as a tensor of a floating dtype would hold it.
-pub(crate) fn rounded_to(dtype: DType, number: f64) -> f64 {
-    match dtype {
-        DType::Float16 => f16::from_f32(number as f32).to_f64(),
-        DType::BFloat16 => bf16::from_f32(number as f32).to_f64(),
-        DType::Float32 => f64::from(number as f32),
-        _ => number,
-    }
 }

@@ -1,5 +1,6 @@
 //! Sampling of images and volumes at places that a grid gives.
 
+use half::{bf16, f16};
 use num_traits::Float;
 
 use crate::binary::compute_dtype;
@@ -59,10 +60,10 @@ struct Line {
 impl Line {
     /// From -1…1 to indices.
     fn unnormalize<F: Float>(self, x: F) -> F {
-        let (one, two, size) = (F::one(), cast::<F>(2.0), cast::<F>(self.size as f64));
+        // In PyTorch's steps, which half precision rounds one by one.
         match self.align_corners {
-            true => (x + one) / two * (size - one),
-            false => ((x + one) * size - one) / two,
+            true => (x + F::one()) * cast((self.size - 1) as f64 / 2.0),
+            false => (x + F::one()) * cast(self.size as f64 / 2.0) - cast(0.5),
         }
     }
 
@@ -198,12 +199,14 @@ pub fn grid_sample(
     align_corners: bool,
 ) -> Result<Tensor> {
     check(input, grid, mode)?;
-    let result = match compute_dtype(input.dtype()) {
+    match input.dtype() {
         DType::Float32 => sample::<f32>(input, grid, mode, padding, align_corners),
         DType::Float64 => sample::<f64>(input, grid, mode, padding, align_corners),
+        // Half precision rounds every step.
+        DType::Float16 => sample::<f16>(input, grid, mode, padding, align_corners),
+        DType::BFloat16 => sample::<bf16>(input, grid, mode, padding, align_corners),
         other => Err(Error::no_kernel("grid_sampler_2d_cpu_kernel_impl", other)),
-    }?;
-    result.to_dtype(input.dtype())
+    }
 }
 
 fn sample<F: Float + Element>(
@@ -221,8 +224,7 @@ fn sample<F: Float + Element>(
     if result.numel() == 0 {
         return Ok(result);
     }
-    let input = input.to_dtype(F::DTYPE)?.contiguous()?;
-    let grid = grid.to_dtype(F::DTYPE)?.contiguous()?;
+    let (input, grid) = (input.contiguous()?, grid.contiguous()?);
     let lines: Vec<Line> =
         spatial.iter().map(|&size| Line { size, padding, align_corners }).collect();
     let plane = crate::shape::product(spatial) as usize;
@@ -331,6 +333,23 @@ mod tests {
         assert!(at(GridMode::Cubic, GridPadding::Border).is_nan());
         assert_eq!(at(GridMode::Nearest, GridPadding::Zeros), 0.0);
         assert_eq!(at(GridMode::Linear, GridPadding::Border), 1.0);
+    }
+
+    #[test]
+    fn half_precision_rounds_every_step() {
+        // F.grid_sample(torch.arange(4.).view(1, 1, 2, 2).to(DTYPE), GRID.to(DTYPE))
+        let cases = [(DType::Float16, [2.2188, 1.5342]), (DType::BFloat16, [2.2188, 1.5469])];
+        let (mode, padding) = (GridMode::Linear, GridPadding::Zeros);
+        for (dtype, expected) in cases {
+            let of = |numbers: &[f64], sizes: &[i64]| {
+                Tensor::from_slice(numbers, sizes).unwrap().to_dtype(dtype).unwrap()
+            };
+            let image = of(&[0.0, 1.0, 2.0, 3.0], &[1, 1, 2, 2]);
+            let grid = of(&[0.3, 0.21, -0.4, 0.77], &[1, 1, 2, 2]);
+            let found = grid_sample(&image, &grid, mode, padding, false).unwrap();
+            let wide = |tensor: &Tensor| tensor.to_dtype(DType::Float64).unwrap().to_vec::<f64>();
+            assert_eq!(wide(&found), wide(&of(&expected, &[2])), "{dtype}");
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod blocked;
 mod choose;
 mod class_loss;
 mod complex;
+mod complex_functions;
 mod conv;
 mod conv_transpose;
 mod copy;
@@ -114,6 +115,7 @@ pub use complex::{
     angle, complex, complex_dtype, complex_sgn, conj, imag, polar, real, real_dtype,
     view_as_complex, view_as_real,
 };
+pub use complex_functions::{complex_logaddexp, complex_sinc};
 pub use conv::{ConvOptions, conv, conv_same};
 pub use conv_transpose::conv_transpose;
 pub use create::{arange, eye, linspace, logspace, tril, triu};

@@ -19,34 +19,38 @@ fn same_dtype(a: &Tensor, b: &Tensor) -> Result<()> {
     )))
 }
 
+fn check_matrix(name: &str, operand: &str, tensor: &Tensor) -> Result<()> {
+    match tensor.dim() {
+        2 => Ok(()),
+        n => Err(Error::runtime(format!("{name}: {operand} must be a matrix, got {n}-D tensor"))),
+    }
+}
+
+/// Refuses matrices of which one has not as many columns as the other has rows.
+fn check_inner(name: &str, a: &Tensor, b: &Tensor) -> Result<()> {
+    match (a.sizes(), b.sizes()) {
+        (&[m, k], &[k2, n]) if k != k2 => Err(Error::runtime(format!(
+            "{name}: mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {k2}x{n})"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// `torch.mm`.
 ///
 /// # Errors
 /// Where they are not matrices, their sizes do not fit or their dtypes differ.
 pub fn mm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     for (tensor, name) in [(a, "self"), (b, "mat2")] {
-        if tensor.dim() != 2 {
-            return Err(Error::runtime(format!(
-                "mm: {name} must be a matrix, got {}-D tensor",
-                tensor.dim()
-            )));
-        }
+        check_matrix("mm", name, tensor)?;
     }
-    let ([m, k], [k2, n]) = ([a.sizes()[0], a.sizes()[1]], [b.sizes()[0], b.sizes()[1]]);
-    if k != k2 {
-        return Err(Error::runtime(format!(
-            "mm: mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {k2}x{n})"
-        )));
-    }
+    check_inner("mm", a, b)?;
     same_dtype(a, b)?;
     product(a, b, None)
 }
 
-/// `torch.bmm`.
-///
-/// # Errors
-/// As [`mm`], for three dimensions.
-pub fn bmm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+/// Refuses what are no batches of matrices that fit.
+fn check_batches(a: &Tensor, b: &Tensor) -> Result<()> {
     for (tensor, name) in [(a, "batch1"), (b, "batch2")] {
         if tensor.dim() != 3 {
             return Err(Error::runtime(format!("{name} must be a 3D tensor")));
@@ -60,13 +64,22 @@ pub fn bmm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
             x[0], x[2], y[0], y[1]
         )));
     }
-    same_dtype(a, b)?;
+    Ok(())
+}
+
+/// `torch.bmm`.
+///
+/// # Errors
+/// As [`mm`], for three dimensions.
+pub fn bmm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    check_batches(a, b)?;
+    b.expect_dtype(a.dtype())?;
     product(a, b, None)
 }
 
 /// The product of tensors of two or more dimensions whose matrices are known to fit, plus `bias`,
-/// which has the product's dtype and broadcasts to its sizes. Batches are broadcast; nothing is
-/// copied, whatever the strides.
+/// which has the product's dtype, a floating one, and broadcasts to its sizes. Batches are
+/// broadcast; nothing is copied, whatever the strides. Half precision is rounded once.
 fn product(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     let dtype = a.dtype();
     let compute = match compute_dtype(dtype) {
@@ -79,11 +92,10 @@ fn product(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     let batch = broadcast(x_batch, y_batch)?;
     let sizes: Dims = batch.iter().copied().chain([x[0], y[1]]).collect();
     let result = Tensor::zeros(&sizes, compute)?;
-    let fused = bias.filter(|_| dtype == compute && compute != DType::Int64);
-    if let Some(bias) = fused {
+    if let Some(bias) = bias {
         result.copy_from(&bias.expand(&sizes)?)?;
     }
-    let accumulate = fused.is_some();
+    let accumulate = bias.is_some();
     match compute {
         DType::Float32 => multiply_batch::<f32>(&a, &b, &result, accumulate),
         DType::Float64 => multiply_batch::<f64>(&a, &b, &result, accumulate),
@@ -98,13 +110,7 @@ fn product(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
         }
         _ => Err(Error::no_kernel("addmm_impl_cpu_", dtype)),
     }?;
-    let result = result.to_dtype(dtype)?;
-    match bias {
-        Some(bias) if fused.is_none() => {
-            binary(BinaryOp::Add, (&result).into(), (&bias.expand(&sizes)?).into())
-        }
-        _ => Ok(result),
-    }
+    result.to_dtype(dtype)
 }
 
 /// Where the matrices of a broadcast batch start, in the batch's order.
@@ -203,11 +209,18 @@ pub fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         (1, 1) => dot(a, b),
         (2, 1) => mv(a, b),
         (1, _) => matmul(&a.unsqueeze(0)?, b)?.squeeze(Some(&[-2])),
+        (_, 1) if a.dtype() != b.dtype() => {
+            // The error that the flattened batch gives.
+            mv(&empty_like(a, &[a.sizes()[a.dim() - 2], a.sizes()[a.dim() - 1]])?, b)
+        }
         (_, 1) => matmul(a, &b.unsqueeze(1)?)?.squeeze(Some(&[-1])),
         (2, 2) => mm(a, b),
         // A batch against one matrix is one tall matrix.
         (_, 2) => {
             let (k, n) = (a.sizes()[a.dim() - 1], b.sizes()[1]);
+            if k == b.sizes()[0] && !is_one_matrix(a) {
+                b.expect_dtype(a.dtype())?;
+            }
             let mut sizes = Dims::from_slice(a.sizes());
             let rows = crate::shape::product(&sizes[..a.dim() - 1]);
             let flat = mm(&a.reshape(&[rows, k])?, b)?;
@@ -218,6 +231,13 @@ pub fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     }
 }
 
+/// Whether the rows of a batch lie as those of one matrix do.
+fn is_one_matrix(batch: &Tensor) -> bool {
+    let rows = batch.sizes().iter().zip(batch.strides()).take(batch.dim() - 1);
+    let inner = rows.clone().skip(1);
+    batch.numel() == 0 || rows.zip(inner).all(|((_, step), (size, inner))| *step == size * inner)
+}
+
 fn batched_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (x_batch, x) = a.sizes().split_at(a.dim() - 2);
     let (y_batch, y) = b.sizes().split_at(b.dim() - 2);
@@ -226,12 +246,12 @@ fn batched_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     }
     // The error that the flattened batches give.
     let count = crate::shape::product(&broadcast(x_batch, y_batch)?);
-    bmm(&empty_like(a, [count, x[0], x[1]])?, &empty_like(b, [count, y[0], y[1]])?)
+    bmm(&empty_like(a, &[count, x[0], x[1]])?, &empty_like(b, &[count, y[0], y[1]])?)
 }
 
-/// A tensor of so many rows and columns that has no memory behind it.
-fn empty_like(tensor: &Tensor, sizes: [i64; 3]) -> Result<Tensor> {
-    Tensor::zeros(&[1, 1, 1], tensor.dtype())?.expand(&sizes)
+/// A tensor of these sizes that has no memory behind it.
+fn empty_like(tensor: &Tensor, sizes: &[i64]) -> Result<Tensor> {
+    Tensor::zeros(&[1], tensor.dtype())?.expand(sizes)
 }
 
 /// `torch.dot`.
@@ -244,6 +264,13 @@ pub fn dot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
             "1D tensors expected, but got {}D and {}D tensors",
             a.dim(),
             b.dim()
+        )));
+    }
+    if a.dtype() != b.dtype() {
+        return Err(Error::runtime(format!(
+            "dot : expected both vectors to have same dtype, but found {} and {}",
+            a.dtype().scalar_type_name(),
+            b.dtype().scalar_type_name()
         )));
     }
     let (x, y) = (a.numel(), b.numel());
@@ -274,6 +301,12 @@ pub fn mv(a: &Tensor, b: &Tensor) -> Result<Tensor> {
             "size mismatch, got input ({m}), mat ({m}x{k}), vec ({v})"
         )));
     }
+    if a.dtype() != b.dtype() {
+        let (matrix, vector) = (a.dtype().scalar_type_name(), b.dtype().scalar_type_name());
+        return Err(Error::runtime(format!(
+            "addmv input tensors must have the same dtype, but got {vector}, {matrix}, and {vector}"
+        )));
+    }
     mm(a, &b.unsqueeze(1)?)?.view(&[m])
 }
 
@@ -289,11 +322,20 @@ pub fn addmm(
     beta: Scalar,
     alpha: Scalar,
 ) -> Result<Tensor> {
-    let plain = beta == Scalar::Int(1) && alpha == Scalar::Int(1);
-    if plain && let Some(result) = fused(input, a, b, 2)? {
-        return Ok(result);
+    for (tensor, name) in [(a, "self"), (b, "mat2")] {
+        check_matrix("addmm", name, tensor)?;
     }
-    add_product(input, mm(a, b)?, beta, alpha)
+    for (tensor, name) in [(input, "self"), (a, "mat1")] {
+        if tensor.dtype() != b.dtype() {
+            return Err(Error::runtime(format!(
+                "{name} and mat2 must have the same dtype, but got {} and {}",
+                tensor.dtype().scalar_type_name(),
+                b.dtype().scalar_type_name()
+            )));
+        }
+    }
+    check_inner("addmm", a, b)?;
+    add_product(input, [a, b], beta, alpha)
 }
 
 /// `torch.baddbmm`.
@@ -307,26 +349,36 @@ pub fn baddbmm(
     beta: Scalar,
     alpha: Scalar,
 ) -> Result<Tensor> {
-    let plain = beta == Scalar::Int(1) && alpha == Scalar::Int(1);
-    if plain && let Some(result) = fused(input, a, b, 3)? {
-        return Ok(result);
+    check_batches(a, b)?;
+    if input.dtype() != a.dtype() || input.dtype() != b.dtype() {
+        return Err(Error::runtime(format!(
+            "Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}",
+            cpp_type_name(input.dtype()),
+            cpp_type_name(a.dtype()),
+            cpp_type_name(b.dtype())
+        )));
     }
-    add_product(input, bmm(a, b)?, beta, alpha)
+    add_product(input, [a, b], beta, alpha)
 }
 
-/// `input + a · b` in one pass, where the operands are such that nothing can be wrong with them.
-fn fused(input: &Tensor, a: &Tensor, b: &Tensor, dims: usize) -> Result<Option<Tensor>> {
-    let fits = a.dim() == dims
-        && b.dim() == dims
-        && a.sizes()[..dims - 2] == b.sizes()[..dims - 2]
-        && a.sizes()[dims - 1] == b.sizes()[dims - 2]
-        && a.dtype() == b.dtype()
-        && input.dtype() == a.dtype()
-        && input.dtype().is_floating_point();
-    if fits { product(a, b, Some(input)).map(Some) } else { Ok(None) }
-}
-
-fn add_product(input: &Tensor, product: Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+/// `beta * input + alpha * (a @ b)` of operands that fit: in one pass where nothing is scaled.
+fn add_product(
+    input: &Tensor,
+    [a, b]: [&Tensor; 2],
+    beta: Scalar,
+    alpha: Scalar,
+) -> Result<Tensor> {
+    let plain = beta == Scalar::Int(1) && alpha == Scalar::Int(1);
+    if plain && input.dtype().is_floating_point() {
+        return product(a, b, Some(input));
+    }
+    let (half, compute) = (input.dtype(), compute_dtype(input.dtype()));
+    if half.is_floating_point() && half != compute {
+        // Half precision is rounded once, at the end.
+        let [input, a, b] = [input, a, b].map(|operand| operand.to_dtype(compute));
+        return add_product(&input?, [&a?, &b?], beta, alpha)?.to_dtype(half);
+    }
+    let product = product(a, b, None)?;
     let input = input.expand(product.sizes())?;
     let scale = |tensor: Tensor, by: Scalar| match by.to_complex() {
         one if one == Complex::new(1.0, 0.0) => Ok(tensor),
@@ -349,30 +401,21 @@ pub fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<
     }
     let weight = weight.t()?;
     let Some(bias) = bias else { return matmul(input, &weight) };
-    if let (Some((&k, rows)), &[k2, n]) = (input.sizes().split_last(), weight.sizes())
-        && k != k2
+    // The rows of a batch are one matrix; where they do not lie side by side, PyTorch multiplies
+    // first, which shows where dtypes differ.
+    let one_dtype = input.dtype() == weight.dtype() && input.dtype() == bias.dtype();
+    let flat = bias.dim() == 1 && (input.is_contiguous() || one_dtype);
+    if let Some((&k, batch)) = input.sizes().split_last()
+        && (input.dim() <= 2 || flat)
     {
-        let m = crate::shape::product(rows);
-        return Err(Error::runtime(format!(
-            "addmm: mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {k2}x{n})"
-        )));
-    }
-    if input.dim() > 1
-        && weight.dim() == 2
-        && bias.sizes() == [weight.sizes()[1]]
-        && input.sizes()[input.dim() - 1] == weight.sizes()[0]
-    {
-        let mut sizes = Dims::from_slice(input.sizes());
-        let rows = crate::shape::product(&sizes[..input.dim() - 1]);
-        sizes[input.dim() - 1] = bias.sizes()[0];
-        let flat = input.reshape(&[rows, weight.sizes()[0]])?;
-        if let Some(result) = fused(bias, &flat, &weight, 2)? {
-            return result.view(&sizes);
-        }
+        let rows = input.reshape(&[crate::shape::product(batch), k])?;
+        let result = addmm(bias, &rows, &weight, 1.into(), 1.into())?;
+        let mut sizes = Dims::from_slice(batch);
+        sizes.push(result.sizes()[1]);
+        return result.view(&sizes);
     }
     let product = matmul(input, &weight)?;
-    let bias = bias.expand(product.sizes())?;
-    binary(BinaryOp::Add, (&product).into(), (&bias).into())
+    binary(BinaryOp::Add, (&product).into(), bias.into())
 }
 
 /// [`linear`] of contiguous `f32` operands that fit, by the shortest way.
@@ -406,4 +449,66 @@ fn plain_linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Resul
     gemm::gemm([rows, k, n], (&xs, xs_at), (&ws, ws_at), &mut out, bias.is_some())?;
     drop(out);
     Ok(Some(result))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dtypes_that_differ_are_named_as_pytorch_names_them() {
+        let (single, double) = (DType::Float32, DType::Float64);
+        let ones = |sizes: &[i64], dtype| Tensor::full(sizes, 1.into(), dtype).unwrap();
+        let (x, w) = (ones(&[2, 3], double), ones(&[2, 3], single));
+        let (wide, bias) = (ones(&[2, 3], double), ones(&[2], single));
+        let batch = ones(&[1, 2, 3], double);
+        let turned = ones(&[4, 2, 3], double).transpose(0, 1).unwrap();
+        let one = || Scalar::Int(1);
+        let cases = [
+            (
+                linear(&x, &w, None),
+                "expected m1 and m2 to have the same dtype, but got: double != float",
+            ),
+            (
+                linear(&x, &w, Some(&bias)),
+                "mat1 and mat2 must have the same dtype, but got Double and Float",
+            ),
+            (
+                linear(&batch, &wide, Some(&bias)),
+                "self and mat2 must have the same dtype, but got Float and Double",
+            ),
+            (linear(&turned, &w, Some(&bias)), "expected scalar type Double but found Float"),
+            (
+                addmm(&bias, &w, &wide.t().unwrap(), one(), one()),
+                "self and mat2 must have the same dtype, but got Float and Double",
+            ),
+            (
+                baddbmm(&bias, &batch, &batch.transpose(1, 2).unwrap(), one(), one()),
+                "Input dtypes must be the same, got: input float, batch1: double, batch2: double",
+            ),
+            (
+                matmul(&batch, &ones(&[3], single)),
+                "addmv input tensors must have the same dtype, but got Float, Double, and Float",
+            ),
+            (
+                dot(&ones(&[3], double), &ones(&[3], single)),
+                "dot : expected both vectors to have same dtype, but found Double and Float",
+            ),
+        ];
+        for (found, expected) in cases {
+            assert_eq!(found.unwrap_err().message(), expected);
+        }
+        // Where rows do not lie side by side the bias is added afterwards, and may have another dtype.
+        let found = linear(&turned, &wide, Some(&bias)).unwrap();
+        assert_eq!((found.dtype(), found.sizes()), (double, &[2, 4, 2][..]));
+    }
+
+    #[test]
+    fn half_precision_is_rounded_once() {
+        use half::bf16;
+        let bf = |number: f32| Tensor::from_slice(&[bf16::from_f32(number)], &[1, 1]).unwrap();
+        // 1.0078125 * 1.0078125 is 1.01568…, which bfloat16 has as 1.015625: with -1 that is 0.015625.
+        let found = addmm(&bf(-1.0), &bf(1.007_812_5), &bf(1.007_812_5), 1.into(), 1.into());
+        assert_eq!(found.unwrap().to_vec::<bf16>().unwrap(), [bf16::from_f32(0.015_686_035)]);
+    }
 }

@@ -17,6 +17,20 @@ pub(crate) fn floating(input: &Tensor, kernel: &str) -> Result<()> {
     }
 }
 
+/// Refuses an input whose last sizes are not those that are normalised over.
+pub(crate) fn check_normalized_shape(input: &Tensor, normalized_shape: &[i64]) -> Result<()> {
+    if !normalized_shape.is_empty() && input.sizes().ends_with(normalized_shape) {
+        return Ok(());
+    }
+    let dims: Vec<String> = normalized_shape.iter().map(i64::to_string).collect();
+    Err(Error::runtime(format!(
+        "Given normalized_shape={normalized_shape:?}, expected input with shape [*, {}], but got \
+         input of size{:?}",
+        dims.join(", "),
+        input.sizes()
+    )))
+}
+
 pub(crate) fn check_length(what: &str, tensor: Option<&Tensor>, channels: i64) -> Result<()> {
     match tensor {
         Some(tensor) if tensor.numel() != channels => Err(Error::runtime(format!(
@@ -167,15 +181,7 @@ pub fn layer_norm(
     eps: f64,
 ) -> Result<Tensor> {
     floating(input, "LayerNormKernelImpl")?;
-    if normalized_shape.is_empty() || !input.sizes().ends_with(normalized_shape) {
-        let dims: Vec<String> = normalized_shape.iter().map(i64::to_string).collect();
-        return Err(Error::runtime(format!(
-            "Given normalized_shape={normalized_shape:?}, expected input with shape [*, {}], but \
-             got input of size{:?}",
-            dims.join(", "),
-            input.sizes()
-        )));
-    }
+    check_normalized_shape(input, normalized_shape)?;
     let len = crate::shape::product(normalized_shape) as usize;
     let fits =
         |tensor: &&Tensor| tensor.dtype() == DType::Float32 && tensor.sizes() == normalized_shape;

@@ -156,12 +156,13 @@ pub(crate) fn expect_floating(kernel: &str, dtype: DType) -> Result<()> {
     }
 }
 
-/// A number rounded to what `dtype` can hold, for operators whose steps PyTorch rounds one by one.
+/// A number as a tensor of a floating dtype would hold it: half precision rounds it to single
+/// precision first, as PyTorch does.
 pub(crate) fn rounded(value: f64, dtype: DType) -> f64 {
     match dtype {
         DType::Float32 => f64::from(value as f32),
-        DType::Float16 => half::f16::from_f64(value).to_f64(),
-        DType::BFloat16 => half::bf16::from_f64(value).to_f64(),
+        DType::Float16 => half::f16::from_f32(value as f32).to_f64(),
+        DType::BFloat16 => half::bf16::from_f32(value as f32).to_f64(),
         _ => value,
     }
 }

@@ -4,6 +4,7 @@
 use crate::binary::{BinaryOp, binary, zip};
 use crate::numbers::{Complex128, Number, Numbers, expect_floating, rounded, widest};
 use crate::promotion::int_to_float;
+use crate::scalar::integer_range;
 use crate::shape::broadcast;
 use crate::unary::map;
 use crate::{Bool, DType, Dims, Error, Operand, Result, Scalar, Tensor, result_type};
@@ -67,15 +68,10 @@ fn zip_integers(kernel: &str, a: &Tensor, b: &Tensor, f: fn(i64, i64) -> i64) ->
     if !dtype.is_integral() || dtype == DType::UInt64 {
         return Err(Error::no_kernel(kernel, dtype));
     }
-    let lowest = match dtype {
-        DType::Int8 => i64::from(i8::MIN),
-        DType::Int16 => i64::from(i16::MIN),
-        DType::Int32 => i64::from(i32::MIN),
-        _ => i64::MIN,
-    };
+    let (lowest, _) = integer_range(dtype);
     let (a, b) = (a.to_dtype(DType::Int64)?, b.to_dtype(DType::Int64)?);
     for operand in [&a, &b] {
-        if dtype != DType::UInt8 && operand.contiguous()?.read::<i64>()?.contains(&lowest) {
+        if dtype.is_signed() && operand.contiguous()?.read::<i64>()?.contains(&lowest) {
             // Its absolute value is negative, and what comes of that depends on the processor.
             return Err(Error::no_kernel(&format!("{kernel} of the least number"), dtype));
         }

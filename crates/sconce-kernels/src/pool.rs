@@ -4,6 +4,7 @@
 //! elements. Fewer dimensions than three are three with leading ones of size 1.
 
 use crate::binary::compute_dtype;
+use crate::numbers::rounded;
 use crate::quantized::{averaged, through_integers};
 use crate::shape::product;
 use crate::{DType, Dims, Element, Error, Result, Tensor, threads};
@@ -497,8 +498,8 @@ pub fn adaptive_max_pool(input: &Tensor, output: &[i64]) -> Result<(Tensor, Tens
 
 /// Where the windows of a fractional pool start: steps of a fractional size from a random place,
 /// computed in the dtype of the input as PyTorch does.
-fn fractional_starts(size: i64, kernel: i64, output: i64, sample: f64, single: bool) -> Vec<usize> {
-    let round = |x: f64| if single { f64::from(x as f32) } else { x };
+fn fractional_starts(size: i64, kernel: i64, output: i64, sample: f64, dtype: DType) -> Vec<usize> {
+    let round = |x: f64| rounded(x, dtype);
     let step = round((size - kernel) as f64 / (output - 1).max(1) as f64);
     let place = |x: f64| round(round(x) * step) as i64;
     let start = |i: i64| match i == output - 1 {
@@ -540,7 +541,6 @@ pub fn fractional_max_pool(
     if samples.sizes() != [batch, channels, rank as i64] {
         return Err(Error::not_implemented(format!("{name} of samples of other sizes")));
     }
-    let single = compute_dtype(input.dtype()) == DType::Float32;
     let samples = samples.to_dtype(DType::Float64)?.to_vec::<f64>()?;
     let mut sizes = Dims::from_slice(input.sizes());
     sizes[lead..].copy_from_slice(output);
@@ -554,7 +554,7 @@ pub fn fractional_max_pool(
         for dim in 0..rank {
             let sample = samples[if rank == 2 { 1 - dim } else { dim }];
             let (size, kernel) = (input.sizes()[1 + dim], kernel[dim]);
-            let starts = fractional_starts(size, kernel, output[dim], sample, single);
+            let starts = fractional_starts(size, kernel, output[dim], sample, input.dtype());
             let window = |start| Window { start, end: start + kernel as usize, covered: kernel };
             axes[3 - rank + dim] =
                 Axis { windows: starts.into_iter().map(window).collect(), step: 1 };

@@ -5,7 +5,7 @@
 
 use num_complex::Complex;
 
-use crate::element::rounded_to;
+use crate::numbers;
 use crate::{DType, Element, Error, Generator, MemoryFormat, Result, Tensor};
 
 /// The dimensions, outermost in memory first: the order in which `TensorIterator` goes over one
@@ -124,7 +124,7 @@ fn narrowed(number: f32, from: f32, to: f32, dtype: DType) -> f32 {
     if dtype == DType::Float32 {
         return number;
     }
-    let rounded = rounded_to(dtype, number.into()) as f32;
+    let rounded = numbers::rounded(number.into(), dtype) as f32;
     if rounded == to { from } else { rounded }
 }
 
@@ -237,6 +237,18 @@ pub fn log_normal_in_place(
     serial(target, || generator.normal().mul_add(std, mean).exp())
 }
 
+/// Refuses to fill integers with the numbers of a distribution that has others.
+fn check_continuous(distribution: &str, target: &Tensor) -> Result<()> {
+    if target.dtype().is_floating_point() {
+        return Ok(());
+    }
+    Err(Error::runtime(format!(
+        "{distribution} distribution is a continuous probability distribution. dtype must be a \
+         floating point but you specified {}",
+        crate::error::cpp_type_name(target.dtype())
+    )))
+}
+
 /// `torch.Tensor.cauchy_`.
 ///
 /// # Errors
@@ -252,13 +264,7 @@ pub fn cauchy_in_place(
             "cauchy_ expects sigma > 0.0, but found sigma={sigma}"
         )));
     }
-    if !target.dtype().is_floating_point() {
-        return Err(Error::runtime(format!(
-            "Cauchy distribution is a continuous probability distribution. dtype must be a \
-             floating point but you specified {}",
-            crate::error::cpp_type_name(target.dtype())
-        )));
-    }
+    check_continuous("Cauchy", target)?;
     serial(target, || {
         let angle = std::f64::consts::PI * (generator.uniform() - 0.5);
         sigma.mul_add(angle.tan(), median)
@@ -275,13 +281,7 @@ pub fn exponential_in_place(target: &Tensor, rate: f64, generator: &mut Generato
             "exponential_ expects lambda > 0.0, but found lambda={rate}"
         )));
     }
-    if !target.dtype().is_floating_point() {
-        return Err(Error::runtime(format!(
-            "Exponential distribution is a continuous probability distribution. dtype must be a \
-             floating point but you specified {}",
-            crate::error::cpp_type_name(target.dtype())
-        )));
-    }
+    check_continuous("Exponential", target)?;
     serial(target, || (-1.0 / rate) * (-generator.uniform()).ln_1p())
 }
 

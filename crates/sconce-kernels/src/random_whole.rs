@@ -1,7 +1,7 @@
 //! Random whole numbers: over a dtype or a range, permutations, Poisson numbers, drawn indices.
 
 use crate::binary::{BinaryOp, binary};
-use crate::element::rounded_to;
+use crate::numbers::rounded;
 use crate::random::{empty_like, exponential_in_place, write_in_order};
 use crate::{DType, Dims, Error, Generator, Result, Tensor};
 
@@ -255,7 +255,7 @@ fn with_replacement(
     samples: usize,
     generator: &mut Generator,
 ) -> Result<Vec<i64>> {
-    let narrow = |number: f64| rounded_to(chances.dtype(), number);
+    let narrow = |number: f64| rounded(number, chances.dtype());
     let rows = chances.to_dtype(DType::Float64)?.to_vec::<f64>()?;
     let mut drawn = Vec::new();
     for row in rows.chunks_exact(chances.size(-1)? as usize) {

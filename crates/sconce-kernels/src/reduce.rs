@@ -298,6 +298,9 @@ pub fn std(input: &Tensor, dims: &[i64], correction: f64, keepdim: bool) -> Resu
 /// # Errors
 /// For integers, and as [`sum`].
 pub fn norm(input: &Tensor, p: f64, dims: &[i64], keepdim: bool) -> Result<Tensor> {
+    if input.dtype().is_complex() {
+        return norm(&unary(UnaryOp::Abs, input)?, p, dims, keepdim);
+    }
     let dtype = input.dtype();
     if !dtype.is_floating_point() {
         return Err(Error::runtime(format!(
@@ -398,6 +401,9 @@ fn normalised(
 /// For dtypes without kernels, and as [`sum`].
 pub fn logsumexp(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
     let dtype = crate::promotion::int_to_float(input.dtype());
+    if dtype.is_complex() {
+        return complex_logsumexp(input, dims, keepdim);
+    }
     crate::numbers::expect_floating("logsumexp", dtype)?;
     let rows = rows(&input.to_dtype(DType::Float64)?, dims, keepdim)?;
     let result = rows.each(|row: &[f64]| {
@@ -409,6 +415,17 @@ pub fn logsumexp(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> 
         row.iter().map(|x| (x - max).exp()).sum::<f64>().ln() + max
     })?;
     result.to_dtype(dtype)
+}
+
+fn complex_logsumexp(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
+    let rows = rows(&input.to_dtype(DType::Complex128)?, dims, keepdim)?;
+    let result = rows.each(|row: &[Complex<f64>]| {
+        let max =
+            row.iter().fold(f64::NEG_INFINITY, |a, x| if a.is_nan() { a } else { a.max(x.re) });
+        let max = if max.is_infinite() { 0.0 } else { max };
+        row.iter().map(|x| (x - max).exp()).sum::<Complex<f64>>().ln() + max
+    })?;
+    result.to_dtype(input.dtype())
 }
 
 /// `torch.count_nonzero` over all elements.

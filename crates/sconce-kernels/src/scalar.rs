@@ -74,9 +74,7 @@ impl Scalar {
         let (low, high) = match dtype {
             // Negative numbers wrap around in uint8.
             DType::UInt8 => (-255, 255),
-            DType::Int8 => (-128, 127),
-            DType::Int16 => (-32768, 32767),
-            DType::Int32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
+            DType::Int8 | DType::Int16 | DType::Int32 => integer_range(dtype),
             _ => return Ok(()),
         };
         if (low..=high).contains(&value) {
@@ -89,6 +87,20 @@ impl Scalar {
             _ => "int",
         };
         Err(Error::runtime(format!("value cannot be converted to type {name} without overflow")))
+    }
+}
+
+/// The least and the greatest number of an integral dtype, of those that an `i64` holds.
+pub(crate) fn integer_range(dtype: DType) -> (i64, i64) {
+    match dtype {
+        DType::UInt8 => (0, u8::MAX.into()),
+        DType::Int8 => (i8::MIN.into(), i8::MAX.into()),
+        DType::Int16 => (i16::MIN.into(), i16::MAX.into()),
+        DType::Int32 => (i32::MIN.into(), i32::MAX.into()),
+        DType::UInt16 => (0, u16::MAX.into()),
+        DType::UInt32 => (0, u32::MAX.into()),
+        DType::UInt64 => (0, i64::MAX),
+        _ => (i64::MIN, i64::MAX),
     }
 }
 

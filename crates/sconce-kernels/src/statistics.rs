@@ -118,7 +118,9 @@ pub fn dist(a: &Tensor, b: &Tensor, p: f64) -> Result<Tensor> {
 /// For integers and complex numbers, vectors, and orders that are not positive.
 pub fn renorm(input: &Tensor, p: f64, dim: i64, maxnorm: f64) -> Result<Tensor> {
     let dtype = input.dtype();
-    expect_floating("renorm_cpu", dtype)?;
+    if !dtype.is_complex() {
+        expect_floating("renorm_cpu", dtype)?;
+    }
     if !(p > 0.0) {
         return Err(Error::runtime("renorm: non-positive-norm not supported"));
     }
@@ -134,7 +136,7 @@ pub fn renorm(input: &Tensor, p: f64, dim: i64, maxnorm: f64) -> Result<Tensor> 
     }
     let dim = wrap_dim(dim, input.dim())?;
     let others: Vec<i64> = (0..input.dim()).filter(|&i| i != dim).map(|i| i as i64).collect();
-    let wide = input.to_dtype(DType::Float64)?;
+    let wide = input.to_dtype(crate::numbers::widest(dtype)?)?;
     let norms = crate::norm(&wide, p, &others, true)?;
     let scale = |norm: f64| if norm > maxnorm { maxnorm / (norm + 1e-7) } else { 1.0 };
     let scales = map(&norms, scale)?;

@@ -1,4 +1,4 @@
-use std::cell::{Ref, RefMut};
+use std::cell::{OnceCell, Ref, RefMut};
 use std::fmt;
 use std::rc::Rc;
 
@@ -11,7 +11,8 @@ use crate::{Bool, DType, Dims, Element, Error, Result, Scalar, Storage, walk};
 /// A strided view of a [`Storage`], `torch.Tensor` at run time.
 ///
 /// Cloning copies no elements: clones and views share the storage, and what is written through one
-/// is seen through all of them, as in PyTorch.
+/// is seen through all of them, as in PyTorch. What a tensor looks like can be changed for all its
+/// clones, but not its views: [`Tensor::show`].
 ///
 /// ```
 /// use sconce_kernels::Tensor;
@@ -29,7 +30,15 @@ struct View {
     sizes: Dims,
     strides: Dims,
     offset: i64,
+    /// What the tensor looks like since it was changed in place. Never emptied again, so that sizes
+    /// and strides that were lent stay where they are.
+    later: OnceCell<Rc<View>>,
+    /// How many looks came before this one.
+    changes: u16,
 }
+
+/// How often a tensor may change its looks: each is kept, and all are gone through.
+const MAX_CHANGES: u16 = 256;
 
 impl Tensor {
     /// Row-major and zero: `torch.zeros`.
@@ -62,7 +71,69 @@ impl Tensor {
     }
 
     fn new(storage: Storage, dtype: DType, sizes: Dims, strides: Dims, offset: i64) -> Tensor {
-        Tensor(Rc::new(View { storage, dtype, sizes, strides, offset }))
+        let later = OnceCell::new();
+        Tensor(Rc::new(View { storage, dtype, sizes, strides, offset, later, changes: 0 }))
+    }
+
+    fn now(&self) -> &View {
+        let mut view = &*self.0;
+        while let Some(later) = view.later.get() {
+            view = later;
+        }
+        view
+    }
+
+    /// Makes this tensor and all its clones look as `view` does, and share its storage: what PyTorch's
+    /// in-place operators do that change sizes (`unsqueeze_`, `t_`, `resize_`, `set_`).
+    ///
+    /// # Errors
+    /// Where it has changed too often, and for another dtype.
+    pub fn show(&self, view: &Tensor) -> Result<()> {
+        view.expect_dtype(self.dtype())?;
+        let (now, shown) = (self.now(), view.now());
+        if now.changes >= MAX_CHANGES {
+            return Err(Error::not_implemented(format!(
+                "a tensor whose sizes change in place more than {MAX_CHANGES} times"
+            )));
+        }
+        let later = View {
+            storage: shown.storage.clone(),
+            dtype: shown.dtype,
+            sizes: shown.sizes.clone(),
+            strides: shown.strides.clone(),
+            offset: shown.offset,
+            later: OnceCell::new(),
+            changes: now.changes + 1,
+        };
+        // What is empty stays so until here: `now` is the last look.
+        now.later
+            .set(Rc::new(later))
+            .map_err(|_| Error::runtime("a tensor changed while it was read"))
+    }
+
+    /// `torch.Tensor.resize_`: other sizes over the same storage, row-major; a storage that is too
+    /// small is replaced by a larger one, with zeros at its end.
+    ///
+    /// # Errors
+    /// Where the storage is too small and other tensors share it.
+    pub fn resize(&self, sizes: &[i64]) -> Result<()> {
+        if self.sizes() == sizes {
+            return Ok(());
+        }
+        let strides = contiguous_strides(sizes);
+        let end = self.offset().saturating_add(numel(sizes)?);
+        let item = self.dtype().item_size();
+        if end as u128 * item as u128 <= self.storage().nbytes() as u128 {
+            return self.show(&self.as_strided(sizes, &strides, None)?);
+        }
+        if !self.storage().is_unique() {
+            let message = "a larger size for a tensor whose storage other tensors share";
+            return Err(Error::not_implemented(message));
+        }
+        let larger = Tensor::zeros(&[end], self.dtype())?;
+        let held = (self.storage().nbytes() / item) as i64;
+        larger.narrow(0, 0, held)?.copy_from(&self.as_strided(&[held], &[1], Some(0))?)?;
+        self.show(&larger.as_strided(sizes, &strides, Some(self.offset()))?)
     }
 
     /// `torch.empty`. The elements are zero all the same: what a program can see must not depend on
@@ -148,42 +219,42 @@ impl Tensor {
     /// Where memory is short.
     pub fn to_file(&self) -> Result<sconce_tensor::Tensor> {
         let tensor = self.contiguous()?;
-        let bytes = tensor.0.storage.read::<u8>()?;
-        let item = self.0.dtype.item_size();
-        let start = tensor.0.offset as usize * item;
+        let bytes = tensor.now().storage.read::<u8>()?;
+        let item = self.now().dtype.item_size();
+        let start = tensor.now().offset as usize * item;
         let bytes = bytes[start..start + tensor.count() * item].to_vec();
         let storage = sconce_tensor::Storage::from_bytes(bytes.into(), sconce_tensor::Device::CPU);
-        Ok(sconce_tensor::Tensor::contiguous(storage, self.0.dtype, &self.0.sizes)?)
+        Ok(sconce_tensor::Tensor::contiguous(storage, self.now().dtype, &self.now().sizes)?)
     }
 
     /// The storage, which other tensors may share.
     pub fn storage(&self) -> &Storage {
-        &self.0.storage
+        &self.now().storage
     }
 
     /// The type of the elements.
     pub fn dtype(&self) -> DType {
-        self.0.dtype
+        self.now().dtype
     }
 
     /// Sizes of the dimensions.
     pub fn sizes(&self) -> &[i64] {
-        &self.0.sizes
+        &self.now().sizes
     }
 
     /// Steps between neighbours, in elements.
     pub fn strides(&self) -> &[i64] {
-        &self.0.strides
+        &self.now().strides
     }
 
     /// Where the view starts in its storage, in elements.
     pub fn offset(&self) -> i64 {
-        self.0.offset
+        self.now().offset
     }
 
     /// Number of dimensions.
     pub fn dim(&self) -> usize {
-        self.0.sizes.len()
+        self.now().sizes.len()
     }
 
     /// Size of one dimension, which may count from the end.
@@ -201,7 +272,7 @@ impl Tensor {
 
     /// Number of elements.
     pub fn numel(&self) -> i64 {
-        shape::product(&self.0.sizes)
+        shape::product(&self.now().sizes)
     }
 
     /// Whether both are one tensor, not only views of the same elements: Python's `is`.
@@ -218,9 +289,9 @@ impl Tensor {
     /// row-major order: then nobody can tell whether a result is put in its place.
     pub fn is_disposable(&self) -> bool {
         Rc::strong_count(&self.0) == 1
-            && self.0.storage.is_disposable()
+            && self.now().storage.is_disposable()
             && self.is_contiguous()
-            && self.0.storage.nbytes() == self.count() * self.0.dtype.item_size()
+            && self.now().storage.nbytes() == self.count() * self.now().dtype.item_size()
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -229,12 +300,12 @@ impl Tensor {
 
     /// Whether the elements lie row-major without gaps.
     pub fn is_contiguous(&self) -> bool {
-        shape::is_contiguous(&self.0.sizes, &self.0.strides)
+        shape::is_contiguous(&self.now().sizes, &self.now().strides)
     }
 
     /// The same storage under other sizes and strides, which the caller has checked.
     pub(crate) fn view_unchecked(&self, sizes: Dims, strides: Dims, offset: i64) -> Tensor {
-        Tensor::new(self.0.storage.clone(), self.0.dtype, sizes, strides, offset)
+        Tensor::new(self.now().storage.clone(), self.now().dtype, sizes, strides, offset)
     }
 
     /// Reads the elements of a contiguous tensor, row-major.
@@ -243,7 +314,7 @@ impl Tensor {
     /// For other dtypes, tensors that are not contiguous, and storages that are being written.
     pub fn read<T: Element>(&self) -> Result<Ref<'_, [T]>> {
         let range = self.range::<T>()?;
-        Ref::filter_map(self.0.storage.read::<T>()?, |all| all.get(range))
+        Ref::filter_map(self.now().storage.read::<T>()?, |all| all.get(range))
             .map_err(|_| Error::runtime("tensor reaches beyond its storage"))
     }
 
@@ -253,7 +324,7 @@ impl Tensor {
     /// As [`Tensor::read`], and for storages that are being read.
     pub fn write<T: Element>(&self) -> Result<RefMut<'_, [T]>> {
         let range = self.range::<T>()?;
-        RefMut::filter_map(self.0.storage.write::<T>()?, |all| all.get_mut(range))
+        RefMut::filter_map(self.now().storage.write::<T>()?, |all| all.get_mut(range))
             .map_err(|_| Error::runtime("tensor reaches beyond its storage"))
     }
 
@@ -262,18 +333,18 @@ impl Tensor {
         if !self.is_contiguous() {
             return Err(Error::runtime("the elements of this view do not lie side by side"));
         }
-        let start = if self.numel() == 0 { 0 } else { self.0.offset as usize };
+        let start = if self.numel() == 0 { 0 } else { self.now().offset as usize };
         Ok(start..start + self.count())
     }
 
     pub(crate) fn expect_dtype(&self, wanted: DType) -> Result<()> {
-        if self.0.dtype == wanted {
+        if self.now().dtype == wanted {
             return Ok(());
         }
         Err(Error::runtime(format!(
             "expected scalar type {} but found {}",
             wanted.scalar_type_name(),
-            self.0.dtype.scalar_type_name()
+            self.now().dtype.scalar_type_name()
         )))
     }
 
@@ -297,19 +368,22 @@ impl Tensor {
                 self.numel()
             )));
         }
-        let one = self.view_unchecked(Dims::new(), Dims::new(), self.0.offset);
+        let one = self.view_unchecked(Dims::new(), Dims::new(), self.now().offset);
         macro_rules! read {
             ($ty:ty, $x:ident => $scalar:expr) => {{
                 let $x = one.read::<$ty>()?[0];
                 Ok($scalar)
             }};
         }
-        match self.0.dtype {
+        match self.now().dtype {
             DType::Bool => read!(Bool, x => Scalar::Bool(x.get())),
             DType::Float64 => read!(f64, x => Scalar::Float(x)),
             DType::Float32 => read!(f32, x => Scalar::Float(f64::from(x))),
             DType::Float16 => read!(f16, x => Scalar::Float(x.to_f64())),
             DType::BFloat16 => read!(bf16, x => Scalar::Float(x.to_f64())),
+            DType::ComplexHalf => {
+                read!(Complex<f16>, x => Scalar::Complex(Complex::new(x.re.into(), x.im.into())))
+            }
             DType::Complex64 => {
                 read!(Complex<f32>, x => Scalar::Complex(Complex::new(x.re.into(), x.im.into())))
             }
@@ -327,9 +401,9 @@ impl Tensor {
     /// # Errors
     /// For numbers that the dtype cannot hold, and dtypes without kernels.
     pub fn fill(&self, value: Scalar) -> Result<()> {
-        value.check_fits(self.0.dtype)?;
+        value.check_fits(self.now().dtype)?;
         let (int, float, complex) = (value.to_i64(), value.to_f64(), value.to_complex());
-        match self.0.dtype {
+        match self.now().dtype {
             DType::Bool => self.fill_with(Bool::from(value.to_bool())),
             DType::UInt8 => self.fill_with(int as u8),
             DType::Int8 => self.fill_with(int as i8),
@@ -343,6 +417,10 @@ impl Tensor {
             DType::BFloat16 => self.fill_with(bf16::from_f32(float as f32)),
             DType::Float32 => self.fill_with(float as f32),
             DType::Float64 => self.fill_with(float),
+            DType::ComplexHalf => {
+                let half = |part: f64| f16::from_f32(part as f32);
+                self.fill_with(Complex::new(half(complex.re), half(complex.im)))
+            }
             DType::Complex64 => self.fill_with(Complex::new(complex.re as f32, complex.im as f32)),
             DType::Complex128 => self.fill_with(complex),
             other => Err(Error::no_kernel("fill_cpu", other)),
@@ -350,11 +428,11 @@ impl Tensor {
     }
 
     fn fill_with<T: Element>(&self, value: T) -> Result<()> {
-        let mut all = self.0.storage.write::<T>()?;
+        let mut all = self.now().storage.write::<T>()?;
         walk::rows(
-            &self.0.sizes,
-            [&self.0.strides],
-            [self.0.offset],
+            &self.now().sizes,
+            [&self.now().strides],
+            [self.now().offset],
             |[at], [step], len| match step {
                 1 => all[at..at + len].fill(value),
                 _ => (0..len).for_each(|i| all[at + i * step] = value),
@@ -379,7 +457,7 @@ impl Tensor {
     /// # Errors
     /// Where memory is short.
     pub fn copy(&self) -> Result<Tensor> {
-        let copy = Tensor::unset(&self.0.sizes, self.0.dtype)?;
+        let copy = Tensor::unset(&self.now().sizes, self.now().dtype)?;
         copy.copy_from(self)?;
         Ok(copy)
     }
@@ -387,7 +465,51 @@ impl Tensor {
 
 impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes = &self.0.sizes[..];
-        write!(f, "Tensor({}, {sizes:?}, strides {:?})", self.0.dtype.name(), &self.0.strides[..])
+        let sizes = &self.now().sizes[..];
+        write!(
+            f,
+            "Tensor({}, {sizes:?}, strides {:?})",
+            self.now().dtype.name(),
+            &self.now().strides[..]
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_looks_are_seen_by_clones_but_not_by_views() {
+        let x = Tensor::from_slice(&[1f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]).unwrap();
+        let (same, row, sizes) = (x.clone(), x.select(0, 1).unwrap(), x.sizes());
+        x.show(&x.t().unwrap()).unwrap();
+        assert_eq!(sizes, [2, 3]);
+        assert_eq!((same.sizes(), same.strides()), (&[3, 2][..], &[1, 3][..]));
+        assert_eq!(row.sizes(), [3]);
+        same.select(1, 1).unwrap().fill(0.into()).unwrap();
+        assert_eq!(row.to_vec::<f32>().unwrap(), [0.0; 3]);
+        assert!(x.is(&same) && x.show(&row.to_dtype(DType::Int64).unwrap()).is_err());
+        for _ in 1..MAX_CHANGES {
+            x.show(&x.t().unwrap()).unwrap();
+        }
+        assert!(x.show(&x.t().unwrap()).is_err());
+    }
+
+    #[test]
+    fn a_resized_tensor_keeps_its_elements() {
+        let x = Tensor::from_slice(&[1i64, 2, 3, 4], &[4]).unwrap();
+        x.resize(&[3]).unwrap();
+        assert_eq!(x.to_vec::<i64>().unwrap(), [1, 2, 3]);
+        x.resize(&[2, 2]).unwrap();
+        assert_eq!(x.to_vec::<i64>().unwrap(), [1, 2, 3, 4]);
+        assert!(x.resize(&[5]).is_err(), "its first look shares the storage");
+        let y = Tensor::from_slice(&[1i64, 2], &[2]).unwrap();
+        y.resize(&[2, 2]).unwrap();
+        assert_eq!(y.to_vec::<i64>().unwrap(), [1, 2, 0, 0]);
+        let part = y.select(0, 0).unwrap();
+        assert!(part.resize(&[5]).is_err() && y.resize(&[-1]).is_err());
+        y.resize(&[0]).unwrap();
+        assert_eq!(y.numel(), 0);
     }
 }

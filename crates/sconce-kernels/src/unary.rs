@@ -5,7 +5,7 @@ use num_complex::Complex;
 use crate::binary::{compute_dtype, store};
 use crate::promotion::int_to_float;
 use crate::simd::dispatch;
-use crate::{Bool, DType, Element, Error, Result, Tensor, threads, vecmath};
+use crate::{Bool, DType, Element, Error, Result, Tensor, complex_functions, threads, vecmath};
 
 /// How an operator treats dtypes.
 #[derive(Clone, Copy, PartialEq)]
@@ -67,6 +67,9 @@ unary_ops! {
     Sinh Float "sinh_vml_cpu";
     Cosh Float "cosh_vml_cpu";
     Tanh Float "tanh_vml_cpu";
+    Asinh Float "asinh_vml_cpu";
+    Acosh Float "acosh_vml_cpu";
+    Atanh Float "atanh_vml_cpu";
     Sigmoid Float "sigmoid_cpu";
     Erf Float "erf_vml_cpu";
     Erfc Float "erfc_vml_cpu";
@@ -125,7 +128,10 @@ pub fn unary(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
         DType::Complex128 => complex_kernel::<f64>(op, &wide),
         _ => Err(Error::no_kernel(op.kernel(), dtype)),
     }?;
-    if dtype.is_complex() { Ok(result) } else { result.to_dtype(common) }
+    match dtype.is_complex() && !result.dtype().is_complex() {
+        true => result.to_dtype(dtype.to_real()),
+        false => result.to_dtype(common),
+    }
 }
 
 /// `input = op(input)`.
@@ -154,6 +160,7 @@ fn check_kernel(op: UnaryOp, dtype: DType) -> Result<()> {
         Trunc if dtype.is_complex() => "trunc is not supported for complex inputs",
         _ => {
             let missing = match op.class() {
+                Class::FloatOnly if op == Silu && dtype.is_complex() => false,
                 Class::FloatOnly => !dtype.is_floating_point(),
                 Class::Rounding => dtype == DType::Bool,
                 _ => op == Abs && dtype == DType::Bool,
@@ -262,6 +269,9 @@ macro_rules! float_kernel {
                 Sinh => map_parallel(input, |x: F| x.sinh()),
                 Cosh => map_parallel(input, |x: F| x.cosh()),
                 Tanh => map_parallel(input, |x: F| x.tanh()),
+                Asinh => map_parallel(input, |x: F| x.asinh()),
+                Acosh => map_parallel(input, |x: F| x.acosh()),
+                Atanh => map_parallel(input, |x: F| x.atanh()),
                 Sigmoid => map_parallel(input, sigmoid),
                 Erf => map_parallel(input, |x: F| $erf(x)),
                 Erfc => map_parallel(input, |x: F| $erfc(x)),
@@ -300,23 +310,21 @@ fn int_kernel(op: UnaryOp, input: &Tensor, dtype: DType) -> Result<Tensor> {
 
 fn complex_kernel<F>(op: UnaryOp, input: &Tensor) -> Result<Tensor>
 where
-    F: Element + num_traits::Float,
+    F: Element + num_traits::Float + num_traits::FromPrimitive,
     Complex<F>: Element,
 {
-    type C<F> = Complex<F>;
-    match op {
-        Neg => map(input, |x: C<F>| -x),
-        Abs => map(input, |x: C<F>| x.norm()),
-        Square => map(input, |x: C<F>| x * x),
-        Exp => map(input, |x: C<F>| x.exp()),
-        Log => map(input, |x: C<F>| x.ln()),
-        Sqrt => map(input, |x: C<F>| x.sqrt()),
-        Reciprocal => map(input, |x: C<F>| x.inv()),
-        Sin => map(input, |x: C<F>| x.sin()),
-        Cos => map(input, |x: C<F>| x.cos()),
-        Tanh => map(input, |x: C<F>| x.tanh()),
-        _ => Err(Error::no_kernel(op.kernel(), input.dtype())),
+    if op == Abs {
+        return map(input, |x: Complex<F>| x.norm());
     }
+    let Some(function) = complex_functions::function(op) else {
+        return Err(Error::no_kernel(op.kernel(), input.dtype()));
+    };
+    let wide = |x: F| x.to_f64().unwrap_or(f64::NAN);
+    let narrow = |x: f64| F::from_f64(x).unwrap_or_else(F::nan);
+    map(input, |x: Complex<F>| {
+        let found = function(Complex::new(wide(x.re), wide(x.im)));
+        Complex::new(narrow(found.re), narrow(found.im))
+    })
 }
 
 /// `torch.logical_not`.

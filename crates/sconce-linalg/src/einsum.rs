@@ -263,7 +263,7 @@ impl Operand {
         if dims.is_empty() {
             return Ok(self);
         }
-        let tensor = sum(&self.tensor, &dims, false, Some(self.tensor.dtype()))?;
+        let tensor = sum(&self.tensor, &dims, false, None)?;
         Ok(Operand {
             labels: self.labels.into_iter().filter(|&label| !gone(label)).collect(),
             tensor,

@@ -2,8 +2,8 @@
 
 use sconce_kernels::shape::{broadcast, wrap_dim};
 use sconce_kernels::{
-    BinaryOp, DType, Error, Operand, Result, Scalar, Tensor, add, baddbmm, binary, bmm, conj, dot,
-    eye, matmul, mm, mv, result_type, stack, sum,
+    BinaryOp, DType, Error, Operand, Result, Scalar, Tensor, UnaryOp, add, baddbmm, binary, bmm,
+    conj, dot, eye, matmul, mm, mv, result_type, stack, sum, unary,
 };
 
 use crate::dense::{Batch, Matrix, Number, Out, by_number, check_float, check_square};
@@ -306,17 +306,7 @@ pub fn vander(x: &Tensor, count: Option<i64>) -> Result<Tensor> {
     if count < 2 {
         return Err(Error::runtime("N must be greater than 1."));
     }
-    let dtype = match x.dtype() {
-        dtype if dtype.is_integral() || dtype == DType::Bool => DType::Int64,
-        dtype => dtype,
-    };
-    let x = x.to_dtype(dtype)?;
-    let mut columns = vec![Tensor::full(x.sizes(), 1.into(), dtype)?];
-    while columns.len() < count as usize {
-        let Some(last) = columns.last() else { break };
-        columns.push(mul(last, (&x).into())?);
-    }
-    stack(&columns, -1)
+    sconce_kernels::vander(&x, Some(count), true)
 }
 
 /// `torch.linalg.multi_dot` and `torch.chain_matmul`: the first and the last may be vectors.
@@ -449,6 +439,13 @@ pub fn matrix_power(a: &Tensor, n: i64) -> Result<Tensor> {
 /// For what is no square matrix and dtypes without kernels.
 pub fn matrix_exp(a: &Tensor) -> Result<Tensor> {
     check_square(a, "linalg.matrix_exp", "A")?;
+    if matches!(a.dtype(), DType::Float16 | DType::BFloat16) {
+        // PyTorch gives whatever memory held.
+        return match a.size(-1)? {
+            0 | 1 => unary(UnaryOp::Exp, a),
+            _ => Err(Error::not_implemented("linalg.matrix_exp in half precision")),
+        };
+    }
     check_float(a, "linalg.matrix_exp")?;
     by_number!(a, T => {
         let matrices = Batch::<T>::read(a)?;

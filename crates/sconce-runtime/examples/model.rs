@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use sconce_checkpoint::Checkpoint;
 use sconce_kernels::DType;
-use sconce_runtime::{Error, IValue, Missing, Options, Session, Tensor, arguments, from_object};
+use sconce_runtime::{Error, IValue, Options, Session, Tensor, arguments, from_object};
 
 /// The largest difference that counts as equal.
 const TOLERANCE: f64 = 1e-4;
@@ -26,8 +26,7 @@ fn main() -> Result<(), Box<dyn StdError>> {
     let args = arguments(call.get("arguments").ok_or("no arguments are recorded")?)?;
     let expected = from_object(call.get("result").ok_or("no result is recorded")?)?;
     let module = sconce_torchscript::load(folder.join("model.pt"))?;
-    let options = Options { missing: Missing::WhenReached, ..Options::default() };
-    let mut session = Session::new(&module, options)?;
+    let mut session = Session::new(&module, Options::default())?;
     let start = Instant::now();
     let result = session.call("forward", &args);
     let seconds = start.elapsed().as_secs_f64();

@@ -6,8 +6,7 @@ use sconce_syntax::SourceRange;
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The program needs something that is not here. Found before anything runs, except where it
-    /// depends on a value.
+    /// The program came to something that is not here; or it has it, and was refused for that.
     #[error("{what} is not supported{}", place(.range.as_ref()))]
     Unsupported {
         /// What is missing: an operator by its full name, or a kind of value.

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use sconce_ir::{ClassId, FunctionId, Graph, NamedRef, Type};
 use sconce_kernels::Memory;
-use sconce_syntax::SourceRange;
 use sconce_torchscript::Module;
 use smallvec::SmallVec;
 
@@ -19,6 +18,7 @@ use crate::limits::{Budget, Limits};
 use crate::lower::{Code, Instruction, Operand, Register, Span, Surroundings, lower, slice};
 use crate::primitive::{self, Given};
 use crate::registry::{Args, Builtin};
+use crate::support::Need;
 use crate::value::IValue;
 use crate::{Error, ProfileEntry, Sink};
 
@@ -112,10 +112,7 @@ impl Machine {
     }
 
     /// Lowers a function and all that it calls; gives what they need and is not here.
-    pub(crate) fn prepare(
-        &mut self,
-        function: FunctionId,
-    ) -> Result<Vec<(String, Option<SourceRange>)>, Error> {
+    pub(crate) fn prepare(&mut self, function: FunctionId) -> Result<Vec<Need>, Error> {
         let mut seen = rustc_hash::FxHashSet::default();
         let mut pending = vec![function];
         let mut missing = Vec::new();
@@ -123,7 +120,8 @@ impl Machine {
             if seen.insert(function) {
                 let code = self.code(function)?;
                 pending.extend(code.callees.iter().copied());
-                missing.extend(code.missing.iter().cloned());
+                let needs = code.missing.iter().cloned();
+                missing.extend(needs.map(|(what, range)| Need { what, range }));
             }
         }
         Ok(missing)
@@ -540,8 +538,16 @@ impl Machine {
             }
             Instruction::Fork { code: forked, from, to } => {
                 let args = self.gather(code, base, *from);
-                let value = self.run(Rc::clone(forked), args)?;
-                self.scatter(code, base, *to, [IValue::Future(Rc::new(value))]);
+                // Tracebacks of what it raises begin with it.
+                let frames = std::mem::take(&mut self.frames);
+                let result = self.run(Rc::clone(forked), args);
+                self.frames = frames;
+                let outcome = match result {
+                    Ok(value) => Ok(value),
+                    Err(Error::Raised(exception)) => Err(exception.text),
+                    Err(error) => return Err(error.into()),
+                };
+                self.scatter(code, base, *to, [IValue::Future(Rc::new(outcome))]);
             }
             Instruction::Return { from } => {
                 let values = self.gather(code, base, *from);

@@ -2,8 +2,9 @@
 //!
 //! [`Session::new`] takes a loaded module, makes its objects (running `__setstate__` where a class
 //! has one) and lowers what is called to register code; [`Session::call`] runs a method. An operator
-//! that is not here is an error before anything runs, never a wrong result. Programs have no way to
-//! read or write anything but their values: what they print and warn goes to the caller's [`Sink`].
+//! that is not here is an error that names it ([`Missing`] says when), never a wrong result. Programs
+//! have no way to read or write anything but their values: what they print and warn goes to the
+//! caller's [`Sink`].
 
 mod convert;
 mod dict;
@@ -21,6 +22,7 @@ mod registry;
 mod session;
 mod shared;
 mod support;
+mod tensor_text;
 mod text;
 mod to_objects;
 mod value;

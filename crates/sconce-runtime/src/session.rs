@@ -29,14 +29,15 @@ impl Sink for Silent {
     fn warn(&mut self, _: &str) {}
 }
 
-/// What becomes of a program that needs an operator that is not here.
+/// What becomes of a program that has an operator that is not here. One that would touch files,
+/// processes or the network is refused in any case ([`Need::refused`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Missing {
-    /// It is refused before it runs.
+    /// It runs, and stops with an error that names the operator if it comes to it.
     #[default]
-    Refuse,
-    /// It runs, and stops with an error if it comes to the operator.
     WhenReached,
+    /// It is refused before it runs, also where it would never come to the operator.
+    Refuse,
 }
 
 /// How a session is made.
@@ -84,7 +85,10 @@ impl Default for Options {
 /// std::thread::scope(|scope| {
 ///     for n in [10, 20] {
 ///         let model = &model;
-///         scope.spawn(move || model.session(Options::default())?.call("forward", &[IValue::Int(n)]));
+///         scope.spawn(move || {
+///             let mut session = model.session(Options::default())?;
+///             session.call("forward", &[IValue::Int(n)]).map(drop)
+///         });
 ///     }
 /// });
 /// # Ok::<(), sconce_torchscript::Error>(())
@@ -241,8 +245,7 @@ impl Session {
     /// When there is no such method, or its code does not compile.
     pub fn needs(&mut self, method: &str) -> Result<Vec<Need>, Error> {
         let function = self.function(method)?;
-        let needed = self.machine.prepare(function)?;
-        Ok(needed.into_iter().map(|(what, range)| Need { what, range }).collect())
+        self.machine.prepare(function)
     }
 
     fn function(&mut self, method: &str) -> Result<FunctionId, Error> {
@@ -252,15 +255,15 @@ impl Session {
     }
 }
 
-/// Lowers a function and all it calls, and refuses it if something is missing.
+/// Lowers a function and all it calls, and refuses it for what it must not have.
 pub(crate) fn ready(
     machine: &mut Machine,
     function: FunctionId,
     missing: Missing,
 ) -> Result<(), Error> {
-    let needed = machine.prepare(function)?;
-    match (missing, needed.into_iter().next()) {
-        (Missing::Refuse, Some((what, range))) => Err(Error::Unsupported { what, range }),
-        _ => Ok(()),
+    let mut needed = machine.prepare(function)?.into_iter();
+    match needed.find(|need| missing == Missing::Refuse || need.refused().is_some()) {
+        Some(Need { what, range }) => Err(Error::Unsupported { what, range }),
+        None => Ok(()),
     }
 }

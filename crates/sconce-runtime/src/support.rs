@@ -16,6 +16,14 @@ pub struct Need {
     pub range: Option<SourceRange>,
 }
 
+impl Need {
+    /// Why a program that has this is refused whether it comes to it or not: what touches files,
+    /// processes or the network. `None` for what is merely missing.
+    pub fn refused(&self) -> Option<&'static str> {
+        crate::registry::outside::reason(&self.what)
+    }
+}
+
 /// What all methods and functions of a program need and is not here, place by place. A session
 /// needs only what the called method comes to: [`crate::Session::needs`].
 ///

@@ -1,10 +1,12 @@
 //! Values as text: `str`, `print` and `format`.
 
-use sconce_ir::Constant;
+use sconce_ir::{Constant, TensorConstant};
 
 use crate::error::Raise;
 use crate::interpreter::Machine;
 use crate::primitive::type_of;
+use crate::registry::kernel;
+use crate::tensor_text::tensor_text;
 use crate::value::IValue;
 
 /// The text of a value: `operator<<` of `IValue`.
@@ -41,6 +43,10 @@ fn constant(machine: &mut Machine, value: &IValue) -> Result<Constant, Raise> {
                 entries.push((constant(machine, key)?, constant(machine, value)?));
             }
             Constant::Dict(dict.key.clone(), dict.value.clone(), entries.into())
+        }
+        IValue::Tensor(tensor) => {
+            let text = tensor_text(tensor).map_err(kernel)?;
+            Constant::Tensor(TensorConstant { index: 0, text: text.into() })
         }
         other => {
             let ty = type_of(machine, other);

@@ -77,7 +77,10 @@ impl Writer {
                 }
                 Value::Dict(entries)
             }
-            IValue::Future(value) => self.write(value, depth + 1)?,
+            IValue::Future(outcome) => match &**outcome {
+                Ok(value) => self.write(value, depth + 1)?,
+                Err(_) => return Err(unsupported("a result that is a call that raised")),
+            },
             other => {
                 let what = format!("a result of the kind {}", other.kind_name());
                 return Err(unsupported(&what));

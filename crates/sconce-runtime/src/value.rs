@@ -43,8 +43,9 @@ pub enum IValue {
     Enum(Arc<EnumType>, u32),
     /// A function of the program.
     Function(FunctionId),
-    /// What a fork gave. Forks are run when they are made, so it is always there.
-    Future(Rc<IValue>),
+    /// What a fork gave, or the text of what it raised, which waiting for it raises. Forks are run
+    /// when they are made, so it is always there.
+    Future(Rc<Result<IValue, String>>),
     /// A random number generator: device and seed.
     Generator(Arc<str>, u64),
 }
@@ -160,7 +161,10 @@ impl IValue {
             IValue::Object(object) => class_type(object.read().class),
             IValue::Enum(of, _) => Type::Enum(Arc::clone(of)),
             IValue::Function(_) => Type::Any,
-            IValue::Future(value) => Type::future(value.type_with(class_type)),
+            IValue::Future(outcome) => Type::future(match &**outcome {
+                Ok(value) => value.type_with(class_type),
+                Err(_) => Type::Any,
+            }),
             IValue::Generator(..) => Type::Generator,
         }
     }

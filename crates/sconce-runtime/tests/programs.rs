@@ -8,8 +8,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use sconce_checkpoint::Checkpoint;
+use sconce_kernels::DType;
 use sconce_runtime::{
-    Error, IValue, Limits, Missing, Model, Options, Session, arguments, from_object,
+    Error, IValue, Limits, Missing, Model, Options, Session, Tensor, arguments, from_object,
 };
 
 fn program(name: &str) -> PathBuf {
@@ -51,6 +52,10 @@ fn programs_give_what_pytorch_gives() {
         ("raises_in_call", 3),
         ("aliases", 1),
         ("weights", 1),
+        ("texts", 45),
+        ("forks", 3),
+        ("reshapes", 1),
+        ("unreached", 1),
     ] {
         let calls = Checkpoint::open(program(name).join("calls.pt")).unwrap();
         assert_eq!(calls.root().len(), recorded, "{name}");
@@ -79,6 +84,32 @@ fn an_exception_says_its_class_and_message() {
 }
 
 #[test]
+fn an_operator_that_is_not_here_stops_a_program_that_comes_to_it() {
+    let ones = IValue::Tensor(Tensor::full(&[2], 1.into(), DType::Float32).unwrap());
+    let call = |missing, reach| {
+        let options = Options { missing, ..Options::default() };
+        session("unreached", options).call("forward", &[ones.clone(), IValue::Bool(reach)])
+    };
+    assert!(call(Missing::default(), false).is_ok());
+    for (missing, reach) in [(Missing::WhenReached, true), (Missing::Refuse, false)] {
+        let Err(Error::Unsupported { what, range }) = call(missing, reach) else { panic!() };
+        assert_eq!(what, "aten::to_mkldnn");
+        assert!(range.unwrap().highlight().contains("to_mkldnn"));
+    }
+    let needs = session("unreached", Options::default()).needs("forward").unwrap();
+    assert_eq!(needs.len(), 1);
+    assert_eq!((&*needs[0].what, needs[0].refused()), ("aten::to_mkldnn", None));
+}
+
+#[test]
+fn a_program_that_would_read_files_is_refused_before_it_runs() {
+    let mut session = session("reads_files", Options::default());
+    let error = session.call("forward", &[IValue::Bool(false)]).unwrap_err();
+    assert!(error.to_string().starts_with("aten::from_file is not supported"), "{error}");
+    assert!(session.needs("forward").unwrap().iter().all(|need| need.refused().is_some()));
+}
+
+#[test]
 fn limits_and_interrupts_stop_a_program_without_end() {
     let flag = Arc::new(AtomicBool::new(true));
     let cases = [
@@ -90,7 +121,7 @@ fn limits_and_interrupts_stop_a_program_without_end() {
         (Limits { interrupt: Some(flag), ..Limits::default() }, "the program was interrupted"),
     ];
     for (limits, said) in cases {
-        let options = Options { limits, missing: Missing::Refuse, ..Options::default() };
+        let options = Options { limits, ..Options::default() };
         let error = session("endless", options).call("forward", &[IValue::Int(0)]).unwrap_err();
         assert_eq!(error.to_string(), said);
     }

@@ -2,8 +2,8 @@
 //!
 //! A program only runs when the caller runs it, and has no way to read or write anything but its
 //! values: no files, no processes, no network. What it prints goes to the caller's [`Sink`], what it
-//! may spend is bounded by [`Limits`]. An operator that is not here is an error that names it, before
-//! anything runs.
+//! may spend is bounded by [`Limits`]. An operator that is not here is an error that names it when the
+//! program comes to it, or before anything runs: [`Missing::Refuse`].
 //!
 //! ```
 //! use sconce::run::{IValue, Run, Tensor};

@@ -25,6 +25,9 @@ struct Row {
     count: usize,
     /// Whether this build can run it.
     runs: bool,
+    /// Why no build will: what it would touch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<&'static str>,
 }
 
 pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
@@ -32,13 +35,20 @@ pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
     let module = script::module(&args.input.file, &args.input.load)?;
     let operators = module.operators().map_err(|error| script::failure(error, &file))?;
     let mut lacking = lacking(&module, &file)?;
-    let runs: Vec<bool> =
-        operators.iter().map(|used| lacking.remove(&used.name).is_none()).collect();
-    let rows = operators.iter().zip(runs);
-    let rows = rows.map(|(used, runs)| Row { name: used.name.clone(), count: used.count, runs });
+    let mut rows: Vec<Row> = Vec::new();
+    for used in &operators {
+        let lack = lacking.remove(&used.name);
+        let (runs, refused) = (lack.is_none(), lack.and_then(|lack| lack.refused));
+        rows.push(Row { name: used.name.clone(), count: used.count, runs, refused });
+    }
     // What is no operator but a use of one, such as a kind of value.
-    let others = lacking.into_iter().map(|(name, count)| Row { name, count, runs: false });
-    let operators: Vec<Row> = rows.chain(others).collect();
+    rows.extend(lacking.into_iter().map(|(name, lack)| Row {
+        name,
+        count: lack.count,
+        runs: false,
+        refused: lack.refused,
+    }));
+    let operators = rows;
     if args.json {
         out.json(&Document { schema_version: SCHEMA_VERSION, file: &file, operators })?;
         return Ok(Outcome::Clean);
@@ -49,7 +59,11 @@ pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
         .column("uses", Align::Right, Style::Number)
         .column("", Align::Left, Style::Bad);
     for used in &operators {
-        let note = if used.runs { "" } else { "missing" };
+        let note = match (used.runs, used.refused) {
+            (true, _) => "",
+            (false, None) => "missing",
+            (false, Some(_)) => "refused",
+        };
         table.row([used.name.as_str(), &used.count.to_string(), note]);
     }
     out.table(&table)?;
@@ -70,12 +84,23 @@ pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
     Ok(Outcome::Clean)
 }
 
-/// What `sconce run` cannot do of what a program uses, and at how many places.
-fn lacking(module: &Module, file: &str) -> Result<BTreeMap<String, usize>, Failure> {
+/// Something that `sconce run` cannot do.
+#[derive(Default)]
+struct Lack {
+    /// At how many places.
+    count: usize,
+    refused: Option<&'static str>,
+}
+
+/// What `sconce run` cannot do of what a program uses.
+fn lacking(module: &Module, file: &str) -> Result<BTreeMap<String, Lack>, Failure> {
     let needs = sconce::run::needs(module).map_err(|error| calling::failure(error, file))?;
-    let mut counts = BTreeMap::new();
+    let mut all: BTreeMap<String, Lack> = BTreeMap::new();
     for need in needs {
-        *counts.entry(need.what).or_default() += 1;
+        let refused = need.refused();
+        let lack = all.entry(need.what).or_default();
+        lack.count += 1;
+        lack.refused = refused;
     }
-    Ok(counts)
+    Ok(all)
 }

@@ -11,6 +11,17 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+/// A test for each line: that a command prints what its snapshot has.
+#[allow(unused_macros, reason = "not every test file has any")]
+macro_rules! looks {
+    ($($name:ident: $($arg:tt)+;)*) => {$(
+        #[test]
+        fn $name() {
+            insta::assert_snapshot!(stringify!($name), support::sconce(&[$($arg),+]).all());
+        }
+    )*};
+}
+
 /// What a run gave.
 pub struct Run {
     pub code: i32,

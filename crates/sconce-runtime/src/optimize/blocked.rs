@@ -14,7 +14,7 @@ use super::{Fact, Optimization};
 
 /// Operators on single numbers, which work in any layout; what they make of the lanes without a
 /// channel is finite.
-const POINTWISE: &[&str] = &[
+pub(super) const POINTWISE: &[&str] = &[
     "aten::relu",
     "aten::relu6",
     "aten::hardtanh",

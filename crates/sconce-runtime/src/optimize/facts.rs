@@ -3,6 +3,7 @@
 use sconce_ir::{BlockId, Constant, Graph, NodeId, Prim, ValueId};
 use sconce_kernels::DType;
 
+use super::blocked::POINTWISE;
 use crate::value::IValue;
 
 /// The dtype of a tensor and the number of its dimensions.
@@ -25,19 +26,9 @@ impl Fact {
     }
 }
 
-/// Operators that give a floating point tensor of the dtype and dimensions of their first operand.
+/// Operators beside [`POINTWISE`] that give a floating point tensor of the dtype and dimensions of
+/// their first operand.
 const ELEMENTWISE: &[&str] = &[
-    "aten::relu",
-    "aten::relu6",
-    "aten::hardtanh",
-    "aten::silu",
-    "aten::hardswish",
-    "aten::hardsigmoid",
-    "aten::sigmoid",
-    "aten::tanh",
-    "aten::gelu",
-    "aten::elu",
-    "aten::leaky_relu",
     "aten::mish",
     "aten::softplus",
     "aten::dropout",
@@ -130,7 +121,9 @@ impl Facts {
             return others.iter().all(|&other| self.get(other) == Some(fact)).then_some(fact);
         }
         let fact = self.get(first)?;
-        if ELEMENTWISE.contains(&plain) || matches!(symbol, "sconce::add" | "sconce::mul") {
+        if [ELEMENTWISE, POINTWISE].iter().any(|list| list.contains(&plain))
+            || matches!(symbol, "sconce::add" | "sconce::mul")
+        {
             return fact.floating();
         }
         if let Some((_, rank)) = SPATIAL.iter().find(|(name, _)| *name == symbol) {

@@ -25,6 +25,7 @@ use sconce_torchscript::Module;
 
 use crate::interpreter::Machine;
 use crate::lower::Code;
+use crate::registry;
 use crate::value::IValue;
 pub(crate) use facts::Fact;
 use facts::Facts;
@@ -124,6 +125,8 @@ fn is_contained(graph: &Graph) -> bool {
             Prim::Fork,
         ];
         kept.iter().any(|&prim| at.is(prim))
+            // What is found out about tensors holds from where they are made.
+            || graph.operator(node).is_some_and(|operator| registry::changes_looks(&operator.schema))
             || aliases.writes_to(node, |location| aliases.is_outside(location))
     };
     let given = given(graph);

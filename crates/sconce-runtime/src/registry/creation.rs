@@ -70,13 +70,19 @@ pub(super) const TABLE: Table = &[
         let dtype = options(&args, 3, DType::Float32)?;
         let steps = args.int(2)?;
         machine.budget.check_sizes(&[steps.max(0)])?;
-        made(kernels::linspace(bound(&args, 0)?, bound(&args, 1)?, steps, dtype))
+        made(kernels::linspace(
+            bound(&args, "linspace", 0)?,
+            bound(&args, "linspace", 1)?,
+            steps,
+            dtype,
+        ))
     }),
     ("aten::logspace", "- Tensor_Tensor Tensor_Scalar Scalar_Tensor", |machine, args| {
         let dtype = options(&args, 4, DType::Float32)?;
         let steps = args.int(2)?;
         machine.budget.check_sizes(&[steps.max(0)])?;
-        made(kernels::logspace(bound(&args, 0)?, bound(&args, 1)?, steps, args.real(3)?, dtype))
+        let (start, end) = (bound(&args, "logspace", 0)?, bound(&args, "logspace", 1)?);
+        made(kernels::logspace(start, end, steps, args.real(3)?, dtype))
     }),
     ("aten::eye", "-", |machine, args| {
         let n = args.int(0)?;
@@ -157,13 +163,13 @@ fn triangle(machine: &Machine, args: &Args<'_>, lower: bool) -> Result {
 }
 
 /// An end of a range: a number, or a tensor of one.
-fn bound(args: &Args<'_>, index: usize) -> Result<f64> {
+fn bound(args: &Args<'_>, name: &str, index: usize) -> Result<f64> {
     let IValue::Tensor(tensor) = args.get(index) else { return args.real(index) };
     match (tensor.dim(), tensor.dtype().is_complex()) {
         (0, false) => tensor.item().map(Scalar::to_f64).map_err(kernel),
         (0, true) => Err(Raise::unsupported("a range between complex numbers")),
         (dims, _) => Err(Raise::message(format!(
-            "linspace only supports 0-dimensional start and end tensors, but got start or end with \
+            "{name} only supports 0-dimensional start and end tensors, but got start or end with \
              {dims} dimension(s)."
         ))),
     }

@@ -1,9 +1,11 @@
-//! Operators that are others in another coat: in place, with `out=`, and under a second name.
+//! Operators that are others in another coat: in place, with `out=`, as a copy of a view, and under
+//! a second name.
 //!
 //! `aten::add_.Tensor` computes what `aten::add.Tensor` computes and stores it in its first operand;
-//! `aten::add.out` stores it in its last one; `aten::multiply.Tensor` is `aten::mul.Tensor`. Which
-//! operator one comes from is read off the schemas: same operands, but for those written to. Only
-//! operators without an entry of their own are looked for here.
+//! `aten::add.out` stores it in its last one; `aten::permute_copy` copies what `aten::permute`
+//! shows; `aten::multiply.Tensor` is `aten::mul.Tensor`. Which operator one comes from is read off
+//! the schemas: same operands, but for those written to. Only operators without an entry of their
+//! own are looked for here.
 
 use sconce_ir::operators;
 use sconce_ir::{Argument, Schema};
@@ -23,12 +25,15 @@ pub(crate) enum Target {
     Value,
     /// Into the first operand, which is also given back.
     FirstOperand,
+    /// To the first operand, which from now on looks like it, and is given back.
+    Looks,
     /// Into so many tensors after the operands, which are given back.
     Last(usize),
+    /// To the program, as a copy: a tensor, or each of a list.
+    Copy,
 }
 
-/// In-place operators that change what their tensor looks like, not what it holds: nobody else who
-/// holds the tensor would see that here.
+/// In-place operators that change what their tensor looks like, not what it holds.
 const OF_SHAPE: &[&str] = &[
     "aten::squeeze_",
     "aten::unsqueeze_",
@@ -43,13 +48,20 @@ const OF_SHAPE: &[&str] = &[
 /// The operator that a name without an entry stands for.
 pub(super) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
     let schema = &operators::find(symbol, overload)?.schema;
-    in_place(symbol, schema).or_else(|| with_out(symbol, schema)).or_else(|| alias(symbol, schema))
+    in_place(symbol, schema)
+        .or_else(|| with_out(symbol, schema))
+        .or_else(|| copied(symbol, &schema.arguments))
+        .or_else(|| alias(symbol, schema))
 }
 
 fn in_place(symbol: &str, schema: &Schema) -> Option<Builtin> {
     let base = symbol.strip_suffix('_').filter(|base| !base.ends_with('_'))?;
-    if OF_SHAPE.contains(&symbol) || !written(schema.arguments.first()?) {
+    if !written(schema.arguments.first()?) {
         return None;
+    }
+    if OF_SHAPE.contains(&symbol) {
+        let run = view(base, &schema.arguments)?.run;
+        return Some(Builtin { run, quick: None, target: Target::Looks });
     }
     let run = functional(base, &schema.arguments)?.run;
     Some(Builtin { run, quick: None, target: Target::FirstOperand })
@@ -61,8 +73,31 @@ fn with_out(symbol: &str, schema: &Schema) -> Option<Builtin> {
     if outs == 0 || operands.is_empty() {
         return None;
     }
-    let run = functional(symbol, operands)?.run;
+    let run = functional(symbol, operands).or_else(|| copied(symbol, operands))?.run;
     Some(Builtin { run, quick: None, target: Target::Last(outs) })
+}
+
+/// `NAME_copy` of an operator whose result is a view of its operand.
+fn copied(symbol: &str, operands: &[Argument]) -> Option<Builtin> {
+    let run = view(symbol.strip_suffix("_copy")?, operands)?.run;
+    Some(Builtin { run, quick: None, target: Target::Copy })
+}
+
+/// The operator of these operands that gives a view.
+fn view(symbol: &str, operands: &[Argument]) -> Option<Builtin> {
+    let shows = |schema: &Schema| schema.returns.iter().any(|returned| returned.alias.is_some());
+    let mut views = operators::named(symbol).iter().filter(|operator| {
+        same_operands(&operator.schema.arguments, operands) && shows(&operator.schema)
+    });
+    views.find_map(|operator| super::find(&operator.schema.name, &operator.schema.overload))
+}
+
+/// Whether an operator may change what a tensor that it is given looks like.
+pub(crate) fn changes_looks(schema: &Schema) -> bool {
+    let symbol = &*schema.name;
+    let own = ["aten::resize_", "aten::resize_as_", "aten::set_", "aten::set_data"];
+    let has_out = schema.arguments.last().is_some_and(|last| last.kwarg_only && written(last));
+    OF_SHAPE.contains(&symbol) || own.contains(&symbol) || has_out
 }
 
 fn alias(symbol: &str, schema: &Schema) -> Option<Builtin> {
@@ -82,10 +117,8 @@ fn written(argument: &Argument) -> bool {
 
 /// The registered operator of these operands that gives new tensors.
 fn functional(symbol: &str, operands: &[Argument]) -> Option<Builtin> {
-    let same = |a: &Argument, b: &Argument| a.name == b.name && a.ty == b.ty;
     let fits = |schema: &Schema| {
-        schema.arguments.len() == operands.len()
-            && schema.arguments.iter().zip(operands).all(|(a, b)| same(a, b))
+        same_operands(&schema.arguments, operands)
             && schema.returns.iter().all(|returned| returned.alias.is_none())
     };
     let mut fitting = operators::named(symbol).iter().filter(|operator| fits(&operator.schema));
@@ -93,6 +126,11 @@ fn functional(symbol: &str, operands: &[Argument]) -> Option<Builtin> {
         let (symbol, _) = super::OPERATORS.get_key_value(&(symbol, &*operator.schema.overload))?;
         super::OPERATORS.get(symbol).copied()
     })
+}
+
+fn same_operands(a: &[Argument], b: &[Argument]) -> bool {
+    let same = |(a, b): (&Argument, &Argument)| a.name == b.name && a.ty == b.ty;
+    a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
 impl Builtin {
@@ -109,6 +147,28 @@ impl Builtin {
                 kernels::store(&target, result).map_err(kernel)?;
                 Ok(IValue::Tensor(target))
             }
+            Target::Looks => {
+                let target = args.tensor(0)?.clone();
+                let result = (self.run)(machine, args)?;
+                let IValue::Tensor(result) = &result else {
+                    return Err(Raise::unsupported("an operator of shape with several results"));
+                };
+                target.show(result).map_err(kernel)?;
+                Ok(IValue::Tensor(target))
+            }
+            Target::Copy => {
+                let copy = |view: &IValue| match view {
+                    IValue::Tensor(view) => view.copy().map(IValue::Tensor).map_err(kernel),
+                    _ => Err(Raise::unsupported("a copy of what is no tensor")),
+                };
+                match (self.run)(machine, args)? {
+                    IValue::List(views) => {
+                        let items = views.read().items.iter().map(copy).collect::<Result<_>>()?;
+                        Ok(IValue::list(sconce_ir::Type::Tensor, items))
+                    }
+                    view => copy(&view),
+                }
+            }
             Target::Last(count) => {
                 let Args(values) = args;
                 let (operands, outs) = values.split_at_mut(values.len().saturating_sub(count));
@@ -124,7 +184,7 @@ impl Builtin {
                     let (IValue::Tensor(out), IValue::Tensor(result)) = (out, result) else {
                         return Err(Raise::unsupported("out= of what is no tensor"));
                     };
-                    write_out(out, result)?;
+                    write_out(machine, out, result)?;
                 }
                 match outs {
                     [one] => Ok(one.clone()),
@@ -135,11 +195,73 @@ impl Builtin {
     }
 }
 
-/// Stores a result in a tensor that already looks like it: PyTorch would change the tensor to fit,
-/// which nobody else who holds it would see here.
-fn write_out(out: &Tensor, result: &Tensor) -> Result<()> {
-    if out.sizes() != result.sizes() || out.dtype() != result.dtype() {
-        return Err(Raise::unsupported("out= with a tensor of other sizes or another dtype"));
+/// Stores a result in a tensor, which takes the result's sizes.
+fn write_out(machine: &mut super::Machine, out: &Tensor, result: &Tensor) -> Result<()> {
+    if !kernels::can_cast(result.dtype(), out.dtype()) {
+        return Err(Raise::message(format!(
+            "result type {} can't be cast to the desired output type {}",
+            result.dtype().scalar_type_name(),
+            out.dtype().scalar_type_name()
+        )));
+    }
+    if out.sizes() != result.sizes() {
+        if out.numel() != 0 {
+            machine.sink.warn(&format!(
+                "An output with one or more elements was resized since it had shape {:?}, which does \
+                 not match the required output shape {:?}. This behavior is deprecated, and in a \
+                 future PyTorch release outputs will not be resized unless they have zero elements. \
+                 You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements \
+                 with t.resize_(0).",
+                out.sizes(),
+                result.sizes()
+            ));
+        }
+        out.resize(result.sizes()).map_err(kernel)?;
     }
     out.copy_from(result).map_err(kernel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_are_found_under_all_their_coats() {
+        let cases = [
+            ("aten::heaviside_", "", Target::FirstOperand),
+            ("aten::add", "out", Target::Last(1)),
+            ("aten::max", "dim_max", Target::Last(2)),
+            ("aten::multiply", "Tensor", Target::Value),
+            ("aten::squeeze_", "dim", Target::Looks),
+            ("aten::transpose_", "", Target::Looks),
+            ("aten::swapaxes_", "", Target::Looks),
+            ("aten::as_strided_", "", Target::Looks),
+            ("aten::permute_copy", "", Target::Copy),
+            ("aten::slice_copy", "Tensor", Target::Copy),
+            ("aten::unbind_copy", "int", Target::Copy),
+            ("aten::split_with_sizes_copy", "", Target::Copy),
+            ("aten::view_as_real_copy", "", Target::Copy),
+            ("aten::expand_copy", "out", Target::Last(1)),
+        ];
+        let differing = cases.iter().filter(|(symbol, overload, target)| {
+            super::super::find(symbol, overload).map(|found| found.target) != Some(*target)
+        });
+        assert_eq!(differing.collect::<Vec<_>>(), [&cases[0]; 0]);
+        assert!(copied("aten::index_copy", &[]).is_none());
+    }
+
+    #[test]
+    fn what_changes_sizes_is_told_from_what_writes() {
+        for (symbol, overload, changes) in [
+            ("aten::unsqueeze_", "", true),
+            ("aten::resize_", "", true),
+            ("aten::add", "out", true),
+            ("aten::add_", "Tensor", false),
+            ("aten::relu_", "", false),
+            ("aten::add", "Tensor", false),
+        ] {
+            let schema = &operators::find(symbol, overload).unwrap().schema;
+            assert_eq!(changes_looks(schema), changes, "{symbol}.{overload}");
+        }
+    }
 }

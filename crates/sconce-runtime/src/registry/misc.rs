@@ -22,10 +22,7 @@ pub(super) const TABLE: Table = &[
         machine.sink.warn(&message);
         Ok(IValue::None)
     }),
-    ("aten::wait", "-", |_, mut args| match args.take(0) {
-        IValue::Future(value) => Ok((*value).clone()),
-        _ => Err(Raise::unsupported("waiting for what is no future")),
-    }),
+    ("aten::wait", "-", |_, args| waited(&args)),
     ("aten::is_grad_enabled", "-", |_, _| Ok(Bool(false))),
     ("aten::set_grad_enabled", "-", |_, args| match args.bool(0)? {
         // Programs run as under `torch.no_grad()`.
@@ -46,13 +43,17 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::broadcast_shapes", "-", |_, args| broadcast(&args)),
     ("aten::_infer_size", "-", |_, args| broadcast(&args)),
-    ("prim::awaitable_nowait", "-", |_, mut args| Ok(IValue::Future(args.take(0).into()))),
-    ("prim::awaitable_wait", "-", |_, mut args| match args.take(0) {
-        IValue::Future(value) => Ok((*value).clone()),
-        _ => Err(Raise::unsupported("waiting for what is no awaitable")),
-    }),
+    ("prim::awaitable_nowait", "-", |_, mut args| Ok(IValue::Future(Ok(args.take(0)).into()))),
+    ("prim::awaitable_wait", "-", |_, args| waited(&args)),
     ("aten::is_scripting", "-", |_, _| Ok(Bool(true))),
 ];
+
+fn waited(args: &Args<'_>) -> Result {
+    match args.get(0) {
+        IValue::Future(outcome) => (**outcome).clone().map_err(Raise::message),
+        _ => Err(Raise::unsupported("waiting for what is no future")),
+    }
+}
 
 /// `"{}".format(…)`: each pair of braces is the next argument.
 fn format(machine: &mut Machine, args: Args<'_>) -> Result {

@@ -27,6 +27,7 @@ mod math;
 mod misc;
 mod normalisation;
 mod numbers;
+pub(crate) mod outside;
 mod pointwise;
 mod pooling;
 mod products;
@@ -129,10 +130,12 @@ pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
     OPERATORS.get(&(symbol, overload)).copied().or_else(|| derived::find(symbol, overload))
 }
 
+pub(crate) use derived::changes_looks;
 pub(crate) use fused::{ACTIVATIONS, ENCODER_LAYER_PACKED, ENCODER_WEIGHTS, LINEAR_PACKED};
 pub(crate) use literals::to_list;
 pub(crate) use numbers::{floor_quotient, floor_rest};
 pub(crate) use recurrent::{PACKED as RECURRENT_PACKED, Packed as RecurrentPacked};
+pub(crate) use tensor_args::kernel;
 
 #[cfg(test)]
 mod tests {

@@ -11,6 +11,9 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(super) const TABLE: Table = &[
     ("aten::exp2", "-", |_, args| unary(&args, UnaryOp::Exp2)),
+    ("aten::asinh", "-", |_, args| unary(&args, UnaryOp::Asinh)),
+    ("aten::acosh", "-", |_, args| unary(&args, UnaryOp::Acosh)),
+    ("aten::atanh", "-", |_, args| unary(&args, UnaryOp::Atanh)),
     ("aten::erfc", "-", |_, args| unary(&args, UnaryOp::Erfc)),
     ("aten::frac", "-", |_, args| unary(&args, UnaryOp::Frac)),
     ("aten::deg2rad", "-", |_, args| map(&args, "deg2rad", f64::to_radians)),

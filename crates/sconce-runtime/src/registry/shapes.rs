@@ -33,9 +33,16 @@ pub(super) const TABLE: Table = &[
     ("aten::ravel", "-", |_, args| made(args.tensor(0)?.reshape(&[-1]))),
     ("aten::view_as", "-", |_, args| made(args.tensor(0)?.view(args.tensor(1)?.sizes()))),
     ("aten::reshape_as", "-", |_, args| made(args.tensor(0)?.reshape(args.tensor(1)?.sizes()))),
-    ("aten::as_strided", "-", |_, args| made(as_strided(&args))),
-    ("aten::unfold", "-", |_, args| made(unfold(&args))),
-    ("aten::diagonal", "-", |_, args| made(diagonal(&args))),
+    ("aten::as_strided", "-", |_, args| {
+        let (sizes, strides) = (args.ints(1)?, args.ints(2)?);
+        made(args.tensor(0)?.as_strided(&sizes, &strides, args.optional_int(3)?))
+    }),
+    ("aten::unfold", "-", |_, args| {
+        made(args.tensor(0)?.unfold(args.int(1)?, args.int(2)?, args.int(3)?))
+    }),
+    ("aten::diagonal", "-", |_, args| {
+        made(args.tensor(0)?.diagonal(args.int(1)?, args.int(2)?, args.int(3)?))
+    }),
     ("aten::movedim", "int", |_, args| {
         made(args.tensor(0)?.movedim(&[args.int(1)?], &[args.int(2)?]))
     }),
@@ -56,48 +63,37 @@ pub(super) const TABLE: Table = &[
     ("aten::atleast_1d", "Sequence", |_, args| at_least(&args, 1)),
     ("aten::atleast_2d", "Sequence", |_, args| at_least(&args, 2)),
     ("aten::atleast_3d", "Sequence", |_, args| at_least(&args, 3)),
-    // Copies of views.
-    ("aten::alias_copy", "-", |_, args| made(args.tensor(0)?.copy())),
-    ("aten::detach_copy", "-", |_, args| made(args.tensor(0)?.copy())),
     ("aten::lift_fresh", "-", |_, mut args| Ok(args.take(0))),
     ("aten::alias", "-", |_, mut args| Ok(args.take(0))),
-    ("aten::as_strided_copy", "-", |_, args| copied(as_strided(&args))),
-    ("aten::unfold_copy", "-", |_, args| copied(unfold(&args))),
-    ("aten::diagonal_copy", "-", |_, args| copied(diagonal(&args))),
-    ("aten::view_copy", "-", |_, args| copied(args.tensor(0)?.view(&args.ints(1)?))),
     ("aten::_reshape_alias", "-", |_, args| {
         made(args.tensor(0)?.as_strided(&args.ints(1)?, &args.ints(2)?, None))
     }),
-    ("aten::expand_copy", "-", |_, args| copied(args.tensor(0)?.expand(&args.ints(1)?))),
-    ("aten::permute_copy", "-", |_, args| copied(args.tensor(0)?.permute(&args.ints(1)?))),
-    ("aten::transpose_copy", "int", |_, args| {
-        copied(args.tensor(0)?.transpose(args.int(1)?, args.int(2)?))
+    // Other looks of the tensor itself.
+    ("aten::resize_", "-", |machine, mut args| {
+        let sizes = args.ints(1)?;
+        if !args.get(2).is_none() {
+            return Err(Raise::unsupported("aten::resize_ with a memory format"));
+        }
+        machine.budget.check_sizes(&sizes)?;
+        args.tensor(0)?.resize(&sizes).map_err(kernel)?;
+        Ok(args.take(0))
     }),
-    ("aten::t_copy", "-", |_, args| copied(args.tensor(0)?.t())),
-    ("aten::unsqueeze_copy", "-", |_, args| copied(args.tensor(0)?.unsqueeze(args.int(1)?))),
-    ("aten::squeeze_copy", "-", |_, args| copied(args.tensor(0)?.squeeze(None))),
-    ("aten::squeeze_copy", "dim", |_, args| copied(args.tensor(0)?.squeeze(Some(&[args.int(1)?])))),
-    ("aten::squeeze_copy", "dims", |_, args| copied(args.tensor(0)?.squeeze(Some(&args.ints(1)?)))),
-    ("aten::select_copy", "int", |_, args| {
-        copied(args.tensor(0)?.select(args.int(1)?, args.int(2)?))
+    ("aten::resize_as_", "-", |machine, mut args| {
+        let sizes = args.tensor(1)?.sizes().to_vec();
+        if !args.get(2).is_none() {
+            return Err(Raise::unsupported("aten::resize_as_ with a memory format"));
+        }
+        machine.budget.check_sizes(&sizes)?;
+        args.tensor(0)?.resize(&sizes).map_err(kernel)?;
+        Ok(args.take(0))
     }),
-    ("aten::slice_copy", "Tensor", |_, args| {
-        let (start, end) = (args.optional_int(2)?, args.optional_int(3)?);
-        copied(args.tensor(0)?.slice(args.int(1)?, start, end, args.int(4)?))
+    ("aten::set_", "source_Tensor", |_, mut args| {
+        args.tensor(0)?.show(args.tensor(1)?).map_err(kernel)?;
+        Ok(args.take(0))
     }),
-    ("aten::narrow_copy", "-", |_, args| {
-        copied(args.tensor(0)?.narrow(args.int(1)?, args.int(2)?, args.int(3)?))
-    }),
-    ("aten::unbind_copy", "int", |_, args| {
-        let (tensor, dim) = (args.tensor(0)?, args.int(1)?);
-        let count = tensor.size(dim).map_err(kernel)?;
-        listed((0..count).map(|index| tensor.select(dim, index)?.copy()).collect())
-    }),
-    ("aten::split_copy", "Tensor", |_, args| {
-        all_copied(kernels::split(args.tensor(0)?, args.int(1)?, args.int(2)?))
-    }),
-    ("aten::split_with_sizes_copy", "-", |_, args| {
-        all_copied(kernels::split_with_sizes(args.tensor(0)?, &args.ints(1)?, args.int(2)?))
+    ("aten::set_data", "-", |_, args| {
+        args.tensor(0)?.show(args.tensor(1)?).map_err(kernel)?;
+        Ok(IValue::None)
     }),
     // Rearranged elements.
     ("aten::flip", "-", |_, args| made(kernels::flip(args.tensor(0)?, &args.ints(1)?))),
@@ -254,35 +250,6 @@ pub(super) const TABLE: Table = &[
 
 fn adjoint(args: &Args<'_>, name: &str) -> Result {
     made(args.tensor(0)?.matrix_transpose(name).and_then(|tensor| kernels::conj(&tensor)))
-}
-
-fn as_strided(args: &Args<'_>) -> kernels::Result<Tensor> {
-    let read = || Ok::<_, Raise>((args.ints(1)?, args.ints(2)?, args.optional_int(3)?));
-    let malformed = |_| kernels::Error::runtime("as_strided(): malformed operands");
-    let (sizes, strides, offset) = read().map_err(malformed)?;
-    args.tensor(0).map_err(malformed)?.as_strided(&sizes, &strides, offset)
-}
-
-fn unfold(args: &Args<'_>) -> kernels::Result<Tensor> {
-    let read = || Ok::<_, Raise>((args.tensor(0)?, args.int(1)?, args.int(2)?, args.int(3)?));
-    let malformed = |_| kernels::Error::runtime("unfold(): malformed operands");
-    let (tensor, dim, size, step) = read().map_err(malformed)?;
-    tensor.unfold(dim, size, step)
-}
-
-fn diagonal(args: &Args<'_>) -> kernels::Result<Tensor> {
-    let read = || Ok::<_, Raise>((args.tensor(0)?, args.int(1)?, args.int(2)?, args.int(3)?));
-    let malformed = |_| kernels::Error::runtime("diagonal(): malformed operands");
-    let (tensor, offset, dim1, dim2) = read().map_err(malformed)?;
-    tensor.diagonal(offset, dim1, dim2)
-}
-
-fn copied(view: kernels::Result<Tensor>) -> Result {
-    made(view.and_then(|view| view.copy()))
-}
-
-fn all_copied(views: kernels::Result<Vec<Tensor>>) -> Result {
-    listed(views.and_then(|views| views.iter().map(Tensor::copy).collect()))
 }
 
 /// A list of tensors, each with so many dimensions at least.

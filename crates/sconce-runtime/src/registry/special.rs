@@ -16,6 +16,9 @@ pub(super) const TABLE: Table = &[
     ("aten::erfinv", "-", |_, args| map(&args, "erfinv_vml_cpu", special::erfinv)),
     ("aten::i0", "-", |_, args| map(&args, "i0", special::modified_bessel_i0)),
     ("aten::sinc", "-", |_, args| {
+        if args.tensor(0)?.dtype().is_complex() {
+            return made(kernels::complex_sinc(args.tensor(0)?));
+        }
         let precision = Precision::of(args.tensor(0)?.dtype());
         made(kernels::map_float("sinc_cpu", args.tensor(0)?, |x| special::sinc(x, precision)))
     }),
@@ -90,6 +93,9 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::logaddexp", "-", |_, args| {
         let (a, b) = (args.tensor(0)?, args.tensor(1)?);
+        if a.dtype().is_complex() || b.dtype().is_complex() {
+            return made(kernels::complex_logaddexp(a, b));
+        }
         made(kernels::zip_floating("logaddexp_cpu", a, b, special::logaddexp))
     }),
     ("aten::logaddexp2", "-", |_, args| {

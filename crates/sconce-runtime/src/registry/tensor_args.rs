@@ -9,7 +9,7 @@ use crate::value::IValue;
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 /// A kernel's error: what it has no kernel for is not supported, the rest is PyTorch's.
-pub(super) fn kernel(error: sconce_kernels::Error) -> Raise {
+pub(crate) fn kernel(error: sconce_kernels::Error) -> Raise {
     match error.kind() {
         ErrorKind::NotImplemented => Raise::unsupported(error.message()),
         ErrorKind::OutOfMemory => Raise::Error(Error::Limit(error.message().to_owned())),

@@ -10,7 +10,84 @@ import sys
 
 import torch
 
+# Tensors whose texts are recorded: every notation, width and layout.
+TEXTS = [
+    *[torch.tensor(x) for x in (0.1, 3, True, -2.5, 1e16, 1e-5, float("nan"), 1 + 2j)],
+    *[torch.tensor(x, dtype=torch.float64) for x in (0.1, 1 / 3, 123456789.125)],
+    *[
+        torch.tensor(x)
+        for x in (
+            [1.5, -2.0, 3e10], [1.0, 2.0], [1.5 + 2j, 3], [True, False], [1e-5, 1.0],
+            [float("nan"), float("inf"), 1.0], [float("inf"), -float("inf")], [float("nan"), 1.5],
+            [99999.5, 1.0], [100000.5], [123456.789], [1e6, 7.0], [999999.0], [1e10], [0.05], [0.5],
+            [0.00123, 0.00456], [1.0, 1e-3], [-1000, 5], [2**62], [[1, 2], [3, 4]],
+            [[1.5e5, 2.0], [3.0, 4.0]], [[1e6, 1.5e6], [2.5e6, 3e6]], [[0.001, 0.002]],
+        )
+    ],
+    torch.tensor([1e100, 1.5], dtype=torch.float64),
+    torch.tensor([1.5], dtype=torch.bfloat16),
+    torch.zeros(0),
+    torch.zeros(2, 0, 3),
+    torch.arange(60).view(2, 30),
+    torch.arange(60).view(2, 30) * 0.001,
+    torch.arange(120).view(2, 2, 30) * 0.001,
+    torch.arange(60).view(2, 1, 30) * 1000000.5,
+    torch.arange(16, dtype=torch.uint8).view(2, 2, 2, 2),
+    torch.arange(6.0).view(3, 2).half().t(),
+]
+
 PROGRAMS = {
+    "texts": ("""
+def forward(self, x: Tensor):
+    return str(x), "{}".format([x, x]), "%s" % x
+""", [(x,) for x in TEXTS]),
+    "forks": ("""
+def check(self, x: int) -> int:
+    if x < 0:
+        raise ValueError("negative")
+    return x
+
+def forward(self, x: int, waits: bool) -> int:
+    future = torch.jit.fork(self.check, x)
+    y = 1
+    if waits:
+        y = torch.jit.wait(future)
+    return y
+""", [(3, True), (-1, False), (-1, True)]),
+    "reshapes": ("""
+def forward(self, x: Tensor):
+    same = x
+    row = x[0]
+    x.unsqueeze_(0)
+    x.transpose_(1, 2)
+    x.mul_(2)
+    turned = same.squeeze(0)
+    turned.t_()
+    sum = torch.zeros([0])
+    torch.add(turned, 1, out=sum)
+    double = torch.zeros([7], dtype=torch.float64)
+    torch.add(turned, turned, out=double)
+    part = torch.zeros([10])
+    torch.add(row, row, out=part[2:4])
+    shorter = torch.arange(6)
+    shorter.resize_([2, 2])
+    other = torch.ones([1])
+    other.set_(row)
+    row += 1
+    return same, same.stride(), row, turned, sum, double, part, shorter, other, x.dim()
+""", [(torch.arange(6.0).view(2, 3),)]),
+    "unreached": ("""
+def forward(self, x: Tensor, reach: bool) -> Tensor:
+    if reach:
+        x = x.to_mkldnn()
+    return x + 1
+""", [(torch.ones(2), False)]),
+    "reads_files": ("""
+def forward(self, read: bool) -> Tensor:
+    if read:
+        return torch.from_file("data", False, 4)
+    return torch.zeros([1])
+""", []),
     "loops": ("""
 def forward(self, n: int):
     found: List[int] = []

@@ -1,0 +1,216 @@
+//! The text of tensors inside programs: what libtorch writes to a C++ stream, which is not what Python
+//! prints (`aten/src/ATen/core/Formatting.cpp`). Of complex numbers it shows the real parts.
+
+use std::fmt::Write as _;
+
+use sconce_kernels::{self as kernels, DType, Tensor};
+
+/// Characters in a line of a matrix.
+const LINE: usize = 80;
+
+/// Elements that are shown at most: their text has to be held in memory.
+const MAX_SHOWN: i64 = 1 << 22;
+
+/// `str(tensor)` in a program: the elements, then the dtype and sizes.
+///
+/// # Errors
+/// For dtypes without kernels and tensors of too many elements.
+pub(crate) fn tensor_text(tensor: &Tensor) -> kernels::Result<String> {
+    if tensor.numel() > MAX_SHOWN {
+        return Err(kernels::Error::not_implemented(format!(
+            "the text of a tensor of more than {MAX_SHOWN} elements"
+        )));
+    }
+    let real = kernels::real(tensor)?;
+    let numbers = real.to_dtype(DType::Float64)?.to_vec::<f64>()?;
+    let mut out = String::new();
+    match (tensor.sizes(), numbers.as_slice()) {
+        (_, []) => {}
+        ([], [number, ..]) => {
+            out.push_str(&shortest(*number));
+            out.push('\n');
+        }
+        ([_], all) => column(&mut out, all),
+        ([rows, columns], all) => matrix(&mut out, all, [*rows as usize, *columns as usize], 0),
+        ([outer @ .., rows, columns], all) => {
+            matrices(&mut out, all, outer, [*rows as usize, *columns as usize]);
+        }
+    }
+    let sizes: Vec<String> = tensor.sizes().iter().map(i64::to_string).collect();
+    let _ = write!(out, "[ CPU{}Type{{{}}} ]", tensor.dtype().scalar_type_name(), sizes.join(","));
+    Ok(out)
+}
+
+/// How the numbers of a vector or matrix are written, all alike.
+struct Format {
+    notation: Notation,
+    width: usize,
+    /// What they are divided by.
+    scale: f64,
+}
+
+enum Notation {
+    /// C's `%g`.
+    General,
+    /// `%.4e`.
+    Scientific,
+    /// `%.4f`.
+    Fixed,
+}
+
+impl Format {
+    fn of(numbers: &[f64]) -> Format {
+        let finite = || numbers.iter().copied().filter(|x| x.is_finite());
+        let digits = |x: f64| if x == 0.0 { 1 } else { x.log10().floor() as i32 + 1 };
+        let sizes = finite().map(f64::abs);
+        let (low, high) = match finite().next() {
+            None => (0, 0),
+            Some(_) => (
+                digits(sizes.clone().fold(f64::INFINITY, f64::min)),
+                digits(sizes.fold(0.0, f64::max)),
+            ),
+        };
+        let plain = |notation, width: i32| Format { notation, width: width as usize, scale: 1.0 };
+        if finite().all(|x| x == x.ceil()) {
+            return match high > 9 {
+                true => plain(Notation::Scientific, 11),
+                false => plain(Notation::General, high + 1),
+            };
+        }
+        if high - low > 4 {
+            let wide = high.abs() > 99 || low.abs() > 99;
+            return plain(Notation::Scientific, if wide { 12 } else { 11 });
+        }
+        match high {
+            0 => plain(Notation::Fixed, 7),
+            1..=5 => plain(Notation::Fixed, high + 6),
+            _ => Format { notation: Notation::Fixed, width: 7, scale: 10f64.powi(high - 1) },
+        }
+    }
+
+    fn number(&self, out: &mut String, number: f64) {
+        let number = number / self.scale;
+        let text = match self.notation {
+            _ if !number.is_finite() => not_finite(number),
+            Notation::General => general(number),
+            Notation::Scientific => scientific(number, 4),
+            Notation::Fixed => format!("{number:.4}"),
+        };
+        let _ = write!(out, "{text:>width$}", width = self.width);
+    }
+
+    fn scale_line(&self, out: &mut String) {
+        if self.scale != 1.0 {
+            let _ = writeln!(out, "{} *", general(self.scale));
+        }
+    }
+}
+
+fn not_finite(number: f64) -> String {
+    let sign = if number.is_sign_negative() { "-" } else { "" };
+    format!("{sign}{}", if number.is_nan() { "nan" } else { "inf" })
+}
+
+/// `%.*e`: an exponent of two digits at least.
+fn scientific(number: f64, decimals: usize) -> String {
+    let text = format!("{number:.decimals$e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |rest| ('-', rest));
+    format!("{digits}e{sign}{exponent:0>2}")
+}
+
+/// `%g`: six digits, those at the end that are zero left out.
+fn general(number: f64) -> String {
+    let trimmed = |digits: &str| match digits.contains('.') {
+        true => digits.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => digits.to_owned(),
+    };
+    if number == 0.0 {
+        return if number.is_sign_negative() { "-0" } else { "0" }.to_owned();
+    }
+    let text = scientific(number, 5);
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    match exponent.parse::<i32>() {
+        Ok(exponent @ -4..=5) => trimmed(&format!("{number:.*}", (5 - exponent) as usize)),
+        _ => format!("{}e{exponent}", trimmed(digits)),
+    }
+}
+
+/// The fewest digits that give the number again.
+fn shortest(number: f64) -> String {
+    if !number.is_finite() {
+        return not_finite(number);
+    }
+    let size = number.abs();
+    if size != 0.0 && !(1e-4..1e16).contains(&size) {
+        let text = format!("{number:e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (sign, exponent) =
+            exponent.strip_prefix('-').map_or(('+', exponent), |rest| ('-', rest));
+        return format!("{digits}e{sign}{exponent:0>2}");
+    }
+    number.to_string()
+}
+
+fn column(out: &mut String, numbers: &[f64]) {
+    let format = Format::of(numbers);
+    format.scale_line(out);
+    for &number in numbers {
+        format.number(out, number);
+        out.push('\n');
+    }
+}
+
+/// A matrix, in stretches of as many columns as fit in a line.
+fn matrix(out: &mut String, numbers: &[f64], [_, columns]: [usize; 2], indent: usize) {
+    let format = Format::of(numbers);
+    let fitting = ((LINE - indent) / (format.width + 1)).max(1);
+    let margin = &"  "[..indent.min(2)];
+    for first in (0..columns).step_by(fitting) {
+        let last = (first + fitting).min(columns);
+        if fitting < columns {
+            let gap = if first == 0 { "" } else { "\n" };
+            let _ = write!(out, "{gap}Columns {} to {last}{margin}", first + 1);
+        }
+        if format.scale != 1.0 {
+            format.scale_line(out);
+            out.push_str(margin);
+        }
+        let mut rows = numbers.chunks_exact(columns).peekable();
+        while let Some(row) = rows.next() {
+            for (at, &number) in row.iter().enumerate().take(last).skip(first) {
+                format.number(out, number);
+                out.push(if at + 1 == last { '\n' } else { ' ' });
+            }
+            if rows.peek().is_some() {
+                let gap = if format.scale == 1.0 { "" } else { " " };
+                out.push_str(gap);
+                out.push_str(margin);
+            }
+        }
+    }
+}
+
+/// All matrices of the last two dimensions; of the others the first changes fastest.
+fn matrices(out: &mut String, numbers: &[f64], outer: &[i64], sizes: [usize; 2]) {
+    let len = sizes[0] * sizes[1];
+    let count: i64 = outer.iter().product();
+    let mut place = vec![0i64; outer.len()];
+    for at in 0..count {
+        if at > 0 {
+            out.push('\n');
+        }
+        let named: Vec<String> = place.iter().map(|index| (index + 1).to_string()).collect();
+        let _ = writeln!(out, "({},.,.) = ", named.join(","));
+        let start = place.iter().zip(outer).fold(0, |start, (index, size)| start * size + index);
+        let start = start as usize * len;
+        matrix(out, numbers.get(start..start + len).unwrap_or_default(), sizes, 1);
+        for (index, &size) in place.iter_mut().zip(outer) {
+            *index += 1;
+            if *index < size {
+                break;
+            }
+            *index = 0;
+        }
+    }
+}
