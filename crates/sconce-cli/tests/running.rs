@@ -19,10 +19,10 @@ const SHAPES: &str = "../../examples/shapes.pt";
 const LABELS: &str = "../../examples/shapes.txt";
 /// By the generators beside them: a loop without end; one that raises.
 const ENDLESS: &str = "../../crates/sconce-runtime/tests/programs/endless/model.pt";
+const LOOPS: &str = "../../crates/sconce-runtime/tests/programs/loops/model.pt";
 /// One with an operator that is not here, and one that would read a file, both behind a branch.
 const UNREACHED: &str = "../../crates/sconce-runtime/tests/programs/unreached/model.pt";
 const READS_FILES: &str = "../../crates/sconce-runtime/tests/programs/reads_files/model.pt";
-const LOOPS: &str = "../../crates/sconce-runtime/tests/programs/loops/model.pt";
 
 fn run(args: &[&str]) -> Run {
     support::sconce(args)
@@ -35,19 +35,19 @@ fn json(args: &[&str]) -> Json {
 }
 
 looks! {
-    run_a_batch: "run" CLASSIFIER "-i" "ones(2, 8)" "-i" "2";
-    run_another_method: "run" CLASSIFIER "--method" "name_of" "-i" "2";
-    run_without_arguments: "run" CLASSIFIER;
-    run_with_the_wrong_type: "run" CLASSIFIER "-i" "3";
-    run_what_raises: "run" CLASSIFIER "-m" "name_of" "-i" "9";
-    run_an_unknown_method: "run" CLASSIFIER "-m" "backward";
-    run_with_no_such_file: "run" CLASSIFIER "-i" "nowhere.npy";
-    run_with_a_bad_size: "run" CLASSIFIER "-i" "zeros(-1)";
-    run_a_checkpoint: "run" "2.15/zip/state_dict.pt";
-    run_without_end: "run" ENDLESS "-i" "1" "--max-steps" "100000";
-    help_of_run: "run" "-h";
-    help_of_bench: "bench" "-h";
-    help_of_compare: "compare" "-h";
+    run_a_batch: "run", CLASSIFIER, "-i", "ones(2, 8)", "-i", "2";
+    run_another_method: "run", CLASSIFIER, "--method", "name_of", "-i", "2";
+    run_without_arguments: "run", CLASSIFIER;
+    run_with_the_wrong_type: "run", CLASSIFIER, "-i", "3";
+    run_what_raises: "run", CLASSIFIER, "-m", "name_of", "-i", "9";
+    run_an_unknown_method: "run", CLASSIFIER, "-m", "backward";
+    run_with_no_such_file: "run", CLASSIFIER, "-i", "nowhere.npy";
+    run_with_a_bad_size: "run", CLASSIFIER, "-i", "zeros(-1)";
+    run_a_checkpoint: "run", "2.15/zip/state_dict.pt";
+    run_without_end: "run", ENDLESS, "-i", "1", "--max-steps", "100000";
+    help_of_run: "run", "-h";
+    help_of_bench: "bench", "-h";
+    help_of_compare: "compare", "-h";
 }
 
 #[test]
