@@ -20,33 +20,33 @@ fn run(args: &[&str]) -> Run {
 }
 
 looks! {
-    code: "code" CLASSIFIER;
-    code_of_a_method: "code" CLASSIFIER "encoder.forward";
-    code_of_a_function: "code" CLASSIFIER "clip";
-    code_original: "code" CLASSIFIER "--original";
-    code_of_nothing: "code" CLASSIFIER "decoder.forward";
-    code_without_bytecode: "code" CLASSIFIER "--bytecode";
-    code_of_a_checkpoint: "code" "2.15/zip/state_dict.pt";
-    code_of_a_web_page: "code" "hand/lookalike/lfs_pointer.pt";
-    graph: "graph" CLASSIFIER;
-    graph_inlined: "graph" CLASSIFIER "--inlined";
-    graph_frozen: "graph" CLASSIFIER "--freeze";
-    graph_of_a_function: "graph" CLASSIFIER "clip";
-    graph_dot: "graph" CLASSIFIER "--dot";
-    graph_svg: "graph" CLASSIFIER "encoder.forward" "--svg";
-    graph_of_a_class: "graph" CLASSIFIER "Encoder";
-    ops: "ops" CLASSIFIER;
-    info_of_a_program: "info" CLASSIFIER;
-    info_of_torch_1_13: "info" "1.13/torchscript/scripted.pt";
-    tree_of_a_program: "tree" CLASSIFIER;
-    extract_of_a_program: "extract" "--list" CLASSIFIER;
-    verify_of_a_program: "verify" CLASSIFIER;
-    identify_of_a_program: "identify" CLASSIFIER;
-    help_of_code: "code" "-h";
-    help_of_graph: "graph" "-h";
-    help_of_ops: "ops" "-h";
-    help_of_ast: "ast" "-h";
-    help_of_resave: "resave" "-h";
+    code: "code", CLASSIFIER;
+    code_of_a_method: "code", CLASSIFIER, "encoder.forward";
+    code_of_a_function: "code", CLASSIFIER, "clip";
+    code_original: "code", CLASSIFIER, "--original";
+    code_of_nothing: "code", CLASSIFIER, "decoder.forward";
+    code_without_bytecode: "code", CLASSIFIER, "--bytecode";
+    code_of_a_checkpoint: "code", "2.15/zip/state_dict.pt";
+    code_of_a_web_page: "code", "hand/lookalike/lfs_pointer.pt";
+    graph: "graph", CLASSIFIER;
+    graph_inlined: "graph", CLASSIFIER, "--inlined";
+    graph_frozen: "graph", CLASSIFIER, "--freeze";
+    graph_of_a_function: "graph", CLASSIFIER, "clip";
+    graph_dot: "graph", CLASSIFIER, "--dot";
+    graph_svg: "graph", CLASSIFIER, "encoder.forward", "--svg";
+    graph_of_a_class: "graph", CLASSIFIER, "Encoder";
+    ops: "ops", CLASSIFIER;
+    info_of_a_program: "info", CLASSIFIER;
+    info_of_torch_1_13: "info", "1.13/torchscript/scripted.pt";
+    tree_of_a_program: "tree", CLASSIFIER;
+    extract_of_a_program: "extract", "--list", CLASSIFIER;
+    verify_of_a_program: "verify", CLASSIFIER;
+    identify_of_a_program: "identify", CLASSIFIER;
+    help_of_code: "code", "-h";
+    help_of_graph: "graph", "-h";
+    help_of_ops: "ops", "-h";
+    help_of_ast: "ast", "-h";
+    help_of_resave: "resave", "-h";
 }
 
 /// A folder for a test, and paths in it.

@@ -14,7 +14,7 @@ use std::process::{Command, Output, Stdio};
 /// A test for each line: that a command prints what its snapshot has.
 #[allow(unused_macros, reason = "not every test file has any")]
 macro_rules! looks {
-    ($($name:ident: $($arg:tt)+;)*) => {$(
+    ($($name:ident: $($arg:expr),+;)*) => {$(
         #[test]
         fn $name() {
             insta::assert_snapshot!(stringify!($name), support::sconce(&[$($arg),+]).all());
