@@ -496,7 +496,7 @@ mod tests {
 
     fn tensor(sizes: &[i64], seed: i64) -> Tensor {
         let count: i64 = sizes.iter().product();
-        let numbers = (0..count).map(|i| (((i + seed) * 37 % 101) as f32 - 50.0) / 120.0);
+        let numbers = (0..count).map(|i| (((i + seed) * 37 % 101) as f32 - 50.0) / 800.0);
         Tensor::from_slice(&numbers.collect::<Vec<f32>>(), sizes).unwrap()
     }
 

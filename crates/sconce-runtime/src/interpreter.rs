@@ -15,7 +15,9 @@ use smallvec::SmallVec;
 
 use crate::error::Raise;
 use crate::limits::{Budget, Limits};
-use crate::lower::{Code, Instruction, Operand, Register, Span, Surroundings, lower, slice};
+use crate::lower::{
+    Code, Instruction, Number, Operand, Register, Span, Surroundings, lower, slice,
+};
 use crate::primitive::{self, Given};
 use crate::registry::{Args, Builtin};
 use crate::support::Need;
@@ -352,15 +354,21 @@ impl Machine {
                     let registers = self.registers(base);
                     let (x, y) =
                         (Self::peek(registers, &code, *a), Self::peek(registers, &code, *b));
-                    if let Some(value) = op.of(x, y) {
+                    if let Some(number) = op.of(x, y) {
                         if let Some(slot) = registers.get_mut(*to as usize) {
-                            *slot = value;
+                            number.put(slot);
                         }
                         continue;
                     }
                 }
                 Instruction::Move { from, to } => {
                     let registers = self.registers(base);
+                    if let &IValue::Int(int) = Self::peek(registers, &code, *from) {
+                        if let Some(slot) = registers.get_mut(*to as usize) {
+                            Number::Int(int).put(slot);
+                        }
+                        continue;
+                    }
                     let value = Self::take(registers, &code, *from);
                     if let Some(slot) = registers.get_mut(*to as usize) {
                         *slot = value;
@@ -384,7 +392,9 @@ impl Machine {
                 Instruction::Loop { limit, condition, counter, index, body, exit } => {
                     match Self::next_round(self.registers(base), *limit, *condition, *counter) {
                         Some(Some(round)) => {
-                            self.put(base, *index, IValue::Int(round));
+                            if let Some(slot) = self.registers(base).get_mut(*index as usize) {
+                                Number::Int(round).put(slot);
+                            }
                             next = *body as usize;
                             continue;
                         }
@@ -439,7 +449,7 @@ impl Machine {
         if !holds || round >= *limit {
             return Some(None);
         }
-        *registers.get_mut(counter as usize)? = IValue::Int(round + 1);
+        Number::Int(round + 1).put(registers.get_mut(counter as usize)?);
         Some(Some(round))
     }
 
@@ -469,7 +479,7 @@ impl Machine {
                 let registers = self.registers(base);
                 let mut args = [*a, *b].map(|operand| Self::take(registers, code, operand));
                 let result = match op.of(&args[0], &args[1]) {
-                    Some(value) => value,
+                    Some(number) => number.into(),
                     None => op.builtin()?.call(self, Args(&mut args))?,
                 };
                 self.put(base, *to, result);

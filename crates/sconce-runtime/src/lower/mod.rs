@@ -19,6 +19,7 @@ use sconce_syntax::SourceRange;
 
 pub(crate) use code::{Code, Instruction, Operand, Primitive, Register, Span};
 use last_use::LastUses;
+pub(crate) use numbers::Number;
 use numbers::NumberOp;
 
 use crate::Error;
