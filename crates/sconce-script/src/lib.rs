@@ -1,0 +1,2 @@
+//! x
+mod frontend; mod snippet;
