@@ -143,6 +143,9 @@ impl Annotations<'_> {
     }
 
     fn ty(&mut self, expression: &Expr) -> Result<Type, Error> {
+        if let Some(ty) = self.resolver.annotation(self.unit, expression, self.source)? {
+            return Ok(ty);
+        }
         with_stack(|| match &expression.kind {
             ExprKind::Subscript { value, indices } => {
                 let Some(name) = qualified_name(value) else {

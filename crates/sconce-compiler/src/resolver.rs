@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use sconce_ir::{Constant, FunctionId, Type, Unit};
+use sconce_syntax::Source;
+use sconce_syntax::ast::Expr;
 
 use crate::Error;
 
@@ -22,6 +24,17 @@ pub trait Resolver {
 
     /// The type of a name that is no built-in type, dotted or not, such as `__torch__.M`.
     fn ty(&mut self, unit: &mut Unit, name: &str) -> Result<Option<Type>, Error>;
+
+    /// What an annotation means as a whole, where that is more than its names say: an alias of a
+    /// type, a type of a module that is called otherwise here. `None` leaves it to the language.
+    fn annotation(
+        &mut self,
+        _unit: &mut Unit,
+        _annotation: &Expr,
+        _source: &Arc<Source>,
+    ) -> Result<Option<Type>, Error> {
+        Ok(None)
+    }
 
     /// `CONSTANTS.name`.
     fn constant(&mut self, unit: &mut Unit, name: &str) -> Result<Option<Constant>, Error>;
@@ -55,6 +68,8 @@ pub enum Global {
     Special(Special),
     /// An exception class, by its qualified name, such as `builtins.ValueError`.
     Exception(Arc<str>),
+    /// What only Python can use, by what it is: `python value of type 'int'`.
+    Opaque(Arc<str>),
 }
 
 /// Forms of the language that look like functions.
@@ -67,6 +82,8 @@ pub enum Special {
     Fork,
     /// `awaitable(f, …)`
     Awaitable,
+    /// `torch.jit.isinstance(x, T)`
+    Isinstance,
     /// `unchecked_cast(T, x)`
     UncheckedCast,
     /// `uninitialized(T)`

@@ -240,7 +240,7 @@ fn records_under(
     prefix: &str,
     rename: impl Fn(&str) -> String,
 ) -> Result<Vec<(String, Vec<u8>)>, Error> {
-    let archive = &loaded.archive;
+    let Some(archive) = &loaded.archive else { return Ok(Vec::new()) };
     let names = archive.records().iter().map(|entry| archive.record_name(entry).into_owned());
     names
         .filter(|name| name.starts_with(prefix) && !name.ends_with('/'))

@@ -434,7 +434,11 @@ impl Emitter<'_> {
                 Some(value) => Ok(Sugared::Simple(self.constant(&value, Some(at)))),
                 None => Err(self.error(at, format!("invalid constant: {name}"))),
             },
-            Namespace::Qualified(of) => match self.resolver.member(self.unit, &of, name)? {
+            Namespace::Qualified(of) => match self
+                .resolver
+                .member(self.unit, &of, name)
+                .map_err(|error| error.or_at(self.source_range(at)))?
+            {
                 Some(global) => Ok(self.global(global, at)),
                 None => Err(self.error(at, format!("Unknown type name '{of}.{name}'"))),
             },

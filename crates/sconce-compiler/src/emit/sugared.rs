@@ -54,6 +54,8 @@ pub(crate) enum Sugared {
     ExceptionMessage(ValueId, Option<ValueId>),
     /// A part of a dotted name.
     Namespace(Namespace),
+    /// What only Python can use.
+    Opaque(Arc<str>),
 }
 
 /// A part of a dotted name.
@@ -150,6 +152,7 @@ impl Sugared {
             Self::ExceptionMessage(..) => "exception message",
             Self::Namespace(Namespace::Constants) => "CONSTANTS",
             Self::Namespace(_) => "module",
+            Self::Opaque(what) => what,
         }
     }
 
@@ -227,11 +230,13 @@ impl Emitter<'_> {
             Global::Special(special) => Sugared::Form(match special {
                 Special::Annotate => Form::Annotate,
                 Special::Fork => Form::Fork,
+                Special::Isinstance => Form::Isinstance,
                 Special::Awaitable => Form::Awaitable,
                 Special::UncheckedCast => Form::UncheckedCast,
                 Special::Uninitialized => Form::Uninitialized,
             }),
             Global::Exception(name) => Sugared::Exception(Some(name)),
+            Global::Opaque(what) => Sugared::Opaque(what),
         }
     }
 

@@ -1,7 +1,6 @@
 //! Statements.
 
 use ruff_python_ast as py;
-use ruff_text_size::Ranged;
 use sconce_compiler::Error;
 use sconce_syntax::Range;
 use sconce_syntax::ast::{Expr, ExprKind, Stmt, StmtKind, WithItem};

@@ -1,0 +1,208 @@
+//! Functions: signatures with defaults, compiled when first named.
+
+use std::sync::Arc;
+
+use ruff_python_ast as py;
+use ruff_text_size::Ranged;
+use sconce_compiler::{Definition, Error, Global, Options, compile, completed, declare};
+use sconce_ir::{Function, FunctionId, Schema, Unit};
+use sconce_syntax::SourceRange;
+use sconce_syntax::ast::Def;
+
+use super::{MAX_PENDING, Python};
+use crate::frontend::{self, Shape};
+use crate::snippet::Snippet;
+use crate::world::PyFunction;
+
+/// What a function's decorators make of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decorated {
+    /// It is compiled.
+    Plain,
+    /// `@torch.jit.unused`: its body raises.
+    Unused,
+    /// `@torch.jit.ignore`: it stays in Python.
+    Ignored,
+}
+
+/// The tree of a function with the text it is of.
+pub(crate) struct Tree {
+    pub(crate) def: Arc<Def>,
+    pub(crate) snippet: Snippet,
+}
+
+/// PyTorch's tree of a function, under another name if one is given.
+pub(crate) fn tree(
+    function: &PyFunction,
+    name: &str,
+    self_name: Option<&str>,
+    is_unused: bool,
+    is_class_method: bool,
+) -> Result<Tree, Error> {
+    let snippet = function.module.function_snippet(&function.def);
+    // Parsed anew without its indentation, as PyTorch does: strings in it change, too.
+    let parsed = crate::nesting::with_stack(|| ruff_python_parser::parse_module(&snippet.text));
+    let parsed = parsed.map_err(|error| {
+        let at = snippet.range(error.location.start().to_u32(), 1);
+        Error::new(error.error.to_string(), SourceRange::new(Arc::clone(&snippet.source), at))
+    })?;
+    let suite = parsed.into_suite();
+    let [py::Stmt::FunctionDef(def)] = suite.as_slice() else {
+        let at = snippet.range(0, 1);
+        let message = "Expected a single top-level function";
+        return Err(Error::new(message, SourceRange::new(Arc::clone(&snippet.source), at)));
+    };
+    let shape = Shape { name, self_name, is_unused, is_class_method };
+    let def = frontend::definition(&snippet, def, shape)?;
+    Ok(Tree { def: Arc::new(def), snippet })
+}
+
+impl Python {
+    /// What a function means in a program: itself, compiled.
+    pub(super) fn function(
+        &mut self,
+        unit: &mut Unit,
+        function: &PyFunction,
+    ) -> Result<Option<Global>, Error> {
+        match self.decorated(function)? {
+            Decorated::Ignored => Err(Error::without_range(format!(
+                "'{}' is marked with @torch.jit.ignore: it runs in Python, which sconce does not \
+                 have. @torch.jit.unused makes it an error of the compiled program instead",
+                function.name()
+            ))),
+            how => {
+                let id = self.compiled(unit, function, how)?;
+                Ok(Some(Global::Function(id)))
+            }
+        }
+    }
+
+    /// What decorators make of a function; those that wrap it in Python code are refused.
+    pub(crate) fn decorated(&mut self, function: &PyFunction) -> Result<Decorated, Error> {
+        let mut how = Decorated::Plain;
+        for decorator in &function.def.decorator_list {
+            let name = self.world.decorator(&function.module, decorator)?;
+            match name.rsplit('.').next().unwrap_or_default() {
+                "unused" => how = Decorated::Unused,
+                "ignore" => how = Decorated::Ignored,
+                "_drop" if name.starts_with("torch") => how = Decorated::Unused,
+                "script" | "script_if_tracing" | "export" | "_overload" | "_overload_method"
+                | "_copy_to_script_wrapper" | "no_grad" | "compile"
+                    if name.starts_with("torch") => {}
+                "staticmethod" | "classmethod" | "property" | "setter" | "abstractmethod" => {}
+                "wraps" | "lru_cache" | "cache" if name.starts_with("functools") => {}
+                "deprecated" => {}
+                _ => {
+                    let message = format!(
+                        "'{}' is decorated with '{name}', Python code that cannot be run here",
+                        function.name()
+                    );
+                    return Err(Error::new(message, function.module.place(decorator)));
+                }
+            }
+        }
+        Ok(how)
+    }
+
+    /// A function of the unit, compiled now if it has not been.
+    pub(crate) fn compiled(
+        &mut self,
+        unit: &mut Unit,
+        function: &PyFunction,
+        how: Decorated,
+    ) -> Result<FunctionId, Error> {
+        let key = (Arc::clone(&function.module.name), function.def.start().to_u32());
+        if let Some(&known) = self.functions.get(&key) {
+            return Ok(known);
+        }
+        let (id, definition) = self.declared(unit, function, how)?;
+        self.functions.insert(key, id);
+        self.finish(unit, id, &definition, function)?;
+        Ok(id)
+    }
+
+    fn declared(
+        &mut self,
+        unit: &mut Unit,
+        function: &PyFunction,
+        how: Decorated,
+    ) -> Result<(FunctionId, Definition), Error> {
+        let name = function.name();
+        let fail = |error: Error| error.while_compiling(name);
+        let is_unused = how == Decorated::Unused;
+        let tree = tree(function, name, None, is_unused, false).map_err(fail)?;
+        let qualified = self.qualified(&function.module, name);
+        let definition = Definition::new(tree.def, Arc::clone(&tree.snippet.source));
+        let module = Arc::clone(&function.module);
+        let schema = self.in_scope(&module, |python| {
+            let mut schema = declare(unit, python, &definition, None, Arc::clone(&qualified))?;
+            python.set_defaults(unit, &mut schema, &function.def)?;
+            Ok::<_, Error>(schema)
+        });
+        let schema = Arc::new(schema.map_err(fail)?);
+        let id = unit.add_function(Function {
+            qualified_name: qualified,
+            class: None,
+            schema,
+            graph: None,
+        });
+        Ok((id, definition))
+    }
+
+    /// Compiles what is declared.
+    pub(super) fn finish(
+        &mut self,
+        unit: &mut Unit,
+        id: FunctionId,
+        definition: &Definition,
+        function: &PyFunction,
+    ) -> Result<(), Error> {
+        if self.pending.len() >= MAX_PENDING {
+            return Err(Error::without_range("too many functions call each other"));
+        }
+        self.pending.insert(id);
+        let schema: Arc<Schema> = Arc::clone(&unit.function(id).schema);
+        let module = Arc::clone(&function.module);
+        let graph = self.in_scope(&module, |python| {
+            crate::nesting::with_stack(|| {
+                compile(unit, python, definition, &schema, &Options::default())
+            })
+        });
+        self.pending.remove(&id);
+        let graph = graph.map_err(|error| error.while_compiling(function.name()))?;
+        let compiled = unit.function_mut(id);
+        compiled.schema = Arc::new(completed(&schema, &graph));
+        compiled.graph = Some(Arc::new(graph));
+        Ok(())
+    }
+
+    /// Gives a signature the defaults of its Python function.
+    pub(super) fn set_defaults(
+        &mut self,
+        unit: &mut Unit,
+        schema: &mut Schema,
+        def: &py::StmtFunctionDef,
+    ) -> Result<(), Error> {
+        let params = def.parameters.args.iter().chain(&def.parameters.kwonlyargs);
+        for param in params {
+            let Some(default) = &param.default else { continue };
+            let name = param.name().as_str();
+            let Some(at) = schema.arguments.iter().position(|argument| &*argument.name == name)
+            else {
+                continue;
+            };
+            let ty = schema.arguments[at].ty.clone();
+            let value = self.evaluate(unit, default)?;
+            let Some(constant) = value.as_constant(&ty, unit) else {
+                let message = format!(
+                    "Expected a default value of type {} on parameter \"{name}\".",
+                    ty.message_text()
+                );
+                let place = self.scope.place(&**default);
+                return Err(Error::new(message, place));
+            };
+            schema.arguments[at].default = Some(constant);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,214 @@
+//! From a file and a name to a compiled function.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sconce_compiler::Error as CompileError;
+use sconce_ir::{
+    Argument, Class, ClassAttribute, Function, FunctionId, Graph, Role, Schema, Type,
+    Unit,
+};
+use sconce_syntax::ast::Def;
+use sconce_syntax::sexpr::Node;
+use sconce_torchscript::{Module, Object, Value, Values};
+
+use crate::resolver::{Decorated, Python, tree};
+use crate::world::{self, PyFunction, World};
+use crate::Error;
+
+/// Compiles a function of a Python file: `torch.jit.script`.
+///
+/// # Errors
+/// As [`ScriptOptions::open`].
+pub fn script(path: impl AsRef<Path>, name: &str) -> Result<Scripted, Error> {
+    ScriptOptions::new().name(name).open(path)
+}
+
+/// How to compile Python source.
+#[derive(Debug, Clone, Default)]
+pub struct ScriptOptions {
+    name: Option<String>,
+    module_name: Option<String>,
+    paths: Vec<PathBuf>,
+}
+
+/// A function that was compiled from Python source: `torch.jit.ScriptFunction`.
+#[derive(Debug, Clone)]
+pub struct Scripted {
+    name: String,
+    tree: Arc<Def>,
+    graph: Arc<Graph>,
+    schema: Arc<Schema>,
+    module: Module,
+}
+
+impl ScriptOptions {
+    /// The only function of the file, imports from the file's own folder alone.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The function to compile.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// What the file is called as a module, which qualified names begin with; a script
+    /// (`__main__`) otherwise.
+    pub fn module_name(mut self, name: impl Into<String>) -> Self {
+        self.module_name = Some(name.into());
+        self
+    }
+
+    /// Another folder that modules are imported from. PyTorch's own functions are compiled from
+    /// its sources where a folder has them (`torch/nn/functional.py`).
+    pub fn path(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.paths.push(folder.into());
+        self
+    }
+
+    /// Compiles a file's function.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no Python, there is no such function, or it cannot be
+    /// TorchScript; in PyTorch's wording where that says it.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Scripted, Error> {
+        let path = path.as_ref();
+        let text = world::read(path)?;
+        let mut folders: Vec<PathBuf> = path.parent().map(Path::to_owned).into_iter().collect();
+        folders.extend(self.paths.iter().cloned());
+        self.compile(&world::absolute(path), text, folders)
+    }
+
+    /// Compiles a function of a text; `filename` is what errors and graphs call it.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn compile_text(&self, filename: &str, text: &str) -> Result<Scripted, Error> {
+        self.compile(filename, text.to_owned(), self.paths.clone())
+    }
+
+    fn compile(
+        &self,
+        filename: &str,
+        text: String,
+        folders: Vec<PathBuf>,
+    ) -> Result<Scripted, Error> {
+        let module_name = self.module_name.as_deref().unwrap_or("__main__");
+        let mut world = World::new(folders);
+        let module = world.add(world::Module::parse(module_name, filename, text, false)?);
+        let function = entry(&mut world, &module, self.name.as_deref())?;
+        let mut unit = Unit::new();
+        let mut python = Python::new(world, Arc::clone(&module));
+        let how = python.decorated(&function)?;
+        let tree = tree(&function, function.name(), None, how == Decorated::Unused, false)?;
+        let id = python.compiled(&mut unit, &function, how)?;
+        let compiled = unit.function(id);
+        let schema = Arc::clone(&compiled.schema);
+        let Some(graph) = compiled.graph.clone() else {
+            return Err(CompileError::without_range("the function has no graph"));
+        };
+        let name = function.name().to_owned();
+        let module = placeholder(unit, &graph, id)?;
+        Ok(Scripted { name, tree: tree.def, graph, schema, module })
+    }
+}
+
+impl Scripted {
+    /// The function's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the function takes and gives, defaults included.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// The tree that was compiled, as PyTorch prints it.
+    pub fn tree(&self) -> String {
+        Node::python_def(&self.tree).to_string()
+    }
+
+    /// The graph: `torch.jit.script(f).graph`.
+    pub fn graph(&self) -> &Arc<Graph> {
+        &self.graph
+    }
+
+    /// The function as the module that `torch.jit.save` makes of it: its `forward` is the function.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+}
+
+/// The function that is asked for, or the only one that there is.
+fn entry(
+    world: &mut World,
+    module: &Arc<world::Module>,
+    name: Option<&str>,
+) -> Result<PyFunction, Error> {
+    let fail = |message: String| Err(CompileError::without_range(message));
+    let names: Vec<&str> = match name {
+        Some(name) => vec![name],
+        None => module.functions().collect(),
+    };
+    let name = match names.as_slice() {
+        [name] => *name,
+        [] => return fail("the file has no function".into()),
+        several => {
+            return fail(format!(
+                "the file has several functions: say which ({})",
+                several.join(", ")
+            ));
+        }
+    };
+    match world.lookup(module, name)? {
+        Some(world::Object::Function(function)) => Ok(function),
+        Some(world::Object::Class(_)) => fail(format!("'{name}' is a class, not a function")),
+        _ => fail(format!("there is no function '{name}' in the file")),
+    }
+}
+
+/// The module that `torch.jit.save` wraps a function in.
+fn placeholder(mut unit: Unit, graph: &Graph, function: FunctionId) -> Result<Module, Error> {
+    const NAME: &str = "__torch__.PlaceholderModule";
+    let (class, ty) = unit.add_class(Class {
+        is_module: true,
+        attributes: vec![ClassAttribute {
+            name: "training".into(),
+            ty: Type::Bool,
+            role: Role::Plain,
+        }],
+        ..Class::new(NAME)
+    });
+    let mut graph = graph.clone();
+    let root = graph.root();
+    let this = graph.insert_block_input(root, 0, ty);
+    graph.set_name(this, "self");
+    let arguments = graph.inputs().iter().enumerate().map(|(at, &input)| {
+        let name = graph.value(input).base_name().map(Arc::from);
+        let name = name.unwrap_or_else(|| Arc::from(format!("argument_{at}")));
+        Argument::new(name, graph.ty(input).clone())
+    });
+    let schema = Schema {
+        name: "forward".into(),
+        overload: "".into(),
+        arguments: arguments.collect(),
+        returns: unit.function(function).schema.returns.clone(),
+        is_vararg: false,
+        is_varret: false,
+    };
+    let method = unit.add_function(Function {
+        qualified_name: format!("{NAME}.forward").into(),
+        class: Some(class),
+        schema: Arc::new(schema),
+        graph: Some(Arc::new(graph)),
+    });
+    unit.class_mut(class).methods.push(method);
+    let mut values = Values::default();
+    let training = values.push(Value::Bool(true));
+    let root = values.push(Value::Object(Object { class, slots: vec![training], state: None }));
+    Module::assemble(unit, values, Vec::new(), root)
+        .ok_or_else(|| CompileError::without_range("the function has no module"))
+}
