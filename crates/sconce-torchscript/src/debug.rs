@@ -184,8 +184,18 @@ impl DebugWriter {
         }
         out.byte(op::TUPLE);
         out.put();
-        out.byte(op::MARK);
         let mut written: FxHashMap<usize, u32> = FxHashMap::default();
+        // Short tuples have opcodes of their own, which need no mark.
+        let short = match merged.len() {
+            0 => Some(op::EMPTY_TUPLE),
+            1 => Some(op::TUPLE1),
+            2 => Some(op::TUPLE2),
+            3 => Some(op::TUPLE3),
+            _ => None,
+        };
+        if short.is_none() {
+            out.byte(op::MARK);
+        }
         for (offset, range) in &merged {
             out.int(i64::from(*offset));
             let (key, lines, filename, line, start, end) = match range {
@@ -215,7 +225,7 @@ impl DebugWriter {
             out.int(i64::from(tag));
             out.byte(op::TUPLE3);
         }
-        out.byte(op::TUPLE);
+        out.byte(short.unwrap_or(op::TUPLE));
         out.put();
         out.ops(&[op::TUPLE3, op::STOP]);
         out.bytes

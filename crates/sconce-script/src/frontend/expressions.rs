@@ -242,7 +242,10 @@ impl Frontend<'_> {
             }
             index => indices.push(self.index(base.range, index)?),
         }
-        let range = around(base.range, indices.iter().map(|index| &index.range));
+        // Up to the bracket, if that follows at once.
+        let end = indices.last().map_or(base.range.end, |index| index.range.end + 1);
+        let range = Range::new(base.range.start, end);
+        let range = around(range, indices.iter().map(|index| &index.range));
         Ok(Expr { kind: ExprKind::Subscript { value: Box::new(base), indices }, range })
     }
 
