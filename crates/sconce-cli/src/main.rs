@@ -19,6 +19,7 @@ mod pieces;
 mod rename;
 mod run;
 mod saving;
+mod python;
 mod script;
 mod suggest;
 mod verbs;

@@ -81,6 +81,33 @@ impl ScriptOptions {
         self.compile(&world::absolute(path), text, folders)
     }
 
+    /// The tree of a file's function, as PyTorch prints it; the function is not compiled.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no Python, there is no such function, or it holds Python
+    /// that TorchScript does not have.
+    pub fn tree(&self, path: impl AsRef<Path>) -> Result<String, Error> {
+        let path = path.as_ref();
+        let (mut python, module) = self.python(&world::absolute(path), world::read(path)?, Vec::new())?;
+        let function = entry(&mut python.world, &module, self.name.as_deref())?;
+        let how = python.decorated(&function)?;
+        let tree = tree(&function, function.name(), None, how == Decorated::Unused, false)?;
+        Ok(Node::python_def(&tree.def).to_string())
+    }
+
+    /// The file as a module, and what looks its names up.
+    fn python(
+        &self,
+        filename: &str,
+        text: String,
+        folders: Vec<PathBuf>,
+    ) -> Result<(Python, Arc<world::Module>), Error> {
+        let name = self.module_name.as_deref().unwrap_or("__main__");
+        let mut world = World::new(folders);
+        let module = world.add(world::Module::parse(name, filename, text, false)?);
+        Ok((Python::new(world, Arc::clone(&module)), module))
+    }
+
     /// Compiles a function of a text; `filename` is what errors and graphs call it.
     ///
     /// # Errors
@@ -95,12 +122,9 @@ impl ScriptOptions {
         text: String,
         folders: Vec<PathBuf>,
     ) -> Result<Scripted, Error> {
-        let module_name = self.module_name.as_deref().unwrap_or("__main__");
-        let mut world = World::new(folders);
-        let module = world.add(world::Module::parse(module_name, filename, text, false)?);
-        let function = entry(&mut world, &module, self.name.as_deref())?;
+        let (mut python, module) = self.python(filename, text, folders)?;
+        let function = entry(&mut python.world, &module, self.name.as_deref())?;
         let mut unit = Unit::new();
-        let mut python = Python::new(world, Arc::clone(&module));
         let how = python.decorated(&function)?;
         let tree = tree(&function, function.name(), None, how == Decorated::Unused, false)?;
         let id = python.compiled(&mut unit, &function, how)?;

@@ -178,21 +178,17 @@ impl DebugWriter {
         }
         let mut out = Opcodes::start();
         out.text(WITH_TABLE);
-        out.byte(op::MARK);
+        let short = short_tuple(table.texts.len());
+        if short.is_none() {
+            out.byte(op::MARK);
+        }
         for text in &table.texts {
             out.text(text);
         }
-        out.byte(op::TUPLE);
+        out.byte(short.unwrap_or(op::TUPLE));
         out.put();
         let mut written: FxHashMap<usize, u32> = FxHashMap::default();
-        // Short tuples have opcodes of their own, which need no mark.
-        let short = match merged.len() {
-            0 => Some(op::EMPTY_TUPLE),
-            1 => Some(op::TUPLE1),
-            2 => Some(op::TUPLE2),
-            3 => Some(op::TUPLE3),
-            _ => None,
-        };
+        let short = short_tuple(merged.len());
         if short.is_none() {
             out.byte(op::MARK);
         }
@@ -230,6 +226,11 @@ impl DebugWriter {
         out.ops(&[op::TUPLE3, op::STOP]);
         out.bytes
     }
+}
+
+/// The opcode of a tuple that needs no mark, if it is short enough to have one.
+fn short_tuple(length: usize) -> Option<u8> {
+    [op::EMPTY_TUPLE, op::TUPLE1, op::TUPLE2, op::TUPLE3].get(length).copied()
 }
 
 /// Strings, each once, by order of first use.

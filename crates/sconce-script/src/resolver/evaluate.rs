@@ -85,6 +85,15 @@ impl Value {
         })
     }
 
+    /// What Python calls its type, if its values can be changed.
+    pub(crate) fn mutable_kind(&self) -> Option<&'static str> {
+        match self {
+            Self::List(_) => Some("<class 'list'>"),
+            Self::Dict(_) => Some("<class 'dict'>"),
+            _ => None,
+        }
+    }
+
     fn as_float(&self) -> Option<f64> {
         match self {
             Self::Constant(Constant::Int(value)) => Some(*value as f64),

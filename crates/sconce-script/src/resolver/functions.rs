@@ -193,6 +193,16 @@ impl Python {
             };
             let ty = schema.arguments[at].ty.clone();
             let value = self.evaluate(unit, default)?;
+            if let Some(kind) = value.mutable_kind() {
+                let message = format!(
+                    "Mutable default parameters are not supported because Python binds them to the \
+                     function and they persist across function calls.\nAs a workaround, make the \
+                     default None and instantiate the default parameter within the body of the \
+                     function. Found {kind} on parameter {name}."
+                );
+                let place = self.scope.place(&**default);
+                return Err(Error::new(message, place));
+            }
             let Some(constant) = value.as_constant(&ty, unit) else {
                 let message = format!(
                     "Expected a default value of type {} on parameter \"{name}\".",
