@@ -22,6 +22,16 @@ pub trait Resolver {
         name: &str,
     ) -> Result<Option<Global>, Error>;
 
+    /// What a compiled class has besides its methods: static methods, values of Python.
+    fn class_member(
+        &mut self,
+        _unit: &mut Unit,
+        _class: &str,
+        _name: &str,
+    ) -> Result<Option<Global>, Error> {
+        Ok(None)
+    }
+
     /// The type of a name that is no built-in type, dotted or not, such as `__torch__.M`.
     fn ty(&mut self, unit: &mut Unit, name: &str) -> Result<Option<Type>, Error>;
 

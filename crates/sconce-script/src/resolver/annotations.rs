@@ -11,7 +11,7 @@ use sconce_syntax::ast::{BinaryOp, Expr, ExprKind};
 use super::Python;
 use crate::frontend::dotted;
 use crate::library;
-use crate::world::{Module, Object, PyClass};
+use crate::world::{Module, Object};
 
 /// How many aliases a type may go through.
 const MAX_ALIASES: usize = 32;
@@ -122,6 +122,7 @@ impl Python {
                 }
                 Ok(constructed(constructor, of, unit))
             }
+            py::Expr::Call(call) => self.made_tuple(unit, module, call),
             py::Expr::BinOp(binary) if binary.op == py::Operator::BitOr => {
                 let left = self.alias(unit, module, &binary.left, depth + 1)?;
                 let right = self.alias(unit, module, &binary.right, depth + 1)?;
@@ -130,11 +131,6 @@ impl Python {
             }
             _ => Ok(None),
         }
-    }
-
-    /// The type of a class of a file.
-    pub(crate) fn class(&mut self, _unit: &mut Unit, _class: &PyClass) -> Result<Option<Type>, Error> {
-        Ok(None)
     }
 }
 

@@ -25,6 +25,12 @@ pub(crate) enum Decorated {
     Ignored,
 }
 
+/// A function that is declared and waits to be compiled.
+pub(super) struct Pending {
+    pub(super) definition: Definition,
+    pub(super) function: PyFunction,
+}
+
 /// The tree of a function with the text it is of.
 pub(crate) struct Tree {
     pub(crate) def: Arc<Def>,
@@ -147,6 +153,16 @@ impl Python {
             graph: None,
         });
         Ok((id, definition))
+    }
+
+    /// Compiles a method if it has not been.
+    pub(super) fn ensure_compiled(&mut self, unit: &mut Unit, id: FunctionId) -> Result<(), Error> {
+        match self.waiting.remove(&id) {
+            Some(Pending { definition, function }) => {
+                self.finish(unit, id, &definition, &function)
+            }
+            None => Ok(()),
+        }
     }
 
     /// Compiles what is declared.

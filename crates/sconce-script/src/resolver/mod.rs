@@ -2,6 +2,7 @@
 //! interpreter.
 
 mod annotations;
+mod classes;
 mod evaluate;
 mod functions;
 
@@ -16,7 +17,8 @@ use sconce_syntax::ast::Expr;
 pub(crate) use functions::{Decorated, tree};
 
 use crate::library;
-use crate::world::{Module, Object, World};
+use crate::frontend::dotted;
+use crate::world::{Module, Object, PyClass, World};
 
 /// How many functions and classes may be compiled because of each other.
 const MAX_PENDING: usize = 200;
@@ -28,6 +30,12 @@ pub(crate) struct Python {
     scope: Arc<Module>,
     /// Functions by where they are defined: file and offset.
     functions: FxHashMap<(Arc<str>, u32), FunctionId>,
+    /// Classes likewise; `None` for those that are no types.
+    classes: FxHashMap<(Arc<str>, u32), Option<Type>>,
+    /// Compiled classes by qualified name.
+    class_sources: FxHashMap<Arc<str>, PyClass>,
+    /// Methods that are declared and not yet compiled.
+    waiting: FxHashMap<FunctionId, functions::Pending>,
     /// The functions that are being compiled.
     pending: FxHashSet<FunctionId>,
     /// Qualified names that are taken.
@@ -41,6 +49,9 @@ impl Python {
             world,
             scope,
             functions: FxHashMap::default(),
+            classes: FxHashMap::default(),
+            class_sources: FxHashMap::default(),
+            waiting: FxHashMap::default(),
             pending: FxHashSet::default(),
             names: FxHashSet::default(),
             mangled: 0,
@@ -80,10 +91,7 @@ impl Python {
         match object {
             Object::Module(module) => Ok(Some(Global::Namespace(Arc::clone(&module.name)))),
             Object::Function(function) => self.function(unit, &function),
-            Object::Class(class) => {
-                let ty = self.class(unit, &class)?;
-                Ok(Some(ty.map_or_else(|| opaque("type"), Global::Type)))
-            }
+            Object::Class(class) => self.class_global(unit, &class).map(Some),
             Object::Value(module, value) => self.value_global(unit, &module, &value, is_member),
             Object::Library(name) => {
                 if library::is_from_source(&name) {
@@ -172,15 +180,22 @@ impl Resolver for Python {
 
     fn ensure_schema(&mut self, unit: &mut Unit, function: FunctionId) -> Result<(), Error> {
         if !self.pending.contains(&function) {
-            return Ok(());
+            return self.ensure_compiled(unit, function);
         }
         let known = unit.function(function);
-        if !known.schema.returns.is_empty() && known.class.is_some() {
-            return Ok(());
-        }
+        let kind = if known.class.is_some() { "method" } else { "function" };
         Err(Error::without_range(format!(
-            "function '{}' is called recursively. Recursive calls are not supported",
+            " {kind} '{}' is called recursively. Recursive calls are not supported",
             known.name()
         )))
+    }
+
+    fn class_member(
+        &mut self,
+        unit: &mut Unit,
+        class: &str,
+        name: &str,
+    ) -> Result<Option<Global>, Error> {
+        self.member_of_class(unit, class, name)
     }
 }
