@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sconce_ir::{Constant, FunctionId, Type, Unit};
+use sconce_ir::{Constant, FunctionId, Schema, Type, Unit};
 use sconce_syntax::Source;
 use sconce_syntax::ast::Expr;
 
@@ -78,8 +78,31 @@ pub enum Global {
     Special(Special),
     /// An exception class, by its qualified name, such as `builtins.ValueError`.
     Exception(Arc<str>),
+    /// A function with several signatures, each compiled by itself.
+    Overloads(Vec<FunctionId>),
+    /// A function that stays in Python and raises when it is called.
+    Dropped(Arc<Schema>),
+    /// One of two functions, by an argument that is known at compile time.
+    Dispatch(Arc<Dispatch>),
     /// What only Python can use, by what it is: `python value of type 'int'`.
     Opaque(Arc<str>),
+}
+
+/// One of two functions, by an argument that is known at compile time: `boolean_dispatch`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dispatch {
+    /// The position of the argument.
+    pub index: usize,
+    /// Its name.
+    pub argument: Arc<str>,
+    /// What counts where it is not passed.
+    pub default: bool,
+    /// The namespace of both functions.
+    pub namespace: Arc<str>,
+    /// The function for `True`.
+    pub if_true: Arc<str>,
+    /// The function for `False`.
+    pub if_false: Arc<str>,
 }
 
 /// Forms of the language that look like functions.

@@ -12,7 +12,7 @@ use sconce_syntax::ast::Def;
 use sconce_syntax::sexpr::Node;
 use sconce_torchscript::{Module, Object, Value, Values};
 
-use crate::resolver::{Decorated, Python, tree};
+use crate::resolver::{Python, tree};
 use crate::world::{self, PyFunction, World};
 use crate::Error;
 
@@ -78,7 +78,7 @@ impl ScriptOptions {
         let text = world::read(path)?;
         let mut folders: Vec<PathBuf> = path.parent().map(Path::to_owned).into_iter().collect();
         folders.extend(self.paths.iter().cloned());
-        self.compile(&world::absolute(path), text, folders)
+        self.compile(&path.display().to_string(), text, folders)
     }
 
     /// The tree of a file's function, as PyTorch prints it; the function is not compiled.
@@ -88,10 +88,10 @@ impl ScriptOptions {
     /// that TorchScript does not have.
     pub fn tree(&self, path: impl AsRef<Path>) -> Result<String, Error> {
         let path = path.as_ref();
-        let (mut python, module) = self.python(&world::absolute(path), world::read(path)?, Vec::new())?;
+        let (mut python, module) = self.python(&path.display().to_string(), world::read(path)?, Vec::new())?;
         let function = entry(&mut python.world, &module, self.name.as_deref())?;
         let how = python.decorated(&function)?;
-        let tree = tree(&function, function.name(), None, how == Decorated::Unused, false)?;
+        let tree = tree(&function, function.name(), None, how.body(), false)?;
         Ok(Node::python_def(&tree.def).to_string())
     }
 
@@ -126,7 +126,7 @@ impl ScriptOptions {
         let function = entry(&mut python.world, &module, self.name.as_deref())?;
         let mut unit = Unit::new();
         let how = python.decorated(&function)?;
-        let tree = tree(&function, function.name(), None, how == Decorated::Unused, false)?;
+        let tree = tree(&function, function.name(), None, how.body(), false)?;
         let id = python.compiled(&mut unit, &function, how)?;
         let compiled = unit.function(id);
         let schema = Arc::clone(&compiled.schema);

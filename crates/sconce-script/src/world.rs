@@ -319,10 +319,12 @@ impl World {
     }
 
     fn find(&self, name: &str) -> Result<Option<Module>, Error> {
-        // torch itself does what no source says; what is below it may be read.
         let is_name = |part: &str| !part.is_empty() && !part.contains(['/', '\\']) && part != "..";
-        if name == "torch" || !name.split('.').all(is_name) {
+        if library::is_closed(name) || !name.split('.').all(is_name) {
             return Ok(None);
+        }
+        if let Some((text, filename)) = library::source(name) {
+            return Module::parse(name, &filename, text.to_owned(), false).map(Some);
         }
         let relative: PathBuf = name.split('.').collect();
         for folder in &self.folders {
@@ -331,7 +333,7 @@ impl World {
             for (path, is_package) in [(package, true), (file, false)] {
                 if path.is_file() {
                     let text = read(&path)?;
-                    let path = absolute(&path);
+                    let path = path.display().to_string();
                     return Module::parse(name, &path, text, is_package).map(Some);
                 }
             }
@@ -357,6 +359,12 @@ impl World {
         let mut name = name.to_owned();
         // Names may be passed on from file to file; no chain is longer than the files there are.
         for _ in 0..MAX_IMPORTS {
+            if module.name.starts_with("torch.") {
+                let dotted = library::canonical(&format!("{}.{name}", module.name));
+                if library::knows(&dotted) {
+                    return Ok(Some(Object::Library(dotted)));
+                }
+            }
             let Some(binding) = module.bindings.get(name.as_str()) else {
                 let is_overloaded = !module.overloads(&name).is_empty();
                 let last = module.overloads(&name).last().filter(|_| is_overloaded).cloned();
@@ -381,6 +389,10 @@ impl World {
                 }
                 Binding::From(from, member) => (from.clone(), member.clone()),
             };
+            let full = library::canonical(&format!("{from}.{member}"));
+            if library::knows(&full) {
+                return Ok(Some(Object::Library(full)));
+            }
             let Some(source) = self.module(&from)? else {
                 return self.imported(&format!("{from}.{member}")).map(Some);
             };
@@ -430,6 +442,9 @@ impl World {
             return Ok(Object::Module(module));
         }
         let name = library::canonical(name);
+        if library::knows(&name) {
+            return Ok(Object::Library(name));
+        }
         if let Some((from, member)) = name.rsplit_once('.')
             && let Some(module) = self.module(from)?
             && let Some(binding) = module.bindings.get(member)
@@ -528,11 +543,3 @@ pub(crate) fn read(path: &Path) -> Result<String, Error> {
         false => Ok(text.to_owned()),
     }
 }
-
-/// The path as Python shows it.
-pub(crate) fn absolute(path: &Path) -> String {
-    let absolute = std::path::absolute(path);
-    absolute.as_deref().unwrap_or(path).display().to_string()
-}
-
-

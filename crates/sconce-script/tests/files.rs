@@ -47,7 +47,7 @@ fn records(scripted: &Scripted) -> Sections {
         if name.ends_with(".py") {
             let text = String::from_utf8(data.to_vec()).unwrap();
             out.push((format!("record {name}"), text));
-        } else if !name.starts_with(".data/") {
+        } else if !name.starts_with(".data/") && !name.starts_with("code/__torch__/torch/") {
             let crc = crc32fast::hash(&data);
             out.push((format!("record {name} {} {crc:08x}", data.len()), String::new()));
         }

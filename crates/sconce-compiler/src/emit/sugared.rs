@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use sconce_ir::{ClassId, FunctionId, Type, ValueId};
+use sconce_ir::{ClassId, FunctionId, Schema, Type, ValueId};
 use sconce_syntax::Range;
 
 use super::Emitter;
 use super::iteration::{Counter, Tree};
 use crate::matching::Passed;
-use crate::{Error, Global, Special};
+use crate::{Dispatch, Error, Global, Special};
 
 /// What an expression means.
 #[derive(Clone)]
@@ -54,6 +54,12 @@ pub(crate) enum Sugared {
     ExceptionMessage(ValueId, Option<ValueId>),
     /// A part of a dotted name.
     Namespace(Namespace),
+    /// A function with several signatures.
+    Overloads(Arc<[FunctionId]>),
+    /// A function that raises when it is called.
+    Dropped(Arc<Schema>),
+    /// One of two functions, by an argument that is known.
+    Dispatch(Arc<Dispatch>),
     /// What only Python can use.
     Opaque(Arc<str>),
 }
@@ -152,6 +158,9 @@ impl Sugared {
             Self::ExceptionMessage(..) => "exception message",
             Self::Namespace(Namespace::Constants) => "CONSTANTS",
             Self::Namespace(_) => "module",
+            Self::Overloads(_) => "function",
+            Self::Dropped(_) => "python value of type 'function'",
+            Self::Dispatch(_) => "boolean dispatch",
             Self::Opaque(what) => what,
         }
     }
@@ -236,6 +245,9 @@ impl Emitter<'_> {
                 Special::Uninitialized => Form::Uninitialized,
             }),
             Global::Exception(name) => Sugared::Exception(Some(name)),
+            Global::Overloads(functions) => Sugared::Overloads(functions.into()),
+            Global::Dropped(schema) => Sugared::Dropped(schema),
+            Global::Dispatch(dispatch) => Sugared::Dispatch(dispatch),
             Global::Opaque(what) => Sugared::Opaque(what),
         }
     }
@@ -247,6 +259,14 @@ impl Emitter<'_> {
             Sugared::Tuple(elements) => {
                 let values = self.as_values(&elements, at)?;
                 self.tuple(at, &values)
+            }
+            Sugared::Opaque(what) if what.starts_with("Python builtin") => {
+                Err(self.error(at, format!("{what} is currently not supported in Torchscript")))
+            }
+            Sugared::Opaque(what) => {
+                let hint = "Perhaps it is a closed over global variable? If so, please consider \
+                            passing it in as an argument or use a local variable instead.";
+                Err(self.error(at, format!("{what} cannot be used as a value. {hint}")))
             }
             other => Err(self.error(at, format!("{} cannot be used as a value", other.kind()))),
         }

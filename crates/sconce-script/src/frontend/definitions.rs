@@ -14,6 +14,17 @@ use crate::snippet::Snippet;
 const NO_VARIADICS: &str = "Compiled functions can't take variable number of arguments or use \
                             keyword-only arguments with defaults";
 
+/// What becomes of a definition's body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Body {
+    /// It is compiled.
+    Compiled,
+    /// It raises, and the types of the parameters do not count (an unused method).
+    Raises,
+    /// It stays in Python; only the signature counts.
+    Left,
+}
+
 /// What a definition is made for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape<'a> {
@@ -21,8 +32,8 @@ pub(crate) struct Shape<'a> {
     pub(crate) name: &'a str,
     /// For a method, what the type of `self` is called.
     pub(crate) self_name: Option<&'a str>,
-    /// Whether the body is never compiled (`@torch.jit.unused`): it becomes a `raise`.
-    pub(crate) is_unused: bool,
+    /// What becomes of the body.
+    pub(crate) body: Body,
     /// Whether the first argument is the class (`@classmethod`).
     pub(crate) is_class_method: bool,
 }
@@ -53,9 +64,10 @@ pub(crate) fn definition(
     let decl = Decl { params, returns, range };
     let is_method = shape.self_name.is_some();
     let decl = type_comments::merge(decl, snippet.source.text(), &snippet.source, is_method)?;
-    let body = match shape.is_unused {
-        true => unused_body(at),
-        false => frontend.body(function, shape)?,
+    let body = match shape.body {
+        Body::Compiled => frontend.body(function, shape)?,
+        Body::Raises => unused_body(at),
+        Body::Left => Vec::new(),
     };
     let range = around(at.merge(decl.range), body.iter().map(|stmt| &stmt.range));
     Ok(Def { name: Ident { name: shape.name.into(), range: at }, decl, body, range })
@@ -63,7 +75,7 @@ pub(crate) fn definition(
 
 impl Frontend<'_> {
     fn params(&mut self, params: &py::Parameters, shape: Shape<'_>) -> Result<Vec<Param>, Error> {
-        if !shape.is_unused {
+        if shape.body != Body::Raises {
             for variadic in [&params.kwarg, &params.vararg].into_iter().flatten() {
                 let at = self.snippet.range(
                     variadic.name.start().to_u32().saturating_sub(1),
@@ -99,7 +111,7 @@ impl Frontend<'_> {
             Expr { kind: ExprKind::Name(ident), range: at }
         };
         let annotation = match (&param.annotation, shape.self_name) {
-            (_, _) if shape.is_unused => Some(named("Any")),
+            (_, _) if shape.body == Body::Raises => Some(named("Any")),
             (Some(annotation), _) => Some(self.expression(annotation)?),
             (None, Some(self_name)) if name == "self" => Some(named(self_name)),
             (None, _) => None,

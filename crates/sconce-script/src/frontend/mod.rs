@@ -18,7 +18,7 @@ use sconce_syntax::{MAX_DEPTH, Range, SourceRange};
 
 use crate::snippet::Snippet;
 
-pub(crate) use definitions::{Shape, definition};
+pub(crate) use definitions::{Body, Shape, definition};
 
 /// Makes trees of one snippet.
 struct Frontend<'a> {

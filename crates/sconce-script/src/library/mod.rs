@@ -64,6 +64,32 @@ fn known() -> &'static FxHashMap<&'static str, &'static str> {
     TABLE.get_or_init(|| KNOWN.lines().filter_map(|line| line.split_once('\t')).collect())
 }
 
+/// Modules of the libraries whose members may be compiled from their sources.
+const READABLE: &[&str] = &[
+    "torch.nn", "torch.nn.functional", "torch.functional", "torch.nn.init", "torch.nn.modules",
+    "torch.nn.modules.utils",
+];
+
+/// Sources that are used instead of the libraries' own, which TorchScript has no language for.
+const SOURCES: &[(&str, &str)] =
+    &[("torch.autograd.grad_mode", include_str!("python/torch/autograd/grad_mode.py"))];
+
+/// The source of a library's module that is here, and the path that errors show.
+pub(crate) fn source(name: &str) -> Option<(&'static str, String)> {
+    let (_, text) = SOURCES.iter().find(|(known, _)| *known == name)?;
+    Some((text, format!("{}.py", name.replace('.', "/"))))
+}
+
+/// Whether a module of the libraries is only what the table says, wherever its source may be.
+pub(crate) fn is_closed(name: &str) -> bool {
+    is_module(name) && !READABLE.contains(&name)
+}
+
+/// Whether a library's name means something by itself, whatever its source says.
+pub(crate) fn knows(name: &str) -> bool {
+    !is_module(name) && (global(name).is_some() || ty(name).is_some() || constructor(name).is_some())
+}
+
 /// Whether a dotted name is a module of the libraries.
 pub(crate) fn is_module(name: &str) -> bool {
     MODULES.contains(&name)
@@ -89,6 +115,7 @@ pub(crate) fn canonical(name: &str) -> String {
     match name {
         "torch.nn.Module" | "torch.nn.modules.Module" => "torch.nn.modules.module.Module".into(),
         "torch.nn.Parameter" => "torch.nn.parameter.Parameter".into(),
+        "torch.no_grad" | "torch.autograd.no_grad" => "torch.autograd.grad_mode.no_grad".into(),
         "torch.jit.Final" | "torch._jit_internal.Final" | "typing_extensions.Final" => {
             "typing.Final".into()
         }

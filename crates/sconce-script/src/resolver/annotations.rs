@@ -51,12 +51,22 @@ impl Python {
                 }
                 Ok(constructed(constructor, of, unit))
             }
+            ExprKind::Str(text) => self.quoted_annotation(unit, text),
             ExprKind::Binary { op: BinaryOp::BitOr, left, right } => {
                 let left = sconce_compiler::type_of_expression(unit, self, left, source)?;
                 let right = sconce_compiler::type_of_expression(unit, self, right, source)?;
                 Ok(Some(Type::union(&[left, right], unit)))
             }
             _ => Ok(None),
+        }
+    }
+
+    /// A type in quotes.
+    fn quoted_annotation(&mut self, unit: &mut Unit, text: &str) -> Result<Option<Type>, Error> {
+        let source = Arc::new(Source::new(text));
+        match sconce_syntax::parse_expression(&source) {
+            Ok(Expr { kind: ExprKind::Str(_), .. }) | Err(_) => Ok(None),
+            Ok(expression) => self.resolve_annotation(unit, &expression, &source),
         }
     }
 

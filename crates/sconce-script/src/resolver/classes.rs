@@ -10,8 +10,9 @@ use sconce_ir::{
     Type, Unit,
 };
 
-use super::functions::{Decorated, Pending, tree};
+use super::functions::{Decorated, Defaults, Pending, tree};
 use super::{Python, opaque};
+use crate::frontend::Body;
 use crate::library;
 use crate::world::{Object, PyClass, PyFunction};
 
@@ -270,7 +271,9 @@ impl Python {
         let module = Arc::clone(&class.module);
         for (method, function) in properties.iter().chain(&methods).zip(functions) {
             let mut schema = (*unit.function(function).schema).clone();
-            self.in_scope(&module, |python| python.set_defaults(unit, &mut schema, &method.def))?;
+            self.in_scope(&module, |python| {
+                python.set_defaults(unit, &mut schema, &method.def, Defaults::All)
+            })?;
             unit.function_mut(function).schema = Arc::new(schema);
         }
         Ok(())
@@ -286,9 +289,14 @@ impl Python {
     ) -> Result<FunctionId, Error> {
         let function =
             PyFunction { module: Arc::clone(&class.module), def: Arc::clone(&method.def) };
-        let is_unused = method.how == Decorated::Unused;
         let self_name = Some(class.name());
-        let tree = tree(&function, &method.name, self_name, is_unused, method.is_class_method)?;
+        let tree = tree(
+            &function,
+            &method.name,
+            self_name,
+            method.how.body(),
+            method.is_class_method,
+        )?;
         let qualified: Arc<str> = format!("{}.{}", unit.class(id).name, method.name).into();
         let definition = Definition::new(tree.def, Arc::clone(&tree.snippet.source));
         let module = Arc::clone(&class.module);
@@ -316,7 +324,7 @@ impl Python {
         for method in methods {
             let function =
                 PyFunction { module: Arc::clone(&class.module), def: Arc::clone(&method.def) };
-            let tree = tree(&function, &method.name, Some(class.name()), false, false)?;
+            let tree = tree(&function, &method.name, Some(class.name()), Body::Left, false)?;
             let definition = Definition::new(tree.def, Arc::clone(&tree.snippet.source));
             let name: Arc<str> = method.name.as_str().into();
             let schema = declare(unit, self, &definition, Some(ty.clone()), name)?;

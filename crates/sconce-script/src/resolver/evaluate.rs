@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ruff_python_ast as py;
-use sconce_compiler::{Error, Global};
+use sconce_compiler::{Dispatch, Error, Global};
 use sconce_ir::{Constant, Type, Unit};
 
 use super::{Python, opaque};
@@ -28,6 +28,34 @@ pub(crate) enum Value {
 }
 
 impl Value {
+    /// It as the default of a parameter: one number may stand for a list of a fixed size, and
+    /// `None` for no tensor.
+    pub(crate) fn as_default(
+        &self,
+        ty: &Type,
+        fixed_size: Option<u32>,
+        unit: &Unit,
+    ) -> Option<Constant> {
+        if let Some(known) = self.as_constant(ty, unit) {
+            return Some(known);
+        }
+        let list = match ty {
+            Type::Optional(of) => of,
+            other => other,
+        };
+        match (self, list, fixed_size) {
+            (Self::Constant(Constant::None), Type::Tensor | Type::TensorOf(_), _) => {
+                Some(Constant::None)
+            }
+            (value, Type::List(of), Some(size)) => {
+                let element = value.as_constant(of, unit)?;
+                let elements = std::iter::repeat_n(element, size as usize).collect();
+                Some(Constant::List((**of).clone(), elements))
+            }
+            _ => None,
+        }
+    }
+
     /// It as a value of a type: PyTorch's `toIValue`.
     pub(crate) fn as_constant(&self, ty: &Type, unit: &Unit) -> Option<Constant> {
         match (self, ty) {
@@ -208,6 +236,47 @@ impl Python {
             expression_text(module, expression)
         );
         Err(Error::without_range(message))
+    }
+
+    /// `boolean_dispatch(…)`: one of two functions.
+    pub(super) fn dispatch(
+        &mut self,
+        unit: &mut Unit,
+        module: &Arc<Module>,
+        expression: &py::Expr,
+    ) -> Result<Option<Global>, Error> {
+        let py::Expr::Call(call) = expression else { return Ok(None) };
+        let Some(callee) = dotted(&call.func) else { return Ok(None) };
+        if callee.rsplit('.').next() != Some("boolean_dispatch") {
+            return Ok(None);
+        }
+        let keyword = |name: &str| {
+            let found = call.arguments.keywords.iter();
+            let mut found = found.filter(|keyword| keyword.arg.as_deref() == Some(name));
+            found.next().map(|keyword| &keyword.value)
+        };
+        let function = |name: &str| keyword(name).and_then(dotted).map(Arc::<str>::from);
+        let (Some(argument), Some(index), Some(default)) =
+            (keyword("arg_name"), keyword("arg_index"), keyword("default"))
+        else {
+            return Ok(None);
+        };
+        let (Some(if_true), Some(if_false)) = (function("if_true"), function("if_false")) else {
+            return Ok(None);
+        };
+        let mut known = |expression| self.known_value(unit, module, expression, 0);
+        let (
+            Some(Value::Constant(Constant::Str(argument))),
+            Some(Value::Constant(Constant::Int(index))),
+            Some(Value::Constant(Constant::Bool(default))),
+        ) = (known(argument)?, known(index)?, known(default)?)
+        else {
+            return Ok(None);
+        };
+        let Ok(index) = usize::try_from(index) else { return Ok(None) };
+        let namespace = Arc::clone(&module.name);
+        let dispatch = Dispatch { index, argument, default, namespace, if_true, if_false };
+        Ok(Some(Global::Dispatch(Arc::new(dispatch))))
     }
 
     /// The value of an expression, where it can be known.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use ruff_python_ast as py;
 use ruff_text_size::Ranged;
 use sconce_compiler::{Definition, Error, Global, Options, compile, completed, declare};
-use sconce_ir::{Function, FunctionId, Schema, Unit};
+use sconce_ir::{Argument, Function, FunctionId, Schema, Type, Unit};
 use sconce_syntax::SourceRange;
 use sconce_syntax::ast::Def;
 
 use super::{MAX_PENDING, Python};
-use crate::frontend::{self, Shape};
+use crate::frontend::{self, Body, Shape};
 use crate::snippet::Snippet;
 use crate::world::PyFunction;
 
@@ -23,6 +23,21 @@ pub(crate) enum Decorated {
     Unused,
     /// `@torch.jit.ignore`: it stays in Python.
     Ignored,
+}
+
+impl Decorated {
+    pub(crate) fn body(self) -> Body {
+        if self == Self::Unused { Body::Raises } else { Body::Compiled }
+    }
+}
+
+/// Which defaults a signature gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Defaults {
+    /// All; one that is not of its parameter's type is wrong.
+    All,
+    /// Those that are of the types of the signature, one of several.
+    Fitting,
 }
 
 /// A function that is declared and waits to be compiled.
@@ -42,7 +57,7 @@ pub(crate) fn tree(
     function: &PyFunction,
     name: &str,
     self_name: Option<&str>,
-    is_unused: bool,
+    body: Body,
     is_class_method: bool,
 ) -> Result<Tree, Error> {
     let snippet = function.module.function_snippet(&function.def);
@@ -58,7 +73,7 @@ pub(crate) fn tree(
         let message = "Expected a single top-level function";
         return Err(Error::new(message, SourceRange::new(Arc::clone(&snippet.source), at)));
     };
-    let shape = Shape { name, self_name, is_unused, is_class_method };
+    let shape = Shape { name, self_name, body, is_class_method };
     let def = frontend::definition(&snippet, def, shape)?;
     Ok(Tree { def: Arc::new(def), snippet })
 }
@@ -70,7 +85,12 @@ impl Python {
         unit: &mut Unit,
         function: &PyFunction,
     ) -> Result<Option<Global>, Error> {
+        let overloads = function.module.overloads(function.name()).to_vec();
+        if !overloads.is_empty() {
+            return self.overloaded(unit, function, &overloads).map(Some);
+        }
         match self.decorated(function)? {
+            Decorated::Unused => self.dropped(unit, function).map(Some),
             Decorated::Ignored => Err(Error::without_range(format!(
                 "'{}' is marked with @torch.jit.ignore: it runs in Python, which sconce does not \
                  have. @torch.jit.unused makes it an error of the compiled program instead",
@@ -81,6 +101,56 @@ impl Python {
                 Ok(Some(Global::Function(id)))
             }
         }
+    }
+
+    /// A function of which only the signature counts: calls of it raise.
+    fn dropped(&mut self, unit: &mut Unit, function: &PyFunction) -> Result<Global, Error> {
+        let tree = tree(function, function.name(), None, Body::Left, false)?;
+        let definition = Definition::new(tree.def, Arc::clone(&tree.snippet.source));
+        let module = Arc::clone(&function.module);
+        let name: Arc<str> = function.name().into();
+        let schema = self.in_scope(&module, |python| {
+            let mut schema = declare(unit, python, &definition, None, name)?;
+            python.set_defaults(unit, &mut schema, &function.def, Defaults::All)?;
+            if schema.returns.is_empty() {
+                schema.returns.push(Argument::new("", Type::inferred_tensor()));
+            }
+            Ok::<_, Error>(schema)
+        })?;
+        Ok(Global::Dropped(Arc::new(schema)))
+    }
+
+    /// A function with several signatures: its body compiled for each.
+    fn overloaded(
+        &mut self,
+        unit: &mut Unit,
+        function: &PyFunction,
+        overloads: &[Arc<py::StmtFunctionDef>],
+    ) -> Result<Global, Error> {
+        let name = function.name();
+        let body = tree(function, name, None, Body::Compiled, false)
+            .map_err(|error| error.while_compiling(name))?;
+        let mut ids = Vec::with_capacity(overloads.len());
+        for overload in overloads {
+            let key = (Arc::clone(&function.module.name), overload.start().to_u32());
+            if let Some(&known) = self.functions.get(&key) {
+                ids.push(known);
+                continue;
+            }
+            let fail = |error: Error| error.while_compiling(name);
+            let module = Arc::clone(&function.module);
+            let declared = PyFunction { module, def: Arc::clone(overload) };
+            let signature = tree(&declared, name, None, Body::Left, false).map_err(fail)?;
+            let def = Def { decl: signature.def.decl.clone(), ..(*body.def).clone() };
+            let definition =
+                Definition::new(Arc::new(def), Arc::clone(&body.snippet.source));
+            let id = self.declare_function(unit, &definition, function, Defaults::Fitting);
+            let id = id.map_err(fail)?;
+            self.functions.insert(key, id);
+            self.finish(unit, id, &definition, function)?;
+            ids.push(id);
+        }
+        Ok(Global::Overloads(ids))
     }
 
     /// What decorators make of a function; those that wrap it in Python code are refused.
@@ -135,24 +205,33 @@ impl Python {
     ) -> Result<(FunctionId, Definition), Error> {
         let name = function.name();
         let fail = |error: Error| error.while_compiling(name);
-        let is_unused = how == Decorated::Unused;
-        let tree = tree(function, name, None, is_unused, false).map_err(fail)?;
-        let qualified = self.qualified(&function.module, name);
+        let tree = tree(function, name, None, how.body(), false).map_err(fail)?;
         let definition = Definition::new(tree.def, Arc::clone(&tree.snippet.source));
+        let id = self.declare_function(unit, &definition, function, Defaults::All).map_err(fail)?;
+        Ok((id, definition))
+    }
+
+    /// Adds a function with its signature to the unit.
+    fn declare_function(
+        &mut self,
+        unit: &mut Unit,
+        definition: &Definition,
+        function: &PyFunction,
+        defaults: Defaults,
+    ) -> Result<FunctionId, Error> {
+        let qualified = self.qualified(&function.module, function.name());
         let module = Arc::clone(&function.module);
         let schema = self.in_scope(&module, |python| {
-            let mut schema = declare(unit, python, &definition, None, Arc::clone(&qualified))?;
-            python.set_defaults(unit, &mut schema, &function.def)?;
+            let mut schema = declare(unit, python, definition, None, Arc::clone(&qualified))?;
+            python.set_defaults(unit, &mut schema, &function.def, defaults)?;
             Ok::<_, Error>(schema)
-        });
-        let schema = Arc::new(schema.map_err(fail)?);
-        let id = unit.add_function(Function {
+        })?;
+        Ok(unit.add_function(Function {
             qualified_name: qualified,
             class: None,
-            schema,
+            schema: Arc::new(schema),
             graph: None,
-        });
-        Ok((id, definition))
+        }))
     }
 
     /// Compiles a method if it has not been.
@@ -198,6 +277,7 @@ impl Python {
         unit: &mut Unit,
         schema: &mut Schema,
         def: &py::StmtFunctionDef,
+        which: Defaults,
     ) -> Result<(), Error> {
         let params = def.parameters.args.iter().chain(&def.parameters.kwonlyargs);
         for param in params {
@@ -207,7 +287,7 @@ impl Python {
             else {
                 continue;
             };
-            let ty = schema.arguments[at].ty.clone();
+            let Argument { ty, fixed_size, .. } = schema.arguments[at].clone();
             let value = self.evaluate(unit, default)?;
             if let Some(kind) = value.mutable_kind() {
                 let message = format!(
@@ -219,7 +299,10 @@ impl Python {
                 let place = self.scope.place(&**default);
                 return Err(Error::new(message, place));
             }
-            let Some(constant) = value.as_constant(&ty, unit) else {
+            let Some(constant) = value.as_default(&ty, fixed_size, unit) else {
+                if which == Defaults::Fitting {
+                    continue;
+                }
                 let message = format!(
                     "Expected a default value of type {} on parameter \"{name}\".",
                     ty.message_text()

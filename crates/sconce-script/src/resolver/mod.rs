@@ -14,7 +14,7 @@ use sconce_ir::{Constant, FunctionId, Type, Unit};
 use sconce_syntax::Source;
 use sconce_syntax::ast::Expr;
 
-pub(crate) use functions::{Decorated, tree};
+pub(crate) use functions::tree;
 
 use crate::library;
 use crate::frontend::dotted;
@@ -92,7 +92,10 @@ impl Python {
             Object::Module(module) => Ok(Some(Global::Namespace(Arc::clone(&module.name)))),
             Object::Function(function) => self.function(unit, &function),
             Object::Class(class) => self.class_global(unit, &class).map(Some),
-            Object::Value(module, value) => self.value_global(unit, &module, &value, is_member),
+            Object::Value(module, value) => match self.dispatch(unit, &module, &value)? {
+                Some(dispatch) => Ok(Some(dispatch)),
+                None => self.value_global(unit, &module, &value, is_member),
+            },
             Object::Library(name) => {
                 if library::is_from_source(&name) {
                     return Err(Error::without_range(format!(
@@ -113,7 +116,12 @@ impl Python {
     /// A library's object that is nothing to the compiler.
     fn library_object(&self, name: &str) -> Option<Global> {
         let is_type = library::ty(name).is_some() || library::constructor(name).is_some();
-        is_type.then(|| opaque("type"))
+        if is_type {
+            return Some(opaque("type"));
+        }
+        let builtin = name.strip_prefix("builtins.")?;
+        let what = format!("Python builtin <built-in function {builtin}>");
+        Some(Global::Opaque(what.into()))
     }
 }
 
@@ -147,10 +155,7 @@ impl Resolver for Python {
         };
         match member {
             Some(global) => Ok(Some(global)),
-            None => Err(Error::without_range(match namespace {
-                "torch" => format!("Unknown builtin op: aten::{name}."),
-                _ => format!("module '{namespace}' has no attribute '{name}' that TorchScript knows"),
-            })),
+            None => Err(Error::without_range(format!("object has no attribute {name}"))),
         }
     }
 

@@ -120,7 +120,7 @@ def _slow(x: Tensor) -> Tensor:
 
 
 @torch.jit.unused
-def _unused(x: Tensor, y: set) -> Tensor:
+def _unused(x: Tensor, y: Tensor) -> Tensor:
     return {x}
 
 
