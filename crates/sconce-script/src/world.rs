@@ -393,6 +393,10 @@ impl World {
             if library::knows(&full) {
                 return Ok(Some(Object::Library(full)));
             }
+            // A package that imports a file of its own from itself.
+            if from == *module.name && member == name {
+                return self.imported(&full).map(Some);
+            }
             let Some(source) = self.module(&from)? else {
                 return self.imported(&format!("{from}.{member}")).map(Some);
             };

@@ -58,7 +58,7 @@ def operators():
         yield f"torch._C.{name}", f"aten::{name}"
     for name in dir(torch):
         found = _find_builtin(getattr(torch, name))
-        if found in known and found != f"aten::{name}":
+        if found in HELPERS or found in known and found != f"aten::{name}":
             yield f"torch.{name}", found
 
 

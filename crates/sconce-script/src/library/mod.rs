@@ -71,8 +71,10 @@ const READABLE: &[&str] = &[
 ];
 
 /// Sources that are used instead of the libraries' own, which TorchScript has no language for.
-const SOURCES: &[(&str, &str)] =
-    &[("torch.autograd.grad_mode", include_str!("python/torch/autograd/grad_mode.py"))];
+const SOURCES: &[(&str, &str)] = &[
+    ("torch.autograd.grad_mode", include_str!("python/torch/autograd/grad_mode.py")),
+    ("torch.jit._trace", include_str!("python/torch/jit/_trace.py")),
+];
 
 /// The source of a library's module that is here, and the path that errors show.
 pub(crate) fn source(name: &str) -> Option<(&'static str, String)> {
@@ -116,6 +118,7 @@ pub(crate) fn canonical(name: &str) -> String {
         "torch.nn.Module" | "torch.nn.modules.Module" => "torch.nn.modules.module.Module".into(),
         "torch.nn.Parameter" => "torch.nn.parameter.Parameter".into(),
         "torch.no_grad" | "torch.autograd.no_grad" => "torch.autograd.grad_mode.no_grad".into(),
+        "torch.jit.is_tracing" => "torch.jit._trace.is_tracing".into(),
         "torch.jit.Final" | "torch._jit_internal.Final" | "typing_extensions.Final" => {
             "typing.Final".into()
         }

@@ -228,8 +228,12 @@ impl Python {
         {
             return self.global(unit, object, is_member);
         }
-        if self.alias(unit, module, expression, 0)?.is_some() {
-            return Ok(Some(opaque("type")));
+        match self.alias(unit, module, expression, 0)? {
+            Some(ty) if matches!(expression, py::Expr::Call(_)) => {
+                return Ok(Some(Global::Type(ty)));
+            }
+            Some(_) => return Ok(Some(opaque("type"))),
+            None => {}
         }
         let message = format!(
             "'{}' is made by Python code, which is not run here",

@@ -25,6 +25,17 @@ pub(crate) enum Decorated {
     Ignored,
 }
 
+/// `@torch.jit.ignore(drop=True)`, and `drop_on_export`, its old name.
+fn is_dropped(decorator: &py::Decorator) -> bool {
+    let py::Expr::Call(call) = &decorator.expression else { return false };
+    let is_true = |value: &py::Expr| {
+        matches!(value, py::Expr::BooleanLiteral(literal) if literal.value)
+    };
+    call.arguments.keywords.iter().any(|keyword| {
+        matches!(keyword.arg.as_deref(), Some("drop" | "drop_on_export")) && is_true(&keyword.value)
+    })
+}
+
 impl Decorated {
     pub(crate) fn body(self) -> Body {
         if self == Self::Unused { Body::Raises } else { Body::Compiled }
@@ -160,6 +171,7 @@ impl Python {
             let name = self.world.decorator(&function.module, decorator)?;
             match name.rsplit('.').next().unwrap_or_default() {
                 "unused" => how = Decorated::Unused,
+                "ignore" if is_dropped(decorator) => how = Decorated::Unused,
                 "ignore" => how = Decorated::Ignored,
                 "_drop" if name.starts_with("torch") => how = Decorated::Unused,
                 "script" | "script_if_tracing" | "export" | "_overload" | "_overload_method"
