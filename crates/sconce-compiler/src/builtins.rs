@@ -74,9 +74,9 @@ def floordiv(self : Tensor, other : RIGHT) -> Tensor:
 const ATEN: &str = "
 
 
-
-
-
+def list_with_default(out_size: List[int], defaults: List[int]):
+  assert len(defaults) > len(out_size)
+  return out_size
 def _assert(condition : bool, message : str):
   assert condition, message
 

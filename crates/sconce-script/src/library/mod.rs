@@ -177,6 +177,10 @@ fn special(name: &str) -> Option<Special> {
 
 fn number(name: &str) -> Option<Constant> {
     use std::f64::consts;
+    // Flags as they are in a process that changes none.
+    if matches!(name, "torch.backends.cudnn.enabled") {
+        return Some(Constant::Bool(true));
+    }
     Some(Constant::Float(match name {
         "math.pi" | "cmath.pi" | "torch.pi" => consts::PI,
         "math.e" | "cmath.e" | "torch.e" => consts::E,

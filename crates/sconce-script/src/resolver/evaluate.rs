@@ -47,11 +47,8 @@ impl Value {
             (Self::Constant(Constant::None), Type::Tensor | Type::TensorOf(_), _) => {
                 Some(Constant::None)
             }
-            (value, Type::List(of), Some(size)) => {
-                let element = value.as_constant(of, unit)?;
-                let elements = std::iter::repeat_n(element, size as usize).collect();
-                Some(Constant::List((**of).clone(), elements))
-            }
+            // Made a list of where it is passed, as an argument would be.
+            (value, Type::List(of), Some(_)) => value.as_constant(of, unit),
             _ => None,
         }
     }
