@@ -242,10 +242,9 @@ impl Frontend<'_> {
             }
             index => indices.push(self.index(base.range, index)?),
         }
-        // Up to the bracket, if that follows at once.
-        let end = indices.last().map_or(base.range.end, |index| index.range.end + 1);
-        let range = Range::new(base.range.start, end);
-        let range = around(range, indices.iter().map(|index| &index.range));
+        let range = around(base.range, indices.iter().map(|index| &index.range));
+        // The bracket counts, which is taken to follow at once.
+        let range = Range::new(range.start, range.end + 1);
         Ok(Expr { kind: ExprKind::Subscript { value: Box::new(base), indices }, range })
     }
 
