@@ -916,7 +916,7 @@ pub struct PythonOptions {
     /// sources in it, its functions are compiled from them
     #[arg(long = "path", value_name = "DIR")]
     pub paths: Vec<PathBuf>,
-    /// What the file is called as a module (default: it is a script, __main__)
+    /// What the file is called as a module (default: its name without .py; __main__ for a script)
     #[arg(long, value_name = "NAME")]
     pub module: Option<String>,
 }

@@ -46,7 +46,12 @@ impl Error {
 
     /// What is wrong with a node, and where that comes from.
     pub(crate) fn at_node(node: &Node, message: impl Into<String>) -> Self {
-        Self { message: message.into(), range: node.range.clone(), calls: Vec::new(), compiling: None }
+        Self {
+            message: message.into(),
+            range: node.range.clone(),
+            calls: Vec::new(),
+            compiling: None,
+        }
     }
 
     /// Says that it was met while `function` was compiled because of what stands at `range`.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use sconce_ir::{Argument, Constant, Kind, Prim, Schema, Type, TypeVariables, ValueId};
 use sconce_ir::{NamedTuple, NodeId, Operator, OperatorId, TupleType, operators};
-use sconce_syntax::SourceRange;
 use sconce_syntax::Range;
+use sconce_syntax::SourceRange;
 
 use crate::builtins::Builtin;
 use crate::emit::Emitter;

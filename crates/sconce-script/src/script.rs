@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use sconce_compiler::Error as CompileError;
 use sconce_ir::{
-    Argument, Class, ClassAttribute, Function, FunctionId, Graph, Role, Schema, Type,
-    Unit,
+    Argument, Class, ClassAttribute, Function, FunctionId, Graph, Role, Schema, Type, Unit,
 };
 use sconce_syntax::ast::Def;
 use sconce_syntax::sexpr::Node;
 use sconce_torchscript::{Module, Object, Value, Values};
 
+use crate::Error;
 use crate::resolver::{Python, tree};
 use crate::world::{self, PyFunction, World};
-use crate::Error;
 
 /// Compiles a function of a Python file: `torch.jit.script`.
 ///
@@ -54,8 +53,8 @@ impl ScriptOptions {
         self
     }
 
-    /// What the file is called as a module, which qualified names begin with; a script
-    /// (`__main__`) otherwise.
+    /// What the file is called as a module, which qualified names begin with: as its name without
+    /// `.py` otherwise. `__main__` is a script, whose qualified names have nothing of it.
     pub fn module_name(mut self, name: impl Into<String>) -> Self {
         self.module_name = Some(name.into());
         self
@@ -81,14 +80,32 @@ impl ScriptOptions {
         self.compile(&path.display().to_string(), text, folders)
     }
 
-    /// The tree of a file's function, as PyTorch prints it; the function is not compiled.
+    /// The tree of a file's function, class or method (`Class.method`), as PyTorch prints it;
+    /// nothing is compiled.
     ///
     /// # Errors
     /// When the file cannot be read or is no Python, there is no such function, or it holds Python
     /// that TorchScript does not have.
     pub fn tree(&self, path: impl AsRef<Path>) -> Result<String, Error> {
         let path = path.as_ref();
-        let (mut python, module) = self.python(&path.display().to_string(), world::read(path)?, Vec::new())?;
+        let (mut python, module) =
+            self.python(&path.display().to_string(), world::read(path)?, Vec::new())?;
+        let name = self.name.as_deref();
+        let (name, method) = match name.and_then(|name| name.split_once('.')) {
+            Some((class, method)) => (Some(class), Some(method)),
+            None => (name, None),
+        };
+        if let Some(class) = name
+            && let Some(world::Object::Class(class)) = python.world.lookup(&module, class)?
+        {
+            return match method {
+                Some(method) => {
+                    let tree = python.tree_of_method(&class, method)?;
+                    Ok(Node::python_def(&tree.def).to_string())
+                }
+                None => Ok(Node::python_class(&python.class_tree(&class)?).to_string()),
+            };
+        }
         let function = entry(&mut python.world, &module, self.name.as_deref())?;
         let how = python.decorated(&function)?;
         let tree = tree(&function, function.name(), None, how.body(), false)?;
@@ -102,7 +119,8 @@ impl ScriptOptions {
         text: String,
         folders: Vec<PathBuf>,
     ) -> Result<(Python, Arc<world::Module>), Error> {
-        let name = self.module_name.as_deref().unwrap_or("__main__");
+        let stem = Path::new(filename).file_stem().map(|stem| stem.to_string_lossy());
+        let name = self.module_name.as_deref().or(stem.as_deref()).unwrap_or("__main__");
         let mut world = World::new(folders);
         let module = world.add(world::Module::parse(name, filename, text, false)?);
         Ok((Python::new(world, Arc::clone(&module)), module))

@@ -115,8 +115,10 @@ impl Module {
             let before = text.split_inclusive('\n').take(line).map(str::len).sum();
             return Err(Error::new("too deeply nested", at(before)));
         }
-        let parsed = nesting::with_stack(|| ruff_python_parser::parse_module(&text))
-            .map_err(|error| Error::new(error.error.to_string(), at(error.location.start().into())))?;
+        let parsed =
+            nesting::with_stack(|| ruff_python_parser::parse_module(&text)).map_err(|error| {
+                Error::new(error.error.to_string(), at(error.location.start().into()))
+            })?;
         let breaks = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
         let line_starts = std::iter::once(0).chain(breaks.map(|(at, _)| at as u32 + 1)).collect();
         let mut module = Self {
@@ -154,9 +156,8 @@ impl Module {
             py::Stmt::FunctionDef(def) => {
                 let name = def.name.to_string();
                 let is_overload = def.decorator_list.iter().any(|decorator| {
-                    dotted(&decorator.expression).is_some_and(|name| {
-                        matches!(name.rsplit('.').next(), Some("_overload"))
-                    })
+                    dotted(&decorator.expression)
+                        .is_some_and(|name| matches!(name.rsplit('.').next(), Some("_overload")))
                 });
                 if is_overload {
                     self.overloads.entry(name.as_str().into()).or_default().push(Arc::new(def));
@@ -400,7 +401,8 @@ impl World {
             let Some(source) = self.module(&from)? else {
                 return self.imported(&format!("{from}.{member}")).map(Some);
             };
-            if !source.bindings.contains_key(member.as_str()) && source.overloads(&member).is_empty()
+            if !source.bindings.contains_key(member.as_str())
+                && source.overloads(&member).is_empty()
             {
                 return self.imported(&format!("{from}.{member}")).map(Some);
             }
@@ -422,11 +424,7 @@ impl World {
     }
 
     /// What an import at the top of a file binds a name to, other bindings aside.
-    fn imported_name(
-        &mut self,
-        module: &Arc<Module>,
-        name: &str,
-    ) -> Result<Option<Object>, Error> {
+    fn imported_name(&mut self, module: &Arc<Module>, name: &str) -> Result<Option<Object>, Error> {
         match module.bindings.get(name) {
             Some(Binding::Import(of)) => {
                 let of = of.clone();

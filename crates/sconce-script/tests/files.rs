@@ -81,7 +81,8 @@ fn answer(options: &ScriptOptions, shown: &str, text: &str, name: &str) -> Secti
 
 /// The message may be longer or shorter than PyTorch's; the line is what counts.
 fn same_error(expected: &str, found: &str) -> bool {
-    let line = |text: &str| text.lines().nth(1).and_then(|l| l.split(' ').nth(1)).map(str::to_owned);
+    let line =
+        |text: &str| text.lines().nth(1).and_then(|l| l.split(' ').nth(1)).map(str::to_owned);
     line(expected).is_none() || line(expected) == line(found)
 }
 
@@ -102,7 +103,8 @@ fn difference(expected: &Sections, found: &Sections) -> Option<String> {
             }
         }
     }
-    for (title, text) in found.iter().filter(|(title, _)| expected.iter().all(|(o, _)| o != title)) {
+    for (title, text) in found.iter().filter(|(title, _)| expected.iter().all(|(o, _)| o != title))
+    {
         writeln!(out, "-- here {title}\n{text}").unwrap();
     }
     (!out.is_empty()).then_some(out)
@@ -124,7 +126,7 @@ fn functions_become_what_pytorch_makes_of_them() {
         let text = std::fs::read_to_string(&path).unwrap();
         let expected = std::fs::read_to_string(path.with_extension("txt")).unwrap();
         let shown = format!("/cases/{file}.py");
-        let options = ScriptOptions::new().path(&folder);
+        let options = ScriptOptions::new().module_name("__main__").path(&folder);
         for (name, sections) in functions(&expected) {
             if !format!("{file}::{name}").contains(&only) {
                 continue;

@@ -113,13 +113,17 @@ impl<'a> Show<'a> {
 
     fn class(&self, class: &'a Class) -> Node<'a> {
         let properties = class.properties.iter().map(|property| self.property(property)).collect();
-        let properties = Some(list(properties)).filter(|_| !class.properties.is_empty());
+        // What the text dialect has no place for is missing, what Python's has is there if empty.
+        let is_python = self.0.is_none();
+        let properties =
+            Some(list(properties)).filter(|_| is_python || !class.properties.is_empty());
+        let assigns = is_python.then(|| self.stmts(&class.assigns));
         let children = vec![
             ident(&class.name),
             self.option(class.superclass.as_ref()),
             self.stmts(&class.body),
             option(properties),
-            option(None),
+            option(assigns),
         ];
         node("class", class.range, children)
     }

@@ -11,8 +11,8 @@ use sconce::{Limits, MapMode};
 use crate::cli::AstArgs;
 use crate::error::{Failure, Outcome};
 use crate::open;
-use crate::python;
 use crate::output::Out;
+use crate::python;
 use crate::run::Verdict;
 
 pub fn run(args: &AstArgs, out: &mut Out) -> Verdict {

@@ -7,8 +7,8 @@ use sconce_syntax::{Range, ast};
 
 use super::Emitter;
 use super::sugared::Sugared;
-use crate::{Dispatch, Error};
 use crate::matching::{Arguments, Keyword, Passed};
+use crate::{Dispatch, Error};
 
 impl Emitter<'_> {
     /// A call of an operator with values alone.

@@ -75,14 +75,11 @@ pub(crate) fn definition(
 
 impl Frontend<'_> {
     fn params(&mut self, params: &py::Parameters, shape: Shape<'_>) -> Result<Vec<Param>, Error> {
-        if shape.body != Body::Raises {
-            for variadic in [&params.kwarg, &params.vararg].into_iter().flatten() {
-                let at = self.snippet.range(
-                    variadic.name.start().to_u32().saturating_sub(1),
-                    width(&variadic.name) + 1,
-                );
-                return Err(self.error(at, NO_VARIADICS));
-            }
+        let variadic = params.kwarg.as_ref().or(params.vararg.as_ref());
+        if let Some(variadic) = variadic.filter(|_| shape.body != Body::Raises) {
+            let stars = variadic.name.start().to_u32().saturating_sub(1);
+            let at = self.snippet.range(stars, width(&variadic.name) + 1);
+            return Err(self.error(at, NO_VARIADICS));
         }
         for param in &params.kwonlyargs {
             if let Some(default) = &param.default {

@@ -1,7 +1,5 @@
 //! Expressions.
 
-use std::sync::Arc;
-
 use ruff_python_ast as py;
 use ruff_text_size::Ranged;
 use sconce_compiler::Error;
@@ -55,7 +53,8 @@ impl Frontend<'_> {
             py::Expr::Attribute(attribute) => self.attribute(attribute),
             py::Expr::Call(call) => self.call(call),
             py::Expr::BinOp(binary) => {
-                let (left, right) = (self.expression(&binary.left)?, self.expression(&binary.right)?);
+                let (left, right) =
+                    (self.expression(&binary.left)?, self.expression(&binary.right)?);
                 Ok(binary_expression(binary_op(binary.op), left, right))
             }
             py::Expr::UnaryOp(unary) => self.unary(unary),
@@ -65,7 +64,9 @@ impl Frontend<'_> {
                     py::BoolOp::Or => BinaryOp::Or,
                 };
                 let values = self.expressions(&operation.values)?;
-                self.left_nested(values.into_iter(), |left, right| binary_expression(op, left, right))
+                self.left_nested(values.into_iter(), |left, right| {
+                    binary_expression(op, left, right)
+                })
             }
             py::Expr::Compare(compare) => self.compare(compare),
             py::Expr::If(ternary) => {
@@ -309,8 +310,7 @@ impl Frontend<'_> {
         }
         let text = Expr { kind: ExprKind::Str(format.into()), range: at };
         let name = Ident { name: "format".into(), range: at };
-        let callee =
-            Expr { kind: ExprKind::Attribute { value: Box::new(text), name }, range: at };
+        let callee = Expr { kind: ExprKind::Attribute { value: Box::new(text), name }, range: at };
         let range = around(at, args.iter().map(|arg| &arg.range));
         let kind = ExprKind::Call { callee: Box::new(callee), args, kwargs: Vec::new() };
         Ok(Expr { kind, range })
@@ -413,11 +413,4 @@ pub(super) fn binary_op(op: py::Operator) -> BinaryOp {
         py::Operator::BitAnd => BinaryOp::BitAnd,
         py::Operator::FloorDiv => BinaryOp::FloorDiv,
     }
-}
-
-/// A dotted name as an expression, all of it at one place.
-#[allow(dead_code)]
-pub(super) fn name_at(at: Range, name: &str) -> Expr {
-    let ident = Ident { name: Arc::from(name), range: at };
-    Expr { kind: ExprKind::Name(ident), range: at }
 }

@@ -19,6 +19,7 @@ use sconce_syntax::{MAX_DEPTH, Range, SourceRange};
 use crate::snippet::Snippet;
 
 pub(crate) use definitions::{Body, Shape, definition};
+pub(crate) use statements::assignments;
 
 /// Makes trees of one snippet.
 struct Frontend<'a> {

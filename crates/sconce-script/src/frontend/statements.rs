@@ -7,6 +7,7 @@ use sconce_syntax::ast::{Expr, ExprKind, Stmt, StmtKind, WithItem};
 
 use super::expressions::binary_op;
 use super::{Frontend, around, dotted, width};
+use crate::snippet::Snippet;
 
 impl Frontend<'_> {
     pub(super) fn statements(&mut self, statements: &[py::Stmt]) -> Result<Vec<Stmt>, Error> {
@@ -44,7 +45,9 @@ impl Frontend<'_> {
             py::Stmt::Raise(statement) => {
                 let at = self.at(statement, "raise".len());
                 let Some(exception) = &statement.exc else {
-                    return Err(self.error(at, "raise statements without an exception aren't supported"));
+                    return Err(
+                        self.error(at, "raise statements without an exception aren't supported")
+                    );
                 };
                 let value = self.expression(exception)?;
                 let range = at.merge(value.range);
@@ -53,7 +56,8 @@ impl Frontend<'_> {
             py::Stmt::Assert(statement) => {
                 let at = self.at(statement, "assert".len());
                 let condition = self.expression(&statement.test)?;
-                let message = statement.msg.as_deref().map(|msg| self.expression(msg)).transpose()?;
+                let message =
+                    statement.msg.as_deref().map(|msg| self.expression(msg)).transpose()?;
                 let mut range = at.merge(condition.range);
                 range = around(range, message.iter().map(|message| &message.range));
                 Ok(Stmt { kind: StmtKind::Assert { condition, message }, range })
@@ -211,7 +215,8 @@ impl Frontend<'_> {
 
     fn with(&mut self, statement: &py::StmtWith) -> Result<Stmt, Error> {
         let at = self.at(statement, "with".len());
-        if let Some(py::WithItem { context_expr: py::Expr::Call(call), .. }) = statement.items.first()
+        if let Some(py::WithItem { context_expr: py::Expr::Call(call), .. }) =
+            statement.items.first()
             && dotted(&call.func).as_deref() == Some("torch.jit._IgnoreContextManager")
         {
             return Err(self.error(
@@ -232,6 +237,20 @@ impl Frontend<'_> {
         let range = around(at, children.chain(body.iter().map(|stmt| &stmt.range)));
         Ok(Stmt { kind: StmtKind::With { items, body }, range })
     }
+}
+
+/// The assignments at the top of a class, those that TorchScript has.
+pub(crate) fn assignments(snippet: &Snippet) -> Result<Vec<Stmt>, Error> {
+    let parsed = crate::nesting::with_stack(|| ruff_python_parser::parse_module(&snippet.text));
+    let Ok(parsed) = parsed else { return Ok(Vec::new()) };
+    let suite = parsed.into_suite();
+    let [py::Stmt::ClassDef(class)] = suite.as_slice() else { return Ok(Vec::new()) };
+    let mut frontend = Frontend::new(snippet, "");
+    let is_assignment =
+        |stmt: &&py::Stmt| matches!(stmt, py::Stmt::Assign(_) | py::Stmt::AnnAssign(_));
+    let assigned = class.body.iter().filter(is_assignment);
+    // What TorchScript does not have is Python's own affair here.
+    Ok(assigned.filter_map(|stmt| frontend.statement(stmt).ok()).collect())
 }
 
 fn assignment(targets: Vec<Expr>, value: Expr, annotation: Option<Expr>) -> Stmt {

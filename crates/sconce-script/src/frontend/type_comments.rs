@@ -10,10 +10,8 @@ const PREFIX: &str = "# type:";
 
 /// The type comment of a function, if it has one.
 fn type_line(text: &str) -> Result<Option<String>, String> {
-    let lines: Vec<&str> = text
-        .split('\n')
-        .filter(|line| line.contains(PREFIX) && !is_ignore(line))
-        .collect();
+    let lines: Vec<&str> =
+        text.split('\n').filter(|line| line.contains(PREFIX) && !is_ignore(line)).collect();
     match lines.as_slice() {
         [] => match text.split('\n').position(is_misspelt) {
             Some(line) => Err(format!(
@@ -70,9 +68,8 @@ pub(super) fn merge(
     source: &Arc<Source>,
     is_method: bool,
 ) -> Result<Decl, Error> {
-    let error = |message: String, at: Range| {
-        Error::new(message, SourceRange::new(Arc::clone(source), at))
-    };
+    let error =
+        |message: String, at: Range| Error::new(message, SourceRange::new(Arc::clone(source), at));
     let Some(line) = type_line(text).map_err(|message| error(message, decl.range))? else {
         return Ok(decl);
     };

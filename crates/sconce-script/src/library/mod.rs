@@ -17,46 +17,169 @@ const FROM_SOURCE: &[&str] =
 
 /// Modules of the libraries that have members.
 const MODULES: &[&str] = &[
-    "builtins", "cmath", "collections", "enum", "math", "torch", "torch._C", "torch._C._fft",
-    "torch._C._linalg", "torch._C._nested", "torch._C._nn", "torch._C._sparse",
-    "torch._C._special", "torch._VF", "torch._jit_internal", "torch.autograd", "torch.backends",
-    "torch.backends.cudnn", "torch.fft", "torch.functional", "torch.jit", "torch.linalg",
-    "torch.nested", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.modules",
-    "torch.nn.modules.utils", "torch.overrides", "torch.sparse", "torch.special", "typing",
-    "typing_extensions", "warnings",
+    "builtins",
+    "cmath",
+    "collections",
+    "enum",
+    "math",
+    "torch",
+    "torch._C",
+    "torch._C._fft",
+    "torch._C._linalg",
+    "torch._C._nested",
+    "torch._C._nn",
+    "torch._C._sparse",
+    "torch._C._special",
+    "torch._VF",
+    "torch._jit_internal",
+    "torch.autograd",
+    "torch.backends",
+    "torch.backends.cudnn",
+    "torch.fft",
+    "torch.functional",
+    "torch.jit",
+    "torch.linalg",
+    "torch.nested",
+    "torch.nn",
+    "torch.nn.functional",
+    "torch.nn.init",
+    "torch.nn.modules",
+    "torch.nn.modules.utils",
+    "torch.overrides",
+    "torch.sparse",
+    "torch.special",
+    "typing",
+    "typing_extensions",
+    "warnings",
 ];
 
 /// Modules whose members are operators of the same name.
 const OPERATORS: &[&str] = &[
-    "torch", "torch._VF", "torch._C._VariableFunctions", "torch._C._fft", "torch._C._linalg",
-    "torch._C._nested", "torch._C._nn", "torch._C._sparse", "torch._C._special",
+    "torch",
+    "torch._VF",
+    "torch._C._VariableFunctions",
+    "torch._C._fft",
+    "torch._C._linalg",
+    "torch._C._nested",
+    "torch._C._nn",
+    "torch._C._sparse",
+    "torch._C._special",
 ];
 
 /// Exceptions that Python knows everywhere.
 const EXCEPTIONS: &[&str] = &[
-    "ArithmeticError", "AttributeError", "BaseException", "BufferError", "EOFError", "Exception",
-    "FloatingPointError", "GeneratorExit", "ImportError", "IndentationError", "IndexError",
-    "KeyError", "KeyboardInterrupt", "LookupError", "MemoryError", "ModuleNotFoundError",
-    "NameError", "NotImplementedError", "OSError", "OverflowError", "RecursionError",
-    "ReferenceError", "RuntimeError", "StopIteration", "SyntaxError", "SystemError", "SystemExit",
-    "TabError", "TimeoutError", "TypeError", "UnboundLocalError", "UnicodeError", "ValueError",
-    "Warning", "ZeroDivisionError", "AssertionError", "DeprecationWarning", "UserWarning",
-    "RuntimeWarning", "FutureWarning", "FileNotFoundError", "PermissionError",
+    "ArithmeticError",
+    "AttributeError",
+    "BaseException",
+    "BufferError",
+    "EOFError",
+    "Exception",
+    "FloatingPointError",
+    "GeneratorExit",
+    "ImportError",
+    "IndentationError",
+    "IndexError",
+    "KeyError",
+    "KeyboardInterrupt",
+    "LookupError",
+    "MemoryError",
+    "ModuleNotFoundError",
+    "NameError",
+    "NotImplementedError",
+    "OSError",
+    "OverflowError",
+    "RecursionError",
+    "ReferenceError",
+    "RuntimeError",
+    "StopIteration",
+    "SyntaxError",
+    "SystemError",
+    "SystemExit",
+    "TabError",
+    "TimeoutError",
+    "TypeError",
+    "UnboundLocalError",
+    "UnicodeError",
+    "ValueError",
+    "Warning",
+    "ZeroDivisionError",
+    "AssertionError",
+    "DeprecationWarning",
+    "UserWarning",
+    "RuntimeWarning",
+    "FutureWarning",
+    "FileNotFoundError",
+    "PermissionError",
 ];
 
 /// Names that every Python program knows and that mean something in types or to the compiler.
 const BUILTINS: &[&str] = &[
-    "int", "float", "bool", "str", "complex", "list", "dict", "tuple", "set", "frozenset", "object",
-    "type", "bytes", "property", "staticmethod", "classmethod", "super", "map", "filter", "reversed",
-    "iter", "next", "open", "input", "repr", "format", "vars", "dir", "callable", "issubclass",
-    "slice", "setattr", "delattr", "globals", "locals", "eval", "exec", "memoryview", "bytearray",
+    "int",
+    "float",
+    "bool",
+    "str",
+    "complex",
+    "list",
+    "dict",
+    "tuple",
+    "set",
+    "frozenset",
+    "object",
+    "type",
+    "bytes",
+    "property",
+    "staticmethod",
+    "classmethod",
+    "super",
+    "map",
+    "filter",
+    "reversed",
+    "iter",
+    "next",
+    "open",
+    "input",
+    "repr",
+    "format",
+    "vars",
+    "dir",
+    "callable",
+    "issubclass",
+    "slice",
+    "setattr",
+    "delattr",
+    "globals",
+    "locals",
+    "eval",
+    "exec",
+    "memoryview",
+    "bytearray",
 ];
 
 /// What `typing` has that TorchScript's annotations can use.
 const TYPING: &[&str] = &[
-    "Any", "Optional", "Union", "List", "Dict", "Tuple", "NamedTuple", "Final", "Callable",
-    "Sequence", "Iterable", "Iterator", "Mapping", "Type", "TypeVar", "Generic", "Set", "Literal",
-    "NoReturn", "ClassVar", "TYPE_CHECKING", "cast", "overload",
+    "Any",
+    "Optional",
+    "Union",
+    "List",
+    "Dict",
+    "Tuple",
+    "NamedTuple",
+    "Final",
+    "Callable",
+    "Sequence",
+    "Iterable",
+    "Iterator",
+    "Mapping",
+    "Type",
+    "TypeVar",
+    "Generic",
+    "Set",
+    "Literal",
+    "NoReturn",
+    "ClassVar",
+    "TYPE_CHECKING",
+    "cast",
+    "overload",
 ];
 
 fn known() -> &'static FxHashMap<&'static str, &'static str> {
@@ -66,7 +189,11 @@ fn known() -> &'static FxHashMap<&'static str, &'static str> {
 
 /// Modules of the libraries whose members may be compiled from their sources.
 const READABLE: &[&str] = &[
-    "torch.nn", "torch.nn.functional", "torch.functional", "torch.nn.init", "torch.nn.modules",
+    "torch.nn",
+    "torch.nn.functional",
+    "torch.functional",
+    "torch.nn.init",
+    "torch.nn.modules",
     "torch.nn.modules.utils",
 ];
 
@@ -89,7 +216,8 @@ pub(crate) fn is_closed(name: &str) -> bool {
 
 /// Whether a library's name means something by itself, whatever its source says.
 pub(crate) fn knows(name: &str) -> bool {
-    !is_module(name) && (global(name).is_some() || ty(name).is_some() || constructor(name).is_some())
+    !is_module(name)
+        && (global(name).is_some() || ty(name).is_some() || constructor(name).is_some())
 }
 
 /// Whether a dotted name is a module of the libraries.
@@ -206,11 +334,17 @@ pub(crate) fn ty(name: &str) -> Option<Type> {
         "torch.Generator" => Type::Generator,
         "torch.Stream" => Type::Stream,
         "torch.dtype" | "torch.qscheme" => Type::Int,
-        "torch.Tensor" | "torch.nn.parameter.Parameter" | "torch.LongTensor"
-        | "torch.FloatTensor" | "torch.DoubleTensor" | "torch.IntTensor" | "torch.ShortTensor"
-        | "torch.HalfTensor" | "torch.CharTensor" | "torch.ByteTensor" | "torch.BoolTensor" => {
-            Type::Tensor
-        }
+        "torch.Tensor"
+        | "torch.nn.parameter.Parameter"
+        | "torch.LongTensor"
+        | "torch.FloatTensor"
+        | "torch.DoubleTensor"
+        | "torch.IntTensor"
+        | "torch.ShortTensor"
+        | "torch.HalfTensor"
+        | "torch.CharTensor"
+        | "torch.ByteTensor"
+        | "torch.BoolTensor" => Type::Tensor,
         _ => return None,
     })
 }

@@ -151,8 +151,20 @@ fn constructed(constructor: &str, of: Vec<Type>, unit: &Unit) -> Option<Type> {
         ("Optional", [of]) => Type::optional(of.clone()),
         ("Tuple", _) => Type::tuple(of),
         ("Union", [_, ..]) => Type::union(&of, unit),
-        ("Dict", [Type::Int | Type::Bool | Type::Float | Type::Complex | Type::Str | Type::Device
-            | Type::Tensor | Type::Any, _]) => Type::dict(of[0].clone(), of[1].clone()),
+        (
+            "Dict",
+            [
+                Type::Int
+                | Type::Bool
+                | Type::Float
+                | Type::Complex
+                | Type::Str
+                | Type::Device
+                | Type::Tensor
+                | Type::Any,
+                _,
+            ],
+        ) => Type::dict(of[0].clone(), of[1].clone()),
         ("Future", [of]) => Type::future(of.clone()),
         ("Await", [of]) => Type::Await(Arc::new(of.clone())),
         ("RRef", [of]) => Type::RRef(Arc::new(of.clone())),

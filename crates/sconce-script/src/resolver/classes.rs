@@ -10,9 +10,11 @@ use sconce_ir::{
     Type, Unit,
 };
 
-use super::functions::{Decorated, Defaults, Pending, tree};
+use super::functions::{Decorated, Defaults, Pending, Tree, tree};
 use super::{Python, opaque};
-use crate::frontend::Body;
+use crate::frontend::{self, Body};
+use sconce_syntax::ast;
+
 use crate::library;
 use crate::world::{Object, PyClass, PyFunction};
 
@@ -37,7 +39,11 @@ struct Method {
 
 impl Python {
     /// The type of a class; `None` for one that is no type of programs.
-    pub(crate) fn class(&mut self, unit: &mut Unit, class: &PyClass) -> Result<Option<Type>, Error> {
+    pub(crate) fn class(
+        &mut self,
+        unit: &mut Unit,
+        class: &PyClass,
+    ) -> Result<Option<Type>, Error> {
         let key = (Arc::clone(&class.module.name), class.def.start().to_u32());
         if let Some(known) = self.classes.get(&key) {
             return Ok(known.clone());
@@ -62,7 +68,11 @@ impl Python {
     }
 
     /// What a class means in a program.
-    pub(super) fn class_global(&mut self, unit: &mut Unit, class: &PyClass) -> Result<Global, Error> {
+    pub(super) fn class_global(
+        &mut self,
+        unit: &mut Unit,
+        class: &PyClass,
+    ) -> Result<Global, Error> {
         if self.sort(class)? == Sort::Exception {
             let module = &class.module.name;
             return Ok(Global::Exception(format!("{module}.{}", class.name()).into()));
@@ -128,7 +138,7 @@ impl Python {
             };
             if let Some(value) = &field.value {
                 let known = self.evaluate(unit, value)?;
-                let Some(constant) = known.as_constant(&ty, unit) else {
+                let Some(constant) = known.as_constant(&ty) else {
                     let message = format!(
                         "the default of '{}' is not of its type {}",
                         name.id,
@@ -148,7 +158,11 @@ impl Python {
         Ok(ty)
     }
 
-    fn field_type(&mut self, unit: &mut Unit, annotation: &py::Expr) -> Result<Option<Type>, Error> {
+    fn field_type(
+        &mut self,
+        unit: &mut Unit,
+        annotation: &py::Expr,
+    ) -> Result<Option<Type>, Error> {
         let scope = Arc::clone(&self.scope);
         self.alias(unit, &scope, annotation, 0)
     }
@@ -162,7 +176,7 @@ impl Python {
                 continue;
             }
             let value = self.evaluate(unit, &assign.value)?;
-            let constant = value.plain_type().and_then(|ty| value.as_constant(&ty, unit));
+            let constant = value.plain_type().and_then(|ty| value.as_constant(&ty));
             let Some(constant) = constant else {
                 let message = "the value of this member is not known before the program runs";
                 return Err(Error::new(message, class.module.place(&*assign.value)));
@@ -195,7 +209,8 @@ impl Python {
             for decorator in &def.decorator_list {
                 names.push(self.world.decorator(&class.module, decorator)?);
             }
-            let is = |wanted: &str| names.iter().any(|name| name.rsplit('.').next() == Some(wanted));
+            let is =
+                |wanted: &str| names.iter().any(|name| name.rsplit('.').next() == Some(wanted));
             let name = def.name.to_string();
             if is("staticmethod") {
                 continue;
@@ -221,6 +236,69 @@ impl Python {
         // By property, getters first.
         properties.sort_by(|left, right| left.name.cmp(&right.name));
         Ok((properties, methods))
+    }
+
+    /// PyTorch's tree of a class: `torch.jit.frontend.get_jit_class_def`.
+    pub(crate) fn class_tree(&mut self, class: &PyClass) -> Result<ast::Class, Error> {
+        let (properties, methods) = self.methods(class)?;
+        let mut defs = Vec::with_capacity(methods.len());
+        for method in &methods {
+            defs.push(Arc::clone(&self.method_tree(class, method)?.def));
+        }
+        let mut made: Vec<ast::Property> = Vec::new();
+        for method in &properties {
+            let def = Arc::clone(&self.method_tree(class, method)?.def);
+            let name = method.name.trim_start_matches("__");
+            match (name.strip_suffix("_getter"), name.strip_suffix("_setter")) {
+                (Some(name), _) => made.push(ast::Property {
+                    name: ast::Ident { name: name.into(), range: def.range },
+                    range: def.range,
+                    getter: def,
+                    setter: None,
+                }),
+                (None, Some(name)) => {
+                    let property = made.iter_mut().find(|property| &*property.name.name == name);
+                    if let Some(property) = property {
+                        property.setter = Some(def);
+                    }
+                }
+                (None, None) => {}
+            }
+        }
+        let snippet = class.module.class_snippet(&class.def);
+        let assigns = frontend::assignments(&snippet)?;
+        let body = defs.into_iter().map(|def| {
+            let range = def.range;
+            ast::Stmt { kind: ast::StmtKind::Def(def), range }
+        });
+        let range = snippet.range(0, "class".len());
+        Ok(ast::Class {
+            name: ast::Ident { name: class.name().into(), range },
+            superclass: None,
+            body: body.collect(),
+            properties: made,
+            assigns,
+            range,
+        })
+    }
+
+    /// The tree of a method by its name in the class.
+    pub(crate) fn tree_of_method(&mut self, class: &PyClass, name: &str) -> Result<Tree, Error> {
+        let (_, methods) = self.methods(class)?;
+        match methods.iter().find(|method| method.name == name) {
+            Some(method) => self.method_tree(class, method),
+            None => Err(Error::without_range(format!(
+                "there is no method '{name}' in the class '{}'",
+                class.name()
+            ))),
+        }
+    }
+
+    fn method_tree(&mut self, class: &PyClass, method: &Method) -> Result<Tree, Error> {
+        let function =
+            PyFunction { module: Arc::clone(&class.module), def: Arc::clone(&method.def) };
+        let own = Some(class.name());
+        tree(&function, &method.name, own, method.how.body(), method.is_class_method)
     }
 
     fn plain_class(
@@ -289,14 +367,7 @@ impl Python {
     ) -> Result<FunctionId, Error> {
         let function =
             PyFunction { module: Arc::clone(&class.module), def: Arc::clone(&method.def) };
-        let self_name = Some(class.name());
-        let tree = tree(
-            &function,
-            &method.name,
-            self_name,
-            method.how.body(),
-            method.is_class_method,
-        )?;
+        let tree = self.method_tree(class, method)?;
         let qualified: Arc<str> = format!("{}.{}", unit.class(id).name, method.name).into();
         let definition = Definition::new(tree.def, Arc::clone(&tree.snippet.source));
         let module = Arc::clone(&class.module);
@@ -378,7 +449,9 @@ impl Python {
         if let Some(known) = self.classes.get(&key) {
             return Ok(known.clone());
         }
-        let [py::Expr::StringLiteral(name), fields] = &*call.arguments.args else { return Ok(None) };
+        let [py::Expr::StringLiteral(name), fields] = &*call.arguments.args else {
+            return Ok(None);
+        };
         let (mut names, mut elements): (Vec<Arc<str>>, _) = (Vec::new(), Vec::new());
         let list: &[py::Expr] = match fields {
             py::Expr::List(list) => &list.elts,

@@ -30,13 +30,8 @@ pub(crate) enum Value {
 impl Value {
     /// It as the default of a parameter: one number may stand for a list of a fixed size, and
     /// `None` for no tensor.
-    pub(crate) fn as_default(
-        &self,
-        ty: &Type,
-        fixed_size: Option<u32>,
-        unit: &Unit,
-    ) -> Option<Constant> {
-        if let Some(known) = self.as_constant(ty, unit) {
+    pub(crate) fn as_default(&self, ty: &Type, fixed_size: Option<u32>) -> Option<Constant> {
+        if let Some(known) = self.as_constant(ty) {
             return Some(known);
         }
         let list = match ty {
@@ -48,48 +43,51 @@ impl Value {
                 Some(Constant::None)
             }
             // Made a list of where it is passed, as an argument would be.
-            (value, Type::List(of), Some(_)) => value.as_constant(of, unit),
+            (value, Type::List(of), Some(_)) => value.as_constant(of),
             _ => None,
         }
     }
 
     /// It as a value of a type: PyTorch's `toIValue`.
-    pub(crate) fn as_constant(&self, ty: &Type, unit: &Unit) -> Option<Constant> {
+    pub(crate) fn as_constant(&self, ty: &Type) -> Option<Constant> {
         match (self, ty) {
-            (Self::Constant(Constant::None), Type::Optional(_) | Type::None) => Some(Constant::None),
-            (value, Type::Optional(of)) => value.as_constant(of, unit),
+            (Self::Constant(Constant::None), Type::Optional(_) | Type::None) => {
+                Some(Constant::None)
+            }
+            (value, Type::Optional(of)) => value.as_constant(of),
             (value, Type::Union(members)) => {
-                let exact = value.plain_type().and_then(|own| members.iter().find(|ty| **ty == own));
+                let exact =
+                    value.plain_type().and_then(|own| members.iter().find(|ty| **ty == own));
                 match exact {
-                    Some(ty) => value.as_constant(ty, unit),
-                    None => members.iter().find_map(|ty| value.as_constant(ty, unit)),
+                    Some(ty) => value.as_constant(ty),
+                    None => members.iter().find_map(|ty| value.as_constant(ty)),
                 }
             }
             (Self::Constant(value), ty) => scalar(value, ty),
             (Self::List(items), Type::List(of)) => {
-                let items = items.iter().map(|item| item.as_constant(of, unit));
+                let items = items.iter().map(|item| item.as_constant(of));
                 Some(Constant::List((**of).clone(), items.collect::<Option<_>>()?))
             }
             (Self::Tuple(items), Type::List(of)) => {
-                let items = items.iter().map(|item| item.as_constant(of, unit));
+                let items = items.iter().map(|item| item.as_constant(of));
                 Some(Constant::List((**of).clone(), items.collect::<Option<_>>()?))
             }
             (Self::Tuple(items), Type::Tuple(of)) if items.len() == of.elements.len() => {
                 let pairs = items.iter().zip(&of.elements);
-                let items = pairs.map(|(item, ty)| item.as_constant(ty, unit));
+                let items = pairs.map(|(item, ty)| item.as_constant(ty));
                 let named = of.named.as_ref().map(|_| ty.clone());
                 Some(Constant::Tuple(items.collect::<Option<_>>()?, named))
             }
             (Self::Dict(items), Type::Dict(of)) => {
-                let items = items.iter().map(|(key, value)| {
-                    Some((key.as_constant(&of.0, unit)?, value.as_constant(&of.1, unit)?))
-                });
+                let items = items
+                    .iter()
+                    .map(|(key, value)| Some((key.as_constant(&of.0)?, value.as_constant(&of.1)?)));
                 let items = items.collect::<Option<_>>()?;
                 Some(Constant::Dict(of.0.clone(), of.1.clone(), items))
             }
             (_, Type::Any) => {
                 let ty = self.plain_type()?;
-                self.as_constant(&ty, unit)
+                self.as_constant(&ty)
             }
             _ => None,
         }
@@ -170,9 +168,7 @@ fn scalar(value: &Constant, ty: &Type) -> Option<Constant> {
         },
         (Constant::Int(value), Type::Float) => Some(Constant::Float(*value as f64)),
         (Constant::Bool(value), Type::Int) => Some(Constant::Int(i64::from(*value))),
-        (Constant::Bool(value), Type::Float) => {
-            Some(Constant::Float(f64::from(u8::from(*value))))
-        }
+        (Constant::Bool(value), Type::Float) => Some(Constant::Float(f64::from(u8::from(*value)))),
         (Constant::Int(value), Type::Complex) => Some(Constant::Complex(*value as f64, 0.0)),
         (Constant::Float(value), Type::Complex) => Some(Constant::Complex(*value, 0.0)),
         (Constant::Enum(own, _), ty) if own == ty => Some(value.clone()),
@@ -183,7 +179,11 @@ fn scalar(value: &Constant, ty: &Type) -> Option<Constant> {
 
 impl Python {
     /// The value of an expression, of names as the current file has them.
-    pub(crate) fn evaluate(&mut self, unit: &mut Unit, expression: &py::Expr) -> Result<Value, Error> {
+    pub(crate) fn evaluate(
+        &mut self,
+        unit: &mut Unit,
+        expression: &py::Expr,
+    ) -> Result<Value, Error> {
         let scope = Arc::clone(&self.scope);
         match self.known_value(unit, &scope, expression, 0)? {
             Some(value) => Ok(value),
@@ -203,19 +203,22 @@ impl Python {
         is_member: bool,
     ) -> Result<Option<Global>, Error> {
         if let Some(value) = self.known_value(unit, module, expression, 0)? {
-            let constant = value.plain_type().and_then(|ty| value.as_constant(&ty, unit));
+            let constant = value.plain_type().and_then(|ty| value.as_constant(&ty));
             return match constant {
                 Some(Constant::None) if !is_member => Ok(None),
                 Some(value @ (Constant::Enum(..) | Constant::Tuple(_, Some(_)))) => {
                     Ok(Some(Global::Constant(value)))
                 }
-                Some(value @ (Constant::Int(_) | Constant::Float(_) | Constant::Bool(_)
-                    | Constant::Complex(..) | Constant::Str(_) | Constant::Device(_)
-                    | Constant::None | Constant::Tuple(..)))
-                    if is_member =>
-                {
-                    Ok(Some(Global::Constant(value)))
-                }
+                Some(
+                    value @ (Constant::Int(_)
+                    | Constant::Float(_)
+                    | Constant::Bool(_)
+                    | Constant::Complex(..)
+                    | Constant::Str(_)
+                    | Constant::Device(_)
+                    | Constant::None
+                    | Constant::Tuple(..)),
+                ) if is_member => Ok(Some(Global::Constant(value))),
                 _ => Ok(Some(opaque(value.type_name()))),
             };
         }

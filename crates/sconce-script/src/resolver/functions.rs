@@ -28,9 +28,8 @@ pub(crate) enum Decorated {
 /// `@torch.jit.ignore(drop=True)`, and `drop_on_export`, its old name.
 fn is_dropped(decorator: &py::Decorator) -> bool {
     let py::Expr::Call(call) = &decorator.expression else { return false };
-    let is_true = |value: &py::Expr| {
-        matches!(value, py::Expr::BooleanLiteral(literal) if literal.value)
-    };
+    let is_true =
+        |value: &py::Expr| matches!(value, py::Expr::BooleanLiteral(literal) if literal.value);
     call.arguments.keywords.iter().any(|keyword| {
         matches!(keyword.arg.as_deref(), Some("drop" | "drop_on_export")) && is_true(&keyword.value)
     })
@@ -153,8 +152,7 @@ impl Python {
             let declared = PyFunction { module, def: Arc::clone(overload) };
             let signature = tree(&declared, name, None, Body::Left, false).map_err(fail)?;
             let def = Def { decl: signature.def.decl.clone(), ..(*body.def).clone() };
-            let definition =
-                Definition::new(Arc::new(def), Arc::clone(&body.snippet.source));
+            let definition = Definition::new(Arc::new(def), Arc::clone(&body.snippet.source));
             let id = self.declare_function(unit, &definition, function, Defaults::Fitting);
             let id = id.map_err(fail)?;
             self.functions.insert(key, id);
@@ -174,8 +172,14 @@ impl Python {
                 "ignore" if is_dropped(decorator) => how = Decorated::Unused,
                 "ignore" => how = Decorated::Ignored,
                 "_drop" if name.starts_with("torch") => how = Decorated::Unused,
-                "script" | "script_if_tracing" | "export" | "_overload" | "_overload_method"
-                | "_copy_to_script_wrapper" | "no_grad" | "compile"
+                "script"
+                | "script_if_tracing"
+                | "export"
+                | "_overload"
+                | "_overload_method"
+                | "_copy_to_script_wrapper"
+                | "no_grad"
+                | "compile"
                     if name.starts_with("torch") => {}
                 "staticmethod" | "classmethod" | "property" | "setter" | "abstractmethod" => {}
                 "wraps" | "lru_cache" | "cache" if name.starts_with("functools") => {}
@@ -249,9 +253,7 @@ impl Python {
     /// Compiles a method if it has not been.
     pub(super) fn ensure_compiled(&mut self, unit: &mut Unit, id: FunctionId) -> Result<(), Error> {
         match self.waiting.remove(&id) {
-            Some(Pending { definition, function }) => {
-                self.finish(unit, id, &definition, &function)
-            }
+            Some(Pending { definition, function }) => self.finish(unit, id, &definition, &function),
             None => Ok(()),
         }
     }
@@ -311,7 +313,7 @@ impl Python {
                 let place = self.scope.place(&**default);
                 return Err(Error::new(message, place));
             }
-            let Some(constant) = value.as_default(&ty, fixed_size, unit) else {
+            let Some(constant) = value.as_default(&ty, fixed_size) else {
                 if which == Defaults::Fitting {
                     continue;
                 }

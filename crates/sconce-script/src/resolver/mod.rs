@@ -16,8 +16,8 @@ use sconce_syntax::ast::Expr;
 
 pub(crate) use functions::tree;
 
-use crate::library;
 use crate::frontend::dotted;
+use crate::library;
 use crate::world::{Module, Object, PyClass, World};
 
 /// How many functions and classes may be compiled because of each other.
@@ -104,7 +104,11 @@ impl Python {
                 }
                 match library::global(&name) {
                     Some(Global::Constant(_)) if !is_member => {
-                        Ok(Some(opaque(if name.starts_with("math") { "float" } else { "torch.dtype" })))
+                        Ok(Some(opaque(if name.starts_with("math") {
+                            "float"
+                        } else {
+                            "torch.dtype"
+                        })))
                     }
                     Some(global) => Ok(Some(global)),
                     None => Ok(self.library_object(&name)),
