@@ -207,7 +207,13 @@ fn entry(
     };
     match world.lookup(module, name)? {
         Some(world::Object::Function(function)) => Ok(function),
-        Some(world::Object::Class(_)) => fail(format!("'{name}' is a class, not a function")),
+        Some(world::Object::Class(class)) => {
+            let message = format!(
+                "'{name}' is a class: only functions are compiled to archives so far, and the \
+                 classes that they use; nn.Modules are not supported"
+            );
+            Err(CompileError::new(message, class.module.place(&class.def.name)))
+        }
         _ => fail(format!("there is no function '{name}' in the file")),
     }
 }

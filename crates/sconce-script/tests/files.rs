@@ -81,8 +81,10 @@ fn answer(options: &ScriptOptions, shown: &str, text: &str, name: &str) -> Secti
 
 /// The message may be longer or shorter than PyTorch's; the line is what counts.
 fn same_error(expected: &str, found: &str) -> bool {
-    let line =
-        |text: &str| text.lines().nth(1).and_then(|l| l.split(' ').nth(1)).map(str::to_owned);
+    let line = |text: &str| {
+        let lines = text.lines().nth(1)?;
+        lines.split_whitespace().nth(1).map(str::to_owned)
+    };
     line(expected).is_none() || line(expected) == line(found)
 }
 

@@ -103,12 +103,10 @@ impl Python {
                     )));
                 }
                 match library::global(&name) {
-                    Some(Global::Constant(_)) if !is_member => {
-                        Ok(Some(opaque(if name.starts_with("math") {
-                            "float"
-                        } else {
-                            "torch.dtype"
-                        })))
+                    // A variable of Python, even if it is imported.
+                    Some(Global::Constant(value)) if !is_member => {
+                        let is_float = matches!(value, Constant::Float(_));
+                        Ok(Some(opaque(if is_float { "float" } else { "torch.dtype" })))
                     }
                     Some(global) => Ok(Some(global)),
                     None => Ok(self.library_object(&name)),
