@@ -92,7 +92,9 @@ pub enum Verb {
     Bench(BenchArgs),
     /// Run a TorchScript program on saved arguments and compare the result with a saved one
     Compare(CompareArgs),
-    /// Print the syntax tree of a file of TorchScript source
+    /// Compile a function of a Python file to TorchScript, as torch.jit.script does
+    Script(ScriptArgs),
+    /// Print the syntax tree of a file of TorchScript source or of a Python function
     Ast(AstArgs),
     /// Load a TorchScript archive or a checkpoint and save it again, as PyTorch would
     Resave(ResaveArgs),
@@ -787,6 +789,9 @@ pub struct GraphArgs {
     /// How to print.
     #[command(flatten)]
     pub form: GraphForm,
+    /// How Python files are compiled.
+    #[command(flatten)]
+    pub python: PythonOptions,
 }
 
 /// How `sconce graph` prints.
@@ -831,6 +836,9 @@ pub struct RunArgs {
     /// What is called.
     #[command(flatten)]
     pub call: Call,
+    /// How Python files are compiled.
+    #[command(flatten)]
+    pub python: PythonOptions,
 }
 
 const RUN_HELP: &str = "What reads as a value is one: a file named 3 is ./3. Each array of an .npz is an \
@@ -895,6 +903,39 @@ pub struct AstArgs {
     /// function or class to print
     #[arg(value_name = "FILE[:NAME]")]
     pub file: OsString,
+    /// Where Python files import from.
+    #[command(flatten)]
+    pub python: PythonOptions,
+}
+
+/// How Python files are compiled.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Python options (FILE.py:NAME)")]
+pub struct PythonOptions {
+    /// A folder that modules are imported from, after the file's own (repeatable). With PyTorch's
+    /// sources in it, its functions are compiled from them
+    #[arg(long = "path", value_name = "DIR")]
+    pub paths: Vec<PathBuf>,
+    /// What the file is called as a module (default: its name without .py; __main__ for a script)
+    #[arg(long, value_name = "NAME")]
+    pub module: Option<String>,
+}
+
+/// `sconce script`.
+#[derive(Debug, Args)]
+pub struct ScriptArgs {
+    /// A Python file, and behind a colon the function (default: the only one that it has)
+    #[arg(value_name = "FILE.py[:NAME]")]
+    pub file: OsString,
+    /// Where to write
+    #[arg(short, long, value_name = "OUT.pt")]
+    pub output: PathBuf,
+    /// Replace a file that is there
+    #[arg(short, long)]
+    pub force: bool,
+    /// How it is compiled.
+    #[command(flatten)]
+    pub python: PythonOptions,
 }
 
 /// `sconce resave`.

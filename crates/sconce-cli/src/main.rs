@@ -16,6 +16,7 @@ mod output;
 mod overflow;
 mod pick;
 mod pieces;
+mod python;
 mod rename;
 mod run;
 mod saving;

@@ -143,6 +143,9 @@ impl Annotations<'_> {
     }
 
     fn ty(&mut self, expression: &Expr) -> Result<Type, Error> {
+        if let Some(ty) = self.resolver.annotation(self.unit, expression, self.source)? {
+            return Ok(ty);
+        }
         with_stack(|| match &expression.kind {
             ExprKind::Subscript { value, indices } => {
                 let Some(name) = qualified_name(value) else {
@@ -220,7 +223,7 @@ impl Annotations<'_> {
                     return Err(self.count_error(at, "2 element types", of.len()));
                 };
                 let (key_type, value) = (self.ty(key)?, self.ty(value)?);
-                Self::check_key(&key_type)?;
+                check_key(&key_type)?;
                 Ok(Type::dict(key_type, value))
             }
             "List" | "list" => Ok(Type::list(self.only(at, of)?)),
@@ -257,26 +260,27 @@ impl Annotations<'_> {
         }
         Ok(Type::tuple(self.all(of)?))
     }
+}
 
-    fn check_key(key: &Type) -> Result<(), Error> {
-        match key {
-            Type::Any
-            | Type::Int
-            | Type::Bool
-            | Type::Float
-            | Type::Complex
-            | Type::Str
-            | Type::Device
-            | Type::Tensor
-            | Type::TensorOf(_) => Ok(()),
-            other => {
-                let message = format!(
-                    "Cannot create dict for key type '{}', only int, float, complex, Tensor, \
-                     device and string keys are supported",
-                    other
-                );
-                Err(Error::without_range(message))
-            }
+/// Refuses types that no dict's keys can be of.
+pub(crate) fn check_key(key: &Type) -> Result<(), Error> {
+    match key {
+        Type::Any
+        | Type::Int
+        | Type::Bool
+        | Type::Float
+        | Type::Complex
+        | Type::Str
+        | Type::Device
+        | Type::Tensor
+        | Type::TensorOf(_) => Ok(()),
+        other => {
+            let message = format!(
+                "Cannot create dict for key type '{}', only int, float, complex, Tensor, \
+                 device and string keys are supported",
+                other
+            );
+            Err(Error::without_range(message))
         }
     }
 }

@@ -72,11 +72,11 @@ def floordiv(self : Tensor, other : RIGHT) -> Tensor:
 // `device` takes the argument that the operator calls `a` by its Python name. The empty lines put
 // functions on the lines where PyTorch has them.
 const ATEN: &str = "
-
-
-
-
-
+def _assert_int_or_pair(vals: List[int], name: str, message: str):
+  pass
+def list_with_default(out_size: List[int], defaults: List[int]):
+  assert len(defaults) > len(out_size)
+  return out_size
 def _assert(condition : bool, message : str):
   assert condition, message
 

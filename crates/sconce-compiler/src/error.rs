@@ -10,29 +10,48 @@ pub struct Error {
     message: String,
     range: Option<SourceRange>,
     calls: Vec<(String, SourceRange)>,
+    /// The function that was being compiled when it was met, until it is known for whom.
+    compiling: Option<String>,
 }
 
 impl Error {
     /// What is wrong, in PyTorch's wording where it has one, and where.
     pub fn new(message: impl Into<String>, range: SourceRange) -> Self {
-        Self { message: message.into(), range: Some(range), calls: Vec::new() }
+        Self { message: message.into(), range: Some(range), calls: Vec::new(), compiling: None }
     }
 
     /// What is wrong, where no source is at hand.
     pub fn without_range(message: impl Into<String>) -> Self {
-        Self { message: message.into(), range: None, calls: Vec::new() }
+        Self { message: message.into(), range: None, calls: Vec::new(), compiling: None }
     }
 
-    /// The same, at a place unless it has one.
+    /// The same, at a place unless it has one. If it was met in another function, the place is
+    /// what asked for that.
     #[must_use]
     pub fn or_at(mut self, range: SourceRange) -> Self {
-        self.range.get_or_insert(range);
+        if self.range.is_none() {
+            self.range = Some(range);
+        } else if let Some(function) = self.compiling.take() {
+            self.calls.push((function, range));
+        }
+        self
+    }
+
+    /// Says that it was met while `function` was compiled, for what the next [`Self::or_at`] says.
+    #[must_use]
+    pub fn while_compiling(mut self, function: impl Into<String>) -> Self {
+        self.compiling = Some(function.into());
         self
     }
 
     /// What is wrong with a node, and where that comes from.
     pub(crate) fn at_node(node: &Node, message: impl Into<String>) -> Self {
-        Self { message: message.into(), range: node.range.clone(), calls: Vec::new() }
+        Self {
+            message: message.into(),
+            range: node.range.clone(),
+            calls: Vec::new(),
+            compiling: None,
+        }
     }
 
     /// Says that it was met while `function` was compiled because of what stands at `range`.

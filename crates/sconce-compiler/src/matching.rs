@@ -7,6 +7,7 @@ use std::sync::Arc;
 use sconce_ir::{Argument, Constant, Kind, Prim, Schema, Type, TypeVariables, ValueId};
 use sconce_ir::{NamedTuple, NodeId, Operator, OperatorId, TupleType, operators};
 use sconce_syntax::Range;
+use sconce_syntax::SourceRange;
 
 use crate::builtins::Builtin;
 use crate::emit::Emitter;
@@ -182,7 +183,8 @@ impl Emitter<'_> {
             None => Kind::Op(Arc::clone(symbol)),
         };
         let node = self.insert(kind, &matched.inputs);
-        self.place(node, at);
+        let range = at.map_or_else(SourceRange::fake, |at| self.source_range(at));
+        self.graph.node_mut(node).range = Some(range);
         self.graph.node_mut(node).operator = operator;
         for ty in &matched.returns {
             self.graph.add_output(node, ty.clone());

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use sconce_ir::{Constant, FunctionId, Type, Unit};
+use sconce_ir::{Constant, FunctionId, Schema, Type, Unit};
+use sconce_syntax::Source;
+use sconce_syntax::ast::Expr;
 
 use crate::Error;
 
@@ -20,8 +22,29 @@ pub trait Resolver {
         name: &str,
     ) -> Result<Option<Global>, Error>;
 
+    /// What a compiled class has besides its methods: static methods, values of Python.
+    fn class_member(
+        &mut self,
+        _unit: &mut Unit,
+        _class: &str,
+        _name: &str,
+    ) -> Result<Option<Global>, Error> {
+        Ok(None)
+    }
+
     /// The type of a name that is no built-in type, dotted or not, such as `__torch__.M`.
     fn ty(&mut self, unit: &mut Unit, name: &str) -> Result<Option<Type>, Error>;
+
+    /// What an annotation means as a whole, where that is more than its names say: an alias of a
+    /// type, a type of a module that is called otherwise here. `None` leaves it to the language.
+    fn annotation(
+        &mut self,
+        _unit: &mut Unit,
+        _annotation: &Expr,
+        _source: &Arc<Source>,
+    ) -> Result<Option<Type>, Error> {
+        Ok(None)
+    }
 
     /// `CONSTANTS.name`.
     fn constant(&mut self, unit: &mut Unit, name: &str) -> Result<Option<Constant>, Error>;
@@ -55,6 +78,31 @@ pub enum Global {
     Special(Special),
     /// An exception class, by its qualified name, such as `builtins.ValueError`.
     Exception(Arc<str>),
+    /// A function with several signatures, each compiled by itself.
+    Overloads(Vec<FunctionId>),
+    /// A function that stays in Python and raises when it is called.
+    Dropped(Arc<Schema>),
+    /// One of two functions, by an argument that is known at compile time.
+    Dispatch(Arc<Dispatch>),
+    /// What only Python can use, by what it is: `python value of type 'int'`.
+    Opaque(Arc<str>),
+}
+
+/// One of two functions, by an argument that is known at compile time: `boolean_dispatch`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dispatch {
+    /// The position of the argument.
+    pub index: usize,
+    /// Its name.
+    pub argument: Arc<str>,
+    /// What counts where it is not passed.
+    pub default: bool,
+    /// The namespace of both functions.
+    pub namespace: Arc<str>,
+    /// The function for `True`.
+    pub if_true: Arc<str>,
+    /// The function for `False`.
+    pub if_false: Arc<str>,
 }
 
 /// Forms of the language that look like functions.
@@ -67,6 +115,8 @@ pub enum Special {
     Fork,
     /// `awaitable(f, …)`
     Awaitable,
+    /// `torch.jit.isinstance(x, T)`
+    Isinstance,
     /// `unchecked_cast(T, x)`
     UncheckedCast,
     /// `uninitialized(T)`

@@ -80,6 +80,8 @@ pub struct Class {
     pub body: Vec<Stmt>,
     /// Properties (made by the Python front end only).
     pub properties: Vec<Property>,
+    /// Assignments beside the definitions (kept apart by the Python front end only).
+    pub assigns: Vec<Stmt>,
     /// Where it stands.
     pub range: Range,
 }

@@ -33,27 +33,37 @@ pub enum Node<'a> {
 impl<'a> Node<'a> {
     /// A definition.
     pub fn def(def: &'a Def, source: &'a Source) -> Self {
-        Show(source).def(def)
+        Show(Some(source)).def(def)
+    }
+
+    /// A definition made from Python, whose numbers are printed as Python prints them.
+    pub fn python_def(def: &'a Def) -> Self {
+        Show(None).def(def)
+    }
+
+    /// A class made from Python, whose numbers are printed as Python prints them.
+    pub fn python_class(class: &'a Class) -> Self {
+        Show(None).class(class)
     }
 
     /// A class.
     pub fn class(class: &'a Class, source: &'a Source) -> Self {
-        Show(source).class(class)
+        Show(Some(source)).class(class)
     }
 
     /// A statement.
     pub fn stmt(stmt: &'a Stmt, source: &'a Source) -> Self {
-        Show(source).stmt(stmt)
+        Show(Some(source)).stmt(stmt)
     }
 
     /// An expression.
     pub fn expr(expr: &'a Expr, source: &'a Source) -> Self {
-        Show(source).expr(expr)
+        Show(Some(source)).expr(expr)
     }
 
     /// A signature.
     pub fn decl(decl: &'a Decl, source: &'a Source) -> Self {
-        Show(source).decl(decl)
+        Show(Some(source)).decl(decl)
     }
 }
 
@@ -77,8 +87,8 @@ fn ident(ident: &Ident) -> Node<'_> {
     node("ident", ident.range, vec![Node::Atom(Cow::Borrowed(&ident.name))])
 }
 
-/// Trees to nodes. Numbers are printed as they are written in the source.
-struct Show<'a>(&'a Source);
+/// Trees to nodes. Numbers are printed as they are written in the source, if there is one.
+struct Show<'a>(Option<&'a Source>);
 
 impl<'a> Show<'a> {
     fn def(&self, def: &'a Def) -> Node<'a> {
@@ -103,13 +113,17 @@ impl<'a> Show<'a> {
 
     fn class(&self, class: &'a Class) -> Node<'a> {
         let properties = class.properties.iter().map(|property| self.property(property)).collect();
-        let properties = Some(list(properties)).filter(|_| !class.properties.is_empty());
+        // What the text dialect has no place for is missing, what Python's has is there if empty.
+        let is_python = self.0.is_none();
+        let properties =
+            Some(list(properties)).filter(|_| is_python || !class.properties.is_empty());
+        let assigns = is_python.then(|| self.stmts(&class.assigns));
         let children = vec![
             ident(&class.name),
             self.option(class.superclass.as_ref()),
             self.stmts(&class.body),
             option(properties),
-            option(None),
+            option(assigns),
         ];
         node("class", class.range, children)
     }
@@ -244,8 +258,38 @@ impl<'a> Show<'a> {
 
     /// The range holds the number without its sign.
     fn number(&self, number: &Number, range: Range) -> Cow<'a, str> {
-        let text = self.0.text().get(range.start as usize..range.end as usize).unwrap_or("");
+        let Some(source) = self.0 else { return Cow::Owned(python_number(number)) };
+        let text = source.text().get(range.start as usize..range.end as usize).unwrap_or("");
         if number.is_negative() { Cow::Owned(format!("-{text}")) } else { Cow::Borrowed(text) }
+    }
+}
+
+/// A number as Python's `str` gives it.
+pub fn python_number(number: &Number) -> String {
+    match number {
+        Number::Int(value) => value.to_string(),
+        Number::Float(value) => python_float(*value, ".0"),
+        Number::Complex(value) => format!("{}j", python_float(*value, "")),
+    }
+}
+
+/// The shortest digits that give the float back, with an exponent where Python has one, and with
+/// `point` after an integral number.
+fn python_float(value: f64, point: &str) -> String {
+    let scientific = format!("{value:e}");
+    let Some((digits, exponent)) = scientific.split_once('e') else {
+        return if value.is_nan() { "nan".into() } else { scientific };
+    };
+    match exponent.parse::<i32>() {
+        Ok(exponent) if !(-4..16).contains(&exponent) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{digits}e{sign}{:02}", exponent.abs())
+        }
+        _ => {
+            let plain = format!("{value}");
+            let is_integral = !plain.contains('.');
+            if is_integral { plain + point } else { plain }
+        }
     }
 }
 
@@ -336,6 +380,31 @@ impl Node<'_> {
                 .try_fold(columns.checked_sub(kind.len() + "()".len())?, |left, child| {
                     child.left_of(left.checked_sub(" ".len())?)
                 }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_as_python_prints_them() {
+        let cases = [
+            (Number::Int(1000), "1000"),
+            (Number::Float(1e-5), "1e-05"),
+            (Number::Float(0.0001), "0.0001"),
+            (Number::Float(1.5), "1.5"),
+            (Number::Float(2e20), "2e+20"),
+            (Number::Float(1e15), "1000000000000000.0"),
+            (Number::Float(1.25e16), "1.25e+16"),
+            (Number::Float(0.0), "0.0"),
+            (Number::Float(f64::INFINITY), "inf"),
+            (Number::Complex(2.0), "2j"),
+            (Number::Complex(1.5), "1.5j"),
+        ];
+        for (number, expected) in cases {
+            assert_eq!(python_number(&number), expected);
         }
     }
 }

@@ -147,6 +147,14 @@ impl SourceRange {
         Self { source, range }
     }
 
+    /// The place of what a pass inserts, which comes from no source: PyTorch's `fakeRange`, the
+    /// first byte of an empty text.
+    pub fn fake() -> Self {
+        static NOWHERE: OnceLock<Arc<Source>> = OnceLock::new();
+        let nowhere = NOWHERE.get_or_init(|| Arc::new(Source::new("")));
+        Self::new(Arc::clone(nowhere), Range::new(0, 1))
+    }
+
     /// The place in the original program, when the source is generated and knows it.
     pub fn original(&self) -> Option<Self> {
         self.source.origin.as_ref()?.original(self.range.start)

@@ -178,14 +178,20 @@ impl DebugWriter {
         }
         let mut out = Opcodes::start();
         out.text(WITH_TABLE);
-        out.byte(op::MARK);
+        let short = short_tuple(table.texts.len());
+        if short.is_none() {
+            out.byte(op::MARK);
+        }
         for text in &table.texts {
             out.text(text);
         }
-        out.byte(op::TUPLE);
+        out.byte(short.unwrap_or(op::TUPLE));
         out.put();
-        out.byte(op::MARK);
         let mut written: FxHashMap<usize, u32> = FxHashMap::default();
+        let short = short_tuple(merged.len());
+        if short.is_none() {
+            out.byte(op::MARK);
+        }
         for (offset, range) in &merged {
             out.int(i64::from(*offset));
             let (key, lines, filename, line, start, end) = match range {
@@ -215,11 +221,16 @@ impl DebugWriter {
             out.int(i64::from(tag));
             out.byte(op::TUPLE3);
         }
-        out.byte(op::TUPLE);
+        out.byte(short.unwrap_or(op::TUPLE));
         out.put();
         out.ops(&[op::TUPLE3, op::STOP]);
         out.bytes
     }
+}
+
+/// The opcode of a tuple that needs no mark, if it is short enough to have one.
+fn short_tuple(length: usize) -> Option<u8> {
+    [op::EMPTY_TUPLE, op::TUPLE1, op::TUPLE2, op::TUPLE3].get(length).copied()
 }
 
 /// Strings, each once, by order of first use.

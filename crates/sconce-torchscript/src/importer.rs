@@ -34,7 +34,8 @@ pub struct Program {
 
 /// Looks names up in an archive's `code/`.
 pub(crate) struct Importer {
-    archive: Arc<Archive>,
+    /// The archive; `None` for a program that comes from none.
+    archive: Option<Arc<Archive>>,
     /// The folder of code: `code`, and `libs` before 1.4.
     folder: &'static str,
     op_version: u32,
@@ -69,8 +70,22 @@ const MAX_OPEN: usize = 64;
 
 impl Program {
     pub(crate) fn new(archive: Arc<Archive>, folder: &'static str, op_version: u32) -> Self {
+        Self::with_unit(Unit::new(), Some(archive), folder, op_version)
+    }
+
+    /// A program that is compiled already.
+    pub(crate) fn compiled(unit: Unit) -> Self {
+        Self::with_unit(unit, None, "code", sconce_ir::operators::CURRENT_VERSION)
+    }
+
+    fn with_unit(
+        unit: Unit,
+        archive: Option<Arc<Archive>>,
+        folder: &'static str,
+        op_version: u32,
+    ) -> Self {
         Program {
-            unit: Unit::new(),
+            unit,
             importer: Importer {
                 archive,
                 folder,
@@ -184,25 +199,31 @@ impl Importer {
             return Ok(file.clone());
         }
         let record = format!("{}/{}.py", self.folder, qualifier.replace('.', "/"));
-        let file = if self.archive.contains(&record) {
-            let debug = format!("{record}.debug_pkl");
-            Some(Arc::new(self.parse(&record, debug)?))
-        } else {
-            None
+        let file = match &self.archive {
+            Some(archive) if archive.contains(&record) => {
+                let debug = format!("{record}.debug_pkl");
+                Some(Arc::new(self.parse(archive, &record, debug)?))
+            }
+            _ => None,
         };
         self.files.insert(qualifier.into(), file.clone());
         Ok(file)
     }
 
     /// Parses a file of code, and remembers where its debug records are.
-    fn parse(&self, record: &str, debug: String) -> Result<File, CompileError> {
-        let bytes = self.archive.read(record);
+    fn parse(
+        &self,
+        archive: &Arc<Archive>,
+        record: &str,
+        debug: String,
+    ) -> Result<File, CompileError> {
+        let bytes = archive.read(record);
         let bytes = bytes.map_err(|error| CompileError::without_range(error.to_string()))?;
         let text = String::from_utf8(bytes.to_vec())
             .map_err(|_| CompileError::without_range(format!("{record} is not valid UTF-8")))?;
         let mut source = Source::new(text).with_filename(record).with_starting_line(1);
-        if self.archive.contains(&debug) {
-            let archive = Arc::clone(&self.archive);
+        if archive.contains(&debug) {
+            let archive = Arc::clone(archive);
             source = source.with_origin(Box::new(DebugRecords::lazy(Box::new(move || {
                 archive.read(&debug).ok().map(|bytes| bytes.to_vec())
             }))));
@@ -231,7 +252,8 @@ impl Importer {
         record: &str,
         debug: String,
     ) -> Result<(), CompileError> {
-        let file = self.parse(record, debug)?;
+        let Some(archive) = &self.archive else { return Ok(()) };
+        let file = self.parse(archive, record, debug)?;
         let mut defs: Vec<&Arc<ast::Def>> = file
             .items
             .values()

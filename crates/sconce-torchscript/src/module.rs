@@ -19,7 +19,8 @@ use crate::values::{Value, ValueId, Values};
 
 /// Everything that modules of one archive share.
 pub(crate) struct Loaded {
-    pub(crate) archive: Arc<Archive>,
+    /// The archive; `None` for a module that was compiled from source.
+    pub(crate) archive: Option<Arc<Archive>>,
     pub(crate) version: u64,
     pub(crate) program: Program,
     pub(crate) values: Values,
@@ -34,6 +35,7 @@ impl Loaded {
         values: Values,
         constants: Vec<ValueId>,
     ) -> Arc<Mutex<Self>> {
+        let archive = Some(archive);
         Arc::new(Mutex::new(Loaded { archive, version, program, values, constants }))
     }
 }
@@ -68,6 +70,22 @@ pub struct Method {
 impl Module {
     pub(crate) fn new(loaded: Arc<Mutex<Loaded>>, value: ValueId, class: ClassId) -> Self {
         Module { loaded, value, class }
+    }
+
+    /// A module of a program that is compiled already: its classes and functions with their graphs,
+    /// its values, and which of these the module is; `constants` are the values that constants of
+    /// graphs refer to by index. `None` when that value is no object.
+    pub fn assemble(
+        unit: Unit,
+        values: Values,
+        constants: Vec<ValueId>,
+        root: ValueId,
+    ) -> Option<Self> {
+        let class = values.object(root)?.class;
+        let version = u64::from(sconce_ir::operators::CURRENT_VERSION);
+        let program = Program::compiled(unit);
+        let loaded = Loaded { archive: None, version, program, values, constants };
+        Some(Module::new(Arc::new(Mutex::new(loaded)), root, class))
     }
 
     /// What is behind the handle. Nothing in here panics while it holds the lock in a way that
@@ -270,7 +288,10 @@ impl Module {
     /// # Errors
     /// When it has one that cannot be read.
     pub fn bytecode(&self) -> Result<Option<Bytecode>, Error> {
-        Bytecode::read(&self.lock().archive)
+        match &self.lock().archive {
+            Some(archive) => Bytecode::read(archive),
+            None => Ok(None),
+        }
     }
 
     /// The names of the code files, in the archive's order, and what they hold.
@@ -278,7 +299,7 @@ impl Module {
     /// # Errors
     /// When a record cannot be read.
     pub fn code_files(&self) -> Result<Vec<(String, String)>, Error> {
-        let archive = Arc::clone(&self.lock().archive);
+        let Some(archive) = self.lock().archive.clone() else { return Ok(Vec::new()) };
         let names = archive.records().iter().map(|entry| archive.record_name(entry).into_owned());
         let code = names.filter(|name| name.ends_with(".py") && !name.starts_with("extra/"));
         code.map(|name| {

@@ -240,7 +240,7 @@ fn records_under(
     prefix: &str,
     rename: impl Fn(&str) -> String,
 ) -> Result<Vec<(String, Vec<u8>)>, Error> {
-    let archive = &loaded.archive;
+    let Some(archive) = &loaded.archive else { return Ok(Vec::new()) };
     let names = archive.records().iter().map(|entry| archive.record_name(entry).into_owned());
     names
         .filter(|name| name.starts_with(prefix) && !name.ends_with('/'))
@@ -253,7 +253,7 @@ fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Cod
     let unit = &loaded.program.unit;
     let mut constants = ConstantTable::new();
     let mut dependencies = Dependencies::new();
-    let mut files = Files::default();
+    let mut files = Files { is_new: loaded.archive.is_none(), ..Files::default() };
     let mut session = Session {
         unit,
         rename: &|_| None,
@@ -294,6 +294,8 @@ fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Cod
 /// Code files in order of first need.
 #[derive(Default)]
 struct Files {
+    /// Whether the program comes from source, not from an archive.
+    is_new: bool,
     printers: Vec<(String, Printer)>,
     by_qualifier: FxHashMap<String, usize>,
     done: rustc_hash::FxHashSet<Type>,
@@ -317,7 +319,8 @@ impl Files {
         let next = self.printers.len();
         let at = *self.by_qualifier.entry(qualifier.to_owned()).or_insert(next);
         if at == next {
-            self.printers.push((qualifier.to_owned(), Printer::new()));
+            let printer = if self.is_new { Printer::for_new_code() } else { Printer::new() };
+            self.printers.push((qualifier.to_owned(), printer));
         }
         // A class without code still brings its file into being.
         let has_code = !matches!(

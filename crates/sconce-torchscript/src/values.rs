@@ -72,7 +72,8 @@ pub struct Values {
 }
 
 impl Values {
-    pub(crate) fn push(&mut self, value: Value) -> ValueId {
+    /// Adds a value.
+    pub fn push(&mut self, value: Value) -> ValueId {
         let id = ValueId(self.nodes.len() as u32);
         self.nodes.push(value);
         id

@@ -18,7 +18,7 @@
 //! * [`identify`] says what a file is.
 //! * [`pickle`] disassembles and traces the pickles underneath; [`archive`] reads and verifies the
 //!   containers.
-//! * [`jit`] loads TorchScript archives; [`run`] runs them; [`syntax`] parses their source.
+//! * [`jit`] loads TorchScript archives and compiles Python source; [`run`] runs them; [`syntax`] parses their source.
 //! * [`StateDict`], [`Value`] and [`Draft`] make and change checkpoints, which [`SaveOptions`] writes as
 //!   `torch.save` does.
 //! * `interop` (features `ndarray` and `candle`) hands tensors to other crates.
@@ -104,6 +104,7 @@
 #[cfg(any(feature = "ndarray", feature = "candle"))]
 pub mod interop;
 
+pub mod jit;
 pub mod run;
 
 pub use sconce_archive as archive;
@@ -113,7 +114,6 @@ pub use sconce_pickle as pickle;
 pub use sconce_source as source;
 pub use sconce_syntax as syntax;
 pub use sconce_tensor as tensor;
-pub use sconce_torchscript as jit;
 
 pub use sconce_checkpoint::{
     AllowList, Checkpoint, Draft, Error, ErrorKind, FileKind, Identity, LoadOptions, MapLocation,

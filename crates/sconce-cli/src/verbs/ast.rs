@@ -12,9 +12,15 @@ use crate::cli::AstArgs;
 use crate::error::{Failure, Outcome};
 use crate::open;
 use crate::output::Out;
+use crate::python;
 use crate::run::Verdict;
 
 pub fn run(args: &AstArgs, out: &mut Out) -> Verdict {
+    if let Some(scripted) = python::tree(&args.file, &args.python)? {
+        out.use_pager();
+        out.text(&format!("{scripted}\n"))?;
+        return Ok(Outcome::Clean);
+    }
     let file = open::name(&args.file);
     // FILE:NAME, unless a file is called so.
     let (path, name) = match file.rsplit_once(':') {

@@ -12,7 +12,7 @@ use crate::cli::GraphArgs;
 use crate::error::{Failure, Outcome};
 use crate::output::Out;
 use crate::run::Verdict;
-use crate::{open, script};
+use crate::{open, python, script};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -24,7 +24,11 @@ struct Document<'a> {
 
 pub fn run(args: &GraphArgs, out: &mut Out) -> Verdict {
     let file = open::name(&args.input.file);
-    let module = script::module(&args.input.file, &args.input.load)?;
+    let scripted = python::scripted(&args.input.file, &args.python)?;
+    let module = match &scripted {
+        Some(scripted) => scripted.module().clone(),
+        None => script::module(&args.input.file, &args.input.load)?,
+    };
     let method = match &args.method {
         Some(name) => name.as_str(),
         None if module.method("forward").is_ok() => "forward",
@@ -34,6 +38,8 @@ pub fn run(args: &GraphArgs, out: &mut Out) -> Verdict {
         module.frozen_graph(method)
     } else if args.inlined {
         module.inlined_graph(method)
+    } else if let (Some(scripted), None) = (&scripted, &args.method) {
+        Ok(Graph::clone(scripted.graph()))
     } else {
         module.graph_of(method).map(|graph| Graph::clone(&graph))
     };

@@ -32,6 +32,7 @@ mod result_text;
 mod rows;
 mod run;
 mod scores;
+mod script;
 mod shard;
 mod show;
 mod stat;
@@ -69,6 +70,7 @@ pub fn run(cli: &Cli, out: &mut Out) -> Verdict {
         Verb::Run(args) => run::run(args, out, say),
         Verb::Bench(args) => bench::run(args, out, say),
         Verb::Compare(args) => compare::run(args, out, say),
+        Verb::Script(args) => script::run(args, out, say),
         Verb::Ast(args) => ast::run(args, out),
         Verb::Resave(args) => resave_script::run(args, out, say),
         Verb::Extract(args) => extract::run(args, out),

@@ -293,6 +293,11 @@ impl Emitter<'_> {
         if &**name == "__new__" {
             return Ok(Sugared::Form(Form::CreateObject));
         }
+        let class = Arc::clone(&self.unit.class(id).name);
+        let member = self.resolver.class_member(self.unit, &class, name);
+        if let Some(global) = member.map_err(|error| error.or_at(self.source_range(at)))? {
+            return Ok(self.global(global, at));
+        }
         let message = format!("Tried to lookup unknown attribute on class {}", ty.message_text());
         Err(self.error(at, message))
     }
@@ -434,7 +439,11 @@ impl Emitter<'_> {
                 Some(value) => Ok(Sugared::Simple(self.constant(&value, Some(at)))),
                 None => Err(self.error(at, format!("invalid constant: {name}"))),
             },
-            Namespace::Qualified(of) => match self.resolver.member(self.unit, &of, name)? {
+            Namespace::Qualified(of) => match self
+                .resolver
+                .member(self.unit, &of, name)
+                .map_err(|error| error.or_at(self.source_range(at)))?
+            {
                 Some(global) => Ok(self.global(global, at)),
                 None => Err(self.error(at, format!("Unknown type name '{of}.{name}'"))),
             },

@@ -7,8 +7,8 @@ use sconce_syntax::{Range, ast};
 
 use super::Emitter;
 use super::sugared::Sugared;
-use crate::Error;
 use crate::matching::{Arguments, Keyword, Passed};
+use crate::{Dispatch, Error};
 
 impl Emitter<'_> {
     /// A call of an operator with values alone.
@@ -74,7 +74,14 @@ impl Emitter<'_> {
             Sugared::Method(object, name) => {
                 self.call_method(object, &name, Some(at), args, keywords)
             }
-            Sugared::Function(function) => self.call_function(function, at, args, keywords),
+            Sugared::Function(function) => self.call_function(&[function], at, args, keywords),
+            Sugared::Overloads(functions) => self.call_function(&functions, at, args, keywords),
+            Sugared::Dropped(schema) => self.call_dropped(&schema, at, args, keywords),
+            Sugared::Dispatch(dispatch) => self.call_dispatched(&dispatch, at, args, keywords),
+            Sugared::Opaque(_) => {
+                let value = self.as_value(callee, at)?;
+                self.call(Sugared::Simple(value), at, args, keywords)
+            }
             Sugared::Magic(method, base) => self.call_magic(method, *base, at, args, keywords),
             Sugared::Cast(ty, symbol) => self.cast(&ty, symbol, at, args, keywords),
             Sugared::TensorCast(dtype, value) => self.cast_tensor(dtype, value, at),
@@ -90,21 +97,82 @@ impl Emitter<'_> {
         }
     }
 
+    /// A call of the first of several functions that takes these arguments.
     fn call_function(
         &mut self,
-        function: FunctionId,
+        functions: &[FunctionId],
         at: Range,
         args: &[Passed],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
-        self.ensure_schema(function, Some(at))?;
-        let schema = Arc::clone(&self.unit.function(function).schema);
+        let mut schemas = Vec::with_capacity(functions.len());
+        for &function in functions {
+            self.ensure_schema(function, Some(at))?;
+            schemas.push(Arc::clone(&self.unit.function(function).schema));
+        }
         let arguments = Arguments { positional: args, keywords, receiver: None };
-        let matched = self.match_schema(Some(at), &schema, arguments)?;
-        let mut inputs = vec![self.function_constant(function)];
+        let candidates = schemas.iter().map(|schema| &**schema);
+        let (chosen, matched) = self.match_schemas(Some(at), candidates, arguments)?;
+        let mut inputs = vec![self.function_constant(functions[chosen])];
         inputs.extend(matched.inputs);
         let ty = matched.returns.into_iter().next().unwrap_or(Type::None);
         Ok(Sugared::Simple(self.insert_at(Prim::CallFunction, &inputs, ty, at)))
+    }
+
+    /// A call of a function that stays in Python: it raises.
+    fn call_dropped(
+        &mut self,
+        schema: &Schema,
+        at: Range,
+        args: &[Passed],
+        keywords: &[Keyword],
+    ) -> Result<Sugared, Error> {
+        const MESSAGE: &str = "This Python function is annotated to be ignored and cannot be run";
+        let arguments = Arguments { positional: args, keywords, receiver: None };
+        let matched = self.match_schema(Some(at), schema, arguments)?;
+        let message = self.constant(&Constant::Str(MESSAGE.into()), None);
+        let none = self.constant(&Constant::None, None);
+        self.operator(Some(at), "prim::RaiseException", &[message, none])?;
+        let ty = matched.returns.into_iter().next().unwrap_or(Type::None);
+        Ok(Sugared::Simple(self.insert_at(Prim::Uninitialized, &[], ty, at)))
+    }
+
+    /// A call of one of two functions, by an argument that must be a constant.
+    fn call_dispatched(
+        &mut self,
+        dispatch: &Dispatch,
+        at: Range,
+        args: &[Passed],
+        keywords: &[Keyword],
+    ) -> Result<Sugared, Error> {
+        let named = keywords.iter().find(|keyword| keyword.name == dispatch.argument);
+        let (flag, which) = match (args.get(dispatch.index), named) {
+            (Some(passed), _) => (Some(passed), format!("at position {}", dispatch.index)),
+            (None, Some(keyword)) => (Some(&keyword.value), format!("'{}'", dispatch.argument)),
+            (None, None) => (None, String::new()),
+        };
+        let known = match flag {
+            None => Some(dispatch.default),
+            Some(Passed::Default(Constant::Bool(flag))) => Some(*flag),
+            Some(Passed::Value(value)) => match self.graph.constant(*value) {
+                Some(Constant::Bool(flag)) => Some(flag),
+                _ => None,
+            },
+            Some(Passed::Default(_)) => None,
+        };
+        let Some(known) = known else {
+            let message = format!("Argument for boolean dispatch {which} was not constant");
+            return Err(self.error(at, message));
+        };
+        let name = if known { &dispatch.if_true } else { &dispatch.if_false };
+        let global = self.resolver.member(self.unit, &dispatch.namespace, name);
+        match global.map_err(|error| error.or_at(self.source_range(at)))? {
+            Some(global) => {
+                let callee = self.global(global, at);
+                self.call(callee, at, args, keywords)
+            }
+            None => Err(self.error(at, format!("object has no attribute {name}"))),
+        }
     }
 
     /// Makes sure that it is known what a function returns.

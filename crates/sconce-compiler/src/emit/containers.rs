@@ -7,6 +7,7 @@ use sconce_syntax::ast::Expr;
 use super::Emitter;
 use super::hints::Container;
 use crate::Error;
+use crate::annotations::check_key;
 use crate::matching::{Arguments, Passed};
 
 impl Emitter<'_> {
@@ -113,7 +114,10 @@ impl Emitter<'_> {
                 self.dict_candidate(at, &hint, &key, &value)?
             }
             (Some(refined), _) => refined.clone(),
-            (None, Some((key, value))) => Type::dict(key.clone(), value.clone()),
+            (None, Some((key, value))) => {
+                check_key(key).map_err(|error| error.or_at(self.source_range(at)))?;
+                Type::dict(key.clone(), value.clone())
+            }
             (None, None) => Type::dict(Type::Str, Type::Tensor),
         };
         if let (Some((key, value)), Type::Dict(of)) = (&types, &refined) {

@@ -271,7 +271,8 @@ impl Emitter<'_> {
         if let Some(value) = Sugared::of_the_language(name) {
             return Ok(value);
         }
-        if let Some(global) = self.resolver.value(self.unit, name)? {
+        let global = self.resolver.value(self.unit, name);
+        if let Some(global) = global.map_err(|error| error.or_at(self.source_range(at)))? {
             return Ok(self.global(global, at));
         }
         match self.resolver.ty(self.unit, name)? {

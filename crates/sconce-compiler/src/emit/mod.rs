@@ -139,7 +139,7 @@ impl<'a> Emitter<'a> {
 
     // --- making nodes --------------------------------------------------------------------------
 
-    fn source_range(&self, at: Range) -> SourceRange {
+    pub(crate) fn source_range(&self, at: Range) -> SourceRange {
         SourceRange::new(Arc::clone(&self.source), at)
     }
 

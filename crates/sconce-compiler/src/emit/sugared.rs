@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use sconce_ir::{ClassId, FunctionId, Type, ValueId};
+use sconce_ir::{ClassId, FunctionId, Schema, Type, ValueId};
 use sconce_syntax::Range;
 
 use super::Emitter;
 use super::iteration::{Counter, Tree};
 use crate::matching::Passed;
-use crate::{Error, Global, Special};
+use crate::{Dispatch, Error, Global, Special};
 
 /// What an expression means.
 #[derive(Clone)]
@@ -54,6 +54,14 @@ pub(crate) enum Sugared {
     ExceptionMessage(ValueId, Option<ValueId>),
     /// A part of a dotted name.
     Namespace(Namespace),
+    /// A function with several signatures.
+    Overloads(Arc<[FunctionId]>),
+    /// A function that raises when it is called.
+    Dropped(Arc<Schema>),
+    /// One of two functions, by an argument that is known.
+    Dispatch(Arc<Dispatch>),
+    /// What only Python can use.
+    Opaque(Arc<str>),
 }
 
 /// A part of a dotted name.
@@ -150,6 +158,10 @@ impl Sugared {
             Self::ExceptionMessage(..) => "exception message",
             Self::Namespace(Namespace::Constants) => "CONSTANTS",
             Self::Namespace(_) => "module",
+            Self::Overloads(_) => "function",
+            Self::Dropped(_) => "python value of type 'function'",
+            Self::Dispatch(_) => "boolean dispatch",
+            Self::Opaque(what) => what,
         }
     }
 
@@ -227,11 +239,16 @@ impl Emitter<'_> {
             Global::Special(special) => Sugared::Form(match special {
                 Special::Annotate => Form::Annotate,
                 Special::Fork => Form::Fork,
+                Special::Isinstance => Form::Isinstance,
                 Special::Awaitable => Form::Awaitable,
                 Special::UncheckedCast => Form::UncheckedCast,
                 Special::Uninitialized => Form::Uninitialized,
             }),
             Global::Exception(name) => Sugared::Exception(Some(name)),
+            Global::Overloads(functions) => Sugared::Overloads(functions.into()),
+            Global::Dropped(schema) => Sugared::Dropped(schema),
+            Global::Dispatch(dispatch) => Sugared::Dispatch(dispatch),
+            Global::Opaque(what) => Sugared::Opaque(what),
         }
     }
 
@@ -242,6 +259,14 @@ impl Emitter<'_> {
             Sugared::Tuple(elements) => {
                 let values = self.as_values(&elements, at)?;
                 self.tuple(at, &values)
+            }
+            Sugared::Opaque(what) if what.starts_with("Python builtin") => {
+                Err(self.error(at, format!("{what} is currently not supported in Torchscript")))
+            }
+            Sugared::Opaque(what) => {
+                let hint = "Perhaps it is a closed over global variable? If so, please consider \
+                            passing it in as an argument or use a local variable instead.";
+                Err(self.error(at, format!("{what} cannot be used as a value. {hint}")))
             }
             other => Err(self.error(at, format!("{} cannot be used as a value", other.kind()))),
         }

@@ -65,9 +65,9 @@ pub struct Printer {
     names: Names,
     level: usize,
     min_version: u64,
-    /// Where nodes are from of which nothing is known: an empty source, as readers of archives see
-    /// it.
-    nowhere: SourceRange,
+    /// Where constants are from of which nothing is known: an empty source, as readers of archives
+    /// see it. `None` for code that is printed for the first time.
+    nowhere: Option<SourceRange>,
 }
 
 /// A file of code.
@@ -91,8 +91,14 @@ impl Printer {
     /// An empty file.
     pub fn new() -> Self {
         let nowhere = Arc::new(Source::new("").with_filename(""));
-        let nowhere = SourceRange::new(nowhere, Range::default());
+        let nowhere = Some(SourceRange::new(nowhere, Range::default()));
         Self { body: Tagged::new(None), names: Names::default(), level: 0, min_version: 1, nowhere }
+    }
+
+    /// An empty file for code that is printed for the first time: was compiled from source, not
+    /// from an archive's code.
+    pub fn for_new_code() -> Self {
+        Self { nowhere: None, ..Self::new() }
     }
 
     /// The file.

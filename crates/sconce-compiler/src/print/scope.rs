@@ -99,7 +99,7 @@ impl<'p, 's, 'g> Scope<'p, 's, 'g> {
     fn print_node(&mut self, id: NodeId, constants: bool) -> Result<(), Error> {
         let node = self.graph.node(id);
         // A constant that a pass made has a place once it is read again, if an unknown one.
-        let unknown = node.is(Prim::Constant).then(|| self.printer.nowhere.clone());
+        let unknown = self.printer.nowhere.clone().filter(|_| node.is(Prim::Constant));
         let range = node.range.clone().or(unknown);
         let before = self.printer.enter(range.as_ref());
         self.mention_types(node);

@@ -1,6 +1,8 @@
 //! Makes loops that both count and ask a condition `while` loops: PyTorch's
 //! `CanonicalizeModifiedLoops`.
 
+use sconce_syntax::SourceRange;
+
 use crate::{Constant, Graph, Kind, NodeId, Prim, Type, ValueId, operators};
 
 /// Turns every `prim::Loop` that has a trip count as well as a condition into one with a condition
@@ -89,6 +91,7 @@ fn call(
 ) -> ValueId {
     let node = graph.new_node_with(Kind::from_symbol(symbol), inputs, output);
     graph.node_mut(node).operator = operators::find(symbol, overload).map(|operator| operator.id);
+    graph.node_mut(node).range = Some(SourceRange::fake());
     graph.insert_before(node, before);
     graph.node(node).output()
 }

@@ -80,7 +80,11 @@ fn unary(name: &str, a: &Constant) -> Option<Constant> {
         ("Int", Float(a)) => Int(truncate(*a)),
         ("Int", Str(text)) => Int(text.parse().ok().filter(|_| is_decimal(text))?),
         ("Float", Bool(a)) => Float(f64::from(u8::from(*a))),
-        ("Float", Str(text)) => Float(text.parse().ok().filter(|_| is_decimal(text))?),
+        ("Float", Str(text)) => {
+            let text = text.trim();
+            let is_float = is_decimal(text) || matches!(text, "inf" | "-inf" | "nan");
+            Float(text.parse().ok().filter(|_| is_float)?)
+        }
         ("Float", a) => Float(real(a)?),
         ("Complex", a) => complex(a).map(|(re, im)| Complex(re, im))?,
         ("floor" | "ceil", Int(a)) => Int(truncate(*a as f64)),

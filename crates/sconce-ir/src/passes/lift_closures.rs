@@ -34,6 +34,7 @@ fn lift(graph: &mut Graph, closure: NodeId) {
     let captures = captures(graph, block);
     let types: Vec<Type> = captures.iter().map(|&value| graph.ty(value).clone()).collect();
     let context_type = Type::tuple(types);
+    let captured: FxHashSet<ValueId> = captures.iter().copied().collect();
 
     let mut body = Graph::new();
     let context = body.add_input(context_type.clone());
@@ -41,15 +42,28 @@ fn lift(graph: &mut Graph, closure: NodeId) {
     let unpack = body.new_node(Prim::TupleUnpack, &[context]);
     body.append(body.root(), unpack);
     let mut map = FxHashMap::default();
-    for &value in &captures {
-        let inner = body.add_output(unpack, graph.ty(value).clone());
-        if let Some(name) = graph.value(value).name() {
-            body.set_name(inner, name);
+    let end = body.return_node(body.root());
+    let nodes: Vec<NodeId> = graph.block_nodes(block).collect();
+    // What is captured is unpacked when a copy first asks for it, which numbers are given by.
+    for node in nodes {
+        // What the transform of exits put there and nothing came to use.
+        let outputs = graph.node(node).outputs();
+        let is_dead = outputs.iter().all(|&output| graph.value(output).uses().is_empty());
+        if is_dead && graph.node(node).is(Prim::Constant) {
+            continue;
         }
-        map.insert(value, inner);
+        for value in used_by(graph, node) {
+            if captured.contains(&value) {
+                unpacked(graph, value, &mut body, unpack, &mut map);
+            }
+        }
+        let copy = body.copy_node(graph, node, &mut map);
+        body.insert_before(copy, end);
     }
-    let root = body.root();
-    body.copy_block_into(graph, block, root, &mut map);
+    for &output in graph.block_outputs(block) {
+        let output = unpacked(graph, output, &mut body, unpack, &mut map);
+        body.add_block_output(body.root(), output);
+    }
     lift_closures(&mut body);
 
     let pack = graph.new_node_with(Prim::TupleConstruct, &captures, context_type.clone());
@@ -63,6 +77,40 @@ fn lift(graph: &mut Graph, closure: NodeId) {
     graph.add_node_input(pair, graph.node(pack).output());
     graph.erase_block(closure, 0);
     graph.node_mut(closure).set_attribute("Subgraph", Attribute::Graph(Arc::new(body)));
+}
+
+/// A value of the graph in the body of a closure, taken from its context unless it is there.
+fn unpacked(
+    graph: &Graph,
+    value: ValueId,
+    body: &mut Graph,
+    unpack: NodeId,
+    map: &mut FxHashMap<ValueId, ValueId>,
+) -> ValueId {
+    if let Some(&known) = map.get(&value) {
+        return known;
+    }
+    let inner = body.add_output(unpack, graph.ty(value).clone());
+    if let Some(name) = graph.value(value).name() {
+        body.set_name(inner, name);
+    }
+    map.insert(value, inner);
+    inner
+}
+
+/// What a node and its blocks use.
+fn used_by(graph: &Graph, node: NodeId) -> Vec<ValueId> {
+    let mut used = graph.node(node).inputs().to_vec();
+    for &block in graph.node(node).blocks() {
+        for inner in graph.walk(block) {
+            used.extend(graph.node(inner).inputs());
+            for &deeper in graph.node(inner).blocks() {
+                used.extend(graph.block_outputs(deeper));
+            }
+        }
+        used.extend(graph.block_outputs(block));
+    }
+    used
 }
 
 /// What a block uses that is made outside of it, in the order of first use.

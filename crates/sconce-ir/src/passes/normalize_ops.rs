@@ -1,5 +1,7 @@
 //! One name for each operator: PyTorch's `NormalizeOps`.
 
+use rustc_hash::FxHashMap;
+
 use crate::{Graph, Kind, NodeId, Type, operators};
 
 /// Gives operators that have several names the one that PyTorch keeps, `rsub` the form of `sub`, and
@@ -28,11 +30,22 @@ pub fn normalize_ops(graph: &mut Graph) {
     super::finish(graph, "normalize_ops");
 }
 
+/// Puts another operator in the place of a node, whose values are new ones.
 fn rename(graph: &mut Graph, node: NodeId, name: &str) {
-    let at = graph.node_mut(node);
+    let mut map = FxHashMap::default();
+    let new = graph.duplicate_node(node, &mut map);
+    graph.insert_before(new, node);
+    let outputs = graph.node(node).outputs().to_vec();
+    for output in outputs {
+        if let Some(&replacement) = map.get(&output) {
+            graph.replace_all_uses(output, replacement);
+        }
+    }
+    graph.destroy(node);
+    let at = graph.node_mut(new);
     at.kind = Kind::Op(format!("aten::{name}").into());
     at.operator = None;
-    graph.node_mut(node).operator = graph.operator(node).map(|operator| operator.id);
+    graph.node_mut(new).operator = graph.operator(new).map(|operator| operator.id);
 }
 
 fn takes_two_tensors(graph: &Graph, node: NodeId) -> bool {

@@ -70,7 +70,14 @@ impl Parser<'_> {
         }
         self.lexer.expect(TokenKind::Colon)?;
         let (body, place) = self.indented(true)?;
-        Ok(Class { name, superclass, body, properties: Vec::new(), range: range.merge(place) })
+        Ok(Class {
+            name,
+            superclass,
+            body,
+            properties: Vec::new(),
+            assigns: Vec::new(),
+            range: range.merge(place),
+        })
     }
 
     pub(super) fn def(&mut self, is_method: bool) -> Result<Def, Error> {

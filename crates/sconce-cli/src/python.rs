@@ -1,0 +1,63 @@
+//! Python files as programs: `FILE.py:NAME`.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use sconce::jit::{ScriptError, ScriptOptions, Scripted};
+
+use crate::cli::PythonOptions;
+use crate::error::Failure;
+use crate::open;
+
+/// The file and the name behind the colon, if this is a Python file.
+pub fn split(file: &OsStr) -> Option<(String, Option<String>)> {
+    let text = open::name(file);
+    let is_python = |path: &str| path.ends_with(".py");
+    match text.rsplit_once(':') {
+        Some((path, name)) if is_python(path) && !Path::new(&text).exists() => {
+            Some((path.to_owned(), Some(name.to_owned())))
+        }
+        _ => is_python(&text).then_some((text, None)),
+    }
+}
+
+/// Compiles what `file` names, if it is a Python file.
+pub fn scripted(file: &OsStr, options: &PythonOptions) -> Result<Option<Scripted>, Failure> {
+    let Some((path, name)) = split(file) else { return Ok(None) };
+    let script = script_options(name, options);
+    script.open(&path).map(Some).map_err(|error| failure(&error, &path))
+}
+
+/// The tree of what `file` names, if it is a name of a Python file.
+pub fn tree(file: &OsStr, options: &PythonOptions) -> Result<Option<String>, Failure> {
+    let Some((path, name)) = split(file) else { return Ok(None) };
+    let script = script_options(name, options);
+    script.tree(&path).map(Some).map_err(|error| failure(&error, &path))
+}
+
+fn script_options(name: Option<String>, options: &PythonOptions) -> ScriptOptions {
+    let mut script = ScriptOptions::new();
+    for folder in &options.paths {
+        script = script.path(folder);
+    }
+    if let Some(module) = &options.module {
+        script = script.module_name(module);
+    }
+    if let Some(name) = name {
+        script = script.name(name);
+    }
+    script
+}
+
+/// What is wrong with Python source, with the lines at fault.
+fn failure(error: &ScriptError, file: &str) -> Failure {
+    let mut failure = Failure::unreadable(error.message().trim_end()).in_file(file);
+    let here = error.range().map(|range| ("the code at fault".to_owned(), range));
+    let calls = error.calls().iter().map(|(function, range)| {
+        (format!("'{function}' is being compiled since it was called from"), range)
+    });
+    for (what, range) in here.into_iter().chain(calls) {
+        failure = failure.note(format!("{what}\n{}", range.highlight()));
+    }
+    failure
+}

@@ -1,0 +1,17 @@
+//! Python source to TorchScript: what `torch.jit.script` does, without Python.
+//!
+//! Files are parsed and their names looked up; nothing in them is run. Functions and classes become
+//! PyTorch's trees ([`sconce_syntax`]), graphs ([`sconce_compiler`]), and at last a module that
+//! saves as `torch.jit.save` saves it ([`sconce_torchscript`]).
+
+mod error;
+mod frontend;
+mod library;
+mod nesting;
+mod resolver;
+mod script;
+mod snippet;
+mod world;
+
+pub use error::Error;
+pub use script::{ScriptOptions, Scripted, script};

@@ -1,0 +1,365 @@
+//! What PyTorch's compiler takes names of Python's libraries for.
+//!
+//! `known.tsv` is made by `generate.py` beside it.
+
+use std::sync::{Arc, OnceLock};
+
+use rustc_hash::FxHashMap;
+use sconce_compiler::{Global, Special};
+use sconce_ir::{Constant, Type, operators};
+
+const KNOWN: &str = include_str!("known.tsv");
+
+/// Functions of `torch` that are compiled from `torch/functional.py` although an operator is called
+/// the same.
+const FROM_SOURCE: &[&str] =
+    &["stft", "istft", "lu", "cdist", "norm", "unique", "unique_consecutive", "tensordot"];
+
+/// Modules of the libraries that have members.
+const MODULES: &[&str] = &[
+    "builtins",
+    "cmath",
+    "collections",
+    "enum",
+    "math",
+    "torch",
+    "torch._C",
+    "torch._C._fft",
+    "torch._C._linalg",
+    "torch._C._nested",
+    "torch._C._nn",
+    "torch._C._sparse",
+    "torch._C._special",
+    "torch._VF",
+    "torch._jit_internal",
+    "torch.autograd",
+    "torch.backends",
+    "torch.backends.cudnn",
+    "torch.fft",
+    "torch.functional",
+    "torch.jit",
+    "torch.linalg",
+    "torch.nested",
+    "torch.nn",
+    "torch.nn.functional",
+    "torch.nn.init",
+    "torch.nn.modules",
+    "torch.nn.modules.utils",
+    "torch.overrides",
+    "torch.sparse",
+    "torch.special",
+    "typing",
+    "typing_extensions",
+    "warnings",
+];
+
+/// Modules whose members are operators of the same name.
+const OPERATORS: &[&str] = &[
+    "torch",
+    "torch._VF",
+    "torch._C._VariableFunctions",
+    "torch._C._fft",
+    "torch._C._linalg",
+    "torch._C._nested",
+    "torch._C._nn",
+    "torch._C._sparse",
+    "torch._C._special",
+];
+
+/// Exceptions that Python knows everywhere.
+const EXCEPTIONS: &[&str] = &[
+    "ArithmeticError",
+    "AttributeError",
+    "BaseException",
+    "BufferError",
+    "EOFError",
+    "Exception",
+    "FloatingPointError",
+    "GeneratorExit",
+    "ImportError",
+    "IndentationError",
+    "IndexError",
+    "KeyError",
+    "KeyboardInterrupt",
+    "LookupError",
+    "MemoryError",
+    "ModuleNotFoundError",
+    "NameError",
+    "NotImplementedError",
+    "OSError",
+    "OverflowError",
+    "RecursionError",
+    "ReferenceError",
+    "RuntimeError",
+    "StopIteration",
+    "SyntaxError",
+    "SystemError",
+    "SystemExit",
+    "TabError",
+    "TimeoutError",
+    "TypeError",
+    "UnboundLocalError",
+    "UnicodeError",
+    "ValueError",
+    "Warning",
+    "ZeroDivisionError",
+    "AssertionError",
+    "DeprecationWarning",
+    "UserWarning",
+    "RuntimeWarning",
+    "FutureWarning",
+    "FileNotFoundError",
+    "PermissionError",
+];
+
+/// Names that every Python program knows and that mean something in types or to the compiler.
+const BUILTINS: &[&str] = &[
+    "int",
+    "float",
+    "bool",
+    "str",
+    "complex",
+    "list",
+    "dict",
+    "tuple",
+    "set",
+    "frozenset",
+    "object",
+    "type",
+    "bytes",
+    "property",
+    "staticmethod",
+    "classmethod",
+    "super",
+    "map",
+    "filter",
+    "reversed",
+    "iter",
+    "next",
+    "open",
+    "input",
+    "repr",
+    "format",
+    "vars",
+    "dir",
+    "callable",
+    "issubclass",
+    "slice",
+    "setattr",
+    "delattr",
+    "globals",
+    "locals",
+    "eval",
+    "exec",
+    "memoryview",
+    "bytearray",
+];
+
+/// What `typing` has that TorchScript's annotations can use.
+const TYPING: &[&str] = &[
+    "Any",
+    "Optional",
+    "Union",
+    "List",
+    "Dict",
+    "Tuple",
+    "NamedTuple",
+    "Final",
+    "Callable",
+    "Sequence",
+    "Iterable",
+    "Iterator",
+    "Mapping",
+    "Type",
+    "TypeVar",
+    "Generic",
+    "Set",
+    "Literal",
+    "NoReturn",
+    "ClassVar",
+    "TYPE_CHECKING",
+    "cast",
+    "overload",
+];
+
+fn known() -> &'static FxHashMap<&'static str, &'static str> {
+    static TABLE: OnceLock<FxHashMap<&'static str, &'static str>> = OnceLock::new();
+    TABLE.get_or_init(|| KNOWN.lines().filter_map(|line| line.split_once('\t')).collect())
+}
+
+/// Modules of the libraries whose members may be compiled from their sources.
+const READABLE: &[&str] = &[
+    "torch.nn",
+    "torch.nn.functional",
+    "torch.functional",
+    "torch.nn.init",
+    "torch.nn.modules",
+    "torch.nn.modules.utils",
+];
+
+/// Sources that are used instead of the libraries' own, which TorchScript has no language for.
+const SOURCES: &[(&str, &str)] = &[
+    ("torch.autograd.grad_mode", include_str!("python/torch/autograd/grad_mode.py")),
+    ("torch.jit._trace", include_str!("python/torch/jit/_trace.py")),
+];
+
+/// The source of a library's module that is here, and the path that errors show.
+pub(crate) fn source(name: &str) -> Option<(&'static str, String)> {
+    let (_, text) = SOURCES.iter().find(|(known, _)| *known == name)?;
+    Some((text, format!("{}.py", name.replace('.', "/"))))
+}
+
+/// Whether a module of the libraries is only what the table says, wherever its source may be.
+pub(crate) fn is_closed(name: &str) -> bool {
+    is_module(name) && !READABLE.contains(&name)
+}
+
+/// Whether a library's name means something by itself, whatever its source says.
+pub(crate) fn knows(name: &str) -> bool {
+    !is_module(name)
+        && (global(name).is_some() || ty(name).is_some() || constructor(name).is_some())
+}
+
+/// Whether a dotted name is a module of the libraries.
+pub(crate) fn is_module(name: &str) -> bool {
+    MODULES.contains(&name)
+}
+
+/// The library name that a free name of any Python program has.
+pub(crate) fn free(name: &str) -> Option<String> {
+    // As PyTorch's closure lookup: typing's names without an import, too.
+    if TYPING.contains(&name) {
+        return Some(format!("typing.{name}"));
+    }
+    let known = BUILTINS.contains(&name) || EXCEPTIONS.contains(&name);
+    known.then(|| format!("builtins.{name}"))
+}
+
+/// The name by which a library member is known elsewhere, if it is only passed on.
+pub(crate) fn canonical(name: &str) -> String {
+    if let Some(member) = name.strip_prefix("torch.")
+        && FROM_SOURCE.contains(&member)
+    {
+        return format!("torch.functional.{member}");
+    }
+    match name {
+        "torch.nn.Module" | "torch.nn.modules.Module" => "torch.nn.modules.module.Module".into(),
+        "torch.nn.Parameter" => "torch.nn.parameter.Parameter".into(),
+        "torch.no_grad" | "torch.autograd.no_grad" => "torch.autograd.grad_mode.no_grad".into(),
+        "torch.jit.is_tracing" => "torch.jit._trace.is_tracing".into(),
+        "torch.jit.Final" | "torch._jit_internal.Final" | "typing_extensions.Final" => {
+            "typing.Final".into()
+        }
+        "torch.jit.annotations.Optional" => "typing.Optional".into(),
+        _ => name.to_owned(),
+    }
+}
+
+/// Whether a library function has no operator and is compiled from its source.
+pub(crate) fn is_from_source(name: &str) -> bool {
+    name.strip_prefix("torch.functional.").is_some_and(|name| FROM_SOURCE.contains(&name))
+}
+
+/// What a library's name means in a program.
+pub(crate) fn global(name: &str) -> Option<Global> {
+    if let Some(special) = special(name) {
+        return Some(Global::Special(special));
+    }
+    if let Some(meaning) = known().get(name) {
+        return Some(match meaning.strip_prefix("int ") {
+            Some(number) => Global::Constant(Constant::Int(number.parse().ok()?)),
+            None => Global::Builtin(Arc::from(*meaning)),
+        });
+    }
+    if let Some(value) = number(name) {
+        return Some(Global::Constant(value));
+    }
+    if is_module(name) {
+        return Some(Global::Namespace(name.into()));
+    }
+    let (module, member) = name.rsplit_once('.')?;
+    if module == "builtins" && EXCEPTIONS.contains(&member) {
+        return Some(Global::Exception(name.into()));
+    }
+    if module == "torch" && member == "ops" {
+        return Some(Global::Ops);
+    }
+    if OPERATORS.contains(&module) && !member.starts_with("__") {
+        let symbol = format!("aten::{member}");
+        if !operators::named(&symbol).is_empty() {
+            return Some(Global::Builtin(symbol.into()));
+        }
+    }
+    None
+}
+
+fn special(name: &str) -> Option<Special> {
+    Some(match name {
+        "torch.jit.annotate" | "torch._jit_internal.annotate" => Special::Annotate,
+        "torch.jit.fork" | "torch.jit._fork" | "torch.jit._async.fork" => Special::Fork,
+        "torch.jit._awaitable" => Special::Awaitable,
+        "torch.jit.isinstance" => Special::Isinstance,
+        _ => return None,
+    })
+}
+
+fn number(name: &str) -> Option<Constant> {
+    use std::f64::consts;
+    // Flags as they are in a process that changes none.
+    if matches!(name, "torch.backends.cudnn.enabled") {
+        return Some(Constant::Bool(true));
+    }
+    Some(Constant::Float(match name {
+        "math.pi" | "cmath.pi" | "torch.pi" => consts::PI,
+        "math.e" | "cmath.e" | "torch.e" => consts::E,
+        "math.tau" | "cmath.tau" => consts::TAU,
+        "math.inf" | "cmath.inf" | "torch.inf" => f64::INFINITY,
+        "math.nan" | "cmath.nan" | "torch.nan" => f64::NAN,
+        "cmath.infj" => return Some(Constant::Complex(0.0, f64::INFINITY)),
+        "cmath.nanj" => return Some(Constant::Complex(0.0, f64::NAN)),
+        _ => return None,
+    }))
+}
+
+/// The type that a library's name means in an annotation.
+pub(crate) fn ty(name: &str) -> Option<Type> {
+    Some(match name {
+        "builtins.int" | "torch.SymInt" => Type::Int,
+        "builtins.float" => Type::Float,
+        "builtins.bool" => Type::Bool,
+        "builtins.complex" => Type::Complex,
+        "builtins.str" => Type::Str,
+        "typing.Any" | "typing_extensions.Any" => Type::Any,
+        "torch.device" => Type::Device,
+        "torch.Generator" => Type::Generator,
+        "torch.Stream" => Type::Stream,
+        "torch.dtype" | "torch.qscheme" => Type::Int,
+        "torch.Tensor"
+        | "torch.nn.parameter.Parameter"
+        | "torch.LongTensor"
+        | "torch.FloatTensor"
+        | "torch.DoubleTensor"
+        | "torch.IntTensor"
+        | "torch.ShortTensor"
+        | "torch.HalfTensor"
+        | "torch.CharTensor"
+        | "torch.ByteTensor"
+        | "torch.BoolTensor" => Type::Tensor,
+        _ => return None,
+    })
+}
+
+/// What a library's generic type is called in TorchScript.
+pub(crate) fn constructor(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "builtins.list" | "typing.List" => "List",
+        "builtins.dict" | "typing.Dict" => "Dict",
+        "builtins.tuple" | "typing.Tuple" => "Tuple",
+        "typing.Optional" => "Optional",
+        "typing.Union" => "Union",
+        "torch.jit.Future" | "torch.futures.Future" | "torch._C.Future" => "Future",
+        "torch.jit._Await" | "torch._awaits._Await" | "torch._C._Await" => "Await",
+        "torch.distributed.rpc.RRef" => "RRef",
+        _ => return None,
+    })
+}

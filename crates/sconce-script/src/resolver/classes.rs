@@ -1,0 +1,489 @@
+//! Classes: NamedTuples, enums, and those that are compiled.
+
+use std::sync::Arc;
+
+use ruff_python_ast as py;
+use ruff_text_size::Ranged;
+use sconce_compiler::{Definition, Error, Global, declare};
+use sconce_ir::{
+    Class, ClassId, Constant, EnumType, Function, FunctionId, Interface, NamedTuple, TupleType,
+    Type, Unit,
+};
+
+use super::functions::{Decorated, Defaults, Pending, Tree, tree};
+use super::{Python, opaque};
+use crate::frontend::{self, Body};
+use sconce_syntax::ast;
+
+use crate::library;
+use crate::world::{Object, PyClass, PyFunction};
+
+/// What a class is to the compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sort {
+    Plain,
+    NamedTuple,
+    Enum,
+    Exception,
+    Module,
+    Interface,
+}
+
+/// A function of a class with its name there.
+struct Method {
+    name: String,
+    def: Arc<py::StmtFunctionDef>,
+    how: Decorated,
+    is_class_method: bool,
+}
+
+impl Python {
+    /// The type of a class; `None` for one that is no type of programs.
+    pub(crate) fn class(
+        &mut self,
+        unit: &mut Unit,
+        class: &PyClass,
+    ) -> Result<Option<Type>, Error> {
+        let key = (Arc::clone(&class.module.name), class.def.start().to_u32());
+        if let Some(known) = self.classes.get(&key) {
+            return Ok(known.clone());
+        }
+        let module = Arc::clone(&class.module);
+        let made = match self.sort(class)? {
+            Sort::NamedTuple => {
+                let made = self.in_scope(&module, |python| python.named_tuple(unit, class))?;
+                Some(made)
+            }
+            Sort::Enum => Some(self.in_scope(&module, |python| python.enumeration(unit, class))?),
+            Sort::Plain => {
+                return self.plain_class(unit, class, key).map(Some);
+            }
+            Sort::Interface => {
+                Some(self.in_scope(&module, |python| python.interface(unit, class))?)
+            }
+            Sort::Exception | Sort::Module => None,
+        };
+        self.classes.insert(key, made.clone());
+        Ok(made)
+    }
+
+    /// What a class means in a program.
+    pub(super) fn class_global(
+        &mut self,
+        unit: &mut Unit,
+        class: &PyClass,
+    ) -> Result<Global, Error> {
+        if self.sort(class)? == Sort::Exception {
+            let module = &class.module.name;
+            return Ok(Global::Exception(format!("{module}.{}", class.name()).into()));
+        }
+        Ok(self.class(unit, class)?.map_or_else(|| opaque("type"), Global::Type))
+    }
+
+    fn sort(&mut self, class: &PyClass) -> Result<Sort, Error> {
+        for decorator in &class.def.decorator_list {
+            let name = self.world.decorator(&class.module, decorator)?;
+            match name.as_str() {
+                "torch.jit.interface" => return Ok(Sort::Interface),
+                "dataclasses.dataclass" => {
+                    let message = "dataclasses have methods that Python makes, which are not made \
+                                   here; write __init__ out";
+                    return Err(Error::new(message, class.module.place(decorator)));
+                }
+                _ => {}
+            }
+        }
+        let Some(arguments) = &class.def.arguments else { return Ok(Sort::Plain) };
+        for base in &arguments.args {
+            let Some(name) = super::dotted(base) else { continue };
+            let sort = match self.world.dotted(&class.module, &name)? {
+                Some(Object::Library(name)) => match name.as_str() {
+                    "typing.NamedTuple" => Sort::NamedTuple,
+                    "enum.Enum" | "enum.IntEnum" | "enum.Flag" | "enum.IntFlag" => Sort::Enum,
+                    "torch.nn.modules.module.Module" => Sort::Module,
+                    "builtins.object" | "abc.ABC" => continue,
+                    name if matches!(library::global(name), Some(Global::Exception(_))) => {
+                        Sort::Exception
+                    }
+                    _ => continue,
+                },
+                Some(Object::Class(base)) => {
+                    if base.name() == "Module" && &*base.module.name == "torch.nn.modules.module" {
+                        return Ok(Sort::Module);
+                    }
+                    match crate::nesting::with_stack(|| self.sort(&base))? {
+                        Sort::Plain => {
+                            let message = "TorchScript classes does not support inheritance yet. \
+                                           Please directly inherit from 'object'.";
+                            return Err(Error::new(message, class.module.place(&**arguments)));
+                        }
+                        other => other,
+                    }
+                }
+                _ => continue,
+            };
+            return Ok(sort);
+        }
+        Ok(Sort::Plain)
+    }
+
+    fn named_tuple(&mut self, unit: &mut Unit, class: &PyClass) -> Result<Type, Error> {
+        let (mut fields, mut elements, mut defaults) = (Vec::new(), Vec::new(), Vec::new());
+        for statement in &class.def.body {
+            let py::Stmt::AnnAssign(field) = statement else { continue };
+            let py::Expr::Name(name) = &*field.target else { continue };
+            let Some(ty) = self.field_type(unit, &field.annotation)? else {
+                let message = "Unknown type annotation in NamedTuple";
+                return Err(Error::new(message, class.module.place(&*field.annotation)));
+            };
+            if let Some(value) = &field.value {
+                let known = self.evaluate(unit, value)?;
+                let Some(constant) = known.as_constant(&ty) else {
+                    let message = format!(
+                        "the default of '{}' is not of its type {}",
+                        name.id,
+                        ty.message_text()
+                    );
+                    return Err(Error::new(message, class.module.place(&**value)));
+                };
+                defaults.push(constant);
+            }
+            fields.push(name.id.as_str().into());
+            elements.push(ty);
+        }
+        let name = self.qualified(&class.module, class.name());
+        let named = Some(NamedTuple { name: Arc::clone(&name), fields, defaults });
+        let ty = Type::Tuple(Arc::new(TupleType { elements, named }));
+        unit.add_type(name, ty.clone());
+        Ok(ty)
+    }
+
+    fn field_type(
+        &mut self,
+        unit: &mut Unit,
+        annotation: &py::Expr,
+    ) -> Result<Option<Type>, Error> {
+        let scope = Arc::clone(&self.scope);
+        self.alias(unit, &scope, annotation, 0)
+    }
+
+    fn enumeration(&mut self, unit: &mut Unit, class: &PyClass) -> Result<Type, Error> {
+        let mut members: Vec<(Arc<str>, Constant)> = Vec::new();
+        for statement in &class.def.body {
+            let py::Stmt::Assign(assign) = statement else { continue };
+            let [py::Expr::Name(name)] = assign.targets.as_slice() else { continue };
+            if name.id.starts_with('_') {
+                continue;
+            }
+            let value = self.evaluate(unit, &assign.value)?;
+            let constant = value.plain_type().and_then(|ty| value.as_constant(&ty));
+            let Some(constant) = constant else {
+                let message = "the value of this member is not known before the program runs";
+                return Err(Error::new(message, class.module.place(&*assign.value)));
+            };
+            // Another name of the same value is an alias, no member.
+            if members.iter().all(|(_, known)| *known != constant) {
+                members.push((name.id.as_str().into(), constant));
+            }
+        }
+        let Some(first) = members.first().map(|(_, value)| value.ty()) else {
+            let message = format!("No enum values defined for: '{}'", class.name());
+            return Err(Error::new(message, class.module.place(&*class.def)));
+        };
+        let same = members.iter().all(|(_, value)| value.ty() == first);
+        let value = if same { first } else { Type::Any };
+        let name = self.qualified(&class.module, class.name());
+        let ty = Type::Enum(Arc::new(EnumType { name: Arc::clone(&name), value, members }));
+        unit.add_type(name, ty.clone());
+        Ok(ty)
+    }
+
+    /// The methods that are compiled, as `inspect.getmembers` orders them.
+    fn methods(&mut self, class: &PyClass) -> Result<(Vec<Method>, Vec<Method>), Error> {
+        let (mut methods, mut properties) = (Vec::new(), Vec::new());
+        for statement in &class.def.body {
+            let py::Stmt::FunctionDef(def) = statement else { continue };
+            let def = Arc::new(def.clone());
+            let function = PyFunction { module: Arc::clone(&class.module), def: Arc::clone(&def) };
+            let mut names = Vec::new();
+            for decorator in &def.decorator_list {
+                names.push(self.world.decorator(&class.module, decorator)?);
+            }
+            let is =
+                |wanted: &str| names.iter().any(|name| name.rsplit('.').next() == Some(wanted));
+            let name = def.name.to_string();
+            if is("staticmethod") {
+                continue;
+            }
+            let how = self.decorated(&function)?;
+            if how == Decorated::Ignored {
+                continue;
+            }
+            let is_class_method = is("classmethod");
+            let mut method = Method { name, def, how, is_class_method };
+            if is("property") {
+                method.name = format!("__{}_getter", method.name);
+                properties.push(method);
+            } else if is("setter") {
+                method.name = format!("__{}_setter", method.name);
+                properties.push(method);
+            } else {
+                methods.retain(|known: &Method| known.name != method.name);
+                methods.push(method);
+            }
+        }
+        methods.sort_by(|left, right| left.name.cmp(&right.name));
+        // By property, getters first.
+        properties.sort_by(|left, right| left.name.cmp(&right.name));
+        Ok((properties, methods))
+    }
+
+    /// PyTorch's tree of a class: `torch.jit.frontend.get_jit_class_def`.
+    pub(crate) fn class_tree(&mut self, class: &PyClass) -> Result<ast::Class, Error> {
+        let (properties, methods) = self.methods(class)?;
+        let mut defs = Vec::with_capacity(methods.len());
+        for method in &methods {
+            defs.push(Arc::clone(&self.method_tree(class, method)?.def));
+        }
+        let mut made: Vec<ast::Property> = Vec::new();
+        for method in &properties {
+            let def = Arc::clone(&self.method_tree(class, method)?.def);
+            let name = method.name.trim_start_matches("__");
+            match (name.strip_suffix("_getter"), name.strip_suffix("_setter")) {
+                (Some(name), _) => made.push(ast::Property {
+                    name: ast::Ident { name: name.into(), range: def.range },
+                    range: def.range,
+                    getter: def,
+                    setter: None,
+                }),
+                (None, Some(name)) => {
+                    let property = made.iter_mut().find(|property| &*property.name.name == name);
+                    if let Some(property) = property {
+                        property.setter = Some(def);
+                    }
+                }
+                (None, None) => {}
+            }
+        }
+        let snippet = class.module.class_snippet(&class.def);
+        let assigns = frontend::assignments(&snippet)?;
+        let body = defs.into_iter().map(|def| {
+            let range = def.range;
+            ast::Stmt { kind: ast::StmtKind::Def(def), range }
+        });
+        let range = snippet.range(0, "class".len());
+        Ok(ast::Class {
+            name: ast::Ident { name: class.name().into(), range },
+            superclass: None,
+            body: body.collect(),
+            properties: made,
+            assigns,
+            range,
+        })
+    }
+
+    /// The tree of a method by its name in the class.
+    pub(crate) fn tree_of_method(&mut self, class: &PyClass, name: &str) -> Result<Tree, Error> {
+        let (_, methods) = self.methods(class)?;
+        match methods.iter().find(|method| method.name == name) {
+            Some(method) => self.method_tree(class, method),
+            None => Err(Error::without_range(format!(
+                "there is no method '{name}' in the class '{}'",
+                class.name()
+            ))),
+        }
+    }
+
+    fn method_tree(&mut self, class: &PyClass, method: &Method) -> Result<Tree, Error> {
+        let function =
+            PyFunction { module: Arc::clone(&class.module), def: Arc::clone(&method.def) };
+        let own = Some(class.name());
+        tree(&function, &method.name, own, method.how.body(), method.is_class_method)
+    }
+
+    fn plain_class(
+        &mut self,
+        unit: &mut Unit,
+        class: &PyClass,
+        key: (Arc<str>, u32),
+    ) -> Result<Type, Error> {
+        let name = self.qualified(&class.module, class.name());
+        let (id, ty) = unit.add_class(Class::new(Arc::clone(&name)));
+        self.classes.insert(key.clone(), Some(ty.clone()));
+        self.class_sources.insert(Arc::clone(&name), class.clone());
+        let made = self.fill_class(unit, class, id, &ty);
+        if let Err(error) = made {
+            self.classes.remove(&key);
+            return Err(error.while_compiling(class.name()));
+        }
+        Ok(ty)
+    }
+
+    fn fill_class(
+        &mut self,
+        unit: &mut Unit,
+        class: &PyClass,
+        id: ClassId,
+        ty: &Type,
+    ) -> Result<(), Error> {
+        let (properties, methods) = self.methods(class)?;
+        let mut functions = Vec::new();
+        for method in properties.iter().chain(&methods) {
+            functions.push(self.declare_method(unit, class, id, ty, method)?);
+        }
+        unit.class_mut(id).methods = functions.clone();
+        for (method, &getter) in properties.iter().zip(&functions) {
+            let Some(name) = method.name.strip_prefix("__") else { continue };
+            let Some(name) = name.strip_suffix("_getter") else { continue };
+            let setter = format!("__{name}_setter");
+            let setter = properties.iter().position(|other| other.name == setter);
+            let setter = setter.and_then(|at| functions.get(at).copied());
+            unit.class_mut(id).properties.push((name.into(), getter, setter));
+        }
+        // `__init__` says which attributes there are.
+        let init = functions.iter().copied().find(|&id| unit.function(id).name() == "__init__");
+        for function in init.into_iter().chain(functions.iter().copied()) {
+            self.ensure_compiled(unit, function)?;
+        }
+        // Methods are compiled before PyTorch gives them their defaults.
+        let module = Arc::clone(&class.module);
+        for (method, function) in properties.iter().chain(&methods).zip(functions) {
+            let mut schema = (*unit.function(function).schema).clone();
+            self.in_scope(&module, |python| {
+                python.set_defaults(unit, &mut schema, &method.def, Defaults::All)
+            })?;
+            unit.function_mut(function).schema = Arc::new(schema);
+        }
+        Ok(())
+    }
+
+    fn declare_method(
+        &mut self,
+        unit: &mut Unit,
+        class: &PyClass,
+        id: ClassId,
+        ty: &Type,
+        method: &Method,
+    ) -> Result<FunctionId, Error> {
+        let function =
+            PyFunction { module: Arc::clone(&class.module), def: Arc::clone(&method.def) };
+        let tree = self.method_tree(class, method)?;
+        let qualified: Arc<str> = format!("{}.{}", unit.class(id).name, method.name).into();
+        let definition = Definition::new(tree.def, Arc::clone(&tree.snippet.source));
+        let module = Arc::clone(&class.module);
+        let own = Some(ty.clone());
+        let schema = self.in_scope(&module, |python| {
+            declare(unit, python, &definition, own, Arc::clone(&qualified))
+        })?;
+        let id = unit.add_function(Function {
+            qualified_name: qualified,
+            class: Some(id),
+            schema: Arc::new(schema),
+            graph: None,
+        });
+        self.waiting.insert(id, Pending { definition, function });
+        Ok(id)
+    }
+
+    fn interface(&mut self, unit: &mut Unit, class: &PyClass) -> Result<Type, Error> {
+        let is_module = class.def.arguments.as_ref().is_some_and(|bases| !bases.args.is_empty());
+        let name = self.qualified(&class.module, class.name());
+        let interface = Interface { name, is_module, methods: Vec::new() };
+        let (id, ty) = unit.add_interface(interface);
+        let (_, mut methods) = self.methods(class)?;
+        methods.sort_by_key(|method| method.def.start());
+        for method in methods {
+            let function =
+                PyFunction { module: Arc::clone(&class.module), def: Arc::clone(&method.def) };
+            let tree = tree(&function, &method.name, Some(class.name()), Body::Left, false)?;
+            let definition = Definition::new(tree.def, Arc::clone(&tree.snippet.source));
+            let name: Arc<str> = method.name.as_str().into();
+            let schema = declare(unit, self, &definition, Some(ty.clone()), name)?;
+            unit.interface_mut(id).methods.push(Arc::new(schema));
+        }
+        Ok(ty)
+    }
+
+    /// What Python has in a class besides what is compiled: static methods, values.
+    pub(super) fn member_of_class(
+        &mut self,
+        unit: &mut Unit,
+        class: &str,
+        name: &str,
+    ) -> Result<Option<Global>, Error> {
+        let Some(class) = self.class_sources.get(class).cloned() else { return Ok(None) };
+        for statement in &class.def.body {
+            match statement {
+                py::Stmt::FunctionDef(def) if def.name.as_str() == name => {
+                    let def = Arc::new(def.clone());
+                    let function = PyFunction { module: Arc::clone(&class.module), def };
+                    return self.function(unit, &function);
+                }
+                py::Stmt::Assign(assign)
+                    if matches!(assign.targets.as_slice(),
+                        [py::Expr::Name(target)] if target.id == name) =>
+                {
+                    return self.value_global(unit, &class.module, &assign.value, true);
+                }
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// The NamedTuple that a call of `namedtuple` makes.
+    pub(super) fn made_tuple(
+        &mut self,
+        unit: &mut Unit,
+        module: &Arc<crate::world::Module>,
+        call: &py::ExprCall,
+    ) -> Result<Option<Type>, Error> {
+        let Some(callee) = super::dotted(&call.func) else { return Ok(None) };
+        let Some(Object::Library(callee)) = self.world.dotted(module, &callee)? else {
+            return Ok(None);
+        };
+        if !matches!(callee.as_str(), "collections.namedtuple" | "typing.NamedTuple") {
+            return Ok(None);
+        }
+        let key = (Arc::clone(&module.name), call.start().to_u32());
+        if let Some(known) = self.classes.get(&key) {
+            return Ok(known.clone());
+        }
+        let [py::Expr::StringLiteral(name), fields] = &*call.arguments.args else {
+            return Ok(None);
+        };
+        let (mut names, mut elements): (Vec<Arc<str>>, _) = (Vec::new(), Vec::new());
+        let list: &[py::Expr] = match fields {
+            py::Expr::List(list) => &list.elts,
+            py::Expr::Tuple(tuple) => &tuple.elts,
+            py::Expr::StringLiteral(text) => {
+                let text = text.value.to_str().replace(',', " ");
+                names.extend(text.split_whitespace().map(Arc::from));
+                &[]
+            }
+            _ => return Ok(None),
+        };
+        for field in list {
+            match field {
+                py::Expr::StringLiteral(name) => names.push(name.value.to_str().into()),
+                py::Expr::Tuple(pair) => {
+                    let [py::Expr::StringLiteral(name), ty] = pair.elts.as_slice() else {
+                        return Ok(None);
+                    };
+                    let Some(ty) = self.alias(unit, module, ty, 0)? else { return Ok(None) };
+                    names.push(name.value.to_str().into());
+                    elements.push(ty);
+                }
+                _ => return Ok(None),
+            }
+        }
+        elements.resize(names.len(), Type::inferred_tensor());
+        let qualified = self.qualified(module, name.value.to_str());
+        let named =
+            NamedTuple { name: Arc::clone(&qualified), fields: names, defaults: Vec::new() };
+        let ty = Type::Tuple(Arc::new(TupleType { elements, named: Some(named) }));
+        unit.add_type(qualified, ty.clone());
+        self.classes.insert(key, Some(ty.clone()));
+        Ok(Some(ty))
+    }
+}

@@ -1,0 +1,208 @@
+//! What names mean to the compiler: PyTorch's Python resolver, with files in the place of a running
+//! interpreter.
+
+mod annotations;
+mod classes;
+mod evaluate;
+mod functions;
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use sconce_compiler::{Error, Global, Resolver};
+use sconce_ir::{Constant, FunctionId, Type, Unit};
+use sconce_syntax::Source;
+use sconce_syntax::ast::Expr;
+
+pub(crate) use functions::tree;
+
+use crate::frontend::dotted;
+use crate::library;
+use crate::world::{Module, Object, PyClass, World};
+
+/// How many functions and classes may be compiled because of each other.
+const MAX_PENDING: usize = 200;
+
+/// Looks names up in Python files.
+pub(crate) struct Python {
+    pub(crate) world: World,
+    /// The file whose names are looked up.
+    scope: Arc<Module>,
+    /// Functions by where they are defined: file and offset.
+    functions: FxHashMap<(Arc<str>, u32), FunctionId>,
+    /// Classes likewise; `None` for those that are no types.
+    classes: FxHashMap<(Arc<str>, u32), Option<Type>>,
+    /// Compiled classes by qualified name.
+    class_sources: FxHashMap<Arc<str>, PyClass>,
+    /// Methods that are declared and not yet compiled.
+    waiting: FxHashMap<FunctionId, functions::Pending>,
+    /// The functions that are being compiled.
+    pending: FxHashSet<FunctionId>,
+    /// Qualified names that are taken.
+    names: FxHashSet<Arc<str>>,
+    mangled: usize,
+}
+
+impl Python {
+    pub(crate) fn new(world: World, scope: Arc<Module>) -> Self {
+        Self {
+            world,
+            scope,
+            functions: FxHashMap::default(),
+            classes: FxHashMap::default(),
+            class_sources: FxHashMap::default(),
+            waiting: FxHashMap::default(),
+            pending: FxHashSet::default(),
+            names: FxHashSet::default(),
+            mangled: 0,
+        }
+    }
+
+    /// Works with the names of another file.
+    fn in_scope<T>(&mut self, module: &Arc<Module>, work: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.scope, Arc::clone(module));
+        let result = work(self);
+        self.scope = before;
+        result
+    }
+
+    /// A qualified name as PyTorch gives it, mangled when it is taken.
+    fn qualified(&mut self, module: &Module, name: &str) -> Arc<str> {
+        let prefix = match &*module.name {
+            "__main__" => "__torch__".to_owned(),
+            name => format!("__torch__.{name}"),
+        };
+        let mut qualified: Arc<str> = format!("{prefix}.{name}").into();
+        while !self.names.insert(Arc::clone(&qualified)) {
+            qualified = format!("{prefix}.___torch_mangle_{}.{name}", self.mangled).into();
+            self.mangled += 1;
+        }
+        qualified
+    }
+
+    /// What an object means in a program. Values count where they are members of a module
+    /// (`is_member`); free ones would be variables of Python that the program cannot see.
+    fn global(
+        &mut self,
+        unit: &mut Unit,
+        object: Object,
+        is_member: bool,
+    ) -> Result<Option<Global>, Error> {
+        match object {
+            Object::Module(module) => Ok(Some(Global::Namespace(Arc::clone(&module.name)))),
+            Object::Function(function) => self.function(unit, &function),
+            Object::Class(class) => self.class_global(unit, &class).map(Some),
+            Object::Value(module, value) => match self.dispatch(unit, &module, &value)? {
+                Some(dispatch) => Ok(Some(dispatch)),
+                None => self.value_global(unit, &module, &value, is_member),
+            },
+            Object::Library(name) => {
+                if library::is_from_source(&name) {
+                    return Err(Error::without_range(format!(
+                        "{name} is compiled from PyTorch's source, which is not at hand"
+                    )));
+                }
+                match library::global(&name) {
+                    // A variable of Python, even if it is imported.
+                    Some(Global::Constant(value)) if !is_member => {
+                        let is_float = matches!(value, Constant::Float(_));
+                        Ok(Some(opaque(if is_float { "float" } else { "torch.dtype" })))
+                    }
+                    Some(global) => Ok(Some(global)),
+                    None => Ok(self.library_object(&name)),
+                }
+            }
+        }
+    }
+
+    /// A library's object that is nothing to the compiler.
+    fn library_object(&self, name: &str) -> Option<Global> {
+        let is_type = library::ty(name).is_some() || library::constructor(name).is_some();
+        if is_type {
+            return Some(opaque("type"));
+        }
+        let builtin = name.strip_prefix("builtins.")?;
+        let what = format!("Python builtin <built-in function {builtin}>");
+        Some(Global::Opaque(what.into()))
+    }
+}
+
+/// What only Python can use.
+fn opaque(what: &str) -> Global {
+    Global::Opaque(format!("python value of type '{what}'").into())
+}
+
+impl Resolver for Python {
+    fn value(&mut self, unit: &mut Unit, name: &str) -> Result<Option<Global>, Error> {
+        let scope = Arc::clone(&self.scope);
+        match self.world.lookup(&scope, name)? {
+            Some(object) => self.global(unit, object, false),
+            None => Ok(None),
+        }
+    }
+
+    fn member(
+        &mut self,
+        unit: &mut Unit,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Global>, Error> {
+        let base = match self.world.module(namespace)? {
+            Some(module) => Object::Module(module),
+            None => Object::Library(namespace.to_owned()),
+        };
+        let member = match self.world.member(&base, name)? {
+            Some(object) => self.global(unit, object, true)?,
+            None => None,
+        };
+        match member {
+            Some(global) => Ok(Some(global)),
+            None => Err(Error::without_range(format!("object has no attribute {name}"))),
+        }
+    }
+
+    fn ty(&mut self, unit: &mut Unit, name: &str) -> Result<Option<Type>, Error> {
+        if let Some(ty) = unit.find_type(name) {
+            return Ok(Some(ty.clone()));
+        }
+        let scope = Arc::clone(&self.scope);
+        match self.world.dotted(&scope, name)? {
+            Some(object) => self.type_of_object(unit, object),
+            None => Ok(None),
+        }
+    }
+
+    fn annotation(
+        &mut self,
+        unit: &mut Unit,
+        annotation: &Expr,
+        source: &Arc<Source>,
+    ) -> Result<Option<Type>, Error> {
+        self.resolve_annotation(unit, annotation, source)
+    }
+
+    fn constant(&mut self, _: &mut Unit, _: &str) -> Result<Option<Constant>, Error> {
+        Ok(None)
+    }
+
+    fn ensure_schema(&mut self, unit: &mut Unit, function: FunctionId) -> Result<(), Error> {
+        if !self.pending.contains(&function) {
+            return self.ensure_compiled(unit, function);
+        }
+        let known = unit.function(function);
+        let kind = if known.class.is_some() { "method" } else { "function" };
+        Err(Error::without_range(format!(
+            " {kind} '{}' is called recursively. Recursive calls are not supported",
+            known.name()
+        )))
+    }
+
+    fn class_member(
+        &mut self,
+        unit: &mut Unit,
+        class: &str,
+        name: &str,
+    ) -> Result<Option<Global>, Error> {
+        self.member_of_class(unit, class, name)
+    }
+}

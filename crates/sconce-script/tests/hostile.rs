@@ -1,0 +1,76 @@
+//! Python files that are made to be hard: they are refused, and nothing panics or overflows.
+
+#![allow(clippy::unwrap_used)]
+
+use sconce_script::ScriptOptions;
+
+fn compile(text: &str) -> Result<(), String> {
+    let compiled = ScriptOptions::new().name("f").compile_text("hostile.py", text);
+    compiled.map(drop).map_err(|error| error.report())
+}
+
+fn body(expression: &str) -> String {
+    format!("def f(x: int):\n    return {expression}\n")
+}
+
+#[test]
+fn deep_nesting_is_refused() {
+    const DEEP: usize = 100_000;
+    let cases = [
+        ("parentheses", body(&("(".repeat(DEEP) + "x" + &")".repeat(DEEP)))),
+        ("open parentheses", body(&"(".repeat(DEEP))),
+        ("lists", body(&("[".repeat(2000) + &"]".repeat(2000)))),
+        ("not", body(&("not ".repeat(DEEP) + "x"))),
+        ("minus", body(&("-".repeat(DEEP) + "x"))),
+        ("sums", body(&("x + ".repeat(DEEP) + "x"))),
+        ("sums below the parser's limit", body(&("x + ".repeat(600) + "x"))),
+        ("and", body(&("x and ".repeat(DEEP) + "x"))),
+        ("comparisons", body(&("x < ".repeat(DEEP) + "x"))),
+        ("powers", body(&("x ** ".repeat(DEEP) + "x"))),
+        ("attributes", body(&("x".to_owned() + &".a".repeat(DEEP)))),
+        ("calls", body(&("x".to_owned() + &"()".repeat(DEEP)))),
+        ("ternaries", body(&("x if x else ".repeat(DEEP) + "x"))),
+        ("lambdas", body(&("lambda a, b: ".repeat(DEEP) + "x"))),
+        ("elif", {
+            let branch = "    elif x:\n        pass\n".repeat(5000);
+            format!("def f(x: bool):\n    if x:\n        pass\n{branch}    return x\n")
+        }),
+        ("blocks", {
+            let mut text = "def f(x: bool):\n".to_owned();
+            for depth in 1..300 {
+                text += &format!("{}if x:\n", " ".repeat(depth));
+            }
+            text + &" ".repeat(300) + "return 1\n"
+        }),
+    ];
+    for (name, text) in cases {
+        assert!(compile(&text).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn circles_are_refused() {
+    let cases = [
+        "def f(x: int):\n    return g(x)\ndef g(x: int):\n    return f(x)\n",
+        "a = b\nb = a\ndef f(x: int):\n    return a\n",
+        "A = B\nB = A\ndef f(x: A):\n    return 1\n",
+        "class A(B): pass\nclass B(A): pass\ndef f(x: A):\n    return 1\n",
+        "from hostile import a as b\nfrom hostile import b as a\ndef f(x: int):\n    return a\n",
+        "class C:\n    def __init__(self):\n        self.c = C()\ndef f(x: int):\n    return C()\n",
+        "x = (x, x)\ndef f(y: int = x):\n    return y\n",
+    ];
+    for text in cases {
+        assert!(compile(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn text_that_is_no_python_is_refused_with_its_line() {
+    for text in
+        ["def f(x:\n", "def f(x):\n\treturn 1\n        return 2\n", "\u{0}", "def f(x): return '\n"]
+    {
+        assert!(compile(text).is_err(), "{text:?}");
+    }
+    let error = compile("def f(x):\n    return x\n\ny = = 3\n").unwrap_err();
+    assert!(error.contains("line 4"), "{error}");
+}
