@@ -252,29 +252,24 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "dropout3d exists to provide channel-wise dropout on inputs with 3 spatial dimensions, a channel dimension, "
             "and an optional batch dimension (i.e. 4D or 5D inputs)."
         )
-    return _channel_dropout(input, p, training, inplace, dims != 4)
+    return _channel_dropout(input, p, training, inplace, dims == 5)
 
 
 # --- pooling ---
 
 
-def _filled_sizes(wanted: List[Optional[int]], given: List[int]) -> List[int]:
-    """Output sizes, where None stands for the size of the input."""
+def _output_sizes(wanted: List[int], given: List[int]) -> List[int]:
     if len(wanted) >= len(given):
         raise ValueError(f"Input dimension should be at least {len(wanted) + 1}")
-    first = len(given) - len(wanted)
-    sizes: List[int] = []
-    for place, size in enumerate(wanted):
-        sizes.append(given[first + place] if size is None else size)
-    return sizes
+    return wanted
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: BroadcastingList2[int]) -> Tensor:
-    return torch._C._nn.adaptive_avg_pool2d(input, _filled_sizes(output_size, input.size()))
+    return torch._C._nn.adaptive_avg_pool2d(input, _output_sizes(output_size, input.size()))
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: BroadcastingList3[int]) -> Tensor:
-    return torch._C._nn.adaptive_avg_pool3d(input, _filled_sizes(output_size, input.size()))
+    return torch._C._nn.adaptive_avg_pool3d(input, _output_sizes(output_size, input.size()))
 
 
 def adaptive_max_pool1d_with_indices(
@@ -301,7 +296,7 @@ adaptive_max_pool1d = boolean_dispatch(
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: BroadcastingList2[int], return_indices: bool = False
 ) -> Tuple[Tensor, Tensor]:
-    return torch._C._nn.adaptive_max_pool2d(input, _filled_sizes(output_size, input.size()))
+    return torch._C._nn.adaptive_max_pool2d(input, _output_sizes(output_size, input.size()))
 
 
 def _adaptive_max_pool2d(input: Tensor, output_size: BroadcastingList2[int], return_indices: bool = False) -> Tensor:
@@ -322,7 +317,7 @@ adaptive_max_pool2d = boolean_dispatch(
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: BroadcastingList3[int], return_indices: bool = False
 ) -> Tuple[Tensor, Tensor]:
-    return torch._C._nn.adaptive_max_pool3d(input, _filled_sizes(output_size, input.size()))
+    return torch._C._nn.adaptive_max_pool3d(input, _output_sizes(output_size, input.size()))
 
 
 def _adaptive_max_pool3d(input: Tensor, output_size: BroadcastingList3[int], return_indices: bool = False) -> Tensor:
