@@ -7,11 +7,14 @@ from torch import Tensor
 from torch.nn import Module, Parameter
 
 from .. import functional as F
-from .linear import Linear
+from .linear import NonDynamicallyQuantizableLinear
 
 
 class Threshold(Module):
     __constants__ = ["threshold", "value", "inplace"]
+    threshold: float
+    value: float
+    inplace: bool
 
     def __init__(self, threshold, value, inplace=False):
         super().__init__()
@@ -25,6 +28,7 @@ class Threshold(Module):
 
 class ReLU(Module):
     __constants__ = ["inplace"]
+    inplace: bool
 
     def __init__(self, inplace=False):
         super().__init__()
@@ -36,6 +40,9 @@ class ReLU(Module):
 
 class RReLU(Module):
     __constants__ = ["lower", "upper", "inplace"]
+    lower: float
+    upper: float
+    inplace: bool
 
     def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False):
         super().__init__()
@@ -49,6 +56,9 @@ class RReLU(Module):
 
 class Hardtanh(Module):
     __constants__ = ["min_val", "max_val", "inplace"]
+    min_val: float
+    max_val: float
+    inplace: bool
 
     def __init__(self, min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None):
         super().__init__()
@@ -80,6 +90,7 @@ class Sigmoid(Module):
 
 class Hardsigmoid(Module):
     __constants__ = ["inplace"]
+    inplace: bool
 
     def __init__(self, inplace=False):
         super().__init__()
@@ -96,6 +107,7 @@ class Tanh(Module):
 
 class SiLU(Module):
     __constants__ = ["inplace"]
+    inplace: bool
 
     def __init__(self, inplace=False):
         super().__init__()
@@ -107,6 +119,7 @@ class SiLU(Module):
 
 class Mish(Module):
     __constants__ = ["inplace"]
+    inplace: bool
 
     def __init__(self, inplace=False):
         super().__init__()
@@ -118,6 +131,7 @@ class Mish(Module):
 
 class Hardswish(Module):
     __constants__ = ["inplace"]
+    inplace: bool
 
     def __init__(self, inplace=False):
         super().__init__()
@@ -129,6 +143,8 @@ class Hardswish(Module):
 
 class ELU(Module):
     __constants__ = ["alpha", "inplace"]
+    alpha: float
+    inplace: bool
 
     def __init__(self, alpha=1.0, inplace=False):
         super().__init__()
@@ -141,6 +157,8 @@ class ELU(Module):
 
 class CELU(Module):
     __constants__ = ["alpha", "inplace"]
+    alpha: float
+    inplace: bool
 
     def __init__(self, alpha=1.0, inplace=False):
         super().__init__()
@@ -153,6 +171,7 @@ class CELU(Module):
 
 class SELU(Module):
     __constants__ = ["inplace"]
+    inplace: bool
 
     def __init__(self, inplace=False):
         super().__init__()
@@ -164,6 +183,7 @@ class SELU(Module):
 
 class GLU(Module):
     __constants__ = ["dim"]
+    dim: int
 
     def __init__(self, dim=-1):
         super().__init__()
@@ -175,6 +195,7 @@ class GLU(Module):
 
 class GELU(Module):
     __constants__ = ["approximate"]
+    approximate: str
 
     def __init__(self, approximate="none"):
         super().__init__()
@@ -186,6 +207,7 @@ class GELU(Module):
 
 class Hardshrink(Module):
     __constants__ = ["lambd"]
+    lambd: float
 
     def __init__(self, lambd=0.5):
         super().__init__()
@@ -197,6 +219,8 @@ class Hardshrink(Module):
 
 class LeakyReLU(Module):
     __constants__ = ["negative_slope", "inplace"]
+    negative_slope: float
+    inplace: bool
 
     def __init__(self, negative_slope=0.01, inplace=False):
         super().__init__()
@@ -214,6 +238,8 @@ class LogSigmoid(Module):
 
 class Softplus(Module):
     __constants__ = ["beta", "threshold"]
+    beta: float
+    threshold: float
 
     def __init__(self, beta=1.0, threshold=20.0):
         super().__init__()
@@ -226,6 +252,7 @@ class Softplus(Module):
 
 class Softshrink(Module):
     __constants__ = ["lambd"]
+    lambd: float
 
     def __init__(self, lambd=0.5):
         super().__init__()
@@ -247,6 +274,7 @@ class Tanhshrink(Module):
 
 class Softmin(Module):
     __constants__ = ["dim"]
+    dim: Optional[int]
 
     def __init__(self, dim=None):
         super().__init__()
@@ -258,6 +286,7 @@ class Softmin(Module):
 
 class Softmax(Module):
     __constants__ = ["dim"]
+    dim: Optional[int]
 
     def __init__(self, dim=None):
         super().__init__()
@@ -269,6 +298,7 @@ class Softmax(Module):
 
 class LogSoftmax(Module):
     __constants__ = ["dim"]
+    dim: Optional[int]
 
     def __init__(self, dim=None):
         super().__init__()
@@ -347,7 +377,9 @@ class MultiheadAttention(Module):
             self.in_proj_bias = Parameter(torch.zeros(3 * embed_dim, device=device, dtype=dtype))
         else:
             self.register_parameter("in_proj_bias", None)
-        self.out_proj = Linear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
+        self.out_proj = NonDynamicallyQuantizableLinear(
+            embed_dim, embed_dim, bias=bias, device=device, dtype=dtype
+        )
         if add_bias_kv:
             self.bias_k = Parameter(torch.empty((1, 1, embed_dim), device=device, dtype=dtype))
             self.bias_v = Parameter(torch.empty((1, 1, embed_dim), device=device, dtype=dtype))

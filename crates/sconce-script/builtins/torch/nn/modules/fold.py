@@ -1,4 +1,6 @@
 """Sliding blocks."""
+from typing import Tuple, Union
+
 from torch import Tensor
 from torch.nn import Module
 
@@ -7,6 +9,11 @@ from .. import functional as F
 
 class Fold(Module):
     __constants__ = ["output_size", "kernel_size", "dilation", "padding", "stride"]
+    output_size: Union[int, Tuple[int, ...]]
+    kernel_size: Union[int, Tuple[int, ...]]
+    dilation: Union[int, Tuple[int, ...]]
+    padding: Union[int, Tuple[int, ...]]
+    stride: Union[int, Tuple[int, ...]]
 
     def __init__(self, output_size, kernel_size, dilation=1, padding=0, stride=1):
         super().__init__()
@@ -22,6 +29,10 @@ class Fold(Module):
 
 class Unfold(Module):
     __constants__ = ["kernel_size", "dilation", "padding", "stride"]
+    kernel_size: Union[int, Tuple[int, ...]]
+    dilation: Union[int, Tuple[int, ...]]
+    padding: Union[int, Tuple[int, ...]]
+    stride: Union[int, Tuple[int, ...]]
 
     def __init__(self, kernel_size, dilation=1, padding=0, stride=1):
         super().__init__()

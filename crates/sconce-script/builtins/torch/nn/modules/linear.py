@@ -34,6 +34,10 @@ class Linear(Module):
         return F.linear(input, self.weight, self.bias)
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """The projection of attention, which goes by a name of its own."""
+
+
 class Bilinear(Module):
     __constants__ = ["in1_features", "in2_features", "out_features"]
     in1_features: int

@@ -10,6 +10,10 @@ from .. import functional as F
 
 class LocalResponseNorm(Module):
     __constants__ = ["size", "alpha", "beta", "k"]
+    size: int
+    alpha: float
+    beta: float
+    k: float
 
     def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
         super().__init__()

@@ -1,4 +1,6 @@
 """Padding layers."""
+from typing import Tuple
+
 from torch import Tensor
 from torch.nn import Module
 
@@ -8,6 +10,7 @@ from .utils import _ntuple_of, _pair, _quadruple
 
 class CircularPad1d(Module):
     __constants__ = ["padding"]
+    padding: Tuple[int, int]
 
     def __init__(self, padding):
         super().__init__()
@@ -21,6 +24,7 @@ class CircularPad1d(Module):
 
 class CircularPad2d(Module):
     __constants__ = ["padding"]
+    padding: Tuple[int, int, int, int]
 
     def __init__(self, padding):
         super().__init__()
@@ -34,6 +38,7 @@ class CircularPad2d(Module):
 
 class CircularPad3d(Module):
     __constants__ = ["padding"]
+    padding: Tuple[int, int, int, int, int, int]
 
     def __init__(self, padding):
         super().__init__()
@@ -47,6 +52,7 @@ class CircularPad3d(Module):
 
 class ReflectionPad1d(Module):
     __constants__ = ["padding"]
+    padding: Tuple[int, int]
 
     def __init__(self, padding):
         super().__init__()
@@ -58,6 +64,7 @@ class ReflectionPad1d(Module):
 
 class ReflectionPad2d(Module):
     __constants__ = ["padding"]
+    padding: Tuple[int, int, int, int]
 
     def __init__(self, padding):
         super().__init__()
@@ -69,6 +76,7 @@ class ReflectionPad2d(Module):
 
 class ReflectionPad3d(Module):
     __constants__ = ["padding"]
+    padding: Tuple[int, int, int, int, int, int]
 
     def __init__(self, padding):
         super().__init__()
@@ -80,6 +88,7 @@ class ReflectionPad3d(Module):
 
 class ReplicationPad1d(Module):
     __constants__ = ["padding"]
+    padding: Tuple[int, int]
 
     def __init__(self, padding):
         super().__init__()
@@ -91,6 +100,7 @@ class ReplicationPad1d(Module):
 
 class ReplicationPad2d(Module):
     __constants__ = ["padding"]
+    padding: Tuple[int, int, int, int]
 
     def __init__(self, padding):
         super().__init__()
@@ -102,6 +112,7 @@ class ReplicationPad2d(Module):
 
 class ReplicationPad3d(Module):
     __constants__ = ["padding"]
+    padding: Tuple[int, int, int, int, int, int]
 
     def __init__(self, padding):
         super().__init__()
@@ -113,6 +124,8 @@ class ReplicationPad3d(Module):
 
 class ConstantPad1d(Module):
     __constants__ = ["padding", "value"]
+    padding: Tuple[int, int]
+    value: float
 
     def __init__(self, padding, value):
         super().__init__()
@@ -130,6 +143,8 @@ class ZeroPad1d(ConstantPad1d):
 
 class ConstantPad2d(Module):
     __constants__ = ["padding", "value"]
+    padding: Tuple[int, int, int, int]
+    value: float
 
     def __init__(self, padding, value):
         super().__init__()
@@ -147,6 +162,8 @@ class ZeroPad2d(ConstantPad2d):
 
 class ConstantPad3d(Module):
     __constants__ = ["padding", "value"]
+    padding: Tuple[int, int, int, int, int, int]
+    value: float
 
     def __init__(self, padding, value):
         super().__init__()

@@ -1,5 +1,5 @@
 """Pooling."""
-from typing import List, Optional
+from typing import List, Optional, Tuple, Union
 
 from torch import Tensor
 from torch.nn import Module
@@ -97,6 +97,8 @@ class MaxUnpool3d(Module):
 
 class AvgPool1d(Module):
     __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"]
+    ceil_mode: bool
+    count_include_pad: bool
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
         super().__init__()
@@ -114,6 +116,8 @@ class AvgPool1d(Module):
 
 class AvgPool2d(Module):
     __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
+    ceil_mode: bool
+    count_include_pad: bool
 
     def __init__(
         self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
@@ -140,6 +144,8 @@ class AvgPool2d(Module):
 
 class AvgPool3d(Module):
     __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
+    ceil_mode: bool
+    count_include_pad: bool
 
     def __init__(
         self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
@@ -166,6 +172,7 @@ class AvgPool3d(Module):
 
 class FractionalMaxPool2d(Module):
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
+    return_indices: bool
 
     def __init__(
         self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
@@ -198,6 +205,7 @@ class FractionalMaxPool2d(Module):
 
 class FractionalMaxPool3d(Module):
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
+    return_indices: bool
 
     def __init__(
         self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
@@ -299,6 +307,7 @@ class AdaptiveMaxPool3d(Module):
 
 class AdaptiveAvgPool1d(Module):
     __constants__ = ["output_size"]
+    output_size: Union[int, Tuple[int, ...]]
 
     def __init__(self, output_size):
         super().__init__()
@@ -310,6 +319,7 @@ class AdaptiveAvgPool1d(Module):
 
 class AdaptiveAvgPool2d(Module):
     __constants__ = ["output_size"]
+    output_size: Union[int, Tuple[int, ...]]
 
     def __init__(self, output_size):
         super().__init__()
@@ -321,6 +331,7 @@ class AdaptiveAvgPool2d(Module):
 
 class AdaptiveAvgPool3d(Module):
     __constants__ = ["output_size"]
+    output_size: Union[int, Tuple[int, ...]]
 
     def __init__(self, output_size):
         super().__init__()

@@ -73,6 +73,8 @@ class RNNBase(Module):
         directions = 2 if bidirectional else 1
         given = proj_size if proj_size > 0 else hidden_size
         weights = []
+        self._flat_weights_names = []
+        self._all_weights = []
         for layer in range(num_layers):
             width = input_size if layer == 0 else given * directions
             for direction in range(directions):
@@ -82,10 +84,14 @@ class RNNBase(Module):
                     shapes += [("bias_ih", (gates,)), ("bias_hh", (gates,))]
                 if proj_size > 0:
                     shapes += [("weight_hr", (proj_size, hidden_size))]
+                names = []
                 for name, shape in shapes:
                     weight = Parameter(torch.empty(shape, device=device, dtype=dtype))
                     self.register_parameter(name + ending, weight)
                     weights.append(weight)
+                    names.append(name + ending)
+                self._flat_weights_names.extend(names)
+                self._all_weights.append(names)
         # The operators take all weights as one list.
         self._flat_weights = weights
 
@@ -147,10 +153,11 @@ class RNN(RNNBase):
             mode = "RNN_RELU"
         else:
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        # Before all other attributes, which are saved in the order in which they are set.
+        self.nonlinearity = nonlinearity
         super().__init__(
             mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype
         )
-        self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Optional[Tensor] = None) -> Tuple[Tensor, Tensor]:
         batched = input.dim() == 3

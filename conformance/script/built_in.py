@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The built-in bodies of torch.nn beside PyTorch's own, under PyTorch.
 
-    builtins.py [--only REGEX] [--verbose]
+    built_in.py [--only REGEX] [--verbose]
 
 `crates/sconce-script/builtins` holds bodies of torch.nn.functional and layers of torch.nn that stand in
 where PyTorch's sources are not there. For every sample that PyTorch's databases have of a function
@@ -29,6 +29,11 @@ MOST_SAMPLES = 40
 NEITHER = "TorchScript compiles neither"
 
 sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != str(HERE)]
+
+sys.path.insert(0, str(HERE.parent))
+import run as environment  # noqa: E402
+
+environment.in_environment_with_torch()
 
 import torch  # noqa: E402
 import torch.nn.functional  # noqa: E402
@@ -185,6 +190,10 @@ def more_functions():
             yield "interpolate", (image,), {"size": 3, "mode": mode, "antialias": True}
             yield "interpolate", (image,), {"size": [3, 3, 3, 3], "mode": mode}
             yield "interpolate", (image,), {"mode": mode}
+    for name in ("upsample", "upsample_nearest", "upsample_bilinear"):
+        yield name, (x,), {"scale_factor": 2.0}
+        yield name, (x,), {"size": 5}
+        yield name, (x,), {"size": [4, 5]}
     for dims in (1, 2, 3):
         image = torch.randn(2, 3, *[8] * dims)
         maximum = getattr(torch.nn.functional, f"max_pool{dims}d")
@@ -511,6 +520,10 @@ def main():
     parser.add_argument("--verbose", action="store_true", help="every difference, not the first of each name")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
+    import edit
+
+    for package in ("expecttest", "scipy"):
+        edit.import_or_install(package)
     torch.set_num_threads(1)
     tally, said = collections.defaultdict(collections.Counter), []
 
