@@ -291,20 +291,26 @@ def from_folder(folder, wrong=False):
 
 
 def programs():
-    """The programs of `../torchscript/cases`, which are declared by decorators."""
+    """The programs of `../torchscript/cases`, which are declared by decorators; without those that need
+    more of the registry than its decorators."""
     for path in sorted((HERE.parent / "torchscript" / "cases").glob("*.py")):
         if path.stem in ("__init__", "traced", "quantized"):
             continue
         text = path.read_text()
         ranges, found = [], []
-        for node in ast.parse(text).body:
+        body = ast.parse(text).body
+        definitions = [node for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+        if any(names_in([node]) & {"t"} for node in body if node not in definitions):
+            continue
+        made_by_registry = {"t"} | {node.name for node in definitions if "t" in names_in(node.body)}
+        for node in body:
             if isinstance(node, ast.ImportFrom) and node.module == "registry":
                 ranges.append((node.lineno, node.end_lineno))
             for decorator in getattr(node, "decorator_list", []):
                 declares = getattr(decorator.func, "id", "") if isinstance(decorator, ast.Call) else ""
                 if declares in ("case", "made"):
                     ranges.append((decorator.lineno, decorator.end_lineno))
-                if declares == "case" and not uses_registry(node):
+                if declares == "case" and not made_by_registry & names_in(node.body):
                     calls = "[" + ", ".join(map(ast.unparse, decorator.args)) + "]"
                     found.append((node.name, "module" if isinstance(node, ast.ClassDef) else "function", calls))
         source = without_lines(text, ranges)
@@ -312,9 +318,8 @@ def programs():
             yield Plan(f"programs.{path.stem}.{name}", "programs", kind, name, source, calls)
 
 
-def uses_registry(node):
-    """Whether what a program is made of is made with the registry's `t`."""
-    return any(isinstance(name, ast.Name) and name.id == "t" for part in node.body for name in ast.walk(part))
+def names_in(statements):
+    return {node.id for statement in statements for node in ast.walk(statement) if isinstance(node, ast.Name)}
 
 
 def functional():

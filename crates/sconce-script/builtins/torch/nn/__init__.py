@@ -1,5 +1,4 @@
 """The names of torch.nn that stand in; `Module` and `Parameter` are the compiler's own."""
-from . import functional, modules
 from .modules import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,

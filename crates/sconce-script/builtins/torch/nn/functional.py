@@ -708,8 +708,7 @@ def batch_norm(
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     if eps < 0.0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
-    cudnn = torch.backends.cudnn.enabled
-    return torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn)
+    return torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
 
 
 def instance_norm(
@@ -724,8 +723,7 @@ def instance_norm(
 ) -> Tensor:
     if use_input_stats:
         _verify_spatial_size(input.size())
-    cudnn = torch.backends.cudnn.enabled
-    return torch.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn)
+    return torch.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
 
 
 def layer_norm(
@@ -735,7 +733,7 @@ def layer_norm(
     bias: Optional[Tensor] = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    return torch.layer_norm(input, normalized_shape, weight, bias, eps, torch.backends.cudnn.enabled)
+    return torch.layer_norm(input, normalized_shape, weight, bias, eps, True)
 
 
 def rms_norm(
@@ -755,7 +753,7 @@ def group_norm(
     if len(size) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(size)}")
     _verify_batch_size([size[0] * size[1] // num_groups, num_groups] + size[2:])
-    return torch.group_norm(input, num_groups, weight, bias, eps, torch.backends.cudnn.enabled)
+    return torch.group_norm(input, num_groups, weight, bias, eps, True)
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
