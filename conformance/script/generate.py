@@ -33,7 +33,6 @@ those of `../torchscript/cases`, without their decorators. What PyTorch refuses 
 import argparse
 import ast
 import collections
-import io
 import json
 import linecache
 import math
@@ -54,11 +53,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "torchscript"))
 
 import registry  # noqa: E402
+from values import copied, plain  # noqa: E402
 
 PLACE = re.compile(r'File "source\.py", line (\d+)')
 # How many sources of the tests of one class of torch.nn are made.
 LAYERS_OF_A_CLASS = 5
-PLAIN = (torch.Tensor, torch.device, int, float, complex, str, type(None))
 
 # What to make. `calls` is a list of tuples of arguments, or an expression for it in terms of the
 # source's names and `t`, or None where arguments are to be found by type.
@@ -119,25 +118,6 @@ def calls_by_type(schema, is_method):
     arguments = schema.arguments[1 if is_method else 0:]
     calls = [tuple(sample(argument.type, which) for argument in arguments) for which in (0, 1)]
     return calls if arguments else calls[:1]
-
-
-def copied(value):
-    data = io.BytesIO()
-    torch.save(value, data)
-    data.seek(0)
-    return torch.load(data, weights_only=False)
-
-
-def plain(value):
-    """A result that can be pickled wherever it is read: no classes of its own."""
-    if isinstance(value, (tuple, list)):
-        elements = [plain(element) for element in value]
-        return elements if isinstance(value, list) else tuple(elements)
-    if isinstance(value, dict):
-        return {key: plain(element) for key, element in value.items()}
-    if isinstance(value, torch.Tensor):
-        return value.detach()
-    return value if isinstance(value, PLAIN) else f"<{type(value).__name__}>"
 
 
 def numbered(name, number):

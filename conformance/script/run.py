@@ -39,7 +39,7 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 RESULTS = HERE.parent / "results"
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "torchscript")]
 
 PASSED, FAILED, UNSUPPORTED, NOTHING = "passed", "failed", "not supported", "-"
 CASE_CHECKS = ("tree", "graph", "code", "data", "debug", "loads", "run", "alone")
@@ -270,8 +270,7 @@ class Case:
 
     def computed_by_torch(self, archive):
         import torch
-
-        import generate
+        from values import plain
 
         for call in self.about["calls"]:
             arguments = torch.load(self.folder / call["args"], weights_only=False)
@@ -282,7 +281,7 @@ class Case:
             torch.manual_seed(0)
             try:
                 with torch.no_grad():
-                    found = generate.plain(program(*arguments))
+                    found = plain(program(*arguments))
             except Exception as error:
                 if "error" not in call or str(error).strip().splitlines()[-1] != call["error"]:
                     raise Different(f"PyTorch runs it: {one_line(str(error))[-300:]}") from None
@@ -338,8 +337,9 @@ class WrongCase(Case):
 
     def words(self):
         self.refused()
-        wanted = next(line for line in self.text("error.txt").splitlines() if line.strip()).strip().rstrip(":")
-        if wanted not in self.answer.stderr:
+        words = UNIT.sub("", self.text("error.txt"))
+        wanted = next(line for line in words.splitlines() if line.strip()).strip().rstrip(":")
+        if wanted not in UNIT.sub("", self.answer.stderr):
             raise Different(f"{one_line(self.answer.stderr)[:200]}; not: {wanted}")
 
 
@@ -347,8 +347,6 @@ def checked(task):
     """The row of one case, in a process of its own."""
     sconce, folder, wrong = task
     warnings.filterwarnings("ignore")
-    # Before the others that are named `generate`.
-    sys.path.insert(0, str(HERE))
     verdicts, said = [], []
     with tempfile.TemporaryDirectory() as work:
         case = (WrongCase if wrong else Case)(sconce, folder, pathlib.Path(work))

@@ -1,8 +1,7 @@
 """Calls: of other functions, with keywords and stars, closures, overloads, ignored ones, forks."""
-import functools
 import math
 from math import sqrt
-from typing import Callable, Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
 import torch
 import torch as th

@@ -1,7 +1,6 @@
 """Text: literals, f-strings, formatting, slices and methods."""
 from typing import Dict, List, Optional
 
-import torch
 from torch import Tensor
 
 

@@ -1,7 +1,6 @@
 """nn.Module classes that cannot be compiled."""
-from typing import Dict, Final, List, Optional
+from typing import Final
 
-import torch
 import torch.nn as nn
 from torch import Tensor
 

@@ -1,6 +1,6 @@
 """Python that TorchScript does not have."""
 import contextlib
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Tuple
 
 import torch
 from torch import Tensor

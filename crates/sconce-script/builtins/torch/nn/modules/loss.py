@@ -1,7 +1,6 @@
 """Losses."""
 from typing import Optional
 
-import torch
 from torch import Tensor
 from torch.nn import Module
 
