@@ -49,6 +49,9 @@ LONGEST = 60
 PLACE = re.compile(r'source\.py(?:", line |:)(\d+)')
 # Where the compilation unit is in memory.
 UNIT = re.compile(r" \(of Python compilation unit at: 0x[0-9a-f]+\)")
+# What sconce says of what it does not do: Python that it does not run, operators that it lacks.
+UNSUPPORTED_WORDS = re.compile(
+    r"(not|n't) supported|unsupported|unrecognized subcommand|unexpected argument|not run here|this build lacks|is a class, not a function", re.I)
 CONSTANT = re.compile(r" +\w+ : Final\[")
 
 Row = collections.namedtuple("Row", "name group verdicts said")
@@ -87,9 +90,7 @@ class Sconce:
         if done.returncode == 0:
             return done.stdout
         said = done.stderr.strip()
-        if re.search(r"(not|n't) supported|unsupported|unrecognized subcommand|not implemented", said, re.I):
-            raise Unsupported(one_line(said))
-        raise Different(one_line(said) or f"status {done.returncode}")
+        raise (Unsupported if UNSUPPORTED_WORDS.search(said) else Different)(joined(said) or f"status {done.returncode}")
 
     def ast(self, entry):
         return self.done("ast", f"source.py:{entry}")
@@ -107,8 +108,12 @@ class Sconce:
         self.done("run", f"source.py:{entry}", "--inputs", arguments, "--output", out, "--seed", "0", *options)
 
 
+def joined(text):
+    return " / ".join(line.strip() for line in text.splitlines() if line.strip())
+
+
 def one_line(text):
-    return " / ".join(line.strip() for line in text.splitlines() if line.strip())[:400]
+    return joined(text)[:400]
 
 
 # --- comparing ---------------------------------------------------------------------------------
@@ -302,6 +307,7 @@ class Case:
             return NOTHING
         out = self.work / "out.pt"
         for call in self.about["calls"]:
+            out.unlink(missing_ok=True)
             try:
                 self.sconce.run(self.entry, call["args"], out, self.options())
             except (Different, Unsupported) as error:
@@ -341,6 +347,11 @@ class WrongCase(Case):
         wanted = next(line for line in words.splitlines() if line.strip()).strip().rstrip(":")
         if wanted not in UNIT.sub("", self.answer.stderr):
             raise Different(f"{one_line(self.answer.stderr)[:200]}; not: {wanted}")
+
+
+def silence():
+    """Programs print as they run."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def checked(task):
@@ -405,7 +416,7 @@ def worse_than_recorded(rows, recorded, whole):
         for check, verdict, before in zip(checks, row.verdicts, recorded.get(row.name, ())):
             if before == PASSED and verdict != PASSED:
                 complaints.append(f"{row.name}: {check} is {verdict}, and passed before")
-        complaints += [f"{row.name}: {check}: {why}" for check, why in row.said if why.startswith("Hopeless")]
+        complaints += [f"{row.name}: {check}: {one_line(why)}" for check, why in row.said if why.startswith("Hopeless")]
     if whole:
         complaints += [f"{name} is recorded and was not run" for name in sorted(set(recorded) - {row.name for row in rows})]
     return complaints
@@ -442,9 +453,9 @@ def main():
                  if (folder / "case.json").exists() and re.search(options.only, folder.name)]
         if not tasks:
             raise SystemExit("nothing was made")
-        with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=200) as pool:
+        with multiprocessing.get_context("spawn").Pool(options.jobs, silence, maxtasksperchild=200) as pool:
             rows = pool.map(checked, tasks, chunksize=4)
-    log = [f"{row.name}: {check}: {why}" for row in rows for check, why in row.said]
+    log = [f"{row.name}: {check}: {one_line(why)}" for row in rows for check, why in row.said]
     if options.keep:
         (out / "log.txt").write_text("\n".join(log) + "\n")
     else:

@@ -172,7 +172,7 @@ def tensor_in_place(x: Tensor) -> Tensor:
 
 def tensor_properties(x: Tensor):
     return (x.shape, x.dtype, x.device, x.requires_grad, x.is_cuda, x.ndim, x.T, x.is_sparse, x.layout, x.itemsize, x.nbytes,
-            x.is_quantized, x.grad, x.data)
+            x.is_quantized, x.data)
 
 
 def device_and_dtypes(x: Tensor):

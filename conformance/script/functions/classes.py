@@ -343,4 +343,5 @@ def class_parts(n: int) -> Tuple[int, List[str]]:
 CALLS = {
     "named_tuple_parameter": [((3, 1.5),)],
     "enum_comparison": [],
+    "enum_result": [],
 }
