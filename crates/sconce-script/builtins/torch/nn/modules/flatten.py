@@ -24,7 +24,7 @@ class Unflatten(Module):
     def __init__(self, dim, unflattened_size):
         super().__init__()
         if not isinstance(dim, int):
-            raise TypeError(f"unflattened_size must be tuple of ints, but found type {type(unflattened_size).__name__}")
+            raise TypeError("invalid argument type for dim parameter")
         self.dim = dim
         self.unflattened_size = tuple(unflattened_size)
 
