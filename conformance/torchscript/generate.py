@@ -17,7 +17,6 @@ named at the end, and the exit status says so.
 """
 import argparse
 import importlib
-import io
 import pathlib
 import re
 import sys
@@ -26,6 +25,7 @@ import warnings
 import torch
 
 import registry
+from values import copied, plain
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -49,17 +49,6 @@ def call(path, arguments):
             return "error", str(error)
 
 
-def plain(value):
-    """A result that can be pickled wherever it is read: no classes of its own."""
-    if isinstance(value, (tuple, list)):
-        elements = [plain(element) for element in value]
-        return elements if isinstance(value, list) else tuple(elements)
-    if isinstance(value, dict):
-        return {key: plain(element) for key, element in value.items()}
-    kept = (torch.Tensor, torch.device, int, float, complex, str, type(None))
-    return value if isinstance(value, kept) else f"<{type(value).__name__}>"
-
-
 def save_calls(calls, folder):
     path = folder / "model.pt"
     if not calls:
@@ -68,17 +57,10 @@ def save_calls(calls, folder):
     said = []
     for arguments in calls:
         # Arguments may be changed by the call; what is kept is what was handed in.
-        kept = torch.load(as_file(tuple(arguments)), weights_only=False)
+        kept = copied(tuple(arguments))
         kind, value = call(path, arguments)
         said.append({"arguments": kept, kind: value})
     torch.save(said, folder / "calls.pt")
-
-
-def as_file(value):
-    data = io.BytesIO()
-    torch.save(value, data)
-    data.seek(0)
-    return data
 
 
 def generate(name, program, calls, out):

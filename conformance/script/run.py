@@ -1,0 +1,484 @@
+#!/usr/bin/env python3
+"""What sconce makes of Python source beside what torch.jit.script makes of it.
+
+    run.py [--sconce BINARY] [--sample] [--keep OUT] [--only REGEX] [--results FOLDER]
+
+Makes the cases with `generate.py` (in a folder that is removed, or in `--keep`, where what is there
+already is used again) and has sconce do each of them:
+
+    tree    sconce ast      the tree is PyTorch's
+    graph   sconce graph    the graph's text is PyTorch's
+    code    sconce script   every `code/` source of the archive is PyTorch's, byte for byte but for the
+                            order of a class's constants, which changes from run to run of PyTorch
+    data    sconce script   data.pkl, constants.pkl and the tensors are PyTorch's, byte for byte
+    debug   sconce script   so are the debug records
+    loads   sconce script   PyTorch loads the archive and computes the same with it
+    run     sconce run      sconce computes the same
+    alone   sconce script   without PyTorch's own sources: PyTorch loads the archive and computes the same
+
+PyTorch's sources are given with `--path` where its archive holds code of them; `alone` is of these
+cases only. Of a wrong source, `refused` says that sconce has an error too, `line` that it is on
+PyTorch's line, `words` that it says what PyTorch says. A check that a case has nothing for is `-`.
+
+The whole run writes `script.tsv` into `--results`. Both fail when something that is recorded there
+as passed does not pass, or when sconce panics or hangs.
+"""
+import argparse
+import collections
+import functools
+import json
+import multiprocessing
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+RESULTS = HERE.parent / "results"
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "torchscript")]
+
+PASSED, FAILED, UNSUPPORTED, NOTHING = "passed", "failed", "not supported", "-"
+CASE_CHECKS = ("tree", "graph", "code", "data", "debug", "loads", "run", "alone")
+WRONG_CHECKS = ("refused", "line", "words")
+SAMPLE_EVERY = 8
+LONGEST = 60
+PLACE = re.compile(r'source\.py(?:", line |:)(\d+)')
+# Where the compilation unit is in memory.
+UNIT = re.compile(r" \(of Python compilation unit at: 0x[0-9a-f]+\)")
+# What sconce says of what it does not do: Python that it does not run, operators that it lacks.
+UNSUPPORTED_WORDS = re.compile(
+    r"(not|n't) supported|unsupported|unrecognized subcommand|unexpected argument|not run here|this build lacks|is a class, not a function", re.I)
+CONSTANT = re.compile(r" +\w+ : Final\[")
+
+Row = collections.namedtuple("Row", "name group verdicts said")
+
+
+class Unsupported(Exception):
+    """sconce says that it does not support this."""
+
+
+class Different(Exception):
+    """A check that failed, and how."""
+
+
+class Hopeless(Exception):
+    """A panic, or no answer."""
+
+
+class Sconce:
+    """Every call of the binary is here, so that a change of its flags is a change of one line."""
+
+    def __init__(self, binary, folder):
+        self.binary, self.folder = binary, folder
+
+    def call(self, *arguments):
+        command = [self.binary, *map(str, arguments)]
+        try:
+            done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=LONGEST, errors="replace")
+        except subprocess.TimeoutExpired:
+            raise Hopeless(f"no answer in {LONGEST} s: sconce {' '.join(command[1:])}") from None
+        if done.returncode not in (0, 1, 2, 3) or "panicked at" in done.stderr:
+            raise Hopeless(f"status {done.returncode}: {done.stderr[-300:]}")
+        return done
+
+    def done(self, *arguments):
+        done = self.call(*arguments)
+        if done.returncode == 0:
+            return done.stdout
+        said = done.stderr.strip()
+        raise (Unsupported if UNSUPPORTED_WORDS.search(said) else Different)(joined(said) or f"status {done.returncode}")
+
+    def ast(self, entry):
+        return self.done("ast", f"source.py:{entry}")
+
+    def graph(self, entry, options):
+        return self.done("graph", f"source.py:{entry}", *options)
+
+    def script(self, entry, out, options):
+        return self.done("script", f"source.py:{entry}", "-o", out, "-f", *options)
+
+    def refusal(self, entry, out):
+        return self.call("script", f"source.py:{entry}", "-o", out, "-f")
+
+    def run(self, entry, arguments, out, options):
+        self.done("run", f"source.py:{entry}", "--inputs", arguments, "--output", out, "--seed", "0", *options)
+
+
+def joined(text):
+    return " / ".join(line.strip() for line in text.splitlines() if line.strip())
+
+
+def one_line(text):
+    return joined(text)[:400]
+
+
+# --- comparing ---------------------------------------------------------------------------------
+
+
+def same_text(found, wanted):
+    found, wanted = UNIT.sub("", found).rstrip("\n"), UNIT.sub("", wanted).rstrip("\n")
+    if found == wanted:
+        return
+    ours, theirs = found.split("\n"), wanted.split("\n")
+    for number, (our, their) in enumerate(zip(ours, theirs), 1):
+        if our != their:
+            raise Different(f"line {number}: {our.strip()!r}, not {their.strip()!r}")
+    raise Different(f"{len(ours)} lines, not {len(theirs)}")
+
+
+def records(path):
+    """The records of an archive without their folder."""
+    with zipfile.ZipFile(path) as archive:
+        return {name.split("/", 1)[1]: archive.read(name) for name in archive.namelist()}
+
+
+def in_order(source):
+    """A source with the constants of each class sorted: PyTorch takes them from a set, in any order."""
+    lines, constants = [], []
+    for line in source.splitlines():
+        if CONSTANT.match(line):
+            constants.append(line)
+            continue
+        lines += [*sorted(constants), line]
+        constants = []
+    return "\n".join(lines + sorted(constants))
+
+
+def same_records(found, wanted, chosen):
+    for name in sorted(filter(chosen, found.keys() | wanted.keys())):
+        if name not in found or name not in wanted:
+            raise Different(f"{name} is in {'ours' if name in found else 'theirs'} alone")
+        if found[name] == wanted[name]:
+            continue
+        if name.endswith(".py"):
+            try:
+                same_text(in_order(found[name].decode()), in_order(wanted[name].decode()))
+                continue
+            except Different as different:
+                raise Different(f"{name}: {different}") from None
+        raise Different(f"{name}: {len(found[name])} bytes, not the {len(wanted[name])} of theirs")
+
+
+def same_value(found, wanted, where="result"):
+    import torch
+
+    if isinstance(wanted, torch.Tensor):
+        if not isinstance(found, torch.Tensor) or found.dtype != wanted.dtype or found.shape != wanted.shape:
+            raise Different(f"{where}: {kind(found)}, not {kind(wanted)}")
+        if not close(found, wanted):
+            raise Different(f"{where}: values differ")
+    elif isinstance(wanted, (list, tuple)):
+        if type(found) is not type(wanted) or len(found) != len(wanted):
+            raise Different(f"{where}: {kind(found)}, not {kind(wanted)}")
+        for number, (one, other) in enumerate(zip(found, wanted)):
+            same_value(one, other, f"{where}[{number}]")
+    elif isinstance(wanted, dict):
+        if not isinstance(found, dict) or list(found) != list(wanted):
+            raise Different(f"{where}: {kind(found)}, not {kind(wanted)}")
+        for key in wanted:
+            same_value(found[key], wanted[key], f"{where}[{key!r}]")
+    elif isinstance(wanted, str) and wanted.startswith("<") and wanted.endswith(">"):
+        return  # an object of a class, which is not compared
+    elif isinstance(wanted, (float, complex)) and type(found) is type(wanted):
+        if not (found == wanted or found != found and wanted != wanted or abs(found - wanted) <= 1e-6 * abs(wanted)):
+            raise Different(f"{where}: {found!r}, not {wanted!r}")
+    elif type(found) is not type(wanted) or found != wanted:
+        raise Different(f"{where}: {found!r}, not {wanted!r}"[:300])
+
+
+def close(found, wanted):
+    """Sums in another order may differ by a little of the largest element."""
+    import torch
+
+    if not (wanted.is_floating_point() or wanted.is_complex()):
+        return torch.equal(found, wanted)
+    sizes = wanted.detach().abs()
+    largest = float(sizes[sizes.isfinite()].max()) if bool(sizes.isfinite().any()) else 0.0
+    return torch.allclose(found, wanted, rtol=1e-4, atol=1e-6 * max(1.0, largest), equal_nan=True)
+
+
+def kind(value):
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return f"{value.dtype} {list(value.shape)}"
+    return f"{type(value).__name__} of {len(value)}" if isinstance(value, (list, tuple, dict, str)) else type(value).__name__
+
+
+# --- the checks of a case ----------------------------------------------------------------------
+
+
+class Case:
+    def __init__(self, sconce, folder, work):
+        self.folder, self.work = folder, work
+        self.sconce = Sconce(sconce, folder)
+        self.about = json.loads((folder / "case.json").read_text())
+        self.entry = self.about["entry"]
+
+    def text(self, name):
+        return (self.folder / name).read_text()
+
+    def options(self, alone=False):
+        import torch
+
+        options = ["--state", "state.pth"] if self.about["state"] else []
+        if self.about["torch_sources"] and not alone:
+            options += ["--path", pathlib.Path(torch.__file__).parent.parent]
+        return options
+
+    def tree(self):
+        if not self.about["tree"]:
+            return NOTHING
+        return same_text(self.sconce.ast(self.about["tree"]), self.text("ast.txt"))
+
+    def graph(self):
+        if not (self.folder / "graph.txt").exists():
+            return NOTHING
+        return same_text(self.sconce.graph(self.entry, self.options()), self.text("graph.txt"))
+
+    @functools.cached_property
+    def archive(self):
+        """Our archive, or why there is none."""
+        path = self.work / "saved.pt"
+        try:
+            self.sconce.script(self.entry, path, self.options())
+            return path
+        except (Unsupported, Different) as error:
+            return error
+
+    def archives(self):
+        if isinstance(self.archive, Exception):
+            raise type(self.archive)(*self.archive.args)
+        return records(self.archive), records(self.folder / "saved.pt")
+
+    def code(self):
+        return self.saved(lambda name: name.startswith("code/") and name.endswith(".py"))
+
+    def data(self):
+        return self.saved(lambda name: name in ("data.pkl", "constants.pkl") or name.startswith(("data/", "constants/")))
+
+    def debug(self):
+        return self.saved(lambda name: name.endswith(".debug_pkl"))
+
+    def saved(self, chosen):
+        if not (self.folder / "saved.pt").exists():
+            return NOTHING
+        return same_records(*self.archives(), chosen)
+
+    def loads(self):
+        if not self.about["calls"]:
+            return NOTHING
+        self.archives()
+        return self.computed_by_torch(self.archive)
+
+    def alone(self):
+        if not self.about["calls"] or not self.about["torch_sources"]:
+            return NOTHING
+        path = self.work / "alone.pt"
+        self.sconce.script(self.entry, path, self.options(alone=True))
+        return self.computed_by_torch(path)
+
+    def computed_by_torch(self, archive):
+        import torch
+        from values import plain
+
+        for call in self.about["calls"]:
+            arguments = torch.load(self.folder / call["args"], weights_only=False)
+            try:
+                program = torch.jit.load(str(archive))
+            except Exception as error:
+                raise Different(f"PyTorch does not load it: {one_line(str(error))}") from None
+            torch.manual_seed(0)
+            try:
+                with torch.no_grad():
+                    found = plain(program(*arguments))
+            except Exception as error:
+                if "error" not in call or str(error).strip().splitlines()[-1] != call["error"]:
+                    raise Different(f"PyTorch runs it: {one_line(str(error))[-300:]}") from None
+                continue
+            self.same_result(call, found)
+
+    def same_result(self, call, found):
+        import torch
+
+        if "error" in call:
+            raise Different(f"a result, not the error {call['error']}"[:300])
+        same_value(found, torch.load(self.folder / call["result"], weights_only=False))
+
+    def run(self):
+        import torch
+
+        if not self.about["calls"]:
+            return NOTHING
+        out = self.work / "out.pt"
+        for call in self.about["calls"]:
+            out.unlink(missing_ok=True)
+            try:
+                self.sconce.run(self.entry, call["args"], out, self.options())
+            except (Different, Unsupported) as error:
+                # PyTorch shows the class of an exception before its words.
+                wanted = re.sub(r"^\w+(\.\w+)*: ", "", call.get("error", ""))
+                if "error" not in call or wanted not in str(error):
+                    raise
+                continue
+            self.same_result(call, torch.load(out, weights_only=False))
+
+
+class WrongCase(Case):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.said = None
+
+    @functools.cached_property
+    def answer(self):
+        return self.sconce.refusal(self.entry, self.work / "saved.pt")
+
+    def refused(self):
+        if self.answer.returncode == 0:
+            raise Different("sconce takes it")
+
+    def line(self):
+        if self.about["line"] is None:
+            return NOTHING
+        self.refused()
+        place = PLACE.search(self.answer.stderr)
+        found = int(place.group(1)) if place else None
+        if found != self.about["line"]:
+            raise Different(f"line {found}, not {self.about['line']}: {one_line(self.answer.stderr)}")
+
+    def words(self):
+        self.refused()
+        words = UNIT.sub("", self.text("error.txt"))
+        wanted = next(line for line in words.splitlines() if line.strip()).strip().rstrip(":")
+        if wanted not in UNIT.sub("", self.answer.stderr):
+            raise Different(f"{one_line(self.answer.stderr)[:200]}; not: {wanted}")
+
+
+def silence():
+    """Programs print as they run."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def checked(task):
+    """The row of one case, in a process of its own."""
+    sconce, folder, wrong = task
+    warnings.filterwarnings("ignore")
+    verdicts, said = [], []
+    with tempfile.TemporaryDirectory() as work:
+        case = (WrongCase if wrong else Case)(sconce, folder, pathlib.Path(work))
+        for check in WRONG_CHECKS if wrong else CASE_CHECKS:
+            try:
+                verdict = getattr(case, check)() or PASSED
+            except Unsupported as error:
+                verdict = UNSUPPORTED
+                said.append((check, str(error)))
+            except Different as error:
+                verdict = FAILED
+                said.append((check, str(error)))
+            except Exception as error:  # a panic, no answer, an archive that is none
+                verdict = FAILED
+                said.append((check, f"{type(error).__name__}: {error}"))
+            verdicts.append(verdict)
+    return Row(folder.name, case.about["group"], tuple(verdicts), said)
+
+
+# --- the table ---------------------------------------------------------------------------------
+
+
+def read(table):
+    if not table.exists():
+        return {}
+    return {line.split("\t")[0]: line.split("\t")[2:] for line in table.read_text().splitlines()[1:]}
+
+
+def write(rows, table):
+    heading = "\t".join(("case", "group", *CASE_CHECKS)) + "\t(of wrong ones: " + ", ".join(WRONG_CHECKS) + ")"
+    lines = ["\t".join((row.name, row.group, *row.verdicts)) for row in rows]
+    table.parent.mkdir(exist_ok=True)
+    table.write_text("\n".join([heading, *lines]) + "\n")
+
+
+def summary(rows):
+    """Lines: of each group and check how many passed, failed, are not supported."""
+    groups = collections.defaultdict(list)
+    for row in rows:
+        groups[row.group].append(row)
+    lines = []
+    for group, members in groups.items():
+        checks = WRONG_CHECKS if group == "wrong" else CASE_CHECKS
+        whole = sum(all(verdict in (PASSED, NOTHING) for verdict in row.verdicts) for row in members)
+        lines.append(f"{group}: {len(members)} cases, {whole} with everything passed")
+        for number, check in enumerate(checks):
+            tally = collections.Counter(row.verdicts[number] for row in members)
+            lines.append(f"  {check:8} {tally[PASSED]:4} passed {tally[FAILED]:4} failed {tally[UNSUPPORTED]:4} not supported")
+    return lines
+
+
+def worse_than_recorded(rows, recorded, whole):
+    complaints = []
+    for row in rows:
+        checks = WRONG_CHECKS if row.group == "wrong" else CASE_CHECKS
+        for check, verdict, before in zip(checks, row.verdicts, recorded.get(row.name, ())):
+            if before == PASSED and verdict != PASSED:
+                complaints.append(f"{row.name}: {check} is {verdict}, and passed before")
+        complaints += [f"{row.name}: {check}: {one_line(why)}" for check, why in row.said if why.startswith("Hopeless")]
+    if whole:
+        complaints += [f"{name} is recorded and was not run" for name in sorted(set(recorded) - {row.name for row in rows})]
+    return complaints
+
+
+def main():
+    import run as environment
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sconce", default="target/release/sconce")
+    parser.add_argument("--sample", action="store_true", help="a part that takes a minute or two")
+    parser.add_argument("--keep", type=pathlib.Path, help="where cases are made and left, and the log written")
+    parser.add_argument("--only", default="", help="a pattern that names must match")
+    parser.add_argument("--results", type=pathlib.Path, default=RESULTS)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    sconce = os.path.abspath(options.sconce)
+    if not os.path.exists(sconce):
+        raise SystemExit(f"no binary at {sconce}: cargo build --release -p sconce-cli")
+    environment.in_environment_with_torch()
+    for package in ("expecttest", "scipy"):
+        import edit
+
+        edit.import_or_install(package)
+    with tempfile.TemporaryDirectory() as temporary:
+        out = (options.keep or pathlib.Path(temporary)).resolve()
+        made = out / "cases"
+        if not made.exists():
+            command = [sys.executable, str(HERE / "generate.py"), str(out)]
+            command += ["--every", str(SAMPLE_EVERY)] if options.sample else []
+            subprocess.run(command, check=True, env={**os.environ, "PYTHONWARNINGS": "ignore"}, stderr=subprocess.DEVNULL)
+        tasks = [(sconce, folder, folder.parent.name == "wrong")
+                 for kind in ("cases", "wrong") for folder in sorted((out / kind).iterdir())
+                 if (folder / "case.json").exists() and re.search(options.only, folder.name)]
+        if not tasks:
+            raise SystemExit("nothing was made")
+        with multiprocessing.get_context("spawn").Pool(options.jobs, silence, maxtasksperchild=200) as pool:
+            rows = pool.map(checked, tasks, chunksize=4)
+    log = [f"{row.name}: {check}: {one_line(why)}" for row in rows for check, why in row.said]
+    if options.keep:
+        (out / "log.txt").write_text("\n".join(log) + "\n")
+    else:
+        print("\n".join(log))
+    print("\n".join(summary(rows)))
+    table = options.results / "script.tsv"
+    whole = not options.sample and not options.only
+    complaints = worse_than_recorded(rows, read(table), whole)
+    if whole:
+        write(rows, table)
+    for complaint in complaints:
+        print(f"FAILED {complaint}")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
