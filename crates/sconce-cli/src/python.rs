@@ -28,10 +28,11 @@ pub fn scripted(file: &OsStr, options: &PythonOptions) -> Result<Option<Scripted
     script.open(&path).map(Some).map_err(|error| failure(&error, &path))
 }
 
-/// The tree of what `file` names, if it is a name of a Python file.
+/// The tree of what `file` names, if it is a name of a Python file. A whole file may as well be code
+/// out of an archive.
 pub fn tree(file: &OsStr, options: &PythonOptions) -> Result<Option<String>, Failure> {
-    let Some((path, name)) = split(file) else { return Ok(None) };
-    let script = script_options(name, options);
+    let Some((path, Some(name))) = split(file) else { return Ok(None) };
+    let script = script_options(Some(name), options);
     script.tree(&path).map(Some).map_err(|error| failure(&error, &path))
 }
 

@@ -92,7 +92,7 @@ impl Python {
         expression: &py::Expr,
         depth: usize,
     ) -> Result<Option<Type>, Error> {
-        if depth > MAX_ALIASES {
+        if depth > MAX_ALIASES || !self.spend() {
             return Ok(None);
         }
         match expression {

@@ -29,6 +29,9 @@ enum Sort {
     Interface,
 }
 
+/// How many classes may be derived from each other.
+const MAX_BASES: usize = 32;
+
 /// A function of a class with its name there.
 struct Method {
     name: String,
@@ -49,7 +52,7 @@ impl Python {
             return Ok(known.clone());
         }
         let module = Arc::clone(&class.module);
-        let made = match self.sort(class)? {
+        let made = match self.sort(class, 0)? {
             Sort::NamedTuple => {
                 let made = self.in_scope(&module, |python| python.named_tuple(unit, class))?;
                 Some(made)
@@ -73,14 +76,18 @@ impl Python {
         unit: &mut Unit,
         class: &PyClass,
     ) -> Result<Global, Error> {
-        if self.sort(class)? == Sort::Exception {
+        if self.sort(class, 0)? == Sort::Exception {
             let module = &class.module.name;
             return Ok(Global::Exception(format!("{module}.{}", class.name()).into()));
         }
         Ok(self.class(unit, class)?.map_or_else(|| opaque("type"), Global::Type))
     }
 
-    fn sort(&mut self, class: &PyClass) -> Result<Sort, Error> {
+    fn sort(&mut self, class: &PyClass, depth: usize) -> Result<Sort, Error> {
+        if depth > MAX_BASES {
+            let message = "too many classes are derived from each other";
+            return Err(Error::new(message, class.module.place(&class.def.name)));
+        }
         for decorator in &class.def.decorator_list {
             let name = self.world.decorator(&class.module, decorator)?;
             match name.as_str() {
@@ -111,7 +118,7 @@ impl Python {
                     if base.name() == "Module" && &*base.module.name == "torch.nn.modules.module" {
                         return Ok(Sort::Module);
                     }
-                    match crate::nesting::with_stack(|| self.sort(&base))? {
+                    match self.sort(&base, depth + 1)? {
                         Sort::Plain => {
                             let message = "TorchScript classes does not support inheritance yet. \
                                            Please directly inherit from 'object'.";

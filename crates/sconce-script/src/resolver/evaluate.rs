@@ -291,7 +291,7 @@ impl Python {
         expression: &py::Expr,
         depth: usize,
     ) -> Result<Option<Value>, Error> {
-        if depth > MAX_DEPTH {
+        if depth > MAX_DEPTH || !self.spend() {
             return Ok(None);
         }
         let constant = |value| Ok(Some(Value::Constant(value)));

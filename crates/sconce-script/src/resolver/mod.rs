@@ -41,7 +41,13 @@ pub(crate) struct Python {
     /// Qualified names that are taken.
     names: FxHashSet<Arc<str>>,
     mangled: usize,
+    /// How many more expressions may be looked at for values and aliases of types: what refers to
+    /// itself twice would be looked at without end.
+    budget: usize,
 }
+
+/// How many expressions are looked at for values and aliases of types, in all.
+const MAX_EVALUATIONS: usize = 1 << 20;
 
 impl Python {
     pub(crate) fn new(world: World, scope: Arc<Module>) -> Self {
@@ -55,6 +61,7 @@ impl Python {
             pending: FxHashSet::default(),
             names: FxHashSet::default(),
             mangled: 0,
+            budget: MAX_EVALUATIONS,
         }
     }
 
@@ -64,6 +71,12 @@ impl Python {
         let result = work(self);
         self.scope = before;
         result
+    }
+
+    /// Whether one more expression may be looked at.
+    fn spend(&mut self) -> bool {
+        self.budget = self.budget.saturating_sub(1);
+        self.budget > 0
     }
 
     /// A qualified name as PyTorch gives it, mangled when it is taken.
