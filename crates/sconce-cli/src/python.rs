@@ -52,7 +52,13 @@ fn script_options(name: Option<String>, options: &PythonOptions) -> ScriptOption
 
 /// What is wrong with Python source, with the lines at fault.
 fn failure(error: &ScriptError, file: &str) -> Failure {
-    let mut failure = Failure::unreadable(error.message().trim_end()).in_file(file);
+    let message = error.message().trim_end();
+    // What has no place in a file that can be read is what was asked of it.
+    let failure = match error.range() {
+        None if Path::new(file).is_file() => Failure::usage(message),
+        _ => Failure::unreadable(message),
+    };
+    let mut failure = failure.in_file(file);
     let here = error.range().map(|range| ("the code at fault".to_owned(), range));
     let calls = error.calls().iter().map(|(function, range)| {
         (format!("'{function}' is being compiled since it was called from"), range)

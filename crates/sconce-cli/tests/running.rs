@@ -58,7 +58,7 @@ fn a_missing_operator_stops_a_program_that_comes_to_it_or_a_strict_caller() {
     let past = call("False", &[]);
     assert_eq!((past.code, past.out.trim()), (0, "tensor([2., 2.])"), "{}", past.err);
     for (run, help) in [
-        (call("True", &[]), "sconce ops FILE lists"),
+        (call("True", &[]), "lists the operators of a program that are missing"),
         (call("False", &["--strict"]), "without --strict it runs"),
     ] {
         assert_eq!(run.code, 2);
