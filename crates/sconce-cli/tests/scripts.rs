@@ -27,6 +27,11 @@ def wrong(x: int) -> int:
 
 class Net(torch.nn.Module):
     pass
+
+
+def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    bounded = torch.nn.functional.hardtanh(x, 0.0, 1.0)
+    return torch.nn.functional.mse_loss(bounded, y, reduction='sum')
 ";
 
 fn folder() -> (TempDir, String) {
@@ -52,6 +57,14 @@ fn a_function_becomes_an_archive_that_runs() {
     let of_source = support::sconce(&[&["run", &entry][..], &input].concat()).all();
     assert!(of_archive.contains("24"), "{of_archive}");
     assert_eq!(of_archive, of_source);
+}
+
+#[test]
+fn functions_of_torch_nn_need_no_pytorch() {
+    let (_folder, path) = folder();
+    let inputs = ["-i", "tensor([-3.0, 4.0])", "-i", "tensor([2.0, 4.0])"];
+    let run = support::sconce(&[&["run", &format!("{path}:loss")][..], &inputs].concat());
+    assert_eq!(run.ok().trim(), "tensor(13.)");
 }
 
 #[test]

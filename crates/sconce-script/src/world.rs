@@ -339,7 +339,9 @@ impl World {
                 }
             }
         }
-        Ok(None)
+        library::stand_in(name)
+            .map(|(text, filename)| Module::parse(name, &filename, text.to_owned(), false))
+            .transpose()
     }
 
     /// What a name means at the top of a file, or in every Python program.
