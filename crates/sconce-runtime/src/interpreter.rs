@@ -190,7 +190,7 @@ impl Machine {
     }
 
     /// Lowers a graph that is in no function, with a table of constants of its own; `None` if it
-    /// needs what is not here.
+    /// cannot be. An operator that is not here is an error where the code comes to it.
     pub(crate) fn lower_graph(
         &mut self,
         name: &str,

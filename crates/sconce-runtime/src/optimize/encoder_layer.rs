@@ -25,9 +25,7 @@ fn pack_one(o: &mut Optimization, node: NodeId) -> Option<()> {
     }
     let kind = Kind::Op(ENCODER_LAYER_PACKED.into());
     let new = o.graph.new_node_with(kind, &inputs, Type::Tensor);
-    o.graph.insert_before(new, node);
-    let range = o.graph.node(node).range.clone();
-    o.graph.node_mut(new).range = range;
+    o.insert_at(new, node);
     let result = o.graph.node(new).output();
     o.replace(node, result);
     Some(())

@@ -28,9 +28,7 @@ fn pack_one(o: &mut Optimization, node: NodeId) -> Option<()> {
     let code = o.insert_constant(&Constant::Int(code), node);
     let inputs = [input, packed, weight, bias, code];
     let new = o.graph.new_node_with(Kind::Op(LINEAR_PACKED.into()), &inputs, Type::Tensor);
-    o.graph.insert_before(new, node);
-    let range = o.graph.node(node).range.clone();
-    o.graph.node_mut(new).range = range;
+    o.insert_at(new, node);
     let result = o.graph.node(new).output();
     if let Some((follower, _)) = follower {
         o.replace(follower, result);

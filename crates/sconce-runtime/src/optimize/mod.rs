@@ -308,6 +308,13 @@ impl Optimization {
         self.insert_constant(&Constant::Tensor(constant), before)
     }
 
+    /// Inserts a node before the one whose work it takes over, at that one's place in the source.
+    pub(crate) fn insert_at(&mut self, new: NodeId, node: NodeId) {
+        self.graph.insert_before(new, node);
+        let range = self.graph.node(node).range.clone();
+        self.graph.node_mut(new).range = range;
+    }
+
     /// Puts a value in the place of what a node gives, and destroys the node.
     pub(crate) fn replace(&mut self, node: NodeId, by: ValueId) {
         let old = self.graph.node(node).output();

@@ -35,9 +35,7 @@ fn pack_one(o: &mut Optimization, node: NodeId) -> Option<()> {
     let mut inputs = o.graph.node(node).inputs().to_vec();
     inputs.extend(packed.into_iter().map(|packed| o.insert_tensor(packed, node)));
     let new = o.graph.new_node(Kind::Op(line.packed.into()), &inputs);
-    o.graph.insert_before(new, node);
-    let range = o.graph.node(node).range.clone();
-    o.graph.node_mut(new).range = range;
+    o.insert_at(new, node);
     let results: Vec<ValueId> = o.graph.node(node).outputs().to_vec();
     for result in results {
         let by = o.graph.add_output(new, o.graph.ty(result).clone());
