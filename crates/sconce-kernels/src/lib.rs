@@ -33,6 +33,7 @@ mod dropout;
 mod element;
 mod error;
 mod export;
+mod fake_quantize;
 mod gemm;
 mod gemv;
 mod generator;
@@ -128,6 +129,7 @@ pub use dropout::{Dropout, dropout, native_dropout, rrelu};
 pub use element::{Bool, Element};
 pub use error::{Error, ErrorKind, Result};
 pub use export::Exporter;
+pub use fake_quantize::{FakeQuantizer, fake_quantize};
 pub use generator::Generator;
 pub use grid_sample::{GridMode, GridPadding, affine_grid, grid_sample};
 pub use histogram::{Bins, bincount, histc, histogramdd, searchsorted};
@@ -159,9 +161,9 @@ pub use pool::{
 };
 pub use promotion::{Operand, can_cast, promote_types, result_type};
 pub use quantized::{
-    Output, Quantizer, dequantize, int_repr, per_tensor, quantize, quantized_conv,
-    quantized_hardsigmoid, quantized_linear, quantized_linear_dynamic, quantized_mul,
-    quantized_relu, quantizer, through_floats, through_integers,
+    Output, Quantizer, choose_parameters, dequantize, int_repr, per_tensor, quantize,
+    quantized_conv, quantized_hardsigmoid, quantized_linear, quantized_linear_dynamic,
+    quantized_mul, quantized_relu, quantizer, through_floats, through_integers,
 };
 pub use random::{
     bernoulli_from, bernoulli_in_place, cauchy_in_place, empty_like, exponential_in_place,

@@ -353,13 +353,8 @@ pub fn quantized_linear_dynamic(
     reduce_range: bool,
     relu: bool,
 ) -> Result<Tensor> {
-    let own = input.contiguous()?;
-    let (low, high) = own
-        .read::<f32>()?
-        .iter()
-        .fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), &x| (low.min(x), high.max(x)));
-    let quantizer = range_quantizer(low, high, if reduce_range { 127 } else { 255 });
-    let quantized = quantize(&own, quantizer, DType::QUInt8)?;
+    let (scale, zero_point) = choose_parameters(input, reduce_range)?;
+    let quantized = quantize(input, Quantizer::PerTensor { scale, zero_point }, DType::QUInt8)?;
     let (scale, _) = per_tensor(&quantized)?;
     let scales = weight_scales(weight)?;
     let sums = linear(&centred(&quantized)?, &centred(weight)?, None)?;
@@ -377,22 +372,34 @@ pub fn quantized_linear_dynamic(
     Ok(result)
 }
 
+/// The scale and zero point that hold all numbers of a tensor in a `quint8`, or in seven bits of one:
+/// `torch._choose_qparams_per_tensor`.
+///
+/// # Errors
+/// For other dtypes than `float32`.
+pub fn choose_parameters(input: &Tensor, reduce_range: bool) -> Result<(f64, i64)> {
+    let own = input.contiguous()?;
+    let (low, high) = own
+        .read::<f32>()?
+        .iter()
+        .fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), &x| (low.min(x), high.max(x)));
+    Ok(range_parameters(low, high, if reduce_range { 127 } else { 255 }))
+}
+
 /// The parameters for numbers from `low` to `high` in steps from 0 to `most`, 0 among them:
 /// `quant_utils::ChooseQuantizationParams`.
-fn range_quantizer(low: f32, high: f32, most: i64) -> Quantizer {
+fn range_parameters(low: f32, high: f32, most: i64) -> (f64, i64) {
     let (low, high) = (f64::from(low.min(0.0)), f64::from(high.max(0.0)));
     let steps = most as f64;
-    let mut scale = ((high - low) / steps) as f32;
-    if scale == 0.0 || (1.0 / scale).is_infinite() {
+    let mut scale = (high - low) / steps;
+    if scale as f32 == 0.0 || (1.0 / scale as f32).is_infinite() {
         scale = 0.1;
     }
-    let wide = f64::from(scale);
-    let (from_low, from_high) = (-low / wide, steps - high / wide);
-    let error_low = (low / wide).abs();
-    let error_high = steps.abs() + (high / wide).abs();
+    let (from_low, from_high) = (-low / scale, steps - high / scale);
+    let error_low = (low / scale).abs();
+    let error_high = steps.abs() + (high / scale).abs();
     let start = if error_low < error_high { from_low } else { from_high };
-    let zero_point = start.clamp(0.0, steps).round_ties_even() as i64;
-    Quantizer::PerTensor { scale: wide, zero_point }
+    (scale, start.clamp(0.0, steps).round_ties_even() as i64)
 }
 
 /// `quantized::conv1d` to `conv3d`, and with `relu`.

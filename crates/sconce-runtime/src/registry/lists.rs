@@ -1,7 +1,9 @@
 //! Lists.
 
 use sconce_ir::Type;
+use sconce_kernels::{self as kernels, BinaryOp, Tensor};
 
+use super::tensor_args::kernel;
 use super::{Args, Table};
 use crate::error::Raise;
 use crate::interpreter::Machine;
@@ -102,22 +104,29 @@ pub(super) const TABLE: Table = &[
         Ok(IValue::list(list.element.clone(), items))
     }),
     ("aten::__contains__", "int_list float_list", |_, args| Ok(Bool(find(&args)?.is_some()))),
-    ("aten::index", "list_int list_float list_bool list_str", |_, args| match find(&args)? {
-        Some(at) => Ok(Int(at as i64)),
-        None => Err(Raise::message(format!("'{}' is not in list", shown(args.get(1))))),
+    ("aten::eq", "Tensor_list", |_, args| Ok(Bool(same_tensors(&args)?))),
+    ("aten::ne", "Tensor_list", |_, args| Ok(Bool(!same_tensors(&args)?))),
+    ("aten::index", "list_int list_float list_bool list_str list_Tensor", |_, args| {
+        match find(&args)? {
+            Some(at) => Ok(Int(at as i64)),
+            None => Err(Raise::message(format!("'{}' is not in list", shown(args.get(1))))),
+        }
     }),
-    ("aten::remove", "int float bool str", |_, args| match find(&args)? {
+    ("aten::remove", "int float bool str Tensor", |_, args| match find(&args)? {
         Some(at) => {
             args.list(0)?.write().items.remove(at);
             Ok(IValue::None)
         }
         None => Err(Raise::message("list.remove(x): x not in list")),
     }),
-    ("aten::count", "int float bool str", |_, args| {
+    ("aten::count", "int float bool str Tensor", |_, args| {
         let list = args.list(0)?;
         let list = list.read();
-        let equal = list.items.iter().filter(|item| item.equal(args.get(1)) == Some(true));
-        Ok(Int(equal.count() as i64))
+        let mut count = 0;
+        for item in &list.items {
+            count += i64::from(same(item, args.get(1))?);
+        }
+        Ok(Int(count))
     }),
     ("prim::min", "self_int self_float self_bool", |_, args| extreme(&args, "min", less)),
     ("prim::max", "self_int self_float self_bool", |_, args| {
@@ -246,7 +255,43 @@ fn repeat(machine: &mut Machine, list: &Shared<List>, times: i64) -> Result {
 fn find(args: &Args<'_>) -> Result<Option<usize>> {
     let list = args.list(0)?;
     let list = list.read();
-    Ok(list.items.iter().position(|item| item.equal(args.get(1)) == Some(true)))
+    for (at, item) in list.items.iter().enumerate() {
+        if same(item, args.get(1))? {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether two elements are equal; tensors where the one number that they are is.
+fn same(a: &IValue, b: &IValue) -> Result<bool> {
+    match (a, b) {
+        (IValue::Tensor(a), IValue::Tensor(b)) => truth(BinaryOp::Eq, a, b),
+        _ => Ok(a.equal(b) == Some(true)),
+    }
+}
+
+fn same_tensors(args: &Args<'_>) -> Result<bool> {
+    let (a, b) = (args.tensors(0)?, args.tensors(1)?);
+    if a.len() != b.len() {
+        return Ok(false);
+    }
+    for (a, b) in a.iter().zip(&b) {
+        if !truth(BinaryOp::Eq, a, b)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// What a comparison of two tensors of one element says.
+pub(super) fn truth(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<bool> {
+    let compared = kernels::binary(op, a.into(), b.into()).map_err(kernel)?;
+    match compared.numel() {
+        1 => Ok(compared.item().map_err(kernel)?.to_bool()),
+        0 => Err(Raise::message("Boolean value of Tensor with no values is ambiguous")),
+        _ => Err(Raise::message("Boolean value of Tensor with more than one value is ambiguous")),
+    }
 }
 
 fn shown(value: &IValue) -> String {

@@ -25,6 +25,7 @@ mod literals;
 mod losses;
 mod math;
 mod misc;
+mod natives;
 mod normalisation;
 mod numbers;
 pub(crate) mod outside;
@@ -104,6 +105,7 @@ const TABLES: &[Table] = &[
     products::TABLE,
     quantized::TABLE,
     activations::TABLE,
+    natives::TABLE,
     normalisation::TABLE,
     pooling::TABLE,
     regions::TABLE,

@@ -2,7 +2,7 @@
 
 use sconce_kernels::{self as kernels, BinaryOp, ConvOptions, DType, Output, Quantizer, Tensor};
 
-use super::tensor_args::{kernel, made};
+use super::tensor_args::{kernel, listed, made};
 use super::{Args, Table};
 use crate::error::Raise;
 use crate::interpreter::Machine;
@@ -28,7 +28,48 @@ pub(super) const TABLE: Table = &[
         };
         quantize(&args, quantizer, 4)
     }),
-    ("aten::dequantize", "self", |_, args| made(kernels::dequantize(args.tensor(0)?))),
+    ("aten::quantize_per_tensor", "tensors", |_, args| {
+        let (scales, zero_points) = (args.tensor(1)?, args.tensor(2)?);
+        let scales: Vec<f64> = list(scales, DType::Float64)?;
+        let zero_points: Vec<i64> = list(zero_points, DType::Int64)?;
+        let dtype = args.dtype(3)?.unwrap_or(DType::QUInt8);
+        let tensors = args.tensors(0)?;
+        let each = tensors.iter().zip(scales.iter().zip(&zero_points));
+        listed(
+            each.map(|(tensor, (&scale, &zero_point))| {
+                kernels::quantize(tensor, Quantizer::PerTensor { scale, zero_point }, dtype)
+            })
+            .collect(),
+        )
+    }),
+    ("aten::quantize_per_tensor_dynamic", "-", |_, args| {
+        let (input, dtype) = (args.tensor(0)?, args.dtype(1)?.unwrap_or(DType::QUInt8));
+        if dtype != DType::QUInt8 {
+            return Err(Raise::unsupported(
+                "aten::quantize_per_tensor_dynamic to other than quint8",
+            ));
+        }
+        let (scale, zero_point) =
+            kernels::choose_parameters(input, args.bool(2)?).map_err(kernel)?;
+        made(kernels::quantize(input, Quantizer::PerTensor { scale, zero_point }, dtype))
+    }),
+    ("aten::_choose_qparams_per_tensor", "-", |_, args| {
+        let (scale, zero_point) =
+            kernels::choose_parameters(args.tensor(0)?, args.bool(1)?).map_err(kernel)?;
+        Ok(IValue::tuple(vec![IValue::Float(scale), IValue::Int(zero_point)]))
+    }),
+    ("aten::fake_quantize_per_tensor_affine", "- tensor_qparams", |_, args| {
+        Ok(IValue::Tensor(faked(&args, false)?.0))
+    }),
+    ("aten::fake_quantize_per_tensor_affine_cachemask", "-", |_, args| masked(&args, false)),
+    ("aten::fake_quantize_per_channel_affine", "-", |_, args| {
+        Ok(IValue::Tensor(faked(&args, true)?.0))
+    }),
+    ("aten::fake_quantize_per_channel_affine_cachemask", "-", |_, args| masked(&args, true)),
+    ("aten::dequantize", "tensors", |_, args| {
+        listed(args.tensors(0)?.iter().map(kernels::dequantize).collect())
+    }),
+    ("aten::dequantize", "self tensor", |_, args| made(kernels::dequantize(args.tensor(0)?))),
     ("aten::int_repr", "-", |_, args| made(kernels::int_repr(args.tensor(0)?))),
     ("aten::q_scale", "-", |_, args| {
         Ok(IValue::Float(kernels::per_tensor(args.tensor(0)?).map_err(kernel)?.0))
@@ -100,6 +141,27 @@ fn list<T: kernels::Element>(tensor: &Tensor, dtype: DType) -> Result<Vec<T>> {
 fn quantize(args: &Args<'_>, quantizer: Quantizer, dtype: usize) -> Result {
     let dtype = args.dtype(dtype)?.unwrap_or(DType::QUInt8);
     made(kernels::quantize(args.tensor(0)?, quantizer, dtype))
+}
+
+/// Rounded as if quantized, and what was within the range: scale and zero point are operands 1 and 2,
+/// the channels' dimension is the third where there is one, the range comes after it.
+fn faked(args: &Args<'_>, by_channel: bool) -> Result<(Tensor, Tensor)> {
+    let input = args.tensor(0)?;
+    let (scales, zero_points, axis) = if by_channel {
+        let axis = kernels::shape::wrap_dim(args.int(3)?, input.dim()).map_err(kernel)?;
+        (list(args.tensor(1)?, DType::Float32)?, list(args.tensor(2)?, DType::Int64)?, Some(axis))
+    } else {
+        (vec![number(args, 1)? as f32], vec![number(args, 2)? as i64], None)
+    };
+    let first = 3 + usize::from(by_channel);
+    let range = (args.int(first)?, args.int(first + 1)?);
+    kernels::fake_quantize(input, &kernels::FakeQuantizer { scales, zero_points, axis, range })
+        .map_err(kernel)
+}
+
+fn masked(args: &Args<'_>, by_channel: bool) -> Result {
+    let (result, mask) = faked(args, by_channel)?;
+    Ok(IValue::tuple(vec![IValue::Tensor(result), IValue::Tensor(mask)]))
 }
 
 fn per_channel(tensor: &Tensor) -> Result<(Vec<f64>, Vec<i64>, i64)> {

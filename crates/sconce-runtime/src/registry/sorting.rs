@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use sconce_kernels::BinaryOp;
+
 use super::{Args, Table};
 use crate::error::Raise;
 use crate::interpreter::Machine;
@@ -12,13 +14,13 @@ use crate::value::List;
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(super) const TABLE: Table = &[
-    ("aten::sort", "int float bool str any", |machine, args| {
+    ("aten::sort", "int float bool str Tensor any", |machine, args| {
         let list = args.list(0)?;
         let sorted = sorted(machine, &list, args.bool(1)?)?;
         list.write().items = sorted;
         Ok(IValue::None)
     }),
-    ("aten::sorted", "int float bool str any", |machine, args: Args<'_>| {
+    ("aten::sorted", "int float bool str Tensor any", |machine, args: Args<'_>| {
         let list = args.list(0)?;
         let items = sorted(machine, &list, false)?;
         let element = list.read().element.clone();
@@ -41,6 +43,7 @@ fn less(machine: &mut Machine, a: &IValue, b: &IValue) -> Result<bool> {
         (Float(a), Float(b)) => a < b,
         (Bool(a), Bool(b)) => !a & b,
         (Str(a), Str(b)) => a.cmp(b) == Ordering::Less,
+        (IValue::Tensor(a), IValue::Tensor(b)) => super::lists::truth(BinaryOp::Lt, a, b)?,
         (IValue::Tuple(x), IValue::Tuple(y)) => {
             for (x, y) in x.items.iter().zip(&y.items) {
                 if less(machine, x, y)? {

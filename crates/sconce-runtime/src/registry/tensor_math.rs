@@ -49,6 +49,11 @@ pub(super) const TABLE: Table = &[
     ("aten::__and__", "Tensor Scalar", |_, args| binary(&args, BinaryOp::BitwiseAnd)),
     ("aten::__or__", "Tensor Scalar", |_, args| binary(&args, BinaryOp::BitwiseOr)),
     ("aten::__xor__", "Tensor Scalar", |_, args| binary(&args, BinaryOp::BitwiseXor)),
+    ("aten::__iand__", "Tensor Scalar", |_, args| binary_in_place(args, BinaryOp::BitwiseAnd)),
+    ("aten::__ior__", "Tensor Scalar", |_, args| binary_in_place(args, BinaryOp::BitwiseOr)),
+    ("aten::__ixor__", "Tensor Scalar", |_, args| binary_in_place(args, BinaryOp::BitwiseXor)),
+    ("aten::__ilshift__", "Tensor Scalar", |_, args| binary_in_place(args, BinaryOp::LeftShift)),
+    ("aten::__irshift__", "Tensor Scalar", |_, args| binary_in_place(args, BinaryOp::RightShift)),
     ("aten::logical_and", "-", |_, args| binary(&args, BinaryOp::LogicalAnd)),
     ("aten::logical_or", "-", |_, args| binary(&args, BinaryOp::LogicalOr)),
     ("aten::mul_", "Tensor Scalar", |_, args| binary_in_place(args, BinaryOp::Mul)),
@@ -107,8 +112,19 @@ pub(super) const TABLE: Table = &[
         Ok(args.take(0))
     }),
     ("aten::norm", "ScalarOpt_dim", |_, args| {
-        let p = if args.get(1).is_none() { 2.0 } else { args.real(1)? };
-        made(kernels::norm(args.tensor(0)?, p, &args.ints(2)?, args.bool(3)?))
+        made(kernels::norm(args.tensor(0)?, power(&args)?, &args.ints(2)?, args.bool(3)?))
+    }),
+    ("aten::norm", "Scalar", |_, args| {
+        made(kernels::norm(args.tensor(0)?, args.real(1)?, &[], false))
+    }),
+    ("aten::norm", "ScalarOpt_dtype", |_, args| {
+        made(kernels::norm(&cast(&args, 2)?, power(&args)?, &[], false))
+    }),
+    ("aten::norm", "ScalarOpt_dim_dtype", |_, args| {
+        made(kernels::norm(&cast(&args, 4)?, power(&args)?, &args.ints(2)?, args.bool(3)?))
+    }),
+    ("aten::native_norm", "-", |_, args| {
+        made(kernels::norm(args.tensor(0)?, args.real(1)?, &[], false))
     }),
     ("aten::where", "self ScalarOther ScalarSelf Scalar", |_, args| {
         made(kernels::where_(args.tensor(0)?, args.operand(1)?, args.operand(2)?))
@@ -215,6 +231,11 @@ fn extremum(
 fn both(args: &Args<'_>, which: Extremum) -> Result {
     let (values, indices) = extremum(args, which, Some(args.int(1)?), args.bool(2)?)?;
     Ok(IValue::tuple(vec![values, indices]))
+}
+
+/// Which norm operand 1 asks for: the second where it does not say.
+fn power(args: &Args<'_>) -> Result<f64> {
+    Ok(args.optional_real(1)?.unwrap_or(2.0))
 }
 
 /// The first operand in the dtype that another gives.

@@ -40,6 +40,7 @@ pub(super) const TABLE: Table = &[
     ("aten::Int", "Tensor", |_, args| Ok(Int(item(&args)?.to_i64()))),
     ("aten::Float", "Tensor", |_, args| Ok(Float(item(&args)?.to_f64()))),
     ("aten::item", "-", |_, args| number(item(&args)?)),
+    ("aten::_local_scalar_dense", "-", |_, args| number(item(&args)?)),
     ("aten::IntImplicit", "-", |_, args| implicit(&args, "an integer")),
     ("aten::FloatImplicit", "-", |_, args| implicit(&args, "a float")),
     ("aten::ScalarImplicit", "-", |_, args| implicit(&args, "a scalar")),
@@ -123,6 +124,7 @@ pub(super) const TABLE: Table = &[
         let dtype = args.tensor(1)?.dtype();
         to(&args, Some(dtype), args.bool(3)?, args.memory_format(4)?)
     }),
+    ("aten::to", "prim_other", |_, args| to(&args, None, args.bool(2)?, None)),
     ("aten::copy_", "-", |_, mut args| {
         args.tensor(0)?.copy_from(args.tensor(1)?).map_err(kernel)?;
         Ok(args.take(0))

@@ -1,0 +1,81 @@
+//! Rounding to what a quantized number would hold: `torch.fake_quantize_per_tensor_affine` and its
+//! like, which models trained for quantization are made of.
+
+use sconce_tensor::DType;
+
+use crate::error::{Error, Result};
+use crate::tensor::Tensor;
+
+/// What numbers are rounded to.
+#[derive(Debug, Clone)]
+pub struct FakeQuantizer {
+    /// The steps: one, or one for each channel.
+    pub scales: Vec<f32>,
+    /// The integers that 0 becomes, as many as scales.
+    pub zero_points: Vec<i64>,
+    /// The dimension of the channels; `None` where there is one scale for all.
+    pub axis: Option<usize>,
+    /// The least and the greatest integer.
+    pub range: (i64, i64),
+}
+
+/// The tensor as it would come back from being quantized, and which numbers were within the range.
+///
+/// # Errors
+/// For other dtypes than `float32`, an empty range, and scales that are not one for each channel.
+pub fn fake_quantize(input: &Tensor, by: &FakeQuantizer) -> Result<(Tensor, Tensor)> {
+    let (least, most) = by.range;
+    if least > most {
+        return Err(Error::runtime("`quant_min` should be less than or equal to `quant_max`."));
+    }
+    if input.dtype() != DType::Float32 {
+        return Err(Error::not_implemented("fake quantization of other than float32"));
+    }
+    let channels =
+        by.axis.map_or(1, |axis| input.sizes().get(axis).map_or(0, |&size| size as usize));
+    if by.scales.len() != channels || by.zero_points.len() != channels {
+        return Err(Error::runtime(
+            "dimensions of scale and zero-point are not consistent with input tensor",
+        ));
+    }
+    if by.zero_points.iter().any(|point| !(least..=most).contains(point)) {
+        return Err(Error::runtime("`zero_point` must be between `quant_min` and `quant_max`."));
+    }
+    let inner = by.axis.map_or(1, |axis| input.sizes()[axis + 1..].iter().product::<i64>().max(1));
+    let input = input.contiguous()?;
+    let (result, kept) =
+        (Tensor::zeros(input.sizes(), DType::Float32)?, Tensor::zeros(input.sizes(), DType::Bool)?);
+    {
+        let (xs, mut results, mut mask) =
+            (input.read::<f32>()?, result.write::<f32>()?, kept.write::<crate::Bool>()?);
+        for (at, ((&x, out), kept)) in
+            xs.iter().zip(results.iter_mut()).zip(mask.iter_mut()).enumerate()
+        {
+            let channel = (at / inner as usize) % channels.max(1);
+            let (scale, zero_point) = (by.scales[channel], by.zero_points[channel]);
+            let whole = (x * (1.0 / scale)).round_ties_even() + zero_point as f32;
+            let held = whole.max(least as f32).min(most as f32);
+            *out = (held - zero_point as f32) * scale;
+            *kept = crate::Bool::from(least as f32 <= whole && whole <= most as f32);
+        }
+    }
+    Ok((result, kept))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_rounded_to_steps_and_kept_within_the_range() {
+        let input = Tensor::from_slice(&[-9.0f32, -0.3, 0.25, 0.3, 9.0], &[5]).unwrap();
+        let by =
+            FakeQuantizer { scales: vec![0.5], zero_points: vec![1], axis: None, range: (-3, 4) };
+        let (result, kept) = fake_quantize(&input, &by).unwrap();
+        assert_eq!(result.to_vec::<f32>().unwrap(), [-2.0, -0.5, 0.0, 0.5, 1.5]);
+        let kept = kept.to_dtype(DType::Int64).unwrap().to_vec::<i64>().unwrap();
+        assert_eq!(kept, [0, 1, 1, 1, 0]);
+        let none = FakeQuantizer { range: (4, -3), ..by };
+        assert!(fake_quantize(&input, &none).is_err());
+    }
+}
