@@ -59,10 +59,25 @@ def quantized_half():
     return torch.jit.script(torch.ao.quantization.quantize_dynamic(net, {nn.Linear}, dtype=torch.float16))
 
 
+class Sequence(nn.Module):
+    """A recurrent layer in a module: by itself it has no `forward` once it is scripted."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x: Tensor):
+        return self.layer(x)
+
+
+def sequence(layer, dtype):
+    kinds = {type(layer)}
+    return torch.jit.script(torch.ao.quantization.quantize_dynamic(Sequence(layer), kinds, dtype=dtype))
+
+
 @made((t(2, 1, 3),))
 def quantized_lstm():
-    net = nn.LSTM(3, 4)
-    return torch.jit.script(torch.ao.quantization.quantize_dynamic(net, {nn.LSTM}, dtype=torch.qint8))
+    return sequence(nn.LSTM(3, 4), torch.qint8)
 
 
 @made((t(2, 2),))
@@ -79,3 +94,137 @@ def quantized_tensors():
             return self.whole.dequantize() + self.channels.dequantize() + y.dequantize() + y.q_scale() + y.q_zero_point()
 
     return torch.jit.script(Tensors())
+
+
+@made((t(2, 1, 3),))
+def quantized_gru():
+    return sequence(nn.GRU(3, 4, bidirectional=True), torch.qint8)
+
+
+@made((t(2, 1, 3),))
+def quantized_lstm_half():
+    return sequence(nn.LSTM(3, 4, 2, batch_first=True), torch.float16)
+
+
+@made((t(2, 3),))
+def quantized_cells():
+    class Cells(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lstm, self.gru = nn.LSTMCell(3, 4), nn.GRUCell(4, 2)
+            self.tanh, self.relu = nn.RNNCell(2, 3), nn.RNNCell(3, 3, nonlinearity="relu")
+
+        def forward(self, x: Tensor) -> Tensor:
+            h, c = self.lstm(x)
+            return self.relu(self.tanh(self.gru(h + c)))
+
+    kinds = {nn.LSTMCell, nn.GRUCell, nn.RNNCell}
+    return torch.jit.script(torch.ao.quantization.quantize_dynamic(Cells(), kinds, dtype=torch.qint8))
+
+
+@made((torch.tensor([1, 0, 3, 2]), torch.tensor([0, 3])))
+def quantized_embeddings():
+    class Embeddings(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one, self.bag = nn.Embedding(5, 8), nn.EmbeddingBag(5, 8, mode="sum", include_last_offset=False)
+
+        def forward(self, x: Tensor, offsets: Tensor):
+            return self.one(x), self.bag(x, offsets)
+
+    net = Embeddings()
+    net.qconfig = torch.ao.quantization.float_qparams_weight_only_qconfig
+    return torch.jit.script(torch.ao.quantization.convert(torch.ao.quantization.prepare(net)))
+
+
+class Layered(nn.Module):
+    """Layers that have quantized forms of their own."""
+
+    def __init__(self):
+        super().__init__()
+        self.quant, self.dequant = torch.ao.quantization.QuantStub(), torch.ao.quantization.DeQuantStub()
+        self.up = nn.ConvTranspose2d(2, 4, 2, stride=2, output_padding=1)
+        self.norm, self.elu, self.prelu = nn.BatchNorm2d(4), nn.ELU(), nn.PReLU()
+        self.group, self.instance, self.layer = nn.GroupNorm(2, 4), nn.InstanceNorm2d(4, affine=True), nn.LayerNorm([9, 9])
+        self.swish, self.leaky, self.sigmoid, self.six = nn.Hardswish(), nn.LeakyReLU(0.2), nn.Sigmoid(), nn.ReLU6()
+        self.pool = nn.MaxPool2d(2)
+
+    def forward(self, x: Tensor):
+        x = self.up(self.quant(x))
+        a, b, c = self.norm(x), self.elu(x), self.prelu(x)
+        d, e, f = self.group(x), self.instance(x), self.layer(x)
+        g, h, i, j = self.swish(x), self.leaky(x), self.sigmoid(x), self.six(x)
+        return [self.dequant(y) for y in [a, b, c, d, e, f, g, h, i, j, self.pool(x)]]
+
+
+def layered():
+    torch.backends.quantized.engine = "fbgemm"
+    net = Layered().eval()
+    net.qconfig = torch.ao.quantization.QConfig(
+        activation=torch.ao.quantization.HistogramObserver.with_args(reduce_range=True), weight=torch.ao.quantization.default_weight_observer)
+    prepared = torch.ao.quantization.prepare(net)
+    prepared((image - 0.5) * 3)
+    return torch.ao.quantization.convert(prepared)
+
+
+@made(((image - 0.5) * 3,))
+def quantized_layers():
+    return torch.jit.trace(layered(), (image - 0.5) * 3)
+
+
+def arithmetic(name, body):
+    """A case of a program over two quantized tensors."""
+    source = f"""def f(a, b):
+  x = torch.quantize_per_tensor(a, 0.05, 60, torch.quint8)
+  y = torch.quantize_per_tensor(b, 0.1, 10, torch.quint8)
+  z = {body}
+  return z.dequantize(), z.q_scale(), z.q_zero_point()
+"""
+    from registry import Case, register
+    left, right = (t(2, 3, 4) - 5) / 3, (t(2, 3, 4) - 1) / 2
+    register(f"quantized_op_{name}", Case(lambda: torch.jit.CompilationUnit(source).f, ((left, right),), ready=True))
+
+
+for name, body in {
+    "add_scalar": "torch.ops.quantized.add_scalar(x, 1.5)",
+    "add_scalar_down": "torch.ops.quantized.add_scalar(x, -20)",
+    "add_scalar_up": "torch.ops.quantized.add_scalar(x, 20.)",
+    "add_scalar_relu": "torch.ops.quantized.add_scalar_relu(x, 0.5)",
+    "add_number": "torch.ops.quantized.add(x, 2)",
+    "mul_scalar": "torch.ops.quantized.mul_scalar(x, 1.5)",
+    "mul_scalar_negative": "torch.ops.quantized.mul_scalar(x, -2)",
+    "mul_scalar_zero": "torch.ops.quantized.mul_scalar(x, 0)",
+    "mul_scalar_relu": "torch.ops.quantized.mul_scalar_relu(x, -0.5)",
+    "mul_number": "torch.ops.quantized.mul(x, 2.5)",
+    "celu": "torch.ops.quantized.celu(x, 0.05, 40, 1.5)",
+    "elu": "torch.ops.quantized.elu(x, 0.05, 40, 1.5)",
+    "clamp": "torch.ops.quantized.clamp(x, -0.5, 1.)",
+    "clamp_method": "x.clamp(-0.5, 1.)",
+    "relu6": "torch.ops.quantized.relu6(x)",
+    "threshold": "torch.ops.quantized.threshold(x, 0.5, -1.0)",
+    "softmax": "torch.ops.quantized.softmax(x, 1, 0.00390625, 0)",
+    "matmul": "torch.ops.quantized.matmul(x, y.transpose(1, 2), 0.2, 50)",
+    "max_pool1d": "torch.ops.quantized.max_pool1d(x, [2], [1], [1], [1], False)",
+    "layer_norm": "torch.ops.quantized.layer_norm(x, [4], None, None, 1e-5, 0.02, 128)",
+    "group_norm": "torch.ops.quantized.group_norm(x, 3, None, None, 1e-5, 0.02, 128)",
+    "instance_norm": "torch.ops.quantized.instance_norm(x, None, None, 1e-5, 0.02, 128)",
+    "hardtanh": "torch.ops.aten.hardtanh(x, -1, 1)",
+    "mean": "torch.mean(x, [1])",
+    "topk": "torch.topk(x, 2, 1)[0]",
+    "sort": "torch.sort(x, 2)[0]",
+    "cat_dim": "torch.ops.quantized.cat([x, y], 1, 0.1, 30)",
+    "tanh": "torch.tanh(x)",
+    "sigmoid": "torch.sigmoid(x)",
+    "upsample": "torch.ops.aten.upsample_nearest2d(x.unsqueeze(0), [6, 8])",
+    "stack": "torch.stack([x, x], 0)",
+    "index": "x[:, 1:, ::2]",
+    "flip": "torch.flip(x, [0, 2])",
+    "max": "torch.max(x, 1)[0]",
+    "index_select": "torch.index_select(x, 2, torch.tensor([0, 2]))",
+    "clone": "x.clone()",
+    "reshape": "x.reshape([6, 4]).permute([1, 0])",
+    "hardsigmoid": "torch.ops.aten.hardsigmoid(x)",
+    "leaky": "torch.ops.aten.leaky_relu(x, 0.3)",
+    "pad": "torch.constant_pad_nd(x, [1, 1], 0.)",
+}.items():
+    arithmetic(name, body)

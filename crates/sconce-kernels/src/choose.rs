@@ -88,6 +88,14 @@ pub fn clamp(input: &Tensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>)
         let message = "torch.clamp: At least one of 'min' or 'max' must not be None";
         return Err(Error::runtime(message));
     }
+    if input.dtype().is_quantized() {
+        let number = |bound: Option<Operand<'_>>| match bound {
+            Some(Operand::Scalar(bound)) => Ok(Some(bound.to_f64())),
+            Some(Operand::Tensor(_)) => Err(Error::no_kernel("clamp", input.dtype())),
+            None => Ok(None),
+        };
+        return crate::quantized_clamp(input, number(min)?, number(max)?);
+    }
     if input.dtype().is_complex() {
         return Err(Error::not_implemented("clamp is not supported for complex types"));
     }

@@ -38,6 +38,9 @@ fn integers(index: &Tensor, refuse: impl FnOnce() -> Error) -> Result<Vec<i64>> 
 /// # Errors
 /// For indices that are negative or beyond the dimension, or no integers.
 pub fn index_select(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
+    if input.dtype().is_quantized() {
+        return crate::rearranged(input, |whole| index_select(whole, dim, index));
+    }
     if index.dim() > 1 {
         return Err(Error::index("index_select(): Index is supposed to be a vector"));
     }

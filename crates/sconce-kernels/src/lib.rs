@@ -60,6 +60,7 @@ mod pointwise;
 mod pool;
 mod promotion;
 mod quantized;
+mod quantized_math;
 mod random;
 mod random_whole;
 mod rearrange;
@@ -162,8 +163,13 @@ pub use pool::{
 pub use promotion::{Operand, can_cast, promote_types, result_type};
 pub use quantized::{
     Output, Quantizer, choose_parameters, dequantize, int_repr, per_tensor, quantize,
-    quantized_conv, quantized_hardsigmoid, quantized_linear, quantized_linear_dynamic,
-    quantized_mul, quantized_relu, quantizer, through_floats, through_integers,
+    quantized_conv, quantized_conv_dynamic, quantized_conv_transpose, quantized_hardsigmoid,
+    quantized_linear, quantized_linear_dynamic, quantized_mul, quantized_relu, quantizer,
+    through_floats, through_integers,
+};
+pub use quantized_math::{
+    quantized_add_scalar, quantized_clamp, quantized_matmul, quantized_mul_scalar,
+    quantized_threshold, rearranged, rearranged_with_indices,
 };
 pub use random::{
     bernoulli_from, bernoulli_in_place, cauchy_in_place, empty_like, exponential_in_place,

@@ -308,6 +308,9 @@ pub fn topk(
     largest: bool,
     sorted: bool,
 ) -> Result<(Tensor, Tensor)> {
+    if input.dtype().is_quantized() {
+        return crate::rearranged_with_indices(input, |whole| topk(whole, k, dim, largest, sorted));
+    }
     let dtype = input.dtype();
     expect_ordered("topk_impl", dtype)?;
     expect_number("topk_cpu", dtype)?;

@@ -97,7 +97,7 @@ pub(crate) fn inherit(to: &Tensor, from: &Tensor) -> Result<()> {
 }
 
 /// The integer dtype of a quantized one, and its least and greatest value.
-fn underlying(dtype: DType) -> Result<(DType, i64, i64)> {
+pub(crate) fn underlying(dtype: DType) -> Result<(DType, i64, i64)> {
     match dtype {
         DType::QUInt8 => Ok((DType::UInt8, 0, 255)),
         DType::QInt8 => Ok((DType::Int8, -128, 127)),
@@ -140,7 +140,7 @@ pub fn per_tensor(tensor: &Tensor) -> Result<(f64, i64)> {
 }
 
 /// The integers of a quantized tensor, the same storage.
-fn integers(tensor: &Tensor) -> Result<Tensor> {
+pub(crate) fn integers(tensor: &Tensor) -> Result<Tensor> {
     let (dtype, ..) = underlying(tensor.dtype())?;
     let (sizes, strides) = (tensor.sizes(), tensor.strides());
     Tensor::from_storage(tensor.storage().clone(), dtype, sizes, strides, tensor.offset())
@@ -155,7 +155,12 @@ pub fn int_repr(tensor: &Tensor) -> Result<Tensor> {
 }
 
 /// A quantized tensor of integers, which are held within what the dtype holds.
-fn pack(values: &[i64], sizes: &[i64], dtype: DType, quantizer: Quantizer) -> Result<Tensor> {
+pub(crate) fn pack(
+    values: &[i64],
+    sizes: &[i64],
+    dtype: DType,
+    quantizer: Quantizer,
+) -> Result<Tensor> {
     fn fill<T: Element>(out: &Tensor, values: &[i64], cast: impl Fn(i64) -> T) -> Result<()> {
         for (out, &value) in out.write::<T>()?.iter_mut().zip(values) {
             *out = cast(value);
@@ -173,7 +178,11 @@ fn pack(values: &[i64], sizes: &[i64], dtype: DType, quantizer: Quantizer) -> Re
 }
 
 /// Integers with a storage of their own as a quantized tensor.
-fn with_quantizer(integers: &Tensor, dtype: DType, quantizer: Quantizer) -> Result<Tensor> {
+pub(crate) fn with_quantizer(
+    integers: &Tensor,
+    dtype: DType,
+    quantizer: Quantizer,
+) -> Result<Tensor> {
     let (sizes, strides) = (integers.sizes(), integers.strides());
     let storage = integers.storage().clone();
     let tensor = Tensor::from_storage(storage, dtype, sizes, strides, integers.offset())?;
@@ -228,7 +237,7 @@ pub fn quantize(input: &Tensor, quantizer: Quantizer, dtype: DType) -> Result<Te
 }
 
 /// The nearest integer, halves to even; what is none, or too large, as x86 converts it.
-fn nearest(x: f32) -> i64 {
+pub(crate) fn nearest(x: f32) -> i64 {
     let x = x.round_ties_even();
     if x.abs() < 2_147_483_648.0 { x as i64 } else { i64::from(i32::MIN) }
 }
@@ -255,7 +264,7 @@ pub fn dequantize(tensor: &Tensor) -> Result<Tensor> {
 }
 
 /// The integers less their zero points, in `float64`.
-fn centred(tensor: &Tensor) -> Result<Tensor> {
+pub(crate) fn centred(tensor: &Tensor) -> Result<Tensor> {
     let (_, zero_points, axis) = quantizer(tensor)?.channels();
     let whole = integers(tensor)?.to_dtype(DType::Float64)?.copy()?;
     let channel = channel_of(whole.sizes(), axis);
@@ -353,12 +362,47 @@ pub fn quantized_linear_dynamic(
     reduce_range: bool,
     relu: bool,
 ) -> Result<Tensor> {
+    let product = |whole: &Tensor, kernel: &Tensor| linear(whole, kernel, None);
+    dynamic(input, weight, bias, (reduce_range, relu), |sums| sums.dim() - 1, product)
+}
+
+/// `quantized::conv2d_dynamic` and its like: the input is quantized by its own range, the result is
+/// `float32`.
+///
+/// # Errors
+/// As [`quantized_conv`].
+pub fn quantized_conv_dynamic(
+    input: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    options: &ConvOptions<'_>,
+    output_padding: Option<&[i64]>,
+    reduce_range: bool,
+) -> Result<Tensor> {
+    let axis = |sums: &Tensor| sums.dim() + 1 - weight.dim();
+    let result = dynamic(input, weight, bias, (reduce_range, false), axis, |whole, kernel| {
+        match output_padding {
+            Some(extra) => crate::conv_transpose(whole, kernel, None, options, extra),
+            None => conv(whole, kernel, None, options),
+        }
+    })?;
+    with_channels_last(result)
+}
+
+/// A product of a tensor that is quantized by its own range, in floats again.
+fn dynamic(
+    input: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    (reduce_range, relu): (bool, bool),
+    axis: impl Fn(&Tensor) -> usize,
+    product: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
     let (scale, zero_point) = choose_parameters(input, reduce_range)?;
     let quantized = quantize(input, Quantizer::PerTensor { scale, zero_point }, DType::QUInt8)?;
-    let (scale, _) = per_tensor(&quantized)?;
     let scales = weight_scales(weight)?;
-    let sums = linear(&centred(&quantized)?, &centred(weight)?, None)?;
-    let axis = sums.dim() - 1;
+    let sums = product(&centred(&quantized)?, &centred(weight)?)?.contiguous()?;
+    let axis = axis(&sums);
     let bias = biases(bias, sums.sizes()[axis] as usize)?;
     let channel = channel_of(sums.sizes(), Some(axis));
     let result = Tensor::zeros(sums.sizes(), DType::Float32)?;
@@ -415,13 +459,34 @@ pub fn quantized_conv(
 ) -> Result<Tensor> {
     let sums = conv(&centred(input)?, &centred(weight)?, None, options)?;
     let axis = sums.dim() + 1 - weight.dim();
-    let result = requantize(&sums, axis, (input, weight), bias, output)?;
-    // FBGEMM's results have their channels last; what pools make of ties depends on it.
+    with_channels_last(requantize(&sums, axis, (input, weight), bias, output)?)
+}
+
+/// FBGEMM's results have their channels last; what pools make of ties depends on it.
+fn with_channels_last(result: Tensor) -> Result<Tensor> {
     match result.dim() {
         4 => result.copy_in(MemoryFormat::ChannelsLast),
         5 => result.copy_in(MemoryFormat::ChannelsLast3d),
         _ => Ok(result),
     }
+}
+
+/// `quantized::conv_transpose1d` to `conv_transpose3d`.
+///
+/// # Errors
+/// As `torch.conv_transpose2d`, and for tensors that are not quantized.
+pub fn quantized_conv_transpose(
+    input: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    options: &ConvOptions<'_>,
+    output_padding: &[i64],
+    output: Output,
+) -> Result<Tensor> {
+    let (whole, kernel) = (centred(input)?, centred(weight)?);
+    let sums = crate::conv_transpose(&whole, &kernel, None, options, output_padding)?;
+    let axis = sums.dim() + 1 - weight.dim();
+    with_channels_last(requantize(&sums, axis, (input, weight), bias, output)?)
 }
 
 /// The mean of integers, rounded: less the zero point where channels lie last, and with it

@@ -129,6 +129,9 @@ impl Tensor {
 /// # Errors
 /// For dimensions that do not exist or are named twice.
 pub fn flip(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
+    if input.dtype().is_quantized() {
+        return crate::rearranged(input, |whole| flip(whole, dims));
+    }
     let mut result = input.clone();
     let mut seen = Dims::new();
     for &dim in dims {

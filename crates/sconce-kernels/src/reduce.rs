@@ -219,6 +219,9 @@ pub fn extremum(
     dim: Option<i64>,
     keepdim: bool,
 ) -> Result<(Tensor, Tensor)> {
+    if input.dtype().is_quantized() {
+        return crate::rearranged_with_indices(input, |whole| extremum(which, whole, dim, keepdim));
+    }
     let name = if which == Extremum::Max { "max" } else { "min" };
     let dtype = input.dtype();
     if dtype.is_complex() || dtype == DType::UInt64 {

@@ -22,6 +22,9 @@ use crate::{DType, Element, Error, Result, Tensor, introsort};
 /// ```
 pub fn sort(input: &Tensor, dim: i64, descending: bool, stable: bool) -> Result<(Tensor, Tensor)> {
     let dtype = input.dtype();
+    if dtype.is_quantized() {
+        return crate::rearranged_with_indices(input, |whole| sort(whole, dim, descending, stable));
+    }
     if dtype.is_complex() || dtype == DType::UInt64 {
         return Err(Error::no_kernel("sort_stable", dtype));
     }

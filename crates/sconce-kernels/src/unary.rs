@@ -106,8 +106,12 @@ pub fn unary(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
     if op == Relu && dtype.is_quantized() {
         return crate::quantized_relu(input);
     }
-    if op == Hardsigmoid && dtype.is_quantized() {
-        return crate::quantized_hardsigmoid(input);
+    if dtype.is_quantized() {
+        match op {
+            Hardsigmoid => return crate::quantized_hardsigmoid(input),
+            Sigmoid | Tanh => return crate::quantized_math::quantized_bounded(op, input),
+            _ => {}
+        }
     }
     check_kernel(op, dtype)?;
     let common = if op.class() == Class::Float { int_to_float(dtype) } else { dtype };

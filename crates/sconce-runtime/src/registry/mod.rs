@@ -33,6 +33,7 @@ mod pointwise;
 mod pooling;
 mod products;
 mod quantized;
+mod quantized_math;
 mod quick;
 mod random;
 mod recurrent;
@@ -104,6 +105,7 @@ const TABLES: &[Table] = &[
     linalg::TABLE,
     products::TABLE,
     quantized::TABLE,
+    quantized_math::TABLE,
     activations::TABLE,
     natives::TABLE,
     normalisation::TABLE,

@@ -64,7 +64,7 @@ impl Lists {
     }
 }
 
-fn max_pool(args: &Args<'_>, rank: usize) -> Result {
+pub(super) fn max_pool(args: &Args<'_>, rank: usize) -> Result {
     let lists = Lists::new(args, Some(4), 5)?;
     made(kernels::max_pool(args.tensor(0)?, rank, &lists.options()))
 }

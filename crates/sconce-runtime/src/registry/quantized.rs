@@ -1,6 +1,6 @@
 //! Quantized tensors and layers.
 
-use sconce_kernels::{self as kernels, BinaryOp, ConvOptions, DType, Output, Quantizer, Tensor};
+use sconce_kernels::{self as kernels, ConvOptions, DType, Output, Quantizer, Tensor};
 
 use super::tensor_args::{kernel, listed, made};
 use super::{Args, Table};
@@ -101,30 +101,20 @@ pub(super) const TABLE: Table = &[
     ("quantized::conv2d_relu", "new", |_, args| conv(&args, true)),
     ("quantized::conv3d", "new", |_, args| conv(&args, false)),
     ("quantized::conv3d_relu", "new", |_, args| conv(&args, true)),
+    ("quantized::conv_transpose1d", "-", |_, args| conv(&args, false)),
+    ("quantized::conv_transpose2d", "-", |_, args| conv(&args, false)),
+    ("quantized::conv_transpose3d", "-", |_, args| conv(&args, false)),
+    ("quantized::conv1d_dynamic", "-", |_, args| conv_dynamic(&args)),
+    ("quantized::conv2d_dynamic", "-", |_, args| conv_dynamic(&args)),
+    ("quantized::conv3d_dynamic", "-", |_, args| conv_dynamic(&args)),
+    ("quantized::conv_transpose1d_dynamic", "-", |_, args| conv_dynamic(&args)),
+    ("quantized::conv_transpose2d_dynamic", "-", |_, args| conv_dynamic(&args)),
+    ("quantized::conv_transpose3d_dynamic", "-", |_, args| conv_dynamic(&args)),
     ("quantized::conv1d_prepack", "-", prepack),
     ("quantized::conv2d_prepack", "-", prepack),
     ("quantized::conv3d_prepack", "-", prepack),
     ("quantized::conv2d_unpack", "-", |_, args| unpacked(&args)),
     ("quantized::conv3d_unpack", "-", |_, args| unpacked(&args)),
-    ("quantized::add", "-", |_, args| added(&args, false)),
-    ("quantized::add_relu", "-", |_, args| added(&args, true)),
-    ("quantized::mul", "-", |_, args| multiplied(&args, false)),
-    ("quantized::mul_relu", "-", |_, args| multiplied(&args, true)),
-    ("quantized::cat", "-", |_, args| joined(&args, false)),
-    ("quantized::cat_relu", "-", |_, args| joined(&args, true)),
-    ("quantized::hardswish", "-", |_, args| {
-        pointwise(&args, [1, 2], |x| kernels::unary(kernels::UnaryOp::Hardswish, x))
-    }),
-    ("quantized::sigmoid", "-", |_, args| {
-        pointwise(&args, [1, 2], |x| kernels::unary(kernels::UnaryOp::Sigmoid, x))
-    }),
-    ("quantized::leaky_relu", "-", |_, args| {
-        let slope = args.scalar(1)?;
-        if args.bool(2)? {
-            return Err(Raise::unsupported("quantized::leaky_relu in place"));
-        }
-        pointwise(&args, [3, 4], |x| kernels::leaky_relu(x, slope))
-    }),
 ];
 
 fn number(args: &Args<'_>, index: usize) -> Result<f64> {
@@ -176,7 +166,7 @@ fn per_channel(tensor: &Tensor) -> Result<(Vec<f64>, Vec<i64>, i64)> {
 }
 
 /// The scale and zero point at two operands.
-fn output(args: &Args<'_>, at: [usize; 2], relu: bool) -> Result<Output> {
+pub(super) fn output(args: &Args<'_>, at: [usize; 2], relu: bool) -> Result<Output> {
     Ok(Output { scale: args.real(at[0])?, zero_point: args.int(at[1])?, relu })
 }
 
@@ -195,16 +185,43 @@ fn linear_dynamic(args: &Args<'_>, relu: bool) -> Result {
 fn conv(args: &Args<'_>, relu: bool) -> Result {
     let PackedParams { weight, bias, geometry } = PackedParams::of(args.get(1))?;
     let input = args.tensor(0)?;
-    let geometry = geometry.filter(|geometry| !geometry.transpose);
-    let Some(Geometry { stride, padding, dilation, groups, .. }) = geometry else {
-        return Err(Raise::unsupported("a quantized transposed convolution"));
+    let Some(geometry) = geometry else {
+        return Err(Raise::unsupported("a convolution with the parameters of another layer"));
     };
     let output = output(args, [2, 3], relu)?;
-    // A convolution over one dimension is packed as one over two, the first of size 1.
+    convolved(input, &weight, &geometry, |input, options| match geometry.transpose {
+        true => {
+            let extra = &geometry.output_padding;
+            kernels::quantized_conv_transpose(input, &weight, bias.as_ref(), options, extra, output)
+        }
+        false => kernels::quantized_conv(input, &weight, bias.as_ref(), options, output),
+    })
+}
+
+fn conv_dynamic(args: &Args<'_>) -> Result {
+    let PackedParams { weight, bias, geometry } = PackedParams::of(args.get(1))?;
+    let (input, reduce) = (args.tensor(0)?, args.bool(2)?);
+    let Some(geometry) = geometry else {
+        return Err(Raise::unsupported("a convolution with the parameters of another layer"));
+    };
+    let extra = geometry.transpose.then_some(&geometry.output_padding[..]);
+    convolved(input, &weight, &geometry, |input, options| {
+        kernels::quantized_conv_dynamic(input, &weight, bias.as_ref(), options, extra, reduce)
+    })
+}
+
+/// A convolution over one dimension is packed as one over two, the first of size 1.
+fn convolved(
+    input: &Tensor,
+    weight: &Tensor,
+    geometry: &Geometry,
+    f: impl Fn(&Tensor, &ConvOptions<'_>) -> kernels::Result<Tensor>,
+) -> Result {
+    let Geometry { stride, padding, dilation, groups, .. } = geometry;
     let flat = input.dim() + 1 == weight.dim() && stride.len() == 2;
     let input = if flat { input.unsqueeze(-2).map_err(kernel)? } else { input.clone() };
-    let options = ConvOptions { stride: &stride, padding: &padding, dilation: &dilation, groups };
-    let result = kernels::quantized_conv(&input, &weight, bias.as_ref(), &options, output);
+    let options = ConvOptions { stride, padding, dilation, groups: *groups };
+    let result = f(&input, &options);
     made(result.and_then(|result| if flat { result.squeeze(Some(&[-2])) } else { Ok(result) }))
 }
 
@@ -230,51 +247,4 @@ fn unpacked(args: &Args<'_>) -> Result {
     let PackedParams { weight, bias, .. } = PackedParams::of(args.get(0))?;
     let bias = bias.map_or(IValue::None, IValue::Tensor);
     Ok(IValue::tuple(vec![IValue::Tensor(weight), bias]))
-}
-
-fn relu_if(tensor: Tensor, relu: bool) -> kernels::Result<Tensor> {
-    if relu { kernels::unary(kernels::UnaryOp::Relu, &tensor) } else { Ok(tensor) }
-}
-
-fn added(args: &Args<'_>, relu: bool) -> Result {
-    let output = (args.real(2)?, args.int(3)?);
-    made(kernels::through_floats(
-        &[args.tensor(0)?, args.tensor(1)?],
-        output,
-        |floats| match floats {
-            [a, b] => relu_if(kernels::binary(BinaryOp::Add, a.into(), b.into())?, relu),
-            _ => Err(kernels::Error::runtime("expected two tensors")),
-        },
-    ))
-}
-
-fn multiplied(args: &Args<'_>, relu: bool) -> Result {
-    let output = output(args, [2, 3], relu)?;
-    made(kernels::quantized_mul(args.tensor(0)?, args.tensor(1)?, output))
-}
-
-fn joined(args: &Args<'_>, relu: bool) -> Result {
-    let (tensors, dim) = (args.tensors(0)?, args.int(1)?);
-    let Some(first) = tensors.first() else {
-        return Err(Raise::message("Quantized cat: expected a non-empty list of Tensors"));
-    };
-    let own = kernels::per_tensor(first).map_err(kernel)?;
-    let scale = args.optional_real(2)?.unwrap_or(own.0);
-    let zero_point = args.optional_int(3)?.unwrap_or(own.1);
-    let all: Vec<&Tensor> = tensors.iter().collect();
-    made(kernels::through_floats(&all, (scale, zero_point), |floats| {
-        relu_if(kernels::cat(floats, dim)?, relu)
-    }))
-}
-
-fn pointwise(
-    args: &Args<'_>,
-    output: [usize; 2],
-    f: impl Fn(&Tensor) -> kernels::Result<Tensor>,
-) -> Result {
-    let output = (args.real(output[0])?, args.int(output[1])?);
-    made(kernels::through_floats(&[args.tensor(0)?], output, |floats| match floats {
-        [x] => f(x),
-        _ => Err(kernels::Error::runtime("expected one tensor")),
-    }))
 }
