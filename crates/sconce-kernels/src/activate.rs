@@ -91,6 +91,9 @@ pub fn threshold(input: &Tensor, threshold: Scalar, value: Scalar) -> Result<Ten
 /// For `bool` and complex numbers, and for integers a lower bound above all of them or an upper bound
 /// below.
 pub fn hardtanh(input: &Tensor, min: Scalar, max: Scalar) -> Result<Tensor> {
+    if input.dtype().is_quantized() {
+        return crate::quantized_clamp(input, Some(min.to_f64()), Some(max.to_f64()));
+    }
     let dtype = input.dtype();
     if dtype == DType::Bool {
         return Err(Error::runtime("Bool inputs not supported for hardtanh"));

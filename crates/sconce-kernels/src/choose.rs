@@ -165,6 +165,12 @@ fn numbers_that_bind(
 /// # Errors
 /// For dtypes other than floating ones.
 pub fn leaky_relu(input: &Tensor, negative_slope: Scalar) -> Result<Tensor> {
+    if input.dtype().is_quantized() {
+        return crate::through_floats(&[input], crate::per_tensor(input)?, |floats| match floats {
+            [x] => leaky_relu(x, negative_slope),
+            _ => Err(Error::runtime("expected one tensor")),
+        });
+    }
     floating_map(input, "leaky_relu_cpu", |x| if x > 0.0 { x } else { x * negative_slope.to_f64() })
 }
 

@@ -162,7 +162,7 @@ pub use pool::{
 };
 pub use promotion::{Operand, can_cast, promote_types, result_type};
 pub use quantized::{
-    Output, Quantizer, choose_parameters, dequantize, int_repr, per_tensor, quantize,
+    Output, Quantizer, choose_parameters, dequantize, half_linear, int_repr, per_tensor, quantize,
     quantized_conv, quantized_conv_dynamic, quantized_conv_transpose, quantized_hardsigmoid,
     quantized_linear, quantized_linear_dynamic, quantized_mul, quantized_relu, quantizer,
     through_floats, through_integers,
@@ -181,7 +181,7 @@ pub use rearrange::{
     meshgrid, repeat, repeat_interleave, repetitions, roll, rot90, split_at, split_evenly,
     sum_to_size, tile,
 };
-pub use recurrent::{Cell, CellWeights, Recurrent, cell_step};
+pub use recurrent::{Cell, CellWeights, Recurrent, cell_step, gate_step};
 pub use recurrent_packed::{PackedRecurrent, pack_recurrent};
 pub use reduce::{
     Extremum, all, amax, amin, any, count_nonzero, extremum, log_softmax, logsumexp, mean, norm,

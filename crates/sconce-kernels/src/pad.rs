@@ -22,6 +22,15 @@ pub enum PadMode {
 /// # Errors
 /// Where there are more pairs than dimensions, or padding is larger than the mode allows.
 pub fn pad(input: &Tensor, padding: &[i64], mode: PadMode) -> Result<Tensor> {
+    if input.dtype().is_quantized() {
+        let mode = match mode {
+            PadMode::Constant(value) => PadMode::Constant(Scalar::Int(
+                crate::quantized_math::quantized_integer(input, value.to_f64())?,
+            )),
+            other => other,
+        };
+        return crate::rearranged(input, |whole| pad(whole, padding, mode));
+    }
     if !padding.len().is_multiple_of(2) {
         return Err(Error::runtime("Padding length must be divisible by 2"));
     }

@@ -351,6 +351,19 @@ pub fn quantized_linear(
     requantize(&sums, sums.dim() - 1, (input, weight), bias, output)
 }
 
+/// `quantized::linear_dynamic_fp16`: weights are held within what `float16` can hold, and rounded to
+/// it.
+///
+/// # Errors
+/// As `torch.nn.functional.linear`.
+pub fn half_linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+    const MOST: f64 = 65504.0;
+    let bounds = (Scalar::Float(-MOST), Scalar::Float(MOST));
+    let held = crate::clamp(weight, Some(bounds.0.into()), Some(bounds.1.into()))?;
+    let rounded = held.to_dtype(DType::Float16)?.to_dtype(DType::Float32)?;
+    linear(input, &rounded, bias)
+}
+
 /// `quantized::linear_dynamic`: the input is quantized by its own range, the result is `float32`.
 ///
 /// # Errors

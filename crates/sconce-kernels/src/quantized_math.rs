@@ -95,11 +95,22 @@ pub fn quantized_mul_scalar(input: &Tensor, other: f64, relu: bool) -> Result<Te
 /// # Errors
 /// For tensors that have not one scale.
 pub fn quantized_clamp(input: &Tensor, low: Option<f64>, high: Option<f64>) -> Result<Tensor> {
-    let (scale, zero_point) = per_tensor(input)?;
-    let (_, least, most) = underlying(input.dtype())?;
-    let whole = |x: f64| (nearest(x as f32 * (1.0 / scale as f32)) + zero_point).clamp(least, most);
-    let (low, high) = (low.map_or(least, whole), high.map_or(most, whole));
-    map(input, (scale, zero_point), |x| x.max(low).min(high))
+    let whole = |bound: Option<f64>, none: i64| match bound {
+        Some(bound) => quantized_integer(input, bound),
+        None => Ok(none),
+    };
+    let (low, high) = (whole(low, i64::MIN)?, whole(high, i64::MAX)?);
+    map(input, per_tensor(input)?, |x| x.max(low).min(high))
+}
+
+/// The integer that stands for a number among those of a tensor.
+///
+/// # Errors
+/// For tensors that have not one scale.
+pub(crate) fn quantized_integer(tensor: &Tensor, number: f64) -> Result<i64> {
+    let (scale, zero_point) = per_tensor(tensor)?;
+    let (_, least, most) = underlying(tensor.dtype())?;
+    Ok((nearest(number as f32 * (1.0 / scale as f32)) + zero_point).clamp(least, most))
 }
 
 /// `sigmoid` and `tanh` of a quantized tensor, in the steps that PyTorch gives their results.

@@ -84,6 +84,10 @@ fn parts<const N: usize>(gates: &Tensor) -> Result<[Tensor; N]> {
         .map_err(|_| Error::runtime(format!("the gates cannot be split into {N}")))
 }
 
+fn hidden_of(state: &[Tensor]) -> Result<&Tensor> {
+    state.first().ok_or_else(|| Error::runtime("a cell without a hidden state"))
+}
+
 /// One step whose input has been multiplied by its weights.
 fn step(
     cell: Cell,
@@ -91,19 +95,36 @@ fn step(
     state: &[Tensor],
     weights: CellWeights<'_>,
 ) -> Result<Vec<Tensor>> {
-    let hidden = state.first().ok_or_else(|| Error::runtime("a cell without a hidden state"))?;
+    let hidden = hidden_of(state)?;
     let hidden_gates = linear(hidden, weights.hidden, weights.hidden_bias)?;
-    if weights.projection.is_none()
-        && let Some(state) = single_step(cell, input_gates, &hidden_gates, state)?
-    {
+    let mut state = gate_step(cell, input_gates, &hidden_gates, state)?;
+    if let (Some(projection), Some(hidden)) = (weights.projection, state.first_mut()) {
+        *hidden = linear(hidden, projection, None)?;
+    }
+    Ok(state)
+}
+
+/// One step whose input and hidden state have been multiplied by their weights: `state` is the hidden
+/// state, and for an LSTM the cell state.
+///
+/// # Errors
+/// Where sizes or dtypes do not fit.
+pub fn gate_step(
+    cell: Cell,
+    input_gates: &Tensor,
+    hidden_gates: &Tensor,
+    state: &[Tensor],
+) -> Result<Vec<Tensor>> {
+    if let Some(state) = single_step(cell, input_gates, hidden_gates, state)? {
         return Ok(state);
     }
     match cell {
-        Cell::Tanh => Ok(vec![unary(UnaryOp::Tanh, &add(input_gates, &hidden_gates)?)?]),
-        Cell::Relu => Ok(vec![unary(UnaryOp::Relu, &add(input_gates, &hidden_gates)?)?]),
+        Cell::Tanh => Ok(vec![unary(UnaryOp::Tanh, &add(input_gates, hidden_gates)?)?]),
+        Cell::Relu => Ok(vec![unary(UnaryOp::Relu, &add(input_gates, hidden_gates)?)?]),
         Cell::Gru => {
+            let hidden = hidden_of(state)?;
             let [reset, update, new] = parts(input_gates)?;
-            let [hidden_reset, hidden_update, hidden_new] = parts(&hidden_gates)?;
+            let [hidden_reset, hidden_update, hidden_new] = parts(hidden_gates)?;
             let reset = unary(UnaryOp::Sigmoid, &add(&reset, &hidden_reset)?)?;
             let update = unary(UnaryOp::Sigmoid, &add(&update, &hidden_update)?)?;
             let new = unary(UnaryOp::Tanh, &add(&new, &mul(&reset, &hidden_new)?)?)?;
@@ -112,17 +133,12 @@ fn step(
         Cell::Lstm => {
             let memory =
                 state.get(1).ok_or_else(|| Error::runtime("an LSTM without a cell state"))?;
-            let [input, forget, new, output] = parts(&add(input_gates, &hidden_gates)?)?;
+            let [input, forget, new, output] = parts(&add(input_gates, hidden_gates)?)?;
             let input = unary(UnaryOp::Sigmoid, &input)?;
             let forget = unary(UnaryOp::Sigmoid, &forget)?;
             let memory = add(&mul(&forget, memory)?, &mul(&input, &unary(UnaryOp::Tanh, &new)?)?)?;
             let output = unary(UnaryOp::Sigmoid, &output)?;
-            let hidden = mul(&output, &unary(UnaryOp::Tanh, &memory)?)?;
-            let hidden = match weights.projection {
-                Some(projection) => linear(&hidden, projection, None)?,
-                None => hidden,
-            };
-            Ok(vec![hidden, memory])
+            Ok(vec![mul(&output, &unary(UnaryOp::Tanh, &memory)?)?, memory])
         }
     }
 }

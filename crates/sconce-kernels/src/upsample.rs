@@ -239,6 +239,11 @@ pub fn upsample(
     align_corners: bool,
     factors: &[Option<f64>],
 ) -> Result<Tensor> {
+    if input.dtype().is_quantized() {
+        return crate::through_integers(input, |whole| {
+            upsample(whole, mode, output, align_corners, factors)
+        });
+    }
     let rank = output.len();
     if input.dim() != rank + 2 {
         return Err(Error::runtime(format!(

@@ -15,6 +15,8 @@ const LINEAR: &str = "__torch__.torch.classes.quantized.LinearPackedParamsBase";
 const CONV2D: &str = "__torch__.torch.classes.quantized.Conv2dPackedParamsBase";
 const CONV3D: &str = "__torch__.torch.classes.quantized.Conv3dPackedParamsBase";
 
+const CELL: &str = "__torch__.torch.classes.rnn.CellParamsBase";
+
 /// What an object of packed parameters holds.
 #[derive(Debug, Clone)]
 pub(crate) struct PackedParams {
@@ -72,6 +74,10 @@ fn malformed() -> Error {
 /// For other classes that are written in C++, and states of other versions.
 pub(crate) fn set_state(class: &str, object: &Shared<Object>, state: &IValue) -> Result<(), Error> {
     let IValue::Tuple(state) = state else { return Err(malformed()) };
+    if class == CELL {
+        object.write().slots = cell_slots(&state.items).ok_or_else(malformed)?;
+        return Ok(());
+    }
     let params = match (class, &state.items[..]) {
         (LINEAR, [IValue::Tensor(weight), bias]) => {
             PackedParams { weight: weight.clone(), bias: optional(bias)?, geometry: None }
@@ -98,6 +104,73 @@ pub(crate) fn set_state(class: &str, object: &Shared<Object>, state: &IValue) ->
     };
     object.write().slots = params.slots();
     Ok(())
+}
+
+/// What the parameters of a recurrent cell hold: those of the input, those of the hidden state, and
+/// whether they are quantized to a range of seven bits (nothing for weights of halves).
+fn cell_slots(state: &[IValue]) -> Option<Vec<Option<IValue>>> {
+    let [IValue::Str(kind), _, _, IValue::List(numbers), IValue::List(packed)] = state else {
+        return None;
+    };
+    let reduce_range = match (&**kind, &numbers.read().items[..]) {
+        ("quantized_dynamic", [IValue::Int(flag)]) => IValue::Bool(*flag != 0),
+        ("quantized_dynamic", []) => IValue::Bool(false),
+        ("quantized_fp16", []) => IValue::None,
+        _ => return None,
+    };
+    match &packed.read().items[..] {
+        [input, hidden] => {
+            Some(vec![Some(input.clone()), Some(hidden.clone()), Some(reduce_range)])
+        }
+        _ => None,
+    }
+}
+
+/// The parameters of a quantized recurrent cell.
+#[derive(Debug, Clone)]
+pub(crate) struct CellParams {
+    /// Of the input: gates x inputs.
+    pub(crate) input: PackedParams,
+    /// Of the hidden state: gates x hidden.
+    pub(crate) hidden: PackedParams,
+    /// How many bits inputs are quantized to; `None` where weights are halves.
+    pub(crate) reduce_range: Option<bool>,
+}
+
+impl CellParams {
+    /// What an operand of an operator holds.
+    ///
+    /// # Errors
+    /// For values that are no parameters of a cell.
+    pub(crate) fn of(value: &IValue) -> Result<CellParams, Raise> {
+        let IValue::Object(object) = value else { return Err(malformed().into()) };
+        let object = object.read();
+        let [Some(input), Some(hidden), Some(reduce_range)] = &object.slots[..] else {
+            return Err(Raise::unsupported("parameters of a recurrent cell of this kind"));
+        };
+        let reduce_range = match reduce_range {
+            IValue::Bool(flag) => Some(*flag),
+            _ => None,
+        };
+        let (input, hidden) = (PackedParams::of(input)?, PackedParams::of(hidden)?);
+        Ok(CellParams { input, hidden, reduce_range })
+    }
+
+    /// A new object of two objects of packed parameters, as `make_quantized_cell_params_dynamic` and
+    /// `make_quantized_cell_params_fp16` make one.
+    ///
+    /// # Errors
+    /// Where the program does not know the class.
+    pub(crate) fn object(
+        machine: &mut Machine,
+        input: IValue,
+        hidden: IValue,
+        reduce_range: IValue,
+    ) -> Result<IValue, Raise> {
+        let class = machine.class_named(CELL).ok_or_else(malformed)?;
+        let slots = vec![Some(input), Some(hidden), Some(reduce_range)];
+        Ok(IValue::Object(Shared::new(Object { class, slots })))
+    }
 }
 
 fn optional(value: &IValue) -> Result<Option<Tensor>, Error> {

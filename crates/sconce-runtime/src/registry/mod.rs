@@ -34,6 +34,7 @@ mod pooling;
 mod products;
 mod quantized;
 mod quantized_math;
+mod quantized_recurrent;
 mod quick;
 mod random;
 mod recurrent;
@@ -106,6 +107,7 @@ const TABLES: &[Table] = &[
     products::TABLE,
     quantized::TABLE,
     quantized_math::TABLE,
+    quantized_recurrent::TABLE,
     activations::TABLE,
     natives::TABLE,
     normalisation::TABLE,

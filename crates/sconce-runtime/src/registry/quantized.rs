@@ -90,11 +90,15 @@ pub(super) const TABLE: Table = &[
     ("quantized::linear_relu", "-", |_, args| linear(&args, true)),
     ("quantized::linear_dynamic", "-", |_, args| linear_dynamic(&args, false)),
     ("quantized::linear_relu_dynamic", "-", |_, args| linear_dynamic(&args, true)),
-    ("quantized::linear_prepack", "-", |machine, args| {
-        let (weight, bias) = (args.tensor(0)?.clone(), args.optional_tensor(1)?.cloned());
-        PackedParams { weight, bias, geometry: None }.object(machine)
+    ("quantized::linear_dynamic_fp16", "-", |_, args| linear_half(&args, false)),
+    ("quantized::linear_relu_dynamic_fp16", "-", |_, args| linear_half(&args, true)),
+    ("quantized::linear_dynamic_fp16_unpacked_weight", "-", |_, args| {
+        made(kernels::half_linear(args.tensor(0)?, args.tensor(1)?, args.optional_tensor(2)?))
     }),
+    ("quantized::linear_prepack", "-", linear_prepack),
+    ("quantized::linear_prepack_fp16", "-", linear_prepack),
     ("quantized::linear_unpack", "-", |_, args| unpacked(&args)),
+    ("quantized::linear_unpack_fp16", "-", |_, args| unpacked(&args)),
     ("quantized::conv1d", "-", |_, args| conv(&args, false)),
     ("quantized::conv1d_relu", "-", |_, args| conv(&args, true)),
     ("quantized::conv2d", "new", |_, args| conv(&args, false)),
@@ -113,6 +117,9 @@ pub(super) const TABLE: Table = &[
     ("quantized::conv1d_prepack", "-", prepack),
     ("quantized::conv2d_prepack", "-", prepack),
     ("quantized::conv3d_prepack", "-", prepack),
+    ("quantized::conv_transpose1d_prepack", "-", prepack_transposed),
+    ("quantized::conv_transpose2d_prepack", "-", prepack_transposed),
+    ("quantized::conv_transpose3d_prepack", "-", prepack_transposed),
     ("quantized::conv2d_unpack", "-", |_, args| unpacked(&args)),
     ("quantized::conv3d_unpack", "-", |_, args| unpacked(&args)),
 ];
@@ -225,21 +232,52 @@ fn convolved(
     made(result.and_then(|result| if flat { result.squeeze(Some(&[-2])) } else { Ok(result) }))
 }
 
+fn linear_prepack(machine: &mut Machine, args: Args<'_>) -> Result {
+    let (weight, bias) = (args.tensor(0)?.clone(), args.optional_tensor(1)?.cloned());
+    PackedParams { weight, bias, geometry: None }.object(machine)
+}
+
+fn linear_half(args: &Args<'_>, relu: bool) -> Result {
+    let PackedParams { weight, bias, .. } = PackedParams::of(args.get(1))?;
+    let result = kernels::half_linear(args.tensor(0)?, &weight, bias.as_ref());
+    made(result.and_then(|result| match relu {
+        true => kernels::unary(kernels::UnaryOp::Relu, &result),
+        false => Ok(result),
+    }))
+}
+
 /// `(weight, bias, stride, padding, dilation, groups)`.
 fn prepack(machine: &mut Machine, args: Args<'_>) -> Result {
+    let lists = [args.ints(2)?, args.ints(3)?, vec![], args.ints(4)?];
+    prepacked(machine, &args, lists, args.int(5)?, false)
+}
+
+/// `(weight, bias, stride, padding, output_padding, dilation, groups)`.
+fn prepack_transposed(machine: &mut Machine, args: Args<'_>) -> Result {
+    let lists = [args.ints(2)?, args.ints(3)?, args.ints(4)?, args.ints(5)?];
+    prepacked(machine, &args, lists, args.int(6)?, true)
+}
+
+fn prepacked(
+    machine: &mut Machine,
+    args: &Args<'_>,
+    lists: [Vec<i64>; 4],
+    groups: i64,
+    transpose: bool,
+) -> Result {
     let (mut weight, bias) = (args.tensor(0)?.clone(), args.optional_tensor(1)?.cloned());
-    let mut lists = [args.ints(2)?, args.ints(3)?, args.ints(4)?];
-    let one_dimension = weight.dim() == 3;
-    if one_dimension {
+    let [mut stride, mut padding, mut output_padding, mut dilation] = lists;
+    output_padding.resize(stride.len(), 0);
+    if weight.dim() == 3 {
         weight = weight.unsqueeze(-2).map_err(kernel)?;
-        for (list, first) in lists.iter_mut().zip([1, 0, 1]) {
-            list.insert(0, first);
+        for list in [&mut stride, &mut dilation] {
+            list.insert(0, 1);
+        }
+        for list in [&mut padding, &mut output_padding] {
+            list.insert(0, 0);
         }
     }
-    let [stride, padding, dilation] = lists;
-    let output_padding = vec![0; stride.len()];
-    let groups = args.int(5)?;
-    let geometry = Geometry { stride, padding, dilation, output_padding, groups, transpose: false };
+    let geometry = Geometry { stride, padding, dilation, output_padding, groups, transpose };
     PackedParams { weight, bias, geometry: Some(geometry) }.object(machine)
 }
 

@@ -64,8 +64,8 @@ pub(super) const TABLE: Table = &[
         pointwise(&args, [1, 2], |x| kernels::celu(x, alpha))
     }),
     ("quantized::prelu", "-", |_, args| {
-        let weight = args.tensor(1)?;
-        pointwise(&args, [2, 3], |x| kernels::prelu(x, weight))
+        let weight = kernels::dequantize(args.tensor(1)?).map_err(kernel)?;
+        pointwise(&args, [2, 3], |x| kernels::prelu(x, &weight))
     }),
     ("quantized::softmax", "-", |_, args| {
         let dim = args.int(1)?;

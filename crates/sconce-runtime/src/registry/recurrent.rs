@@ -102,7 +102,7 @@ fn numbers(tensor: &Tensor) -> Result<Vec<i64>> {
 }
 
 /// The states to start from: a list for an LSTM, one tensor for the others.
-fn states(args: &Args<'_>, index: usize, cell: Cell) -> Result<Vec<Tensor>> {
+pub(super) fn states(args: &Args<'_>, index: usize, cell: Cell) -> Result<Vec<Tensor>> {
     match cell {
         Cell::Lstm => args.tensors(index),
         _ => Ok(vec![args.tensor(index)?.clone()]),
@@ -153,7 +153,7 @@ fn padded_packed(machine: &mut Machine, args: &Args<'_>, cell: Cell) -> Result {
 }
 
 /// A tensor as it is, or with its first two dimensions swapped where the batch comes first.
-fn time_first(args: &Args<'_>, tensor: &Tensor) -> Result<Tensor> {
+pub(super) fn time_first(args: &Args<'_>, tensor: &Tensor) -> Result<Tensor> {
     match args.bool(8)? {
         true => tensor.transpose(0, 1).map_err(kernel),
         false => Ok(tensor.clone()),
@@ -166,7 +166,7 @@ fn packed_weights<'a>(args: &'a Args<'_>, from: usize) -> Result<Vec<[&'a Tensor
     starts.map(|at| Ok([args.tensor(at)?, args.tensor(at + 1)?, args.tensor(at + 2)?])).collect()
 }
 
-fn outputs(output: Tensor, last: Vec<Tensor>) -> Result {
+pub(super) fn outputs(output: Tensor, last: Vec<Tensor>) -> Result {
     Ok(tensors(std::iter::once(output).chain(last).collect()))
 }
 
@@ -203,7 +203,7 @@ fn step_packed(args: &Args<'_>, cell: Cell) -> Result {
 }
 
 /// The next states: a tuple for an LSTM, one tensor for the others.
-fn stepped(mut next: Vec<Tensor>) -> Result {
+pub(super) fn stepped(mut next: Vec<Tensor>) -> Result {
     match next.len() {
         1 => Ok(next.pop().map_or(IValue::None, IValue::Tensor)),
         _ => Ok(tensors(next)),
