@@ -144,17 +144,17 @@ class Layered(nn.Module):
         super().__init__()
         self.quant, self.dequant = torch.ao.quantization.QuantStub(), torch.ao.quantization.DeQuantStub()
         self.up = nn.ConvTranspose2d(2, 4, 2, stride=2, output_padding=1)
-        self.norm, self.elu, self.prelu = nn.BatchNorm2d(4), nn.ELU(), nn.PReLU()
+        self.norm, self.elu = nn.BatchNorm2d(4), nn.ELU()
         self.group, self.instance, self.layer = nn.GroupNorm(2, 4), nn.InstanceNorm2d(4, affine=True), nn.LayerNorm([9, 9])
         self.swish, self.leaky, self.sigmoid, self.six = nn.Hardswish(), nn.LeakyReLU(0.2), nn.Sigmoid(), nn.ReLU6()
         self.pool = nn.MaxPool2d(2)
 
     def forward(self, x: Tensor):
         x = self.up(self.quant(x))
-        a, b, c = self.norm(x), self.elu(x), self.prelu(x)
+        a, b = self.norm(x), self.elu(x)
         d, e, f = self.group(x), self.instance(x), self.layer(x)
         g, h, i, j = self.swish(x), self.leaky(x), self.sigmoid(x), self.six(x)
-        return [self.dequant(y) for y in [a, b, c, d, e, f, g, h, i, j, self.pool(x)]]
+        return [self.dequant(y) for y in [a, b, d, e, f, g, h, i, j, self.pool(x)]]
 
 
 def layered():
