@@ -48,6 +48,18 @@ pub enum IValue {
     Future(Rc<Result<IValue, String>>),
     /// A random number generator: device and seed.
     Generator(Arc<str>, u64),
+    /// Sequences of different lengths as one: a nested tensor.
+    Nested(Rc<Nested>),
+}
+
+/// Sequences of different lengths: what `torch._nested_tensor_from_mask` makes of a batch for the
+/// layers of a transformer.
+#[derive(Debug)]
+pub struct Nested {
+    /// All sequences, batch x longest x features; what lies behind an end is of no meaning.
+    pub padded: Tensor,
+    /// The length of each sequence.
+    pub lengths: Vec<i64>,
 }
 
 /// The elements of a list and their type.
@@ -133,6 +145,7 @@ impl IValue {
             IValue::Function(_) => "Function",
             IValue::Future(_) => "Future",
             IValue::Generator(..) => "Generator",
+            IValue::Nested(_) => "nested Tensor",
         }
     }
 
@@ -146,7 +159,7 @@ impl IValue {
             IValue::Complex(..) => Type::Complex,
             IValue::Str(_) => Type::Str,
             IValue::Device(_) => Type::Device,
-            IValue::Tensor(_) => Type::Tensor,
+            IValue::Tensor(_) | IValue::Nested(_) => Type::Tensor,
             IValue::List(list) => Type::list(list.read().element.clone()),
             IValue::Dict(dict) => {
                 let dict = dict.read();

@@ -1,4 +1,6 @@
-//! Operators of attention.
+//! Operators of attention, and of the nested tensors that the layers of transformers make.
+
+use std::rc::Rc;
 
 use sconce_kernels::{
     self as kernels, AttentionOptions, EncoderLayer, HeadMask, HeadWeights, Layer, Tensor,
@@ -8,7 +10,7 @@ use super::tensor_args::{kernel, made};
 use super::{Args, Table};
 use crate::error::Raise;
 use crate::interpreter::Machine;
-use crate::value::IValue;
+use crate::value::{IValue, Nested};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
@@ -68,6 +70,8 @@ pub(super) const TABLE: Table = &[
         Ok(IValue::tuple(vec![IValue::Tensor(result), weights]))
     }),
     ("aten::_transformer_encoder_layer_fwd", "-", |_, args| encoder_layer(&args, [None; 4])),
+    ("aten::_nested_tensor_from_mask", "-", |_, args| nested_from_mask(&args)),
+    ("aten::to_padded_tensor", "-", |machine, args| padded(machine, &args)),
     ("aten::_nested_tensor_from_mask_left_aligned", "-", |_, args| {
         kernels::is_left_aligned(args.tensor(1)?).map(IValue::Bool).map_err(kernel)
     }),
@@ -94,7 +98,57 @@ pub(super) fn encoder_layer(args: &Args<'_>, packed: [Option<&Tensor>; 4]) -> Re
         norms: [[args.tensor(10)?, args.tensor(11)?], [args.tensor(12)?, args.tensor(13)?]],
         linears: [layer(args, 14, first)?, layer(args, 16, second)?],
     };
-    made(kernels::encoder_layer(args.tensor(0)?, &encoder, mask(args, 18, 19)?))
+    let IValue::Nested(nested) = args.get(0) else {
+        return made(kernels::encoder_layer(args.tensor(0)?, &encoder, mask(args, 18, 19)?));
+    };
+    if !args.get(18).is_none() {
+        return Err(Raise::message("Mask should be None if input is a nested tensor"));
+    }
+    // What lies behind the end of a sequence is not looked at.
+    let behind = nested.behind().map_err(kernel)?;
+    let mask = HeadMask { mask: &behind, kind: Some(1) };
+    let padded = kernels::encoder_layer(&nested.padded, &encoder, Some(mask)).map_err(kernel)?;
+    Ok(IValue::Nested(Rc::new(Nested { padded, lengths: nested.lengths.clone() })))
+}
+
+/// `(tensor, mask, mask_check)`: the sequences of a batch, as long as there are ones in the mask.
+fn nested_from_mask(args: &Args<'_>) -> Result {
+    let (batch, mask) = (args.tensor(0)?, args.tensor(1)?);
+    if batch.dim() != 3 || mask.sizes() != &batch.sizes()[..2] {
+        return Err(Raise::message("Expected mask.size(0) and mask.size(1) to be the input's"));
+    }
+    if !kernels::is_left_aligned(mask).map_err(kernel)? {
+        return Err(Raise::message("Expected mask to be left-aligned without gaps"));
+    }
+    let lengths = kernels::sum(mask, &[1], false, None).and_then(|sums| sums.to_vec::<i64>());
+    let lengths = lengths.map_err(kernel)?;
+    Ok(IValue::Nested(Rc::new(Nested { padded: batch.clone(), lengths })))
+}
+
+/// `(nested, padding, output_size)`: a batch again, with a number behind the ends.
+fn padded(machine: &mut Machine, args: &Args<'_>) -> Result {
+    let IValue::Nested(nested) = args.get(0) else {
+        return Err(Raise::unsupported("aten::to_padded_tensor of what is not nested"));
+    };
+    let longest = nested.lengths.iter().copied().max().unwrap_or(0);
+    let own = nested.padded.sizes();
+    let sizes = args.optional_ints(2)?.unwrap_or_else(|| vec![own[0], longest, own[2]]);
+    let [batch, length, features] = *sizes else {
+        return Err(Raise::message(
+            "output_size has to have as many dimensions as the nested tensor",
+        ));
+    };
+    if batch != own[0] || length < longest || features != own[2] {
+        return Err(Raise::message("Value in output_size is less than NestedTensor padded size."));
+    }
+    machine.budget.check_sizes(&sizes)?;
+    let dtype = nested.padded.dtype();
+    let result = Tensor::full(&sizes, args.scalar(1)?, dtype).map_err(kernel)?;
+    for (at, &length) in nested.lengths.iter().enumerate() {
+        let part = |of: &Tensor| of.select(0, at as i64)?.narrow(0, 0, length);
+        part(&result).and_then(|to| to.copy_from(&part(&nested.padded)?)).map_err(kernel)?;
+    }
+    Ok(IValue::Tensor(result))
 }
 
 fn scale(args: &Args<'_>, index: usize) -> Result<Option<f64>> {
@@ -113,4 +167,19 @@ fn attend(
 fn mask<'a>(args: &'a Args<'_>, mask: usize, kind: usize) -> Result<Option<HeadMask<'a>>> {
     let kind = args.optional_int(kind)?;
     Ok(args.optional_tensor(mask)?.map(|mask| HeadMask { mask, kind }))
+}
+
+impl Nested {
+    /// What lies behind the ends: ones in a mask of batch x longest.
+    fn behind(&self) -> kernels::Result<Tensor> {
+        let [batch, longest, ..] = *self.padded.sizes() else {
+            return Err(kernels::Error::runtime("a nested tensor of other than three dimensions"));
+        };
+        let flags: Vec<bool> = self
+            .lengths
+            .iter()
+            .flat_map(|&length| (0..longest).map(move |at| at >= length))
+            .collect();
+        Tensor::from_bools(&flags, &[batch, longest])
+    }
 }

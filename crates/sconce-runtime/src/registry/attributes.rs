@@ -88,7 +88,7 @@ pub(super) const TABLE: Table = &[
 ];
 
 fn no(args: &Args<'_>) -> Result {
-    args.tensor(0).map(|_| Bool(false))
+    args.tensor_or_nested(0).map(|_| Bool(false))
 }
 
 fn item_size(args: &Args<'_>) -> Result {

@@ -44,7 +44,16 @@ impl Args<'_> {
     pub(super) fn tensor(&self, index: usize) -> Result<&Tensor> {
         match self.get(index) {
             IValue::Tensor(tensor) => Ok(tensor),
+            IValue::Nested(_) => Err(Raise::unsupported("this operator on nested tensors")),
             other => Err(wrong(index, "a tensor", other)),
+        }
+    }
+
+    /// A tensor, or all sequences of a nested one: what does not depend on their lengths.
+    pub(super) fn tensor_or_nested(&self, index: usize) -> Result<&Tensor> {
+        match self.get(index) {
+            IValue::Nested(nested) => Ok(&nested.padded),
+            _ => self.tensor(index),
         }
     }
 

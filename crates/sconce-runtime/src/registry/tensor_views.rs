@@ -13,7 +13,7 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 pub(super) const TABLE: Table = &[
     ("aten::size", "-", |_, args| Ok(ints(args.tensor(0)?.sizes()))),
     ("aten::size", "int", |_, args| args.tensor(0)?.size(args.int(1)?).map(Int).map_err(kernel)),
-    ("aten::dim", "-", |_, args| Ok(Int(args.tensor(0)?.dim() as i64))),
+    ("aten::dim", "-", |_, args| Ok(Int(args.tensor_or_nested(0)?.dim() as i64))),
     ("aten::numel", "-", |_, args| Ok(Int(args.tensor(0)?.numel()))),
     ("aten::len", "Tensor", |_, args| {
         if args.tensor(0)?.dim() == 0 {
@@ -22,14 +22,16 @@ pub(super) const TABLE: Table = &[
         args.tensor(0)?.size(0).map(Int).map_err(kernel)
     }),
     ("prim::dtype", "-", |_, args| {
-        Ok(Int(i64::from(args.tensor(0)?.dtype().scalar_type_number())))
+        Ok(Int(i64::from(args.tensor_or_nested(0)?.dtype().scalar_type_number())))
     }),
     ("prim::device", "-", |_, args| {
-        args.tensor(0)?;
+        args.tensor_or_nested(0)?;
         Ok(IValue::Device("cpu".into()))
     }),
-    ("prim::is_cuda", "-", |_, args| args.tensor(0).map(|_| Bool(false))),
-    ("prim::is_nested", "-", |_, args| args.tensor(0).map(|_| Bool(false))),
+    ("prim::is_cuda", "-", |_, args| args.tensor_or_nested(0).map(|_| Bool(false))),
+    ("prim::is_nested", "-", |_, args| {
+        args.tensor_or_nested(0).map(|_| Bool(matches!(args.get(0), IValue::Nested(_))))
+    }),
     ("prim::is_quantized", "-", |_, args| {
         args.tensor(0).map(|tensor| Bool(tensor.dtype().is_quantized()))
     }),
