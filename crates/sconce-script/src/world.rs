@@ -324,9 +324,6 @@ impl World {
         if library::is_closed(name) || !name.split('.').all(is_name) {
             return Ok(None);
         }
-        if let Some((text, filename)) = library::source(name) {
-            return Module::parse(name, &filename, text.to_owned(), false).map(Some);
-        }
         let relative: PathBuf = name.split('.').collect();
         for folder in &self.folders {
             let package = folder.join(&relative).join("__init__.py");

@@ -197,30 +197,17 @@ const READABLE: &[&str] = &[
     "torch.nn.modules.utils",
 ];
 
-/// Sources that are used instead of the libraries' own, which TorchScript has no language for.
-const SOURCES: &[(&str, &str)] = &[
-    ("torch.autograd.grad_mode", include_str!("python/torch/autograd/grad_mode.py")),
-    ("torch.jit._trace", include_str!("python/torch/jit/_trace.py")),
-];
-
 /// Sources that are used where no folder has the libraries' own.
 const STAND_INS: &[(&str, &str)] = &[
+    ("torch.autograd.grad_mode", include_str!("python/torch/autograd/grad_mode.py")),
+    ("torch.jit._trace", include_str!("python/torch/jit/_trace.py")),
     ("torch.nn.functional", include_str!("../../builtins/torch/nn/functional.py")),
     ("torch.nn._reduction", include_str!("../../builtins/torch/nn/_reduction.py")),
 ];
 
-/// The source of a library's module that is used in any case, and the path that errors show.
-pub(crate) fn source(name: &str) -> Option<(&'static str, String)> {
-    of_table(SOURCES, name)
-}
-
 /// The source of a library's module for when it is not on the path, and the path that errors show.
 pub(crate) fn stand_in(name: &str) -> Option<(&'static str, String)> {
-    of_table(STAND_INS, name)
-}
-
-fn of_table(table: &[(&str, &'static str)], name: &str) -> Option<(&'static str, String)> {
-    let (_, text) = table.iter().find(|(known, _)| *known == name)?;
+    let (_, text) = STAND_INS.iter().find(|(known, _)| *known == name)?;
     Some((text, format!("{}.py", name.replace('.', "/"))))
 }
 

@@ -148,6 +148,8 @@ impl Python {
 fn constructed(constructor: &str, of: Vec<Type>, unit: &Unit) -> Option<Type> {
     Some(match (constructor, of.as_slice()) {
         ("List", [element]) => Type::list(element.clone()),
+        // Python makes one union of them.
+        ("Optional", [of @ Type::Union(_)]) => Type::union(&[of.clone(), Type::None], unit),
         ("Optional", [of]) => Type::optional(of.clone()),
         ("Tuple", _) => Type::tuple(of),
         ("Union", [_, ..]) => Type::union(&of, unit),

@@ -48,8 +48,14 @@ impl Python {
         class: &PyClass,
     ) -> Result<Option<Type>, Error> {
         let key = (Arc::clone(&class.module.name), class.def.start().to_u32());
-        if let Some(known) = self.classes.get(&key) {
-            return Ok(known.clone());
+        match self.classes.get(&key) {
+            // An object of its own wherever it is named, as in PyTorch: values of types that are not
+            // one object do not share what stands for a value that is never read.
+            Some(Some(Type::Enum(of))) => {
+                return Ok(Some(Type::Enum(Arc::new(EnumType::clone(of)))));
+            }
+            Some(known) => return Ok(known.clone()),
+            None => {}
         }
         let module = Arc::clone(&class.module);
         let made = match self.sort(class, 0)? {
@@ -88,10 +94,12 @@ impl Python {
             let message = "too many classes are derived from each other";
             return Err(Error::new(message, class.module.place(&class.def.name)));
         }
+        let mut is_scripted = false;
         for decorator in &class.def.decorator_list {
             let name = self.world.decorator(&class.module, decorator)?;
             match name.as_str() {
                 "torch.jit.interface" => return Ok(Sort::Interface),
+                "torch.jit.script" => is_scripted = true,
                 "dataclasses.dataclass" => {
                     let message = "dataclasses have methods that Python makes, which are not made \
                                    here; write __init__ out";
@@ -119,6 +127,8 @@ impl Python {
                         return Ok(Sort::Module);
                     }
                     match self.sort(&base, depth + 1)? {
+                        // One that is compiled where it is used has its own methods alone.
+                        Sort::Plain if !is_scripted => continue,
                         Sort::Plain => {
                             let message = "TorchScript classes does not support inheritance yet. \
                                            Please directly inherit from 'object'.";
@@ -219,13 +229,11 @@ impl Python {
             let is =
                 |wanted: &str| names.iter().any(|name| name.rsplit('.').next() == Some(wanted));
             let name = def.name.to_string();
-            if is("staticmethod") {
+            if is("staticmethod") || is("_drop") {
                 continue;
             }
+            // One that is ignored is compiled like any other.
             let how = self.decorated(&function)?;
-            if how == Decorated::Ignored {
-                continue;
-            }
             let is_class_method = is("classmethod");
             let mut method = Method { name, def, how, is_class_method };
             if is("property") {
@@ -397,8 +405,7 @@ impl Python {
         let name = self.qualified(&class.module, class.name());
         let interface = Interface { name, is_module, methods: Vec::new() };
         let (id, ty) = unit.add_interface(interface);
-        let (_, mut methods) = self.methods(class)?;
-        methods.sort_by_key(|method| method.def.start());
+        let (_, methods) = self.methods(class)?;
         for method in methods {
             let function =
                 PyFunction { module: Arc::clone(&class.module), def: Arc::clone(&method.def) };
