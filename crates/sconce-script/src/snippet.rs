@@ -60,6 +60,27 @@ impl Snippet {
     }
 }
 
+/// Places in text that PyTorch makes and takes for the text of the snippet.
+impl Snippet {
+    /// So many bytes from a column of a line, counted from 0.
+    pub(crate) fn range_at(&self, line: usize, column: u32, length: usize) -> Range {
+        let start = self.source_lines.get(line).copied().unwrap_or(0);
+        let start = start.saturating_add(self.leading).saturating_add(column);
+        Range::new(start, start.saturating_add(u32::try_from(length).unwrap_or(u32::MAX)))
+    }
+
+    /// A snippet of another text of one line, whose places are those of the first line here.
+    pub(crate) fn with_line(&self, text: String) -> Self {
+        Self {
+            source: Arc::clone(&self.source),
+            lines: vec![0],
+            source_lines: vec![self.source_lines.first().copied().unwrap_or(0)],
+            leading: self.leading,
+            text,
+        }
+    }
+}
+
 fn line_starts(text: &str) -> Vec<u32> {
     let breaks = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
     std::iter::once(0).chain(breaks.map(|(at, _)| at as u32 + 1)).collect()

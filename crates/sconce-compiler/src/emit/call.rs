@@ -77,6 +77,7 @@ impl Emitter<'_> {
             Sugared::Function(function) => self.call_function(&[function], at, args, keywords),
             Sugared::Overloads(functions) => self.call_function(&functions, at, args, keywords),
             Sugared::Dropped(schema) => self.call_dropped(&schema, at, args, keywords),
+            Sugared::Python(schema) => self.call_python(&schema, at, args, keywords),
             Sugared::Dispatch(dispatch) => self.call_dispatched(&dispatch, at, args, keywords),
             Sugared::Opaque(_) => {
                 let value = self.as_value(callee, at)?;
@@ -135,6 +136,22 @@ impl Emitter<'_> {
         self.operator(Some(at), "prim::RaiseException", &[message, none])?;
         let ty = matched.returns.into_iter().next().unwrap_or(Type::None);
         Ok(Sugared::Simple(self.insert_at(Prim::Uninitialized, &[], ty, at)))
+    }
+
+    /// A call of a function that stays in Python: `^name(…)`, which has no place in an archive.
+    fn call_python(
+        &mut self,
+        schema: &Schema,
+        at: Range,
+        args: &[Passed],
+        keywords: &[Keyword],
+    ) -> Result<Sugared, Error> {
+        let arguments = Arguments { positional: args, keywords, receiver: None };
+        let matched = self.match_schema(Some(at), schema, arguments)?;
+        let ty = matched.returns.into_iter().next().unwrap_or(Type::None);
+        let value = self.insert_named(Prim::PythonOp, &matched.inputs, &schema.name, ty);
+        self.place(self.graph.value(value).node(), Some(at));
+        Ok(Sugared::Simple(value))
     }
 
     /// A call of one of two functions, by an argument that must be a constant.

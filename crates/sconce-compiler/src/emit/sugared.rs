@@ -58,6 +58,8 @@ pub(crate) enum Sugared {
     Overloads(Arc<[FunctionId]>),
     /// A function that raises when it is called.
     Dropped(Arc<Schema>),
+    /// A function that is called in Python.
+    Python(Arc<Schema>),
     /// One of two functions, by an argument that is known.
     Dispatch(Arc<Dispatch>),
     /// What only Python can use.
@@ -159,7 +161,7 @@ impl Sugared {
             Self::Namespace(Namespace::Constants) => "CONSTANTS",
             Self::Namespace(_) => "module",
             Self::Overloads(_) => "function",
-            Self::Dropped(_) => "python value of type 'function'",
+            Self::Dropped(_) | Self::Python(_) => "python value of type 'function'",
             Self::Dispatch(_) => "boolean dispatch",
             Self::Opaque(what) => what,
         }
@@ -247,6 +249,7 @@ impl Emitter<'_> {
             Global::Exception(name) => Sugared::Exception(Some(name)),
             Global::Overloads(functions) => Sugared::Overloads(functions.into()),
             Global::Dropped(schema) => Sugared::Dropped(schema),
+            Global::Python(schema) => Sugared::Python(schema),
             Global::Dispatch(dispatch) => Sugared::Dispatch(dispatch),
             Global::Opaque(what) => Sugared::Opaque(what),
         }

@@ -66,7 +66,7 @@ pub(crate) fn definition(
     let decl = type_comments::merge(decl, snippet.source.text(), &snippet.source, is_method)?;
     let body = match shape.body {
         Body::Compiled => frontend.body(function, shape)?,
-        Body::Raises => unused_body(at),
+        Body::Raises => unused_body(snippet),
         Body::Left => Vec::new(),
     };
     let range = around(at.merge(decl.range), body.iter().map(|stmt| &stmt.range));
@@ -140,12 +140,18 @@ impl Frontend<'_> {
     }
 }
 
-/// `raise RuntimeError("Cannot call @unused methods")`
-fn unused_body(at: Range) -> Vec<Stmt> {
-    let ident = Ident { name: "RuntimeError".into(), range: at };
-    let callee = Box::new(Expr { kind: ExprKind::Name(ident), range: at });
-    let text = ExprKind::Str("Cannot call @unused methods".into());
-    let args = vec![Expr { kind: text, range: at }];
-    let call = ExprKind::Call { callee, args, kwargs: Vec::new() };
-    vec![Stmt { kind: StmtKind::Raise(Expr { kind: call, range: at }), range: at }]
+/// `raise RuntimeError("Cannot call @unused methods")`, which PyTorch parses as the second line of a
+/// function, one byte in, and places in the lines of the definition that it stands for.
+fn unused_body(snippet: &Snippet) -> Vec<Stmt> {
+    const MESSAGE: &str = "Cannot call @unused methods";
+    let at = |column, length| snippet.range_at(1, column, length);
+    let ident = Ident { name: "RuntimeError".into(), range: at(7, "RuntimeError".len()) };
+    let range = ident.range;
+    let callee = Box::new(Expr { kind: ExprKind::Name(ident), range });
+    let text = Expr { kind: ExprKind::Str(MESSAGE.into()), range: at(20, MESSAGE.len() + 1) };
+    let range = range.merge(text.range);
+    let kind = ExprKind::Call { callee, args: vec![text], kwargs: Vec::new() };
+    let call = Expr { kind, range };
+    let range = at(1, "raise".len()).merge(range);
+    vec![Stmt { kind: StmtKind::Raise(call), range }]
 }

@@ -100,12 +100,14 @@ impl Python {
             return self.overloaded(unit, function, &overloads).map(Some);
         }
         match self.decorated(function)? {
-            Decorated::Unused => self.dropped(unit, function).map(Some),
-            Decorated::Ignored => Err(Error::without_range(format!(
-                "'{}' is marked with @torch.jit.ignore: it runs in Python, which sconce does not \
-                 have. @torch.jit.unused makes it an error of the compiled program instead",
-                function.name()
-            ))),
+            Decorated::Unused => {
+                let schema = self.python_schema(unit, function)?;
+                Ok(Some(Global::Dropped(Arc::new(schema))))
+            }
+            Decorated::Ignored => {
+                let schema = self.python_schema(unit, function)?;
+                Ok(Some(Global::Python(Arc::new(schema))))
+            }
             how => {
                 let id = self.compiled(unit, function, how)?;
                 Ok(Some(Global::Function(id)))
@@ -113,21 +115,19 @@ impl Python {
         }
     }
 
-    /// A function of which only the signature counts: calls of it raise.
-    fn dropped(&mut self, unit: &mut Unit, function: &PyFunction) -> Result<Global, Error> {
+    /// The signature of a function that stays in Python. Its defaults do not count.
+    fn python_schema(&mut self, unit: &mut Unit, function: &PyFunction) -> Result<Schema, Error> {
         let tree = tree(function, function.name(), None, Body::Left, false)?;
         let definition = Definition::new(tree.def, Arc::clone(&tree.snippet.source));
         let module = Arc::clone(&function.module);
         let name: Arc<str> = function.name().into();
-        let schema = self.in_scope(&module, |python| {
+        self.in_scope(&module, |python| {
             let mut schema = declare(unit, python, &definition, None, name)?;
-            python.set_defaults(unit, &mut schema, &function.def, Defaults::All)?;
-            if schema.returns.is_empty() {
-                schema.returns.push(Argument::new("", Type::inferred_tensor()));
-            }
-            Ok::<_, Error>(schema)
-        })?;
-        Ok(Global::Dropped(Arc::new(schema)))
+            let ty = schema.returns.first().map(|result| result.ty.clone());
+            // PyTorch names the result after its place.
+            schema.returns = vec![Argument::new("0", ty.unwrap_or_else(Type::inferred_tensor))];
+            Ok(schema)
+        })
     }
 
     /// A function with several signatures: its body compiled for each.
