@@ -80,10 +80,3 @@ _table_function = torch.sigmoid
 
 def calls_alias(x: Tensor) -> Tensor:
     return _activation(x) + _table_function(x)
-
-
-_scripted_made = torch.jit.script(_make())
-
-
-def calls_scripted_made(x: Tensor) -> Tensor:
-    return _scripted_made(x)

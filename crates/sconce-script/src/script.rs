@@ -205,7 +205,11 @@ fn entry(
             ));
         }
     };
-    match world.lookup(module, name)? {
+    let mut object = world.lookup(module, name)?;
+    if let Some(world::Object::Value(module, value)) = &object {
+        object = world.object(module, value)?;
+    }
+    match object {
         Some(world::Object::Function(function)) => Ok(function),
         Some(world::Object::Class(class)) => {
             let message = format!(

@@ -23,10 +23,12 @@ pub(crate) struct Snippet {
 
 impl Snippet {
     /// The lines of a file from `first` to `last`, counted from 0, `last` included, and comments
-    /// after them that stand as deep as `body` (none for a definition on one line).
+    /// after them that stand as deep as `body` (none for a definition on one line). The file's first
+    /// line has the number `first_line`.
     pub(crate) fn new(
         file: &str,
         filename: &str,
+        first_line: u32,
         first: usize,
         last: usize,
         body: Option<usize>,
@@ -41,7 +43,7 @@ impl Snippet {
         let (lines, source_lines) = (line_starts(&text), line_starts(&aligned));
         let source = Source::new(aligned)
             .with_filename(filename)
-            .with_starting_line(u32::try_from(first + 1).unwrap_or(u32::MAX));
+            .with_starting_line(first_line.saturating_add(u32::try_from(first).unwrap_or(u32::MAX)));
         Self { source: Arc::new(source), text, lines, source_lines, leading }
     }
 
@@ -156,7 +158,7 @@ mod tests {
     #[test]
     fn a_method_keeps_its_column_and_loses_it_for_the_parser() {
         let file = "class C:\n    def m(self):\n        return 1\n\n        # in m\n    # in C\n";
-        let snippet = Snippet::new(file, "c.py", 1, 2, Some(8));
+        let snippet = Snippet::new(file, "c.py", 1, 1, 2, Some(8));
         assert_eq!(snippet.text, "def m(self):\n    return 1\n\n    # in m\n");
         assert_eq!(
             snippet.source.text(),
@@ -170,7 +172,7 @@ mod tests {
     #[test]
     fn comments_after_a_body_belong_to_it_when_deep_enough() {
         let file = "def f(x):\n    return x\n# no\n\n    # yes\n# no\ndef g(): pass\n# no\n";
-        assert_eq!(Snippet::new(file, "c.py", 0, 1, Some(4)).text.lines().count(), 5);
-        assert_eq!(Snippet::new(file, "c.py", 6, 6, None).text, "def g(): pass\n");
+        assert_eq!(Snippet::new(file, "c.py", 1, 0, 1, Some(4)).text.lines().count(), 5);
+        assert_eq!(Snippet::new(file, "c.py", 1, 6, 6, None).text, "def g(): pass\n");
     }
 }

@@ -35,7 +35,7 @@ const MAX_BASES: usize = 32;
 /// A function of a class with its name there.
 struct Method {
     name: String,
-    def: Arc<py::StmtFunctionDef>,
+    function: PyFunction,
     how: Decorated,
     is_class_method: bool,
 }
@@ -47,7 +47,7 @@ impl Python {
         unit: &mut Unit,
         class: &PyClass,
     ) -> Result<Option<Type>, Error> {
-        let key = (Arc::clone(&class.module.name), class.def.start().to_u32());
+        let key = class.key();
         match self.classes.get(&key) {
             // An object of its own wherever it is named, as in PyTorch: values of types that are not
             // one object do not share what stands for a value that is never read.
@@ -100,11 +100,6 @@ impl Python {
             match name.as_str() {
                 "torch.jit.interface" => return Ok(Sort::Interface),
                 "torch.jit.script" => is_scripted = true,
-                "dataclasses.dataclass" => {
-                    let message = "dataclasses have methods that Python makes, which are not made \
-                                   here; write __init__ out";
-                    return Err(Error::new(message, class.module.place(decorator)));
-                }
                 _ => {}
             }
         }
@@ -216,7 +211,11 @@ impl Python {
     }
 
     /// The methods that are compiled, as `inspect.getmembers` orders them.
-    fn methods(&mut self, class: &PyClass) -> Result<(Vec<Method>, Vec<Method>), Error> {
+    fn methods(
+        &mut self,
+        unit: &mut Unit,
+        class: &PyClass,
+    ) -> Result<(Vec<Method>, Vec<Method>), Error> {
         let (mut methods, mut properties) = (Vec::new(), Vec::new());
         for statement in &class.def.body {
             let py::Stmt::FunctionDef(def) = statement else { continue };
@@ -235,7 +234,7 @@ impl Python {
             // One that is ignored is compiled like any other.
             let how = self.decorated(&function)?;
             let is_class_method = is("classmethod");
-            let mut method = Method { name, def, how, is_class_method };
+            let mut method = Method { name, function, how, is_class_method };
             if is("property") {
                 method.name = format!("__{}_getter", method.name);
                 properties.push(method);
@@ -247,6 +246,10 @@ impl Python {
                 methods.push(method);
             }
         }
+        for function in self.made_methods(unit, class)? {
+            let (name, how) = (function.name().to_owned(), Decorated::Plain);
+            methods.push(Method { name, function, how, is_class_method: false });
+        }
         methods.sort_by(|left, right| left.name.cmp(&right.name));
         // By property, getters first.
         properties.sort_by(|left, right| left.name.cmp(&right.name));
@@ -255,7 +258,7 @@ impl Python {
 
     /// PyTorch's tree of a class: `torch.jit.frontend.get_jit_class_def`.
     pub(crate) fn class_tree(&mut self, class: &PyClass) -> Result<ast::Class, Error> {
-        let (properties, methods) = self.methods(class)?;
+        let (properties, methods) = self.methods(&mut Unit::new(), class)?;
         let mut defs = Vec::with_capacity(methods.len());
         for method in &methods {
             defs.push(Arc::clone(&self.method_tree(class, method)?.def));
@@ -299,7 +302,7 @@ impl Python {
 
     /// The tree of a method by its name in the class.
     pub(crate) fn tree_of_method(&mut self, class: &PyClass, name: &str) -> Result<Tree, Error> {
-        let (_, methods) = self.methods(class)?;
+        let (_, methods) = self.methods(&mut Unit::new(), class)?;
         match methods.iter().find(|method| method.name == name) {
             Some(method) => self.method_tree(class, method),
             None => Err(Error::without_range(format!(
@@ -310,10 +313,8 @@ impl Python {
     }
 
     fn method_tree(&mut self, class: &PyClass, method: &Method) -> Result<Tree, Error> {
-        let function =
-            PyFunction { module: Arc::clone(&class.module), def: Arc::clone(&method.def) };
         let own = Some(class.name());
-        tree(&function, &method.name, own, method.how.body(), method.is_class_method)
+        tree(&method.function, &method.name, own, method.how.body(), method.is_class_method)
     }
 
     fn plain_class(
@@ -341,7 +342,7 @@ impl Python {
         id: ClassId,
         ty: &Type,
     ) -> Result<(), Error> {
-        let (properties, methods) = self.methods(class)?;
+        let (properties, methods) = self.methods(unit, class)?;
         let mut functions = Vec::new();
         for method in properties.iter().chain(&methods) {
             functions.push(self.declare_method(unit, class, id, ty, method)?);
@@ -361,11 +362,11 @@ impl Python {
             self.ensure_compiled(unit, function)?;
         }
         // Methods are compiled before PyTorch gives them their defaults.
-        let module = Arc::clone(&class.module);
         for (method, function) in properties.iter().chain(&methods).zip(functions) {
             let mut schema = (*unit.function(function).schema).clone();
-            self.in_scope(&module, |python| {
-                python.set_defaults(unit, &mut schema, &method.def, Defaults::All)
+            let PyFunction { module, def } = &method.function;
+            self.in_scope(module, |python| {
+                python.set_defaults(unit, &mut schema, def, Defaults::All)
             })?;
             unit.function_mut(function).schema = Arc::new(schema);
         }
@@ -380,14 +381,12 @@ impl Python {
         ty: &Type,
         method: &Method,
     ) -> Result<FunctionId, Error> {
-        let function =
-            PyFunction { module: Arc::clone(&class.module), def: Arc::clone(&method.def) };
         let tree = self.method_tree(class, method)?;
         let qualified: Arc<str> = format!("{}.{}", unit.class(id).name, method.name).into();
         let definition = Definition::new(tree.def, Arc::clone(&tree.snippet.source));
-        let module = Arc::clone(&class.module);
+        let function = method.function.clone();
         let own = Some(ty.clone());
-        let schema = self.in_scope(&module, |python| {
+        let schema = self.in_scope(&function.module, |python| {
             declare(unit, python, &definition, own, Arc::clone(&qualified))
         })?;
         let id = unit.add_function(Function {
@@ -405,11 +404,9 @@ impl Python {
         let name = self.qualified(&class.module, class.name());
         let interface = Interface { name, is_module, methods: Vec::new() };
         let (id, ty) = unit.add_interface(interface);
-        let (_, methods) = self.methods(class)?;
+        let (_, methods) = self.methods(unit, class)?;
         for method in methods {
-            let function =
-                PyFunction { module: Arc::clone(&class.module), def: Arc::clone(&method.def) };
-            let tree = tree(&function, &method.name, Some(class.name()), Body::Left, false)?;
+            let tree = tree(&method.function, &method.name, Some(class.name()), Body::Left, false)?;
             let definition = Definition::new(tree.def, Arc::clone(&tree.snippet.source));
             let name: Arc<str> = method.name.as_str().into();
             let schema = declare(unit, self, &definition, Some(ty.clone()), name)?;
@@ -459,7 +456,7 @@ impl Python {
         if !matches!(callee.as_str(), "collections.namedtuple" | "typing.NamedTuple") {
             return Ok(None);
         }
-        let key = (Arc::clone(&module.name), call.start().to_u32());
+        let key = (Arc::clone(module.key()), call.start().to_u32());
         if let Some(known) = self.classes.get(&key) {
             return Ok(known.clone());
         }

@@ -142,7 +142,7 @@ impl Python {
             .map_err(|error| error.while_compiling(name))?;
         let mut ids = Vec::with_capacity(overloads.len());
         for overload in overloads {
-            let key = (Arc::clone(&function.module.name), overload.start().to_u32());
+            let key = (Arc::clone(function.module.key()), overload.start().to_u32());
             if let Some(&known) = self.functions.get(&key) {
                 ids.push(known);
                 continue;
@@ -203,7 +203,7 @@ impl Python {
         function: &PyFunction,
         how: Decorated,
     ) -> Result<FunctionId, Error> {
-        let key = (Arc::clone(&function.module.name), function.def.start().to_u32());
+        let key = function.key();
         if let Some(&known) = self.functions.get(&key) {
             return Ok(known);
         }

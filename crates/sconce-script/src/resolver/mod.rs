@@ -3,6 +3,7 @@
 
 mod annotations;
 mod classes;
+mod dataclasses;
 mod evaluate;
 mod functions;
 
