@@ -66,8 +66,7 @@ impl World {
                 }
             }
             Some(Object::Function(function)) if function.def.decorator_list.is_empty() => {
-                let key: Arc<str> =
-                    format!("{}:{}", module.key(), call.start().to_u32()).into();
+                let key: Arc<str> = format!("{}:{}", module.key(), call.start().to_u32()).into();
                 let (inner, result) = match self.calls.get(&key) {
                     Some(known) => known.clone(),
                     None => {

@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sconce_compiler::Error as CompileError;
-use sconce_ir::{
-    Argument, Class, ClassAttribute, Function, Graph, Role, Schema, Type, Unit,
-};
+use sconce_ir::{Argument, Class, ClassAttribute, Function, Graph, Role, Schema, Type, Unit};
 use sconce_syntax::ast::Def;
 use sconce_syntax::sexpr::Node;
 use sconce_torchscript::{Module, Object, Value, Values};

@@ -41,9 +41,9 @@ impl Snippet {
         let width = |text: &str| text.split('\n').next().unwrap_or_default().chars().count();
         let leading = width(&aligned).saturating_sub(width(&text)) as u32;
         let (lines, source_lines) = (line_starts(&text), line_starts(&aligned));
-        let source = Source::new(aligned)
-            .with_filename(filename)
-            .with_starting_line(first_line.saturating_add(u32::try_from(first).unwrap_or(u32::MAX)));
+        let source = Source::new(aligned).with_filename(filename).with_starting_line(
+            first_line.saturating_add(u32::try_from(first).unwrap_or(u32::MAX)),
+        );
         Self { source: Arc::new(source), text, lines, source_lines, leading }
     }
 

@@ -46,12 +46,13 @@ pub(super) fn keyword(snippet: &Snippet, function: &py::StmtFunctionDef) -> Rang
     snippet.range(before as u32, "def".len())
 }
 
-/// PyTorch's tree of a function: `torch.jit.frontend.get_jit_def`.
+/// PyTorch's tree of a function: `torch.jit.frontend.get_jit_def`, and the source of the functions
+/// that blocks in it became which are left to Python.
 pub(crate) fn definition(
     snippet: &Snippet,
     function: &py::StmtFunctionDef,
     shape: Shape<'_>,
-) -> Result<Def, Error> {
+) -> Result<(Def, Vec<String>), Error> {
     let mut frontend = Frontend::new(snippet, function.name.as_str());
     let at = keyword(snippet, function);
     if function.is_async {
@@ -70,7 +71,8 @@ pub(crate) fn definition(
         Body::Left => Vec::new(),
     };
     let range = around(at.merge(decl.range), body.iter().map(|stmt| &stmt.range));
-    Ok(Def { name: Ident { name: shape.name.into(), range: at }, decl, body, range })
+    let name = Ident { name: shape.name.into(), range: at };
+    Ok((Def { name, decl, body, range }, frontend.blocks))
 }
 
 impl Frontend<'_> {

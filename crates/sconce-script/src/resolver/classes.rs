@@ -382,6 +382,7 @@ impl Python {
         method: &Method,
     ) -> Result<FunctionId, Error> {
         let tree = self.method_tree(class, method)?;
+        self.keep_blocks(&tree)?;
         let qualified: Arc<str> = format!("{}.{}", unit.class(id).name, method.name).into();
         let definition = Definition::new(tree.def, Arc::clone(&tree.snippet.source));
         let function = method.function.clone();

@@ -38,8 +38,12 @@ struct Wanted {
 }
 
 /// The comparisons of `order=True`: name, operator, and what two equal objects give.
-const ORDERS: &[(&str, &str, &str)] =
-    &[("__lt__", "<", "False"), ("__le__", "<", "True"), ("__gt__", ">", "False"), ("__ge__", ">", "True")];
+const ORDERS: &[(&str, &str, &str)] = &[
+    ("__lt__", "<", "False"),
+    ("__le__", "<", "True"),
+    ("__gt__", ">", "False"),
+    ("__ge__", ">", "True"),
+];
 
 impl Python {
     /// The methods that a class gets for being a dataclass: nothing for other classes.
@@ -297,8 +301,7 @@ fn described<'c>(
 
 fn init_body(fields: &[Field<'_>], has_post_init: bool) -> Vec<String> {
     let own = fields.iter().filter(|field| field.in_init && !field.is_init_var);
-    let mut body: Vec<String> =
-        own.map(|field| format!("self.{0} = {0}", field.name)).collect();
+    let mut body: Vec<String> = own.map(|field| format!("self.{0} = {0}", field.name)).collect();
     if has_post_init {
         let given = fields.iter().filter(|field| field.is_init_var).map(|field| field.name);
         body.push(format!("self.__post_init__({})", given.collect::<Vec<_>>().join(", ")));

@@ -12,7 +12,7 @@ use sconce_syntax::ast::Def;
 use super::{MAX_PENDING, Python};
 use crate::frontend::{self, Body, Shape};
 use crate::snippet::Snippet;
-use crate::world::PyFunction;
+use crate::world::{Module, PyFunction};
 
 /// What a function's decorators make of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub(super) struct Pending {
 pub(crate) struct Tree {
     pub(crate) def: Arc<Def>,
     pub(crate) snippet: Snippet,
+    /// The source of the functions that blocks left to Python became.
+    blocks: Vec<String>,
 }
 
 /// PyTorch's tree of a function, under another name if one is given.
@@ -84,11 +86,25 @@ pub(crate) fn tree(
         return Err(Error::new(message, SourceRange::new(Arc::clone(&snippet.source), at)));
     };
     let shape = Shape { name, self_name, body, is_class_method };
-    let def = frontend::definition(&snippet, def, shape)?;
-    Ok(Tree { def: Arc::new(def), snippet })
+    let (def, blocks) = frontend::definition(&snippet, def, shape)?;
+    Ok(Tree { def: Arc::new(def), snippet, blocks })
 }
 
 impl Python {
+    /// Makes the functions known that blocks left to Python became.
+    pub(super) fn keep_blocks(&mut self, tree: &Tree) -> Result<(), Error> {
+        if tree.blocks.is_empty() {
+            return Ok(());
+        }
+        if self.blocks.is_empty() {
+            self.blocks.push_str(frontend::BLOCKS_HEADER);
+        }
+        tree.blocks.iter().for_each(|block| self.blocks.push_str(block));
+        let (name, text) = (frontend::BLOCKS_MODULE, self.blocks.clone());
+        self.world.add(Module::parse(name, "torch/jit/frontend.py", text, false)?);
+        Ok(())
+    }
+
     /// What a function means in a program: itself, compiled.
     pub(super) fn function(
         &mut self,
@@ -140,6 +156,7 @@ impl Python {
         let name = function.name();
         let body = tree(function, name, None, Body::Compiled, false)
             .map_err(|error| error.while_compiling(name))?;
+        self.keep_blocks(&body)?;
         let mut ids = Vec::with_capacity(overloads.len());
         for overload in overloads {
             let key = (Arc::clone(function.module.key()), overload.start().to_u32());
@@ -222,6 +239,7 @@ impl Python {
         let name = function.name();
         let fail = |error: Error| error.while_compiling(name);
         let tree = tree(function, name, None, how.body(), false).map_err(fail)?;
+        self.keep_blocks(&tree)?;
         let definition = Definition::new(tree.def, Arc::clone(&tree.snippet.source));
         let id = self.declare_function(unit, &definition, function, Defaults::All).map_err(fail)?;
         Ok((id, definition))

@@ -42,6 +42,8 @@ pub(crate) struct Python {
     /// Qualified names that are taken.
     names: FxHashSet<Arc<str>>,
     mangled: usize,
+    /// The source of the functions that blocks left to Python became.
+    blocks: String,
     /// How many more expressions may be looked at for values and aliases of types: what refers to
     /// itself twice would be looked at without end.
     budget: usize,
@@ -62,6 +64,7 @@ impl Python {
             pending: FxHashSet::default(),
             names: FxHashSet::default(),
             mangled: 0,
+            blocks: String::new(),
             budget: MAX_EVALUATIONS,
         }
     }
