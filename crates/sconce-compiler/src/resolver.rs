@@ -88,6 +88,10 @@ pub enum Global {
     Dispatch(Arc<Dispatch>),
     /// What only Python can use, by what it is: `python value of type 'int'`.
     Opaque(Arc<str>),
+    /// A class of Python's own, by name: what PyTorch takes for a function of tensors.
+    Callable(Arc<str>),
+    /// What no program may use, and the words for that.
+    Refused(Arc<str>),
 }
 
 /// One of two functions, by an argument that is known at compile time: `boolean_dispatch`.

@@ -226,6 +226,15 @@ impl Module {
         }
     }
 
+    /// Whether a decorator is `torch.jit._overload`, by whatever name it is imported.
+    fn is_overload(&self, decorator: &str) -> bool {
+        let imported = match self.bindings.get(decorator) {
+            Some(Binding::From(_, member)) => member,
+            _ => decorator,
+        };
+        imported.rsplit('.').next() == Some("_overload")
+    }
+
     /// Of branches, the ones that hold in a plain run of the program count: `try` goes well, and
     /// conditions are taken for true but for the well-known false ones.
     pub(crate) fn bind_statement(&mut self, statement: py::Stmt) {
@@ -233,8 +242,7 @@ impl Module {
             py::Stmt::FunctionDef(def) => {
                 let name = def.name.to_string();
                 let is_overload = def.decorator_list.iter().any(|decorator| {
-                    dotted(&decorator.expression)
-                        .is_some_and(|name| matches!(name.rsplit('.').next(), Some("_overload")))
+                    dotted(&decorator.expression).is_some_and(|name| self.is_overload(&name))
                 });
                 if is_overload {
                     self.overloads.entry(name.as_str().into()).or_default().push(Arc::new(def));

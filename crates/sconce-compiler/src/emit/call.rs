@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use sconce_ir::{ClassId, Constant, FunctionId, InterfaceId, Prim, Schema, Type, ValueId};
+use sconce_ir::{
+    Argument, ClassId, Constant, FunctionId, InterfaceId, Prim, Schema, Type, ValueId,
+};
 use sconce_syntax::{Range, ast};
 
 use super::Emitter;
@@ -79,7 +81,20 @@ impl Emitter<'_> {
             Sugared::Dropped(schema) => self.call_dropped(&schema, at, args, keywords),
             Sugared::Python(schema) => self.call_python(&schema, at, args, keywords),
             Sugared::Dispatch(dispatch) => self.call_dispatched(&dispatch, at, args, keywords),
-            Sugared::Opaque(_) => {
+            Sugared::Callable(name) => {
+                // One tensor for each argument, and one for the result.
+                let named = |name: String| Argument::new(name, Type::Tensor);
+                let schema = Schema {
+                    name,
+                    overload: "".into(),
+                    arguments: (0..args.len()).map(|at| named(at.to_string())).collect(),
+                    returns: vec![named("0".into())],
+                    is_vararg: false,
+                    is_varret: false,
+                };
+                self.call_python(&schema, at, args, keywords)
+            }
+            Sugared::Opaque(_) | Sugared::Refused(_) => {
                 let value = self.as_value(callee, at)?;
                 self.call(Sugared::Simple(value), at, args, keywords)
             }

@@ -64,6 +64,10 @@ pub(crate) enum Sugared {
     Dispatch(Arc<Dispatch>),
     /// What only Python can use.
     Opaque(Arc<str>),
+    /// A class of Python's own.
+    Callable(Arc<str>),
+    /// What no program may use, and the words for that.
+    Refused(Arc<str>),
 }
 
 /// A part of a dotted name.
@@ -163,7 +167,8 @@ impl Sugared {
             Self::Overloads(_) => "function",
             Self::Dropped(_) | Self::Python(_) => "python value of type 'function'",
             Self::Dispatch(_) => "boolean dispatch",
-            Self::Opaque(what) => what,
+            Self::Opaque(what) | Self::Refused(what) => what,
+            Self::Callable(_) => "python value of type 'type'",
         }
     }
 
@@ -252,6 +257,8 @@ impl Emitter<'_> {
             Global::Python(schema) => Sugared::Python(schema),
             Global::Dispatch(dispatch) => Sugared::Dispatch(dispatch),
             Global::Opaque(what) => Sugared::Opaque(what),
+            Global::Callable(name) => Sugared::Callable(name),
+            Global::Refused(words) => Sugared::Refused(words),
         }
     }
 
@@ -263,9 +270,8 @@ impl Emitter<'_> {
                 let values = self.as_values(&elements, at)?;
                 self.tuple(at, &values)
             }
-            Sugared::Opaque(what) if what.starts_with("Python builtin") => {
-                Err(self.error(at, format!("{what} is currently not supported in Torchscript")))
-            }
+            Sugared::Refused(words) => Err(self.error(at, &*words)),
+            Sugared::Callable(_) => self.as_value(Sugared::Opaque(sugared.kind().into()), at),
             Sugared::Opaque(what) => {
                 let hint = "Perhaps it is a closed over global variable? If so, please consider \
                             passing it in as an argument or use a local variable instead.";

@@ -16,6 +16,7 @@ pub(super) fn evaluate(schema: &Schema, arguments: &[Constant]) -> Option<Vec<Co
         return Some(results);
     }
     let result = match arguments {
+        [] if name == "is_scripting" => Some(Bool(true)),
         [a] => unary(name, a),
         [a, b] => binary(name, &schema.overload, a, b),
         [a, b, c] => ternary(name, a, b, c),

@@ -155,6 +155,24 @@ const BUILTINS: &[&str] = &[
     "bytearray",
 ];
 
+/// Those of them that are classes and no types of programs.
+const CLASSES: &[&str] = &[
+    "bytearray",
+    "bytes",
+    "classmethod",
+    "filter",
+    "frozenset",
+    "map",
+    "memoryview",
+    "object",
+    "property",
+    "reversed",
+    "set",
+    "staticmethod",
+    "super",
+    "type",
+];
+
 /// What `typing` has that TorchScript's annotations can use.
 const TYPING: &[&str] = &[
     "Any",
@@ -260,6 +278,17 @@ pub(crate) fn canonical(name: &str) -> String {
 /// Whether a library function has no operator and is compiled from its source.
 pub(crate) fn is_from_source(name: &str) -> bool {
     name.strip_prefix("torch.functional.").is_some_and(|name| FROM_SOURCE.contains(&name))
+}
+
+/// Whether a name that every Python program knows is a class.
+pub(crate) fn is_class(name: &str) -> bool {
+    CLASSES.contains(&name)
+}
+
+/// Whether a module has members that the table does not name and that are functions of CPython.
+pub(crate) fn is_foreign(module: &str) -> bool {
+    let top = module.split('.').next().unwrap_or_default();
+    !matches!(top, "torch" | "typing" | "enum" | "collections" | "warnings")
 }
 
 /// What a library's name means in a program.

@@ -126,6 +126,8 @@ impl Python {
                         Ok(Some(opaque(if is_float { "float" } else { "torch.dtype" })))
                     }
                     Some(global) => Ok(Some(global)),
+                    // A module that is imported and that nothing is known of.
+                    None if !name.contains('.') => Ok(Some(Global::Namespace(name.into()))),
                     None => Ok(self.library_object(&name)),
                 }
             }
@@ -138,9 +140,23 @@ impl Python {
         if is_type {
             return Some(opaque("type"));
         }
-        let builtin = name.strip_prefix("builtins.")?;
-        let what = format!("Python builtin <built-in function {builtin}>");
-        Some(Global::Opaque(what.into()))
+        let (module, member) = name.rsplit_once('.')?;
+        if module == "builtins" && library::is_class(member) {
+            return Some(Global::Callable(member.into()));
+        }
+        if matches!(name, "torch.finfo" | "torch.iinfo") {
+            return Some(Global::Builtin(format!("aten::{member}").into()));
+        }
+        if !library::is_foreign(module) {
+            return None;
+        }
+        Some(Global::Refused(
+            format!(
+                "Python builtin <built-in function {member}> is currently not supported in \
+                 Torchscript"
+            )
+            .into(),
+        ))
     }
 }
 
