@@ -438,7 +438,7 @@ fn named_tuple_schema(ty: &Type) -> Schema {
     };
     let Type::Tuple(tuple) = ty else { return schema };
     let Some(named) = &tuple.named else { return schema };
-    schema.name = Arc::clone(&named.name);
+    schema.name = named.name.rsplit('.').next().unwrap_or_default().into();
     let first_default = named.fields.len().saturating_sub(named.defaults.len());
     for (index, (field, element)) in named.fields.iter().zip(&tuple.elements).enumerate() {
         let mut argument = sconce_ir::Argument::new(Arc::clone(field), element.clone());

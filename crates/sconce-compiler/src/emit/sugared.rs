@@ -270,6 +270,9 @@ impl Emitter<'_> {
                 let values = self.as_values(&elements, at)?;
                 self.tuple(at, &values)
             }
+            Sugared::Namespace(Namespace::Qualified(_)) => {
+                self.as_value(Sugared::Opaque("python value of type 'module'".into()), at)
+            }
             Sugared::Refused(words) => Err(self.error(at, &*words)),
             Sugared::Callable(_) => self.as_value(Sugared::Opaque(sugared.kind().into()), at),
             Sugared::Opaque(what) => {

@@ -115,6 +115,10 @@ fn unary(name: &str, a: &Constant) -> Option<Constant> {
         ("str", Str(text)) => Str(text.clone()),
         ("str", Bool(_) | Int(_) | Float(_) | Complex(..) | Constant::None)
         | ("str", Device(_) | Constant::Tuple(..)) => Str(a.stream_text().into()),
+        ("str", Enum(ty, index)) => {
+            let class = ty.qualified_name()?.rsplit('.').next()?;
+            Str(format!("Enum<{class}.{}>", member(ty, *index)?.0).into())
+        }
         ("hash", a) => Int(hash_constant(a)?),
         ("type", Device(name)) => Str(name.split(':').next()?.into()),
         ("index", Device(name)) => match name.split_once(':') {

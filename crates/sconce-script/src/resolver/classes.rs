@@ -86,6 +86,11 @@ impl Python {
             let module = &class.module.name;
             return Ok(Global::Exception(format!("{module}.{}", class.name()).into()));
         }
+        if self.sort(class, 0)? == Sort::Module {
+            let message =
+                format!("Cannot instantiate class '{}' in a script function", class.name());
+            return Ok(Global::Refused(message.into()));
+        }
         Ok(self.class(unit, class)?.map_or_else(|| opaque("type"), Global::Type))
     }
 
@@ -187,6 +192,16 @@ impl Python {
             if name.id.starts_with('_') {
                 continue;
             }
+            if self.is_auto(class, &assign.value)? {
+                // One more than the largest before.
+                let largest = members.iter().filter_map(|(_, value)| match value {
+                    Constant::Int(value) => Some(*value),
+                    _ => None,
+                });
+                let next = Constant::Int(largest.max().map_or(1, |value| value.saturating_add(1)));
+                members.push((name.id.as_str().into(), next));
+                continue;
+            }
             let value = self.evaluate(unit, &assign.value)?;
             let constant = value.plain_type().and_then(|ty| value.as_constant(&ty));
             let Some(constant) = constant else {
@@ -202,12 +217,42 @@ impl Python {
             let message = format!("No enum values defined for: '{}'", class.name());
             return Err(Error::new(message, class.module.place(&*class.def)));
         };
-        let same = members.iter().all(|(_, value)| value.ty() == first);
-        let value = if same { first } else { Type::Any };
+        let other = members.iter().map(|(_, value)| value.ty()).find(|ty| *ty != first);
+        let message = match (&first, other) {
+            (first, Some(other)) => Some(format!(
+                "Could not unify type list since element 1 of type {} did not match the types \
+                 before it ({})",
+                other.message_text(),
+                first.message_text()
+            )),
+            (Type::Int | Type::Float | Type::Str, None) => None,
+            (other, None) => {
+                let other = match other {
+                    Type::Tuple(_) | Type::List(_) | Type::Dict(_) => "Any".into(),
+                    other => other.message_text(),
+                };
+                Some(format!(
+                    "Cannot create Enum with value type '{other}', only int, float and string are \
+                     supported"
+                ))
+            }
+        };
+        if let Some(message) = message {
+            return Err(Error::new(message, class.module.place(&class.def.name)));
+        }
+        let value = first;
         let name = self.qualified(&class.module, class.name());
         let ty = Type::Enum(Arc::new(EnumType { name: Arc::clone(&name), value, members }));
         unit.add_type(name, ty.clone());
         Ok(ty)
+    }
+
+    /// `enum.auto()`
+    fn is_auto(&mut self, class: &PyClass, value: &py::Expr) -> Result<bool, Error> {
+        let py::Expr::Call(call) = value else { return Ok(false) };
+        let Some(name) = super::dotted(&call.func) else { return Ok(false) };
+        let object = self.world.dotted(&class.module, &name)?;
+        Ok(matches!(object, Some(Object::Library(name)) if name == "enum.auto"))
     }
 
     /// The methods that are compiled, as `inspect.getmembers` orders them.

@@ -144,9 +144,6 @@ impl Python {
         if module == "builtins" && library::is_class(member) {
             return Some(Global::Callable(member.into()));
         }
-        if matches!(name, "torch.finfo" | "torch.iinfo") {
-            return Some(Global::Builtin(format!("aten::{member}").into()));
-        }
         if !library::is_foreign(module) {
             return None;
         }
