@@ -53,7 +53,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "torchscript"))
 
 import registry  # noqa: E402
-from values import copied, plain  # noqa: E402
+from values import copied, last_line, plain  # noqa: E402
 
 PLACE = re.compile(r'File "source\.py", line (\d+)')
 # How many sources of the tests of one class of torch.nn are made.
@@ -137,7 +137,7 @@ def save_calls(calls):
             with torch.no_grad():
                 result = plain(program(*copied(tuple(arguments))))
         except Exception as error:  # whatever it is, it is the answer
-            row["error"] = str(error).strip().splitlines()[-1]
+            row["error"] = last_line(error)
         else:
             row["result"] = numbered("result.pt", number)
             torch.save(result, row["result"])
@@ -185,7 +185,16 @@ def make(plan):
     scripted = torch.jit.script(module)
     if plan.kind == "function" or called:
         pathlib.Path("graph.txt").write_text(str(scripted.graph))
-    torch.jit.save(scripted, "saved.pt")
+    try:
+        torch.jit.save(scripted, "saved.pt")
+    except RuntimeError as error:
+        # What calls Python compiles, and is not saved.
+        if "Could not export Python function" not in str(error):
+            raise
+        case["export_error"] = str(error).strip().splitlines()[0].rstrip(":")
+        pathlib.Path("saved.pt").unlink(missing_ok=True)
+        write_json(case)
+        return
     case["torch_sources"] = any("/code/__torch__/torch/" in name for name in names("saved.pt"))
     calls = plan.calls
     if calls is None:

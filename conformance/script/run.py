@@ -9,7 +9,8 @@ already is used again) and has sconce do each of them:
     tree    sconce ast      the tree is PyTorch's
     graph   sconce graph    the graph's text is PyTorch's
     code    sconce script   every `code/` source of the archive is PyTorch's, byte for byte but for the
-                            order of a class's constants, which changes from run to run of PyTorch
+                            order of a class's constants, which changes from run to run of PyTorch; where
+                            PyTorch cannot save what it compiled, sconce says so in the same words
     data    sconce script   data.pkl, constants.pkl and the tensors are PyTorch's, byte for byte
     debug   sconce script   so are the debug records
     loads   sconce script   PyTorch loads the archive and computes the same with it
@@ -256,6 +257,12 @@ class Case:
         return records(self.archive), records(self.folder / "saved.pt")
 
     def code(self):
+        if "export_error" in self.about:
+            if not isinstance(self.archive, Exception):
+                raise Different(f"an archive, not the error {self.about['export_error']}")
+            if self.about["export_error"] not in str(self.archive):
+                raise Different(f"{self.archive}, not the error {self.about['export_error']}")
+            return
         return self.saved(lambda name: name.startswith("code/") and name.endswith(".py"))
 
     def data(self):
@@ -284,7 +291,7 @@ class Case:
 
     def computed_by_torch(self, archive):
         import torch
-        from values import plain
+        from values import last_line, plain
 
         for call in self.about["calls"]:
             arguments = torch.load(self.folder / call["args"], weights_only=False)
@@ -297,7 +304,7 @@ class Case:
                 with torch.no_grad():
                     found = plain(program(*arguments))
             except Exception as error:
-                if "error" not in call or str(error).strip().splitlines()[-1] != call["error"]:
+                if "error" not in call or last_line(error) != call["error"]:
                     raise Different(f"PyTorch runs it: {one_line(str(error))[-300:]}") from None
                 continue
             self.same_result(call, found)

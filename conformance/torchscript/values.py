@@ -21,3 +21,8 @@ def copied(value):
     torch.save(value, data)
     data.seek(0)
     return torch.load(data, weights_only=False)
+
+
+def last_line(error):
+    """The last line of an error that is PyTorch's own: what its bindings for Python add is left out."""
+    return [line for line in str(error).strip().splitlines() if not line.startswith("Cast error details")][-1]

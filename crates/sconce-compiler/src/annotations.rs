@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use sconce_ir::{NamedRef, Type, Unit};
 use sconce_syntax::ast::{BinaryOp, Expr, ExprKind};
+use sconce_syntax::sexpr::kind_of;
 use sconce_syntax::{Source, SourceRange};
 
 use crate::emit::{Emitter, with_stack};
@@ -164,7 +165,7 @@ impl Annotations<'_> {
                     expression,
                     format!(
                         "Expression of type {} cannot be used in a type expression",
-                        kind_name(expression)
+                        kind_of(expression)
                     ),
                 )),
             },
@@ -306,25 +307,4 @@ fn qualified_name(expression: &Expr) -> Option<String> {
     }
     parts.reverse();
     Some(parts.join("."))
-}
-
-/// What PyTorch calls an expression that is no type.
-fn kind_name(expression: &Expr) -> &'static str {
-    match &expression.kind {
-        ExprKind::Number(_) => "const",
-        ExprKind::True => "True",
-        ExprKind::False => "False",
-        ExprKind::Dots => "dots",
-        ExprKind::Call { .. } => "apply",
-        ExprKind::Slice { .. } => "slice expr",
-        ExprKind::List(_) => "list_literal",
-        ExprKind::Tuple(_) => "tuple_literal",
-        ExprKind::Dict(_) => "dict_literal",
-        ExprKind::ListComp { .. } => "list_comp",
-        ExprKind::DictComp { .. } => "dict_comp",
-        ExprKind::Starred(_) => "starred",
-        ExprKind::Ternary { .. } => "if_expr",
-        ExprKind::Attribute { .. } => ".",
-        _ => "operator",
-    }
 }

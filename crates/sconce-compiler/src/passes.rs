@@ -27,7 +27,8 @@ pub(crate) fn clean_up(graph: &mut Graph) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is forked is a graph of its own; of it PyTorch only takes out what is dead.
+/// What is forked is a graph of its own, of which PyTorch takes out what is dead and what is there
+/// twice.
 fn clean_up_forks(graph: &mut Graph) {
     let is_fork = |node: &NodeId| {
         let node = graph.node(*node);
@@ -39,6 +40,7 @@ fn clean_up_forks(graph: &mut Graph) {
         let mut body = Graph::clone(body);
         clean_up_forks(&mut body);
         passes::lower_simple_tuples(&mut body);
+        passes::constant_pooling(&mut body);
         graph.node_mut(fork).set_attribute("Subgraph", Attribute::Graph(Arc::new(body)));
     }
 }

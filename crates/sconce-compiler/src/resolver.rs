@@ -82,10 +82,16 @@ pub enum Global {
     Overloads(Vec<FunctionId>),
     /// A function that stays in Python and raises when it is called.
     Dropped(Arc<Schema>),
+    /// A function that stays in Python and is called there; what calls it cannot be saved.
+    Python(Arc<Schema>),
     /// One of two functions, by an argument that is known at compile time.
     Dispatch(Arc<Dispatch>),
     /// What only Python can use, by what it is: `python value of type 'int'`.
     Opaque(Arc<str>),
+    /// A class of Python's own, by name: what PyTorch takes for a function of tensors.
+    Callable(Arc<str>),
+    /// What no program may use, and the words for that.
+    Refused(Arc<str>),
 }
 
 /// One of two functions, by an argument that is known at compile time: `boolean_dispatch`.

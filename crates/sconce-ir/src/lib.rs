@@ -5,6 +5,7 @@
 pub mod alias;
 mod constant;
 mod graph;
+mod hash;
 mod kind;
 mod matching;
 pub mod operators;
@@ -19,6 +20,7 @@ pub use constant::{Constant, DEVICE_KINDS, TensorConstant, float_text, quoted};
 pub use graph::{
     Attribute, BlockId, BlockNodes, Graph, MAX_BLOCK_DEPTH, Node, NodeId, Use, Value, ValueId, Walk,
 };
+pub use hash::{hash_bytes, hash_constant, hash_float, hash_sequence};
 pub use kind::{Kind, Prim};
 pub use operators::{AliasAnalysis, Operator, OperatorId};
 pub use schema::{Alias, Argument, Schema, SchemaError};

@@ -4,6 +4,7 @@
 //! PyTorch's trees ([`sconce_syntax`]), graphs ([`sconce_compiler`]), and at last a module that
 //! saves as `torch.jit.save` saves it ([`sconce_torchscript`]).
 
+mod closures;
 mod error;
 mod frontend;
 mod library;

@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sconce_compiler::Error as CompileError;
-use sconce_ir::{
-    Argument, Class, ClassAttribute, Function, FunctionId, Graph, Role, Schema, Type, Unit,
-};
+use sconce_ir::{Argument, Class, ClassAttribute, Function, Graph, Role, Schema, Type, Unit};
 use sconce_syntax::ast::Def;
 use sconce_syntax::sexpr::Node;
 use sconce_torchscript::{Module, Object, Value, Values};
@@ -152,7 +150,7 @@ impl ScriptOptions {
             return Err(CompileError::without_range("the function has no graph"));
         };
         let name = function.name().to_owned();
-        let module = placeholder(unit, &graph, id)?;
+        let module = placeholder(unit, &graph)?;
         Ok(Scripted { name, tree: tree.def, graph, schema, module })
     }
 }
@@ -205,7 +203,11 @@ fn entry(
             ));
         }
     };
-    match world.lookup(module, name)? {
+    let mut object = world.lookup(module, name)?;
+    if let Some(world::Object::Value(module, value)) = &object {
+        object = world.object(module, value)?;
+    }
+    match object {
         Some(world::Object::Function(function)) => Ok(function),
         Some(world::Object::Class(class)) => {
             let message = format!(
@@ -219,7 +221,7 @@ fn entry(
 }
 
 /// The module that `torch.jit.save` wraps a function in.
-fn placeholder(mut unit: Unit, graph: &Graph, function: FunctionId) -> Result<Module, Error> {
+fn placeholder(mut unit: Unit, graph: &Graph) -> Result<Module, Error> {
     const NAME: &str = "__torch__.PlaceholderModule";
     let (class, ty) = unit.add_class(Class {
         is_module: true,
@@ -239,11 +241,14 @@ fn placeholder(mut unit: Unit, graph: &Graph, function: FunctionId) -> Result<Mo
         let name = name.unwrap_or_else(|| Arc::from(format!("argument_{at}")));
         Argument::new(name, graph.ty(input).clone())
     });
+    // The types are those of the graph's values: a NamedTuple stays one where a tuple is declared.
+    let results = graph.block_outputs(root).iter().map(|&output| graph.ty(output).clone());
+    let returns = results.map(|ty| Argument::new("", ty)).collect();
     let schema = Schema {
         name: "forward".into(),
         overload: "".into(),
         arguments: arguments.collect(),
-        returns: unit.function(function).schema.returns.clone(),
+        returns,
         is_vararg: false,
         is_varret: false,
     };

@@ -23,10 +23,12 @@ pub(crate) struct Snippet {
 
 impl Snippet {
     /// The lines of a file from `first` to `last`, counted from 0, `last` included, and comments
-    /// after them that stand as deep as `body` (none for a definition on one line).
+    /// after them that stand as deep as `body` (none for a definition on one line). The file's first
+    /// line has the number `first_line`.
     pub(crate) fn new(
         file: &str,
         filename: &str,
+        first_line: u32,
         first: usize,
         last: usize,
         body: Option<usize>,
@@ -39,9 +41,9 @@ impl Snippet {
         let width = |text: &str| text.split('\n').next().unwrap_or_default().chars().count();
         let leading = width(&aligned).saturating_sub(width(&text)) as u32;
         let (lines, source_lines) = (line_starts(&text), line_starts(&aligned));
-        let source = Source::new(aligned)
-            .with_filename(filename)
-            .with_starting_line(u32::try_from(first + 1).unwrap_or(u32::MAX));
+        let source = Source::new(aligned).with_filename(filename).with_starting_line(
+            first_line.saturating_add(u32::try_from(first).unwrap_or(u32::MAX)),
+        );
         Self { source: Arc::new(source), text, lines, source_lines, leading }
     }
 
@@ -57,6 +59,27 @@ impl Snippet {
     pub(crate) fn range(&self, offset: u32, length: usize) -> Range {
         let start = self.offset(offset);
         Range::new(start, start.saturating_add(u32::try_from(length).unwrap_or(u32::MAX)))
+    }
+}
+
+/// Places in text that PyTorch makes and takes for the text of the snippet.
+impl Snippet {
+    /// So many bytes from a column of a line, counted from 0.
+    pub(crate) fn range_at(&self, line: usize, column: u32, length: usize) -> Range {
+        let start = self.source_lines.get(line).copied().unwrap_or(0);
+        let start = start.saturating_add(self.leading).saturating_add(column);
+        Range::new(start, start.saturating_add(u32::try_from(length).unwrap_or(u32::MAX)))
+    }
+
+    /// A snippet of another text of one line, whose places are those of the first line here.
+    pub(crate) fn with_line(&self, text: String) -> Self {
+        Self {
+            source: Arc::clone(&self.source),
+            lines: vec![0],
+            source_lines: vec![self.source_lines.first().copied().unwrap_or(0)],
+            leading: self.leading,
+            text,
+        }
     }
 }
 
@@ -135,7 +158,7 @@ mod tests {
     #[test]
     fn a_method_keeps_its_column_and_loses_it_for_the_parser() {
         let file = "class C:\n    def m(self):\n        return 1\n\n        # in m\n    # in C\n";
-        let snippet = Snippet::new(file, "c.py", 1, 2, Some(8));
+        let snippet = Snippet::new(file, "c.py", 1, 1, 2, Some(8));
         assert_eq!(snippet.text, "def m(self):\n    return 1\n\n    # in m\n");
         assert_eq!(
             snippet.source.text(),
@@ -149,7 +172,7 @@ mod tests {
     #[test]
     fn comments_after_a_body_belong_to_it_when_deep_enough() {
         let file = "def f(x):\n    return x\n# no\n\n    # yes\n# no\ndef g(): pass\n# no\n";
-        assert_eq!(Snippet::new(file, "c.py", 0, 1, Some(4)).text.lines().count(), 5);
-        assert_eq!(Snippet::new(file, "c.py", 6, 6, None).text, "def g(): pass\n");
+        assert_eq!(Snippet::new(file, "c.py", 1, 0, 1, Some(4)).text.lines().count(), 5);
+        assert_eq!(Snippet::new(file, "c.py", 1, 6, 6, None).text, "def g(): pass\n");
     }
 }

@@ -22,10 +22,16 @@ const MAX_FILE: u64 = 16 << 20;
 pub(crate) struct Module {
     /// Its dotted name; `__main__` for a script.
     pub(crate) name: Arc<str>,
+    /// What tells it from others, which functions in it are known by: its name, for a file.
+    key: Arc<str>,
+    /// The names that are looked up where it has none, for what is inside a function of a file.
+    enclosing: Option<Arc<Module>>,
     /// The path that errors and comments show.
-    filename: String,
-    text: String,
-    line_starts: Vec<u32>,
+    filename: Arc<str>,
+    text: Arc<str>,
+    line_starts: Arc<[u32]>,
+    /// The number of the first line.
+    first_line: u32,
     is_package: bool,
     bindings: FxHashMap<Arc<str>, Binding>,
     /// The names in order of their definitions.
@@ -45,6 +51,8 @@ enum Binding {
     From(String, String),
     /// `name = value`
     Value(Arc<py::Expr>),
+    /// What a parameter is given.
+    Given(Object),
 }
 
 /// What a name of Python stands for.
@@ -77,12 +85,22 @@ pub(crate) struct PyClass {
 }
 
 impl PyFunction {
+    /// What tells it from every other function.
+    pub(crate) fn key(&self) -> (Arc<str>, u32) {
+        (Arc::clone(&self.module.key), self.def.start().to_u32())
+    }
+
     pub(crate) fn name(&self) -> &str {
         self.def.name.as_str()
     }
 }
 
 impl PyClass {
+    /// What tells it from every other class.
+    pub(crate) fn key(&self) -> (Arc<str>, u32) {
+        (Arc::clone(&self.module.key), self.def.start().to_u32())
+    }
+
     pub(crate) fn name(&self) -> &str {
         self.def.name.as_str()
     }
@@ -93,6 +111,8 @@ impl PyClass {
 pub(crate) struct World {
     folders: Vec<PathBuf>,
     modules: FxHashMap<String, Option<Arc<Module>>>,
+    /// The names inside functions that were called and what those return, by the place of the call.
+    pub(crate) calls: FxHashMap<Arc<str>, (Arc<Module>, Arc<py::Expr>)>,
 }
 
 impl Module {
@@ -123,17 +143,74 @@ impl Module {
         let line_starts = std::iter::once(0).chain(breaks.map(|(at, _)| at as u32 + 1)).collect();
         let mut module = Self {
             name: name.into(),
-            filename: filename.to_owned(),
+            key: name.into(),
+            enclosing: None,
+            filename: filename.into(),
             line_starts,
+            first_line: 1,
             is_package,
             bindings: FxHashMap::default(),
             order: Vec::new(),
             overloads: FxHashMap::default(),
-            text: String::new(),
+            text: text.into(),
         };
         module.bind_all(parsed.into_suite());
-        module.text = text;
         Ok(module)
+    }
+
+    /// The names inside a function of a file, of which there are none yet.
+    pub(crate) fn inside(file: &Arc<Self>, key: Arc<str>) -> Self {
+        Self {
+            name: Arc::clone(&file.name),
+            key,
+            enclosing: Some(Arc::clone(file)),
+            filename: Arc::clone(&file.filename),
+            text: Arc::clone(&file.text),
+            line_starts: Arc::clone(&file.line_starts),
+            first_line: file.first_line,
+            is_package: file.is_package,
+            bindings: FxHashMap::default(),
+            order: Vec::new(),
+            overloads: FxHashMap::default(),
+        }
+    }
+
+    /// Source that Python or PyTorch makes for a file and that sees the file's names.
+    pub(crate) fn made(
+        file: &Arc<Self>,
+        filename: &str,
+        first_line: u32,
+        text: String,
+    ) -> Result<Self, Error> {
+        let mut made = Self::parse(&file.name, filename, text, false)?;
+        made.key = format!("{}:{filename}", file.key).into();
+        made.enclosing = Some(Arc::clone(file));
+        made.first_line = first_line;
+        Ok(made)
+    }
+
+    /// What tells it from others.
+    pub(crate) fn key(&self) -> &Arc<str> {
+        &self.key
+    }
+
+    /// Binds a name to what a parameter is given.
+    pub(crate) fn give(&mut self, name: &str, object: Object) {
+        self.bind(name, Binding::Given(object));
+    }
+
+    /// The function that it binds a name to.
+    pub(crate) fn own_function(&self, name: &str) -> Option<&Arc<py::StmtFunctionDef>> {
+        match self.bindings.get(name) {
+            Some(Binding::Function(def)) => Some(def),
+            _ => None,
+        }
+    }
+
+    /// Whether `from __future__ import annotations` leaves annotations unevaluated.
+    pub(crate) fn has_text_annotations(&self) -> bool {
+        matches!(self.bindings.get("annotations"),
+            Some(Binding::From(from, _)) if from == "__future__")
     }
 
     fn bind(&mut self, name: &str, binding: Binding) {
@@ -149,15 +226,23 @@ impl Module {
         }
     }
 
+    /// Whether a decorator is `torch.jit._overload`, by whatever name it is imported.
+    fn is_overload(&self, decorator: &str) -> bool {
+        let imported = match self.bindings.get(decorator) {
+            Some(Binding::From(_, member)) => member,
+            _ => decorator,
+        };
+        imported.rsplit('.').next() == Some("_overload")
+    }
+
     /// Of branches, the ones that hold in a plain run of the program count: `try` goes well, and
     /// conditions are taken for true but for the well-known false ones.
-    fn bind_statement(&mut self, statement: py::Stmt) {
+    pub(crate) fn bind_statement(&mut self, statement: py::Stmt) {
         match statement {
             py::Stmt::FunctionDef(def) => {
                 let name = def.name.to_string();
                 let is_overload = def.decorator_list.iter().any(|decorator| {
-                    dotted(&decorator.expression)
-                        .is_some_and(|name| matches!(name.rsplit('.').next(), Some("_overload")))
+                    dotted(&decorator.expression).is_some_and(|name| self.is_overload(&name))
                 });
                 if is_overload {
                     self.overloads.entry(name.as_str().into()).or_default().push(Arc::new(def));
@@ -265,7 +350,7 @@ impl Module {
             let before = before.get(..column)?;
             before.bytes().all(|byte| byte.is_ascii_whitespace()).then(|| before.chars().count())
         });
-        Snippet::new(&self.text, &self.filename, first, last, body)
+        Snippet::new(&self.text, &self.filename, self.first_line, first, last, body)
     }
 
     fn line_column(&self, offset: TextSize) -> (usize, usize) {
@@ -276,9 +361,9 @@ impl Module {
 
     /// A place in the file.
     pub(crate) fn place(&self, node: &impl Ranged) -> SourceRange {
-        let source = Source::new(self.text.as_str())
-            .with_filename(self.filename.as_str())
-            .with_starting_line(1);
+        let source = Source::new(&*self.text)
+            .with_filename(&*self.filename)
+            .with_starting_line(self.first_line);
         let range = Range::new(node.start().to_u32(), node.end().to_u32());
         SourceRange::new(Arc::new(source), range)
     }
@@ -299,7 +384,7 @@ impl Module {
 impl World {
     /// Finds modules in these folders, in order.
     pub(crate) fn new(folders: Vec<PathBuf>) -> Self {
-        Self { folders, modules: FxHashMap::default() }
+        Self { folders, modules: FxHashMap::default(), calls: FxHashMap::default() }
     }
 
     /// Makes a file known under its name.
@@ -324,9 +409,6 @@ impl World {
         if library::is_closed(name) || !name.split('.').all(is_name) {
             return Ok(None);
         }
-        if let Some((text, filename)) = library::source(name) {
-            return Module::parse(name, &filename, text.to_owned(), false).map(Some);
-        }
         let relative: PathBuf = name.split('.').collect();
         for folder in &self.folders {
             let package = folder.join(&relative).join("__init__.py");
@@ -350,9 +432,15 @@ impl World {
         module: &Arc<Module>,
         name: &str,
     ) -> Result<Option<Object>, Error> {
-        match self.bound(module, name)? {
-            Some(object) => Ok(Some(object)),
-            None => Ok(library::free(name).map(Object::Library)),
+        let mut scope = Arc::clone(module);
+        loop {
+            if let Some(object) = self.bound(&scope, name)? {
+                return Ok(Some(object));
+            }
+            match &scope.enclosing {
+                Some(enclosing) => scope = Arc::clone(enclosing),
+                None => return Ok(library::free(name).map(Object::Library)),
+            }
         }
     }
 
@@ -362,7 +450,7 @@ impl World {
         let mut name = name.to_owned();
         // Names may be passed on from file to file; no chain is longer than the files there are.
         for _ in 0..MAX_IMPORTS {
-            if module.name.starts_with("torch.") {
+            if module.enclosing.is_none() && module.name.starts_with("torch.") {
                 let dotted = library::canonical(&format!("{}.{name}", module.name));
                 if library::knows(&dotted) {
                     return Ok(Some(Object::Library(dotted)));
@@ -390,6 +478,7 @@ impl World {
                     let of = of.clone();
                     return self.imported(&of).map(Some);
                 }
+                Binding::Given(object) => return Ok(Some(object.clone())),
                 Binding::From(from, member) => (from.clone(), member.clone()),
             };
             let full = library::canonical(&format!("{from}.{member}"));
@@ -466,6 +555,7 @@ impl World {
                     let value = Arc::clone(value);
                     Ok(Object::Value(module, value))
                 }
+                Binding::Given(object) => Ok(object.clone()),
                 Binding::Import(_) | Binding::From(..) => Ok(Object::Library(name)),
             };
         }

@@ -67,6 +67,14 @@ impl<'a> Node<'a> {
     }
 }
 
+/// What PyTorch calls the kind of an expression.
+pub fn kind_of(expr: &Expr) -> &'static str {
+    match Show(None).expr(expr) {
+        Node::Compound { kind, .. } => kind,
+        Node::Atom(_) => "",
+    }
+}
+
 fn node<'a>(kind: &'static str, range: Range, children: Vec<Node<'a>>) -> Node<'a> {
     Node::Compound { kind, range: Some(range), children }
 }

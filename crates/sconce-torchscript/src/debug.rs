@@ -3,9 +3,10 @@
 //! A record says: from this offset of the code file on, text came from that range of that source.
 //! Sources are lists of lines of a table of strings (since PyTorch 1.10), or texts (before).
 
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use sconce_pickle::{Arena, Node, Value};
 use sconce_syntax::{Origin, Range, Source, SourceRange};
 
@@ -128,9 +129,35 @@ fn int(arena: &Arena<'_>, value: Value) -> Option<i64> {
 #[derive(Default)]
 pub(crate) struct DebugWriter {
     tags: FxHashMap<(usize, u32, u32), u32>,
+    /// The number of each source met; two of the same text and place are one.
+    sources: FxHashMap<Content, usize>,
+    /// The numbers by where a source is in memory.
+    numbers: FxHashMap<usize, usize>,
     /// Sources met, kept so that no other takes their place in memory.
     kept: Vec<Arc<Source>>,
-    seen: FxHashSet<usize>,
+}
+
+/// A source by what it holds.
+struct Content(Arc<Source>);
+
+impl Content {
+    fn parts(&self) -> (&str, Option<&str>, u32) {
+        (self.0.text(), self.0.filename(), self.0.starting_line())
+    }
+}
+
+impl PartialEq for Content {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.parts() == other.parts()
+    }
+}
+
+impl Eq for Content {}
+
+impl Hash for Content {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.parts().hash(state);
+    }
 }
 
 impl DebugWriter {
@@ -162,7 +189,14 @@ impl DebugWriter {
             let Some(range) = range else { continue };
             let source = &range.source;
             let key = Arc::as_ptr(source) as usize;
-            if self.seen.insert(key) {
+            if !self.numbers.contains_key(&key) {
+                // Zero is what has no source. Kept even if another is like it: it has a place, too.
+                let next = self.kept.len() + 1;
+                let number = match is_nowhere(source) {
+                    true => next,
+                    false => *self.sources.entry(Content(Arc::clone(source))).or_insert(next),
+                };
+                self.numbers.insert(key, number);
                 self.kept.push(Arc::clone(source));
             }
             if let std::collections::hash_map::Entry::Vacant(entry) = sources.entry(key) {
@@ -217,7 +251,8 @@ impl DebugWriter {
             out.int(i64::from(end));
             out.byte(op::TUPLE3);
             let next = self.tags.len() as u32;
-            let tag = *self.tags.entry((key, start, end)).or_insert(next);
+            let source = self.numbers.get(&key).copied().unwrap_or(0);
+            let tag = *self.tags.entry((source, start, end)).or_insert(next);
             out.int(i64::from(tag));
             out.byte(op::TUPLE3);
         }

@@ -101,6 +101,11 @@ impl Out {
         Ok(())
     }
 
+    /// Prints text as it is where no terminal would obey what is in it, escaped on one.
+    pub fn verbatim(&mut self, text: &str) -> Result<(), Failure> {
+        if self.terminal { self.text(text) } else { self.raw(text.as_bytes()) }
+    }
+
     /// Prints a table.
     pub fn table(&mut self, table: &Table) -> Result<(), Failure> {
         table.lines(self.width).iter().try_for_each(|line| self.line(line))

@@ -18,7 +18,7 @@ use crate::run::Verdict;
 pub fn run(args: &AstArgs, out: &mut Out) -> Verdict {
     if let Some(scripted) = python::tree(&args.file, &args.python)? {
         out.use_pager();
-        out.text(&format!("{scripted}\n"))?;
+        out.verbatim(&format!("{scripted}\n"))?;
         return Ok(Outcome::Clean);
     }
     let file = open::name(&args.file);
@@ -46,7 +46,7 @@ pub fn run(args: &AstArgs, out: &mut Out) -> Verdict {
         };
         if name.is_none() || name == item_name {
             found = true;
-            out.text(&format!("{node}\n"))?;
+            out.verbatim(&format!("{node}\n"))?;
         }
     }
     match name {

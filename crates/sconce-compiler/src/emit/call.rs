@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use sconce_ir::{ClassId, Constant, FunctionId, InterfaceId, Prim, Schema, Type, ValueId};
+use sconce_ir::{
+    Argument, ClassId, Constant, FunctionId, InterfaceId, Prim, Schema, Type, ValueId,
+};
 use sconce_syntax::{Range, ast};
 
 use super::Emitter;
@@ -77,8 +79,22 @@ impl Emitter<'_> {
             Sugared::Function(function) => self.call_function(&[function], at, args, keywords),
             Sugared::Overloads(functions) => self.call_function(&functions, at, args, keywords),
             Sugared::Dropped(schema) => self.call_dropped(&schema, at, args, keywords),
+            Sugared::Python(schema) => self.call_python(&schema, at, args, keywords),
             Sugared::Dispatch(dispatch) => self.call_dispatched(&dispatch, at, args, keywords),
-            Sugared::Opaque(_) => {
+            Sugared::Callable(name) => {
+                // One tensor for each argument, and one for the result.
+                let named = |name: String| Argument::new(name, Type::Tensor);
+                let schema = Schema {
+                    name,
+                    overload: "".into(),
+                    arguments: (0..args.len()).map(|at| named(at.to_string())).collect(),
+                    returns: vec![named("0".into())],
+                    is_vararg: false,
+                    is_varret: false,
+                };
+                self.call_python(&schema, at, args, keywords)
+            }
+            Sugared::Opaque(_) | Sugared::Refused(_) => {
                 let value = self.as_value(callee, at)?;
                 self.call(Sugared::Simple(value), at, args, keywords)
             }
@@ -135,6 +151,22 @@ impl Emitter<'_> {
         self.operator(Some(at), "prim::RaiseException", &[message, none])?;
         let ty = matched.returns.into_iter().next().unwrap_or(Type::None);
         Ok(Sugared::Simple(self.insert_at(Prim::Uninitialized, &[], ty, at)))
+    }
+
+    /// A call of a function that stays in Python: `^name(…)`, which has no place in an archive.
+    fn call_python(
+        &mut self,
+        schema: &Schema,
+        at: Range,
+        args: &[Passed],
+        keywords: &[Keyword],
+    ) -> Result<Sugared, Error> {
+        let arguments = Arguments { positional: args, keywords, receiver: None };
+        let matched = self.match_schema(Some(at), schema, arguments)?;
+        let ty = matched.returns.into_iter().next().unwrap_or(Type::None);
+        let value = self.insert_named(Prim::PythonOp, &matched.inputs, &schema.name, ty);
+        self.place(self.graph.value(value).node(), Some(at));
+        Ok(Sugared::Simple(value))
     }
 
     /// A call of one of two functions, by an argument that must be a constant.
@@ -406,7 +438,7 @@ fn named_tuple_schema(ty: &Type) -> Schema {
     };
     let Type::Tuple(tuple) = ty else { return schema };
     let Some(named) = &tuple.named else { return schema };
-    schema.name = Arc::clone(&named.name);
+    schema.name = named.name.rsplit('.').next().unwrap_or_default().into();
     let first_default = named.fields.len().saturating_sub(named.defaults.len());
     for (index, (field, element)) in named.fields.iter().zip(&tuple.elements).enumerate() {
         let mut argument = sconce_ir::Argument::new(Arc::clone(field), element.clone());

@@ -117,7 +117,7 @@ impl Emitter<'_> {
             ExprKind::Starred(_) => {
                 Err(self.error(at, "Unexpected starred expansion. File a bug report"))
             }
-            ExprKind::Dots => Err(self.error(at, "Cannot emit expr for: (...)")),
+            ExprKind::Dots => Err(self.error(at, "Cannot emit expr for: (dots)")),
             ExprKind::NoneType => Err(self.error(at, "Cannot emit expr for: (NoneType)")),
             ExprKind::Slice { .. } => Err(self.error(at, "Cannot emit expr for: (slice expr)")),
             ExprKind::Name(_)

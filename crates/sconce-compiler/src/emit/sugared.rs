@@ -58,10 +58,16 @@ pub(crate) enum Sugared {
     Overloads(Arc<[FunctionId]>),
     /// A function that raises when it is called.
     Dropped(Arc<Schema>),
+    /// A function that is called in Python.
+    Python(Arc<Schema>),
     /// One of two functions, by an argument that is known.
     Dispatch(Arc<Dispatch>),
     /// What only Python can use.
     Opaque(Arc<str>),
+    /// A class of Python's own.
+    Callable(Arc<str>),
+    /// What no program may use, and the words for that.
+    Refused(Arc<str>),
 }
 
 /// A part of a dotted name.
@@ -159,9 +165,10 @@ impl Sugared {
             Self::Namespace(Namespace::Constants) => "CONSTANTS",
             Self::Namespace(_) => "module",
             Self::Overloads(_) => "function",
-            Self::Dropped(_) => "python value of type 'function'",
+            Self::Dropped(_) | Self::Python(_) => "python value of type 'function'",
             Self::Dispatch(_) => "boolean dispatch",
-            Self::Opaque(what) => what,
+            Self::Opaque(what) | Self::Refused(what) => what,
+            Self::Callable(_) => "python value of type 'type'",
         }
     }
 
@@ -247,8 +254,11 @@ impl Emitter<'_> {
             Global::Exception(name) => Sugared::Exception(Some(name)),
             Global::Overloads(functions) => Sugared::Overloads(functions.into()),
             Global::Dropped(schema) => Sugared::Dropped(schema),
+            Global::Python(schema) => Sugared::Python(schema),
             Global::Dispatch(dispatch) => Sugared::Dispatch(dispatch),
             Global::Opaque(what) => Sugared::Opaque(what),
+            Global::Callable(name) => Sugared::Callable(name),
+            Global::Refused(words) => Sugared::Refused(words),
         }
     }
 
@@ -260,9 +270,11 @@ impl Emitter<'_> {
                 let values = self.as_values(&elements, at)?;
                 self.tuple(at, &values)
             }
-            Sugared::Opaque(what) if what.starts_with("Python builtin") => {
-                Err(self.error(at, format!("{what} is currently not supported in Torchscript")))
+            Sugared::Namespace(Namespace::Qualified(_)) => {
+                self.as_value(Sugared::Opaque("python value of type 'module'".into()), at)
             }
+            Sugared::Refused(words) => Err(self.error(at, &*words)),
+            Sugared::Callable(_) => self.as_value(Sugared::Opaque(sugared.kind().into()), at),
             Sugared::Opaque(what) => {
                 let hint = "Perhaps it is a closed over global variable? If so, please consider \
                             passing it in as an argument or use a local variable instead.";

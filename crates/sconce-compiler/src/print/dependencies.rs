@@ -37,7 +37,7 @@ impl Dependencies {
         let mut stack = vec![ty.clone()];
         while let Some(ty) = stack.pop() {
             if matches!(ty, Type::Class(_) | Type::Interface(_) | Type::Enum(_))
-                || matches!(&ty, Type::Tuple(tuple) if tuple.named.is_some())
+                || matches!(&ty, Type::Tuple(_) if ty.qualified_name().is_some())
             {
                 self.add(&ty);
             }

@@ -6,13 +6,19 @@ use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use smallvec::SmallVec;
 
 use crate::alias::{AliasAnalyser, is_mutable};
-use crate::{Attribute, Constant, Graph, NodeId, Prim, ValueId};
+use crate::{Attribute, BlockId, Constant, Graph, NodeId, Prim, ValueId};
 
 /// Moves the constants of all blocks to the start of the graph, one for each type and value. Each
 /// that is new goes before all others, so that they stand in the reverse order of discovery.
 pub fn constant_pooling(graph: &mut Graph) {
+    pool(graph, graph.root());
+    super::finish(graph, "constant_pooling");
+}
+
+/// Does so with the constants of one block, and those of the blocks within.
+pub(super) fn pool(graph: &mut Graph, block: BlockId) {
     let constants: Vec<NodeId> =
-        graph.walk(graph.root()).filter(|&node| graph.node(node).is(Prim::Constant)).collect();
+        graph.walk(block).filter(|&node| graph.node(node).is(Prim::Constant)).collect();
     let written = written(graph, &constants);
     let mut known: FxHashMap<u64, SmallVec<[NodeId; 1]>> = FxHashMap::default();
     for node in constants {
@@ -26,10 +32,9 @@ pub fn constant_pooling(graph: &mut Graph) {
             continue;
         }
         alike.push(node);
-        let front = graph.next(graph.param_node(graph.root()));
+        let front = graph.next(graph.param_node(block));
         graph.move_before(node, front);
     }
-    super::finish(graph, "constant_pooling");
 }
 
 fn hash(graph: &Graph, node: NodeId) -> u64 {

@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use crate::{Constant, DEVICE_KINDS, Schema};
+use crate::{Constant, DEVICE_KINDS, Schema, hash_constant};
 
 use Constant::{Bool, Complex, Device, Enum, Float, Int, Str};
 
@@ -16,6 +16,7 @@ pub(super) fn evaluate(schema: &Schema, arguments: &[Constant]) -> Option<Vec<Co
         return Some(results);
     }
     let result = match arguments {
+        [] if name == "is_scripting" => Some(Bool(true)),
         [a] => unary(name, a),
         [a, b] => binary(name, &schema.overload, a, b),
         [a, b, c] => ternary(name, a, b, c),
@@ -112,7 +113,18 @@ fn unary(name: &str, a: &Constant) -> Option<Constant> {
         ("upper", Str(text)) => Str(text.to_ascii_uppercase().into()),
         ("lower", Str(text)) => Str(text.to_ascii_lowercase().into()),
         ("str", Str(text)) => Str(text.clone()),
-        ("str", Bool(_) | Int(_) | Float(_) | Constant::None) => Str(a.stream_text().into()),
+        ("str", Bool(_) | Int(_) | Float(_) | Complex(..) | Constant::None)
+        | ("str", Device(_) | Constant::Tuple(..)) => Str(a.stream_text().into()),
+        ("str", Enum(ty, index)) => {
+            let class = ty.qualified_name()?.rsplit('.').next()?;
+            Str(format!("Enum<{class}.{}>", member(ty, *index)?.0).into())
+        }
+        ("hash", a) => Int(hash_constant(a)?),
+        ("type", Device(name)) => Str(name.split(':').next()?.into()),
+        ("index", Device(name)) => match name.split_once(':') {
+            Some((_, index)) => Int(index.parse().ok()?),
+            None => Constant::None,
+        },
         ("device", Str(text)) => device(text)?,
         ("unchecked_cast", a) => a.clone(),
         ("EnumName", Enum(ty, index)) => Str(member(ty, *index)?.0.clone()),

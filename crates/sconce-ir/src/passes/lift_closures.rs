@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::constant_pooling::pool;
 use crate::{Attribute, BlockId, Graph, NodeId, Prim, Type, ValueId};
 
 /// Turns the block of every `prim::Closure` into a graph that takes a tuple of what the block used
@@ -31,6 +32,7 @@ pub fn lift_closures(graph: &mut Graph) {
 
 fn lift(graph: &mut Graph, closure: NodeId) {
     let block = graph.node(closure).blocks()[0];
+    pool(graph, block);
     let captures = captures(graph, block);
     let types: Vec<Type> = captures.iter().map(|&value| graph.ty(value).clone()).collect();
     let context_type = Type::tuple(types);

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
-use crate::{Attribute, BlockId, Constant, Graph, Kind, NodeId, ValueId, float_text, quoted};
+use crate::{Attribute, BlockId, Constant, Graph, Kind, NodeId, Prim, ValueId, float_text, quoted};
 
 impl fmt::Display for Graph {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -113,6 +113,11 @@ impl<W: Write> Printer<'_, W> {
         let node = self.graph.node(id);
         self.indent(level)?;
         self.definitions(node.outputs(), ", ")?;
+        if let (Kind::Prim(Prim::PythonOp), Some(name)) = (&node.kind, node.str_attribute("name")) {
+            // A function of Python, without the constants that PyTorch could hold beside inputs.
+            write!(self.out, " = ^{name}[]()(")?;
+            return self.node_end(id);
+        }
         write!(self.out, " = {}", node.kind)?;
         match node.attribute("Subgraph") {
             Some(Attribute::Graph(subgraph)) => {
@@ -123,7 +128,11 @@ impl<W: Write> Printer<'_, W> {
             _ => self.attributes(id, false)?,
         }
         self.out.write_char('(')?;
-        self.values(node.inputs())?;
+        self.node_end(id)
+    }
+
+    fn node_end(&mut self, id: NodeId) -> fmt::Result {
+        self.values(self.graph.node(id).inputs())?;
         self.out.write_char(')')?;
         if self.ranges {
             self.source_comment(id)?;

@@ -443,7 +443,10 @@ impl Type {
                 Some(&named.name)
             }
             Self::Enum(of) => Some(&of.name),
-            Self::Tuple(tuple) => tuple.named.as_ref().map(|named| &named.name),
+            // The results of operators have names of fields, and none of their own.
+            Self::Tuple(tuple) => {
+                tuple.named.as_ref().map(|named| &named.name).filter(|name| !name.is_empty())
+            }
             _ => None,
         }
     }

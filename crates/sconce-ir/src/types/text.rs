@@ -49,6 +49,7 @@ impl Type {
         match self {
             Self::TensorOf(tensor) if tensor.inferred => "Tensor (inferred)".into(),
             Self::TensorOf(_) => "Tensor".into(),
+            Self::Enum(of) => format!("Enum<{}>", of.name),
             _ => self.annotation(),
         }
     }

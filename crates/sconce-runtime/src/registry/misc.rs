@@ -168,37 +168,21 @@ fn broadcast(args: &Args<'_>) -> Result {
     Ok(IValue::list(sconce_ir::Type::Int, sizes.iter().map(|&size| Int(size)).collect()))
 }
 
-/// `IValue::hash`, as libstdc++ hashes numbers.
+/// `IValue::hash`.
 fn hash(value: &IValue) -> Result<i64> {
     Ok(match value {
         IValue::None => 0,
         Bool(value) => i64::from(*value),
         Int(value) => *value,
-        Float(value) if *value == 0.0 => 0,
-        Float(value) => hash_bytes(&value.to_bits().to_le_bytes()),
-        IValue::Str(text) => hash_bytes(text.as_bytes()),
+        Float(value) => sconce_ir::hash_float(*value),
+        IValue::Str(text) => sconce_ir::hash_bytes(text.as_bytes()),
+        IValue::Tuple(tuple) => {
+            let hashes = tuple.items.iter().map(hash).collect::<Result<Vec<i64>>>()?;
+            sconce_ir::hash_sequence(hashes)
+        }
         other => {
             let kind = other.kind_name();
             return Err(Raise::unsupported(format!("the hash of a value of kind {kind}")));
         }
     })
-}
-
-/// MurmurHash64A with libstdc++'s seed: `std::_Hash_bytes`.
-fn hash_bytes(bytes: &[u8]) -> i64 {
-    const MUL: u64 = 0xc6a4_a793_5bd1_e995;
-    let mix = |value: u64| value ^ (value >> 47);
-    let mut hash = 0xc70f_6907_u64 ^ (bytes.len() as u64).wrapping_mul(MUL);
-    let mut chunks = bytes.chunks_exact(8);
-    for chunk in &mut chunks {
-        let word = chunk.iter().rev().fold(0_u64, |word, &byte| (word << 8) | u64::from(byte));
-        let data = mix(word.wrapping_mul(MUL)).wrapping_mul(MUL);
-        hash = (hash ^ data).wrapping_mul(MUL);
-    }
-    let rest = chunks.remainder();
-    if !rest.is_empty() {
-        let word = rest.iter().rev().fold(0_u64, |word, &byte| (word << 8) | u64::from(byte));
-        hash = (hash ^ word).wrapping_mul(MUL);
-    }
-    mix(mix(hash).wrapping_mul(MUL)) as i64
 }

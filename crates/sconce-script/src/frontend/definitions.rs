@@ -46,12 +46,13 @@ pub(super) fn keyword(snippet: &Snippet, function: &py::StmtFunctionDef) -> Rang
     snippet.range(before as u32, "def".len())
 }
 
-/// PyTorch's tree of a function: `torch.jit.frontend.get_jit_def`.
+/// PyTorch's tree of a function: `torch.jit.frontend.get_jit_def`, and the source of the functions
+/// that blocks in it became which are left to Python.
 pub(crate) fn definition(
     snippet: &Snippet,
     function: &py::StmtFunctionDef,
     shape: Shape<'_>,
-) -> Result<Def, Error> {
+) -> Result<(Def, Vec<String>), Error> {
     let mut frontend = Frontend::new(snippet, function.name.as_str());
     let at = keyword(snippet, function);
     if function.is_async {
@@ -66,11 +67,12 @@ pub(crate) fn definition(
     let decl = type_comments::merge(decl, snippet.source.text(), &snippet.source, is_method)?;
     let body = match shape.body {
         Body::Compiled => frontend.body(function, shape)?,
-        Body::Raises => unused_body(at),
+        Body::Raises => unused_body(snippet),
         Body::Left => Vec::new(),
     };
     let range = around(at.merge(decl.range), body.iter().map(|stmt| &stmt.range));
-    Ok(Def { name: Ident { name: shape.name.into(), range: at }, decl, body, range })
+    let name = Ident { name: shape.name.into(), range: at };
+    Ok((Def { name, decl, body, range }, frontend.blocks))
 }
 
 impl Frontend<'_> {
@@ -140,12 +142,18 @@ impl Frontend<'_> {
     }
 }
 
-/// `raise RuntimeError("Cannot call @unused methods")`
-fn unused_body(at: Range) -> Vec<Stmt> {
-    let ident = Ident { name: "RuntimeError".into(), range: at };
-    let callee = Box::new(Expr { kind: ExprKind::Name(ident), range: at });
-    let text = ExprKind::Str("Cannot call @unused methods".into());
-    let args = vec![Expr { kind: text, range: at }];
-    let call = ExprKind::Call { callee, args, kwargs: Vec::new() };
-    vec![Stmt { kind: StmtKind::Raise(Expr { kind: call, range: at }), range: at }]
+/// `raise RuntimeError("Cannot call @unused methods")`, which PyTorch parses as the second line of a
+/// function, one byte in, and places in the lines of the definition that it stands for.
+fn unused_body(snippet: &Snippet) -> Vec<Stmt> {
+    const MESSAGE: &str = "Cannot call @unused methods";
+    let at = |column, length| snippet.range_at(1, column, length);
+    let ident = Ident { name: "RuntimeError".into(), range: at(7, "RuntimeError".len()) };
+    let range = ident.range;
+    let callee = Box::new(Expr { kind: ExprKind::Name(ident), range });
+    let text = Expr { kind: ExprKind::Str(MESSAGE.into()), range: at(20, MESSAGE.len() + 1) };
+    let range = range.merge(text.range);
+    let kind = ExprKind::Call { callee, args: vec![text], kwargs: Vec::new() };
+    let call = Expr { kind, range };
+    let range = at(1, "raise".len()).merge(range);
+    vec![Stmt { kind: StmtKind::Raise(call), range }]
 }

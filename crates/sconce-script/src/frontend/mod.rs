@@ -5,6 +5,7 @@
 
 mod definitions;
 mod expressions;
+mod ignored;
 mod numbers;
 mod statements;
 mod type_comments;
@@ -19,6 +20,7 @@ use sconce_syntax::{MAX_DEPTH, Range, SourceRange};
 use crate::snippet::Snippet;
 
 pub(crate) use definitions::{Body, Shape, definition};
+pub(crate) use ignored::{HEADER as BLOCKS_HEADER, MODULE as BLOCKS_MODULE};
 pub(crate) use statements::assignments;
 
 /// Makes trees of one snippet.
@@ -27,11 +29,13 @@ struct Frontend<'a> {
     /// The name of the Python function: annotated attributes are for `__init__` only.
     function: &'a str,
     depth: u32,
+    /// The functions that blocks left to Python became.
+    blocks: Vec<String>,
 }
 
 impl<'a> Frontend<'a> {
     fn new(snippet: &'a Snippet, function: &'a str) -> Self {
-        Self { snippet, function, depth: 0 }
+        Self { snippet, function, depth: 0, blocks: Vec::new() }
     }
 
     /// So many bytes from where a node begins.

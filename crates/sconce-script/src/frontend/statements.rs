@@ -14,7 +14,7 @@ impl Frontend<'_> {
         statements.iter().map(|statement| self.statement(statement)).collect()
     }
 
-    fn statement(&mut self, statement: &py::Stmt) -> Result<Stmt, Error> {
+    pub(super) fn statement(&mut self, statement: &py::Stmt) -> Result<Stmt, Error> {
         let at = self.at(statement, 1);
         self.nested(at, |frontend| frontend.statement_kind(statement))
     }
@@ -219,10 +219,7 @@ impl Frontend<'_> {
             statement.items.first()
             && dotted(&call.func).as_deref() == Some("torch.jit._IgnoreContextManager")
         {
-            return Err(self.error(
-                at,
-                "torch.jit._IgnoreContextManager runs Python, which sconce does not have",
-            ));
+            return self.ignored_block(statement, call);
         }
         let mut items = Vec::with_capacity(statement.items.len());
         for item in &statement.items {

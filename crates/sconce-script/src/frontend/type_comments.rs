@@ -79,9 +79,10 @@ pub(super) fn merge(
     let expected = decl.params.len().saturating_sub(skipped);
     if expected != comment.params.len() {
         let found = comment.params.len();
+        let kind = if is_method { "method" } else { "function" };
         let message = format!(
-            "Number of type annotations for function parameters ({found}) does not match the \
-             number of parameters on the function ({expected})!"
+            "Number of type annotations ({found}) did not match the number of {kind} parameters \
+             ({expected})"
         );
         return Err(error(message, decl.range));
     }

@@ -155,6 +155,24 @@ const BUILTINS: &[&str] = &[
     "bytearray",
 ];
 
+/// Those of them that are classes and no types of programs.
+const CLASSES: &[&str] = &[
+    "bytearray",
+    "bytes",
+    "classmethod",
+    "filter",
+    "frozenset",
+    "map",
+    "memoryview",
+    "object",
+    "property",
+    "reversed",
+    "set",
+    "staticmethod",
+    "super",
+    "type",
+];
+
 /// What `typing` has that TorchScript's annotations can use.
 const TYPING: &[&str] = &[
     "Any",
@@ -197,30 +215,17 @@ const READABLE: &[&str] = &[
     "torch.nn.modules.utils",
 ];
 
-/// Sources that are used instead of the libraries' own, which TorchScript has no language for.
-const SOURCES: &[(&str, &str)] = &[
-    ("torch.autograd.grad_mode", include_str!("python/torch/autograd/grad_mode.py")),
-    ("torch.jit._trace", include_str!("python/torch/jit/_trace.py")),
-];
-
 /// Sources that are used where no folder has the libraries' own.
 const STAND_INS: &[(&str, &str)] = &[
+    ("torch.autograd.grad_mode", include_str!("python/torch/autograd/grad_mode.py")),
+    ("torch.jit._trace", include_str!("python/torch/jit/_trace.py")),
     ("torch.nn.functional", include_str!("../../builtins/torch/nn/functional.py")),
     ("torch.nn._reduction", include_str!("../../builtins/torch/nn/_reduction.py")),
 ];
 
-/// The source of a library's module that is used in any case, and the path that errors show.
-pub(crate) fn source(name: &str) -> Option<(&'static str, String)> {
-    of_table(SOURCES, name)
-}
-
 /// The source of a library's module for when it is not on the path, and the path that errors show.
 pub(crate) fn stand_in(name: &str) -> Option<(&'static str, String)> {
-    of_table(STAND_INS, name)
-}
-
-fn of_table(table: &[(&str, &'static str)], name: &str) -> Option<(&'static str, String)> {
-    let (_, text) = table.iter().find(|(known, _)| *known == name)?;
+    let (_, text) = STAND_INS.iter().find(|(known, _)| *known == name)?;
     Some((text, format!("{}.py", name.replace('.', "/"))))
 }
 
@@ -273,6 +278,17 @@ pub(crate) fn canonical(name: &str) -> String {
 /// Whether a library function has no operator and is compiled from its source.
 pub(crate) fn is_from_source(name: &str) -> bool {
     name.strip_prefix("torch.functional.").is_some_and(|name| FROM_SOURCE.contains(&name))
+}
+
+/// Whether a name that every Python program knows is a class.
+pub(crate) fn is_class(name: &str) -> bool {
+    CLASSES.contains(&name)
+}
+
+/// Whether a module has members that the table does not name and that are functions of CPython.
+pub(crate) fn is_foreign(module: &str) -> bool {
+    let top = module.split('.').next().unwrap_or_default();
+    !matches!(top, "torch" | "typing" | "enum" | "collections" | "warnings")
 }
 
 /// What a library's name means in a program.

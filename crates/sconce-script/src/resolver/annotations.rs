@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ruff_python_ast as py;
 use sconce_compiler::Error;
 use sconce_ir::{Type, Unit};
-use sconce_syntax::Source;
 use sconce_syntax::ast::{BinaryOp, Expr, ExprKind};
+use sconce_syntax::{Source, SourceRange};
 
 use super::Python;
 use crate::frontend::dotted;
@@ -31,6 +31,13 @@ impl Python {
             ExprKind::Name(_) | ExprKind::Attribute { .. } => {
                 let Some(name) = name_of(annotation) else { return Ok(None) };
                 match self.world.dotted(&scope, &name)? {
+                    Some(Object::Library(name)) => match bare_constructor(&name) {
+                        Some(message) => {
+                            let place = SourceRange::new(Arc::clone(source), annotation.range);
+                            Err(Error::new(message, place))
+                        }
+                        None => Ok(library::ty(&name)),
+                    },
                     Some(object) => self.type_of_object(unit, object),
                     None => Ok(None),
                 }
@@ -66,7 +73,10 @@ impl Python {
         let source = Arc::new(Source::new(text));
         match sconce_syntax::parse_expression(&source) {
             Ok(Expr { kind: ExprKind::Str(_), .. }) | Err(_) => Ok(None),
-            Ok(expression) => self.resolve_annotation(unit, &expression, &source),
+            // What is wrong in it is the whole text's fault.
+            Ok(expression) => {
+                Ok(self.resolve_annotation(unit, &expression, &source).unwrap_or_default())
+            }
         }
     }
 
@@ -144,10 +154,39 @@ impl Python {
     }
 }
 
+/// What PyTorch says of a generic type of `typing` that stands alone.
+fn bare_constructor(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "typing.Dict" => {
+            "Attempted to use Dict without contained types. Please add contained type, e.g. \
+             Dict[int, int]"
+        }
+        "typing.List" => {
+            "Attempted to use List without a contained type. Please add a contained type, e.g. \
+             List[int]"
+        }
+        "typing.Tuple" => {
+            "Attempted to use Tuple without a contained type. Please add a contained type, e.g. \
+             Tuple[int]"
+        }
+        "typing.Optional" => {
+            "Attempted to use Optional without a contained type. Please add a contained type, \
+             e.g. Optional[int]"
+        }
+        "typing.Union" => {
+            "Attempted to use Union without a contained type. Please add a contained type, e.g. \
+             Union[int]"
+        }
+        _ => return None,
+    })
+}
+
 /// A generic type of these types; `None` where their number does not fit.
 fn constructed(constructor: &str, of: Vec<Type>, unit: &Unit) -> Option<Type> {
     Some(match (constructor, of.as_slice()) {
         ("List", [element]) => Type::list(element.clone()),
+        // Python makes one union of them.
+        ("Optional", [of @ Type::Union(_)]) => Type::union(&[of.clone(), Type::None], unit),
         ("Optional", [of]) => Type::optional(of.clone()),
         ("Tuple", _) => Type::tuple(of),
         ("Union", [_, ..]) => Type::union(&of, unit),

@@ -35,7 +35,7 @@ const MAX_BASES: usize = 32;
 /// A function of a class with its name there.
 struct Method {
     name: String,
-    def: Arc<py::StmtFunctionDef>,
+    function: PyFunction,
     how: Decorated,
     is_class_method: bool,
 }
@@ -47,9 +47,15 @@ impl Python {
         unit: &mut Unit,
         class: &PyClass,
     ) -> Result<Option<Type>, Error> {
-        let key = (Arc::clone(&class.module.name), class.def.start().to_u32());
-        if let Some(known) = self.classes.get(&key) {
-            return Ok(known.clone());
+        let key = class.key();
+        match self.classes.get(&key) {
+            // An object of its own wherever it is named, as in PyTorch: values of types that are not
+            // one object do not share what stands for a value that is never read.
+            Some(Some(Type::Enum(of))) => {
+                return Ok(Some(Type::Enum(Arc::new(EnumType::clone(of)))));
+            }
+            Some(known) => return Ok(known.clone()),
+            None => {}
         }
         let module = Arc::clone(&class.module);
         let made = match self.sort(class, 0)? {
@@ -80,6 +86,11 @@ impl Python {
             let module = &class.module.name;
             return Ok(Global::Exception(format!("{module}.{}", class.name()).into()));
         }
+        if self.sort(class, 0)? == Sort::Module {
+            let message =
+                format!("Cannot instantiate class '{}' in a script function", class.name());
+            return Ok(Global::Refused(message.into()));
+        }
         Ok(self.class(unit, class)?.map_or_else(|| opaque("type"), Global::Type))
     }
 
@@ -88,15 +99,12 @@ impl Python {
             let message = "too many classes are derived from each other";
             return Err(Error::new(message, class.module.place(&class.def.name)));
         }
+        let mut is_scripted = false;
         for decorator in &class.def.decorator_list {
             let name = self.world.decorator(&class.module, decorator)?;
             match name.as_str() {
                 "torch.jit.interface" => return Ok(Sort::Interface),
-                "dataclasses.dataclass" => {
-                    let message = "dataclasses have methods that Python makes, which are not made \
-                                   here; write __init__ out";
-                    return Err(Error::new(message, class.module.place(decorator)));
-                }
+                "torch.jit.script" => is_scripted = true,
                 _ => {}
             }
         }
@@ -119,6 +127,8 @@ impl Python {
                         return Ok(Sort::Module);
                     }
                     match self.sort(&base, depth + 1)? {
+                        // One that is compiled where it is used has its own methods alone.
+                        Sort::Plain if !is_scripted => continue,
                         Sort::Plain => {
                             let message = "TorchScript classes does not support inheritance yet. \
                                            Please directly inherit from 'object'.";
@@ -182,6 +192,16 @@ impl Python {
             if name.id.starts_with('_') {
                 continue;
             }
+            if self.is_auto(class, &assign.value)? {
+                // One more than the largest before.
+                let largest = members.iter().filter_map(|(_, value)| match value {
+                    Constant::Int(value) => Some(*value),
+                    _ => None,
+                });
+                let next = Constant::Int(largest.max().map_or(1, |value| value.saturating_add(1)));
+                members.push((name.id.as_str().into(), next));
+                continue;
+            }
             let value = self.evaluate(unit, &assign.value)?;
             let constant = value.plain_type().and_then(|ty| value.as_constant(&ty));
             let Some(constant) = constant else {
@@ -197,16 +217,50 @@ impl Python {
             let message = format!("No enum values defined for: '{}'", class.name());
             return Err(Error::new(message, class.module.place(&*class.def)));
         };
-        let same = members.iter().all(|(_, value)| value.ty() == first);
-        let value = if same { first } else { Type::Any };
+        let other = members.iter().map(|(_, value)| value.ty()).find(|ty| *ty != first);
+        let message = match (&first, other) {
+            (first, Some(other)) => Some(format!(
+                "Could not unify type list since element 1 of type {} did not match the types \
+                 before it ({})",
+                other.message_text(),
+                first.message_text()
+            )),
+            (Type::Int | Type::Float | Type::Str, None) => None,
+            (other, None) => {
+                let other = match other {
+                    Type::Tuple(_) | Type::List(_) | Type::Dict(_) => "Any".into(),
+                    other => other.message_text(),
+                };
+                Some(format!(
+                    "Cannot create Enum with value type '{other}', only int, float and string are \
+                     supported"
+                ))
+            }
+        };
+        if let Some(message) = message {
+            return Err(Error::new(message, class.module.place(&class.def.name)));
+        }
+        let value = first;
         let name = self.qualified(&class.module, class.name());
         let ty = Type::Enum(Arc::new(EnumType { name: Arc::clone(&name), value, members }));
         unit.add_type(name, ty.clone());
         Ok(ty)
     }
 
+    /// `enum.auto()`
+    fn is_auto(&mut self, class: &PyClass, value: &py::Expr) -> Result<bool, Error> {
+        let py::Expr::Call(call) = value else { return Ok(false) };
+        let Some(name) = super::dotted(&call.func) else { return Ok(false) };
+        let object = self.world.dotted(&class.module, &name)?;
+        Ok(matches!(object, Some(Object::Library(name)) if name == "enum.auto"))
+    }
+
     /// The methods that are compiled, as `inspect.getmembers` orders them.
-    fn methods(&mut self, class: &PyClass) -> Result<(Vec<Method>, Vec<Method>), Error> {
+    fn methods(
+        &mut self,
+        unit: &mut Unit,
+        class: &PyClass,
+    ) -> Result<(Vec<Method>, Vec<Method>), Error> {
         let (mut methods, mut properties) = (Vec::new(), Vec::new());
         for statement in &class.def.body {
             let py::Stmt::FunctionDef(def) = statement else { continue };
@@ -219,15 +273,13 @@ impl Python {
             let is =
                 |wanted: &str| names.iter().any(|name| name.rsplit('.').next() == Some(wanted));
             let name = def.name.to_string();
-            if is("staticmethod") {
+            if is("staticmethod") || is("_drop") {
                 continue;
             }
+            // One that is ignored is compiled like any other.
             let how = self.decorated(&function)?;
-            if how == Decorated::Ignored {
-                continue;
-            }
             let is_class_method = is("classmethod");
-            let mut method = Method { name, def, how, is_class_method };
+            let mut method = Method { name, function, how, is_class_method };
             if is("property") {
                 method.name = format!("__{}_getter", method.name);
                 properties.push(method);
@@ -239,6 +291,10 @@ impl Python {
                 methods.push(method);
             }
         }
+        for function in self.made_methods(unit, class)? {
+            let (name, how) = (function.name().to_owned(), Decorated::Plain);
+            methods.push(Method { name, function, how, is_class_method: false });
+        }
         methods.sort_by(|left, right| left.name.cmp(&right.name));
         // By property, getters first.
         properties.sort_by(|left, right| left.name.cmp(&right.name));
@@ -247,7 +303,7 @@ impl Python {
 
     /// PyTorch's tree of a class: `torch.jit.frontend.get_jit_class_def`.
     pub(crate) fn class_tree(&mut self, class: &PyClass) -> Result<ast::Class, Error> {
-        let (properties, methods) = self.methods(class)?;
+        let (properties, methods) = self.methods(&mut Unit::new(), class)?;
         let mut defs = Vec::with_capacity(methods.len());
         for method in &methods {
             defs.push(Arc::clone(&self.method_tree(class, method)?.def));
@@ -291,7 +347,7 @@ impl Python {
 
     /// The tree of a method by its name in the class.
     pub(crate) fn tree_of_method(&mut self, class: &PyClass, name: &str) -> Result<Tree, Error> {
-        let (_, methods) = self.methods(class)?;
+        let (_, methods) = self.methods(&mut Unit::new(), class)?;
         match methods.iter().find(|method| method.name == name) {
             Some(method) => self.method_tree(class, method),
             None => Err(Error::without_range(format!(
@@ -302,10 +358,8 @@ impl Python {
     }
 
     fn method_tree(&mut self, class: &PyClass, method: &Method) -> Result<Tree, Error> {
-        let function =
-            PyFunction { module: Arc::clone(&class.module), def: Arc::clone(&method.def) };
         let own = Some(class.name());
-        tree(&function, &method.name, own, method.how.body(), method.is_class_method)
+        tree(&method.function, &method.name, own, method.how.body(), method.is_class_method)
     }
 
     fn plain_class(
@@ -333,7 +387,7 @@ impl Python {
         id: ClassId,
         ty: &Type,
     ) -> Result<(), Error> {
-        let (properties, methods) = self.methods(class)?;
+        let (properties, methods) = self.methods(unit, class)?;
         let mut functions = Vec::new();
         for method in properties.iter().chain(&methods) {
             functions.push(self.declare_method(unit, class, id, ty, method)?);
@@ -353,11 +407,11 @@ impl Python {
             self.ensure_compiled(unit, function)?;
         }
         // Methods are compiled before PyTorch gives them their defaults.
-        let module = Arc::clone(&class.module);
         for (method, function) in properties.iter().chain(&methods).zip(functions) {
             let mut schema = (*unit.function(function).schema).clone();
-            self.in_scope(&module, |python| {
-                python.set_defaults(unit, &mut schema, &method.def, Defaults::All)
+            let PyFunction { module, def } = &method.function;
+            self.in_scope(module, |python| {
+                python.set_defaults(unit, &mut schema, def, Defaults::All)
             })?;
             unit.function_mut(function).schema = Arc::new(schema);
         }
@@ -372,14 +426,13 @@ impl Python {
         ty: &Type,
         method: &Method,
     ) -> Result<FunctionId, Error> {
-        let function =
-            PyFunction { module: Arc::clone(&class.module), def: Arc::clone(&method.def) };
         let tree = self.method_tree(class, method)?;
+        self.keep_blocks(&tree)?;
         let qualified: Arc<str> = format!("{}.{}", unit.class(id).name, method.name).into();
         let definition = Definition::new(tree.def, Arc::clone(&tree.snippet.source));
-        let module = Arc::clone(&class.module);
+        let function = method.function.clone();
         let own = Some(ty.clone());
-        let schema = self.in_scope(&module, |python| {
+        let schema = self.in_scope(&function.module, |python| {
             declare(unit, python, &definition, own, Arc::clone(&qualified))
         })?;
         let id = unit.add_function(Function {
@@ -397,12 +450,9 @@ impl Python {
         let name = self.qualified(&class.module, class.name());
         let interface = Interface { name, is_module, methods: Vec::new() };
         let (id, ty) = unit.add_interface(interface);
-        let (_, mut methods) = self.methods(class)?;
-        methods.sort_by_key(|method| method.def.start());
+        let (_, methods) = self.methods(unit, class)?;
         for method in methods {
-            let function =
-                PyFunction { module: Arc::clone(&class.module), def: Arc::clone(&method.def) };
-            let tree = tree(&function, &method.name, Some(class.name()), Body::Left, false)?;
+            let tree = tree(&method.function, &method.name, Some(class.name()), Body::Left, false)?;
             let definition = Definition::new(tree.def, Arc::clone(&tree.snippet.source));
             let name: Arc<str> = method.name.as_str().into();
             let schema = declare(unit, self, &definition, Some(ty.clone()), name)?;
@@ -452,7 +502,7 @@ impl Python {
         if !matches!(callee.as_str(), "collections.namedtuple" | "typing.NamedTuple") {
             return Ok(None);
         }
-        let key = (Arc::clone(&module.name), call.start().to_u32());
+        let key = (Arc::clone(module.key()), call.start().to_u32());
         if let Some(known) = self.classes.get(&key) {
             return Ok(known.clone());
         }

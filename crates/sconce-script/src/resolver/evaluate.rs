@@ -222,8 +222,7 @@ impl Python {
                 _ => Ok(Some(opaque(value.type_name()))),
             };
         }
-        if let Some(name) = dotted(expression)
-            && let Some(object) = self.world.dotted(module, &name)?
+        if let Some(object) = self.world.object(module, expression)?
             && !matches!(object, Object::Value(..))
         {
             return self.global(unit, object, is_member);

@@ -12,7 +12,7 @@ use sconce_syntax::ast::Def;
 use super::{MAX_PENDING, Python};
 use crate::frontend::{self, Body, Shape};
 use crate::snippet::Snippet;
-use crate::world::PyFunction;
+use crate::world::{Module, PyFunction};
 
 /// What a function's decorators make of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub(super) struct Pending {
 pub(crate) struct Tree {
     pub(crate) def: Arc<Def>,
     pub(crate) snippet: Snippet,
+    /// The source of the functions that blocks left to Python became.
+    blocks: Vec<String>,
 }
 
 /// PyTorch's tree of a function, under another name if one is given.
@@ -84,11 +86,25 @@ pub(crate) fn tree(
         return Err(Error::new(message, SourceRange::new(Arc::clone(&snippet.source), at)));
     };
     let shape = Shape { name, self_name, body, is_class_method };
-    let def = frontend::definition(&snippet, def, shape)?;
-    Ok(Tree { def: Arc::new(def), snippet })
+    let (def, blocks) = frontend::definition(&snippet, def, shape)?;
+    Ok(Tree { def: Arc::new(def), snippet, blocks })
 }
 
 impl Python {
+    /// Makes the functions known that blocks left to Python became.
+    pub(super) fn keep_blocks(&mut self, tree: &Tree) -> Result<(), Error> {
+        if tree.blocks.is_empty() {
+            return Ok(());
+        }
+        if self.blocks.is_empty() {
+            self.blocks.push_str(frontend::BLOCKS_HEADER);
+        }
+        tree.blocks.iter().for_each(|block| self.blocks.push_str(block));
+        let (name, text) = (frontend::BLOCKS_MODULE, self.blocks.clone());
+        self.world.add(Module::parse(name, "torch/jit/frontend.py", text, false)?);
+        Ok(())
+    }
+
     /// What a function means in a program: itself, compiled.
     pub(super) fn function(
         &mut self,
@@ -100,12 +116,14 @@ impl Python {
             return self.overloaded(unit, function, &overloads).map(Some);
         }
         match self.decorated(function)? {
-            Decorated::Unused => self.dropped(unit, function).map(Some),
-            Decorated::Ignored => Err(Error::without_range(format!(
-                "'{}' is marked with @torch.jit.ignore: it runs in Python, which sconce does not \
-                 have. @torch.jit.unused makes it an error of the compiled program instead",
-                function.name()
-            ))),
+            Decorated::Unused => {
+                let schema = self.python_schema(unit, function)?;
+                Ok(Some(Global::Dropped(Arc::new(schema))))
+            }
+            Decorated::Ignored => {
+                let schema = self.python_schema(unit, function)?;
+                Ok(Some(Global::Python(Arc::new(schema))))
+            }
             how => {
                 let id = self.compiled(unit, function, how)?;
                 Ok(Some(Global::Function(id)))
@@ -113,21 +131,19 @@ impl Python {
         }
     }
 
-    /// A function of which only the signature counts: calls of it raise.
-    fn dropped(&mut self, unit: &mut Unit, function: &PyFunction) -> Result<Global, Error> {
+    /// The signature of a function that stays in Python. Its defaults do not count.
+    fn python_schema(&mut self, unit: &mut Unit, function: &PyFunction) -> Result<Schema, Error> {
         let tree = tree(function, function.name(), None, Body::Left, false)?;
         let definition = Definition::new(tree.def, Arc::clone(&tree.snippet.source));
         let module = Arc::clone(&function.module);
         let name: Arc<str> = function.name().into();
-        let schema = self.in_scope(&module, |python| {
+        self.in_scope(&module, |python| {
             let mut schema = declare(unit, python, &definition, None, name)?;
-            python.set_defaults(unit, &mut schema, &function.def, Defaults::All)?;
-            if schema.returns.is_empty() {
-                schema.returns.push(Argument::new("", Type::inferred_tensor()));
-            }
-            Ok::<_, Error>(schema)
-        })?;
-        Ok(Global::Dropped(Arc::new(schema)))
+            let ty = schema.returns.first().map(|result| result.ty.clone());
+            // PyTorch names the result after its place.
+            schema.returns = vec![Argument::new("0", ty.unwrap_or_else(Type::inferred_tensor))];
+            Ok(schema)
+        })
     }
 
     /// A function with several signatures: its body compiled for each.
@@ -140,9 +156,10 @@ impl Python {
         let name = function.name();
         let body = tree(function, name, None, Body::Compiled, false)
             .map_err(|error| error.while_compiling(name))?;
+        self.keep_blocks(&body)?;
         let mut ids = Vec::with_capacity(overloads.len());
         for overload in overloads {
-            let key = (Arc::clone(&function.module.name), overload.start().to_u32());
+            let key = (Arc::clone(function.module.key()), overload.start().to_u32());
             if let Some(&known) = self.functions.get(&key) {
                 ids.push(known);
                 continue;
@@ -203,7 +220,7 @@ impl Python {
         function: &PyFunction,
         how: Decorated,
     ) -> Result<FunctionId, Error> {
-        let key = (Arc::clone(&function.module.name), function.def.start().to_u32());
+        let key = function.key();
         if let Some(&known) = self.functions.get(&key) {
             return Ok(known);
         }
@@ -222,6 +239,7 @@ impl Python {
         let name = function.name();
         let fail = |error: Error| error.while_compiling(name);
         let tree = tree(function, name, None, how.body(), false).map_err(fail)?;
+        self.keep_blocks(&tree)?;
         let definition = Definition::new(tree.def, Arc::clone(&tree.snippet.source));
         let id = self.declare_function(unit, &definition, function, Defaults::All).map_err(fail)?;
         Ok((id, definition))

@@ -3,6 +3,7 @@
 
 mod annotations;
 mod classes;
+mod dataclasses;
 mod evaluate;
 mod functions;
 
@@ -41,6 +42,8 @@ pub(crate) struct Python {
     /// Qualified names that are taken.
     names: FxHashSet<Arc<str>>,
     mangled: usize,
+    /// The source of the functions that blocks left to Python became.
+    blocks: String,
     /// How many more expressions may be looked at for values and aliases of types: what refers to
     /// itself twice would be looked at without end.
     budget: usize,
@@ -61,6 +64,7 @@ impl Python {
             pending: FxHashSet::default(),
             names: FxHashSet::default(),
             mangled: 0,
+            blocks: String::new(),
             budget: MAX_EVALUATIONS,
         }
     }
@@ -122,6 +126,8 @@ impl Python {
                         Ok(Some(opaque(if is_float { "float" } else { "torch.dtype" })))
                     }
                     Some(global) => Ok(Some(global)),
+                    // A module that is imported and that nothing is known of.
+                    None if !name.contains('.') => Ok(Some(Global::Namespace(name.into()))),
                     None => Ok(self.library_object(&name)),
                 }
             }
@@ -134,9 +140,20 @@ impl Python {
         if is_type {
             return Some(opaque("type"));
         }
-        let builtin = name.strip_prefix("builtins.")?;
-        let what = format!("Python builtin <built-in function {builtin}>");
-        Some(Global::Opaque(what.into()))
+        let (module, member) = name.rsplit_once('.')?;
+        if module == "builtins" && library::is_class(member) {
+            return Some(Global::Callable(member.into()));
+        }
+        if !library::is_foreign(module) {
+            return None;
+        }
+        Some(Global::Refused(
+            format!(
+                "Python builtin <built-in function {member}> is currently not supported in \
+                 Torchscript"
+            )
+            .into(),
+        ))
     }
 }
 
