@@ -8,6 +8,8 @@ mod error;
 mod frontend;
 mod library;
 mod nesting;
+#[expect(dead_code, reason = "constructors make them")]
+mod objects;
 mod resolver;
 mod script;
 mod snippet;
