@@ -45,6 +45,7 @@ impl Emitter<'_> {
     pub(super) fn iterable(&mut self, sugared: Sugared, at: Range) -> Result<Sugared, Error> {
         let value = match sugared {
             Sugared::Simple(value) => value,
+            Sugared::Module(module) => return self.module_iterable(module, at),
             Sugared::Range(_) | Sugared::Tree(_) | Sugared::Tuple(_) => return Ok(sugared),
             Sugared::Enum(ty) => return Ok(self.enum_members(&ty, at)),
             other => {
@@ -135,6 +136,7 @@ impl Emitter<'_> {
     ) -> Result<Sugared, Error> {
         match of {
             Sugared::Simple(value) => self.value_element(*value, at, index, hint),
+            Sugared::Module(module) => self.module_element(*module, at, index, hint),
             Sugared::Range(counter) if counter.only_end => Ok(Sugared::Simple(index)),
             Sugared::Range(counter) => {
                 let inputs = [index, counter.start, counter.step];
