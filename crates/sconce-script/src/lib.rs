@@ -6,6 +6,8 @@
 
 mod error;
 mod frontend;
+#[allow(dead_code, reason = "the compilation of modules looks methods up")]
+mod inheritance;
 mod library;
 mod nesting;
 #[expect(dead_code, reason = "constructors make them")]

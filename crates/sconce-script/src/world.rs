@@ -10,6 +10,7 @@ use sconce_compiler::Error;
 use sconce_syntax::{Range, Source, SourceRange};
 
 use crate::frontend::dotted;
+use crate::inheritance::Ancestor;
 use crate::library;
 use crate::nesting;
 use crate::snippet::Snippet;
@@ -30,6 +31,8 @@ pub(crate) struct Module {
     bindings: FxHashMap<Arc<str>, Binding>,
     /// The names in order of their definitions.
     order: Vec<Arc<str>>,
+    /// The modules that `from a import *` takes names of.
+    stars: Vec<String>,
     /// Signatures that `@torch.jit._overload` declares, by the function's name.
     overloads: FxHashMap<Arc<str>, Vec<Arc<py::StmtFunctionDef>>>,
 }
@@ -93,6 +96,8 @@ impl PyClass {
 pub(crate) struct World {
     folders: Vec<PathBuf>,
     modules: FxHashMap<String, Option<Arc<Module>>>,
+    /// The ancestors of classes, by file and place.
+    pub(crate) orders: FxHashMap<(Arc<str>, u32), Arc<[Ancestor]>>,
 }
 
 impl Module {
@@ -129,6 +134,7 @@ impl Module {
             bindings: FxHashMap::default(),
             order: Vec::new(),
             overloads: FxHashMap::default(),
+            stars: Vec::new(),
             text: String::new(),
         };
         module.bind_all(parsed.into_suite());
@@ -183,6 +189,10 @@ impl Module {
             py::Stmt::ImportFrom(import) => {
                 let from = self.absolute(import.level, import.module.as_deref());
                 for alias in import.names {
+                    if &*alias.name == "*" {
+                        self.stars.push(from.clone());
+                        continue;
+                    }
                     let name = alias.asname.as_ref().unwrap_or(&alias.name).to_string();
                     self.bind(&name, Binding::From(from.clone(), alias.name.to_string()));
                 }
@@ -290,6 +300,11 @@ impl Module {
         self.order.iter().filter(is_function).map(|name| &**name)
     }
 
+    /// Whether the file itself binds a name.
+    fn binds(&self, name: &str) -> bool {
+        self.bindings.contains_key(name) || self.overloads.contains_key(name)
+    }
+
     /// The signatures that a function is overloaded with.
     pub(crate) fn overloads(&self, name: &str) -> &[Arc<py::StmtFunctionDef>] {
         self.overloads.get(name).map_or(&[], Vec::as_slice)
@@ -299,7 +314,7 @@ impl Module {
 impl World {
     /// Finds modules in these folders, in order.
     pub(crate) fn new(folders: Vec<PathBuf>) -> Self {
-        Self { folders, modules: FxHashMap::default() }
+        Self { folders, ..Self::default() }
     }
 
     /// Makes a file known under its name.
@@ -369,9 +384,14 @@ impl World {
                 }
             }
             let Some(binding) = module.bindings.get(name.as_str()) else {
-                let is_overloaded = !module.overloads(&name).is_empty();
-                let last = module.overloads(&name).last().filter(|_| is_overloaded).cloned();
-                return Ok(last.map(|def| Object::Function(PyFunction { module, def })));
+                if let Some(def) = module.overloads(&name).last().cloned() {
+                    return Ok(Some(Object::Function(PyFunction { module, def })));
+                }
+                match self.starred(&module, &name)? {
+                    Some(source) => module = source,
+                    None => return Ok(None),
+                }
+                continue;
             };
             let (from, member) = match binding {
                 Binding::Function(def) => {
@@ -403,14 +423,29 @@ impl World {
             let Some(source) = self.module(&from)? else {
                 return self.imported(&format!("{from}.{member}")).map(Some);
             };
-            if !source.bindings.contains_key(member.as_str())
-                && source.overloads(&member).is_empty()
-            {
+            if !source.binds(&member) && self.starred(&source, &member)?.is_none() {
                 return self.imported(&format!("{from}.{member}")).map(Some);
             }
             (module, name) = (source, member);
         }
         Err(Error::without_range(format!("the name '{name}' is imported in a circle")))
+    }
+
+    /// The file that a file has a name from by `from … import *`.
+    fn starred(&mut self, module: &Module, name: &str) -> Result<Option<Arc<Module>>, Error> {
+        let mut waiting: Vec<String> = module.stars.iter().rev().cloned().collect();
+        for _ in 0..MAX_IMPORTS {
+            let Some(from) = waiting.pop() else { break };
+            if name.starts_with('_') {
+                break;
+            }
+            let Some(source) = self.module(&from)? else { continue };
+            if source.binds(name) {
+                return Ok(Some(source));
+            }
+            waiting.extend(source.stars.iter().rev().cloned());
+        }
+        Ok(None)
     }
 
     /// `name = other` passes on what the other name stands for.
