@@ -104,9 +104,7 @@ impl Emitter<'_> {
             Sugared::Class(id, ty) => self.construct(id, ty, at, args, keywords),
             Sugared::NamedTuple(ty) => self.construct_named_tuple(ty, at, args, keywords),
             Sugared::Exception(class) => self.exception(class, at, args),
-            Sugared::Simple(value)
-                if matches!(self.module_or_value(value), Sugared::Module(_)) =>
-            {
+            Sugared::Simple(value) if matches!(self.module_or_value(value), Sugared::Module(_)) => {
                 self.call_module(value, at, args, keywords)
             }
             Sugared::Simple(value) if matches!(self.graph.ty(value), Type::Class(_)) => {
@@ -229,7 +227,7 @@ impl Emitter<'_> {
         Ok(Sugared::Simple(value))
     }
 
-    fn method_schema(
+    pub(super) fn method_schema(
         &mut self,
         object: ValueId,
         name: &str,

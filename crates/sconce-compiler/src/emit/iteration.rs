@@ -162,10 +162,11 @@ impl Emitter<'_> {
                 }
                 _ => Err(self.error(
                     at,
-                    "Expected integer literal for index. ModuleList/Sequential indexing is only \
-                     supported with integer literals. For example, 'i = 4; self.layers[i](x)' \
-                     will fail because i is not a literal. Enumeration is supported, e.g. 'for \
-                     index, v in enumerate(self): out = v(inp)'",
+                    "Expected integer literal for index but got a variable or non-integer. \
+                     ModuleList/Sequential indexing is only supported with integer literals. For \
+                     example, 'i = 4; self.layers[i](x)' will fail because i is not a literal. \
+                     Enumeration is supported, e.g. 'for index, v in enumerate(self): out = \
+                     v(inp)'",
                 )),
             },
             other => {

@@ -7,15 +7,14 @@ use sconce_syntax::Range;
 
 use super::Emitter;
 use super::sugared::Sugared;
-use crate::matching::{Keyword, Passed};
+use crate::matching::{Arguments, Keyword, Passed};
 use crate::{Error, ModuleKind, ModuleMember};
 
 const NOT_ITERABLE: &str =
     "Only constant Sequential, ModuleList, ModuleDict, or ParameterList can be used as an iterable";
 const NOT_SUBSCRIPTABLE: &str = "Only ModuleList, Sequential, ModuleDict, ParameterList, and \
                                  ParameterDict Modules are subscriptable";
-const NOT_A_STRING: &str =
-    "Unable to extract string literal index. ModuleDict indexing is only supported with string \
+const NOT_A_STRING: &str = "Unable to extract string literal index. ModuleDict indexing is only supported with string \
      literals. For example, 'i = \"a\"; self.layers[i](x)' will fail because i is not a literal. \
      Enumeration of ModuleDict is supported, e.g. 'for k, v in self.items(): out = v(inp)'";
 
@@ -100,7 +99,7 @@ impl Emitter<'_> {
         let constant = class.constants.iter().find(|constant| constant.name == *name);
         if let Some(constant) = constant {
             let value = constant.value.clone();
-            return Ok(Ok(Sugared::Simple(self.constant(&value, Some(at)))));
+            return Ok(Ok(Sugared::Simple(self.module_constant(&value, at)?)));
         }
         if let Some(method) = self.method_of_contents(module, kind, at, name)? {
             return Ok(Ok(method));
@@ -120,6 +119,18 @@ impl Emitter<'_> {
         let is_interface = self.is_module_interface(&ty);
         let value = self.get_attribute(module, name, ty);
         if is_interface { Sugared::Module(value) } else { self.module_or_value(value) }
+    }
+
+    /// A constant of a module; tuples are put together of their elements.
+    fn module_constant(&mut self, value: &Constant, at: Range) -> Result<ValueId, Error> {
+        let Constant::Tuple(elements, None) = value else {
+            return Ok(self.constant(value, Some(at)));
+        };
+        let mut values = Vec::with_capacity(elements.len());
+        for element in elements.iter() {
+            values.push(super::with_stack(|| self.module_constant(element, at))?);
+        }
+        self.tuple(None, &values)
     }
 
     fn is_module_interface(&self, ty: &Type) -> bool {
@@ -207,14 +218,19 @@ impl Emitter<'_> {
         args: &[Passed],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
-        let mut reasons = String::new();
+        let mut schemas = Vec::with_capacity(names.len());
         for name in names {
-            match self.call_method(module, name, Some(at), args, keywords) {
-                Ok(result) => return Ok(result),
-                Err(error) => reasons.push_str(&format!("\n{}", error.message())),
-            }
+            schemas.push(self.method_schema(module, name, Some(at))?);
         }
-        Err(self.error(at, format!("Could not find any matching overloads{reasons}")))
+        let mut positional = vec![Passed::Value(module)];
+        positional.extend_from_slice(args);
+        let arguments = Arguments { positional: &positional, keywords, receiver: None };
+        let candidates = schemas.iter().map(|schema| &**schema);
+        let (chosen, matched) = self.match_schemas(Some(at), candidates, arguments)?;
+        let ty = matched.returns.into_iter().next().unwrap_or(Type::None);
+        let value = self.insert_named(Prim::CallMethod, &matched.inputs, &names[chosen], ty);
+        self.place(self.graph.value(value).node(), Some(at));
+        Ok(Sugared::Simple(value))
     }
 
     // --- what modules contain ------------------------------------------------------------------
@@ -233,7 +249,10 @@ impl Emitter<'_> {
             }
             let name = self.constant(&Constant::Str(Arc::clone(&attribute.name)), None);
             contents.names.push(Sugared::Simple(name));
-            self.get_attribute(module, &attribute.name, attribute.ty.clone());
+            if of.is_some() {
+                // Read once for nothing, as in PyTorch.
+                self.get_attribute(module, &attribute.name, attribute.ty.clone());
+            }
             let member = self.module_slot(module, &attribute.name, attribute.ty);
             contents.members.push(member);
         }
@@ -416,7 +435,7 @@ impl Emitter<'_> {
             }
         }
         let inputs = &[module, index];
-        let element = self.insert_at(Prim::ModuleContainerIndex, inputs, hint.clone(), at);
+        let element = self.insert_with(Prim::ModuleContainerIndex, inputs, hint.clone());
         Ok(Sugared::Simple(element))
     }
 }
