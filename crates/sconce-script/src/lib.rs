@@ -9,6 +9,7 @@ mod frontend;
 #[allow(dead_code, reason = "the compilation of modules looks methods up")]
 mod inheritance;
 mod library;
+mod construct;
 mod nesting;
 #[expect(dead_code, reason = "constructors make them")]
 mod objects;
