@@ -4,7 +4,7 @@
 //! PyTorch's trees ([`sconce_syntax`]), graphs ([`sconce_compiler`]), and at last a module that
 //! saves as `torch.jit.save` saves it ([`sconce_torchscript`]).
 
-
+mod construct;
 mod error;
 mod frontend;
 #[allow(dead_code, reason = "the compilation of modules looks methods up")]

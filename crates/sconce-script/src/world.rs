@@ -33,6 +33,8 @@ pub(crate) struct Module {
     order: Vec<Arc<str>>,
     /// The modules that `from a import *` takes names of.
     stars: Vec<String>,
+    /// The expression that is all of it.
+    only_expression: Option<Arc<py::Expr>>,
     /// Signatures that `@torch.jit._overload` declares, by the function's name.
     overloads: FxHashMap<Arc<str>, Vec<Arc<py::StmtFunctionDef>>>,
     /// The texts of definitions that were asked for, by where they begin: places of one definition
@@ -139,9 +141,14 @@ impl Module {
             overloads: FxHashMap::default(),
             snippets: Mutex::default(),
             stars: Vec::new(),
+            only_expression: None,
             text: String::new(),
         };
-        module.bind_all(parsed.into_suite());
+        let suite = parsed.into_suite();
+        if let [py::Stmt::Expr(only)] = suite.as_slice() {
+            module.only_expression = Some(Arc::new((*only.value).clone()));
+        }
+        module.bind_all(suite);
         module.text = text;
         Ok(module)
     }
@@ -248,7 +255,7 @@ impl Module {
     }
 
     /// The module that a relative import names.
-    fn absolute(&self, level: u32, module: Option<&str>) -> String {
+    pub(crate) fn absolute(&self, level: u32, module: Option<&str>) -> String {
         if level == 0 {
             return module.unwrap_or_default().to_owned();
         }
@@ -311,8 +318,13 @@ impl Module {
         self.order.iter().filter(is_function).map(|name| &**name)
     }
 
+    /// The expression that the text consists of, if it is one.
+    pub(crate) fn only_expression(&self) -> Option<Arc<py::Expr>> {
+        self.only_expression.clone()
+    }
+
     /// Whether the file itself binds a name.
-    fn binds(&self, name: &str) -> bool {
+    pub(crate) fn binds(&self, name: &str) -> bool {
         self.bindings.contains_key(name) || self.overloads.contains_key(name)
     }
 
@@ -373,7 +385,9 @@ impl World {
             }
         }
         library::stand_in(name)
-            .map(|(text, filename)| Module::parse(name, &filename, text.to_owned(), false))
+            .map(|(text, filename)| {
+                Module::parse(name, &filename, text.to_owned(), library::is_package(name))
+            })
             .transpose()
     }
 
@@ -494,7 +508,7 @@ impl World {
     }
 
     /// What a dotted name means that is imported: a file, a member of one, or a library's.
-    fn imported(&mut self, name: &str) -> Result<Object, Error> {
+    pub(crate) fn imported(&mut self, name: &str) -> Result<Object, Error> {
         if let Some(module) = self.module(name)? {
             return Ok(Object::Module(module));
         }

@@ -21,8 +21,6 @@ use sconce_ir::{ClassConstant, ClassId, Role, Type};
 use crate::objects::{Heap, Id, ModuleObject};
 use crate::world::{PyClass, PyFunction};
 
-pub(crate) use values::Made;
-
 /// How deep modules may be nested in each other.
 const MAX_NESTING: usize = 200;
 
