@@ -11,13 +11,18 @@ use crate::open;
 
 /// The file and the name behind the colon, if this is a Python file.
 pub fn split(file: &OsStr) -> Option<(String, Option<String>)> {
+    const ENDING: &str = ".py";
     let text = open::name(file);
-    let is_python = |path: &str| path.ends_with(".py");
-    match text.rsplit_once(':') {
-        Some((path, name)) if is_python(path) && !Path::new(&text).exists() => {
-            Some((path.to_owned(), Some(name.to_owned())))
+    if text.ends_with(ENDING) && Path::new(&text).exists() {
+        return Some((text, None));
+    }
+    // The name may be an expression with colons and files of its own: the first one counts.
+    match text.find(".py:") {
+        Some(at) if !Path::new(&text).exists() => {
+            let (path, name) = text.split_at(at + ENDING.len());
+            Some((path.to_owned(), Some(name[1..].to_owned())))
         }
-        _ => is_python(&text).then_some((text, None)),
+        _ => text.ends_with(ENDING).then_some((text, None)),
     }
 }
 
@@ -47,7 +52,10 @@ fn script_options(name: Option<String>, options: &PythonOptions) -> ScriptOption
     if let Some(name) = name {
         script = script.name(name);
     }
-    script
+    if let Some(state) = &options.state {
+        script = script.state(state);
+    }
+    script.eval(options.eval)
 }
 
 /// What is wrong with Python source, with the lines at fault.

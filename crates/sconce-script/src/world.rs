@@ -1,7 +1,7 @@
 //! Python files: found along folders, parsed, and asked what their names stand for. Nothing runs.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ruff_python_ast as py;
 use ruff_text_size::{Ranged, TextSize};
@@ -10,6 +10,7 @@ use sconce_compiler::Error;
 use sconce_syntax::{Range, Source, SourceRange};
 
 use crate::frontend::dotted;
+use crate::inheritance::Ancestor;
 use crate::library;
 use crate::nesting;
 use crate::snippet::Snippet;
@@ -36,8 +37,15 @@ pub(crate) struct Module {
     bindings: FxHashMap<Arc<str>, Binding>,
     /// The names in order of their definitions.
     order: Vec<Arc<str>>,
+    /// The modules that `from a import *` takes names of.
+    stars: Vec<String>,
+    /// The expression that is all of it.
+    only_expression: Option<Arc<py::Expr>>,
     /// Signatures that `@torch.jit._overload` declares, by the function's name.
     overloads: FxHashMap<Arc<str>, Vec<Arc<py::StmtFunctionDef>>>,
+    /// The texts of definitions that were asked for, by where they begin: places of one definition
+    /// are of one source, as often as it is compiled.
+    snippets: Mutex<FxHashMap<TextSize, Arc<Snippet>>>,
 }
 
 /// What a name of a file is bound to.
@@ -113,6 +121,8 @@ pub(crate) struct World {
     modules: FxHashMap<String, Option<Arc<Module>>>,
     /// The names inside functions that were called and what those return, by the place of the call.
     pub(crate) calls: FxHashMap<Arc<str>, (Arc<Module>, Arc<py::Expr>)>,
+    /// The ancestors of classes, by file and place.
+    pub(crate) orders: FxHashMap<(Arc<str>, u32), Arc<[Ancestor]>>,
 }
 
 impl Module {
@@ -152,9 +162,16 @@ impl Module {
             bindings: FxHashMap::default(),
             order: Vec::new(),
             overloads: FxHashMap::default(),
+            snippets: Mutex::default(),
+            stars: Vec::new(),
+            only_expression: None,
             text: text.into(),
         };
-        module.bind_all(parsed.into_suite());
+        let suite = parsed.into_suite();
+        if let [py::Stmt::Expr(only)] = suite.as_slice() {
+            module.only_expression = Some(Arc::new((*only.value).clone()));
+        }
+        module.bind_all(suite);
         Ok(module)
     }
 
@@ -172,6 +189,9 @@ impl Module {
             bindings: FxHashMap::default(),
             order: Vec::new(),
             overloads: FxHashMap::default(),
+            snippets: Mutex::default(),
+            stars: Vec::new(),
+            only_expression: None,
         }
     }
 
@@ -268,6 +288,10 @@ impl Module {
             py::Stmt::ImportFrom(import) => {
                 let from = self.absolute(import.level, import.module.as_deref());
                 for alias in import.names {
+                    if &*alias.name == "*" {
+                        self.stars.push(from.clone());
+                        continue;
+                    }
                     let name = alias.asname.as_ref().unwrap_or(&alias.name).to_string();
                     self.bind(&name, Binding::From(from.clone(), alias.name.to_string()));
                 }
@@ -319,7 +343,7 @@ impl Module {
     }
 
     /// The module that a relative import names.
-    fn absolute(&self, level: u32, module: Option<&str>) -> String {
+    pub(crate) fn absolute(&self, level: u32, module: Option<&str>) -> String {
         if level == 0 {
             return module.unwrap_or_default().to_owned();
         }
@@ -331,16 +355,23 @@ impl Module {
     }
 
     /// The snippet of a function.
-    pub(crate) fn function_snippet(&self, def: &py::StmtFunctionDef) -> Snippet {
+    pub(crate) fn function_snippet(&self, def: &py::StmtFunctionDef) -> Arc<Snippet> {
         self.snippet(def.start(), def.end(), &def.body)
     }
 
     /// The snippet of a class.
-    pub(crate) fn class_snippet(&self, def: &py::StmtClassDef) -> Snippet {
+    pub(crate) fn class_snippet(&self, def: &py::StmtClassDef) -> Arc<Snippet> {
         self.snippet(def.start(), def.end(), &def.body)
     }
 
-    fn snippet(&self, start: TextSize, end: TextSize, body: &[py::Stmt]) -> Snippet {
+    fn snippet(&self, start: TextSize, end: TextSize, body: &[py::Stmt]) -> Arc<Snippet> {
+        // A poisoned lock is as good as any: nothing is left half done.
+        let mut snippets = self.snippets.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = snippets.entry(start).or_insert_with(|| Arc::new(self.cut(start, end, body)));
+        Arc::clone(made)
+    }
+
+    fn cut(&self, start: TextSize, end: TextSize, body: &[py::Stmt]) -> Snippet {
         let (first, _) = self.line_column(start);
         let (last, _) = self.line_column(end);
         // The body is deep only when it begins a line.
@@ -375,6 +406,23 @@ impl Module {
         self.order.iter().filter(is_function).map(|name| &**name)
     }
 
+    /// The expression that the text consists of, if it is one.
+    pub(crate) fn only_expression(&self) -> Option<Arc<py::Expr>> {
+        self.only_expression.clone()
+    }
+
+    /// Whether the file itself binds a name.
+    pub(crate) fn binds(&self, name: &str) -> bool {
+        self.bindings.contains_key(name) || self.overloads.contains_key(name)
+    }
+
+    /// The names of its own classes, in order.
+    pub(crate) fn classes(&self) -> impl Iterator<Item = &str> {
+        let is_class =
+            |name: &&Arc<str>| matches!(self.bindings.get(*name), Some(Binding::Class(_)));
+        self.order.iter().filter(is_class).map(|name| &**name)
+    }
+
     /// The signatures that a function is overloaded with.
     pub(crate) fn overloads(&self, name: &str) -> &[Arc<py::StmtFunctionDef>] {
         self.overloads.get(name).map_or(&[], Vec::as_slice)
@@ -384,7 +432,7 @@ impl Module {
 impl World {
     /// Finds modules in these folders, in order.
     pub(crate) fn new(folders: Vec<PathBuf>) -> Self {
-        Self { folders, modules: FxHashMap::default(), calls: FxHashMap::default() }
+        Self { folders, ..Self::default() }
     }
 
     /// Makes a file known under its name.
@@ -409,6 +457,9 @@ impl World {
         if library::is_closed(name) || !name.split('.').all(is_name) {
             return Ok(None);
         }
+        if let Some((text, filename)) = library::source(name) {
+            return Module::parse(name, &filename, text.to_owned(), false).map(Some);
+        }
         let relative: PathBuf = name.split('.').collect();
         for folder in &self.folders {
             let package = folder.join(&relative).join("__init__.py");
@@ -422,7 +473,9 @@ impl World {
             }
         }
         library::stand_in(name)
-            .map(|(text, filename)| Module::parse(name, &filename, text.to_owned(), false))
+            .map(|(text, filename)| {
+                Module::parse(name, &filename, text.to_owned(), library::is_package(name))
+            })
             .transpose()
     }
 
@@ -457,9 +510,14 @@ impl World {
                 }
             }
             let Some(binding) = module.bindings.get(name.as_str()) else {
-                let is_overloaded = !module.overloads(&name).is_empty();
-                let last = module.overloads(&name).last().filter(|_| is_overloaded).cloned();
-                return Ok(last.map(|def| Object::Function(PyFunction { module, def })));
+                if let Some(def) = module.overloads(&name).last().cloned() {
+                    return Ok(Some(Object::Function(PyFunction { module, def })));
+                }
+                match self.starred(&module, &name)? {
+                    Some(source) => module = source,
+                    None => return Ok(None),
+                }
+                continue;
             };
             let (from, member) = match binding {
                 Binding::Function(def) => {
@@ -492,14 +550,29 @@ impl World {
             let Some(source) = self.module(&from)? else {
                 return self.imported(&format!("{from}.{member}")).map(Some);
             };
-            if !source.bindings.contains_key(member.as_str())
-                && source.overloads(&member).is_empty()
-            {
+            if !source.binds(&member) && self.starred(&source, &member)?.is_none() {
                 return self.imported(&format!("{from}.{member}")).map(Some);
             }
             (module, name) = (source, member);
         }
         Err(Error::without_range(format!("the name '{name}' is imported in a circle")))
+    }
+
+    /// The file that a file has a name from by `from … import *`.
+    fn starred(&mut self, module: &Module, name: &str) -> Result<Option<Arc<Module>>, Error> {
+        let mut waiting: Vec<String> = module.stars.iter().rev().cloned().collect();
+        for _ in 0..MAX_IMPORTS {
+            let Some(from) = waiting.pop() else { break };
+            if name.starts_with('_') {
+                break;
+            }
+            let Some(source) = self.module(&from)? else { continue };
+            if source.binds(name) {
+                return Ok(Some(source));
+            }
+            waiting.extend(source.stars.iter().rev().cloned());
+        }
+        Ok(None)
     }
 
     /// `name = other` passes on what the other name stands for.
@@ -530,7 +603,7 @@ impl World {
     }
 
     /// What a dotted name means that is imported: a file, a member of one, or a library's.
-    fn imported(&mut self, name: &str) -> Result<Object, Error> {
+    pub(crate) fn imported(&mut self, name: &str) -> Result<Object, Error> {
         if let Some(module) = self.module(name)? {
             return Ok(Object::Module(module));
         }

@@ -215,17 +215,75 @@ const READABLE: &[&str] = &[
     "torch.nn.modules.utils",
 ];
 
+/// Sources that are used instead of the libraries' own, which are not made for the constructors here.
+const SOURCES: &[(&str, &str)] = &[
+    ("torch.nn.init", include_str!("../../builtins/torch/nn/init.py")),
+    ("torch.nn.modules.module", include_str!("../../builtins/torch/nn/modules/module.py")),
+];
+
 /// Sources that are used where no folder has the libraries' own.
 const STAND_INS: &[(&str, &str)] = &[
     ("torch.autograd.grad_mode", include_str!("python/torch/autograd/grad_mode.py")),
     ("torch.jit._trace", include_str!("python/torch/jit/_trace.py")),
     ("torch.nn.functional", include_str!("../../builtins/torch/nn/functional.py")),
     ("torch.nn._reduction", include_str!("../../builtins/torch/nn/_reduction.py")),
+    ("torch.nn", include_str!("../../builtins/torch/nn/__init__.py")),
+    ("torch.nn.modules", include_str!("../../builtins/torch/nn/modules/__init__.py")),
+    ("torch.nn.modules.activation", include_str!("../../builtins/torch/nn/modules/activation.py")),
+    ("torch.nn.modules.batchnorm", include_str!("../../builtins/torch/nn/modules/batchnorm.py")),
+    (
+        "torch.nn.modules.channelshuffle",
+        include_str!("../../builtins/torch/nn/modules/channelshuffle.py"),
+    ),
+    ("torch.nn.modules.container", include_str!("../../builtins/torch/nn/modules/container.py")),
+    ("torch.nn.modules.conv", include_str!("../../builtins/torch/nn/modules/conv.py")),
+    ("torch.nn.modules.distance", include_str!("../../builtins/torch/nn/modules/distance.py")),
+    ("torch.nn.modules.dropout", include_str!("../../builtins/torch/nn/modules/dropout.py")),
+    ("torch.nn.modules.flatten", include_str!("../../builtins/torch/nn/modules/flatten.py")),
+    ("torch.nn.modules.fold", include_str!("../../builtins/torch/nn/modules/fold.py")),
+    (
+        "torch.nn.modules.instancenorm",
+        include_str!("../../builtins/torch/nn/modules/instancenorm.py"),
+    ),
+    ("torch.nn.modules.linear", include_str!("../../builtins/torch/nn/modules/linear.py")),
+    ("torch.nn.modules.loss", include_str!("../../builtins/torch/nn/modules/loss.py")),
+    (
+        "torch.nn.modules.normalization",
+        include_str!("../../builtins/torch/nn/modules/normalization.py"),
+    ),
+    ("torch.nn.modules.padding", include_str!("../../builtins/torch/nn/modules/padding.py")),
+    (
+        "torch.nn.modules.pixelshuffle",
+        include_str!("../../builtins/torch/nn/modules/pixelshuffle.py"),
+    ),
+    ("torch.nn.modules.pooling", include_str!("../../builtins/torch/nn/modules/pooling.py")),
+    ("torch.nn.modules.rnn", include_str!("../../builtins/torch/nn/modules/rnn.py")),
+    ("torch.nn.modules.sparse", include_str!("../../builtins/torch/nn/modules/sparse.py")),
+    (
+        "torch.nn.modules.transformer",
+        include_str!("../../builtins/torch/nn/modules/transformer.py"),
+    ),
+    ("torch.nn.modules.upsampling", include_str!("../../builtins/torch/nn/modules/upsampling.py")),
+    ("torch.nn.modules.utils", include_str!("../../builtins/torch/nn/modules/utils.py")),
 ];
+
+/// Whether a stand-in is a package, which relative imports begin in.
+pub(crate) fn is_package(name: &str) -> bool {
+    matches!(name, "torch.nn" | "torch.nn.modules")
+}
+
+/// The source of a library's module that is used in any case, and the path that errors show.
+pub(crate) fn source(name: &str) -> Option<(&'static str, String)> {
+    of_table(SOURCES, name)
+}
 
 /// The source of a library's module for when it is not on the path, and the path that errors show.
 pub(crate) fn stand_in(name: &str) -> Option<(&'static str, String)> {
-    let (_, text) = STAND_INS.iter().find(|(known, _)| *known == name)?;
+    of_table(STAND_INS, name)
+}
+
+fn of_table(table: &[(&str, &'static str)], name: &str) -> Option<(&'static str, String)> {
+    let (_, text) = table.iter().find(|(known, _)| *known == name)?;
     Some((text, format!("{}.py", name.replace('.', "/"))))
 }
 

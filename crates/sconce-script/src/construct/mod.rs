@@ -1,0 +1,246 @@
+//! Runs what makes modules: a small interpreter of Python for constructors, in a world of its own.
+//!
+//! It runs functions and classes of files along the path, with the built-in types and what
+//! constructors use of the libraries. Nothing of the machine can be reached from it, and what it may
+//! spend is bounded. Tensors are computed by TorchScript programs made of single calls
+//! (`programs.rs`); the numbers of random ones are not made up: they are not known until a state
+//! dict gives them. What Python has and this has not is an error that names it, with its line.
+
+mod arguments;
+mod attributes;
+mod builtins;
+mod calls;
+mod classes;
+mod compare;
+mod dicts;
+mod expressions;
+mod iterate;
+mod libraries;
+mod lists;
+mod lower;
+mod names;
+mod operators;
+mod programs;
+mod state;
+mod statements;
+mod stop;
+mod strings;
+mod tensors;
+#[cfg(test)]
+mod tests;
+mod text;
+mod value;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ruff_python_ast as py;
+use ruff_text_size::Ranged;
+use rustc_hash::{FxHashMap, FxHashSet};
+use sconce_compiler::Error;
+use sconce_syntax::SourceRange;
+
+use crate::nesting;
+use crate::objects;
+use crate::world::{Module, World};
+
+use stop::{Outcome, refuse};
+use value::{Arena, Attributes, Cell, Id, Value};
+
+/// How many expressions and statements may be run.
+const MAX_STEPS: usize = 1 << 25;
+/// How many bytes of lists, strings and other objects may be made, in all.
+const MAX_BYTES: usize = 1 << 29;
+/// How deep calls may nest.
+const MAX_CALLS: usize = 500;
+/// How deep expressions, statements and calls may nest together.
+const MAX_LEVELS: usize = 10_000;
+
+/// What is made of a file.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Construction {
+    /// The object: any expression of the file's names. A class is called without arguments.
+    pub(crate) expression: String,
+    /// A checkpoint that `load_state_dict` is called with.
+    pub(crate) state: Option<PathBuf>,
+    /// Whether `eval()` is called.
+    pub(crate) eval: bool,
+}
+
+/// Runs the constructors that an expression of a file's names calls.
+///
+/// # Errors
+/// When they raise, or use of Python what is not here; when the state dict does not fit, in
+/// PyTorch's words.
+pub(crate) fn construct(
+    world: &mut World,
+    module: &Arc<Module>,
+    what: &Construction,
+) -> Result<(objects::Heap, objects::Value), Error> {
+    let mut interpreter = Interpreter::new(world);
+    interpreter.construct(module, what).map_err(|stop| interpreter.uncaught(stop))
+}
+
+/// Runs Python.
+pub(super) struct Interpreter<'w> {
+    world: &'w mut World,
+    arena: Arena,
+    /// Variables at the top of files, by file and name, that have been asked for.
+    globals: FxHashMap<(Arc<str>, Arc<str>), Value>,
+    /// Those that are being evaluated.
+    open: FxHashSet<(Arc<str>, Arc<str>)>,
+    /// Functions and classes at the top of files, by file and place.
+    definitions: FxHashMap<(Arc<str>, u32), Value>,
+    /// Nested functions, classes and lambdas, by file and place.
+    texts: FxHashMap<(Arc<str>, u32), Text>,
+    programs: programs::Programs,
+    /// Which families of tensors have numbers that are known.
+    known: Vec<bool>,
+    /// The exceptions whose handlers run, innermost last.
+    handled: Vec<Value>,
+    steps: usize,
+    bytes: usize,
+    calls: usize,
+    levels: usize,
+}
+
+/// The tree of something that is defined within a function.
+#[derive(Clone)]
+enum Text {
+    Function(Arc<py::StmtFunctionDef>),
+    Class(Arc<py::StmtClassDef>),
+    Lambda(Arc<py::ExprLambda>),
+}
+
+/// Where code runs: the file and, within functions, the variables.
+#[derive(Clone)]
+pub(super) struct Frame {
+    module: Arc<Module>,
+    scope: Option<Id>,
+}
+
+impl<'w> Interpreter<'w> {
+    fn new(world: &'w mut World) -> Self {
+        Self {
+            world,
+            arena: Arena::default(),
+            globals: FxHashMap::default(),
+            open: FxHashSet::default(),
+            definitions: FxHashMap::default(),
+            texts: FxHashMap::default(),
+            programs: programs::Programs::default(),
+            known: Vec::new(),
+            handled: Vec::new(),
+            steps: 0,
+            bytes: 0,
+            calls: 0,
+            levels: 0,
+        }
+    }
+
+    fn construct(
+        &mut self,
+        module: &Arc<Module>,
+        what: &Construction,
+    ) -> Outcome<(objects::Heap, objects::Value)> {
+        let value = self.evaluate_text(module, &what.expression)?;
+        let value = match self.is_module_class(&value)? {
+            true => self.call(&value, Vec::new(), Vec::new())?,
+            false => value,
+        };
+        if let Some(path) = &what.state {
+            self.load_state(&value, path)?;
+        }
+        if what.eval {
+            let method = self.attribute(&value, "eval")?;
+            self.call(&method, Vec::new(), Vec::new())?;
+        }
+        self.lower(&value)
+    }
+
+    /// The value of an expression that is not in the file, of the names that are.
+    fn evaluate_text(&mut self, module: &Arc<Module>, text: &str) -> Outcome<Value> {
+        let command = Module::parse(&module.name, "<expression>", format!("({text}\n)\n"), false)?;
+        let Some(expression) = command.only_expression() else {
+            return refuse(format!("'{text}' is no expression of Python"));
+        };
+        let frame = Frame { module: Arc::clone(module), scope: None };
+        let value = self.evaluate(&frame, &expression);
+        // Places in the expression are none of the file.
+        value.map_err(|stop| match stop {
+            stop::Stop::Raised(value, _) => stop::Stop::Raised(value, None),
+            other => other,
+        })
+    }
+
+    /// Counts a step.
+    fn step(&mut self) -> Outcome<()> {
+        self.steps += 1;
+        match self.steps > MAX_STEPS {
+            true => refuse(format!("the constructors take more than {MAX_STEPS} steps")),
+            false => Ok(()),
+        }
+    }
+
+    /// Counts bytes that are about to be held.
+    fn spend(&mut self, bytes: usize) -> Outcome<()> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        match self.bytes > MAX_BYTES {
+            true => refuse(format!("the constructors make more than {MAX_BYTES} bytes of objects")),
+            false => Ok(()),
+        }
+    }
+
+    /// Counts the elements of a list, tuple, dict or set that are about to be made.
+    fn spend_items(&mut self, count: usize) -> Outcome<()> {
+        self.spend(count.saturating_mul(size_of::<Value>()).saturating_add(size_of::<Cell>()))
+    }
+
+    /// Goes one level down, if there may be one more, with the stack for it.
+    fn nested<T>(&mut self, step: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
+        if self.levels >= MAX_LEVELS {
+            return refuse("RecursionError: the constructors nest too deeply");
+        }
+        self.levels += 1;
+        let result = nesting::with_stack(|| step(self));
+        self.levels -= 1;
+        result
+    }
+
+    fn new_list(&mut self, items: Vec<Value>) -> Outcome<Value> {
+        self.spend_items(items.len())?;
+        Ok(Value::Ref(self.arena.add(Cell::List(items))))
+    }
+
+    fn new_tuple(&mut self, items: Vec<Value>) -> Outcome<Value> {
+        self.spend_items(items.len())?;
+        let tuple = value::Tuple { items, class: None };
+        Ok(Value::Ref(self.arena.add(Cell::Tuple(tuple))))
+    }
+
+    fn new_dict(&mut self, entries: value::Dict) -> Outcome<Value> {
+        self.spend_items(entries.len().saturating_mul(3))?;
+        Ok(Value::Ref(self.arena.add(Cell::Dict(entries))))
+    }
+
+    fn new_cell(&mut self, cell: Cell) -> Outcome<Value> {
+        self.spend(size_of::<Cell>())?;
+        Ok(Value::Ref(self.arena.add(cell)))
+    }
+
+    fn new_str(&mut self, text: String) -> Outcome<Value> {
+        self.spend(text.len())?;
+        Ok(Value::str(text))
+    }
+
+    fn new_iterator(&mut self, items: Vec<Value>) -> Outcome<Value> {
+        self.spend_items(items.len())?;
+        self.new_cell(Cell::Iterator(value::Iterator { items, at: 0 }))
+    }
+}
+
+impl Frame {
+    fn place(&self, node: &impl Ranged) -> SourceRange {
+        self.module.place(node)
+    }
+}
