@@ -36,6 +36,10 @@ pub(crate) struct Module {
     bindings: FxHashMap<Arc<str>, Binding>,
     /// The names in order of their definitions.
     order: Vec<Arc<str>>,
+    /// The modules whose names are all imported: `from a import *`.
+    stars: Vec<String>,
+    /// What names are bound to where the import that binds them fails: `except ImportError:`.
+    fallbacks: FxHashMap<Arc<str>, Binding>,
     /// Signatures that `@torch.jit._overload` declares, by the function's name.
     overloads: FxHashMap<Arc<str>, Vec<Arc<py::StmtFunctionDef>>>,
 }
@@ -151,6 +155,8 @@ impl Module {
             is_package,
             bindings: FxHashMap::default(),
             order: Vec::new(),
+            stars: Vec::new(),
+            fallbacks: FxHashMap::default(),
             overloads: FxHashMap::default(),
             text: text.into(),
         };
@@ -171,6 +177,8 @@ impl Module {
             is_package: file.is_package,
             bindings: FxHashMap::default(),
             order: Vec::new(),
+            stars: Vec::new(),
+            fallbacks: FxHashMap::default(),
             overloads: FxHashMap::default(),
         }
     }
@@ -268,6 +276,10 @@ impl Module {
             py::Stmt::ImportFrom(import) => {
                 let from = self.absolute(import.level, import.module.as_deref());
                 for alias in import.names {
+                    if alias.name.as_str() == "*" {
+                        self.stars.push(from.clone());
+                        continue;
+                    }
                     let name = alias.asname.as_ref().unwrap_or(&alias.name).to_string();
                     self.bind(&name, Binding::From(from.clone(), alias.name.to_string()));
                 }
@@ -291,7 +303,15 @@ impl Module {
                     let py::ExceptHandler::ExceptHandler(handler) = handler;
                     self.bind_all(handler.body);
                 }
+                let before = self.bindings.clone();
                 self.bind_all(statement.body);
+                for (name, binding) in before {
+                    if matches!(self.bindings.get(&name), Some(Binding::From(..)))
+                        && matches!(binding, Binding::Function(_) | Binding::Class(_))
+                    {
+                        self.fallbacks.insert(name, binding);
+                    }
+                }
                 self.bind_all(statement.orelse);
                 self.bind_all(statement.finalbody);
             }
@@ -309,12 +329,20 @@ impl Module {
             dotted(&statement.test).as_deref(),
             Some("TYPE_CHECKING" | "typing.TYPE_CHECKING")
         );
-        let is_false = is_main(&statement.test) && &*self.name != "__main__";
-        for clause in statement.elif_else_clauses {
-            self.bind_all(clause.body);
-        }
+        // No device but the CPU is there.
+        let asks_for_device = matches!(&*statement.test, py::Expr::Call(call)
+            if dotted(&call.func).is_some_and(|name| name.ends_with(".is_available")));
+        let is_false = is_main(&statement.test) && &*self.name != "__main__" || asks_for_device;
         if !is_checking && !is_false {
+            // What holds otherwise counts for the names that this does not bind.
+            for clause in statement.elif_else_clauses {
+                self.bind_all(clause.body);
+            }
             self.bind_all(statement.body);
+        } else {
+            for clause in statement.elif_else_clauses {
+                self.bind_all(clause.body);
+            }
         }
     }
 
@@ -444,10 +472,64 @@ impl World {
         }
     }
 
+    /// What a name is bound to where the library that it is imported from is not there.
+    fn fallback(&mut self, module: &Arc<Module>, name: &str, from: &str) -> Option<Object> {
+        if !library::is_foreign(from) {
+            return None;
+        }
+        let module = Arc::clone(module);
+        match module.fallbacks.get(name)? {
+            Binding::Function(def) => {
+                let def = Arc::clone(def);
+                Some(Object::Function(PyFunction { module, def }))
+            }
+            Binding::Class(def) => {
+                let def = Arc::clone(def);
+                Some(Object::Class(PyClass { module, def }))
+            }
+            _ => None,
+        }
+    }
+
+    /// What a name is in the modules whose names are all imported, the last first.
+    fn starred(
+        &mut self,
+        module: &Arc<Module>,
+        name: &str,
+        depth: usize,
+    ) -> Result<Option<Object>, Error> {
+        if name.starts_with('_') || depth > MAX_IMPORTS {
+            return Ok(None);
+        }
+        for from in module.stars.iter().rev() {
+            let full = library::canonical(&format!("{from}.{name}"));
+            if library::knows(&full) {
+                return Ok(Some(Object::Library(full)));
+            }
+            if let Some(source) = self.module(from)?
+                && let Some(object) = self.bound_after(&source, name, depth + 1)?
+            {
+                return Ok(Some(object));
+            }
+        }
+        Ok(None)
+    }
+
     /// What a file binds a name to.
     fn bound(&mut self, module: &Arc<Module>, name: &str) -> Result<Option<Object>, Error> {
+        self.bound_after(module, name, 0)
+    }
+
+    /// The same, after so many modules whose names are all imported.
+    fn bound_after(
+        &mut self,
+        module: &Arc<Module>,
+        name: &str,
+        depth: usize,
+    ) -> Result<Option<Object>, Error> {
         let mut module = Arc::clone(module);
         let mut name = name.to_owned();
+        let mut is_passed_on = false;
         // Names may be passed on from file to file; no chain is longer than the files there are.
         for _ in 0..MAX_IMPORTS {
             if module.enclosing.is_none() && module.name.starts_with("torch.") {
@@ -457,6 +539,16 @@ impl World {
                 }
             }
             let Some(binding) = module.bindings.get(name.as_str()) else {
+                if let Some(found) = self.starred(&module, &name, depth)? {
+                    return Ok(Some(found));
+                }
+                // A file of a package that is imported from it.
+                if is_passed_on
+                    && module.is_package
+                    && let Some(file) = self.module(&format!("{}.{name}", module.name))?
+                {
+                    return Ok(Some(Object::Module(file)));
+                }
                 let is_overloaded = !module.overloads(&name).is_empty();
                 let last = module.overloads(&name).last().filter(|_| is_overloaded).cloned();
                 return Ok(last.map(|def| Object::Function(PyFunction { module, def })));
@@ -490,14 +582,19 @@ impl World {
                 return self.imported(&full).map(Some);
             }
             let Some(source) = self.module(&from)? else {
+                if let Some(fallback) = self.fallback(&module, &name, &from) {
+                    return Ok(Some(fallback));
+                }
                 return self.imported(&format!("{from}.{member}")).map(Some);
             };
             if !source.bindings.contains_key(member.as_str())
                 && source.overloads(&member).is_empty()
+                && source.stars.is_empty()
             {
                 return self.imported(&format!("{from}.{member}")).map(Some);
             }
             (module, name) = (source, member);
+            is_passed_on = true;
         }
         Err(Error::without_range(format!("the name '{name}' is imported in a circle")))
     }
