@@ -503,7 +503,7 @@ impl World {
         }
         for from in module.stars.iter().rev() {
             let full = library::canonical(&format!("{from}.{name}"));
-            if library::knows(&full) {
+            if library::knows(&full) || library::exports(from, name) {
                 return Ok(Some(Object::Library(full)));
             }
             if let Some(source) = self.module(from)?
@@ -605,6 +605,7 @@ impl World {
         if let Some(names) = &names
             && let Some((first, rest)) = names.split_once('.')
             && let Some(Object::Library(base)) = self.imported_name(&module, first)?
+            && !library::is_foreign(&base)
         {
             return self.imported(&format!("{base}.{rest}"));
         }

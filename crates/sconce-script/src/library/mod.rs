@@ -280,6 +280,18 @@ pub(crate) fn is_from_source(name: &str) -> bool {
     name.strip_prefix("torch.functional.").is_some_and(|name| FROM_SOURCE.contains(&name))
 }
 
+/// Whether a module of Python's has a member that is no part of programs and means something in
+/// definitions of classes.
+pub(crate) fn exports(module: &str, name: &str) -> bool {
+    match module {
+        "dataclasses" => matches!(name, "dataclass" | "field" | "InitVar"),
+        "enum" => matches!(name, "Enum" | "IntEnum" | "Flag" | "IntFlag" | "auto" | "unique"),
+        "collections" => name == "namedtuple",
+        "typing" => TYPING.contains(&name),
+        _ => false,
+    }
+}
+
 /// Whether a name that every Python program knows is a class.
 pub(crate) fn is_class(name: &str) -> bool {
     CLASSES.contains(&name)
