@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ruff_python_ast as py;
 use ruff_text_size::{Ranged, TextSize};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_compiler::Error;
 use sconce_syntax::{Range, Source, SourceRange};
 
@@ -117,6 +117,13 @@ pub(crate) struct World {
     modules: FxHashMap<String, Option<Arc<Module>>>,
     /// The names inside functions that were called and what those return, by the place of the call.
     pub(crate) calls: FxHashMap<Arc<str>, (Arc<Module>, Arc<py::Expr>)>,
+}
+
+impl World {
+    /// Whether one more call may be followed: each may lead to several.
+    pub(crate) fn may_follow(&self) -> bool {
+        self.calls.len() < MAX_CALLS
+    }
 }
 
 impl Module {
@@ -491,23 +498,27 @@ impl World {
         }
     }
 
-    /// What a name is in the modules whose names are all imported, the last first.
+    /// What a name is in the modules whose names are all imported, the last first; each is looked at
+    /// once.
     fn starred(
         &mut self,
         module: &Arc<Module>,
         name: &str,
-        depth: usize,
+        seen: &mut FxHashSet<String>,
     ) -> Result<Option<Object>, Error> {
-        if name.starts_with('_') || depth > MAX_IMPORTS {
+        if name.starts_with('_') {
             return Ok(None);
         }
         for from in module.stars.iter().rev() {
+            if seen.len() >= MAX_STARS || !seen.insert(from.clone()) {
+                continue;
+            }
             let full = library::canonical(&format!("{from}.{name}"));
             if library::knows(&full) || library::exports(from, name) {
                 return Ok(Some(Object::Library(full)));
             }
             if let Some(source) = self.module(from)?
-                && let Some(object) = self.bound_after(&source, name, depth + 1)?
+                && let Some(object) = self.bound_after(&source, name, seen)?
             {
                 return Ok(Some(object));
             }
@@ -517,15 +528,15 @@ impl World {
 
     /// What a file binds a name to.
     fn bound(&mut self, module: &Arc<Module>, name: &str) -> Result<Option<Object>, Error> {
-        self.bound_after(module, name, 0)
+        self.bound_after(module, name, &mut FxHashSet::default())
     }
 
-    /// The same, after so many modules whose names are all imported.
+    /// The same, after the modules whose names are all imported and that were looked at.
     fn bound_after(
         &mut self,
         module: &Arc<Module>,
         name: &str,
-        depth: usize,
+        seen: &mut FxHashSet<String>,
     ) -> Result<Option<Object>, Error> {
         let mut module = Arc::clone(module);
         let mut name = name.to_owned();
@@ -539,7 +550,7 @@ impl World {
                 }
             }
             let Some(binding) = module.bindings.get(name.as_str()) else {
-                if let Some(found) = self.starred(&module, &name, depth)? {
+                if let Some(found) = self.starred(&module, &name, seen)? {
                     return Ok(Some(found));
                 }
                 // A file of a package that is imported from it.
@@ -715,6 +726,12 @@ impl World {
         }
     }
 }
+
+/// How many calls are followed, in all.
+const MAX_CALLS: usize = 1 << 10;
+
+/// How many files whose names are all imported a name is looked for in.
+const MAX_STARS: usize = 64;
 
 /// How many files a name may be passed on through.
 const MAX_IMPORTS: usize = 64;
