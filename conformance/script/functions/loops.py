@@ -168,6 +168,7 @@ def not_scripting_or(x: int) -> int:
 
 
 CALLS = {
+    "left_from_both": [(3,), (12,)],
     "union_replaced": [(3,), (t(2),)],
     "tensors_collected": [(t(2), 3)],
 }
