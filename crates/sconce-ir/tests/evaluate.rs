@@ -48,7 +48,6 @@ const LEFT_ALONE: &[&str] = &[
     "aten::swapcase",
     "aten::title",
     "aten::zfill",
-    "prim::type",
 ];
 
 #[test]

@@ -69,6 +69,7 @@ impl World {
                 let key: Arc<str> = format!("{}:{}", module.key(), call.start().to_u32()).into();
                 let (inner, result) = match self.calls.get(&key) {
                     Some(known) => known.clone(),
+                    None if !self.may_follow() => return Ok(None),
                     None => {
                         let Some(entered) = self.enter(module, call, &function, &key, steps)?
                         else {
@@ -108,7 +109,7 @@ impl World {
             let value = || Object::Value(Arc::clone(scope), Arc::new(value.clone()));
             inner.give(name, known.unwrap_or_else(value));
         }
-        self.run(inner, &function.def.body)
+        self.run(inner, &function.def.body, steps)
     }
 
     /// Goes through statements up to the one that returns, if conditions can be told.
@@ -116,6 +117,7 @@ impl World {
         &mut self,
         mut inner: Module,
         statements: &[py::Stmt],
+        steps: usize,
     ) -> Result<Option<(Arc<Module>, Arc<py::Expr>)>, Error> {
         let mut rest: Vec<&py::Stmt> = statements.iter().rev().collect();
         while let Some(statement) = rest.pop() {
@@ -126,7 +128,7 @@ impl World {
                 }
                 py::Stmt::If(statement) => {
                     let scope = Arc::new(inner);
-                    let branch = self.branch(&scope, statement)?;
+                    let branch = self.branch(&scope, statement, steps)?;
                     let (Some(branch), Ok(back)) = (branch, Arc::try_unwrap(scope)) else {
                         return Ok(None);
                     };
@@ -147,15 +149,16 @@ impl World {
         &mut self,
         scope: &Arc<Module>,
         statement: &'s py::StmtIf,
+        steps: usize,
     ) -> Result<Option<&'s [py::Stmt]>, Error> {
-        match self.truth(scope, &statement.test)? {
+        match self.truth(scope, &statement.test, steps)? {
             Some(true) => return Ok(Some(&statement.body)),
             Some(false) => {}
             None => return Ok(None),
         }
         for clause in &statement.elif_else_clauses {
             let holds = match &clause.test {
-                Some(test) => self.truth(scope, test)?,
+                Some(test) => self.truth(scope, test, steps)?,
                 None => Some(true),
             };
             match holds {
@@ -168,17 +171,25 @@ impl World {
     }
 
     /// Whether a condition holds, where that is plain.
-    fn truth(&mut self, scope: &Arc<Module>, test: &py::Expr) -> Result<Option<bool>, Error> {
+    fn truth(
+        &mut self,
+        scope: &Arc<Module>,
+        test: &py::Expr,
+        steps: usize,
+    ) -> Result<Option<bool>, Error> {
+        if steps > MAX_STEPS {
+            return Ok(None);
+        }
         match test {
             py::Expr::UnaryOp(unary) if unary.op == py::UnaryOp::Not => {
-                Ok(self.truth(scope, &unary.operand)?.map(|holds| !holds))
+                Ok(self.truth(scope, &unary.operand, steps + 1)?.map(|holds| !holds))
             }
             py::Expr::Compare(compare) => {
                 let ([op], [right]) = (&*compare.ops, &*compare.comparators) else {
                     return Ok(None);
                 };
-                let left = self.object(scope, &compare.left)?;
-                let right = self.object(scope, right)?;
+                let left = self.object_after(scope, &compare.left, steps + 1)?;
+                let right = self.object_after(scope, right, steps + 1)?;
                 let (Some(left), Some(right)) = (left, right) else { return Ok(None) };
                 let same = match (&left, &right) {
                     (Object::Value(_, left), Object::Value(_, right)) => {
@@ -196,7 +207,7 @@ impl World {
                     _ => None,
                 })
             }
-            other => Ok(match self.object(scope, other)? {
+            other => Ok(match self.object_after(scope, other, steps + 1)? {
                 Some(Object::Value(_, value)) => match &*value {
                     py::Expr::BooleanLiteral(literal) => Some(literal.value),
                     py::Expr::NoneLiteral(_) => Some(false),

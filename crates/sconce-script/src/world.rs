@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ruff_python_ast as py;
 use ruff_text_size::{Ranged, TextSize};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_compiler::Error;
 use sconce_syntax::{Range, Source, SourceRange};
 
@@ -37,8 +37,10 @@ pub(crate) struct Module {
     bindings: FxHashMap<Arc<str>, Binding>,
     /// The names in order of their definitions.
     order: Vec<Arc<str>>,
-    /// The modules that `from a import *` takes names of.
+    /// The modules whose names are all imported: `from a import *`.
     stars: Vec<String>,
+    /// What names are bound to where the import that binds them fails: `except ImportError:`.
+    fallbacks: FxHashMap<Arc<str>, Binding>,
     /// The expression that is all of it.
     only_expression: Option<Arc<py::Expr>>,
     /// Signatures that `@torch.jit._overload` declares, by the function's name.
@@ -125,6 +127,13 @@ pub(crate) struct World {
     pub(crate) orders: FxHashMap<(Arc<str>, u32), Arc<[Ancestor]>>,
 }
 
+impl World {
+    /// Whether one more call may be followed: each may lead to several.
+    pub(crate) fn may_follow(&self) -> bool {
+        self.calls.len() < MAX_CALLS
+    }
+}
+
 impl Module {
     /// Parses a file.
     pub(crate) fn parse(
@@ -161,9 +170,10 @@ impl Module {
             is_package,
             bindings: FxHashMap::default(),
             order: Vec::new(),
+            stars: Vec::new(),
+            fallbacks: FxHashMap::default(),
             overloads: FxHashMap::default(),
             snippets: Mutex::default(),
-            stars: Vec::new(),
             only_expression: None,
             text: text.into(),
         };
@@ -188,9 +198,10 @@ impl Module {
             is_package: file.is_package,
             bindings: FxHashMap::default(),
             order: Vec::new(),
+            stars: Vec::new(),
+            fallbacks: FxHashMap::default(),
             overloads: FxHashMap::default(),
             snippets: Mutex::default(),
-            stars: Vec::new(),
             only_expression: None,
         }
     }
@@ -288,7 +299,7 @@ impl Module {
             py::Stmt::ImportFrom(import) => {
                 let from = self.absolute(import.level, import.module.as_deref());
                 for alias in import.names {
-                    if &*alias.name == "*" {
+                    if alias.name.as_str() == "*" {
                         self.stars.push(from.clone());
                         continue;
                     }
@@ -315,7 +326,15 @@ impl Module {
                     let py::ExceptHandler::ExceptHandler(handler) = handler;
                     self.bind_all(handler.body);
                 }
+                let before = self.bindings.clone();
                 self.bind_all(statement.body);
+                for (name, binding) in before {
+                    if matches!(self.bindings.get(&name), Some(Binding::From(..)))
+                        && matches!(binding, Binding::Function(_) | Binding::Class(_))
+                    {
+                        self.fallbacks.insert(name, binding);
+                    }
+                }
                 self.bind_all(statement.orelse);
                 self.bind_all(statement.finalbody);
             }
@@ -333,12 +352,20 @@ impl Module {
             dotted(&statement.test).as_deref(),
             Some("TYPE_CHECKING" | "typing.TYPE_CHECKING")
         );
-        let is_false = is_main(&statement.test) && &*self.name != "__main__";
-        for clause in statement.elif_else_clauses {
-            self.bind_all(clause.body);
-        }
+        // No device but the CPU is there.
+        let asks_for_device = matches!(&*statement.test, py::Expr::Call(call)
+            if dotted(&call.func).is_some_and(|name| name.ends_with(".is_available")));
+        let is_false = is_main(&statement.test) && &*self.name != "__main__" || asks_for_device;
         if !is_checking && !is_false {
+            // What holds otherwise counts for the names that this does not bind.
+            for clause in statement.elif_else_clauses {
+                self.bind_all(clause.body);
+            }
             self.bind_all(statement.body);
+        } else {
+            for clause in statement.elif_else_clauses {
+                self.bind_all(clause.body);
+            }
         }
     }
 
@@ -497,10 +524,68 @@ impl World {
         }
     }
 
+    /// What a name is bound to where the library that it is imported from is not there.
+    fn fallback(&mut self, module: &Arc<Module>, name: &str, from: &str) -> Option<Object> {
+        if !library::is_foreign(from) {
+            return None;
+        }
+        let module = Arc::clone(module);
+        match module.fallbacks.get(name)? {
+            Binding::Function(def) => {
+                let def = Arc::clone(def);
+                Some(Object::Function(PyFunction { module, def }))
+            }
+            Binding::Class(def) => {
+                let def = Arc::clone(def);
+                Some(Object::Class(PyClass { module, def }))
+            }
+            _ => None,
+        }
+    }
+
+    /// What a name is in the modules whose names are all imported, the last first; each is looked at
+    /// once.
+    fn starred(
+        &mut self,
+        module: &Arc<Module>,
+        name: &str,
+        seen: &mut FxHashSet<String>,
+    ) -> Result<Option<Object>, Error> {
+        if name.starts_with('_') {
+            return Ok(None);
+        }
+        for from in module.stars.iter().rev() {
+            if seen.len() >= MAX_STARS || !seen.insert(from.clone()) {
+                continue;
+            }
+            let full = library::canonical(&format!("{from}.{name}"));
+            if library::knows(&full) || library::exports(from, name) {
+                return Ok(Some(Object::Library(full)));
+            }
+            if let Some(source) = self.module(from)?
+                && let Some(object) = self.bound_after(&source, name, seen)?
+            {
+                return Ok(Some(object));
+            }
+        }
+        Ok(None)
+    }
+
     /// What a file binds a name to.
     fn bound(&mut self, module: &Arc<Module>, name: &str) -> Result<Option<Object>, Error> {
+        self.bound_after(module, name, &mut FxHashSet::default())
+    }
+
+    /// The same, after the modules whose names are all imported and that were looked at.
+    fn bound_after(
+        &mut self,
+        module: &Arc<Module>,
+        name: &str,
+        seen: &mut FxHashSet<String>,
+    ) -> Result<Option<Object>, Error> {
         let mut module = Arc::clone(module);
         let mut name = name.to_owned();
+        let mut is_passed_on = false;
         // Names may be passed on from file to file; no chain is longer than the files there are.
         for _ in 0..MAX_IMPORTS {
             if module.enclosing.is_none() && module.name.starts_with("torch.") {
@@ -510,14 +595,19 @@ impl World {
                 }
             }
             let Some(binding) = module.bindings.get(name.as_str()) else {
-                if let Some(def) = module.overloads(&name).last().cloned() {
-                    return Ok(Some(Object::Function(PyFunction { module, def })));
+                if let Some(found) = self.starred(&module, &name, seen)? {
+                    return Ok(Some(found));
                 }
-                match self.starred(&module, &name)? {
-                    Some(source) => module = source,
-                    None => return Ok(None),
+                // A file of a package that is imported from it.
+                if is_passed_on
+                    && module.is_package
+                    && let Some(file) = self.module(&format!("{}.{name}", module.name))?
+                {
+                    return Ok(Some(Object::Module(file)));
                 }
-                continue;
+                let is_overloaded = !module.overloads(&name).is_empty();
+                let last = module.overloads(&name).last().filter(|_| is_overloaded).cloned();
+                return Ok(last.map(|def| Object::Function(PyFunction { module, def })));
             };
             let (from, member) = match binding {
                 Binding::Function(def) => {
@@ -548,31 +638,21 @@ impl World {
                 return self.imported(&full).map(Some);
             }
             let Some(source) = self.module(&from)? else {
+                if let Some(fallback) = self.fallback(&module, &name, &from) {
+                    return Ok(Some(fallback));
+                }
                 return self.imported(&format!("{from}.{member}")).map(Some);
             };
-            if !source.binds(&member) && self.starred(&source, &member)?.is_none() {
+            if !source.bindings.contains_key(member.as_str())
+                && source.overloads(&member).is_empty()
+                && source.stars.is_empty()
+            {
                 return self.imported(&format!("{from}.{member}")).map(Some);
             }
             (module, name) = (source, member);
+            is_passed_on = true;
         }
         Err(Error::without_range(format!("the name '{name}' is imported in a circle")))
-    }
-
-    /// The file that a file has a name from by `from … import *`.
-    fn starred(&mut self, module: &Module, name: &str) -> Result<Option<Arc<Module>>, Error> {
-        let mut waiting: Vec<String> = module.stars.iter().rev().cloned().collect();
-        for _ in 0..MAX_IMPORTS {
-            let Some(from) = waiting.pop() else { break };
-            if name.starts_with('_') {
-                break;
-            }
-            let Some(source) = self.module(&from)? else { continue };
-            if source.binds(name) {
-                return Ok(Some(source));
-            }
-            waiting.extend(source.stars.iter().rev().cloned());
-        }
-        Ok(None)
     }
 
     /// `name = other` passes on what the other name stands for.
@@ -581,6 +661,7 @@ impl World {
         if let Some(names) = &names
             && let Some((first, rest)) = names.split_once('.')
             && let Some(Object::Library(base)) = self.imported_name(&module, first)?
+            && !library::is_foreign(&base)
         {
             return self.imported(&format!("{base}.{rest}"));
         }
@@ -690,6 +771,12 @@ impl World {
         }
     }
 }
+
+/// How many calls are followed, in all.
+const MAX_CALLS: usize = 1 << 10;
+
+/// How many files whose names are all imported a name is looked for in.
+const MAX_STARS: usize = 64;
 
 /// How many files a name may be passed on through.
 const MAX_IMPORTS: usize = 64;

@@ -58,6 +58,10 @@ fn circles_are_refused() {
         "from hostile import a as b\nfrom hostile import b as a\ndef f(x: int):\n    return a\n",
         "class C:\n    def __init__(self):\n        self.c = C()\ndef f(x: int):\n    return C()\n",
         "x = (x, x)\ndef f(y: int = x):\n    return y\n",
+        "def g(): return g()\nh = g()\ndef f(x: int):\n    return h(x)\n",
+        "def g(x, y): return g(g(x, y), g(y, x))\nh = g(1, 2)\ndef f(x: int):\n    return h(x)\n",
+        "def g(x):\n    if g(x):\n        return x\n    return g\nh = g(1)\ndef f(x: int):\n    return h(x)\n",
+        "from hostile import *\nfrom hostile import *\ndef f(x: int):\n    return missing\n",
     ];
     for text in cases {
         assert!(compile(text).is_err(), "{text}");

@@ -192,10 +192,7 @@ impl DebugWriter {
             if !self.numbers.contains_key(&key) {
                 // Zero is what has no source. Kept even if another is like it: it has a place, too.
                 let next = self.kept.len() + 1;
-                let number = match is_nowhere(source) {
-                    true => next,
-                    false => *self.sources.entry(Content(Arc::clone(source))).or_insert(next),
-                };
+                let number = *self.sources.entry(Content(Arc::clone(source))).or_insert(next);
                 self.numbers.insert(key, number);
                 self.kept.push(Arc::clone(source));
             }

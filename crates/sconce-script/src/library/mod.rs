@@ -173,6 +173,26 @@ const CLASSES: &[&str] = &[
     "type",
 ];
 
+/// Functions of `math` that TorchScript has no operators for.
+const PYTHON_MATH: &[&str] = &[
+    "cbrt",
+    "comb",
+    "dist",
+    "exp2",
+    "fsum",
+    "hypot",
+    "isclose",
+    "isqrt",
+    "lcm",
+    "log2",
+    "nextafter",
+    "perm",
+    "prod",
+    "sumprod",
+    "trunc",
+    "ulp",
+];
+
 /// What `typing` has that TorchScript's annotations can use.
 const TYPING: &[&str] = &[
     "Any",
@@ -338,15 +358,40 @@ pub(crate) fn is_from_source(name: &str) -> bool {
     name.strip_prefix("torch.functional.").is_some_and(|name| FROM_SOURCE.contains(&name))
 }
 
+/// Whether a module of Python's has a member that is no part of programs and means something in
+/// definitions of classes.
+pub(crate) fn exports(module: &str, name: &str) -> bool {
+    match module {
+        "dataclasses" => matches!(name, "dataclass" | "field" | "InitVar"),
+        "enum" => matches!(name, "Enum" | "IntEnum" | "Flag" | "IntFlag" | "auto" | "unique"),
+        "collections" => name == "namedtuple",
+        "typing" => TYPING.contains(&name),
+        _ => false,
+    }
+}
+
 /// Whether a name that every Python program knows is a class.
 pub(crate) fn is_class(name: &str) -> bool {
     CLASSES.contains(&name)
 }
 
-/// Whether a module has members that the table does not name and that are functions of CPython.
+/// Whether a module is none that the table is of, so that its members are taken for functions.
 pub(crate) fn is_foreign(module: &str) -> bool {
     let top = module.split('.').next().unwrap_or_default();
-    !matches!(top, "torch" | "typing" | "enum" | "collections" | "warnings")
+    !matches!(
+        top,
+        "torch" | "typing" | "enum" | "collections" | "warnings" | "math" | "cmath" | "builtins"
+    )
+}
+
+/// Whether a name is a function of CPython that TorchScript has no operator for.
+pub(crate) fn is_python_builtin(name: &str) -> bool {
+    match name.rsplit_once('.') {
+        Some(("math", member)) => PYTHON_MATH.contains(&member),
+        Some(("builtins", member)) => BUILTINS.contains(&member),
+        Some((module, _)) => is_foreign(module),
+        None => false,
+    }
 }
 
 /// What a library's name means in a program.

@@ -152,7 +152,7 @@ impl Python {
         if module == "builtins" && library::is_class(member) {
             return Some(Global::Callable(member.into()));
         }
-        if !library::is_foreign(module) {
+        if !library::is_python_builtin(name) {
             return None;
         }
         Some(Global::Refused(

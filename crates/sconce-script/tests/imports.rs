@@ -1,0 +1,142 @@
+//! Programs of several files, and those that call Python.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+
+use sconce_script::{Error, ScriptOptions, Scripted};
+use sconce_torchscript::SaveOptions;
+
+/// Compiles `f` of `main.py` in a folder with these files.
+fn compiled(files: &[(&str, &str)]) -> Result<Scripted, Error> {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("import torch\nfrom torch import Tensor\n{text}")).unwrap();
+    }
+    ScriptOptions::new().name("f").open(folder.path().join("main.py"))
+}
+
+const DOUBLE: &str = "def double(x: Tensor) -> Tensor:\n    return x * 2\n";
+
+#[test]
+fn names_are_found_wherever_they_are_imported_from() {
+    let cases: &[(&str, &[(&str, &str)])] = &[
+        ("star", &[("main.py", "from a import *\n"), ("a.py", DOUBLE)]),
+        (
+            "star of a package",
+            &[
+                ("main.py", "from a import double\n"),
+                ("a/__init__.py", "from .b import *\n"),
+                ("a/b.py", DOUBLE),
+            ],
+        ),
+        (
+            "relative",
+            &[
+                ("main.py", "from a import double\n"),
+                ("a/__init__.py", "from .b.c import double\n"),
+                ("a/b/__init__.py", ""),
+                ("a/b/c.py", "from ...a.d import double\n"),
+                ("a/d.py", DOUBLE),
+            ],
+        ),
+        (
+            "file of a package that is passed on",
+            &[
+                ("main.py", "from a import c\ndouble = c.double\n"),
+                ("a/__init__.py", "from .b import c\n"),
+                ("a/b/__init__.py", "from .c import *\n"),
+                ("a/b/c.py", DOUBLE),
+            ],
+        ),
+        (
+            "fallback of an import that fails",
+            &[(
+                "main.py",
+                "try:\n    from nowhere import double\nexcept ImportError:\n    def double(x: \
+                 Tensor) -> Tensor:\n        return x * 2\n",
+            )],
+        ),
+        (
+            "no device",
+            &[(
+                "main.py",
+                "if torch.cuda.is_available():\n    double = 3\nelse:\n    double = torch.neg\n",
+            )],
+        ),
+        (
+            "function that a condition chooses",
+            &[(
+                "main.py",
+                "def make(which=None):\n    if which is None:\n        def inner(x: Tensor) -> \
+                 Tensor:\n            return x\n        return inner\n    return torch.relu\ndouble \
+                 = make()\n",
+            )],
+        ),
+    ];
+    for (what, files) in cases {
+        let mut files = files.to_vec();
+        let main = format!("{}def f(x: Tensor) -> Tensor:\n    return double(x)\n", files[0].1);
+        files[0].1 = &main;
+        let compiled = compiled(&files);
+        assert!(compiled.is_ok(), "{what}: {}", compiled.unwrap_err().report());
+    }
+}
+
+#[test]
+fn calls_of_python_are_graphs_and_no_archives() {
+    let stays = "@torch.jit.ignore\ndef stays(x: Tensor, n: int = 2) -> Tensor:\n    return x\n";
+    let main = format!("{stays}def f(x: Tensor) -> Tensor:\n    return stays(x, 3)\n");
+    let scripted = compiled(&[("main.py", &main)]).unwrap();
+    assert!(scripted.graph().to_string().contains(": Tensor = ^stays[]()(%x.1, %"));
+    let error = SaveOptions::new().save_to(scripted.module(), Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("Could not export Python function call 'stays'"), "{error}");
+
+    let main = format!("{stays}def f(x: Tensor) -> Tensor:\n    return stays(x)\n");
+    let error = compiled(&[("main.py", &main)]).unwrap_err();
+    assert!(error.message().contains("stays(Tensor x, int n) -> Tensor 0:"), "{}", error.message());
+
+    let main = "def f(n: int) -> int:\n    a: int = 4\n    with \
+                torch.jit._IgnoreContextManager(a=\"inp:int\", b=\"out:int\"):\n        b = a\n    \
+                return b + n\n";
+    let graph = compiled(&[("main.py", main)]).unwrap().graph().to_string();
+    assert!(graph.contains("main_py_3[]()(%a.1)"), "{graph}");
+}
+
+#[test]
+fn what_python_alone_can_do_is_refused_in_words() {
+    let cases = [
+        (
+            "import os\ndef f(n: int):\n    return os.getpid()\n",
+            "Python builtin <built-in function",
+        ),
+        ("def f(n: int):\n    return type(n)\n", "type(Tensor 0) -> Tensor 0:"),
+        (
+            "def f(x: Tensor):\n    return torch.is_tensor(x)\n",
+            "Unknown builtin op: aten::is_tensor",
+        ),
+        ("from typing import *\ndef f(x: Dict):\n    return x\n", "Attempted to use Dict without"),
+        ("from typing import *\ndef f(x: 'List[Nope]'):\n    return x\n", "name 'List[Nope]'"),
+        (
+            "class M(torch.nn.Module):\n    pass\ndef f(x: Tensor):\n    return M()(x)\n",
+            "Cannot instantiate class 'M' in a script function",
+        ),
+        (
+            "from dataclasses import *\n@dataclass\nclass D:\n    a: list = \
+             field(default_factory=list)\ndef f(x: Tensor):\n    return D()\n",
+            "Default factory initializers are not supported in TorchScript dataclasses",
+        ),
+        (
+            "from enum import Enum\nclass E(Enum):\n    A = 1\n    B = 'b'\ndef f(n: int):\n    \
+             return E.A.name\n",
+            "Could not unify type list",
+        ),
+        ("def g(): return g()\nh = g()\ndef f(x: Tensor):\n    return h(x)\n", "not run here"),
+    ];
+    for (main, words) in cases {
+        let error = compiled(&[("main.py", main)]).unwrap_err();
+        assert!(error.message().contains(words), "{main}: {}", error.message());
+    }
+}
