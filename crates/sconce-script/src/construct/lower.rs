@@ -7,9 +7,9 @@ use ruff_python_ast::visitor::{Visitor, walk_expr};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_kernels::Exporter;
 
+use super::Interpreter;
 use super::stop::{Outcome, refuse};
 use super::value::{Cell, ClassKind, Code, Id, Value};
-use super::Interpreter;
 use crate::objects;
 
 /// Attributes of `nn.Module` objects that are no attributes of their own here.
@@ -188,7 +188,8 @@ impl Interpreter<'_> {
             return Ok(Made::Enum(source, self.string(&name)?));
         }
         if !self.is_module_class(&class)? || !attributes.contains_key("_modules") {
-            let made = to.heap.new_object(objects::PlainObject { class: source, attributes: Vec::new() });
+            let made =
+                to.heap.new_object(objects::PlainObject { class: source, attributes: Vec::new() });
             to.known.insert(id, made.clone());
             for (name, value) in attributes {
                 let value = self.lowered(to, &value)?;
