@@ -7,12 +7,10 @@
 mod construct;
 mod error;
 mod frontend;
-#[allow(dead_code, reason = "the compilation of modules looks methods up")]
 mod inheritance;
 mod library;
 mod module;
 mod nesting;
-#[expect(dead_code, reason = "constructors make them")]
 mod objects;
 mod resolver;
 mod script;

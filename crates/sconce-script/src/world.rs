@@ -403,6 +403,17 @@ impl World {
         }
     }
 
+    /// What a file itself defines under a name, whatever the compiler takes that name for.
+    pub(crate) fn defined(&mut self, module: &str, name: &str) -> Result<Option<Object>, Error> {
+        let Some(module) = self.module(module)? else { return Ok(None) };
+        Ok(match module.bindings.get(name).cloned() {
+            Some(Binding::Function(def)) => Some(Object::Function(PyFunction { module, def })),
+            Some(Binding::Class(def)) => Some(Object::Class(PyClass { module, def })),
+            Some(Binding::Value(value)) => Some(Object::Value(module, value)),
+            Some(Binding::Import(_) | Binding::From(..)) | None => None,
+        })
+    }
+
     /// What a file binds a name to.
     fn bound(&mut self, module: &Arc<Module>, name: &str) -> Result<Option<Object>, Error> {
         let mut module = Arc::clone(module);
@@ -550,8 +561,10 @@ impl World {
                 if let Some(submodule) = self.module(&dotted)? {
                     return Ok(Some(Object::Module(submodule)));
                 }
-                let library = module.name.starts_with("torch");
-                Ok(library.then(|| Object::Library(library::canonical(&dotted))))
+                match module.name.starts_with("torch") {
+                    true => self.imported(&dotted).map(Some),
+                    false => Ok(None),
+                }
             }
             Object::Library(base) => self.imported(&format!("{base}.{name}")).map(Some),
             Object::Function(_) | Object::Class(_) | Object::Value(..) => Ok(None),

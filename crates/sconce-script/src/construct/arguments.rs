@@ -232,10 +232,8 @@ impl Interpreter<'_> {
         if self.arena.tensor(value).is_some() {
             return self.tensor_int(value);
         }
-        let message = format!(
-            "'{}' object cannot be interpreted as an integer",
-            self.type_name(value)
-        );
+        let message =
+            format!("'{}' object cannot be interpreted as an integer", self.type_name(value));
         self.type_error(message)
     }
 

@@ -27,7 +27,11 @@ impl Interpreter<'_> {
     }
 
     /// `getattr(value, name, None)`, told from an attribute that is `None`.
-    pub(super) fn attribute_or_none(&mut self, value: &Value, name: &str) -> Outcome<Option<Value>> {
+    pub(super) fn attribute_or_none(
+        &mut self,
+        value: &Value,
+        name: &str,
+    ) -> Outcome<Option<Value>> {
         match self.attribute(value, name) {
             Ok(value) => Ok(Some(value)),
             Err(Stop::Raised(exception, place)) => {
@@ -113,6 +117,11 @@ impl Interpreter<'_> {
                 "start" => Some(start.clone()),
                 "stop" => Some(stop.clone()),
                 "step" => Some(step.clone()),
+                "indices" => {
+                    return self
+                        .new_cell(Cell::BuiltinMethod(value.clone(), name.into()))
+                        .map(Some);
+                }
                 _ => None,
             }),
             _ => self.method_of_builtin(value, name),
@@ -120,7 +129,11 @@ impl Interpreter<'_> {
     }
 
     fn method_of_builtin(&mut self, value: &Value, name: &str) -> Outcome<Option<Value>> {
-        match builtins::has_method(self.type_name(value).as_ref(), name) {
+        let kind = match self.arena.tuple(value) {
+            Some(_) => "tuple".into(),
+            None => self.type_name(value),
+        };
+        match builtins::has_method(&kind, name) {
             true => {
                 let method = Cell::BuiltinMethod(value.clone(), name.into());
                 self.new_cell(method).map(Some)
@@ -224,8 +237,16 @@ impl Interpreter<'_> {
 
     /// What every object has from `object`.
     fn object_method(&mut self, value: &Value, name: &str) -> Option<Value> {
-        const OF_OBJECT: &[&str] = &["__init__", "__setattr__", "__delattr__", "__getattribute__",
-            "__dir__", "__repr__", "__str__", "__init_subclass__"];
+        const OF_OBJECT: &[&str] = &[
+            "__init__",
+            "__setattr__",
+            "__delattr__",
+            "__getattribute__",
+            "__dir__",
+            "__repr__",
+            "__str__",
+            "__init_subclass__",
+        ];
         if !OF_OBJECT.contains(&name) {
             return None;
         }
@@ -236,9 +257,7 @@ impl Interpreter<'_> {
     /// A member of a class as an object has it: a method bound to it.
     fn bound(&mut self, member: &Value, object: &Value, class: Id) -> Outcome<Value> {
         match self.arena.cell(member) {
-            Some(Cell::Function(_)) => {
-                self.new_cell(Cell::Method(object.clone(), member.clone()))
-            }
+            Some(Cell::Function(_)) => self.new_cell(Cell::Method(object.clone(), member.clone())),
             Some(Cell::StaticMethod(function)) => Ok(function.clone()),
             Some(Cell::ClassMethod(function)) => {
                 let method = Cell::Method(Value::Ref(class), function.clone());
@@ -292,12 +311,7 @@ impl Interpreter<'_> {
         })
     }
 
-    fn super_attribute(
-        &mut self,
-        owner: Id,
-        object: &Value,
-        name: &str,
-    ) -> Outcome<Option<Value>> {
+    fn super_attribute(&mut self, owner: Id, object: &Value, name: &str) -> Outcome<Option<Value>> {
         let class = match self.arena.cell(object) {
             Some(Cell::Class(_)) => object.clone(),
             _ => self.class_of(object),
@@ -380,7 +394,8 @@ impl Interpreter<'_> {
             }
             Cell::Tensor(_) => self.set_tensor_attribute(id, name, new),
             _ => {
-                let message = format!("'{}' object has no attribute '{name}'", self.type_name(value));
+                let message =
+                    format!("'{}' object has no attribute '{name}'", self.type_name(value));
                 self.raise("AttributeError", message)
             }
         }
@@ -408,7 +423,10 @@ impl Interpreter<'_> {
                 }
                 None => self.raise(
                     "AttributeError",
-                    format!("property '{name}' of '{}' object has no setter", self.type_name(value)),
+                    format!(
+                        "property '{name}' of '{}' object has no setter",
+                        self.type_name(value)
+                    ),
                 ),
             };
         }
@@ -442,7 +460,8 @@ impl Interpreter<'_> {
         match removed {
             Some(_) => Ok(()),
             None => {
-                let message = format!("'{}' object has no attribute '{name}'", self.type_name(value));
+                let message =
+                    format!("'{}' object has no attribute '{name}'", self.type_name(value));
                 self.raise("AttributeError", message)
             }
         }
@@ -521,5 +540,18 @@ impl Interpreter<'_> {
 }
 
 fn starts_large(name: &str) -> bool {
-    name.starts_with(char::is_uppercase) || matches!(name, "int" | "float" | "str" | "bool" | "list" | "tuple" | "dict" | "set" | "object" | "type")
+    name.starts_with(char::is_uppercase)
+        || matches!(
+            name,
+            "int"
+                | "float"
+                | "str"
+                | "bool"
+                | "list"
+                | "tuple"
+                | "dict"
+                | "set"
+                | "object"
+                | "type"
+        )
 }

@@ -9,14 +9,45 @@ use super::{Interpreter, dicts, lists, strings};
 
 /// Functions that need no import; types and exceptions aside, which the library's table has.
 const FUNCTIONS: &[&str] = &[
-    "builtins.abs", "builtins.all", "builtins.any", "builtins.bin", "builtins.callable",
-    "builtins.chr", "builtins.dir", "builtins.divmod", "builtins.enumerate", "builtins.filter",
-    "builtins.format", "builtins.getattr", "builtins.hasattr", "builtins.hash", "builtins.hex",
-    "builtins.id", "builtins.isinstance", "builtins.issubclass", "builtins.iter", "builtins.len",
-    "builtins.map", "builtins.max", "builtins.min", "builtins.next", "builtins.ord",
-    "builtins.pow", "builtins.print", "builtins.range", "builtins.repr", "builtins.reversed",
-    "builtins.round", "builtins.sorted", "builtins.sum", "builtins.vars", "builtins.zip",
-    "builtins.setattr", "builtins.delattr", "builtins.super", "builtins.type",
+    "builtins.abs",
+    "builtins.all",
+    "builtins.any",
+    "builtins.bin",
+    "builtins.callable",
+    "builtins.chr",
+    "builtins.dir",
+    "builtins.divmod",
+    "builtins.enumerate",
+    "builtins.filter",
+    "builtins.format",
+    "builtins.getattr",
+    "builtins.hasattr",
+    "builtins.hash",
+    "builtins.hex",
+    "builtins.id",
+    "builtins.isinstance",
+    "builtins.issubclass",
+    "builtins.iter",
+    "builtins.len",
+    "builtins.map",
+    "builtins.max",
+    "builtins.min",
+    "builtins.next",
+    "builtins.ord",
+    "builtins.pow",
+    "builtins.print",
+    "builtins.range",
+    "builtins.repr",
+    "builtins.reversed",
+    "builtins.round",
+    "builtins.sorted",
+    "builtins.sum",
+    "builtins.vars",
+    "builtins.zip",
+    "builtins.setattr",
+    "builtins.delattr",
+    "builtins.super",
+    "builtins.type",
     "builtins.NotImplemented",
 ];
 
@@ -61,8 +92,19 @@ impl Interpreter<'_> {
             Cell::List(_) => self.list_method(id, name, args, keywords),
             Cell::Dict(_) => self.dict_method(id, name, args, keywords),
             Cell::Set(_) => self.set_method(id, name, args, keywords),
-            Cell::Tuple(_) => self.sequence_method(receiver, name, Given::new(name, args, keywords)),
+            Cell::Tuple(_) => {
+                self.sequence_method(receiver, name, Given::new(name, args, keywords))
+            }
             Cell::Tensor(_) => self.tensor_method(receiver, name, args, keywords),
+            Cell::Slice(start, stop, step) => {
+                let (start, stop, step) = (start.clone(), stop.clone(), step.clone());
+                let length = match args.first() {
+                    Some(length) => usize::try_from(self.int(&length.clone())?).unwrap_or(0),
+                    None => return self.type_error("indices() takes exactly one argument"),
+                };
+                let (start, stop, step) = self.slice_bounds(&start, &stop, &step, length)?;
+                self.new_tuple(vec![Value::Int(start), Value::Int(stop), Value::Int(step)])
+            }
             _ => refuse(format!("the method '{name}' is not supported here")),
         }
     }
@@ -105,7 +147,9 @@ impl Interpreter<'_> {
                 let value = self.needed(&mut given, 0, "object")?;
                 Value::Bool(self.is_callable(&value))
             }
-            "getattr" | "hasattr" | "setattr" | "delattr" => self.attribute_function(name, &mut given)?,
+            "getattr" | "hasattr" | "setattr" | "delattr" => {
+                self.attribute_function(name, &mut given)?
+            }
             "vars" => {
                 let value = self.needed(&mut given, 0, "object")?;
                 self.attribute(&value, "__dict__")?
@@ -149,14 +193,10 @@ impl Interpreter<'_> {
         let attribute = self.string(&attribute)?;
         match name {
             "getattr" => match given.take(2, "default") {
-                Some(default) => {
-                    Ok(self.attribute_or_none(&value, &attribute)?.unwrap_or(default))
-                }
+                Some(default) => Ok(self.attribute_or_none(&value, &attribute)?.unwrap_or(default)),
                 None => self.attribute(&value, &attribute),
             },
-            "hasattr" => {
-                Ok(Value::Bool(self.attribute_or_none(&value, &attribute)?.is_some()))
-            }
+            "hasattr" => Ok(Value::Bool(self.attribute_or_none(&value, &attribute)?.is_some())),
             "setattr" => {
                 let new = self.needed(given, 2, "value")?;
                 self.set_attribute(&value, &attribute, new)?;
@@ -198,9 +238,8 @@ impl Interpreter<'_> {
     /// `int(…)`, `list(…)` and other types that make values.
     fn call_of_type(&mut self, name: &str, given: &mut Given) -> Outcome<Option<Value>> {
         let first = match name {
-            "int" | "float" | "bool" | "str" | "list" | "tuple" | "set" | "frozenset" | "complex" => {
-                given.take(0, "object")
-            }
+            "int" | "float" | "bool" | "str" | "list" | "tuple" | "set" | "frozenset"
+            | "complex" => given.take(0, "object"),
             _ => None,
         };
         Ok(Some(match (name, first) {
@@ -284,7 +323,8 @@ impl Interpreter<'_> {
                 None => 10,
             };
             let digits = text.trim().replace('_', "");
-            let base = u32::try_from(base).ok().filter(|base| (2..=36).contains(base)).unwrap_or(10);
+            let base =
+                u32::try_from(base).ok().filter(|base| (2..=36).contains(base)).unwrap_or(10);
             return match i64::from_str_radix(&digits, base) {
                 Ok(value) => Ok(Value::Int(value)),
                 Err(_) => {
@@ -465,7 +505,9 @@ impl Interpreter<'_> {
                 };
                 let mut pairs = Vec::new();
                 for (at, item) in self.iterate(&items)?.into_iter().enumerate() {
-                    pairs.push(self.new_tuple(vec![Value::Int(start.saturating_add(at as i64)), item])?);
+                    pairs.push(
+                        self.new_tuple(vec![Value::Int(start.saturating_add(at as i64)), item])?,
+                    );
                 }
                 self.new_iterator(pairs)?
             }

@@ -94,7 +94,8 @@ impl Interpreter<'_> {
                         self.nested(|this| this.call(&function, args, keywords))
                     }
                     None => {
-                        let message = format!("'{}' object is not callable", self.type_name(callee));
+                        let message =
+                            format!("'{}' object is not callable", self.type_name(callee));
                         self.type_error(message)
                     }
                 }
@@ -117,25 +118,17 @@ impl Interpreter<'_> {
         self.call(&method, args, Vec::new())
     }
 
-    fn call_function(
-        &mut self,
-        id: Id,
-        args: Vec<Value>,
-        keywords: Keywords,
-    ) -> Outcome<Value> {
+    fn call_function(&mut self, id: Id, args: Vec<Value>, keywords: Keywords) -> Outcome<Value> {
         let Some(function) = self.arena.function_mut(id) else { return refuse("no function") };
         let (code, defaults) = (function.code.clone(), function.defaults.clone());
-        let (parent, owner, is_generator) =
-            (function.scope, function.owner, function.is_generator);
+        let (parent, owner, is_generator) = (function.scope, function.owner, function.is_generator);
         if self.calls >= MAX_CALLS {
             return refuse("RecursionError: the constructors' calls nest too deeply");
         }
         let receiver = args.first().cloned();
         let empty = py::Parameters::default();
         let (module, name, parameters) = match &code {
-            Code::Def(PyFunction { module, def }) => {
-                (module, def.name.as_str(), &*def.parameters)
-            }
+            Code::Def(PyFunction { module, def }) => (module, def.name.as_str(), &*def.parameters),
             Code::Lambda(module, lambda) => {
                 (module, "<lambda>", lambda.parameters.as_deref().unwrap_or(&empty))
             }
@@ -159,7 +152,9 @@ impl Interpreter<'_> {
             Code::Lambda(_, lambda) => this.evaluate(&frame, &lambda.body),
         });
         self.calls -= 1;
-        let value = result?;
+        let is_of_library = module.name.starts_with("torch.");
+        let value =
+            result.map_err(|stop| if is_of_library { stop.without_place() } else { stop })?;
         if !is_generator {
             return Ok(value);
         }

@@ -64,7 +64,8 @@ impl Interpreter<'_> {
             for keyword in &arguments.keywords {
                 if keyword.arg.as_deref() == Some("metaclass") {
                     let metaclass = self.evaluate(frame, &keyword.value)?;
-                    if !matches!(&metaclass, Value::Library(name) if matches!(&**name, "abc.ABCMeta" | "enum.EnumMeta")) {
+                    if !matches!(&metaclass, Value::Library(name) if matches!(&**name, "abc.ABCMeta" | "enum.EnumMeta"))
+                    {
                         return refuse("metaclasses are not supported in constructors");
                     }
                 }
@@ -105,7 +106,8 @@ impl Interpreter<'_> {
             return Ok(class.kind.clone());
         }
         let Value::Library(name) = base else {
-            let message = format!("a {} as the base of a class is not supported", self.type_name(base));
+            let message =
+                format!("a {} as the base of a class is not supported", self.type_name(base));
             return refuse(message);
         };
         match &**name {
@@ -117,9 +119,9 @@ impl Interpreter<'_> {
                 Ok(ClassKind::Plain)
             }
             // Only what is never made: a type that others are checked against.
-            name if name.starts_with("torch.nn.") || name.starts_with("builtins.") => refuse(
-                format!("classes derived from '{name}' are not supported here"),
-            ),
+            name if name.starts_with("torch.nn.") || name.starts_with("builtins.") => {
+                refuse(format!("classes derived from '{name}' are not supported here"))
+            }
             _ => Ok(ClassKind::Plain),
         }
     }
@@ -152,7 +154,8 @@ impl Interpreter<'_> {
         def: &Arc<py::StmtClassDef>,
         id: Id,
     ) -> Outcome<()> {
-        let scope = self.new_scope(Scope { parent: frame.scope, body_of: Some(id), ..Scope::default() })?;
+        let scope =
+            self.new_scope(Scope { parent: frame.scope, body_of: Some(id), ..Scope::default() })?;
         let inner = Frame { module: Arc::clone(&frame.module), scope: Some(scope) };
         let mut names: Vec<Arc<str>> = Vec::new();
         for statement in &def.body {
@@ -217,7 +220,10 @@ impl Interpreter<'_> {
         let mut made: Vec<(Value, Value)> = Vec::new();
         for (name, value) in plain {
             if let Some(
-                Cell::Function(_) | Cell::Property(_) | Cell::StaticMethod(_) | Cell::ClassMethod(_),
+                Cell::Function(_)
+                | Cell::Property(_)
+                | Cell::StaticMethod(_)
+                | Cell::ClassMethod(_),
             ) = self.arena.cell(&value)
             {
                 continue;
@@ -239,7 +245,8 @@ impl Interpreter<'_> {
                     let mut attributes = Attributes::default();
                     attributes.insert("name".into(), Value::Str(Arc::clone(&name)));
                     attributes.insert("value".into(), value.clone());
-                    let member = self.new_cell(Cell::Instance(Instance { class: id, attributes }))?;
+                    let member =
+                        self.new_cell(Cell::Instance(Instance { class: id, attributes }))?;
                     made.push((value, member.clone()));
                     member
                 }
@@ -279,21 +286,24 @@ impl Interpreter<'_> {
             Some(after) => order.iter().position(|known| known.is(&Value::Ref(after)))? + 1,
             None => 0,
         };
-        order.get(begin..)?.iter().find_map(|class| self.arena.class(class)?.members.get(name).cloned())
+        order
+            .get(begin..)?
+            .iter()
+            .find_map(|class| self.arena.class(class)?.members.get(name).cloned())
     }
 
     /// Whether a class is derived from `nn.Module`, and no instance.
     pub(super) fn is_module_class(&mut self, value: &Value) -> Outcome<bool> {
         let Some(class) = self.arena.class(value) else { return Ok(false) };
         let order = class.order.iter();
-        Ok(order.filter_map(|class| self.arena.class(class)).any(|class| class.source.is_nn_module()))
+        Ok(order
+            .filter_map(|class| self.arena.class(class))
+            .any(|class| class.source.is_nn_module()))
     }
 
     pub(super) fn is_class(&self, value: &Value) -> bool {
         match value {
-            Value::Library(name) => {
-                self.is_library_exception(name) || library::ty(name).is_some()
-            }
+            Value::Library(name) => self.is_library_exception(name) || library::ty(name).is_some(),
             other => self.arena.class(other).is_some(),
         }
     }
@@ -367,9 +377,10 @@ impl Interpreter<'_> {
 
     fn has_exception_base(&self, id: Id) -> bool {
         self.arena.class(&Value::Ref(id)).is_some_and(|class| {
-            class.order.iter().any(
-                |base| matches!(base, Value::Library(name) if self.is_library_exception(name)),
-            )
+            class
+                .order
+                .iter()
+                .any(|base| matches!(base, Value::Library(name) if self.is_library_exception(name)))
         })
     }
 

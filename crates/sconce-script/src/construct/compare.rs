@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 use ruff_python_ast::CmpOp;
 
+use super::Interpreter;
 use super::stop::{Outcome, refuse};
 use super::value::{Cell, ClassKind, Dict, Key, Value};
-use super::Interpreter;
 use crate::library;
 
 /// Exceptions by what they are derived from, `Exception` aside.
@@ -135,7 +135,8 @@ impl Interpreter<'_> {
                 Ok(Value::Bool(true))
             }
             (Cell::Set(left), Cell::Set(right)) => {
-                let same = left.len() == right.len() && left.keys().all(|key| right.contains_key(key));
+                let same =
+                    left.len() == right.len() && left.keys().all(|key| right.contains_key(key));
                 Ok(Value::Bool(same))
             }
             (Cell::Range(start, stop, step), Cell::Range(a, b, c)) => {
@@ -397,15 +398,16 @@ impl Interpreter<'_> {
             Value::None => Ok(matches!(value, Value::None)),
             Value::Ref(_) if self.arena.class(class).is_some() => {
                 let own = self.class_of(value);
-                Ok(self.arena.class(&own).is_some_and(|own| own.order.iter().any(|known| known.is(class))))
+                Ok(self
+                    .arena
+                    .class(&own)
+                    .is_some_and(|own| own.order.iter().any(|known| known.is(class))))
             }
             Value::Library(name) => {
                 let name = name.clone();
                 self.is_instance_of_library(value, &name)
             }
-            _ => {
-                self.type_error("isinstance() arg 2 must be a type, a tuple of types, or a union")
-            }
+            _ => self.type_error("isinstance() arg 2 must be a type, a tuple of types, or a union"),
         }
     }
 
@@ -417,7 +419,10 @@ impl Interpreter<'_> {
         // Classes of files that are derived from one of a library.
         let own = self.class_of(value);
         if let Some(class) = self.arena.class(&own)
-            && class.order.iter().any(|base| matches!(base, Value::Library(base) if **base == *name))
+            && class
+                .order
+                .iter()
+                .any(|base| matches!(base, Value::Library(base) if **base == *name))
         {
             return Ok(true);
         }
@@ -463,7 +468,9 @@ impl Interpreter<'_> {
                         || matches!(value, Value::Str(_))
                         || matches!(
                             cell,
-                            Some(Cell::Dict(_) | Cell::Set(_) | Cell::Iterator(_) | Cell::Tensor(_))
+                            Some(
+                                Cell::Dict(_) | Cell::Set(_) | Cell::Iterator(_) | Cell::Tensor(_)
+                            )
                         )
                         || self.has_own(value, "__iter__")
                 }
@@ -473,7 +480,10 @@ impl Interpreter<'_> {
                 "Callable" => self.is_callable(value),
                 "Hashable" => !matches!(cell, Some(Cell::List(_) | Cell::Dict(_) | Cell::Set(_))),
                 "Iterator" => matches!(cell, Some(Cell::Iterator(_))),
-                _ if library::ty(name).is_some() || name.starts_with("torch.") || name.starts_with("numpy.") => {
+                _ if library::ty(name).is_some()
+                    || name.starts_with("torch.")
+                    || name.starts_with("numpy.") =>
+                {
                     false
                 }
                 _ => return refuse(format!("isinstance with '{name}' is not supported here")),

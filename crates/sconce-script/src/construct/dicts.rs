@@ -1,18 +1,44 @@
 //! Methods of dicts and sets.
 
+use super::Interpreter;
 use super::arguments::{Given, Keywords};
 use super::stop::{Outcome, refuse};
 use super::value::{Cell, Dict, Id, Value};
-use super::Interpreter;
 
 pub(super) const METHODS: &[&str] = &[
-    "keys", "values", "items", "get", "pop", "popitem", "update", "setdefault", "copy", "clear",
-    "move_to_end", "__contains__", "__getitem__", "__setitem__", "__len__", "__iter__",
+    "keys",
+    "values",
+    "items",
+    "get",
+    "pop",
+    "popitem",
+    "update",
+    "setdefault",
+    "copy",
+    "clear",
+    "move_to_end",
+    "__contains__",
+    "__getitem__",
+    "__setitem__",
+    "__len__",
+    "__iter__",
 ];
 
 pub(super) const SET_METHODS: &[&str] = &[
-    "add", "discard", "remove", "update", "union", "intersection", "difference", "issubset",
-    "issuperset", "isdisjoint", "copy", "clear", "pop", "difference_update",
+    "add",
+    "discard",
+    "remove",
+    "update",
+    "union",
+    "intersection",
+    "difference",
+    "issubset",
+    "issuperset",
+    "isdisjoint",
+    "copy",
+    "clear",
+    "pop",
+    "difference_update",
 ];
 
 impl Interpreter<'_> {

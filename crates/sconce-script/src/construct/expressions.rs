@@ -75,23 +75,27 @@ impl Interpreter<'_> {
             }
             py::Expr::Named(named) => {
                 let value = self.evaluate(frame, &named.value)?;
-                let outer = Frame { module: Arc::clone(&frame.module), scope: self.function_scope(frame) };
+                let outer =
+                    Frame { module: Arc::clone(&frame.module), scope: self.function_scope(frame) };
                 self.assign(&outer, &named.target, value.clone())?;
                 Ok(value)
             }
             py::Expr::Lambda(lambda) => self.lambda(frame, lambda),
             py::Expr::FString(text) => self.evaluate_f_string(frame, text),
             py::Expr::ListComp(comprehension) => {
-                let items = self.comprehend(frame, &comprehension.generators, &[&comprehension.elt])?;
+                let items =
+                    self.comprehend(frame, &comprehension.generators, &[&comprehension.elt])?;
                 self.new_list(items)
             }
             // All at once: what it does to the outside happens a little earlier.
             py::Expr::Generator(comprehension) => {
-                let items = self.comprehend(frame, &comprehension.generators, &[&comprehension.elt])?;
+                let items =
+                    self.comprehend(frame, &comprehension.generators, &[&comprehension.elt])?;
                 self.new_iterator(items)
             }
             py::Expr::SetComp(comprehension) => {
-                let items = self.comprehend(frame, &comprehension.generators, &[&comprehension.elt])?;
+                let items =
+                    self.comprehend(frame, &comprehension.generators, &[&comprehension.elt])?;
                 self.new_set(items)
             }
             py::Expr::DictComp(comprehension) => {
@@ -224,7 +228,11 @@ impl Interpreter<'_> {
         generators: &[py::Comprehension],
         parts: &[&py::Expr],
     ) -> Outcome<Vec<Value>> {
-        let scope = self.new_scope(Scope { parent: frame.scope, is_comprehension: true, ..Scope::default() })?;
+        let scope = self.new_scope(Scope {
+            parent: frame.scope,
+            is_comprehension: true,
+            ..Scope::default()
+        })?;
         let inner = Frame { module: Arc::clone(&frame.module), scope: Some(scope) };
         let mut made = Vec::new();
         self.comprehend_level(&inner, generators, parts, &mut made)?;

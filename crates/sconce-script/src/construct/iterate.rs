@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::Interpreter;
 use super::compare::range_length;
 use super::stop::{Outcome, Stop, refuse};
 use super::value::{Cell, Value};
-use super::Interpreter;
 
 /// What comes of an index into a sequence.
 enum Index {
@@ -158,7 +158,9 @@ impl Interpreter<'_> {
                 let chars: Vec<char> = text.chars().collect();
                 self.spend(chars.len() * 4)?;
                 return match self.index(index, chars.len(), "string")? {
-                    Index::At(at) => self.new_str(chars.get(at).map(char::to_string).unwrap_or_default()),
+                    Index::At(at) => {
+                        self.new_str(chars.get(at).map(char::to_string).unwrap_or_default())
+                    }
                     Index::Slice(at) => {
                         self.new_str(at.iter().filter_map(|&at| chars.get(at)).collect())
                     }
@@ -248,7 +250,9 @@ impl Interpreter<'_> {
                 let length = items.len();
                 match self.index(index, length, "list assignment")? {
                     Index::At(at) => {
-                        if let Some(slot) = self.arena.list_mut(*id).and_then(|list| list.get_mut(at)) {
+                        if let Some(slot) =
+                            self.arena.list_mut(*id).and_then(|list| list.get_mut(at))
+                        {
                             *slot = new;
                         }
                         Ok(())
@@ -377,10 +381,8 @@ impl Interpreter<'_> {
             return Ok(Index::Slice(at));
         }
         if index.as_int().is_none() && self.arena.tensor(index).is_none() {
-            let message = format!(
-                "{what} indices must be integers or slices, not {}",
-                self.type_name(index)
-            );
+            let message =
+                format!("{what} indices must be integers or slices, not {}", self.type_name(index));
             return self.type_error(message);
         }
         let at = self.int(index)?;
@@ -399,6 +401,19 @@ impl Interpreter<'_> {
         step: &Value,
         length: usize,
     ) -> Outcome<Vec<usize>> {
+        let (first, last, step) = self.slice_bounds(start, stop, step, length)?;
+        let count = range_length(first, last, step);
+        Ok((0..count).map(|at| (first + at as i64 * step) as usize).collect())
+    }
+
+    /// `slice.indices(length)`
+    pub(super) fn slice_bounds(
+        &mut self,
+        start: &Value,
+        stop: &Value,
+        step: &Value,
+        length: usize,
+    ) -> Outcome<(i64, i64, i64)> {
         let step = match step {
             Value::None => 1,
             other => self.int(other)?,
@@ -418,15 +433,16 @@ impl Interpreter<'_> {
         };
         let first = bound(start, if step > 0 { low } else { high })?;
         let last = bound(stop, if step > 0 { high } else { low })?;
-        let count = range_length(first, last, step);
-        Ok((0..count).map(|at| (first + at as i64 * step) as usize).collect())
+        Ok((first, last, step))
     }
 
     /// Strings and values as a dict.
     pub(super) fn dict_of(&mut self, entries: Vec<(Arc<str>, Value)>) -> Outcome<Value> {
         let entries = entries
             .into_iter()
-            .map(|(name, value)| (super::value::Key::Str(Arc::clone(&name)), (Value::Str(name), value)))
+            .map(|(name, value)| {
+                (super::value::Key::Str(Arc::clone(&name)), (Value::Str(name), value))
+            })
             .collect();
         self.new_dict(entries)
     }

@@ -111,9 +111,9 @@ impl Interpreter<'_> {
         if INERT.contains(&name) {
             let mut args = args;
             let is_decorated = args.len() == 1
-                && args.first().is_some_and(|arg| {
-                    !matches!(arg, Value::Library(_)) && self.is_callable(arg)
-                });
+                && args
+                    .first()
+                    .is_some_and(|arg| !matches!(arg, Value::Library(_)) && self.is_callable(arg));
             return Ok(if is_decorated { args.remove(0) } else { Value::library("sconce.inert") });
         }
         if IGNORED.contains(&name) || name.starts_with("logging.") {
@@ -252,8 +252,8 @@ impl Interpreter<'_> {
                 }
                 total
             }
-            "math.sqrt" | "numpy.sqrt" | "math.log2" | "math.fsum" | "math.isclose" | "math.comb"
-            | "math.trunc" | "math.dist" | "numpy.log" | "numpy.exp" => {
+            "math.sqrt" | "numpy.sqrt" | "math.log2" | "math.fsum" | "math.isclose"
+            | "math.comb" | "math.trunc" | "math.dist" | "numpy.log" | "numpy.exp" => {
                 self.call_math(name, given)?
             }
             "typing.cast" => self.needed(given, 1, "val")?,
@@ -373,9 +373,7 @@ impl Interpreter<'_> {
                 let mut made: Vec<Value> = Vec::new();
                 for item in self.iterate(&items)? {
                     let next = match made.last().cloned() {
-                        Some(last) => {
-                            self.binary(ruff_python_ast::Operator::Add, &last, &item)?
-                        }
+                        Some(last) => self.binary(ruff_python_ast::Operator::Add, &last, &item)?,
                         None => item,
                     };
                     made.push(next);

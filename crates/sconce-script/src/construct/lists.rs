@@ -2,13 +2,14 @@
 
 use std::cmp::Ordering;
 
+use super::Interpreter;
 use super::arguments::{Given, Keywords};
 use super::stop::{Outcome, refuse};
-use super::value::{Cell, Id, Value};
-use super::Interpreter;
+use super::value::{Id, Value};
 
 pub(super) const METHODS: &[&str] = &[
-    "append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort", "copy", "index", "count",
+    "append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort", "copy", "index",
+    "count",
 ];
 
 pub(super) const TUPLE_METHODS: &[&str] = &["index", "count", "_asdict", "_replace", "numel"];
@@ -134,7 +135,12 @@ impl Interpreter<'_> {
         Ok(result)
     }
 
-    fn named_tuple_method(&mut self, value: &Value, name: &str, mut given: Given) -> Outcome<Value> {
+    fn named_tuple_method(
+        &mut self,
+        value: &Value,
+        name: &str,
+        mut given: Given,
+    ) -> Outcome<Value> {
         let class = self.class_of(value);
         let fields = self.attribute(&class, "_fields")?;
         let fields = self.iterate(&fields)?;
@@ -151,7 +157,8 @@ impl Interpreter<'_> {
             match at.and_then(|at| items.get_mut(at)) {
                 Some(slot) => *slot = new,
                 None => {
-                    return self.raise("ValueError", format!("Got unexpected field names: ['{field}']"));
+                    return self
+                        .raise("ValueError", format!("Got unexpected field names: ['{field}']"));
                 }
             }
         }

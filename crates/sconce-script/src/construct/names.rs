@@ -108,6 +108,12 @@ impl Interpreter<'_> {
         {
             return Ok(Value::DType(*dtype));
         }
+        // The compiler has operators for these; in Python they give tuples.
+        if let Some(member) = name.strip_prefix("torch.nn.modules.utils.")
+            && let Some(object) = self.world.defined("torch.nn.modules.utils", member)?
+        {
+            return self.object(object);
+        }
         Ok(match library::global(name) {
             Some(Global::Constant(Constant::Int(value))) => Value::Int(value),
             Some(Global::Constant(Constant::Float(value))) => Value::Float(value),

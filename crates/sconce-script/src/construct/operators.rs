@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use ruff_python_ast::{Operator, UnaryOp};
 
+use super::Interpreter;
 use super::stop::{Outcome, refuse};
 use super::value::{Cell, Dict, Value};
-use super::Interpreter;
 
 /// An operator's symbol, its method, and the method of the right operand.
 fn names(op: Operator) -> (&'static str, &'static str, &'static str) {
@@ -66,8 +66,7 @@ impl Interpreter<'_> {
         {
             return self.call(&method, vec![operand.clone()], Vec::new());
         }
-        let message =
-            format!("bad operand type for unary {symbol}: '{}'", self.type_name(operand));
+        let message = format!("bad operand type for unary {symbol}: '{}'", self.type_name(operand));
         self.type_error(message)
     }
 
@@ -152,7 +151,8 @@ impl Interpreter<'_> {
         }
         // `int | None` as the second argument of isinstance.
         let is_type = |this: &Self, value: &Value| {
-            matches!(value, Value::Library(_) | Value::None) || this.arena.class(value).is_some()
+            matches!(value, Value::Library(_) | Value::None)
+                || this.arena.class(value).is_some()
                 || this.arena.tuple(value).is_some()
         };
         if op == Operator::BitOr && is_type(self, left) && is_type(self, right) {
@@ -285,10 +285,12 @@ impl Interpreter<'_> {
                 joined.extend(other.clone());
                 Cell::Dict(joined)
             }
-            (_, Some(Cell::Set(one)), Some(Cell::Set(other))) => match set_operation(op, one, other) {
-                Some(made) => Cell::Set(made),
-                None => return Ok(None),
-            },
+            (_, Some(Cell::Set(one)), Some(Cell::Set(other))) => {
+                match set_operation(op, one, other) {
+                    Some(made) => Cell::Set(made),
+                    None => return Ok(None),
+                }
+            }
             _ => return Ok(None),
         };
         let count = match &made {

@@ -6,9 +6,9 @@
 use rustc_hash::FxHashMap;
 use sconce_runtime::{IValue, Limits, Options, Session};
 
+use super::Interpreter;
 use super::stop::{Outcome, refuse};
 use super::value::Value;
-use super::Interpreter;
 use crate::script::ScriptOptions;
 
 /// How many different calls may be compiled.
@@ -103,12 +103,11 @@ impl Interpreter<'_> {
             Value::Device(device) => {
                 program.parameter("torch.device", IValue::Device(device.clone()))
             }
-            Value::DType(dtype) => format!("torch.{dtype}"),
+            Value::DType(dtype) => dtype.to_string(),
             Value::Library(name) if name.starts_with("torch.") => name.to_string(),
             Value::Ref(_) => return self.nested(|this| this.program_object(program, value)),
             _ => {
-                let message =
-                    format!("a {} cannot be passed to torch here", self.type_name(value));
+                let message = format!("a {} cannot be passed to torch here", self.type_name(value));
                 return refuse(message);
             }
         })
@@ -203,7 +202,12 @@ impl Interpreter<'_> {
                 }
                 self.new_tuple(values)?
             }
-            other => return refuse(format!("a result of the kind {} is not supported here", other.kind_name())),
+            other => {
+                return refuse(format!(
+                    "a result of the kind {} is not supported here",
+                    other.kind_name()
+                ));
+            }
         })
     }
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use sconce_checkpoint::{Checkpoint, Node, Object};
 use sconce_kernels::{Importer, Tensor};
 
+use super::Interpreter;
 use super::stop::{Outcome, refuse};
 use super::value::Value;
-use super::Interpreter;
 
 /// A tensor that a module keeps, by its name in state dicts.
 struct Slot {
@@ -30,14 +30,16 @@ impl Interpreter<'_> {
         let entries = match entries(checkpoint.root()) {
             Ok(entries) => entries,
             Err(found) => {
-                return refuse(format!("Expected state_dict to be dict-like, got <class '{found}'>."));
+                return refuse(format!(
+                    "Expected state_dict to be dict-like, got <class '{found}'>."
+                ));
             }
         };
         let slots = self.slots(module)?;
         let mut problems = Vec::new();
-        let missing = slots
-            .iter()
-            .filter(|slot| !slot.is_optional && !entries.iter().any(|(name, _)| *name == slot.name));
+        let missing = slots.iter().filter(|slot| {
+            !slot.is_optional && !entries.iter().any(|(name, _)| *name == slot.name)
+        });
         problems.extend(listed("Missing", missing.map(|slot| slot.name.as_str())));
         let unexpected =
             entries.iter().filter(|(name, _)| !slots.iter().any(|slot| slot.name == *name));
@@ -54,10 +56,7 @@ impl Interpreter<'_> {
         if problems.is_empty() {
             return Ok(());
         }
-        refuse(format!(
-            "Error(s) in loading state_dict for {class}:\n\t{}",
-            problems.join("\n\t")
-        ))
+        refuse(format!("Error(s) in loading state_dict for {class}:\n\t{}", problems.join("\n\t")))
     }
 
     fn load_slot(
@@ -120,7 +119,8 @@ impl Interpreter<'_> {
         };
         for (of, is_buffer) in [(parameters, false), (buffers, true)] {
             for (name, tensor) in self.named(of.as_ref())? {
-                let is_transient = transient.iter().any(|known| known.is(&Value::Str(name.clone())));
+                let is_transient =
+                    transient.iter().any(|known| known.is(&Value::Str(name.clone())));
                 if self.arena.tensor(&tensor).is_none() || (is_buffer && is_transient) {
                     continue;
                 }
@@ -165,7 +165,10 @@ fn entries(root: Object<'_>) -> Result<Vec<(String, Object<'_>)>, String> {
     if !is_dict(root) {
         return Err(root.class_name().to_string());
     }
-    Ok(root.entries().map(|(key, value)| (key.as_str().unwrap_or_default().to_owned(), value)).collect())
+    Ok(root
+        .entries()
+        .map(|(key, value)| (key.as_str().unwrap_or_default().to_owned(), value))
+        .collect())
 }
 
 fn is_dict(object: Object<'_>) -> bool {

@@ -250,12 +250,7 @@ impl Interpreter<'_> {
         }
     }
 
-    fn assign_parts(
-        &mut self,
-        frame: &Frame,
-        targets: &[py::Expr],
-        value: &Value,
-    ) -> Outcome<()> {
+    fn assign_parts(&mut self, frame: &Frame, targets: &[py::Expr], value: &Value) -> Outcome<()> {
         let items = self.iterate(value)?;
         let star = targets.iter().position(|target| matches!(target, py::Expr::Starred(_)));
         let Some(star) = star else {
@@ -287,7 +282,9 @@ impl Interpreter<'_> {
         let end = items.len() - after;
         for (at, target) in targets.iter().enumerate() {
             let value = match target {
-                py::Expr::Starred(_) => self.new_list(items.get(star..end).unwrap_or_default().to_vec())?,
+                py::Expr::Starred(_) => {
+                    self.new_list(items.get(star..end).unwrap_or_default().to_vec())?
+                }
                 _ if at < star => items.get(at).cloned().unwrap_or(Value::None),
                 _ => items.get(end + at - star - 1).cloned().unwrap_or(Value::None),
             };

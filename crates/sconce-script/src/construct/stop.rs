@@ -3,8 +3,8 @@
 use sconce_compiler::Error;
 use sconce_syntax::SourceRange;
 
-use super::value::{Cell, Exception, Value};
 use super::Interpreter;
+use super::value::{Cell, Exception, Value};
 
 /// Why an expression has no value.
 #[derive(Debug)]
@@ -35,6 +35,18 @@ impl Stop {
                 Self::Refused(Box::new(error.or_at(place())))
             }
             other => other,
+        }
+    }
+}
+
+impl Stop {
+    /// The same without its place, for whoever called a library's function to say where.
+    pub(super) fn without_place(self) -> Self {
+        match self {
+            Self::Raised(value, _) => Self::Raised(value, None),
+            Self::Refused(error) => {
+                Self::Refused(Box::new(Error::without_range(error.message().to_owned())))
+            }
         }
     }
 }

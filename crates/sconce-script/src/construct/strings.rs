@@ -10,10 +10,42 @@ use super::value::Value;
 use super::{Frame, Interpreter};
 
 pub(super) const METHODS: &[&str] = &[
-    "format", "join", "split", "rsplit", "splitlines", "strip", "lstrip", "rstrip", "lower", "upper",
-    "title", "capitalize", "startswith", "endswith", "replace", "find", "rfind", "index", "count",
-    "isdigit", "isalpha", "isalnum", "isidentifier", "isupper", "islower", "isspace", "isnumeric", "zfill",
-    "ljust", "rjust", "center", "partition", "rpartition", "removeprefix", "removesuffix", "casefold",
+    "format",
+    "join",
+    "split",
+    "rsplit",
+    "splitlines",
+    "strip",
+    "lstrip",
+    "rstrip",
+    "lower",
+    "upper",
+    "title",
+    "capitalize",
+    "startswith",
+    "endswith",
+    "replace",
+    "find",
+    "rfind",
+    "index",
+    "count",
+    "isdigit",
+    "isalpha",
+    "isalnum",
+    "isidentifier",
+    "isupper",
+    "islower",
+    "isspace",
+    "isnumeric",
+    "zfill",
+    "ljust",
+    "rjust",
+    "center",
+    "partition",
+    "rpartition",
+    "removeprefix",
+    "removesuffix",
+    "casefold",
 ];
 
 impl Interpreter<'_> {
@@ -26,7 +58,9 @@ impl Interpreter<'_> {
         for part in string.value.iter() {
             match part {
                 py::FStringPart::Literal(literal) => text.push_str(literal),
-                py::FStringPart::FString(parts) => self.f_string(frame, &parts.elements, &mut text)?,
+                py::FStringPart::FString(parts) => {
+                    self.f_string(frame, &parts.elements, &mut text)?
+                }
             }
         }
         self.new_str(text)
@@ -163,7 +197,8 @@ impl Interpreter<'_> {
                 keywords.iter().find(|(name, _)| &**name == first).map(|(_, value)| value.clone())
             };
             let Some(mut value) = value else {
-                return self.raise("IndexError", "Replacement index out of range for format string");
+                return self
+                    .raise("IndexError", "Replacement index out of range for format string");
             };
             for part in path.split('.').skip(1) {
                 value = self.attribute(&value, part)?;
@@ -197,7 +232,8 @@ impl Interpreter<'_> {
             "upper" => Value::str(text.to_uppercase()),
             "capitalize" => {
                 let mut chars = text.chars();
-                let first: String = chars.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+                let first: String =
+                    chars.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
                 Value::str(first + &chars.as_str().to_lowercase())
             }
             "title" => Value::str(titled(text)),

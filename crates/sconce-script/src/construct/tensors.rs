@@ -35,8 +35,15 @@ const UNKNOWN_FUNCTIONS: &[(&str, &str)] = &[
 
 /// Methods that fill with random numbers.
 const RANDOM_METHODS: &[&str] = &[
-    "bernoulli_", "cauchy_", "exponential_", "geometric_", "log_normal_", "normal_", "random_",
-    "uniform_", "trunc_normal_",
+    "bernoulli_",
+    "cauchy_",
+    "exponential_",
+    "geometric_",
+    "log_normal_",
+    "normal_",
+    "random_",
+    "uniform_",
+    "trunc_normal_",
 ];
 
 /// Methods that make tensors without numbers.
@@ -46,14 +53,28 @@ const UNKNOWN_METHODS: &[&str] = &["new_empty", "new_empty_strided", "bernoulli"
 const OVERWRITING: &[&str] = &["zero_", "fill_", "copy_"];
 
 /// Methods that make nothing of a tensor but itself on another device.
-const SAME: &[&str] = &["cpu", "cuda", "contiguous", "detach", "detach_", "share_memory_", "requires_grad_", "register_hook"];
+const SAME: &[&str] = &[
+    "cpu",
+    "cuda",
+    "contiguous",
+    "detach",
+    "detach_",
+    "share_memory_",
+    "requires_grad_",
+    "register_hook",
+];
 
 /// Attributes that need no numbers and are computed by a program.
 const COMPUTED: &[&str] = &["T", "mT", "H", "mH", "real", "imag"];
 
 impl Interpreter<'_> {
     /// A tensor as a value. `is_known` where it shares no storage with what it was made of.
-    fn new_tensor(&mut self, tensor: Tensor, family: Option<u32>, is_known: bool) -> Outcome<Value> {
+    fn new_tensor(
+        &mut self,
+        tensor: Tensor,
+        family: Option<u32>,
+        is_known: bool,
+    ) -> Outcome<Value> {
         let family = match family {
             Some(family) => family,
             None => {
@@ -226,10 +247,7 @@ impl Interpreter<'_> {
                 }
             }
             _ => {
-                let message = format!(
-                    "Parameter() takes a tensor, not {}",
-                    self.type_name(data)
-                );
+                let message = format!("Parameter() takes a tensor, not {}", self.type_name(data));
                 return self.type_error(message);
             }
         };
@@ -377,7 +395,12 @@ impl Interpreter<'_> {
             return self.program_result(&program, result, false);
         }
         if name.ends_with('_') && !name.starts_with('_') {
-            return self.change(value, &program, &format!("return {body}"), OVERWRITING.contains(&name));
+            return self.change(
+                value,
+                &program,
+                &format!("return {body}"),
+                OVERWRITING.contains(&name),
+            );
         }
         self.compute(&program, &body)
     }
@@ -393,9 +416,8 @@ impl Interpreter<'_> {
         let result = self.run_program(program, statements)?;
         let Some(cell) = self.arena.tensor(value).cloned() else { return refuse("no tensor") };
         let others = program.tensors.iter().skip(1);
-        let others_known = others
-            .filter_map(|value| self.arena.tensor(value))
-            .all(|cell| self.is_known(cell));
+        let others_known =
+            others.filter_map(|value| self.arena.tensor(value)).all(|cell| self.is_known(cell));
         let item = cell.tensor.dtype().item_size();
         let is_whole = cell.tensor.numel().saturating_mul(item as i64)
             == cell.tensor.storage().nbytes() as i64;
@@ -438,7 +460,12 @@ impl Interpreter<'_> {
     }
 
     /// `left op right`, one of them a tensor.
-    pub(super) fn tensor_binary(&mut self, op: &str, left: &Value, right: &Value) -> Outcome<Value> {
+    pub(super) fn tensor_binary(
+        &mut self,
+        op: &str,
+        left: &Value,
+        right: &Value,
+    ) -> Outcome<Value> {
         let mut program = Program::default();
         let one = self.program_argument(&mut program, left)?;
         let other = self.program_argument(&mut program, right)?;
@@ -446,7 +473,12 @@ impl Interpreter<'_> {
     }
 
     /// `left op= right`
-    pub(super) fn tensor_in_place(&mut self, op: &str, left: &Value, right: &Value) -> Outcome<Value> {
+    pub(super) fn tensor_in_place(
+        &mut self,
+        op: &str,
+        left: &Value,
+        right: &Value,
+    ) -> Outcome<Value> {
         let mut program = Program::default();
         let one = self.program_argument(&mut program, left)?;
         let other = self.program_argument(&mut program, right)?;
@@ -469,7 +501,12 @@ impl Interpreter<'_> {
     }
 
     /// `tensor[index] = new`
-    pub(super) fn set_tensor_item(&mut self, base: &Value, index: &Value, new: &Value) -> Outcome<()> {
+    pub(super) fn set_tensor_item(
+        &mut self,
+        base: &Value,
+        index: &Value,
+        new: &Value,
+    ) -> Outcome<()> {
         let mut program = Program::default();
         let tensor = self.program_argument(&mut program, base)?;
         let overwrites = match self.arena.cell(index) {
@@ -579,7 +616,9 @@ fn take(keywords: &mut Keywords, name: &str) -> Option<Value> {
 fn holds_tensors(value: &IValue) -> bool {
     match value {
         IValue::Tensor(_) => true,
-        IValue::List(list) => list.read().items.iter().any(|item| matches!(item, IValue::Tensor(_))),
+        IValue::List(list) => {
+            list.read().items.iter().any(|item| matches!(item, IValue::Tensor(_)))
+        }
         IValue::Tuple(tuple) => tuple.items.iter().any(|item| matches!(item, IValue::Tensor(_))),
         _ => false,
     }
@@ -587,16 +626,37 @@ fn holds_tensors(value: &IValue) -> bool {
 
 /// Whether what a program gives does not depend on a tensor's numbers.
 fn is_about_sizes(body: &str) -> bool {
-    const ABOUT_SIZES: &[&str] = &[".size(", ".stride(", ".storage_offset(", ".element_size(", ".is_complex("];
+    const ABOUT_SIZES: &[&str] =
+        &[".size(", ".stride(", ".storage_offset(", ".element_size(", ".is_complex("];
     ABOUT_SIZES.iter().any(|method| body.contains(method))
 }
 
 /// Whether torch has a method, going by its operators.
 fn is_method(name: &str) -> bool {
-    const OTHERS: &[&str] = &["tolist", "cpu", "cuda", "type", "float", "double", "half", "long", "int", "bool", "numel",
-        "nelement", "dim", "ndimension", "size", "register_hook", "share_memory_", "requires_grad_",
-        "trunc_normal_", "__len__"];
-    OTHERS.contains(&name) || (!name.starts_with("__") && !operators::named(&format!("aten::{name}")).is_empty())
+    const OTHERS: &[&str] = &[
+        "tolist",
+        "cpu",
+        "cuda",
+        "type",
+        "float",
+        "double",
+        "half",
+        "long",
+        "int",
+        "bool",
+        "numel",
+        "nelement",
+        "dim",
+        "ndimension",
+        "size",
+        "register_hook",
+        "share_memory_",
+        "requires_grad_",
+        "trunc_normal_",
+        "__len__",
+    ];
+    OTHERS.contains(&name)
+        || (!name.starts_with("__") && !operators::named(&format!("aten::{name}")).is_empty())
 }
 
 fn is_function(name: &str) -> bool {

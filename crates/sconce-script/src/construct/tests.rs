@@ -22,7 +22,8 @@ fn shown(text: &str, expression: &str) -> String {
     match run(text, expression) {
         Ok((heap, value)) => Printer { heap: &heap }.show(&value, 0),
         Err(error) => {
-            let line = error.range().map_or(0, |range| range.line());
+            let place = error.range().and_then(|range| range.file_line_column());
+            let line = place.map_or(0, |(_, line, _)| line);
             format!("line {line}: {}", error.message())
         }
     }
@@ -107,7 +108,7 @@ impl Printer<'_> {
             Made::Class(class) => format!("<class {}>", class.name()),
             Made::Namespace(module) => format!("<module {}>", module.name),
             Made::Library(name) => format!("<{name}>"),
-            Made::DType(dtype) => format!("torch.{dtype}"),
+            Made::DType(dtype) => format!("{dtype}"),
             Made::Device(device) => format!("device {device}"),
             Made::Opaque(what) => format!("<{what}>"),
         }
@@ -115,8 +116,7 @@ impl Printer<'_> {
 
     fn module(&self, id: crate::objects::Id, level: usize) -> String {
         let module = self.heap.module(id).unwrap();
-        let mut shown =
-            format!("{}.{}", module.class.module.name, module.class.name());
+        let mut shown = format!("{}.{}", module.class.module.name, module.class.name());
         if !module.training {
             shown.push_str(" eval");
         }
@@ -140,7 +140,8 @@ impl Printer<'_> {
     }
 }
 
-const HEAD: &str = "import math\nimport torch\nimport torch.nn as nn\nfrom typing import NamedTuple, Optional\n";
+const HEAD: &str =
+    "import math\nimport torch\nimport torch.nn as nn\nfrom typing import NamedTuple, Optional\n";
 
 #[test]
 fn classes_of_modules_become_trees() {
@@ -153,7 +154,7 @@ fn classes_of_modules_become_trees() {
         (
             "class Net(nn.Module):\n    def __init__(self, hidden=3):\n        super(Net, self).__init__()\n        self.w = nn.Parameter(torch.ones(hidden), requires_grad=False)\n        self.register_buffer('b', torch.arange(3), persistent=False)\n        self.register_buffer('n', None)\n",
             "Net(hidden=2).eval()",
-            "file.Net eval\n  w: Parameter[2] = 1 1\n  ~b: Tensor[3] int64 = 0 1 2\n  n: None",
+            "file.Net eval\n  w: Parameter[2] = 1 1\n  ~b: Tensor[3] torch.int64 = 0 1 2\n  n: None",
         ),
         (
             "net = nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.ReLU(inplace=True))\n",

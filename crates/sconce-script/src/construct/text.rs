@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::Interpreter;
 use super::stop::{Outcome, refuse};
 use super::value::{Cell, ClassKind, Value};
-use super::Interpreter;
 
 /// How long a text of a value may get.
 const MAX_TEXT: usize = 1 << 20;
@@ -53,7 +53,7 @@ impl Interpreter<'_> {
                     None => format!("<{name}>"),
                 },
                 Value::Namespace(module) => format!("<module '{}'>", module.name),
-                Value::DType(dtype) => format!("torch.{dtype}"),
+                Value::DType(dtype) => dtype.to_string(),
                 Value::Device(device) => format!("device(type='{device}')"),
                 Value::NotImplemented => "NotImplemented".to_owned(),
                 Value::Ellipsis | Value::Ref(_) => "Ellipsis".to_owned(),
@@ -90,7 +90,9 @@ impl Interpreter<'_> {
             }
             Cell::Range(start, stop, 1) => Ok(format!("range({start}, {stop})")),
             Cell::Range(start, stop, step) => Ok(format!("range({start}, {stop}, {step})")),
-            Cell::Class(class) => Ok(format!("<class '{}.{}'>", class.source.module.name, class.name)),
+            Cell::Class(class) => {
+                Ok(format!("<class '{}.{}'>", class.source.module.name, class.name))
+            }
             Cell::Instance(instance) => {
                 let class = instance.class;
                 if let Some(method) = self.member(class, "__repr__") {

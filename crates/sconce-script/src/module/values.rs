@@ -25,6 +25,8 @@ struct Maker<'a> {
     values: Values,
     /// Tensors stay shared.
     tensors: FxHashMap<Id, ValueId>,
+    /// The names that lead to the module that is being made.
+    path: Vec<Arc<str>>,
 }
 
 impl Python {
@@ -32,7 +34,7 @@ impl Python {
     pub(crate) fn script_module(&mut self, unit: &mut Unit, id: Id) -> Result<Made, Error> {
         let class = self.class_of_module(unit, id)?;
         let mut maker =
-            Maker { python: self, unit, values: Values::default(), tensors: FxHashMap::default() };
+            Maker { python: self, unit, values: Values::default(), tensors: FxHashMap::default(), path: Vec::new() };
         let root = maker.module(id, class, None, 0)?;
         Ok(Made { values: maker.values, root, class })
     }
@@ -57,6 +59,7 @@ impl Maker<'_> {
         let mut names = Vec::new();
         for attribute in attributes {
             let value = object.get(&attribute.name);
+            self.path.push(Arc::clone(&attribute.name));
             let slot = match (&attribute.ty, value) {
                 (Type::Class(named), Some(Value::Module(sub))) => {
                     names.push(Arc::clone(&attribute.name));
@@ -80,6 +83,7 @@ impl Maker<'_> {
                 }
             };
             slots.push(slot);
+            self.path.pop();
         }
         self.python.compile_module(self.unit, class, interface)?;
         self.python.add_container_methods(self.unit, class, &names)?;
@@ -201,6 +205,13 @@ impl Maker<'_> {
         let Some(object) = self.python.modules.heap.tensor(id) else {
             return Err(Error::without_range("a tensor of the module is none"));
         };
+        if !object.is_known {
+            return Err(Error::without_range(format!(
+                "'{}' has no numbers: PyTorch would make random or uninitialized ones. A state dict \
+                 has to give them (--state FILE)",
+                self.path.join(".")
+            )));
+        }
         let tensor = object.tensor.clone().with_requires_grad(object.requires_grad);
         let made = self.values.push(Saved::Tensor(tensor));
         self.tensors.insert(id, made);
