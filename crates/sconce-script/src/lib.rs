@@ -15,6 +15,7 @@ mod objects;
 mod resolver;
 mod script;
 mod snippet;
+mod top_level;
 mod world;
 
 pub use error::Error;

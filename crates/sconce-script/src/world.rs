@@ -14,6 +14,7 @@ use crate::inheritance::Ancestor;
 use crate::library;
 use crate::nesting;
 use crate::snippet::Snippet;
+use crate::top_level;
 
 /// The largest Python file that is read.
 const MAX_FILE: u64 = 16 << 20;
@@ -33,6 +34,8 @@ pub(crate) struct Module {
     order: Vec<Arc<str>>,
     /// The modules that `from a import *` takes names of.
     stars: Vec<String>,
+    /// What follows the bindings of names and changes what they are bound to, in order.
+    changes: FxHashMap<Arc<str>, Vec<Arc<py::Stmt>>>,
     /// The expression that is all of it.
     only_expression: Option<Arc<py::Expr>>,
     /// Signatures that `@torch.jit._overload` declares, by the function's name.
@@ -141,6 +144,7 @@ impl Module {
             overloads: FxHashMap::default(),
             snippets: Mutex::default(),
             stars: Vec::new(),
+            changes: FxHashMap::default(),
             only_expression: None,
             text: String::new(),
         };
@@ -155,6 +159,7 @@ impl Module {
 
     fn bind(&mut self, name: &str, binding: Binding) {
         let name: Arc<str> = name.into();
+        self.changes.remove(&name);
         if self.bindings.insert(Arc::clone(&name), binding).is_none() {
             self.order.push(name);
         }
@@ -169,6 +174,13 @@ impl Module {
     /// Of branches, the ones that hold in a plain run of the program count: `try` goes well, and
     /// conditions are taken for true but for the well-known false ones.
     fn bind_statement(&mut self, statement: py::Stmt) {
+        let changed = top_level::changed_names(&statement);
+        if !changed.is_empty() {
+            let statement = Arc::new(statement.clone());
+            for name in changed {
+                self.changes.entry(name.into()).or_default().push(Arc::clone(&statement));
+            }
+        }
         match statement {
             py::Stmt::FunctionDef(def) => {
                 let name = def.name.to_string();
@@ -316,6 +328,17 @@ impl Module {
         let is_function =
             |name: &&Arc<str>| matches!(self.bindings.get(*name), Some(Binding::Function(_)));
         self.order.iter().filter(is_function).map(|name| &**name)
+    }
+
+    /// The statements that change what a name is bound to, after it is.
+    pub(crate) fn changes(&self, name: &str) -> &[Arc<py::Stmt>] {
+        self.changes.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The names that a value is bound to.
+    pub(crate) fn names_of(&self, value: &Arc<py::Expr>) -> Vec<Arc<str>> {
+        let is_it = |name: &&Arc<str>| matches!(self.bindings.get(*name), Some(Binding::Value(known)) if Arc::ptr_eq(known, value));
+        self.order.iter().filter(is_it).cloned().collect()
     }
 
     /// The expression that the text consists of, if it is one.

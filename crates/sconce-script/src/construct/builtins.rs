@@ -309,9 +309,7 @@ impl Interpreter<'_> {
                 let function = self.needed(given, 0, "function")?;
                 self.new_cell(Cell::ClassMethod(function))?
             }
-            ("object", _) => {
-                return refuse("objects of the class object itself are not supported here");
-            }
+            ("object", _) => self.new_cell(Cell::Plain)?,
             _ => return Ok(None),
         }))
     }

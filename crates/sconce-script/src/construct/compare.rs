@@ -445,6 +445,7 @@ impl Interpreter<'_> {
             "builtins.slice" => matches!(cell, Some(Cell::Slice(..))),
             "builtins.range" => matches!(cell, Some(Cell::Range(..))),
             "builtins.property" => matches!(cell, Some(Cell::Property(_))),
+            "builtins.NoneType" | "types.NoneType" => matches!(value, Value::None),
             "builtins.object" => true,
             "builtins.type" => self.is_class(value),
             "torch.Tensor" => matches!(cell, Some(Cell::Tensor(_))),

@@ -598,6 +598,14 @@ impl Interpreter<'_> {
         }
     }
 
+    /// A tensor of float64, which stands for NumPy's array.
+    pub(super) fn tensor_of(&mut self, numbers: &[f64]) -> Outcome<Value> {
+        match Tensor::from_slice(numbers, &[numbers.len() as i64]) {
+            Ok(tensor) => self.new_tensor(tensor, None, true),
+            Err(error) => refuse(error.message().to_owned()),
+        }
+    }
+
     /// Copies numbers into a tensor, converted as `copy_` does; they are known from then on.
     pub(super) fn fill(&mut self, value: &Value, numbers: Tensor) -> Outcome<()> {
         let source = self.new_tensor(numbers, None, true)?;

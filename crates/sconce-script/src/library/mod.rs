@@ -199,6 +199,7 @@ const READABLE: &[&str] = &[
 
 /// Sources that are used instead of the libraries' own, which TorchScript has no language for.
 const SOURCES: &[(&str, &str)] = &[
+    ("inspect", include_str!("python/inspect.py")),
     ("torch.autograd.grad_mode", include_str!("python/torch/autograd/grad_mode.py")),
     ("torch.jit._trace", include_str!("python/torch/jit/_trace.py")),
     ("torch.nn.init", include_str!("../../builtins/torch/nn/init.py")),
@@ -271,7 +272,8 @@ fn of_table(table: &[(&str, &'static str)], name: &str) -> Option<(&'static str,
 
 /// Whether a module of the libraries is only what the table says, wherever its source may be.
 pub(crate) fn is_closed(name: &str) -> bool {
-    is_module(name) && !READABLE.contains(&name)
+    let is_numpy = name == "numpy" || name.starts_with("numpy.");
+    is_numpy || (is_module(name) && !READABLE.contains(&name))
 }
 
 /// Whether a library's name means something by itself, whatever its source says.
