@@ -323,6 +323,11 @@ impl Module {
         SourceRange::new(Arc::new(source), range)
     }
 
+    /// The names that it binds, in order.
+    pub(crate) fn names(&self) -> &[Arc<str>] {
+        &self.order
+    }
+
     /// The names of its own functions, in order.
     pub(crate) fn functions(&self) -> impl Iterator<Item = &str> {
         let is_function =

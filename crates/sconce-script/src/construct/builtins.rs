@@ -150,6 +150,16 @@ impl Interpreter<'_> {
             "getattr" | "hasattr" | "setattr" | "delattr" => {
                 self.attribute_function(name, &mut given)?
             }
+            "dir" => {
+                let value = self.needed(&mut given, 0, "object")?;
+                let names: Vec<Arc<str>> = match &value {
+                    Value::Namespace(module) => module.names().to_vec(),
+                    Value::Ref(id) => self.own_names(*id),
+                    _ => return self.unknown_function("dir()"),
+                };
+                let names = names.into_iter().map(Value::Str).collect();
+                self.new_list(names)?
+            }
             "vars" => {
                 let value = self.needed(&mut given, 0, "object")?;
                 self.attribute(&value, "__dict__")?

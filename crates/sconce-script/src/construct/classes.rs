@@ -21,6 +21,9 @@ const PLAIN_BASES: &[&str] = &[
     "typing_extensions.Protocol",
 ];
 
+/// Classes that enums are mixed with.
+pub(super) const MIXED_IN: &[&str] = &["builtins.str", "builtins.int", "builtins.float"];
+
 /// What stands for the `__init__` that a data class gets.
 pub(super) const DATA_CLASS_INIT: &str = "dataclasses.__init__";
 
@@ -90,6 +93,11 @@ impl Interpreter<'_> {
                 other => other,
             };
         }
+        let is_builtin =
+            |base: &Value| matches!(base, Value::Library(name) if MIXED_IN.contains(&&**name));
+        if kind != ClassKind::Enum && bases.iter().any(is_builtin) {
+            return refuse("classes derived from str, int or float are not supported here");
+        }
         let source = PyClass { module: Arc::clone(&frame.module), def: Arc::clone(def) };
         let order = self.order(&source, &bases)?;
         let class = Class {
@@ -127,7 +135,10 @@ impl Interpreter<'_> {
             "enum.Enum" | "enum.IntEnum" | "enum.StrEnum" | "enum.Flag" | "enum.IntFlag" => {
                 Ok(ClassKind::Enum)
             }
-            name if PLAIN_BASES.contains(&name) || self.is_library_exception(name) => {
+            name if PLAIN_BASES.contains(&name)
+                || MIXED_IN.contains(&name)
+                || self.is_library_exception(name) =>
+            {
                 Ok(ClassKind::Plain)
             }
             // Only what is never made: a type that others are checked against.

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use ruff_python_ast::CmpOp;
 
 use super::Interpreter;
+use super::classes::MIXED_IN;
 use super::stop::{Outcome, refuse};
 use super::value::{Cell, ClassKind, Dict, Key, Value};
 use crate::library;
@@ -162,6 +163,19 @@ impl Interpreter<'_> {
         if let Some(method) = self.member(class, name) {
             let result = self.call(&method, vec![left.clone(), right.clone()], Vec::new())?;
             return Ok((!matches!(result, Value::NotImplemented)).then_some(result));
+        }
+        // `class Format(str, Enum)`
+        if name == "__eq__"
+            && let Some(of) = self.arena.class(&Value::Ref(class))
+            && (of.kind == ClassKind::Enum)
+            && of
+                .order
+                .iter()
+                .any(|base| matches!(base, Value::Library(name) if MIXED_IN.contains(&&**name)))
+            && self.arena.instance(right).is_none()
+        {
+            let value = self.attribute(left, "value")?;
+            return self.equal(&value, right).map(|same| Some(Value::Bool(same)));
         }
         // Data classes are equal where their fields are.
         let kind = self.arena.class(&Value::Ref(class)).map(|class| class.kind.clone());

@@ -9,7 +9,7 @@ use sconce_tensor::DType;
 
 use super::stop::{Outcome, refuse};
 use super::value::{Id, Outside, Value};
-use super::{Frame, Interpreter, builtins};
+use super::{EXPRESSION, Frame, Interpreter, builtins};
 use crate::library;
 use crate::world::{Module, Object};
 
@@ -55,6 +55,10 @@ impl Interpreter<'_> {
 
     /// The value of a name at the top of a file, or in every program.
     pub(super) fn global(&mut self, module: &Arc<Module>, name: &str) -> Outcome<Option<Value>> {
+        let module = match &self.entry {
+            Some(entry) if &*module.name == EXPRESSION => &Arc::clone(entry),
+            _ => module,
+        };
         let key = (Arc::clone(&module.name), Arc::from(name));
         if let Some(known) = self.globals.get(&key) {
             return Ok(Some(known.clone()));
