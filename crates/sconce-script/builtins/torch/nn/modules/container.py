@@ -103,6 +103,8 @@ class ModuleList(_Numbered):
 
 
 class ModuleDict(Module):
+    _modules: dict
+
     def __init__(self, modules=None):
         super().__init__()
         if modules is not None:
