@@ -186,7 +186,7 @@ def make(plan):
     if plan.kind == "function" or called:
         pathlib.Path("graph.txt").write_text(str(scripted.graph))
     torch.jit.save(scripted, "saved.pt")
-    case["torch_sources"] = any("/code/__torch__/torch/" in name for name in names("saved.pt"))
+    case["torch_sources"] = any("/code/__torch__/torch/" in name for name in names("saved.pt")) or has_layers(module)
     calls = plan.calls
     if calls is None:
         calls = calls_by_type(scripted.forward.schema if plan.kind == "module" else scripted.schema, plan.kind == "module")
@@ -200,6 +200,14 @@ def make(plan):
     else:
         case["calls"] = save_calls(calls)
     write_json(case)
+
+
+def has_layers(item):
+    """Whether a module is of a class that is derived from one of PyTorch's layers, or holds one that is."""
+    if not isinstance(item, torch.nn.Module):
+        return False
+    classes = {base for module in item.modules() for base in type(module).__mro__}
+    return any(base.__module__.startswith("torch.nn.modules.") and base is not torch.nn.Module for base in classes)
 
 
 def names(archive):
@@ -235,15 +243,19 @@ def without_lines(source, ranges):
     return "\n".join(lines).rstrip() + "\n"
 
 
-def kind_of(node):
-    """What a statement at the top level of a source is as a case; None where it is none."""
+def kind_of(node, modules):
+    """What a statement at the top level of a source is as a case; None where it is none. `modules` are
+    the names of the module classes above it, to which its own is added."""
     if isinstance(node, ast.FunctionDef):
         return None if is_private(node) else "function"
-    if not isinstance(node, ast.ClassDef) or is_private(node):
+    if not isinstance(node, ast.ClassDef):
         return None
     bases = [ast.unparse(base).rsplit(".", 1)[-1] for base in node.bases]
-    if any(base.endswith("Module") for base in bases):
-        return "module"
+    if any(base.endswith("Module") or base in modules for base in bases):
+        modules.add(node.name)
+        return None if is_private(node) else "module"
+    if is_private(node):
+        return None
     return "class" if not bases or bases == ["object"] else None
 
 
@@ -261,7 +273,8 @@ def from_folder(folder, wrong=False):
         source = without_lines(text, [(node.lineno, node.end_lineno) for node in tables])
         calls = {key.value: ast.unparse(value) for node in tables for key, value in zip(node.value.keys, node.value.values)}
         # The last definition of a name is what an import gives.
-        kinds = {node.name: kind_of(node) for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        modules = {"Sequential", "ModuleList", "ModuleDict"}
+        kinds = {node.name: kind_of(node, modules) for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
         unknown = set(calls) - set(kinds)
         if unknown:
             raise SystemExit(f"{path}: calls of what is not there: {', '.join(sorted(unknown))}")

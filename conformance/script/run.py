@@ -353,7 +353,7 @@ class WrongCase(Case):
     def words(self):
         self.refused()
         words = UNIT.sub("", self.text("error.txt"))
-        wanted = next(line for line in words.splitlines() if line.strip()).strip().rstrip(":")
+        wanted = next(line for line in words.splitlines() if line.strip()).strip().rstrip(": ")
         if wanted not in UNIT.sub("", self.answer.stderr):
             raise Different(f"{one_line(self.answer.stderr)[:200]}; not: {wanted}")
 
@@ -458,7 +458,7 @@ def main():
             command += ["--every", str(SAMPLE_EVERY)] if options.sample else []
             subprocess.run(command, check=True, env={**os.environ, "PYTHONWARNINGS": "ignore"}, stderr=subprocess.DEVNULL)
         tasks = [(sconce, folder, folder.parent.name == "wrong")
-                 for kind in ("cases", "wrong") for folder in sorted((out / kind).iterdir())
+                 for kind in ("cases", "wrong") for folder in sorted((out / kind).glob("*"))
                  if (folder / "case.json").exists() and re.search(options.only, folder.name)]
         if not tasks:
             raise SystemExit("nothing was made")

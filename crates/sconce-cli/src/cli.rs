@@ -92,7 +92,7 @@ pub enum Verb {
     Bench(BenchArgs),
     /// Run a TorchScript program on saved arguments and compare the result with a saved one
     Compare(CompareArgs),
-    /// Compile a function of a Python file to TorchScript, as torch.jit.script does
+    /// Compile a function or nn.Module of a Python file to TorchScript, as torch.jit.script does
     Script(ScriptArgs),
     /// Print the syntax tree of a file of TorchScript source or of a Python function
     Ast(AstArgs),
@@ -919,12 +919,19 @@ pub struct PythonOptions {
     /// What the file is called as a module (default: its name without .py; __main__ for a script)
     #[arg(long, value_name = "NAME")]
     pub module: Option<String>,
+    /// A checkpoint with the parameters and buffers of the nn.Module (load_state_dict)
+    #[arg(long, value_name = "FILE")]
+    pub state: Option<PathBuf>,
+    /// Put the nn.Module into evaluation mode before it is compiled
+    #[arg(long)]
+    pub eval: bool,
 }
 
 /// `sconce script`.
 #[derive(Debug, Args)]
 pub struct ScriptArgs {
-    /// A Python file, and behind a colon the function (default: the only one that it has)
+    /// A Python file, and behind a colon the function or nn.Module class (default: the only one that
+    /// it has), or an expression that makes a module: 'net.py:Net(10, hidden=5)'
     #[arg(value_name = "FILE.py[:NAME]")]
     pub file: OsString,
     /// Where to write

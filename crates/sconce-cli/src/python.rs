@@ -11,13 +11,18 @@ use crate::open;
 
 /// The file and the name behind the colon, if this is a Python file.
 pub fn split(file: &OsStr) -> Option<(String, Option<String>)> {
+    const ENDING: &str = ".py";
     let text = open::name(file);
-    let is_python = |path: &str| path.ends_with(".py");
-    match text.rsplit_once(':') {
-        Some((path, name)) if is_python(path) && !Path::new(&text).exists() => {
-            Some((path.to_owned(), Some(name.to_owned())))
+    if text.ends_with(ENDING) && Path::new(&text).exists() {
+        return Some((text, None));
+    }
+    // The name may be an expression with colons and files of its own: the first one counts.
+    match text.find(".py:") {
+        Some(at) if !Path::new(&text).exists() => {
+            let (path, name) = text.split_at(at + ENDING.len());
+            Some((path.to_owned(), Some(name[1..].to_owned())))
         }
-        _ => is_python(&text).then_some((text, None)),
+        _ => text.ends_with(ENDING).then_some((text, None)),
     }
 }
 
@@ -26,6 +31,23 @@ pub fn scripted(file: &OsStr, options: &PythonOptions) -> Result<Option<Scripted
     let Some((path, name)) = split(file) else { return Ok(None) };
     let script = script_options(name, options);
     script.open(&path).map(Some).map_err(|error| failure(&error, &path))
+}
+
+/// As [`scripted`]; a module must have all its numbers.
+pub fn complete(file: &OsStr, options: &PythonOptions) -> Result<Option<Scripted>, Failure> {
+    const MOST: usize = 8;
+    let scripted = scripted(file, options)?;
+    let missing = scripted.as_ref().map_or(&[][..], Scripted::missing);
+    if missing.is_empty() {
+        return Ok(scripted);
+    }
+    let mut names = missing[..missing.len().min(MOST)].join(", ");
+    if missing.len() > MOST {
+        names.push_str(&format!(" and {} more", missing.len() - MOST));
+    }
+    let message = format!("PyTorch would fill these with random numbers: {names}");
+    let help = "--state WEIGHTS.pth    a checkpoint with the numbers";
+    Err(Failure::usage(message).in_file(open::name(file)).help(help))
 }
 
 /// The tree of what `file` names, if it is a name of a Python file. A whole file may as well be code
@@ -47,7 +69,10 @@ fn script_options(name: Option<String>, options: &PythonOptions) -> ScriptOption
     if let Some(name) = name {
         script = script.name(name);
     }
-    script
+    if let Some(state) = &options.state {
+        script = script.state(state);
+    }
+    script.eval(options.eval)
 }
 
 /// What is wrong with Python source, with the lines at fault.

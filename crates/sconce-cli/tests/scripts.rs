@@ -5,6 +5,7 @@ mod support;
 
 use std::fs;
 
+use sconce::{StateDict, Tensor};
 use tempfile::TempDir;
 
 const SOURCE: &str = "\
@@ -26,7 +27,23 @@ def wrong(x: int) -> int:
 
 
 class Net(torch.nn.Module):
+    def __init__(self, by: float = 2.0):
+        super().__init__()
+        self.fc = torch.nn.Linear(2, 1)
+        self.drop = torch.nn.Dropout(0.5)
+        self.by = by
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.drop(self.fc(x)) * self.by
+
+
+class Plain:
     pass
+
+
+class Wrong(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.by
 
 
 def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -87,9 +104,59 @@ fn what_is_wrong_is_shown_with_its_line() {
     };
     let wrong = script("wrong");
     assert!(wrong.contains("undefined value nowhere") && wrong.contains("line 15"), "{wrong}");
-    let module = script("Net");
-    assert!(module.contains("nn.Modules are not supported"), "{module}");
-    assert!(module.contains("line 18"), "{module}");
-    assert!(script("nobody").contains("there is no function 'nobody' in the file"));
+    let module = script("Wrong");
+    assert!(module.contains("Module 'Wrong' has no attribute 'by'"), "{module}");
+    assert!(module.contains("line 35"), "{module}");
+    let class = script("Plain");
+    assert!(class.contains("only functions and nn.Modules are compiled to archives"), "{class}");
+    assert!(script("nobody").contains("nobody"));
     assert!(!out.exists());
+}
+
+/// A state dict for `Net`; the weight under the name that is given.
+fn state(folder: &TempDir, weight: &str) -> String {
+    let path = folder.path().join(format!("{weight}.pth"));
+    let tensor = |numbers: Vec<f32>, sizes: &[i64]| Tensor::from_vec(numbers, sizes).unwrap();
+    let mut state = StateDict::new();
+    state.insert(weight, tensor(vec![1.0, 2.0], &[1, 2]));
+    state.insert("fc.bias", tensor(vec![0.5], &[1]));
+    state.save(&path).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_module_with_its_weights_becomes_an_archive_that_runs() {
+    let (folder, path) = folder();
+    let state = state(&folder, "fc.weight");
+    let out = folder.path().join("net.pt");
+    let out = out.to_str().unwrap();
+    let entry = format!("{path}:Net(by=3.0)");
+    let options = ["--state", state.as_str(), "--eval"];
+    let written = support::sconce(&[&["script", &entry, "-o", out][..], &options].concat());
+    assert!(written.all().contains("Net.forward("), "{}", written.all());
+    let input = ["-i", "tensor([[1.0, 2.0]])"];
+    let of_archive = support::sconce(&[&["run", out][..], &input].concat());
+    assert_eq!(of_archive.ok().trim(), "tensor([[16.5000]])");
+    let of_source = support::sconce(&[&["run", &entry][..], &options, &input].concat());
+    assert_eq!(of_source.ok().trim(), "tensor([[16.5000]])");
+    let graph = support::sconce(&[&["graph", &entry][..], &options].concat()).all();
+    assert!(graph.contains("prim::GetAttr[name=\"fc\"](%self)"), "{graph}");
+    let tree = support::sconce(&["ast", &format!("{path}:Net.forward")]).all();
+    assert!(tree.contains("(ident forward)"), "{tree}");
+}
+
+#[test]
+fn weights_that_are_missing_are_never_made_up() {
+    let (folder, path) = folder();
+    let run = |state: Option<&str>| {
+        let entry = format!("{path}:Net");
+        let mut arguments = vec!["run", &entry, "-i", "tensor([[1.0, 2.0]])"];
+        arguments.extend(state.into_iter().flat_map(|state| ["--state", state]));
+        support::sconce(&arguments).all()
+    };
+    let without = run(None);
+    assert!(without.contains("fc.weight") && without.contains("--state"), "{without}");
+    let other = run(Some(&state(&folder, "fc.weights")));
+    assert!(other.contains("Missing key(s) in state_dict: \"fc.weight\""), "{other}");
+    assert!(other.contains("Unexpected key(s) in state_dict: \"fc.weights\""), "{other}");
 }

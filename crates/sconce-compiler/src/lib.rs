@@ -19,4 +19,4 @@ pub use annotations::type_of_expression;
 pub use compile::{Definition, Options, compile, completed, declare, evaluate};
 pub use error::Error;
 pub use native::{NativeResolver, define};
-pub use resolver::{Dispatch, Global, Resolver, Special};
+pub use resolver::{Dispatch, Global, ModuleKind, ModuleMember, Resolver, Special};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sconce_ir::{Constant, FunctionId, Schema, Type, Unit};
+use sconce_ir::{ClassId, Constant, FunctionId, Schema, Type, Unit};
 use sconce_syntax::Source;
 use sconce_syntax::ast::Expr;
 
@@ -32,6 +32,22 @@ pub trait Resolver {
         Ok(None)
     }
 
+    /// What kind of `nn.Module` the objects of a class are; `None` where they are values like any
+    /// others, as in archives.
+    fn module_kind(&self, _class: ClassId) -> Option<ModuleKind> {
+        None
+    }
+
+    /// What a module has in Python that its class has neither as an attribute nor as a method.
+    fn module_member(
+        &mut self,
+        _unit: &mut Unit,
+        _class: ClassId,
+        _name: &str,
+    ) -> Result<ModuleMember, Error> {
+        Ok(ModuleMember::Missing(String::new()))
+    }
+
     /// The type of a name that is no built-in type, dotted or not, such as `__torch__.M`.
     fn ty(&mut self, unit: &mut Unit, name: &str) -> Result<Option<Type>, Error>;
 
@@ -52,6 +68,37 @@ pub trait Resolver {
     /// Makes sure that a function's schema is complete: one without a return annotation has to be
     /// compiled first. Functions of an archive always are.
     fn ensure_schema(&mut self, unit: &mut Unit, function: FunctionId) -> Result<(), Error>;
+}
+
+/// What programs can do with a module besides calling it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ModuleKind {
+    /// Nothing.
+    Plain,
+    /// Go through its modules: `ModuleList`, `Sequential`.
+    List,
+    /// Look its modules up by name: `ModuleDict`.
+    Dict,
+    /// Go through its parameters: `ParameterList`.
+    ParameterList,
+    /// Look its parameters up by name: `ParameterDict`.
+    ParameterDict,
+}
+
+/// What a name of a module means that is neither an attribute nor a compiled method of its class.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ModuleMember {
+    /// A function or operator that is not bound to the module.
+    Global(Global),
+    /// A method, which is there now.
+    Compiled,
+    /// A method with several signatures: the names of the methods of the class that they are.
+    Overloads(Arc<[Arc<str>]>),
+    /// A method that stays in Python and raises when it is called; `self` is in its signature.
+    Dropped(Arc<Schema>),
+    /// Nothing, and why that may be.
+    Missing(String),
 }
 
 /// What a free name can mean.

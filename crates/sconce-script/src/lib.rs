@@ -4,15 +4,13 @@
 //! PyTorch's trees ([`sconce_syntax`]), graphs ([`sconce_compiler`]), and at last a module that
 //! saves as `torch.jit.save` saves it ([`sconce_torchscript`]).
 
-#[allow(dead_code, reason = "the compilation of modules calls it")]
 mod construct;
 mod error;
 mod frontend;
-#[allow(dead_code, reason = "the compilation of modules looks methods up")]
 mod inheritance;
 mod library;
+mod module;
 mod nesting;
-#[expect(dead_code, reason = "constructors make them")]
 mod objects;
 mod resolver;
 mod script;

@@ -91,6 +91,12 @@ pub(crate) struct ModuleObject {
     pub(crate) modules: Vec<(Arc<str>, Value)>,
     /// Everything else that was assigned, in order.
     pub(crate) attributes: Vec<(Arc<str>, Value)>,
+    /// How many of those were assigned before `nn.Module.__init__` was called.
+    pub(crate) early: usize,
+    /// What runs before `forward`.
+    pub(crate) forward_pre_hooks: Vec<PyFunction>,
+    /// What runs after it.
+    pub(crate) forward_hooks: Vec<PyFunction>,
 }
 
 /// A buffer of a module.

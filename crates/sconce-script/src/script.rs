@@ -12,10 +12,13 @@ use sconce_syntax::sexpr::Node;
 use sconce_torchscript::{Module, Object, Value, Values};
 
 use crate::Error;
+use crate::construct::{Construction, construct};
+use crate::module::Modules;
+use crate::objects::{self, Heap, Id};
 use crate::resolver::{Python, tree};
 use crate::world::{self, PyFunction, World};
 
-/// Compiles a function of a Python file: `torch.jit.script`.
+/// Compiles a function or module of a Python file: `torch.jit.script`.
 ///
 /// # Errors
 /// As [`ScriptOptions::open`].
@@ -29,16 +32,32 @@ pub struct ScriptOptions {
     name: Option<String>,
     module_name: Option<String>,
     paths: Vec<PathBuf>,
+    state: Option<PathBuf>,
+    eval: bool,
 }
 
-/// A function that was compiled from Python source: `torch.jit.ScriptFunction`.
+/// A function or module that was compiled from Python source: `torch.jit.ScriptFunction`,
+/// `torch.jit.ScriptModule`.
 #[derive(Debug, Clone)]
 pub struct Scripted {
     name: String,
+    entry: Option<Entry>,
+    module: Module,
+    missing: Vec<String>,
+}
+
+/// The function, or the module's `forward`.
+#[derive(Debug, Clone)]
+struct Entry {
     tree: Arc<Def>,
     graph: Arc<Graph>,
     schema: Arc<Schema>,
-    module: Module,
+}
+
+/// What is to be compiled.
+enum Target {
+    Function(PyFunction),
+    Module(Heap, Id),
 }
 
 impl ScriptOptions {
@@ -47,7 +66,8 @@ impl ScriptOptions {
         Self::default()
     }
 
-    /// The function to compile.
+    /// What to compile: a function, a class derived from `torch.nn.Module` (which is called without
+    /// arguments), or an expression of the file's names that gives a module: `Net(10, hidden=5)`.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
@@ -67,11 +87,25 @@ impl ScriptOptions {
         self
     }
 
-    /// Compiles a file's function.
+    /// A checkpoint with the parameters and buffers of the module: `module.load_state_dict`, in
+    /// which every key must match.
+    pub fn state(mut self, checkpoint: impl Into<PathBuf>) -> Self {
+        self.state = Some(checkpoint.into());
+        self
+    }
+
+    /// Whether the module is put into evaluation mode before it is compiled: `module.eval()`.
+    pub fn eval(mut self, eval: bool) -> Self {
+        self.eval = eval;
+        self
+    }
+
+    /// Compiles a file's function or module.
     ///
     /// # Errors
-    /// When the file cannot be read or is no Python, there is no such function, or it cannot be
-    /// TorchScript; in PyTorch's wording where that says it.
+    /// When the file cannot be read or is no Python, there is no such function or class, its
+    /// constructor cannot be run here, the checkpoint does not fit, or it cannot be TorchScript; in
+    /// PyTorch's wording where that says it.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Scripted, Error> {
         let path = path.as_ref();
         let text = world::read(path)?;
@@ -100,13 +134,20 @@ impl ScriptOptions {
         {
             return match method {
                 Some(method) => {
-                    let tree = python.tree_of_method(&class, method)?;
+                    let tree = match python.world.is_module_class(&class)? {
+                        true => python.tree_of_module_method(&class, method)?,
+                        false => python.tree_of_method(&class, method)?,
+                    };
                     Ok(Node::python_def(&tree.def).to_string())
                 }
                 None => Ok(Node::python_class(&python.class_tree(&class)?).to_string()),
             };
         }
-        let function = entry(&mut python.world, &module, self.name.as_deref())?;
+        let name = entry_name(&mut python.world, &module, self.name.as_deref())?;
+        let Some(world::Object::Function(function)) = python.world.lookup(&module, &name)? else {
+            let message = format!("there is no function or class '{name}' in the file");
+            return Err(CompileError::without_range(message));
+        };
         let how = python.decorated(&function)?;
         let tree = tree(&function, function.name(), None, how.body(), false)?;
         Ok(Node::python_def(&tree.def).to_string())
@@ -126,7 +167,7 @@ impl ScriptOptions {
         Ok((Python::new(world, Arc::clone(&module)), module))
     }
 
-    /// Compiles a function of a text; `filename` is what errors and graphs call it.
+    /// Compiles a function or module of a text; `filename` is what errors and graphs call it.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -141,80 +182,146 @@ impl ScriptOptions {
         folders: Vec<PathBuf>,
     ) -> Result<Scripted, Error> {
         let (mut python, module) = self.python(filename, text, folders)?;
-        let function = entry(&mut python.world, &module, self.name.as_deref())?;
-        let mut unit = Unit::new();
-        let how = python.decorated(&function)?;
-        let tree = tree(&function, function.name(), None, how.body(), false)?;
-        let id = python.compiled(&mut unit, &function, how)?;
-        let compiled = unit.function(id);
-        let schema = Arc::clone(&compiled.schema);
-        let Some(graph) = compiled.graph.clone() else {
-            return Err(CompileError::without_range("the function has no graph"));
-        };
-        let name = function.name().to_owned();
-        let module = placeholder(unit, &graph, id)?;
-        Ok(Scripted { name, tree: tree.def, graph, schema, module })
+        match self.target(&mut python.world, &module)? {
+            Target::Function(function) => compiled_function(&mut python, &function),
+            Target::Module(heap, id) => compiled_module(&mut python, heap, id),
+        }
+    }
+
+    /// What the name stands for.
+    fn target(&self, world: &mut World, module: &Arc<world::Module>) -> Result<Target, Error> {
+        let name = entry_name(world, module, self.name.as_deref())?;
+        if self.state.is_none()
+            && !self.eval
+            && let Some(world::Object::Function(function)) = world.dotted(module, &name)?
+        {
+            return Ok(Target::Function(function));
+        }
+        let what =
+            Construction { expression: name.clone(), state: self.state.clone(), eval: self.eval };
+        let (heap, value) = construct(world, module, &what)?;
+        match value {
+            objects::Value::Module(id) => Ok(Target::Module(heap, id)),
+            objects::Value::Function(function)
+                if function.captured.is_empty() && function.bound.is_none() =>
+            {
+                Ok(Target::Function(function.function))
+            }
+            objects::Value::Class(class) => {
+                let message = format!(
+                    "'{name}' is a class: only functions and nn.Modules are compiled to archives, \
+                     and the classes that they use"
+                );
+                Err(CompileError::new(message, class.module.place(&class.def.name)))
+            }
+            _ => {
+                let message = format!("'{name}' is neither a function nor an nn.Module");
+                Err(CompileError::without_range(message))
+            }
+        }
     }
 }
 
+fn compiled_function(python: &mut Python, function: &PyFunction) -> Result<Scripted, Error> {
+    let mut unit = Unit::new();
+    let how = python.decorated(&function)?;
+    let tree = tree(function, function.name(), None, how.body(), false)?;
+    let id = python.compiled(&mut unit, function, how)?;
+    let compiled = unit.function(id);
+    let schema = Arc::clone(&compiled.schema);
+    let Some(graph) = compiled.graph.clone() else {
+        return Err(CompileError::without_range("the function has no graph"));
+    };
+    let name = function.name().to_owned();
+    let module = placeholder(unit, &graph, id)?;
+    let entry = Some(Entry { tree: tree.def, graph, schema });
+    Ok(Scripted { name, entry, module, missing: Vec::new() })
+}
+
+fn compiled_module(python: &mut Python, heap: Heap, id: Id) -> Result<Scripted, Error> {
+    let class = heap.module(id).map(|object| object.class.clone());
+    python.modules = Modules::new(heap);
+    let mut unit = Unit::new();
+    let made = python.script_module(&mut unit, id)?;
+    let name = class.as_ref().map_or("", |class| class.name()).to_owned();
+    let entry = match (class, unit.find_method(made.class, "forward")) {
+        (Some(class), Some(forward)) => {
+            let tree = python.tree_of_module_method(&class, "forward")?.def;
+            let compiled = unit.function(forward);
+            let schema = Arc::clone(&compiled.schema);
+            compiled.graph.clone().map(|graph| Entry { tree, graph, schema })
+        }
+        _ => None,
+    };
+    let missing = made.missing;
+    let module = Module::assemble(unit, made.values, Vec::new(), made.root)
+        .ok_or_else(|| CompileError::without_range("the module has no class"))?;
+    Ok(Scripted { name, entry, module, missing })
+}
+
 impl Scripted {
-    /// The function's name.
+    /// The name of the function, or of the module's class.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the function takes and gives, defaults included.
-    pub fn schema(&self) -> &Arc<Schema> {
-        &self.schema
+    /// What the function takes and gives, defaults included; of a module its `forward`, if it has
+    /// one.
+    pub fn schema(&self) -> Option<&Arc<Schema>> {
+        self.entry.as_ref().map(|entry| &entry.schema)
     }
 
-    /// The tree that was compiled, as PyTorch prints it.
-    pub fn tree(&self) -> String {
-        Node::python_def(&self.tree).to_string()
+    /// The tree of the function or of the module's `forward`, as PyTorch prints it.
+    pub fn tree(&self) -> Option<String> {
+        self.entry.as_ref().map(|entry| Node::python_def(&entry.tree).to_string())
     }
 
-    /// The graph: `torch.jit.script(f).graph`.
-    pub fn graph(&self) -> &Arc<Graph> {
-        &self.graph
+    /// The graph of the function or of the module's `forward`: `torch.jit.script(f).graph`.
+    pub fn graph(&self) -> Option<&Arc<Graph>> {
+        self.entry.as_ref().map(|entry| &entry.graph)
     }
 
-    /// The function as the module that `torch.jit.save` makes of it: its `forward` is the function.
+    /// The parameters and buffers of the module that PyTorch would fill with random numbers and no
+    /// state dict gave any, by dotted name. What reads their bytes fails, and so does saving.
+    pub fn missing(&self) -> &[String] {
+        &self.missing
+    }
+
+    /// The module; of a function the one that `torch.jit.save` makes of it, whose `forward` is the
+    /// function.
     pub fn module(&self) -> &Module {
         &self.module
     }
 }
 
-/// The function that is asked for, or the only one that there is.
-fn entry(
+/// The name that is asked for, or that of the only function that there is, or of the only module.
+fn entry_name(
     world: &mut World,
     module: &Arc<world::Module>,
     name: Option<&str>,
-) -> Result<PyFunction, Error> {
+) -> Result<String, Error> {
     let fail = |message: String| Err(CompileError::without_range(message));
-    let names: Vec<&str> = match name {
-        Some(name) => vec![name],
-        None => module.functions().collect(),
-    };
-    let name = match names.as_slice() {
-        [name] => *name,
-        [] => return fail("the file has no function".into()),
-        several => {
-            return fail(format!(
-                "the file has several functions: say which ({})",
-                several.join(", ")
-            ));
+    if let Some(name) = name {
+        return Ok(name.to_owned());
+    }
+    let functions: Vec<String> = module.functions().map(str::to_owned).collect();
+    let mut modules = Vec::new();
+    for name in module.classes().map(str::to_owned).collect::<Vec<_>>() {
+        if let Some(world::Object::Class(class)) = world.lookup(module, &name)?
+            && world.is_module_class(&class)?
+        {
+            modules.push(name);
         }
-    };
-    match world.lookup(module, name)? {
-        Some(world::Object::Function(function)) => Ok(function),
-        Some(world::Object::Class(class)) => {
-            let message = format!(
-                "'{name}' is a class: only functions are compiled to archives so far, and the \
-                 classes that they use; nn.Modules are not supported"
-            );
-            Err(CompileError::new(message, class.module.place(&class.def.name)))
+    }
+    let (what, mut names) =
+        if functions.is_empty() { ("modules", modules) } else { ("functions", functions) };
+    match (names.pop(), names.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (None, _) => fail("the file has no function and no nn.Module".into()),
+        (Some(last), false) => {
+            names.push(last);
+            fail(format!("the file has several {what}: say which ({})", names.join(", ")))
         }
-        _ => fail(format!("there is no function '{name}' in the file")),
     }
 }
 

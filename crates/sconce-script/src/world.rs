@@ -1,7 +1,7 @@
 //! Python files: found along folders, parsed, and asked what their names stand for. Nothing runs.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ruff_python_ast as py;
 use ruff_text_size::{Ranged, TextSize};
@@ -40,6 +40,9 @@ pub(crate) struct Module {
     only_expression: Option<Arc<py::Expr>>,
     /// Signatures that `@torch.jit._overload` declares, by the function's name.
     overloads: FxHashMap<Arc<str>, Vec<Arc<py::StmtFunctionDef>>>,
+    /// The texts of definitions that were asked for, by where they begin: places of one definition
+    /// are of one source, as often as it is compiled.
+    snippets: Mutex<FxHashMap<TextSize, Arc<Snippet>>>,
 }
 
 /// What a name of a file is bound to.
@@ -139,6 +142,7 @@ impl Module {
             bindings: FxHashMap::default(),
             order: Vec::new(),
             overloads: FxHashMap::default(),
+            snippets: Mutex::default(),
             stars: Vec::new(),
             changes: FxHashMap::default(),
             only_expression: None,
@@ -275,16 +279,23 @@ impl Module {
     }
 
     /// The snippet of a function.
-    pub(crate) fn function_snippet(&self, def: &py::StmtFunctionDef) -> Snippet {
+    pub(crate) fn function_snippet(&self, def: &py::StmtFunctionDef) -> Arc<Snippet> {
         self.snippet(def.start(), def.end(), &def.body)
     }
 
     /// The snippet of a class.
-    pub(crate) fn class_snippet(&self, def: &py::StmtClassDef) -> Snippet {
+    pub(crate) fn class_snippet(&self, def: &py::StmtClassDef) -> Arc<Snippet> {
         self.snippet(def.start(), def.end(), &def.body)
     }
 
-    fn snippet(&self, start: TextSize, end: TextSize, body: &[py::Stmt]) -> Snippet {
+    fn snippet(&self, start: TextSize, end: TextSize, body: &[py::Stmt]) -> Arc<Snippet> {
+        // A poisoned lock is as good as any: nothing is left half done.
+        let mut snippets = self.snippets.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = snippets.entry(start).or_insert_with(|| Arc::new(self.cut(start, end, body)));
+        Arc::clone(made)
+    }
+
+    fn cut(&self, start: TextSize, end: TextSize, body: &[py::Stmt]) -> Snippet {
         let (first, _) = self.line_column(start);
         let (last, _) = self.line_column(end);
         // The body is deep only when it begins a line.
@@ -343,6 +354,13 @@ impl Module {
     /// Whether the file itself binds a name.
     pub(crate) fn binds(&self, name: &str) -> bool {
         self.bindings.contains_key(name) || self.overloads.contains_key(name)
+    }
+
+    /// The names of its own classes, in order.
+    pub(crate) fn classes(&self) -> impl Iterator<Item = &str> {
+        let is_class =
+            |name: &&Arc<str>| matches!(self.bindings.get(*name), Some(Binding::Class(_)));
+        self.order.iter().filter(is_class).map(|name| &**name)
     }
 
     /// The signatures that a function is overloaded with.

@@ -3,7 +3,8 @@
 //! What that pickler remembers for later is decided by reference counts at the time of saving: a
 //! value on the heap that something else holds too is given a memo slot, one that nothing else holds
 //! is not. The counts here are those of a module that `torch.jit.load` gave: Python holds every
-//! module once more, and everything else is held by what the archive says holds it.
+//! module once more, and everything else is held by what the archive says holds it. Of a module that
+//! was made from source, Python holds every tensor too.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_checkpoint::ErrorKind;
@@ -25,9 +26,16 @@ pub(crate) struct Pickled {
     pub(crate) classes: Vec<ClassId>,
 }
 
-/// Writes the value that stands for a module and everything in it.
-pub(crate) fn pickle_object(values: &Values, unit: &Unit, root: ValueId) -> Result<Pickled, Error> {
+/// Writes the value that stands for a module and everything in it; `is_new` says that it is from
+/// source.
+pub(crate) fn pickle_object(
+    values: &Values,
+    unit: &Unit,
+    root: ValueId,
+    is_new: bool,
+) -> Result<Pickled, Error> {
     let mut pickler = Pickler::new(values, unit);
+    pickler.is_new = is_new;
     pickler.count(root, true);
     pickler.value(root)?;
     Ok(pickler.stop())
@@ -69,6 +77,8 @@ struct Pickler<'v> {
     counts: FxHashMap<ValueId, u32>,
     counted: FxHashSet<ValueId>,
     seen_classes: FxHashSet<ClassId>,
+    /// Whether Python holds the tensors.
+    is_new: bool,
     /// Values that are being written.
     open: FxHashSet<ValueId>,
 }
@@ -87,6 +97,7 @@ impl<'v> Pickler<'v> {
             counts: FxHashMap::default(),
             counted: FxHashSet::default(),
             seen_classes: FxHashSet::default(),
+            is_new: false,
             open: FxHashSet::default(),
         }
     }
@@ -106,6 +117,9 @@ impl<'v> Pickler<'v> {
                 Value::List { element: Type::Tensor, .. } => 2,
                 _ => 1,
             };
+            if self.is_new && matches!(value, Value::Tensor(_)) {
+                *self.counts.entry(id).or_default() += 1;
+            }
             if let Value::Object(object) = value
                 && self.unit.class(object.class).is_module
             {

@@ -159,7 +159,8 @@ impl SaveOptions {
         extra.extend(self.extra_files.iter().cloned());
         let traced = traced_inputs(&loaded)?;
         loaded.program.compile_all()?;
-        let object = pickle_object(&loaded.values, &loaded.program.unit, module.value())?;
+        let is_new = loaded.archive.is_none();
+        let object = pickle_object(&loaded.values, &loaded.program.unit, module.value(), is_new)?;
         let code = print_code(&loaded, module.value(), &object.classes)?;
         let ids: Result<Vec<ValueId>, Error> =
             code.constants.iter().map(|constant| value_of(&mut loaded, constant)).collect();

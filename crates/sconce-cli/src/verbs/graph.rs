@@ -1,7 +1,7 @@
 //! `sconce graph`: a method as PyTorch's intermediate representation.
 
-use sconce::jit::Module;
 use sconce::jit::ir::Graph;
+use sconce::jit::{Module, Scripted};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
@@ -34,12 +34,13 @@ pub fn run(args: &GraphArgs, out: &mut Out) -> Verdict {
         None if module.method("forward").is_ok() => "forward",
         None => return Err(no_forward(&module, &file)),
     };
+    let own = scripted.as_ref().and_then(Scripted::graph);
     let graph = if args.freeze {
         module.frozen_graph(method)
     } else if args.inlined {
         module.inlined_graph(method)
-    } else if let (Some(scripted), None) = (&scripted, &args.method) {
-        Ok(Graph::clone(scripted.graph()))
+    } else if let (Some(graph), None) = (own, &args.method) {
+        Ok(Graph::clone(graph))
     } else {
         module.graph_of(method).map(|graph| Graph::clone(&graph))
     };

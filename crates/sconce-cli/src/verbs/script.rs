@@ -12,7 +12,7 @@ use crate::{python, script};
 
 pub fn run(args: &ScriptArgs, _out: &mut Out, say: Say) -> Verdict {
     let file = open::name(&args.file);
-    let Some(scripted) = python::scripted(&args.file, &args.python)? else {
+    let Some(scripted) = python::complete(&args.file, &args.python)? else {
         return Err(Failure::usage("this is no Python file").in_file(&file).help("FILE.py:NAME"));
     };
     let target = args.output.to_string_lossy().into_owned();
@@ -23,7 +23,11 @@ pub fn run(args: &ScriptArgs, _out: &mut Out, say: Say) -> Verdict {
         .map_err(|error| output.failure().unwrap_or_else(|| script::failure(error, &target)))?;
     output.commit()?;
     if !say.quiet {
-        let text = format!("{target} · {}", scripted.schema());
+        let what = match scripted.schema() {
+            Some(schema) => schema.to_string(),
+            None => scripted.name().to_owned(),
+        };
+        let text = format!("{target} · {what}");
         error::remark(say.color, &Line::new().dim("  wrote    ").plain(text));
     }
     Ok(Outcome::Clean)

@@ -89,6 +89,7 @@ impl Emitter<'_> {
     ) -> Result<Sugared, Error> {
         match base {
             Sugared::Simple(value) => self.value_attribute(value, at, name),
+            Sugared::Module(module) => self.module_attribute(module, at, name),
             Sugared::Namespace(namespace) => self.member(namespace, at, name),
             Sugared::Class(class, ty) => self.class_attribute(class, &ty, at, name),
             Sugared::Enum(ty) => self.enum_member(&ty, at, name),
@@ -110,6 +111,9 @@ impl Emitter<'_> {
         at: Range,
         name: &str,
     ) -> Result<bool, Error> {
+        if let Sugared::Module(module) = base {
+            return self.module_has(*module, at, name);
+        }
         let Sugared::Simple(value) = base else {
             let message = format!("attribute lookup is not defined on {}", base.kind());
             return Err(self.error(at, message));
@@ -266,7 +270,7 @@ impl Emitter<'_> {
     }
 
     /// `prim::GetAttr`, whose value is named after the attribute.
-    fn get_attribute(&mut self, object: ValueId, name: &Arc<str>, ty: Type) -> ValueId {
+    pub(super) fn get_attribute(&mut self, object: ValueId, name: &Arc<str>, ty: Type) -> ValueId {
         let value = self.insert_named(Prim::GetAttr, &[object], name, ty);
         if name.bytes().all(|byte| byte.is_ascii_digit()) {
             self.graph.set_name(value, &format!("_{name}"));
@@ -324,7 +328,7 @@ impl Emitter<'_> {
         name: &Arc<str>,
         value: ValueId,
     ) -> Result<(), Error> {
-        let Sugared::Simple(object) = *object else {
+        let (Sugared::Simple(object) | Sugared::Module(object)) = *object else {
             let kind = object.kind();
             return Err(self.error(at, format!("attribute assignment is not defined on {kind}")));
         };

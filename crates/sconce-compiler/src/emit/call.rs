@@ -74,6 +74,21 @@ impl Emitter<'_> {
             Sugared::Method(object, name) => {
                 self.call_method(object, &name, Some(at), args, keywords)
             }
+            Sugared::Module(module) => self.call_module(module, at, args, keywords),
+            Sugared::MethodOverloads(module, names) => {
+                self.call_method_overload(module, &names, at, args, keywords)
+            }
+            Sugared::DroppedMethod(module, schema) => {
+                let mut positional = vec![Passed::Value(module)];
+                positional.extend_from_slice(args);
+                self.call_dropped(&schema, at, &positional, keywords)
+            }
+            Sugared::Contents(contents, _) if args.is_empty() && keywords.is_empty() => {
+                Ok(*contents)
+            }
+            Sugared::Contents(_, name) => {
+                Err(self.error(at, format!("{name} method does not accept any arguments")))
+            }
             Sugared::Function(function) => self.call_function(&[function], at, args, keywords),
             Sugared::Overloads(functions) => self.call_function(&functions, at, args, keywords),
             Sugared::Dropped(schema) => self.call_dropped(&schema, at, args, keywords),
@@ -89,6 +104,9 @@ impl Emitter<'_> {
             Sugared::Class(id, ty) => self.construct(id, ty, at, args, keywords),
             Sugared::NamedTuple(ty) => self.construct_named_tuple(ty, at, args, keywords),
             Sugared::Exception(class) => self.exception(class, at, args),
+            Sugared::Simple(value) if matches!(self.module_or_value(value), Sugared::Module(_)) => {
+                self.call_module(value, at, args, keywords)
+            }
             Sugared::Simple(value) if matches!(self.graph.ty(value), Type::Class(_)) => {
                 let call = self.attribute(callee, at, &Arc::from("__call__"))?;
                 self.call(call, at, args, keywords)
@@ -209,7 +227,7 @@ impl Emitter<'_> {
         Ok(Sugared::Simple(value))
     }
 
-    fn method_schema(
+    pub(super) fn method_schema(
         &mut self,
         object: ValueId,
         name: &str,

@@ -29,7 +29,8 @@ impl Emitter<'_> {
             if is_meaningful(name) {
                 self.graph.set_name(value, name);
             }
-            self.set_variable(parameter.name.range, name, value)?;
+            let value = self.module_or_value(value);
+            self.set_sugared(parameter.name.range, name, value, None)?;
         }
         self.statements(&def.body)?;
         self.end_of_body(def.range, block)?;

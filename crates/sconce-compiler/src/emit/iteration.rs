@@ -45,6 +45,7 @@ impl Emitter<'_> {
     pub(super) fn iterable(&mut self, sugared: Sugared, at: Range) -> Result<Sugared, Error> {
         let value = match sugared {
             Sugared::Simple(value) => value,
+            Sugared::Module(module) => return self.module_iterable(module, at),
             Sugared::Range(_) | Sugared::Tree(_) | Sugared::Tuple(_) => return Ok(sugared),
             Sugared::Enum(ty) => return Ok(self.enum_members(&ty, at)),
             other => {
@@ -135,6 +136,7 @@ impl Emitter<'_> {
     ) -> Result<Sugared, Error> {
         match of {
             Sugared::Simple(value) => self.value_element(*value, at, index, hint),
+            Sugared::Module(module) => self.module_element(*module, at, index, hint),
             Sugared::Range(counter) if counter.only_end => Ok(Sugared::Simple(index)),
             Sugared::Range(counter) => {
                 let inputs = [index, counter.start, counter.step];
@@ -160,10 +162,11 @@ impl Emitter<'_> {
                 }
                 _ => Err(self.error(
                     at,
-                    "Expected integer literal for index. ModuleList/Sequential indexing is only \
-                     supported with integer literals. For example, 'i = 4; self.layers[i](x)' \
-                     will fail because i is not a literal. Enumeration is supported, e.g. 'for \
-                     index, v in enumerate(self): out = v(inp)'",
+                    "Expected integer literal for index but got a variable or non-integer. \
+                     ModuleList/Sequential indexing is only supported with integer literals. For \
+                     example, 'i = 4; self.layers[i](x)' will fail because i is not a literal. \
+                     Enumeration is supported, e.g. 'for index, v in enumerate(self): out = \
+                     v(inp)'",
                 )),
             },
             other => {

@@ -16,6 +16,7 @@ mod expressions;
 mod forms;
 mod hints;
 mod iteration;
+mod modules;
 mod refinement;
 mod subscript;
 mod sugared;

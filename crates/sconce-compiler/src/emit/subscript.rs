@@ -40,7 +40,13 @@ impl Emitter<'_> {
             return self.index_tensor(at, value, indices).map(Sugared::Simple);
         };
         if let ExprKind::Slice { .. } = index.kind {
-            let value = self.as_value(sugared, container.range)?;
+            let value = match sugared {
+                Sugared::Module(module) => {
+                    let modules = self.module_tuple(module, container.range)?;
+                    self.as_value(Sugared::Tuple(modules.into()), container.range)?
+                }
+                other => self.as_value(other, container.range)?,
+            };
             let dim = self.is_tensor(value).then(|| self.int(0, at));
             let slice = self.slice_parts(index)?;
             return self.slice(at, value, dim, slice).map(Sugared::Simple);

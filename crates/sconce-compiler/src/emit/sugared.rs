@@ -17,6 +17,14 @@ pub(crate) enum Sugared {
     Simple(ValueId),
     /// Nothing (what `print` gives).
     Nothing,
+    /// A module of Python.
+    Module(ValueId),
+    /// A method of a module with several signatures, each a method of its own.
+    MethodOverloads(ValueId, Arc<[Arc<str>]>),
+    /// A method of a module that raises when it is called.
+    DroppedMethod(ValueId, Arc<Schema>),
+    /// A method of a module that gives what it contains, to go through: `items`.
+    Contents(Box<Sugared>, Arc<str>),
     /// A function.
     Function(FunctionId),
     /// A method of an object or interface, bound to it.
@@ -140,6 +148,10 @@ impl Sugared {
         match self {
             Self::Simple(_) => "value",
             Self::Nothing => "None",
+            Self::Module(_) => "module",
+            Self::MethodOverloads(..) => "overloaded method",
+            Self::DroppedMethod(..) => "python value of type 'function'",
+            Self::Contents(_, name) => name,
             Self::Function(_) => "function",
             Self::Method(..) => "method",
             Self::Builtin(..) | Self::Cast(..) => "builtin",
@@ -255,7 +267,7 @@ impl Emitter<'_> {
     /// The value of the graph that an expression means, if it means one.
     pub(super) fn as_value(&mut self, sugared: Sugared, at: Range) -> Result<ValueId, Error> {
         match sugared {
-            Sugared::Simple(value) | Sugared::Closure(value) => Ok(value),
+            Sugared::Simple(value) | Sugared::Closure(value) | Sugared::Module(value) => Ok(value),
             Sugared::Tuple(elements) => {
                 let values = self.as_values(&elements, at)?;
                 self.tuple(at, &values)
@@ -286,6 +298,7 @@ impl Emitter<'_> {
         let value = match sugared {
             Sugared::Tuple(elements) => return Ok(elements.to_vec()),
             Sugared::Simple(value) => *value,
+            Sugared::Module(module) => return self.module_tuple(*module, at),
             other => {
                 let message = format!("{} cannot be used as a tuple", other.kind());
                 return Err(self.error(at, message));

@@ -13,8 +13,15 @@ use super::{Interpreter, MAX_NESTED};
 use crate::objects;
 
 /// Attributes of `nn.Module` objects that are no attributes of their own here.
-const INTERNAL: &[&str] =
-    &["_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training"];
+const INTERNAL: &[&str] = &[
+    "_parameters",
+    "_buffers",
+    "_modules",
+    "_non_persistent_buffers_set",
+    "_forward_pre_hooks",
+    "_forward_hooks",
+    "training",
+];
 
 /// Makes objects of values.
 #[derive(Default)]
@@ -208,6 +215,9 @@ impl Interpreter<'_> {
             buffers: Vec::new(),
             modules: Vec::new(),
             attributes: Vec::new(),
+            early: 0,
+            forward_pre_hooks: Vec::new(),
+            forward_hooks: Vec::new(),
         });
         to.known.insert(id, made.clone());
         let Made::Module(at) = made else { return refuse("no module") };
@@ -227,6 +237,10 @@ impl Interpreter<'_> {
             let is_persistent = !transient.iter().any(|known| known.is(&own));
             buffers.push(objects::Buffer { name, value, is_persistent });
         }
+        let own = attributes.keys().take_while(|name| &***name != "training");
+        let early = own.filter(|name| !INTERNAL.contains(&&***name)).count();
+        let before = self.lowered_hooks(to, attributes.get("_forward_pre_hooks"))?;
+        let after = self.lowered_hooks(to, attributes.get("_forward_hooks"))?;
         let mut others = Vec::new();
         for (name, value) in attributes {
             if !INTERNAL.contains(&&*name) {
@@ -239,8 +253,27 @@ impl Interpreter<'_> {
             module.modules = modules;
             module.buffers = buffers;
             module.attributes = others;
+            module.early = early;
+            module.forward_pre_hooks = before;
+            module.forward_hooks = after;
         }
         Ok(made)
+    }
+
+    /// Functions that run before or after `forward`.
+    fn lowered_hooks(
+        &mut self,
+        to: &mut Lowering,
+        dict: Option<&Value>,
+    ) -> Outcome<Vec<crate::world::PyFunction>> {
+        let mut hooks = Vec::new();
+        for (_, hook) in self.lowered_members(to, dict)? {
+            match hook {
+                objects::Value::Function(hook) if hook.bound.is_none() => hooks.push(hook.function),
+                _ => return refuse("a hook of a module is no function of a file"),
+            }
+        }
+        Ok(hooks)
     }
 
     fn lowered_members(

@@ -101,7 +101,7 @@ impl Frontend<'_> {
             py::Expr::Generator(generator) => {
                 // CPython counts the call's parentheses in where the generator has none.
                 let start = generator.start().to_u32();
-                let start = if generator.parenthesized { start } else { start.saturating_sub(1) };
+                let start = if generator.parenthesized { start } else { self.opening(start) };
                 let at = self.snippet.range(start, 0);
                 self.list_comprehension(at, &generator.elt, &generator.generators)
             }
@@ -162,6 +162,13 @@ impl Frontend<'_> {
         let range = base.range.merge(name_range);
         let name = Ident { name: name.into(), range: name_range };
         Ok(Expr { kind: ExprKind::Attribute { value: Box::new(base), name }, range })
+    }
+
+    /// Where the parenthesis is that a place stands behind.
+    fn opening(&self, start: u32) -> u32 {
+        let before = self.snippet.text.get(..start as usize).unwrap_or_default().trim_end();
+        let before = before.strip_suffix('(').map(str::len);
+        before.map_or(start.saturating_sub(1), |before| before as u32)
     }
 
     fn call(&mut self, call: &py::ExprCall) -> Result<Expr, Error> {

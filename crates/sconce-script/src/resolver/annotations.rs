@@ -85,7 +85,7 @@ impl Python {
     }
 
     /// The type that an expression of Python is: `Pair = Tuple[int, int]`.
-    pub(super) fn alias(
+    pub(crate) fn alias(
         &mut self,
         unit: &mut Unit,
         module: &Arc<Module>,

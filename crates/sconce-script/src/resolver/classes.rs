@@ -15,6 +15,7 @@ use super::{Python, opaque};
 use crate::frontend::{self, Body};
 use sconce_syntax::ast;
 
+use crate::inheritance::Ancestor;
 use crate::library;
 use crate::world::{Object, PyClass, PyFunction};
 
@@ -136,22 +137,25 @@ impl Python {
 
     fn named_tuple(&mut self, unit: &mut Unit, class: &PyClass) -> Result<Type, Error> {
         let (mut fields, mut elements, mut defaults) = (Vec::new(), Vec::new(), Vec::new());
-        for statement in &class.def.body {
+        let owner = self.owner_of_fields(class)?;
+        let module = Arc::clone(&owner.module);
+        for statement in &owner.def.body {
             let py::Stmt::AnnAssign(field) = statement else { continue };
             let py::Expr::Name(name) = &*field.target else { continue };
-            let Some(ty) = self.field_type(unit, &field.annotation)? else {
+            let ty = self.in_scope(&module, |python| python.field_type(unit, &field.annotation))?;
+            let Some(ty) = ty else {
                 let message = "Unknown type annotation in NamedTuple";
-                return Err(Error::new(message, class.module.place(&*field.annotation)));
+                return Err(Error::new(message, module.place(&*field.annotation)));
             };
             if let Some(value) = &field.value {
-                let known = self.evaluate(unit, value)?;
+                let known = self.in_scope(&module, |python| python.evaluate(unit, value))?;
                 let Some(constant) = known.as_constant(&ty) else {
                     let message = format!(
                         "the default of '{}' is not of its type {}",
                         name.id,
                         ty.message_text()
                     );
-                    return Err(Error::new(message, class.module.place(&**value)));
+                    return Err(Error::new(message, module.place(&**value)));
                 };
                 defaults.push(constant);
             }
@@ -163,6 +167,19 @@ impl Python {
         let ty = Type::Tuple(Arc::new(TupleType { elements, named }));
         unit.add_type(name, ty.clone());
         Ok(ty)
+    }
+
+    /// The class that says which fields a NamedTuple has: a class derived from one has them from it.
+    fn owner_of_fields(&mut self, class: &PyClass) -> Result<PyClass, Error> {
+        let has_fields = |class: &PyClass| {
+            class.def.body.iter().any(|stmt| matches!(stmt, py::Stmt::AnnAssign(_)))
+        };
+        let order = self.world.mro(class)?;
+        let owner = order.iter().find_map(|ancestor| match ancestor {
+            Ancestor::Class(class) if has_fields(class) => Some(class.clone()),
+            _ => None,
+        });
+        Ok(owner.unwrap_or_else(|| class.clone()))
     }
 
     fn field_type(

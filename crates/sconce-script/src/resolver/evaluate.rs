@@ -93,6 +93,18 @@ impl Value {
         }
     }
 
+    /// It as a constant of a module, of which lists become tuples.
+    pub(crate) fn as_module_constant(&self) -> Option<Constant> {
+        match self {
+            Self::Constant(value) => Some(value.clone()),
+            Self::List(items) | Self::Tuple(items) => {
+                let items = items.iter().map(Self::as_module_constant);
+                Some(Constant::Tuple(items.collect::<Option<_>>()?, None))
+            }
+            Self::Dict(_) => None,
+        }
+    }
+
     /// The type it has by itself.
     pub(crate) fn plain_type(&self) -> Option<Type> {
         Some(match self {

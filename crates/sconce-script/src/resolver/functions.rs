@@ -43,7 +43,7 @@ impl Decorated {
 
 /// Which defaults a signature gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Defaults {
+pub(crate) enum Defaults {
     /// All; one that is not of its parameter's type is wrong.
     All,
     /// Those that are of the types of the signature, one of several.
@@ -51,15 +51,15 @@ pub(super) enum Defaults {
 }
 
 /// A function that is declared and waits to be compiled.
-pub(super) struct Pending {
-    pub(super) definition: Definition,
-    pub(super) function: PyFunction,
+pub(crate) struct Pending {
+    pub(crate) definition: Definition,
+    pub(crate) function: PyFunction,
 }
 
 /// The tree of a function with the text it is of.
 pub(crate) struct Tree {
     pub(crate) def: Arc<Def>,
-    pub(crate) snippet: Snippet,
+    pub(crate) snippet: Arc<Snippet>,
 }
 
 /// PyTorch's tree of a function, under another name if one is given.
@@ -90,7 +90,7 @@ pub(crate) fn tree(
 
 impl Python {
     /// What a function means in a program: itself, compiled.
-    pub(super) fn function(
+    pub(crate) fn function(
         &mut self,
         unit: &mut Unit,
         function: &PyFunction,
@@ -251,7 +251,7 @@ impl Python {
     }
 
     /// Compiles a method if it has not been.
-    pub(super) fn ensure_compiled(&mut self, unit: &mut Unit, id: FunctionId) -> Result<(), Error> {
+    pub(crate) fn ensure_compiled(&mut self, unit: &mut Unit, id: FunctionId) -> Result<(), Error> {
         match self.waiting.remove(&id) {
             Some(Pending { definition, function }) => self.finish(unit, id, &definition, &function),
             None => Ok(()),
@@ -286,7 +286,7 @@ impl Python {
     }
 
     /// Gives a signature the defaults of its Python function.
-    pub(super) fn set_defaults(
+    pub(crate) fn set_defaults(
         &mut self,
         unit: &mut Unit,
         schema: &mut Schema,

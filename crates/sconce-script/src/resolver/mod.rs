@@ -9,15 +9,16 @@ mod functions;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use sconce_compiler::{Error, Global, Resolver};
-use sconce_ir::{Constant, FunctionId, Type, Unit};
+use sconce_compiler::{Error, Global, ModuleKind, ModuleMember, Resolver};
+use sconce_ir::{ClassId, Constant, FunctionId, Type, Unit};
 use sconce_syntax::Source;
 use sconce_syntax::ast::Expr;
 
-pub(crate) use functions::tree;
+pub(crate) use functions::{Decorated, Defaults, Pending, Tree, tree};
 
 use crate::frontend::dotted;
 use crate::library;
+use crate::module::Modules;
 use crate::world::{Module, Object, PyClass, World};
 
 /// How many functions and classes may be compiled because of each other.
@@ -26,6 +27,8 @@ const MAX_PENDING: usize = 200;
 /// Looks names up in Python files.
 pub(crate) struct Python {
     pub(crate) world: World,
+    /// The modules that are compiled.
+    pub(crate) modules: Modules,
     /// The file whose names are looked up.
     scope: Arc<Module>,
     /// Functions by where they are defined: file and offset.
@@ -35,7 +38,7 @@ pub(crate) struct Python {
     /// Compiled classes by qualified name.
     class_sources: FxHashMap<Arc<str>, PyClass>,
     /// Methods that are declared and not yet compiled.
-    waiting: FxHashMap<FunctionId, functions::Pending>,
+    pub(crate) waiting: FxHashMap<FunctionId, functions::Pending>,
     /// The functions that are being compiled.
     pending: FxHashSet<FunctionId>,
     /// Qualified names that are taken.
@@ -53,6 +56,7 @@ impl Python {
     pub(crate) fn new(world: World, scope: Arc<Module>) -> Self {
         Self {
             world,
+            modules: Modules::default(),
             scope,
             functions: FxHashMap::default(),
             classes: FxHashMap::default(),
@@ -66,7 +70,11 @@ impl Python {
     }
 
     /// Works with the names of another file.
-    fn in_scope<T>(&mut self, module: &Arc<Module>, work: impl FnOnce(&mut Self) -> T) -> T {
+    pub(crate) fn in_scope<T>(
+        &mut self,
+        module: &Arc<Module>,
+        work: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         let before = std::mem::replace(&mut self.scope, Arc::clone(module));
         let result = work(self);
         self.scope = before;
@@ -74,13 +82,13 @@ impl Python {
     }
 
     /// Whether one more expression may be looked at.
-    fn spend(&mut self) -> bool {
+    pub(crate) fn spend(&mut self) -> bool {
         self.budget = self.budget.saturating_sub(1);
         self.budget > 0
     }
 
     /// A qualified name as PyTorch gives it, mangled when it is taken.
-    fn qualified(&mut self, module: &Module, name: &str) -> Arc<str> {
+    pub(crate) fn qualified(&mut self, module: &Module, name: &str) -> Arc<str> {
         let prefix = match &*module.name {
             "__main__" => "__torch__".to_owned(),
             name => format!("__torch__.{name}"),
@@ -208,6 +216,19 @@ impl Resolver for Python {
             " {kind} '{}' is called recursively. Recursive calls are not supported",
             known.name()
         )))
+    }
+
+    fn module_kind(&self, class: ClassId) -> Option<ModuleKind> {
+        self.modules.kind(class)
+    }
+
+    fn module_member(
+        &mut self,
+        unit: &mut Unit,
+        class: ClassId,
+        name: &str,
+    ) -> Result<ModuleMember, Error> {
+        self.member_of_module(unit, class, name)
     }
 
     fn class_member(
