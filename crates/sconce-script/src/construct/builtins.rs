@@ -48,7 +48,6 @@ const FUNCTIONS: &[&str] = &[
     "builtins.delattr",
     "builtins.super",
     "builtins.type",
-    "builtins.NotImplemented",
 ];
 
 /// The full name of a function that needs no import.
@@ -260,8 +259,8 @@ impl Interpreter<'_> {
             ("list", None) => self.new_list(Vec::new())?,
             ("tuple", None) => self.new_tuple(Vec::new())?,
             ("set" | "frozenset", None) => self.new_set(Vec::new())?,
-            ("int", Some(value)) => self.to_int(&value, given)?,
-            ("float", Some(value)) => self.to_float(&value)?,
+            ("int", Some(value)) => self.int_from(&value, given)?,
+            ("float", Some(value)) => self.float_from(&value)?,
             ("bool", Some(value)) => Value::Bool(self.truth(&value)?),
             ("str", Some(value)) => {
                 let text = self.text(&value)?;
@@ -324,7 +323,7 @@ impl Interpreter<'_> {
         }))
     }
 
-    fn to_int(&mut self, value: &Value, given: &mut Given) -> Outcome<Value> {
+    fn int_from(&mut self, value: &Value, given: &mut Given) -> Outcome<Value> {
         if let Value::Str(text) = value {
             let base = match given.take(1, "base") {
                 Some(base) => self.int(&base)?,
@@ -368,7 +367,7 @@ impl Interpreter<'_> {
         self.type_error(message)
     }
 
-    pub(super) fn to_float(&mut self, value: &Value) -> Outcome<Value> {
+    pub(super) fn float_from(&mut self, value: &Value) -> Outcome<Value> {
         if let Some(number) = value.as_float() {
             return Ok(Value::Float(number));
         }
@@ -412,7 +411,7 @@ impl Interpreter<'_> {
                 match (value.as_int(), value.as_float(), digits) {
                     (Some(value), ..) => Value::Int(value),
                     (_, Some(value), None) => {
-                        return self.to_int(&Value::Float(value.round_ties_even()), &mut given);
+                        return self.int_from(&Value::Float(value.round_ties_even()), &mut given);
                     }
                     (_, Some(value), Some(digits)) => {
                         let digits = usize::try_from(digits).unwrap_or(0).min(300);

@@ -468,17 +468,9 @@ impl Interpreter<'_> {
         let mut fields: Vec<Arc<str>> = Vec::new();
         for base in class.order.iter().rev() {
             let Some(base) = self.arena.class(base) else { continue };
-            for statement in &base.source.def.body {
-                if let py::Stmt::AnnAssign(field) = statement
-                    && let py::Expr::Name(name) = &*field.target
-                    && !crate::frontend::dotted(match &*field.annotation {
-                        py::Expr::Subscript(subscript) => &subscript.value,
-                        other => other,
-                    })
-                    .is_some_and(|name| name.rsplit('.').next() == Some("ClassVar"))
-                    && !fields.iter().any(|known| **known == *name.id)
-                {
-                    fields.push(name.id.as_str().into());
+            for name in annotated_fields(&base.source.def) {
+                if !fields.contains(&name) {
+                    fields.push(name);
                 }
             }
         }
@@ -536,4 +528,20 @@ impl Interpreter<'_> {
     pub(super) fn is_library_exception(&self, name: &str) -> bool {
         matches!(library::global(name), Some(sconce_compiler::Global::Exception(_)))
     }
+}
+
+/// The names that a class annotates, variables of the class itself aside.
+fn annotated_fields(def: &py::StmtClassDef) -> Vec<Arc<str>> {
+    let named = |statement: &py::Stmt| {
+        let py::Stmt::AnnAssign(field) = statement else { return None };
+        let py::Expr::Name(name) = &*field.target else { return None };
+        let annotation = match &*field.annotation {
+            py::Expr::Subscript(subscript) => &subscript.value,
+            other => other,
+        };
+        let is_of_class = crate::frontend::dotted(annotation)
+            .is_some_and(|name| name.rsplit('.').next() == Some("ClassVar"));
+        (!is_of_class).then(|| Arc::from(name.id.as_str()))
+    };
+    def.body.iter().filter_map(named).collect()
 }

@@ -4,10 +4,10 @@ use std::cmp::Ordering;
 
 use ruff_python_ast::CmpOp;
 
-use super::Interpreter;
 use super::classes::MIXED_IN;
 use super::stop::{Outcome, refuse};
 use super::value::{Cell, ClassKind, Dict, Key, Value};
+use super::{Interpreter, MAX_NESTED};
 use crate::library;
 
 /// Exceptions by what they are derived from, `Exception` aside.
@@ -350,11 +350,14 @@ impl Interpreter<'_> {
 
     /// What a dict looks a key up by.
     pub(super) fn key(&mut self, value: &Value) -> Outcome<Key> {
-        self.nested(|this| this.key_here(value))
+        self.key_at(value, 0)
     }
 
-    fn key_here(&mut self, value: &Value) -> Outcome<Key> {
+    fn key_at(&mut self, value: &Value, depth: usize) -> Outcome<Key> {
         self.step()?;
+        if depth > MAX_NESTED {
+            return refuse("a tuple is nested too deeply to be hashed");
+        }
         Ok(match value {
             Value::None => Key::None,
             Value::Bool(value) => Key::Int(i64::from(*value)),
@@ -378,7 +381,7 @@ impl Interpreter<'_> {
                     self.spend_items(items.len())?;
                     let mut keys = Vec::with_capacity(items.len());
                     for item in &items {
-                        keys.push(self.key(item)?);
+                        keys.push(self.key_at(item, depth + 1)?);
                     }
                     Key::Tuple(keys)
                 }

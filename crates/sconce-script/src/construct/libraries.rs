@@ -373,7 +373,7 @@ impl Interpreter<'_> {
             return Ok(Value::Float(total));
         }
         let value = self.needed(given, 0, "x")?;
-        let Value::Float(x) = self.to_float(&value)? else { return refuse("no float") };
+        let Value::Float(x) = self.float_from(&value)? else { return refuse("no float") };
         if matches!(name, "math.sqrt" | "numpy.sqrt") && x < 0.0 {
             return self.raise("ValueError", "math domain error");
         }
@@ -388,7 +388,7 @@ impl Interpreter<'_> {
             "math.trunc" => Value::Int(x.trunc() as i64),
             "math.isclose" => {
                 let other = self.needed(given, 1, "b")?;
-                let Value::Float(y) = self.to_float(&other)? else { return refuse("no float") };
+                let Value::Float(y) = self.float_from(&other)? else { return refuse("no float") };
                 let relative = given.take(usize::MAX, "rel_tol").and_then(|value| value.as_float());
                 let absolute = given.take(usize::MAX, "abs_tol").and_then(|value| value.as_float());
                 let bound = relative.unwrap_or(1e-9) * x.abs().max(y.abs());

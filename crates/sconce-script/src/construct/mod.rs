@@ -48,13 +48,18 @@ use stop::{Outcome, refuse};
 use value::{Arena, Attributes, Cell, Id, Value};
 
 /// How many expressions and statements may be run.
-const MAX_STEPS: usize = 1 << 25;
+const MAX_STEPS: usize = 1 << 24;
 /// How many bytes of lists, strings and other objects may be made, in all.
 const MAX_BYTES: usize = 1 << 29;
 /// How deep calls may nest.
 const MAX_CALLS: usize = 500;
 /// How deep expressions, statements and calls may nest together.
 const MAX_LEVELS: usize = 10_000;
+
+/// How deep tuples may nest that are hashed or leave the interpreter: they are freed recursively.
+const MAX_NESTED: usize = 200;
+/// How many bytes the storages of tensors may hold, in all.
+const MAX_TENSORS: usize = 16 << 30;
 
 /// What the text of an expression that is in no file is called.
 const EXPRESSION: &str = "<expression>";
@@ -105,6 +110,7 @@ pub(super) struct Interpreter<'w> {
     handled: Vec<Value>,
     steps: usize,
     bytes: usize,
+    tensor_bytes: usize,
     calls: usize,
     levels: usize,
 }
@@ -139,6 +145,7 @@ impl<'w> Interpreter<'w> {
             handled: Vec::new(),
             steps: 0,
             bytes: 0,
+            tensor_bytes: 0,
             calls: 0,
             levels: 0,
         }

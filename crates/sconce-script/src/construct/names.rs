@@ -70,6 +70,7 @@ impl Interpreter<'_> {
         }
         match name {
             "__name__" => return Ok(Some(Value::Str(Arc::clone(&module.name)))),
+            "NotImplemented" => return Ok(Some(Value::NotImplemented)),
             "__file__" => return Ok(Some(Value::str("<file>"))),
             _ => {}
         }

@@ -96,12 +96,12 @@ impl Interpreter<'_> {
 
     /// `str(exception)`
     pub(super) fn text_of_exception(&mut self, value: &Value) -> String {
-        let args = match self.arena.cell(value) {
-            Some(Cell::Exception(exception)) => exception.args.clone(),
-            Some(Cell::Instance(instance)) => {
-                let args = instance.attributes.get("args").cloned();
-                args.and_then(|args| self.arena.tuple(&args).map(|tuple| tuple.items.clone()))
-                    .unwrap_or_default()
+        let args = match (self.arena.exception(value), self.arena.instance(value)) {
+            (Some(exception), _) => exception.args.clone(),
+            (None, Some(instance)) => {
+                let args = instance.attributes.get("args");
+                let args = args.and_then(|args| self.arena.tuple(args));
+                args.map(|tuple| tuple.items.clone()).unwrap_or_default()
             }
             _ => Vec::new(),
         };

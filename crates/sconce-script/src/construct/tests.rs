@@ -421,6 +421,8 @@ fn hostile_constructors_come_to_an_end() {
         "def f():\n    x = []\n    x.append(x)\n    return repr(x)\nx = f()\n",
         "def f():\n    x = []\n    y = []\n    x.append(x)\n    y.append(y)\n    return x == y\nx = f()\n",
         "def f():\n    x = ()\n    for i in range(100000): x = (x,)\n    return hash(x)\nx = f()\n",
+        "def f():\n    x = ()\n    for i in range(9000): x = (x,)\n    return x\nx = f()\n",
+        "x = [torch.zeros(1 << 30) for _ in range(100)]\n",
         "class A:\n    def __getattr__(self, name): return getattr(self, name)\nx = A().a\n",
         "class A:\n    def __iter__(self): return self\n    def __next__(self): return 1\nx = list(A())\n",
         "x = [y for a in range(1 << 20) for y in range(1 << 20)]\n",

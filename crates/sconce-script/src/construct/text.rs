@@ -298,7 +298,7 @@ impl Specification {
 fn grouped(digits: &str) -> String {
     let mut made = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             made.push(',');
         }
         made.push(digit);
