@@ -195,7 +195,7 @@ def make(plan):
         pathlib.Path("saved.pt").unlink(missing_ok=True)
         write_json(case)
         return
-    case["torch_sources"] = any("/code/__torch__/torch/" in name for name in names("saved.pt"))
+    case["torch_sources"] = any("/code/__torch__/torch/" in name for name in names("saved.pt")) or has_layers(module)
     calls = plan.calls
     if calls is None:
         calls = calls_by_type(scripted.forward.schema if plan.kind == "module" else scripted.schema, plan.kind == "module")
@@ -209,6 +209,14 @@ def make(plan):
     else:
         case["calls"] = save_calls(calls)
     write_json(case)
+
+
+def has_layers(item):
+    """Whether a module is of a class that is derived from one of PyTorch's layers, or holds one that is."""
+    if not isinstance(item, torch.nn.Module):
+        return False
+    classes = {base for module in item.modules() for base in type(module).__mro__}
+    return any(base.__module__.startswith("torch.nn.modules.") and base is not torch.nn.Module for base in classes)
 
 
 def names(archive):

@@ -33,6 +33,23 @@ pub fn scripted(file: &OsStr, options: &PythonOptions) -> Result<Option<Scripted
     script.open(&path).map(Some).map_err(|error| failure(&error, &path))
 }
 
+/// As [`scripted`]; a module must have all its numbers.
+pub fn complete(file: &OsStr, options: &PythonOptions) -> Result<Option<Scripted>, Failure> {
+    const MOST: usize = 8;
+    let scripted = scripted(file, options)?;
+    let missing = scripted.as_ref().map_or(&[][..], Scripted::missing);
+    if missing.is_empty() {
+        return Ok(scripted);
+    }
+    let mut names = missing[..missing.len().min(MOST)].join(", ");
+    if missing.len() > MOST {
+        names.push_str(&format!(" and {} more", missing.len() - MOST));
+    }
+    let message = format!("PyTorch would fill these with random numbers: {names}");
+    let help = "--state WEIGHTS.pth    a checkpoint with the numbers";
+    Err(Failure::usage(message).in_file(open::name(file)).help(help))
+}
+
 /// The tree of what `file` names, if it is a name of a Python file. A whole file may as well be code
 /// out of an archive.
 pub fn tree(file: &OsStr, options: &PythonOptions) -> Result<Option<String>, Failure> {

@@ -1,23 +1,23 @@
 //! Python source to TorchScript: what `torch.jit.script` does, without Python.
 //!
-//! Files are parsed and their names looked up; nothing in them is run. Functions and classes become
-//! PyTorch's trees ([`sconce_syntax`]), graphs ([`sconce_compiler`]), and at last a module that
-//! saves as `torch.jit.save` saves it ([`sconce_torchscript`]).
+//! Files are parsed and their names looked up; nothing in them is run but the constructors of modules,
+//! in an interpreter of their own. Functions, classes and modules become PyTorch's trees
+//! ([`sconce_syntax`]), graphs ([`sconce_compiler`]), and at last a module that saves as
+//! `torch.jit.save` saves it ([`sconce_torchscript`]).
 
 mod closures;
 mod construct;
 mod error;
 mod frontend;
-#[allow(dead_code, reason = "the compilation of modules looks methods up")]
 mod inheritance;
 mod library;
 mod module;
 mod nesting;
-#[expect(dead_code, reason = "constructors make them")]
 mod objects;
 mod resolver;
 mod script;
 mod snippet;
+mod top_level;
 mod world;
 
 pub use error::Error;

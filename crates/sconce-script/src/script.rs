@@ -41,6 +41,7 @@ pub struct Scripted {
     name: String,
     entry: Option<Entry>,
     module: Module,
+    missing: Vec<String>,
 }
 
 /// The function, or the module's `forward`.
@@ -235,7 +236,7 @@ fn compiled_function(python: &mut Python, function: &PyFunction) -> Result<Scrip
     let name = function.name().to_owned();
     let module = placeholder(unit, &graph)?;
     let entry = Some(Entry { tree: tree.def, graph, schema });
-    Ok(Scripted { name, entry, module })
+    Ok(Scripted { name, entry, module, missing: Vec::new() })
 }
 
 fn compiled_module(python: &mut Python, heap: Heap, id: Id) -> Result<Scripted, Error> {
@@ -253,9 +254,10 @@ fn compiled_module(python: &mut Python, heap: Heap, id: Id) -> Result<Scripted, 
         }
         _ => None,
     };
+    let missing = made.missing;
     let module = Module::assemble(unit, made.values, Vec::new(), made.root)
         .ok_or_else(|| CompileError::without_range("the module has no class"))?;
-    Ok(Scripted { name, entry, module })
+    Ok(Scripted { name, entry, module, missing })
 }
 
 impl Scripted {
@@ -278,6 +280,12 @@ impl Scripted {
     /// The graph of the function or of the module's `forward`: `torch.jit.script(f).graph`.
     pub fn graph(&self) -> Option<&Arc<Graph>> {
         self.entry.as_ref().map(|entry| &entry.graph)
+    }
+
+    /// The parameters and buffers of the module that PyTorch would fill with random numbers and no
+    /// state dict gave any, by dotted name. What reads their bytes fails, and so does saving.
+    pub fn missing(&self) -> &[String] {
+        &self.missing
     }
 
     /// The module; of a function the one that `torch.jit.save` makes of it, whose `forward` is the

@@ -14,6 +14,7 @@ use crate::inheritance::Ancestor;
 use crate::library;
 use crate::nesting;
 use crate::snippet::Snippet;
+use crate::top_level;
 
 /// The largest Python file that is read.
 const MAX_FILE: u64 = 16 << 20;
@@ -41,6 +42,8 @@ pub(crate) struct Module {
     stars: Vec<String>,
     /// What names are bound to where the import that binds them fails: `except ImportError:`.
     fallbacks: FxHashMap<Arc<str>, Binding>,
+    /// What follows the bindings of names and changes what they are bound to, in order.
+    changes: FxHashMap<Arc<str>, Vec<Arc<py::Stmt>>>,
     /// The expression that is all of it.
     only_expression: Option<Arc<py::Expr>>,
     /// Signatures that `@torch.jit._overload` declares, by the function's name.
@@ -174,6 +177,7 @@ impl Module {
             fallbacks: FxHashMap::default(),
             overloads: FxHashMap::default(),
             snippets: Mutex::default(),
+            changes: FxHashMap::default(),
             only_expression: None,
             text: text.into(),
         };
@@ -202,6 +206,7 @@ impl Module {
             fallbacks: FxHashMap::default(),
             overloads: FxHashMap::default(),
             snippets: Mutex::default(),
+            changes: FxHashMap::default(),
             only_expression: None,
         }
     }
@@ -246,6 +251,7 @@ impl Module {
 
     fn bind(&mut self, name: &str, binding: Binding) {
         let name: Arc<str> = name.into();
+        self.changes.remove(&name);
         if self.bindings.insert(Arc::clone(&name), binding).is_none() {
             self.order.push(name);
         }
@@ -269,6 +275,13 @@ impl Module {
     /// Of branches, the ones that hold in a plain run of the program count: `try` goes well, and
     /// conditions are taken for true but for the well-known false ones.
     pub(crate) fn bind_statement(&mut self, statement: py::Stmt) {
+        let changed = top_level::changed_names(&statement);
+        if !changed.is_empty() {
+            let statement = Arc::new(statement.clone());
+            for name in changed {
+                self.changes.entry(name.into()).or_default().push(Arc::clone(&statement));
+            }
+        }
         match statement {
             py::Stmt::FunctionDef(def) => {
                 let name = def.name.to_string();
@@ -426,11 +439,27 @@ impl Module {
         SourceRange::new(Arc::new(source), range)
     }
 
+    /// The names that it binds, in order.
+    pub(crate) fn names(&self) -> &[Arc<str>] {
+        &self.order
+    }
+
     /// The names of its own functions, in order.
     pub(crate) fn functions(&self) -> impl Iterator<Item = &str> {
         let is_function =
             |name: &&Arc<str>| matches!(self.bindings.get(*name), Some(Binding::Function(_)));
         self.order.iter().filter(is_function).map(|name| &**name)
+    }
+
+    /// The statements that change what a name is bound to, after it is.
+    pub(crate) fn changes(&self, name: &str) -> &[Arc<py::Stmt>] {
+        self.changes.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The names that a value is bound to.
+    pub(crate) fn names_of(&self, value: &Arc<py::Expr>) -> Vec<Arc<str>> {
+        let is_it = |name: &&Arc<str>| matches!(self.bindings.get(*name), Some(Binding::Value(known)) if Arc::ptr_eq(known, value));
+        self.order.iter().filter(is_it).cloned().collect()
     }
 
     /// The expression that the text consists of, if it is one.
@@ -522,6 +551,18 @@ impl World {
                 None => return Ok(library::free(name).map(Object::Library)),
             }
         }
+    }
+
+    /// What a file itself defines under a name, whatever the compiler takes that name for.
+    pub(crate) fn defined(&mut self, module: &str, name: &str) -> Result<Option<Object>, Error> {
+        let Some(module) = self.module(module)? else { return Ok(None) };
+        Ok(match module.bindings.get(name).cloned() {
+            Some(Binding::Function(def)) => Some(Object::Function(PyFunction { module, def })),
+            Some(Binding::Class(def)) => Some(Object::Class(PyClass { module, def })),
+            Some(Binding::Value(value)) => Some(Object::Value(module, value)),
+            Some(Binding::Given(object)) => Some(object),
+            Some(Binding::Import(_) | Binding::From(..)) | None => None,
+        })
     }
 
     /// What a name is bound to where the library that it is imported from is not there.
@@ -727,8 +768,10 @@ impl World {
                 if let Some(submodule) = self.module(&dotted)? {
                     return Ok(Some(Object::Module(submodule)));
                 }
-                let library = module.name.starts_with("torch");
-                Ok(library.then(|| Object::Library(library::canonical(&dotted))))
+                match module.name.starts_with("torch") {
+                    true => self.imported(&dotted).map(Some),
+                    false => Ok(None),
+                }
             }
             Object::Library(base) => self.imported(&format!("{base}.{name}")).map(Some),
             Object::Function(_) | Object::Class(_) | Object::Value(..) => Ok(None),

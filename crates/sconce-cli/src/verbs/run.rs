@@ -46,7 +46,7 @@ pub fn run(args: &RunArgs, out: &mut Out, say: Say) -> Verdict {
     call.budget.set_threads()?;
     let labels = options.labels.as_deref().map(|labels| input::lines(labels, load)).transpose()?;
     let arguments = input::read(call, load, say)?;
-    let module = match python::scripted(&args.archive.file, &args.python)? {
+    let module = match python::complete(&args.archive.file, &args.python)? {
         Some(scripted) => scripted.module().clone(),
         None => script::module(&args.archive.file, load)?,
     };

@@ -6,7 +6,7 @@ use ruff_python_ast as py;
 use rustc_hash::FxHashMap;
 
 use super::stop::{Outcome, refuse};
-use super::value::{Dict, Key, Value};
+use super::value::{Cell, Code, Dict, Key, Value};
 use super::{Frame, Interpreter};
 
 /// Arguments by name.
@@ -222,6 +222,44 @@ impl Interpreter<'_> {
             return self.type_error(message);
         }
         Ok(variables)
+    }
+
+    /// A function's parameters as `inspect` has them: name, kind and a tuple of the default, if any.
+    pub(super) fn parameters(&mut self, function: &Value) -> Outcome<Value> {
+        if let Some(Cell::Method(_, function)) = self.arena.cell(function) {
+            let function = function.clone();
+            let all = self.nested(|this| this.parameters(&function))?;
+            let rest = self.iterate(&all)?.into_iter().skip(1).collect();
+            return self.new_list(rest);
+        }
+        let Some(function) = self.arena.function(function) else {
+            return refuse("the signature of this is not known here");
+        };
+        let (code, defaults) = (function.code.clone(), function.defaults.clone());
+        let empty = py::Parameters::default();
+        let parameters = match &code {
+            Code::Def(function) => &*function.def.parameters,
+            Code::Lambda(_, lambda) => lambda.parameters.as_deref().unwrap_or(&empty),
+        };
+        let mut named: Vec<(&str, i64)> = Vec::new();
+        let several = |list: &'_ [py::ParameterWithDefault]| -> Vec<String> {
+            list.iter().map(|parameter| parameter.parameter.name.to_string()).collect()
+        };
+        let (first, second) = (several(&parameters.posonlyargs), several(&parameters.args));
+        let last = several(&parameters.kwonlyargs);
+        named.extend(first.iter().map(|name| (name.as_str(), 0)));
+        named.extend(second.iter().map(|name| (name.as_str(), 1)));
+        named.extend(parameters.vararg.iter().map(|parameter| (parameter.name.as_str(), 2)));
+        named.extend(last.iter().map(|name| (name.as_str(), 3)));
+        named.extend(parameters.kwarg.iter().map(|parameter| (parameter.name.as_str(), 4)));
+        let mut made = Vec::with_capacity(named.len());
+        for (name, kind) in named {
+            let default = defaults.iter().find(|(known, _)| &**known == name);
+            let default = default.map(|(_, value)| value.clone()).into_iter().collect();
+            let default = self.new_tuple(default)?;
+            made.push(self.new_tuple(vec![Value::str(name), Value::Int(kind), default])?);
+        }
+        self.new_list(made)
     }
 
     /// An int argument.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::classes::DATA_CLASS_INIT;
 use super::stop::{Outcome, Stop, refuse};
 use super::value::{Cell, ClassKind, Code, Id, Partial, Value};
 use super::{Interpreter, builtins};
@@ -117,6 +118,11 @@ impl Interpreter<'_> {
                 "start" => Some(start.clone()),
                 "stop" => Some(stop.clone()),
                 "step" => Some(step.clone()),
+                "indices" => {
+                    return self
+                        .new_cell(Cell::BuiltinMethod(value.clone(), name.into()))
+                        .map(Some);
+                }
                 _ => None,
             }),
             _ => self.method_of_builtin(value, name),
@@ -124,7 +130,11 @@ impl Interpreter<'_> {
     }
 
     fn method_of_builtin(&mut self, value: &Value, name: &str) -> Outcome<Option<Value>> {
-        match builtins::has_method(self.type_name(value).as_ref(), name) {
+        let kind = match self.arena.tuple(value) {
+            Some(_) => "tuple".into(),
+            None => self.type_name(value),
+        };
+        match builtins::has_method(&kind, name) {
             true => {
                 let method = Cell::BuiltinMethod(value.clone(), name.into());
                 self.new_cell(method).map(Some)
@@ -249,6 +259,11 @@ impl Interpreter<'_> {
     fn bound(&mut self, member: &Value, object: &Value, class: Id) -> Outcome<Value> {
         match self.arena.cell(member) {
             Some(Cell::Function(_)) => self.new_cell(Cell::Method(object.clone(), member.clone())),
+            Some(Cell::Partial(Partial { function: Value::Library(name), .. }))
+                if &**name == DATA_CLASS_INIT =>
+            {
+                self.new_cell(Cell::Method(object.clone(), member.clone()))
+            }
             Some(Cell::StaticMethod(function)) => Ok(function.clone()),
             Some(Cell::ClassMethod(function)) => {
                 let method = Cell::Method(Value::Ref(class), function.clone());
@@ -523,6 +538,7 @@ impl Interpreter<'_> {
                 Cell::ClassMethod(_) => "classmethod",
                 Cell::Partial(_) => "partial",
                 Cell::Scope(_) => "frame",
+                Cell::Plain => "object",
                 Cell::Exception(exception) => return self.class_name(&exception.class),
             },
         };

@@ -48,7 +48,6 @@ const FUNCTIONS: &[&str] = &[
     "builtins.delattr",
     "builtins.super",
     "builtins.type",
-    "builtins.NotImplemented",
 ];
 
 /// The full name of a function that needs no import.
@@ -96,6 +95,15 @@ impl Interpreter<'_> {
                 self.sequence_method(receiver, name, Given::new(name, args, keywords))
             }
             Cell::Tensor(_) => self.tensor_method(receiver, name, args, keywords),
+            Cell::Slice(start, stop, step) => {
+                let (start, stop, step) = (start.clone(), stop.clone(), step.clone());
+                let length = match args.first() {
+                    Some(length) => usize::try_from(self.int(&length.clone())?).unwrap_or(0),
+                    None => return self.type_error("indices() takes exactly one argument"),
+                };
+                let (start, stop, step) = self.slice_bounds(&start, &stop, &step, length)?;
+                self.new_tuple(vec![Value::Int(start), Value::Int(stop), Value::Int(step)])
+            }
             _ => refuse(format!("the method '{name}' is not supported here")),
         }
     }
@@ -140,6 +148,16 @@ impl Interpreter<'_> {
             }
             "getattr" | "hasattr" | "setattr" | "delattr" => {
                 self.attribute_function(name, &mut given)?
+            }
+            "dir" => {
+                let value = self.needed(&mut given, 0, "object")?;
+                let names: Vec<Arc<str>> = match &value {
+                    Value::Namespace(module) => module.names().to_vec(),
+                    Value::Ref(id) => self.own_names(*id),
+                    _ => return self.unknown_function("dir()"),
+                };
+                let names = names.into_iter().map(Value::Str).collect();
+                self.new_list(names)?
             }
             "vars" => {
                 let value = self.needed(&mut given, 0, "object")?;
@@ -241,8 +259,8 @@ impl Interpreter<'_> {
             ("list", None) => self.new_list(Vec::new())?,
             ("tuple", None) => self.new_tuple(Vec::new())?,
             ("set" | "frozenset", None) => self.new_set(Vec::new())?,
-            ("int", Some(value)) => self.to_int(&value, given)?,
-            ("float", Some(value)) => self.to_float(&value)?,
+            ("int", Some(value)) => self.int_from(&value, given)?,
+            ("float", Some(value)) => self.float_from(&value)?,
             ("bool", Some(value)) => Value::Bool(self.truth(&value)?),
             ("str", Some(value)) => {
                 let text = self.text(&value)?;
@@ -300,14 +318,12 @@ impl Interpreter<'_> {
                 let function = self.needed(given, 0, "function")?;
                 self.new_cell(Cell::ClassMethod(function))?
             }
-            ("object", _) => {
-                return refuse("objects of the class object itself are not supported here");
-            }
+            ("object", _) => self.new_cell(Cell::Plain)?,
             _ => return Ok(None),
         }))
     }
 
-    fn to_int(&mut self, value: &Value, given: &mut Given) -> Outcome<Value> {
+    fn int_from(&mut self, value: &Value, given: &mut Given) -> Outcome<Value> {
         if let Value::Str(text) = value {
             let base = match given.take(1, "base") {
                 Some(base) => self.int(&base)?,
@@ -351,7 +367,7 @@ impl Interpreter<'_> {
         self.type_error(message)
     }
 
-    pub(super) fn to_float(&mut self, value: &Value) -> Outcome<Value> {
+    pub(super) fn float_from(&mut self, value: &Value) -> Outcome<Value> {
         if let Some(number) = value.as_float() {
             return Ok(Value::Float(number));
         }
@@ -395,7 +411,7 @@ impl Interpreter<'_> {
                 match (value.as_int(), value.as_float(), digits) {
                     (Some(value), ..) => Value::Int(value),
                     (_, Some(value), None) => {
-                        return self.to_int(&Value::Float(value.round_ties_even()), &mut given);
+                        return self.int_from(&Value::Float(value.round_ties_even()), &mut given);
                     }
                     (_, Some(value), Some(digits)) => {
                         let digits = usize::try_from(digits).unwrap_or(0).min(300);

@@ -152,7 +152,9 @@ impl Interpreter<'_> {
             Code::Lambda(_, lambda) => this.evaluate(&frame, &lambda.body),
         });
         self.calls -= 1;
-        let value = result?;
+        let is_of_library = module.name.starts_with("torch.");
+        let value =
+            result.map_err(|stop| if is_of_library { stop.without_place() } else { stop })?;
         if !is_generator {
             return Ok(value);
         }

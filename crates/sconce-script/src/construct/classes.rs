@@ -6,8 +6,8 @@ use ruff_python_ast as py;
 
 use super::arguments::Keywords;
 use super::stop::{Flow, Outcome, refuse};
-use super::value::{Cell, Class, ClassKind, Exception, Id, Instance, Scope, Tuple, Value};
-use super::{Attributes, Frame, Interpreter};
+use super::value::{Cell, Class, ClassKind, Exception, Id, Instance, Partial, Scope, Tuple, Value};
+use super::{Attributes, Frame, Interpreter, libraries};
 use crate::inheritance;
 use crate::library;
 use crate::world::{PyClass, PyFunction};
@@ -21,6 +21,12 @@ const PLAIN_BASES: &[&str] = &[
     "typing_extensions.Protocol",
 ];
 
+/// Classes that enums are mixed with.
+pub(super) const MIXED_IN: &[&str] = &["builtins.str", "builtins.int", "builtins.float"];
+
+/// What stands for the `__init__` that a data class gets.
+pub(super) const DATA_CLASS_INIT: &str = "dataclasses.__init__";
+
 impl Interpreter<'_> {
     /// A function at the top of a file.
     pub(super) fn file_function(&mut self, function: &PyFunction) -> Outcome<Value> {
@@ -28,6 +34,10 @@ impl Interpreter<'_> {
         let key = (Arc::clone(&function.module.name), function.def.start().to_u32());
         if let Some(known) = self.definitions.get(&key) {
             return Ok(known.clone());
+        }
+        let full = format!("{}.{}", function.module.name, function.name());
+        if libraries::answers(&full) {
+            return Ok(Value::library(&full));
         }
         let frame = Frame { module: Arc::clone(&function.module), scope: None };
         let value = self.define_function(&frame, function.clone())?;
@@ -43,6 +53,11 @@ impl Interpreter<'_> {
         }
         if !self.open.insert((Arc::clone(&key.0), key.1.to_string().into())) {
             return refuse(format!("the class '{}' needs itself to be made", class.name()));
+        }
+        let full = format!("{}.{}", class.module.name, class.name());
+        if libraries::answers(&full) {
+            self.open.remove(&(Arc::clone(&key.0), key.1.to_string().into()));
+            return Ok(Value::library(&full));
         }
         let frame = Frame { module: Arc::clone(&class.module), scope: None };
         let value = self.define_class(&frame, &class.def);
@@ -77,6 +92,11 @@ impl Interpreter<'_> {
                 ClassKind::Plain => continue,
                 other => other,
             };
+        }
+        let is_builtin =
+            |base: &Value| matches!(base, Value::Library(name) if MIXED_IN.contains(&&**name));
+        if kind != ClassKind::Enum && bases.iter().any(is_builtin) {
+            return refuse("classes derived from str, int or float are not supported here");
         }
         let source = PyClass { module: Arc::clone(&frame.module), def: Arc::clone(def) };
         let order = self.order(&source, &bases)?;
@@ -115,7 +135,10 @@ impl Interpreter<'_> {
             "enum.Enum" | "enum.IntEnum" | "enum.StrEnum" | "enum.Flag" | "enum.IntFlag" => {
                 Ok(ClassKind::Enum)
             }
-            name if PLAIN_BASES.contains(&name) || self.is_library_exception(name) => {
+            name if PLAIN_BASES.contains(&name)
+                || MIXED_IN.contains(&name)
+                || self.is_library_exception(name) =>
+            {
                 Ok(ClassKind::Plain)
             }
             // Only what is never made: a type that others are checked against.
@@ -339,15 +362,6 @@ impl Interpreter<'_> {
                 }
                 return self.raise("ValueError", format!("this is not a valid {name}"));
             }
-            ClassKind::DataClass(fields) if init.is_none() => {
-                let items = self.field_values(id, &name, &fields, args, keywords)?;
-                let attributes = fields.into_iter().zip(items).collect();
-                let made = self.new_cell(Cell::Instance(Instance { class: id, attributes }))?;
-                if let Some(after) = self.member(id, "__post_init__") {
-                    self.nested(|this| this.call(&after, vec![made.clone()], Vec::new()))?;
-                }
-                return Ok(made);
-            }
             ClassKind::DataClass(_) | ClassKind::Plain => {}
         }
         let made = if self.has_exception_base(id) {
@@ -454,24 +468,47 @@ impl Interpreter<'_> {
         let mut fields: Vec<Arc<str>> = Vec::new();
         for base in class.order.iter().rev() {
             let Some(base) = self.arena.class(base) else { continue };
-            for statement in &base.source.def.body {
-                if let py::Stmt::AnnAssign(field) = statement
-                    && let py::Expr::Name(name) = &*field.target
-                    && !crate::frontend::dotted(match &*field.annotation {
-                        py::Expr::Subscript(subscript) => &subscript.value,
-                        other => other,
-                    })
-                    .is_some_and(|name| name.rsplit('.').next() == Some("ClassVar"))
-                    && !fields.iter().any(|known| **known == *name.id)
-                {
-                    fields.push(name.id.as_str().into());
+            for name in annotated_fields(&base.source.def) {
+                if !fields.contains(&name) {
+                    fields.push(name);
                 }
             }
         }
+        let init = Value::library(DATA_CLASS_INIT);
+        let init = Partial { function: init, args: vec![value.clone()], keywords: Vec::new() };
+        let init = self.new_cell(Cell::Partial(init))?;
         if let Some(class) = self.arena.class_mut(*id) {
             class.kind = ClassKind::DataClass(fields);
+            class.members.entry("__init__".into()).or_insert(init);
         }
         Ok(value.clone())
+    }
+
+    /// The `__init__` of a data class, with the class before the object.
+    pub(super) fn data_class_init(
+        &mut self,
+        mut args: Vec<Value>,
+        keywords: Keywords,
+    ) -> Outcome<Value> {
+        if args.len() < 2 {
+            return self.type_error("__init__() is missing the object");
+        }
+        let rest = args.split_off(2);
+        let [Value::Ref(class), object] = args.as_slice() else { return refuse("no class") };
+        let Some(Class { name, kind: ClassKind::DataClass(fields), .. }) =
+            self.arena.class(&Value::Ref(*class))
+        else {
+            return refuse("no data class");
+        };
+        let (name, fields) = (Arc::clone(name), fields.clone());
+        let items = self.field_values(*class, &name, &fields, rest, keywords)?;
+        for (field, item) in fields.iter().zip(items) {
+            self.set_attribute(object, field, item)?;
+        }
+        if let Some(after) = self.attribute_or_none(object, "__post_init__")? {
+            self.nested(|this| this.call(&after, Vec::new(), Vec::new()))?;
+        }
+        Ok(Value::None)
     }
 
     /// An exception of a built-in class.
@@ -491,4 +528,20 @@ impl Interpreter<'_> {
     pub(super) fn is_library_exception(&self, name: &str) -> bool {
         matches!(library::global(name), Some(sconce_compiler::Global::Exception(_)))
     }
+}
+
+/// The names that a class annotates, variables of the class itself aside.
+fn annotated_fields(def: &py::StmtClassDef) -> Vec<Arc<str>> {
+    let named = |statement: &py::Stmt| {
+        let py::Stmt::AnnAssign(field) = statement else { return None };
+        let py::Expr::Name(name) = &*field.target else { return None };
+        let annotation = match &*field.annotation {
+            py::Expr::Subscript(subscript) => &subscript.value,
+            other => other,
+        };
+        let is_of_class = crate::frontend::dotted(annotation)
+            .is_some_and(|name| name.rsplit('.').next() == Some("ClassVar"));
+        (!is_of_class).then(|| Arc::from(name.id.as_str()))
+    };
+    def.body.iter().filter_map(named).collect()
 }

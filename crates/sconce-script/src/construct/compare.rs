@@ -4,9 +4,10 @@ use std::cmp::Ordering;
 
 use ruff_python_ast::CmpOp;
 
-use super::Interpreter;
+use super::classes::MIXED_IN;
 use super::stop::{Outcome, refuse};
 use super::value::{Cell, ClassKind, Dict, Key, Value};
+use super::{Interpreter, MAX_NESTED};
 use crate::library;
 
 /// Exceptions by what they are derived from, `Exception` aside.
@@ -162,6 +163,19 @@ impl Interpreter<'_> {
         if let Some(method) = self.member(class, name) {
             let result = self.call(&method, vec![left.clone(), right.clone()], Vec::new())?;
             return Ok((!matches!(result, Value::NotImplemented)).then_some(result));
+        }
+        // `class Format(str, Enum)`
+        if name == "__eq__"
+            && let Some(of) = self.arena.class(&Value::Ref(class))
+            && (of.kind == ClassKind::Enum)
+            && of
+                .order
+                .iter()
+                .any(|base| matches!(base, Value::Library(name) if MIXED_IN.contains(&&**name)))
+            && self.arena.instance(right).is_none()
+        {
+            let value = self.attribute(left, "value")?;
+            return self.equal(&value, right).map(|same| Some(Value::Bool(same)));
         }
         // Data classes are equal where their fields are.
         let kind = self.arena.class(&Value::Ref(class)).map(|class| class.kind.clone());
@@ -336,11 +350,14 @@ impl Interpreter<'_> {
 
     /// What a dict looks a key up by.
     pub(super) fn key(&mut self, value: &Value) -> Outcome<Key> {
-        self.nested(|this| this.key_here(value))
+        self.key_at(value, 0)
     }
 
-    fn key_here(&mut self, value: &Value) -> Outcome<Key> {
+    fn key_at(&mut self, value: &Value, depth: usize) -> Outcome<Key> {
         self.step()?;
+        if depth > MAX_NESTED {
+            return refuse("a tuple is nested too deeply to be hashed");
+        }
         Ok(match value {
             Value::None => Key::None,
             Value::Bool(value) => Key::Int(i64::from(*value)),
@@ -364,7 +381,7 @@ impl Interpreter<'_> {
                     self.spend_items(items.len())?;
                     let mut keys = Vec::with_capacity(items.len());
                     for item in &items {
-                        keys.push(self.key(item)?);
+                        keys.push(self.key_at(item, depth + 1)?);
                     }
                     Key::Tuple(keys)
                 }
@@ -445,6 +462,7 @@ impl Interpreter<'_> {
             "builtins.slice" => matches!(cell, Some(Cell::Slice(..))),
             "builtins.range" => matches!(cell, Some(Cell::Range(..))),
             "builtins.property" => matches!(cell, Some(Cell::Property(_))),
+            "builtins.NoneType" | "types.NoneType" => matches!(value, Value::None),
             "builtins.object" => true,
             "builtins.type" => self.is_class(value),
             "torch.Tensor" => matches!(cell, Some(Cell::Tensor(_))),

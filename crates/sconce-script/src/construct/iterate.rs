@@ -401,6 +401,19 @@ impl Interpreter<'_> {
         step: &Value,
         length: usize,
     ) -> Outcome<Vec<usize>> {
+        let (first, last, step) = self.slice_bounds(start, stop, step, length)?;
+        let count = range_length(first, last, step);
+        Ok((0..count).map(|at| (first + at as i64 * step) as usize).collect())
+    }
+
+    /// `slice.indices(length)`
+    pub(super) fn slice_bounds(
+        &mut self,
+        start: &Value,
+        stop: &Value,
+        step: &Value,
+        length: usize,
+    ) -> Outcome<(i64, i64, i64)> {
         let step = match step {
             Value::None => 1,
             other => self.int(other)?,
@@ -420,8 +433,7 @@ impl Interpreter<'_> {
         };
         let first = bound(start, if step > 0 { low } else { high })?;
         let last = bound(stop, if step > 0 { high } else { low })?;
-        let count = range_length(first, last, step);
-        Ok((0..count).map(|at| (first + at as i64 * step) as usize).collect())
+        Ok((first, last, step))
     }
 
     /// Strings and values as a dict.

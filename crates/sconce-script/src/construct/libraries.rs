@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sconce_tensor::DType;
 
 use super::arguments::{Given, Keywords};
+use super::classes::DATA_CLASS_INIT;
 use super::stop::{Outcome, refuse};
 use super::value::{Cell, Key, Partial, Value};
 use super::{Attributes, Interpreter};
@@ -26,6 +27,8 @@ const INERT: &[&str] = &[
     "torch.enable_grad",
     "torch.fx.wrap",
     "torch.inference_mode",
+    "torch.jit._overload",
+    "torch.jit._overload_method",
     "torch.jit.export",
     "torch.jit.ignore",
     "torch.jit.interface",
@@ -63,12 +66,16 @@ const ANSWERS: &[(&str, bool)] = &[
     ("torch.jit.is_tracing", false),
     ("torch.jit._trace.is_tracing", false),
     ("torch._C._is_tracing", false),
-    ("torch.overrides.has_torch_function", false),
-    ("torch.overrides.has_torch_function_unary", false),
-    ("torch.overrides.has_torch_function_variadic", false),
     ("torch.compiler.is_compiling", false),
     ("torch.distributed.is_available", false),
 ];
+
+/// Whether calls of a function or class are answered here, whatever its source says.
+pub(super) fn answers(name: &str) -> bool {
+    INERT.contains(&name)
+        || IGNORED.contains(&name)
+        || ANSWERS.iter().any(|(known, _)| *known == name)
+}
 
 impl Interpreter<'_> {
     /// A member of a library that is none of its names in the table; `Some(None)` for one that it
@@ -100,6 +107,9 @@ impl Interpreter<'_> {
         if self.is_library_exception(name) {
             return self.library_exception(name, args);
         }
+        if name == DATA_CLASS_INIT {
+            return self.data_class_init(args, keywords);
+        }
         if let Some(method) = name.strip_prefix("torch.Tensor.") {
             let mut args = args;
             if args.is_empty() {
@@ -121,6 +131,9 @@ impl Interpreter<'_> {
                 "logging.getLogger" => Value::library("logging.Logger"),
                 _ => Value::None,
             });
+        }
+        if name.rsplit('.').next().is_some_and(|name| name.starts_with("has_torch_function")) {
+            return Ok(Value::Bool(false));
         }
         if let Some((_, answer)) = ANSWERS.iter().find(|(known, _)| *known == name) {
             return Ok(Value::Bool(*answer));
@@ -165,6 +178,25 @@ impl Interpreter<'_> {
                 Value::Bool(self.arena.tensor(&value).is_some())
             }
             "torch.Generator" => Value::None,
+            "sconce.parameters" => {
+                let function = self.needed(given, 0, "function")?;
+                self.parameters(&function)?
+            }
+            "torch._jit_internal.boolean_dispatch" => {
+                let keywords = given.named();
+                let function = Value::library("sconce.dispatch");
+                let settings = self.dict_of(keywords)?;
+                let args = vec![settings];
+                self.new_cell(Cell::Partial(Partial { function, args, keywords: Vec::new() }))?
+            }
+            "sconce.dispatch" => self.dispatch(given)?,
+            // What it refers to does not go away here.
+            "weakref.ref" => {
+                let args = vec![self.needed(given, 0, "object")?];
+                let function = Value::library("sconce.referent");
+                self.new_cell(Cell::Partial(Partial { function, args, keywords: Vec::new() }))?
+            }
+            "sconce.referent" => self.needed(given, 0, "object")?,
             "torch.typename" => {
                 let value = self.needed(given, 0, "obj")?;
                 Value::Str(self.type_name(&value))
@@ -256,7 +288,25 @@ impl Interpreter<'_> {
             | "math.comb" | "math.trunc" | "math.dist" | "numpy.log" | "numpy.exp" => {
                 self.call_math(name, given)?
             }
-            "typing.cast" => self.needed(given, 1, "val")?,
+            "numpy.linspace" => {
+                let start = self.needed(given, 0, "start")?.as_float().unwrap_or(0.0);
+                let stop = self.needed(given, 1, "stop")?.as_float().unwrap_or(0.0);
+                let count = match given.take(2, "num") {
+                    Some(count) => usize::try_from(self.int(&count)?).unwrap_or(0),
+                    None => 50,
+                };
+                self.spend_items(count)?;
+                let step = (stop - start) / count.saturating_sub(1).max(1) as f64;
+                let mut numbers: Vec<f64> = (0..count).map(|at| start + at as f64 * step).collect();
+                if let (Some(last), true) = (numbers.last_mut(), count > 1) {
+                    *last = stop;
+                }
+                self.tensor_of(&numbers)?
+            }
+            "typing.cast" => {
+                given.take(0, "typ");
+                self.needed(given, 1, "val")?
+            }
             "typing.TypeVar" | "typing.NewType" | "typing.ParamSpec" => {
                 drop((given.rest(), given.named()));
                 Value::library("typing.Any")
@@ -285,6 +335,22 @@ impl Interpreter<'_> {
         }))
     }
 
+    /// One of two functions, by a flag among the arguments.
+    fn dispatch(&mut self, given: &mut Given) -> Outcome<Value> {
+        let settings = self.needed(given, 0, "settings")?;
+        let (args, keywords) = (given.rest(), given.named());
+        let mut setting = |name: &str| self.item(&settings, &Value::str(name));
+        let (name, index) = (setting("arg_name")?, setting("arg_index")?);
+        let (default, if_true) = (setting("default")?, setting("if_true")?);
+        let if_false = setting("if_false")?;
+        let (name, index) = (self.string(&name)?, self.int(&index)?);
+        let by_name = keywords.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
+        let by_place = usize::try_from(index).ok().and_then(|at| args.get(at));
+        let flag = by_name.or(by_place).cloned().unwrap_or(default);
+        let chosen = if self.truth(&flag)? { if_true } else { if_false };
+        self.call(&chosen, args, keywords)
+    }
+
     fn device(&mut self, given: &mut Given) -> Outcome<Value> {
         let device = self.needed(given, 0, "type")?;
         if matches!(device, Value::Device(_)) {
@@ -307,7 +373,7 @@ impl Interpreter<'_> {
             return Ok(Value::Float(total));
         }
         let value = self.needed(given, 0, "x")?;
-        let Value::Float(x) = self.to_float(&value)? else { return refuse("no float") };
+        let Value::Float(x) = self.float_from(&value)? else { return refuse("no float") };
         if matches!(name, "math.sqrt" | "numpy.sqrt") && x < 0.0 {
             return self.raise("ValueError", "math domain error");
         }
@@ -322,7 +388,7 @@ impl Interpreter<'_> {
             "math.trunc" => Value::Int(x.trunc() as i64),
             "math.isclose" => {
                 let other = self.needed(given, 1, "b")?;
-                let Value::Float(y) = self.to_float(&other)? else { return refuse("no float") };
+                let Value::Float(y) = self.float_from(&other)? else { return refuse("no float") };
                 let relative = given.take(usize::MAX, "rel_tol").and_then(|value| value.as_float());
                 let absolute = given.take(usize::MAX, "abs_tol").and_then(|value| value.as_float());
                 let bound = relative.unwrap_or(1e-9) * x.abs().max(y.abs());

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::Interpreter;
 use super::arguments::{Given, Keywords};
 use super::stop::{Outcome, refuse};
-use super::value::{Cell, Id, Value};
+use super::value::{Id, Value};
 
 pub(super) const METHODS: &[&str] = &[
     "append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort", "copy", "index",

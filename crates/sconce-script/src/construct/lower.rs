@@ -7,9 +7,9 @@ use ruff_python_ast::visitor::{Visitor, walk_expr};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_kernels::Exporter;
 
-use super::Interpreter;
 use super::stop::{Outcome, refuse};
 use super::value::{Cell, ClassKind, Code, Id, Value};
+use super::{Interpreter, MAX_NESTED};
 use crate::objects;
 
 /// Attributes of `nn.Module` objects that are no attributes of their own here.
@@ -101,8 +101,8 @@ impl Interpreter<'_> {
                 let (items, class) = (tuple.items.clone(), tuple.class);
                 let class = class.and_then(|class| self.arena.class(&Value::Ref(class)));
                 let class = class.map(|class| class.source.clone());
-                if !to.open.insert(id) {
-                    return refuse("a tuple holds itself");
+                if !to.open.insert(id) || to.open.len() > MAX_NESTED {
+                    return refuse("a tuple holds itself or is nested too deeply");
                 }
                 let items = self.lowered_all(to, &items)?;
                 to.open.remove(&id);

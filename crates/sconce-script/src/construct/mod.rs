@@ -48,13 +48,21 @@ use stop::{Outcome, refuse};
 use value::{Arena, Attributes, Cell, Id, Value};
 
 /// How many expressions and statements may be run.
-const MAX_STEPS: usize = 1 << 25;
+const MAX_STEPS: usize = 1 << 24;
 /// How many bytes of lists, strings and other objects may be made, in all.
 const MAX_BYTES: usize = 1 << 29;
 /// How deep calls may nest.
 const MAX_CALLS: usize = 500;
 /// How deep expressions, statements and calls may nest together.
 const MAX_LEVELS: usize = 10_000;
+
+/// How deep tuples may nest that are hashed or leave the interpreter: they are freed recursively.
+const MAX_NESTED: usize = 200;
+/// How many bytes the storages of tensors may hold, in all.
+const MAX_TENSORS: usize = 16 << 30;
+
+/// What the text of an expression that is in no file is called.
+const EXPRESSION: &str = "<expression>";
 
 /// What is made of a file.
 #[derive(Debug, Clone, Default)]
@@ -85,6 +93,8 @@ pub(crate) fn construct(
 pub(super) struct Interpreter<'w> {
     world: &'w mut World,
     arena: Arena,
+    /// The file whose names the expression is of.
+    entry: Option<Arc<Module>>,
     /// Variables at the top of files, by file and name, that have been asked for.
     globals: FxHashMap<(Arc<str>, Arc<str>), Value>,
     /// Those that are being evaluated.
@@ -100,6 +110,7 @@ pub(super) struct Interpreter<'w> {
     handled: Vec<Value>,
     steps: usize,
     bytes: usize,
+    tensor_bytes: usize,
     calls: usize,
     levels: usize,
 }
@@ -124,6 +135,7 @@ impl<'w> Interpreter<'w> {
         Self {
             world,
             arena: Arena::default(),
+            entry: None,
             globals: FxHashMap::default(),
             open: FxHashSet::default(),
             definitions: FxHashMap::default(),
@@ -133,6 +145,7 @@ impl<'w> Interpreter<'w> {
             handled: Vec::new(),
             steps: 0,
             bytes: 0,
+            tensor_bytes: 0,
             calls: 0,
             levels: 0,
         }
@@ -160,17 +173,12 @@ impl<'w> Interpreter<'w> {
 
     /// The value of an expression that is not in the file, of the names that are.
     fn evaluate_text(&mut self, module: &Arc<Module>, text: &str) -> Outcome<Value> {
-        let command = Module::parse(&module.name, "<expression>", format!("({text}\n)\n"), false)?;
+        let command = Module::parse(EXPRESSION, EXPRESSION, format!("({text}\n)\n"), false)?;
         let Some(expression) = command.only_expression() else {
             return refuse(format!("'{text}' is no expression of Python"));
         };
-        let frame = Frame { module: Arc::clone(module), scope: None };
-        let value = self.evaluate(&frame, &expression);
-        // Places in the expression are none of the file.
-        value.map_err(|stop| match stop {
-            stop::Stop::Raised(value, _) => stop::Stop::Raised(value, None),
-            other => other,
-        })
+        self.entry = Some(Arc::clone(module));
+        self.evaluate(&Frame { module: Arc::new(command), scope: None }, &expression)
     }
 
     /// Counts a step.

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use ruff_text_size::Ranged;
 use sconce_compiler::Global;
 use sconce_ir::Constant;
 use sconce_tensor::DType;
 
 use super::stop::{Outcome, refuse};
 use super::value::{Id, Outside, Value};
-use super::{Frame, Interpreter, builtins};
+use super::{EXPRESSION, Frame, Interpreter, builtins};
 use crate::library;
 use crate::world::{Module, Object};
 
@@ -54,6 +55,10 @@ impl Interpreter<'_> {
 
     /// The value of a name at the top of a file, or in every program.
     pub(super) fn global(&mut self, module: &Arc<Module>, name: &str) -> Outcome<Option<Value>> {
+        let module = match &self.entry {
+            Some(entry) if &*module.name == EXPRESSION => &Arc::clone(entry),
+            _ => module,
+        };
         let key = (Arc::clone(&module.name), Arc::from(name));
         if let Some(known) = self.globals.get(&key) {
             return Ok(Some(known.clone()));
@@ -65,13 +70,51 @@ impl Interpreter<'_> {
         }
         match name {
             "__name__" => return Ok(Some(Value::Str(Arc::clone(&module.name)))),
+            "NotImplemented" => return Ok(Some(Value::NotImplemented)),
             "__file__" => return Ok(Some(Value::str("<file>"))),
             _ => {}
         }
         match self.world.lookup(module, name)? {
             Some(object) => self.object(object).map(Some),
-            None => Ok(None),
+            None => self.bound_by_statements(module, name),
         }
+    }
+
+    /// A name that no plain assignment binds: `width, height = 3, 4`, or one in a loop.
+    fn bound_by_statements(&mut self, module: &Arc<Module>, name: &str) -> Outcome<Option<Value>> {
+        let frame = Frame { module: Arc::clone(module), scope: None };
+        self.run_changes(&frame, name)?;
+        Ok(self.globals.get(&(Arc::clone(&module.name), name.into())).cloned())
+    }
+
+    /// What the statements after a binding have made of its value.
+    fn changed(
+        &mut self,
+        frame: &Frame,
+        expression: &Arc<ruff_python_ast::Expr>,
+        value: Value,
+    ) -> Outcome<Value> {
+        let names = frame.module.names_of(expression);
+        let key = |name: &Arc<str>| (Arc::clone(&frame.module.name), Arc::clone(name));
+        for name in &names {
+            if !frame.module.changes(name).is_empty() {
+                self.globals.insert(key(name), value.clone());
+                self.run_changes(frame, name)?;
+            }
+        }
+        let changed = names.first().and_then(|name| self.globals.get(&key(name)));
+        Ok(changed.cloned().unwrap_or(value))
+    }
+
+    /// Runs what changes a name, each statement once.
+    fn run_changes(&mut self, frame: &Frame, name: &str) -> Outcome<()> {
+        for statement in frame.module.changes(name).to_vec() {
+            let place: Arc<str> = format!("statement {}", statement.start().to_u32()).into();
+            if self.open.insert((Arc::clone(&frame.module.name), place)) {
+                self.run(frame, std::slice::from_ref(&*statement))?;
+            }
+        }
+        Ok(())
     }
 
     /// What the world knows as a value.
@@ -81,7 +124,6 @@ impl Interpreter<'_> {
             Object::Function(function) => self.file_function(&function),
             Object::Class(class) => self.file_class(&class),
             Object::Value(module, expression) => {
-                use ruff_text_size::Ranged;
                 let place: Arc<str> = expression.start().to_u32().to_string().into();
                 let key = (Arc::clone(&module.name), place);
                 if let Some(known) = self.globals.get(&key) {
@@ -90,10 +132,12 @@ impl Interpreter<'_> {
                 if !self.open.insert(key.clone()) {
                     return refuse("the value of this name depends on itself");
                 }
-                let frame = Frame { module, scope: None };
+                let frame = Frame { module: Arc::clone(&module), scope: None };
                 let value = self.evaluate(&frame, &expression);
                 self.open.remove(&key);
                 let value = value?;
+                self.globals.insert(key.clone(), value.clone());
+                let value = self.changed(&frame, &expression, value)?;
                 self.globals.insert(key, value.clone());
                 Ok(value)
             }
@@ -107,6 +151,15 @@ impl Interpreter<'_> {
             && let Some((_, dtype)) = DTYPES.iter().find(|(known, _)| *known == member)
         {
             return Ok(Value::DType(*dtype));
+        }
+        // The compiler has operators for these; in Python they give tuples.
+        const SIZES: &[&str] = &["_single", "_pair", "_triple", "_quadruple", "_list_with_default"];
+        if let Some((package, member)) = name.rsplit_once('.')
+            && package.starts_with("torch.nn.")
+            && SIZES.contains(&member)
+            && let Some(object) = self.world.defined("torch.nn.modules.utils", member)?
+        {
+            return self.object(object);
         }
         Ok(match library::global(name) {
             Some(Global::Constant(Constant::Int(value))) => Value::Int(value),

@@ -6,15 +6,13 @@
 use rustc_hash::FxHashMap;
 use sconce_runtime::{IValue, Limits, Options, Session};
 
-use super::Interpreter;
 use super::stop::{Outcome, refuse};
 use super::value::Value;
+use super::{Interpreter, MAX_TENSORS};
 use crate::script::ScriptOptions;
 
 /// How many different calls may be compiled.
 const MAX_PROGRAMS: usize = 4096;
-/// How many bytes the tensors of one call may hold.
-const MAX_TENSORS: usize = 16 << 30;
 /// How many instructions a call may take, and how many elements a list of it may have.
 const LIMITS: (u64, usize) = (1 << 16, 1 << 32);
 
@@ -103,7 +101,7 @@ impl Interpreter<'_> {
             Value::Device(device) => {
                 program.parameter("torch.device", IValue::Device(device.clone()))
             }
-            Value::DType(dtype) => format!("torch.{dtype}"),
+            Value::DType(dtype) => dtype.to_string(),
             Value::Library(name) if name.starts_with("torch.") => name.to_string(),
             Value::Ref(_) => return self.nested(|this| this.program_object(program, value)),
             _ => {

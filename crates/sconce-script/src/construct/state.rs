@@ -25,9 +25,14 @@ impl Interpreter<'_> {
             Ok(checkpoint) => checkpoint,
             Err(error) => return refuse(error.to_string()),
         };
+        self.load_entries(module, checkpoint.root())
+    }
+
+    /// `module.load_state_dict(root)`
+    pub(super) fn load_entries(&mut self, module: &Value, root: Object<'_>) -> Outcome<()> {
         let class = self.class_of(module);
         let class = self.class_name(&class);
-        let entries = match entries(checkpoint.root()) {
+        let entries = match entries(root) {
             Ok(entries) => entries,
             Err(found) => {
                 return refuse(format!(

@@ -39,6 +39,18 @@ impl Stop {
     }
 }
 
+impl Stop {
+    /// The same without its place, for whoever called a library's function to say where.
+    pub(super) fn without_place(self) -> Self {
+        match self {
+            Self::Raised(value, _) => Self::Raised(value, None),
+            Self::Refused(error) => {
+                Self::Refused(Box::new(Error::without_range(error.message().to_owned())))
+            }
+        }
+    }
+}
+
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
         Self::Refused(Box::new(error))
@@ -84,12 +96,12 @@ impl Interpreter<'_> {
 
     /// `str(exception)`
     pub(super) fn text_of_exception(&mut self, value: &Value) -> String {
-        let args = match self.arena.cell(value) {
-            Some(Cell::Exception(exception)) => exception.args.clone(),
-            Some(Cell::Instance(instance)) => {
-                let args = instance.attributes.get("args").cloned();
-                args.and_then(|args| self.arena.tuple(&args).map(|tuple| tuple.items.clone()))
-                    .unwrap_or_default()
+        let args = match (self.arena.exception(value), self.arena.instance(value)) {
+            (Some(exception), _) => exception.args.clone(),
+            (None, Some(instance)) => {
+                let args = instance.attributes.get("args");
+                let args = args.and_then(|args| self.arena.tuple(args));
+                args.map(|tuple| tuple.items.clone()).unwrap_or_default()
             }
             _ => Vec::new(),
         };

@@ -11,7 +11,7 @@ use super::arguments::Keywords;
 use super::programs::Program;
 use super::stop::{Outcome, refuse};
 use super::value::{Cell, Id, TensorCell, Value};
-use super::{Attributes, Interpreter};
+use super::{Attributes, Interpreter, MAX_TENSORS};
 use sconce_ir::operators;
 
 /// Functions whose numbers are not known, and what is called in their place: random numbers need
@@ -78,6 +78,7 @@ impl Interpreter<'_> {
         let family = match family {
             Some(family) => family,
             None => {
+                self.spend_tensor(tensor.storage().nbytes())?;
                 self.known.push(is_known);
                 (self.known.len() - 1) as u32
             }
@@ -89,6 +90,18 @@ impl Interpreter<'_> {
             is_parameter: false,
             attributes: Attributes::default(),
         }))
+    }
+
+    /// Counts the bytes of a new storage, and what it takes to fill them.
+    fn spend_tensor(&mut self, bytes: usize) -> Outcome<()> {
+        self.tensor_bytes = self.tensor_bytes.saturating_add(bytes);
+        self.steps = self.steps.saturating_add(bytes / 4096);
+        match self.tensor_bytes > MAX_TENSORS {
+            true => {
+                refuse(format!("the constructors make more than {MAX_TENSORS} bytes of tensors"))
+            }
+            false => Ok(()),
+        }
     }
 
     /// A tensor that a program gave: one of its arguments, a view of one, or a new one.
@@ -595,6 +608,14 @@ impl Interpreter<'_> {
         match self.number_of(value, "bool")? {
             Value::Bool(value) => Ok(value),
             _ => refuse("no bool"),
+        }
+    }
+
+    /// A tensor of float64, which stands for NumPy's array.
+    pub(super) fn tensor_of(&mut self, numbers: &[f64]) -> Outcome<Value> {
+        match Tensor::from_slice(numbers, &[numbers.len() as i64]) {
+            Ok(tensor) => self.new_tensor(tensor, None, true),
+            Err(error) => refuse(error.message().to_owned()),
         }
     }
 

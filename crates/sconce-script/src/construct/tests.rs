@@ -22,7 +22,8 @@ fn shown(text: &str, expression: &str) -> String {
     match run(text, expression) {
         Ok((heap, value)) => Printer { heap: &heap }.show(&value, 0),
         Err(error) => {
-            let line = error.range().map_or(0, |range| range.line());
+            let place = error.range().and_then(|range| range.file_line_column());
+            let line = place.map_or(0, |(_, line, _)| line);
             format!("line {line}: {}", error.message())
         }
     }
@@ -107,7 +108,7 @@ impl Printer<'_> {
             Made::Class(class) => format!("<class {}>", class.name()),
             Made::Namespace(module) => format!("<module {}>", module.name),
             Made::Library(name) => format!("<{name}>"),
-            Made::DType(dtype) => format!("torch.{dtype}"),
+            Made::DType(dtype) => format!("{dtype}"),
             Made::Device(device) => format!("device {device}"),
             Made::Opaque(what) => format!("<{what}>"),
         }
@@ -153,7 +154,7 @@ fn classes_of_modules_become_trees() {
         (
             "class Net(nn.Module):\n    def __init__(self, hidden=3):\n        super(Net, self).__init__()\n        self.w = nn.Parameter(torch.ones(hidden), requires_grad=False)\n        self.register_buffer('b', torch.arange(3), persistent=False)\n        self.register_buffer('n', None)\n",
             "Net(hidden=2).eval()",
-            "file.Net eval\n  w: Parameter[2] = 1 1\n  ~b: Tensor[3] int64 = 0 1 2\n  n: None",
+            "file.Net eval\n  w: Parameter[2] = 1 1\n  ~b: Tensor[3] torch.int64 = 0 1 2\n  n: None",
         ),
         (
             "net = nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.ReLU(inplace=True))\n",
@@ -163,5 +164,334 @@ fn classes_of_modules_become_trees() {
     ];
     for (text, expression, expected) in cases {
         assert_eq!(shown(&format!("{HEAD}{text}"), expression), expected, "{text}");
+    }
+}
+
+#[test]
+fn expressions_have_pythons_values() {
+    let cases = [
+        ("-7 // 2, -7 % 3, 7 / 2, 2 ** -1, divmod(-7, 2)", "(-4, 2, 3.5, 0.5, (-4, 1))"),
+        (
+            "1 < 2 < 3, 1 < 2 > 3, 1 == 1.0, 'a' in 'cat', None is None",
+            "(True, False, True, True, True)",
+        ),
+        (
+            "round(2.5), round(3.14159, 2), int(-2.7), abs(-3), 10 if [] else 20",
+            "(2, 3.14, -2, 3, 20)",
+        ),
+        (
+            "[1, 2, 3, 4][::-1], 'abc'[-2:], (1, 2, 3)[1:], list(range(5, 0, -2))",
+            "([4, 3, 2, 1], 'bc', (2, 3), [5, 3, 1])",
+        ),
+        ("[x * y for x in range(3) if x for y in (1, 2)]", "[1, 2, 2, 4]"),
+        (
+            "{k: v for k, v in zip('ab', [1, 2])}, {**{'a': 1}, 'b': 2}",
+            "({'a': 1, 'b': 2}, {'a': 1, 'b': 2})",
+        ),
+        (
+            "f'{3:03d} {math.pi:.2f} {\"x\"!r:>5} {1e-7} {{}} {2 + 2 = }'",
+            "'003 3.14   'x' 1e-07 {} 2 + 2 = 4'",
+        ),
+        ("'%d-%s-%.1f' % (3, 'a', 2.25), '{}:{b}'.format(1, b=2)", "('3-a-2.2', '1:2')"),
+        (
+            "'a_b_c'.rsplit('_', 1), ' x '.strip(), '-'.join(['a', 'b']), 'Ab'.lower()",
+            "(['a_b', 'c'], 'x', 'a-b', 'ab')",
+        ),
+        (
+            "sorted([3, 1, 2], key=lambda v: -v), sum([1, 2], 3), max('ab', 'c'), min([2, 1])",
+            "([3, 2, 1], 6, 'c', 1)",
+        ),
+        ("(lambda a, *b, c=4, **d: (a, b, c, d))(1, 2, 3, e=5)", "(1, (2, 3), 4, {'e': 5})"),
+        (
+            "list(map(str, [1, 2])), any([0, 1]), all([]), list(enumerate('a', 1))",
+            "(['1', '2'], True, True, [(1, 'a')])",
+        ),
+        (
+            "isinstance(True, int), isinstance([], (tuple, list)), callable(len), type(3).__name__",
+            "(True, True, True, 'int')",
+        ),
+        (
+            "math.sqrt(16), math.floor(2.5), math.ceil(2.1), math.log2(8), math.prod([2, 3])",
+            "(4.0, 2, 3, 3.0, 6)",
+        ),
+        (
+            "torch.zeros(2, 3).shape, torch.arange(4).view(2, 2).t().size(0), torch.tensor([[1, 2]]).sum().item()",
+            "((2, 3), 2, 3)",
+        ),
+        (
+            "torch.linspace(0, 1, 3).tolist(), torch.ones(2, dtype=torch.float64).dtype",
+            "([0.0, 0.5, 1.0], torch.float64)",
+        ),
+        (
+            "torch.randn(2), torch.randn(2) + 1, torch.randn(2).zero_(), torch.empty(2).fill_(1.5) * 2",
+            "(Tensor[2] ?, Tensor[2] ?, Tensor[2] = 0 0, Tensor[2] = 3 3)",
+        ),
+    ];
+    let wrong: Vec<String> = cases
+        .iter()
+        .map(|(expression, expected)| (expression, expected, shown(HEAD, expression)))
+        .filter(|(_, expected, found)| found != *expected)
+        .map(|(expression, expected, found)| format!("{expression}\n  {expected}\n  {found}"))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn programs_run_as_python_runs_them() {
+    let cases = [
+        (
+            "def f():\n    for i in range(9):\n        if i == 2:\n            continue\n        if i > 4:\n            break\n    else:\n        return 'else'\n    return i\n",
+            "f()",
+            "5",
+        ),
+        (
+            "def f():\n    try:\n        {}['a']\n    except (ValueError, KeyError) as e:\n        return type(e).__name__, str(e)\n    finally:\n        pass\n",
+            "f()",
+            "('KeyError', 'a')",
+        ),
+        (
+            "def f():\n    a = 1\n    def g():\n        nonlocal a\n        a += 1\n        return a\n    g()\n    return g()\n",
+            "f()",
+            "3",
+        ),
+        ("def f():\n    yield 1\n    yield from (2, 3)\n", "list(f())", "[1, 2, 3]"),
+        (
+            "class A:\n    n = 1\n    def __init__(self):\n        self.x = self.n\n    @property\n    def p(self):\n        return self.x + 1\n    @p.setter\n    def p(self, v):\n        self.x = v\n    @staticmethod\n    def s(v):\n        return v\n    @classmethod\n    def c(cls):\n        return cls()\ndef f():\n    a = A.c()\n    a.p = 5\n    return a.p, A.s(2), a\n",
+            "f()",
+            "(6, 2, A(x=5))",
+        ),
+        (
+            "class A:\n    def f(self): return ['A']\nclass B(A):\n    def f(self): return ['B'] + super().f()\nclass C(A):\n    def f(self): return ['C'] + super().f()\nclass D(B, C):\n    def f(self): return ['D'] + super().f()\n",
+            "D().f()",
+            "['D', 'B', 'C', 'A']",
+        ),
+        (
+            "class P(NamedTuple):\n    x: int\n    y: int = 2\n",
+            "P(1), P(3)._replace(y=4).y, P(1)[1]",
+            "(P(1, 2), 4, 2)",
+        ),
+        (
+            "from enum import Enum\nclass E(Enum):\n    A = 1\n    B = 2\n",
+            "E.A, E(2), E['B'].value, [e.name for e in E]",
+            "(E.A, E.B, 2, ['A', 'B'])",
+        ),
+        (
+            "from dataclasses import dataclass, field\n@dataclass\nclass C:\n    a: int\n    b: list = field(default_factory=list)\n",
+            "C(1), C(1) == C(1)",
+            "(C(a=1, b=[]), True)",
+        ),
+        (
+            "import functools\ndef f(a, b=2, *, c): return a, b, c\n",
+            "functools.partial(f, 1, c=3)()",
+            "(1, 2, 3)",
+        ),
+        (
+            "cfg = {}\ncfg['a'] = 1\ncfg.update(b=2)\nsizes = [1]\nsizes += [2]\nw, h = 3, 4\nfor i in range(2):\n    sizes.append(i)\n",
+            "cfg, sizes, w",
+            "({'a': 1, 'b': 2}, [1, 2, 0, 1], 3)",
+        ),
+        (
+            "import copy\nx = [1, [2]]\ny = copy.deepcopy(x)\ny[1].append(3)\n",
+            "x, y",
+            "([1, [2]], [1, [2, 3]])",
+        ),
+        (
+            "def outer(k):\n    def inner(x):\n        return x * k\n    return inner\n",
+            "outer(3)",
+            "<function inner(k=3)>",
+        ),
+    ];
+    for (text, expression, expected) in cases {
+        assert_eq!(shown(&format!("{HEAD}{text}"), expression), expected, "{text}");
+    }
+}
+
+#[test]
+fn one_object_in_two_places_stays_one() {
+    let text = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(2, 2)\n        self.b = self.a\n        self.w = self.a.weight\n        self.l = [1]\n        self.m = self.l\n";
+    let (heap, value) = run(&format!("{HEAD}{text}"), "Net").unwrap();
+    let Made::Module(id) = value else { panic!("{value:?}") };
+    let net = heap.module(id).unwrap();
+    let (Made::Module(a), Made::Module(b)) = (&net.modules[0].1, &net.modules[1].1) else {
+        panic!()
+    };
+    assert_eq!(a, b);
+    let (Made::Tensor(own), Made::Tensor(of_a)) =
+        (&net.parameters[0].1, &heap.module(*a).unwrap().parameters[0].1)
+    else {
+        panic!()
+    };
+    assert_eq!(own, of_a);
+    let (Made::List(l), Made::List(m)) = (&net.attributes[0].1, &net.attributes[1].1) else {
+        panic!()
+    };
+    assert_eq!(l, m);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_line() {
+    let cases = [
+        ("x = {}['a']\n", "x", "line 5: KeyError: a"),
+        (
+            "def f():\n    return undefined\n",
+            "f()",
+            "line 6: NameError: name 'undefined' is not defined",
+        ),
+        (
+            "def f(a, b): pass\n",
+            "f(1, c=2)",
+            "line 1: TypeError: f() got an unexpected keyword argument 'c'",
+        ),
+        (
+            "def f(a, b): pass\n",
+            "f()",
+            "line 1: TypeError: f() missing 2 required positional arguments: 'a' and 'b'",
+        ),
+        ("def f():\n    raise ValueError('no', 3)\n", "f()", "line 6: ValueError: ('no', 3)"),
+        ("def f():\n    assert 1 > 2, 'too small'\n", "f()", "line 6: AssertionError: too small"),
+        (
+            "def f():\n    match 1:\n        case _: pass\n",
+            "f()",
+            "line 6: match is not supported in constructors",
+        ),
+        (
+            "x = open('/etc/passwd')\n",
+            "x",
+            "line 5: 'open()' is not known here: constructors are run by a small interpreter, with what constructors commonly use of the libraries",
+        ),
+        (
+            "import os\nx = os.listdir('.')\n",
+            "x",
+            "line 6: 'os.listdir' is not known here: constructors are run by a small interpreter, with what constructors commonly use of the libraries",
+        ),
+        (
+            "class Net(nn.Module):\n    def __init__(self):\n        self.a = nn.ReLU()\n",
+            "Net",
+            "line 7: AttributeError: cannot assign module before Module.__init__() call",
+        ),
+        (
+            "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.fc = nn.Linear(2)\n",
+            "Net",
+            "line 8: TypeError: __init__() missing 1 required positional argument: 'out_features'",
+        ),
+        (
+            "x = bool(torch.randn(1) > 0)\n",
+            "x",
+            "line 5: the numbers of this tensor are random or come from a state dict, so they are not known while the constructors run",
+        ),
+        (
+            "x = torch.zeros(2).view(3)\n",
+            "x",
+            "line 5: RuntimeError: shape '[3]' is invalid for input of size 2",
+        ),
+        (
+            "x = torch.nothing(2)\n",
+            "x",
+            "line 5: 'torch.nothing' is not known here: constructors are run by a small interpreter, with what constructors commonly use of the libraries",
+        ),
+        ("x = y\ny = x\n", "x", "line 6: the value of this name depends on itself"),
+    ];
+    let wrong: Vec<String> = cases
+        .iter()
+        .map(|(text, expression, expected)| {
+            (text, expected, shown(&format!("{HEAD}{text}"), expression))
+        })
+        .filter(|(_, expected, found)| found != *expected)
+        .map(|(text, expected, found)| format!("{text}\n  {expected}\n  {found}"))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn hostile_constructors_come_to_an_end() {
+    let deep = format!("x = {}1{}\n", "[".repeat(400), "]".repeat(400));
+    let cases = [
+        "def f():\n    while True: pass\nx = f()\n",
+        "def f(): return f()\nx = f()\n",
+        "x = [0] * (1 << 40)\n",
+        "x = 'a' * (1 << 40)\n",
+        "def f():\n    x = [0]\n    while True: x += x\nx = f()\n",
+        "def f():\n    x = 'a'\n    while True: x += x\nx = f()\n",
+        "x = list(range(1 << 62))\n",
+        "x = 10 ** 100\n",
+        "x = 1 << 1000\n",
+        "x = torch.zeros(1 << 40)\n",
+        "x = torch.zeros(1 << 62, 1 << 62)\n",
+        "x = f'{1:>{1 << 40}}'\n",
+        "def f():\n    x = []\n    x.append(x)\n    return repr(x)\nx = f()\n",
+        "def f():\n    x = []\n    y = []\n    x.append(x)\n    y.append(y)\n    return x == y\nx = f()\n",
+        "def f():\n    x = ()\n    for i in range(100000): x = (x,)\n    return hash(x)\nx = f()\n",
+        "def f():\n    x = ()\n    for i in range(9000): x = (x,)\n    return x\nx = f()\n",
+        "x = [torch.zeros(1 << 30) for _ in range(100)]\n",
+        "class A:\n    def __getattr__(self, name): return getattr(self, name)\nx = A().a\n",
+        "class A:\n    def __iter__(self): return self\n    def __next__(self): return 1\nx = list(A())\n",
+        "x = [y for a in range(1 << 20) for y in range(1 << 20)]\n",
+        "import itertools\nx = list(itertools.product(*[range(100)] * 9))\n",
+        "class A(A): pass\nx = A()\n",
+        "x = sorted([1, 'a'])\n",
+    ];
+    for text in cases {
+        let error = run(&format!("{HEAD}{text}"), "x").map(drop);
+        assert!(error.is_err(), "{text}");
+    }
+    assert!(run(&deep, "x").is_ok());
+}
+
+#[test]
+fn state_dicts_are_loaded_strictly() {
+    let text = format!("{HEAD}net = nn.Sequential(nn.Linear(2, 1), nn.BatchNorm1d(1))\n");
+    let tensor = |numbers: &[f32], sizes: &[i64]| {
+        sconce_checkpoint::Value::Tensor(sconce_tensor::Tensor::from_slice(numbers, sizes).unwrap())
+    };
+    let all = |weight: sconce_checkpoint::Value| {
+        vec![
+            ("0.weight", weight),
+            ("0.bias", tensor(&[3.0], &[1])),
+            ("1.weight", tensor(&[4.0], &[1])),
+            ("1.bias", tensor(&[5.0], &[1])),
+            ("1.running_mean", tensor(&[6.0], &[1])),
+            ("1.running_var", tensor(&[7.0], &[1])),
+        ]
+    };
+    let load = |entries: Vec<(&str, sconce_checkpoint::Value)>| {
+        let entries = entries
+            .into_iter()
+            .map(|(name, value)| (sconce_checkpoint::Value::Str(name.to_owned()), value))
+            .collect();
+        let draft = sconce_checkpoint::Draft::from(sconce_checkpoint::Value::Dict(entries));
+        let mut world = World::new(Vec::new());
+        let module = world.add(Module::parse("file", "file.py", text.clone(), false).unwrap());
+        let mut interpreter = Interpreter::new(&mut world);
+        let net = interpreter.evaluate_text(&module, "net").unwrap();
+        let loaded = interpreter.load_entries(&net, draft.root());
+        if let Err(stop) = loaded {
+            return interpreter.uncaught(stop).message().to_owned();
+        }
+        let (heap, value) = interpreter.lower(&net).unwrap();
+        Printer { heap: &heap }.show(&value, 0)
+    };
+    let loaded = load(all(tensor(&[1.0, 2.0], &[1, 2])));
+    assert!(
+        loaded.contains("weight: Parameter[1, 2] = 1 2\n    bias: Parameter[1] = 3"),
+        "{loaded}"
+    );
+    assert!(loaded.contains("running_mean: Tensor[1] = 6") && !loaded.contains('?'), "{loaded}");
+    let cases = [
+        (
+            vec![("0.weight", tensor(&[1.0, 2.0], &[1, 2])), ("x", tensor(&[1.0], &[1]))],
+            "Missing key(s) in state_dict: \"0.bias\", \"1.weight\", \"1.bias\", \"1.running_mean\", \"1.running_var\". \n\tUnexpected key(s) in state_dict: \"x\". ",
+        ),
+        (
+            all(tensor(&[1.0], &[1, 1])),
+            "size mismatch for 0.weight: copying a param with shape torch.Size([1, 1]) from checkpoint, the shape in current model is torch.Size([1, 2]).",
+        ),
+        (
+            all(sconce_checkpoint::Value::Int(3)),
+            "While copying the parameter named \"0.weight\", expected torch.Tensor or Tensor-like object from checkpoint but received <class 'int'>",
+        ),
+    ];
+    for (entries, expected) in cases {
+        let expected = format!("Error(s) in loading state_dict for Sequential:\n\t{expected}");
+        assert_eq!(load(entries), expected);
     }
 }

@@ -53,7 +53,7 @@ impl Interpreter<'_> {
                     None => format!("<{name}>"),
                 },
                 Value::Namespace(module) => format!("<module '{}'>", module.name),
-                Value::DType(dtype) => format!("torch.{dtype}"),
+                Value::DType(dtype) => dtype.to_string(),
                 Value::Device(device) => format!("device(type='{device}')"),
                 Value::NotImplemented => "NotImplemented".to_owned(),
                 Value::Ellipsis | Value::Ref(_) => "Ellipsis".to_owned(),
@@ -298,7 +298,7 @@ impl Specification {
 fn grouped(digits: &str) -> String {
     let mut made = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             made.push(',');
         }
         made.push(digit);

@@ -86,6 +86,8 @@ pub(super) enum Cell {
     ClassMethod(Value),
     Partial(Partial),
     Exception(Exception),
+    /// `object()`
+    Plain,
 }
 
 #[derive(Debug)]

@@ -237,6 +237,7 @@ const READABLE: &[&str] = &[
 
 /// Sources that are used instead of the libraries' own, which are not made for the constructors here.
 const SOURCES: &[(&str, &str)] = &[
+    ("inspect", include_str!("python/inspect.py")),
     ("torch.nn.init", include_str!("../../builtins/torch/nn/init.py")),
     ("torch.nn.modules.module", include_str!("../../builtins/torch/nn/modules/module.py")),
 ];
@@ -309,7 +310,8 @@ fn of_table(table: &[(&str, &'static str)], name: &str) -> Option<(&'static str,
 
 /// Whether a module of the libraries is only what the table says, wherever its source may be.
 pub(crate) fn is_closed(name: &str) -> bool {
-    is_module(name) && !READABLE.contains(&name)
+    let is_numpy = name == "numpy" || name.starts_with("numpy.");
+    is_numpy || (is_module(name) && !READABLE.contains(&name))
 }
 
 /// Whether a library's name means something by itself, whatever its source says.

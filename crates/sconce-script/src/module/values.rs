@@ -5,10 +5,12 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use sconce_compiler::Error;
 use sconce_ir::{ClassId, InterfaceId, Type, Unit};
+use sconce_source::Bytes;
+use sconce_tensor::{Device, LazyError, Storage, Tensor};
 use sconce_torchscript::{Object, Value as Saved, ValueId, Values};
 
 use super::MAX_NESTING;
-use crate::objects::{Id, ModuleObject, Value};
+use crate::objects::{Id, ModuleObject, TensorObject, Value};
 use crate::resolver::Python;
 
 /// A module that has been compiled: its values, and which of them it is.
@@ -16,6 +18,8 @@ pub(crate) struct Made {
     pub(crate) values: Values,
     pub(crate) root: ValueId,
     pub(crate) class: ClassId,
+    /// The tensors whose numbers are not known, by dotted name.
+    pub(crate) missing: Vec<String>,
 }
 
 /// Makes values.
@@ -25,16 +29,25 @@ struct Maker<'a> {
     values: Values,
     /// Tensors stay shared.
     tensors: FxHashMap<Id, ValueId>,
+    /// The names that lead to the module that is being made.
+    path: Vec<Arc<str>>,
+    missing: Vec<String>,
 }
 
 impl Python {
     /// Compiles a module with everything in it: `torch.jit.script(module)`.
     pub(crate) fn script_module(&mut self, unit: &mut Unit, id: Id) -> Result<Made, Error> {
         let class = self.class_of_module(unit, id)?;
-        let mut maker =
-            Maker { python: self, unit, values: Values::default(), tensors: FxHashMap::default() };
+        let mut maker = Maker {
+            python: self,
+            unit,
+            values: Values::default(),
+            tensors: FxHashMap::default(),
+            path: Vec::new(),
+            missing: Vec::new(),
+        };
         let root = maker.module(id, class, None, 0)?;
-        Ok(Made { values: maker.values, root, class })
+        Ok(Made { values: maker.values, root, class, missing: maker.missing })
     }
 }
 
@@ -57,6 +70,7 @@ impl Maker<'_> {
         let mut names = Vec::new();
         for attribute in attributes {
             let value = object.get(&attribute.name);
+            self.path.push(Arc::clone(&attribute.name));
             let slot = match (&attribute.ty, value) {
                 (Type::Class(named), Some(Value::Module(sub))) => {
                     names.push(Arc::clone(&attribute.name));
@@ -80,6 +94,7 @@ impl Maker<'_> {
                 }
             };
             slots.push(slot);
+            self.path.pop();
         }
         self.python.compile_module(self.unit, class, interface)?;
         self.python.add_container_methods(self.unit, class, &names)?;
@@ -201,6 +216,13 @@ impl Maker<'_> {
         let Some(object) = self.python.modules.heap.tensor(id) else {
             return Err(Error::without_range("a tensor of the module is none"));
         };
+        if !object.is_known {
+            let name = self.path.join(".");
+            let made = self.values.push(Saved::Tensor(without_numbers(object, name.clone())?));
+            self.missing.push(name);
+            self.tensors.insert(id, made);
+            return Ok(made);
+        }
         let tensor = object.tensor.clone().with_requires_grad(object.requires_grad);
         let made = self.values.push(Saved::Tensor(tensor));
         self.tensors.insert(id, made);
@@ -214,6 +236,21 @@ impl Maker<'_> {
             self.python.type_name(value)
         ))
     }
+}
+
+/// A tensor of random numbers, which are not made here: whoever asks for its bytes gets an error.
+fn without_numbers(object: &TensorObject, name: String) -> Result<Tensor, Error> {
+    let (dtype, sizes) = (object.tensor.dtype(), object.tensor.sizes());
+    let count: i64 = sizes.iter().product();
+    let nbytes = count as u64 * dtype.item_size() as u64;
+    let fail = move || -> Result<Bytes, LazyError> {
+        Err(format!("'{name}' has random numbers in PyTorch; here a state dict has to give them")
+            .into())
+    };
+    let storage = Storage::lazy(nbytes, Device::CPU, Box::new(fail));
+    let tensor = Tensor::contiguous(storage, dtype, sizes);
+    let tensor = tensor.map_err(|error| Error::without_range(error.to_string()))?;
+    Ok(tensor.with_requires_grad(object.requires_grad))
 }
 
 impl ModuleObject {

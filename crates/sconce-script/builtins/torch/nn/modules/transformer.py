@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import Module, ModuleList
 
 from .. import functional as F
-from .activation import MultiheadAttention
+from .activation import GELU, MultiheadAttention, ReLU
 from .dropout import Dropout
 from .linear import Linear
 from .normalization import LayerNorm
@@ -73,9 +73,14 @@ class TransformerEncoderLayer(Module):
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         if isinstance(activation, str):
-            self.activation = _get_activation_fn(activation)
+            activation = _get_activation_fn(activation)
+        if activation is F.relu or isinstance(activation, ReLU):
+            self.activation_relu_or_gelu = 1
+        elif activation is F.gelu or isinstance(activation, GELU):
+            self.activation_relu_or_gelu = 2
         else:
-            self.activation = activation
+            self.activation_relu_or_gelu = 0
+        self.activation = activation
 
     def forward(
         self,
