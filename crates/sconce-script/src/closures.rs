@@ -16,6 +16,15 @@ const MAX_STEPS: usize = 64;
 /// What is taken for the value of its argument.
 const TRANSPARENT: &[&str] = &["torch.jit.script", "torch.jit.script_if_tracing"];
 
+/// A function that was called.
+#[derive(Debug, Clone)]
+pub(crate) struct Entered {
+    /// The names inside it.
+    inner: Arc<Module>,
+    /// The expression that it returns.
+    result: Arc<py::Expr>,
+}
+
 impl World {
     /// What an expression stands for: what its names lead to, what the functions that it calls
     /// return. [`Object::Value`] is an expression that leads no further.
@@ -67,7 +76,7 @@ impl World {
             }
             Some(Object::Function(function)) if function.def.decorator_list.is_empty() => {
                 let key: Arc<str> = format!("{}:{}", module.key(), call.start().to_u32()).into();
-                let (inner, result) = match self.calls.get(&key) {
+                let Entered { inner, result } = match self.calls.get(&key) {
                     Some(known) => known.clone(),
                     None if !self.may_follow() => return Ok(None),
                     None => {
@@ -93,7 +102,7 @@ impl World {
         function: &PyFunction,
         key: &Arc<str>,
         steps: usize,
-    ) -> Result<Option<(Arc<Module>, Arc<py::Expr>)>, Error> {
+    ) -> Result<Option<Entered>, Error> {
         let mut inner = Module::inside(&function.module, Arc::clone(key));
         let parameters = &function.def.parameters;
         let positional = parameters.posonlyargs.iter().chain(&parameters.args);
@@ -118,13 +127,14 @@ impl World {
         mut inner: Module,
         statements: &[py::Stmt],
         steps: usize,
-    ) -> Result<Option<(Arc<Module>, Arc<py::Expr>)>, Error> {
+    ) -> Result<Option<Entered>, Error> {
         let mut rest: Vec<&py::Stmt> = statements.iter().rev().collect();
         while let Some(statement) = rest.pop() {
             match statement {
                 py::Stmt::Return(statement) => {
                     let Some(value) = &statement.value else { return Ok(None) };
-                    return Ok(Some((Arc::new(inner), Arc::new((**value).clone()))));
+                    let (inner, result) = (Arc::new(inner), Arc::new((**value).clone()));
+                    return Ok(Some(Entered { inner, result }));
                 }
                 py::Stmt::If(statement) => {
                     let scope = Arc::new(inner);

@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_compiler::Error;
 use sconce_syntax::{Range, Source, SourceRange};
 
+use crate::closures::Entered;
 use crate::frontend::dotted;
 use crate::inheritance::Ancestor;
 use crate::library;
@@ -124,8 +125,8 @@ impl PyClass {
 pub(crate) struct World {
     folders: Vec<PathBuf>,
     modules: FxHashMap<String, Option<Arc<Module>>>,
-    /// The names inside functions that were called and what those return, by the place of the call.
-    pub(crate) calls: FxHashMap<Arc<str>, (Arc<Module>, Arc<py::Expr>)>,
+    /// The functions that were called, by the place of the call.
+    pub(crate) calls: FxHashMap<Arc<str>, Entered>,
     /// The ancestors of classes, by file and place.
     pub(crate) orders: FxHashMap<(Arc<str>, u32), Arc<[Ancestor]>>,
 }
@@ -335,17 +336,26 @@ impl Module {
             }
             py::Stmt::If(statement) => self.bind_if(statement),
             py::Stmt::Try(statement) => {
+                // Functions and classes that stand in for what cannot be imported.
+                let mut defined: Vec<String> = Vec::new();
                 for handler in statement.handlers {
                     let py::ExceptHandler::ExceptHandler(handler) = handler;
+                    defined.extend(handler.body.iter().filter_map(|statement| match statement {
+                        py::Stmt::FunctionDef(def) => Some(def.name.to_string()),
+                        py::Stmt::ClassDef(def) => Some(def.name.to_string()),
+                        _ => None,
+                    }));
                     self.bind_all(handler.body);
                 }
-                let before = self.bindings.clone();
+                let known = defined.into_iter().filter_map(|name| {
+                    let binding = self.bindings.get(name.as_str())?.clone();
+                    Some((name, binding))
+                });
+                let known: Vec<(String, Binding)> = known.collect();
                 self.bind_all(statement.body);
-                for (name, binding) in before {
-                    if matches!(self.bindings.get(&name), Some(Binding::From(..)))
-                        && matches!(binding, Binding::Function(_) | Binding::Class(_))
-                    {
-                        self.fallbacks.insert(name, binding);
+                for (name, binding) in known {
+                    if matches!(self.bindings.get(name.as_str()), Some(Binding::From(..))) {
+                        self.fallbacks.insert(name.into(), binding);
                     }
                 }
                 self.bind_all(statement.orelse);

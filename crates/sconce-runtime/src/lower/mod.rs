@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use sconce_ir::{
     Attribute, BlockId, Constant, FunctionId, Graph, Kind, NamedRef, NodeId, Prim, Type, Unit,
-    ValueId, operators,
+    ValueId,
 };
 use sconce_kernels::Scalar;
 use sconce_syntax::SourceRange;
@@ -198,7 +198,8 @@ impl Lowering<'_> {
     }
 
     fn operator(&mut self, node: NodeId, symbol: &str) -> Result<(), Error> {
-        let schema = self.graph.node(node).operator.and_then(operators::get);
+        // `del` is compiled to a node whose operator is not looked for.
+        let schema = self.graph.operator(node);
         let overload = schema.map_or("", |operator| &*operator.schema.overload);
         let name = schema.map(|operator| operator.schema.full_name());
         self.operator = Some(name.as_deref().unwrap_or(symbol).into());
