@@ -78,7 +78,9 @@ fn modules_without_end_are_refused() {
     let cases = [
         module("self.me = self"),
         module("inner = nn.Identity()\nfor _ in range(60):\n    inner = P(inner)\nself.x = inner"),
-        module("inner = nn.Identity()\nfor _ in range(5000):\n    inner = nn.Sequential(inner)\nself.x = inner"),
+        module(
+            "inner = nn.Identity()\nfor _ in range(5000):\n    inner = nn.Sequential(inner)\nself.x = inner",
+        ),
         module("while True:\n    pass"),
         module("x = [0]\nwhile True:\n    x = x + x"),
         format!("{inner}class f(nn.Module):\n    def __init__(self):\n        f()\n"),
