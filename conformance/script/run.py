@@ -14,7 +14,8 @@ already is used again) and has sconce do each of them:
     debug   sconce script   so are the debug records
     loads   sconce script   PyTorch loads the archive and computes the same with it
     run     sconce run      sconce computes the same
-    alone   sconce script   without PyTorch's own sources: PyTorch loads the archive and computes the same
+    alone   sconce script   without PyTorch's own sources: PyTorch loads the archive and computes the same,
+            sconce run      and so does sconce
 
 PyTorch's sources are given with `--path` where its archive holds code of them; `alone` is of these
 cases only. Of a wrong source, `refused` says that sconce has an error too, `line` that it is on
@@ -92,8 +93,8 @@ class Sconce:
         said = done.stderr.strip()
         raise (Unsupported if UNSUPPORTED_WORDS.search(said) else Different)(joined(said) or f"status {done.returncode}")
 
-    def ast(self, entry):
-        return self.done("ast", f"source.py:{entry}")
+    def ast(self, entry, options):
+        return self.done("ast", f"source.py:{entry}", *options)
 
     def graph(self, entry, options):
         return self.done("graph", f"source.py:{entry}", *options)
@@ -233,7 +234,7 @@ class Case:
     def tree(self):
         if not self.about["tree"]:
             return NOTHING
-        return same_text(self.sconce.ast(self.about["tree"]), self.text("ast.txt"))
+        return same_text(self.sconce.ast(self.about["tree"], self.options()), self.text("ast.txt"))
 
     def graph(self):
         if not (self.folder / "graph.txt").exists():
@@ -279,8 +280,10 @@ class Case:
         if not self.about["calls"] or not self.about["torch_sources"]:
             return NOTHING
         path = self.work / "alone.pt"
-        self.sconce.script(self.entry, path, self.options(alone=True))
-        return self.computed_by_torch(path)
+        options = self.options(alone=True)
+        self.sconce.script(self.entry, path, options)
+        self.computed_by_torch(path)
+        self.computed_by_sconce(options)
 
     def computed_by_torch(self, archive):
         import torch
@@ -310,15 +313,18 @@ class Case:
         same_value(found, torch.load(self.folder / call["result"], weights_only=False))
 
     def run(self):
-        import torch
-
         if not self.about["calls"]:
             return NOTHING
+        return self.computed_by_sconce(self.options())
+
+    def computed_by_sconce(self, options):
+        import torch
+
         out = self.work / "out.pt"
         for call in self.about["calls"]:
             out.unlink(missing_ok=True)
             try:
-                self.sconce.run(self.entry, call["args"], out, self.options())
+                self.sconce.run(self.entry, call["args"], out, options)
             except (Different, Unsupported) as error:
                 # PyTorch shows the class of an exception before its words.
                 wanted = re.sub(r"^\w+(\.\w+)*: ", "", call.get("error", ""))

@@ -1,8 +1,9 @@
 //! Python source to TorchScript: what `torch.jit.script` does, without Python.
 //!
-//! Files are parsed and their names looked up; nothing in them is run. Functions and classes become
-//! PyTorch's trees ([`sconce_syntax`]), graphs ([`sconce_compiler`]), and at last a module that
-//! saves as `torch.jit.save` saves it ([`sconce_torchscript`]).
+//! Files are parsed and their names looked up; nothing in them is run but the constructors of modules,
+//! in an interpreter of their own. Functions, classes and modules become PyTorch's trees
+//! ([`sconce_syntax`]), graphs ([`sconce_compiler`]), and at last a module that saves as
+//! `torch.jit.save` saves it ([`sconce_torchscript`]).
 
 mod construct;
 mod error;

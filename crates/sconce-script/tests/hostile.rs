@@ -65,6 +65,35 @@ fn circles_are_refused() {
 }
 
 #[test]
+fn modules_without_end_are_refused() {
+    let inner = "import torch.nn as nn\n\n\nclass P(nn.Module):\n    def __init__(self, inner):\n        \
+                 super().__init__()\n        self.a = inner\n        self.b = inner\n\n\n";
+    let module = |body: &str| {
+        let body = body.replace('\n', "\n        ");
+        format!(
+            "{inner}class f(nn.Module):\n    def __init__(self):\n        super().__init__()\n        \
+             {body}\n"
+        )
+    };
+    let cases = [
+        module("self.me = self"),
+        module("inner = nn.Identity()\nfor _ in range(60):\n    inner = P(inner)\nself.x = inner"),
+        module(
+            "inner = nn.Identity()\nfor _ in range(5000):\n    inner = nn.Sequential(inner)\nself.x = inner",
+        ),
+        module("while True:\n    pass"),
+        module("x = [0]\nwhile True:\n    x = x + x"),
+        format!("{inner}class f(nn.Module):\n    def __init__(self):\n        f()\n"),
+    ];
+    for text in cases {
+        assert!(compile(&text).is_err(), "{text}");
+    }
+    // An attribute that programs cannot have is an error only of a program that uses it.
+    let shared = module("x = [1]\nfor _ in range(30):\n    x = [x, x]\nself.x = x");
+    assert!(compile(&shared).is_err(), "{shared}");
+}
+
+#[test]
 fn text_that_is_no_python_is_refused_with_its_line() {
     for text in
         ["def f(x:\n", "def f(x):\n\treturn 1\n        return 2\n", "\u{0}", "def f(x): return '\n"]

@@ -311,6 +311,10 @@ impl Emitter<'_> {
         all: &mut Contents,
         depth: usize,
     ) -> Result<(), Error> {
+        let Some(budget) = self.budget.checked_sub(1) else {
+            return Err(self.error(None, "the function grows too large while it is compiled"));
+        };
+        self.budget = budget;
         if depth > MAX_NESTING {
             return Err(self.error(None, "modules are nested too deeply"));
         }

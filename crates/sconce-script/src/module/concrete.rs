@@ -326,6 +326,10 @@ impl Python {
                     Err(Error::without_range("it uses variables of the function around it"))
                 }
             }
+            // A lambda has no definition of its own to be compiled.
+            Value::Opaque(what) if &**what == "<lambda>" => {
+                Err(Error::without_range("Expected a single top-level function"))
+            }
             Value::Library(name) => match library::global(name) {
                 Some(global @ Global::Builtin(_)) => Ok(Some(global)),
                 _ => return Ok(false),

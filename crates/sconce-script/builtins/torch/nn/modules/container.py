@@ -15,6 +15,8 @@ def _place(index, length):
 class _Numbered(Module):
     """Modules under the keys "0", "1", …"""
 
+    _modules: dict
+
     def __len__(self):
         return len(self._modules)
 
@@ -103,6 +105,8 @@ class ModuleList(_Numbered):
 
 
 class ModuleDict(Module):
+    _modules: dict
+
     def __init__(self, modules=None):
         super().__init__()
         if modules is not None:
