@@ -94,8 +94,8 @@ class Sconce:
         said = done.stderr.strip()
         raise (Unsupported if UNSUPPORTED_WORDS.search(said) else Different)(joined(said) or f"status {done.returncode}")
 
-    def ast(self, entry):
-        return self.done("ast", f"source.py:{entry}")
+    def ast(self, entry, options):
+        return self.done("ast", f"source.py:{entry}", *options)
 
     def graph(self, entry, options):
         return self.done("graph", f"source.py:{entry}", *options)
@@ -235,7 +235,7 @@ class Case:
     def tree(self):
         if not self.about["tree"]:
             return NOTHING
-        return same_text(self.sconce.ast(self.about["tree"]), self.text("ast.txt"))
+        return same_text(self.sconce.ast(self.about["tree"], self.options()), self.text("ast.txt"))
 
     def graph(self):
         if not (self.folder / "graph.txt").exists():

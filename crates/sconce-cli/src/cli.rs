@@ -92,7 +92,7 @@ pub enum Verb {
     Bench(BenchArgs),
     /// Run a TorchScript program on saved arguments and compare the result with a saved one
     Compare(CompareArgs),
-    /// Compile a function or nn.Module of a Python file to TorchScript, as torch.jit.script does
+    /// Compile a Python function or nn.Module to TorchScript, as torch.jit.script does
     Script(ScriptArgs),
     /// Print the syntax tree of a file of TorchScript source or of a Python function
     Ast(AstArgs),

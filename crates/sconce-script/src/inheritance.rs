@@ -36,7 +36,7 @@ pub(crate) enum MemberKind {
     /// `name = value`
     Value(Arc<py::Expr>),
     /// A class in the class.
-    Class(PyClass),
+    Class,
 }
 
 impl Ancestor {
@@ -68,10 +68,7 @@ impl PyClass {
                 let def = Arc::new(def.clone());
                 Some(MemberKind::Function(PyFunction { module, def }))
             }
-            py::Stmt::ClassDef(def) if def.name.as_str() == name => {
-                let module = Arc::clone(&self.module);
-                Some(MemberKind::Class(PyClass { module, def: Arc::new(def.clone()) }))
-            }
+            py::Stmt::ClassDef(def) if def.name.as_str() == name => Some(MemberKind::Class),
             py::Stmt::Assign(assign) => {
                 let is_target = |target: &py::Expr| matches!(target, py::Expr::Name(target) if target.id == name);
                 let is_bound = assign.targets.iter().any(is_target);

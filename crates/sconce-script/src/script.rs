@@ -107,9 +107,12 @@ impl ScriptOptions {
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Scripted, Error> {
         let path = path.as_ref();
         let text = world::read(path)?;
-        let mut folders: Vec<PathBuf> = path.parent().map(Path::to_owned).into_iter().collect();
-        folders.extend(self.paths.iter().cloned());
-        self.compile(&path.display().to_string(), text, folders)
+        self.compile(&path.display().to_string(), text, self.folders(path))
+    }
+
+    /// Where modules are imported from: the file's own folder first.
+    fn folders(&self, file: &Path) -> Vec<PathBuf> {
+        file.parent().map(Path::to_owned).into_iter().chain(self.paths.iter().cloned()).collect()
     }
 
     /// The tree of a file's function, class or method (`Class.method`), as PyTorch prints it;
@@ -120,8 +123,9 @@ impl ScriptOptions {
     /// that TorchScript does not have.
     pub fn tree(&self, path: impl AsRef<Path>) -> Result<String, Error> {
         let path = path.as_ref();
+        let text = world::read(path)?;
         let (mut python, module) =
-            self.python(&path.display().to_string(), world::read(path)?, Vec::new())?;
+            self.python(&path.display().to_string(), text, self.folders(path))?;
         let name = self.name.as_deref();
         let (name, method) = match name.and_then(|name| name.split_once('.')) {
             Some((class, method)) => (Some(class), Some(method)),

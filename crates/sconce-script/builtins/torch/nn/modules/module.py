@@ -5,6 +5,15 @@ import torch
 from torch.nn.parameter import Parameter
 
 
+class RemovableHandle:
+    def __init__(self, hooks, key):
+        self.hooks = hooks
+        self.key = key
+
+    def remove(self):
+        self.hooks.pop(self.key, None)
+
+
 class Module:
     dump_patches = False
     call_super_init = False
@@ -286,6 +295,26 @@ class Module:
         known = list(self.__dict__.get(kind, {}).values())
         known = [hook] + known if prepend else known + [hook]
         object.__setattr__(self, kind, OrderedDict((str(number), hook) for number, hook in enumerate(known)))
+
+    def _add_hook(self, kind, hook, prepend):
+        if kind not in self.__dict__:
+            object.__setattr__(self, kind, OrderedDict())
+        hooks = self.__dict__[kind]
+        key = id(hook), len(hooks)
+        hooks[key] = hook
+        if prepend:
+            hooks.move_to_end(key, last=False)
+        return RemovableHandle(hooks, key)
+
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        if with_kwargs or always_call:
+            raise NotImplementedError("hooks with_kwargs or always_call cannot be compiled")
+        return self._add_hook("_forward_hooks", hook, prepend)
+
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        if with_kwargs:
+            raise NotImplementedError("hooks with_kwargs cannot be compiled")
+        return self._add_hook("_forward_pre_hooks", hook, prepend)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
         pass
