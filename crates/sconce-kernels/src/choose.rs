@@ -157,7 +157,13 @@ fn numbers_that_bind(
 /// # Errors
 /// For dtypes other than floating ones.
 pub fn leaky_relu(input: &Tensor, negative_slope: Scalar) -> Result<Tensor> {
-    floating_map(input, "leaky_relu_cpu", |x| if x > 0.0 { x } else { x * negative_slope.to_f64() })
+    floating_map(input, "leaky_relu_cpu", |x| leaky(x, negative_slope.to_f64()))
+}
+
+/// [`leaky_relu`] of a number.
+#[inline(always)]
+pub(crate) fn leaky(x: f64, negative_slope: f64) -> f64 {
+    if x > 0.0 { x } else { x * negative_slope }
 }
 
 /// `torch.nn.functional.elu`.
