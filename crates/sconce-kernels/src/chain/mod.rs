@@ -47,6 +47,15 @@ impl ChainOp {
             _ => 3,
         }
     }
+
+    /// The place of the operand that holds bools.
+    pub const fn condition(self) -> Option<usize> {
+        match self {
+            ChainOp::Where => Some(0),
+            ChainOp::MaskedFill => Some(1),
+            _ => None,
+        }
+    }
 }
 
 /// A step of a chain.
