@@ -15,16 +15,20 @@ use crate::binary::{Floating, Strided, Zipping, row};
 use crate::choose::leaky;
 use crate::numbers::rounded;
 use crate::shape::{broadcast, expanded_strides};
-use crate::simd::dispatch;
+use crate::simd::{dispatch, prefetch};
 use crate::unary::{Mapping, PARALLEL, map_slice};
 use crate::{BinaryOp, Bool, DType, Dims, Operand, Result, Scalar, Tensor, UnaryOp, threads, walk};
 
 /// Elements of a block: a few blocks stay in the first cache together.
-const BLOCK: usize = 2048;
+const BLOCK: usize = 1024;
 
 /// Elements of a chain of one step below which other threads cost more than they bring, and below
 /// which they do for a chain of any length.
-const SERIAL: [usize; 2] = [PARALLEL, 4 * BLOCK];
+const SERIAL: [usize; 2] = [PARALLEL, 8 * BLOCK];
+
+/// Bytes of inputs beyond which the next block is not near on its own: while one is computed, the
+/// processor sees nothing of the way the program goes through memory.
+const FAR: usize = 4 << 20;
 
 /// Runs a chain; `None` where an operand is of another dtype, or does not fit otherwise.
 ///
@@ -457,6 +461,7 @@ impl<'a, T: Floating> Plan<'a, T> {
             loads: &self.loads,
             work: &self.work,
             scratch: self.cells - self.result_cells,
+            is_far: len * self.whole.len() * size_of::<T>() > FAR,
         };
         if piece >= len {
             return running.piece(0, outs);
@@ -487,6 +492,8 @@ struct Running<'a, T> {
     work: &'a [Work<T>],
     /// Cells beside those of the results.
     scratch: usize,
+    /// Whether inputs have to be brought near.
+    is_far: bool,
 }
 
 impl<T: Floating> Running<'_, T> {
@@ -502,10 +509,23 @@ impl<T: Floating> Running<'_, T> {
             let mut cells: SmallVec<[&mut [T]; 16]> = SmallVec::new();
             cells.extend(outs.iter_mut().map(|out| split_off(out, count)));
             cells.extend(scratch.chunks_exact_mut(block).map(|cell| &mut cell[..count]));
-            for work in self.work {
+            let next = start + done + count;
+            for (at, work) in self.work.iter().enumerate() {
+                if self.is_far {
+                    self.fetch(at, next);
+                }
                 self.work(work, start + done, &mut cells);
             }
             done += count;
+        }
+    }
+
+    /// Has a part of the inputs brought near that the block from `next` on takes.
+    fn fetch(&self, part: usize, next: usize) {
+        let len = BLOCK.div_ceil(self.work.len());
+        for whole in self.whole {
+            let rest = whole.get(next + part * len..).unwrap_or_default();
+            prefetch(&rest[..len.min(rest.len())]);
         }
     }
 

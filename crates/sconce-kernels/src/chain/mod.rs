@@ -1,10 +1,13 @@
 //! Several element-wise operators, one after the other ([`one_by_one`]) or, over tensors of one
-//! floating dtype, all of them in one pass over memory ([`blocks`]). Both give the same bits.
+//! floating dtype, all of them in one pass over memory ([`blocks`], and [`small`] for few elements).
+//! All give the same bits.
 
 mod blocks;
+mod small;
 
 use smallvec::SmallVec;
 
+use crate::binary::Floating;
 use crate::unary::UnaryOp;
 use crate::{
     BinaryOp, DType, Error, Operand, Result, Scalar, Tensor, add, binary, clamp, dense_binary,
@@ -109,11 +112,22 @@ pub fn chain(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<ChainResults
         Operand::Scalar(_) => None,
     });
     let results = match dtype {
-        Some(DType::Float32) => blocks::run::<f32>(steps, inputs)?,
-        Some(DType::Float64) => blocks::run::<f64>(steps, inputs)?,
+        Some(DType::Float32) => in_one_pass::<f32>(steps, inputs)?,
+        Some(DType::Float64) => in_one_pass::<f64>(steps, inputs)?,
         _ => None,
     };
     results.map_or_else(|| one_by_one(steps, inputs), Ok)
+}
+
+/// All steps together; `None` where an operand does not fit.
+fn in_one_pass<T: Floating>(
+    steps: &[ChainStep],
+    inputs: &[Operand<'_>],
+) -> Result<Option<ChainResults>> {
+    match small::run::<T>(steps, inputs) {
+        Some(result) => Ok(Some(ChainResults::from_iter([result]))),
+        None => blocks::run::<T>(steps, inputs),
+    }
 }
 
 /// Every step as an operator of its own.
@@ -364,8 +378,8 @@ mod tests {
             for count in [1, 3] {
                 threads::set(count);
                 let found = match dtype {
-                    DType::Float32 => blocks::run::<f32>(&steps, &inputs).unwrap(),
-                    _ => blocks::run::<f64>(&steps, &inputs).unwrap(),
+                    DType::Float32 => in_one_pass::<f32>(&steps, &inputs).unwrap(),
+                    _ => in_one_pass::<f64>(&steps, &inputs).unwrap(),
                 };
                 threads::set(0);
                 let Some(found) = found else { continue };
