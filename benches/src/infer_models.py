@@ -132,10 +132,7 @@ MODELS = {
         lambda: [torch.randn(1, 32)],
     ),
     "tensor_loop": (TensorLoop, lambda: [torch.randn(16), torch.randn(16), 10_000]),
-    "pointwise_64k": (Pointwise, lambda: [torch.randn(65_536) for _ in range(4)]),
-    "pointwise_1m": (Pointwise, lambda: [torch.randn(1_048_576) for _ in range(4)]),
-    "pointwise_row": (Pointwise, lambda: [torch.randn(512, 128), torch.randn(128), torch.randn(128), torch.randn(512, 128)]),
-    "pointwise_16": (Pointwise, lambda: [torch.randn(16) for _ in range(4)]),
+    "pointwise": (Pointwise, lambda: [torch.randn(65_536) for _ in range(4)]),
     "hand_mlp": (HandMlp, lambda: [torch.randn(64, 256)]),
     "int_loop": (IntLoop, lambda: [100_000]),
 }

@@ -173,8 +173,9 @@ fn chains_of_elementwise_operators_are_one_and_give_the_same_bits() {
             let numbers: Vec<f32> = numbers(sizes.iter().product()).collect();
             let input = IValue::Tensor(Tensor::from_slice(&numbers, sizes).unwrap());
             let [mut optimized, mut plain] = [true, false].map(|optimize| session(name, optimize));
-            let [found, expected] = [&mut optimized, &mut plain]
-                .map(|session| tensors(&session.call("forward", &[input.clone()]).unwrap()));
+            let [found, expected] = [&mut optimized, &mut plain].map(|session| {
+                tensors(&session.call("forward", std::slice::from_ref(&input)).unwrap())
+            });
             for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
                 assert_eq!(found.sizes(), expected.sizes());
                 assert_eq!(bits(found), bits(expected), "{name} {sizes:?} {at}");

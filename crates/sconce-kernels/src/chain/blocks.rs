@@ -318,7 +318,11 @@ impl<'a, T: Floating> Plan<'a, T> {
                 self.finish(value, step, Kernel::Leaky(slope), [from; 3])
             }
             ChainOp::Where => self.select(value, step, [a, b, c]),
-            ChainOp::MaskedFill => self.select(value, step, [b, c, a]),
+            ChainOp::MaskedFill => {
+                // What has dimensions is refused as a value.
+                let fits = self.values[c].is_some_and(|value| value.sizes().is_empty());
+                if fits { self.select(value, step, [b, c, a]) } else { None }
+            }
         }
     }
 

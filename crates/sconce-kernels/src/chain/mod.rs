@@ -419,5 +419,10 @@ mod tests {
         let error = chain(&steps, &[(&single).into(), (&other).into(), one]).unwrap_err();
         assert!(error.message().starts_with("The size of tensor a (3) must match"), "{error:?}");
         assert!(chain(&[times([0, 2, 0])], &[one, one]).is_err());
+        let mask = Tensor::from_bools(&[true, false, true], &[3]).unwrap();
+        let fill = ChainStep { op: ChainOp::MaskedFill, operands: [0, 1, 2], is_result: true };
+        let inputs = [&single, &mask, &single].map(Operand::Tensor);
+        let error = chain(&[fill], &inputs).unwrap_err();
+        assert!(error.message().starts_with("masked_fill_ only supports a 0-dim"), "{error:?}");
     }
 }
