@@ -35,7 +35,7 @@ enum Target {
     Each(f64, u32),
 }
 
-const MODELS: [(&str, Target); 10] = [
+const MODELS: [(&str, Target); 12] = [
     ("encoder", Target::Ratio(0.65)),
     ("nn_encoder", Target::Ratio(0.65)),
     ("resnet18", Target::Ratio(1.15)),
@@ -44,6 +44,8 @@ const MODELS: [(&str, Target); 10] = [
     ("lstm_cell", Target::Ratio(0.4)),
     ("small_cnn", Target::Ratio(0.4)),
     ("mlp", Target::Ratio(0.4)),
+    ("pointwise", Target::Ratio(0.4)),
+    ("hand_mlp", Target::Ratio(1.0)),
     ("tensor_loop", Target::Each(100.0, 10_000)),
     // Three operations on integers and the loop itself.
     ("int_loop", Target::Each(10.0, 400_000)),

@@ -78,6 +78,25 @@ class IntLoop(nn.Module):
         return a
 
 
+class Pointwise(nn.Module):
+    def forward(self, x: torch.Tensor, w: torch.Tensor, b: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(x * w + b) * torch.sigmoid(y) + x
+
+
+class HandMlp(nn.Module):
+    """A gated layer with its activation spelled out, as programs of others have it."""
+
+    def __init__(self):
+        super().__init__()
+        self.up, self.gate, self.down = nn.Linear(256, 1024), nn.Linear(256, 1024), nn.Linear(1024, 256)
+        self.scale = nn.Parameter(torch.rand(256))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        up, gate = self.up(x), self.gate(x)
+        gelu = 0.5 * up * (1 + torch.tanh(0.7978845608 * (up + 0.044715 * torch.pow(up, 3))))
+        return self.down(gelu * gate * torch.sigmoid(gate)) * self.scale + x
+
+
 def image(size, channels=3):
     return [torch.rand(1, channels, size, size)]
 
@@ -113,6 +132,8 @@ MODELS = {
         lambda: [torch.randn(1, 32)],
     ),
     "tensor_loop": (TensorLoop, lambda: [torch.randn(16), torch.randn(16), 10_000]),
+    "pointwise": (Pointwise, lambda: [torch.randn(65_536) for _ in range(4)]),
+    "hand_mlp": (HandMlp, lambda: [torch.randn(64, 256)]),
     "int_loop": (IntLoop, lambda: [100_000]),
 }
 

@@ -103,7 +103,13 @@ pub fn hardtanh(input: &Tensor, min: Scalar, max: Scalar) -> Result<Tensor> {
         return crate::clamp(input, whole(min), whole(max));
     }
     let (min, max) = (rounded(min.to_f64(), dtype), rounded(max.to_f64(), dtype));
-    floating_map(input, "clamp_scalar_cpu", |x| if x.is_nan() { x } else { x.max(min).min(max) })
+    floating_map(input, "clamp_scalar_cpu", |x| bounded(x, min, max))
+}
+
+/// [`hardtanh`] of a number.
+#[inline(always)]
+pub(crate) fn bounded(x: f64, min: f64, max: f64) -> f64 {
+    if x.is_nan() { x } else { x.max(min).min(max) }
 }
 
 /// `torch.nn.functional.prelu`: one weight, or one for each channel.

@@ -6,6 +6,7 @@ use crate::numbers::rounded;
 use crate::promotion::int_to_float;
 use crate::shape::{broadcast, expanded_strides};
 use crate::simd::dispatch;
+use crate::unary::FloatingMap;
 use crate::{
     Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, can_cast, result_type,
     threads, unary, walk,
@@ -162,8 +163,8 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     let a = widened(a, common, compute)?;
     let b = if exactly { b.to_dtype(compute)? } else { widened(b, common, compute)? };
     let result = match compute {
-        DType::Float32 => f32::apply(op, &a, &b),
-        DType::Float64 => f64::apply(op, &a, &b),
+        DType::Float32 => floats::<f32>(op, &a, &b),
+        DType::Float64 => floats::<f64>(op, &a, &b),
         DType::Int64 => integers(op, &a, &b, common),
         DType::Bool => bools(op, &a, &b),
         DType::Complex64 => complexes::<f32>(op, &a, &b),
@@ -336,22 +337,17 @@ pub(crate) fn zip<T: Element, U: Element>(
     zip_rows(a, b, |out, x, y| row(out, x, y, &f))
 }
 
-/// [`zip`], on several threads where rows are long.
-fn zip_parallel<T: Element, U: Element>(
-    a: &Tensor,
-    b: &Tensor,
-    f: impl Fn(T, T) -> U + Sync,
-) -> Result<Tensor> {
+/// A kernel for broadcast pairs, on several threads where rows are long.
+fn zip_parallel<T: Element>(a: &Tensor, b: &Tensor, kernel: Zipping<T>) -> Result<Tensor> {
     zip_rows(a, b, |out, (xs, x_step), (ys, y_step)| {
         threads::pieces(out, 64, crate::unary::PARALLEL, |start, out| {
-            let (xs, ys) = (&xs[start * x_step..], &ys[start * y_step..]);
-            row(out, (xs, x_step), (ys, y_step), &f);
+            kernel(out, (&xs[start * x_step..], x_step), (&ys[start * y_step..], y_step));
         });
     })
 }
 
 /// Elements of a row: a slice that begins with the first, and the distance between them.
-type Strided<'a, T> = (&'a [T], usize);
+pub(crate) type Strided<'a, T> = (&'a [T], usize);
 
 /// Calls `f` for the longest rows of the result and what stands beside them in the operands.
 fn zip_rows<T: Element, U: Element>(
@@ -375,11 +371,11 @@ fn zip_rows<T: Element, U: Element>(
 }
 
 /// One row of [`zip`].
-fn row<T: Element, U: Element>(
+pub(crate) fn row<T: Element, U: Element>(
     out: &mut [U],
     (xs, x_step): Strided<'_, T>,
     (ys, y_step): Strided<'_, T>,
-    f: &impl Fn(T, T) -> U,
+    f: impl Fn(T, T) -> U,
 ) {
     let len = out.len();
     dispatch(
@@ -422,21 +418,35 @@ fn compare<T: Element + PartialOrd>(op: BinaryOp, a: &Tensor, b: &Tensor) -> Res
     }
 }
 
-trait Floating: Element + PartialOrd {
-    fn apply(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor>;
+/// Fills a row of a result from what stands beside it in the operands.
+pub(crate) type Zipping<T> = fn(&mut [T], Strided<'_, T>, Strided<'_, T>);
+
+/// A floating type that operators of two operands have kernels of their own for.
+pub(crate) trait Floating: FloatingMap + PartialOrd {
+    /// The kernel of an operator whose result is of this type as well.
+    fn zipping(op: BinaryOp) -> Option<Zipping<Self>>;
+}
+
+/// An operator of two floating tensors.
+fn floats<T: Floating>(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    match T::zipping(op) {
+        Some(kernel) => zip_parallel(a, b, kernel),
+        None if op.compares() => compare::<T>(op, a, b),
+        None => Err(Error::no_kernel(op.kernel(), a.dtype())),
+    }
 }
 
 macro_rules! floating {
     ($($ty:ident)*) => {$(
         impl Floating for $ty {
-            fn apply(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-                match op {
-                    Add => zip_parallel(a, b, |x: $ty, y: $ty| x + y),
-                    Sub => zip_parallel(a, b, |x: $ty, y: $ty| x - y),
-                    Mul => zip_parallel(a, b, |x: $ty, y: $ty| x * y),
-                    Div => zip_parallel(a, b, |x: $ty, y: $ty| x / y),
-                    DivTrunc => zip(a, b, |x: $ty, y: $ty| (x / y).trunc()),
-                    DivFloor => zip(a, b, |x: $ty, y: $ty| {
+            fn zipping(op: BinaryOp) -> Option<Zipping<$ty>> {
+                Some(match op {
+                    Add => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x + y),
+                    Sub => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x - y),
+                    Mul => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x * y),
+                    Div => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x / y),
+                    DivTrunc => |out, x, y| row(out, x, y, |x: $ty, y: $ty| (x / y).trunc()),
+                    DivFloor => |out, x, y| row(out, x, y, |x: $ty, y: $ty| {
                         if y == 0.0 {
                             return x / y;
                         }
@@ -451,24 +461,23 @@ macro_rules! floating {
                         let floor = quotient.floor();
                         if quotient - floor > 0.5 { floor + 1.0 } else { floor }
                     }),
-                    Pow => zip(a, b, |x: $ty, y: $ty| if y == 2.0 { x * x } else { x.powf(y) }),
-                    Remainder => zip(a, b, |x: $ty, y: $ty| {
+                    Pow => |out, x, y| row(out, x, y, |x: $ty, y: $ty| if y == 2.0 { x * x } else { x.powf(y) }),
+                    Remainder => |out, x, y| row(out, x, y, |x: $ty, y: $ty| {
                         let rest = x % y;
                         if rest != 0.0 && (y < 0.0) != (rest < 0.0) { rest + y } else { rest }
                     }),
-                    Fmod => zip(a, b, |x: $ty, y: $ty| x % y),
-                    Maximum => zip(a, b, |x: $ty, y: $ty| {
+                    Fmod => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x % y),
+                    Maximum => |out, x, y| row(out, x, y, |x: $ty, y: $ty| {
                         if x.is_nan() || y.is_nan() { $ty::NAN } else if x > y { x } else { y }
                     }),
-                    Minimum => zip(a, b, |x: $ty, y: $ty| {
+                    Minimum => |out, x, y| row(out, x, y, |x: $ty, y: $ty| {
                         if x.is_nan() || y.is_nan() { $ty::NAN } else if x < y { x } else { y }
                     }),
-                    Fmax => zip(a, b, |x: $ty, y: $ty| x.max(y)),
-                    Fmin => zip(a, b, |x: $ty, y: $ty| x.min(y)),
-                    Atan2 => zip(a, b, |x: $ty, y: $ty| x.atan2(y)),
-                    Eq | Ne | Lt | Le | Gt | Ge => compare::<$ty>(op, a, b),
-                    _ => Err(Error::no_kernel(op.kernel(), a.dtype())),
-                }
+                    Fmax => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x.max(y)),
+                    Fmin => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x.min(y)),
+                    Atan2 => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x.atan2(y)),
+                    _ => return None,
+                })
             }
         }
     )*};

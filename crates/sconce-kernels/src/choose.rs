@@ -171,7 +171,13 @@ pub fn leaky_relu(input: &Tensor, negative_slope: Scalar) -> Result<Tensor> {
             _ => Err(Error::runtime("expected one tensor")),
         });
     }
-    floating_map(input, "leaky_relu_cpu", |x| if x > 0.0 { x } else { x * negative_slope.to_f64() })
+    floating_map(input, "leaky_relu_cpu", |x| leaky(x, negative_slope.to_f64()))
+}
+
+/// [`leaky_relu`] of a number.
+#[inline(always)]
+pub(crate) fn leaky(x: f64, negative_slope: f64) -> f64 {
+    if x > 0.0 { x } else { x * negative_slope }
 }
 
 /// `torch.nn.functional.elu`.

@@ -15,6 +15,7 @@ mod bilinear;
 mod binary;
 mod block;
 mod blocked;
+mod chain;
 mod choose;
 mod class_loss;
 mod complex;
@@ -109,6 +110,7 @@ pub use blocked::{
     Activation, BlockedConv, conv_blocked, from_blocked, max_pool2d_blocked, mean_blocked,
     pack_bias, pack_weight, to_blocked,
 };
+pub use chain::{ChainOp, ChainResults, ChainStep, chain};
 pub use choose::{clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_};
 pub use class_loss::{
     ClassLoss, cross_entropy_loss, multi_margin_loss, multilabel_margin_loss, nll_loss, one_hot,

@@ -71,6 +71,21 @@ pub(crate) fn dispatch_at<R>(level: Level, f: impl FnOnce() -> R) -> R {
     }
 }
 
+/// Asks for numbers to be brought near, for they are read or written soon.
+#[inline]
+pub(crate) fn prefetch<T>(numbers: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    for number in numbers.iter().step_by((64 / size_of::<T>().max(1)).max(1)) {
+        // SAFETY: a hint, which reads nothing as far as the program can tell.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(number).cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = numbers;
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn avx2<R>(f: impl FnOnce() -> R) -> R {

@@ -36,15 +36,23 @@ pub(crate) fn pieces<T: Send>(
     serial: usize,
     f: impl Fn(usize, &mut [T]) + Sync,
 ) {
-    let threads = if out.len() <= serial { 1 } else { get() };
-    if threads == 1 || unit == 0 {
+    let len = piece_len(out.len(), unit, serial);
+    if len >= out.len() {
         return f(0, out);
+    }
+    each(out.chunks_mut(len).enumerate(), |(i, piece)| f(i * len, piece));
+}
+
+/// How long the pieces are that [`pieces`] makes of so many elements.
+pub(crate) fn piece_len(len: usize, unit: usize, serial: usize) -> usize {
+    let threads = if len <= serial { 1 } else { get() };
+    if threads == 1 || unit == 0 {
+        return len;
     }
     // A few pieces for each thread: those that come late have less to do. None is too short to be
     // worth it.
-    let count = (out.len() / (serial / 2).max(1)).clamp(threads, PIECES * threads);
-    let len = out.len().div_ceil(unit).div_ceil(count) * unit;
-    each(out.chunks_mut(len).enumerate(), |(i, piece)| f(i * len, piece));
+    let count = (len / (serial / 2).max(1)).clamp(threads, PIECES * threads);
+    len.div_ceil(unit).div_ceil(count) * unit
 }
 
 /// Calls `f` for each item, on several threads: whoever is free takes the next one.

@@ -121,11 +121,8 @@ pub fn unary(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
     let common = if op == Square && common == DType::Bool { DType::Int64 } else { common };
     let wide = input.to_dtype(common)?.to_dtype(compute_dtype(common))?;
     let result = match wide.dtype() {
-        DType::Float32 => match vector_kernel(op) {
-            Some(kernel) => kernel(&wide),
-            None => f32_kernel(op, &wide),
-        },
-        DType::Float64 => f64_kernel(op, &wide),
+        DType::Float32 => map_parallel::<f32>(op, &wide),
+        DType::Float64 => map_parallel::<f64>(op, &wide),
         DType::Int64 => int_kernel(op, &wide, dtype),
         DType::Bool if op == Sign => wide.copy(),
         DType::Complex64 => complex_kernel::<f32>(op, &wide),
@@ -185,26 +182,76 @@ pub(crate) const PARALLEL: usize = 1 << 16;
 pub(crate) fn map<T: Element, U: Element>(input: &Tensor, f: impl Fn(T) -> U) -> Result<Tensor> {
     let input = input.contiguous()?;
     let result = Tensor::unset(input.sizes(), U::DTYPE)?;
-    map_slice(&input.read::<T>()?, &mut result.write::<U>()?, &f);
+    map_slice(&input.read::<T>()?, &mut result.write::<U>()?, f);
     Ok(result)
 }
 
-/// [`map`], on several threads where there are many elements.
-fn map_parallel<T: Element, U: Element>(
-    input: &Tensor,
-    f: impl Fn(T) -> U + Sync,
-) -> Result<Tensor> {
+/// Fills a slice with the values of a function at the elements of another of its length.
+pub(crate) type Mapping<T> = fn(&[T], &mut [T]);
+
+/// A floating type that operators have kernels of their own for.
+pub(crate) trait FloatingMap: Element {
+    /// The kernel of an operator.
+    fn mapping(op: UnaryOp) -> Mapping<Self>;
+    /// The nearest number of this type.
+    fn from_double(x: f64) -> Self;
+    /// The same number.
+    fn to_double(self) -> f64;
+}
+
+impl FloatingMap for f32 {
+    fn mapping(op: UnaryOp) -> Mapping<f32> {
+        // The functions that programs spend their time in are vector code.
+        match op {
+            Exp => |xs, out| map_slice(xs, out, vecmath::exp),
+            Log => |xs, out| map_slice(xs, out, vecmath::log),
+            Tanh => |xs, out| map_slice(xs, out, vecmath::tanh),
+            Sigmoid => |xs, out| map_slice(xs, out, vecmath::sigmoid),
+            Erf => |xs, out| map_slice(xs, out, vecmath::erf),
+            Gelu => |xs, out| map_slice(xs, out, vecmath::gelu),
+            GeluTanh => |xs, out| map_slice(xs, out, vecmath::gelu_tanh),
+            Silu => |xs, out| map_slice(xs, out, vecmath::silu),
+            _ => plain_f32(op),
+        }
+    }
+    #[inline(always)]
+    fn from_double(x: f64) -> f32 {
+        x as f32
+    }
+    #[inline(always)]
+    fn to_double(self) -> f64 {
+        self.into()
+    }
+}
+
+impl FloatingMap for f64 {
+    fn mapping(op: UnaryOp) -> Mapping<f64> {
+        plain_f64(op)
+    }
+    #[inline(always)]
+    fn from_double(x: f64) -> f64 {
+        x
+    }
+    #[inline(always)]
+    fn to_double(self) -> f64 {
+        self
+    }
+}
+
+/// The kernel of an operator for every element, on several threads where there are many.
+fn map_parallel<T: FloatingMap>(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
     let input = input.contiguous()?;
-    let result = Tensor::zeros(input.sizes(), U::DTYPE)?;
-    let xs = input.read::<T>()?;
+    let result = Tensor::unset(input.sizes(), T::DTYPE)?;
+    let (xs, kernel) = (input.read::<T>()?, T::mapping(op));
     let xs: &[T] = &xs;
-    threads::pieces(&mut result.write::<U>()?, 64, PARALLEL, |start, out| {
-        map_slice(&xs[start..start + out.len()], out, &f);
+    threads::pieces(&mut result.write::<T>()?, 64, PARALLEL, |start, out| {
+        kernel(&xs[start..start + out.len()], out);
     });
     Ok(result)
 }
 
-fn map_slice<T: Element, U: Element>(xs: &[T], out: &mut [U], f: &impl Fn(T) -> U) {
+/// Fills a slice with the values of a function.
+pub(crate) fn map_slice<T: Element, U: Element>(xs: &[T], out: &mut [U], f: impl Fn(T) -> U) {
     dispatch(
         #[inline(always)]
         || {
@@ -215,90 +262,85 @@ fn map_slice<T: Element, U: Element>(xs: &[T], out: &mut [U], f: &impl Fn(T) -> 
     );
 }
 
-/// The functions that programs spend their time in, as vector code.
-fn vector_kernel(op: UnaryOp) -> Option<fn(&Tensor) -> Result<Tensor>> {
-    Some(match op {
-        Exp => |input| map_parallel(input, vecmath::exp),
-        Log => |input| map_parallel(input, vecmath::log),
-        Tanh => |input| map_parallel(input, vecmath::tanh),
-        Sigmoid => |input| map_parallel(input, vecmath::sigmoid),
-        Erf => |input| map_parallel(input, vecmath::erf),
-        Gelu => |input| map_parallel(input, vecmath::gelu),
-        GeluTanh => |input| map_parallel(input, vecmath::gelu_tanh),
-        Silu => |input| map_parallel(input, vecmath::silu),
-        _ => return None,
-    })
-}
-
 macro_rules! float_kernel {
     ($name:ident, $ty:ident, $erf:path, $erfc:path, $consts:ident) => {
-        fn $name(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
+        fn $name(op: UnaryOp) -> Mapping<$ty> {
             use std::$consts::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, SQRT_2};
             fn sigmoid(x: $ty) -> $ty {
                 1.0 / (1.0 + (-x).exp())
             }
             type F = $ty;
             match op {
-                Neg => map_parallel(input, |x: F| -x),
-                Abs => map_parallel(input, |x: F| x.abs()),
+                Neg => |xs, out| map_slice(xs, out, |x: F| -x),
+                Abs => |xs, out| map_slice(xs, out, |x: F| x.abs()),
                 // NaN passes through.
-                Relu => map_parallel(input, |x: F| if x < 0.0 { 0.0 } else { x }),
-                Relu6 => map_parallel(input, |x: F| if x.is_nan() { x } else { x.clamp(0.0, 6.0) }),
-                Sign => map_parallel(input, |x: F| {
-                    (if x > 0.0 {
-                        1.0
-                    } else if x < 0.0 {
-                        -1.0
-                    } else {
-                        0.0
-                    }) as F
-                }),
-                Square => map_parallel(input, |x: F| x * x),
-                Exp => map_parallel(input, |x: F| x.exp()),
-                Exp2 => map_parallel(input, |x: F| x.exp2()),
-                Expm1 => map_parallel(input, |x: F| x.exp_m1()),
-                Log => map_parallel(input, |x: F| x.ln()),
-                Log2 => map_parallel(input, |x: F| x.log2()),
-                Log10 => map_parallel(input, |x: F| x.log10()),
-                Log1p => map_parallel(input, |x: F| x.ln_1p()),
-                Sqrt => map_parallel(input, |x: F| x.sqrt()),
-                Rsqrt => map_parallel(input, |x: F| 1.0 / x.sqrt()),
-                Reciprocal => map_parallel(input, |x: F| 1.0 / x),
-                Sin => map_parallel(input, |x: F| x.sin()),
-                Cos => map_parallel(input, |x: F| x.cos()),
-                Tan => map_parallel(input, |x: F| x.tan()),
-                Asin => map_parallel(input, |x: F| x.asin()),
-                Acos => map_parallel(input, |x: F| x.acos()),
-                Atan => map_parallel(input, |x: F| x.atan()),
-                Sinh => map_parallel(input, |x: F| x.sinh()),
-                Cosh => map_parallel(input, |x: F| x.cosh()),
-                Tanh => map_parallel(input, |x: F| x.tanh()),
-                Asinh => map_parallel(input, |x: F| x.asinh()),
-                Acosh => map_parallel(input, |x: F| x.acosh()),
-                Atanh => map_parallel(input, |x: F| x.atanh()),
-                Sigmoid => map_parallel(input, sigmoid),
-                Erf => map_parallel(input, |x: F| $erf(x)),
-                Erfc => map_parallel(input, |x: F| $erfc(x)),
-                Gelu => map_parallel(input, |x: F| 0.5 * x * (1.0 + $erf(x * FRAC_1_SQRT_2))),
-                GeluTanh => map_parallel(input, |x: F| {
-                    let inner = SQRT_2 * FRAC_2_SQRT_PI * 0.5 * (x + 0.044715 * x * x * x);
-                    0.5 * x * (1.0 + inner.tanh())
-                }),
-                Silu => map_parallel(input, |x: F| x / (1.0 + (-x).exp())),
-                Mish => map_parallel(input, |x: F| x * x.exp().ln_1p().tanh()),
-                Hardsigmoid => map_parallel(input, |x: F| (x + 3.0).clamp(0.0, 6.0) / 6.0),
-                Hardswish => map_parallel(input, |x: F| x * (x + 3.0).clamp(0.0, 6.0) / 6.0),
-                Frac => map_parallel(input, |x: F| x - x.trunc()),
-                Floor => map_parallel(input, |x: F| x.floor()),
-                Ceil => map_parallel(input, |x: F| x.ceil()),
-                Round => map_parallel(input, |x: F| x.round_ties_even()),
-                Trunc => map_parallel(input, |x: F| x.trunc()),
+                Relu => |xs, out| map_slice(xs, out, |x: F| if x < 0.0 { 0.0 } else { x }),
+                Relu6 => |xs, out| {
+                    map_slice(xs, out, |x: F| if x.is_nan() { x } else { x.clamp(0.0, 6.0) })
+                },
+                Sign => |xs, out| {
+                    map_slice(xs, out, |x: F| {
+                        (if x > 0.0 {
+                            1.0
+                        } else if x < 0.0 {
+                            -1.0
+                        } else {
+                            0.0
+                        }) as F
+                    })
+                },
+                Square => |xs, out| map_slice(xs, out, |x: F| x * x),
+                Exp => |xs, out| map_slice(xs, out, |x: F| x.exp()),
+                Exp2 => |xs, out| map_slice(xs, out, |x: F| x.exp2()),
+                Expm1 => |xs, out| map_slice(xs, out, |x: F| x.exp_m1()),
+                Log => |xs, out| map_slice(xs, out, |x: F| x.ln()),
+                Log2 => |xs, out| map_slice(xs, out, |x: F| x.log2()),
+                Log10 => |xs, out| map_slice(xs, out, |x: F| x.log10()),
+                Log1p => |xs, out| map_slice(xs, out, |x: F| x.ln_1p()),
+                Sqrt => |xs, out| map_slice(xs, out, |x: F| x.sqrt()),
+                Rsqrt => |xs, out| map_slice(xs, out, |x: F| 1.0 / x.sqrt()),
+                Reciprocal => |xs, out| map_slice(xs, out, |x: F| 1.0 / x),
+                Sin => |xs, out| map_slice(xs, out, |x: F| x.sin()),
+                Cos => |xs, out| map_slice(xs, out, |x: F| x.cos()),
+                Tan => |xs, out| map_slice(xs, out, |x: F| x.tan()),
+                Asin => |xs, out| map_slice(xs, out, |x: F| x.asin()),
+                Acos => |xs, out| map_slice(xs, out, |x: F| x.acos()),
+                Atan => |xs, out| map_slice(xs, out, |x: F| x.atan()),
+                Sinh => |xs, out| map_slice(xs, out, |x: F| x.sinh()),
+                Cosh => |xs, out| map_slice(xs, out, |x: F| x.cosh()),
+                Tanh => |xs, out| map_slice(xs, out, |x: F| x.tanh()),
+                Asinh => |xs, out| map_slice(xs, out, |x: F| x.asinh()),
+                Acosh => |xs, out| map_slice(xs, out, |x: F| x.acosh()),
+                Atanh => |xs, out| map_slice(xs, out, |x: F| x.atanh()),
+                Sigmoid => |xs, out| map_slice(xs, out, sigmoid),
+                Erf => |xs, out| map_slice(xs, out, |x: F| $erf(x)),
+                Erfc => |xs, out| map_slice(xs, out, |x: F| $erfc(x)),
+                Gelu => {
+                    |xs, out| map_slice(xs, out, |x: F| 0.5 * x * (1.0 + $erf(x * FRAC_1_SQRT_2)))
+                }
+                GeluTanh => |xs, out| {
+                    map_slice(xs, out, |x: F| {
+                        let inner = SQRT_2 * FRAC_2_SQRT_PI * 0.5 * (x + 0.044715 * x * x * x);
+                        0.5 * x * (1.0 + inner.tanh())
+                    })
+                },
+                Silu => |xs, out| map_slice(xs, out, |x: F| x / (1.0 + (-x).exp())),
+                Mish => |xs, out| map_slice(xs, out, |x: F| x * x.exp().ln_1p().tanh()),
+                Hardsigmoid => |xs, out| map_slice(xs, out, |x: F| (x + 3.0).clamp(0.0, 6.0) / 6.0),
+                Hardswish => {
+                    |xs, out| map_slice(xs, out, |x: F| x * (x + 3.0).clamp(0.0, 6.0) / 6.0)
+                }
+                Frac => |xs, out| map_slice(xs, out, |x: F| x - x.trunc()),
+                Floor => |xs, out| map_slice(xs, out, |x: F| x.floor()),
+                Ceil => |xs, out| map_slice(xs, out, |x: F| x.ceil()),
+                Round => |xs, out| map_slice(xs, out, |x: F| x.round_ties_even()),
+                Trunc => |xs, out| map_slice(xs, out, |x: F| x.trunc()),
             }
         }
     };
 }
-float_kernel!(f32_kernel, f32, libm::erff, libm::erfcf, f32);
-float_kernel!(f64_kernel, f64, libm::erf, libm::erfc, f64);
+float_kernel!(plain_f32, f32, libm::erff, libm::erfcf, f32);
+float_kernel!(plain_f64, f64, libm::erf, libm::erfc, f64);
 
 fn int_kernel(op: UnaryOp, input: &Tensor, dtype: DType) -> Result<Tensor> {
     match op {

@@ -43,7 +43,50 @@ pub(crate) fn rows<const N: usize>(
     }
 }
 
-fn merge<const N: usize>(sizes: &[i64], strides: [&[i64]; N]) -> (Dims, [Dims; N]) {
+/// As [`rows`] of one operand, but of its elements at these places in row-major order alone. The
+/// dimensions are best [merged](merge) before.
+pub(crate) fn rows_within(
+    sizes: &[i64],
+    strides: &[i64],
+    start: i64,
+    range: std::ops::Range<usize>,
+    mut row: impl FnMut(usize, usize, usize),
+) {
+    let (Some((&len, outer)), Some(&step)) = (sizes.split_last(), strides.last()) else {
+        return if range.contains(&0) {
+            row(start as usize, 0, 1)
+        };
+    };
+    let mut index = Dims::from_elem(0, outer.len());
+    let mut column = range.start as i64 % len;
+    let mut before = range.start as i64 / len;
+    let mut at = start;
+    for (dim, &size) in outer.iter().enumerate().rev() {
+        index[dim] = before % size;
+        at += index[dim] * strides[dim];
+        before /= size;
+    }
+    let mut left = range.len() as i64;
+    while left > 0 {
+        let count = left.min(len - column);
+        row((at + column * step) as usize, step as usize, count as usize);
+        left -= count;
+        column = 0;
+        for dim in (0..outer.len()).rev() {
+            index[dim] += 1;
+            at += strides[dim];
+            if index[dim] < outer[dim] {
+                break;
+            }
+            at -= strides[dim] * outer[dim];
+            index[dim] = 0;
+        }
+    }
+}
+
+/// Sizes and strides without dimensions of one element, and with neighbouring dimensions made one where
+/// all operands hold them without a gap.
+pub(crate) fn merge<const N: usize>(sizes: &[i64], strides: [&[i64]; N]) -> (Dims, [Dims; N]) {
     let mut merged = Dims::new();
     let mut steps: [Dims; N] = std::array::from_fn(|_| Dims::new());
     for (dim, &size) in sizes.iter().enumerate() {
@@ -87,5 +130,29 @@ mod tests {
         rows(&[], [&[], &[]], [1, 2], |at, step, n| seen.push((at, step, n)));
         assert_eq!(seen, [([1, 2], [0, 0], 1)]);
         rows(&[0], [&[1]], [0], |_, _, _| unreachable!());
+    }
+
+    #[test]
+    fn parts_of_rows_come_one_after_the_other() {
+        for (sizes, strides) in [
+            (vec![2, 3, 4], vec![100, 10, 1]),
+            (vec![2, 3, 4], vec![0, 4, 0]),
+            (vec![5], vec![7]),
+            (vec![], vec![]),
+        ] {
+            let mut all = Vec::new();
+            rows(&sizes, [&strides], [3], |[at], [step], len| {
+                all.extend((0..len).map(|i| at + i * step));
+            });
+            for from in 0..=all.len() {
+                for to in from..=all.len() {
+                    let mut some = Vec::new();
+                    rows_within(&sizes, &strides, 3, from..to, |at, step, len| {
+                        some.extend((0..len).map(|i| at + i * step));
+                    });
+                    assert_eq!(some, all[from..to], "{sizes:?} {from} {to}");
+                }
+            }
+        }
     }
 }

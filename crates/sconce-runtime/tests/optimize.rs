@@ -9,9 +9,21 @@ use sconce_checkpoint::Checkpoint;
 use sconce_kernels::Importer;
 use sconce_runtime::{Error, IValue, Options, Session, Tensor};
 
-const NETWORKS: [&str; 10] = [
-    "residual", "inverted", "written", "kept", "changed", "dense", "moved", "cells", "layers",
+const NETWORKS: [&str; 14] = [
+    "residual",
+    "inverted",
+    "written",
+    "kept",
+    "changed",
+    "dense",
+    "moved",
+    "cells",
+    "layers",
     "listed",
+    "pointwise",
+    "chains0",
+    "chains1",
+    "chains2",
 ];
 
 fn network(name: &str) -> PathBuf {
@@ -146,4 +158,39 @@ fn layers_with_constant_weights_are_packed() {
     }
     let listed = run("listed", &[3, 1, 12]);
     assert_eq!(calls(&listed, "sconce::lstm_packed"), 1);
+}
+
+#[test]
+fn chains_of_elementwise_operators_are_one_and_give_the_same_bits() {
+    let bits = |tensor: &Tensor| -> Vec<u32> {
+        let bits = |x: f32| if x.is_nan() { u32::MAX } else { x.to_bits() };
+        tensor.to_vec::<f32>().unwrap().into_iter().map(bits).collect()
+    };
+    let numbers = |count: i64| (0..count).map(|at| (at as f32 * 0.37).sin() * 4.0);
+    // Less than a block, and blocks for several threads.
+    for name in ["chains0", "chains1", "chains2"] {
+        for sizes in [&[2i64, 12][..], &[12], &[40, 70, 12]] {
+            let numbers: Vec<f32> = numbers(sizes.iter().product()).collect();
+            let input = IValue::Tensor(Tensor::from_slice(&numbers, sizes).unwrap());
+            let [mut optimized, mut plain] = [true, false].map(|optimize| session(name, optimize));
+            let [found, expected] = [&mut optimized, &mut plain].map(|session| {
+                tensors(&session.call("forward", std::slice::from_ref(&input)).unwrap())
+            });
+            for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
+                assert_eq!(found.sizes(), expected.sizes());
+                assert_eq!(bits(found), bits(expected), "{name} {sizes:?} {at}");
+            }
+            let [fused, plain] = [optimized, plain].map(|session| {
+                let all = session.profile();
+                all.iter().filter(|entry| !entry.operator.starts_with("prim::")).count()
+            });
+            assert!(fused < plain, "{name}: {fused} of {plain}");
+        }
+    }
+    let mut session = session("pointwise", true);
+    let input = Tensor::zeros(&[2, 12], sconce_kernels::DType::Float32).unwrap();
+    session.call("forward", &[IValue::Tensor(input)]).unwrap();
+    // Three rounds of the cell, the activation by hand, and what the gate is used for.
+    assert_eq!(calls(&session, "sconce::pointwise"), 3 + 2);
+    assert_eq!(calls(&session, "aten::sigmoid") + calls(&session, "aten::mul.Tensor"), 0);
 }

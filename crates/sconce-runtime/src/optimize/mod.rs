@@ -13,6 +13,7 @@ mod encoder_layer;
 mod facts;
 mod in_place;
 mod linear;
+mod pointwise;
 mod ranks;
 mod recurrent;
 
@@ -46,6 +47,7 @@ const PASSES: &[fn(&mut Optimization)] = &[
     linear::pack,
     encoder_layer::pack,
     recurrent::pack,
+    pointwise::fuse,
 ];
 
 /// For each argument, what is known of it if it is a tensor.

@@ -10,6 +10,7 @@ mod attention;
 mod attributes;
 mod blocked;
 mod casts;
+mod chains;
 mod complex;
 mod convolution;
 mod creation;
@@ -94,6 +95,7 @@ const TABLES: &[Table] = &[
     tensor_layers::TABLE,
     convolution::TABLE,
     blocked::TABLE,
+    chains::TABLE,
     fused::TABLE,
     creation::TABLE,
     indexing::TABLE,
@@ -136,6 +138,7 @@ pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
     OPERATORS.get(&(symbol, overload)).copied().or_else(|| derived::find(symbol, overload))
 }
 
+pub(crate) use chains::{MAX_STEPS as MAX_CHAIN_STEPS, POINTWISE, STEPS as CHAIN_STEPS};
 pub(crate) use derived::changes_looks;
 pub(crate) use fused::{ACTIVATIONS, ENCODER_LAYER_PACKED, ENCODER_WEIGHTS, LINEAR_PACKED};
 pub(crate) use literals::to_list;

@@ -6,6 +6,7 @@
 Programs are given as text, so that no file's path gets into the archives.
 """
 import pathlib
+import random
 import sys
 
 import torch
@@ -15,6 +16,40 @@ STEM = """
     x = torch.batch_norm(x, self.g0, self.b0, self.m0, self.v0, self.training, 0.1, 1e-5, True)
     x = torch.relu_(x)
 """
+
+
+
+def chains(seed, count):
+    """Statements at random: element-wise operators on a matrix, a row, a column and numbers, some in
+    place, some of whose results are wanted later."""
+    dice = random.Random(seed)
+    lines, values, given = [], ["x", "p", "q"], []
+    rows = ["self.c0", "column", "one", "0.7", "2", "-1.3"]
+    one = ["-{}", "torch.abs({})", "torch.exp(-torch.abs({}))", "torch.tanh({})", "torch.sigmoid({})",
+           "torch.relu({})", "torch.sqrt(torch.abs({}))", "torch.ops.aten.silu({})", "torch.erf({})",
+           "torch.log(torch.abs({}) + 0.5)", "torch.ops.aten.gelu({})", "torch.clamp({}, -1., 1.5)",
+           "torch.ops.aten.hardtanh({}, -2., 2.)", "torch.ops.aten.leaky_relu({}, 0.1)",
+           "torch.ops.aten.hardswish({})", "torch.ops.aten.gelu({}, approximate='tanh')",
+           "torch.clamp({}, min=-0.5)", "torch.pow({}, 2)", "torch.sin({})", "torch.floor({})",
+           "torch.rsqrt(torch.abs({}) + 0.1)", "torch.reciprocal(torch.abs({}) + 1)", "1 - {}"]
+    two = ["{} + {}", "{} - {}", "{} * {}", "{0} / (torch.abs(torch.add({0}, {1})) + 1)",
+           "torch.add({}, {}, alpha=3)", "torch.maximum({0}, {1} * torch.ones_like({0}))",
+           "torch.where({0} > {1}, {0}, 0.5)", "torch.where(mask, {0}, {1} * {0})",
+           "torch.add({0}, {1}).masked_fill({0} < 0, -2.)", "torch.add({0}, {1}).masked_fill(mask, 0.25)"]
+    for at in range(count):
+        a = dice.choice(values[-3:])
+        if dice.random() < 0.4:
+            made = dice.choice(one).format(a)
+        else:
+            made = dice.choice(two).format(a, dice.choice(values[-4:] + rows))
+        lines.append(f"    v{at} = {made}")
+        values.append(f"v{at}")
+        if dice.random() < 0.1:
+            lines.append(f"    v{at}.add_({dice.choice(['1', 'self.c0', 'x'])})")
+        elif dice.random() < 0.15:
+            given.append(values[-1])
+    return "\n".join(lines) + f"\n    return {', '.join(given)}\n"
+
 
 NETWORKS = {
     # A residual block with a sum in place, a step of two, a pool, a classifier.
@@ -147,6 +182,26 @@ def forward(self, x: Tensor):
     a, b, c = torch.lstm(x, [h, h], self.weights, True, 1, 0., False, False, False)
     return a, b * self.scales[1], c * self.scales[0]
 """, dict(weights=[(24, 12), (24, 6), (24,), (24,)], scales=[(1,), (6,)])),
+    # A cell by hand whose states are both wanted, in a loop, and an activation by hand.
+    "pointwise": ("""
+def forward(self, x: Tensor):
+    rows = torch.ops.aten.linear(x, self.w0, self.c0)
+    h, c = torch.tanh(rows[..., :12]), rows[..., 12:24]
+    for i in range(3):
+        a, b, d, e = torch.ops.aten.linear(x + h, self.w0, self.c0).chunk(4, -1)
+        c = torch.sigmoid(b + 1) * c + torch.sigmoid(a) * torch.tanh(d)
+        h = torch.sigmoid(e) * torch.tanh(c) + i
+    g = 0.5 * c * (1 + torch.tanh(0.7978845608 * (c + 0.044715 * torch.pow(c, 3))))
+    gate = torch.sigmoid(x * self.c1 + self.d0) * x
+    return h, c, g, gate, torch.where(gate > x, gate, torch.zeros([1])) - x
+""", dict(w0=(48, 12), c0=(48,), c1=(12,), d0=())),
+} | {
+    f"chains{seed}": (f"""
+def forward(self, x: Tensor):
+    column = x.sum(-1, keepdim=True)
+    p, q, one = torch.cos(x), torch.matmul(x, self.w0), torch.ones([])
+    mask = x.transpose(0, -1).transpose(0, -1) > 0.3
+{chains(seed, 48)}""", dict([("w0", (12, 12)), ("c0", (12,)), (f"k{seed}", (1,))])) for seed in range(3)
 }
 
 
@@ -186,7 +241,8 @@ def inputs(name):
         return (x for x in matrices() if x.dim() == 3 and x.size(2) == 12)
     if name in ("layers", "listed"):
         return sequences()
-    return matrices() if name in ("dense", "moved") else pictures(name)
+    flat = name in ("dense", "moved", "pointwise") or name.startswith("chains")
+    return matrices() if flat else pictures(name)
 
 
 def sequences():
