@@ -55,7 +55,7 @@ def enum_passed(n: int) -> int:
 def _number(c: _Color) -> int:
     if c == _Color.RED:
         return 10
-    elif c is _Color.GREEN:
+    elif c == _Color.GREEN:
         return 20
     return 30
 

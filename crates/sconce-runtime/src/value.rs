@@ -196,9 +196,9 @@ impl IValue {
             (IValue::Dict(a), IValue::Dict(b)) => a.is(b),
             (IValue::Tuple(a), IValue::Tuple(b)) => Rc::ptr_eq(a, b),
             (IValue::Object(a), IValue::Object(b)) => a.is(b),
+            (IValue::Enum(a, i), IValue::Enum(b, j)) => a == b && i == j,
             (IValue::Function(a), IValue::Function(b)) => a == b,
             (IValue::Tensor(a), IValue::Tensor(b)) => a.is(b),
-            // Members of enums too: wherever a program names one, PyTorch makes an object of it.
             _ => false,
         }
     }
