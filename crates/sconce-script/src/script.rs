@@ -228,7 +228,7 @@ impl ScriptOptions {
 
 fn compiled_function(python: &mut Python, function: &PyFunction) -> Result<Scripted, Error> {
     let mut unit = Unit::new();
-    let how = python.decorated(&function)?;
+    let how = python.decorated(function)?;
     let tree = tree(function, function.name(), None, how.body(), false)?;
     let id = python.compiled(&mut unit, function, how)?;
     let compiled = unit.function(id);
