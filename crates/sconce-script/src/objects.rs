@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sconce_tensor::{DType, Tensor};
 
-use crate::world::{Module, PyClass, PyFunction};
+use crate::world::{PyClass, PyFunction};
 
 /// A value of Python, as constructors make them. What can be changed, or is the same object in two
 /// places, is in the [`Heap`].
@@ -40,8 +40,6 @@ pub(crate) enum Value {
     Function(Function),
     /// A class of a file.
     Class(PyClass),
-    /// A file.
-    Namespace(Arc<Module>),
     /// A member of a library, by its dotted name.
     Library(Arc<str>),
     /// `torch.float32`
@@ -72,6 +70,7 @@ pub(crate) struct TensorObject {
     pub(crate) tensor: Tensor,
     pub(crate) requires_grad: bool,
     /// Whether it was wrapped in `nn.Parameter`.
+    #[cfg_attr(not(test), expect(dead_code, reason = "programs do not tell the two apart"))]
     pub(crate) is_parameter: bool,
     /// Whether its numbers are known: those of `torch.empty` and of random initialisation are not,
     /// and have to come from a state dict.
@@ -106,6 +105,7 @@ pub(crate) struct Buffer {
     /// A tensor or `None`.
     pub(crate) value: Value,
     /// Whether state dicts have it.
+    #[cfg_attr(not(test), expect(dead_code, reason = "archives keep all buffers"))]
     pub(crate) is_persistent: bool,
 }
 
@@ -149,6 +149,7 @@ macro_rules! cells {
                     }
                 }
 
+                #[allow(dead_code, reason = "made for all kinds alike")]
                 pub(crate) fn $get_mut(&mut self, id: Id) -> Option<&mut $of> {
                     match self.cells.get_mut(id.0 as usize) {
                         Some(Cell::$variant(cell)) => Some(cell),

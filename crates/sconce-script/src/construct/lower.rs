@@ -50,10 +50,11 @@ impl Interpreter<'_> {
             Value::Complex(re, im) => Made::Complex(*re, *im),
             Value::Str(text) => Made::Str(text.clone()),
             Value::Library(name) => Made::Library(name.clone()),
-            Value::Namespace(module) => Made::Namespace(module.clone()),
             Value::DType(dtype) => Made::DType(*dtype),
             Value::Device(device) => Made::Device(device.clone()),
-            Value::NotImplemented | Value::Ellipsis => Made::Opaque(self.type_name(value)),
+            Value::Namespace(_) | Value::NotImplemented | Value::Ellipsis => {
+                Made::Opaque(self.type_name(value))
+            }
             Value::Ref(id) => {
                 if let Some(known) = to.known.get(id) {
                     return Ok(known.clone());

@@ -106,7 +106,6 @@ impl Printer<'_> {
                 format!("<{bound} {}({})>", function.function.name(), captured.join(", "))
             }
             Made::Class(class) => format!("<class {}>", class.name()),
-            Made::Namespace(module) => format!("<module {}>", module.name),
             Made::Library(name) => format!("<{name}>"),
             Made::DType(dtype) => format!("{dtype}"),
             Made::Device(device) => format!("device {device}"),

@@ -74,11 +74,9 @@ impl Python {
             Value::Module(_) => {
                 return Ok(Err("Cannot infer concrete type of torch.nn.Module".into()));
             }
-            Value::Function(_)
-            | Value::Class(_)
-            | Value::Namespace(_)
-            | Value::Library(_)
-            | Value::Opaque(_) => return Ok(Err(format!("{OTHERS} {}.", self.type_name(value)))),
+            Value::Function(_) | Value::Class(_) | Value::Library(_) | Value::Opaque(_) => {
+                return Ok(Err(format!("{OTHERS} {}.", self.type_name(value))));
+            }
         }))
     }
 
@@ -147,7 +145,6 @@ impl Python {
                 .map_or_else(String::new, |it| qualified_name(&it.class)),
             Value::Function(_) => "function".into(),
             Value::Class(_) => "type".into(),
-            Value::Namespace(_) => "module".into(),
             Value::Library(_) => "builtin_function_or_method".into(),
             Value::DType(_) => "torch.dtype".into(),
             Value::Device(_) => "torch.device".into(),
