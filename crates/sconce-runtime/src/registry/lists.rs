@@ -59,10 +59,6 @@ pub(super) const TABLE: Table = &[
         }
         remove_at(&list, args.int(1)?)
     }),
-    ("aten::Delete", "t", |_, args| {
-        let list = args.list(0)?;
-        remove_at(&list, args.int(1)?).map(|_| IValue::None)
-    }),
     ("aten::clear", "t", |_, args| {
         args.list(0)?.write().items.clear();
         Ok(IValue::None)
