@@ -11,7 +11,7 @@ use super::stop::{Outcome, refuse};
 use super::value::{Id, Outside, Value};
 use super::{EXPRESSION, Frame, Interpreter, builtins};
 use crate::library;
-use crate::world::{Module, Object};
+use crate::world::{Module, Object, PyFunction};
 
 /// The dtypes by their names in `torch`.
 const DTYPES: &[(&str, DType)] = &[
@@ -117,9 +117,25 @@ impl Interpreter<'_> {
         Ok(())
     }
 
+    /// PyTorch's functions that fill tensors, as they are written for constructors.
+    fn initialiser(&mut self, object: Object) -> Outcome<Object> {
+        const INITIALISERS: &str = "torch.nn.init";
+        let name = match &object {
+            Object::Module(module) if &*module.name == INITIALISERS => None,
+            Object::Function(function) if &*function.module.name == INITIALISERS => {
+                Some(function.name().to_owned())
+            }
+            _ => return Ok(object),
+        };
+        let Some(module) = self.world.stand_in(INITIALISERS)? else { return Ok(object) };
+        let Some(name) = name else { return Ok(Object::Module(module)) };
+        let def = module.own_function(&name).cloned();
+        Ok(def.map_or(object, |def| Object::Function(PyFunction { module, def })))
+    }
+
     /// What the world knows as a value.
     pub(super) fn object(&mut self, object: Object) -> Outcome<Value> {
-        match object {
+        match self.initialiser(object)? {
             Object::Module(module) => Ok(Value::Namespace(module)),
             Object::Function(function) => self.file_function(&function),
             Object::Class(class) => self.file_class(&class),

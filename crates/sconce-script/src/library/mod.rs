@@ -238,12 +238,12 @@ const READABLE: &[&str] = &[
 /// Sources that are used instead of the libraries' own, which are not made for the constructors here.
 const SOURCES: &[(&str, &str)] = &[
     ("inspect", include_str!("python/inspect.py")),
-    ("torch.nn.init", include_str!("../../builtins/torch/nn/init.py")),
     ("torch.nn.modules.module", include_str!("../../builtins/torch/nn/modules/module.py")),
 ];
 
 /// Sources that are used where no folder has the libraries' own.
 const STAND_INS: &[(&str, &str)] = &[
+    ("torch.nn.init", include_str!("../../builtins/torch/nn/init.py")),
     ("torch.autograd.grad_mode", include_str!("python/torch/autograd/grad_mode.py")),
     ("torch.jit._trace", include_str!("python/torch/jit/_trace.py")),
     ("torch.nn.functional", include_str!("../../builtins/torch/nn/functional.py")),

@@ -113,6 +113,21 @@ impl World {
         Ok(found)
     }
 
+    /// The source written here of a module that a folder may have, too: what constructors call where
+    /// the library's own does what they cannot.
+    pub(crate) fn stand_in(&mut self, name: &str) -> Result<Option<Arc<Module>>, Error> {
+        let key = format!("{name} (written here)");
+        if let Some(known) = self.modules.get(&key) {
+            return Ok(known.clone());
+        }
+        let made = library::stand_in(name)
+            .map(|(text, filename)| Module::parse(name, &filename, text.to_owned(), false))
+            .transpose()?
+            .map(Arc::new);
+        self.modules.insert(key, made.clone());
+        Ok(made)
+    }
+
     fn find(&self, name: &str) -> Result<Option<Module>, Error> {
         let is_name = |part: &str| !part.is_empty() && !part.contains(['/', '\\']) && part != "..";
         if library::is_closed(name) || !name.split('.').all(is_name) {

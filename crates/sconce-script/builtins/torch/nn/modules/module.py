@@ -285,22 +285,11 @@ class Module:
             return self
         return self._apply(lambda value: value.to(dtype) if value.is_floating_point() else value)
 
-    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
-        self._add_hook("_forward_pre_hooks", hook, prepend)
-
-    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
-        self._add_hook("_forward_hooks", hook, prepend)
-
-    def _add_hook(self, kind, hook, prepend):
-        known = list(self.__dict__.get(kind, {}).values())
-        known = [hook] + known if prepend else known + [hook]
-        object.__setattr__(self, kind, OrderedDict((str(number), hook) for number, hook in enumerate(known)))
-
     def _add_hook(self, kind, hook, prepend):
         if kind not in self.__dict__:
             object.__setattr__(self, kind, OrderedDict())
         hooks = self.__dict__[kind]
-        key = id(hook), len(hooks)
+        key = f"{len(hooks)}.{id(hook)}"
         hooks[key] = hook
         if prepend:
             hooks.move_to_end(key, last=False)
@@ -317,13 +306,13 @@ class Module:
         return self._add_hook("_forward_pre_hooks", hook, prepend)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
-        pass
+        raise NotImplementedError("hooks of load_state_dict are not run here")
 
     def register_load_state_dict_pre_hook(self, hook):
-        pass
+        raise NotImplementedError("hooks of load_state_dict are not run here")
 
     def register_load_state_dict_post_hook(self, hook):
-        pass
+        raise NotImplementedError("hooks of load_state_dict are not run here")
 
     def _register_state_dict_hook(self, hook):
         pass
