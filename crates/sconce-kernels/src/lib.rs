@@ -67,6 +67,7 @@ mod random_whole;
 mod rearrange;
 mod recurrent;
 mod recurrent_packed;
+mod recurrent_sequence;
 mod recurrent_steps;
 mod reduce;
 mod regions;

@@ -1,13 +1,13 @@
 //! Recurrent layers over `f32` with weights that were packed beforehand.
 //!
-//! The rows of both weights are put into the order of units, 32 at a time: all gates of the first 32
-//! units, then those of the next. So a step goes once over the packed weight of the hidden state, and
-//! after every few panels it has all that the next state of 32 units takes. Sequences that come alone
-//! are multiplied by the input's weight five steps at a time, beside the products of the steps before
-//! ([`crate::panel_vector`]); for batches that is one product at the start.
+//! The rows of the hidden state's weight are put into the order of units, 32 at a time: all gates of the
+//! first 32 units, then those of the next. So a step goes once over the packed weight, and after every
+//! few panels it has all that the next state of 32 units takes. Sequences that come alone
+//! have a file of their own, [`crate::recurrent_sequence`]; the inputs of batches are multiplied at
+//! the start.
 
-use crate::panel_vector::{TILE_ROWS, Tile, vector_beside};
 use crate::panels::{self, PANEL, Shape};
+use crate::recurrent_sequence;
 use crate::recurrent_steps::{gates_of, gru_gates, lstm_gates, plain_gates};
 use crate::{Cell, CellWeights, DType, Result, Tensor};
 
@@ -39,57 +39,85 @@ pub fn pack_recurrent(cell: Cell, weights: CellWeights<'_>) -> Result<Option<[Te
     }
     let order = Order { gates, hidden: hidden as usize };
     let width = order.width();
-    let pack = |weight: &Tensor, k: i64| -> Result<Tensor> {
-        let sorted = order.sort(&weight.contiguous()?.read::<f32>()?, k as usize);
+    let pack = |weight: &Tensor, k: i64, place: Place| -> Result<Tensor> {
+        let sorted = order.sort(&weight.contiguous()?.read::<f32>()?, k as usize, place);
         let packed = Tensor::unset(&[(width / PANEL) as i64, k, PANEL as i64], DType::Float32)?;
         panels::pack(&sorted, width, k as usize, &mut packed.write::<f32>()?);
         Ok(packed)
     };
-    let mut sums = vec![0f32; width * if cell == Cell::Gru { 2 } else { 1 }];
-    for (at, bias) in biases.into_iter().enumerate() {
-        let Some(bias) = bias else { continue };
-        let sorted = order.sort(&bias.contiguous()?.read::<f32>()?, 1);
-        for (i, bias) in sorted.into_iter().enumerate() {
-            // The new state of a GRU scales what the hidden state gives, its bias among it.
-            let apart = cell == Cell::Gru && at == 1 && i / PANEL % gates == 2;
-            if let Some(sum) = sums.get_mut(if apart { width + i } else { i }) {
-                *sum += bias;
-            }
-        }
+    let add = |bias: Option<&Tensor>, place: Place, sums: &mut [f32]| -> Result<()> {
+        let Some(bias) = bias else { return Ok(()) };
+        let sorted = order.sort(&bias.contiguous()?.read::<f32>()?, 1, place);
+        sums.iter_mut().zip(sorted).for_each(|(sum, bias)| *sum += bias);
+        Ok(())
+    };
+    let mut sums = vec![0f32; width];
+    add(weights.input_bias, Order::by_gate, &mut sums)?;
+    if cell == Cell::Gru {
+        // The new state of a GRU scales what the hidden state gives, its bias among it.
+        sums.resize(2 * width, 0.0);
+        add(weights.hidden_bias, Order::by_stretch, &mut sums[width..])?;
+    } else {
+        add(weights.hidden_bias, Order::by_gate, &mut sums)?;
     }
-    let bias = Tensor::from_slice(&sums, &[sums.len() as i64])?;
-    Ok(Some([pack(weights.input, inputs)?, pack(weights.hidden, hidden)?, bias]))
+    let input = pack(weights.input, inputs, Order::by_gate)?;
+    let hidden = pack(weights.hidden, hidden, Order::by_stretch)?;
+    Ok(Some([input, hidden, Tensor::from_slice(&sums, &[sums.len() as i64])?]))
 }
 
-/// The order of rows: for every 32 units, all of a gate, then all of the next gate.
+/// How rows are put into order, for each gate the rows of all units. The weight of the input keeps
+/// one gate after the other. That of the hidden state has, for every 32 units, all of a gate, then all of
+/// the next gate: a step goes through it from its start to its end, with all that a few units take in
+/// one place. Either way units are filled up to whole panels.
 #[derive(Debug, Clone, Copy)]
-struct Order {
-    gates: usize,
-    hidden: usize,
+pub(crate) struct Order {
+    pub(crate) gates: usize,
+    pub(crate) hidden: usize,
 }
+
+/// Where the row of a unit and a gate comes.
+type Place = fn(Order, usize, usize) -> usize;
 
 impl Order {
     /// Units, filled up to whole panels.
-    fn units(self) -> usize {
+    pub(crate) fn units(self) -> usize {
         self.hidden.div_ceil(PANEL) * PANEL
     }
 
     /// Rows of a packed weight.
-    fn width(self) -> usize {
+    pub(crate) fn width(self) -> usize {
         self.units() * self.gates
     }
 
-    /// The rows of `k` numbers in this order, zeros for units that are none.
-    fn sort(self, rows: &[f32], k: usize) -> Vec<f32> {
+    fn by_gate(self, unit: usize, gate: usize) -> usize {
+        gate * self.units() + unit
+    }
+
+    fn by_stretch(self, unit: usize, gate: usize) -> usize {
+        (unit / PANEL * self.gates + gate) * PANEL + unit % PANEL
+    }
+
+    /// The rows of `k` numbers in an order, zeros for units that are none.
+    fn sort(self, rows: &[f32], k: usize, place: Place) -> Vec<f32> {
         let mut sorted = vec![0f32; self.width() * k];
         for unit in 0..self.hidden {
             for gate in 0..self.gates {
-                let to = (unit / PANEL * self.gates + gate) * PANEL + unit % PANEL;
                 let row = &rows[(gate * self.hidden + unit) * k..][..k];
-                sorted[to * k..][..k].copy_from_slice(row);
+                sorted[place(self, unit, gate) * k..][..k].copy_from_slice(row);
             }
         }
         sorted
+    }
+
+    /// The gates of 32 units, from a row that has one gate after the other: as many as there are.
+    pub(crate) fn stretch_of(self, row: &[f32], at: usize) -> [f32; 4 * PANEL] {
+        let mut gates = [0f32; 4 * PANEL];
+        for (to, gate) in
+            gates.as_chunks_mut::<PANEL>().0.iter_mut().zip(row.chunks_exact(self.units()))
+        {
+            to.copy_from_slice(&gate[at * PANEL..][..PANEL]);
+        }
+        gates
     }
 }
 
@@ -224,25 +252,25 @@ fn are_states(cell: Cell, states: &[Tensor], sizes: &[i64]) -> bool {
 
 /// A layer in one direction, with the sizes of what it runs over.
 #[derive(Debug, Clone, Copy)]
-struct Layer {
-    cell: Cell,
-    steps: usize,
+pub(crate) struct Layer {
+    pub(crate) cell: Cell,
+    pub(crate) steps: usize,
     batch: usize,
-    inputs: usize,
-    order: Order,
+    pub(crate) inputs: usize,
+    pub(crate) order: Order,
 }
 
 /// The state of a layer: hidden, and for an LSTM the cell, batch × hidden. Changed in place.
-struct State<'a> {
-    h: &'a mut [f32],
-    c: Option<&'a mut [f32]>,
+pub(crate) struct State<'a> {
+    pub(crate) h: &'a mut [f32],
+    pub(crate) c: Option<&'a mut [f32]>,
 }
 
 /// Where the hidden states of all steps go: rows of `stride` numbers, from `column` on.
-struct Out<'a> {
-    all: &'a mut [f32],
-    column: usize,
-    stride: usize,
+pub(crate) struct Out<'a> {
+    pub(crate) all: &'a mut [f32],
+    pub(crate) column: usize,
+    pub(crate) stride: usize,
 }
 
 impl Out<'_> {
@@ -253,21 +281,11 @@ impl Out<'_> {
 
 /// The operands of a layer as slices.
 #[derive(Clone, Copy)]
-struct Operands<'a> {
-    x: &'a [f32],
-    input: &'a [f32],
-    hidden: &'a [f32],
-    bias: &'a [f32],
-}
-
-/// The products of a few steps' inputs, computed while other steps are.
-struct Ahead<'a> {
-    /// [`TILE_ROWS`] rows of inputs.
-    x: &'a [f32],
-    /// As many rows of gates.
-    gates: &'a mut [f32],
-    /// How many panels of the weight have been multiplied.
-    done: usize,
+pub(crate) struct Operands<'a> {
+    pub(crate) x: &'a [f32],
+    pub(crate) input: &'a [f32],
+    pub(crate) hidden: &'a [f32],
+    pub(crate) bias: &'a [f32],
 }
 
 impl Layer {
@@ -303,127 +321,10 @@ impl Layer {
         let bias = packed[2].read::<f32>()?;
         let operands = Operands { x: &x, input: &input, hidden: &hidden, bias: &bias };
         match self.batch {
-            1 => self.run_alone(operands, state, out, backwards),
+            1 => recurrent_sequence::run(self, operands, state, out, backwards),
             _ => self.run_batch(operands, state, out, backwards)?,
         }
         Ok(())
-    }
-
-    /// What the inputs of some rows give to the gates.
-    fn input_gates(self, operands: Operands<'_>, from: usize, rows: usize, gates: &mut [f32]) {
-        let shape = Shape { m: rows, k: self.inputs, n: self.order.width() };
-        let x = &operands.x[from * self.inputs..];
-        panels::multiply(shape, x, operands.input, Some(operands.bias), gates, false);
-    }
-
-    /// Runs over a sequence that comes alone.
-    fn run_alone(
-        self,
-        operands: Operands<'_>,
-        state: State<'_>,
-        mut out: Option<Out<'_>>,
-        backwards: bool,
-    ) {
-        let (width, units) = (self.order.width(), self.order.units());
-        let block = TILE_ROWS.min(self.steps);
-        let mut gates = vec![0f32; block * width];
-        let mut ahead = vec![0f32; if self.steps > block { block * width } else { 0 }];
-        let mut cell = vec![0f32; if state.c.is_some() { units } else { 0 }];
-        let mut next = vec![0f32; units];
-        if let Some(c) = &state.c {
-            cell[..c.len()].copy_from_slice(c);
-        }
-        // The rows of the block that comes after so many steps.
-        let rows_after = |done: usize| {
-            let count = TILE_ROWS.min(self.steps - done);
-            let from = if backwards { self.steps - done - count } else { done };
-            from..from + count
-        };
-        let mut rows = rows_after(0);
-        self.input_gates(operands, rows.start, rows.len(), &mut gates);
-        let mut done = 0;
-        loop {
-            done += rows.len();
-            let following = rows_after(done);
-            let mut job = (following.len() == TILE_ROWS).then(|| {
-                let bias = &operands.bias[..width];
-                ahead.chunks_exact_mut(width).for_each(|row| row.copy_from_slice(bias));
-                Ahead {
-                    x: &operands.x[following.start * self.inputs..],
-                    gates: &mut ahead,
-                    done: 0,
-                }
-            });
-            for at in 0..rows.len() {
-                let at = if backwards { rows.len() - 1 - at } else { at };
-                let gates = &gates[at * width..][..width];
-                self.step_alone(operands, gates, state.h, &mut cell, &mut next, &mut job);
-                state.h.copy_from_slice(&next[..self.order.hidden]);
-                if let Some(out) = &mut out {
-                    out.put(rows.start + at, state.h);
-                }
-            }
-            if job.is_none() && !following.is_empty() {
-                self.input_gates(operands, following.start, following.len(), &mut ahead);
-            }
-            if following.is_empty() {
-                break;
-            }
-            std::mem::swap(&mut gates, &mut ahead);
-            rows = following;
-        }
-        if let Some(c) = state.c {
-            c.copy_from_slice(&cell[..c.len()]);
-        }
-    }
-
-    /// One step: from the gates of the input and the hidden state `h`, the cell state and the next
-    /// hidden state, both filled up to whole panels.
-    fn step_alone(
-        self,
-        operands: Operands<'_>,
-        gates: &[f32],
-        h: &[f32],
-        cell: &mut [f32],
-        next: &mut [f32],
-        ahead: &mut Option<Ahead<'_>>,
-    ) {
-        let stretch = self.order.gates * PANEL;
-        let mut sums = [0f32; 4 * PANEL];
-        let panels = operands.hidden.chunks_exact(PANEL * h.len() * self.order.gates);
-        for (at, (panels, next)) in panels.zip(next.chunks_exact_mut(PANEL)).enumerate() {
-            let gates = &gates[at * stretch..][..stretch];
-            let sums = &mut sums[..stretch];
-            sums.copy_from_slice(match self.cell {
-                Cell::Gru => &operands.bias[self.order.width() + at * stretch..][..stretch],
-                _ => gates,
-            });
-            let tile = ahead.as_mut().and_then(|ahead| self.tile_ahead(operands, ahead));
-            vector_beside(h, panels, sums.as_chunks_mut::<PANEL>().0, tile);
-            match self.cell {
-                Cell::Lstm => lstm_gates(sums, &mut cell[at * PANEL..][..PANEL], next),
-                Cell::Gru => {
-                    // Units that are none stay 0.
-                    let there = PANEL.min(h.len() - at * PANEL);
-                    next[..there].copy_from_slice(&h[at * PANEL..][..there]);
-                    gru_gates(gates, sums, next);
-                }
-                Cell::Tanh | Cell::Relu => plain_gates(self.cell, sums, next),
-            }
-        }
-    }
-
-    /// The next part of the gates of later steps, if there is one: a panel of the weight. There are
-    /// no more panels than times that some units of [`TILE_ROWS`] steps are computed.
-    fn tile_ahead<'a>(self, operands: Operands<'a>, ahead: &'a mut Ahead<'_>) -> Option<Tile<'a>> {
-        let at = ahead.done * PANEL;
-        if at >= self.order.width() {
-            return None;
-        }
-        ahead.done += 1;
-        let panel = &operands.input[at * self.inputs..][..PANEL * self.inputs];
-        let out = &mut ahead.gates[at..];
-        Some(Tile { x: ahead.x, stride: self.inputs, panel, out, out_stride: self.order.width() })
     }
 
     /// Runs over several sequences of one length side by side.
@@ -438,29 +339,31 @@ impl Layer {
         let rows = self.steps * self.batch;
         let gates = Tensor::empty(&[rows as i64, width as i64], DType::Float32)?;
         let mut gates = gates.write::<f32>()?;
-        self.input_gates(operands, 0, rows, &mut gates);
+        let shape = Shape { m: rows, k: self.inputs, n: width };
+        let (bias, of_hidden) = operands.bias.split_at(width);
+        panels::multiply(shape, operands.x, operands.input, Some(bias), &mut gates, false);
         let stretch = self.order.gates * PANEL;
         let mut cell = vec![0f32; if state.c.is_some() { self.batch * units } else { 0 }];
-        let mut products = vec![0f32; if self.cell == Cell::Gru { self.batch * width } else { 0 }];
+        let mut products = vec![0f32; self.batch * width];
         if let Some(c) = &state.c {
             let rows = cell.chunks_exact_mut(units).zip(c.chunks_exact(hidden));
             rows.for_each(|(cell, c)| cell[..hidden].copy_from_slice(c));
         }
         let shape = Shape { m: self.batch, k: hidden, n: width };
+        let of_hidden = (self.cell == Cell::Gru).then_some(of_hidden);
         for at in 0..self.steps {
             let at = if backwards { self.steps - 1 - at } else { at };
-            let gates = &mut gates[at * self.batch * width..][..self.batch * width];
-            match self.cell {
-                Cell::Gru => {
-                    let bias = Some(&operands.bias[width..]);
-                    let h = &*state.h;
-                    panels::multiply(shape, h, operands.hidden, bias, &mut products, false);
-                }
-                _ => panels::multiply(shape, state.h, operands.hidden, None, gates, true),
-            }
+            let gates = &gates[at * self.batch * width..][..self.batch * width];
+            panels::multiply(shape, state.h, operands.hidden, of_hidden, &mut products, false);
             for (row, h) in state.h.chunks_exact_mut(hidden).enumerate() {
-                let stretches = gates[row * width..][..width].chunks_exact(stretch);
-                for (at, (gates, h)) in stretches.zip(h.chunks_mut(PANEL)).enumerate() {
+                let gates = &gates[row * width..][..width];
+                let products = products[row * width..][..width].chunks_exact(stretch);
+                for (at, (products, h)) in products.zip(h.chunks_mut(PANEL)).enumerate() {
+                    let mut gates = self.order.stretch_of(gates, at);
+                    let gates = &mut gates[..stretch];
+                    if self.cell != Cell::Gru {
+                        gates.iter_mut().zip(products).for_each(|(gate, product)| *gate += product);
+                    }
                     let mut next = [0f32; PANEL];
                     match self.cell {
                         Cell::Lstm => {
@@ -468,7 +371,6 @@ impl Layer {
                             lstm_gates(gates, cell, &mut next);
                         }
                         Cell::Gru => {
-                            let products = &products[row * width + at * stretch..][..stretch];
                             next[..h.len()].copy_from_slice(h);
                             gru_gates(gates, products, &mut next);
                         }
@@ -509,6 +411,21 @@ mod tests {
         }
     }
 
+    /// Packs layers and directions of four parameters each.
+    fn pack_layers(cell: Cell, params: &[Tensor]) -> Vec<[Tensor; 3]> {
+        let pack = |layer: &[Tensor]| {
+            let weights = CellWeights {
+                input: &layer[0],
+                hidden: &layer[1],
+                input_bias: Some(&layer[2]),
+                hidden_bias: Some(&layer[3]),
+                projection: None,
+            };
+            pack_recurrent(cell, weights).unwrap().unwrap()
+        };
+        params.chunks_exact(4).map(pack).collect()
+    }
+
     #[test]
     fn packed_layers_give_what_steps_one_by_one_give() {
         let cells = [(Cell::Lstm, 4), (Cell::Gru, 3), (Cell::Tanh, 1), (Cell::Relu, 1)];
@@ -542,19 +459,7 @@ mod tests {
             let batches = vec![batch; steps as usize];
             let generator = &mut Generator::default();
             let expected = ordinary.run_packed(&data, &batches, &initial, generator).unwrap();
-            let packed: Vec<[Tensor; 3]> = params
-                .chunks_exact(4)
-                .map(|layer| {
-                    let weights = CellWeights {
-                        input: &layer[0],
-                        hidden: &layer[1],
-                        input_bias: Some(&layer[2]),
-                        hidden_bias: Some(&layer[3]),
-                        projection: None,
-                    };
-                    pack_recurrent(cell, weights).unwrap().unwrap()
-                })
-                .collect();
+            let packed = pack_layers(cell, &params);
             let packed: Vec<[&Tensor; 3]> = packed.iter().map(|layer| layer.each_ref()).collect();
             let network = PackedRecurrent { cell, packed: &packed, bidirectional: true };
             let found = network.run(&input, &initial).unwrap().unwrap();
@@ -568,6 +473,38 @@ mod tests {
             assert!(network.run(&wider, &initial).unwrap().is_none());
             let doubles = input.to_dtype(DType::Float64).unwrap();
             assert!(network.run(&doubles, &initial).unwrap().is_none());
+        }
+    }
+
+    #[test]
+    fn threads_that_share_a_sequence_change_nothing() {
+        for (cell, gates) in [(Cell::Lstm, 4), (Cell::Gru, 3), (Cell::Tanh, 1)] {
+            let (inputs, hidden, steps) = (24, 201, 37);
+            let rows = gates * hidden;
+            let sizes = [vec![rows, inputs], vec![rows, hidden], vec![rows], vec![rows]];
+            let params: Vec<Tensor> = (0..2)
+                .flat_map(|at| {
+                    sizes.iter().enumerate().map(move |(i, s)| tensor(s, at * 9 + i as i64))
+                })
+                .collect();
+            let packed = pack_layers(cell, &params);
+            let packed: Vec<[&Tensor; 3]> = packed.iter().map(|layer| layer.each_ref()).collect();
+            let network = PackedRecurrent { cell, packed: &packed, bidirectional: true };
+            let states = if cell == Cell::Lstm { 2 } else { 1 };
+            let initial: Vec<Tensor> = (0..states).map(|at| tensor(&[2, 1, hidden], at)).collect();
+            let input = tensor(&[steps, 1, inputs], 5);
+            let run = |threads| {
+                crate::threads::set(threads);
+                let (out, last) = network.run(&input, &initial).unwrap().unwrap();
+                let mut all = out.to_vec::<f32>().unwrap();
+                last.iter().for_each(|state| all.extend(state.to_vec::<f32>().unwrap()));
+                crate::threads::set(0);
+                all
+            };
+            let expected = run(1);
+            for threads in [2, 3, 8, 2, 3] {
+                assert!(run(threads) == expected, "{cell:?} {threads}");
+            }
         }
     }
 }
