@@ -288,23 +288,9 @@ pub(crate) fn check_key(key: &Type) -> Result<(), Error> {
 
 /// The name that an expression spells, dots included.
 fn qualified_name(expression: &Expr) -> Option<String> {
-    let mut parts = Vec::new();
-    let mut at = expression;
-    loop {
-        match &at.kind {
-            ExprKind::Name(name) => {
-                parts.push(&*name.name);
-                break;
-            }
-            ExprKind::None if parts.is_empty() => return Some("None".into()),
-            ExprKind::NoneType if parts.is_empty() => return Some("NoneType".into()),
-            ExprKind::Attribute { value, name } => {
-                parts.push(&*name.name);
-                at = value;
-            }
-            _ => return None,
-        }
+    match expression.kind {
+        ExprKind::None => Some("None".into()),
+        ExprKind::NoneType => Some("NoneType".into()),
+        _ => expression.dotted_name(),
     }
-    parts.reverse();
-    Some(parts.join("."))
 }

@@ -208,6 +208,24 @@ pub struct Expr {
     pub range: Range,
 }
 
+impl Expr {
+    /// The name that this spells, as in `torch.jit.Future`: a variable and attributes of it. `None` for
+    /// any other expression.
+    #[must_use]
+    pub fn dotted_name(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        let mut at = self;
+        while let ExprKind::Attribute { value, name } = &at.kind {
+            parts.push(&*name.name);
+            at = value;
+        }
+        let ExprKind::Name(name) = &at.kind else { return None };
+        parts.push(&*name.name);
+        parts.reverse();
+        Some(parts.join("."))
+    }
+}
+
 /// The kinds of expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {

@@ -85,7 +85,7 @@ pub(crate) fn literal(
             "nan" => Constant::Float(f64::NAN),
             _ => return Err(unsupported()),
         },
-        ExprKind::Attribute { value, name } => match dotted(value).as_deref() {
+        ExprKind::Attribute { value, name } => match value.dotted_name().as_deref() {
             Some("CONSTANTS") => importer.constant(unit, &name.name)?.ok_or_else(unsupported)?,
             Some(path) => match importer.ty(unit, path)? {
                 Some(ty @ Type::Enum(_)) => member(ty, &name.name).ok_or_else(unsupported)?,
@@ -94,7 +94,7 @@ pub(crate) fn literal(
             None => return Err(unsupported()),
         },
         ExprKind::Call { callee, args, kwargs } if kwargs.is_empty() => {
-            match (dotted(callee).as_deref(), args.as_slice()) {
+            match (callee.dotted_name().as_deref(), args.as_slice()) {
                 (Some("annotate"), [ty, value]) => {
                     let ty = type_of_expression(unit, importer, ty, source)?;
                     literal(unit, importer, value, source, Some(&ty))?
@@ -155,26 +155,6 @@ fn complex_sum(left: Constant, op: BinaryOp, right: Constant) -> Option<Constant
         Constant::Complex(_, im) if op == BinaryOp::Add => Some(Constant::Complex(re, im)),
         Constant::Complex(_, im) => Some(Constant::Complex(re, -im)),
         _ => None,
-    }
-}
-
-/// A dotted name.
-fn dotted(expr: &Expr) -> Option<String> {
-    let mut parts = Vec::new();
-    let mut at = expr;
-    loop {
-        match &at.kind {
-            ExprKind::Name(name) => {
-                parts.push(&*name.name);
-                parts.reverse();
-                return Some(parts.join("."));
-            }
-            ExprKind::Attribute { value, name } => {
-                parts.push(&*name.name);
-                at = value;
-            }
-            _ => return None,
-        }
     }
 }
 

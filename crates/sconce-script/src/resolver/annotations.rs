@@ -29,7 +29,7 @@ impl Python {
         match &annotation.kind {
             ExprKind::None => Ok(Some(Type::None)),
             ExprKind::Name(_) | ExprKind::Attribute { .. } => {
-                let Some(name) = name_of(annotation) else { return Ok(None) };
+                let Some(name) = annotation.dotted_name() else { return Ok(None) };
                 match self.world.dotted(&scope, &name)? {
                     Some(Object::Library(name)) => match bare_constructor(&name) {
                         Some(message) => {
@@ -43,7 +43,7 @@ impl Python {
                 }
             }
             ExprKind::Subscript { value, indices } => {
-                let Some(name) = name_of(value) else { return Ok(None) };
+                let Some(name) = value.dotted_name() else { return Ok(None) };
                 let Some(Object::Library(name)) = self.world.dotted(&scope, &name)? else {
                     return Ok(None);
                 };
@@ -209,24 +209,4 @@ fn constructed(constructor: &str, of: Vec<Type>, unit: &Unit) -> Option<Type> {
         ("RRef", [of]) => Type::RRef(Arc::new(of.clone())),
         _ => return None,
     })
-}
-
-/// The dotted name that an expression spells.
-pub(super) fn name_of(expression: &Expr) -> Option<String> {
-    let mut parts = Vec::new();
-    let mut at = expression;
-    loop {
-        match &at.kind {
-            ExprKind::Name(name) => {
-                parts.push(&*name.name);
-                parts.reverse();
-                return Some(parts.join("."));
-            }
-            ExprKind::Attribute { value, name } => {
-                parts.push(&*name.name);
-                at = value;
-            }
-            _ => return None,
-        }
-    }
 }
