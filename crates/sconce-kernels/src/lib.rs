@@ -43,6 +43,7 @@ mod histogram;
 mod import;
 mod index;
 mod introsort;
+mod iteration;
 mod join;
 mod linear_packed;
 mod loss;
@@ -138,6 +139,7 @@ pub use grid_sample::{GridMode, GridPadding, affine_grid, grid_sample};
 pub use histogram::{Bins, bincount, histc, histogramdd, searchsorted};
 pub use import::Importer;
 pub use index::{embedding, gather, index, index_put, index_select, nonzero, scatter};
+pub use iteration::Iteration;
 pub use join::{cat, chunk, split, split_with_sizes, stack};
 pub use linear_packed::{LinearActivation, linear_packed, pack_linear};
 pub use loss::{
@@ -197,6 +199,7 @@ pub use scatter::{
     scatter_view, take, take_along_dim,
 };
 pub use sconce_tensor::{DType, Dims};
+pub use shape::contiguous_strides;
 pub use shuffle::{channel_shuffle, pixel_shuffle, pixel_unshuffle};
 pub use sort::sort;
 pub use statistics::{

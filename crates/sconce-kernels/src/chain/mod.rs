@@ -3,8 +3,10 @@
 //! All give the same bits.
 
 mod blocks;
+mod layout;
 mod small;
 
+use layout::{Alone, Turned};
 use smallvec::SmallVec;
 
 use crate::binary::Floating;
@@ -124,6 +126,19 @@ fn in_one_pass<T: Floating>(
     steps: &[ChainStep],
     inputs: &[Operand<'_>],
 ) -> Result<Option<ChainResults>> {
+    if inputs.iter().all(layout::is_plain) {
+        return in_order::<T>(steps, inputs);
+    }
+    let Some(turned) = Turned::new(steps, inputs) else { return Ok(None) };
+    let results = in_order::<T>(steps, &turned.inputs(inputs))?;
+    results.map(|results| turned.back(results)).transpose()
+}
+
+/// As [`in_one_pass`], with results that are row-major.
+fn in_order<T: Floating>(
+    steps: &[ChainStep],
+    inputs: &[Operand<'_>],
+) -> Result<Option<ChainResults>> {
     match small::run::<T>(steps, inputs) {
         Some(result) => Ok(Some(ChainResults::from_iter([result]))),
         None => blocks::run::<T>(steps, inputs),
@@ -151,7 +166,10 @@ fn one_by_one(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<ChainResult
                     held.push(tensor.clone());
                 }
             }
-            apply(step.op, operands, true)?
+            let taken: SmallVec<[Operand<'_>; 3]> =
+                operands.into_iter().take(step.op.arity()).flatten().collect();
+            let layout = Alone::of(step.op, &taken);
+            layout.lay_out(apply(step.op, operands, true)?)?
         };
         drop(held);
         for &place in step.operands() {
@@ -339,6 +357,28 @@ mod tests {
         steps
     }
 
+    /// A tensor that lies in memory in another way: with dimensions in another order, with gaps, or
+    /// with elements that stand for several.
+    fn laid_out(dice: &mut Dice, tensor: &Tensor) -> Tensor {
+        let rank = tensor.dim();
+        let mut dims: Vec<i64> = (0..rank as i64).collect();
+        for at in (1..rank).rev() {
+            dims.swap(at, dice.below(at + 1));
+        }
+        let gap = usize::from(dice.below(4) == 0) as i64;
+        let sizes: Vec<i64> = dims.iter().map(|&dim| tensor.sizes()[dim as usize] + gap).collect();
+        let mut place = Tensor::zeros(&sizes, tensor.dtype()).unwrap();
+        for (dim, &size) in sizes.iter().enumerate() {
+            place = place.narrow(dim as i64, gap, size - gap).unwrap();
+        }
+        let back: Vec<i64> = (0..rank as i64)
+            .map(|dim| dims.iter().position(|&other| other == dim).unwrap() as i64)
+            .collect();
+        let place = place.permute(&back).unwrap();
+        place.copy_from(tensor).unwrap();
+        place
+    }
+
     fn bits(tensor: &Tensor) -> Vec<u64> {
         let wide = tensor.to_dtype(DType::Float64).unwrap().to_vec::<f64>().unwrap();
         // Which NaN it is says nothing.
@@ -359,10 +399,12 @@ mod tests {
         for round in 0..600 {
             let shapes = shapes[round % shapes.len()];
             let dtype = dice.one_of(&[DType::Float32, DType::Float32, DType::Float64]);
+            let is_scattered = round % 3 == 0;
             let tensors: Vec<Tensor> = (0..3)
                 .map(|_| {
                     let sizes = dice.one_of(shapes);
-                    tensor(dice, sizes, dtype)
+                    let tensor = tensor(dice, sizes, dtype);
+                    if is_scattered { laid_out(dice, &tensor) } else { tensor }
                 })
                 .collect();
             // What is held twice is not disposed of.
@@ -387,6 +429,7 @@ mod tests {
                 assert_eq!(found.len(), expected.len(), "{steps:?}");
                 for (found, expected) in found.iter().zip(&expected) {
                     assert_eq!(found.sizes(), expected.sizes(), "{steps:?}");
+                    assert_eq!(found.strides(), expected.strides(), "{steps:?} {tensors:?}");
                     assert_eq!(found.dtype(), expected.dtype());
                     let pairs = bits(found).into_iter().zip(bits(expected));
                     let wrong = pairs.filter(|(found, expected)| found != expected);
