@@ -63,13 +63,12 @@ impl Iteration {
         Some(Iteration { operands: seen.collect(), common: result_type(operands).ok() })
     }
 
-    /// As [`Iteration::over`], where the first operand is a condition, which is not promoted.
-    pub fn choosing(operands: &[Operand<'_>]) -> Option<Iteration> {
-        let mut iteration = Iteration::over(operands)?;
-        if let Some(condition) = iteration.operands.first_mut() {
-            condition.of_copy = condition.strides.clone();
+    /// The same where the first operands, conditions or indices, keep the dtypes they have.
+    pub fn unpromoted(mut self, count: usize) -> Iteration {
+        for seen in self.operands.iter_mut().take(count) {
+            seen.of_copy = seen.strides.clone();
         }
-        Some(iteration)
+        self
     }
 
     /// The result with the strides that it takes.

@@ -111,7 +111,7 @@ pub use blocked::{
     Activation, BlockedConv, conv_blocked, from_blocked, max_pool2d_blocked, mean_blocked,
     pack_bias, pack_weight, to_blocked,
 };
-pub use chain::{ChainOp, ChainResults, ChainStep, chain};
+pub use chain::{ChainOp, ChainResults, ChainStep, MOST_OPERANDS, chain};
 pub use choose::{clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_};
 pub use class_loss::{
     ClassLoss, cross_entropy_loss, multi_margin_loss, multilabel_margin_loss, nll_loss, one_hot,

@@ -177,10 +177,11 @@ impl Tensor {
 
     /// This tensor in the format that `input` suggests for its results.
     pub(crate) fn like_format_of(self, input: &Tensor) -> Result<Tensor> {
-        if input.is_contiguous() || input.dim() != self.dim() {
-            return Ok(self);
-        }
-        self.contiguous_in(input.suggested_format())
+        let strides = match input.is_row_major() || input.dim() != self.dim() {
+            true => contiguous_strides(self.sizes()),
+            false => input.suggested_format().strides(self.sizes())?,
+        };
+        self.with_strides(&strides)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 
-use super::{ChainOp, ChainResults, ChainStep};
+use super::{ChainOp, ChainResults, ChainStep, MOST_OPERANDS};
 use crate::iteration::{Turn, strides_of_result};
 use crate::shape::{broadcast, contiguous_strides};
 use crate::{BinaryOp, Dims, Iteration, Operand, Result, Tensor, UnaryOp};
@@ -27,10 +27,18 @@ enum Rule {
 const fn rule(op: ChainOp) -> Rule {
     match op {
         ChainOp::Unary(UnaryOp::Relu6) | ChainOp::Hardtanh => Rule::Copy,
-        ChainOp::Unary(_) | ChainOp::LeakyRelu => Rule::Tensors,
         ChainOp::Binary(BinaryOp::Pow) => Rule::Tensors,
-        ChainOp::Binary(_) | ChainOp::Add | ChainOp::Sub => Rule::Numbers(2),
-        ChainOp::Clamp | ChainOp::ClampMin | ChainOp::ClampMax => Rule::Tensors,
+        ChainOp::Binary(_) | ChainOp::Onto(_) | ChainOp::Add | ChainOp::Sub => Rule::Numbers(2),
+        ChainOp::Unary(_)
+        | ChainOp::LeakyRelu
+        | ChainOp::Elu
+        | ChainOp::Softplus
+        | ChainOp::Addcmul
+        | ChainOp::Addcdiv
+        | ChainOp::Lerp
+        | ChainOp::Clamp
+        | ChainOp::ClampMin
+        | ChainOp::ClampMax => Rule::Tensors,
         ChainOp::Where => Rule::Choice,
         ChainOp::MaskedFill => Rule::RowMajor,
     }
@@ -54,8 +62,8 @@ impl Alone {
         let iteration = match rule(op) {
             Rule::Numbers(count) => Iteration::over(operands.get(..count).unwrap_or(operands)),
             Rule::Tensors if is_power_of_number(op, operands) => return Alone::RowMajor,
-            Rule::Tensors => Iteration::over(&tensors().collect::<SmallVec<[_; 3]>>()),
-            Rule::Choice => Iteration::choosing(operands),
+            Rule::Tensors => Iteration::over(&tensors().collect::<SmallVec<[_; MOST_OPERANDS]>>()),
+            Rule::Choice => Iteration::over(operands).map(|iteration| iteration.unpromoted(1)),
             Rule::Copy => match operands.first() {
                 Some(Operand::Tensor(first)) => return Alone::Strides(first.preserved_strides()),
                 _ => None,
@@ -113,14 +121,14 @@ impl Look {
 
     /// What a step gives whose operands are all of one dtype.
     fn of_step(step: &ChainStep, values: &[Look]) -> Option<Look> {
-        let operands: SmallVec<[&Look; 3]> =
+        let operands: SmallVec<[&Look; MOST_OPERANDS]> =
             step.operands().iter().map(|&place| values.get(place)).collect::<Option<_>>()?;
         let mut sizes = Dims::new();
         for operand in &operands {
             sizes = broadcast(&sizes, &operand.sizes).ok()?;
         }
         let over = |operands: &mut dyn Iterator<Item = &&Look>| {
-            let looks: SmallVec<[_; 3]> =
+            let looks: SmallVec<[_; MOST_OPERANDS]> =
                 operands.map(|look| (&look.sizes[..], &look.strides[..])).collect();
             strides_of_result(&looks, &sizes)
         };
