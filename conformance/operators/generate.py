@@ -1,16 +1,20 @@
 """Records PyTorch's operator database as TorchScript archives with what PyTorch gives for them.
 
-    python generate.py OUT [--pattern REGEX] [--dtypes float32,int64] [--samples N] [--every K]
+    python generate.py OUT [--pattern REGEX] [--dtypes float32,int64] [--samples N] [--every K] [--strides]
 
 Each sample of each operator of `torch.testing._internal.common_methods_invocations.op_db` becomes a
 folder OUT/NAME.DTYPE.INDEX with `model.pt` (the call, traced) and `calls.pt` (its tensors, and the
 result of running the traced function after `torch.manual_seed(0)`), which the `calls` example of
 sconce-runtime reads. Samples that PyTorch itself does not trace, save or run are counted and left out.
+
+With `--strides` the tensors of samples lie in memory in another way than they did: with their dimensions
+in another order, channels last, or with gaps. What is recorded tells what strides results take from that.
 """
 
 import argparse
 import collections
 import os
+import random
 import re
 import shutil
 import sys
@@ -50,10 +54,37 @@ def plain(value):
     raise TypeError(f"a result of {type(value)}")
 
 
-def record(op, sample, folder):
+def own(tensor):
+    """A copy that lies in memory as the tensor does, gaps and repetitions included."""
+    tensor = tensor.detach().resolve_conj().resolve_neg()
+    if tensor.layout != torch.strided or tensor.is_quantized:
+        return tensor.clone()
+    storage = tensor.untyped_storage().clone()
+    return torch.empty(0, dtype=tensor.dtype).set_(storage, tensor.storage_offset(), tensor.shape, tensor.stride())
+
+
+def laid_out(tensor, dice):
+    """The same numbers with their dimensions in another order in memory, now and then with gaps."""
+    if tensor.layout != torch.strided or tensor.is_quantized or tensor.dim() < 2:
+        return tensor
+    order = list(range(tensor.dim()))
+    if dice.random() < 0.25:
+        order = [0, *order[2:], 1]
+    else:
+        dice.shuffle(order)
+    sizes = [tensor.size(dim) + dice.choice([0, 0, 0, 0, 0, 1]) for dim in order]
+    place = torch.zeros(sizes, dtype=tensor.dtype).permute([order.index(dim) for dim in range(tensor.dim())])
+    for dim, size in enumerate(tensor.shape):
+        place = place.narrow(dim, place.size(dim) - size, size)
+    return place.copy_(tensor)
+
+
+def record(op, sample, folder, dice):
     leaves, structure = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
     at = [index for index, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
     tensors = [leaves[index] for index in at]
+    if dice:
+        tensors = [laid_out(tensor.detach(), dice) for tensor in tensors]
     if any(tensor.layout != torch.strided for tensor in tensors):
         raise TypeError("a tensor that is not strided")
 
@@ -64,7 +95,7 @@ def record(op, sample, folder):
         first, args, kwargs = pytree.tree_unflatten(filled, structure)
         return op(first, *args, **kwargs)
 
-    fresh = lambda: [tensor.detach().clone(memory_format=torch.preserve_format) for tensor in tensors]
+    fresh = lambda: [own(tensor) for tensor in tensors]
     torch.manual_seed(0)
     traced = torch.jit.trace(call, tuple(fresh()), check_trace=False)
     os.makedirs(folder)
@@ -74,7 +105,7 @@ def record(op, sample, folder):
     torch.manual_seed(0)
     result = plain(loaded(*fresh()))
     kind = "shapes" if op.name in UNINITIALIZED else "values"
-    recorded = {"arguments": [plain(t) for t in tensors], "result": result, "compare": kind, "seed": 0}
+    recorded = {"arguments": fresh(), "result": result, "compare": kind, "seed": 0}
     torch.save([recorded], os.path.join(folder, "calls.pt"))
 
 
@@ -85,6 +116,7 @@ def main():
     parser.add_argument("--dtypes", default="float32,int64")
     parser.add_argument("--samples", type=int, default=1000, help="at most so many for an operator and dtype")
     parser.add_argument("--every", type=int, default=1, help="only every so many-th operator")
+    parser.add_argument("--strides", action="store_true", help="lay tensors out in memory in other ways")
     options = parser.parse_args()
     torch.set_grad_enabled(False)
     counts = collections.Counter()
@@ -107,7 +139,7 @@ def main():
                 folder = os.path.join(options.out, f"{name}.{text}.{index:03}")
                 shutil.rmtree(folder, ignore_errors=True)
                 try:
-                    record(op, sample, folder)
+                    record(op, sample, folder, random.Random(index) if options.strides else None)
                     counts["recorded"] += 1
                 except Exception as error:
                     shutil.rmtree(folder, ignore_errors=True)

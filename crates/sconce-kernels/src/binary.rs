@@ -2,6 +2,7 @@
 
 use num_complex::Complex;
 
+use crate::iteration::Turn;
 use crate::numbers::rounded;
 use crate::promotion::int_to_float;
 use crate::shape::{broadcast, expanded_strides};
@@ -355,19 +356,29 @@ fn zip_rows<T: Element, U: Element>(
     b: &Tensor,
     f: impl Fn(&mut [U], Strided<'_, T>, Strided<'_, T>),
 ) -> Result<Tensor> {
-    let sizes = broadcast(a.sizes(), b.sizes())?;
+    let mut sizes = broadcast(a.sizes(), b.sizes())?;
+    let mut a_strides = expanded_strides(a.sizes(), a.strides(), &sizes);
+    let mut b_strides = expanded_strides(b.sizes(), b.strides(), &sizes);
+    // The result lies in memory as the operands do.
+    let turn = Turn::of_result([a, b], &sizes);
+    if let Some(turn) = &turn {
+        for dims in [&mut sizes, &mut a_strides, &mut b_strides] {
+            *dims = turn.turned(dims);
+        }
+    }
     let result = Tensor::unset(&sizes, U::DTYPE)?;
     let (xs, ys) = (a.storage().read::<T>()?, b.storage().read::<T>()?);
     let mut out = result.write::<U>()?;
-    let a_strides = expanded_strides(a.sizes(), a.strides(), &sizes);
-    let b_strides = expanded_strides(b.sizes(), b.strides(), &sizes);
     let strides = [result.strides(), &a_strides, &b_strides];
     let start = [0, a.offset(), b.offset()];
     walk::rows(&sizes, strides, start, |[o, x, y], [_, x_step, y_step], len| {
         f(&mut out[o..o + len], (&xs[x..], x_step), (&ys[y..], y_step));
     });
     drop(out);
-    Ok(result)
+    match turn {
+        Some(turn) => turn.back(&result),
+        None => Ok(result),
+    }
 }
 
 /// One row of [`zip`].

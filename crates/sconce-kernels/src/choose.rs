@@ -185,9 +185,13 @@ pub(crate) fn leaky(x: f64, negative_slope: f64) -> f64 {
 /// # Errors
 /// For dtypes other than floating ones.
 pub fn elu(input: &Tensor, alpha: f64, scale: f64, input_scale: f64) -> Result<Tensor> {
-    floating_map(input, "elu_cpu", |x| {
-        if x < 0.0 { (x * input_scale).exp_m1() * alpha * scale } else { x * scale }
-    })
+    floating_map(input, "elu_cpu", |x| elu_of(x, alpha, scale, input_scale))
+}
+
+/// [`elu`] of a number.
+#[inline(always)]
+pub(crate) fn elu_of(x: f64, alpha: f64, scale: f64, input_scale: f64) -> f64 {
+    if x < 0.0 { (x * input_scale).exp_m1() * alpha * scale } else { x * scale }
 }
 
 /// `torch.nn.functional.softplus`.
@@ -195,9 +199,13 @@ pub fn elu(input: &Tensor, alpha: f64, scale: f64, input_scale: f64) -> Result<T
 /// # Errors
 /// For dtypes other than floating ones.
 pub fn softplus(input: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
-    floating_map(input, "softplus_cpu", |x| {
-        if x * beta > threshold { x } else { (x * beta).exp().ln_1p() / beta }
-    })
+    floating_map(input, "softplus_cpu", |x| softplus_of(x, beta, threshold))
+}
+
+/// [`softplus`] of a number.
+#[inline(always)]
+pub(crate) fn softplus_of(x: f64, beta: f64, threshold: f64) -> f64 {
+    if x * beta > threshold { x } else { (x * beta).exp().ln_1p() / beta }
 }
 
 pub(crate) fn floating_map(input: &Tensor, kernel: &str, f: impl Fn(f64) -> f64) -> Result<Tensor> {

@@ -28,11 +28,11 @@ pub fn dense_binary_in_place(op: BinaryOp, a: &Tensor, b: Operand<'_>) -> bool {
 /// Whether there is nothing to promote, to broadcast or to gather.
 fn fits(op: BinaryOp, a: &Tensor, b: Operand<'_>) -> bool {
     let alike = match b {
-        Operand::Tensor(b) => a.dtype() == b.dtype() && a.sizes() == b.sizes() && b.is_contiguous(),
+        Operand::Tensor(b) => a.dtype() == b.dtype() && a.sizes() == b.sizes() && b.is_row_major(),
         Operand::Scalar(_) => true,
     };
     alike
-        && a.is_contiguous()
+        && a.is_row_major()
         && matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div)
 }
 
@@ -127,7 +127,7 @@ impl Zip<'_> {
 
 /// As [`crate::unary`], under the terms of [`dense_binary`].
 pub fn dense_unary(op: UnaryOp, a: &Tensor) -> Option<Tensor> {
-    if !a.is_contiguous() || a.dtype() != DType::Float32 {
+    if !a.is_row_major() || a.dtype() != DType::Float32 {
         return None;
     }
     match op {

@@ -55,7 +55,8 @@ pub fn index_select(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> 
     }
     let result =
         take_rows(&vector.transpose(0, dim as i64)?, &indices)?.transpose(0, dim as i64)?;
-    if input.dim() == 0 { result.view(&[]) } else { result.contiguous() }
+    let strides = crate::contiguous_strides(result.sizes());
+    if input.dim() == 0 { result.view(&[]) } else { result.with_strides(&strides) }
 }
 
 /// Rows of the first dimension, which are known to exist.

@@ -43,6 +43,7 @@ mod histogram;
 mod import;
 mod index;
 mod introsort;
+mod iteration;
 mod join;
 mod linear_packed;
 mod loss;
@@ -111,7 +112,7 @@ pub use blocked::{
     Activation, BlockedConv, conv_blocked, from_blocked, max_pool2d_blocked, mean_blocked,
     pack_bias, pack_weight, to_blocked,
 };
-pub use chain::{ChainOp, ChainResults, ChainStep, chain};
+pub use chain::{ChainOp, ChainResults, ChainStep, MOST_OPERANDS, chain};
 pub use choose::{clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_};
 pub use class_loss::{
     ClassLoss, cross_entropy_loss, multi_margin_loss, multilabel_margin_loss, nll_loss, one_hot,
@@ -139,6 +140,7 @@ pub use grid_sample::{GridMode, GridPadding, affine_grid, grid_sample};
 pub use histogram::{Bins, bincount, histc, histogramdd, searchsorted};
 pub use import::Importer;
 pub use index::{embedding, gather, index, index_put, index_select, nonzero, scatter};
+pub use iteration::Iteration;
 pub use join::{cat, chunk, split, split_with_sizes, stack};
 pub use linear_packed::{LinearActivation, linear_packed, pack_linear};
 pub use loss::{
@@ -198,6 +200,7 @@ pub use scatter::{
     scatter_view, take, take_along_dim,
 };
 pub use sconce_tensor::{DType, Dims};
+pub use shape::contiguous_strides;
 pub use shuffle::{channel_shuffle, pixel_shuffle, pixel_unshuffle};
 pub use sort::sort;
 pub use statistics::{

@@ -1,5 +1,6 @@
 //! Memory formats: in which order the dimensions of a tensor lie in memory.
 
+use crate::iteration::{is_dense, iteration_order};
 use crate::shape::{contiguous_strides, is_contiguous};
 use crate::{DType, Dims, Error, Result, Tensor};
 
@@ -48,6 +49,17 @@ impl MemoryFormat {
             )));
         }
         Ok(dense_strides(sizes, order))
+    }
+
+    /// Whether a tensor is of this format, without gaps.
+    pub(crate) fn fits(self, sizes: &[i64], strides: &[i64]) -> bool {
+        let Some(order) = self.order() else { return is_contiguous(sizes, strides) };
+        if order.len() != sizes.len() {
+            return false;
+        }
+        let dense = dense_strides(sizes, order);
+        let fits = |dim: usize| sizes[dim] == 1 || dense[dim] == strides[dim];
+        sizes.contains(&0) || (0..sizes.len()).all(fits)
     }
 }
 
@@ -110,25 +122,15 @@ impl Tensor {
         if is_contiguous(sizes, strides) {
             return Dims::from_slice(strides);
         }
-        let mut order: Vec<usize> = (0..self.dim()).filter(|&dim| sizes[dim] != 1).collect();
-        order.sort_by_key(|&dim| strides[dim]);
-        let dense = dense_strides(sizes, &order);
-        if order.iter().all(|&dim| dense[dim] == strides[dim]) {
+        if is_dense(sizes, strides) {
             return Dims::from_slice(strides);
         }
-        dense_strides(sizes, &iteration_order(sizes, strides))
+        dense_strides(sizes, &iteration_order(sizes, &[Dims::from_slice(strides)]))
     }
 
     /// `torch.Tensor.is_contiguous(memory_format=…)`.
     pub fn is_contiguous_in(&self, format: MemoryFormat) -> bool {
-        let Some(order) = format.order() else { return self.is_contiguous() };
-        let sizes = self.sizes();
-        if order.len() != sizes.len() {
-            return false;
-        }
-        let dense = dense_strides(sizes, order);
-        let fits = |dim: usize| sizes[dim] == 1 || dense[dim] == self.strides()[dim];
-        self.numel() == 0 || (0..self.dim()).all(fits)
+        format.fits(self.sizes(), self.strides())
     }
 
     /// The format that results computed from this tensor take: channels last where its strides are
@@ -175,37 +177,12 @@ impl Tensor {
 
     /// This tensor in the format that `input` suggests for its results.
     pub(crate) fn like_format_of(self, input: &Tensor) -> Result<Tensor> {
-        if input.is_contiguous() || input.dim() != self.dim() {
-            return Ok(self);
-        }
-        self.contiguous_in(input.suggested_format())
+        let strides = match input.is_row_major() || input.dim() != self.dim() {
+            true => contiguous_strides(self.sizes()),
+            false => input.suggested_format().strides(self.sizes())?,
+        };
+        self.with_strides(&strides)
     }
-}
-
-/// The order in which PyTorch walks a tensor, innermost dimension first: by stride, where those
-/// that repeat elements stay where they are.
-fn iteration_order(sizes: &[i64], strides: &[i64]) -> Vec<usize> {
-    use std::cmp::Ordering::{Equal, Greater, Less};
-    let compare = |a: usize, b: usize| match strides[a].cmp(&strides[b]) {
-        _ if strides[a] == 0 || strides[b] == 0 => Equal,
-        Equal if sizes[a] > sizes[b] => Greater,
-        order => order,
-    };
-    let mut order: Vec<usize> = (0..sizes.len()).rev().collect();
-    for end in 1..order.len() {
-        let mut at = end;
-        for before in (0..end).rev() {
-            match compare(order[before], order[at]) {
-                Greater => {
-                    order.swap(before, at);
-                    at = before;
-                }
-                Less => break,
-                Equal => {}
-            }
-        }
-    }
-    order
 }
 
 #[cfg(test)]

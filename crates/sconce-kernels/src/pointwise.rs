@@ -445,10 +445,7 @@ pub fn lerp(start: &Tensor, end: &Tensor, weight: Operand<'_>) -> Result<Tensor>
     let Three { sizes, numbers } = three([start, end, &weight], widest(dtype)?)?;
     match &numbers {
         [Numbers::Float(a), Numbers::Float(b), Numbers::Float(w)] => {
-            let mixed = a.iter().zip(b).zip(w).map(|((&a, &b), &w)| match w.abs() < 0.5 {
-                true => a + w * (b - a),
-                false => b - (b - a) * (1.0 - w),
-            });
+            let mixed = a.iter().zip(b).zip(w).map(|((&a, &b), &w)| mixed(a, b, w));
             Numbers::Float(mixed.collect()).tensor(&sizes, dtype)
         }
         [Numbers::Complex(a), Numbers::Complex(b), Numbers::Complex(w)] => {
@@ -459,6 +456,15 @@ pub fn lerp(start: &Tensor, end: &Tensor, weight: Operand<'_>) -> Result<Tensor>
             Numbers::Complex(mixed.collect()).tensor(&sizes, dtype)
         }
         _ => Err(Error::no_kernel("lerp_kernel_scalar", dtype)),
+    }
+}
+
+/// [`lerp`] of numbers.
+#[inline(always)]
+pub(crate) fn mixed(a: f64, b: f64, weight: f64) -> f64 {
+    match weight.abs() < 0.5 {
+        true => a + weight * (b - a),
+        false => b - (b - a) * (1.0 - weight),
     }
 }
 

@@ -205,10 +205,12 @@ pub fn rot90(input: &Tensor, k: i64, dims: &[i64]) -> Result<Tensor> {
             "expected rotation dims to be different, but got dim0 = {a} and dim1 = {b}"
         )));
     }
+    // What is turned is a copy that keeps the order of its dimensions.
+    let strides = input.preserved_strides();
     match k.rem_euclid(4) {
-        1 => flip(input, &[b])?.transpose(a, b)?.contiguous(),
-        2 => flip(input, &[a, b]),
-        3 => flip(input, &[a])?.transpose(a, b)?.contiguous(),
+        1 => flip(input, &[b])?.with_strides(&strides)?.transpose(a, b),
+        2 => flip(input, &[a, b])?.with_strides(&strides),
+        3 => flip(input, &[a])?.with_strides(&strides)?.transpose(a, b),
         _ => input.copy(),
     }
 }

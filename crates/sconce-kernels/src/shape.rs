@@ -167,11 +167,9 @@ pub(crate) fn view_strides(sizes: &[i64], strides: &[i64], new: &[i64]) -> Optio
 pub(crate) fn is_contiguous(sizes: &[i64], strides: &[i64]) -> bool {
     let mut step = 1;
     for (&size, &stride) in sizes.iter().zip(strides).rev() {
-        if size == 0 {
-            return true;
-        }
         if size != 1 && stride != step {
-            return false;
+            // What has no elements has no gaps.
+            return sizes.contains(&0);
         }
         step = i64::saturating_mul(step, size);
     }

@@ -3,6 +3,7 @@
 use num_complex::Complex;
 
 use crate::binary::{compute_dtype, store};
+use crate::iteration::{Turn, is_dense};
 use crate::promotion::int_to_float;
 use crate::simd::dispatch;
 use crate::{Bool, DType, Element, Error, Result, Tensor, complex_functions, threads, vecmath};
@@ -180,10 +181,22 @@ pub(crate) const PARALLEL: usize = 1 << 16;
 
 /// Applies `f` to every element.
 pub(crate) fn map<T: Element, U: Element>(input: &Tensor, f: impl Fn(T) -> U) -> Result<Tensor> {
-    let input = input.contiguous()?;
+    let (input, turn) = row_major(input)?;
     let result = Tensor::unset(input.sizes(), U::DTYPE)?;
     map_slice(&input.read::<T>()?, &mut result.write::<U>()?, f);
-    Ok(result)
+    match turn {
+        Some(turn) => turn.back(&result),
+        None => Ok(result),
+    }
+}
+
+/// The input row-major, and how its dimensions were turned for that: a copy only where it has gaps.
+fn row_major(input: &Tensor) -> Result<(Tensor, Option<Turn>)> {
+    if !input.is_contiguous() && is_dense(input.sizes(), input.strides()) {
+        let turn = Turn::into_order(input.strides());
+        return Ok((turn.there(input)?, Some(turn)));
+    }
+    Ok((input.contiguous()?, None))
 }
 
 /// Fills a slice with the values of a function at the elements of another of its length.
@@ -240,14 +253,17 @@ impl FloatingMap for f64 {
 
 /// The kernel of an operator for every element, on several threads where there are many.
 fn map_parallel<T: FloatingMap>(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
-    let input = input.contiguous()?;
+    let (input, turn) = row_major(input)?;
     let result = Tensor::unset(input.sizes(), T::DTYPE)?;
     let (xs, kernel) = (input.read::<T>()?, T::mapping(op));
     let xs: &[T] = &xs;
     threads::pieces(&mut result.write::<T>()?, 64, PARALLEL, |start, out| {
         kernel(&xs[start..start + out.len()], out);
     });
-    Ok(result)
+    match turn {
+        Some(turn) => turn.back(&result),
+        None => Ok(result),
+    }
 }
 
 /// Fills a slice with the values of a function.

@@ -180,7 +180,13 @@ impl Tensor {
             }
         }
         numel(&sizes)?;
-        let strides = shape::expanded_strides(self.sizes(), self.strides(), &sizes);
+        let mut strides = shape::expanded_strides(self.sizes(), self.strides(), &sizes);
+        // A new dimension of one element is as far from the next as it would be row-major.
+        for dim in (0..lead).rev().filter(|&dim| sizes[dim] == 1) {
+            if let (Some(&size), Some(&stride)) = (sizes.get(dim + 1), strides.get(dim + 1)) {
+                strides[dim] = stride.saturating_mul(size);
+            }
+        }
         Ok(self.with_dims(sizes, strides))
     }
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sconce_ir::{ClassId, Constant, EnumType, FunctionId, Type};
-use sconce_kernels::{Charge, Memory};
+use sconce_kernels::{Charge, Generator, Memory};
 
 use crate::Tensor;
 use crate::shared::Shared;
@@ -46,8 +46,8 @@ pub enum IValue {
     /// What a fork gave, or the text of what it raised, which waiting for it raises. Forks are run
     /// when they are made, so it is always there.
     Future(Rc<Result<IValue, String>>),
-    /// A random number generator: device and seed.
-    Generator(Arc<str>, u64),
+    /// A random number generator of the CPU: `torch.Generator`.
+    Generator(Shared<Generator>),
     /// Sequences of different lengths as one: a nested tensor.
     Nested(Rc<Nested>),
 }
@@ -196,6 +196,7 @@ impl IValue {
             (IValue::Dict(a), IValue::Dict(b)) => a.is(b),
             (IValue::Tuple(a), IValue::Tuple(b)) => Rc::ptr_eq(a, b),
             (IValue::Object(a), IValue::Object(b)) => a.is(b),
+            (IValue::Generator(a), IValue::Generator(b)) => a.is(b),
             (IValue::Enum(a, i), IValue::Enum(b, j)) => a == b && i == j,
             (IValue::Function(a), IValue::Function(b)) => a == b,
             (IValue::Tensor(a), IValue::Tensor(b)) => a.is(b),
@@ -255,7 +256,9 @@ impl IValue {
             Constant::Str(text) => IValue::Str(Arc::clone(text)),
             Constant::Device(text) => IValue::Device(Arc::clone(text)),
             Constant::Enum(Type::Enum(of), index) => IValue::Enum(Arc::clone(of), *index),
-            Constant::Generator(device, seed) => IValue::Generator(Arc::clone(device), *seed),
+            Constant::Generator(device, seed) if &**device == "cpu" => {
+                IValue::Generator(Shared::new(Generator::new(*seed)))
+            }
             _ => return None,
         })
     }

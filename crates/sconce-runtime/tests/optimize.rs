@@ -9,11 +9,12 @@ use sconce_checkpoint::Checkpoint;
 use sconce_kernels::Importer;
 use sconce_runtime::{Error, IValue, Options, Session, Tensor};
 
-const NETWORKS: [&str; 14] = [
+const NETWORKS: [&str; 16] = [
     "residual",
     "inverted",
     "written",
     "kept",
+    "lent",
     "changed",
     "dense",
     "moved",
@@ -21,6 +22,7 @@ const NETWORKS: [&str; 14] = [
     "layers",
     "listed",
     "pointwise",
+    "several",
     "chains0",
     "chains1",
     "chains2",
@@ -71,6 +73,11 @@ fn check(name: &str, optimize: bool) -> Session {
                 for (found, expected) in found.iter().zip(expected) {
                     close(found, &Tensor::from_file(expected.as_tensor().unwrap()).unwrap());
                 }
+                let strides = call.get("strides").into_iter().flat_map(|all| all.iter());
+                for (found, expected) in found.iter().zip(strides) {
+                    let expected: Vec<_> = expected.iter().filter_map(|n| n.as_i64()).collect();
+                    assert_eq!(found.strides(), expected, "{name}");
+                }
             }
             (Err(Error::Raised(raised)), _, Some(expected)) => {
                 assert_eq!(raised.text.trim_end(), expected.as_str().unwrap().trim_end());
@@ -113,7 +120,7 @@ fn what_follows_a_convolution_becomes_part_of_it() {
 
 #[test]
 fn what_a_method_changes_is_seen_after_it() {
-    for name in ["kept", "changed"] {
+    for name in ["kept", "lent", "changed"] {
         let [mut optimized, mut plain] = [session(name, true), session(name, false)];
         let input = Tensor::from_slice(&[1f32; 12], &[1, 3, 2, 2]).unwrap();
         for _ in 0..2 {
@@ -125,6 +132,24 @@ fn what_a_method_changes_is_seen_after_it() {
             a.iter().zip(&b).for_each(|(a, b)| close(a, b));
         }
     }
+}
+
+#[test]
+fn what_is_given_may_be_written_and_the_rest_is_packed_all_the_same() {
+    let [mut optimized, mut plain] = [session("lent", true), session("lent", false)];
+    let input = Tensor::from_slice(&[0.5f32; 12], &[1, 3, 2, 2]).unwrap();
+    for round in 0..3 {
+        let [a, b] = [&mut optimized, &mut plain].map(|session| {
+            tensors(&session.call("forward", &[IValue::Tensor(input.clone())]).unwrap())
+        });
+        a.iter().zip(&b).for_each(|(a, b)| close(a, b));
+        // The bias and the weight of the first convolution, which the module keeps.
+        for given in a[2..].iter().chain(&b[2..]) {
+            given.fill(f64::from(round).into()).unwrap();
+        }
+    }
+    assert_eq!(calls(&optimized, "sconce::conv_blocked"), 3);
+    assert_eq!(calls(&optimized, "aten::conv2d"), 3);
 }
 
 #[test]
@@ -168,16 +193,25 @@ fn chains_of_elementwise_operators_are_one_and_give_the_same_bits() {
     };
     let numbers = |count: i64| (0..count).map(|at| (at as f32 * 0.37).sin() * 4.0);
     // Less than a block, and blocks for several threads.
-    for name in ["chains0", "chains1", "chains2"] {
-        for sizes in [&[2i64, 12][..], &[12], &[40, 70, 12]] {
+    // Row-major, and with the last dimension outermost in memory.
+    let turns: [fn(&Tensor) -> Tensor; 2] = [Tensor::clone, |tensor| {
+        let turned = tensor.transpose(0, -1).unwrap().contiguous().unwrap();
+        turned.transpose(0, -1).unwrap()
+    }];
+    let sizes = [&[2i64, 12][..], &[12], &[40, 70, 12]];
+    let all = sizes.into_iter().flat_map(|sizes| turns.map(|turned| (sizes, turned)));
+    for name in ["chains0", "chains1", "chains2", "several"] {
+        for (sizes, turned) in all.clone() {
             let numbers: Vec<f32> = numbers(sizes.iter().product()).collect();
-            let input = IValue::Tensor(Tensor::from_slice(&numbers, sizes).unwrap());
+            let input = Tensor::from_slice(&numbers, sizes).unwrap();
+            let input = IValue::Tensor(turned(&input));
             let [mut optimized, mut plain] = [true, false].map(|optimize| session(name, optimize));
             let [found, expected] = [&mut optimized, &mut plain].map(|session| {
                 tensors(&session.call("forward", std::slice::from_ref(&input)).unwrap())
             });
             for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
                 assert_eq!(found.sizes(), expected.sizes());
+                assert_eq!(found.strides(), expected.strides(), "{name} {sizes:?} {at}");
                 assert_eq!(bits(found), bits(expected), "{name} {sizes:?} {at}");
             }
             let [fused, plain] = [optimized, plain].map(|session| {

@@ -206,9 +206,13 @@ pub(super) fn has_side_effects(graph: &Graph, node: NodeId) -> bool {
         Kind::Prim(_) => false,
         ref kind if kind.is_private() => false,
         // An operator that is not in the table may do anything.
-        Kind::Op(ref symbol) => graph
-            .operator(node)
-            .map_or(!symbol.starts_with("prim::"), |operator| operator.has_side_effects),
+        // A generator is no memory that is followed, so what seeds one counts as well.
+        Kind::Op(ref symbol) => {
+            &**symbol == "aten::manual_seed"
+                || graph
+                    .operator(node)
+                    .map_or(!symbol.starts_with("prim::"), |operator| operator.has_side_effects)
+        }
     }
 }
 

@@ -12,8 +12,9 @@ use smallvec::SmallVec;
 use super::{ChainOp, ChainResults, ChainStep, apply};
 use crate::activate::bounded;
 use crate::binary::{Floating, Strided, Zipping, row};
-use crate::choose::leaky;
+use crate::choose::{elu_of, leaky, softplus_of};
 use crate::numbers::rounded;
+use crate::pointwise::mixed;
 use crate::shape::{broadcast, expanded_strides};
 use crate::simd::{dispatch, prefetch};
 use crate::unary::{Mapping, PARALLEL, map_slice};
@@ -231,6 +232,12 @@ enum Kernel<T> {
     Two(Zipping<T>),
     Bounded([f64; 2]),
     Leaky(f64),
+    Elu([f64; 3]),
+    Softplus([f64; 2]),
+    Addcmul(f64),
+    Addcdiv(f64),
+    Lerp,
+    LerpBy(f64),
     Select,
 }
 
@@ -267,7 +274,7 @@ struct Plan<'a, T> {
 impl<'a, T: Floating> Plan<'a, T> {
     /// Adds what a step takes, whose result is the value of this number.
     fn step(&mut self, value: usize, step: &ChainStep) -> Option<()> {
-        let [a, b, c] = step.operands;
+        let [a, b, c, d] = step.operands;
         match step.op {
             ChainOp::Unary(op) => {
                 let from = self.cells_of(a)?;
@@ -277,7 +284,7 @@ impl<'a, T: Floating> Plan<'a, T> {
                 let from = self.cells_of(a)?;
                 self.finish(value, step, Kernel::One(T::mapping(UnaryOp::Square)), [from; 3])
             }
-            ChainOp::Binary(op) => {
+            ChainOp::Binary(op) | ChainOp::Onto(op) => {
                 let from = [self.source(a, false)?, self.source(b, false)?];
                 let kernel = match comparing::<T>(op) {
                     Some(_) if step.is_result => return None,
@@ -317,6 +324,41 @@ impl<'a, T: Floating> Plan<'a, T> {
                 let from = self.cells_of(a)?;
                 self.finish(value, step, Kernel::Leaky(slope), [from; 3])
             }
+            ChainOp::Elu => {
+                let scales = [self.number(b)?, self.number(c)?, self.number(d)?];
+                let from = self.cells_of(a)?;
+                self.finish(value, step, Kernel::Elu(scales), [from; 3])
+            }
+            ChainOp::Softplus => {
+                let numbers = [self.number(b)?, self.number(c)?];
+                let from = self.cells_of(a)?;
+                self.finish(value, step, Kernel::Softplus(numbers), [from; 3])
+            }
+            ChainOp::Addcmul | ChainOp::Addcdiv => {
+                let by = self.number(d)?;
+                let kernel = match step.op {
+                    ChainOp::Addcmul => Kernel::Addcmul(by),
+                    _ => Kernel::Addcdiv(by),
+                };
+                let from = [
+                    self.source(a, false)?,
+                    self.source(b, false)?,
+                    self.source(c, false)?,
+                ];
+                self.finish(value, step, kernel, from)
+            }
+            ChainOp::Lerp => {
+                let (start, end) = (self.source(a, false)?, self.source(b, false)?);
+                match self.number(c) {
+                    Some(weight) => {
+                        self.finish(value, step, Kernel::LerpBy(weight), [start, end, end])
+                    }
+                    None => {
+                        let weight = self.source(c, false)?;
+                        self.finish(value, step, Kernel::Lerp, [start, end, weight])
+                    }
+                }
+            }
             ChainOp::Where => self.select(value, step, [a, b, c]),
             ChainOp::MaskedFill => {
                 // What has dimensions is refused as a value.
@@ -328,7 +370,7 @@ impl<'a, T: Floating> Plan<'a, T> {
 
     /// A sum or difference whose second operand is multiplied by a number first.
     fn scaled(&mut self, value: usize, step: &ChainStep, op: BinaryOp) -> Option<()> {
-        let [a, b, alpha] = step.operands;
+        let [a, b, alpha, _] = step.operands;
         let from = [self.source(a, false)?, self.source(b, false)?];
         let kernel = Kernel::Two(T::zipping(op)?);
         let alpha_is = self.number(alpha)?;
@@ -554,10 +596,40 @@ impl<T: Floating> Running<'_, T> {
             Kernel::Leaky(slope) => {
                 map_slice(from(a).0, out, |x: T| T::from_double(leaky(x.to_double(), slope)));
             }
+            Kernel::Elu([alpha, scale, input_scale]) => map_slice(from(a).0, out, |x: T| {
+                T::from_double(elu_of(x.to_double(), alpha, scale, input_scale))
+            }),
+            Kernel::Softplus([beta, threshold]) => map_slice(from(a).0, out, |x: T| {
+                T::from_double(softplus_of(x.to_double(), beta, threshold))
+            }),
+            Kernel::Addcmul(by) => {
+                triples(out, [from(a), from(b), from(c)], |[x, a, b]| x + by * a * b);
+            }
+            Kernel::Addcdiv(by) => {
+                triples(out, [from(a), from(b), from(c)], |[x, a, b]| x + by * a / b);
+            }
+            Kernel::Lerp => triples(out, [from(a), from(b), from(c)], |[a, b, by]| mixed(a, b, by)),
+            Kernel::LerpBy(by) => {
+                triples(out, [from(a), from(b), from(b)], |[a, b, _]| mixed(a, b, by));
+            }
             Kernel::Select => select(out, from(a).0, from(b), from(c)),
         }
         cells[work.to] = out;
     }
+}
+
+/// A function of three operands, computed in double precision.
+fn triples<T: Floating>(out: &mut [T], from: [Strided<'_, T>; 3], f: impl Fn([f64; 3]) -> f64) {
+    let [(xs, x), (ys, y), (zs, z)] = from;
+    dispatch(
+        #[inline(always)]
+        || {
+            for (at, out) in out.iter_mut().enumerate() {
+                let operands = [xs[at * x], ys[at * y], zs[at * z]].map(T::to_double);
+                *out = T::from_double(f(operands));
+            }
+        },
+    );
 }
 
 /// The kernel of a comparison that gives 1 and 0.

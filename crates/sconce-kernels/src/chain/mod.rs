@@ -3,15 +3,19 @@
 //! All give the same bits.
 
 mod blocks;
+mod layout;
 mod small;
 
+use layout::{Alone, Turned};
 use smallvec::SmallVec;
 
 use crate::binary::Floating;
+use crate::shape::broadcast;
 use crate::unary::UnaryOp;
 use crate::{
-    BinaryOp, DType, Error, Operand, Result, Scalar, Tensor, add, binary, clamp, dense_binary,
-    dense_unary, hardtanh, leaky_relu, masked_fill, sub, unary, where_,
+    BinaryOp, DType, Dims, Error, Operand, Result, Scalar, Tensor, add, addcdiv, addcmul, binary,
+    clamp, dense_binary, dense_unary, elu, hardtanh, leaky_relu, lerp, masked_fill, softplus, sub,
+    unary, where_,
 };
 
 /// What a step of a chain computes.
@@ -35,6 +39,19 @@ pub enum ChainOp {
     Hardtanh,
     /// [`leaky_relu`] with its slope.
     LeakyRelu,
+    /// [`elu`] with its three scales.
+    Elu,
+    /// [`softplus`] with what the input is multiplied by and the threshold.
+    Softplus,
+    /// [`addcmul`]: the fourth operand is what the product is multiplied by.
+    Addcmul,
+    /// [`addcdiv`]: the fourth operand is what the quotient is multiplied by.
+    Addcdiv,
+    /// [`lerp`]: start, end and weight.
+    Lerp,
+    /// An operator of two operands, the first of which has the sizes of the result: one in place of its
+    /// first operand where nobody can tell.
+    Onto(BinaryOp),
     /// [`where_`]: condition and two choices.
     Where,
     /// [`masked_fill`]: input, mask, value.
@@ -46,7 +63,12 @@ impl ChainOp {
     pub const fn arity(self) -> usize {
         match self {
             ChainOp::Unary(_) => 1,
-            ChainOp::Binary(_) | ChainOp::ClampMin | ChainOp::ClampMax | ChainOp::LeakyRelu => 2,
+            ChainOp::Binary(_)
+            | ChainOp::Onto(_)
+            | ChainOp::ClampMin
+            | ChainOp::ClampMax
+            | ChainOp::LeakyRelu => 2,
+            ChainOp::Elu | ChainOp::Addcmul | ChainOp::Addcdiv => 4,
             _ => 3,
         }
     }
@@ -61,6 +83,9 @@ impl ChainOp {
     }
 }
 
+/// How many operands a step has at most.
+pub const MOST_OPERANDS: usize = 4;
+
 /// A step of a chain.
 #[derive(Debug, Clone, Copy)]
 pub struct ChainStep {
@@ -68,7 +93,7 @@ pub struct ChainStep {
     pub op: ChainOp,
     /// Its operands: places of inputs, and after the last of those, of steps before this one. Those
     /// beyond [`ChainOp::arity`] are of no account.
-    pub operands: [usize; 3],
+    pub operands: [usize; MOST_OPERANDS],
     /// Whether what it gives is one of the chain's results.
     pub is_result: bool,
 }
@@ -93,8 +118,8 @@ pub type ChainResults = SmallVec<[Tensor; 2]>;
 /// let x = Tensor::from_slice(&[-1f32, 2.0, 3.0], &[3])?;
 /// let times = ChainOp::Binary(BinaryOp::Mul);
 /// let steps = [
-///     ChainStep { op: times, operands: [0, 1, 0], is_result: false },
-///     ChainStep { op: ChainOp::Unary(UnaryOp::Relu), operands: [2, 0, 0], is_result: true },
+///     ChainStep { op: times, operands: [0, 1, 0, 0], is_result: false },
+///     ChainStep { op: ChainOp::Unary(UnaryOp::Relu), operands: [2, 0, 0, 0], is_result: true },
 /// ];
 /// let results = chain(&steps, &[Operand::Tensor(&x), Operand::from(2)])?;
 /// assert_eq!(results[0].to_vec::<f32>()?, [0.0, 4.0, 6.0]);
@@ -107,6 +132,7 @@ pub fn chain(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<ChainResults
     if !steps.iter().enumerate().all(fits) {
         return Err(Error::runtime("a step of a chain is computed before its operands"));
     }
+    check_sizes(steps, inputs)?;
     let dtype = inputs.iter().find_map(|input| match input {
         Operand::Tensor(tensor) => Some(tensor.dtype()).filter(|&dtype| dtype != DType::Bool),
         Operand::Scalar(_) => None,
@@ -119,8 +145,41 @@ pub fn chain(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<ChainResults
     results.map_or_else(|| one_by_one(steps, inputs), Ok)
 }
 
+/// Refuses steps that would give more than their first operand, where they may not.
+fn check_sizes(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<()> {
+    if !steps.iter().any(|step| matches!(step.op, ChainOp::Onto(_))) {
+        return Ok(());
+    }
+    let mut sizes: SmallVec<[Dims; 32]> =
+        inputs.iter().map(|input| Dims::from_slice(input.sizes())).collect();
+    for step in steps {
+        let mut own = Dims::new();
+        for operand in step.operands().iter().filter_map(|&place| sizes.get(place)) {
+            own = broadcast(&own, operand)?;
+        }
+        if matches!(step.op, ChainOp::Onto(_)) && sizes.get(step.operands[0]) != Some(&own) {
+            return Err(unfit());
+        }
+        sizes.push(own);
+    }
+    Ok(())
+}
+
 /// All steps together; `None` where an operand does not fit.
 fn in_one_pass<T: Floating>(
+    steps: &[ChainStep],
+    inputs: &[Operand<'_>],
+) -> Result<Option<ChainResults>> {
+    if inputs.iter().all(layout::is_plain) {
+        return in_order::<T>(steps, inputs);
+    }
+    let Some(turned) = Turned::new(steps, inputs) else { return Ok(None) };
+    let results = in_order::<T>(steps, &turned.inputs(inputs))?;
+    results.map(|results| turned.back(results)).transpose()
+}
+
+/// As [`in_one_pass`], with results that are row-major.
+fn in_order<T: Floating>(
     steps: &[ChainStep],
     inputs: &[Operand<'_>],
 ) -> Result<Option<ChainResults>> {
@@ -136,7 +195,7 @@ fn one_by_one(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<ChainResult
     steps.iter().flat_map(ChainStep::operands).for_each(|&operand| uses[operand] += 1);
     let mut made: SmallVec<[Option<Tensor>; 16]> = SmallVec::new();
     for step in steps {
-        let mut held: SmallVec<[Tensor; 3]> = SmallVec::new();
+        let mut held: SmallVec<[Tensor; MOST_OPERANDS]> = SmallVec::new();
         let result = {
             let operands = step.operands.map(|operand| match operand.checked_sub(inputs.len()) {
                 None => inputs.get(operand).copied(),
@@ -151,7 +210,10 @@ fn one_by_one(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<ChainResult
                     held.push(tensor.clone());
                 }
             }
-            apply(step.op, operands, true)?
+            let taken: SmallVec<[Operand<'_>; MOST_OPERANDS]> =
+                operands.into_iter().take(step.op.arity()).flatten().collect();
+            let layout = Alone::of(step.op, &taken);
+            layout.lay_out(apply(step.op, operands, true)?)?
         };
         drop(held);
         for &place in step.operands() {
@@ -171,8 +233,12 @@ fn one_by_one(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<ChainResult
 }
 
 /// One step. Where operands may be disposed of, the short ways are tried first.
-fn apply(op: ChainOp, operands: [Option<Operand<'_>>; 3], disposable: bool) -> Result<Tensor> {
-    let [a, b, c] = operands;
+fn apply(
+    op: ChainOp,
+    operands: [Option<Operand<'_>>; MOST_OPERANDS],
+    disposable: bool,
+) -> Result<Tensor> {
+    let [a, b, c, d] = operands;
     let operand = |operand: Option<_>| operand.ok_or_else(unfit);
     let tensor = |operand: Option<_>| match operand {
         Some(Operand::Tensor(tensor)) => Ok(tensor),
@@ -195,7 +261,7 @@ fn apply(op: ChainOp, operands: [Option<Operand<'_>>; 3], disposable: bool) -> R
             let short = if disposable { dense_unary(op, input) } else { None };
             short.map_or_else(|| unary(op, input), Ok)
         }
-        ChainOp::Binary(op) => two(op),
+        ChainOp::Binary(op) | ChainOp::Onto(op) => two(op),
         ChainOp::Add if number(c)? == Scalar::Int(1) => two(BinaryOp::Add),
         ChainOp::Sub if number(c)? == Scalar::Int(1) => two(BinaryOp::Sub),
         ChainOp::Add => add(operand(a)?, operand(b)?, number(c)?),
@@ -205,6 +271,14 @@ fn apply(op: ChainOp, operands: [Option<Operand<'_>>; 3], disposable: bool) -> R
         ChainOp::ClampMax => clamp(tensor(a)?, None, Some(operand(b)?)),
         ChainOp::Hardtanh => hardtanh(tensor(a)?, number(b)?, number(c)?),
         ChainOp::LeakyRelu => leaky_relu(tensor(a)?, number(b)?),
+        ChainOp::Elu => {
+            let scales = [number(b)?, number(c)?, number(d)?].map(Scalar::to_f64);
+            elu(tensor(a)?, scales[0], scales[1], scales[2])
+        }
+        ChainOp::Softplus => softplus(tensor(a)?, number(b)?.to_f64(), number(c)?.to_f64()),
+        ChainOp::Addcmul => addcmul(tensor(a)?, tensor(b)?, tensor(c)?, number(d)?),
+        ChainOp::Addcdiv => addcdiv(tensor(a)?, tensor(b)?, tensor(c)?, number(d)?),
+        ChainOp::Lerp => lerp(tensor(a)?, tensor(b)?, operand(c)?),
         ChainOp::Where => where_(tensor(a)?, operand(b)?, operand(c)?),
         ChainOp::MaskedFill => masked_fill(tensor(a)?, tensor(b)?, operand(c)?),
     }
@@ -291,6 +365,11 @@ mod tests {
         ChainOp::ClampMax,
         ChainOp::Hardtanh,
         ChainOp::LeakyRelu,
+        ChainOp::Elu,
+        ChainOp::Softplus,
+        ChainOp::Addcmul,
+        ChainOp::Addcdiv,
+        ChainOp::Lerp,
         ChainOp::Where,
         ChainOp::MaskedFill,
     ];
@@ -317,17 +396,19 @@ mod tests {
             let number = [dice.below(numbers), dice.below(numbers)];
             let either = dice.one_of(&[b, number[0]]);
             let (op, operands) = match dice.below(8) {
-                0..=2 => (ChainOp::Unary(dice.one_of(UNARY)), [a, 0, 0]),
-                3..=5 => (ChainOp::Binary(dice.one_of(BINARY)), [a, either, 0]),
+                0..=2 => (ChainOp::Unary(dice.one_of(UNARY)), [a, 0, 0, 0]),
+                3..=5 => (ChainOp::Binary(dice.one_of(BINARY)), [a, either, 0, 0]),
                 6 => {
                     masks.push(inputs + at);
-                    (ChainOp::Binary(dice.one_of(&[BinaryOp::Lt, BinaryOp::Ge])), [a, either, 0])
+                    (ChainOp::Binary(dice.one_of(&[BinaryOp::Lt, BinaryOp::Ge])), [a, either, 0, 0])
                 }
                 _ => match dice.one_of(OTHERS) {
-                    op @ (ChainOp::Add | ChainOp::Sub) => (op, [a, either, number[1]]),
-                    op @ ChainOp::Where => (op, [dice.one_of(&masks), c, either]),
-                    op @ ChainOp::MaskedFill => (op, [a, dice.one_of(&masks), number[0]]),
-                    op => (op, [a, number[0], number[1]]),
+                    op @ (ChainOp::Add | ChainOp::Sub) => (op, [a, either, number[1], 0]),
+                    op @ ChainOp::Where => (op, [dice.one_of(&masks), c, either, 0]),
+                    op @ ChainOp::MaskedFill => (op, [a, dice.one_of(&masks), number[0], 0]),
+                    op @ (ChainOp::Addcmul | ChainOp::Addcdiv) => (op, [a, b, c, number[0]]),
+                    op @ ChainOp::Lerp => (op, [a, c, either, 0]),
+                    op => (op, [a, number[0], number[1], number[0]]),
                 },
             };
             let is_result = !masks.contains(&(inputs + at)) && dice.below(4) == 0;
@@ -337,6 +418,28 @@ mod tests {
             last.is_result = !masks.contains(&(inputs + count - 1));
         }
         steps
+    }
+
+    /// A tensor that lies in memory in another way: with dimensions in another order, with gaps, or
+    /// with elements that stand for several.
+    fn laid_out(dice: &mut Dice, tensor: &Tensor) -> Tensor {
+        let rank = tensor.dim();
+        let mut dims: Vec<i64> = (0..rank as i64).collect();
+        for at in (1..rank).rev() {
+            dims.swap(at, dice.below(at + 1));
+        }
+        let gap = usize::from(dice.below(4) == 0) as i64;
+        let sizes: Vec<i64> = dims.iter().map(|&dim| tensor.sizes()[dim as usize] + gap).collect();
+        let mut place = Tensor::zeros(&sizes, tensor.dtype()).unwrap();
+        for (dim, &size) in sizes.iter().enumerate() {
+            place = place.narrow(dim as i64, gap, size - gap).unwrap();
+        }
+        let back: Vec<i64> = (0..rank as i64)
+            .map(|dim| dims.iter().position(|&other| other == dim).unwrap() as i64)
+            .collect();
+        let place = place.permute(&back).unwrap();
+        place.copy_from(tensor).unwrap();
+        place
     }
 
     fn bits(tensor: &Tensor) -> Vec<u64> {
@@ -359,10 +462,12 @@ mod tests {
         for round in 0..600 {
             let shapes = shapes[round % shapes.len()];
             let dtype = dice.one_of(&[DType::Float32, DType::Float32, DType::Float64]);
+            let is_scattered = round % 3 == 0;
             let tensors: Vec<Tensor> = (0..3)
                 .map(|_| {
                     let sizes = dice.one_of(shapes);
-                    tensor(dice, sizes, dtype)
+                    let tensor = tensor(dice, sizes, dtype);
+                    if is_scattered { laid_out(dice, &tensor) } else { tensor }
                 })
                 .collect();
             // What is held twice is not disposed of.
@@ -387,6 +492,7 @@ mod tests {
                 assert_eq!(found.len(), expected.len(), "{steps:?}");
                 for (found, expected) in found.iter().zip(&expected) {
                     assert_eq!(found.sizes(), expected.sizes(), "{steps:?}");
+                    assert_eq!(found.strides(), expected.strides(), "{steps:?} {tensors:?}");
                     assert_eq!(found.dtype(), expected.dtype());
                     let pairs = bits(found).into_iter().zip(bits(expected));
                     let wrong = pairs.filter(|(found, expected)| found != expected);
@@ -403,7 +509,7 @@ mod tests {
         let times =
             |operands| ChainStep { op: ChainOp::Binary(BinaryOp::Mul), operands, is_result: false };
         let plus = |operands| ChainStep { op: ChainOp::Add, operands, is_result: true };
-        let steps = [times([0, 1, 0]), plus([3, 0, 2])];
+        let steps = [times([0, 1, 0, 0]), plus([3, 0, 2, 0])];
         let one = Operand::from(1);
         let whole = Tensor::from_slice(&[1i64, 2, 3], &[3]).unwrap();
         let found = chain(&steps, &[(&whole).into(), 5.into(), one]).unwrap();
@@ -418,11 +524,19 @@ mod tests {
         let other = Tensor::zeros(&[2], DType::Float32).unwrap();
         let error = chain(&steps, &[(&single).into(), (&other).into(), one]).unwrap_err();
         assert!(error.message().starts_with("The size of tensor a (3) must match"), "{error:?}");
-        assert!(chain(&[times([0, 2, 0])], &[one, one]).is_err());
+        assert!(chain(&[times([0, 2, 0, 0])], &[one, one]).is_err());
         let mask = Tensor::from_bools(&[true, false, true], &[3]).unwrap();
-        let fill = ChainStep { op: ChainOp::MaskedFill, operands: [0, 1, 2], is_result: true };
+        let fill = ChainStep { op: ChainOp::MaskedFill, operands: [0, 1, 2, 0], is_result: true };
         let inputs = [&single, &mask, &single].map(Operand::Tensor);
         let error = chain(&[fill], &inputs).unwrap_err();
         assert!(error.message().starts_with("masked_fill_ only supports a 0-dim"), "{error:?}");
+        // What is added in place may not be larger than what it is added to.
+        let onto =
+            |operands| ChainStep { op: ChainOp::Onto(BinaryOp::Add), operands, is_result: true };
+        let row = single.unsqueeze(0).unwrap();
+        let inputs = [&single, &row].map(Operand::Tensor);
+        assert!(chain(&[onto([0, 1, 0, 0])], &inputs).is_err());
+        let found = chain(&[onto([1, 0, 0, 0])], &inputs).unwrap();
+        assert_eq!(found[0].to_vec::<f32>().unwrap(), [2.0, 4.0, 6.0]);
     }
 }

@@ -76,13 +76,13 @@ fn compute<T: Floating>(
             None => Some((made.get((place - inputs.len()) * out.len()..)?.get(..out.len())?, 1)),
         }
     };
-    let [a, b, alpha] = step.operands;
+    let [a, b, alpha, _] = step.operands;
     let by_one = || matches!(inputs.get(alpha), Some(Input::Number([x])) if x.to_double() == 1.0);
     let kernel = match step.op {
         ChainOp::Unary(op) => Kernel::One(T::mapping(op)),
         // Powers of numbers are left to what looks at them.
         ChainOp::Binary(BinaryOp::Pow) => return None,
-        ChainOp::Binary(op) => Kernel::Two(T::zipping(op)?),
+        ChainOp::Binary(op) | ChainOp::Onto(op) => Kernel::Two(T::zipping(op)?),
         ChainOp::Add if by_one() => Kernel::Two(T::zipping(BinaryOp::Add)?),
         ChainOp::Sub if by_one() => Kernel::Two(T::zipping(BinaryOp::Sub)?),
         _ => return None,

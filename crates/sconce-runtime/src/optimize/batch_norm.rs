@@ -88,5 +88,6 @@ fn scaled(kernel: &Tensor, scale: &[f64]) -> Option<Tensor> {
         row.iter_mut().for_each(|weight| *weight *= scale);
     }
     let scaled = Tensor::from_slice(&all, kernel.sizes()).ok()?;
-    scaled.to_dtype(kernel.dtype()).ok()
+    // Where channels lie in the weight decides where they lie in what the convolution gives.
+    scaled.to_dtype(kernel.dtype()).ok()?.with_strides(&kernel.preserved_strides()).ok()
 }

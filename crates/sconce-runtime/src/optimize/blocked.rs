@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use sconce_ir::{Constant, Kind, NodeId, Type, ValueId};
 use sconce_kernels::{DType, pack_bias, pack_weight};
 
-use super::{Fact, Optimization};
+use super::Optimization;
 
 /// Operators on single numbers, which work in any layout; what they make of the lanes without a
 /// channel is finite.
@@ -198,8 +198,8 @@ impl Layout<'_> {
         else {
             return None;
         };
-        let picture = Fact { dtype: DType::Float32, rank: 4 };
-        if self.o.fact(input) != Some(picture) || self.o.is_written(input) {
+        let fact = self.o.fact(input)?;
+        if (fact.dtype, fact.rank) != (DType::Float32, 4) || self.o.is_written(input) {
             return None;
         }
         let (stride, padding, dilation) =
@@ -335,7 +335,10 @@ impl Layout<'_> {
                 continue;
             }
             let channels = self.o.insert_constant(&Constant::Int(blocked.channels), node);
-            let ordered = self.make("sconce::from_blocked", &[blocked.value, channels], node);
+            let is_last = self.o.fact(value).is_some_and(|fact| fact.is_last);
+            let is_last = self.o.insert_constant(&Constant::Bool(is_last), node);
+            let inputs = [blocked.value, channels, is_last];
+            let ordered = self.make("sconce::from_blocked", &inputs, node);
             self.o.graph.replace_all_uses(value, ordered);
         }
         sconce_ir::passes::eliminate_dead_code(&mut self.o.graph);

@@ -1,24 +1,33 @@
-//! What is known of tensors before a graph runs: dtype and number of dimensions.
+//! What is known of tensors before a graph runs: dtype, number of dimensions, and order of channels.
 
 use sconce_ir::{BlockId, Constant, Graph, NodeId, Prim, ValueId};
-use sconce_kernels::DType;
+use sconce_kernels::{DType, MemoryFormat};
 
 use super::blocked::POINTWISE;
 use crate::value::IValue;
 
-/// The dtype of a tensor and the number of its dimensions.
+/// The dtype of a tensor, the number of its dimensions, and whether the channels of pictures lie last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fact {
     pub(crate) dtype: DType,
     pub(crate) rank: usize,
+    pub(crate) is_last: bool,
 }
 
 impl Fact {
     pub(crate) fn of_value(value: &IValue) -> Option<Fact> {
         match value {
-            IValue::Tensor(tensor) => Some(Fact { dtype: tensor.dtype(), rank: tensor.dim() }),
+            IValue::Tensor(tensor) => {
+                let is_last = tensor.suggested_format() == MemoryFormat::ChannelsLast;
+                Some(Fact { dtype: tensor.dtype(), rank: tensor.dim(), is_last })
+            }
             _ => None,
         }
+    }
+
+    /// Whether both are of one dtype and number of dimensions.
+    pub(crate) fn is_like(self, other: Fact) -> bool {
+        (self.dtype, self.rank) == (other.dtype, other.rank)
     }
 
     fn floating(self) -> Option<Fact> {
@@ -42,6 +51,20 @@ const ELEMENTWISE: &[&str] = &[
     "aten::clone",
     "aten::permute",
     "aten::transpose",
+];
+
+/// Operators whose result has its channels in another place than the first operand, or may have.
+const REORDERS: &[&str] = &[
+    "aten::layer_norm",
+    "aten::instance_norm",
+    "aten::contiguous",
+    "aten::permute",
+    "aten::transpose",
+    "aten::flatten",
+    "aten::linear",
+    "aten::unsqueeze",
+    "aten::softmax",
+    "aten::log_softmax",
 ];
 
 /// Operators whose result has the first operand's dtype and dimensions if that has as many as here,
@@ -75,7 +98,13 @@ impl Facts {
         self.0.get(value.0 as usize).copied().flatten()
     }
 
-    pub(super) fn find(graph: &Graph, inputs: &[Option<Fact>], constants: &[IValue]) -> Facts {
+    /// What follows from the arguments, and from constants that nobody writes to.
+    pub(super) fn find(
+        graph: &Graph,
+        inputs: &[Option<Fact>],
+        constants: &[IValue],
+        written: &[bool],
+    ) -> Facts {
         let mut facts = Facts(vec![None; graph.value_count()]);
         for (&input, &fact) in graph.inputs().iter().zip(inputs) {
             facts.set(input, fact);
@@ -90,6 +119,11 @@ impl Facts {
         }
         // A block is looked at after what is around it, so what it sees from outside is known.
         for node in nodes {
+            let is_written = |&value: &ValueId| written.get(value.0 as usize) == Some(&true);
+            let at = graph.node(node);
+            if at.is(Prim::Constant) && at.outputs().iter().any(is_written) {
+                continue;
+            }
             let fact = facts.result(graph, node, constants);
             if let (Some(fact), &[output]) = (fact, graph.node(node).outputs()) {
                 facts.set(output, Some(fact));
@@ -118,16 +152,23 @@ impl Facts {
             let (&one, others) =
                 list.inputs().split_first().filter(|_| list.is(Prim::ListConstruct))?;
             let fact = self.get(one).filter(|fact| fact.rank > 1)?;
-            return others.iter().all(|&other| self.get(other) == Some(fact)).then_some(fact);
+            let like = |&other: &ValueId| self.get(other).filter(|other| other.is_like(fact));
+            let is_last = others.iter().filter_map(like).all(|other| other.is_last == fact.is_last);
+            let fits = others.iter().all(|other| like(other).is_some());
+            return fits.then_some(Fact { is_last: is_last && fact.is_last, ..fact });
         }
         let fact = self.get(first)?;
+        let fact = Fact { is_last: fact.is_last && !REORDERS.contains(&plain), ..fact };
         if [ELEMENTWISE, POINTWISE].iter().any(|list| list.contains(&plain))
             || matches!(symbol, "sconce::add" | "sconce::mul")
         {
             return fact.floating();
         }
         if let Some((_, rank)) = SPATIAL.iter().find(|(name, _)| *name == symbol) {
-            return (fact.rank == *rank).then_some(fact);
+            let weight = rest.first().filter(|_| symbol == "aten::conv2d");
+            let by_weight = weight.and_then(|&weight| self.get(weight)).is_some_and(|w| w.is_last);
+            let is_last = fact.is_last || by_weight;
+            return (fact.rank == *rank).then_some(Fact { is_last, ..fact });
         }
         if ARITHMETIC.contains(&plain) {
             let other = *rest.first()?;

@@ -111,8 +111,8 @@ fn optimize(graph: Graph, signature: &Signature, machine: &mut Machine) -> Optio
     machine.lower_graph(METHOD, &optimization.graph, &optimization.constants)
 }
 
-/// Whether a graph changes nothing that outlives a call and gives nothing that the module keeps: it
-/// may then run twice, and its constants stay what they are.
+/// Whether a graph changes nothing that outlives a call: it may then run twice, and its constants stay
+/// what they are while it runs.
 fn is_contained(graph: &Graph) -> bool {
     let aliases = AliasAnalyser::new(graph);
     let leaves = |node: NodeId| {
@@ -131,14 +131,25 @@ fn is_contained(graph: &Graph) -> bool {
             || graph.operator(node).is_some_and(|operator| registry::changes_looks(&operator.schema))
             || aliases.writes_to(node, |location| aliases.is_outside(location))
     };
-    let given = given(graph);
-    let gives_constant = |node: NodeId| {
-        let at = graph.node(node);
-        at.is(Prim::Constant)
-            && is_mutable(graph.ty(at.output()))
-            && given.iter().any(|&value| aliases.may_alias(value, at.output()))
+    // What a generator of the program's own gives next depends on what it gave before.
+    let draws = |node: NodeId| {
+        let outputs = graph.node(node).outputs();
+        outputs.iter().any(|&value| *graph.ty(value) == sconce_ir::Type::Generator)
     };
-    !graph.walk(graph.root()).any(|node| leaves(node) || gives_constant(node))
+    !graph.walk(graph.root()).any(|node| leaves(node) || draws(node))
+}
+
+/// Marks the places of constants that a graph gives: whoever gets them may write to them.
+fn mark_given_constants(graph: &Graph, aliases: &AliasAnalyser<'_>, marks: &mut [bool]) {
+    let given = given(graph);
+    for node in graph.walk(graph.root()).filter(|&node| graph.node(node).is(Prim::Constant)) {
+        let constant = graph.node(node).output();
+        if is_mutable(graph.ty(constant))
+            && given.iter().any(|&value| aliases.may_alias(value, constant))
+        {
+            aliases.mark_locations(constant, marks);
+        }
+    }
 }
 
 /// The values that a graph gives, those in tuples, lists and dicts among them.
@@ -168,7 +179,8 @@ pub(crate) struct Optimization {
     facts: Facts,
     /// What is known of the arguments.
     signature: Signature,
-    /// For each value that was there at the start, whether something writes to its memory.
+    /// For each value that was there at the start, whether something writes to its memory, or somebody
+    /// may who gets it.
     written: Vec<bool>,
     /// Whether a pass has changed anything that makes the graph faster.
     pub(crate) changed: bool,
@@ -190,14 +202,15 @@ impl Optimization {
 
     /// Looks at the graph anew: what is known of values, and which of them are written.
     pub(crate) fn refresh(&mut self) {
-        self.facts = Facts::find(&self.graph, &self.signature, &self.constants);
         let aliases = AliasAnalyser::new(&self.graph);
-        let all = aliases.all_written();
+        let mut all = aliases.all_written();
+        mark_given_constants(&self.graph, &aliases, &mut all);
         let is_written = |id: u32| {
             let places = aliases.locations(ValueId(id));
             places.into_iter().any(|place| all.get(place as usize).copied().unwrap_or(true))
         };
         self.written = (0..self.graph.value_count() as u32).map(is_written).collect();
+        self.facts = Facts::find(&self.graph, &self.signature, &self.constants, &self.written);
     }
 
     /// Folds constants and removes what nothing needs, and looks at the graph anew.

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use sconce_ir::{Constant, Kind, NodeId, Type, ValueId};
-use sconce_kernels::{BinaryOp, ChainOp, DType, Scalar, Tensor};
+use sconce_kernels::{BinaryOp, ChainOp, DType, MOST_OPERANDS, Scalar, Tensor};
 
 use super::Optimization;
 use crate::registry::{CHAIN_STEPS, MAX_CHAIN_STEPS, POINTWISE};
@@ -91,8 +91,12 @@ fn gives_bools(step: &Step) -> bool {
 /// A node as a step, if it may be one: nothing changes what it takes and gives, and what is known of
 /// its operands does not forbid it.
 fn step(o: &Optimization, node: NodeId) -> Option<Step> {
-    let operator = o.graph.operator(node)?;
-    let (symbol, overload) = (&*operator.schema.name, &*operator.schema.overload);
+    let kind = &o.graph.node(node).kind;
+    let (symbol, overload) = match o.graph.operator(node) {
+        Some(operator) => (&*operator.schema.name, &*operator.schema.overload),
+        None if kind.is_private() => (kind.symbol(), ""),
+        None => return None,
+    };
     let overload = if overload.is_empty() { "-" } else { overload };
     let inputs = o.graph.node(node).inputs();
     let constant = |place: usize| o.constant(*inputs.get(place)?);
@@ -161,7 +165,7 @@ fn replace(o: &mut Optimization, last: NodeId, steps: &[Step]) -> Option<()> {
             results.push(step.node);
         }
         program.push(step.line as i64);
-        for at in 0..3 {
+        for at in 0..MOST_OPERANDS {
             let place = operands.get(at).map_or(Some(0), place_of)?;
             program.push(place as i64);
         }

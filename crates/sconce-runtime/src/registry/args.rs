@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sconce_kernels::Generator;
+
 use crate::error::{Error, Raise};
 use crate::shared::Shared;
 use crate::value::{Dict, IValue, List};
@@ -26,6 +28,7 @@ impl Args<'_> {
     getter!(str, Str, Arc<str>, "a str");
     getter!(list, List, Shared<List>, "a list");
     getter!(dict, Dict, Shared<Dict>, "a dict");
+    getter!(generator, Generator, Shared<Generator>, "a generator");
 
     /// How many there are.
     pub(crate) fn len(&self) -> usize {

@@ -1,7 +1,9 @@
 //! Operators of the blocked layout, which passes put into optimised graphs. Where they cannot compute
 //! something they raise, and the program runs as it is.
 
-use sconce_kernels::{self as kernels, Activation, BinaryOp, BlockedConv, PoolOptions, Tensor};
+use sconce_kernels::{
+    self as kernels, Activation, BinaryOp, BlockedConv, MemoryFormat, PoolOptions, Tensor,
+};
 
 use super::tensor_args::{kernel, made};
 use super::{Args, Table};
@@ -13,7 +15,12 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 pub(super) const TABLE: Table = &[
     ("sconce::to_blocked", "-", |_, args| made(kernels::to_blocked(args.tensor(0)?))),
     ("sconce::from_blocked", "-", |_, args| {
-        made(kernels::from_blocked(args.tensor(0)?, args.int(1)?))
+        let picture = kernels::from_blocked(args.tensor(0)?, args.int(1)?).map_err(kernel)?;
+        if !args.bool(2)? {
+            return Ok(IValue::Tensor(picture));
+        }
+        let strides = MemoryFormat::ChannelsLast.strides(picture.sizes()).map_err(kernel)?;
+        made(picture.with_strides(&strides))
     }),
     ("sconce::conv_blocked", "-", |_, args| convolve(&args)),
     ("sconce::max_pool2d_blocked", "-", |_, args| {

@@ -1,6 +1,8 @@
 //! Chains of element-wise operators as one private operator, and which operators may be its steps.
 
-use sconce_kernels::{self as kernels, BinaryOp, ChainOp, ChainStep, Operand, UnaryOp};
+use sconce_kernels::{
+    self as kernels, BinaryOp, ChainOp, ChainStep, MOST_OPERANDS, Operand, UnaryOp,
+};
 use smallvec::SmallVec;
 
 use super::tensor_args::kernel;
@@ -27,7 +29,8 @@ const fn step(symbol: &'static str, overloads: &'static str, op: ChainOp) -> Ste
     let operands: &[usize] = match op.arity() {
         1 => &[0],
         2 => &[0, 1],
-        _ => &[0, 1, 2],
+        3 => &[0, 1, 2],
+        _ => &[0, 1, 2, 3],
     };
     Step { symbol, overloads, when: None, op, operands }
 }
@@ -107,13 +110,20 @@ pub(crate) const STEPS: &[Step] = &[
     step("aten::clamp_max", "- Tensor", ChainOp::ClampMax),
     step("aten::hardtanh", "-", ChainOp::Hardtanh),
     step("aten::leaky_relu", "-", ChainOp::LeakyRelu),
+    step("aten::elu", "-", ChainOp::Elu),
+    step("aten::softplus", "-", ChainOp::Softplus),
+    step("aten::addcmul", "-", ChainOp::Addcmul),
+    step("aten::addcdiv", "-", ChainOp::Addcdiv),
+    step("aten::lerp", "Scalar Tensor", ChainOp::Lerp),
+    step("sconce::add", "-", ChainOp::Onto(BinaryOp::Add)),
+    step("sconce::mul", "-", ChainOp::Onto(BinaryOp::Mul)),
     step("aten::where", "self ScalarOther ScalarSelf", ChainOp::Where),
     step("aten::masked_fill", "Scalar Tensor", ChainOp::MaskedFill),
 ];
 
-/// How many numbers stand for a step: its place in [`STEPS`], three operands, and whether it is a
+/// How many numbers stand for a step: its place in [`STEPS`], its operands, and whether it is a
 /// result.
-pub(crate) const STEP_NUMBERS: usize = 5;
+pub(crate) const STEP_NUMBERS: usize = MOST_OPERANDS + 2;
 
 /// The most steps of a chain.
 pub(crate) const MAX_STEPS: usize = 48;
@@ -137,7 +147,7 @@ fn run(args: &Args<'_>) -> Result<IValue, Raise> {
 }
 
 fn step_of_numbers(numbers: &[i64; STEP_NUMBERS]) -> Option<ChainStep> {
-    let [line, a, b, c, is_result] = numbers.map(|number| usize::try_from(number).ok());
+    let [line, a, b, c, d, is_result] = numbers.map(|number| usize::try_from(number).ok());
     let op = STEPS.get(line?)?.op;
-    Some(ChainStep { op, operands: [a?, b?, c?], is_result: is_result? != 0 })
+    Some(ChainStep { op, operands: [a?, b?, c?, d?], is_result: is_result? != 0 })
 }

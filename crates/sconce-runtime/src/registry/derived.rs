@@ -61,10 +61,10 @@ fn in_place(symbol: &str, schema: &Schema) -> Option<Builtin> {
     }
     if OF_SHAPE.contains(&symbol) {
         let run = view(base, &schema.arguments)?.run;
-        return Some(Builtin { run, quick: None, target: Target::Looks });
+        return Some(Builtin { run, quick: None, layout: None, target: Target::Looks });
     }
     let run = functional(base, &schema.arguments)?.run;
-    Some(Builtin { run, quick: None, target: Target::FirstOperand })
+    Some(Builtin { run, quick: None, layout: None, target: Target::FirstOperand })
 }
 
 fn with_out(symbol: &str, schema: &Schema) -> Option<Builtin> {
@@ -74,13 +74,13 @@ fn with_out(symbol: &str, schema: &Schema) -> Option<Builtin> {
         return None;
     }
     let run = functional(symbol, operands).or_else(|| copied(symbol, operands))?.run;
-    Some(Builtin { run, quick: None, target: Target::Last(outs) })
+    Some(Builtin { run, quick: None, layout: None, target: Target::Last(outs) })
 }
 
 /// `NAME_copy` of an operator whose result is a view of its operand.
 fn copied(symbol: &str, operands: &[Argument]) -> Option<Builtin> {
     let run = view(symbol.strip_suffix("_copy")?, operands)?.run;
-    Some(Builtin { run, quick: None, target: Target::Copy })
+    Some(Builtin { run, quick: None, layout: None, target: Target::Copy })
 }
 
 /// The operator of these operands that gives a view.
@@ -137,7 +137,10 @@ impl Builtin {
     /// Computes it and puts the result where it belongs.
     pub(crate) fn call(self, machine: &mut super::Machine, args: Args<'_>) -> Result {
         match self.target {
-            Target::Value => (self.run)(machine, args),
+            Target::Value => match self.layout.and_then(|layout| layout.strides(&args)) {
+                None => (self.run)(machine, args),
+                Some(strides) => strides.lay_out((self.run)(machine, args)?),
+            },
             Target::FirstOperand => {
                 let target = args.tensor(0)?.clone();
                 let result = (self.run)(machine, args)?;

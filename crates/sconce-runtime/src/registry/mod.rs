@@ -20,6 +20,7 @@ mod embeddings;
 mod fourier;
 mod fused;
 mod indexing;
+mod layout;
 mod linalg;
 mod lists;
 mod literals;
@@ -68,6 +69,7 @@ pub(crate) type Run = fn(&mut Machine, Args<'_>) -> Result<IValue, Raise>;
 pub(crate) struct Builtin {
     run: Run,
     pub(crate) quick: Option<quick::Quick>,
+    layout: Option<layout::Layout>,
     target: derived::Target,
 }
 
@@ -126,7 +128,8 @@ static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| 
             overloads.split(' ').map(move |overload| {
                 let overload = plain(overload);
                 let quick = quick::find(symbol, overload);
-                ((symbol, overload), Builtin { run, quick, target: derived::Target::Value })
+                let layout = layout::Layout::find(symbol, overload);
+                ((symbol, overload), Builtin { run, quick, layout, target: derived::Target::Value })
             })
         })
         .collect()

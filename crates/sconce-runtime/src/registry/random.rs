@@ -1,4 +1,4 @@
-//! Operators that draw random numbers, from the session's generator.
+//! Operators that draw random numbers, from the session's generator or one of the program's own.
 
 use sconce_kernels::{self as kernels, DType, Dropout, Generator, MemoryFormat, Tensor};
 
@@ -6,6 +6,7 @@ use super::tensor_args::{kernel, made};
 use super::{Args, Table};
 use crate::error::Raise;
 use crate::interpreter::Machine;
+use crate::shared::Shared;
 use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -15,50 +16,69 @@ pub(super) const TABLE: Table = &[
         machine.generator = Generator::new(args.int(0)? as u64);
         Ok(IValue::None)
     }),
+    ("aten::Generator", "-", |_, args| {
+        args.on_cpu(0)?;
+        let seed = args.optional_int(1)?;
+        let own = seed.map_or_else(Generator::default, |seed| Generator::new(seed as u64));
+        Ok(IValue::Generator(Shared::new(own)))
+    }),
+    ("aten::manual_seed", "generator", |_, mut args| {
+        *args.generator(0)?.write() = Generator::new(args.int(1)? as u64);
+        Ok(args.take(0))
+    }),
+    ("aten::initial_seed", "-", |_, args| {
+        Ok(IValue::Int(args.generator(0)?.read().seed() as i64))
+    }),
+    ("aten::seed", "-", |_, args| {
+        let seed = seed_of_chance();
+        *args.generator(0)?.write() = Generator::new(seed);
+        Ok(IValue::Int(seed as i64))
+    }),
     ("aten::rand", "- generator", |machine, args| sized_draw(machine, &args, standard_uniform)),
     ("aten::randn", "- generator", |machine, args| sized_draw(machine, &args, standard_normal)),
     ("aten::rand_like", "- generator", |machine, args| like_draw(machine, &args, standard_uniform)),
     ("aten::randn_like", "- generator", |machine, args| like_draw(machine, &args, standard_normal)),
     ("aten::randint", "- generator", |machine, args| {
-        let options = past_generator(&args, 6, 2)?;
+        let options = past_generator(&args, 6, 2);
         let target = sized(machine, &args, 1, options)?;
-        between(machine, target, 0, args.int(0)?)
+        between(machine, &args, 2, target, [0, args.int(0)?])
     }),
     ("aten::randint", "low low_generator", |machine, args| {
-        let options = past_generator(&args, 7, 3)?;
+        let options = past_generator(&args, 7, 3);
         let target = sized(machine, &args, 2, options)?;
-        between(machine, target, args.int(0)?, args.int(1)?)
+        between(machine, &args, 3, target, [args.int(0)?, args.int(1)?])
     }),
     ("aten::randint_like", "- generator", |machine, args| {
-        let options = past_generator(&args, 7, 2)?;
-        between(machine, like(&args, options)?, 0, args.int(1)?)
+        let options = past_generator(&args, 7, 2);
+        between(machine, &args, 2, like(&args, options)?, [0, args.int(1)?])
     }),
     ("aten::randint_like", "Tensor Tensor_generator", |machine, args| {
-        let options = past_generator(&args, 7, 2)?;
+        let options = past_generator(&args, 7, 2);
         let high = args.tensor(1)?.item().map_err(kernel)?.to_i64();
-        between(machine, like(&args, options)?, 0, high)
+        between(machine, &args, 2, like(&args, options)?, [0, high])
     }),
     ("aten::randint_like", "low_dtype low_generator_dtype", |machine, args| {
-        let options = past_generator(&args, 8, 3)?;
-        between(machine, like(&args, options)?, args.int(1)?, args.int(2)?)
+        let options = past_generator(&args, 8, 3);
+        between(machine, &args, 3, like(&args, options)?, [args.int(1)?, args.int(2)?])
     }),
     ("aten::randperm", "- generator", |machine, args| {
-        let options = past_generator(&args, 5, 1)?;
+        let options = past_generator(&args, 5, 1);
         args.plain_options(options + 1, options + 2)?;
         let count = args.int(0)?;
         machine.budget.check_sizes(&[count])?;
         let dtype = args.dtype(options)?.unwrap_or(DType::Float32);
-        made(kernels::randperm(count, dtype, &mut machine.generator))
+        made(drawing(machine, &args, generator_at(&args, 1), |generator| kernels::randperm(count, dtype, generator))?)
     }),
     ("aten::uniform_", "-", |machine, args| uniform(machine, &args, args.tensor(0)?.clone())),
     ("aten::uniform", "-", |machine, args| uniform(machine, &args, fresh(&args)?)),
     ("aten::normal_", "-", |machine, args| normal(machine, &args, args.tensor(0)?.clone())),
     ("aten::normal_functional", "-", |machine, args| normal(machine, &args, fresh(&args)?)),
     ("aten::normal", "float_float", |machine, args| {
-        default_generator(&args, 3)?;
         let (mean, std) = (args.real(0)?, args.real(1)?);
         let target = sized(machine, &args, 2, 4)?;
-        filled(target, |target| kernels::normal_in_place(target, mean, std, &mut machine.generator))
+        filled(machine, &args, 3, target, |target, generator| {
+            kernels::normal_in_place(target, mean, std, generator)
+        })
     }),
     ("aten::normal", "Tensor_float Tensor_Tensor float_Tensor", normal_around),
     ("aten::log_normal_", "-", |machine, args| log_normal(machine, &args, args.tensor(0)?.clone())),
@@ -78,21 +98,22 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::bernoulli", "Tensor p", |machine, args| bernoulli(machine, &args, fresh(&args)?)),
     ("aten::bernoulli", "-", |machine, args| {
-        default_generator(&args, 1)?;
         let chances = args.tensor(0)?;
         let target = Tensor::zeros(chances.sizes(), chances.dtype()).map_err(kernel)?;
-        filled(target, |target| kernels::bernoulli_from(target, chances, &mut machine.generator))
+        filled(machine, &args, 1, target, |target, generator| {
+            kernels::bernoulli_from(target, chances, generator)
+        })
     }),
     ("aten::poisson", "-", |machine, args| {
-        default_generator(&args, 1)?;
-        made(kernels::poisson(args.tensor(0)?, &mut machine.generator))
+        let rates = args.tensor(0)?;
+        made(drawing(machine, &args, 1, |generator| kernels::poisson(rates, generator))?)
     }),
     ("aten::multinomial", "-", |machine, args| {
-        default_generator(&args, 3)?;
-        let (samples, replacement) = (args.int(1)?, args.bool(2)?);
+        let (weights, samples, replacement) = (args.tensor(0)?, args.int(1)?, args.bool(2)?);
         machine.budget.check_sizes(&[samples])?;
-        let generator = &mut machine.generator;
-        made(kernels::multinomial(args.tensor(0)?, samples, replacement, generator))
+        made(drawing(machine, &args, 3, |generator| {
+            kernels::multinomial(weights, samples, replacement, generator)
+        })?)
     }),
     ("aten::dropout", "-", |machine, args| dropout(machine, args, ELEMENTS)),
     ("aten::feature_dropout", "-", |machine, args| dropout(machine, args, FEATURES)),
@@ -129,12 +150,13 @@ pub(super) const TABLE: Table = &[
         Ok(args.take(0))
     }),
     ("aten::rrelu_with_noise", "-", |machine, args| {
-        default_generator(&args, 5)?;
         let (input, lower, upper) = (args.tensor(0)?, args.real(2)?, args.real(3)?);
         if !args.bool(4)? {
             return made(kernels::leaky_relu(input, ((lower + upper) / 2.0).into()));
         }
-        let drawn = kernels::rrelu(input, lower, upper, &mut machine.generator);
+        let drawn = drawing(machine, &args, 5, |generator| {
+            kernels::rrelu(input, lower, upper, generator)
+        })?;
         let (result, slopes) = drawn.map_err(kernel)?;
         kernels::store(args.tensor(1)?, &slopes).map_err(kernel)?;
         Ok(IValue::Tensor(result))
@@ -146,21 +168,34 @@ const FEATURES: Dropout = Dropout { features: true, alpha: false };
 const ALPHA: Dropout = Dropout { features: false, alpha: true };
 const ALPHA_FEATURES: Dropout = Dropout { features: true, alpha: true };
 
-/// Refuses generators of the program's own.
-fn default_generator(args: &Args<'_>, index: usize) -> Result<()> {
-    match args.get(index) {
-        IValue::None => Ok(()),
-        _ => Err(Raise::unsupported("a random number generator other than the default one")),
+/// A seed that nobody foresees.
+fn seed_of_chance() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::hash::RandomState::new().build_hasher().finish()
+}
+
+/// Draws from the generator that is the operand of this place, or from the session's where there is
+/// none.
+fn drawing<T>(
+    machine: &mut Machine,
+    args: &Args<'_>,
+    place: usize,
+    draw: impl FnOnce(&mut Generator) -> T,
+) -> Result<T> {
+    match args.get(place) {
+        IValue::None => Ok(draw(&mut machine.generator)),
+        _ => Ok(draw(&mut args.generator(place)?.write())),
     }
 }
 
 /// Where the operands from `at` on go on if a generator stands there; `count` operands have none.
-fn past_generator(args: &Args<'_>, count: usize, at: usize) -> Result<usize> {
-    if args.len() == count {
-        return Ok(at);
-    }
-    default_generator(args, at)?;
-    Ok(at + 1)
+fn past_generator(args: &Args<'_>, count: usize, at: usize) -> usize {
+    if args.len() == count { at } else { at + 1 }
+}
+
+/// The place of an operand that is a generator; otherwise one where no operand is.
+fn generator_at(args: &Args<'_>, place: usize) -> usize {
+    if matches!(args.get(place), IValue::Generator(_)) { place } else { usize::MAX }
 }
 
 type Fill = fn(&Tensor, &mut Generator) -> kernels::Result<()>;
@@ -175,15 +210,15 @@ fn standard_normal(target: &Tensor, generator: &mut Generator) -> kernels::Resul
 
 /// A new tensor of given sizes, filled.
 fn sized_draw(machine: &mut Machine, args: &Args<'_>, fill: Fill) -> Result {
-    let options = past_generator(args, 5, 1)?;
+    let options = past_generator(args, 5, 1);
     let target = sized(machine, args, 0, options)?;
-    filled(target, |target| fill(target, &mut machine.generator))
+    filled(machine, args, generator_at(args, 1), target, fill)
 }
 
 /// A new tensor like another, filled.
 fn like_draw(machine: &mut Machine, args: &Args<'_>, fill: Fill) -> Result {
-    let options = past_generator(args, 6, 1)?;
-    filled(like(args, options)?, |target| fill(target, &mut machine.generator))
+    let options = past_generator(args, 6, 1);
+    filled(machine, args, generator_at(args, 1), like(args, options)?, fill)
 }
 
 /// A new tensor of the sizes and options among the operands, `float32` unless said otherwise; the
@@ -210,89 +245,103 @@ fn fresh(args: &Args<'_>) -> Result<Tensor> {
     kernels::empty_like(tensor, tensor.dtype()).map_err(kernel)
 }
 
-fn filled(target: Tensor, fill: impl FnOnce(&Tensor) -> kernels::Result<()>) -> Result {
-    fill(&target).map_err(kernel)?;
+/// A tensor, filled from the generator that is the operand of this place or the session's.
+fn filled(
+    machine: &mut Machine,
+    args: &Args<'_>,
+    place: usize,
+    target: Tensor,
+    fill: impl FnOnce(&Tensor, &mut Generator) -> kernels::Result<()>,
+) -> Result {
+    drawing(machine, args, place, |generator| fill(&target, generator))?.map_err(kernel)?;
     Ok(IValue::Tensor(target))
 }
 
-fn between(machine: &mut Machine, target: Tensor, low: i64, high: i64) -> Result {
-    filled(target, |target| {
-        kernels::random_between(target, low, Some(high), &mut machine.generator)
+/// Whole numbers between two; `at` is where a generator may stand.
+fn between(
+    machine: &mut Machine,
+    args: &Args<'_>,
+    at: usize,
+    target: Tensor,
+    [low, high]: [i64; 2],
+) -> Result {
+    filled(machine, args, generator_at(args, at), target, |target, generator| {
+        kernels::random_between(target, low, Some(high), generator)
     })
 }
 
 fn uniform(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
-    default_generator(args, 3)?;
     let (from, to) = (args.real(1)?, args.real(2)?);
-    filled(target, |target| kernels::uniform_in_place(target, from, to, &mut machine.generator))
+    filled(machine, args, 3, target, |target, generator| {
+        kernels::uniform_in_place(target, from, to, generator)
+    })
 }
 
 fn normal(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
-    default_generator(args, 3)?;
     let (mean, std) = (args.real(1)?, args.real(2)?);
-    filled(target, |target| kernels::normal_in_place(target, mean, std, &mut machine.generator))
+    filled(machine, args, 3, target, |target, generator| {
+        kernels::normal_in_place(target, mean, std, generator)
+    })
 }
 
 fn log_normal(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
-    default_generator(args, 3)?;
     let (mean, std) = (args.real(1)?, args.real(2)?);
-    filled(target, |target| kernels::log_normal_in_place(target, mean, std, &mut machine.generator))
+    filled(machine, args, 3, target, |target, generator| {
+        kernels::log_normal_in_place(target, mean, std, generator)
+    })
 }
 
 fn cauchy(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
-    default_generator(args, 3)?;
     let (median, sigma) = (args.real(1)?, args.real(2)?);
-    filled(target, |target| kernels::cauchy_in_place(target, median, sigma, &mut machine.generator))
+    filled(machine, args, 3, target, |target, generator| {
+        kernels::cauchy_in_place(target, median, sigma, generator)
+    })
 }
 
 fn exponential(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
-    default_generator(args, 2)?;
     let rate = args.real(1)?;
-    filled(target, |target| kernels::exponential_in_place(target, rate, &mut machine.generator))
+    filled(machine, args, 2, target, |target, generator| {
+        kernels::exponential_in_place(target, rate, generator)
+    })
 }
 
 fn geometric(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
-    default_generator(args, 2)?;
     let p = args.real(1)?;
-    filled(target, |target| kernels::geometric_in_place(target, p, &mut machine.generator))
+    filled(machine, args, 2, target, |target, generator| {
+        kernels::geometric_in_place(target, p, generator)
+    })
 }
 
 /// Over the whole dtype, up to a bound, or between two.
 fn random(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
-    default_generator(args, args.len() - 1)?;
-    let generator = &mut machine.generator;
-    match args.len() {
-        2 => filled(target, |target| kernels::random_in_place(target, generator)),
-        3 => {
-            let to = args.int(1)?;
-            filled(target, |target| kernels::random_between(target, 0, Some(to), generator))
-        }
-        _ => {
-            let (from, to) = (args.int(1)?, args.optional_int(2)?);
-            filled(target, |target| kernels::random_between(target, from, to, generator))
-        }
-    }
+    let place = args.len() - 1;
+    let bounds = match args.len() {
+        2 => None,
+        3 => Some((0, Some(args.int(1)?))),
+        _ => Some((args.int(1)?, args.optional_int(2)?)),
+    };
+    filled(machine, args, place, target, |target, generator| match bounds {
+        None => kernels::random_in_place(target, generator),
+        Some((from, to)) => kernels::random_between(target, from, to, generator),
+    })
 }
 
 /// With one chance for all elements, or one for each.
 fn bernoulli(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
-    default_generator(args, 2)?;
-    let generator = &mut machine.generator;
-    match args.get(1) {
-        IValue::Tensor(chances) => {
-            filled(target, |target| kernels::bernoulli_from(target, chances, generator))
-        }
-        _ => {
-            let p = args.real(1)?;
-            filled(target, |target| kernels::bernoulli_in_place(target, p, generator))
-        }
+    if let IValue::Tensor(chances) = args.get(1) {
+        return filled(machine, args, 2, target, |target, generator| {
+            kernels::bernoulli_from(target, chances, generator)
+        });
     }
+    let p = args.real(1)?;
+    filled(machine, args, 2, target, |target, generator| {
+        kernels::bernoulli_in_place(target, p, generator)
+    })
 }
 
 /// Normal numbers about tensors of means, of tensors of deviations, or both.
 fn normal_around(machine: &mut Machine, args: Args<'_>) -> Result {
     use kernels::BinaryOp::{Add, Mul};
-    default_generator(&args, 2)?;
     let (mean, std) = (args.operand(0)?, args.operand(1)?);
     let sizes = kernels::shape::broadcast(mean.sizes(), std.sizes()).map_err(kernel)?;
     let dtype = match (args.get(0), args.get(1)) {
@@ -318,7 +367,10 @@ fn normal_around(machine: &mut Machine, args: Args<'_>) -> Result {
     let target = Tensor::zeros(&sizes, dtype).map_err(kernel)?;
     // A single deviation scales the numbers while they are drawn.
     let drawn_std = if matches!(args.get(1), IValue::Tensor(_)) { 1.0 } else { args.real(1)? };
-    kernels::normal_in_place(&target, 0.0, drawn_std, &mut machine.generator).map_err(kernel)?;
+    drawing(machine, &args, 2, |generator| {
+        kernels::normal_in_place(&target, 0.0, drawn_std, generator)
+    })?
+    .map_err(kernel)?;
     let scaled = match args.get(1) {
         IValue::Tensor(_) => kernels::binary(Mul, (&target).into(), std).map_err(kernel)?,
         _ => target,
@@ -344,7 +396,6 @@ fn dropout_in_place(machine: &mut Machine, mut args: Args<'_>, kind: Dropout) ->
 }
 
 fn rrelu(machine: &mut Machine, args: &Args<'_>) -> Result {
-    default_generator(args, 4)?;
     let (input, lower, upper) = (args.tensor(0)?, args.real(1)?, args.real(2)?);
     if !(lower <= upper && lower.is_finite() && upper.is_finite()) {
         return Err(Raise::unsupported("aten::rrelu of bounds that are no range"));
@@ -352,5 +403,8 @@ fn rrelu(machine: &mut Machine, args: &Args<'_>) -> Result {
     if !args.bool(3)? {
         return made(kernels::leaky_relu(input, ((lower + upper) / 2.0).into()));
     }
-    made(kernels::rrelu(input, lower, upper, &mut machine.generator).map(|(result, _)| result))
+    let drawn = drawing(machine, args, 4, |generator| {
+        kernels::rrelu(input, lower, upper, generator)
+    })?;
+    made(drawn.map(|(result, _)| result))
 }

@@ -99,6 +99,16 @@ def forward(self, x: Tensor):
     w = torch.batch_norm(u, None, None, self.m1, self.v1, False, 0.1, 1e-5, True)
     return y, z, u, torch.relu_(w), w
 """, dict(w0=(16, 3, 3, 3), w1=(16, 16, 3, 3), n1=16)),
+    # It gives what the module keeps: that may not be packed, while the rest may.
+    "lent": ("""
+def forward(self, x: Tensor):
+    y = torch.conv2d(x, self.w0, self.c0, [1, 1], [0, 0], [1, 1], 1)
+    z = torch.conv2d(x, self.w1, None, [1, 1], [0, 0], [1, 1], 1)
+    return torch.relu(y), torch.relu(z), self.c0, self.w0
+
+def change(self):
+    self.c1.mul_(2.)
+""", dict(w0=(16, 3, 1, 1), c0=(16,), w1=(16, 3, 1, 1), c1=(2,))),
     # Its result is what the module keeps: nothing may be frozen.
     "kept": ("""
 def forward(self, x: Tensor):
@@ -182,6 +192,20 @@ def forward(self, x: Tensor):
     a, b, c = torch.lstm(x, [h, h], self.weights, True, 1, 0., False, False, False)
     return a, b * self.scales[1], c * self.scales[0]
 """, dict(weights=[(24, 12), (24, 6), (24,), (24,)], scales=[(1,), (6,)])),
+    # Activations and arithmetic of more operands, on what lies in memory in any order.
+    "several": ("""
+def forward(self, x: Tensor):
+    y = torch.ops.aten.elu(x * 2 + 0.5, 0.7, 1.3, 0.9)
+    z = torch.ops.aten.softplus(y - x, 1.5, 3)
+    u = torch.addcmul(y + 1, z * 2, self.c0 - 1, value=0.25)
+    v = torch.addcdiv(u * 0.5, y + 2, z + 3, value=-2)
+    w = torch.lerp(u + v, y * z, 0.3)
+    t = torch.lerp(w * 2, v + 1, torch.sigmoid(u))
+    s = torch.relu(t + 1)
+    s.mul_(torch.sigmoid(x) + 0.5)
+    s.add_(t * 2)
+    return y, v, w, torch.tanh(s) + t, x.transpose(0, -1) * 2 + 1
+""", dict(c0=(12,))),
     # A cell by hand whose states are both wanted, in a loop, and an activation by hand.
     "pointwise": ("""
 def forward(self, x: Tensor):
@@ -241,7 +265,7 @@ def inputs(name):
         return (x for x in matrices() if x.dim() == 3 and x.size(2) == 12)
     if name in ("layers", "listed"):
         return sequences()
-    flat = name in ("dense", "moved", "pointwise") or name.startswith("chains")
+    flat = name in ("dense", "moved", "pointwise", "several") or name.startswith("chains")
     return matrices() if flat else pictures(name)
 
 
@@ -277,7 +301,7 @@ def main():
             try:
                 result = module(given)
                 result = result if isinstance(result, tuple) else (result,)
-                said.append({"input": given, "result": [part.clone() for part in result]})
+                said.append({"input": given, "result": [part.clone() for part in result], "strides": [part.stride() for part in result]})
             except Exception as error:  # whatever it is, it is the answer
                 said.append({"input": given, "error": str(error)})
         torch.save(said, folder / "calls.pt")

@@ -1,0 +1,416 @@
+//! How the results of operators lie in memory: the strides that PyTorch's results have, which follow
+//! from those of the operands. Where all operands are row-major nothing is asked but that.
+
+use sconce_kernels::{DType, Dims, Iteration, MemoryFormat, Operand, Scalar, Tensor, contiguous_strides};
+use smallvec::SmallVec;
+
+use super::Args;
+use super::tensor_args::kernel;
+use crate::error::Raise;
+use crate::value::IValue;
+
+type Result<T> = std::result::Result<T, Raise>;
+
+/// What the strides of an operator's results follow from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// All tensors, as PyTorch goes through them together.
+    Elements,
+    /// As [`Layout::Elements`], where numbers among the first operands are tensors without dimensions.
+    Numbers,
+    /// As [`Layout::Numbers`], the second operand first.
+    Reversed,
+    /// As [`Layout::Numbers`], where the first operand is a condition.
+    Choice,
+    /// The first tensor: a copy that keeps its order.
+    Copy,
+    /// As [`Layout::Elements`] where nothing is reduced: the operand of this place says.
+    Unreduced(usize),
+    /// As [`Layout::Copy`] where nothing is reduced.
+    UnreducedCopy(usize),
+    /// The memory format that the first tensor suggests, for so many dimensions; any where 0.
+    Format(usize),
+    /// As [`Layout::Format`], where an input that may pass for row-major does.
+    Normalised,
+    /// As [`Layout::Format`], unless the padding goes round.
+    Padded,
+    /// What the input or the weight suggests, seen as pictures.
+    Convolution,
+    /// What the input suggests, seen as a picture of one row.
+    Row,
+    /// The memory format that all tensors of a list suggest.
+    Joined,
+    /// The halves of a dimension, as [`Layout::Elements`].
+    Halves,
+    /// The tensor that is indexed and its indices.
+    Indexed,
+    /// Row-major, whatever the operands are.
+    RowMajor,
+    /// Matrices of numbers that lie column by column.
+    Columns,
+    /// As [`Layout::Columns`], where the operand of this place says that the unknowns are on the right of
+    /// their coefficients, and row-major otherwise.
+    Solution(usize),
+    /// Coordinates that lie axis by axis.
+    Coordinates,
+}
+
+/// Symbols, overloads where not all of them, and their layout. Several lines may be of one symbol.
+const LAYOUTS: &[(Layout, &str)] = &[
+    (
+        Layout::Numbers,
+        "add sub mul div floor_divide remainder fmod atan2 maximum minimum max.other min.other fmax \
+         fmin eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor __and__ __or__ __xor__ \
+         __lshift__ __rshift__ bitwise_left_shift bitwise_right_shift logical_and logical_or \
+         logical_xor copysign hypot nextafter heaviside gcd lcm logaddexp logaddexp2 xlogy \
+         special_xlog1py special_zeta igamma igammac complex polar special_chebyshev_polynomial_t \
+         special_chebyshev_polynomial_u special_chebyshev_polynomial_v \
+         special_chebyshev_polynomial_w special_hermite_polynomial_h special_hermite_polynomial_he \
+         special_laguerre_polynomial_l special_legendre_polynomial_p \
+         special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u \
+         special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w isclose",
+    ),
+    (Layout::Choice, "where.self where.ScalarOther where.ScalarSelf where.Scalar"),
+    (Layout::Reversed, "rsub"),
+    (
+        Layout::Elements,
+        "neg abs sign sgn square exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos \
+         tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid erf erfc erfinv gelu silu mish \
+         hardsigmoid hardswish frac floor ceil round trunc logical_not bitwise_not isnan isinf \
+         isfinite isposinf isneginf signbit logit special_entr i0 special_i0e special_i1 \
+         special_i1e special_ndtri special_log_ndtr special_ndtr special_erfcx special_airy_ai \
+         special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 \
+         special_modified_bessel_i0 special_modified_bessel_i1 special_modified_bessel_k0 \
+         special_modified_bessel_k1 special_scaled_modified_bessel_k0 \
+         special_scaled_modified_bessel_k1 special_spherical_bessel_j0 digamma lgamma polygamma \
+         sinc angle relu celu selu elu softplus hardshrink softshrink leaky_relu threshold clamp \
+         clamp_min clamp_max pow.Tensor_Tensor pow.Tensor_Scalar float_power.Tensor_Tensor \
+         float_power.Tensor_Scalar lerp addcmul addcdiv _prelu_kernel",
+    ),
+    (
+        Layout::Copy,
+        "deg2rad rad2deg nan_to_num frexp hardtanh relu6 fill zero flip fliplr flipud sort msort \
+         fake_quantize_per_tensor_affine conj conj_physical _conj_physical chalf argsort \
+         native_dropout native_dropout_backward type_as isreal index_put \
+         _unsafe_masked_index_put_accumulate put select_scatter slice_scatter diagonal_scatter",
+    ),
+    (Layout::Halves, "glu"),
+    (Layout::Unreduced(2), "mse_loss smooth_l1_loss l1_loss soft_margin_loss"),
+    (Layout::UnreducedCopy(2), "huber_loss"),
+    (Layout::UnreducedCopy(3), "binary_cross_entropy"),
+    (
+        Layout::RowMajor,
+        "pow.Scalar float_power.Scalar log_sigmoid mvlgamma rrelu masked_fill masked_scatter isin \
+         bernoulli renorm conv_tbc softmax log_softmax layer_norm cumsum cumprod logcumsumexp addbmm baddbmm \
+         avg_pool3d adaptive_max_pool3d conv3d conv_transpose3d",
+    ),
+    (
+        Layout::Format(0),
+        "pixel_shuffle pixel_unshuffle channel_shuffle native_channel_shuffle group_norm rms_norm \
+         constant_pad_nd reflection_pad1d replication_pad1d",
+    ),
+    (
+        Layout::Format(4),
+        "max_pool2d max_pool2d_with_indices avg_pool2d adaptive_avg_pool2d adaptive_max_pool2d \
+         max_unpool2d upsample_nearest2d _upsample_nearest_exact2d upsample_bilinear2d \
+         upsample_bicubic2d reflection_pad2d replication_pad2d",
+    ),
+    (
+        Layout::Format(5),
+        "max_pool3d max_pool3d_with_indices adaptive_avg_pool3d \
+         upsample_nearest3d _upsample_nearest_exact3d upsample_trilinear3d",
+    ),
+    (
+        Layout::Normalised,
+        "batch_norm native_batch_norm _native_batch_norm_legit _batch_norm_with_update",
+    ),
+    (Layout::Padded, "pad"),
+    (
+        Layout::Convolution,
+        "conv1d conv2d conv_transpose1d conv_transpose2d convolution _convolution \
+         _convolution_mode",
+    ),
+    (Layout::Row, "avg_pool1d max_pool1d_with_indices adaptive_avg_pool1d adaptive_max_pool1d"),
+    (Layout::Joined, "cat"),
+    (Layout::Indexed, "index"),
+    (Layout::Coordinates, "nonzero argwhere"),
+    (Layout::Solution(3), "linalg_lu_solve"),
+    (
+        Layout::Columns,
+        "linalg_cholesky linalg_cholesky_ex cholesky_inverse cholesky_solve geqrf \
+         linalg_householder_product linalg_inv linalg_inv_ex inverse linalg_ldl_factor \
+         linalg_ldl_factor_ex linalg_ldl_solve linalg_lu_factor linalg_lu_factor_ex \
+         _lu_with_info linalg_qr linalg_lstsq lu_solve linalg_solve linalg_solve_ex _linalg_solve_ex \
+         linalg_solve_triangular triangular_solve ormqr",
+    ),
+];
+
+/// How results lie in memory, of one call.
+pub(super) enum Strides {
+    Iterated(Iteration),
+    Given(Dims),
+    Format(MemoryFormat),
+    /// Of pictures of one row, channels last.
+    Row,
+    RowMajor,
+    Columns,
+    Coordinates,
+}
+
+impl Layout {
+    /// The layout of an operator's results, if there is more to it than what its kernel does.
+    pub(super) fn find(symbol: &str, overload: &str) -> Option<Layout> {
+        let name = symbol.strip_prefix("aten::")?;
+        let is_it = |line: &str| match line.split_once('.') {
+            Some((plain, of)) => plain == name && of == overload,
+            None => line == name,
+        };
+        let found = LAYOUTS.iter().find(|(_, names)| names.split(' ').any(is_it));
+        found.map(|&(layout, _)| layout)
+    }
+
+    /// What the operands say of the results' strides; `None` where all are row-major.
+    pub(super) fn strides(self, args: &Args<'_>) -> Option<Strides> {
+        let tensors = || args.0.iter().filter_map(as_tensor);
+        match self {
+            Layout::Columns => return Some(Strides::Columns),
+            Layout::Coordinates => return Some(Strides::Coordinates),
+            Layout::Solution(left) => {
+                return Some(match args.get(left) {
+                    IValue::Bool(true) => Strides::Columns,
+                    _ => Strides::RowMajor,
+                });
+            }
+            Layout::Joined => return joined(args),
+            _ if tensors().all(Tensor::is_row_major) => return None,
+            _ => {}
+        }
+        let operands = |numbers: usize| -> SmallVec<[Operand<'_>; 4]> {
+            let operand = |(place, arg)| match as_number(arg).filter(|_| place < numbers) {
+                Some(number) => Some(Operand::Scalar(number)),
+                None => as_tensor(arg).map(Operand::Tensor),
+            };
+            args.0.iter().enumerate().filter_map(operand).collect()
+        };
+        let iterated = |iteration: Option<Iteration>| iteration.map(Strides::Iterated);
+        let copied = || tensors().next().map(|first| Strides::Given(first.preserved_strides()));
+        let is_whole = |place| matches!(args.get(place), IValue::Int(0));
+        match self {
+            Layout::Elements => iterated(Iteration::over(&operands(0))),
+            Layout::Numbers => iterated(Iteration::over(&operands(2))),
+            Layout::Reversed => {
+                let mut operands = operands(2);
+                operands.reverse();
+                iterated(Iteration::over(&operands))
+            }
+            Layout::Choice => {
+                iterated(Iteration::over(&operands(3)).map(|iteration| iteration.unpromoted(1)))
+            }
+            Layout::Copy => copied(),
+            Layout::Unreduced(place) if is_whole(place) => {
+                iterated(Iteration::over(&operands(0)))
+            }
+            Layout::UnreducedCopy(place) if is_whole(place) => copied(),
+            Layout::Unreduced(_) | Layout::UnreducedCopy(_) => None,
+            Layout::Halves => halves(args),
+            Layout::Indexed => indexed(args),
+            Layout::Format(dims) => {
+                let first = tensors().next()?;
+                let fits = dims == 0 || first.dim() == dims;
+                Some(Strides::Format(match fits {
+                    true => first.suggested_format(),
+                    false => MemoryFormat::Contiguous,
+                }))
+            }
+            Layout::Normalised => {
+                let first = tensors().next()?;
+                Some(Strides::Format(match first.is_contiguous() {
+                    true => MemoryFormat::Contiguous,
+                    false => first.suggested_format(),
+                }))
+            }
+            Layout::Padded if matches!(args.get(2), IValue::Str(mode) if &**mode == "circular") => None,
+            Layout::Padded => Some(Strides::Format(tensors().next()?.suggested_format())),
+            Layout::Convolution => convolution(as_tensor(args.get(0))?, as_tensor(args.get(1))?),
+            Layout::Row => {
+                let first = tensors().next()?;
+                Some(match first.dim() == 3 && is_last(&first.unsqueeze(2).ok()?) {
+                    true => Strides::Row,
+                    false => Strides::RowMajor,
+                })
+            }
+            Layout::RowMajor => Some(Strides::RowMajor),
+            Layout::Columns | Layout::Coordinates | Layout::Solution(_) | Layout::Joined => None,
+        }
+    }
+}
+
+fn is_last(picture: &Tensor) -> bool {
+    picture.suggested_format() == MemoryFormat::ChannelsLast
+}
+
+/// The format that convolutions of two dimensions give, or of one where both are seen as pictures of
+/// one row: channels last where the input or the weight is.
+fn convolution(input: &Tensor, weight: &Tensor) -> Option<Strides> {
+    let spatial = weight.dim().checked_sub(2)?;
+    let lifted = |tensor: &Tensor| match spatial {
+        1 => tensor.unsqueeze(2).ok(),
+        _ => Some(tensor.clone()),
+    };
+    let with_batch = match input.dim() == spatial + 1 {
+        true => input.unsqueeze(0).ok()?,
+        false => input.clone(),
+    };
+    if !(1..=2).contains(&spatial) {
+        return Some(Strides::RowMajor);
+    }
+    let last = is_last(&lifted(&with_batch)?) || is_last(&lifted(weight)?);
+    Some(match (last, spatial) {
+        (false, _) => Strides::RowMajor,
+        (true, 1) => Strides::Row,
+        (true, _) => Strides::Format(MemoryFormat::ChannelsLast),
+    })
+}
+
+/// The format of what tensors of one format are joined to.
+fn joined(args: &Args<'_>) -> Option<Strides> {
+    let IValue::List(list) = args.get(0) else { return None };
+    let list = list.read();
+    let mut formats = list.items.iter().filter_map(as_tensor).map(Tensor::suggested_format);
+    let first = formats.next()?;
+    let is_common = formats.all(|format| format == first);
+    (first != MemoryFormat::Contiguous).then_some(match is_common {
+        true => Strides::Format(first),
+        false => Strides::RowMajor,
+    })
+}
+
+/// What is indexed by whole numbers, seen in the sizes of the result: the indices stand where the
+/// first of them does, or before all other dimensions where they are apart.
+fn indexed(args: &Args<'_>) -> Option<Strides> {
+    let (input, IValue::List(list)) = (as_tensor(args.get(0))?, args.get(1)) else { return None };
+    let list = list.read();
+    let is_index = |dim: usize| list.items.get(dim).is_some_and(|item| !item.is_none());
+    let indices: Vec<&Tensor> =
+        list.items.iter().filter(|item| !item.is_none()).map(as_tensor).collect::<Option<_>>()?;
+    if indices.iter().any(|index| !index.dtype().is_integral() || index.dtype() == DType::UInt8) {
+        return None;
+    }
+    let mut sizes = Dims::new();
+    for index in &indices {
+        sizes = sconce_kernels::shape::broadcast(&sizes, index.sizes()).ok()?;
+    }
+    let dims = 0..input.dim();
+    let (first, last) = (dims.clone().find(|&dim| is_index(dim))?, dims.clone().rfind(|&dim| is_index(dim))?);
+    let place = if last - first + 1 == indices.len() { first } else { 0 };
+    let kept: Vec<usize> = dims.filter(|&dim| !is_index(dim)).collect();
+    let (before, after) = kept.split_at(place);
+    let own = |of: &[i64]| -> [Vec<i64>; 2] {
+        [before, after].map(|dims| dims.iter().filter_map(|&dim| of.get(dim).copied()).collect())
+    };
+    let ([mut shape, shape_after], [mut steps, steps_after]) =
+        (own(input.sizes()), own(input.strides()));
+    shape.extend_from_slice(&sizes);
+    steps.extend(std::iter::repeat_n(0, sizes.len()));
+    shape.extend(shape_after);
+    steps.extend(steps_after);
+    let source = input.as_strided(&shape, &steps, None).ok()?;
+    let placed = |index: &&Tensor| {
+        let mut shape = index.sizes().to_vec();
+        shape.resize(shape.len() + after.len(), 1);
+        index.reshape(&shape).ok()
+    };
+    let placed: Vec<Tensor> = indices.iter().map(placed).collect::<Option<_>>()?;
+    let operands: Vec<Operand<'_>> =
+        std::iter::once(&source).chain(&placed).map(Operand::Tensor).collect();
+    let iteration = Iteration::over(&operands)?;
+    Some(Strides::Iterated(iteration.unpromoted(operands.len())))
+}
+
+/// The halves of the dimension that the second operand names.
+fn halves(args: &Args<'_>) -> Option<Strides> {
+    let (input, IValue::Int(dim)) = (as_tensor(args.get(0))?, args.get(1)) else { return None };
+    let half = input.size(*dim).ok()? / 2;
+    let (first, second) = (input.narrow(*dim, 0, half).ok()?, input.narrow(*dim, half, half).ok()?);
+    let operands = [Operand::Tensor(&first), Operand::Tensor(&second)];
+    Iteration::over(&operands).map(Strides::Iterated)
+}
+
+fn as_tensor(arg: &IValue) -> Option<&Tensor> {
+    match arg {
+        IValue::Tensor(tensor) if !tensor.dtype().is_quantized() => Some(tensor),
+        _ => None,
+    }
+}
+
+fn as_number(arg: &IValue) -> Option<Scalar> {
+    match *arg {
+        IValue::Bool(value) => Some(Scalar::Bool(value)),
+        IValue::Int(value) => Some(Scalar::Int(value)),
+        IValue::Float(value) => Some(Scalar::Float(value)),
+        IValue::Complex(re, im) => Some(Scalar::Complex(num_complex::Complex::new(re, im))),
+        _ => None,
+    }
+}
+
+impl Strides {
+    /// A result with the strides that it takes, or a tuple of such results.
+    pub(super) fn lay_out(&self, result: IValue) -> Result<IValue> {
+        match result {
+            IValue::Tensor(tensor) => self.tensor(tensor).map(IValue::Tensor),
+            IValue::Tuple(tuple) => {
+                let items = tuple.items.iter().map(|item| self.lay_out(item.clone()));
+                Ok(IValue::tuple(items.collect::<Result<_>>()?))
+            }
+            other => Ok(other),
+        }
+    }
+
+    fn tensor(&self, tensor: Tensor) -> Result<Tensor> {
+        if tensor.dtype().is_quantized() {
+            return Ok(tensor);
+        }
+        let strides = match self {
+            Strides::Iterated(iteration) => return iteration.lay_out(tensor).map_err(kernel),
+            Strides::Given(strides) if strides.len() == tensor.dim() => strides.clone(),
+            Strides::Given(_) => return Ok(tensor),
+            Strides::RowMajor => contiguous_strides(tensor.sizes()),
+            Strides::Format(format) => match format.strides(tensor.sizes()) {
+                Ok(strides) => strides,
+                // Of another number of dimensions.
+                Err(_) => return Ok(tensor),
+            },
+            Strides::Row => row(tensor.sizes()),
+            Strides::Columns if tensor.dim() < 2 || tensor.dtype().is_integral() => {
+                return Ok(tensor);
+            }
+            Strides::Columns => columns(tensor.sizes()),
+            Strides::Coordinates => match *tensor.sizes() {
+                [count, _] => Dims::from_slice(&[1, count]),
+                _ => return Ok(tensor),
+            },
+        };
+        tensor.with_strides(&strides).map_err(kernel)
+    }
+}
+
+/// The strides of matrices that lie column by column.
+fn columns(sizes: &[i64]) -> Dims {
+    let mut turned = Dims::from_slice(sizes);
+    let last = turned.len().saturating_sub(1);
+    turned.swap(last, last.saturating_sub(1));
+    let mut strides = contiguous_strides(&turned);
+    strides.swap(last, last.saturating_sub(1));
+    strides
+}
+
+/// The strides of rows whose channels lie side by side, with a batch or without.
+fn row(sizes: &[i64]) -> Dims {
+    match *sizes {
+        [_, channels, length] => {
+            Dims::from_slice(&[channels.saturating_mul(length).max(1), 1, channels.max(1)])
+        }
+        [channels, _] => Dims::from_slice(&[1, channels.max(1)]),
+        _ => contiguous_strides(sizes),
+    }
+}
