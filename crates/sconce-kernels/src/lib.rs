@@ -181,13 +181,13 @@ pub use random_whole::{multinomial, poisson, random_between, random_in_place, ra
 pub use rearrange::{
     at_least, block_diag, broadcast_tensors, cartesian_prod, combinations, diag, diag_embed, flip,
     meshgrid, repeat, repeat_interleave, repetitions, roll, rot90, split_at, split_evenly,
-    sum_to_size, tile,
+    sum_to_size, tile, unflatten,
 };
 pub use recurrent::{Cell, CellWeights, Recurrent, cell_step, gate_step};
 pub use recurrent_packed::{PackedRecurrent, pack_recurrent};
 pub use reduce::{
-    Extremum, all, amax, amin, any, count_nonzero, extremum, log_softmax, logsumexp, mean, norm,
-    prod, softmax, std, sum, var,
+    Extremum, all, amax, amin, any, arg_extremum, count_nonzero, extremum, log_softmax, logsumexp,
+    mean, norm, prod, softmax, std, sum, var,
 };
 pub use regions::{RoiOptions, nms, ps_roi_align, ps_roi_pool, roi_align, roi_pool};
 pub use rotated::box_iou_rotated;

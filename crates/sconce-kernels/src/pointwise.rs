@@ -233,6 +233,8 @@ pub fn frexp(input: &Tensor) -> Result<(Tensor, Tensor)> {
 pub fn ldexp(input: &Tensor, other: &Tensor) -> Result<Tensor> {
     let two = Scalar::Float(2.0);
     let power = match input.dtype() {
+        // A floating exponent has the power rounded to its own dtype.
+        _ if other.dtype().is_floating_point() => binary(BinaryOp::Pow, two.into(), other.into()),
         dtype if dtype.is_floating_point() || dtype.is_complex() => {
             let two = Tensor::scalar(two, dtype)?;
             binary(BinaryOp::Pow, (&two).into(), other.into())
@@ -468,8 +470,7 @@ pub fn lerp(start: &Tensor, end: &Tensor, weight: Operand<'_>) -> Result<Tensor>
 /// For `bool`, and sizes that do not broadcast.
 pub fn addcmul(input: &Tensor, a: &Tensor, b: &Tensor, value: Scalar) -> Result<Tensor> {
     let dtype = result_type(&[input.into(), a.into(), b.into()])?;
-    let whole = dtype.is_integral();
-    if dtype == DType::Bool || (whole && !matches!(value, Scalar::Int(_) | Scalar::Bool(_))) {
+    if dtype == DType::Bool {
         return Err(Error::no_kernel("addcmul_cpu_out", dtype));
     }
     if matches!(value, Scalar::Complex(_)) && !dtype.is_complex() {
