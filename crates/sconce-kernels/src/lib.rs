@@ -62,6 +62,7 @@ mod pool;
 mod promotion;
 mod quantized;
 mod quantized_math;
+mod quantized_rows;
 mod random;
 mod random_whole;
 mod rearrange;
@@ -172,6 +173,10 @@ pub use quantized::{
 pub use quantized_math::{
     quantized_add_scalar, quantized_clamp, quantized_matmul, quantized_mul_scalar,
     quantized_threshold, rearranged, rearranged_with_indices,
+};
+pub use quantized_rows::{
+    CodeBits, RowBags, pack_quantized_rows, pack_rows, quantized_embedding,
+    quantized_embedding_bag, unpack_rows,
 };
 pub use random::{
     bernoulli_from, bernoulli_in_place, cauchy_in_place, empty_like, exponential_in_place,

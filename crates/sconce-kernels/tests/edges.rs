@@ -145,3 +145,27 @@ fn what_does_not_fit_is_refused_in_pytorch_words() {
     assert_eq!(unflatten(&ints, 0, &[2, -1]).unwrap().sizes(), [2, 2]);
     assert_eq!(unflatten(&empty, 1, &[3, -1]).unwrap().sizes(), [2, 3, 0]);
 }
+
+#[test]
+fn channels_with_zero_points_that_are_no_integers() {
+    let weight = Tensor::from_slice(&[0f32, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 1e20], &[2, 4]).unwrap();
+    let by = || Quantizer::PerChannelFloat {
+        scales: vec![0.5, 0.25],
+        zero_points: vec![7.25, 1.5],
+        axis: 0,
+    };
+    // torch.quantize_per_channel(weight, scales, zero_points, 0, torch.quint8)
+    let quantized = quantize(&weight, by(), DType::QUInt8).unwrap();
+    let codes = int_repr(&quantized).unwrap().to_vec::<u8>().unwrap();
+    assert_eq!(codes, [7, 8, 9, 10, 10, 12, 14, 0]);
+    let back = dequantize(&quantized).unwrap();
+    let expected = [-0.125, 0.375, 0.875, 1.375, 2.125, 2.625, 3.125, -0.375];
+    assert_eq!(back.to_vec::<f32>().unwrap(), expected);
+    // … and torch.quint4x2, whose integers are given as they are stored.
+    let nibbles = quantize(&weight, by(), DType::QUInt4x2).unwrap();
+    let codes = int_repr(&nibbles).unwrap().to_vec::<u8>().unwrap();
+    assert_eq!(codes, [0x87, 0xa9, 0xca, 0x0e]);
+    let (rows, bits) = pack_quantized_rows(&nibbles).unwrap();
+    assert_eq!((rows.sizes(), bits), (&[2, 6][..], CodeBits::Four));
+    assert_eq!(unpack_rows(&rows, bits).unwrap().to_vec::<f32>().unwrap(), expected);
+}
