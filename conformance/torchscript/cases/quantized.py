@@ -137,6 +137,32 @@ def quantized_embeddings():
     return torch.jit.script(torch.ao.quantization.convert(torch.ao.quantization.prepare(net)))
 
 
+@made((torch.tensor([0, 2]), torch.tensor([0, 1])))
+def quantized_float_qparams():
+    """Channels whose zero points are no integers, as a buffer and made anew. (PyTorch does not read the archives
+    with tensors of four bits that it writes.)"""
+
+    class Tensors(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scales, self.zeros = torch.tensor([0.5, 0.25, 0.3]), torch.tensor([7.3, 1.5, 9.0])
+            self.register_buffer("whole", torch.quantize_per_channel(t(3, 4), self.scales, self.zeros, 0, torch.quint8))
+            self.packed = torch.ops.quantized.embedding_bag_prepack(self.whole)
+
+        def forward(self, x: Tensor, offsets: Tensor):
+            real = self.whole.dequantize()
+            made = torch.quantize_per_channel(real * 1.5, self.scales, self.zeros, 0, torch.quint8)
+            nibbles = torch.quantize_per_channel(real, self.scales, self.zeros, 0, torch.quint4x2)
+            packed = torch.ops.quantized.embedding_bag_prepack(nibbles)
+            found = torch.ops.quantized.embedding_4bit(packed, x), torch.ops.quantized.embedding_bag_4bit(packed, x, offsets)
+            kept = torch.ops.quantized.embedding_bag_unpack(packed).dequantize()
+            of = made.q_per_channel_scales(), made.q_per_channel_zero_points(), made.q_per_channel_axis()
+            held = torch.ops.quantized.embedding_byte(self.packed, x), torch.ops.quantized.embedding_bag_byte(self.packed, x, offsets)
+            return made.dequantize(), made.int_repr(), nibbles.dequantize(), nibbles.int_repr(), found, kept, held, of
+
+    return torch.jit.script(Tensors())
+
+
 class Layered(nn.Module):
     """Layers that have quantized forms of their own."""
 
@@ -228,3 +254,28 @@ for name, body in {
     "pad": "torch.constant_pad_nd(x, [1, 1], 0.)",
 }.items():
     arithmetic(name, body)
+
+
+def rows(name, bits, call, *calls):
+    """A case of a bag over a matrix quantized row by row, as rows of bytes."""
+    source = f"""def f(w, x, offsets: Optional[Tensor], factors: Optional[Tensor], mapping: Optional[Tensor]):
+  p = torch.ops.quantized.embedding_bag_{bits}_prepack(w)
+  y = torch.ops.quantized.embedding_bag_{bits}_rowwise_offsets(p, x, offsets{call})
+  return p, torch.ops.quantized.embedding_bag_{bits}_unpack(p), y
+"""
+    from registry import Case, register
+    weight = (t(5, 8) * 7).sin()
+    calls = tuple((weight, *arguments, *[None] * (4 - len(arguments))) for arguments in calls)
+    register(f"quantized_rows_{name}_{bits}", Case(lambda: torch.jit.CompilationUnit(source).f, calls, ready=True))
+
+
+indices, offsets, factors = torch.tensor([1, 0, 3, 2]), torch.tensor([0, 3]), torch.tensor([0.5, 1, 2, -1])
+mapping = torch.tensor([0, -1, 1, 2, -1], dtype=torch.int32)
+for bits in ("byte", "4bit", "2bit"):
+    rows("sum", bits, "", (indices, offsets), (indices.int(), offsets.int()), (indices, torch.tensor([0, 0, 4])),
+         (indices, torch.tensor([1, 2])), (indices[:0], torch.tensor([0, 0])), (indices.reshape(2, 2),), (indices,),
+         (indices.reshape(2, 2), offsets), (indices + 4, torch.tensor([0])), (indices.float(), offsets), (indices.reshape(1, 2, 2),))
+    rows("mean", bits, ", False, 1", (indices, offsets))
+    rows("factors", bits, ", False, 0, False, factors", (indices, offsets, factors))
+    rows("pruned", bits, ", False, 0, True, None, mapping", (indices, offsets, None, mapping), (indices, offsets))
+    rows("last", bits, ", False, 0, False, None, None, True", (indices, torch.tensor([0, 3, 4])))

@@ -153,12 +153,8 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
         DType::Bool if !op.compares() => DType::Int64,
         other => other,
     };
-    if op.compares() {
-        for operand in [a, b] {
-            if let Operand::Scalar(scalar) = operand {
-                scalar.check_fits(common)?;
-            }
-        }
+    if let (Pow, Operand::Scalar(exponent)) = (op, b) {
+        exponent.check_fits(common)?;
     }
     let exactly = matches!(op, Mul | Div | DivFloor) && is_half(common) && b.sizes().is_empty();
     let a = widened(a, common, compute)?;
@@ -225,6 +221,7 @@ fn scaled(op: BinaryOp, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result
         return binary(op, a, b);
     }
     let common = result_type(&[a, b])?;
+    check_kernel(op, common, a, b)?;
     let whole = common.is_integral() || common == DType::Bool;
     let message = match alpha {
         Scalar::Bool(_) if common != DType::Bool => {
@@ -233,6 +230,9 @@ fn scaled(op: BinaryOp, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result
         Scalar::Float(_) | Scalar::Complex(_) if whole => {
             "For integral input tensors, argument alpha must not be a floating point number."
         }
+        Scalar::Complex(_) if !common.is_complex() => {
+            "For non-complex input tensors, argument alpha must not be a complex number."
+        }
         _ => "",
     };
     if !message.is_empty() {
@@ -240,9 +240,10 @@ fn scaled(op: BinaryOp, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result
     }
     let compute = compute_dtype(common);
     let b = b.to_dtype(common)?.to_dtype(compute)?;
-    let alpha = match is_half(common) {
-        true => Scalar::Float(rounded(alpha.to_f64(), common)),
-        false => alpha,
+    let alpha = match common {
+        DType::Bool => Scalar::Bool(alpha.to_bool()),
+        common if is_half(common) => Scalar::Float(rounded(alpha.to_f64(), common)),
+        _ => alpha,
     };
     let b = binary(Mul, (&b).into(), Operand::Scalar(alpha))?;
     let a = a.to_dtype(common)?.to_dtype(compute)?;
@@ -280,11 +281,10 @@ pub fn binary_in_place(op: BinaryOp, target: &Tensor, b: Operand<'_>) -> Result<
 }
 
 fn check_kernel(op: BinaryOp, dtype: DType, a: Operand<'_>, b: Operand<'_>) -> Result<()> {
-    broadcast(a.sizes(), b.sizes())?;
     let bool_only = dtype == DType::Bool;
     let complex = dtype.is_complex();
     let whole = dtype.is_integral() || bool_only;
-    let missing = match op {
+    match op {
         Sub if bool_only => {
             return Err(Error::not_implemented(
                 "Subtraction, the `-` operator, with two bool tensors is not supported. Use the \
@@ -297,10 +297,6 @@ fn check_kernel(op: BinaryOp, dtype: DType, a: Operand<'_>, b: Operand<'_>) -> R
                  trying to invert a mask, use the `~` or `logical_not()` operator instead.",
             ));
         }
-        Pow if bool_only && matches!(b, Operand::Tensor(_)) => true,
-        Div if dtype == DType::BComplex32 => return Err(Error::no_kernel("div_cpu", dtype)),
-        Eq | Ne => false,
-        _ if dtype == DType::BComplex32 && !matches!(op, Maximum | Minimum | Fmax | Fmin) => true,
         Maximum | Minimum | Fmax | Fmin if complex => {
             let name = match op {
                 Maximum => "maximum",
@@ -311,6 +307,14 @@ fn check_kernel(op: BinaryOp, dtype: DType, a: Operand<'_>, b: Operand<'_>) -> R
             let message = format!("{name} not implemented for complex tensors.");
             return Err(Error::type_error(message));
         }
+        _ => {}
+    }
+    broadcast(a.sizes(), b.sizes())?;
+    let missing = match op {
+        Pow if bool_only && matches!(b, Operand::Tensor(_)) => true,
+        Div if dtype == DType::BComplex32 => return Err(Error::no_kernel("div_cpu", dtype)),
+        Eq | Ne => false,
+        _ if dtype == DType::BComplex32 => true,
         Pow if whole && matches!(b, Operand::Scalar(Scalar::Int(i)) if i < 0) => {
             return Err(Error::runtime("Integers to negative integer powers are not allowed."));
         }
@@ -576,14 +580,39 @@ where
 {
     type C<F> = Complex<F>;
     match op {
-        Add => zip(a, b, |x: C<F>, y: C<F>| x + y),
-        Sub => zip(a, b, |x: C<F>, y: C<F>| x - y),
+        Add => zip(a, b, |x: C<F>, y: C<F>| x + times_one(y)),
+        Sub => zip(a, b, |x: C<F>, y: C<F>| x - times_one(y)),
         Mul => zip(a, b, |x: C<F>, y: C<F>| x * y),
-        Div => zip(a, b, |x: C<F>, y: C<F>| x / y),
+        Div => zip(a, b, quotient::<F>),
         Pow => zip(a, b, |x: C<F>, y: C<F>| x.powc(y)),
         Eq => zip(a, b, |x: C<F>, y: C<F>| Bool::from(x == y)),
         Ne => zip(a, b, |x: C<F>, y: C<F>| Bool::from(x != y)),
         _ => Err(Error::no_kernel(op.kernel(), a.dtype())),
+    }
+}
+
+/// What PyTorch adds: the product with `alpha`, a complex 1 unless the caller says otherwise, in which
+/// one part that is infinite or NaN makes the other NaN.
+fn times_one<F: num_traits::Float>(x: Complex<F>) -> Complex<F> {
+    let zero = F::zero();
+    Complex::new(x.re - x.im * zero, x.im + x.re * zero)
+}
+
+/// The quotient of complex numbers, of which no part is squared, so that it is as large as it should be
+/// wherever that can be held: by 0 infinite, by what is infinite 0.
+pub(crate) fn quotient<F: num_traits::Float>(x: Complex<F>, y: Complex<F>) -> Complex<F> {
+    if y.re.is_zero() && y.im.is_zero() {
+        let zero = F::zero();
+        return Complex::new(x.re / zero, x.im / zero);
+    }
+    if y.re.abs() >= y.im.abs() {
+        let ratio = y.im / y.re;
+        let scale = F::one() / (y.re + y.im * ratio);
+        Complex::new((x.re + x.im * ratio) * scale, (x.im - x.re * ratio) * scale)
+    } else {
+        let ratio = y.re / y.im;
+        let scale = F::one() / (y.re * ratio + y.im);
+        Complex::new((x.re * ratio + x.im) * scale, (x.im * ratio - x.re) * scale)
     }
 }
 

@@ -67,6 +67,9 @@ pub fn masked_fill(input: &Tensor, mask: &Tensor, value: Operand<'_>) -> Result<
     if !crate::can_cast(value.dtype(), input.dtype()) && value.dtype().is_complex() {
         return Err(Error::runtime("value cannot be converted to type float without overflow"));
     }
+    if let Operand::Scalar(value) = value {
+        value.check_fits(input.dtype())?;
+    }
     let value = value.to_dtype(input.dtype())?;
     where_(mask, (&value).into(), input.into())
 }

@@ -45,8 +45,8 @@ pub(crate) fn function(op: UnaryOp) -> Option<fn(C) -> C> {
         UnaryOp::Log10 => |z| z.ln() / std::f64::consts::LN_10,
         UnaryOp::Log1p => log1p,
         UnaryOp::Sqrt => C::sqrt,
-        UnaryOp::Rsqrt => |z| z.sqrt().inv(),
-        UnaryOp::Reciprocal => |z| z.inv(),
+        UnaryOp::Rsqrt => |z| inverse(z.sqrt()),
+        UnaryOp::Reciprocal => inverse,
         UnaryOp::Sin => C::sin,
         UnaryOp::Cos => C::cos,
         UnaryOp::Tan => |z| turned(tanh(turn(z))),
@@ -67,6 +67,10 @@ pub(crate) fn function(op: UnaryOp) -> Option<fn(C) -> C> {
 
 fn one() -> C {
     Complex::new(1.0, 0.0)
+}
+
+fn inverse(z: C) -> C {
+    crate::binary::quotient(one(), z)
 }
 
 /// `i z`.

@@ -2,7 +2,7 @@
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use crate::numbers::{Numbers, Real, expect_floating, expect_ordered, rounded};
-use crate::{DType, Dims, Error, Result, Tensor};
+use crate::{DType, Dims, Error, Result, Tensor, result_type};
 
 /// The most bins that a number in a program may ask for.
 const MOST_BINS: i64 = 1 << 28;
@@ -251,23 +251,17 @@ pub fn bincount(input: &Tensor, weights: Option<&Tensor>, minlength: i64) -> Res
 /// `right`.
 ///
 /// # Errors
-/// For dtypes that differ, and leading sizes that do.
+/// For leading sizes that differ.
 pub fn searchsorted(
     sorted: &Tensor,
     values: &Tensor,
     right: bool,
     sorter: Option<&Tensor>,
 ) -> Result<Tensor> {
-    if sorted.dtype() != values.dtype() {
-        return Err(Error::runtime(format!(
-            "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, \
-             but got boundary tensor's dtype {} and input value tensor's dtype {}",
-            sorted.dtype().scalar_type_name(),
-            values.dtype().scalar_type_name()
-        )));
-    }
-    expect_ordered("searchsorted_out_cpu", sorted.dtype())?;
-    if sorted.dtype() == DType::Bool {
+    let common = result_type(&[sorted.into(), values.into()])?;
+    let (sorted, values) = (&sorted.to_dtype(common)?, &values.to_dtype(common)?);
+    expect_ordered("searchsorted_out_cpu", common)?;
+    if common == DType::Bool {
         return Err(Error::no_kernel("searchsorted_out_cpu", DType::Bool));
     }
     let lead = |t: &Tensor| Dims::from_slice(&t.sizes()[..t.dim().saturating_sub(1)]);

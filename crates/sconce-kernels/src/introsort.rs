@@ -95,11 +95,12 @@ fn partition<T: Copy>(items: &mut [T], less: &impl Fn(T, T) -> bool) -> usize {
     let pivot = items[0];
     let (mut low, mut high) = (1, items.len());
     loop {
-        while less(items[low], pivot) {
+        // The median stops both, unless `less` is no order, as that of NaN is none.
+        while items.get(low).is_some_and(|&item| less(item, pivot)) {
             low += 1;
         }
         high -= 1;
-        while less(pivot, items[high]) {
+        while high > 0 && less(pivot, items[high]) {
             high -= 1;
         }
         if low >= high {

@@ -63,6 +63,7 @@ mod pool;
 mod promotion;
 mod quantized;
 mod quantized_math;
+mod quantized_rows;
 mod random;
 mod random_whole;
 mod rearrange;
@@ -176,6 +177,10 @@ pub use quantized_math::{
     quantized_add_scalar, quantized_clamp, quantized_matmul, quantized_mul_scalar,
     quantized_threshold, rearranged, rearranged_with_indices,
 };
+pub use quantized_rows::{
+    CodeBits, RowBags, pack_quantized_rows, pack_rows, quantized_embedding,
+    quantized_embedding_bag, unpack_rows,
+};
 pub use random::{
     bernoulli_from, bernoulli_in_place, cauchy_in_place, empty_like, exponential_in_place,
     geometric_in_place, log_normal_in_place, normal_in_place, uniform_in_place,
@@ -184,13 +189,13 @@ pub use random_whole::{multinomial, poisson, random_between, random_in_place, ra
 pub use rearrange::{
     at_least, block_diag, broadcast_tensors, cartesian_prod, combinations, diag, diag_embed, flip,
     meshgrid, repeat, repeat_interleave, repetitions, roll, rot90, split_at, split_evenly,
-    sum_to_size, tile,
+    sum_to_size, tile, unflatten,
 };
 pub use recurrent::{Cell, CellWeights, Recurrent, cell_step, gate_step};
 pub use recurrent_packed::{PackedRecurrent, pack_recurrent};
 pub use reduce::{
-    Extremum, all, amax, amin, any, count_nonzero, extremum, log_softmax, logsumexp, mean, norm,
-    prod, softmax, std, sum, var,
+    Extremum, all, amax, amin, any, arg_extremum, count_nonzero, extremum, log_softmax, logsumexp,
+    mean, norm, prod, softmax, std, sum, var,
 };
 pub use regions::{RoiOptions, nms, ps_roi_align, ps_roi_pool, roi_align, roi_pool};
 pub use rotated::box_iou_rotated;

@@ -76,9 +76,12 @@ fn middle<T: Real>(row: &[T], ignore_nan: bool) -> usize {
     if !ignore_nan && nans > 0 {
         return row.iter().position(|x| x.not_a_number()).unwrap_or(0);
     }
-    let among = if ignore_nan && nans < row.len() { row.len() - nans } else { row.len() };
-    let rank = among.saturating_sub(1) / 2;
     let mut order: Vec<usize> = (0..row.len()).collect();
+    if nans == row.len() {
+        introsort::select(&mut order, 0, &|_, _| false);
+        return order.first().copied().unwrap_or(0);
+    }
+    let rank = (row.len() - nans).saturating_sub(1) / 2;
     order.sort_by(|&a, &b| row[a].order(row[b]));
     order.get(rank).copied().unwrap_or(0)
 }
@@ -168,7 +171,8 @@ fn quickselect<T: Real>(row: &[T], rank: usize) -> usize {
     order[rank]
 }
 
-/// `torch.mode`: the most frequent element, the least of several.
+/// `torch.mode`: the most frequent element, the least of several. NaN stands wherever the sort, which
+/// has no order for it, leaves it.
 ///
 /// # Errors
 /// For empty rows and complex numbers.
@@ -178,7 +182,7 @@ pub fn mode(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)>
 
 fn most_frequent<T: Real>(row: &[T]) -> usize {
     let mut order: Vec<usize> = (0..row.len()).collect();
-    introsort::sort(&mut order, &|a: usize, b: usize| row[a].order(row[b]).is_lt());
+    introsort::sort(&mut order, &|a: usize, b: usize| row[a] < row[b]);
     let (mut best, mut most, mut run) = (0, 0, 0);
     for (i, &at) in order.iter().enumerate() {
         run += 1;

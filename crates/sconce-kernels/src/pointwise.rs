@@ -233,6 +233,8 @@ pub fn frexp(input: &Tensor) -> Result<(Tensor, Tensor)> {
 pub fn ldexp(input: &Tensor, other: &Tensor) -> Result<Tensor> {
     let two = Scalar::Float(2.0);
     let power = match input.dtype() {
+        // A floating exponent has the power rounded to its own dtype.
+        _ if other.dtype().is_floating_point() => binary(BinaryOp::Pow, two.into(), other.into()),
         dtype if dtype.is_floating_point() || dtype.is_complex() => {
             let two = Tensor::scalar(two, dtype)?;
             binary(BinaryOp::Pow, (&two).into(), other.into())
@@ -474,8 +476,7 @@ pub(crate) fn mixed(a: f64, b: f64, weight: f64) -> f64 {
 /// For `bool`, and sizes that do not broadcast.
 pub fn addcmul(input: &Tensor, a: &Tensor, b: &Tensor, value: Scalar) -> Result<Tensor> {
     let dtype = result_type(&[input.into(), a.into(), b.into()])?;
-    let whole = dtype.is_integral();
-    if dtype == DType::Bool || (whole && !matches!(value, Scalar::Int(_) | Scalar::Bool(_))) {
+    if dtype == DType::Bool {
         return Err(Error::no_kernel("addcmul_cpu_out", dtype));
     }
     if matches!(value, Scalar::Complex(_)) && !dtype.is_complex() {

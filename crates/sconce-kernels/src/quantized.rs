@@ -29,15 +29,46 @@ pub enum Quantizer {
         /// The dimension.
         axis: usize,
     },
+    /// One of each for every index of a dimension, of which the zero points are no integers:
+    /// `torch.per_channel_affine_float_qparams`.
+    PerChannelFloat {
+        /// The sizes of a step.
+        scales: Vec<f32>,
+        /// What stands for 0.
+        zero_points: Vec<f32>,
+        /// The dimension.
+        axis: usize,
+    },
 }
 
 impl Quantizer {
     /// The scale and zero point of every channel, and the dimension of channels, if there is one.
-    fn channels(&self) -> (Vec<f64>, Vec<i64>, Option<usize>) {
+    ///
+    /// # Errors
+    /// For zero points that are no integers.
+    fn channels(&self) -> Result<(Vec<f64>, Vec<i64>, Option<usize>)> {
         match self {
-            Quantizer::PerTensor { scale, zero_point } => (vec![*scale], vec![*zero_point], None),
+            Quantizer::PerTensor { scale, zero_point } => {
+                Ok((vec![*scale], vec![*zero_point], None))
+            }
             Quantizer::PerChannel { scales, zero_points, axis } => {
-                (scales.clone(), zero_points.clone(), Some(*axis))
+                Ok((scales.clone(), zero_points.clone(), Some(*axis)))
+            }
+            Quantizer::PerChannelFloat { .. } => Err(Error::not_implemented(
+                "this of a tensor quantized per_channel_affine_float_qparams",
+            )),
+        }
+    }
+
+    /// The dimension of channels, how many scales there are and how many zero points.
+    fn extent(&self) -> Option<(usize, [usize; 2])> {
+        match self {
+            Quantizer::PerTensor { .. } => None,
+            Quantizer::PerChannel { scales, zero_points, axis } => {
+                Some((*axis, [scales.len(), zero_points.len()]))
+            }
+            Quantizer::PerChannelFloat { scales, zero_points, axis } => {
+                Some((*axis, [scales.len(), zero_points.len()]))
             }
         }
     }
@@ -58,6 +89,16 @@ impl Quantizer {
                 zero_points: Tensor::from_file(zero_points)?.to_dtype(DType::Int64)?.to_vec()?,
                 axis: *axis as usize,
             }),
+            sconce_tensor::Quantizer::PerChannel {
+                scheme: sconce_tensor::ChannelScheme::AffineFloatQParams,
+                scales,
+                zero_points,
+                axis,
+            } => Ok(Quantizer::PerChannelFloat {
+                scales: Tensor::from_file(scales)?.to_dtype(DType::Float32)?.to_vec()?,
+                zero_points: Tensor::from_file(zero_points)?.to_dtype(DType::Float32)?.to_vec()?,
+                axis: *axis as usize,
+            }),
             other => {
                 Err(Error::not_implemented(format!("a tensor quantized {}", other.scheme_name())))
             }
@@ -76,10 +117,7 @@ pub(crate) struct Quantization {
 
 /// Says how the integers of a tensor, and of what shares its storage, stand for real numbers.
 pub(crate) fn set(tensor: &Tensor, quantizer: Quantizer) -> Result<()> {
-    let channel_step = match &quantizer {
-        Quantizer::PerTensor { .. } => None,
-        Quantizer::PerChannel { axis, .. } => tensor.strides().get(*axis).copied(),
-    };
+    let channel_step = quantizer.extent().and_then(|(axis, _)| tensor.strides().get(axis).copied());
     let quantizer = Rc::new(quantizer);
     tensor.storage().set_quantization(Quantization { quantizer, channel_step })
 }
@@ -92,7 +130,7 @@ pub(crate) fn inherit(to: &Tensor, from: &Tensor) -> Result<()> {
     let Some(quantization) = from.storage().quantization() else { return Ok(()) };
     match &*quantization.quantizer {
         Quantizer::PerTensor { .. } => to.storage().set_quantization(quantization.clone()),
-        Quantizer::PerChannel { .. } => set(to, (*quantizer(from)?).clone()),
+        _ => set(to, (*quantizer(from)?).clone()),
     }
 }
 
@@ -102,6 +140,8 @@ pub(crate) fn underlying(dtype: DType) -> Result<(DType, i64, i64)> {
         DType::QUInt8 => Ok((DType::UInt8, 0, 255)),
         DType::QInt8 => Ok((DType::Int8, -128, 127)),
         DType::QInt32 => Ok((DType::Int32, i64::from(i32::MIN), i64::from(i32::MAX))),
+        // A code a byte here; only files pack them.
+        DType::QUInt4x2 => Ok((DType::UInt8, 0, 15)),
         other => Err(Error::no_kernel("quantized", other)),
     }
 }
@@ -115,10 +155,10 @@ pub fn quantizer(tensor: &Tensor) -> Result<Rc<Quantizer>> {
         || Error::not_implemented(format!("{} without scale", tensor.dtype().scalar_type_name()));
     let known = tensor.storage().quantization().filter(|_| tensor.dtype().is_quantized());
     let known = known.ok_or_else(without)?;
-    if let Quantizer::PerChannel { scales, zero_points, axis } = &*known.quantizer {
-        let same_axis = tensor.strides().get(*axis).copied() == known.channel_step;
-        let count = tensor.sizes().get(*axis).copied();
-        let fits = [scales.len(), zero_points.len()].iter().all(|&n| count == Some(n as i64));
+    if let Some((axis, counts)) = known.quantizer.extent() {
+        let same_axis = tensor.strides().get(axis).copied() == known.channel_step;
+        let count = tensor.sizes().get(axis).copied();
+        let fits = counts.iter().all(|&n| count == Some(n as i64));
         if !same_axis || !fits {
             return Err(Error::not_implemented("a view of a tensor quantized per channel"));
         }
@@ -133,7 +173,7 @@ pub fn quantizer(tensor: &Tensor) -> Result<Rc<Quantizer>> {
 pub fn per_tensor(tensor: &Tensor) -> Result<(f64, i64)> {
     match &*quantizer(tensor)? {
         Quantizer::PerTensor { scale, zero_point } => Ok((*scale, *zero_point)),
-        Quantizer::PerChannel { .. } => Err(Error::runtime(
+        _ => Err(Error::runtime(
             "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.",
         )),
     }
@@ -151,7 +191,22 @@ pub(crate) fn integers(tensor: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// For tensors that are not quantized.
 pub fn int_repr(tensor: &Tensor) -> Result<Tensor> {
+    if tensor.dtype() == DType::QUInt4x2 {
+        let pairs: Vec<u8> =
+            codes(tensor)?.chunks(2).map(|pair| pair.iter().rev().fold(0, join)).collect();
+        return Tensor::from_slice(&pairs, &[pairs.len() as i64]);
+    }
     integers(tensor)?.copy()
+}
+
+/// Two codes of four bits in a byte, the first below.
+fn join(above: u8, &code: &i64) -> u8 {
+    above << 4 | code as u8
+}
+
+/// The integers of a quantized tensor, row-major.
+pub(crate) fn codes(tensor: &Tensor) -> Result<Vec<i64>> {
+    integers(tensor)?.to_dtype(DType::Int64)?.to_vec()
 }
 
 /// A quantized tensor of integers, which are held within what the dtype holds.
@@ -200,9 +255,9 @@ fn channel_of(sizes: &[i64], axis: Option<usize>) -> impl Fn(usize) -> usize + u
 }
 
 fn check_channels(input: &Tensor, quantizer: &Quantizer) -> Result<()> {
-    let Quantizer::PerChannel { scales, zero_points, axis } = quantizer else { return Ok(()) };
-    let count = input.sizes().get(*axis).copied().unwrap_or(-1);
-    if scales.len() as i64 == count && zero_points.len() as i64 == count {
+    let Some((axis, counts)) = quantizer.extent() else { return Ok(()) };
+    let count = input.sizes().get(axis).copied().unwrap_or(-1);
+    if counts.iter().all(|&n| n as i64 == count) {
         return Ok(());
     }
     Err(Error::runtime("length of scales must equal to channel"))
@@ -221,9 +276,22 @@ pub fn quantize(input: &Tensor, quantizer: Quantizer, dtype: DType) -> Result<Te
         )));
     }
     check_channels(input, &quantizer)?;
-    let (scales, zero_points, axis) = quantizer.channels();
-    let channel = channel_of(input.sizes(), axis);
     let input = input.contiguous()?;
+    if let Quantizer::PerChannelFloat { scales, zero_points, axis } = &quantizer {
+        let channel = channel_of(input.sizes(), Some(*axis));
+        let code = |(at, x): (usize, &f32)| {
+            let channel = channel(at);
+            let scale = scales[channel];
+            let inverse = if scale == 0.0 { 1.0 } else { 1.0 / scale };
+            let code = (x * inverse + zero_points[channel]).round_ties_even();
+            // As x86 converts it.
+            if code.abs() < 9.3e18 { code as i64 } else { i64::MIN }
+        };
+        let values: Vec<i64> = input.read::<f32>()?.iter().enumerate().map(code).collect();
+        return pack(&values, input.sizes(), dtype, quantizer);
+    }
+    let (scales, zero_points, axis) = quantizer.channels()?;
+    let channel = channel_of(input.sizes(), axis);
     let values: Vec<i64> = input
         .read::<f32>()?
         .iter()
@@ -250,7 +318,17 @@ pub fn dequantize(tensor: &Tensor) -> Result<Tensor> {
     if !tensor.dtype().is_quantized() {
         return tensor.to_dtype(DType::Float32);
     }
-    let (scales, zero_points, axis) = quantizer(tensor)?.channels();
+    let known = quantizer(tensor)?;
+    if let Quantizer::PerChannelFloat { scales, zero_points, axis } = &*known {
+        let channel = channel_of(tensor.sizes(), Some(*axis));
+        let real = |(at, code): (usize, i64)| {
+            let channel = channel(at);
+            (code as f32 - zero_points[channel]) * scales[channel]
+        };
+        let all: Vec<f32> = codes(tensor)?.into_iter().enumerate().map(real).collect();
+        return Tensor::from_slice(&all, tensor.sizes());
+    }
+    let (scales, zero_points, axis) = known.channels()?;
     let whole = integers(tensor)?.to_dtype(DType::Int64)?.contiguous()?;
     let result = Tensor::zeros(whole.sizes(), DType::Float32)?;
     let channel = channel_of(whole.sizes(), axis);
@@ -265,7 +343,7 @@ pub fn dequantize(tensor: &Tensor) -> Result<Tensor> {
 
 /// The integers less their zero points, in `float64`.
 pub(crate) fn centred(tensor: &Tensor) -> Result<Tensor> {
-    let (_, zero_points, axis) = quantizer(tensor)?.channels();
+    let (_, zero_points, axis) = quantizer(tensor)?.channels()?;
     let whole = integers(tensor)?.to_dtype(DType::Float64)?.copy()?;
     let channel = channel_of(whole.sizes(), axis);
     for (at, x) in whole.write::<f64>()?.iter_mut().enumerate() {
@@ -287,7 +365,7 @@ pub struct Output {
 
 /// The scales of a weight's output channels; one stands for all.
 fn weight_scales(weight: &Tensor) -> Result<Vec<f32>> {
-    let (scales, ..) = quantizer(weight)?.channels();
+    let (scales, ..) = quantizer(weight)?.channels()?;
     Ok(scales.into_iter().map(|scale| scale as f32).collect())
 }
 

@@ -1,6 +1,6 @@
 //! Other arrangements of the same elements: diagonals, windows, repetition, rotation.
 
-use crate::shape::{broadcast, list, wrap_dim};
+use crate::shape::{broadcast, infer_size, list, wrap_dim};
 use crate::{DType, Dims, Error, Result, Tensor};
 
 impl Tensor {
@@ -278,6 +278,31 @@ pub fn repetitions(repeats: &Tensor) -> Result<Tensor> {
         (0..).zip(&repeats).flat_map(|(i, &times)| std::iter::repeat_n(i, times as usize));
     result.write::<i64>()?.iter_mut().zip(indices).for_each(|(to, index)| *to = index);
     Ok(result)
+}
+
+/// `torch.unflatten`: a dimension as several, one of which may be -1.
+///
+/// # Errors
+/// Where their product is not the dimension's size.
+pub fn unflatten(input: &Tensor, dim: i64, into: &[i64]) -> Result<Tensor> {
+    if into.is_empty() {
+        return Err(Error::runtime("unflatten: sizes must be non-empty"));
+    }
+    let at = wrap_dim(dim, input.dim())?;
+    let length = input.size(dim)?;
+    let into = infer_size(into, length).map_err(|why| {
+        if why.message().starts_with("shape '") {
+            return Error::runtime(format!(
+                "unflatten: Provided sizes {into:?} don't multiply up to the size of dim {at} \
+                 ({length}) in the input tensor"
+            ));
+        }
+        Error::runtime(format!("unflatten got an unexpected error:\n{}", why.message()))
+    })?;
+    let (before, after) = (input.sizes().get(..at), input.sizes().get(at + 1..));
+    let sizes: Dims =
+        [before, Some(&into), after].into_iter().flatten().flatten().copied().collect();
+    input.view(&sizes)
 }
 
 /// `torch.repeat_interleave(input, repeats, dim)`; without a dimension, of all elements.

@@ -28,7 +28,7 @@ pub(crate) struct Rows {
 /// All dimensions where none is named.
 pub(crate) fn rows(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Rows> {
     let n = input.dim();
-    let mut reduced = Dims::from_elem(i64::from(dims.is_empty()), n);
+    let mut reduced = Dims::from_elem(i64::from(dims.is_empty()), n.max(1));
     for &dim in dims {
         let dim = wrap_dim(dim, n)?;
         let Some(reduced) = reduced.get_mut(dim) else { continue };
@@ -223,9 +223,45 @@ pub fn extremum(
         return crate::rearranged_with_indices(input, |whole| extremum(which, whole, dim, keepdim));
     }
     let name = if which == Extremum::Max { "max" } else { "min" };
+    named_extremum(name, which, input, dim, keepdim)
+}
+
+/// `torch.argmax` and `torch.argmin`.
+///
+/// # Errors
+/// As [`extremum`], and for `bool`.
+pub fn arg_extremum(
+    which: Extremum,
+    input: &Tensor,
+    dim: Option<i64>,
+    keepdim: bool,
+) -> Result<Tensor> {
+    let name = if which == Extremum::Max { "argmax" } else { "argmin" };
+    if input.dtype() == DType::Bool {
+        return Err(Error::runtime(format!("{name}(): does not support bool input")));
+    }
+    if input.numel() == 0 && dim.is_none() {
+        let message = "Expected reduction dim to be specified for input.numel() == 0.";
+        return Err(Error::index(format!("{name}(): {message}")));
+    }
+    match input.dtype().is_quantized() {
+        true => Ok(extremum(which, input, dim, keepdim)?.1),
+        false => Ok(named_extremum(name, which, input, dim, keepdim)?.1),
+    }
+}
+
+/// [`extremum`] in the name of an operator.
+fn named_extremum(
+    name: &str,
+    which: Extremum,
+    input: &Tensor,
+    dim: Option<i64>,
+    keepdim: bool,
+) -> Result<(Tensor, Tensor)> {
     let dtype = input.dtype();
     if dtype.is_complex() || dtype == DType::UInt64 {
-        return Err(Error::no_kernel(&format!("{name}_all"), dtype));
+        let kernel = if which == Extremum::Max { "max_all" } else { "min_all" };
+        return Err(Error::no_kernel(kernel, dtype));
     }
     let compute = if dtype == DType::Bool { DType::Int64 } else { compute_dtype(dtype) };
     let rows = rows(&input.to_dtype(compute)?, dim.as_slice(), keepdim)?;
@@ -457,6 +493,19 @@ pub fn amin(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
 }
 
 fn extremum_over(which: Extremum, input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
+    let name = if which == Extremum::Max { "amax" } else { "amin" };
+    if input.numel() == 0 && dims.is_empty() {
+        return Err(Error::index(format!(
+            "{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the \
+             reduction dim with the 'dim' argument."
+        )));
+    }
+    for &dim in dims {
+        if input.dim() > 0 && input.size(dim)? == 0 {
+            let message = format!("Expected reduction dim {dim} to have non-zero size.");
+            return Err(Error::index(format!("{name}(): {message}")));
+        }
+    }
     let rows = rows(input, dims, keepdim)?;
     let flat = rows.tensor.view(&[rows.count as i64, rows.len as i64])?;
     extremum(which, &flat, Some(1), false)?.0.view(&rows.sizes)

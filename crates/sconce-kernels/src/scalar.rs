@@ -65,27 +65,30 @@ impl Scalar {
         }
     }
 
-    /// Refuses an integer that `dtype` cannot hold, as filling a tensor with it does.
+    /// Refuses a number that an integral `dtype` cannot hold, as filling a tensor with it does.
     ///
     /// # Errors
     /// PyTorch's overflow error.
     pub fn check_fits(self, dtype: DType) -> Result<()> {
-        let Scalar::Int(value) = self else { return Ok(()) };
-        let (low, high) = match dtype {
-            // Negative numbers wrap around in uint8.
-            DType::UInt8 => (-255, 255),
-            DType::Int8 | DType::Int16 | DType::Int32 => integer_range(dtype),
-            _ => return Ok(()),
-        };
-        if (low..=high).contains(&value) {
-            return Ok(());
-        }
         let name = match dtype {
             DType::UInt8 => "uint8_t",
             DType::Int8 => "int8_t",
             DType::Int16 => "int16_t",
-            _ => "int",
+            DType::Int32 => "int",
+            DType::Int64 => "int64_t",
+            _ => return Ok(()),
         };
+        let (low, high) = integer_range(dtype);
+        let fits = match self {
+            // Negative integers wrap around in uint8.
+            Scalar::Int(value) if dtype == DType::UInt8 => (-255..=255).contains(&value),
+            Scalar::Int(value) => (low..=high).contains(&value),
+            Scalar::Float(value) => (low as f64..=high as f64).contains(&value),
+            Scalar::Bool(_) | Scalar::Complex(_) => true,
+        };
+        if fits {
+            return Ok(());
+        }
         Err(Error::runtime(format!("value cannot be converted to type {name} without overflow")))
     }
 }

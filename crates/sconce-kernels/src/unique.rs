@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::numbers::{Number, Numbers, Real};
 use crate::shape::wrap_dim;
-use crate::{DType, Dims, Error, Result, Tensor};
+use crate::{DType, Dims, Error, Result, Tensor, introsort};
 
 /// What [`unique`] and its kin give: the elements, for every input element which of them it is, and
 /// how often each stands there. The last two are empty where they were not asked for.
@@ -64,7 +64,8 @@ fn expect_plain(dtype: DType) -> Result<()> {
 
 fn sorted_order<T: Real>(xs: &[T]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..xs.len()).collect();
-    order.sort_by(|&a, &b| xs[a].order(xs[b]));
+    // Of NaN, none the equal of another, the order that the sort leaves shows.
+    introsort::sort(&mut order, &|a: usize, b: usize| xs[a].order(xs[b]).is_lt());
     order
 }
 

@@ -3,10 +3,12 @@
 //! Such an object is a weight, a bias and, for convolutions, their geometry. It is held in the slots
 //! of an [`Object`] of its class; what programs see of it are its methods and operators.
 
-use sconce_kernels::{DType, Tensor};
+use sconce_ir::ClassId;
+use sconce_kernels::{self as kernels, DType, Tensor};
 
 use crate::error::{Error, Raise};
 use crate::interpreter::Machine;
+use crate::registry::kernel;
 use crate::shared::Shared;
 use crate::value::{IValue, Object};
 
@@ -15,6 +17,7 @@ const LINEAR: &str = "__torch__.torch.classes.quantized.LinearPackedParamsBase";
 const CONV2D: &str = "__torch__.torch.classes.quantized.Conv2dPackedParamsBase";
 const CONV3D: &str = "__torch__.torch.classes.quantized.Conv3dPackedParamsBase";
 
+const EMBEDDING: &str = "__torch__.torch.classes.quantized.EmbeddingPackedParamsBase";
 const CELL: &str = "__torch__.torch.classes.rnn.CellParamsBase";
 
 /// What an object of packed parameters holds.
@@ -68,6 +71,15 @@ fn malformed() -> Error {
     Error::Malformed("the packed parameters of a quantized layer".to_owned())
 }
 
+/// The class of new packed parameters: one that something in the archive is, or is said to be.
+fn class_of(machine: &Machine, name: &str) -> Result<ClassId, Raise> {
+    machine.class_named(name).ok_or_else(|| {
+        Raise::unsupported(format!(
+            "an object of the class {name}, which the archive does not name"
+        ))
+    })
+}
+
 /// Gives an object of packed parameters, as an archive holds it, its state.
 ///
 /// # Errors
@@ -76,6 +88,10 @@ pub(crate) fn set_state(class: &str, object: &Shared<Object>, state: &IValue) ->
     let IValue::Tuple(state) = state else { return Err(malformed()) };
     if class == CELL {
         object.write().slots = cell_slots(&state.items).ok_or_else(malformed)?;
+        return Ok(());
+    }
+    if class == EMBEDDING {
+        object.write().slots = embedding_slots(&state.items)?;
         return Ok(());
     }
     let params = match (class, &state.items[..]) {
@@ -104,6 +120,57 @@ pub(crate) fn set_state(class: &str, object: &Shared<Object>, state: &IValue) ->
     };
     object.write().slots = params.slots();
     Ok(())
+}
+
+/// What the parameters of an embedding hold: the quantized weight, and the rows of bytes that lookups
+/// read.
+fn embedding_slots(state: &[IValue]) -> Result<Vec<Option<IValue>>, Error> {
+    let [IValue::Int(1), IValue::List(tensors), ..] = state else { return Err(malformed()) };
+    let weight = match &tensors.read().items[..] {
+        [IValue::Tensor(weight)] => weight.clone(),
+        _ => return Err(malformed()),
+    };
+    let (rows, _) = kernels::pack_quantized_rows(&weight).map_err(|why| {
+        let what = format!("a quantized embedding ({})", why.message());
+        Error::Unsupported { what, range: None }
+    })?;
+    Ok(vec![Some(IValue::Tensor(weight)), Some(IValue::Tensor(rows))])
+}
+
+/// The parameters of a quantized embedding.
+#[derive(Debug, Clone)]
+pub(crate) struct EmbeddingParams {
+    /// Quantized row by row, with zero points that are no integers.
+    pub(crate) weight: Tensor,
+    /// The same as rows of bytes.
+    pub(crate) rows: Tensor,
+}
+
+impl EmbeddingParams {
+    /// What an operand of an operator holds.
+    ///
+    /// # Errors
+    /// For values that are no parameters of an embedding.
+    pub(crate) fn of(value: &IValue) -> Result<EmbeddingParams, Raise> {
+        let IValue::Object(object) = value else { return Err(malformed().into()) };
+        match &object.read().slots[..] {
+            [Some(IValue::Tensor(weight)), Some(IValue::Tensor(rows))] => {
+                Ok(EmbeddingParams { weight: weight.clone(), rows: rows.clone() })
+            }
+            _ => Err(Raise::unsupported("parameters of an embedding of this kind")),
+        }
+    }
+
+    /// A new object, as `embedding_bag_prepack` makes one.
+    ///
+    /// # Errors
+    /// For weights of other schemes, and where the program does not know the class.
+    pub(crate) fn object(machine: &mut Machine, weight: &Tensor) -> Result<IValue, Raise> {
+        let (rows, _) = kernels::pack_quantized_rows(weight).map_err(kernel)?;
+        let class = class_of(machine, EMBEDDING)?;
+        let slots = vec![Some(IValue::Tensor(weight.clone())), Some(IValue::Tensor(rows))];
+        Ok(IValue::Object(Shared::new(Object { class, slots })))
+    }
 }
 
 /// What the parameters of a recurrent cell hold: those of the input, those of the hidden state, and
@@ -167,7 +234,7 @@ impl CellParams {
         hidden: IValue,
         reduce_range: IValue,
     ) -> Result<IValue, Raise> {
-        let class = machine.class_named(CELL).ok_or_else(malformed)?;
+        let class = class_of(machine, CELL)?;
         let slots = vec![Some(input), Some(hidden), Some(reduce_range)];
         Ok(IValue::Object(Shared::new(Object { class, slots })))
     }
@@ -225,7 +292,7 @@ impl PackedParams {
             Some(geometry) if geometry.stride.len() == 3 => CONV3D,
             Some(_) => CONV2D,
         };
-        let class = machine.class_named(class).ok_or_else(malformed)?;
+        let class = class_of(machine, class)?;
         let object = Object { class, slots: self.slots() };
         Ok(IValue::Object(Shared::new(object)))
     }

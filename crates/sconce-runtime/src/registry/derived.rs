@@ -29,6 +29,9 @@ pub(crate) enum Target {
     Looks,
     /// Into so many tensors after the operands, which are given back.
     Last(usize),
+    /// Into the tensor after the operands, whose dtype it is computed in unless this operand gives
+    /// another.
+    LastInItsDType(usize),
     /// To the program, as a copy: a tensor, or each of a list.
     Copy,
 }
@@ -44,6 +47,10 @@ const OF_SHAPE: &[&str] = &[
     "aten::as_strided_",
     "aten::detach_",
 ];
+
+/// Operators that compute in the dtype of their `out=` where they are given none.
+const IN_THEIR_DTYPE: &[&str] =
+    &["aten::sum", "aten::nansum", "aten::mean", "aten::prod", "aten::cumsum", "aten::cumprod"];
 
 /// The operator that a name without an entry stands for.
 pub(super) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
@@ -74,7 +81,11 @@ fn with_out(symbol: &str, schema: &Schema) -> Option<Builtin> {
         return None;
     }
     let run = functional(symbol, operands).or_else(|| copied(symbol, operands))?.run;
-    Some(Builtin { run, quick: None, layout: None, target: Target::Last(outs) })
+    let target = match operands.iter().position(|operand| &*operand.name == "dtype") {
+        Some(dtype) if IN_THEIR_DTYPE.contains(&symbol) => Target::LastInItsDType(dtype),
+        _ => Target::Last(outs),
+    };
+    Some(Builtin { run, quick: None, layout: None, target })
 }
 
 /// `NAME_copy` of an operator whose result is a view of its operand.
@@ -172,6 +183,15 @@ impl Builtin {
                     view => copy(&view),
                 }
             }
+            Target::LastInItsDType(dtype) => {
+                let Args(values) = args;
+                let out = values.last().and_then(IValue::as_tensor).map(Tensor::dtype);
+                if let (Some(out), Some(given @ IValue::None)) = (out, values.get_mut(dtype)) {
+                    *given = IValue::Int(out.scalar_type_number().into());
+                }
+                let target = Target::Last(1);
+                Builtin { target, ..self }.call(machine, Args(values))
+            }
             Target::Last(count) => {
                 let Args(values) = args;
                 let (operands, outs) = values.split_at_mut(values.len().saturating_sub(count));
@@ -234,6 +254,7 @@ mod tests {
             ("aten::heaviside_", "", Target::FirstOperand),
             ("aten::add", "out", Target::Last(1)),
             ("aten::max", "dim_max", Target::Last(2)),
+            ("aten::sum", "IntList_out", Target::LastInItsDType(3)),
             ("aten::multiply", "Tensor", Target::Value),
             ("aten::squeeze_", "dim", Target::Looks),
             ("aten::transpose_", "", Target::Looks),

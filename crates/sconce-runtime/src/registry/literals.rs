@@ -15,7 +15,7 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 const MAX_DIMS: usize = 64;
 
 pub(super) const TABLE: Table = &[
-    ("aten::tensor", "complex", |_, args| of_number(&args)),
+    ("aten::tensor", "bool float int complex", |_, args| of_number(&args)),
     ("aten::as_tensor", "bool float int complex", |_, args| of_number(&args)),
     ("aten::tensor", "-", |_, args| match args.bool(3)? {
         false => of_list(&args),
@@ -46,7 +46,20 @@ fn of_number(args: &Args<'_>) -> Result {
         Complex(re, im) => Scalar::Complex(Number::new(*re, *im)),
         _ => args.scalar(0)?,
     };
-    made(Tensor::scalar(value, args.dtype(1)?.unwrap_or(value.dtype())))
+    let dtype = args.dtype(1)?.unwrap_or(value.dtype());
+    made(match value {
+        Scalar::Float(value) if dtype == DType::Int64 => {
+            // As x86 converts it.
+            let fits = value.abs() < i64::MAX as f64;
+            Tensor::scalar(Scalar::Int(if fits { value as i64 } else { i64::MIN }), dtype)
+        }
+        Scalar::Float(value) if dtype.is_integral() => {
+            let fits = value.trunc().abs() <= f64::from(i32::MAX);
+            let whole = if fits { value as i32 } else { i32::MIN };
+            Tensor::scalar(i64::from(whole).into(), DType::Int32).and_then(|x| x.to_dtype(dtype))
+        }
+        _ => Tensor::scalar(value, dtype),
+    })
 }
 
 fn of_list(args: &Args<'_>) -> Result {

@@ -35,6 +35,7 @@ mod pointwise;
 mod pooling;
 mod products;
 mod quantized;
+mod quantized_embeddings;
 mod quantized_math;
 mod quantized_recurrent;
 mod quick;
@@ -110,6 +111,7 @@ const TABLES: &[Table] = &[
     linalg::TABLE,
     products::TABLE,
     quantized::TABLE,
+    quantized_embeddings::TABLE,
     quantized_math::TABLE,
     quantized_recurrent::TABLE,
     activations::TABLE,

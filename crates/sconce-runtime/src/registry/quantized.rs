@@ -21,10 +21,18 @@ pub(super) const TABLE: Table = &[
         let axis = args.int(3)?;
         let dims = args.tensor(0)?.dim();
         let axis = kernels::shape::wrap_dim(axis, dims).map_err(kernel)?;
-        let quantizer = Quantizer::PerChannel {
-            scales: list(args.tensor(1)?, DType::Float64)?,
-            zero_points: list(args.tensor(2)?, DType::Int64)?,
-            axis,
+        let (scales, zero_points) = (args.tensor(1)?, args.tensor(2)?);
+        let quantizer = match zero_points.dtype().is_floating_point() {
+            true => Quantizer::PerChannelFloat {
+                scales: list(scales, DType::Float32)?,
+                zero_points: list(zero_points, DType::Float32)?,
+                axis,
+            },
+            false => Quantizer::PerChannel {
+                scales: list(scales, DType::Float64)?,
+                zero_points: list(zero_points, DType::Int64)?,
+                axis,
+            },
         };
         quantize(&args, quantizer, 4)
     }),
@@ -78,12 +86,10 @@ pub(super) const TABLE: Table = &[
         Ok(IValue::Int(kernels::per_tensor(args.tensor(0)?).map_err(kernel)?.1))
     }),
     ("aten::q_per_channel_scales", "-", |_, args| {
-        let (scales, _, _) = per_channel(args.tensor(0)?)?;
-        made(Tensor::from_slice(&scales, &[scales.len() as i64]))
+        Ok(IValue::Tensor(per_channel(args.tensor(0)?)?.0))
     }),
     ("aten::q_per_channel_zero_points", "-", |_, args| {
-        let (_, zero_points, _) = per_channel(args.tensor(0)?)?;
-        made(Tensor::from_slice(&zero_points, &[zero_points.len() as i64]))
+        Ok(IValue::Tensor(per_channel(args.tensor(0)?)?.1))
     }),
     ("aten::q_per_channel_axis", "-", |_, args| Ok(IValue::Int(per_channel(args.tensor(0)?)?.2))),
     ("quantized::linear", "-", |_, args| linear(&args, false)),
@@ -161,10 +167,17 @@ fn masked(args: &Args<'_>, by_channel: bool) -> Result {
     Ok(IValue::tuple(vec![IValue::Tensor(result), IValue::Tensor(mask)]))
 }
 
-fn per_channel(tensor: &Tensor) -> Result<(Vec<f64>, Vec<i64>, i64)> {
+/// The scales and zero points of channels, and their dimension.
+fn per_channel(tensor: &Tensor) -> Result<(Tensor, Tensor, i64)> {
+    fn vector<T: kernels::Element>(items: &[T]) -> Result<Tensor> {
+        Tensor::from_slice(items, &[items.len() as i64]).map_err(kernel)
+    }
     match &*kernels::quantizer(tensor).map_err(kernel)? {
         Quantizer::PerChannel { scales, zero_points, axis } => {
-            Ok((scales.clone(), zero_points.clone(), *axis as i64))
+            Ok((vector(scales)?, vector(zero_points)?, *axis as i64))
+        }
+        Quantizer::PerChannelFloat { scales, zero_points, axis } => {
+            Ok((vector(scales)?, vector(zero_points)?, *axis as i64))
         }
         Quantizer::PerTensor { .. } => {
             Err(Raise::unsupported("channels of a tensor that is quantized as a whole"))

@@ -166,10 +166,12 @@ pub(super) const TABLE: Table = &[
     ("aten::max", "dim", |_, args| both(&args, Extremum::Max)),
     ("aten::min", "dim", |_, args| both(&args, Extremum::Min)),
     ("aten::argmax", "-", |_, args| {
-        Ok(extremum(&args, Extremum::Max, args.optional_int(1)?, args.bool(2)?)?.1)
+        let (dim, keepdim) = (args.optional_int(1)?, args.bool(2)?);
+        made(kernels::arg_extremum(Extremum::Max, args.tensor(0)?, dim, keepdim))
     }),
     ("aten::argmin", "-", |_, args| {
-        Ok(extremum(&args, Extremum::Min, args.optional_int(1)?, args.bool(2)?)?.1)
+        let (dim, keepdim) = (args.optional_int(1)?, args.bool(2)?);
+        made(kernels::arg_extremum(Extremum::Min, args.tensor(0)?, dim, keepdim))
     }),
     ("aten::softmax", "int", |_, args| made(kernels::softmax(&cast(&args, 2)?, args.int(1)?))),
     ("aten::log_softmax", "int", |_, args| {

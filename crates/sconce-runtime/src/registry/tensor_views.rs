@@ -6,7 +6,7 @@ use sconce_kernels::{self as kernels, DType, MemoryFormat, Scalar, Tensor};
 use super::tensor_args::{kernel, listed, made};
 use super::{Args, Table};
 use crate::error::Raise;
-use crate::value::IValue::{self, Bool, Float, Int};
+use crate::value::IValue::{self, Bool, Complex, Float, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
@@ -52,17 +52,7 @@ pub(super) const TABLE: Table = &[
         made(args.tensor(0)?.flatten(args.int(1)?, args.int(2)?))
     }),
     ("aten::unflatten", "int", |_, args| {
-        let (tensor, into) = (args.tensor(0)?, args.ints(2)?);
-        let rank = tensor.dim() as i64;
-        let dim = if args.int(1)? < 0 { args.int(1)? + rank } else { args.int(1)? };
-        let length = tensor.size(dim).map_err(kernel)?;
-        if into.iter().any(|&size| size <= 0) || into.iter().product::<i64>() != length {
-            return Err(Raise::unsupported("aten::unflatten.int into sizes to be inferred"));
-        }
-        let mut sizes = tensor.sizes().to_vec();
-        let at = usize::try_from(dim).unwrap_or(usize::MAX).min(sizes.len());
-        sizes.splice(at..(at + 1).min(tensor.dim()), into);
-        made(tensor.view(&sizes))
+        made(kernels::unflatten(args.tensor(0)?, args.int(1)?, &args.ints(2)?))
     }),
     ("aten::expand", "-", |_, args| made(args.tensor(0)?.expand(&args.ints(1)?))),
     ("aten::expand_as", "-", |_, args| made(args.tensor(0)?.expand(args.tensor(1)?.sizes()))),
@@ -172,11 +162,6 @@ pub(super) const TABLE: Table = &[
         args.plain_options(3, 4)?;
         made(kernels::arange(args.scalar(0)?, args.scalar(1)?, Scalar::Int(1), args.dtype(2)?))
     }),
-    ("aten::tensor", "int float bool", |_, args| {
-        args.on_cpu(2)?;
-        let value = args.scalar(0)?;
-        made(Tensor::scalar(value, args.dtype(1)?.unwrap_or(value.dtype())))
-    }),
     ("prim::NumToTensor", "Scalar", |_, args| match args.scalar(0)? {
         // A number's own dtype, not the default one.
         value @ Scalar::Float(_) => made(Tensor::scalar(value, DType::Float64)),
@@ -224,7 +209,7 @@ fn number(value: Scalar) -> Result {
         Scalar::Bool(value) => Bool(value),
         Scalar::Int(value) => Int(value),
         Scalar::Float(value) => Float(value),
-        _ => return Err(Raise::unsupported("a complex number of a tensor")),
+        Scalar::Complex(value) => Complex(value.re, value.im),
     })
 }
 

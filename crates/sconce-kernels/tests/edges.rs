@@ -1,0 +1,171 @@
+//! What PyTorch gives at the edges: infinities and NaN, dtypes that are mixed, numbers that do not fit.
+//! Each expectation is what torch 2.15 printed for the expression beside it.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+use num_complex::Complex;
+use sconce_kernels::*;
+
+const INF: f32 = f32::INFINITY;
+const NAN: f32 = f32::NAN;
+
+fn vector<T: Element>(items: &[T]) -> Tensor {
+    Tensor::from_slice(items, &[items.len() as i64]).unwrap()
+}
+
+fn floats(tensor: &Tensor) -> Vec<f32> {
+    tensor.to_dtype(DType::Float32).unwrap().to_vec().unwrap()
+}
+
+fn same(a: &[f32], b: &[f32]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b || (a.is_nan() && b.is_nan()))
+}
+
+#[test]
+fn complex_numbers_at_infinity() {
+    let x = |re, im| vector(&[Complex::new(re, im)]);
+    let cases = [
+        // torch.tensor([1+2j]) + complex(inf, 0)
+        (BinaryOp::Add, x(1.0, 2.0), x(INF, 0.0), [INF, NAN]),
+        (BinaryOp::Sub, x(1.0, 2.0), x(0.0, INF), [NAN, -INF]),
+        // torch.tensor([1+2j]) / 0, / inf, and what would overflow on the way
+        (BinaryOp::Div, x(1.0, -2.0), x(0.0, 0.0), [INF, -INF]),
+        (BinaryOp::Div, x(1.0, 2.0), x(INF, 0.0), [0.0, 0.0]),
+        (BinaryOp::Div, x(1e30, 1e30), x(1e30, 1e30), [1.0, 0.0]),
+    ];
+    for (op, a, b, expected) in cases {
+        let found = binary(op, (&a).into(), (&b).into()).unwrap();
+        let found = found.to_vec::<Complex<f32>>().unwrap()[0];
+        assert!(same(&[found.re, found.im], &expected), "{op:?} {found} {expected:?}");
+    }
+}
+
+#[test]
+fn nan_has_no_order_but_a_place() {
+    // torch.mode
+    for (row, value, index) in [
+        (&[NAN, 5.0, NAN, 5.0][..], NAN, 0),
+        (&[5.0, NAN], 5.0, 0),
+        (&[5.0, 5.0, NAN], 5.0, 1),
+        (&[2.0, NAN, 5.0, 5.0], 5.0, 3),
+        (&[2.0, NAN, 1.0], 1.0, 2),
+    ] {
+        let (values, indices) = mode(&vector(row), 0, false).unwrap();
+        assert!(same(&floats(&values), &[value]), "{row:?}");
+        assert_eq!(indices.to_vec::<i64>().unwrap(), [index], "{row:?}");
+    }
+    // torch.nanmedian of nothing but NaN
+    for (count, index) in [(1, 0), (3, 0), (5, 2)] {
+        let (values, indices) = median(&vector(&vec![NAN; count]), 0, false, true).unwrap();
+        assert!(same(&floats(&values), &[NAN]));
+        assert_eq!(indices.to_vec::<i64>().unwrap(), [index], "{count}");
+    }
+    // torch.unique(torch.full((20,), nan), return_inverse=True)
+    let found = unique(&vector(&[NAN; 20]), true, true).unwrap();
+    let expected = [10, 19, 18, 17, 16, 15, 14, 13, 12, 11, 0, 9, 8, 7, 6, 5, 4, 3, 2, 1];
+    assert_eq!(found.inverse.to_vec::<i64>().unwrap(), expected);
+    // Rows in which the sort meets NaN on both sides of its pivot end, whatever they hold.
+    for seed in 0..200u32 {
+        let row: Vec<f32> = (0..60)
+            .map(|i: u32| (i + seed).wrapping_mul(2_654_435_761) >> 28)
+            .map(|x| if x % 3 == 0 { NAN } else { x as f32 })
+            .collect();
+        mode(&vector(&row), 0, false).unwrap();
+    }
+}
+
+#[test]
+fn dtypes_that_are_mixed() {
+    // torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([2.5, 3., 0.5]))
+    let places = searchsorted(&vector(&[1i64, 3, 5]), &vector(&[2.5f32, 3.0, 0.5]), false, None);
+    assert_eq!(places.unwrap().to_vec::<i64>().unwrap(), [1, 1, 0]);
+    // torch.tensor([44, 255, 0], dtype=torch.uint8) == 300, which is 44 of 8 bits
+    let bytes = vector(&[44u8, 255, 0]);
+    for (op, number, expected) in [
+        (BinaryOp::Eq, 300, [1.0, 0.0, 0.0]),
+        (BinaryOp::Lt, 300, [0.0, 0.0, 1.0]),
+        (BinaryOp::Eq, -1, [0.0, 1.0, 0.0]),
+    ] {
+        let found = binary(op, (&bytes).into(), number.into()).unwrap();
+        assert_eq!(floats(&found), expected, "{op:?} {number}");
+    }
+    let bools = Tensor::from_bools(&[true, false], &[2]).unwrap();
+    let no = Tensor::from_bools(&[false, false], &[2]).unwrap();
+    // torch.add(a, b, alpha=-1), of which the second is an alpha that is true
+    for (a, b, expected) in [(&no, &bools, [1.0, 0.0]), (&bools, &bools, [1.0, 0.0])] {
+        assert_eq!(floats(&add(a.into(), b.into(), (-1).into()).unwrap()), expected);
+    }
+    // torch.addcmul(x, x, x, value=2.5) of integers
+    let ints = vector(&[3i64, 5]);
+    let found = addcmul(&ints, &ints, &ints, 2.5.into()).unwrap();
+    assert_eq!(found.to_vec::<i64>().unwrap(), [21, 55]);
+    // torch.ldexp(torch.tensor([1.]), torch.tensor(1.3, dtype=torch.float16))
+    let exponent = Tensor::scalar(1.3.into(), DType::Float16).unwrap();
+    assert_eq!(floats(&ldexp(&vector(&[1f32]), &exponent).unwrap()), [2.462_890_6]);
+}
+
+#[test]
+fn what_does_not_fit_is_refused_in_pytorch_words() {
+    let words = |result: Result<Tensor>| result.unwrap_err().message().to_owned();
+    let ints = vector(&[1i64, 2, 3, 4]);
+    let bytes = vector(&[1u8]);
+    let flag = Tensor::from_bools(&[true], &[1]).unwrap();
+    let empty = Tensor::zeros(&[2, 0], DType::Float32).unwrap();
+    let sum = "For non-complex input tensors, argument alpha must not be a complex number.";
+    let alpha = Scalar::Complex(Complex::new(0.0, 1.0));
+    for (found, expected) in [
+        (
+            masked_fill(&ints, &flag, f64::INFINITY.into()),
+            "value cannot be converted to type int64_t without overflow",
+        ),
+        (
+            bytes.fill((-1.0).into()).map(|()| bytes.clone()),
+            "value cannot be converted to type uint8_t without overflow",
+        ),
+        (
+            binary(BinaryOp::Pow, (&bytes).into(), 300.into()),
+            "value cannot be converted to type uint8_t without overflow",
+        ),
+        (add((&vector(&[1f32])).into(), (&vector(&[1f32])).into(), alpha), sum),
+        (arg_extremum(Extremum::Max, &flag, None, false), "argmax(): does not support bool input"),
+        (
+            arg_extremum(Extremum::Min, &empty, Some(1), false),
+            "argmin(): Expected reduction dim 1 to have non-zero size.",
+        ),
+        (amax(&empty, &[-1], false), "amax(): Expected reduction dim -1 to have non-zero size."),
+        (
+            unflatten(&ints, 0, &[3, -1]),
+            "unflatten: Provided sizes [3, -1] don't multiply up to the size of dim 0 (4) in the \
+             input tensor",
+        ),
+        (unflatten(&ints, 0, &[]), "unflatten: sizes must be non-empty"),
+    ] {
+        assert_eq!(words(found), expected);
+    }
+    assert_eq!(unflatten(&ints, 0, &[2, -1]).unwrap().sizes(), [2, 2]);
+    assert_eq!(unflatten(&empty, 1, &[3, -1]).unwrap().sizes(), [2, 3, 0]);
+}
+
+#[test]
+fn channels_with_zero_points_that_are_no_integers() {
+    let weight = Tensor::from_slice(&[0f32, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 1e20], &[2, 4]).unwrap();
+    let by = || Quantizer::PerChannelFloat {
+        scales: vec![0.5, 0.25],
+        zero_points: vec![7.25, 1.5],
+        axis: 0,
+    };
+    // torch.quantize_per_channel(weight, scales, zero_points, 0, torch.quint8)
+    let quantized = quantize(&weight, by(), DType::QUInt8).unwrap();
+    let codes = int_repr(&quantized).unwrap().to_vec::<u8>().unwrap();
+    assert_eq!(codes, [7, 8, 9, 10, 10, 12, 14, 0]);
+    let back = dequantize(&quantized).unwrap();
+    let expected = [-0.125, 0.375, 0.875, 1.375, 2.125, 2.625, 3.125, -0.375];
+    assert_eq!(back.to_vec::<f32>().unwrap(), expected);
+    // … and torch.quint4x2, whose integers are given as they are stored.
+    let nibbles = quantize(&weight, by(), DType::QUInt4x2).unwrap();
+    let codes = int_repr(&nibbles).unwrap().to_vec::<u8>().unwrap();
+    assert_eq!(codes, [0x87, 0xa9, 0xca, 0x0e]);
+    let (rows, bits) = pack_quantized_rows(&nibbles).unwrap();
+    assert_eq!((rows.sizes(), bits), (&[2, 6][..], CodeBits::Four));
+    assert_eq!(unpack_rows(&rows, bits).unwrap().to_vec::<f32>().unwrap(), expected);
+}
