@@ -143,12 +143,7 @@ fn run(folder: &Path, args: &[IValue], seed: u64) -> Result<IValue, Error> {
 }
 
 /// What differs between a result and what PyTorch gave.
-fn differs(
-    case: &str,
-    found: &IValue,
-    expected: Object<'_>,
-    shapes_only: bool,
-) -> Option<String> {
+fn differs(case: &str, found: &IValue, expected: Object<'_>, shapes_only: bool) -> Option<String> {
     if let Some(text) = expected.as_str()
         && text.starts_with('<')
         && text.ends_with('>')

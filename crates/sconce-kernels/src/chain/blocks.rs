@@ -340,11 +340,7 @@ impl<'a, T: Floating> Plan<'a, T> {
                     ChainOp::Addcmul => Kernel::Addcmul(by),
                     _ => Kernel::Addcdiv(by),
                 };
-                let from = [
-                    self.source(a, false)?,
-                    self.source(b, false)?,
-                    self.source(c, false)?,
-                ];
+                let from = [self.source(a, false)?, self.source(b, false)?, self.source(c, false)?];
                 self.finish(value, step, kernel, from)
             }
             ChainOp::Lerp => {

@@ -60,7 +60,8 @@ fn arithmetic(o: &Optimization, node: NodeId) -> Option<&'static str> {
         [a, b, alpha] => (a, b, o.constant(alpha) == Some(sconce_ir::Constant::Int(1))),
         _ => return None,
     };
-    let same = o.fact(a).zip(o.fact(b)).is_some_and(|(a, b)| a.is_like(b) && a.dtype.is_floating_point());
+    let same =
+        o.fact(a).zip(o.fact(b)).is_some_and(|(a, b)| a.is_like(b) && a.dtype.is_floating_point());
     (unit && same && a != b && o.is_used_once(a) && is_fresh(o, a)).then_some(private)
 }
 

@@ -1,7 +1,9 @@
 //! How the results of operators lie in memory: the strides that PyTorch's results have, which follow
 //! from those of the operands. Where all operands are row-major nothing is asked but that.
 
-use sconce_kernels::{DType, Dims, Iteration, MemoryFormat, Operand, Scalar, Tensor, contiguous_strides};
+use sconce_kernels::{
+    DType, Dims, Iteration, MemoryFormat, Operand, Scalar, Tensor, contiguous_strides,
+};
 use smallvec::SmallVec;
 
 use super::Args;
@@ -182,7 +184,11 @@ impl Layout {
                 });
             }
             Layout::Joined => return joined(args),
-            _ if tensors().all(Tensor::is_row_major) => return None,
+            _ if tensors().all(Tensor::is_row_major) => {
+                // Kernels may leave what they like for a dimension of one element.
+                let turns = matches!(self, Layout::RowMajor | Layout::Copy | Layout::Format(_));
+                return turns.then_some(Strides::RowMajor);
+            }
             _ => {}
         }
         let operands = |numbers: usize| -> SmallVec<[Operand<'_>; 4]> {
@@ -207,9 +213,7 @@ impl Layout {
                 iterated(Iteration::over(&operands(3)).map(|iteration| iteration.unpromoted(1)))
             }
             Layout::Copy => copied(),
-            Layout::Unreduced(place) if is_whole(place) => {
-                iterated(Iteration::over(&operands(0)))
-            }
+            Layout::Unreduced(place) if is_whole(place) => iterated(Iteration::over(&operands(0))),
             Layout::UnreducedCopy(place) if is_whole(place) => copied(),
             Layout::Unreduced(_) | Layout::UnreducedCopy(_) => None,
             Layout::Halves => halves(args),
@@ -229,7 +233,9 @@ impl Layout {
                     false => first.suggested_format(),
                 }))
             }
-            Layout::Padded if matches!(args.get(2), IValue::Str(mode) if &**mode == "circular") => None,
+            Layout::Padded if matches!(args.get(2), IValue::Str(mode) if &**mode == "circular") => {
+                None
+            }
             Layout::Padded => Some(Strides::Format(tensors().next()?.suggested_format())),
             Layout::Convolution => convolution(as_tensor(args.get(0))?, as_tensor(args.get(1))?),
             Layout::Row => {
@@ -301,7 +307,8 @@ fn indexed(args: &Args<'_>) -> Option<Strides> {
         sizes = sconce_kernels::shape::broadcast(&sizes, index.sizes()).ok()?;
     }
     let dims = 0..input.dim();
-    let (first, last) = (dims.clone().find(|&dim| is_index(dim))?, dims.clone().rfind(|&dim| is_index(dim))?);
+    let (first, last) =
+        (dims.clone().find(|&dim| is_index(dim))?, dims.clone().rfind(|&dim| is_index(dim))?);
     let place = if last - first + 1 == indices.len() { first } else { 0 };
     let kept: Vec<usize> = dims.filter(|&dim| !is_index(dim)).collect();
     let (before, after) = kept.split_at(place);

@@ -26,9 +26,7 @@ pub(super) const TABLE: Table = &[
         *args.generator(0)?.write() = Generator::new(args.int(1)? as u64);
         Ok(args.take(0))
     }),
-    ("aten::initial_seed", "-", |_, args| {
-        Ok(IValue::Int(args.generator(0)?.read().seed() as i64))
-    }),
+    ("aten::initial_seed", "-", |_, args| Ok(IValue::Int(args.generator(0)?.read().seed() as i64))),
     ("aten::seed", "-", |_, args| {
         let seed = seed_of_chance();
         *args.generator(0)?.write() = Generator::new(seed);
@@ -67,7 +65,9 @@ pub(super) const TABLE: Table = &[
         let count = args.int(0)?;
         machine.budget.check_sizes(&[count])?;
         let dtype = args.dtype(options)?.unwrap_or(DType::Float32);
-        made(drawing(machine, &args, generator_at(&args, 1), |generator| kernels::randperm(count, dtype, generator))?)
+        made(drawing(machine, &args, generator_at(&args, 1), |generator| {
+            kernels::randperm(count, dtype, generator)
+        })?)
     }),
     ("aten::uniform_", "-", |machine, args| uniform(machine, &args, args.tensor(0)?.clone())),
     ("aten::uniform", "-", |machine, args| uniform(machine, &args, fresh(&args)?)),
@@ -154,9 +154,8 @@ pub(super) const TABLE: Table = &[
         if !args.bool(4)? {
             return made(kernels::leaky_relu(input, ((lower + upper) / 2.0).into()));
         }
-        let drawn = drawing(machine, &args, 5, |generator| {
-            kernels::rrelu(input, lower, upper, generator)
-        })?;
+        let drawn =
+            drawing(machine, &args, 5, |generator| kernels::rrelu(input, lower, upper, generator))?;
         let (result, slopes) = drawn.map_err(kernel)?;
         kernels::store(args.tensor(1)?, &slopes).map_err(kernel)?;
         Ok(IValue::Tensor(result))
@@ -403,8 +402,7 @@ fn rrelu(machine: &mut Machine, args: &Args<'_>) -> Result {
     if !args.bool(3)? {
         return made(kernels::leaky_relu(input, ((lower + upper) / 2.0).into()));
     }
-    let drawn = drawing(machine, args, 4, |generator| {
-        kernels::rrelu(input, lower, upper, generator)
-    })?;
+    let drawn =
+        drawing(machine, args, 4, |generator| kernels::rrelu(input, lower, upper, generator))?;
     made(drawn.map(|(result, _)| result))
 }
