@@ -1,5 +1,5 @@
 """Random numbers: every distribution, many sizes, dtypes and strides, and what calls leave behind."""
-from typing import List
+from typing import List, Tuple
 
 import torch
 from torch import Tensor
@@ -130,3 +130,33 @@ def random_refused_multinomial(chances: Tensor, n: int, replace: bool) -> Tensor
 @case((2.0, 1.0))
 def random_refused_range(low: float, high: float) -> Tensor:
     return torch.zeros([2]).uniform_(low, high)
+
+
+@case((0,), (5,), (21,))
+def random_own_generators(n: int) -> List[Tensor]:
+    found: List[Tensor] = []
+    own = torch.Generator(device="cpu")
+    for seed in [n, 7]:
+        own.manual_seed(seed)
+        found.append(torch.rand([n + 2], generator=own))
+        found.append(torch.randn([n + 2], generator=own))
+        found.append(torch.zeros([n]).uniform_(-1.0, 1.0, generator=own))
+        found.append(torch.zeros([n]).normal_(0.5, 2.0, generator=own))
+        found.append(torch.zeros([n]).exponential_(0.5, generator=own))
+        found.append(torch.randperm(n, generator=own))
+        found.append(torch.randint(3, 9, [n], generator=own))
+        found.append(torch.bernoulli(torch.full([n], 0.4), generator=own))
+        found.append(torch.multinomial(torch.ones([n + 3]), 2, generator=own))
+        found.append(torch.rand([2]))
+    found.append(torch.normal(torch.zeros([4]), torch.ones([4]), generator=own))
+    found.append(torch.rand([3], generator=torch.Generator(device="cpu").manual_seed(3)))
+    return found
+
+
+@case((3,))
+def random_generators_that_go_on(n: int) -> Tuple[Tensor, Tensor, int]:
+    first = torch.Generator(device="cpu")
+    first.manual_seed(11)
+    a = torch.rand([n], generator=first)
+    b = torch.rand([n], generator=first)
+    return a, b, first.initial_seed()

@@ -34,7 +34,7 @@ struct Seen {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Iteration {
-    operands: SmallVec<[Seen; 3]>,
+    operands: Vec<Seen>,
     /// The dtype that the operands are promoted to, or none where they are not.
     common: Option<DType>,
 }

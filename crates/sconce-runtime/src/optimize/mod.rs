@@ -139,16 +139,45 @@ fn is_contained(graph: &Graph) -> bool {
     !graph.walk(graph.root()).any(|node| leaves(node) || draws(node))
 }
 
-/// Marks the places of constants that a graph gives: whoever gets them may write to them.
-fn mark_given_constants(graph: &Graph, aliases: &AliasAnalyser<'_>, marks: &mut [bool]) {
+/// The constants that a graph gives, and those that share memory with them: whoever gets one may write
+/// to it between calls.
+fn given_constants(graph: &Graph, aliases: &AliasAnalyser<'_>, table: &[IValue]) -> Vec<ValueId> {
+    let constants: Vec<ValueId> = graph
+        .walk(graph.root())
+        .filter(|&node| graph.node(node).is(Prim::Constant))
+        .map(|node| graph.node(node).output())
+        .filter(|&constant| is_mutable(graph.ty(constant)))
+        .collect();
     let given = given(graph);
-    for node in graph.walk(graph.root()).filter(|&node| graph.node(node).is(Prim::Constant)) {
-        let constant = graph.node(node).output();
-        if is_mutable(graph.ty(constant))
-            && given.iter().any(|&value| aliases.may_alias(value, constant))
-        {
-            aliases.mark_locations(constant, marks);
+    let is_given = |&constant: &ValueId| given.iter().any(|&v| aliases.may_alias(v, constant));
+    let (mut found, others): (Vec<_>, Vec<_>) = constants.into_iter().partition(is_given);
+    let held = found.iter().map(|&constant| held_tensors(graph, constant, table));
+    // What cannot be looked into may hold anything.
+    let held: Option<Vec<Tensor>> = held.collect::<Option<Vec<_>>>().map(|held| held.concat());
+    let shares = |constant: &ValueId| match (&held, held_tensors(graph, *constant, table)) {
+        (Some(held), Some(own)) => {
+            own.iter().any(|own| held.iter().any(|held| held.storage().ptr_eq(own.storage())))
         }
+        _ => !found.is_empty(),
+    };
+    let shared: Vec<ValueId> = others.into_iter().filter(shares).collect();
+    found.extend(shared);
+    found
+}
+
+/// The tensors that a constant is or holds; `None` for what is neither a tensor nor a list of some.
+fn held_tensors(graph: &Graph, constant: ValueId, table: &[IValue]) -> Option<Vec<Tensor>> {
+    let tensor = |constant: &Constant| match constant {
+        Constant::Tensor(tensor) => match table.get(tensor.index as usize) {
+            Some(IValue::Tensor(tensor)) => Some(tensor.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    match graph.constant(constant)? {
+        Constant::List(sconce_ir::Type::Tensor, items) => items.iter().map(tensor).collect(),
+        Constant::List(of, _) if !is_mutable(&of) => Some(Vec::new()),
+        constant => tensor(&constant).map(|tensor| vec![tensor]),
     }
 }
 
@@ -203,13 +232,17 @@ impl Optimization {
     /// Looks at the graph anew: what is known of values, and which of them are written.
     pub(crate) fn refresh(&mut self) {
         let aliases = AliasAnalyser::new(&self.graph);
-        let mut all = aliases.all_written();
-        mark_given_constants(&self.graph, &aliases, &mut all);
+        let all = aliases.all_written();
         let is_written = |id: u32| {
             let places = aliases.locations(ValueId(id));
             places.into_iter().any(|place| all.get(place as usize).copied().unwrap_or(true))
         };
         self.written = (0..self.graph.value_count() as u32).map(is_written).collect();
+        for constant in given_constants(&self.graph, &aliases, &self.constants) {
+            if let Some(written) = self.written.get_mut(constant.0 as usize) {
+                *written = true;
+            }
+        }
         self.facts = Facts::find(&self.graph, &self.signature, &self.constants, &self.written);
     }
 

@@ -184,7 +184,11 @@ impl Layout {
                 });
             }
             Layout::Joined => return joined(args),
-            _ if tensors().all(Tensor::is_row_major) => return None,
+            _ if tensors().all(Tensor::is_row_major) => {
+                // Kernels may leave what they like for a dimension of one element.
+                let turns = matches!(self, Layout::RowMajor | Layout::Copy | Layout::Format(_));
+                return turns.then_some(Strides::RowMajor);
+            }
             _ => {}
         }
         let operands = |numbers: usize| -> SmallVec<[Operand<'_>; 4]> {
