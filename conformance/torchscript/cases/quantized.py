@@ -155,7 +155,7 @@ def quantized_float_qparams():
             nibbles = torch.quantize_per_channel(real, self.scales, self.zeros, 0, torch.quint4x2)
             packed = torch.ops.quantized.embedding_bag_prepack(nibbles)
             found = torch.ops.quantized.embedding_4bit(packed, x), torch.ops.quantized.embedding_bag_4bit(packed, x, offsets)
-            kept = torch.ops.quantized.embedding_bag_unpack(packed).dequantize()
+            kept = torch.ops.quantized.embedding_bag_unpack(self.packed).dequantize()
             of = made.q_per_channel_scales(), made.q_per_channel_zero_points(), made.q_per_channel_axis()
             held = torch.ops.quantized.embedding_byte(self.packed, x), torch.ops.quantized.embedding_bag_byte(self.packed, x, offsets)
             return made.dequantize(), made.int_repr(), nibbles.dequantize(), nibbles.int_repr(), found, kept, held, of

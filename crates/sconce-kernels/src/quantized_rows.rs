@@ -467,6 +467,13 @@ mod tests {
             assert!(bag(&[0, 1], &[0, 3], false).is_err());
             assert!(bag(&[0, 1], &[1, 0], false).is_err());
             assert!(bag(&[0, 1], &[], true).is_err());
+            // Of what comes before the first offset, bytes lose the beginning and nibbles the end.
+            let found = bag(&[0, 1, 2, 0], &[1, 3], false).unwrap().to_vec::<f32>().unwrap();
+            let expected = match bits {
+                CodeBits::Eight => [0.0, 18.0, 0.0, 1.0],
+                _ => [0.0, 4.0, 0.0, 15.0],
+            };
+            assert!(near(&found, &expected), "{found:?}");
             let rows = quantized_embedding(&rows, bits, &ints(&[2, 1])).unwrap();
             assert!(near(&rows.to_vec::<f32>().unwrap(), &[0.0, 15.0, 0.0, 3.0]));
         }
