@@ -160,14 +160,14 @@ impl CellParams {
     /// `make_quantized_cell_params_fp16` make one.
     ///
     /// # Errors
-    /// Where the program does not know the class.
+    /// Where the name is no class's.
     pub(crate) fn object(
         machine: &mut Machine,
         input: IValue,
         hidden: IValue,
         reduce_range: IValue,
     ) -> Result<IValue, Raise> {
-        let class = machine.class_named(CELL).ok_or_else(malformed)?;
+        let class = machine.custom_class(CELL).ok_or_else(malformed)?;
         let slots = vec![Some(input), Some(hidden), Some(reduce_range)];
         Ok(IValue::Object(Shared::new(Object { class, slots })))
     }
@@ -218,14 +218,14 @@ impl PackedParams {
     /// A new object that holds it, as the `prepack` operators make one.
     ///
     /// # Errors
-    /// Where the program does not know the class.
+    /// Where the name is no class's.
     pub(crate) fn object(&self, machine: &mut Machine) -> Result<IValue, Raise> {
         let class = match &self.geometry {
             None => LINEAR,
             Some(geometry) if geometry.stride.len() == 3 => CONV3D,
             Some(_) => CONV2D,
         };
-        let class = machine.class_named(class).ok_or_else(malformed)?;
+        let class = machine.custom_class(class).ok_or_else(malformed)?;
         let object = Object { class, slots: self.slots() };
         Ok(IValue::Object(Shared::new(object)))
     }

@@ -32,6 +32,7 @@ mod numbers;
 pub(crate) mod outside;
 mod pointwise;
 mod pooling;
+mod prepacked;
 mod products;
 mod quantized;
 mod quantized_math;
@@ -114,6 +115,7 @@ const TABLES: &[Table] = &[
     natives::TABLE,
     normalisation::TABLE,
     pooling::TABLE,
+    prepacked::TABLE,
     regions::TABLE,
     resampling::TABLE,
 ];
