@@ -443,6 +443,11 @@ pub fn avg_pool(
     count_include_pad: bool,
     divisor_override: Option<i64>,
 ) -> Result<Tensor> {
+    if input.dtype().is_quantized() {
+        return averaged(input, |whole| {
+            avg_pool(whole, rank, options, count_include_pad, divisor_override)
+        });
+    }
     let name = format!("avg_pool{rank}d");
     check(
         input,
