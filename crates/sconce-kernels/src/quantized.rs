@@ -508,7 +508,8 @@ pub fn quantized_conv_transpose(
 /// # Errors
 /// As `f`, and for tensors that have not one scale.
 pub(crate) fn averaged(input: &Tensor, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
-    if input.suggested_format() != MemoryFormat::Contiguous {
+    let last = [MemoryFormat::ChannelsLast, MemoryFormat::ChannelsLast3d];
+    if last.iter().any(|&format| input.is_contiguous_in(format)) {
         return through_integers(input, f);
     }
     let (scale, zero_point) = per_tensor(input)?;

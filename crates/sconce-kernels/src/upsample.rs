@@ -206,7 +206,10 @@ impl Taps<f64> {
                 sums.fill(1 << (bits - 1));
                 for (&(at, _), &weight) in self.taps[start..end].iter().zip(&weights[start..end]) {
                     let row = &from[at * inner..(at + 1) * inner];
-                    sums.iter_mut().zip(row).for_each(|(sum, &x)| *sum += i32::from(x) * weight);
+                    let add = |(sum, &x): (&mut i32, &u8)| {
+                        *sum = sum.wrapping_add(i32::from(x).wrapping_mul(weight));
+                    };
+                    sums.iter_mut().zip(row).for_each(add);
                 }
                 to.iter_mut()
                     .zip(&sums)

@@ -46,6 +46,8 @@ fn bias_sizes(parts: &Args<'_>) -> Result {
     Ok(parts.optional_tensor(1)?.map_or(IValue::None, sizes))
 }
 
+/// What XNNPACK makes of an input whose channels lie last is not followed: PyTorch 1.13 hands it the
+/// numbers in the order of memory.
 fn linear(machine: &mut Machine, args: Args<'_>) -> Result {
     let mut parts = Layer::Linear.parts_of(machine, args.get(1))?;
     let parts = Args(&mut parts);

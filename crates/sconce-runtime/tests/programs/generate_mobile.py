@@ -15,7 +15,7 @@ LAYERS = """
 def forward(self, x: Tensor):
     y = torch._C._nn.hardtanh(torch.conv2d(x, self.conv, self.bias, [2, 1], [1, 0], [1, 2]), -2.5, 6.)
     y = torch.relu(torch.conv_transpose2d(y, self.transposed, None, [2, 2], [1, 1], [1, 1], 2))
-    y = torch._C._nn.linear(y, self.linear, self.linear_bias)
+    y = torch._C._nn.linear(y.contiguous(), self.linear, self.linear_bias)
     return y, self.packs(x)
 """
 
