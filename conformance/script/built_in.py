@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The built-in bodies of torch.nn beside PyTorch's own, under PyTorch.
+"""The built-in bodies of torch.functional and torch.nn beside PyTorch's own, under PyTorch.
 
     built_in.py [--only REGEX] [--verbose]
 
-`crates/sconce-script/builtins` holds bodies of torch.nn.functional and layers of torch.nn that stand in
-where PyTorch's sources are not there. For every sample that PyTorch's databases have of a function
+`crates/sconce-script/builtins` holds bodies of torch.functional, torch.nn.functional and layers of torch.nn
+that stand in where PyTorch's sources are not there. For every sample that PyTorch's databases have of a function
 (`op_db`) or layer (`module_db`), and for every wrong one (`error_inputs`), this scripts ours with
 torch.jit.script and says whether it computes what PyTorch's computes, or fails with the same words.
 """
@@ -84,6 +84,15 @@ def shown(value):
     return text.replace("\n", " ")[:160]
 
 
+# What is Python in `torch` though an operator has the name.
+PYTHON = {"stft", "istft", "cdist", "norm", "tensordot", "unique", "unique_consecutive"}
+
+
+def namespaces(name):
+    """Ours and PyTorch's module of a function."""
+    return (ours("functional"), torch) if name in PYTHON else (ours("nn.functional"), torch.nn.functional)
+
+
 # --- functions ---------------------------------------------------------------------------------
 
 
@@ -127,9 +136,9 @@ def functions():
     wanted = {"native_layer_norm"}
     for info in op_db:
         name = info.name.removeprefix("nn.functional.")
-        if not info.name.startswith("nn.functional.") and info.name not in ("softmax", "log_softmax"):
+        if not info.name.startswith("nn.functional.") and info.name not in {"softmax", "log_softmax", *PYTHON}:
             continue
-        if not hasattr(ours("nn.functional"), name) or name in wanted:
+        if not hasattr(namespaces(name)[0], name) or name in wanted:
             continue
         dtype = torch.float32 if torch.float32 in info.supported_dtypes("cpu") else torch.int64
         torch.manual_seed(0)
@@ -264,6 +273,35 @@ def more_functions():
         yield "batch_norm", (image, None, None), {"training": True}
         yield "batch_norm", (image, torch.zeros(3), torch.ones(3)), {"eps": -1.0}
     yield from attention_calls()
+    yield from python_calls()
+
+
+def python_calls():
+    """Calls of what is Python in `torch`."""
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    for p in ("fro", "nuc", "abc", None, 1, 2.5, float("inf")):
+        for dim in (None, 1, [0], [0, 2], [0, 1, 2]):
+            yield "norm", (x, p, dim), {"keepdim": True}
+    yield "norm", (x[0], "nuc"), {"dtype": torch.float64}
+    for dims in (1, 3, -1, 5, ([0, 1], [0, 1]), [[2], [2]], torch.tensor(3), torch.tensor(-1), torch.tensor([[0, 2], [0, 2]])):
+        yield "tensordot", (x, x, dims), {}
+    yield "tensordot", (x, x.permute(2, 1, 0)), {}
+    for mode in ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist", "no"):
+        yield "cdist", (x, x + 1), {"compute_mode": mode}
+    for inverse in (False, True):
+        for counts in (False, True):
+            for dim in (None, 1):
+                options = {"return_inverse": inverse, "return_counts": counts, "dim": dim}
+                yield "unique", (x // 5,), options
+                yield "unique_consecutive", (x // 5,), options
+    yield "unique_consecutive", (x // 5, True), {}
+    for window in (None, torch.ones(8)):
+        for center in (False, True):
+            for align in (None, True):
+                options = {"center": center, "return_complex": True, "align_to_window": align}
+                yield "stft", (x.flatten(), 8, 2, 8, window), options
+                yield "stft", (x.reshape(2, 12), 8, None, None, window), {**options, "onesided": False}
+    yield "stft", (x.flatten(), 8), {"return_complex": True, "pad_mode": "constant"}
 
 
 def attention_calls():
@@ -336,16 +374,17 @@ def check_function(name, arguments, keywords):
     """None where ours and PyTorch's agree, else what differs."""
     def theirs():
         given = {key: copied(value) for key, value in keywords.items()}
-        return getattr(torch.nn.functional, name)(*copied(tuple(arguments)), **given)
+        return getattr(namespaces(name)[1], name)(*copied(tuple(arguments)), **given)
 
     def scripted(functional):
         call, tensors = scripted_call(functional, name, arguments, keywords)
         return scripted_outcome(lambda: torch.jit.script(call), tensors)
 
-    found = scripted(ours("nn.functional"))
+    mine, pytorch = namespaces(name)
+    found = scripted(mine)
     different = compared(found, outcome(theirs))
     # TorchScript's own ways, of PyTorch's as of ours: types that are not converted, other words.
-    return different and of_scripts(compared(found, scripted(torch.nn.functional)), different)
+    return different and of_scripts(compared(found, scripted(pytorch)), different)
 
 
 def of_scripts(different, from_eager):

@@ -1,5 +1,5 @@
 """Modules and functions of torch.nn."""
-from typing import Optional, Tuple
+from typing import List, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
@@ -91,3 +91,14 @@ def functional_attention(x: Tensor) -> Tensor:
 def functional_losses(x: Tensor, target: Tensor) -> Tensor:
     return (F.cross_entropy(x, target) + F.nll_loss(F.log_softmax(x, 1), target) + F.mse_loss(x, x + 1)
             + F.l1_loss(x, x * 2) + F.smooth_l1_loss(x, x + 2) + F.binary_cross_entropy_with_logits(x, torch.ones_like(x)))
+
+@case((torch.arange(2 * 3 * 7 * 8, dtype=torch.uint8).reshape(2, 3, 7, 8) * 37,))
+def functional_bytes(x: Tensor) -> List[Tensor]:
+    last = x.contiguous(memory_format=torch.channels_last)
+    found: List[Tensor] = []
+    for mode in ["bilinear", "bicubic"]:
+        for antialias in [False, True]:
+            found.append(F.interpolate(x, size=[4, 11], mode=mode, antialias=antialias))
+            found.append(F.interpolate(last, scale_factor=1.7, mode=mode, antialias=antialias))
+            found.append(F.interpolate(last, size=[3, 8], mode=mode, align_corners=True, antialias=antialias))
+    return found

@@ -1,6 +1,7 @@
 """Quantized modules, whose packed weights are objects of C++ classes."""
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from registry import made, t
 
@@ -279,3 +280,28 @@ for bits in ("byte", "4bit", "2bit"):
     rows("factors", bits, ", False, 0, False, factors", (indices, offsets, factors))
     rows("pruned", bits, ", False, 0, True, None, mapping", (indices, offsets, None, mapping), (indices, offsets))
     rows("last", bits, ", False, 0, False, None, None, True", (indices, torch.tensor([0, 3, 4])))
+
+
+class Pools(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        last = x.contiguous(memory_format=torch.channels_last)
+        found = [F.avg_pool2d(x, 3, 2, 1), F.avg_pool2d(last, 3, 2, 1, count_include_pad=False),
+                 F.avg_pool2d(x, 2, ceil_mode=True, divisor_override=3)]
+        return torch.cat([pooled.int_repr().flatten() for pooled in found])
+
+
+@made((torch.quantize_per_tensor(t(1, 2, 5, 5) - 25, 1.0, 101, torch.quint8),))
+def quantized_pools():
+    return torch.jit.script(Pools())
+
+
+class Packs(nn.Module):
+    def forward(self, x: Tensor, weight: Tensor) -> Tensor:
+        packed = torch.ops.quantized.linear_prepack(torch.quantize_per_tensor(weight, 0.5, 0, torch.qint8), None)
+        return torch.ops.quantized.linear_dynamic(x, packed)
+
+
+@made((t(2, 3), t(4, 3)))
+def quantized_packs():
+    """No type of the program names the class of the packed weight."""
+    return torch.jit.script(Packs())

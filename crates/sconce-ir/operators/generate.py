@@ -1,5 +1,5 @@
 """Writes schemas.txt and index.txt beside itself: every operator of the installed PyTorch and
-torchvision, with what PyTorch knows of it beyond its schema.
+torchvision, and those of XNNPACK, with what PyTorch knows of it beyond its schema.
 
     python generate.py
 
@@ -24,6 +24,25 @@ import torchvision  # noqa: F401  registers torchvision::*
 
 C = torch._C
 HERE = pathlib.Path(__file__).parent
+# The layers of XNNPACK, which builds for phones have (and Debian's), and `optimize_for_mobile` puts in.
+CONTEXT = "__torch__.torch.classes.xnnpack."
+CONV = "int[2] stride, int[2] padding, "
+CLAMP = "Scalar? output_min=None, Scalar? output_max=None"
+XNNPACK = {
+    "prepacked::conv2d_clamp_prepack": "(Tensor W, Tensor? B, " + CONV + "int[2] dilation, int groups, "
+                                       + CLAMP + ") -> " + CONTEXT + "Conv2dOpContext",
+    "prepacked::conv2d_clamp_run": "(Tensor X, " + CONTEXT + "Conv2dOpContext W_prepack) -> Tensor Y",
+    "prepacked::conv2d_transpose_clamp_prepack":
+        "(Tensor W, Tensor? B, " + CONV + "int[2] output_padding, int[2] dilation, int groups, " + CLAMP
+        + ") -> " + CONTEXT + "TransposeConv2dOpContext",
+    "prepacked::conv2d_transpose_clamp_run":
+        "(Tensor X, " + CONTEXT + "TransposeConv2dOpContext W_prepack) -> Tensor Y",
+    "prepacked::linear_clamp_prepack":
+        "(Tensor W, Tensor? B=None, " + CLAMP + ") -> " + CONTEXT + "LinearOpContext",
+    "prepacked::linear_clamp_run": "(Tensor X, " + CONTEXT + "LinearOpContext W_prepack) -> Tensor Y",
+    "prepacked::unpack_prepacked_sizes_conv2d": "(Any W_prepack) -> Any",
+    "prepacked::unpack_prepacked_sizes_linear": "(Any W_prepack) -> Any",
+}
 # Symbols that PyTorch keeps for instructions; no node can be made of them freely.
 INSTRUCTIONS = {"prim::ConstantChunk", "prim::Constant", "prim::If", "prim::Loop", "prim::rpc_async",
                 "prim::rpc_sync", "prim::rpc_remote"}
@@ -92,10 +111,10 @@ def main():
         groups.setdefault(schema.name, []).append(schema)
     text, index, count = "", "", 0
     failed = {}
-    for name in sorted(groups, key=str.encode):
+    for name in sorted({*groups, *XNNPACK}, key=str.encode):
         registered = C._jit_get_schemas_for_operator(name)
-        assert [str(s) for s in registered] == [str(s) for s in groups[name]], name
-        lines = []
+        assert [str(s) for s in registered] == [str(s) for s in groups.get(name, [])], name
+        lines = [] if registered else [f"-\t{XNNPACK[name]}\n"]
         for schema in registered:
             printed = str(schema)
             assert printed.startswith(name) and "\n" not in printed

@@ -1,5 +1,6 @@
 //! Joining and dividing tensors: `cat`, `stack`, `split`, `chunk`.
 
+use crate::quantized::{per_tensor, through_floats};
 use crate::shape::wrap_dim;
 use crate::{Dims, Error, Operand, Result, Tensor, result_type};
 
@@ -16,6 +17,15 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
         return Err(Error::runtime(format!(
             "zero-dimensional tensor (at position {i}) cannot be concatenated"
         )));
+    }
+    // Tensors that are quantized otherwise than the first are quantized anew, as it is.
+    if let [first, others @ ..] = tensors
+        && first.dtype().is_quantized()
+        && let Ok(own) = per_tensor(first)
+        && others.iter().any(|other| !per_tensor(other).is_ok_and(|other| other == own))
+    {
+        let all: Vec<&Tensor> = tensors.iter().collect();
+        return through_floats(&all, own, |floats| cat(floats, dim));
     }
     let operands: Vec<Operand<'_>> = tensors.iter().map(Operand::from).collect();
     let dtype = result_type(&operands)?;

@@ -7,7 +7,7 @@ use crate::binary::compute_dtype;
 use crate::numbers::rounded;
 use crate::quantized::{averaged, through_integers};
 use crate::shape::product;
-use crate::{DType, Dims, Element, Error, Result, Tensor, threads};
+use crate::{DType, Dims, Element, Error, MemoryFormat, Result, Tensor, threads};
 
 /// How a pooling window walks. A list has a number for each spatial dimension, or one for all.
 #[derive(Debug, Clone, Copy)]
@@ -443,6 +443,16 @@ pub fn avg_pool(
     count_include_pad: bool,
     divisor_override: Option<i64>,
 ) -> Result<Tensor> {
+    if input.dtype().is_quantized() {
+        let pooled =
+            |whole: &Tensor| avg_pool(whole, rank, options, count_include_pad, divisor_override);
+        // PyTorch's only kernel of three dimensions has channels last.
+        return match (rank, input.dim()) {
+            (3, 5) => through_integers(&input.contiguous_in(MemoryFormat::ChannelsLast3d)?, pooled),
+            (3, _) => through_integers(input, pooled),
+            _ => averaged(input, pooled),
+        };
+    }
     let name = format!("avg_pool{rank}d");
     check(
         input,

@@ -586,12 +586,14 @@ pub fn quantized_conv_transpose(
 /// # Errors
 /// As `f`, and for tensors that have not one scale.
 pub(crate) fn averaged(input: &Tensor, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
-    if input.is_contiguous_in(MemoryFormat::ChannelsLast) {
+    let last = [MemoryFormat::ChannelsLast, MemoryFormat::ChannelsLast3d];
+    if last.iter().any(|&format| input.is_contiguous_in(format)) {
         return through_integers(input, f);
     }
     let (scale, zero_point) = per_tensor(input)?;
-    let result = f(&integers(input)?.to_dtype(DType::Float64)?)?.contiguous()?;
-    let values: Vec<i64> = result.read::<f64>()?.iter().map(|&x| nearest(x as f32)).collect();
+    let result = f(&centred(input)?)?.contiguous()?;
+    let whole = |x: f64| nearest((x + zero_point as f64) as f32);
+    let values: Vec<i64> = result.read::<f64>()?.iter().map(|&x| whole(x)).collect();
     pack(&values, result.sizes(), input.dtype(), Quantizer::PerTensor { scale, zero_point })
 }
 

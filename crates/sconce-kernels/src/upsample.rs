@@ -182,6 +182,74 @@ impl<F: Float> Taps<F> {
     }
 }
 
+impl Taps<f64> {
+    /// Blends one dimension of a row-major tensor of bytes as Pillow does and PyTorch after it: weights
+    /// are whole numbers of 16 bits, sums are rounded to a byte.
+    fn blend_bytes(&self, input: &Tensor, dim: usize) -> Result<Tensor> {
+        let mut sizes = Dims::from_slice(input.sizes());
+        let inner = product(&sizes[dim + 1..]) as usize;
+        let size = sizes[dim] as usize;
+        sizes[dim] = self.ends.len() as i64;
+        let result = Tensor::zeros(&sizes, DType::UInt8)?;
+        if result.numel() == 0 {
+            return Ok(result);
+        }
+        let (weights, bits) = self.whole_weights();
+        let from = input.read::<u8>()?;
+        let from: &[u8] = &from;
+        let mut to = result.write::<u8>()?;
+        let mut sums = vec![0i32; inner];
+        let planes = to.chunks_exact_mut(self.ends.len() * inner);
+        for (to, from) in planes.zip(from.chunks_exact(size * inner)) {
+            let mut start = 0;
+            for (to, &end) in to.chunks_exact_mut(inner).zip(&self.ends) {
+                sums.fill(1 << (bits - 1));
+                for (&(at, _), &weight) in self.taps[start..end].iter().zip(&weights[start..end]) {
+                    let row = &from[at * inner..(at + 1) * inner];
+                    let add = |(sum, &x): (&mut i32, &u8)| {
+                        *sum = sum.wrapping_add(i32::from(x).wrapping_mul(weight));
+                    };
+                    sums.iter_mut().zip(row).for_each(add);
+                }
+                to.iter_mut()
+                    .zip(&sums)
+                    .for_each(|(to, sum)| *to = (sum >> bits).clamp(0, 255) as u8);
+                start = end;
+            }
+        }
+        drop(to);
+        Ok(result)
+    }
+
+    /// The weights times a power of two, the greatest with which they fit into 16 bits, and its exponent.
+    fn whole_weights(&self) -> (Vec<i32>, u32) {
+        let greatest = self.taps.iter().fold(0.0, |greatest: f64, tap| greatest.max(tap.1));
+        let fits = |bits: &u32| 0.5 + greatest * f64::from(2u32 << bits) < f64::from(1 << 15);
+        let bits = (0..22).find(|bits| !fits(bits)).unwrap_or(22).max(1);
+        let scale = f64::from(1u32 << bits);
+        let whole =
+            |&(_, weight): &(usize, f64)| (weight * scale + 0.5_f64.copysign(weight)) as i32;
+        (self.taps.iter().map(whole).collect(), bits)
+    }
+
+    /// Joins the weights of one place, which an edge repeats.
+    fn join_repeated(&mut self) {
+        let mut joined: Vec<(usize, f64)> = Vec::with_capacity(self.taps.len());
+        let mut start = 0;
+        for end in &mut self.ends {
+            let first = joined.len();
+            for &(at, weight) in &self.taps[start..*end] {
+                match joined[first..].last_mut().filter(|last| last.0 == at) {
+                    Some(last) => last.1 += weight,
+                    None => joined.push((at, weight)),
+                }
+            }
+            start = std::mem::replace(end, joined.len());
+        }
+        self.taps = joined;
+    }
+}
+
 /// Elements of a result from which on other threads pay.
 const PARALLEL: usize = 1 << 16;
 
@@ -268,7 +336,8 @@ pub fn upsample(
         )));
     }
     let dtype = input.dtype();
-    if !(dtype.is_floating_point() || dtype == DType::UInt8 && mode.picks()) {
+    let of_bytes = dtype == DType::UInt8 && (mode.picks() || rank == 2);
+    if !(dtype.is_floating_point() || of_bytes) {
         return Err(Error::no_kernel("upsample", dtype));
     }
     let line = |dim: usize| Line {
@@ -281,6 +350,7 @@ pub fn upsample(
     let result = match (mode.picks(), compute_dtype(dtype)) {
         (true, DType::Float64) => pick::<f64>(input, mode, &lines),
         (true, _) => pick::<f32>(input, mode, &lines),
+        (false, _) if dtype == DType::UInt8 => blended_bytes(input, mode, &lines),
         (false, DType::Float32) => blended::<f32>(input, mode, &lines),
         (false, DType::Float64) => blended::<f64>(input, mode, &lines),
         (false, other) => Err(Error::no_kernel("compute_indices_weights_linear", other)),
@@ -315,15 +385,22 @@ fn pick<F: Float>(input: &Tensor, mode: Upsample, lines: &[Line]) -> Result<Tens
     Ok(result)
 }
 
+/// PyTorch 2.15 repeats the first row of what is one element wide, which is nobody's wish.
+fn check_width(lines: &[Line]) -> Result<()> {
+    let narrow = lines.last().is_some_and(|line| line.output == 1);
+    let taller = lines.first().is_some_and(|line| line.size != line.output);
+    match narrow && taller {
+        true => Err(Error::not_implemented("antialiasing to a width of one element")),
+        false => Ok(()),
+    }
+}
+
 /// Elements blended, the last dimension first.
 fn blended<F: Float + Element>(input: &Tensor, mode: Upsample, lines: &[Line]) -> Result<Tensor> {
     let mut result = input.to_dtype(F::DTYPE)?.contiguous()?;
     let antialiased = !matches!(mode, Upsample::Linear | Upsample::Cubic);
-    // PyTorch 2.15 repeats the first row of what is one element wide, which is nobody's wish.
-    let narrow = lines.last().is_some_and(|line| line.output == 1);
-    let taller = lines.first().is_some_and(|line| line.size != line.output);
-    if antialiased && narrow && taller {
-        return Err(Error::not_implemented("antialiasing to a width of one element"));
+    if antialiased {
+        check_width(lines)?;
     }
     for (dim, &line) in lines.iter().enumerate().rev() {
         if antialiased && line.size == line.output {
@@ -334,6 +411,26 @@ fn blended<F: Float + Element>(input: &Tensor, mode: Upsample, lines: &[Line]) -
         result = Taps::<F>::new(mode, line).blend(&result, dim + 2)?;
     }
     result.to_dtype(input.dtype())
+}
+
+/// Bytes blended, the last dimension first.
+fn blended_bytes(input: &Tensor, mode: Upsample, lines: &[Line]) -> Result<Tensor> {
+    // PyTorch has a kernel of its own for the channels of pictures.
+    if input.sizes()[1] > 4 {
+        check_width(lines)?;
+    }
+    let mut result = input.contiguous()?;
+    for (dim, &line) in lines.iter().enumerate().rev() {
+        if line.size == line.output {
+            continue;
+        }
+        // What cannot be allocated fails before a list as long as it is made.
+        Tensor::zeros(&[line.output], DType::Float64)?;
+        let mut taps = Taps::<f64>::new(mode, line);
+        taps.join_repeated();
+        result = taps.blend_bytes(&result, dim + 2)?;
+    }
+    Ok(result)
 }
 
 #[cfg(test)]
@@ -353,6 +450,26 @@ mod tests {
         for &(mode, output, align, expected) in cases {
             let found = upsample(&line, mode, &[output], align, &[None]).unwrap();
             assert_eq!(found.to_vec::<f32>().unwrap(), expected, "{mode:?}");
+        }
+    }
+
+    /// Results recorded from PyTorch 2.15: `interpolate` of bytes, one channel.
+    #[test]
+    fn bytes_are_blended_as_those_of_pictures() {
+        let line = Tensor::from_slice(&[0u8, 255, 7, 130, 201, 90], &[1, 1, 1, 6]).unwrap();
+        let cases: &[(Upsample, &[u8])] = &[
+            (Upsample::Linear, &[64, 69, 148, 118]),
+            (Upsample::LinearAntialias, &[96, 103, 140, 132]),
+            (Upsample::Cubic, &[66, 59, 163, 118]),
+            (Upsample::CubicAntialias, &[99, 102, 142, 133]),
+            (Upsample::Linear, &[0, 128, 214, 48, 69, 142, 189, 146, 90]),
+            (Upsample::Cubic, &[0, 151, 239, 36, 39, 153, 203, 152, 80]),
+            (Upsample::CubicAntialias, &[0, 135, 238, 33, 49, 147, 200, 146, 83]),
+        ];
+        for &(mode, expected) in cases {
+            let sizes = [1, expected.len() as i64];
+            let found = upsample(&line, mode, &sizes, false, &[None, None]).unwrap();
+            assert_eq!(found.to_vec::<u8>().unwrap(), expected, "{mode:?}");
         }
     }
 }

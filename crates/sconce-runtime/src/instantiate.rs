@@ -7,6 +7,7 @@ use sconce_torchscript::{Module, Value, ValueId};
 
 use crate::Error;
 use crate::interpreter::Machine;
+use crate::op_contexts::Layer;
 use crate::packed_params;
 use crate::session::{Missing, ready};
 use crate::shared::Shared;
@@ -190,6 +191,9 @@ impl Instances<'_> {
         let IValue::Object(of) = &object else { return Ok(()) };
         let class = of.read().class;
         let class = self.machine.class(class);
+        if let Some(layer) = Layer::of_class(&class.name) {
+            return layer.set_state(of, &state);
+        }
         if class.is_torchbind {
             return packed_params::set_state(&class.name, of, &state);
         }

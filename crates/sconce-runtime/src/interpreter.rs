@@ -155,12 +155,9 @@ impl Machine {
         Rc::clone(known)
     }
 
-    /// The class of a name, if the program has it.
-    pub(crate) fn class_named(&self, name: &str) -> Option<ClassId> {
-        self.module.with_program(|program| {
-            let mut classes = program.unit().classes();
-            classes.find(|(_, class)| &*class.name == name).map(|(id, _)| id)
-        })
+    /// The class written in C++ of a name.
+    pub(crate) fn custom_class(&self, name: &str) -> Option<ClassId> {
+        self.module.with_program(|program| program.custom_class(name))
     }
 
     /// Whether a type is a subtype of another in this program.

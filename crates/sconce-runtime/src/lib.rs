@@ -15,6 +15,7 @@ mod interpreter;
 mod limits;
 mod lower;
 mod matching;
+mod op_contexts;
 mod optimize;
 mod packed_params;
 mod primitive;

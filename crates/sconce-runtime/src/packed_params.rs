@@ -73,11 +73,7 @@ fn malformed() -> Error {
 
 /// The class of new packed parameters: one that something in the archive is, or is said to be.
 fn class_of(machine: &Machine, name: &str) -> Result<ClassId, Raise> {
-    machine.class_named(name).ok_or_else(|| {
-        Raise::unsupported(format!(
-            "an object of the class {name}, which the archive does not name"
-        ))
-    })
+    machine.custom_class(name).ok_or_else(|| malformed().into())
 }
 
 /// Gives an object of packed parameters, as an archive holds it, its state.
@@ -227,7 +223,7 @@ impl CellParams {
     /// `make_quantized_cell_params_fp16` make one.
     ///
     /// # Errors
-    /// Where the program does not know the class.
+    /// Where the name is no class's.
     pub(crate) fn object(
         machine: &mut Machine,
         input: IValue,
@@ -285,7 +281,7 @@ impl PackedParams {
     /// A new object that holds it, as the `prepack` operators make one.
     ///
     /// # Errors
-    /// Where the program does not know the class.
+    /// Where the name is no class's.
     pub(crate) fn object(&self, machine: &mut Machine) -> Result<IValue, Raise> {
         let class = match &self.geometry {
             None => LINEAR,

@@ -56,6 +56,7 @@ fn programs_give_what_pytorch_gives() {
         ("forks", 3),
         ("reshapes", 1),
         ("unreached", 1),
+        ("mobile", 4),
     ] {
         let calls = Checkpoint::open(program(name).join("calls.pt")).unwrap();
         assert_eq!(calls.root().len(), recorded, "{name}");

@@ -135,27 +135,34 @@ fn cpp_text(tensor: &Tensor, values: &[Scalar]) -> Option<String> {
         return None;
     }
     let sizes = tensor.sizes();
-    let format = Format::of(values);
     let columns = match sizes {
         [] | [_] => 1,
         [.., columns] => *columns as usize,
     };
-    let rows_in_slice = sizes.len().checked_sub(2).map_or(1, |at| sizes[at] as usize);
-    let slice_len = columns * rows_in_slice;
+    let rows_in_slice = sizes.len().checked_sub(2).map_or(values.len(), |at| sizes[at] as usize);
+    let is_matrix = sizes.len() > 1;
+    let indent = if sizes.len() > 2 { " " } else { "" };
     let mut out = String::new();
-    for (index, row) in values.chunks(columns.max(1)).enumerate() {
-        if sizes.len() > 2 && (index * columns) % slice_len.max(1) == 0 {
-            if index > 0 {
-                out.push(' ');
+    for (index, slice) in values.chunks((columns * rows_in_slice).max(1)).enumerate() {
+        if sizes.len() > 2 {
+            let gap = if index > 0 { " " } else { "" };
+            let _ = write!(out, "{gap}({}.,.) = ", slice_index(sizes, index));
+        }
+        let format = Format::of(slice);
+        let is_scaled = format.scale != 1.0;
+        out.push_str(indent);
+        if is_scaled {
+            let _ = write!(out, "{} * {indent}", six_digits(format.scale));
+        }
+        for (index, row) in slice.chunks(columns).enumerate() {
+            if index > 0 && is_matrix {
+                out.push_str(if is_scaled { " " } else { "" });
+                out.push_str(indent);
             }
-            let _ = write!(out, "({}.,.) =  ", slice_index(sizes, index * columns / slice_len));
+            let row: Vec<String> = row.iter().map(|&value| format.text(value)).collect();
+            out.push_str(&row.join(" "));
+            out.push(' ');
         }
-        if format.scale != 1.0 && (index == 0 || sizes.len() > 1) && index % rows_in_slice == 0 {
-            let _ = write!(out, "{} * ", six_digits(format.scale));
-        }
-        let row: Vec<String> = row.iter().map(|&value| format.text(value)).collect();
-        out.push_str(&row.join(" "));
-        out.push(' ');
     }
     let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
     let _ = write!(out, "[ CPU{}Type{{{}}} ]", tensor.dtype().scalar_type_name(), sizes.join(","));
@@ -276,6 +283,18 @@ mod tests {
             (float(&[f32::NAN, 1.0], &[2])?, "nan  1 [ CPUFloatType{2} ]"),
             (long(&[1_234_567_890, 1], &[2])?, " 1.2346e+09  1.0000e+00 [ CPULongType{2} ]"),
             (long(&[1, 2], &[1, 1, 2])?, "(1,.,.) =   1  2 [ CPULongType{1,1,2} ]"),
+            (
+                long(&[0, 1, 2, 3, 4, 5, 6, 70], &[2, 2, 2])?,
+                "(1,.,.) =   0  1   2  3  (2,.,.) =    4   5    6  70 [ CPULongType{2,2,2} ]",
+            ),
+            (
+                float(&[0.01, 0.02, 0.03, 0.04], &[1, 2, 2])?,
+                "(1,.,.) =  0.01 *   1.0000  2.0000    3.0000  4.0000 [ CPUFloatType{1,2,2} ]",
+            ),
+            (
+                float(&[0.01, 0.02, 0.03, 0.04], &[2, 2])?,
+                "0.01 *  1.0000  2.0000   3.0000  4.0000 [ CPUFloatType{2,2} ]",
+            ),
             (float(&[12.5, 0.5], &[2])?, " 12.5000   0.5000 [ CPUFloatType{2} ]"),
             (long(&[-1, -20], &[2])?, " -1 -20 [ CPULongType{2} ]"),
             (float(&[1.234_567_9], &[])?, "{1.23457}"),

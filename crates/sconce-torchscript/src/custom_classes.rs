@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use sconce_ir::{ClassId, Function, Schema, Type, Unit};
+use sconce_ir::{Class, ClassId, Function, Schema, Type, Unit};
 
 /// Where the names of all custom classes begin.
 pub(crate) const PREFIX: &str = "__torch__.torch.classes.";
@@ -11,9 +11,15 @@ pub(crate) const PREFIX: &str = "__torch__.torch.classes.";
 /// `torch._C._jit_get_custom_class_schemas()`, a line a method; the first argument is of the class.
 const SCHEMAS: &str = include_str!("../custom_classes/schemas.txt");
 
-/// Gives a custom class the methods that PyTorch's of that name has. A class of other libraries has
+/// Adds a custom class with the methods that PyTorch's of that name has. A class of other libraries has
 /// none here.
-pub(crate) fn add_methods(unit: &mut Unit, class: ClassId) {
+pub(crate) fn add(unit: &mut Unit, name: &str) -> (ClassId, Type) {
+    let (id, ty) = unit.add_class(Class { is_torchbind: true, ..Class::new(name) });
+    add_methods(unit, id);
+    (id, ty)
+}
+
+fn add_methods(unit: &mut Unit, class: ClassId) {
     let class_name = Arc::clone(&unit.class(class).name);
     for line in SCHEMAS.lines() {
         // Reading a schema costs more than looking for the name.

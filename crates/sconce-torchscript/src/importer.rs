@@ -132,6 +132,19 @@ impl Program {
         Ok(self.importer.function(&mut self.unit, name)?)
     }
 
+    /// The class written in C++ of a name such as `__torch__.torch.classes.quantized.LinearPackedParamsBase`,
+    /// which only an operator's schema may have named so far; `None` for other names.
+    pub fn custom_class(&mut self, name: &str) -> Option<ClassId> {
+        if !name.starts_with(custom_classes::PREFIX) {
+            return None;
+        }
+        match self.unit.find_type(name) {
+            Some(Type::Class(class)) => Some(ClassId(class.id)),
+            Some(_) => None,
+            None => Some(custom_classes::add(&mut self.unit, name).0),
+        }
+    }
+
     /// Compiles every function and method that has been named, and those named by doing so.
     ///
     /// # Errors
@@ -316,10 +329,7 @@ impl Importer {
             return Ok(Some(ty.clone()));
         }
         if name.starts_with(custom_classes::PREFIX) {
-            let class = Class { is_torchbind: true, ..Class::new(name) };
-            let (id, ty) = unit.add_class(class);
-            custom_classes::add_methods(unit, id);
-            return Ok(Some(ty));
+            return Ok(Some(custom_classes::add(unit, name).1));
         }
         let Some((Item::Class(class), source)) = self.item(name)? else { return Ok(None) };
         let base = match &class.superclass {

@@ -53,6 +53,7 @@ pub(crate) fn read_with_table(
             map_location,
             table,
             ids: FxHashMap::default(),
+            empty_tuple: None,
             queue: Vec::new(),
         };
         reader.run(loaded.root)
@@ -82,6 +83,8 @@ struct Reader<'r, 'p> {
     map_location: Option<&'r Device>,
     table: &'r [ValueId],
     ids: FxHashMap<PickleValue, ValueId>,
+    /// All empty tuples of a pickle are one, as PyTorch's unpickler has it.
+    empty_tuple: Option<ValueId>,
     queue: Vec<(PickleValue, ValueId)>,
 }
 
@@ -97,10 +100,15 @@ impl Reader<'_, '_> {
 
     /// The id of a pickled value; its contents come when the queue gets there.
     fn reach(&mut self, value: PickleValue) -> ValueId {
-        if let Some(&id) = self.ids.get(&value) {
+        let is_empty_tuple = self.arena.tuple(value).is_some_and(<[PickleValue]>::is_empty);
+        let known = if is_empty_tuple { self.empty_tuple } else { None };
+        if let Some(id) = known.or_else(|| self.ids.get(&value).copied()) {
             return id;
         }
         let id = self.values.push(Value::None);
+        if is_empty_tuple {
+            self.empty_tuple = Some(id);
+        }
         self.ids.insert(value, id);
         self.queue.push((value, id));
         id

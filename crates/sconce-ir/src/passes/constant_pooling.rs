@@ -55,8 +55,8 @@ pub(super) fn same(graph: &Graph, a: NodeId, b: NodeId) -> bool {
     let (x, y) = (graph.node(a).output(), graph.node(b).output());
     graph.ty(x) == graph.ty(y)
         && match (graph.constant(x), graph.constant(y)) {
-            // PyTorch compares floats as numbers: no two nans are one, and -0.0 is 0.0.
-            (Some(Constant::Float(x)), Some(Constant::Float(y))) => x == y,
+            // By their bits: two nans are one, -0.0 is not 0.0.
+            (Some(Constant::Float(x)), Some(Constant::Float(y))) => x.to_bits() == y.to_bits(),
             // PyTorch never takes two members of an enum for one.
             (Some(Constant::Enum(..)), _) => false,
             (Some(x), Some(y)) => x == y,

@@ -33,6 +33,7 @@ mod numbers;
 pub(crate) mod outside;
 mod pointwise;
 mod pooling;
+mod prepacked;
 mod products;
 mod quantized;
 mod quantized_embeddings;
@@ -118,6 +119,7 @@ const TABLES: &[Table] = &[
     natives::TABLE,
     normalisation::TABLE,
     pooling::TABLE,
+    prepacked::TABLE,
     regions::TABLE,
     resampling::TABLE,
 ];

@@ -50,8 +50,11 @@ fn step(args: &Args<'_>, cell: Cell) -> Result {
     let Some(hidden) = state.first() else {
         return Err(Raise::message("a cell without a hidden state"));
     };
-    let next = gates(input, &of_input, Some(true)).and_then(|of_input| {
-        kernels::gate_step(cell, &of_input, &gates(hidden, &of_hidden, Some(true))?, &state)
+    // Halves are as good as they are; inputs of other weights are quantized to seven bits.
+    let reduced = |params: &PackedParams| params.weight.dtype().is_quantized().then_some(true);
+    let next = gates(input, &of_input, reduced(&of_input)).and_then(|of_input| {
+        let of_hidden = gates(hidden, &of_hidden, reduced(&of_hidden))?;
+        kernels::gate_step(cell, &of_input, &of_hidden, &state)
     });
     stepped(next.map_err(kernel)?)
 }

@@ -246,6 +246,7 @@ const STAND_INS: &[(&str, &str)] = &[
     ("torch.nn.init", include_str!("../../builtins/torch/nn/init.py")),
     ("torch.autograd.grad_mode", include_str!("python/torch/autograd/grad_mode.py")),
     ("torch.jit._trace", include_str!("python/torch/jit/_trace.py")),
+    ("torch.functional", include_str!("../../builtins/torch/functional.py")),
     ("torch.nn.functional", include_str!("../../builtins/torch/nn/functional.py")),
     ("torch.nn._reduction", include_str!("../../builtins/torch/nn/_reduction.py")),
     ("torch.nn", include_str!("../../builtins/torch/nn/__init__.py")),
@@ -357,7 +358,8 @@ pub(crate) fn canonical(name: &str) -> String {
 
 /// Whether a library function has no operator and is compiled from its source.
 pub(crate) fn is_from_source(name: &str) -> bool {
-    name.strip_prefix("torch.functional.").is_some_and(|name| FROM_SOURCE.contains(&name))
+    let member = name.strip_prefix("torch.functional.");
+    member.is_some_and(|member| FROM_SOURCE.contains(&member)) && !known().contains_key(name)
 }
 
 /// Whether a module of Python's has a member that is no part of programs and means something in
