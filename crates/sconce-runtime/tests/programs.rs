@@ -165,7 +165,7 @@ fn threads_share_a_model_and_none_sees_what_another_writes() {
 fn memory_is_bounded_before_it_is_taken() {
     let cases = [
         (0, "the program may hold 100000 bytes, holds ", " and asks for 4000 more"),
-        (1, "the program holds 131072 bytes, ", "more than it may"),
+        (1, "the program holds 196608 bytes, ", "more than it may"),
         (30_000, "the program may hold 100000 bytes, holds ", " and asks for 120000 more"),
     ];
     for (kind, start, end) in cases {
