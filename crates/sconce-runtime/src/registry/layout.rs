@@ -150,7 +150,8 @@ const LAYOUTS: &[(Layout, &str)] = &[
 /// How results lie in memory, of one call.
 pub(super) enum Strides {
     Iterated(Iteration),
-    Given(Dims),
+    /// Of a copy of this tensor, which has its order.
+    Copy(Tensor),
     Format(MemoryFormat),
     /// Of pictures of one row, channels last.
     Row,
@@ -199,7 +200,7 @@ impl Layout {
             args.0.iter().enumerate().filter_map(operand).collect()
         };
         let iterated = |iteration: Option<Iteration>| iteration.map(Strides::Iterated);
-        let copied = || tensors().next().map(|first| Strides::Given(first.preserved_strides()));
+        let copied = || tensors().next().cloned().map(Strides::Copy);
         let is_whole = |place| matches!(args.get(place), IValue::Int(0));
         match self {
             Layout::Elements => iterated(Iteration::over(&operands(0))),
@@ -379,8 +380,13 @@ impl Strides {
         }
         let strides = match self {
             Strides::Iterated(iteration) => return iteration.lay_out(tensor).map_err(kernel),
-            Strides::Given(strides) if strides.len() == tensor.dim() => strides.clone(),
-            Strides::Given(_) => return Ok(tensor),
+            // Where nothing has to be changed the operand itself may be given.
+            Strides::Copy(first)
+                if first.dim() != tensor.dim() || first.storage().ptr_eq(tensor.storage()) =>
+            {
+                return Ok(tensor);
+            }
+            Strides::Copy(first) => first.preserved_strides(),
             Strides::RowMajor => contiguous_strides(tensor.sizes()),
             Strides::Format(format) => match format.strides(tensor.sizes()) {
                 Ok(strides) => strides,
