@@ -130,4 +130,4 @@ def strides_of_what_is_given_back(x: Tensor) -> Tuple[Tensor, Tensor]:
     """What needs no conversion is the tensor itself, gaps and all."""
     y = x[:, :, 1:].type_as(x).conj()
     y.add_(1)
-    return x, y
+    return x.clone(), y.clone()

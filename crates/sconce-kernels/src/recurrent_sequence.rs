@@ -328,7 +328,8 @@ impl<'a> Shared<'a> {
         let mut turns = 0u32;
         while self.step() < steps {
             turns += 1;
-            match turns % 1024 {
+            // The others may wait for this processor.
+            match turns % 64 {
                 0 if self.stopped.load(Ordering::Relaxed) => return false,
                 0 => std::thread::yield_now(),
                 _ => std::hint::spin_loop(),
