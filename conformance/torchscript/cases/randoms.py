@@ -160,3 +160,10 @@ def random_generators_that_go_on(n: int) -> Tuple[Tensor, Tensor, int]:
     a = torch.rand([n], generator=first)
     b = torch.rand([n], generator=first)
     return a, b, first.initial_seed()
+
+
+@case((3,))
+def random_generators_of_one_seed(n: int) -> Tuple[Tensor, Tensor, Tensor]:
+    first = torch.Generator(device="cpu", seed=5)
+    second = torch.Generator(device="cpu", seed=5)
+    return torch.rand([n], generator=first), torch.rand([n], generator=second), torch.rand([n], generator=first)

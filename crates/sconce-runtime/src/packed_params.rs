@@ -71,7 +71,7 @@ fn malformed() -> Error {
     Error::Malformed("the packed parameters of a quantized layer".to_owned())
 }
 
-/// The class of new packed parameters: one that something in the archive is, or is said to be.
+/// The class of new packed parameters.
 fn class_of(machine: &Machine, name: &str) -> Result<ClassId, Raise> {
     machine.custom_class(name).ok_or_else(|| malformed().into())
 }
@@ -160,7 +160,7 @@ impl EmbeddingParams {
     /// A new object, as `embedding_bag_prepack` makes one.
     ///
     /// # Errors
-    /// For weights of other schemes, and where the program does not know the class.
+    /// For weights of other schemes.
     pub(crate) fn object(machine: &mut Machine, weight: &Tensor) -> Result<IValue, Raise> {
         let (rows, _) = kernels::pack_quantized_rows(weight).map_err(kernel)?;
         let class = class_of(machine, EMBEDDING)?;

@@ -57,8 +57,8 @@ pub(super) fn same(graph: &Graph, a: NodeId, b: NodeId) -> bool {
         && match (graph.constant(x), graph.constant(y)) {
             // By their bits: two nans are one, -0.0 is not 0.0.
             (Some(Constant::Float(x)), Some(Constant::Float(y))) => x.to_bits() == y.to_bits(),
-            // PyTorch never takes two members of an enum for one.
-            (Some(Constant::Enum(..)), _) => false,
+            // PyTorch never takes two members of an enum for one, nor two generators.
+            (Some(Constant::Enum(..) | Constant::Generator(..)), _) => false,
             (Some(x), Some(y)) => x == y,
             _ => false,
         }

@@ -160,6 +160,15 @@ fn function(name: &str) -> Option<fn(f64) -> f64> {
     })
 }
 
+/// A generator of random numbers, of the CPU and of the default seed where nothing else is said.
+fn generator(device: &Constant, seed: &Constant) -> Option<Constant> {
+    /// `c10::default_rng_seed_val`
+    const SEED: u64 = 67_280_421_310_721;
+    let device = if let Device(device) = device { device.clone() } else { "cpu".into() };
+    let seed = if let Int(seed) = seed { *seed as u64 } else { SEED };
+    Some(Constant::Generator(device, seed))
+}
+
 fn binary(name: &str, overload: &str, a: &Constant, b: &Constant) -> Option<Constant> {
     if matches!(name, "__is__" | "__isnot__") {
         // Whether two equal values are one object is known of None alone.
@@ -167,6 +176,9 @@ fn binary(name: &str, overload: &str, a: &Constant, b: &Constant) -> Option<Cons
         return (x || y).then_some(Bool((x && y) == (name == "__is__")));
     }
     match (a, b) {
+        (Device(_) | Constant::None, Int(_) | Constant::None) if name == "Generator" => {
+            generator(a, b)
+        }
         (Int(a), Int(b)) => ints(name, overload, *a, *b),
         (Bool(a), Bool(b)) => bools(name, *a, *b),
         (Str(_), _) => strings(name, &[a.clone(), b.clone()]),

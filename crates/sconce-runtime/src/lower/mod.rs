@@ -14,7 +14,7 @@ use sconce_ir::{
     Attribute, BlockId, Constant, FunctionId, Graph, Kind, NamedRef, NodeId, Prim, Type, Unit,
     ValueId,
 };
-use sconce_kernels::{Generator, Scalar};
+use sconce_kernels::Scalar;
 use sconce_syntax::SourceRange;
 
 pub(crate) use code::{Code, Instruction, Operand, Primitive, Register, Span};
@@ -24,7 +24,6 @@ use numbers::NumberOp;
 
 use crate::Error;
 use crate::registry;
-use crate::shared::Shared;
 use crate::value::IValue;
 
 /// What lowering asks of the program around a graph.
@@ -210,9 +209,6 @@ impl Lowering<'_> {
     }
 
     fn known_operator(&mut self, node: NodeId, symbol: &str, overload: &str) -> Result<(), Error> {
-        if symbol == "aten::Generator" && self.fold_generator(node)? {
-            return Ok(());
-        }
         if let (&[a, b], &[output], Some(op)) = (
             self.graph.node(node).inputs(),
             self.graph.node(node).outputs(),
@@ -445,52 +441,10 @@ impl Lowering<'_> {
         let Some(constant) = self.graph.constant(output) else {
             return Err(Error::Malformed("a constant without a value".to_owned()));
         };
-        if let Constant::Generator(device, seed) = &constant {
-            return self.generator(output, device, Some(*seed));
-        }
         let value = self.value_of(&constant)?;
         self.constants.insert(output, self.code.constants.len() as u32);
         self.code.constants.push(value);
         Ok(())
-    }
-
-    /// A generator that the graph holds: it goes on where the last call left it, and all of one device
-    /// and seed are one, as PyTorch makes them when it pools constants.
-    fn generator(&mut self, output: ValueId, device: &str, seed: Option<u64>) -> Result<(), Error> {
-        if device != "cpu" {
-            let what = "a generator of another device than the CPU".to_owned();
-            return Err(Error::Unsupported { what, range: self.range.clone() });
-        }
-        let own = seed.map_or_else(Generator::default, Generator::new);
-        let is_it = |value: &IValue| match value {
-            IValue::Generator(other) => other.read().seed() == own.seed(),
-            _ => false,
-        };
-        let held = self.code.constants.iter().position(is_it);
-        let index = held.unwrap_or(self.code.constants.len());
-        if held.is_none() {
-            self.code.constants.push(IValue::Generator(Shared::new(own)));
-        }
-        self.constants.insert(output, index as u32);
-        Ok(())
-    }
-
-    /// Makes a constant of `torch.Generator` with operands that are constants, as PyTorch does.
-    fn fold_generator(&mut self, node: NodeId) -> Result<bool, Error> {
-        let at = self.graph.node(node);
-        let (&[device, seed], &[output]) = (at.inputs(), at.outputs()) else { return Ok(false) };
-        let (device, seed) = match (self.graph.constant(device), self.graph.constant(seed)) {
-            (Some(Constant::Device(device)), Some(seed)) => (device, seed),
-            (Some(Constant::None), Some(seed)) => ("cpu".into(), seed),
-            _ => return Ok(false),
-        };
-        let seed = match seed {
-            Constant::Int(seed) => Some(seed as u64),
-            Constant::None => None,
-            _ => return Ok(false),
-        };
-        self.generator(output, &device, seed)?;
-        Ok(true)
     }
 
     /// Constants nest no deeper than what they were read from, which is bounded.
@@ -522,6 +476,10 @@ impl Lowering<'_> {
             Constant::Tensor(tensor) => self.in_table(tensor.index)?,
             Constant::Object(_, index) => self.in_table(*index)?,
             Constant::Function(named) => IValue::Function(self.function(named)?),
+            Constant::Generator(..) => {
+                let what = "a generator of another device than the CPU".to_owned();
+                return Err(Error::Unsupported { what, range: self.range.clone() });
+            }
             _ => return Err(Error::Malformed("a constant of no known kind".to_owned())),
         })
     }
