@@ -1,6 +1,8 @@
 //! Upsampling of one to three spatial dimensions, one dimension after the other: every mode is, for
 //! each place of the result, a few places of the input and their weights ([`Taps`]).
 
+use std::ops::Range;
+
 use num_traits::Float;
 
 use crate::binary::compute_dtype;
@@ -149,33 +151,47 @@ impl<F: Float> Taps<F> {
     where
         F: Element,
     {
+        self.rows(input, dim, |from: &[F], range, to| {
+            for &(at, weight) in &self.taps[range] {
+                let row = &from[at * to.len()..][..to.len()];
+                to.iter_mut().zip(row).for_each(|(to, &x)| *to = *to + x * weight);
+            }
+        })
+    }
+
+    /// Makes a tensor with another size of a dimension, a row of it at a time: `f` gets a block of the
+    /// input, which taps make the row, and the row, zeros so far.
+    fn rows<T: Element>(
+        &self,
+        input: &Tensor,
+        dim: usize,
+        f: impl Fn(&[T], Range<usize>, &mut [T]) + Sync,
+    ) -> Result<Tensor> {
         let mut sizes = Dims::from_slice(input.sizes());
         let inner = product(&sizes[dim + 1..]) as usize;
         let size = sizes[dim] as usize;
         sizes[dim] = self.ends.len() as i64;
-        let result = Tensor::zeros(&sizes, F::DTYPE)?;
+        let result = Tensor::zeros(&sizes, T::DTYPE)?;
         if result.numel() == 0 {
             return Ok(result);
         }
-        let from = input.read::<F>()?;
-        let from: &[F] = &from;
-        let mut to = result.write::<F>()?;
-        let block = |(to, from): (&mut [F], &[F])| {
+        let from = input.read::<T>()?;
+        let from: &[T] = &from;
+        let mut to = result.write::<T>()?;
+        let ends = &self.ends;
+        let block = |(to, from): (&mut [T], &[T])| {
             let mut start = 0;
-            for (to, &end) in to.chunks_exact_mut(inner).zip(&self.ends) {
-                for &(at, weight) in &self.taps[start..end] {
-                    let row = &from[at * inner..(at + 1) * inner];
-                    to.iter_mut().zip(row).for_each(|(to, &x)| *to = *to + x * weight);
-                }
+            for (to, &end) in to.chunks_exact_mut(inner).zip(ends) {
+                f(from, start..end, to);
                 start = end;
             }
         };
-        let (to_len, from_len) = (self.ends.len() * inner, size * inner);
-        match to.len() < PARALLEL {
-            true => to.chunks_exact_mut(to_len).zip(from.chunks_exact(from_len)).for_each(block),
-            false => {
-                threads::each(to.chunks_exact_mut(to_len).zip(from.chunks_exact(from_len)), block);
-            }
+        let is_short = to.len() < PARALLEL;
+        let blocks = to.chunks_exact_mut(self.ends.len() * inner);
+        let blocks = blocks.zip(from.chunks_exact(size * inner));
+        match is_short {
+            true => blocks.for_each(block),
+            false => threads::each(blocks, block),
         }
         drop(to);
         Ok(result)
@@ -186,39 +202,25 @@ impl Taps<f64> {
     /// Blends one dimension of a row-major tensor of bytes as Pillow does and PyTorch after it: weights
     /// are whole numbers of 16 bits, sums are rounded to a byte.
     fn blend_bytes(&self, input: &Tensor, dim: usize) -> Result<Tensor> {
-        let mut sizes = Dims::from_slice(input.sizes());
-        let inner = product(&sizes[dim + 1..]) as usize;
-        let size = sizes[dim] as usize;
-        sizes[dim] = self.ends.len() as i64;
-        let result = Tensor::zeros(&sizes, DType::UInt8)?;
-        if result.numel() == 0 {
-            return Ok(result);
-        }
+        /// How many elements of a row are summed side by side.
+        const PART: usize = 64;
         let (weights, bits) = self.whole_weights();
-        let from = input.read::<u8>()?;
-        let from: &[u8] = &from;
-        let mut to = result.write::<u8>()?;
-        let mut sums = vec![0i32; inner];
-        let planes = to.chunks_exact_mut(self.ends.len() * inner);
-        for (to, from) in planes.zip(from.chunks_exact(size * inner)) {
-            let mut start = 0;
-            for (to, &end) in to.chunks_exact_mut(inner).zip(&self.ends) {
-                sums.fill(1 << (bits - 1));
-                for (&(at, _), &weight) in self.taps[start..end].iter().zip(&weights[start..end]) {
-                    let row = &from[at * inner..(at + 1) * inner];
+        self.rows(input, dim, |from: &[u8], range, to| {
+            let inner = to.len();
+            for (part, to) in to.chunks_mut(PART).enumerate() {
+                let mut sums = [1i32 << (bits - 1); PART];
+                let taps = self.taps[range.clone()].iter().zip(&weights[range.clone()]);
+                for (&(at, _), &weight) in taps {
+                    let row = &from[at * inner + part * PART..][..to.len()];
                     let add = |(sum, &x): (&mut i32, &u8)| {
                         *sum = sum.wrapping_add(i32::from(x).wrapping_mul(weight));
                     };
                     sums.iter_mut().zip(row).for_each(add);
                 }
-                to.iter_mut()
-                    .zip(&sums)
-                    .for_each(|(to, sum)| *to = (sum >> bits).clamp(0, 255) as u8);
-                start = end;
+                let round = |(to, sum): (&mut u8, &i32)| *to = (sum >> bits).clamp(0, 255) as u8;
+                to.iter_mut().zip(&sums).for_each(round);
             }
-        }
-        drop(to);
-        Ok(result)
+        })
     }
 
     /// The weights times a power of two, the greatest with which they fit into 16 bits, and its exponent.
