@@ -113,6 +113,7 @@ MODELS = {
         lambda: [torch.randn(1, 128, 384)],
     ),
     "lstm": (Lstm, lambda: [torch.randn(100, 1, 128)]),
+    "lstm_batch": (Lstm, lambda: [torch.randn(50, 32, 128)]),
     "lstm_cell": (LstmCell, lambda: [torch.randn(100, 1, 128)]),
     "small_cnn": (
         lambda: nn.Sequential(

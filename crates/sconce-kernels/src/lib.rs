@@ -68,6 +68,7 @@ mod random;
 mod random_whole;
 mod rearrange;
 mod recurrent;
+mod recurrent_batch;
 mod recurrent_packed;
 mod recurrent_sequence;
 mod recurrent_steps;

@@ -8,6 +8,8 @@
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
 #![allow(clippy::needless_range_loop, reason = "rows are registers")]
 
+use std::ops::Range;
+
 use crate::panel_vector::vector;
 use crate::simd::{Level, best};
 use crate::threads;
@@ -109,15 +111,11 @@ pub(crate) fn multiply(
 fn rows_times(x: &[f32], k: usize, n: usize, packed: &[f32], out: &mut [f32]) {
     let m = x.len() / k;
     let level = best();
-    let most = tile_rows(level);
-    let tiles = m.div_ceil(most);
-    // Tiles of about one height, so that none is left with a few rows.
-    let bounds = |tile: usize| tile * m / tiles..(tile + 1) * m / tiles;
+    let tiles = || tiles(m, tile_rows(level));
     let mut prepared = vec![0f32; m * DEPTH.min(k)];
     for from in (0..k).step_by(DEPTH) {
         let depth = DEPTH.min(k - from);
-        for tile in 0..tiles {
-            let rows = bounds(tile);
+        for rows in tiles() {
             let height = rows.len();
             let block = &mut prepared[rows.start * depth..rows.end * depth];
             for (r, row) in rows.enumerate() {
@@ -130,14 +128,48 @@ fn rows_times(x: &[f32], k: usize, n: usize, packed: &[f32], out: &mut [f32]) {
         for (panel, column) in (0..n).step_by(PANEL).enumerate() {
             let panel = &packed[panel * PANEL * k + from * PANEL..][..depth * PANEL];
             let width = PANEL.min(n - column);
-            for tile in 0..tiles {
-                let rows = bounds(tile);
-                let block = &prepared[rows.start * depth..rows.end * depth];
+            for rows in tiles() {
+                let x = &prepared[rows.start * depth..rows.end * depth];
+                let block = Block { x, rows: rows.len(), stride: None };
                 let out = &mut out[rows.start * n + column..(rows.end - 1) * n + column + width];
-                tile_times(level, rows.len(), block, panel, out, n, width);
+                tile_times(level, block, panel, out, n, width);
             }
         }
     }
+}
+
+/// Adds the product of `rows` rows, `x_stride` apart, and a panel to 32 columns of `out`, whose rows are
+/// `stride` apart. Strides of a multiple of 4 KiB are slow: all rows share a few lines of the first
+/// cache.
+pub(crate) fn add_panel(
+    rows: usize,
+    x: &[f32],
+    x_stride: usize,
+    panel: &[f32],
+    out: &mut [f32],
+    stride: usize,
+) {
+    let level = best();
+    for rows in tiles(rows, tile_rows(level)) {
+        let block =
+            Block { x: &x[rows.start * x_stride..], rows: rows.len(), stride: Some(x_stride) };
+        tile_kernel(level, block, panel, &mut out[rows.start * stride..], stride);
+    }
+}
+
+/// So many rows in tiles of about one height, so that none is left with a few.
+fn tiles(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let count = rows.div_ceil(most);
+    (0..count).map(move |tile| tile * rows / count..(tile + 1) * rows / count)
+}
+
+/// Some rows of the left operand.
+#[derive(Clone, Copy)]
+struct Block<'a> {
+    x: &'a [f32],
+    rows: usize,
+    /// From one row to the next; `None` where rows were put side by side, element by element.
+    stride: Option<usize>,
 }
 
 /// The rows that a level's kernel holds in registers.
@@ -151,63 +183,65 @@ fn tile_rows(level: Level) -> usize {
     }
 }
 
-/// Adds to `width` columns of `height` rows of `out`, `stride` apart, the product of a prepared block
-/// and a panel.
+/// Adds to `width` columns of rows of `out`, `stride` apart, the product of a block and a panel.
 fn tile_times(
     level: Level,
-    height: usize,
-    block: &[f32],
+    block: Block<'_>,
     panel: &[f32],
     out: &mut [f32],
     stride: usize,
     width: usize,
 ) {
     if width == PANEL {
-        return tile_kernel(level, height, block, panel, out, stride);
+        return tile_kernel(level, block, panel, out, stride);
     }
     // The last panel of a product whose columns are no multiple of the panel's: computed beside.
     let mut whole = [0f32; 14 * PANEL];
     let rows = whole.chunks_exact_mut(PANEL).zip(out.chunks(stride));
     rows.for_each(|(whole, out)| whole[..width].copy_from_slice(&out[..width]));
-    tile_kernel(level, height, block, panel, &mut whole[..height * PANEL], PANEL);
+    tile_kernel(level, block, panel, &mut whole[..block.rows * PANEL], PANEL);
     let rows = whole.chunks_exact(PANEL).zip(out.chunks_mut(stride));
     rows.for_each(|(whole, out)| out[..width].copy_from_slice(&whole[..width]));
 }
 
-fn tile_kernel(
-    level: Level,
-    height: usize,
-    block: &[f32],
-    panel: &[f32],
-    out: &mut [f32],
-    stride: usize,
-) {
+fn tile_kernel(level: Level, block: Block<'_>, panel: &[f32], out: &mut [f32], stride: usize) {
     let depth = panel.len() / PANEL;
-    assert!(block.len() == depth * height && out.len() >= (height - 1) * stride + PANEL);
-    macro_rules! by_height {
+    let Block { x, rows, stride: x_stride } = block;
+    assert!(match x_stride {
+        None => x.len() >= depth * rows,
+        Some(x_stride) => x.len() >= (rows - 1) * x_stride + depth,
+    });
+    assert!(out.len() >= (rows - 1) * stride + PANEL);
+    macro_rules! by_rows {
         ($module:ident, $($rows:literal)*) => {
-            match height {
-                $($rows => {
-                    // SAFETY: the assertion above holds what the kernel reads of `block` (depth ×
-                    // height) and `panel` (depth × PANEL) and writes of `out` (height rows of PANEL
-                    // elements, `stride` apart) inside the slices, and `out` is borrowed mutably;
-                    // `level` is what this processor was found to have.
-                    unsafe {
-                        $module::tile::<$rows>(
-                            depth, block.as_ptr(), panel.as_ptr(), out.as_mut_ptr(), stride,
+            match (rows, x_stride) {
+                $(
+                    // SAFETY: the assertions above hold what the kernel reads of `x` and `panel` (depth ×
+                    // PANEL) and writes of `out` (rows of PANEL elements, `stride` apart) inside the
+                    // slices, and `out` is borrowed mutably; `level` is what this processor was found
+                    // to have.
+                    ($rows, None) => unsafe {
+                        $module::tile::<$rows, false>(
+                            depth, x.as_ptr(), 0, panel.as_ptr(), out.as_mut_ptr(), stride,
                         );
-                    }
-                })*
-                _ => portable::tile(depth, height, block, panel, out, stride),
+                    },
+                    // SAFETY: the same.
+                    ($rows, Some(x_stride)) => unsafe {
+                        $module::tile::<$rows, true>(
+                            depth, x.as_ptr(), x_stride, panel.as_ptr(), out.as_mut_ptr(), stride,
+                        );
+                    },
+                )*
+                _ => portable::tile(depth, block, panel, out, stride),
             }
         };
     }
     match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => by_height!(avx512, 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
+        Level::Avx512 => by_rows!(avx512, 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => by_height!(avx2, 1 2 3 4 5 6),
-        Level::Baseline => portable::tile(depth, height, block, panel, out, stride),
+        Level::Avx2 => by_rows!(avx2, 1 2 3 4 5 6),
+        Level::Baseline => portable::tile(depth, block, panel, out, stride),
     }
 }
 
@@ -221,12 +255,13 @@ mod avx512 {
     use super::PANEL;
 
     /// # Safety
-    /// `block` has depth × M elements, `panel` depth × PANEL, and `out` M rows of PANEL, `stride`
-    /// apart. The processor has AVX-512F.
+    /// `x` has M rows of depth elements, `x_stride` apart where `APART` and else side by side; `panel`
+    /// has depth × PANEL, and `out` M rows of PANEL, `stride` apart. The processor has AVX-512F.
     #[target_feature(enable = "avx512f")]
-    pub(super) unsafe fn tile<const M: usize>(
+    pub(super) unsafe fn tile<const M: usize, const APART: bool>(
         depth: usize,
-        block: *const f32,
+        x: *const f32,
+        x_stride: usize,
         panel: *const f32,
         out: *mut f32,
         stride: usize,
@@ -241,7 +276,8 @@ mod avx512 {
                 let line = panel.add(i * PANEL);
                 let (low, high) = (_mm512_loadu_ps(line), _mm512_loadu_ps(line.add(16)));
                 for r in 0..M {
-                    let x = _mm512_set1_ps(*block.add(i * M + r));
+                    let at = if APART { r * x_stride + i } else { i * M + r };
+                    let x = _mm512_set1_ps(*x.add(at));
                     sums[r][0] = _mm512_fmadd_ps(x, low, sums[r][0]);
                     sums[r][1] = _mm512_fmadd_ps(x, high, sums[r][1]);
                 }
@@ -267,9 +303,10 @@ mod avx2 {
     /// # Safety
     /// As the 512-bit kernel; the processor has AVX2 and FMA.
     #[target_feature(enable = "avx2,fma")]
-    pub(super) unsafe fn tile<const M: usize>(
+    pub(super) unsafe fn tile<const M: usize, const APART: bool>(
         depth: usize,
-        block: *const f32,
+        x: *const f32,
+        x_stride: usize,
         panel: *const f32,
         out: *mut f32,
         stride: usize,
@@ -285,7 +322,8 @@ mod avx2 {
                     let line = panel.add(i * PANEL + half);
                     let (low, high) = (_mm256_loadu_ps(line), _mm256_loadu_ps(line.add(8)));
                     for r in 0..M {
-                        let x = _mm256_set1_ps(*block.add(i * M + r));
+                        let at = if APART { r * x_stride + i } else { i * M + r };
+                        let x = _mm256_set1_ps(*x.add(at));
                         sums[r][0] = _mm256_fmadd_ps(x, low, sums[r][0]);
                         sums[r][1] = _mm256_fmadd_ps(x, high, sums[r][1]);
                     }
@@ -302,23 +340,24 @@ mod avx2 {
 
 /// What any processor can do.
 mod portable {
-    use super::PANEL;
+    use super::{Block, PANEL};
 
     pub(super) fn tile(
         depth: usize,
-        height: usize,
-        block: &[f32],
+        block: Block<'_>,
         panel: &[f32],
         out: &mut [f32],
         stride: usize,
     ) {
         debug_assert_eq!(panel.len(), depth * PANEL);
-        for (r, out) in out.chunks_mut(stride).take(height).enumerate() {
+        let Block { x, rows, stride: x_stride } = block;
+        for (r, out) in out.chunks_mut(stride).take(rows).enumerate() {
             let Some(out) = out.first_chunk_mut::<PANEL>() else { continue };
             let mut sums = *out;
-            for (line, xs) in panel.as_chunks::<PANEL>().0.iter().zip(block.chunks_exact(height)) {
+            for (i, line) in panel.as_chunks::<PANEL>().0.iter().enumerate() {
+                let x = x[x_stride.map_or(i * rows + r, |stride| r * stride + i)];
                 for l in 0..PANEL {
-                    sums[l] += xs[r] * line[l];
+                    sums[l] += x * line[l];
                 }
             }
             *out = sums;
@@ -382,21 +421,27 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn the_kernels_of_all_levels_agree() {
-        let (depth, height) = (77, 6);
-        let (block, panel) = (numbers(depth * height, 4), numbers(depth * PANEL, 5));
-        let run = |level: Level| {
-            let mut out = vec![0.5f32; height * 40];
-            tile_kernel(level, height, &block, &panel, &mut out, 40);
+        let (depth, rows) = (77, 6);
+        let (x, panel) = (numbers(depth * rows, 4), numbers(depth * PANEL, 5));
+        let mut beside = vec![0f32; x.len()];
+        for (r, row) in x.chunks_exact(depth).enumerate() {
+            row.iter().enumerate().for_each(|(i, &x)| beside[i * rows + r] = x);
+        }
+        let run = |level: Level, x: &[f32], stride| {
+            let mut out = vec![0.5f32; rows * 40];
+            tile_kernel(level, Block { x, rows, stride }, &panel, &mut out, 40);
             out
         };
-        let portable = run(Level::Baseline);
+        let portable = run(Level::Baseline, &beside, None);
         let has = |level: Level| match best() {
             Level::Avx512 => true,
             Level::Avx2 => level == Level::Avx2,
             Level::Baseline => false,
         };
         for level in [Level::Avx2, Level::Avx512].into_iter().filter(|&level| has(level)) {
-            for (a, b) in run(level).iter().zip(&portable) {
+            let (apart, beside) = (run(level, &x, Some(depth)), run(level, &beside, None));
+            assert_eq!(apart, beside, "{level:?}");
+            for (a, b) in apart.iter().zip(&portable) {
                 assert!((a - b).abs() < 1e-4, "{level:?}");
             }
         }

@@ -2,14 +2,13 @@
 //!
 //! The rows of the hidden state's weight are put into the order of units, 32 at a time: all gates of the
 //! first 32 units, then those of the next. So a step goes once over the packed weight, and after every
-//! few panels it has all that the next state of 32 units takes. Sequences that come alone
-//! have a file of their own, [`crate::recurrent_sequence`]; the inputs of batches are multiplied at
-//! the start.
+//! few panels it has all that the next state of 32 units takes. How the steps run is in
+//! [`crate::recurrent_sequence`] for a sequence that comes alone and in [`crate::recurrent_batch`] for
+//! several.
 
-use crate::panels::{self, PANEL, Shape};
-use crate::recurrent_sequence;
-use crate::recurrent_steps::{gates_of, gru_gates, lstm_gates, plain_gates};
-use crate::{Cell, CellWeights, DType, Result, Tensor};
+use crate::panels::{self, PANEL};
+use crate::recurrent_steps::gates_of;
+use crate::{Cell, CellWeights, DType, Result, Tensor, recurrent_batch, recurrent_sequence};
 
 /// Rows of inputs below which packing weights takes longer than using them as they are.
 const WORTH_PACKING: i64 = 4;
@@ -107,6 +106,20 @@ impl Order {
             }
         }
         sorted
+    }
+
+    /// The panels of a packed input's weight of rows of `inputs` numbers, each with the place it has in
+    /// the order of the hidden state's.
+    pub(crate) fn input_panels(
+        self,
+        packed: &[f32],
+        inputs: usize,
+    ) -> impl Iterator<Item = (usize, &[f32])> {
+        let (len, stretches) = (PANEL * inputs, self.units() / PANEL);
+        (0..self.gates * stretches).map(move |at| {
+            let place = at % stretches * self.gates + at / stretches;
+            (place, &packed[at * len..][..len])
+        })
     }
 
     /// The gates of 32 units, from a row that has one gate after the other: as many as there are.
@@ -255,7 +268,7 @@ fn are_states(cell: Cell, states: &[Tensor], sizes: &[i64]) -> bool {
 pub(crate) struct Layer {
     pub(crate) cell: Cell,
     pub(crate) steps: usize,
-    batch: usize,
+    pub(crate) batch: usize,
     pub(crate) inputs: usize,
     pub(crate) order: Order,
 }
@@ -271,12 +284,6 @@ pub(crate) struct Out<'a> {
     pub(crate) all: &'a mut [f32],
     pub(crate) column: usize,
     pub(crate) stride: usize,
-}
-
-impl Out<'_> {
-    fn put(&mut self, row: usize, hidden: &[f32]) {
-        self.all[row * self.stride + self.column..][..hidden.len()].copy_from_slice(hidden);
-    }
 }
 
 /// The operands of a layer as slices.
@@ -322,70 +329,7 @@ impl Layer {
         let operands = Operands { x: &x, input: &input, hidden: &hidden, bias: &bias };
         match self.batch {
             1 => recurrent_sequence::run(self, operands, state, out, backwards),
-            _ => self.run_batch(operands, state, out, backwards)?,
-        }
-        Ok(())
-    }
-
-    /// Runs over several sequences of one length side by side.
-    fn run_batch(
-        self,
-        operands: Operands<'_>,
-        state: State<'_>,
-        mut out: Option<Out<'_>>,
-        backwards: bool,
-    ) -> Result<()> {
-        let (width, units, hidden) = (self.order.width(), self.order.units(), self.order.hidden);
-        let rows = self.steps * self.batch;
-        let gates = Tensor::empty(&[rows as i64, width as i64], DType::Float32)?;
-        let mut gates = gates.write::<f32>()?;
-        let shape = Shape { m: rows, k: self.inputs, n: width };
-        let (bias, of_hidden) = operands.bias.split_at(width);
-        panels::multiply(shape, operands.x, operands.input, Some(bias), &mut gates, false);
-        let stretch = self.order.gates * PANEL;
-        let mut cell = vec![0f32; if state.c.is_some() { self.batch * units } else { 0 }];
-        let mut products = vec![0f32; self.batch * width];
-        if let Some(c) = &state.c {
-            let rows = cell.chunks_exact_mut(units).zip(c.chunks_exact(hidden));
-            rows.for_each(|(cell, c)| cell[..hidden].copy_from_slice(c));
-        }
-        let shape = Shape { m: self.batch, k: hidden, n: width };
-        let of_hidden = (self.cell == Cell::Gru).then_some(of_hidden);
-        for at in 0..self.steps {
-            let at = if backwards { self.steps - 1 - at } else { at };
-            let gates = &gates[at * self.batch * width..][..self.batch * width];
-            panels::multiply(shape, state.h, operands.hidden, of_hidden, &mut products, false);
-            for (row, h) in state.h.chunks_exact_mut(hidden).enumerate() {
-                let gates = &gates[row * width..][..width];
-                let products = products[row * width..][..width].chunks_exact(stretch);
-                for (at, (products, h)) in products.zip(h.chunks_mut(PANEL)).enumerate() {
-                    let mut gates = self.order.stretch_of(gates, at);
-                    let gates = &mut gates[..stretch];
-                    if self.cell != Cell::Gru {
-                        gates.iter_mut().zip(products).for_each(|(gate, product)| *gate += product);
-                    }
-                    let mut next = [0f32; PANEL];
-                    match self.cell {
-                        Cell::Lstm => {
-                            let cell = &mut cell[row * units + at * PANEL..][..PANEL];
-                            lstm_gates(gates, cell, &mut next);
-                        }
-                        Cell::Gru => {
-                            next[..h.len()].copy_from_slice(h);
-                            gru_gates(gates, products, &mut next);
-                        }
-                        Cell::Tanh | Cell::Relu => plain_gates(self.cell, gates, &mut next),
-                    }
-                    h.copy_from_slice(&next[..h.len()]);
-                }
-                if let Some(out) = &mut out {
-                    out.put(at * self.batch + row, h);
-                }
-            }
-        }
-        if let Some(c) = state.c {
-            let rows = cell.chunks_exact(units).zip(c.chunks_exact_mut(hidden));
-            rows.for_each(|(cell, c)| c.copy_from_slice(&cell[..hidden]));
+            _ => recurrent_batch::run(self, operands, state, out, backwards),
         }
         Ok(())
     }
@@ -477,8 +421,9 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_share_a_sequence_change_nothing() {
-        for (cell, gates) in [(Cell::Lstm, 4), (Cell::Gru, 3), (Cell::Tanh, 1)] {
+    fn threads_that_share_sequences_change_nothing() {
+        let cells = [(Cell::Lstm, 4), (Cell::Gru, 3), (Cell::Tanh, 1)];
+        for ((cell, gates), batch) in cells.into_iter().flat_map(|cell| [(cell, 1), (cell, 7)]) {
             let (inputs, hidden, steps) = (24, 201, 37);
             let rows = gates * hidden;
             let sizes = [vec![rows, inputs], vec![rows, hidden], vec![rows], vec![rows]];
@@ -491,8 +436,9 @@ mod tests {
             let packed: Vec<[&Tensor; 3]> = packed.iter().map(|layer| layer.each_ref()).collect();
             let network = PackedRecurrent { cell, packed: &packed, bidirectional: true };
             let states = if cell == Cell::Lstm { 2 } else { 1 };
-            let initial: Vec<Tensor> = (0..states).map(|at| tensor(&[2, 1, hidden], at)).collect();
-            let input = tensor(&[steps, 1, inputs], 5);
+            let initial: Vec<Tensor> =
+                (0..states).map(|at| tensor(&[2, batch, hidden], at)).collect();
+            let input = tensor(&[steps, batch, inputs], 5);
             let run = |threads| {
                 crate::threads::set(threads);
                 let (out, last) = network.run(&input, &initial).unwrap().unwrap();
@@ -503,7 +449,7 @@ mod tests {
             };
             let expected = run(1);
             for threads in [2, 3, 8, 2, 3] {
-                assert!(run(threads) == expected, "{cell:?} {threads}");
+                assert!(run(threads) == expected, "{cell:?} {batch} {threads}");
             }
         }
     }
