@@ -3,6 +3,8 @@
 //! The model is that of PyTorch's `AliasDb`: a value points to the values it may be a view of, or
 //! has memory of its own; what comes from outside, goes into a container or comes out of one shares
 //! one *wildcard* per type. As there, what a loop's body gives is not carried back to what it takes.
+//! [`AliasAnalyser::directed`] knows more than PyTorch: what goes into a container may come out of any,
+//! but does not become what came from outside.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -31,6 +33,8 @@ pub struct AliasAnalyser<'a> {
     wildcards: FxHashMap<Type, Element>,
     is_wildcard: Vec<bool>,
     writes: FxHashMap<NodeId, Writes>,
+    /// Whether wildcards point to what goes into containers, and not it to them.
+    directed: bool,
 }
 
 /// What one node writes to.
@@ -60,8 +64,18 @@ pub fn is_mutable(ty: &Type) -> bool {
 }
 
 impl<'a> AliasAnalyser<'a> {
-    /// Analyses a graph.
+    /// Analyses a graph as PyTorch does.
     pub fn new(graph: &'a Graph) -> Self {
+        Self::analyse(graph, false)
+    }
+
+    /// Analyses a graph more exactly than PyTorch does: a value with memory of its own that is put into
+    /// a container still has memory of its own.
+    pub fn directed(graph: &'a Graph) -> Self {
+        Self::analyse(graph, true)
+    }
+
+    fn analyse(graph: &'a Graph, directed: bool) -> Self {
         let mut analyser = Self {
             graph,
             elements: vec![NOTHING; graph.value_count()],
@@ -71,6 +85,7 @@ impl<'a> AliasAnalyser<'a> {
             wildcards: FxHashMap::default(),
             is_wildcard: Vec::new(),
             writes: FxHashMap::default(),
+            directed,
         };
         for &input in graph.inputs() {
             analyser.set_wildcard(input);
@@ -81,19 +96,32 @@ impl<'a> AliasAnalyser<'a> {
     }
 
     /// Takes chains of elements, each of which points to one other, as one element. What points
-    /// elsewhere points to wildcards and to what was made before it.
+    /// elsewhere points to wildcards and to what was made before it; wildcards, which may point to
+    /// anything, come last.
     fn shorten(&mut self) {
         self.same = (0..self.points_to.len() as Element).collect();
-        for (element, targets) in self.points_to.iter_mut().enumerate() {
+        let order = |wildcard: bool| {
+            let is_wildcard = &self.is_wildcard;
+            (0..is_wildcard.len()).filter(move |&element| is_wildcard[element] == wildcard)
+        };
+        for element in order(false).chain(order(true)).collect::<Vec<_>>() {
+            let targets = &mut self.points_to[element];
             for target in targets.iter_mut() {
                 *target = self.same[*target as usize];
             }
             targets.sort_unstable();
             targets.dedup();
-            if let [only] = targets[..] {
+            if let [only] = targets[..]
+                && !self.is_wildcard[element]
+            {
                 self.same[element] = only;
             }
         }
+    }
+
+    /// Whether an element stands for memory, and not only for what it points to.
+    fn is_location(&self, element: Element) -> bool {
+        self.points_to[element as usize].is_empty() || self.is_wildcard[element as usize]
     }
 
     /// The memory a value may be in; nothing for an immutable one. The numbers mean nothing outside
@@ -105,11 +133,10 @@ impl<'a> AliasAnalyser<'a> {
         while let Some(element) = open.pop() {
             let element = self.same[element as usize];
             if reached.insert(element) {
-                let targets = &self.points_to[element as usize];
-                if targets.is_empty() {
+                if self.is_location(element) {
                     locations.push(element);
                 }
-                open.extend_from_slice(targets);
+                open.extend_from_slice(&self.points_to[element as usize]);
             }
         }
         locations
@@ -118,7 +145,15 @@ impl<'a> AliasAnalyser<'a> {
     /// Marks the memory a value may be in. What is marked already is not looked at again, so that
     /// marking value after value takes no longer than the analysis did.
     pub fn mark_locations(&self, value: ValueId, marks: &mut [bool]) {
-        let mut open: SmallVec<[Element; 8]> = self.element(value).into_iter().collect();
+        self.mark(self.element(value).into_iter().collect(), marks);
+    }
+
+    /// The same of whatever may come out of containers, or comes from outside.
+    pub fn mark_wildcards(&self, marks: &mut [bool]) {
+        self.mark(self.wildcards.values().copied().collect(), marks);
+    }
+
+    fn mark(&self, mut open: SmallVec<[Element; 8]>, marks: &mut [bool]) {
         while let Some(element) = open.pop() {
             let element = self.same[element as usize];
             if !std::mem::replace(&mut marks[element as usize], true) {
@@ -149,14 +184,13 @@ impl<'a> AliasAnalyser<'a> {
             if !reached.insert(element) {
                 continue;
             }
-            let targets = &self.points_to[element as usize];
-            if targets.is_empty() {
+            if self.is_location(element) {
                 if holds(element) {
                     return true;
                 }
                 open.extend_from_slice(&self.contains[element as usize]);
             }
-            open.extend_from_slice(targets);
+            open.extend_from_slice(&self.points_to[element as usize]);
         }
         let mut outside = (0..self.location_count() as u32).filter(|&at| self.is_outside(at));
         writes.everything && outside.any(holds)
@@ -181,6 +215,30 @@ impl<'a> AliasAnalyser<'a> {
             });
         }
         all
+    }
+
+    /// For each value, whether any node may write to memory that it may be in.
+    pub fn written_values(&self) -> Vec<bool> {
+        let mut written = self.all_written();
+        let mut pointed_from = vec![Vec::new(); self.points_to.len()];
+        for (element, targets) in self.points_to.iter().enumerate() {
+            for &target in targets {
+                pointed_from[target as usize].push(element);
+            }
+        }
+        let mut open: Vec<usize> = (0..written.len()).filter(|&at| written[at]).collect();
+        while let Some(element) = open.pop() {
+            for &from in &pointed_from[element] {
+                if !std::mem::replace(&mut written[from], true) {
+                    open.push(from);
+                }
+            }
+        }
+        let of_value = |value: u32| {
+            let element = self.element(ValueId(value));
+            element.is_some_and(|element| written[self.same[element as usize] as usize])
+        };
+        (0..self.elements.len() as u32).map(of_value).collect()
     }
 
     // --- building ------------------------------------------------------------------------------
@@ -273,7 +331,7 @@ impl<'a> AliasAnalyser<'a> {
             return;
         }
         if !self.stays_inside(container) {
-            return self.forget(node.inputs());
+            return node.inputs().iter().for_each(|&input| self.enter(input));
         }
         for &input in node.inputs() {
             let element = self.elements[input.0 as usize];
@@ -323,7 +381,7 @@ impl<'a> AliasAnalyser<'a> {
                 self.write(id, input);
             }
             if is_wildcard(&alias.after) {
-                self.set_wildcard(input);
+                self.enter(input);
             }
         }
         let returns = operator.schema.returns.iter();
@@ -426,6 +484,19 @@ impl<'a> AliasAnalyser<'a> {
     fn forget(&mut self, values: &[ValueId]) {
         for &value in values {
             self.set_wildcard(value);
+        }
+    }
+
+    /// Says that a value goes into a container, from which it may come out anywhere.
+    fn enter(&mut self, value: ValueId) {
+        let ty = self.graph.ty(value);
+        if !self.directed || !is_mutable(ty) {
+            return self.set_wildcard(value);
+        }
+        self.fresh(value);
+        let (wildcard, element) = (self.wildcard(ty), self.elements[value.0 as usize]);
+        if element != wildcard {
+            self.points_to[wildcard as usize].push(element);
         }
     }
 

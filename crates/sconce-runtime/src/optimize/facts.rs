@@ -1,6 +1,6 @@
 //! What is known of tensors before a graph runs: dtype, number of dimensions, and order of channels.
 
-use sconce_ir::{BlockId, Constant, Graph, NodeId, Prim, ValueId};
+use sconce_ir::{BlockId, Constant, Graph, NodeId, Prim, Type, ValueId};
 use sconce_kernels::{DType, MemoryFormat};
 
 use super::blocked::POINTWISE;
@@ -51,6 +51,81 @@ const ELEMENTWISE: &[&str] = &[
     "aten::clone",
     "aten::permute",
     "aten::transpose",
+    "sconce::add",
+    "sconce::mul",
+];
+
+/// More of them, that the layout of channels has not been followed through.
+const LIKE_FIRST: &[&str] = &[
+    "aten::abs",
+    "aten::alias",
+    "aten::ceil",
+    "aten::clamp",
+    "aten::clamp_max",
+    "aten::clamp_min",
+    "aten::constant_pad_nd",
+    "aten::cos",
+    "aten::cumsum",
+    "aten::detach",
+    "aten::empty_like",
+    "aten::erf",
+    "aten::exp",
+    "aten::fill",
+    "aten::flip",
+    "aten::floor",
+    "aten::log",
+    "aten::log1p",
+    "aten::log_sigmoid",
+    "aten::movedim",
+    "aten::narrow",
+    "aten::neg",
+    "aten::normal",
+    "aten::ones_like",
+    "aten::pad",
+    "aten::reciprocal",
+    "aten::reflection_pad1d",
+    "aten::reflection_pad2d",
+    "aten::replication_pad1d",
+    "aten::replication_pad2d",
+    "aten::roll",
+    "aten::round",
+    "aten::rsqrt",
+    "aten::rsub",
+    "aten::selu",
+    "aten::celu",
+    "aten::sin",
+    "aten::slice",
+    "aten::sqrt",
+    "aten::square",
+    "aten::swapaxes",
+    "aten::tril",
+    "aten::triu",
+    "aten::zero",
+    "aten::zeros_like",
+];
+
+/// Reductions over a list of dimensions, which are kept where the last of the inputs before a dtype
+/// says so: the place of that list among the inputs.
+const REDUCTIONS: &[(&str, usize)] = &[
+    ("aten::mean", 1),
+    ("aten::sum", 1),
+    ("aten::amax", 1),
+    ("aten::amin", 1),
+    ("aten::logsumexp", 1),
+    ("aten::norm", 2),
+    ("aten::linalg_vector_norm", 2),
+];
+
+/// Operators whose result has as many dimensions as a list says that comes after the first operand.
+const RESHAPES: &[&str] = &["aten::reshape", "aten::view", "aten::expand", "aten::repeat"];
+
+/// Operators that take a tensor apart, and how many dimensions the parts have less.
+const PARTS: &[(&str, usize)] = &[
+    ("aten::chunk", 0),
+    ("aten::split", 0),
+    ("aten::split_with_sizes", 0),
+    ("aten::tensor_split", 0),
+    ("aten::unbind", 1),
 ];
 
 /// Operators whose result has its channels in another place than the first operand, or may have.
@@ -87,7 +162,25 @@ const SPATIAL: &[(&str, usize)] = &[
     ("aten::upsample_bilinear2d", 4),
 ];
 
+/// More of them, that the layout of channels has not been followed through.
+const MORE_SPATIAL: &[(&str, usize)] = &[
+    ("aten::conv_transpose1d", 3),
+    ("aten::conv_transpose2d", 4),
+    ("aten::conv_transpose3d", 5),
+    ("aten::grid_sampler", 4),
+    ("aten::pixel_unshuffle", 4),
+    ("aten::channel_shuffle", 4),
+    ("aten::upsample_nearest1d", 3),
+    ("aten::upsample_linear1d", 3),
+    ("aten::upsample_bicubic2d", 4),
+    ("aten::upsample_nearest3d", 5),
+    ("aten::upsample_trilinear3d", 5),
+];
+
 const ARITHMETIC: &[&str] = &["aten::add", "aten::sub", "aten::mul", "aten::div"];
+
+/// How often what branches give may let more be known.
+const MAX_ROUNDS: usize = 4;
 
 /// What is known of each value of a graph.
 #[derive(Default)]
@@ -105,10 +198,27 @@ impl Facts {
         constants: &[IValue],
         written: &[bool],
     ) -> Facts {
-        let mut facts = Facts(vec![None; graph.value_count()]);
+        let known = Facts(vec![None; graph.value_count()]);
+        let mut search = Search { graph, constants, written, known };
         for (&input, &fact) in graph.inputs().iter().zip(inputs) {
-            facts.set(input, fact);
+            search.set(input, fact);
         }
+        search.run();
+        search.known
+    }
+}
+
+/// What is found out in a graph.
+struct Search<'a> {
+    graph: &'a Graph,
+    constants: &'a [IValue],
+    written: &'a [bool],
+    known: Facts,
+}
+
+impl Search<'_> {
+    fn run(&mut self) {
+        let graph = self.graph;
         let mut open: Vec<BlockId> = vec![graph.root()];
         let mut nodes = Vec::new();
         while let Some(block) = open.pop() {
@@ -117,51 +227,93 @@ impl Facts {
                 open.extend(graph.node(node).blocks());
             }
         }
-        // A block is looked at after what is around it, so what it sees from outside is known.
-        for node in nodes {
-            let is_written = |&value: &ValueId| written.get(value.0 as usize) == Some(&true);
-            let at = graph.node(node);
-            if at.is(Prim::Constant) && at.outputs().iter().any(is_written) {
-                continue;
+        // A block is looked at after what is around it, so what it sees from outside is known; what it
+        // gives is known in the next round.
+        for _ in 0..MAX_ROUNDS {
+            let mut any = false;
+            for &node in &nodes {
+                let at = graph.node(node);
+                if at.is(Prim::If) {
+                    any |= self.join(node);
+                } else if at.is(Prim::ListUnpack) {
+                    let fact = self.part(at.inputs()[0]);
+                    at.outputs().iter().for_each(|&output| any |= self.set(output, fact));
+                } else if let &[output] = at.outputs() {
+                    let fact = if self.get(output).is_none() { self.result(node) } else { None };
+                    any |= self.set(output, fact);
+                }
             }
-            let fact = facts.result(graph, node, constants);
-            if let (Some(fact), &[output]) = (fact, graph.node(node).outputs()) {
-                facts.set(output, Some(fact));
+            if !any {
+                break;
             }
         }
-        facts
     }
 
-    fn set(&mut self, value: ValueId, fact: Option<Fact>) {
-        if let Some(slot) = self.0.get_mut(value.0 as usize) {
-            *slot = fact;
+    fn get(&self, value: ValueId) -> Option<Fact> {
+        self.known.get(value)
+    }
+
+    /// Whether this is news; what is known stays so.
+    fn set(&mut self, value: ValueId, fact: Option<Fact>) -> bool {
+        match self.known.0.get_mut(value.0 as usize) {
+            Some(slot) if slot.is_none() && fact.is_some() => {
+                *slot = fact;
+                true
+            }
+            _ => false,
         }
     }
 
-    fn result(&self, graph: &Graph, node: NodeId, constants: &[IValue]) -> Option<Fact> {
+    fn is_written(&self, value: ValueId) -> bool {
+        self.written.get(value.0 as usize) == Some(&true)
+    }
+
+    /// What branches that agree give.
+    fn join(&mut self, node: NodeId) -> bool {
+        let at = self.graph.node(node);
+        let &[one, other] = at.blocks() else { return false };
+        let pairs = self.graph.block_outputs(one).iter().zip(self.graph.block_outputs(other));
+        let mut any = false;
+        for (&output, (&one, &other)) in at.outputs().iter().zip(pairs) {
+            let fact = self.get(one).filter(|fact| self.get(other) == Some(*fact));
+            any |= self.set(output, fact);
+        }
+        any
+    }
+
+    /// What is known of each tensor of a list that an operator has taken another apart into.
+    fn part(&self, list: ValueId) -> Option<Fact> {
+        let node = self.graph.node(self.graph.value(list).node());
+        let (_, less) = PARTS.iter().find(|(name, _)| *name == node.kind.symbol())?;
+        let fact = self.get(*node.inputs().first()?).filter(|fact| !fact.is_last)?;
+        let rank = fact.rank.checked_sub(*less)?;
+        (!self.is_written(list)).then_some(Fact { rank, ..fact })
+    }
+
+    /// What follows for what a node gives.
+    fn result(&self, node: NodeId) -> Option<Fact> {
+        let graph = self.graph;
         let at = graph.node(node);
         if at.is(Prim::Constant) {
             let Some(Constant::Tensor(tensor)) = graph.constant(at.output()) else { return None };
-            return Fact::of_value(constants.get(tensor.index as usize)?);
+            let constant = self.constants.get(tensor.index as usize)?;
+            return Fact::of_value(constant).filter(|_| !self.is_written(at.output()));
         }
         let symbol = at.kind.symbol();
         let plain = symbol.strip_suffix('_').unwrap_or(symbol);
         let (&first, rest) = at.inputs().split_first()?;
-        if symbol == "aten::cat" {
-            let list = graph.node(graph.value(first).node());
-            let (&one, others) =
-                list.inputs().split_first().filter(|_| list.is(Prim::ListConstruct))?;
-            let fact = self.get(one).filter(|fact| fact.rank > 1)?;
-            let like = |&other: &ValueId| self.get(other).filter(|other| other.is_like(fact));
-            let is_last = others.iter().filter_map(like).all(|other| other.is_last == fact.is_last);
-            let fits = others.iter().all(|other| like(other).is_some());
-            return fits.then_some(Fact { is_last: is_last && fact.is_last, ..fact });
+        match symbol {
+            "aten::cat" => return self.alike(first).filter(|fact| fact.rank > 1),
+            "aten::stack" => {
+                let fact = self.alike(first).filter(|fact| !fact.is_last)?;
+                return Some(Fact { rank: fact.rank + 1, ..fact });
+            }
+            "aten::__getitem__" => return self.part(first),
+            _ => {}
         }
         let fact = self.get(first)?;
         let fact = Fact { is_last: fact.is_last && !REORDERS.contains(&plain), ..fact };
-        if [ELEMENTWISE, POINTWISE].iter().any(|list| list.contains(&plain))
-            || matches!(symbol, "sconce::add" | "sconce::mul")
-        {
+        if [ELEMENTWISE, POINTWISE].iter().any(|list| list.contains(&plain)) {
             return fact.floating();
         }
         if let Some((_, rank)) = SPATIAL.iter().find(|(name, _)| *name == symbol) {
@@ -175,13 +327,7 @@ impl Facts {
             let in_place = plain != symbol;
             return match self.get(other) {
                 // Numbers do not change floating point dtypes, unless they are complex.
-                None if matches!(
-                    graph.ty(other),
-                    sconce_ir::Type::Int | sconce_ir::Type::Float
-                ) =>
-                {
-                    fact.floating()
-                }
+                None if matches!(graph.ty(other), Type::Int | Type::Float) => fact.floating(),
                 Some(_) | None if in_place => fact.floating(),
                 Some(other) if other.dtype == fact.dtype => {
                     Some(Fact { rank: fact.rank.max(other.rank), ..fact.floating()? })
@@ -208,7 +354,120 @@ impl Facts {
             ("aten::softmax" | "aten::log_softmax", &[_, dtype, ..]) => {
                 (graph.constant(dtype) == Some(Constant::None)).then_some(fact)?.floating()
             }
+            ("aten::_convolution", &[weight, ..]) => {
+                let weight = self.get(weight)?;
+                let is_last = fact.is_last || (weight.is_last && fact.rank == 4);
+                (weight.is_like(fact) && fact.rank > 2).then_some(Fact { is_last, ..fact })
+            }
+            _ if fact.is_last => None,
+            _ => self.without_layout(node, fact),
+        }
+    }
+
+    /// What follows for operators on tensors whose channels do not lie last.
+    fn without_layout(&self, node: NodeId, fact: Fact) -> Option<Fact> {
+        let graph = self.graph;
+        let at = graph.node(node);
+        let (symbol, inputs) = (at.kind.symbol(), at.inputs());
+        let plain = symbol.strip_suffix('_').unwrap_or(symbol);
+        let rest = &inputs[1..];
+        let other = || self.get(*rest.first()?).filter(|other| !other.is_last);
+        if LIKE_FIRST.contains(&plain) {
+            // Beside tensors the result may have more dimensions, or another dtype.
+            let beside = rest.iter().any(|&value| is_tensor(graph.ty(value)));
+            return if beside { None } else { fact.floating() };
+        }
+        if let Some((_, rank)) = MORE_SPATIAL.iter().find(|(name, _)| *name == symbol) {
+            return (fact.rank == *rank).then_some(fact)?.floating();
+        }
+        if let Some(&(_, at)) = REDUCTIONS.iter().find(|(name, _)| *name == symbol) {
+            let (&dims, &keeps) = (inputs.get(at)?, inputs.get(at + 1)?);
+            let dtype = inputs.get(at + 2);
+            if dtype.is_some_and(|&dtype| graph.constant(dtype) != Some(Constant::None)) {
+                return None;
+            }
+            let kept = graph.constant(keeps)? == Constant::Bool(true);
+            let less = if kept { 0 } else { self.length(dims).filter(|&len| len > 0)? };
+            return Fact { rank: fact.rank.checked_sub(less)?, ..fact }.floating();
+        }
+        if RESHAPES.contains(&symbol) {
+            return Some(Fact { rank: self.length(*rest.first()?)?, ..fact });
+        }
+        match symbol {
+            "aten::prelu" => fact.floating(),
+            "aten::masked_fill" | "aten::masked_fill_" => {
+                other().filter(|mask| mask.rank <= fact.rank).and(fact.floating())
+            }
+            "aten::select" => Some(Fact { rank: fact.rank.checked_sub(1)?, ..fact }),
+            "aten::expand_as" | "aten::view_as" | "aten::reshape_as" => {
+                Some(Fact { rank: other()?.rank, ..fact })
+            }
+            "aten::type_as" => Some(Fact { dtype: other()?.dtype, ..fact }),
+            "aten::embedding" => {
+                let rank = other()?.rank + 1;
+                (fact.rank == 2).then_some(Fact { rank, ..fact })
+            }
+            "aten::matmul" => {
+                let other = other().filter(|other| other.dtype == fact.dtype)?;
+                let rank = match (fact.rank, other.rank) {
+                    (0, _) | (_, 0) => return None,
+                    (1, 1) => 0,
+                    (1, rank) | (rank, 1) => rank - 1,
+                    (a, b) => a.max(b),
+                };
+                Some(Fact { rank, ..fact })
+            }
+            "aten::bmm" | "aten::mm" | "aten::addmm" | "aten::baddbmm" => {
+                let rank = if symbol.ends_with("bmm") { 3 } else { 2 };
+                let other = other().filter(|other| other.dtype == fact.dtype)?;
+                (other.rank == rank).then_some(Fact { rank, ..fact })
+            }
+            "aten::scaled_dot_product_attention" => {
+                other().filter(|other| other.is_like(fact)).map(|_| fact)
+            }
+            "aten::pow" if matches!(graph.ty(*rest.first()?), Type::Int | Type::Float) => {
+                fact.floating()
+            }
+            "aten::to" => match graph.constant(*rest.first()?)? {
+                Constant::Int(code) if *graph.ty(rest[0]) == Type::Int => {
+                    Some(Fact { dtype: DType::from_scalar_type_number(code)?, ..fact })
+                }
+                _ => None,
+            },
             _ => None,
         }
+    }
+
+    /// What is known of all tensors of a list alike.
+    fn alike(&self, list: ValueId) -> Option<Fact> {
+        let node = self.graph.node(self.graph.value(list).node());
+        let made_here = node.is(Prim::ListConstruct) && !self.is_written(list);
+        let (&one, others) = node.inputs().split_first().filter(|_| made_here)?;
+        let fact = self.get(one)?;
+        let like = |&other: &ValueId| self.get(other).filter(|other| other.is_like(fact));
+        let is_last = others.iter().filter_map(like).all(|other| other.is_last == fact.is_last);
+        let fits = others.iter().all(|other| like(other).is_some());
+        fits.then_some(Fact { is_last: is_last && fact.is_last, ..fact })
+    }
+
+    /// How many numbers a list has.
+    fn length(&self, list: ValueId) -> Option<usize> {
+        if *self.graph.ty(list) != Type::list(Type::Int) || self.is_written(list) {
+            return None;
+        }
+        if let Some(Constant::List(_, items)) = self.graph.constant(list) {
+            return Some(items.len());
+        }
+        let node = self.graph.node(self.graph.value(list).node());
+        node.is(Prim::ListConstruct).then(|| node.inputs().len())
+    }
+}
+
+/// Whether a value of this type may be a tensor.
+fn is_tensor(ty: &Type) -> bool {
+    match ty {
+        Type::Tensor | Type::TensorOf(_) => true,
+        Type::Optional(of) => is_tensor(of),
+        _ => false,
     }
 }

@@ -16,6 +16,7 @@ mod linear;
 mod pointwise;
 mod ranks;
 mod recurrent;
+mod traced;
 
 use std::rc::Rc;
 
@@ -39,6 +40,7 @@ const MAX_PLANS: usize = 8;
 
 /// The passes, in order.
 const PASSES: &[fn(&mut Optimization)] = &[
+    traced::name_convolutions,
     ranks::fold_known_ranks,
     dropout::remove,
     in_place::make_functional,
@@ -114,7 +116,7 @@ fn optimize(graph: Graph, signature: &Signature, machine: &mut Machine) -> Optio
 /// Whether a graph changes nothing that outlives a call: it may then run twice, and its constants stay
 /// what they are while it runs.
 fn is_contained(graph: &Graph) -> bool {
-    let aliases = AliasAnalyser::new(graph);
+    let aliases = AliasAnalyser::directed(graph);
     let leaves = |node: NodeId| {
         let at = graph.node(node);
         let kept = [
@@ -148,8 +150,19 @@ fn given_constants(graph: &Graph, aliases: &AliasAnalyser<'_>, table: &[IValue])
         .map(|node| graph.node(node).output())
         .filter(|&constant| is_mutable(graph.ty(constant)))
         .collect();
-    let given = given(graph);
-    let is_given = |&constant: &ValueId| given.iter().any(|&v| aliases.may_alias(v, constant));
+    let mut given_memory = vec![false; aliases.location_count()];
+    let written = aliases.all_written();
+    for value in given(graph) {
+        aliases.mark_locations(value, &mut given_memory);
+        // What was put into a container after it was made is not seen at its maker.
+        let is_changed = aliases.locations(value).iter().any(|&at| written[at as usize]);
+        if is_changed && !matches!(graph.ty(value), sconce_ir::Type::Tensor) {
+            aliases.mark_wildcards(&mut given_memory);
+        }
+    }
+    let is_given = |&constant: &ValueId| {
+        aliases.locations(constant).into_iter().any(|at| given_memory[at as usize])
+    };
     let (mut found, others): (Vec<_>, Vec<_>) = constants.into_iter().partition(is_given);
     let held = found.iter().map(|&constant| held_tensors(graph, constant, table));
     // What cannot be looked into may hold anything.
@@ -231,13 +244,8 @@ impl Optimization {
 
     /// Looks at the graph anew: what is known of values, and which of them are written.
     pub(crate) fn refresh(&mut self) {
-        let aliases = AliasAnalyser::new(&self.graph);
-        let all = aliases.all_written();
-        let is_written = |id: u32| {
-            let places = aliases.locations(ValueId(id));
-            places.into_iter().any(|place| all.get(place as usize).copied().unwrap_or(true))
-        };
-        self.written = (0..self.graph.value_count() as u32).map(is_written).collect();
+        let aliases = AliasAnalyser::directed(&self.graph);
+        self.written = aliases.written_values();
         for constant in given_constants(&self.graph, &aliases, &self.constants) {
             if let Some(written) = self.written.get_mut(constant.0 as usize) {
                 *written = true;
