@@ -4,7 +4,7 @@
 //! has memory of its own; what comes from outside, goes into a container or comes out of one shares
 //! one *wildcard* per type. As there, what a loop's body gives is not carried back to what it takes.
 //! [`AliasAnalyser::directed`] knows more than PyTorch: what goes into a container may come out of any,
-//! but does not become what came from outside.
+//! as may what came from outside, but does not become the latter.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -32,8 +32,10 @@ pub struct AliasAnalyser<'a> {
     contains: Vec<SmallVec<[Element; 1]>>,
     wildcards: FxHashMap<Type, Element>,
     is_wildcard: Vec<bool>,
+    /// What may come out of containers, where the analysis is directed: it points to the wildcard of its
+    /// type and to all that goes into containers.
+    from_containers: FxHashMap<Type, Element>,
     writes: FxHashMap<NodeId, Writes>,
-    /// Whether wildcards point to what goes into containers, and not it to them.
     directed: bool,
 }
 
@@ -84,6 +86,7 @@ impl<'a> AliasAnalyser<'a> {
             contains: Vec::new(),
             wildcards: FxHashMap::default(),
             is_wildcard: Vec::new(),
+            from_containers: FxHashMap::default(),
             writes: FxHashMap::default(),
             directed,
         };
@@ -96,32 +99,27 @@ impl<'a> AliasAnalyser<'a> {
     }
 
     /// Takes chains of elements, each of which points to one other, as one element. What points
-    /// elsewhere points to wildcards and to what was made before it; wildcards, which may point to
-    /// anything, come last.
+    /// elsewhere points to wildcards and to what was made before it; what comes out of containers, which
+    /// may be anything, comes last.
     fn shorten(&mut self) {
+        let mut last: Vec<Element> = self.from_containers.values().copied().collect();
+        last.sort_unstable();
+        let is_last = |element: &Element| last.binary_search(element).is_ok();
         self.same = (0..self.points_to.len() as Element).collect();
-        let order = |wildcard: bool| {
-            let is_wildcard = &self.is_wildcard;
-            (0..is_wildcard.len()).filter(move |&element| is_wildcard[element] == wildcard)
-        };
-        for element in order(false).chain(order(true)).collect::<Vec<_>>() {
-            let targets = &mut self.points_to[element];
+        let first = (0..self.points_to.len() as Element).filter(|element| !is_last(element));
+        for element in first.chain(last.iter().copied()) {
+            let targets = &mut self.points_to[element as usize];
             for target in targets.iter_mut() {
                 *target = self.same[*target as usize];
             }
             targets.sort_unstable();
             targets.dedup();
             if let [only] = targets[..]
-                && !self.is_wildcard[element]
+                && !is_last(&element)
             {
-                self.same[element] = only;
+                self.same[element as usize] = only;
             }
         }
-    }
-
-    /// Whether an element stands for memory, and not only for what it points to.
-    fn is_location(&self, element: Element) -> bool {
-        self.points_to[element as usize].is_empty() || self.is_wildcard[element as usize]
     }
 
     /// The memory a value may be in; nothing for an immutable one. The numbers mean nothing outside
@@ -133,10 +131,11 @@ impl<'a> AliasAnalyser<'a> {
         while let Some(element) = open.pop() {
             let element = self.same[element as usize];
             if reached.insert(element) {
-                if self.is_location(element) {
+                let targets = &self.points_to[element as usize];
+                if targets.is_empty() {
                     locations.push(element);
                 }
-                open.extend_from_slice(&self.points_to[element as usize]);
+                open.extend_from_slice(targets);
             }
         }
         locations
@@ -150,7 +149,8 @@ impl<'a> AliasAnalyser<'a> {
 
     /// The same of whatever may come out of containers, or comes from outside.
     pub fn mark_wildcards(&self, marks: &mut [bool]) {
-        self.mark(self.wildcards.values().copied().collect(), marks);
+        let wildcards = self.wildcards.values().chain(self.from_containers.values());
+        self.mark(wildcards.copied().collect(), marks);
     }
 
     fn mark(&self, mut open: SmallVec<[Element; 8]>, marks: &mut [bool]) {
@@ -184,13 +184,14 @@ impl<'a> AliasAnalyser<'a> {
             if !reached.insert(element) {
                 continue;
             }
-            if self.is_location(element) {
+            let targets = &self.points_to[element as usize];
+            if targets.is_empty() {
                 if holds(element) {
                     return true;
                 }
                 open.extend_from_slice(&self.contains[element as usize]);
             }
-            open.extend_from_slice(&self.points_to[element as usize]);
+            open.extend_from_slice(targets);
         }
         let mut outside = (0..self.location_count() as u32).filter(|&at| self.is_outside(at));
         writes.everything && outside.any(holds)
@@ -263,13 +264,10 @@ impl<'a> AliasAnalyser<'a> {
                 Prim::ListConstruct | Prim::DictConstruct | Prim::TupleConstruct => {
                     return self.container(id);
                 }
-                Prim::TupleUnpack
-                | Prim::TupleIndex
-                | Prim::TupleSlice
-                | Prim::ListUnpack
-                | Prim::GetAttr
-                | Prim::PythonOp
-                | Prim::Load => return self.forget(node.outputs()),
+                Prim::TupleUnpack | Prim::TupleIndex | Prim::TupleSlice | Prim::ListUnpack => {
+                    return node.outputs().iter().for_each(|&output| self.come_out(output));
+                }
+                Prim::GetAttr | Prim::PythonOp | Prim::Load => return self.forget(node.outputs()),
                 Prim::UncheckedCast | Prim::UncheckedUnwrapOptional => {
                     return self.point(node.outputs(), node.inputs());
                 }
@@ -371,7 +369,8 @@ impl<'a> AliasAnalyser<'a> {
             if !is_mutable(self.graph.ty(input)) {
                 continue;
             }
-            let alias = innermost(alias);
+            let whole = alias;
+            let alias = innermost(whole);
             let Some(set) = alias.before.first() else { continue };
             if bound.iter().any(|(name, _)| *name == &**set) {
                 continue;
@@ -379,6 +378,10 @@ impl<'a> AliasAnalyser<'a> {
             bound.push((set, input));
             if alias.is_write {
                 self.write(id, input);
+                // The elements of a list may be anything that went into it.
+                if self.directed && !std::ptr::eq(whole, alias) {
+                    self.writes.entry(id).or_default().everything = true;
+                }
             }
             if is_wildcard(&alias.after) {
                 self.enter(input);
@@ -395,7 +398,7 @@ impl<'a> AliasAnalyser<'a> {
                 continue;
             };
             if is_wildcard(&alias.before) || is_wildcard(&alias.after) {
-                self.set_wildcard(output);
+                self.come_out(output);
                 continue;
             }
             self.fresh(output);
@@ -494,10 +497,39 @@ impl<'a> AliasAnalyser<'a> {
             return self.set_wildcard(value);
         }
         self.fresh(value);
-        let (wildcard, element) = (self.wildcard(ty), self.elements[value.0 as usize]);
-        if element != wildcard {
-            self.points_to[wildcard as usize].push(element);
+        let (all, element) = (self.all_in_containers(ty), self.elements[value.0 as usize]);
+        if element != all {
+            self.points_to[all as usize].push(element);
         }
+    }
+
+    /// Says that a value comes out of a container.
+    fn come_out(&mut self, value: ValueId) {
+        let ty = self.graph.ty(value);
+        if !self.directed || !is_mutable(ty) {
+            return self.set_wildcard(value);
+        }
+        self.fresh(value);
+        let (all, element) = (self.all_in_containers(ty), self.elements[value.0 as usize]);
+        if element != all {
+            self.points_to[element as usize].push(all);
+        }
+    }
+
+    fn all_in_containers(&mut self, ty: &Type) -> Element {
+        let key = wildcard_type(ty);
+        if let Some(&element) = self.from_containers.get(&key) {
+            return element;
+        }
+        let (outside, element) = (self.wildcard(ty), self.add());
+        self.points_to[element as usize].push(outside);
+        // What comes out as `Any` may be of any type.
+        if key != Type::Any {
+            let any = self.all_in_containers(&Type::Any);
+            self.points_to[any as usize].push(element);
+        }
+        self.from_containers.insert(key, element);
+        element
     }
 
     fn set_wildcard(&mut self, value: ValueId) {
@@ -513,15 +545,9 @@ impl<'a> AliasAnalyser<'a> {
         }
     }
 
-    /// The wildcard of a type: one for all tensors, and one for whatever else is not a list or dict.
+    /// The wildcard of a type.
     fn wildcard(&mut self, ty: &Type) -> Element {
-        let key = match ty {
-            Type::Tensor | Type::TensorOf(_) => Type::Tensor,
-            Type::Optional(of) => return self.wildcard(of),
-            Type::List(of) => Type::List(of.clone()),
-            Type::Dict(of) => Type::Dict(of.clone()),
-            _ => Type::Any,
-        };
+        let key = wildcard_type(ty);
         if let Some(&wildcard) = self.wildcards.get(&key) {
             return wildcard;
         }
@@ -536,6 +562,18 @@ impl<'a> AliasAnalyser<'a> {
             }
         }
         wildcard
+    }
+}
+
+/// The type whose wildcard values of a type share: there is one for all tensors, and one for whatever
+/// else is not a list or dict.
+fn wildcard_type(ty: &Type) -> Type {
+    match ty {
+        Type::Tensor | Type::TensorOf(_) => Type::Tensor,
+        Type::Optional(of) => wildcard_type(of),
+        Type::List(of) => Type::List(of.clone()),
+        Type::Dict(of) => Type::Dict(of.clone()),
+        _ => Type::Any,
     }
 }
 

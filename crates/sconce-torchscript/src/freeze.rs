@@ -39,6 +39,19 @@ impl Module {
     /// As [`Module::inlined_graph`]; and `Freezing is currently only implemented for modules in
     /// eval mode. Please call .eval() on your module before freezing.`
     pub fn frozen_graph(&self, method: &str) -> Result<Graph, Error> {
+        self.freeze(method, |graph| AliasAnalyser::new(graph))
+    }
+
+    /// [`Module::frozen_graph`] for running it: attributes that PyTorch leaves because it cannot tell
+    /// what a list holds are constants too, where nothing writes to them.
+    ///
+    /// # Errors
+    /// As [`Module::frozen_graph`].
+    pub fn frozen_graph_to_run(&self, method: &str) -> Result<Graph, Error> {
+        self.freeze(method, |graph| AliasAnalyser::directed(graph))
+    }
+
+    fn freeze(&self, method: &str, analyse: Analyse) -> Result<Graph, Error> {
         if let Ok(Value::Bool(true)) = self.attr("training") {
             let message = "Freezing is currently only implemented for modules in eval mode. \
                            Please call .eval() on your module before freezing.";
@@ -48,16 +61,19 @@ impl Module {
         let mut graph = self.inlined_graph(method)?;
         let mut loaded = self.lock();
         // Numbers and flags first: branches that they rule out change nothing any more.
-        Freezer::new(&mut graph, &mut loaded, self.value()).replace(Which::Immutable)?;
+        Freezer::new(&mut graph, &mut loaded, self.value()).replace(Which::Immutable, analyse)?;
         passes::constant_propagation_immutable_types(&mut graph);
         passes::eliminate_dead_code(&mut graph);
-        Freezer::new(&mut graph, &mut loaded, self.value()).replace(Which::All)?;
+        Freezer::new(&mut graph, &mut loaded, self.value()).replace(Which::All, analyse)?;
         passes::constant_propagation_immutable_types(&mut graph);
         passes::constant_pooling(&mut graph);
         passes::eliminate_dead_code(&mut graph);
         Ok(graph)
     }
 }
+
+/// How it is found out what may share memory.
+type Analyse = fn(&Graph) -> AliasAnalyser<'_>;
 
 /// Which attributes become constants.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -132,22 +148,17 @@ impl<'f> Freezer<'f> {
     }
 
     /// The values read from attributes whose memory something may write to.
-    fn written(&self) -> FxHashSet<GraphValue> {
-        let aliases = AliasAnalyser::new(self.graph);
-        let written = aliases.all_written();
+    fn written(&self, analyse: Analyse) -> FxHashSet<GraphValue> {
+        let written = analyse(self.graph).written_values();
         let reads = self.reads.iter().map(|&(node, ..)| self.graph.node(node).output());
-        let is_written = |value: &GraphValue| {
-            let mut places = aliases.locations(*value).into_iter();
-            places.any(|place| written.get(place as usize).copied().unwrap_or(true))
-        };
-        reads.filter(is_written).collect()
+        reads.filter(|value| written.get(value.0 as usize).copied().unwrap_or(true)).collect()
     }
 
     /// Puts constants in the place of reads of attributes that nothing changes.
-    fn replace(mut self, which: Which) -> Result<(), Error> {
+    fn replace(mut self, which: Which, analyse: Analyse) -> Result<(), Error> {
         let written = match which {
             Which::Immutable => FxHashSet::default(),
-            Which::All => self.written(),
+            Which::All => self.written(analyse),
         };
         // What is in the table already keeps its place, however often a module is frozen.
         let known = self.loaded.constants.iter().enumerate();

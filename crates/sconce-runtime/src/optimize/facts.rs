@@ -1,6 +1,6 @@
 //! What is known of tensors before a graph runs: dtype, number of dimensions, and order of channels.
 
-use sconce_ir::{BlockId, Constant, Graph, NodeId, Prim, Type, ValueId};
+use sconce_ir::{BlockId, Constant, Graph, NodeId, Prim, Type, Use, ValueId};
 use sconce_kernels::{DType, MemoryFormat};
 
 use super::blocked::POINTWISE;
@@ -287,7 +287,19 @@ impl Search<'_> {
         let (_, less) = PARTS.iter().find(|(name, _)| *name == node.kind.symbol())?;
         let fact = self.get(*node.inputs().first()?).filter(|fact| !fact.is_last)?;
         let rank = fact.rank.checked_sub(*less)?;
-        (!self.is_written(list)).then_some(Fact { rank, ..fact })
+        let only_read = self.graph.value(list).uses().iter().all(|only| self.reads(only));
+        only_read.then_some(Fact { rank, ..fact })
+    }
+
+    /// Whether a use takes items out of a list and leaves it as it is.
+    fn reads(&self, only: &Use) -> bool {
+        let user = self.graph.node(only.user);
+        user.is(Prim::ListUnpack) || user.kind.symbol() == "aten::__getitem__" || {
+            let operator = self.graph.operator(only.user);
+            let arguments = operator.map(|operator| &operator.schema.arguments);
+            let argument = arguments.and_then(|arguments| arguments.get(only.index as usize));
+            argument.is_some_and(|argument| argument.alias.is_none())
+        }
     }
 
     /// What follows for what a node gives.

@@ -8,6 +8,7 @@
 
 mod batch_norm;
 mod blocked;
+mod containers;
 mod dropout;
 mod encoder_layer;
 mod facts;
@@ -40,6 +41,11 @@ const MAX_PLANS: usize = 8;
 
 /// The passes, in order.
 const PASSES: &[fn(&mut Optimization)] = &[
+    containers::resolve,
+    traced::name_convolutions,
+    ranks::fold_known_ranks,
+    // What has been decided may have been all that kept lists from being known.
+    containers::resolve,
     traced::name_convolutions,
     ranks::fold_known_ranks,
     dropout::remove,
@@ -68,7 +74,7 @@ impl Optimizer {
     /// Freezes a module, if it can be; before its objects are made, so that the constants of the
     /// frozen graph are the tensors of these objects.
     pub(crate) fn new(module: &Module) -> Self {
-        Optimizer { frozen: module.frozen_graph(METHOD).ok(), ..Optimizer::default() }
+        Optimizer { frozen: module.frozen_graph_to_run(METHOD).ok(), ..Optimizer::default() }
     }
 
     /// Whether this is the method that may have plans.

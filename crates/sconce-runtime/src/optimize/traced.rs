@@ -1,15 +1,44 @@
-//! What tracing leaves of layers: convolutions with all that PyTorch's backends want to know.
+//! Convolutions in other words than most layers have: what tracing leaves of them, with all that
+//! PyTorch's backends want to know, and those whose padding is a word.
 
 use sconce_ir::{Constant, Kind, NodeId, Type, operators};
 
 use super::Optimization;
 
-/// Makes `_convolution`, which traces hold, the convolution of so many dimensions that it is.
+/// Makes `_convolution`, which traces hold, the convolution of so many dimensions that it is, and puts
+/// numbers in the place of words for padding.
 pub(super) fn name_convolutions(optimization: &mut Optimization) {
     for node in optimization.nodes() {
         let _ = name_one(optimization, node);
+        let _ = spell_padding(optimization, node);
     }
     optimization.refresh();
+}
+
+/// Where as much is padded on both sides.
+fn spell_padding(o: &mut Optimization, node: NodeId) -> Option<()> {
+    const CONVOLUTIONS: [&str; 3] = ["aten::conv1d", "aten::conv2d", "aten::conv3d"];
+    let symbol = *CONVOLUTIONS.iter().find(|symbol| o.is_op(node, symbol))?;
+    let &[_, weight, _, stride, padding, dilation, _] = o.graph.node(node).inputs() else {
+        return None;
+    };
+    let Constant::Str(word) = o.constant(padding)? else { return None };
+    let kernel = o.constant_tensor(weight)?.sizes().get(2..)?.to_vec();
+    let dilation = o.ints(dilation)?;
+    let each: Vec<i64> = match &*word {
+        "valid" => vec![0; kernel.len()],
+        "same" if o.ints(stride)?.iter().all(|&stride| stride == 1) => {
+            let dilations = dilation.iter().cycle().take(kernel.len());
+            kernel.iter().zip(dilations).map(|(len, dilation)| (len - 1) * dilation).collect()
+        }
+        _ => return None,
+    };
+    each.iter().all(|sum| sum % 2 == 0).then_some(())?;
+    let each = each.iter().map(|sum| Constant::Int(sum / 2)).collect();
+    let numbers = o.insert_constant(&Constant::List(Type::Int, each), node);
+    o.graph.replace_node_input(node, 4, numbers);
+    o.graph.node_mut(node).operator = Some(operators::find(symbol, "")?.id);
+    Some(())
 }
 
 fn name_one(o: &mut Optimization, node: NodeId) -> Option<()> {
