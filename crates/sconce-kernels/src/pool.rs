@@ -3,10 +3,13 @@
 //! Every pool is a set of windows along each dimension ([`Axis`]) and what becomes of a window's
 //! elements. Fewer dimensions than three are three with leading ones of size 1.
 
+use std::ops::Range;
+
 use crate::binary::compute_dtype;
 use crate::numbers::rounded;
 use crate::quantized::{averaged, through_integers};
 use crate::shape::product;
+use crate::simd::dispatch;
 use crate::{DType, Dims, Element, Error, MemoryFormat, Result, Tensor, threads};
 
 /// How a pooling window walks. A list has a number for each spatial dimension, or one for all.
@@ -45,6 +48,70 @@ impl Axis {
     fn unit() -> Axis {
         Axis { windows: vec![Window { start: 0, end: 1, covered: 1 }], step: 1 }
     }
+
+    /// How many elements a window has.
+    fn len(&self, window: Window) -> usize {
+        window.end.saturating_sub(window.start).div_ceil(self.step)
+    }
+
+    /// The longest run of windows of one length from the first of the greatest length on, each as far from
+    /// the one before: which windows, how far, and how many elements each has.
+    fn run(&self) -> Run {
+        let elements = self.windows.iter().map(|&window| self.len(window)).max().unwrap_or(0);
+        let is_whole = |window: &Window| self.len(*window) == elements;
+        let first = self.windows.iter().position(is_whole).unwrap_or(0);
+        let whole = &self.windows[first..];
+        let stride = match whole {
+            [a, b, ..] => b.start.saturating_sub(a.start),
+            _ => 1,
+        };
+        let follows = |at: &usize| whole[*at].start == whole[0].start + at * stride;
+        let count = (0..whole.len()).take_while(|at| is_whole(&whole[*at]) && follows(at)).count();
+        Run { windows: first..first + count, stride: stride.max(1), elements }
+    }
+
+    /// Takes the elements of a line into what there is of each window.
+    #[inline(always)]
+    fn fold<T: Copy, A: Copy>(
+        &self,
+        run: &Run,
+        line: &[T],
+        all: &mut [A],
+        step: impl Fn(A, T) -> A + Copy,
+    ) {
+        // Side by side, as long as there are more windows than elements in each.
+        let run = if run.windows.len() > run.elements { run.clone() } else { Run::default() };
+        for at in (0..run.windows.start).chain(run.windows.end..all.len()) {
+            let Window { start, end, .. } = self.windows[at];
+            let part = line.get(start..end).unwrap_or_default();
+            all[at] = part.iter().step_by(self.step).fold(all[at], |sum, &x| step(sum, x));
+        }
+        let Some(first) = self.windows.get(run.windows.start).filter(|_| !run.windows.is_empty())
+        else {
+            return;
+        };
+        let all = &mut all[run.windows];
+        for element in 0..run.elements {
+            let from = &line[first.start + element * self.step..];
+            match run.stride {
+                1 => all.iter_mut().zip(from).for_each(|(sum, &x)| *sum = step(*sum, x)),
+                stride => {
+                    let elements = from.iter().step_by(stride);
+                    all.iter_mut().zip(elements).for_each(|(sum, &x)| *sum = step(*sum, x));
+                }
+            }
+        }
+    }
+}
+
+/// Windows that follow one another evenly.
+#[derive(Debug, Clone, Default)]
+struct Run {
+    windows: Range<usize>,
+    /// Steps from one window to the next.
+    stride: usize,
+    /// Elements of each.
+    elements: usize,
 }
 
 /// One dimension's share of [`PoolOptions`].
@@ -152,12 +219,13 @@ impl Planes {
 /// Elements of the input that are looked at before other threads pay.
 const PARALLEL: usize = 1 << 16;
 
-/// A tensor of what `f` makes of every window: of the plane and the windows along the dimensions.
+/// A tensor of what `f` makes of windows: of the plane, and of the windows of a row, which are those
+/// of a depth and a height, and of all along the last dimension.
 fn pool<T: Element, U: Element>(
     planes: &Planes,
     axes: &[Axis; 3],
     sizes: &[i64],
-    f: impl Fn(&[T], [Window; 3]) -> U + Sync,
+    f: impl Fn(&[T], [Window; 2], &mut [U]) + Sync,
 ) -> Result<Tensor> {
     let result = Tensor::zeros(sizes, U::DTYPE)?;
     let per_plane: usize = axes.iter().map(|axis| axis.windows.len()).product();
@@ -168,12 +236,10 @@ fn pool<T: Element, U: Element>(
     let all: &[T] = &all;
     let len: usize = planes.size.iter().product();
     let one = |(out, plane): (&mut [U], &[T])| {
-        let mut out = out.iter_mut();
+        let mut out = out.chunks_exact_mut(axes[2].windows.len());
         for &depth in &axes[0].windows {
-            for &rows in &axes[1].windows {
-                for (&columns, out) in axes[2].windows.iter().zip(&mut out) {
-                    *out = f(plane, [depth, rows, columns]);
-                }
+            for (&rows, out) in axes[1].windows.iter().zip(&mut out) {
+                f(plane, [depth, rows], out);
             }
         }
     };
@@ -184,6 +250,35 @@ fn pool<T: Element, U: Element>(
     }
     drop(out);
     Ok(result)
+}
+
+/// A tensor of what `finish` makes of every window, whose elements `step` has taken in one by one.
+fn fold<T: Element, A: Copy + Send + Sync, U: Element>(
+    planes: &Planes,
+    axes: &[Axis; 3],
+    sizes: &[i64],
+    begin: A,
+    step: impl Fn(A, T) -> A + Copy + Sync,
+    finish: impl Fn(A, [Window; 3]) -> U + Sync,
+) -> Result<Tensor> {
+    let (size, run) = (planes.size, axes[2].run());
+    pool(planes, axes, sizes, |plane: &[T], [depth, rows], out: &mut [U]| {
+        let mut all = vec![begin; out.len()];
+        dispatch(
+            #[inline(always)]
+            || {
+                for z in (depth.start..depth.end).step_by(axes[0].step) {
+                    for y in (rows.start..rows.end).step_by(axes[1].step) {
+                        let line = &plane[(z * size[1] + y) * size[2]..][..size[2]];
+                        axes[2].fold(&run, line, &mut all, step);
+                    }
+                }
+            },
+        );
+        for ((out, sum), &columns) in out.iter_mut().zip(all).zip(&axes[2].windows) {
+            *out = finish(sum, [depth, rows, columns]);
+        }
+    })
 }
 
 /// Calls `f` with the place and the value of every element of a window.
@@ -207,7 +302,7 @@ fn each<T: Copy>(
 /// Numbers that pools compute with.
 trait Pooled: Element + PartialOrd {
     const LOWEST: Self;
-    type Sum: Copy + Default;
+    type Sum: Copy + Default + Send + Sync;
     fn is_nan(self) -> bool;
     fn add(sum: Self::Sum, x: Self) -> Self::Sum;
     fn divide(sum: Self::Sum, divisor: i64) -> Self;
@@ -260,27 +355,22 @@ fn greater<T: Pooled>(best: &mut Option<(T, usize)>, at: usize, x: T) {
 }
 
 fn greatest<T: Pooled>(planes: &Planes, axes: &[Axis; 3], sizes: &[i64]) -> Result<Tensor> {
-    let size = planes.size;
-    pool(planes, axes, sizes, |plane: &[T], window| {
-        let mut best = T::LOWEST;
-        each(plane, size, axes, window, |_, x| {
-            if x > best || x.is_nan() {
-                best = x;
-            }
-        });
-        best
-    })
+    let greater = |best: T, x: T| if x > best || x.is_nan() { x } else { best };
+    fold(planes, axes, sizes, T::LOWEST, greater, |best, _| best)
 }
 
 /// Where the greatest elements stand in their planes.
 fn greatest_at<T: Pooled>(planes: &Planes, axes: &[Axis; 3], sizes: &[i64]) -> Result<Tensor> {
     let size = planes.size;
-    pool(planes, axes, sizes, |plane: &[T], window| {
-        let mut best = None;
-        each(plane, size, axes, window, |at, x| greater(&mut best, at, x));
-        let start = window.map(|window| window.start);
-        let corner = (start[0] * size[1] + start[1]) * size[2] + start[2];
-        best.map_or(corner, |(_, at)| at) as i64
+    pool(planes, axes, sizes, |plane: &[T], [depth, rows], out: &mut [i64]| {
+        for (&columns, out) in axes[2].windows.iter().zip(out) {
+            let window = [depth, rows, columns];
+            let mut best = None;
+            each(plane, size, axes, window, |at, x| greater(&mut best, at, x));
+            let start = window.map(|window| window.start);
+            let corner = (start[0] * size[1] + start[1]) * size[2] + start[2];
+            *out = best.map_or(corner, |(_, at)| at) as i64;
+        }
     })
 }
 
@@ -290,14 +380,10 @@ fn averages<T: Pooled>(
     sizes: &[i64],
     divisor: &(dyn Fn(i64, i64) -> i64 + Sync),
 ) -> Result<Tensor> {
-    let size = planes.size;
-    pool(planes, axes, sizes, |plane: &[T], window| {
-        let (mut sum, mut seen) = (T::Sum::default(), 0);
-        each(plane, size, axes, window, |_, x| {
-            sum = T::add(sum, x);
-            seen += 1;
-        });
-        let covered = window.iter().map(|window| window.covered).product();
+    fold(planes, axes, sizes, T::Sum::default(), T::add, |sum, windows| {
+        let lens = axes.iter().zip(windows).map(|(axis, window)| axis.len(window) as i64);
+        let covered = windows.iter().map(|window| window.covered).product();
+        let seen = lens.product();
         T::divide(sum, if seen == 0 { 1 } else { divisor(covered, seen) })
     })
 }
