@@ -2,12 +2,13 @@
 //!
 //! [`Optimizer`] holds the frozen graph and a plan for each [`Signature`] that `forward` has been
 //! called with: which arguments are tensors, of which dtype and number of dimensions. A plan is
-//! register code like any other, lowered from the graph after [`PASSES`] went over it. Whatever a
+//! register code like any other, lowered from the graph after passes went over it. Whatever a
 //! plan cannot do is an error in it, and then the ordinary code runs instead and gives the result or
 //! says what is wrong; so a graph has a plan only if it changes nothing that outlives the call.
 
 mod batch_norm;
 mod blocked;
+mod constants;
 mod containers;
 mod dropout;
 mod encoder_layer;
@@ -39,8 +40,8 @@ const METHOD: &str = "forward";
 /// How many kinds of arguments get plans of their own.
 const MAX_PLANS: usize = 8;
 
-/// The passes, in order.
-const PASSES: &[fn(&mut Optimization)] = &[
+/// The passes that find out what there is to optimise, in order. After them constants are folded.
+const FIRST_PASSES: &[fn(&mut Optimization)] = &[
     containers::resolve,
     traced::name_convolutions,
     ranks::fold_known_ranks,
@@ -49,6 +50,10 @@ const PASSES: &[fn(&mut Optimization)] = &[
     traced::name_convolutions,
     ranks::fold_known_ranks,
     dropout::remove,
+];
+
+/// The passes after those, in order.
+const PASSES: &[fn(&mut Optimization)] = &[
     in_place::make_functional,
     batch_norm::fold,
     blocked::choose_layout,
@@ -110,9 +115,9 @@ impl Optimizer {
 /// Runs the passes and lowers what they make; `None` where they find nothing to do.
 fn optimize(graph: Graph, signature: &Signature, machine: &mut Machine) -> Option<Rc<Code>> {
     let mut optimization = Optimization::new(graph, signature.clone(), machine.constants.clone());
-    for pass in PASSES {
-        pass(&mut optimization);
-    }
+    FIRST_PASSES.iter().for_each(|pass| pass(&mut optimization));
+    constants::fold(&mut optimization, machine);
+    PASSES.iter().for_each(|pass| pass(&mut optimization));
     if !optimization.changed {
         return None;
     }
@@ -156,16 +161,7 @@ fn given_constants(graph: &Graph, aliases: &AliasAnalyser<'_>, table: &[IValue])
         .map(|node| graph.node(node).output())
         .filter(|&constant| is_mutable(graph.ty(constant)))
         .collect();
-    let mut given_memory = vec![false; aliases.location_count()];
-    let written = aliases.all_written();
-    for value in given(graph) {
-        aliases.mark_locations(value, &mut given_memory);
-        // What was put into a container after it was made is not seen at its maker.
-        let is_changed = aliases.locations(value).iter().any(|&at| written[at as usize]);
-        if is_changed && !matches!(graph.ty(value), sconce_ir::Type::Tensor) {
-            aliases.mark_wildcards(&mut given_memory);
-        }
-    }
+    let given_memory = given_memory(graph, aliases);
     let is_given = |&constant: &ValueId| {
         aliases.locations(constant).into_iter().any(|at| given_memory[at as usize])
     };
@@ -182,6 +178,21 @@ fn given_constants(graph: &Graph, aliases: &AliasAnalyser<'_>, table: &[IValue])
     let shared: Vec<ValueId> = others.into_iter().filter(shares).collect();
     found.extend(shared);
     found
+}
+
+/// The memory that the caller may get.
+fn given_memory(graph: &Graph, aliases: &AliasAnalyser<'_>) -> Vec<bool> {
+    let mut given_memory = vec![false; aliases.location_count()];
+    let written = aliases.all_written();
+    for value in given(graph) {
+        aliases.mark_locations(value, &mut given_memory);
+        // What was put into a container after it was made is not seen at its maker.
+        let is_changed = aliases.locations(value).iter().any(|&at| written[at as usize]);
+        if is_changed && !matches!(graph.ty(value), sconce_ir::Type::Tensor) {
+            aliases.mark_wildcards(&mut given_memory);
+        }
+    }
+    given_memory
 }
 
 /// The tensors that a constant is or holds; `None` for what is neither a tensor nor a list of some.
