@@ -2,7 +2,7 @@
 //! decoder takes out, branches that are joined.
 
 use rustc_hash::FxHashMap;
-use sconce_ir::{Constant, Kind, NodeId, Prim, Type, Use, ValueId, passes};
+use sconce_ir::{BlockId, Constant, Kind, NodeId, Prim, Type, Use, ValueId, passes};
 
 use super::Optimization;
 
@@ -10,8 +10,7 @@ use super::Optimization;
 /// reads one that was put together piece by piece.
 pub(super) fn resolve(optimization: &mut Optimization) {
     passes::lower_simple_tuples(&mut optimization.graph);
-    let root = optimization.graph.root();
-    let nodes: Vec<NodeId> = optimization.graph.block_nodes(root).collect();
+    let nodes = optimization.nodes();
     let mut lists = Lists { o: optimization, items: FxHashMap::default() };
     for node in nodes {
         lists.node(node);
@@ -50,21 +49,22 @@ impl Lists<'_> {
 
     /// Whether all uses of a list are such that its items are known at each.
     fn is_known(&self, list: ValueId) -> bool {
-        self.o.graph.value(list).uses().iter().all(|only| self.is_simple(only))
+        let owner = self.o.graph.node(self.o.producer(list)).owner();
+        self.o.graph.value(list).uses().iter().all(|only| self.is_simple(only, owner))
     }
 
-    /// Whether a use, in the graph's own block, reads a list and keeps nothing of it, or appends to it.
-    fn is_simple(&self, only: &Use) -> bool {
+    /// Whether a use reads a list and keeps nothing of it, or appends to it in the block that it is made
+    /// in, so that all items are known in program order.
+    fn is_simple(&self, only: &Use, owner: Option<BlockId>) -> bool {
         let user = self.o.graph.node(only.user);
-        if user.owner() != Some(self.o.graph.root()) {
-            return false;
-        }
         if user.is(Prim::ListUnpack) {
             return true;
         }
         let Kind::Op(_) = user.kind else { return false };
         match (user.kind.symbol(), only.index) {
-            ("aten::append", 0) => self.o.graph.value(user.output()).uses().is_empty(),
+            ("aten::append", 0) => {
+                user.owner() == owner && self.o.graph.value(user.output()).uses().is_empty()
+            }
             ("aten::__getitem__", 0) => true,
             _ => {
                 let operator = self.o.graph.operator(only.user);
@@ -106,9 +106,17 @@ impl Lists<'_> {
                     Constant::Int(at) => Some(usize::try_from(at).ok()?.min(items.len())),
                     _ => None,
                 };
-                let (start, end) = (place(start, 0)?, place(end, items.len())?);
-                (self.o.constant(step) == Some(Constant::Int(1))).then_some(())?;
-                let part = items.get(start..end.max(start))?.to_vec();
+                let none = |value: ValueId| self.o.constant(value) == Some(Constant::None);
+                let part: Vec<ValueId> = match self.o.constant(step)? {
+                    Constant::Int(1) => {
+                        let (start, end) = (place(start, 0)?, place(end, items.len())?);
+                        items.get(start..end.max(start))?.to_vec()
+                    }
+                    Constant::Int(-1) if none(start) && none(end) => {
+                        items.iter().rev().copied().collect()
+                    }
+                    _ => return None,
+                };
                 self.put(node, part);
             }
             ("aten::add", &[first, second]) => {
