@@ -5,7 +5,7 @@ use crate::choose::floating_map;
 use crate::numbers::rounded;
 use crate::shape::wrap_dim;
 use crate::unary::{UnaryOp, map, unary};
-use crate::{DType, Error, Result, Scalar, Tensor};
+use crate::{DType, Error, Result, Scalar, Tensor, simd, threads};
 
 /// `torch.nn.functional.celu`.
 ///
@@ -158,9 +158,50 @@ pub fn prelu(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// Where sizes do not broadcast.
 pub fn prelu_kernel(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
+    if let Some(result) = prelu_rows(input, weight)? {
+        return Ok(result);
+    }
     let scaled = binary(BinaryOp::Mul, input.into(), weight.into())?;
     let positive = binary(BinaryOp::Gt, input.into(), 0.into())?;
     crate::where_(&positive, input.into(), (&scaled).into())
+}
+
+/// [`prelu_kernel`] in one go: `None` where rows of `float32` do not have one number of the weight each.
+fn prelu_rows(input: &Tensor, weight: &Tensor) -> Result<Option<Tensor>> {
+    let sizes = input.sizes();
+    let all = input.numel();
+    // With one number for all, rows are as long as threads like them.
+    let inner = if weight.numel() == 1 { all.min(4096) } else { sizes.iter().skip(2).product() };
+    let by_channel = weight.numel() == 1
+        || (weight.dim() == input.dim() && weight.sizes().get(1) == Some(&weight.numel()));
+    let single = |tensor: &Tensor| tensor.dtype() == DType::Float32 && tensor.is_contiguous();
+    if !by_channel || !single(input) || !single(weight) || inner == 0 {
+        return Ok(None);
+    }
+    let result = Tensor::unset(sizes, DType::Float32)?;
+    {
+        let (x, weights) = (input.read::<f32>()?, weight.read::<f32>()?);
+        let (x, weights): (&[f32], &[f32]) = (&x, &weights);
+        let mut out = result.write::<f32>()?;
+        let inner = inner as usize;
+        threads::pieces(&mut out, inner, 1 << 15, |start, out| {
+            let rows = out.chunks_mut(inner).zip(x[start..].chunks(inner));
+            for ((out, x), weight) in
+                rows.zip(weights.iter().copied().cycle().skip(start / inner % weights.len()))
+            {
+                simd::dispatch(
+                    #[inline(always)]
+                    || {
+                        for (out, &x) in out.iter_mut().zip(x) {
+                            let scaled = weight * x;
+                            *out = if x > 0.0 { x } else { scaled };
+                        }
+                    },
+                );
+            }
+        });
+    }
+    Ok(Some(result))
 }
 
 /// `torch.nn.functional.glu`: one half of a dimension times the sigmoid of the other.

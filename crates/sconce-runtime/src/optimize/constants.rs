@@ -9,7 +9,10 @@ use super::{Optimization, given_memory};
 use crate::interpreter::Machine;
 use crate::value::IValue;
 
-/// Bytes that constants may have anew, beside as many as those have that they are made of.
+/// How many times the bytes of what they are made of new constants may have.
+const MOST: usize = 4;
+
+/// Bytes that they may have beside.
 const FREE: usize = 1 << 20;
 
 /// Computes once what depends on constant tensors alone, where nobody writes to it or gets it.
@@ -109,7 +112,7 @@ fn compute(
         _ => None,
     };
     let tensors: Vec<Tensor> = list.read().items.iter().map(tensor).collect::<Option<_>>()?;
-    (tensors.iter().map(bytes).sum::<usize>() <= used + FREE).then_some(tensors)
+    (tensors.iter().map(bytes).sum::<usize>() <= MOST * used + FREE).then_some(tensors)
 }
 
 /// Those of the nodes that the wanted values are made by.

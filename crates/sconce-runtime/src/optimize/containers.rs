@@ -53,8 +53,8 @@ impl Lists<'_> {
         self.o.graph.value(list).uses().iter().all(|only| self.is_simple(only, owner))
     }
 
-    /// Whether a use reads a list and keeps nothing of it, or appends to it in the block that it is made
-    /// in, so that all items are known in program order.
+    /// Whether a use reads a list and keeps nothing of it, or changes it in the block that it is made in, so
+    /// that all items are known in program order.
     fn is_simple(&self, only: &Use, owner: Option<BlockId>) -> bool {
         let user = self.o.graph.node(only.user);
         if user.is(Prim::ListUnpack) {
@@ -64,6 +64,11 @@ impl Lists<'_> {
         match (user.kind.symbol(), only.index) {
             ("aten::append", 0) => {
                 user.owner() == owner && self.o.graph.value(user.output()).uses().is_empty()
+            }
+            ("aten::_set_item", 0) => {
+                let index = user.inputs().get(1).and_then(|&index| self.o.constant(index));
+                let alone = self.o.graph.value(user.output()).uses().is_empty();
+                user.owner() == owner && alone && matches!(index, Some(Constant::Int(_)))
             }
             ("aten::__getitem__", 0) => true,
             _ => {
@@ -82,6 +87,11 @@ impl Lists<'_> {
         match (at.kind.symbol(), at.inputs()) {
             ("aten::append", &[_, item]) => {
                 self.items.get_mut(&list)?.push(item);
+                self.o.graph.destroy(node);
+            }
+            ("aten::_set_item", &[_, index, item]) => {
+                let place = self.place(index, items.len()).filter(|&place| place < items.len())?;
+                self.items.get_mut(&list)?[place] = item;
                 self.o.graph.destroy(node);
             }
             ("prim::ListUnpack", _) => {
