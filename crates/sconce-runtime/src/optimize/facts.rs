@@ -320,6 +320,15 @@ impl Search<'_> {
                 let fact = self.alike(first).filter(|fact| !fact.is_last)?;
                 return Some(Fact { rank: fact.rank + 1, ..fact });
             }
+            "aten::einsum" => {
+                let Constant::Str(equation) = graph.constant(first)? else { return None };
+                let (_, result) = equation.split_once("->")?;
+                let one = self.items(*rest.first()?).next().and_then(|item| self.get(item))?;
+                let like = |item| self.get(item).is_some_and(|other| other.dtype == one.dtype);
+                let all = self.items(*rest.first()?).all(like) && !result.contains('.');
+                let rank = result.chars().filter(char::is_ascii_alphabetic).count();
+                return all.then_some(Fact { rank, is_last: false, ..one });
+            }
             "aten::__getitem__" => return self.part(first),
             _ => {}
         }
@@ -366,7 +375,7 @@ impl Search<'_> {
             ("aten::softmax" | "aten::log_softmax", &[_, dtype, ..]) => {
                 (graph.constant(dtype) == Some(Constant::None)).then_some(fact)?.floating()
             }
-            ("aten::_convolution", &[weight, ..]) => {
+            ("aten::_convolution" | "aten::_convolution_mode", &[weight, ..]) => {
                 let weight = self.get(weight)?;
                 let is_last = fact.is_last || (weight.is_last && fact.rank == 4);
                 (weight.is_like(fact) && fact.rank > 2).then_some(Fact { is_last, ..fact })
@@ -450,16 +459,19 @@ impl Search<'_> {
         }
     }
 
-    /// What is known of all tensors of a list alike.
-    fn alike(&self, list: ValueId) -> Option<Fact> {
+    /// The items of a list that is made in one place and stays as it is; none of another.
+    fn items(&self, list: ValueId) -> impl Iterator<Item = ValueId> {
         let node = self.graph.node(self.graph.value(list).node());
         let made_here = node.is(Prim::ListConstruct) && !self.is_written(list);
-        let (&one, others) = node.inputs().split_first().filter(|_| made_here)?;
-        let fact = self.get(one)?;
-        let like = |&other: &ValueId| self.get(other).filter(|other| other.is_like(fact));
-        let is_last = others.iter().filter_map(like).all(|other| other.is_last == fact.is_last);
-        let fits = others.iter().all(|other| like(other).is_some());
-        fits.then_some(Fact { is_last: is_last && fact.is_last, ..fact })
+        node.inputs().iter().copied().filter(move |_| made_here)
+    }
+
+    /// What is known of all tensors of a list alike.
+    fn alike(&self, list: ValueId) -> Option<Fact> {
+        let fact = self.items(list).next().and_then(|item| self.get(item))?;
+        let like = |other| self.get(other).filter(|other| other.is_like(fact));
+        let is_last = self.items(list).filter_map(like).all(|other| other.is_last);
+        self.items(list).all(|item| like(item).is_some()).then_some(Fact { is_last, ..fact })
     }
 
     /// How many numbers a list has.

@@ -1,7 +1,7 @@
 //! What the known numbers of dimensions decide: layers check `input.dim()`, functions compare the
-//! lengths of sizes, and optional lists are asked whether they are `None`.
+//! lengths of sizes, optional lists are asked whether they are `None`, and lists whether they are tensors.
 
-use sconce_ir::{Constant, NodeId, Prim, Type, ValueId};
+use sconce_ir::{Attribute, Constant, NodeId, Prim, Type, ValueId};
 
 use super::Optimization;
 
@@ -44,6 +44,11 @@ fn fold(o: &mut Optimization, node: NodeId) -> bool {
 
 fn known(o: &Optimization, node: NodeId) -> Option<Constant> {
     let at = o.graph.node(node);
+    if let (Some(Attribute::Types(types)), true) = (at.attribute("types"), at.is(Prim::Isinstance))
+    {
+        let &[value] = at.inputs() else { return None };
+        return is_of(o.graph.ty(value), types).map(Constant::Bool);
+    }
     match (at.kind.symbol(), at.inputs()) {
         ("aten::dim", &[tensor]) => o.fact(tensor).map(|fact| Constant::Int(fact.rank as i64)),
         ("aten::len", &[list]) => length(o, list).map(Constant::Int),
@@ -64,6 +69,18 @@ fn length(o: &Optimization, list: ValueId) -> Option<i64> {
         ("prim::ListConstruct", items) => Some(items.len() as i64),
         _ => None,
     }
+}
+
+/// Whether a value of a type is of one of some types, where that is plain.
+fn is_of(ty: &Type, types: &[Type]) -> Option<bool> {
+    fn is_plain(ty: &Type) -> bool {
+        match ty {
+            Type::Tensor | Type::Int | Type::Float | Type::Bool | Type::Str => true,
+            Type::List(of) => is_plain(of),
+            _ => false,
+        }
+    }
+    (is_plain(ty) && types.iter().all(is_plain)).then(|| types.contains(ty))
 }
 
 /// Whether a value is `None`, which its type may say.

@@ -5,11 +5,13 @@ use sconce_ir::{Constant, Kind, NodeId, Type, operators};
 
 use super::Optimization;
 
-/// Makes `_convolution`, which traces hold, the convolution of so many dimensions that it is, and puts
+/// Makes `_convolution` and `_convolution_mode`, which traces hold, the convolution of so many dimensions that it is, and puts
 /// numbers in the place of words for padding.
 pub(super) fn name_convolutions(optimization: &mut Optimization) {
     for node in optimization.nodes() {
         let _ = name_one(optimization, node);
+    }
+    for node in optimization.nodes() {
         let _ = spell_padding(optimization, node);
     }
     optimization.refresh();
@@ -42,14 +44,18 @@ fn spell_padding(o: &mut Optimization, node: NodeId) -> Option<()> {
 }
 
 fn name_one(o: &mut Optimization, node: NodeId) -> Option<()> {
-    if !o.is_op(node, "aten::_convolution") {
-        return None;
-    }
-    let &[input, weight, bias, stride, padding, dilation, transposed, _, groups, ..] =
-        o.graph.node(node).inputs()
-    else {
-        return None;
-    };
+    let at = o.graph.node(node);
+    let (overload, [input, weight, bias, stride, padding, dilation, groups]) =
+        match (at.kind.symbol(), at.inputs()) {
+            (
+                "aten::_convolution",
+                &[input, weight, bias, stride, padding, dilation, transposed, _, groups, ..],
+            ) if o.constant(transposed) == Some(Constant::Bool(false)) => {
+                ("", [input, weight, bias, stride, padding, dilation, groups])
+            }
+            ("aten::_convolution_mode", inputs) => ("padding", inputs.try_into().ok()?),
+            _ => return None,
+        };
     let like = o.fact(input).zip(o.fact(weight)).filter(|(input, weight)| input.is_like(*weight));
     let symbol = match like?.0.rank {
         3 => "aten::conv1d",
@@ -57,10 +63,7 @@ fn name_one(o: &mut Optimization, node: NodeId) -> Option<()> {
         5 => "aten::conv3d",
         _ => return None,
     };
-    if o.constant(transposed) != Some(Constant::Bool(false)) {
-        return None;
-    }
-    let operator = operators::find(symbol, "")?;
+    let operator = operators::find(symbol, overload)?;
     let inputs = [input, weight, bias, stride, padding, dilation, groups];
     let kind = Kind::Op(operator.schema.name.clone());
     let new = o.graph.new_node_with(kind, &inputs, Type::Tensor);
