@@ -350,6 +350,10 @@ impl Search<'_> {
                 // Numbers do not change floating point dtypes, unless they are complex.
                 None if matches!(graph.ty(other), Type::Int | Type::Float) => fact.floating(),
                 Some(_) | None if in_place => fact.floating(),
+                // Nor does a tensor without dimensions beside one that has some.
+                Some(other) if other.rank == 0 && fact.rank > 0 && !other.dtype.is_complex() => {
+                    fact.floating()
+                }
                 Some(other) if other.dtype == fact.dtype => {
                     Some(Fact { rank: fact.rank.max(other.rank), ..fact.floating()? })
                 }
