@@ -9,7 +9,7 @@ use sconce_checkpoint::Checkpoint;
 use sconce_kernels::Importer;
 use sconce_runtime::{Error, IValue, Options, Session, Tensor};
 
-const NETWORKS: [&str; 16] = [
+const NETWORKS: [&str; 19] = [
     "residual",
     "inverted",
     "written",
@@ -26,6 +26,9 @@ const NETWORKS: [&str; 16] = [
     "chains0",
     "chains1",
     "chains2",
+    "features",
+    "gated",
+    "scaled",
 ];
 
 fn network(name: &str) -> PathBuf {
@@ -116,6 +119,45 @@ fn what_follows_a_convolution_becomes_part_of_it() {
     }
     assert_eq!(calls(&session, "sconce::to_blocked"), 0);
     assert_eq!(calls(&session, "sconce::from_blocked"), 1);
+}
+
+#[test]
+fn convolutions_behind_lists_and_gates_are_in_blocks_too() {
+    for (name, convolutions, transposed) in [("features", 3, 0), ("gated", 6, 1)] {
+        let mut session = session(name, true);
+        let input = Tensor::zeros(&[1, 3, 12, 16], sconce_kernels::DType::Float32).unwrap();
+        session.call("forward", &[IValue::Tensor(input)]).unwrap();
+        assert_eq!(calls(&session, "sconce::conv_blocked"), convolutions, "{name}");
+        assert_eq!(calls(&session, "aten::_convolution"), transposed, "{name}");
+        for gone in ["aten::conv2d", "aten::conv2d.padding", "aten::batch_norm", "prim::If"] {
+            assert_eq!(calls(&session, gone), 0, "{name}: {gone}");
+        }
+    }
+}
+
+#[test]
+fn what_is_made_of_constants_is_made_once_unless_it_is_given() {
+    let [mut optimized, mut plain] = [session("scaled", true), session("scaled", false)];
+    let input = Tensor::from_slice(&[0.5f32; 12], &[1, 3, 2, 2]).unwrap();
+    for round in 0..3 {
+        let [a, b] = [&mut optimized, &mut plain].map(|session| {
+            tensors(&session.call("forward", &[IValue::Tensor(input.clone())]).unwrap())
+        });
+        a.iter().zip(&b).for_each(|(a, b)| close(a, b));
+        for given in a.iter().chain(&b) {
+            given.fill(f64::from(round).into()).unwrap();
+        }
+    }
+    for (operator, times) in [("aten::sqrt", 1), ("aten::sin", 1), ("aten::cos", 1)] {
+        assert_eq!(
+            (calls(&optimized, operator), calls(&plain, operator)),
+            (times, 3),
+            "{operator}"
+        );
+    }
+    for operator in ["aten::exp", "aten::tanh", "aten::rand_like"] {
+        assert_eq!(calls(&optimized, operator), 3, "{operator}");
+    }
 }
 
 #[test]

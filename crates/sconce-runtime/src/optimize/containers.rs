@@ -19,6 +19,9 @@ pub(super) fn resolve(optimization: &mut Optimization) {
     optimization.refresh();
 }
 
+/// The most items and uses of a list that is looked at: each use may get a copy of it.
+const MOST: usize = 256;
+
 struct Lists<'a> {
     o: &'a mut Optimization,
     /// The items that lists have at the node that is looked at.
@@ -30,9 +33,7 @@ impl Lists<'_> {
         let at = self.o.graph.node(node);
         if at.is(Prim::ListConstruct) {
             let (items, list) = (at.inputs().to_vec(), at.output());
-            if self.is_known(list) {
-                self.items.insert(list, items);
-            }
+            self.keep(list, items);
             return;
         }
         let lists =
@@ -130,8 +131,10 @@ impl Lists<'_> {
                 self.put(node, part);
             }
             ("aten::add", &[first, second]) => {
-                let both = [self.items.get(&first)?.clone(), self.items.get(&second)?.clone()];
-                self.put(node, both.concat());
+                let both =
+                    [self.items.get(&first)?.clone(), self.items.get(&second)?.clone()].concat();
+                (both.len() <= MOST).then_some(())?;
+                self.put(node, both);
             }
             _ => return None,
         }
@@ -149,7 +152,13 @@ impl Lists<'_> {
         let ty = self.o.graph.ty(self.o.graph.node(node).output()).clone();
         let list = self.make(&items, ty, node);
         self.o.replace(node, list);
-        if self.is_known(list) {
+        self.keep(list, items);
+    }
+
+    /// Remembers the items of a list, if they stay known.
+    fn keep(&mut self, list: ValueId, items: Vec<ValueId>) {
+        let uses = self.o.graph.value(list).uses();
+        if items.len() + uses.len() <= MOST && self.is_known(list) {
             self.items.insert(list, items);
         }
     }

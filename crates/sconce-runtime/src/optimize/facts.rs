@@ -182,6 +182,9 @@ const ARITHMETIC: &[&str] = &["aten::add", "aten::sub", "aten::mul", "aten::div"
 /// How often what branches give may let more be known.
 const MAX_ROUNDS: usize = 4;
 
+/// The most uses of a list that are looked at.
+const MOST_USES: usize = 256;
+
 /// What is known of each value of a graph.
 #[derive(Default)]
 pub(super) struct Facts(Vec<Option<Fact>>);
@@ -287,7 +290,8 @@ impl Search<'_> {
         let (_, less) = PARTS.iter().find(|(name, _)| *name == node.kind.symbol())?;
         let fact = self.get(*node.inputs().first()?).filter(|fact| !fact.is_last)?;
         let rank = fact.rank.checked_sub(*less)?;
-        let only_read = self.graph.value(list).uses().iter().all(|only| self.reads(only));
+        let uses = self.graph.value(list).uses();
+        let only_read = uses.len() <= MOST_USES && uses.iter().all(|only| self.reads(only));
         only_read.then_some(Fact { rank, ..fact })
     }
 

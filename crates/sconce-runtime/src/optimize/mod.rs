@@ -183,12 +183,11 @@ fn given_constants(graph: &Graph, aliases: &AliasAnalyser<'_>, table: &[IValue])
 /// The memory that the caller may get.
 fn given_memory(graph: &Graph, aliases: &AliasAnalyser<'_>) -> Vec<bool> {
     let mut given_memory = vec![false; aliases.location_count()];
-    let written = aliases.all_written();
+    let written = aliases.written_values();
     for value in given(graph) {
         aliases.mark_locations(value, &mut given_memory);
         // What was put into a container after it was made is not seen at its maker.
-        let is_changed = aliases.locations(value).iter().any(|&at| written[at as usize]);
-        if is_changed && !matches!(graph.ty(value), sconce_ir::Type::Tensor) {
+        if written[value.0 as usize] && !matches!(graph.ty(value), sconce_ir::Type::Tensor) {
             aliases.mark_wildcards(&mut given_memory);
         }
     }

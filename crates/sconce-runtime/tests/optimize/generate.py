@@ -226,6 +226,63 @@ def forward(self, x: Tensor):
     p, q, one = torch.cos(x), torch.matmul(x, self.w0), torch.ones([])
     mask = x.transpose(0, -1).transpose(0, -1) > 0.3
 {chains(seed, 48)}""", dict([("w0", (12, 12)), ("c0", (12,)), (f"k{seed}", (1,))])) for seed in range(3)
+} | {
+    # A list of features that is put together piece by piece, changed and taken apart.
+    "features": ("""
+def forward(self, x: Tensor):
+    features = [x]
+    y = torch.conv2d(x, self.w0, None, [1, 1], [1, 1], [1, 1], 1)
+    y = torch.relu_(torch.batch_norm(y, self.g0, self.b0, self.m0, self.v0, False, 0.1, 1e-5, True))
+    features.append(y)
+    y = torch.relu_(torch.conv2d(y, self.w1, None, [2, 2], [1, 1], [1, 1], 1))
+    features.append(y)
+    features[2] = torch.add(features[2], 1.)
+    last, rest = features[::-1][0], features[1:]
+    skip: Optional[Tensor] = None
+    if len(rest) > 1:
+        skip = rest[0]
+    up = torch.ops.aten.upsample_nearest2d(last, [y.size(2) * 2, y.size(3) * 2])
+    if skip is not None:
+        up = up[:, :, :skip.size(2), :skip.size(3)]
+        up = torch.cat([up, skip], 1)
+    z = torch.relu_(torch.conv2d(up, self.w2, None, [1, 1], [1, 1], [1, 1], 1))
+    if isinstance(features, Tensor):
+        z = z * 2
+    features.append(z)
+    total = torch.zeros([1])
+    for feature in features:
+        total = total + feature.mean()
+    return z, features[0], total, features[-2] + 1
+""", dict(w0=(16, 3, 3, 3), n0=(16,), w1=(32, 16, 3, 3), w2=(16, 48, 3, 3))),
+    # What lies between convolutions: means, gates, parts, sums, checks, and words for padding.
+    "gated": ("""
+def forward(self, x: Tensor):
+    y = torch.conv2d(x, self.w0, None, [1, 1], "same", [1, 1], 1)
+    gate = torch.mean(y, [2, 3], True)
+    gate = torch.sigmoid(torch.conv2d(gate, self.w1, None, [1, 1], [0, 0], [1, 1], 1))
+    y = torch.conv2d(y * gate, self.w1, None, [1, 1], [0, 0], [1, 1], 1)
+    assert y.dim() == 4, "pictures, but {} dimensions".format(y.dim())
+    y = torch.batch_norm(y, self.g0, self.b0, self.m0, self.v0, False, 0.1, 1e-5, True)
+    a, b = torch.chunk(y, 2, 1)
+    parts = torch.stack([torch.conv2d(a, self.w2, None, [1, 1], [1, 1], [1, 1], 1), torch.relu(b)], 1)
+    z = torch.sum(parts, [1]) * self.c0.reshape([1, -1, 1, 1]) / self.d0
+    z = torch._convolution(z, self.w2, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, False, False, True, True)
+    z = torch._convolution_mode(z, self.w2, None, [1, 1], "valid", [1, 1], 1)
+    return z, torch._convolution(z, self.w2, None, [2, 2], [1, 1], [1, 1], True, [1, 1], 1, False, False, True, True)
+""", dict(w0=(32, 3, 3, 3), w1=(32, 32, 1, 1), n0=(32,), w2=(16, 16, 3, 3), c0=(16,), d0=())),
+    # What is made of constants alone; some of it is given.
+    "scaled": ("""
+def forward(self, x: Tensor):
+    w = self.w0 - self.w0.mean([1, 2, 3], True)
+    w = w / torch.sqrt(w.pow(2).sum([1, 2, 3], True) + 1e-5)
+    given = self.w0 * 2.
+    seen = torch.exp(self.c0)
+    kept = [torch.tanh(self.c0)]
+    kept.append(seen.view([4, 4]))
+    y = torch.conv2d(x, w, torch.sin(self.c0), [1, 1], [1, 1], [1, 1], 1)
+    drawn = torch.rand_like(self.c0) < 2.
+    return y, given, kept[1], kept[0], torch.where(drawn, torch.cos(self.c0), 0.).add_(1.)
+""", dict(w0=(16, 3, 3, 3), c0=(16,), k9=(1,))),
 }
 
 
