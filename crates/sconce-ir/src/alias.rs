@@ -36,6 +36,7 @@ pub struct AliasAnalyser<'a> {
     /// type and to all that goes into containers.
     from_containers: FxHashMap<Type, Element>,
     writes: FxHashMap<NodeId, Writes>,
+    /// Whether it is more exact than PyTorch's.
     directed: bool,
 }
 
@@ -492,30 +493,29 @@ impl<'a> AliasAnalyser<'a> {
 
     /// Says that a value goes into a container, from which it may come out anywhere.
     fn enter(&mut self, value: ValueId) {
-        let ty = self.graph.ty(value);
-        if !self.directed || !is_mutable(ty) {
-            return self.set_wildcard(value);
-        }
-        self.fresh(value);
-        let (all, element) = (self.all_in_containers(ty), self.elements[value.0 as usize]);
-        if element != all {
-            self.points_to[all as usize].push(element);
-        }
+        self.pass(value, |all, element| (all, element));
     }
 
     /// Says that a value comes out of a container.
     fn come_out(&mut self, value: ValueId) {
+        self.pass(value, |all, element| (element, all));
+    }
+
+    /// Makes one of what containers hold and a value point to the other.
+    fn pass(&mut self, value: ValueId, which: fn(Element, Element) -> (Element, Element)) {
         let ty = self.graph.ty(value);
         if !self.directed || !is_mutable(ty) {
             return self.set_wildcard(value);
         }
         self.fresh(value);
         let (all, element) = (self.all_in_containers(ty), self.elements[value.0 as usize]);
-        if element != all {
-            self.points_to[element as usize].push(all);
+        let (from, to) = which(all, element);
+        if from != to {
+            self.points_to[from as usize].push(to);
         }
     }
 
+    /// What stands for all values of a type that may come out of containers.
     fn all_in_containers(&mut self, ty: &Type) -> Element {
         let key = wildcard_type(ty);
         if let Some(&element) = self.from_containers.get(&key) {

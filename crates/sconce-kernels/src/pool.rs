@@ -54,20 +54,20 @@ impl Axis {
         window.end.saturating_sub(window.start).div_ceil(self.step)
     }
 
-    /// The longest run of windows of one length from the first of the greatest length on, each as far from
-    /// the one before: which windows, how far, and how many elements each has.
+    /// The windows from the first of the greatest length on that have this length, each as far after the
+    /// one before.
     fn run(&self) -> Run {
         let elements = self.windows.iter().map(|&window| self.len(window)).max().unwrap_or(0);
         let is_whole = |window: &Window| self.len(*window) == elements;
         let first = self.windows.iter().position(is_whole).unwrap_or(0);
         let whole = &self.windows[first..];
         let stride = match whole {
-            [a, b, ..] => b.start.saturating_sub(a.start),
+            [a, b, ..] => b.start.saturating_sub(a.start).max(1),
             _ => 1,
         };
         let follows = |at: &usize| whole[*at].start == whole[0].start + at * stride;
         let count = (0..whole.len()).take_while(|at| is_whole(&whole[*at]) && follows(at)).count();
-        Run { windows: first..first + count, stride: stride.max(1), elements }
+        Run { windows: first..first + count, stride, elements }
     }
 
     /// Takes the elements of a line into what there is of each window.
@@ -705,4 +705,44 @@ pub fn max_unpool(input: &Tensor, indices: &Tensor, output: &[i64]) -> Result<Te
     let places = Tensor::from_slice(&places, &flat)?;
     crate::scatter(&result.view(&[planes, len])?, 1, &places, (&input.reshape(&flat)?).into())?
         .view(&sizes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The windows along a line of so many elements, taken one by one and side by side.
+    #[track_caller]
+    fn check(axis: &Axis, len: usize) {
+        let line: Vec<i64> = (0..len as i64).map(|i| i * i + 1).collect();
+        let mut found = vec![0; axis.windows.len()];
+        axis.fold(&axis.run(), &line, &mut found, |sum, x| sum * 3 + x);
+        let expected = axis.windows.iter().map(|window| {
+            let elements = (window.start..window.end).step_by(axis.step);
+            elements.fold(0i64, |sum, at| sum * 3 + line[at])
+        });
+        assert_eq!(found, expected.collect::<Vec<_>>(), "{axis:?}");
+    }
+
+    #[test]
+    fn windows_side_by_side_are_windows_one_by_one() {
+        for (kernel, stride, padding, dilation, size, ceil_mode) in [
+            (3, 1, 1, 1, 9, false),
+            (3, 2, 1, 1, 14, true),
+            (2, 2, 0, 1, 20, false),
+            (2, 3, 1, 2, 20, false),
+            (5, 1, 2, 1, 3, false),
+            (1, 1, 0, 1, 7, false),
+            (3, 4, 0, 1, 17, true),
+        ] {
+            let walk = Walk { kernel, stride, padding, dilation };
+            let count = walk.count(size, ceil_mode).unwrap();
+            check(&walk.axis(size, count).unwrap(), size as usize);
+        }
+        for (size, output) in [(7, 14), (14, 7), (7, 3), (5, 5), (3, 7), (1, 6), (64, 16)] {
+            let input = Tensor::zeros(&[1, 1, size], DType::Float32).unwrap();
+            let ([.., axis], _) = adaptive(&input, "", &[output]).unwrap();
+            check(&axis, size as usize);
+        }
+    }
 }

@@ -30,8 +30,8 @@ pub(crate) fn run(
     let Layer { steps, batch, inputs, order, .. } = layer;
     let hidden = order.hidden;
     let work = steps * batch * order.width() * (hidden + inputs);
-    let threads = if work < WORTH_SHARING { 1 } else { threads::get().min(batch / SHARE).max(1) };
-    let each = batch.div_ceil(threads);
+    let count = if work < WORTH_SHARING { 1 } else { threads::get().min(batch / SHARE).max(1) };
+    let each = batch.div_ceil(count);
     let mut cells = state.c.map(|c| c.chunks_mut(each * hidden));
     let mut parts: Vec<Part<'_>> = state
         .h
