@@ -404,7 +404,8 @@ impl Search<'_> {
         if LIKE_FIRST.contains(&plain) {
             // Beside tensors the result may have more dimensions, or another dtype.
             let beside = rest.iter().any(|&value| is_tensor(graph.ty(value)));
-            return if beside { None } else { fact.floating() };
+            let like = !beside && self.leaves_dtype(node);
+            return if like { fact.floating() } else { None };
         }
         if let Some((_, rank)) = MORE_SPATIAL.iter().find(|(name, _)| *name == symbol) {
             return (fact.rank == *rank).then_some(fact)?.floating();
@@ -458,7 +459,8 @@ impl Search<'_> {
                 fact.floating()
             }
             "aten::to" => match graph.constant(*rest.first()?)? {
-                Constant::Int(code) if *graph.ty(rest[0]) == Type::Int => {
+                // The last operand is a memory format.
+                Constant::Int(code) if graph.constant(*rest.last()?) == Some(Constant::None) => {
                     Some(Fact { dtype: DType::from_scalar_type_number(code)?, ..fact })
                 }
                 _ => None,
@@ -472,6 +474,16 @@ impl Search<'_> {
         let node = self.graph.node(self.graph.value(list).node());
         let made_here = node.is(Prim::ListConstruct) && !self.is_written(list);
         node.inputs().iter().copied().filter(move |_| made_here)
+    }
+
+    /// Whether an operator that could be told a dtype or a layout is told none.
+    fn leaves_dtype(&self, node: NodeId) -> bool {
+        let Some(operator) = self.graph.operator(node) else { return false };
+        let inputs = self.graph.node(node).inputs();
+        let mut told = operator.schema.arguments.iter().zip(inputs).filter(|(argument, _)| {
+            matches!(&*argument.name, "dtype" | "layout" | "memory_format")
+        });
+        told.all(|(_, &value)| self.graph.constant(value) == Some(Constant::None))
     }
 
     /// What is known of all tensors of a list alike.
