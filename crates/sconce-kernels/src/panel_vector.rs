@@ -6,23 +6,54 @@
 //! later steps while it waits for the weights of the current one.
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
 
+use std::ops::Range;
+
 #[cfg(target_arch = "x86_64")]
 use crate::blocked::lanes::{Avx2, Avx512};
 use crate::blocked::lanes::{LANES, Lanes, Portable};
 use crate::panels::PANEL;
 use crate::simd::{Level, best};
 
-/// Rows of a [`Tile`].
-pub(crate) const TILE_ROWS: usize = 5;
+/// Lines of a panel that all rows are multiplied with before the next lines: they stay in the first
+/// cache beside what the vector's panels bring.
+const CHUNK: usize = 64;
 
-/// A part of the product of [`TILE_ROWS`] rows and a panel, which is added to what is there.
-pub(crate) struct Tile<'a> {
-    /// The rows' elements, `stride` from one row to the next.
+/// How the rows of a [`Beside`] are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RowsBeside {
+    /// Rows are taken so many at a time: only multiples of it are allowed.
+    pub(crate) unit: usize,
+    /// How many rows should be multiplied together: where registers allow only few at a time, a panel
+    /// should come from the second cache for more of them.
+    pub(crate) best: usize,
+}
+
+/// How this processor takes rows.
+pub(crate) fn rows_beside() -> RowsBeside {
+    rows_of(best())
+}
+
+fn rows_of(level: Level) -> RowsBeside {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => RowsBeside { unit: 5, best: 5 },
+        _ => RowsBeside { unit: 4, best: 16 },
+    }
+}
+
+/// A part of the product of some rows and some panels, which is added to what is there.
+pub(crate) struct Beside<'a> {
+    /// How many rows there are, and their elements, `stride` from one row to the next.
+    pub(crate) rows: usize,
     pub(crate) x: &'a [f32],
     pub(crate) stride: usize,
-    /// As many lines of a packed panel as elements of a row are taken.
-    pub(crate) panel: &'a [f32],
-    /// The first of 32 elements of the product in each row, `out_stride` from one row to the next.
+    /// The panels, of `depth` lines each, from one to the next `apart` elements.
+    pub(crate) panels: &'a [f32],
+    pub(crate) depth: usize,
+    pub(crate) apart: usize,
+    /// The lines that are taken, of the panels' one after the other.
+    pub(crate) lines: Range<usize>,
+    /// The product, 32 columns for each panel, and `out_stride` from one row to the next.
     pub(crate) out: &'a mut [f32],
     pub(crate) out_stride: usize,
 }
@@ -42,72 +73,65 @@ pub(crate) fn vector(x: &[f32], packed: &[f32], out: &mut [f32]) {
     }
 }
 
-/// Adds a vector times some panels to `sums`, and computes a tile meanwhile.
+/// Adds a vector times some panels to `sums`, and computes a part of another product meanwhile.
 pub(crate) fn vector_beside(
     x: &[f32],
     panels: &[f32],
     sums: &mut [[f32; PANEL]],
-    tile: Option<Tile<'_>>,
+    beside: Option<Beside<'_>>,
 ) {
-    at(best(), x, panels, sums, tile);
+    at(best(), x, panels, sums, beside);
 }
 
 /// The same with the instructions of a level that this processor has.
-fn at(level: Level, x: &[f32], panels: &[f32], sums: &mut [[f32; PANEL]], tile: Option<Tile<'_>>) {
+fn at(
+    level: Level,
+    x: &[f32],
+    panels: &[f32],
+    sums: &mut [[f32; PANEL]],
+    beside: Option<Beside<'_>>,
+) {
     assert!(panels.len() >= x.len() * PANEL * sums.len(), "fewer panels than sums");
-    let depth = tile.as_ref().map_or(0, |tile| tile.panel.len() / PANEL);
-    let fits = |tile: &Tile<'_>| {
-        tile.x.len() >= (TILE_ROWS - 1) * tile.stride + depth
-            && tile.out.len() >= (TILE_ROWS - 1) * tile.out_stride + PANEL
-    };
-    assert!(tile.as_ref().is_none_or(fits), "a tile reaches beyond its operands");
+    let unit = rows_of(level).unit;
+    let tiles = beside.map_or(Tiles::NONE, |beside| Tiles::new(beside, unit));
     let vector = RawVector {
         k: x.len(),
+        line: 0,
         x: x.as_ptr(),
         panels: panels.as_ptr(),
         count: sums.len(),
         sums: sums.as_mut_ptr().cast(),
     };
-    let tile = tile.filter(|_| depth > 0).map(|tile| RawTile {
-        depth,
-        x: tile.x.as_ptr(),
-        stride: tile.stride,
-        panel: tile.panel.as_ptr(),
-        out: tile.out.as_mut_ptr(),
-        out_stride: tile.out_stride,
-    });
-    // SAFETY: the assertions hold what is read and written against the slices, which are borrowed,
-    // those that are written mutably; `level` is what this processor was found to have.
+    // SAFETY: the assertion above and those of `Tiles::new` hold what is read and written against the
+    // slices, which are borrowed, those that are written mutably; tiles have the rows of the level,
+    // and `level` is what this processor was found to have.
     unsafe {
         match level {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => match tile {
-                Some(tile) => avx512_beside(vector, tile),
-                None => avx512(vector),
-            },
+            Level::Avx512 => avx512(vector, tiles),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => avx2(vector, tile),
+            Level::Avx2 => avx2(vector, tiles),
             Level::Baseline => {
-                both::<Portable, 1, 0>(vector, RawTile::NONE);
-                if let Some(tile) = tile {
-                    tile_alone::<Portable>(tile);
-                }
+                both::<Portable, 1, 1, 1, 4, 1>(vector, Tiles::NONE);
+                both::<Portable, 1, 1, 1, 4, 1>(RawVector { count: 0, ..vector }, tiles);
             }
         }
     }
 }
 
-/// A vector of k elements, panels of k lines, and 32 sums for each panel.
+/// A vector of k elements, panels of k lines, and 32 sums for each panel. Lines of the first panel before
+/// `line` are in its sums already.
 #[derive(Clone, Copy)]
 struct RawVector {
     k: usize,
+    line: usize,
     x: *const f32,
     panels: *const f32,
     count: usize,
     sums: *mut f32,
 }
 
-/// A [`Tile`] of `depth` lines.
+/// Some lines of a panel, or of a half of it, some rows' elements for them, and the product.
 #[derive(Clone, Copy)]
 struct RawTile {
     depth: usize,
@@ -118,108 +142,275 @@ struct RawTile {
     out_stride: usize,
 }
 
-impl RawTile {
-    const NONE: RawTile = RawTile {
-        depth: 0,
-        x: std::ptr::null(),
-        stride: 0,
-        panel: std::ptr::null(),
-        out: std::ptr::null_mut(),
-        out_stride: 0,
+/// A [`Beside`] in tiles of `unit` rows: all rows for some lines of a panel, then the next lines.
+struct Tiles {
+    /// The first row's part of a tile with all lines of a panel.
+    whole: RawTile,
+    panels: *const f32,
+    apart: usize,
+    unit: usize,
+    rows: usize,
+    lines: Range<usize>,
+    /// The next tile's first row, and its first column within the panel.
+    row: usize,
+    column: usize,
+}
+
+impl Tiles {
+    const NONE: Tiles = Tiles {
+        whole: RawTile {
+            depth: 1,
+            x: std::ptr::null(),
+            stride: 0,
+            panel: std::ptr::null(),
+            out: std::ptr::null_mut(),
+            out_stride: 0,
+        },
+        panels: std::ptr::null(),
+        apart: 0,
+        unit: 1,
+        rows: 0,
+        lines: 0..0,
+        row: 0,
+        column: 0,
     };
+
+    /// # Panics
+    /// Where the product reaches beyond its operands or has rows that are no whole units.
+    fn new(beside: Beside<'_>, unit: usize) -> Tiles {
+        let Beside { rows, x, stride, panels, depth, apart, lines, out, out_stride } = beside;
+        if rows == 0 || lines.is_empty() {
+            return Tiles::NONE;
+        }
+        let last = (lines.end - 1) / depth;
+        assert!(rows.is_multiple_of(unit), "rows are taken {unit} at a time");
+        assert!(x.len() >= (rows - 1) * stride + depth, "fewer elements than rows have");
+        assert!(panels.len() >= last * apart + depth * PANEL, "fewer lines than are taken");
+        assert!(out.len() >= (rows - 1) * out_stride + (last + 1) * PANEL, "too small a product");
+        let (x, panel, out) = (x.as_ptr(), panels.as_ptr(), out.as_mut_ptr());
+        let whole = RawTile { depth, x, stride, panel, out, out_stride };
+        Tiles { whole, panels: panel, apart, unit, rows, lines, row: 0, column: 0 }
+    }
+
+    /// The next tile, `columns` wide.
+    ///
+    /// # Safety
+    /// What [`Tiles::new`] was given must still be borrowed.
+    unsafe fn next(&mut self, columns: usize) -> Option<RawTile> {
+        if self.lines.is_empty() {
+            return None;
+        }
+        let RawTile { depth, stride, out_stride, .. } = self.whole;
+        let (panel, line) = (self.lines.start / depth, self.lines.start % depth);
+        let len = self.lines.len().min(depth - line).min(CHUNK);
+        // SAFETY: inside the operands, as `new` made sure.
+        let tile = unsafe {
+            RawTile {
+                depth: len,
+                x: self.whole.x.add(self.row * stride + line),
+                panel: self.panels.add(panel * self.apart + line * PANEL + self.column),
+                out: self.whole.out.add(self.row * out_stride + panel * PANEL + self.column),
+                ..self.whole
+            }
+        };
+        self.row += self.unit;
+        if self.row == self.rows {
+            self.row = 0;
+            self.column += columns;
+            if self.column == PANEL {
+                self.column = 0;
+                self.lines.start += len;
+            }
+        }
+        Some(tile)
+    }
 }
 
 /// # Safety
 /// As [`both`]; the processor must have AVX-512F.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx2,fma")]
-unsafe fn avx512(vector: RawVector) {
+unsafe fn avx512(vector: RawVector, tiles: Tiles) {
     // SAFETY: the caller's.
-    unsafe { both::<Avx512, 4, 0>(vector, RawTile::NONE) }
+    unsafe { both::<Avx512, 4, 4, 4, 5, 2>(vector, tiles) }
 }
 
-/// # Safety
-/// As [`both`]; the processor must have AVX-512F.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx2,fma")]
-unsafe fn avx512_beside(vector: RawVector, tile: RawTile) {
-    // SAFETY: the caller's.
-    unsafe { both::<Avx512, 4, TILE_ROWS>(vector, tile) }
-}
-
-/// Sixteen registers are too few for both at a time.
-///
 /// # Safety
 /// As [`both`]; the processor must have AVX2 and FMA.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn avx2(vector: RawVector, tile: Option<RawTile>) {
+unsafe fn avx2(vector: RawVector, tiles: Tiles) {
+    // SAFETY: the caller's.
+    unsafe { both::<Avx2, 1, 2, 2, 4, 1>(vector, tiles) }
+}
+
+/// Products with a vector, and beside them tiles of `ROWS` rows and `COLUMNS` times 16 columns, a line
+/// of one for every `EACH` lines of the vector's panels. What a line of those adds to the sums waits
+/// for the line before it, but for `CHAINS` lines that have sums of their own, and `ALONE` where no
+/// tile is left.
+///
+/// # Safety
+/// The pointers of `vector` must be valid for what [`RawVector`] says, `tiles` be of operands that are
+/// borrowed and have units of `ROWS` rows; the processor must have the instructions of `V`.
+#[inline(always)]
+unsafe fn both<
+    V: Lanes,
+    const CHAINS: usize,
+    const ALONE: usize,
+    const EACH: usize,
+    const ROWS: usize,
+    const COLUMNS: usize,
+>(
+    mut vector: RawVector,
+    mut tiles: Tiles,
+) {
     // SAFETY: the caller's.
     unsafe {
-        both::<Avx2, 2, 0>(vector, RawTile::NONE);
-        if let Some(tile) = tile {
-            tile_alone::<Avx2>(tile);
+        if let Some(first) = tiles.next(COLUMNS * LANES) {
+            vector = beside::<V, CHAINS, EACH, ROWS, COLUMNS>(vector, first, tiles);
+        }
+        alone::<V, ALONE>(vector);
+    }
+}
+
+/// All tiles, with as many of the vector's lines as go beside them. Gives what is left of those.
+///
+/// # Safety
+/// As [`both`]; `vector` begins with a whole panel.
+#[inline(always)]
+unsafe fn beside<
+    V: Lanes,
+    const CHAINS: usize,
+    const EACH: usize,
+    const ROWS: usize,
+    const COLUMNS: usize,
+>(
+    vector: RawVector,
+    mut tile: RawTile,
+    mut tiles: Tiles,
+) -> RawVector {
+    let RawVector { k, x, .. } = vector;
+    // SAFETY: lines are below k or the tile's depth, rows below `ROWS`, panels below `count`.
+    unsafe {
+        let mut rows: [[V; COLUMNS]; ROWS] = load_rows(tile);
+        // Lines of the tile that have been added.
+        let mut added = 0;
+        for p in 0..vector.count {
+            let panels = vector.panels.add(p * k * PANEL);
+            let sums = vector.sums.add(p * PANEL);
+            let mut all = load_sums::<V, CHAINS>(sums);
+            let mut line = 0;
+            loop {
+                let rounds = ((k - line) / EACH).min(tile.depth - added);
+                for i in 0..rounds {
+                    for part in 0..EACH / CHAINS {
+                        lines(x, panels, line + i * EACH + part * CHAINS, &mut all);
+                    }
+                    tile_line(tile, added + i, &mut rows);
+                }
+                (line, added) = (line + rounds * EACH, added + rounds);
+                if added < tile.depth {
+                    break;
+                }
+                store_rows(tile, rows);
+                let Some(next) = tiles.next(COLUMNS * LANES) else {
+                    store_sums(all, sums);
+                    let count = vector.count - p;
+                    return RawVector { line, panels, count, sums, ..vector };
+                };
+                (tile, added) = (next, 0);
+                rows = load_rows(tile);
+            }
+            remaining_lines(x, panels, line..k, &mut all);
+            store_sums(all, sums);
+        }
+        loop {
+            for i in added..tile.depth {
+                tile_line(tile, i, &mut rows);
+            }
+            store_rows(tile, rows);
+            let Some(next) = tiles.next(COLUMNS * LANES) else { break };
+            (tile, added) = (next, 0);
+            rows = load_rows(tile);
+        }
+        RawVector { count: 0, ..vector }
+    }
+}
+
+/// Products with a vector.
+///
+/// # Safety
+/// As [`both`].
+#[inline(always)]
+unsafe fn alone<V: Lanes, const CHAINS: usize>(vector: RawVector) {
+    let RawVector { k, x, mut line, .. } = vector;
+    // SAFETY: lines are below k, panels below `count`.
+    unsafe {
+        for p in 0..vector.count {
+            let panel = vector.panels.add(p * k * PANEL);
+            let sums = vector.sums.add(p * PANEL);
+            let mut all = load_sums::<V, CHAINS>(sums);
+            let rounds = (k - line) / CHAINS;
+            for i in 0..rounds {
+                lines(x, panel, line + i * CHAINS, &mut all);
+            }
+            remaining_lines(x, panel, line + rounds * CHAINS..k, &mut all);
+            store_sums(all, sums);
+            line = 0;
         }
     }
 }
 
-/// Products with a vector, each added up in `CHAINS` sums that do not wait for one another, and
-/// `ROWS` rows of a tile, a line of it for every `CHAINS` lines of the vector's panels.
+/// The sums of a panel, the first of several that are added up in the end.
 ///
 /// # Safety
-/// The pointers of `vector` must be valid for what [`RawVector`] says and, where `ROWS` is not 0, those
-/// of `tile` for what [`Tile`] says; the processor must have the instructions of `V`.
+/// As [`both`].
 #[inline(always)]
-unsafe fn both<V: Lanes, const CHAINS: usize, const ROWS: usize>(vector: RawVector, tile: RawTile) {
-    // SAFETY: lines are below k or `depth`, rows below `ROWS`, panels below `count`.
+unsafe fn load_sums<V: Lanes, const N: usize>(sums: *const f32) -> [[V; 2]; N] {
+    // SAFETY: the caller's.
     unsafe {
-        let mut rows = [[V::splat(0.0); 2]; ROWS];
-        for (r, row) in rows.iter_mut().enumerate() {
-            let out = tile.out.add(r * tile.out_stride);
-            *row = [V::load(out), V::load(out.add(LANES))];
+        let mut all = [[V::splat(0.0); 2]; N];
+        all[0] = [V::load(sums), V::load(sums.add(LANES))];
+        all
+    }
+}
+
+/// Adds several sums up.
+///
+/// # Safety
+/// As [`both`].
+#[inline(always)]
+unsafe fn store_sums<V: Lanes, const N: usize>(mut all: [[V; 2]; N], sums: *mut f32) {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut half = N / 2;
+        while half > 0 {
+            for c in 0..half {
+                all[c] = [all[c][0].add(all[c + half][0]), all[c][1].add(all[c + half][1])];
+            }
+            half /= 2;
         }
-        // Lines of the tile that have been added.
-        let mut added = 0;
-        let rounds = vector.k / CHAINS;
-        for p in 0..vector.count {
-            let panel = vector.panels.add(p * vector.k * PANEL);
-            let sums = vector.sums.add(p * PANEL);
-            let mut all = [[V::splat(0.0); 2]; CHAINS];
-            all[0] = [V::load(sums), V::load(sums.add(LANES))];
-            let common = if ROWS == 0 { 0 } else { rounds.min(tile.depth - added) };
-            for i in 0..common {
-                lines::<V, CHAINS>(vector.x, panel, i * CHAINS, &mut all);
-                tile_line::<V, ROWS>(tile, added + i, &mut rows);
-            }
-            added += common;
-            for i in common..rounds {
-                lines::<V, CHAINS>(vector.x, panel, i * CHAINS, &mut all);
-            }
-            for i in rounds * CHAINS..vector.k {
-                let mut one = [all[0]];
-                lines::<V, 1>(vector.x, panel, i, &mut one);
-                all[0] = one[0];
-            }
-            let mut half = CHAINS / 2;
-            while half > 0 {
-                for c in 0..half {
-                    all[c] = [all[c][0].add(all[c + half][0]), all[c][1].add(all[c + half][1])];
-                }
-                half /= 2;
-            }
-            all[0][0].store(sums);
-            all[0][1].store(sums.add(LANES));
-        }
-        if ROWS > 0 {
-            for i in added..tile.depth {
-                tile_line::<V, ROWS>(tile, i, &mut rows);
-            }
-        }
-        for (r, row) in rows.into_iter().enumerate() {
-            let out = tile.out.add(r * tile.out_stride);
-            row[0].store(out);
-            row[1].store(out.add(LANES));
-        }
+        all[0][0].store(sums);
+        all[0][1].store(sums.add(LANES));
+    }
+}
+
+/// Lines that are too few for all sums.
+///
+/// # Safety
+/// As [`both`]; the lines are below k.
+#[inline(always)]
+unsafe fn remaining_lines<V: Lanes, const N: usize>(
+    x: *const f32,
+    panel: *const f32,
+    left: Range<usize>,
+    all: &mut [[V; 2]; N],
+) {
+    for line in left {
+        let mut one = [all[0]];
+        // SAFETY: the caller's.
+        unsafe { lines(x, panel, line, &mut one) };
+        all[0] = one[0];
     }
 }
 
@@ -250,44 +441,53 @@ unsafe fn lines<V: Lanes, const N: usize>(
 /// # Safety
 /// As [`both`]; `i` is below the tile's depth.
 #[inline(always)]
-unsafe fn tile_line<V: Lanes, const ROWS: usize>(
+unsafe fn tile_line<V: Lanes, const ROWS: usize, const COLUMNS: usize>(
     tile: RawTile,
     i: usize,
-    rows: &mut [[V; 2]; ROWS],
+    rows: &mut [[V; COLUMNS]; ROWS],
 ) {
     // SAFETY: the caller's.
     unsafe {
         let line = tile.panel.add(i * PANEL);
-        let line = [V::load(line), V::load(line.add(LANES))];
+        let line: [V; COLUMNS] = std::array::from_fn(|column| V::load(line.add(column * LANES)));
         for (r, row) in rows.iter_mut().enumerate() {
             let x = V::broadcast(tile.x.add(r * tile.stride + i));
-            *row = [row[0].fma(x, line[0]), row[1].fma(x, line[1])];
+            for (sum, line) in row.iter_mut().zip(line) {
+                *sum = sum.fma(x, line);
+            }
         }
     }
 }
 
-/// A tile, one half after the other.
+/// What a tile adds to.
 ///
 /// # Safety
 /// As [`both`].
 #[inline(always)]
-unsafe fn tile_alone<V: Lanes>(tile: RawTile) {
-    // SAFETY: the caller's.
-    unsafe {
-        for half in [0, LANES] {
-            let mut rows = [V::splat(0.0); TILE_ROWS];
-            for (r, row) in rows.iter_mut().enumerate() {
-                *row = V::load(tile.out.add(r * tile.out_stride + half));
-            }
-            for i in 0..tile.depth {
-                let line = V::load(tile.panel.add(i * PANEL + half));
-                for (r, row) in rows.iter_mut().enumerate() {
-                    *row = row.fma(V::broadcast(tile.x.add(r * tile.stride + i)), line);
-                }
-            }
-            for (r, row) in rows.into_iter().enumerate() {
-                row.store(tile.out.add(r * tile.out_stride + half));
-            }
+unsafe fn load_rows<V: Lanes, const ROWS: usize, const COLUMNS: usize>(
+    tile: RawTile,
+) -> [[V; COLUMNS]; ROWS] {
+    std::array::from_fn(|r| {
+        std::array::from_fn(|column| {
+            // SAFETY: the caller's.
+            unsafe { V::load(tile.out.add(r * tile.out_stride + column * LANES)) }
+        })
+    })
+}
+
+/// Puts what [`load_rows`] took back.
+///
+/// # Safety
+/// As [`both`].
+#[inline(always)]
+unsafe fn store_rows<V: Lanes, const ROWS: usize, const COLUMNS: usize>(
+    tile: RawTile,
+    rows: [[V; COLUMNS]; ROWS],
+) {
+    for (r, row) in rows.into_iter().enumerate() {
+        for (column, sum) in row.into_iter().enumerate() {
+            // SAFETY: the caller's.
+            unsafe { sum.store(tile.out.add(r * tile.out_stride + column * LANES)) };
         }
     }
 }
@@ -311,29 +511,45 @@ mod tests {
     }
 
     #[test]
-    fn a_vector_and_a_tile_of_any_depth_are_multiplied_at_every_level() {
-        for (k, depth) in [(0, 3), (1, 0), (3, 1), (4, 2), (7, 9), (64, 16), (65, 19)] {
+    fn a_vector_and_any_part_of_a_product_are_multiplied_at_every_level() {
+        let cases =
+            [(0, 3, 20), (1, 0, 20), (3, 1, 40), (4, 2, 20), (7, 9, 20), (64, 16, 40), (65, 150, 20)];
+        for (k, depth, rows) in cases {
             let (x, panels) = (numbers(k, 1), numbers(2 * k * PANEL, 2));
-            let (rows, lines) = (numbers(TILE_ROWS * 20, 3), numbers(depth * PANEL, 4));
-            for level in levels() {
+            let (left, right) = (numbers(rows * (depth + 1), 3), numbers(3 * depth * PANEL, 4));
+            // The first and the last lines are left out.
+            for (level, taken) in levels().into_iter().flat_map(|level| {
+                [(level, 0..3 * depth), (level, depth / 2..(5 * depth).div_ceil(2))]
+            }) {
                 let mut sums = [[0.25f32; PANEL]; 2];
-                let mut out = vec![0.5f32; TILE_ROWS * 40];
-                let tile =
-                    Tile { x: &rows, stride: 20, panel: &lines, out: &mut out, out_stride: 40 };
-                at(level, &x, &panels, &mut sums, Some(tile));
+                let width = 3 * PANEL + 8;
+                let mut out = vec![0.5f32; rows * width];
+                let beside = Beside {
+                    rows,
+                    x: &left,
+                    stride: depth + 1,
+                    panels: &right,
+                    depth,
+                    apart: depth * PANEL,
+                    lines: taken.clone(),
+                    out: &mut out,
+                    out_stride: width,
+                };
+                at(level, &x, &panels, &mut sums, Some(beside));
                 for (j, found) in sums.as_flattened().iter().enumerate() {
                     let panel = &panels[j / PANEL * k * PANEL..];
                     let exact: f32 = (0..k).map(|i| x[i] * panel[i * PANEL + j % PANEL]).sum();
                     assert!((found - exact - 0.25).abs() < 1e-4, "{level:?} {k}");
                 }
                 for (at, &found) in out.iter().enumerate() {
-                    let (r, j) = (at / 40, at % 40);
-                    let product = |i: usize| rows[r * 20 + i] * lines[i * PANEL + j];
-                    let exact: f32 = match j {
-                        0..PANEL => (0..depth).map(product).sum(),
-                        _ => 0.0,
+                    let (r, j) = (at / width, at % width);
+                    let product = |i: usize| {
+                        left[r * (depth + 1) + i % depth] * right[i * PANEL + j % PANEL]
                     };
-                    assert!((found - exact - 0.5).abs() < 1e-4, "{level:?} {depth}");
+                    let of_column = (j / PANEL * depth)..((j / PANEL + 1) * depth);
+                    let exact: f32 =
+                        taken.clone().filter(|line| of_column.contains(line)).map(product).sum();
+                    assert!((found - exact - 0.5).abs() < 1e-4, "{level:?} {depth} {r} {j}");
                 }
             }
         }

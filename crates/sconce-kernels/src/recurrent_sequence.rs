@@ -1,8 +1,8 @@
 //! One sequence through a packed recurrent layer.
 //!
 //! Units are computed 32 at a time, a [`Stretch`]: a step goes once over its part of the weight of the
-//! hidden state, and has then all that its next state takes. The inputs are multiplied five steps at
-//! a time, beside the products of the steps before ([`crate::panel_vector`]). Where a step is long
+//! hidden state, and has then all that its next state takes. The inputs are multiplied a block of steps
+//! at a time, beside the products of the block before ([`crate::panel_vector`]). Where a step is long
 //! enough, threads share its stretches: whoever is free takes the next one, and all of them begin the
 //! next step when this one is done.
 
@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use crate::panel_vector::{TILE_ROWS, Tile, vector_beside};
+use crate::panel_vector::{Beside, RowsBeside, rows_beside, vector_beside};
 use crate::panels::{self, PANEL, Shape};
 use crate::recurrent_packed::{Layer, Operands, Out, State};
 use crate::recurrent_steps::{gru_gates, lstm_gates, plain_gates};
@@ -31,16 +31,17 @@ pub(crate) fn run(
     backwards: bool,
 ) {
     let Layer { steps, inputs, order, .. } = layer;
-    let blocks = Blocks { steps, backwards };
+    let blocks = Blocks::new(steps, backwards, rows_beside());
     let (hidden, width) = (order.hidden, order.width());
     let rows = blocks.rows(0);
     let mut of_first = vec![0f32; rows.len() * width];
     let shape = Shape { m: rows.len(), k: inputs, n: width };
     let x = &operands.x[rows.start * inputs..];
     panels::multiply(shape, x, operands.input, Some(operands.bias), &mut of_first, false);
+    let longest = blocks.longest_later();
     let sequence = Sequence { layer, operands, blocks, of_first: &of_first };
-    let mut later = vec![0f32; if steps > rows.len() { 2 * TILE_ROWS * width } else { 0 }];
-    let mut later = later.chunks_mut(TILE_ROWS * order.gates * PANEL);
+    let mut later = vec![0f32; 2 * longest * width];
+    let mut later = later.chunks_mut((longest * order.gates * PANEL).max(1));
     let mut stretches: Vec<Stretch<'_>> = (0..order.units() / PANEL)
         .map(|_| {
             let [gates, ahead] = [(); 2].map(|()| later.next().unwrap_or_default());
@@ -84,10 +85,11 @@ struct Stretch<'a> {
 }
 
 /// The steps of a sequence in blocks. The inputs of the first block are multiplied before it begins;
-/// all others have [`TILE_ROWS`] steps and are multiplied while the block before is computed.
-#[derive(Clone, Copy)]
+/// those of all others while the block before is computed.
+#[derive(Debug)]
 struct Blocks {
-    steps: usize,
+    /// The step after the last one of each block.
+    ends: Vec<usize>,
     backwards: bool,
 }
 
@@ -103,31 +105,47 @@ struct Step {
 }
 
 impl Blocks {
-    /// How many steps the first block has.
-    fn first(self) -> usize {
-        if self.steps < 2 * TILE_ROWS { self.steps } else { TILE_ROWS + self.steps % TILE_ROWS }
+    /// The first block is short, and has the steps that make no whole unit; each of the others is at most
+    /// twice as long as the one before it.
+    fn new(steps: usize, backwards: bool, rows: RowsBeside) -> Blocks {
+        let RowsBeside { unit, best } = rows;
+        let first = if steps < 2 * unit { steps } else { unit + steps % unit };
+        let (mut ends, mut length) = (vec![first], unit);
+        while ends[ends.len() - 1] < steps {
+            let start = ends[ends.len() - 1];
+            ends.push(start + length.min(steps - start));
+            length = (2 * length).min(best);
+        }
+        Blocks { ends, backwards }
+    }
+
+    /// The steps of the longest block but the first; 0 where there is none.
+    fn longest_later(&self) -> usize {
+        self.ends.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0)
     }
 
     /// The place of a step.
-    fn place(self, step: usize) -> Step {
-        let (block, within) = match step.checked_sub(self.first()) {
-            Some(after) => (1 + after / TILE_ROWS, after % TILE_ROWS),
-            None => (0, step),
-        };
-        Step { block, within, rows: self.rows(block), following: self.rows(block + 1) }
+    fn place(&self, step: usize) -> Step {
+        let block = self.ends.partition_point(|&end| end <= step);
+        let start = if block == 0 { 0 } else { self.ends[block - 1] };
+        Step {
+            block,
+            within: step - start,
+            rows: self.rows(block),
+            following: self.rows(block + 1),
+        }
     }
 
     /// The rows of the input that a block takes; none after the last block.
-    fn rows(self, block: usize) -> Range<usize> {
-        let steps = self.steps;
-        let end = (self.first() + block * TILE_ROWS).min(steps);
-        let start = if block == 0 { 0 } else { end.min(self.first() + (block - 1) * TILE_ROWS) };
+    fn rows(&self, block: usize) -> Range<usize> {
+        let steps = self.ends[self.ends.len() - 1];
+        let end = self.ends.get(block).copied().unwrap_or(steps);
+        let start = block.checked_sub(1).map_or(0, |before| self.ends[before]);
         if self.backwards { steps - end..steps - start } else { start..end }
     }
 }
 
 /// What a run over one sequence reads.
-#[derive(Clone, Copy)]
 struct Sequence<'a> {
     layer: Layer,
     operands: Operands<'a>,
@@ -136,7 +154,7 @@ struct Sequence<'a> {
     of_first: &'a [f32],
 }
 
-impl<'a> Sequence<'a> {
+impl Sequence<'_> {
     /// How many threads are worth having beside this one.
     fn helpers(&self) -> usize {
         let Layer { steps, inputs, order, .. } = self.layer;
@@ -237,16 +255,22 @@ impl<'a> Sequence<'a> {
             sums[..width].copy_from_slice(bias);
         }
         let sums = &mut sums[..width];
-        // A block has more steps than a stretch has panels: one is multiplied in each.
-        let tile = (within < order.gates && !following.is_empty()).then(|| Tile {
-            x: &self.operands.x[following.start * inputs..],
+        // Each step of this block takes its share of the lines.
+        let lines = order.gates * inputs;
+        let share = |step: usize| step * lines / rows.len();
+        let beside = Beside {
+            rows: following.len(),
+            x: &self.operands.x[following.start * inputs..following.end * inputs],
             stride: inputs,
-            panel: self.input(at, within),
-            out: &mut stretch.ahead[within * PANEL..],
+            panels: &self.operands.input[at * PANEL * inputs..],
+            depth: inputs,
+            apart: order.units() * inputs,
+            lines: share(within)..share(within + 1),
+            out: &mut *stretch.ahead,
             out_stride: width,
-        });
+        };
         let panels = &self.operands.hidden[at * width * h.len()..][..width * h.len()];
-        vector_beside(h, panels, sums.as_chunks_mut::<PANEL>().0, tile);
+        vector_beside(h, panels, sums.as_chunks_mut::<PANEL>().0, Some(beside));
         let next = &mut stretch.next;
         match cell {
             Cell::Lstm => lstm_gates(sums, &mut stretch.cell, next),
@@ -261,12 +285,6 @@ impl<'a> Sequence<'a> {
         if let Some(out) = stretch.out.get_mut(rows.start + row) {
             copy_units(next, out);
         }
-    }
-
-    /// A stretch's part of the input's weight for a gate: a panel.
-    fn input(&self, at: usize, gate: usize) -> &'a [f32] {
-        let Layer { inputs, order, .. } = self.layer;
-        &self.operands.input[(gate * order.units() + at * PANEL) * inputs..][..PANEL * inputs]
     }
 }
 

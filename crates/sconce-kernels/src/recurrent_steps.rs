@@ -59,45 +59,43 @@ pub(crate) fn single_step(
     Ok(Some(next))
 }
 
-/// Units that are computed side by side.
-const LANES: usize = 16;
+/// Units that are computed side by side: the next of them need not wait for the results of these.
+const LANES: usize = 32;
+
+/// A number for each of some units.
+type Some32 = [f32; LANES];
 
 /// From the summed gates, the next cell and hidden state.
 pub(crate) fn lstm_gates(gates: &[f32], cell: &mut [f32], hidden: &mut [f32]) {
+    // Sigmoids and hyperbolic tangents with their divisions put together.
     #[inline(always)]
-    fn some<const N: usize>(
-        [input, forget, new, output]: [[f32; N]; 4],
-        cell: &mut [f32; N],
-        hidden: &mut [f32; N],
-    ) {
-        let (mut c, mut h) = (*cell, [0f32; N]);
-        // Sigmoids and hyperbolic tangents with their divisions put together.
-        for l in 0..N {
-            let (_, input) = exp_beside_one(-input[l]);
-            let (_, forget) = exp_beside_one(-forget[l]);
-            let (minus, plus) = exp_beside_one(-2.0 * new[l]);
-            let both = input * plus;
-            c[l] = (c[l] * both - minus * forget) / (forget * both);
-            let (_, output) = exp_beside_one(-output[l]);
-            let (minus, plus) = exp_beside_one(-2.0 * c[l]);
-            h[l] = -minus / (output * plus);
-        }
-        (*cell, *hidden) = (c, h);
+    fn some([input, forget, new, output]: [&Some32; 4], c: &mut Some32, h: &mut Some32) {
+        let input = each(|l| exp_beside_one(-input[l]).1);
+        let forget = each(|l| exp_beside_one(-forget[l]).1);
+        let output = each(|l| exp_beside_one(-output[l]).1);
+        let (minus, plus) = both(|l| exp_beside_one(-2.0 * new[l]));
+        *c = each(|l| {
+            let scale = input[l] * plus[l];
+            (c[l] * scale - minus[l] * forget[l]) / (forget[l] * scale)
+        });
+        let (minus, plus) = both(|l| exp_beside_one(-2.0 * c[l]));
+        *h = each(|l| -minus[l] / (output[l] * plus[l]));
     }
-    let quarters = split::<4>(gates, cell.len());
+    let [input, forget, new, output] = split(gates, cell.len());
     dispatch(
         #[inline(always)]
         || {
-            let whole = quarters.map(|gate| gate.as_chunks::<LANES>());
-            let (cells, cell_rest) = cell.as_chunks_mut::<LANES>();
-            let (hiddens, hidden_rest) = hidden.as_chunks_mut::<LANES>();
-            for (at, (cell, hidden)) in cells.iter_mut().zip(hiddens).enumerate() {
-                some(whole.map(|gate| gate.0[at]), cell, hidden);
-            }
-            let (cells, _) = cell_rest.as_chunks_mut::<1>();
-            let (hiddens, _) = hidden_rest.as_chunks_mut::<1>();
-            for (at, (cell, hidden)) in cells.iter_mut().zip(hiddens).enumerate() {
-                some(whole.map(|gate| [gate.1[at]]), cell, hidden);
+            for from in (0..cell.len()).step_by(LANES) {
+                let gates = [
+                    &lanes(&input[from..]),
+                    &lanes(&forget[from..]),
+                    &lanes(&new[from..]),
+                    &lanes(&output[from..]),
+                ];
+                let (mut c, mut h) = (lanes(&cell[from..]), [0f32; LANES]);
+                some(gates, &mut c, &mut h);
+                put(&c, &mut cell[from..]);
+                put(&h, &mut hidden[from..]);
             }
         },
     );
@@ -108,33 +106,69 @@ fn split<const N: usize>(all: &[f32], len: usize) -> [&[f32]; N] {
     std::array::from_fn(|at| &all[at * len..][..len])
 }
 
+/// A number for each unit.
+#[inline(always)]
+fn each(f: impl Fn(usize) -> f32) -> Some32 {
+    let mut out = [0f32; LANES];
+    for l in 0..LANES {
+        out[l] = f(l);
+    }
+    out
+}
+
+/// Two numbers for each unit.
+#[inline(always)]
+fn both(f: impl Fn(usize) -> (f32, f32)) -> (Some32, Some32) {
+    let (mut first, mut second) = ([0f32; LANES], [0f32; LANES]);
+    for l in 0..LANES {
+        (first[l], second[l]) = f(l);
+    }
+    (first, second)
+}
+
+/// The first numbers of a slice; zeros for those that it has not.
+#[inline(always)]
+fn lanes(from: &[f32]) -> Some32 {
+    match from.first_chunk() {
+        Some(whole) => *whole,
+        None => each(|l| from.get(l).copied().unwrap_or(0.0)),
+    }
+}
+
+/// Puts numbers where there is room for them.
+#[inline(always)]
+fn put(from: &Some32, to: &mut [f32]) {
+    match to.first_chunk_mut() {
+        Some(whole) => *whole = *from,
+        None => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
+    }
+}
+
 /// From what input and hidden state give to the gates, the next hidden state.
 pub(crate) fn gru_gates(from_input: &[f32], from_hidden: &[f32], hidden: &mut [f32]) {
     #[inline(always)]
-    fn some<const N: usize>(x: [[f32; N]; 3], y: [[f32; N]; 3], hidden: &mut [f32; N]) {
-        let mut h = *hidden;
-        for l in 0..N {
-            let (_, reset) = exp_beside_one(-(x[0][l] + y[0][l]));
-            let (_, update) = exp_beside_one(-(x[1][l] + y[1][l]));
-            let (minus, plus) = exp_beside_one(-2.0 * (x[2][l] + y[2][l] / reset));
-            // (h - new) * sigmoid + new, with the divisions put together.
-            h[l] = (h[l] * plus - minus * (update - 1.0)) / (update * plus);
-        }
-        *hidden = h;
+    fn some(x: [&Some32; 3], y: [&Some32; 3], h: &mut Some32) {
+        let reset = each(|l| exp_beside_one(-(x[0][l] + y[0][l])).1);
+        let update = each(|l| exp_beside_one(-(x[1][l] + y[1][l])).1);
+        let new = each(|l| -2.0 * (x[2][l] + y[2][l] / reset[l]));
+        let (minus, plus) = both(|l| exp_beside_one(new[l]));
+        // (h - new) * sigmoid + new, with the divisions put together.
+        *h = each(|l| {
+            (h[l] * plus[l] - minus[l] * (update[l] - 1.0)) / (update[l] * plus[l])
+        });
     }
     let len = hidden.len();
     let (x, y) = (split::<3>(from_input, len), split::<3>(from_hidden, len));
     dispatch(
         #[inline(always)]
         || {
-            let x = x.map(|gate| gate.as_chunks::<LANES>());
-            let y = y.map(|gate| gate.as_chunks::<LANES>());
-            let (whole, rest) = hidden.as_chunks_mut::<LANES>();
-            for (at, hidden) in whole.iter_mut().enumerate() {
-                some(x.map(|gate| gate.0[at]), y.map(|gate| gate.0[at]), hidden);
-            }
-            for (at, hidden) in rest.as_chunks_mut::<1>().0.iter_mut().enumerate() {
-                some(x.map(|gate| [gate.1[at]]), y.map(|gate| [gate.1[at]]), hidden);
+            for from in (0..len).step_by(LANES) {
+                let (a, b) = (&x, &y);
+                let x = [&lanes(&a[0][from..]), &lanes(&a[1][from..]), &lanes(&a[2][from..])];
+                let y = [&lanes(&b[0][from..]), &lanes(&b[1][from..]), &lanes(&b[2][from..])];
+                let mut h = lanes(&hidden[from..]);
+                some(x, y, &mut h);
+                put(&h, &mut hidden[from..]);
             }
         },
     );
@@ -160,7 +194,7 @@ mod tests {
     #[test]
     fn gates_of_any_number_of_units_are_computed() {
         let exact = |x: f32| 1.0 / (1.0 + f64::from(-x).exp());
-        for n in [1, 5, 16, 35] {
+        for n in [1, 5, 32, 67] {
             let gates: Vec<f32> = (0..4 * n).map(|i| (i as f32 * 0.7).sin() * 2.0).collect();
             let (mut cell, mut hidden) = (vec![0.5f32; n], vec![0f32; n]);
             lstm_gates(&gates, &mut cell, &mut hidden);

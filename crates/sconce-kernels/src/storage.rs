@@ -127,6 +127,7 @@ impl Storage {
     }
 
     /// Whether nobody else holds it and its memory is its own, not a file's.
+    #[inline]
     pub(crate) fn is_disposable(&self) -> bool {
         let own = |buffer: Ref<'_, Buffer>| !matches!(*buffer, Buffer::Shared(_));
         self.is_unique() && self.0.buffer.try_borrow().is_ok_and(own)
@@ -136,6 +137,7 @@ impl Storage {
     ///
     /// # Errors
     /// Where it is being written.
+    #[inline]
     pub fn read<T: Element>(&self) -> Result<Ref<'_, [T]>> {
         let buffer = self.0.buffer.try_borrow().map_err(|_| in_use())?;
         Ref::filter_map(buffer, |buffer| {
@@ -153,6 +155,7 @@ impl Storage {
     ///
     /// # Errors
     /// Where it is being read or written, or memory is short.
+    #[inline]
     pub fn write<T: Element>(&self) -> Result<RefMut<'_, [T]>> {
         let mut buffer = self.0.buffer.try_borrow_mut().map_err(|_| in_use())?;
         if let Buffer::Shared(storage) = &*buffer {

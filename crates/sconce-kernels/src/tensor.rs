@@ -75,6 +75,7 @@ impl Tensor {
         Tensor(Rc::new(View { storage, dtype, sizes, strides, offset, later, changes: 0 }))
     }
 
+    #[inline]
     fn now(&self) -> &View {
         let mut view = &*self.0;
         while let Some(later) = view.later.get() {
@@ -287,6 +288,7 @@ impl Tensor {
 
     /// Whether this is the only handle to the tensor and to its storage, all of which it shows in
     /// row-major order: then nobody can tell whether a result is put in its place.
+    #[inline]
     pub fn is_disposable(&self) -> bool {
         Rc::strong_count(&self.0) == 1
             && self.now().storage.is_disposable()
@@ -312,6 +314,7 @@ impl Tensor {
     ///
     /// # Errors
     /// For other dtypes, tensors that are not contiguous, and storages that are being written.
+    #[inline]
     pub fn read<T: Element>(&self) -> Result<Ref<'_, [T]>> {
         let range = self.range::<T>()?;
         Ref::filter_map(self.now().storage.read::<T>()?, |all| all.get(range))
@@ -322,6 +325,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::read`], and for storages that are being read.
+    #[inline]
     pub fn write<T: Element>(&self) -> Result<RefMut<'_, [T]>> {
         let range = self.range::<T>()?;
         RefMut::filter_map(self.now().storage.write::<T>()?, |all| all.get_mut(range))
@@ -330,22 +334,27 @@ impl Tensor {
 
     fn range<T: Element>(&self) -> Result<std::ops::Range<usize>> {
         self.expect_dtype(T::DTYPE)?;
-        if !self.is_contiguous() {
+        let view = self.now();
+        if !shape::is_contiguous(&view.sizes, &view.strides) {
             return Err(Error::runtime("the elements of this view do not lie side by side"));
         }
-        let start = if self.numel() == 0 { 0 } else { self.now().offset as usize };
-        Ok(start..start + self.count())
+        let count = shape::product(&view.sizes) as usize;
+        let start = if count == 0 { 0 } else { view.offset as usize };
+        Ok(start..start + count)
     }
 
+    #[inline]
     pub(crate) fn expect_dtype(&self, wanted: DType) -> Result<()> {
-        if self.now().dtype == wanted {
-            return Ok(());
-        }
-        Err(Error::runtime(format!(
+        if self.now().dtype == wanted { Ok(()) } else { Err(self.unexpected_dtype(wanted)) }
+    }
+
+    #[cold]
+    fn unexpected_dtype(&self, wanted: DType) -> Error {
+        Error::runtime(format!(
             "expected scalar type {} but found {}",
             wanted.scalar_type_name(),
             self.now().dtype.scalar_type_name()
-        )))
+        ))
     }
 
     /// The elements, row-major.

@@ -43,6 +43,7 @@ impl Bytes {
 impl Deref for Bytes {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         &self.source.bytes()[self.start..self.start + self.len]
     }

@@ -119,6 +119,7 @@ impl Source {
     }
 
     /// All bytes. For a map, touching them reads the file.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         match &self.0.backing {
             Backing::Mapped(map) => map,

@@ -137,6 +137,7 @@ impl Storage {
     /// # Errors
     /// [`Error::NoData`] for a meta storage; [`Error::Load`] and [`Error::StorageLength`] where a
     /// lazy storage's loader fails or gives another number of bytes.
+    #[inline]
     pub fn data(&self) -> Result<&[u8], Error> {
         self.0.content.ready().map(|bytes| &bytes[..])
     }
@@ -187,10 +188,12 @@ impl Storage {
 }
 
 impl Content {
+    #[inline]
     fn is_native(&self) -> bool {
         self.word <= 1 || self.order == ByteOrder::native()
     }
 
+    #[inline]
     fn ready(&self) -> Result<&Bytes, Error> {
         if let Origin::Bytes(bytes) = &self.origin
             && self.is_native()

@@ -75,8 +75,20 @@ pub(crate) fn row(level: Level, row: &Row<'_>, out: [&mut [f32]; 2]) {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx2,fma")]
 unsafe fn avx512<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
+    let [a, b] = out;
+    let out = [a.as_mut_ptr(), b.as_mut_ptr()];
+    let Some(&out) = out.first_chunk::<B>() else { return };
     // SAFETY: the caller's.
-    unsafe { sized::<Avx512, B>(row, out, pixels) }
+    unsafe {
+        match (row.run, row.step) {
+            (1, 1) => tiles::<Avx512, 1, 1, B, B, 14>(row, 0, out, pixels),
+            (1, 2) => tiles::<Avx512, 1, 2, B, B, 14>(row, 0, out, pixels),
+            (1, _) => tiles::<Avx512, 1, 0, B, B, 14>(row, 0, out, pixels),
+            (_, 16) => tiles::<Avx512, 16, 16, B, B, 14>(row, 0, out, pixels),
+            (_, 32) => tiles::<Avx512, 16, 32, B, B, 14>(row, 0, out, pixels),
+            _ => tiles::<Avx512, 16, 0, B, B, 14>(row, 0, out, pixels),
+        }
+    }
 }
 
 /// # Safety
@@ -84,14 +96,19 @@ unsafe fn avx512<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: us
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn avx2<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
-    let [a, b] = out;
-    let (a, b) = (a.as_mut_ptr(), b.as_mut_ptr());
-    // SAFETY: the caller's. Sixteen registers hold four accumulators of two registers.
-    unsafe {
-        match (row.run, row.step) {
-            (1, _) => tiles::<Avx2, 1, 0, B, 2>(row, [a, b], pixels),
-            (_, 16) => tiles::<Avx2, 16, 16, B, 2>(row, [a, b], pixels),
-            _ => tiles::<Avx2, 16, 0, B, 2>(row, [a, b], pixels),
+    // Of sixteen registers twelve hold the sums of six pixels of one block, two its weights.
+    for (block, out) in out.into_iter().take(B).enumerate() {
+        let out = [out.as_mut_ptr()];
+        // SAFETY: the caller's.
+        unsafe {
+            match (row.run, row.step) {
+                (1, 1) => tiles::<Avx2, 1, 1, B, 1, 6>(row, block, out, pixels),
+                (1, 2) => tiles::<Avx2, 1, 2, B, 1, 6>(row, block, out, pixels),
+                (1, _) => tiles::<Avx2, 1, 0, B, 1, 6>(row, block, out, pixels),
+                (_, 16) => tiles::<Avx2, 16, 16, B, 1, 6>(row, block, out, pixels),
+                (_, 32) => tiles::<Avx2, 16, 32, B, 1, 6>(row, block, out, pixels),
+                _ => tiles::<Avx2, 16, 0, B, 1, 6>(row, block, out, pixels),
+            }
         }
     }
 }
@@ -99,32 +116,14 @@ unsafe fn avx2<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usiz
 /// # Safety
 /// As [`tiles`].
 unsafe fn portable<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
-    let [a, b] = out;
-    let (a, b) = (a.as_mut_ptr(), b.as_mut_ptr());
-    // SAFETY: the caller's.
-    unsafe {
-        match row.run {
-            1 => tiles::<Portable, 1, 0, B, 1>(row, [a, b], pixels),
-            _ => tiles::<Portable, 16, 0, B, 1>(row, [a, b], pixels),
-        }
-    }
-}
-
-/// # Safety
-/// As [`tiles`].
-#[inline(always)]
-unsafe fn sized<V: Lanes, const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
-    let [a, b] = out;
-    let out = [a.as_mut_ptr(), b.as_mut_ptr()];
-    // SAFETY: the caller's.
-    unsafe {
-        match (row.run, row.step) {
-            (1, 1) => tiles::<V, 1, 1, B, 14>(row, out, pixels),
-            (1, 2) => tiles::<V, 1, 2, B, 14>(row, out, pixels),
-            (1, _) => tiles::<V, 1, 0, B, 14>(row, out, pixels),
-            (_, 16) => tiles::<V, 16, 16, B, 14>(row, out, pixels),
-            (_, 32) => tiles::<V, 16, 32, B, 14>(row, out, pixels),
-            _ => tiles::<V, 16, 0, B, 14>(row, out, pixels),
+    for (block, out) in out.into_iter().take(B).enumerate() {
+        let out = [out.as_mut_ptr()];
+        // SAFETY: the caller's.
+        unsafe {
+            match row.run {
+                1 => tiles::<Portable, 1, 0, B, 1, 2>(row, block, out, pixels),
+                _ => tiles::<Portable, 16, 0, B, 1, 2>(row, block, out, pixels),
+            }
         }
     }
 }
@@ -143,28 +142,41 @@ macro_rules! for_each_pixel {
     };
 }
 
-/// Cuts a row into tiles of at most `P` pixels.
+/// Cuts a row into tiles of at most `P` pixels. The weights are those of `W` blocks, of which `B` from
+/// `first` on are computed, into as many places.
 ///
 /// # Safety
 /// The row's slices must reach as far as [`row`] checks, and the processor must have what `V` needs.
 #[inline(always)]
-unsafe fn tiles<V: Lanes, const RUN: usize, const STEP: usize, const B: usize, const P: usize>(
+unsafe fn tiles<
+    V: Lanes,
+    const RUN: usize,
+    const STEP: usize,
+    const W: usize,
+    const B: usize,
+    const P: usize,
+>(
     row: &Row<'_>,
-    out: [*mut f32; 2],
+    first: usize,
+    out: [*mut f32; B],
     pixels: usize,
 ) {
     let mut at = 0;
     while at < pixels {
         let left = pixels - at;
+        // A few registers more or less matter little; tiles of one or two pixels wait for their own sums.
+        let most = if P > 8 { left } else { left.div_ceil(left.div_ceil(P)) };
         // SAFETY: the caller's; no tile has more pixels than are left.
         let done = unsafe {
-            match left {
-                _ if left >= P => tile::<V, RUN, STEP, B, P>(row, out, at),
-                8.. if P > 8 => tile::<V, RUN, STEP, B, 8>(row, out, at),
-                7 if P > 7 => tile::<V, RUN, STEP, B, 7>(row, out, at),
-                4.. if P > 4 => tile::<V, RUN, STEP, B, 4>(row, out, at),
-                2.. if P > 2 => tile::<V, RUN, STEP, B, 2>(row, out, at),
-                _ => tile::<V, RUN, STEP, B, 1>(row, out, at),
+            match most {
+                _ if most >= P => tile::<V, RUN, STEP, W, B, P>(row, first, out, at),
+                8.. if P > 8 => tile::<V, RUN, STEP, W, B, 8>(row, first, out, at),
+                7 if P > 7 => tile::<V, RUN, STEP, W, B, 7>(row, first, out, at),
+                5 if P == 6 => tile::<V, RUN, STEP, W, B, 5>(row, first, out, at),
+                4.. if P > 4 => tile::<V, RUN, STEP, W, B, 4>(row, first, out, at),
+                3 if P == 6 => tile::<V, RUN, STEP, W, B, 3>(row, first, out, at),
+                2.. if P > 2 => tile::<V, RUN, STEP, W, B, 2>(row, first, out, at),
+                _ => tile::<V, RUN, STEP, W, B, 1>(row, first, out, at),
             }
         };
         at += done;
@@ -174,19 +186,27 @@ unsafe fn tiles<V: Lanes, const RUN: usize, const STEP: usize, const B: usize, c
 /// # Safety
 /// As [`tiles`]; `at + P` pixels must be there.
 #[inline(always)]
-unsafe fn tile<V: Lanes, const RUN: usize, const STEP: usize, const B: usize, const P: usize>(
+unsafe fn tile<
+    V: Lanes,
+    const RUN: usize,
+    const STEP: usize,
+    const W: usize,
+    const B: usize,
+    const P: usize,
+>(
     row: &Row<'_>,
-    out: [*mut f32; 2],
+    first: usize,
+    out: [*mut f32; B],
     at: usize,
 ) -> usize {
     let step = if STEP == 0 { row.step } else { STEP };
     // SAFETY: reads and writes lie in the slices as the caller has checked.
     unsafe {
         let input = row.input.as_ptr().add(row.start + at * step);
-        let mut weights = row.weights.as_ptr();
+        let mut weights = row.weights.as_ptr().add(first * LANES);
         let mut sums = [[V::splat(0.0); P]; B];
         for (b, sums) in sums.iter_mut().enumerate() {
-            *sums = [V::load(row.bias.as_ptr().add(b * LANES)); P];
+            *sums = [V::load(row.bias.as_ptr().add((first + b) * LANES)); P];
         }
         for &offset in row.offsets {
             let from = input.add(offset);
@@ -201,14 +221,14 @@ unsafe fn tile<V: Lanes, const RUN: usize, const STEP: usize, const B: usize, co
                         sums[b][p] = sums[b][p].fma(x, w[b]);
                     }
                 });
-                weights = weights.add(B * LANES);
+                weights = weights.add(W * LANES);
             }
         }
         for b in 0..B {
             let to = out[b].add(at * LANES);
             for_each_pixel!(p < P, {
                 let mut value = sums[b][p];
-                if let Some(residual) = row.residual[b] {
+                if let Some(residual) = row.residual[first + b] {
                     value = value.add(V::load(residual.as_ptr().add((at + p) * LANES)));
                 }
                 finish(row.activation, value).store(to.add(p * LANES));
