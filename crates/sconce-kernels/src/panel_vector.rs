@@ -512,8 +512,15 @@ mod tests {
 
     #[test]
     fn a_vector_and_any_part_of_a_product_are_multiplied_at_every_level() {
-        let cases =
-            [(0, 3, 20), (1, 0, 20), (3, 1, 40), (4, 2, 20), (7, 9, 20), (64, 16, 40), (65, 150, 20)];
+        let cases = [
+            (0, 3, 20),
+            (1, 0, 20),
+            (3, 1, 40),
+            (4, 2, 20),
+            (7, 9, 20),
+            (64, 16, 40),
+            (65, 150, 20),
+        ];
         for (k, depth, rows) in cases {
             let (x, panels) = (numbers(k, 1), numbers(2 * k * PANEL, 2));
             let (left, right) = (numbers(rows * (depth + 1), 3), numbers(3 * depth * PANEL, 4));
@@ -543,9 +550,8 @@ mod tests {
                 }
                 for (at, &found) in out.iter().enumerate() {
                     let (r, j) = (at / width, at % width);
-                    let product = |i: usize| {
-                        left[r * (depth + 1) + i % depth] * right[i * PANEL + j % PANEL]
-                    };
+                    let product =
+                        |i: usize| left[r * (depth + 1) + i % depth] * right[i * PANEL + j % PANEL];
                     let of_column = (j / PANEL * depth)..((j / PANEL + 1) * depth);
                     let exact: f32 =
                         taken.clone().filter(|line| of_column.contains(line)).map(product).sum();

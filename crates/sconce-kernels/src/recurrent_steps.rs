@@ -153,9 +153,7 @@ pub(crate) fn gru_gates(from_input: &[f32], from_hidden: &[f32], hidden: &mut [f
         let new = each(|l| -2.0 * (x[2][l] + y[2][l] / reset[l]));
         let (minus, plus) = both(|l| exp_beside_one(new[l]));
         // (h - new) * sigmoid + new, with the divisions put together.
-        *h = each(|l| {
-            (h[l] * plus[l] - minus[l] * (update[l] - 1.0)) / (update[l] * plus[l])
-        });
+        *h = each(|l| (h[l] * plus[l] - minus[l] * (update[l] - 1.0)) / (update[l] * plus[l]));
     }
     let len = hidden.len();
     let (x, y) = (split::<3>(from_input, len), split::<3>(from_hidden, len));

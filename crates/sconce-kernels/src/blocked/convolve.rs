@@ -5,13 +5,17 @@ use smallvec::SmallVec;
 use super::activation::Activation;
 use super::lanes::LANES;
 use super::pack::stretches;
-use super::tile::{DepthwiseRow, Row, depthwise_row, row};
+use super::tile::{DepthwiseRow, Part, Row, depthwise_row, row};
 use super::{Scheme, blocked_sizes, scratch};
 use crate::simd::{Level, best};
 use crate::{DType, Error, Result, Tensor, threads};
 
 /// Multiply-adds below which other threads cost more than they bring.
 const PARALLEL: usize = 1 << 20;
+
+/// Weights of a part of the windows that all rows are computed with before the next part, in elements,
+/// where tiles are so small that weights come faster than a second cache of some processors gives them.
+const PART: usize = 4 << 10;
 
 /// How many pieces each thread gets, so that none waits long for the others.
 const PIECES_PER_THREAD: usize = 4;
@@ -156,6 +160,15 @@ fn sizes(scheme: Scheme, input: &Tensor, o: &BlockedConv) -> Result<Option<(usiz
     Ok(Some((batch, Sizes { planes, input, output, kernel, stride, padding, dilation })))
 }
 
+/// Of so many elements of a window, each with `line` weights, how many are taken at a time.
+fn part_of(level: Level, elements: usize, line: usize) -> usize {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => elements,
+        _ => (PART / line).max(1),
+    }
+}
+
 /// The convolution of one picture.
 #[derive(Clone, Copy)]
 struct Call<'a> {
@@ -262,26 +275,34 @@ impl Call<'_> {
             let [a, b] = piece.out;
             let step = if flat { a.len() } else { out_width * LANES };
             let start = piece.group * planes * plane;
-            let mut second = b.chunks_mut(step);
-            for (index, a) in a.chunks_mut(step).enumerate() {
-                let at = piece.first_row + index;
-                let b = second.next().unwrap_or_default();
-                let residual = [
-                    self.residual_rows(piece.first_block, at, a.len()),
-                    self.residual_rows(piece.first_block + 1, at, b.len()),
-                ];
-                let call = Row {
-                    input: x,
-                    start: start + at * s.stride[0] * width * lanes,
-                    offsets: &offsets,
-                    run: lanes,
-                    step: s.stride[1] * lanes,
-                    weights: piece.weights,
-                    bias: &self.bias[piece.first_block * LANES..],
-                    residual: if b.is_empty() { [residual[0], None] } else { residual },
-                    activation: self.options.activation,
-                };
-                row(self.level, &call, [a, b]);
+            let line = piece.weights.len() / offsets.len();
+            let most = part_of(self.level, offsets.len(), line);
+            for (index, offsets_part) in offsets.chunks(most).enumerate() {
+                let done = index * most;
+                let part =
+                    Part { first: done == 0, last: done + offsets_part.len() == offsets.len() };
+                let mut second = b.chunks_mut(step);
+                for (index, a) in a.chunks_mut(step).enumerate() {
+                    let at = piece.first_row + index;
+                    let b = second.next().unwrap_or_default();
+                    let residual = [
+                        self.residual_rows(piece.first_block, at, a.len()),
+                        self.residual_rows(piece.first_block + 1, at, b.len()),
+                    ];
+                    let call = Row {
+                        input: x,
+                        start: start + at * s.stride[0] * width * lanes,
+                        offsets: offsets_part,
+                        run: lanes,
+                        step: s.stride[1] * lanes,
+                        weights: &piece.weights[done * line..],
+                        bias: &self.bias[piece.first_block * LANES..],
+                        residual: if b.is_empty() { [residual[0], None] } else { residual },
+                        activation: self.options.activation,
+                        part,
+                    };
+                    row(self.level, &call, [a, b]);
+                }
             }
         };
         match threads < 2 {

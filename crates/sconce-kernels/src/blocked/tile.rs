@@ -36,6 +36,17 @@ pub(crate) struct Row<'a> {
     /// What is added to the results, of the layout of each.
     pub(crate) residual: [Option<&'a [f32]>; 2],
     pub(crate) activation: Activation,
+    /// Which of several parts of the windows this is.
+    pub(crate) part: Part,
+}
+
+/// A window may be gone over in parts, so that each part's weights stay near for many rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    /// Whether sums begin with the bias, not with what a part before left in the result.
+    pub(crate) first: bool,
+    /// Whether the residual is added and the activation applied.
+    pub(crate) last: bool,
 }
 
 /// Computes a row; `out` are the pixels of one block of channels, or of two.
@@ -206,7 +217,14 @@ unsafe fn tile<
         let mut weights = row.weights.as_ptr().add(first * LANES);
         let mut sums = [[V::splat(0.0); P]; B];
         for (b, sums) in sums.iter_mut().enumerate() {
-            *sums = [V::load(row.bias.as_ptr().add((first + b) * LANES)); P];
+            if row.part.first {
+                *sums = [V::load(row.bias.as_ptr().add((first + b) * LANES)); P];
+            } else {
+                let from = out[b].add(at * LANES);
+                for_each_pixel!(p < P, {
+                    sums[p] = V::load(from.add(p * LANES));
+                });
+            }
         }
         for &offset in row.offsets {
             let from = input.add(offset);
@@ -228,10 +246,13 @@ unsafe fn tile<
             let to = out[b].add(at * LANES);
             for_each_pixel!(p < P, {
                 let mut value = sums[b][p];
-                if let Some(residual) = row.residual[first + b] {
-                    value = value.add(V::load(residual.as_ptr().add((at + p) * LANES)));
+                if row.part.last {
+                    if let Some(residual) = row.residual[first + b] {
+                        value = value.add(V::load(residual.as_ptr().add((at + p) * LANES)));
+                    }
+                    value = finish(row.activation, value);
                 }
-                finish(row.activation, value).store(to.add(p * LANES));
+                value.store(to.add(p * LANES));
             });
         }
     }
