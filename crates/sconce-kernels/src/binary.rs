@@ -155,6 +155,10 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     };
     if let (Pow, Operand::Scalar(exponent)) = (op, b) {
         exponent.check_fits(common)?;
+        let simple = matches!(common, DType::Float32 | DType::Float64 | DType::BFloat16);
+        if let Some(power) = Power::of(exponent.to_f64()).filter(|_| simple) {
+            return power.of_tensor(&a.to_dtype(common)?);
+        }
     }
     let exactly = matches!(op, Mul | Div | DivFloor) && is_half(common) && b.sizes().is_empty();
     let a = widened(a, common, compute)?;
@@ -169,6 +173,47 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
         _ => Err(Error::no_kernel(op.kernel(), common)),
     }?;
     if op.compares() { Ok(result) } else { result.to_dtype(common) }
+}
+
+/// Simpler operators that give a power, in PyTorch (`pow_tensor_scalar_optimized_kernel`) as well.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Power {
+    pub(crate) first: UnaryOp,
+    pub(crate) then: Option<Then>,
+}
+
+/// What follows the first operator of a [`Power`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Then {
+    /// Multiplication with the base.
+    TimesBase,
+    /// The reciprocal.
+    Inverse,
+}
+
+impl Power {
+    /// For a number as exponent.
+    pub(crate) fn of(exponent: f64) -> Option<Power> {
+        let (first, then) = match exponent {
+            2.0 => (UnaryOp::Square, None),
+            3.0 => (UnaryOp::Square, Some(Then::TimesBase)),
+            -2.0 => (UnaryOp::Square, Some(Then::Inverse)),
+            0.5 => (UnaryOp::Sqrt, None),
+            -0.5 => (UnaryOp::Rsqrt, None),
+            -1.0 => (UnaryOp::Reciprocal, None),
+            _ => return None,
+        };
+        Some(Power { first, then })
+    }
+
+    fn of_tensor(self, base: &Tensor) -> Result<Tensor> {
+        let first = unary(self.first, base)?;
+        match self.then {
+            None => Ok(first),
+            Some(Then::TimesBase) => binary(Mul, (&first).into(), base.into()),
+            Some(Then::Inverse) => unary(UnaryOp::Reciprocal, &first),
+        }
+    }
 }
 
 fn is_half(dtype: DType) -> bool {
@@ -621,6 +666,33 @@ mod tests {
     use half::bf16;
 
     use super::*;
+
+    #[test]
+    fn powers_of_simple_exponents_are_pytorchs() {
+        let inf = f32::INFINITY;
+        // What torch.pow(x, exponent) gives for [-inf, -0.0, 1e-30, -3.0, 1.1].
+        let cases = [
+            (2.0, [inf, 0.0, 0.0, 9.0, 1.21]),
+            (3.0, [-inf, -0.0, 0.0, -27.0, 1.331_000_1]),
+            (-2.0, [0.0, inf, inf, 1.0 / 9.0, 0.826_446_24]),
+            (0.5, [f32::NAN, -0.0, 1e-15, f32::NAN, 1.048_808_8]),
+            (-0.5, [f32::NAN, -inf, 1e15, f32::NAN, 0.953_462_54]),
+            (-1.0, [-0.0, -inf, 1e30, -1.0 / 3.0, 0.909_090_9]),
+        ];
+        let x = Tensor::from_slice(&[-inf, -0.0, 1e-30, -3.0, 1.1], &[5]).unwrap();
+        for (exponent, expected) in cases {
+            let found = binary(Pow, (&x).into(), Scalar::Float(exponent).into()).unwrap();
+            for (found, expected) in found.to_vec::<f32>().unwrap().into_iter().zip(expected) {
+                let same = found.to_bits() == expected.to_bits()
+                    || (found - expected).abs() <= expected.abs() * 2e-7;
+                let same = same && found.is_sign_negative() == expected.is_sign_negative();
+                assert!(
+                    same || found.is_nan() && expected.is_nan(),
+                    "{exponent}: {found} {expected}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn numbers_beside_half_precision_are_rounded_but_for_factors_and_divisors() {

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::{ChainOp, ChainResults, ChainStep, apply};
 use crate::activate::bounded;
-use crate::binary::{Floating, Strided, Zipping, row};
+use crate::binary::{Floating, Power, Strided, Then, Zipping, row};
 use crate::choose::{elu_of, leaky, softplus_of};
 use crate::numbers::rounded;
 use crate::pointwise::mixed;
@@ -280,9 +280,25 @@ impl<'a, T: Floating> Plan<'a, T> {
                 let from = self.cells_of(a)?;
                 self.finish(value, step, Kernel::One(T::mapping(op)), [from; 3])
             }
-            ChainOp::Binary(BinaryOp::Pow) if self.number(b) == Some(2.0) => {
+            ChainOp::Binary(BinaryOp::Pow) if self.power(b).is_some() => {
+                let power = self.power(b)?;
                 let from = self.cells_of(a)?;
-                self.finish(value, step, Kernel::One(T::mapping(UnaryOp::Square)), [from; 3])
+                let first = Kernel::One(T::mapping(power.first));
+                let Some(then) = power.then else {
+                    return self.finish(value, step, first, [from; 3]);
+                };
+                let cell = self.cell();
+                self.push(first, [from; 3], cell);
+                let square = Source::Cell(cell);
+                let (kernel, operands) = match then {
+                    Then::TimesBase => {
+                        (Kernel::Two(T::zipping(BinaryOp::Mul)?), [square, from, from])
+                    }
+                    Then::Inverse => (Kernel::One(T::mapping(UnaryOp::Reciprocal)), [square; 3]),
+                };
+                self.finish(value, step, kernel, operands)?;
+                self.free.push(cell);
+                Some(())
             }
             ChainOp::Binary(op) | ChainOp::Onto(op) => {
                 let from = [self.source(a, false)?, self.source(b, false)?];
@@ -439,6 +455,11 @@ impl<'a, T: Floating> Plan<'a, T> {
             Some(Operand::Scalar(number)) => Some(number.to_f64()),
             _ => None,
         }
+    }
+
+    /// What gives a power whose exponent is this value, if simpler operators do.
+    fn power(&self, value: usize) -> Option<Power> {
+        self.number(value).and_then(Power::of)
     }
 
     /// Where a value is that is not the same number everywhere.

@@ -474,7 +474,15 @@ mod tests {
             let _held = tensors.clone();
             let sizes = dice.one_of(shapes);
             let mask = tensor(dice, sizes, DType::Bool);
-            let numbers = [Scalar::Float(0.7), Scalar::Int(2), Scalar::Float(-1.3), Scalar::Int(1)];
+            let numbers = [
+                Scalar::Float(0.7),
+                Scalar::Int(2),
+                Scalar::Float(-1.3),
+                Scalar::Int(1),
+                Scalar::Int(3),
+                Scalar::Float(-2.0),
+                Scalar::Float(0.5),
+            ];
             let mut inputs: Vec<Operand<'_>> = numbers.map(Operand::Scalar).to_vec();
             inputs.extend(tensors.iter().chain([&mask]).map(Operand::Tensor));
             let count = 1 + dice.below(12);
