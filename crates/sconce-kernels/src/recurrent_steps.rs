@@ -110,8 +110,8 @@ fn split<const N: usize>(all: &[f32], len: usize) -> [&[f32]; N] {
 #[inline(always)]
 fn each(f: impl Fn(usize) -> f32) -> Some32 {
     let mut out = [0f32; LANES];
-    for l in 0..LANES {
-        out[l] = f(l);
+    for (l, out) in out.iter_mut().enumerate() {
+        *out = f(l);
     }
     out
 }
