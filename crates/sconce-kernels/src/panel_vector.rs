@@ -202,7 +202,9 @@ impl Tiles {
         }
         let RawTile { depth, stride, out_stride, .. } = self.whole;
         let (panel, line) = (self.lines.start / depth, self.lines.start % depth);
-        let len = self.lines.len().min(depth - line).min(CHUNK);
+        // Lines that are taken once need not stay.
+        let most = if self.rows == self.unit { depth } else { CHUNK };
+        let len = self.lines.len().min(depth - line).min(most);
         // SAFETY: inside the operands, as `new` made sure.
         let tile = unsafe {
             RawTile {

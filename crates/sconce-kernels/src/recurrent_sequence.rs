@@ -255,9 +255,11 @@ impl Sequence<'_> {
             sums[..width].copy_from_slice(bias);
         }
         let sums = &mut sums[..width];
-        // Each step of this block takes its share of the lines.
-        let lines = order.gates * inputs;
-        let share = |step: usize| step * lines / rows.len();
+        // Each step of this block takes its share of the lines: a panel, if there is about a step for each.
+        let share = |step: usize| match rows.len() / order.gates {
+            1 => step.min(order.gates) * inputs,
+            _ => step * order.gates * inputs / rows.len(),
+        };
         let beside = Beside {
             rows: following.len(),
             x: &self.operands.x[following.start * inputs..following.end * inputs],
