@@ -7,8 +7,9 @@ Each of the models that `../torchscript/vision.py` lists is built with seeded we
 scripted, saved, and run by PyTorch and by the example `model` of sconce-runtime; one after the other,
 in a folder that is removed, since the largest takes 2.6 GB. A result is equal when no element differs
 by more than 1e-4 of the largest one of its tensor, or where that is more, by what PyTorch's own
-results with and without oneDNN differ by: masks of random weights magnify rounding so much. Weights of batch norms are random too: with those
-of a new module the layer does nothing. A call that takes longer than `--seconds` counts as not run;
+results with and without oneDNN differ by, or where it is as near as PyTorch's own to what PyTorch
+computes in float64: masks of random weights magnify rounding so much. Weights of batch norms are
+random too: with those of a new module the layer does nothing. A call that takes longer than `--seconds` counts as not run;
 what is not equal stays in `--keep`. Exits with failure when a model is wrong.
 """
 
@@ -119,20 +120,50 @@ def compare(group, name, runner, seconds=None, keep=None):
             return ["not run by PyTorch", "", "", (str(error).splitlines() or [""])[-1]]
         row = run(folder, runner, seconds)
         if row[0] == "wrong" and row[1] not in ("", "NaN"):
-            own = difference_without_onednn(folder)
-            if float(row[1]) <= own:
-                row = ["equal", row[1], row[2], f"PyTorch without oneDNN differs by {own:.1e}"]
+            row = beside_rounding(folder, runner, seconds, row)
         if keep is not None and row[0] != "equal":
             shutil.copytree(folder, keep / name, dirs_exist_ok=True)
         return row
 
 
-def difference_without_onednn(folder):
-    """The largest relative difference of PyTorch's own results with and without oneDNN."""
-    recorded = torch.load(folder / "calls.pt", weights_only=True)[0]
-    with torch.inference_mode(), torch.backends.mkldnn.flags(enabled=False):
-        again = torch.jit.load(str(folder / "model.pt"))(*recorded["arguments"])
-    pairs = list(zip(tensors(again), tensors(recorded["result"])))
+def beside_rounding(folder, runner, seconds, row):
+    """The row of a result that differs, held against how far PyTorch's own rounding goes."""
+    [call] = torch.load(folder / "calls.pt", weights_only=True)
+    with torch.backends.mkldnn.flags(enabled=False):
+        own = difference(again(folder, call["arguments"]), call["result"])
+    if float(row[1]) <= own:
+        return ["equal", row[1], row[2], f"PyTorch without oneDNN differs by {own:.1e}"]
+    exact = again(folder, call["arguments"], torch.float64)
+    own = difference(call["result"], exact)
+    with tempfile.TemporaryDirectory() as other:
+        other = pathlib.Path(other)
+        (other / "model.pt").symlink_to(folder / "model.pt")
+        torch.save([{**call, "result": converted(exact, torch.float32)}], other / "calls.pt")
+        ours = run(other, runner, seconds)[1]
+    if ours not in ("", "NaN") and float(ours) <= float(f"{own:.1e}"):
+        return ["equal", row[1], row[2], f"differs from float64 by {ours}, PyTorch by {own:.1e}"]
+    return row
+
+
+def again(folder, arguments, dtype=torch.float32):
+    """PyTorch's result, computed in a dtype."""
+    model = torch.jit.load(str(folder / "model.pt")).to(dtype)
+    with torch.inference_mode():
+        return model(*converted(arguments, dtype))
+
+
+def converted(value, dtype):
+    """A value with its floating tensors in a dtype."""
+    if isinstance(value, torch.Tensor):
+        return value.to(dtype) if value.is_floating_point() else value
+    if isinstance(value, dict):
+        return {key: converted(item, dtype) for key, item in value.items()}
+    return type(value)(converted(item, dtype) for item in value) if isinstance(value, (list, tuple)) else value
+
+
+def difference(found, expected):
+    """The largest relative difference of two results of PyTorch; 0 where their shapes differ."""
+    pairs = list(zip(tensors(found), tensors(expected)))
     if any(a.shape != b.shape for a, b in pairs):
         return 0.0
     return max(((a.double() - b.double()).abs().max() / b.abs().max().clamp(min=1e-12)).item() for a, b in pairs if b.numel())
