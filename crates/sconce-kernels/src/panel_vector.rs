@@ -78,9 +78,9 @@ pub(crate) fn vector_beside(
     x: &[f32],
     panels: &[f32],
     sums: &mut [[f32; PANEL]],
-    beside: Option<Beside<'_>>,
+    beside: Beside<'_>,
 ) {
-    at(best(), x, panels, sums, beside);
+    at(best(), x, panels, sums, Some(beside));
 }
 
 /// The same with the instructions of a level that this processor has.
@@ -144,9 +144,8 @@ struct RawTile {
 
 /// A [`Beside`] in tiles of `unit` rows: all rows for some lines of a panel, then the next lines.
 struct Tiles {
-    /// The first row's part of a tile with all lines of a panel.
-    whole: RawTile,
-    panels: *const f32,
+    /// The first rows and all lines of the first panel.
+    first: RawTile,
     apart: usize,
     unit: usize,
     rows: usize,
@@ -158,7 +157,7 @@ struct Tiles {
 
 impl Tiles {
     const NONE: Tiles = Tiles {
-        whole: RawTile {
+        first: RawTile {
             depth: 1,
             x: std::ptr::null(),
             stride: 0,
@@ -166,7 +165,6 @@ impl Tiles {
             out: std::ptr::null_mut(),
             out_stride: 0,
         },
-        panels: std::ptr::null(),
         apart: 0,
         unit: 1,
         rows: 0,
@@ -188,8 +186,8 @@ impl Tiles {
         assert!(panels.len() >= last * apart + depth * PANEL, "fewer lines than are taken");
         assert!(out.len() >= (rows - 1) * out_stride + (last + 1) * PANEL, "too small a product");
         let (x, panel, out) = (x.as_ptr(), panels.as_ptr(), out.as_mut_ptr());
-        let whole = RawTile { depth, x, stride, panel, out, out_stride };
-        Tiles { whole, panels: panel, apart, unit, rows, lines, row: 0, column: 0 }
+        let first = RawTile { depth, x, stride, panel, out, out_stride };
+        Tiles { first, apart, unit, rows, lines, row: 0, column: 0 }
     }
 
     /// The next tile, `columns` wide.
@@ -200,7 +198,7 @@ impl Tiles {
         if self.lines.is_empty() {
             return None;
         }
-        let RawTile { depth, stride, out_stride, .. } = self.whole;
+        let RawTile { depth, x, stride, panel: panels, out, out_stride } = self.first;
         let (panel, line) = (self.lines.start / depth, self.lines.start % depth);
         // Lines that are taken once need not stay.
         let most = if self.rows == self.unit { depth } else { CHUNK };
@@ -209,10 +207,11 @@ impl Tiles {
         let tile = unsafe {
             RawTile {
                 depth: len,
-                x: self.whole.x.add(self.row * stride + line),
-                panel: self.panels.add(panel * self.apart + line * PANEL + self.column),
-                out: self.whole.out.add(self.row * out_stride + panel * PANEL + self.column),
-                ..self.whole
+                x: x.add(self.row * stride + line),
+                panel: panels.add(panel * self.apart + line * PANEL + self.column),
+                out: out.add(self.row * out_stride + panel * PANEL + self.column),
+                stride,
+                out_stride,
             }
         };
         self.row += self.unit;

@@ -272,7 +272,7 @@ impl Sequence<'_> {
             out_stride: width,
         };
         let panels = &self.operands.hidden[at * width * h.len()..][..width * h.len()];
-        vector_beside(h, panels, sums.as_chunks_mut::<PANEL>().0, Some(beside));
+        vector_beside(h, panels, sums.as_chunks_mut::<PANEL>().0, beside);
         let next = &mut stretch.next;
         match cell {
             Cell::Lstm => lstm_gates(sums, &mut stretch.cell, next),

@@ -62,14 +62,14 @@ pub(crate) fn single_step(
 /// Units that are computed side by side: the next of them need not wait for the results of these.
 const LANES: usize = 32;
 
-/// A number for each of some units.
-type Some32 = [f32; LANES];
+/// A number for each of so many units.
+type OfUnits = [f32; LANES];
 
 /// From the summed gates, the next cell and hidden state.
 pub(crate) fn lstm_gates(gates: &[f32], cell: &mut [f32], hidden: &mut [f32]) {
     // Sigmoids and hyperbolic tangents with their divisions put together.
     #[inline(always)]
-    fn some([input, forget, new, output]: [&Some32; 4], c: &mut Some32, h: &mut Some32) {
+    fn some([input, forget, new, output]: [&OfUnits; 4], c: &mut OfUnits, h: &mut OfUnits) {
         let input = each(|l| exp_beside_one(-input[l]).1);
         let forget = each(|l| exp_beside_one(-forget[l]).1);
         let output = each(|l| exp_beside_one(-output[l]).1);
@@ -108,7 +108,7 @@ fn split<const N: usize>(all: &[f32], len: usize) -> [&[f32]; N] {
 
 /// A number for each unit.
 #[inline(always)]
-fn each(f: impl Fn(usize) -> f32) -> Some32 {
+fn each(f: impl Fn(usize) -> f32) -> OfUnits {
     let mut out = [0f32; LANES];
     for (l, out) in out.iter_mut().enumerate() {
         *out = f(l);
@@ -118,7 +118,7 @@ fn each(f: impl Fn(usize) -> f32) -> Some32 {
 
 /// Two numbers for each unit.
 #[inline(always)]
-fn both(f: impl Fn(usize) -> (f32, f32)) -> (Some32, Some32) {
+fn both(f: impl Fn(usize) -> (f32, f32)) -> (OfUnits, OfUnits) {
     let (mut first, mut second) = ([0f32; LANES], [0f32; LANES]);
     for l in 0..LANES {
         (first[l], second[l]) = f(l);
@@ -128,7 +128,7 @@ fn both(f: impl Fn(usize) -> (f32, f32)) -> (Some32, Some32) {
 
 /// The first numbers of a slice; zeros for those that it has not.
 #[inline(always)]
-fn lanes(from: &[f32]) -> Some32 {
+fn lanes(from: &[f32]) -> OfUnits {
     match from.first_chunk() {
         Some(whole) => *whole,
         None => each(|l| from.get(l).copied().unwrap_or(0.0)),
@@ -137,7 +137,7 @@ fn lanes(from: &[f32]) -> Some32 {
 
 /// Puts numbers where there is room for them.
 #[inline(always)]
-fn put(from: &Some32, to: &mut [f32]) {
+fn put(from: &OfUnits, to: &mut [f32]) {
     match to.first_chunk_mut() {
         Some(whole) => *whole = *from,
         None => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
@@ -147,7 +147,7 @@ fn put(from: &Some32, to: &mut [f32]) {
 /// From what input and hidden state give to the gates, the next hidden state.
 pub(crate) fn gru_gates(from_input: &[f32], from_hidden: &[f32], hidden: &mut [f32]) {
     #[inline(always)]
-    fn some(x: [&Some32; 3], y: [&Some32; 3], h: &mut Some32) {
+    fn some(x: [&OfUnits; 3], y: [&OfUnits; 3], h: &mut OfUnits) {
         let reset = each(|l| exp_beside_one(-(x[0][l] + y[0][l])).1);
         let update = each(|l| exp_beside_one(-(x[1][l] + y[1][l])).1);
         let new = each(|l| -2.0 * (x[2][l] + y[2][l] / reset[l]));

@@ -175,7 +175,7 @@ unsafe fn tiles<
     let mut at = 0;
     while at < pixels {
         let left = pixels - at;
-        // A few registers more or less matter little; tiles of one or two pixels wait for their own sums.
+        // Tiles of one or two pixels wait for their own sums: with few registers rows are cut evenly.
         let most = if P > 8 { left } else { left.div_ceil(left.div_ceil(P)) };
         // SAFETY: the caller's; no tile has more pixels than are left.
         let done = unsafe {
