@@ -385,6 +385,9 @@ pub(crate) fn biased(sizes: &[i64], bias: Option<&Tensor>, dtype: DType) -> Resu
     Ok(result)
 }
 
+/// Filters of one input channel from which on they are a matrix worth multiplying with.
+const MATRIX: usize = 4;
+
 /// Adds the convolution to the result.
 fn run<T: Number>(
     x: &Tensor,
@@ -404,7 +407,7 @@ fn run<T: Number>(
     if out.is_empty() || depth == 0 || in_size == 0 {
         return Ok(());
     }
-    if in_per_group == 1 {
+    if in_per_group == 1 && out_per_group < MATRIX {
         // Channels are divided among threads; each is computed by one of them, in one order.
         threads::each(out.chunks_exact_mut(out_size).enumerate(), |(plane, out)| {
             let channels = groups * out_per_group;
@@ -472,5 +475,33 @@ fn depthwise<T: Number>(plane: &[T], filter: &[T], out: &mut [T], g: Geometry) {
                 out.zip(values).for_each(|(o, &x)| *o = o.plus(x, weight));
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_channel_gives_the_same_to_few_filters_and_to_many() {
+        let numbers = |len: i64, step: usize| -> Vec<f32> {
+            (0..len as usize).map(|i| (i * step % 23) as f32 - 11.0).collect()
+        };
+        for groups in [1, 2] {
+            let input = Tensor::from_slice(&numbers(groups * 40, 7), &[1, groups, 40]).unwrap();
+            // Whole numbers: sums are exact in any order.
+            let filters =
+                Tensor::from_slice(&numbers(groups * 6 * 9, 5), &[groups * 6, 1, 9]).unwrap();
+            let options = ConvOptions { stride: &[2], padding: &[3], dilation: &[1], groups };
+            let many = conv(&input, &filters, None, &options).unwrap();
+            for channel in 0..groups * 6 {
+                let filter = filters.narrow(0, channel, 1).unwrap().contiguous().unwrap();
+                let plane = input.narrow(1, channel / 6, 1).unwrap().contiguous().unwrap();
+                let one = ConvOptions { groups: 1, ..options };
+                let few = conv(&plane, &filter, None, &one).unwrap();
+                let found = many.narrow(1, channel, 1).unwrap();
+                assert_eq!(found.contiguous().unwrap().to_vec::<f32>(), few.to_vec::<f32>());
+            }
+        }
     }
 }

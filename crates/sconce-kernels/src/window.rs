@@ -26,7 +26,9 @@ fn inside(geometry: &Geometry, dim: usize, tap: usize) -> (std::ops::Range<usize
 
 /// For every element of the window: calls `row(out, input, len)` for the rows of outputs it reaches.
 pub(crate) fn window_rows(g: &Geometry, tap: [usize; 3], mut row: impl FnMut(usize, usize, usize)) {
-    let [(ds, d0), (hs, h0), (ws, w0)] = [0, 1, 2].map(|dim| inside(g, dim, tap[dim]));
+    let (ds, d0) = inside(g, 0, tap[0]);
+    let (hs, h0) = inside(g, 1, tap[1]);
+    let (ws, w0) = inside(g, 2, tap[2]);
     if ws.is_empty() {
         return;
     }
