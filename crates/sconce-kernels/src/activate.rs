@@ -1,11 +1,11 @@
 //! Activation functions that have numbers or a weight beside their input.
 
 use crate::binary::{BinaryOp, binary, compute_dtype, wrapped};
-use crate::choose::floating_map;
 use crate::numbers::rounded;
+use crate::pointwise::map_floating;
 use crate::shape::wrap_dim;
 use crate::unary::{UnaryOp, map, unary};
-use crate::{DType, Error, Result, Scalar, Tensor, simd, threads};
+use crate::{DType, Error, Result, Scalar, Tensor, simd, threads, vecmath_double};
 
 /// `torch.nn.functional.celu`.
 ///
@@ -32,7 +32,7 @@ pub fn selu(input: &Tensor) -> Result<Tensor> {
 /// For dtypes other than floating ones.
 pub fn hardshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
     let lambd = rounded(lambd, input.dtype());
-    floating_map(input, "hardshrink_cpu", |x| if x >= -lambd && x <= lambd { 0.0 } else { x })
+    map_floating("hardshrink_cpu", input, move |x| if x >= -lambd && x <= lambd { 0.0 } else { x })
 }
 
 /// `torch.nn.functional.softshrink`.
@@ -46,7 +46,7 @@ pub fn softshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
         )));
     }
     let lambd = rounded(lambd, input.dtype());
-    floating_map(input, "softshrink_cpu", |x| match x {
+    map_floating("softshrink_cpu", input, move |x| match x {
         x if x > lambd => x - lambd,
         x if x < -lambd => x + lambd,
         // A zero, but NaN for NaN.
@@ -59,10 +59,15 @@ pub fn softshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
 /// # Errors
 /// For dtypes other than floating ones.
 pub fn log_sigmoid(input: &Tensor) -> Result<Tensor> {
-    floating_map(input, "log_sigmoid_cpu", |x| {
-        let low = if x.is_nan() { x } else { x.min(0.0) };
-        low - (-x.abs()).exp().ln_1p()
-    })
+    map_floating(
+        "log_sigmoid_cpu",
+        input,
+        #[inline(always)]
+        move |x| {
+            let low = if x.is_nan() { x } else { x.min(0.0) };
+            low - vecmath_double::ln_1p(vecmath_double::exp(-x.abs()))
+        },
+    )
 }
 
 /// `torch.nn.functional.threshold`: `value` for what is not greater than `threshold`.
@@ -82,7 +87,7 @@ pub fn threshold(input: &Tensor, threshold: Scalar, value: Scalar) -> Result<Ten
         return map(&wide, |x: i64| if x <= threshold { value } else { x })?.to_dtype(dtype);
     }
     let (threshold, value) = (rounded(threshold.to_f64(), dtype), value.to_f64());
-    floating_map(input, "threshold_cpu", |x| if x <= threshold { value } else { x })
+    map_floating("threshold_cpu", input, move |x| if x <= threshold { value } else { x })
 }
 
 /// `torch.nn.functional.hardtanh`: [`crate::clamp`] without type promotion.
@@ -103,7 +108,7 @@ pub fn hardtanh(input: &Tensor, min: Scalar, max: Scalar) -> Result<Tensor> {
         return crate::clamp(input, whole(min), whole(max));
     }
     let (min, max) = (rounded(min.to_f64(), dtype), rounded(max.to_f64(), dtype));
-    floating_map(input, "clamp_scalar_cpu", |x| bounded(x, min, max))
+    map_floating("clamp_scalar_cpu", input, move |x| bounded(x, min, max))
 }
 
 /// [`hardtanh`] of a number.

@@ -382,9 +382,9 @@ fn check_kernel(op: BinaryOp, dtype: DType, a: Operand<'_>, b: Operand<'_>) -> R
 pub(crate) fn zip<T: Element, U: Element>(
     a: &Tensor,
     b: &Tensor,
-    f: impl Fn(T, T) -> U,
+    f: impl Fn(T, T) -> U + Copy,
 ) -> Result<Tensor> {
-    zip_rows(a, b, |out, x, y| row(out, x, y, &f))
+    zip_rows(a, b, |out, x, y| row(out, x, y, f))
 }
 
 /// A kernel for broadcast pairs, on several threads where rows are long.
@@ -440,7 +440,7 @@ pub(crate) fn row<T: Element, U: Element>(
     let len = out.len();
     dispatch(
         #[inline(always)]
-        || match (x_step, y_step) {
+        move || match (x_step, y_step) {
             (1, 1) => {
                 for ((o, &x), &y) in out.iter_mut().zip(&xs[..len]).zip(&ys[..len]) {
                     *o = f(x, y);
@@ -535,7 +535,7 @@ macro_rules! floating {
                     }),
                     Fmax => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x.max(y)),
                     Fmin => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x.min(y)),
-                    Atan2 => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x.atan2(y)),
+                    Atan2 => |out, x, y| row(out, x, y, |y: $ty, x: $ty| FloatingMap::atan2(y, x)),
                     _ => return None,
                 })
             }

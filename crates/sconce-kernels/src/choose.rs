@@ -1,9 +1,12 @@
 //! Choosing between values: `where`, `masked_fill`, `clamp`.
 
-use crate::binary::{BinaryOp, binary, compute_dtype};
+use crate::binary::{BinaryOp, binary};
+use crate::pointwise::map_floating;
 use crate::scalar::integer_range;
 use crate::shape::broadcast;
-use crate::{Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, result_type};
+use crate::{
+    Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, result_type, vecmath_double,
+};
 
 /// `torch.where(condition, a, b)`.
 ///
@@ -174,7 +177,8 @@ pub fn leaky_relu(input: &Tensor, negative_slope: Scalar) -> Result<Tensor> {
             _ => Err(Error::runtime("expected one tensor")),
         });
     }
-    floating_map(input, "leaky_relu_cpu", |x| leaky(x, negative_slope.to_f64()))
+    let slope = negative_slope.to_f64();
+    map_floating("leaky_relu_cpu", input, move |x| leaky(x, slope))
 }
 
 /// [`leaky_relu`] of a number.
@@ -188,13 +192,18 @@ pub(crate) fn leaky(x: f64, negative_slope: f64) -> f64 {
 /// # Errors
 /// For dtypes other than floating ones.
 pub fn elu(input: &Tensor, alpha: f64, scale: f64, input_scale: f64) -> Result<Tensor> {
-    floating_map(input, "elu_cpu", |x| elu_of(x, alpha, scale, input_scale))
+    map_floating(
+        "elu_cpu",
+        input,
+        #[inline(always)]
+        move |x| elu_of(x, alpha, scale, input_scale),
+    )
 }
 
 /// [`elu`] of a number.
 #[inline(always)]
 pub(crate) fn elu_of(x: f64, alpha: f64, scale: f64, input_scale: f64) -> f64 {
-    if x < 0.0 { (x * input_scale).exp_m1() * alpha * scale } else { x * scale }
+    if x < 0.0 { vecmath_double::exp_m1(x * input_scale) * alpha * scale } else { x * scale }
 }
 
 /// `torch.nn.functional.softplus`.
@@ -202,26 +211,19 @@ pub(crate) fn elu_of(x: f64, alpha: f64, scale: f64, input_scale: f64) -> f64 {
 /// # Errors
 /// For dtypes other than floating ones.
 pub fn softplus(input: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
-    floating_map(input, "softplus_cpu", |x| softplus_of(x, beta, threshold))
+    map_floating(
+        "softplus_cpu",
+        input,
+        #[inline(always)]
+        move |x| softplus_of(x, beta, threshold),
+    )
 }
 
 /// [`softplus`] of a number.
 #[inline(always)]
 pub(crate) fn softplus_of(x: f64, beta: f64, threshold: f64) -> f64 {
-    if x * beta > threshold { x } else { (x * beta).exp().ln_1p() / beta }
-}
-
-pub(crate) fn floating_map(input: &Tensor, kernel: &str, f: impl Fn(f64) -> f64) -> Result<Tensor> {
-    let dtype = input.dtype();
-    if !dtype.is_floating_point() {
-        return Err(Error::no_kernel(kernel, dtype));
-    }
-    let wide = input.to_dtype(compute_dtype(dtype))?;
-    let result = match wide.dtype() {
-        DType::Float32 => crate::unary::map(&wide, |x: f32| f(f64::from(x)) as f32),
-        _ => crate::unary::map(&wide, f),
-    }?;
-    result.to_dtype(dtype)
+    use vecmath_double::{exp, ln_1p};
+    if x * beta > threshold { x } else { ln_1p(exp(x * beta)) / beta }
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! Copying elements between views, and between dtypes.
 
+use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use crate::{Bool, DType, Element, Error, Result, Tensor, walk};
+use crate::unary::{PARALLEL, map_slice};
+use crate::{Bool, DType, Element, Error, Result, Tensor, threads, walk};
 
 impl Tensor {
     /// Writes `source`, broadcast and converted, into this tensor: `torch.Tensor.copy_`. Views of
@@ -72,6 +74,9 @@ impl Tensor {
         }
         let result = Tensor::unset(self.sizes(), dtype)?;
         let source = self.contiguous()?;
+        if convert_half(&source, &result)? {
+            return Ok(result);
+        }
         macro_rules! from {
             ($($name:ident $ty:ty;)*) => {
                 match self.dtype() {
@@ -197,10 +202,87 @@ fn convert_from<F: Convert>(source: &Tensor, result: &Tensor) -> Result<()> {
 }
 
 fn convert<F: Convert, T: Convert>(source: &Tensor, result: &Tensor) -> Result<()> {
+    convert_slices(source, result, |from: &[F], to: &mut [T]| {
+        map_slice(from, to, |from: F| T::narrow(from.wide()));
+    })
+}
+
+/// Converts pieces of a contiguous tensor, on several threads where there are many elements.
+fn convert_slices<F: Element, T: Element>(
+    source: &Tensor,
+    result: &Tensor,
+    convert: impl Fn(&[F], &mut [T]) + Sync,
+) -> Result<()> {
     let from = source.read::<F>()?;
-    let mut to = result.write::<T>()?;
-    for (to, &from) in to.iter_mut().zip(from.iter()) {
-        *to = T::narrow(from.wide());
-    }
+    let from: &[F] = &from;
+    threads::pieces(&mut result.write::<T>()?, 64, PARALLEL, |start, to| {
+        convert(&from[start..start + to.len()], to);
+    });
     Ok(())
+}
+
+/// Between half precision and `float32`, which kernels compute half precision in: with the processor's
+/// own instructions. Whether it was that.
+fn convert_half(source: &Tensor, result: &Tensor) -> Result<bool> {
+    match (source.dtype(), result.dtype()) {
+        (DType::Float16, DType::Float32) => {
+            convert_slices(source, result, |from: &[f16], to| from.convert_to_f32_slice(to))?;
+        }
+        (DType::Float32, DType::Float16) => {
+            convert_slices(source, result, |from, to: &mut [f16]| to.convert_from_f32_slice(from))?;
+        }
+        (DType::BFloat16, DType::Float32) => {
+            let whole = |x: bf16| f32::from_bits(u32::from(x.to_bits()) << 16);
+            convert_slices(source, result, |from, to| map_slice(from, to, whole))?;
+        }
+        (DType::Float32, DType::BFloat16) => {
+            convert_slices(source, result, |from, to| map_slice(from, to, nearest_bf16))?;
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// `bf16::from_f32` without branches.
+fn nearest_bf16(x: f32) -> bf16 {
+    let bits = x.to_bits();
+    // Half of the last place, and a little less where that place is even.
+    let nearest = bits.wrapping_add(0x7fff + ((bits >> 16) & 1));
+    let kept = if x.is_nan() { bits | 0x0040_0000 } else { nearest };
+    bf16::from_bits((kept >> 16) as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_precision_in_bulk_is_that_of_single_numbers() {
+        let edges =
+            [0.0, -0.0, 1.0, 65504.0, 65520.0, 1e-8, f32::MAX, f32::MIN_POSITIVE, f32::INFINITY];
+        let spread = (0..4099u32).map(|i| f32::from_bits(i.wrapping_mul(1_047_787)));
+        let numbers: Vec<f32> =
+            edges.into_iter().chain([f32::NEG_INFINITY]).chain(spread).collect();
+        let tensor = Tensor::from_slice(&numbers, &[numbers.len() as i64]).unwrap();
+        let half = tensor.to_dtype(DType::Float16).unwrap();
+        let brain = tensor.to_dtype(DType::BFloat16).unwrap();
+        let (halves, brains) = (half.to_vec::<f16>().unwrap(), brain.to_vec::<bf16>().unwrap());
+        let back =
+            [&half, &brain].map(|t| t.to_dtype(DType::Float32).unwrap().to_vec::<f32>().unwrap());
+        for (i, &x) in numbers.iter().enumerate() {
+            if x.is_nan() {
+                assert!(
+                    halves[i].is_nan()
+                        && brains[i].is_nan()
+                        && back[0][i].is_nan()
+                        && back[1][i].is_nan()
+                );
+                continue;
+            }
+            assert_eq!(halves[i].to_bits(), f16::from_f32(x).to_bits(), "{x}");
+            assert_eq!(brains[i].to_bits(), bf16::from_f32(x).to_bits(), "{x}");
+            assert_eq!(back[0][i], halves[i].to_f32());
+            assert_eq!(back[1][i], brains[i].to_f32());
+        }
+    }
 }

@@ -40,7 +40,12 @@ impl Reduction {
 }
 
 /// `f` of broadcast pairs, in double precision, as the dtype that both promote to.
-fn pointwise(kernel: &str, a: &Tensor, b: &Tensor, f: impl Fn(f64, f64) -> f64) -> Result<Tensor> {
+fn pointwise(
+    kernel: &str,
+    a: &Tensor,
+    b: &Tensor,
+    f: impl Fn(f64, f64) -> f64 + Copy,
+) -> Result<Tensor> {
     let dtype = result_type(&[a.into(), b.into()])?;
     if !dtype.is_floating_point() {
         return Err(Error::no_kernel(kernel, dtype));

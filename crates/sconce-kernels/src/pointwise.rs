@@ -1,19 +1,22 @@
 //! Element-wise operators that are written once for all dtypes, in double precision.
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
-use crate::binary::{BinaryOp, binary, zip};
+use crate::binary::{BinaryOp, binary, compute_dtype, zip};
 use crate::numbers::{Complex128, Number, Numbers, expect_floating, rounded, widest};
 use crate::promotion::int_to_float;
 use crate::scalar::integer_range;
-use crate::shape::broadcast;
+use crate::shape::{broadcast, expanded_strides};
+use crate::simd::dispatch;
 use crate::unary::map;
-use crate::{Bool, DType, Dims, Error, Operand, Result, Scalar, Tensor, result_type};
+use crate::{
+    Bool, DType, Dims, Element, Error, Operand, Result, Scalar, Tensor, result_type, walk,
+};
 
 /// `f` of every element; integers give `float32`.
 ///
 /// # Errors
 /// For complex numbers.
-pub fn map_float(kernel: &str, input: &Tensor, f: impl Fn(f64) -> f64) -> Result<Tensor> {
+pub fn map_float(kernel: &str, input: &Tensor, f: impl Fn(f64) -> f64 + Copy) -> Result<Tensor> {
     let dtype = int_to_float(input.dtype());
     map_floating(kernel, &input.to_dtype(dtype)?, f)
 }
@@ -22,10 +25,18 @@ pub fn map_float(kernel: &str, input: &Tensor, f: impl Fn(f64) -> f64) -> Result
 ///
 /// # Errors
 /// For other dtypes.
-pub fn map_floating(kernel: &str, input: &Tensor, f: impl Fn(f64) -> f64) -> Result<Tensor> {
+pub fn map_floating(kernel: &str, input: &Tensor, f: impl Fn(f64) -> f64 + Copy) -> Result<Tensor> {
     let dtype = input.dtype();
     expect_floating(kernel, dtype)?;
-    map(&input.to_dtype(DType::Float64)?, f)?.to_dtype(dtype)
+    match dtype {
+        DType::Float64 => map(input, f),
+        _ => map(
+            &input.to_dtype(DType::Float32)?,
+            #[inline(always)]
+            move |x: f32| f(x.into()) as f32,
+        )?
+        .to_dtype(dtype),
+    }
 }
 
 /// `f` of broadcast pairs; integers give `float32`.
@@ -36,12 +47,23 @@ pub fn zip_float(
     kernel: &str,
     a: Operand<'_>,
     b: Operand<'_>,
-    f: impl Fn(f64, f64) -> f64,
+    f: impl Fn(f64, f64) -> f64 + Copy,
 ) -> Result<Tensor> {
     let dtype = int_to_float(result_type(&[a, b])?);
     expect_floating(kernel, dtype)?;
-    let wide = |operand: Operand<'_>| operand.to_dtype(dtype)?.to_dtype(DType::Float64);
-    zip(&wide(a)?, &wide(b)?, f)?.to_dtype(dtype)
+    let compute = compute_dtype(dtype);
+    let wide = |operand: Operand<'_>| operand.to_dtype(dtype)?.to_dtype(compute);
+    let (a, b) = (wide(a)?, wide(b)?);
+    match compute {
+        DType::Float64 => zip(&a, &b, f),
+        _ => zip(
+            &a,
+            &b,
+            #[inline(always)]
+            move |a: f32, b: f32| f(a.into(), b.into()) as f32,
+        )?
+        .to_dtype(dtype),
+    }
 }
 
 /// `f` of broadcast pairs of floating tensors.
@@ -52,7 +74,7 @@ pub fn zip_floating(
     kernel: &str,
     a: &Tensor,
     b: &Tensor,
-    f: impl Fn(f64, f64) -> f64,
+    f: impl Fn(f64, f64) -> f64 + Copy,
 ) -> Result<Tensor> {
     let dtype = result_type(&[a.into(), b.into()])?;
     expect_floating(kernel, dtype)?;
@@ -294,7 +316,7 @@ pub fn is_exactly(value: f64, input: &Tensor) -> Result<Tensor> {
 pub fn round_decimals(input: &Tensor, decimals: i64) -> Result<Tensor> {
     let dtype = input.dtype();
     let power = rounded(10f64.powi(decimals.unsigned_abs().min(400) as i32), dtype);
-    map_floating("round_vml_cpu", input, |x| match decimals {
+    map_floating("round_vml_cpu", input, move |x| match decimals {
         0 => x.round_ties_even(),
         1.. => rounded(x * power, dtype).round_ties_even() / power,
         _ => rounded(x / power, dtype).round_ties_even() * power,
@@ -320,7 +342,7 @@ pub fn nan_to_num(
         _ => return input.copy(),
     };
     let (nan, high, low) = (nan.unwrap_or(0.0), posinf.unwrap_or(high), neginf.unwrap_or(low));
-    let replaced = |x: f64| match x {
+    let replaced = move |x: f64| match x {
         x if x.is_nan() => nan,
         f64::INFINITY => high,
         f64::NEG_INFINITY => low,
@@ -339,7 +361,7 @@ pub fn nan_to_num(
 /// For complex numbers.
 pub fn logit(input: &Tensor, eps: Option<f64>) -> Result<Tensor> {
     let dtype = int_to_float(input.dtype());
-    map_float("logit_cpu", input, |x| {
+    map_float("logit_cpu", input, move |x| {
         let x = match eps {
             Some(eps) if x < rounded(eps, dtype) => rounded(eps, dtype),
             Some(eps) if x > rounded(1.0 - eps, dtype) => rounded(1.0 - eps, dtype),
@@ -407,16 +429,61 @@ pub fn equal(a: &Tensor, b: &Tensor) -> Result<bool> {
     crate::all(&same, &[], false)?.item().map(Scalar::to_bool)
 }
 
-/// Three tensors of one dtype, broadcast.
-struct Three {
-    sizes: Dims,
-    numbers: [Numbers; 3],
+/// `f` of broadcast triples.
+fn zip3<T: Element>(
+    tensors: [&Tensor; 3],
+    dtype: DType,
+    f: impl Fn(T, T, T) -> T + Copy,
+) -> Result<Tensor> {
+    let sizes = broadcast(&broadcast(tensors[0].sizes(), tensors[1].sizes())?, tensors[2].sizes())?;
+    let wide = |tensor: &Tensor| tensor.to_dtype(dtype)?.to_dtype(T::DTYPE);
+    let [a, b, c] = [wide(tensors[0])?, wide(tensors[1])?, wide(tensors[2])?];
+    let result = Tensor::unset(&sizes, T::DTYPE)?;
+    {
+        let strides = [&a, &b, &c].map(|t| expanded_strides(t.sizes(), t.strides(), &sizes));
+        let (xs, ys, zs) =
+            (a.storage().read::<T>()?, b.storage().read::<T>()?, c.storage().read::<T>()?);
+        let mut out = result.write::<T>()?;
+        let start = [0, a.offset(), b.offset(), c.offset()];
+        let strides = [result.strides(), &strides[0], &strides[1], &strides[2]];
+        walk::rows(&sizes, strides, start, |[o, x, y, z], [_, x_step, y_step, z_step], len| {
+            let out = &mut out[o..o + len];
+            let (xs, ys, zs): (&[T], &[T], &[T]) = (&xs[x..], &ys[y..], &zs[z..]);
+            dispatch(
+                #[inline(always)]
+                move || {
+                    if [x_step, y_step, z_step] == [1, 1, 1] {
+                        let triples = xs[..len].iter().zip(&ys[..len]).zip(&zs[..len]);
+                        for (out, ((&x, &y), &z)) in out.iter_mut().zip(triples) {
+                            *out = f(x, y, z);
+                        }
+                    } else {
+                        for (i, out) in out.iter_mut().enumerate() {
+                            *out = f(xs[i * x_step], ys[i * y_step], zs[i * z_step]);
+                        }
+                    }
+                },
+            );
+        });
+    }
+    result.to_dtype(dtype)
 }
 
-fn three(tensors: [&Tensor; 3], dtype: DType) -> Result<Three> {
-    let sizes = broadcast(&broadcast(tensors[0].sizes(), tensors[1].sizes())?, tensors[2].sizes())?;
-    let wide = |tensor: &Tensor| Numbers::of(&tensor.to_dtype(dtype)?.expand(&sizes)?);
-    Ok(Three { numbers: [wide(tensors[0])?, wide(tensors[1])?, wide(tensors[2])?], sizes })
+/// [`zip3`] of floating tensors, computed in double precision.
+fn zip3_floating(
+    tensors: [&Tensor; 3],
+    dtype: DType,
+    f: impl Fn(f64, f64, f64) -> f64 + Copy,
+) -> Result<Tensor> {
+    match dtype {
+        DType::Float64 => zip3(tensors, dtype, f),
+        _ => zip3(
+            tensors,
+            dtype,
+            #[inline(always)]
+            move |x: f32, y, z| f(x.into(), y.into(), z.into()) as f32,
+        ),
+    }
 }
 
 /// `torch.lerp`: from `start` to `end` by `weight`.
@@ -440,25 +507,23 @@ pub fn lerp(start: &Tensor, end: &Tensor, weight: Operand<'_>) -> Result<Tensor>
     if !dtype.is_floating_point() && !dtype.is_complex() {
         return Err(Error::no_kernel("lerp_kernel_scalar", dtype));
     }
+    if widest(dtype)? == DType::Float64 {
+        return match weight {
+            Operand::Tensor(weight) => zip3_floating([start, end, weight], dtype, mixed),
+            Operand::Scalar(weight) => {
+                let weight = weight.to_f64();
+                zip_floating("lerp_kernel_scalar", start, end, move |a, b| mixed(a, b, weight))
+            }
+        };
+    }
     let weight = match weight {
         Operand::Tensor(weight) => weight.clone(),
-        Operand::Scalar(weight) => Tensor::scalar(weight, widest(dtype)?)?,
+        Operand::Scalar(weight) => Tensor::scalar(weight, dtype)?,
     };
-    let Three { sizes, numbers } = three([start, end, &weight], widest(dtype)?)?;
-    match &numbers {
-        [Numbers::Float(a), Numbers::Float(b), Numbers::Float(w)] => {
-            let mixed = a.iter().zip(b).zip(w).map(|((&a, &b), &w)| mixed(a, b, w));
-            Numbers::Float(mixed.collect()).tensor(&sizes, dtype)
-        }
-        [Numbers::Complex(a), Numbers::Complex(b), Numbers::Complex(w)] => {
-            let mixed = a.iter().zip(b).zip(w).map(|((&a, &b), &w)| match w.norm() < 0.5 {
-                true => a + w * (b - a),
-                false => b - (b - a) * (Complex128::ONE - w),
-            });
-            Numbers::Complex(mixed.collect()).tensor(&sizes, dtype)
-        }
-        _ => Err(Error::no_kernel("lerp_kernel_scalar", dtype)),
-    }
+    zip3([start, end, &weight], dtype, |a: Complex128, b, w| match w.norm() < 0.5 {
+        true => a + w * (b - a),
+        false => b - (b - a) * (Complex128::ONE - w),
+    })
 }
 
 /// [`lerp`] of numbers.
@@ -482,24 +547,16 @@ pub fn addcmul(input: &Tensor, a: &Tensor, b: &Tensor, value: Scalar) -> Result<
     if matches!(value, Scalar::Complex(_)) && !dtype.is_complex() {
         return Err(Error::no_kernel("addcmul_cpu_out with a complex value", dtype));
     }
-    let Three { sizes, numbers } = three([input, a, b], dtype)?;
-    match &numbers {
-        [Numbers::Int(x), Numbers::Int(a), Numbers::Int(b)] => {
-            Numbers::Int(plus_product(x, a, b, value.to_i64())).tensor(&sizes, dtype)
-        }
-        [Numbers::Float(x), Numbers::Float(a), Numbers::Float(b)] => {
-            Numbers::Float(plus_product(x, a, b, value.to_f64())).tensor(&sizes, dtype)
-        }
-        [Numbers::Complex(x), Numbers::Complex(a), Numbers::Complex(b)] => {
-            Numbers::Complex(plus_product(x, a, b, value.to_complex())).tensor(&sizes, dtype)
-        }
-        _ => Err(Error::no_kernel("addcmul_cpu_out", dtype)),
+    let tensors = [input, a, b];
+    match widest(dtype)? {
+        DType::Int64 => zip3(tensors, dtype, plus_product(value.to_i64())),
+        DType::Float64 => zip3_floating(tensors, dtype, plus_product(value.to_f64())),
+        _ => zip3(tensors, dtype, plus_product(value.to_complex())),
     }
 }
 
-fn plus_product<T: Number>(x: &[T], a: &[T], b: &[T], value: T) -> Vec<T> {
-    let triples = x.iter().zip(a).zip(b);
-    triples.map(|((&x, &a), &b)| x.plus(value.times(a).times(b))).collect()
+fn plus_product<T: Number>(value: T) -> impl Fn(T, T, T) -> T + Copy {
+    move |x, a, b| x.plus(value.times(a).times(b))
 }
 
 /// `torch.addcdiv`: `input + value * a / b`.
@@ -517,19 +574,17 @@ pub fn addcdiv(input: &Tensor, a: &Tensor, b: &Tensor, value: Scalar) -> Result<
     if matches!(value, Scalar::Complex(_)) && !dtype.is_complex() {
         return Err(Error::no_kernel("addcdiv_cpu_out with a complex value", dtype));
     }
-    let Three { sizes, numbers } = three([input, a, b], dtype)?;
-    match &numbers {
-        [Numbers::Float(x), Numbers::Float(a), Numbers::Float(b)] => {
+    let tensors = [input, a, b];
+    match widest(dtype)? {
+        DType::Int64 => Err(Error::no_kernel("addcdiv_cpu_out", dtype)),
+        DType::Float64 => {
             let value = value.to_f64();
-            let sums = x.iter().zip(a).zip(b).map(|((&x, &a), &b)| x + value * a / b);
-            Numbers::Float(sums.collect()).tensor(&sizes, dtype)
+            zip3_floating(tensors, dtype, move |x, a, b| x + value * a / b)
         }
-        [Numbers::Complex(x), Numbers::Complex(a), Numbers::Complex(b)] => {
+        _ => {
             let value = value.to_complex();
-            let sums = x.iter().zip(a).zip(b).map(|((&x, &a), &b)| x + value * a / b);
-            Numbers::Complex(sums.collect()).tensor(&sizes, dtype)
+            zip3(tensors, dtype, move |x: Complex128, a, b| x + value * a / b)
         }
-        _ => Err(Error::no_kernel("addcdiv_cpu_out", dtype)),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::binary::{compute_dtype, store};
 use crate::iteration::{Turn, is_dense};
 use crate::promotion::int_to_float;
 use crate::simd::dispatch;
+use crate::vecmath_double as double;
 use crate::{Bool, DType, Element, Error, Result, Tensor, complex_functions, threads, vecmath};
 
 /// How an operator treats dtypes.
@@ -206,6 +207,8 @@ pub(crate) type Mapping<T> = fn(&[T], &mut [T]);
 pub(crate) trait FloatingMap: Element {
     /// The kernel of an operator.
     fn mapping(op: UnaryOp) -> Mapping<Self>;
+    /// The angle of a point; this is its `y`.
+    fn atan2(self, x: Self) -> Self;
     /// The nearest number of this type.
     fn from_double(x: f64) -> Self;
     /// The same number.
@@ -214,6 +217,7 @@ pub(crate) trait FloatingMap: Element {
 
 impl FloatingMap for f32 {
     fn mapping(op: UnaryOp) -> Mapping<f32> {
+        use std::f64::consts::{LN_2, LOG2_E, LOG10_E};
         // The functions that programs spend their time in are vector code.
         match op {
             Exp => |xs, out| map_slice(xs, out, vecmath::exp),
@@ -224,8 +228,63 @@ impl FloatingMap for f32 {
             Gelu => |xs, out| map_slice(xs, out, vecmath::gelu),
             GeluTanh => |xs, out| map_slice(xs, out, vecmath::gelu_tanh),
             Silu => |xs, out| map_slice(xs, out, vecmath::silu),
+            Exp2 => |xs, out| {
+                map_wide(
+                    xs,
+                    out,
+                    #[inline(always)]
+                    |x| double::exp(x * LN_2),
+                )
+            },
+            Expm1 => |xs, out| map_wide(xs, out, double::exp_m1),
+            Log2 => |xs, out| {
+                map_wide(
+                    xs,
+                    out,
+                    #[inline(always)]
+                    |x| double::ln(x) * LOG2_E,
+                )
+            },
+            Log10 => |xs, out| {
+                map_wide(
+                    xs,
+                    out,
+                    #[inline(always)]
+                    |x| double::ln(x) * LOG10_E,
+                )
+            },
+            Log1p => |xs, out| map_wide(xs, out, double::ln_1p),
+            Sin => |xs, out| map_angles(xs, out, double::sin, f32::sin),
+            Cos => |xs, out| map_angles(xs, out, double::cos, f32::cos),
+            Tan => |xs, out| map_angles(xs, out, double::tan, f32::tan),
+            Asin => |xs, out| map_wide(xs, out, double::asin),
+            Acos => |xs, out| map_wide(xs, out, double::acos),
+            Atan => |xs, out| map_wide(xs, out, double::atan),
+            Sinh => |xs, out| map_wide(xs, out, double::sinh),
+            Cosh => |xs, out| map_wide(xs, out, double::cosh),
+            Asinh => |xs, out| map_wide(xs, out, double::asinh),
+            Acosh => |xs, out| map_wide(xs, out, double::acosh),
+            Atanh => |xs, out| map_wide(xs, out, double::atanh),
+            Erfc => |xs, out| map_wide(xs, out, double::erfc),
+            Mish => |xs, out| {
+                map_wide(
+                    xs,
+                    out,
+                    #[inline(always)]
+                    |x| {
+                        // The hyperbolic tangent of ln(1 + e); from 50 on it is 1.
+                        let e = double::exp(if x > 50.0 { 50.0 } else { x });
+                        let product = e * (e + 2.0);
+                        x * (product / (product + 2.0))
+                    },
+                )
+            },
             _ => plain_f32(op),
         }
+    }
+    #[inline(always)]
+    fn atan2(self, x: f32) -> f32 {
+        double::atan2(self.into(), x.into()) as f32
     }
     #[inline(always)]
     fn from_double(x: f64) -> f32 {
@@ -240,6 +299,10 @@ impl FloatingMap for f32 {
 impl FloatingMap for f64 {
     fn mapping(op: UnaryOp) -> Mapping<f64> {
         plain_f64(op)
+    }
+    #[inline(always)]
+    fn atan2(self, x: f64) -> f64 {
+        self.atan2(x)
     }
     #[inline(always)]
     fn from_double(x: f64) -> f64 {
@@ -268,14 +331,39 @@ fn map_parallel<T: FloatingMap>(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
 
 /// Fills a slice with the values of a function.
 pub(crate) fn map_slice<T: Element, U: Element>(xs: &[T], out: &mut [U], f: impl Fn(T) -> U) {
+    // What the function has captured moves along: behind a reference it would be read anew for every
+    // element, for all the compiler knows what is written may lie there.
     dispatch(
         #[inline(always)]
-        || {
+        move || {
             for (out, &x) in out.iter_mut().zip(xs) {
                 *out = f(x);
             }
         },
     );
+}
+
+/// Fills a slice with the values of a function that is computed in double precision.
+fn map_wide(xs: &[f32], out: &mut [f32], f: impl Fn(f64) -> f64) {
+    map_slice(
+        xs,
+        out,
+        #[inline(always)]
+        move |x: f32| f(x.into()) as f32,
+    );
+}
+
+/// As [`map_wide`], but for angles that are too large for the function, whose values are `exact`.
+fn map_angles(xs: &[f32], out: &mut [f32], f: impl Fn(f64) -> f64 + Copy, exact: fn(f32) -> f32) {
+    let is_small = |x: &f32| x.abs() <= double::LARGEST_ANGLE as f32;
+    for (xs, out) in xs.chunks(256).zip(out.chunks_mut(256)) {
+        map_wide(xs, out, f);
+        if !xs.iter().fold(true, |all, x| all & is_small(x)) {
+            for (out, x) in out.iter_mut().zip(xs).filter(|(_, x)| !is_small(x)) {
+                *out = exact(*x);
+            }
+        }
+    }
 }
 
 macro_rules! float_kernel {
@@ -435,7 +523,18 @@ pub fn isfinite(input: &Tensor) -> Result<Tensor> {
     classify(input, f64::is_finite, |re, im| re && im)
 }
 
-fn classify(input: &Tensor, f: fn(f64) -> bool, join: fn(bool, bool) -> bool) -> Result<Tensor> {
-    let wide = input.to_dtype(DType::Complex128)?;
-    map(&wide, |x: Complex<f64>| Bool::from(join(f(x.re), f(x.im))))
+fn classify(
+    input: &Tensor,
+    f: impl Fn(f64) -> bool,
+    join: impl Fn(bool, bool) -> bool,
+) -> Result<Tensor> {
+    match input.dtype() {
+        dtype if dtype.is_complex() => {
+            let wide = input.to_dtype(DType::Complex128)?;
+            map(&wide, |x: Complex<f64>| Bool::from(join(f(x.re), f(x.im))))
+        }
+        DType::Float64 => map(input, |x: f64| Bool::from(f(x))),
+        // The other floating types in single precision, which holds them; an integer is finite there.
+        _ => map(&input.to_dtype(DType::Float32)?, |x: f32| Bool::from(f(x.into()))),
+    }
 }

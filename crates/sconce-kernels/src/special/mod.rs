@@ -3,6 +3,10 @@
 //! Everything is computed in double precision and rounded once. What a function gives at poles and
 //! outside its domain is what PyTorch gives there.
 
+use std::f64::consts::{LN_2, LOG2_E};
+
+use crate::vecmath_double::{exp, ln_1p};
+
 mod bessel;
 mod error_function;
 mod gamma;
@@ -75,22 +79,23 @@ pub fn xlog1py(x: f64, y: f64) -> f64 {
 }
 
 /// `torch.logaddexp`.
+#[inline(always)]
 pub fn logaddexp(x: f64, y: f64) -> f64 {
-    if x.is_infinite() && x == y {
-        return x;
-    }
-    x.max(y)
-        + (-(x - y).abs()).exp().ln_1p()
-        + if x.is_nan() || y.is_nan() { f64::NAN } else { 0.0 }
+    above_the_larger(x, y, ln_1p(exp(-(x - y).abs())))
 }
 
 /// `torch.logaddexp2`.
+#[inline(always)]
 pub fn logaddexp2(x: f64, y: f64) -> f64 {
-    if x.is_infinite() && x == y {
-        return x;
-    }
-    let carry = (-(x - y).abs()).exp2().ln_1p() * std::f64::consts::LOG2_E;
-    x.max(y) + carry + if x.is_nan() || y.is_nan() { f64::NAN } else { 0.0 }
+    above_the_larger(x, y, ln_1p(exp(-(x - y).abs() * LN_2)) * LOG2_E)
+}
+
+/// The larger of two numbers and something more; an infinity that both are.
+#[inline(always)]
+fn above_the_larger(x: f64, y: f64, more: f64) -> f64 {
+    let sum = x.max(y) + more;
+    let sum = if x.is_nan() | y.is_nan() { f64::NAN } else { sum };
+    if x.is_infinite() & (x == y) { x } else { sum }
 }
 
 #[cfg(test)]

@@ -140,7 +140,7 @@ pub(super) const TABLE: Table = &[
     }),
 ];
 
-fn map(args: &Args<'_>, kernel: &str, function: fn(f64) -> f64) -> Result {
+fn map(args: &Args<'_>, kernel: &str, function: impl Fn(f64) -> f64 + Copy) -> Result {
     made(kernels::map_float(kernel, args.tensor(0)?, function))
 }
 
@@ -167,7 +167,7 @@ fn coarse(args: &Args<'_>, kernel: &str, function: fn(f64) -> f64) -> Result {
     }
 }
 
-fn zip(args: &Args<'_>, kernel: &str, function: fn(f64, f64) -> f64) -> Result {
+fn zip(args: &Args<'_>, kernel: &str, function: impl Fn(f64, f64) -> f64 + Copy) -> Result {
     made(kernels::zip_float(kernel, args.operand(0)?, args.operand(1)?, function))
 }
 
