@@ -246,6 +246,30 @@ fn check(
     bias: Option<&Tensor>,
     options: &ConvOptions<'_>,
 ) -> Result<()> {
+    check_sizes(input, weight, options)?;
+    let w = weight.sizes();
+    match bias {
+        Some(bias) if bias.dim() != 1 || bias.numel() != w[0] => Err(Error::runtime(format!(
+            "Given weight of size {w:?}, expected bias to be 1-dimensional with {} elements, but \
+             got bias of size {:?} instead",
+            w[0],
+            bias.sizes()
+        ))),
+        _ => check_dtypes(input, weight, bias),
+    }
+}
+
+/// The sizes of a convolution whose operands have a batch and fit each other.
+pub(crate) fn checked_geometry(
+    input: &Tensor,
+    weight: &Tensor,
+    options: &ConvOptions<'_>,
+) -> Result<Geometry> {
+    check_sizes(input, weight, options)?;
+    geometry(input, weight, options, spread(options.padding, weight.dim() - 2, 0))
+}
+
+fn check_sizes(input: &Tensor, weight: &Tensor, options: &ConvOptions<'_>) -> Result<()> {
     let spatial = weight.dim() - 2;
     check_options(options, spatial)?;
     let (groups, w, x) = (options.groups, weight.sizes(), input.sizes());
@@ -269,15 +293,7 @@ fn check(
             x[1]
         )));
     }
-    match bias {
-        Some(bias) if bias.dim() != 1 || bias.numel() != w[0] => Err(Error::runtime(format!(
-            "Given weight of size {w:?}, expected bias to be 1-dimensional with {} elements, but \
-             got bias of size {:?} instead",
-            w[0],
-            bias.sizes()
-        ))),
-        _ => check_dtypes(input, weight, bias),
-    }
+    Ok(())
 }
 
 /// The sizes; `after` is the padding behind the input, the options' that before it.

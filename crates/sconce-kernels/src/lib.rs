@@ -42,6 +42,7 @@ mod grid_sample;
 mod histogram;
 mod import;
 mod index;
+mod integer_dots;
 mod introsort;
 mod iteration;
 mod join;
@@ -62,6 +63,7 @@ mod pointwise;
 mod pool;
 mod promotion;
 mod quantized;
+mod quantized_layers;
 mod quantized_math;
 mod quantized_rows;
 mod random;
@@ -92,6 +94,7 @@ mod unary;
 mod unique;
 mod upsample;
 mod vecmath;
+mod vecmath_double;
 mod views;
 mod walk;
 mod window;
@@ -169,10 +172,12 @@ pub use pool::{
 };
 pub use promotion::{Operand, can_cast, promote_types, result_type};
 pub use quantized::{
-    Output, Quantizer, choose_parameters, dequantize, half_linear, int_repr, per_tensor, quantize,
-    quantized_conv, quantized_conv_dynamic, quantized_conv_transpose, quantized_hardsigmoid,
-    quantized_linear, quantized_linear_dynamic, quantized_mul, quantized_relu, quantizer,
-    through_floats, through_integers,
+    Quantizer, choose_parameters, dequantize, int_repr, per_tensor, quantize,
+    quantized_hardsigmoid, quantized_relu, quantizer, through_floats, through_integers,
+};
+pub use quantized_layers::{
+    Output, half_linear, quantized_conv, quantized_conv_dynamic, quantized_conv_transpose,
+    quantized_linear, quantized_linear_dynamic, quantized_mul,
 };
 pub use quantized_math::{
     quantized_add_scalar, quantized_clamp, quantized_matmul, quantized_mul_scalar,

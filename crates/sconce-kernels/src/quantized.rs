@@ -6,9 +6,8 @@
 
 use std::rc::Rc;
 
-use crate::{
-    ConvOptions, DType, Element, Error, MemoryFormat, Result, Scalar, Tensor, conv, linear,
-};
+use crate::unary::map;
+use crate::{DType, Element, Error, MemoryFormat, Result, Scalar, Tensor};
 
 /// How integers stand for real numbers.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +45,7 @@ impl Quantizer {
     ///
     /// # Errors
     /// For zero points that are no integers.
-    fn channels(&self) -> Result<(Vec<f64>, Vec<i64>, Option<usize>)> {
+    pub(crate) fn channels(&self) -> Result<(Vec<f64>, Vec<i64>, Option<usize>)> {
         match self {
             Quantizer::PerTensor { scale, zero_point } => {
                 Ok((vec![*scale], vec![*zero_point], None))
@@ -290,6 +289,12 @@ pub fn quantize(input: &Tensor, quantizer: Quantizer, dtype: DType) -> Result<Te
         let values: Vec<i64> = input.read::<f32>()?.iter().enumerate().map(code).collect();
         return pack(&values, input.sizes(), dtype, quantizer);
     }
+    if let Quantizer::PerTensor { scale, zero_point } = quantizer {
+        let inverse = 1.0 / scale as f32;
+        let codes =
+            Steps::of(dtype, zero_point)?.codes(&input, dtype, move |x: f32| x * inverse)?;
+        return with_quantizer(&codes, dtype, quantizer);
+    }
     let (scales, zero_points, axis) = quantizer.channels()?;
     let channel = channel_of(input.sizes(), axis);
     let values: Vec<i64> = input
@@ -302,6 +307,50 @@ pub fn quantize(input: &Tensor, quantizer: Quantizer, dtype: DType) -> Result<Te
         })
         .collect();
     pack(&values, input.sizes(), dtype, quantizer)
+}
+
+/// The integers that a quantized dtype holds, and what stands for 0.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Steps {
+    low: i32,
+    high: i32,
+    zero_point: i32,
+}
+
+impl Steps {
+    pub(crate) fn of(dtype: DType, zero_point: i64) -> Result<Steps> {
+        let (_, low, high) = underlying(dtype)?;
+        let zero_point = zero_point.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+        Ok(Steps { low: low as i32, high: high as i32, zero_point })
+    }
+
+    /// Without those that stand for negative numbers.
+    pub(crate) fn from_zero(self) -> Steps {
+        Steps { low: self.zero_point.clamp(self.low, self.high), ..self }
+    }
+
+    /// The integer for so many steps from 0.
+    #[inline(always)]
+    pub(crate) fn nearest(self, x: f32) -> i32 {
+        let x = x.round_ties_even();
+        // What does not fit, as x86 converts it.
+        let whole = if x.abs() < 2_147_483_648.0 { x as i32 } else { i32::MIN };
+        whole.saturating_add(self.zero_point).clamp(self.low, self.high)
+    }
+
+    /// The integers, of a quantized dtype, for what is so many steps from 0.
+    fn codes<T: Element>(
+        self,
+        input: &Tensor,
+        dtype: DType,
+        f: impl Fn(T) -> f32 + Copy,
+    ) -> Result<Tensor> {
+        match underlying(dtype)?.0 {
+            DType::UInt8 => map(input, move |x| self.nearest(f(x)) as u8),
+            DType::Int8 => map(input, move |x| self.nearest(f(x)) as i8),
+            _ => map(input, move |x| self.nearest(f(x))),
+        }
+    }
 }
 
 /// The nearest integer, halves to even; what is none, or too large, as x86 converts it.
@@ -328,6 +377,15 @@ pub fn dequantize(tensor: &Tensor) -> Result<Tensor> {
         let all: Vec<f32> = codes(tensor)?.into_iter().enumerate().map(real).collect();
         return Tensor::from_slice(&all, tensor.sizes());
     }
+    if let Some(zero_point) = small_zero_point(tensor.dtype(), &known) {
+        let (scale, _) = per_tensor(tensor)?;
+        let (codes, scale) = (integers(tensor)?, scale as f32);
+        let (codes, zero_point) = (codes.contiguous()?, zero_point as f32);
+        return match codes.dtype() {
+            DType::UInt8 => map(&codes, move |x: u8| (f32::from(x) - zero_point) * scale),
+            _ => map(&codes, move |x: i8| (f32::from(x) - zero_point) * scale),
+        };
+    }
     let (scales, zero_points, axis) = known.channels()?;
     let whole = integers(tensor)?.to_dtype(DType::Int64)?.contiguous()?;
     let result = Tensor::zeros(whole.sizes(), DType::Float32)?;
@@ -341,170 +399,33 @@ pub fn dequantize(tensor: &Tensor) -> Result<Tensor> {
     Ok(result)
 }
 
+/// The zero point of all elements of a dtype of eight bits, where it is among what those hold.
+fn small_zero_point(dtype: DType, quantizer: &Quantizer) -> Option<i64> {
+    match (dtype, quantizer) {
+        (DType::QUInt8 | DType::QInt8, Quantizer::PerTensor { zero_point, .. }) => {
+            Some(*zero_point).filter(|zero_point| (-128..=255).contains(zero_point))
+        }
+        _ => None,
+    }
+}
+
 /// The integers less their zero points, in `float64`.
 pub(crate) fn centred(tensor: &Tensor) -> Result<Tensor> {
-    let (_, zero_points, axis) = quantizer(tensor)?.channels()?;
+    let known = quantizer(tensor)?;
+    if let Some(zero_point) = small_zero_point(tensor.dtype(), &known) {
+        let (codes, zero_point) = (integers(tensor)?.contiguous()?, zero_point as f64);
+        return match codes.dtype() {
+            DType::UInt8 => map(&codes, move |x: u8| f64::from(x) - zero_point),
+            _ => map(&codes, move |x: i8| f64::from(x) - zero_point),
+        };
+    }
+    let (_, zero_points, axis) = known.channels()?;
     let whole = integers(tensor)?.to_dtype(DType::Float64)?.copy()?;
     let channel = channel_of(whole.sizes(), axis);
     for (at, x) in whole.write::<f64>()?.iter_mut().enumerate() {
         *x -= zero_points[channel(at)] as f64;
     }
     Ok(whole)
-}
-
-/// Where results of a product go: their parameters and whether they are cut off at 0.
-#[derive(Debug, Clone, Copy)]
-pub struct Output {
-    /// The size of a step.
-    pub scale: f64,
-    /// What stands for 0.
-    pub zero_point: i64,
-    /// Whether negative results become 0.
-    pub relu: bool,
-}
-
-/// The scales of a weight's output channels; one stands for all.
-fn weight_scales(weight: &Tensor) -> Result<Vec<f32>> {
-    let (scales, ..) = quantizer(weight)?.channels()?;
-    Ok(scales.into_iter().map(|scale| scale as f32).collect())
-}
-
-fn biases(bias: Option<&Tensor>, channels: usize) -> Result<Vec<f32>> {
-    match bias {
-        None => Ok(vec![0.0; channels]),
-        Some(bias) => {
-            let bias = dequantize(bias)?.to_vec::<f32>()?;
-            if bias.len() != channels {
-                return Err(Error::runtime(
-                    "bias should have as many elements as there are outputs",
-                ));
-            }
-            Ok(bias)
-        }
-    }
-}
-
-/// Rounds exact sums, whose channels lie along `axis`, to the steps of an output.
-fn requantize(
-    sums: &Tensor,
-    axis: usize,
-    (input, weight): (&Tensor, &Tensor),
-    bias: Option<&Tensor>,
-    output: Output,
-) -> Result<Tensor> {
-    let (scale, _) = per_tensor(input)?;
-    let scales = weight_scales(weight)?;
-    let count = sums.sizes().get(axis).copied().unwrap_or(1) as usize;
-    let bias = biases(bias, count)?;
-    let channel = channel_of(sums.sizes(), Some(axis));
-    let sums = sums.contiguous()?;
-    let low = if output.relu { output.zero_point } else { i64::MIN };
-    let values: Vec<i64> = sums
-        .read::<f64>()?
-        .iter()
-        .enumerate()
-        .map(|(at, &sum)| {
-            let channel = channel(at);
-            let product = scale as f32 * scales.get(channel).copied().unwrap_or(scales[0]);
-            let sum = sum as f32 + bias[channel] / product;
-            let rounded = nearest(sum * (product / output.scale as f32));
-            (rounded + output.zero_point).max(low)
-        })
-        .collect();
-    let quantizer = Quantizer::PerTensor { scale: output.scale, zero_point: output.zero_point };
-    pack(&values, sums.sizes(), input.dtype(), quantizer)
-}
-
-/// `quantized::linear`, `quantized::linear_relu`.
-///
-/// # Errors
-/// For sizes that do not fit and tensors that are not quantized.
-pub fn quantized_linear(
-    input: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
-    output: Output,
-) -> Result<Tensor> {
-    let sums = linear(&centred(input)?, &centred(weight)?, None)?;
-    requantize(&sums, sums.dim() - 1, (input, weight), bias, output)
-}
-
-/// `quantized::linear_dynamic_fp16`: weights are held within what `float16` can hold, and rounded to
-/// it.
-///
-/// # Errors
-/// As `torch.nn.functional.linear`.
-pub fn half_linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
-    const MOST: f64 = 65504.0;
-    let bounds = (Scalar::Float(-MOST), Scalar::Float(MOST));
-    let held = crate::clamp(weight, Some(bounds.0.into()), Some(bounds.1.into()))?;
-    let rounded = held.to_dtype(DType::Float16)?.to_dtype(DType::Float32)?;
-    linear(input, &rounded, bias)
-}
-
-/// `quantized::linear_dynamic`: the input is quantized by its own range, the result is `float32`.
-///
-/// # Errors
-/// As [`quantized_linear`].
-pub fn quantized_linear_dynamic(
-    input: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
-    reduce_range: bool,
-    relu: bool,
-) -> Result<Tensor> {
-    let product = |whole: &Tensor, kernel: &Tensor| linear(whole, kernel, None);
-    dynamic(input, weight, bias, (reduce_range, relu), |sums| sums.dim() - 1, product)
-}
-
-/// `quantized::conv2d_dynamic` and its like: the input is quantized by its own range, the result is
-/// `float32`.
-///
-/// # Errors
-/// As [`quantized_conv`].
-pub fn quantized_conv_dynamic(
-    input: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
-    options: &ConvOptions<'_>,
-    output_padding: Option<&[i64]>,
-    reduce_range: bool,
-) -> Result<Tensor> {
-    let axis = |sums: &Tensor| sums.dim() + 1 - weight.dim();
-    let result = dynamic(input, weight, bias, (reduce_range, false), axis, |whole, kernel| {
-        match output_padding {
-            Some(extra) => crate::conv_transpose(whole, kernel, None, options, extra),
-            None => conv(whole, kernel, None, options),
-        }
-    })?;
-    with_channels_last(result)
-}
-
-/// A product of a tensor that is quantized by its own range, in floats again.
-fn dynamic(
-    input: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
-    (reduce_range, relu): (bool, bool),
-    axis: impl Fn(&Tensor) -> usize,
-    product: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
-) -> Result<Tensor> {
-    let (scale, zero_point) = choose_parameters(input, reduce_range)?;
-    let quantized = quantize(input, Quantizer::PerTensor { scale, zero_point }, DType::QUInt8)?;
-    let scales = weight_scales(weight)?;
-    let sums = product(&centred(&quantized)?, &centred(weight)?)?.contiguous()?;
-    let axis = axis(&sums);
-    let bias = biases(bias, sums.sizes()[axis] as usize)?;
-    let channel = channel_of(sums.sizes(), Some(axis));
-    let result = Tensor::zeros(sums.sizes(), DType::Float32)?;
-    let all = sums.read::<f64>()?;
-    for (at, (out, &sum)) in result.write::<f32>()?.iter_mut().zip(all.iter()).enumerate() {
-        let channel = channel(at);
-        let product = scale as f32 * scales.get(channel).copied().unwrap_or(scales[0]);
-        let value = sum as f32 * product + bias[channel];
-        *out = if relu { value.max(0.0) } else { value };
-    }
-    Ok(result)
 }
 
 /// The scale and zero point that hold all numbers of a tensor in a `quint8`, or in seven bits of one:
@@ -535,49 +456,6 @@ fn range_parameters(low: f32, high: f32, most: i64) -> (f64, i64) {
     let error_high = steps.abs() + (high / scale).abs();
     let start = if error_low < error_high { from_low } else { from_high };
     (scale, start.clamp(0.0, steps).round_ties_even() as i64)
-}
-
-/// `quantized::conv1d` to `conv3d`, and with `relu`.
-///
-/// # Errors
-/// As `torch.conv2d`, and for tensors that are not quantized.
-pub fn quantized_conv(
-    input: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
-    options: &ConvOptions<'_>,
-    output: Output,
-) -> Result<Tensor> {
-    let sums = conv(&centred(input)?, &centred(weight)?, None, options)?;
-    let axis = sums.dim() + 1 - weight.dim();
-    with_channels_last(requantize(&sums, axis, (input, weight), bias, output)?)
-}
-
-/// FBGEMM's results have their channels last; what pools make of ties depends on it.
-fn with_channels_last(result: Tensor) -> Result<Tensor> {
-    match result.dim() {
-        4 => result.copy_in(MemoryFormat::ChannelsLast),
-        5 => result.copy_in(MemoryFormat::ChannelsLast3d),
-        _ => Ok(result),
-    }
-}
-
-/// `quantized::conv_transpose1d` to `conv_transpose3d`.
-///
-/// # Errors
-/// As `torch.conv_transpose2d`, and for tensors that are not quantized.
-pub fn quantized_conv_transpose(
-    input: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
-    options: &ConvOptions<'_>,
-    output_padding: &[i64],
-    output: Output,
-) -> Result<Tensor> {
-    let (whole, kernel) = (centred(input)?, centred(weight)?);
-    let sums = crate::conv_transpose(&whole, &kernel, None, options, output_padding)?;
-    let axis = sums.dim() + 1 - weight.dim();
-    with_channels_last(requantize(&sums, axis, (input, weight), bias, output)?)
 }
 
 /// The mean of integers, rounded: less the zero point where channels lie last, and with it
@@ -622,30 +500,10 @@ pub fn through_floats(
 pub fn through_integers(input: &Tensor, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
     let (scale, zero_point) = per_tensor(input)?;
     let result = f(&centred(input)?)?.contiguous()?;
-    let values: Vec<i64> =
-        result.read::<f64>()?.iter().map(|&x| nearest(x as f32) + zero_point).collect();
+    let steps = Steps::of(input.dtype(), zero_point)?;
+    let codes = steps.codes(&result, input.dtype(), |x: f64| x as f32)?;
     let quantizer = Quantizer::PerTensor { scale, zero_point };
-    pack(&values, result.sizes(), input.dtype(), quantizer)?.like_format_of(input)
-}
-
-/// `quantized::mul`: the product of integers, rounded once.
-///
-/// # Errors
-/// For sizes that do not broadcast, and tensors that have not one scale.
-pub fn quantized_mul(a: &Tensor, b: &Tensor, output: Output) -> Result<Tensor> {
-    let ((a_scale, _), (b_scale, _)) = (per_tensor(a)?, per_tensor(b)?);
-    let product =
-        crate::binary(crate::BinaryOp::Mul, (&centred(a)?).into(), (&centred(b)?).into())?;
-    let by = a_scale as f32 * b_scale as f32 * (1.0 / output.scale as f32);
-    let low = if output.relu { output.zero_point } else { i64::MIN };
-    let values: Vec<i64> = product
-        .contiguous()?
-        .read::<f64>()?
-        .iter()
-        .map(|&x| (nearest(x as f32 * by) + output.zero_point).max(low))
-        .collect();
-    let quantizer = Quantizer::PerTensor { scale: output.scale, zero_point: output.zero_point };
-    pack(&values, product.sizes(), a.dtype(), quantizer)?.like_format_of(a)
+    with_quantizer(&codes, input.dtype(), quantizer)?.like_format_of(input)
 }
 
 /// `hardsigmoid` of a quantized tensor, in steps of 1/256.
@@ -686,19 +544,5 @@ mod tests {
         assert_eq!(tail.to_vec::<f32>().unwrap(), [0.0, 0.2]);
         // Kernels that do not know quantized tensors refuse them.
         assert!(crate::unary(crate::UnaryOp::Exp, &q).is_err());
-    }
-
-    #[test]
-    fn a_linear_layer_rounds_once() {
-        let x = Tensor::from_slice(&[1f32, 2.0], &[1, 2]).unwrap();
-        let x = quantize(&x, Quantizer::PerTensor { scale: 0.5, zero_point: 3 }, DType::QUInt8);
-        let w = Tensor::from_slice(&[1f32, 1.0, 2.0, -1.0], &[2, 2]).unwrap();
-        let by =
-            Quantizer::PerChannel { scales: vec![0.5, 0.25], zero_points: vec![0, 0], axis: 0 };
-        let w = quantize(&w, by, DType::QInt8).unwrap();
-        let output = Output { scale: 0.25, zero_point: 10, relu: false };
-        let bias = Tensor::from_slice(&[0.5f32, 0.0], &[2]).unwrap();
-        let y = quantized_linear(&x.unwrap(), &w, Some(&bias), output).unwrap();
-        assert_eq!(dequantize(&y).unwrap().to_vec::<f32>().unwrap(), [3.5, 0.0]);
     }
 }

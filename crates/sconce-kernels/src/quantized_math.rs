@@ -1,12 +1,10 @@
 //! Maths on quantized tensors that keeps to their steps: sums and products with numbers, bounds,
 //! elements moved about.
 
-use crate::quantized::{
-    Output, centred, integers, nearest, pack, per_tensor, underlying, with_quantizer,
-};
+use crate::quantized::{centred, integers, nearest, pack, per_tensor, underlying, with_quantizer};
 use crate::{
-    BinaryOp, DType, Error, Quantizer, Result, Scalar, Tensor, UnaryOp, binary, through_floats,
-    unary,
+    BinaryOp, DType, Error, Output, Quantizer, Result, Scalar, Tensor, UnaryOp, binary,
+    through_floats, unary,
 };
 
 /// Moves the elements of a quantized tensor about, as `f` does it with integers: sorting, picking,
