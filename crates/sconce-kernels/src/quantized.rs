@@ -320,7 +320,7 @@ pub(crate) struct Steps {
 impl Steps {
     pub(crate) fn of(dtype: DType, zero_point: i64) -> Result<Steps> {
         let (_, low, high) = underlying(dtype)?;
-        let zero_point = zero_point.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+        let zero_point = zero_point.clamp(-i64::from(i32::MAX), i64::from(i32::MAX)) as i32;
         Ok(Steps { low: low as i32, high: high as i32, zero_point })
     }
 

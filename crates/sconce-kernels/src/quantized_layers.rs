@@ -1,10 +1,10 @@
 //! Linear layers, convolutions and products of quantized tensors.
 //!
 //! Sums of products of integers are exact and rounded once, in `float32` steps as FBGEMM does. What
-//! fits the instructions for small integers goes through [`dots`]; the rest is computed in `float64`.
+//! fits the instructions for small integers goes through [`Rows`]; the rest is computed in `float64`.
 
 use crate::conv::checked_geometry;
-use crate::integer_dots::dots;
+use crate::integer_dots::Rows;
 use crate::quantized::{
     Quantizer, Steps, centred, choose_parameters, dequantize, integers, nearest, pack, per_tensor,
     quantize, quantizer, underlying, with_quantizer,
@@ -16,10 +16,12 @@ use crate::{
     conv, linear, threads,
 };
 
-/// The most numbers in a row of [`dots`].
+/// The most numbers in a row of [`Rows`].
 const LONGEST: usize = 65_000;
 /// Products below which other threads cost more than they bring.
 const PARALLEL: usize = 1 << 18;
+/// Channels whose sums are kept side by side.
+const LANES: usize = 16;
 /// Places of a convolution whose patches are laid out together.
 const BLOCK: usize = 32;
 
@@ -47,45 +49,49 @@ fn weight_scales(weight: &Tensor) -> Result<Vec<f32>> {
 }
 
 /// The scale of each channel of a product, and its bias.
-fn channels(
-    scale: f64,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
-    count: usize,
-) -> Result<Vec<[f32; 2]>> {
-    let scales = weight_scales(weight)?;
-    let bias = bias.map(|bias| dequantize(bias)?.to_vec::<f32>()).transpose()?;
-    if bias.as_ref().is_some_and(|bias| bias.len() != count) {
-        return Err(Error::runtime("bias should have as many elements as there are outputs"));
-    }
-    let channel = |at: usize| {
-        let own = scales.get(at).copied().unwrap_or(scales[0]);
-        [scale as f32 * own, bias.as_ref().map_or(0.0, |bias| bias[at])]
-    };
-    Ok((0..count).map(channel).collect())
+struct Channels {
+    scales: Vec<f32>,
+    biases: Vec<f32>,
 }
 
-/// `f` of the sums, whose channels lie side by side, and the two numbers of their channels.
+impl Channels {
+    fn of(scale: f64, weight: &Tensor, bias: Option<&Tensor>, count: usize) -> Result<Channels> {
+        let own = weight_scales(weight)?;
+        let own = |at: usize| own.get(at).copied().unwrap_or(own[0]);
+        let biases = match bias {
+            Some(bias) => dequantize(bias)?.to_vec::<f32>()?,
+            None => vec![0.0; count],
+        };
+        if biases.len() != count {
+            return Err(Error::runtime("bias should have as many elements as there are outputs"));
+        }
+        Ok(Channels { scales: (0..count).map(|at| scale as f32 * own(at)).collect(), biases })
+    }
+}
+
+/// `f` of the sums, whose channels lie side by side, and the scale and bias of their channels.
 fn finished<T: Element>(
     sums: &Tensor,
-    channels: &[[f32; 2]],
-    f: impl Fn(f32, [f32; 2]) -> T + Copy,
+    channels: &Channels,
+    f: impl Fn(f32, f32, f32) -> T + Copy,
 ) -> Result<Tensor> {
     fn rows<S: Element, T: Element>(
         sums: &Tensor,
-        channels: &[[f32; 2]],
-        f: impl Fn(S, [f32; 2]) -> T + Copy,
+        channels: &Channels,
+        f: impl Fn(S, f32, f32) -> T + Copy,
     ) -> Result<Tensor> {
         let result = Tensor::unset(sums.sizes(), T::DTYPE)?;
-        let width = channels.len().max(1);
+        let Channels { scales, biases } = channels;
+        let width = scales.len().max(1);
         let rows = sums.read::<S>()?;
         for (out, row) in result.write::<T>()?.chunks_exact_mut(width).zip(rows.chunks_exact(width))
         {
             dispatch(
                 #[inline(always)]
                 move || {
-                    for ((out, &sum), &channel) in out.iter_mut().zip(row).zip(channels) {
-                        *out = f(sum, channel);
+                    let channels = scales.iter().zip(biases);
+                    for ((out, &sum), (&scale, &bias)) in out.iter_mut().zip(row).zip(channels) {
+                        *out = f(sum, scale, bias);
                     }
                 },
             );
@@ -98,9 +104,9 @@ fn finished<T: Element>(
             &sums,
             channels,
             #[inline(always)]
-            move |sum: i32, channel| f(sum as f32, channel),
+            move |sum: i32, scale, bias| f(sum as f32, scale, bias),
         ),
-        _ => rows(&sums, channels, move |sum: f64, channel| f(sum as f32, channel)),
+        _ => rows(&sums, channels, move |sum: f64, scale, bias| f(sum as f32, scale, bias)),
     }
 }
 
@@ -113,10 +119,10 @@ fn requantized(
 ) -> Result<Tensor> {
     let (scale, _) = per_tensor(input)?;
     let count = sums.sizes().last().map_or(1, |&count| count as usize);
-    let mut channels = channels(scale, weight, bias, count)?;
-    for [product, bias] in &mut channels {
-        *bias /= *product;
-        *product /= output.scale as f32;
+    let mut channels = Channels::of(scale, weight, bias, count)?;
+    for (scale, bias) in channels.scales.iter_mut().zip(&mut channels.biases) {
+        *bias /= *scale;
+        *scale /= output.scale as f32;
     }
     let mut steps = Steps::of(input.dtype(), output.zero_point)?;
     if output.relu {
@@ -128,7 +134,7 @@ fn requantized(
                 sums,
                 &channels,
                 #[inline(always)]
-                move |sum, [by, more]| steps.nearest((sum + more) * by) as $ty,
+                move |sum, scale, bias| steps.nearest((sum + bias) * scale) as $ty,
             )
         };
     }
@@ -139,7 +145,7 @@ fn requantized(
     }
 }
 
-/// The integers of a product's operands, if [`dots`] can multiply them in rows of this length: the
+/// The integers of a product's operands, if [`Rows`] can multiply them in rows of this length: the
 /// input's less their zero point, the weight's as they are. Of convolutions channels lie last in both.
 fn small_integers(
     (input, weight): (&Tensor, &Tensor),
@@ -188,12 +194,12 @@ fn linear_sums(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
     let result = Tensor::unset(&sizes, DType::Int32)?;
     {
         let ws = weight.read::<i8>()?;
-        let ws: &[i8] = &ws;
+        let rows = Rows::new(&ws, len, xs.len() / len);
         let mut out = result.write::<i32>()?;
         threads::pieces(&mut out, width, PARALLEL / len, |start, out| {
             let first = start / width.max(1);
             let count = out.len() / width.max(1);
-            dots(&xs[first * len..(first + count) * len], ws, len, out);
+            rows.dots(&xs[first * len..(first + count) * len], out);
         });
     }
     Ok(result)
@@ -261,9 +267,11 @@ impl Layer {
                 self.each_channel(xs, &turned, start / filters, out);
             });
         }
-        let serial = PARALLEL / self.len;
+        let (serial, places) = (PARALLEL / self.len, out.len() / filters);
+        let groups = ws.chunks_exact(filters / self.groups * self.len);
+        let groups: Vec<Rows<'_>> = groups.map(|rows| Rows::new(rows, self.len, places)).collect();
         threads::pieces(out, filters * BLOCK, serial, |start, out| {
-            self.each_group(xs, ws, start / filters, out);
+            self.each_group(xs, &groups, start / filters, out);
         });
     }
 
@@ -273,22 +281,29 @@ impl Layer {
         dispatch(
             #[inline(always)]
             || {
+                let mut inside = Vec::with_capacity(self.len);
                 for (at, out) in out.chunks_exact_mut(width).enumerate() {
-                    out.fill(0);
+                    inside.clear();
                     self.taps(first + at, |tap, place| {
-                        let Some(place) = place else { return };
-                        let (x, w) = (&xs[place * width..][..width], &ws[tap * width..][..width]);
-                        for ((out, &x), &w) in out.iter_mut().zip(x).zip(w) {
-                            *out += i32::from(x) * i32::from(w);
-                        }
+                        inside.extend(place.map(|place| (tap * width, place * width)));
                     });
+                    let (blocks, rest) = out.as_chunks_mut::<LANES>();
+                    for (block, out) in blocks.iter_mut().enumerate() {
+                        sum_taps(out, xs, ws, block * LANES, &inside);
+                    }
+                    let done = width - rest.len();
+                    for (c, out) in rest.iter_mut().enumerate() {
+                        let mut sum = [0];
+                        sum_taps(&mut sum, xs, ws, done + c, &inside);
+                        [*out] = sum;
+                    }
                 }
             },
         );
     }
 
     /// The places from `first` on, as products of patches and filters.
-    fn each_group(&self, xs: &[i16], ws: &[i8], first: usize, out: &mut [i32]) {
+    fn each_group(&self, xs: &[i16], rows: &[Rows<'_>], first: usize, out: &mut [i32]) {
         let Layer { geometry, channels, filters, groups, len } = self;
         let (own, per_group) = (channels / groups, filters / groups);
         let plain = geometry.kernel == [1; 3]
@@ -299,11 +314,11 @@ impl Layer {
         let mut part = vec![0; BLOCK * per_group];
         for (block, out) in out.chunks_mut(BLOCK * filters).enumerate() {
             let (first, count) = (first + block * BLOCK, out.len() / filters);
-            if plain {
-                dots(&xs[first * channels..(first + count) * channels], ws, *len, out);
-                continue;
-            }
-            for group in 0..*groups {
+            for (group, rows) in rows.iter().enumerate() {
+                if plain {
+                    rows.dots(&xs[first * channels..(first + count) * channels], out);
+                    continue;
+                }
                 for (at, patch) in patches.chunks_exact_mut(*len).take(count).enumerate() {
                     self.taps(first + at, |tap, place| {
                         let patch = &mut patch[tap * own..(tap + 1) * own];
@@ -315,13 +330,12 @@ impl Layer {
                         }
                     });
                 }
-                let filter = &ws[group * per_group * len..][..per_group * len];
                 let patches = &patches[..count * len];
                 if *groups == 1 {
-                    dots(patches, filter, *len, out);
+                    rows.dots(patches, out);
                     continue;
                 }
-                dots(patches, filter, *len, &mut part[..count * per_group]);
+                rows.dots(patches, &mut part[..count * per_group]);
                 for (out, part) in out.chunks_exact_mut(*filters).zip(part.chunks_exact(per_group))
                 {
                     out[group * per_group..][..per_group].copy_from_slice(part);
@@ -356,6 +370,25 @@ impl Layer {
             }
         }
     }
+}
+
+/// The products of neighbouring channels, summed over pairs of places: of the filter and of the input.
+#[inline(always)]
+fn sum_taps<const N: usize>(
+    out: &mut [i32; N],
+    xs: &[i16],
+    ws: &[i16],
+    channel: usize,
+    places: &[(usize, usize)],
+) {
+    let mut sums = [0; N];
+    for &(w, x) in places {
+        let (x, w) = (&xs[x + channel..][..N], &ws[w + channel..][..N]);
+        for ((sum, &x), &w) in sums.iter_mut().zip(x).zip(w) {
+            *sum += i32::from(x) * i32::from(w);
+        }
+    }
+    *out = sums;
 }
 
 /// `quantized::linear`, `quantized::linear_relu`.
@@ -435,13 +468,13 @@ fn floats(
 ) -> Result<Tensor> {
     let (scale, _) = per_tensor(input)?;
     let count = sums.sizes().last().map_or(1, |&count| count as usize);
-    let channels = channels(scale, weight, bias, count)?;
+    let channels = Channels::of(scale, weight, bias, count)?;
     let low = if relu { 0.0 } else { f32::NEG_INFINITY };
     finished(
         sums,
         &channels,
         #[inline(always)]
-        move |sum, [product, bias]| (sum * product + bias).max(low),
+        move |sum, scale, bias| (sum * scale + bias).max(low),
     )
 }
 
