@@ -58,6 +58,7 @@ mod pad;
 mod panel_vector;
 mod panels;
 mod patches;
+mod places;
 mod pointwise;
 mod pool;
 mod promotion;
