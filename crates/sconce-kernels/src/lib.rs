@@ -67,6 +67,7 @@ mod quantized_math;
 mod quantized_rows;
 mod random;
 mod random_whole;
+mod ranks;
 mod rearrange;
 mod recurrent;
 mod recurrent_batch;
