@@ -87,7 +87,7 @@ impl Use<Groups> for Grouped {
 
 fn sorted_groups<T: Ranked>(xs: &[T], wants_all: bool) -> Groups {
     // Of NaN, none the equal of another, and of two zeros the order that the sort leaves shows.
-    let plain = |x: &T| *x == *x && (*x != T::ZERO || !x.is_negative());
+    let plain = |x: &T| !x.not_a_number() && (*x != T::ZERO || !x.is_negative());
     if xs.iter().all(plain) {
         return ranked(xs, false, Grouped { wants_all });
     }
