@@ -1,7 +1,9 @@
 //! Embeddings of bags of indices, and rows kept below a norm.
 
 use crate::binary::compute_dtype;
-use crate::{DType, Dims, Error, Result, Tensor};
+use crate::numbers::Real;
+use crate::simd::dispatch;
+use crate::{DType, Error, Result, Tensor};
 
 /// What a bag's rows become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,49 +83,24 @@ pub fn embedding_bag(
                 "expected per_sample_weights to have the same shape as indices",
             ));
         }
-        Some(factors) => Some(factors.to_dtype(DType::Float64)?.to_vec::<f64>()?),
+        Some(factors) => Some(factors.clone()),
         None => None,
     };
-    let table = weight.to_dtype(compute_dtype(weight.dtype()))?.to_dtype(DType::Float64)?;
-    let table = table.to_vec::<f64>()?;
     let count = bounds.len() - 1;
-    let mut output = vec![0f64; count.saturating_mul(columns)];
-    let mut bag_of_index = vec![0i64; picked.len()];
-    let mut bag_size = vec![0i64; count];
-    let mut max_indices = vec![0i64; output.len()];
-    for (bag, bound) in bounds.windows(2).enumerate() {
-        let row = &mut output[bag * columns..(bag + 1) * columns];
-        let best = &mut max_indices[bag * columns..(bag + 1) * columns];
-        for at in bound[0]..bound[1] {
-            bag_of_index[at] = bag as i64;
-            let index = picked[at];
-            if Some(index) == padding {
-                continue;
-            }
-            let first = bag_size[bag] == 0;
-            bag_size[bag] += 1;
-            let factor = factors.as_ref().map_or(1.0, |factors| factors[at]);
-            let start = index as usize * columns;
-            for (column, &x) in table[start..start + columns].iter().enumerate() {
-                match options.mode {
-                    BagMode::Max if first || x > row[column] => {
-                        row[column] = x;
-                        best[column] = index;
-                    }
-                    BagMode::Max => {}
-                    _ => row[column] += x * factor,
-                }
-            }
+    let sums = Sums { indices: &picked, bounds: &bounds, padding, mode: options.mode, columns };
+    let sizes = [count as i64, columns as i64];
+    let (output, told) = match weight.dtype() {
+        DType::Float32 => sums.run::<f32>(weight, factors.as_ref(), &sizes)?,
+        _ => {
+            let table = weight.to_dtype(compute_dtype(weight.dtype()))?;
+            sums.run::<f64>(&table, factors.as_ref(), &sizes)?
         }
-        if options.mode == BagMode::Mean && bag_size[bag] > 0 {
-            row.iter_mut().for_each(|x| *x /= bag_size[bag] as f64);
-        }
-    }
-    let sizes: Dims = [count as i64, columns as i64].into_iter().collect();
+    };
+    let Told { bag_of_index, bag_size, max_indices } = told;
     let ints = |values: &[i64], sizes: &[i64]| {
         Tensor::from_slice(values, sizes)?.to_dtype(indices.dtype())
     };
-    let output = Tensor::from_slice(&output, &sizes)?.to_dtype(weight.dtype())?;
+    let output = output.to_dtype(weight.dtype())?;
     // Sums say nothing of their bags, and not even where indices belong unless they had to look.
     let looked = weight.dtype() == DType::Float64 || padding.is_some();
     let unsaid = vec![0; offsets.count()];
@@ -137,6 +114,93 @@ pub fn embedding_bag(
     };
     let known = if known { bag_of_index.as_slice() } else { &[] };
     Ok(Bags { output, bag_of_index: ints(known, &[known.len() as i64])?, bag_size, max_indices })
+}
+
+/// Which rows of a table make which bags.
+struct Sums<'a> {
+    indices: &'a [i64],
+    bounds: &'a [usize],
+    padding: Option<i64>,
+    mode: BagMode,
+    columns: usize,
+}
+
+/// What is known of the bags beside their rows.
+struct Told {
+    bag_of_index: Vec<i64>,
+    bag_size: Vec<i64>,
+    max_indices: Vec<i64>,
+}
+
+impl Sums<'_> {
+    /// The bags, computed in the dtype of `T`.
+    fn run<T: Real>(
+        &self,
+        table: &Tensor,
+        factors: Option<&Tensor>,
+        sizes: &[i64],
+    ) -> Result<(Tensor, Told)> {
+        let table = table.to_dtype(T::DTYPE)?.contiguous()?;
+        let table = table.read::<T>()?;
+        let factors = match factors {
+            Some(factors) => Some(factors.to_dtype(T::DTYPE)?.to_vec::<T>()?),
+            None => None,
+        };
+        let output = Tensor::zeros(sizes, T::DTYPE)?;
+        let indices_of = if self.mode == BagMode::Max { output.count() } else { 0 };
+        let mut told = Told {
+            bag_of_index: vec![0; self.indices.len()],
+            bag_size: vec![0; self.bounds.len() - 1],
+            max_indices: vec![0; indices_of],
+        };
+        {
+            let mut output = output.write::<T>()?;
+            dispatch(
+                #[inline(always)]
+                || self.fill(&table, factors.as_deref(), &mut output, &mut told),
+            );
+        }
+        Ok((output, told))
+    }
+
+    #[inline(always)]
+    fn fill<T: Real>(&self, table: &[T], factors: Option<&[T]>, output: &mut [T], told: &mut Told) {
+        let columns = self.columns;
+        for (bag, bound) in self.bounds.windows(2).enumerate() {
+            let row = &mut output[bag * columns..(bag + 1) * columns];
+            let mut size = 0;
+            for at in bound[0]..bound[1] {
+                told.bag_of_index[at] = bag as i64;
+                let index = self.indices[at];
+                if Some(index) == self.padding {
+                    continue;
+                }
+                let from = &table[index as usize * columns..(index as usize + 1) * columns];
+                match (self.mode, factors) {
+                    (BagMode::Max, _) => {
+                        let best = &mut told.max_indices[bag * columns..(bag + 1) * columns];
+                        for ((most, best), &x) in row.iter_mut().zip(best).zip(from) {
+                            if size == 0 || x > *most {
+                                (*most, *best) = (x, index);
+                            }
+                        }
+                    }
+                    (_, Some(factors)) => {
+                        let factor = factors[at];
+                        row.iter_mut().zip(from).for_each(|(sum, &x)| {
+                            *sum = sum.plus(x.times(factor));
+                        });
+                    }
+                    _ => row.iter_mut().zip(from).for_each(|(sum, &x)| *sum = sum.plus(x)),
+                }
+                size += 1;
+            }
+            told.bag_size[bag] = size;
+            if self.mode == BagMode::Mean && size > 0 {
+                row.iter_mut().for_each(|x| *x = x.over(size));
+            }
+        }
+    }
 }
 
 /// Where each bag starts, and the end of the last one.

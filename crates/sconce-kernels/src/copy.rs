@@ -58,6 +58,10 @@ impl Tensor {
             match (t_step, f_step) {
                 (1, 1) => to[t..t + len].copy_from_slice(&from[f..f + len]),
                 (1, 0) => to[t..t + len].fill(from[f]),
+                (1, _) => {
+                    let spread = from[f..].iter().step_by(f_step);
+                    to[t..t + len].iter_mut().zip(spread).for_each(|(to, &from)| *to = from);
+                }
                 _ => (0..len).for_each(|i| to[t + i * t_step] = from[f + i * f_step]),
             }
         });

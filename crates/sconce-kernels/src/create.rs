@@ -1,6 +1,8 @@
 //! Making tensors from numbers.
 
-use crate::{DType, Error, Result, Scalar, Tensor};
+use crate::places::{by_width, units};
+use crate::simd::dispatch;
+use crate::{DType, Element, Error, Result, Scalar, Tensor};
 
 /// `torch.arange` in the dtype of its bounds unless one is given.
 ///
@@ -24,17 +26,42 @@ pub fn arange(start: Scalar, end: Scalar, step: Scalar, dtype: Option<DType>) ->
         let (from, to, by) =
             (i128::from(start.to_i64()), i128::from(end.to_i64()), i128::from(step.to_i64()));
         let count = (to - from + by - by.signum()) / by;
-        let result = Tensor::zeros(&[i64::try_from(count).unwrap_or(i64::MAX)], DType::Int64)?;
-        for (i, x) in result.write::<i64>()?.iter_mut().enumerate() {
-            *x = (from + i as i128 * by) as i64;
-        }
-        return result.to_dtype(dtype);
+        // The low 64 bits of what is computed without bounds.
+        let (from, by) = (from as i64, by as i64);
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        return counted(count, |i| from.wrapping_add((i as i64).wrapping_mul(by)))?.to_dtype(dtype);
     }
-    let result = Tensor::zeros(&[((to - from) / by).ceil() as i64], DType::Float64)?;
-    for (i, x) in result.write::<f64>()?.iter_mut().enumerate() {
-        *x = from + i as f64 * by;
-    }
+    let result = Tensor::unset(&[((to - from) / by).ceil() as i64], DType::Float64)?;
+    by_index(&mut result.write::<f64>()?, |i| from + i * by);
     result.to_dtype(dtype)
+}
+
+/// A vector of what `f` says for every index.
+fn counted<T: Element>(count: i64, f: impl Fn(usize) -> T) -> Result<Tensor> {
+    let result = Tensor::unset(&[count], T::DTYPE)?;
+    {
+        let mut all = result.write::<T>()?;
+        dispatch(
+            #[inline(always)]
+            || all.iter_mut().enumerate().for_each(|(i, x)| *x = f(i)),
+        );
+    }
+    Ok(result)
+}
+
+/// Sets every element to what `f` says for its index.
+fn by_index<T>(all: &mut [T], f: impl Fn(f64) -> T) {
+    const PIECE: usize = 1 << 10;
+    dispatch(
+        #[inline(always)]
+        || {
+            for (piece, all) in all.chunks_mut(PIECE).enumerate() {
+                // Vectors have no conversion of longer integers.
+                let base = (piece * PIECE) as f64;
+                all.iter_mut().enumerate().for_each(|(i, x)| *x = f(base + f64::from(i as i32)));
+            }
+        },
+    );
 }
 
 /// `torch.linspace`: symmetric, so both ends are exact.
@@ -45,18 +72,30 @@ pub fn linspace(start: f64, end: f64, steps: i64, dtype: DType) -> Result<Tensor
     if steps < 0 {
         return Err(Error::runtime("number of steps must be non-negative"));
     }
-    let result = Tensor::zeros(&[steps], DType::Float64)?;
-    let step = (end - start) / (steps - 1) as f64;
-    for (i, x) in result.write::<f64>()?.iter_mut().enumerate() {
-        let from_end = (steps - 1) as usize - i;
-        let low = steps == 1 || i < steps as usize / 2;
-        *x = match low {
-            true if i == 0 => start,
-            true => start + step * i as f64,
-            false => end - step * from_end as f64,
-        };
+    fn fill<T: Element>(
+        start: f64,
+        end: f64,
+        steps: i64,
+        narrow: impl Fn(f64) -> T + Copy,
+    ) -> Result<Tensor> {
+        let result = Tensor::unset(&[steps], T::DTYPE)?;
+        let mut all = result.write::<T>()?;
+        let step = (end - start) / (steps - 1) as f64;
+        let (low, high) = all.split_at_mut(steps as usize / 2);
+        let left = high.len() as f64 - 1.0;
+        by_index(low, |i| narrow(start + step * i));
+        by_index(high, |i| narrow(end - step * (left - i)));
+        if let Some(first) = all.first_mut() {
+            // Not multiplied: the step may be infinite.
+            *first = narrow(start);
+        }
+        drop(all);
+        Ok(result)
     }
-    result.to_dtype(dtype)
+    match dtype {
+        DType::Float32 => fill(start, end, steps, |x| x as f32),
+        _ => fill(start, end, steps, |x| x)?.to_dtype(dtype),
+    }
 }
 
 /// `torch.logspace`: the powers of `base` to the numbers of [`linspace`].
@@ -97,7 +136,9 @@ pub fn eye(rows: i64, cols: i64, dtype: DType) -> Result<Tensor> {
 /// # Errors
 /// For fewer than two dimensions.
 pub fn tril(input: &Tensor, diagonal: i64) -> Result<Tensor> {
-    triangle(input, "tril", |row, col| col - row <= diagonal)
+    triangle(input, "tril", |row, cols| {
+        0..row.saturating_add(diagonal).saturating_add(1).clamp(0, cols)
+    })
 }
 
 /// `torch.triu`: zeros below the diagonal.
@@ -105,21 +146,85 @@ pub fn tril(input: &Tensor, diagonal: i64) -> Result<Tensor> {
 /// # Errors
 /// For fewer than two dimensions.
 pub fn triu(input: &Tensor, diagonal: i64) -> Result<Tensor> {
-    triangle(input, "triu", |row, col| col - row >= diagonal)
+    triangle(input, "triu", |row, cols| row.saturating_add(diagonal).clamp(0, cols)..cols)
 }
 
-fn triangle(input: &Tensor, name: &str, keep: impl Fn(i64, i64) -> bool) -> Result<Tensor> {
+/// Zeros but for the columns of each row that `kept` gives for its number and how many there are.
+fn triangle(
+    input: &Tensor,
+    name: &str,
+    kept: impl Fn(i64, i64) -> std::ops::Range<i64>,
+) -> Result<Tensor> {
     let n = input.dim();
     if n < 2 {
         let message = format!("{name}: input tensor must have at least 2 dimensions");
         return Err(Error::runtime(message));
     }
-    let (rows, cols) = (input.sizes()[n - 2], input.sizes()[n - 1]);
-    let mask = Tensor::zeros(&[rows, cols], DType::Bool)?;
-    for (at, flag) in mask.write::<crate::Bool>()?.iter_mut().enumerate() {
-        let at = at as i64;
-        *flag = keep(at / cols, at % cols).into();
+    fn copy<T: Element>(
+        input: &Tensor,
+        result: &Tensor,
+        [rows, cols]: [i64; 2],
+        kept: impl Fn(i64, i64) -> std::ops::Range<i64>,
+    ) -> Result<()> {
+        let from = units::<T>(input)?;
+        let mut to = result.storage().write::<T>()?;
+        let width = cols.max(1) as usize;
+        let pairs = to.chunks_exact_mut(width).zip(from.chunks_exact(width));
+        for ((to, from), row) in pairs.zip((0..rows).cycle()) {
+            let kept = kept(row, cols);
+            let kept = kept.start as usize..kept.end as usize;
+            to[..kept.start].fill(T::zeroed());
+            to[kept.clone()].copy_from_slice(&from[kept.clone()]);
+            to[kept.end..].fill(T::zeroed());
+        }
+        Ok(())
     }
-    let zero = Tensor::zeros(&[], input.dtype())?;
-    crate::where_(&mask, input.into(), (&zero).into())
+    let input = input.contiguous()?;
+    let result = Tensor::unset(input.sizes(), input.dtype())?;
+    let matrix = [input.sizes()[n - 2], input.sizes()[n - 1]];
+    by_width!(input, copy(&input, &result, matrix, kept))?;
+    Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn triangles_of_all_diagonals() {
+        for sizes in [[2, 3, 4], [1, 4, 3], [2, 3, 0], [2, 0, 3], [1, 1, 1]] {
+            let count = sizes.iter().product::<i64>();
+            let numbers: Vec<i16> = (1..=count as i16).collect();
+            let input = Tensor::from_slice(&numbers, &sizes).unwrap();
+            for diagonal in [i64::MIN, -3, -1, 0, 1, 2, i64::MAX] {
+                let expected = |keep: fn(i64, i64) -> bool| {
+                    let all = numbers.iter().enumerate().map(move |(at, &x)| {
+                        let at = at as i64;
+                        let (row, col) = (at / sizes[2] % sizes[1], at % sizes[2]);
+                        if keep(col - row, diagonal) { x } else { 0 }
+                    });
+                    all.collect::<Vec<i16>>()
+                };
+                let lower = tril(&input, diagonal).unwrap().to_vec::<i16>().unwrap();
+                assert_eq!(lower, expected(|at, diagonal| at <= diagonal), "{sizes:?} {diagonal}");
+                let upper = triu(&input, diagonal).unwrap().to_vec::<i16>().unwrap();
+                assert_eq!(upper, expected(|at, diagonal| at >= diagonal), "{sizes:?} {diagonal}");
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_wrap_and_lines_are_symmetric() {
+        let all = arange(i64::MIN.into(), i64::MAX.into(), (1i64 << 62).into(), None).unwrap();
+        let expected = [i64::MIN, -(1 << 62), 0, 1 << 62];
+        assert_eq!(all.to_vec::<i64>().unwrap(), expected);
+        let halves = arange(0.into(), 2.into(), 0.5.into(), Some(DType::Float64)).unwrap();
+        assert_eq!(halves.to_vec::<f64>().unwrap(), [0.0, 0.5, 1.0, 1.5]);
+        for (steps, expected) in
+            [(0, &[][..]), (1, &[1.0]), (2, &[1.0, 2.0]), (5, &[1.0, 1.25, 1.5, 1.75, 2.0])]
+        {
+            let line = linspace(1.0, 2.0, steps, DType::Float32).unwrap();
+            assert_eq!(line.to_vec::<f32>().unwrap(), expected);
+        }
+    }
 }

@@ -2,10 +2,11 @@
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use crate::numbers::{
-    Complex128, Number, Numbers, Real, each_kind, expect_floating, expect_ordered, widest,
+    Complex128, Number, Numbers, Real, computed, expect_floating, expect_ordered, widest,
 };
 use crate::shape::wrap_dim;
-use crate::{DType, Dims, Error, Extremum, Result, Tensor};
+use crate::simd::dispatch;
+use crate::{DType, Dims, Element, Error, Extremum, Result, Tensor};
 
 /// Elements with a dimension last, as rows, and how to get back.
 struct Lines {
@@ -40,10 +41,12 @@ fn accumulated(input: &Tensor, dtype: Option<DType>) -> DType {
 /// Where there is no such dimension.
 pub fn cumsum(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     let dtype = accumulated(input, dtype);
-    let mut lines = Lines::of(&input.to_dtype(dtype)?, dim)?;
-    let len = lines.len;
-    each_kind!(&mut lines.numbers, xs => run(xs, len, |a, b| a.plus(b)));
-    lines.restore(lines.numbers.tensor(&lines.sizes, dtype)?)
+    match computed(dtype)? {
+        DType::Int64 => scan(input, dim, dtype, |x: i64| x, i64::plus, |x| x),
+        DType::Float32 => scan(input, dim, dtype, f64::from, f64::plus, |x| x as f32),
+        DType::Float64 => scan(input, dim, dtype, |x: f64| x, f64::plus, |x| x),
+        _ => scan(input, dim, dtype, |x: Complex128| x, Complex128::plus, |x| x),
+    }
 }
 
 /// `torch.cumprod`.
@@ -52,10 +55,107 @@ pub fn cumsum(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> 
 /// Where there is no such dimension.
 pub fn cumprod(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     let dtype = accumulated(input, dtype);
-    let mut lines = Lines::of(&input.to_dtype(dtype)?, dim)?;
-    let len = lines.len;
-    each_kind!(&mut lines.numbers, xs => run(xs, len, |a, b| a.times(b)));
-    lines.restore(lines.numbers.tensor(&lines.sizes, dtype)?)
+    match computed(dtype)? {
+        DType::Int64 => scan(input, dim, dtype, |x: i64| x, i64::times, |x| x),
+        DType::Float32 => scan(input, dim, dtype, f64::from, f64::times, |x| x as f32),
+        DType::Float64 => scan(input, dim, dtype, |x: f64| x, f64::times, |x| x),
+        _ => scan(input, dim, dtype, |x: Complex128| x, Complex128::times, |x| x),
+    }
+}
+
+/// Every element combined with all before it along a dimension, in numbers wider than the elements.
+fn scan<T: Element, A: Copy>(
+    input: &Tensor,
+    dim: i64,
+    dtype: DType,
+    widen: impl Fn(T) -> A,
+    step: impl Fn(A, A) -> A,
+    narrow: impl Fn(A) -> T,
+) -> Result<Tensor> {
+    let input = input.to_dtype(dtype)?;
+    let dim = wrap_dim(dim, input.dim())?;
+    let len = input.sizes().get(dim).copied().unwrap_or(1) as usize;
+    let inner = input.sizes().iter().skip(dim + 1).product::<i64>() as usize;
+    let wide = input.to_dtype(T::DTYPE)?.contiguous()?;
+    let result = Tensor::unset(input.sizes(), T::DTYPE)?;
+    if input.numel() == 0 {
+        return result.to_dtype(dtype);
+    }
+    {
+        let (from, mut to) = (wide.read::<T>()?, result.write::<T>()?);
+        let (from, to) = (&from[..], &mut to[..]);
+        dispatch(
+            #[inline(always)]
+            || match inner {
+                1 => {
+                    let (mut blocks, mut out) = (
+                        from.chunks_exact(SIDE_BY_SIDE * len),
+                        to.chunks_exact_mut(SIDE_BY_SIDE * len),
+                    );
+                    for (from, to) in blocks.by_ref().zip(out.by_ref()) {
+                        scan_rows::<SIDE_BY_SIDE, _, _>(from, to, len, &widen, &step, &narrow);
+                    }
+                    let rest = blocks.remainder().chunks_exact(len);
+                    for (from, to) in rest.zip(out.into_remainder().chunks_exact_mut(len)) {
+                        scan_rows::<1, _, _>(from, to, len, &widen, &step, &narrow);
+                    }
+                }
+                _ => {
+                    let slices = from.chunks_exact(len * inner);
+                    for (from, to) in slices.zip(to.chunks_exact_mut(len * inner)) {
+                        scan_columns(from, to, inner, &widen, &step, &narrow);
+                    }
+                }
+            },
+        );
+    }
+    result.to_dtype(dtype)
+}
+
+/// Rows that are gone through together: one alone would wait for each step.
+const SIDE_BY_SIDE: usize = 8;
+
+#[inline(always)]
+fn scan_rows<const N: usize, T: Element, A: Copy>(
+    from: &[T],
+    to: &mut [T],
+    len: usize,
+    widen: &impl Fn(T) -> A,
+    step: &impl Fn(A, A) -> A,
+    narrow: &impl Fn(A) -> T,
+) {
+    let mut so_far = [widen(from[0]); N];
+    for r in 0..N {
+        so_far[r] = widen(from[r * len]);
+        to[r * len] = narrow(so_far[r]);
+    }
+    for i in 1..len {
+        for r in 0..N {
+            so_far[r] = step(so_far[r], widen(from[r * len + i]));
+            to[r * len + i] = narrow(so_far[r]);
+        }
+    }
+}
+
+#[inline(always)]
+fn scan_columns<T: Element, A: Copy>(
+    from: &[T],
+    to: &mut [T],
+    inner: usize,
+    widen: &impl Fn(T) -> A,
+    step: &impl Fn(A, A) -> A,
+    narrow: &impl Fn(A) -> T,
+) {
+    let (first, rest) = from.split_at(inner);
+    let (to_first, to_rest) = to.split_at_mut(inner);
+    to_first.copy_from_slice(first);
+    let mut so_far: Vec<A> = first.iter().map(|&x| widen(x)).collect();
+    for (from, to) in rest.chunks_exact(inner).zip(to_rest.chunks_exact_mut(inner)) {
+        for ((so_far, &x), to) in so_far.iter_mut().zip(from).zip(to) {
+            *so_far = step(*so_far, widen(x));
+            *to = narrow(*so_far);
+        }
+    }
 }
 
 fn run<T: Copy>(elements: &mut [T], len: usize, step: impl Fn(T, T) -> T) {
@@ -92,32 +192,85 @@ pub fn logcumsumexp(input: &Tensor, dim: i64) -> Result<Tensor> {
 pub fn running_extremum(which: Extremum, input: &Tensor, dim: i64) -> Result<(Tensor, Tensor)> {
     let dtype = input.dtype();
     expect_ordered("cummax_cpu", dtype)?;
-    let mut lines = Lines::of(input, dim)?;
-    let len = lines.len;
     let max = which == Extremum::Max;
-    let indices = match &mut lines.numbers {
-        Numbers::Int(xs) => records(xs, len, max),
-        Numbers::Float(xs) => records(xs, len, max),
-        Numbers::Complex(_) => return Err(Error::no_kernel("cummax_cpu", dtype)),
-    };
-    let indices = Tensor::from_slice(&indices, &lines.sizes)?;
-    Ok((lines.restore(lines.numbers.tensor(&lines.sizes, dtype)?)?, lines.restore(indices)?))
+    match computed(dtype)? {
+        DType::Int64 => records::<i64>(input, dim, max),
+        DType::Float32 => records::<f32>(input, dim, max),
+        DType::Float64 => records::<f64>(input, dim, max),
+        _ => Err(Error::no_kernel("cummax_cpu", dtype)),
+    }
 }
 
-fn records<T: Real>(elements: &mut [T], len: usize, max: bool) -> Vec<i64> {
-    let mut indices = Vec::with_capacity(elements.len());
-    for row in elements.chunks_exact_mut(len) {
-        let (mut best, mut at) = (row[0], 0);
-        for (i, x) in row.iter_mut().enumerate() {
-            let beats = if max { *x >= best } else { *x <= best };
-            if x.not_a_number() || (!best.not_a_number() && beats) {
-                (best, at) = (*x, i as i64);
-            }
-            *x = best;
-            indices.push(at);
+fn records<T: Real>(input: &Tensor, dim: i64, max: bool) -> Result<(Tensor, Tensor)> {
+    let dim = wrap_dim(dim, input.dim())?;
+    let len = input.sizes().get(dim).copied().unwrap_or(1) as usize;
+    let inner = input.sizes().iter().skip(dim + 1).product::<i64>() as usize;
+    let values = input.to_dtype(T::DTYPE)?.contiguous()?;
+    let best = Tensor::unset(input.sizes(), T::DTYPE)?;
+    let indices = Tensor::unset(input.sizes(), DType::Int64)?;
+    if input.numel() > 0 {
+        let (from, mut best, mut at) =
+            (values.read::<T>()?, best.write::<T>()?, indices.write::<i64>()?);
+        let slices = from.chunks_exact(len * inner).zip(best.chunks_exact_mut(len * inner));
+        let slices = slices.zip(at.chunks_exact_mut(len * inner));
+        dispatch(
+            #[inline(always)]
+            || {
+                for ((from, best), at) in slices {
+                    match (inner, max) {
+                        (1, true) => record_row(from, best, at, |x, best| x >= best),
+                        (1, false) => record_row(from, best, at, |x, best| x <= best),
+                        (_, true) => record_columns(from, best, at, inner, |x, best| x >= best),
+                        (_, false) => record_columns(from, best, at, inner, |x, best| x <= best),
+                    }
+                }
+            },
+        );
+    }
+    Ok((best.to_dtype(input.dtype())?, indices))
+}
+
+/// Whether a number is the record from here on. The last NaN is.
+#[inline(always)]
+fn is_record<T: Real>(x: T, best: T, beats: &impl Fn(T, T) -> bool) -> bool {
+    x.not_a_number() | (!best.not_a_number() & beats(x, best))
+}
+
+#[inline(always)]
+fn record_row<T: Real>(
+    from: &[T],
+    records: &mut [T],
+    indices: &mut [i64],
+    beats: impl Fn(T, T) -> bool,
+) {
+    let (mut best, mut at) = (from[0], 0);
+    for (i, ((&x, record), index)) in from.iter().zip(records).zip(indices).enumerate() {
+        if is_record(x, best, &beats) {
+            (best, at) = (x, i as i64);
+        }
+        (*record, *index) = (best, at);
+    }
+}
+
+#[inline(always)]
+fn record_columns<T: Real>(
+    from: &[T],
+    records: &mut [T],
+    indices: &mut [i64],
+    inner: usize,
+    beats: impl Fn(T, T) -> bool,
+) {
+    records[..inner].copy_from_slice(&from[..inner]);
+    indices[..inner].fill(0);
+    for (i, from) in from.chunks_exact(inner).enumerate().skip(1) {
+        let (before, records) = records[(i - 1) * inner..(i + 1) * inner].split_at_mut(inner);
+        let (index_before, indices) = indices[(i - 1) * inner..(i + 1) * inner].split_at_mut(inner);
+        for j in 0..inner {
+            let new = is_record(from[j], before[j], &beats);
+            records[j] = if new { from[j] } else { before[j] };
+            indices[j] = if new { i as i64 } else { index_before[j] };
         }
     }
-    indices
 }
 
 /// `torch.prod` of any dtype over one dimension, or all elements.
@@ -162,4 +315,53 @@ pub fn product(
         Numbers::Float(all) => Numbers::Float(products(all, rows.len, rows.count)),
     };
     products.tensor(&rows.sizes, dtype)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Elements along a dimension, each as its place in a row-major tensor.
+    fn lines(sizes: &[i64], dim: usize) -> Vec<Vec<usize>> {
+        let inner = sizes[dim + 1..].iter().product::<i64>() as usize;
+        let (len, outer) = (sizes[dim] as usize, sizes[..dim].iter().product::<i64>() as usize);
+        let line = |n: usize| {
+            (0..len).map(|i| (n / inner * len + i) * inner + n % inner).collect::<Vec<usize>>()
+        };
+        (0..outer * inner).map(line).collect()
+    }
+
+    #[test]
+    fn running_sums_and_records_along_every_dimension() {
+        for sizes in [[3, 5, 7], [1, 9, 1], [17, 1, 2], [2, 2, 19]] {
+            let count = sizes.iter().product::<i64>() as usize;
+            let mut numbers: Vec<f32> = (0..count).map(|i| ((i * 37) % 11) as f32 - 5.25).collect();
+            if count > 20 {
+                numbers[13] = f32::NAN;
+            }
+            let input = Tensor::from_slice(&numbers, &sizes).unwrap();
+            for dim in 0..3 {
+                let (mut sums, mut best, mut at) =
+                    (numbers.clone(), numbers.clone(), vec![0i64; count]);
+                for line in lines(&sizes, dim) {
+                    let (mut sum, mut record, mut place) = (0f64, numbers[line[0]], 0);
+                    for (i, &n) in line.iter().enumerate() {
+                        let x = numbers[n];
+                        sum += f64::from(x);
+                        if x.is_nan() || x >= record {
+                            (record, place) = (x, i as i64);
+                        }
+                        (sums[n], best[n], at[n]) = (sum as f32, record, place);
+                    }
+                }
+                let bits = |xs: &[f32]| xs.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+                let found = cumsum(&input, dim as i64, None).unwrap().to_vec::<f32>().unwrap();
+                assert_eq!(bits(&found), bits(&sums), "{sizes:?} {dim}");
+                let (values, indices) =
+                    running_extremum(Extremum::Max, &input, dim as i64).unwrap();
+                assert_eq!(bits(&values.to_vec::<f32>().unwrap()), bits(&best), "{sizes:?} {dim}");
+                assert_eq!(indices.to_vec::<i64>().unwrap(), at, "{sizes:?} {dim}");
+            }
+        }
+    }
 }

@@ -21,7 +21,7 @@ impl Matrix {
     }
 
     /// Whether every element lies in a slice of this length.
-    fn fits(self, rows: usize, cols: usize, len: usize) -> bool {
+    pub(crate) fn fits(self, rows: usize, cols: usize, len: usize) -> bool {
         if rows == 0 || cols == 0 {
             return true;
         }

@@ -1,6 +1,8 @@
 //! PyTorch's CPU random number generator: the Mersenne Twister mt19937, read 24, 32, 53 or 64 bits
 //! at a time, with the normal number that Box and Muller's method leaves over.
 
+use crate::simd::dispatch;
+
 /// The seed of a generator that nobody has seeded, `c10::detail::default_rng_seed_val`.
 const DEFAULT_SEED: u64 = 67_280_421_310_721;
 
@@ -53,13 +55,32 @@ impl Generator {
     }
 
     fn refill(&mut self) {
-        for index in 0..WORDS {
-            let upper = self.words[index] & 0x8000_0000;
-            let lower = self.words[(index + 1) % WORDS] & 0x7fff_ffff;
-            let mixed = upper | lower;
-            let odd = if mixed & 1 == 1 { 0x9908_b0df } else { 0 };
-            self.words[index] = self.words[(index + SHIFT) % WORDS] ^ (mixed >> 1) ^ odd;
+        /// Each word from itself, the next one and one that stands far off.
+        #[inline(always)]
+        fn mix(words: &mut [u32], next: &[u32], far: &[u32]) {
+            for ((word, &next), &far) in words.iter_mut().zip(next).zip(far) {
+                let mixed = (*word & 0x8000_0000) | (next & 0x7fff_ffff);
+                let odd = (mixed & 1).wrapping_neg() & 0x9908_b0df;
+                *word = far ^ (mixed >> 1) ^ odd;
+            }
         }
+        const BEFORE: usize = WORDS - SHIFT;
+        dispatch(
+            #[inline(always)]
+            || {
+                let old = *self.words;
+                let words = &mut self.words[..];
+                mix(&mut words[..BEFORE], &old[1..], &old[SHIFT..]);
+                // From here on what is far off is new itself.
+                for start in (BEFORE..WORDS - 1).step_by(BEFORE) {
+                    let end = (start + BEFORE).min(WORDS - 1);
+                    let (new, words) = words.split_at_mut(start);
+                    mix(&mut words[..end - start], &old[start + 1..], &new[start - BEFORE..]);
+                }
+                let (first, far) = (words[0], words[SHIFT - 1]);
+                mix(&mut words[WORDS - 1..], &[first], &[far]);
+            },
+        );
         self.next = 0;
     }
 
@@ -68,12 +89,33 @@ impl Generator {
         if self.next >= WORDS {
             self.refill();
         }
-        let mut word = self.words[self.next];
+        let word = self.words[self.next];
         self.next += 1;
-        word ^= word >> 11;
-        word ^= (word << 7) & 0x9d2c_5680;
-        word ^= (word << 15) & 0xefc6_0000;
-        word ^ (word >> 18)
+        tempered(word)
+    }
+
+    /// Calls `f` with 32 random bits for every number, in order.
+    pub(crate) fn fill<T>(&mut self, numbers: &mut [T], f: impl Fn(u32) -> T) {
+        let mut rest = numbers;
+        while !rest.is_empty() {
+            if self.next >= WORDS {
+                self.refill();
+            }
+            let words = &self.words[self.next..];
+            let count = words.len().min(rest.len());
+            let (now, later) = rest.split_at_mut(count);
+            dispatch(
+                #[inline(always)]
+                || now.iter_mut().zip(words).for_each(|(x, &word)| *x = f(tempered(word))),
+            );
+            self.next += count;
+            rest = later;
+        }
+    }
+
+    /// [`Generator::uniform_f32`] for every number, in order.
+    pub(crate) fn fill_uniform_f32(&mut self, numbers: &mut [f32]) {
+        self.fill(numbers, unit_f32);
     }
 
     /// 64 random bits: the upper half is drawn first.
@@ -84,7 +126,7 @@ impl Generator {
 
     /// A `float` in [0, 1), a multiple of 2⁻²⁴.
     pub fn uniform_f32(&mut self) -> f32 {
-        (self.random() & 0x00ff_ffff) as f32 * (1.0 / 16_777_216.0)
+        unit_f32(self.random())
     }
 
     /// A `double` in [0, 1), a multiple of 2⁻⁵³.
@@ -106,6 +148,21 @@ impl Generator {
     }
 }
 
+#[inline(always)]
+fn tempered(mut word: u32) -> u32 {
+    word ^= word >> 11;
+    word ^= (word << 7) & 0x9d2c_5680;
+    word ^= (word << 15) & 0xefc6_0000;
+    word ^ (word >> 18)
+}
+
+/// A `float` in [0, 1) of the low 24 bits.
+#[inline(always)]
+fn unit_f32(bits: u32) -> f32 {
+    // What fits 24 bits is no negative number.
+    (bits & 0x00ff_ffff) as i32 as f32 * (1.0 / 16_777_216.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +178,17 @@ mod tests {
         }
         // The 10000th number of the reference implementation.
         assert_eq!(generator.random(), 4_123_659_995);
+    }
+
+    #[test]
+    fn many_numbers_at_once_are_those_drawn_one_by_one() {
+        let (mut one, mut many) = (Generator::new(3), Generator::new(3));
+        for count in [0, 1, 5, 623, 624, 625, 2000, 3] {
+            let mut drawn = vec![0; count];
+            many.fill(&mut drawn, |word| word);
+            assert!(drawn.iter().all(|&word| word == one.random()), "{count}");
+        }
+        assert_eq!(one.uniform(), many.uniform());
     }
 
     #[test]

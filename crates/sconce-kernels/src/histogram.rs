@@ -1,8 +1,9 @@
 //! Counting into bins, and finding the bin of a value.
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
-use crate::numbers::{Numbers, Real, expect_floating, expect_ordered, rounded};
-use crate::{DType, Dims, Error, Result, Tensor, result_type};
+use crate::numbers::{Real, computed, expect_floating, expect_ordered, rounded};
+use crate::rows::PARALLEL;
+use crate::{DType, Dims, Error, Result, Tensor, result_type, threads};
 
 /// The most bins that a number in a program may ask for.
 const MOST_BINS: i64 = 1 << 28;
@@ -287,31 +288,42 @@ pub fn searchsorted(
     let row = sorted.sizes().last().copied().unwrap_or(0) as usize;
     let per_row =
         if one_row { values.count() } else { values.sizes().last().map_or(1, |&n| n as usize) };
-    let places = match (Numbers::of(&sorted)?, Numbers::of(values)?) {
-        (Numbers::Int(sorted), Numbers::Int(values)) => {
-            places(&sorted, row, &values, per_row, right)
-        }
-        (Numbers::Float(sorted), Numbers::Float(values)) => {
-            places(&sorted, row, &values, per_row, right)
-        }
-        _ => return Err(Error::no_kernel("searchsorted_out_cpu", sorted.dtype())),
-    };
-    Tensor::from_slice(&places, values.sizes())
+    let wide = computed(common)?;
+    let (sorted, wanted) =
+        (sorted.to_dtype(wide)?.contiguous()?, values.to_dtype(wide)?.contiguous()?);
+    let lens = [row, per_row];
+    match wide {
+        DType::Int64 => places::<i64>(&sorted, &wanted, lens, right),
+        DType::Float32 => places::<f32>(&sorted, &wanted, lens, right),
+        DType::Float64 => places::<f64>(&sorted, &wanted, lens, right),
+        _ => Err(Error::no_kernel("searchsorted_out_cpu", common)),
+    }
 }
 
 fn places<T: Real>(
-    sorted: &[T],
-    row: usize,
-    values: &[T],
-    per_row: usize,
+    sorted: &Tensor,
+    values: &Tensor,
+    [row, per_row]: [usize; 2],
     right: bool,
-) -> Vec<i64> {
-    let place = |(i, &value): (usize, &T)| {
-        let start = i / per_row.max(1) * row;
-        let row = sorted.get(start..start + row).unwrap_or_default();
-        // Written with negations for NaN, which no comparison holds of.
-        let before = |x: &T| if right { !(*x > value) } else { !(*x >= value) };
-        row.partition_point(before) as i64
-    };
-    values.iter().enumerate().map(place).collect()
+) -> Result<Tensor> {
+    let result = Tensor::zeros(values.sizes(), DType::Int64)?;
+    {
+        let (sorted, values) = (sorted.read::<T>()?, values.read::<T>()?);
+        let (sorted, values) = (&sorted[..], &values[..]);
+        let mut out = result.write::<i64>()?;
+        let unit = if row == sorted.len() { 1 } else { per_row };
+        threads::pieces(&mut out, unit, PARALLEL, |start, out| {
+            let values = values[start..].chunks(per_row.max(1));
+            let rows = (start / per_row.max(1)..)
+                .map(|i| sorted.get(i * row..(i + 1) * row).unwrap_or_default());
+            for (out, (values, row)) in out.chunks_mut(per_row.max(1)).zip(values.zip(rows)) {
+                for (place, &value) in out.iter_mut().zip(values) {
+                    // Written with negations for NaN, which no comparison holds of.
+                    let before = |x: &T| if right { !(*x > value) } else { !(*x >= value) };
+                    *place = row.partition_point(before) as i64;
+                }
+            }
+        });
+    }
+    Ok(result)
 }

@@ -1,30 +1,9 @@
 //! Picking elements by index: `index_select`, `gather`, `scatter`, `embedding`, and advanced indexing.
 
-use num_complex::Complex;
-
-use crate::shape::{broadcast, wrap_dim};
-use crate::{Bool, DType, Dims, Element, Error, Operand, Result, Tensor};
-
-/// Runs `$f::<T>` for an unsigned type as wide as the dtype's elements: moving needs no more.
-macro_rules! by_width {
-    ($tensor:expr, $f:ident ( $($arg:expr),* )) => {
-        match $tensor.dtype().item_size() {
-            1 => $f::<u8>($($arg),*),
-            2 => $f::<u16>($($arg),*),
-            4 => $f::<u32>($($arg),*),
-            8 => $f::<u64>($($arg),*),
-            _ => $f::<Complex<f64>>($($arg),*),
-        }
-    };
-}
-
-/// A contiguous tensor's elements as units of their width.
-fn units<T: Element>(tensor: &Tensor) -> Result<std::cell::Ref<'_, [T]>> {
-    let start = if tensor.numel() == 0 { 0 } else { tensor.offset() as usize };
-    let range = start..start + tensor.count();
-    std::cell::Ref::filter_map(tensor.storage().read::<T>()?, |all| all.get(range))
-        .map_err(|_| Error::runtime("tensor reaches beyond its storage"))
-}
+use crate::places::{Places, by_width, units};
+use crate::rows::PARALLEL;
+use crate::shape::{broadcast, contiguous_strides, product, wrap_dim};
+use crate::{Bool, DType, Dims, Element, Error, Operand, Result, Tensor, threads};
 
 fn integers(index: &Tensor, refuse: impl FnOnce() -> Error) -> Result<Vec<i64>> {
     if !matches!(index.dtype(), DType::Int64 | DType::Int32) && index.numel() > 0 {
@@ -53,35 +32,54 @@ pub fn index_select(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> 
     if indices.iter().any(|i| !(0..size).contains(i)) {
         return Err(Error::index("index out of range in self"));
     }
-    let result =
-        take_rows(&vector.transpose(0, dim as i64)?, &indices)?.transpose(0, dim as i64)?;
-    let strides = crate::contiguous_strides(result.sizes());
-    if input.dim() == 0 { result.view(&[]) } else { result.with_strides(&strides) }
+    let result = take_slices(&vector, dim, &indices)?;
+    if input.dim() == 0 { result.view(&[]) } else { Ok(result) }
 }
 
-/// Rows of the first dimension, which are known to exist.
-fn take_rows(input: &Tensor, indices: &[i64]) -> Result<Tensor> {
+/// Slices of a dimension, which are known to exist.
+fn take_slices(input: &Tensor, dim: usize, indices: &[i64]) -> Result<Tensor> {
     let input = input.contiguous()?;
     let mut sizes = Dims::from_slice(input.sizes());
-    let len = crate::shape::product(&sizes[1..]) as usize;
-    sizes[0] = indices.len() as i64;
-    let result = Tensor::zeros(&sizes, input.dtype())?;
+    let inner = product(&sizes[dim + 1..]) as usize;
+    let whole = inner * sizes[dim] as usize;
+    sizes[dim] = indices.len() as i64;
+    let result = Tensor::unset(&sizes, input.dtype())?;
     fn copy<T: Element>(
         input: &Tensor,
         result: &Tensor,
         indices: &[i64],
-        len: usize,
+        [inner, whole]: [usize; 2],
     ) -> Result<()> {
         let from = units::<T>(input)?;
+        let from = &from[..];
         let mut to = result.storage().write::<T>()?;
-        if len > 0 {
-            for (to, &i) in to.chunks_exact_mut(len).zip(indices) {
-                to.copy_from_slice(&from[i as usize * len..(i as usize + 1) * len]);
-            }
+        let taken = indices.len() * inner;
+        let to = &mut to[..from.len() / whole.max(1) * taken];
+        // Where each run of elements of `to` comes from: of which whole, and there of which slice.
+        let part = |from: &[T], to: &mut [T], indices: &[i64]| match inner {
+            1 => to.iter_mut().zip(indices).for_each(|(to, &i)| *to = from[i as usize]),
+            _ => to.chunks_exact_mut(inner).zip(indices).for_each(|(to, &i)| {
+                to.copy_from_slice(&from[i as usize * inner..(i as usize + 1) * inner]);
+            }),
+        };
+        if to.is_empty() {
+            return Ok(());
+        }
+        if whole == from.len() {
+            threads::pieces(to, inner, PARALLEL, |start, to| {
+                part(from, to, &indices[start / inner..]);
+            });
+        } else {
+            threads::pieces(to, taken, PARALLEL, |start, to| {
+                let wholes = from.chunks_exact(whole).skip(start / taken);
+                to.chunks_exact_mut(taken).zip(wholes).for_each(|(to, from)| {
+                    part(from, to, indices);
+                });
+            });
         }
         Ok(())
     }
-    by_width!(input, copy(&input, &result, indices, len))?;
+    by_width!(input, copy(&input, &result, indices, [inner, whole]))?;
     Ok(result)
 }
 
@@ -104,7 +102,7 @@ pub fn embedding(weight: &Tensor, indices: &Tensor) -> Result<Tensor> {
         return Err(Error::index("index out of range in self"));
     }
     let sizes: Dims = indices.sizes().iter().copied().chain([weight.sizes()[1]]).collect();
-    take_rows(weight, &flat)?.view(&sizes)
+    take_slices(weight, 0, &flat)?.view(&sizes)
 }
 
 /// `torch.gather`.
@@ -112,18 +110,8 @@ pub fn embedding(weight: &Tensor, indices: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// For indices beyond the dimension, and an index tensor larger than the input elsewhere.
 pub fn gather(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
-    let positions = positions(input, dim, index)?;
-    let input = input.contiguous()?;
-    let result = Tensor::zeros(index.sizes(), input.dtype())?;
-    fn copy<T: Element>(input: &Tensor, result: &Tensor, positions: &[usize]) -> Result<()> {
-        let from = units::<T>(input)?;
-        for (to, &at) in result.storage().write::<T>()?.iter_mut().zip(positions) {
-            *to = from[at];
-        }
-        Ok(())
-    }
-    by_width!(input, copy(&input, &result, &positions))?;
-    Ok(result)
+    let places = Places::along(input, dim, index)?;
+    places.gather(&input.contiguous()?, index.sizes())
 }
 
 /// `torch.scatter`: a copy of `input` with `source` written to the indices; the last one wins.
@@ -131,7 +119,7 @@ pub fn gather(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// As [`gather`], and where the source is smaller than the index tensor.
 pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, source: Operand<'_>) -> Result<Tensor> {
-    let positions = positions(input, dim, index)?;
+    let places = Places::along(input, dim, index)?;
     let result = input.copy()?;
     let source = match source {
         Operand::Scalar(_) => source.to_dtype(input.dtype())?.expand(index.sizes())?,
@@ -159,62 +147,7 @@ pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, source: Operand<'_>) ->
             corner
         }
     };
-    let source = source.contiguous()?;
-    fn copy<T: Element>(result: &Tensor, source: &Tensor, positions: &[usize]) -> Result<()> {
-        let from = units::<T>(source)?;
-        let mut to = result.storage().write::<T>()?;
-        for (&x, &at) in from.iter().zip(positions) {
-            to[at] = x;
-        }
-        Ok(())
-    }
-    by_width!(result, copy(&result, &source, &positions))?;
-    Ok(result)
-}
-
-/// Where every element of `index` points to in a contiguous `input`.
-pub(crate) fn positions(input: &Tensor, dim: i64, index: &Tensor) -> Result<Vec<usize>> {
-    let refuse = || Error::runtime("gather(): Expected dtype int32/int64 for index");
-    let indices = integers(index, refuse)?;
-    let dim = wrap_dim(dim, input.dim())?;
-    if indices.is_empty() {
-        return Ok(Vec::new());
-    }
-    if index.dim().max(1) != input.dim().max(1) {
-        let message = "Index tensor must have the same number of dimensions as input tensor";
-        return Err(Error::runtime(message));
-    }
-    for (at, (&i, &n)) in index.sizes().iter().zip(input.sizes()).enumerate() {
-        if at != dim && i > n {
-            return Err(Error::runtime(format!(
-                "Size does not match at dimension {at} expected index {:?} to be no larger than \
-                 self {:?} apart from dimension {dim}",
-                index.sizes(),
-                input.sizes()
-            )));
-        }
-    }
-    let size = input.sizes().get(dim).copied().unwrap_or(1);
-    let strides = crate::shape::contiguous_strides(input.sizes());
-    let index_strides = crate::shape::contiguous_strides(index.sizes());
-    let mut result = Vec::with_capacity(indices.len());
-    for (n, &i) in indices.iter().enumerate() {
-        if !(0..size).contains(&i) {
-            return Err(Error::runtime(format!(
-                "index {i} is out of bounds for dimension {dim} with size {size}"
-            )));
-        }
-        let mut at = strides.get(dim).copied().unwrap_or(0) * i;
-        let mut rest = n as i64;
-        for (d, (&step, &stride)) in index_strides.iter().zip(&strides).enumerate() {
-            if d != dim {
-                at += rest / step * stride;
-            }
-            rest %= step;
-        }
-        result.push(at as usize);
-    }
-
+    places.scatter(&result, &source.contiguous()?)?;
     Ok(result)
 }
 
@@ -224,7 +157,7 @@ pub(crate) fn positions(input: &Tensor, dim: i64, index: &Tensor) -> Result<Vec<
 /// For dtypes without kernels.
 pub fn nonzero(input: &Tensor) -> Result<Tensor> {
     let flags = input.to_dtype(DType::Bool)?.to_vec::<Bool>()?;
-    let strides = crate::shape::contiguous_strides(input.sizes());
+    let strides = contiguous_strides(input.sizes());
     let mut coordinates = Vec::new();
     let mut count = 0;
     for (n, _) in flags.iter().enumerate().filter(|(_, flag)| flag.get()) {
@@ -240,7 +173,7 @@ pub fn nonzero(input: &Tensor) -> Result<Tensor> {
 
 /// Advanced indexing laid out: which elements of a contiguous tensor, and the result's sizes.
 struct Plan {
-    positions: Vec<usize>,
+    places: Places,
     sizes: Dims,
 }
 
@@ -297,20 +230,13 @@ fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
             ))
         })?;
     }
-    let strides = crate::shape::contiguous_strides(input.sizes());
+    let strides = contiguous_strides(input.sizes());
     // An expanded index may be larger than memory: a tensor of its size says so.
-    let mut picked = Tensor::zeros(&shape, DType::Int64)?.to_vec::<i64>()?;
+    let picked = Tensor::zeros(&shape, DType::Int64)?;
     for (dim, index) in wanted.iter().enumerate() {
         let Some(index) = index else { continue };
-        let size = input.sizes()[dim];
-        for (at, &i) in picked.iter_mut().zip(&index.expand(&shape)?.to_vec::<i64>()?) {
-            if !(-size..size).contains(&i) {
-                return Err(Error::index(format!(
-                    "index {i} is out of bounds for dimension {dim} with size {size}"
-                )));
-            }
-            *at += strides[dim] * if i < 0 { i + size } else { i };
-        }
+        let index = index.expand(&shape)?.contiguous()?;
+        add_offsets(&picked, &index, dim, input.sizes()[dim], strides[dim])?;
     }
     // Indices side by side leave their dimensions in place; otherwise theirs come first.
     let places: Vec<usize> = (0..wanted.len()).filter(|&i| wanted[i].is_some()).collect();
@@ -318,6 +244,10 @@ fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
     let before = if side_by_side { places.first().copied().unwrap_or(0) } else { 0 };
     let free: Vec<usize> = (0..wanted.len()).filter(|&i| wanted[i].is_none()).collect();
     let (outer, inner) = free.split_at(free.iter().filter(|&&dim| dim < before).count());
+    // Dimensions behind the last index are taken whole: their elements lie side by side.
+    let last = places.last().map_or(0, |&dim| dim + 1);
+    let between = &inner[..inner.iter().filter(|&&dim| dim < last).count()];
+    let run = product(&input.sizes()[last..]);
     let offsets = |dims: &[usize]| {
         dims.iter().fold(vec![0i64], |offsets, &dim| {
             let steps = 0..input.sizes()[dim];
@@ -325,17 +255,39 @@ fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
             next.map(|(at, i)| at + i * strides[dim]).collect()
         })
     };
-    let (outer_offsets, inner_offsets) = (offsets(outer), offsets(inner));
-    let mut positions =
-        Vec::with_capacity(outer_offsets.len() * picked.len() * inner_offsets.len());
-    for &a in &outer_offsets {
-        for &b in &picked {
-            positions.extend(inner_offsets.iter().map(|&c| (a + b + c) as usize));
-        }
-    }
     let size = |&dim: &usize| input.sizes()[dim];
     let sizes = outer.iter().map(size).chain(shape).chain(inner.iter().map(size)).collect();
-    Ok(Plan { positions, sizes })
+    if outer.is_empty() && between.is_empty() {
+        return Ok(Plan { places: Places::new(picked, run as usize), sizes });
+    }
+    let (outer, between) = (offsets(outer), offsets(between));
+    let counts = [outer.len() as i64, picked.numel(), between.len() as i64];
+    let starts = Tensor::unset(&counts, DType::Int64)?;
+    {
+        let (picked, mut starts) = (picked.read::<i64>()?, starts.write::<i64>()?);
+        let bases = outer.iter().flat_map(|&a| picked.iter().map(move |&b| a + b));
+        for (row, base) in starts.chunks_exact_mut(between.len().max(1)).zip(bases) {
+            row.iter_mut().zip(&between).for_each(|(at, &c)| *at = base + c);
+        }
+    }
+    Ok(Plan { places: Places::new(starts, run as usize), sizes })
+}
+
+/// Adds to every place what an index along one dimension says, a negative one from its end.
+fn add_offsets(places: &Tensor, index: &Tensor, dim: usize, size: i64, stride: i64) -> Result<()> {
+    let index = index.read::<i64>()?;
+    let outside = |i: i64| i < -size || i >= size;
+    if index.iter().fold(false, |any, &i| any | outside(i))
+        && let Some(i) = index.iter().copied().find(|&i| outside(i))
+    {
+        return Err(Error::index(format!(
+            "index {i} is out of bounds for dimension {dim} with size {size}"
+        )));
+    }
+    for (at, &i) in places.write::<i64>()?.iter_mut().zip(&*index) {
+        *at += stride * if i < 0 { i + size } else { i };
+    }
+    Ok(())
 }
 
 /// `input[indices]` with tensors as indices (`aten::index`); `None` stands for `:`.
@@ -344,17 +296,7 @@ fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
 /// For indices beyond their dimension, masks of other sizes, and shapes that do not broadcast.
 pub fn index(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Tensor> {
     let plan = plan(input, indices)?;
-    let input = input.contiguous()?;
-    let result = Tensor::zeros(&plan.sizes, input.dtype())?;
-    fn copy<T: Element>(input: &Tensor, result: &Tensor, positions: &[usize]) -> Result<()> {
-        let from = units::<T>(input)?;
-        for (to, &at) in result.storage().write::<T>()?.iter_mut().zip(positions) {
-            *to = from[at];
-        }
-        Ok(())
-    }
-    by_width!(input, copy(&input, &result, &plan.positions))?;
-    Ok(result)
+    plan.places.gather(&input.contiguous()?, &plan.sizes)
 }
 
 /// `input[indices] = values` (`aten::index_put_`), or `+=` where `accumulate`.
@@ -384,26 +326,11 @@ pub fn index_put(
             &plan.sizes[..]
         ))
     })?;
-    let values = values.contiguous()?;
-    let target = input.copy()?;
-    if accumulate {
-        let flat = target.view(&[-1])?;
-        let values = values.view(&[-1])?;
-        for (n, &at) in plan.positions.iter().enumerate() {
-            let one = flat.select(0, at as i64)?;
-            let value = values.select(0, n as i64)?;
-            crate::binary_in_place(crate::BinaryOp::Add, &one, (&value).into())?;
-        }
-        return input.copy_from(&target);
+    let own = input.is_contiguous() && !values.storage().ptr_eq(input.storage());
+    let (target, values) = (if own { input.clone() } else { input.copy()? }, values.contiguous()?);
+    match accumulate {
+        true => plan.places.add(&target, &values)?,
+        false => plan.places.scatter(&target, &values)?,
     }
-    fn copy<T: Element>(target: &Tensor, values: &Tensor, positions: &[usize]) -> Result<()> {
-        let from = units::<T>(values)?;
-        let mut to = target.storage().write::<T>()?;
-        for (&x, &at) in from.iter().zip(positions) {
-            to[at] = x;
-        }
-        Ok(())
-    }
-    by_width!(target, copy(&target, &values, &plan.positions))?;
-    input.copy_from(&target)
+    if own { Ok(()) } else { input.copy_from(&target) }
 }

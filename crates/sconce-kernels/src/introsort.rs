@@ -5,7 +5,7 @@
 //! libstdc++ arranges them (median of three, sixteen elements for insertion sort).
 
 /// Ranges up to this length are left to insertion sort.
-const SHORT: usize = 16;
+pub(crate) const SHORT: usize = 16;
 
 /// How often a range may be divided before heap sort takes over.
 fn depth(len: usize) -> u32 {

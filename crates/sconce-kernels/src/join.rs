@@ -54,7 +54,7 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
         }
         sizes[dim] += tensor.sizes()[dim];
     }
-    let result = Tensor::zeros(&sizes, dtype)?;
+    let result = Tensor::unset(&sizes, dtype)?;
     let mut at = 0;
     for tensor in tensors.iter().filter(|t| !skipped(t)) {
         let len = tensor.sizes()[dim];

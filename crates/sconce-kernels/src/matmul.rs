@@ -155,6 +155,9 @@ fn multiply_batch<T: Multiply>(
         gemm::multiply([m, k, n], (xs, x), (ys, y), out, accumulate, parallel)
     };
     let mut out = result.write::<T>()?;
+    if starts.len() > 1 && m * n * k <= SMALL {
+        return multiply_small([m, k, n], (xs, x_at), (ys, y_at), &starts, &mut out, accumulate);
+    }
     let threads = threads::get();
     let work = (m * n).saturating_mul(k).saturating_mul(starts.len());
     if threads > 1 && starts.len() >= threads && work >= gemm::PARALLEL {
@@ -163,6 +166,41 @@ fn multiply_batch<T: Multiply>(
         });
     }
     out.chunks_exact_mut(m * n).enumerate().try_for_each(|(at, out)| one(at, out, true))
+}
+
+/// Multiply-adds up to which a product of a batch takes less time than preparing a call does.
+const SMALL: usize = 256;
+
+/// Many small products, by their definition.
+fn multiply_small<T: Multiply>(
+    [m, k, n]: [usize; 3],
+    (xs, x_at): (&[T], Matrix),
+    (ys, y_at): (&[T], Matrix),
+    starts: &[(usize, usize)],
+    out: &mut [T],
+    accumulate: bool,
+) -> Result<()> {
+    let fits = |&(x, y): &(usize, usize)| {
+        let (x, y) = (Matrix { start: x, ..x_at }, Matrix { start: y, ..y_at });
+        x.fits(m, k, xs.len()) && y.fits(k, n, ys.len())
+    };
+    if !starts.iter().all(fits) {
+        return Err(Error::runtime("a matrix reaches beyond its storage"));
+    }
+    let [x_row, x_col, y_row, y_col] =
+        [x_at.row_stride, x_at.col_stride, y_at.row_stride, y_at.col_stride];
+    for (out, &(x, y)) in out.chunks_exact_mut(m * n).zip(starts) {
+        for (i, out) in out.chunks_exact_mut(n).enumerate() {
+            for (j, out) in out.iter_mut().enumerate() {
+                let mut sum = if accumulate { *out } else { T::ZERO };
+                for p in 0..k {
+                    sum = sum + xs[x + i * x_row + p * x_col] * ys[y + p * y_row + j * y_col];
+                }
+                *out = sum;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn multiply_integers(a: &Tensor, b: &Tensor, result: &Tensor) -> Result<()> {

@@ -50,6 +50,14 @@ pub(crate) fn widest(dtype: DType) -> Result<DType> {
     }
 }
 
+/// The dtype that operators with kernels for `float32` as well compute in.
+///
+/// # Errors
+/// As [`widest`].
+pub(crate) fn computed(dtype: DType) -> Result<DType> {
+    if dtype == DType::Float32 { Ok(dtype) } else { widest(dtype) }
+}
+
 impl Numbers {
     /// The elements of `tensor`.
     pub(crate) fn of(tensor: &Tensor) -> Result<Numbers> {
@@ -73,6 +81,8 @@ pub(crate) trait Number: Element {
     const ONE: Self;
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
+    /// Divided by how many there are; integers towards negative infinity.
+    fn over(self, count: i64) -> Self;
     fn of_f64(value: f64) -> Self;
     fn not_a_number(self) -> bool;
 }
@@ -86,6 +96,9 @@ impl Number for i64 {
     fn times(self, other: i64) -> i64 {
         self.wrapping_mul(other)
     }
+    fn over(self, count: i64) -> i64 {
+        self.div_euclid(count)
+    }
     fn of_f64(value: f64) -> i64 {
         value as i64
     }
@@ -94,22 +107,35 @@ impl Number for i64 {
     }
 }
 
-impl Number for f64 {
-    const ZERO: f64 = 0.0;
-    const ONE: f64 = 1.0;
-    fn plus(self, other: f64) -> f64 {
-        self + other
-    }
-    fn times(self, other: f64) -> f64 {
-        self * other
-    }
-    fn of_f64(value: f64) -> f64 {
-        value
-    }
-    fn not_a_number(self) -> bool {
-        self.is_nan()
-    }
+macro_rules! floats {
+    ($($ty:ident)*) => {$(
+        impl Number for $ty {
+            const ZERO: $ty = 0.0;
+            const ONE: $ty = 1.0;
+            fn plus(self, other: $ty) -> $ty {
+                self + other
+            }
+            fn times(self, other: $ty) -> $ty {
+                self * other
+            }
+            fn over(self, count: i64) -> $ty {
+                self / count as $ty
+            }
+            fn of_f64(value: f64) -> $ty {
+                value as $ty
+            }
+            fn not_a_number(self) -> bool {
+                self.is_nan()
+            }
+        }
+        impl Real for $ty {
+            fn is_negative(self) -> bool {
+                self.is_sign_negative()
+            }
+        }
+    )*};
 }
+floats! { f32 f64 }
 
 impl Number for Complex128 {
     const ZERO: Complex128 = Complex::new(0.0, 0.0);
@@ -119,6 +145,9 @@ impl Number for Complex128 {
     }
     fn times(self, other: Complex128) -> Complex128 {
         self * other
+    }
+    fn over(self, count: i64) -> Complex128 {
+        self / count as f64
     }
     fn of_f64(value: f64) -> Complex128 {
         Complex::new(value, 0.0)
@@ -135,9 +164,15 @@ pub(crate) trait Real: Number + PartialOrd {
         let by_nan = self.not_a_number().cmp(&other.not_a_number());
         by_nan.then(self.partial_cmp(&other).unwrap_or(Ordering::Equal))
     }
+
+    /// Whether it has a sign, as a negative zero has.
+    fn is_negative(self) -> bool;
 }
-impl Real for i64 {}
-impl Real for f64 {}
+impl Real for i64 {
+    fn is_negative(self) -> bool {
+        self < 0
+    }
+}
 
 /// Refuses dtypes without an order that kernels here know: complex ones, and `uint64`, which is
 /// widened to a signed type.

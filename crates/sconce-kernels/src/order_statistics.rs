@@ -2,22 +2,26 @@
 //!
 //! Where elements are equal, which index is given depends on how PyTorch sorts: see `introsort`.
 
-use crate::numbers::{Numbers, Real, expect_ordered, rounded};
-use crate::reduce::rows;
+use crate::numbers::{Real, computed, expect_ordered, rounded};
+use crate::ranks::{self, Placed, Ranked, Use, ranked};
+use crate::reduce::{Rows, rows};
+use crate::rows::PARALLEL;
 use crate::shape::wrap_dim;
-use crate::{DType, Dims, Error, Result, Tensor, introsort};
+use crate::{DType, Dims, Error, Result, Tensor, introsort, threads};
 
-/// An element and where it stood.
-type Placed<T> = (T, i64);
+/// Which element of a row is chosen.
+trait Choice {
+    /// Its place. Rows have at least one element.
+    fn of<T: Ranked>(&self, row: &[T]) -> usize;
+}
 
-/// For each row along `dim` the index that `pick` chooses: values and indices.
+/// For each row along `dim` the element that is chosen: values and indices.
 fn picked(
     input: &Tensor,
     dim: i64,
     keepdim: bool,
     name: &str,
-    ints: impl Fn(&[i64]) -> usize,
-    floats: impl Fn(&[f64]) -> usize,
+    choice: impl Choice + Sync,
 ) -> Result<(Tensor, Tensor)> {
     let dtype = input.dtype();
     expect_ordered(name, dtype)?;
@@ -28,22 +32,36 @@ fn picked(
             wrap_dim(dim, input.dim())?
         )));
     }
-    let numbers = Numbers::of(&rows.tensor)?;
-    let len = rows.len.max(1);
-    let indices: Vec<usize> = match &numbers {
-        Numbers::Int(all) => all.chunks_exact(len).map(ints).collect(),
-        Numbers::Float(all) => all.chunks_exact(len).map(floats).collect(),
-        Numbers::Complex(_) => return Err(Error::no_kernel(name, dtype)),
-    };
-    let at = |i: usize, index: usize| i * len + index;
-    let chosen = indices.iter().enumerate();
-    let values = match &numbers {
-        Numbers::Int(all) => Numbers::Int(chosen.map(|(i, &n)| all[at(i, n)]).collect()),
-        Numbers::Float(all) => Numbers::Float(chosen.map(|(i, &n)| all[at(i, n)]).collect()),
-        Numbers::Complex(_) => return Err(Error::no_kernel(name, dtype)),
-    };
-    let indices: Vec<i64> = indices.iter().map(|&index| index as i64).collect();
-    Ok((values.tensor(&rows.sizes, dtype)?, Tensor::from_slice(&indices, &rows.sizes)?))
+    let (values, indices) = match computed(dtype)? {
+        DType::Int64 => chosen::<i64>(&rows, choice),
+        DType::Float32 => chosen::<f32>(&rows, choice),
+        DType::Float64 => chosen::<f64>(&rows, choice),
+        _ => Err(Error::no_kernel(name, dtype)),
+    }?;
+    Ok((values.to_dtype(dtype)?, indices))
+}
+
+fn chosen<T: Ranked>(rows: &Rows, choice: impl Choice + Sync) -> Result<(Tensor, Tensor)> {
+    let wide = rows.tensor.to_dtype(T::DTYPE)?;
+    let all = wide.read::<T>()?;
+    let (all, len) = (&all[..], rows.len.max(1));
+    let indices = Tensor::zeros(&rows.sizes, DType::Int64)?;
+    let values = Tensor::zeros(&rows.sizes, T::DTYPE)?;
+    {
+        let mut indices = indices.write::<i64>()?;
+        // So many rows are work enough for another thread.
+        let serial = (PARALLEL / len).max(1);
+        threads::pieces(&mut indices, 1, serial, |start, piece| {
+            for (at, row) in piece.iter_mut().zip(all[start * len..].chunks_exact(len)) {
+                *at = choice.of(row) as i64;
+            }
+        });
+        let chosen = all.chunks_exact(len).zip(indices.iter());
+        for (value, (row, &at)) in values.write::<T>()?.iter_mut().zip(chosen) {
+            *value = row[at as usize];
+        }
+    }
+    Ok((values, indices))
 }
 
 /// `torch.median(dim)`, or `torch.nanmedian` where `ignore_nan`: the lower of two middle elements.
@@ -57,33 +75,31 @@ pub fn median(
     ignore_nan: bool,
 ) -> Result<(Tensor, Tensor)> {
     expect_number("median_out", input.dtype())?;
-    picked(
-        input,
-        dim,
-        keepdim,
-        "median",
-        |row| middle(row, ignore_nan),
-        |row| middle(row, ignore_nan),
-    )
+    picked(input, dim, keepdim, "median", Middle { ignore_nan })
 }
 
 fn expect_number(kernel: &str, dtype: DType) -> Result<()> {
     if dtype == DType::Bool { Err(Error::no_kernel(kernel, dtype)) } else { Ok(()) }
 }
 
-fn middle<T: Real>(row: &[T], ignore_nan: bool) -> usize {
-    let nans = row.iter().filter(|x| x.not_a_number()).count();
-    if !ignore_nan && nans > 0 {
-        return row.iter().position(|x| x.not_a_number()).unwrap_or(0);
+/// The lower of two middle elements; of equal ones, in the order in which they stand.
+struct Middle {
+    ignore_nan: bool,
+}
+
+impl Choice for Middle {
+    fn of<T: Ranked>(&self, row: &[T]) -> usize {
+        let nans = row.iter().filter(|x| x.not_a_number()).count();
+        if !self.ignore_nan && nans > 0 {
+            return row.iter().position(|x| x.not_a_number()).unwrap_or(0);
+        }
+        if nans == row.len() {
+            let mut order: Vec<usize> = (0..row.len()).collect();
+            introsort::select(&mut order, 0, &|_, _| false);
+            return order.first().copied().unwrap_or(0);
+        }
+        ranks::nth(row, (row.len() - nans - 1) / 2).0
     }
-    let mut order: Vec<usize> = (0..row.len()).collect();
-    if nans == row.len() {
-        introsort::select(&mut order, 0, &|_, _| false);
-        return order.first().copied().unwrap_or(0);
-    }
-    let rank = (row.len() - nans).saturating_sub(1) / 2;
-    order.sort_by(|&a, &b| row[a].order(row[b]));
-    order.get(rank).copied().unwrap_or(0)
 }
 
 /// `torch.median` or `torch.nanmedian` of all elements; NaN of none.
@@ -115,15 +131,21 @@ pub fn kthvalue(input: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<(Tens
     if k < 1 || k > size {
         return Err(Error::runtime("kthvalue(): selected number k out of range for dimension"));
     }
-    let rank = k as usize - 1;
-    picked(
-        input,
-        dim,
-        keepdim,
-        "kthvalue",
-        |row| quickselect(row, rank),
-        |row| quickselect(row, rank),
-    )
+    picked(input, dim, keepdim, "kthvalue", Kth { rank: k as usize - 1 })
+}
+
+/// The element of this rank; of equal ones, that which Hoare's selection finds.
+struct Kth {
+    rank: usize,
+}
+
+impl Choice for Kth {
+    fn of<T: Ranked>(&self, row: &[T]) -> usize {
+        match ranks::nth(row, self.rank) {
+            (place, false) => place,
+            (_, true) => quickselect(row, self.rank),
+        }
+    }
 }
 
 /// Hoare's selection with the median of three as the pivot; the index of the element of this rank.
@@ -177,7 +199,13 @@ fn quickselect<T: Real>(row: &[T], rank: usize) -> usize {
 /// # Errors
 /// For empty rows and complex numbers.
 pub fn mode(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
-    picked(input, dim, keepdim, "mode", most_frequent, most_frequent)
+    struct MostFrequent;
+    impl Choice for MostFrequent {
+        fn of<T: Ranked>(&self, row: &[T]) -> usize {
+            most_frequent(row)
+        }
+    }
+    picked(input, dim, keepdim, "mode", MostFrequent)
 }
 
 fn most_frequent<T: Real>(row: &[T]) -> usize {
@@ -257,40 +285,72 @@ pub fn quantile(
         return Err(Error::runtime("quantile() input tensor must be non-empty"));
     }
     let dims: Dims = dim.into_iter().collect();
-    let rows = rows(&input.to_dtype(DType::Float64)?, &dims, keepdim)?;
-    let all = rows.tensor.read::<f64>()?;
+    let rows = rows(input, &dims, keepdim)?;
     let qs = q.to_dtype(DType::Float64)?.to_vec::<f64>()?;
     if qs.iter().any(|q| !(0.0..=1.0).contains(q)) {
         return Err(Error::runtime("quantile() q values must be in the range [0, 1]"));
     }
-    let mut results = vec![0.0; qs.len() * rows.count];
-    for (i, row) in all.chunks_exact(rows.len.max(1)).enumerate() {
-        let mut sorted = row.to_vec();
-        sorted.sort_by(|a, b| a.order(*b));
-        let numbers = row.iter().filter(|x| !x.is_nan()).count();
-        for (j, &q) in qs.iter().enumerate() {
-            let whole = numbers == row.len() || (ignore_nan && numbers > 0);
-            results[j * rows.count + i] = match whole {
-                true => between(&sorted[..numbers], q, dtype, interpolation),
-                false => f64::NAN,
-            };
-        }
-    }
+    let results = match dtype {
+        DType::Float32 => quantiles::<f32>(&rows, &qs, interpolation, ignore_nan),
+        _ => quantiles::<f64>(&rows, &qs, interpolation, ignore_nan),
+    }?;
     let lead = q.sizes().iter().copied();
     let sizes: Dims = lead.chain(rows.sizes.iter().copied()).collect();
     Tensor::from_slice(&results, &sizes)?.to_dtype(dtype)
 }
 
-fn between(sorted: &[f64], q: f64, dtype: DType, interpolation: Interpolation) -> f64 {
-    let rank = rounded(q * (sorted.len() - 1) as f64, dtype);
+/// From so many quantiles on, rows are sorted.
+const MANY: usize = 8;
+
+fn quantiles<T: Ranked + Into<f64>>(
+    rows: &Rows,
+    qs: &[f64],
+    interpolation: Interpolation,
+    ignore_nan: bool,
+) -> Result<Vec<f64>> {
+    let all = rows.tensor.read::<T>()?;
+    let mut results = vec![0.0; qs.len() * rows.count];
+    for (i, row) in all.chunks_exact(rows.len.max(1)).enumerate() {
+        let mut numbers: Vec<f64> = row.iter().map(|&x| x.into()).collect();
+        numbers.retain(|x| !x.is_nan());
+        let whole = numbers.len() == row.len() || (ignore_nan && !numbers.is_empty());
+        let is_sorted = qs.len() >= MANY;
+        if is_sorted {
+            numbers.sort_unstable_by(f64::total_cmp);
+        }
+        for (j, &q) in qs.iter().enumerate() {
+            results[j * rows.count + i] = match whole {
+                true => {
+                    between(numbers.len(), q, T::DTYPE, interpolation, |rank| match is_sorted {
+                        true => numbers[rank],
+                        false => *numbers.select_nth_unstable_by(rank, f64::total_cmp).1,
+                    })
+                }
+                false => f64::NAN,
+            };
+        }
+    }
+    Ok(results)
+}
+
+/// The number at `q` of a sorted row, of which `at` gives those that stand at a rank.
+fn between(
+    len: usize,
+    q: f64,
+    dtype: DType,
+    interpolation: Interpolation,
+    mut at: impl FnMut(usize) -> f64,
+) -> f64 {
+    let rank = rounded(q * (len - 1) as f64, dtype);
     let rank = match interpolation {
         Interpolation::Lower => rank.floor(),
         Interpolation::Higher => rank.ceil(),
         Interpolation::Nearest => rank.round_ties_even(),
         _ => rank,
     };
-    let below = sorted[(rank.floor() as usize).min(sorted.len() - 1)];
-    let above = sorted[(rank.ceil() as usize).min(sorted.len() - 1)];
+    let (low, high) = ((rank.floor() as usize).min(len - 1), (rank.ceil() as usize).min(len - 1));
+    let below = at(low);
+    let above = if high == low { below } else { at(high) };
     let weight = match interpolation {
         Interpolation::Midpoint => 0.5,
         _ => rank - rank.floor(),
@@ -329,15 +389,13 @@ pub fn topk(
     let rows = input.transpose(at as i64, -1)?.contiguous()?;
     let len = size.max(1) as usize;
     let k_len = k as usize;
-    let indices: Vec<i64> = match Numbers::of(&rows)? {
-        Numbers::Int(all) => {
-            all.chunks_exact(len).flat_map(|row| top(row, k_len, largest, sorted)).collect()
-        }
-        Numbers::Float(all) => {
-            all.chunks_exact(len).flat_map(|row| top(row, k_len, largest, sorted)).collect()
-        }
-        Numbers::Complex(_) => return Err(Error::no_kernel("topk_impl", dtype)),
-    };
+    let best = Best { k: k_len, largest, sorted };
+    let indices = match computed(dtype)? {
+        DType::Int64 => best.of_rows::<i64>(&rows, len),
+        DType::Float32 => best.of_rows::<f32>(&rows, len),
+        DType::Float64 => best.of_rows::<f64>(&rows, len),
+        _ => Err(Error::no_kernel("topk_impl", dtype)),
+    }?;
     let mut sizes = Dims::from_slice(rows.sizes());
     if let Some(last) = sizes.last_mut() {
         *last = k;
@@ -348,22 +406,76 @@ pub fn topk(
     Ok((back(values)?, back(indices)?))
 }
 
-fn top<T: Real>(row: &[T], k: usize, largest: bool, sorted: bool) -> Vec<i64> {
-    let mut queue: Vec<Placed<T>> = row.iter().copied().zip(0..).collect();
-    let first = |a: Placed<T>, b: Placed<T>| match largest {
-        true => a.0.order(b.0).is_gt(),
-        false => a.0.order(b.0).is_lt(),
-    };
-    if k == 0 {
-        return Vec::new();
+/// How many elements are wanted, and which.
+#[derive(Clone, Copy)]
+struct Best {
+    k: usize,
+    largest: bool,
+    sorted: bool,
+}
+
+impl Best {
+    /// The places of the wanted elements of rows of `len`.
+    fn of_rows<T: Ranked>(self, rows: &Tensor, len: usize) -> Result<Vec<i64>> {
+        let wide = rows.to_dtype(T::DTYPE)?;
+        let all = wide.read::<T>()?;
+        let (all, k) = (&all[..], self.k);
+        let mut places = vec![0; all.len() / len * k];
+        if k > 0 {
+            let serial = (PARALLEL / len).max(1) * k;
+            threads::pieces(&mut places, k, serial, |start, piece| {
+                let rows = all[start / k * len..].chunks_exact(len);
+                for (places, row) in piece.chunks_exact_mut(k).zip(rows) {
+                    ranked(row, self.largest, Top { best: self, places });
+                }
+            });
+        }
+        Ok(places)
     }
-    if k * 64 <= row.len() {
-        introsort::partial_sort(&mut queue, k, &first);
-    } else {
-        introsort::select(&mut queue, k - 1, &first);
-        if sorted {
-            introsort::sort(&mut queue[..k - 1], &first);
+
+    /// As PyTorch leaves them: selected and sorted by rank alone.
+    fn of_row<P: Placed>(self, row: &mut [P]) {
+        let less = |a: P, b: P| a.rank() < b.rank();
+        if self.k * 64 <= row.len() {
+            introsort::partial_sort(row, self.k, &less);
+        } else {
+            introsort::select(row, self.k - 1, &less);
+            if self.sorted {
+                introsort::sort(&mut row[..self.k - 1], &less);
+            }
         }
     }
-    queue.iter().take(k).map(|placed| placed.1).collect()
+}
+
+/// Writes the places of the wanted elements of a row.
+struct Top<'a> {
+    best: Best,
+    places: &'a mut [i64],
+}
+
+impl Use<()> for Top<'_> {
+    fn with<P: Placed>(&mut self, row: &mut [P], _: u64) {
+        let k = self.best.k;
+        let is_partial = k * 64 <= row.len();
+        if is_partial || !self.best.sorted {
+            self.best.of_row(row);
+        } else if !select_distinct(row, k) {
+            row.sort_unstable_by_key(|placed| placed.place());
+            self.best.of_row(row);
+        }
+        for (place, placed) in self.places.iter_mut().zip(row) {
+            *place = placed.place() as i64;
+        }
+    }
+}
+
+/// Brings the first `k` of the sorted row to its front, if no two of them or others are equal: then
+/// every way to find and sort them gives the same.
+fn select_distinct<P: Placed>(row: &mut [P], k: usize) -> bool {
+    let (_, &mut last, rest) = row.select_nth_unstable(k - 1);
+    if rest.iter().any(|placed| placed.rank() == last.rank()) {
+        return false;
+    }
+    row[..k].sort_unstable();
+    !ranks::has_equal(&row[..k])
 }

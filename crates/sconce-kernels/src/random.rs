@@ -5,8 +5,9 @@
 
 use num_complex::Complex;
 
-use crate::numbers;
+use crate::simd::dispatch;
 use crate::{DType, Element, Error, Generator, MemoryFormat, Result, Tensor};
+use crate::{numbers, vecmath};
 
 /// The dimensions, outermost in memory first: the order in which `TensorIterator` goes over one
 /// tensor.
@@ -57,12 +58,19 @@ fn check_no_overlap(target: &Tensor) -> Result<()> {
 /// Writes one number for each element, in the order of memory, converted to the target's dtype.
 pub(crate) fn write_in_order<T: Element>(target: &Tensor, numbers: &[T]) -> Result<()> {
     check_no_overlap(target)?;
+    if target.dtype() == T::DTYPE && target.is_contiguous() {
+        target.write::<T>()?.copy_from_slice(numbers);
+        return Ok(());
+    }
     let target = target.permute(&memory_order(target))?;
     target.copy_from(&Tensor::from_slice(numbers, target.sizes())?)
 }
 
 /// Writes real numbers: one for each element, two for each complex element.
-fn write_reals(target: &Tensor, numbers: &[f64]) -> Result<()> {
+fn write_reals<T: Element>(target: &Tensor, numbers: &[T]) -> Result<()>
+where
+    Complex<T>: Element,
+{
     if !target.dtype().is_complex() {
         return write_in_order(target, numbers);
     }
@@ -101,29 +109,26 @@ pub fn uniform_in_place(
             "uniform_ expects to return a [from, to) range, but found from={from} > to={to}"
         )));
     }
-    let wide = matches!(dtype, DType::Float64 | DType::Complex128);
-    let numbers: Vec<f64> = (0..reals(target))
-        .map(|_| match wide {
-            true => generator.uniform().mul_add(to - from, from),
-            false => {
-                let (from, to) = (from as f32, to as f32);
-                f64::from(narrowed(
-                    generator.uniform_f32().mul_add(to - from, from),
-                    from,
-                    to,
-                    dtype,
-                ))
-            }
-        })
-        .collect();
+    if matches!(dtype, DType::Float64 | DType::Complex128) {
+        let draw = || generator.uniform().mul_add(to - from, from);
+        let numbers: Vec<f64> = std::iter::repeat_with(draw).take(reals(target)).collect();
+        return write_reals(target, &numbers);
+    }
+    let (from, to) = (from as f32, to as f32);
+    let mut numbers = vec![0f32; reals(target)];
+    generator.fill_uniform_f32(&mut numbers);
+    dispatch(
+        #[inline(always)]
+        || numbers.iter_mut().for_each(|x| *x = x.mul_add(to - from, from)),
+    );
+    if dtype != DType::Float32 {
+        numbers.iter_mut().for_each(|x| *x = narrowed(*x, from, to, dtype));
+    }
     write_reals(target, &numbers)
 }
 
 /// A number that rounds up to the open bound of the range becomes its lower bound.
 fn narrowed(number: f32, from: f32, to: f32, dtype: DType) -> f32 {
-    if dtype == DType::Float32 {
-        return number;
-    }
     let rounded = numbers::rounded(number.into(), dtype) as f32;
     if rounded == to { from } else { rounded }
 }
@@ -147,16 +152,20 @@ pub fn normal_in_place(
     if !dtype.is_complex() {
         floating(target, "normal_kernel_cpu")?;
     }
-    let numbers = if count >= BLOCK && target.is_contiguous() {
-        match dtype {
-            DType::Float64 | DType::Complex128 => blocks_of_doubles(count, mean, std, generator),
-            DType::Float16 | DType::BFloat16 => blocks_of_halves(count, mean, std, generator),
-            _ => blocks_of_floats(count, mean, std, generator),
+    if count < BLOCK || !target.is_contiguous() {
+        let draw = || generator.normal().mul_add(std, mean);
+        let numbers: Vec<f64> = std::iter::repeat_with(draw).take(count).collect();
+        return write_reals(target, &numbers);
+    }
+    match dtype {
+        DType::Float64 | DType::Complex128 => {
+            write_reals(target, &blocks_of_doubles(count, mean, std, generator))
         }
-    } else {
-        (0..count).map(|_| generator.normal().mul_add(std, mean)).collect()
-    };
-    write_reals(target, &numbers)
+        DType::Float16 | DType::BFloat16 => {
+            write_reals(target, &blocks_of_halves(count, mean, std, generator))
+        }
+        _ => write_reals(target, &blocks_of_floats(count, mean, std, generator)),
+    }
 }
 
 /// How many numbers Box and Muller's method makes at once in large tensors: the first half of them
@@ -184,40 +193,113 @@ fn box_muller(block: &mut [f64], mean: f64, std: f64) {
     }
 }
 
-fn blocks_of_floats(count: usize, mean: f64, std: f64, generator: &mut Generator) -> Vec<f64> {
-    let mut numbers: Vec<f32> = (0..count).map(|_| generator.uniform_f32()).collect();
-    numbers.chunks_exact_mut(BLOCK).for_each(|block| box_muller_f32(block, mean, std));
-    if !count.is_multiple_of(BLOCK) {
-        let last = &mut numbers[count - BLOCK..];
-        last.iter_mut().for_each(|number| *number = generator.uniform_f32());
-        box_muller_f32(last, mean, std);
-    }
-    numbers.into_iter().map(f64::from).collect()
+fn blocks_of_floats(count: usize, mean: f64, std: f64, generator: &mut Generator) -> Vec<f32> {
+    let mut numbers = vec![0f32; count];
+    generator.fill_uniform_f32(&mut numbers);
+    box_muller_f32(&mut numbers, mean, std);
+    redraw_last(&mut numbers, mean, std, generator);
+    numbers
 }
 
 /// Half-precision tensors draw block by block, and the last block again from its own draws.
-fn blocks_of_halves(count: usize, mean: f64, std: f64, generator: &mut Generator) -> Vec<f64> {
+fn blocks_of_halves(count: usize, mean: f64, std: f64, generator: &mut Generator) -> Vec<f32> {
     let mut numbers = vec![0f32; count];
-    let mut draw = |block: &mut [f32]| {
-        block.iter_mut().for_each(|number| *number = generator.uniform_f32());
-        box_muller_f32(block, mean, std);
-    };
-    numbers.chunks_exact_mut(BLOCK).for_each(&mut draw);
-    if !count.is_multiple_of(BLOCK) {
-        draw(&mut numbers[count - BLOCK..]);
-    }
-    numbers.into_iter().map(f64::from).collect()
+    let whole = count / BLOCK * BLOCK;
+    generator.fill_uniform_f32(&mut numbers[..whole]);
+    box_muller_f32(&mut numbers[..whole], mean, std);
+    redraw_last(&mut numbers, mean, std, generator);
+    numbers
 }
 
-fn box_muller_f32(block: &mut [f32], mean: f64, std: f64) {
-    let (mean, std) = (mean as f32, std as f32);
-    let (radii, angles) = block.split_at_mut(BLOCK / 2);
-    for (a, b) in radii.iter_mut().zip(angles) {
-        let radius = (-2.0 * (1.0 - *a).ln()).sqrt();
-        let angle = f64::from((std::f64::consts::TAU * f64::from(*b)) as f32);
-        *a = (radius * angle.cos() as f32).mul_add(std, mean);
-        *b = (radius * angle.sin() as f32).mul_add(std, mean);
+/// Draws the last block again where it is not a whole one.
+fn redraw_last(numbers: &mut [f32], mean: f64, std: f64, generator: &mut Generator) {
+    let count = numbers.len();
+    if !count.is_multiple_of(BLOCK) {
+        let last = &mut numbers[count - BLOCK..];
+        generator.fill_uniform_f32(last);
+        box_muller_f32(last, mean, std);
     }
+}
+
+/// Box and Muller's method over whole blocks; what is left over stays.
+fn box_muller_f32(numbers: &mut [f32], mean: f64, std: f64) {
+    let (mean, std) = (mean as f32, std as f32);
+    /// Blocks that are computed together, each step for all of them.
+    const TOGETHER: usize = 32;
+    const HALF: usize = BLOCK / 2;
+    let [mut radii, mut turns, mut sins] = [[0f32; TOGETHER * HALF]; 3];
+    dispatch(
+        #[inline(always)]
+        || {
+            for blocks in numbers.as_chunks_mut::<BLOCK>().0.chunks_mut(TOGETHER) {
+                let halves = radii.as_chunks_mut::<HALF>().0.iter_mut();
+                let halves = halves.zip(turns.as_chunks_mut::<HALF>().0);
+                for (block, (radii, turns)) in blocks.iter().zip(halves) {
+                    radii.copy_from_slice(&block[..HALF]);
+                    turns.copy_from_slice(&block[HALF..]);
+                }
+                for radius in &mut radii {
+                    *radius = (-2.0 * vecmath::log(1.0 - *radius)).sqrt();
+                }
+                for (turn, sin) in turns.iter_mut().zip(&mut sins) {
+                    (*sin, *turn) = sin_cos_of_turn(*turn);
+                }
+                let halves = turns.as_chunks::<HALF>().0.iter().zip(sins.as_chunks::<HALF>().0);
+                let halves = radii.as_chunks::<HALF>().0.iter().zip(halves);
+                for (block, (radii, (cosines, sines))) in blocks.iter_mut().zip(halves) {
+                    for i in 0..HALF {
+                        block[i] = (radii[i] * cosines[i]).mul_add(std, mean);
+                        block[i + HALF] = (radii[i] * sines[i]).mul_add(std, mean);
+                    }
+                }
+            }
+        },
+    );
+}
+
+/// Sine and cosine of 2π times a number in [0, 1): of the product as `float32` holds it.
+#[inline(always)]
+fn sin_cos_of_turn(turn: f32) -> (f32, f32) {
+    use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI, TAU};
+    let angle = f64::from((TAU * f64::from(turn)) as f32);
+    let [a, b, c, d] = [1.0, 3.0, 5.0, 7.0].map(|eighths| angle >= eighths * FRAC_PI_4);
+    let nearest = if b {
+        PI
+    } else if a {
+        FRAC_PI_2
+    } else {
+        0.0
+    };
+    let x = angle
+        - if d {
+            TAU
+        } else if c {
+            PI + FRAC_PI_2
+        } else {
+            nearest
+        };
+    let xx = x * x;
+    // Taylor's series, whose next terms are below 1e-13 for at most π / 4.
+    let mut sin = 1.0 / 6_227_020_800.0;
+    sin = sin * xx - 1.0 / 39_916_800.0;
+    sin = sin * xx + 1.0 / 362_880.0;
+    sin = sin * xx - 1.0 / 5_040.0;
+    sin = sin * xx + 1.0 / 120.0;
+    sin = sin * xx - 1.0 / 6.0;
+    sin = (sin * xx + 1.0) * x;
+    let mut cos = -1.0 / 87_178_291_200.0;
+    cos = cos * xx + 1.0 / 479_001_600.0;
+    cos = cos * xx - 1.0 / 3_628_800.0;
+    cos = cos * xx + 1.0 / 40_320.0;
+    cos = cos * xx - 1.0 / 720.0;
+    cos = cos * xx + 1.0 / 24.0;
+    cos = cos * xx - 0.5;
+    cos = cos * xx + 1.0;
+    let turned = (a & !b) | (c & !d);
+    let (sin, cos) = (if turned { cos } else { sin }, if turned { sin } else { cos });
+    let sin = if b & !d { -sin } else { sin };
+    let cos = if a & !c { -cos } else { cos };
+    (sin as f32, cos as f32)
 }
 
 /// `torch.Tensor.log_normal_`: `exp` of normal numbers.
@@ -410,6 +492,17 @@ mod tests {
         assert_eq!(base.to_vec::<f32>().unwrap(), plain.to_vec::<f32>().unwrap());
         let like = empty_like(&base.t().unwrap(), DType::Float32).unwrap();
         assert_eq!((like.sizes(), like.strides()), (&[3i64, 2][..], &[1i64, 3][..]));
+    }
+
+    #[test]
+    fn sine_and_cosine_are_those_of_the_rounded_angle() {
+        for i in 0..1 << 14 {
+            let turn = i as f32 / (1 << 14) as f32;
+            let angle = f64::from((std::f64::consts::TAU * f64::from(turn)) as f32);
+            let (sin, cos) = sin_cos_of_turn(turn);
+            let near = |found: f32, exact: f64| (f64::from(found) - exact).abs() < 6e-8;
+            assert!(near(sin, angle.sin()) && near(cos, angle.cos()), "{turn} {sin} {cos}");
+        }
     }
 
     #[test]

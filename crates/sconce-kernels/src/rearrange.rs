@@ -1,7 +1,9 @@
 //! Other arrangements of the same elements: diagonals, windows, repetition, rotation.
 
+use crate::places::by_width;
 use crate::shape::{broadcast, infer_size, list, wrap_dim};
-use crate::{DType, Dims, Error, Result, Tensor};
+use crate::simd::dispatch;
+use crate::{DType, Dims, Element, Error, Result, Tensor, walk};
 
 impl Tensor {
     /// Windows of a dimension side by side, `torch.Tensor.unfold`: a view with a dimension more.
@@ -132,23 +134,56 @@ pub fn flip(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
     if input.dtype().is_quantized() {
         return crate::rearranged(input, |whole| flip(whole, dims));
     }
-    let mut result = input.clone();
+    let mut strides = Dims::from_slice(input.strides());
+    let mut start = input.offset();
     let mut seen = Dims::new();
     for &dim in dims {
-        let dim = wrap_dim(dim, input.dim())? as i64;
-        if seen.contains(&dim) {
+        let dim = wrap_dim(dim, input.dim())?;
+        if seen.contains(&(dim as i64)) {
             return Err(Error::runtime(format!(
                 "dim {dim} appears multiple times in the list of dims"
             )));
         }
-        seen.push(dim);
-        if input.dim() > 0 {
-            let backwards: Vec<i64> = (0..input.size(dim)?).rev().collect();
-            let backwards = Tensor::from_slice(&backwards, &[backwards.len() as i64])?;
-            result = crate::index_select(&result, dim, &backwards)?;
+        seen.push(dim as i64);
+        if let Some(stride) = strides.get_mut(dim) {
+            start += (input.sizes()[dim] - 1).max(0) * *stride;
+            *stride = -*stride;
         }
     }
-    result.copy()
+    let result = Tensor::unset(input.sizes(), input.dtype())?;
+    by_width!(input, copy_backwards(input, &result, &strides, start))?;
+    Ok(result)
+}
+
+/// Fills a contiguous tensor with elements of `input`, from `start` with strides that may be negative.
+fn copy_backwards<T: Element>(
+    input: &Tensor,
+    result: &Tensor,
+    strides: &[i64],
+    start: i64,
+) -> Result<()> {
+    let from = input.storage().read::<T>()?;
+    let mut to = result.storage().write::<T>()?;
+    let steps = [result.strides(), strides];
+    dispatch(
+        #[inline(always)]
+        || {
+            walk::rows(input.sizes(), steps, [0, start], |[t, f], [t_step, f_step], n| {
+                match (t_step, f_step as isize) {
+                    (1, 1) => to[t..t + n].copy_from_slice(&from[f..f + n]),
+                    (1, -1) => {
+                        let backwards = from[f + 1 - n..=f].iter().rev();
+                        to[t..t + n].iter_mut().zip(backwards).for_each(|(to, &from)| *to = from);
+                    }
+                    // A negative step, which wraps around.
+                    _ => (0..n).for_each(|i| {
+                        to[t + i * t_step] = from[f.wrapping_add(i.wrapping_mul(f_step))];
+                    }),
+                }
+            });
+        },
+    );
+    Ok(())
 }
 
 /// `torch.roll`; without dimensions, over all elements.
@@ -169,10 +204,10 @@ pub fn roll(input: &Tensor, shifts: &[i64], dims: &[i64]) -> Result<Tensor> {
             dims.len()
         )));
     }
-    let mut result = input.copy()?;
     if input.numel() == 0 {
-        return Ok(result);
+        return input.copy();
     }
+    let mut result = input.clone();
     for (&shift, &dim) in shifts.iter().zip(dims) {
         let size = result.size(dim)?;
         let start = (-shift).rem_euclid(size);

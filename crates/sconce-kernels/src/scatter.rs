@@ -1,7 +1,7 @@
 //! Writing to and folding into places given by index tensors.
 
-use crate::index::positions;
-use crate::numbers::{Complex128, Number, Numbers};
+use crate::numbers::{Complex128, Number, Real, computed, expect_ordered};
+use crate::places::{Places, at_least_one};
 use crate::shape::wrap_dim;
 use crate::{Bool, DType, Dims, Error, Operand, Result, Scalar, Tensor};
 
@@ -41,8 +41,8 @@ pub fn scatter_fold(
         Operand::Scalar(_) => source.to_dtype(input.dtype())?.expand(index.sizes())?,
         Operand::Tensor(source) => corner(input, dim, index, source)?,
     };
-    let positions = positions(input, dim, index)?;
-    fold_into(input, &positions, &source, fold, include_self)
+    let places = Places::along(input, dim, index)?;
+    fold_into(input, &places, &source, fold, include_self)
 }
 
 /// The part of `source` that an index tensor reaches.
@@ -73,107 +73,115 @@ fn corner(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Result<T
     Ok(corner)
 }
 
-/// Sizes, of which a tensor without dimensions has one.
-fn at_least_one(sizes: &[i64]) -> Dims {
-    if sizes.is_empty() { Dims::from_elem(1, 1) } else { Dims::from_slice(sizes) }
-}
-
+/// `source` folded into places of a copy of `input`.
 fn fold_into(
     input: &Tensor,
-    positions: &[usize],
+    places: &Places,
     source: &Tensor,
     fold: Fold,
     include_self: bool,
 ) -> Result<Tensor> {
     let dtype = input.dtype();
     if matches!(fold, Fold::Max | Fold::Min) {
-        crate::numbers::expect_ordered("scatter_reduce", dtype)?;
+        expect_ordered("scatter_reduce", dtype)?;
     }
-    let target = match (Numbers::of(input)?, Numbers::of(source)?) {
-        (Numbers::Int(mut target), Numbers::Int(source)) => {
-            fold_kind(&mut target, positions, &source, fold, include_self, |fold, a: i64, b| {
-                match fold {
-                    Fold::Max => a.max(b),
-                    _ => a.min(b),
-                }
-            });
-            if fold == Fold::Mean {
-                divide(&mut target, positions, include_self, i64::div_euclid);
-            }
-            Numbers::Int(target)
+    // Halves and short integers are rounded or wrapped once.
+    let compute = computed(dtype)?;
+    if fold == Fold::Replace {
+        let target = input.copy()?;
+        places.scatter(&target, &source.contiguous()?)?;
+        return Ok(target);
+    }
+    let target = if compute == dtype { input.copy()? } else { input.to_dtype(compute)? };
+    let source = source.to_dtype(compute)?.contiguous()?;
+    fn real<T: Real>(fold: Fold, a: T, b: T) -> T {
+        match fold {
+            _ if a.not_a_number() => a,
+            _ if b.not_a_number() => b,
+            Fold::Max if b > a => b,
+            Fold::Min if b < a => b,
+            _ => a,
         }
-        (Numbers::Float(mut target), Numbers::Float(source)) => {
-            fold_kind(&mut target, positions, &source, fold, include_self, |fold, a: f64, b| {
-                match fold {
-                    _ if a.is_nan() => a,
-                    _ if b.is_nan() => b,
-                    Fold::Max => a.max(b),
-                    _ => a.min(b),
-                }
-            });
-            if fold == Fold::Mean {
-                divide(&mut target, positions, include_self, |sum, n| sum / n as f64);
-            }
-            Numbers::Float(target)
-        }
-        (Numbers::Complex(mut target), Numbers::Complex(source)) => {
-            fold_kind(&mut target, positions, &source, fold, include_self, |_, a, _| a);
-            if fold == Fold::Mean {
-                divide(&mut target, positions, include_self, |sum: Complex128, n| sum / n as f64);
-            }
-            Numbers::Complex(target)
-        }
-        _ => return Err(Error::no_kernel("scatter_reduce", dtype)),
-    };
-    target.tensor(input.sizes(), dtype)
+    }
+    let how = How { places, fold, include_self };
+    match compute {
+        DType::Int64 => how.run(&target, &source, real::<i64>),
+        DType::Float32 => how.run(&target, &source, real::<f32>),
+        DType::Float64 => how.run(&target, &source, real::<f64>),
+        DType::Complex128 => how.run(&target, &source, |_, a: Complex128, _| a),
+        _ => Err(Error::no_kernel("scatter_reduce", dtype)),
+    }?;
+    target.to_dtype(dtype)
 }
 
-fn fold_kind<T: Number>(
-    target: &mut [T],
-    positions: &[usize],
-    source: &[T],
+/// What is folded, and where to.
+struct How<'a> {
+    places: &'a Places,
     fold: Fold,
     include_self: bool,
-    extreme: impl Fn(Fold, T, T) -> T,
-) {
-    let mut fresh = if include_self { Vec::new() } else { vec![false; target.len()] };
-    for &at in positions {
-        if let Some(fresh) = fresh.get_mut(at) {
-            *fresh = true;
-        }
-    }
-    for (&at, &x) in positions.iter().zip(source) {
-        if let Some(fresh) = fresh.get_mut(at)
-            && *fresh
-        {
-            *fresh = false;
-            target[at] = x;
-            continue;
-        }
-        target[at] = match fold {
-            Fold::Replace => x,
-            Fold::Sum | Fold::Mean => target[at].plus(x),
-            Fold::Product => target[at].times(x),
-            Fold::Max | Fold::Min => extreme(fold, target[at], x),
-        };
-    }
 }
 
-/// Divides sums by how many they are of.
-fn divide<T: Copy>(
-    target: &mut [T],
-    positions: &[usize],
-    include_self: bool,
-    quotient: impl Fn(T, i64) -> T,
-) {
-    let mut counts = vec![i64::from(include_self); target.len()];
-    for &at in positions {
-        counts[at] += 1;
-    }
-    for (target, &count) in target.iter_mut().zip(&counts) {
-        if count > 1 {
-            *target = quotient(*target, count);
+impl How<'_> {
+    /// Folds in the dtype of `T`.
+    fn run<T: Number>(
+        &self,
+        target: &Tensor,
+        source: &Tensor,
+        extreme: impl Fn(Fold, T, T) -> T,
+    ) -> Result<()> {
+        let mut target = target.write::<T>()?;
+        let source = source.read::<T>()?;
+        match self.fold {
+            Fold::Replace => self.fold(&mut target, &source, |_, b| b),
+            Fold::Sum | Fold::Mean => self.fold(&mut target, &source, T::plus),
+            Fold::Product => self.fold(&mut target, &source, T::times),
+            Fold::Max => self.fold(&mut target, &source, |a, b| extreme(Fold::Max, a, b)),
+            Fold::Min => self.fold(&mut target, &source, |a, b| extreme(Fold::Min, a, b)),
+        }?;
+        match self.fold {
+            Fold::Mean => self.divide(&mut target),
+            _ => Ok(()),
         }
+    }
+
+    fn fold<T: Number>(
+        &self,
+        target: &mut [T],
+        source: &[T],
+        combine: impl Fn(T, T) -> T,
+    ) -> Result<()> {
+        if self.include_self {
+            return self.places.fold(target, source, combine);
+        }
+        // The first source replaces what was there.
+        let mut is_first = vec![true; target.len()];
+        self.each(|i, at| {
+            let first = std::mem::take(&mut is_first[at]);
+            target[at] = if first { source[i] } else { combine(target[at], source[i]) };
+        })
+    }
+
+    /// Divides sums by how many they are of.
+    fn divide<T: Number>(&self, target: &mut [T]) -> Result<()> {
+        let mut counts = vec![i64::from(self.include_self); target.len()];
+        self.each(|_, at| counts[at] += 1)?;
+        for (target, &count) in target.iter_mut().zip(&counts) {
+            if count > 1 {
+                *target = target.over(count);
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `f` for every source with its place.
+    fn each(&self, mut f: impl FnMut(usize, usize)) -> Result<()> {
+        let len = self.places.run();
+        for (run, &start) in self.places.starts()?.iter().enumerate() {
+            for i in 0..len {
+                f(run * len + i, start as usize + i);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -223,8 +231,8 @@ pub fn index_fold(
     let index = index.reshape(&column)?.expand(&source_sizes)?;
     let target = input.reshape(&sizes)?;
     let source = source.reshape(&source_sizes)?;
-    let positions = positions(&target, dim as i64, &index)?;
-    fold_into(&target, &positions, &source, fold, include_self)?.view(input.sizes())
+    let places = Places::along(&target, dim as i64, &index)?;
+    fold_into(&target, &places, &source, fold, include_self)?.view(input.sizes())
 }
 
 /// `torch.index_fill`.
@@ -268,7 +276,7 @@ pub fn index_fill(input: &Tensor, dim: i64, index: &Tensor, value: Operand<'_>) 
 }
 
 /// Elements of all by number, negative ones counted from the end.
-fn flat_positions(input: &Tensor, index: &Tensor, name: &str) -> Result<Vec<usize>> {
+fn flat_places(input: &Tensor, index: &Tensor, name: &str) -> Result<Places> {
     if index.dtype() != DType::Int64 {
         return Err(Error::runtime(format!(
             "{name}(): Expected a long tensor for index, but got {}",
@@ -276,17 +284,23 @@ fn flat_positions(input: &Tensor, index: &Tensor, name: &str) -> Result<Vec<usiz
         )));
     }
     let count = input.numel();
-    let indices = index.to_vec::<i64>()?;
-    if count == 0 && !indices.is_empty() {
+    if count == 0 && index.numel() > 0 {
         return Err(Error::index(format!("{name}(): tried to take from an empty tensor")));
     }
-    let place = |&at: &i64| match (-count..count).contains(&at) {
-        true => Ok(at.rem_euclid(count) as usize),
-        false => Err(Error::index(format!(
-            "out of range: tried to access index {at} on a tensor of {count} elements."
-        ))),
-    };
-    indices.iter().map(place).collect()
+    let starts = index.copy()?;
+    {
+        let mut starts = starts.write::<i64>()?;
+        let outside = |at: i64| at < -count || at >= count;
+        if starts.iter().fold(false, |any, &at| any | outside(at))
+            && let Some(at) = starts.iter().copied().find(|&at| outside(at))
+        {
+            return Err(Error::index(format!(
+                "out of range: tried to access index {at} on a tensor of {count} elements."
+            )));
+        }
+        starts.iter_mut().for_each(|at| *at += if *at < 0 { count } else { 0 });
+    }
+    Ok(Places::new(starts, 1))
 }
 
 /// `torch.take`.
@@ -294,10 +308,11 @@ fn flat_positions(input: &Tensor, index: &Tensor, name: &str) -> Result<Vec<usiz
 /// # Errors
 /// For indices beyond the elements, or other than `int64`.
 pub fn take(input: &Tensor, index: &Tensor) -> Result<Tensor> {
-    let places = flat_positions(input, index, "take")?;
-    let places: Vec<i64> = places.iter().map(|&at| at as i64).collect();
-    let places = Tensor::from_slice(&places, &[places.len() as i64])?;
-    crate::index_select(&input.reshape(&[-1])?, 0, &places)?.view(index.sizes())
+    if input.dtype().is_quantized() {
+        return crate::rearranged(input, |whole| take(whole, index));
+    }
+    let places = flat_places(input, index, "take")?;
+    places.gather(&input.contiguous()?, index.sizes())
 }
 
 /// `torch.put`.
@@ -321,7 +336,7 @@ pub fn put(input: &Tensor, index: &Tensor, source: &Tensor, accumulate: bool) ->
             index.numel()
         )));
     }
-    let places = flat_positions(input, index, "put_")?;
+    let places = flat_places(input, index, "put_")?;
     let fold = if accumulate { Fold::Sum } else { Fold::Replace };
     fold_into(input, &places, source, fold, true)
 }
@@ -361,8 +376,8 @@ pub fn masked_scatter(input: &Tensor, mask: &Tensor, source: &Tensor) -> Result<
     }
     let sizes = crate::shape::broadcast(input.sizes(), mask.sizes())?;
     let flags = mask.expand(&sizes)?.to_vec::<Bool>()?;
-    let places: Vec<usize> =
-        flags.iter().enumerate().filter(|(_, flag)| flag.get()).map(|(i, _)| i).collect();
+    let places: Vec<i64> =
+        (0..).zip(&flags).filter(|(_, flag)| flag.get()).map(|(i, _)| i).collect();
     if places.len() as i64 > source.numel() {
         return Err(Error::runtime(format!(
             "masked_scatter: expected number of elements in source ({}) to be >= number of masked \
@@ -371,7 +386,9 @@ pub fn masked_scatter(input: &Tensor, mask: &Tensor, source: &Tensor) -> Result<
             places.len()
         )));
     }
-    let source = source.reshape(&[-1])?.narrow(0, 0, places.len() as i64)?;
+    let count = places.len() as i64;
+    let source = source.reshape(&[-1])?.narrow(0, 0, count)?;
+    let places = Places::new(Tensor::from_slice(&places, &[count])?, 1);
     fold_into(&input.expand(&sizes)?, &places, &source, Fold::Replace, true)
 }
 

@@ -1,11 +1,10 @@
 //! Order: `sort`, `argsort`.
 
-use std::cmp::Ordering;
-
 use crate::binary::compute_dtype;
-use crate::reduce::along;
+use crate::ranks::{self, Placed, Ranked, Use, ranked};
+use crate::rows::PARALLEL;
 use crate::shape::wrap_dim;
-use crate::{DType, Element, Error, Result, Tensor, introsort};
+use crate::{DType, Error, Result, Tensor, threads};
 
 /// `torch.sort`: values and where they stood. NaN counts as the largest number. Equal elements stay
 /// in their order where it is `stable`, and are left as PyTorch's sorting leaves them otherwise.
@@ -31,10 +30,13 @@ pub fn sort(input: &Tensor, dim: i64, descending: bool, stable: bool) -> Result<
     let wrapped = wrap_dim(dim, input.dim())?;
     let compute = if dtype == DType::Bool { DType::Int64 } else { compute_dtype(dtype) };
     let wide = input.to_dtype(compute)?;
+    // PyTorch sorts long vectors of integers by their digits.
+    let by_digits = dtype.is_integral() && !descending && input.dim() == 1 && input.numel() >= LONG;
+    let stable = stable || by_digits;
     let indices = match compute {
-        DType::Float32 => order(&wide, dim, descending, stable, |x: f32| x.is_nan()),
-        DType::Float64 => order(&wide, dim, descending, stable, |x: f64| x.is_nan()),
-        DType::Int64 => order(&wide, dim, descending, stable, |_: i64| false),
+        DType::Float32 => order::<f32>(&wide, dim, descending, stable),
+        DType::Float64 => order::<f64>(&wide, dim, descending, stable),
+        DType::Int64 => order::<i64>(&wide, dim, descending, stable),
         other => Err(Error::no_kernel("sort_stable", other)),
     }?;
     if input.dim() == 0 {
@@ -43,32 +45,38 @@ pub fn sort(input: &Tensor, dim: i64, descending: bool, stable: bool) -> Result<
     Ok((crate::gather(input, wrapped as i64, &indices)?, indices))
 }
 
-fn order<T: Element + PartialOrd>(
-    input: &Tensor,
-    dim: i64,
-    descending: bool,
+/// Vectors from here on are long.
+const LONG: i64 = 32_768;
+
+/// Writes the places of a sorted row.
+struct Order<'a> {
+    places: &'a mut [i64],
     stable: bool,
-    is_nan: impl Fn(T) -> bool,
-) -> Result<Tensor> {
+}
+
+impl Use<()> for Order<'_> {
+    fn with<P: Placed>(&mut self, row: &mut [P], bound: u64) {
+        ranks::sort(row, bound, self.stable);
+        for (place, placed) in self.places.iter_mut().zip(row) {
+            *place = placed.place() as i64;
+        }
+    }
+}
+
+fn order<T: Ranked>(input: &Tensor, dim: i64, descending: bool, stable: bool) -> Result<Tensor> {
     let dim = wrap_dim(dim, input.dim())? as i64;
     let rows = input.transpose(dim, -1)?.contiguous()?;
     let values = rows.read::<T>()?;
-    let template = Tensor::zeros(input.sizes(), DType::Int64)?;
-    along(&template, dim, |indices, len| {
-        let mut indices = indices.write::<i64>()?;
-        for (order, row) in indices.chunks_exact_mut(len).zip(values.chunks_exact(len)) {
-            order.iter_mut().enumerate().for_each(|(i, at)| *at = i as i64);
-            let compare = |a: i64, b: i64| {
-                let (x, y) = (row[a as usize], row[b as usize]);
-                let up = is_nan(x).cmp(&is_nan(y));
-                let up = up.then(x.partial_cmp(&y).unwrap_or(Ordering::Equal));
-                if descending { up.reverse() } else { up }
-            };
-            match stable {
-                true => order.sort_by(|&a, &b| compare(a, b)),
-                false => introsort::sort(order, &|a, b| compare(a, b).is_lt()),
+    let values = &values[..];
+    let indices = Tensor::zeros(rows.sizes(), DType::Int64)?;
+    if input.numel() > 0 {
+        let len = rows.sizes().last().map_or(1, |&len| len as usize);
+        threads::pieces(&mut indices.write::<i64>()?, len, PARALLEL, |start, piece| {
+            for (places, row) in piece.chunks_exact_mut(len).zip(values[start..].chunks_exact(len))
+            {
+                ranked(row, descending, Order { places, stable });
             }
-        }
-        Ok(())
-    })
+        });
+    }
+    indices.transpose(dim, -1)?.contiguous()
 }

@@ -458,53 +458,37 @@ pub fn cov(
         }
         dtype = crate::promote_types(dtype, aweights.dtype())?;
     }
-    let sizes = [variables as i64, variables as i64];
-    let result = match Numbers::of(&matrix.to_dtype(dtype)?)? {
-        Numbers::Complex(all) => {
-            Numbers::Complex(covariances(&all, &weights, variables, total, norm, |x| x.conj()))
-        }
-        Numbers::Float(all) => {
-            Numbers::Float(covariances(&all, &weights, variables, total, norm, |x| x))
-        }
-        Numbers::Int(_) => return Err(Error::no_kernel("cov", dtype)),
+    let mut centred = Numbers::of(&matrix.to_dtype(dtype)?)?;
+    each_kind!(&mut centred, xs => centre(xs, &weights, total));
+    let product = match dtype {
+        DType::Float32 | DType::Complex64 => dtype,
+        // The product of half precision is rounded once.
+        _ => crate::numbers::widest(dtype)?,
+    };
+    let sizes = [variables as i64, observations as i64];
+    let left = centred.tensor(&sizes, product)?;
+    let mut right = crate::conj(&left)?;
+    if fweights.is_some() || aweights.is_some() {
+        let weights = Tensor::from_slice(&weights, &[observations as i64])?;
+        let weights = weights.to_dtype(crate::real_dtype(product))?;
+        right = crate::binary(crate::BinaryOp::Mul, (&right).into(), (&weights).into())?;
     }
-    .tensor(&sizes, dtype)?;
+    let sums = crate::mm(&left, &right.t()?)?;
+    // Nothing divided by nothing is NaN in both parts.
+    let scale = if norm == 0.0 { f64::INFINITY } else { 1.0 / norm };
+    let result = crate::binary(crate::BinaryOp::Mul, (&sums).into(), scale.into())?;
+    let result = result.to_dtype(dtype)?;
     if variables == 1 { result.view(&[]) } else { Ok(result) }
 }
 
-fn covariances<T: Number>(
-    all: &[T],
-    weights: &[f64],
-    variables: usize,
-    total: f64,
-    norm: f64,
-    conjugate: impl Fn(T) -> T,
-) -> Vec<T> {
-    let n = weights.len();
-    let centered: Vec<T> = (0..variables)
-        .flat_map(|i| {
-            let row = &all[i * n..(i + 1) * n];
-            let sum = row.iter().zip(weights);
-            let sum = sum.fold(T::ZERO, |sum, (&x, &w)| sum.plus(x.times(T::of_f64(w))));
-            let mean = sum.times(T::of_f64(-1.0 / total));
-            row.iter().map(move |&x| x.plus(mean))
-        })
-        .collect();
-    let mut result = Vec::with_capacity(variables * variables);
-    for i in 0..variables {
-        for j in 0..variables {
-            let (a, b) = (&centered[i * n..(i + 1) * n], &centered[j * n..(j + 1) * n]);
-            let sum = a.iter().zip(b).zip(weights).fold(T::ZERO, |sum, ((&x, &y), &w)| {
-                sum.plus(x.times(conjugate(y)).times(T::of_f64(w)))
-            });
-            result.push(match norm == 0.0 {
-                // Nothing divided by nothing is NaN in both parts.
-                true => sum.times(T::of_f64(f64::INFINITY)),
-                false => sum.times(T::of_f64(1.0 / norm)),
-            });
-        }
+/// Takes the mean from every row.
+fn centre<T: Number>(all: &mut [T], weights: &[f64], total: f64) {
+    for row in all.chunks_exact_mut(weights.len().max(1)) {
+        let pairs = row.iter().zip(weights);
+        let sum = pairs.fold(T::ZERO, |sum, (&x, &w)| sum.plus(x.times(T::of_f64(w))));
+        let mean = sum.times(T::of_f64(-1.0 / total));
+        row.iter_mut().for_each(|x| *x = x.plus(mean));
     }
-    result
 }
 
 impl Tensor {

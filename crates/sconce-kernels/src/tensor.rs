@@ -151,7 +151,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::zeros`], and for numbers that the dtype cannot hold.
     pub fn full(sizes: &[i64], value: Scalar, dtype: DType) -> Result<Tensor> {
-        let tensor = Tensor::zeros(sizes, dtype)?;
+        let tensor = Tensor::unset(sizes, dtype)?;
         tensor.fill(value)?;
         Ok(tensor)
     }

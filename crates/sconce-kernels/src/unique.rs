@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use crate::numbers::{Number, Numbers, Real};
+use crate::numbers::{Number, Numbers, Real, computed};
+use crate::ranks::{Placed, Ranked, Use, ranked};
 use crate::shape::wrap_dim;
 use crate::{DType, Dims, Error, Result, Tensor, introsort};
 
@@ -62,11 +63,37 @@ fn expect_plain(dtype: DType) -> Result<()> {
     }
 }
 
-fn sorted_order<T: Real>(xs: &[T]) -> Vec<usize> {
+/// Groups of equal elements, or only the first element of each.
+struct Grouped {
+    wants_all: bool,
+}
+
+impl Use<Groups> for Grouped {
+    fn with<P: Placed>(&mut self, row: &mut [P], _: u64) -> Groups {
+        row.sort_unstable();
+        let mut groups = Groups { inverse: Vec::new(), first: Vec::new() };
+        if self.wants_all {
+            groups.inverse.resize(row.len(), 0);
+        }
+        for (n, run) in row.chunk_by(|a, b| a.rank() == b.rank()).enumerate() {
+            groups.first.push(run[0].place());
+            if self.wants_all {
+                run.iter().for_each(|placed| groups.inverse[placed.place()] = n as i64);
+            }
+        }
+        groups
+    }
+}
+
+fn sorted_groups<T: Ranked>(xs: &[T], wants_all: bool) -> Groups {
+    // Of NaN, none the equal of another, and of two zeros the order that the sort leaves shows.
+    let plain = |x: &T| !x.not_a_number() && (*x != T::ZERO || !x.is_negative());
+    if xs.iter().all(plain) {
+        return ranked(xs, false, Grouped { wants_all });
+    }
     let mut order: Vec<usize> = (0..xs.len()).collect();
-    // Of NaN, none the equal of another, the order that the sort leaves shows.
     introsort::sort(&mut order, &|a: usize, b: usize| xs[a].order(xs[b]).is_lt());
-    order
+    Groups::of(&order, |a, b| xs[a] == xs[b])
 }
 
 /// `torch.unique` of all elements, in order. NaN is no other NaN's equal.
@@ -79,16 +106,23 @@ pub fn unique(input: &Tensor, inverse: bool, counts: bool) -> Result<Unique> {
 }
 
 fn group(input: &Tensor, inverse: bool, counts: bool, sorted: bool) -> Result<Unique> {
-    fn groups<T: Real>(xs: &[T], sorted: bool) -> Groups {
-        let order = if sorted { sorted_order(xs) } else { (0..xs.len()).collect() };
-        Groups::of(&order, |a, b| xs[a] == xs[b])
+    fn groups<T: Ranked>(input: &Tensor, sorted: bool, wants_all: bool) -> Result<Groups> {
+        let wide = input.to_dtype(T::DTYPE)?.contiguous()?;
+        let xs = wide.read::<T>()?;
+        if sorted {
+            return Ok(sorted_groups(&xs, wants_all));
+        }
+        let order: Vec<usize> = (0..xs.len()).collect();
+        Ok(Groups::of(&order, |a, b| xs[a] == xs[b]))
     }
-    let numbers = Numbers::of(input)?;
-    let groups = match &numbers {
-        Numbers::Int(xs) => groups(xs, sorted),
-        Numbers::Float(xs) => groups(xs, sorted),
-        Numbers::Complex(_) => return Err(Error::no_kernel("unique", input.dtype())),
-    };
+    let dtype = input.dtype();
+    let wants_all = inverse || counts;
+    let groups = match computed(dtype)? {
+        DType::Int64 => groups::<i64>(input, sorted, wants_all),
+        DType::Float32 => groups::<f32>(input, sorted, wants_all),
+        DType::Float64 => groups::<f64>(input, sorted, wants_all),
+        _ => Err(Error::no_kernel("unique", dtype)),
+    }?;
     let first: Vec<i64> = groups.first.iter().map(|&at| at as i64).collect();
     let first = Tensor::from_slice(&first, &[first.len() as i64])?;
     let values = crate::index_select(&input.reshape(&[-1])?, 0, &first)?;

@@ -20,10 +20,22 @@ pub(crate) fn rows<const N: usize>(
         return;
     };
     let steps: [usize; N] = std::array::from_fn(|n| strides[n][outer.len()] as usize);
+    let Some((&count, outer)) = outer.split_last() else {
+        row(start.map(|at| at as usize), steps, len as usize);
+        return;
+    };
+    // Rows may be short: those that are equally far apart have a loop of their own.
+    let next: [usize; N] = std::array::from_fn(|n| strides[n][outer.len()] as usize);
     let mut index = Dims::from_elem(0, outer.len());
     let mut at = start;
     loop {
-        row(at.map(|at| at as usize), steps, len as usize);
+        let mut here = at.map(|at| at as usize);
+        for _ in 0..count {
+            row(here, steps, len as usize);
+            for n in 0..N {
+                here[n] = here[n].wrapping_add(next[n]);
+            }
+        }
         let mut dim = outer.len();
         loop {
             let Some(next) = dim.checked_sub(1) else { return };

@@ -1,13 +1,14 @@
 //! Discrete Fourier transforms: `torch.fft` on top of rustfft.
 //!
-//! Everything is computed in `float64` and rounded once to the dtype of the result.
+//! `float32` and `complex64` are computed in single precision, as PyTorch does, all else in double
+//! precision.
 
-use num_complex::Complex64;
-use rustfft::{FftDirection, FftPlanner};
 use sconce_kernels::shape::{contiguous_strides, wrap_dim};
 use sconce_kernels::{
     DType, Error, Result, Scalar, Tensor, cat, complex_dtype, conj, real, real_dtype,
 };
+
+use crate::lines::{complex_lines, lines_of_real, lines_to_real};
 
 /// What a transform is multiplied by, of n points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,58 +57,6 @@ impl Scale {
     }
 }
 
-/// The lines of a tensor along one dimension, in `complex128`, and the way back.
-struct Lines {
-    /// All dimensions but the transformed one, in order.
-    outer: Vec<i64>,
-    dim: i64,
-    len: usize,
-    data: Vec<Complex64>,
-}
-
-impl Lines {
-    fn of(input: &Tensor, dim: i64) -> Result<Lines> {
-        let at = wrap_dim(dim, input.dim())? as i64;
-        let moved = to_last(input, at)?;
-        let (len, outer) = moved.sizes().split_last().map_or((1, [].as_slice()), |(&n, o)| (n, o));
-        let data = moved.to_dtype(DType::Complex128)?.to_vec::<Complex64>()?;
-        Ok(Lines { outer: outer.to_vec(), dim: at, len: len as usize, data })
-    }
-
-    fn transform(&mut self, forward: bool, factor: f64) {
-        if self.data.is_empty() {
-            return;
-        }
-        let direction = if forward { FftDirection::Forward } else { FftDirection::Inverse };
-        FftPlanner::new().plan_fft(self.len, direction).process(&mut self.data);
-        if factor != 1.0 {
-            self.data.iter_mut().for_each(|x| *x *= factor);
-        }
-    }
-
-    fn tensor(&self) -> Result<Tensor> {
-        let mut sizes = self.outer.clone();
-        sizes.push(self.len as i64);
-        let moved = Tensor::from_slice(&self.data, &sizes)?;
-        from_last(&moved, self.dim)?.contiguous()
-    }
-}
-
-/// The tensor with one dimension moved to the end.
-fn to_last(input: &Tensor, dim: i64) -> Result<Tensor> {
-    let dims = input.dim() as i64;
-    let order: Vec<i64> = (0..dims).filter(|&d| d != dim).chain([dim]).collect();
-    input.permute(&order)
-}
-
-/// The tensor with its last dimension moved to `dim`.
-fn from_last(input: &Tensor, dim: i64) -> Result<Tensor> {
-    let last = input.dim() as i64 - 1;
-    let mut order: Vec<i64> = (0..last).collect();
-    order.insert(dim as usize, last);
-    input.permute(&order)
-}
-
 fn points(input: &Tensor, dims: &[i64]) -> Result<f64> {
     dims.iter().try_fold(1.0, |n, &dim| Ok(n * input.size(dim)? as f64))
 }
@@ -120,15 +69,14 @@ pub fn fft_c2c(input: &Tensor, dims: &[i64], scale: Scale, forward: bool) -> Res
     if !input.dtype().is_complex() {
         return Err(Error::runtime("Expected self.is_complex() to be true, but got false."));
     }
-    let mut result = input.to_dtype(DType::Complex128)?;
-    let mut factor = scale.factor(points(input, dims)?);
-    for &dim in dims {
-        let mut lines = Lines::of(&result, dim)?;
-        lines.transform(forward, factor);
-        factor = 1.0;
-        result = lines.tensor()?;
+    let factor = scale.factor(points(input, dims)?);
+    match input.dtype() {
+        DType::Complex64 => complex_lines::<f32>(input, dims, forward, factor),
+        dtype => {
+            let wide = input.to_dtype(DType::Complex128)?;
+            complex_lines::<f64>(&wide, dims, forward, factor)?.to_dtype(dtype)
+        }
     }
-    result.to_dtype(input.dtype())
 }
 
 /// `aten::_fft_r2c`: real to complex over `dims`; of the last one only the half that is not
@@ -138,13 +86,19 @@ pub fn fft_c2c(input: &Tensor, dims: &[i64], scale: Scale, forward: bool) -> Res
 /// As [`fft_c2c`].
 pub fn fft_r2c(input: &Tensor, dims: &[i64], scale: Scale, onesided: bool) -> Result<Tensor> {
     let out = complex_dtype(input.dtype())?;
-    let result = fft_c2c(&input.to_dtype(DType::Complex128)?, dims, scale, true)?;
-    let Some(&last) = dims.last() else { return result.to_dtype(out) };
-    let result = match onesided {
-        true => result.slice(last, None, Some(input.size(last)? / 2 + 1), 1)?.contiguous()?,
-        false => result,
-    };
-    result.to_dtype(out)
+    let Some((&last, rest)) = dims.split_last() else { return input.to_dtype(out) };
+    let factor = scale.factor(points(input, dims)?);
+    match input.dtype() {
+        DType::Float32 => {
+            let half = lines_of_real::<f32>(input, last, factor, onesided)?;
+            complex_lines::<f32>(&half, rest, true, 1.0)
+        }
+        _ => {
+            let wide = input.to_dtype(DType::Float64)?;
+            let half = lines_of_real::<f64>(&wide, last, factor, onesided)?;
+            complex_lines::<f64>(&half, rest, true, 1.0)?.to_dtype(out)
+        }
+    }
 }
 
 /// `aten::_fft_c2r`: complex, of which half of the last of `dims` is given, to real.
@@ -155,29 +109,25 @@ pub fn fft_c2r(input: &Tensor, dims: &[i64], scale: Scale, last_size: i64) -> Re
     if !input.dtype().is_complex() {
         return Err(Error::runtime("Expected self.is_complex() to be true, but got false."));
     }
-    let out = real_dtype(input.dtype());
     let Some((&last, rest)) = dims.split_last() else { return real(input)?.copy() };
-    let wide = input.to_dtype(DType::Complex128)?;
-    let half = Lines::of(&fft_c2c(&wide, rest, Scale::None, false)?, last)?;
     let count = last_size.max(0) as usize;
-    let kept = count / 2 + 1;
-    if half.len < kept {
+    if (input.size(last)? as usize) < count / 2 + 1 {
         return Err(Error::runtime(
             "_fft_c2r: the last dimension is shorter than its signal needs",
         ));
     }
-    let mut full = Lines { outer: half.outer, dim: half.dim, len: count, data: Vec::new() };
-    for line in half.data.chunks_exact(half.len) {
-        full.data.extend((0..count).map(|k| match k {
-            // What must be real counts as real.
-            k if k == 0 || 2 * k == count => Complex64::new(line[k].re, 0.0),
-            k if k < kept => line[k],
-            k => line[count - k].conj(),
-        }));
-    }
     let factor = scale.factor(points(input, rest)? * count as f64);
-    full.transform(false, factor);
-    real(&full.tensor()?)?.to_dtype(out)
+    match input.dtype() {
+        DType::Complex64 => {
+            let half = complex_lines::<f32>(input, rest, false, 1.0)?;
+            lines_to_real::<f32>(&half, last, count, factor)
+        }
+        dtype => {
+            let wide = input.to_dtype(DType::Complex128)?;
+            let half = complex_lines::<f64>(&wide, rest, false, 1.0)?;
+            lines_to_real::<f64>(&half, last, count, factor)?.to_dtype(real_dtype(dtype))
+        }
+    }
 }
 
 /// Integers as `float32`; what has no Fourier transform on the CPU is refused.

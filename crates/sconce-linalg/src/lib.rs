@@ -1,14 +1,15 @@
 //! Linear algebra and Fourier transforms over [`sconce_kernels`]' tensors: numerical routines from
 //! well-kept crates (faer for factorisations, rustfft for transforms) behind PyTorch's interface.
 //!
-//! A crate of its own so that what it depends on is compiled apart. Everything is computed in
-//! double precision and rounded once, in one order, so results do not depend on threads.
+//! A crate of its own so that what it depends on is compiled apart. All but Fourier transforms is
+//! computed in double precision and rounded once, in one order, so results do not depend on threads.
 
 mod dense;
 mod einsum;
 mod fft;
 mod lapack;
 mod ldl;
+mod lines;
 mod lu;
 mod norms;
 mod orthogonal;

@@ -263,12 +263,42 @@ pub fn cholesky_ex(a: &Tensor, upper: bool) -> Result<[Tensor; 2]> {
 /// The Cholesky factor of the lower triangle, or the order (from 1) of the minor that is not
 /// positive.
 fn lower_factor<T: Number>(lower: &Matrix<T>) -> (Matrix<T>, i32) {
+    if lower.rows <= FEW {
+        return small_lower_factor(lower);
+    }
     match lower.faer().llt(Side::Lower) {
         Ok(factor) => (Matrix::of_faer(factor.L()), 0),
         Err(faer::linalg::solvers::LltError::NonPositivePivot { index }) => {
             (Matrix::zeros(lower.rows, lower.cols), index as i32 + 1)
         }
     }
+}
+
+/// Matrices of so few rows are factored here: preparing a call takes longer.
+const FEW: usize = 16;
+
+fn small_lower_factor<T: Number>(lower: &Matrix<T>) -> (Matrix<T>, i32) {
+    let n = lower.rows;
+    let mut factor: Matrix<T> = Matrix::zeros(n, n);
+    for j in 0..n {
+        let mut pivot = lower[(j, j)].real_part();
+        for k in 0..j {
+            pivot -= (factor[(j, k)] * factor[(j, k)].conjugate()).real_part();
+        }
+        if pivot <= 0.0 || pivot.is_nan() {
+            return (Matrix::zeros(n, n), j as i32 + 1);
+        }
+        let root = T::of_real(pivot.sqrt());
+        factor[(j, j)] = root;
+        for i in j + 1..n {
+            let mut x = lower[(i, j)];
+            for k in 0..j {
+                x = x - factor[(i, k)] * factor[(j, k)].conjugate();
+            }
+            factor[(i, j)] = x / root;
+        }
+    }
+    (factor, 0)
 }
 
 /// `torch.linalg.cholesky`.
@@ -333,4 +363,27 @@ pub fn cholesky_solve(b: &Tensor, factor: &Tensor, upper: bool) -> Result<Tensor
         }
         x.tensor(b.dtype())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_and_large_matrices_are_factored_alike() {
+        for n in [1, 2, 5, FEW, FEW + 1, 20] {
+            let root = Matrix::<f64>::from_fn(n, n, |i, j| ((i * 7 + j * 3) % 11) as f64 - 5.0);
+            let mut matrix = root.times(&root.adjoint());
+            (0..n).for_each(|i| matrix[(i, i)] += 1.0);
+            for (factor, code) in [lower_factor(&matrix), small_lower_factor(&matrix)] {
+                assert_eq!(code, 0);
+                let again = factor.times(&factor.adjoint());
+                let near = again.data.iter().zip(&matrix.data).all(|(a, b)| (a - b).abs() < 1e-9);
+                assert!(near, "{n} rows");
+            }
+            matrix[(n - 1, n - 1)] = -1.0;
+            assert_eq!(lower_factor(&matrix).1, n as i32);
+            assert_eq!(small_lower_factor(&matrix).1, n as i32);
+        }
+    }
 }

@@ -215,7 +215,19 @@ pub fn kron(a: &Tensor, b: &Tensor) -> Result<Tensor> {
             sizes.iter().flat_map(|&n| if first { [n, 1] } else { [1, n] }).collect();
         tensor.reshape(&sizes)
     };
-    let product = mul(&spread(a, &x, true)?, (&spread(b, &y, false)?).into())?;
+    // The last dimensions of both are made one, so that rows are long. Otherwise the result lies in
+    // memory as the operands do.
+    let last = [x.last().copied().unwrap_or(1), y.last().copied().unwrap_or(1)];
+    let long = |tensor: Tensor| {
+        if dims == 0 || !a.is_contiguous() || !b.is_contiguous() {
+            return Ok(tensor);
+        }
+        let outer = tensor.dim() - 2;
+        let sizes: Vec<i64> = tensor.sizes()[..outer].iter().copied().chain(last).collect();
+        tensor.expand(&sizes)?.contiguous()
+    };
+    let (left, right) = (long(spread(a, &x, true)?)?, long(spread(b, &y, false)?)?);
+    let product = mul(&left, (&right).into())?;
     let sizes: Vec<i64> = x.iter().zip(&y).map(|(a, b)| a.saturating_mul(*b)).collect();
     product.reshape(&sizes)
 }
