@@ -192,6 +192,8 @@ fn prelu_rows(input: &Tensor, weight: &Tensor) -> Result<Option<Tensor>> {
                 simd::dispatch(
                     #[inline(always)]
                     || {
+                        // Held here, it cannot be part of what is written.
+                        let weight = weight;
                         for (out, &x) in out.iter_mut().zip(x) {
                             let scaled = weight * x;
                             *out = if x > 0.0 { x } else { scaled };
