@@ -1,7 +1,5 @@
 //! Picking elements by index: `index_select`, `gather`, `scatter`, `embedding`, and advanced indexing.
 
-use num_complex::Complex;
-
 use crate::shape::{broadcast, wrap_dim};
 use crate::{Bool, DType, Dims, Element, Error, Operand, Result, Tensor};
 
@@ -13,13 +11,14 @@ macro_rules! by_width {
             2 => $f::<u16>($($arg),*),
             4 => $f::<u32>($($arg),*),
             8 => $f::<u64>($($arg),*),
-            _ => $f::<Complex<f64>>($($arg),*),
+            _ => $f::<num_complex::Complex<f64>>($($arg),*),
         }
     };
 }
+pub(crate) use by_width;
 
 /// A contiguous tensor's elements as units of their width.
-fn units<T: Element>(tensor: &Tensor) -> Result<std::cell::Ref<'_, [T]>> {
+pub(crate) fn units<T: Element>(tensor: &Tensor) -> Result<std::cell::Ref<'_, [T]>> {
     let start = if tensor.numel() == 0 { 0 } else { tensor.offset() as usize };
     let range = start..start + tensor.count();
     std::cell::Ref::filter_map(tensor.storage().read::<T>()?, |all| all.get(range))

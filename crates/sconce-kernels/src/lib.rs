@@ -60,6 +60,7 @@ mod pad;
 mod panel_vector;
 mod panels;
 mod patches;
+mod picks;
 mod pointwise;
 mod pool;
 mod promotion;
