@@ -193,9 +193,9 @@ fn prelu_rows(input: &Tensor, weight: &Tensor) -> Result<Option<Tensor>> {
                     #[inline(always)]
                     || {
                         // Held here, it cannot be part of what is written.
-                        let weight = weight;
+                        let factor = weight;
                         for (out, &x) in out.iter_mut().zip(x) {
-                            let scaled = weight * x;
+                            let scaled = factor * x;
                             *out = if x > 0.0 { x } else { scaled };
                         }
                     },
