@@ -197,8 +197,10 @@ fn prelu_rows(input: &Tensor, weight: &Tensor) -> Result<Option<Tensor>> {
                 simd::dispatch(
                     #[inline(always)]
                     || {
+                        // Held here, it cannot be part of what is written.
+                        let factor = weight;
                         for (out, &x) in out.iter_mut().zip(x) {
-                            let scaled = weight * x;
+                            let scaled = factor * x;
                             *out = if x > 0.0 { x } else { scaled };
                         }
                     },

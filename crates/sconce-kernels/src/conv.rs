@@ -3,6 +3,7 @@
 
 use crate::binary::compute_dtype;
 use crate::gemm::{Matrix, Multiply, gemm};
+use crate::simd::dispatch;
 use crate::window::{Geometry, taps, window_rows};
 use crate::{DType, Dims, Error, Result, Tensor, threads};
 
@@ -41,6 +42,7 @@ macro_rules! multiplied_by_the_library {
     ($($ty:ty),*) => {$(
         impl Number for $ty {
             const NOTHING: Self = <Self as Multiply>::ZERO;
+            #[inline(always)]
             fn plus(self, a: Self, b: Self) -> Self {
                 self + a * b
             }
@@ -430,7 +432,10 @@ fn run<T: Number>(
             let (batch, channel) = (plane / channels, plane % channels);
             let input = (batch * groups + channel / out_per_group) * in_size;
             let filter = &ws[channel * taps..(channel + 1) * taps];
-            depthwise(&xs[input..input + in_size], filter, out, geometry);
+            dispatch(
+                #[inline(always)]
+                || depthwise(&xs[input..input + in_size], filter, out, geometry),
+            );
         });
         return Ok(());
     }
@@ -479,24 +484,122 @@ fn gather_patches<T: Number>(plane: &[T], rows: &mut [T], g: Geometry) {
     }
 }
 
+/// Adds a plane convolved with one filter. Every output takes in its window's elements in order.
+#[inline(always)]
 fn depthwise<T: Number>(plane: &[T], filter: &[T], out: &mut [T], g: Geometry) {
-    let step = g.stride[2];
-    for (tap, &weight) in taps(g).zip(filter) {
-        window_rows(&g, tap, |at, input, len| {
-            let out = out[at..at + len].iter_mut();
-            if step == 1 {
-                out.zip(&plane[input..input + len]).for_each(|(o, &x)| *o = o.plus(x, weight));
-            } else {
-                let values = plane[input..].iter().step_by(step);
-                out.zip(values).for_each(|(o, &x)| *o = o.plus(x, weight));
+    let lines = out.chunks_exact_mut(g.output[2]).enumerate();
+    for (line, out) in lines {
+        let (depth, height) = (line / g.output[1], line % g.output[1]);
+        for (at, filter) in filter.chunks_exact(g.kernel[2]).enumerate() {
+            let place = |dim: usize, output: usize, tap: usize| {
+                let at = output * g.stride[dim] + tap * g.dilation[dim];
+                at.checked_sub(g.padding[dim]).filter(|&at| at < g.input[dim])
+            };
+            let (z, y) = (place(0, depth, at / g.kernel[1]), place(1, height, at % g.kernel[1]));
+            if let (Some(z), Some(y)) = (z, y) {
+                let from = &plane[(z * g.input[1] + y) * g.input[2]..][..g.input[2]];
+                filter_line(from, filter, out, &g);
             }
-        });
+        }
+    }
+}
+
+/// Outputs that are computed side by side.
+const TOGETHER: usize = 16;
+
+/// Adds a line convolved with a line of a filter.
+#[inline(always)]
+fn filter_line<T: Number>(from: &[T], filter: &[T], out: &mut [T], g: &Geometry) {
+    let (stride, padding, dilation) = (g.stride[2], g.padding[2], g.dilation[2]);
+    // The outputs whose windows lie inside the input.
+    let reach = (filter.len() - 1) * dilation;
+    let end = (from.len() + padding).saturating_sub(reach).div_ceil(stride).min(out.len());
+    let first = padding.div_ceil(stride).min(end);
+    for at in (0..first).chain(end..out.len()) {
+        for (tap, &weight) in filter.iter().enumerate() {
+            let place = (at * stride + tap * dilation).checked_sub(padding);
+            if let Some(&x) = place.and_then(|place| from.get(place)) {
+                out[at] = out[at].plus(x, weight);
+            }
+        }
+    }
+    if first == end {
+        return;
+    }
+    let from = &from[first * stride - padding..];
+    let out = &mut out[first..end];
+    if stride > 1 {
+        for (tap, &weight) in filter.iter().enumerate() {
+            let values = from[tap * dilation..].iter().step_by(stride);
+            out.iter_mut().zip(values).for_each(|(out, &x)| *out = out.plus(x, weight));
+        }
+        return;
+    }
+    let (chunks, rest) = out.as_chunks_mut::<TOGETHER>();
+    let done = chunks.len() * TOGETHER;
+    for (chunk, at) in chunks.iter_mut().zip((0..).step_by(TOGETHER)) {
+        let mut sums = *chunk;
+        for (tap, &weight) in filter.iter().enumerate() {
+            let values = &from[at + tap * dilation..][..TOGETHER];
+            for i in 0..TOGETHER {
+                sums[i] = sums[i].plus(values[i], weight);
+            }
+        }
+        *chunk = sums;
+    }
+    for (tap, &weight) in filter.iter().enumerate() {
+        let values = &from[done + tap * dilation..][..rest.len()];
+        rest.iter_mut().zip(values).for_each(|(out, &x)| *out = out.plus(x, weight));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn channels_with_filters_of_their_own_are_convolved_as_defined() {
+        // Sizes of input and filter; stride, padding, dilation.
+        let cases = [
+            ([5, 40], [3, 3], 1, 1, 1),
+            ([4, 70], [1, 5], 1, 2, 2),
+            ([9, 50], [3, 4], 2, 1, 1),
+            ([3, 3], [3, 7], 1, 3, 1),
+            ([6, 33], [2, 2], 3, 0, 2),
+            ([1, 2], [1, 2], 5, 1, 3),
+        ];
+        for ([height, width], [rows, columns], stride, padding, dilation) in cases {
+            let numbers = |len: i64, step: i64| -> Vec<f32> {
+                (0..len).map(|i| (i * step % 23) as f32 - 11.0).collect()
+            };
+            let (plane, filter) = (numbers(2 * height * width, 7), numbers(2 * rows * columns, 5));
+            let input = Tensor::from_slice(&plane, &[1, 2, height, width]).unwrap();
+            let weight = Tensor::from_slice(&filter, &[2, 1, rows, columns]).unwrap();
+            let options = ConvOptions {
+                stride: &[stride],
+                padding: &[padding],
+                dilation: &[dilation],
+                groups: 2,
+            };
+            let found = conv(&input, &weight, None, &options).unwrap();
+            let (high, wide) = (found.sizes()[2], found.sizes()[3]);
+            let mut expected = Vec::new();
+            for place in 0..2 * high * wide {
+                let (channel, y, x) = (place / (high * wide), place / wide % high, place % wide);
+                let mut sum = 0.0;
+                for tap in 0..rows * columns {
+                    let y = y * stride + tap / columns * dilation - padding;
+                    let x = x * stride + tap % columns * dilation - padding;
+                    if (0..height).contains(&y) && (0..width).contains(&x) {
+                        let weight = filter[(channel * rows * columns + tap) as usize];
+                        sum += plane[((channel * height + y) * width + x) as usize] * weight;
+                    }
+                }
+                expected.push(sum);
+            }
+            assert_eq!(found.to_vec::<f32>().unwrap(), expected, "{height} {width}");
+        }
+    }
 
     #[test]
     fn one_channel_gives_the_same_to_few_filters_and_to_many() {

@@ -4,8 +4,9 @@ use half::{bf16, f16};
 use num_traits::Float;
 
 use crate::binary::compute_dtype;
+use crate::simd::dispatch;
 use crate::upsample::cubic_weights;
-use crate::{DType, Dims, Element, Error, Result, Tensor};
+use crate::{DType, Dims, Element, Error, Result, Tensor, threads};
 
 /// How elements between places of the input are found: `mode` of `torch.nn.functional.grid_sample`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +46,44 @@ impl GridPadding {
     }
 }
 
-fn cast<F: Float>(x: f64) -> F {
-    F::from(x).unwrap_or_else(F::nan)
+/// Floating types that places are computed in.
+trait Coordinate: Float + Element {
+    /// The nearest number of this type.
+    fn cast(x: f64) -> Self;
+    /// The nearest whole number, the even one of two.
+    fn nearest(self) -> Self;
+    /// Without what comes after the point; something below 0 for NaN.
+    fn whole(self) -> i64;
+}
+
+macro_rules! coordinates {
+    ($($ty:ident, $wide:ident, $cast:expr, $widen:expr;)*) => {$(
+        impl Coordinate for $ty {
+            #[inline(always)]
+            fn cast(x: f64) -> $ty {
+                let cast: fn(f64) -> $ty = $cast;
+                cast(x)
+            }
+            #[inline(always)]
+            fn nearest(self) -> $ty {
+                let widen: fn($ty) -> $wide = $widen;
+                Self::cast(widen(self).round_ties_even().into())
+            }
+            #[inline(always)]
+            fn whole(self) -> i64 {
+                let widen: fn($ty) -> $wide = $widen;
+                let x = widen(self);
+                if x.is_nan() { -1 } else { x as i64 }
+            }
+        }
+    )*};
+}
+
+coordinates! {
+    f32, f32, |x| x as f32, |x| x;
+    f64, f64, |x| x, |x| x;
+    f16, f32, f16::from_f64, f16::to_f32;
+    bf16, f32, bf16::from_f64, bf16::to_f32;
 }
 
 /// One dimension of the input.
@@ -57,22 +94,27 @@ struct Line {
     align_corners: bool,
 }
 
+/// The index of what is not there.
+const NOWHERE: usize = usize::MAX;
+
 impl Line {
     /// From -1…1 to indices.
-    fn unnormalize<F: Float>(self, x: F) -> F {
+    #[inline(always)]
+    fn unnormalize<F: Coordinate>(self, x: F) -> F {
         // In PyTorch's steps, which half precision rounds one by one.
         match self.align_corners {
-            true => (x + F::one()) * cast((self.size - 1) as f64 / 2.0),
-            false => (x + F::one()) * cast(self.size as f64 / 2.0) - cast(0.5),
+            true => (x + F::one()) * F::cast((self.size - 1) as f64 / 2.0),
+            false => (x + F::one()) * F::cast(self.size as f64 / 2.0) - F::cast(0.5),
         }
     }
 
-    fn clip<F: Float>(self, x: F) -> F {
+    #[inline(always)]
+    fn clip<F: Coordinate>(self, x: F) -> F {
         // NaN becomes 0.
-        x.max(F::zero()).min(cast((self.size - 1) as f64))
+        x.max(F::zero()).min(F::cast((self.size - 1) as f64))
     }
 
-    fn reflect<F: Float>(self, x: F) -> F {
+    fn reflect<F: Coordinate>(self, x: F) -> F {
         let (low, high) = match self.align_corners {
             true => (0, 2 * (self.size - 1)),
             false => (-1, 2 * self.size - 1),
@@ -80,15 +122,16 @@ impl Line {
         if low == high {
             return F::zero();
         }
-        let (low, span) = (cast::<F>(low as f64 / 2.0), cast::<F>((high - low) as f64 / 2.0));
+        let (low, span) = (F::cast(low as f64 / 2.0), F::cast((high - low) as f64 / 2.0));
         let x = (x - low).abs();
         let (extra, flips) = (x % span, (x / span).floor());
-        let even = flips % cast(2.0) == F::zero();
+        let even = flips % F::cast(2.0) == F::zero();
         if even { extra + low } else { span - extra + low }
     }
 
     /// A place moved into the input as the padding has it.
-    fn pad<F: Float>(self, x: F) -> F {
+    #[inline(always)]
+    fn pad<F: Coordinate>(self, x: F) -> F {
         match self.padding {
             GridPadding::Zeros => x,
             GridPadding::Border => self.clip(x),
@@ -98,45 +141,38 @@ impl Line {
 
     /// An index of the input, if there is one at this place. NaN and what no index can be are
     /// nowhere.
-    fn index<F: Float>(self, x: F) -> Option<usize> {
-        let at = x.to_i64()?;
-        (0..self.size).contains(&at).then_some(at as usize)
+    #[inline(always)]
+    fn index<F: Coordinate>(self, x: F) -> usize {
+        let at = x.whole();
+        if (0..self.size).contains(&at) { at as usize } else { NOWHERE }
     }
 
-    /// The places and weights that a coordinate blends.
-    fn taps<F: Float>(self, mode: GridMode, x: F) -> [(Option<usize>, F); 4] {
-        let none = (None, F::zero());
+    /// The indices and weights that a coordinate blends: one where the nearest is picked, two where
+    /// neighbours are blended linearly, four cubically.
+    #[inline(always)]
+    fn taps<F: Coordinate, const TAPS: usize>(self, x: F) -> [(usize, F); TAPS] {
+        let mut taps = [(NOWHERE, F::zero()); TAPS];
         let place = self.unnormalize(x);
-        match mode {
-            GridMode::Nearest => {
-                let place = round_ties_even(self.pad(place));
-                [(self.index(place), F::one()), none, none, none]
-            }
-            GridMode::Linear => {
+        match TAPS {
+            1 => taps[0] = (self.index(self.pad(place).nearest()), F::one()),
+            2 => {
                 let place = self.pad(place);
                 let low = place.floor();
                 let (high, rest) = (low + F::one(), place - low);
-                let high = (self.index(high), rest);
-                [(self.index(low), F::one() - rest), high, none, none]
+                taps[0] = (self.index(low), F::one() - rest);
+                taps[1] = (self.index(high), rest);
             }
-            GridMode::Cubic => {
+            _ => {
                 let low = place.floor();
                 let weights = cubic_weights(place - low);
-                let tap = |i: usize| {
-                    let at = low + cast(i as f64 - 1.0);
-                    (self.index(self.pad(at)), weights[i])
-                };
-                [tap(0), tap(1), tap(2), tap(3)]
+                for (i, (tap, weight)) in taps.iter_mut().zip(weights).enumerate() {
+                    let at = low + F::cast(i as f64 - 1.0);
+                    *tap = (self.index(self.pad(at)), weight);
+                }
             }
         }
+        taps
     }
-}
-
-fn round_ties_even<F: Float>(x: F) -> F {
-    let (low, half) = (x.floor(), cast::<F>(0.5));
-    let rest = x - low;
-    let up = rest > half || rest == half && low % cast(2.0) != F::zero();
-    if up { low + F::one() } else { low }
 }
 
 fn check(input: &Tensor, grid: &Tensor, mode: GridMode) -> Result<()> {
@@ -209,7 +245,7 @@ pub fn grid_sample(
     }
 }
 
-fn sample<F: Float + Element>(
+fn sample<F: Coordinate>(
     input: &Tensor,
     grid: &Tensor,
     mode: GridMode,
@@ -217,58 +253,121 @@ fn sample<F: Float + Element>(
     align_corners: bool,
 ) -> Result<Tensor> {
     let n = input.dim();
-    let channels = input.sizes()[1] as usize;
-    let spatial = &input.sizes()[2..];
     let sizes: Dims = input.sizes()[..2].iter().chain(&grid.sizes()[1..n - 1]).copied().collect();
     let result = Tensor::zeros(&sizes, F::DTYPE)?;
     if result.numel() == 0 {
         return Ok(result);
     }
     let (input, grid) = (input.contiguous()?, grid.contiguous()?);
-    let lines: Vec<Line> =
-        spatial.iter().map(|&size| Line { size, padding, align_corners }).collect();
-    let plane = crate::shape::product(spatial) as usize;
-    let points = crate::shape::product(&sizes[2..]) as usize;
-    let (from, places) = (input.read::<F>()?, grid.read::<F>()?);
-    let mut to = result.write::<F>()?;
-    let batches = to.chunks_exact_mut(channels * points).zip(from.chunks_exact(channels * plane));
-    for ((to, from), places) in batches.zip(places.chunks_exact(points * lines.len())) {
-        for (point, place) in places.chunks_exact(lines.len()).enumerate() {
-            if poisoned(&lines, mode, place) {
-                (0..channels).for_each(|channel| to[channel * points + point] = F::nan());
-                continue;
-            }
-            for (at, weight) in blend(&lines, mode, place) {
-                for channel in 0..channels {
-                    let to = &mut to[channel * points + point];
-                    *to = *to + from[channel * plane + at] * weight;
-                }
-            }
+    let line = |dim: usize| Line { size: input.sizes()[dim], padding, align_corners };
+    let image = [line(2), line(3)];
+    match (n, mode) {
+        (4, GridMode::Nearest) => blend::<F, 2, 1, 1>(&input, &grid, &result, image),
+        (4, GridMode::Linear) => blend::<F, 2, 2, 4>(&input, &grid, &result, image),
+        (4, GridMode::Cubic) => blend::<F, 2, 4, 16>(&input, &grid, &result, image),
+        (_, GridMode::Nearest) => {
+            blend::<F, 3, 1, 1>(&input, &grid, &result, [line(2), line(3), line(4)])
         }
-    }
-    drop(to);
+        _ => blend::<F, 3, 2, 8>(&input, &grid, &result, [line(2), line(3), line(4)]),
+    }?;
     Ok(result)
 }
 
-/// Whether a place is not a number or infinite, so that no weights of neighbours can be told. In
-/// volumes what is nowhere is zero.
-fn poisoned<F: Float>(lines: &[Line], mode: GridMode, place: &[F]) -> bool {
-    let unknown = |(line, &x): (&Line, &F)| line.taps(mode, x).iter().any(|tap| tap.1.is_nan());
-    lines.len() == 2 && lines.iter().zip(place.iter().rev()).any(unknown)
+/// Places that are looked up together, in one channel after the other.
+const BLOCK: usize = 64;
+
+/// Elements of a result from which on other threads pay.
+const PARALLEL: usize = 1 << 14;
+
+/// Blends `TAPS` elements along each of `RANK` dimensions, `ALL` of them together, for every place.
+fn blend<F: Coordinate, const RANK: usize, const TAPS: usize, const ALL: usize>(
+    input: &Tensor,
+    grid: &Tensor,
+    result: &Tensor,
+    lines: [Line; RANK],
+) -> Result<()> {
+    let (batches, channels) = (input.sizes()[0] as usize, input.sizes()[1] as usize);
+    let plane = crate::shape::product(&input.sizes()[2..]) as usize;
+    let points = crate::shape::product(&result.sizes()[2..]) as usize;
+    let (from, places) = (input.read::<F>()?, grid.read::<F>()?);
+    let (from, places): (&[F], &[F]) = (&from, &places);
+    let mut to = result.write::<F>()?;
+    // Threads divide batches, and where there are too few the channels of each.
+    let parts = if to.len() < PARALLEL { 1 } else { (2 * threads::get()).div_ceil(batches) };
+    let parts = if threads::get() == 1 { 1 } else { parts.min(channels) };
+    let together = channels.div_ceil(parts);
+    let tasks = to.chunks_exact_mut(channels * points).enumerate();
+    let tasks = tasks.flat_map(|(batch, to)| {
+        let places = &places[batch * points * RANK..][..points * RANK];
+        to.chunks_mut(together * points).enumerate().map(move |(part, to)| {
+            (places, &from[(batch * channels + part * together) * plane..], to)
+        })
+    });
+    let run = |(places, from, to): (&[F], &[F], &mut [F])| {
+        dispatch(
+            #[inline(always)]
+            || {
+                let mut blended = [[(NOWHERE, F::zero()); ALL]; BLOCK];
+                for (block, places) in places.chunks(BLOCK * RANK).enumerate() {
+                    let (places, _) = places.as_chunks::<RANK>();
+                    for (place, blended) in places.iter().zip(&mut blended) {
+                        blend_place::<F, RANK, TAPS, ALL>(&lines, place, blended);
+                    }
+                    let planes = to.chunks_exact_mut(points).zip(from.chunks_exact(plane));
+                    for (to, from) in planes {
+                        let to = &mut to[block * BLOCK..][..places.len()];
+                        for (to, blended) in to.iter_mut().zip(&blended) {
+                            let mut sum = F::zero();
+                            for &(at, weight) in blended {
+                                // What is nowhere weighs nothing.
+                                sum = sum + from.get(at).copied().unwrap_or(F::zero()) * weight;
+                            }
+                            *to = sum;
+                        }
+                    }
+                }
+            },
+        );
+    };
+    match parts * batches {
+        1 => tasks.for_each(run),
+        _ => threads::each(tasks, run),
+    }
+    Ok(())
 }
 
-/// The elements of a plane that a place of the grid blends. The grid names the last dimension first.
-fn blend<F: Float>(lines: &[Line], mode: GridMode, place: &[F]) -> Vec<(usize, F)> {
-    let mut blended = vec![(0, F::one())];
-    for (line, &x) in lines.iter().zip(place.iter().rev()) {
-        let taps = line.taps(mode, x);
-        let taps = taps.iter().filter_map(|&(at, weight)| Some((at?, weight)));
-        let both = |(before, outer): (usize, F)| {
-            taps.clone().map(move |(at, weight)| (before * line.size as usize + at, outer * weight))
-        };
-        blended = blended.into_iter().flat_map(both).collect();
+/// The elements of a plane that a place of the grid blends, and their weights. The grid names the last
+/// dimension first.
+#[inline(always)]
+fn blend_place<F: Coordinate, const RANK: usize, const TAPS: usize, const ALL: usize>(
+    lines: &[Line; RANK],
+    place: &[F; RANK],
+    blended: &mut [(usize, F); ALL],
+) {
+    let mut unknown = false;
+    let mut count = 1;
+    blended[0] = (0, F::one());
+    for (dim, line) in lines.iter().enumerate() {
+        let taps = line.taps::<F, TAPS>(place[RANK - 1 - dim]);
+        unknown |= taps.iter().any(|tap| tap.1.is_nan());
+        // From behind, since the list grows in place.
+        for before in (0..count).rev() {
+            let (start, outer) = blended[before];
+            for (i, &(at, weight)) in taps.iter().enumerate() {
+                let there = start != NOWHERE && at != NOWHERE;
+                blended[before * TAPS + i] = match there {
+                    true => (start * line.size as usize + at, outer * weight),
+                    false => (NOWHERE, F::zero()),
+                };
+            }
+        }
+        count *= TAPS;
     }
-    blended
+    // Where no weights can be told, because a place is not a number or infinite, images have no number
+    // either. In volumes what is nowhere is zero.
+    if unknown && RANK == 2 {
+        blended[0] = (0, F::nan());
+    }
 }
 
 /// `torch.nn.functional.affine_grid` (`aten::affine_grid_generator`).
@@ -333,6 +432,42 @@ mod tests {
         assert!(at(GridMode::Cubic, GridPadding::Border).is_nan());
         assert_eq!(at(GridMode::Nearest, GridPadding::Zeros), 0.0);
         assert_eq!(at(GridMode::Linear, GridPadding::Border), 1.0);
+    }
+
+    #[test]
+    fn many_places_and_channels_are_sampled_as_one_is() {
+        let numbers = |count: usize, step: usize| -> Vec<f32> {
+            (0..count).map(|i| (i * step % 257) as f32 / 100.0 - 1.28).collect()
+        };
+        for sizes in [&[2i64, 5, 7, 6][..], &[2, 3, 4, 5, 6]] {
+            let rank = sizes.len() - 2;
+            let count: i64 = sizes.iter().product();
+            let input = Tensor::from_slice(&numbers(count as usize, 91), sizes).unwrap();
+            let mut of_grid = vec![2i64, 1, 150];
+            of_grid.splice(1..1, vec![1; rank - 2]);
+            of_grid.push(rank as i64);
+            let grid = Tensor::from_slice(&numbers(300 * rank, 67), &of_grid).unwrap();
+            for mode in [GridMode::Linear, GridMode::Nearest, GridMode::Cubic] {
+                if mode == GridMode::Cubic && rank == 3 {
+                    continue;
+                }
+                for padding in [GridPadding::Zeros, GridPadding::Border, GridPadding::Reflection] {
+                    let all = grid_sample(&input, &grid, mode, padding, false).unwrap();
+                    let along = all.dim() as i64 - 1;
+                    for (batch, place, channel) in [(0, 0, 0), (0, 63, 1), (1, 64, 2), (1, 149, 0)]
+                    {
+                        let input = input.narrow(0, batch, 1).unwrap();
+                        let input = input.narrow(1, channel, 1).unwrap();
+                        let grid = grid.narrow(0, batch, 1).unwrap();
+                        let grid = grid.narrow(along - 1, place, 1).unwrap();
+                        let one = grid_sample(&input, &grid, mode, padding, false).unwrap();
+                        let all = all.select(0, batch).unwrap().select(0, channel).unwrap();
+                        let all = all.narrow(along - 2, place, 1).unwrap();
+                        assert_eq!(one.to_vec::<f32>().unwrap(), all.to_vec::<f32>().unwrap());
+                    }
+                }
+            }
+        }
     }
 
     #[test]

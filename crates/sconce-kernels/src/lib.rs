@@ -34,7 +34,9 @@ mod dropout;
 mod element;
 mod error;
 mod export;
+mod extremum;
 mod fake_quantize;
+mod fold;
 mod gemm;
 mod gemv;
 mod generator;
@@ -59,6 +61,7 @@ mod pad;
 mod panel_vector;
 mod panels;
 mod patches;
+mod picks;
 mod places;
 mod pointwise;
 mod pool;
@@ -85,6 +88,7 @@ mod scatter;
 pub mod shape;
 mod shuffle;
 mod simd;
+mod softmax_columns;
 mod sort;
 pub mod special;
 mod statistics;
@@ -141,6 +145,7 @@ pub use dropout::{Dropout, dropout, native_dropout, rrelu};
 pub use element::{Bool, Element};
 pub use error::{Error, ErrorKind, Result};
 pub use export::Exporter;
+pub use extremum::{Extremum, amax, amin, arg_extremum, extreme_values, extremum};
 pub use fake_quantize::{FakeQuantizer, fake_quantize};
 pub use generator::Generator;
 pub use grid_sample::{GridMode, GridPadding, affine_grid, grid_sample};
@@ -202,8 +207,7 @@ pub use rearrange::{
 pub use recurrent::{Cell, CellWeights, Recurrent, cell_step, gate_step};
 pub use recurrent_packed::{PackedRecurrent, pack_recurrent};
 pub use reduce::{
-    Extremum, all, amax, amin, any, arg_extremum, count_nonzero, extremum, log_softmax, logsumexp,
-    mean, norm, prod, softmax, std, sum, var,
+    all, any, count_nonzero, log_softmax, logsumexp, mean, norm, prod, softmax, std, sum, var,
 };
 pub use regions::{RoiOptions, nms, ps_roi_align, ps_roi_pool, roi_align, roi_pool};
 pub use rotated::box_iou_rotated;

@@ -1,5 +1,6 @@
 //! Padding: every element of the result is one of the input, or one number.
 
+use crate::picks::pick;
 use crate::shape::numel;
 use crate::{DType, Dims, Error, Result, Scalar, Tensor};
 
@@ -69,6 +70,10 @@ fn constant(input: &Tensor, padding: &[i64], value: Scalar) -> Result<Tensor> {
         corner[dim] = before.max(0);
         sizes[dim] = size;
     }
+    if source.sizes() == &sizes[..] {
+        value.check_fits(input.dtype())?;
+        return source.copy();
+    }
     let result = Tensor::full(&sizes, value, input.dtype())?;
     let mut inside = result.clone();
     for (dim, &start) in corner.iter().enumerate() {
@@ -96,17 +101,23 @@ fn picked(input: &Tensor, padding: &[i64], mode: PadMode) -> Result<Tensor> {
             input.sizes()
         )));
     }
-    let mut result = input.clone();
+    let mut lists = Vec::with_capacity(rank);
     for (pair, dim) in padding.chunks_exact(2).zip((0..input.dim()).rev()) {
-        let index = sources(input, dim, pair[0], pair[1], mode)?;
-        result = crate::index_select(&result, dim as i64, &index)?;
+        lists.insert(0, sources(input, dim, pair[0], pair[1], mode)?);
     }
+    let result = pick(input, &lists)?;
     // PyTorch pads circularly into a row-major tensor.
     if mode == PadMode::Circular { Ok(result) } else { result.like_format_of(input) }
 }
 
 /// Which elements of a dimension the padded one consists of.
-fn sources(input: &Tensor, dim: usize, before: i64, after: i64, mode: PadMode) -> Result<Tensor> {
+fn sources(
+    input: &Tensor,
+    dim: usize,
+    before: i64,
+    after: i64,
+    mode: PadMode,
+) -> Result<Vec<usize>> {
     let size = input.sizes()[dim];
     if mode == PadMode::Reflect && (before >= size || after >= size) {
         return Err(Error::runtime(format!(
@@ -137,15 +148,17 @@ fn sources(input: &Tensor, dim: usize, before: i64, after: i64, mode: PadMode) -
     if mode == PadMode::Circular && (kept < before || kept < after || kept < 1) {
         return Err(Error::not_implemented("circular padding with more than is kept"));
     }
-    let index = Tensor::zeros(&[total], DType::Int64)?;
-    for (i, at) in index.write::<i64>()?.iter_mut().enumerate() {
-        let from = i as i64 - before;
-        *at = match mode {
-            PadMode::Circular => first + (i as i64 - before.max(0)).rem_euclid(kept),
+    // What cannot be allocated fails before a list as long as it is made.
+    Tensor::zeros(&[total], DType::Int64)?;
+    let source = |i: i64| {
+        let from = i - before;
+        let at = match mode {
+            PadMode::Circular => first + (i - before.max(0)).rem_euclid(kept),
             PadMode::Reflect if from < 0 => -from,
             PadMode::Reflect if from >= size => 2 * (size - 1) - from,
             _ => from.clamp(0, size - 1),
         };
-    }
-    Ok(index)
+        at as usize
+    };
+    Ok((0..total).map(source).collect())
 }

@@ -5,7 +5,10 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use crate::binary::compute_dtype;
+use crate::fold::Fold;
 use crate::numbers::rounded;
 use crate::quantized::{averaged, through_integers};
 use crate::shape::product;
@@ -77,30 +80,75 @@ impl Axis {
         run: &Run,
         line: &[T],
         all: &mut [A],
-        step: impl Fn(A, T) -> A + Copy,
+        fold: Fold<A, impl Fn(T) -> A + Copy, impl Fn(A, A) -> A + Copy>,
     ) {
         // Side by side, as long as there are more windows than elements in each.
         let run = if run.windows.len() > run.elements { run.clone() } else { Run::default() };
+        let step = |sum: A, &x: &T| (fold.join)(sum, (fold.of)(x));
         for at in (0..run.windows.start).chain(run.windows.end..all.len()) {
             let Window { start, end, .. } = self.windows[at];
             let part = line.get(start..end).unwrap_or_default();
-            all[at] = part.iter().step_by(self.step).fold(all[at], |sum, &x| step(sum, x));
+            all[at] = match self.step {
+                1 if part.len() >= LONG => (fold.join)(all[at], fold.short(part)),
+                steps => part.iter().step_by(steps).fold(all[at], step),
+            };
         }
         let Some(first) = self.windows.get(run.windows.start).filter(|_| !run.windows.is_empty())
         else {
             return;
         };
         let all = &mut all[run.windows];
+        // Windows one behind the other are gone over once.
+        if self.step == 1 && run.stride == run.elements {
+            let line = &line[first.start..];
+            match run.stride {
+                2 => return groups::<2, _, _>(line, all, step),
+                3 => return groups::<3, _, _>(line, all, step),
+                4 => return groups::<4, _, _>(line, all, step),
+                _ => {}
+            }
+        }
         for element in 0..run.elements {
             let from = &line[first.start + element * self.step..];
             match run.stride {
-                1 => all.iter_mut().zip(from).for_each(|(sum, &x)| *sum = step(*sum, x)),
+                1 => all.iter_mut().zip(from).for_each(|(sum, x)| *sum = step(*sum, x)),
+                2 => every::<2, _, _>(from, all, step),
+                3 => every::<3, _, _>(from, all, step),
+                4 => every::<4, _, _>(from, all, step),
                 stride => {
                     let elements = from.iter().step_by(stride);
-                    all.iter_mut().zip(elements).for_each(|(sum, &x)| *sum = step(*sum, x));
+                    all.iter_mut().zip(elements).for_each(|(sum, x)| *sum = step(*sum, x));
                 }
             }
         }
+    }
+
+    /// Whether there is one window, all of a line of this size.
+    fn is_whole(&self, size: usize) -> bool {
+        self.step == 1 && matches!(self.windows[..], [Window { start: 0, end, .. }] if end == size)
+    }
+}
+
+/// So many neighbours are taken in side by side.
+const LONG: usize = 16;
+
+/// Takes in windows of so many elements, one behind the other.
+#[inline(always)]
+fn groups<const LEN: usize, T, A: Copy>(from: &[T], all: &mut [A], step: impl Fn(A, &T) -> A) {
+    for (sum, group) in all.iter_mut().zip(from.as_chunks::<LEN>().0) {
+        *sum = group.iter().fold(*sum, &step);
+    }
+}
+
+/// Takes in every `STRIDE`th element, a number that is known when this is compiled: only then it
+/// becomes vector code.
+#[inline(always)]
+fn every<const STRIDE: usize, T, A: Copy>(from: &[T], all: &mut [A], step: impl Fn(A, &T) -> A) {
+    let (groups, rest) = from.as_chunks::<STRIDE>();
+    all.iter_mut().zip(groups).for_each(|(sum, group)| *sum = step(*sum, &group[0]));
+    // The last window may end before its group does.
+    if let (Some(sum), Some(x)) = (all.get_mut(groups.len()), rest.first()) {
+        *sum = step(*sum, x);
     }
 }
 
@@ -252,32 +300,37 @@ fn pool<T: Element, U: Element>(
     Ok(result)
 }
 
-/// A tensor of what `finish` makes of every window, whose elements `step` has taken in one by one.
+/// A tensor of what `finish` makes of the folded elements of windows, those of a row of the result at a
+/// time.
 fn fold<T: Element, A: Copy + Send + Sync, U: Element>(
     planes: &Planes,
     axes: &[Axis; 3],
     sizes: &[i64],
-    begin: A,
-    step: impl Fn(A, T) -> A + Copy + Sync,
-    finish: impl Fn(A, [Window; 3]) -> U + Sync,
+    fold: Fold<A, impl Fn(T) -> A + Copy + Sync, impl Fn(A, A) -> A + Copy + Sync>,
+    finish: impl Fn(&[A], [Window; 2], &mut [U]) + Sync,
 ) -> Result<Tensor> {
     let (size, run) = (planes.size, axes[2].run());
+    // Whole lines one behind the other are one.
+    let whole = axes[2].is_whole(size[2]) && axes[1].step == 1;
     pool(planes, axes, sizes, |plane: &[T], [depth, rows], out: &mut [U]| {
-        let mut all = vec![begin; out.len()];
+        let mut all = SmallVec::<[A; 128]>::from_elem(fold.start, out.len());
         dispatch(
             #[inline(always)]
             || {
                 for z in (depth.start..depth.end).step_by(axes[0].step) {
+                    let line = |y: usize| (z * size[1] + y) * size[2];
+                    if whole {
+                        let lines = &plane[line(rows.start)..line(rows.end.max(rows.start))];
+                        all[0] = (fold.join)(all[0], fold.short(lines));
+                        continue;
+                    }
                     for y in (rows.start..rows.end).step_by(axes[1].step) {
-                        let line = &plane[(z * size[1] + y) * size[2]..][..size[2]];
-                        axes[2].fold(&run, line, &mut all, step);
+                        axes[2].fold(&run, &plane[line(y)..][..size[2]], &mut all, fold);
                     }
                 }
+                finish(&all, [depth, rows], out);
             },
         );
-        for ((out, sum), &columns) in out.iter_mut().zip(all).zip(&axes[2].windows) {
-            *out = finish(sum, [depth, rows, columns]);
-        }
     })
 }
 
@@ -299,12 +352,30 @@ fn each<T: Copy>(
     }
 }
 
+/// Calls `f` with the place of the first element of every line of a window whose elements are neighbours,
+/// and with these.
+fn lines<T: Copy>(
+    plane: &[T],
+    size: [usize; 3],
+    axes: &[Axis; 3],
+    [depth, rows, columns]: [Window; 3],
+    mut f: impl FnMut(usize, &[T]),
+) {
+    for z in (depth.start..depth.end).step_by(axes[0].step) {
+        for y in (rows.start..rows.end).step_by(axes[1].step) {
+            let at = (z * size[1] + y) * size[2] + columns.start;
+            f(at, &plane[at..at + columns.end - columns.start]);
+        }
+    }
+}
+
 /// Numbers that pools compute with.
 trait Pooled: Element + PartialOrd {
     const LOWEST: Self;
     type Sum: Copy + Default + Send + Sync;
     fn is_nan(self) -> bool;
-    fn add(sum: Self::Sum, x: Self) -> Self::Sum;
+    fn wide(self) -> Self::Sum;
+    fn add(a: Self::Sum, b: Self::Sum) -> Self::Sum;
     fn divide(sum: Self::Sum, divisor: i64) -> Self;
 }
 
@@ -313,8 +384,13 @@ macro_rules! pooled_floats {
         impl Pooled for $ty {
             const LOWEST: $ty = $ty::NEG_INFINITY;
             type Sum = f64;
+            #[inline(always)]
             fn is_nan(self) -> bool { $ty::is_nan(self) }
-            fn add(sum: f64, x: $ty) -> f64 { sum + f64::from(x) }
+            #[inline(always)]
+            fn wide(self) -> f64 { self.into() }
+            #[inline(always)]
+            fn add(a: f64, b: f64) -> f64 { a + b }
+            #[inline(always)]
             fn divide(sum: f64, divisor: i64) -> $ty { (sum / divisor as f64) as $ty }
         }
     )*};
@@ -324,12 +400,19 @@ pooled_floats! { f32 f64 }
 impl Pooled for i64 {
     const LOWEST: i64 = i64::MIN;
     type Sum = i64;
+    #[inline(always)]
     fn is_nan(self) -> bool {
         false
     }
-    fn add(sum: i64, x: i64) -> i64 {
-        sum.wrapping_add(x)
+    #[inline(always)]
+    fn wide(self) -> i64 {
+        self
     }
+    #[inline(always)]
+    fn add(a: i64, b: i64) -> i64 {
+        a.wrapping_add(b)
+    }
+    #[inline(always)]
     fn divide(sum: i64, divisor: i64) -> i64 {
         sum.wrapping_div(divisor)
     }
@@ -354,9 +437,23 @@ fn greater<T: Pooled>(best: &mut Option<(T, usize)>, at: usize, x: T) {
     }
 }
 
+/// The same for neighbours, the first of which stands at `at`.
+fn greater_of_line<T: Pooled>(best: &mut Option<(T, usize)>, at: usize, line: &[T]) {
+    let is_better = |x: T| best.is_none_or(|(value, _)| (x > value) | x.is_nan());
+    // Most lines have nothing greater.
+    let any = dispatch(
+        #[inline(always)]
+        || line.iter().fold(false, |any, &x| any | is_better(x)),
+    );
+    if any {
+        line.iter().zip(at..).for_each(|(&x, at)| greater(best, at, x));
+    }
+}
+
 fn greatest<T: Pooled>(planes: &Planes, axes: &[Axis; 3], sizes: &[i64]) -> Result<Tensor> {
-    let greater = |best: T, x: T| if x > best || x.is_nan() { x } else { best };
-    fold(planes, axes, sizes, T::LOWEST, greater, |best, _| best)
+    let join = |best: T, x: T| if (x > best) | x.is_nan() { x } else { best };
+    let greater = Fold { start: T::LOWEST, of: |x: T| x, join };
+    fold(planes, axes, sizes, greater, |best, _, out| out.copy_from_slice(best))
 }
 
 /// Where the greatest elements stand in their planes.
@@ -366,7 +463,12 @@ fn greatest_at<T: Pooled>(planes: &Planes, axes: &[Axis; 3], sizes: &[i64]) -> R
         for (&columns, out) in axes[2].windows.iter().zip(out) {
             let window = [depth, rows, columns];
             let mut best = None;
-            each(plane, size, axes, window, |at, x| greater(&mut best, at, x));
+            match axes[2].step == 1 && columns.end.saturating_sub(columns.start) >= LONG {
+                true => lines(plane, size, axes, window, |at, line| {
+                    greater_of_line(&mut best, at, line);
+                }),
+                false => each(plane, size, axes, window, |at, x| greater(&mut best, at, x)),
+            }
             let start = window.map(|window| window.start);
             let corner = (start[0] * size[1] + start[1]) * size[2] + start[2];
             *out = best.map_or(corner, |(_, at)| at) as i64;
@@ -380,11 +482,26 @@ fn averages<T: Pooled>(
     sizes: &[i64],
     divisor: &(dyn Fn(i64, i64) -> i64 + Sync),
 ) -> Result<Tensor> {
-    fold(planes, axes, sizes, T::Sum::default(), T::add, |sum, windows| {
-        let lens = axes.iter().zip(windows).map(|(axis, window)| axis.len(window) as i64);
-        let covered = windows.iter().map(|window| window.covered).product();
-        let seen = lens.product();
-        T::divide(sum, if seen == 0 { 1 } else { divisor(covered, seen) })
+    let sum = Fold { start: T::Sum::default(), of: T::wide, join: T::add };
+    let len = |axis: usize, window: Window| axes[axis].len(window) as i64;
+    let columns: Vec<(i64, i64)> =
+        axes[2].windows.iter().map(|&window| (window.covered, len(2, window))).collect();
+    fold(planes, axes, sizes, sum, |sums, [depth, rows], out| {
+        let covered = depth.covered * rows.covered;
+        let seen = len(0, depth) * len(1, rows);
+        let by = |(columns, len): (i64, i64)| match seen * len {
+            0 => 1,
+            seen => divisor(covered * columns, seen),
+        };
+        // Windows of one size are divided together.
+        let mut start = 0;
+        for group in columns.chunk_by(|a, b| a == b) {
+            let (divisor, end) = (by(group[0]), start + group.len());
+            for (out, &sum) in out[start..end].iter_mut().zip(&sums[start..end]) {
+                *out = T::divide(sum, divisor);
+            }
+            start = end;
+        }
     })
 }
 
@@ -716,10 +833,11 @@ mod tests {
     fn check(axis: &Axis, len: usize) {
         let line: Vec<i64> = (0..len as i64).map(|i| i * i + 1).collect();
         let mut found = vec![0; axis.windows.len()];
-        axis.fold(&axis.run(), &line, &mut found, |sum, x| sum * 3 + x);
+        let sum = Fold { start: 0, of: |x| x, join: |a: i64, b: i64| a + b };
+        axis.fold(&axis.run(), &line, &mut found, sum);
         let expected = axis.windows.iter().map(|window| {
             let elements = (window.start..window.end).step_by(axis.step);
-            elements.fold(0i64, |sum, at| sum * 3 + line[at])
+            elements.map(|at| line[at]).sum::<i64>()
         });
         assert_eq!(found, expected.collect::<Vec<_>>(), "{axis:?}");
     }

@@ -1,17 +1,20 @@
 //! Reductions over dimensions.
 //!
-//! Every reduction works on rows: the dimensions that go away are moved to the end and made
-//! contiguous. Sums add eight lanes and halve recursively, so that errors grow slowly and the order
-//! of additions depends on the length alone.
+//! Most reductions are a [`Fold`] over what there is: rows, or columns where those lie side by side.
+//! The others work on rows: the dimensions that go away are moved to the end and made contiguous.
 
 use num_complex::Complex;
+use num_traits::{One, Zero};
+use smallvec::SmallVec;
 
 use crate::binary::compute_dtype;
-use crate::rows::{log_softmax_rows, softmax_rows};
-use crate::shape::wrap_dim;
+use crate::fold::{Columns, Fold};
+use crate::rows::{log_softmax_rows, log_sum_exp, softmax_rows};
+use crate::shape::{product, wrap_dim};
 use crate::simd::dispatch;
+use crate::softmax_columns::{Finish, columns};
 use crate::unary::{UnaryOp, map, unary};
-use crate::{Bool, DType, Dims, Element, Error, Result, Tensor, threads};
+use crate::{Bool, DType, Dims, Element, Error, Result, Storage, Tensor, threads, walk};
 
 /// The rows of a tensor: what stays, and what is reduced, side by side.
 pub(crate) struct Rows {
@@ -27,36 +30,131 @@ pub(crate) struct Rows {
 
 /// All dimensions where none is named.
 pub(crate) fn rows(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Rows> {
-    let n = input.dim();
-    let mut reduced = Dims::from_elem(i64::from(dims.is_empty()), n.max(1));
-    for &dim in dims {
-        let dim = wrap_dim(dim, n)?;
-        let Some(reduced) = reduced.get_mut(dim) else { continue };
-        if *reduced == 1 {
-            return Err(Error::runtime(format!(
-                "dim {dim} appears multiple times in the list of dims"
-            )));
-        }
-        *reduced = 1;
-    }
-    let (mut order, mut gone, mut sizes) = (Dims::new(), Dims::new(), Dims::new());
-    let (mut len, mut count) = (1, 1);
-    for (dim, (&size, &reduced)) in input.sizes().iter().zip(&reduced).enumerate() {
-        if reduced == 1 {
-            gone.push(dim as i64);
-            len = usize::saturating_mul(len, size as usize);
-            if keepdim {
-                sizes.push(1);
-            }
-        } else {
-            order.push(dim as i64);
-            count = usize::saturating_mul(count, size as usize);
-            sizes.push(size);
-        }
-    }
-    order.extend_from_slice(&gone);
-    Ok(Rows { tensor: input.permute(&order)?.contiguous()?, len, count, sizes })
+    Reduced::new(input, dims, keepdim)?.rows()
 }
+
+/// A tensor and which of its dimensions go.
+pub(crate) struct Reduced {
+    /// A view of it in which these are the last ones.
+    turned: Tensor,
+    /// How many dimensions stay.
+    kept: usize,
+    /// Elements that become one.
+    pub(crate) len: usize,
+    /// Elements of the result.
+    pub(crate) count: usize,
+    /// Sizes of the result.
+    pub(crate) sizes: Dims,
+}
+
+impl Reduced {
+    /// All dimensions where none is named.
+    pub(crate) fn new(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Reduced> {
+        let n = input.dim();
+        let mut reduced = Dims::from_elem(i64::from(dims.is_empty()), n.max(1));
+        for &dim in dims {
+            let dim = wrap_dim(dim, n)?;
+            let Some(reduced) = reduced.get_mut(dim) else { continue };
+            if *reduced == 1 {
+                return Err(Error::runtime(format!(
+                    "dim {dim} appears multiple times in the list of dims"
+                )));
+            }
+            *reduced = 1;
+        }
+        let (mut order, mut gone, mut sizes) = (Dims::new(), Dims::new(), Dims::new());
+        let (mut len, mut count) = (1, 1);
+        for (dim, (&size, &reduced)) in input.sizes().iter().zip(&reduced).enumerate() {
+            if reduced == 1 {
+                gone.push(dim as i64);
+                len = usize::saturating_mul(len, size as usize);
+                if keepdim {
+                    sizes.push(1);
+                }
+            } else {
+                order.push(dim as i64);
+                count = usize::saturating_mul(count, size as usize);
+                sizes.push(size);
+            }
+        }
+        let kept = order.len();
+        order.extend_from_slice(&gone);
+        Ok(Reduced { turned: input.permute(&order)?, kept, len, count, sizes })
+    }
+
+    /// Where the elements lie, among others.
+    pub(crate) fn storage(&self) -> &Storage {
+        self.turned.storage()
+    }
+
+    /// What is reduced, side by side.
+    pub(crate) fn rows(self) -> Result<Rows> {
+        let Reduced { turned, len, count, sizes, .. } = self;
+        Ok(Rows { tensor: turned.contiguous()?, len, count, sizes })
+    }
+
+    /// The elements as columns, where they lie so in memory and enough of them are side by side.
+    pub(crate) fn columns(&self) -> Option<Columns> {
+        if self.len == 0 || self.count == 0 {
+            return None;
+        }
+        let (sizes, strides) = (self.turned.sizes(), self.turned.strides());
+        let (sizes, strides) = (sizes.split_at(self.kept), strides.split_at(self.kept));
+        let (gone, [steps]) = walk::merge(sizes.1, [strides.1]);
+        let (kept, [strides]) = walk::merge(sizes.0, [strides.0]);
+        let ([len], [step]) = (&gone[..], &steps[..]) else { return None };
+        let ((&width, kept), (&1, strides)) = (kept.split_last()?, strides.split_last()?) else {
+            return None;
+        };
+        if width < NARROW {
+            return None;
+        }
+        let mut starts = SmallVec::with_capacity(self.count / width as usize);
+        walk::rows(kept, [strides], [self.turned.offset()], |[at], [step], count| {
+            starts.extend((0..count).map(|i| at + i * step));
+        });
+        Some(Columns { starts, width: width as usize, len: *len as usize, step: *step as usize })
+    }
+
+    /// What `finish` makes of every folded row.
+    pub(crate) fn fold<T: Element, A, M, J, U: Element>(
+        self,
+        fold: Fold<A, M, J>,
+        finish: impl Fn(A) -> U + Copy + Sync,
+    ) -> Result<Tensor>
+    where
+        A: Copy + Send + Sync,
+        M: Fn(T) -> A + Copy + Sync,
+        J: Fn(A, A) -> A + Copy + Sync,
+    {
+        let result = Tensor::unset(&self.sizes, U::DTYPE)?;
+        let mut out = result.write::<U>()?;
+        match self.columns() {
+            Some(columns) => {
+                fold.columns(&self.turned.storage().read::<T>()?, &columns, &mut out, finish);
+            }
+            None => {
+                let rows = self.rows()?;
+                fold.rows(&rows.tensor.read::<T>()?, rows.len, &mut out, finish);
+            }
+        }
+        drop(out);
+        Ok(result)
+    }
+
+    /// The sum of every row.
+    fn sums<T: Element + Zero>(self) -> Result<Tensor> {
+        self.fold(Fold { start: T::zero(), of: |x: T| x, join: |a, b| a + b }, |sum| sum)
+    }
+
+    /// The product of every row.
+    fn products<T: Element + One>(self) -> Result<Tensor> {
+        self.fold(Fold { start: T::one(), of: |x: T| x, join: |a, b| a * b }, |product| product)
+    }
+}
+
+/// So few columns are quicker made rows first.
+const NARROW: i64 = 8;
 
 impl Rows {
     /// One value for every row.
@@ -78,15 +176,8 @@ impl Rows {
 }
 
 /// The sum of a row, in an order that depends on its length alone.
-pub(crate) fn row_sum<T: Copy + std::ops::Add<Output = T> + num_traits::Zero>(row: &[T]) -> T {
-    if row.len() > 1024 {
-        let (a, b) = row.split_at(row.len() / 2);
-        return row_sum(a) + row_sum(b);
-    }
-    dispatch(
-        #[inline(always)]
-        || crate::rows::short_sum(row),
-    )
+pub(crate) fn row_sum<T: Copy + Zero>(row: &[T]) -> T {
+    Fold { start: T::zero(), of: |x: T| x, join: |a, b| a + b }.row(row)
 }
 
 /// `torch.sum`: integers and `bool` add up in `int64` unless `dtype` is given.
@@ -104,14 +195,19 @@ pub fn sum(input: &Tensor, dims: &[i64], keepdim: bool, dtype: Option<DType>) ->
     let whole = input.dtype().is_integral() || input.dtype() == DType::Bool;
     let dtype = dtype.unwrap_or(if whole { DType::Int64 } else { input.dtype() });
     let wide = input.to_dtype(dtype)?.to_dtype(compute_dtype(dtype))?;
-    let rows = rows(&wide, dims, keepdim)?;
+    let reduced = Reduced::new(&wide, dims, keepdim)?;
     let result = match wide.dtype() {
-        DType::Float32 => rows.each(row_sum::<f32>),
-        DType::Float64 => rows.each(row_sum::<f64>),
-        DType::Int64 => rows.each(|row: &[i64]| row.iter().fold(0i64, |a, &x| a.wrapping_add(x))),
-        DType::Complex64 => rows.each(row_sum::<Complex<f32>>),
-        DType::Complex128 => rows.each(row_sum::<Complex<f64>>),
-        DType::Bool => rows.each(|row: &[Bool]| Bool::from(row.iter().any(|x| x.get()))),
+        DType::Float32 => reduced.sums::<f32>(),
+        DType::Float64 => reduced.sums::<f64>(),
+        DType::Int64 => {
+            reduced.fold(Fold { start: 0, of: |x: i64| x, join: i64::wrapping_add }, |sum| sum)
+        }
+        DType::Complex64 => reduced.sums::<Complex<f32>>(),
+        DType::Complex128 => reduced.sums::<Complex<f64>>(),
+        DType::Bool => {
+            let join = |a: bool, b: bool| a | b;
+            reduced.fold(Fold { start: false, of: |x: Bool| x.get(), join }, Bool::from)
+        }
         other => Err(Error::no_kernel("sum_cpu", other)),
     }?;
     result.to_dtype(dtype)
@@ -161,11 +257,13 @@ pub fn prod(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
     let whole = input.dtype().is_integral() || input.dtype() == DType::Bool;
     let dtype = if whole { DType::Int64 } else { input.dtype() };
     let wide = input.to_dtype(dtype)?.to_dtype(compute_dtype(dtype))?;
-    let rows = rows(&wide, dim.as_slice(), keepdim)?;
+    let reduced = Reduced::new(&wide, dim.as_slice(), keepdim)?;
     let result = match wide.dtype() {
-        DType::Float32 => rows.each(|row: &[f32]| row.iter().product::<f32>()),
-        DType::Float64 => rows.each(|row: &[f64]| row.iter().product::<f64>()),
-        DType::Int64 => rows.each(|row: &[i64]| row.iter().fold(1i64, |a, &x| a.wrapping_mul(x))),
+        DType::Float32 => reduced.products::<f32>(),
+        DType::Float64 => reduced.products::<f64>(),
+        DType::Int64 => {
+            reduced.fold(Fold { start: 1, of: |x: i64| x, join: i64::wrapping_mul }, |all| all)
+        }
         other => Err(Error::no_kernel("prod_cpu", other)),
     }?;
     result.to_dtype(dtype)
@@ -176,7 +274,7 @@ pub fn prod(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
 /// # Errors
 /// As [`sum`].
 pub fn all(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
-    truth(input, dims, keepdim, |row| row.iter().all(|x| x.get()))
+    truth(input, dims, keepdim, true, |a, b| a & b)
 }
 
 /// `torch.any`.
@@ -184,123 +282,21 @@ pub fn all(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
 /// # Errors
 /// As [`sum`].
 pub fn any(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
-    truth(input, dims, keepdim, |row| row.iter().any(|x| x.get()))
+    truth(input, dims, keepdim, false, |a, b| a | b)
 }
 
 fn truth(
     input: &Tensor,
     dims: &[i64],
     keepdim: bool,
-    f: impl Fn(&[Bool]) -> bool,
+    start: bool,
+    join: impl Fn(bool, bool) -> bool + Copy + Sync,
 ) -> Result<Tensor> {
-    let result =
-        rows(&input.to_dtype(DType::Bool)?, dims, keepdim)?.each(|row| Bool::from(f(row)))?;
+    let fold = Fold { start, of: |x: Bool| x.get(), join };
+    let reduced = Reduced::new(&input.to_dtype(DType::Bool)?, dims, keepdim)?;
+    let result = reduced.fold(fold, Bool::from)?;
     // The one reduction that keeps uint8, as PyTorch does for old programs.
     if input.dtype() == DType::UInt8 { result.to_dtype(DType::UInt8) } else { Ok(result) }
-}
-
-/// Which end [`extremum`] looks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extremum {
-    /// `max`, `amax`, `argmax`.
-    Max,
-    /// `min`, `amin`, `argmin`.
-    Min,
-}
-
-/// `torch.max(input, dim)` and `torch.min(input, dim)`: values and their first indices; without a
-/// dimension, over all elements. NaN wins over every number.
-///
-/// # Errors
-/// Where there is nothing to choose from, and for complex numbers.
-pub fn extremum(
-    which: Extremum,
-    input: &Tensor,
-    dim: Option<i64>,
-    keepdim: bool,
-) -> Result<(Tensor, Tensor)> {
-    if input.dtype().is_quantized() {
-        return crate::rearranged_with_indices(input, |whole| extremum(which, whole, dim, keepdim));
-    }
-    let name = if which == Extremum::Max { "max" } else { "min" };
-    named_extremum(name, which, input, dim, keepdim)
-}
-
-/// `torch.argmax` and `torch.argmin`.
-///
-/// # Errors
-/// As [`extremum`], and for `bool`.
-pub fn arg_extremum(
-    which: Extremum,
-    input: &Tensor,
-    dim: Option<i64>,
-    keepdim: bool,
-) -> Result<Tensor> {
-    let name = if which == Extremum::Max { "argmax" } else { "argmin" };
-    if input.dtype() == DType::Bool {
-        return Err(Error::runtime(format!("{name}(): does not support bool input")));
-    }
-    if input.numel() == 0 && dim.is_none() {
-        let message = "Expected reduction dim to be specified for input.numel() == 0.";
-        return Err(Error::index(format!("{name}(): {message}")));
-    }
-    match input.dtype().is_quantized() {
-        true => Ok(extremum(which, input, dim, keepdim)?.1),
-        false => Ok(named_extremum(name, which, input, dim, keepdim)?.1),
-    }
-}
-
-/// [`extremum`] in the name of an operator.
-fn named_extremum(
-    name: &str,
-    which: Extremum,
-    input: &Tensor,
-    dim: Option<i64>,
-    keepdim: bool,
-) -> Result<(Tensor, Tensor)> {
-    let dtype = input.dtype();
-    if dtype.is_complex() || dtype == DType::UInt64 {
-        let kernel = if which == Extremum::Max { "max_all" } else { "min_all" };
-        return Err(Error::no_kernel(kernel, dtype));
-    }
-    let compute = if dtype == DType::Bool { DType::Int64 } else { compute_dtype(dtype) };
-    let rows = rows(&input.to_dtype(compute)?, dim.as_slice(), keepdim)?;
-    if rows.len == 0 && (rows.count > 0 || dim.is_none()) {
-        return Err(match dim {
-            Some(dim) => Error::index(format!(
-                "{name}(): Expected reduction dim {} to have non-zero size.",
-                wrap_dim(dim, input.dim())?
-            )),
-            None => Error::runtime(format!(
-                "{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify \
-                 the reduction dim with the 'dim' argument."
-            )),
-        });
-    }
-    let max = which == Extremum::Max;
-    let indices = match compute {
-        DType::Float32 => rows.each(|row: &[f32]| best(row, max, |x| x.is_nan())),
-        DType::Float64 => rows.each(|row: &[f64]| best(row, max, |x| x.is_nan())),
-        DType::Int64 => rows.each(|row: &[i64]| best(row, max, |_| false)),
-        other => Err(Error::no_kernel(name, other)),
-    }?;
-    let flat = rows.tensor.view(&[rows.count as i64, rows.len as i64])?;
-    let column = indices.view(&[rows.count as i64, 1])?;
-    let values = crate::gather(&flat, 1, &column)?.view(&rows.sizes)?;
-    Ok((values.to_dtype(dtype)?, indices))
-}
-
-fn best<T: PartialOrd + Copy>(row: &[T], max: bool, is_nan: impl Fn(T) -> bool) -> i64 {
-    let mut best = 0;
-    for (i, &x) in row.iter().enumerate() {
-        if is_nan(x) {
-            return i as i64;
-        }
-        if if max { x > row[best] } else { x < row[best] } {
-            best = i;
-        }
-    }
-    best as i64
 }
 
 /// `torch.var` with a correction (1 by default in PyTorch): two passes, in `float64`.
@@ -347,23 +343,41 @@ pub fn norm(input: &Tensor, p: f64, dims: &[i64], keepdim: bool) -> Result<Tenso
             dtype.scalar_type_name()
         )));
     }
-    let rows = rows(&input.to_dtype(DType::Float64)?, dims, keepdim)?;
-    let result = rows.each(|row: &[f64]| {
-        let sum_of =
-            |f: &dyn Fn(f64) -> f64| row_sum(&row.iter().map(|&x| f(x)).collect::<Vec<_>>());
+    let wide = input.to_dtype(compute_dtype(dtype))?;
+    let reduced = Reduced::new(&wide, dims, keepdim)?;
+    let result = match wide.dtype() {
+        DType::Float32 => reduced.norms::<f32>(p),
+        _ => reduced.norms::<f64>(p),
+    }?;
+    result.to_dtype(dtype)
+}
+
+impl Reduced {
+    /// The norm of every row, in double precision.
+    fn norms<T: Element + Into<f64>>(self, p: f64) -> Result<Tensor> {
+        let join = |a: f64, b: f64| a + b;
         let pick = |a: f64, b: f64, keep: bool| if a.is_nan() || keep { a } else { b };
         match p {
-            2.0 => sum_of(&|x| x * x).sqrt(),
-            1.0 => sum_of(&f64::abs),
-            0.0 => sum_of(&|x| f64::from(u8::from(x != 0.0))),
-            f64::INFINITY => row.iter().fold(0.0, |a, x| pick(a, x.abs(), a > x.abs())),
-            f64::NEG_INFINITY => {
-                row.iter().fold(f64::INFINITY, |a, x| pick(a, x.abs(), a < x.abs()))
+            2.0 => self.fold(Fold { start: 0.0, of: |x: T| x.into() * x.into(), join }, f64::sqrt),
+            1.0 => self.fold(Fold { start: 0.0, of: |x: T| x.into().abs(), join }, |sum| sum),
+            0.0 => {
+                let of = |x: T| if x.into() == 0.0 { 0.0 } else { 1.0 };
+                self.fold(Fold { start: 0.0, of, join }, |count| count)
             }
-            p => sum_of(&|x| x.abs().powf(p)).powf(1.0 / p),
+            f64::INFINITY => {
+                let join = |a: f64, b: f64| pick(a, b, a > b);
+                self.fold(Fold { start: 0.0, of: |x: T| x.into().abs(), join }, |most| most)
+            }
+            f64::NEG_INFINITY => {
+                let join = |a: f64, b: f64| pick(a, b, a < b);
+                self.fold(Fold { start: f64::INFINITY, of: |x: T| x.into().abs(), join }, |x| x)
+            }
+            p => {
+                let of = |x: T| x.into().abs().powf(p);
+                self.fold(Fold { start: 0.0, of, join }, |sum| sum.powf(1.0 / p))
+            }
         }
-    })?;
-    result.to_dtype(dtype)
+    }
 }
 
 /// Gives `f` a contiguous copy whose last dimension is `dim`, to change in place.
@@ -385,7 +399,8 @@ pub(crate) fn along(
 /// # Errors
 /// For integers, and where there is no such dimension.
 pub fn softmax(input: &Tensor, dim: i64) -> Result<Tensor> {
-    normalised(input, dim, "softmax", softmax_rows, |row| {
+    let finish = Finish { factor: |total| (1.0 / total) as f32, value: |_, e, _, scale| e * scale };
+    normalised(input, dim, "softmax", (softmax_rows, finish), |row| {
         let max = row.iter().fold(f64::NEG_INFINITY, |a, &x| a.max(x));
         row.iter_mut().for_each(|x| *x = (*x - max).exp());
         let scale = 1.0 / row_sum(row);
@@ -398,7 +413,9 @@ pub fn softmax(input: &Tensor, dim: i64) -> Result<Tensor> {
 /// # Errors
 /// As [`softmax`].
 pub fn log_softmax(input: &Tensor, dim: i64) -> Result<Tensor> {
-    normalised(input, dim, "log_softmax", log_softmax_rows, |row| {
+    let finish =
+        Finish { factor: |total: f64| total.ln() as f32, value: |x, _, max, log| x - max - log };
+    normalised(input, dim, "log_softmax", (log_softmax_rows, finish), |row| {
         let max = row.iter().fold(f64::NEG_INFINITY, |a, &x| a.max(x));
         let log = row.iter().map(|&x| (x - max).exp()).sum::<f64>().ln();
         row.iter_mut().for_each(|x| *x = *x - max - log);
@@ -409,7 +426,10 @@ fn normalised(
     input: &Tensor,
     dim: i64,
     kernel: &str,
-    single: impl Fn(&mut [f32], usize) + Sync,
+    (rows, finish): (
+        impl Fn(&mut [f32], usize) + Sync,
+        Finish<impl Fn(f64) -> f32 + Sync, impl Fn(f32, f32, f32, f32) -> f32 + Sync>,
+    ),
     double: impl Fn(&mut [f64]),
 ) -> Result<Tensor> {
     let dtype = input.dtype();
@@ -419,15 +439,21 @@ fn normalised(
         return Err(Error::no_kernel(&format!("{kernel}{suffix}"), dtype));
     }
     let wide = input.to_dtype(compute_dtype(dtype))?;
-    let result = along(&wide, dim, |rows, len| {
-        match rows.dtype() {
+    let at = wrap_dim(dim, wide.dim())?;
+    if let Some((&len, inner)) = wide.sizes().get(at..).and_then(<[i64]>::split_first) {
+        let inner = product(inner);
+        let plain = wide.dtype() == DType::Float32 && wide.is_contiguous() && wide.numel() > 0;
+        if plain && inner >= NARROW {
+            return columns(&wide, len as usize, inner as usize, &finish)?.to_dtype(dtype);
+        }
+    }
+    let result = along(&wide, dim, |all, len| {
+        match all.dtype() {
             DType::Float32 => {
-                let mut all = rows.write::<f32>()?;
-                threads::pieces(&mut all, len, crate::rows::PARALLEL, |_, piece| {
-                    single(piece, len)
-                });
+                let mut all = all.write::<f32>()?;
+                threads::pieces(&mut all, len, crate::rows::PARALLEL, |_, piece| rows(piece, len));
             }
-            _ => rows.write::<f64>()?.chunks_exact_mut(len).for_each(double),
+            _ => all.write::<f64>()?.chunks_exact_mut(len).for_each(double),
         }
         Ok(())
     })?;
@@ -444,6 +470,10 @@ pub fn logsumexp(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> 
         return complex_logsumexp(input, dims, keepdim);
     }
     crate::numbers::expect_floating("logsumexp", dtype)?;
+    if input.dtype() == DType::Float32 {
+        let rows = rows(input, dims, keepdim)?;
+        return rows.each(log_sum_exp);
+    }
     let rows = rows(&input.to_dtype(DType::Float64)?, dims, keepdim)?;
     let result = rows.each(|row: &[f64]| {
         let max =
@@ -474,39 +504,4 @@ fn complex_logsumexp(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tens
 pub fn count_nonzero(input: &Tensor) -> Result<Tensor> {
     let flags = map(&input.to_dtype(DType::Bool)?, |x: Bool| i64::from(x.get()))?;
     sum(&flags, &[], false, None)
-}
-
-/// `torch.amax` over any dimensions.
-///
-/// # Errors
-/// As [`extremum`].
-pub fn amax(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
-    extremum_over(Extremum::Max, input, dims, keepdim)
-}
-
-/// `torch.amin` over any dimensions.
-///
-/// # Errors
-/// As [`extremum`].
-pub fn amin(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
-    extremum_over(Extremum::Min, input, dims, keepdim)
-}
-
-fn extremum_over(which: Extremum, input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
-    let name = if which == Extremum::Max { "amax" } else { "amin" };
-    if input.numel() == 0 && dims.is_empty() {
-        return Err(Error::index(format!(
-            "{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the \
-             reduction dim with the 'dim' argument."
-        )));
-    }
-    for &dim in dims {
-        if input.dim() > 0 && input.size(dim)? == 0 {
-            let message = format!("Expected reduction dim {dim} to have non-zero size.");
-            return Err(Error::index(format!("{name}(): {message}")));
-        }
-    }
-    let rows = rows(input, dims, keepdim)?;
-    let flat = rows.tensor.view(&[rows.count as i64, rows.len as i64])?;
-    extremum(which, &flat, Some(1), false)?.0.view(&rows.sizes)
 }

@@ -2,6 +2,7 @@
 
 use num_traits::Zero;
 
+use crate::fold::{Fold, LEAF};
 use crate::simd::dispatch;
 use crate::vecmath;
 
@@ -14,27 +15,13 @@ const LANES: usize = 16;
 /// The sum of at most some thousand numbers: lanes first, then the lanes by halves.
 #[inline(always)]
 pub(crate) fn short_sum<T: Copy + Zero>(row: &[T]) -> T {
-    let mut lanes = [T::zero(); LANES];
-    let (chunks, rest) = row.as_chunks::<LANES>();
-    for chunk in chunks {
-        for l in 0..LANES {
-            lanes[l] = lanes[l] + chunk[l];
-        }
-    }
-    let mut width = LANES / 2;
-    while width > 0 {
-        for l in 0..width {
-            lanes[l] = lanes[l] + lanes[l + width];
-        }
-        width /= 2;
-    }
-    rest.iter().fold(lanes[0], |sum, &x| sum + x)
+    Fold { start: T::zero(), of: |x: T| x, join: |a, b| a + b }.short(row)
 }
 
 /// The sum of a row of any length: short pieces first, then their sums in `f64`.
 #[inline(always)]
 fn sum(row: &[f32]) -> f64 {
-    row.chunks(1024).map(|piece| f64::from(short_sum(piece))).sum()
+    row.chunks(LEAF).map(|piece| f64::from(short_sum(piece))).sum()
 }
 
 /// The greatest number; NaN is passed over.
@@ -111,6 +98,20 @@ pub(crate) fn log_softmax_rows(all: &mut [f32], len: usize) {
             }
         },
     );
+}
+
+/// The logarithm of the sum of the exponentials of a row.
+#[inline(always)]
+pub(crate) fn log_sum_exp(row: &[f32]) -> f32 {
+    // Infinite where one of them is, and where there is none.
+    let max = greatest(row);
+    if max.is_infinite() {
+        return if row.iter().any(|x| x.is_nan()) { f32::NAN } else { max };
+    }
+    let of = |x: f32| vecmath::exp(x - max);
+    let fold = Fold { start: 0.0, of, join: |a, b| a + b };
+    let total: f64 = row.chunks(LEAF).map(|piece| f64::from(fold.short(piece))).sum();
+    (total.ln() + f64::from(max)) as f32
 }
 
 /// Every row of `len` elements to mean 0 and variance 1, then scaled and shifted element by element

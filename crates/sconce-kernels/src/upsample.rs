@@ -7,6 +7,7 @@ use num_traits::Float;
 
 use crate::binary::compute_dtype;
 use crate::shape::product;
+use crate::simd::dispatch;
 use crate::{DType, Dims, Element, Error, MemoryFormat, Result, Tensor, threads};
 
 /// The `mode` of `torch.nn.functional.interpolate`, but for `area`, which is adaptive pooling.
@@ -151,51 +152,118 @@ impl<F: Float> Taps<F> {
     where
         F: Element,
     {
+        if dim + 1 == input.dim() {
+            let even = self.neighbours();
+            return blocks(&self.ends, input, dim, |from, to| self.blend_line(even, from, to));
+        }
         self.rows(input, dim, |from: &[F], range, to| {
-            for &(at, weight) in &self.taps[range] {
-                let row = &from[at * to.len()..][..to.len()];
-                to.iter_mut().zip(row).for_each(|(to, &x)| *to = *to + x * weight);
-            }
+            let len = to.len();
+            let row = |tap: &(usize, F)| (&from[tap.0 * len..][..len], tap.1);
+            let ((first, rest), zero) = match &self.taps[range] {
+                [first, rest @ ..] => ((row(first), rest), F::zero()),
+                [] => return to.fill(F::zero()),
+            };
+            dispatch(
+                #[inline(always)]
+                || match rest {
+                    // The most usual case in one go.
+                    [second] => {
+                        let second = row(second);
+                        for ((to, &x), &y) in to.iter_mut().zip(first.0).zip(second.0) {
+                            *to = zero + x * first.1 + y * second.1;
+                        }
+                    }
+                    _ => {
+                        for (to, &x) in to.iter_mut().zip(first.0) {
+                            *to = zero + x * first.1;
+                        }
+                        for tap in rest {
+                            let (row, weight) = row(tap);
+                            for (to, &x) in to.iter_mut().zip(row) {
+                                *to = *to + x * weight;
+                            }
+                        }
+                    }
+                },
+            );
         })
     }
 
+    /// How many taps every place has; `None` where they differ.
+    fn neighbours(&self) -> Option<usize> {
+        let first = *self.ends.first()?;
+        let even = self.ends.iter().zip(1..).all(|(&end, places)| end == places * first);
+        even.then_some(first)
+    }
+
+    /// Blends a line, every place of which has so many neighbours.
+    fn blend_line(&self, neighbours: Option<usize>, from: &[F], to: &mut [F]) {
+        let add = |sum: F, &(at, weight): &(usize, F)| sum + from[at] * weight;
+        match neighbours {
+            Some(2) => {
+                for (to, taps) in to.iter_mut().zip(self.taps.as_chunks::<2>().0) {
+                    *to = taps.iter().fold(F::zero(), add);
+                }
+            }
+            Some(4) => {
+                for (to, taps) in to.iter_mut().zip(self.taps.as_chunks::<4>().0) {
+                    *to = taps.iter().fold(F::zero(), add);
+                }
+            }
+            _ => {
+                let mut start = 0;
+                for (to, &end) in to.iter_mut().zip(&self.ends) {
+                    *to = self.taps[start..end].iter().fold(F::zero(), add);
+                    start = end;
+                }
+            }
+        }
+    }
+
     /// Makes a tensor with another size of a dimension, a row of it at a time: `f` gets a block of the
-    /// input, which taps make the row, and the row, zeros so far.
+    /// input, which taps make the row, and the row to overwrite.
     fn rows<T: Element>(
         &self,
         input: &Tensor,
         dim: usize,
         f: impl Fn(&[T], Range<usize>, &mut [T]) + Sync,
     ) -> Result<Tensor> {
-        let mut sizes = Dims::from_slice(input.sizes());
-        let inner = product(&sizes[dim + 1..]) as usize;
-        let size = sizes[dim] as usize;
-        sizes[dim] = self.ends.len() as i64;
-        let result = Tensor::zeros(&sizes, T::DTYPE)?;
-        if result.numel() == 0 {
-            return Ok(result);
-        }
-        let from = input.read::<T>()?;
-        let from: &[T] = &from;
-        let mut to = result.write::<T>()?;
+        let inner = product(&input.sizes()[dim + 1..]) as usize;
         let ends = &self.ends;
-        let block = |(to, from): (&mut [T], &[T])| {
+        blocks(ends, input, dim, |from: &[T], to: &mut [T]| {
             let mut start = 0;
             for (to, &end) in to.chunks_exact_mut(inner).zip(ends) {
                 f(from, start..end, to);
                 start = end;
             }
-        };
-        let is_short = to.len() < PARALLEL;
-        let blocks = to.chunks_exact_mut(self.ends.len() * inner);
-        let blocks = blocks.zip(from.chunks_exact(size * inner));
-        match is_short {
-            true => blocks.for_each(block),
-            false => threads::each(blocks, block),
-        }
-        drop(to);
-        Ok(result)
+        })
     }
+}
+
+/// A tensor with as many elements along a dimension as there are ends, a block of it at a time: what
+/// stands under one index of the dimensions before. `f` gets such a block of the input and of the
+/// result, which it overwrites.
+fn blocks<T: Element>(
+    ends: &[usize],
+    input: &Tensor,
+    dim: usize,
+    f: impl Fn(&[T], &mut [T]) + Sync,
+) -> Result<Tensor> {
+    let mut sizes = Dims::from_slice(input.sizes());
+    let inner = product(&sizes[dim + 1..]) as usize;
+    let (size, unit) = (sizes[dim] as usize * inner, ends.len() * inner);
+    sizes[dim] = ends.len() as i64;
+    let result = Tensor::unset(&sizes, T::DTYPE)?;
+    if result.numel() == 0 {
+        return Ok(result);
+    }
+    let from = input.read::<T>()?;
+    let from: &[T] = &from;
+    threads::pieces(&mut result.write::<T>()?, unit, PARALLEL, |start, to| {
+        let from = from[start / unit * size..].chunks_exact(size);
+        to.chunks_exact_mut(unit).zip(from).for_each(|(to, from)| f(from, to));
+    });
+    Ok(result)
 }
 
 impl Taps<f64> {
@@ -370,21 +438,19 @@ fn named(sizes: &[i64]) -> String {
 fn pick<F: Float>(input: &Tensor, mode: Upsample, lines: &[Line]) -> Result<Tensor> {
     let exact = mode == Upsample::NearestExact;
     let last = input.suggested_format() != MemoryFormat::Contiguous;
-    let mut result = input.clone();
-    for (dim, line) in lines.iter().enumerate() {
-        let index = Tensor::zeros(&[line.output], DType::Int64)?;
-        for (to, at) in index.write::<i64>()?.iter_mut().enumerate() {
-            let to = to as i64;
-            // With channels last PyTorch looks at the sizes before the scale factor.
-            *at = match line.output {
-                same if last && !exact && same == line.size => to,
-                double if last && !exact && Some(double) == line.size.checked_mul(2) => to / 2,
-                _ => line.nearest::<F>(to, exact),
-            };
-        }
-        result = crate::index_select(&result, 2 + dim as i64, &index)?;
+    let mut lists = Vec::with_capacity(lines.len());
+    for line in lines {
+        // What cannot be allocated fails before a list as long as it is made.
+        Tensor::zeros(&[line.output], DType::Int64)?;
+        // With channels last PyTorch looks at the sizes before the scale factor.
+        let place = |to: i64| match line.output {
+            same if last && !exact && same == line.size => to,
+            double if last && !exact && Some(double) == line.size.checked_mul(2) => to / 2,
+            _ => line.nearest::<F>(to, exact),
+        };
+        lists.push((0..line.output).map(|to| place(to) as usize).collect());
     }
-    Ok(result)
+    crate::picks::pick(input, &lists)
 }
 
 /// PyTorch 2.15 repeats the first row of what is one element wide, which is nobody's wish.

@@ -36,8 +36,8 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::aminmax", "-", |_, args| {
         let (input, dim, keepdim) = (args.tensor(0)?, args.optional_int(1)?, args.bool(2)?);
-        let end = |which| kernels::extremum(which, input, dim, keepdim).map_err(kernel);
-        let (low, high) = (end(Extremum::Min)?.0, end(Extremum::Max)?.0);
+        let end = |which| kernels::extreme_values(which, input, dim, keepdim).map_err(kernel);
+        let (low, high) = (end(Extremum::Min)?, end(Extremum::Max)?);
         Ok(IValue::tuple(vec![IValue::Tensor(low), IValue::Tensor(high)]))
     }),
     ("aten::all", "dims", |_, args| truth(&args, false)),
@@ -141,8 +141,8 @@ pub(super) const TABLE: Table = &[
         let (input, length) = (args.tensor(0)?, args.int(2)?);
         let greatest = match input.numel() > 0 && input.dtype().is_integral() {
             true => {
-                let greatest = kernels::extremum(Extremum::Max, input, None, false);
-                greatest.and_then(|greatest| greatest.0.item()).map_err(kernel)?.to_i64()
+                let greatest = kernels::extreme_values(Extremum::Max, input, None, false);
+                greatest.and_then(|greatest| greatest.item()).map_err(kernel)?.to_i64()
             }
             false => 0,
         };

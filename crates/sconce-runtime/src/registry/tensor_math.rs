@@ -161,8 +161,12 @@ pub(super) const TABLE: Table = &[
     ("aten::any", "dim", |_, args| {
         made(kernels::any(args.tensor(0)?, &[args.int(1)?], args.bool(2)?))
     }),
-    ("aten::max", "-", |_, args| Ok(extremum(&args, Extremum::Max, None, false)?.0)),
-    ("aten::min", "-", |_, args| Ok(extremum(&args, Extremum::Min, None, false)?.0)),
+    ("aten::max", "-", |_, args| {
+        made(kernels::extreme_values(Extremum::Max, args.tensor(0)?, None, false))
+    }),
+    ("aten::min", "-", |_, args| {
+        made(kernels::extreme_values(Extremum::Min, args.tensor(0)?, None, false))
+    }),
     ("aten::max", "dim", |_, args| both(&args, Extremum::Max)),
     ("aten::min", "dim", |_, args| both(&args, Extremum::Min)),
     ("aten::argmax", "-", |_, args| {
@@ -219,20 +223,11 @@ fn unary_in_place(mut args: Args<'_>, op: UnaryOp) -> Result {
 }
 
 /// Values and indices of the greatest or least elements.
-fn extremum(
-    args: &Args<'_>,
-    which: Extremum,
-    dim: Option<i64>,
-    keepdim: bool,
-) -> Result<(IValue, IValue)> {
+fn both(args: &Args<'_>, which: Extremum) -> Result {
+    let (dim, keepdim) = (Some(args.int(1)?), args.bool(2)?);
     let (values, indices) =
         kernels::extremum(which, args.tensor(0)?, dim, keepdim).map_err(kernel)?;
-    Ok((IValue::Tensor(values), IValue::Tensor(indices)))
-}
-
-fn both(args: &Args<'_>, which: Extremum) -> Result {
-    let (values, indices) = extremum(args, which, Some(args.int(1)?), args.bool(2)?)?;
-    Ok(IValue::tuple(vec![values, indices]))
+    Ok(IValue::tuple(vec![IValue::Tensor(values), IValue::Tensor(indices)]))
 }
 
 /// Which norm operand 1 asks for: the second where it does not say.
