@@ -293,7 +293,7 @@ fn small_lower_factor<T: Number>(lower: &Matrix<T>) -> (Matrix<T>, i32) {
         for i in j + 1..n {
             let mut x = lower[(i, j)];
             for k in 0..j {
-                x = x - factor[(i, k)] * factor[(j, k)].conjugate();
+                x -= factor[(i, k)] * factor[(j, k)].conjugate();
             }
             factor[(i, j)] = x / root;
         }
