@@ -325,7 +325,7 @@ impl Steps {
     }
 
     /// Without those that stand for negative numbers.
-    pub(crate) fn from_zero(self) -> Steps {
+    pub(crate) fn without_negatives(self) -> Steps {
         Steps { low: self.zero_point.clamp(self.low, self.high), ..self }
     }
 

@@ -126,7 +126,7 @@ fn requantized(
     }
     let mut steps = Steps::of(input.dtype(), output.zero_point)?;
     if output.relu {
-        steps = steps.from_zero();
+        steps = steps.without_negatives();
     }
     macro_rules! codes {
         ($ty:ty) => {
