@@ -469,12 +469,14 @@ fn floats(
     let (scale, _) = per_tensor(input)?;
     let count = sums.sizes().last().map_or(1, |&count| count as usize);
     let channels = Channels::of(scale, weight, bias, count)?;
-    let low = if relu { 0.0 } else { f32::NEG_INFINITY };
     finished(
         sums,
         &channels,
         #[inline(always)]
-        move |sum, scale, bias| (sum * scale + bias).max(low),
+        move |sum, scale, bias| {
+            let value = sum * scale + bias;
+            if relu { value.max(0.0) } else { value }
+        },
     )
 }
 
