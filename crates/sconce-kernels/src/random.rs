@@ -7,7 +7,7 @@ use num_complex::Complex;
 
 use crate::simd::dispatch;
 use crate::{DType, Element, Error, Generator, MemoryFormat, Result, Tensor};
-use crate::{numbers, vecmath};
+use crate::{numbers, vecmath, vecmath_double};
 
 /// The dimensions, outermost in memory first: the order in which `TensorIterator` goes over one
 /// tensor.
@@ -260,46 +260,8 @@ fn box_muller_f32(numbers: &mut [f32], mean: f64, std: f64) {
 /// Sine and cosine of 2π times a number in [0, 1): of the product as `float32` holds it.
 #[inline(always)]
 fn sin_cos_of_turn(turn: f32) -> (f32, f32) {
-    use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI, TAU};
-    let angle = f64::from((TAU * f64::from(turn)) as f32);
-    let [a, b, c, d] = [1.0, 3.0, 5.0, 7.0].map(|eighths| angle >= eighths * FRAC_PI_4);
-    let nearest = if b {
-        PI
-    } else if a {
-        FRAC_PI_2
-    } else {
-        0.0
-    };
-    let x = angle
-        - if d {
-            TAU
-        } else if c {
-            PI + FRAC_PI_2
-        } else {
-            nearest
-        };
-    let xx = x * x;
-    // Taylor's series, whose next terms are below 1e-13 for at most π / 4.
-    let mut sin = 1.0 / 6_227_020_800.0;
-    sin = sin * xx - 1.0 / 39_916_800.0;
-    sin = sin * xx + 1.0 / 362_880.0;
-    sin = sin * xx - 1.0 / 5_040.0;
-    sin = sin * xx + 1.0 / 120.0;
-    sin = sin * xx - 1.0 / 6.0;
-    sin = (sin * xx + 1.0) * x;
-    let mut cos = -1.0 / 87_178_291_200.0;
-    cos = cos * xx + 1.0 / 479_001_600.0;
-    cos = cos * xx - 1.0 / 3_628_800.0;
-    cos = cos * xx + 1.0 / 40_320.0;
-    cos = cos * xx - 1.0 / 720.0;
-    cos = cos * xx + 1.0 / 24.0;
-    cos = cos * xx - 0.5;
-    cos = cos * xx + 1.0;
-    let turned = (a & !b) | (c & !d);
-    let (sin, cos) = (if turned { cos } else { sin }, if turned { sin } else { cos });
-    let sin = if b & !d { -sin } else { sin };
-    let cos = if a & !c { -cos } else { cos };
-    (sin as f32, cos as f32)
+    let angle = f64::from((std::f64::consts::TAU * f64::from(turn)) as f32);
+    (vecmath_double::sin(angle) as f32, vecmath_double::cos(angle) as f32)
 }
 
 /// `torch.Tensor.log_normal_`: `exp` of normal numbers.
