@@ -1,11 +1,12 @@
 //! Activation functions that have numbers or a weight beside their input.
 
 use crate::binary::{BinaryOp, binary, compute_dtype, wrapped};
+use crate::maths::{Maths, OfDouble, OfSingle};
 use crate::numbers::rounded;
-use crate::pointwise::map_floating;
+use crate::pointwise::{map_floating, map_floating_each, rounding};
 use crate::shape::wrap_dim;
 use crate::unary::{UnaryOp, map, unary};
-use crate::{DType, Error, Result, Scalar, Tensor, simd, threads, vecmath_double};
+use crate::{DType, Error, Result, Scalar, Tensor, simd, threads};
 
 /// `torch.nn.functional.celu`.
 ///
@@ -32,7 +33,13 @@ pub fn selu(input: &Tensor) -> Result<Tensor> {
 /// For dtypes other than floating ones.
 pub fn hardshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
     let lambd = rounded(lambd, input.dtype());
-    map_floating("hardshrink_cpu", input, move |x| if x >= -lambd && x <= lambd { 0.0 } else { x })
+    let narrow = lambd as f32;
+    map_floating_each(
+        "hardshrink_cpu",
+        input,
+        move |x| if x >= -narrow && x <= narrow { 0.0 } else { x },
+        move |x| if x >= -lambd && x <= lambd { 0.0 } else { x },
+    )
 }
 
 /// `torch.nn.functional.softshrink`.
@@ -46,12 +53,21 @@ pub fn softshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
         )));
     }
     let lambd = rounded(lambd, input.dtype());
-    map_floating("softshrink_cpu", input, move |x| match x {
-        x if x > lambd => x - lambd,
-        x if x < -lambd => x + lambd,
-        // A zero, but NaN for NaN.
-        x => x * 0.0,
-    })
+    let narrow = lambd as f32;
+    map_floating_each(
+        "softshrink_cpu",
+        input,
+        move |x| shrunk(x, narrow),
+        move |x| shrunk(x, lambd),
+    )
+}
+
+/// [`softshrink`] of a number.
+#[inline(always)]
+fn shrunk<F: num_traits::Float>(x: F, lambd: F) -> F {
+    // Within the bounds a zero, but NaN for NaN.
+    let y = if x < -lambd { x + lambd } else { x * F::zero() };
+    if x > lambd { x - lambd } else { y }
 }
 
 /// `torch.nn.functional.logsigmoid`.
@@ -59,15 +75,19 @@ pub fn softshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
 /// # Errors
 /// For dtypes other than floating ones.
 pub fn log_sigmoid(input: &Tensor) -> Result<Tensor> {
-    map_floating(
+    map_floating_each(
         "log_sigmoid_cpu",
         input,
-        #[inline(always)]
-        move |x| {
-            let low = if x.is_nan() { x } else { x.min(0.0) };
-            low - vecmath_double::ln_1p(vecmath_double::exp(-x.abs()))
-        },
+        rounding(log_sigmoid_of::<OfSingle>),
+        log_sigmoid_of::<OfDouble>,
     )
+}
+
+/// [`log_sigmoid`] of a number.
+#[inline(always)]
+pub(crate) fn log_sigmoid_of<M: Maths>(x: f64) -> f64 {
+    let low = if x > 0.0 { 0.0 } else { x };
+    low - M::ln_1p_of_part(M::exp(-x.abs()))
 }
 
 /// `torch.nn.functional.threshold`: `value` for what is not greater than `threshold`.

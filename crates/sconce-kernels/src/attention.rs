@@ -5,9 +5,9 @@ use crate::error::cpp_type_name;
 use crate::shape::wrap_dim;
 use crate::unary::{UnaryOp, unary};
 use crate::{
-    Bool, DType, Dims, Dropout, Error, Generator, LinearActivation, Operand, Result, Scalar,
-    Tensor, add, dropout, layer_norm, linear, linear_packed, logical_not, logsumexp, masked_fill,
-    matmul, rows, softmax, threads, tril,
+    Bool, DType, Dims, Dropout, Element, Error, Generator, LinearActivation, Operand, Result,
+    Scalar, Tensor, add, dropout, layer_norm, linear, linear_packed, logical_not, logsumexp,
+    masked_fill, matmul, rows, softmax, threads,
 };
 
 /// How [`attention`] weighs.
@@ -108,14 +108,27 @@ fn scores(query: &Tensor, key: &Tensor, options: &AttentionOptions<'_>) -> Resul
     let scores = matmul(&scaled, &key.to_dtype(compute)?.transpose(-2, -1)?)?;
     let low = Operand::Scalar(Scalar::Float(f64::NEG_INFINITY));
     if options.causal {
-        let seen = Tensor::full(&[query.size(-2)?, key.size(-2)?], true.into(), DType::Bool)?;
-        return masked_fill(&scores, &logical_not(&tril(&seen, 0)?)?, low);
+        let scores = scores.contiguous()?;
+        match compute {
+            DType::Float32 => hide_later(&scores, f32::NEG_INFINITY)?,
+            _ => hide_later(&scores, f64::NEG_INFINITY)?,
+        }
+        return Ok(scores);
     }
     match options.mask {
         None => Ok(scores),
         Some(mask) if mask.dtype() == DType::Bool => masked_fill(&scores, &logical_not(mask)?, low),
         Some(mask) => binary(BinaryOp::Add, (&scores).into(), (&mask.to_dtype(compute)?).into()),
     }
+}
+
+/// Fills, in new row-major scores, what is right of the diagonal of each matrix.
+fn hide_later<T: Element>(scores: &Tensor, low: T) -> Result<()> {
+    let (length, width) = (scores.size(-2)?.max(1) as usize, scores.size(-1)?.max(1) as usize);
+    for (at, row) in scores.write::<T>()?.chunks_exact_mut(width).enumerate() {
+        row.iter_mut().skip(at % length + 1).for_each(|x| *x = low);
+    }
+    Ok(())
 }
 
 /// The heads of a key or value, each as many times as heads of the query share it.

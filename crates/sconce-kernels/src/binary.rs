@@ -2,6 +2,7 @@
 
 use num_complex::Complex;
 
+use crate::halves::{map_halves, zip_halves};
 use crate::iteration::Turn;
 use crate::numbers::rounded;
 use crate::promotion::int_to_float;
@@ -9,8 +10,8 @@ use crate::shape::{broadcast, expanded_strides};
 use crate::simd::dispatch;
 use crate::unary::FloatingMap;
 use crate::{
-    Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, can_cast, result_type,
-    threads, unary, walk,
+    Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, can_cast, remainders,
+    result_type, threads, unary, walk,
 };
 
 /// An operator of two operands, by the name of its `aten` operator.
@@ -161,6 +162,16 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
         }
     }
     let exactly = matches!(op, Mul | Div | DivFloor) && is_half(common) && b.sizes().is_empty();
+    if is_half(common)
+        && let Some(kernel) = f32::zipping(op)
+    {
+        let a = a.to_dtype(common)?;
+        if exactly {
+            let b = [b.to_dtype(compute)?.item()?.to_f64() as f32];
+            return map_halves(&a, &|xs, out| kernel(out, (xs, 1), (&b, 0)));
+        }
+        return zip_halves(&a, &b.to_dtype(common)?, &kernel);
+    }
     let a = widened(a, common, compute)?;
     let b = if exactly { b.to_dtype(compute)? } else { widened(b, common, compute)? };
     let result = match compute {
@@ -216,7 +227,7 @@ impl Power {
     }
 }
 
-fn is_half(dtype: DType) -> bool {
+pub(crate) fn is_half(dtype: DType) -> bool {
     matches!(dtype, DType::Float16 | DType::BFloat16)
 }
 
@@ -378,17 +389,21 @@ fn check_kernel(op: BinaryOp, dtype: DType, a: Operand<'_>, b: Operand<'_>) -> R
     Ok(())
 }
 
-/// Applies `f` to broadcast pairs.
+/// Applies `f` to broadcast pairs, on several threads where rows are long.
 pub(crate) fn zip<T: Element, U: Element>(
     a: &Tensor,
     b: &Tensor,
-    f: impl Fn(T, T) -> U + Copy,
+    f: impl Fn(T, T) -> U + Copy + Sync,
 ) -> Result<Tensor> {
-    zip_rows(a, b, |out, x, y| row(out, x, y, f))
+    zip_parallel(a, b, |out: &mut [U], x, y| row(out, x, y, f))
 }
 
 /// A kernel for broadcast pairs, on several threads where rows are long.
-fn zip_parallel<T: Element>(a: &Tensor, b: &Tensor, kernel: Zipping<T>) -> Result<Tensor> {
+pub(crate) fn zip_parallel<T: Element, U: Element>(
+    a: &Tensor,
+    b: &Tensor,
+    kernel: impl Fn(&mut [U], Strided<'_, T>, Strided<'_, T>) + Sync,
+) -> Result<Tensor> {
     zip_rows(a, b, |out, (xs, x_step), (ys, y_step)| {
         threads::pieces(out, 64, crate::unary::PARALLEL, |start, out| {
             kernel(out, (&xs[start * x_step..], x_step), (&ys[start * y_step..], y_step));
@@ -467,6 +482,26 @@ pub(crate) fn row<T: Element, U: Element>(
     );
 }
 
+/// As [`row`], but where `quick` gives NaN, `exact` says what it is.
+pub(crate) fn row_or<T: FloatingMap>(
+    out: &mut [T],
+    (xs, x_step): Strided<'_, T>,
+    (ys, y_step): Strided<'_, T>,
+    quick: impl Fn(T, T) -> T + Copy,
+    exact: impl Fn(T, T) -> T,
+) {
+    const BLOCK: usize = 256;
+    for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+        let (xs, ys) = (&xs[block * BLOCK * x_step..], &ys[block * BLOCK * y_step..]);
+        row(out, (xs, x_step), (ys, y_step), quick);
+        if out.iter().fold(false, |any, x| any | x.is_not_a_number()) {
+            for (i, out) in out.iter_mut().enumerate().filter(|(_, out)| out.is_not_a_number()) {
+                *out = exact(xs[i * x_step], ys[i * y_step]);
+            }
+        }
+    }
+}
+
 fn compare<T: Element + PartialOrd>(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
     match op {
         Eq => zip(a, b, |x: T, y: T| Bool::from(x == y)),
@@ -506,27 +541,8 @@ macro_rules! floating {
                     Mul => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x * y),
                     Div => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x / y),
                     DivTrunc => |out, x, y| row(out, x, y, |x: $ty, y: $ty| (x / y).trunc()),
-                    DivFloor => |out, x, y| row(out, x, y, |x: $ty, y: $ty| {
-                        if y == 0.0 {
-                            return x / y;
-                        }
-                        let rest = x % y;
-                        let mut quotient = (x - rest) / y;
-                        if rest != 0.0 && (y < 0.0) != (rest < 0.0) {
-                            quotient -= 1.0;
-                        }
-                        if quotient == 0.0 {
-                            return (0.0 as $ty).copysign(x / y);
-                        }
-                        let floor = quotient.floor();
-                        if quotient - floor > 0.5 { floor + 1.0 } else { floor }
-                    }),
                     Pow => |out, x, y| row(out, x, y, |x: $ty, y: $ty| if y == 2.0 { x * x } else { x.powf(y) }),
-                    Remainder => |out, x, y| row(out, x, y, |x: $ty, y: $ty| {
-                        let rest = x % y;
-                        if rest != 0.0 && (y < 0.0) != (rest < 0.0) { rest + y } else { rest }
-                    }),
-                    Fmod => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x % y),
+                    DivFloor | Remainder | Fmod => return remainders::$ty(op),
                     Maximum => |out, x, y| row(out, x, y, |x: $ty, y: $ty| {
                         if x.is_nan() || y.is_nan() { $ty::NAN } else if x > y { x } else { y }
                     }),

@@ -1,12 +1,13 @@
 //! Choosing between values: `where`, `masked_fill`, `clamp`.
 
 use crate::binary::{BinaryOp, binary};
-use crate::pointwise::map_floating;
+use crate::maths::{Maths, OfDouble, OfSingle};
+use crate::numbers::rounded;
+use crate::pointwise::{map_floating, map_floating_each, rounding};
 use crate::scalar::integer_range;
 use crate::shape::broadcast;
-use crate::{
-    Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, result_type, vecmath_double,
-};
+use crate::unary::map;
+use crate::{Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, result_type};
 
 /// `torch.where(condition, a, b)`.
 ///
@@ -113,6 +114,9 @@ pub fn clamp(input: &Tensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>)
     let (min, max) = match (number(min), number(max)) {
         (Some(low), Some(high)) => {
             let [low, high] = numbers_that_bind(input, [low, high])?;
+            if let Some(result) = clamp_at_once(input, [low, high])? {
+                return Ok(result);
+            }
             (low.map(Operand::Scalar), high.map(Operand::Scalar))
         }
         _ => (min, max),
@@ -125,6 +129,43 @@ pub fn clamp(input: &Tensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>)
         result = binary(BinaryOp::Minimum, (&result).into(), max)?;
     }
     Ok(result)
+}
+
+/// [`clamp`] in one pass: `None` where the bounds make another dtype of it, or are NaN.
+fn clamp_at_once(input: &Tensor, bounds: [Option<Scalar>; 2]) -> Result<Option<Tensor>> {
+    let dtype = input.dtype();
+    let whole = |bound: &Scalar| matches!(bound, Scalar::Int(_));
+    let real = |bound: &Scalar| match bound {
+        Scalar::Int(_) => true,
+        Scalar::Float(bound) => !bound.is_nan(),
+        _ => false,
+    };
+    if dtype == DType::Int64 && bounds.iter().flatten().all(whole) {
+        let low = bounds[0].map_or(i64::MIN, Scalar::to_i64);
+        let high = bounds[1].map_or(i64::MAX, Scalar::to_i64);
+        // Where both bind, the upper bound does.
+        return map(input, move |x: i64| x.max(low).min(high)).map(Some);
+    }
+    if !dtype.is_floating_point() || !bounds.iter().flatten().all(real) {
+        return Ok(None);
+    }
+    let low = bounds[0].map_or(f64::NEG_INFINITY, |bound| rounded(bound.to_f64(), dtype));
+    let high = bounds[1].map_or(f64::INFINITY, |bound| rounded(bound.to_f64(), dtype));
+    let (narrow_low, narrow_high) = (low as f32, high as f32);
+    let clamped = map_floating_each(
+        "clamp_scalar_cpu",
+        input,
+        move |x| within(x, narrow_low, narrow_high),
+        move |x| within(x, low, high),
+    );
+    clamped.map(Some)
+}
+
+#[inline(always)]
+fn within<F: num_traits::Float>(x: F, low: F, high: F) -> F {
+    let raised = if x > low { x } else { low };
+    let lowered = if raised < high { raised } else { high };
+    if x.is_nan() { x } else { lowered }
 }
 
 /// The numbers that bound elements from below and above, without those that every element of the
@@ -192,18 +233,22 @@ pub(crate) fn leaky(x: f64, negative_slope: f64) -> f64 {
 /// # Errors
 /// For dtypes other than floating ones.
 pub fn elu(input: &Tensor, alpha: f64, scale: f64, input_scale: f64) -> Result<Tensor> {
-    map_floating(
+    map_floating_each(
         "elu_cpu",
         input,
+        rounding(
+            #[inline(always)]
+            move |x| elu_of::<OfSingle>(x, alpha, scale, input_scale),
+        ),
         #[inline(always)]
-        move |x| elu_of(x, alpha, scale, input_scale),
+        move |x| elu_of::<OfDouble>(x, alpha, scale, input_scale),
     )
 }
 
 /// [`elu`] of a number.
 #[inline(always)]
-pub(crate) fn elu_of(x: f64, alpha: f64, scale: f64, input_scale: f64) -> f64 {
-    if x < 0.0 { vecmath_double::exp_m1(x * input_scale) * alpha * scale } else { x * scale }
+pub(crate) fn elu_of<M: Maths>(x: f64, alpha: f64, scale: f64, input_scale: f64) -> f64 {
+    if x < 0.0 { M::exp_m1(x * input_scale) * alpha * scale } else { x * scale }
 }
 
 /// `torch.nn.functional.softplus`.
@@ -211,19 +256,25 @@ pub(crate) fn elu_of(x: f64, alpha: f64, scale: f64, input_scale: f64) -> f64 {
 /// # Errors
 /// For dtypes other than floating ones.
 pub fn softplus(input: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
-    map_floating(
+    map_floating_each(
         "softplus_cpu",
         input,
+        rounding(
+            #[inline(always)]
+            move |x| softplus_of::<OfSingle>(x, beta, threshold),
+        ),
         #[inline(always)]
-        move |x| softplus_of(x, beta, threshold),
+        move |x| softplus_of::<OfDouble>(x, beta, threshold),
     )
 }
 
 /// [`softplus`] of a number.
 #[inline(always)]
-pub(crate) fn softplus_of(x: f64, beta: f64, threshold: f64) -> f64 {
-    use vecmath_double::{exp, ln_1p};
-    if x * beta > threshold { x } else { ln_1p(exp(x * beta)) / beta }
+pub(crate) fn softplus_of<M: Maths>(x: f64, beta: f64, threshold: f64) -> f64 {
+    let product = x * beta;
+    let above = if product > 0.0 { product } else { 0.0 };
+    let soft = above + M::ln_1p_of_part(M::exp(-product.abs()));
+    if product > threshold { x } else { soft / beta }
 }
 
 #[cfg(test)]
@@ -261,5 +312,41 @@ mod tests {
         assert_eq!(hard.to_vec::<u8>().unwrap(), [0, 1, 2, 2]);
         let lifted = clamp(&bytes, Some(1.5.into()), None).unwrap();
         assert_eq!(lifted.to_vec::<f32>().unwrap(), [1.5, 1.5, 2.0, 3.0]);
+    }
+
+    #[test]
+    fn bounds_bind_in_one_pass_as_in_two() {
+        let numbers = [-2.5f32, -0.0, 0.0, 0.1, 7.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+        let floats = Tensor::from_slice(&numbers, &[2, 4]).unwrap();
+        let bounds = [None, Some(0.1), Some(0.0), Some(-1.5), Some(f64::INFINITY), Some(f64::NAN)];
+        for dtype in [DType::Float32, DType::Float64, DType::Float16, DType::BFloat16] {
+            let input = floats.to_dtype(dtype).unwrap().t().unwrap();
+            for low in bounds {
+                for high in bounds.into_iter().filter(|high| low.or(*high).is_some()) {
+                    let found = clamp(&input, low.map(Operand::from), high.map(Operand::from));
+                    let mut expected = input.copy().unwrap();
+                    for (op, bound) in [(BinaryOp::Maximum, low), (BinaryOp::Minimum, high)] {
+                        if let Some(bound) = bound {
+                            expected = binary(op, (&expected).into(), bound.into()).unwrap();
+                        }
+                    }
+                    let bits = |tensor: &Tensor| {
+                        let wide = tensor.to_dtype(DType::Float64).unwrap();
+                        let numbers = wide.to_vec::<f64>().unwrap().into_iter();
+                        numbers
+                            .map(|x| if x.is_nan() { 1 } else { x.to_bits() })
+                            .collect::<Vec<_>>()
+                    };
+                    let found = found.unwrap();
+                    assert_eq!(found.dtype(), dtype);
+                    assert_eq!(bits(&found), bits(&expected), "{dtype:?} {low:?} {high:?}");
+                }
+            }
+        }
+        let whole = Tensor::from_slice(&[-9i64, 0, 3, 40], &[4]).unwrap();
+        let found = clamp(&whole, Some(5.into()), Some(2.into())).unwrap();
+        assert_eq!(found.to_vec::<i64>().unwrap(), [2; 4]);
+        let found = clamp(&whole, None, Some(2.into())).unwrap();
+        assert_eq!(found.to_vec::<i64>().unwrap(), [-9, 0, 2, 2]);
     }
 }

@@ -1,9 +1,11 @@
 //! Losses of chances over classes: negative log likelihood, cross entropy, margins.
 
+use half::{bf16, f16};
+
 use crate::binary::{BinaryOp, binary};
 use crate::loss::Reduction;
 use crate::numbers::rounded;
-use crate::{DType, Dims, Error, Result, Scalar, Tensor, log_softmax, masked_fill, sum};
+use crate::{DType, Dims, Element, Error, Result, Scalar, Tensor, log_softmax, masked_fill, sum};
 
 /// What is common to the losses over classes.
 #[derive(Debug, Clone, Copy)]
@@ -83,31 +85,19 @@ pub fn nll_loss(
         )));
     }
     let weights = class_weights(options.weight, classes)?;
-    let (chances, targets) = (wide(input)?, class_indices(target)?);
+    let targets = class_indices(target)?;
     // How many positions share a batch's entry.
     let inner = crate::shape::product(&expected[expected.len().min(1)..]).max(1) as usize;
     let dtype = input.dtype();
-    let (mut loss, mut total) =
-        (Cascade::new(dtype, targets.len()), Cascade::new(dtype, targets.len()));
-    let mut losses = Vec::with_capacity(targets.len());
-    for (at, &class) in targets.iter().enumerate() {
-        if class == options.ignore_index {
-            losses.push(0.0);
-            loss.add(at, 0.0);
-            total.add(at, 0.0);
-            continue;
-        }
-        if !(0..classes).contains(&class) {
-            return Err(Error::index(format!("Target {class} is out of bounds.")));
-        }
-        let class = class as usize;
-        let position = (at / inner * classes as usize + class) * inner + at % inner;
-        let lost = rounded(-chances[position] * weights[class], dtype);
-        loss.add(at, lost);
-        total.add(at, weights[class]);
-        losses.push(lost);
-    }
-    let (loss, total) = (loss.total(), total.total());
+    let losses = Losses { targets: &targets, weights: &weights, inner, options, dtype };
+    let chances = input.contiguous()?;
+    let Lost { losses, loss, total } = match dtype {
+        DType::Float32 => losses.of(&chances.read::<f32>()?),
+        DType::Float64 => losses.of(&chances.read::<f64>()?),
+        DType::Float16 => losses.of(&chances.read::<f16>()?),
+        DType::BFloat16 => losses.of(&chances.read::<bf16>()?),
+        _ => losses.of(&chances.to_dtype(DType::Float64)?.read::<f64>()?),
+    }?;
     let number = |value: f64| Tensor::scalar(value.into(), DType::Float64)?.to_dtype(dtype);
     let result = match options.reduction {
         Reduction::None => {
@@ -120,40 +110,86 @@ pub fn nll_loss(
     Ok((number(result)?, number(total)?))
 }
 
-/// A running sum in the precision of a dtype, over levels as PyTorch's loss kernels keep it, so that
-/// half-precision sums lose what PyTorch's lose.
-struct Cascade {
+/// What [`nll_loss`] goes over.
+struct Losses<'a> {
+    targets: &'a [i64],
+    weights: &'a [f64],
+    inner: usize,
+    options: ClassLoss<'a>,
     dtype: DType,
-    /// How many terms a level takes before it is added to the next, as a power of two.
-    power: u32,
-    levels: [f64; Cascade::LEVELS],
 }
 
-impl Cascade {
-    const LEVELS: usize = 8;
+/// The loss of each target, their sum, and that of the weights that counted.
+struct Lost {
+    losses: Vec<f64>,
+    loss: f64,
+    total: f64,
+}
 
-    fn new(dtype: DType, terms: usize) -> Self {
-        let log = terms.max(2).next_power_of_two().trailing_zeros();
-        let power = (log / Self::LEVELS as u32).max(4);
-        Cascade { dtype, power, levels: [0.0; Self::LEVELS] }
+impl Losses<'_> {
+    /// Of row-major chances.
+    fn of<T: Element + Into<f64>>(&self, chances: &[T]) -> Result<Lost> {
+        let &Losses { targets, weights, inner, options, dtype } = self;
+        let mut losses = vec![0.0; targets.len()];
+        let mut counted = vec![0.0; targets.len()];
+        let results = losses.chunks_mut(inner).zip(counted.chunks_mut(inner));
+        for (batch, (targets, (losses, counted))) in targets.chunks(inner).zip(results).enumerate()
+        {
+            let results = losses.iter_mut().zip(counted);
+            let places = batch * weights.len() * inner..;
+            for ((place, &class), (lost, counted)) in places.zip(targets).zip(results) {
+                if class == options.ignore_index {
+                    continue;
+                }
+                let at = usize::try_from(class).ok();
+                let Some((at, weight)) = at.and_then(|at| Some((at, *weights.get(at)?))) else {
+                    return Err(Error::index(format!("Target {class} is out of bounds.")));
+                };
+                let chance: f64 = chances[place + at * inner].into();
+                (*lost, *counted) = (rounded(-chance * weight, dtype), weight);
+            }
+        }
+        let (loss, total) = (cascade(&losses, dtype), cascade(&counted, dtype));
+        Ok(Lost { losses, loss, total })
     }
+}
 
-    fn add(&mut self, index: usize, term: f64) {
-        self.levels[0] = rounded(self.levels[0] + term, self.dtype);
-        for level in 0..Self::LEVELS - 1 {
-            let mask = ((1usize << self.power) - 1) << (level as u32 * self.power);
-            if index & mask != 0 {
+/// A sum in the precision of a dtype, over levels as PyTorch's loss kernels keep it, so that
+/// half-precision sums lose what PyTorch's lose.
+fn cascade(terms: &[f64], dtype: DType) -> f64 {
+    match dtype {
+        DType::Float32 => f64::from(in_levels(terms, |x| x as f32, |a: f32, b| a + b)),
+        _ => in_levels(terms, |x| x, |a, b| rounded(a + b, dtype)),
+    }
+}
+
+/// Adds terms to the first of some levels. One that has taken in so many is added to the next.
+fn in_levels<A: Copy + Default>(
+    terms: &[f64],
+    of: impl Fn(f64) -> A,
+    add: impl Fn(A, A) -> A,
+) -> A {
+    const LEVELS: usize = 8;
+    let log = terms.len().max(2).next_power_of_two().trailing_zeros();
+    // How many terms a level takes, as a power of two.
+    let power = (log / LEVELS as u32).max(4);
+    let mut levels = [A::default(); LEVELS];
+    let mut start = 0;
+    while start < terms.len() {
+        // A level is full when the place of the last term is a multiple: the first term is alone.
+        let end = if start == 0 { 1 } else { terms.len().min(start + (1 << power)) };
+        levels[0] = terms[start..end].iter().fold(levels[0], |sum, &x| add(sum, of(x)));
+        for level in 0..LEVELS - 1 {
+            let mask = ((1usize << power) - 1) << (level as u32 * power);
+            if (end - 1) & mask != 0 {
                 break;
             }
-            self.levels[level + 1] =
-                rounded(self.levels[level + 1] + self.levels[level], self.dtype);
-            self.levels[level] = 0.0;
+            levels[level + 1] = add(levels[level + 1], levels[level]);
+            levels[level] = A::default();
         }
+        start = end;
     }
-
-    fn total(&self) -> f64 {
-        self.levels.iter().fold(0.0, |sum, level| rounded(sum + level, self.dtype))
-    }
+    levels.into_iter().fold(A::default(), add)
 }
 
 fn op(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {

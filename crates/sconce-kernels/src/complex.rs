@@ -2,6 +2,7 @@
 
 use num_complex::Complex;
 
+use crate::maths::{Maths, OfSingle};
 use crate::promotion::int_to_float;
 use crate::unary::map;
 use crate::{DType, Dims, Element, Error, Result, Tensor, shape};
@@ -128,7 +129,11 @@ pub fn conj(input: &Tensor) -> Result<Tensor> {
 pub fn angle(input: &Tensor) -> Result<Tensor> {
     use std::f64::consts::PI;
     match input.dtype() {
-        DType::Complex64 => map(input, |x: Complex<f32>| x.arg()),
+        DType::Complex64 => map(
+            input,
+            #[inline(always)]
+            |x: Complex<f32>| OfSingle::atan2(x.im.into(), x.re.into()) as f32,
+        ),
         DType::Complex128 => map(input, |x: Complex<f64>| x.arg()),
         dtype if dtype.is_complex() => Err(Error::no_kernel("angle_cpu", dtype)),
         dtype => {

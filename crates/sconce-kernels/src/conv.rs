@@ -1,11 +1,11 @@
-//! Convolution of one to three spatial dimensions: columns of patches times weights, and a direct
-//! loop where every channel has its own filter.
+//! Convolution of one to three spatial dimensions: columns of patches times weights, and a way of its
+//! own where every channel has its own filter.
 
 use crate::binary::compute_dtype;
+use crate::conv_columns::Channels;
 use crate::gemm::{Matrix, Multiply, gemm};
-use crate::simd::dispatch;
-use crate::window::{Geometry, taps, window_rows};
-use crate::{DType, Dims, Error, Result, Tensor, threads};
+use crate::window::Geometry;
+use crate::{DType, Dims, Error, Result, Tensor, conv_columns, depthwise, threads};
 
 /// How a convolution walks over its input. Lists hold one number for every spatial dimension, or
 /// one for all of them.
@@ -432,125 +432,27 @@ fn run<T: Number>(
             let (batch, channel) = (plane / channels, plane % channels);
             let input = (batch * groups + channel / out_per_group) * in_size;
             let filter = &ws[channel * taps..(channel + 1) * taps];
-            dispatch(
-                #[inline(always)]
-                || depthwise(&xs[input..input + in_size], filter, out, geometry),
-            );
+            depthwise::convolve(&xs[input..input + in_size], filter, out, geometry);
         });
         return Ok(());
     }
     let flat = taps == 1 && geometry.stride == [1; 3] && geometry.padding == [0; 3];
     let flat = flat && in_size == out_size;
-    let wanted = if flat { Some(0) } else { depth.checked_mul(out_size) };
-    let mut columns = Vec::new();
-    let reserved = wanted.map(|count| (count, columns.try_reserve_exact(count)));
-    let Some((count, Ok(()))) = reserved else {
-        return Err(Error::runtime("not enough memory for the patches of a convolution"));
-    };
-    columns.resize(count, T::NOTHING);
+    if !flat {
+        let channels = Channels { groups, input: in_per_group, output: out_per_group };
+        return conv_columns::convolve(xs, ws, &mut out, geometry, channels);
+    }
     for (block, out) in out.chunks_exact_mut(out_per_group * out_size).enumerate() {
         let input = &xs[block * in_per_group * in_size..(block + 1) * in_per_group * in_size];
-        let columns = if flat {
-            input
-        } else {
-            let rows = columns.chunks_exact_mut(taps * out_size).zip(input.chunks_exact(in_size));
-            threads::each(rows, |(rows, plane)| gather_patches(plane, rows, geometry));
-            &columns[..]
-        };
         let weights = Matrix {
             start: block % groups * out_per_group * depth,
             row_stride: depth,
             col_stride: 1,
         };
-        let patches = Matrix { start: 0, row_stride: out_size, col_stride: 1 };
-        T::product([out_per_group, depth, out_size], (ws, weights), (columns, patches), out)?;
+        let pixels = Matrix { start: 0, row_stride: out_size, col_stride: 1 };
+        T::product([out_per_group, depth, out_size], (ws, weights), (input, pixels), out)?;
     }
     Ok(())
-}
-
-fn gather_patches<T: Number>(plane: &[T], rows: &mut [T], g: Geometry) {
-    rows.fill(T::NOTHING);
-    let size = g.output.iter().product::<usize>();
-    let step = g.stride[2];
-    for (tap, row) in taps(g).zip(rows.chunks_exact_mut(size)) {
-        window_rows(&g, tap, |out, input, len| {
-            if step == 1 {
-                row[out..out + len].copy_from_slice(&plane[input..input + len]);
-            } else {
-                let values = plane[input..].iter().step_by(step);
-                row[out..out + len].iter_mut().zip(values).for_each(|(to, &x)| *to = x);
-            }
-        });
-    }
-}
-
-/// Adds a plane convolved with one filter. Every output takes in its window's elements in order.
-#[inline(always)]
-fn depthwise<T: Number>(plane: &[T], filter: &[T], out: &mut [T], g: Geometry) {
-    let lines = out.chunks_exact_mut(g.output[2]).enumerate();
-    for (line, out) in lines {
-        let (depth, height) = (line / g.output[1], line % g.output[1]);
-        for (at, filter) in filter.chunks_exact(g.kernel[2]).enumerate() {
-            let place = |dim: usize, output: usize, tap: usize| {
-                let at = output * g.stride[dim] + tap * g.dilation[dim];
-                at.checked_sub(g.padding[dim]).filter(|&at| at < g.input[dim])
-            };
-            let (z, y) = (place(0, depth, at / g.kernel[1]), place(1, height, at % g.kernel[1]));
-            if let (Some(z), Some(y)) = (z, y) {
-                let from = &plane[(z * g.input[1] + y) * g.input[2]..][..g.input[2]];
-                filter_line(from, filter, out, &g);
-            }
-        }
-    }
-}
-
-/// Outputs that are computed side by side.
-const TOGETHER: usize = 16;
-
-/// Adds a line convolved with a line of a filter.
-#[inline(always)]
-fn filter_line<T: Number>(from: &[T], filter: &[T], out: &mut [T], g: &Geometry) {
-    let (stride, padding, dilation) = (g.stride[2], g.padding[2], g.dilation[2]);
-    // The outputs whose windows lie inside the input.
-    let reach = (filter.len() - 1) * dilation;
-    let end = (from.len() + padding).saturating_sub(reach).div_ceil(stride).min(out.len());
-    let first = padding.div_ceil(stride).min(end);
-    for at in (0..first).chain(end..out.len()) {
-        for (tap, &weight) in filter.iter().enumerate() {
-            let place = (at * stride + tap * dilation).checked_sub(padding);
-            if let Some(&x) = place.and_then(|place| from.get(place)) {
-                out[at] = out[at].plus(x, weight);
-            }
-        }
-    }
-    if first == end {
-        return;
-    }
-    let from = &from[first * stride - padding..];
-    let out = &mut out[first..end];
-    if stride > 1 {
-        for (tap, &weight) in filter.iter().enumerate() {
-            let values = from[tap * dilation..].iter().step_by(stride);
-            out.iter_mut().zip(values).for_each(|(out, &x)| *out = out.plus(x, weight));
-        }
-        return;
-    }
-    let (chunks, rest) = out.as_chunks_mut::<TOGETHER>();
-    let done = chunks.len() * TOGETHER;
-    for (chunk, at) in chunks.iter_mut().zip((0..).step_by(TOGETHER)) {
-        let mut sums = *chunk;
-        for (tap, &weight) in filter.iter().enumerate() {
-            let values = &from[at + tap * dilation..][..TOGETHER];
-            for i in 0..TOGETHER {
-                sums[i] = sums[i].plus(values[i], weight);
-            }
-        }
-        *chunk = sums;
-    }
-    for (tap, &weight) in filter.iter().enumerate() {
-        let values = &from[done + tap * dilation..][..rest.len()];
-        rest.iter_mut().zip(values).for_each(|(out, &x)| *out = out.plus(x, weight));
-    }
 }
 
 #[cfg(test)]

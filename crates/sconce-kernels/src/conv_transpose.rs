@@ -8,7 +8,7 @@ use crate::conv::{
 };
 use crate::gemm::Matrix;
 use crate::window::{Geometry, taps, window_rows};
-use crate::{ConvOptions, DType, Dims, Error, Result, Tensor, threads};
+use crate::{ConvOptions, DType, Dims, Error, Result, Tensor, depthwise, threads};
 
 /// `torch.conv_transpose1d`, `conv_transpose2d` or `conv_transpose3d`, by the number of the weight's
 /// dimensions; the input may come without a batch. The padding takes away from the result,
@@ -212,8 +212,19 @@ fn run<T: Number>(
     let window: usize = g.kernel.iter().product();
     let rows = out_per_group * window;
     let (xs, ws) = (x.read::<T>()?, w.read::<T>()?);
+    let (xs, ws) = (&xs[..], &ws[..]);
     let mut out = result.write::<T>()?;
     if out.is_empty() || rows == 0 || small == 0 || in_per_group == 0 {
+        return Ok(());
+    }
+    if in_per_group == 1 {
+        threads::each(out.chunks_exact_mut(large).enumerate(), |(plane, out)| {
+            let channels = groups * out_per_group;
+            let (batch, channel) = (plane / channels, plane % channels);
+            let input = (batch * groups + channel / out_per_group) * small;
+            let filter = &ws[channel * window..(channel + 1) * window];
+            depthwise::transpose(&xs[input..input + small], filter, out, g);
+        });
         return Ok(());
     }
     let mut columns: Vec<T> = Vec::new();
@@ -229,12 +240,7 @@ fn run<T: Number>(
             Matrix { start: block % groups * in_per_group * rows, row_stride: 1, col_stride: rows };
         let input =
             Matrix { start: block * in_per_group * small, row_stride: small, col_stride: 1 };
-        T::product(
-            [rows, in_per_group, small],
-            (&ws[..], weights),
-            (&xs[..], input),
-            &mut columns,
-        )?;
+        T::product([rows, in_per_group, small], (ws, weights), (xs, input), &mut columns)?;
         let planes = out.chunks_exact_mut(large).zip(columns.chunks_exact(window * small));
         threads::each(planes, |(plane, columns)| add_patches(columns, plane, g));
     }

@@ -1,10 +1,10 @@
 //! Copying elements between views, and between dtypes.
 
-use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use crate::unary::{PARALLEL, map_slice};
+use crate::halves::{narrow, widen};
+use crate::unary::{FloatingMap, PARALLEL, map_slice};
 use crate::{Bool, DType, Element, Error, Result, Tensor, threads, walk};
 
 impl Tensor {
@@ -78,7 +78,7 @@ impl Tensor {
         }
         let result = Tensor::unset(self.sizes(), dtype)?;
         let source = self.contiguous()?;
-        if convert_half(&source, &result)? {
+        if convert_quickly(&source, &result)? {
             return Ok(result);
         }
         macro_rules! from {
@@ -225,40 +225,69 @@ fn convert_slices<F: Element, T: Element>(
     Ok(())
 }
 
-/// Between half precision and `float32`, which kernels compute half precision in: with the processor's
-/// own instructions. Whether it was that.
-fn convert_half(source: &Tensor, result: &Tensor) -> Result<bool> {
+/// Between the types that programs convert most, by vector code. Whether it was one of those.
+fn convert_quickly(source: &Tensor, result: &Tensor) -> Result<bool> {
     match (source.dtype(), result.dtype()) {
-        (DType::Float16, DType::Float32) => {
-            convert_slices(source, result, |from: &[f16], to| from.convert_to_f32_slice(to))?;
-        }
-        (DType::Float32, DType::Float16) => {
-            convert_slices(source, result, |from, to: &mut [f16]| to.convert_from_f32_slice(from))?;
-        }
-        (DType::BFloat16, DType::Float32) => {
-            let whole = |x: bf16| f32::from_bits(u32::from(x.to_bits()) << 16);
-            convert_slices(source, result, |from, to| map_slice(from, to, whole))?;
-        }
-        (DType::Float32, DType::BFloat16) => {
-            convert_slices(source, result, |from, to| map_slice(from, to, nearest_bf16))?;
-        }
+        (DType::Float16, DType::Float32) => convert_slices(source, result, widen::<f16>),
+        (DType::Float32, DType::Float16) => convert_slices(source, result, narrow::<f16>),
+        (DType::BFloat16, DType::Float32) => convert_slices(source, result, widen::<bf16>),
+        (DType::Float32, DType::BFloat16) => convert_slices(source, result, narrow::<bf16>),
+        (DType::Float32, DType::Float64) => convert_by(source, result, |x: f32| f64::from(x)),
+        (DType::Float64, DType::Float32) => convert_by(source, result, |x: f64| x as f32),
+        (DType::Float32, DType::Int64) => convert_slices(source, result, whole_numbers::<f32>),
+        (DType::Float64, DType::Int64) => convert_slices(source, result, whole_numbers::<f64>),
         _ => return Ok(false),
-    }
+    }?;
     Ok(true)
 }
 
-/// `bf16::from_f32` without branches.
-fn nearest_bf16(x: f32) -> bf16 {
-    let bits = x.to_bits();
-    // Half of the last place, and a little less where that place is even.
-    let nearest = bits.wrapping_add(0x7fff + ((bits >> 16) & 1));
-    let kept = if x.is_nan() { bits | 0x0040_0000 } else { nearest };
-    bf16::from_bits((kept >> 16) as u16)
+fn convert_by<F: Element, T: Element>(
+    source: &Tensor,
+    result: &Tensor,
+    f: impl Fn(F) -> T + Copy + Sync,
+) -> Result<()> {
+    convert_slices(source, result, |from, to| map_slice(from, to, f))
+}
+
+/// Floating numbers without their fractions. There are no vector instructions for that, but the last
+/// bits of a large number are those of what is added to it.
+fn whole_numbers<F: Convert + FloatingMap>(from: &[F], to: &mut [i64]) {
+    /// 1.5 * 2^52.
+    const LARGE: f64 = 6_755_399_441_055_744.0;
+    const LIMIT: f64 = 2_251_799_813_685_248.0;
+    for (from, to) in from.chunks(256).zip(to.chunks_mut(256)) {
+        map_slice(
+            from,
+            to,
+            #[inline(always)]
+            |x: F| {
+                let bits = (x.to_double().trunc() + LARGE).to_bits();
+                bits.wrapping_sub(LARGE.to_bits()) as i64
+            },
+        );
+        if !from.iter().fold(true, |all, x| all & (x.to_double().abs() < LIMIT)) {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = from.wide().int());
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fractions_are_left_out() {
+        let spread = (0..4099u32).map(|i| f32::from_bits(i.wrapping_mul(1_047_787)));
+        let numbers: Vec<f32> = spread.chain((-300..300).map(|i| i as f32 * 0.3)).collect();
+        let wide: Vec<f64> = (-300..300).map(|i| f64::from(i) * 7.5e12 + 0.7).collect();
+        let expected = |x: f64| if x.abs() < 9.2e18 { x as i64 } else { i64::MIN };
+        let whole =
+            |tensor: Tensor| tensor.to_dtype(DType::Int64).unwrap().to_vec::<i64>().unwrap();
+        let found = whole(Tensor::from_slice(&numbers, &[numbers.len() as i64]).unwrap());
+        assert!(numbers.iter().zip(found).all(|(&x, found)| found == expected(x.into())));
+        let found = whole(Tensor::from_slice(&wide, &[wide.len() as i64]).unwrap());
+        assert!(wide.iter().zip(found).all(|(&x, found)| found == expected(x)));
+    }
 
     #[test]
     fn half_precision_in_bulk_is_that_of_single_numbers() {

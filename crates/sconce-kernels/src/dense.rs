@@ -8,11 +8,18 @@ use crate::{BinaryOp, DType, Element, Operand, Scalar, Tensor, UnaryOp};
 const EXACT_IN_F32: u64 = 1 << 24;
 
 /// As [`crate::binary`], for the operands and operators that need none of its rules; `None` for
-/// others, which are as they were. What is [disposable](Tensor::is_disposable) of the operands may
-/// become the result, so the caller must be done with them.
-pub fn dense_binary(op: BinaryOp, a: &Tensor, b: Operand<'_>) -> Option<Tensor> {
-    let zipped = Zip { a, b, into: None };
-    if fits(op, a, b) { zipped.run(op) } else { None }
+/// others, which are as they were. An operand that the caller is done with (`done`) becomes the result
+/// where it is [disposable](Tensor::is_disposable).
+pub fn dense_binary(op: BinaryOp, a: &Tensor, b: Operand<'_>, done: [bool; 2]) -> Option<Tensor> {
+    let spare = |tensor: &Tensor, done: bool| done && tensor.is_disposable();
+    let into = match b {
+        _ if !fits(op, a, b) => return None,
+        Operand::Tensor(b) if b.is(a) => None,
+        _ if spare(a, done[0]) => Some(a),
+        Operand::Tensor(b) if spare(b, done[1]) => Some(b),
+        _ => None,
+    };
+    Zip { a, b, into }.run(op)
 }
 
 /// As [`crate::binary_in_place`], for the operands and operators that need none of its rules; gives
@@ -36,7 +43,7 @@ fn fits(op: BinaryOp, a: &Tensor, b: Operand<'_>) -> bool {
         && matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div)
 }
 
-/// Two operands that fit, and where the result goes if that is not a tensor of its own.
+/// Two operands that fit, and which of them becomes the result if none is made.
 struct Zip<'a> {
     a: &'a Tensor,
     b: Operand<'a>,
@@ -96,52 +103,55 @@ impl Zip<'_> {
 
     /// Applies `f` to all pairs, or to all elements and the number.
     fn each<T: Element>(&self, number: T, f: impl Fn(T, T) -> T) -> Option<Tensor> {
-        let a = self.a;
-        let Operand::Tensor(b) = self.b else {
-            return map(a, self.into.is_some(), |x| f(x, number));
-        };
-        if self.into.is_some() || a.is_disposable() {
-            let ys = b.read::<T>().ok()?;
-            for (x, &y) in a.write::<T>().ok()?.iter_mut().zip(ys.iter()) {
-                *x = f(*x, y);
+        let Zip { a, b, into } = *self;
+        let Operand::Tensor(b) = b else { return map(a, into.is_some(), |x| f(x, number)) };
+        match into {
+            Some(into) if into.is(a) => {
+                let ys = b.read::<T>().ok()?;
+                for (x, &y) in a.write::<T>().ok()?.iter_mut().zip(ys.iter()) {
+                    *x = f(*x, y);
+                }
+                Some(a.clone())
             }
-            return Some(a.clone());
-        }
-        if b.is_disposable() {
-            let xs = a.read::<T>().ok()?;
-            for (&x, y) in xs.iter().zip(b.write::<T>().ok()?.iter_mut()) {
-                *y = f(x, *y);
+            Some(_) => {
+                let xs = a.read::<T>().ok()?;
+                for (&x, y) in xs.iter().zip(b.write::<T>().ok()?.iter_mut()) {
+                    *y = f(x, *y);
+                }
+                Some(b.clone())
             }
-            return Some(b.clone());
+            None => {
+                let result = Tensor::unset(a.sizes(), a.dtype()).ok()?;
+                let (xs, ys) = (a.read::<T>().ok()?, b.read::<T>().ok()?);
+                let mut out = result.write::<T>().ok()?;
+                for ((out, &x), &y) in out.iter_mut().zip(xs.iter()).zip(ys.iter()) {
+                    *out = f(x, y);
+                }
+                drop(out);
+                Some(result)
+            }
         }
-        let result = Tensor::unset(a.sizes(), a.dtype()).ok()?;
-        let (xs, ys) = (a.read::<T>().ok()?, b.read::<T>().ok()?);
-        let mut out = result.write::<T>().ok()?;
-        for ((out, &x), &y) in out.iter_mut().zip(xs.iter()).zip(ys.iter()) {
-            *out = f(x, y);
-        }
-        drop(out);
-        Some(result)
     }
 }
 
 /// As [`crate::unary`], under the terms of [`dense_binary`].
-pub fn dense_unary(op: UnaryOp, a: &Tensor) -> Option<Tensor> {
+pub fn dense_unary(op: UnaryOp, a: &Tensor, done: bool) -> Option<Tensor> {
     if !a.is_row_major() || a.dtype() != DType::Float32 {
         return None;
     }
+    let spare = done && a.is_disposable();
     match op {
-        UnaryOp::Neg => map(a, false, |x: f32| -x),
-        UnaryOp::Abs => map(a, false, f32::abs),
+        UnaryOp::Neg => map(a, spare, |x: f32| -x),
+        UnaryOp::Abs => map(a, spare, f32::abs),
         // NaN passes through.
-        UnaryOp::Relu => map(a, false, |x: f32| if x < 0.0 { 0.0 } else { x }),
-        UnaryOp::Sqrt => map(a, false, f32::sqrt),
+        UnaryOp::Relu => map(a, spare, |x: f32| if x < 0.0 { 0.0 } else { x }),
+        UnaryOp::Sqrt => map(a, spare, f32::sqrt),
         _ => None,
     }
 }
 
 fn map<T: Element>(a: &Tensor, in_place: bool, f: impl Fn(T) -> T) -> Option<Tensor> {
-    if in_place || a.is_disposable() {
+    if in_place {
         a.write::<T>().ok()?.iter_mut().for_each(|x| *x = f(*x));
         return Some(a.clone());
     }
@@ -165,12 +175,14 @@ mod tests {
     fn check(op: BinaryOp, a: &Tensor, b: Operand<'_>) {
         let general = binary(op, a.into(), b).unwrap();
         let bits = |t: &Tensor| t.to_dtype(DType::Float64).unwrap().to_vec::<f64>().unwrap();
-        // Once where both operands are still needed, once where the first is not.
-        let _needed = if let Operand::Tensor(b) = b { Some(b.clone()) } else { None };
-        let kept = (a.clone(), dense_binary(op, a, b));
-        let own = a.copy().unwrap();
-        let given = dense_binary(op, &own, b);
-        for result in [kept.1, given].into_iter().flatten() {
+        let copy = if let Operand::Tensor(b) = b { Some(b.copy().unwrap()) } else { None };
+        let copied = copy.as_ref().map_or(b, Operand::Tensor);
+        let results = [
+            dense_binary(op, a, b, [false; 2]),
+            dense_binary(op, &a.copy().unwrap(), b, [true, false]),
+            dense_binary(op, a, copied, [false, true]),
+        ];
+        for result in results.into_iter().flatten() {
             assert_eq!(result.dtype(), general.dtype());
             assert_eq!(result.sizes(), general.sizes());
             let (x, y) = (bits(&result), bits(&general));
@@ -200,7 +212,7 @@ mod tests {
         }
         for op in [UnaryOp::Neg, UnaryOp::Abs, UnaryOp::Relu, UnaryOp::Sqrt] {
             let a = &tensors[0];
-            let (general, quick) = (unary(op, a).unwrap(), dense_unary(op, a).unwrap());
+            let (general, quick) = (unary(op, a).unwrap(), dense_unary(op, a, false).unwrap());
             let bits = |t: &Tensor| -> Vec<u32> {
                 t.to_vec::<f32>().unwrap().into_iter().map(f32::to_bits).collect()
             };
@@ -212,11 +224,19 @@ mod tests {
     fn only_what_nobody_else_sees_is_written() {
         let a = Tensor::from_slice(&[1f32, 2.0], &[2]).unwrap();
         let view = a.slice(0, Some(0), Some(1), 1).unwrap();
-        let sum = dense_binary(BinaryOp::Add, &a, (&a).into()).unwrap();
+        let sum = dense_binary(BinaryOp::Add, &a, (&a).into(), [true; 2]).unwrap();
         assert_eq!(a.to_vec::<f32>().unwrap(), [1.0, 2.0]);
         assert_eq!(sum.to_vec::<f32>().unwrap(), [2.0, 4.0]);
         drop(view);
-        let sum = dense_binary(BinaryOp::Add, &a, (&sum).into()).unwrap();
-        assert!(sum.is(&a));
+        let twice = dense_binary(BinaryOp::Add, &a, (&a).into(), [false, true]).unwrap();
+        assert_eq!(twice.to_vec::<f32>().unwrap(), [2.0, 4.0]);
+        let kept = dense_binary(BinaryOp::Add, &a, (&sum).into(), [false; 2]).unwrap();
+        assert_eq!(a.to_vec::<f32>().unwrap(), [1.0, 2.0]);
+        assert!(!kept.is(&a) && !kept.is(&sum));
+        let second = dense_binary(BinaryOp::Add, &a, (&sum).into(), [false, true]).unwrap();
+        assert!(second.is(&sum));
+        drop((second, kept));
+        let first = dense_binary(BinaryOp::Add, &a, (&sum).into(), [true; 2]).unwrap();
+        assert!(first.is(&a));
     }
 }

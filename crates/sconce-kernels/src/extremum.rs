@@ -197,11 +197,34 @@ impl Reduced {
     /// The greatest or least element of every row, which must not be empty; NaN wins over every number.
     fn extremes<T: Ordered>(self, which: Extremum) -> Result<Tensor> {
         match which {
-            Extremum::Max => self.fold(Fold { start: T::LEAST, of: |x: T| x, join: T::max }, |x| x),
-            Extremum::Min => {
-                self.fold(Fold { start: T::GREATEST, of: |x: T| x, join: T::min }, |x| x)
-            }
+            Extremum::Max => self.best(T::LEAST, T::max),
+            Extremum::Min => self.best(T::GREATEST, T::min),
         }
+    }
+
+    fn best<T: Ordered>(self, start: T, join: impl Fn(T, T) -> T + Copy + Sync) -> Result<Tensor> {
+        let Some(columns) = self.columns() else {
+            return self.fold(Fold { start, of: |x: T| x, join }, |x| x);
+        };
+        let values = Tensor::unset(&self.sizes, T::DTYPE)?;
+        let all = self.storage().read::<T>()?;
+        let all: &[T] = &all;
+        columns.each(&mut values.write::<T>()?, |at, out| {
+            dispatch(
+                #[inline(always)]
+                || {
+                    let (pieces, rest) = out.as_chunks_mut::<TOGETHER>();
+                    let done = at + pieces.len() * TOGETHER;
+                    for (piece, at) in pieces.iter_mut().zip((at..).step_by(TOGETHER)) {
+                        *piece = columns_joined(&all[at..], &columns, [start; TOGETHER], join);
+                    }
+                    for (out, at) in rest.iter_mut().zip(done..) {
+                        [*out] = columns_joined(&all[at..], &columns, [start], join);
+                    }
+                },
+            );
+        });
+        Ok(values)
     }
 
     /// The extreme of every row, and where it first stands. Rows must not be empty.
@@ -284,6 +307,26 @@ fn best_of_row<T: Ordered>(
     let at = row[piece * TOGETHER..].iter().position(|&x| is_it(x)).unwrap_or(0);
     let at = piece * TOGETHER + at;
     (row[at], at as i64)
+}
+
+/// Columns that are joined side by side, in registers.
+const TOGETHER: usize = 32;
+
+/// What columns side by side, the first of which starts at `all`, have been joined to.
+#[inline(always)]
+fn columns_joined<T: Copy, const N: usize>(
+    all: &[T],
+    columns: &Columns,
+    mut joined: [T; N],
+    join: impl Fn(T, T) -> T,
+) -> [T; N] {
+    for index in 0..columns.len {
+        let row = &all[index * columns.step..][..N];
+        for i in 0..N {
+            joined[i] = join(joined[i], row[i]);
+        }
+    }
+    joined
 }
 
 /// The extremes of columns side by side, the first of which start at `all`, and where they first stand.

@@ -156,19 +156,49 @@ pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, source: Operand<'_>) ->
 /// # Errors
 /// For dtypes without kernels.
 pub fn nonzero(input: &Tensor) -> Result<Tensor> {
-    let flags = input.to_dtype(DType::Bool)?.to_vec::<Bool>()?;
-    let strides = contiguous_strides(input.sizes());
-    let mut coordinates = Vec::new();
-    let mut count = 0;
-    for (n, _) in flags.iter().enumerate().filter(|(_, flag)| flag.get()) {
-        count += 1;
-        let mut rest = n as i64;
-        for step in &strides {
-            coordinates.push(rest / step);
-            rest %= step;
+    let places = set_places(&input.to_dtype(DType::Bool)?)?;
+    let count = places.len() as i64;
+    let Some((&width, outer)) = input.sizes().split_last() else {
+        return Tensor::zeros(&[count, 0], DType::Int64);
+    };
+    let found = Tensor::unset(&[count, input.dim() as i64], DType::Int64)?;
+    {
+        let mut found = found.write::<i64>()?;
+        let mut rows = found.chunks_exact_mut(input.dim()).zip(&places).peekable();
+        let mut index = Dims::from_elem(0, outer.len());
+        let mut start = 0;
+        while rows.peek().is_some() {
+            while let Some((row, &place)) = rows.next_if(|(_, place)| **place < start + width) {
+                row[..outer.len()].copy_from_slice(&index);
+                row[outer.len()] = place - start;
+            }
+            start += width;
+            for (at, &size) in index.iter_mut().zip(outer).rev() {
+                *at += 1;
+                if *at < size {
+                    break;
+                }
+                *at = 0;
+            }
         }
     }
-    Tensor::from_slice(&coordinates, &[count, input.dim() as i64])
+    Ok(found)
+}
+
+/// The places of what is true, in row-major order.
+pub(crate) fn set_places(flags: &Tensor) -> Result<Vec<i64>> {
+    let flags = flags.contiguous()?;
+    let flags = flags.read::<Bool>()?;
+    let count = flags.iter().map(|flag| usize::from(flag.get())).sum::<usize>();
+    // Each place is written, and stays where its flag is set: branches would often be guessed wrong.
+    let mut places = vec![0; count + 1];
+    let mut next = 0;
+    for (place, flag) in (0..).zip(&*flags) {
+        places[next] = place;
+        next += usize::from(flag.get());
+    }
+    places.truncate(count);
+    Ok(places)
 }
 
 /// Advanced indexing laid out: which elements of a contiguous tensor, and the result's sizes.
@@ -333,4 +363,48 @@ pub fn index_put(
         false => plan.places.scatter(&target, &values)?,
     }
     if own { Ok(()) } else { input.copy_from(&target) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_are_those_of_what_is_not_zero() {
+        for sizes in [&[][..], &[7], &[3, 5], &[2, 1, 9], &[2, 0, 3], &[4, 3, 1], &[1, 1, 1]] {
+            let count = product(sizes);
+            let numbers: Vec<i32> = (0..count as i32).map(|i| (i * 7 + 1) % 3).collect();
+            let input = Tensor::from_slice(&numbers, sizes).unwrap();
+            let mut expected = Vec::new();
+            for (at, _) in (0i64..).zip(&numbers).filter(|(_, x)| **x != 0) {
+                let steps = contiguous_strides(sizes);
+                let pairs = steps.iter().zip(sizes);
+                expected.extend(pairs.map(|(step, size)| at / step % size));
+            }
+            let found = nonzero(&input).unwrap();
+            assert_eq!(found.to_vec::<i64>().unwrap(), expected, "{sizes:?}");
+            assert_eq!(found.sizes()[1], sizes.len() as i64);
+        }
+        let turned = Tensor::from_slice(&[0f32, 1.0, 0.0, 2.0, 3.0, 0.0], &[2, 3]).unwrap();
+        let found = nonzero(&turned.transpose(0, 1).unwrap()).unwrap();
+        assert_eq!(found.to_vec::<i64>().unwrap(), [0, 1, 1, 0, 1, 1]);
+    }
+
+    #[test]
+    fn long_rows_are_gathered_and_scattered_as_defined() {
+        let (rows, width) = (3i64, 1300i64);
+        let numbers: Vec<f32> = (0..rows * width).map(|i| i as f32).collect();
+        let input = Tensor::from_slice(&numbers, &[rows, width]).unwrap();
+        let picked: Vec<i64> = (0..rows * width).map(|i| i * 7919 % width).collect();
+        let index = Tensor::from_slice(&picked, &[rows, width]).unwrap();
+        let found = gather(&input, 1, &index).unwrap().to_vec::<f32>().unwrap();
+        let place = |at: usize| at as i64 / width * width + picked[at];
+        assert!(found.iter().enumerate().all(|(at, &x)| x == place(at) as f32));
+        let source = Tensor::from_slice(&found, &[rows, width]).unwrap();
+        let found = scatter(&input, 1, &index, Operand::Tensor(&source)).unwrap();
+        assert_eq!(found.to_vec::<f32>().unwrap(), numbers);
+        let wrong = Tensor::from_slice(&[0, 5, width, -1], &[1, 4]).unwrap();
+        let message = format!("index {width} is out of bounds for dimension 1 with size {width}");
+        assert_eq!(gather(&input, 1, &wrong).unwrap_err().message(), message);
+    }
 }

@@ -58,11 +58,32 @@ pub(crate) fn select<T: Copy>(items: &mut [T], nth: usize, less: &impl Fn(T, T) 
 /// `std::partial_sort`: the first `middle` elements of the sorted order, sorted.
 pub(crate) fn partial_sort<T: Copy>(items: &mut [T], middle: usize, less: &impl Fn(T, T) -> bool) {
     heap_select(items, middle, less);
-    for last in (1..middle).rev() {
-        let value = items[last];
-        items[last] = items[0];
-        sift(&mut items[..last], 0, value, less);
+    sort_heap(&mut items[..middle], less);
+}
+
+/// `std::sort_heap`.
+pub(crate) fn sort_heap<T: Copy>(heap: &mut [T], less: &impl Fn(T, T) -> bool) {
+    for last in (1..heap.len()).rev() {
+        let value = heap[last];
+        heap[last] = heap[0];
+        sift(&mut heap[..last], 0, value, less);
     }
+}
+
+/// `std::make_heap`: the greatest comes first.
+pub(crate) fn make_heap<T: Copy>(heap: &mut [T], less: &impl Fn(T, T) -> bool) {
+    for parent in (0..heap.len() / 2).rev() {
+        let value = heap[parent];
+        sift(heap, parent, value, less);
+    }
+}
+
+/// The step of `std::partial_sort` for an element behind the heap: where it is less than the first of
+/// the heap, it takes its place, and the first is given back.
+pub(crate) fn offer<T: Copy>(heap: &mut [T], item: T, less: &impl Fn(T, T) -> bool) -> Option<T> {
+    let first = heap.first().copied().filter(|&first| less(item, first))?;
+    sift(heap, 0, item, less);
+    Some(first)
 }
 
 fn insertion_sort<T: Copy>(items: &mut [T], less: &impl Fn(T, T) -> bool) {
@@ -113,14 +134,10 @@ fn partition<T: Copy>(items: &mut [T], less: &impl Fn(T, T) -> bool) -> usize {
 
 fn heap_select<T: Copy>(items: &mut [T], middle: usize, less: &impl Fn(T, T) -> bool) {
     let (heap, rest) = items.split_at_mut(middle);
-    for parent in (0..heap.len() / 2).rev() {
-        let value = heap[parent];
-        sift(heap, parent, value, less);
-    }
+    make_heap(heap, less);
     for item in rest {
-        if !heap.is_empty() && less(*item, heap[0]) {
-            let value = std::mem::replace(item, heap[0]);
-            sift(heap, 0, value, less);
+        if let Some(first) = offer(heap, *item, less) {
+            *item = first;
         }
     }
 }

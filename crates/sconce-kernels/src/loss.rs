@@ -1,11 +1,14 @@
 //! Losses computed element by element, then reduced.
 
+use num_traits::Float;
+
+use crate::activate::log_sigmoid_of;
 use crate::binary::{BinaryOp, binary};
 use crate::distance::pairwise_distance;
+use crate::maths::{Maths, OfDouble, OfSingle};
+use crate::pointwise::{rounding_pairs, zip_float_each};
 use crate::unary::{UnaryOp, unary};
-use crate::{
-    DType, Error, Operand, Result, Scalar, Tensor, binary::zip, masked_fill, mean, result_type, sum,
-};
+use crate::{DType, Error, Operand, Result, Scalar, Tensor, masked_fill, mean, result_type, sum};
 
 /// What becomes of the losses of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,18 +42,20 @@ impl Reduction {
     }
 }
 
-/// `f` of broadcast pairs, in double precision, as the dtype that both promote to.
+/// A function of broadcast pairs, given for each type that is computed in, as the dtype that both
+/// promote to.
 fn pointwise(
     kernel: &str,
     a: &Tensor,
     b: &Tensor,
-    f: impl Fn(f64, f64) -> f64 + Copy,
+    single: impl Fn(f32, f32) -> f32 + Copy + Sync,
+    double: impl Fn(f64, f64) -> f64 + Copy + Sync,
 ) -> Result<Tensor> {
     let dtype = result_type(&[a.into(), b.into()])?;
     if !dtype.is_floating_point() {
         return Err(Error::no_kernel(kernel, dtype));
     }
-    zip(&a.to_dtype(DType::Float64)?, &b.to_dtype(DType::Float64)?, f)?.to_dtype(dtype)
+    zip_float_each(kernel, a.into(), b.into(), single, double)
 }
 
 fn op(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
@@ -71,7 +76,12 @@ fn clamp_min(x: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// Where sizes do not broadcast.
 pub fn l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
-    reduction.of(&unary(UnaryOp::Abs, &op(BinaryOp::Sub, input, target)?)?)
+    let dtype = result_type(&[input.into(), target.into()])?;
+    if !dtype.is_floating_point() {
+        return reduction.of(&unary(UnaryOp::Abs, &op(BinaryOp::Sub, input, target)?)?);
+    }
+    let apart = (|x: f32, y: f32| (x - y).abs(), |x: f64, y: f64| (x - y).abs());
+    reduction.of(&pointwise("sub_cpu", input, target, apart.0, apart.1)?)
 }
 
 /// `torch.nn.functional.mse_loss`.
@@ -79,7 +89,13 @@ pub fn l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<
 /// # Errors
 /// Where sizes do not broadcast, and for integers.
 pub fn mse_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
-    reduction.of(&pointwise("mse_cpu", input, target, |x, y| (x - y) * (x - y))?)
+    let (single, double) = (squared_difference::<f32>, squared_difference::<f64>);
+    reduction.of(&pointwise("mse_cpu", input, target, single, double)?)
+}
+
+#[inline(always)]
+fn squared_difference<F: Float>(x: F, y: F) -> F {
+    (x - y) * (x - y)
 }
 
 /// `torch.nn.functional.smooth_l1_loss`.
@@ -99,11 +115,17 @@ pub fn smooth_l1_loss(
     if beta == 0.0 {
         return l1_loss(input, target, reduction);
     }
-    let losses = pointwise("smooth_l1_cpu", input, target, |x, y| {
-        let z = (x - y).abs();
-        if z < beta { 0.5 * z * z / beta } else { z - 0.5 * beta }
-    })?;
-    reduction.of(&losses)
+    let narrow = beta as f32;
+    let single = move |x, y| smooth_difference::<f32>(x, y, narrow);
+    let double = move |x, y| smooth_difference::<f64>(x, y, beta);
+    reduction.of(&pointwise("smooth_l1_cpu", input, target, single, double)?)
+}
+
+#[inline(always)]
+fn smooth_difference<F: Float + From<f32>>(x: F, y: F, beta: F) -> F {
+    let half: F = 0.5.into();
+    let z = (x - y).abs();
+    if z < beta { half * z * z / beta } else { z - half * beta }
 }
 
 /// `torch.nn.functional.huber_loss`.
@@ -120,11 +142,17 @@ pub fn huber_loss(
         let message = "huber_loss does not support non-positive values for delta.";
         return Err(Error::runtime(message));
     }
-    let losses = pointwise("huber_cpu", input, target, |x, y| {
-        let z = (x - y).abs();
-        if z < delta { 0.5 * z * z } else { delta * (z - 0.5 * delta) }
-    })?;
-    reduction.of(&losses)
+    let narrow = delta as f32;
+    let single = move |x, y| bounded_difference::<f32>(x, y, narrow);
+    let double = move |x, y| bounded_difference::<f64>(x, y, delta);
+    reduction.of(&pointwise("huber_cpu", input, target, single, double)?)
+}
+
+#[inline(always)]
+fn bounded_difference<F: Float + From<f32>>(x: F, y: F, delta: F) -> F {
+    let half: F = 0.5.into();
+    let z = (x - y).abs();
+    if z < delta { half * z * z } else { delta * (z - half * delta) }
 }
 
 /// `torch.nn.functional.soft_margin_loss`.
@@ -157,14 +185,30 @@ pub fn binary_cross_entropy(
     if !input.dtype().is_floating_point() {
         return Err(Error::no_kernel("binary_cross_entropy", input.dtype()));
     }
-    let chances = input.to_dtype(DType::Float64)?.to_vec::<f64>()?;
-    if chances.iter().any(|chance| !(0.0..=1.0).contains(chance)) {
+    if !are_chances(input)? {
         return Err(Error::runtime("all elements of input should be between 0 and 1"));
     }
-    let losses = pointwise("binary_cross_entropy", input, target, |x, y| {
-        (y - 1.0) * (-x).ln_1p().max(-100.0) - y * x.ln().max(-100.0)
-    })?;
+    let (single, double) = (rounding_pairs(entropy::<OfSingle>), entropy::<OfDouble>);
+    let losses = pointwise("binary_cross_entropy", input, target, single, double)?;
     weighed(&losses, weight, reduction)
+}
+
+/// Whether all elements are from 0 to 1.
+fn are_chances(input: &Tensor) -> Result<bool> {
+    fn all<F: Float>(chances: &[F]) -> bool {
+        chances.iter().fold(true, |all, &x| all & (x >= F::zero()) & (x <= F::one()))
+    }
+    let input = input.contiguous()?;
+    Ok(match input.dtype() {
+        DType::Float64 => all::<f64>(&input.read()?),
+        _ => all::<f32>(&input.to_dtype(DType::Float32)?.read()?),
+    })
+}
+
+/// [`binary_cross_entropy`] of a chance and what it should be.
+#[inline(always)]
+fn entropy<M: Maths>(x: f64, y: f64) -> f64 {
+    (y - 1.0) * M::ln_1p(-x).max(-100.0) - y * M::ln(x).max(-100.0)
 }
 
 /// `torch.nn.functional.binary_cross_entropy_with_logits`.
@@ -178,20 +222,35 @@ pub fn binary_cross_entropy_with_logits(
     pos_weight: Option<&Tensor>,
     reduction: Reduction,
 ) -> Result<Tensor> {
-    let log_sigmoid = |x: f64| x.min(0.0) - (-x.abs()).exp().ln_1p();
     let Some(pos_weight) = pos_weight else {
-        let losses = pointwise("binary_cross_entropy_with_logits", input, target, |x, y| {
-            (1.0 - y) * x - if x.is_nan() { x } else { log_sigmoid(x) }
-        })?;
+        let (single, double) =
+            (rounding_pairs(entropy_of_logit::<OfSingle>), entropy_of_logit::<OfDouble>);
+        let losses = pointwise("binary_cross_entropy_with_logits", input, target, single, double)?;
         return weighed(&losses, weight, reduction);
     };
     let factor = op(BinaryOp::Mul, &with(BinaryOp::Sub, pos_weight, 1.0)?, target)?;
     let factor = with(BinaryOp::Add, &factor, 1.0)?;
-    let first = pointwise("binary_cross_entropy_with_logits", input, target, |x, y| (1.0 - y) * x)?;
-    let second = pointwise("binary_cross_entropy_with_logits", input, &factor, |x, factor| {
-        factor * if x.is_nan() { x } else { log_sigmoid(x) }
-    })?;
+    let (single, double) = (rounding_pairs(unwanted), unwanted);
+    let first = pointwise("binary_cross_entropy_with_logits", input, target, single, double)?;
+    let (single, double) = (rounding_pairs(wanted::<OfSingle>), wanted::<OfDouble>);
+    let second = pointwise("binary_cross_entropy_with_logits", input, &factor, single, double)?;
     weighed(&op(BinaryOp::Sub, &first, &second)?, weight, reduction)
+}
+
+/// [`binary_cross_entropy_with_logits`] of a logit and what its chance should be.
+#[inline(always)]
+fn entropy_of_logit<M: Maths>(x: f64, y: f64) -> f64 {
+    unwanted(x, y) - log_sigmoid_of::<M>(x)
+}
+
+#[inline(always)]
+fn unwanted(x: f64, y: f64) -> f64 {
+    (1.0 - y) * x
+}
+
+#[inline(always)]
+fn wanted<M: Maths>(x: f64, factor: f64) -> f64 {
+    factor * log_sigmoid_of::<M>(x)
 }
 
 /// `torch.nn.functional.kl_div`.
@@ -204,11 +263,28 @@ pub fn kl_div(
     reduction: Reduction,
     log_target: bool,
 ) -> Result<Tensor> {
-    let losses = pointwise("kl_div", input, target, |x, y| match log_target {
-        true => y.exp() * (y - x),
-        false => (if y == 0.0 { 0.0 } else { y * y.ln() }) - y * x,
-    })?;
+    let losses = match log_target {
+        true => {
+            let single = rounding_pairs(divergence_of_logs::<OfSingle>);
+            pointwise("kl_div", input, target, single, divergence_of_logs::<OfDouble>)?
+        }
+        false => {
+            let single = rounding_pairs(divergence::<OfSingle>);
+            pointwise("kl_div", input, target, single, divergence::<OfDouble>)?
+        }
+    };
     reduction.of(&losses)
+}
+
+#[inline(always)]
+fn divergence_of_logs<M: Maths>(x: f64, y: f64) -> f64 {
+    M::exp(y) * (y - x)
+}
+
+#[inline(always)]
+fn divergence<M: Maths>(x: f64, y: f64) -> f64 {
+    let product = y * M::ln(y);
+    (if y == 0.0 { 0.0 } else { product }) - y * x
 }
 
 /// `torch.nn.functional.hinge_embedding_loss`.

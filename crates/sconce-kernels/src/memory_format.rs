@@ -108,11 +108,17 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::zeros`].
     pub fn zeros_like(&self, dtype: DType, format: MemoryFormat) -> Result<Tensor> {
-        if format != MemoryFormat::Preserve {
-            return Tensor::zeros_in(self.sizes(), dtype, format);
-        }
+        let strides = self.strides_in(format)?;
         let dense = Tensor::zeros(self.sizes(), dtype)?;
-        Ok(dense.view_unchecked(Dims::from_slice(self.sizes()), self.preserved_strides(), 0))
+        Ok(dense.view_unchecked(Dims::from_slice(self.sizes()), strides, 0))
+    }
+
+    /// The strides of a new tensor like this one in a format.
+    fn strides_in(&self, format: MemoryFormat) -> Result<Dims> {
+        match format {
+            MemoryFormat::Preserve => Ok(self.preserved_strides()),
+            _ => format.strides(self.sizes()),
+        }
     }
 
     /// The strides of a new tensor that keeps the order of this one's dimensions: the same ones
@@ -170,7 +176,12 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::to_dtype`] and [`Tensor::copy_in`].
     pub fn to_dtype_in(&self, dtype: DType, format: MemoryFormat) -> Result<Tensor> {
-        let copy = self.zeros_like(dtype, format)?;
+        let strides = self.strides_in(format)?;
+        if dtype != self.dtype() && strides == contiguous_strides(self.sizes()) {
+            return self.to_dtype(dtype);
+        }
+        let dense = Tensor::unset(self.sizes(), dtype)?;
+        let copy = dense.view_unchecked(Dims::from_slice(self.sizes()), strides, 0);
         copy.copy_from(self)?;
         Ok(copy)
     }

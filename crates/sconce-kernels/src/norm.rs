@@ -118,30 +118,41 @@ pub(crate) fn scale_channels(
 
 /// Every row of `len` elements to mean 0 and variance 1.
 fn normalise_rows(input: &Tensor, len: usize, eps: f64) -> Result<Tensor> {
-    let result = input.to_dtype(compute_dtype(input.dtype()))?.copy()?;
-    if result.numel() == 0 {
-        return Ok(result);
+    let compute = compute_dtype(input.dtype());
+    if input.numel() > 0 && compute == DType::Float32 {
+        return single(&input.to_dtype(compute)?, len, eps, None, None);
     }
-    match result.dtype() {
-        DType::Float32 => single(&result, len, eps, None, None)?,
-        _ => result.write::<f64>()?.chunks_exact_mut(len).for_each(|row| normalise(row, eps)),
+    let result = input.to_dtype(compute)?.copy()?;
+    if result.numel() > 0 {
+        result.write::<f64>()?.chunks_exact_mut(len).for_each(|row| normalise(row, eps));
     }
     Ok(result)
 }
 
-/// Rows of `f32` in place, each scaled and shifted by parameters of `len` elements.
+/// Elements that are copied before their rows are gone over, while a cache holds them.
+const TOGETHER: usize = 1 << 12;
+
+/// Rows of `f32`, each scaled and shifted by parameters of `len` elements.
 fn single(
-    rows: &Tensor,
+    input: &Tensor,
     len: usize,
     eps: f64,
     weight: Option<&[f32]>,
     bias: Option<&[f32]>,
-) -> Result<()> {
-    let mut all = rows.write::<f32>()?;
-    threads::pieces(&mut all, len, PARALLEL, |_, piece| {
-        layer_norm_rows(piece, len, eps, weight, bias);
+) -> Result<Tensor> {
+    let input = input.contiguous()?;
+    let result = Tensor::unset(input.sizes(), DType::Float32)?;
+    let from = input.read::<f32>()?;
+    let from: &[f32] = &from;
+    threads::pieces(&mut result.write::<f32>()?, len, PARALLEL, |start, piece| {
+        let step = len * (TOGETHER / len).max(1);
+        let from = &from[start..start + piece.len()];
+        for (to, from) in piece.chunks_mut(step).zip(from.chunks(step)) {
+            to.copy_from_slice(from);
+            layer_norm_rows(to, len, eps, weight, bias);
+        }
     });
-    Ok(())
+    Ok(result)
 }
 
 fn normalise(row: &mut [f64], eps: f64) {
@@ -169,6 +180,34 @@ fn affine(mut result: Tensor, weight: Option<Tensor>, bias: Option<Tensor>) -> R
     Ok(result)
 }
 
+/// Scales and shifts planes of `inner` elements in place, each by the number of its channel.
+fn scale_planes(
+    result: &Tensor,
+    inner: usize,
+    weight: Option<&Tensor>,
+    bias: Option<&Tensor>,
+) -> Result<()> {
+    let numbers = |tensor: Option<&Tensor>| tensor.map(Tensor::to_vec::<f32>).transpose();
+    let (weight, bias) = (numbers(weight)?, numbers(bias)?);
+    if weight.is_none() && bias.is_none() {
+        return Ok(());
+    }
+    let of = |numbers: &Option<Vec<f32>>, plane: usize| {
+        numbers.as_ref().map(|numbers| numbers[plane % numbers.len()])
+    };
+    threads::pieces(&mut result.write::<f32>()?, inner, PARALLEL, |start, piece| {
+        for (plane, at) in piece.chunks_exact_mut(inner).zip(start / inner..) {
+            match (of(&weight, at), of(&bias, at)) {
+                (Some(w), Some(b)) => plane.iter_mut().for_each(|x| *x = *x * w + b),
+                (Some(w), None) => plane.iter_mut().for_each(|x| *x *= w),
+                (None, Some(b)) => plane.iter_mut().for_each(|x| *x += b),
+                (None, None) => {}
+            }
+        }
+    });
+    Ok(())
+}
+
 /// `torch.nn.functional.layer_norm`.
 ///
 /// # Errors
@@ -187,12 +226,10 @@ pub fn layer_norm(
         |tensor: &&Tensor| tensor.dtype() == DType::Float32 && tensor.sizes() == normalized_shape;
     let plain = weight.iter().chain(&bias).all(fits);
     if input.dtype() == DType::Float32 && plain && input.numel() > 0 {
-        let result = input.copy()?;
         let (weight, bias) = (contiguous(weight)?, contiguous(bias)?);
         let weight = weight.as_ref().map(Tensor::read::<f32>).transpose()?;
         let bias = bias.as_ref().map(Tensor::read::<f32>).transpose()?;
-        single(&result, len, eps, weight.as_deref(), bias.as_deref())?;
-        return Ok(result);
+        return single(input, len, eps, weight.as_deref(), bias.as_deref());
     }
     let result = normalise_rows(input, len, eps)?;
     affine(result, weight.cloned(), bias.cloned())?.to_dtype(input.dtype())
@@ -227,6 +264,11 @@ pub fn group_norm(
     check_length("bias", bias, channels)?;
     let inner = crate::shape::product(&input.sizes()[2..]);
     let result = normalise_rows(input, (channels / groups * inner) as usize, eps)?;
+    let is_single = |tensor: &&Tensor| tensor.dtype() == DType::Float32;
+    if result.numel() > 0 && is_single(&&result) && weight.iter().chain(&bias).all(is_single) {
+        scale_planes(&result, inner as usize, weight, bias)?;
+        return result.to_dtype(input.dtype());
+    }
     let mut sizes = vec![1; input.dim() - 1];
     sizes[0] = channels;
     let shaped = |tensor: Option<&Tensor>| tensor.map(|t| t.reshape(&sizes)).transpose();

@@ -7,6 +7,7 @@ use crate::ranks::{self, Placed, Ranked, Use, ranked};
 use crate::reduce::{Rows, rows};
 use crate::rows::PARALLEL;
 use crate::shape::wrap_dim;
+use crate::simd::dispatch;
 use crate::{DType, Dims, Error, Result, Tensor, introsort, threads};
 
 /// Which element of a row is chosen.
@@ -426,24 +427,55 @@ impl Best {
             threads::pieces(&mut places, k, serial, |start, piece| {
                 let rows = all[start / k * len..].chunks_exact(len);
                 for (places, row) in piece.chunks_exact_mut(k).zip(rows) {
-                    ranked(row, self.largest, Top { best: self, places });
+                    match self.is_partial(len) {
+                        true => self.first_of_row(row, places),
+                        false => ranked(row, self.largest, Top { best: self, places }),
+                    }
                 }
             });
         }
         Ok(places)
     }
 
+    /// Whether so few of a row are wanted that PyTorch sorts those alone.
+    fn is_partial(self, len: usize) -> bool {
+        self.k * 64 <= len
+    }
+
     /// As PyTorch leaves them: selected and sorted by rank alone.
     fn of_row<P: Placed>(self, row: &mut [P]) {
         let less = |a: P, b: P| a.rank() < b.rank();
-        if self.k * 64 <= row.len() {
-            introsort::partial_sort(row, self.k, &less);
-        } else {
-            introsort::select(row, self.k - 1, &less);
-            if self.sorted {
-                introsort::sort(&mut row[..self.k - 1], &less);
-            }
+        introsort::select(row, self.k - 1, &less);
+        if self.sorted {
+            introsort::sort(&mut row[..self.k - 1], &less);
         }
+    }
+
+    /// Writes the places of the wanted elements of a row where they are few: `introsort::partial_sort`
+    /// that leaves out what cannot come to the front.
+    fn first_of_row<T: Ranked>(self, row: &[T], places: &mut [i64]) {
+        /// Elements that are left out together.
+        const TOGETHER: usize = 64;
+        let rank = |x: T| if self.largest { !x.rank() } else { x.rank() };
+        let less = |a: (T::Rank, usize), b: (T::Rank, usize)| a.0 < b.0;
+        let (front, rest) = row.split_at(self.k);
+        let mut heap: Vec<_> = front.iter().map(|&x| rank(x)).zip(0..).collect();
+        introsort::make_heap(&mut heap, &less);
+        dispatch(
+            #[inline(always)]
+            || {
+                for (piece, at) in rest.chunks(TOGETHER).zip((self.k..).step_by(TOGETHER)) {
+                    let greatest = heap[0].0;
+                    if piece.iter().fold(false, |any, &x| any | (rank(x) < greatest)) {
+                        for (&x, at) in piece.iter().zip(at..) {
+                            introsort::offer(&mut heap, (rank(x), at), &less);
+                        }
+                    }
+                }
+            },
+        );
+        introsort::sort_heap(&mut heap, &less);
+        places.iter_mut().zip(heap).for_each(|(place, (_, at))| *place = at as i64);
     }
 }
 
@@ -456,8 +488,7 @@ struct Top<'a> {
 impl Use<()> for Top<'_> {
     fn with<P: Placed>(&mut self, row: &mut [P], _: u64) {
         let k = self.best.k;
-        let is_partial = k * 64 <= row.len();
-        if is_partial || !self.best.sorted {
+        if !self.best.sorted {
             self.best.of_row(row);
         } else if !select_distinct(row, k) {
             row.sort_unstable_by_key(|placed| placed.place());
@@ -478,4 +509,29 @@ fn select_distinct<P: Placed>(row: &mut [P], k: usize) -> bool {
     }
     row[..k].sort_unstable();
     !ranks::has_equal(&row[..k])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_a_row_are_those_of_sorting_it_in_part() {
+        for (len, k, spread) in [(64, 1, 9), (700, 10, 50), (6500, 100, 1 << 20), (500, 7, 3)] {
+            let number = |i: usize| match i * 7919 % 101 {
+                5 if spread < 50 => f32::NAN,
+                _ => (i * 48_271 % 65_537 % spread) as f32 * 0.5 - 3.0,
+            };
+            let row: Vec<f32> = (0..len).map(number).collect();
+            for largest in [false, true] {
+                let rank = |x: f32| if largest { !x.rank() } else { x.rank() };
+                let mut all: Vec<(u32, usize)> = row.iter().map(|&x| rank(x)).zip(0..).collect();
+                introsort::partial_sort(&mut all, k, &|a: (u32, usize), b| a.0 < b.0);
+                let expected: Vec<i64> = all[..k].iter().map(|&(_, at)| at as i64).collect();
+                let mut places = vec![0; k];
+                Best { k, largest, sorted: true }.first_of_row(&row, &mut places);
+                assert_eq!(places, expected, "{k} of {len}");
+            }
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! Where index tensors point to: runs of neighbouring elements of a contiguous tensor.
 
 use std::cell::Ref;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -42,23 +44,154 @@ pub(crate) fn at_least_one(sizes: &[i64]) -> Dims {
 
 /// Runs of elements in a contiguous tensor, in the order of the elements of another.
 pub(crate) struct Places {
-    /// Where each run starts, as `int64`.
-    starts: Tensor,
+    starts: Starts,
+    /// How many runs there are.
+    count: usize,
     /// How long each is.
     len: usize,
+}
+
+/// Where runs start.
+enum Starts {
+    /// These, as `int64`, are known to lie in the tensor.
+    Known(Tensor),
+    /// Those that an index tensor says, once somebody asks for them.
+    Along(Along),
+}
+
+/// Elements of an index tensor along a dimension of a contiguous tensor.
+struct Along {
+    /// As `int64`.
+    index: Tensor,
+    walk: Walk,
+}
+
+/// How the elements of an index tensor are gone over.
+struct Walk {
+    sizes: Dims,
+    /// Those of the index tensor, and those of the other one, in which the dimension has none.
+    strides: [Dims; 2],
+    offset: i64,
+    /// Of the other tensor along the dimension.
+    size: i64,
+    stride: i64,
+    /// Which dimension that is.
+    dim: usize,
+}
+
+/// Starts that are computed together.
+const TOGETHER: usize = 512;
+
+impl Walk {
+    /// Calls `f` with the starts of runs in this range, a piece at a time, and which the first of them
+    /// is. Where an index lies beyond the dimension, it stops and gives that.
+    fn pieces(
+        &self,
+        all: &[i64],
+        range: Range<usize>,
+        mut f: impl FnMut(usize, &[i64]),
+    ) -> Option<i64> {
+        let (mut piece, mut filled, mut first) = ([0i64; TOGETHER], 0, range.start);
+        let mut beyond = None;
+        let strides = [&self.strides[0][..], &self.strides[1]];
+        walk::rows_within(&self.sizes, strides, [self.offset, 0], range, |at, step, n| {
+            let (mut from, mut base, next) = (at[0], at[1] as i64, step[1] as i64);
+            let mut left = if beyond.is_none() { n } else { 0 };
+            while left > 0 {
+                let count = left.min(TOGETHER - filled);
+                let part = &mut piece[filled..filled + count];
+                match step[0] {
+                    0 => part.fill(all[from]),
+                    1 => part.copy_from_slice(&all[from..from + count]),
+                    step => {
+                        let picked = all[from..].iter().step_by(step);
+                        part.iter_mut().zip(picked).for_each(|(x, &i)| *x = i);
+                    }
+                }
+                if !self.starts(part, base, next) {
+                    beyond = part.iter().copied().find(|i| !(0..self.size).contains(i));
+                    return;
+                }
+                filled += count;
+                from += count * step[0];
+                base += count as i64 * next;
+                left -= count;
+                if filled == TOGETHER {
+                    f(first, &piece);
+                    (first, filled) = (first + filled, 0);
+                }
+            }
+        });
+        if beyond.is_none() && filled > 0 {
+            f(first, &piece[..filled]);
+        }
+        beyond
+    }
+
+    /// Makes of indices where runs start, of which the first has index 0 at `base` and each other
+    /// `next` further on. Gives `false`, and changes nothing, where one lies beyond the dimension.
+    fn starts(&self, part: &mut [i64], base: i64, next: i64) -> bool {
+        let (last, stride) = (self.size - 1, self.stride);
+        dispatch(
+            #[inline(always)]
+            || {
+                // The signs of what is below zero and above the last one.
+                if part.iter().fold(0, |signs, &i| signs | i | last.wrapping_sub(i)) < 0 {
+                    return false;
+                }
+                match (stride, next) {
+                    (1, 0) => part.iter_mut().for_each(|x| *x += base),
+                    _ => part.iter_mut().zip(0..).for_each(|(x, i)| {
+                        *x = base + i * next + *x * stride;
+                    }),
+                }
+                true
+            },
+        )
+    }
+}
+
+/// Places of which what they are computed from has been read: threads can share it.
+enum Found<'a> {
+    Known(&'a [i64]),
+    Along(&'a [i64], &'a Walk),
+}
+
+impl Found<'_> {
+    /// Calls `f` with the starts of runs in this range, some at a time, and which the first of them is.
+    ///
+    /// # Errors
+    /// For indices beyond the dimension.
+    fn pieces(&self, range: Range<usize>, mut f: impl FnMut(usize, &[i64])) -> Result<()> {
+        let (all, walk) = match *self {
+            Found::Known(starts) => {
+                f(range.start, &starts[range]);
+                return Ok(());
+            }
+            Found::Along(all, walk) => (all, walk),
+        };
+        match walk.pieces(all, range, f) {
+            Some(i) => Err(Error::runtime(format!(
+                "index {i} is out of bounds for dimension {} with size {}",
+                walk.dim, walk.size
+            ))),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Places {
     /// Runs of `len` elements that are known to lie in the tensor.
     pub(crate) fn new(starts: Tensor, len: usize) -> Places {
-        Places { starts, len }
+        Places { count: starts.count(), starts: Starts::Known(starts), len }
     }
 
     /// Where every element of `index` points to along a dimension of a contiguous `input`. What is
-    /// expanded over the last dimensions gives runs of their elements.
+    /// expanded over the last dimensions gives runs of their elements. Whether indices lie within the
+    /// dimension is found out when the places are used.
     ///
     /// # Errors
-    /// For indices beyond the dimension, and an index tensor larger than the input elsewhere.
+    /// For an index tensor of other numbers than whole ones, and one larger than the input elsewhere.
     pub(crate) fn along(input: &Tensor, dim: i64, index: &Tensor) -> Result<Places> {
         if !matches!(index.dtype(), DType::Int64 | DType::Int32) && index.numel() > 0 {
             return Err(Error::runtime("gather(): Expected dtype int32/int64 for index"));
@@ -91,50 +224,11 @@ impl Places {
         let kept = own.len() - tail;
         let len = crate::shape::product(&own[kept..]) as usize;
         strides[dim] = 0;
-
-        let starts = Tensor::unset(&own[..kept], DType::Int64)?;
-        let mut beyond = None;
-        {
-            let all = index.storage().read::<i64>()?;
-            let mut starts = starts.write::<i64>()?;
-            let mut rest = &mut starts[..];
-            let steps = [&steps[..kept], &strides[..kept]];
-            dispatch(
-                #[inline(always)]
-                || {
-                    walk::rows(&own[..kept], steps, [index.offset(), 0], |at, step, n| {
-                        let (row, later) = std::mem::take(&mut rest).split_at_mut(n);
-                        rest = later;
-                        let (from, base, next) = (at[0], at[1] as i64, step[1] as i64);
-                        match step[0] {
-                            0 => row.fill(all[from]),
-                            1 => row.copy_from_slice(&all[from..from + n]),
-                            step => {
-                                let picked = all[from..].iter().step_by(step);
-                                row.iter_mut().zip(picked).for_each(|(x, &i)| *x = i);
-                            }
-                        }
-                        let outside = |i: i64| (i < 0) | (i >= size);
-                        if row.iter().fold(false, |any, &i| any | outside(i)) {
-                            beyond = beyond.or(row.iter().copied().find(|&i| outside(i)));
-                            return;
-                        }
-                        match (stride, next) {
-                            (1, 0) => row.iter_mut().for_each(|x| *x += base),
-                            _ => row.iter_mut().enumerate().for_each(|(i, x)| {
-                                *x = base + i as i64 * next + *x * stride;
-                            }),
-                        }
-                    });
-                },
-            );
-        }
-        match beyond {
-            Some(i) => Err(Error::runtime(format!(
-                "index {i} is out of bounds for dimension {dim} with size {size}"
-            ))),
-            None => Ok(Places::new(starts, len)),
-        }
+        let (sizes, strides) = walk::merge(&own[..kept], [&steps[..kept], &strides[..kept]]);
+        let count = crate::shape::product(&sizes) as usize;
+        let offset = index.offset();
+        let walk = Walk { sizes, strides, offset, size, stride, dim };
+        Ok(Places { starts: Starts::Along(Along { index, walk }), count, len })
     }
 
     /// How long each run is.
@@ -142,34 +236,68 @@ impl Places {
         self.len
     }
 
-    /// Where each run starts.
+    /// Calls `f` with where the runs start.
+    fn with<R>(&self, f: impl FnOnce(Found<'_>) -> Result<R>) -> Result<R> {
+        match &self.starts {
+            Starts::Known(starts) => f(Found::Known(&starts.read::<i64>()?)),
+            Starts::Along(along) => {
+                f(Found::Along(&along.index.storage().read::<i64>()?, &along.walk))
+            }
+        }
+    }
+
+    /// Calls `f` for every run, in order, with where it starts.
     ///
     /// # Errors
-    /// Never: they are this kernel's own.
-    pub(crate) fn starts(&self) -> Result<Ref<'_, [i64]>> {
-        self.starts.read::<i64>()
+    /// For indices beyond the dimension.
+    pub(crate) fn each(&self, mut f: impl FnMut(usize, usize)) -> Result<()> {
+        self.with(|found| {
+            found.pieces(0..self.count, |first, starts| {
+                (first..).zip(starts).for_each(|(run, &at)| f(run, at as usize));
+            })
+        })
     }
 
     /// The elements at these places of a contiguous tensor, as a tensor of these sizes.
     ///
     /// # Errors
-    /// Where memory is short.
+    /// For indices beyond the dimension, and where memory is short.
     pub(crate) fn gather(&self, input: &Tensor, sizes: &[i64]) -> Result<Tensor> {
         fn copy<T: Element>(input: &Tensor, result: &Tensor, places: &Places) -> Result<()> {
-            let (from, starts) = (units::<T>(input)?, places.starts()?);
-            let (from, starts, len) = (&from[..], &starts[..], places.len);
+            let (from, len) = (units::<T>(input)?, places.len);
+            let from = &from[..];
             let mut to = result.storage().write::<T>()?;
-            let to = &mut to[..starts.len() * len];
-            threads::pieces(to, len, PARALLEL, |start, piece| match len {
-                0 => {}
-                1 => piece.iter_mut().zip(&starts[start..]).for_each(|(x, &at)| {
-                    *x = from[at as usize];
-                }),
-                _ => piece.chunks_exact_mut(len).zip(&starts[start / len..]).for_each(
-                    |(run, &at)| run.copy_from_slice(&from[at as usize..at as usize + len]),
-                ),
-            });
-            Ok(())
+            let to = &mut to[..places.count * len];
+            places.with(|found| {
+                let part = |start: usize, piece: &mut [T]| {
+                    let runs = start / len..(start + piece.len()) / len;
+                    let first = runs.start;
+                    found.pieces(runs, |run, starts| {
+                        let to = &mut piece[(run - first) * len..][..starts.len() * len];
+                        match len {
+                            1 => to.iter_mut().zip(starts).for_each(|(x, &at)| {
+                                *x = from[at as usize];
+                            }),
+                            _ => to.chunks_exact_mut(len).zip(starts).for_each(|(run, &at)| {
+                                run.copy_from_slice(&from[at as usize..at as usize + len]);
+                            }),
+                        }
+                    })
+                };
+                if to.is_empty() {
+                    // Indices may be wrong nevertheless.
+                    return found.pieces(0..places.count, |_, _| {});
+                }
+                let failed = AtomicBool::new(false);
+                threads::pieces(to, len, PARALLEL, |start, piece| {
+                    failed.fetch_or(part(start, piece).is_err(), Ordering::Relaxed);
+                });
+                match failed.into_inner() {
+                    // The first one is told, whichever thread found one.
+                    true => found.pieces(0..places.count, |_, _| {}),
+                    false => Ok(()),
+                }
+            })
         }
         let result = Tensor::unset(sizes, input.dtype())?;
         by_width!(input, copy(input, &result, self))?;
@@ -180,20 +308,12 @@ impl Places {
     /// tensor; the last one wins.
     ///
     /// # Errors
-    /// Where both share a storage.
+    /// For indices beyond the dimension, and where both share a storage.
     pub(crate) fn scatter(&self, target: &Tensor, source: &Tensor) -> Result<()> {
         fn copy<T: Element>(target: &Tensor, source: &Tensor, places: &Places) -> Result<()> {
-            let (from, starts, len) = (units::<T>(source)?, places.starts()?, places.len);
+            let from = units::<T>(source)?;
             let mut to = target.storage().write::<T>()?;
-            let to = to.get_mut(target.offset() as usize..).unwrap_or_default();
-            match len {
-                0 => {}
-                1 => starts.iter().zip(&*from).for_each(|(&at, &x)| to[at as usize] = x),
-                _ => starts.iter().zip(from.chunks_exact(len)).for_each(|(&at, run)| {
-                    to[at as usize..at as usize + len].copy_from_slice(run);
-                }),
-            }
-            Ok(())
+            places.fold(to.get_mut(target.offset() as usize..).unwrap_or_default(), &from, |_, x| x)
         }
         by_width!(target, copy(target, source, self))
     }
@@ -201,32 +321,34 @@ impl Places {
     /// Folds the elements of `source` into these places of `target`, in order.
     ///
     /// # Errors
-    /// Never: see [`Places::starts`].
+    /// For indices beyond the dimension.
     pub(crate) fn fold<T: Element>(
         &self,
         target: &mut [T],
         source: &[T],
-        combine: impl Fn(T, T) -> T,
+        combine: impl Fn(T, T) -> T + Copy,
     ) -> Result<()> {
-        let (starts, len) = (self.starts()?, self.len);
-        match len {
-            0 => {}
-            1 => starts.iter().zip(source).for_each(|(&at, &x)| {
-                let target = &mut target[at as usize];
-                *target = combine(*target, x);
-            }),
-            _ => dispatch(
-                #[inline(always)]
-                || {
-                    for (&at, run) in starts.iter().zip(source.chunks_exact(len)) {
-                        for (to, &x) in target[at as usize..at as usize + len].iter_mut().zip(run) {
-                            *to = combine(*to, x);
+        let len = self.len;
+        let one = |to: &mut T, &x: &T| *to = combine(*to, x);
+        self.with(|found| {
+            found.pieces(0..self.count, |first, starts| match len {
+                0 => {}
+                1 => {
+                    let pairs = starts.iter().zip(&source[first..]);
+                    pairs.for_each(|(&at, x)| one(&mut target[at as usize], x));
+                }
+                _ => dispatch(
+                    #[inline(always)]
+                    || {
+                        let runs = source[first * len..].chunks_exact(len);
+                        for (&at, run) in starts.iter().zip(runs) {
+                            let to = &mut target[at as usize..at as usize + len];
+                            to.iter_mut().zip(run).for_each(|(to, x)| one(to, x));
                         }
-                    }
-                },
-            ),
-        }
-        Ok(())
+                    },
+                ),
+            })
+        })
     }
 
     /// Adds the elements of a contiguous `source` of the same dtype to these places of a contiguous
@@ -293,7 +415,8 @@ mod tests {
         for index in cases {
             for dim in 0..3 {
                 let places = Places::along(&input, dim as i64, &index).unwrap();
-                let starts = places.starts().unwrap();
+                let mut starts = Vec::new();
+                places.each(|_, at| starts.push(at as i64)).unwrap();
                 let run = places.run() as i64;
                 let found: Vec<i64> = starts.iter().flat_map(|&at| at..at + run).collect();
                 let picked = index.to_dtype(DType::Int64).unwrap().to_vec::<i64>().unwrap();
@@ -308,7 +431,7 @@ mod tests {
             }
         }
         let wrong = Tensor::from_slice(&[0i64, 3, -1], &[1, 1, 3]).unwrap();
-        let found = Places::along(&input, 0, &wrong).map(|places| places.run());
+        let found = Places::along(&input, 0, &wrong).and_then(|places| places.each(|_, _| {}));
         assert_eq!(
             found.unwrap_err().message(),
             "index 3 is out of bounds for dimension 0 with size 3"

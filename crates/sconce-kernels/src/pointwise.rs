@@ -1,13 +1,14 @@
 //! Element-wise operators that are written once for all dtypes, in double precision.
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
-use crate::binary::{BinaryOp, binary, compute_dtype, zip};
+use crate::binary::{BinaryOp, Strided, binary, row, zip, zip_parallel};
+use crate::halves::{map_halves, zip_halves};
 use crate::numbers::{Complex128, Number, Numbers, expect_floating, rounded, widest};
 use crate::promotion::int_to_float;
 use crate::scalar::integer_range;
 use crate::shape::{broadcast, expanded_strides};
 use crate::simd::dispatch;
-use crate::unary::map;
+use crate::unary::{map, map_slice, map_slices};
 use crate::{
     Bool, DType, Dims, Element, Error, Operand, Result, Scalar, Tensor, result_type, walk,
 };
@@ -16,27 +17,59 @@ use crate::{
 ///
 /// # Errors
 /// For complex numbers.
-pub fn map_float(kernel: &str, input: &Tensor, f: impl Fn(f64) -> f64 + Copy) -> Result<Tensor> {
+pub fn map_float(
+    kernel: &str,
+    input: &Tensor,
+    f: impl Fn(f64) -> f64 + Copy + Sync,
+) -> Result<Tensor> {
+    map_float_each(kernel, input, f, f)
+}
+
+/// As [`map_float`], with a function for what is rounded to `f32` and one for `f64`.
+pub(crate) fn map_float_each(
+    kernel: &str,
+    input: &Tensor,
+    single: impl Fn(f64) -> f64 + Copy + Sync,
+    double: impl Fn(f64) -> f64 + Copy + Sync,
+) -> Result<Tensor> {
     let dtype = int_to_float(input.dtype());
-    map_floating(kernel, &input.to_dtype(dtype)?, f)
+    map_floating_each(kernel, &input.to_dtype(dtype)?, rounding(single), double)
 }
 
 /// `f` of every element of a floating tensor.
 ///
 /// # Errors
 /// For other dtypes.
-pub fn map_floating(kernel: &str, input: &Tensor, f: impl Fn(f64) -> f64 + Copy) -> Result<Tensor> {
+pub fn map_floating(
+    kernel: &str,
+    input: &Tensor,
+    f: impl Fn(f64) -> f64 + Copy + Sync,
+) -> Result<Tensor> {
+    map_floating_each(kernel, input, rounding(f), f)
+}
+
+/// As [`map_floating`], with a function for each of the types that are computed in.
+pub(crate) fn map_floating_each(
+    kernel: &str,
+    input: &Tensor,
+    single: impl Fn(f32) -> f32 + Copy + Sync,
+    double: impl Fn(f64) -> f64 + Copy + Sync,
+) -> Result<Tensor> {
     let dtype = input.dtype();
     expect_floating(kernel, dtype)?;
+    let kernel = |xs: &[f32], out: &mut [f32]| map_slice(xs, out, single);
     match dtype {
-        DType::Float64 => map(input, f),
-        _ => map(
-            &input.to_dtype(DType::Float32)?,
-            #[inline(always)]
-            move |x: f32| f(x.into()) as f32,
-        )?
-        .to_dtype(dtype),
+        DType::Float64 => map(input, double),
+        DType::Float32 => map_slices(input, kernel),
+        _ => map_halves(input, &kernel),
     }
+}
+
+/// A function of `f32` that is computed in double precision.
+#[inline(always)]
+pub(crate) fn rounding(f: impl Fn(f64) -> f64 + Copy) -> impl Fn(f32) -> f32 + Copy {
+    #[inline(always)]
+    move |x: f32| f(x.into()) as f32
 }
 
 /// `f` of broadcast pairs; integers give `float32`.
@@ -47,22 +80,27 @@ pub fn zip_float(
     kernel: &str,
     a: Operand<'_>,
     b: Operand<'_>,
-    f: impl Fn(f64, f64) -> f64 + Copy,
+    f: impl Fn(f64, f64) -> f64 + Copy + Sync,
+) -> Result<Tensor> {
+    zip_float_each(kernel, a, b, rounding_pairs(f), f)
+}
+
+/// As [`zip_float`], with a function for each of the types that are computed in.
+pub(crate) fn zip_float_each(
+    kernel: &str,
+    a: Operand<'_>,
+    b: Operand<'_>,
+    single: impl Fn(f32, f32) -> f32 + Copy + Sync,
+    double: impl Fn(f64, f64) -> f64 + Copy + Sync,
 ) -> Result<Tensor> {
     let dtype = int_to_float(result_type(&[a, b])?);
     expect_floating(kernel, dtype)?;
-    let compute = compute_dtype(dtype);
-    let wide = |operand: Operand<'_>| operand.to_dtype(dtype)?.to_dtype(compute);
-    let (a, b) = (wide(a)?, wide(b)?);
-    match compute {
-        DType::Float64 => zip(&a, &b, f),
-        _ => zip(
-            &a,
-            &b,
-            #[inline(always)]
-            move |a: f32, b: f32| f(a.into(), b.into()) as f32,
-        )?
-        .to_dtype(dtype),
+    let (a, b) = (a.to_dtype(dtype)?, b.to_dtype(dtype)?);
+    let kernel = |out: &mut [f32], x: Strided<'_, f32>, y: Strided<'_, f32>| row(out, x, y, single);
+    match dtype {
+        DType::Float64 => zip(&a, &b, double),
+        DType::Float32 => zip_parallel(&a, &b, kernel),
+        _ => zip_halves(&a, &b, &kernel),
     }
 }
 
@@ -74,11 +112,31 @@ pub fn zip_floating(
     kernel: &str,
     a: &Tensor,
     b: &Tensor,
-    f: impl Fn(f64, f64) -> f64 + Copy,
+    f: impl Fn(f64, f64) -> f64 + Copy + Sync,
+) -> Result<Tensor> {
+    zip_floating_each(kernel, a, b, rounding_pairs(f), f)
+}
+
+/// As [`zip_floating`], with a function for each of the types that are computed in.
+pub(crate) fn zip_floating_each(
+    kernel: &str,
+    a: &Tensor,
+    b: &Tensor,
+    single: impl Fn(f32, f32) -> f32 + Copy + Sync,
+    double: impl Fn(f64, f64) -> f64 + Copy + Sync,
 ) -> Result<Tensor> {
     let dtype = result_type(&[a.into(), b.into()])?;
     expect_floating(kernel, dtype)?;
-    zip_float(kernel, a.into(), b.into(), f)
+    zip_float_each(kernel, a.into(), b.into(), single, double)
+}
+
+/// A function of pairs of `f32` that is computed in double precision.
+#[inline(always)]
+pub(crate) fn rounding_pairs(
+    f: impl Fn(f64, f64) -> f64 + Copy,
+) -> impl Fn(f32, f32) -> f32 + Copy {
+    #[inline(always)]
+    move |x: f32, y: f32| f(x.into(), y.into()) as f32
 }
 
 /// `f` of broadcast pairs of integers.
@@ -342,17 +400,22 @@ pub fn nan_to_num(
         _ => return input.copy(),
     };
     let (nan, high, low) = (nan.unwrap_or(0.0), posinf.unwrap_or(high), neginf.unwrap_or(low));
-    let replaced = move |x: f64| match x {
-        x if x.is_nan() => nan,
-        f64::INFINITY => high,
-        f64::NEG_INFINITY => low,
-        x => x,
-    };
     if dtype.is_complex() {
-        let both = |x: Complex128| Complex128::new(replaced(x.re), replaced(x.im));
+        let part = move |x| number_for(x, [nan, high, low]);
+        let both = |x: Complex128| Complex128::new(part(x.re), part(x.im));
         return map(&input.to_dtype(DType::Complex128)?, both)?.to_dtype(dtype);
     }
-    map_floating("nan_to_num", input, replaced)
+    let narrow = [nan, high, low].map(|x| x as f32);
+    let double = move |x| number_for(x, [nan, high, low]);
+    map_floating_each("nan_to_num", input, move |x| number_for(x, narrow), double)
+}
+
+/// [`nan_to_num`] of a number.
+#[inline(always)]
+fn number_for<F: num_traits::Float>(x: F, [nan, high, low]: [F; 3]) -> F {
+    let y = if x == F::infinity() { high } else { x };
+    let y = if x == F::neg_infinity() { low } else { y };
+    if x.is_nan() { nan } else { y }
 }
 
 /// `torch.logit`.

@@ -459,8 +459,24 @@ fn greatest<T: Pooled>(planes: &Planes, axes: &[Axis; 3], sizes: &[i64]) -> Resu
 /// Where the greatest elements stand in their planes.
 fn greatest_at<T: Pooled>(planes: &Planes, axes: &[Axis; 3], sizes: &[i64]) -> Result<Tensor> {
     let size = planes.size;
+    let mut run = axes[2].run();
+    let is_small = u32::try_from(size.iter().product::<usize>()).is_ok();
+    run.windows.end -= if is_small { run.windows.len() % TOGETHER } else { run.windows.len() };
     pool(planes, axes, sizes, |plane: &[T], [depth, rows], out: &mut [i64]| {
-        for (&columns, out) in axes[2].windows.iter().zip(out) {
+        for (at, out) in out[run.windows.clone()].as_chunks_mut().0.iter_mut().enumerate() {
+            let columns = axes[2].windows[run.windows.start + at * TOGETHER];
+            let window = [depth, rows, columns];
+            *out = dispatch(
+                #[inline(always)]
+                || match run.stride {
+                    1 => greatest_side_by_side(plane, size, axes, window, run.elements, 1),
+                    2 => greatest_side_by_side(plane, size, axes, window, run.elements, 2),
+                    step => greatest_side_by_side(plane, size, axes, window, run.elements, step),
+                },
+            );
+        }
+        for column in (0..run.windows.start).chain(run.windows.end..out.len()) {
+            let columns = axes[2].windows[column];
             let window = [depth, rows, columns];
             let mut best = None;
             match axes[2].step == 1 && columns.end.saturating_sub(columns.start) >= LONG {
@@ -469,11 +485,69 @@ fn greatest_at<T: Pooled>(planes: &Planes, axes: &[Axis; 3], sizes: &[i64]) -> R
                 }),
                 false => each(plane, size, axes, window, |at, x| greater(&mut best, at, x)),
             }
-            let start = window.map(|window| window.start);
-            let corner = (start[0] * size[1] + start[1]) * size[2] + start[2];
-            *out = best.map_or(corner, |(_, at)| at) as i64;
+            out[column] = best.map_or(corner(size, window), |(_, at)| at) as i64;
         }
     })
+}
+
+/// The place of the first element of a window.
+fn corner(size: [usize; 3], [depth, rows, columns]: [Window; 3]) -> usize {
+    (depth.start * size[1] + rows.start) * size[2] + columns.start
+}
+
+/// Windows in which the greatest elements are looked for side by side.
+const TOGETHER: usize = 8;
+
+/// Where the greatest elements of windows stand, of which the first is given, with so many elements a
+/// line, and the others come so many steps after one another.
+#[inline(always)]
+fn greatest_side_by_side<T: Pooled>(
+    plane: &[T],
+    size: [usize; 3],
+    axes: &[Axis; 3],
+    window: [Window; 3],
+    elements: usize,
+    stride: usize,
+) -> [i64; TOGETHER] {
+    let [depth, rows, columns] = window;
+    // The first elements, unless there are greater ones than nothing.
+    let (mut best, mut at) = ([T::LOWEST; TOGETHER], [corner(size, window) as u32; TOGETHER]);
+    at.iter_mut().enumerate().for_each(|(i, at)| *at += (i * stride) as u32);
+    for z in (depth.start..depth.end).step_by(axes[0].step) {
+        for y in (rows.start..rows.end).step_by(axes[1].step) {
+            let line = (z * size[1] + y) * size[2] + columns.start;
+            for element in 0..elements {
+                let place = line + element * axes[2].step;
+                let numbers = &plane[place..][..(TOGETHER - 1) * stride + 1];
+                for i in 0..TOGETHER {
+                    let x = numbers[i * stride];
+                    let better = (x > best[i]) | x.is_nan();
+                    best[i] = if better { x } else { best[i] };
+                    at[i] = if better { (place + i * stride) as u32 } else { at[i] };
+                }
+            }
+        }
+    }
+    let mut found = [0; TOGETHER];
+    found.iter_mut().zip(at).for_each(|(found, at)| *found = i64::from(at));
+    found
+}
+
+/// The numbers at places of their planes.
+fn numbers_at<T: Pooled>(planes: &Planes, places: &Tensor) -> Result<Tensor> {
+    let values = Tensor::unset(places.sizes(), T::DTYPE)?;
+    let all = planes.wide.read::<T>()?;
+    let len: usize = planes.size.iter().product();
+    {
+        let (places, mut values) = (places.read::<i64>()?, values.write::<T>()?);
+        let per_plane = (places.len() * len).checked_div(all.len()).unwrap_or(0).max(1);
+        let planes = all.chunks_exact(len.max(1));
+        let parts = values.chunks_exact_mut(per_plane).zip(places.chunks_exact(per_plane));
+        for ((values, places), plane) in parts.zip(planes) {
+            values.iter_mut().zip(places).for_each(|(x, &at)| *x = plane[at as usize]);
+        }
+    }
+    Ok(values)
 }
 
 fn averages<T: Pooled>(
@@ -599,8 +673,8 @@ fn maxima(
     sizes: &[i64],
 ) -> Result<(Tensor, Tensor)> {
     let planes = Planes::new(input, rank)?;
-    let values = by_number!(planes, name, greatest(&planes, axes, sizes))?;
     let indices = by_number!(planes, name, greatest_at(&planes, axes, sizes))?;
+    let values = by_number!(planes, name, numbers_at(&planes, &indices))?;
     Ok((values.to_dtype(input.dtype())?.like_format_of(input)?, indices.like_format_of(input)?))
 }
 
@@ -861,6 +935,56 @@ mod tests {
             let input = Tensor::zeros(&[1, 1, size], DType::Float32).unwrap();
             let ([.., axis], _) = adaptive(&input, "", &[output]).unwrap();
             check(&axis, size as usize);
+        }
+    }
+
+    #[test]
+    fn greatest_side_by_side_are_those_found_one_by_one() {
+        for (kernel, stride, padding, dilation, size) in [
+            (2, 2, 0, 1, 40),
+            (3, 1, 1, 1, 29),
+            (3, 2, 1, 1, 33),
+            (2, 3, 1, 2, 60),
+            (5, 4, 2, 1, 9),
+        ] {
+            let (height, width) = (size / 2 + 3, size);
+            let number = |i: i64| match i * 31 % 67 {
+                0 => f32::NAN,
+                1..20 => f32::NEG_INFINITY,
+                other => (other % 9) as f32,
+            };
+            let numbers: Vec<f32> = (0..2 * height * width).map(number).collect();
+            let input = Tensor::from_slice(&numbers, &[2, height, width]).unwrap();
+            let options = PoolOptions {
+                kernel: &[kernel],
+                stride: &[stride],
+                padding: &[padding],
+                dilation: &[dilation],
+                ceil_mode: false,
+            };
+            let (values, places) = max_pool_with_indices(&input, 2, &options).unwrap();
+            let &[_, high, wide] = places.sizes() else { unreachable!() };
+            let (mut expected, mut taken) = (Vec::new(), Vec::new());
+            for at in 0..2 * high * wide {
+                let (plane, y, x) = (at / (high * wide), at / wide % high, at % wide);
+                let (mut best, mut place) = (f32::NEG_INFINITY, None);
+                for tap in 0..kernel * kernel {
+                    let y = y * stride + tap / kernel * dilation - padding;
+                    let x = x * stride + tap % kernel * dilation - padding;
+                    if !(0..height).contains(&y) || !(0..width).contains(&x) {
+                        continue;
+                    }
+                    let number = numbers[((plane * height + y) * width + x) as usize];
+                    if place.is_none() || number > best || number.is_nan() {
+                        (best, place) = (number, Some(y * width + x));
+                    }
+                }
+                expected.push(place.unwrap());
+                taken.push(best.to_bits());
+            }
+            assert_eq!(places.to_vec::<i64>().unwrap(), expected, "{options:?}");
+            let values = values.to_vec::<f32>().unwrap();
+            assert!(values.into_iter().map(f32::to_bits).eq(taken), "{options:?}");
         }
     }
 }

@@ -343,7 +343,7 @@ impl Steps {
         self,
         input: &Tensor,
         dtype: DType,
-        f: impl Fn(T) -> f32 + Copy,
+        f: impl Fn(T) -> f32 + Copy + Sync,
     ) -> Result<Tensor> {
         match underlying(dtype)?.0 {
             DType::UInt8 => map(input, move |x| self.nearest(f(x)) as u8),

@@ -1,12 +1,14 @@
 //! Numbers as integers of the same order, which are quick to sort and to select from.
 
+use std::ops::Not;
+
 use crate::introsort;
 use crate::numbers::Real;
 
 /// Numbers whose order that of integers can stand for: NaN as the largest, both zeros as one.
 pub(crate) trait Ranked: Real {
     /// What stands for a number: small where numbers are.
-    type Rank: Copy + Ord + Into<u64>;
+    type Rank: Copy + Ord + Into<u64> + Not<Output = Self::Rank>;
 
     /// What stands for it.
     fn rank(self) -> Self::Rank;

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use crate::binary::compute_dtype;
 use crate::fold::{Columns, Fold};
-use crate::rows::{log_softmax_rows, log_sum_exp, softmax_rows};
+use crate::rows::{exponentials_below_greatest, log_softmax_rows, log_sum_exp, softmax_rows};
 use crate::shape::{product, wrap_dim};
 use crate::simd::dispatch;
 use crate::softmax_columns::{Finish, columns};
@@ -401,8 +401,7 @@ pub(crate) fn along(
 pub fn softmax(input: &Tensor, dim: i64) -> Result<Tensor> {
     let finish = Finish { factor: |total| (1.0 / total) as f32, value: |_, e, _, scale| e * scale };
     normalised(input, dim, "softmax", (softmax_rows, finish), |row| {
-        let max = row.iter().fold(f64::NEG_INFINITY, |a, &x| a.max(x));
-        row.iter_mut().for_each(|x| *x = (*x - max).exp());
+        exponentials_below_greatest(row);
         let scale = 1.0 / row_sum(row);
         row.iter_mut().for_each(|x| *x *= scale);
     })
@@ -416,8 +415,9 @@ pub fn log_softmax(input: &Tensor, dim: i64) -> Result<Tensor> {
     let finish =
         Finish { factor: |total: f64| total.ln() as f32, value: |x, _, max, log| x - max - log };
     normalised(input, dim, "log_softmax", (log_softmax_rows, finish), |row| {
-        let max = row.iter().fold(f64::NEG_INFINITY, |a, &x| a.max(x));
-        let log = row.iter().map(|&x| (x - max).exp()).sum::<f64>().ln();
+        let mut exponentials = row.to_vec();
+        let max = exponentials_below_greatest(&mut exponentials);
+        let log = row_sum(&exponentials).ln();
         row.iter_mut().for_each(|x| *x = *x - max - log);
     })
 }

@@ -1,10 +1,10 @@
 //! Contiguous rows of `f32`: softmax, normalisation, sums.
 
-use num_traits::Zero;
+use num_traits::{Float, Zero};
 
 use crate::fold::{Fold, LEAF};
 use crate::simd::dispatch;
-use crate::vecmath;
+use crate::{vecmath, vecmath_double};
 
 /// Elements below which other threads cost more than they bring.
 pub(crate) const PARALLEL: usize = 1 << 14;
@@ -26,17 +26,31 @@ fn sum(row: &[f32]) -> f64 {
 
 /// The greatest number; NaN is passed over.
 #[inline(always)]
-fn greatest(row: &[f32]) -> f32 {
-    let mut lanes = [f32::NEG_INFINITY; LANES];
+fn greatest<F: Float>(row: &[F]) -> F {
+    let mut lanes = [F::neg_infinity(); LANES];
     let (chunks, rest) = row.as_chunks::<LANES>();
     for chunk in chunks {
         for l in 0..LANES {
             lanes[l] = if chunk[l] > lanes[l] { chunk[l] } else { lanes[l] };
         }
     }
-    let greater = |a: f32, &b: &f32| if b > a { b } else { a };
-    let best = rest.iter().fold(f32::NEG_INFINITY, greater);
+    let greater = |a: F, &b: &F| if b > a { b } else { a };
+    let best = rest.iter().fold(F::neg_infinity(), greater);
     lanes.iter().fold(best, greater)
+}
+
+/// The exponentials of what is left of a row without its greatest number, in place, and that number.
+pub(crate) fn exponentials_below_greatest(row: &mut [f64]) -> f64 {
+    dispatch(
+        #[inline(always)]
+        move || {
+            let max = greatest(row);
+            for x in row.iter_mut() {
+                *x = vecmath_double::exp(*x - max);
+            }
+            max
+        },
+    )
 }
 
 /// Softmax of every row of `len` elements, in place. A NaN makes its whole row NaN.

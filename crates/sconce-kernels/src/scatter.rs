@@ -1,9 +1,10 @@
 //! Writing to and folding into places given by index tensors.
 
+use crate::index::set_places;
 use crate::numbers::{Complex128, Number, Real, computed, expect_ordered};
 use crate::places::{Places, at_least_one};
 use crate::shape::wrap_dim;
-use crate::{Bool, DType, Dims, Error, Operand, Result, Scalar, Tensor};
+use crate::{DType, Dims, Error, Operand, Result, Scalar, Tensor};
 
 /// What becomes of an element that several sources point to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,13 +96,9 @@ fn fold_into(
     let target = if compute == dtype { input.copy()? } else { input.to_dtype(compute)? };
     let source = source.to_dtype(compute)?.contiguous()?;
     fn real<T: Real>(fold: Fold, a: T, b: T) -> T {
-        match fold {
-            _ if a.not_a_number() => a,
-            _ if b.not_a_number() => b,
-            Fold::Max if b > a => b,
-            Fold::Min if b < a => b,
-            _ => a,
-        }
+        // Without branches, which would go one way as often as the other.
+        let is_better = (if fold == Fold::Max { b > a } else { b < a }) | b.not_a_number();
+        if is_better & !a.not_a_number() { b } else { a }
     }
     let how = How { places, fold, include_self };
     match compute {
@@ -127,7 +124,7 @@ impl How<'_> {
         &self,
         target: &Tensor,
         source: &Tensor,
-        extreme: impl Fn(Fold, T, T) -> T,
+        extreme: impl Fn(Fold, T, T) -> T + Copy,
     ) -> Result<()> {
         let mut target = target.write::<T>()?;
         let source = source.read::<T>()?;
@@ -148,7 +145,7 @@ impl How<'_> {
         &self,
         target: &mut [T],
         source: &[T],
-        combine: impl Fn(T, T) -> T,
+        combine: impl Fn(T, T) -> T + Copy,
     ) -> Result<()> {
         if self.include_self {
             return self.places.fold(target, source, combine);
@@ -176,12 +173,11 @@ impl How<'_> {
     /// Calls `f` for every source with its place.
     fn each(&self, mut f: impl FnMut(usize, usize)) -> Result<()> {
         let len = self.places.run();
-        for (run, &start) in self.places.starts()?.iter().enumerate() {
+        self.places.each(|run, start| {
             for i in 0..len {
-                f(run * len + i, start as usize + i);
+                f(run * len + i, start + i);
             }
-        }
-        Ok(())
+        })
     }
 }
 
@@ -350,8 +346,7 @@ pub fn masked_select(input: &Tensor, mask: &Tensor) -> Result<Tensor> {
         return Err(Error::runtime("masked_select: expected BoolTensor for mask"));
     }
     let sizes = crate::shape::broadcast(input.sizes(), mask.sizes())?;
-    let flags = mask.expand(&sizes)?.to_vec::<Bool>()?;
-    let kept: Vec<i64> = (0..).zip(&flags).filter(|(_, flag)| flag.get()).map(|(i, _)| i).collect();
+    let kept = set_places(&mask.expand(&sizes)?)?;
     let kept = Tensor::from_slice(&kept, &[kept.len() as i64])?;
     crate::index_select(&input.expand(&sizes)?.reshape(&[-1])?, 0, &kept)
 }
@@ -375,9 +370,7 @@ pub fn masked_scatter(input: &Tensor, mask: &Tensor, source: &Tensor) -> Result<
         )));
     }
     let sizes = crate::shape::broadcast(input.sizes(), mask.sizes())?;
-    let flags = mask.expand(&sizes)?.to_vec::<Bool>()?;
-    let places: Vec<i64> =
-        (0..).zip(&flags).filter(|(_, flag)| flag.get()).map(|(i, _)| i).collect();
+    let places = set_places(&mask.expand(&sizes)?)?;
     if places.len() as i64 > source.numel() {
         return Err(Error::runtime(format!(
             "masked_scatter: expected number of elements in source ({}) to be >= number of masked \

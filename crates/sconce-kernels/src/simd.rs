@@ -45,9 +45,10 @@ pub(crate) fn best() -> Level {
     Level::Baseline
 }
 
-/// Runs `f` in the best copy for this processor.
+/// Runs `f` in the best copy for this processor: for loops of other crates that compute beside these
+/// kernels. `f` is written `#[inline(always)] || …`.
 #[inline]
-pub(crate) fn dispatch<R>(f: impl FnOnce() -> R) -> R {
+pub fn dispatch<R>(f: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
     {
         dispatch_at(best(), f)

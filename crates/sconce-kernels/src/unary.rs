@@ -1,13 +1,18 @@
 //! Operators of one operand, element by element.
+#![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
 
 use num_complex::Complex;
 
-use crate::binary::{compute_dtype, store};
+use crate::binary::{compute_dtype, is_half, store};
+use crate::halves::map_halves;
 use crate::iteration::{Turn, is_dense};
+use crate::maths::{Maths, OfDouble, OfSingle};
 use crate::promotion::int_to_float;
 use crate::simd::dispatch;
-use crate::vecmath_double as double;
-use crate::{Bool, DType, Element, Error, Result, Tensor, complex_functions, threads, vecmath};
+use crate::{
+    Bool, DType, Element, Error, Result, Tensor, complex_functions, threads, vecmath,
+    vecmath_double as double, vecmath_wide as wide,
+};
 
 /// How an operator treats dtypes.
 #[derive(Clone, Copy, PartialEq)]
@@ -121,10 +126,13 @@ pub fn unary(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
         return input.copy();
     }
     let common = if op == Square && common == DType::Bool { DType::Int64 } else { common };
+    if is_half(common) {
+        return map_halves(input, &f32::mapping(op));
+    }
     let wide = input.to_dtype(common)?.to_dtype(compute_dtype(common))?;
     let result = match wide.dtype() {
-        DType::Float32 => map_parallel::<f32>(op, &wide),
-        DType::Float64 => map_parallel::<f64>(op, &wide),
+        DType::Float32 => map_slices(&wide, f32::mapping(op)),
+        DType::Float64 => map_slices(&wide, f64::mapping(op)),
         DType::Int64 => int_kernel(op, &wide, dtype),
         DType::Bool if op == Sign => wide.copy(),
         DType::Complex64 => complex_kernel::<f32>(op, &wide),
@@ -180,11 +188,26 @@ fn check_kernel(op: UnaryOp, dtype: DType) -> Result<()> {
 /// Elements below which other threads cost more than they bring.
 pub(crate) const PARALLEL: usize = 1 << 16;
 
-/// Applies `f` to every element.
-pub(crate) fn map<T: Element, U: Element>(input: &Tensor, f: impl Fn(T) -> U) -> Result<Tensor> {
+/// Applies `f` to every element, on several threads where there are many.
+pub(crate) fn map<T: Element, U: Element>(
+    input: &Tensor,
+    f: impl Fn(T) -> U + Copy + Sync,
+) -> Result<Tensor> {
+    map_slices(input, |xs, out| map_slice(xs, out, f))
+}
+
+/// Applies a kernel to all elements, on several threads where there are many.
+pub(crate) fn map_slices<T: Element, U: Element>(
+    input: &Tensor,
+    kernel: impl Fn(&[T], &mut [U]) + Sync,
+) -> Result<Tensor> {
     let (input, turn) = row_major(input)?;
     let result = Tensor::unset(input.sizes(), U::DTYPE)?;
-    map_slice(&input.read::<T>()?, &mut result.write::<U>()?, f);
+    let xs = input.read::<T>()?;
+    let xs: &[T] = &xs;
+    threads::pieces(&mut result.write::<U>()?, 64, PARALLEL, |start, out| {
+        kernel(&xs[start..start + out.len()], out);
+    });
     match turn {
         Some(turn) => turn.back(&result),
         None => Ok(result),
@@ -207,84 +230,56 @@ pub(crate) type Mapping<T> = fn(&[T], &mut [T]);
 pub(crate) trait FloatingMap: Element {
     /// The kernel of an operator.
     fn mapping(op: UnaryOp) -> Mapping<Self>;
+    /// The functions that other operators are made of.
+    type Maths: Maths;
     /// The angle of a point; this is its `y`.
-    fn atan2(self, x: Self) -> Self;
+    fn atan2(self, x: Self) -> Self {
+        Self::from_double(Self::Maths::atan2(self.to_double(), x.to_double()))
+    }
     /// The nearest number of this type.
     fn from_double(x: f64) -> Self;
     /// The same number.
     fn to_double(self) -> f64;
+    /// Whether it is NaN.
+    #[inline(always)]
+    fn is_not_a_number(self) -> bool {
+        self.to_double().is_nan()
+    }
 }
 
 impl FloatingMap for f32 {
+    type Maths = OfSingle;
     fn mapping(op: UnaryOp) -> Mapping<f32> {
-        use std::f64::consts::{LN_2, LOG2_E, LOG10_E};
         // The functions that programs spend their time in are vector code.
         match op {
             Exp => |xs, out| map_slice(xs, out, vecmath::exp),
+            Exp2 => |xs, out| map_slice(xs, out, vecmath::exp2),
             Log => |xs, out| map_slice(xs, out, vecmath::log),
+            Log2 => |xs, out| map_slice(xs, out, vecmath::log2),
             Tanh => |xs, out| map_slice(xs, out, vecmath::tanh),
             Sigmoid => |xs, out| map_slice(xs, out, vecmath::sigmoid),
             Erf => |xs, out| map_slice(xs, out, vecmath::erf),
             Gelu => |xs, out| map_slice(xs, out, vecmath::gelu),
             GeluTanh => |xs, out| map_slice(xs, out, vecmath::gelu_tanh),
             Silu => |xs, out| map_slice(xs, out, vecmath::silu),
-            Exp2 => |xs, out| {
-                map_wide(
-                    xs,
-                    out,
-                    #[inline(always)]
-                    |x| double::exp(x * LN_2),
-                )
-            },
-            Expm1 => |xs, out| map_wide(xs, out, double::exp_m1),
-            Log2 => |xs, out| {
-                map_wide(
-                    xs,
-                    out,
-                    #[inline(always)]
-                    |x| double::ln(x) * LOG2_E,
-                )
-            },
-            Log10 => |xs, out| {
-                map_wide(
-                    xs,
-                    out,
-                    #[inline(always)]
-                    |x| double::ln(x) * LOG10_E,
-                )
-            },
-            Log1p => |xs, out| map_wide(xs, out, double::ln_1p),
-            Sin => |xs, out| map_angles(xs, out, double::sin, f32::sin),
-            Cos => |xs, out| map_angles(xs, out, double::cos, f32::cos),
-            Tan => |xs, out| map_angles(xs, out, double::tan, f32::tan),
-            Asin => |xs, out| map_wide(xs, out, double::asin),
-            Acos => |xs, out| map_wide(xs, out, double::acos),
-            Atan => |xs, out| map_wide(xs, out, double::atan),
-            Sinh => |xs, out| map_wide(xs, out, double::sinh),
-            Cosh => |xs, out| map_wide(xs, out, double::cosh),
-            Asinh => |xs, out| map_wide(xs, out, double::asinh),
-            Acosh => |xs, out| map_wide(xs, out, double::acosh),
-            Atanh => |xs, out| map_wide(xs, out, double::atanh),
-            Erfc => |xs, out| map_wide(xs, out, double::erfc),
-            Mish => |xs, out| {
-                map_wide(
-                    xs,
-                    out,
-                    #[inline(always)]
-                    |x| {
-                        // The hyperbolic tangent of ln(1 + e); from 50 on it is 1.
-                        let e = double::exp(if x > 50.0 { 50.0 } else { x });
-                        let product = e * (e + 2.0);
-                        x * (product / (product + 2.0))
-                    },
-                )
-            },
+            Expm1 => |xs, out| map_wide(xs, out, wide::exp_m1),
+            Log10 => |xs, out| map_wide(xs, out, wide::log10),
+            Log1p => |xs, out| map_wide(xs, out, wide::ln_1p),
+            Sin => |xs, out| map_angles(xs, out, wide::sin, f32::sin),
+            Cos => |xs, out| map_angles(xs, out, wide::cos, f32::cos),
+            Tan => |xs, out| map_angles(xs, out, wide::tan, f32::tan),
+            Asin => |xs, out| map_wide(xs, out, wide::asin),
+            Acos => |xs, out| map_wide(xs, out, wide::acos),
+            Atan => |xs, out| map_wide(xs, out, wide::atan),
+            Sinh => |xs, out| map_wide(xs, out, wide::sinh),
+            Cosh => |xs, out| map_wide(xs, out, wide::cosh),
+            Asinh => |xs, out| map_wide(xs, out, wide::asinh),
+            Acosh => |xs, out| map_wide(xs, out, wide::acosh),
+            Atanh => |xs, out| map_wide(xs, out, wide::atanh),
+            Erfc => |xs, out| map_wide(xs, out, wide::erfc),
+            Mish => |xs, out| map_wide(xs, out, mish::<OfSingle>),
             _ => plain_f32(op),
         }
-    }
-    #[inline(always)]
-    fn atan2(self, x: f32) -> f32 {
-        double::atan2(self.into(), x.into()) as f32
     }
     #[inline(always)]
     fn from_double(x: f64) -> f32 {
@@ -297,12 +292,49 @@ impl FloatingMap for f32 {
 }
 
 impl FloatingMap for f64 {
+    type Maths = OfDouble;
     fn mapping(op: UnaryOp) -> Mapping<f64> {
-        plain_f64(op)
-    }
-    #[inline(always)]
-    fn atan2(self, x: f64) -> f64 {
-        self.atan2(x)
+        #[inline(always)]
+        fn sigmoid(x: f64) -> f64 {
+            1.0 / (1.0 + double::exp(-x))
+        }
+        #[inline(always)]
+        fn silu(x: f64) -> f64 {
+            x / (1.0 + double::exp(-x))
+        }
+        #[inline(always)]
+        fn gelu(x: f64) -> f64 {
+            0.5 * x * (1.0 + double::erf(x * std::f64::consts::FRAC_1_SQRT_2))
+        }
+        match op {
+            Exp => |xs, out| map_wide(xs, out, double::exp),
+            Expm1 => |xs, out| map_wide(xs, out, double::exp_m1),
+            Log => |xs, out| map_wide(xs, out, double::ln),
+            Log1p => |xs, out| map_wide(xs, out, double::ln_1p),
+            Sin => |xs, out| map_angles(xs, out, double::sin, f64::sin),
+            Cos => |xs, out| map_angles(xs, out, double::cos, f64::cos),
+            Tanh => |xs, out| map_wide(xs, out, double::tanh),
+            Sigmoid => |xs, out| map_wide(xs, out, sigmoid),
+            Silu => |xs, out| map_wide(xs, out, silu),
+            Erf => |xs, out| {
+                map_wide(
+                    xs,
+                    out,
+                    #[inline(always)]
+                    |x| double::erf(x),
+                )
+            },
+            Gelu => |xs, out| {
+                map_wide(
+                    xs,
+                    out,
+                    #[inline(always)]
+                    |x| gelu(x),
+                )
+            },
+            Mish => |xs, out| map_wide(xs, out, mish::<OfDouble>),
+            _ => plain_f64(op),
+        }
     }
     #[inline(always)]
     fn from_double(x: f64) -> f64 {
@@ -314,19 +346,13 @@ impl FloatingMap for f64 {
     }
 }
 
-/// The kernel of an operator for every element, on several threads where there are many.
-fn map_parallel<T: FloatingMap>(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
-    let (input, turn) = row_major(input)?;
-    let result = Tensor::unset(input.sizes(), T::DTYPE)?;
-    let (xs, kernel) = (input.read::<T>()?, T::mapping(op));
-    let xs: &[T] = &xs;
-    threads::pieces(&mut result.write::<T>()?, 64, PARALLEL, |start, out| {
-        kernel(&xs[start..start + out.len()], out);
-    });
-    match turn {
-        Some(turn) => turn.back(&result),
-        None => Ok(result),
-    }
+/// `x tanh(ln(1 + e^x))`.
+#[inline(always)]
+fn mish<M: Maths>(x: f64) -> f64 {
+    // From 50 on the hyperbolic tangent is 1.
+    let e = M::exp(if x > 50.0 { 50.0 } else { x });
+    let product = e * (e + 2.0);
+    x * (product / (product + 2.0))
 }
 
 /// Fills a slice with the values of a function.
@@ -344,26 +370,50 @@ pub(crate) fn map_slice<T: Element, U: Element>(xs: &[T], out: &mut [U], f: impl
 }
 
 /// Fills a slice with the values of a function that is computed in double precision.
-fn map_wide(xs: &[f32], out: &mut [f32], f: impl Fn(f64) -> f64) {
+pub(crate) fn map_wide<T: FloatingMap>(xs: &[T], out: &mut [T], f: impl Fn(f64) -> f64) {
     map_slice(
         xs,
         out,
         #[inline(always)]
-        move |x: f32| f(x.into()) as f32,
+        move |x: T| T::from_double(f(x.to_double())),
     );
 }
 
-/// As [`map_wide`], but for angles that are too large for the function, whose values are `exact`.
-fn map_angles(xs: &[f32], out: &mut [f32], f: impl Fn(f64) -> f64 + Copy, exact: fn(f32) -> f32) {
-    let is_small = |x: &f32| x.abs() <= double::LARGEST_ANGLE as f32;
+/// As [`map_slice`], but where `quick` gives NaN, `exact` says what it is.
+pub(crate) fn map_slice_or<T: FloatingMap>(
+    xs: &[T],
+    out: &mut [T],
+    quick: impl Fn(T) -> T + Copy,
+    exact: impl Fn(T) -> T,
+) {
     for (xs, out) in xs.chunks(256).zip(out.chunks_mut(256)) {
-        map_wide(xs, out, f);
-        if !xs.iter().fold(true, |all, x| all & is_small(x)) {
-            for (out, x) in out.iter_mut().zip(xs).filter(|(_, x)| !is_small(x)) {
-                *out = exact(*x);
+        map_slice(xs, out, quick);
+        if out.iter().fold(false, |any, x| any | x.is_not_a_number()) {
+            for (out, &x) in out.iter_mut().zip(xs).filter(|(out, _)| out.is_not_a_number()) {
+                *out = exact(x);
             }
         }
     }
+}
+
+/// As [`map_wide`], but for angles that are too large for the function, whose values are `exact`.
+fn map_angles<T: FloatingMap>(
+    xs: &[T],
+    out: &mut [T],
+    f: impl Fn(f64) -> f64 + Copy,
+    exact: fn(T) -> T,
+) {
+    map_slice_or(
+        xs,
+        out,
+        #[inline(always)]
+        move |x: T| {
+            let angle = x.to_double();
+            let is_small = angle.abs() <= T::Maths::LARGEST_ANGLE;
+            T::from_double(if is_small { f(angle) } else { f64::NAN })
+        },
+        exact,
+    );
 }
 
 macro_rules! float_kernel {
@@ -525,8 +575,8 @@ pub fn isfinite(input: &Tensor) -> Result<Tensor> {
 
 fn classify(
     input: &Tensor,
-    f: impl Fn(f64) -> bool,
-    join: impl Fn(bool, bool) -> bool,
+    f: impl Fn(f64) -> bool + Copy + Sync,
+    join: impl Fn(bool, bool) -> bool + Copy + Sync,
 ) -> Result<Tensor> {
     match input.dtype() {
         dtype if dtype.is_complex() => {

@@ -4,6 +4,8 @@
 //! fused, so that every processor gives the same bits), within 4 units in the last place of the
 //! true value. NaN gives NaN; infinities, zeros and subnormal numbers give what PyTorch gives.
 
+use std::ops::{Add, Mul};
+
 /// 1.5 * 2^23: added to a small number it leaves the nearest integer in the low bits.
 const TO_INTEGER: f32 = 12_582_912.0;
 
@@ -13,14 +15,29 @@ fn power_of_two(n: i32) -> f32 {
     f32::from_bits((n.wrapping_add(127) as u32) << 23)
 }
 
+/// A polynomial: its coefficients, that of the highest power first. Odd and even powers are added up
+/// apart: one chain would take as long as its steps wait for each other.
+#[inline(always)]
+pub(crate) fn polynomial<F, const N: usize>(x: F, coefficients: [F; N]) -> F
+where
+    F: Copy + Add<Output = F> + Mul<Output = F>,
+{
+    let square = x * x;
+    let (mut sum, mut other) = (coefficients[0], coefficients[1]);
+    for pair in coefficients[2..].chunks_exact(2) {
+        sum = sum * square + pair[0];
+        other = other * square + pair[1];
+    }
+    match N % 2 {
+        0 => sum * x + other,
+        _ => (sum * square + coefficients[N - 1]) + other * x,
+    }
+}
+
 /// `(e^r - 1 - r) / r^2` for small r.
 #[inline(always)]
 fn exp_tail(r: f32) -> f32 {
-    let p = 1.395_170_2e-3;
-    let p = p * r + 8.369_592e-3;
-    let p = p * r + 4.166_618_7e-2;
-    let p = p * r + 1.666_651_4e-1;
-    p * r + 0.5
+    polynomial(r, [1.395_170_2e-3, 8.369_592e-3, 4.166_618_7e-2, 1.666_651_4e-1, 0.5])
 }
 
 /// e^x.
@@ -40,9 +57,37 @@ pub(crate) fn exp(x: f32) -> f32 {
     y * power_of_two(half) * power_of_two(n.wrapping_sub(half))
 }
 
-/// The natural logarithm.
+/// e^x for x from -87 to 88.
 #[inline(always)]
-pub(crate) fn log(x: f32) -> f32 {
+fn exp_within(x: f32) -> f32 {
+    let shifted = x * std::f32::consts::LOG2_E + TO_INTEGER;
+    let n = (shifted.to_bits() as i32).wrapping_sub(TO_INTEGER.to_bits() as i32);
+    let whole = shifted - TO_INTEGER;
+    let r = (x - whole * 0.693_359_4) - whole * -2.121_944_4e-4;
+    ((exp_tail(r) * r) * r + r + 1.0) * power_of_two(n)
+}
+
+/// 2^x.
+#[inline(always)]
+pub(crate) fn exp2(x: f32) -> f32 {
+    // Beyond these the result is infinite or 0; comparisons let NaN through.
+    let x = if x > 129.0 { 129.0 } else { x };
+    let x = if x < -151.0 { -151.0 } else { x };
+    let shifted = x + TO_INTEGER;
+    let n = (shifted.to_bits() as i32).wrapping_sub(TO_INTEGER.to_bits() as i32);
+    let r = x - (shifted - TO_INTEGER);
+    // (2^r - 1) / r
+    let p = polynomial(
+        r,
+        [1.547_646_4e-4, 1.340_027_3e-3, 9.618_003e-3, 5.550_328e-2, 2.402_265e-1, 6.931_472e-1],
+    );
+    let half = n >> 1;
+    (p * r + 1.0) * power_of_two(half) * power_of_two(n.wrapping_sub(half))
+}
+
+/// `ln x = n ln 2 + (f + tail)`: n, f and tail, where f is a difference that is exact.
+#[inline(always)]
+fn log_parts(x: f32) -> (f32, f32, f32) {
     let tiny = x < f32::MIN_POSITIVE;
     let scaled = if tiny { x * 8_388_608.0 } else { x };
     let extra = if tiny { -23.0 } else { 0.0 };
@@ -51,23 +96,47 @@ pub(crate) fn log(x: f32) -> f32 {
     let from_middle = bits.wrapping_sub(0x3f35_04f3);
     let exponent = (from_middle as i32) >> 23;
     let m = f32::from_bits((from_middle & 0x007f_ffff).wrapping_add(0x3f35_04f3));
-    let e = exponent as f32 + extra;
     let f = m - 1.0;
-    let p = 6.926_107e-2;
-    let p = p * f + -1.180_682_4e-1;
-    let p = p * f + 1.187_721_64e-1;
-    let p = p * f + -1.238_195_7e-1;
-    let p = p * f + 1.421_784_5e-1;
-    let p = p * f + -1.666_935_1e-1;
-    let p = p * f + 2.000_226_5e-1;
-    let p = p * f + -2.499_998_5e-1;
-    let p = p * f + 3.333_331e-1;
+    let p = polynomial(
+        f,
+        [
+            6.926_107e-2,
+            -1.180_682_4e-1,
+            1.187_721_64e-1,
+            -1.238_195_7e-1,
+            1.421_784_5e-1,
+            -1.666_935_1e-1,
+            2.000_226_5e-1,
+            -2.499_998_5e-1,
+            3.333_331e-1,
+        ],
+    );
     let square = f * f;
-    let tail = p * f * square - 0.5 * square + e * -2.121_944_4e-4;
-    let y = (tail + f) + e * 0.693_359_4;
-    let y = if x < f32::INFINITY { y } else { x };
+    (exponent as f32 + extra, f, p * f * square - 0.5 * square)
+}
+
+/// A logarithm of x, or what it is where x is no positive number.
+#[inline(always)]
+fn or_edge(x: f32, logarithm: f32) -> f32 {
+    let y = if x < f32::INFINITY { logarithm } else { x };
     let y = if x == 0.0 { f32::NEG_INFINITY } else { y };
     if x < 0.0 { f32::NAN } else { y }
+}
+
+/// The natural logarithm.
+#[inline(always)]
+pub(crate) fn log(x: f32) -> f32 {
+    let (n, f, tail) = log_parts(x);
+    or_edge(x, ((tail + n * -2.121_944_4e-4) + f) + n * 0.693_359_4)
+}
+
+/// The logarithm to base 2.
+#[inline(always)]
+pub(crate) fn log2(x: f32) -> f32 {
+    /// What is left of `1 / ln 2`.
+    const BEYOND_ONE: f32 = 0.442_695_04;
+    let (n, f, tail) = log_parts(x);
+    or_edge(x, (((tail * BEYOND_ONE + f * BEYOND_ONE) + tail) + f) + n)
 }
 
 /// The hyperbolic tangent.
@@ -75,13 +144,14 @@ pub(crate) fn log(x: f32) -> f32 {
 pub(crate) fn tanh(x: f32) -> f32 {
     let t = x.abs();
     let z = x * x;
-    let q = -5.606_044_5e-3;
-    let q = q * z + 2.055_436_6e-2;
-    let q = q * z + -5.371_524e-2;
-    let q = q * z + 1.333_117_2e-1;
-    let q = q * z + -3.333_327_2e-1;
+    let q = polynomial(
+        z,
+        [-5.606_044_5e-3, 2.055_436_6e-2, -5.371_524e-2, 1.333_117_2e-1, -3.333_327_2e-1],
+    );
     let small = q * z * x + x;
-    let large = 1.0 - 2.0 / (exp(t + t) + 1.0);
+    // From there on it is 1.
+    let t = if t > 20.0 { 20.0 } else { t };
+    let large = 1.0 - 2.0 / (exp_within(t + t) + 1.0);
     // The sign of -0 as well.
     (if t < 0.625 { small } else { large }).copysign(x)
 }
@@ -114,24 +184,34 @@ pub(crate) fn sigmoid(x: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn erf(x: f32) -> f32 {
     let z = x * x;
-    let p = 7.889_119e-5;
-    let p = p * z + -8.020_841e-4;
-    let p = p * z + 5.189_535e-3;
-    let p = p * z + -2.685_444_4e-2;
-    let p = p * z + 1.128_36e-1;
-    let p = p * z + -3.761_262_6e-1;
-    let p = p * z + 1.283_791_7e-1;
+    let p = polynomial(
+        z,
+        [
+            7.889_119e-5,
+            -8.020_841e-4,
+            5.189_535e-3,
+            -2.685_444_4e-2,
+            1.128_36e-1,
+            -3.761_262_6e-1,
+            1.283_791_7e-1,
+        ],
+    );
     let small = p * x + x;
     let t = x.abs();
     let t = if t > 4.0 { 4.0 } else { t };
-    let q = -1.879_725_5e-4;
-    let q = q * t + 2.964_014_4e-3;
-    let q = q * t + -2.190_650_8e-2;
-    let q = q * t + 1.032_562_7e-1;
-    let q = q * t + 6.379_649e-1;
-    let q = q * t + 1.127_202_3;
-    let q = q * t + 3.124_597_4e-4;
-    let large = (1.0 - exp(-q)).copysign(x);
+    let q = polynomial(
+        t,
+        [
+            -1.879_725_5e-4,
+            2.964_014_4e-3,
+            -2.190_650_8e-2,
+            1.032_562_7e-1,
+            6.379_649e-1,
+            1.127_202_3,
+            3.124_597_4e-4,
+        ],
+    );
+    let large = (1.0 - exp_within(-q)).copysign(x);
     if t < 1.0 { small } else { large }
 }
 
@@ -174,9 +254,11 @@ mod tests {
 
     #[test]
     fn functions_are_near_the_true_values_over_the_whole_range() {
-        let cases: [Case; 5] = [
+        let cases: [Case; 7] = [
             ("exp", exp, f64::exp, 2.0),
+            ("exp2", exp2, f64::exp2, 2.0),
             ("log", log, f64::ln, 2.0),
+            ("log2", log2, f64::log2, 2.0),
             ("tanh", tanh, f64::tanh, 3.0),
             ("erf", erf, libm::erf, 3.0),
             ("sigmoid", sigmoid, |x| 1.0 / (1.0 + (-x).exp()), 4.0),
@@ -218,6 +300,8 @@ mod tests {
         let (inf, nan) = (f32::INFINITY, f32::NAN);
         assert_eq!(exp(-inf), 0.0);
         assert_eq!(exp(inf), inf);
+        assert_eq!([exp2(-inf), exp2(inf), exp2(-149.0)], [0.0, inf, f32::from_bits(1)]);
+        assert_eq!([log2(8.0), log2(0.0), log2(inf)], [3.0, -inf, inf]);
         assert_eq!(log(0.0), -inf);
         assert_eq!(log(-0.0), -inf);
         assert_eq!(log(inf), inf);
@@ -226,7 +310,7 @@ mod tests {
         assert_eq!((sigmoid(inf), sigmoid(-inf)), (1.0, 0.0));
         assert_eq!(tanh(-0.0).to_bits(), (-0.0f32).to_bits());
         assert_eq!(erf(-0.0).to_bits(), (-0.0f32).to_bits());
-        for function in [exp, log, tanh, erf, sigmoid, gelu, gelu_tanh, silu] {
+        for function in [exp, exp2, log, log2, tanh, erf, sigmoid, gelu, gelu_tanh, silu] {
             assert!(function(nan).is_nan());
         }
         assert!(log(-1.0).is_nan());

@@ -55,42 +55,58 @@ pub(crate) fn rows<const N: usize>(
     }
 }
 
-/// As [`rows`] of one operand, but of its elements at these places in row-major order alone. The
+/// As [`rows`], but of the elements at these places in row-major order alone, and without merging: the
 /// dimensions are best [merged](merge) before.
-pub(crate) fn rows_within(
+#[inline(always)]
+pub(crate) fn rows_within<const N: usize>(
     sizes: &[i64],
-    strides: &[i64],
-    start: i64,
+    strides: [&[i64]; N],
+    start: [i64; N],
     range: std::ops::Range<usize>,
-    mut row: impl FnMut(usize, usize, usize),
+    mut row: impl FnMut([usize; N], [usize; N], usize),
 ) {
-    let (Some((&len, outer)), Some(&step)) = (sizes.split_last(), strides.last()) else {
+    let Some((&len, outer)) = sizes.split_last() else {
         return if range.contains(&0) {
-            row(start as usize, 0, 1)
+            row(start.map(|at| at as usize), [0; N], 1)
         };
     };
+    let mut steps = [0; N];
+    for n in 0..N {
+        steps[n] = strides[n][outer.len()];
+    }
     let mut index = Dims::from_elem(0, outer.len());
     let mut column = range.start as i64 % len;
     let mut before = range.start as i64 / len;
     let mut at = start;
     for (dim, &size) in outer.iter().enumerate().rev() {
         index[dim] = before % size;
-        at += index[dim] * strides[dim];
+        for n in 0..N {
+            at[n] += index[dim] * strides[n][dim];
+        }
         before /= size;
     }
     let mut left = range.len() as i64;
     while left > 0 {
         let count = left.min(len - column);
-        row((at + column * step) as usize, step as usize, count as usize);
+        let (mut here, mut step) = ([0; N], [0; N]);
+        for n in 0..N {
+            here[n] = (at[n] + column * steps[n]) as usize;
+            step[n] = steps[n] as usize;
+        }
+        row(here, step, count as usize);
         left -= count;
         column = 0;
         for dim in (0..outer.len()).rev() {
             index[dim] += 1;
-            at += strides[dim];
+            for n in 0..N {
+                at[n] += strides[n][dim];
+            }
             if index[dim] < outer[dim] {
                 break;
             }
-            at -= strides[dim] * outer[dim];
+            for n in 0..N {
+                at[n] -= strides[n][dim] * outer[dim];
+            }
             index[dim] = 0;
         }
     }
@@ -159,7 +175,7 @@ mod tests {
             for from in 0..=all.len() {
                 for to in from..=all.len() {
                     let mut some = Vec::new();
-                    rows_within(&sizes, &strides, 3, from..to, |at, step, len| {
+                    rows_within(&sizes, [&strides], [3], from..to, |[at], [step], len| {
                         some.extend((0..len).map(|i| at + i * step));
                     });
                     assert_eq!(some, all[from..to], "{sizes:?} {from} {to}");

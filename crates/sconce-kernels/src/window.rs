@@ -1,5 +1,7 @@
 //! How the window of a convolution walks over its input.
 
+use std::ops::Range;
+
 /// The sizes of one convolution, always with three spatial dimensions; the padding is what comes
 /// before the input.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +16,7 @@ pub(crate) struct Geometry {
 
 /// The outputs along one dimension whose window element `tap` lies inside the input, and where the
 /// first of them reads.
-fn inside(geometry: &Geometry, dim: usize, tap: usize) -> (std::ops::Range<usize>, usize) {
+fn inside(geometry: &Geometry, dim: usize, tap: usize) -> (Range<usize>, usize) {
     let (stride, padding) = (geometry.stride[dim], geometry.padding[dim]);
     let at = tap * geometry.dilation[dim];
     let first = padding.saturating_sub(at).div_ceil(stride);
@@ -25,18 +27,34 @@ fn inside(geometry: &Geometry, dim: usize, tap: usize) -> (std::ops::Range<usize
 }
 
 /// For every element of the window: calls `row(out, input, len)` for the rows of outputs it reaches.
-pub(crate) fn window_rows(g: &Geometry, tap: [usize; 3], mut row: impl FnMut(usize, usize, usize)) {
+pub(crate) fn window_rows(g: &Geometry, tap: [usize; 3], row: impl FnMut(usize, usize, usize)) {
+    lines_of_window(g, tap, 0..g.output[0] * g.output[1], row);
+}
+
+/// The same for some rows of outputs alone, counted through all planes; `out` counts from the first of
+/// them.
+pub(crate) fn lines_of_window(
+    g: &Geometry,
+    tap: [usize; 3],
+    lines: Range<usize>,
+    mut row: impl FnMut(usize, usize, usize),
+) {
     let (ds, d0) = inside(g, 0, tap[0]);
     let (hs, h0) = inside(g, 1, tap[1]);
     let (ws, w0) = inside(g, 2, tap[2]);
-    if ws.is_empty() {
+    let height = g.output[1];
+    if ws.is_empty() || lines.is_empty() {
         return;
     }
-    for (i, od) in ds.enumerate() {
-        for (j, oh) in hs.clone().enumerate() {
-            let out = (od * g.output[1] + oh) * g.output[2] + ws.start;
-            let plane = d0 + i * g.stride[0];
-            let line = h0 + j * g.stride[1];
+    for od in lines.start / height..=(lines.end - 1) / height {
+        if !ds.contains(&od) {
+            continue;
+        }
+        let plane = d0 + (od - ds.start) * g.stride[0];
+        let (first, end) = (lines.start.max(od * height), lines.end.min((od + 1) * height));
+        for oh in hs.start.max(first - od * height)..hs.end.min(end - od * height) {
+            let out = (od * height + oh - lines.start) * g.output[2] + ws.start;
+            let line = h0 + (oh - hs.start) * g.stride[1];
             row(out, (plane * g.input[1] + line) * g.input[2] + w0, ws.len());
         }
     }

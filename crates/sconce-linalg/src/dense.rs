@@ -107,8 +107,7 @@ impl<T: Number> Matrix<T> {
 
     pub(crate) fn of_faer(matrix: faer::MatRef<'_, T>) -> Matrix<T> {
         let (rows, cols) = matrix.shape();
-        let data = (0..rows * cols).map(|at| matrix[(at / cols, at % cols)]).collect();
-        Matrix { rows, cols, data }
+        Matrix::from_fn(rows, cols, |i, j| matrix[(i, j)])
     }
 
     pub(crate) fn faer(&self) -> faer::MatRef<'_, T> {
@@ -116,8 +115,16 @@ impl<T: Number> Matrix<T> {
     }
 
     pub(crate) fn from_fn(rows: usize, cols: usize, f: impl Fn(usize, usize) -> T) -> Matrix<T> {
-        let data = (0..rows * cols).map(|at| f(at / cols, at % cols)).collect();
+        let mut data = Vec::with_capacity(rows * cols);
+        for i in 0..rows {
+            data.extend((0..cols).map(|j| f(i, j)));
+        }
         Matrix { rows, cols, data }
+    }
+
+    /// What a column has from the diagonal on.
+    pub(crate) fn column_from(&self, column: usize) -> Vec<T> {
+        (column..self.rows).map(|row| self[(row, column)]).collect()
     }
 
     /// The conjugate transpose.

@@ -3,6 +3,8 @@
 //! substitution (`trtrs`). Libraries are free to choose other signs and orders; PyTorch's users see
 //! LAPACK's.
 
+use sconce_kernels::dispatch;
+
 use crate::dense::{Matrix, Number};
 
 /// `getrf`: L below the diagonal and U in one matrix, with the row that each row was exchanged with
@@ -17,7 +19,7 @@ impl<T: Number> Lu<T> {
     pub(crate) fn new(mut lu: Matrix<T>) -> Lu<T> {
         let zero = T::of_real(0.0);
         let (rows, cols) = (lu.rows, lu.cols);
-        let (mut pivots, mut info) = (Vec::new(), 0);
+        let (mut pivots, mut info) = (Vec::with_capacity(rows.min(cols)), 0);
         for k in 0..rows.min(cols) {
             let mut best = k;
             for i in k + 1..rows {
@@ -32,21 +34,23 @@ impl<T: Number> Lu<T> {
                 }
                 continue;
             }
-            if best != k {
-                let (head, tail) = lu.data.split_at_mut(best * cols);
-                head[k * cols..(k + 1) * cols].swap_with_slice(&mut tail[..cols]);
-            }
+            swap_rows(&mut lu, k, best);
             let (head, tail) = lu.data.split_at_mut((k + 1) * cols);
             let row = &head[k * cols..];
-            for below in tail.chunks_exact_mut(cols) {
-                let factor = below[k] / row[k];
-                below[k] = factor;
-                if factor != zero {
-                    for (x, &y) in below[k + 1..].iter_mut().zip(&row[k + 1..]) {
-                        *x -= factor * y;
+            dispatch(
+                #[inline(always)]
+                || {
+                    for below in tail.chunks_exact_mut(cols) {
+                        let factor = below[k] / row[k];
+                        below[k] = factor;
+                        if factor != zero {
+                            for (x, &y) in below[k + 1..].iter_mut().zip(&row[k + 1..]) {
+                                *x -= factor * y;
+                            }
+                        }
                     }
-                }
-            }
+                },
+            );
         }
         Lu { lu, pivots, info }
     }
@@ -68,10 +72,21 @@ impl<T: Number> Lu<T> {
     }
 }
 
+fn swap_rows<T>(matrix: &mut Matrix<T>, a: usize, b: usize) {
+    if a != b {
+        let (head, tail) = matrix.data.split_at_mut(a.max(b) * matrix.cols);
+        head[a.min(b) * matrix.cols..][..matrix.cols].swap_with_slice(&mut tail[..matrix.cols]);
+    }
+}
+
 /// `getrs`.
 pub(crate) fn solve_lu<T: Number>(lu: &Matrix<T>, pivots: &[i32], mut b: Matrix<T>) -> Matrix<T> {
-    let order = row_order(pivots, b.rows);
-    b = Matrix::from_fn(b.rows, b.cols, |i, j| b[(order[i], j)]);
+    for (i, &pivot) in pivots.iter().enumerate() {
+        let to = pivot as usize;
+        if pivot >= 1 && to <= b.rows && i < b.rows {
+            swap_rows(&mut b, i, to - 1);
+        }
+    }
     substitute(lu, false, true, &mut b);
     substitute(lu, true, false, &mut b);
     b
@@ -111,43 +126,49 @@ pub(crate) fn row_order(pivots: &[i32], rows: usize) -> Vec<usize> {
 /// `trtrs`: overwrites B with the solution of `A X = B` for the upper or lower triangle of A.
 pub(crate) fn substitute<T: Number>(a: &Matrix<T>, upper: bool, unit: bool, b: &mut Matrix<T>) {
     let (n, cols) = (b.rows, b.cols);
-    for step in 0..n {
-        let i = if upper { n - 1 - step } else { step };
-        let (head, rest) = b.data.split_at_mut(i * cols);
-        let (row, tail) = rest.split_at_mut(cols);
-        let known = if upper { i + 1..n } else { 0..i };
-        for j in known {
-            let other = if upper { &tail[(j - i - 1) * cols..] } else { &head[j * cols..] };
-            let factor = a[(i, j)];
-            for (x, &y) in row.iter_mut().zip(other) {
-                *x -= factor * y;
-            }
-        }
-        if !unit {
-            let pivot = a[(i, i)];
-            row.iter_mut().for_each(|x| *x /= pivot);
-        }
+    if cols == 0 {
+        return;
     }
+    dispatch(
+        #[inline(always)]
+        || {
+            for step in 0..n {
+                let i = if upper { n - 1 - step } else { step };
+                let factors = &a.data[i * a.cols..][..n];
+                let (head, rest) = b.data.split_at_mut(i * cols);
+                let (row, tail) = rest.split_at_mut(cols);
+                let (factors, known) =
+                    if upper { (&factors[i + 1..], &*tail) } else { (&factors[..i], &*head) };
+                for (&factor, other) in factors.iter().zip(known.chunks_exact(cols)) {
+                    row.iter_mut().zip(other).for_each(|(x, &y)| *x -= factor * y);
+                }
+                if !unit {
+                    let pivot = a[(i, i)];
+                    row.iter_mut().for_each(|x| *x /= pivot);
+                }
+            }
+        },
+    );
 }
 
 /// `geqrf`: reflections below the diagonal, R on and above it, and the factors of the reflections.
-pub(crate) fn geqrf<T: Number>(a: &Matrix<T>) -> (Matrix<T>, Vec<T>) {
-    // Columns side by side.
-    let mut c = a.transpose();
-    let (m, n) = (a.rows, a.cols);
-    let mut factors = Vec::new();
-    for i in 0..m.min(n) {
-        let (head, tail) = c.data.split_at_mut((i + 1) * m);
-        let column = &mut head[i * m + i..];
-        let (tau, beta) = reflector(column);
-        let pivot = std::mem::replace(&mut column[0], T::of_real(1.0));
-        for other in tail.chunks_exact_mut(m) {
-            reflect(column, tau.conjugate(), &mut other[i..]);
+pub(crate) fn geqrf<T: Number>(mut a: Matrix<T>) -> (Matrix<T>, Vec<T>) {
+    let count = a.rows.min(a.cols);
+    let (mut factors, mut sums) = (Vec::with_capacity(count), Vec::new());
+    for i in 0..count {
+        let mut column = a.column_from(i);
+        let (tau, beta) = reflector(&mut column);
+        for (row, &x) in (i + 1..).zip(&column[1..]) {
+            a[(row, i)] = x;
         }
-        column[0] = beta.unwrap_or(pivot);
+        column[0] = T::of_real(1.0);
+        reflect(&column, tau.conjugate(), &mut a, i + 1, &mut sums);
+        if let Some(beta) = beta {
+            a[(i, i)] = beta;
+        }
         factors.push(tau);
     }
-    (c.transpose(), factors)
+    (a, factors)
 }
 
 /// `larfg`: makes a reflection of a column; its factor and what the column becomes.
@@ -166,16 +187,28 @@ fn reflector<T: Number>(column: &mut [T]) -> (T, Option<T>) {
     (tau, Some(T::of_real(beta)))
 }
 
-/// `x -= factor · v · (vᴴ x)`.
-fn reflect<T: Number>(v: &[T], factor: T, x: &mut [T]) {
-    let mut dot = T::of_real(0.0);
-    for (&v, &x) in v.iter().zip(x.iter()) {
-        dot += v.conjugate() * x;
+/// `A -= factor · v · (vᴴ A)` for as many last rows as `v` has elements, and the columns from `left` on.
+/// Row by row, so that columns are computed side by side; `sums` is room for one row.
+fn reflect<T: Number>(v: &[T], factor: T, a: &mut Matrix<T>, left: usize, sums: &mut Vec<T>) {
+    if left >= a.cols {
+        return;
     }
-    let dot = factor * dot;
-    for (x, &v) in x.iter_mut().zip(v) {
-        *x -= v * dot;
-    }
+    let below = &mut a.data[(a.rows - v.len()) * a.cols..];
+    sums.clear();
+    sums.resize(a.cols - left, T::of_real(0.0));
+    dispatch(
+        #[inline(always)]
+        || {
+            for (row, &v) in below.chunks_exact(a.cols).zip(v) {
+                let v = v.conjugate();
+                sums.iter_mut().zip(&row[left..]).for_each(|(sum, &x)| *sum += v * x);
+            }
+            sums.iter_mut().for_each(|sum| *sum = factor * *sum);
+            for (row, &v) in below.chunks_exact_mut(a.cols).zip(v) {
+                row[left..].iter_mut().zip(&*sums).for_each(|(x, &sum)| *x -= v * sum);
+            }
+        },
+    );
 }
 
 /// `ormqr` from the left: Q, or its conjugate transpose, times B.
@@ -183,22 +216,38 @@ pub(crate) fn apply_q<T: Number>(
     a: &Matrix<T>,
     factors: &[T],
     adjoint: bool,
-    b: &Matrix<T>,
+    mut b: Matrix<T>,
 ) -> Matrix<T> {
-    let vectors = a.transpose();
-    let mut c = b.transpose();
-    let m = a.rows;
-    let count = factors.len().min(a.cols).min(m);
+    let (count, mut sums) = (reflections(a, factors), Vec::new());
     for step in 0..count {
         let i = if adjoint { step } else { count - 1 - step };
-        let mut v = vectors.data[i * m + i..(i + 1) * m].to_vec();
-        v[0] = T::of_real(1.0);
         let factor = if adjoint { factors[i].conjugate() } else { factors[i] };
-        for column in c.data.chunks_exact_mut(m) {
-            reflect(&v, factor, &mut column[i..]);
-        }
+        reflect(&reflection(a, i), factor, &mut b, 0, &mut sums);
     }
-    c.transpose()
+    b
+}
+
+/// `orgqr`: the first columns of Q.
+pub(crate) fn columns_of_q<T: Number>(a: &Matrix<T>, factors: &[T], width: usize) -> Matrix<T> {
+    let mut q = Matrix::identity(a.rows, width);
+    let mut sums = Vec::new();
+    for i in (0..reflections(a, factors)).rev() {
+        // Columns before this one are still those of the identity, which it leaves alone.
+        reflect(&reflection(a, i), factors[i], &mut q, i, &mut sums);
+    }
+    q
+}
+
+/// How many reflections `geqrf` leaves below the diagonal.
+fn reflections<T: Number>(a: &Matrix<T>, factors: &[T]) -> usize {
+    factors.len().min(a.cols).min(a.rows)
+}
+
+/// The vector of one of them, from the diagonal on.
+fn reflection<T: Number>(a: &Matrix<T>, i: usize) -> Vec<T> {
+    let mut v = a.column_from(i);
+    v[0] = T::of_real(1.0);
+    v
 }
 
 #[cfg(test)]
@@ -225,12 +274,26 @@ mod tests {
     #[test]
     fn r_has_the_signs_of_lapack_and_q_is_orthogonal() {
         let a = matrix(3, 2, &[3.0, 1.0, 4.0, 2.0, 0.0, 5.0]);
-        let (qr, tau) = geqrf(&a);
+        let (qr, tau) = geqrf(a.clone());
         assert_eq!(qr[(0, 0)], -5.0);
-        let q = apply_q(&qr, &tau, false, &Matrix::identity(3, 3));
-        let back = apply_q(&qr, &tau, true, &q);
+        let q = apply_q(&qr, &tau, false, Matrix::identity(3, 3));
+        let back = apply_q(&qr, &tau, true, q);
         for (at, x) in back.data.iter().enumerate() {
             assert!((x - f64::from(u8::from(at % 4 == 0))).abs() < 1e-15);
+        }
+    }
+
+    #[test]
+    fn columns_of_q_are_those_of_the_identity_reflected() {
+        for (rows, cols, width) in
+            [(1, 1, 1), (3, 2, 2), (3, 2, 3), (20, 9, 9), (5, 9, 5), (9, 4, 2)]
+        {
+            let a = Matrix::<f64>::from_fn(rows, cols, |i, j| ((i * 7 + j * 13) % 11) as f64 - 4.5);
+            let (packed, factors) = geqrf(a.clone());
+            let found = columns_of_q(&packed, &factors, width);
+            let expected = apply_q(&packed, &factors, false, Matrix::identity(rows, width));
+            let near = found.data.iter().zip(&expected.data).all(|(a, b)| (a - b).abs() < 1e-14);
+            assert!(near && (found.rows, found.cols) == (rows, width), "{rows} x {cols}");
         }
     }
 }

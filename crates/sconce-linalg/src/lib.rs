@@ -37,7 +37,8 @@ pub use products::{
     multi_dot, outer, tensordot, tensorinv, tensorsolve, trace, vander, vdot, vecdot,
 };
 pub use spectral::{
-    Tolerance, eig, eigh, lstsq, matrix_rank, matrix_sqrth, pinv, polar_decomposition, svd, svdvals,
+    Tolerance, eig, eigh, eigvals, eigvalsh, lstsq, matrix_rank, matrix_sqrth, pinv,
+    polar_decomposition, svd, svdvals,
 };
 pub use stft::{StftOptions, istft, stft};
 pub use window::{Window, window};

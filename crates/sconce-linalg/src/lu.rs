@@ -14,7 +14,7 @@ use crate::lapack::{Lu, row_order, solve_lu, solve_lu_adjoint};
 /// For tensors that are no matrices and dtypes without kernels.
 pub fn lu_factor_ex(a: &Tensor, pivot: bool, function: &str) -> Result<[Tensor; 3]> {
     check_lu(a, pivot, function)?;
-    by_number!(a, T => factor::<T>(a))
+    by_number!(a, T => factor::<T>(a, |_| {}))
 }
 
 fn check_lu(a: &Tensor, pivot: bool, function: &str) -> Result<()> {
@@ -32,7 +32,8 @@ fn check_lu(a: &Tensor, pivot: bool, function: &str) -> Result<()> {
     check_float(a, function)
 }
 
-fn factor<T: Number>(a: &Tensor) -> Result<[Tensor; 3]> {
+/// LU, pivots and info of a batch, each of which `then` sees as well.
+fn factor<T: Number>(a: &Tensor, mut then: impl FnMut(&Lu<T>)) -> Result<[Tensor; 3]> {
     let matrices = Batch::<T>::read(a)?;
     let (rows, cols) = (matrices.rows, matrices.cols);
     let mut lu: Out<T> = matrices.out(&[rows, cols]);
@@ -40,6 +41,7 @@ fn factor<T: Number>(a: &Tensor) -> Result<[Tensor; 3]> {
     let mut info: Out<i32> = matrices.out(&[]);
     for matrix in matrices.matrices() {
         let result = Lu::new(matrix);
+        then(&result);
         lu.push(&result.lu.data);
         pivots.push(&result.pivots);
         info.push(&[result.info]);
@@ -182,17 +184,27 @@ pub fn solve_ex(a: &Tensor, b: &Tensor, left: bool) -> Result<[Tensor; 4]> {
         ));
     }
     check_fit(a, &columns, left, "linalg.solve")?;
-    let [lu, pivots, info] = lu_factor_ex(a, true, "linalg.solve")?;
     let (wide, columns) = broadcast_batches(a, &columns)?;
     let columns = if left { columns } else { columns.transpose(-2, -1)? };
-    let wide = if left { wide } else { wide.transpose(-2, -1)? };
-    let x = by_number!(a, T => {
-        let (systems, sides) = (Batch::<T>::read(&wide)?, Batch::<T>::read(&columns)?);
+    let (x, lu, pivots, info) = by_number!(a, T => {
+        let sides = Batch::<T>::read(&columns)?;
         let mut x: Out<T> = sides.out(&[sides.rows, sides.cols]);
-        for (system, side) in systems.matrices().zip(sides.matrices()) {
-            x.push(&Lu::new(system).solve(side).data);
+        if left && wide.sizes() == a.sizes() {
+            let mut sides = sides.matrices();
+            let [lu, pivots, info] = factor::<T>(a, |lu| {
+                if let Some(side) = sides.next() {
+                    x.push(&lu.solve(side).data);
+                }
+            })?;
+            (x.tensor(a.dtype())?, lu, pivots, info)
+        } else {
+            let [lu, pivots, info] = factor::<T>(a, |_| {})?;
+            let wide = if left { wide } else { wide.transpose(-2, -1)? };
+            for (system, side) in Batch::<T>::read(&wide)?.matrices().zip(sides.matrices()) {
+                x.push(&Lu::new(system).solve(side).data);
+            }
+            (x.tensor(a.dtype())?, lu, pivots, info)
         }
-        x.tensor(a.dtype())?
     });
     let x = if left { x } else { x.transpose(-2, -1)?.contiguous()? };
     let x = if vector { x.squeeze(Some(&[-1]))? } else { x };
@@ -296,14 +308,11 @@ pub fn lu_solve(
 pub fn det(a: &Tensor) -> Result<[Tensor; 3]> {
     check_square(a, "linalg.det", "A")?;
     check_float(a, "linalg.det")?;
-    let [lu, pivots, _] = lu_factor_ex(a, true, "linalg.det")?;
-    let det = by_number!(a, T => {
-        let matrices = Batch::<T>::read(a)?;
-        let mut det: Out<T> = matrices.out(&[]);
-        matrices.matrices().for_each(|matrix| det.push(&[Lu::new(matrix).det()]));
-        det.tensor(a.dtype())?
-    });
-    Ok([det, lu, pivots])
+    by_number!(a, T => {
+        let mut det: Out<T> = Out::new(&a.sizes()[..a.dim() - 2], &[]);
+        let [lu, pivots, _] = factor::<T>(a, |lu| det.push(&[lu.det()]))?;
+        Ok([det.tensor(a.dtype())?, lu, pivots])
+    })
 }
 
 /// `aten::_linalg_slogdet`: sign and logarithm of the determinant, LU and pivots.
@@ -313,13 +322,10 @@ pub fn det(a: &Tensor) -> Result<[Tensor; 3]> {
 pub fn slogdet(a: &Tensor) -> Result<[Tensor; 4]> {
     check_square(a, "linalg.slogdet", "A")?;
     check_float(a, "linalg.slogdet")?;
-    let [lu, pivots, _] = lu_factor_ex(a, true, "linalg.slogdet")?;
-    let real = sconce_kernels::real_dtype(a.dtype());
-    let (sign, log) = by_number!(a, T => {
-        let matrices = Batch::<T>::read(a)?;
-        let (mut signs, mut logs): (Out<T>, Out<f64>) = (matrices.out(&[]), matrices.out(&[]));
-        for matrix in matrices.matrices() {
-            let lu = Lu::new(matrix);
+    let (real, batch) = (sconce_kernels::real_dtype(a.dtype()), &a.sizes()[..a.dim() - 2]);
+    by_number!(a, T => {
+        let (mut signs, mut logs): (Out<T>, Out<f64>) = (Out::new(batch, &[]), Out::new(batch, &[]));
+        let [lu, pivots, _] = factor::<T>(a, |lu| {
             let mut log = 0.0;
             let mut unit = lu.parity();
             for i in 0..lu.lu.rows {
@@ -330,10 +336,9 @@ pub fn slogdet(a: &Tensor) -> Result<[Tensor; 4]> {
             }
             signs.push(&[unit]);
             logs.push(&[log]);
-        }
-        (signs.tensor(a.dtype())?, logs.tensor(real)?)
-    });
-    Ok([sign, log, lu, pivots])
+        })?;
+        Ok([signs.tensor(a.dtype())?, logs.tensor(real)?, lu, pivots])
+    })
 }
 
 /// `torch.logdet`: NaN where the determinant is negative.

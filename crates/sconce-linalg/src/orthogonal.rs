@@ -7,7 +7,7 @@ use crate::dense::{
     Batch, Matrix, Number, Out, broadcast_batches, by_number, check_float, check_info,
     check_matrices, check_square,
 };
-use crate::lapack::{apply_q, geqrf as factor, substitute};
+use crate::lapack::{apply_q, columns_of_q, geqrf as factor, substitute};
 use crate::lu::{check_fit, check_same_dtype};
 
 /// `torch.linalg.qr`: Q and R; Q is empty in mode `r`.
@@ -35,11 +35,11 @@ pub fn qr(a: &Tensor, mode: &str) -> Result<[Tensor; 2]> {
         let mut q: Out<T> = if with_q { matrices.out(&[m, width]) } else { Out::new(&[], &[0]) };
         let mut r: Out<T> = matrices.out(&[width, n]);
         for matrix in matrices.matrices() {
-            let (packed, factors) = factor(&matrix);
+            let (packed, factors) = factor(matrix);
             let zero = T::of_real(0.0);
             r.push(&Matrix::from_fn(width, n, |i, j| if j < i { zero } else { packed[(i, j)] }).data);
             if with_q {
-                q.push(&apply_q(&packed, &factors, false, &Matrix::identity(m, width)).data);
+                q.push(&columns_of_q(&packed, &factors, width).data);
             }
         }
         Ok([q.tensor(a.dtype())?, r.tensor(a.dtype())?])
@@ -59,7 +59,7 @@ pub fn geqrf(a: &Tensor) -> Result<[Tensor; 2]> {
         let mut packed: Out<T> = matrices.out(&[m, n]);
         let mut factors: Out<T> = matrices.out(&[m.min(n)]);
         for matrix in matrices.matrices() {
-            let (reflections, tau) = factor(&matrix);
+            let (reflections, tau) = factor(matrix);
             packed.push(&reflections.data);
             factors.push(&tau);
         }
@@ -94,8 +94,7 @@ pub fn householder_product(a: &Tensor, tau: &Tensor) -> Result<Tensor> {
         let mut q: Out<T> = matrices.out(&[m as usize, n as usize]);
         for (at, matrix) in matrices.matrices().enumerate() {
             let factors = &factors[at * k as usize..(at + 1) * k as usize];
-            let identity = Matrix::identity(m as usize, n as usize);
-            q.push(&apply_q(&matrix, factors, false, &identity).data);
+            q.push(&columns_of_q(&matrix, factors, n as usize).data);
         }
         q.tensor(a.dtype())
     })
@@ -171,8 +170,8 @@ pub fn ormqr(
             let factors = &factors[at * k as usize..(at + 1) * k as usize];
             // C Q is (Qᴴ Cᴴ)ᴴ.
             out.push(&match left {
-                true => apply_q(&matrix, factors, adjoint, &other),
-                false => apply_q(&matrix, factors, !adjoint, &other.adjoint()).adjoint(),
+                true => apply_q(&matrix, factors, adjoint, other),
+                false => apply_q(&matrix, factors, !adjoint, other.adjoint()).adjoint(),
             }.data);
         }
         out.tensor(other.dtype())
@@ -252,7 +251,10 @@ pub fn cholesky_ex(a: &Tensor, upper: bool) -> Result<[Tensor; 2]> {
         let n = matrices.rows;
         let (mut factors, mut info): (Out<T>, Out<i32>) = (matrices.out(&[n, n]), matrices.out(&[]));
         for matrix in matrices.matrices() {
-            let (factor, code) = lower_factor(&matrix.hermitian(!upper));
+            let (factor, code) = match upper {
+                true => lower_factor(&matrix.adjoint()),
+                false => lower_factor(&matrix),
+            };
             factors.push(&if upper { factor.adjoint() } else { factor }.data);
             info.push(&[code]);
         }
@@ -260,13 +262,13 @@ pub fn cholesky_ex(a: &Tensor, upper: bool) -> Result<[Tensor; 2]> {
     })
 }
 
-/// The Cholesky factor of the lower triangle, or the order (from 1) of the minor that is not
-/// positive.
+/// The Cholesky factor of the lower triangle, of which the diagonal counts as real, or the order (from
+/// 1) of the minor that is not positive.
 fn lower_factor<T: Number>(lower: &Matrix<T>) -> (Matrix<T>, i32) {
     if lower.rows <= FEW {
         return small_lower_factor(lower);
     }
-    match lower.faer().llt(Side::Lower) {
+    match lower.hermitian(true).faer().llt(Side::Lower) {
         Ok(factor) => (Matrix::of_faer(factor.L()), 0),
         Err(faer::linalg::solvers::LltError::NonPositivePivot { index }) => {
             (Matrix::zeros(lower.rows, lower.cols), index as i32 + 1)

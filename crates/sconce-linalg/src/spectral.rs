@@ -99,22 +99,25 @@ pub fn svdvals(a: &Tensor) -> Result<Tensor> {
     })
 }
 
+/// Checks what [`eigh`] and [`eigvalsh`] take; whether the lower triangle is meant.
+fn check_eigh(a: &Tensor, uplo: &str) -> Result<bool> {
+    check_square(a, "linalg.eigh", "A")?;
+    check_float(a, "linalg.eigh")?;
+    match uplo {
+        "L" | "l" => Ok(true),
+        "U" | "u" => Ok(false),
+        other => {
+            Err(Error::runtime(format!("Expected UPLO argument to be 'L' or 'U', but got {other}")))
+        }
+    }
+}
+
 /// `torch.linalg.eigh`: eigenvalues from the least, and eigenvectors, of the triangle `uplo`.
 ///
 /// # Errors
 /// For tensors that are no square matrices and dtypes without kernels.
 pub fn eigh(a: &Tensor, uplo: &str) -> Result<[Tensor; 2]> {
-    check_square(a, "linalg.eigh", "A")?;
-    check_float(a, "linalg.eigh")?;
-    let lower = match uplo {
-        "L" | "l" => true,
-        "U" | "u" => false,
-        other => {
-            return Err(Error::runtime(format!(
-                "Expected UPLO argument to be 'L' or 'U', but got {other}"
-            )));
-        }
-    };
+    let lower = check_eigh(a, uplo)?;
     by_number!(a, T => {
         let matrices = Batch::<T>::read(a)?;
         let n = matrices.rows;
@@ -133,22 +136,50 @@ fn decompose_symmetric<T: Number>(a: &Matrix<T>, lower: bool) -> Result<(Vec<f64
     if n == 0 {
         return Ok((Vec::new(), Matrix::zeros(0, 0)));
     }
-    let used = |i: usize, j: usize| if lower { j <= i } else { i <= j };
-    let finite = |x: T| x.real_part().is_finite() && x.imaginary_part().is_finite();
-    if (0..n * n).any(|at| used(at / n, at % n) && !finite(a.data[at])) {
+    let Some(whole) = finite_hermitian(a, lower) else {
         let nan = T::of_real(f64::NAN);
         return Ok((vec![f64::NAN; n], Matrix::from_fn(n, n, |_, _| nan)));
-    }
-    let whole = a.hermitian(lower);
-    let evd = whole.faer().self_adjoint_eigen(Side::Lower);
-    let evd = evd.map_err(|_| {
-        Error::runtime(
-            "linalg.eigh: The algorithm failed to converge because the input matrix is \
-             ill-conditioned or has too many repeated eigenvalues (error code: 1).",
-        )
-    })?;
+    };
+    let evd = whole.faer().self_adjoint_eigen(Side::Lower).map_err(|_| eigh_diverges())?;
     let values = evd.S().column_vector();
     Ok(((0..n).map(|i| values[i].real_part()).collect(), Matrix::of_faer(evd.U())))
+}
+
+/// The Hermitian matrix of one triangle, if all of that is finite.
+fn finite_hermitian<T: Number>(a: &Matrix<T>, lower: bool) -> Option<Matrix<T>> {
+    let whole = a.hermitian(lower);
+    let diagonal = (0..a.rows).all(|i| a[(i, i)].imaginary_part().is_finite());
+    (diagonal && whole.is_finite()).then_some(whole)
+}
+
+fn eigh_diverges() -> Error {
+    Error::runtime(
+        "linalg.eigh: The algorithm failed to converge because the input matrix is \
+         ill-conditioned or has too many repeated eigenvalues (error code: 1).",
+    )
+}
+
+/// `torch.linalg.eigvalsh`: the eigenvalues of [`eigh`] alone.
+///
+/// # Errors
+/// As [`eigh`].
+pub fn eigvalsh(a: &Tensor, uplo: &str) -> Result<Tensor> {
+    let lower = check_eigh(a, uplo)?;
+    by_number!(a, T => {
+        let matrices = Batch::<T>::read(a)?;
+        let n = matrices.rows;
+        let mut values: Out<f64> = matrices.out(&[n]);
+        for matrix in matrices.matrices().filter(|_| n > 0) {
+            match finite_hermitian(&matrix, lower) {
+                Some(whole) => {
+                    let found = whole.faer().self_adjoint_eigenvalues(Side::Lower);
+                    values.push(&found.map_err(|_| eigh_diverges())?);
+                }
+                None => values.push(&vec![f64::NAN; n]),
+            }
+        }
+        values.tensor(real_dtype(a.dtype()))
+    })
 }
 
 /// `torch.linalg.eig`: eigenvalues and eigenvectors of length 1, complex.
@@ -158,45 +189,62 @@ fn decompose_symmetric<T: Number>(a: &Matrix<T>, lower: bool) -> Result<(Vec<f64
 pub fn eig(a: &Tensor) -> Result<[Tensor; 2]> {
     check_square(a, "linalg.eig", "A")?;
     check_float(a, "linalg.eig")?;
-    let matrices = Batch::<Complex64>::read(a)?;
-    let n = matrices.rows;
     let out = complex_dtype(a.dtype())?;
-    let mut values: Out<Complex64> = matrices.out(&[n]);
-    let mut vectors: Out<Complex64> = matrices.out(&[n, n]);
-    for matrix in matrices.matrices() {
-        if !matrix.is_finite() {
-            return Err(Error::runtime(
-                "torch.linalg.eig: input tensor should not contain infs or NaNs.",
-            ));
+    by_number!(a, T => {
+        let matrices = Batch::<T>::read(a)?;
+        let n = matrices.rows;
+        let mut values: Out<Complex64> = matrices.out(&[n]);
+        let mut vectors: Out<Complex64> = matrices.out(&[n, n]);
+        for matrix in matrices.matrices() {
+            let (w, v) = decompose_general(&matrix)?;
+            values.push(&w);
+            vectors.push(&v.data);
         }
-        let (w, v) = decompose_general(&matrix, !a.dtype().is_complex())?;
-        values.push(&w);
-        vectors.push(&v.data);
-    }
-    Ok([values.tensor(out)?, vectors.tensor(out)?])
+        Ok([values.tensor(out)?, vectors.tensor(out)?])
+    })
 }
 
-fn decompose_general(
-    a: &Matrix<Complex64>,
-    real: bool,
-) -> Result<(Vec<Complex64>, Matrix<Complex64>)> {
+/// `torch.linalg.eigvals`: the eigenvalues of [`eig`] alone.
+///
+/// # Errors
+/// As [`eig`].
+pub fn eigvals(a: &Tensor) -> Result<Tensor> {
+    check_square(a, "linalg.eig", "A")?;
+    check_float(a, "linalg.eig")?;
+    by_number!(a, T => {
+        let matrices = Batch::<T>::read(a)?;
+        let mut values: Out<Complex64> = matrices.out(&[matrices.rows]);
+        for matrix in matrices.matrices().filter(|matrix| matrix.rows > 0) {
+            check_eig(&matrix)?;
+            values.push(&matrix.faer().eigenvalues().map_err(|_| eig_diverges())?);
+        }
+        values.tensor(complex_dtype(a.dtype())?)
+    })
+}
+
+fn check_eig<T: Number>(a: &Matrix<T>) -> Result<()> {
+    match a.is_finite() {
+        true => Ok(()),
+        false => {
+            Err(Error::runtime("torch.linalg.eig: input tensor should not contain infs or NaNs."))
+        }
+    }
+}
+
+fn eig_diverges() -> Error {
+    Error::runtime(
+        "torch.linalg.eig: The algorithm failed to converge because the input matrix is \
+         ill-conditioned or has too many repeated eigenvalues (error code: 1).",
+    )
+}
+
+fn decompose_general<T: Number>(a: &Matrix<T>) -> Result<(Vec<Complex64>, Matrix<Complex64>)> {
     let n = a.rows;
     if n == 0 {
         return Ok((Vec::new(), Matrix::zeros(0, 0)));
     }
-    let evd = match real {
-        true => {
-            let real = Matrix { rows: n, cols: n, data: a.data.iter().map(|x| x.re).collect() };
-            real.faer().eigen()
-        }
-        false => a.faer().eigen(),
-    };
-    let evd = evd.map_err(|_| {
-        Error::runtime(
-            "torch.linalg.eig: The algorithm failed to converge because the input matrix is \
-             ill-conditioned or has too many repeated eigenvalues (error code: 1).",
-        )
-    })?;
+    check_eig(a)?;
+    let evd = a.faer().eigen().map_err(|_| eig_diverges())?;
     let values = evd.S().column_vector();
     let mut vectors = Matrix::of_faer(evd.U());
     for j in 0..n {
@@ -314,19 +362,24 @@ pub fn pinv(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor
     // In double precision until the end, since reciprocals are large.
     let wide =
         a.to_dtype(if a.dtype().is_complex() { DType::Complex128 } else { DType::Float64 })?;
-    let [u, values, vh] = match hermitian {
+    let factors = match hermitian {
         true => {
             let [values, vectors] = eigh(&wide, "L")?;
             [vectors.clone(), values, adjoint(&vectors)?]
         }
         false => svd(&wide, false)?,
     };
-    let sizes = unary(UnaryOp::Abs, &values)?;
+    let sizes = unary(UnaryOp::Abs, &factors[1])?;
     let kept = above(&sizes, a, tolerance, "torch.linalg.pinv")?;
-    let inverse = unary(UnaryOp::Reciprocal, &values)?;
-    let inverse = where_(&kept, (&inverse).into(), Scalar::Float(0.0).into())?;
-    let scaled = times(&adjoint(&vh)?, (&inverse.unsqueeze(-2)?).into())?;
-    matmul(&scaled, &adjoint(&u)?)?.to_dtype(a.dtype())
+    inverse_of(&factors, &kept)?.to_dtype(a.dtype())
+}
+
+/// The pseudoinverse of a singular value decomposition, of the values of which some are kept.
+fn inverse_of([u, values, vh]: &[Tensor; 3], kept: &Tensor) -> Result<Tensor> {
+    let inverse = unary(UnaryOp::Reciprocal, values)?;
+    let inverse = where_(kept, (&inverse).into(), Scalar::Float(0.0).into())?;
+    let scaled = times(&adjoint(vh)?, (&inverse.unsqueeze(-2)?).into())?;
+    matmul(&scaled, &adjoint(u)?)
 }
 
 /// `torch.linalg.lstsq`: solution, residuals, rank and singular values. The driver says which of
@@ -383,8 +436,16 @@ pub fn lstsq(
     let wide =
         a.to_dtype(if a.dtype().is_complex() { DType::Complex128 } else { DType::Float64 })?;
     let wide_b = b.to_dtype(wide.dtype())?;
-    let x = matmul(&pinv(&wide, &tolerance, false)?, &wide_b)?;
-    let rank = matrix_rank(&wide, &tolerance, false)?;
+    let (inverse, rank) = match wide.numel() {
+        0 => (pinv(&wide, &tolerance, false)?, matrix_rank(&wide, &tolerance, false)?),
+        _ => {
+            let factors = svd(&wide, false)?;
+            let kept = above(&factors[1], &wide, &tolerance, name)?;
+            let rank = sum(&kept, &[-1], false, Some(DType::Int64))?;
+            (inverse_of(&factors, &kept)?, rank)
+        }
+    };
+    let x = matmul(&inverse, &wide_b)?;
     let full = driver == "gels"
         || count_nonzero(&binary(BinaryOp::Ne, (&rank).into(), Scalar::Int(n).into())?)?
             .item()?

@@ -203,24 +203,30 @@ impl<T: Floating> Load<'_, T> {
         let [yes, no] = [1.0, 0.0].map(T::from_double);
         let range = start..start + out.len();
         let mut rest = out;
-        walk::rows_within(&self.sizes, &self.strides, self.offset, range, |at, step, len| {
-            let (out, after) = std::mem::take(&mut rest).split_at_mut(len);
-            rest = after;
-            match (self.elements, step) {
-                (Elements::Numbers(all), 1) => out.copy_from_slice(&all[at..at + len]),
-                (Elements::Numbers(all), 0) => out.fill(all[at]),
-                (Elements::Numbers(all), step) => {
-                    let some = all[at..].iter().step_by(step);
-                    out.iter_mut().zip(some).for_each(|(out, &x)| *out = x);
+        walk::rows_within(
+            &self.sizes,
+            [&self.strides],
+            [self.offset],
+            range,
+            |[at], [step], len| {
+                let (out, after) = std::mem::take(&mut rest).split_at_mut(len);
+                rest = after;
+                match (self.elements, step) {
+                    (Elements::Numbers(all), 1) => out.copy_from_slice(&all[at..at + len]),
+                    (Elements::Numbers(all), 0) => out.fill(all[at]),
+                    (Elements::Numbers(all), step) => {
+                        let some = all[at..].iter().step_by(step);
+                        out.iter_mut().zip(some).for_each(|(out, &x)| *out = x);
+                    }
+                    (Elements::Bools(all), 0) => out.fill(if all[at].get() { yes } else { no }),
+                    (Elements::Bools(all), step) => {
+                        let some = all[at..].iter().step_by(step);
+                        let bools = out.iter_mut().zip(some);
+                        bools.for_each(|(out, x)| *out = if x.get() { yes } else { no });
+                    }
                 }
-                (Elements::Bools(all), 0) => out.fill(if all[at].get() { yes } else { no }),
-                (Elements::Bools(all), step) => {
-                    let some = all[at..].iter().step_by(step);
-                    let bools = out.iter_mut().zip(some);
-                    bools.for_each(|(out, x)| *out = if x.get() { yes } else { no });
-                }
-            }
-        });
+            },
+        );
     }
 }
 
@@ -614,10 +620,10 @@ impl<T: Floating> Running<'_, T> {
                 map_slice(from(a).0, out, |x: T| T::from_double(leaky(x.to_double(), slope)));
             }
             Kernel::Elu([alpha, scale, input_scale]) => map_slice(from(a).0, out, |x: T| {
-                T::from_double(elu_of(x.to_double(), alpha, scale, input_scale))
+                T::from_double(elu_of::<T::Maths>(x.to_double(), alpha, scale, input_scale))
             }),
             Kernel::Softplus([beta, threshold]) => map_slice(from(a).0, out, |x: T| {
-                T::from_double(softplus_of(x.to_double(), beta, threshold))
+                T::from_double(softplus_of::<T::Maths>(x.to_double(), beta, threshold))
             }),
             Kernel::Addcmul(by) => {
                 triples(out, [from(a), from(b), from(c)], |[x, a, b]| x + by * a * b);

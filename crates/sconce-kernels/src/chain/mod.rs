@@ -232,7 +232,7 @@ fn one_by_one(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<ChainResult
     Ok(results.filter_map(|(_, made)| made).collect())
 }
 
-/// One step. Where operands may be disposed of, the short ways are tried first.
+/// One step. Where operands may be disposed of, the result may be one of them.
 fn apply(
     op: ChainOp,
     operands: [Option<Operand<'_>>; MOST_OPERANDS],
@@ -250,7 +250,7 @@ fn apply(
     };
     let two = |op: BinaryOp| {
         let short = match (a, b) {
-            (Some(Operand::Tensor(a)), Some(b)) if disposable => dense_binary(op, a, b),
+            (Some(Operand::Tensor(a)), Some(b)) => dense_binary(op, a, b, [disposable; 2]),
             _ => None,
         };
         short.map_or_else(|| binary(op, operand(a)?, operand(b)?), Ok)
@@ -258,8 +258,7 @@ fn apply(
     match op {
         ChainOp::Unary(op) => {
             let input = tensor(a)?;
-            let short = if disposable { dense_unary(op, input) } else { None };
-            short.map_or_else(|| unary(op, input), Ok)
+            dense_unary(op, input, disposable).map_or_else(|| unary(op, input), Ok)
         }
         ChainOp::Binary(op) | ChainOp::Onto(op) => two(op),
         ChainOp::Add if number(c)? == Scalar::Int(1) => two(BinaryOp::Add),

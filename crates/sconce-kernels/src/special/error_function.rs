@@ -1,7 +1,9 @@
 //! The error function's family.
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
-use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI, SQRT_2};
+
+use crate::vecmath_wide;
 
 /// `torch.erfinv`: NaN outside [-1, 1].
 pub fn erfinv(y: f64) -> f64 {
@@ -11,8 +13,10 @@ pub fn erfinv(y: f64) -> f64 {
     if !(y.abs() < 1.0) {
         return f64::NAN;
     }
-    if y == 0.0 {
-        return y;
+    if y.abs() < 0.9 {
+        // One of Newton's steps doubles the digits.
+        let x = vecmath_wide::erfinv(y);
+        return x - (libm::erf(x) - y) * (x * x).exp() / FRAC_2_SQRT_PI;
     }
     // Where the argument is near 1 the tail says more than the whole.
     -ndtri_tail((1.0 - y.abs()) / 2.0).copysign(-y) * FRAC_1_SQRT_2

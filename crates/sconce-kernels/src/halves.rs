@@ -1,0 +1,221 @@
+//! Half precision in blocks: widened to `f32`, computed and rounded while it is in the first cache.
+#![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
+
+use half::{bf16, f16};
+
+use crate::binary::{Strided, zip_parallel};
+use crate::unary::{map_slice, map_slices};
+use crate::{DType, Element, Error, Result, Tensor};
+
+/// Elements of a block.
+const BLOCK: usize = 512;
+
+/// A type of half precision. Its conversions have no branches, so that loops over them are vector code.
+pub(crate) trait Half: Element {
+    /// The same number.
+    fn widened(self) -> f32;
+    /// The nearest number, of two that are as near the even one.
+    fn nearest(x: f32) -> Self;
+}
+
+impl Half for f16 {
+    #[inline(always)]
+    fn widened(self) -> f32 {
+        /// 2^112, between the exponents of both types.
+        const SCALE: f32 = f32::from_bits((127 + 112) << 23);
+        let bits = u32::from(self.to_bits());
+        let number = f32::from_bits((bits & 0x7fff) << 13) * SCALE;
+        // All bits of the exponent are set in what is infinite or NaN.
+        let is_finite = bits & 0x7c00 != 0x7c00;
+        let special = 0x7f80_0000 | ((bits & 0x03ff) << 13);
+        let size = if is_finite { number.to_bits() } else { special };
+        f32::from_bits(size | ((bits & 0x8000) << 16))
+    }
+
+    #[inline(always)]
+    fn nearest(x: f32) -> f16 {
+        let bits = x.to_bits();
+        let size = bits & 0x7fff_ffff;
+        // Half of the last place, and a little less where that place is even; and another exponent.
+        let normal = size.wrapping_add(0xc800_0fff + ((size >> 13) & 1)) >> 13;
+        // Added to 1/2, a small number has its last place where that of a subnormal one is.
+        let small = (f32::from_bits(size) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
+        let rounded = if size < 0x3880_0000 { small } else { normal };
+        let finite = if size < 0x4780_0000 { rounded } else { 0x7c00 };
+        let quiet = 0x7e00 | ((size >> 13) & 0x03ff);
+        let half = if size > 0x7f80_0000 { quiet } else { finite };
+        f16::from_bits((half | ((bits >> 16) & 0x8000)) as u16)
+    }
+}
+
+impl Half for bf16 {
+    #[inline(always)]
+    fn widened(self) -> f32 {
+        f32::from_bits(u32::from(self.to_bits()) << 16)
+    }
+
+    #[inline(always)]
+    fn nearest(x: f32) -> bf16 {
+        let bits = x.to_bits();
+        // Half of the last place, and a little less where that place is even.
+        let nearest = bits.wrapping_add(0x7fff + ((bits >> 16) & 1));
+        let kept = if x.is_nan() { bits | 0x0040_0000 } else { nearest };
+        bf16::from_bits((kept >> 16) as u16)
+    }
+}
+
+/// Fills a slice with the same numbers.
+pub(crate) fn widen<H: Half>(xs: &[H], wide: &mut [f32]) {
+    map_slice(
+        xs,
+        wide,
+        #[inline(always)]
+        |x: H| x.widened(),
+    );
+}
+
+/// Fills a slice with the nearest numbers.
+pub(crate) fn narrow<H: Half>(wide: &[f32], out: &mut [H]) {
+    map_slice(
+        wide,
+        out,
+        #[inline(always)]
+        |x| H::nearest(x),
+    );
+}
+
+/// A kernel for `f32` applied to all elements of half precision.
+///
+/// # Errors
+/// For other dtypes.
+pub(crate) fn map_halves(
+    input: &Tensor,
+    kernel: &(dyn Fn(&[f32], &mut [f32]) + Sync),
+) -> Result<Tensor> {
+    fn of<H: Half>(input: &Tensor, kernel: &(dyn Fn(&[f32], &mut [f32]) + Sync)) -> Result<Tensor> {
+        map_slices(input, |xs: &[H], out: &mut [H]| {
+            let (mut wide, mut results) = ([0f32; BLOCK], [0f32; BLOCK]);
+            for (xs, out) in xs.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
+                let (wide, results) = (&mut wide[..xs.len()], &mut results[..xs.len()]);
+                widen(xs, wide);
+                kernel(wide, results);
+                narrow(results, out);
+            }
+        })
+    }
+    match input.dtype() {
+        DType::Float16 => of::<f16>(input, kernel),
+        DType::BFloat16 => of::<bf16>(input, kernel),
+        dtype => Err(Error::no_kernel("copy_", dtype)),
+    }
+}
+
+/// Fills a row of a result in `f32` from what stands beside it in the operands.
+pub(crate) type ZipRow<'a> = &'a (dyn Fn(&mut [f32], Strided<'_, f32>, Strided<'_, f32>) + Sync);
+
+/// A kernel for pairs of `f32` applied to broadcast pairs of half precision, both of one dtype.
+///
+/// # Errors
+/// For other dtypes.
+pub(crate) fn zip_halves(a: &Tensor, b: &Tensor, kernel: ZipRow<'_>) -> Result<Tensor> {
+    fn of<H: Half>(a: &Tensor, b: &Tensor, kernel: ZipRow<'_>) -> Result<Tensor> {
+        zip_parallel(a, b, |out: &mut [H], x: Strided<'_, H>, y: Strided<'_, H>| {
+            let ((xs, x_step), (ys, y_step)) = (x, y);
+            let mut wide = [[0f32; BLOCK]; 2];
+            let mut results = [0f32; BLOCK];
+            let [wide_x, wide_y] = &mut wide;
+            for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+                let (start, results) = (block * BLOCK, &mut results[..out.len()]);
+                let x = widened((&xs[start * x_step..], x_step), &mut wide_x[..out.len()]);
+                let y = widened((&ys[start * y_step..], y_step), &mut wide_y[..out.len()]);
+                kernel(results, x, y);
+                narrow(results, out);
+            }
+        })
+    }
+    match a.dtype() {
+        DType::Float16 => of::<f16>(a, b, kernel),
+        DType::BFloat16 => of::<bf16>(a, b, kernel),
+        dtype => Err(Error::no_kernel("copy_", dtype)),
+    }
+}
+
+/// As many elements as there is space for, side by side; one that is repeated stays one.
+fn widened<'a, H: Half>((xs, step): Strided<'_, H>, wide: &'a mut [f32]) -> Strided<'a, f32> {
+    match step {
+        0 => wide[0] = xs[0].widened(),
+        1 => widen(xs, wide),
+        _ => {
+            let some = xs.iter().step_by(step);
+            wide.iter_mut().zip(some).for_each(|(wide, x)| *wide = x.widened());
+        }
+    }
+    (wide, step.min(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conversions_are_those_of_single_numbers() {
+        for bits in 0..=u16::MAX {
+            let (half, brain) = (f16::from_bits(bits), bf16::from_bits(bits));
+            for (found, expected) in
+                [(half.widened(), half.to_f32()), (brain.widened(), brain.to_f32())]
+            {
+                assert!(
+                    found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan()
+                );
+            }
+        }
+        let spread = (0..=u32::MAX).step_by(4999).map(f32::from_bits);
+        // Halfway between two numbers, and next to that.
+        let ties = (0..=u16::MAX).flat_map(|bits| {
+            let bits = f16::from_bits(bits).to_f32().to_bits();
+            [0x0fff, 0x1000, 0x1001].map(|more| f32::from_bits(bits.wrapping_add(more)))
+        });
+        let small = (0..3000).map(|i| i as f32 * 0.25 * 2f32.powi(-24));
+        for x in spread.chain(ties).chain(small) {
+            let (half, brain) = (f16::nearest(x), bf16::nearest(x));
+            let same = half.to_bits() == f16::from_f32(x).to_bits();
+            assert!(same || half.is_nan() && x.is_nan(), "{x:e}");
+            let same = brain.to_bits() == bf16::from_f32(x).to_bits();
+            assert!(same || brain.is_nan() && x.is_nan(), "{x:e}");
+        }
+    }
+
+    #[test]
+    fn blocks_of_any_layout_give_what_single_precision_gives() {
+        use crate::{BinaryOp, UnaryOp, binary, unary};
+        let numbers: Vec<f32> = (0..1300).map(|i| (i * 37 % 211) as f32 * 0.125 - 9.0).collect();
+        let all = Tensor::from_slice(&numbers, &[26, 50]).unwrap();
+        type Layout = (&'static str, fn(&Tensor) -> Tensor);
+        let layouts: [Layout; 4] = [
+            ("whole", Tensor::clone),
+            ("turned", |t| t.reshape(&[50, 26]).unwrap().t().unwrap()),
+            ("a row", |t| t.narrow(0, 3, 1).unwrap()),
+            ("a column", |t| t.narrow(1, 7, 1).unwrap().expand(&[26, 50]).unwrap()),
+        ];
+        for dtype in [DType::Float16, DType::BFloat16] {
+            let half = all.to_dtype(dtype).unwrap();
+            let wide = half.to_dtype(DType::Float32).unwrap();
+            for (name, a) in layouts {
+                let found = unary(UnaryOp::Exp, &a(&half)).unwrap().to_dtype(DType::Float32);
+                let expected = unary(UnaryOp::Exp, &a(&wide)).unwrap().to_dtype(dtype).unwrap();
+                let expected = expected.to_dtype(DType::Float32).unwrap().to_vec::<f32>().unwrap();
+                assert_eq!(found.unwrap().to_vec::<f32>().unwrap(), expected, "{name}");
+                for (other, b) in layouts {
+                    let sum =
+                        |t: &Tensor| binary(BinaryOp::Sub, (&a(t)).into(), (&b(t)).into()).unwrap();
+                    let found = sum(&half);
+                    assert_eq!(found.dtype(), dtype);
+                    let found = found.to_dtype(DType::Float32).unwrap().to_vec::<f32>().unwrap();
+                    let expected = sum(&wide).to_dtype(dtype).unwrap();
+                    let expected = expected.to_dtype(DType::Float32).unwrap();
+                    assert_eq!(found, expected.to_vec::<f32>().unwrap(), "{name}, {other}");
+                }
+            }
+        }
+    }
+}

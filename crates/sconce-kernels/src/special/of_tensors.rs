@@ -1,0 +1,208 @@
+//! Special functions of whole tensors that have vector code: programs spend time in them.
+#![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
+
+use super::{
+    Precision, erfinv as erfinv_of, log_of_sum, log2_of_sum, ndtr as ndtr_of, sinc as sinc_of,
+};
+use crate::maths::{Maths, OfDouble, OfSingle};
+use crate::pointwise::{map_float_each, rounding_pairs, zip_float_each, zip_floating_each};
+use crate::promotion::int_to_float;
+use crate::unary::{map_slice_or, map_slices};
+use crate::{DType, Operand, Result, Tensor, map_float, vecmath_wide};
+
+/// `torch.erfinv`: NaN outside [-1, 1].
+///
+/// # Errors
+/// For complex numbers.
+pub fn erfinv(input: &Tensor) -> Result<Tensor> {
+    map_float_each(
+        "erfinv_vml_cpu",
+        input,
+        #[inline(always)]
+        |x| vecmath_wide::erfinv(x),
+        erfinv_of,
+    )
+}
+
+/// `torch.special.ndtr`: the normal distribution function.
+///
+/// # Errors
+/// For complex numbers.
+pub fn ndtr(input: &Tensor) -> Result<Tensor> {
+    #[inline(always)]
+    fn single(x: f64) -> f64 {
+        0.5 * vecmath_wide::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
+    }
+    map_float_each("ndtr", input, single, ndtr_of)
+}
+
+/// `torch.special.entr`: `-x ln x`.
+///
+/// # Errors
+/// For complex numbers.
+pub fn entr(input: &Tensor) -> Result<Tensor> {
+    map_float_each("entr", input, entr_of::<OfSingle>, entr_of::<OfDouble>)
+}
+
+#[inline(always)]
+fn entr_of<M: Maths>(x: f64) -> f64 {
+    let y = -x * M::ln(x);
+    let y = if x == 0.0 { 0.0 } else { y };
+    if x < 0.0 { f64::NEG_INFINITY } else { y }
+}
+
+/// `torch.sinc` of real numbers: `sin(πx) / πx`, with the product as the dtype rounds it.
+///
+/// # Errors
+/// For complex numbers.
+pub fn sinc(input: &Tensor) -> Result<Tensor> {
+    let dtype = int_to_float(input.dtype());
+    if !matches!(dtype, DType::Float16 | DType::BFloat16 | DType::Float32) {
+        return map_float("sinc_cpu", input, |x| sinc_of(x, Precision::Double));
+    }
+    #[inline(always)]
+    fn quick(x: f32) -> f32 {
+        let angle = f64::from(std::f32::consts::PI * x);
+        let is_small = angle.abs() <= OfSingle::LARGEST_ANGLE;
+        let y = if x == 0.0 { 1.0 } else { OfSingle::sin(angle) / angle };
+        (if is_small { y } else { f64::NAN }) as f32
+    }
+    let exact = |x: f32| sinc_of(x.into(), Precision::Single) as f32;
+    let wide = input.to_dtype(dtype)?.to_dtype(DType::Float32)?;
+    map_slices(&wide, |xs, out| map_slice_or(xs, out, quick, exact))?.to_dtype(dtype)
+}
+
+/// `torch.logaddexp` of real numbers.
+///
+/// # Errors
+/// For integers, and where sizes do not broadcast.
+pub fn logaddexp(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let (single, double) = (rounding_pairs(log_of_sum::<OfSingle>), log_of_sum::<OfDouble>);
+    zip_floating_each("logaddexp_cpu", a, b, single, double)
+}
+
+/// `torch.logaddexp2`.
+///
+/// # Errors
+/// For integers, and where sizes do not broadcast.
+pub fn logaddexp2(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let (single, double) = (rounding_pairs(log2_of_sum::<OfSingle>), log2_of_sum::<OfDouble>);
+    zip_floating_each("logaddexp2_cpu", a, b, single, double)
+}
+
+/// `torch.hypot`.
+///
+/// # Errors
+/// For integers, and where sizes do not broadcast.
+pub fn hypot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    zip_floating_each("hypot_cpu", a, b, rounding_pairs(OfSingle::hypot), OfDouble::hypot)
+}
+
+/// `torch.xlogy`: `x ln y`, 0 where `x` is 0.
+///
+/// # Errors
+/// For complex numbers, and where sizes do not broadcast.
+pub fn xlogy(x: Operand<'_>, y: Operand<'_>) -> Result<Tensor> {
+    let (single, double) = (rounding_pairs(xlogy_of::<OfSingle>), xlogy_of::<OfDouble>);
+    zip_float_each("xlogy_cpu", x, y, single, double)
+}
+
+#[inline(always)]
+fn xlogy_of<M: Maths>(x: f64, y: f64) -> f64 {
+    times_logarithm(x, y, M::ln(y))
+}
+
+/// `torch.special.xlog1py`: `x ln(1 + y)`, 0 where `x` is 0.
+///
+/// # Errors
+/// For complex numbers, and where sizes do not broadcast.
+pub fn xlog1py(x: Operand<'_>, y: Operand<'_>) -> Result<Tensor> {
+    let (single, double) = (rounding_pairs(xlog1py_of::<OfSingle>), xlog1py_of::<OfDouble>);
+    zip_float_each("xlog1py_cpu", x, y, single, double)
+}
+
+#[inline(always)]
+fn xlog1py_of<M: Maths>(x: f64, y: f64) -> f64 {
+    times_logarithm(x, y, M::ln_1p(y))
+}
+
+#[inline(always)]
+fn times_logarithm(x: f64, y: f64, logarithm: f64) -> f64 {
+    let product = if x == 0.0 { 0.0 } else { x * logarithm };
+    if y.is_nan() { f64::NAN } else { product }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::special;
+
+    #[test]
+    fn vector_code_gives_what_the_functions_of_numbers_give() {
+        type Of = fn(&Tensor) -> Result<Tensor>;
+        type Case = (&'static str, Of, fn(f64) -> f64);
+        let cases: [Case; 4] = [
+            ("erfinv", erfinv, special::erfinv),
+            ("ndtr", ndtr, special::ndtr),
+            ("entr", entr, |x| -x * x.ln()),
+            ("sinc", sinc, |x| special::sinc(x, Precision::Single)),
+        ];
+        let numbers: Vec<f32> = (1..700).map(|i| i as f32 / 700.0).collect();
+        let large = [0.0, 3e6, -1e9, 12.5, f32::NAN];
+        for (name, of, expected) in cases {
+            let numbers: Vec<f32> = match name {
+                "sinc" => numbers.iter().copied().chain(large).collect(),
+                _ => numbers.clone(),
+            };
+            let input = Tensor::from_slice(&numbers, &[numbers.len() as i64]).unwrap();
+            for dtype in [DType::Float32, DType::Float64] {
+                if (name, dtype) == ("sinc", DType::Float64) {
+                    continue;
+                }
+                let found = of(&input.to_dtype(dtype).unwrap()).unwrap();
+                let found = found.to_dtype(DType::Float64).unwrap().to_vec::<f64>().unwrap();
+                for (&x, found) in numbers.iter().zip(found) {
+                    let expected = expected(x.into());
+                    let near = (found - expected).abs() <= 1.2e-7 * expected.abs();
+                    assert!(near || found.is_nan() && expected.is_nan(), "{name} {x}: {found}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn pairs_of_edges_are_those_of_pytorch() {
+        let (inf, nan) = (f32::INFINITY, f32::NAN);
+        type Of = fn(&Tensor, &Tensor) -> Result<Tensor>;
+        let cases: [(&str, Of, f32, f32, f32); 15] = [
+            ("logaddexp", logaddexp, inf, inf, inf),
+            ("logaddexp", logaddexp, -inf, -inf, -inf),
+            ("logaddexp", logaddexp, -inf, 2.0, 2.0),
+            ("logaddexp", logaddexp, inf, nan, nan),
+            ("logaddexp2", logaddexp2, -inf, inf, inf),
+            ("logaddexp2", logaddexp2, 3.0, 3.0, 4.0),
+            ("hypot", hypot, 3.0, -4.0, 5.0),
+            ("hypot", hypot, inf, nan, inf),
+            ("hypot", hypot, nan, 1.0, nan),
+            ("hypot", hypot, 3e38, 1e38, 3.162_277_7e38),
+            ("xlogy", |x, y| xlogy(x.into(), y.into()), 0.0, 0.0, 0.0),
+            ("xlogy", |x, y| xlogy(x.into(), y.into()), 0.0, nan, nan),
+            ("xlogy", |x, y| xlogy(x.into(), y.into()), 2.0, -1.0, nan),
+            ("xlog1py", |x, y| xlog1py(x.into(), y.into()), 0.0, inf, 0.0),
+            ("xlog1py", |x, y| xlog1py(x.into(), y.into()), 2.0, -1.0, -inf),
+        ];
+        for (name, of, x, y, expected) in cases {
+            for dtype in [DType::Float32, DType::Float64] {
+                let [a, b] = [x, y].map(|x| {
+                    let one = Tensor::from_slice(&[x], &[1]).unwrap().to_dtype(dtype).unwrap();
+                    one.expand(&[3]).unwrap()
+                });
+                let found = of(&a, &b).unwrap().to_dtype(DType::Float32).unwrap();
+                for found in found.to_vec::<f32>().unwrap() {
+                    let same = found == expected || found.is_nan() && expected.is_nan();
+                    assert!(same, "{name} of {x}, {y}: {found}, not {expected}");
+                }
+            }
+        }
+    }
+}
