@@ -19,7 +19,7 @@ use crate::lower::{
     Code, Instruction, Number, Operand, Register, Span, Surroundings, lower, slice,
 };
 use crate::primitive::{self, Given};
-use crate::registry::{Args, Builtin};
+use crate::registry::{Args, Builtin, Lent, MOST_LENT};
 use crate::support::Need;
 use crate::value::IValue;
 use crate::{Error, ProfileEntry, Sink};
@@ -35,8 +35,10 @@ pub(crate) type Operands = SmallVec<[IValue; 4]>;
 enum Going {
     /// With the next one.
     On,
-    /// In another frame; or it is over, with a value.
-    To(Option<IValue>),
+    /// In another frame.
+    Elsewhere,
+    /// It is over, and [`Machine::result`] has the value.
+    Over,
 }
 
 /// A running program: its code, its registers, its limits.
@@ -49,10 +51,14 @@ pub(crate) struct Machine {
     pub(crate) constants: Vec<IValue>,
     frames: Vec<Frame>,
     registers: Vec<IValue>,
+    /// What the outermost frame of a run has returned.
+    result: IValue,
     nested: usize,
     profiling: bool,
     pub(crate) budget: Budget,
     pub(crate) sink: Box<dyn Sink>,
+    /// The warnings of a run that may be given up, until it is known to stand.
+    held_warnings: Option<Vec<String>>,
     pub(crate) generator: sconce_kernels::Generator,
 }
 
@@ -87,10 +93,12 @@ impl Machine {
             constants: Vec::new(),
             frames: Vec::new(),
             registers: Vec::new(),
+            result: IValue::None,
             nested: 0,
             profiling,
             budget: Budget::new(&Limits::default(), &Memory::new(None)),
             sink,
+            held_warnings: None,
             generator: sconce_kernels::Generator::default(),
         }
     }
@@ -216,6 +224,33 @@ impl Machine {
         entries
     }
 
+    /// Passes on the message of a warning.
+    pub(crate) fn warn(&mut self, message: &str) {
+        match &mut self.held_warnings {
+            Some(held) => held.push(message.to_owned()),
+            None => self.sink.warn(message),
+        }
+    }
+
+    /// Runs code that may turn out not to be up to it: `None` then, and nobody sees that it ran.
+    pub(crate) fn attempt(
+        &mut self,
+        code: Rc<Code>,
+        args: Operands,
+        draws: bool,
+    ) -> Option<Result<IValue, Error>> {
+        let generator = draws.then(|| self.generator.clone());
+        self.held_warnings = Some(Vec::new());
+        let result = self.run(code, args);
+        let warnings = self.held_warnings.take().unwrap_or_default();
+        if let Err(Error::Raised(_) | Error::Unsupported { .. } | Error::Malformed(_)) = result {
+            generator.into_iter().for_each(|before| self.generator = before);
+            return None;
+        }
+        warnings.iter().for_each(|message| self.sink.warn(message));
+        Some(result)
+    }
+
     /// Runs code from an operator or from outside.
     pub(crate) fn run(&mut self, code: Rc<Code>, args: Operands) -> Result<IValue, Error> {
         if self.nested >= MAX_NESTED_RUNS {
@@ -265,8 +300,8 @@ impl Machine {
                 true => self.run_frame::<true>(floor),
             };
             match next {
-                Ok(None) => {}
-                Ok(Some(value)) => return Ok(value),
+                Ok(Going::Over) => return Ok(std::mem::take(&mut self.result)),
+                Ok(_) => {}
                 Err(raise) => return Err(self.traced(raise)),
             }
         }
@@ -297,6 +332,68 @@ impl Machine {
         found.unwrap_or(&IValue::None)
     }
 
+    /// Forgets what an operand is if it is not read again.
+    #[inline]
+    fn forget(registers: &mut [IValue], operand: Operand) {
+        if let Operand::Move(register) = operand
+            && let Some(slot) = registers.get_mut(register as usize)
+        {
+            *slot = IValue::None;
+        }
+    }
+
+    /// Puts a value into another register.
+    #[inline]
+    fn shift(registers: &mut [IValue], code: &Code, from: Operand, to: Register) {
+        match Self::peek(registers, code, from) {
+            &IValue::Int(int) => {
+                if let Some(slot) = registers.get_mut(to as usize) {
+                    Number::Int(int).put(slot);
+                }
+            }
+            // Part by part, as `IValue::put` says.
+            IValue::Tensor(tensor) => {
+                let tensor = tensor.clone();
+                Self::forget(registers, from);
+                if let Some(slot) = registers.get_mut(to as usize) {
+                    *slot = IValue::Tensor(tensor);
+                }
+            }
+            _ => {
+                let value = Self::take(registers, code, from);
+                if let Some(slot) = registers.get_mut(to as usize) {
+                    *slot = value;
+                }
+            }
+        }
+    }
+
+    /// Computes an operator by its short cut, with the operands where they are; gives whether that
+    /// was possible.
+    #[inline]
+    fn operate_in_place(
+        &mut self,
+        builtin: &Builtin,
+        code: &Code,
+        base: usize,
+        from: Span,
+        to: Span,
+    ) -> bool {
+        let (Some(quick), &[to]) = (builtin.quick, slice(&code.targets, to)) else { return false };
+        let (operands, registers) = (slice(&code.operands, from), self.registers(base));
+        let mut lent = [Lent { value: &IValue::None, is_done: false }; MOST_LENT];
+        for (lent, &operand) in lent.iter_mut().zip(operands) {
+            lent.value = Self::peek(registers, code, operand);
+            lent.is_done = matches!(operand, Operand::Move(_));
+        }
+        let Some(tensor) = quick(&lent) else { return false };
+        operands.iter().for_each(|&operand| Self::forget(registers, operand));
+        if let Some(slot) = registers.get_mut(to as usize) {
+            *slot = IValue::Tensor(tensor);
+        }
+        true
+    }
+
     /// The registers of the frame that starts there.
     #[inline]
     fn registers(&mut self, base: usize) -> &mut [IValue] {
@@ -313,7 +410,7 @@ impl Machine {
     #[inline]
     fn put(&mut self, base: usize, register: Register, value: IValue) {
         if let Some(slot) = self.registers.get_mut(base + register as usize) {
-            *slot = value;
+            value.put(slot);
         }
     }
 
@@ -329,8 +426,8 @@ impl Machine {
         }
     }
 
-    /// Runs the innermost frame until it calls or returns; gives what the outermost returns.
-    fn run_frame<const PROFILING: bool>(&mut self, floor: usize) -> Result<Option<IValue>, Raise> {
+    /// Runs the innermost frame until it calls or returns.
+    fn run_frame<const PROFILING: bool>(&mut self, floor: usize) -> Result<Going, Raise> {
         let Some(frame) = self.frames.last() else {
             return Err(Error::Malformed("no function is running".to_owned()).into());
         };
@@ -358,18 +455,13 @@ impl Machine {
                         continue;
                     }
                 }
+                Instruction::Operator { builtin, from, to }
+                    if !PROFILING && self.operate_in_place(builtin, &code, base, *from, *to) =>
+                {
+                    continue;
+                }
                 Instruction::Move { from, to } => {
-                    let registers = self.registers(base);
-                    if let &IValue::Int(int) = Self::peek(registers, &code, *from) {
-                        if let Some(slot) = registers.get_mut(*to as usize) {
-                            Number::Int(int).put(slot);
-                        }
-                        continue;
-                    }
-                    let value = Self::take(registers, &code, *from);
-                    if let Some(slot) = registers.get_mut(*to as usize) {
-                        *slot = value;
-                    }
+                    Self::shift(self.registers(base), &code, *from, *to);
                     continue;
                 }
                 Instruction::Jump { to } => {
@@ -410,9 +502,8 @@ impl Machine {
             if let Some(begun) = begun {
                 spend(&code, at, begun.elapsed());
             }
-            match going {
-                Going::On => {}
-                Going::To(result) => return Ok(result),
+            if !matches!(going, Going::On) {
+                return Ok(going);
             }
         }
     }
@@ -460,17 +551,20 @@ impl Machine {
     ) -> Result<Going, Raise> {
         match instruction {
             Instruction::Operator { builtin, from, to } => {
+                if self.profiling && self.operate_in_place(builtin, code, base, *from, *to) {
+                    return Ok(Going::On);
+                }
                 let operands = slice(&code.operands, *from);
-                let result = match operands.len() {
-                    0..=2 => self.operate::<2>(builtin, code, base, operands)?,
-                    3..=4 => self.operate::<4>(builtin, code, base, operands)?,
-                    5..=8 => self.operate::<8>(builtin, code, base, operands)?,
+                match operands.len() {
+                    0..=2 => self.operate::<2>(builtin, code, base, operands, *to)?,
+                    3..=4 => self.operate::<4>(builtin, code, base, operands, *to)?,
+                    5..=8 => self.operate::<8>(builtin, code, base, operands, *to)?,
                     _ => {
                         let mut args = self.gather(code, base, *from);
-                        builtin.call(self, Args(&mut args))?
+                        let result = builtin.call(self, Args(&mut args))?;
+                        self.store(code, base, *to, result);
                     }
-                };
-                self.store(code, base, *to, result);
+                }
             }
             Instruction::Numbers { op, a, b, to } => {
                 let registers = self.registers(base);
@@ -488,16 +582,21 @@ impl Machine {
                 self.put(base, *to, IValue::Bool(!value));
             }
             Instruction::Attribute { object, slot, to } => {
-                let IValue::Object(object) = Self::take(self.registers(base), code, *object) else {
+                let registers = self.registers(base);
+                let IValue::Object(held) = Self::peek(registers, code, *object) else {
                     let message = "an attribute of what is no object".to_owned();
                     return Err(Error::Malformed(message).into());
                 };
-                let value = object.read().slots.get(*slot as usize).cloned().flatten();
-                let Some(value) = value else {
+                let held = held.clone();
+                Self::forget(registers, *object);
+                let held = held.read();
+                let Some(Some(value)) = held.slots.get(*slot as usize) else {
                     let message = "an attribute that has not been set".to_owned();
                     return Err(Error::Malformed(message).into());
                 };
-                self.put(base, *to, value);
+                if let Some(slot) = registers.get_mut(*to as usize) {
+                    value.put_copy(slot);
+                }
             }
             Instruction::Primitive { primitive, from, to } => {
                 let args = self.gather(code, base, *from);
@@ -519,12 +618,12 @@ impl Machine {
                 let args = self.gather(code, base, *from);
                 let callee = self.code(*function)?;
                 self.push(callee, args, *to)?;
-                return Ok(Going::To(None));
+                return Ok(Going::Elsewhere);
             }
             Instruction::CallMethod { method, from, to } => {
                 let args = self.gather(code, base, *from);
                 self.call_method(method, args, *to)?;
-                return Ok(Going::To(None));
+                return Ok(Going::Elsewhere);
             }
             Instruction::Enter { from, to } => {
                 let args = self.gather(code, base, *from);
@@ -532,7 +631,7 @@ impl Machine {
                     frame.entered.push(object.clone());
                 }
                 self.call_method("__enter__", args, *to)?;
-                return Ok(Going::To(None));
+                return Ok(Going::Elsewhere);
             }
             Instruction::Exit { from, to } => {
                 let mut args = self.gather(code, base, *from);
@@ -541,7 +640,7 @@ impl Machine {
                 }
                 args.extend([IValue::None, IValue::None, IValue::None]);
                 self.call_method("__exit__", args, *to)?;
-                return Ok(Going::To(None));
+                return Ok(Going::Elsewhere);
             }
             Instruction::Fork { code: forked, from, to } => {
                 let args = self.gather(code, base, *from);
@@ -558,7 +657,7 @@ impl Machine {
             }
             Instruction::Return { from } => {
                 let values = self.gather(code, base, *from);
-                return Ok(Going::To(self.give_back(values, floor)));
+                return Ok(self.give_back(values, floor));
             }
             Instruction::Move { .. } | Instruction::Jump { .. } => {}
             Instruction::JumpUnless { .. } => {
@@ -579,17 +678,18 @@ impl Machine {
         code: &Code,
         base: usize,
         operands: &[Operand],
-    ) -> Result<IValue, Raise> {
+        to: Span,
+    ) -> Result<(), Raise> {
         let mut args = [const { IValue::None }; N];
         let registers = self.registers(base);
         for (slot, &operand) in args.iter_mut().zip(operands) {
-            *slot = Self::take(registers, code, operand);
+            Self::peek(registers, code, operand).put_copy(slot);
+            Self::forget(registers, operand);
         }
         let args = args.get_mut(..operands.len()).unwrap_or_default();
-        if let Some(value) = builtin.quick.and_then(|quick| quick(&Args(args))) {
-            return Ok(value);
-        }
-        builtin.call(self, Args(args))
+        let result = builtin.call(self, Args(args))?;
+        self.store(code, base, to, result);
+        Ok(())
     }
 
     fn store(&mut self, code: &Code, base: usize, to: Span, result: IValue) {
@@ -611,21 +711,27 @@ impl Machine {
         Ok(self.push(callee, args, to)?)
     }
 
-    /// Ends a call; gives the value when it was the outermost.
-    fn give_back(&mut self, mut values: Operands, floor: usize) -> Option<IValue> {
-        let frame = self.frames.pop()?;
-        self.registers.truncate(frame.base);
-        if self.frames.len() == floor {
-            return Some(match values.len() {
-                0 => IValue::None,
-                1 => values.pop().unwrap_or(IValue::None),
-                _ => IValue::tuple(values.into_vec()),
-            });
+    /// Ends a call.
+    fn give_back(&mut self, mut values: Operands, floor: usize) -> Going {
+        let to = self.frames.pop().map_or(Span::default(), |frame| {
+            self.registers.truncate(frame.base);
+            frame.to
+        });
+        match self.frames.last() {
+            Some(caller) if self.frames.len() > floor => {
+                let (code, base) = (Rc::clone(&caller.code), caller.base);
+                self.scatter(&code, base, to, values);
+                Going::Elsewhere
+            }
+            _ => {
+                self.result = match values.len() {
+                    0 => IValue::None,
+                    1 => values.pop().unwrap_or(IValue::None),
+                    _ => IValue::tuple(values.into_vec()),
+                };
+                Going::Over
+            }
         }
-        let caller = self.frames.last()?;
-        let (code, base) = (Rc::clone(&caller.code), caller.base);
-        self.scatter(&code, base, frame.to, values);
-        None
     }
 }
 

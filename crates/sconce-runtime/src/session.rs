@@ -54,7 +54,7 @@ pub struct Options {
     pub memory: Option<usize>,
     /// Whether to measure how long each instruction takes: [`Session::profile`].
     pub profile: bool,
-    /// Whether `forward` of a module in evaluation mode is frozen and optimised, as
+    /// Whether `forward` is frozen and optimised, as
     /// `torch.jit.freeze` does: its results may then differ by what another order of sums makes.
     /// Attributes must then be changed by methods alone, not through [`Session::root`].
     pub optimize: bool,
@@ -233,10 +233,7 @@ impl Session {
             return None;
         }
         let plan = self.optimizer.plan(&mut self.machine, args)?;
-        match self.machine.run(plan, args.into()) {
-            Err(Error::Raised(_) | Error::Unsupported { .. } | Error::Malformed(_)) => None,
-            result => Some(result),
-        }
+        self.machine.attempt(plan, args.into(), self.optimizer.draws())
     }
 
     /// What a method and all that it calls need and is not here, place by place.

@@ -106,6 +106,33 @@ pub struct Object {
 pub use crate::dict::Dict;
 
 impl IValue {
+    /// Puts it in the place of another. What is often in a register goes part by part: a whole value
+    /// read right after its parts were written waits until they are in the cache.
+    #[inline(always)]
+    pub(crate) fn put(self, slot: &mut IValue) {
+        match self {
+            IValue::Int(value) => *slot = IValue::Int(value),
+            IValue::Tensor(value) => *slot = IValue::Tensor(value),
+            IValue::List(value) => *slot = IValue::List(value),
+            other => *slot = other,
+        }
+    }
+
+    /// Puts a copy of it in the place of another, as [`Self::put`].
+    #[inline(always)]
+    pub(crate) fn put_copy(&self, slot: &mut IValue) {
+        match self {
+            IValue::None => *slot = IValue::None,
+            &IValue::Bool(value) => *slot = IValue::Bool(value),
+            &IValue::Int(value) => *slot = IValue::Int(value),
+            &IValue::Float(value) => *slot = IValue::Float(value),
+            IValue::Tensor(value) => *slot = IValue::Tensor(value.clone()),
+            IValue::List(value) => *slot = IValue::List(value.clone()),
+            IValue::Object(value) => *slot = IValue::Object(value.clone()),
+            other => *slot = other.clone(),
+        }
+    }
+
     /// A string.
     pub fn str(text: impl Into<Arc<str>>) -> Self {
         IValue::Str(text.into())

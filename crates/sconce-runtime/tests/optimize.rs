@@ -3,13 +3,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+use std::cell::Cell;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use sconce_checkpoint::Checkpoint;
 use sconce_kernels::Importer;
-use sconce_runtime::{Error, IValue, Options, Session, Tensor};
+use sconce_runtime::{Error, IValue, Options, Session, Sink, Tensor};
 
-const NETWORKS: [&str; 19] = [
+const NETWORKS: [&str; 21] = [
     "residual",
     "inverted",
     "written",
@@ -29,6 +31,8 @@ const NETWORKS: [&str; 19] = [
     "features",
     "gated",
     "scaled",
+    "placed",
+    "drawn",
 ];
 
 fn network(name: &str) -> PathBuf {
@@ -65,6 +69,7 @@ fn close(found: &Tensor, expected: &Tensor) {
 fn check(name: &str, optimize: bool) -> Session {
     let calls = Checkpoint::open(network(name).join("calls.pt")).unwrap();
     let mut session = session(name, optimize);
+    session.manual_seed(7);
     for call in calls.root().iter() {
         let input = call.get("input").unwrap().as_tensor().unwrap();
         let input = IValue::Tensor(Importer::default().import(input).unwrap());
@@ -106,6 +111,30 @@ fn networks_give_what_pytorch_gives_optimised_or_not() {
     }
 }
 
+/// Counts the warnings that it is given.
+#[derive(Clone, Default)]
+struct Warnings(Rc<Cell<usize>>);
+
+impl Sink for Warnings {
+    fn print(&mut self, _: &str) {}
+    fn warn(&mut self, _: &str) {
+        self.0.set(self.0.get() + 1);
+    }
+}
+
+#[test]
+fn a_plan_that_fails_leaves_no_trace() {
+    let module = sconce_torchscript::load(network("drawn").join("model.pt")).unwrap();
+    let warnings = Warnings::default();
+    let sink = Some(Box::new(warnings.clone()) as Box<dyn Sink>);
+    let mut session = Session::new(&module, Options { sink, ..Options::default() }).unwrap();
+    for (number, succeeds) in [(1.0, true), (-1.0, false), (1.0, true)] {
+        let input = Tensor::from_slice(&[number; 12], &[12]).unwrap();
+        assert_eq!(session.call("forward", &[IValue::Tensor(input)]).is_ok(), succeeds);
+    }
+    assert_eq!(warnings.0.get(), 3);
+}
+
 #[test]
 fn what_follows_a_convolution_becomes_part_of_it() {
     let mut session = session("residual", true);
@@ -122,8 +151,9 @@ fn what_follows_a_convolution_becomes_part_of_it() {
 }
 
 #[test]
-fn convolutions_behind_lists_and_gates_are_in_blocks_too() {
-    for (name, convolutions, transposed) in [("features", 3, 0), ("gated", 6, 1)] {
+fn convolutions_behind_lists_gates_and_places_are_in_blocks_too() {
+    for (name, convolutions, transposed) in [("features", 3, 0), ("gated", 6, 1), ("placed", 2, 0)]
+    {
         let mut session = session(name, true);
         let input = Tensor::zeros(&[1, 3, 12, 16], sconce_kernels::DType::Float32).unwrap();
         session.call("forward", &[IValue::Tensor(input)]).unwrap();

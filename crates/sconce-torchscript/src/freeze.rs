@@ -39,24 +39,25 @@ impl Module {
     /// As [`Module::inlined_graph`]; and `Freezing is currently only implemented for modules in
     /// eval mode. Please call .eval() on your module before freezing.`
     pub fn frozen_graph(&self, method: &str) -> Result<Graph, Error> {
-        self.freeze(method, |graph| AliasAnalyser::new(graph))
-    }
-
-    /// [`Module::frozen_graph`] for running it: attributes that PyTorch leaves because it cannot tell
-    /// what a list holds are constants too, where nothing writes to them.
-    ///
-    /// # Errors
-    /// As [`Module::frozen_graph`].
-    pub fn frozen_graph_to_run(&self, method: &str) -> Result<Graph, Error> {
-        self.freeze(method, |graph| AliasAnalyser::directed(graph))
-    }
-
-    fn freeze(&self, method: &str, analyse: Analyse) -> Result<Graph, Error> {
         if let Ok(Value::Bool(true)) = self.attr("training") {
             let message = "Freezing is currently only implemented for modules in eval mode. \
                            Please call .eval() on your module before freezing.";
             return Err(Error::new(ErrorKind::Caller, message));
         }
+        self.freeze(method, |graph| AliasAnalyser::new(graph))
+    }
+
+    /// [`Module::frozen_graph`] for running it: attributes that PyTorch leaves because it cannot tell
+    /// what a list holds are constants too, where nothing writes to them; and a module in training
+    /// mode stays in it.
+    ///
+    /// # Errors
+    /// As [`Module::inlined_graph`].
+    pub fn frozen_graph_to_run(&self, method: &str) -> Result<Graph, Error> {
+        self.freeze(method, |graph| AliasAnalyser::directed(graph))
+    }
+
+    fn freeze(&self, method: &str, analyse: Analyse) -> Result<Graph, Error> {
         self.method(method)?;
         let mut graph = self.inlined_graph(method)?;
         let mut loaded = self.lock();

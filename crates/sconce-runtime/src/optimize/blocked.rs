@@ -127,7 +127,6 @@ impl Layout<'_> {
     fn enter(&mut self, node: NodeId, value: ValueId, channels: i64) -> Option<()> {
         let old = self.o.graph.node(node).output();
         self.blocked.insert(old, Blocked { value, channels });
-        self.o.changed = true;
         Some(())
     }
 

@@ -1,4 +1,4 @@
-//! What operators make of constant tensors: scaled weights, tables that are looked up in another order.
+//! What operators make of constants: scaled weights, tables that are looked up in another order, ranges.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_ir::alias::AliasAnalyser;
@@ -15,23 +15,38 @@ const MOST: usize = 4;
 /// Bytes that they may have beside.
 const FREE: usize = 1 << 20;
 
-/// Computes once what depends on constant tensors alone, where nobody writes to it or gets it.
+/// Operators that make tensors of numbers alone.
+const CREATORS: &[&str] = &[
+    "aten::arange",
+    "aten::eye",
+    "aten::full",
+    "aten::linspace",
+    "aten::logspace",
+    "aten::ones",
+    "aten::scalar_tensor",
+    "aten::zeros",
+];
+
+/// Computes once what depends on constants alone, where nobody writes to it or gets it. What is made of
+/// numbers comes last, since it may be too large, which would leave all of it as it is.
 pub(super) fn fold(optimization: &mut Optimization, machine: &mut Machine) {
-    let (nodes, wanted) = foldable(optimization);
-    if wanted.is_empty() {
-        return;
+    for creators in [&[], CREATORS] {
+        let (nodes, wanted) = foldable(optimization, creators);
+        if wanted.is_empty() {
+            continue;
+        }
+        let Some(tensors) = compute(optimization, &nodes, &wanted, machine) else { continue };
+        for (value, tensor) in wanted.into_iter().zip(tensors) {
+            let node = optimization.producer(value);
+            let constant = optimization.insert_tensor(tensor, node);
+            optimization.replace(node, constant);
+        }
+        optimization.simplify();
     }
-    let Some(tensors) = compute(optimization, &nodes, &wanted, machine) else { return };
-    for (value, tensor) in wanted.into_iter().zip(tensors) {
-        let node = optimization.producer(value);
-        let constant = optimization.insert_tensor(tensor, node);
-        optimization.replace(node, constant);
-    }
-    optimization.simplify();
 }
 
 /// The nodes that depend on nothing but constants, in order, and those of their results that others use.
-fn foldable(o: &Optimization) -> (Vec<NodeId>, Vec<ValueId>) {
+fn foldable(o: &Optimization, creators: &[&str]) -> (Vec<NodeId>, Vec<ValueId>) {
     let aliases = AliasAnalyser::directed(&o.graph);
     let given = given_memory(&o.graph, &aliases);
     let is_given = |value: ValueId| {
@@ -50,7 +65,8 @@ fn foldable(o: &Optimization) -> (Vec<NodeId>, Vec<ValueId>) {
             !o.is_written(output) && all(&known)
         } else {
             let on_tensors = at.inputs().iter().any(|&input| *o.graph.ty(input) == Type::Tensor);
-            on_tensors && is_pure(o, node) && all(&known) && !is_given(output)
+            let makes = on_tensors || creators.iter().any(|name| o.is_op(node, name));
+            makes && is_pure(o, node) && all(&known) && !is_given(output)
         };
         if folds {
             known.insert(output);

@@ -58,7 +58,6 @@ const ELEMENTWISE: &[&str] = &[
 /// More of them, that the layout of channels has not been followed through.
 const LIKE_FIRST: &[&str] = &[
     "aten::abs",
-    "aten::alias",
     "aten::ceil",
     "aten::clamp",
     "aten::clamp_max",
@@ -66,18 +65,15 @@ const LIKE_FIRST: &[&str] = &[
     "aten::constant_pad_nd",
     "aten::cos",
     "aten::cumsum",
-    "aten::detach",
     "aten::empty_like",
     "aten::erf",
     "aten::exp",
     "aten::fill",
-    "aten::flip",
     "aten::floor",
     "aten::log",
     "aten::log1p",
     "aten::log_sigmoid",
     "aten::movedim",
-    "aten::narrow",
     "aten::neg",
     "aten::normal",
     "aten::ones_like",
@@ -94,7 +90,6 @@ const LIKE_FIRST: &[&str] = &[
     "aten::selu",
     "aten::celu",
     "aten::sin",
-    "aten::slice",
     "aten::sqrt",
     "aten::square",
     "aten::swapaxes",
@@ -115,6 +110,20 @@ const REDUCTIONS: &[(&str, usize)] = &[
     ("aten::norm", 2),
     ("aten::linalg_vector_norm", 2),
 ];
+
+/// Views of any dtype, of as many dimensions as their first operand.
+const VIEWS: &[&str] = &[
+    "aten::slice",
+    "aten::narrow",
+    "aten::detach",
+    "aten::alias",
+    "aten::flip",
+    "aten::bitwise_not",
+];
+
+/// Operators that make a tensor of as many dimensions as their first operand, a list, says.
+const CREATIONS: &[&str] =
+    &["aten::zeros", "aten::ones", "aten::empty", "aten::rand", "aten::randn"];
 
 /// Operators whose result has as many dimensions as a list says that comes after the first operand.
 const RESHAPES: &[&str] = &["aten::reshape", "aten::view", "aten::expand", "aten::repeat"];
@@ -334,6 +343,17 @@ impl Search<'_> {
                 return all.then_some(Fact { rank, is_last: false, ..one });
             }
             "aten::__getitem__" => return self.part(first),
+            "aten::arange" => {
+                return Some(Fact { dtype: self.told_dtype(node)?, rank: 1, is_last: false });
+            }
+            "aten::pow" if matches!(graph.ty(first), Type::Int | Type::Float) => {
+                return self.get(*rest.first()?)?.floating();
+            }
+            _ if CREATIONS.contains(&symbol) => {
+                let dtype =
+                    if self.leaves_dtype(node) { DType::Float32 } else { self.told_dtype(node)? };
+                return Some(Fact { dtype, rank: self.length(first)?, is_last: false });
+            }
             _ => {}
         }
         let fact = self.get(first)?;
@@ -401,11 +421,15 @@ impl Search<'_> {
         let plain = symbol.strip_suffix('_').unwrap_or(symbol);
         let rest = &inputs[1..];
         let other = || self.get(*rest.first()?).filter(|other| !other.is_last);
+        if VIEWS.contains(&symbol) {
+            return Some(fact);
+        }
         if LIKE_FIRST.contains(&plain) {
             // Beside tensors the result may have more dimensions, or another dtype.
             let beside = rest.iter().any(|&value| is_tensor(graph.ty(value)));
-            let like = !beside && self.leaves_dtype(node);
-            return if like { fact.floating() } else { None };
+            if !beside && self.leaves_dtype(node) {
+                return fact.floating();
+            }
         }
         if let Some((_, rank)) = MORE_SPATIAL.iter().find(|(name, _)| *name == symbol) {
             return (fact.rank == *rank).then_some(fact)?.floating();
@@ -458,13 +482,11 @@ impl Search<'_> {
             "aten::pow" if matches!(graph.ty(*rest.first()?), Type::Int | Type::Float) => {
                 fact.floating()
             }
-            "aten::to" => match graph.constant(*rest.first()?)? {
-                // The last operand is a memory format.
-                Constant::Int(code) if graph.constant(*rest.last()?) == Some(Constant::None) => {
-                    Some(Fact { dtype: DType::from_scalar_type_number(code)?, ..fact })
-                }
-                _ => None,
-            },
+            "aten::cumsum" => Some(Fact { dtype: self.told_dtype(node)?, ..fact }),
+            // The last operand is a memory format.
+            "aten::to" if graph.constant(*rest.last()?) == Some(Constant::None) => {
+                Some(Fact { dtype: self.told_dtype(node)?, ..fact })
+            }
             _ => None,
         }
     }
@@ -484,6 +506,16 @@ impl Search<'_> {
             matches!(&*argument.name, "dtype" | "layout" | "memory_format")
         });
         told.all(|(_, &value)| self.graph.constant(value) == Some(Constant::None))
+    }
+
+    /// The dtype that an operator is told, where that is a constant.
+    fn told_dtype(&self, node: NodeId) -> Option<DType> {
+        let arguments = &self.graph.operator(node)?.schema.arguments;
+        let at = arguments.iter().position(|argument| &*argument.name == "dtype")?;
+        match self.graph.constant(*self.graph.node(node).inputs().get(at)?)? {
+            Constant::Int(code) => DType::from_scalar_type_number(code),
+            _ => None,
+        }
     }
 
     /// What is known of all tensors of a list alike.

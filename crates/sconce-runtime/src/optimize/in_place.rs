@@ -20,18 +20,21 @@ const ACTIVATIONS: &[&str] = &[
 const ARITHMETIC: &[(&str, &str)] = &[("aten::add_", "sconce::add"), ("aten::mul_", "sconce::mul")];
 
 /// Replaces `relu_` and the like by `relu` where the operand was made by an operator that gives
-/// memory of its own and is used by nothing else.
+/// memory of its own and is used by nothing else. Only the strides of dimensions of size 1 may be
+/// others then, so nothing is done where the program looks at strides.
 pub(super) fn make_functional(optimization: &mut Optimization) {
-    for node in optimization.nodes() {
+    let nodes = optimization.nodes();
+    if nodes.iter().any(|&node| optimization.is_op(node, "aten::stride")) {
+        return;
+    }
+    for node in nodes {
         if let Some(symbol) = arithmetic(optimization, node) {
             let at = optimization.graph.node_mut(node);
             (at.kind, at.operator) = (sconce_ir::Kind::from_symbol(symbol), None);
-            optimization.changed = true;
         } else if let Some(functional) = functional(optimization, node) {
             let at = optimization.graph.node_mut(node);
             at.kind = sconce_ir::Kind::Op(functional.schema.name.clone());
             at.operator = Some(functional.id);
-            optimization.changed = true;
         }
     }
     optimization.refresh();

@@ -72,6 +72,8 @@ pub(crate) struct Optimizer {
     frozen: Option<Graph>,
     /// Whether the frozen graph has been found to change nothing that outlives a call.
     checked: bool,
+    /// Whether it has an operator that draws random numbers.
+    draws: bool,
     plans: Vec<(Signature, Option<Rc<Code>>)>,
 }
 
@@ -92,11 +94,17 @@ impl Optimizer {
         *self = Optimizer::default();
     }
 
+    /// Whether a plan may draw random numbers, which are not to be drawn again where it fails.
+    pub(crate) fn draws(&self) -> bool {
+        self.draws
+    }
+
     /// The code for these arguments, the module itself among them, if there is a plan for them.
     pub(crate) fn plan(&mut self, machine: &mut Machine, args: &[IValue]) -> Option<Rc<Code>> {
         if !self.checked {
             self.checked = true;
             self.frozen.take_if(|graph| !is_contained(graph));
+            self.draws = self.frozen.as_ref().is_some_and(draws);
         }
         let graph = self.frozen.as_ref()?;
         let signature: Signature = args.iter().map(Fact::of_value).collect();
@@ -112,15 +120,13 @@ impl Optimizer {
     }
 }
 
-/// Runs the passes and lowers what they make; `None` where they find nothing to do.
+/// Runs the passes and lowers what they make. Where they find nothing to do, what freezing made is
+/// still quicker: functions are inlined and attributes are constants.
 fn optimize(graph: Graph, signature: &Signature, machine: &mut Machine) -> Option<Rc<Code>> {
     let mut optimization = Optimization::new(graph, signature.clone(), machine.constants.clone());
     FIRST_PASSES.iter().for_each(|pass| pass(&mut optimization));
     constants::fold(&mut optimization, machine);
     PASSES.iter().for_each(|pass| pass(&mut optimization));
-    if !optimization.changed {
-        return None;
-    }
     machine.lower_graph(METHOD, &optimization.graph, &optimization.constants)
 }
 
@@ -150,6 +156,11 @@ fn is_contained(graph: &Graph) -> bool {
         outputs.iter().any(|&value| *graph.ty(value) == sconce_ir::Type::Generator)
     };
     !graph.walk(graph.root()).any(|node| leaves(node) || draws(node))
+}
+
+fn draws(graph: &Graph) -> bool {
+    let operators = graph.walk(graph.root()).filter_map(|node| graph.operator(node));
+    operators.into_iter().any(|operator| operator.is_nondeterministic)
 }
 
 /// The constants that a graph gives, and those that share memory with them: whoever gets one may write
@@ -240,8 +251,6 @@ pub(crate) struct Optimization {
     /// For each value that was there at the start, whether something writes to its memory, or somebody
     /// may who gets it.
     written: Vec<bool>,
-    /// Whether a pass has changed anything that makes the graph faster.
-    pub(crate) changed: bool,
 }
 
 impl Optimization {
@@ -252,7 +261,6 @@ impl Optimization {
             facts: Facts::default(),
             signature,
             written: Vec::new(),
-            changed: false,
         };
         new.refresh();
         new
@@ -392,6 +400,5 @@ impl Optimization {
         let old = self.graph.node(node).output();
         self.graph.replace_all_uses(old, by);
         self.graph.destroy(node);
-        self.changed = true;
     }
 }

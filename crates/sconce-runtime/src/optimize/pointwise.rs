@@ -183,7 +183,6 @@ fn replace(o: &mut Optimization, last: NodeId, steps: &[Step]) -> Option<()> {
     for step in steps.iter().rev() {
         o.graph.destroy(step.node);
     }
-    o.changed = true;
     Some(())
 }
 

@@ -42,7 +42,6 @@ fn pack_one(o: &mut Optimization, node: NodeId) -> Option<()> {
         o.graph.replace_all_uses(result, by);
     }
     o.graph.destroy(node);
-    o.changed = true;
     Some(())
 }
 

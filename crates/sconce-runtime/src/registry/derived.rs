@@ -229,7 +229,7 @@ fn write_out(machine: &mut super::Machine, out: &Tensor, result: &Tensor) -> Res
     }
     if out.sizes() != result.sizes() {
         if out.numel() != 0 {
-            machine.sink.warn(&format!(
+            machine.warn(&format!(
                 "An output with one or more elements was resized since it had shape {:?}, which does \
                  not match the required output shape {:?}. This behavior is deprecated, and in a \
                  future PyTorch release outputs will not be resized unless they have zero elements. \

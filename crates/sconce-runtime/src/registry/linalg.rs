@@ -129,7 +129,7 @@ pub(super) const TABLE: Table = &[
     ("aten::svd", "-", |_, args| several(svd(args.tensor(0)?, args.bool(1)?, args.bool(2)?))),
     ("aten::linalg_eigh", "-", |_, args| several(linalg::eigh(args.tensor(0)?, &args.str(1)?))),
     ("aten::linalg_eigvalsh", "-", |_, args| {
-        made(linalg::eigh(args.tensor(0)?, &args.str(1)?).map(|[first, ..]| first))
+        made(linalg::eigvalsh(args.tensor(0)?, &args.str(1)?))
     }),
     ("aten::_linalg_eigh", "-", |_, args| {
         let [values, vectors] = linalg::eigh(args.tensor(0)?, &args.str(1)?).map_err(kernel)?;
@@ -137,12 +137,8 @@ pub(super) const TABLE: Table = &[
         several(Ok([values, if args.bool(2)? { vectors } else { none }]))
     }),
     ("aten::linalg_eig", "-", |_, args| several(linalg::eig(args.tensor(0)?))),
-    ("aten::linalg_eigvals", "-", |_, args| {
-        made(linalg::eig(args.tensor(0)?).map(|[first, ..]| first))
-    }),
-    ("aten::_linalg_eigvals", "-", |_, args| {
-        made(linalg::eig(args.tensor(0)?).map(|[first, ..]| first))
-    }),
+    ("aten::linalg_eigvals", "-", |_, args| made(linalg::eigvals(args.tensor(0)?))),
+    ("aten::_linalg_eigvals", "-", |_, args| made(linalg::eigvals(args.tensor(0)?))),
     ("aten::linalg_lstsq", "-", |_, args| {
         let rcond = if args.get(2).is_none() { None } else { Some(args.real(2)?) };
         let driver = args.optional_str(3)?;

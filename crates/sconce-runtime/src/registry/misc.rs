@@ -19,7 +19,7 @@ pub(super) const TABLE: Table = &[
     ("aten::percentFormat", "-", percent_format),
     ("aten::warn", "-", |machine, args| {
         let message = args.str(0)?;
-        machine.sink.warn(&message);
+        machine.warn(&message);
         Ok(IValue::None)
     }),
     ("aten::wait", "-", |_, args| waited(&args)),

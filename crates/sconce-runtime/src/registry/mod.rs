@@ -62,6 +62,7 @@ use crate::error::Raise;
 use crate::interpreter::Machine;
 use crate::value::IValue;
 pub(crate) use args::Args;
+pub(crate) use quick::{Lent, MOST_LENT};
 
 /// What computes an operator.
 pub(crate) type Run = fn(&mut Machine, Args<'_>) -> Result<IValue, Raise>;

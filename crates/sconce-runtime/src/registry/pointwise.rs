@@ -60,7 +60,7 @@ pub(super) const TABLE: Table = &[
     ("aten::remainder", "Scalar_Tensor", |_, args| binary(&args, BinaryOp::Remainder)),
     ("aten::copysign", "Tensor Scalar", |_, args| zip(&args, "copysign_cpu", f64::copysign)),
     ("aten::hypot", "-", |_, args| {
-        made(kernels::zip_floating("hypot_cpu", args.tensor(0)?, args.tensor(1)?, f64::hypot))
+        made(kernels::special::of_tensors::hypot(args.tensor(0)?, args.tensor(1)?))
     }),
     ("aten::nextafter", "-", |_, args| made(kernels::nextafter(args.tensor(0)?, args.tensor(1)?))),
     ("aten::heaviside", "-", |_, args| made(kernels::heaviside(args.tensor(0)?, args.tensor(1)?))),
@@ -123,10 +123,10 @@ fn binary(args: &Args<'_>, op: BinaryOp) -> Result {
     made(kernels::binary(op, args.operand(0)?, args.operand(1)?))
 }
 
-fn map(args: &Args<'_>, kernel: &str, function: impl Fn(f64) -> f64 + Copy) -> Result {
+fn map(args: &Args<'_>, kernel: &str, function: impl Fn(f64) -> f64 + Copy + Sync) -> Result {
     made(kernels::map_float(kernel, args.tensor(0)?, function))
 }
 
-fn zip(args: &Args<'_>, kernel: &str, function: impl Fn(f64, f64) -> f64 + Copy) -> Result {
+fn zip(args: &Args<'_>, kernel: &str, function: impl Fn(f64, f64) -> f64 + Copy + Sync) -> Result {
     made(kernels::zip_float(kernel, args.operand(0)?, args.operand(1)?, function))
 }

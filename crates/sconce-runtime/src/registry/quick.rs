@@ -4,11 +4,21 @@ use sconce_kernels::{
     BinaryOp, Operand, Scalar, Tensor, UnaryOp, dense_binary, dense_binary_in_place, dense_unary,
 };
 
-use super::Args;
 use crate::value::IValue::{self, Float, Int};
 
+/// An operand where it is: nothing is moved for what takes as long as moving it.
+#[derive(Clone, Copy)]
+pub(crate) struct Lent<'a> {
+    pub(crate) value: &'a IValue,
+    /// Whether nobody reads it again, so that its memory may become the result's.
+    pub(crate) is_done: bool,
+}
+
+/// How many operands such an operator has at most; those behind its own are `None`.
+pub(crate) const MOST_LENT: usize = 3;
+
 /// Gives the operator's value, or `None` and leaves the operands as they are.
-pub(crate) type Quick = fn(&Args<'_>) -> Option<IValue>;
+pub(crate) type Quick = fn(&[Lent<'_>; MOST_LENT]) -> Option<Tensor>;
 
 const QUICK: &[(&str, &str, Quick)] = &[
     ("aten::add", "Tensor", |args| added(args, BinaryOp::Add)),
@@ -36,27 +46,27 @@ pub(super) fn find(symbol: &str, overload: &str) -> Option<Quick> {
     found.map(|&(_, _, quick)| quick)
 }
 
-fn added(args: &Args<'_>, op: BinaryOp) -> Option<IValue> {
-    if matches!(args.get(2), Int(1)) { binary(args, op) } else { None }
+fn added(args: &[Lent<'_>; MOST_LENT], op: BinaryOp) -> Option<Tensor> {
+    if matches!(args[2].value, Int(1)) { binary(args, op) } else { None }
 }
 
-fn added_in_place(args: &Args<'_>, op: BinaryOp) -> Option<IValue> {
-    if matches!(args.get(2), Int(1)) { in_place(args, op) } else { None }
+fn added_in_place(args: &[Lent<'_>; MOST_LENT], op: BinaryOp) -> Option<Tensor> {
+    if matches!(args[2].value, Int(1)) { in_place(args, op) } else { None }
 }
 
-fn in_place(args: &Args<'_>, op: BinaryOp) -> Option<IValue> {
+fn in_place(args: &[Lent<'_>; MOST_LENT], op: BinaryOp) -> Option<Tensor> {
     let (a, b) = operands(args)?;
-    dense_binary_in_place(op, a, b).then(|| IValue::Tensor(a.clone()))
+    dense_binary_in_place(op, a, b).then(|| a.clone())
 }
 
-fn binary(args: &Args<'_>, op: BinaryOp) -> Option<IValue> {
+fn binary(args: &[Lent<'_>; MOST_LENT], op: BinaryOp) -> Option<Tensor> {
     let (a, b) = operands(args)?;
-    dense_binary(op, a, b).map(IValue::Tensor)
+    dense_binary(op, a, b, [args[0].is_done, args[1].is_done])
 }
 
-fn operands<'a>(args: &'a Args<'_>) -> Option<(&'a Tensor, Operand<'a>)> {
-    let IValue::Tensor(a) = args.get(0) else { return None };
-    let b = match args.get(1) {
+fn operands<'a>(args: &[Lent<'a>; MOST_LENT]) -> Option<(&'a Tensor, Operand<'a>)> {
+    let IValue::Tensor(a) = args[0].value else { return None };
+    let b = match args[1].value {
         IValue::Tensor(b) => Operand::Tensor(b),
         Int(b) => Operand::Scalar(Scalar::Int(*b)),
         Float(b) => Operand::Scalar(Scalar::Float(*b)),
@@ -65,7 +75,7 @@ fn operands<'a>(args: &'a Args<'_>) -> Option<(&'a Tensor, Operand<'a>)> {
     Some((a, b))
 }
 
-fn unary(args: &Args<'_>, op: UnaryOp) -> Option<IValue> {
-    let IValue::Tensor(a) = args.get(0) else { return None };
-    dense_unary(op, a).map(IValue::Tensor)
+fn unary(args: &[Lent<'_>; MOST_LENT], op: UnaryOp) -> Option<Tensor> {
+    let IValue::Tensor(a) = args[0].value else { return None };
+    dense_unary(op, a, args[0].is_done)
 }

@@ -1,6 +1,6 @@
 //! Special functions: `torch.special` and what is older than it.
 
-use sconce_kernels::special::{self, Polynomial, Precision};
+use sconce_kernels::special::{self, Polynomial, Precision, of_tensors};
 use sconce_kernels::{self as kernels};
 
 use super::tensor_args::made;
@@ -13,21 +13,20 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 pub(super) const TABLE: Table = &[
     ("aten::lgamma", "-", |_, args| map(&args, "lgamma_cpu", special::lgamma)),
     ("aten::digamma", "-", |_, args| map(&args, "digamma", special::digamma)),
-    ("aten::erfinv", "-", |_, args| map(&args, "erfinv_vml_cpu", special::erfinv)),
+    ("aten::erfinv", "-", |_, args| made(of_tensors::erfinv(args.tensor(0)?))),
     ("aten::i0", "-", |_, args| map(&args, "i0", special::modified_bessel_i0)),
     ("aten::sinc", "-", |_, args| {
         if args.tensor(0)?.dtype().is_complex() {
             return made(kernels::complex_sinc(args.tensor(0)?));
         }
-        let precision = Precision::of(args.tensor(0)?.dtype());
-        made(kernels::map_float("sinc_cpu", args.tensor(0)?, |x| special::sinc(x, precision)))
+        made(of_tensors::sinc(args.tensor(0)?))
     }),
     ("aten::special_i0e", "-", |_, args| map(&args, "i0e", special::modified_bessel_i0e)),
     ("aten::special_i1", "-", |_, args| map(&args, "i1", special::modified_bessel_i1)),
     ("aten::special_i1e", "-", |_, args| map(&args, "i1e", special::modified_bessel_i1e)),
-    ("aten::special_entr", "-", |_, args| map(&args, "entr", special::entr)),
+    ("aten::special_entr", "-", |_, args| made(of_tensors::entr(args.tensor(0)?))),
     ("aten::special_erfcx", "-", |_, args| single(&args, "erfcx", special::erfcx)),
-    ("aten::special_ndtr", "-", |_, args| map(&args, "ndtr", special::ndtr)),
+    ("aten::special_ndtr", "-", |_, args| made(of_tensors::ndtr(args.tensor(0)?))),
     ("aten::special_ndtri", "-", |_, args| single(&args, "ndtri", special::ndtri)),
     ("aten::special_log_ndtr", "-", |_, args| single(&args, "log_ndtr", special::log_ndtr)),
     ("aten::special_airy_ai", "-", |_, args| coarse(&args, "airy_ai", special::airy_ai)),
@@ -83,10 +82,10 @@ pub(super) const TABLE: Table = &[
         made(kernels::zip_floating("igammac_cpu", a, x, special::igammac))
     }),
     ("aten::xlogy", "Tensor Scalar_Other Scalar_Self", |_, args| {
-        zip(&args, "xlogy_cpu", special::xlogy)
+        made(of_tensors::xlogy(args.operand(0)?, args.operand(1)?))
     }),
     ("aten::special_xlog1py", "- other_scalar self_scalar", |_, args| {
-        zip(&args, "xlog1py_cpu", special::xlog1py)
+        made(of_tensors::xlog1py(args.operand(0)?, args.operand(1)?))
     }),
     ("aten::special_zeta", "- other_scalar self_scalar", |_, args| {
         zip(&args, "zeta_cpu", special::zeta)
@@ -96,11 +95,10 @@ pub(super) const TABLE: Table = &[
         if a.dtype().is_complex() || b.dtype().is_complex() {
             return made(kernels::complex_logaddexp(a, b));
         }
-        made(kernels::zip_floating("logaddexp_cpu", a, b, special::logaddexp))
+        made(of_tensors::logaddexp(a, b))
     }),
     ("aten::logaddexp2", "-", |_, args| {
-        let (a, b) = (args.tensor(0)?, args.tensor(1)?);
-        made(kernels::zip_floating("logaddexp2_cpu", a, b, special::logaddexp2))
+        made(of_tensors::logaddexp2(args.tensor(0)?, args.tensor(1)?))
     }),
     ("aten::special_chebyshev_polynomial_t", "- x_scalar n_scalar", |_, args| {
         polynomial(&args, Polynomial::ChebyshevT)
@@ -140,7 +138,7 @@ pub(super) const TABLE: Table = &[
     }),
 ];
 
-fn map(args: &Args<'_>, kernel: &str, function: impl Fn(f64) -> f64 + Copy) -> Result {
+fn map(args: &Args<'_>, kernel: &str, function: impl Fn(f64) -> f64 + Copy + Sync) -> Result {
     made(kernels::map_float(kernel, args.tensor(0)?, function))
 }
 
@@ -167,7 +165,7 @@ fn coarse(args: &Args<'_>, kernel: &str, function: fn(f64) -> f64) -> Result {
     }
 }
 
-fn zip(args: &Args<'_>, kernel: &str, function: impl Fn(f64, f64) -> f64 + Copy) -> Result {
+fn zip(args: &Args<'_>, kernel: &str, function: impl Fn(f64, f64) -> f64 + Copy + Sync) -> Result {
     made(kernels::zip_float(kernel, args.operand(0)?, args.operand(1)?, function))
 }
 

@@ -11,6 +11,9 @@ import sys
 
 import torch
 
+# Of the random numbers that networks draw.
+SEED = 7
+
 STEM = """
     x = torch.conv2d(x, self.w0, None, [2, 2], [3, 3], [1, 1], 1)
     x = torch.batch_norm(x, self.g0, self.b0, self.m0, self.v0, self.training, 0.1, 1e-5, True)
@@ -283,6 +286,29 @@ def forward(self, x: Tensor):
     drawn = torch.rand_like(self.c0) < 2.
     return y, given, kept[1], kept[0], torch.where(drawn, torch.cos(self.c0), 0.).add_(1.)
 """, dict(w0=(16, 3, 3, 3), c0=(16,), k9=(1,))),
+    # What says where a pixel is, made of its counts as DETR does, lies between convolutions.
+    "placed": ("""
+def forward(self, x: Tensor):
+    x = torch.conv2d(x, self.w0, None, [2, 2], [1, 1], [1, 1], 1)
+    seen = torch.bitwise_not(torch.zeros([x.size(0), x.size(2), x.size(3)]).to(torch.bool))
+    rows = torch.cumsum(seen, 1, dtype=torch.float32)
+    rows = rows / (rows[:, -1:, :] + 1e-6) * 6.28
+    parts = torch.arange(8, dtype=torch.float32)
+    parts = torch.pow(100., 2. * torch.div(parts, 2., rounding_mode="floor") / 8.)
+    angles = rows.unsqueeze(-1) / parts
+    both = [torch.sin(angles[:, :, :, 0::2]), torch.cos(angles[:, :, :, 1::2])]
+    places = torch.flatten(torch.stack(both, 4), 3).permute([0, 3, 1, 2])
+    x = x + torch.cat([places, places], 1)
+    return torch.conv2d(x, self.w1, None, [1, 1], [1, 1], [1, 1], 1)
+""", dict(w0=(16, 3, 3, 3), w1=(16, 16, 3, 3), k7=(1,))),
+    # In training mode: draws, warns, and sometimes raises after that.
+    "drawn": ("""
+def forward(self, x: Tensor):
+    y = torch.dropout(x + self.c0, 0.5, self.training)
+    torch.ops.aten.warn("drawn", 2)
+    assert bool(x.sum() > 0), "a sum below zero"
+    return y
+""", dict(c0=(12,), k8=(1,))),
 }
 
 
@@ -302,7 +328,7 @@ def network(source, tensors):
             module.register_buffer(name, torch.randn(shape) * fan**-0.5)
     module = torch.jit.script(module.eval())
     module.define(source)
-    return module.eval()
+    return module.train("torch.dropout" in source)
 
 
 def matrices():
@@ -320,6 +346,8 @@ def matrices():
 def inputs(name):
     if name == "cells":
         return (x for x in matrices() if x.dim() == 3 and x.size(2) == 12)
+    if name == "drawn":
+        return iter([torch.rand(4, 12) - shift for shift in (0, 1, 0, 1, 1, 0)])
     if name in ("layers", "listed"):
         return sequences()
     flat = name in ("dense", "moved", "pointwise", "several") or name.startswith("chains")
@@ -353,7 +381,10 @@ def main():
         folder.mkdir(parents=True, exist_ok=True)
         torch.jit.save(network(source, tensors), str(folder / "model.pt"))
         said = []
-        for given in inputs(name):
+        arguments = inputs(name)
+        if name == "drawn":
+            torch.manual_seed(SEED)
+        for given in arguments:
             module = torch.jit.load(str(folder / "model.pt"))
             try:
                 result = module(given)
