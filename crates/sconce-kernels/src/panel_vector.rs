@@ -41,6 +41,15 @@ fn rows_of(level: Level) -> RowsBeside {
     }
 }
 
+/// Panels of a packed matrix in groups of `side`: the first panel of each group, one after the other, and
+/// `apart` elements further the second ones, and so on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SideBySide<'a> {
+    pub(crate) panels: &'a [f32],
+    pub(crate) side: usize,
+    pub(crate) apart: usize,
+}
+
 /// A part of the product of some rows and some panels, which is added to what is there.
 pub(crate) struct Beside<'a> {
     /// How many rows there are, and their elements, `stride` from one row to the next.
@@ -61,48 +70,71 @@ pub(crate) struct Beside<'a> {
 /// Adds a vector times the packed matrix to `out`, whose first element is the first of a panel.
 pub(crate) fn vector(x: &[f32], packed: &[f32], out: &mut [f32]) {
     let level = best();
-    let (whole, rest) = out.as_chunks_mut::<PANEL>();
-    at(level, x, packed, whole, None);
-    if !rest.is_empty() {
-        let packed = packed.get(whole.len() * PANEL * x.len()..).unwrap_or_default();
-        let mut sums = [0f32; PANEL];
-        let len = rest.len();
-        sums[..len].copy_from_slice(rest);
-        at(level, x, packed, std::slice::from_mut(&mut sums), None);
-        rest.copy_from_slice(&sums[..len]);
-    }
+    let side = at_once(level);
+    let panel = x.len() * PANEL;
+    let groups = out.len() / PANEL / side;
+    let (whole, rest) = out.split_at_mut(groups * side * PANEL);
+    let sums = whole.as_chunks_mut().0;
+    at(level, x, SideBySide { panels: packed, side, apart: groups * panel }, sums, None);
+    // What is left may end within a panel.
+    let mut sums = [[0f32; PANEL]; 4];
+    let sums = &mut sums[..rest.len().div_ceil(PANEL)];
+    sums.as_flattened_mut()[..rest.len()].copy_from_slice(rest);
+    let panels = packed.get(groups * side * panel..).unwrap_or_default();
+    at(level, x, SideBySide { panels, side: sums.len(), apart: panel }, sums, None);
+    rest.copy_from_slice(&sums.as_flattened()[..rest.len()]);
 }
 
 /// Adds a vector times some panels to `sums`, and computes a part of another product meanwhile.
 pub(crate) fn vector_beside(
     x: &[f32],
-    panels: &[f32],
+    panels: SideBySide<'_>,
     sums: &mut [[f32; PANEL]],
     beside: Beside<'_>,
 ) {
     at(best(), x, panels, sums, Some(beside));
 }
 
+/// How many panels go through the registers of a level together.
+fn at_once(level: Level) -> usize {
+    match level {
+        // So they come from the second cache half as fast again as one after the other.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => 4,
+        _ => 1,
+    }
+}
+
 /// The same with the instructions of a level that this processor has.
 fn at(
     level: Level,
     x: &[f32],
-    panels: &[f32],
+    panels: SideBySide<'_>,
     sums: &mut [[f32; PANEL]],
     beside: Option<Beside<'_>>,
 ) {
-    assert!(panels.len() >= x.len() * PANEL * sums.len(), "fewer panels than sums");
+    let SideBySide { panels, side, apart } = panels;
+    let k = x.len();
+    let groups = sums.len().checked_div(side).unwrap_or(0);
+    if groups > 0 {
+        assert!(groups * side == sums.len(), "as many panels in each group");
+        let last = (side - 1) * apart + groups * k * PANEL;
+        assert!(panels.len() >= last, "fewer panels than sums");
+    }
     let unit = rows_of(level).unit;
     let tiles = beside.map_or(Tiles::NONE, |beside| Tiles::new(beside, unit));
     let vector = RawVector {
-        k: x.len(),
+        k,
         line: 0,
         x: x.as_ptr(),
+        side,
+        groups,
         panels: panels.as_ptr(),
-        count: sums.len(),
+        panels_apart: apart,
         sums: sums.as_mut_ptr().cast(),
+        sums_apart: groups * PANEL,
     };
-    // SAFETY: the assertion above and those of `Tiles::new` hold what is read and written against the
+    // SAFETY: the assertions above and those of `Tiles::new` hold what is read and written against the
     // slices, which are borrowed, those that are written mutably; tiles have the rows of the level,
     // and `level` is what this processor was found to have.
     unsafe {
@@ -112,23 +144,60 @@ fn at(
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => avx2(vector, tiles),
             Level::Baseline => {
-                both::<Portable, 1, 1, 1, 4, 1>(vector, Tiles::NONE);
-                both::<Portable, 1, 1, 1, 4, 1>(RawVector { count: 0, ..vector }, tiles);
+                for vector in vector.each() {
+                    alone::<Portable, 1, 1>(vector);
+                }
+                remaining_tiles::<Portable, 4, 1>(tiles);
             }
         }
     }
 }
 
-/// A vector of k elements, panels of k lines, and 32 sums for each panel. Lines of the first panel before
-/// `line` are in its sums already.
+/// A vector of k elements, panels of k lines, and 32 sums for each panel. The panels are in groups of
+/// `side`: the first of each group follow one another, and so do the second ones, `panels_apart` further.
+/// Lines before `line` of the group that is multiplied next are in its sums already.
 #[derive(Clone, Copy)]
 struct RawVector {
     k: usize,
     line: usize,
     x: *const f32,
+    side: usize,
+    groups: usize,
     panels: *const f32,
-    count: usize,
+    panels_apart: usize,
     sums: *mut f32,
+    sums_apart: usize,
+}
+
+impl RawVector {
+    /// The groups after the first one.
+    #[inline(always)]
+    fn next(self) -> RawVector {
+        RawVector {
+            line: 0,
+            groups: self.groups - 1,
+            panels: self.panels.wrapping_add(self.k * PANEL),
+            sums: self.sums.wrapping_add(PANEL),
+            ..self
+        }
+    }
+
+    /// The panels of all groups but for the first `panels` of each.
+    #[inline(always)]
+    fn beside(self, panels: usize) -> RawVector {
+        RawVector {
+            side: self.side - panels,
+            panels: self.panels.wrapping_add(panels * self.panels_apart),
+            sums: self.sums.wrapping_add(panels * self.sums_apart),
+            ..self
+        }
+    }
+
+    /// The first panels of all groups, then the second ones, and so on.
+    #[inline(always)]
+    fn each(self) -> impl Iterator<Item = RawVector> {
+        (0..self.side).map(move |at| self.beside(at))
+    }
 }
 
 /// Some lines of a panel, or of a half of it, some rows' elements for them, and the product.
@@ -153,6 +222,8 @@ struct Tiles {
     /// The next tile's first row, and its first column within the panel.
     row: usize,
     column: usize,
+    /// A tile of which so many lines have been added.
+    begun: Option<(RawTile, usize)>,
 }
 
 impl Tiles {
@@ -171,6 +242,7 @@ impl Tiles {
         lines: 0..0,
         row: 0,
         column: 0,
+        begun: None,
     };
 
     /// # Panics
@@ -187,7 +259,17 @@ impl Tiles {
         assert!(out.len() >= (rows - 1) * out_stride + (last + 1) * PANEL, "too small a product");
         let (x, panel, out) = (x.as_ptr(), panels.as_ptr(), out.as_mut_ptr());
         let first = RawTile { depth, x, stride, panel, out, out_stride };
-        Tiles { first, apart, unit, rows, lines, row: 0, column: 0 }
+        Tiles { first, apart, unit, rows, lines, row: 0, column: 0, begun: None }
+    }
+
+    /// The tile that was begun, and how many of its lines have been added; otherwise the next.
+    ///
+    /// # Safety
+    /// As [`Tiles::next`].
+    unsafe fn take(&mut self, columns: usize) -> Option<(RawTile, usize)> {
+        let begun = self.begun.take();
+        // SAFETY: the caller's.
+        begun.or_else(|| unsafe { self.next(columns) }.map(|tile| (tile, 0)))
     }
 
     /// The next tile, `columns` wide.
@@ -228,211 +310,256 @@ impl Tiles {
 }
 
 /// # Safety
-/// As [`both`]; the processor must have AVX-512F.
+/// As [`beside`]; the processor must have AVX-512F.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx2,fma")]
-unsafe fn avx512(vector: RawVector, tiles: Tiles) {
+unsafe fn avx512(mut vector: RawVector, mut tiles: Tiles) {
     // SAFETY: the caller's.
-    unsafe { both::<Avx512, 4, 4, 4, 5, 2>(vector, tiles) }
+    unsafe {
+        while vector.side > 0 {
+            let taken = vector.side.min(4);
+            match taken {
+                1 => groups::<Avx512, 1, 4, 4, 1, 5, 2>(vector, &mut tiles),
+                2 => groups::<Avx512, 2, 2, 2, 1, 5, 2>(vector, &mut tiles),
+                3 => groups::<Avx512, 3, 1, 1, 1, 5, 2>(vector, &mut tiles),
+                _ => groups::<Avx512, 4, 1, 1, 1, 5, 2>(vector, &mut tiles),
+            }
+            vector = vector.beside(taken);
+        }
+        remaining_tiles::<Avx512, 5, 2>(tiles);
+    }
 }
 
 /// # Safety
-/// As [`both`]; the processor must have AVX2 and FMA.
+/// As [`beside`]; the processor must have AVX2 and FMA.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn avx2(vector: RawVector, tiles: Tiles) {
+unsafe fn avx2(vector: RawVector, mut tiles: Tiles) {
     // SAFETY: the caller's.
-    unsafe { both::<Avx2, 1, 2, 2, 4, 1>(vector, tiles) }
+    unsafe {
+        for vector in vector.each() {
+            groups::<Avx2, 1, 1, 2, 2, 4, 1>(vector, &mut tiles);
+        }
+        remaining_tiles::<Avx2, 4, 1>(tiles);
+    }
 }
 
-/// Products with a vector, and beside them tiles of `ROWS` rows and `COLUMNS` times 16 columns, a line
-/// of one for every `EACH` lines of the vector's panels. What a line of those adds to the sums waits
-/// for the line before it, but for `CHAINS` lines that have sums of their own, and `ALONE` where no
-/// tile is left.
+/// Products with a vector and `SIDE` panels of each group, and beside them tiles as [`beside`] has them;
+/// where no tile is left, with `ALONE` sums for each panel instead of `CHAINS`.
 ///
 /// # Safety
-/// The pointers of `vector` must be valid for what [`RawVector`] says, `tiles` be of operands that are
-/// borrowed and have units of `ROWS` rows; the processor must have the instructions of `V`.
+/// As [`beside`].
 #[inline(always)]
-unsafe fn both<
+unsafe fn groups<
     V: Lanes,
+    const SIDE: usize,
     const CHAINS: usize,
     const ALONE: usize,
     const EACH: usize,
     const ROWS: usize,
     const COLUMNS: usize,
 >(
-    mut vector: RawVector,
-    mut tiles: Tiles,
+    vector: RawVector,
+    tiles: &mut Tiles,
 ) {
     // SAFETY: the caller's.
     unsafe {
-        if let Some(first) = tiles.next(COLUMNS * LANES) {
-            vector = beside::<V, CHAINS, EACH, ROWS, COLUMNS>(vector, first, tiles);
-        }
-        alone::<V, ALONE>(vector);
+        let vector = beside::<V, SIDE, CHAINS, EACH, ROWS, COLUMNS>(vector, tiles);
+        alone::<V, SIDE, ALONE>(vector);
     }
 }
 
-/// All tiles, with as many of the vector's lines as go beside them. Gives what is left of those.
+/// Products with a vector and `SIDE` panels of each group, and beside them tiles of `ROWS` rows and
+/// `COLUMNS` times 16 columns: a line of one for every `EACH` times `CHAINS` lines of the vector's panels.
+/// What a line of those adds to the sums waits for the line before it, but for `CHAINS` lines that have
+/// sums of their own. Gives the groups that are left when tiles end.
 ///
 /// # Safety
-/// As [`both`]; `vector` begins with a whole panel.
+/// The pointers of `vector` must be valid for what [`RawVector`] says, of which groups have `SIDE`
+/// panels or more; `tiles` must be of operands that are borrowed and have units of `ROWS` rows; the
+/// processor must have the instructions of `V`.
 #[inline(always)]
 unsafe fn beside<
     V: Lanes,
+    const SIDE: usize,
     const CHAINS: usize,
     const EACH: usize,
     const ROWS: usize,
     const COLUMNS: usize,
 >(
-    vector: RawVector,
-    mut tile: RawTile,
-    mut tiles: Tiles,
+    mut vector: RawVector,
+    tiles: &mut Tiles,
 ) -> RawVector {
-    let RawVector { k, x, .. } = vector;
-    // SAFETY: lines are below k or the tile's depth, rows below `ROWS`, panels below `count`.
+    let k = vector.k;
+    // SAFETY: lines are below k or the tile's depth, rows below `ROWS`, panels below `SIDE`.
     unsafe {
+        if vector.groups == 0 {
+            return vector;
+        }
+        let Some((mut tile, mut added)) = tiles.take(COLUMNS * LANES) else { return vector };
         let mut rows: [[V; COLUMNS]; ROWS] = load_rows(tile);
-        // Lines of the tile that have been added.
-        let mut added = 0;
-        for p in 0..vector.count {
-            let panels = vector.panels.add(p * k * PANEL);
-            let sums = vector.sums.add(p * PANEL);
-            let mut all = load_sums::<V, CHAINS>(sums);
+        while vector.groups > 0 {
+            let mut all = load_sums::<V, SIDE, CHAINS>(vector);
             let mut line = 0;
             loop {
-                let rounds = ((k - line) / EACH).min(tile.depth - added);
+                let rounds = ((k - line) / (EACH * CHAINS)).min(tile.depth - added);
                 for i in 0..rounds {
-                    for part in 0..EACH / CHAINS {
-                        lines(x, panels, line + i * EACH + part * CHAINS, &mut all);
+                    for part in 0..EACH {
+                        lines(vector, line + (i * EACH + part) * CHAINS, &mut all);
                     }
                     tile_line(tile, added + i, &mut rows);
                 }
-                (line, added) = (line + rounds * EACH, added + rounds);
+                (line, added) = (line + rounds * EACH * CHAINS, added + rounds);
                 if added < tile.depth {
                     break;
                 }
                 store_rows(tile, rows);
                 let Some(next) = tiles.next(COLUMNS * LANES) else {
-                    store_sums(all, sums);
-                    let count = vector.count - p;
-                    return RawVector { line, panels, count, sums, ..vector };
+                    store_sums(all, vector);
+                    return RawVector { line, ..vector };
                 };
                 (tile, added) = (next, 0);
                 rows = load_rows(tile);
             }
-            remaining_lines(x, panels, line..k, &mut all);
-            store_sums(all, sums);
+            remaining_lines(vector, line..k, &mut all);
+            store_sums(all, vector);
+            vector = vector.next();
         }
-        loop {
+        store_rows(tile, rows);
+        tiles.begun = Some((tile, added));
+        vector
+    }
+}
+
+/// Tiles that no panel is left for.
+///
+/// # Safety
+/// As [`beside`].
+#[inline(always)]
+unsafe fn remaining_tiles<V: Lanes, const ROWS: usize, const COLUMNS: usize>(mut tiles: Tiles) {
+    // SAFETY: lines are below the tile's depth.
+    unsafe {
+        while let Some((tile, added)) = tiles.take(COLUMNS * LANES) {
+            let mut rows: [[V; COLUMNS]; ROWS] = load_rows(tile);
             for i in added..tile.depth {
                 tile_line(tile, i, &mut rows);
             }
             store_rows(tile, rows);
-            let Some(next) = tiles.next(COLUMNS * LANES) else { break };
-            (tile, added) = (next, 0);
-            rows = load_rows(tile);
         }
-        RawVector { count: 0, ..vector }
     }
 }
 
-/// Products with a vector.
+/// Products with a vector and `SIDE` panels of each group.
 ///
 /// # Safety
-/// As [`both`].
+/// As [`beside`].
 #[inline(always)]
-unsafe fn alone<V: Lanes, const CHAINS: usize>(vector: RawVector) {
-    let RawVector { k, x, mut line, .. } = vector;
-    // SAFETY: lines are below k, panels below `count`.
+unsafe fn alone<V: Lanes, const SIDE: usize, const CHAINS: usize>(mut vector: RawVector) {
+    // SAFETY: lines are below k, panels below `SIDE`.
     unsafe {
-        for p in 0..vector.count {
-            let panel = vector.panels.add(p * k * PANEL);
-            let sums = vector.sums.add(p * PANEL);
-            let mut all = load_sums::<V, CHAINS>(sums);
+        while vector.groups > 0 {
+            let RawVector { k, line, .. } = vector;
+            let mut all = load_sums::<V, SIDE, CHAINS>(vector);
             let rounds = (k - line) / CHAINS;
             for i in 0..rounds {
-                lines(x, panel, line + i * CHAINS, &mut all);
+                lines(vector, line + i * CHAINS, &mut all);
             }
-            remaining_lines(x, panel, line + rounds * CHAINS..k, &mut all);
-            store_sums(all, sums);
-            line = 0;
+            remaining_lines(vector, line + rounds * CHAINS..k, &mut all);
+            store_sums(all, vector);
+            vector = vector.next();
         }
     }
 }
 
-/// The sums of a panel, the first of several that are added up in the end.
+/// For each of `SIDE` panels `CHAINS` sums.
+type Sums<V, const SIDE: usize, const CHAINS: usize> = [[[V; 2]; SIDE]; CHAINS];
+
+/// The sums of the first panels, and zeros for the others that are added to them in the end.
 ///
 /// # Safety
-/// As [`both`].
+/// As [`beside`]; there is a group.
 #[inline(always)]
-unsafe fn load_sums<V: Lanes, const N: usize>(sums: *const f32) -> [[V; 2]; N] {
+unsafe fn load_sums<V: Lanes, const SIDE: usize, const CHAINS: usize>(
+    vector: RawVector,
+) -> Sums<V, SIDE, CHAINS> {
     // SAFETY: the caller's.
     unsafe {
-        let mut all = [[V::splat(0.0); 2]; N];
-        all[0] = [V::load(sums), V::load(sums.add(LANES))];
+        let mut all = [[[V::splat(0.0); 2]; SIDE]; CHAINS];
+        for (panel, sum) in all[0].iter_mut().enumerate() {
+            let sums = vector.sums.add(panel * vector.sums_apart);
+            *sum = [V::load(sums), V::load(sums.add(LANES))];
+        }
         all
     }
 }
 
-/// Adds several sums up.
+/// Adds the sums of each panel up and puts them back.
 ///
 /// # Safety
-/// As [`both`].
+/// As [`load_sums`].
 #[inline(always)]
-unsafe fn store_sums<V: Lanes, const N: usize>(mut all: [[V; 2]; N], sums: *mut f32) {
+unsafe fn store_sums<V: Lanes, const SIDE: usize, const CHAINS: usize>(
+    mut all: Sums<V, SIDE, CHAINS>,
+    vector: RawVector,
+) {
     // SAFETY: the caller's.
     unsafe {
-        let mut half = N / 2;
+        let mut half = CHAINS / 2;
         while half > 0 {
             for c in 0..half {
-                all[c] = [all[c][0].add(all[c + half][0]), all[c][1].add(all[c + half][1])];
+                for panel in 0..SIDE {
+                    let (a, b) = (all[c][panel], all[c + half][panel]);
+                    all[c][panel] = [a[0].add(b[0]), a[1].add(b[1])];
+                }
             }
             half /= 2;
         }
-        all[0][0].store(sums);
-        all[0][1].store(sums.add(LANES));
+        for (panel, [left, right]) in all[0].into_iter().enumerate() {
+            let sums = vector.sums.add(panel * vector.sums_apart);
+            left.store(sums);
+            right.store(sums.add(LANES));
+        }
     }
 }
 
 /// Lines that are too few for all sums.
 ///
 /// # Safety
-/// As [`both`]; the lines are below k.
+/// As [`load_sums`]; the lines are below k.
 #[inline(always)]
-unsafe fn remaining_lines<V: Lanes, const N: usize>(
-    x: *const f32,
-    panel: *const f32,
+unsafe fn remaining_lines<V: Lanes, const SIDE: usize, const CHAINS: usize>(
+    vector: RawVector,
     left: Range<usize>,
-    all: &mut [[V; 2]; N],
+    all: &mut Sums<V, SIDE, CHAINS>,
 ) {
     for line in left {
         let mut one = [all[0]];
         // SAFETY: the caller's.
-        unsafe { lines(x, panel, line, &mut one) };
+        unsafe { lines(vector, line, &mut one) };
         all[0] = one[0];
     }
 }
 
-/// `N` lines of a panel, each into a sum of its own.
+/// `CHAINS` lines of `SIDE` panels, each into sums of its own.
 ///
 /// # Safety
-/// As [`both`]; `from + N` is at most k.
+/// As [`load_sums`]; `from + CHAINS` is at most k.
 #[inline(always)]
-unsafe fn lines<V: Lanes, const N: usize>(
-    x: *const f32,
-    panel: *const f32,
+unsafe fn lines<V: Lanes, const SIDE: usize, const CHAINS: usize>(
+    vector: RawVector,
     from: usize,
-    all: &mut [[V; 2]; N],
+    all: &mut Sums<V, SIDE, CHAINS>,
 ) {
+    let RawVector { x, panels, panels_apart, .. } = vector;
     // SAFETY: the caller's.
     unsafe {
-        for (c, sum) in all.iter_mut().enumerate() {
-            let line = panel.add((from + c) * PANEL);
+        for (c, sums) in all.iter_mut().enumerate() {
             let x = V::broadcast(x.add(from + c));
-            sum[0] = sum[0].fma(x, V::load(line));
-            sum[1] = sum[1].fma(x, V::load(line.add(LANES)));
+            for (panel, sum) in sums.iter_mut().enumerate() {
+                let line = panels.add(panel * panels_apart + (from + c) * PANEL);
+                sum[0] = sum[0].fma(x, V::load(line));
+                sum[1] = sum[1].fma(x, V::load(line.add(LANES)));
+            }
         }
     }
 }
@@ -440,7 +567,7 @@ unsafe fn lines<V: Lanes, const N: usize>(
 /// A line of a tile's panel.
 ///
 /// # Safety
-/// As [`both`]; `i` is below the tile's depth.
+/// As [`beside`]; `i` is below the tile's depth.
 #[inline(always)]
 unsafe fn tile_line<V: Lanes, const ROWS: usize, const COLUMNS: usize>(
     tile: RawTile,
@@ -463,7 +590,7 @@ unsafe fn tile_line<V: Lanes, const ROWS: usize, const COLUMNS: usize>(
 /// What a tile adds to.
 ///
 /// # Safety
-/// As [`both`].
+/// As [`beside`].
 #[inline(always)]
 unsafe fn load_rows<V: Lanes, const ROWS: usize, const COLUMNS: usize>(
     tile: RawTile,
@@ -479,7 +606,7 @@ unsafe fn load_rows<V: Lanes, const ROWS: usize, const COLUMNS: usize>(
 /// Puts what [`load_rows`] took back.
 ///
 /// # Safety
-/// As [`both`].
+/// As [`beside`].
 #[inline(always)]
 unsafe fn store_rows<V: Lanes, const ROWS: usize, const COLUMNS: usize>(
     tile: RawTile,
@@ -523,13 +650,15 @@ mod tests {
             (65, 150, 20),
         ];
         for (k, depth, rows) in cases {
-            let (x, panels) = (numbers(k, 1), numbers(2 * k * PANEL, 2));
+            let (x, panels) = (numbers(k, 1), numbers(12 * k * PANEL, 2));
             let (left, right) = (numbers(rows * (depth + 1), 3), numbers(3 * depth * PANEL, 4));
             // The first and the last lines are left out.
-            for (level, taken) in levels().into_iter().flat_map(|level| {
-                [(level, 0..3 * depth), (level, depth / 2..(5 * depth).div_ceil(2))]
+            let parts = [0..3 * depth, depth / 2..(5 * depth).div_ceil(2)];
+            for (level, side, taken) in levels().into_iter().flat_map(|level| {
+                let sides = [1, 2, 3, 4, 6].into_iter();
+                sides.flat_map(move |side| parts.clone().map(|taken| (level, side, taken)))
             }) {
-                let mut sums = [[0.25f32; PANEL]; 2];
+                let mut sums = [[0.25f32; PANEL]; 12];
                 let width = 3 * PANEL + 8;
                 let mut out = vec![0.5f32; rows * width];
                 let beside = Beside {
@@ -543,11 +672,12 @@ mod tests {
                     out: &mut out,
                     out_stride: width,
                 };
-                at(level, &x, &panels, &mut sums, Some(beside));
+                let all = SideBySide { panels: &panels, side, apart: 12 / side * k * PANEL };
+                at(level, &x, all, &mut sums, Some(beside));
                 for (j, found) in sums.as_flattened().iter().enumerate() {
                     let panel = &panels[j / PANEL * k * PANEL..];
                     let exact: f32 = (0..k).map(|i| x[i] * panel[i * PANEL + j % PANEL]).sum();
-                    assert!((found - exact - 0.25).abs() < 1e-4, "{level:?} {k}");
+                    assert!((found - exact - 0.25).abs() < 1e-4, "{level:?} {side} {k}");
                 }
                 for (at, &found) in out.iter().enumerate() {
                     let (r, j) = (at / width, at % width);
@@ -564,15 +694,17 @@ mod tests {
 
     #[test]
     fn the_last_panel_may_be_a_part_of_one() {
-        let (k, n) = (6, 45);
-        let (x, weight) = (numbers(k, 5), numbers(n * k, 6));
-        let mut packed = vec![0f32; crate::panels::packed_len(n, k)];
-        crate::panels::pack(&weight, n, k, &mut packed);
-        let mut out = vec![1f32; n];
-        vector(&x, &packed, &mut out);
-        for (j, &found) in out.iter().enumerate() {
-            let exact: f32 = (0..k).map(|i| x[i] * weight[j * k + i]).sum();
-            assert!((found - exact - 1.0).abs() < 1e-4);
+        let k = 6;
+        for n in [1, 32, 45, 64, 96, 100, 128, 129, 300] {
+            let (x, weight) = (numbers(k, 5), numbers(n * k, 6));
+            let mut packed = vec![0f32; crate::panels::packed_len(n, k)];
+            crate::panels::pack(&weight, n, k, &mut packed);
+            let mut out = vec![1f32; n];
+            vector(&x, &packed, &mut out);
+            for (j, &found) in out.iter().enumerate() {
+                let exact: f32 = (0..k).map(|i| x[i] * weight[j * k + i]).sum();
+                assert!((found - exact - 1.0).abs() < 1e-4, "{n}");
+            }
         }
     }
 }

@@ -49,11 +49,13 @@ pub(crate) fn run(
             parts[at % batch / each].out.push(&mut row[out.column..][..hidden]);
         }
     }
-    let of_gates = &operands.bias[..order.width()];
-    let stretches = 0..order.units() / PANEL;
-    let bias = stretches
-        .flat_map(|at| order.stretch_of(of_gates, at).into_iter().take(order.gates * PANEL));
-    let batch = Batch { layer, operands, bias: bias.collect(), backwards };
+    let [bias, hidden_bias] = [0, order.width()].map(|from| {
+        let row = operands.bias.get(from..).unwrap_or_default();
+        (0..order.units() / PANEL)
+            .flat_map(|at| order.stretch_of(row, at).into_iter().take(order.gates * PANEL))
+            .collect()
+    });
+    let batch = Batch { layer, operands, bias, hidden_bias, backwards };
     threads::each(parts.into_iter(), |part| batch.run(part));
 }
 
@@ -73,6 +75,8 @@ struct Batch<'a> {
     operands: Operands<'a>,
     /// What the gates begin with, stretch after stretch.
     bias: Vec<f32>,
+    /// What the products of the hidden state begin with, if that is something else.
+    hidden_bias: Vec<f32>,
     backwards: bool,
 }
 
@@ -126,7 +130,7 @@ impl Batch<'_> {
         });
         let x = Rows::new(gates.len() / width, inputs, rows);
         gates.chunks_exact_mut(width).for_each(|row| row.copy_from_slice(&self.bias));
-        for (place, panel) in order.input_panels(self.operands.input, inputs) {
+        for (place, panel) in order.panels(self.operands.input, inputs) {
             x.add_product(panel, &mut gates[place * PANEL..], width);
         }
     }
@@ -135,11 +139,11 @@ impl Batch<'_> {
     fn step(&self, gates: &mut [f32], products: &mut [f32], state: &mut Rows, cell: &mut Rows) {
         let Layer { cell: kind, order, .. } = self.layer;
         let (hidden, width) = (order.hidden, order.width());
-        let of_hidden = &self.operands.bias[width..];
-        products.chunks_exact_mut(width).for_each(|row| row.copy_from_slice(of_hidden));
+        let products_begin = &self.hidden_bias;
+        products.chunks_exact_mut(width).for_each(|row| row.copy_from_slice(products_begin));
         let sums = if kind == Cell::Gru { &mut *products } else { &mut *gates };
-        for (at, panel) in self.operands.hidden.chunks_exact(PANEL * hidden).enumerate() {
-            state.add_product(panel, &mut sums[at * PANEL..], width);
+        for (place, panel) in order.panels(self.operands.hidden, hidden) {
+            state.add_product(panel, &mut sums[place * PANEL..], width);
         }
         let stretch = order.gates * PANEL;
         for (r, gates) in gates.chunks_exact(width).enumerate() {

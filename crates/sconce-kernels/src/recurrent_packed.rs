@@ -1,8 +1,7 @@
 //! Recurrent layers over `f32` with weights that were packed beforehand.
 //!
-//! The rows of the hidden state's weight are put into the order of units, 32 at a time: all gates of the
-//! first 32 units, then those of the next. So a step goes once over the packed weight, and after every
-//! few panels it has all that the next state of 32 units takes. How the steps run is in
+//! A step goes over the packed weight of the hidden state 32 units at a time, a panel of each gate side by
+//! side: then it has all that their next state takes. How the steps run is in
 //! [`crate::recurrent_sequence`] for a sequence that comes alone and in [`crate::recurrent_batch`] for
 //! several.
 
@@ -38,44 +37,38 @@ pub fn pack_recurrent(cell: Cell, weights: CellWeights<'_>) -> Result<Option<[Te
     }
     let order = Order { gates, hidden: hidden as usize };
     let width = order.width();
-    let pack = |weight: &Tensor, k: i64, place: Place| -> Result<Tensor> {
-        let sorted = order.sort(&weight.contiguous()?.read::<f32>()?, k as usize, place);
+    let pack = |weight: &Tensor, k: i64| -> Result<Tensor> {
+        let sorted = order.fill_up(&weight.contiguous()?.read::<f32>()?, k as usize);
         let packed = Tensor::unset(&[(width / PANEL) as i64, k, PANEL as i64], DType::Float32)?;
         panels::pack(&sorted, width, k as usize, &mut packed.write::<f32>()?);
         Ok(packed)
     };
-    let add = |bias: Option<&Tensor>, place: Place, sums: &mut [f32]| -> Result<()> {
+    let add = |bias: Option<&Tensor>, sums: &mut [f32]| -> Result<()> {
         let Some(bias) = bias else { return Ok(()) };
-        let sorted = order.sort(&bias.contiguous()?.read::<f32>()?, 1, place);
+        let sorted = order.fill_up(&bias.contiguous()?.read::<f32>()?, 1);
         sums.iter_mut().zip(sorted).for_each(|(sum, bias)| *sum += bias);
         Ok(())
     };
     let mut sums = vec![0f32; width];
-    add(weights.input_bias, Order::by_gate, &mut sums)?;
+    add(weights.input_bias, &mut sums)?;
     if cell == Cell::Gru {
         // The new state of a GRU scales what the hidden state gives, its bias among it.
         sums.resize(2 * width, 0.0);
-        add(weights.hidden_bias, Order::by_stretch, &mut sums[width..])?;
+        add(weights.hidden_bias, &mut sums[width..])?;
     } else {
-        add(weights.hidden_bias, Order::by_gate, &mut sums)?;
+        add(weights.hidden_bias, &mut sums)?;
     }
-    let input = pack(weights.input, inputs, Order::by_gate)?;
-    let hidden = pack(weights.hidden, hidden, Order::by_stretch)?;
+    let input = pack(weights.input, inputs)?;
+    let hidden = pack(weights.hidden, hidden)?;
     Ok(Some([input, hidden, Tensor::from_slice(&sums, &[sums.len() as i64])?]))
 }
 
-/// How rows are put into order, for each gate the rows of all units. The weight of the input keeps
-/// one gate after the other. That of the hidden state has, for every 32 units, all of a gate, then all of
-/// the next gate: a step goes through it from its start to its end, with all that a few units take in
-/// one place. Either way units are filled up to whole panels.
+/// The rows of packed weights: for each gate those of all units, filled up to whole panels.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Order {
     pub(crate) gates: usize,
     pub(crate) hidden: usize,
 }
-
-/// Where the row of a unit and a gate comes.
-type Place = fn(Order, usize, usize) -> usize;
 
 impl Order {
     /// Units, filled up to whole panels.
@@ -88,34 +81,20 @@ impl Order {
         self.units() * self.gates
     }
 
-    fn by_gate(self, unit: usize, gate: usize) -> usize {
-        gate * self.units() + unit
-    }
-
-    fn by_stretch(self, unit: usize, gate: usize) -> usize {
-        (unit / PANEL * self.gates + gate) * PANEL + unit % PANEL
-    }
-
-    /// The rows of `k` numbers in an order, zeros for units that are none.
-    fn sort(self, rows: &[f32], k: usize, place: Place) -> Vec<f32> {
-        let mut sorted = vec![0f32; self.width() * k];
-        for unit in 0..self.hidden {
-            for gate in 0..self.gates {
-                let row = &rows[(gate * self.hidden + unit) * k..][..k];
-                sorted[place(self, unit, gate) * k..][..k].copy_from_slice(row);
-            }
+    /// Rows of `k` numbers with zeros for the units that are none.
+    fn fill_up(self, rows: &[f32], k: usize) -> Vec<f32> {
+        let mut filled = vec![0f32; self.width() * k];
+        let gates = filled.chunks_exact_mut((self.units() * k).max(1));
+        for (to, gate) in gates.zip(rows.chunks_exact((self.hidden * k).max(1))) {
+            to[..gate.len()].copy_from_slice(gate);
         }
-        sorted
+        filled
     }
 
-    /// The panels of a packed input's weight of rows of `inputs` numbers, each with the place it has in
-    /// the order of the hidden state's.
-    pub(crate) fn input_panels(
-        self,
-        packed: &[f32],
-        inputs: usize,
-    ) -> impl Iterator<Item = (usize, &[f32])> {
-        let (len, stretches) = (PANEL * inputs, self.units() / PANEL);
+    /// The panels of a packed weight of rows of `k` numbers, each with the place it has where all gates of
+    /// 32 units come before those of the next.
+    pub(crate) fn panels(self, packed: &[f32], k: usize) -> impl Iterator<Item = (usize, &[f32])> {
+        let (len, stretches) = (PANEL * k, self.units() / PANEL);
         (0..self.gates * stretches).map(move |at| {
             let place = at % stretches * self.gates + at / stretches;
             (place, &packed[at * len..][..len])

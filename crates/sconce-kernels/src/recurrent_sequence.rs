@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use crate::panel_vector::{Beside, RowsBeside, rows_beside, vector_beside};
+use crate::panel_vector::{Beside, RowsBeside, SideBySide, rows_beside, vector_beside};
 use crate::panels::{self, PANEL, Shape};
 use crate::recurrent_packed::{Layer, Operands, Out, State};
 use crate::recurrent_steps::{gru_gates, lstm_gates, plain_gates};
@@ -38,17 +38,24 @@ pub(crate) fn run(
     let shape = Shape { m: rows.len(), k: inputs, n: width };
     let x = &operands.x[rows.start * inputs..];
     panels::multiply(shape, x, operands.input, Some(operands.bias), &mut of_first, false);
-    let longest = blocks.longest_later();
-    let sequence = Sequence { layer, operands, blocks, of_first: &of_first };
-    let mut later = vec![0f32; 2 * longest * width];
-    let mut later = later.chunks_mut((longest * order.gates * PANEL).max(1));
+    let of_stretch = order.gates * PANEL;
+    let mut gates = vec![0f32; 2 * blocks.longest() * width];
+    let mut gates = gates.chunks_mut((blocks.longest() * of_stretch).max(1));
     let mut stretches: Vec<Stretch<'_>> = (0..order.units() / PANEL)
-        .map(|_| {
-            let [gates, ahead] = [(); 2].map(|()| later.next().unwrap_or_default());
+        .map(|at| {
+            let [gates, ahead] = [(); 2].map(|()| gates.next().unwrap_or_default());
+            let of_first = of_first.chunks_exact(width);
+            for (to, row) in gates.chunks_exact_mut(of_stretch).zip(of_first) {
+                to.copy_from_slice(&order.stretch_of(row, at)[..of_stretch]);
+            }
             let out = Vec::with_capacity(if out.is_some() { steps } else { 0 });
-            Stretch { cell: [0.0; PANEL], next: [0.0; PANEL], gates, ahead, out }
+            let [cell, next] = [[0.0; PANEL]; 2];
+            Stretch { cell, next, gates, ahead, products: [0.0; 4 * PANEL], out }
         })
         .collect();
+    for (stretch, h) in stretches.iter_mut().zip(state.h.chunks(PANEL)) {
+        stretch.next[..h.len()].copy_from_slice(h);
+    }
     if let Some(out) = out {
         for row in out.all.chunks_exact_mut(out.stride) {
             let parts = row[out.column..][..hidden].chunks_mut(PANEL);
@@ -60,6 +67,7 @@ pub(crate) fn run(
             stretch.cell[..c.len()].copy_from_slice(c);
         }
     }
+    let sequence = Sequence { layer, operands, blocks };
     match sequence.helpers() {
         0 => sequence.run_here(&mut stretches, state.h),
         helpers => stretches = sequence.run_shared(helpers, stretches, state.h),
@@ -76,10 +84,13 @@ struct Stretch<'a> {
     cell: [f32; PANEL],
     /// The hidden state after the last step; zeros for units that are none.
     next: [f32; PANEL],
-    /// What the inputs of a block give to the gates, a row for each step; not of the first block.
+    /// What the inputs of a block give to the gates, a row for each step. But for a GRU's, that of the hidden
+    /// state is added in its step.
     gates: &'a mut [f32],
     /// The same of the next block.
     ahead: &'a mut [f32],
+    /// What the hidden state gives to the gates of a GRU.
+    products: [f32; 4 * PANEL],
     /// Where the hidden state of each step goes, if it goes anywhere.
     out: Vec<&'a mut [f32]>,
 }
@@ -102,6 +113,8 @@ struct Step {
     /// The rows of the input that the block takes, and those of the next block.
     rows: Range<usize>,
     following: Range<usize>,
+    /// Which of the block's rows the step takes.
+    row: usize,
 }
 
 impl Blocks {
@@ -119,21 +132,19 @@ impl Blocks {
         Blocks { ends, backwards }
     }
 
-    /// The steps of the longest block but the first; 0 where there is none.
-    fn longest_later(&self) -> usize {
-        self.ends.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0)
+    /// The steps of the longest block.
+    fn longest(&self) -> usize {
+        let later = self.ends.windows(2).map(|ends| ends[1] - ends[0]);
+        later.fold(self.ends[0], usize::max)
     }
 
     /// The place of a step.
     fn place(&self, step: usize) -> Step {
         let block = self.ends.partition_point(|&end| end <= step);
         let start = if block == 0 { 0 } else { self.ends[block - 1] };
-        Step {
-            block,
-            within: step - start,
-            rows: self.rows(block),
-            following: self.rows(block + 1),
-        }
+        let (within, rows) = (step - start, self.rows(block));
+        let row = if self.backwards { rows.len() - 1 - within } else { within };
+        Step { block, within, rows, following: self.rows(block + 1), row }
     }
 
     /// The rows of the input that a block takes; none after the last block.
@@ -150,8 +161,6 @@ struct Sequence<'a> {
     layer: Layer,
     operands: Operands<'a>,
     blocks: Blocks,
-    /// What the inputs of the first block give to the gates, a row of all gates for each step.
-    of_first: &'a [f32],
 }
 
 impl Sequence<'_> {
@@ -171,9 +180,11 @@ impl Sequence<'_> {
         for step in 0..self.layer.steps {
             let step = self.blocks.place(step);
             for (at, stretch) in stretches.iter_mut().enumerate() {
-                self.step(at, stretch, h, &step);
+                self.multiply(at, stretch, h, &step);
             }
-            for (h, stretch) in h.chunks_mut(PANEL).zip(&*stretches) {
+            // States of stretches do not wait for each other, but each has a long way through the processor.
+            for (h, stretch) in h.chunks_mut(PANEL).zip(&mut *stretches) {
+                self.next_state(stretch, &step);
                 copy_units(&stretch.next, h);
             }
         }
@@ -218,7 +229,8 @@ impl Sequence<'_> {
             for at in (first..count).chain(0..first) {
                 // Who comes late finds all of the step done, and has read what may be of another step.
                 let Some(mut stretch) = shared.take(at, step) else { continue };
-                self.step(at, &mut stretch, &h, &place);
+                self.multiply(at, &mut stretch, &h, &place);
+                self.next_state(&mut stretch, &place);
                 shared.give(at, step + 1, &stretch.next);
             }
             if !shared.wait(step + 1) {
@@ -228,12 +240,12 @@ impl Sequence<'_> {
         }
     }
 
-    /// One step of a stretch: from the gates of the input and the hidden state `h`, its cell state and its
-    /// next hidden state. Steps come in their order.
-    fn step(&self, at: usize, stretch: &mut Stretch<'_>, h: &[f32], step: &Step) {
+    /// The products of a step of a stretch: what the hidden state `h` gives to its gates, and its share of what
+    /// the inputs of the next block give to them. Steps come in their order.
+    fn multiply(&self, at: usize, stretch: &mut Stretch<'_>, h: &[f32], step: &Step) {
         let Layer { cell, inputs, order, .. } = self.layer;
         let width = order.gates * PANEL;
-        let Step { block, within, ref rows, ref following } = *step;
+        let Step { block, within, ref rows, ref following, row } = *step;
         if within == 0 {
             if block > 0 {
                 std::mem::swap(&mut stretch.gates, &mut stretch.ahead);
@@ -242,19 +254,12 @@ impl Sequence<'_> {
             let ahead = stretch.ahead.chunks_exact_mut(width).take(following.len());
             ahead.for_each(|row| row.copy_from_slice(bias));
         }
-        let row = if self.blocks.backwards { rows.len() - 1 - within } else { within };
-        let mut gates = [0f32; 4 * PANEL];
-        if block == 0 {
-            gates = order.stretch_of(&self.of_first[row * order.width()..][..order.width()], at);
+        let sums = if cell == Cell::Gru {
+            stretch.products = order.stretch_of(&self.operands.bias[order.width()..], at);
+            &mut stretch.products[..width]
         } else {
-            gates[..width].copy_from_slice(&stretch.gates[row * width..][..width]);
-        }
-        let mut sums = gates;
-        if cell == Cell::Gru {
-            let bias = &self.operands.bias[order.width() + at * width..][..width];
-            sums[..width].copy_from_slice(bias);
-        }
-        let sums = &mut sums[..width];
+            &mut stretch.gates[row * width..][..width]
+        };
         // Each step of this block takes its share of the lines: a panel, if there is about a step for each.
         let share = |step: usize| match rows.len() / order.gates {
             1 => step.min(order.gates) * inputs,
@@ -271,20 +276,26 @@ impl Sequence<'_> {
             out: &mut *stretch.ahead,
             out_stride: width,
         };
-        let panels = &self.operands.hidden[at * width * h.len()..][..width * h.len()];
+        let panels = SideBySide {
+            panels: &self.operands.hidden[at * PANEL * h.len()..],
+            side: order.gates,
+            apart: order.units() * h.len(),
+        };
         vector_beside(h, panels, sums.as_chunks_mut::<PANEL>().0, beside);
-        let next = &mut stretch.next;
+    }
+
+    /// The next state of a stretch, from what [`Sequence::multiply`] gave.
+    fn next_state(&self, stretch: &mut Stretch<'_>, step: &Step) {
+        let Layer { cell, order, .. } = self.layer;
+        let Stretch { gates, products, cell: c, next, out, .. } = stretch;
+        let width = order.gates * PANEL;
+        let gates = &gates[step.row * width..][..width];
         match cell {
-            Cell::Lstm => lstm_gates(sums, &mut stretch.cell, next),
-            Cell::Gru => {
-                // Units that are none stay 0.
-                let there = PANEL.min(h.len() - at * PANEL);
-                next[..there].copy_from_slice(&h[at * PANEL..][..there]);
-                gru_gates(&gates, sums, next);
-            }
-            Cell::Tanh | Cell::Relu => plain_gates(cell, sums, next),
+            Cell::Lstm => lstm_gates(gates, c, next),
+            Cell::Gru => gru_gates(gates, &products[..width], next),
+            Cell::Tanh | Cell::Relu => plain_gates(cell, gates, next),
         }
-        if let Some(out) = stretch.out.get_mut(rows.start + row) {
+        if let Some(out) = out.get_mut(step.rows.start + step.row) {
             copy_units(next, out);
         }
     }

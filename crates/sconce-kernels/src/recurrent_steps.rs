@@ -69,33 +69,75 @@ type OfUnits = [f32; LANES];
 pub(crate) fn lstm_gates(gates: &[f32], cell: &mut [f32], hidden: &mut [f32]) {
     // Sigmoids and hyperbolic tangents with their divisions put together.
     #[inline(always)]
-    fn some([input, forget, new, output]: [&OfUnits; 4], c: &mut OfUnits, h: &mut OfUnits) {
-        let input = each(|l| exp_beside_one(-input[l]).1);
-        let forget = each(|l| exp_beside_one(-forget[l]).1);
-        let output = each(|l| exp_beside_one(-output[l]).1);
-        let (minus, plus) = both(|l| exp_beside_one(-2.0 * new[l]));
-        *c = each(|l| {
-            let scale = input[l] * plus[l];
-            (c[l] * scale - minus[l] * forget[l]) / (forget[l] * scale)
-        });
-        let (minus, plus) = both(|l| exp_beside_one(-2.0 * c[l]));
-        *h = each(|l| -minus[l] / (output[l] * plus[l]));
+    fn units(
+        [input, forget, new, output]: [&OfUnits; 4],
+        cell: &mut OfUnits,
+        hidden: &mut OfUnits,
+    ) {
+        let (mut next, mut h) = ([0f32; LANES], [0f32; LANES]);
+        for l in 0..LANES {
+            let input = exp_beside_one(-input[l]).1;
+            let forget = exp_beside_one(-forget[l]).1;
+            let (minus, plus) = exp_beside_one(-2.0 * new[l]);
+            let scale = input * plus;
+            let c = (cell[l] * scale - minus * forget) / (forget * scale);
+            let output = exp_beside_one(-output[l]).1;
+            let (minus, plus) = exp_beside_one(-2.0 * c);
+            next[l] = c;
+            h[l] = -minus / (output * plus);
+        }
+        (*cell, *hidden) = (next, h);
     }
-    let [input, forget, new, output] = split(gates, cell.len());
+    let gates = split::<4>(gates, cell.len());
     dispatch(
         #[inline(always)]
         || {
-            for from in (0..cell.len()).step_by(LANES) {
-                let gates = [
-                    &lanes(&input[from..]),
-                    &lanes(&forget[from..]),
-                    &lanes(&new[from..]),
-                    &lanes(&output[from..]),
-                ];
-                let (mut c, mut h) = (lanes(&cell[from..]), [0f32; LANES]);
-                some(gates, &mut c, &mut h);
-                put(&c, &mut cell[from..]);
-                put(&h, &mut hidden[from..]);
+            let ((cells, last_cell), (hiddens, last)) =
+                (cell.as_chunks_mut(), hidden.as_chunks_mut());
+            for (at, (cell, hidden)) in cells.iter_mut().zip(hiddens).enumerate() {
+                units(gates.map(|gate| &gate.as_chunks().0[at]), cell, hidden);
+            }
+            if !last.is_empty() {
+                let (mut c, mut h) = (filled_up(last_cell), [0f32; LANES]);
+                let gates = gates.map(|gate| filled_up(gate.as_chunks::<LANES>().1));
+                units(gates.each_ref(), &mut c, &mut h);
+                last_cell.copy_from_slice(&c[..last_cell.len()]);
+                last.copy_from_slice(&h[..last.len()]);
+            }
+        },
+    );
+}
+
+/// From what input and hidden state give to the gates, the next hidden state.
+pub(crate) fn gru_gates(from_input: &[f32], from_hidden: &[f32], hidden: &mut [f32]) {
+    #[inline(always)]
+    fn units(x: [&OfUnits; 3], y: [&OfUnits; 3], hidden: &mut OfUnits) {
+        let mut next = [0f32; LANES];
+        for l in 0..LANES {
+            let reset = exp_beside_one(-(x[0][l] + y[0][l])).1;
+            let update = exp_beside_one(-(x[1][l] + y[1][l])).1;
+            let (minus, plus) = exp_beside_one(-2.0 * (x[2][l] + y[2][l] / reset));
+            // (h - new) * sigmoid + new, with the divisions put together.
+            next[l] = (hidden[l] * plus - minus * (update - 1.0)) / (update * plus);
+        }
+        *hidden = next;
+    }
+    let len = hidden.len();
+    let (x, y) = (split::<3>(from_input, len), split::<3>(from_hidden, len));
+    dispatch(
+        #[inline(always)]
+        || {
+            let (hiddens, last) = hidden.as_chunks_mut();
+            for (at, hidden) in hiddens.iter_mut().enumerate() {
+                let [x, y] = [x, y].map(|gates| gates.map(|gate| &gate.as_chunks().0[at]));
+                units(x, y, hidden);
+            }
+            if !last.is_empty() {
+                let [x, y] =
+                    [x, y].map(|gates| gates.map(|gate| filled_up(gate.as_chunks::<LANES>().1)));
+                let mut h = filled_up(last);
+                units(x.each_ref(), y.each_ref(), &mut h);
+                last.copy_from_slice(&h[..last.len()]);
             }
         },
     );
@@ -106,70 +148,11 @@ fn split<const N: usize>(all: &[f32], len: usize) -> [&[f32]; N] {
     std::array::from_fn(|at| &all[at * len..][..len])
 }
 
-/// A number for each unit.
-#[inline(always)]
-fn each(f: impl Fn(usize) -> f32) -> OfUnits {
-    let mut out = [0f32; LANES];
-    for (l, out) in out.iter_mut().enumerate() {
-        *out = f(l);
-    }
-    out
-}
-
-/// Two numbers for each unit.
-#[inline(always)]
-fn both(f: impl Fn(usize) -> (f32, f32)) -> (OfUnits, OfUnits) {
-    let (mut first, mut second) = ([0f32; LANES], [0f32; LANES]);
-    for l in 0..LANES {
-        (first[l], second[l]) = f(l);
-    }
-    (first, second)
-}
-
-/// The first numbers of a slice; zeros for those that it has not.
-#[inline(always)]
-fn lanes(from: &[f32]) -> OfUnits {
-    match from.first_chunk() {
-        Some(whole) => *whole,
-        None => each(|l| from.get(l).copied().unwrap_or(0.0)),
-    }
-}
-
-/// Puts numbers where there is room for them.
-#[inline(always)]
-fn put(from: &OfUnits, to: &mut [f32]) {
-    match to.first_chunk_mut() {
-        Some(whole) => *whole = *from,
-        None => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
-    }
-}
-
-/// From what input and hidden state give to the gates, the next hidden state.
-pub(crate) fn gru_gates(from_input: &[f32], from_hidden: &[f32], hidden: &mut [f32]) {
-    #[inline(always)]
-    fn some(x: [&OfUnits; 3], y: [&OfUnits; 3], h: &mut OfUnits) {
-        let reset = each(|l| exp_beside_one(-(x[0][l] + y[0][l])).1);
-        let update = each(|l| exp_beside_one(-(x[1][l] + y[1][l])).1);
-        let new = each(|l| -2.0 * (x[2][l] + y[2][l] / reset[l]));
-        let (minus, plus) = both(|l| exp_beside_one(new[l]));
-        // (h - new) * sigmoid + new, with the divisions put together.
-        *h = each(|l| (h[l] * plus[l] - minus[l] * (update[l] - 1.0)) / (update[l] * plus[l]));
-    }
-    let len = hidden.len();
-    let (x, y) = (split::<3>(from_input, len), split::<3>(from_hidden, len));
-    dispatch(
-        #[inline(always)]
-        || {
-            for from in (0..len).step_by(LANES) {
-                let (a, b) = (&x, &y);
-                let x = [&lanes(&a[0][from..]), &lanes(&a[1][from..]), &lanes(&a[2][from..])];
-                let y = [&lanes(&b[0][from..]), &lanes(&b[1][from..]), &lanes(&b[2][from..])];
-                let mut h = lanes(&hidden[from..]);
-                some(x, y, &mut h);
-                put(&h, &mut hidden[from..]);
-            }
-        },
-    );
+/// Numbers of fewer units, and zeros.
+fn filled_up(from: &[f32]) -> OfUnits {
+    let mut all = [0f32; LANES];
+    all[..from.len()].copy_from_slice(from);
+    all
 }
 
 /// The next hidden state of a plain cell.
