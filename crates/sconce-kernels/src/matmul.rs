@@ -6,6 +6,7 @@ use crate::binary::{BinaryOp, binary, compute_dtype};
 use crate::error::cpp_type_name;
 use crate::gemm::{self, Matrix, Multiply};
 use crate::shape::{broadcast, expanded_strides};
+use crate::simd::dispatch;
 use crate::{DType, Dims, Error, Operand, Result, Scalar, Tensor, threads, walk};
 
 fn same_dtype(a: &Tensor, b: &Tensor) -> Result<()> {
@@ -213,16 +214,38 @@ fn multiply_integers(a: &Tensor, b: &Tensor, result: &Tensor) -> Result<()> {
     let (xs, ys) = (a.read::<i64>()?, b.read::<i64>()?);
     let mut out = result.write::<i64>()?;
     let pairs = xs.chunks_exact(m * k).zip(ys.chunks_exact(k * n));
-    for (out, (xs, ys)) in out.chunks_exact_mut(m * n).zip(pairs) {
-        for (out, row) in out.chunks_exact_mut(n).zip(xs.chunks_exact(k)) {
-            for (&x, ys) in row.iter().zip(ys.chunks_exact(n)) {
-                for (out, &y) in out.iter_mut().zip(ys) {
-                    *out = out.wrapping_add(x.wrapping_mul(y));
+    dispatch(
+        #[inline(always)]
+        || {
+            for (out, (xs, ys)) in out.chunks_exact_mut(m * n).zip(pairs) {
+                for (out, xs) in out.chunks_exact_mut(n).zip(xs.chunks_exact(k)) {
+                    add_integer_rows(xs, ys, out);
                 }
             }
+        },
+    );
+    Ok(())
+}
+
+/// Adds the product of a vector and a matrix of integers to `out`, four rows of the matrix at a time.
+#[inline(always)]
+fn add_integer_rows(xs: &[i64], ys: &[i64], out: &mut [i64]) {
+    let n = out.len();
+    let (fours, rest) = xs.as_chunks::<4>();
+    for (&[a, b, c, d], rows) in fours.iter().zip(ys.chunks_exact(4 * n)) {
+        let (first, second) = rows.split_at(2 * n);
+        let ((p, q), (r, s)) = (first.split_at(n), second.split_at(n));
+        for (out, (((&p, &q), &r), &s)) in out.iter_mut().zip(p.iter().zip(q).zip(r).zip(s)) {
+            let left = a.wrapping_mul(p).wrapping_add(b.wrapping_mul(q));
+            let right = c.wrapping_mul(r).wrapping_add(d.wrapping_mul(s));
+            *out = out.wrapping_add(left).wrapping_add(right);
         }
     }
-    Ok(())
+    for (&x, row) in rest.iter().zip(ys[4 * n * fours.len()..].chunks_exact(n)) {
+        for (out, &y) in out.iter_mut().zip(row) {
+            *out = out.wrapping_add(x.wrapping_mul(y));
+        }
+    }
 }
 
 /// `torch.matmul`: vectors, matrices and batches of them, batches broadcast.

@@ -654,10 +654,10 @@ mod tests {
             let (left, right) = (numbers(rows * (depth + 1), 3), numbers(3 * depth * PANEL, 4));
             // The first and the last lines are left out.
             let parts = [0..3 * depth, depth / 2..(5 * depth).div_ceil(2)];
-            for (level, side, taken) in levels().into_iter().flat_map(|level| {
-                let sides = [1, 2, 3, 4, 6].into_iter();
-                sides.flat_map(move |side| parts.clone().map(|taken| (level, side, taken)))
-            }) {
+            let sides = levels().into_iter().flat_map(|level| [1, 2, 3, 4, 6].map(|n| (level, n)));
+            for ((level, side), taken) in
+                sides.flat_map(|at| parts.each_ref().map(|taken| (at, taken.clone())))
+            {
                 let mut sums = [[0.25f32; PANEL]; 12];
                 let width = 3 * PANEL + 8;
                 let mut out = vec![0.5f32; rows * width];
