@@ -111,7 +111,7 @@ def import_or_install(package):
     except ImportError:
         if not os.environ.get("SCONCE_CONFORMANCE_VENV"):
             raise SystemExit(f"{package} is needed: python3 -m pip install {package}") from None
-        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", package], check=True)
+        run.install(package)
         importlib.import_module(package)
 
 

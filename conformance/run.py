@@ -31,6 +31,11 @@ FIELDS = ("name", "dtype", "layout", "shape", "stride", "storage_offset", "requi
 PASSED, FAILED, UNSUPPORTED, MEANT = "passed", "failed", "not supported", "meant"
 
 
+def install(*packages, python=sys.executable):
+    """Install packages and keep no copy of them: PyTorch's are gigabytes."""
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-cache-dir", *packages], check=True)
+
+
 def in_environment_with_torch():
     """Return if torch is importable; otherwise start again where it is."""
     try:
@@ -45,7 +50,7 @@ def in_environment_with_torch():
         raise SystemExit("torch was installed but cannot be imported")
     if not os.path.exists(python):
         venv.create(home, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "torch==2.15.*", "numpy", "safetensors"], check=True)
+        install("torch==2.15.*", "numpy", "safetensors", python=python)
     os.environ["SCONCE_CONFORMANCE_VENV"] = "1"
     os.execv(python, [python] + sys.argv)
 
