@@ -132,11 +132,20 @@ pub fn chain(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<ChainResults
     if !steps.iter().enumerate().all(fits) {
         return Err(Error::runtime("a step of a chain is computed before its operands"));
     }
-    check_sizes(steps, inputs)?;
     let dtype = inputs.iter().find_map(|input| match input {
         Operand::Tensor(tensor) => Some(tensor.dtype()).filter(|&dtype| dtype != DType::Bool),
         Operand::Scalar(_) => None,
     });
+    // Before anything else: for few elements it takes less time than the questions that come next.
+    let small = match dtype {
+        Some(DType::Float32) => small::run::<f32>(steps, inputs),
+        Some(DType::Float64) => small::run::<f64>(steps, inputs),
+        _ => None,
+    };
+    if let Some(result) = small {
+        return Ok(ChainResults::from_iter([result]));
+    }
+    check_sizes(steps, inputs)?;
     let results = match dtype {
         Some(DType::Float32) => in_one_pass::<f32>(steps, inputs)?,
         Some(DType::Float64) => in_one_pass::<f64>(steps, inputs)?,
@@ -171,22 +180,15 @@ fn in_one_pass<T: Floating>(
     inputs: &[Operand<'_>],
 ) -> Result<Option<ChainResults>> {
     if inputs.iter().all(layout::is_plain) {
-        return in_order::<T>(steps, inputs);
+        return blocks::run::<T>(steps, inputs);
     }
     let Some(turned) = Turned::new(steps, inputs) else { return Ok(None) };
-    let results = in_order::<T>(steps, &turned.inputs(inputs))?;
+    let inputs = turned.inputs(inputs);
+    let results = match small::run::<T>(steps, &inputs) {
+        Some(result) => Some(ChainResults::from_iter([result])),
+        None => blocks::run::<T>(steps, &inputs)?,
+    };
     results.map(|results| turned.back(results)).transpose()
-}
-
-/// As [`in_one_pass`], with results that are row-major.
-fn in_order<T: Floating>(
-    steps: &[ChainStep],
-    inputs: &[Operand<'_>],
-) -> Result<Option<ChainResults>> {
-    match small::run::<T>(steps, inputs) {
-        Some(result) => Ok(Some(ChainResults::from_iter([result]))),
-        None => blocks::run::<T>(steps, inputs),
-    }
 }
 
 /// Every step as an operator of its own.

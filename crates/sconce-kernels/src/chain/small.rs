@@ -34,7 +34,7 @@ pub(super) fn run<T: Floating>(steps: &[ChainStep], inputs: &[Operand<'_>]) -> O
     let mut read: SmallVec<[Input<'_, T>; 8]> = SmallVec::new();
     for &input in inputs {
         read.push(match input {
-            Operand::Tensor(tensor) if tensor.sizes() == model.sizes() => {
+            Operand::Tensor(tensor) if tensor.sizes() == model.sizes() && tensor.is_row_major() => {
                 Input::Numbers(tensor.read::<T>().ok()?)
             }
             Operand::Scalar(number @ (Scalar::Int(_) | Scalar::Float(_))) => {
@@ -80,8 +80,10 @@ fn compute<T: Floating>(
     let by_one = || matches!(inputs.get(alpha), Some(Input::Number([x])) if x.to_double() == 1.0);
     let kernel = match step.op {
         ChainOp::Unary(op) => Kernel::One(T::mapping(op)),
-        // Powers of numbers are left to what looks at them.
+        // Powers of numbers are left to what looks at them, and so is a number that has not the sizes of
+        // the result.
         ChainOp::Binary(BinaryOp::Pow) => return None,
+        ChainOp::Onto(_) if matches!(inputs.get(a), Some(Input::Number(_))) => return None,
         ChainOp::Binary(op) | ChainOp::Onto(op) => Kernel::Two(T::zipping(op)?),
         ChainOp::Add if by_one() => Kernel::Two(T::zipping(BinaryOp::Add)?),
         ChainOp::Sub if by_one() => Kernel::Two(T::zipping(BinaryOp::Sub)?),

@@ -132,13 +132,17 @@ pub(super) const TABLE: Table = &[(POINTWISE, "-", |_, args| run(&args))];
 
 fn run(args: &Args<'_>) -> Result<IValue, Raise> {
     let program = args.tensor(0)?.read::<i64>().map_err(kernel)?;
-    let steps: Option<SmallVec<[ChainStep; 16]>> =
-        program.as_chunks::<STEP_NUMBERS>().0.iter().map(step_of_numbers).collect();
-    let steps = steps.ok_or_else(|| {
-        Raise::Error(Error::Malformed("a chain with a step that is none".to_owned()))
-    })?;
-    let inputs: SmallVec<[Operand<'_>; 16]> =
-        (1..args.len()).map(|place| args.operand(place)).collect::<Result<_, _>>()?;
+    // Neither list is moved once it is made: for small tensors that would take as long as the rest.
+    let mut steps: SmallVec<[ChainStep; 16]> = SmallVec::new();
+    for numbers in program.as_chunks::<STEP_NUMBERS>().0 {
+        steps.push(step_of_numbers(numbers).ok_or_else(|| {
+            Raise::Error(Error::Malformed("a chain with a step that is none".to_owned()))
+        })?);
+    }
+    let mut inputs: SmallVec<[Operand<'_>; 16]> = SmallVec::new();
+    for place in 1..args.len() {
+        inputs.push(args.operand(place)?);
+    }
     let mut results = kernels::chain(&steps, &inputs).map_err(kernel)?;
     Ok(match results.len() {
         1 => results.pop().map_or(IValue::None, IValue::Tensor),
