@@ -145,7 +145,7 @@ fn at(
             Level::Avx2 => avx2(vector, tiles),
             Level::Baseline => {
                 for vector in vector.each() {
-                    alone::<Portable, 1, 1>(vector);
+                    alone::<Portable, 1>(vector);
                 }
                 remaining_tiles::<Portable, 4, 1>(tiles);
             }
@@ -319,10 +319,10 @@ unsafe fn avx512(mut vector: RawVector, mut tiles: Tiles) {
         while vector.side > 0 {
             let taken = vector.side.min(4);
             match taken {
-                1 => groups::<Avx512, 1, 4, 4, 1, 5, 2>(vector, &mut tiles),
-                2 => groups::<Avx512, 2, 2, 2, 1, 5, 2>(vector, &mut tiles),
-                3 => groups::<Avx512, 3, 1, 1, 1, 5, 2>(vector, &mut tiles),
-                _ => groups::<Avx512, 4, 1, 1, 1, 5, 2>(vector, &mut tiles),
+                1 => groups::<Avx512, 1, 4, 1, 5, 2>(vector, &mut tiles),
+                2 => groups::<Avx512, 2, 2, 1, 5, 2>(vector, &mut tiles),
+                3 => groups::<Avx512, 3, 1, 1, 5, 2>(vector, &mut tiles),
+                _ => groups::<Avx512, 4, 1, 1, 5, 2>(vector, &mut tiles),
             }
             vector = vector.beside(taken);
         }
@@ -338,14 +338,14 @@ unsafe fn avx2(vector: RawVector, mut tiles: Tiles) {
     // SAFETY: the caller's.
     unsafe {
         for vector in vector.each() {
-            groups::<Avx2, 1, 1, 2, 2, 4, 1>(vector, &mut tiles);
+            groups::<Avx2, 1, 1, 2, 4, 1>(vector, &mut tiles);
         }
         remaining_tiles::<Avx2, 4, 1>(tiles);
     }
 }
 
-/// Products with a vector and `SIDE` panels of each group, and beside them tiles as [`beside`] has them;
-/// where no tile is left, with `ALONE` sums for each panel instead of `CHAINS`.
+/// Products with a vector and `SIDE` panels of each group, and beside them tiles as [`beside`] has them,
+/// as long as there are any.
 ///
 /// # Safety
 /// As [`beside`].
@@ -354,7 +354,6 @@ unsafe fn groups<
     V: Lanes,
     const SIDE: usize,
     const CHAINS: usize,
-    const ALONE: usize,
     const EACH: usize,
     const ROWS: usize,
     const COLUMNS: usize,
@@ -365,7 +364,7 @@ unsafe fn groups<
     // SAFETY: the caller's.
     unsafe {
         let vector = beside::<V, SIDE, CHAINS, EACH, ROWS, COLUMNS>(vector, tiles);
-        alone::<V, SIDE, ALONE>(vector);
+        alone::<V, SIDE>(vector);
     }
 }
 
@@ -449,22 +448,26 @@ unsafe fn remaining_tiles<V: Lanes, const ROWS: usize, const COLUMNS: usize>(mut
     }
 }
 
+/// Sums of a panel where there is no tile. As many for any number of panels: which of them are multiplied
+/// together depends on the number of threads.
+const ALONE: usize = 2;
+
 /// Products with a vector and `SIDE` panels of each group.
 ///
 /// # Safety
 /// As [`beside`].
 #[inline(always)]
-unsafe fn alone<V: Lanes, const SIDE: usize, const CHAINS: usize>(mut vector: RawVector) {
+unsafe fn alone<V: Lanes, const SIDE: usize>(mut vector: RawVector) {
     // SAFETY: lines are below k, panels below `SIDE`.
     unsafe {
         while vector.groups > 0 {
             let RawVector { k, line, .. } = vector;
-            let mut all = load_sums::<V, SIDE, CHAINS>(vector);
-            let rounds = (k - line) / CHAINS;
+            let mut all = load_sums::<V, SIDE, ALONE>(vector);
+            let rounds = (k - line) / ALONE;
             for i in 0..rounds {
-                lines(vector, line + i * CHAINS, &mut all);
+                lines(vector, line + i * ALONE, &mut all);
             }
-            remaining_lines(vector, line + rounds * CHAINS..k, &mut all);
+            remaining_lines(vector, line + rounds * ALONE..k, &mut all);
             store_sums(all, vector);
             vector = vector.next();
         }
@@ -693,8 +696,8 @@ mod tests {
     }
 
     #[test]
-    fn the_last_panel_may_be_a_part_of_one() {
-        let k = 6;
+    fn any_number_of_panels_is_multiplied_as_each_alone() {
+        let k = 7;
         for n in [1, 32, 45, 64, 96, 100, 128, 129, 300] {
             let (x, weight) = (numbers(k, 5), numbers(n * k, 6));
             let mut packed = vec![0f32; crate::panels::packed_len(n, k)];
@@ -705,6 +708,12 @@ mod tests {
                 let exact: f32 = (0..k).map(|i| x[i] * weight[j * k + i]).sum();
                 assert!((found - exact - 1.0).abs() < 1e-4, "{n}");
             }
+            // As on other threads, which have other pieces.
+            let mut pieces = vec![1f32; n];
+            for (at, piece) in pieces.chunks_mut(PANEL).enumerate() {
+                vector(&x, &packed[at * PANEL * k..], piece);
+            }
+            assert_eq!(out, pieces, "{n}");
         }
     }
 }
