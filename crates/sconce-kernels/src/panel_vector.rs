@@ -509,10 +509,10 @@ unsafe fn store_sums<V: Lanes, const SIDE: usize, const CHAINS: usize>(
     unsafe {
         let mut half = CHAINS / 2;
         while half > 0 {
-            for c in 0..half {
-                for panel in 0..SIDE {
-                    let (a, b) = (all[c][panel], all[c + half][panel]);
-                    all[c][panel] = [a[0].add(b[0]), a[1].add(b[1])];
+            let (first, second) = all.split_at_mut(half);
+            for (first, second) in first.iter_mut().zip(second) {
+                for (a, b) in first.iter_mut().zip(second) {
+                    *a = [a[0].add(b[0]), a[1].add(b[1])];
                 }
             }
             half /= 2;
