@@ -4,8 +4,9 @@ use half::{bf16, f16};
 use num_complex::Complex;
 
 use crate::halves::{narrow, widen};
+use crate::transposed::copy_transposed;
 use crate::unary::{FloatingMap, PARALLEL, map_slice};
-use crate::{Bool, DType, Dims, Element, Error, Result, Tensor, threads, walk};
+use crate::{Bool, DType, Element, Error, Result, Tensor, threads, walk};
 
 impl Tensor {
     /// Writes `source`, broadcast and converted, into this tensor: `torch.Tensor.copy_`. Views of
@@ -54,7 +55,7 @@ impl Tensor {
         let mut to = self.storage().write::<T>()?;
         let strides = [self.strides(), source.strides()];
         let start = [self.offset(), source.offset()];
-        if transpose(self.sizes(), strides, start, &mut to, &from) {
+        if copy_transposed(self.sizes(), strides, start, &mut to, &from) {
             return Ok(());
         }
         walk::rows(self.sizes(), strides, start, |[t, f], [t_step, f_step], len| {
@@ -98,74 +99,6 @@ impl Tensor {
             ComplexHalf Complex<f16>; Complex64 Complex<f32>; Complex128 Complex<f64>;
         }
         Ok(result)
-    }
-}
-
-/// Rows and columns that are transposed together: with four bytes to an element, those of a cache line.
-const BLOCK: usize = 16;
-
-/// Copies elements that follow one another along one dimension here and along another one there, in
-/// blocks: rows of a large power of two would keep each other out of the cache. `false` for others.
-fn transpose<T: Element>(
-    sizes: &[i64],
-    strides: [&[i64]; 2],
-    start: [i64; 2],
-    to: &mut [T],
-    from: &[T],
-) -> bool {
-    if sizes.contains(&0) {
-        return false;
-    }
-    let (mut sizes, mut strides) = walk::merge(sizes, strides);
-    let of_ones = |strides: &Dims| (0..sizes.len()).find(|&dim| strides[dim] == 1);
-    let (Some(across), Some(down)) = (of_ones(&strides[0]), of_ones(&strides[1])) else {
-        return false;
-    };
-    if across == down || sizes[across].min(sizes[down]) < BLOCK as i64 {
-        return false;
-    }
-    let [columns, rows] = [across, down].map(|dim| sizes[dim] as usize);
-    let [to_row, from_row] = [strides[0][down] as usize, strides[1][across] as usize];
-    for dim in [across.max(down), across.min(down)] {
-        sizes.remove(dim);
-        for strides in &mut strides {
-            strides.remove(dim);
-        }
-    }
-    let strides = [&strides[0][..], &strides[1][..]];
-    walk::rows(&sizes, strides, start, |[t, f], [t_step, f_step], len| {
-        for i in 0..len {
-            let (to, from) = (&mut to[t + i * t_step..], &from[f + i * f_step..]);
-            for row in (0..rows).step_by(BLOCK) {
-                for column in (0..columns).step_by(BLOCK) {
-                    let to = &mut to[row * to_row + column..];
-                    let from = &from[column * from_row + row..];
-                    let (rows, columns) = (rows - row, columns - column);
-                    if rows >= BLOCK && columns >= BLOCK {
-                        transpose_block(to, to_row, from, from_row);
-                        continue;
-                    }
-                    for row in 0..rows.min(BLOCK) {
-                        for column in 0..columns.min(BLOCK) {
-                            to[row * to_row + column] = from[column * from_row + row];
-                        }
-                    }
-                }
-            }
-        }
-    });
-    true
-}
-
-/// Copies so many columns of `from`, `from_row` elements apart, to rows of `to`.
-fn transpose_block<T: Element>(to: &mut [T], to_row: usize, from: &[T], from_row: usize) {
-    let mut block = [[from[0]; BLOCK]; BLOCK];
-    for (column, block) in block.iter_mut().enumerate() {
-        block.copy_from_slice(&from[column * from_row..][..BLOCK]);
-    }
-    for row in 0..BLOCK {
-        let row_of_block: [T; BLOCK] = std::array::from_fn(|column| block[column][row]);
-        to[row * to_row..][..BLOCK].copy_from_slice(&row_of_block);
     }
 }
 
@@ -345,37 +278,6 @@ fn whole_numbers<F: Convert + FloatingMap>(from: &[F], to: &mut [i64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn permuted_elements_are_copied_each_to_its_place() {
-        for sizes in [[1i64, 16, 16], [2, 16, 40], [3, 33, 17], [5, 15, 64], [16, 2, 32]] {
-            let numbers: Vec<i32> = (0..sizes.iter().product::<i64>() as i32).collect();
-            let tensor = Tensor::from_slice(&numbers, &sizes).unwrap();
-            for order in [[0, 2, 1], [2, 1, 0], [1, 0, 2], [2, 0, 1], [1, 2, 0]] {
-                let permuted = tensor.permute(&order).unwrap();
-                let [a, b, c] = order.map(|dim| sizes[dim as usize]);
-                let mut expected = Vec::new();
-                for (i, j, k) in
-                    (0..a).flat_map(|i| (0..b).flat_map(move |j| (0..c).map(move |k| (i, j, k))))
-                {
-                    let mut place = [0; 3];
-                    for (dim, at) in order.into_iter().zip([i, j, k]) {
-                        place[dim as usize] = at;
-                    }
-                    let [x, y, z] = place;
-                    expected.push(((x * sizes[1] + y) * sizes[2] + z) as i32);
-                }
-                let found = permuted.copy().unwrap().to_vec::<i32>().unwrap();
-                assert_eq!(found, expected, "{sizes:?} {order:?}");
-                // Into a permuted view as well.
-                let to = Tensor::zeros(&[a, b, c], DType::Int32).unwrap();
-                let back =
-                    [0, 1, 2].map(|dim| order.iter().position(|&o| o == dim).unwrap() as i64);
-                to.permute(&back).unwrap().copy_from(&tensor).unwrap();
-                assert_eq!(to.to_vec::<i32>().unwrap(), expected, "into {sizes:?} {order:?}");
-            }
-        }
-    }
 
     #[test]
     fn fractions_are_left_out() {

@@ -101,6 +101,7 @@ mod storage;
 mod team;
 mod tensor;
 pub mod threads;
+mod transposed;
 mod unary;
 mod unique;
 mod upsample;
