@@ -35,7 +35,10 @@ pub fn dense_binary_in_place(op: BinaryOp, a: &Tensor, b: Operand<'_>) -> bool {
 /// Whether there is nothing to promote, to broadcast or to gather.
 fn fits(op: BinaryOp, a: &Tensor, b: Operand<'_>) -> bool {
     let alike = match b {
-        Operand::Tensor(b) => a.dtype() == b.dtype() && a.sizes() == b.sizes() && b.is_row_major(),
+        // Element by element: to call a function that compares memory takes longer.
+        Operand::Tensor(b) => {
+            a.dtype() == b.dtype() && a.sizes().iter().eq(b.sizes()) && b.is_row_major()
+        }
         Operand::Scalar(_) => true,
     };
     alike

@@ -228,16 +228,6 @@ pub(crate) fn iteration_order(sizes: &[i64], operands: &[Dims]) -> SmallVec<[usi
 }
 
 impl Tensor {
-    /// Whether the strides are the row-major ones, those of dimensions of one element included.
-    pub fn is_row_major(&self) -> bool {
-        let mut step = 1i64;
-        self.sizes().iter().zip(self.strides()).rev().all(|(&size, &stride)| {
-            let fits = stride == step;
-            step = step.saturating_mul(size.max(1));
-            fits
-        })
-    }
-
     /// This tensor with other strides, that leave no gaps: itself where it has them, otherwise a copy.
     ///
     /// # Errors

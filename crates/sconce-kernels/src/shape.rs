@@ -176,6 +176,16 @@ pub(crate) fn is_contiguous(sizes: &[i64], strides: &[i64]) -> bool {
     true
 }
 
+/// Whether strides are those of [`contiguous_strides`].
+pub(crate) fn is_row_major(sizes: &[i64], strides: &[i64]) -> bool {
+    let mut step = 1i64;
+    sizes.iter().zip(strides).rev().all(|(&size, &stride)| {
+        let fits = stride == step;
+        step = step.saturating_mul(size.max(1));
+        fits
+    })
+}
+
 /// The strides of a tensor seen under larger sizes: 0 where it is repeated.
 pub(crate) fn expanded_strides(sizes: &[i64], strides: &[i64], to: &[i64]) -> Dims {
     let lead = to.len().saturating_sub(sizes.len());

@@ -30,11 +30,46 @@ struct View {
     sizes: Dims,
     strides: Dims,
     offset: i64,
+    /// How many elements there are. This and the next two follow from sizes and strides, and every
+    /// kernel asks.
+    count: usize,
+    /// [`Tensor::is_contiguous`].
+    contiguous: bool,
+    /// [`Tensor::is_row_major`].
+    row_major: bool,
     /// What the tensor looks like since it was changed in place. Never emptied again, so that sizes
     /// and strides that were lent stay where they are.
     later: OnceCell<Rc<View>>,
     /// How many looks came before this one.
     changes: u16,
+}
+
+impl View {
+    fn new(
+        storage: Storage,
+        dtype: DType,
+        sizes: Dims,
+        strides: Dims,
+        offset: i64,
+        changes: u16,
+    ) -> View {
+        let count = shape::product(&sizes) as usize;
+        let row_major = shape::is_row_major(&sizes, &strides);
+        let contiguous = row_major || shape::is_contiguous(&sizes, &strides);
+        let later = OnceCell::new();
+        View {
+            storage,
+            dtype,
+            sizes,
+            strides,
+            offset,
+            count,
+            contiguous,
+            row_major,
+            later,
+            changes,
+        }
+    }
 }
 
 /// How often a tensor may change its looks: each is kept, and all are gone through.
@@ -71,8 +106,7 @@ impl Tensor {
     }
 
     fn new(storage: Storage, dtype: DType, sizes: Dims, strides: Dims, offset: i64) -> Tensor {
-        let later = OnceCell::new();
-        Tensor(Rc::new(View { storage, dtype, sizes, strides, offset, later, changes: 0 }))
+        Tensor(Rc::new(View::new(storage, dtype, sizes, strides, offset, 0)))
     }
 
     #[inline]
@@ -97,15 +131,14 @@ impl Tensor {
                 "a tensor whose sizes change in place more than {MAX_CHANGES} times"
             )));
         }
-        let later = View {
-            storage: shown.storage.clone(),
-            dtype: shown.dtype,
-            sizes: shown.sizes.clone(),
-            strides: shown.strides.clone(),
-            offset: shown.offset,
-            later: OnceCell::new(),
-            changes: now.changes + 1,
-        };
+        let later = View::new(
+            shown.storage.clone(),
+            shown.dtype,
+            shown.sizes.clone(),
+            shown.strides.clone(),
+            shown.offset,
+            now.changes + 1,
+        );
         // What is empty stays so until here: `now` is the last look.
         now.later
             .set(Rc::new(later))
@@ -229,31 +262,37 @@ impl Tensor {
     }
 
     /// The storage, which other tensors may share.
+    #[inline]
     pub fn storage(&self) -> &Storage {
         &self.now().storage
     }
 
     /// The type of the elements.
+    #[inline]
     pub fn dtype(&self) -> DType {
         self.now().dtype
     }
 
     /// Sizes of the dimensions.
+    #[inline]
     pub fn sizes(&self) -> &[i64] {
         &self.now().sizes
     }
 
     /// Steps between neighbours, in elements.
+    #[inline]
     pub fn strides(&self) -> &[i64] {
         &self.now().strides
     }
 
     /// Where the view starts in its storage, in elements.
+    #[inline]
     pub fn offset(&self) -> i64 {
         self.now().offset
     }
 
     /// Number of dimensions.
+    #[inline]
     pub fn dim(&self) -> usize {
         self.now().sizes.len()
     }
@@ -272,8 +311,9 @@ impl Tensor {
     }
 
     /// Number of elements.
+    #[inline]
     pub fn numel(&self) -> i64 {
-        shape::product(&self.now().sizes)
+        self.now().count as i64
     }
 
     /// Whether both are one tensor, not only views of the same elements: Python's `is`.
@@ -296,13 +336,21 @@ impl Tensor {
             && self.now().storage.nbytes() == self.count() * self.now().dtype.item_size()
     }
 
+    #[inline]
     pub(crate) fn count(&self) -> usize {
-        self.numel() as usize
+        self.now().count
     }
 
     /// Whether the elements lie row-major without gaps.
+    #[inline]
     pub fn is_contiguous(&self) -> bool {
-        shape::is_contiguous(&self.now().sizes, &self.now().strides)
+        self.now().contiguous
+    }
+
+    /// Whether the strides are the row-major ones, those of dimensions of one element included.
+    #[inline]
+    pub fn is_row_major(&self) -> bool {
+        self.now().row_major
     }
 
     /// The same storage under other sizes and strides, which the caller has checked.
@@ -332,15 +380,15 @@ impl Tensor {
             .map_err(|_| Error::runtime("tensor reaches beyond its storage"))
     }
 
+    #[inline]
     fn range<T: Element>(&self) -> Result<std::ops::Range<usize>> {
         self.expect_dtype(T::DTYPE)?;
         let view = self.now();
-        if !shape::is_contiguous(&view.sizes, &view.strides) {
+        if !view.contiguous {
             return Err(Error::runtime("the elements of this view do not lie side by side"));
         }
-        let count = shape::product(&view.sizes) as usize;
-        let start = if count == 0 { 0 } else { view.offset as usize };
-        Ok(start..start + count)
+        let start = if view.count == 0 { 0 } else { view.offset as usize };
+        Ok(start..start + view.count)
     }
 
     #[inline]
