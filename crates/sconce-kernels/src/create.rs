@@ -31,7 +31,13 @@ pub fn arange(start: Scalar, end: Scalar, step: Scalar, dtype: Option<DType>) ->
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         return counted(count, |i| from.wrapping_add((i as i64).wrapping_mul(by)))?.to_dtype(dtype);
     }
-    let result = Tensor::unset(&[((to - from) / by).ceil() as i64], DType::Float64)?;
+    let count = ((to - from) / by).ceil() as i64;
+    if dtype.is_integral() {
+        // Counted with what was given, and computed with what is left of it as integers.
+        let (from, by) = (start.to_i64(), step.to_i64());
+        return counted(count, |i| from.wrapping_add((i as i64).wrapping_mul(by)))?.to_dtype(dtype);
+    }
+    let result = Tensor::unset(&[count], DType::Float64)?;
     by_index(&mut result.write::<f64>()?, |i| from + i * by);
     result.to_dtype(dtype)
 }
@@ -64,14 +70,27 @@ fn by_index<T>(all: &mut [T], f: impl Fn(f64) -> T) {
     );
 }
 
+/// An end of a range: whole for integers.
+fn in_dtype(end: f64, dtype: DType) -> Result<f64> {
+    if !dtype.is_integral() {
+        return Ok(end);
+    }
+    // Whole numbers wrap around where PyTorch's do.
+    let whole = if end.trunc() == end { Scalar::Int(end as i64) } else { Scalar::Float(end) };
+    whole.check_fits(dtype)?;
+    let whole = Tensor::scalar(Scalar::Int(end as i64), dtype)?;
+    Ok(whole.item()?.to_f64())
+}
+
 /// `torch.linspace`: symmetric, so both ends are exact.
 ///
 /// # Errors
-/// For a negative number of steps.
+/// For a negative number of steps, and for integers that do not hold `start` and `end`.
 pub fn linspace(start: f64, end: f64, steps: i64, dtype: DType) -> Result<Tensor> {
     if steps < 0 {
         return Err(Error::runtime("number of steps must be non-negative"));
     }
+    let (start, end) = (in_dtype(start, dtype)?, in_dtype(end, dtype)?);
     fn fill<T: Element>(
         start: f64,
         end: f64,
@@ -106,15 +125,7 @@ pub fn logspace(start: f64, end: f64, steps: i64, base: f64, dtype: DType) -> Re
     if dtype == DType::Bool {
         return Err(Error::no_kernel("logspace_cpu", dtype));
     }
-    let end_of = |exponent: f64| match dtype.is_integral() {
-        // Integers have whole exponents at both ends.
-        true => {
-            let whole = Scalar::Int(exponent as i64);
-            whole.check_fits(dtype).map(|()| whole.to_f64())
-        }
-        false => Ok(exponent),
-    };
-    let (start, end) = (end_of(start)?, end_of(end)?);
+    let (start, end) = (in_dtype(start, dtype)?, in_dtype(end, dtype)?);
     let powers = linspace(start, end, steps, DType::Float64)?;
     powers.write::<f64>()?.iter_mut().for_each(|x| *x = base.powf(*x));
     powers.to_dtype(dtype)

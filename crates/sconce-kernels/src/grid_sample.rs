@@ -15,7 +15,7 @@ pub enum GridMode {
     Linear,
     /// The nearest element.
     Nearest,
-    /// Sixteen neighbours, images only.
+    /// Sixteen neighbours in an image, 64 in a volume.
     Cubic,
 }
 
@@ -175,7 +175,7 @@ impl Line {
     }
 }
 
-fn check(input: &Tensor, grid: &Tensor, mode: GridMode) -> Result<()> {
+fn check(input: &Tensor, grid: &Tensor) -> Result<()> {
     let n = input.dim();
     let refuse = |message: String| Err(Error::runtime(message));
     if input.dtype() != grid.dtype() {
@@ -217,9 +217,6 @@ fn check(input: &Tensor, grid: &Tensor, mode: GridMode) -> Result<()> {
             input.sizes()
         ));
     }
-    if mode == GridMode::Cubic && n == 5 {
-        return refuse("grid_sampler(): bicubic interpolation only supports 4D input".to_owned());
-    }
     Ok(())
 }
 
@@ -234,7 +231,7 @@ pub fn grid_sample(
     padding: GridPadding,
     align_corners: bool,
 ) -> Result<Tensor> {
-    check(input, grid, mode)?;
+    check(input, grid)?;
     match input.dtype() {
         DType::Float32 => sample::<f32>(input, grid, mode, padding, align_corners),
         DType::Float64 => sample::<f64>(input, grid, mode, padding, align_corners),
@@ -260,16 +257,21 @@ fn sample<F: Coordinate>(
     }
     let (input, grid) = (input.contiguous()?, grid.contiguous()?);
     let line = |dim: usize| Line { size: input.sizes()[dim], padding, align_corners };
-    let image = [line(2), line(3)];
-    match (n, mode) {
-        (4, GridMode::Nearest) => blend::<F, 2, 1, 1>(&input, &grid, &result, image),
-        (4, GridMode::Linear) => blend::<F, 2, 2, 4>(&input, &grid, &result, image),
-        (4, GridMode::Cubic) => blend::<F, 2, 4, 16>(&input, &grid, &result, image),
-        (_, GridMode::Nearest) => {
-            blend::<F, 3, 1, 1>(&input, &grid, &result, [line(2), line(3), line(4)])
-        }
-        _ => blend::<F, 3, 2, 8>(&input, &grid, &result, [line(2), line(3), line(4)]),
-    }?;
+    if n == 4 {
+        let image = [line(2), line(3)];
+        match mode {
+            GridMode::Nearest => blend::<F, 2, 1, 1>(&input, &grid, &result, image),
+            GridMode::Linear => blend::<F, 2, 2, 4>(&input, &grid, &result, image),
+            GridMode::Cubic => blend::<F, 2, 4, 16>(&input, &grid, &result, image),
+        }?;
+    } else {
+        let volume = [line(2), line(3), line(4)];
+        match mode {
+            GridMode::Nearest => blend::<F, 3, 1, 1>(&input, &grid, &result, volume),
+            GridMode::Linear => blend::<F, 3, 2, 8>(&input, &grid, &result, volume),
+            GridMode::Cubic => blend::<F, 3, 4, 64>(&input, &grid, &result, volume),
+        }?;
+    }
     Ok(result)
 }
 

@@ -220,8 +220,8 @@ pub use regions::{RoiOptions, nms, ps_roi_align, ps_roi_pool, roi_align, roi_poo
 pub use rotated::box_iou_rotated;
 pub use scalar::Scalar;
 pub use scatter::{
-    Fold, index_fill, index_fold, masked_scatter, masked_select, nonzero_static, put, scatter_fold,
-    scatter_view, take, take_along_dim,
+    Fold, as_strided_scatter, index_fill, index_fold, masked_scatter, masked_select,
+    nonzero_static, put, scatter_fold, scatter_view, take, take_along_dim,
 };
 pub use sconce_tensor::{DType, Dims};
 pub use shape::contiguous_strides;

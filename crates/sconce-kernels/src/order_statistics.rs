@@ -295,9 +295,11 @@ pub fn quantile(
         DType::Float32 => quantiles::<f32>(&rows, &qs, interpolation, ignore_nan),
         _ => quantiles::<f64>(&rows, &qs, interpolation, ignore_nan),
     }?;
-    let lead = q.sizes().iter().copied();
-    let sizes: Dims = lead.chain(rows.sizes.iter().copied()).collect();
-    Tensor::from_slice(&results, &sizes)?.to_dtype(dtype)
+    // In memory the quantiles of a row lie side by side, as in PyTorch.
+    let own = rows.sizes.iter().copied();
+    let sizes: Dims = own.chain(q.sizes().iter().copied()).collect();
+    let result = Tensor::from_slice(&results, &sizes)?.to_dtype(dtype)?;
+    if q.dim() == 0 { Ok(result) } else { result.movedim(&[-1], &[0]) }
 }
 
 /// From so many quantiles on, rows are sorted.
@@ -320,7 +322,7 @@ fn quantiles<T: Ranked + Into<f64>>(
             numbers.sort_unstable_by(f64::total_cmp);
         }
         for (j, &q) in qs.iter().enumerate() {
-            results[j * rows.count + i] = match whole {
+            results[i * qs.len() + j] = match whole {
                 true => {
                     between(numbers.len(), q, T::DTYPE, interpolation, |rank| match is_sorted {
                         true => numbers[rank],

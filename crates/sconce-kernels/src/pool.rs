@@ -825,10 +825,27 @@ pub fn fractional_max_pool(
     }
     let batch = if lead == 2 { input.sizes()[0] } else { 1 };
     let channels = input.sizes()[lead - 1];
-    if samples.sizes() != [batch, channels, rank as i64] {
-        return Err(Error::not_implemented(format!("{name} of samples of other sizes")));
+    let &[of_batch, of_channels, of_rank] = samples.sizes() else {
+        return Err(Error::runtime(format!(
+            "Expect _random_samples to have 3 dimensions, got {}",
+            samples.dim()
+        )));
+    };
+    if of_batch < batch {
+        return Err(Error::runtime(
+            "Expect _random_samples.size(0) no less then input batch size.",
+        ));
     }
-    let samples = samples.to_dtype(DType::Float64)?.to_vec::<f64>()?;
+    if of_channels != channels {
+        return Err(Error::runtime("Expect _random_samples.size(1) equals to input channel size."));
+    }
+    if of_rank != rank as i64 {
+        return Err(Error::runtime(format!(
+            "Expect _random_samples.size(2) equals to {rank}; got {of_rank}."
+        )));
+    }
+    // There may be more than the input needs.
+    let samples = samples.narrow(0, 0, batch)?.to_dtype(DType::Float64)?.to_vec::<f64>()?;
     let mut sizes = Dims::from_slice(input.sizes());
     sizes[lead..].copy_from_slice(output);
     let values = Tensor::zeros(&sizes, input.dtype())?;

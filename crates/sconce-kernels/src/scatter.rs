@@ -447,7 +447,39 @@ pub fn scatter_view(
     source: &Tensor,
     view: impl FnOnce(&Tensor) -> Result<Tensor>,
 ) -> Result<Tensor> {
-    let result = input.copy()?;
+    scatter_into(input.copy()?, source, view)
+}
+
+/// `torch.as_strided_scatter`: the view may reach what lies in the storage beside `input`, which is
+/// copied as a whole.
+///
+/// # Errors
+/// As [`scatter_view`].
+pub fn as_strided_scatter(
+    input: &Tensor,
+    source: &Tensor,
+    sizes: &[i64],
+    strides: &[i64],
+    offset: Option<i64>,
+) -> Result<Tensor> {
+    let dims = input.sizes().iter().zip(input.strides());
+    let is_repeated = dims.into_iter().any(|(&size, &stride)| size > 1 && stride == 0);
+    let copy = match is_repeated {
+        true => input.copy()?,
+        false => {
+            let held = (input.storage().nbytes() / input.dtype().item_size()) as i64;
+            let whole = input.as_strided(&[held], &[1], Some(0))?.copy()?;
+            whole.as_strided(input.sizes(), input.strides(), Some(input.offset()))?
+        }
+    };
+    scatter_into(copy, source, |copy| copy.as_strided(sizes, strides, offset))
+}
+
+fn scatter_into(
+    result: Tensor,
+    source: &Tensor,
+    view: impl FnOnce(&Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
     let part = view(&result)?;
     if part.sizes() != source.sizes() {
         return Err(Error::runtime(format!(

@@ -173,7 +173,8 @@ pub fn diff(
     let mut result = if parts.len() > 1 { crate::cat(&parts, dim)? } else { input.clone() };
     let size = result.size(dim)?;
     if n == 0 {
-        return result.copy();
+        // What stands before and behind has no part in it.
+        return input.copy();
     }
     let op = if result.dtype() == DType::Bool { BinaryOp::LogicalXor } else { BinaryOp::Sub };
     for _ in 0..n.min(size) {
@@ -399,7 +400,7 @@ fn edge<T: Number>(row: &[T], places: &[f64], first: bool, edge_order: i64) -> T
 /// For more than two dimensions, `bool`, and weights that do not fit.
 pub fn cov(
     input: &Tensor,
-    correction: f64,
+    correction: i64,
     fweights: Option<&Tensor>,
     aweights: Option<&Tensor>,
 ) -> Result<Tensor> {
@@ -414,81 +415,72 @@ pub fn cov(
         return Err(Error::runtime("cov(): bool dtype is not supported for input"));
     }
     let matrix = if input.dim() < 2 { input.reshape(&[1, -1])? } else { input.clone() };
-    let (variables, observations) = (matrix.count_of(0), matrix.count_of(1));
-    let mut weights = vec![1.0; observations];
-    if let Some(fweights) = fweights {
-        if fweights.dim() > 1 || fweights.count() != observations || !fweights.dtype().is_integral()
+    let observations = matrix.size(1)?;
+    let check = |name: &str, weights: &Tensor, kind: &str, is_kind: bool| {
+        if weights.dim() > 1 {
+            return Err(Error::runtime(format!(
+                "cov(): expected {name} to have one or fewer dimensions but got {name} with {} \
+                 dimensions",
+                weights.dim()
+            )));
+        }
+        if !is_kind {
+            return Err(Error::runtime(format!(
+                "cov(): expected {name} to have {kind} dtype but got {name} with {} dtype",
+                weights.dtype().scalar_type_name()
+            )));
+        }
+        if weights.numel() != observations {
+            return Err(Error::runtime(format!(
+                "cov(): expected {name} to have the same numel as there are observations in the \
+                 input but got {} != {observations}",
+                weights.numel()
+            )));
+        }
+        if crate::any(&binary(BinaryOp::Lt, weights.into(), 0.into())?, &[], false)?
+            .item()?
+            .to_bool()
         {
-            return Err(Error::not_implemented("aten::cov with fweights of this kind"));
+            return Err(Error::runtime(format!("cov(): {name} cannot be negative")));
         }
-        let fweights = fweights.to_dtype(DType::Float64)?.to_vec::<f64>()?;
-        weights.iter_mut().zip(&fweights).for_each(|(weight, times)| *weight *= times);
-    }
-    let mut squares = weights.clone();
-    if let Some(aweights) = aweights {
-        if aweights.dim() > 1
-            || aweights.count() != observations
-            || !aweights.dtype().is_floating_point()
-        {
-            return Err(Error::not_implemented("aten::cov with aweights of this kind"));
-        }
-        let aweights = aweights.to_dtype(DType::Float64)?.to_vec::<f64>()?;
-        for ((weight, square), by) in weights.iter_mut().zip(&mut squares).zip(&aweights) {
-            *weight *= by;
-            *square = *weight * by;
-        }
-    }
-    if weights.iter().any(|&weight| weight < 0.0) {
-        return Err(Error::runtime("cov(): fweights cannot be negative"));
-    }
-    let total: f64 = weights.iter().sum();
-    let norm = match (fweights, aweights) {
-        (None, None) => observations as f64 - correction,
-        (_, None) => total - correction,
-        _ if correction == 0.0 => total,
-        _ => total - correction * squares.iter().sum::<f64>() / total,
-    }
-    .max(0.0);
-    let mut dtype = int_to_float(input.dtype());
-    if let Some(aweights) = aweights {
-        let wide = matches!(dtype, DType::Float64 | DType::Complex128);
-        if wide && aweights.dtype() != DType::Float64 {
-            let message = "aten::cov with aweights that are less precise than the input";
-            return Err(Error::not_implemented(message));
-        }
-        dtype = crate::promote_types(dtype, aweights.dtype())?;
-    }
-    let mut centred = Numbers::of(&matrix.to_dtype(dtype)?)?;
-    each_kind!(&mut centred, xs => centre(xs, &weights, total));
-    let product = match dtype {
-        DType::Float32 | DType::Complex64 => dtype,
-        // The product of half precision is rounded once.
-        _ => crate::numbers::widest(dtype)?,
+        Ok(())
     };
-    let sizes = [variables as i64, observations as i64];
-    let left = centred.tensor(&sizes, product)?;
-    let mut right = crate::conj(&left)?;
-    if fweights.is_some() || aweights.is_some() {
-        let weights = Tensor::from_slice(&weights, &[observations as i64])?;
-        let weights = weights.to_dtype(crate::real_dtype(product))?;
-        right = crate::binary(crate::BinaryOp::Mul, (&right).into(), (&weights).into())?;
+    let multiply = |a: &Tensor, b: &Tensor| binary(BinaryOp::Mul, a.into(), b.into());
+    let total = |of: &Tensor| crate::sum(of, &[], false, None);
+    if let Some(times) = fweights {
+        check("fweights", times, "integral", times.dtype().is_integral())?;
     }
-    let sums = crate::mm(&left, &right.t()?)?;
-    // Nothing divided by nothing is NaN in both parts.
-    let scale = if norm == 0.0 { f64::INFINITY } else { 1.0 / norm };
-    let result = crate::binary(crate::BinaryOp::Mul, (&sums).into(), scale.into())?;
-    let result = result.to_dtype(dtype)?;
-    if variables == 1 { result.view(&[]) } else { Ok(result) }
-}
-
-/// Takes the mean from every row.
-fn centre<T: Number>(all: &mut [T], weights: &[f64], total: f64) {
-    for row in all.chunks_exact_mut(weights.len().max(1)) {
-        let pairs = row.iter().zip(weights);
-        let sum = pairs.fold(T::ZERO, |sum, (&x, &w)| sum.plus(x.times(T::of_f64(w))));
-        let mean = sum.times(T::of_f64(-1.0 / total));
-        row.iter_mut().for_each(|x| *x = x.plus(mean));
+    if let Some(by) = aweights {
+        check("aweights", by, "floating point", by.dtype().is_floating_point())?;
     }
+    let weights = match (fweights, aweights) {
+        (Some(times), Some(by)) => Some(multiply(times, by)?),
+        (one, None) | (None, one) => one.cloned(),
+    };
+    let weigh = |of: &Tensor| weights.as_ref().map_or(Ok(of.clone()), |by| multiply(of, by));
+    let weight = match &weights {
+        Some(weights) => total(weights)?,
+        None => Tensor::scalar(observations.into(), DType::Int64)?,
+    };
+    if weights.is_some() && !weight.item()?.to_bool() {
+        return Err(Error::runtime("cov(): weights sum to zero, can't be normalized"));
+    }
+    let sums = crate::sum(&weigh(&matrix)?, &[1], true, None)?;
+    let means = binary(BinaryOp::Div, (&sums).into(), (&weight).into())?;
+    let freedom = match (&weights, aweights) {
+        (Some(weights), Some(by)) if correction != 0 => {
+            let squares = total(&multiply(weights, by)?)?;
+            let corrected = binary(BinaryOp::Mul, (&squares).into(), correction.into())?;
+            let lost = binary(BinaryOp::Div, (&corrected).into(), (&weight).into())?;
+            binary(BinaryOp::Sub, (&weight).into(), (&lost).into())?
+        }
+        _ => binary(BinaryOp::Sub, (&weight).into(), correction.into())?,
+    };
+    let freedom = binary(BinaryOp::Maximum, (&freedom).into(), 0.into())?;
+    let centred = binary(BinaryOp::Sub, (&matrix).into(), (&means).into())?;
+    let products = crate::mm(&centred, &crate::conj(&weigh(&centred)?.t()?)?)?;
+    let result = binary(BinaryOp::Div, (&products).into(), (&freedom).into())?;
+    if matrix.size(0)? == 1 { result.view(&[]) } else { Ok(result) }
 }
 
 impl Tensor {
@@ -511,7 +503,7 @@ pub fn corrcoef(input: &Tensor) -> Result<Tensor> {
     }
     let dtype = int_to_float(input.dtype());
     let wide = if dtype.is_complex() { DType::Complex128 } else { DType::Float64 };
-    let cov = cov(&input.to_dtype(dtype)?.to_dtype(wide)?, 1.0, None, None)?;
+    let cov = cov(&input.to_dtype(dtype)?.to_dtype(wide)?, 1, None, None)?;
     if cov.dim() == 0 {
         return binary(BinaryOp::Div, (&cov).into(), (&cov).into())?.to_dtype(dtype);
     }

@@ -200,7 +200,8 @@ fn unique_slices(
     };
     let first: Vec<i64> = groups.first.iter().map(|&at| at as i64).collect();
     let first = Tensor::from_slice(&first, &[first.len() as i64])?;
-    let values = crate::index_select(input, dim as i64, &first)?;
+    // Slice after slice in memory, whatever the dimension is, as in PyTorch.
+    let values = crate::index_select(&slices, 0, &first)?.movedim(&[0], &[dim as i64])?;
     let sizes: Dims = [count].into_iter().collect();
     let (inverse, counts) = groups.tensors(&sizes, inverse, counts)?;
     Ok(Unique { values, inverse, counts })

@@ -169,3 +169,89 @@ fn channels_with_zero_points_that_are_no_integers() {
     assert_eq!((rows.sizes(), bits), (&[2, 6][..], CodeBits::Four));
     assert_eq!(unpack_rows(&rows, bits).unwrap().to_vec::<f32>().unwrap(), expected);
 }
+
+#[test]
+fn ranges_of_integers_between_numbers_that_are_none() {
+    let ints = |tensor: Tensor| tensor.to_dtype(DType::Int64).unwrap().to_vec::<i64>().unwrap();
+    // torch.arange(-0.9, 2.1, 2.0, dtype=torch.int64): counted before and stepped after rounding
+    for (start, end, step, expected) in [
+        (-0.9, 2.1, 2.0, &[0, 2][..]),
+        (2.1, -2.9, -1.0, &[2, 1, 0, -1, -2]),
+        (0.0, 2.0, 0.5, &[0, 0, 0, 0]),
+    ] {
+        for dtype in [DType::Int64, DType::Int16] {
+            let range = arange(start.into(), end.into(), step.into(), Some(dtype)).unwrap();
+            assert_eq!(ints(range), expected, "{start} {end} {step}");
+        }
+    }
+    // torch.linspace(4.3, 0, 7, dtype=torch.int32)
+    for (start, end, steps, expected) in
+        [(4.3, 0.0, 7, &[4, 3, 2, 2, 1, 0, 0][..]), (-2.5, 8.7, 9, &[-2, 0, 0, 1, 3, 4, 5, 6, 8])]
+    {
+        assert_eq!(ints(linspace(start, end, steps, DType::Int32).unwrap()), expected);
+    }
+    let words = linspace(-2.5, 8.7, 9, DType::UInt8).unwrap_err().to_string();
+    assert_eq!(words, "value cannot be converted to type uint8_t without overflow");
+}
+
+#[test]
+fn differences_of_order_nothing_leave_out_what_stands_beside() {
+    // torch.diff(x, n=0, append=x)
+    let x = vector(&[1i64, 4]);
+    let same = diff(&x, 0, 0, None, Some(&x)).unwrap();
+    assert_eq!(same.to_vec::<i64>().unwrap(), [1, 4]);
+}
+
+#[test]
+fn bins_whose_edges_are_out_of_order_are_searched_as_if_they_were_not() {
+    // torch.histogramdd(torch.tensor([[0.], [2.], [3.], [5.]]), [torch.tensor([0., 4., 1., 5.])])
+    let points = vector(&[0f32, 2.0, 3.0, 5.0]).view(&[4, 1]).unwrap();
+    let bins = [Bins::Edges(vector(&[0f32, 4.0, 1.0, 5.0]))];
+    let (counts, _) = histogramdd(&points, &bins, None, None, false).unwrap();
+    assert_eq!(floats(&counts), [1.0, 0.0, 3.0]);
+}
+
+#[test]
+fn weights_of_covariances_are_checked() {
+    let x = Tensor::from_slice(&[1f32, 2.0, 4.0, 3.0, 5.0, 9.0], &[2, 3]).unwrap();
+    // torch.cov(x, fweights=..., aweights=...)
+    let (times, by) = (vector(&[1i64, 2, 1]), vector(&[0.5f64, 1.0, 2.0]));
+    let cov_of = |times: Option<&Tensor>, by: Option<&Tensor>| cov(&x, 1, times, by);
+    let found = cov_of(Some(&times), Some(&by)).unwrap();
+    assert_eq!(found.dtype(), DType::Float64);
+    let expected = [1.857_142_8, 3.714_285_6, 3.714_285_6, 7.428_571];
+    assert!(same(&floats(&found), &expected), "{:?}", floats(&found));
+    for (times, by, words) in [
+        (
+            Some(vector(&[1i64; 4])),
+            None,
+            "cov(): expected fweights to have the same numel as there are observations in the input but got 4 != 3",
+        ),
+        (
+            Some(vector(&[1f32; 3])),
+            None,
+            "cov(): expected fweights to have integral dtype but got fweights with Float dtype",
+        ),
+        (Some(vector(&[1i64, -1, 1])), None, "cov(): fweights cannot be negative"),
+        (
+            None,
+            Some(vector(&[1i64; 3])),
+            "cov(): expected aweights to have floating point dtype but got aweights with Long dtype",
+        ),
+        (None, Some(vector(&[0f32; 3])), "cov(): weights sum to zero, can't be normalized"),
+    ] {
+        assert_eq!(cov_of(times.as_ref(), by.as_ref()).unwrap_err().to_string(), words);
+    }
+}
+
+#[test]
+fn scattering_into_a_view_copies_what_lies_beside_it() {
+    // torch.as_strided_scatter(torch.arange(6.)[1:4], torch.tensor([7., 8.]), (2,), (2,), 0)
+    let all = vector(&[0f32, 1.0, 2.0, 3.0, 4.0, 5.0]);
+    let view = all.narrow(0, 1, 3).unwrap();
+    let source = vector(&[7f32, 8.0]);
+    let found = as_strided_scatter(&view, &source, &[2], &[2], Some(0)).unwrap();
+    assert_eq!(floats(&found), [1.0, 8.0, 3.0]);
+    assert_eq!(found.offset(), 1);
+    assert_eq!(floats(&all), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+}

@@ -94,7 +94,9 @@ pub fn addr(input: &Tensor, a: &Tensor, b: &Tensor, beta: Scalar, alpha: Scalar)
     }
     let product = outer(&a.to_dtype(dtype)?, &b.to_dtype(dtype)?)?;
     if dtype == DType::Bool {
-        return Err(Error::not_implemented("addr of bools"));
+        let both = |a: &Tensor, b: Scalar| binary(BinaryOp::LogicalAnd, a.into(), b.into());
+        let (kept, product) = (both(input, beta)?, both(&product, alpha)?);
+        return binary(BinaryOp::LogicalOr, (&kept).into(), (&product).into());
     }
     combine(&input.to_dtype(dtype)?, &product, beta, alpha)
 }

@@ -1,10 +1,9 @@
 //! Complex numbers as tensors: parts, conjugates, polar form.
 
-use sconce_kernels::{self as kernels, DType, Tensor, UnaryOp};
+use sconce_kernels::{self as kernels, Tensor, UnaryOp};
 
 use super::Table;
 use super::tensor_args::{kernel, made};
-use crate::error::Raise;
 use crate::value::IValue;
 
 pub(super) const TABLE: Table = &[
@@ -27,12 +26,6 @@ pub(super) const TABLE: Table = &[
     ("aten::is_complex", "-", |_, args| Ok(IValue::Bool(args.tensor(0)?.dtype().is_complex()))),
     ("aten::angle", "-", |_, args| made(kernels::angle(args.tensor(0)?))),
     ("aten::sgn", "-", |_, args| made(sgn(args.tensor(0)?))),
-    ("aten::chalf", "-", |_, args| {
-        if !args.get(1).is_none() {
-            return Err(Raise::unsupported("aten::chalf with a memory format"));
-        }
-        made(args.tensor(0)?.to_dtype(DType::ComplexHalf))
-    }),
     ("aten::complex", "-", |_, args| made(kernels::complex(args.tensor(0)?, args.tensor(1)?))),
     ("aten::polar", "-", |_, args| made(kernels::polar(args.tensor(0)?, args.tensor(1)?))),
 ];

@@ -129,13 +129,8 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::as_strided_scatter", "-", |_, args| {
         let (sizes, strides, offset) = (args.ints(2)?, args.ints(3)?, args.optional_int(4)?);
-        let input = args.tensor(0)?;
-        if !input.is_contiguous() || input.offset() != 0 {
-            return Err(Raise::unsupported("aten::as_strided_scatter into a view"));
-        }
-        made(kernels::scatter_view(input, args.tensor(1)?, |copy| {
-            copy.as_strided(&sizes, &strides, offset)
-        }))
+        let (input, source) = (args.tensor(0)?, args.tensor(1)?);
+        made(kernels::as_strided_scatter(input, source, &sizes, &strides, offset))
     }),
 ];
 

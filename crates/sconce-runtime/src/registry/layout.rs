@@ -50,6 +50,8 @@ pub(crate) enum Layout {
     RowMajor,
     /// Matrices of numbers that lie column by column.
     Columns,
+    /// As [`Layout::Columns`], where vectors of a batch are row-major.
+    Matrices,
     /// As [`Layout::Columns`], where the operand of this place says that the unknowns are on the right of
     /// their coefficients, and row-major otherwise.
     Solution(usize),
@@ -87,12 +89,12 @@ const LAYOUTS: &[(Layout, &str)] = &[
          special_scaled_modified_bessel_k1 special_spherical_bessel_j0 digamma lgamma polygamma \
          sinc angle relu celu selu elu softplus hardshrink softshrink leaky_relu threshold clamp \
          clamp_min clamp_max pow.Tensor_Tensor pow.Tensor_Scalar float_power.Tensor_Tensor \
-         float_power.Tensor_Scalar lerp addcmul addcdiv _prelu_kernel",
+         float_power.Tensor_Scalar lerp addcmul addcdiv _prelu_kernel ldexp.Tensor",
     ),
     (
         Layout::Copy,
         "deg2rad rad2deg nan_to_num frexp hardtanh relu6 fill zero flip fliplr flipud sort msort \
-         fake_quantize_per_tensor_affine conj conj_physical _conj_physical chalf argsort \
+         fake_quantize_per_tensor_affine conj conj_physical _conj_physical argsort \
          native_dropout native_dropout_backward type_as isreal index_put \
          _unsafe_masked_index_put_accumulate put select_scatter slice_scatter diagonal_scatter",
     ),
@@ -103,17 +105,18 @@ const LAYOUTS: &[(Layout, &str)] = &[
     (
         Layout::RowMajor,
         "pow.Scalar float_power.Scalar log_sigmoid mvlgamma rrelu masked_fill masked_scatter isin \
-         bernoulli renorm conv_tbc softmax log_softmax layer_norm cumsum cumprod logcumsumexp addbmm baddbmm \
+         bernoulli renorm conv_tbc softmax log_softmax _softmax_backward_data _log_softmax_backward_data \
+         layer_norm cumsum cumprod logcumsumexp addbmm baddbmm \
          avg_pool3d adaptive_max_pool3d conv3d conv_transpose3d",
     ),
     (
         Layout::Format(0),
-        "pixel_shuffle pixel_unshuffle channel_shuffle native_channel_shuffle group_norm rms_norm \
-         constant_pad_nd reflection_pad1d replication_pad1d",
+        "pixel_shuffle pixel_unshuffle channel_shuffle native_channel_shuffle group_norm \
+         native_group_norm rms_norm constant_pad_nd reflection_pad1d replication_pad1d",
     ),
     (
         Layout::Format(4),
-        "max_pool2d max_pool2d_with_indices avg_pool2d adaptive_avg_pool2d adaptive_max_pool2d \
+        "max_pool2d max_pool2d_with_indices max_pool2d_with_indices_backward avg_pool2d adaptive_avg_pool2d adaptive_max_pool2d \
          max_unpool2d upsample_nearest2d _upsample_nearest_exact2d upsample_bilinear2d \
          upsample_bicubic2d reflection_pad2d replication_pad2d",
     ),
@@ -137,12 +140,13 @@ const LAYOUTS: &[(Layout, &str)] = &[
     (Layout::Indexed, "index"),
     (Layout::Coordinates, "nonzero argwhere"),
     (Layout::Solution(3), "linalg_lu_solve"),
+    (Layout::Matrices, "geqrf linalg_lstsq"),
     (
         Layout::Columns,
-        "linalg_cholesky linalg_cholesky_ex cholesky_inverse cholesky_solve geqrf \
+        "linalg_cholesky linalg_cholesky_ex cholesky_inverse cholesky_solve \
          linalg_householder_product linalg_inv linalg_inv_ex inverse linalg_ldl_factor \
          linalg_ldl_factor_ex linalg_ldl_solve linalg_lu_factor linalg_lu_factor_ex \
-         _lu_with_info linalg_qr linalg_lstsq lu_solve linalg_solve linalg_solve_ex _linalg_solve_ex \
+         _lu_with_info linalg_qr lu_solve linalg_solve linalg_solve_ex _linalg_solve_ex \
          linalg_solve_triangular triangular_solve ormqr",
     ),
 ];
@@ -156,7 +160,8 @@ pub(super) enum Strides {
     /// Of pictures of one row, channels last.
     Row,
     RowMajor,
-    Columns,
+    /// Of what has so many dimensions, or more.
+    Columns(usize),
     Coordinates,
 }
 
@@ -176,11 +181,14 @@ impl Layout {
     pub(super) fn strides(self, args: &Args<'_>) -> Option<Strides> {
         let tensors = || args.0.iter().filter_map(as_tensor);
         match self {
-            Layout::Columns => return Some(Strides::Columns),
+            Layout::Columns => return Some(Strides::Columns(2)),
+            Layout::Matrices => {
+                return Some(Strides::Columns(tensors().next().map_or(2, Tensor::dim).max(2)));
+            }
             Layout::Coordinates => return Some(Strides::Coordinates),
             Layout::Solution(left) => {
                 return Some(match args.get(left) {
-                    IValue::Bool(true) => Strides::Columns,
+                    IValue::Bool(true) => Strides::Columns(2),
                     _ => Strides::RowMajor,
                 });
             }
@@ -247,7 +255,11 @@ impl Layout {
                 })
             }
             Layout::RowMajor => Some(Strides::RowMajor),
-            Layout::Columns | Layout::Coordinates | Layout::Solution(_) | Layout::Joined => None,
+            Layout::Columns
+            | Layout::Matrices
+            | Layout::Coordinates
+            | Layout::Solution(_)
+            | Layout::Joined => None,
         }
     }
 }
@@ -378,15 +390,15 @@ impl Strides {
         if tensor.dtype().is_quantized() {
             return Ok(tensor);
         }
-        let strides = match self {
-            Strides::Iterated(iteration) => return iteration.lay_out(tensor).map_err(kernel),
+        let strides = match *self {
+            Strides::Iterated(ref iteration) => return iteration.lay_out(tensor).map_err(kernel),
             // Where nothing has to be changed the operand itself may be given.
-            Strides::Copy(first)
+            Strides::Copy(ref first)
                 if first.dim() != tensor.dim() || first.storage().ptr_eq(tensor.storage()) =>
             {
                 return Ok(tensor);
             }
-            Strides::Copy(first) => first.preserved_strides(),
+            Strides::Copy(ref first) => first.preserved_strides(),
             Strides::RowMajor => contiguous_strides(tensor.sizes()),
             Strides::Format(format) => match format.strides(tensor.sizes()) {
                 Ok(strides) => strides,
@@ -394,10 +406,10 @@ impl Strides {
                 Err(_) => return Ok(tensor),
             },
             Strides::Row => row(tensor.sizes()),
-            Strides::Columns if tensor.dim() < 2 || tensor.dtype().is_integral() => {
+            Strides::Columns(dims) if tensor.dim() < dims || tensor.dtype().is_integral() => {
                 return Ok(tensor);
             }
-            Strides::Columns => columns(tensor.sizes()),
+            Strides::Columns(_) => columns(tensor.sizes()),
             Strides::Coordinates => match *tensor.sizes() {
                 [count, _] => Dims::from_slice(&[1, count]),
                 _ => return Ok(tensor),

@@ -8,6 +8,7 @@ mod activations;
 mod args;
 mod attention;
 mod attributes;
+mod backward;
 mod blocked;
 mod casts;
 mod chains;
@@ -93,6 +94,7 @@ const TABLES: &[Table] = &[
     random::TABLE,
     recurrent::TABLE,
     attention::TABLE,
+    backward::TABLE,
     embeddings::TABLE,
     losses::TABLE,
     tensor_math::TABLE,

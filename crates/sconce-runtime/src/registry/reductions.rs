@@ -151,7 +151,7 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::cov", "-", |_, args| {
         let (fweights, aweights) = (args.optional_tensor(2)?, args.optional_tensor(3)?);
-        made(kernels::cov(args.tensor(0)?, args.real(1)?, fweights, aweights))
+        made(kernels::cov(args.tensor(0)?, args.int(1)?, fweights, aweights))
     }),
     ("aten::corrcoef", "-", |_, args| made(kernels::corrcoef(args.tensor(0)?))),
     ("aten::trapezoid", "x", |_, args| {

@@ -316,6 +316,8 @@ fn split_along(args: &Args<'_>, name: &str, least: usize) -> Result {
 /// Each tensor cut into so many chunks, the last padded with zeros, and those of all side by side.
 fn chunk_cat(args: &Args<'_>) -> Result {
     let (tensors, dim, count) = (args.tensors(0)?, args.int(1)?, args.int(2)?);
+    let dims = tensors.first().map_or(0, |tensor| tensor.dim() as i64);
+    let dim = if dim < 0 { dim + dims } else { dim };
     let run = || -> kernels::Result<Tensor> {
         let mut parts = Vec::new();
         for tensor in &tensors {

@@ -117,6 +117,9 @@ pub(super) const TABLE: Table = &[
         to(&args, Some(dtype), args.bool(3)?, args.memory_format(4)?)
     }),
     ("aten::to", "prim_other", |_, args| to(&args, None, args.bool(2)?, None)),
+    ("aten::chalf", "-", |_, args| {
+        to(&args, Some(DType::ComplexHalf), false, args.memory_format(1)?)
+    }),
     ("aten::copy_", "-", |_, mut args| {
         args.tensor(0)?.copy_from(args.tensor(1)?).map_err(kernel)?;
         Ok(args.take(0))
