@@ -6,7 +6,10 @@
 Installs torch, torchvision and what PyTorch's operator database needs as `../run.py` does where they
 are missing. Then, two at a time:
 
-    operators   `../operators/generate.py`: the samples of PyTorch's operator database
+    operators   `../operators/generate.py`: the samples of PyTorch's operator database, float32 and int64
+    dtypes      the same in eight other dtypes, a few samples each
+    strides     the same, the tensors laid out in memory in other ways, a few samples each
+    layers      `../models/layers.py`: the samples of PyTorch's module database
     modules     `../models/sequence.py`: recurrent, attention and word models
     programs    `../torchscript/generate.py`: the programs of `../torchscript/cases`
     models      `../models/vision.py`: every model of torchvision
@@ -34,9 +37,20 @@ CONFORMANCE = HERE.parent
 RESULTS = CONFORMANCE / "results"
 sys.path.insert(0, str(CONFORMANCE))
 
-# How many samples of an operator and dtype.
-WHOLE = ["--samples", "12"]
-SAMPLE = ["--samples", "6", "--every", "6"]
+# Which samples are recorded, of all and of the part that takes minutes.
+OTHER_DTYPES = "float64,float16,bfloat16,bool,uint8,int32,complex64,complex128"
+WHOLE = {
+    "operators": ["--samples", "1000"],
+    "dtypes": ["--dtypes", OTHER_DTYPES, "--samples", "8"],
+    "strides": ["--strides", "--samples", "6"],
+    "layers": ["--samples", "24"],
+}
+SAMPLE = {
+    "operators": ["--samples", "6", "--every", "6"],
+    "dtypes": ["--dtypes", OTHER_DTYPES, "--samples", "2", "--every", "16"],
+    "strides": ["--strides", "--samples", "3", "--every", "16"],
+    "layers": ["--samples", "2", "--every", "8"],
+}
 # One small model of each kind.
 SAMPLE_MODELS = """
     classification_(densenet121|efficientnet_b0|googlenet|mobilenet_v3_small|regnet_x_400mf|resnet18|shufflenet_v2_x0_5|squeezenet1_1|swin_t)
@@ -82,8 +96,21 @@ class Runner:
         said = re.split(r"\n(?=WRONG  |not supported  |\d+ equal, )", "\n" + done.stdout)
         return Part(name, rows, complaints, [text for text in said if re.match("WRONG|not", text)])
 
+    def samples(self, name, script):
+        """A part of which there are more samples than a run of minutes takes."""
+        return self.calls(name, script, *(SAMPLE if self.options.sample else WHOLE)[name])
+
     def operators(self):
-        return self.calls("operators", "operators/generate.py", *(SAMPLE if self.options.sample else WHOLE))
+        return self.samples("operators", "operators/generate.py")
+
+    def dtypes(self):
+        return self.samples("dtypes", "operators/generate.py")
+
+    def strides(self):
+        return self.samples("strides", "operators/generate.py")
+
+    def layers(self):
+        return self.samples("layers", "models/layers.py")
 
     def modules(self):
         return self.calls("modules", "models/sequence.py")
@@ -211,7 +238,8 @@ def main():
         folder.mkdir(exist_ok=True)
         runner = Runner(options, folder)
         # The longest first.
-        running = [pool.submit(part) for part in (runner.models, runner.operators, runner.programs, runner.modules)]
+        order = "models operators dtypes layers strides programs modules".split()
+        running = [pool.submit(getattr(runner, part)) for part in order]
         parts = []
         for future in running:
             parts.append(future.result())
