@@ -10,8 +10,8 @@ use crate::shape::{broadcast, expanded_strides};
 use crate::simd::dispatch;
 use crate::unary::FloatingMap;
 use crate::{
-    Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, can_cast, remainders,
-    result_type, threads, unary, walk,
+    Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, can_cast, integers,
+    remainders, result_type, threads, unary, walk,
 };
 
 /// An operator of two operands, by the name of its `aten` operator.
@@ -57,7 +57,7 @@ pub enum BinaryOp {
 use BinaryOp::*;
 
 impl BinaryOp {
-    fn compares(self) -> bool {
+    pub(crate) fn compares(self) -> bool {
         matches!(self, Eq | Ne | Lt | Le | Gt | Ge)
     }
 
@@ -66,7 +66,7 @@ impl BinaryOp {
     }
 
     /// The name that PyTorch's "not implemented for" errors give the kernel.
-    fn kernel(self) -> &'static str {
+    pub(crate) fn kernel(self) -> &'static str {
         match self {
             Add | Sub => "add_stub",
             Mul => "mul_cpu",
@@ -152,6 +152,7 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     }
     let compute = match compute_dtype(common) {
         DType::Bool if !op.compares() => DType::Int64,
+        DType::Int64 if integers::has_own(op, common) => common,
         other => other,
     };
     if let (Pow, Operand::Scalar(exponent)) = (op, b) {
@@ -177,8 +178,8 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     let result = match compute {
         DType::Float32 => floats::<f32>(op, &a, &b),
         DType::Float64 => floats::<f64>(op, &a, &b),
-        DType::Int64 => integers(op, &a, &b, common),
         DType::Bool => bools(op, &a, &b),
+        whole if whole.is_integral() => integers::zipped(op, &a, &b, common),
         DType::Complex64 => complexes::<f32>(op, &a, &b),
         DType::Complex128 => complexes::<f64>(op, &a, &b),
         _ => Err(Error::no_kernel(op.kernel(), common)),
@@ -502,7 +503,11 @@ pub(crate) fn row_or<T: FloatingMap>(
     }
 }
 
-fn compare<T: Element + PartialOrd>(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+pub(crate) fn compare<T: Element + PartialOrd>(
+    op: BinaryOp,
+    a: &Tensor,
+    b: &Tensor,
+) -> Result<Tensor> {
     match op {
         Eq => zip(a, b, |x: T, y: T| Bool::from(x == y)),
         Ne => zip(a, b, |x: T, y: T| Bool::from(x != y)),
@@ -541,7 +546,7 @@ macro_rules! floating {
                     Mul => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x * y),
                     Div => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x / y),
                     DivTrunc => |out, x, y| row(out, x, y, |x: $ty, y: $ty| (x / y).trunc()),
-                    Pow => |out, x, y| row(out, x, y, |x: $ty, y: $ty| if y == 2.0 { x * x } else { x.powf(y) }),
+                    Pow => |out, x, y| row(out, x, y, |x: $ty, y: $ty| FloatingMap::power(x, y)),
                     DivFloor | Remainder | Fmod => return remainders::$ty(op),
                     Maximum => |out, x, y| row(out, x, y, |x: $ty, y: $ty| {
                         if x.is_nan() || y.is_nan() { $ty::NAN } else if x > y { x } else { y }
@@ -559,65 +564,6 @@ macro_rules! floating {
     )*};
 }
 floating! { f32 f64 }
-
-fn integers(op: BinaryOp, a: &Tensor, b: &Tensor, dtype: DType) -> Result<Tensor> {
-    if matches!(op, DivTrunc | DivFloor | Remainder | Fmod) {
-        let divisors = b.contiguous()?;
-        if a.numel() > 0 && divisors.read::<i64>()?.contains(&0) {
-            return Err(Error::runtime("ZeroDivisionError"));
-        }
-    }
-    let bits = dtype.item_size() as i64 * 8;
-    match op {
-        Add => zip(a, b, |x: i64, y: i64| x.wrapping_add(y)),
-        Sub => zip(a, b, |x: i64, y: i64| x.wrapping_sub(y)),
-        Mul => zip(a, b, |x: i64, y: i64| x.wrapping_mul(y)),
-        DivTrunc => zip(a, b, |x: i64, y: i64| x.wrapping_div(y)),
-        DivFloor => zip(a, b, |x: i64, y: i64| {
-            let quotient = x.wrapping_div(y);
-            if x.wrapping_rem(y) != 0 && (x < 0) != (y < 0) { quotient - 1 } else { quotient }
-        }),
-        Pow => zip(a, b, integer_power),
-        Remainder => zip(a, b, |x: i64, y: i64| {
-            let rest = x.wrapping_rem(y);
-            if rest != 0 && (rest < 0) != (y < 0) { rest + y } else { rest }
-        }),
-        Fmod => zip(a, b, |x: i64, y: i64| x.wrapping_rem(y)),
-        Maximum | Fmax => zip(a, b, |x: i64, y: i64| x.max(y)),
-        Minimum | Fmin => zip(a, b, |x: i64, y: i64| x.min(y)),
-        BitwiseAnd => zip(a, b, |x: i64, y: i64| x & y),
-        BitwiseOr => zip(a, b, |x: i64, y: i64| x | y),
-        BitwiseXor => zip(a, b, |x: i64, y: i64| x ^ y),
-        LeftShift => {
-            zip(a, b, move |x: i64, y: i64| if (0..bits).contains(&y) { x << y } else { 0 })
-        }
-        RightShift => {
-            zip(a, b, move |x: i64, y: i64| if (0..bits).contains(&y) { x >> y } else { x >> 63 })
-        }
-        Eq | Ne | Lt | Le | Gt | Ge => compare::<i64>(op, a, b),
-        _ => Err(Error::no_kernel(op.kernel(), dtype)),
-    }
-}
-
-fn integer_power(mut base: i64, mut exponent: i64) -> i64 {
-    if exponent < 0 {
-        return match base {
-            1 => 1,
-            -1 if exponent % 2 != 0 => -1,
-            -1 => 1,
-            _ => 0,
-        };
-    }
-    let mut result = 1i64;
-    while exponent > 0 {
-        if exponent & 1 == 1 {
-            result = result.wrapping_mul(base);
-        }
-        base = base.wrapping_mul(base);
-        exponent >>= 1;
-    }
-    result
-}
 
 fn bools(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let number = |x: Bool| u8::from(x.get());

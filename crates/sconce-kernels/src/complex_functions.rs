@@ -1,10 +1,12 @@
 //! Elementary functions of complex numbers, in double precision.
 
 use num_complex::Complex;
+use num_traits::{AsPrimitive, Float};
 
 use crate::binary::zip;
+use crate::simd::dispatch;
 use crate::unary::map;
-use crate::{DType, Error, Result, Tensor, UnaryOp, result_type};
+use crate::{DType, Element, Error, Result, Tensor, UnaryOp, result_type};
 
 type C = Complex<f64>;
 
@@ -63,6 +65,35 @@ pub(crate) fn function(op: UnaryOp) -> Option<fn(C) -> C> {
         UnaryOp::Silu => |z| z / (one() + (-z).exp()),
         _ => return None,
     })
+}
+
+/// `1 / z` of each element.
+pub(crate) fn reciprocals<F>(all: &[Complex<F>], out: &mut [Complex<F>])
+where
+    F: Element + Float + AsPrimitive<f64>,
+    f64: AsPrimitive<F>,
+{
+    const BLOCK: usize = 256;
+    for (all, out) in all.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
+        let mut are_plain = true;
+        dispatch(
+            #[inline(always)]
+            || {
+                for (out, z) in out.iter_mut().zip(all) {
+                    let (re, im): (f64, f64) = (z.re.as_(), z.im.as_());
+                    let square = re * re + im * im;
+                    are_plain &= (1e-290..=1e290).contains(&square);
+                    *out = Complex::new((re / square).as_(), (-im / square).as_());
+                }
+            },
+        );
+        if !are_plain {
+            for (out, z) in out.iter_mut().zip(all) {
+                let inverse = inverse(Complex::new(z.re.as_(), z.im.as_()));
+                *out = Complex::new(inverse.re.as_(), inverse.im.as_());
+            }
+        }
+    }
 }
 
 fn one() -> C {

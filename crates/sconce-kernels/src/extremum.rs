@@ -1,7 +1,7 @@
 //! The greatest and the least: their values, and where they stand.
 
 use crate::binary::compute_dtype;
-use crate::fold::{Columns, Fold, WIDTH};
+use crate::fold::{Columns, WIDTH};
 use crate::reduce::{Reduced, Rows, rows};
 use crate::shape::wrap_dim;
 use crate::simd::dispatch;
@@ -123,7 +123,11 @@ impl<'a> Choice<'a> {
             let kernel = if which == Extremum::Max { "max_all" } else { "min_all" };
             return Err(Error::no_kernel(kernel, dtype));
         }
-        let compute = if dtype == DType::Bool { DType::Int64 } else { compute_dtype(dtype) };
+        let compute = match dtype {
+            DType::UInt8 | DType::Int8 | DType::Int16 | DType::Int32 => dtype,
+            DType::Bool => DType::UInt8,
+            other => compute_dtype(other),
+        };
         let reduced = Reduced::new(&input.to_dtype(compute)?, dims, keepdim)?;
         Ok(Choice { name, which, dtype, reduced, compute })
     }
@@ -136,6 +140,10 @@ fn values(choice: Choice<'_>) -> Result<Tensor> {
         DType::Float32 => reduced.extremes::<f32>(which),
         DType::Float64 => reduced.extremes::<f64>(which),
         DType::Int64 => reduced.extremes::<i64>(which),
+        DType::Int32 => reduced.extremes::<i32>(which),
+        DType::Int16 => reduced.extremes::<i16>(which),
+        DType::Int8 => reduced.extremes::<i8>(which),
+        DType::UInt8 => reduced.extremes::<u8>(which),
         _ => Err(Error::no_kernel(name, compute)),
     }?;
     values.to_dtype(dtype)
@@ -148,6 +156,10 @@ fn places(choice: Choice<'_>) -> Result<(Tensor, Tensor)> {
         DType::Float32 => reduced.places::<f32>(which),
         DType::Float64 => reduced.places::<f64>(which),
         DType::Int64 => reduced.places::<i64>(which),
+        DType::Int32 => reduced.places::<i32>(which),
+        DType::Int16 => reduced.places::<i16>(which),
+        DType::Int8 => reduced.places::<i8>(which),
+        DType::UInt8 => reduced.places::<u8>(which),
         _ => Err(Error::no_kernel(name, compute)),
     }?;
     Ok((values.to_dtype(dtype)?, indices))
@@ -159,6 +171,8 @@ trait Ordered: Element + PartialOrd {
     const LEAST: Self;
     /// Nothing but NaN is greater.
     const GREATEST: Self;
+    /// Whether they are integers, of which those that are alike are the same.
+    const WHOLE: bool = false;
 
     /// Whether it is NaN.
     #[inline(always)]
@@ -188,10 +202,16 @@ impl Ordered for f64 {
     const LEAST: f64 = f64::NEG_INFINITY;
     const GREATEST: f64 = f64::INFINITY;
 }
-impl Ordered for i64 {
-    const LEAST: i64 = i64::MIN;
-    const GREATEST: i64 = i64::MAX;
+macro_rules! whole {
+    ($($ty:ident)*) => {$(
+        impl Ordered for $ty {
+            const LEAST: $ty = $ty::MIN;
+            const GREATEST: $ty = $ty::MAX;
+            const WHOLE: bool = true;
+        }
+    )*};
 }
+whole! { u8 i8 i16 i32 i64 }
 
 impl Reduced {
     /// The greatest or least element of every row, which must not be empty; NaN wins over every number.
@@ -203,10 +223,12 @@ impl Reduced {
     }
 
     fn best<T: Ordered>(self, start: T, join: impl Fn(T, T) -> T + Copy + Sync) -> Result<Tensor> {
-        let Some(columns) = self.columns() else {
-            return self.fold(Fold { start, of: |x: T| x, join }, |x| x);
-        };
         let values = Tensor::unset(&self.sizes, T::DTYPE)?;
+        let Some(columns) = self.columns() else {
+            let Rows { tensor, len, .. } = self.rows()?;
+            best_of_rows(&tensor.read::<T>()?, len, &mut values.write::<T>()?, start, join);
+            return Ok(values);
+        };
         let all = self.storage().read::<T>()?;
         let all: &[T] = &all;
         columns.each(&mut values.write::<T>()?, |at, out| {
@@ -255,10 +277,9 @@ impl Reduced {
                 let Rows { tensor, len, .. } = self.rows()?;
                 let all = tensor.read::<T>()?;
                 let all: &[T] = &all;
-                let fold = Fold { start, of: |x: T| x, join };
                 threads::pieces(&mut found, 1, PARALLEL / len.max(1), |first, out| {
                     for (row, out) in (first..).zip(out) {
-                        *out = best_of_row(&all[row * len..(row + 1) * len], fold, wins);
+                        *out = best_of_row(&all[row * len..(row + 1) * len], start, join, wins);
                     }
                 });
             }
@@ -278,10 +299,81 @@ const PARALLEL: usize = 1 << 16;
 /// Elements of a row from which on it is quicker gone over twice, many at a time, than once.
 const LONG: usize = 48;
 
+/// The extremes of rows of `len` elements each.
+fn best_of_rows<T: Ordered>(
+    all: &[T],
+    len: usize,
+    out: &mut [T],
+    start: T,
+    join: impl Fn(T, T) -> T + Copy + Sync,
+) {
+    if let [out] = out
+        && len >= PARALLEL
+    {
+        // A part for each thread, where there are some.
+        let mut parts = [start; 8];
+        let pieces = all.chunks(len.div_ceil(parts.len()));
+        threads::each(parts.iter_mut().zip(pieces), |(to, piece)| {
+            *to = best_of_values(piece, start, join);
+        });
+        *out = parts.into_iter().fold(start, join);
+        return;
+    }
+    threads::pieces(out, 1, PARALLEL / len.max(1), |first, out| {
+        for (row, out) in (first..).zip(out) {
+            *out = best_of_values(&all[row * len..(row + 1) * len], start, join);
+        }
+    });
+}
+
+/// The extreme of a row.
+fn best_of_values<T: Ordered>(row: &[T], start: T, join: impl Fn(T, T) -> T + Copy) -> T {
+    dispatch(
+        #[inline(always)]
+        move || {
+            if T::WHOLE {
+                return row.iter().fold(start, |best, &x| join(best, x));
+            }
+            // Several vectors, of which none waits for another.
+            let (pieces, rest) = row.as_chunks::<LANES>();
+            let mut lanes = [start; LANES];
+            for piece in pieces {
+                for l in 0..LANES {
+                    lanes[l] = join(lanes[l], piece[l]);
+                }
+            }
+            let best = if pieces.is_empty() { start } else { joined_lanes(lanes, join) };
+            rest.iter().fold(best, |best, &x| join(best, x))
+        },
+    )
+}
+
+/// Elements of a row that are compared side by side.
+const LANES: usize = 64;
+
+/// The best of the lanes. Apart, because the last steps would have the compiler put two lanes into a
+/// vector instead of sixteen.
+#[inline(never)]
+fn joined_lanes<T: Copy>(lanes: [T; LANES], join: impl Fn(T, T) -> T + Copy) -> T {
+    dispatch(
+        #[inline(always)]
+        move || {
+            let mut best: [T; 16] = std::array::from_fn(|l| lanes[l]);
+            for more in lanes.as_chunks::<16>().0.iter().skip(1) {
+                for l in 0..16 {
+                    best[l] = join(best[l], more[l]);
+                }
+            }
+            best.into_iter().skip(1).fold(best[0], join)
+        },
+    )
+}
+
 /// The extreme of a row that is not empty, and where it first stands.
 fn best_of_row<T: Ordered>(
     row: &[T],
-    fold: Fold<T, impl Fn(T) -> T + Copy, impl Fn(T, T) -> T + Copy>,
+    start: T,
+    join: impl Fn(T, T) -> T + Copy,
     wins: impl Fn(T, T) -> bool,
 ) -> (T, i64) {
     /// Elements that are looked at together.
@@ -294,7 +386,7 @@ fn best_of_row<T: Ordered>(
         }
         return best;
     }
-    let best = fold.row(row);
+    let best = best_of_values(row, start, join);
     let is_it = |x: T| (x == best) | (x.is_none() & best.is_none());
     let piece = dispatch(
         #[inline(always)]

@@ -4,7 +4,7 @@
 use half::{bf16, f16};
 
 use crate::binary::{Strided, zip_parallel};
-use crate::unary::{map_slice, map_slices};
+use crate::unary::{map, map_slice, map_slices};
 use crate::{DType, Element, Error, Result, Tensor};
 
 /// Elements of a block.
@@ -16,6 +16,14 @@ pub(crate) trait Half: Element {
     fn widened(self) -> f32;
     /// The nearest number, of two that are as near the even one.
     fn nearest(x: f32) -> Self;
+    /// Conversions of as many elements as the processor has instructions for: how many were done.
+    fn widen_by_instructions(_xs: &[Self], _wide: &mut [f32]) -> usize {
+        0
+    }
+    /// As [`Half::widen_by_instructions`], to the nearest numbers.
+    fn narrow_by_instructions(_wide: &[f32], _out: &mut [Self]) -> usize {
+        0
+    }
 }
 
 impl Half for f16 {
@@ -46,6 +54,16 @@ impl Half for f16 {
         let half = if size > 0x7f80_0000 { quiet } else { finite };
         f16::from_bits((half | ((bits >> 16) & 0x8000)) as u16)
     }
+
+    #[cfg(target_arch = "x86_64")]
+    fn widen_by_instructions(xs: &[f16], wide: &mut [f32]) -> usize {
+        crate::half_instructions::widen(xs, wide)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn narrow_by_instructions(wide: &[f32], out: &mut [f16]) -> usize {
+        crate::half_instructions::narrow(wide, out)
+    }
 }
 
 impl Half for bf16 {
@@ -66,9 +84,10 @@ impl Half for bf16 {
 
 /// Fills a slice with the same numbers.
 pub(crate) fn widen<H: Half>(xs: &[H], wide: &mut [f32]) {
+    let done = H::widen_by_instructions(xs, wide);
     map_slice(
-        xs,
-        wide,
+        &xs[done..],
+        &mut wide[done..],
         #[inline(always)]
         |x: H| x.widened(),
     );
@@ -76,9 +95,10 @@ pub(crate) fn widen<H: Half>(xs: &[H], wide: &mut [f32]) {
 
 /// Fills a slice with the nearest numbers.
 pub(crate) fn narrow<H: Half>(wide: &[f32], out: &mut [H]) {
+    let done = H::narrow_by_instructions(wide, out);
     map_slice(
-        wide,
-        out,
+        &wide[done..],
+        &mut out[done..],
         #[inline(always)]
         |x| H::nearest(x),
     );
@@ -106,6 +126,18 @@ pub(crate) fn map_halves(
     match input.dtype() {
         DType::Float16 => of::<f16>(input, kernel),
         DType::BFloat16 => of::<bf16>(input, kernel),
+        dtype => Err(Error::no_kernel("copy_", dtype)),
+    }
+}
+
+/// A function of the bits of every element of half precision, the sign being the highest.
+///
+/// # Errors
+/// For other dtypes.
+pub(crate) fn map_bits(input: &Tensor, f: impl Fn(u16) -> u16 + Copy + Sync) -> Result<Tensor> {
+    match input.dtype() {
+        DType::Float16 => map(input, |x: f16| f16::from_bits(f(x.to_bits()))),
+        DType::BFloat16 => map(input, |x: bf16| bf16::from_bits(f(x.to_bits()))),
         dtype => Err(Error::no_kernel("copy_", dtype)),
     }
 }

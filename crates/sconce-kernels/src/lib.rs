@@ -43,11 +43,14 @@ mod gemm;
 mod gemv;
 mod generator;
 mod grid_sample;
+#[cfg(target_arch = "x86_64")]
+mod half_instructions;
 mod halves;
 mod histogram;
 mod import;
 mod index;
 mod integer_dots;
+mod integers;
 mod introsort;
 mod iteration;
 mod join;

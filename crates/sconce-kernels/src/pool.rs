@@ -452,7 +452,7 @@ fn greater_of_line<T: Pooled>(best: &mut Option<(T, usize)>, at: usize, line: &[
 
 fn greatest<T: Pooled>(planes: &Planes, axes: &[Axis; 3], sizes: &[i64]) -> Result<Tensor> {
     let join = |best: T, x: T| if (x > best) | x.is_nan() { x } else { best };
-    let greater = Fold { start: T::LOWEST, of: |x: T| x, join };
+    let greater = Fold::new(T::LOWEST, |x: T| x, join);
     fold(planes, axes, sizes, greater, |best, _, out| out.copy_from_slice(best))
 }
 
@@ -556,7 +556,7 @@ fn averages<T: Pooled>(
     sizes: &[i64],
     divisor: &(dyn Fn(i64, i64) -> i64 + Sync),
 ) -> Result<Tensor> {
-    let sum = Fold { start: T::Sum::default(), of: T::wide, join: T::add };
+    let sum = Fold::new(T::Sum::default(), T::wide, T::add);
     let len = |axis: usize, window: Window| axes[axis].len(window) as i64;
     let columns: Vec<(i64, i64)> =
         axes[2].windows.iter().map(|&window| (window.covered, len(2, window))).collect();
@@ -924,7 +924,7 @@ mod tests {
     fn check(axis: &Axis, len: usize) {
         let line: Vec<i64> = (0..len as i64).map(|i| i * i + 1).collect();
         let mut found = vec![0; axis.windows.len()];
-        let sum = Fold { start: 0, of: |x| x, join: |a: i64, b: i64| a + b };
+        let sum = Fold::new(0, |x| x, |a: i64, b: i64| a + b);
         axis.fold(&axis.run(), &line, &mut found, sum);
         let expected = axis.windows.iter().map(|window| {
             let elements = (window.start..window.end).step_by(axis.step);

@@ -13,7 +13,7 @@ use crate::rows::{exponentials_below_greatest, log_softmax_rows, log_sum_exp, so
 use crate::shape::{product, wrap_dim};
 use crate::simd::dispatch;
 use crate::softmax_columns::{Finish, columns};
-use crate::unary::{UnaryOp, map, unary};
+use crate::unary::{UnaryOp, unary};
 use crate::{Bool, DType, Dims, Element, Error, Result, Storage, Tensor, threads, walk};
 
 /// The rows of a tensor: what stays, and what is reduced, side by side.
@@ -144,12 +144,12 @@ impl Reduced {
 
     /// The sum of every row.
     fn sums<T: Element + Zero>(self) -> Result<Tensor> {
-        self.fold(Fold { start: T::zero(), of: |x: T| x, join: |a, b| a + b }, |sum| sum)
+        self.fold(Fold::new(T::zero(), |x: T| x, |a, b| a + b), |sum| sum)
     }
 
     /// The product of every row.
     fn products<T: Element + One>(self) -> Result<Tensor> {
-        self.fold(Fold { start: T::one(), of: |x: T| x, join: |a, b| a * b }, |product| product)
+        self.fold(Fold::new(T::one(), |x: T| x, |a, b| a * b), |product| product)
     }
 }
 
@@ -177,7 +177,7 @@ impl Rows {
 
 /// The sum of a row, in an order that depends on its length alone.
 pub(crate) fn row_sum<T: Copy + Zero>(row: &[T]) -> T {
-    Fold { start: T::zero(), of: |x: T| x, join: |a, b| a + b }.row(row)
+    Fold::new(T::zero(), |x: T| x, |a, b| a + b).row(row)
 }
 
 /// `torch.sum`: integers and `bool` add up in `int64` unless `dtype` is given.
@@ -194,23 +194,43 @@ pub(crate) fn row_sum<T: Copy + Zero>(row: &[T]) -> T {
 pub fn sum(input: &Tensor, dims: &[i64], keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
     let whole = input.dtype().is_integral() || input.dtype() == DType::Bool;
     let dtype = dtype.unwrap_or(if whole { DType::Int64 } else { input.dtype() });
+    if whole && dtype == DType::Int64 {
+        return whole_sum(input, dims, keepdim);
+    }
     let wide = input.to_dtype(dtype)?.to_dtype(compute_dtype(dtype))?;
     let reduced = Reduced::new(&wide, dims, keepdim)?;
     let result = match wide.dtype() {
         DType::Float32 => reduced.sums::<f32>(),
         DType::Float64 => reduced.sums::<f64>(),
-        DType::Int64 => {
-            reduced.fold(Fold { start: 0, of: |x: i64| x, join: i64::wrapping_add }, |sum| sum)
-        }
         DType::Complex64 => reduced.sums::<Complex<f32>>(),
         DType::Complex128 => reduced.sums::<Complex<f64>>(),
         DType::Bool => {
             let join = |a: bool, b: bool| a | b;
-            reduced.fold(Fold { start: false, of: |x: Bool| x.get(), join }, Bool::from)
+            reduced.fold(Fold::exact(false, |x: Bool| x.get(), join), Bool::from)
         }
         other => Err(Error::no_kernel("sum_cpu", other)),
     }?;
     result.to_dtype(dtype)
+}
+
+/// The sum of integers or `bool`s as `int64`, which wraps around.
+fn whole_sum(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
+    macro_rules! of {
+        ($ty:ty, $x:ident => $wide:expr) => {{
+            let of = |$x: $ty| -> i64 { $wide };
+            let reduced = Reduced::new(input, dims, keepdim)?;
+            reduced.fold(Fold::exact(0, of, i64::wrapping_add), |sum| sum)
+        }};
+    }
+    match input.dtype() {
+        DType::Bool => of!(Bool, x => i64::from(x.get())),
+        DType::UInt8 => of!(u8, x => x.into()),
+        DType::Int8 => of!(i8, x => x.into()),
+        DType::Int16 => of!(i16, x => x.into()),
+        DType::Int32 => of!(i32, x => x.into()),
+        DType::Int64 => of!(i64, x => x),
+        _ => whole_sum(&input.to_dtype(DType::Int64)?, dims, keepdim),
+    }
 }
 
 /// `torch.mean`.
@@ -261,9 +281,7 @@ pub fn prod(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
     let result = match wide.dtype() {
         DType::Float32 => reduced.products::<f32>(),
         DType::Float64 => reduced.products::<f64>(),
-        DType::Int64 => {
-            reduced.fold(Fold { start: 1, of: |x: i64| x, join: i64::wrapping_mul }, |all| all)
-        }
+        DType::Int64 => reduced.fold(Fold::exact(1, |x: i64| x, i64::wrapping_mul), |all| all),
         other => Err(Error::no_kernel("prod_cpu", other)),
     }?;
     result.to_dtype(dtype)
@@ -290,11 +308,12 @@ fn truth(
     dims: &[i64],
     keepdim: bool,
     start: bool,
-    join: impl Fn(bool, bool) -> bool + Copy + Sync,
+    join: impl Fn(u8, u8) -> u8 + Copy + Sync,
 ) -> Result<Tensor> {
-    let fold = Fold { start, of: |x: Bool| x.get(), join };
+    // Bytes make vector code, `bool`s do not.
+    let fold = Fold::exact(u8::from(start), |x: Bool| u8::from(x.get()), join);
     let reduced = Reduced::new(&input.to_dtype(DType::Bool)?, dims, keepdim)?;
-    let result = reduced.fold(fold, Bool::from)?;
+    let result = reduced.fold(fold, |x| Bool::from(x != 0))?;
     // The one reduction that keeps uint8, as PyTorch does for old programs.
     if input.dtype() == DType::UInt8 { result.to_dtype(DType::UInt8) } else { Ok(result) }
 }
@@ -358,23 +377,23 @@ impl Reduced {
         let join = |a: f64, b: f64| a + b;
         let pick = |a: f64, b: f64, keep: bool| if a.is_nan() || keep { a } else { b };
         match p {
-            2.0 => self.fold(Fold { start: 0.0, of: |x: T| x.into() * x.into(), join }, f64::sqrt),
-            1.0 => self.fold(Fold { start: 0.0, of: |x: T| x.into().abs(), join }, |sum| sum),
+            2.0 => self.fold(Fold::new(0.0, |x: T| x.into() * x.into(), join), f64::sqrt),
+            1.0 => self.fold(Fold::new(0.0, |x: T| x.into().abs(), join), |sum| sum),
             0.0 => {
                 let of = |x: T| if x.into() == 0.0 { 0.0 } else { 1.0 };
-                self.fold(Fold { start: 0.0, of, join }, |count| count)
+                self.fold(Fold::new(0.0, of, join), |count| count)
             }
             f64::INFINITY => {
                 let join = |a: f64, b: f64| pick(a, b, a > b);
-                self.fold(Fold { start: 0.0, of: |x: T| x.into().abs(), join }, |most| most)
+                self.fold(Fold::new(0.0, |x: T| x.into().abs(), join), |most| most)
             }
             f64::NEG_INFINITY => {
                 let join = |a: f64, b: f64| pick(a, b, a < b);
-                self.fold(Fold { start: f64::INFINITY, of: |x: T| x.into().abs(), join }, |x| x)
+                self.fold(Fold::new(f64::INFINITY, |x: T| x.into().abs(), join), |x| x)
             }
             p => {
                 let of = |x: T| x.into().abs().powf(p);
-                self.fold(Fold { start: 0.0, of, join }, |sum| sum.powf(1.0 / p))
+                self.fold(Fold::new(0.0, of, join), |sum| sum.powf(1.0 / p))
             }
         }
     }
@@ -502,6 +521,5 @@ fn complex_logsumexp(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tens
 /// # Errors
 /// For dtypes without kernels.
 pub fn count_nonzero(input: &Tensor) -> Result<Tensor> {
-    let flags = map(&input.to_dtype(DType::Bool)?, |x: Bool| i64::from(x.get()))?;
-    sum(&flags, &[], false, None)
+    sum(&input.to_dtype(DType::Bool)?, &[], false, None)
 }

@@ -52,7 +52,7 @@ fn part(
     let (len, width) = (rows.len(), rows.first().map_or(0, |row| row.len()));
     // NaN is passed over, and comes back with its exponential.
     let greater = |a: f32, b: f32| if b > a { b } else { a };
-    let greatest = Fold { start: f32::NEG_INFINITY, of: |x: f32| x, join: greater };
+    let greatest = Fold::new(f32::NEG_INFINITY, |x: f32| x, greater);
     let max = greatest.side_by_side(from, inner, 0..len, width);
     let mut exponentials = vec![0f32; len * width];
     dispatch(
@@ -66,7 +66,7 @@ fn part(
             }
         },
     );
-    let sum = Fold { start: 0f32, of: |x: f32| x, join: |a, b| a + b };
+    let sum = Fold::new(0f32, |x: f32| x, |a, b| a + b);
     let mut totals = [0f64; WIDTH];
     for start in (0..len).step_by(LEAF) {
         let piece = sum.side_by_side(&exponentials, width, start..len.min(start + LEAF), width);

@@ -2,9 +2,10 @@
 #![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
 
 use num_complex::Complex;
+use num_traits::{AsPrimitive, Float};
 
 use crate::binary::{compute_dtype, is_half, store};
-use crate::halves::map_halves;
+use crate::halves::{map_bits, map_halves};
 use crate::iteration::{Turn, is_dense};
 use crate::maths::{Maths, OfDouble, OfSingle};
 use crate::promotion::int_to_float;
@@ -127,7 +128,11 @@ pub fn unary(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
     }
     let common = if op == Square && common == DType::Bool { DType::Int64 } else { common };
     if is_half(common) {
-        return map_halves(input, &f32::mapping(op));
+        return match op {
+            Neg => map_bits(input, |bits| bits ^ 0x8000),
+            Abs => map_bits(input, |bits| bits & 0x7fff),
+            _ => map_halves(input, &f32::mapping(op)),
+        };
     }
     let wide = input.to_dtype(common)?.to_dtype(compute_dtype(common))?;
     let result = match wide.dtype() {
@@ -236,6 +241,8 @@ pub(crate) trait FloatingMap: Element {
     fn atan2(self, x: Self) -> Self {
         Self::from_double(Self::Maths::atan2(self.to_double(), x.to_double()))
     }
+    /// A power of this number.
+    fn power(self, exponent: Self) -> Self;
     /// The nearest number of this type.
     fn from_double(x: f64) -> Self;
     /// The same number.
@@ -280,6 +287,10 @@ impl FloatingMap for f32 {
             Mish => |xs, out| map_wide(xs, out, mish::<OfSingle>),
             _ => plain_f32(op),
         }
+    }
+    #[inline(always)]
+    fn power(self, exponent: f32) -> f32 {
+        wide::pow(self.into(), exponent.into()) as f32
     }
     #[inline(always)]
     fn from_double(x: f64) -> f32 {
@@ -335,6 +346,10 @@ impl FloatingMap for f64 {
             Mish => |xs, out| map_wide(xs, out, mish::<OfDouble>),
             _ => plain_f64(op),
         }
+    }
+    #[inline(always)]
+    fn power(self, exponent: f64) -> f64 {
+        self.powf(exponent)
     }
     #[inline(always)]
     fn from_double(x: f64) -> f64 {
@@ -510,21 +525,29 @@ fn int_kernel(op: UnaryOp, input: &Tensor, dtype: DType) -> Result<Tensor> {
 
 fn complex_kernel<F>(op: UnaryOp, input: &Tensor) -> Result<Tensor>
 where
-    F: Element + num_traits::Float + num_traits::FromPrimitive,
+    F: Element + Float + AsPrimitive<f64>,
+    f64: AsPrimitive<F>,
     Complex<F>: Element,
 {
-    if op == Abs {
-        return map(input, |x: Complex<F>| x.norm());
+    let wide = |x: Complex<F>| Complex::<f64>::new(x.re.as_(), x.im.as_());
+    let narrow = |x: Complex<f64>| Complex::<F>::new(x.re.as_(), x.im.as_());
+    // These not by the function below: what is behind a pointer is not made vector code.
+    match op {
+        Abs => return map(input, |x: Complex<F>| x.norm()),
+        Neg => return map(input, |x: Complex<F>| -x),
+        Square => {
+            return map(input, |x: Complex<F>| {
+                let x = wide(x);
+                narrow(Complex::new(x.re * x.re - x.im * x.im, x.re * x.im + x.re * x.im))
+            });
+        }
+        Reciprocal => return map_slices(input, complex_functions::reciprocals::<F>),
+        _ => {}
     }
     let Some(function) = complex_functions::function(op) else {
         return Err(Error::no_kernel(op.kernel(), input.dtype()));
     };
-    let wide = |x: F| x.to_f64().unwrap_or(f64::NAN);
-    let narrow = |x: f64| F::from_f64(x).unwrap_or_else(F::nan);
-    map(input, |x: Complex<F>| {
-        let found = function(Complex::new(wide(x.re), wide(x.im)));
-        Complex::new(narrow(found.re), narrow(found.im))
-    })
+    map(input, |x: Complex<F>| narrow(function(wide(x))))
 }
 
 /// `torch.logical_not`.

@@ -95,6 +95,20 @@ pub(crate) fn ln(x: f64) -> f64 {
     or_edge(x, n * LN_2 + y)
 }
 
+/// A power, for what `f32` holds.
+#[inline(always)]
+pub(crate) fn pow(x: f64, y: f64) -> f64 {
+    let size = exp(y * ln(x.abs()));
+    let is_whole = y.trunc() == y;
+    let half = y * 0.5;
+    let is_odd = is_whole & (half.trunc() != half);
+    let power = if x.is_sign_negative() & is_odd { -size } else { size };
+    let power = if (x < 0.0) & (x > f64::NEG_INFINITY) & !is_whole { f64::NAN } else { power };
+    // Whatever the other is, NaN as well.
+    let is_one = (x == 1.0) | (y == 0.0) | ((x == -1.0) & (y.abs() == f64::INFINITY));
+    if is_one { 1.0 } else { power }
+}
+
 /// The logarithm to base 10, as [`ln`].
 #[inline(always)]
 pub(crate) fn log10(x: f64) -> f64 {
@@ -412,6 +426,26 @@ mod tests {
                 apart += usize::from(steps != 0);
             }
             assert!(apart * 4_000 <= compared, "{name}: {apart} of {compared}");
+        }
+    }
+
+    #[test]
+    fn powers_are_those_of_the_standard_library() {
+        let special =
+            [0.0, 0.5, 1.0, 2.0, 3.0, 1e-40, 1e-30, 7e30, f32::MAX, f32::INFINITY, f32::NAN];
+        let special = special.into_iter().flat_map(|x| [x, -x]);
+        let spread = (1..400).map(|i| (i as f32 * 0.731).exp2().fract() * 9.0 - 2.0);
+        let all: Vec<f32> = special.chain(spread).collect();
+        for &x in &all {
+            for &y in &all {
+                let found = pow(x.into(), y.into()) as f32;
+                let exact = f64::from(x).powf(y.into()) as f32;
+                let steps = found.to_bits().abs_diff(exact.to_bits());
+                assert!(
+                    steps <= 1 || found.is_nan() && exact.is_nan(),
+                    "{x:e} to {y:e}: {found:e}, not {exact:e}"
+                );
+            }
         }
     }
 

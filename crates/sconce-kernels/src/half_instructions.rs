@@ -1,0 +1,87 @@
+//! The instructions that x86-64 processors with AVX2 have for `float16`.
+#![allow(unsafe_code, reason = "instructions that were found to be there; see the safety comments")]
+
+use std::arch::x86_64::{
+    __m128i, _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_storeu_si128, _mm256_cvtph_ps,
+    _mm256_cvtps_ph, _mm256_loadu_ps, _mm256_storeu_ps,
+};
+use std::sync::LazyLock;
+
+use half::f16;
+
+/// Elements that one instruction converts.
+const LANES: usize = 8;
+
+/// Whether this processor has them.
+fn are_there() -> bool {
+    static ARE_THERE: LazyLock<bool> =
+        LazyLock::new(|| is_x86_feature_detected!("f16c") && is_x86_feature_detected!("avx"));
+    *ARE_THERE
+}
+
+/// Widens the elements that fill whole vectors, where there are instructions for it: how many they were.
+pub(crate) fn widen(xs: &[f16], wide: &mut [f32]) -> usize {
+    #[target_feature(enable = "avx,f16c")]
+    fn run(xs: &[[f16; LANES]], wide: &mut [[f32; LANES]]) {
+        for (xs, wide) in xs.iter().zip(wide) {
+            // SAFETY: both are arrays of as many elements as are read and written.
+            unsafe {
+                let halves = _mm_loadu_si128(xs.as_ptr().cast::<__m128i>());
+                _mm256_storeu_ps(wide.as_mut_ptr(), _mm256_cvtph_ps(halves));
+            }
+        }
+    }
+    if !are_there() {
+        return 0;
+    }
+    let (xs, wide) = (xs.as_chunks().0, wide.as_chunks_mut().0);
+    // SAFETY: the processor has the instructions.
+    unsafe { run(xs, wide) };
+    xs.len().min(wide.len()) * LANES
+}
+
+/// Rounds the elements that fill whole vectors, as [`widen`].
+pub(crate) fn narrow(wide: &[f32], out: &mut [f16]) -> usize {
+    #[target_feature(enable = "avx,f16c")]
+    fn run(wide: &[[f32; LANES]], out: &mut [[f16; LANES]]) {
+        for (wide, out) in wide.iter().zip(out) {
+            // SAFETY: both are arrays of as many elements as are read and written.
+            unsafe {
+                let numbers = _mm256_loadu_ps(wide.as_ptr());
+                let halves = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(numbers);
+                _mm_storeu_si128(out.as_mut_ptr().cast::<__m128i>(), halves);
+            }
+        }
+    }
+    if !are_there() {
+        return 0;
+    }
+    let (wide, out) = (wide.as_chunks().0, out.as_chunks_mut().0);
+    // SAFETY: the processor has the instructions.
+    unsafe { run(wide, out) };
+    wide.len().min(out.len()) * LANES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::halves::Half;
+
+    #[test]
+    fn instructions_give_what_single_conversions_give() {
+        let halves: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
+        let mut wide = vec![0f32; halves.len()];
+        let done = widen(&halves, &mut wide);
+        for (half, &wide) in halves[..done].iter().zip(&wide) {
+            assert!(half.widened().to_bits() == wide.to_bits() || wide.is_nan() && half.is_nan());
+        }
+        let numbers: Vec<f32> = (0..1 << 20).map(|i: u32| f32::from_bits(i << 12 | i & 0xfff)).collect();
+        let mut out = vec![f16::ZERO; numbers.len()];
+        let done = narrow(&numbers, &mut out);
+        assert_eq!(done, if are_there() { numbers.len() } else { 0 });
+        for (&x, half) in numbers[..done].iter().zip(&out) {
+            let expected = <f16 as Half>::nearest(x);
+            assert!(expected.to_bits() == half.to_bits() || x.is_nan() && half.is_nan(), "{x:e}");
+        }
+    }
+}
