@@ -4,6 +4,7 @@ use half::{bf16, f16};
 use num_complex::Complex;
 
 use crate::halves::{narrow, widen};
+use crate::simd::dispatch;
 use crate::transposed::copy_transposed;
 use crate::unary::{FloatingMap, PARALLEL, map_slice};
 use crate::{Bool, DType, Element, Error, Result, Tensor, threads, walk};
@@ -60,7 +61,7 @@ impl Tensor {
         }
         walk::rows(self.sizes(), strides, start, |[t, f], [t_step, f_step], len| {
             match (t_step, f_step) {
-                (1, 1) => to[t..t + len].copy_from_slice(&from[f..f + len]),
+                (1, 1) => copy_row(&mut to[t..t + len], &from[f..f + len]),
                 (1, 0) => to[t..t + len].fill(from[f]),
                 (1, _) => {
                     let spread = from[f..].iter().step_by(f_step);
@@ -215,6 +216,18 @@ fn convert<F: Convert, T: Convert>(source: &Tensor, result: &Tensor) -> Result<(
     })
 }
 
+/// Copies a row, which may be so short that the call of a function that copies memory takes longer.
+#[inline(always)]
+pub(crate) fn copy_row<T: Copy>(to: &mut [T], from: &[T]) {
+    const SHORT: usize = 32;
+    if to.len() > SHORT {
+        return to.copy_from_slice(from);
+    }
+    let ((to, to_rest), (from, from_rest)) = (to.as_chunks_mut::<4>(), from.as_chunks::<4>());
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+    to_rest.iter_mut().zip(from_rest).for_each(|(to, from)| *to = *from);
+}
+
 /// Converts pieces of a contiguous tensor, on several threads where there are many elements.
 fn convert_slices<F: Element, T: Element>(
     source: &Tensor,
@@ -240,6 +253,7 @@ fn convert_quickly(source: &Tensor, result: &Tensor) -> Result<bool> {
         (DType::Float64, DType::Float32) => convert_by(source, result, |x: f64| x as f32),
         (DType::Float32, DType::Int64) => convert_slices(source, result, whole_numbers::<f32>),
         (DType::Float64, DType::Int64) => convert_slices(source, result, whole_numbers::<f64>),
+        (DType::Float32, DType::UInt8) => convert_slices(source, result, bytes),
         _ => return Ok(false),
     }?;
     Ok(true)
@@ -251,6 +265,22 @@ fn convert_by<F: Element, T: Element>(
     f: impl Fn(F) -> T + Copy + Sync,
 ) -> Result<()> {
     convert_slices(source, result, |from, to| map_slice(from, to, f))
+}
+
+/// Floating numbers without their fractions, of which the last eight bits are kept.
+fn bytes(from: &[f32], to: &mut [u8]) {
+    const BLOCK: usize = 256;
+    const LARGE: f32 = (1u32 << 31) as f32;
+    for (from, to) in from.chunks(BLOCK).zip(to.chunks_mut(BLOCK)) {
+        let are_small = dispatch(
+            #[inline(always)]
+            || from.iter().fold(true, |all, x| all & (x.abs() < LARGE)),
+        );
+        match are_small {
+            true => map_slice(from, to, |x: f32| x as i32 as u8),
+            false => map_slice(from, to, |x: f32| u8::narrow(x.wide())),
+        }
+    }
 }
 
 /// Floating numbers without their fractions. There are no vector instructions for that, but the last
@@ -291,6 +321,18 @@ mod tests {
         assert!(numbers.iter().zip(found).all(|(&x, found)| found == expected(x.into())));
         let found = whole(Tensor::from_slice(&wide, &[wide.len() as i64]).unwrap());
         assert!(wide.iter().zip(found).all(|(&x, found)| found == expected(x)));
+    }
+
+    #[test]
+    fn bytes_of_numbers_are_the_last_of_their_whole_part() {
+        let mut numbers: Vec<f32> = (-3000..3000).map(|i| i as f32 * 0.3).collect();
+        numbers.extend([3e9, -5e9, 1e20, f32::INFINITY, f32::NAN]);
+        let found = Tensor::from_slice(&numbers, &[numbers.len() as i64]).unwrap();
+        let found = found.to_dtype(DType::UInt8).unwrap().to_vec::<u8>().unwrap();
+        for (&x, found) in numbers.iter().zip(found) {
+            let whole = if x.abs() < 9.2e18 { x as i64 } else { i64::MIN };
+            assert_eq!(found, whole as u8, "{x}");
+        }
     }
 
     #[test]

@@ -269,12 +269,22 @@ fn record_row<T: Real>(
     indices: &mut [i64],
     beats: impl Fn(T, T) -> bool,
 ) {
+    /// Elements that are looked at together: most rows have few records.
+    const BLOCK: usize = 16;
     let (mut best, mut at) = (from[0], 0);
-    for (i, ((&x, record), index)) in from.iter().zip(records).zip(indices).enumerate() {
-        if is_record(x, best, &beats) {
-            (best, at) = (x, i as i64);
+    let blocks = from.chunks(BLOCK).zip(records.chunks_mut(BLOCK));
+    for (block, ((from, records), indices)) in blocks.zip(indices.chunks_mut(BLOCK)).enumerate() {
+        if !from.iter().fold(false, |any, &x| any | is_record(x, best, &beats)) {
+            records.fill(best);
+            indices.fill(at);
+            continue;
         }
-        (*record, *index) = (best, at);
+        for (i, ((&x, record), index)) in from.iter().zip(records).zip(indices).enumerate() {
+            if is_record(x, best, &beats) {
+                (best, at) = (x, (block * BLOCK + i) as i64);
+            }
+            (*record, *index) = (best, at);
+        }
     }
 }
 

@@ -334,39 +334,31 @@ fn best_of_values<T: Ordered>(row: &[T], start: T, join: impl Fn(T, T) -> T + Co
             if T::WHOLE {
                 return row.iter().fold(start, |best, &x| join(best, x));
             }
-            // Several vectors, of which none waits for another.
+            // Vectors of which none waits for another. Not one array of all: that would lie in memory.
+            let [mut a, mut b, mut c, mut d] = [[start; LANES]; 4];
             let (pieces, rest) = row.as_chunks::<LANES>();
-            let mut lanes = [start; LANES];
-            for piece in pieces {
-                for l in 0..LANES {
-                    lanes[l] = join(lanes[l], piece[l]);
+            let (fours, others) = pieces.as_chunks::<4>();
+            for [e, f, g, h] in fours {
+                for (lanes, more) in [(&mut a, e), (&mut b, f), (&mut c, g), (&mut d, h)] {
+                    join_lanes(lanes, more, join);
                 }
             }
-            let best = if pieces.is_empty() { start } else { joined_lanes(lanes, join) };
-            rest.iter().fold(best, |best, &x| join(best, x))
+            for more in others.iter().chain([&b, &c, &d]) {
+                join_lanes(&mut a, more, join);
+            }
+            rest.iter().chain(&a).fold(start, |best, &x| join(best, x))
         },
     )
 }
 
 /// Elements of a row that are compared side by side.
-const LANES: usize = 64;
+const LANES: usize = 16;
 
-/// The best of the lanes. Apart, because the last steps would have the compiler put two lanes into a
-/// vector instead of sixteen.
-#[inline(never)]
-fn joined_lanes<T: Copy>(lanes: [T; LANES], join: impl Fn(T, T) -> T + Copy) -> T {
-    dispatch(
-        #[inline(always)]
-        move || {
-            let mut best: [T; 16] = std::array::from_fn(|l| lanes[l]);
-            for more in lanes.as_chunks::<16>().0.iter().skip(1) {
-                for l in 0..16 {
-                    best[l] = join(best[l], more[l]);
-                }
-            }
-            best.into_iter().skip(1).fold(best[0], join)
-        },
-    )
+#[inline(always)]
+fn join_lanes<T: Copy>(lanes: &mut [T; LANES], more: &[T; LANES], join: impl Fn(T, T) -> T) {
+    for l in 0..LANES {
+        lanes[l] = join(lanes[l], more[l]);
+    }
 }
 
 /// The extreme of a row that is not empty, and where it first stands.

@@ -75,7 +75,8 @@ mod tests {
         for (half, &wide) in halves[..done].iter().zip(&wide) {
             assert!(half.widened().to_bits() == wide.to_bits() || wide.is_nan() && half.is_nan());
         }
-        let numbers: Vec<f32> = (0..1 << 20).map(|i: u32| f32::from_bits(i << 12 | i & 0xfff)).collect();
+        let numbers: Vec<f32> =
+            (0..1 << 20).map(|i: u32| f32::from_bits(i << 12 | i & 0xfff)).collect();
         let mut out = vec![f16::ZERO; numbers.len()];
         let done = narrow(&numbers, &mut out);
         assert_eq!(done, if are_there() { numbers.len() } else { 0 });

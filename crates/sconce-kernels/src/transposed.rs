@@ -25,7 +25,9 @@ pub(crate) fn copy_transposed<T: Element>(
     let (Some(across), Some(down)) = (of_ones(&strides[0]), of_ones(&strides[1])) else {
         return false;
     };
-    if across == down || sizes[across].min(sizes[down]) < BLOCK as i64 {
+    // Rows of one element repeated are filled.
+    let is_repeated = strides[1][across] == 0;
+    if across == down || is_repeated || sizes[across].min(sizes[down]) < BLOCK as i64 {
         return false;
     }
     let [columns, rows] = [across, down].map(|dim| sizes[dim] as usize);

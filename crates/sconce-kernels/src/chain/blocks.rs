@@ -13,6 +13,7 @@ use super::{ChainOp, ChainResults, ChainStep, apply};
 use crate::activate::bounded;
 use crate::binary::{Floating, Power, Strided, Then, Zipping, row};
 use crate::choose::{elu_of, leaky, softplus_of};
+use crate::copy::copy_row;
 use crate::numbers::rounded;
 use crate::pointwise::mixed;
 use crate::shape::{broadcast, expanded_strides};
@@ -201,6 +202,11 @@ impl<T: Floating> Load<'_, T> {
     /// Fills a block with the elements from `start` on; 1 is true and 0 is false.
     fn fill(&self, start: usize, out: &mut [T]) {
         let [yes, no] = [1.0, 0.0].map(T::from_double);
+        if let (Elements::Numbers(all), &[.., len @ ..=SHORT]) = (self.elements, &self.sizes[..])
+            && self.sizes.len() > 1
+        {
+            return self.fill_short_rows(all, len as usize, start, out);
+        }
         let range = start..start + out.len();
         let mut rest = out;
         walk::rows_within(
@@ -212,7 +218,7 @@ impl<T: Floating> Load<'_, T> {
                 let (out, after) = std::mem::take(&mut rest).split_at_mut(len);
                 rest = after;
                 match (self.elements, step) {
-                    (Elements::Numbers(all), 1) => out.copy_from_slice(&all[at..at + len]),
+                    (Elements::Numbers(all), 1) => copy_row(out, &all[at..at + len]),
                     (Elements::Numbers(all), 0) => out.fill(all[at]),
                     (Elements::Numbers(all), step) => {
                         let some = all[at..].iter().step_by(step);
@@ -227,6 +233,33 @@ impl<T: Floating> Load<'_, T> {
                 }
             },
         );
+    }
+}
+
+/// Elements of rows that are filled one by one.
+const SHORT: i64 = 8;
+
+impl<T: Floating> Load<'_, T> {
+    /// [`Load::fill`] where rows have so few elements, `len`, that each is the work of a moment.
+    fn fill_short_rows(&self, all: &[T], len: usize, start: usize, out: &mut [T]) {
+        let step = self.strides[self.strides.len() - 1] as usize;
+        let (mut column, row) = (start % len, start / len);
+        let dims = self.sizes.len() - 1;
+        let (sizes, strides) = (&self.sizes[..dims], &self.strides[..dims]);
+        let rows = row..(start + out.len()).div_ceil(len);
+        let mut rest = out;
+        walk::rows_within(sizes, [strides], [self.offset], rows, |[at], [next], count| {
+            for row in 0..count {
+                let from = at + row * next;
+                let here = (len - column).min(rest.len());
+                let (out, after) = std::mem::take(&mut rest).split_at_mut(here);
+                rest = after;
+                for (i, out) in out.iter_mut().enumerate() {
+                    *out = all[from + (column + i) * step];
+                }
+                column = 0;
+            }
+        });
     }
 }
 
