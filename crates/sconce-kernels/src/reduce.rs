@@ -197,6 +197,9 @@ pub fn sum(input: &Tensor, dims: &[i64], keepdim: bool, dtype: Option<DType>) ->
     if whole && dtype == DType::Int64 {
         return whole_sum(input, dims, keepdim);
     }
+    if dtype.is_integral() {
+        return whole_sum(&input.to_dtype(dtype)?, dims, keepdim)?.to_dtype(dtype);
+    }
     let wide = input.to_dtype(dtype)?.to_dtype(compute_dtype(dtype))?;
     let reduced = Reduced::new(&wide, dims, keepdim)?;
     let result = match wide.dtype() {

@@ -255,3 +255,23 @@ fn scattering_into_a_view_copies_what_lies_beside_it() {
     assert_eq!(found.offset(), 1);
     assert_eq!(floats(&all), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
 }
+
+#[test]
+fn sums_are_of_the_dtype_that_is_asked_for() {
+    // torch.tensor([200, 100], dtype=torch.uint8).sum(dtype=torch.uint8)
+    let bytes = vector(&[200u8, 100]);
+    for (dtype, expected) in [
+        (None, 300),
+        (Some(DType::UInt8), 44),
+        (Some(DType::Int8), 44),
+        (Some(DType::Int32), 300),
+        (Some(DType::Int64), 300),
+    ] {
+        let found = sum(&bytes, &[], false, dtype).unwrap();
+        assert_eq!(found.dtype(), dtype.unwrap_or(DType::Int64));
+        assert_eq!(found.item().unwrap(), Scalar::Int(expected), "{dtype:?}");
+    }
+    // torch.tensor([1.9, 2.9]).sum(dtype=torch.int32)
+    let floats = sum(&vector(&[1.9f32, 2.9]), &[], false, Some(DType::Int32)).unwrap();
+    assert_eq!(floats.item().unwrap(), Scalar::Int(3));
+}
