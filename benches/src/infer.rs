@@ -27,7 +27,7 @@ const TOLERANCE: f64 = 1e-4;
 const SCRIPT: &str = include_str!("infer_models.py");
 
 /// What a model is to reach on a processor with AVX-512 of which libtorch's matrix product uses half. With
-/// AVX2 alone both sides multiply at its peak.
+/// AVX2 alone, or with AVX-512 in halves as Zen 4 has it, both sides multiply near its peak.
 #[derive(Clone, Copy)]
 enum Target {
     /// The most of libtorch's time.

@@ -105,8 +105,8 @@ const LAYOUTS: &[(Layout, &str)] = &[
     (
         Layout::RowMajor,
         "pow.Scalar float_power.Scalar log_sigmoid mvlgamma rrelu masked_fill masked_scatter isin \
-         bernoulli renorm conv_tbc softmax log_softmax _softmax_backward_data _log_softmax_backward_data \
-         layer_norm cumsum cumprod logcumsumexp addbmm baddbmm \
+         bernoulli renorm conv_tbc softmax log_softmax _softmax_backward_data \
+         _log_softmax_backward_data layer_norm cumsum cumprod logcumsumexp addbmm baddbmm \
          avg_pool3d adaptive_max_pool3d conv3d conv_transpose3d",
     ),
     (
@@ -116,9 +116,9 @@ const LAYOUTS: &[(Layout, &str)] = &[
     ),
     (
         Layout::Format(4),
-        "max_pool2d max_pool2d_with_indices max_pool2d_with_indices_backward avg_pool2d adaptive_avg_pool2d adaptive_max_pool2d \
-         max_unpool2d upsample_nearest2d _upsample_nearest_exact2d upsample_bilinear2d \
-         upsample_bicubic2d reflection_pad2d replication_pad2d",
+        "max_pool2d max_pool2d_with_indices max_pool2d_with_indices_backward avg_pool2d \
+         adaptive_avg_pool2d adaptive_max_pool2d max_unpool2d upsample_nearest2d \
+         _upsample_nearest_exact2d upsample_bilinear2d upsample_bicubic2d reflection_pad2d replication_pad2d",
     ),
     (
         Layout::Format(5),
