@@ -39,17 +39,20 @@ sys.path.insert(0, str(CONFORMANCE))
 
 # Which samples are recorded, of all and of the part that takes minutes.
 OTHER_DTYPES = "float64,float16,bfloat16,bool,uint8,int32,complex64,complex128"
-WHOLE = {
-    "operators": ["--samples", "1000"],
-    "dtypes": ["--dtypes", OTHER_DTYPES, "--samples", "8"],
-    "strides": ["--strides", "--samples", "6"],
-    "layers": ["--samples", "24"],
-}
-SAMPLE = {
-    "operators": ["--samples", "6", "--every", "6"],
-    "dtypes": ["--dtypes", OTHER_DTYPES, "--samples", "2", "--every", "16"],
-    "strides": ["--strides", "--samples", "3", "--every", "16"],
-    "layers": ["--samples", "2", "--every", "8"],
+Samples = collections.namedtuple("Samples", "script whole part", defaults=([], []))
+RECORDED = {
+    "operators": Samples("operators/generate.py", ["--samples", "1000"], ["--samples", "6", "--every", "6"]),
+    "dtypes": Samples(
+        "operators/generate.py",
+        ["--dtypes", OTHER_DTYPES, "--samples", "8"],
+        ["--dtypes", OTHER_DTYPES, "--samples", "2", "--every", "16"],
+    ),
+    "strides": Samples(
+        "operators/generate.py", ["--strides", "--samples", "6"], ["--strides", "--samples", "3", "--every", "16"]
+    ),
+    "layers": Samples("models/layers.py", ["--samples", "24"], ["--samples", "2", "--every", "8"]),
+    "modules": Samples("models/sequence.py"),
+    "programs": Samples("torchscript/generate.py"),
 }
 # One small model of each kind.
 SAMPLE_MODELS = """
@@ -77,8 +80,10 @@ class Runner:
         command = [sys.executable, str(CONFORMANCE / script), *map(str, arguments)]
         return subprocess.run(command, env=self.threads, capture_output=True, text=True)
 
-    def calls(self, name, script, *arguments):
-        """Cases that `script` records, run by the example `calls`."""
+    def calls(self, name):
+        """Cases that a script records, run by the example `calls`."""
+        script, whole, part = RECORDED[name]
+        arguments = part if self.options.sample else whole
         place = self.folder / name
         complaints = []
         if not place.exists():
@@ -95,28 +100,6 @@ class Runner:
         # A case begins a line; what is wrong with it may take several.
         said = re.split(r"\n(?=WRONG  |not supported  |\d+ equal, )", "\n" + done.stdout)
         return Part(name, rows, complaints, [text for text in said if re.match("WRONG|not", text)])
-
-    def samples(self, name, script):
-        """A part of which there are more samples than a run of minutes takes."""
-        return self.calls(name, script, *(SAMPLE if self.options.sample else WHOLE)[name])
-
-    def operators(self):
-        return self.samples("operators", "operators/generate.py")
-
-    def dtypes(self):
-        return self.samples("dtypes", "operators/generate.py")
-
-    def strides(self):
-        return self.samples("strides", "operators/generate.py")
-
-    def layers(self):
-        return self.samples("layers", "models/layers.py")
-
-    def modules(self):
-        return self.calls("modules", "models/sequence.py")
-
-    def programs(self):
-        return self.calls("programs", "torchscript/generate.py")
 
     def models(self):
         only = f"^({'|'.join(SAMPLE_MODELS)})$" if self.options.sample else ""
@@ -238,8 +221,9 @@ def main():
         folder.mkdir(exist_ok=True)
         runner = Runner(options, folder)
         # The longest first.
-        order = "models operators dtypes layers strides programs modules".split()
-        running = [pool.submit(getattr(runner, part)) for part in order]
+        running = [pool.submit(runner.models)]
+        order = "operators dtypes layers strides programs modules".split()
+        running += [pool.submit(runner.calls, part) for part in order]
         parts = []
         for future in running:
             parts.append(future.result())
