@@ -8,7 +8,7 @@ use crate::numbers::rounded;
 use crate::promotion::int_to_float;
 use crate::shape::{broadcast, expanded_strides};
 use crate::simd::dispatch;
-use crate::unary::FloatingMap;
+use crate::unary::{FloatingMap, PARALLEL, map_slice};
 use crate::{
     Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, can_cast, integers,
     remainders, result_type, threads, unary, walk,
@@ -396,30 +396,21 @@ pub(crate) fn zip<T: Element, U: Element>(
     b: &Tensor,
     f: impl Fn(T, T) -> U + Copy + Sync,
 ) -> Result<Tensor> {
-    zip_parallel(a, b, |out: &mut [U], x, y| row(out, x, y, f))
-}
-
-/// A kernel for broadcast pairs, on several threads where rows are long.
-pub(crate) fn zip_parallel<T: Element, U: Element>(
-    a: &Tensor,
-    b: &Tensor,
-    kernel: impl Fn(&mut [U], Strided<'_, T>, Strided<'_, T>) + Sync,
-) -> Result<Tensor> {
-    zip_rows(a, b, |out, (xs, x_step), (ys, y_step)| {
-        threads::pieces(out, 64, crate::unary::PARALLEL, |start, out| {
-            kernel(out, (&xs[start * x_step..], x_step), (&ys[start * y_step..], y_step));
-        });
-    })
+    zip_parallel(a, b, &|out: &mut [U], x, y| row(out, x, y, f))
 }
 
 /// Elements of a row: a slice that begins with the first, and the distance between them.
 pub(crate) type Strided<'a, T> = (&'a [T], usize);
 
-/// Calls `f` for the longest rows of the result and what stands beside them in the operands.
-fn zip_rows<T: Element, U: Element>(
+/// Fills a row of a result from what stands beside it in the operands.
+pub(crate) type ZipRow<'a, T, U> = &'a (dyn Fn(&mut [U], Strided<'_, T>, Strided<'_, T>) + Sync);
+
+/// A kernel for broadcast pairs, on several threads where rows are long: called for the longest rows of
+/// the result and what stands beside them in the operands.
+pub(crate) fn zip_parallel<T: Element, U: Element>(
     a: &Tensor,
     b: &Tensor,
-    f: impl Fn(&mut [U], Strided<'_, T>, Strided<'_, T>),
+    kernel: ZipRow<'_, T, U>,
 ) -> Result<Tensor> {
     let mut sizes = broadcast(a.sizes(), b.sizes())?;
     let mut a_strides = expanded_strides(a.sizes(), a.strides(), &sizes);
@@ -437,7 +428,10 @@ fn zip_rows<T: Element, U: Element>(
     let strides = [result.strides(), &a_strides, &b_strides];
     let start = [0, a.offset(), b.offset()];
     walk::rows(&sizes, strides, start, |[o, x, y], [_, x_step, y_step], len| {
-        f(&mut out[o..o + len], (&xs[x..], x_step), (&ys[y..], y_step));
+        let (out, xs, ys) = (&mut out[o..o + len], &xs[x..], &ys[y..]);
+        threads::pieces(out, 64, PARALLEL, |start, out| {
+            kernel(out, (&xs[start * x_step..], x_step), (&ys[start * y_step..], y_step));
+        });
     });
     drop(out);
     match turn {
@@ -451,36 +445,64 @@ pub(crate) fn row<T: Element, U: Element>(
     out: &mut [U],
     (xs, x_step): Strided<'_, T>,
     (ys, y_step): Strided<'_, T>,
-    f: impl Fn(T, T) -> U,
+    f: impl Fn(T, T) -> U + Copy,
 ) {
     let len = out.len();
+    match (x_step, y_step) {
+        (1, 1) => row_of_pairs(out, &xs[..len], &ys[..len], f),
+        (1, 0) => {
+            let y = ys[0];
+            map_slice(
+                &xs[..len],
+                out,
+                #[inline(always)]
+                move |x| f(x, y),
+            );
+        }
+        _ => gathered(out, (xs, x_step), (ys, y_step), &|out, xs, ys| {
+            row_of_pairs(out, xs, ys, f);
+        }),
+    }
+}
+
+fn row_of_pairs<T: Element, U: Element>(out: &mut [U], xs: &[T], ys: &[T], f: impl Fn(T, T) -> U) {
     dispatch(
         #[inline(always)]
-        move || match (x_step, y_step) {
-            (1, 1) => {
-                for ((o, &x), &y) in out.iter_mut().zip(&xs[..len]).zip(&ys[..len]) {
-                    *o = f(x, y);
-                }
-            }
-            (1, 0) => {
-                let y = ys[0];
-                for (o, &x) in out.iter_mut().zip(&xs[..len]) {
-                    *o = f(x, y);
-                }
-            }
-            (0, 1) => {
-                let x = xs[0];
-                for (o, &y) in out.iter_mut().zip(&ys[..len]) {
-                    *o = f(x, y);
-                }
-            }
-            _ => {
-                for (i, o) in out.iter_mut().enumerate() {
-                    *o = f(xs[i * x_step], ys[i * y_step]);
-                }
+        move || {
+            for ((o, &x), &y) in out.iter_mut().zip(xs).zip(ys) {
+                *o = f(x, y);
             }
         },
     );
+}
+
+/// Calls `f` for pieces of a row, with its operands' elements brought side by side.
+fn gathered<T: Element, U>(
+    out: &mut [U],
+    x: Strided<'_, T>,
+    y: Strided<'_, T>,
+    f: &dyn Fn(&mut [U], &[T], &[T]),
+) {
+    const BLOCK: usize = 64;
+    fn gather<T: Element>((from, step): Strided<'_, T>, start: usize, to: &mut [T]) {
+        match step {
+            // The block before has it already.
+            0 if start > 0 => {}
+            0 => to.fill(from[0]),
+            1 => to.copy_from_slice(&from[start..start + to.len()]),
+            _ => {
+                let some = from[start * step..].iter().step_by(step);
+                to.iter_mut().zip(some).for_each(|(to, &x)| *to = x);
+            }
+        }
+    }
+    let (mut xs, mut ys) = ([T::zeroed(); BLOCK], [T::zeroed(); BLOCK]);
+    for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+        let (xs, ys) = (&mut xs[..out.len()], &mut ys[..out.len()]);
+        gather(x, block * BLOCK, xs);
+        gather(y, block * BLOCK, ys);
+        f(out, xs, ys);
+    }
 }
 
 /// As [`row`], but where `quick` gives NaN, `exact` says what it is.
@@ -518,7 +540,7 @@ pub(crate) fn compare<T: Element + PartialOrd>(
     }
 }
 
-/// Fills a row of a result from what stands beside it in the operands.
+/// A kernel that captures nothing: as [`ZipRow`].
 pub(crate) type Zipping<T> = fn(&mut [T], Strided<'_, T>, Strided<'_, T>);
 
 /// A floating type that operators of two operands have kernels of their own for.
@@ -530,7 +552,7 @@ pub(crate) trait Floating: FloatingMap + PartialOrd {
 /// An operator of two floating tensors.
 fn floats<T: Floating>(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
     match T::zipping(op) {
-        Some(kernel) => zip_parallel(a, b, kernel),
+        Some(kernel) => zip_parallel(a, b, &kernel),
         None if op.compares() => compare::<T>(op, a, b),
         None => Err(Error::no_kernel(op.kernel(), a.dtype())),
     }

@@ -211,8 +211,9 @@ fn convert_from<F: Convert>(source: &Tensor, result: &Tensor) -> Result<()> {
 }
 
 fn convert<F: Convert, T: Convert>(source: &Tensor, result: &Tensor) -> Result<()> {
-    convert_slices(source, result, |from: &[F], to: &mut [T]| {
-        map_slice(from, to, |from: F| T::narrow(from.wide()));
+    // One copy for all processors: there are 256 pairs of types.
+    convert_slices(source, result, &|from: &[F], to: &mut [T]| {
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = T::narrow(from.wide()));
     })
 }
 
@@ -232,7 +233,7 @@ pub(crate) fn copy_row<T: Copy>(to: &mut [T], from: &[T]) {
 fn convert_slices<F: Element, T: Element>(
     source: &Tensor,
     result: &Tensor,
-    convert: impl Fn(&[F], &mut [T]) + Sync,
+    convert: &(dyn Fn(&[F], &mut [T]) + Sync),
 ) -> Result<()> {
     let from = source.read::<F>()?;
     let from: &[F] = &from;
@@ -245,15 +246,24 @@ fn convert_slices<F: Element, T: Element>(
 /// Between the types that programs convert most, by vector code. Whether it was one of those.
 fn convert_quickly(source: &Tensor, result: &Tensor) -> Result<bool> {
     match (source.dtype(), result.dtype()) {
-        (DType::Float16, DType::Float32) => convert_slices(source, result, widen::<f16>),
-        (DType::Float32, DType::Float16) => convert_slices(source, result, narrow::<f16>),
-        (DType::BFloat16, DType::Float32) => convert_slices(source, result, widen::<bf16>),
-        (DType::Float32, DType::BFloat16) => convert_slices(source, result, narrow::<bf16>),
+        (DType::Float16, DType::Float32) => convert_slices(source, result, &widen::<f16>),
+        (DType::Float32, DType::Float16) => convert_slices(source, result, &narrow::<f16>),
+        (DType::BFloat16, DType::Float32) => convert_slices(source, result, &widen::<bf16>),
+        (DType::Float32, DType::BFloat16) => convert_slices(source, result, &narrow::<bf16>),
         (DType::Float32, DType::Float64) => convert_by(source, result, |x: f32| f64::from(x)),
         (DType::Float64, DType::Float32) => convert_by(source, result, |x: f64| x as f32),
-        (DType::Float32, DType::Int64) => convert_slices(source, result, whole_numbers::<f32>),
-        (DType::Float64, DType::Int64) => convert_slices(source, result, whole_numbers::<f64>),
-        (DType::Float32, DType::UInt8) => convert_slices(source, result, bytes),
+        (DType::Float32, DType::Int64) => convert_slices(source, result, &whole_numbers::<f32>),
+        (DType::Float64, DType::Int64) => convert_slices(source, result, &whole_numbers::<f64>),
+        (DType::Int32, DType::Int64) => convert_by(source, result, |x: i32| i64::from(x)),
+        (DType::Int64, DType::Int32) => convert_by(source, result, |x: i64| x as i32),
+        (DType::Int64, DType::Float32) => convert_by(source, result, |x: i64| x as f32),
+        (DType::UInt8, DType::Float32) => convert_by(source, result, |x: u8| f32::from(x)),
+        (DType::Bool, DType::Float32) => {
+            convert_by(source, result, |x: Bool| f32::from(u8::from(x.get())))
+        }
+        (DType::Bool, DType::Int64) => convert_by(source, result, |x: Bool| i64::from(x.get())),
+        (DType::UInt8, DType::Int64) => convert_by(source, result, |x: u8| i64::from(x)),
+        (DType::Float32, DType::UInt8) => convert_slices(source, result, &bytes),
         _ => return Ok(false),
     }?;
     Ok(true)
@@ -264,7 +274,7 @@ fn convert_by<F: Element, T: Element>(
     result: &Tensor,
     f: impl Fn(F) -> T + Copy + Sync,
 ) -> Result<()> {
-    convert_slices(source, result, |from, to| map_slice(from, to, f))
+    convert_slices(source, result, &|from, to| map_slice(from, to, f))
 }
 
 /// Floating numbers without their fractions, of which the last eight bits are kept.

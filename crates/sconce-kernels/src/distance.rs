@@ -53,16 +53,16 @@ const COLUMNS: usize = 32;
 const TERMS: usize = 128;
 
 /// The vectors of two matrices, and which of their distances go where.
-struct Pairs<'a, T, F> {
+struct Pairs<'a, T> {
     left: &'a [T],
     right: &'a [T],
     len: usize,
     /// For a vector on the left: the first on the right that counts, and where its distance goes.
     /// Those of the next ones follow.
-    place: F,
+    place: &'a dyn Fn(usize) -> (usize, usize),
 }
 
-impl<T: Float, F: Fn(usize) -> (usize, usize)> Pairs<'_, T, F> {
+impl<T: Float> Pairs<'_, T> {
     fn distances(&self, out: &mut [T], p: f64) {
         let add = |sum: T, gap: T| sum + gap;
         if p == 0.0 {
@@ -222,7 +222,7 @@ fn cdist_of<T: Element + Float>(
         threads::pieces(out, columns, PARALLEL, |start, out| {
             let (first, count) = (start / columns, out.len() / columns);
             let left = &left[first * len..(first + count) * len];
-            Pairs { left, right, len, place: |i| (0, i * columns) }.distances(out, p);
+            Pairs { left, right, len, place: &|i| (0, i * columns) }.distances(out, p);
         });
     }
     Ok(())
@@ -264,7 +264,7 @@ fn pdist_of<T: Element + Float>(rows: &Tensor, result: &Tensor, p: f64) -> Resul
     let (rows, mut out) = (rows.read::<T>()?, result.write::<T>()?);
     // Row i goes with the count - i - 1 rows below.
     let place = |i: usize| (i + 1, i * (2 * count - i - 1) / 2);
-    Pairs { left: &rows, right: &rows, len, place }.distances(&mut out, p);
+    Pairs { left: &rows, right: &rows, len, place: &place }.distances(&mut out, p);
     Ok(())
 }
 

@@ -213,11 +213,7 @@ impl<A: Copy, M, J: Fn(A, A) -> A + Copy> Fold<A, M, J> {
         }
         dispatch(
             #[inline(always)]
-            || match width == WIDTH {
-                // Known to be so many, they are folded without a loop for what is left over.
-                true => self.side_by_side_short(all, step, rows, WIDTH),
-                false => self.side_by_side_short(all, step, rows, width),
-            },
+            || self.side_by_side_short(all, step, rows, width),
         )
     }
 
@@ -230,39 +226,50 @@ impl<A: Copy, M, J: Fn(A, A) -> A + Copy> Fold<A, M, J> {
         width: usize,
     ) -> [A; WIDTH]
     where
-        M: Fn(T) -> A,
+        M: Fn(T) -> A + Copy,
     {
         let mut folded = [self.start; WIDTH];
         let whole = rows.start + rows.len() / LANES * LANES;
         if whole > rows.start {
-            let mut lanes = [[self.start; WIDTH]; LANES];
+            // The lanes one behind the other, each as long as there are columns.
+            let mut lanes = [self.start; WIDTH * LANES];
+            let lanes = &mut lanes[..width * LANES];
             for at in (rows.start..whole).step_by(LANES) {
-                for (l, lane) in lanes.iter_mut().enumerate() {
-                    let row = &all[(at + l) * step..][..width];
-                    for (a, &x) in lane[..width].iter_mut().zip(row) {
-                        *a = (self.join)(*a, (self.of)(x));
-                    }
+                for (l, lane) in lanes.chunks_exact_mut(width).enumerate() {
+                    self.take_in(lane, &all[(at + l) * step..][..width]);
                 }
             }
-            let mut half = LANES / 2;
-            while half > 0 {
+            let mut half = lanes.len() / 2;
+            while half >= width {
                 let (low, high) = lanes.split_at_mut(half);
-                for (low, high) in low.iter_mut().zip(high) {
-                    for (a, &b) in low[..width].iter_mut().zip(&high[..width]) {
-                        *a = (self.join)(*a, b);
-                    }
-                }
+                low.iter_mut().zip(&high[..half]).for_each(|(a, &b)| *a = (self.join)(*a, b));
                 half /= 2;
             }
-            folded = lanes[0];
+            folded[..width].copy_from_slice(&lanes[..width]);
         }
         for at in whole..rows.end {
-            let row = &all[at * step..][..width];
-            for (a, &x) in folded[..width].iter_mut().zip(row) {
-                *a = (self.join)(*a, (self.of)(x));
-            }
+            self.take_in(&mut folded[..width], &all[at * step..][..width]);
         }
         folded
+    }
+
+    /// A row joined with what there is of the columns. In blocks of a known length: the compiler then
+    /// makes one short loop of it, not one for each number of columns that may be left over.
+    #[inline(always)]
+    fn take_in<T: Copy>(self, columns: &mut [A], row: &[T])
+    where
+        M: Fn(T) -> A + Copy,
+    {
+        let (blocks, rest) = columns.as_chunks_mut::<LANES>();
+        let (row, left) = row.as_chunks::<LANES>();
+        for (block, row) in blocks.iter_mut().zip(row) {
+            for l in 0..LANES {
+                block[l] = (self.join)(block[l], (self.of)(row[l]));
+            }
+        }
+        for (a, &x) in rest.iter_mut().zip(left) {
+            *a = (self.join)(*a, (self.of)(x));
+        }
     }
 }
 

@@ -54,10 +54,12 @@ trait Coordinate: Float + Element {
     fn nearest(self) -> Self;
     /// Without what comes after the point; something below 0 for NaN.
     fn whole(self) -> i64;
+    /// Calls `f`, as vector code where numbers of this type are computed by vector instructions.
+    fn computing(f: impl FnOnce());
 }
 
 macro_rules! coordinates {
-    ($($ty:ident, $wide:ident, $cast:expr, $widen:expr;)*) => {$(
+    ($($ty:ident, $wide:ident, $cast:expr, $widen:expr, $compute:expr;)*) => {$(
         impl Coordinate for $ty {
             #[inline(always)]
             fn cast(x: f64) -> $ty {
@@ -75,15 +77,23 @@ macro_rules! coordinates {
                 let x = widen(self);
                 if x.is_nan() { -1 } else { x as i64 }
             }
+            #[inline(always)]
+            fn computing(f: impl FnOnce()) {
+                $compute(f)
+            }
         }
     )*};
 }
 
 coordinates! {
-    f32, f32, |x| x as f32, |x| x;
-    f64, f64, |x| x, |x| x;
-    f16, f32, f16::from_f64, f16::to_f32;
-    bf16, f32, bf16::from_f64, bf16::to_f32;
+    f32, f32, |x| x as f32, |x| x, dispatch;
+    f64, f64, |x| x, |x| x, dispatch;
+    f16, f32, f16::from_f64, f16::to_f32, as_it_is;
+    bf16, f32, bf16::from_f64, bf16::to_f32, as_it_is;
+}
+
+fn as_it_is(f: impl FnOnce()) {
+    f();
 }
 
 /// One dimension of the input.
@@ -305,8 +315,9 @@ fn blend<F: Coordinate, const RANK: usize, const TAPS: usize, const ALL: usize>(
             (places, &from[(batch * channels + part * together) * plane..], to)
         })
     });
-    let run = |(places, from, to): (&[F], &[F], &mut [F])| {
-        dispatch(
+    type Task<'a, F> = (&'a [F], &'a [F], &'a mut [F]);
+    let run: &(dyn Fn(Task<'_, F>) + Sync) = &|(places, from, to)| {
+        F::computing(
             #[inline(always)]
             || {
                 let mut blended = [[(NOWHERE, F::zero()); ALL]; BLOCK];

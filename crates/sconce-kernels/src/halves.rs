@@ -3,7 +3,7 @@
 
 use half::{bf16, f16};
 
-use crate::binary::{Strided, zip_parallel};
+use crate::binary::{Strided, ZipRow, zip_parallel};
 use crate::unary::{map, map_slice, map_slices};
 use crate::{DType, Element, Error, Result, Tensor};
 
@@ -113,7 +113,7 @@ pub(crate) fn map_halves(
     kernel: &(dyn Fn(&[f32], &mut [f32]) + Sync),
 ) -> Result<Tensor> {
     fn of<H: Half>(input: &Tensor, kernel: &(dyn Fn(&[f32], &mut [f32]) + Sync)) -> Result<Tensor> {
-        map_slices(input, |xs: &[H], out: &mut [H]| {
+        map_slices(input, &|xs: &[H], out: &mut [H]| {
             let (mut wide, mut results) = ([0f32; BLOCK], [0f32; BLOCK]);
             for (xs, out) in xs.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
                 let (wide, results) = (&mut wide[..xs.len()], &mut results[..xs.len()]);
@@ -142,16 +142,13 @@ pub(crate) fn map_bits(input: &Tensor, f: impl Fn(u16) -> u16 + Copy + Sync) -> 
     }
 }
 
-/// Fills a row of a result in `f32` from what stands beside it in the operands.
-pub(crate) type ZipRow<'a> = &'a (dyn Fn(&mut [f32], Strided<'_, f32>, Strided<'_, f32>) + Sync);
-
 /// A kernel for pairs of `f32` applied to broadcast pairs of half precision, both of one dtype.
 ///
 /// # Errors
 /// For other dtypes.
-pub(crate) fn zip_halves(a: &Tensor, b: &Tensor, kernel: ZipRow<'_>) -> Result<Tensor> {
-    fn of<H: Half>(a: &Tensor, b: &Tensor, kernel: ZipRow<'_>) -> Result<Tensor> {
-        zip_parallel(a, b, |out: &mut [H], x: Strided<'_, H>, y: Strided<'_, H>| {
+pub(crate) fn zip_halves(a: &Tensor, b: &Tensor, kernel: ZipRow<'_, f32, f32>) -> Result<Tensor> {
+    fn of<H: Half>(a: &Tensor, b: &Tensor, kernel: ZipRow<'_, f32, f32>) -> Result<Tensor> {
+        zip_parallel(a, b, &|out: &mut [H], x: Strided<'_, H>, y: Strided<'_, H>| {
             let ((xs, x_step), (ys, y_step)) = (x, y);
             let mut wide = [[0f32; BLOCK]; 2];
             let mut results = [0f32; BLOCK];

@@ -89,7 +89,7 @@ impl Walk {
         &self,
         all: &[i64],
         range: Range<usize>,
-        mut f: impl FnMut(usize, &[i64]),
+        f: &mut dyn FnMut(usize, &[i64]),
     ) -> Option<i64> {
         let (mut piece, mut filled, mut first) = ([0i64; TOGETHER], 0, range.start);
         let mut beyond = None;
@@ -170,7 +170,7 @@ impl Found<'_> {
             }
             Found::Along(all, walk) => (all, walk),
         };
-        match walk.pieces(all, range, f) {
+        match walk.pieces(all, range, &mut f) {
             Some(i) => Err(Error::runtime(format!(
                 "index {i} is out of bounds for dimension {} with size {}",
                 walk.dim, walk.size

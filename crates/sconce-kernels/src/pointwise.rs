@@ -60,7 +60,7 @@ pub(crate) fn map_floating_each(
     let kernel = |xs: &[f32], out: &mut [f32]| map_slice(xs, out, single);
     match dtype {
         DType::Float64 => map(input, double),
-        DType::Float32 => map_slices(input, kernel),
+        DType::Float32 => map_slices(input, &kernel),
         _ => map_halves(input, &kernel),
     }
 }
@@ -99,7 +99,7 @@ pub(crate) fn zip_float_each(
     let kernel = |out: &mut [f32], x: Strided<'_, f32>, y: Strided<'_, f32>| row(out, x, y, single);
     match dtype {
         DType::Float64 => zip(&a, &b, double),
-        DType::Float32 => zip_parallel(&a, &b, kernel),
+        DType::Float32 => zip_parallel(&a, &b, &kernel),
         _ => zip_halves(&a, &b, &kernel),
     }
 }

@@ -36,11 +36,23 @@ pub(crate) fn pieces<T: Send>(
     serial: usize,
     f: impl Fn(usize, &mut [T]) + Sync,
 ) {
+    // Behind a reference: one copy of the function in the program instead of three.
+    let f: &(dyn Fn(usize, &mut [T]) + Sync) = &f;
+    pieces_of(out, unit, serial, f);
+}
+
+#[inline(never)]
+fn pieces_of<T: Send>(
+    out: &mut [T],
+    unit: usize,
+    serial: usize,
+    f: &(dyn Fn(usize, &mut [T]) + Sync),
+) {
     let len = piece_len(out.len(), unit, serial);
     if len >= out.len() {
         return f(0, out);
     }
-    each(out.chunks_mut(len).enumerate(), |(i, piece)| f(i * len, piece));
+    each_of(out.chunks_mut(len).enumerate(), &|(i, piece)| f(i * len, piece));
 }
 
 /// How long the pieces are that [`pieces`] makes of so many elements.
@@ -57,6 +69,10 @@ pub(crate) fn piece_len(len: usize, unit: usize, serial: usize) -> usize {
 
 /// Calls `f` for each item, on several threads: whoever is free takes the next one.
 pub(crate) fn each<I: Iterator + Send>(items: I, f: impl Fn(I::Item) + Sync) {
+    each_of(items, &f);
+}
+
+fn each_of<I: Iterator + Send>(items: I, f: &(dyn Fn(I::Item) + Sync)) {
     let helpers = get() - 1;
     if helpers == 0 {
         return items.for_each(f);
@@ -76,7 +92,7 @@ pub(crate) fn try_each<I: Iterator + Send>(
     f: impl Fn(I::Item) -> Result<()> + Sync,
 ) -> Result<()> {
     let failed = OnceLock::new();
-    each(items, |item| {
+    each_of(items, &|item| {
         if let Err(error) = f(item) {
             // The first to come is the one that is told.
             let _ = failed.set(error);

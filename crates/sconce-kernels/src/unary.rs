@@ -136,8 +136,8 @@ pub fn unary(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
     }
     let wide = input.to_dtype(common)?.to_dtype(compute_dtype(common))?;
     let result = match wide.dtype() {
-        DType::Float32 => map_slices(&wide, f32::mapping(op)),
-        DType::Float64 => map_slices(&wide, f64::mapping(op)),
+        DType::Float32 => map_slices(&wide, &f32::mapping(op)),
+        DType::Float64 => map_slices(&wide, &f64::mapping(op)),
         DType::Int64 => int_kernel(op, &wide, dtype),
         DType::Bool if op == Sign => wide.copy(),
         DType::Complex64 => complex_kernel::<f32>(op, &wide),
@@ -198,13 +198,13 @@ pub(crate) fn map<T: Element, U: Element>(
     input: &Tensor,
     f: impl Fn(T) -> U + Copy + Sync,
 ) -> Result<Tensor> {
-    map_slices(input, |xs, out| map_slice(xs, out, f))
+    map_slices(input, &|xs, out| map_slice(xs, out, f))
 }
 
 /// Applies a kernel to all elements, on several threads where there are many.
 pub(crate) fn map_slices<T: Element, U: Element>(
     input: &Tensor,
-    kernel: impl Fn(&[T], &mut [U]) + Sync,
+    kernel: &(dyn Fn(&[T], &mut [U]) + Sync),
 ) -> Result<Tensor> {
     let (input, turn) = row_major(input)?;
     let result = Tensor::unset(input.sizes(), U::DTYPE)?;
@@ -541,7 +541,7 @@ where
                 narrow(Complex::new(x.re * x.re - x.im * x.im, x.re * x.im + x.re * x.im))
             });
         }
-        Reciprocal => return map_slices(input, complex_functions::reciprocals::<F>),
+        Reciprocal => return map_slices(input, &complex_functions::reciprocals::<F>),
         _ => {}
     }
     let Some(function) = complex_functions::function(op) else {

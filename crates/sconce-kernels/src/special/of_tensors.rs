@@ -69,7 +69,7 @@ pub fn sinc(input: &Tensor) -> Result<Tensor> {
     }
     let exact = |x: f32| sinc_of(x.into(), Precision::Single) as f32;
     let wide = input.to_dtype(dtype)?.to_dtype(DType::Float32)?;
-    map_slices(&wide, |xs, out| map_slice_or(xs, out, quick, exact))?.to_dtype(dtype)
+    map_slices(&wide, &|xs, out| map_slice_or(xs, out, quick, exact))?.to_dtype(dtype)
 }
 
 /// `torch.logaddexp` of real numbers.
