@@ -82,13 +82,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.parse_args()
     torch.set_num_threads(1)
-    build = ["cargo", "build", "--release", "-q", "-p", "sconce-runtime", "--example", "small_ops"]
+    build = ["cargo", "build", "--profile", "optimized", "-q", "-p", "sconce-runtime", "--example", "small_ops"]
     subprocess.run(build, cwd=ROOT, check=True)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         for name, before, body, result in PROGRAMS:
             program(name, before, body, result).save(str(folder / f"{name}.pt"))
-        run = [ROOT / "target/release/examples/small_ops", folder]
+        run = [ROOT / "target/optimized/examples/small_ops", folder]
         lines = subprocess.run(run, check=True, capture_output=True, text=True).stdout.splitlines()
         ours = {name: float(least) for name, _, least in (line.split("\t") for line in lines)}
         times = {name: theirs(folder / f"{name}.pt") for name, *_ in PROGRAMS}

@@ -12,7 +12,7 @@ use sconce::Checkpoint;
 use sconce::run::{IValue, Options, Session, Tensor, arguments, from_object};
 
 use crate::peer::Peer;
-use crate::verdict;
+use crate::{process, verdict};
 
 /// Turns of each side.
 const ROUNDS: usize = 11;
@@ -55,6 +55,7 @@ const MODELS: [(&str, Target); 13] = [
 ];
 
 pub fn run(folder: &Path, python: Option<&str>) {
+    example();
     let Some(python) = python else { return };
     let folder = folder.join("infer");
     // TorchScript wants to read the source of what it compiles.
@@ -78,6 +79,26 @@ pub fn run(folder: &Path, python: Option<&str>) {
             }
         }
     }
+}
+
+/// The program as it is installed, from its start to the first result of the example model.
+fn example() {
+    const MOST_MILLISECONDS: f64 = 50.0;
+    const MOST_MEGABYTES: f64 = 25.0;
+    let sconce = process::sconce();
+    let size = std::fs::metadata(&sconce).expect("the program").len() as f64 / 1e6;
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let path = |name: &str| examples.join(name).into_os_string();
+    let args = ["run".into(), path("shapes.pt"), "--input".into(), path("shapes/heart.png")];
+    let mut times = [(); ROUNDS].map(|()| process::measure(sconce.as_os_str(), &args).time);
+    times.sort();
+    let time = times[ROUNDS / 2].as_secs_f64() * 1e3;
+    println!(
+        "\nprocess start to first result {time:.1} ms, target {MOST_MILLISECONDS} ms {}\n\
+         release binary {size:.1} MB, target {MOST_MEGABYTES} MB {}",
+        verdict(time <= MOST_MILLISECONDS),
+        verdict(size <= MOST_MEGABYTES)
+    );
 }
 
 fn beside_torch(folder: &Path, name: &str, target: Target, python: &str, threads: usize) {

@@ -193,7 +193,7 @@ def run(folder, runner, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="")
-    parser.add_argument("--runner", default="target/release/examples/model")
+    parser.add_argument("--runner", default="target/optimized/examples/model")
     parser.add_argument("--table", type=pathlib.Path)
     parser.add_argument("--seconds", type=float, default=60, help="for a call of a model")
     parser.add_argument("--keep", type=pathlib.Path, help="a folder for archives and calls that are not equal")

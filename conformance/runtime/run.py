@@ -204,15 +204,15 @@ def main():
     import run as environment
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--calls", default="target/release/examples/calls")
-    parser.add_argument("--model", default="target/release/examples/model")
+    parser.add_argument("--calls", default="target/optimized/examples/calls")
+    parser.add_argument("--model", default="target/optimized/examples/model")
     parser.add_argument("--sample", action="store_true", help="a part that takes minutes")
     parser.add_argument("--results", type=pathlib.Path, default=RESULTS)
     parser.add_argument("--folder", type=pathlib.Path, help="where archives are made and left")
     options = parser.parse_args()
     for binary in (options.calls, options.model):
         if not os.path.exists(binary):
-            raise SystemExit(f"no binary at {binary}: cargo build --release -p sconce-runtime --example calls --example model")
+            raise SystemExit(f"no binary at {binary}: cargo build --profile optimized -p sconce-runtime --example calls --example model")
     environment.in_environment_with_torch()
     for package in ("torchvision", "expecttest", "scipy"):
         edit.import_or_install(package)

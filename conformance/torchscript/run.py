@@ -23,7 +23,7 @@ def main():
     import run as environment
 
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--dump", default="target/release/examples/dump")
+    parser.add_argument("--dump", default="target/optimized/examples/dump")
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     environment.in_environment_with_torch()

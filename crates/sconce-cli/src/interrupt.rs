@@ -12,12 +12,7 @@ static HALF_WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Sets the handler. Without it the system's own end of the process remains.
 pub fn install() {
     let handler = || {
-        if let Ok(paths) = HALF_WRITTEN.lock() {
-            for path in paths.iter() {
-                // It may never have been created.
-                drop(fs::remove_file(path));
-            }
-        }
+        remove_half_written();
         #[allow(clippy::exit, reason = "an interrupt ends the process wherever it is")]
         process::exit(130);
     };
@@ -25,6 +20,16 @@ pub fn install() {
     // A file that grows past the limit on its size is an error to report, not the end.
     #[cfg(unix)]
     drop(signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()));
+}
+
+/// Removes the paths that guards stand for: the process ends before it has written them.
+pub fn remove_half_written() {
+    if let Ok(paths) = HALF_WRITTEN.lock() {
+        for path in paths.iter() {
+            // It may never have been created.
+            drop(fs::remove_file(path));
+        }
+    }
 }
 
 /// A path to remove when the process is interrupted.

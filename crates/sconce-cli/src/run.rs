@@ -1,12 +1,10 @@
 //! From the command line to a verb to an exit code.
 
-use std::any::Any;
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::panic::{self, AssertUnwindSafe};
+use std::panic::{self, PanicHookInfo};
 use std::path::Path;
-use std::process::ExitCode;
-use std::sync::Mutex;
+use std::process::{self, ExitCode};
 
 use clap::{ColorChoice as ClapColor, CommandFactory, FromArgMatches};
 
@@ -19,27 +17,22 @@ const USAGE: u8 = 3;
 
 /// Runs the program. Whatever happens inside, the exit code is 0, 1, 2, 3 or 130.
 pub fn main() -> ExitCode {
-    static PANIC: Mutex<String> = Mutex::new(String::new());
-    panic::set_hook(Box::new(|info| {
-        if let Ok(mut text) = PANIC.lock() {
-            *text = info.to_string();
-        }
-    }));
-    interrupt::install();
     let args: Vec<OsString> = env::args_os().collect();
     let color = early_color(&args);
-    match panic::catch_unwind(AssertUnwindSafe(|| command(args, color))) {
-        Ok(code) => ExitCode::from(code),
-        Err(payload) => {
-            drop::<Box<dyn Any + Send>>(payload);
-            let text = PANIC.lock().map(|text| text.clone()).unwrap_or_default();
-            let failure = Failure::unreadable("internal error, please report")
-                .note(text)
-                .help("say which command and, if you may, which file; sconce should never do this");
-            failure.print(color);
-            ExitCode::from(failure.code())
-        }
-    }
+    panic::set_hook(Box::new(move |info| end_after_panic(info, color)));
+    interrupt::install();
+    ExitCode::from(command(args, color))
+}
+
+/// Reports a panic, and ends the process from whichever thread it is in.
+fn end_after_panic(info: &PanicHookInfo<'_>, color: ColorChoice) {
+    interrupt::remove_half_written();
+    let failure = Failure::unreadable("internal error, please report")
+        .note(info.to_string())
+        .help("say which command and, if you may, which file; sconce should never do this");
+    failure.print(color);
+    #[allow(clippy::exit, reason = "a panic ends the process wherever it is")]
+    process::exit(failure.code().into());
 }
 
 fn command(args: Vec<OsString>, color: ColorChoice) -> u8 {

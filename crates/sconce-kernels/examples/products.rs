@@ -1,6 +1,6 @@
 //! How fast matrix products are: billions of multiply-adds, doubled, in a second.
 //!
-//!     cargo run --release -p sconce-kernels --example products -- THREADS
+//!     cargo run --profile optimized -p sconce-kernels --example products -- THREADS
 #![allow(clippy::print_stdout, reason = "a tool for developers")]
 
 use std::time::Instant;

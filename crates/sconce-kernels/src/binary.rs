@@ -3,15 +3,14 @@
 use num_complex::Complex;
 
 use crate::halves::{map_halves, zip_halves};
-use crate::iteration::Turn;
 use crate::numbers::rounded;
 use crate::promotion::int_to_float;
-use crate::shape::{broadcast, expanded_strides};
-use crate::simd::dispatch;
-use crate::unary::{FloatingMap, PARALLEL, map_slice};
+use crate::shape::broadcast;
+use crate::unary::{FloatingMap, map_slice};
+use crate::zip::{Zipping, row, zip, zip_parallel};
 use crate::{
     Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, can_cast, integers,
-    remainders, result_type, threads, unary, walk,
+    remainders, result_type, unary,
 };
 
 /// An operator of two operands, by the name of its `aten` operator.
@@ -390,141 +389,6 @@ fn check_kernel(op: BinaryOp, dtype: DType, a: Operand<'_>, b: Operand<'_>) -> R
     Ok(())
 }
 
-/// Applies `f` to broadcast pairs, on several threads where rows are long.
-pub(crate) fn zip<T: Element, U: Element>(
-    a: &Tensor,
-    b: &Tensor,
-    f: impl Fn(T, T) -> U + Copy + Sync,
-) -> Result<Tensor> {
-    zip_parallel(a, b, &|out: &mut [U], x, y| row(out, x, y, f))
-}
-
-/// Elements of a row: a slice that begins with the first, and the distance between them.
-pub(crate) type Strided<'a, T> = (&'a [T], usize);
-
-/// Fills a row of a result from what stands beside it in the operands.
-pub(crate) type ZipRow<'a, T, U> = &'a (dyn Fn(&mut [U], Strided<'_, T>, Strided<'_, T>) + Sync);
-
-/// A kernel for broadcast pairs, on several threads where rows are long: called for the longest rows of
-/// the result and what stands beside them in the operands.
-pub(crate) fn zip_parallel<T: Element, U: Element>(
-    a: &Tensor,
-    b: &Tensor,
-    kernel: ZipRow<'_, T, U>,
-) -> Result<Tensor> {
-    let mut sizes = broadcast(a.sizes(), b.sizes())?;
-    let mut a_strides = expanded_strides(a.sizes(), a.strides(), &sizes);
-    let mut b_strides = expanded_strides(b.sizes(), b.strides(), &sizes);
-    // The result lies in memory as the operands do.
-    let turn = Turn::of_result([a, b], &sizes);
-    if let Some(turn) = &turn {
-        for dims in [&mut sizes, &mut a_strides, &mut b_strides] {
-            *dims = turn.turned(dims);
-        }
-    }
-    let result = Tensor::unset(&sizes, U::DTYPE)?;
-    let (xs, ys) = (a.storage().read::<T>()?, b.storage().read::<T>()?);
-    let mut out = result.write::<U>()?;
-    let strides = [result.strides(), &a_strides, &b_strides];
-    let start = [0, a.offset(), b.offset()];
-    walk::rows(&sizes, strides, start, |[o, x, y], [_, x_step, y_step], len| {
-        let (out, xs, ys) = (&mut out[o..o + len], &xs[x..], &ys[y..]);
-        threads::pieces(out, 64, PARALLEL, |start, out| {
-            kernel(out, (&xs[start * x_step..], x_step), (&ys[start * y_step..], y_step));
-        });
-    });
-    drop(out);
-    match turn {
-        Some(turn) => turn.back(&result),
-        None => Ok(result),
-    }
-}
-
-/// One row of [`zip`].
-pub(crate) fn row<T: Element, U: Element>(
-    out: &mut [U],
-    (xs, x_step): Strided<'_, T>,
-    (ys, y_step): Strided<'_, T>,
-    f: impl Fn(T, T) -> U + Copy,
-) {
-    let len = out.len();
-    match (x_step, y_step) {
-        (1, 1) => row_of_pairs(out, &xs[..len], &ys[..len], f),
-        (1, 0) => {
-            let y = ys[0];
-            map_slice(
-                &xs[..len],
-                out,
-                #[inline(always)]
-                move |x| f(x, y),
-            );
-        }
-        _ => gathered(out, (xs, x_step), (ys, y_step), &|out, xs, ys| {
-            row_of_pairs(out, xs, ys, f);
-        }),
-    }
-}
-
-fn row_of_pairs<T: Element, U: Element>(out: &mut [U], xs: &[T], ys: &[T], f: impl Fn(T, T) -> U) {
-    dispatch(
-        #[inline(always)]
-        move || {
-            for ((o, &x), &y) in out.iter_mut().zip(xs).zip(ys) {
-                *o = f(x, y);
-            }
-        },
-    );
-}
-
-/// Calls `f` for pieces of a row, with its operands' elements brought side by side.
-fn gathered<T: Element, U>(
-    out: &mut [U],
-    x: Strided<'_, T>,
-    y: Strided<'_, T>,
-    f: &dyn Fn(&mut [U], &[T], &[T]),
-) {
-    const BLOCK: usize = 64;
-    fn gather<T: Element>((from, step): Strided<'_, T>, start: usize, to: &mut [T]) {
-        match step {
-            // The block before has it already.
-            0 if start > 0 => {}
-            0 => to.fill(from[0]),
-            1 => to.copy_from_slice(&from[start..start + to.len()]),
-            _ => {
-                let some = from[start * step..].iter().step_by(step);
-                to.iter_mut().zip(some).for_each(|(to, &x)| *to = x);
-            }
-        }
-    }
-    let (mut xs, mut ys) = ([T::zeroed(); BLOCK], [T::zeroed(); BLOCK]);
-    for (block, out) in out.chunks_mut(BLOCK).enumerate() {
-        let (xs, ys) = (&mut xs[..out.len()], &mut ys[..out.len()]);
-        gather(x, block * BLOCK, xs);
-        gather(y, block * BLOCK, ys);
-        f(out, xs, ys);
-    }
-}
-
-/// As [`row`], but where `quick` gives NaN, `exact` says what it is.
-pub(crate) fn row_or<T: FloatingMap>(
-    out: &mut [T],
-    (xs, x_step): Strided<'_, T>,
-    (ys, y_step): Strided<'_, T>,
-    quick: impl Fn(T, T) -> T + Copy,
-    exact: impl Fn(T, T) -> T,
-) {
-    const BLOCK: usize = 256;
-    for (block, out) in out.chunks_mut(BLOCK).enumerate() {
-        let (xs, ys) = (&xs[block * BLOCK * x_step..], &ys[block * BLOCK * y_step..]);
-        row(out, (xs, x_step), (ys, y_step), quick);
-        if out.iter().fold(false, |any, x| any | x.is_not_a_number()) {
-            for (i, out) in out.iter_mut().enumerate().filter(|(_, out)| out.is_not_a_number()) {
-                *out = exact(xs[i * x_step], ys[i * y_step]);
-            }
-        }
-    }
-}
-
 pub(crate) fn compare<T: Element + PartialOrd>(
     op: BinaryOp,
     a: &Tensor,
@@ -539,9 +403,6 @@ pub(crate) fn compare<T: Element + PartialOrd>(
         _ => zip(a, b, |x: T, y: T| Bool::from(x >= y)),
     }
 }
-
-/// A kernel that captures nothing: as [`ZipRow`].
-pub(crate) type Zipping<T> = fn(&mut [T], Strided<'_, T>, Strided<'_, T>);
 
 /// A floating type that operators of two operands have kernels of their own for.
 pub(crate) trait Floating: FloatingMap + PartialOrd {
@@ -568,7 +429,19 @@ macro_rules! floating {
                     Mul => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x * y),
                     Div => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x / y),
                     DivTrunc => |out, x, y| row(out, x, y, |x: $ty, y: $ty| (x / y).trunc()),
-                    Pow => |out, x, y| row(out, x, y, |x: $ty, y: $ty| FloatingMap::power(x, y)),
+                    Pow => |out, x, y| match (x, y) {
+                        // What is known of the base is computed once.
+                        (([base, ..], 0), (y, 1)) => {
+                            let base = *base;
+                            map_slice(
+                                &y[..out.len()],
+                                out,
+                                #[inline(always)]
+                                move |y: $ty| base.power(y),
+                            );
+                        }
+                        _ => row(out, x, y, |x: $ty, y: $ty| x.power(y)),
+                    },
                     DivFloor | Remainder | Fmod => return remainders::$ty(op),
                     Maximum => |out, x, y| row(out, x, y, |x: $ty, y: $ty| {
                         if x.is_nan() || y.is_nan() { $ty::NAN } else if x > y { x } else { y }

@@ -3,9 +3,9 @@
 use num_complex::Complex;
 use num_traits::{AsPrimitive, Float};
 
-use crate::binary::zip;
 use crate::simd::dispatch;
 use crate::unary::map;
+use crate::zip::zip;
 use crate::{DType, Element, Error, Result, Tensor, UnaryOp, result_type};
 
 type C = Complex<f64>;

@@ -7,7 +7,7 @@ use crate::halves::{narrow, widen};
 use crate::simd::dispatch;
 use crate::transposed::copy_transposed;
 use crate::unary::{FloatingMap, PARALLEL, map_slice};
-use crate::{Bool, DType, Element, Error, Result, Tensor, threads, walk};
+use crate::{Bool, DType, Element, Error, Result, Tensor, element, threads, walk};
 
 impl Tensor {
     /// Writes `source`, broadcast and converted, into this tensor: `torch.Tensor.copy_`. Views of
@@ -245,36 +245,43 @@ fn convert_slices<F: Element, T: Element>(
 
 /// Between the types that programs convert most, by vector code. Whether it was one of those.
 fn convert_quickly(source: &Tensor, result: &Tensor) -> Result<bool> {
+    use DType::*;
+    macro_rules! by {
+        ($f:expr) => {
+            convert_slices(source, result, &|from, to| map_slice(from, to, $f))
+        };
+    }
     match (source.dtype(), result.dtype()) {
-        (DType::Float16, DType::Float32) => convert_slices(source, result, &widen::<f16>),
-        (DType::Float32, DType::Float16) => convert_slices(source, result, &narrow::<f16>),
-        (DType::BFloat16, DType::Float32) => convert_slices(source, result, &widen::<bf16>),
-        (DType::Float32, DType::BFloat16) => convert_slices(source, result, &narrow::<bf16>),
-        (DType::Float32, DType::Float64) => convert_by(source, result, |x: f32| f64::from(x)),
-        (DType::Float64, DType::Float32) => convert_by(source, result, |x: f64| x as f32),
-        (DType::Float32, DType::Int64) => convert_slices(source, result, &whole_numbers::<f32>),
-        (DType::Float64, DType::Int64) => convert_slices(source, result, &whole_numbers::<f64>),
-        (DType::Int32, DType::Int64) => convert_by(source, result, |x: i32| i64::from(x)),
-        (DType::Int64, DType::Int32) => convert_by(source, result, |x: i64| x as i32),
-        (DType::Int64, DType::Float32) => convert_by(source, result, |x: i64| x as f32),
-        (DType::UInt8, DType::Float32) => convert_by(source, result, |x: u8| f32::from(x)),
-        (DType::Bool, DType::Float32) => {
-            convert_by(source, result, |x: Bool| f32::from(u8::from(x.get())))
-        }
-        (DType::Bool, DType::Int64) => convert_by(source, result, |x: Bool| i64::from(x.get())),
-        (DType::UInt8, DType::Int64) => convert_by(source, result, |x: u8| i64::from(x)),
-        (DType::Float32, DType::UInt8) => convert_slices(source, result, &bytes),
+        (Float16, Float32) => convert_slices(source, result, &widen::<f16>),
+        (Float32, Float16) => convert_slices(source, result, &narrow::<f16>),
+        (BFloat16, Float32) => convert_slices(source, result, &widen::<bf16>),
+        (Float32, BFloat16) => convert_slices(source, result, &narrow::<bf16>),
+        (Float32, Float64) => by!(|x: f32| f64::from(x)),
+        (Float64, Float32) => by!(|x: f64| x as f32),
+        (Float32, Int64) => convert_slices(source, result, &whole_numbers::<f32>),
+        (Float64, Int64) => convert_slices(source, result, &whole_numbers::<f64>),
+        (Float32, Int32) => by!(|x: f32| i32::narrow(x.wide())),
+        (Float64, Int32) => by!(|x: f64| i32::narrow(x.wide())),
+        (Float32, UInt8) => convert_slices(source, result, &bytes),
+        (Float32, Bool) => by!(|x: f32| element::Bool::from(x != 0.0)),
+        (Float64, Bool) => by!(|x: f64| element::Bool::from(x != 0.0)),
+        (Int64, Float32) => by!(|x: i64| x as f32),
+        (Int64, Float64) => by!(|x: i64| x as f64),
+        (Int64, Int32) => by!(|x: i64| x as i32),
+        (Int64, UInt8) => by!(|x: i64| x as u8),
+        (Int64, Bool) => by!(|x: i64| element::Bool::from(x != 0)),
+        (Int32, Int64) => by!(|x: i32| i64::from(x)),
+        (Int32, Float32) => by!(|x: i32| x as f32),
+        (UInt8, Float32) => by!(|x: u8| f32::from(x)),
+        (UInt8, Float64) => by!(|x: u8| f64::from(x)),
+        (UInt8, Int64) => by!(|x: u8| i64::from(x)),
+        (UInt8, Int32) => by!(|x: u8| i32::from(x)),
+        (UInt8, Bool) => by!(|x: u8| element::Bool::from(x != 0)),
+        (Bool, Float32) => by!(|x: element::Bool| f32::from(u8::from(x.get()))),
+        (Bool, Int64) => by!(|x: element::Bool| i64::from(x.get())),
         _ => return Ok(false),
     }?;
     Ok(true)
-}
-
-fn convert_by<F: Element, T: Element>(
-    source: &Tensor,
-    result: &Tensor,
-    f: impl Fn(F) -> T + Copy + Sync,
-) -> Result<()> {
-    convert_slices(source, result, &|from, to| map_slice(from, to, f))
 }
 
 /// Floating numbers without their fractions, of which the last eight bits are kept.

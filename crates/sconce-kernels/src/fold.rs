@@ -231,44 +231,36 @@ impl<A: Copy, M, J: Fn(A, A) -> A + Copy> Fold<A, M, J> {
         let mut folded = [self.start; WIDTH];
         let whole = rows.start + rows.len() / LANES * LANES;
         if whole > rows.start {
-            // The lanes one behind the other, each as long as there are columns.
-            let mut lanes = [self.start; WIDTH * LANES];
-            let lanes = &mut lanes[..width * LANES];
-            for at in (rows.start..whole).step_by(LANES) {
-                for (l, lane) in lanes.chunks_exact_mut(width).enumerate() {
-                    self.take_in(lane, &all[(at + l) * step..][..width]);
-                }
+            let mut lanes = [[self.start; WIDTH]; LANES];
+            for at in rows.start..whole {
+                self.take_in(&mut lanes[(at - rows.start) % LANES], &all[at * step..], width);
             }
+            let lanes = lanes.as_flattened_mut();
             let mut half = lanes.len() / 2;
-            while half >= width {
+            while half >= WIDTH {
                 let (low, high) = lanes.split_at_mut(half);
-                low.iter_mut().zip(&high[..half]).for_each(|(a, &b)| *a = (self.join)(*a, b));
+                low.iter_mut().zip(high).for_each(|(a, &mut b)| *a = (self.join)(*a, b));
                 half /= 2;
             }
-            folded[..width].copy_from_slice(&lanes[..width]);
+            folded.copy_from_slice(&lanes[..WIDTH]);
         }
         for at in whole..rows.end {
-            self.take_in(&mut folded[..width], &all[at * step..][..width]);
+            self.take_in(&mut folded, &all[at * step..], width);
         }
         folded
     }
 
-    /// A row joined with what there is of the columns. In blocks of a known length: the compiler then
-    /// makes one short loop of it, not one for each number of columns that may be left over.
+    /// A row joined with what there is of its columns.
     #[inline(always)]
-    fn take_in<T: Copy>(self, columns: &mut [A], row: &[T])
+    fn take_in<T: Copy>(self, columns: &mut [A; WIDTH], row: &[T], width: usize)
     where
         M: Fn(T) -> A + Copy,
     {
-        let (blocks, rest) = columns.as_chunks_mut::<LANES>();
-        let (row, left) = row.as_chunks::<LANES>();
-        for (block, row) in blocks.iter_mut().zip(row) {
-            for l in 0..LANES {
-                block[l] = (self.join)(block[l], (self.of)(row[l]));
-            }
-        }
-        for (a, &x) in rest.iter_mut().zip(left) {
-            *a = (self.join)(*a, (self.of)(x));
+        let join = |(a, &x): (&mut A, &T)| *a = (self.join)(*a, (self.of)(x));
+        match row.first_chunk::<WIDTH>() {
+            // Known to be so many, they are folded without a loop for what is left over.
+            Some(row) if width == WIDTH => columns.iter_mut().zip(row).for_each(join),
+            _ => columns[..width].iter_mut().zip(&row[..width]).for_each(join),
         }
     }
 }

@@ -3,8 +3,8 @@
 
 use half::{bf16, f16};
 
-use crate::binary::{Strided, ZipRow, zip_parallel};
 use crate::unary::{map, map_slice, map_slices};
+use crate::zip::{Strided, ZipRow, zip_parallel};
 use crate::{DType, Element, Error, Result, Tensor};
 
 /// Elements of a block.

@@ -1,7 +1,8 @@
 //! Operators of two integer tensors of one dtype, element by element.
 
 use crate::binary::BinaryOp::{self, *};
-use crate::binary::{compare, zip};
+use crate::binary::compare;
+use crate::zip::zip;
 use crate::{DType, Error, Result, Tensor};
 
 /// Whether an operator is computed in this dtype itself, where the result wraps around as that in

@@ -114,6 +114,7 @@ mod vecmath_wide;
 mod views;
 mod walk;
 mod window;
+mod zip;
 
 pub use activate::{
     celu, glu, hardshrink, hardtanh, log_sigmoid, prelu, prelu_kernel, selu, softshrink, threshold,

@@ -1,7 +1,7 @@
 //! Element-wise operators that are written once for all dtypes, in double precision.
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
-use crate::binary::{BinaryOp, Strided, binary, row, zip, zip_parallel};
+use crate::binary::{BinaryOp, binary};
 use crate::halves::{map_halves, zip_halves};
 use crate::numbers::{Complex128, Number, Numbers, expect_floating, rounded, widest};
 use crate::promotion::int_to_float;
@@ -9,6 +9,7 @@ use crate::scalar::integer_range;
 use crate::shape::{broadcast, expanded_strides};
 use crate::simd::dispatch;
 use crate::unary::{map, map_slice, map_slices};
+use crate::zip::{Strided, row, zip, zip_parallel};
 use crate::{
     Bool, DType, Dims, Element, Error, Operand, Result, Scalar, Tensor, result_type, walk,
 };

@@ -5,6 +5,7 @@
 //! computed in double precision and rounded once, in one order, so results do not depend on threads.
 
 mod dense;
+mod eigen;
 mod einsum;
 mod fft;
 mod lapack;

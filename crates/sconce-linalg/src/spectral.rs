@@ -10,6 +10,7 @@ use sconce_kernels::{
 use crate::dense::{
     Batch, Matrix, Number, Out, by_number, check_float, check_matrices, check_square,
 };
+use crate::eigen::{Decomposed, Eigen};
 
 fn not_finite(function: &str, single: bool, at: usize) -> Error {
     let place = if single { String::new() } else { format!("(Batch element {at}): ") };
@@ -216,7 +217,7 @@ pub fn eigvals(a: &Tensor) -> Result<Tensor> {
         let mut values: Out<Complex64> = matrices.out(&[matrices.rows]);
         for matrix in matrices.matrices().filter(|matrix| matrix.rows > 0) {
             check_eig(&matrix)?;
-            values.push(&matrix.faer().eigenvalues().map_err(|_| eig_diverges())?);
+            values.push(&T::eigen(&matrix, false).ok_or_else(eig_diverges)?.0);
         }
         values.tensor(complex_dtype(a.dtype())?)
     })
@@ -238,15 +239,13 @@ fn eig_diverges() -> Error {
     )
 }
 
-fn decompose_general<T: Number>(a: &Matrix<T>) -> Result<(Vec<Complex64>, Matrix<Complex64>)> {
+fn decompose_general<T: Number>(a: &Matrix<T>) -> Result<Decomposed> {
     let n = a.rows;
     if n == 0 {
         return Ok((Vec::new(), Matrix::zeros(0, 0)));
     }
     check_eig(a)?;
-    let evd = a.faer().eigen().map_err(|_| eig_diverges())?;
-    let values = evd.S().column_vector();
-    let mut vectors = Matrix::of_faer(evd.U());
+    let (values, mut vectors) = T::eigen(a, true).ok_or_else(eig_diverges)?;
     for j in 0..n {
         let length = (0..n).map(|i| vectors[(i, j)].norm_sqr()).sum::<f64>().sqrt();
         // The greatest component is real, as `geev` has it.
@@ -261,7 +260,7 @@ fn decompose_general<T: Number>(a: &Matrix<T>) -> Result<(Vec<Complex64>, Matrix
         let by = if is_real { Complex64::new(length, 0.0) } else { phase * length };
         (0..n).for_each(|i| vectors[(i, j)] /= by);
     }
-    Ok(((0..n).map(|i| values[i]).collect(), vectors))
+    Ok((values, vectors))
 }
 
 /// What counts as zero among singular values: the greater of `atol` and `rtol` times the greatest.

@@ -1,7 +1,7 @@
 //! Runs the calls that `conformance/torchscript/generate.py` and `conformance/operators/generate.py`
 //! recorded, and says how many give what PyTorch gave.
 //!
-//!     cargo run --release -p sconce-runtime --example calls -- FOLDER [PATTERN] [--table FILE]
+//!     cargo run --profile optimized -p sconce-runtime --example calls -- FOLDER [PATTERN] [--table FILE]
 //!
 //! The table has a line for each group of cases (`NAME.DTYPE` of `NAME.DTYPE.INDEX`). Exits with
 //! failure when a call gives something else.

@@ -1,6 +1,6 @@
 //! Runs the recorded call of one model and says how far the result is from PyTorch's.
 //!
-//!     cargo run --release -p sconce-runtime --example model -- FOLDER
+//!     cargo run --profile optimized -p sconce-runtime --example model -- FOLDER
 //!
 //! FOLDER holds `model.pt` and `calls.pt` as `conformance/models/vision.py` writes them. Prints one
 //! line: `equal`, `wrong` or `not supported`, then the largest difference relative to the largest

@@ -1,7 +1,7 @@
 //! Runs models on recorded arguments, optimised and as they are, compares both with what PyTorch
 //! gave, and says how long a call takes: the median over the rounds, in milliseconds.
 //!
-//!     cargo run --release -p sconce-runtime --example models -- ROUNDS MODEL.pt RECORD.pt ...
+//!     cargo run --profile optimized -p sconce-runtime --example models -- ROUNDS MODEL.pt RECORD.pt ...
 //!
 //! A record is a dictionary with the tensors `input` and `result`.
 

@@ -1,6 +1,6 @@
 //! How long calls take: the median and the shortest, in microseconds.
 //!
-//!     cargo run --release -p sconce-runtime --example time -- THREADS SECONDS FOLDER...
+//!     cargo run --profile optimized -p sconce-runtime --example time -- THREADS SECONDS FOLDER...
 //!
 //! Each folder holds a `model.pt` and a `calls.pt`, a saved dict of `args`, a list of tensors.
 #![allow(clippy::print_stdout, reason = "a tool for developers")]

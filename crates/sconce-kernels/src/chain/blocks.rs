@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::{ChainOp, ChainResults, ChainStep, apply};
 use crate::activate::bounded;
-use crate::binary::{Floating, Power, Strided, Then, Zipping, row};
+use crate::binary::{Floating, Power, Then};
 use crate::choose::{elu_of, leaky, softplus_of};
 use crate::copy::copy_row;
 use crate::numbers::rounded;
@@ -19,6 +19,7 @@ use crate::pointwise::mixed;
 use crate::shape::{broadcast, expanded_strides};
 use crate::simd::{dispatch, prefetch};
 use crate::unary::{Mapping, PARALLEL, map_slice};
+use crate::zip::{Strided, Zipping, row};
 use crate::{BinaryOp, Bool, DType, Dims, Operand, Result, Scalar, Tensor, UnaryOp, threads, walk};
 
 /// Elements of a block: a few blocks stay in the first cache together.

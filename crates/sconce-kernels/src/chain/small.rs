@@ -6,8 +6,9 @@ use std::cell::Ref;
 use smallvec::SmallVec;
 
 use super::{ChainOp, ChainStep};
-use crate::binary::{Floating, Strided, Zipping};
+use crate::binary::Floating;
 use crate::unary::Mapping;
+use crate::zip::{Strided, Zipping};
 use crate::{BinaryOp, Operand, Scalar, Tensor};
 
 /// How many elements all steps together give at most.

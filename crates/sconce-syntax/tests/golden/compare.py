@@ -4,7 +4,7 @@
     compare.py ORACLE ANSWER [--seed N] [--count N] [FILE.py | ARCHIVE.pt ...]
 
 ORACLE is oracle.cpp compiled against libtorch (generate.py does it), ANSWER is
-`target/release/examples/answer`. Files and the code of archives are parsed whole; then N random
+`target/optimized/examples/answer`. Files and the code of archives are parsed whole; then N random
 programs, most of them valid, some damaged. Exits with 1 if anything differs that is not meant to.
 """
 import argparse
