@@ -36,11 +36,10 @@ pub(crate) fn pieces<T: Send>(
     serial: usize,
     f: impl Fn(usize, &mut [T]) + Sync,
 ) {
-    // Behind a reference: one copy of the function in the program instead of three.
-    let f: &(dyn Fn(usize, &mut [T]) + Sync) = &f;
-    pieces_of(out, unit, serial, f);
+    pieces_of(out, unit, serial, &f);
 }
 
+/// [`pieces`], compiled once for a type: what takes the function itself would hold three copies of it.
 #[inline(never)]
 fn pieces_of<T: Send>(
     out: &mut [T],
@@ -72,6 +71,7 @@ pub(crate) fn each<I: Iterator + Send>(items: I, f: impl Fn(I::Item) + Sync) {
     each_of(items, &f);
 }
 
+/// [`each`], compiled once for a kind of items.
 fn each_of<I: Iterator + Send>(items: I, f: &(dyn Fn(I::Item) + Sync)) {
     let helpers = get() - 1;
     if helpers == 0 {
