@@ -73,7 +73,7 @@ pub fn linear_packed(
     let shape = Shape { m, k: k as usize, n: n as usize };
     let mut out = result.write::<f32>()?;
     let (xs, ws) = (input.read::<f32>()?, packed.read::<f32>()?);
-    panels::multiply(shape, &xs, &ws, bias.as_deref(), &mut out, false);
+    panels::multiply(shape, &xs, &ws, bias.as_deref(), &mut out);
     if let Some(activation) = activation {
         activate(activation, &mut out);
     }

@@ -2,12 +2,13 @@
 //!
 //! [`pack`] turns a weight of `n` rows of `k` elements, as `torch.nn.Linear` has it, into panels: 32
 //! rows side by side, element by element. A panel is read in one direction whatever the product, so
-//! nothing is copied or reordered per call. The order in which an element of a product is added up
-//! does not depend on the number of threads: that of `k`, unless there is one row
-//! ([`crate::panel_vector`]).
+//! nothing is reordered per call; while one is multiplied the next is asked for, for weights come from
+//! the last cache or from memory. The order in which an element of a product is added up does not
+//! depend on the number of threads: that of `k`, unless there is one row ([`crate::panel_vector`]).
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
 #![allow(clippy::needless_range_loop, reason = "rows are registers")]
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::panel_vector::vector;
@@ -17,16 +18,22 @@ use crate::threads;
 /// Columns of a panel.
 pub(crate) const PANEL: usize = 32;
 
-/// Steps along `k` between two visits of the product: a panel of so many fits the first cache.
+/// Steps along `k` between two visits of the product.
 const DEPTH: usize = 384;
 
-/// Rows of the left operand that are prepared at a time.
+/// Rows of the left operand that a panel is multiplied with before the next panel: with a part of them the
+/// second cache holds the panel.
 const ROWS: usize = 252;
 
 /// Multiply-adds below which other threads cost more than they bring.
 const PARALLEL: usize = 1 << 20;
 
-/// What becomes of the product.
+/// Rows that so many elements lie between, or a multiple, share too few lines of the first cache.
+const CROWDED: usize = 512;
+/// What is put between such rows.
+const GAP: usize = 16;
+
+/// The sizes of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// Rows of the left operand and of the product.
@@ -58,8 +65,7 @@ pub(crate) fn pack(weight: &[f32], n: usize, k: usize, packed: &mut [f32]) {
     }
 }
 
-/// `out = x · weightᵀ + bias`, all row-major without gaps, the weight packed; or `out += …` where
-/// `accumulate`.
+/// `out = x · weightᵀ + bias`, all row-major without gaps, the weight packed.
 ///
 /// # Panics
 /// Where a slice is shorter than the shape says, which callers rule out.
@@ -69,70 +75,151 @@ pub(crate) fn multiply(
     packed: &[f32],
     bias: Option<&[f32]>,
     out: &mut [f32],
-    accumulate: bool,
 ) {
     let Shape { m, k, n } = shape;
     assert!(x.len() >= m * k && packed.len() >= packed_len(n, k) && out.len() >= m * n);
     assert!(bias.is_none_or(|bias| bias.len() >= n));
-    let out = &mut out[..m * n];
-    if n == 0 {
+    let (x, out) = (&x[..m * k], &mut out[..m * n]);
+    if out.is_empty() {
         return;
     }
-    for row in out.chunks_exact_mut(n) {
-        match bias {
-            Some(bias) if accumulate => row.iter_mut().zip(bias).for_each(|(x, b)| *x += b),
-            Some(bias) => row.copy_from_slice(&bias[..n]),
-            None if accumulate => {}
-            None => row.fill(0.0),
-        }
-    }
-    if k == 0 {
-        return;
-    }
-    let serial = |limit: usize, unit: usize| {
-        if m * n * k < PARALLEL { usize::MAX } else { limit * unit }
-    };
-    if m == 1 {
-        threads::pieces(out, PANEL, serial(8, PANEL), |start, out| {
-            vector(&x[..k], &packed[start * k..], out);
-        });
-    } else {
-        threads::pieces(out, n, serial(8, n), |start, out| {
-            let rows = out.len() / n;
-            let x = &x[start / n * k..][..rows * k];
-            for (x, out) in x.chunks(ROWS * k).zip(out.chunks_mut(ROWS * n)) {
-                rows_times(x, k, n, packed, out);
+    if m == 1 || k == 0 {
+        for row in out.chunks_exact_mut(n) {
+            match bias {
+                Some(bias) => row.copy_from_slice(&bias[..n]),
+                None => row.fill(0.0),
             }
+        }
+        if k == 0 {
+            return;
+        }
+        let serial = if n * k < PARALLEL { usize::MAX } else { 8 * PANEL };
+        return threads::pieces(out, PANEL, serial, |start, out| {
+            vector(x, &packed[start * k..], out);
         });
+    }
+    let (x, x_stride) = uncrowded(x, k);
+    let product = Product { shape, x: &x, x_stride, packed, bias, out: out.as_mut_ptr() };
+    let count = if m * n * k < PARALLEL { 1 } else { threads::get() };
+    let parts = Parts::of(shape, count);
+    let compute = |at| {
+        let (rows, panels) = parts.at(at, shape);
+        // SAFETY: no two parts have an element of the product in common, each is computed once, and
+        // `out`, of m × n elements, is borrowed until all have been.
+        unsafe { product.compute(rows, panels) };
+    };
+    let all = 0..parts.rows * parts.panels;
+    if count == 1 { all.for_each(compute) } else { threads::each(all, compute) }
+}
+
+/// Rows of `k` elements that the first cache can hold side by side, and from one to the next.
+fn uncrowded(x: &[f32], k: usize) -> (Cow<'_, [f32]>, usize) {
+    if !k.is_multiple_of(CROWDED) {
+        return (Cow::Borrowed(x), k);
+    }
+    let mut apart = Vec::with_capacity(x.len() / k * (k + GAP));
+    for row in x.chunks_exact(k) {
+        apart.extend_from_slice(row);
+        apart.extend_from_slice(&[0.0; GAP]);
+    }
+    (Cow::Owned(apart), k + GAP)
+}
+
+/// How a product is divided: in so many parts of about as many rows, and each of those in so many parts of
+/// about as many panels.
+#[derive(Debug, Clone, Copy)]
+struct Parts {
+    rows: usize,
+    panels: usize,
+}
+
+impl Parts {
+    /// For so many threads.
+    fn of(shape: Shape, threads: usize) -> Parts {
+        let rows = shape.m.div_ceil(ROWS);
+        if threads == 1 {
+            return Parts { rows, panels: 1 };
+        }
+        // Two for each thread: one that comes late has less to do. Parts of all rows read each panel
+        // once, parts of few rows read all panels each; the first panel of a part was not asked for.
+        let (wanted, all) = (2 * threads, shape.n.div_ceil(PANEL));
+        let even = |panels: &usize| (rows * panels).is_multiple_of(threads);
+        let least = wanted.div_ceil(rows);
+        let panels = (least..2 * wanted).find(even).unwrap_or(least).min(all);
+        let rows = rows.max(wanted.div_ceil(panels).min(shape.m / TILE_ROWS));
+        Parts { rows, panels }
+    }
+
+    fn at(self, at: usize, shape: Shape) -> (Range<usize>, Range<usize>) {
+        let part = |of: usize, parts: usize, at: usize| at * of / parts..(at + 1) * of / parts;
+        let panels = part(shape.n.div_ceil(PANEL), self.panels, at % self.panels);
+        (part(shape.m, self.rows, at / self.panels), panels)
     }
 }
 
-/// Adds the product of at most [`ROWS`] rows to `out`.
-fn rows_times(x: &[f32], k: usize, n: usize, packed: &[f32], out: &mut [f32]) {
-    let m = x.len() / k;
-    let level = best();
-    let tiles = || tiles(m, tile_rows(level));
-    let mut prepared = vec![0f32; m * DEPTH.min(k)];
-    for from in (0..k).step_by(DEPTH) {
-        let depth = DEPTH.min(k - from);
-        for rows in tiles() {
-            let height = rows.len();
-            let block = &mut prepared[rows.start * depth..rows.end * depth];
-            for (r, row) in rows.enumerate() {
-                let row = &x[row * k + from..row * k + from + depth];
-                for (i, &x) in row.iter().enumerate() {
-                    block[i * height + r] = x;
+/// A product of more than one row, which several threads compute parts of.
+struct Product<'a> {
+    shape: Shape,
+    x: &'a [f32],
+    x_stride: usize,
+    packed: &'a [f32],
+    bias: Option<&'a [f32]>,
+    out: *mut f32,
+}
+
+// SAFETY: `out` is only written through in `compute`, whose callers keep its parts apart.
+unsafe impl Sync for Product<'_> {}
+
+impl Product<'_> {
+    /// Some rows of the columns that some panels give.
+    ///
+    /// # Safety
+    /// `out` must be valid for m × n elements, of which nobody else uses those that are computed.
+    unsafe fn compute(&self, rows: Range<usize>, panels: Range<usize>) {
+        let Shape { k, n, .. } = self.shape;
+        let level = best();
+        let tile_count = rows.len().div_ceil(tile_rows(level));
+        for from in (0..k).step_by(DEPTH) {
+            let depth = DEPTH.min(k - from);
+            for at in panels.clone() {
+                let panel = &self.packed[(at * k + from) * PANEL..][..depth * PANEL];
+                let next = match at + 1 < panels.end {
+                    true => panel.as_ptr().wrapping_add(k * PANEL),
+                    false => {
+                        self.packed.as_ptr().wrapping_add((panels.start * k + from + depth) * PANEL)
+                    }
+                };
+                let ahead_step = (PANEL * size_of::<f32>()).div_ceil(tile_count);
+                let column = at * PANEL;
+                let width = PANEL.min(n - column);
+                let mut begin = [0f32; PANEL];
+                if let Some(bias) = self.bias {
+                    begin[..width].copy_from_slice(&bias[column..column + width]);
                 }
-            }
-        }
-        for (panel, column) in (0..n).step_by(PANEL).enumerate() {
-            let panel = &packed[panel * PANEL * k + from * PANEL..][..depth * PANEL];
-            let width = PANEL.min(n - column);
-            for rows in tiles() {
-                let x = &prepared[rows.start * depth..rows.end * depth];
-                let block = Block { x, rows: rows.len(), stride: None };
-                let out = &mut out[rows.start * n + column..(rows.end - 1) * n + column + width];
-                tile_times(level, block, panel, out, n, width);
+                for (tile, part) in tiles(rows.len(), tile_rows(level)).enumerate() {
+                    let first = rows.start + part.start;
+                    let x = &self.x[first * self.x_stride + from..];
+                    // SAFETY: inside the product, as `first` is below m and `column` below n.
+                    let out = unsafe { self.out.add(first * n + column) };
+                    let (begin, begin_stride) =
+                        if from == 0 { (begin.as_ptr(), 0) } else { (out.cast_const(), n) };
+                    let tile = Tile {
+                        depth,
+                        x: x.as_ptr(),
+                        x_stride: self.x_stride,
+                        panel: panel.as_ptr(),
+                        begin,
+                        begin_stride,
+                        out,
+                        out_stride: n,
+                        ahead: next.wrapping_byte_add(tile * depth * ahead_step),
+                        ahead_step,
+                    };
+                    assert!(x.len() >= (part.len() - 1) * self.x_stride + depth);
+                    // SAFETY: `x` and `panel` were held against the slices; the rows of `out` are this
+                    // caller's, `width` columns of each, and `begin` is those or one row.
+                    unsafe { tile.compute_columns(level, part.len(), width) };
+                }
             }
         }
     }
@@ -149,11 +236,26 @@ pub(crate) fn add_panel(
     out: &mut [f32],
     stride: usize,
 ) {
-    let level = best();
+    let (level, depth) = (best(), panel.len() / PANEL);
     for rows in tiles(rows, tile_rows(level)) {
-        let block =
-            Block { x: &x[rows.start * x_stride..], rows: rows.len(), stride: Some(x_stride) };
-        tile_kernel(level, block, panel, &mut out[rows.start * stride..], stride);
+        let (x, out) = (&x[rows.start * x_stride..], &mut out[rows.start * stride..]);
+        assert!(x.len() >= (rows.len() - 1) * x_stride + depth);
+        assert!(out.len() >= (rows.len() - 1) * stride + PANEL);
+        let out = out.as_mut_ptr();
+        let tile = Tile {
+            depth,
+            x: x.as_ptr(),
+            x_stride,
+            panel: panel.as_ptr(),
+            begin: out,
+            begin_stride: stride,
+            out,
+            out_stride: stride,
+            ahead: panel.as_ptr(),
+            ahead_step: 0,
+        };
+        // SAFETY: the assertions above; `out` is borrowed mutably.
+        unsafe { tile.compute(level, rows.len()) };
     }
 }
 
@@ -163,85 +265,87 @@ fn tiles(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
     (0..count).map(move |tile| tile * rows / count..(tile + 1) * rows / count)
 }
 
-/// Some rows of the left operand.
-#[derive(Clone, Copy)]
-struct Block<'a> {
-    x: &'a [f32],
-    rows: usize,
-    /// From one row to the next; `None` where rows were put side by side, element by element.
-    stride: Option<usize>,
-}
+/// The most rows of a tile at any level.
+const TILE_ROWS: usize = 14;
 
 /// The rows that a level's kernel holds in registers.
 fn tile_rows(level: Level) -> usize {
     match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => 14,
+        Level::Avx512 => TILE_ROWS,
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => 6,
         Level::Baseline => 4,
     }
 }
 
-/// Adds to `width` columns of rows of `out`, `stride` apart, the product of a block and a panel.
-fn tile_times(
-    level: Level,
-    block: Block<'_>,
-    panel: &[f32],
-    out: &mut [f32],
-    stride: usize,
-    width: usize,
-) {
-    if width == PANEL {
-        return tile_kernel(level, block, panel, out, stride);
-    }
-    // The last panel of a product whose columns are no multiple of the panel's: computed beside.
-    let mut whole = [0f32; 14 * PANEL];
-    let rows = whole.chunks_exact_mut(PANEL).zip(out.chunks(stride));
-    rows.for_each(|(whole, out)| whole[..width].copy_from_slice(&out[..width]));
-    tile_kernel(level, block, panel, &mut whole[..block.rows * PANEL], PANEL);
-    let rows = whole.chunks_exact(PANEL).zip(out.chunks_mut(stride));
-    rows.for_each(|(whole, out)| out[..width].copy_from_slice(&whole[..width]));
+/// Some rows times `depth` lines of a panel: `begin + x · panel`.
+#[derive(Clone, Copy)]
+struct Tile {
+    depth: usize,
+    x: *const f32,
+    x_stride: usize,
+    panel: *const f32,
+    begin: *const f32,
+    begin_stride: usize,
+    out: *mut f32,
+    out_stride: usize,
+    /// What is read soon, and by how many bytes it goes on with each line. Need not be valid.
+    ahead: *const f32,
+    ahead_step: usize,
 }
 
-fn tile_kernel(level: Level, block: Block<'_>, panel: &[f32], out: &mut [f32], stride: usize) {
-    let depth = panel.len() / PANEL;
-    let Block { x, rows, stride: x_stride } = block;
-    assert!(match x_stride {
-        None => x.len() >= depth * rows,
-        Some(x_stride) => x.len() >= (rows - 1) * x_stride + depth,
-    });
-    assert!(out.len() >= (rows - 1) * stride + PANEL);
-    macro_rules! by_rows {
-        ($module:ident, $($rows:literal)*) => {
-            match (rows, x_stride) {
-                $(
-                    // SAFETY: the assertions above hold what the kernel reads of `x` and `panel` (depth ×
-                    // PANEL) and writes of `out` (rows of PANEL elements, `stride` apart) inside the
-                    // slices, and `out` is borrowed mutably; `level` is what this processor was found
-                    // to have.
-                    ($rows, None) => unsafe {
-                        $module::tile::<$rows, false>(
-                            depth, x.as_ptr(), 0, panel.as_ptr(), out.as_mut_ptr(), stride,
-                        );
-                    },
-                    // SAFETY: the same.
-                    ($rows, Some(x_stride)) => unsafe {
-                        $module::tile::<$rows, true>(
-                            depth, x.as_ptr(), x_stride, panel.as_ptr(), out.as_mut_ptr(), stride,
-                        );
-                    },
-                )*
-                _ => portable::tile(depth, block, panel, out, stride),
+impl Tile {
+    /// Computes `width` columns of so many rows.
+    ///
+    /// # Safety
+    /// As [`Tile::compute`], but for `out` and, with a stride, `begin`, whose rows have `width` columns.
+    unsafe fn compute_columns(self, level: Level, rows: usize, width: usize) {
+        // SAFETY: the caller's; the rows of `whole` are whole ones.
+        unsafe {
+            if width == PANEL {
+                return self.compute(level, rows);
             }
-        };
+            // The last panel of a product whose columns are no multiple of the panel's.
+            let mut whole = [0f32; TILE_ROWS * PANEL];
+            for (r, row) in whole.chunks_exact_mut(PANEL).take(rows).enumerate() {
+                let begin = self.begin.add(r * self.begin_stride);
+                begin.copy_to_nonoverlapping(row.as_mut_ptr(), width);
+            }
+            let out = whole.as_mut_ptr();
+            let (begin, begin_stride) = (out.cast_const(), PANEL);
+            Tile { begin, begin_stride, out, out_stride: PANEL, ..self }.compute(level, rows);
+            for (r, row) in whole.chunks_exact(PANEL).take(rows).enumerate() {
+                let out = self.out.add(r * self.out_stride);
+                out.copy_from_nonoverlapping(row.as_ptr(), width);
+            }
+        }
     }
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => by_rows!(avx512, 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => by_rows!(avx2, 1 2 3 4 5 6),
-        Level::Baseline => portable::tile(depth, block, panel, out, stride),
+
+    /// Computes so many rows of 32 columns.
+    ///
+    /// # Safety
+    /// `x` must have `rows` rows of `depth` elements, `panel` `depth` × 32, `begin` and `out` `rows` rows
+    /// of 32, all from one to the next their stride, and nobody else may use `out`. There are at most
+    /// as many rows as the level's tiles have, and the processor has the level's instructions.
+    unsafe fn compute(self, level: Level, rows: usize) {
+        macro_rules! by_rows {
+            ($module:ident, $($rows:literal)*) => {
+                match rows {
+                    // SAFETY: the caller's.
+                    $($rows => unsafe { $module::tile::<$rows>(self) },)*
+                    _ => unreachable!("tiles have as many rows as the level's kernel"),
+                }
+            };
+        }
+        match level {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => by_rows!(avx512, 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => by_rows!(avx2, 1 2 3 4 5 6),
+            // SAFETY: the caller's.
+            Level::Baseline => unsafe { portable::tile(self, rows) },
+        }
     }
 }
 
@@ -249,41 +353,37 @@ fn tile_kernel(level: Level, block: Block<'_>, panel: &[f32], out: &mut [f32], s
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
     use std::arch::x86_64::{
-        __m512, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps, _mm512_storeu_ps,
+        __m512, _MM_HINT_T1, _mm_prefetch, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps,
+        _mm512_storeu_ps,
     };
 
-    use super::PANEL;
+    use super::{PANEL, Tile};
 
     /// # Safety
-    /// `x` has M rows of depth elements, `x_stride` apart where `APART` and else side by side; `panel`
-    /// has depth × PANEL, and `out` M rows of PANEL, `stride` apart. The processor has AVX-512F.
+    /// As [`Tile::compute`], of M rows; the processor has AVX-512F.
     #[target_feature(enable = "avx512f")]
-    pub(super) unsafe fn tile<const M: usize, const APART: bool>(
-        depth: usize,
-        x: *const f32,
-        x_stride: usize,
-        panel: *const f32,
-        out: *mut f32,
-        stride: usize,
-    ) {
+    pub(super) unsafe fn tile<const M: usize>(tile: Tile) {
+        let Tile { depth, x, x_stride, panel, begin, begin_stride, out, out_stride, .. } = tile;
+        let mut ahead = tile.ahead;
         // SAFETY: the caller's promise.
         unsafe {
             let mut sums: [[__m512; 2]; M] = std::array::from_fn(|r| {
-                let row = out.add(r * stride);
+                let row = begin.add(r * begin_stride);
                 [_mm512_loadu_ps(row), _mm512_loadu_ps(row.add(16))]
             });
             for i in 0..depth {
+                _mm_prefetch::<_MM_HINT_T1>(ahead.cast());
+                ahead = ahead.wrapping_byte_add(tile.ahead_step);
                 let line = panel.add(i * PANEL);
                 let (low, high) = (_mm512_loadu_ps(line), _mm512_loadu_ps(line.add(16)));
                 for r in 0..M {
-                    let at = if APART { r * x_stride + i } else { i * M + r };
-                    let x = _mm512_set1_ps(*x.add(at));
+                    let x = _mm512_set1_ps(*x.add(r * x_stride + i));
                     sums[r][0] = _mm512_fmadd_ps(x, low, sums[r][0]);
                     sums[r][1] = _mm512_fmadd_ps(x, high, sums[r][1]);
                 }
             }
             for r in 0..M {
-                let row = out.add(r * stride);
+                let row = out.add(r * out_stride);
                 _mm512_storeu_ps(row, sums[r][0]);
                 _mm512_storeu_ps(row.add(16), sums[r][1]);
             }
@@ -295,41 +395,39 @@ mod avx512 {
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::{
-        __m256, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_set1_ps, _mm256_storeu_ps,
+        __m256, _MM_HINT_T1, _mm_prefetch, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_set1_ps,
+        _mm256_storeu_ps,
     };
 
-    use super::PANEL;
+    use super::{PANEL, Tile};
 
     /// # Safety
-    /// As the 512-bit kernel; the processor has AVX2 and FMA.
+    /// As [`Tile::compute`], of M rows; the processor has AVX2 and FMA.
     #[target_feature(enable = "avx2,fma")]
-    pub(super) unsafe fn tile<const M: usize, const APART: bool>(
-        depth: usize,
-        x: *const f32,
-        x_stride: usize,
-        panel: *const f32,
-        out: *mut f32,
-        stride: usize,
-    ) {
+    pub(super) unsafe fn tile<const M: usize>(tile: Tile) {
+        let Tile { depth, x, x_stride, panel, begin, begin_stride, out, out_stride, .. } = tile;
+        // Half of what is read ahead with each half of the panel.
+        let (mut ahead, step) = (tile.ahead, tile.ahead_step.div_ceil(2));
         // SAFETY: the caller's promise.
         unsafe {
             for half in [0, 16] {
                 let mut sums: [[__m256; 2]; M] = std::array::from_fn(|r| {
-                    let row = out.add(r * stride + half);
+                    let row = begin.add(r * begin_stride + half);
                     [_mm256_loadu_ps(row), _mm256_loadu_ps(row.add(8))]
                 });
                 for i in 0..depth {
+                    _mm_prefetch::<_MM_HINT_T1>(ahead.cast());
+                    ahead = ahead.wrapping_byte_add(step);
                     let line = panel.add(i * PANEL + half);
                     let (low, high) = (_mm256_loadu_ps(line), _mm256_loadu_ps(line.add(8)));
                     for r in 0..M {
-                        let at = if APART { r * x_stride + i } else { i * M + r };
-                        let x = _mm256_set1_ps(*x.add(at));
+                        let x = _mm256_set1_ps(*x.add(r * x_stride + i));
                         sums[r][0] = _mm256_fmadd_ps(x, low, sums[r][0]);
                         sums[r][1] = _mm256_fmadd_ps(x, high, sums[r][1]);
                     }
                 }
                 for r in 0..M {
-                    let row = out.add(r * stride + half);
+                    let row = out.add(r * out_stride + half);
                     _mm256_storeu_ps(row, sums[r][0]);
                     _mm256_storeu_ps(row.add(8), sums[r][1]);
                 }
@@ -340,27 +438,24 @@ mod avx2 {
 
 /// What any processor can do.
 mod portable {
-    use super::{Block, PANEL};
+    use super::{PANEL, Tile};
 
-    pub(super) fn tile(
-        depth: usize,
-        block: Block<'_>,
-        panel: &[f32],
-        out: &mut [f32],
-        stride: usize,
-    ) {
-        debug_assert_eq!(panel.len(), depth * PANEL);
-        let Block { x, rows, stride: x_stride } = block;
-        for (r, out) in out.chunks_mut(stride).take(rows).enumerate() {
-            let Some(out) = out.first_chunk_mut::<PANEL>() else { continue };
-            let mut sums = *out;
-            for (i, line) in panel.as_chunks::<PANEL>().0.iter().enumerate() {
-                let x = x[x_stride.map_or(i * rows + r, |stride| r * stride + i)];
-                for l in 0..PANEL {
-                    sums[l] += x * line[l];
+    /// # Safety
+    /// As [`Tile::compute`].
+    pub(super) unsafe fn tile(tile: Tile, rows: usize) {
+        // SAFETY: the caller's promise; the lines of the panel are whole ones.
+        unsafe {
+            let panel = std::slice::from_raw_parts(tile.panel, tile.depth * PANEL);
+            for r in 0..rows {
+                let x = std::slice::from_raw_parts(tile.x.add(r * tile.x_stride), tile.depth);
+                let mut sums = *tile.begin.add(r * tile.begin_stride).cast::<[f32; PANEL]>();
+                for (&x, line) in x.iter().zip(panel.as_chunks::<PANEL>().0) {
+                    for l in 0..PANEL {
+                        sums[l] += x * line[l];
+                    }
                 }
+                *tile.out.add(r * tile.out_stride).cast::<[f32; PANEL]>() = sums;
             }
-            *out = sums;
         }
     }
 }
@@ -399,21 +494,40 @@ mod tests {
             let mut packed = vec![0f32; packed_len(n, k)];
             pack(&weight, n, k, &mut packed);
             let mut out = vec![7f32; m * n];
-            multiply(Shape { m, k, n }, &x, &packed, Some(&bias), &mut out, false);
-            for i in 0..m {
-                for j in 0..n {
-                    let product: f64 = (0..k)
-                        .map(|l| f64::from(x[i * k + l]) * f64::from(weight[j * k + l]))
-                        .sum();
-                    let exact = product + f64::from(bias[j]);
-                    let found = f64::from(out[i * n + j]);
-                    assert!((found - exact).abs() < 1e-4, "{m} {k} {n}: {i} {j}: {found} {exact}");
+            for bias in [Some(&bias[..]), None] {
+                multiply(Shape { m, k, n }, &x, &packed, bias, &mut out);
+                for i in 0..m {
+                    for j in 0..n {
+                        let product: f64 = (0..k)
+                            .map(|l| f64::from(x[i * k + l]) * f64::from(weight[j * k + l]))
+                            .sum();
+                        let exact = product + bias.map_or(0.0, |bias| f64::from(bias[j]));
+                        let found = f64::from(out[i * n + j]);
+                        let place = format!("{m} {k} {n}: {i} {j}");
+                        assert!((found - exact).abs() < 1e-4, "{place}: {found} {exact}");
+                    }
                 }
             }
-            let once = out.clone();
-            multiply(Shape { m, k, n }, &x, &packed, None, &mut out, true);
-            for ((twice, once), column) in out.iter().zip(&once).zip((0..m).flat_map(|_| &bias)) {
-                assert!((twice - (2.0 * once - column)).abs() < 1e-3);
+        }
+    }
+
+    #[test]
+    fn parts_cover_a_product_once() {
+        for (m, k, n) in [(2, 8192, 64), (40, 1000, 33), (128, 384, 1152), (3000, 64, 20)] {
+            let shape = Shape { m, k, n };
+            for threads in [1, 2, 16] {
+                let parts = Parts::of(shape, threads);
+                let mut seen = vec![0; m * n.div_ceil(PANEL)];
+                for at in 0..parts.rows * parts.panels {
+                    let (rows, panels) = parts.at(at, shape);
+                    assert!(!rows.is_empty() && rows.len() <= ROWS && !panels.is_empty());
+                    for row in rows {
+                        for panel in panels.clone() {
+                            seen[row * n.div_ceil(PANEL) + panel] += 1;
+                        }
+                    }
+                }
+                assert!(seen.iter().all(|&times| times == 1), "{shape:?}: {parts:?}");
             }
         }
     }
@@ -423,26 +537,35 @@ mod tests {
     fn the_kernels_of_all_levels_agree() {
         let (depth, rows) = (77, 6);
         let (x, panel) = (numbers(depth * rows, 4), numbers(depth * PANEL, 5));
-        let mut beside = vec![0f32; x.len()];
-        for (r, row) in x.chunks_exact(depth).enumerate() {
-            row.iter().enumerate().for_each(|(i, &x)| beside[i * rows + r] = x);
-        }
-        let run = |level: Level, x: &[f32], stride| {
+        let run = |level: Level, rows: usize| {
             let mut out = vec![0.5f32; rows * 40];
-            tile_kernel(level, Block { x, rows, stride }, &panel, &mut out, 40);
+            let tile = Tile {
+                depth,
+                x: x.as_ptr(),
+                x_stride: depth,
+                panel: panel.as_ptr(),
+                begin: out.as_ptr(),
+                begin_stride: 40,
+                out: out.as_mut_ptr(),
+                out_stride: 40,
+                ahead: panel.as_ptr(),
+                ahead_step: 64,
+            };
+            // SAFETY: six rows at most, which the operands have; levels are of this processor.
+            unsafe { tile.compute(level, rows) };
             out
         };
-        let portable = run(Level::Baseline, &beside, None);
         let has = |level: Level| match best() {
             Level::Avx512 => true,
             Level::Avx2 => level == Level::Avx2,
             Level::Baseline => false,
         };
-        for level in [Level::Avx2, Level::Avx512].into_iter().filter(|&level| has(level)) {
-            let (apart, beside) = (run(level, &x, Some(depth)), run(level, &beside, None));
-            assert_eq!(apart, beside, "{level:?}");
-            for (a, b) in apart.iter().zip(&portable) {
-                assert!((a - b).abs() < 1e-4, "{level:?}");
+        for rows in 1..=rows {
+            let portable = run(Level::Baseline, rows);
+            for level in [Level::Avx2, Level::Avx512].into_iter().filter(|&level| has(level)) {
+                for (a, b) in run(level, rows).iter().zip(&portable) {
+                    assert!((a - b).abs() < 1e-4, "{level:?}");
+                }
             }
         }
     }

@@ -37,7 +37,7 @@ pub(crate) fn run(
     let mut of_first = vec![0f32; rows.len() * width];
     let shape = Shape { m: rows.len(), k: inputs, n: width };
     let x = &operands.x[rows.start * inputs..];
-    panels::multiply(shape, x, operands.input, Some(operands.bias), &mut of_first, false);
+    panels::multiply(shape, x, operands.input, Some(operands.bias), &mut of_first);
     let of_stretch = order.gates * PANEL;
     let mut gates = vec![0f32; 2 * blocks.longest() * width];
     let mut gates = gates.chunks_mut((blocks.longest() * of_stretch).max(1));
