@@ -2,7 +2,8 @@
 
 use crate::binary::{BinaryOp, binary, compute_dtype};
 use crate::error::cpp_type_name;
-use crate::shape::wrap_dim;
+use crate::scaled_dot_products::{Weighing, attend};
+use crate::shape::{contiguous_strides, wrap_dim};
 use crate::unary::{UnaryOp, unary};
 use crate::{
     Bool, DType, Dims, Dropout, Element, Error, Generator, LinearActivation, Operand, Result,
@@ -25,15 +26,90 @@ pub struct AttentionOptions<'a> {
     pub grouped: bool,
 }
 
-/// `torch.nn.functional.scaled_dot_product_attention` and its weights: query … × L × E, key … × S ×
-/// E, value … × S × V.
+/// `torch.nn.functional.scaled_dot_product_attention`: query … × L × E, key … × S × E, value … × S × V
+/// give … × L × V. Where PyTorch has a fused kernel the result has the order of the query's dimensions in
+/// memory.
 ///
 /// # Errors
 /// Where sizes or dtypes do not fit, and for a mask beside `causal`.
+///
+/// ```
+/// use sconce_kernels::{AttentionOptions, DType, Generator, Tensor, attention};
+/// let x = Tensor::full(&[1, 2, 3, 8], 1.into(), DType::Float32)?;
+/// let options = AttentionOptions { causal: true, ..AttentionOptions::default() };
+/// let result = attention([&x, &x, &x], &options, &mut Generator::default())?;
+/// assert_eq!(result.to_vec::<f32>()?, x.to_vec::<f32>()?);
+/// # Ok::<(), sconce_kernels::Error>(())
+/// ```
 pub fn attention(
-    query: &Tensor,
-    key: &Tensor,
-    value: &Tensor,
+    operands: [&Tensor; 3],
+    options: &AttentionOptions<'_>,
+    generator: &mut Generator,
+) -> Result<Tensor> {
+    check_operands(operands, options)?;
+    let [query, _, value] = operands;
+    let strides = match is_fused(operands, options) {
+        true => query.preserved_strides(),
+        false => {
+            let mut sizes = Dims::from_slice(query.sizes());
+            sizes[query.dim() - 1] = value.size(-1)?;
+            contiguous_strides(&sizes)
+        }
+    };
+    if options.dropout == 0.0 && shares_heads(operands, options.grouped) {
+        let shown = |mask: &&Tensor| mask.dtype() == DType::Bool;
+        let converted =
+            options.mask.filter(shown).map(|mask| added_where(mask, false)).transpose()?;
+        let weighing = Weighing {
+            scale: scale(query, options)? as f32,
+            causal: options.causal,
+            added: converted.as_ref().or(options.mask),
+            safe: true,
+        };
+        if let Some(result) = attend(operands, weighing, &strides)? {
+            return Ok(result);
+        }
+    }
+    let (result, _) = attention_with_weights(operands, options, generator)?;
+    if result.dim() == query.dim() { result.with_strides(&strides) } else { Ok(result) }
+}
+
+/// Whether PyTorch computes attention without a tensor of weights on a CPU.
+fn is_fused(operands: [&Tensor; 3], options: &AttentionOptions<'_>) -> bool {
+    let [query, key, value] = operands.map(Tensor::sizes);
+    let four = query.len() == 4;
+    let mask_fits = options.mask.is_none_or(|mask| !four || matches!(mask.dim(), 2 | 4));
+    operands.iter().all(|tensor| tensor.numel() > 0 && tensor.strides().last() == Some(&1))
+        && (four || query.len() == 3)
+        && [key, value].iter().all(|sizes| sizes.len() == query.len())
+        && (query.last() == key.last() && query.last() == value.last())
+        && (!four || (query[0] == key[0] && query[0] == value[0]))
+        && key[query.len() - 3] == value[query.len() - 3]
+        && options.dropout == 0.0
+        && mask_fits
+}
+
+/// Whether heads of keys and values are those of the query, one for all, or `grouped`.
+fn shares_heads([query, key, value]: [&Tensor; 3], grouped: bool) -> bool {
+    let heads = |tensor: &Tensor| tensor.dim().checked_sub(3).map(|dim| tensor.sizes()[dim]);
+    grouped || [key, value].iter().all(|t| heads(t) == heads(query) || heads(t) == Some(1))
+}
+
+/// Numbers to add to scores: negative infinity where a mask of `bool` has `hidden`, otherwise 0.
+fn added_where(mask: &Tensor, hidden: bool) -> Result<Tensor> {
+    let hides = if hidden { mask.clone() } else { logical_not(mask)? };
+    masked_fill(&Tensor::zeros(mask.sizes(), DType::Float32)?, &hides, LOW)
+}
+
+/// What a score is that does not count.
+const LOW: Operand<'static> = Operand::Scalar(Scalar::Float(f64::NEG_INFINITY));
+
+/// [`attention`], row-major, and its weights, `torch._scaled_dot_product_attention_math`.
+///
+/// # Errors
+/// As [`attention`].
+pub fn attention_with_weights(
+    [query, key, value]: [&Tensor; 3],
     options: &AttentionOptions<'_>,
     generator: &mut Generator,
 ) -> Result<(Tensor, Tensor)> {
@@ -54,18 +130,17 @@ pub fn attention(
 /// # Errors
 /// As [`attention`], and for dropout.
 pub fn flash_attention(
-    query: &Tensor,
-    key: &Tensor,
-    value: &Tensor,
+    operands: [&Tensor; 3],
     options: &AttentionOptions<'_>,
     generator: &mut Generator,
 ) -> Result<(Tensor, Tensor)> {
+    let [query, key, _] = operands;
     if options.dropout > 0.0 || query.dim() != 4 {
         return Err(Error::not_implemented(
             "flash attention with dropout or other than 4 dimensions",
         ));
     }
-    let (result, _) = attention(query, key, value, options, generator)?;
+    let result = attention(operands, options, generator)?;
     Ok((result, logsumexp(&scores(query, key, options)?, &[-1], false)?))
 }
 
@@ -97,16 +172,20 @@ fn check_operands(operands: [&Tensor; 3], options: &AttentionOptions<'_>) -> Res
     Ok(())
 }
 
+/// What scores are multiplied by.
+fn scale(query: &Tensor, options: &AttentionOptions<'_>) -> Result<f64> {
+    let features = query.size(-1)? as f64;
+    Ok(options.scale.unwrap_or_else(|| 1.0 / features.sqrt()))
+}
+
 /// How well each query fits each key, in the dtype that is computed in; negative infinity where a
 /// mask leaves it out.
 fn scores(query: &Tensor, key: &Tensor, options: &AttentionOptions<'_>) -> Result<Tensor> {
     let compute = compute_dtype(query.dtype());
     let key = if options.grouped { repeated_heads(key, query)? } else { key.clone() };
-    let features = query.size(-1)? as f64;
-    let scale = options.scale.unwrap_or_else(|| 1.0 / features.sqrt());
-    let scaled = binary(BinaryOp::Mul, (&query.to_dtype(compute)?).into(), scale.into())?;
+    let scale = Operand::from(scale(query, options)?);
+    let scaled = binary(BinaryOp::Mul, (&query.to_dtype(compute)?).into(), scale)?;
     let scores = matmul(&scaled, &key.to_dtype(compute)?.transpose(-2, -1)?)?;
-    let low = Operand::Scalar(Scalar::Float(f64::NEG_INFINITY));
     if options.causal {
         let scores = scores.contiguous()?;
         match compute {
@@ -117,7 +196,7 @@ fn scores(query: &Tensor, key: &Tensor, options: &AttentionOptions<'_>) -> Resul
     }
     match options.mask {
         None => Ok(scores),
-        Some(mask) if mask.dtype() == DType::Bool => masked_fill(&scores, &logical_not(mask)?, low),
+        Some(mask) if mask.dtype() == DType::Bool => masked_fill(&scores, &logical_not(mask)?, LOW),
         Some(mask) => binary(BinaryOp::Add, (&scores).into(), (&mask.to_dtype(compute)?).into()),
     }
 }
@@ -236,7 +315,8 @@ impl HeadMask<'_> {
     }
 }
 
-/// `torch._native_multi_head_attention`: batch × L × embed, and the weights batch × heads × L × S.
+/// `torch._native_multi_head_attention`: batch × L × embed, and the weights batch × heads × L × S if they
+/// are needed.
 ///
 /// # Errors
 /// Where sizes do not fit.
@@ -244,7 +324,8 @@ pub fn multi_head_attention(
     [query, key, value]: [&Tensor; 3],
     weights: HeadWeights<'_>,
     mask: Option<HeadMask<'_>>,
-) -> Result<(Tensor, Tensor)> {
+    need_weights: bool,
+) -> Result<(Tensor, Option<Tensor>)> {
     let (embed, heads) = (weights.embed, weights.heads);
     if query.dim() != 3 || key.dim() != 3 || value.dim() != 3 {
         let message = format!("expected 3-D `query`, got {}-D tensor", query.dim());
@@ -271,16 +352,37 @@ pub fn multi_head_attention(
         };
         part.view(&[batch, length, heads, head])?.transpose(1, 2)
     };
-    let root = 1.0 / (head as f64).sqrt();
-    let query_heads = binary(BinaryOp::Mul, (&part(query, 0)?).into(), root.into())?;
-    let scores = matmul(&query_heads, &part(key, 1)?.transpose(-2, -1)?)?;
-    let weighed = match mask {
-        Some(mask) => masked_softmax(&scores, &mask.spread()?, -1)?,
+    let mask = mask.map(|mask| mask.spread()).transpose()?;
+    let heads = [part(query, 0)?, part(key, 1)?, part(value, 2)?];
+    let (mixed, weighed) = attend_heads(&heads, mask.as_ref(), need_weights)?;
+    let mixed = mixed.transpose(1, 2)?.reshape(&[query.size(0)?, query.size(1)?, embed])?;
+    Ok((weights.out.apply(&mixed, None)?, weighed))
+}
+
+/// Attention of batch × heads × length × features, where a mask is true for what is left out; a row of
+/// nothing else is NaN. The weights as well if they are needed.
+fn attend_heads(
+    heads: &[Tensor; 3],
+    mask: Option<&Tensor>,
+    need_weights: bool,
+) -> Result<(Tensor, Option<Tensor>)> {
+    let [query, key, value] = heads;
+    let root = 1.0 / (query.size(-1)? as f64).sqrt();
+    if !need_weights {
+        let added = mask.map(|mask| added_where(mask, true)).transpose()?;
+        let scale = root as f32;
+        let weighing = Weighing { scale, causal: false, added: added.as_ref(), safe: false };
+        if let Some(result) = attend(heads.each_ref(), weighing, &query.preserved_strides())? {
+            return Ok((result, None));
+        }
+    }
+    let scores = binary(BinaryOp::Mul, query.into(), root.into())?;
+    let scores = matmul(&scores, &key.transpose(-2, -1)?)?;
+    let weights = match mask {
+        Some(mask) => masked_softmax(&scores, mask, -1)?,
         None => softmax(&scores, -1)?,
     };
-    let mixed = matmul(&weighed, &part(value, 2)?)?.transpose(1, 2)?;
-    let mixed = mixed.reshape(&[query.size(0)?, query.size(1)?, embed])?;
-    Ok((weights.out.apply(&mixed, None)?, weighed))
+    Ok((matmul(&weights, value)?, need_weights.then_some(weights)))
 }
 
 /// `torch._masked_softmax`: true in the mask counts for nothing. A row of nothing else is NaN.
@@ -288,8 +390,7 @@ pub fn multi_head_attention(
 /// # Errors
 /// Where the mask does not broadcast.
 pub fn masked_softmax(scores: &Tensor, mask: &Tensor, dim: i64) -> Result<Tensor> {
-    let low = Operand::Scalar(Scalar::Float(f64::NEG_INFINITY));
-    softmax(&masked_fill(scores, mask, low)?, dim)
+    softmax(&masked_fill(scores, mask, LOW)?, dim)
 }
 
 /// The rest of a transformer's encoder layer.
@@ -324,7 +425,7 @@ pub fn encoder_layer(
     };
     let sum = |a: &Tensor, b: &Tensor| add(a.into(), b.into(), Scalar::Int(1));
     let seen = if layer.norm_first { norm(input, 0)? } else { input.clone() };
-    let (attended, _) = multi_head_attention([&seen, &seen, &seen], layer.attention, mask)?;
+    let (attended, _) = multi_head_attention([&seen, &seen, &seen], layer.attention, mask, false)?;
     let mut x = sum(&attended, input)?;
     if !layer.norm_first {
         x = norm(&x, 0)?;
@@ -356,7 +457,7 @@ mod tests {
         let numbers: Vec<f32> = (0..6).map(|i| (i - 2) as f32 / 2.0).collect();
         let x = Tensor::from_slice(&numbers, &[1, 3, 2]).unwrap();
         let options = AttentionOptions { causal: true, ..AttentionOptions::default() };
-        let (found, _) = attention(&x, &x, &x, &options, &mut Generator::default()).unwrap();
+        let found = attention([&x, &x, &x], &options, &mut Generator::default()).unwrap();
         let expected = [-1.0, -0.5, -0.412_520_97, 0.087_479, 0.809_143_8, 1.309_143_8];
         let found = found.to_vec::<f32>().unwrap();
         assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
@@ -367,7 +468,7 @@ mod tests {
         let x = Tensor::full(&[1, 2, 2], 1.into(), DType::Float32).unwrap();
         let mask = Tensor::from_bools(&[true, true, false, false], &[2, 2]).unwrap();
         let options = AttentionOptions { mask: Some(&mask), ..AttentionOptions::default() };
-        let (found, _) = attention(&x, &x, &x, &options, &mut Generator::default()).unwrap();
+        let found = attention([&x, &x, &x], &options, &mut Generator::default()).unwrap();
         assert_eq!(found.to_vec::<f32>().unwrap(), [1.0, 1.0, 0.0, 0.0]);
     }
 

@@ -16,7 +16,7 @@ pub(crate) struct Matrix {
 
 impl Matrix {
     /// The same elements, rows and columns swapped.
-    fn transposed(self) -> Matrix {
+    pub(crate) fn transposed(self) -> Matrix {
         Matrix { start: self.start, row_stride: self.col_stride, col_stride: self.row_stride }
     }
 

@@ -92,6 +92,7 @@ mod remainders;
 mod rotated;
 mod rows;
 mod scalar;
+mod scaled_dot_products;
 mod scatter;
 pub mod shape;
 mod shuffle;
@@ -120,8 +121,9 @@ pub use activate::{
     celu, glu, hardshrink, hardtanh, log_sigmoid, prelu, prelu_kernel, selu, softshrink, threshold,
 };
 pub use attention::{
-    AttentionOptions, EncoderLayer, HeadMask, HeadWeights, Layer, attention, encoder_layer,
-    flash_attention, is_left_aligned, masked_softmax, multi_head_attention, safe_softmax,
+    AttentionOptions, EncoderLayer, HeadMask, HeadWeights, Layer, attention,
+    attention_with_weights, encoder_layer, flash_attention, is_left_aligned, masked_softmax,
+    multi_head_attention, safe_softmax,
 };
 pub use bags::{BagMode, BagOptions, Bags, embedding_bag, embedding_renorm};
 pub use batch_stats::{

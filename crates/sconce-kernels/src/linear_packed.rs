@@ -65,7 +65,7 @@ pub fn linear_packed(
         return Ok(None);
     }
     let sizes: Dims = batch.iter().copied().chain([n]).collect();
-    let result = Tensor::empty(&sizes, DType::Float32)?;
+    let result = Tensor::unset(&sizes, DType::Float32)?;
     let input = input.contiguous()?;
     let bias = bias.map(Tensor::contiguous).transpose()?;
     let bias = bias.as_ref().map(Tensor::read::<f32>).transpose()?;

@@ -92,7 +92,9 @@ fn product(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     let (y_batch, y) = b.sizes().split_at(b.dim() - 2);
     let batch = broadcast(x_batch, y_batch)?;
     let sizes: Dims = batch.iter().copied().chain([x[0], y[1]]).collect();
-    let result = Tensor::zeros(&sizes, compute)?;
+    // Integers are added up in place.
+    let make = if compute == DType::Int64 { Tensor::zeros } else { Tensor::unset };
+    let result = make(&sizes, compute)?;
     if let Some(bias) = bias {
         result.copy_from(&bias.expand(&sizes)?)?;
     }
@@ -494,7 +496,7 @@ fn plain_linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Resul
     if !fits || count == 0 {
         return Ok(None);
     }
-    let result = Tensor::zeros(&sizes, DType::Float32)?;
+    let result = Tensor::unset(&sizes, DType::Float32)?;
     let (k, n) = (k as usize, n as usize);
     let rows = count as usize / n;
     let mut out = result.write::<f32>()?;

@@ -23,7 +23,7 @@ pub(super) const TABLE: Table = &[
             scale: scale(&args, 6)?,
             grouped: args.bool(7)?,
         };
-        attend(machine, &args, &options).map(|(result, _)| IValue::Tensor(result))
+        made(kernels::attention(operands(&args)?, &options, &mut machine.generator))
     }),
     ("aten::_scaled_dot_product_attention_math", "-", |machine, args| {
         if !args.get(6).is_none() {
@@ -36,7 +36,9 @@ pub(super) const TABLE: Table = &[
             scale: scale(&args, 7)?,
             grouped: args.bool(8)?,
         };
-        let (result, weights) = attend(machine, &args, &options)?;
+        let results =
+            kernels::attention_with_weights(operands(&args)?, &options, &mut machine.generator);
+        let (result, weights) = results.map_err(kernel)?;
         Ok(IValue::tuple(vec![IValue::Tensor(result), IValue::Tensor(weights)]))
     }),
     ("aten::_scaled_dot_product_flash_attention_for_cpu", "-", |machine, args| {
@@ -47,8 +49,7 @@ pub(super) const TABLE: Table = &[
             scale: scale(&args, 6)?,
             grouped: false,
         };
-        let (query, key, value) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
-        let results = kernels::flash_attention(query, key, value, &options, &mut machine.generator);
+        let results = kernels::flash_attention(operands(&args)?, &options, &mut machine.generator);
         let (result, log_sums) = results.map_err(kernel)?;
         Ok(IValue::tuple(vec![IValue::Tensor(result), IValue::Tensor(log_sums)]))
     }),
@@ -59,13 +60,13 @@ pub(super) const TABLE: Table = &[
             qkv: layer(&args, 5, None)?,
             out: layer(&args, 7, None)?,
         };
-        let inputs = [args.tensor(0)?, args.tensor(1)?, args.tensor(2)?];
-        let (result, weights) =
-            kernels::multi_head_attention(inputs, weights, mask(&args, 9, 12)?).map_err(kernel)?;
-        let weights = match (args.bool(10)?, args.bool(11)?) {
-            (false, _) => IValue::None,
-            (true, false) => IValue::Tensor(weights),
-            (true, true) => made(kernels::mean(&weights, &[1], false, None))?,
+        let (inputs, mask) = (operands(&args)?, mask(&args, 9, 12)?);
+        let results = kernels::multi_head_attention(inputs, weights, mask, args.bool(10)?);
+        let (result, weights) = results.map_err(kernel)?;
+        let weights = match weights {
+            None => IValue::None,
+            Some(weights) if args.bool(11)? => made(kernels::mean(&weights, &[1], false, None))?,
+            Some(weights) => IValue::Tensor(weights),
         };
         Ok(IValue::tuple(vec![IValue::Tensor(result), weights]))
     }),
@@ -155,13 +156,9 @@ fn scale(args: &Args<'_>, index: usize) -> Result<Option<f64>> {
     if args.get(index).is_none() { Ok(None) } else { args.real(index).map(Some) }
 }
 
-fn attend(
-    machine: &mut Machine,
-    args: &Args<'_>,
-    options: &AttentionOptions<'_>,
-) -> Result<(Tensor, Tensor)> {
-    let (query, key, value) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
-    kernels::attention(query, key, value, options, &mut machine.generator).map_err(kernel)
+/// Query, key and value.
+fn operands<'a>(args: &'a Args<'_>) -> Result<[&'a Tensor; 3]> {
+    Ok([args.tensor(0)?, args.tensor(1)?, args.tensor(2)?])
 }
 
 fn mask<'a>(args: &'a Args<'_>, mask: usize, kind: usize) -> Result<Option<HeadMask<'a>>> {

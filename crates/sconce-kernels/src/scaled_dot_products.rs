@@ -1,0 +1,220 @@
+//! Attention of `f32`, a block of queries at a time: their scores become weights and are used while the
+//! cache still holds them.
+
+use crate::block::Block;
+use crate::gemm::{self, Matrix};
+use crate::rows::{safe_softmax_rows, softmax_rows};
+use crate::{DType, Dims, Error, Result, Tensor, threads};
+
+/// Queries of a block. Results do not depend on the number of threads, for blocks do not.
+const QUERIES: usize = 192;
+
+/// How scores become weights.
+#[derive(Clone, Copy)]
+pub(crate) struct Weighing<'a> {
+    /// What queries are multiplied by.
+    pub(crate) scale: f32,
+    /// Whether a position sees only itself and those before it.
+    pub(crate) causal: bool,
+    /// `f32` that broadcast to the scores and are added to them.
+    pub(crate) added: Option<&'a Tensor>,
+    /// Whether rows of nothing but negative infinity give zeros, and not NaN.
+    pub(crate) safe: bool,
+}
+
+/// Attention of query … × L × E, key … × S × E and value … × S × V, of 3 or 4 dimensions: … × L × V, with
+/// these strides, which leave no gaps. Key and value may have one batch for all, and fewer heads, each of
+/// which several of the query's share. `None` for other operands.
+///
+/// # Errors
+/// Where memory is short.
+pub(crate) fn attend(
+    [query, key, value]: [&Tensor; 3],
+    weighing: Weighing<'_>,
+    strides: &[i64],
+) -> Result<Option<Tensor>> {
+    let all = [query, key, value];
+    let plain = |tensor: &&Tensor| {
+        tensor.dtype() == DType::Float32 && tensor.numel() > 0 && tensor.dim() == query.dim()
+    };
+    let added = weighing.added.is_none_or(|added| added.dtype() == DType::Float32);
+    if !all.iter().all(plain) || !added || strides.last() != Some(&1) {
+        return Ok(None);
+    }
+    let [q, k, v] = all.map(four_dimensions);
+    let (Some(q), Some(k), Some(v)) = (q?, k?, v?) else { return Ok(None) };
+    let ([batch, heads, length, features], [_, _, keys, of_keys]) = (sizes(&q), sizes(&k));
+    let [_, _, values, width] = sizes(&v);
+    let shared = |of: &Tensor| {
+        let [own_batch, own_heads, ..] = sizes(of);
+        (own_batch == batch || own_batch == 1) && heads.is_multiple_of(own_heads)
+    };
+    if !shared(&k) || !shared(&v) || of_keys != features || values != keys {
+        return Ok(None);
+    }
+
+    let scores = [batch, heads, length, keys].map(|size| size as i64);
+    let Ok(added) = weighing.added.map(|added| added.expand(&scores)).transpose() else {
+        return Ok(None);
+    };
+
+    let mut result_sizes = Dims::from_slice(query.sizes());
+    result_sizes[query.dim() - 1] = width as i64;
+    let result = Tensor::unset(&result_sizes, DType::Float32)?;
+    let result = result.as_strided(&result_sizes, strides, None)?;
+    let Some(result_of_four) = four_dimensions(&result)? else { return Ok(None) };
+    let [to_batch, to_head, to_row, _] = steps(&result_of_four);
+    let mut out = result.storage().write::<f32>()?;
+    let mut rows: Vec<Option<&mut [f32]>> = out.chunks_exact_mut(width).map(Some).collect();
+    let mut blocks = Vec::new();
+    for (batch, head) in (0..batch).flat_map(|b| (0..heads).map(move |h| (b, h))) {
+        for first in (0..length).step_by(QUERIES) {
+            let place = |row| (batch * to_batch + head * to_head + row * to_row) / width;
+            let own = (first..length.min(first + QUERIES)).map(place);
+            let own: Option<Vec<_>> = own.map(|at| rows.get_mut(at)?.take()).collect();
+            let rows = own.ok_or_else(|| Error::runtime("strides of a result leave gaps"))?;
+            blocks.push(Queries { batch, head, first, rows });
+        }
+    }
+
+    let [qs, ks, vs] = [&q, &k, &v].map(|tensor| tensor.storage().read::<f32>());
+    let (qs, ks, vs) = (qs?, ks?, vs?);
+    let ms = added.as_ref().map(|added| added.storage().read::<f32>()).transpose()?;
+    let attention = Attention {
+        heads,
+        query: Operand::of(&q, &qs),
+        key: Operand::of(&k, &ks),
+        value: Operand::of(&v, &vs),
+        added: added.as_ref().zip(ms.as_deref()).map(|(added, ms)| Operand::of(added, ms)),
+        scale: weighing.scale,
+        causal: weighing.causal,
+        safe: weighing.safe,
+    };
+    let work = (batch * heads * length * keys).saturating_mul(features + width);
+    if threads::get() == 1 || work < gemm::PARALLEL || blocks.len() == 1 {
+        let alone = blocks.len() == 1;
+        blocks.into_iter().try_for_each(|queries| attention.attend(queries, alone))?;
+    } else {
+        threads::try_each(blocks.into_iter(), |queries| attention.attend(queries, false))?;
+    }
+    drop(out);
+    Ok(Some(result))
+}
+
+/// A view with a batch in front of three dimensions; `None` for other than three or four.
+fn four_dimensions(tensor: &Tensor) -> Result<Option<Tensor>> {
+    match tensor.dim() {
+        3 => tensor.unsqueeze(0).map(Some),
+        4 => Ok(Some(tensor.clone())),
+        _ => Ok(None),
+    }
+}
+
+fn sizes(tensor: &Tensor) -> [usize; 4] {
+    std::array::from_fn(|dim| tensor.sizes()[dim] as usize)
+}
+
+fn steps(tensor: &Tensor) -> [usize; 4] {
+    std::array::from_fn(|dim| tensor.strides()[dim] as usize)
+}
+
+/// A tensor of four dimensions: batch, heads, rows and columns.
+#[derive(Clone, Copy)]
+struct Operand<'a> {
+    elements: &'a [f32],
+    start: usize,
+    sizes: [usize; 4],
+    steps: [usize; 4],
+}
+
+impl<'a> Operand<'a> {
+    fn of(tensor: &Tensor, elements: &'a [f32]) -> Operand<'a> {
+        let start = tensor.offset() as usize;
+        Operand { elements, start, sizes: sizes(tensor), steps: steps(tensor) }
+    }
+
+    /// The matrix that a head of a batch has or shares, of so many heads.
+    fn matrix(self, batch: usize, head: usize, heads: usize) -> Matrix {
+        let [batches, own_heads, ..] = self.sizes;
+        let [batch_step, head_step, row_stride, col_stride] = self.steps;
+        let start =
+            self.start + batch.min(batches - 1) * batch_step + head * own_heads / heads * head_step;
+        Matrix { start, row_stride, col_stride }
+    }
+}
+
+/// A block of queries of one head, and where their results go.
+struct Queries<'a> {
+    batch: usize,
+    head: usize,
+    first: usize,
+    rows: Vec<&'a mut [f32]>,
+}
+
+struct Attention<'a> {
+    heads: usize,
+    query: Operand<'a>,
+    key: Operand<'a>,
+    value: Operand<'a>,
+    added: Option<Operand<'a>>,
+    scale: f32,
+    causal: bool,
+    safe: bool,
+}
+
+impl Attention<'_> {
+    /// Computes a block, `parallel` where nobody else computes another.
+    fn attend(&self, queries: Queries<'_>, parallel: bool) -> Result<()> {
+        let Queries { batch, head, first, rows } = queries;
+        let ([.., keys, features], [.., width]) = (self.key.sizes, self.value.sizes);
+        let count = rows.len();
+        let sizes = [count * features, count * keys, count * width];
+        let mut block = Block::used(sizes.iter().sum::<usize>() * size_of::<f32>())?;
+        let scratch: &mut [f32] = bytemuck::cast_slice_mut(block.bytes_mut());
+        let (scaled, scratch) = scratch.split_at_mut(sizes[0]);
+        let (scores, scratch) = scratch.split_at_mut(sizes[1]);
+        let results = &mut scratch[..sizes[2]];
+
+        let own = |operand: Operand<'_>| operand.matrix(batch, head, self.heads);
+        let query = own(self.query);
+        for (r, row) in scaled.chunks_exact_mut(features).enumerate() {
+            let from = &self.query.elements[query.start + (first + r) * query.row_stride..];
+            let scale = |(to, &x): (&mut f32, &f32)| *to = x * self.scale;
+            match query.col_stride {
+                1 => row.iter_mut().zip(from).for_each(scale),
+                step => row.iter_mut().enumerate().for_each(|(i, to)| scale((to, &from[i * step]))),
+            }
+        }
+        let scaled_at = Matrix { start: 0, row_stride: features, col_stride: 1 };
+        let keys_at = own(self.key).transposed();
+        let sizes = [count, features, keys];
+        let elements = self.key.elements;
+        gemm::multiply(sizes, (scaled, scaled_at), (elements, keys_at), scores, false, parallel)?;
+        for (r, row) in scores.chunks_exact_mut(keys).enumerate() {
+            if self.causal {
+                row.iter_mut().skip(first + r + 1).for_each(|x| *x = f32::NEG_INFINITY);
+            }
+            if let Some(added) = self.added {
+                let at = own(added);
+                let numbers = &added.elements[at.start + (first + r) * at.row_stride..];
+                match at.col_stride {
+                    1 => row.iter_mut().zip(numbers).for_each(|(x, y)| *x += y),
+                    step => row.iter_mut().enumerate().for_each(|(i, x)| *x += numbers[i * step]),
+                }
+            }
+        }
+        if self.safe {
+            safe_softmax_rows(scores, keys);
+        } else {
+            softmax_rows(scores, keys);
+        }
+        let weights_at = Matrix { start: 0, row_stride: keys, col_stride: 1 };
+        let values = (self.value.elements, own(self.value));
+        let sizes = [count, keys, width];
+        gemm::multiply(sizes, (scores, weights_at), values, results, false, parallel)?;
+        for (row, result) in rows.into_iter().zip(results.chunks_exact(width)) {
+            row.copy_from_slice(result);
+        }
+        Ok(())
+    }
+}
