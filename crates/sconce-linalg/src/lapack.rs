@@ -3,6 +3,10 @@
 //! substitution (`trtrs`). Libraries are free to choose other signs and orders; PyTorch's users see
 //! LAPACK's.
 
+use std::ops::Range;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
 use sconce_kernels::dispatch;
 
 use crate::dense::{Matrix, Number};
@@ -17,40 +21,35 @@ pub(crate) struct Lu<T> {
 
 impl<T: Number> Lu<T> {
     pub(crate) fn new(mut lu: Matrix<T>) -> Lu<T> {
-        let zero = T::of_real(0.0);
-        let (rows, cols) = (lu.rows, lu.cols);
-        let (mut pivots, mut info) = (Vec::with_capacity(rows.min(cols)), 0);
-        for k in 0..rows.min(cols) {
-            let mut best = k;
-            for i in k + 1..rows {
-                if lu[(i, k)].size() > lu[(best, k)].size() {
-                    best = i;
-                }
-            }
-            pivots.push(best as i32 + 1);
-            if lu[(best, k)] == zero {
-                if info == 0 {
-                    info = k as i32 + 1;
-                }
+        let cols = lu.cols;
+        let count = lu.rows.min(cols);
+        let (mut pivots, mut info) = (Vec::with_capacity(count), 0);
+        for from in (0..count).step_by(BLOCK) {
+            let to = count.min(from + BLOCK);
+            factor_columns(&mut lu, from..to, &mut pivots, &mut info);
+            if to == cols {
                 continue;
             }
-            swap_rows(&mut lu, k, best);
-            let (head, tail) = lu.data.split_at_mut((k + 1) * cols);
-            let row = &head[k * cols..];
+            // To the right of these columns: first their rows, then with those all rows below.
+            let (head, below) = lu.data.split_at_mut(to * cols);
+            let rows = &mut head[from * cols..];
             dispatch(
                 #[inline(always)]
                 || {
-                    for below in tail.chunks_exact_mut(cols) {
-                        let factor = below[k] / row[k];
-                        below[k] = factor;
-                        if factor != zero {
-                            for (x, &y) in below[k + 1..].iter_mut().zip(&row[k + 1..]) {
-                                *x -= factor * y;
-                            }
-                        }
+                    for i in 1..to - from {
+                        let (done, rest) = rows.split_at_mut(i * cols);
+                        let (left, right) = rest[..cols].split_at_mut(to);
+                        let factors = left[from..from + i].iter().zip(done.chunks_exact(cols));
+                        factors.for_each(|(&factor, row)| subtract(right, factor, &row[to..]));
                     }
                 },
             );
+            let height = below.len() / cols;
+            let below = MatMut::from_row_major_slice_mut(below, height, cols);
+            let (left, right) = below.split_at_col_mut(to);
+            let factors = left.as_ref().subcols(from, to - from);
+            let rows = MatRef::from_row_major_slice(rows, to - from, cols);
+            subtract_product(right, factors, rows.subcols(to, cols - to));
         }
         Lu { lu, pivots, info }
     }
@@ -69,6 +68,61 @@ impl<T: Number> Lu<T> {
     /// The solution of `A X = B`.
     pub(crate) fn solve(&self, b: Matrix<T>) -> Matrix<T> {
         solve_lu(&self.lu, &self.pivots, b)
+    }
+}
+
+/// Rows and columns that are eliminated before others see them, by a product of matrices.
+const BLOCK: usize = 32;
+
+/// `to -= factor * row`.
+#[inline(always)]
+fn subtract<T: Number>(to: &mut [T], factor: T, row: &[T]) {
+    to.iter_mut().zip(row).for_each(|(x, &y)| *x -= factor * y);
+}
+
+/// `to -= a · b`.
+fn subtract_product<T: Number>(to: MatMut<'_, T>, a: MatRef<'_, T>, b: MatRef<'_, T>) {
+    matmul(to, Accum::Add, a, b, T::of_real(-1.0), Par::Seq);
+}
+
+/// Eliminates below the diagonal in some columns, and leaves what is to the right of them alone but for the
+/// exchanges.
+fn factor_columns<T: Number>(
+    lu: &mut Matrix<T>,
+    columns: Range<usize>,
+    pivots: &mut Vec<i32>,
+    info: &mut i32,
+) {
+    let (zero, rows, cols) = (T::of_real(0.0), lu.rows, lu.cols);
+    for k in columns.clone() {
+        let mut best = k;
+        for i in k + 1..rows {
+            if lu[(i, k)].size() > lu[(best, k)].size() {
+                best = i;
+            }
+        }
+        pivots.push(best as i32 + 1);
+        if lu[(best, k)] == zero {
+            if *info == 0 {
+                *info = k as i32 + 1;
+            }
+            continue;
+        }
+        swap_rows(lu, k, best);
+        let (head, tail) = lu.data.split_at_mut((k + 1) * cols);
+        let row = &head[k * cols..][..columns.end];
+        dispatch(
+            #[inline(always)]
+            || {
+                for below in tail.chunks_exact_mut(cols) {
+                    let factor = below[k] / row[k];
+                    below[k] = factor;
+                    if factor != zero {
+                        subtract(&mut below[k + 1..columns.end], factor, &row[k + 1..]);
+                    }
+                }
+            },
+        );
     }
 }
 
@@ -129,21 +183,48 @@ pub(crate) fn substitute<T: Number>(a: &Matrix<T>, upper: bool, unit: bool, b: &
     if cols == 0 {
         return;
     }
+    let blocks = n.div_ceil(BLOCK);
+    for step in 0..blocks {
+        let from = BLOCK * if upper { blocks - 1 - step } else { step };
+        let to = n.min(from + BLOCK);
+        let (head, rest) = b.data.split_at_mut(from * cols);
+        let (rows, tail) = rest.split_at_mut((to - from) * cols);
+        let (known, first) = if upper { (&*tail, to) } else { (&*head, 0) };
+        if !known.is_empty() {
+            let known = MatRef::from_row_major_slice(known, known.len() / cols, cols);
+            let factors = a.faer().submatrix(from, first, to - from, known.nrows());
+            let rows = MatMut::from_row_major_slice_mut(&mut *rows, to - from, cols);
+            subtract_product(rows, factors, known);
+        }
+        substitute_block(a, from, upper, unit, rows, cols);
+    }
+}
+
+/// [`substitute`] within a block of rows, from row `from` on.
+fn substitute_block<T: Number>(
+    a: &Matrix<T>,
+    from: usize,
+    upper: bool,
+    unit: bool,
+    rows: &mut [T],
+    cols: usize,
+) {
+    let n = rows.len() / cols;
     dispatch(
         #[inline(always)]
         || {
             for step in 0..n {
                 let i = if upper { n - 1 - step } else { step };
-                let factors = &a.data[i * a.cols..][..n];
-                let (head, rest) = b.data.split_at_mut(i * cols);
+                let factors = &a.data[(from + i) * a.cols + from..][..n];
+                let (head, rest) = rows.split_at_mut(i * cols);
                 let (row, tail) = rest.split_at_mut(cols);
                 let (factors, known) =
                     if upper { (&factors[i + 1..], &*tail) } else { (&factors[..i], &*head) };
                 for (&factor, other) in factors.iter().zip(known.chunks_exact(cols)) {
-                    row.iter_mut().zip(other).for_each(|(x, &y)| *x -= factor * y);
+                    subtract(row, factor, other);
                 }
                 if !unit {
-                    let pivot = a[(i, i)];
+                    let pivot = a[(from + i, from + i)];
                     row.iter_mut().for_each(|x| *x /= pivot);
                 }
             }
@@ -269,6 +350,56 @@ mod tests {
         let y = solve_lu_adjoint(&lu.lu, &lu.pivots, matrix(2, 1, &[9.0, 6.0]));
         assert_eq!(y.data, [1.0, 2.0]);
         assert_eq!(Lu::new(matrix(2, 2, &[1.0, 2.0, 2.0, 4.0])).info, 2);
+    }
+
+    #[test]
+    fn what_is_factored_in_blocks_is_what_was_given() {
+        for (rows, cols) in [(33, 33), (70, 70), (100, 40), (40, 100), (64, 65)] {
+            let a = Matrix::<f64>::from_fn(rows, cols, |i, j| {
+                ((i * 37 + j * 11 + i * j * 7 + i * i * j) % 101) as f64
+            });
+            let Lu { lu, pivots, info } = Lu::new(a.clone());
+            assert_eq!((pivots.len(), info), (rows.min(cols), 0));
+            let n = rows.min(cols);
+            let lower = Matrix::from_fn(rows, n, |i, j| match i.cmp(&j) {
+                std::cmp::Ordering::Less => 0.0,
+                std::cmp::Ordering::Equal => 1.0,
+                std::cmp::Ordering::Greater => lu[(i, j)],
+            });
+            assert!(lower.data.iter().all(|x| x.abs() <= 1.0), "pivots are the greatest");
+            let upper = Matrix::from_fn(n, cols, |i, j| if i <= j { lu[(i, j)] } else { 0.0 });
+            let product = lower.times(&upper);
+            for (row, from) in row_order(&pivots, rows).into_iter().enumerate() {
+                for j in 0..cols {
+                    assert!((product[(row, j)] - a[(from, j)]).abs() < 1e-10, "{rows} x {cols}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn triangles_of_several_blocks_are_solved() {
+        let n = 75;
+        let number = |i: usize, j: usize| ((i * 31 + j * 17) % 23) as f64 / 100.0;
+        let a = Matrix::<f64>::from_fn(n, n, |i, j| number(i, j) + f64::from(u8::from(i == j)));
+        for (upper, unit) in [(true, false), (true, true), (false, false), (false, true)] {
+            let triangle = Matrix::from_fn(n, n, |i, j| match (i == j, upper == (i < j)) {
+                (true, _) => {
+                    if unit {
+                        1.0
+                    } else {
+                        a[(i, j)]
+                    }
+                }
+                (false, true) => a[(i, j)],
+                (false, false) => 0.0,
+            });
+            let x = Matrix::from_fn(n, 3, |i, j| number(j, i) - 0.1);
+            let mut b = triangle.times(&x);
+            substitute(&a, upper, unit, &mut b);
+            let near = b.data.iter().zip(&x.data).all(|(found, x)| (found - x).abs() < 1e-8);
+            assert!(near, "{upper} {unit}");
+        }
     }
 
     #[test]
