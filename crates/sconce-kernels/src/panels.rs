@@ -29,7 +29,7 @@ const ROWS: usize = 252;
 const PARALLEL: usize = 1 << 20;
 
 /// Rows that so many elements lie between, or a multiple, share too few lines of the first cache.
-const CROWDED: usize = 512;
+const CROWDED: usize = 1024;
 /// What is put between such rows.
 const GAP: usize = 16;
 
@@ -480,6 +480,7 @@ mod tests {
             (1, 7, 33),
             (1, 128, 512),
             (2, 3, 5),
+            (3, 1024, 40),
             (3, 400, 31),
             (14, 16, 32),
             (15, 385, 64),

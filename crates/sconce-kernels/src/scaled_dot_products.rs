@@ -218,3 +218,99 @@ impl Attention<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AttentionOptions, Generator, attention, attention_with_weights};
+
+    fn numbers(sizes: &[i64], seed: usize) -> Tensor {
+        let count = sizes.iter().product::<i64>() as usize;
+        let all: Vec<f32> =
+            (0..count).map(|i| ((i * 37 + seed * 11) % 97) as f32 / 30.0 - 1.5).collect();
+        Tensor::from_slice(&all, sizes).unwrap()
+    }
+
+    fn assert_near(found: &Tensor, expected: &Tensor, what: &str) {
+        assert_eq!(found.sizes(), expected.sizes(), "{what}");
+        let (found, expected) = (found.to_vec::<f32>().unwrap(), expected.to_vec::<f32>().unwrap());
+        for (a, b) in found.iter().zip(&expected) {
+            assert!((a - b).abs() < 1e-5 || (a.is_nan() && b.is_nan()), "{what}: {a} {b}");
+        }
+    }
+
+    #[test]
+    fn blocks_give_what_weights_give() {
+        let sizes: [[&[i64]; 3]; 6] = [
+            [&[2, 3, 5, 8], &[2, 3, 7, 8], &[2, 3, 7, 4]],
+            [&[2, 3, 5, 8], &[1, 1, 7, 8], &[1, 1, 7, 8]],
+            [&[2, 6, 5, 8], &[2, 2, 7, 8], &[2, 2, 7, 8]],
+            [&[3, 5, 8], &[3, 5, 8], &[3, 5, 8]],
+            [&[1, 2, 400, 16], &[1, 2, 33, 16], &[1, 2, 33, 16]],
+            [&[1, 1, 1, 3], &[1, 1, 9, 3], &[1, 1, 9, 3]],
+        ];
+        for operands in sizes {
+            let [q, k, v] = operands.map(|sizes| numbers(sizes, sizes.len() + sizes[1] as usize));
+            let (length, keys) = (q.size(-2).unwrap(), k.size(-2).unwrap());
+            let number = numbers(&[length, keys], 5);
+            let flags: Vec<bool> = (0..length * keys).map(|i| i % 3 != 1 && i >= keys).collect();
+            let flags = Tensor::from_bools(&flags, &[length, keys]).unwrap();
+            let column = numbers(&[length, 1], 7);
+            for (mask, causal) in [
+                (None, false),
+                (None, true),
+                (Some(&number), false),
+                (Some(&flags), false),
+                (Some(&column), false),
+            ] {
+                let options =
+                    AttentionOptions { mask, causal, grouped: true, ..AttentionOptions::default() };
+                let found = attention([&q, &k, &v], &options, &mut Generator::default()).unwrap();
+                let expected =
+                    attention_with_weights([&q, &k, &v], &options, &mut Generator::default());
+                let what = format!("{operands:?} {causal} {:?}", mask.map(Tensor::dtype));
+                assert_near(&found, &expected.unwrap().0, &what);
+            }
+        }
+    }
+
+    #[test]
+    fn the_result_lies_in_memory_as_the_query_does() {
+        let heads_inside =
+            |heads: i64, width: i64| numbers(&[2, 5, heads, width], 3).transpose(1, 2).unwrap();
+        let (q, k, v) = (heads_inside(3, 8), heads_inside(3, 8), heads_inside(3, 8));
+        let options = AttentionOptions::default();
+        let run = |operands: [&Tensor; 3]| {
+            attention(operands, &options, &mut Generator::default()).unwrap()
+        };
+        assert_eq!(run([&q, &k, &v]).strides(), [120, 8, 24, 1]);
+        assert_eq!(run([&q.contiguous().unwrap(), &k, &v]).strides(), [120, 40, 8, 1]);
+        // Parts of one tensor, as of a product for all three.
+        let part = heads_inside(3, 24).narrow(3, 8, 8).unwrap();
+        assert_eq!(run([&part, &k, &v]).strides(), [120, 8, 24, 1]);
+        // What PyTorch has no fused kernel for.
+        assert_eq!(run([&q, &k, &heads_inside(3, 4)]).strides(), [60, 20, 4, 1]);
+        let wide = numbers(&[2, 5, 3, 8], 3).to_dtype(DType::Float64).unwrap();
+        let wide = wide.transpose(1, 2).unwrap();
+        assert_eq!(run([&wide, &wide, &wide]).strides(), [120, 8, 24, 1]);
+        let rows = numbers(&[5, 3, 8], 4).transpose(0, 1).unwrap();
+        assert_eq!(run([&rows, &rows, &rows]).strides(), [8, 24, 1]);
+    }
+
+    #[test]
+    fn what_is_not_a_number_spreads_as_far_as_it_should() {
+        let x = numbers(&[1, 1, 3, 2], 1);
+        let hidden = Tensor::full(&[3, 3], f64::NEG_INFINITY.into(), DType::Float32).unwrap();
+        let weighing = Weighing { scale: 1.0, causal: false, added: Some(&hidden), safe: false };
+        for safe in [false, true] {
+            let weighing = Weighing { safe, ..weighing };
+            let found = attend([&x, &x, &x], weighing, x.strides()).unwrap().unwrap();
+            let all = found.to_vec::<f32>().unwrap();
+            assert!(all.iter().all(|x| if safe { *x == 0.0 } else { x.is_nan() }));
+        }
+        // A mask that does not fit is for the operator that names it.
+        let mask = numbers(&[4, 3], 2);
+        let weighing = Weighing { added: Some(&mask), ..weighing };
+        assert!(attend([&x, &x, &x], weighing, x.strides()).unwrap().is_none());
+    }
+}

@@ -171,8 +171,11 @@ fn differs(case: &str, found: &IValue, expected: Object<'_>, shapes_only: bool) 
     {
         return None;
     }
-    let strides = if strides_count(case) { same_strides } else { |_: &_, _: &_| true };
-    (!same(found, &expected, strides)).then(|| {
+    let alike = |found: &Tensor, expected: &Tensor| {
+        same_within(found, expected, tolerance(found.dtype()).max(rounding(case)))
+            && (!strides_count(case) || same_strides(found, expected))
+    };
+    (!same(found, &expected, &alike)).then(|| {
         let first = first_difference(found, &expected).unwrap_or_default();
         format!("gave\n{found:?}\nexpected\n{expected:?}\n{first}")
     })
@@ -276,11 +279,9 @@ fn factors_match(
     }
 }
 
-/// Whether two tensors lie in memory alike.
-type Strides = fn(&Tensor, &Tensor) -> bool;
-
-fn same(a: &IValue, b: &IValue, strides: Strides) -> bool {
-    let same = |a: &IValue, b: &IValue| same(a, b, strides);
+/// Whether two values are equal, their tensors `alike`.
+fn same(a: &IValue, b: &IValue, alike: &dyn Fn(&Tensor, &Tensor) -> bool) -> bool {
+    let same = |a: &IValue, b: &IValue| same(a, b, alike);
     let all =
         |a: &[IValue], b: &[IValue]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b));
     match (a, b) {
@@ -295,7 +296,7 @@ fn same(a: &IValue, b: &IValue, strides: Strides) -> bool {
             a.len() == b.len()
                 && a.entries().zip(b.entries()).all(|(a, b)| same(a.0, b.0) && same(a.1, b.1))
         }
-        (IValue::Tensor(a), IValue::Tensor(b)) => same_tensors(a, b) && strides(a, b),
+        (IValue::Tensor(a), IValue::Tensor(b)) => alike(a, b),
         (IValue::Enum(..) | IValue::Object(_), IValue::Str(text)) => text.starts_with('<'),
         _ => a.is(b) || a.equal(b) == Some(true),
     }
@@ -317,6 +318,12 @@ fn tolerance(dtype: DType) -> f64 {
     }
 }
 
+/// How far PyTorch's own results are off where that is more than the tolerance of their dtype: scores of
+/// several hundreds leave softmax nothing but their rounding, and its results are 2.3e-5 from `float64`.
+fn rounding(case: &str) -> f64 {
+    if case.starts_with("nn_functional_multi_head_attention_forward.float32") { 1e-4 } else { 0.0 }
+}
+
 /// The elements of a tensor, in row-major order, as complex numbers.
 fn numbers(tensor: &Tensor) -> Option<Vec<(f64, f64)>> {
     let flat = tensor.reshape(&[-1]).ok()?;
@@ -329,10 +336,13 @@ fn numbers(tensor: &Tensor) -> Option<Vec<(f64, f64)>> {
 }
 
 fn same_tensors(a: &Tensor, b: &Tensor) -> bool {
+    same_within(a, b, tolerance(a.dtype()))
+}
+
+fn same_within(a: &Tensor, b: &Tensor, tolerance: f64) -> bool {
     if a.dtype() != b.dtype() || a.sizes() != b.sizes() {
         return false;
     }
-    let tolerance = tolerance(a.dtype());
     match (numbers(a), numbers(b)) {
         (Some(a), Some(b)) => {
             let finite = b.iter().flat_map(|b| [b.0.abs(), b.1.abs()]).filter(|b| b.is_finite());
@@ -362,7 +372,6 @@ const OTHER_STRIDES: &[&str] = &[
     "linalg_tensorinv.",
     "linalg_matrix_power.",
     "einsum.",
-    "torch_ops_aten__scaled_dot_product_flash_attention_for_cpu.",
     "quantized_",
     "aten_conv_tbc",
 ];
