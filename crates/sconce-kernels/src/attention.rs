@@ -141,7 +141,9 @@ pub fn flash_attention(
         ));
     }
     let result = attention(operands, options, generator)?;
-    Ok((result, logsumexp(&scores(query, key, options)?, &[-1], false)?))
+    let sums = logsumexp(&scores(query, key, options)?, &[-1], false)?;
+    // Heads lie inside of positions.
+    Ok((result, sums.transpose(1, 2)?.contiguous()?.transpose(1, 2)?))
 }
 
 fn check_operands(operands: [&Tensor; 3], options: &AttentionOptions<'_>) -> Result<()> {

@@ -1,6 +1,6 @@
 //! `torch.einsum`.
 
-use sconce_kernels::{Error, Result, Tensor, bmm, sum};
+use sconce_kernels::{BinaryOp, Error, Iteration, Result, Tensor, binary, bmm, sum};
 
 /// A label of an equation: a letter, or a dimension that an ellipsis stands for (from the last).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -142,6 +142,10 @@ pub fn einsum(equation: &str, tensors: &[Tensor], path: Option<&[i64]>) -> Resul
         .map(|(at, (labels, tensor))| diagonals(labels, tensor, at))
         .collect::<Result<Vec<Operand>>>()?;
     check_sizes(&operands)?;
+    let order = order(&output, &operands);
+    operands =
+        operands.into_iter().map(|operand| operand.ordered(&order)).collect::<Result<_>>()?;
+    let pair = operands.len() == 2;
     let mut path = path.map(|path| path.iter().map(|&at| at as usize).collect::<Vec<_>>());
     while operands.len() > 1 {
         let (i, j) = match &mut path {
@@ -159,7 +163,7 @@ pub fn einsum(equation: &str, tensors: &[Tensor], path: Option<&[i64]>) -> Resul
         let kept = |label: &Label| {
             output.contains(label) || operands.iter().any(|other| other.labels.contains(label))
         };
-        let joined = contract(a, b, kept)?;
+        let joined = contract(a, b, kept, &order, pair)?;
         // From the left, what was joined goes on being joined; a path counts it as the last.
         if path.is_some() { operands.push(joined) } else { operands.insert(0, joined) }
     }
@@ -201,6 +205,15 @@ fn output_labels(
         }
     }
     Ok(output)
+}
+
+/// All labels in PyTorch's order of dimensions: those of the output, then the others.
+fn order(output: &[Label], operands: &[Operand]) -> Vec<Label> {
+    let of_operands = operands.iter().flat_map(|operand| &operand.labels).copied();
+    let mut others: Vec<Label> = of_operands.filter(|label| !output.contains(label)).collect();
+    others.sort();
+    others.dedup();
+    output.iter().copied().chain(others).collect()
 }
 
 /// Takes diagonals where a label stands twice.
@@ -270,6 +283,20 @@ impl Operand {
         })
     }
 
+    /// A view whose dimensions follow one another in an order of all labels.
+    fn ordered(self, order: &[Label]) -> Result<Operand> {
+        let places = order.iter().filter_map(|label| self.labels.iter().position(|l| l == label));
+        let places: Vec<i64> = places.map(|at| at as i64).collect();
+        let labels = places.iter().map(|&at| self.labels[at as usize]).collect();
+        Ok(Operand { labels, tensor: self.tensor.permute(&places)? })
+    }
+
+    /// A view with a dimension for each of some labels, of size 1 where there is none.
+    fn spread(&self, labels: &[Label]) -> Result<Tensor> {
+        let missing = labels.iter().enumerate().filter(|(_, label)| !self.labels.contains(label));
+        missing.into_iter().try_fold(self.tensor.clone(), |view, (at, _)| view.unsqueeze(at as i64))
+    }
+
     /// A three-dimensional view: batch, and two more groups of labels.
     fn matrix(&self, groups: [&[Label]; 3]) -> Result<Tensor> {
         let order: Vec<i64> = groups
@@ -283,7 +310,15 @@ impl Operand {
     }
 }
 
-fn contract(a: Operand, b: Operand, kept: impl Fn(&Label) -> bool) -> Result<Operand> {
+/// The product of two operands, summed over what nobody else needs. Where they are all that there are,
+/// they change places if that is the order of the output, as PyTorch has it.
+fn contract(
+    a: Operand,
+    b: Operand,
+    kept: impl Fn(&Label) -> bool,
+    order: &[Label],
+    pair: bool,
+) -> Result<Operand> {
     // A label of size 1 beside a larger one is not there.
     let narrow = |this: &Operand, other: &Operand, label: Label| {
         this.size(label) == 1 && other.size(label) != 1
@@ -298,11 +333,26 @@ fn contract(a: Operand, b: Operand, kept: impl Fn(&Label) -> bool) -> Result<Ope
     let (a_labels, b_labels) = (a.labels.clone(), b.labels.clone());
     let a = a.without(|l| !kept(&l) && !b_labels.contains(&l))?;
     let b = b.without(|l| !kept(&l) && !a_labels.contains(&l))?;
-    let both = |label: &Label| b.labels.contains(label);
-    let batch: Vec<Label> = a.labels.iter().copied().filter(|l| both(l) && kept(l)).collect();
-    let inner: Vec<Label> = a.labels.iter().copied().filter(|l| both(l) && !kept(l)).collect();
-    let rows: Vec<Label> = a.labels.iter().copied().filter(|l| !both(l)).collect();
-    let cols: Vec<Label> = b.labels.iter().copied().filter(|l| !a.labels.contains(l)).collect();
+    let of = |these: &Operand, others: &Operand, both: bool| -> Vec<Label> {
+        these.labels.iter().copied().filter(|l| others.labels.contains(l) == both).collect()
+    };
+    let (inner, batch): (Vec<Label>, Vec<Label>) = of(&a, &b, true).iter().partition(|l| !kept(l));
+    if inner.is_empty() {
+        let in_either = |label: &&Label| a.labels.contains(label) || b.labels.contains(label);
+        let labels: Vec<Label> = order.iter().filter(in_either).copied().collect();
+        let (x, y) = (a.spread(&labels)?, b.spread(&labels)?);
+        let product = binary(BinaryOp::Mul, (&x).into(), (&y).into())?;
+        let tensor = match Iteration::over(&[(&x).into(), (&y).into()]) {
+            Some(iteration) => iteration.lay_out(product)?,
+            None => product,
+        };
+        return Ok(Operand { labels, tensor });
+    }
+    let (rows, cols) = (of(&a, &b, false), of(&b, &a, false));
+    let place = |label: &Label| order.iter().position(|other| other == label);
+    let (last, first) = (cols.iter().filter_map(place).max(), rows.iter().filter_map(place).min());
+    let turned = pair && last.zip(first).is_some_and(|(last, first)| last < first);
+    let (a, b, rows, cols) = if turned { (b, a, cols, rows) } else { (a, b, rows, cols) };
     let product = bmm(&a.matrix([&batch, &rows, &inner])?, &b.matrix([&batch, &inner, &cols])?)?;
     let sizes: Vec<i64> = batch
         .iter()
@@ -311,23 +361,50 @@ fn contract(a: Operand, b: Operand, kept: impl Fn(&Label) -> bool) -> Result<Ope
         .chain(cols.iter().map(|&label| b.size(label)))
         .collect();
     let labels = batch.into_iter().chain(rows).chain(cols).collect();
-    Ok(Operand { labels, tensor: product.reshape(&sizes)? })
+    Operand { labels, tensor: product.reshape(&sizes)? }.ordered(order)
 }
 
 fn finish(last: Operand, output: &[Label]) -> Result<Tensor> {
-    let last = last.without(|label| !output.contains(&label))?;
-    let mut order = Vec::new();
-    for label in output {
-        if let Some(at) = last.labels.iter().position(|other| other == label) {
-            order.push(at as i64);
+    let last = last.without(|label| !output.contains(&label))?.ordered(output)?;
+    // An ellipsis of the output that no operand has is a dimension of size 1.
+    last.spread(output)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tensor of the size that each label has in [`results_lie_in_memory_as_pytorchs_do`].
+    fn operand(labels: &str) -> Tensor {
+        let size = |label: char| "__xyijkl".find(label).map_or(1, |at| at as i64);
+        let sizes: Vec<i64> = labels.chars().map(size).collect();
+        let count = sizes.iter().product::<i64>();
+        let numbers: Vec<f64> = (0..count).map(|i| ((i * 7) % 11) as f64).collect();
+        Tensor::from_slice(&numbers, &sizes).unwrap()
+    }
+
+    #[test]
+    fn results_lie_in_memory_as_pytorchs_do() {
+        let cases: [(&str, &[i64]); 14] = [
+            ("ij,jk->ik", &[6, 1]),
+            ("ij,jk->ki", &[4, 1]),
+            ("xij,xjk->xki", &[24, 4, 1]),
+            ("xij,xjk->kxi", &[4, 24, 1]),
+            ("xij,xjk->kix", &[4, 1, 24]),
+            ("xyij,xyjk->yxki", &[48, 24, 4, 1]),
+            ("xyij,xyjk->yxik", &[48, 24, 6, 1]),
+            ("xij,jk->xki", &[24, 1, 6]),
+            ("ij,xjk->xik", &[6, 12, 1]),
+            ("ij,jk,kl->li", &[1, 7]),
+            ("xij,xjk,xkl->xli", &[28, 1, 7]),
+            ("ij,jk,il->lk", &[1, 7]),
+            ("i,j->ji", &[4, 1]),
+            ("ij,ij->ji", &[1, 5]),
+        ];
+        for (equation, strides) in cases {
+            let (inputs, _) = equation.split_once("->").unwrap();
+            let operands: Vec<Tensor> = inputs.split(',').map(operand).collect();
+            assert_eq!(einsum(equation, &operands, None).unwrap().strides(), strides, "{equation}");
         }
     }
-    let mut result = last.tensor.permute(&order)?;
-    // An ellipsis of the output that no operand has is no dimension; the others are all there.
-    for (at, label) in output.iter().enumerate() {
-        if !last.labels.contains(label) {
-            result = result.unsqueeze(at as i64)?;
-        }
-    }
-    Ok(result)
 }

@@ -3,9 +3,11 @@
 //! `float32` and `complex64` are computed in single precision, as PyTorch does, all else in double
 //! precision.
 
+use std::cmp::Reverse;
+
 use sconce_kernels::shape::{contiguous_strides, wrap_dim};
 use sconce_kernels::{
-    DType, Error, Result, Scalar, Tensor, cat, complex_dtype, conj, real, real_dtype,
+    DType, Error, MemoryFormat, Result, Scalar, Tensor, cat, complex_dtype, conj, real, real_dtype,
 };
 
 use crate::lines::{complex_lines, lines_of_real, lines_to_real};
@@ -57,6 +59,35 @@ impl Scale {
     }
 }
 
+/// `result` laid out as PyTorch's transforms of `input` over `dims` are: the other dimensions outside, those of
+/// the largest strides first, and `dims` inside, in their order.
+fn laid_out(result: Tensor, input: &Tensor, dims: &[usize]) -> Result<Tensor> {
+    let mut order: Vec<usize> = (0..input.dim()).filter(|dim| !dims.contains(dim)).collect();
+    order.sort_by_key(|&dim| Reverse(input.strides()[dim]));
+    order.extend(dims);
+    let mut strides = vec![1; input.dim()];
+    let mut step = 1;
+    for dim in order.into_iter().rev() {
+        strides[dim] = step;
+        step *= result.sizes()[dim].max(1);
+    }
+    result.with_strides(&strides)
+}
+
+/// Dimensions by their numbers from the front, the largest strides first but for the last `fixed` of them.
+fn sorted(input: &Tensor, dims: &[i64], fixed: usize) -> Result<Vec<usize>> {
+    let wrapped = dims.iter().map(|&dim| wrap_dim(dim, input.dim()));
+    let mut wrapped = wrapped.collect::<Result<Vec<usize>>>()?;
+    let count = wrapped.len() - fixed;
+    wrapped[..count].sort_by_key(|&dim| Reverse(input.strides()[dim]));
+    Ok(wrapped)
+}
+
+/// The conjugate, its dimensions in memory in the order of the input's.
+fn conjugate(input: &Tensor) -> Result<Tensor> {
+    conj(input)?.with_strides(&input.preserved_strides())
+}
+
 fn points(input: &Tensor, dims: &[i64]) -> Result<f64> {
     dims.iter().try_fold(1.0, |n, &dim| Ok(n * input.size(dim)? as f64))
 }
@@ -70,13 +101,14 @@ pub fn fft_c2c(input: &Tensor, dims: &[i64], scale: Scale, forward: bool) -> Res
         return Err(Error::runtime("Expected self.is_complex() to be true, but got false."));
     }
     let factor = scale.factor(points(input, dims)?);
-    match input.dtype() {
+    let result = match input.dtype() {
         DType::Complex64 => complex_lines::<f32>(input, dims, forward, factor),
         dtype => {
             let wide = input.to_dtype(DType::Complex128)?;
             complex_lines::<f64>(&wide, dims, forward, factor)?.to_dtype(dtype)
         }
-    }
+    }?;
+    laid_out(result, input, &sorted(input, dims, 0)?)
 }
 
 /// `aten::_fft_r2c`: real to complex over `dims`; of the last one only the half that is not
@@ -88,7 +120,7 @@ pub fn fft_r2c(input: &Tensor, dims: &[i64], scale: Scale, onesided: bool) -> Re
     let out = complex_dtype(input.dtype())?;
     let Some((&last, rest)) = dims.split_last() else { return input.to_dtype(out) };
     let factor = scale.factor(points(input, dims)?);
-    match input.dtype() {
+    let result = match input.dtype() {
         DType::Float32 => {
             let half = lines_of_real::<f32>(input, last, factor, onesided)?;
             complex_lines::<f32>(&half, rest, true, 1.0)
@@ -98,7 +130,8 @@ pub fn fft_r2c(input: &Tensor, dims: &[i64], scale: Scale, onesided: bool) -> Re
             let half = lines_of_real::<f64>(&wide, last, factor, onesided)?;
             complex_lines::<f64>(&half, rest, true, 1.0)?.to_dtype(out)
         }
-    }
+    }?;
+    laid_out(result, input, &sorted(input, dims, 1)?)
 }
 
 /// `aten::_fft_c2r`: complex, of which half of the last of `dims` is given, to real.
@@ -117,17 +150,18 @@ pub fn fft_c2r(input: &Tensor, dims: &[i64], scale: Scale, last_size: i64) -> Re
         ));
     }
     let factor = scale.factor(points(input, rest)? * count as f64);
-    match input.dtype() {
-        DType::Complex64 => {
-            let half = complex_lines::<f32>(input, rest, false, 1.0)?;
-            lines_to_real::<f32>(&half, last, count, factor)
-        }
+    let half = match rest {
+        [] => input.clone(),
+        _ => fft_c2c(input, rest, Scale::None, false)?,
+    };
+    let result = match input.dtype() {
+        DType::Complex64 => lines_to_real::<f32>(&half, last, count, factor),
         dtype => {
-            let wide = input.to_dtype(DType::Complex128)?;
-            let half = complex_lines::<f64>(&wide, rest, false, 1.0)?;
-            lines_to_real::<f64>(&half, last, count, factor)?.to_dtype(real_dtype(dtype))
+            let wide = half.to_dtype(DType::Complex128)?;
+            lines_to_real::<f64>(&wide, last, count, factor)?.to_dtype(real_dtype(dtype))
         }
-    }
+    }?;
+    laid_out(result, &half, &sorted(&half, &[last], 1)?)
 }
 
 /// Integers as `float32`; what has no Fourier transform on the CPU is refused.
@@ -141,7 +175,8 @@ fn promoted(input: &Tensor, complex: bool) -> Result<Tensor> {
             return Err(Error::not_implemented(format!("Unsupported dtype {name}")));
         }
     };
-    input.to_dtype(if complex { complex_dtype(dtype)? } else { dtype })
+    let dtype = if complex { complex_dtype(dtype)? } else { dtype };
+    input.to_dtype_in(dtype, MemoryFormat::Preserve)
 }
 
 /// Cuts off, or pads with zeros, so that `dims` have `sizes`.
@@ -232,9 +267,9 @@ pub fn fft(
     match (kind, forward) {
         (Kind::Complex, _) => fft_c2c(&input, &dims, scale, forward),
         (Kind::FromReal, true) => fft_r2c(&input, &dims, scale, true),
-        (Kind::FromReal, false) => conj(&fft_r2c(&input, &dims, scale, true)?),
+        (Kind::FromReal, false) => conjugate(&fft_r2c(&input, &dims, scale, true)?),
         (Kind::ToReal, false) => fft_c2r(&input, &dims, scale, n),
-        (Kind::ToReal, true) => fft_c2r(&conj(&input)?, &dims, scale, n),
+        (Kind::ToReal, true) => fft_c2r(&conjugate(&input)?, &dims, scale, n),
     }
 }
 
@@ -312,7 +347,7 @@ pub fn fftn(
         if forward {
             return fft_r2c(&input, &dims, scale, true);
         }
-        let half = conj(&fft_r2c(&input, &[last], Scale::None, true)?)?;
+        let half = conjugate(&fft_r2c(&input, &[last], Scale::None, true)?)?;
         let factor = scale.factor(points(&input, &dims)?);
         return scaled(&fft_c2c(&half, rest, Scale::None, false)?, factor);
     }
@@ -328,7 +363,7 @@ pub fn fftn(
     }
     let factor = scale.factor(points(&input, rest)? * n as f64);
     let across = fft_c2c(&input, rest, Scale::None, true)?;
-    scaled(&fft_c2r(&conj(&across)?, &[last], Scale::None, n)?, factor)
+    scaled(&fft_c2r(&conjugate(&across)?, &[last], Scale::None, n)?, factor)
 }
 
 fn scaled(input: &Tensor, factor: f64) -> Result<Tensor> {

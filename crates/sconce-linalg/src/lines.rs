@@ -112,7 +112,7 @@ where
         factor = T::one();
         result = from_last(&lines, dim)?;
     }
-    result.contiguous()
+    Ok(result)
 }
 
 fn scale<T: Precision>(all: &mut [Complex<T>], factor: T) {
@@ -170,7 +170,7 @@ where
             }
         }
     }
-    from_last(&result, dim)?.contiguous()
+    from_last(&result, dim)
 }
 
 /// The first half of the transform of a real line from that of its points in pairs.
@@ -253,7 +253,7 @@ where
             }
         }
     }
-    from_last(&result, dim)?.contiguous()
+    from_last(&result, dim)
 }
 
 /// A tensor for lines of another length.

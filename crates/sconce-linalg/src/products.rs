@@ -424,7 +424,7 @@ pub fn matrix_power(a: &Tensor, n: i64) -> Result<Tensor> {
     if n < 0 {
         check_float(a, "linalg.matrix_power")?;
     }
-    let mut base = if n < 0 { inv(a)? } else { a.clone() };
+    let mut base = if n < 0 { inverse_in_columns(a)? } else { a.clone() };
     let size = a.size(-1)?;
     let identity = eye(size, size, a.dtype())?.expand(a.sizes())?.copy()?;
     let (mut left, mut result) = (n.unsigned_abs(), None::<Tensor>);
@@ -514,7 +514,12 @@ pub fn tensorinv(a: &Tensor, ind: i64) -> Result<Tensor> {
         )));
     }
     let sizes: Vec<i64> = tail.iter().chain(head).copied().collect();
-    inv(&a.reshape(&[rows, cols])?)?.reshape(&sizes)
+    inverse_in_columns(&a.reshape(&[rows, cols])?)?.reshape(&sizes)
+}
+
+/// The inverse, column-major as LAPACK leaves it.
+fn inverse_in_columns(a: &Tensor) -> Result<Tensor> {
+    inv(a)?.transpose(-2, -1)?.contiguous()?.transpose(-2, -1)
 }
 
 /// `torch.linalg.tensorsolve`.

@@ -177,7 +177,7 @@ pub fn stft(input: &Tensor, options: &StftOptions, pad_mode: &str) -> Result<Ten
         true => fft_c2c(&cut, &[2], scale, true)?,
         false => fft_r2c(&cut, &[2], scale, onesided)?,
     };
-    let result = result.transpose(1, 2)?.contiguous()?;
+    let result = result.transpose(1, 2)?;
     let result = if input.dim() == 1 { result.select(0, 0)? } else { result };
     if return_complex { Ok(result) } else { view_as_real(&result) }
 }
