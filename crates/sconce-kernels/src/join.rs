@@ -2,7 +2,7 @@
 
 use crate::quantized::{per_tensor, through_floats};
 use crate::shape::wrap_dim;
-use crate::{Dims, Error, Operand, Result, Tensor, result_type};
+use crate::{Dims, Error, MemoryFormat, Operand, Result, Tensor, result_type};
 
 /// `torch.cat`. Empty vectors are left out whatever the other sizes are, as PyTorch does for old
 /// programs.
@@ -82,9 +82,19 @@ pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
             )));
         }
     }
-    let dim = wrap_dim(dim, first.dim() + 1)? as i64;
-    let parts: Result<Vec<Tensor>> = tensors.iter().map(|t| t.unsqueeze(dim)).collect();
-    cat(&parts?, dim)
+    let at = wrap_dim(dim, first.dim() + 1)?;
+    let format = first.suggested_format();
+    if at < first.dim()
+        && format != MemoryFormat::Contiguous
+        && tensors.iter().all(|tensor| tensor.suggested_format() == format)
+    {
+        // Along a dimension that there is they are joined, in their format, and taken apart again.
+        let mut sizes = Dims::from_slice(first.sizes());
+        sizes.insert(at, tensors.len() as i64);
+        return cat(tensors, at as i64)?.contiguous_in(format)?.view(&sizes);
+    }
+    let parts: Result<Vec<Tensor>> = tensors.iter().map(|t| t.unsqueeze(at as i64)).collect();
+    cat(&parts?, at as i64)
 }
 
 /// `torch.split` into views of these sizes.
@@ -160,4 +170,24 @@ pub fn chunk(input: &Tensor, chunks: i64, dim: i64) -> Result<Vec<Tensor>> {
         return (0..chunks).map(|_| Ok(input.clone())).collect();
     }
     split(input, size / chunks + i64::from(size % chunks != 0), dim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DType;
+
+    #[test]
+    fn pictures_with_channels_last_are_stacked_in_their_format() {
+        let picture = || {
+            let zeros = Tensor::zeros(&[2, 6, 8, 3], DType::Float32).unwrap();
+            zeros.permute(&[0, 3, 1, 2]).unwrap()
+        };
+        let strides = |dim| stack(&[picture(), picture()], dim).unwrap().strides().to_vec();
+        assert_eq!(strides(0), [288, 144, 1, 24, 3]);
+        assert_eq!(strides(1), [288, 3, 1, 48, 6]);
+        assert_eq!(strides(-1), [288, 96, 16, 2, 1]);
+        let rows = picture().contiguous().unwrap();
+        assert_eq!(stack(&[picture(), rows], 0).unwrap().strides(), [288, 144, 48, 8, 1]);
+    }
 }
