@@ -131,3 +131,74 @@ def strides_of_what_is_given_back(x: Tensor) -> Tuple[Tensor, Tensor]:
     y = x[:, :, 1:].type_as(x).conj()
     y.add_(1)
     return x.clone(), y.clone()
+
+
+EQUATIONS = """ij,jk->ik ij,jk->ki xij,xjk->xki xij,xjk->kxi xij,xjk->kix xyij,xyjk->yxki xyij,xyjk->yxik xij,jk->xki
+    ij,xjk->xik ij,jk,kl->li xij,xjk,xkl->xli ij,jk,il->lk i,j->ji ij,ij->ji xij,xi->jx xij->jix xij->jx"""
+LENGTHS = dict(x=2, y=3, i=4, j=5, k=6, l=7)
+
+
+def operand(labels, is_turned):
+    sizes = [LENGTHS[label] for label in labels]
+    if is_turned and len(sizes) > 1:
+        return (t(*sizes[::-1]) % 3).permute(list(range(len(sizes)))[::-1])
+    return t(*sizes) % 3
+
+
+@case(*((equation, [operand(labels, turned) for labels in equation.split("->")[0].split(",")])
+        for equation in EQUATIONS.split() for turned in (False, True)))
+def strides_contracted(equation: str, operands: List[Tensor]) -> Tuple[Tensor, List[int]]:
+    result = torch.einsum(equation, operands)
+    return result, result.stride()
+
+
+def heads(batch, length, count, width):
+    return (t(batch, length, count, width) % 5 - 2).transpose(1, 2)
+
+
+ATTENDED = (
+    (heads(2, 5, 3, 8), heads(2, 7, 3, 8), heads(2, 7, 3, 8)),
+    tuple((t(2, 5, 3, 3, 8) % 7 - 3).permute(2, 0, 3, 1, 4).unbind(0)),
+    (heads(2, 5, 3, 8), heads(2, 7, 3, 8), heads(2, 7, 3, 4)),
+    (heads(2, 5, 3, 8).contiguous(), heads(2, 7, 3, 8), heads(2, 7, 3, 8)),
+    (heads(2, 5, 3, 8), heads(1, 7, 3, 8), heads(1, 7, 3, 8)),
+    (heads(2, 5, 3, 8), heads(2, 7, 1, 8), heads(2, 7, 1, 8)),
+    (heads(1, 5, 3, 8)[0], heads(1, 7, 3, 8)[0], heads(1, 7, 3, 8)[0]),
+    (heads(2, 1, 3, 8), heads(2, 7, 3, 8), heads(2, 7, 3, 8)),
+    (heads(2, 5, 3, 8).double(), heads(2, 7, 3, 8).double(), heads(2, 7, 3, 8).double()),
+    (heads(2, 5, 3, 8), heads(2, 7, 3, 8).transpose(2, 3).contiguous().transpose(2, 3), heads(2, 7, 3, 8)),
+)
+
+
+@case(*ATTENDED)
+def strides_attended(q: Tensor, k: Tensor, v: Tensor) -> Tuple[Tensor, Tensor]:
+    plain = F.scaled_dot_product_attention(q, k, v)
+    mask = torch.ones([5, 7], dtype=torch.bool)[:q.size(-2)].tril()
+    return plain, F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+WAVES = tuple((wave,) for wave in (t(3, 4, 6), t(4, 3, 6).transpose(0, 1), t(3, 6, 4).transpose(1, 2)))
+
+
+@case(*WAVES)
+def strides_transformed(x: Tensor) -> List[Tensor]:
+    z = torch.complex(x, x.flip([0]))
+    return [
+        torch.fft.fft(x), torch.fft.fft(x, dim=1), torch.fft.fft2(z), torch.fft.fftn(z), torch.fft.ifft(z),
+        torch.fft.rfft(x), torch.fft.rfft(x, dim=1), torch.fft.rfft2(x), torch.fft.rfftn(x, dim=[1, 2]),
+        torch.fft.irfft(z), torch.fft.irfft(z, dim=1), torch.fft.irfft2(z), torch.fft.hfft(z), torch.fft.ihfft(x).resolve_conj(),
+        torch.fft.hfft(x, 7), torch.fft.fftshift(x),
+    ]
+
+
+@case(*((wave[0].contiguous().view(2, 36),) for wave in WAVES), (t(36),))
+def strides_of_spectra(x: Tensor) -> List[Tensor]:
+    window = torch.hann_window(8)
+    z = torch.stft(x, n_fft=8, hop_length=2, window=window, return_complex=True)
+    whole = torch.stft(x, n_fft=8, hop_length=2, window=window, return_complex=True, onesided=False)
+    return [z, whole, torch.view_as_real(z).clone(), z.abs(), torch.istft(z, n_fft=8, hop_length=2, window=window)]
+
+
+@case(*((picture,) for picture in pictures()))
+def strides_stacked(x: Tensor) -> List[Tensor]:
+    return [torch.stack([x, x + 1], dim) for dim in [0, 1, -1]]

@@ -198,8 +198,10 @@ fn scores(query: &Tensor, key: &Tensor, options: &AttentionOptions<'_>) -> Resul
     }
     match options.mask {
         None => Ok(scores),
-        Some(mask) if mask.dtype() == DType::Bool => masked_fill(&scores, &logical_not(mask)?, LOW),
-        Some(mask) => binary(BinaryOp::Add, (&scores).into(), (&mask.to_dtype(compute)?).into()),
+        Some(mask) => {
+            let added = if mask.dtype() == DType::Bool { &added_where(mask, false)? } else { mask };
+            binary(BinaryOp::Add, (&scores).into(), (&added.to_dtype(compute)?).into())
+        }
     }
 }
 

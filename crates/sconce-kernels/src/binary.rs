@@ -9,8 +9,8 @@ use crate::shape::broadcast;
 use crate::unary::{FloatingMap, map_slice};
 use crate::zip::{Zipping, row, zip, zip_parallel};
 use crate::{
-    Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, can_cast, integers,
-    remainders, result_type, unary,
+    Bool, DType, Dims, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, can_cast,
+    integers, remainders, result_type, unary,
 };
 
 /// An operator of two operands, by the name of its `aten` operator.
@@ -325,7 +325,26 @@ pub fn store(target: &Tensor, result: &Tensor) -> Result<()> {
             result.sizes()
         )));
     }
+    if target.repeats_elements() {
+        return store_changed(target, &result.to_dtype(target.dtype())?.contiguous()?);
+    }
     target.copy_from(result)
+}
+
+/// Stores the elements that differ, one by one: where an element stands for several, the others still have
+/// what it was before.
+fn store_changed(target: &Tensor, result: &Tensor) -> Result<()> {
+    let changed = binary(BinaryOp::Ne, result.into(), target.into())?.to_vec::<Bool>()?;
+    for (at, _) in changed.iter().enumerate().filter(|(_, changed)| changed.get()) {
+        let (mut rest, mut offset) = (at as i64, target.offset());
+        for (&size, &stride) in target.sizes().iter().zip(target.strides()).rev() {
+            offset += rest % size * stride;
+            rest /= size;
+        }
+        let one = |of: &Tensor, offset| of.view_unchecked(Dims::new(), Dims::new(), offset);
+        one(target, offset).copy_from(&one(result, result.offset() + at as i64))?;
+    }
+    Ok(())
 }
 
 /// `target = op(target, b)`, the operators whose names end in `_`.

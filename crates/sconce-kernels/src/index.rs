@@ -1,5 +1,6 @@
 //! Picking elements by index: `index_select`, `gather`, `scatter`, `embedding`, and advanced indexing.
 
+use crate::binary::store;
 use crate::places::{Places, by_width, units};
 use crate::rows::PARALLEL;
 use crate::shape::{broadcast, contiguous_strides, product, wrap_dim};
@@ -362,7 +363,7 @@ pub fn index_put(
         true => plan.places.add(&target, &values)?,
         false => plan.places.scatter(&target, &values)?,
     }
-    if own { Ok(()) } else { input.copy_from(&target) }
+    if own { Ok(()) } else { store(input, &target) }
 }
 
 #[cfg(test)]

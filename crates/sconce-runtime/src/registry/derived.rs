@@ -11,8 +11,9 @@ use sconce_ir::operators;
 use sconce_ir::{Argument, Schema};
 use sconce_kernels::{self as kernels, Tensor};
 
+use super::overlap::{Rule, check_elements_once};
 use super::tensor_args::kernel;
-use super::{Args, Builtin};
+use super::{Args, Builtin, Run};
 use crate::error::Raise;
 use crate::value::IValue;
 
@@ -68,10 +69,10 @@ fn in_place(symbol: &str, schema: &Schema) -> Option<Builtin> {
     }
     if OF_SHAPE.contains(&symbol) {
         let run = view(base, &schema.arguments)?.run;
-        return Some(Builtin { run, quick: None, layout: None, target: Target::Looks });
+        return Some(plain(run, Target::Looks));
     }
     let run = functional(base, &schema.arguments)?.run;
-    Some(Builtin { run, quick: None, layout: None, target: Target::FirstOperand })
+    Some(Builtin { overlap: Rule::find(symbol), ..plain(run, Target::FirstOperand) })
 }
 
 fn with_out(symbol: &str, schema: &Schema) -> Option<Builtin> {
@@ -85,13 +86,17 @@ fn with_out(symbol: &str, schema: &Schema) -> Option<Builtin> {
         Some(dtype) if IN_THEIR_DTYPE.contains(&symbol) => Target::LastInItsDType(dtype),
         _ => Target::Last(outs),
     };
-    Some(Builtin { run, quick: None, layout: None, target })
+    Some(plain(run, target))
+}
+
+fn plain(run: Run, target: Target) -> Builtin {
+    Builtin { run, quick: None, layout: None, overlap: None, target }
 }
 
 /// `NAME_copy` of an operator whose result is a view of its operand.
 fn copied(symbol: &str, operands: &[Argument]) -> Option<Builtin> {
     let run = view(symbol.strip_suffix("_copy")?, operands)?.run;
-    Some(Builtin { run, quick: None, layout: None, target: Target::Copy })
+    Some(plain(run, Target::Copy))
 }
 
 /// The operator of these operands that gives a view.
@@ -147,6 +152,9 @@ fn same_operands(a: &[Argument], b: &[Argument]) -> bool {
 impl Builtin {
     /// Computes it and puts the result where it belongs.
     pub(crate) fn call(self, machine: &mut super::Machine, args: Args<'_>) -> Result {
+        if let Some(rule) = self.overlap {
+            rule.check(&args)?;
+        }
         match self.target {
             Target::Value => match self.layout.and_then(|layout| layout.strides(&args)) {
                 None => (self.run)(machine, args),
@@ -241,6 +249,7 @@ fn write_out(machine: &mut super::Machine, out: &Tensor, result: &Tensor) -> Res
         }
         out.resize(result.sizes()).map_err(kernel)?;
     }
+    check_elements_once(out)?;
     out.copy_from(result).map_err(kernel)
 }
 

@@ -32,6 +32,7 @@ mod natives;
 mod normalisation;
 mod numbers;
 pub(crate) mod outside;
+mod overlap;
 mod pointwise;
 mod pooling;
 mod prepacked;
@@ -74,6 +75,7 @@ pub(crate) struct Builtin {
     run: Run,
     pub(crate) quick: Option<quick::Quick>,
     layout: Option<layout::Layout>,
+    overlap: Option<overlap::Rule>,
     target: derived::Target,
 }
 
@@ -136,7 +138,8 @@ static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| 
                 let overload = plain(overload);
                 let quick = quick::find(symbol, overload);
                 let layout = layout::Layout::find(symbol, overload);
-                ((symbol, overload), Builtin { run, quick, layout, target: derived::Target::Value })
+                let (overlap, target) = (overlap::Rule::find(symbol), derived::Target::Value);
+                ((symbol, overload), Builtin { run, quick, layout, overlap, target })
             })
         })
         .collect()
