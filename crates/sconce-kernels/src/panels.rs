@@ -21,8 +21,8 @@ pub(crate) const PANEL: usize = 32;
 /// Steps along `k` between two visits of the product.
 const DEPTH: usize = 384;
 
-/// Rows of the left operand that a panel is multiplied with before the next panel: with a part of them the
-/// second cache holds the panel.
+/// Rows of the left operand that a panel is multiplied with before the next one is: the second cache holds
+/// them and both panels.
 const ROWS: usize = 252;
 
 /// Multiply-adds below which other threads cost more than they bring.
