@@ -7,8 +7,9 @@ Each of the models that `../torchscript/vision.py` lists is built with seeded we
 scripted, saved, and run by PyTorch and by the example `model` of sconce-runtime; one after the other,
 in a folder that is removed, since the largest takes 2.6 GB. A result is equal when no element differs
 by more than 1e-4 of the largest one of its tensor, or where that is more, by what PyTorch's own
-results with and without oneDNN differ by, or where it is as near as PyTorch's own to what PyTorch
-computes in float64: masks of random weights magnify rounding so much. Weights of batch norms are
+results with and without oneDNN differ by, or where it is as near as PyTorch's own, with and without
+oneDNN and on another number of threads, to what PyTorch computes in float64: masks of random weights
+magnify rounding so much. Weights of batch norms are
 random too: with those of a new module the layer does nothing. A call that takes longer than `--seconds` counts as not run;
 what is not equal stays in `--keep`. Exits with failure when a model is wrong.
 """
