@@ -39,10 +39,13 @@ def split(lines):
     return [body.strip() for line in lines.strip().splitlines() for body in line.split("|")]
 
 
-repeated = t(1, 3).expand(2, 3)
-other = (t(2, 3) + 1, t(2, 3) > 1)
+def calls(*targets):
+    """What is written to is made anew for each program."""
+    return tuple((target, t(2, 3) + 1, t(2, 3) > 1) for target in targets)
+
+
 for at, body in enumerate(split(IN_PLACE)):
-    calls = tuple((x, *other) for x in (repeated, t(2, 1).expand(2, 3), t(2, 3), t(3, 2).t()))
-    register(f"overlap_repeated_{at}", Case(program(body), calls, ready=True))
+    targets = (t(1, 3).expand(2, 3), t(2, 1).expand(2, 3), t(2, 3), t(3, 2).t())
+    register(f"overlap_repeated_{at}", Case(program(body), calls(*targets), ready=True))
 for at, body in enumerate(split(SHARED)):
-    register(f"overlap_shared_{at}", Case(program(body), ((t(6), *other),), ready=True))
+    register(f"overlap_shared_{at}", Case(program(body), calls(t(6)), ready=True))
