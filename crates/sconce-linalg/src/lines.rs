@@ -86,7 +86,8 @@ macro_rules! precisions {
 }
 precisions! { f32 f64 }
 
-/// Transforms the lines of a tensor along its dimensions, one after the other.
+/// Transforms the lines of a tensor along its dimensions, one after the other. The result is a view with the
+/// last of them innermost in memory: who calls knows what layout it is to have.
 ///
 /// # Errors
 /// For dimensions that do not exist, and other dtypes.

@@ -72,7 +72,8 @@ impl Rule {
             Overlap::Full => self.apart == Apart::Wholly,
             Overlap::None | Overlap::Unknown => false,
         };
-        // Of another dtype, or to be a mask's one value, they are converted first.
+        // What is of another dtype is converted first, and PyTorch turns one value behind a mask into
+        // `masked_fill_`, which has read it before it writes.
         let alike = |other: &&Tensor| other.dtype() == target.dtype();
         let is_read_before = self.apart == Apart::No || (!self.once && is_one_value(args));
         if !is_read_before && others.iter().filter_map(IValue::as_tensor).filter(alike).any(shares)
