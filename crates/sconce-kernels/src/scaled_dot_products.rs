@@ -65,18 +65,7 @@ pub(crate) fn attend(
     let Some(result_of_four) = four_dimensions(&result)? else { return Ok(None) };
     let [to_batch, to_head, to_row, _] = steps(&result_of_four);
     let mut out = result.storage().write::<f32>()?;
-    let mut rows: Vec<Option<&mut [f32]>> = out.chunks_exact_mut(width).map(Some).collect();
-    let mut blocks = Vec::new();
-    for (batch, head) in (0..batch).flat_map(|b| (0..heads).map(move |h| (b, h))) {
-        for first in (0..length).step_by(QUERIES) {
-            let place = |row| (batch * to_batch + head * to_head + row * to_row) / width;
-            let own = (first..length.min(first + QUERIES)).map(place);
-            let own: Option<Vec<_>> = own.map(|at| rows.get_mut(at)?.take()).collect();
-            let rows = own.ok_or_else(|| Error::runtime("strides of a result leave gaps"))?;
-            blocks.push(Queries { batch, head, first, rows });
-        }
-    }
-
+    let blocks = divided(&mut out, [batch, heads, length, width], [to_batch, to_head, to_row])?;
     let [qs, ks, vs] = [&q, &k, &v].map(|tensor| tensor.storage().read::<f32>());
     let (qs, ks, vs) = (qs?, ks?, vs?);
     let ms = added.as_ref().map(|added| added.storage().read::<f32>()).transpose()?;
@@ -99,6 +88,26 @@ pub(crate) fn attend(
     }
     drop(out);
     Ok(Some(result))
+}
+
+/// The blocks of all queries, and the rows of the result that are each one's, wherever they lie.
+fn divided(
+    out: &mut [f32],
+    [batches, heads, length, width]: [usize; 4],
+    [to_batch, to_head, to_row]: [usize; 3],
+) -> Result<Vec<Queries<'_>>> {
+    let mut rows: Vec<Option<&mut [f32]>> = out.chunks_exact_mut(width).map(Some).collect();
+    let mut blocks = Vec::new();
+    for (batch, head) in (0..batches).flat_map(|b| (0..heads).map(move |h| (b, h))) {
+        for first in (0..length).step_by(QUERIES) {
+            let place = |row| (batch * to_batch + head * to_head + row * to_row) / width;
+            let own = (first..length.min(first + QUERIES)).map(place);
+            let own: Option<Vec<_>> = own.map(|at| rows.get_mut(at)?.take()).collect();
+            let rows = own.ok_or_else(|| Error::runtime("strides of a result leave gaps"))?;
+            blocks.push(Queries { batch, head, first, rows });
+        }
+    }
+    Ok(blocks)
 }
 
 /// A view with a batch in front of three dimensions; `None` for other than three or four.
