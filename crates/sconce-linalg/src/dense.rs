@@ -25,6 +25,7 @@ pub(crate) trait Number:
     + AddAssign
     + SubAssign
 {
+    const IS_COMPLEX: bool;
     fn of_real(real: f64) -> Self;
     fn conjugate(self) -> Self;
     fn real_part(self) -> f64;
@@ -35,6 +36,7 @@ pub(crate) trait Number:
 }
 
 impl Number for f64 {
+    const IS_COMPLEX: bool = false;
     fn of_real(real: f64) -> f64 {
         real
     }
@@ -56,6 +58,7 @@ impl Number for f64 {
 }
 
 impl Number for Complex64 {
+    const IS_COMPLEX: bool = true;
     fn of_real(real: f64) -> Complex64 {
         Complex64::new(real, 0.0)
     }
@@ -128,6 +131,13 @@ impl<T: Number> Matrix<T> {
     /// What a column has from the diagonal on.
     pub(crate) fn column_from(&self, column: usize) -> Vec<T> {
         (column..self.rows).map(|row| self[(row, column)]).collect()
+    }
+
+    pub(crate) fn swap_rows(&mut self, a: usize, b: usize) {
+        if a != b {
+            let (head, tail) = self.data.split_at_mut(a.max(b) * self.cols);
+            head[a.min(b) * self.cols..][..self.cols].swap_with_slice(&mut tail[..self.cols]);
+        }
     }
 
     /// The conjugate transpose.
@@ -212,6 +222,12 @@ impl<U: Element> Out<U> {
 
     pub(crate) fn push(&mut self, data: &[U]) {
         self.data.extend_from_slice(data);
+    }
+
+    /// The tensor, in a dtype, of matrices that were filled in transposed: their columns lie side by side in
+    /// memory, as LAPACK returns them.
+    pub(crate) fn columns(&self, dtype: DType) -> Result<Tensor> {
+        self.tensor(dtype)?.transpose(-2, -1)
     }
 
     /// The tensor, in a dtype.

@@ -1,4 +1,5 @@
-//! Eigenvalues and eigenvectors of square matrices that need not be symmetric, through faer.
+//! Eigenvalues and eigenvectors of square matrices that need not be symmetric: small real ones by the steps of
+//! LAPACK, others through faer.
 
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -8,19 +9,25 @@ use faer::{Auto, Mat, Par, Spec};
 use num_complex::Complex64;
 
 use crate::dense::Matrix;
+use crate::hessenberg;
+use crate::rotations::Precision;
 
-/// Eigenvalues, and eigenvectors of any length as columns: none of these where they are not asked for.
+/// Eigenvalues, and eigenvectors of length 1 as columns: none of these where they are not asked for.
 pub(crate) type Decomposed = (Vec<Complex64>, Matrix<Complex64>);
 
 /// Numbers that there are general matrices of.
 pub(crate) trait Eigen: Sized {
     /// The decomposition of a square matrix of finite numbers; `None` where it does not converge.
-    fn eigen(matrix: &Matrix<Self>, with_vectors: bool) -> Option<Decomposed>;
+    fn eigen(matrix: &Matrix<Self>, with_vectors: bool, precision: Precision)
+    -> Option<Decomposed>;
 }
 
 impl Eigen for f64 {
-    fn eigen(matrix: &Matrix<f64>, with_vectors: bool) -> Option<Decomposed> {
+    fn eigen(matrix: &Matrix<f64>, with_vectors: bool, precision: Precision) -> Option<Decomposed> {
         let n = matrix.rows;
+        if n <= hessenberg::MOST {
+            return hessenberg::eigen(matrix, with_vectors, precision);
+        }
         let (mut re, mut im) = (Diag::zeros(n), Diag::zeros(n));
         let mut right = Mat::<f64>::zeros(n, if with_vectors { n } else { 0 });
         evd_real(
@@ -49,12 +56,17 @@ impl Eigen for f64 {
             }
             j += if is_pair { 2 } else { 1 };
         }
+        normalize(&mut vectors);
         Some(((0..n).map(|i| Complex64::new(re[i], im[i])).collect(), vectors))
     }
 }
 
 impl Eigen for Complex64 {
-    fn eigen(matrix: &Matrix<Complex64>, with_vectors: bool) -> Option<Decomposed> {
+    fn eigen(
+        matrix: &Matrix<Complex64>,
+        with_vectors: bool,
+        _precision: Precision,
+    ) -> Option<Decomposed> {
         let n = matrix.rows;
         let mut values = Diag::zeros(n);
         let mut right = Mat::zeros(n, if with_vectors { n } else { 0 });
@@ -68,7 +80,27 @@ impl Eigen for Complex64 {
             parameters(),
         )
         .ok()?;
-        Some(((0..n).map(|i| values[i]).collect(), Matrix::of_faer(right.as_ref())))
+        let mut vectors = Matrix::of_faer(right.as_ref());
+        normalize(&mut vectors);
+        Some(((0..n).map(|i| values[i]).collect(), vectors))
+    }
+}
+
+/// Makes vectors 1 long, and the greatest component of complex ones real, as `geev` has it.
+fn normalize(vectors: &mut Matrix<Complex64>) {
+    let n = vectors.rows;
+    for j in 0..vectors.cols {
+        let length = (0..n).map(|i| vectors[(i, j)].norm_sqr()).sum::<f64>().sqrt();
+        let (mut phase, mut greatest) = (Complex64::ONE, 0.0);
+        for i in 0..n {
+            let size = vectors[(i, j)].norm();
+            if size > greatest * (1.0 + 1e-12) {
+                (greatest, phase) = (size, vectors[(i, j)] / size);
+            }
+        }
+        let is_real = (0..n).all(|i| vectors[(i, j)].im == 0.0);
+        let by = if is_real { Complex64::from(length) } else { phase * length };
+        (0..n).for_each(|i| vectors[(i, j)] /= by);
     }
 }
 
@@ -108,7 +140,7 @@ mod tests {
     #[test]
     fn vectors_are_turned_into_multiples_of_themselves() {
         // Sizes of each kind of window, with the values real, complex or both.
-        for n in [1, 2, 7, 45, 100, 170] {
+        for n in [1, 2, 7, 45, 75, 100, 170] {
             let number = |i: usize, j: usize| ((i * 37 + j * 91 + i * j) % 29) as f64 * 0.1 - 1.4;
             let real = Matrix::from_fn(n, n, number);
             let whole =
@@ -120,7 +152,7 @@ mod tests {
 
     fn check<T: Eigen>(matrix: &Matrix<T>, wide: &Matrix<Complex64>) {
         let n = wide.rows;
-        let (values, vectors) = T::eigen(matrix, true).unwrap();
+        let (values, vectors) = T::eigen(matrix, true, Precision::Double).unwrap();
         let product = wide.times(&vectors);
         for j in 0..n {
             let length = (0..n).map(|i| vectors[(i, j)].norm()).fold(0.0, f64::max);
@@ -131,7 +163,7 @@ mod tests {
             }
         }
         let trace: Complex64 = (0..n).map(|i| wide[(i, i)]).sum();
-        let (alone, none) = T::eigen(matrix, false).unwrap();
+        let (alone, none) = T::eigen(matrix, false, Precision::Double).unwrap();
         assert!((alone.iter().sum::<Complex64>() - trace).norm() <= 1e-10 * n as f64);
         assert!(none.data.is_empty());
     }

@@ -108,7 +108,7 @@ fn factor_columns<T: Number>(
             }
             continue;
         }
-        swap_rows(lu, k, best);
+        lu.swap_rows(k, best);
         let (head, tail) = lu.data.split_at_mut((k + 1) * cols);
         let row = &head[k * cols..][..columns.end];
         dispatch(
@@ -126,19 +126,12 @@ fn factor_columns<T: Number>(
     }
 }
 
-fn swap_rows<T>(matrix: &mut Matrix<T>, a: usize, b: usize) {
-    if a != b {
-        let (head, tail) = matrix.data.split_at_mut(a.max(b) * matrix.cols);
-        head[a.min(b) * matrix.cols..][..matrix.cols].swap_with_slice(&mut tail[..matrix.cols]);
-    }
-}
-
 /// `getrs`.
 pub(crate) fn solve_lu<T: Number>(lu: &Matrix<T>, pivots: &[i32], mut b: Matrix<T>) -> Matrix<T> {
     for (i, &pivot) in pivots.iter().enumerate() {
         let to = pivot as usize;
         if pivot >= 1 && to <= b.rows && i < b.rows {
-            swap_rows(&mut b, i, to - 1);
+            b.swap_rows(i, to - 1);
         }
     }
     substitute(lu, false, true, &mut b);
@@ -253,7 +246,7 @@ pub(crate) fn geqrf<T: Number>(mut a: Matrix<T>) -> (Matrix<T>, Vec<T>) {
 }
 
 /// `larfg`: makes a reflection of a column; its factor and what the column becomes.
-fn reflector<T: Number>(column: &mut [T]) -> (T, Option<T>) {
+pub(crate) fn reflector<T: Number>(column: &mut [T]) -> (T, Option<T>) {
     let Some((&alpha, rest)) = column.split_first() else { return (T::of_real(0.0), None) };
     let scale = rest.iter().fold(0.0, |max: f64, x| max.max(x.size()));
     let norm = scale * rest.iter().map(|x| (x.length() / scale).powi(2)).sum::<f64>().sqrt();
@@ -270,7 +263,13 @@ fn reflector<T: Number>(column: &mut [T]) -> (T, Option<T>) {
 
 /// `A -= factor · v · (vᴴ A)` for as many last rows as `v` has elements, and the columns from `left` on.
 /// Row by row, so that columns are computed side by side; `sums` is room for one row.
-fn reflect<T: Number>(v: &[T], factor: T, a: &mut Matrix<T>, left: usize, sums: &mut Vec<T>) {
+pub(crate) fn reflect<T: Number>(
+    v: &[T],
+    factor: T,
+    a: &mut Matrix<T>,
+    left: usize,
+    sums: &mut Vec<T>,
+) {
     if left >= a.cols {
         return;
     }
@@ -290,6 +289,27 @@ fn reflect<T: Number>(v: &[T], factor: T, a: &mut Matrix<T>, left: usize, sums: 
             }
         },
     );
+}
+
+/// `A -= factor · (A v) · vᴴ` for as many last columns as `v` has elements, and the rows from `top` on.
+pub(crate) fn reflect_right<T: Number>(v: &[T], factor: T, a: &mut Matrix<T>, top: usize) {
+    let left = a.cols - v.len();
+    for row in a.data.chunks_exact_mut(a.cols.max(1)).skip(top) {
+        let row = &mut row[left..];
+        let mut sum = T::of_real(0.0);
+        row.iter().zip(v).for_each(|(&x, &v)| sum += x * v);
+        let sum = factor * sum;
+        row.iter_mut().zip(v).for_each(|(x, v)| *x -= sum * v.conjugate());
+    }
+}
+
+/// A product of reflections, vectors of the last rows and factors, times B.
+pub(crate) fn product_of<T: Number>(reflections: &[(Vec<T>, T)], mut b: Matrix<T>) -> Matrix<T> {
+    let mut sums = Vec::new();
+    for (v, factor) in reflections.iter().rev() {
+        reflect(v, *factor, &mut b, 0, &mut sums);
+    }
+    b
 }
 
 /// `ormqr` from the left: Q, or its conjugate transpose, times B.

@@ -1,13 +1,18 @@
 //! Linear algebra and Fourier transforms over [`sconce_kernels`]' tensors: numerical routines from
 //! well-kept crates (faer for factorisations, rustfft for transforms) behind PyTorch's interface.
 //!
+//! Singular vectors and eigenvectors of small matrices, which are free in sign, are computed by LAPACK's own
+//! steps: they come out with PyTorch's signs, and real eigenvalues and pairs in its order.
+//!
 //! A crate of its own so that what it depends on is compiled apart. All but Fourier transforms is
 //! computed in double precision and rounded once, in one order, so results do not depend on threads.
 
+mod bidiagonal;
 mod dense;
 mod eigen;
 mod einsum;
 mod fft;
+mod hessenberg;
 mod lapack;
 mod ldl;
 mod lines;
@@ -15,8 +20,10 @@ mod lu;
 mod norms;
 mod orthogonal;
 mod products;
+mod rotations;
 mod spectral;
 mod stft;
+mod symmetric;
 mod window;
 
 pub use einsum::einsum;

@@ -1,4 +1,5 @@
-//! Singular values and eigenvalues, through faer, and what is made of them.
+//! Singular values and eigenvalues, by the steps of LAPACK for small matrices and through faer for others, and
+//! what is made of them.
 
 use faer::Side;
 use num_complex::Complex64;
@@ -11,6 +12,8 @@ use crate::dense::{
     Batch, Matrix, Number, Out, by_number, check_float, check_matrices, check_square,
 };
 use crate::eigen::{Decomposed, Eigen};
+use crate::rotations::Precision;
+use crate::{bidiagonal, symmetric};
 
 fn not_finite(function: &str, single: bool, at: usize) -> Error {
     let place = if single { String::new() } else { format!("(Batch element {at}): ") };
@@ -34,12 +37,17 @@ struct Svd<T> {
     vh: Matrix<T>,
 }
 
-fn decompose<T: Number>(a: &Matrix<T>, full: bool) -> Result<Svd<T>> {
+fn decompose<T: Number>(a: &Matrix<T>, full: bool, precision: Precision) -> Result<Svd<T>> {
     let least = a.rows.min(a.cols);
     if least == 0 {
         let width = |n: usize| if full { n } else { 0 };
         let u = Matrix::identity(a.rows, width(a.rows));
         return Ok(Svd { u, s: Vec::new(), vh: Matrix::identity(width(a.cols), a.cols) });
+    }
+    if least <= bidiagonal::MOST {
+        let found = bidiagonal::singular(a, full, precision);
+        let (u, s, vh) = found.ok_or_else(|| no_convergence("linalg.svd"))?;
+        return Ok(Svd { u, s, vh });
     }
     let svd = if full { a.faer().svd() } else { a.faer().thin_svd() };
     let svd = svd.map_err(|_| no_convergence("linalg.svd"))?;
@@ -51,7 +59,8 @@ fn decompose<T: Number>(a: &Matrix<T>, full: bool) -> Result<Svd<T>> {
     })
 }
 
-/// `torch.linalg.svd`: U, S and Vᴴ.
+/// `torch.linalg.svd`: U, S and Vᴴ. Where one side has no more than 25 rows, vectors have PyTorch's signs but for
+/// rare cases; those of greater matrices have signs of their own.
 ///
 /// # Errors
 /// For values that are not finite, tensors that are no matrices and dtypes without kernels.
@@ -62,19 +71,19 @@ pub fn svd(a: &Tensor, full: bool) -> Result<[Tensor; 3]> {
         let matrices = Batch::<T>::read(a)?;
         let (m, n) = (matrices.rows, matrices.cols);
         let k = m.min(n);
-        let mut u: Out<T> = matrices.out(&[m, if full { m } else { k }]);
+        let mut u: Out<T> = matrices.out(&[if full { m } else { k }, m]);
         let mut s: Out<f64> = matrices.out(&[k]);
-        let mut vh: Out<T> = matrices.out(&[if full { n } else { k }, n]);
+        let mut vh: Out<T> = matrices.out(&[n, if full { n } else { k }]);
         for (at, matrix) in matrices.matrices().enumerate() {
             if !matrix.is_finite() {
                 return Err(not_finite("linalg.svd", a.dim() == 2, at));
             }
-            let svd = decompose(&matrix, full)?;
-            u.push(&svd.u.data);
+            let svd = decompose(&matrix, full, Precision::of(a.dtype()))?;
+            u.push(&svd.u.transpose().data);
             s.push(&svd.s);
-            vh.push(&svd.vh.data);
+            vh.push(&svd.vh.transpose().data);
         }
-        Ok([u.tensor(a.dtype())?, s.tensor(real_dtype(a.dtype()))?, vh.tensor(a.dtype())?])
+        Ok([u.columns(a.dtype())?, s.tensor(real_dtype(a.dtype()))?, vh.columns(a.dtype())?])
     })
 }
 
@@ -113,7 +122,8 @@ fn check_eigh(a: &Tensor, uplo: &str) -> Result<bool> {
     }
 }
 
-/// `torch.linalg.eigh`: eigenvalues from the least, and eigenvectors, of the triangle `uplo`.
+/// `torch.linalg.eigh`: eigenvalues from the least, and eigenvectors, of the triangle `uplo`. Signs are as for
+/// [`svd`].
 ///
 /// # Errors
 /// For tensors that are no square matrices and dtypes without kernels.
@@ -124,15 +134,19 @@ pub fn eigh(a: &Tensor, uplo: &str) -> Result<[Tensor; 2]> {
         let n = matrices.rows;
         let (mut values, mut vectors): (Out<f64>, Out<T>) = (matrices.out(&[n]), matrices.out(&[n, n]));
         for matrix in matrices.matrices() {
-            let (w, v) = decompose_symmetric(&matrix, lower)?;
+            let (w, v) = decompose_symmetric(&matrix, lower, Precision::of(a.dtype()))?;
             values.push(&w);
-            vectors.push(&v.data);
+            vectors.push(&v.transpose().data);
         }
-        Ok([values.tensor(real_dtype(a.dtype()))?, vectors.tensor(a.dtype())?])
+        Ok([values.tensor(real_dtype(a.dtype()))?, vectors.columns(a.dtype())?])
     })
 }
 
-fn decompose_symmetric<T: Number>(a: &Matrix<T>, lower: bool) -> Result<(Vec<f64>, Matrix<T>)> {
+fn decompose_symmetric<T: Number>(
+    a: &Matrix<T>,
+    lower: bool,
+    precision: Precision,
+) -> Result<(Vec<f64>, Matrix<T>)> {
     let n = a.rows;
     if n == 0 {
         return Ok((Vec::new(), Matrix::zeros(0, 0)));
@@ -141,6 +155,9 @@ fn decompose_symmetric<T: Number>(a: &Matrix<T>, lower: bool) -> Result<(Vec<f64
         let nan = T::of_real(f64::NAN);
         return Ok((vec![f64::NAN; n], Matrix::from_fn(n, n, |_, _| nan)));
     };
+    if n <= symmetric::MOST {
+        return symmetric::eigen(&whole, lower, precision).ok_or_else(eigh_diverges);
+    }
     let evd = whole.faer().self_adjoint_eigen(Side::Lower).map_err(|_| eigh_diverges())?;
     let values = evd.S().column_vector();
     Ok(((0..n).map(|i| values[i].real_part()).collect(), Matrix::of_faer(evd.U())))
@@ -183,7 +200,8 @@ pub fn eigvalsh(a: &Tensor, uplo: &str) -> Result<Tensor> {
     })
 }
 
-/// `torch.linalg.eig`: eigenvalues and eigenvectors of length 1, complex.
+/// `torch.linalg.eig`: eigenvalues and eigenvectors of length 1, complex. Those of a real matrix of up to 75 rows
+/// have PyTorch's order, and its signs but for some pairs.
 ///
 /// # Errors
 /// For values that are not finite, tensors that are no square matrices and dtypes without kernels.
@@ -197,11 +215,11 @@ pub fn eig(a: &Tensor) -> Result<[Tensor; 2]> {
         let mut values: Out<Complex64> = matrices.out(&[n]);
         let mut vectors: Out<Complex64> = matrices.out(&[n, n]);
         for matrix in matrices.matrices() {
-            let (w, v) = decompose_general(&matrix)?;
+            let (w, v) = decompose_general(&matrix, Precision::of(a.dtype()))?;
             values.push(&w);
-            vectors.push(&v.data);
+            vectors.push(&v.transpose().data);
         }
-        Ok([values.tensor(out)?, vectors.tensor(out)?])
+        Ok([values.tensor(out)?, vectors.columns(out)?])
     })
 }
 
@@ -217,7 +235,7 @@ pub fn eigvals(a: &Tensor) -> Result<Tensor> {
         let mut values: Out<Complex64> = matrices.out(&[matrices.rows]);
         for matrix in matrices.matrices().filter(|matrix| matrix.rows > 0) {
             check_eig(&matrix)?;
-            values.push(&T::eigen(&matrix, false).ok_or_else(eig_diverges)?.0);
+            values.push(&T::eigen(&matrix, false, Precision::of(a.dtype())).ok_or_else(eig_diverges)?.0);
         }
         values.tensor(complex_dtype(a.dtype())?)
     })
@@ -239,28 +257,12 @@ fn eig_diverges() -> Error {
     )
 }
 
-fn decompose_general<T: Number>(a: &Matrix<T>) -> Result<Decomposed> {
-    let n = a.rows;
-    if n == 0 {
+fn decompose_general<T: Number>(a: &Matrix<T>, precision: Precision) -> Result<Decomposed> {
+    if a.rows == 0 {
         return Ok((Vec::new(), Matrix::zeros(0, 0)));
     }
     check_eig(a)?;
-    let (values, mut vectors) = T::eigen(a, true).ok_or_else(eig_diverges)?;
-    for j in 0..n {
-        let length = (0..n).map(|i| vectors[(i, j)].norm_sqr()).sum::<f64>().sqrt();
-        // The greatest component is real, as `geev` has it.
-        let (mut phase, mut greatest) = (Complex64::new(1.0, 0.0), 0.0);
-        for i in 0..n {
-            let size = vectors[(i, j)].norm();
-            if size > greatest * (1.0 + 1e-12) {
-                (greatest, phase) = (size, vectors[(i, j)] / size);
-            }
-        }
-        let is_real = (0..n).all(|i| vectors[(i, j)].im == 0.0);
-        let by = if is_real { Complex64::new(length, 0.0) } else { phase * length };
-        (0..n).for_each(|i| vectors[(i, j)] /= by);
-    }
-    Ok((values, vectors))
+    T::eigen(a, true, precision).ok_or_else(eig_diverges)
 }
 
 /// What counts as zero among singular values: the greater of `atol` and `rtol` times the greatest.
@@ -498,4 +500,151 @@ pub fn matrix_sqrth(a: &Tensor) -> Result<Tensor> {
     let roots = unary(UnaryOp::Sqrt, &values)?;
     let scaled = times(&vectors, (&roots.unsqueeze(-2)?).into())?;
     matmul(&scaled, &adjoint(&vectors)?)?.to_dtype(a.dtype())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(i: usize, j: usize) -> f64 {
+        ((i * 37 + j * 91 + i * j) % 29) as f64 * 0.1 - 1.4
+    }
+
+    fn matrix(rows: usize, cols: usize) -> Tensor {
+        let data: Vec<f64> = (0..rows * cols).map(|at| number(at / cols, at % cols)).collect();
+        Tensor::from_slice(&data, &[rows as i64, cols as i64]).unwrap()
+    }
+
+    fn symmetric(n: usize) -> Tensor {
+        let data: Vec<f64> =
+            (0..n * n).map(|at| (number(at / n, at % n) + number(at % n, at / n)) / 2.0).collect();
+        Tensor::from_slice(&data, &[n as i64, n as i64]).unwrap()
+    }
+
+    /// A Hermitian matrix of which [`symmetric`] is the real part.
+    fn hermitian(n: usize) -> Tensor {
+        let data: Vec<Complex64> = (0..n * n)
+            .map(|at| (number(at / n, at % n), number(at % n, at / n)))
+            .map(|(a, b)| Complex64::new((a + b) / 2.0, (a - b) / 2.0))
+            .collect();
+        Tensor::from_slice(&data, &[n as i64, n as i64]).unwrap()
+    }
+
+    fn complex(tensor: &Tensor) -> Vec<Complex64> {
+        tensor.to_dtype(DType::Complex128).unwrap().to_vec().unwrap()
+    }
+
+    fn assert_near(found: &Tensor, expected: &Tensor, what: &str) {
+        assert_eq!(found.sizes(), expected.sizes(), "{what}");
+        for (at, (a, b)) in complex(found).iter().zip(complex(expected)).enumerate() {
+            assert!((a - b).norm() < 1e-9, "{what}, {at}: {a} instead of {b}");
+        }
+    }
+
+    fn assert_orthonormal(q: &Tensor, what: &str) {
+        let n = q.size(-1).unwrap();
+        let identity = sconce_kernels::eye(n, n, q.dtype()).unwrap();
+        assert_near(&matmul(&adjoint(q).unwrap(), q).unwrap(), &identity, what);
+    }
+
+    /// The first row of a matrix against what PyTorch 2.15 computes on x86-64.
+    fn assert_begins(found: &Tensor, expected: &[(f64, f64)]) {
+        assert_eq!(found.size(-1).unwrap() as usize, expected.len());
+        for (a, &(re, im)) in complex(found).iter().zip(expected) {
+            assert!((a - Complex64::new(re, im)).norm() < 2e-6, "{found:?}: {a}, not {re}, {im}");
+        }
+    }
+
+    fn real(numbers: &[f64]) -> Vec<(f64, f64)> {
+        numbers.iter().map(|&x| (x, 0.0)).collect()
+    }
+
+    #[test]
+    fn vectors_have_the_signs_of_pytorch() {
+        let signs = [-0.891987, 0.086957, 0.408248, -0.173584];
+        assert_begins(&eigh(&symmetric(4), "L").unwrap()[1], &real(&signs));
+        assert_begins(&eigh(&symmetric(4), "U").unwrap()[1], &real(&signs.map(f64::abs)));
+        assert_begins(
+            &eigh(&hermitian(4), "L").unwrap()[1],
+            &[(0.892813, 0.0), (-0.223797, 0.0), (0.330530, 0.0), (-0.208685, 0.0)],
+        );
+        assert_begins(
+            &eigh(&hermitian(4), "U").unwrap()[1],
+            &[
+                (0.728081, -0.516734),
+                (-0.181732, -0.130609),
+                (-0.055589, -0.325822),
+                (0.189680, -0.087010),
+            ],
+        );
+        for (m, n, u, vh) in [
+            (4, 4, &[-0.560503, -0.605270, -0.514326, 0.234422][..], &[0.249295, 0.675157][..]),
+            (4, 3, &[-0.639528, 0.579219, -0.298064, -0.408248], &[0.272762, 0.706792]),
+            (3, 4, &[0.689499, 0.693376, -0.209336], &[-0.526981, -0.553277]),
+            (1, 1, &[-1.0], &[1.0]),
+        ] {
+            let [left, _, right] = svd(&matrix(m, n), true).unwrap();
+            assert_begins(&left, &real(u));
+            assert_begins(&right.narrow(-1, 0, vh.len() as i64).unwrap(), &real(vh));
+        }
+        let pair = [(0.005303, 0.242286), (0.005303, -0.242286)];
+        let expected = [(0.831554, 0.0), pair[0], pair[1], (-0.156196, 0.0)];
+        assert_begins(&eig(&matrix(4, 4)).unwrap()[1], &expected);
+        let single = matrix(4, 4).to_dtype(DType::Float32).unwrap();
+        let [a, b, c, d] = expected;
+        let turned = [a, b, c].map(|(re, im)| (-re, -im));
+        assert_begins(&eig(&single).unwrap()[1], &[turned[0], turned[1], turned[2], d]);
+    }
+
+    #[test]
+    fn factors_give_the_matrix_again() {
+        // Sides on both sides of where matrices are divided.
+        for (m, n) in
+            [(1, 5), (2, 2), (5, 3), (3, 5), (8, 8), (25, 25), (25, 60), (60, 25), (30, 27)]
+        {
+            for full in [false, true] {
+                let what = format!("{m} x {n}, {full}");
+                let a = matrix(m, n);
+                let [u, s, vh] = svd(&a, full).unwrap();
+                let k = m.min(n) as i64;
+                let scaled = times(&u.narrow(-1, 0, k).unwrap(), (&s).into()).unwrap();
+                let product = matmul(&scaled, &vh.narrow(-2, 0, k).unwrap()).unwrap();
+                assert_near(&product, &a, &what);
+                assert_orthonormal(&u, &what);
+                assert_orthonormal(&adjoint(&vh).unwrap(), &what);
+            }
+        }
+        for n in [1, 2, 3, 9, 25, 30] {
+            for (a, uplo) in [symmetric(n), hermitian(n)].iter().zip(["L", "U"]) {
+                let [w, v] = eigh(a, uplo).unwrap();
+                let scaled = times(&v, (&w).into()).unwrap();
+                assert_near(&matmul(&scaled, &adjoint(&v).unwrap()).unwrap(), a, uplo);
+                assert_orthonormal(&v, uplo);
+            }
+        }
+    }
+
+    #[test]
+    fn matrices_with_zeros_are_decomposed() {
+        for n in [1, 2, 6, 25] {
+            let zeros = Tensor::zeros(&[n, n], DType::Float64).unwrap();
+            let identity = sconce_kernels::eye(n, n, DType::Float64).unwrap();
+            for a in [&zeros, &identity] {
+                assert_orthonormal(&svd(a, true).unwrap()[0], "svd");
+                assert_orthonormal(&eigh(a, "L").unwrap()[1], "eigh");
+                assert_near(&eig(a).unwrap()[1], &complex_of(&identity), "eig");
+            }
+            // Ones above the diagonal: no eigenvalue but 0, and one eigenvector.
+            let data: Vec<f64> =
+                (0..n * n).map(|at| f64::from(u8::from(at % n == at / n + 1))).collect();
+            let jordan = Tensor::from_slice(&data, &[n, n]).unwrap();
+            let [w, v] = eig(&jordan).unwrap();
+            assert_near(&w, &complex_of(&Tensor::zeros(&[n], DType::Float64).unwrap()), "jordan");
+            assert!(complex(&v).iter().all(|x| x.re.is_finite() && x.im == 0.0));
+        }
+    }
+
+    fn complex_of(tensor: &Tensor) -> Tensor {
+        tensor.to_dtype(DType::Complex128).unwrap()
+    }
 }

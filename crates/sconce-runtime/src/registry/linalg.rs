@@ -233,8 +233,8 @@ fn svd(input: &Tensor, some: bool, vectors: bool) -> kernels::Result<[Tensor; 3]
         let dims = input.dim();
         u[dims - 1] = u[dims - 2];
         v[dims - 2] = v[dims - 1];
-        let s = linalg::svdvals(input)?;
-        return Ok([Tensor::zeros(&u, input.dtype())?, s, Tensor::zeros(&v, input.dtype())?]);
+        let (u, v) = (Tensor::zeros(&u, input.dtype())?, Tensor::zeros(&v, input.dtype())?);
+        return Ok([u, linalg::svdvals(input)?, v.transpose(-2, -1)?]);
     }
     let [u, s, vh] = linalg::svd(input, !some)?;
     Ok([u, s, kernels::conj(&vh.transpose(-2, -1)?)?])
