@@ -14,6 +14,16 @@ volume = (t(1, 2, 4, 4, 4) - 30) / 16
 cube = (t(3, 2, 2, 2, 2) - 9) / 8
 mask = torch.tensor([[True, False, False], [False, False, True]])
 
+ONE = "one = torch.ones([1], dtype=torch.long)\n  "
+OBSERVE = "y = torch.fused_moving_avg_obs_fake_quant(x, one, one, a, b, s, z, 0.5,"
+
+
+def running(sizes):
+    """What an observer keeps that has seen nothing: made anew for each program, which changes it."""
+    least = torch.full(sizes, float("inf"))
+    return least, -least, torch.ones(sizes), torch.zeros(sizes, dtype=torch.int32)
+
+
 # Name: (what is given, body of the program, arguments).
 PROGRAMS = {
     "norm_scalar": ("x", "return x.norm(), x.norm(1), x.norm(dtype=torch.float64, p=2), x.norm(2, [1], dtype=torch.float64, keepdim=True)", x23),
@@ -65,7 +75,19 @@ PROGRAMS = {
     "grid_fallback": ("x, g", "return torch._grid_sampler_2d_cpu_fallback(x, g, 0, 0, False)", image, (t(1, 3, 3, 2) - 4) / 5),
     "to_other": ("x, y", "return x.to(y), x.to(torch.float64), x.to('cpu', torch.int64), x.type_as(y)", x23, ints),
     "rrelu_eval": ("x", "return torch.rrelu(x), torch.rrelu(x, 0.1, 0.5, False)", x23),
-    "polygamma_": ("x", "return torch.polygamma(2, x.abs() + 1)", x23),
+    "polygamma_": ("x", "y = x.abs() + 1\n  y.polygamma_(1)\n  return y, torch.polygamma(2, x.abs() + 1)", x23),
+    "abs_builtin": ("x", "return abs(x), abs(x.to(torch.int64)), [abs(y) for y in [x, x + 1]], abs(x[0, 1].item())", x23),
+    "views_by_other_names": ("x", "return torch.ops.aten._unsafe_view(x, [3, 2]), x.data, torch.ops.aten.data(x)", x23),
+    "complex_implicit": ("z", "return torch.ops.aten.ComplexImplicit(z), complex(z)", torch.tensor(1.5 - 2j)),
+    "no_grad_random": ("x", "torch.manual_seed(3)\n  y = torch.ops.aten._no_grad_uniform_(x.clone(), -1.0, 2.0)\n  return y, torch.ops.aten._no_grad_normal_(x.clone(), 1.0, 0.5)", x23),
+    "observed": ("x, a, b, s, z", f"{ONE}{OBSERVE} 0, 255, 0)\n  return y, a, b, s, z", x23, *running([1])),
+    "observed_again": ("x, a, b, s, z", f"{ONE}for i in range(3):\n    {OBSERVE} -128, 127, 0, False, True)\n  return a, b, s, z, torch.ops.aten._fused_moving_avg_obs_fq_helper(x, one * 0, one, a, b, s, z, 0.5, -8, 7, 0)", x23, *running([1])),
+    "observed_off": ("x, a, b, s, z", f"{ONE}{OBSERVE} 0, 127, 0)\n  y = torch.fused_moving_avg_obs_fake_quant(x * 3, one * 0, one, a, b, s, z, 0.5, 0, 127, 0)\n  return y, torch.ops.aten._fused_moving_avg_obs_fq_helper(x, one * 0, one * 0, a, b, s, z, 0.5, 0, 127, 0), a, s", x23, *running([1])),
+    "observed_channels": ("x, a, b, s, z", f"{ONE}{OBSERVE} -128, 127, 0, True, True)\n  w = torch.fused_moving_avg_obs_fake_quant(x * 2, one, one, a, b, s, z, 0.25, -128, 127, 0, True, False)\n  return y, w, a, b, s, z", weight, *running([0])),
+    "observed_other_channels": ("x, a, b, s, z", f"{ONE}y = torch.fused_moving_avg_obs_fake_quant(x, one * 0, one, a, b, s, z, 0.5, -128, 127, 1, True)\n  return y, a, s, z", weight, *running([0])),
+    "observed_refused": ("x, a, b, s, z", f"{ONE}{OBSERVE} -128, 127, 1, True)\n  return y", weight, *running([0])),
+    "observed_strides": ("x, a, b, s, z", f"{ONE}{OBSERVE} 0, 255, 0)\n  return y, abs(x), torch.ops.aten._fused_moving_avg_obs_fq_helper(x, one, one * 0, a, b, s, z, 0.5, 0, 255, 0)", x34.t(), *running([1])),
+    "observed_nothing": ("x, a, b, s, z", f"{ONE}{OBSERVE} 0, 255, 0)\n  return y, a, b", torch.zeros(0, 3), *running([1])),
     "tensor_to_list": ("x", "return torch.ops.aten._list_to_tensor([1, 2, 3])", torch.tensor([4, 5, 6])),
     "sum_to": ("x", "return torch.ops.aten._grad_sum_to_size(x, [1, 3]), x.sum_to_size([2, 1])", x23),
 }

@@ -4,6 +4,8 @@
 use sconce_tensor::DType;
 
 use crate::error::{Error, Result};
+use crate::extremum::{amax, amin};
+use crate::quantized::range_parameters;
 use crate::tensor::Tensor;
 
 /// What numbers are rounded to.
@@ -62,9 +64,84 @@ pub fn fake_quantize(input: &Tensor, by: &FakeQuantizer) -> Result<(Tensor, Tens
     Ok((result, kept))
 }
 
+/// The ranges of numbers that were seen, which follow new ones slowly: one, or one for each channel.
+/// `MovingAverageMinMaxObserver` of PyTorch.
+#[derive(Debug, Clone)]
+pub struct MovingRange {
+    /// The least numbers; infinite before the first was seen.
+    pub low: Vec<f32>,
+    /// The greatest numbers, as many.
+    pub high: Vec<f32>,
+}
+
+impl MovingRange {
+    /// Moves towards the range of a tensor, or of each of its channels along a dimension, by `constant` of the
+    /// distance.
+    ///
+    /// # Errors
+    /// For other dtypes than `float32`, tensors without elements, and other numbers of channels.
+    pub fn follow(&mut self, input: &Tensor, axis: Option<usize>, constant: f32) -> Result<()> {
+        if input.dtype() != DType::Float32 {
+            return Err(Error::not_implemented("observing numbers of other than float32"));
+        }
+        let channels = axis.map_or(1, |axis| input.sizes()[axis] as usize);
+        if self.low.len() != channels || self.high.len() != channels {
+            return Err(Error::runtime(format!(
+                "{} ranges are running for {channels} channels",
+                self.low.len()
+            )));
+        }
+        let over: Vec<i64> =
+            (0..input.dim()).filter(|&dim| Some(dim) != axis).map(|dim| dim as i64).collect();
+        let lows = amin(input, &over, false)?.to_vec::<f32>()?;
+        let highs = amax(input, &over, false)?.to_vec::<f32>()?;
+        let step = |old: &mut f32, new: f32| {
+            *old = if old.is_infinite() { new } else { *old + constant * (new - *old) };
+        };
+        self.low.iter_mut().zip(lows).for_each(|(old, new)| step(old, new));
+        self.high.iter_mut().zip(highs).for_each(|(old, new)| step(old, new));
+        Ok(())
+    }
+
+    /// The scales and zero points that hold these numbers in integers of `range`.
+    ///
+    /// # Errors
+    /// For ranges of NaN, which no integers hold.
+    pub fn parameters(&self, range: (i64, i64), symmetric: bool) -> Result<Vec<(f32, i64)>> {
+        let each = self.low.iter().zip(&self.high).map(|(&low, &high)| {
+            if low.is_nan() || high.is_nan() || range.0 >= range.1 {
+                return Err(Error::not_implemented("fake quantization of a range that is none"));
+            }
+            let (scale, zero_point) = range_parameters(low, high, range, symmetric);
+            Ok((scale as f32, zero_point))
+        });
+        each.collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranges_begin_with_what_is_seen_first_and_then_follow() {
+        let mut seen = MovingRange { low: vec![f32::INFINITY; 2], high: vec![-f32::INFINITY; 2] };
+        let first = Tensor::from_slice(&[-1.0f32, 2.0, 0.5, 4.0], &[2, 2]).unwrap();
+        seen.follow(&first, Some(0), 0.5).unwrap();
+        assert_eq!((&seen.low[..], &seen.high[..]), (&[-1.0, 0.5][..], &[2.0, 4.0][..]));
+        let second = Tensor::from_slice(&[-3.0f32, 2.0, 0.5, 8.0], &[2, 2]).unwrap();
+        seen.follow(&second, Some(0), 0.5).unwrap();
+        assert_eq!((&seen.low[..], &seen.high[..]), (&[-2.0, 0.5][..], &[2.0, 6.0][..]));
+        // As PyTorch's `choose_qparams` has them: 0 is held whatever was seen.
+        let found = seen.parameters((-128, 127), true).unwrap();
+        assert_eq!(found[0], (4.015_748 / 255.0, 0));
+        let found = seen.parameters((0, 255), false).unwrap();
+        assert_eq!(found, [(4.0 / 255.0, 128), (6.0 / 255.0, 0)]);
+        let nothing = MovingRange { low: vec![f32::INFINITY], high: vec![-f32::INFINITY] };
+        assert_eq!(nothing.parameters((-128, 127), false).unwrap(), [(0.1, 127)]);
+        let none = MovingRange { low: vec![f32::NAN], high: vec![1.0] };
+        assert!(none.parameters((0, 255), false).is_err());
+    }
 
     #[test]
     fn numbers_are_rounded_to_steps_and_kept_within_the_range() {

@@ -160,7 +160,7 @@ pub use element::{Bool, Element};
 pub use error::{Error, ErrorKind, Result};
 pub use export::Exporter;
 pub use extremum::{Extremum, amax, amin, arg_extremum, extreme_values, extremum};
-pub use fake_quantize::{FakeQuantizer, fake_quantize};
+pub use fake_quantize::{FakeQuantizer, MovingRange, fake_quantize};
 pub use generator::Generator;
 pub use grid_sample::{GridMode, GridPadding, affine_grid, grid_sample};
 pub use histogram::{Bins, bincount, histc, histogramdd, searchsorted};

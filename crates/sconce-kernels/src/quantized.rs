@@ -439,23 +439,40 @@ pub fn choose_parameters(input: &Tensor, reduce_range: bool) -> Result<(f64, i64
         .read::<f32>()?
         .iter()
         .fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), &x| (low.min(x), high.max(x)));
-    Ok(range_parameters(low, high, if reduce_range { 127 } else { 255 }))
+    Ok(range_parameters(low, high, (0, if reduce_range { 127 } else { 255 }), false))
 }
 
-/// The parameters for numbers from `low` to `high` in steps from 0 to `most`, 0 among them:
-/// `quant_utils::ChooseQuantizationParams`.
-fn range_parameters(low: f32, high: f32, most: i64) -> (f64, i64) {
+/// The scale and zero point for numbers from `low` to `high` in steps from `least` to `most`, 0 among them;
+/// the zero point in the middle where `symmetric`: `quant_utils::ChooseQuantizationParams`.
+pub(crate) fn range_parameters(
+    low: f32,
+    high: f32,
+    (least, most): (i64, i64),
+    symmetric: bool,
+) -> (f64, i64) {
+    let (mut low, mut high) = (low, high);
+    let around_zero = symmetric && low < 0.0 && high > 0.0;
+    if around_zero {
+        let half = (most - least) / 2;
+        let (below, above) = (-(half + 1) as f32, half as f32);
+        let step = f64::from((low / below).abs().max((high / above).abs()));
+        (low, high) = ((step * f64::from(below)) as f32, (step * f64::from(above)) as f32);
+    }
     let (low, high) = (f64::from(low.min(0.0)), f64::from(high.max(0.0)));
-    let steps = most as f64;
-    let mut scale = (high - low) / steps;
+    let (first, last) = (least as f64, most as f64);
+    let mut scale = (high - low) / (last - first);
     if scale as f32 == 0.0 || (1.0 / scale as f32).is_infinite() {
         scale = 0.1;
     }
-    let (from_low, from_high) = (-low / scale, steps - high / scale);
-    let error_low = (low / scale).abs();
-    let error_high = steps.abs() + (high / scale).abs();
-    let start = if error_low < error_high { from_low } else { from_high };
-    (scale, start.clamp(0.0, steps).round_ties_even() as i64)
+    let (from_low, from_high) = (first - low / scale, last - high / scale);
+    let error_low = first.abs() + (low / scale).abs();
+    let error_high = last.abs() + (high / scale).abs();
+    let start = match error_low < error_high {
+        _ if around_zero && low < 0.0 && high > 0.0 => (first + last) / 2.0,
+        true => from_low,
+        false => from_high,
+    };
+    (scale, start.clamp(first, last).round_ties_even() as i64)
 }
 
 /// The mean of integers, rounded: less the zero point where channels lie last, and with it

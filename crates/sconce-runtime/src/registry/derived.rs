@@ -111,7 +111,14 @@ fn view(symbol: &str, operands: &[Argument]) -> Option<Builtin> {
 /// Whether an operator may change what a tensor that it is given looks like.
 pub(crate) fn changes_looks(schema: &Schema) -> bool {
     let symbol = &*schema.name;
-    let own = ["aten::resize_", "aten::resize_as_", "aten::set_", "aten::set_data"];
+    let own = [
+        "aten::resize_",
+        "aten::resize_as_",
+        "aten::set_",
+        "aten::set_data",
+        "aten::fused_moving_avg_obs_fake_quant",
+        "aten::_fused_moving_avg_obs_fq_helper",
+    ];
     let has_out = schema.arguments.last().is_some_and(|last| last.kwarg_only && written(last));
     OF_SHAPE.contains(&symbol) || own.contains(&symbol) || has_out
 }

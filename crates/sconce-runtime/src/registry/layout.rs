@@ -94,7 +94,8 @@ const LAYOUTS: &[(Layout, &str)] = &[
     (
         Layout::Copy,
         "deg2rad rad2deg nan_to_num frexp hardtanh relu6 fill zero flip fliplr flipud sort msort \
-         fake_quantize_per_tensor_affine conj conj_physical _conj_physical argsort \
+         fake_quantize_per_tensor_affine fused_moving_avg_obs_fake_quant \
+         _fused_moving_avg_obs_fq_helper conj conj_physical _conj_physical argsort \
          native_dropout native_dropout_backward type_as isreal index_put \
          _unsafe_masked_index_put_accumulate put select_scatter slice_scatter diagonal_scatter",
     ),
@@ -168,7 +169,9 @@ pub(super) enum Strides {
 impl Layout {
     /// The layout of an operator's results, if there is more to it than what its kernel does.
     pub(super) fn find(symbol: &str, overload: &str) -> Option<Layout> {
-        let name = symbol.strip_prefix("aten::")?;
+        // Python's `abs` of a tensor is another name for the operator.
+        let is_abs = symbol == "prim::abs" && overload.is_empty();
+        let name = if is_abs { "abs" } else { symbol.strip_prefix("aten::")? };
         let is_it = |line: &str| match line.split_once('.') {
             Some((plain, of)) => plain == name && of == overload,
             None => line == name,

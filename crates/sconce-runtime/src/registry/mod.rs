@@ -18,6 +18,7 @@ mod creation;
 mod derived;
 mod dicts;
 mod embeddings;
+mod fake_quantize;
 mod fourier;
 mod fused;
 mod indexing;
@@ -116,6 +117,7 @@ const TABLES: &[Table] = &[
     fourier::TABLE,
     linalg::TABLE,
     products::TABLE,
+    fake_quantize::TABLE,
     quantized::TABLE,
     quantized_embeddings::TABLE,
     quantized_math::TABLE,

@@ -66,14 +66,6 @@ pub(super) const TABLE: Table = &[
             kernels::choose_parameters(args.tensor(0)?, args.bool(1)?).map_err(kernel)?;
         Ok(IValue::tuple(vec![IValue::Float(scale), IValue::Int(zero_point)]))
     }),
-    ("aten::fake_quantize_per_tensor_affine", "- tensor_qparams", |_, args| {
-        Ok(IValue::Tensor(faked(&args, false)?.0))
-    }),
-    ("aten::fake_quantize_per_tensor_affine_cachemask", "-", |_, args| masked(&args, false)),
-    ("aten::fake_quantize_per_channel_affine", "-", |_, args| {
-        Ok(IValue::Tensor(faked(&args, true)?.0))
-    }),
-    ("aten::fake_quantize_per_channel_affine_cachemask", "-", |_, args| masked(&args, true)),
     ("aten::dequantize", "tensors", |_, args| {
         listed(args.tensors(0)?.iter().map(kernels::dequantize).collect())
     }),
@@ -130,41 +122,20 @@ pub(super) const TABLE: Table = &[
     ("quantized::conv3d_unpack", "-", |_, args| unpacked(&args)),
 ];
 
-fn number(args: &Args<'_>, index: usize) -> Result<f64> {
+pub(super) fn number(args: &Args<'_>, index: usize) -> Result<f64> {
     match args.get(index) {
         IValue::Tensor(tensor) => Ok(tensor.item().map_err(kernel)?.to_f64()),
         _ => args.real(index),
     }
 }
 
-fn list<T: kernels::Element>(tensor: &Tensor, dtype: DType) -> Result<Vec<T>> {
+pub(super) fn list<T: kernels::Element>(tensor: &Tensor, dtype: DType) -> Result<Vec<T>> {
     tensor.to_dtype(dtype).and_then(|tensor| tensor.to_vec()).map_err(kernel)
 }
 
 fn quantize(args: &Args<'_>, quantizer: Quantizer, dtype: usize) -> Result {
     let dtype = args.dtype(dtype)?.unwrap_or(DType::QUInt8);
     made(kernels::quantize(args.tensor(0)?, quantizer, dtype))
-}
-
-/// Rounded as if quantized, and what was within the range: scale and zero point are operands 1 and 2,
-/// the channels' dimension is the third where there is one, the range comes after it.
-fn faked(args: &Args<'_>, by_channel: bool) -> Result<(Tensor, Tensor)> {
-    let input = args.tensor(0)?;
-    let (scales, zero_points, axis) = if by_channel {
-        let axis = kernels::shape::wrap_dim(args.int(3)?, input.dim()).map_err(kernel)?;
-        (list(args.tensor(1)?, DType::Float32)?, list(args.tensor(2)?, DType::Int64)?, Some(axis))
-    } else {
-        (vec![number(args, 1)? as f32], vec![number(args, 2)? as i64], None)
-    };
-    let first = 3 + usize::from(by_channel);
-    let range = (args.int(first)?, args.int(first + 1)?);
-    kernels::fake_quantize(input, &kernels::FakeQuantizer { scales, zero_points, axis, range })
-        .map_err(kernel)
-}
-
-fn masked(args: &Args<'_>, by_channel: bool) -> Result {
-    let (result, mask) = faked(args, by_channel)?;
-    Ok(IValue::tuple(vec![IValue::Tensor(result), IValue::Tensor(mask)]))
 }
 
 /// The scales and zero points of channels, and their dimension.

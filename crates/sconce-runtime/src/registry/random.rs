@@ -70,6 +70,12 @@ pub(super) const TABLE: Table = &[
         })?)
     }),
     ("aten::uniform_", "-", |machine, args| uniform(machine, &args, args.tensor(0)?.clone())),
+    ("aten::_no_grad_uniform_", "-", |machine, args| {
+        uniform(machine, &args, args.tensor(0)?.clone())
+    }),
+    ("aten::_no_grad_normal_", "-", |machine, args| {
+        normal(machine, &args, args.tensor(0)?.clone())
+    }),
     ("aten::uniform", "-", |machine, args| uniform(machine, &args, fresh(&args)?)),
     ("aten::normal_", "-", |machine, args| normal(machine, &args, args.tensor(0)?.clone())),
     ("aten::normal_functional", "-", |machine, args| normal(machine, &args, fresh(&args)?)),

@@ -1,9 +1,9 @@
 //! Special functions: `torch.special` and what is older than it.
 
 use sconce_kernels::special::{self, Polynomial, Precision, of_tensors};
-use sconce_kernels::{self as kernels};
+use sconce_kernels::{self as kernels, Tensor};
 
-use super::tensor_args::made;
+use super::tensor_args::{kernel, made};
 use super::{Args, Table};
 use crate::error::Raise;
 use crate::value::IValue;
@@ -56,13 +56,12 @@ pub(super) const TABLE: Table = &[
         single(&args, "spherical_bessel_j0", special::spherical_bessel_j0)
     }),
     ("aten::polygamma", "-", |_, args| {
-        let order = args.int(0)?;
-        if order < 0 {
-            return Err(Raise::message("polygamma(n, x) does not support negative n."));
-        }
-        let precision = Precision::of(args.tensor(1)?.dtype());
-        let function = |x| special::polygamma(order, x, precision);
-        made(kernels::map_float("polygamma", args.tensor(1)?, function))
+        Ok(IValue::Tensor(polygamma(args.int(0)?, args.tensor(1)?)?))
+    }),
+    ("aten::polygamma_", "-", |_, mut args| {
+        let result = polygamma(args.int(1)?, args.tensor(0)?)?;
+        args.tensor(0)?.copy_from(&result).map_err(kernel)?;
+        Ok(args.take(0))
     }),
     ("aten::mvlgamma", "-", |_, args| {
         let p = args.int(1)?;
@@ -137,6 +136,15 @@ pub(super) const TABLE: Table = &[
         polynomial(&args, Polynomial::LegendreP)
     }),
 ];
+
+fn polygamma(order: i64, input: &Tensor) -> Result<Tensor> {
+    if order < 0 {
+        return Err(Raise::message("polygamma(n, x) does not support negative n."));
+    }
+    let precision = Precision::of(input.dtype());
+    let function = |x| special::polygamma(order, x, precision);
+    kernels::map_float("polygamma", input, function).map_err(kernel)
+}
 
 fn map(args: &Args<'_>, kernel: &str, function: impl Fn(f64) -> f64 + Copy + Sync) -> Result {
     made(kernels::map_float(kernel, args.tensor(0)?, function))

@@ -60,6 +60,7 @@ pub(super) const TABLE: Table = &[
     ("aten::div_", "Tensor Scalar", |_, args| binary_in_place(args, BinaryOp::Div)),
     ("aten::neg", "-", |_, args| unary(&args, UnaryOp::Neg)),
     ("aten::abs", "-", |_, args| unary(&args, UnaryOp::Abs)),
+    ("prim::abs", "-", |_, args| unary(&args, UnaryOp::Abs)),
     ("aten::sign", "-", |_, args| unary(&args, UnaryOp::Sign)),
     ("aten::square", "-", |_, args| unary(&args, UnaryOp::Square)),
     ("aten::exp", "-", |_, args| unary(&args, UnaryOp::Exp)),

@@ -45,7 +45,9 @@ pub(super) const TABLE: Table = &[
     ("aten::_local_scalar_dense", "-", |_, args| number(item(&args)?)),
     ("aten::IntImplicit", "-", |_, args| implicit(&args, "an integer")),
     ("aten::FloatImplicit", "-", |_, args| implicit(&args, "a float")),
+    ("aten::ComplexImplicit", "-", |_, args| implicit(&args, "a complex number")),
     ("aten::ScalarImplicit", "-", |_, args| implicit(&args, "a scalar")),
+    ("aten::_unsafe_view", "-", |_, args| made(args.tensor(0)?.view(&args.ints(1)?))),
     ("aten::view", "-", |_, args| made(args.tensor(0)?.view(&args.ints(1)?))),
     ("aten::reshape", "-", |_, args| made(args.tensor(0)?.reshape(&args.ints(1)?))),
     ("aten::flatten", "using_ints", |_, args| {
@@ -79,6 +81,7 @@ pub(super) const TABLE: Table = &[
         listed((0..count).map(|index| tensor.select(dim, index)).collect())
     }),
     ("aten::detach", "-", |_, mut args| Ok(args.take(0))),
+    ("aten::data", "-", |_, mut args| Ok(args.take(0))),
     ("prim::data", "-", |_, mut args| Ok(args.take(0))),
     ("aten::contiguous", "-", |_, args| {
         let format = args.memory_format(1)?.unwrap_or(MemoryFormat::Contiguous);
@@ -234,6 +237,7 @@ fn implicit(args: &Args<'_>, what: &str) -> Result {
     let fits = match what {
         "an integer" => matches!(found, Scalar::Int(_)),
         "a float" => matches!(found, Scalar::Float(_)),
+        "a complex number" => matches!(found, Scalar::Complex(_)),
         _ => true,
     };
     match fits && tensor.dim() == 0 {
