@@ -128,6 +128,16 @@ impl<T: Number> Matrix<T> {
         Matrix { rows, cols, data }
     }
 
+    /// The size of the greatest number.
+    pub(crate) fn greatest(&self) -> f64 {
+        self.data.iter().fold(0.0, |max: f64, x| max.max(x.length()))
+    }
+
+    /// Divided by a number.
+    pub(crate) fn divided(&self, by: f64) -> Matrix<T> {
+        Matrix::from_fn(self.rows, self.cols, |i, j| self[(i, j)] / T::of_real(by))
+    }
+
     /// What a column has from the diagonal on.
     pub(crate) fn column_from(&self, column: usize) -> Vec<T> {
         (column..self.rows).map(|row| self[(row, column)]).collect()

@@ -26,7 +26,11 @@ impl Eigen for f64 {
     fn eigen(matrix: &Matrix<f64>, with_vectors: bool, precision: Precision) -> Option<Decomposed> {
         let n = matrix.rows;
         if n <= hessenberg::MOST {
-            return hessenberg::eigen(matrix, with_vectors, precision);
+            let unit = precision.unit(matrix.greatest());
+            let (mut values, vectors) =
+                hessenberg::eigen(&matrix.divided(unit), with_vectors, precision)?;
+            values.iter_mut().for_each(|value| *value *= unit);
+            return Some((values, vectors));
         }
         let (mut re, mut im) = (Diag::zeros(n), Diag::zeros(n));
         let mut right = Mat::<f64>::zeros(n, if with_vectors { n } else { 0 });

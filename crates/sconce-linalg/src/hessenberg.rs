@@ -2,11 +2,12 @@
 //! `geev` for up to [`MOST`] rows, `gebal`, `gehrd`, `lahqr` and `trevc`.
 
 use num_complex::Complex64;
+use sconce_kernels::dispatch;
 
 use crate::dense::Matrix;
 use crate::eigen::Decomposed;
 use crate::lapack::{product_of, reflect, reflect_right, reflector};
-use crate::rotations::{Precision, rotation, rotation_of_longer};
+use crate::rotations::{Precision, Rotation, rotation, rotation_of_longer};
 
 /// So many rows `hseqr` gives to `lahqr`; it takes more shifts at once for greater matrices.
 pub(crate) const MOST: usize = 75;
@@ -22,11 +23,11 @@ pub(crate) fn eigen(
     let mut balanced = Balanced::of(a.clone());
     let reflections = balanced.reduce();
     let Balanced { matrix, low, high, scale } = balanced;
-    let z = match with_vectors {
-        true => product_of(&reflections, Matrix::identity(n, n)),
+    let zt = match with_vectors {
+        true => product_of(&reflections, Matrix::identity(n, n)).transpose(),
         false => Matrix::zeros(0, n),
     };
-    let mut schur = Schur { t: matrix, z, values: vec![Complex64::ZERO; n], precision };
+    let mut schur = Schur { t: matrix, zt, values: vec![Complex64::ZERO; n], precision };
     schur.run(low, high)?;
     if !with_vectors {
         return Some((schur.values, Matrix::zeros(0, 0)));
@@ -150,8 +151,8 @@ impl Balanced {
 /// T of `A = Z T Zᵀ`, with blocks of one or two rows on its diagonal.
 struct Schur {
     t: Matrix<f64>,
-    /// Without rows where no vectors are asked for.
-    z: Matrix<f64>,
+    /// The transpose of Z; without rows where no vectors are asked for.
+    zt: Matrix<f64>,
     values: Vec<Complex64>,
     precision: Precision,
 }
@@ -263,21 +264,16 @@ impl Schur {
                 self.t[(k, k - 1)] *= 1.0 - tau;
             }
             v[0] = 1.0;
-            let t = &mut self.t;
-            for j in k..n {
-                let sum: f64 = (0..rows).map(|r| v[r] * t[(k + r, j)]).sum();
-                (0..rows).for_each(|r| t[(k + r, j)] -= sum * tau * v[r]);
+            let v = &v[..rows];
+            reflect_rows(&mut self.t, k, v, tau, k);
+            for row in self.t.data.chunks_exact_mut(n).take((k + 4).min(i + 1)) {
+                let row = &mut row[k..k + rows];
+                let sum: f64 = row.iter().zip(v).map(|(x, v)| x * v).sum();
+                row.iter_mut().zip(v).for_each(|(x, v)| *x -= sum * tau * v);
             }
-            let from_right = |matrix: &mut Matrix<f64>, rows_until: usize| {
-                for row in matrix.data.chunks_exact_mut(n).take(rows_until) {
-                    let row = &mut row[k..k + rows];
-                    let sum: f64 = row.iter().zip(&v).map(|(x, v)| x * v).sum();
-                    row.iter_mut().zip(&v).for_each(|(x, v)| *x -= sum * tau * v);
-                }
-            };
-            from_right(t, (k + 4).min(i + 1));
-            let length = self.z.rows;
-            from_right(&mut self.z, length);
+            if self.zt.rows > 0 {
+                reflect_rows(&mut self.zt, k, v, tau, 0);
+            }
         }
     }
 
@@ -322,17 +318,12 @@ impl Schur {
         for j in i + 1..t.cols {
             (t[(l, j)], t[(i, j)]) = (c * t[(l, j)] + s * t[(i, j)], c * t[(i, j)] - s * t[(l, j)]);
         }
-        let turn = |x: &mut f64, y: &mut f64| (*x, *y) = (c * *x + s * *y, c * *y - s * *x);
-        let columns = |matrix: &mut Matrix<f64>, until: usize| {
-            let n = matrix.cols;
-            for row in matrix.data.chunks_exact_mut(n).take(until) {
-                let (left, right) = row.split_at_mut(i);
-                turn(&mut left[l], &mut right[0]);
-            }
-        };
-        columns(t, l);
-        let length = self.z.rows;
-        columns(&mut self.z, length);
+        for row in t.data.chunks_exact_mut(t.cols).take(l) {
+            (row[l], row[i]) = (c * row[l] + s * row[i], c * row[i] - s * row[l]);
+        }
+        if self.zt.rows > 0 {
+            Rotation { at: l, c, s }.apply(&mut self.zt);
+        }
         let root = pair.above.1.abs().sqrt() * pair.below.0.abs().sqrt();
         self.values[l] = Complex64::new(pair.above.0, root);
         self.values[i] = Complex64::new(pair.below.1, -root);
@@ -348,18 +339,19 @@ impl Schur {
             let last = at - 1;
             let is_pair = last > 0 && self.t[(last, last - 1)] != 0.0;
             let first = if is_pair { last - 1 } else { last };
-            let x = self.vector_of_t(first, last);
-            for i in 0..n {
-                let products = x.iter().zip(&self.z.data[i * n..(i + 1) * n]);
-                let sum = products.fold(Complex64::ZERO, |sum, (x, z)| sum + x * z);
-                vectors[(i, first)] = sum.re;
+            for (x, z) in self.vector_of_t(first, last).iter().zip(self.zt.data.chunks_exact(n)) {
+                let mut add = |row: usize, by: f64| {
+                    let row = &mut vectors.data[row * n..(row + 1) * n];
+                    row.iter_mut().zip(z).for_each(|(number, z)| *number += by * z);
+                };
+                add(first, x.re);
                 if is_pair {
-                    vectors[(i, last)] = sum.im;
+                    add(last, x.im);
                 }
             }
             at = first;
         }
-        vectors
+        vectors.transpose()
     }
 
     /// An eigenvector of T for the value of the block of rows `first` to `last`.
@@ -443,6 +435,30 @@ impl Schur {
         }
         complex
     }
+}
+
+/// `A -= factor · v · (vᵀ A)` of two or three rows from `at` on, and the columns from `left` on.
+fn reflect_rows(a: &mut Matrix<f64>, at: usize, v: &[f64], factor: f64, left: usize) {
+    let (first, rest) = a.data[at * a.cols..].split_at_mut(a.cols);
+    let (second, rest) = rest.split_at_mut(a.cols);
+    let (first, second) = (&mut first[left..], &mut second[left..]);
+    dispatch(
+        #[inline(always)]
+        || {
+            let pairs = first.iter_mut().zip(second);
+            if let &[v0, v1, v2] = v {
+                for ((x, y), z) in pairs.zip(&mut rest[left..]) {
+                    let sum = factor * (v0 * *x + v1 * *y + v2 * *z);
+                    (*x, *y, *z) = (*x - sum * v0, *y - sum * v1, *z - sum * v2);
+                }
+            } else {
+                for (x, y) in pairs {
+                    let sum = factor * (v[0] * *x + v[1] * *y);
+                    (*x, *y) = (*x - sum * v[0], *y - sum * v[1]);
+                }
+            }
+        },
+    );
 }
 
 /// `lanv2`: two rows turned until one number below the diagonal is nothing, or both on it are equal.

@@ -28,6 +28,17 @@ impl Precision {
         }
     }
 
+    /// A power of two to divide a matrix by whose greatest number is this one, so that squares of its numbers
+    /// are neither too great nor what counts as nothing: 1 for most.
+    pub(crate) fn unit(self, greatest: f64) -> f64 {
+        let least = self.smallest().sqrt() / self.epsilon().powi(2);
+        let most = 1.0 / (3.0 * self.smallest().sqrt());
+        if greatest == 0.0 || !greatest.is_finite() || (least..most).contains(&greatest) {
+            return 1.0;
+        }
+        greatest.log2().floor().exp2()
+    }
+
     /// The least number that is not denormal.
     pub(crate) fn smallest(self) -> f64 {
         match self {

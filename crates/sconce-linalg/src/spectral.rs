@@ -45,8 +45,10 @@ fn decompose<T: Number>(a: &Matrix<T>, full: bool, precision: Precision) -> Resu
         return Ok(Svd { u, s: Vec::new(), vh: Matrix::identity(width(a.cols), a.cols) });
     }
     if least <= bidiagonal::MOST {
-        let found = bidiagonal::singular(a, full, precision);
-        let (u, s, vh) = found.ok_or_else(|| no_convergence("linalg.svd"))?;
+        let unit = precision.unit(a.greatest());
+        let found = bidiagonal::singular(&a.divided(unit), full, precision);
+        let (u, mut s, vh) = found.ok_or_else(|| no_convergence("linalg.svd"))?;
+        s.iter_mut().for_each(|value| *value *= unit);
         return Ok(Svd { u, s, vh });
     }
     let svd = if full { a.faer().svd() } else { a.faer().thin_svd() };
@@ -156,7 +158,11 @@ fn decompose_symmetric<T: Number>(
         return Ok((vec![f64::NAN; n], Matrix::from_fn(n, n, |_, _| nan)));
     };
     if n <= symmetric::MOST {
-        return symmetric::eigen(&whole, lower, precision).ok_or_else(eigh_diverges);
+        let unit = precision.unit(whole.greatest());
+        let found = symmetric::eigen(&whole.divided(unit), lower, precision);
+        let (mut values, vectors) = found.ok_or_else(eigh_diverges)?;
+        values.iter_mut().for_each(|value| *value *= unit);
+        return Ok((values, vectors));
     }
     let evd = whole.faer().self_adjoint_eigen(Side::Lower).map_err(|_| eigh_diverges())?;
     let values = evd.S().column_vector();
@@ -620,6 +626,38 @@ mod tests {
                 let scaled = times(&v, (&w).into()).unwrap();
                 assert_near(&matmul(&scaled, &adjoint(&v).unwrap()).unwrap(), a, uplo);
                 assert_orthonormal(&v, uplo);
+            }
+        }
+    }
+
+    #[test]
+    fn great_and_small_numbers_are_decomposed_alike() {
+        let sizes = [
+            (DType::Float64, [1e-300, 1e-120, 1e150, 1e300]),
+            (DType::Float32, [1e-37, 1e-18, 1e-6, 1e37]),
+        ];
+        for (dtype, factors) in sizes {
+            let scaled = |a: &Tensor, by: f64| {
+                times(a, Scalar::Float(by).into()).unwrap().to_dtype(dtype).unwrap()
+            };
+            for factor in factors {
+                let close = |found: &Tensor, expected: &Tensor, by: f64| {
+                    for (a, b) in complex(found).iter().zip(complex(expected)) {
+                        assert!((a / by - b).norm() < 1e-5, "{dtype:?}, {factor:e}: {a}, {b}");
+                    }
+                };
+                let a = scaled(&matrix(5, 4), factor);
+                let [u, s, _] = svd(&a, false).unwrap();
+                let [u_expected, s_expected, _] = svd(&matrix(5, 4), false).unwrap();
+                close(&s, &s_expected, factor);
+                close(&u, &u_expected, 1.0);
+                let [w, v] = eigh(&scaled(&symmetric(5), factor), "L").unwrap();
+                let [w_expected, v_expected] =
+                    eigh(&symmetric(5).to_dtype(dtype).unwrap(), "L").unwrap();
+                close(&w, &w_expected, factor);
+                close(&v, &v_expected, 1.0);
+                let values = eigvals(&scaled(&matrix(5, 5), factor)).unwrap();
+                close(&values, &eigvals(&matrix(5, 5)).unwrap(), factor);
             }
         }
     }
