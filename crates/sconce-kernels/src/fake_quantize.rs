@@ -79,7 +79,8 @@ impl MovingRange {
     /// distance.
     ///
     /// # Errors
-    /// For other dtypes than `float32`, tensors without elements, and other numbers of channels.
+    /// For other dtypes than `float32`, tensors without elements, channels of one number, and other numbers of
+    /// channels.
     pub fn follow(&mut self, input: &Tensor, axis: Option<usize>, constant: f32) -> Result<()> {
         if input.dtype() != DType::Float32 {
             return Err(Error::not_implemented("observing numbers of other than float32"));
@@ -90,6 +91,9 @@ impl MovingRange {
                 "{} ranges are running for {channels} channels",
                 self.low.len()
             )));
+        }
+        if input.numel() == 0 || axis.is_some() && input.dim() < 2 {
+            return Err(Error::runtime("there is no range of numbers in each channel"));
         }
         let over: Vec<i64> =
             (0..input.dim()).filter(|&dim| Some(dim) != axis).map(|dim| dim as i64).collect();
