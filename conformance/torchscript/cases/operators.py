@@ -76,6 +76,7 @@ PROGRAMS = {
     "to_other": ("x, y", "return x.to(y), x.to(torch.float64), x.to('cpu', torch.int64), x.type_as(y)", x23, ints),
     "rrelu_eval": ("x", "return torch.rrelu(x), torch.rrelu(x, 0.1, 0.5, False)", x23),
     "polygamma_": ("x", "y = x.abs() + 1\n  y.polygamma_(1)\n  return y, torch.polygamma(2, x.abs() + 1)", x23),
+    "gradients_not_asked_for": ("x", "y = x.clone()\n  y.requires_grad_(True)\n  z = (y * 2).detach()\n  return z, x.requires_grad_(False)", x23),
     "abs_builtin": ("x", "return abs(x), abs(x.to(torch.int64)), [abs(y) for y in [x, x + 1]], abs(x[0, 1].item())", x23),
     "views_by_other_names": ("x", "return torch.ops.aten._unsafe_view(x, [3, 2]), x.data, torch.ops.aten.data(x)", x23),
     "complex_implicit": ("z", "return torch.ops.aten.ComplexImplicit(z), complex(z)", torch.tensor(1.5 - 2j)),

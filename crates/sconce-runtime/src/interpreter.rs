@@ -56,6 +56,9 @@ pub(crate) struct Machine {
     nested: usize,
     profiling: bool,
     pub(crate) budget: Budget,
+    /// Whether the run has asked for gradients to be recorded: no operator does, and what tells of them is
+    /// refused from then on.
+    pub(crate) wants_gradients: bool,
     pub(crate) sink: Box<dyn Sink>,
     /// The warnings of a run that may be given up, until it is known to stand.
     held_warnings: Option<Vec<String>>,
@@ -97,6 +100,7 @@ impl Machine {
             nested: 0,
             profiling,
             budget: Budget::new(&Limits::default(), &Memory::new(None)),
+            wants_gradients: false,
             sink,
             held_warnings: None,
             generator: sconce_kernels::Generator::default(),

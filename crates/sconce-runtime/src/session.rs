@@ -212,6 +212,7 @@ impl Session {
         named: &[(&str, IValue)],
     ) -> Result<IValue, Error> {
         self.machine.budget = Budget::new(&self.limits, &self.memory);
+        self.machine.wants_gradients = false;
         let _entered = self.memory.enter();
         let function = self.function(method)?;
         let mut schema = (*self.module.method(method)?.schema).clone();

@@ -56,6 +56,7 @@ fn programs_give_what_pytorch_gives() {
         ("forks", 3),
         ("reshapes", 1),
         ("unreached", 1),
+        ("gradients", 1),
         ("mobile", 4),
     ] {
         let calls = Checkpoint::open(program(name).join("calls.pt")).unwrap();
@@ -100,6 +101,18 @@ fn an_operator_that_is_not_here_stops_a_program_that_comes_to_it() {
     let needs = session("unreached", Options::default()).needs("forward").unwrap();
     assert_eq!(needs.len(), 1);
     assert_eq!((&*needs[0].what, needs[0].refused()), ("aten::to_mkldnn", None));
+}
+
+#[test]
+fn gradients_that_nobody_asks_for_are_in_nobodys_way() {
+    let mut session = session("gradients", Options::default());
+    let ones = IValue::Tensor(Tensor::full(&[2], 1.into(), DType::Float32).unwrap());
+    // Each run begins anew.
+    for _ in 0..2 {
+        assert!(session.call("forward", &[ones.clone(), IValue::Bool(false)]).is_ok());
+        let error = session.call("forward", &[ones.clone(), IValue::Bool(true)]).unwrap_err();
+        assert!(matches!(&error, Error::Unsupported { what, .. } if what == "recording gradients"));
+    }
 }
 
 #[test]

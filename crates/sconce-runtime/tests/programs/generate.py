@@ -82,6 +82,15 @@ def forward(self, x: Tensor, reach: bool) -> Tensor:
         x = x.to_mkldnn()
     return x + 1
 """, [(torch.ones(2), False)]),
+    "gradients": ("""
+def forward(self, x: Tensor, ask: bool) -> Tuple[Tensor, bool]:
+    before = x.requires_grad
+    y = x.detach().clone()
+    y.requires_grad_(True)
+    if ask:
+        return y * 2, y.requires_grad
+    return (y * 2).detach(), before
+""", [(torch.ones(2), False)]),
     "reads_files": ("""
 def forward(self, read: bool) -> Tensor:
     if read:
