@@ -2,7 +2,7 @@
 //! `gesdd` for sides of up to [`MOST`], a reduction to two diagonals (`gebrd`) and implicit QR (`bdsqr`).
 
 use crate::dense::{Matrix, Number};
-use crate::lapack::{apply_q, columns_of_q, geqrf, product_of, reflect, reflect_right, reflector};
+use crate::lapack::{apply_q, geqrf, product_of, reflect, reflect_right, upper, whole_reflector};
 use crate::rotations::{Precision, Rotation, rotation};
 
 /// So many values `bdsdc` gives to `lasdq`; it divides greater matrices.
@@ -41,11 +41,6 @@ fn by_triangle<T: Number>(rows: usize, cols: usize) -> bool {
     if T::IS_COMPLEX { rows >= cols * 17 / 9 && rows > cols } else { rows > cols }
 }
 
-/// R of a matrix of `n` columns that `geqrf` has factored.
-fn upper<T: Number>(packed: &Matrix<T>, n: usize) -> Matrix<T> {
-    Matrix::from_fn(n, n, |i, j| if j < i { T::of_real(0.0) } else { packed[(i, j)] })
-}
-
 /// U, the values and V of a square matrix.
 fn of_triangle<T: Number>(
     a: Matrix<T>,
@@ -64,10 +59,7 @@ fn extended<T: Number>(
     full: bool,
 ) -> Matrix<T> {
     let (m, n) = (packed.rows, packed.cols);
-    if !full {
-        return columns_of_q(packed, factors, n).times(&of_r);
-    }
-    let wide = Matrix::from_fn(m, m, |i, j| match i < n && j < n {
+    let wide = Matrix::from_fn(m, if full { m } else { n }, |i, j| match i < n && j < n {
         true => of_r[(i, j)],
         false => T::of_real(f64::from(i == j)),
     });
@@ -120,12 +112,10 @@ fn reflect_column<T: Number>(
     reflections: &mut Vec<(Vec<T>, T)>,
 ) -> f64 {
     let mut v: Vec<T> = (row..a.rows).map(|i| a[(i, col)]).collect();
-    let (tau, beta) = reflector(&mut v);
-    let number = beta.unwrap_or(v[0]).real_part();
-    v[0] = T::of_real(1.0);
+    let (tau, left) = whole_reflector(&mut v);
     reflect(&v, tau.conjugate(), a, col + 1, &mut Vec::new());
     reflections.push((v, tau));
-    number
+    left.real_part()
 }
 
 /// Leaves one number of a row from `col` on, by a reflection of these columns.
@@ -136,12 +126,10 @@ fn reflect_row<T: Number>(
     reflections: &mut Vec<(Vec<T>, T)>,
 ) -> f64 {
     let mut v: Vec<T> = (col..a.cols).map(|j| a[(row, j)].conjugate()).collect();
-    let (tau, beta) = reflector(&mut v);
-    let number = beta.unwrap_or(v[0]).real_part();
-    v[0] = T::of_real(1.0);
+    let (tau, left) = whole_reflector(&mut v);
     reflect_right(&v, tau, a, row + 1);
     reflections.push((v, tau));
-    number
+    left.real_part()
 }
 
 /// A matrix of two diagonals.

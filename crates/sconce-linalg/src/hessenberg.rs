@@ -6,7 +6,7 @@ use sconce_kernels::dispatch;
 
 use crate::dense::Matrix;
 use crate::eigen::Decomposed;
-use crate::lapack::{product_of, reflect, reflect_right, reflector};
+use crate::lapack::{product_of, reflect, reflect_right, whole_reflector};
 use crate::rotations::{Precision, Rotation, rotation, rotation_of_longer};
 
 /// So many rows `hseqr` gives to `lahqr`; it takes more shifts at once for greater matrices.
@@ -136,10 +136,9 @@ impl Balanced {
         let (mut reflections, mut sums) = (Vec::new(), Vec::new());
         for i in self.low..self.high.saturating_sub(2) {
             let mut v: Vec<f64> = (i + 1..n).map(|row| a[(row, i)]).collect();
-            let (tau, beta) = reflector(&mut v[..self.high - i - 1]);
-            a[(i + 1, i)] = beta.unwrap_or(v[0]);
+            let (tau, left) = whole_reflector(&mut v[..self.high - i - 1]);
+            a[(i + 1, i)] = left;
             (i + 2..n).for_each(|row| a[(row, i)] = 0.0);
-            v[0] = 1.0;
             reflect_right(&v, tau, a, 0);
             reflect(&v, tau, a, i + 1, &mut sums);
             reflections.push((v, tau));
@@ -256,14 +255,13 @@ impl Schur {
             if k > m {
                 (0..rows).for_each(|r| v[r] = self.t[(k + r, k - 1)]);
             }
-            let (tau, beta) = reflector(&mut v[..rows]);
+            let (tau, left) = whole_reflector(&mut v[..rows]);
             if k > m {
-                self.t[(k, k - 1)] = beta.unwrap_or(v[0]);
+                self.t[(k, k - 1)] = left;
                 (1..rows).for_each(|r| self.t[(k + r, k - 1)] = 0.0);
             } else if m > l {
                 self.t[(k, k - 1)] *= 1.0 - tau;
             }
-            v[0] = 1.0;
             let v = &v[..rows];
             reflect_rows(&mut self.t, k, v, tau, k);
             for row in self.t.data.chunks_exact_mut(n).take((k + 4).min(i + 1)) {

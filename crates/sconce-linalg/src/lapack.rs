@@ -246,7 +246,7 @@ pub(crate) fn geqrf<T: Number>(mut a: Matrix<T>) -> (Matrix<T>, Vec<T>) {
 }
 
 /// `larfg`: makes a reflection of a column; its factor and what the column becomes.
-pub(crate) fn reflector<T: Number>(column: &mut [T]) -> (T, Option<T>) {
+fn reflector<T: Number>(column: &mut [T]) -> (T, Option<T>) {
     let Some((&alpha, rest)) = column.split_first() else { return (T::of_real(0.0), None) };
     let scale = rest.iter().fold(0.0, |max: f64, x| max.max(x.size()));
     let norm = scale * rest.iter().map(|x| (x.length() / scale).powi(2)).sum::<f64>().sqrt();
@@ -289,6 +289,20 @@ pub(crate) fn reflect<T: Number>(
             }
         },
     );
+}
+
+/// [`reflector`] with the whole of its vector, whose first element is 1: its factor and what the column becomes.
+pub(crate) fn whole_reflector<T: Number>(column: &mut [T]) -> (T, T) {
+    let (tau, beta) = reflector(column);
+    let left = beta.unwrap_or(column[0]);
+    column[0] = T::of_real(1.0);
+    (tau, left)
+}
+
+/// R of what [`geqrf`] has factored, with so many rows.
+pub(crate) fn upper<T: Number>(packed: &Matrix<T>, rows: usize) -> Matrix<T> {
+    let zero = T::of_real(0.0);
+    Matrix::from_fn(rows, packed.cols, |i, j| if j < i { zero } else { packed[(i, j)] })
 }
 
 /// `A -= factor · (A v) · vᴴ` for as many last columns as `v` has elements, and the rows from `top` on.

@@ -7,7 +7,7 @@ use crate::dense::{
     Batch, Matrix, Number, Out, broadcast_batches, by_number, check_float, check_info,
     check_matrices, check_square,
 };
-use crate::lapack::{apply_q, columns_of_q, geqrf as factor, substitute};
+use crate::lapack::{apply_q, columns_of_q, geqrf as factor, substitute, upper};
 use crate::lu::{check_fit, check_same_dtype};
 
 /// `torch.linalg.qr`: Q and R; Q is empty in mode `r`.
@@ -36,8 +36,7 @@ pub fn qr(a: &Tensor, mode: &str) -> Result<[Tensor; 2]> {
         let mut r: Out<T> = matrices.out(&[width, n]);
         for matrix in matrices.matrices() {
             let (packed, factors) = factor(matrix);
-            let zero = T::of_real(0.0);
-            r.push(&Matrix::from_fn(width, n, |i, j| if j < i { zero } else { packed[(i, j)] }).data);
+            r.push(&upper(&packed, width).data);
             if with_q {
                 q.push(&columns_of_q(&packed, &factors, width).data);
             }

@@ -2,7 +2,7 @@
 //! `syevd` for up to [`MOST`] rows, a reduction to three diagonals (`sytrd`) and implicit QL (`steqr`).
 
 use crate::dense::{Matrix, Number};
-use crate::lapack::{product_of, reflect, reflect_right, reflector};
+use crate::lapack::{product_of, reflect, reflect_right, whole_reflector};
 use crate::rotations::{Precision, Rotation, rotation_of_longer};
 
 /// So many rows `stedc` gives to `steqr`; it divides greater matrices.
@@ -48,9 +48,8 @@ fn tridiagonal<T: Number>(mut a: Matrix<T>) -> (Diagonals, Vec<(Vec<T>, T)>) {
     let (mut reflections, mut e, mut sums) = (Vec::new(), Vec::new(), Vec::new());
     for i in 0..n.saturating_sub(1) {
         let mut v: Vec<T> = (i + 1..n).map(|row| a[(row, i)]).collect();
-        let (tau, beta) = reflector(&mut v);
-        e.push(beta.unwrap_or(v[0]).real_part());
-        v[0] = T::of_real(1.0);
+        let (tau, left) = whole_reflector(&mut v);
+        e.push(left.real_part());
         reflect(&v, tau.conjugate(), &mut a, i + 1, &mut sums);
         reflect_right(&v, tau, &mut a, i + 1);
         reflections.push((v, tau));
