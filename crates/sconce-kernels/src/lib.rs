@@ -24,12 +24,14 @@ mod conv;
 mod conv_columns;
 mod conv_transpose;
 mod copy;
+mod covariance;
 mod create;
 mod ctc;
 mod cumulative;
 mod deform;
 mod dense;
 mod depthwise;
+mod differences;
 mod distance;
 mod dots;
 mod dropout;
@@ -38,6 +40,7 @@ mod error;
 mod export;
 mod extremum;
 mod fake_quantize;
+mod float_parts;
 mod fold;
 mod gemm;
 mod gemv;
@@ -66,6 +69,7 @@ mod order_statistics;
 mod overlap;
 mod packed;
 mod pad;
+mod panel_tiles;
 mod panel_vector;
 mod panels;
 mod patches;
@@ -95,6 +99,7 @@ mod rows;
 mod scalar;
 mod scaled_dot_products;
 mod scatter;
+mod segment_reduce;
 pub mod shape;
 mod shuffle;
 mod simd;
@@ -105,6 +110,7 @@ mod statistics;
 mod storage;
 mod team;
 mod tensor;
+mod ternary;
 pub mod threads;
 mod transposed;
 mod unary;
@@ -149,11 +155,13 @@ pub use complex::{
 pub use complex_functions::{complex_logaddexp, complex_sinc};
 pub use conv::{ConvOptions, conv, conv_same};
 pub use conv_transpose::conv_transpose;
+pub use covariance::{corrcoef, cov};
 pub use create::{arange, eye, linspace, logspace, tril, triu};
 pub use ctc::{Ctc, ctc_loss};
 pub use cumulative::{cumprod, cumsum, logcumsumexp, product, running_extremum};
 pub use deform::{DeformOptions, deform_conv2d};
 pub use dense::{dense_binary, dense_binary_in_place, dense_unary};
+pub use differences::{Spacing, cumulative_trapezoid, diff, gradient, trapezoid};
 pub use distance::{cdist, cosine_similarity, pairwise_distance, pdist};
 pub use dropout::{Dropout, dropout, native_dropout, rrelu};
 pub use element::{Bool, Element};
@@ -161,6 +169,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use export::Exporter;
 pub use extremum::{Extremum, amax, amin, arg_extremum, extreme_values, extremum};
 pub use fake_quantize::{FakeQuantizer, MovingRange, fake_quantize};
+pub use float_parts::{frexp, ldexp, nextafter, signbit};
 pub use generator::Generator;
 pub use grid_sample::{GridMode, GridPadding, affine_grid, grid_sample};
 pub use histogram::{Bins, bincount, histc, histogramdd, searchsorted};
@@ -184,9 +193,8 @@ pub use packed::{pack_padded, pad_packed, pad_sequence};
 pub use pad::{PadMode, pad};
 pub use patches::{PatchOptions, col2im, im2col};
 pub use pointwise::{
-    addcdiv, addcmul, equal, filled_like, float_power, frexp, gcd, heaviside, is_exactly, isclose,
-    isin, lcm, ldexp, lerp, logit, map_float, map_floating, nan_to_num, nextafter, polynomial,
-    round_decimals, signbit, zip_float, zip_floating,
+    equal, filled_like, float_power, gcd, heaviside, is_exactly, isclose, isin, lcm, logit,
+    map_float, map_floating, nan_to_num, polynomial, round_decimals, zip_float, zip_floating,
 };
 pub use pool::{
     PoolOptions, adaptive_avg_pool, adaptive_max_pool, avg_pool, fractional_max_pool, max_pool,
@@ -232,17 +240,18 @@ pub use scatter::{
     nonzero_static, put, scatter_fold, scatter_view, take, take_along_dim,
 };
 pub use sconce_tensor::{DType, Dims};
+pub use segment_reduce::{SegmentReduce, segment_reduce};
 pub use shape::contiguous_strides;
 pub use shuffle::{channel_shuffle, pixel_shuffle, pixel_unshuffle};
 pub use simd::dispatch;
 pub use sort::sort;
 pub use statistics::{
-    SegmentReduce, Spacing, all_true, corrcoef, count_nonzero_dims, cov, cumulative_trapezoid,
-    deviation, diff, dist, gradient, hash, isreal, nanmean, nansum, renorm, segment_reduce,
-    trapezoid, triangle_indices, truth_dims, vander, variance,
+    all_true, count_nonzero_dims, deviation, dist, hash, isreal, nanmean, nansum, renorm,
+    triangle_indices, truth_dims, vander, variance,
 };
 pub use storage::Storage;
 pub use tensor::Tensor;
+pub use ternary::{addcdiv, addcmul, lerp};
 pub use unary::{UnaryOp, bitwise_not, isfinite, isinf, isnan, logical_not, unary, unary_in_place};
 pub use unique::{Unique, unique, unique_consecutive, unique_dim};
 pub use upsample::{Upsample, upsample};

@@ -10,7 +10,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use crate::panel_vector::{Beside, RowsBeside, SideBySide, rows_beside, vector_beside};
+use crate::panel_tiles::Beside;
+use crate::panel_vector::{RowsBeside, SideBySide, rows_beside, vector_beside};
 use crate::panels::{self, PANEL, Shape};
 use crate::recurrent_packed::{Layer, Operands, Out, State};
 use crate::recurrent_steps::{gru_gates, lstm_gates, plain_gates};

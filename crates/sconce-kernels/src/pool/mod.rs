@@ -1,0 +1,125 @@
+//! Pooling over one to three spatial dimensions.
+//!
+//! Every pool is a set of windows along each dimension ([`windows::Axis`]) and what becomes of a window's
+//! elements. Fewer dimensions than three are three with leading ones of size 1.
+
+mod average;
+mod fractional;
+mod maximum;
+mod planes;
+mod sizes;
+mod unpool;
+mod windows;
+
+pub use average::{adaptive_avg_pool, avg_pool};
+pub use fractional::fractional_max_pool;
+pub use maximum::{adaptive_max_pool, max_pool, max_pool_with_indices};
+pub use unpool::max_unpool;
+
+use crate::{DType, Element, Error, Result, Tensor};
+
+/// How a pooling window walks. A list has a number for each spatial dimension, or one for all.
+#[derive(Debug, Clone, Copy)]
+pub struct PoolOptions<'a> {
+    /// The window.
+    pub kernel: &'a [i64],
+    /// Steps between windows; the window itself where the list is empty.
+    pub stride: &'a [i64],
+    /// Border around the input, at most half a window.
+    pub padding: &'a [i64],
+    /// Steps between elements of a window; 1 for averages.
+    pub dilation: &'a [i64],
+    /// Whether a last window may reach beyond the padded input.
+    pub ceil_mode: bool,
+}
+
+/// Numbers that pools compute with.
+trait Pooled: Element + PartialOrd {
+    const LOWEST: Self;
+    type Sum: Copy + Default + Send + Sync;
+    fn is_nan(self) -> bool;
+    fn wide(self) -> Self::Sum;
+    fn add(a: Self::Sum, b: Self::Sum) -> Self::Sum;
+    fn divide(sum: Self::Sum, divisor: i64) -> Self;
+}
+
+macro_rules! pooled_floats {
+    ($($ty:ident)*) => {$(
+        impl Pooled for $ty {
+            const LOWEST: $ty = $ty::NEG_INFINITY;
+            type Sum = f64;
+            #[inline(always)]
+            fn is_nan(self) -> bool { $ty::is_nan(self) }
+            #[inline(always)]
+            fn wide(self) -> f64 { self.into() }
+            #[inline(always)]
+            fn add(a: f64, b: f64) -> f64 { a + b }
+            #[inline(always)]
+            fn divide(sum: f64, divisor: i64) -> $ty { (sum / divisor as f64) as $ty }
+        }
+    )*};
+}
+pooled_floats! { f32 f64 }
+
+impl Pooled for i64 {
+    const LOWEST: i64 = i64::MIN;
+    type Sum = i64;
+    #[inline(always)]
+    fn is_nan(self) -> bool {
+        false
+    }
+    #[inline(always)]
+    fn wide(self) -> i64 {
+        self
+    }
+    #[inline(always)]
+    fn add(a: i64, b: i64) -> i64 {
+        a.wrapping_add(b)
+    }
+    #[inline(always)]
+    fn divide(sum: i64, divisor: i64) -> i64 {
+        sum.wrapping_div(divisor)
+    }
+}
+
+/// Runs `$f::<T>` for the type that a dtype is computed in.
+macro_rules! by_number {
+    ($planes:expr, $name:expr, $f:ident ( $($arg:expr),* )) => {
+        match $planes.wide.dtype() {
+            DType::Float32 => $f::<f32>($($arg),*),
+            DType::Float64 => $f::<f64>($($arg),*),
+            DType::Int64 => $f::<i64>($($arg),*),
+            other => Err(Error::no_kernel($name, other)),
+        }
+    };
+}
+
+use by_number;
+
+/// Refuses ranks and dtypes that a pool does not take.
+fn check(input: &Tensor, name: &str, rank: usize, dtypes: fn(DType) -> bool) -> Result<()> {
+    let n = input.dim();
+    if (n != rank + 1 && n != rank + 2) || input.sizes()[n - rank - 1..].contains(&0) {
+        return Err(Error::runtime(format!(
+            "{name}: Expected {}D or {}D (batch mode) tensor with optional 0 dim batch size for \
+             input, but got: {:?}",
+            rank + 1,
+            rank + 2,
+            input.sizes()
+        )));
+    }
+    if dtypes(input.dtype()) { Ok(()) } else { Err(Error::no_kernel(name, input.dtype())) }
+}
+
+fn floats(dtype: DType) -> bool {
+    matches!(dtype, DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64)
+}
+
+fn numbers(dtype: DType) -> bool {
+    use DType::{Int8, Int16, Int32, Int64, UInt8};
+    floats(dtype) || matches!(dtype, UInt8 | Int8 | Int16 | Int32 | Int64)
+}
+
+fn join(sizes: &[i64]) -> String {
+    sizes.iter().map(i64::to_string).collect::<Vec<_>>().join("x")
+}
