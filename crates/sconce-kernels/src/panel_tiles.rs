@@ -94,6 +94,7 @@ impl Tiles {
     ///
     /// # Safety
     /// As [`Tiles::next`].
+    #[inline]
     pub(crate) unsafe fn take(&mut self, columns: usize) -> Option<(RawTile, usize)> {
         let begun = self.begun.take();
         // SAFETY: the caller's.
@@ -109,6 +110,7 @@ impl Tiles {
     ///
     /// # Safety
     /// What [`Tiles::new`] was given must still be borrowed.
+    #[inline]
     pub(crate) unsafe fn next(&mut self, columns: usize) -> Option<RawTile> {
         if self.lines.is_empty() {
             return None;
@@ -174,12 +176,17 @@ pub(crate) unsafe fn tile_line<V: Lanes, const ROWS: usize, const COLUMNS: usize
 pub(crate) unsafe fn load_rows<V: Lanes, const ROWS: usize, const COLUMNS: usize>(
     tile: RawTile,
 ) -> [[V; COLUMNS]; ROWS] {
-    std::array::from_fn(|r| {
-        std::array::from_fn(|column| {
-            // SAFETY: the caller's.
-            unsafe { V::load(tile.out.add(r * tile.out_stride + column * LANES)) }
-        })
-    })
+    // SAFETY: the caller's.
+    unsafe {
+        // Not by `from_fn`, which leaves so many registers in memory.
+        let mut rows = [[V::splat(0.0); COLUMNS]; ROWS];
+        for (r, row) in rows.iter_mut().enumerate() {
+            for (column, sum) in row.iter_mut().enumerate() {
+                *sum = V::load(tile.out.add(r * tile.out_stride + column * LANES));
+            }
+        }
+        rows
+    }
 }
 
 /// Puts what [`load_rows`] took back.

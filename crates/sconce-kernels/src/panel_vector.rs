@@ -33,7 +33,7 @@ pub(crate) fn rows_beside() -> RowsBeside {
 fn rows_of(level: Level) -> RowsBeside {
     match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => RowsBeside { unit: 5, best: 5 },
+        Level::Avx512 => RowsBeside { unit: 10, best: 10 },
         _ => RowsBeside { unit: 4, best: 16 },
     }
 }
@@ -45,6 +45,9 @@ pub(crate) struct SideBySide<'a> {
     pub(crate) panels: &'a [f32],
     pub(crate) side: usize,
     pub(crate) apart: usize,
+    /// Whether the last line comes first. Who goes over the same panels again and again should go back and
+    /// forth: then what came last is still in the first cache.
+    pub(crate) backwards: bool,
 }
 
 /// Adds a vector times the packed matrix to `out`, whose first element is the first of a panel.
@@ -55,13 +58,15 @@ pub(crate) fn vector(x: &[f32], packed: &[f32], out: &mut [f32]) {
     let groups = out.len() / PANEL / side;
     let (whole, rest) = out.split_at_mut(groups * side * PANEL);
     let sums = whole.as_chunks_mut().0;
-    at(level, x, SideBySide { panels: packed, side, apart: groups * panel }, sums, None);
+    let first = SideBySide { panels: packed, side, apart: groups * panel, backwards: false };
+    at(level, x, first, sums, None);
     // What is left may end within a panel.
     let mut sums = [[0f32; PANEL]; 4];
     let sums = &mut sums[..rest.len().div_ceil(PANEL)];
     sums.as_flattened_mut()[..rest.len()].copy_from_slice(rest);
     let panels = packed.get(groups * side * panel..).unwrap_or_default();
-    at(level, x, SideBySide { panels, side: sums.len(), apart: panel }, sums, None);
+    let last = SideBySide { panels, side: sums.len(), apart: panel, backwards: false };
+    at(level, x, last, sums, None);
     rest.copy_from_slice(&sums.as_flattened()[..rest.len()]);
 }
 
@@ -93,7 +98,7 @@ fn at(
     sums: &mut [[f32; PANEL]],
     beside: Option<Beside<'_>>,
 ) {
-    let SideBySide { panels, side, apart } = panels;
+    let SideBySide { panels, side, apart, backwards } = panels;
     let k = x.len();
     let groups = sums.len().checked_div(side).unwrap_or(0);
     if groups > 0 {
@@ -102,7 +107,7 @@ fn at(
         assert!(panels.len() >= last, "fewer panels than sums");
     }
     let unit = rows_of(level).unit;
-    let tiles = beside.map_or(Tiles::NONE, |beside| Tiles::new(beside, unit));
+    let mut tiles = beside.map_or(Tiles::NONE, |beside| Tiles::new(beside, unit));
     let vector = RawVector {
         k,
         line: 0,
@@ -118,16 +123,20 @@ fn at(
     // slices, which are borrowed, those that are written mutably; tiles have the rows of the level,
     // and `level` is what this processor was found to have.
     unsafe {
-        match level {
+        match (level, backwards) {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => avx512(vector, tiles),
+            (Level::Avx512, false) => avx512::<false>(vector, &mut tiles),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => avx2(vector, tiles),
-            Level::Baseline => {
-                for vector in vector.each() {
-                    alone::<Portable, 1>(vector);
+            (Level::Avx512, true) => avx512::<true>(vector, &mut tiles),
+            #[cfg(target_arch = "x86_64")]
+            (Level::Avx2, false) => avx2::<false>(vector, &mut tiles),
+            #[cfg(target_arch = "x86_64")]
+            (Level::Avx2, true) => avx2::<true>(vector, &mut tiles),
+            (Level::Baseline, _) => {
+                for at in 0..vector.side {
+                    alone::<Portable, 1, false>(vector.beside(at));
                 }
-                remaining_tiles::<Portable, 4, 1>(tiles);
+                remaining_tiles::<Portable, 4, 1>(&mut tiles);
             }
         }
     }
@@ -150,6 +159,14 @@ struct RawVector {
 }
 
 impl RawVector {
+    /// The same from its last line on, if it is to go backwards.
+    #[inline(always)]
+    fn in_turn<const BACK: bool>(self) -> RawVector {
+        let last = if BACK { self.k.saturating_sub(1) } else { 0 };
+        let (x, panels) = (self.x.wrapping_add(last), self.panels.wrapping_add(last * PANEL));
+        RawVector { x, panels, ..self }
+    }
+
     /// The groups after the first one.
     #[inline(always)]
     fn next(self) -> RawVector {
@@ -172,32 +189,27 @@ impl RawVector {
             ..self
         }
     }
-
-    /// The first panels of all groups, then the second ones, and so on.
-    #[inline(always)]
-    fn each(self) -> impl Iterator<Item = RawVector> {
-        (0..self.side).map(move |at| self.beside(at))
-    }
 }
 
 /// # Safety
 /// As [`beside`]; the processor must have AVX-512F.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx2,fma")]
-unsafe fn avx512(mut vector: RawVector, mut tiles: Tiles) {
+unsafe fn avx512<const BACK: bool>(vector: RawVector, tiles: &mut Tiles) {
     // SAFETY: the caller's.
     unsafe {
+        let mut vector = vector.in_turn::<BACK>();
         while vector.side > 0 {
             let taken = vector.side.min(4);
             match taken {
-                1 => groups::<Avx512, 1, 4, 1, 5, 2>(vector, &mut tiles),
-                2 => groups::<Avx512, 2, 2, 1, 5, 2>(vector, &mut tiles),
-                3 => groups::<Avx512, 3, 1, 1, 5, 2>(vector, &mut tiles),
-                _ => groups::<Avx512, 4, 1, 1, 5, 2>(vector, &mut tiles),
+                1 => groups::<Avx512, 1, 4, 1, 10, 2, BACK>(vector, tiles),
+                2 => groups::<Avx512, 2, 2, 1, 10, 2, BACK>(vector, tiles),
+                3 => groups::<Avx512, 3, 1, 2, 10, 2, BACK>(vector, tiles),
+                _ => groups::<Avx512, 4, 1, 2, 10, 2, BACK>(vector, tiles),
             }
             vector = vector.beside(taken);
         }
-        remaining_tiles::<Avx512, 5, 2>(tiles);
+        remaining_tiles::<Avx512, 10, 2>(tiles);
     }
 }
 
@@ -205,11 +217,13 @@ unsafe fn avx512(mut vector: RawVector, mut tiles: Tiles) {
 /// As [`beside`]; the processor must have AVX2 and FMA.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn avx2(vector: RawVector, mut tiles: Tiles) {
+unsafe fn avx2<const BACK: bool>(vector: RawVector, tiles: &mut Tiles) {
     // SAFETY: the caller's.
     unsafe {
-        for vector in vector.each() {
-            groups::<Avx2, 1, 1, 2, 4, 1>(vector, &mut tiles);
+        let vector = vector.in_turn::<BACK>();
+        for at in 0..vector.side {
+            let at = if BACK { vector.side - 1 - at } else { at };
+            groups::<Avx2, 1, 1, 2, 4, 1, BACK>(vector.beside(at), tiles);
         }
         remaining_tiles::<Avx2, 4, 1>(tiles);
     }
@@ -228,14 +242,15 @@ unsafe fn groups<
     const EACH: usize,
     const ROWS: usize,
     const COLUMNS: usize,
+    const BACK: bool,
 >(
     vector: RawVector,
     tiles: &mut Tiles,
 ) {
     // SAFETY: the caller's.
     unsafe {
-        let vector = beside::<V, SIDE, CHAINS, EACH, ROWS, COLUMNS>(vector, tiles);
-        alone::<V, SIDE>(vector);
+        let vector = beside::<V, SIDE, CHAINS, EACH, ROWS, COLUMNS, BACK>(vector, tiles);
+        alone::<V, SIDE, BACK>(vector);
     }
 }
 
@@ -256,6 +271,7 @@ unsafe fn beside<
     const EACH: usize,
     const ROWS: usize,
     const COLUMNS: usize,
+    const BACK: bool,
 >(
     mut vector: RawVector,
     tiles: &mut Tiles,
@@ -275,7 +291,8 @@ unsafe fn beside<
                 let rounds = ((k - line) / (EACH * CHAINS)).min(tile.depth - added);
                 for i in 0..rounds {
                     for part in 0..EACH {
-                        lines(vector, line + (i * EACH + part) * CHAINS, &mut all);
+                        let line = line + (i * EACH + part) * CHAINS;
+                        lines::<V, SIDE, CHAINS, BACK>(vector, line, &mut all);
                     }
                     tile_line(tile, added + i, &mut rows);
                 }
@@ -291,7 +308,7 @@ unsafe fn beside<
                 (tile, added) = (next, 0);
                 rows = load_rows(tile);
             }
-            remaining_lines(vector, line..k, &mut all);
+            remaining_lines::<V, SIDE, CHAINS, BACK>(vector, line..k, &mut all);
             store_sums(all, vector);
             vector = vector.next();
         }
@@ -306,7 +323,7 @@ unsafe fn beside<
 /// # Safety
 /// As [`beside`].
 #[inline(always)]
-unsafe fn remaining_tiles<V: Lanes, const ROWS: usize, const COLUMNS: usize>(mut tiles: Tiles) {
+unsafe fn remaining_tiles<V: Lanes, const ROWS: usize, const COLUMNS: usize>(tiles: &mut Tiles) {
     // SAFETY: lines are below the tile's depth.
     unsafe {
         while let Some((tile, added)) = tiles.take(COLUMNS * LANES) {
@@ -328,7 +345,7 @@ const ALONE: usize = 2;
 /// # Safety
 /// As [`beside`].
 #[inline(always)]
-unsafe fn alone<V: Lanes, const SIDE: usize>(mut vector: RawVector) {
+unsafe fn alone<V: Lanes, const SIDE: usize, const BACK: bool>(mut vector: RawVector) {
     // SAFETY: lines are below k, panels below `SIDE`.
     unsafe {
         while vector.groups > 0 {
@@ -336,9 +353,9 @@ unsafe fn alone<V: Lanes, const SIDE: usize>(mut vector: RawVector) {
             let mut all = load_sums::<V, SIDE, ALONE>(vector);
             let rounds = (k - line) / ALONE;
             for i in 0..rounds {
-                lines(vector, line + i * ALONE, &mut all);
+                lines::<V, SIDE, ALONE, BACK>(vector, line + i * ALONE, &mut all);
             }
-            remaining_lines(vector, line + rounds * ALONE..k, &mut all);
+            remaining_lines::<V, SIDE, ALONE, BACK>(vector, line + rounds * ALONE..k, &mut all);
             store_sums(all, vector);
             vector = vector.next();
         }
@@ -401,7 +418,7 @@ unsafe fn store_sums<V: Lanes, const SIDE: usize, const CHAINS: usize>(
 /// # Safety
 /// As [`load_sums`]; the lines are below k.
 #[inline(always)]
-unsafe fn remaining_lines<V: Lanes, const SIDE: usize, const CHAINS: usize>(
+unsafe fn remaining_lines<V: Lanes, const SIDE: usize, const CHAINS: usize, const BACK: bool>(
     vector: RawVector,
     left: Range<usize>,
     all: &mut Sums<V, SIDE, CHAINS>,
@@ -409,17 +426,18 @@ unsafe fn remaining_lines<V: Lanes, const SIDE: usize, const CHAINS: usize>(
     for line in left {
         let mut one = [all[0]];
         // SAFETY: the caller's.
-        unsafe { lines(vector, line, &mut one) };
+        unsafe { lines::<V, SIDE, 1, BACK>(vector, line, &mut one) };
         all[0] = one[0];
     }
 }
 
-/// `CHAINS` lines of `SIDE` panels, each into sums of its own.
+/// `CHAINS` lines of `SIDE` panels, each into sums of its own; `from` is counted from the last line where
+/// it goes backwards.
 ///
 /// # Safety
 /// As [`load_sums`]; `from + CHAINS` is at most k.
 #[inline(always)]
-unsafe fn lines<V: Lanes, const SIDE: usize, const CHAINS: usize>(
+unsafe fn lines<V: Lanes, const SIDE: usize, const CHAINS: usize, const BACK: bool>(
     vector: RawVector,
     from: usize,
     all: &mut Sums<V, SIDE, CHAINS>,
@@ -427,10 +445,14 @@ unsafe fn lines<V: Lanes, const SIDE: usize, const CHAINS: usize>(
     let RawVector { x, panels, panels_apart, .. } = vector;
     // SAFETY: the caller's.
     unsafe {
-        for (c, sums) in all.iter_mut().enumerate() {
-            let x = V::broadcast(x.add(from + c));
+        for (at, sums) in (from..).zip(all) {
+            let (x, first) = match BACK {
+                true => (x.sub(at), panels.sub(at * PANEL)),
+                false => (x.add(at), panels.add(at * PANEL)),
+            };
+            let x = V::broadcast(x);
             for (panel, sum) in sums.iter_mut().enumerate() {
-                let line = panels.add(panel * panels_apart + (from + c) * PANEL);
+                let line = first.add(panel * panels_apart);
                 sum[0] = sum[0].fma(x, V::load(line));
                 sum[1] = sum[1].fma(x, V::load(line.add(LANES)));
             }
@@ -473,7 +495,8 @@ mod tests {
             // The first and the last lines are left out.
             let parts = [0..3 * depth, depth / 2..(5 * depth).div_ceil(2)];
             let sides = levels().into_iter().flat_map(|level| [1, 2, 3, 4, 6].map(|n| (level, n)));
-            for ((level, side), taken) in
+            let sides = sides.flat_map(|(level, n)| [false, true].map(|back| (level, n, back)));
+            for ((level, side, backwards), taken) in
                 sides.flat_map(|at| parts.each_ref().map(|taken| (at, taken.clone())))
             {
                 let mut sums = [[0.25f32; PANEL]; 12];
@@ -490,7 +513,8 @@ mod tests {
                     out: &mut out,
                     out_stride: width,
                 };
-                let all = SideBySide { panels: &panels, side, apart: 12 / side * k * PANEL };
+                let apart = 12 / side * k * PANEL;
+                let all = SideBySide { panels: &panels, side, apart, backwards };
                 at(level, &x, all, &mut sums, Some(beside));
                 for (j, found) in sums.as_flattened().iter().enumerate() {
                     let panel = &panels[j / PANEL * k * PANEL..];

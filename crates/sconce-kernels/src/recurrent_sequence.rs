@@ -107,6 +107,9 @@ struct Blocks {
 
 /// Where a step is.
 struct Step {
+    /// Whether the step goes over stretches and their weights from the last to the first. Every other one
+    /// does, and begins with what the one before has left in the first cache.
+    back: bool,
     /// The number of its block.
     block: usize,
     /// Which of the block's steps it is.
@@ -145,7 +148,7 @@ impl Blocks {
         let start = if block == 0 { 0 } else { self.ends[block - 1] };
         let (within, rows) = (step - start, self.rows(block));
         let row = if self.backwards { rows.len() - 1 - within } else { within };
-        Step { block, within, rows, following: self.rows(block + 1), row }
+        Step { back: step % 2 == 1, block, within, rows, following: self.rows(block + 1), row }
     }
 
     /// The rows of the input that a block takes; none after the last block.
@@ -180,14 +183,13 @@ impl Sequence<'_> {
     fn run_here(&self, stretches: &mut [Stretch<'_>], h: &mut [f32]) {
         for step in 0..self.layer.steps {
             let step = self.blocks.place(step);
-            for (at, stretch) in stretches.iter_mut().enumerate() {
-                self.multiply(at, stretch, h, &step);
+            for at in in_turn(0..stretches.len(), step.back) {
+                self.multiply(at, &mut stretches[at], h, &step);
+                self.next_state(&mut stretches[at], &step);
             }
-            // States of stretches do not wait for each other, but each has a long way through the processor.
-            for (h, stretch) in h.chunks_mut(PANEL).zip(&mut *stretches) {
-                self.next_state(stretch, &step);
-                copy_units(&stretch.next, h);
-            }
+            h.chunks_mut(PANEL)
+                .zip(&*stretches)
+                .for_each(|(h, stretch)| copy_units(&stretch.next, h));
         }
     }
 
@@ -208,7 +210,8 @@ impl Sequence<'_> {
         team::share(helpers, &|| {
             let _stop = StopOnPanic(&shared.stopped);
             let number = arrived.fetch_add(1, Ordering::Relaxed);
-            self.take_part(&shared, number * shared.done.len() / (helpers + 1));
+            let first = |number: usize| number * shared.done.len() / (helpers + 1);
+            self.take_part(&shared, first(number)..first(number + 1));
         });
         shared.read(self.layer.steps, h);
         shared
@@ -218,16 +221,16 @@ impl Sequence<'_> {
             .collect()
     }
 
-    /// Works on steps from the current one to the last, on the stretches that nobody has taken, `first`
+    /// Works on steps from the current one to the last, on the stretches that nobody has taken, its `own`
     /// before others.
-    fn take_part(&self, shared: &Shared<'_>, first: usize) {
+    fn take_part(&self, shared: &Shared<'_>, own: Range<usize>) {
         let count = shared.done.len();
         let mut h = vec![0f32; self.layer.order.hidden];
         let mut step = shared.step();
         while step < self.layer.steps {
             shared.read(step, &mut h);
             let place = self.blocks.place(step);
-            for at in (first..count).chain(0..first) {
+            for at in in_turn(own.clone(), place.back).chain(own.end..count).chain(0..own.start) {
                 // Who comes late finds all of the step done, and has read what may be of another step.
                 let Some(mut stretch) = shared.take(at, step) else { continue };
                 self.multiply(at, &mut stretch, &h, &place);
@@ -246,7 +249,7 @@ impl Sequence<'_> {
     fn multiply(&self, at: usize, stretch: &mut Stretch<'_>, h: &[f32], step: &Step) {
         let Layer { cell, inputs, order, .. } = self.layer;
         let width = order.gates * PANEL;
-        let Step { block, within, ref rows, ref following, row } = *step;
+        let Step { back, block, within, ref rows, ref following, row } = *step;
         if within == 0 {
             if block > 0 {
                 std::mem::swap(&mut stretch.gates, &mut stretch.ahead);
@@ -261,10 +264,13 @@ impl Sequence<'_> {
         } else {
             &mut stretch.gates[row * width..][..width]
         };
-        // Each step of this block takes its share of the lines: a panel, if there is about a step for each.
-        let share = |step: usize| match rows.len() / order.gates {
-            1 => step.min(order.gates) * inputs,
-            _ => step * order.gates * inputs / rows.len(),
+        // Each step of this block takes some lines: as long a part of a panel as there are steps for, or
+        // where there are too few of them, some panels.
+        let parts = (rows.len() / order.gates).max(1);
+        let panels = order.gates.div_ceil(rows.len()).max(1);
+        let lines = |step: usize| {
+            let part = (step % parts * inputs.div_ceil(parts)).min(inputs);
+            (step / parts * panels * inputs + part).min(order.gates * inputs)
         };
         let beside = Beside {
             rows: following.len(),
@@ -273,7 +279,7 @@ impl Sequence<'_> {
             panels: &self.operands.input[at * PANEL * inputs..],
             depth: inputs,
             apart: order.units() * inputs,
-            lines: share(within)..share(within + 1),
+            lines: lines(within)..lines(within + 1),
             out: &mut *stretch.ahead,
             out_stride: width,
         };
@@ -281,6 +287,7 @@ impl Sequence<'_> {
             panels: &self.operands.hidden[at * PANEL * h.len()..],
             side: order.gates,
             apart: order.units() * h.len(),
+            backwards: back,
         };
         vector_beside(h, panels, sums.as_chunks_mut::<PANEL>().0, beside);
     }
@@ -300,6 +307,12 @@ impl Sequence<'_> {
             copy_units(next, out);
         }
     }
+}
+
+/// Numbers from the first to the last, or back.
+fn in_turn(all: Range<usize>, back: bool) -> impl Iterator<Item = usize> {
+    let (start, end) = (all.start, all.end);
+    all.map(move |at| if back { end - 1 - (at - start) } else { at })
 }
 
 /// Copies units to where only those are that there are.
