@@ -98,7 +98,12 @@ pub fn native_batch_norm(input: &Tensor, o: &BatchNorm<'_>) -> Result<(Tensor, T
     }
     let inner = product(&input.sizes()[2..]) as usize;
     let Moments { count, mean, squares } = moments(input, channels as usize, inner)?;
-    let biased = |squares: &f64| squares / count as f64;
+    // Variances beyond what the dtype holds are infinite.
+    let most = if input.dtype() == DType::Float64 { f64::MAX } else { f64::from(f32::MAX) };
+    let biased = |squares: &f64| match squares / count as f64 {
+        variance if variance > most => f64::INFINITY,
+        variance => variance,
+    };
     let scale: Vec<f64> = squares.iter().map(|s| 1.0 / (biased(s) + o.eps).sqrt()).collect();
     let coefficients = mean.iter().copied().zip(scale.iter().copied()).collect::<Vec<_>>();
     let result = scale_channels(input, &coefficients, o.weight, o.bias)?;
@@ -190,10 +195,24 @@ fn row_statistics(
 ) -> Result<(Tensor, Tensor)> {
     let rows = input.count().checked_div(len);
     let rows = rows.map_or_else(|| crate::shape::numel(sizes).map(|n| n as usize), Ok)?;
-    let Moments { count, mean, squares } = moments(input, rows, len)?;
+    let Moments { count, mut mean, squares } = moments(input, rows, len)?;
+    if mean.iter().any(|mean| mean.is_infinite()) {
+        let all = input.to_dtype(DType::Float64)?.contiguous()?.to_vec::<f64>()?;
+        for (mean, row) in mean.iter_mut().zip(all.chunks_exact(len)) {
+            *mean = if stays_infinite(row) { *mean } else { f64::NAN };
+        }
+    }
     let scale: Vec<f64> =
         squares.iter().map(|squares| 1.0 / (squares / count as f64 + eps).sqrt()).collect();
     Ok((numbers(&mean, sizes, dtype)?, numbers(&scale, sizes, dtype)?))
+}
+
+/// Whether PyTorch's running mean of these is infinite where their mean is, and not NaN: the number that is
+/// infinite has to come last of those that are taken eight at a time.
+fn stays_infinite(row: &[f64]) -> bool {
+    let last = (row.len() / 8 * 8).checked_sub(1);
+    let infinite = || row.iter().filter(|x| !x.is_finite()).count();
+    last.is_some_and(|last| !row[last].is_finite()) && infinite() == 1
 }
 
 /// `torch.native_layer_norm`: the result, means and inverse standard deviations.

@@ -3,6 +3,8 @@
 use num_complex::Complex;
 use num_traits::{AsPrimitive, Float};
 
+use crate::binary::quotient;
+use crate::complex_infinite as infinite;
 use crate::simd::dispatch;
 use crate::unary::map;
 use crate::zip::zip;
@@ -39,30 +41,30 @@ pub(crate) fn function(op: UnaryOp) -> Option<fn(C) -> C> {
     Some(match op {
         UnaryOp::Neg => |z| -z,
         UnaryOp::Square => |z| z * z,
-        UnaryOp::Exp => C::exp,
-        UnaryOp::Exp2 => |z| (z * std::f64::consts::LN_2).exp(),
+        UnaryOp::Exp => infinite::exp,
+        UnaryOp::Exp2 => |z| infinite::exp(z * std::f64::consts::LN_2),
         UnaryOp::Expm1 => expm1,
         UnaryOp::Log => C::ln,
         UnaryOp::Log2 => |z| z.ln() / std::f64::consts::LN_2,
         UnaryOp::Log10 => |z| z.ln() / std::f64::consts::LN_10,
         UnaryOp::Log1p => log1p,
-        UnaryOp::Sqrt => C::sqrt,
-        UnaryOp::Rsqrt => |z| inverse(z.sqrt()),
+        UnaryOp::Sqrt => infinite::sqrt,
+        UnaryOp::Rsqrt => |z| inverse(infinite::sqrt(z)),
         UnaryOp::Reciprocal => inverse,
-        UnaryOp::Sin => C::sin,
-        UnaryOp::Cos => C::cos,
-        UnaryOp::Tan => |z| turned(tanh(turn(z))),
+        UnaryOp::Sin => |z| turned(infinite::sinh(turn(z))),
+        UnaryOp::Cos => |z| infinite::cosh(turn(z)),
+        UnaryOp::Tan => |z| turned(infinite::tanh(turn(z))),
         UnaryOp::Asin => asin,
         UnaryOp::Acos => acos,
         UnaryOp::Atan => |z| turned(atanh(turn(z))),
-        UnaryOp::Sinh => C::sinh,
-        UnaryOp::Cosh => C::cosh,
-        UnaryOp::Tanh => tanh,
+        UnaryOp::Sinh => infinite::sinh,
+        UnaryOp::Cosh => infinite::cosh,
+        UnaryOp::Tanh => infinite::tanh,
         UnaryOp::Asinh => asinh,
         UnaryOp::Acosh => acosh,
         UnaryOp::Atanh => atanh,
         UnaryOp::Sigmoid => sigmoid,
-        UnaryOp::Silu => |z| z / (one() + (-z).exp()),
+        UnaryOp::Silu => |z| quotient(z, one() + infinite::exp(-z)),
         _ => return None,
     })
 }
@@ -101,7 +103,7 @@ fn one() -> C {
 }
 
 fn inverse(z: C) -> C {
-    crate::binary::quotient(one(), z)
+    quotient(one(), z)
 }
 
 /// `i z`.
@@ -115,7 +117,7 @@ fn turned(z: C) -> C {
 }
 
 fn sigmoid(z: C) -> C {
-    (one() + (-z).exp()).inv()
+    inverse(one() + infinite::exp(-z))
 }
 
 /// `exp(z) - 1` without cancellation near 0.
@@ -126,42 +128,49 @@ fn expm1(z: C) -> C {
 
 /// `ln(1 + z)` without cancellation near 0.
 fn log1p(z: C) -> C {
+    if z.re.is_nan() || z.im.is_nan() {
+        return C::new(f64::NAN, f64::NAN);
+    }
     let beyond = z.re * (2.0 + z.re) + z.im * z.im;
     let re = if beyond.abs() < 0.5 { beyond.ln_1p() / 2.0 } else { (one() + z).norm().ln() };
     Complex::new(re, z.im.atan2(1.0 + z.re))
 }
 
-/// The exponential of a great real part would be infinite, where the quotient is 1.
-fn tanh(z: C) -> C {
-    if z.re.abs() > 20.0 {
-        return Complex::new(1f64.copysign(z.re), 0f64.copysign((2.0 * z.im).sin()));
-    }
-    z.tanh()
-}
-
 /// Kahan's formulas ("Branch cuts for complex elementary functions"): no cancellation, and the sign
 /// of a zero tells the sides of a cut apart.
 fn asinh(z: C) -> C {
-    turned(asin(turn(z)))
+    if infinite::is_finite(z) { turned(asin(turn(z))) } else { infinite::asinh(z) }
 }
 
 fn asin(z: C) -> C {
+    if !infinite::is_finite(z) {
+        return turned(infinite::asinh(turn(z)));
+    }
     let (below, above) = (C::new(1.0 - z.re, -z.im).sqrt(), (z + 1.0).sqrt());
     let re = z.re.atan2((below * above).re);
     Complex::new(re, (below.conj() * above).im.asinh())
 }
 
 fn acos(z: C) -> C {
+    if !infinite::is_finite(z) {
+        return infinite::acos(z);
+    }
     let (below, above) = (C::new(1.0 - z.re, -z.im).sqrt(), (z + 1.0).sqrt());
     Complex::new(2.0 * below.re.atan2(above.re), (above.conj() * below).im.asinh())
 }
 
 fn acosh(z: C) -> C {
+    if !infinite::is_finite(z) {
+        return infinite::acosh(z);
+    }
     let (below, above) = ((z - 1.0).sqrt(), (z + 1.0).sqrt());
     Complex::new((below.conj() * above).re.asinh(), 2.0 * below.im.atan2(above.re))
 }
 
 fn atanh(z: C) -> C {
+    if !infinite::is_finite(z) {
+        return infinite::atanh(z);
+    }
     let square = |x: f64| x * x;
     let (re, im) = (z.re, z.im);
     let ratio = 4.0 * re / (square(1.0 - re) + square(im));

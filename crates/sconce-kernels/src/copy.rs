@@ -132,6 +132,20 @@ impl Wide {
         }
     }
 
+    /// As [`Wide::int`], of 32 bits.
+    fn int32(self) -> i32 {
+        match self {
+            Wide::Int(i) => i as i32,
+            Wide::Float(f) | Wide::Complex(f, _) => {
+                if f > -2_147_483_649.0 && f < 2_147_483_648.0 {
+                    f as i32
+                } else {
+                    i32::MIN
+                }
+            }
+        }
+    }
+
     fn f64(self) -> f64 {
         match self {
             Wide::Int(i) => i as f64,
@@ -152,14 +166,16 @@ impl Wide {
 }
 
 macro_rules! integers {
-    ($($ty:ty)*) => {$(
+    ($int:ident: $($ty:ty)*) => {$(
         impl Convert for $ty {
             fn wide(self) -> Wide { Wide::Int(self as i64) }
-            fn narrow(wide: Wide) -> Self { wide.int() as $ty }
+            fn narrow(wide: Wide) -> Self { wide.$int() as $ty }
         }
     )*};
 }
-integers! { u8 i8 i16 i32 i64 u16 u32 u64 }
+// By way of which integers PyTorch's compiler converts.
+integers! { int: u8 i64 u32 u64 }
+integers! { int32: i8 i16 i32 u16 }
 
 impl Convert for Bool {
     fn wide(self) -> Wide {
@@ -338,6 +354,22 @@ mod tests {
         assert!(numbers.iter().zip(found).all(|(&x, found)| found == expected(x.into())));
         let found = whole(Tensor::from_slice(&wide, &[wide.len() as i64]).unwrap());
         assert!(wide.iter().zip(found).all(|(&x, found)| found == expected(x)));
+    }
+
+    #[test]
+    fn what_no_integer_holds_is_the_least_of_32_or_64_bits() {
+        let numbers = [f64::NAN, f64::INFINITY, 3_000_000_123.0, -3_000_000_123.0, 70_000.9, -0.9];
+        let tensor = Tensor::from_slice(&numbers, &[6]).unwrap();
+        let to = |dtype| tensor.to_dtype(dtype).unwrap().to_dtype(DType::Int64).unwrap();
+        let least = i64::from(i32::MIN);
+        for (dtype, expected) in [
+            (DType::Int32, [least, least, least, least, 70_000, 0]),
+            (DType::Int16, [0, 0, 0, 0, 4464, 0]),
+            (DType::Int8, [0, 0, 0, 0, 112, 0]),
+            (DType::UInt8, [0, 0, 123, 133, 112, 0]),
+        ] {
+            assert_eq!(to(dtype).to_vec::<i64>().unwrap(), expected, "{dtype:?}");
+        }
     }
 
     #[test]

@@ -114,7 +114,7 @@ fn alignment(labels: &[i64], blank: i64, steps: usize, chance: impl Fn(usize, i6
 
 fn log_sum(terms: impl Iterator<Item = f64> + Clone) -> f64 {
     let most = terms.clone().fold(f64::NEG_INFINITY, f64::max);
-    if most == f64::NEG_INFINITY {
+    if most == f64::NEG_INFINITY && !terms.clone().any(f64::is_nan) {
         return most;
     }
     most + terms.map(|term| (term - most).exp()).sum::<f64>().ln()

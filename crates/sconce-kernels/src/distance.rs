@@ -60,20 +60,25 @@ struct Pairs<'a, T> {
     /// For a vector on the left: the first on the right that counts, and where its distance goes.
     /// Those of the next ones follow.
     place: &'a dyn Fn(usize) -> (usize, usize),
+    /// Whether a gap that is NaN is the greatest one; it counts for nothing otherwise. In PyTorch
+    /// `pdist` and `cdist` differ in that.
+    keeps_nan: bool,
 }
 
 impl<T: Float> Pairs<'_, T> {
     fn distances(&self, out: &mut [T], p: f64) {
         let add = |sum: T, gap: T| sum + gap;
         if p == 0.0 {
-            let one = |gap: T| if gap == T::zero() { T::zero() } else { T::one() };
+            let one = |gap: T| if gap > T::zero() { T::one() } else { gap };
             self.fold(out, one, add, |sum| sum);
         } else if p == 1.0 {
             self.fold(out, |gap| gap, add, |sum| sum);
         } else if p == 2.0 {
             self.fold(out, |gap| gap * gap, add, T::sqrt);
         } else if p.is_infinite() {
-            let most = |most: T, gap: T| if gap > most || gap.is_nan() { gap } else { most };
+            let keeps_nan = self.keeps_nan;
+            let is_more = move |gap: T, most: T| (gap > most) | (keeps_nan & gap.is_nan());
+            let most = move |most: T, gap: T| if is_more(gap, most) { gap } else { most };
             self.fold(out, |gap| gap, most, |most| most);
         } else {
             let power = |x: T, p: f64| T::from(x.to_f64()?.powf(p));
@@ -222,7 +227,8 @@ fn cdist_of<T: Element + Float>(
         threads::pieces(out, columns, PARALLEL, |start, out| {
             let (first, count) = (start / columns, out.len() / columns);
             let left = &left[first * len..(first + count) * len];
-            Pairs { left, right, len, place: &|i| (0, i * columns) }.distances(out, p);
+            let place = |i| (0, i * columns);
+            Pairs { left, right, len, place: &place, keeps_nan: false }.distances(out, p);
         });
     }
     Ok(())
@@ -264,7 +270,7 @@ fn pdist_of<T: Element + Float>(rows: &Tensor, result: &Tensor, p: f64) -> Resul
     let (rows, mut out) = (rows.read::<T>()?, result.write::<T>()?);
     // Row i goes with the count - i - 1 rows below.
     let place = |i: usize| (i + 1, i * (2 * count - i - 1) / 2);
-    Pairs { left: &rows, right: &rows, len, place: &place }.distances(&mut out, p);
+    Pairs { left: &rows, right: &rows, len, place: &place, keeps_nan: true }.distances(&mut out, p);
     Ok(())
 }
 

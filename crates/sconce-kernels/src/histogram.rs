@@ -331,6 +331,19 @@ pub fn searchsorted(
     }
 }
 
+/// How many elements come before, by halves as PyTorch does: so it finds the same place where elements
+/// are not in order, or NaN.
+fn bound<T>(row: &[T], before: impl Fn(&T) -> bool) -> usize {
+    let (mut start, mut end) = (0, row.len());
+    while start < end {
+        let middle = start + (end - start) / 2;
+        let goes_on = before(&row[middle]);
+        start = if goes_on { middle + 1 } else { start };
+        end = if goes_on { end } else { middle };
+    }
+    start
+}
+
 fn places<T: Real>(
     sorted: &Tensor,
     values: &Tensor,
@@ -351,7 +364,7 @@ fn places<T: Real>(
                 for (place, &value) in out.iter_mut().zip(values) {
                     // Written with negations for NaN, which no comparison holds of.
                     let before = |x: &T| if right { !(*x > value) } else { !(*x >= value) };
-                    *place = row.partition_point(before) as i64;
+                    *place = bound(row, before) as i64;
                 }
             }
         });

@@ -20,6 +20,7 @@ mod choose;
 mod class_loss;
 mod complex;
 mod complex_functions;
+mod complex_infinite;
 mod conv;
 mod conv_columns;
 mod conv_transpose;

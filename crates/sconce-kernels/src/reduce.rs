@@ -375,12 +375,17 @@ pub fn norm(input: &Tensor, p: f64, dims: &[i64], keepdim: bool) -> Result<Tenso
 }
 
 impl Reduced {
-    /// The norm of every row, in double precision.
+    /// The norm of every row, in double precision; sums beyond what the dtype holds are infinite.
     fn norms<T: Element + Into<f64>>(self, p: f64) -> Result<Tensor> {
+        let most = if T::DTYPE == DType::Float32 { f64::from(f32::MAX) } else { f64::MAX };
+        let held = move |sum: f64| if sum > most { f64::INFINITY } else { sum };
         let join = |a: f64, b: f64| a + b;
         let pick = |a: f64, b: f64, keep: bool| if a.is_nan() || keep { a } else { b };
         match p {
-            2.0 => self.fold(Fold::new(0.0, |x: T| x.into() * x.into(), join), f64::sqrt),
+            2.0 => {
+                let squares = Fold::new(0.0, |x: T| x.into() * x.into(), join);
+                self.fold(squares, move |sum| held(sum).sqrt())
+            }
             1.0 => self.fold(Fold::new(0.0, |x: T| x.into().abs(), join), |sum| sum),
             0.0 => {
                 let of = |x: T| if x.into() == 0.0 { 0.0 } else { 1.0 };
@@ -396,7 +401,7 @@ impl Reduced {
             }
             p => {
                 let of = |x: T| x.into().abs().powf(p);
-                self.fold(Fold::new(0.0, of, join), |sum| sum.powf(1.0 / p))
+                self.fold(Fold::new(0.0, of, join), move |sum| held(sum).powf(1.0 / p))
             }
         }
     }

@@ -215,10 +215,11 @@ pub(crate) fn erf(x: f32) -> f32 {
     if t < 1.0 { small } else { large }
 }
 
-/// `torch.nn.functional.gelu`.
+/// `torch.nn.functional.gelu`, of which PyTorch's result for infinity is NaN in this precision.
 #[inline(always)]
+#[allow(clippy::eq_op, reason = "infinity less itself is NaN")]
 pub(crate) fn gelu(x: f32) -> f32 {
-    0.5 * x * (1.0 + erf(x * std::f32::consts::FRAC_1_SQRT_2))
+    0.5 * x * (1.0 + erf(x * std::f32::consts::FRAC_1_SQRT_2)) - (x - x)
 }
 
 /// `torch.nn.functional.gelu(approximate='tanh')`.

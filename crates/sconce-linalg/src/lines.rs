@@ -13,6 +13,8 @@ use num_complex::Complex;
 use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 use sconce_kernels::{Element, Result, Tensor};
 
+use crate::definition::{in_one_go, of_infinite};
+
 /// Plans of more points are not kept for the next call.
 const MOST_POINTS: usize = 1 << 16;
 
@@ -66,6 +68,9 @@ pub(crate) trait Precision: FftNum + Element + std::ops::MulAssign {
 
     /// A number of this precision.
     fn of(number: f64) -> Self;
+
+    /// The number in double precision.
+    fn wide(self) -> f64;
 }
 
 macro_rules! precisions {
@@ -80,6 +85,10 @@ macro_rules! precisions {
 
             fn of(number: f64) -> $ty {
                 number as $ty
+            }
+
+            fn wide(self) -> f64 {
+                self.into()
             }
         }
     )*};
@@ -107,7 +116,14 @@ where
         let len = lines.size(-1)? as usize;
         if lines.numel() > 0 {
             let mut all = lines.write::<Complex<T>>()?;
+            let infinite =
+                all.chunks_exact(len).map(|line| of_infinite(line.iter().copied(), forward));
+            let infinite: Vec<_> =
+                infinite.enumerate().filter_map(|(at, line)| Some((at, line?))).collect();
             T::with_plans(|plans| plans.plan(len, forward)).process(&mut all);
+            for (at, line) in infinite {
+                all[at * len..][..len].copy_from_slice(&line);
+            }
             scale(&mut all, factor);
         }
         factor = T::one();
@@ -145,12 +161,23 @@ where
         let rows = from.chunks_exact(len).zip(to.chunks_exact_mut(kept));
         let half = len / 2;
         let factor = T::of(factor);
+        let infinite = |from: &[T], to: &mut [Complex<T>]| {
+            let line = of_infinite(from.iter().map(|&x| Complex::new(x, T::zero())), true);
+            line.map(|mut line| {
+                scale(&mut line, factor);
+                to.copy_from_slice(&line[..kept]);
+            })
+            .is_some()
+        };
         if len.is_multiple_of(2) {
             let (fft, turns) = T::with_plans(|plans| (plans.plan(half, true), plans.turns(len)));
             let mut line = vec![Complex::new(T::zero(), T::zero()); half];
             let mut scratch = line.clone();
             scratch.resize(fft.get_inplace_scratch_len(), Complex::new(T::zero(), T::zero()));
             for (from, to) in rows {
+                if infinite(from, to) {
+                    continue;
+                }
                 for (z, pair) in line.iter_mut().zip(from.as_chunks::<2>().0) {
                     *z = Complex::new(pair[0], pair[1]);
                 }
@@ -162,6 +189,9 @@ where
             let fft = T::with_plans(|plans| plans.plan(len, true));
             let mut line = vec![Complex::new(T::zero(), T::zero()); len];
             for (from, to) in rows {
+                if infinite(from, to) {
+                    continue;
+                }
                 for (z, &x) in line.iter_mut().zip(from) {
                     *z = Complex::new(x, T::zero());
                 }
@@ -225,10 +255,30 @@ where
         let half = len / 2;
         let factor = T::of(factor);
         let real = |x: Complex<T>| Complex::new(x.re, T::zero());
+        let whole = |from: &[Complex<T>], line: &mut [Complex<T>]| {
+            line[..=half].copy_from_slice(&from[..=half]);
+            line[0] = real(from[0]);
+            if len.is_multiple_of(2) {
+                line[half] = real(from[half]);
+            }
+            mirror(line, len);
+        };
+        let mut all = vec![Complex::new(T::zero(), T::zero()); len];
+        let mut infinite = |from: &[Complex<T>], to: &mut [T]| {
+            if !in_one_go(len) {
+                return false;
+            }
+            whole(from, &mut all);
+            let line = of_infinite(all.iter().copied(), false);
+            line.map(|line| to.iter_mut().zip(line).for_each(|(x, z)| *x = z.re * factor)).is_some()
+        };
         if len.is_multiple_of(2) {
             let (fft, turns) = T::with_plans(|plans| (plans.plan(half, false), plans.turns(len)));
             let mut line = vec![Complex::new(T::zero(), T::zero()); half];
             for (from, to) in rows {
+                if infinite(from, to) {
+                    continue;
+                }
                 let (first, last) = (real(from[0]), real(from[half]));
                 line[0] = Complex::new(first.re + last.re, first.re - last.re);
                 let both = from[1..half].iter().zip(from[1..half].iter().rev()).zip(&turns[1..]);
@@ -246,9 +296,10 @@ where
             let fft = T::with_plans(|plans| plans.plan(len, false));
             let mut line = vec![Complex::new(T::zero(), T::zero()); len];
             for (from, to) in rows {
-                line[..=half].copy_from_slice(&from[..=half]);
-                line[0] = real(from[0]);
-                mirror(&mut line, len);
+                if infinite(from, to) {
+                    continue;
+                }
+                whole(from, &mut line);
                 fft.process(&mut line);
                 to.iter_mut().zip(&line).for_each(|(x, z)| *x = z.re * factor);
             }

@@ -2,7 +2,7 @@
 
 use sconce_ir::Type;
 use sconce_kernels::{
-    self as kernels, Bins, Extremum, Interpolation, SegmentReduce, Spacing, Tensor,
+    self as kernels, BinaryOp, Bins, Extremum, Interpolation, SegmentReduce, Spacing, Tensor,
 };
 
 use super::tensor_args::{both, kernel, listed, made};
@@ -287,12 +287,37 @@ impl<'a> Spread<'a> {
         let spread = self.compute(reduction)?;
         let mean = kernels::mean(self.input, &self.dims, self.keepdim, None)?;
         let infinite = kernels::isinf(&mean)?;
-        if kernels::any(&infinite, &[], false)?.item()?.to_bool() {
-            // Whether PyTorch gives infinity or NaN depends on where it stands.
-            let message = "the variance and mean of infinite numbers";
+        if !kernels::any(&infinite, &[], false)?.item()?.to_bool() {
+            return Ok((spread, mean));
+        }
+        if self.input.dtype().is_complex() {
+            let message = "the variance and mean of infinite complex numbers";
             return Err(kernels::Error::not_implemented(message));
         }
-        Ok((spread, mean))
+        // PyTorch's running mean is NaN once a number follows an infinite one.
+        let stays = kernels::binary(
+            BinaryOp::LogicalAnd,
+            (&self.last_is_infinite()?).into(),
+            (&infinite).into(),
+        )?;
+        let lost = kernels::binary(BinaryOp::LogicalXor, (&stays).into(), (&infinite).into())?;
+        Ok((spread, kernels::masked_fill(&mean, &lost, f64::NAN.into())?))
+    }
+
+    /// Whether of the numbers that are reduced together the last one is infinite, and no other.
+    fn last_is_infinite(&self) -> kernels::Result<Tensor> {
+        let infinite = kernels::isinf(self.input)?;
+        let count = kernels::sum(&infinite, &self.dims, true, None)?;
+        let mut last = infinite;
+        for dim in 0..last.dim() as i64 {
+            let size = last.size(dim)?;
+            if count.size(dim)? == 1 && size > 1 {
+                last = last.narrow(dim, size - 1, 1)?;
+            }
+        }
+        let alone = kernels::binary(BinaryOp::Eq, (&count).into(), 1.into())?;
+        let both = kernels::binary(BinaryOp::LogicalAnd, (&alone).into(), (&last).into())?;
+        kernels::all(&both, &self.dims, self.keepdim)
     }
 }
 

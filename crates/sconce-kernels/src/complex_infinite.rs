@@ -1,0 +1,176 @@
+//! Elementary functions of complex numbers that have a part which is infinite, NaN or beyond all exponents,
+//! as Annex G of the C standard has them: PyTorch takes them from the C library.
+
+use num_complex::Complex;
+
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
+
+type C = Complex<f64>;
+
+const NAN: f64 = f64::NAN;
+const INFINITY: f64 = f64::INFINITY;
+
+/// Whether neither part is infinite or NaN.
+pub(crate) fn is_finite(z: C) -> bool {
+    z.re.is_finite() && z.im.is_finite()
+}
+
+pub(crate) fn exp(z: C) -> C {
+    if z.im == 0.0 { C::new(z.re.exp(), z.im) } else { z.exp() }
+}
+
+pub(crate) fn sqrt(z: C) -> C {
+    let (x, y) = (z.re, z.im);
+    match () {
+        _ if y.is_infinite() => C::new(INFINITY, y),
+        _ if x == INFINITY => C::new(x, if y.is_nan() { y } else { 0f64.copysign(y) }),
+        _ if x == -INFINITY && y.is_nan() => C::new(y, INFINITY),
+        _ if x == -INFINITY => C::new(0.0, INFINITY.copysign(y)),
+        _ if is_finite(z) => z.sqrt(),
+        _ => C::new(NAN, NAN),
+    }
+}
+
+pub(crate) fn sinh(z: C) -> C {
+    let (x, y) = (z.re, z.im);
+    match () {
+        _ if y == 0.0 => C::new(x.sinh(), y),
+        _ if is_finite(z) => z.sinh(),
+        _ if x.is_infinite() && y.is_finite() => C::new(x * y.cos(), INFINITY * y.sin()),
+        _ if x.is_infinite() => C::new(INFINITY, NAN),
+        _ if x == 0.0 => C::new(x, NAN),
+        _ => C::new(NAN, NAN),
+    }
+}
+
+pub(crate) fn cosh(z: C) -> C {
+    let (x, y) = (z.re, z.im);
+    match () {
+        _ if y == 0.0 => C::new(x.cosh(), y * 1f64.copysign(x)),
+        _ if is_finite(z) => z.cosh(),
+        _ if x.is_infinite() && y.is_finite() => C::new(INFINITY * y.cos(), x * y.sin()),
+        _ if x.is_infinite() => C::new(INFINITY, NAN),
+        _ if x == 0.0 => C::new(NAN, 0.0),
+        _ => C::new(NAN, NAN),
+    }
+}
+
+pub(crate) fn tanh(z: C) -> C {
+    let (x, y) = (z.re, z.im);
+    match () {
+        // The exponential would be infinite, where the quotient is 1.
+        _ if x.is_infinite() || (x.abs() > 20.0 && y.is_finite()) => {
+            let sine = if y.is_finite() { (2.0 * y).sin() } else { 1.0 };
+            C::new(1f64.copysign(x), 0f64.copysign(sine))
+        }
+        _ if y == 0.0 => C::new(x.tanh(), y),
+        _ if is_finite(z) => z.tanh(),
+        _ if x == 0.0 => C::new(x, NAN),
+        _ => C::new(NAN, NAN),
+    }
+}
+
+/// The inverse hyperbolic sine of a number that is not finite.
+pub(crate) fn asinh(z: C) -> C {
+    let (x, y) = (z.re, z.im);
+    match () {
+        _ if x.is_infinite() && y.is_nan() => z,
+        _ if x.is_infinite() && y.is_infinite() => C::new(x, FRAC_PI_4.copysign(y)),
+        _ if x.is_infinite() => C::new(x, 0f64.copysign(y)),
+        _ if x.is_nan() && y.is_infinite() => C::new(INFINITY, NAN),
+        _ if y.is_infinite() => C::new(INFINITY.copysign(x), FRAC_PI_2.copysign(y)),
+        _ if y == 0.0 => z,
+        _ => C::new(NAN, NAN),
+    }
+}
+
+/// The inverse cosine of a number that is not finite.
+pub(crate) fn acos(z: C) -> C {
+    let (x, y) = (z.re, z.im);
+    match () {
+        _ if x.is_nan() && y.is_infinite() => C::new(NAN, -y),
+        _ if x.is_infinite() && y.is_nan() => C::new(NAN, -INFINITY),
+        _ if x == 0.0 && y.is_nan() => C::new(FRAC_PI_2, NAN),
+        _ if x.is_nan() || y.is_nan() => C::new(NAN, NAN),
+        _ => C::new(direction(x, y), -INFINITY.copysign(y)),
+    }
+}
+
+/// The inverse hyperbolic cosine of a number that is not finite.
+pub(crate) fn acosh(z: C) -> C {
+    let (x, y) = (z.re, z.im);
+    match () {
+        _ if x.is_infinite() || y.is_infinite() => {
+            let has_nan = x.is_nan() || y.is_nan();
+            C::new(INFINITY, if has_nan { NAN } else { direction(x, y).copysign(y) })
+        }
+        _ if x == 0.0 => C::new(NAN, FRAC_PI_2),
+        _ => C::new(NAN, NAN),
+    }
+}
+
+/// The inverse hyperbolic tangent of a number that is not finite.
+pub(crate) fn atanh(z: C) -> C {
+    let (x, y) = (z.re, z.im);
+    match () {
+        _ if y.is_infinite() || (x.is_infinite() && y.is_finite()) => {
+            C::new(0f64.copysign(x), FRAC_PI_2.copysign(y))
+        }
+        _ if x.is_infinite() => C::new(0f64.copysign(x), NAN),
+        _ if x == 0.0 => z,
+        _ => C::new(NAN, NAN),
+    }
+}
+
+/// The angle without its sign of a number with an infinite part and without NaN.
+fn direction(x: f64, y: f64) -> f64 {
+    match (x == INFINITY, x == -INFINITY, y.is_infinite()) {
+        (true, _, true) => FRAC_PI_4,
+        (_, true, true) => 3.0 * FRAC_PI_4,
+        (_, _, true) => FRAC_PI_2,
+        (_, true, _) => PI,
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_that_are_not_finite_give_what_pytorch_gives() {
+        let z = C::new;
+        let (inf, nan) = (INFINITY, NAN);
+        type Function = fn(C) -> C;
+        let cases: [(Function, C, C); 22] = [
+            (exp, z(1000.0, 0.0), z(inf, 0.0)),
+            (sqrt, z(nan, inf), z(inf, inf)),
+            (sqrt, z(nan, 0.0), z(nan, nan)),
+            (sqrt, z(inf, 1.0), z(inf, 0.0)),
+            (sqrt, z(-inf, -1.0), z(0.0, -inf)),
+            (sqrt, z(-inf, nan), z(nan, inf)),
+            (sinh, z(nan, 0.0), z(nan, 0.0)),
+            (sinh, z(-inf, nan), z(inf, nan)),
+            (sinh, z(0.0, inf), z(0.0, nan)),
+            (cosh, z(inf, 0.0), z(inf, 0.0)),
+            (cosh, z(0.0, inf), z(nan, 0.0)),
+            (tanh, z(100.0, nan), z(nan, nan)),
+            (tanh, z(0.0, inf), z(0.0, nan)),
+            (tanh, z(-inf, nan), z(-1.0, 0.0)),
+            (asinh, z(nan, inf), z(inf, nan)),
+            (asinh, z(-1.0, inf), z(-inf, FRAC_PI_2)),
+            (acos, z(-inf, 1.0), z(PI, -inf)),
+            (acos, z(inf, nan), z(nan, -inf)),
+            (acosh, z(-inf, inf), z(inf, 3.0 * FRAC_PI_4)),
+            (acosh, z(nan, inf), z(inf, nan)),
+            (atanh, z(nan, -inf), z(0.0, -FRAC_PI_2)),
+            (atanh, z(-inf, nan), z(-0.0, nan)),
+        ];
+        let same = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan());
+        for (at, (function, z, expected)) in cases.into_iter().enumerate() {
+            let found = function(z);
+            let is_same = same(found.re, expected.re) && same(found.im, expected.im);
+            assert!(is_same, "{at}: of {z} {found}, expected {expected}");
+        }
+    }
+}
