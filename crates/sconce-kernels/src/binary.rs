@@ -505,11 +505,24 @@ where
         Sub => zip(a, b, |x: C<F>, y: C<F>| x - times_one(y)),
         Mul => zip(a, b, |x: C<F>, y: C<F>| x * y),
         Div => zip(a, b, quotient::<F>),
-        Pow => zip(a, b, |x: C<F>, y: C<F>| x.powc(y)),
+        Pow => zip(a, b, power::<F>),
         Eq => zip(a, b, |x: C<F>, y: C<F>| Bool::from(x == y)),
         Ne => zip(a, b, |x: C<F>, y: C<F>| Bool::from(x != y)),
         _ => Err(Error::no_kernel(op.kernel(), a.dtype())),
     }
+}
+
+fn power<F: num_traits::Float>(x: Complex<F>, y: Complex<F>) -> Complex<F> {
+    if [x.re, x.im, y.re, y.im].into_iter().all(F::is_finite) {
+        return x.powc(y);
+    }
+    let [x, y] = [x, y].map(|z| {
+        let wide = |part: F| part.to_f64().unwrap_or(f64::NAN);
+        Complex::new(wide(z.re), wide(z.im))
+    });
+    let power = crate::complex_infinite::pow(x, y);
+    let narrow = |part| F::from(part).unwrap_or_else(F::nan);
+    Complex::new(narrow(power.re), narrow(power.im))
 }
 
 /// What PyTorch adds: the product with `alpha`, a complex 1 unless the caller says otherwise, in which

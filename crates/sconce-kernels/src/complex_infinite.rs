@@ -16,7 +16,37 @@ pub(crate) fn is_finite(z: C) -> bool {
 }
 
 pub(crate) fn exp(z: C) -> C {
-    if z.im == 0.0 { C::new(z.re.exp(), z.im) } else { z.exp() }
+    let (x, y) = (z.re, z.im);
+    match () {
+        _ if y == 0.0 => C::new(x.exp(), y),
+        _ if x == INFINITY && !y.is_finite() => C::new(x, NAN),
+        _ if x == -INFINITY && !y.is_finite() => C::new(0.0, 0.0),
+        _ => z.exp(),
+    }
+}
+
+/// A power, where base or exponent is not finite.
+pub(crate) fn pow(base: C, exponent: C) -> C {
+    exp(product(exponent, base.ln()))
+}
+
+/// The product that a C compiler makes: where both parts would be NaN and an operand is infinite, one
+/// that is infinite.
+fn product(a: C, b: C) -> C {
+    let plain = a * b;
+    let is_infinite = |z: C| z.re.is_infinite() || z.im.is_infinite();
+    if !plain.re.is_nan() || !plain.im.is_nan() || !(is_infinite(a) || is_infinite(b)) {
+        return plain;
+    }
+    // Of an infinite number its direction counts, and NaN for nothing beside it.
+    let unit = |x: f64| if x.is_infinite() { 1f64 } else { 0.0 }.copysign(x);
+    let number = |x: f64| if x.is_nan() { 0f64.copysign(x) } else { x };
+    let direction = |z: C| match is_infinite(z) {
+        true => C::new(unit(z.re), unit(z.im)),
+        false => C::new(number(z.re), number(z.im)),
+    };
+    let (a, b) = (direction(a), direction(b));
+    C::new(INFINITY * (a.re * b.re - a.im * b.im), INFINITY * (a.re * b.im + a.im * b.re))
 }
 
 pub(crate) fn sqrt(z: C) -> C {
@@ -142,7 +172,9 @@ mod tests {
         let z = C::new;
         let (inf, nan) = (INFINITY, NAN);
         type Function = fn(C) -> C;
-        let cases: [(Function, C, C); 22] = [
+        let cases: [(Function, C, C); 24] = [
+            (|z| pow(z, C::new(-1.0, 0.0)), z(nan, inf), z(0.0, 0.0)),
+            (|z| pow(z, C::new(1.0, NAN)), z(inf, 0.0), z(inf, nan)),
             (exp, z(1000.0, 0.0), z(inf, 0.0)),
             (sqrt, z(nan, inf), z(inf, inf)),
             (sqrt, z(nan, 0.0), z(nan, nan)),

@@ -311,10 +311,8 @@ mod tests {
                     let pairs = a[i * len..(i + 1) * len].iter().zip(&b[j * len..(j + 1) * len]);
                     let gaps = pairs.map(|(a, b)| (a - b).abs());
                     match p {
-                        0.0 => gaps.filter(|&gap| gap != 0.0).count() as f64,
-                        f64::INFINITY => {
-                            gaps.fold(0.0, |a, b| if a > b || a.is_nan() { a } else { b })
-                        }
+                        0.0 => gaps.map(|gap| if gap > 0.0 { 1.0 } else { gap }).sum(),
+                        f64::INFINITY => gaps.fold(0.0, f64::max),
                         _ => gaps.map(|gap| gap.powf(p)).sum::<f64>().powf(1.0 / p),
                     }
                 };

@@ -102,6 +102,8 @@ struct Line {
     size: i64,
     padding: GridPadding,
     align_corners: bool,
+    /// Whether it is one of three: there NaN is moved to the last index, and to the first otherwise.
+    of_volume: bool,
 }
 
 /// The index of what is not there.
@@ -120,8 +122,8 @@ impl Line {
 
     #[inline(always)]
     fn clip<F: Coordinate>(self, x: F) -> F {
-        // NaN becomes 0.
-        x.max(F::zero()).min(F::cast((self.size - 1) as f64))
+        let last = F::cast((self.size - 1) as f64);
+        if self.of_volume && x.is_nan() { last } else { x.max(F::zero()).min(last) }
     }
 
     fn reflect<F: Coordinate>(self, x: F) -> F {
@@ -266,7 +268,12 @@ fn sample<F: Coordinate>(
         return Ok(result);
     }
     let (input, grid) = (input.contiguous()?, grid.contiguous()?);
-    let line = |dim: usize| Line { size: input.sizes()[dim], padding, align_corners };
+    let line = |dim: usize| Line {
+        size: input.sizes()[dim],
+        padding,
+        align_corners,
+        of_volume: input.dim() == 5,
+    };
     if n == 4 {
         let image = [line(2), line(3)];
         match mode {

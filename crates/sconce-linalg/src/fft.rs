@@ -370,6 +370,11 @@ fn scaled(input: &Tensor, factor: f64) -> Result<Tensor> {
     if factor == 1.0 {
         return Ok(input.clone());
     }
+    if input.dtype().is_complex() {
+        // Part by part: a complex product makes NaN of what is infinite.
+        let parts = scaled(&sconce_kernels::view_as_real(input)?, factor)?;
+        return sconce_kernels::view_as_complex(&parts);
+    }
     sconce_kernels::binary(
         sconce_kernels::BinaryOp::Mul,
         input.into(),

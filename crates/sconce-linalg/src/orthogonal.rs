@@ -265,20 +265,19 @@ pub fn cholesky_ex(a: &Tensor, upper: bool) -> Result<[Tensor; 2]> {
 /// 1) of the minor that is not positive.
 fn lower_factor<T: Number>(lower: &Matrix<T>) -> (Matrix<T>, i32) {
     if lower.rows <= FEW {
-        return small_lower_factor(lower);
+        return factor_columns(lower);
     }
     match lower.hermitian(true).faer().llt(Side::Lower) {
         Ok(factor) => (Matrix::of_faer(factor.L()), 0),
-        Err(faer::linalg::solvers::LltError::NonPositivePivot { index }) => {
-            (Matrix::zeros(lower.rows, lower.cols), index as i32 + 1)
-        }
+        Err(_) => factor_columns(lower),
     }
 }
 
 /// Matrices of so few rows are factored here: preparing a call takes longer.
 const FEW: usize = 16;
 
-fn small_lower_factor<T: Number>(lower: &Matrix<T>) -> (Matrix<T>, i32) {
+/// As [`lower_factor`]. Where there is none: the columns before, and the others as they were.
+fn factor_columns<T: Number>(lower: &Matrix<T>) -> (Matrix<T>, i32) {
     let n = lower.rows;
     let mut factor: Matrix<T> = Matrix::zeros(n, n);
     for j in 0..n {
@@ -287,7 +286,13 @@ fn small_lower_factor<T: Number>(lower: &Matrix<T>) -> (Matrix<T>, i32) {
             pivot -= (factor[(j, k)] * factor[(j, k)].conjugate()).real_part();
         }
         if pivot <= 0.0 || pivot.is_nan() {
-            return (Matrix::zeros(n, n), j as i32 + 1);
+            for column in j..n {
+                for row in column..n {
+                    factor[(row, column)] = lower[(row, column)];
+                }
+            }
+            factor[(j, j)] = T::of_real(pivot);
+            return (factor, j as i32 + 1);
         }
         let root = T::of_real(pivot.sqrt());
         factor[(j, j)] = root;
@@ -376,7 +381,7 @@ mod tests {
             let root = Matrix::<f64>::from_fn(n, n, |i, j| ((i * 7 + j * 3) % 11) as f64 - 5.0);
             let mut matrix = root.times(&root.adjoint());
             (0..n).for_each(|i| matrix[(i, i)] += 1.0);
-            for (factor, code) in [lower_factor(&matrix), small_lower_factor(&matrix)] {
+            for (factor, code) in [lower_factor(&matrix), factor_columns(&matrix)] {
                 assert_eq!(code, 0);
                 let again = factor.times(&factor.adjoint());
                 let near = again.data.iter().zip(&matrix.data).all(|(a, b)| (a - b).abs() < 1e-9);
@@ -384,7 +389,7 @@ mod tests {
             }
             matrix[(n - 1, n - 1)] = -1.0;
             assert_eq!(lower_factor(&matrix).1, n as i32);
-            assert_eq!(small_lower_factor(&matrix).1, n as i32);
+            assert_eq!(factor_columns(&matrix).1, n as i32);
         }
     }
 }
