@@ -1,6 +1,6 @@
 """Records PyTorch's operator database as TorchScript archives with what PyTorch gives for them.
 
-    python generate.py OUT [--pattern REGEX] [--dtypes float32,int64] [--samples N] [--every K] [--strides]
+    python generate.py OUT [--pattern REGEX] [--dtypes float32,int64] [--samples N] [--every K] [--strides] [--infinite]
 
 Each sample of each operator of `torch.testing._internal.common_methods_invocations.op_db` becomes a
 folder OUT/NAME.DTYPE.INDEX with `model.pt` (the call, traced) and `calls.pt` (its tensors, and the
@@ -9,6 +9,8 @@ sconce-runtime reads. Samples that PyTorch itself does not trace, save or run ar
 
 With `--strides` the tensors of samples lie in memory in another way than they did: with their dimensions
 in another order, channels last, or with gaps. What is recorded tells what strides results take from that.
+
+With `--infinite` some of their numbers are infinite or NaN.
 """
 
 import argparse
@@ -40,6 +42,13 @@ UNINITIALIZED = {
 
 # What PyTorch gives for these is wrong where the last dimension does not lie side by side.
 NEEDS_ROWS = {"torch_ops_aten__scaled_dot_product_flash_attention_for_cpu"}
+
+
+# What is infinite here, and what NaN, hangs on the order in which a library puts terms together.
+OF_THEIR_OWN = re.compile(
+    "linalg_|cholesky|geqrf|ormqr|lu|qr|svd|pca|matrix_exp|pinverse|norm_nuc|fft_(irfft|hfft)n?$"
+    "|native_(group|layer)_norm|.*scaled_dot_product"
+)
 
 
 def plain(value):
@@ -82,12 +91,24 @@ def laid_out(tensor, dice):
     return place.copy_(tensor)
 
 
-def record(op, sample, folder, dice):
+def with_infinite(tensor, dice):
+    """The same numbers, some of which are infinite or NaN."""
+    fits = tensor.layout == torch.strided and (tensor.is_floating_point() or tensor.is_complex())
+    if not fits or not tensor.is_contiguous() or not tensor.numel():
+        return tensor
+    tensor = tensor.detach().clone()
+    for _ in range(1 + int(tensor.numel() * dice.choice([0, 0.02, 0.2]))):
+        numbers = [float(number) for number in ("nan", "inf", "-inf")]
+        number = complex(dice.choice([*numbers, 0.5]), dice.choice(numbers)) if tensor.is_complex() else dice.choice(numbers)
+        tensor.view(-1)[dice.randrange(tensor.numel())] = number
+    return tensor
+
+
+def record(op, sample, folder, change):
     leaves, structure = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
     at = [index for index, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
     tensors = [leaves[index] for index in at]
-    if dice:
-        tensors = [laid_out(tensor.detach(), dice) for tensor in tensors]
+    tensors = [change(tensor.detach()) for tensor in tensors]
     if any(tensor.layout != torch.strided for tensor in tensors):
         raise TypeError("a tensor that is not strided")
 
@@ -120,6 +141,7 @@ def main():
     parser.add_argument("--samples", type=int, default=1000, help="at most so many for an operator and dtype")
     parser.add_argument("--every", type=int, default=1, help="only every so many-th operator")
     parser.add_argument("--strides", action="store_true", help="lay tensors out in memory in other ways")
+    parser.add_argument("--infinite", action="store_true", help="make some numbers infinite or NaN")
     options = parser.parse_args()
     torch.set_grad_enabled(False)
     counts = collections.Counter()
@@ -127,7 +149,7 @@ def main():
         name = op.formatted_name
         if number % options.every or not re.search(options.pattern, name):
             continue
-        if options.strides and name in NEEDS_ROWS:
+        if options.strides and name in NEEDS_ROWS or options.infinite and OF_THEIR_OWN.match(name):
             continue
         for text in options.dtypes.split(","):
             dtype = getattr(torch, text)
@@ -144,7 +166,12 @@ def main():
                 folder = os.path.join(options.out, f"{name}.{text}.{index:03}")
                 shutil.rmtree(folder, ignore_errors=True)
                 try:
-                    record(op, sample, folder, random.Random(index) if options.strides else None)
+                    dice = random.Random(index)
+                    change = lambda tensor: (
+                        laid_out(tensor, dice) if options.strides else
+                        with_infinite(tensor, dice) if options.infinite else tensor
+                    )
+                    record(op, sample, folder, change)
                     counts["recorded"] += 1
                 except Exception as error:
                     shutil.rmtree(folder, ignore_errors=True)

@@ -9,6 +9,7 @@ are missing. Then, two at a time:
     operators   `../operators/generate.py`: the samples of PyTorch's operator database, float32 and int64
     dtypes      the same in eight other dtypes, a few samples each
     strides     the same, the tensors laid out in memory in other ways, a few samples each
+    infinite    the same, some of the numbers infinite or NaN, float32, a few samples each
     layers      `../models/layers.py`: the samples of PyTorch's module database
     modules     `../models/sequence.py`: recurrent, attention and word models
     programs    `../torchscript/generate.py`: the programs of `../torchscript/cases`
@@ -49,6 +50,11 @@ RECORDED = {
     ),
     "strides": Samples(
         "operators/generate.py", ["--strides", "--samples", "6"], ["--strides", "--samples", "3", "--every", "16"]
+    ),
+    "infinite": Samples(
+        "operators/generate.py",
+        ["--infinite", "--dtypes", "float32", "--samples", "6"],
+        ["--infinite", "--dtypes", "float32", "--samples", "3", "--every", "16"],
     ),
     "layers": Samples("models/layers.py", ["--samples", "24"], ["--samples", "2", "--every", "8"]),
     "modules": Samples("models/sequence.py"),
@@ -222,7 +228,7 @@ def main():
         runner = Runner(options, folder)
         # The longest first.
         running = [pool.submit(runner.models)]
-        order = "operators dtypes layers strides programs modules".split()
+        order = "operators dtypes layers strides infinite programs modules".split()
         running += [pool.submit(runner.calls, part) for part in order]
         parts = []
         for future in running:

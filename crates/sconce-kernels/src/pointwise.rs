@@ -417,19 +417,21 @@ pub fn polynomial(
     x: Operand<'_>,
     degree: Operand<'_>,
 ) -> Result<Tensor> {
-    const HIGHEST: f64 = 1e6;
+    const HIGHEST: i64 = 1_000_000;
     let dtype = int_to_float(result_type(&[x, degree])?);
     if !matches!(dtype, DType::Float32 | DType::Float64) {
         return Err(Error::no_kernel("polynomial_cpu", dtype));
     }
+    // As whole numbers: what is none is the least of them, the degree of nothing.
+    let whole = |degree: f64| if degree < i64::MAX as f64 { degree as i64 } else { i64::MIN };
     let degrees = degree.to_dtype(DType::Float64)?.to_vec::<f64>()?;
-    if degrees.iter().any(|&degree| degree > HIGHEST) {
+    if degrees.iter().any(|&degree| whole(degree) > HIGHEST) {
         return Err(Error::not_implemented("a polynomial of a degree above 1000000"));
     }
     match dtype {
         DType::Float32 => {
-            zip_float("polynomial_cpu", x, degree, |x, n| f64::from(family.at(x as f32, n as i64)))
+            zip_float("polynomial_cpu", x, degree, |x, n| f64::from(family.at(x as f32, whole(n))))
         }
-        _ => zip_float("polynomial_cpu", x, degree, |x, n| family.at(x, n as i64)),
+        _ => zip_float("polynomial_cpu", x, degree, |x, n| family.at(x, whole(n))),
     }
 }

@@ -70,6 +70,9 @@ pub fn polygamma(n: i64, x: f64, precision: Precision) -> f64 {
 }
 
 fn trigamma(x: f64, precision: Precision) -> f64 {
+    if x == f64::INFINITY {
+        return 0.0;
+    }
     if x < 0.5 {
         let sine = precision.times_pi(x).sin();
         return PI * PI / (sine * sine) - zeta(2.0, 1.0 - x);
