@@ -520,7 +520,7 @@ fn power<F: num_traits::Float>(x: Complex<F>, y: Complex<F>) -> Complex<F> {
         let wide = |part: F| part.to_f64().unwrap_or(f64::NAN);
         Complex::new(wide(z.re), wide(z.im))
     });
-    let power = crate::complex_infinite::pow(x, y);
+    let power = crate::annex_g::pow(x, y);
     let narrow = |part| F::from(part).unwrap_or_else(F::nan);
     Complex::new(narrow(power.re), narrow(power.im))
 }

@@ -3,8 +3,8 @@
 use num_complex::Complex;
 use num_traits::{AsPrimitive, Float};
 
+use crate::annex_g;
 use crate::binary::quotient;
-use crate::complex_infinite as infinite;
 use crate::simd::dispatch;
 use crate::unary::map;
 use crate::zip::zip;
@@ -41,30 +41,30 @@ pub(crate) fn function(op: UnaryOp) -> Option<fn(C) -> C> {
     Some(match op {
         UnaryOp::Neg => |z| -z,
         UnaryOp::Square => |z| z * z,
-        UnaryOp::Exp => infinite::exp,
-        UnaryOp::Exp2 => |z| infinite::exp(z * std::f64::consts::LN_2),
+        UnaryOp::Exp => annex_g::exp,
+        UnaryOp::Exp2 => |z| annex_g::exp(z * std::f64::consts::LN_2),
         UnaryOp::Expm1 => expm1,
         UnaryOp::Log => C::ln,
         UnaryOp::Log2 => |z| z.ln() / std::f64::consts::LN_2,
         UnaryOp::Log10 => |z| z.ln() / std::f64::consts::LN_10,
         UnaryOp::Log1p => log1p,
-        UnaryOp::Sqrt => infinite::sqrt,
-        UnaryOp::Rsqrt => |z| inverse(infinite::sqrt(z)),
+        UnaryOp::Sqrt => annex_g::sqrt,
+        UnaryOp::Rsqrt => |z| inverse(annex_g::sqrt(z)),
         UnaryOp::Reciprocal => inverse,
-        UnaryOp::Sin => |z| turned(infinite::sinh(turn(z))),
-        UnaryOp::Cos => |z| infinite::cosh(turn(z)),
-        UnaryOp::Tan => |z| turned(infinite::tanh(turn(z))),
+        UnaryOp::Sin => |z| turned(annex_g::sinh(turn(z))),
+        UnaryOp::Cos => |z| annex_g::cosh(turn(z)),
+        UnaryOp::Tan => |z| turned(annex_g::tanh(turn(z))),
         UnaryOp::Asin => asin,
         UnaryOp::Acos => acos,
         UnaryOp::Atan => |z| turned(atanh(turn(z))),
-        UnaryOp::Sinh => infinite::sinh,
-        UnaryOp::Cosh => infinite::cosh,
-        UnaryOp::Tanh => infinite::tanh,
+        UnaryOp::Sinh => annex_g::sinh,
+        UnaryOp::Cosh => annex_g::cosh,
+        UnaryOp::Tanh => annex_g::tanh,
         UnaryOp::Asinh => asinh,
         UnaryOp::Acosh => acosh,
         UnaryOp::Atanh => atanh,
         UnaryOp::Sigmoid => sigmoid,
-        UnaryOp::Silu => |z| quotient(z, one() + infinite::exp(-z)),
+        UnaryOp::Silu => |z| quotient(z, one() + annex_g::exp(-z)),
         _ => return None,
     })
 }
@@ -117,7 +117,7 @@ fn turned(z: C) -> C {
 }
 
 fn sigmoid(z: C) -> C {
-    inverse(one() + infinite::exp(-z))
+    inverse(one() + annex_g::exp(-z))
 }
 
 /// `exp(z) - 1` without cancellation near 0.
@@ -139,12 +139,12 @@ fn log1p(z: C) -> C {
 /// Kahan's formulas ("Branch cuts for complex elementary functions"): no cancellation, and the sign
 /// of a zero tells the sides of a cut apart.
 fn asinh(z: C) -> C {
-    if infinite::is_finite(z) { turned(asin(turn(z))) } else { infinite::asinh(z) }
+    if annex_g::is_finite(z) { turned(asin(turn(z))) } else { annex_g::asinh(z) }
 }
 
 fn asin(z: C) -> C {
-    if !infinite::is_finite(z) {
-        return turned(infinite::asinh(turn(z)));
+    if !annex_g::is_finite(z) {
+        return turned(annex_g::asinh(turn(z)));
     }
     let (below, above) = (C::new(1.0 - z.re, -z.im).sqrt(), (z + 1.0).sqrt());
     let re = z.re.atan2((below * above).re);
@@ -152,24 +152,24 @@ fn asin(z: C) -> C {
 }
 
 fn acos(z: C) -> C {
-    if !infinite::is_finite(z) {
-        return infinite::acos(z);
+    if !annex_g::is_finite(z) {
+        return annex_g::acos(z);
     }
     let (below, above) = (C::new(1.0 - z.re, -z.im).sqrt(), (z + 1.0).sqrt());
     Complex::new(2.0 * below.re.atan2(above.re), (above.conj() * below).im.asinh())
 }
 
 fn acosh(z: C) -> C {
-    if !infinite::is_finite(z) {
-        return infinite::acosh(z);
+    if !annex_g::is_finite(z) {
+        return annex_g::acosh(z);
     }
     let (below, above) = ((z - 1.0).sqrt(), (z + 1.0).sqrt());
     Complex::new((below.conj() * above).re.asinh(), 2.0 * below.im.atan2(above.re))
 }
 
 fn atanh(z: C) -> C {
-    if !infinite::is_finite(z) {
-        return infinite::atanh(z);
+    if !annex_g::is_finite(z) {
+        return annex_g::atanh(z);
     }
     let square = |x: f64| x * x;
     let (re, im) = (z.re, z.im);

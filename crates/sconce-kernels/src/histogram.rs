@@ -387,4 +387,15 @@ mod tests {
             assert_eq!(found, (0..length).map(of).collect::<Vec<i64>>());
         }
     }
+
+    #[test]
+    fn places_beside_nan_are_pytorchs() {
+        let nan = f32::NAN;
+        let sorted = Tensor::from_slice(&[1.0, 2.0, nan, 4.0, 5.0, 6.0, 7.0], &[7]).unwrap();
+        let values = Tensor::from_slice(&[1.5, 4.5, 0.0, nan, 6.0], &[5]).unwrap();
+        for (right, expected) in [(false, [1, 4, 0, 7, 5]), (true, [1, 4, 0, 7, 6])] {
+            let found = searchsorted(&sorted, &values, right, None).unwrap();
+            assert_eq!(found.to_vec::<i64>().unwrap(), expected);
+        }
+    }
 }

@@ -8,6 +8,7 @@
 //! Architecture invariant: nothing here knows of graphs, values or schemas; nothing reads a file.
 
 mod activate;
+mod annex_g;
 mod attention;
 mod bags;
 mod batch_stats;
@@ -20,7 +21,6 @@ mod choose;
 mod class_loss;
 mod complex;
 mod complex_functions;
-mod complex_infinite;
 mod conv;
 mod conv_columns;
 mod conv_transpose;

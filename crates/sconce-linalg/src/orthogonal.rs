@@ -392,4 +392,15 @@ mod tests {
             assert_eq!(factor_columns(&matrix).1, n as i32);
         }
     }
+
+    #[test]
+    fn what_has_no_factor_keeps_the_columns_that_follow() {
+        // As torch.linalg.cholesky_ex gives.
+        let numbers = [4.0, 2.0, 6.0, 2.0, -3.0, 5.0, 6.0, 5.0, 30.0];
+        let matrix = Tensor::from_slice(&numbers, &[3, 3]).unwrap();
+        let [factor, info] = cholesky_ex(&matrix, false).unwrap();
+        let expected = [2.0, 0.0, 0.0, 1.0, -4.0, 0.0, 3.0, 5.0, 30.0];
+        assert_eq!(factor.to_vec::<f64>().unwrap(), expected);
+        assert_eq!(info.to_vec::<i32>().unwrap(), [2]);
+    }
 }

@@ -1,9 +1,10 @@
-//! Elementary functions of complex numbers that have a part which is infinite, NaN or beyond all exponents,
-//! as Annex G of the C standard has them: PyTorch takes them from the C library.
-
-use num_complex::Complex;
+//! Elementary functions of complex numbers as Annex G of the C standard has them where a part is infinite,
+//! NaN or 0: PyTorch takes them from the C library. Those of which the ordinary way is not that of
+//! [`num_complex`] are for numbers that are not finite only; [`crate::complex_functions`] has the rest.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
+
+use num_complex::Complex;
 
 type C = Complex<f64>;
 
@@ -17,11 +18,14 @@ pub(crate) fn is_finite(z: C) -> bool {
 
 pub(crate) fn exp(z: C) -> C {
     let (x, y) = (z.re, z.im);
-    match () {
-        _ if y == 0.0 => C::new(x.exp(), y),
-        _ if x == INFINITY && !y.is_finite() => C::new(x, NAN),
-        _ if x == -INFINITY && !y.is_finite() => C::new(0.0, 0.0),
-        _ => z.exp(),
+    if y == 0.0 {
+        C::new(x.exp(), y)
+    } else if x == INFINITY && !y.is_finite() {
+        C::new(x, NAN)
+    } else if x == -INFINITY && !y.is_finite() {
+        C::new(0.0, 0.0)
+    } else {
+        z.exp()
     }
 }
 
@@ -51,104 +55,132 @@ fn product(a: C, b: C) -> C {
 
 pub(crate) fn sqrt(z: C) -> C {
     let (x, y) = (z.re, z.im);
-    match () {
-        _ if y.is_infinite() => C::new(INFINITY, y),
-        _ if x == INFINITY => C::new(x, if y.is_nan() { y } else { 0f64.copysign(y) }),
-        _ if x == -INFINITY && y.is_nan() => C::new(y, INFINITY),
-        _ if x == -INFINITY => C::new(0.0, INFINITY.copysign(y)),
-        _ if is_finite(z) => z.sqrt(),
-        _ => C::new(NAN, NAN),
+    if y.is_infinite() {
+        C::new(INFINITY, y)
+    } else if x == INFINITY {
+        C::new(x, if y.is_nan() { y } else { 0f64.copysign(y) })
+    } else if x == -INFINITY && y.is_nan() {
+        C::new(y, INFINITY)
+    } else if x == -INFINITY {
+        C::new(0.0, INFINITY.copysign(y))
+    } else if is_finite(z) {
+        z.sqrt()
+    } else {
+        C::new(NAN, NAN)
     }
 }
 
 pub(crate) fn sinh(z: C) -> C {
     let (x, y) = (z.re, z.im);
-    match () {
-        _ if y == 0.0 => C::new(x.sinh(), y),
-        _ if is_finite(z) => z.sinh(),
-        _ if x.is_infinite() && y.is_finite() => C::new(x * y.cos(), INFINITY * y.sin()),
-        _ if x.is_infinite() => C::new(INFINITY, NAN),
-        _ if x == 0.0 => C::new(x, NAN),
-        _ => C::new(NAN, NAN),
+    if y == 0.0 {
+        C::new(x.sinh(), y)
+    } else if is_finite(z) {
+        z.sinh()
+    } else if x.is_infinite() && y.is_finite() {
+        C::new(x * y.cos(), INFINITY * y.sin())
+    } else if x.is_infinite() {
+        C::new(INFINITY, NAN)
+    } else if x == 0.0 {
+        C::new(x, NAN)
+    } else {
+        C::new(NAN, NAN)
     }
 }
 
 pub(crate) fn cosh(z: C) -> C {
     let (x, y) = (z.re, z.im);
-    match () {
-        _ if y == 0.0 => C::new(x.cosh(), y * 1f64.copysign(x)),
-        _ if is_finite(z) => z.cosh(),
-        _ if x.is_infinite() && y.is_finite() => C::new(INFINITY * y.cos(), x * y.sin()),
-        _ if x.is_infinite() => C::new(INFINITY, NAN),
-        _ if x == 0.0 => C::new(NAN, 0.0),
-        _ => C::new(NAN, NAN),
+    if y == 0.0 {
+        C::new(x.cosh(), y * 1f64.copysign(x))
+    } else if is_finite(z) {
+        z.cosh()
+    } else if x.is_infinite() && y.is_finite() {
+        C::new(INFINITY * y.cos(), x * y.sin())
+    } else if x.is_infinite() {
+        C::new(INFINITY, NAN)
+    } else if x == 0.0 {
+        C::new(NAN, 0.0)
+    } else {
+        C::new(NAN, NAN)
     }
 }
 
 pub(crate) fn tanh(z: C) -> C {
     let (x, y) = (z.re, z.im);
-    match () {
+    if x.is_infinite() || (x.abs() > 20.0 && y.is_finite()) {
         // The exponential would be infinite, where the quotient is 1.
-        _ if x.is_infinite() || (x.abs() > 20.0 && y.is_finite()) => {
-            let sine = if y.is_finite() { (2.0 * y).sin() } else { 1.0 };
-            C::new(1f64.copysign(x), 0f64.copysign(sine))
-        }
-        _ if y == 0.0 => C::new(x.tanh(), y),
-        _ if is_finite(z) => z.tanh(),
-        _ if x == 0.0 => C::new(x, NAN),
-        _ => C::new(NAN, NAN),
+        let sine = if y.is_finite() { (2.0 * y).sin() } else { 1.0 };
+        C::new(1f64.copysign(x), 0f64.copysign(sine))
+    } else if y == 0.0 {
+        C::new(x.tanh(), y)
+    } else if is_finite(z) {
+        z.tanh()
+    } else if x == 0.0 {
+        C::new(x, NAN)
+    } else {
+        C::new(NAN, NAN)
     }
 }
 
 /// The inverse hyperbolic sine of a number that is not finite.
 pub(crate) fn asinh(z: C) -> C {
     let (x, y) = (z.re, z.im);
-    match () {
-        _ if x.is_infinite() && y.is_nan() => z,
-        _ if x.is_infinite() && y.is_infinite() => C::new(x, FRAC_PI_4.copysign(y)),
-        _ if x.is_infinite() => C::new(x, 0f64.copysign(y)),
-        _ if x.is_nan() && y.is_infinite() => C::new(INFINITY, NAN),
-        _ if y.is_infinite() => C::new(INFINITY.copysign(x), FRAC_PI_2.copysign(y)),
-        _ if y == 0.0 => z,
-        _ => C::new(NAN, NAN),
+    if x.is_infinite() && y.is_nan() {
+        z
+    } else if x.is_infinite() && y.is_infinite() {
+        C::new(x, FRAC_PI_4.copysign(y))
+    } else if x.is_infinite() {
+        C::new(x, 0f64.copysign(y))
+    } else if x.is_nan() && y.is_infinite() {
+        C::new(INFINITY, NAN)
+    } else if y.is_infinite() {
+        C::new(INFINITY.copysign(x), FRAC_PI_2.copysign(y))
+    } else if y == 0.0 {
+        z
+    } else {
+        C::new(NAN, NAN)
     }
 }
 
 /// The inverse cosine of a number that is not finite.
 pub(crate) fn acos(z: C) -> C {
     let (x, y) = (z.re, z.im);
-    match () {
-        _ if x.is_nan() && y.is_infinite() => C::new(NAN, -y),
-        _ if x.is_infinite() && y.is_nan() => C::new(NAN, -INFINITY),
-        _ if x == 0.0 && y.is_nan() => C::new(FRAC_PI_2, NAN),
-        _ if x.is_nan() || y.is_nan() => C::new(NAN, NAN),
-        _ => C::new(direction(x, y), -INFINITY.copysign(y)),
+    if x.is_nan() && y.is_infinite() {
+        C::new(NAN, -y)
+    } else if x.is_infinite() && y.is_nan() {
+        C::new(NAN, -INFINITY)
+    } else if x == 0.0 && y.is_nan() {
+        C::new(FRAC_PI_2, NAN)
+    } else if x.is_nan() || y.is_nan() {
+        C::new(NAN, NAN)
+    } else {
+        C::new(direction(x, y), -INFINITY.copysign(y))
     }
 }
 
 /// The inverse hyperbolic cosine of a number that is not finite.
 pub(crate) fn acosh(z: C) -> C {
     let (x, y) = (z.re, z.im);
-    match () {
-        _ if x.is_infinite() || y.is_infinite() => {
-            let has_nan = x.is_nan() || y.is_nan();
-            C::new(INFINITY, if has_nan { NAN } else { direction(x, y).copysign(y) })
-        }
-        _ if x == 0.0 => C::new(NAN, FRAC_PI_2),
-        _ => C::new(NAN, NAN),
+    if x.is_infinite() || y.is_infinite() {
+        let has_nan = x.is_nan() || y.is_nan();
+        C::new(INFINITY, if has_nan { NAN } else { direction(x, y).copysign(y) })
+    } else if x == 0.0 {
+        C::new(NAN, FRAC_PI_2)
+    } else {
+        C::new(NAN, NAN)
     }
 }
 
 /// The inverse hyperbolic tangent of a number that is not finite.
 pub(crate) fn atanh(z: C) -> C {
     let (x, y) = (z.re, z.im);
-    match () {
-        _ if y.is_infinite() || (x.is_infinite() && y.is_finite()) => {
-            C::new(0f64.copysign(x), FRAC_PI_2.copysign(y))
-        }
-        _ if x.is_infinite() => C::new(0f64.copysign(x), NAN),
-        _ if x == 0.0 => z,
-        _ => C::new(NAN, NAN),
+    if y.is_infinite() || (x.is_infinite() && y.is_finite()) {
+        C::new(0f64.copysign(x), FRAC_PI_2.copysign(y))
+    } else if x.is_infinite() {
+        C::new(0f64.copysign(x), NAN)
+    } else if x == 0.0 {
+        z
+    } else {
+        C::new(NAN, NAN)
     }
 }
 
