@@ -177,7 +177,7 @@ pub fn max_pool_with_indices(
 /// `torch.nn.functional.adaptive_max_pool1d` and the like, with indices.
 ///
 /// # Errors
-/// As [`adaptive_avg_pool`].
+/// As [`crate::adaptive_avg_pool`].
 pub fn adaptive_max_pool(input: &Tensor, output: &[i64]) -> Result<(Tensor, Tensor)> {
     let name = format!("adaptive_max_pool{}d", output.len());
     check(input, &name, output.len(), floats)?;
