@@ -2,7 +2,7 @@
 
 use crate::binary::{BinaryOp, binary, compute_dtype};
 use crate::error::cpp_type_name;
-use crate::scaled_dot_products::{Weighing, attend};
+use crate::scaled_dot_products::{Hidden, Weighing, attend, hide};
 use crate::shape::{contiguous_strides, wrap_dim};
 use crate::unary::{UnaryOp, unary};
 use crate::{
@@ -48,7 +48,8 @@ pub fn attention(
 ) -> Result<Tensor> {
     check_operands(operands, options)?;
     let [query, _, value] = operands;
-    let strides = match is_fused(operands, options) {
+    let fused = is_fused(operands, options);
+    let strides = match fused {
         true => query.preserved_strides(),
         false => {
             let mut sizes = Dims::from_slice(query.sizes());
@@ -62,8 +63,12 @@ pub fn attention(
             options.mask.filter(shown).map(|mask| added_where(mask, false)).transpose()?;
         let weighing = Weighing {
             scale: scale(query, options)? as f32,
-            causal: options.causal,
-            added: converted.as_ref().or(options.mask),
+            causal: options.causal.then_some(if fused {
+                Hidden::Replaced
+            } else {
+                Hidden::Lowered
+            }),
+            added: converted.as_ref().or(options.mask).map(|mask| (mask, Hidden::Lowered)),
             safe: true,
         };
         if let Some(result) = attend(operands, weighing, &strides)? {
@@ -116,7 +121,7 @@ pub fn attention_with_weights(
     check_operands([query, key, value], options)?;
     let dtype = query.dtype();
     let value = if options.grouped { repeated_heads(value, query)? } else { value.clone() };
-    let mut weights = safe_softmax(&scores(query, key, options)?, -1)?;
+    let mut weights = safe_softmax(&scores(query, key, options, Hidden::Lowered)?, -1)?;
     if options.dropout > 0.0 {
         weights = dropout(&weights, options.dropout, Dropout::default(), generator)?;
     }
@@ -141,7 +146,7 @@ pub fn flash_attention(
         ));
     }
     let result = attention(operands, options, generator)?;
-    let sums = logsumexp(&scores(query, key, options)?, &[-1], false)?;
+    let sums = logsumexp(&scores(query, key, options, Hidden::Replaced)?, &[-1], false)?;
     // Heads lie inside of positions.
     Ok((result, sums.transpose(1, 2)?.contiguous()?.transpose(1, 2)?))
 }
@@ -181,8 +186,13 @@ fn scale(query: &Tensor, options: &AttentionOptions<'_>) -> Result<f64> {
 }
 
 /// How well each query fits each key, in the dtype that is computed in; negative infinity where a
-/// mask leaves it out.
-fn scores(query: &Tensor, key: &Tensor, options: &AttentionOptions<'_>) -> Result<Tensor> {
+/// mask leaves it out, and as `hidden` says where it comes later.
+fn scores(
+    query: &Tensor,
+    key: &Tensor,
+    options: &AttentionOptions<'_>,
+    hidden: Hidden,
+) -> Result<Tensor> {
     let compute = compute_dtype(query.dtype());
     let key = if options.grouped { repeated_heads(key, query)? } else { key.clone() };
     let scale = Operand::from(scale(query, options)?);
@@ -191,8 +201,8 @@ fn scores(query: &Tensor, key: &Tensor, options: &AttentionOptions<'_>) -> Resul
     if options.causal {
         let scores = scores.contiguous()?;
         match compute {
-            DType::Float32 => hide_later(&scores, f32::NEG_INFINITY)?,
-            _ => hide_later(&scores, f64::NEG_INFINITY)?,
+            DType::Float32 => hide_later::<f32>(&scores, hidden)?,
+            _ => hide_later::<f64>(&scores, hidden)?,
         }
         return Ok(scores);
     }
@@ -205,11 +215,11 @@ fn scores(query: &Tensor, key: &Tensor, options: &AttentionOptions<'_>) -> Resul
     }
 }
 
-/// Fills, in new row-major scores, what is right of the diagonal of each matrix.
-fn hide_later<T: Element>(scores: &Tensor, low: T) -> Result<()> {
+/// Leaves out, in new row-major scores, what is right of the diagonal of each matrix.
+fn hide_later<T: Element + num_traits::Float>(scores: &Tensor, hidden: Hidden) -> Result<()> {
     let (length, width) = (scores.size(-2)?.max(1) as usize, scores.size(-1)?.max(1) as usize);
     for (at, row) in scores.write::<T>()?.chunks_exact_mut(width).enumerate() {
-        row.iter_mut().skip(at % length + 1).for_each(|x| *x = low);
+        hide(&mut row[width.min(at % length + 1)..], hidden);
     }
     Ok(())
 }
@@ -375,7 +385,8 @@ fn attend_heads(
     if !need_weights {
         let added = mask.map(|mask| added_where(mask, true)).transpose()?;
         let scale = root as f32;
-        let weighing = Weighing { scale, causal: false, added: added.as_ref(), safe: false };
+        let added = added.as_ref().map(|added| (added, Hidden::Replaced));
+        let weighing = Weighing { scale, causal: None, added, safe: false };
         if let Some(result) = attend(heads.each_ref(), weighing, &query.preserved_strides())? {
             return Ok((result, None));
         }
@@ -474,6 +485,21 @@ mod tests {
         let options = AttentionOptions { mask: Some(&mask), ..AttentionOptions::default() };
         let found = attention([&x, &x, &x], &options, &mut Generator::default()).unwrap();
         assert_eq!(found.to_vec::<f32>().unwrap(), [1.0, 1.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn hidden_infinity_is_nan_where_pytorch_adds_to_scores() {
+        let x = Tensor::from_slice(&[1f32, 1.0, f32::INFINITY], &[1, 3, 1]).unwrap();
+        let ones = Tensor::full(&[1, 3, 1], 1.into(), DType::Float32).unwrap();
+        let options = AttentionOptions { causal: true, ..AttentionOptions::default() };
+        for (query, nans) in
+            [(&ones, [false, false, true]), (&ones.unsqueeze(0).unwrap(), [true; 3])]
+        {
+            let found = attention([query, &x, &ones], &options, &mut Generator::default()).unwrap();
+            let found: Vec<bool> =
+                found.to_vec::<f32>().unwrap().into_iter().map(f32::is_nan).collect();
+            assert_eq!(found, nans);
+        }
     }
 
     #[test]

@@ -160,6 +160,12 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
         if let Some(power) = Power::of(exponent.to_f64()).filter(|_| simple) {
             return power.of_tensor(&a.to_dtype(common)?);
         }
+        let zero = exponent.to_complex().norm_sqr() == 0.0;
+        if let (Operand::Tensor(base), true) = (a, zero && common.is_complex()) {
+            // Of a number and not of a tensor, the power is 1 wherever the base is 0, too.
+            let ones = Tensor::full(base.sizes(), 1.into(), common)?;
+            return ones.with_strides(&base.preserved_strides());
+        }
     }
     let exactly = matches!(op, Mul | Div | DivFloor) && is_half(common) && b.sizes().is_empty();
     if is_half(common)
@@ -513,6 +519,10 @@ where
 }
 
 fn power<F: num_traits::Float>(x: Complex<F>, y: Complex<F>) -> Complex<F> {
+    if [x.re, x.im, y.re, y.im].into_iter().all(|part| part.is_zero()) {
+        // The exponential of 0 times the logarithm of 0.
+        return Complex::new(F::nan(), F::nan());
+    }
     if [x.re, x.im, y.re, y.im].into_iter().all(F::is_finite) {
         return x.powc(y);
     }
@@ -581,6 +591,16 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn complex_zero_to_a_number_is_one_and_to_a_tensor_nan() {
+        let zero = Tensor::zeros(&[1], DType::Complex64).unwrap();
+        let power = |exponent: Operand<'_>| {
+            binary(Pow, (&zero).into(), exponent).unwrap().to_vec::<Complex<f32>>().unwrap()[0]
+        };
+        assert_eq!(power(Scalar::Int(0).into()), Complex::new(1.0, 0.0));
+        assert!(power((&zero).into()).re.is_nan());
     }
 
     #[test]

@@ -17,10 +17,12 @@ type C = Complex<f64>;
 /// # Errors
 /// For tensors that are not complex.
 pub fn complex_sinc(input: &Tensor) -> Result<Tensor> {
-    match input.dtype().is_complex() {
-        true => map(&input.to_dtype(DType::Complex128)?, sinc)?.to_dtype(input.dtype()),
-        false => Err(Error::no_kernel("sinc_cpu", input.dtype())),
-    }
+    let round: fn(f64) -> f64 = match input.dtype() {
+        DType::Complex128 => |part| part,
+        dtype if dtype.is_complex() => |part| f64::from(part as f32),
+        dtype => return Err(Error::no_kernel("sinc_cpu", dtype)),
+    };
+    map(&input.to_dtype(DType::Complex128)?, move |z| sinc(z, round))?.to_dtype(input.dtype())
 }
 
 /// `torch.logaddexp` of complex tensors.
@@ -180,17 +182,24 @@ fn atanh(z: C) -> C {
 
 /// `torch.logaddexp`: the imaginary part is not brought back to one turn.
 pub(crate) fn logaddexp(a: C, b: C) -> C {
-    let (low, high) = if a.re < b.re { (a, b) } else { (b, a) };
-    if low.re == f64::NEG_INFINITY || high.re == f64::INFINITY {
-        return high;
+    if [a.re, a.im, b.re, b.im].into_iter().any(f64::is_nan) {
+        return C::new(f64::NAN, f64::NAN);
     }
-    high + log1p((low - high).exp())
+    let (low, high) = if a.re < b.re { (a, b) } else { (b, a) };
+    if low.re == high.re && low.re.is_infinite() {
+        return if low.re < 0.0 { low } else { (annex_g::exp(a) + annex_g::exp(b)).ln() };
+    }
+    high + log1p(annex_g::exp(low - high))
 }
 
-/// `torch.sinc`.
-fn sinc(z: C) -> C {
-    let z = z * std::f64::consts::PI;
-    if z == C::new(0.0, 0.0) { one() } else { z.sin() / z }
+/// `torch.sinc`, of which `round` rounds what goes before the quotient to the dtype.
+fn sinc(z: C, round: fn(f64) -> f64) -> C {
+    let rounded = |z: C| C::new(round(z.re), round(z.im));
+    let z = rounded(z * std::f64::consts::PI);
+    if z == C::new(0.0, 0.0) {
+        return one();
+    }
+    quotient(rounded(turned(annex_g::sinh(turn(z)))), z)
 }
 
 #[cfg(test)]
@@ -339,6 +348,26 @@ mod tests {
                 near(found.re, re_expected) && near(found.im, im_expected),
                 "{name}({re} + {im}i) = {found}, not {re_expected} + {im_expected}i"
             );
+        }
+    }
+
+    #[test]
+    fn what_is_beyond_the_dtype_is_as_in_pytorch() {
+        let (inf, nan) = (f64::INFINITY, f64::NAN);
+        let single = |part: f64| f64::from(part as f32);
+        let z = C::new;
+        // torch.sinc, torch.logaddexp
+        let cases = [
+            (sinc(z(0.0, -1000.0), |part| part), z(inf, nan)),
+            (sinc(z(1.0, 100.0), single), z(-inf, nan)),
+            (logaddexp(z(nan, inf), z(-inf, 1.0)), z(nan, nan)),
+            (logaddexp(z(inf, 0.0), z(inf, 0.0)), z(inf, 0.0)),
+            (logaddexp(z(-inf, 1.0), z(2.0, 1.0)), z(2.0, 1.0)),
+        ];
+        let same = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan());
+        for (found, expected) in cases {
+            let is_same = same(found.re, expected.re) && same(found.im, expected.im);
+            assert!(is_same, "{found}, expected {expected}");
         }
     }
 }

@@ -5,7 +5,10 @@ use crate::binary::compute_dtype;
 use crate::conv_columns::Channels;
 use crate::gemm::{Matrix, Multiply, gemm};
 use crate::window::Geometry;
-use crate::{DType, Dims, Error, Result, Tensor, conv_columns, depthwise, threads};
+use crate::{
+    DType, Dims, Error, PadMode, Result, Tensor, all_true, conv_columns, depthwise, isfinite, pad,
+    threads,
+};
 
 /// How a convolution walks over its input. Lists hold one number for every spatial dimension, or
 /// one for all of them.
@@ -147,6 +150,13 @@ pub fn conv_same(
         let after = std::array::from_fn(|i| both[i] - before[i]);
         compute(input, weight, bias, &ConvOptions { padding: &before[lead..], ..none }, after)
     })
+}
+
+/// The input with so many zeros around it, before and after.
+fn with_zeros(input: &Tensor, before: [i64; 3], after: [i64; 3]) -> Result<Tensor> {
+    let spatial = input.dim() - 2;
+    let pairs: Vec<i64> = (3 - spatial..3).rev().flat_map(|i| [before[i], after[i]]).collect();
+    pad(input, &pairs, PadMode::Constant(0.into()))
 }
 
 /// The number of spatial dimensions of a weight.
@@ -361,6 +371,27 @@ pub(crate) fn spatial_sizes(tensor: &Tensor) -> [i64; 3] {
 }
 
 fn compute(
+    input: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    options: &ConvOptions<'_>,
+    after: [i64; 3],
+) -> Result<Tensor> {
+    let before = spread(options.padding, spatial_dims(weight)?, 0);
+    // PyTorch stores these zeros, and zero times what is not finite is NaN.
+    let stored = match input.dtype() {
+        DType::Float64 => (before, after),
+        _ => ([0; 3], std::array::from_fn(|i| after[i] - before[i])),
+    };
+    if stored != ([0; 3], [0; 3]) && !all_true(&isfinite(weight)?)? {
+        let left = std::array::from_fn(|i| after[i] - stored.1[i]);
+        let options = ConvOptions { padding: &left[5 - weight.dim()..], ..options.clone() };
+        return convolve(&with_zeros(input, stored.0, stored.1)?, weight, bias, &options, left);
+    }
+    convolve(input, weight, bias, options, after)
+}
+
+fn convolve(
     input: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,

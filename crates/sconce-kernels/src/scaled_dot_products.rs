@@ -9,15 +9,24 @@ use crate::{DType, Dims, Error, Result, Tensor, threads};
 /// Queries of a block. Results do not depend on the number of threads, for blocks do not.
 const QUERIES: usize = 192;
 
+/// What becomes of the scores of what is left out.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Hidden {
+    /// They are negative infinity, whatever they were.
+    Replaced,
+    /// Negative infinity is added to them, which makes infinity and NaN NaN.
+    Lowered,
+}
+
 /// How scores become weights.
 #[derive(Clone, Copy)]
 pub(crate) struct Weighing<'a> {
     /// What queries are multiplied by.
     pub(crate) scale: f32,
     /// Whether a position sees only itself and those before it.
-    pub(crate) causal: bool,
-    /// `f32` that broadcast to the scores and are added to them.
-    pub(crate) added: Option<&'a Tensor>,
+    pub(crate) causal: Option<Hidden>,
+    /// `f32` that broadcast to the scores and are added to them; negative infinity leaves out.
+    pub(crate) added: Option<(&'a Tensor, Hidden)>,
     /// Whether rows of nothing but negative infinity give zeros, and not NaN.
     pub(crate) safe: bool,
 }
@@ -37,7 +46,7 @@ pub(crate) fn attend(
     let plain = |tensor: &&Tensor| {
         tensor.dtype() == DType::Float32 && tensor.numel() > 0 && tensor.dim() == query.dim()
     };
-    let added = weighing.added.is_none_or(|added| added.dtype() == DType::Float32);
+    let added = weighing.added.is_none_or(|(added, _)| added.dtype() == DType::Float32);
     if !all.iter().all(plain) || !added || strides.last() != Some(&1) {
         return Ok(None);
     }
@@ -54,7 +63,7 @@ pub(crate) fn attend(
     }
 
     let scores = [batch, heads, length, keys].map(|size| size as i64);
-    let Ok(added) = weighing.added.map(|added| added.expand(&scores)).transpose() else {
+    let Ok(added) = weighing.added.map(|(added, _)| added.expand(&scores)).transpose() else {
         return Ok(None);
     };
 
@@ -77,6 +86,7 @@ pub(crate) fn attend(
         added: added.as_ref().zip(ms.as_deref()).map(|(added, ms)| Operand::of(added, ms)),
         scale: weighing.scale,
         causal: weighing.causal,
+        replaces: weighing.added.is_some_and(|(_, hidden)| hidden == Hidden::Replaced),
         safe: weighing.safe,
     };
     let work = (batch * heads * length * keys).saturating_mul(features + width);
@@ -167,7 +177,9 @@ struct Attention<'a> {
     value: Operand<'a>,
     added: Option<Operand<'a>>,
     scale: f32,
-    causal: bool,
+    causal: Option<Hidden>,
+    /// Whether negative infinity takes the place of a score.
+    replaces: bool,
     safe: bool,
 }
 
@@ -200,15 +212,19 @@ impl Attention<'_> {
         let elements = self.key.elements;
         gemm::multiply(sizes, (scaled, scaled_at), (elements, keys_at), scores, false, parallel)?;
         for (r, row) in scores.chunks_exact_mut(keys).enumerate() {
-            if self.causal {
-                row.iter_mut().skip(first + r + 1).for_each(|x| *x = f32::NEG_INFINITY);
+            if let Some(hidden) = self.causal {
+                hide(&mut row[keys.min(first + r + 1)..], hidden);
             }
             if let Some(added) = self.added {
                 let at = own(added);
                 let numbers = &added.elements[at.start + (first + r) * at.row_stride..];
+                let add = |x: &mut f32, y: f32| match self.replaces && y == f32::NEG_INFINITY {
+                    true => *x = y,
+                    false => *x += y,
+                };
                 match at.col_stride {
-                    1 => row.iter_mut().zip(numbers).for_each(|(x, y)| *x += y),
-                    step => row.iter_mut().enumerate().for_each(|(i, x)| *x += numbers[i * step]),
+                    1 => row.iter_mut().zip(numbers).for_each(|(x, &y)| add(x, y)),
+                    step => row.iter_mut().enumerate().for_each(|(i, x)| add(x, numbers[i * step])),
                 }
             }
         }
@@ -225,6 +241,14 @@ impl Attention<'_> {
             row.copy_from_slice(result);
         }
         Ok(())
+    }
+}
+
+/// Leaves out what has these scores.
+pub(crate) fn hide<T: num_traits::Float>(scores: &mut [T], hidden: Hidden) {
+    match hidden {
+        Hidden::Replaced => scores.fill(T::neg_infinity()),
+        Hidden::Lowered => scores.iter_mut().for_each(|x| *x = *x + T::neg_infinity()),
     }
 }
 
@@ -310,7 +334,8 @@ mod tests {
     fn what_is_not_a_number_spreads_as_far_as_it_should() {
         let x = numbers(&[1, 1, 3, 2], 1);
         let hidden = Tensor::full(&[3, 3], f64::NEG_INFINITY.into(), DType::Float32).unwrap();
-        let weighing = Weighing { scale: 1.0, causal: false, added: Some(&hidden), safe: false };
+        let added = Some((&hidden, Hidden::Lowered));
+        let weighing = Weighing { scale: 1.0, causal: None, added, safe: false };
         for safe in [false, true] {
             let weighing = Weighing { safe, ..weighing };
             let found = attend([&x, &x, &x], weighing, x.strides()).unwrap().unwrap();
@@ -319,7 +344,7 @@ mod tests {
         }
         // A mask that does not fit is for the operator that names it.
         let mask = numbers(&[4, 3], 2);
-        let weighing = Weighing { added: Some(&mask), ..weighing };
+        let weighing = Weighing { added: Some((&mask, Hidden::Lowered)), ..weighing };
         assert!(attend([&x, &x, &x], weighing, x.strides()).unwrap().is_none());
     }
 }

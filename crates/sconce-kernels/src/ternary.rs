@@ -1,5 +1,6 @@
 //! Element-wise operators of three operands.
 
+use crate::binary::quotient;
 use crate::numbers::{Complex128, Number, widest};
 use crate::pointwise::zip_floating;
 use crate::shape::{broadcast, expanded_strides};
@@ -160,7 +161,7 @@ pub fn addcdiv(input: &Tensor, a: &Tensor, b: &Tensor, value: Scalar) -> Result<
         }
         _ => {
             let value = value.to_complex();
-            zip3(tensors, dtype, move |x: Complex128, a, b| x + value * a / b)
+            zip3(tensors, dtype, move |x: Complex128, a, b| x + quotient(value * a, b))
         }
     }
 }

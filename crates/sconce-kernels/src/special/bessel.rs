@@ -78,7 +78,7 @@ pub fn modified_bessel_i0e(x: f64) -> f64 {
     match x {
         x if x.is_nan() => x,
         x if x <= FAR => (-x).exp() * power_series(x, 0.0),
-        x => expansion(x, 0.0) / (2.0 * PI * x).sqrt(),
+        x => expansion(x, 0.0) / ((2.0 * PI).sqrt() * x.sqrt()),
     }
 }
 
@@ -93,7 +93,7 @@ pub fn modified_bessel_i1e(x: f64) -> f64 {
     let result = match size {
         size if size.is_nan() => return size,
         size if size <= FAR => (-size).exp() * size / 2.0 * power_series(size, 1.0),
-        size => expansion(size, 4.0) / (2.0 * PI * size).sqrt(),
+        size => expansion(size, 4.0) / ((2.0 * PI).sqrt() * size.sqrt()),
     };
     if x < 0.0 { -result } else { result }
 }
