@@ -36,7 +36,7 @@ enum Target {
     Each(f64, u32),
 }
 
-const MODELS: [(&str, Target); 13] = [
+const MODELS: [(&str, Target); 15] = [
     ("encoder", Target::Ratio(0.65)),
     ("nn_encoder", Target::Ratio(0.65)),
     ("resnet18", Target::Ratio(1.15)),
@@ -49,6 +49,9 @@ const MODELS: [(&str, Target); 13] = [
     ("mlp", Target::Ratio(0.4)),
     ("pointwise", Target::Ratio(0.4)),
     ("hand_mlp", Target::Ratio(1.0)),
+    // One row, for which the weight is read from memory, and many.
+    ("brain_token", Target::Ratio(1.15)),
+    ("brain_prompt", Target::Ratio(1.0)),
     ("tensor_loop", Target::Each(100.0, 10_000)),
     // Three operations on integers and the loop itself.
     ("int_loop", Target::Each(10.0, 400_000)),

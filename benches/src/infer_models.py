@@ -97,6 +97,14 @@ class HandMlp(nn.Module):
         return self.down(gelu * gate * torch.sigmoid(gate)) * self.scale + x
 
 
+def brain_linear(columns, rows):
+    """A layer in bfloat16 of which every sum is exact, in whatever order it is made."""
+    layer = nn.Linear(columns, rows, dtype=torch.bfloat16)
+    for parameter in layer.parameters():
+        parameter.copy_(torch.randint(-8, 9, parameter.shape) / 64)
+    return layer
+
+
 def image(size, channels=3):
     return [torch.rand(1, channels, size, size)]
 
@@ -135,6 +143,14 @@ MODELS = {
     "tensor_loop": (TensorLoop, lambda: [torch.randn(16), torch.randn(16), 10_000]),
     "pointwise": (Pointwise, lambda: [torch.randn(65_536) for _ in range(4)]),
     "hand_mlp": (HandMlp, lambda: [torch.randn(64, 256)]),
+    "brain_token": (
+        lambda: brain_linear(2048, 8192),
+        lambda: [torch.randint(-4, 5, (1, 2048)).to(torch.bfloat16)],
+    ),
+    "brain_prompt": (
+        lambda: brain_linear(1024, 1024),
+        lambda: [torch.randint(-4, 5, (128, 1024)).to(torch.bfloat16)],
+    ),
     "int_loop": (IntLoop, lambda: [100_000]),
 }
 

@@ -12,6 +12,9 @@ const BLOCK: usize = 512;
 
 /// A type of half precision. Its conversions have no branches, so that loops over them are vector code.
 pub(crate) trait Half: Element {
+    /// Whether one shift widens a number.
+    const BY_SHIFT: bool;
+
     /// The same number.
     fn widened(self) -> f32;
     /// The nearest number, of two that are as near the even one.
@@ -27,6 +30,8 @@ pub(crate) trait Half: Element {
 }
 
 impl Half for f16 {
+    const BY_SHIFT: bool = false;
+
     #[inline(always)]
     fn widened(self) -> f32 {
         /// 2^112, between the exponents of both types.
@@ -67,6 +72,8 @@ impl Half for f16 {
 }
 
 impl Half for bf16 {
+    const BY_SHIFT: bool = true;
+
     #[inline(always)]
     fn widened(self) -> f32 {
         f32::from_bits(u32::from(self.to_bits()) << 16)
@@ -170,7 +177,10 @@ pub(crate) fn zip_halves(a: &Tensor, b: &Tensor, kernel: ZipRow<'_, f32, f32>) -
 }
 
 /// As many elements as there is space for, side by side; one that is repeated stays one.
-fn widened<'a, H: Half>((xs, step): Strided<'_, H>, wide: &'a mut [f32]) -> Strided<'a, f32> {
+pub(crate) fn widened<'a, H: Half>(
+    (xs, step): Strided<'_, H>,
+    wide: &'a mut [f32],
+) -> Strided<'a, f32> {
     match step {
         0 => wide[0] = xs[0].widened(),
         1 => widen(xs, wide),

@@ -1,8 +1,12 @@
 //! `torch.nn.Linear` with a weight that was packed beforehand.
 
+use half::{bf16, f16};
+
+use crate::half_products::multiply_packed;
+use crate::halves::Half;
 use crate::panels::{self, PANEL, Shape};
 use crate::simd::dispatch;
-use crate::{DType, Dims, Error, Result, Tensor, threads, vecmath};
+use crate::{DType, Dims, Element, Error, Result, Tensor, threads, vecmath};
 
 /// What is applied to every element of a product before it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,25 +26,32 @@ pub enum LinearActivation {
     Tanh,
 }
 
-/// Packs a weight of `torch.nn.Linear`, a `float32` matrix of `n` rows of `k` elements, for
-/// [`linear_packed`]: `[n / 32, k, 32]`, filled up with zeros.
+/// Packs a weight of `torch.nn.Linear`, a matrix of `n` rows of `k` elements in `float32` or half
+/// precision, for [`linear_packed`]: `[n / 32, k, 32]`, filled up with zeros.
 ///
 /// # Errors
 /// For other dtypes and numbers of dimensions.
 pub fn pack_linear(weight: &Tensor) -> Result<Tensor> {
-    weight.expect_dtype(DType::Float32)?;
+    fn of<T: Element>(weight: &Tensor, [n, k]: [i64; 2]) -> Result<Tensor> {
+        let panels = (n as usize).div_ceil(PANEL) as i64;
+        let result = Tensor::zeros(&[panels, k, PANEL as i64], weight.dtype())?;
+        panels::pack(&weight.read::<T>()?, n as usize, k as usize, &mut result.write::<T>()?);
+        Ok(result)
+    }
     let &[n, k] = weight.sizes() else {
         return Err(Error::runtime("a weight to pack must be a matrix"));
     };
     let weight = weight.contiguous()?;
-    let panels = (n as usize).div_ceil(PANEL) as i64;
-    let result = Tensor::zeros(&[panels, k, PANEL as i64], DType::Float32)?;
-    panels::pack(&weight.read::<f32>()?, n as usize, k as usize, &mut result.write::<f32>()?);
-    Ok(result)
+    match weight.dtype() {
+        DType::Float32 => of::<f32>(&weight, [n, k]),
+        DType::Float16 => of::<f16>(&weight, [n, k]),
+        DType::BFloat16 => of::<bf16>(&weight, [n, k]),
+        dtype => Err(Error::no_kernel("pack_linear", dtype)),
+    }
 }
 
-/// `activation(input @ weight.T + bias)` for a weight of `n` rows that [`pack_linear`] packed;
-/// `None` where the input is of another dtype or size, which the ordinary operator has to deal with.
+/// `activation(input @ weight.T + bias)` for a weight of `n` rows that [`pack_linear`] packed, of the
+/// input's dtype; half precision is rounded after the sum and after the activation. `None` where the input is of another dtype or size, which the ordinary operator has to deal with.
 ///
 /// # Errors
 /// Where memory is short.
@@ -55,30 +66,59 @@ pub fn linear_packed(
     else {
         return Ok(None);
     };
-    let single = |tensor: &Tensor| tensor.dtype() == DType::Float32;
+    let dtype = packed.dtype();
     let fits = k == depth
-        && single(input)
-        && single(packed)
+        && input.dtype() == dtype
         && (n as usize).div_ceil(PANEL) == panels as usize
-        && bias.is_none_or(|bias| single(bias) && bias.sizes() == [n]);
+        && bias.is_none_or(|bias| bias.dtype() == dtype && bias.sizes() == [n]);
     if !fits {
         return Ok(None);
     }
     let sizes: Dims = batch.iter().copied().chain([n]).collect();
-    let result = Tensor::unset(&sizes, DType::Float32)?;
+    let result = Tensor::unset(&sizes, dtype)?;
+    if result.numel() == 0 {
+        return Ok(Some(result));
+    }
     let input = input.contiguous()?;
     let bias = bias.map(Tensor::contiguous).transpose()?;
-    let bias = bias.as_ref().map(Tensor::read::<f32>).transpose()?;
-    let m = result.count().checked_div(n as usize).unwrap_or(0);
-    let shape = Shape { m, k: k as usize, n: n as usize };
-    let mut out = result.write::<f32>()?;
-    let (xs, ws) = (input.read::<f32>()?, packed.read::<f32>()?);
-    panels::multiply(shape, &xs, &ws, bias.as_deref(), &mut out);
+    let sizes = [result.count() / n as usize, k as usize, n as usize];
+    let operands = (&input, packed, bias.as_ref());
+    match dtype {
+        DType::Float32 => single(sizes, operands, activation, &result),
+        DType::Float16 => halves::<f16>(sizes, operands, activation, &result),
+        DType::BFloat16 => halves::<bf16>(sizes, operands, activation, &result),
+        _ => return Ok(None),
+    }?;
+    Ok(Some(result))
+}
+
+/// Input, packed weight and bias.
+type Operands<'a> = (&'a Tensor, &'a Tensor, Option<&'a Tensor>);
+
+fn single(
+    [m, k, n]: [usize; 3],
+    (input, packed, bias): Operands<'_>,
+    activation: Option<LinearActivation>,
+    result: &Tensor,
+) -> Result<()> {
+    let bias = bias.map(Tensor::read::<f32>).transpose()?;
+    let (xs, ws, mut out) = (input.read::<f32>()?, packed.read::<f32>()?, result.write::<f32>()?);
+    panels::multiply(Shape { m, k, n }, &xs, &ws, bias.as_deref(), &mut out);
     if let Some(activation) = activation {
         activate(activation, &mut out);
     }
-    drop(out);
-    Ok(Some(result))
+    Ok(())
+}
+
+fn halves<H: Half>(
+    sizes: [usize; 3],
+    (input, packed, bias): Operands<'_>,
+    activation: Option<LinearActivation>,
+    result: &Tensor,
+) -> Result<()> {
+    let bias = bias.map(Tensor::read::<H>).transpose()?;
+    let (xs, ws, mut out) = (input.read::<H>()?, packed.read::<H>()?, result.write::<H>()?);
+    multiply_packed(sizes, &xs, &ws, bias.as_deref(), activation, &mut out)
 }
 
 /// Applies an activation in place.

@@ -1,13 +1,15 @@
 //! Products of matrices.
 
+use half::{bf16, f16};
 use num_complex::Complex;
 
 use crate::binary::{BinaryOp, binary, compute_dtype};
 use crate::error::cpp_type_name;
 use crate::gemm::{self, Matrix, Multiply};
+use crate::halves::Half;
 use crate::shape::{broadcast, expanded_strides};
 use crate::simd::dispatch;
-use crate::{DType, Dims, Error, Operand, Result, Scalar, Tensor, threads, walk};
+use crate::{DType, Dims, Error, Operand, Result, Scalar, Tensor, half_products, threads, walk};
 
 fn same_dtype(a: &Tensor, b: &Tensor) -> Result<()> {
     if a.dtype() == b.dtype() {
@@ -83,6 +85,13 @@ pub fn bmm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// broadcast; nothing is copied, whatever the strides. Half precision is rounded once.
 fn product(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     let dtype = a.dtype();
+    if a.dim() == 2 && b.dim() == 2 {
+        match dtype {
+            DType::Float16 => return product_of_halves::<f16>(a, b, bias),
+            DType::BFloat16 => return product_of_halves::<bf16>(a, b, bias),
+            _ => {}
+        }
+    }
     let compute = match compute_dtype(dtype) {
         DType::Bool => return Err(Error::no_kernel("addmm_impl_cpu_", dtype)),
         other => other,
@@ -114,6 +123,30 @@ fn product(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
         _ => Err(Error::no_kernel("addmm_impl_cpu_", dtype)),
     }?;
     result.to_dtype(dtype)
+}
+
+/// [`product`] of two matrices of half precision.
+fn product_of_halves<H: Half>(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+    let (sizes, k) = ([a.sizes()[0], b.sizes()[1]], a.sizes()[1]);
+    let bias = bias.map(|bias| bias.to_dtype(DType::Float32)?.expand(&sizes)).transpose()?;
+    let result = Tensor::unset(&sizes, a.dtype())?;
+    if result.numel() == 0 || k == 0 {
+        match bias {
+            Some(bias) => result.copy_from(&bias)?,
+            None => result.fill(0.into())?,
+        }
+        return Ok(result);
+    }
+    let [m, k, n] = [sizes[0], k, sizes[1]].map(|size| size as usize);
+    let (xs, ys) = (a.storage().read::<H>()?, b.storage().read::<H>()?);
+    let (a_at, b_at) = (matrix(a, a.offset() as usize), matrix(b, b.offset() as usize));
+    let numbers = bias.as_ref().map(|bias| bias.storage().read::<f32>()).transpose()?;
+    let bias = bias.as_ref().zip(numbers.as_deref());
+    let bias = bias.map(|(bias, numbers)| (numbers, matrix(bias, bias.offset() as usize)));
+    let mut out = result.write::<H>()?;
+    half_products::multiply([m, k, n], (&xs, a_at), (&ys, b_at), bias, &mut out)?;
+    drop(out);
+    Ok(result)
 }
 
 /// Where the matrices of a broadcast batch start, in the batch's order.

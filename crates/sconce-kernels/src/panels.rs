@@ -50,7 +50,7 @@ pub(crate) fn packed_len(n: usize, k: usize) -> usize {
 }
 
 /// Packs a row-major weight of `n` rows of `k` elements.
-pub(crate) fn pack(weight: &[f32], n: usize, k: usize, packed: &mut [f32]) {
+pub(crate) fn pack<T: Copy>(weight: &[T], n: usize, k: usize, packed: &mut [T]) {
     if k == 0 {
         return;
     }
@@ -112,17 +112,23 @@ pub(crate) fn multiply(
     if count == 1 { all.for_each(compute) } else { threads::each(all, compute) }
 }
 
+/// From one row of `k` elements to the next so that the first cache can hold some side by side.
+pub(crate) fn uncrowded_stride(k: usize) -> usize {
+    if k.is_multiple_of(CROWDED) { k + GAP } else { k }
+}
+
 /// Rows of `k` elements that the first cache can hold side by side, and from one to the next.
 fn uncrowded(x: &[f32], k: usize) -> (Cow<'_, [f32]>, usize) {
-    if !k.is_multiple_of(CROWDED) {
+    let stride = uncrowded_stride(k);
+    if stride == k {
         return (Cow::Borrowed(x), k);
     }
-    let mut apart = Vec::with_capacity(x.len() / k * (k + GAP));
+    let mut apart = Vec::with_capacity(x.len() / k * stride);
     for row in x.chunks_exact(k) {
         apart.extend_from_slice(row);
-        apart.extend_from_slice(&[0.0; GAP]);
+        apart.resize(apart.len() + stride - k, 0.0);
     }
-    (Cow::Owned(apart), k + GAP)
+    (Cow::Owned(apart), stride)
 }
 
 /// How a product is divided: in so many parts of about as many rows, and each of those in so many parts of

@@ -40,7 +40,8 @@ fn pack_one(o: &mut Optimization, node: NodeId) -> Option<()> {
 /// A constant weight, packed.
 pub(super) fn packed(o: &Optimization, weight: ValueId) -> Option<Tensor> {
     let weight = o.constant_tensor(weight)?;
-    let fits = weight.dtype() == DType::Float32 && weight.dim() == 2 && weight.numel() > 0;
+    let floating = matches!(weight.dtype(), DType::Float32 | DType::Float16 | DType::BFloat16);
+    let fits = floating && weight.dim() == 2 && weight.numel() > 0;
     pack_linear(weight).ok().filter(|_| fits)
 }
 

@@ -1,0 +1,322 @@
+//! Products of matrices of half precision. The greater one is widened to `f32` a stretch at a time, so that
+//! it is read from memory once and a cache holds what is wide until it is used.
+
+use std::ops::Range;
+
+use crate::block::Block;
+use crate::gemm::{self, Matrix};
+use crate::halves::{Half, narrow, widen, widened};
+use crate::linear_packed::activate;
+use crate::panel_vector::vector;
+use crate::panels::{PANEL, add_panel, uncrowded_stride};
+use crate::simd::dispatch;
+use crate::{LinearActivation, Result, threads};
+
+/// Numbers of a stretch, about. Results do not depend on the number of threads, for stretches do not.
+const STRETCH: usize = 1 << 16;
+
+/// A stretch has a multiple of so many rows or columns, as vectors and tiles have.
+const STEP: usize = 16;
+
+/// Elements of a matrix below which other threads cost more than they bring to widening it.
+const PARALLEL: usize = 1 << 16;
+
+/// Some rows and columns of the result, row by row.
+struct Part<'a, H> {
+    rows: Range<usize>,
+    cols: Range<usize>,
+    out: Vec<&'a mut [H]>,
+}
+
+/// `out = a · b + bias`, row-major and rounded once. No side is 0, and the matrices lie in their slices.
+pub(crate) fn multiply<H: Half>(
+    [m, k, n]: [usize; 3],
+    a: (&[H], Matrix),
+    b: (&[H], Matrix),
+    bias: Option<(&[f32], Matrix)>,
+    out: &mut [H],
+) -> Result<()> {
+    // Either rows of `a` come in stretches or columns of `b`; the other matrix is widened whole.
+    let by_rows = m > n;
+    let whole = if by_rows { (b, [k, n]) } else { (a, [m, k]) };
+    let mut whole_block = Block::used(whole.1.iter().product::<usize>() * size_of::<f32>())?;
+    let (wide_whole, whole_at) = widen_part(whole.0, whole.1, whole_block.bytes_mut());
+
+    let step = (STRETCH / k / STEP * STEP).max(STEP);
+    let parts = if by_rows { parts_of_rows(out, n, step) } else { parts_of_cols(out, n, step) };
+    let compute = |Part { rows, cols, out }: Part<'_, H>, parallel: bool| {
+        let (from, sizes) = match by_rows {
+            true => ((a.0, part_at(a.1, rows.start, 0)), [rows.len(), k]),
+            false => ((b.0, part_at(b.1, 0, cols.start)), [k, cols.len()]),
+        };
+        let mut block = Block::used(sizes[0] * sizes[1] * size_of::<f32>())?;
+        let (wide, at) = widen_part(from, sizes, block.bytes_mut());
+        let mut sums = Block::used(rows.len() * cols.len() * size_of::<f32>())?;
+        let sums: &mut [f32] = bytemuck::cast_slice_mut(sums.bytes_mut());
+        let sums = &mut sums[..rows.len() * cols.len()];
+        if let Some((numbers, at)) = bias {
+            let at = part_at(at, rows.start, cols.start);
+            for (r, sums) in sums.chunks_exact_mut(cols.len()).enumerate() {
+                let numbers = &numbers[at.start + r * at.row_stride..];
+                sums.iter_mut().enumerate().for_each(|(c, sum)| *sum = numbers[c * at.col_stride]);
+            }
+        }
+        let (whole, wide) = ((&*wide_whole, whole_at), (&*wide, at));
+        let [a, b] = if by_rows { [wide, whole] } else { [whole, wide] };
+        let sizes = [rows.len(), k, cols.len()];
+        gemm::multiply(sizes, a, b, sums, bias.is_some(), parallel)?;
+        for (sums, out) in sums.chunks_exact(cols.len()).zip(out) {
+            narrow(sums, out);
+        }
+        Ok(())
+    };
+    let alone = parts.len() == 1;
+    try_parts([m, k, n], parts, |part| compute(part, alone))
+}
+
+/// Computes all parts of a product of these sizes, on several threads where it is worth it.
+fn try_parts<H: Send>(
+    sizes: [usize; 3],
+    parts: Vec<Part<'_, H>>,
+    compute: impl Fn(Part<'_, H>) -> Result<()> + Sync,
+) -> Result<()> {
+    let work = sizes.into_iter().fold(1, usize::saturating_mul);
+    match threads::get() == 1 || work < gemm::PARALLEL || parts.len() == 1 {
+        true => parts.into_iter().try_for_each(compute),
+        false => threads::try_each(parts.into_iter(), compute),
+    }
+}
+
+fn parts_of_rows<H>(out: &mut [H], n: usize, step: usize) -> Vec<Part<'_, H>> {
+    let part = |(at, out): (usize, _)| {
+        let out: Vec<_> = <[H]>::chunks_mut(out, n).collect();
+        Part { rows: at * step..at * step + out.len(), cols: 0..n, out }
+    };
+    out.chunks_mut(step * n).enumerate().map(part).collect()
+}
+
+fn parts_of_cols<H>(out: &mut [H], n: usize, step: usize) -> Vec<Part<'_, H>> {
+    let m = out.len() / n;
+    let part =
+        |start| Part { rows: 0..m, cols: start..n.min(start + step), out: Vec::with_capacity(m) };
+    let mut parts: Vec<_> = (0..n).step_by(step).map(part).collect();
+    for row in out.chunks_exact_mut(n) {
+        parts.iter_mut().zip(row.chunks_mut(step)).for_each(|(part, out)| part.out.push(out));
+    }
+    parts
+}
+
+/// The matrix without so many rows and columns in front.
+fn part_at(at: Matrix, rows: usize, cols: usize) -> Matrix {
+    Matrix { start: at.start + rows * at.row_stride + cols * at.col_stride, ..at }
+}
+
+/// Widens a matrix of so many rows and columns, whose rows or columns stay in one piece if they are.
+fn widen_part<'a, H: Half>(
+    (from, at): (&[H], Matrix),
+    [rows, cols]: [usize; 2],
+    bytes: &'a mut [u8],
+) -> (&'a mut [f32], Matrix) {
+    let numbers: &mut [f32] = bytemuck::cast_slice_mut(bytes);
+    let to = &mut numbers[..rows * cols];
+    let standing = at.row_stride == 1 && at.col_stride != 1;
+    let (line, between, step) = match standing {
+        true => (rows, at.col_stride, at.row_stride),
+        false => (cols, at.row_stride, at.col_stride),
+    };
+    threads::pieces(to, line, PARALLEL, |start, to| {
+        for (to, line) in to.chunks_exact_mut(line).zip(start / line..) {
+            let from = &from[at.start + line * between..];
+            match step {
+                0 => to.fill(from[0].widened()),
+                _ => _ = widened((from, step), to),
+            }
+        }
+    });
+    let (row_stride, col_stride) = if standing { (1, rows) } else { (cols, 1) };
+    (to, Matrix { start: 0, row_stride, col_stride })
+}
+
+/// Panels whose columns are computed together.
+const PANELS: usize = 4;
+
+/// Lines of them that are widened together, more where fewer panels are: they fill half of a first cache.
+const LINES: usize = 32;
+
+/// `out = activation(x · weightᵀ + bias)`, all row-major but for the weight, which
+/// [`pack`](crate::panels::pack) packed. The sum is rounded before the activation, which is rounded again.
+pub(crate) fn multiply_packed<H: Half>(
+    [m, k, n]: [usize; 3],
+    x: &[H],
+    packed: &[H],
+    bias: Option<&[H]>,
+    activation: Option<LinearActivation>,
+    out: &mut [H],
+) -> Result<()> {
+    let stride = uncrowded_stride(k);
+    let mut rows = Block::used(m * stride * size_of::<f32>())?;
+    let rows: &mut [f32] = bytemuck::cast_slice_mut(rows.bytes_mut());
+    for (wide, x) in rows.chunks_exact_mut(stride.max(1)).zip(x.chunks_exact(k.max(1))) {
+        widen(x, &mut wide[..k]);
+    }
+    let rows = &*rows;
+    try_parts([m, k, n], parts_of_cols(out, n, PANELS * PANEL), |Part { cols, out, .. }| {
+        let panels = cols.len().div_ceil(PANEL);
+        let width = panels * PANEL;
+        let mut sums = Block::used(m * width * size_of::<f32>())?;
+        let sums: &mut [f32] = &mut bytemuck::cast_slice_mut(sums.bytes_mut())[..m * width];
+        let mut begin = [0f32; PANELS * PANEL];
+        if let Some(bias) = bias {
+            widen(&bias[cols.clone()], &mut begin[..cols.len()]);
+        }
+        sums.chunks_exact_mut(width).for_each(|sums| sums.copy_from_slice(&begin[..width]));
+        let weight = &packed[cols.start * k..(cols.start + width) * k];
+        match m {
+            1 if H::BY_SHIFT => add_in_registers(&rows[..k], weight, sums),
+            1 => add_row(&rows[..k], weight, sums),
+            _ => add_rows((rows, stride), weight, k, (sums, width)),
+        }
+        for (sums, out) in sums.chunks_exact_mut(width).zip(out) {
+            let sums = &mut sums[..out.len()];
+            narrow(sums, out);
+            if let Some(activation) = activation {
+                widen(out, sums);
+                activate(activation, sums);
+                narrow(sums, out);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Adds a vector times some panels to `sums`; the panels are widened a few lines at a time.
+fn add_row<H: Half>(x: &[f32], panels: &[H], sums: &mut [f32]) {
+    let mut wide = [0f32; PANELS * LINES * PANEL];
+    for (at, x) in x.chunks(LINES).enumerate() {
+        let lines = x.len() * PANEL;
+        let panels = panels.chunks_exact(panels.len() / sums.len() * PANEL);
+        for (panel, wide) in panels.zip(wide.chunks_exact_mut(lines)) {
+            widen(&panel[at * LINES * PANEL..][..lines], wide);
+        }
+        vector(x, &wide[..sums.len() * x.len()], sums);
+    }
+}
+
+/// [`add_row`] of what takes so little to widen that it never leaves the registers.
+fn add_in_registers<H: Half>(x: &[f32], panels: &[H], sums: &mut [f32]) {
+    dispatch(
+        #[inline(always)]
+        || {
+            let panels = panels.chunks_exact(panels.len() / sums.len() * PANEL);
+            for (panel, sums) in panels.zip(sums.as_chunks_mut::<PANEL>().0) {
+                let mut all = *sums;
+                for (line, &x) in panel.as_chunks::<PANEL>().0.iter().zip(x) {
+                    for l in 0..PANEL {
+                        all[l] += line[l].widened() * x;
+                    }
+                }
+                *sums = all;
+            }
+        },
+    );
+}
+
+/// Adds rows of `f32`, `stride` apart, times panels of `k` lines to rows of `width` sums.
+fn add_rows<H: Half>(
+    (rows, stride): (&[f32], usize),
+    panels: &[H],
+    k: usize,
+    (sums, width): (&mut [f32], usize),
+) {
+    let mut wide = [0f32; PANELS * LINES * PANEL];
+    for (at, panel) in panels.chunks_exact(k * PANEL).enumerate() {
+        for from in (0..k).step_by(PANELS * LINES) {
+            let lines = (PANELS * LINES).min(k - from) * PANEL;
+            widen(&panel[from * PANEL..][..lines], &mut wide[..lines]);
+            let sums = &mut sums[at * PANEL..];
+            add_panel(
+                sums.len().div_ceil(width),
+                &rows[from..],
+                stride,
+                &wide[..lines],
+                sums,
+                width,
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        DType, LinearActivation, Tensor, UnaryOp, addmm, linear, linear_packed, mm, pack_linear,
+        unary,
+    };
+
+    /// Small whole numbers, whose sums `f32` holds.
+    fn whole(sizes: &[i64], dtype: DType) -> Tensor {
+        let count = sizes.iter().product::<i64>();
+        let numbers: Vec<f32> = (0..count).map(|i| ((i * 37 + i / 11) % 9) as f32 - 4.0).collect();
+        Tensor::from_slice(&numbers, sizes).unwrap().to_dtype(dtype).unwrap()
+    }
+
+    fn numbers(tensor: &Tensor) -> Vec<f32> {
+        tensor.to_dtype(DType::Float32).unwrap().to_vec().unwrap()
+    }
+
+    #[test]
+    fn products_are_those_of_single_precision_rounded_once() {
+        let single = |tensor: &Tensor| tensor.to_dtype(DType::Float32).unwrap();
+        for dtype in [DType::Float16, DType::BFloat16] {
+            for [m, k, n] in [[1, 40, 70], [5, 33, 200], [70, 600, 3], [3, 5000, 40], [90, 7, 90]] {
+                let (rows, cols) = (whole(&[m, k], dtype), whole(&[k, n], dtype));
+                let standing = |of: &Tensor| of.t().unwrap().contiguous().unwrap().t().unwrap();
+                let one_row = whole(&[1, k], dtype).expand(&[m, k]).unwrap();
+                let one_col = whole(&[k, 1], dtype).expand(&[k, n]).unwrap();
+                for a in [&rows, &standing(&rows), &one_row] {
+                    for b in [&cols, &standing(&cols), &one_col] {
+                        let bias = whole(&[n], dtype);
+                        let found = [mm(a, b), addmm(&bias, a, b, 1.into(), 1.into())];
+                        let (a, b, bias) = (single(a), single(b), single(&bias));
+                        let expected = [mm(&a, &b), addmm(&bias, &a, &b, 1.into(), 1.into())];
+                        for (found, expected) in found.into_iter().zip(expected) {
+                            let expected = expected.unwrap().to_dtype(dtype).unwrap();
+                            let found = found.unwrap();
+                            assert_eq!(found.dtype(), dtype);
+                            assert_eq!(numbers(&found), numbers(&expected), "{m} x {k} x {n}");
+                        }
+                    }
+                }
+            }
+            let nothing = mm(&whole(&[2, 0], dtype), &whole(&[0, 3], dtype)).unwrap();
+            assert_eq!(numbers(&nothing), [0.0; 6]);
+        }
+    }
+
+    #[test]
+    fn packed_weights_give_what_ordinary_ones_give() {
+        for dtype in [DType::Float16, DType::BFloat16] {
+            for (n, k) in [(70, 33), (300, 1024), (32, 1)] {
+                let (weight, bias) = (whole(&[n, k], dtype), whole(&[n], dtype));
+                let packed = pack_linear(&weight).unwrap();
+                for sizes in [&[k][..], &[2, k], &[2, 17, k], &[0, k]] {
+                    for bias in [None, Some(&bias)] {
+                        let input = whole(sizes, dtype);
+                        let plain = linear(&input, &weight, bias).unwrap();
+                        let of_packed = |activation| {
+                            linear_packed(&input, &packed, n, bias, activation).unwrap().unwrap()
+                        };
+                        let found = of_packed(None);
+                        assert_eq!(found.sizes(), plain.sizes());
+                        assert_eq!(numbers(&found), numbers(&plain), "{n} x {k}, {sizes:?}");
+                        let activated = unary(UnaryOp::Tanh, &plain).unwrap();
+                        let found = of_packed(Some(LinearActivation::Tanh));
+                        assert_eq!(numbers(&found), numbers(&activated), "{n} x {k}, {sizes:?}");
+                    }
+                }
+                let single = whole(&[2, k], DType::Float32);
+                assert!(linear_packed(&single, &packed, n, None, None).unwrap().is_none());
+            }
+        }
+    }
+}
