@@ -140,6 +140,9 @@ fn product_of_halves<H: Half>(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> 
     let [m, k, n] = [sizes[0], k, sizes[1]].map(|size| size as usize);
     let (xs, ys) = (a.storage().read::<H>()?, b.storage().read::<H>()?);
     let (a_at, b_at) = (matrix(a, a.offset() as usize), matrix(b, b.offset() as usize));
+    if !a_at.fits(m, k, xs.len()) || !b_at.fits(k, n, ys.len()) {
+        return Err(Error::runtime("a matrix reaches beyond its storage"));
+    }
     let numbers = bias.as_ref().map(|bias| bias.storage().read::<f32>()).transpose()?;
     let bias = bias.as_ref().zip(numbers.as_deref());
     let bias = bias.map(|(bias, numbers)| (numbers, matrix(bias, bias.offset() as usize)));
