@@ -382,7 +382,8 @@ fn attend_heads(
 ) -> Result<(Tensor, Option<Tensor>)> {
     let [query, key, value] = heads;
     let root = 1.0 / (query.size(-1)? as f64).sqrt();
-    if !need_weights {
+    // PyTorch rounds scores and weights of half precision.
+    if !need_weights && query.dtype() == DType::Float32 {
         let added = mask.map(|mask| added_where(mask, true)).transpose()?;
         let scale = root as f32;
         let added = added.as_ref().map(|added| (added, Hidden::Replaced));

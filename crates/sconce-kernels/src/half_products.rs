@@ -112,7 +112,7 @@ fn part_at(at: Matrix, rows: usize, cols: usize) -> Matrix {
 }
 
 /// Widens a matrix of so many rows and columns, whose rows or columns stay in one piece if they are.
-fn widen_part<'a, H: Half>(
+pub(crate) fn widen_part<'a, H: Half>(
     (from, at): (&[H], Matrix),
     [rows, cols]: [usize; 2],
     bytes: &'a mut [u8],

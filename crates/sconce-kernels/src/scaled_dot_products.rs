@@ -1,13 +1,77 @@
-//! Attention of `f32`, a block of queries at a time: their scores become weights and are used while the
-//! cache still holds them.
+//! Attention in single precision, of `f32` or of half precision that is widened, a block of queries at a
+//! time: their scores become weights and are used while the cache still holds them.
+
+use half::{bf16, f16};
 
 use crate::block::Block;
 use crate::gemm::{self, Matrix};
+use crate::half_products::widen_part;
+use crate::halves::{Half, narrow};
 use crate::rows::{safe_softmax_rows, softmax_rows};
-use crate::{DType, Dims, Error, Result, Tensor, threads};
+use crate::{DType, Dims, Element, Error, Result, Tensor, threads};
 
-/// Queries of a block. Results do not depend on the number of threads, for blocks do not.
-const QUERIES: usize = 192;
+/// Queries of a block. Results do not depend on the number of threads, for blocks do not. Blocks that do not
+/// see all keys are PyTorch's: keys beyond a block count for nothing, even where they are NaN.
+fn queries_of_block(length: usize, partly: bool) -> usize {
+    match length {
+        768.. if partly => 256,
+        192.. if partly => 64,
+        _ if partly => 32,
+        _ => 192,
+    }
+}
+
+/// What attention is computed of.
+trait Source: Element {
+    fn single(self) -> f32;
+
+    /// A matrix of so many rows and columns in single precision: itself, or a copy in `block`.
+    fn matrix<'a>(
+        from: (&'a [Self], Matrix),
+        sizes: [usize; 2],
+        block: &'a mut Option<Block>,
+    ) -> Result<(&'a [f32], Matrix)>;
+
+    fn round(from: &[f32], to: &mut [Self]);
+}
+
+impl Source for f32 {
+    fn single(self) -> f32 {
+        self
+    }
+
+    fn matrix<'a>(
+        from: (&'a [f32], Matrix),
+        _: [usize; 2],
+        _: &'a mut Option<Block>,
+    ) -> Result<(&'a [f32], Matrix)> {
+        Ok(from)
+    }
+
+    fn round(from: &[f32], to: &mut [f32]) {
+        to.copy_from_slice(from);
+    }
+}
+
+impl<H: Half> Source for H {
+    fn single(self) -> f32 {
+        self.widened()
+    }
+
+    fn matrix<'a>(
+        from: (&'a [H], Matrix),
+        sizes: [usize; 2],
+        block: &'a mut Option<Block>,
+    ) -> Result<(&'a [f32], Matrix)> {
+        let nbytes = sizes[0] * sizes[1] * size_of::<f32>();
+        let (wide, at) = widen_part(from, sizes, block.insert(Block::used(nbytes)?).bytes_mut());
+        Ok((wide, at))
+    }
+
+    fn round(from: &[f32], to: &mut [H]) {
+        narrow(from, to);
+    }
+}
 
 /// What becomes of the scores of what is left out.
 #[derive(Clone, Copy, PartialEq)]
@@ -25,7 +89,8 @@ pub(crate) struct Weighing<'a> {
     pub(crate) scale: f32,
     /// Whether a position sees only itself and those before it.
     pub(crate) causal: Option<Hidden>,
-    /// `f32` that broadcast to the scores and are added to them; negative infinity leaves out.
+    /// Numbers of the operands' dtype, or `f32`, that broadcast to the scores and are added to them;
+    /// negative infinity leaves out.
     pub(crate) added: Option<(&'a Tensor, Hidden)>,
     /// Whether rows of nothing but negative infinity give zeros, and not NaN.
     pub(crate) safe: bool,
@@ -43,13 +108,30 @@ pub(crate) fn attend(
     strides: &[i64],
 ) -> Result<Option<Tensor>> {
     let all = [query, key, value];
+    let dtype = query.dtype();
     let plain = |tensor: &&Tensor| {
-        tensor.dtype() == DType::Float32 && tensor.numel() > 0 && tensor.dim() == query.dim()
+        tensor.dtype() == dtype && tensor.numel() > 0 && tensor.dim() == query.dim()
     };
-    let added = weighing.added.is_none_or(|(added, _)| added.dtype() == DType::Float32);
+    let added =
+        weighing.added.is_none_or(|(added, _)| [dtype, DType::Float32].contains(&added.dtype()));
     if !all.iter().all(plain) || !added || strides.last() != Some(&1) {
         return Ok(None);
     }
+    match dtype {
+        DType::Float32 => attend_of::<f32>(all, weighing, strides),
+        DType::Float16 => attend_of::<f16>(all, weighing, strides),
+        DType::BFloat16 => attend_of::<bf16>(all, weighing, strides),
+        _ => Ok(None),
+    }
+}
+
+/// [`attend`] of elements of one type.
+fn attend_of<T: Source>(
+    all: [&Tensor; 3],
+    weighing: Weighing<'_>,
+    strides: &[i64],
+) -> Result<Option<Tensor>> {
+    let query = all[0];
     let [q, k, v] = all.map(four_dimensions);
     let (Some(q), Some(k), Some(v)) = (q?, k?, v?) else { return Ok(None) };
     let ([batch, heads, length, features], [_, _, keys, of_keys]) = (sizes(&q), sizes(&k));
@@ -63,19 +145,22 @@ pub(crate) fn attend(
     }
 
     let scores = [batch, heads, length, keys].map(|size| size as i64);
-    let Ok(added) = weighing.added.map(|(added, _)| added.expand(&scores)).transpose() else {
+    let wide = |added: &Tensor| added.to_dtype(DType::Float32)?.expand(&scores);
+    let Ok(added) = weighing.added.map(|(added, _)| wide(added)).transpose() else {
         return Ok(None);
     };
 
     let mut result_sizes = Dims::from_slice(query.sizes());
     result_sizes[query.dim() - 1] = width as i64;
-    let result = Tensor::unset(&result_sizes, DType::Float32)?;
+    let result = Tensor::unset(&result_sizes, T::DTYPE)?;
     let result = result.as_strided(&result_sizes, strides, None)?;
     let Some(result_of_four) = four_dimensions(&result)? else { return Ok(None) };
     let [to_batch, to_head, to_row, _] = steps(&result_of_four);
-    let mut out = result.storage().write::<f32>()?;
-    let blocks = divided(&mut out, [batch, heads, length, width], [to_batch, to_head, to_row])?;
-    let [qs, ks, vs] = [&q, &k, &v].map(|tensor| tensor.storage().read::<f32>());
+    let mut out = result.storage().write::<T>()?;
+    let count = queries_of_block(length, weighing.causal == Some(Hidden::Replaced));
+    let sizes = [batch, heads, length, width];
+    let blocks = divided(&mut out, sizes, [to_batch, to_head, to_row], count)?;
+    let [qs, ks, vs] = [&q, &k, &v].map(|tensor| tensor.storage().read::<T>());
     let (qs, ks, vs) = (qs?, ks?, vs?);
     let ms = added.as_ref().map(|added| added.storage().read::<f32>()).transpose()?;
     let attention = Attention {
@@ -101,17 +186,18 @@ pub(crate) fn attend(
 }
 
 /// The blocks of all queries, and the rows of the result that are each one's, wherever they lie.
-fn divided(
-    out: &mut [f32],
+fn divided<T>(
+    out: &mut [T],
     [batches, heads, length, width]: [usize; 4],
     [to_batch, to_head, to_row]: [usize; 3],
-) -> Result<Vec<Queries<'_>>> {
-    let mut rows: Vec<Option<&mut [f32]>> = out.chunks_exact_mut(width).map(Some).collect();
+    count: usize,
+) -> Result<Vec<Queries<'_, T>>> {
+    let mut rows: Vec<Option<&mut [T]>> = out.chunks_exact_mut(width).map(Some).collect();
     let mut blocks = Vec::new();
     for (batch, head) in (0..batches).flat_map(|b| (0..heads).map(move |h| (b, h))) {
-        for first in (0..length).step_by(QUERIES) {
+        for first in (0..length).step_by(count) {
             let place = |row| (batch * to_batch + head * to_head + row * to_row) / width;
-            let own = (first..length.min(first + QUERIES)).map(place);
+            let own = (first..length.min(first + count)).map(place);
             let own: Option<Vec<_>> = own.map(|at| rows.get_mut(at)?.take()).collect();
             let rows = own.ok_or_else(|| Error::runtime("strides of a result leave gaps"))?;
             blocks.push(Queries { batch, head, first, rows });
@@ -139,21 +225,21 @@ fn steps(tensor: &Tensor) -> [usize; 4] {
 
 /// A tensor of four dimensions: batch, heads, rows and columns.
 #[derive(Clone, Copy)]
-struct Operand<'a> {
-    elements: &'a [f32],
+struct Operand<'a, T> {
+    elements: &'a [T],
     start: usize,
     sizes: [usize; 4],
     steps: [usize; 4],
 }
 
-impl<'a> Operand<'a> {
-    fn of(tensor: &Tensor, elements: &'a [f32]) -> Operand<'a> {
+impl<'a, T> Operand<'a, T> {
+    fn of(tensor: &Tensor, elements: &'a [T]) -> Operand<'a, T> {
         let start = tensor.offset() as usize;
         Operand { elements, start, sizes: sizes(tensor), steps: steps(tensor) }
     }
 
     /// The matrix that a head of a batch has or shares, of so many heads.
-    fn matrix(self, batch: usize, head: usize, heads: usize) -> Matrix {
+    fn matrix(&self, batch: usize, head: usize, heads: usize) -> Matrix {
         let [batches, own_heads, ..] = self.sizes;
         let [batch_step, head_step, row_stride, col_stride] = self.steps;
         let start =
@@ -163,19 +249,19 @@ impl<'a> Operand<'a> {
 }
 
 /// A block of queries of one head, and where their results go.
-struct Queries<'a> {
+struct Queries<'a, T> {
     batch: usize,
     head: usize,
     first: usize,
-    rows: Vec<&'a mut [f32]>,
+    rows: Vec<&'a mut [T]>,
 }
 
-struct Attention<'a> {
+struct Attention<'a, T> {
     heads: usize,
-    query: Operand<'a>,
-    key: Operand<'a>,
-    value: Operand<'a>,
-    added: Option<Operand<'a>>,
+    query: Operand<'a, T>,
+    key: Operand<'a, T>,
+    value: Operand<'a, T>,
+    added: Option<Operand<'a, f32>>,
     scale: f32,
     causal: Option<Hidden>,
     /// Whether negative infinity takes the place of a score.
@@ -183,12 +269,15 @@ struct Attention<'a> {
     safe: bool,
 }
 
-impl Attention<'_> {
+impl<T: Source> Attention<'_, T> {
     /// Computes a block, `parallel` where nobody else computes another.
-    fn attend(&self, queries: Queries<'_>, parallel: bool) -> Result<()> {
+    fn attend(&self, queries: Queries<'_, T>, parallel: bool) -> Result<()> {
         let Queries { batch, head, first, rows } = queries;
         let ([.., keys, features], [.., width]) = (self.key.sizes, self.value.sizes);
         let count = rows.len();
+        // What nobody of the block sees is left out as a whole.
+        let partly = self.causal == Some(Hidden::Replaced);
+        let keys = if partly { keys.min(first + count) } else { keys };
         let sizes = [count * features, count * keys, count * width];
         let mut block = Block::used(sizes.iter().sum::<usize>() * size_of::<f32>())?;
         let scratch: &mut [f32] = bytemuck::cast_slice_mut(block.bytes_mut());
@@ -196,27 +285,28 @@ impl Attention<'_> {
         let (scores, scratch) = scratch.split_at_mut(sizes[1]);
         let results = &mut scratch[..sizes[2]];
 
-        let own = |operand: Operand<'_>| operand.matrix(batch, head, self.heads);
-        let query = own(self.query);
+        let query = self.query.matrix(batch, head, self.heads);
         for (r, row) in scaled.chunks_exact_mut(features).enumerate() {
             let from = &self.query.elements[query.start + (first + r) * query.row_stride..];
-            let scale = |(to, &x): (&mut f32, &f32)| *to = x * self.scale;
+            let scale = |(to, x): (&mut f32, &T)| *to = x.single() * self.scale;
             match query.col_stride {
                 1 => row.iter_mut().zip(from).for_each(scale),
                 step => row.iter_mut().enumerate().for_each(|(i, to)| scale((to, &from[i * step]))),
             }
         }
         let scaled_at = Matrix { start: 0, row_stride: features, col_stride: 1 };
-        let keys_at = own(self.key).transposed();
+        let mut wide = None;
+        let own = (self.key.elements, self.key.matrix(batch, head, self.heads));
+        let (elements, keys_at) = T::matrix(own, [keys, features], &mut wide)?;
+        let of_keys = (elements, keys_at.transposed());
         let sizes = [count, features, keys];
-        let elements = self.key.elements;
-        gemm::multiply(sizes, (scaled, scaled_at), (elements, keys_at), scores, false, parallel)?;
+        gemm::multiply(sizes, (scaled, scaled_at), of_keys, scores, false, parallel)?;
         for (r, row) in scores.chunks_exact_mut(keys).enumerate() {
             if let Some(hidden) = self.causal {
                 hide(&mut row[keys.min(first + r + 1)..], hidden);
             }
-            if let Some(added) = self.added {
-                let at = own(added);
+            if let Some(added) = &self.added {
+                let at = added.matrix(batch, head, self.heads);
                 let numbers = &added.elements[at.start + (first + r) * at.row_stride..];
                 let add = |x: &mut f32, y: f32| match self.replaces && y == f32::NEG_INFINITY {
                     true => *x = y,
@@ -234,11 +324,12 @@ impl Attention<'_> {
             softmax_rows(scores, keys);
         }
         let weights_at = Matrix { start: 0, row_stride: keys, col_stride: 1 };
-        let values = (self.value.elements, own(self.value));
+        let own = (self.value.elements, self.value.matrix(batch, head, self.heads));
+        let values = T::matrix(own, [keys, width], &mut wide)?;
         let sizes = [count, keys, width];
         gemm::multiply(sizes, (scores, weights_at), values, results, false, parallel)?;
         for (row, result) in rows.into_iter().zip(results.chunks_exact(width)) {
-            row.copy_from_slice(result);
+            T::round(result, row);
         }
         Ok(())
     }
@@ -266,24 +357,37 @@ mod tests {
 
     fn assert_near(found: &Tensor, expected: &Tensor, what: &str) {
         assert_eq!(found.sizes(), expected.sizes(), "{what}");
-        let (found, expected) = (found.to_vec::<f32>().unwrap(), expected.to_vec::<f32>().unwrap());
+        // Sums of another order may be rounded to the next number.
+        let place = match found.dtype() {
+            DType::BFloat16 => 1.0 / 128.0,
+            DType::Float16 => 1.0 / 1024.0,
+            _ => 0.0,
+        };
+        let single =
+            |tensor: &Tensor| tensor.to_dtype(DType::Float32).unwrap().to_vec::<f32>().unwrap();
+        let (found, expected) = (single(found), single(expected));
         for (a, b) in found.iter().zip(&expected) {
-            assert!((a - b).abs() < 1e-5 || (a.is_nan() && b.is_nan()), "{what}: {a} {b}");
+            let near = (a - b).abs() < 1e-5 + b.abs() * place;
+            assert!(near || (a.is_nan() && b.is_nan()), "{what}: {a} {b}");
         }
     }
 
     #[test]
     fn blocks_give_what_weights_give() {
-        let sizes: [[&[i64]; 3]; 6] = [
+        let sizes: [[&[i64]; 3]; 7] = [
             [&[2, 3, 5, 8], &[2, 3, 7, 8], &[2, 3, 7, 4]],
             [&[2, 3, 5, 8], &[1, 1, 7, 8], &[1, 1, 7, 8]],
             [&[2, 6, 5, 8], &[2, 2, 7, 8], &[2, 2, 7, 8]],
             [&[3, 5, 8], &[3, 5, 8], &[3, 5, 8]],
             [&[1, 2, 400, 16], &[1, 2, 33, 16], &[1, 2, 33, 16]],
+            [&[1, 1, 200, 4], &[1, 1, 210, 4], &[1, 1, 210, 4]],
             [&[1, 1, 1, 3], &[1, 1, 9, 3], &[1, 1, 9, 3]],
         ];
-        for operands in sizes {
-            let [q, k, v] = operands.map(|sizes| numbers(sizes, sizes.len() + sizes[1] as usize));
+        let dtypes = [DType::Float32, DType::Float16, DType::BFloat16];
+        for (operands, dtype) in sizes.iter().flat_map(|sizes| dtypes.map(|dtype| (sizes, dtype))) {
+            let [q, k, v] = operands.map(|sizes| {
+                numbers(sizes, sizes.len() + sizes[1] as usize).to_dtype(dtype).unwrap()
+            });
             let (length, keys) = (q.size(-2).unwrap(), k.size(-2).unwrap());
             let number = numbers(&[length, keys], 5);
             let flags: Vec<bool> = (0..length * keys).map(|i| i % 3 != 1 && i >= keys).collect();
@@ -301,7 +405,7 @@ mod tests {
                 let found = attention([&q, &k, &v], &options, &mut Generator::default()).unwrap();
                 let expected =
                     attention_with_weights([&q, &k, &v], &options, &mut Generator::default());
-                let what = format!("{operands:?} {causal} {:?}", mask.map(Tensor::dtype));
+                let what = format!("{operands:?} {dtype:?} {causal} {:?}", mask.map(Tensor::dtype));
                 assert_near(&found, &expected.unwrap().0, &what);
             }
         }
