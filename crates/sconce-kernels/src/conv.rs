@@ -119,7 +119,7 @@ pub fn conv(
     with_batch(input, spatial, &format!("conv{spatial}d"), |input| {
         check(input, weight, bias, options)?;
         let after = spread(options.padding, spatial, 0);
-        compute(input, weight, bias, options, after)
+        convolve(input, weight, bias, options, after)
     })
 }
 
@@ -148,7 +148,7 @@ pub fn conv_same(
         let both: [i64; 3] = std::array::from_fn(|i| if i < lead { 0 } else { total(i).max(0) });
         let before = both.map(|total| total / 2);
         let after = std::array::from_fn(|i| both[i] - before[i]);
-        compute(input, weight, bias, &ConvOptions { padding: &before[lead..], ..none }, after)
+        convolve(input, weight, bias, &ConvOptions { padding: &before[lead..], ..none }, after)
     })
 }
 
@@ -370,7 +370,8 @@ pub(crate) fn spatial_sizes(tensor: &Tensor) -> [i64; 3] {
     std::array::from_fn(|i| if i < lead { 1 } else { tensor.sizes()[2 + i - lead] })
 }
 
-fn compute(
+/// Convolves an input with a batch, padded by the options and so many zeros at the end.
+fn convolve(
     input: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,
@@ -386,12 +387,14 @@ fn compute(
     if stored != ([0; 3], [0; 3]) && !all_true(&isfinite(weight)?)? {
         let left = std::array::from_fn(|i| after[i] - stored.1[i]);
         let options = ConvOptions { padding: &left[5 - weight.dim()..], ..options.clone() };
-        return convolve(&with_zeros(input, stored.0, stored.1)?, weight, bias, &options, left);
+        let input = with_zeros(input, stored.0, stored.1)?;
+        return convolve_in_dtype(&input, weight, bias, &options, left);
     }
-    convolve(input, weight, bias, options, after)
+    convolve_in_dtype(input, weight, bias, options, after)
 }
 
-fn convolve(
+/// [`convolve`] in the dtype that this one is computed in, with no zeros stored around the input.
+fn convolve_in_dtype(
     input: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,

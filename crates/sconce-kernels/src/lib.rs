@@ -49,6 +49,7 @@ mod generator;
 mod grid_sample;
 #[cfg(target_arch = "x86_64")]
 mod half_instructions;
+mod half_linear;
 mod half_products;
 mod halves;
 mod histogram;

@@ -2,8 +2,7 @@
 
 use half::{bf16, f16};
 
-use crate::half_products::multiply_packed;
-use crate::halves::Half;
+use crate::half_linear;
 use crate::panels::{self, PANEL, Shape};
 use crate::simd::dispatch;
 use crate::{DType, Dims, Element, Error, Result, Tensor, threads, vecmath};
@@ -51,7 +50,8 @@ pub fn pack_linear(weight: &Tensor) -> Result<Tensor> {
 }
 
 /// `activation(input @ weight.T + bias)` for a weight of `n` rows that [`pack_linear`] packed, of the
-/// input's dtype; half precision is rounded after the sum and after the activation. `None` where the input is of another dtype or size, which the ordinary operator has to deal with.
+/// input's dtype; half precision is rounded after the sum and after the activation. `None` where the
+/// input is of another dtype or size, which the ordinary operator has to deal with.
 ///
 /// # Errors
 /// Where memory is short.
@@ -84,41 +84,34 @@ pub fn linear_packed(
     let sizes = [result.count() / n as usize, k as usize, n as usize];
     let operands = (&input, packed, bias.as_ref());
     match dtype {
-        DType::Float32 => single(sizes, operands, activation, &result),
-        DType::Float16 => halves::<f16>(sizes, operands, activation, &result),
-        DType::BFloat16 => halves::<bf16>(sizes, operands, activation, &result),
+        DType::Float32 => on_slices::<f32>(operands, &result, |xs, ws, bias, out| {
+            let [m, k, n] = sizes;
+            panels::multiply(Shape { m, k, n }, xs, ws, bias, out);
+            if let Some(activation) = activation {
+                activate(activation, out);
+            }
+            Ok(())
+        }),
+        DType::Float16 => on_slices::<f16>(operands, &result, |xs, ws, bias, out| {
+            half_linear::multiply(sizes, xs, ws, bias, activation, out)
+        }),
+        DType::BFloat16 => on_slices::<bf16>(operands, &result, |xs, ws, bias, out| {
+            half_linear::multiply(sizes, xs, ws, bias, activation, out)
+        }),
         _ => return Ok(None),
     }?;
     Ok(Some(result))
 }
 
-/// Input, packed weight and bias.
-type Operands<'a> = (&'a Tensor, &'a Tensor, Option<&'a Tensor>);
-
-fn single(
-    [m, k, n]: [usize; 3],
-    (input, packed, bias): Operands<'_>,
-    activation: Option<LinearActivation>,
+/// Calls `multiply` on the elements of input, packed weight and bias, and those of the result.
+fn on_slices<T: Element>(
+    (input, packed, bias): (&Tensor, &Tensor, Option<&Tensor>),
     result: &Tensor,
+    multiply: impl FnOnce(&[T], &[T], Option<&[T]>, &mut [T]) -> Result<()>,
 ) -> Result<()> {
-    let bias = bias.map(Tensor::read::<f32>).transpose()?;
-    let (xs, ws, mut out) = (input.read::<f32>()?, packed.read::<f32>()?, result.write::<f32>()?);
-    panels::multiply(Shape { m, k, n }, &xs, &ws, bias.as_deref(), &mut out);
-    if let Some(activation) = activation {
-        activate(activation, &mut out);
-    }
-    Ok(())
-}
-
-fn halves<H: Half>(
-    sizes: [usize; 3],
-    (input, packed, bias): Operands<'_>,
-    activation: Option<LinearActivation>,
-    result: &Tensor,
-) -> Result<()> {
-    let bias = bias.map(Tensor::read::<H>).transpose()?;
-    let (xs, ws, mut out) = (input.read::<H>()?, packed.read::<H>()?, result.write::<H>()?);
-    multiply_packed(sizes, &xs, &ws, bias.as_deref(), activation, &mut out)
+    let bias = bias.map(Tensor::read::<T>).transpose()?;
+    let (xs, ws) = (input.read::<T>()?, packed.read::<T>()?);
+    multiply(&xs, &ws, bias.as_deref(), &mut result.write::<T>()?)
 }
 
 /// Applies an activation in place.

@@ -23,6 +23,7 @@ fn queries_of_block(length: usize, partly: bool) -> usize {
 
 /// What attention is computed of.
 trait Source: Element {
+    /// The number in single precision.
     fn single(self) -> f32;
 
     /// A matrix of so many rows and columns in single precision: itself, or a copy in `block`.
@@ -32,6 +33,7 @@ trait Source: Element {
         block: &'a mut Option<Block>,
     ) -> Result<(&'a [f32], Matrix)>;
 
+    /// Rounds results to so many elements.
     fn round(from: &[f32], to: &mut [Self]);
 }
 
