@@ -38,6 +38,25 @@ def random_other_distributions(n: int) -> List[Tensor]:
 
 
 @case(*SIZES)
+def random_gamma_dirichlet_binomial(n: int) -> List[Tensor]:
+    found: List[Tensor] = []
+    for dtype in [torch.float32, torch.float64]:
+        places = torch.arange(n, dtype=dtype)
+        found.append(torch._standard_gamma(torch.full([n], 0.3, dtype=dtype)))
+        found.append(torch._standard_gamma(places * 0.25))
+        found.append(torch._standard_gamma(places.view([-1, 1]).expand([n, 3]).t() + 0.5))
+        found.append(torch._sample_dirichlet(torch.full([3, n], 0.7, dtype=dtype)))
+        found.append(torch._sample_dirichlet(torch.full([n, 4], 0.01, dtype=dtype)))
+        found.append(torch._sample_dirichlet((places.view([-1, 1]).expand([n, 3]) + 1.0).t()))
+        for chance in [0.0, 0.02, 0.4, 0.5, 0.7, 0.99, 1.0]:
+            found.append(torch.binomial(places * 3.0, torch.full([n], chance, dtype=dtype)))
+        found.append(torch.binomial(torch.full([n], 20000.0, dtype=dtype), places / 100.0))
+        found.append(torch.binomial(places.view([-1, 1]).expand([n, 3]), torch.full([3], 0.25, dtype=dtype)))
+    found.append(torch.rand([1]))
+    return found
+
+
+@case(*SIZES)
 def random_whole_numbers(n: int) -> List[Tensor]:
     found: List[Tensor] = []
     for dtype in [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool]:

@@ -114,6 +114,18 @@ pub(super) const TABLE: Table = &[
         let rates = args.tensor(0)?;
         made(drawing(machine, &args, 1, |generator| kernels::poisson(rates, generator))?)
     }),
+    ("aten::_standard_gamma", "-", |machine, args| {
+        let alphas = args.tensor(0)?;
+        made(drawing(machine, &args, 1, |generator| kernels::standard_gamma(alphas, generator))?)
+    }),
+    ("aten::_sample_dirichlet", "-", |machine, args| {
+        let alphas = args.tensor(0)?;
+        made(drawing(machine, &args, 1, |generator| kernels::sample_dirichlet(alphas, generator))?)
+    }),
+    ("aten::binomial", "-", |machine, args| {
+        let (counts, chances) = (args.tensor(0)?, args.tensor(1)?);
+        made(drawing(machine, &args, 2, |generator| kernels::binomial(counts, chances, generator))?)
+    }),
     ("aten::multinomial", "-", |machine, args| {
         let (weights, samples, replacement) = (args.tensor(0)?, args.int(1)?, args.bool(2)?);
         machine.budget.check_sizes(&[samples])?;

@@ -30,6 +30,9 @@ const UNKNOWN_FUNCTIONS: &[(&str, &str)] = &[
     ("torch.bernoulli", "torch.bernoulli"),
     ("torch.multinomial", "torch.multinomial"),
     ("torch.poisson", "torch.poisson"),
+    ("torch.binomial", "torch.binomial"),
+    ("torch._standard_gamma", "torch._standard_gamma"),
+    ("torch._sample_dirichlet", "torch._sample_dirichlet"),
     ("torch.empty_strided", "torch.empty_strided"),
 ];
 
