@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::dots::{self, Vectors};
 use crate::gemv::gemv;
 use crate::{Error, Result, threads};
 
@@ -44,6 +45,25 @@ pub(crate) trait Multiply:
     fn columns(_: &[Self], _: &[Self], _: usize, _: &mut [Self], _accumulate: bool) -> bool {
         false
     }
+
+    /// Whether there is a kernel for [`Multiply::dots`].
+    fn has_dots() -> bool {
+        false
+    }
+
+    /// Products of rows and columns in one piece each.
+    ///
+    /// # Safety
+    /// As [`dots::multiply`].
+    unsafe fn dots(
+        _: usize,
+        _: [Vectors<'_, Self>; 2],
+        _: *mut Self,
+        _: [usize; 2],
+        _accumulate: bool,
+    ) {
+        unreachable!("there is no kernel for this type");
+    }
 }
 
 impl Multiply for f32 {
@@ -51,7 +71,22 @@ impl Multiply for f32 {
     const ONE: f32 = 1.0;
 
     fn columns(x: &[f32], bs: &[f32], stride: usize, out: &mut [f32], accumulate: bool) -> bool {
-        crate::dots::columns(x, bs, stride, out, accumulate)
+        dots::columns(x, bs, stride, out, accumulate)
+    }
+
+    fn has_dots() -> bool {
+        dots::available()
+    }
+
+    unsafe fn dots(
+        k: usize,
+        vectors: [Vectors<'_, f32>; 2],
+        out: *mut f32,
+        strides: [usize; 2],
+        accumulate: bool,
+    ) {
+        // SAFETY: the caller's.
+        unsafe { dots::multiply(k, vectors, out, strides, accumulate) }
     }
 }
 
@@ -72,6 +107,12 @@ impl Multiply for num_complex::Complex<f64> {
 
 /// Multiply-adds below which other threads cost more than they bring.
 pub(crate) const PARALLEL: usize = 1 << 20;
+
+/// Rows and columns in one piece each, of this many numbers or more, are multiplied as they are where there
+/// are few of one of them: the library would put the other matrix in an order of its own.
+const LONG: usize = 128;
+/// How many times as many numbers rows have as there may be rows, or columns.
+const FEW: usize = 4;
 
 /// Where the long side of a product may be divided: at multiples of this, so that the tiles of the
 /// library, of 4, 6 or up to 64 numbers, are those of the whole product. Narrower ones add in another
@@ -145,9 +186,33 @@ pub(crate) fn multiply<T: Multiply>(
             return Ok(());
         }
     }
+    let few = k >= LONG && k >= FEW * m.min(n) && T::has_dots();
+    let by_dots = few && a_at.col_stride == 1 && b_at.row_stride == 1;
+    if few && m <= n && !by_dots && b_at.row_stride == 1 {
+        // The rows in one piece each: there are few of them.
+        let place = |row: usize, i: usize| a_at.start + row * a_at.row_stride + i * a_at.col_stride;
+        let rows: Vec<T> = (0..m * k).map(|at| a[place(at / k, at % k)]).collect();
+        let rows_at = Matrix { start: 0, row_stride: k, col_stride: 1 };
+        return multiply([m, k, n], (&rows, rows_at), (b, b_at), out, accumulate, parallel);
+    }
     let out = Out(out.as_mut_ptr());
     let part = |rows: Range<usize>, cols: Range<usize>| {
         let out = &out;
+        if by_dots {
+            let (x, y) = (
+                a_at.start + rows.start * a_at.row_stride,
+                b_at.start + cols.start * b_at.col_stride,
+            );
+            let x = Vectors { all: &a[x..], stride: a_at.row_stride, count: rows.len() };
+            let y = Vectors { all: &b[y..], stride: b_at.col_stride, count: cols.len() };
+            let (vectors, strides) = if m <= n { ([x, y], [n, 1]) } else { ([y, x], [1, n]) };
+            // SAFETY: the part lies in `out`, which is borrowed mutably, and no two parts have an element
+            // in common.
+            return unsafe {
+                let first = out.0.add(rows.start * n + cols.start);
+                T::dots(k, vectors, first, strides, accumulate);
+            };
+        }
         // SAFETY: `fits` above holds every element of the three matrices against the slices they are
         // in, and these are some of their rows and columns; `out` is borrowed mutably, so it overlaps
         // neither of the others, and no two parts have an element of it in common. Strides are below

@@ -13,6 +13,8 @@ pub(crate) const LANES: usize = 16;
 pub(crate) trait Lanes: Copy {
     unsafe fn splat(x: f32) -> Self;
     unsafe fn load(from: *const f32) -> Self;
+    /// The first so many numbers, fewer than sixteen, and zeros; the pointer must be valid for those.
+    unsafe fn load_first(from: *const f32, count: usize) -> Self;
     unsafe fn broadcast(from: *const f32) -> Self;
     unsafe fn store(self, to: *mut f32);
     unsafe fn add(self, other: Self) -> Self;
@@ -23,6 +25,8 @@ pub(crate) trait Lanes: Copy {
     unsafe fn at_least(self, low: Self) -> Self;
     /// The smaller; NaN where `self` is NaN.
     unsafe fn at_most(self, high: Self) -> Self;
+    /// All sixteen added up, in an order of its own.
+    unsafe fn sum(self) -> f32;
 }
 
 /// Plain code, which compilers turn into what the target has.
@@ -50,6 +54,13 @@ impl Lanes for Portable {
     unsafe fn load(from: *const f32) -> Self {
         // SAFETY: valid for sixteen numbers, of any alignment.
         Portable(unsafe { from.cast::<[f32; LANES]>().read_unaligned() })
+    }
+    #[inline(always)]
+    unsafe fn load_first(from: *const f32, count: usize) -> Self {
+        let mut all = [0f32; LANES];
+        // SAFETY: valid for so many numbers.
+        unsafe { from.copy_to_nonoverlapping(all.as_mut_ptr(), count.min(LANES)) };
+        Portable(all)
     }
     #[inline(always)]
     unsafe fn broadcast(from: *const f32) -> Self {
@@ -85,6 +96,13 @@ impl Lanes for Portable {
     unsafe fn at_most(self, high: Self) -> Self {
         self.with(high, |x, high| if x > high { high } else { x })
     }
+    #[inline(always)]
+    unsafe fn sum(self) -> f32 {
+        let all = self.0;
+        let eight: [f32; 8] = std::array::from_fn(|l| all[l] + all[l + 8]);
+        let four: [f32; 4] = std::array::from_fn(|l| eight[l] + eight[l + 4]);
+        (four[0] + four[2]) + (four[1] + four[3])
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -109,6 +127,10 @@ mod x86 {
         #[inline(always)]
         unsafe fn load(from: *const f32) -> Self {
             Avx512(unsafe { _mm512_loadu_ps(from) })
+        }
+        #[inline(always)]
+        unsafe fn load_first(from: *const f32, count: usize) -> Self {
+            Avx512(unsafe { _mm512_maskz_loadu_ps((1 << count) - 1, from) })
         }
         #[inline(always)]
         unsafe fn broadcast(from: *const f32) -> Self {
@@ -139,6 +161,10 @@ mod x86 {
         unsafe fn at_most(self, high: Self) -> Self {
             Avx512(unsafe { _mm512_min_ps(high.0, self.0) })
         }
+        #[inline(always)]
+        unsafe fn sum(self) -> f32 {
+            unsafe { _mm512_reduce_add_ps(self.0) }
+        }
     }
 
     /// Two 256-bit registers.
@@ -155,6 +181,25 @@ mod x86 {
         #[inline(always)]
         unsafe fn load(from: *const f32) -> Self {
             unsafe { Avx2(_mm256_loadu_ps(from), _mm256_loadu_ps(from.add(8))) }
+        }
+        #[inline(always)]
+        unsafe fn load_first(from: *const f32, count: usize) -> Self {
+            /// So many set lanes, from the end of them on.
+            const MASK: [i32; 32] = {
+                let mut mask = [0; 32];
+                let mut lane = 0;
+                while lane < 16 {
+                    mask[lane] = -1;
+                    lane += 1;
+                }
+                mask
+            };
+            unsafe {
+                let mask = MASK.as_ptr().add(16 - count.min(16));
+                let (low, high) =
+                    (_mm256_loadu_si256(mask.cast()), _mm256_loadu_si256(mask.add(8).cast()));
+                Avx2(_mm256_maskload_ps(from, low), _mm256_maskload_ps(from.wrapping_add(8), high))
+            }
         }
         #[inline(always)]
         unsafe fn broadcast(from: *const f32) -> Self {
@@ -187,6 +232,16 @@ mod x86 {
         #[inline(always)]
         unsafe fn at_most(self, high: Self) -> Self {
             unsafe { Avx2(_mm256_min_ps(high.0, self.0), _mm256_min_ps(high.1, self.1)) }
+        }
+        #[inline(always)]
+        unsafe fn sum(self) -> f32 {
+            unsafe {
+                let eight = _mm256_add_ps(self.0, self.1);
+                let four =
+                    _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+                let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+                _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
+            }
         }
     }
 }
