@@ -26,8 +26,10 @@ pub(crate) fn multiply<H: Half>(
     activation: Option<LinearActivation>,
     out: &mut [H],
 ) -> Result<()> {
+    let as_they_are = m > 1 && H::has_products();
     let stride = uncrowded_stride(k);
-    let mut rows = Block::used(m * stride * size_of::<f32>())?;
+    let widened = if as_they_are { 0 } else { m };
+    let mut rows = Block::used(widened * stride * size_of::<f32>())?;
     let rows: &mut [f32] = bytemuck::cast_slice_mut(rows.bytes_mut());
     for (wide, x) in rows.chunks_exact_mut(stride.max(1)).zip(x.chunks_exact(k.max(1))) {
         widen(x, &mut wide[..k]);
@@ -47,6 +49,12 @@ pub(crate) fn multiply<H: Half>(
         match m {
             1 if H::BY_SHIFT => add_in_registers(&rows[..k], weight, sums),
             1 => add_row(&rows[..k], weight, sums),
+            _ if as_they_are => {
+                for (at, panel) in weight.chunks_exact((k * PANEL).max(1)).enumerate() {
+                    let sums = (&mut sums[at * PANEL..], width);
+                    H::add_panel(m, (x, k), (panel, PANEL), [k, PANEL], sums);
+                }
+            }
             _ => add_rows((rows, stride), weight, k, (sums, width)),
         }
         for (sums, out) in sums.chunks_exact_mut(width).zip(out) {
@@ -67,7 +75,7 @@ fn add_row<H: Half>(x: &[f32], panels: &[H], sums: &mut [f32]) {
     let mut wide = [0f32; PANELS * LINES * PANEL];
     for (at, x) in x.chunks(LINES).enumerate() {
         let lines = x.len() * PANEL;
-        let panels = panels.chunks_exact(panels.len() / sums.len() * PANEL);
+        let panels = panels.chunks_exact((panels.len() / sums.len() * PANEL).max(1));
         for (panel, wide) in panels.zip(wide.chunks_exact_mut(lines)) {
             widen(&panel[at * LINES * PANEL..][..lines], wide);
         }
@@ -80,7 +88,7 @@ fn add_in_registers<H: Half>(x: &[f32], panels: &[H], sums: &mut [f32]) {
     dispatch(
         #[inline(always)]
         || {
-            let panels = panels.chunks_exact(panels.len() / sums.len() * PANEL);
+            let panels = panels.chunks_exact((panels.len() / sums.len() * PANEL).max(1));
             for (panel, sums) in panels.zip(sums.as_chunks_mut::<PANEL>().0) {
                 let mut all = *sums;
                 for (line, &x) in panel.as_chunks::<PANEL>().0.iter().zip(x) {
@@ -102,7 +110,7 @@ fn add_rows<H: Half>(
     (sums, width): (&mut [f32], usize),
 ) {
     let mut wide = [0f32; PANELS * LINES * PANEL];
-    for (at, panel) in panels.chunks_exact(k * PANEL).enumerate() {
+    for (at, panel) in panels.chunks_exact((k * PANEL).max(1)).enumerate() {
         for from in (0..k).step_by(PANELS * LINES) {
             let lines = (PANELS * LINES).min(k - from) * PANEL;
             widen(&panel[from * PANEL..][..lines], &mut wide[..lines]);
@@ -127,7 +135,7 @@ mod tests {
     #[test]
     fn packed_weights_give_what_ordinary_ones_give() {
         for dtype in [DType::Float16, DType::BFloat16] {
-            for (n, k) in [(70, 33), (300, 1024), (32, 1)] {
+            for (n, k) in [(70, 33), (300, 1024), (32, 1), (40, 0)] {
                 let (weight, bias) = (whole(&[n, k], dtype), whole(&[n], dtype));
                 let packed = pack_linear(&weight).unwrap();
                 for sizes in [&[k][..], &[2, k], &[2, 17, k], &[0, k]] {

@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::block::Block;
 use crate::gemm::{self, Matrix};
 use crate::halves::{Half, narrow, widened};
+use crate::panels::PANEL;
 use crate::{Result, threads};
 
 /// Numbers of a stretch, about. Results do not depend on the number of threads, for stretches do not.
@@ -34,6 +35,11 @@ pub(crate) fn multiply<H: Half>(
 ) -> Result<()> {
     // Either rows of `a` come in stretches or columns of `b`; the other matrix is widened whole.
     let by_rows = m > n;
+    if H::has_products() && a.1.col_stride == 1 && b.1.col_stride == 1 {
+        let step = 4 * PANEL;
+        let parts = if by_rows { parts_of_rows(out, n, step) } else { parts_of_cols(out, n, step) };
+        return try_parts([m, k, n], parts, |part| multiply_part(k, a, b, bias, part));
+    }
     let whole = if by_rows { (b, [k, n]) } else { (a, [m, k]) };
     let mut whole_block = Block::used(whole.1.iter().product::<usize>() * size_of::<f32>())?;
     let (wide_whole, whole_at) = widen_part(whole.0, whole.1, whole_block.bytes_mut());
@@ -50,12 +56,8 @@ pub(crate) fn multiply<H: Half>(
         let mut sums = Block::used(rows.len() * cols.len() * size_of::<f32>())?;
         let sums: &mut [f32] = bytemuck::cast_slice_mut(sums.bytes_mut());
         let sums = &mut sums[..rows.len() * cols.len()];
-        if let Some((numbers, at)) = bias {
-            let at = part_at(at, rows.start, cols.start);
-            for (r, sums) in sums.chunks_exact_mut(cols.len()).enumerate() {
-                let numbers = &numbers[at.start + r * at.row_stride..];
-                sums.iter_mut().enumerate().for_each(|(c, sum)| *sum = numbers[c * at.col_stride]);
-            }
+        if let Some(bias) = bias {
+            begin_with(bias, [rows.start, cols.start], cols.len(), sums, cols.len());
         }
         let (whole, wide) = ((&*wide_whole, whole_at), (&*wide, at));
         let [a, b] = if by_rows { [wide, whole] } else { [whole, wide] };
@@ -68,6 +70,51 @@ pub(crate) fn multiply<H: Half>(
     };
     let alone = parts.len() == 1;
     try_parts([m, k, n], parts, |part| compute(part, alone))
+}
+
+/// Computes a part with the products that the type has of its own; `a` and `b` are row-major.
+fn multiply_part<H: Half>(
+    k: usize,
+    (a, a_at): (&[H], Matrix),
+    (b, b_at): (&[H], Matrix),
+    bias: Option<(&[f32], Matrix)>,
+    Part { rows, cols, out }: Part<'_, H>,
+) -> Result<()> {
+    let width = cols.len().next_multiple_of(PANEL);
+    let mut sums = Block::used(rows.len() * width * size_of::<f32>())?;
+    let sums: &mut [f32] = bytemuck::cast_slice_mut(sums.bytes_mut());
+    let sums = &mut sums[..rows.len() * width];
+    sums.fill(0.0);
+    if let Some(bias) = bias {
+        begin_with(bias, [rows.start, cols.start], cols.len(), sums, width);
+    }
+    let x = &a[part_at(a_at, rows.start, 0).start..];
+    for column in (0..cols.len()).step_by(PANEL) {
+        let lines = &b[part_at(b_at, 0, cols.start + column).start..];
+        let sizes = [k, PANEL.min(cols.len() - column)];
+        let sums = (&mut sums[column..], width);
+        H::add_panel(rows.len(), (x, a_at.row_stride), (lines, b_at.row_stride), sizes, sums);
+    }
+    for (sums, out) in sums.chunks_exact(width).zip(out) {
+        narrow(&sums[..cols.len()], out);
+    }
+    Ok(())
+}
+
+/// Sets `count` sums of each row, `width` apart, to what is added to the product from a row and a column on.
+fn begin_with(
+    (numbers, at): (&[f32], Matrix),
+    [row, column]: [usize; 2],
+    count: usize,
+    sums: &mut [f32],
+    width: usize,
+) {
+    let at = part_at(at, row, column);
+    for (r, sums) in sums.chunks_exact_mut(width).enumerate() {
+        let numbers = &numbers[at.start + r * at.row_stride..];
+        let sums = sums[..count].iter_mut().enumerate();
+        sums.for_each(|(c, sum)| *sum = numbers[c * at.col_stride]);
+    }
 }
 
 /// Computes all parts of a product of these sizes, on several threads where it is worth it.

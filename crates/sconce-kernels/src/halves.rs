@@ -3,6 +3,8 @@
 
 use half::{bf16, f16};
 
+#[cfg(target_arch = "x86_64")]
+use crate::bfloat16_products;
 use crate::unary::{map, map_slice, map_slices};
 use crate::zip::{Strided, ZipRow, zip_parallel};
 use crate::{DType, Element, Error, Result, Tensor};
@@ -19,6 +21,21 @@ pub(crate) trait Half: Element {
     fn widened(self) -> f32;
     /// The nearest number, of two that are as near the even one.
     fn nearest(x: f32) -> Self;
+    /// Whether rows of this type and lines of another matrix are multiplied by [`Half::add_panel`].
+    fn has_products() -> bool {
+        false
+    }
+    /// Adds the product of so many rows and lines of so many numbers, of which up to 32 are columns, to
+    /// `sums`: each with what lies from one row or line to the next.
+    fn add_panel(
+        _rows: usize,
+        _x: (&[Self], usize),
+        _lines: (&[Self], usize),
+        _sizes: [usize; 2],
+        _sums: (&mut [f32], usize),
+    ) {
+        unreachable!("this type has no products of its own");
+    }
     /// Conversions of as many elements as the processor has instructions for: how many were done.
     fn widen_by_instructions(_xs: &[Self], _wide: &mut [f32]) -> usize {
         0
@@ -73,6 +90,23 @@ impl Half for f16 {
 
 impl Half for bf16 {
     const BY_SHIFT: bool = true;
+
+    #[cfg(target_arch = "x86_64")]
+    fn has_products() -> bool {
+        bfloat16_products::available()
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn add_panel(
+        rows: usize,
+        x: (&[bf16], usize),
+        (all, stride): (&[bf16], usize),
+        [depth, width]: [usize; 2],
+        sums: (&mut [f32], usize),
+    ) {
+        let lines = bfloat16_products::Lines { all, stride, depth, width };
+        bfloat16_products::add_panel(rows, x, lines, sums);
+    }
 
     #[inline(always)]
     fn widened(self) -> f32 {

@@ -12,6 +12,8 @@ mod annex_g;
 mod attention;
 mod bags;
 mod batch_stats;
+#[cfg(target_arch = "x86_64")]
+mod bfloat16_products;
 mod bilinear;
 mod binary;
 mod block;

@@ -266,7 +266,7 @@ pub(crate) fn add_panel(
 }
 
 /// So many rows in tiles of about one height, so that none is left with a few.
-fn tiles(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+pub(crate) fn tiles(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
     let count = rows.div_ceil(most);
     (0..count).map(move |tile| tile * rows / count..(tile + 1) * rows / count)
 }
