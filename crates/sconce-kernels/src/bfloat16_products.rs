@@ -9,6 +9,8 @@ use std::sync::LazyLock;
 
 use half::bf16;
 
+use crate::blocked::lanes::Avx512;
+use crate::dots::Factors;
 use crate::panels::{PANEL, tiles};
 use crate::simd::{Level, best};
 
@@ -166,10 +168,10 @@ impl Tile {
             let factors = |at: usize| {
                 let pair: *const __m512i = pairs.add(at).cast();
                 [_mm512_loadu_si512(pair), _mm512_loadu_si512(pair.add(1))]
-                    .map(|half| std::mem::transmute::<__m512i, __m512bh>(half))
+                    .map(|half| Bfloat16s::of(half).0)
             };
             let add = |all: &mut [__m512; 2], x: i32, factors: [__m512bh; 2]| {
-                let x = std::mem::transmute::<__m512i, __m512bh>(_mm512_set1_epi32(x));
+                let x = Bfloat16s::of(_mm512_set1_epi32(x)).0;
                 all[0] = _mm512_dpbf16_ps(all[0], x, factors[0]);
                 all[1] = _mm512_dpbf16_ps(all[1], x, factors[1]);
             };
@@ -193,6 +195,40 @@ impl Tile {
                 _mm512_storeu_ps(sums.add(16), all[r][1]);
             }
         }
+    }
+}
+
+/// 32 numbers: [`Factors`] where the processor has the instruction.
+#[derive(Clone, Copy)]
+pub(crate) struct Bfloat16s(__m512bh);
+
+impl Bfloat16s {
+    #[inline(always)]
+    unsafe fn of(bits: __m512i) -> Bfloat16s {
+        // SAFETY: numbers of this kind may have any bits.
+        Bfloat16s(unsafe { std::mem::transmute::<__m512i, __m512bh>(bits) })
+    }
+}
+
+// SAFETY: callers see to the instructions and to pointers.
+impl Factors for Bfloat16s {
+    type Number = bf16;
+    type Sums = Avx512;
+    const COUNT: usize = 32;
+
+    #[inline(always)]
+    unsafe fn load(from: *const bf16) -> Self {
+        unsafe { Bfloat16s::of(_mm512_loadu_si512(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_first(from: *const bf16, count: usize) -> Self {
+        unsafe { Bfloat16s::of(_mm512_maskz_loadu_epi16((1 << count) - 1, from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(sums: Avx512, a: Self, b: Self) -> Avx512 {
+        Avx512(unsafe { _mm512_dpbf16_ps(sums.0, a.0, b.0) })
     }
 }
 

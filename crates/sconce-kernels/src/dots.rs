@@ -1,9 +1,14 @@
-//! Scalar products of `f32` vectors, each of which lies in one piece: rows of one matrix and columns of
-//! another. Nothing is put in another order beforehand, which takes longer than the product where there
+//! Scalar products of vectors, each of which lies in one piece: rows of one matrix and columns of another,
+//! both of `f32`, or of `bfloat16` where the processor has an instruction for its products. Nothing is put in another order beforehand, which takes longer than the product where there
 //! are few rows or few columns.
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
 #![allow(clippy::needless_range_loop, reason = "rows are registers")]
 
+#[cfg(target_arch = "x86_64")]
+use half::bf16;
+
+#[cfg(target_arch = "x86_64")]
+use crate::bfloat16_products::{self, Bfloat16s};
 #[cfg(target_arch = "x86_64")]
 use crate::blocked::lanes::{Avx2, Avx512};
 use crate::blocked::lanes::{LANES, Lanes};
@@ -66,23 +71,7 @@ pub(crate) unsafe fn multiply(
     out_strides: [usize; 2],
     accumulate: bool,
 ) {
-    for vectors in [rows, columns] {
-        let Some(last) = vectors.count.checked_sub(1) else { return };
-        let end = last.checked_mul(vectors.stride).and_then(|start| start.checked_add(k));
-        assert!(end.is_some_and(|end| end <= vectors.all.len()), "vectors lie in their slice");
-    }
-    let product = Product {
-        k,
-        rows: rows.count,
-        columns: columns.count,
-        x: rows.all.as_ptr(),
-        x_stride: rows.stride,
-        y: columns.all.as_ptr(),
-        y_stride: columns.stride,
-        out,
-        out_strides,
-        accumulate,
-    };
+    let product = Product::of(k, [rows, columns], out, out_strides, accumulate);
     match best() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the assertion above and the caller's promise; the processor has AVX-512.
@@ -94,15 +83,74 @@ pub(crate) unsafe fn multiply(
     }
 }
 
+/// Adds products of `bfloat16` to sums, which have these strides of rows and columns; otherwise as
+/// [`multiply`].
+///
+/// # Panics
+/// Where the processor lacks the instruction, a vector does not lie in its slice, or there are fewer sums.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn add_bfloat16(
+    k: usize,
+    [rows, columns]: [Vectors<'_, bf16>; 2],
+    sums: &mut [f32],
+    strides: [usize; 2],
+) {
+    if rows.count == 0 || columns.count == 0 {
+        return;
+    }
+    assert!(bfloat16_products::available());
+    assert!(sums.len() > (rows.count - 1) * strides[0] + (columns.count - 1) * strides[1]);
+    let product = Product::of(k, [rows, columns], sums.as_mut_ptr(), strides, true);
+    // SAFETY: `of` has held the vectors against their slices, and the sums are borrowed mutably; the
+    // processor has the instructions.
+    unsafe { bfloat16(product) }
+}
+
+/// Numbers of a kind side by side, and what adds their products up.
+///
+/// # Safety
+/// As [`Lanes`].
+pub(crate) trait Factors: Copy {
+    type Number: Copy;
+    type Sums: Lanes;
+    const COUNT: usize;
+    unsafe fn load(from: *const Self::Number) -> Self;
+    /// The first so many numbers, fewer than there are places, and zeros.
+    unsafe fn load_first(from: *const Self::Number, count: usize) -> Self;
+    unsafe fn add(sums: Self::Sums, a: Self, b: Self) -> Self::Sums;
+}
+
+// SAFETY: what `Lanes` asks for.
+impl<V: Lanes> Factors for V {
+    type Number = f32;
+    type Sums = V;
+    const COUNT: usize = LANES;
+
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> V {
+        unsafe { Lanes::load(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_first(from: *const f32, count: usize) -> V {
+        unsafe { Lanes::load_first(from, count) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(sums: V, a: V, b: V) -> V {
+        unsafe { sums.fma(a, b) }
+    }
+}
+
 /// The operands of some products.
 #[derive(Clone, Copy)]
-struct Product {
+struct Product<T> {
     k: usize,
     rows: usize,
     columns: usize,
-    x: *const f32,
+    x: *const T,
     x_stride: usize,
-    y: *const f32,
+    y: *const T,
     y_stride: usize,
     out: *mut f32,
     out_strides: [usize; 2],
@@ -113,7 +161,7 @@ struct Product {
 /// As [`Product::compute`]; the processor must have AVX-512F.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx2,fma")]
-unsafe fn avx512(product: Product) {
+unsafe fn avx512(product: Product<f32>) {
     // SAFETY: the caller's.
     unsafe {
         match product.rows {
@@ -127,7 +175,7 @@ unsafe fn avx512(product: Product) {
 /// As [`Product::compute`]; the processor must have AVX2 and FMA.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn avx2(product: Product) {
+unsafe fn avx2(product: Product<f32>) {
     // SAFETY: the caller's.
     unsafe {
         match product.rows {
@@ -137,10 +185,52 @@ unsafe fn avx2(product: Product) {
     }
 }
 
-impl Product {
+/// # Safety
+/// As [`Product::compute`]; the processor must have AVX-512BW and its instruction for `bfloat16`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512bf16,avx2,fma")]
+unsafe fn bfloat16(product: Product<bf16>) {
+    // SAFETY: the caller's.
+    unsafe {
+        match product.rows {
+            1 => product.compute::<Bfloat16s, 1, 8>(),
+            _ => product.in_parts(|part| part.compute::<Bfloat16s, 4, 4>()),
+        }
+    }
+}
+
+impl<T: Copy> Product<T> {
+    /// # Panics
+    /// Where a vector does not lie in its slice.
+    fn of(
+        k: usize,
+        [rows, columns]: [Vectors<'_, T>; 2],
+        out: *mut f32,
+        out_strides: [usize; 2],
+        accumulate: bool,
+    ) -> Product<T> {
+        for vectors in [rows, columns] {
+            let Some(last) = vectors.count.checked_sub(1) else { continue };
+            let end = last.checked_mul(vectors.stride).and_then(|start| start.checked_add(k));
+            assert!(end.is_some_and(|end| end <= vectors.all.len()), "vectors lie in their slice");
+        }
+        Product {
+            k,
+            rows: rows.count,
+            columns: columns.count,
+            x: rows.all.as_ptr(),
+            x_stride: rows.stride,
+            y: columns.all.as_ptr(),
+            y_stride: columns.stride,
+            out,
+            out_strides,
+            accumulate,
+        }
+    }
+
     /// The same from a row and a column on, so many of them.
     #[inline(always)]
-    fn part(self, row: usize, rows: usize, column: usize, columns: usize) -> Product {
+    fn part(self, row: usize, rows: usize, column: usize, columns: usize) -> Product<T> {
         Product {
             rows,
             columns,
@@ -153,7 +243,7 @@ impl Product {
 
     /// Calls `compute` with [`GROUP`] rows and [`DEPTH`] numbers of each vector at a time.
     #[inline(always)]
-    fn in_parts(self, compute: impl Fn(Product)) {
+    fn in_parts(self, compute: impl Fn(Product<T>)) {
         for row in (0..self.rows).step_by(GROUP) {
             let group = self.part(row, GROUP.min(self.rows - row), 0, self.columns);
             for from in (0..self.k.max(1)).step_by(DEPTH) {
@@ -174,7 +264,7 @@ impl Product {
     /// The operands must be valid for what the fields say; the processor must have the instructions of
     /// `V`.
     #[inline(always)]
-    unsafe fn compute<V: Lanes, const ROWS: usize, const COLUMNS: usize>(self) {
+    unsafe fn compute<V: Factors<Number = T>, const ROWS: usize, const COLUMNS: usize>(self) {
         let whole = self.columns / COLUMNS * COLUMNS;
         // SAFETY: the caller's, for the rows and columns of each part are among its own.
         unsafe {
@@ -192,7 +282,7 @@ impl Product {
     /// # Safety
     /// As [`Product::compute`].
     #[inline(always)]
-    unsafe fn all_rows<V: Lanes, const ROWS: usize, const COLUMNS: usize>(self) {
+    unsafe fn all_rows<V: Factors<Number = T>, const ROWS: usize, const COLUMNS: usize>(self) {
         for row in (0..self.rows).step_by(ROWS) {
             let rows = ROWS.min(self.rows - row);
             let part = self.part(row, rows, 0, COLUMNS);
@@ -213,21 +303,19 @@ impl Product {
     /// # Safety
     /// As [`Product::compute`], with as many rows and columns.
     #[inline(always)]
-    unsafe fn block<V: Lanes, const ROWS: usize, const COLUMNS: usize>(self) {
+    unsafe fn block<V: Factors<Number = T>, const ROWS: usize, const COLUMNS: usize>(self) {
         let Product { k, x, x_stride, y, y_stride, out, out_strides, accumulate, .. } = self;
         // SAFETY: places are below k, rows and columns are those there are.
         unsafe {
-            let mut sums = [[V::splat(0.0); COLUMNS]; ROWS];
-            let rest = k % LANES;
-            for from in (0..k - rest).step_by(LANES) {
-                let mut columns = [V::splat(0.0); COLUMNS];
-                for c in 0..COLUMNS {
-                    columns[c] = V::load(y.add(c * y_stride + from));
-                }
+            let mut sums = [[V::Sums::splat(0.0); COLUMNS]; ROWS];
+            let rest = k % V::COUNT;
+            for from in (0..k - rest).step_by(V::COUNT) {
+                let columns: [V; COLUMNS] =
+                    std::array::from_fn(|c| V::load(y.add(c * y_stride + from)));
                 for r in 0..ROWS {
                     let row = V::load(x.add(r * x_stride + from));
                     for c in 0..COLUMNS {
-                        sums[r][c] = sums[r][c].fma(row, columns[c]);
+                        sums[r][c] = V::add(sums[r][c], row, columns[c]);
                     }
                 }
             }
@@ -237,7 +325,7 @@ impl Product {
                     let row = V::load_first(x.add(r * x_stride + from), rest);
                     for c in 0..COLUMNS {
                         let column = V::load_first(y.add(c * y_stride + from), rest);
-                        sums[r][c] = sums[r][c].fma(row, column);
+                        sums[r][c] = V::add(sums[r][c], row, column);
                     }
                 }
             }
@@ -257,8 +345,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn products_of_bfloat16_are_added_whatever_the_sizes() {
+        if !bfloat16_products::available() {
+            return;
+        }
+        let numbers = |len: usize| -> Vec<bf16> {
+            (0..len).map(|i| bf16::from_f32((i * 29 % 31) as f32 - 15.0)).collect()
+        };
+        for rows in 1..6 {
+            for (k, columns, stride) in
+                [(0, 2, 1), (5, 9, 6), (32, 4, 32), (65, 13, 70), (1100, 3, 1100)]
+            {
+                let (x, y) = (numbers(rows * stride), numbers(columns * stride));
+                let mut sums = vec![0.5f32; rows * columns];
+                let vectors = [(&x, rows), (&y, columns)];
+                let vectors = vectors.map(|(all, count)| Vectors { all, stride, count });
+                add_bfloat16(k, vectors, &mut sums, [columns, 1]);
+                for (at, &sum) in sums.iter().enumerate() {
+                    let (x, y) = (&x[at / columns * stride..], &y[at % columns * stride..]);
+                    let exact = (0..k).map(|i| x[i].to_f32() * y[i].to_f32()).sum::<f32>() + 0.5;
+                    assert_eq!(sum, exact, "{rows} {k} {columns}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn every_kernel_adds_up_every_length() {
-        let mut kernels: Vec<unsafe fn(Product)> = Vec::new();
+        let mut kernels: Vec<unsafe fn(Product<f32>)> = Vec::new();
         if matches!(best(), Level::Avx512) {
             kernels.push(avx512);
         }

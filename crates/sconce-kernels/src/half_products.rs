@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use crate::block::Block;
+use crate::dots::Vectors;
 use crate::gemm::{self, Matrix};
 use crate::halves::{Half, narrow, widened};
 use crate::panels::PANEL;
@@ -17,6 +18,12 @@ const STEP: usize = 16;
 
 /// Elements of a matrix below which other threads cost more than they bring to widening it.
 const PARALLEL: usize = 1 << 16;
+
+/// Columns in one piece each are multiplied as they are, where the type has such products, from so many
+/// numbers on.
+const LONG: usize = 128;
+/// How many times as many numbers they then have as there may be rows, or columns.
+const FEW: usize = 8;
 
 /// Some rows and columns of the result, row by row.
 pub(crate) struct Part<'a, H> {
@@ -35,10 +42,15 @@ pub(crate) fn multiply<H: Half>(
 ) -> Result<()> {
     // Either rows of `a` come in stretches or columns of `b`; the other matrix is widened whole.
     let by_rows = m > n;
-    if H::has_products() && a.1.col_stride == 1 && b.1.col_stride == 1 {
+    let as_they_are = match b.1 {
+        Matrix { col_stride: 1, .. } => true,
+        Matrix { row_stride: 1, .. } => k >= LONG && k >= FEW * m.min(n),
+        _ => false,
+    };
+    if H::has_products() && a.1.col_stride == 1 && as_they_are {
         let step = 4 * PANEL;
         let parts = if by_rows { parts_of_rows(out, n, step) } else { parts_of_cols(out, n, step) };
-        return try_parts([m, k, n], parts, |part| multiply_part(k, a, b, bias, part));
+        return try_parts([m, k, n], parts, |part| multiply_part([m, k, n], a, b, bias, part));
     }
     let whole = if by_rows { (b, [k, n]) } else { (a, [m, k]) };
     let mut whole_block = Block::used(whole.1.iter().product::<usize>() * size_of::<f32>())?;
@@ -72,9 +84,10 @@ pub(crate) fn multiply<H: Half>(
     try_parts([m, k, n], parts, |part| compute(part, alone))
 }
 
-/// Computes a part with the products that the type has of its own; `a` and `b` are row-major.
+/// Computes a part with the products that the type has of its own: of the rows of `a`, which are in one
+/// piece each, and the rows or the columns of `b`, whichever are.
 fn multiply_part<H: Half>(
-    k: usize,
+    [m, k, n]: [usize; 3],
     (a, a_at): (&[H], Matrix),
     (b, b_at): (&[H], Matrix),
     bias: Option<(&[f32], Matrix)>,
@@ -89,11 +102,19 @@ fn multiply_part<H: Half>(
         begin_with(bias, [rows.start, cols.start], cols.len(), sums, width);
     }
     let x = &a[part_at(a_at, rows.start, 0).start..];
-    for column in (0..cols.len()).step_by(PANEL) {
-        let lines = &b[part_at(b_at, 0, cols.start + column).start..];
-        let sizes = [k, PANEL.min(cols.len() - column)];
-        let sums = (&mut sums[column..], width);
-        H::add_panel(rows.len(), (x, a_at.row_stride), (lines, b_at.row_stride), sizes, sums);
+    if b_at.col_stride == 1 {
+        for column in (0..cols.len()).step_by(PANEL) {
+            let lines = &b[part_at(b_at, 0, cols.start + column).start..];
+            let sizes = [k, PANEL.min(cols.len() - column)];
+            let sums = (&mut sums[column..], width);
+            H::add_panel(rows.len(), (x, a_at.row_stride), (lines, b_at.row_stride), sizes, sums);
+        }
+    } else {
+        let y = &b[part_at(b_at, 0, cols.start).start..];
+        let x = Vectors { all: x, stride: a_at.row_stride, count: rows.len() };
+        let y = Vectors { all: y, stride: b_at.col_stride, count: cols.len() };
+        let (vectors, strides) = if m <= n { ([x, y], [width, 1]) } else { ([y, x], [1, width]) };
+        H::add_dots(k, vectors, sums, strides);
     }
     for (sums, out) in sums.chunks_exact(width).zip(out) {
         narrow(&sums[..cols.len()], out);

@@ -5,6 +5,7 @@ use half::{bf16, f16};
 
 #[cfg(target_arch = "x86_64")]
 use crate::bfloat16_products;
+use crate::dots::{self, Vectors};
 use crate::unary::{map, map_slice, map_slices};
 use crate::zip::{Strided, ZipRow, zip_parallel};
 use crate::{DType, Element, Error, Result, Tensor};
@@ -21,7 +22,7 @@ pub(crate) trait Half: Element {
     fn widened(self) -> f32;
     /// The nearest number, of two that are as near the even one.
     fn nearest(x: f32) -> Self;
-    /// Whether rows of this type and lines of another matrix are multiplied by [`Half::add_panel`].
+    /// Whether the type has products of its own, [`Half::add_panel`] and [`Half::add_dots`].
     fn has_products() -> bool {
         false
     }
@@ -34,6 +35,10 @@ pub(crate) trait Half: Element {
         _sizes: [usize; 2],
         _sums: (&mut [f32], usize),
     ) {
+        unreachable!("this type has no products of its own");
+    }
+    /// Adds products of rows and columns of so many numbers to `sums`, as [`dots::multiply`].
+    fn add_dots(_: usize, _: [Vectors<'_, Self>; 2], _sums: &mut [f32], _strides: [usize; 2]) {
         unreachable!("this type has no products of its own");
     }
     /// Conversions of as many elements as the processor has instructions for: how many were done.
@@ -106,6 +111,11 @@ impl Half for bf16 {
     ) {
         let lines = bfloat16_products::Lines { all, stride, depth, width };
         bfloat16_products::add_panel(rows, x, lines, sums);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn add_dots(k: usize, vectors: [Vectors<'_, bf16>; 2], sums: &mut [f32], strides: [usize; 2]) {
+        dots::add_bfloat16(k, vectors, sums, strides);
     }
 
     #[inline(always)]

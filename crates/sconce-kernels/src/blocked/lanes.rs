@@ -116,7 +116,7 @@ mod x86 {
 
     /// One 512-bit register.
     #[derive(Clone, Copy)]
-    pub(crate) struct Avx512(__m512);
+    pub(crate) struct Avx512(pub(crate) __m512);
 
     // SAFETY: callers see to AVX-512F and to pointers; loads and stores need no alignment.
     impl Lanes for Avx512 {
