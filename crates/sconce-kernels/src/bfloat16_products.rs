@@ -40,7 +40,7 @@ pub(crate) fn available() -> bool {
 }
 
 /// Adds the product of `rows` rows, `x_stride` apart, and some lines to 32 columns of `sums`, whose rows are
-/// `sums_stride` apart; columns beyond the lines' stay as they are.
+/// `sums_stride` apart; what columns beyond the lines' hold then means nothing.
 ///
 /// # Panics
 /// Where the processor lacks the instruction, or an operand is short.
@@ -54,10 +54,14 @@ pub(crate) fn add_panel(
     if rows == 0 || depth == 0 {
         return;
     }
+    let lies_in = |count: usize, stride: usize, width: usize, len: usize| {
+        let end = (count - 1).checked_mul(stride).and_then(|start| start.checked_add(width));
+        end.is_some_and(|end| end <= len)
+    };
     assert!(available() && width <= PANEL);
-    assert!(x.len() >= (rows - 1) * x_stride + depth);
-    assert!(all.len() >= (depth - 1) * stride + width);
-    assert!(sums.len() >= (rows - 1) * sums_stride + PANEL);
+    assert!(lies_in(rows, x_stride, depth, x.len()));
+    assert!(lies_in(depth, stride, width, all.len()));
+    assert!(lies_in(rows, sums_stride, PANEL, sums.len()));
     let mut pairs = [[bf16::ZERO; 2 * PANEL]; DEPTH / 2];
     for from in (0..depth).step_by(DEPTH) {
         let depth = DEPTH.min(depth - from);

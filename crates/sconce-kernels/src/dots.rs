@@ -99,7 +99,10 @@ pub(crate) fn add_bfloat16(
         return;
     }
     assert!(bfloat16_products::available());
-    assert!(sums.len() > (rows.count - 1) * strides[0] + (columns.count - 1) * strides[1]);
+    let last =
+        (rows.count - 1).checked_mul(strides[0]).zip((columns.count - 1).checked_mul(strides[1]));
+    let last = last.and_then(|(row, column)| row.checked_add(column));
+    assert!(last.is_some_and(|last| last < sums.len()), "as many sums as products");
     let product = Product::of(k, [rows, columns], sums.as_mut_ptr(), strides, true);
     // SAFETY: `of` has held the vectors against their slices, and the sums are borrowed mutably; the
     // processor has the instructions.

@@ -110,7 +110,7 @@ pub(crate) const PARALLEL: usize = 1 << 20;
 
 /// Rows and columns in one piece each, of this many numbers or more, are multiplied as they are where there
 /// are few of one of them: the library would put the other matrix in an order of its own.
-const LONG: usize = 128;
+pub(crate) const LONG: usize = 128;
 /// How many times as many numbers rows have as there may be rows, or columns.
 const FEW: usize = 4;
 

@@ -19,10 +19,9 @@ const STEP: usize = 16;
 /// Elements of a matrix below which other threads cost more than they bring to widening it.
 const PARALLEL: usize = 1 << 16;
 
-/// Columns in one piece each are multiplied as they are, where the type has such products, from so many
-/// numbers on.
-const LONG: usize = 128;
-/// How many times as many numbers they then have as there may be rows, or columns.
+/// How many times as many numbers columns in one piece each have as there may be rows, or columns, where
+/// they are multiplied as they are: adding a register up takes as long as in [`gemm`], products half as
+/// long.
 const FEW: usize = 8;
 
 /// Some rows and columns of the result, row by row.
@@ -44,7 +43,7 @@ pub(crate) fn multiply<H: Half>(
     let by_rows = m > n;
     let as_they_are = match b.1 {
         Matrix { col_stride: 1, .. } => true,
-        Matrix { row_stride: 1, .. } => k >= LONG && k >= FEW * m.min(n),
+        Matrix { row_stride: 1, .. } => k >= gemm::LONG && k >= FEW * m.min(n),
         _ => false,
     };
     if H::has_products() && a.1.col_stride == 1 && as_they_are {
