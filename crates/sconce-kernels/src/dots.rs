@@ -1,6 +1,7 @@
 //! Scalar products of vectors, each of which lies in one piece: rows of one matrix and columns of another,
-//! both of `f32`, or of `bfloat16` where the processor has an instruction for its products. Nothing is put in another order beforehand, which takes longer than the product where there
-//! are few rows or few columns.
+//! both of `f32`, or of `bfloat16` where the processor has an instruction for its products. Nothing is put in
+//! another order beforehand, which takes longer than the product where there are few rows or few columns.
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "kernels are of x86-64"))]
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
 #![allow(clippy::needless_range_loop, reason = "rows are registers")]
 
@@ -74,7 +75,8 @@ pub(crate) unsafe fn multiply(
     let product = Product::of(k, [rows, columns], out, out_strides, accumulate);
     match best() {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the assertion above and the caller's promise; the processor has AVX-512.
+        // SAFETY: `of` has held the vectors against their slices, and the caller vouches for `out`; the
+        // processor has AVX-512.
         Level::Avx512 => unsafe { avx512(product) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above; the processor has AVX2 and FMA.
