@@ -1,5 +1,6 @@
 //! Gamma, Dirichlet and binomial numbers, drawn as PyTorch's CPU kernels draw them.
 
+use crate::numbers::rounded;
 use crate::{DType, Error, Generator, Result, Tensor, shape};
 
 /// `torch._standard_gamma`: a number of the gamma distribution of rate 1 for each concentration.
@@ -85,10 +86,6 @@ fn least_positive(dtype: DType) -> Option<f64> {
         DType::Float64 => Some(f64::MIN_POSITIVE),
         _ => None,
     }
-}
-
-fn rounded(number: f64, dtype: DType) -> f64 {
-    if dtype == DType::Float64 { number } else { f64::from(number as f32) }
 }
 
 /// The number, or the least one that is allowed. NaN passes through.

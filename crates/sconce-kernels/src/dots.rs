@@ -35,26 +35,6 @@ pub(crate) fn available() -> bool {
     !matches!(best(), Level::Baseline)
 }
 
-/// `out = x · column j` for every column j, or `out += …`; `false`, with nothing done, where this processor
-/// has no kernel.
-pub(crate) fn columns(
-    x: &[f32],
-    bs: &[f32],
-    stride: usize,
-    out: &mut [f32],
-    accumulate: bool,
-) -> bool {
-    if !available() {
-        return false;
-    }
-    let row = Vectors { all: x, stride: x.len(), count: 1 };
-    let columns = Vectors { all: bs, stride, count: out.len() };
-    let strides = [out.len(), 1];
-    // SAFETY: `out` has a product for each column, and is borrowed mutably.
-    unsafe { multiply(x.len(), [row, columns], out.as_mut_ptr(), strides, accumulate) };
-    true
-}
-
 /// `out[i][j] = row i · column j`, of `k` numbers each, or `out[i][j] += …`. A product is added up in an
 /// order that depends on its length, and on whether there is one row alone. Should rows and columns
 /// not be as many, there should be fewer rows.

@@ -41,11 +41,6 @@ pub(crate) trait Multiply:
     const ZERO: Self;
     const ONE: Self;
 
-    /// A vector times columns in one piece each, where the type has a kernel for it.
-    fn columns(_: &[Self], _: &[Self], _: usize, _: &mut [Self], _accumulate: bool) -> bool {
-        false
-    }
-
     /// Whether there is a kernel for [`Multiply::dots`].
     fn has_dots() -> bool {
         false
@@ -64,15 +59,25 @@ pub(crate) trait Multiply:
     ) {
         unreachable!("there is no kernel for this type");
     }
+
+    /// A vector times columns in one piece each, `stride` from one to the next; `false`, with nothing done,
+    /// where there is no kernel.
+    fn columns(x: &[Self], bs: &[Self], stride: usize, out: &mut [Self], accumulate: bool) -> bool {
+        if !Self::has_dots() {
+            return false;
+        }
+        let row = Vectors { all: x, stride: x.len(), count: 1 };
+        let columns = Vectors { all: bs, stride, count: out.len() };
+        let strides = [out.len(), 1];
+        // SAFETY: `out` has a product for each column, and is borrowed mutably.
+        unsafe { Self::dots(x.len(), [row, columns], out.as_mut_ptr(), strides, accumulate) };
+        true
+    }
 }
 
 impl Multiply for f32 {
     const ZERO: f32 = 0.0;
     const ONE: f32 = 1.0;
-
-    fn columns(x: &[f32], bs: &[f32], stride: usize, out: &mut [f32], accumulate: bool) -> bool {
-        dots::columns(x, bs, stride, out, accumulate)
-    }
 
     fn has_dots() -> bool {
         dots::available()

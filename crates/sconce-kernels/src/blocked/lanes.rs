@@ -184,7 +184,7 @@ mod x86 {
         }
         #[inline(always)]
         unsafe fn load_first(from: *const f32, count: usize) -> Self {
-            /// So many set lanes, from the end of them on.
+            /// Set lanes and clear ones: read from so many before the clear ones on, so many are set.
             const MASK: [i32; 32] = {
                 let mut mask = [0; 32];
                 let mut lane = 0;
