@@ -19,6 +19,15 @@ def whole(dim: int, rank: int) -> int:
     return dim
 
 
+def without(rank: int, dims: List[int]) -> List[int]:
+    """The other dimensions."""
+    rest: List[int] = []
+    for d in range(rank):
+        if d not in dims:
+            rest.append(d)
+    return rest
+
+
 # Arithmetic.
 
 def pow_self(grad: Tensor, self: Tensor, exponent: number) -> Tensor:
@@ -127,15 +136,19 @@ def clamped_tensor(grad: Tensor, self: Tensor, low: Optional[Tensor], high: Opti
     return grad
 
 
-def clamped_low(grad: Tensor, self: Tensor, low: Tensor, high: Optional[Tensor]) -> Tensor:
+def clamped_low(grad: Tensor, self: Tensor, low: Optional[Tensor], high: Optional[Tensor]) -> Tensor:
     """Where the lower bound is the result, which it is not where the upper bound is lower still."""
+    if low is None:
+        return grad
     taken = self < low
     if high is not None:
         taken = taken.logical_and(low < high)
     return grad.masked_fill(taken.logical_not(), 0)
 
 
-def clamped_high(grad: Tensor, self: Tensor, low: Optional[Tensor], high: Tensor) -> Tensor:
+def clamped_high(grad: Tensor, self: Tensor, low: Optional[Tensor], high: Optional[Tensor]) -> Tensor:
+    if high is None:
+        return grad
     taken = self > high
     if low is not None:
         taken = taken.logical_or(high < low)
@@ -190,7 +203,7 @@ def i1_grad(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
 def i1e_grad(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     zero = self == 0
     safe = self.masked_fill(zero, 1)
-    slope = torch.special.i0e(self) - result * (self.sgn() + safe.reciprocal())
+    slope = self.special_i0e() - result * (self.sgn() + safe.reciprocal())
     return grad * torch.where(zero, 0.5, slope)
 
 
@@ -215,7 +228,7 @@ def spread(grad: Tensor, sizes: List[int], dim: Optional[List[int]], keepdim: bo
 
 def counted(sizes: List[int], dim: Optional[List[int]]) -> int:
     """How many elements are reduced to one."""
-    dims = torch.jit.annotate(List[int], [])
+    dims: List[int] = []
     if dim is not None:
         dims = dim
     number = 1
@@ -255,7 +268,7 @@ def chosen_often(grad: Tensor, sizes: List[int], dim: int, indices: Tensor) -> T
 
 
 def aminmax_grad(low: Tensor, high: Tensor, self: Tensor, min: Tensor, max: Tensor, dim: Optional[int], keepdim: bool) -> Tensor:
-    dims = torch.jit.annotate(Optional[List[int]], None)
+    dims: Optional[List[int]] = None
     if dim is not None:
         dims = [dim]
     return evenly(low, self, min, dims, keepdim) + evenly(high, self, max, dims, keepdim)
@@ -328,13 +341,6 @@ def cumprod_grad(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor
     own = torch.eye(n, dtype=torch.bool, device=x.device)
     without = torch.where(own, 1, x.unsqueeze(-2)).cumprod(-1).triu()
     return (without.conj() * grad.movedim(dim, -1).unsqueeze(-2)).sum(-1).movedim(-1, dim)
-
-
-def prod_grad(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
-    """The gradient of a product over one dimension, which grad and result still have."""
-    if not bool((self == 0).any()):
-        return grad * (result / self).conj()
-    return torch.zeros_like(self)
 
 
 def prod_dim(grad: Tensor, self: Tensor, result: Tensor, dim: int, keepdim: bool) -> Tensor:
@@ -434,8 +440,8 @@ def unfolded(grad: Tensor, sizes: List[int], dimension: int, size: int, step: in
 
 def repeated(grad: Tensor, sizes: List[int], repeats: List[int]) -> Tensor:
     extra = len(repeats) - len(sizes)
-    split = torch.jit.annotate(List[int], [])
-    dims = torch.jit.annotate(List[int], [])
+    split: List[int] = []
+    dims: List[int] = []
     for at, times in enumerate(repeats):
         dims.append(len(split))
         split.append(times)
@@ -477,7 +483,7 @@ def repeat_interleaved_tensor(self: Tensor, repeats: Tensor, dim: Optional[int])
 
 
 def to_sizes(grads: List[Tensor], tensors: List[Tensor]) -> List[Tensor]:
-    return [grad.reshape(tensor.size()) for grad, tensor in zip(grads, tensors)]
+    return [grads[at].reshape(tensors[at].size()) for at in range(len(tensors))]
 
 
 def negated(values: List[int]) -> List[int]:
@@ -491,7 +497,7 @@ def diag(self: Tensor, diagonal: int) -> Tensor:
 
 
 def cat_grads(grad: Tensor, tensors: List[Tensor], dim: int) -> List[Tensor]:
-    grads = torch.jit.annotate(List[Tensor], [])
+    grads: List[Tensor] = []
     start = 0
     for tensor in tensors:
         # An empty vector goes with anything.
@@ -510,12 +516,14 @@ def hstack(tensors: List[Tensor]) -> Tensor:
 
 
 def column_stack(tensors: List[Tensor]) -> Tensor:
-    columns = [t.reshape([t.numel(), 1]) if t.dim() <= 1 else t for t in tensors]
+    columns: List[Tensor] = []
+    for tensor in tensors:
+        columns.append(tensor.reshape([-1, 1]) if tensor.dim() <= 1 else tensor)
     return torch.cat(columns, 1)
 
 
 def block_diag_grads(grad: Tensor, tensors: List[Tensor]) -> List[Tensor]:
-    grads = torch.jit.annotate(List[Tensor], [])
+    grads: List[Tensor] = []
     row = 0
     column = 0
     for tensor in tensors:
@@ -535,7 +543,7 @@ def meshgrid(tensors: List[Tensor], xy: bool) -> List[Tensor]:
     sizes = [1 for _ in tensors]
     for at, tensor in enumerate(tensors):
         sizes[order[at]] = tensor.numel()
-    grids = torch.jit.annotate(List[Tensor], [])
+    grids: List[Tensor] = []
     for at, tensor in enumerate(tensors):
         shape = [1 for _ in tensors]
         shape[order[at]] = tensor.numel()
@@ -551,9 +559,9 @@ def cartesian_prod(tensors: List[Tensor]) -> Tensor:
 
 def kron(self: Tensor, other: Tensor) -> Tensor:
     rank = max(self.dim(), other.dim())
-    left = torch.jit.annotate(List[int], [])
-    right = torch.jit.annotate(List[int], [])
-    sizes = torch.jit.annotate(List[int], [])
+    left: List[int] = []
+    right: List[int] = []
+    sizes: List[int] = []
     for at in range(rank):
         a, b = at - rank + self.dim(), at - rank + other.dim()
         left.append(self.size(a) if a >= 0 else 1)
@@ -643,13 +651,13 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: Optional[int]) -> Tensor:
     return self.expand(sizes).gather(at, indices.expand(index_sizes))
 
 
-def scatter_reduce_grads(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, result: Tensor) -> Tuple[Tensor, Tensor]:
+def scatter_reduce_grads(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, with_self: bool, result: Tensor) -> Tuple[Tensor, Tensor]:
     if self.dim() == 0:
         dim = 0
     if reduce == "sum":
         to_self, to_src = grad, grad.gather(dim, index)
     elif reduce == "mean":
-        ones = torch.ones_like(grad) if include_self else torch.zeros_like(grad)
+        ones = torch.ones_like(grad) if with_self else torch.zeros_like(grad)
         number = ones.scatter_add(dim, index, torch.ones_like(src))
         number = number.masked_fill(number == 0, 1)
         to_self, to_src = grad / number, (grad / number).gather(dim, index)
@@ -657,20 +665,20 @@ def scatter_reduce_grads(grad: Tensor, self: Tensor, dim: int, index: Tensor, sr
         from_self = self == result
         from_src = src == result.gather(dim, index)
         number = torch.zeros_like(grad)
-        if include_self:
+        if with_self:
             number = from_self.to(grad.dtype)
         number = number.scatter_add(dim, index, from_src.to(grad.dtype))
         shared = grad / number.masked_fill(number == 0, 1)
         to_self, to_src = shared * from_self, shared.gather(dim, index) * from_src
     else:
-        to_self, to_src = scatter_prod_grads(grad, self, dim, index, src, include_self, result)
-    if not include_self:
+        to_self, to_src = scatter_prod_grads(grad, self, dim, index, src, with_self, result)
+    if not with_self:
         to_self = to_self.scatter(dim, index, 0)
     return to_self, to_src
 
 
-def scatter_prod_grads(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool, result: Tensor) -> Tuple[Tensor, Tensor]:
-    if not include_self:
+def scatter_prod_grads(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, with_self: bool, result: Tensor) -> Tuple[Tensor, Tensor]:
+    if not with_self:
         self = self.scatter(dim, index, 1)
     # The others' product: of those that are not zero where no other is zero.
     zero_self, zero_src = self == 0, src == 0
@@ -746,7 +754,7 @@ def linear_weight(grad: Tensor, input: Tensor, weight: Tensor) -> Tensor:
 def inner(self: Tensor, other: Tensor) -> Tensor:
     if self.dim() == 0 or other.dim() == 0:
         return self * other
-    return torch.tensordot(self, other, [-1], [-1])
+    return tensordot(self, other, [-1], [-1])
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Optional[Tensor]) -> Tensor:
@@ -766,8 +774,8 @@ def tensordot(self: Tensor, other: Tensor, dims_self: List[int], dims_other: Lis
             b = b.sum([r], True)
         elif b.size(r) == 1 and a.size(l) != 1:
             a = a.sum([l], True)
-    rows = [d for d in range(a.dim()) if d not in left]
-    columns = [d for d in range(b.dim()) if d not in right]
+    rows = without(a.dim(), left)
+    columns = without(b.dim(), right)
     sizes = [a.size(d) for d in rows] + [b.size(d) for d in columns]
     inside = 1
     for l in left:
@@ -828,7 +836,9 @@ def einsum_labels(equation: str, tensors: List[Tensor]) -> Tuple[List[str], str]
         for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz":
             if left.count(letter) == 1:
                 output += letter
-    operands = [einsum_ellipsis(part, tensor.dim(), most, spare) for part, tensor in zip(parts, tensors)]
+    operands: List[str] = []
+    for part, tensor in zip(parts, tensors):
+        operands.append(einsum_ellipsis(part, tensor.dim(), most, spare))
     return operands, output
 
 
@@ -841,10 +851,10 @@ def einsum_spare(used: str) -> str:
 
 def einsum_grads(grad: Tensor, equation: str, tensors: List[Tensor]) -> List[Tensor]:
     operands, output = einsum_labels(equation, tensors)
-    grads = torch.jit.annotate(List[Tensor], [])
+    grads: List[Tensor] = []
     for at, tensor in enumerate(tensors):
-        given = torch.jit.annotate(List[Tensor], [grad])
-        labels = torch.jit.annotate(List[str], [output])
+        given: List[Tensor] = [grad]
+        labels: List[str] = [output]
         for other in range(len(tensors)):
             if other != at:
                 given.append(tensors[other].conj())
@@ -914,7 +924,7 @@ def prelu(self: Tensor, weight: Tensor) -> Tensor:
 def rrelu(self: Tensor, lower: number, upper: number, training: bool) -> Tensor:
     if training:
         raise RuntimeError("the derivative of aten::rrelu in training is not supported")
-    return torch.nn.functional.leaky_relu(self, (float(lower) + float(upper)) / 2)
+    return self.leaky_relu((float(lower) + float(upper)) / 2)
 
 
 def dropped(input: Tensor, p: float, train: bool, whole_features: bool) -> Tensor:
@@ -923,7 +933,7 @@ def dropped(input: Tensor, p: float, train: bool, whole_features: bool) -> Tenso
     if p == 1:
         return input * torch.zeros([], dtype=input.dtype, device=input.device)
     if whole_features:
-        sizes = [size if at < 2 else 1 for at, size in enumerate(input.size())]
+        sizes = input.size()[:2] + [1 for _ in range(input.dim() - 2)]
         noise = input.new_empty(sizes)
     else:
         noise = torch.empty_like(input)
@@ -983,7 +993,7 @@ def batch_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], 
         if weight is not None:
             scale = scale * weight
         return affine((input - running_mean.reshape(shape)) * scale.reshape(shape), None, bias)
-    dims = [d for d in range(input.dim()) if d != 1]
+    dims = without(input.dim(), [1])
     if running_mean is not None:
         kept = input.detach()
         running_mean.mul_(1 - momentum).add_(kept.mean(dims), alpha=momentum)
@@ -1068,7 +1078,7 @@ def huber(self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
 def kl_div(self: Tensor, target: Tensor, reduction: int, log_target: bool) -> Tensor:
     if log_target:
         return reduced(target.exp() * (target - self), reduction)
-    return reduced(torch.xlogy(target, target) - target * self, reduction)
+    return reduced(target.xlogy(target) - target * self, reduction)
 
 
 def per_element(grad: Tensor, self: Tensor, reduction: int) -> Tensor:
@@ -1091,7 +1101,7 @@ def cross_entropy_target(grad: Tensor, self: Tensor, weight: Optional[Tensor], r
 
 
 def with_logits(self: Tensor, target: Tensor, weight: Optional[Tensor], pos_weight: Optional[Tensor], reduction: int) -> Tensor:
-    logarithm = torch.nn.functional.logsigmoid(self)
+    logarithm = self.log_sigmoid()
     if pos_weight is not None:
         logarithm = ((pos_weight - 1) * target + 1) * logarithm
     losses = (1 - target) * self - logarithm
@@ -1119,7 +1129,8 @@ def cross_entropy(self: Tensor, target: Tensor, weight: Optional[Tensor], reduct
     classes = 0 if self.dim() == 1 else 1
     count = self.size(classes)
     logarithms = self.log_softmax(classes)
-    shape = [1 if d != classes else count for d in range(self.dim())]
+    shape = [1 for _ in range(self.dim())]
+    shape[classes] = count
     if target.is_floating_point():
         if label_smoothing > 0:
             target = target * (1 - label_smoothing) + label_smoothing / count
@@ -1153,15 +1164,15 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
     dtype = torch.result_type(x1, x2)
     a, b = torch.broadcast_tensors([x1.to(dtype), x2.to(dtype)])
     # The bound is no part of the derivative.
-    length_a = torch.linalg_vector_norm(a, 2, [dim], True)
-    length_b = torch.linalg_vector_norm(b, 2, [dim], True)
+    length_a = a.linalg_vector_norm(2, [dim], True)
+    length_b = b.linalg_vector_norm(2, [dim], True)
     bounded_a = torch.where(length_a < eps, eps, length_a)
     bounded_b = torch.where(length_b < eps, eps, length_b)
     return (a / bounded_a * (b / bounded_b)).sum([dim])
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float, eps: float, keepdim: bool) -> Tensor:
-    return torch.linalg_vector_norm(x1 - x2 + eps, p, [-1], keepdim)
+    return (x1 - x2 + eps).linalg_vector_norm(p, [-1], keepdim)
 
 
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
@@ -1217,7 +1228,7 @@ def distance_slope(difference: Tensor, distance: Tensor, p: float) -> Tensor:
         return difference.sgn() * (size == distance)
     if p < 2:
         slope = difference.sgn() * size.pow(p - 1) / distance.pow(p - 1)
-        return slope.masked_fill((distance == 0).logical_or((difference == 0).logical_and(p < 1)), 0)
+        return slope.masked_fill((distance == 0) if p >= 1 else (difference == 0), 0)
     return (difference * size.pow(p - 2) / distance.pow(p - 1)).masked_fill(distance == 0, 0)
 
 
@@ -1251,7 +1262,7 @@ def filled(values: List[int], rank: int) -> List[int]:
 
 def cropped(input: Tensor, before: List[int], sizes: List[int]) -> Tensor:
     """What begins in each of the last dimensions at `before`, zero where there is nothing."""
-    pad = torch.jit.annotate(List[int], [])
+    pad: List[int] = []
     rank = len(sizes)
     for at in range(rank):
         d = rank - 1 - at
@@ -1306,8 +1317,7 @@ def conv_weight(grad: Tensor, input: Tensor, sizes: List[int], stride: List[int]
 
 def conv_bias(grad: Tensor, rank: int) -> Tensor:
     """`rank` is the weight's."""
-    dims = [d for d in range(grad.dim()) if d != grad.dim() - rank + 1]
-    return grad.sum(dims)
+    return grad.sum(without(grad.dim(), [grad.dim() - rank + 1]))
 
 
 def conv_padded(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int) -> Tensor:
@@ -1318,7 +1328,7 @@ def conv_padded(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: L
     if not batched:
         input = input.unsqueeze(0)
     if padding == "same":
-        pad = torch.jit.annotate(List[int], [])
+        pad: List[int] = []
         for at in range(rank):
             d = rank - 1 - at
             total = dilation[d] * (weight.size(d + 2) - 1)
@@ -1426,7 +1436,9 @@ def upsampled(grad: Tensor, sizes: List[int], mode: str, align_corners: bool, sc
 
 
 def upsampled_by(grad: Tensor, sizes: List[int], mode: str, align_corners: bool, scale_factors: Optional[List[float]]) -> Tensor:
-    scales = [factor(scale_factors, at) for at in range(len(sizes) - 2)]
+    scales: List[Optional[float]] = []
+    for at in range(len(sizes) - 2):
+        scales.append(factor(scale_factors, at))
     return upsampled(grad, sizes, mode, align_corners, scales)
 
 
@@ -1449,7 +1461,7 @@ def padded(self: Tensor, pad: List[int], mode: str) -> Tensor:
     return self
 
 
-def pad(self: Tensor, pad: List[int], mode: str, value: Optional[float]) -> Tensor:
+def padded_by(self: Tensor, pad: List[int], mode: str, value: Optional[float]) -> Tensor:
     if mode == "constant":
         filling = 0.0
         if value is not None:
