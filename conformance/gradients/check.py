@@ -10,7 +10,7 @@ With `--uses` it is only said which operators that the expressions use have no d
 
 import argparse
 import collections
-import math
+import math  # noqa: F401  named by functions.py
 import pathlib
 import re
 import sys
@@ -156,7 +156,11 @@ class Tape:
         needs = any(id(tensor) in self.needing for tensor in tensors_in(operands))
         rule = self.rules.get(name)
         function = getattr(getattr(torch.ops.aten, base), overload or "default")
-        arguments = dict(zip([argument.name for argument in schema_of(name).arguments], operands))
+        declared = schema_of(name).arguments
+        for index, argument in enumerate(declared):
+            if str(argument.type) == "Tensor" and isinstance(operands[index], (bool, int, float, complex)):
+                operands[index] = torch.tensor(operands[index])
+        arguments = dict(zip([argument.name for argument in declared], operands))
         if rule and rule.kind == "as" and needs:
             _, used, function = rule.functions[0]
             with torch.enable_grad():
@@ -172,6 +176,8 @@ class Tape:
             return list(results)
         made = [tensor for tensor in tensors_in(results) if differentiable(tensor)]
         made = [tensor for tensor in made if all(tensor is not given for given in tensors_in(operands))]
+        if rule and rule.kind == "as":
+            made = [tensor for tensor in made if tensor.requires_grad]
         if not made:
             return list(results)
         if rule is None:
@@ -259,12 +265,21 @@ def close(a, b, dtype):
     return None
 
 
+def own(tensor):
+    """A copy that lies in memory as the tensor does."""
+    if tensor.layout != torch.strided:
+        raise Unsupported(str(tensor.layout))
+    storage = tensor.detach().resolve_conj().resolve_neg().untyped_storage().clone()
+    return torch.empty(0, dtype=tensor.dtype).set_(storage, tensor.storage_offset(), tensor.shape, tensor.stride())
+
+
 def check(rules, op, sample, second):
     from torch.utils import _pytree as pytree
 
     leaves, structure = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
     at = [index for index, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
     tensors = [leaves[index].detach() for index in at]
+    asked = [leaves[index].requires_grad for index in at]
 
     def call(*inputs):
         filled = list(leaves)
@@ -273,16 +288,16 @@ def check(rules, op, sample, second):
         first, args, kwargs = pytree.tree_unflatten(filled, structure)
         return op(first, *args, **kwargs)
 
-    fresh = lambda: [tensor.clone().as_strided(tensor.size(), tensor.stride()) if False else tensor.detach().clone() for tensor in tensors]
+    fresh = lambda: [own(tensor) for tensor in tensors]
     torch.manual_seed(0)
     traced = torch.jit.trace(call, tuple(fresh()), check_trace=False)
     graph = traced.inlined_graph
 
     # PyTorch's own.
-    inputs = [tensor.requires_grad_(differentiable(tensor)) for tensor in fresh()]
+    inputs = [tensor.requires_grad_(need) for tensor, need in zip(fresh(), asked)]
     torch.manual_seed(0)
     with torch.enable_grad():
-        outputs = [tensor for tensor in tensors_in(pytree.tree_leaves(call(*inputs))) if tensor.requires_grad]
+        outputs = [tensor for tensor in tensors_in(pytree.tree_leaves(traced(*inputs))) if tensor.requires_grad]
     wanted = [tensor for tensor in inputs if tensor.requires_grad]
     if not wanted or not outputs:
         expected, second_expected = None, None
@@ -298,8 +313,9 @@ def check(rules, op, sample, second):
 
     # The table's.
     tape = Tape(rules, second)
-    mine = [tensor.requires_grad_(second and differentiable(tensor)) for tensor in fresh()]
-    tape.needing = {id(tensor) for tensor in mine if differentiable(tensor)}
+    mine = [tensor.requires_grad_(second and need) for tensor, need in zip(fresh(), asked)]
+    leaves = [tensor for tensor, need in zip(mine, asked) if need]
+    tape.needing = set(map(id, leaves))
     torch.manual_seed(0)
     with torch.set_grad_enabled(second):
         found_outputs = tape.run(graph, mine)
@@ -312,7 +328,7 @@ def check(rules, op, sample, second):
             if why := close(a.detach(), b.detach(), b.dtype):
                 return f"result {why}"
         grads = tape.back(flat, seeds)
-        found = [grads.get(id(tensor)) for tensor in mine if differentiable(tensor)]
+        found = [grads.get(id(tensor)) for tensor in leaves]
     for a, b in zip(found, expected):
         b = None if b is None else b.detach()
         a = None if a is None else a.detach()
@@ -323,7 +339,6 @@ def check(rules, op, sample, second):
             return f"grad {why}"
     if second and second_expected is not None:
         squares = sum((grad * grad.conj()).real.sum() for grad in found if grad is not None and grad.requires_grad)
-        leaves = [tensor for tensor in mine if differentiable(tensor)]
         if not isinstance(squares, torch.Tensor):
             return "no second derivative"
         for a, b in zip(torch.autograd.grad(squares, leaves, allow_unused=True), second_expected):
@@ -385,13 +400,14 @@ def main():
                 continue
             torch.manual_seed(number)
             try:
-                samples = list(op.sample_inputs("cpu", dtype, requires_grad=False))
+                samples = list(op.sample_inputs("cpu", dtype, requires_grad=True))
             except Exception:
                 continue
             step = max(1, len(samples) // options.samples)
             for index, sample in list(enumerate(samples))[::step]:
                 try:
-                    why = check(rules, op, sample, options.second)
+                    with torch.jit.optimized_execution(False):
+                        why = check(rules, op, sample, options.second)
                     verdict = "wrong" if why else "equal"
                 except Unsupported as error:
                     why, verdict = str(error), "not supported"

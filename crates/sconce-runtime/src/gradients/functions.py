@@ -482,10 +482,6 @@ def repeat_interleaved_tensor(self: Tensor, repeats: Tensor, dim: Optional[int])
     return self.index_select(at, torch.repeat_interleave(repeats))
 
 
-def to_sizes(grads: List[Tensor], tensors: List[Tensor]) -> List[Tensor]:
-    return [grads[at].reshape(tensors[at].size()) for at in range(len(tensors))]
-
-
 def negated(values: List[int]) -> List[int]:
     return [-value for value in values]
 
@@ -581,15 +577,16 @@ def trace_grad(grad: Tensor, sizes: List[int]) -> Tensor:
 
 
 def diff(self: Tensor, n: int, dim: int, prepend: Optional[Tensor], append: Optional[Tensor]) -> Tensor:
+    if n == 0:
+        return self.clone()
     if prepend is not None:
         self = torch.cat([prepend, self], dim)
     if append is not None:
         self = torch.cat([self, append], dim)
-    for _ in range(n):
-        length = self.size(dim)
-        if length > 0:
-            self = self.narrow(dim, 1, length - 1) - self.narrow(dim, 0, length - 1)
-    return self if n > 0 else self.clone()
+    for _ in range(min(n, self.size(dim))):
+        length = self.size(dim) - 1
+        self = self.narrow(dim, 1, length) - self.narrow(dim, 0, length)
+    return self
 
 
 # Indexing.
@@ -628,7 +625,7 @@ def masked_scatter_source(grad: Tensor, mask: Tensor, sizes: List[int]) -> Tenso
 
 
 def take_grad(grad: Tensor, sizes: List[int], index: Tensor) -> Tensor:
-    return grad.new_zeros(sizes).put(index, grad, True)
+    return grad.new_zeros(sizes).put(index, grad.reshape(index.size()), True)
 
 
 def put_self(grad: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
@@ -639,7 +636,8 @@ def put_self(grad: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> T
 
 def take_along_dim(self: Tensor, indices: Tensor, dim: Optional[int]) -> Tensor:
     if dim is None:
-        return self.reshape([-1]).gather(0, indices.reshape([-1]))
+        index = indices.reshape([-1])
+        return self.reshape([-1]).gather(0, torch.where(index < 0, index + self.numel(), index))
     at = whole(dim, self.dim())
     sizes = self.size()
     index_sizes = indices.size()
@@ -648,7 +646,8 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: Optional[int]) -> Tensor:
             size = max(sizes[d], index_sizes[d]) if min(sizes[d], index_sizes[d]) > 0 else 0
             sizes[d] = size
             index_sizes[d] = size
-    return self.expand(sizes).gather(at, indices.expand(index_sizes))
+    index = indices.expand(index_sizes)
+    return self.expand(sizes).gather(at, torch.where(index < 0, index + self.size(at), index))
 
 
 def scatter_reduce_grads(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, with_self: bool, result: Tensor) -> Tuple[Tensor, Tensor]:
@@ -745,7 +744,7 @@ def linear_input(grad: Tensor, weight: Tensor) -> Tensor:
 
 
 def linear_weight(grad: Tensor, input: Tensor, weight: Tensor) -> Tensor:
-    rows = input.reshape([-1, input.size(-1)])
+    rows = input.flatten(0, -2) if input.dim() > 1 else input.unsqueeze(0)
     if weight.dim() == 1:
         return adjoint(rows).mv(grad.reshape([-1]))
     return grad.reshape([rows.size(0), weight.size(0)]).t().mm(rows.conj())
@@ -921,12 +920,6 @@ def prelu(self: Tensor, weight: Tensor) -> Tensor:
     return torch.where(self > 0, self, weight * self)
 
 
-def rrelu(self: Tensor, lower: number, upper: number, training: bool) -> Tensor:
-    if training:
-        raise RuntimeError("the derivative of aten::rrelu in training is not supported")
-    return self.leaky_relu((float(lower) + float(upper)) / 2)
-
-
 def dropped(input: Tensor, p: float, train: bool, whole_features: bool) -> Tensor:
     if p == 0 or not train or input.numel() == 0:
         return input
@@ -1025,7 +1018,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Optional[Tensor], bias: O
 
 
 def native_group_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], N: int, group: int, eps: float) -> Tuple[Tensor, Tensor, Tensor]:
-    groups = input.reshape([N, group, -1])
+    groups = input.reshape([N, group, input.numel() // max(N * group, 1)])
     normal, mean, scale = normalized(groups, [2], eps)
     result = affine(normal.reshape(input.size()), weight, bias)
     return result, mean.reshape([N, group]), scale.reshape([N, group])
@@ -1037,7 +1030,7 @@ def native_layer_norm(input: Tensor, rank: int, weight: Optional[Tensor], bias: 
         normal = normal * weight
     if bias is not None:
         normal = normal + bias
-    return normal, mean, scale
+    return normal, mean.detach(), scale.detach()
 
 
 def rms_norm(input: Tensor, rank: int, weight: Optional[Tensor], eps: Optional[float]) -> Tensor:
