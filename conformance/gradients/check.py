@@ -375,6 +375,7 @@ def main():
     parser.add_argument("--pattern", default="")
     parser.add_argument("--dtypes", default="float32,float64")
     parser.add_argument("--samples", type=int, default=4)
+    parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--second", action="store_true")
     parser.add_argument("--uses", action="store_true")
     options = parser.parse_args()
@@ -415,6 +416,8 @@ def main():
                 except Exception as error:
                     why, verdict = f"{type(error).__name__} {error}", "failed"
                 counts[verdict] += 1
+                if options.verbose and verdict == "failed":
+                    print(why)
                 if verdict in ("wrong", "failed"):
                     lines = why.strip().splitlines() or [""]
                     print(f"{verdict} {name}.{text}.{index:03}: {lines[0]} | {lines[-1]}"[:400], flush=True)

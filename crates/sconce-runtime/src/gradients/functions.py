@@ -5,10 +5,10 @@
 
 def scaled(grad: Tensor, by: number) -> Tensor:
     """The gradient of x where x is multiplied by a number."""
-    if by == 1:
-        return grad
     if grad.is_complex():
         return (grad.conj() * by).conj()
+    if by == 1:
+        return grad
     return grad * by
 
 
@@ -367,6 +367,9 @@ def prod_all(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
 def logcumsumexp_grad(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
     if grad.dim() == 0 or grad.numel() == 0:
         return grad
+    if grad.is_complex():
+        later = (grad.log() - result.conj()).flip([dim]).logcumsumexp(dim).flip([dim])
+        return (later + self.conj()).exp()
     least = -math.inf
     positive = torch.where(grad > 0, grad, 1).log().masked_fill(grad <= 0, least)
     negative = torch.where(grad < 0, -grad, 1).log().masked_fill(grad >= 0, least)
@@ -1416,14 +1419,15 @@ def upsampled(grad: Tensor, sizes: List[int], mode: str, align_corners: bool, sc
         elif mode == "linear":
             matrix = units.unsqueeze(0).upsample_linear1d([out], align_corners, scales[at])[0]
         else:
-            images = units.unsqueeze(0).unsqueeze(3)
+            # Two columns, since PyTorch's antialiasing mixes up what has one.
+            images = units.unsqueeze(0).unsqueeze(3).repeat([1, 1, 1, 2])
             if mode == "cubic":
-                images = images.upsample_bicubic2d([out, 1], align_corners, scales[at], None)
+                images = images.upsample_bicubic2d([out, 2], align_corners, scales[at], None)
             elif mode == "linear-aa":
-                images = images._upsample_bilinear2d_aa([out, 1], align_corners, scales[at], None)
+                images = images._upsample_bilinear2d_aa([out, 2], align_corners, scales[at], None)
             else:
-                images = images._upsample_bicubic2d_aa([out, 1], align_corners, scales[at], None)
-            matrix = images.squeeze(3).squeeze(0)
+                images = images._upsample_bicubic2d_aa([out, 2], align_corners, scales[at], None)
+            matrix = images.select(3, 0).squeeze(0)
         grad = resampled(grad, at + 2, matrix)
     return grad
 
@@ -1442,7 +1446,9 @@ def pad_index(size: int, before: int, after: int, mode: str, device: Device) -> 
     if mode == "replicate":
         return at.clamp(0, size - 1)
     if mode == "circular":
-        return at.remainder(size)
+        # Around what is left where padding takes away.
+        first, last = max(-before, 0), size - max(-after, 0)
+        return (at - first).remainder(last - first) + first
     return size - 1 - (size - 1 - at.abs()).abs()
 
 
