@@ -370,7 +370,8 @@ def logcumsumexp_grad(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> T
     if grad.is_complex():
         later = (grad.log() - result.conj()).flip([dim]).logcumsumexp(dim).flip([dim])
         return (later + self.conj()).exp()
-    least = -math.inf
+    # As good as nothing, and finite as derivatives of this want it.
+    least = -1e38
     positive = torch.where(grad > 0, grad, 1).log().masked_fill(grad <= 0, least)
     negative = torch.where(grad < 0, -grad, 1).log().masked_fill(grad >= 0, least)
     above = (positive - result).flip([dim]).logcumsumexp(dim).flip([dim])
