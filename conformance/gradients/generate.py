@@ -6,7 +6,7 @@ Each sample of each operator becomes a folder OUT/NAME.DTYPE.INDEX as `../operat
 them, of a scripted module around the traced call: it asks for the derivatives of what the call gives,
 weighted by arguments, by those tensors that the database derives by. So many samples of each dtype are
 recorded. With `--second` so many samples of common operators are recorded as OUT/second_NAME.DTYPE.INDEX
-as well: the derivatives of the sum of squares of the derivatives.
+as well: the derivatives of the sum of squares of the derivatives of squared results.
 """
 
 import argparse
@@ -47,6 +47,9 @@ def program(asked, structure, outputs, second):
     lines += [f"    {name} = {name}.detach().requires_grad_(True)" for name, need in zip(names, asked) if need]
     lines += [f"    result = self.call({', '.join(names)})"]
     parts = ["result" if structure is None else f"result[{index}]" for index in outputs]
+    if second:
+        # What is linear has no second derivative.
+        parts = [f"{part} * {part}" for part in parts]
     inputs = ", ".join(name for name, need in zip(names, asked) if need)
     recorded = ", create_graph=True" if second else ""
     lines += [
@@ -156,7 +159,7 @@ def main():
                 except Exception as error:
                     shutil.rmtree(folder, ignore_errors=True)
                     counts["not traced, saved or derived by PyTorch"] += 1
-                    first = (str(error).splitlines() or [type(error).__name__])[0]
+                    first = (str(error).strip().splitlines() or [type(error).__name__])[-1]
                     print(f"left out  {case}: {first}", file=sys.stderr)
     print(", ".join(f"{count} {what}" for what, count in counts.items()))
 
