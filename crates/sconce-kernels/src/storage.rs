@@ -6,7 +6,7 @@
 //! error, never undefined behaviour. Storages stay on one thread; inside a call kernels may hand
 //! the borrowed slices to other threads.
 
-use std::cell::{OnceCell, Ref, RefCell, RefMut};
+use std::cell::{Cell, OnceCell, Ref, RefCell, RefMut};
 use std::rc::Rc;
 
 use crate::block::Block;
@@ -25,6 +25,7 @@ pub struct Storage(Rc<Inner>);
 struct Inner {
     nbytes: usize,
     buffer: RefCell<Buffer>,
+    writes: Cell<u32>,
     quantizer: OnceCell<Quantization>,
 }
 
@@ -92,7 +93,7 @@ impl Storage {
 
     fn new(nbytes: usize, buffer: Buffer) -> Storage {
         let (buffer, quantizer) = (RefCell::new(buffer), OnceCell::new());
-        Storage(Rc::new(Inner { nbytes, buffer, quantizer }))
+        Storage(Rc::new(Inner { nbytes, buffer, writes: Cell::new(0), quantizer }))
     }
 
     /// How its integers stand for real numbers, where they are quantized.
@@ -114,6 +115,11 @@ impl Storage {
     /// Its size.
     pub fn nbytes(&self) -> usize {
         self.0.nbytes
+    }
+
+    /// How often it has been lent for writing: a number that changes whenever its elements may have.
+    pub fn writes(&self) -> u32 {
+        self.0.writes.get()
     }
 
     /// Whether both are the same storage.
@@ -158,6 +164,7 @@ impl Storage {
     #[inline]
     pub fn write<T: Element>(&self) -> Result<RefMut<'_, [T]>> {
         let mut buffer = self.0.buffer.try_borrow_mut().map_err(|_| in_use())?;
+        self.0.writes.set(self.0.writes.get().wrapping_add(1));
         if let Buffer::Shared(storage) = &*buffer {
             let data = storage.data()?;
             let mut own = Buffer::new(self.0.nbytes)?;
@@ -193,7 +200,9 @@ mod tests {
         let file = file.storage().unwrap();
         let own = Storage::shared(file).unwrap();
         let alias = own.clone();
+        let before = alias.writes();
         own.write::<f32>().unwrap()[0] = 7.0;
+        assert_ne!(alias.writes(), before);
         assert_eq!(alias.read::<f32>().unwrap()[..], [7.0, 2.0]);
         assert_eq!(file.data().unwrap()[..4], 1f32.to_ne_bytes());
     }

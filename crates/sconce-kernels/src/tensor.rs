@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::cell::{OnceCell, Ref, RefMut};
 use std::fmt;
 use std::rc::Rc;
@@ -42,6 +43,8 @@ struct View {
     later: OnceCell<Rc<View>>,
     /// How many looks came before this one.
     changes: u16,
+    /// [`Tensor::attachment`], at the first look.
+    attachment: OnceCell<Rc<dyn Any>>,
 }
 
 impl View {
@@ -68,6 +71,7 @@ impl View {
             row_major,
             later,
             changes,
+            attachment: OnceCell::new(),
         }
     }
 }
@@ -326,6 +330,16 @@ impl Tensor {
         Rc::as_ptr(&self.0).addr()
     }
 
+    /// Something of the caller's that goes with the tensor: clones have it too, views do not.
+    pub fn attachment(&self) -> Option<&Rc<dyn Any>> {
+        self.0.attachment.get()
+    }
+
+    /// The same, made now where there is none yet.
+    pub fn attachment_or(&self, make: impl FnOnce() -> Rc<dyn Any>) -> &Rc<dyn Any> {
+        self.0.attachment.get_or_init(make)
+    }
+
     /// Whether this is the only handle to the tensor and to its storage, all of which it shows in
     /// row-major order: then nobody can tell whether a result is put in its place.
     #[inline]
@@ -551,6 +565,18 @@ mod tests {
             x.show(&x.t().unwrap()).unwrap();
         }
         assert!(x.show(&x.t().unwrap()).is_err());
+    }
+
+    #[test]
+    fn clones_share_what_is_attached() {
+        let x = Tensor::from_slice(&[1f32, 2.0], &[2]).unwrap();
+        let clone = x.clone();
+        x.attachment_or(|| Rc::new(7u8));
+        let held =
+            |tensor: &Tensor| tensor.attachment().and_then(|any| any.downcast_ref().copied());
+        assert_eq!((held(&clone), held(&x.select(0, 1).unwrap())), (Some(7u8), None));
+        x.show(&x.unsqueeze(0).unwrap()).unwrap();
+        assert_eq!(held(&x), Some(7u8));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use sconce_kernels::Importer;
 use sconce_torchscript::{Module, Value, ValueId};
 
 use crate::Error;
+use crate::gradients;
 use crate::interpreter::Machine;
 use crate::op_contexts::Layer;
 use crate::packed_params;
@@ -95,11 +96,14 @@ impl Instances<'_> {
             Value::Device(text) => IValue::Device(text.clone()),
             Value::Enum(Type::Enum(of), index) => IValue::Enum(of.clone(), *index),
             Value::Tensor(tensor) => {
-                let tensor = self.importer.import(tensor).map_err(|error| Error::Unsupported {
+                let made = self.importer.import(tensor).map_err(|error| Error::Unsupported {
                     what: format!("a tensor of the archive ({})", error.message()),
                     range: None,
                 })?;
-                IValue::Tensor(tensor)
+                if tensor.requires_grad() {
+                    gradients::want(&made);
+                }
+                IValue::Tensor(made)
             }
             Value::List { element, .. } => IValue::list(element.clone(), Vec::new()),
             Value::Dict { key, value, .. } => {

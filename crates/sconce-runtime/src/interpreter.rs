@@ -14,6 +14,7 @@ use sconce_torchscript::Module;
 use smallvec::SmallVec;
 
 use crate::error::Raise;
+use crate::gradients::{self, Gradients};
 use crate::limits::{Budget, Limits};
 use crate::lower::{
     Code, Instruction, Number, Operand, Register, Span, Surroundings, lower, slice,
@@ -56,9 +57,7 @@ pub(crate) struct Machine {
     nested: usize,
     profiling: bool,
     pub(crate) budget: Budget,
-    /// Whether the run has asked for gradients to be recorded: no operator does, and what tells of them is
-    /// refused from then on.
-    pub(crate) wants_gradients: bool,
+    pub(crate) gradients: Gradients,
     pub(crate) sink: Box<dyn Sink>,
     /// The warnings of a run that may be given up, until it is known to stand.
     held_warnings: Option<Vec<String>>,
@@ -74,6 +73,14 @@ pub(crate) struct ClassInfo {
     pub(crate) is_torchbind: bool,
     pub(crate) attributes: Vec<(Arc<str>, Type)>,
     pub(crate) methods: FxHashMap<Arc<str>, FunctionId>,
+}
+
+/// What is known of a function, with all that it calls, before it runs.
+#[derive(Default)]
+pub(crate) struct Prepared {
+    /// What it needs and is not here.
+    pub(crate) missing: Vec<Need>,
+    pub(crate) asks_for_gradients: bool,
 }
 
 struct Frame {
@@ -100,7 +107,7 @@ impl Machine {
             nested: 0,
             profiling,
             budget: Budget::new(&Limits::default(), &Memory::new(None)),
-            wants_gradients: false,
+            gradients: Gradients::default(),
             sink,
             held_warnings: None,
             generator: sconce_kernels::Generator::default(),
@@ -125,20 +132,21 @@ impl Machine {
         Ok(Rc::clone(entry.insert(Rc::new(code))))
     }
 
-    /// Lowers a function and all that it calls; gives what they need and is not here.
-    pub(crate) fn prepare(&mut self, function: FunctionId) -> Result<Vec<Need>, Error> {
+    /// Lowers a function and all that it calls.
+    pub(crate) fn prepare(&mut self, function: FunctionId) -> Result<Prepared, Error> {
         let mut seen = rustc_hash::FxHashSet::default();
         let mut pending = vec![function];
-        let mut missing = Vec::new();
+        let mut prepared = Prepared::default();
         while let Some(function) = pending.pop() {
             if seen.insert(function) {
                 let code = self.code(function)?;
                 pending.extend(code.callees.iter().copied());
                 let needs = code.missing.iter().cloned();
-                missing.extend(needs.map(|(what, range)| Need { what, range }));
+                prepared.missing.extend(needs.map(|(what, range)| Need { what, range }));
+                prepared.asks_for_gradients |= code.asks_for_gradients;
             }
         }
-        Ok(missing)
+        Ok(prepared)
     }
 
     pub(crate) fn class(&mut self, id: ClassId) -> Rc<ClassInfo> {
@@ -299,7 +307,7 @@ impl Machine {
     /// Runs until no more than so many frames are left.
     fn work(&mut self, floor: usize) -> Result<IValue, Error> {
         loop {
-            let next = match self.profiling {
+            let next = match self.profiling || self.gradients.recording {
                 false => self.run_frame::<false>(floor),
                 true => self.run_frame::<true>(floor),
             };
@@ -430,8 +438,9 @@ impl Machine {
         }
     }
 
-    /// Runs the innermost frame until it calls or returns.
-    fn run_frame<const PROFILING: bool>(&mut self, floor: usize) -> Result<Going, Raise> {
+    /// Runs the innermost frame until it calls or returns. `WATCHED` is a run of which time is measured
+    /// or gradients are recorded: operators take no short cut.
+    fn run_frame<const WATCHED: bool>(&mut self, floor: usize) -> Result<Going, Raise> {
         let Some(frame) = self.frames.last() else {
             return Err(Error::Malformed("no function is running".to_owned()).into());
         };
@@ -448,7 +457,7 @@ impl Machine {
             }
             // The instructions that neither call nor raise.
             match instruction {
-                Instruction::Numbers { op, a, b, to } if !PROFILING => {
+                Instruction::Numbers { op, a, b, to } if !WATCHED => {
                     let registers = self.registers(base);
                     let (x, y) =
                         (Self::peek(registers, &code, *a), Self::peek(registers, &code, *b));
@@ -460,7 +469,7 @@ impl Machine {
                     }
                 }
                 Instruction::Operator { builtin, from, to }
-                    if !PROFILING && self.operate_in_place(builtin, &code, base, *from, *to) =>
+                    if !WATCHED && self.operate_in_place(builtin, &code, base, *from, *to) =>
                 {
                     continue;
                 }
@@ -501,7 +510,7 @@ impl Machine {
                 _ => {}
             }
             self.stand_at(next);
-            let begun = PROFILING.then(Instant::now);
+            let begun = (WATCHED && self.profiling).then(Instant::now);
             let going = self.step(instruction, &code, base, floor)?;
             if let Some(begun) = begun {
                 spend(&code, at, begun.elapsed());
@@ -554,6 +563,18 @@ impl Machine {
         floor: usize,
     ) -> Result<Going, Raise> {
         match instruction {
+            Instruction::Operator { builtin, from, to } if self.gradients.recording => {
+                let args = self.gather(code, base, *from);
+                let at = self.frames.last().and_then(|frame| frame.next.checked_sub(1));
+                let name = at.and_then(|at| code.operators.get(at)?.as_ref());
+                let result = match name {
+                    Some(name) => gradients::run_recorded(self, name, builtin, args)?,
+                    None => {
+                        return Err(Error::Malformed("an operator without a name".to_owned()).into());
+                    }
+                };
+                self.store(code, base, *to, result);
+            }
             Instruction::Operator { builtin, from, to } => {
                 if self.profiling && self.operate_in_place(builtin, code, base, *from, *to) {
                     return Ok(Going::On);

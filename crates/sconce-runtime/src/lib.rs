@@ -10,6 +10,7 @@ mod convert;
 mod dict;
 mod error;
 mod from_objects;
+mod gradients;
 mod instantiate;
 mod interpreter;
 mod limits;

@@ -3,7 +3,7 @@
 use sconce_ir::FunctionId;
 use sconce_torchscript::Module;
 
-use crate::interpreter::Machine;
+use crate::interpreter::{Machine, Prepared};
 use crate::limits::{Budget, Limits};
 use crate::optimize::Optimizer;
 use crate::support::Need;
@@ -212,15 +212,17 @@ impl Session {
         named: &[(&str, IValue)],
     ) -> Result<IValue, Error> {
         self.machine.budget = Budget::new(&self.limits, &self.memory);
-        self.machine.wants_gradients = false;
         let _entered = self.memory.enter();
         let function = self.function(method)?;
         let mut schema = (*self.module.method(method)?.schema).clone();
         schema.name = method.into();
         let mut all = vec![self.root.clone()];
         all.extend(matching::match_arguments(&mut self.machine, &schema, args, named)?);
-        ready(&mut self.machine, function, self.missing)?;
-        match self.call_optimized(method, &all) {
+        let Prepared { asks_for_gradients, .. } = ready(&mut self.machine, function, self.missing)?;
+        self.machine.gradients.begin(asks_for_gradients);
+        // Optimised code has operators of its own, whose derivatives nobody knows.
+        let optimized = if asks_for_gradients { None } else { self.call_optimized(method, &all) };
+        match optimized {
             Some(result) => result,
             None => self.machine.call(function, all),
         }
@@ -243,7 +245,7 @@ impl Session {
     /// When there is no such method, or its code does not compile.
     pub fn needs(&mut self, method: &str) -> Result<Vec<Need>, Error> {
         let function = self.function(method)?;
-        self.machine.prepare(function)
+        Ok(self.machine.prepare(function)?.missing)
     }
 
     fn function(&mut self, method: &str) -> Result<FunctionId, Error> {
@@ -258,10 +260,13 @@ pub(crate) fn ready(
     machine: &mut Machine,
     function: FunctionId,
     missing: Missing,
-) -> Result<(), Error> {
-    let mut needed = machine.prepare(function)?.into_iter();
+) -> Result<Prepared, Error> {
+    let prepared = machine.prepare(function)?;
+    let mut needed = prepared.missing.iter();
     match needed.find(|need| missing == Missing::Refuse || need.refused().is_some()) {
-        Some(Need { what, range }) => Err(Error::Unsupported { what, range }),
-        None => Ok(()),
+        Some(Need { what, range }) => {
+            Err(Error::Unsupported { what: what.clone(), range: range.clone() })
+        }
+        None => Ok(prepared),
     }
 }

@@ -1492,3 +1492,11 @@ def attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Optional[Ten
     nothing = (scores == -math.inf).all(-1, True)
     weights = scores.masked_fill(nothing, 0).softmax(-1).masked_fill(nothing, 0)
     return dropped(weights, dropout_p, True, False).matmul(value)
+
+
+def gradient_of_places(grad: Tensor, size: List[int], places: Tensor):
+    count = 1
+    for n in size:
+        count = count * n
+    flat = torch.zeros([count], dtype=grad.dtype).index_add(0, places.reshape(-1), grad.reshape(-1))
+    return flat.view(size)

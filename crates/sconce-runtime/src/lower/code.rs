@@ -36,6 +36,8 @@ pub(crate) struct Code {
     pub(crate) missing: Vec<(String, Option<SourceRange>)>,
     /// For each instruction, the full name of the operator it computes.
     pub(crate) operators: Vec<Option<Rc<str>>>,
+    /// Whether it, or what it forks, asks for gradients.
+    pub(crate) asks_for_gradients: bool,
     /// For each instruction, what it has taken; empty where nobody asks.
     pub(crate) spent: RefCell<Vec<Spent>>,
 }

@@ -23,6 +23,7 @@ pub(crate) use numbers::Number;
 use numbers::NumberOp;
 
 use crate::Error;
+use crate::gradients;
 use crate::registry;
 use crate::value::IValue;
 
@@ -56,6 +57,7 @@ pub(crate) fn lower(name: &str, graph: &Graph, around: &Surroundings<'_>) -> Res
             callees: Vec::new(),
             missing: Vec::new(),
             operators: Vec::new(),
+            asks_for_gradients: false,
             spent: RefCell::default(),
         },
         operator: None,
@@ -202,7 +204,9 @@ impl Lowering<'_> {
         let schema = self.graph.operator(node);
         let overload = schema.map_or("", |operator| &*operator.schema.overload);
         let name = schema.map(|operator| operator.schema.full_name());
-        self.operator = Some(name.as_deref().unwrap_or(symbol).into());
+        let name = name.as_deref().unwrap_or(symbol);
+        self.code.asks_for_gradients |= gradients::asks(name);
+        self.operator = Some(name.into());
         let lowered = self.known_operator(node, symbol, overload);
         self.operator = None;
         lowered
@@ -314,6 +318,7 @@ impl Lowering<'_> {
                 let code = lower("<forked function>", sub, self.around)?;
                 self.code.callees.extend(code.callees.iter().copied());
                 self.code.missing.extend(code.missing.iter().cloned());
+                self.code.asks_for_gradients |= code.asks_for_gradients;
                 self.emit(Instruction::Fork { code: Rc::new(code), from, to });
             }
             Prim::GetAttr => {

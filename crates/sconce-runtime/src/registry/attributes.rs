@@ -6,7 +6,6 @@ use sconce_kernels::{DType, Operand, Scalar, Tensor, can_cast, promote_types, re
 use super::tensor_args::{kernel, made};
 use super::{Args, Table};
 use crate::error::Raise;
-use crate::interpreter::Machine;
 use crate::value::IValue::{self, Bool, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -24,33 +23,19 @@ pub(super) const TABLE: Table = &[
     ("prim::is_vulkan", "-", |_, args| no(&args)),
     ("prim::is_xla", "-", |_, args| no(&args)),
     ("prim::is_xpu", "-", |_, args| no(&args)),
-    ("prim::requires_grad", "-", |machine, args| of_gradients(machine).and(no(&args))),
     ("prim::layout", "-", |_, args| args.tensor(0).map(|_| Int(0))),
     ("prim::name", "-", |_, args| args.tensor(0).map(|_| IValue::None)),
-    ("prim::grad", "-", |machine, args| {
-        of_gradients(machine).and(args.tensor(0)).map(|_| IValue::None)
-    }),
     ("prim::itemsize", "-", |_, args| item_size(&args)),
     ("prim::nbytes", "-", |_, args| {
         let tensor = args.tensor(0)?;
         Ok(Int(tensor.numel() * tensor.dtype().item_size() as i64))
     }),
     ("aten::element_size", "-", |_, args| item_size(&args)),
-    ("aten::is_leaf", "-", |machine, args| {
-        of_gradients(machine).and(args.tensor(0)).map(|_| Bool(true))
-    }),
-    ("aten::retains_grad", "-", |machine, args| of_gradients(machine).and(no(&args))),
     ("aten::is_conj", "-", |_, args| no(&args)),
     ("aten::is_neg", "-", |_, args| no(&args)),
     ("aten::is_inference", "-", |_, args| no(&args)),
     ("aten::get_device", "-", |_, args| args.tensor(0).map(|_| Int(-1))),
     ("aten::cpu", "-", |_, mut args| Ok(args.take(0))),
-    ("aten::detach_", "-", |_, mut args| Ok(args.take(0))),
-    ("aten::requires_grad_", "-", |machine, mut args| {
-        // What is computed is the same with and without gradients.
-        machine.wants_gradients |= args.bool(1)?;
-        Ok(args.take(0))
-    }),
     ("aten::_shape_as_tensor", "-", |_, args| {
         let sizes = args.tensor(0)?.sizes();
         made(Tensor::from_slice(sizes, &[sizes.len() as i64]))
@@ -92,14 +77,6 @@ pub(super) const TABLE: Table = &[
         Ok(index.map_or(IValue::None, Int))
     }),
 ];
-
-/// Refuses to tell what only recorded gradients would say.
-fn of_gradients(machine: &Machine) -> Result<()> {
-    match machine.wants_gradients {
-        false => Ok(()),
-        true => Err(Raise::unsupported("recording gradients")),
-    }
-}
 
 fn no(args: &Args<'_>) -> Result {
     args.tensor_or_nested(0).map(|_| Bool(false))

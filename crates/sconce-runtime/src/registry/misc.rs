@@ -23,12 +23,6 @@ pub(super) const TABLE: Table = &[
         Ok(IValue::None)
     }),
     ("aten::wait", "-", |_, args| waited(&args)),
-    ("aten::is_grad_enabled", "-", |_, _| Ok(Bool(false))),
-    ("aten::set_grad_enabled", "-", |_, args| match args.bool(0)? {
-        // Programs run as under `torch.no_grad()`.
-        false => Ok(IValue::None),
-        true => Err(Raise::unsupported("recording gradients")),
-    }),
     ("aten::is_autocast_enabled", "-", |_, _| Ok(Bool(false))),
     ("aten::is_autocast_cpu_enabled", "-", |_, _| Ok(Bool(false))),
     ("aten::_is_tracing", "-", |_, _| Ok(Bool(false))),

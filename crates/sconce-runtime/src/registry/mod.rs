@@ -21,6 +21,7 @@ mod embeddings;
 mod fake_quantize;
 mod fourier;
 mod fused;
+mod gradients;
 mod indexing;
 mod layout;
 mod linalg;
@@ -93,6 +94,7 @@ const TABLES: &[Table] = &[
     dicts::TABLE,
     misc::TABLE,
     attributes::TABLE,
+    gradients::TABLE,
     literals::TABLE,
     random::TABLE,
     recurrent::TABLE,

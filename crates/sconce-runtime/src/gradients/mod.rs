@@ -1,0 +1,56 @@
+//! Gradients inside a program: `torch.autograd.grad`, `Tensor.backward` and what tells of them.
+//!
+//! Nothing of this runs unless a method, or what it calls, asks for a gradient. Then every operator is
+//! recorded ([`record`]) that computes with a tensor that requires one: its result remembers ([`note`])
+//! the [`node`] that made it, which knows the operands' nodes. [`backward`] goes over the nodes from the
+//! last to the first. What the derivative of an operator is says `derivatives.txt`, in expressions of
+//! TorchScript that are compiled when they are first needed ([`rules`]) and run by the same interpreter:
+//! with `create_graph=True` they are recorded in turn. Views and what is written through them are in
+//! [`views`].
+
+mod backward;
+mod node;
+mod note;
+mod record;
+mod rules;
+mod views;
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+pub(crate) use backward::{Backward, run_backward};
+pub(crate) use note::{
+    accumulated, detach_in_place, is_leaf, is_retained, require, requires_grad, retain, want,
+};
+pub(crate) use record::run as run_recorded;
+
+/// Operators that ask for gradients: a program without them is not recorded.
+const ASKING: [&str; 3] = ["aten::grad", "aten::backward", "aten::backward.TensorList"];
+
+/// Whether an operator asks for gradients.
+pub(crate) fn asks(operator: &str) -> bool {
+    ASKING.contains(&operator)
+}
+
+/// What a session knows of gradients.
+#[derive(Default)]
+pub(crate) struct Gradients {
+    /// Whether operators are recorded: the method that runs asks for gradients.
+    pub(crate) recording: bool,
+    /// `torch.is_grad_enabled()`.
+    pub(crate) enabled: bool,
+    /// Whether a run that is not recorded has asked for recording all the same: what tells of it is
+    /// refused from then on.
+    pub(crate) wanted: bool,
+    /// How many nodes there have been.
+    nodes: u64,
+    known: FxHashMap<Rc<str>, Option<Rc<record::Known>>>,
+}
+
+impl Gradients {
+    /// Begins a run.
+    pub(crate) fn begin(&mut self, recording: bool) {
+        (self.recording, self.enabled, self.wanted) = (recording, recording, false);
+    }
+}

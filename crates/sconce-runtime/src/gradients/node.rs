@@ -1,0 +1,140 @@
+//! A recorded call of an operator.
+
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
+
+use sconce_kernels::{DType, Dims, Storage, Tensor};
+
+use super::note::{self, Note, Origin};
+use super::rules::Rule;
+use crate::error::Raise;
+use crate::value::IValue;
+
+/// A call of an operator, and what its derivative needs.
+pub(super) struct Node {
+    /// How many nodes there were before it: gradients come to later nodes first.
+    pub(super) number: u64,
+    /// The operator's full name.
+    pub(super) operator: Rc<str>,
+    /// Its derivative; `None` where it is not known, which is an error only where it is needed.
+    pub(super) rule: Option<Rc<Rule>>,
+    /// Where the gradients of its operands go.
+    pub(super) edges: Vec<Edge>,
+    /// Sizes and dtypes of the tensors that it gave.
+    pub(super) outputs: Vec<(Dims, DType)>,
+    /// What the derivative reads; `None` when that has been given up.
+    pub(super) saved: RefCell<Option<Saved>>,
+    /// Tensors, by output, that keep their gradients.
+    pub(super) retained: RefCell<Vec<(usize, Weak<Note>)>>,
+}
+
+/// Where the gradient of an operand goes.
+pub(super) struct Edge {
+    /// Which of the operator's arguments it is, and which item of it where that is a list.
+    pub(super) argument: usize,
+    pub(super) item: usize,
+    pub(super) source: Source,
+    pub(super) sizes: Dims,
+    pub(super) dtype: DType,
+}
+
+/// What made a tensor.
+pub(super) enum Source {
+    /// A node, and which of its results the tensor is.
+    Node(Rc<Node>, usize),
+    /// Nothing that was recorded: the gradient stays here.
+    Leaf(Rc<Note>),
+}
+
+/// Operands and results of a call as far as the derivative reads them.
+#[derive(Default)]
+pub(super) struct Saved {
+    pub(super) operands: Vec<IValue>,
+    pub(super) results: Vec<IValue>,
+    /// Storages that must not have been written to since, and the tensors in them.
+    written: Vec<(Storage, u32, Tensor)>,
+}
+
+impl Saved {
+    /// Asks for the elements of a value to stay what they are now.
+    pub(super) fn guard(&mut self, value: &IValue) {
+        super::record::each_tensor(value, &mut |_, tensor| {
+            let storage = tensor.storage().clone();
+            let writes = storage.writes();
+            self.written.push((storage, writes, alias(tensor)));
+        });
+    }
+
+    /// Whether elements are kept that a second run would need.
+    pub(super) fn holds_elements(&self) -> bool {
+        !self.written.is_empty()
+    }
+
+    /// Whether everything is still what it was.
+    pub(super) fn check(&self) -> Result<(), Raise> {
+        let changed = self.written.iter().find(|(storage, writes, _)| storage.writes() != *writes);
+        let Some((_, _, tensor)) = changed else { return Ok(()) };
+        let sizes: Vec<String> = tensor.sizes().iter().map(i64::to_string).collect();
+        Err(Raise::message(format!(
+            "one of the variables needed for gradient computation has been modified by an inplace \
+             operation: [torch.{}Tensor [{}]]. Hint: enable anomaly detection to find the operation that \
+             failed to compute its gradient, with torch.autograd.set_detect_anomaly(True).",
+            tensor.dtype().scalar_type_name(),
+            sizes.join(", ")
+        )))
+    }
+}
+
+/// The same elements as another tensor, which remembers nothing.
+pub(super) fn alias(tensor: &Tensor) -> Tensor {
+    let same = tensor.as_strided(tensor.sizes(), tensor.strides(), Some(tensor.offset()));
+    // A tensor's own sizes and strides fit its storage.
+    same.unwrap_or_else(|_| tensor.clone())
+}
+
+impl Node {
+    /// What the derivative reads of the results, as tensors that this node made.
+    pub(super) fn results(self: &Rc<Self>, saved: &Saved) -> Vec<IValue> {
+        let mut output = 0;
+        let mut again = |value: &IValue| match value {
+            IValue::Tensor(tensor) => {
+                let made = alias(tensor);
+                let origin = Origin { node: Rc::clone(self), output };
+                output += 1;
+                *note::of(&made).origin.borrow_mut() = Some(origin);
+                IValue::Tensor(made)
+            }
+            other => {
+                output += 1;
+                other.clone()
+            }
+        };
+        saved
+            .results
+            .iter()
+            .map(|result| match result {
+                IValue::List(list) => {
+                    let list = list.read();
+                    let items = list.items.iter().map(&mut again).collect();
+                    IValue::list(list.element.clone(), items)
+                }
+                one => again(one),
+            })
+            .collect()
+    }
+}
+
+/// Nodes form chains of any length, which are taken apart without recursion.
+impl Drop for Node {
+    fn drop(&mut self) {
+        let mut pending = std::mem::take(&mut self.edges);
+        self.saved.take();
+        while let Some(edge) = pending.pop() {
+            if let Source::Node(node, _) = edge.source
+                && let Ok(mut node) = Rc::try_unwrap(node)
+            {
+                pending.append(&mut node.edges);
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What a tensor remembers of how it was made.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+use sconce_kernels::{self as kernels, Tensor};
+
+use super::node::{Edge, Node, Source};
+use super::views;
+use crate::error::Raise;
+use crate::interpreter::Machine;
+use crate::registry::kernel;
+
+/// The note of a tensor, which all its clones share.
+#[derive(Default)]
+pub(super) struct Note {
+    /// Whether a gradient is asked for, where nothing has made the tensor.
+    pub(super) is_wanted: Cell<bool>,
+    /// The node that made it.
+    pub(super) origin: RefCell<Option<Origin>>,
+    /// `Tensor.grad`.
+    pub(super) grad: RefCell<Option<Tensor>>,
+    /// What it is a view of.
+    pub(super) view: RefCell<Option<View>>,
+    /// How often it got another origin: its views then have others, too.
+    pub(super) changes: Cell<u32>,
+}
+
+/// A result of a node.
+#[derive(Clone)]
+pub(super) struct Origin {
+    pub(super) node: Rc<Node>,
+    pub(super) output: usize,
+}
+
+/// What a view shows.
+#[derive(Clone)]
+pub(super) struct View {
+    /// The tensor that is itself no view.
+    pub(super) base: Tensor,
+    /// [`Note::changes`] of the base when the view's origin was found.
+    pub(super) seen: u32,
+}
+
+/// The note of a tensor, if it has one.
+pub(super) fn find(tensor: &Tensor) -> Option<Rc<Note>> {
+    Rc::clone(tensor.attachment()?).downcast().ok()
+}
+
+/// The note of a tensor.
+pub(super) fn of(tensor: &Tensor) -> Rc<Note> {
+    let attached = Rc::clone(tensor.attachment_or(|| Rc::new(Note::default())));
+    // Nobody else attaches anything to run-time tensors.
+    attached.downcast().unwrap_or_default()
+}
+
+/// `Tensor.requires_grad`.
+pub(crate) fn requires_grad(tensor: &Tensor) -> bool {
+    find(tensor).is_some_and(|note| match views::changed_base(&note) {
+        Some(base) => requires_grad(&base),
+        None => note.is_wanted.get() || note.origin.borrow().is_some(),
+    })
+}
+
+/// Where the gradient of a tensor goes; `None` where none is asked for.
+pub(super) fn edge(
+    machine: &mut Machine,
+    tensor: &Tensor,
+    argument: usize,
+    item: usize,
+) -> Result<Option<Edge>, Raise> {
+    let Some(note) = find(tensor) else { return Ok(None) };
+    views::refresh(machine, tensor, &note)?;
+    let source = match &*note.origin.borrow() {
+        Some(origin) => Source::Node(Rc::clone(&origin.node), origin.output),
+        None if note.is_wanted.get() => Source::Leaf(Rc::clone(&note)),
+        None => return Ok(None),
+    };
+    let (sizes, dtype) = (tensor.sizes().into(), tensor.dtype());
+    Ok(Some(Edge { argument, item, source, sizes, dtype }))
+}
+
+/// Asks for the gradient of a parameter.
+pub(crate) fn want(parameter: &Tensor) {
+    of(parameter).is_wanted.set(true);
+}
+
+/// `Tensor.requires_grad_`.
+pub(crate) fn require(tensor: &Tensor, wanted: bool) -> Result<(), Raise> {
+    let dtype = tensor.dtype();
+    if wanted && !(dtype.is_floating_point() || dtype.is_complex()) {
+        let message = "only Tensors of floating point dtype can require gradients";
+        return Err(Raise::message(message));
+    }
+    if requires_grad(tensor) && !is_leaf(tensor) {
+        return match wanted {
+            true => Ok(()),
+            false => Err(Raise::message(
+                "you can only change requires_grad flags of leaf variables. If you want to use a \
+                 computed variable in a subgraph that doesn't require differentiation use \
+                 var_no_grad = var.detach().",
+            )),
+        };
+    }
+    if wanted || find(tensor).is_some() {
+        of(tensor).is_wanted.set(wanted);
+    }
+    Ok(())
+}
+
+/// `Tensor.is_leaf`.
+pub(crate) fn is_leaf(tensor: &Tensor) -> bool {
+    !requires_grad(tensor) || find(tensor).is_some_and(|note| note.is_wanted.get())
+}
+
+/// `Tensor.detach_`.
+pub(crate) fn detach_in_place(tensor: &Tensor) -> Result<(), Raise> {
+    let Some(note) = find(tensor) else { return Ok(()) };
+    if note.view.borrow().is_some() {
+        return Err(Raise::message(
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel \
+             (DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP \
+             buckets, and hence detach_() cannot be called on these gradients.",
+        ));
+    }
+    note.is_wanted.set(false);
+    note.origin.take();
+    Ok(())
+}
+
+/// `Tensor.grad`.
+pub(crate) fn accumulated(tensor: &Tensor) -> Option<Tensor> {
+    find(tensor)?.grad.borrow().clone()
+}
+
+/// `Tensor.retain_grad`.
+pub(crate) fn retain(machine: &mut Machine, tensor: &Tensor) -> Result<(), Raise> {
+    if !requires_grad(tensor) {
+        let message = "can't retain_grad on Tensor that has requires_grad=False";
+        return Err(Raise::message(message));
+    }
+    let note = of(tensor);
+    views::refresh(machine, tensor, &note)?;
+    if let Some(origin) = &*note.origin.borrow() {
+        let retained: (usize, Weak<Note>) = (origin.output, Rc::downgrade(&note));
+        origin.node.retained.borrow_mut().push(retained);
+    }
+    Ok(())
+}
+
+/// `Tensor.retains_grad`.
+pub(crate) fn is_retained(tensor: &Tensor) -> bool {
+    let Some(note) = find(tensor) else { return false };
+    let origin = note.origin.borrow();
+    origin.as_ref().is_some_and(|origin| {
+        let retained = origin.node.retained.borrow();
+        retained.iter().any(|(_, of)| std::ptr::eq(of.as_ptr(), Rc::as_ptr(&note)))
+    })
+}
+
+impl Note {
+    /// Adds to `Tensor.grad`, in place where no gradient of it can be asked for.
+    pub(super) fn accumulate(
+        &self,
+        machine: &mut Machine,
+        gradient: &Tensor,
+        is_recorded: bool,
+    ) -> Result<(), Raise> {
+        let before = self.grad.borrow().clone();
+        let sum = match before {
+            None if is_recorded => gradient.clone(),
+            None => gradient.copy().map_err(kernel)?,
+            Some(before) if is_recorded => super::record::add(machine, &before, gradient)?,
+            Some(before) => {
+                let sum = kernels::add((&before).into(), gradient.into(), 1.into());
+                kernels::store(&before, &sum.map_err(kernel)?).map_err(kernel)?;
+                return Ok(());
+            }
+        };
+        *self.grad.borrow_mut() = Some(sum);
+        Ok(())
+    }
+}

@@ -1,0 +1,141 @@
+//! Views of tensors, and gradients of what is written through them.
+//!
+//! Whatever changes a view changes its base: the base then comes from a node that puts the view's new
+//! elements into the old ones, and every view of it from one that shows the new base. Both know the
+//! view by the places of its elements among the base's.
+
+use std::rc::Rc;
+use std::sync::LazyLock;
+
+use sconce_ir::Schema;
+use sconce_kernels::{self as kernels, DType, Tensor};
+
+use super::node::{Edge, Source, alias};
+use super::note::{self, Note, Origin, View};
+use super::record;
+use crate::error::Raise;
+use crate::interpreter::Machine;
+use crate::registry::kernel;
+use crate::value::IValue;
+
+type Result<T> = std::result::Result<T, Raise>;
+
+/// Notes that a tensor shows elements of another one, if it does.
+pub(super) fn note(tensor: &Tensor, of: &Tensor) {
+    if tensor.is(of) || !tensor.storage().ptr_eq(of.storage()) {
+        return;
+    }
+    let shown = note::find(of).and_then(|note| note.view.borrow().clone());
+    let base = shown.map_or_else(|| of.clone(), |view| view.base);
+    let seen = note::of(&base).changes.get();
+    *note::of(tensor).view.borrow_mut() = Some(View { base, seen });
+}
+
+/// The base of a view that has another origin since the view's was found.
+pub(super) fn changed_base(note: &Note) -> Option<Tensor> {
+    let view = note.view.borrow();
+    let View { base, seen } = view.as_ref()?;
+    let changes = note::find(base).map_or(0, |note| note.changes.get());
+    (changes != *seen).then(|| base.clone())
+}
+
+/// Refuses to change what gradients are asked for.
+pub(super) fn check_may_change(target: &Tensor) -> Result<()> {
+    let Some(note) = note::find(target) else { return Ok(()) };
+    if note.is_wanted.get() {
+        let message = "a leaf Variable that requires grad is being used in an in-place operation.";
+        return Err(Raise::message(message));
+    }
+    let view = note.view.borrow();
+    let base = view.as_ref().and_then(|view| note::find(&view.base));
+    if base.is_some_and(|base| base.is_wanted.get()) {
+        let message =
+            "a view of a leaf Variable that requires grad is being used in an in-place operation.";
+        return Err(Raise::message(message));
+    }
+    Ok(())
+}
+
+/// Finds the origin of a view anew where its base has another one.
+pub(super) fn refresh(machine: &mut Machine, tensor: &Tensor, note: &Rc<Note>) -> Result<()> {
+    let Some(base) = changed_base(note) else { return Ok(()) };
+    let origin = match note::requires_grad(&base) {
+        false => None,
+        true => Some(node(machine, &base, tensor, None)?),
+    };
+    *note.origin.borrow_mut() = origin;
+    if let Some(view) = note.view.borrow_mut().as_mut() {
+        view.seen = note::of(&base).changes.get();
+    }
+    Ok(())
+}
+
+/// Notes that a tensor has been changed, by what.
+pub(super) fn change_origin(
+    machine: &mut Machine,
+    target: &Tensor,
+    origin: Option<Origin>,
+) -> Result<()> {
+    let note = note::of(target);
+    let view = note.view.borrow().clone();
+    let (changed, origin) = match view {
+        None => (note, origin),
+        Some(view) => {
+            let origin = match origin {
+                None => None,
+                Some(origin) => Some(node(machine, &view.base, target, Some(&origin))?),
+            };
+            (note::of(&view.base), origin)
+        }
+    };
+    *changed.origin.borrow_mut() = origin;
+    changed.changes.set(changed.changes.get().wrapping_add(1));
+    Ok(())
+}
+
+/// What a node between a base and a view of it does: operators that only the table of derivatives knows.
+static SHOW: LazyLock<Option<Schema>> =
+    LazyLock::new(|| Schema::parse("sconce::show_view(Tensor base, Tensor places) -> Tensor").ok());
+static PUT: LazyLock<Option<Schema>> = LazyLock::new(|| {
+    Schema::parse("sconce::put_view(Tensor base, Tensor places, Tensor view) -> Tensor").ok()
+});
+
+/// A node that shows a view of its base, or puts a view that something has made into its base.
+fn node(
+    machine: &mut Machine,
+    base: &Tensor,
+    view: &Tensor,
+    put: Option<&Origin>,
+) -> Result<Origin> {
+    if base.dtype() != view.dtype() {
+        return Err(Raise::unsupported(
+            "the gradient of what is changed through a view of another dtype",
+        ));
+    }
+    let schema = if put.is_some() { &PUT } else { &SHOW };
+    let known = record::known_here(machine, schema.as_ref())?;
+    let mut edges: Vec<Edge> = note::edge(machine, base, 0, 0)?.into_iter().collect();
+    if let Some(Origin { node, output }) = put {
+        let source = Source::Node(Rc::clone(node), *output);
+        let (sizes, dtype) = (view.sizes().into(), view.dtype());
+        edges.push(Edge { argument: 2, item: 0, source, sizes, dtype });
+    }
+    let places = places(base, view).map_err(kernel)?;
+    let [base, view] = [base, view].map(|tensor| IValue::Tensor(alias(tensor)));
+    let result = if put.is_some() { base.clone() } else { view };
+    let operands = [base, IValue::Tensor(places), IValue::None].into_iter().collect();
+    let node = record::node(machine, &known, edges, operands, &result);
+    Ok(Origin { node: Rc::new(node), output: 0 })
+}
+
+/// For each element of a view, which of the base's it is, counted in row-major order.
+fn places(base: &Tensor, view: &Tensor) -> kernels::Result<Tensor> {
+    let reach = base.sizes().iter().zip(base.strides());
+    let reach: i64 = reach.map(|(&size, &stride)| (size - 1).max(0) * stride).sum();
+    let in_memory = Tensor::zeros(&[reach + 1], DType::Int64)?;
+    let counted = kernels::arange(0.into(), base.numel().into(), 1.into(), Some(DType::Int64))?;
+    let of_base = in_memory.as_strided(base.sizes(), base.strides(), Some(0))?;
+    of_base.copy_from(&counted.view(base.sizes())?)?;
+    let start = view.offset() - base.offset();
+    in_memory.as_strided(view.sizes(), view.strides(), Some(start))?.copy()
+}
