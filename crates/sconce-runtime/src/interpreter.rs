@@ -570,7 +570,9 @@ impl Machine {
                 let result = match name {
                     Some(name) => gradients::run_recorded(self, name, builtin, args)?,
                     None => {
-                        return Err(Error::Malformed("an operator without a name".to_owned()).into());
+                        return Err(
+                            Error::Malformed("an operator without a name".to_owned()).into()
+                        );
                     }
                 };
                 self.store(code, base, *to, result);

@@ -1,7 +1,39 @@
 # What the expressions of derivatives.txt call. TorchScript, compiled by sconce's own compiler.
 
 
+# Constants: by name only `torch`'s operators are known here.
+
+
+def pi() -> float:
+    return 3.141592653589793
+
+
+def inf() -> float:
+    return float("inf")
+
+
+def nan() -> float:
+    return float("nan")
+
+
+def dtype_int64() -> int:
+    return 4
+
+
+def dtype_float64() -> int:
+    return 7
+
+
+def dtype_complex128() -> int:
+    return 10
+
+
+def dtype_bool() -> int:
+    return 11
+
+
 # Scalars.
+
 
 def scaled(grad: Tensor, by: number) -> Tensor:
     """The gradient of x where x is multiplied by a number."""
@@ -57,14 +89,14 @@ def pow_number(grad: Tensor, self: number, exponent: Tensor, result: Tensor) -> 
 
 def float_power(self: Tensor, exponent: Tensor) -> Tensor:
     if self.is_complex() or exponent.is_complex():
-        return self.to(torch.complex128).pow(exponent.to(torch.complex128))
-    return self.to(torch.float64).pow(exponent.to(torch.float64))
+        return self.to(dtype_complex128()).pow(exponent.to(dtype_complex128()))
+    return self.to(dtype_float64()).pow(exponent.to(dtype_float64()))
 
 
 def float_power_scalar(self: Tensor, exponent: number) -> Tensor:
     if self.is_complex() or isinstance(exponent, complex):
-        return self.to(torch.complex128).pow(exponent)
-    return self.to(torch.float64).pow(exponent)
+        return self.to(dtype_complex128()).pow(exponent)
+    return self.to(dtype_float64()).pow(exponent)
 
 
 def div_self(grad: Tensor, other: Tensor, rounding_mode: Optional[str]) -> Tensor:
@@ -172,7 +204,7 @@ def angle_grad(grad: Tensor, self: Tensor) -> Tensor:
 
 
 def sinc_grad(grad: Tensor, self: Tensor) -> Tensor:
-    x = self * math.pi
+    x = self * pi()
     slope = (x * x.cos() - x.sin()) / (x * self)
     return grad * slope.masked_fill(self == 0, 0).conj()
 
@@ -182,7 +214,7 @@ def logit_grad(grad: Tensor, self: Tensor, eps: Optional[float]) -> Tensor:
     if eps is not None:
         return slope.masked_fill((self < eps).logical_or(self > 1 - eps), 0)
     outside = (self < 0).logical_or(self > 1)
-    return slope.masked_fill(outside, math.nan)
+    return slope.masked_fill(outside, nan())
 
 
 def polygamma_sum(grad: Tensor, self: Tensor, p: int) -> Tensor:
@@ -311,7 +343,7 @@ def norm_grad(grad: Tensor, self: Tensor, p: Optional[number], result: Tensor, d
         return self.sgn() * grad
     if order == 2:
         return grad * (self / norm).masked_fill(norm == 0, 0)
-    if abs(order) == math.inf:
+    if abs(order) == inf():
         size = self.abs()
         extreme = (size == norm).logical_or(size.isnan().logical_and(norm.isnan()))
         return self.sgn() * (grad / extreme.sum(dim, True)).masked_fill(extreme.logical_not(), 0)
@@ -338,7 +370,7 @@ def cumprod_grad(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor
     # What every product is without each of its factors in turn.
     x = self.movedim(dim, -1)
     n = x.size(-1)
-    own = torch.eye(n, dtype=torch.bool, device=x.device)
+    own = torch.eye(n, dtype=dtype_bool(), device=x.device)
     without = torch.where(own, 1, x.unsqueeze(-2)).cumprod(-1).triu()
     return (without.conj() * grad.movedim(dim, -1).unsqueeze(-2)).sum(-1).movedim(-1, dim)
 
@@ -406,7 +438,7 @@ def narrowed(grad: Tensor, sizes: List[int], dim: int, start: int, length: int) 
 
 def places(sizes: List[int], strides: List[int], offset: int, device: Device) -> Tensor:
     """Where in its storage each element of a strided tensor lies."""
-    at = torch.full([], offset, dtype=torch.int64, device=device)
+    at = torch.full([], offset, dtype=dtype_int64(), device=device)
     for size, stride in zip(sizes, strides):
         at = at.unsqueeze(-1) + torch.arange(size, device=device) * stride
     return at
@@ -616,7 +648,7 @@ def index_put_self_all(grad: Tensor, indices: List[Tensor], accumulate: bool) ->
 
 
 def masked_select_grad(grad: Tensor, self: Tensor, mask: Tensor) -> Tensor:
-    sizes = torch.broadcast_tensors([torch.empty_like(self, dtype=torch.bool), mask])[0].size()
+    sizes = torch.broadcast_tensors([torch.empty_like(self, dtype=dtype_bool()), mask])[0].size()
     return grad.new_zeros(sizes).masked_scatter(mask.expand(sizes), grad)
 
 
@@ -849,7 +881,8 @@ def einsum_spare(used: str) -> str:
     for letter in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ":
         if letter not in used:
             return letter
-    raise RuntimeError("einsum() has too many dimensions for a derivative")
+    assert False, "einsum() has too many dimensions for a derivative"
+    return ""
 
 
 def einsum_grads(grad: Tensor, equation: str, tensors: List[Tensor]) -> List[Tensor]:
@@ -902,13 +935,13 @@ def elu_grad(grad: Tensor, self: Tensor, alpha: number, scale: number, input_sca
 
 def gelu_grad(grad: Tensor, self: Tensor, approximate: str) -> Tensor:
     if approximate == "tanh":
-        factor = math.sqrt(2 / math.pi)
+        factor = torch.sqrt(2 / pi())
         squares = self * self
         inner = (self * factor * (1 + 0.044715 * squares)).tanh()
         slope = factor * (1 + 3 * 0.044715 * squares)
         return grad * (0.5 * (1 + inner) + 0.5 * self * (1 - inner * inner) * slope)
-    density = (-0.5 * self * self).exp() / math.sqrt(2 * math.pi)
-    return grad * (0.5 * (1 + (self / math.sqrt(2.0)).erf()) + self * density)
+    density = (-0.5 * self * self).exp() / torch.sqrt(2 * pi())
+    return grad * (0.5 * (1 + (self / torch.sqrt(2.0)).erf()) + self * density)
 
 
 def hardswish_grad(grad: Tensor, self: Tensor) -> Tensor:
@@ -1041,7 +1074,7 @@ def rms_norm(input: Tensor, rank: int, weight: Optional[Tensor], eps: Optional[f
     least = 1.1920928955078125e-07
     if eps is not None:
         least = eps
-    elif input.dtype == torch.float64:
+    elif input.dtype == dtype_float64():
         least = 2.220446049250313e-16
     dims = [-1 - at for at in range(rank)]
     result = input * (input.square().mean(dims, True) + least).rsqrt()
@@ -1204,7 +1237,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
     else:
         losses = input - target * (input + eps).log()
     if full:
-        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        stirling = target * target.log() - target + 0.5 * (2 * pi() * target).log()
         losses = losses + stirling.masked_fill(target <= 1, 0)
     return reduced(losses, reduction)
 
@@ -1221,7 +1254,7 @@ def distance_slope(difference: Tensor, distance: Tensor, p: float) -> Tensor:
     if p == 2:
         return (difference / distance).masked_fill(distance == 0, 0)
     size = difference.abs()
-    if p == math.inf:
+    if p == inf():
         return difference.sgn() * (size == distance)
     if p < 2:
         slope = difference.sgn() * size.pow(p - 1) / distance.pow(p - 1)
@@ -1473,7 +1506,7 @@ def padded_by(self: Tensor, pad: List[int], mode: str, value: Optional[float]) -
 # Attention.
 
 def attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Optional[Tensor], dropout_p: float, is_causal: bool, scale: Optional[float], enable_gqa: bool) -> Tensor:
-    by = 1 / math.sqrt(query.size(-1))
+    by = 1 / torch.sqrt(query.size(-1))
     if scale is not None:
         by = scale
     if enable_gqa:
@@ -1481,15 +1514,15 @@ def attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Optional[Ten
         value = repeat_interleaved(value, query.size(-3) // value.size(-3), -3)
     scores = query.matmul(key.transpose(-2, -1)) * by
     if is_causal:
-        allowed = torch.ones([query.size(-2), key.size(-2)], dtype=torch.bool, device=query.device).tril()
-        scores = scores.masked_fill(allowed.logical_not(), -math.inf)
+        allowed = torch.ones([query.size(-2), key.size(-2)], dtype=dtype_bool(), device=query.device).tril()
+        scores = scores.masked_fill(allowed.logical_not(), -inf())
     if attn_mask is not None:
-        if attn_mask.dtype == torch.bool:
-            scores = scores.masked_fill(attn_mask.logical_not(), -math.inf)
+        if attn_mask.dtype == dtype_bool():
+            scores = scores.masked_fill(attn_mask.logical_not(), -inf())
         else:
             scores = scores + attn_mask
     # A row where nothing is allowed gives zeros.
-    nothing = (scores == -math.inf).all(-1, True)
+    nothing = (scores == -inf()).all(-1, True)
     weights = scores.masked_fill(nothing, 0).softmax(-1).masked_fill(nothing, 0)
     return dropped(weights, dropout_p, True, False).matmul(value)
 
