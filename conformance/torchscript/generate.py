@@ -39,17 +39,17 @@ def graphs(path, folder):
         (folder / f"{function.qualified_name}.txt").write_text(str(function.graph))
 
 
-def call(path, arguments):
+def call(path, arguments, derived):
     """A call of a program loaded anew: its result, or what went wrong."""
     torch.manual_seed(0)
-    with torch.no_grad():
+    with torch.set_grad_enabled(derived):
         try:
             return "result", plain(torch.jit.load(path)(*arguments))
         except Exception as error:  # whatever it is, it is the answer
             return "error", str(error)
 
 
-def save_calls(calls, folder):
+def save_calls(calls, folder, derived):
     path = folder / "model.pt"
     if not calls:
         return
@@ -58,19 +58,19 @@ def save_calls(calls, folder):
     for arguments in calls:
         # Arguments may be changed by the call; what is kept is what was handed in.
         kept = copied(tuple(arguments))
-        kind, value = call(path, arguments)
+        kind, value = call(path, arguments, derived)
         said.append({"arguments": kept, kind: value})
     torch.save(said, folder / "calls.pt")
 
 
-def generate(name, program, calls, out):
+def generate(name, program, calls, out, derived=False):
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "model.pt"
     torch.jit.save(program, str(path))
     torch.jit.save(torch.jit.load(str(path)), str(folder / "resaved.pt"))
     graphs(path, folder / "graphs")
-    save_calls(calls, folder)
+    save_calls(calls, folder, derived)
 
 
 def load_cases():
@@ -89,17 +89,17 @@ def main():
     arguments = arguments.parse_args()
     warnings.filterwarnings("ignore")
     programs = [] if arguments.no_cases else [
-        (name, case.build, case.calls) for name, case in load_cases().items()]
+        (name, case.build, case.calls, case.derived) for name, case in load_cases().items()]
     if arguments.vision:
         import vision
 
-        programs.extend(vision.programs())
+        programs.extend((*program, False) for program in vision.programs())
     failed, done = [], 0
-    for name, build, calls in programs:
+    for name, build, calls, derived in programs:
         if not re.search(arguments.only, name):
             continue
         try:
-            generate(name, build(), calls, arguments.out)
+            generate(name, build(), calls, arguments.out, derived)
             done += 1
         except Exception as error:  # the others are made all the same
             failed.append(name)

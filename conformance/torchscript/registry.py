@@ -9,11 +9,13 @@ CASES = {}
 
 @dataclasses.dataclass
 class Case:
-    """A function or a module class to script, or (`ready`) what makes a scripted or traced one."""
+    """A function or a module class to script, or (`ready`) what makes a scripted or traced one.
+    `derived` ones ask for derivatives."""
 
     item: object
     calls: tuple
     ready: bool = False
+    derived: bool = False
 
     def build(self):
         torch.manual_seed(0)
@@ -35,6 +37,16 @@ def case(*calls):
 
     def add(item):
         register(item.__name__, Case(item, calls))
+        return item
+
+    return add
+
+
+def derived(*calls):
+    """As `case`, of a program that asks for derivatives."""
+
+    def add(item):
+        register(item.__name__, Case(item, calls, derived=True))
         return item
 
     return add
