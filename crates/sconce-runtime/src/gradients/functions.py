@@ -1533,3 +1533,41 @@ def gradient_of_places(grad: Tensor, size: List[int], places: Tensor):
         count = count * n
     flat = torch.zeros([count], dtype=grad.dtype).index_add(0, places.reshape(-1), grad.reshape(-1))
     return flat.view(size)
+
+
+def linalg_norm(self: Tensor, ord: Optional[number], dim: Optional[List[int]], keepdim: bool, dtype: Optional[int]):
+    dims = [0] if dim is None else dim
+    if dim is None:
+        dims = [d for d in range(self.dim())]
+    if ord is None:
+        return torch.linalg_vector_norm(self, 2, dims, keepdim, dtype=dtype)
+    if len(dims) < 2:
+        return torch.linalg_vector_norm(self, ord, dims, keepdim, dtype=dtype)
+    return matrix_norm(self if dtype is None else self.to(dtype), float(ord), dims, keepdim)
+
+
+def matrix_norm(matrix: Tensor, ord: float, dims: List[int], keepdim: bool) -> Tensor:
+    rows, columns = whole(dims[0], matrix.dim()), whole(dims[1], matrix.dim())
+    if abs(ord) == 2:
+        values = torch.linalg_svdvals(matrix.movedim([rows, columns], [-2, -1]))
+        found = values.amax(-1) if ord > 0 else values.amin(-1)
+        return kept(found, rows, columns) if keepdim else found
+    # Sums over one dimension, of which the greatest or the least counts.
+    summed, other = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = matrix.abs().sum([summed], True)
+    found = sums.amax([other], True) if ord > 0 else sums.amin([other], True)
+    return found if keepdim else found.squeeze(max(rows, columns)).squeeze(min(rows, columns))
+
+
+def kept(of_matrices: Tensor, rows: int, columns: int) -> Tensor:
+    return of_matrices.unsqueeze(min(rows, columns)).unsqueeze(max(rows, columns))
+
+
+def linalg_norm_by_name(self: Tensor, ord: str, dim: Optional[List[int]], keepdim: bool, dtype: Optional[int]):
+    dims = [-2, -1] if dim is None else dim
+    matrix = self if dtype is None else self.to(dtype)
+    if ord == "fro":
+        return torch.linalg_vector_norm(matrix, 2, dims, keepdim)
+    rows, columns = whole(dims[0], matrix.dim()), whole(dims[1], matrix.dim())
+    found = torch.linalg_svdvals(matrix.movedim([rows, columns], [-2, -1])).sum(-1)
+    return kept(found, rows, columns) if keepdim else found
