@@ -57,6 +57,7 @@ fn programs_give_what_pytorch_gives() {
         ("reshapes", 1),
         ("unreached", 1),
         ("gradients", 1),
+        ("derives", 10),
         ("mobile", 4),
     ] {
         let calls = Checkpoint::open(program(name).join("calls.pt")).unwrap();
@@ -113,6 +114,17 @@ fn gradients_that_nobody_asks_for_are_in_nobodys_way() {
         let error = session.call("forward", &[ones.clone(), IValue::Bool(true)]).unwrap_err();
         assert!(matches!(&error, Error::Unsupported { what, .. } if what == "recording gradients"));
     }
+}
+
+#[test]
+fn a_gradient_of_what_has_been_changed_since_is_refused() {
+    let x = IValue::Tensor(Tensor::full(&[2, 2], 1.into(), DType::Float32).unwrap());
+    let args = [x, IValue::str("modified")];
+    let error = session("derives", Options::default()).call("forward", &args).unwrap_err();
+    let Error::Raised(exception) = error else { panic!("{error:?}") };
+    let said = "one of the variables needed for gradient computation has been modified by an inplace \
+                operation: [torch.FloatTensor [2, 2]]";
+    assert!(exception.message.starts_with(said), "{}", exception.message);
 }
 
 #[test]

@@ -78,7 +78,7 @@ impl Saved {
         Err(Raise::message(format!(
             "one of the variables needed for gradient computation has been modified by an inplace \
              operation: [torch.{}Tensor [{}]]. Hint: enable anomaly detection to find the operation that \
-             failed to compute its gradient, with torch.autograd.set_detect_anomaly(True).",
+             failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).",
             tensor.dtype().scalar_type_name(),
             sizes.join(", ")
         )))

@@ -91,6 +91,49 @@ def forward(self, x: Tensor, ask: bool) -> Tuple[Tensor, bool]:
         return y * 2, y.requires_grad
     return (y * 2).detach(), before
 """, [(torch.ones(2), False)]),
+    "derives": ("""
+def forward(self, x: Tensor, how: str) -> List[Optional[Tensor]]:
+    x = x.detach().requires_grad_(True)
+    y = (x * x).t()
+    if how == "views":
+        # What is written through a view reaches the base and its other views.
+        first, flat = y[0], y.reshape(-1)
+        y.mul_(3)
+        flat[1:3] += x[0]
+        y = y + torch.zeros_like(y).index_add(0, torch.tensor([1]), first[None])
+        return torch.autograd.grad([(y * y).sum() + first.sum()], [x])
+    if how == "second order":
+        first = torch.autograd.grad([(x * y.t()).sum()], [x], create_graph=True)
+        gradient = first[0]
+        assert gradient is not None
+        return [gradient.detach(), torch.autograd.grad([gradient.pow(2).sum()], [x])[0]]
+    if how == "accumulated":
+        y.sum().backward()
+        (y.detach() * x.t()).sum().backward()
+        return [x.grad, y.grad]
+    if how == "detached":
+        return torch.autograd.grad([(y.detach() * x.t() + y).sum()], [x, y])
+    if how == "unused":
+        return torch.autograd.grad([x.sum()], [y], allow_unused=True)
+    if how == "a leaf in place":
+        x.mul_(2)
+    if how == "no scalar":
+        return torch.autograd.grad([y], [x])
+    if how == "no gradient":
+        return torch.autograd.grad([y.detach().sum()], [x])
+    if how == "freed":
+        total = y.sum()
+        return torch.autograd.grad([total], [x]) + torch.autograd.grad([total], [x])
+    if how == "modified":
+        z = x.exp()
+        w = z * z
+        z.mul_(2)
+        return torch.autograd.grad([w.sum() + z.sum() + y.sum()], [x])
+    return torch.autograd.grad([y.sum()], [x])
+""", [(torch.arange(4.0).view(2, 2), how) for how in (
+    "views", "second order", "accumulated", "detached", "unused", "a leaf in place", "no scalar", "no gradient",
+    "freed", "",
+)]),
     "reads_files": ("""
 def forward(self, read: bool) -> Tensor:
     if read:
