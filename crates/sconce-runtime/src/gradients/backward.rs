@@ -40,9 +40,12 @@ pub(crate) fn run_backward(
     machine: &mut Machine,
     asked: &Backward<'_>,
 ) -> Result<Vec<Option<Tensor>>> {
-    let enabled = std::mem::replace(&mut machine.gradients.enabled, asked.is_recorded);
+    let gradients = &mut machine.gradients;
+    let (enabled, recording) = (gradients.enabled, gradients.recording);
+    // Derivatives that nobody derives run as any other code.
+    (gradients.enabled, gradients.recording) = (asked.is_recorded, asked.is_recorded);
     let result = Run::default().all(machine, asked);
-    machine.gradients.enabled = enabled;
+    (machine.gradients.enabled, machine.gradients.recording) = (enabled, recording);
     result
 }
 

@@ -19,6 +19,7 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 
 /// What is known of an operator that is recorded.
 pub(super) struct Known {
+    name: Rc<str>,
     schema: &'static Schema,
     rule: Option<Rc<Rule>>,
     effect: Effect,
@@ -62,7 +63,9 @@ pub(crate) fn run(
     builtin: &Builtin,
     mut args: Operands,
 ) -> Result {
-    let Some(known) = known(machine, name)? else { return builtin.call(machine, Args(&mut args)) };
+    let has_tensors = |value: &IValue| matches!(value, IValue::Tensor(_) | IValue::List(_));
+    let known = if args.iter().any(has_tensors) { known(machine, name)? } else { None };
+    let Some(known) = known else { return builtin.call(machine, Args(&mut args)) };
     let is_recorded = machine.gradients.enabled && args.iter().any(requires_grad);
     match known.effect {
         Effect::InPlace => return change(machine, &known, builtin, args, is_recorded),
@@ -112,7 +115,7 @@ fn known(machine: &mut Machine, name: &Rc<str>) -> Result<Option<Rc<Known>>> {
 
 fn look_up(machine: &mut Machine, schema: &'static Schema) -> Result<Known> {
     let rule = rules::find(machine, schema).map_err(malformed)?.map(Rc::new);
-    Ok(Known { schema, rule, effect: effect(schema) })
+    Ok(Known { name: schema.full_name().into(), schema, rule, effect: effect(schema) })
 }
 
 /// The same for an operator that is in no other table than that of derivatives.
@@ -125,7 +128,7 @@ pub(super) fn known_here(
         return Ok(Rc::clone(known));
     }
     let known = Rc::new(look_up(machine, schema)?);
-    machine.gradients.known.insert(Rc::from(&*schema.name), Some(Rc::clone(&known)));
+    machine.gradients.known.insert(Rc::clone(&known.name), Some(Rc::clone(&known)));
     Ok(known)
 }
 
@@ -337,7 +340,7 @@ pub(super) fn node(
     machine.gradients.nodes += 1;
     Node {
         number: machine.gradients.nodes,
-        operator: known.schema.full_name().into(),
+        operator: Rc::clone(&known.name),
         rule: known.rule.clone(),
         edges,
         outputs,
