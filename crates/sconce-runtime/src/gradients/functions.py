@@ -1672,6 +1672,8 @@ def stft(self: Tensor, n_fft: int, hop_length: Optional[int], win_length: Option
     if return_complex is not None:
         if return_complex:
             return result
+    elif self.is_complex():
+        return result
     return torch.view_as_real(result)
 
 
@@ -1750,8 +1752,7 @@ def cholesky_grad(grad: Tensor, result: Tensor, upper: bool) -> Tensor:
     if upper:
         grad, result = adjoint(grad), adjoint(result)
     product = adjoint(result).matmul(grad).tril()
-    phi = product - 0.5 * product.diagonal(0, -2, -1).diag_embed()
-    inner = phi + adjoint(phi)
+    inner = product + adjoint(product.tril(-1))
     # From both sides with the inverse.
     back = adjoint(result)
     inner = back.linalg_solve_triangular(inner, upper=True)
@@ -1980,11 +1981,11 @@ def tensorsolve(self: Tensor, other: Tensor, dims: Optional[List[int]]) -> Tenso
 
 
 def vander(x: Tensor, N: Optional[int]) -> Tensor:
-    number = 0
+    if x.dim() == 0:
+        x = x.unsqueeze(0)
+    number = x.size(-1)
     if N is not None:
         number = N
-    else:
-        number = x.size(-1)
     powers = [torch.ones_like(x)]
     for _ in range(number - 1):
         powers.append(powers[-1] * x)
@@ -2000,11 +2001,11 @@ def cov(self: Tensor, correction: int, fweights: Optional[Tensor], aweights: Opt
         centred = x - x.mean([1], True)
         result = centred.matmul(adjoint(centred)) / max(number - correction, 0)
         return result.squeeze()
-    weights = torch.ones([number], dtype=x.dtype, device=x.device)
+    weights = torch.ones([number], device=x.device)
     if fweights is not None:
-        weights = weights * fweights
+        weights = fweights
     if aweights is not None:
-        weights = weights * aweights
+        weights = aweights if fweights is None else aweights * weights
     total = weights.sum()
     centred = x - ((x * weights).sum([1]) / total).unsqueeze(1)
     rest = total - correction
