@@ -1,6 +1,7 @@
 //! Goes over what was recorded from the results to the operands, and collects gradients.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -8,7 +9,7 @@ use sconce_ir::Type;
 use sconce_kernels::{DType, Tensor};
 
 use super::node::{Edge, Node, Source};
-use super::note::{self, Note};
+use super::note;
 use super::record::{add, apply, evaluate, tensor};
 use super::rules::{Formula, From, Rule};
 use crate::error::{Error, Raise};
@@ -315,9 +316,9 @@ fn reached(roots: &[(Edge, Tensor)]) -> BTreeMap<u64, Rc<Node>> {
     let mut reached = BTreeMap::new();
     let mut pending: Vec<Rc<Node>> = roots.iter().filter_map(|(edge, _)| node(edge)).collect();
     while let Some(next) = pending.pop() {
-        if !reached.contains_key(&next.number) {
+        if let Entry::Vacant(place) = reached.entry(next.number) {
             pending.extend(next.edges.iter().filter_map(node));
-            reached.insert(next.number, next);
+            place.insert(next);
         }
     }
     reached
@@ -326,7 +327,7 @@ fn reached(roots: &[(Edge, Tensor)]) -> BTreeMap<u64, Rc<Node>> {
 fn place(source: &Source) -> Place {
     match source {
         Source::Node(node, output) => Place::Result(node.number, *output),
-        Source::Leaf(leaf) => Place::Leaf(Rc::as_ptr(leaf) as *const Note as usize),
+        Source::Leaf(leaf) => Place::Leaf(Rc::as_ptr(leaf).addr()),
     }
 }
 

@@ -8,7 +8,7 @@ use sconce_kernels::{self as kernels, DType, Tensor};
 
 use super::node::{Edge, Node, Saved, alias};
 use super::note::{self, Origin};
-use super::rules::{self, Formula, From, Rule};
+use super::rules::{self, Formula, From, Input, Rule};
 use super::views;
 use crate::error::{Error, Raise};
 use crate::interpreter::{Machine, Operands};
@@ -290,13 +290,19 @@ pub(super) fn node(
     };
     let is_needed =
         |formula: &&Formula| edges.iter().any(|edge| formula.arguments.contains(&edge.argument));
-    for input in formulas.iter().filter(is_needed).flat_map(|formula| &formula.inputs) {
+    let inputs = formulas.iter().filter(is_needed).flat_map(|formula| &formula.inputs);
+    let (elements, looks): (Vec<&Input>, Vec<_>) = inputs.partition(|input| input.reads_elements);
+    // What one formula reads the elements of is saved whole.
+    for input in elements.into_iter().chain(looks) {
         let (place, value) = match input.from {
             From::Operand(index) => (saved.operands.get_mut(index), operands.get(index)),
             From::Result(index) => (saved.results.get_mut(index), results.get(index)),
             From::Gradient(_) | From::Gradients => continue,
         };
         let (Some(place), Some(value)) = (place, value) else { continue };
+        if !place.is_none() {
+            continue;
+        }
         let is_tensor = match input.from {
             From::Operand(index) => known.schema.arguments.get(index).map(|of| &of.ty),
             _ => None,

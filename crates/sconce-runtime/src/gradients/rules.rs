@@ -179,7 +179,11 @@ fn rule(machine: &mut Machine, schema: &Schema, lines: Lines) -> Result<Rule, St
         [("as", text)] => return formula(machine, schema, Vec::new(), text).map(Rule::As),
         _ => {}
     }
-    let formulas = lines.iter().map(|&(names, text)| {
+    // What is said of several operators need not be of arguments that all of them have.
+    let applies = |&&(name, text): &&(&str, &str)| {
+        text != "none" || schema.arguments.iter().any(|argument| &*argument.name == name)
+    };
+    let formulas = lines.iter().filter(applies).map(|&(names, text)| {
         let arguments = names.split(' ').map(|name| {
             let index = schema.arguments.iter().position(|argument| &*argument.name == name);
             index.ok_or_else(|| format!("{} has no argument {name}", schema.full_name()))
