@@ -79,9 +79,9 @@ impl Run {
             roots.push((edge, first_gradient(output, given, index)?));
         }
         let mut places = Vec::new();
-        for input in asked.inputs.unwrap_or_default() {
+        for (index, input) in asked.inputs.unwrap_or_default().iter().enumerate() {
             let Some(edge) = note::edge(machine, input, 0, 0)? else {
-                let message = "One of the differentiated Tensors does not require grad";
+                let message = format!("element {index} of the input tensors does not require grad");
                 return Err(Raise::message(message));
             };
             places.push(place(&edge.source));

@@ -86,7 +86,7 @@ impl Saved {
 }
 
 /// The same elements as another tensor, which remembers nothing.
-pub(super) fn alias(tensor: &Tensor) -> Tensor {
+pub(crate) fn alias(tensor: &Tensor) -> Tensor {
     let same = tensor.as_strided(tensor.sizes(), tensor.strides(), Some(tensor.offset()));
     // A tensor's own sizes and strides fit its storage.
     same.unwrap_or_else(|_| tensor.clone())

@@ -89,7 +89,7 @@ pub(crate) fn want(parameter: &Tensor) {
 pub(crate) fn require(tensor: &Tensor, wanted: bool) -> Result<(), Raise> {
     let dtype = tensor.dtype();
     if wanted && !(dtype.is_floating_point() || dtype.is_complex()) {
-        let message = "only Tensors of floating point dtype can require gradients";
+        let message = "Only Tensors of floating point and complex dtype can require gradients";
         return Err(Raise::message(message));
     }
     if requires_grad(tensor) && !is_leaf(tensor) {

@@ -46,6 +46,9 @@ pub(super) const TABLE: Table = &[
         let grad = if told(machine)? { gradients::accumulated(tensor) } else { None };
         Ok(grad.map_or(IValue::None, IValue::Tensor))
     }),
+    ("aten::detach", "-", detach),
+    ("aten::data", "-", detach),
+    ("prim::data", "-", detach),
     ("aten::detach_", "-", |machine, mut args| {
         if machine.gradients.recording {
             gradients::detach_in_place(args.tensor(0)?)?;
@@ -59,6 +62,16 @@ pub(super) const TABLE: Table = &[
         Ok(IValue::None)
     }),
 ];
+
+/// The same elements without what is recorded of them.
+fn detach(machine: &mut Machine, mut args: Args<'_>) -> Result {
+    match args.get(0) {
+        IValue::Tensor(tensor) if machine.gradients.recording => {
+            Ok(IValue::Tensor(gradients::alias(tensor)))
+        }
+        _ => Ok(args.take(0)),
+    }
+}
 
 /// Whether gradients are recorded; an error where the program has asked for that, and they are not.
 fn told(machine: &Machine) -> Result<bool> {
@@ -80,11 +93,12 @@ fn grad(machine: &mut Machine, args: &Args<'_>) -> Result {
         is_recorded,
     };
     let found = run_backward(machine, &asked)?;
-    if found.iter().any(Option::is_none) && !args.bool(5)? {
-        return Err(Raise::message(
-            "One of the differentiated Tensors appears to not have been used in the graph. Set \
-             allow_unused=True if this is the desired behavior.",
-        ));
+    if let (Some(unused), false) = (found.iter().position(Option::is_none), args.bool(5)?) {
+        // PyTorch has no space there.
+        return Err(Raise::message(format!(
+            "element {unused}of the differentiated Tensors appears to not have been used in the graph. \
+             Set allow_unused=True if this is the desired behavior."
+        )));
     }
     let items = found.into_iter().map(|grad| grad.map_or(IValue::None, IValue::Tensor)).collect();
     Ok(IValue::list(Type::optional(Type::Tensor), items))

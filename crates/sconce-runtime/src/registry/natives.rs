@@ -200,7 +200,6 @@ pub(super) const TABLE: Table = &[
             (a.sizes(), a.strides(), a.offset()) == (b.sizes(), b.strides(), b.offset());
         Ok(IValue::Bool(same_looks && a.storage().ptr_eq(b.storage())))
     }),
-    ("aten::retain_grad", "-", |_, _| Ok(IValue::None)),
     ("aten::lift", "-", |_, mut args| Ok(args.take(0))),
     ("aten::_lazy_clone", "-", |_, args| made(args.tensor(0)?.copy())),
     ("aten::_to_cpu", "-", |_, mut args| Ok(args.take(0))),

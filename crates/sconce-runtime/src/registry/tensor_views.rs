@@ -80,9 +80,6 @@ pub(super) const TABLE: Table = &[
         let count = tensor.size(dim).map_err(kernel)?;
         listed((0..count).map(|index| tensor.select(dim, index)).collect())
     }),
-    ("aten::detach", "-", |_, mut args| Ok(args.take(0))),
-    ("aten::data", "-", |_, mut args| Ok(args.take(0))),
-    ("prim::data", "-", |_, mut args| Ok(args.take(0))),
     ("aten::contiguous", "-", |_, args| {
         let format = args.memory_format(1)?.unwrap_or(MemoryFormat::Contiguous);
         made(args.tensor(0)?.contiguous_in(format))
