@@ -49,7 +49,7 @@ def read_table():
     """(operators, [(arguments, expression)]) of each block, `as`, `zero` and `none` as arguments."""
     blocks = []
     for line in (GRADIENTS / "derivatives.txt").read_text().splitlines():
-        line = line.split(" # ")[0].rstrip()
+        line = line.split("#")[0].rstrip()
         if not line or line.startswith("#"):
             continue
         if not line.startswith(" "):

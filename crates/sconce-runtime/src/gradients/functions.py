@@ -1017,6 +1017,10 @@ def affine(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor]) -> T
 
 
 def batch_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], training: bool, momentum: float, eps: float) -> Tensor:
+    if input.numel() == 0:
+        if weight is not None:
+            input = input * (weight.select(0, 0) if weight.numel() > 0 else weight)
+        return input.clone()
     shape = [1, -1] + [1 for _ in range(input.dim() - 2)]
     if not training and running_mean is not None and running_var is not None:
         scale = (running_var + eps).rsqrt()
@@ -1054,11 +1058,34 @@ def group_norm(input: Tensor, num_groups: int, weight: Optional[Tensor], bias: O
     return affine(normal.reshape(input.size()), weight, bias)
 
 
-def native_group_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], N: int, group: int, eps: float) -> Tuple[Tensor, Tensor, Tensor]:
-    groups = input.reshape([N, group, input.numel() // max(N * group, 1)])
-    normal, mean, scale = normalized(groups, [2], eps)
-    result = affine(normal.reshape(input.size()), weight, bias)
-    return result, mean.reshape([N, group]), scale.reshape([N, group])
+def grouped(tensor: Tensor, like: Tensor) -> Tensor:
+    """Each group's elements side by side, after the dimensions of what there is one for each group."""
+    return tensor.reshape([like.size(0), like.size(1), tensor.numel() // max(like.numel(), 1)])
+
+
+def by_channel(weight: Tensor, rank: int) -> Tensor:
+    return weight.reshape([1, -1] + [1 for _ in range(rank - 2)])
+
+
+def native_group_norm_input(grad: Tensor, grad_mean: Tensor, grad_scale: Tensor, input: Tensor, weight: Optional[Tensor], mean: Tensor, scale: Tensor) -> Tensor:
+    if input.numel() == 0:
+        return torch.zeros_like(input)
+    if weight is not None:
+        grad = grad * by_channel(weight, input.dim())
+    grad = grouped(grad, mean)
+    mean, scale = mean.unsqueeze(-1), scale.unsqueeze(-1)
+    normal = (grouped(input, grad_mean) - mean) * scale
+    along = (grad * normal).mean([2], True)
+    result = scale * (grad - grad.mean([2], True) - normal * along)
+    of_each = grad_mean.unsqueeze(-1) - grad_scale.unsqueeze(-1) * scale * scale * normal
+    return (result + of_each / normal.size(2)).reshape(input.size())
+
+
+def native_group_norm_weight(grad: Tensor, input: Tensor, mean: Tensor, scale: Tensor) -> Tensor:
+    if input.numel() == 0:
+        return grad.new_zeros([input.size(1)])
+    normal = (grouped(input, mean) - mean.unsqueeze(-1)) * scale.unsqueeze(-1)
+    return (grad * normal.reshape(input.size())).sum(without(input.dim(), [1]))
 
 
 def native_layer_norm(input: Tensor, rank: int, weight: Optional[Tensor], bias: Optional[Tensor], eps: float) -> Tuple[Tensor, Tensor, Tensor]:
@@ -1819,7 +1846,7 @@ def svd_grad(grad_U: Tensor, grad_S: Tensor, grad_Vh: Tensor, full_U: Tensor, S:
     inner = over_gaps(left * row + column * right, apart)
     diagonal = grad_S
     if U.is_complex():
-        diagonal = grad_S + left.diagonal(0, -2, -1) / (2 * S)
+        diagonal = grad_S + over_gaps(left.diagonal(0, -2, -1), 2 * S)
     result = U.matmul(with_diagonal(inner, diagonal)).matmul(Vh)
     if U.size(-2) > k:
         rest = grad_U / row
