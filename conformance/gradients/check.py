@@ -10,10 +10,10 @@ With `--uses` it is only said which operators that the expressions use have no d
 
 import argparse
 import collections
-import math  # noqa: F401  named by functions.py
 import pathlib
 import re
 import sys
+import types
 import warnings
 
 import torch
@@ -49,7 +49,7 @@ def read_table():
     """(operators, [(arguments, expression)]) of each block, `as`, `zero` and `none` as arguments."""
     blocks = []
     for line in (GRADIENTS / "derivatives.txt").read_text().splitlines():
-        line = line.split(" # ")[0].rstrip()
+        line = line.split("#")[0].rstrip()
         if not line or line.startswith("#"):
             continue
         if not line.startswith(" "):
@@ -60,15 +60,20 @@ def read_table():
     return blocks
 
 
+class Names(types.ModuleType):
+    """`torch` as the table has it: the operators by their own names."""
+
+    def __getattr__(self, name):
+        return getattr(torch.ops.aten, name)
+
+
 def compile_table():
     rules, sources = {}, []
     for operators, lines in read_table():
         for operator in operators:
-            try:
-                schema = schema_of(operator)
-            except RuntimeError:
-                print(f"unknown operator {operator}")
+            if operator.startswith("sconce::"):
                 continue
+            schema = schema_of(operator)
             kind = lines[0][0][0] if lines[0][0][0] in ("as", "zero", "none") else "formulas"
             assert operator not in rules, operator
             rules[operator] = Rule(kind, [], schema)
@@ -83,16 +88,20 @@ def compile_table():
                 else:
                     types["grad" + suffix] = types["result" + suffix] = "Tensor"
             for targets, expression in lines:
+                # Lines shared with operators that have other arguments.
+                if expression == "none" or kind != "as" and not set(targets) <= set(types):
+                    continue
                 words = set(re.findall(r"[A-Za-z_]\w*", expression))
                 used = {name: kind for name, kind in types.items() if name in words}
                 parameters = ", ".join(f"{name}: {kind}" for name, kind in used.items())
                 rules[operator].functions.append((targets, list(used), f"rule_{len(sources)}"))
                 sources.append(f"def rule_{len(sources)}({parameters}):\n    return {expression}\n")
-                for target in targets:
-                    assert kind == "as" or target in types, (operator, target)
-    unit = torch.jit.CompilationUnit((GRADIENTS / "functions.py").read_text() + "\n" + "\n".join(sources))
+    names = Names("torch")
+    text = (GRADIENTS / "functions.py").read_text() + "\n" + "\n".join(sources)
+    unit = torch._C.CompilationUnit()
+    unit.define(text, lambda name: names if name == "torch" else None)
     for rule in rules.values():
-        rule.functions[:] = [(targets, used, getattr(unit, name)) for targets, used, name in rule.functions]
+        rule.functions[:] = [(targets, used, unit.find_function(name)) for targets, used, name in rule.functions]
     return rules
 
 

@@ -114,7 +114,7 @@ def record(op, sample, folder, second):
     torch.manual_seed(0)
     with torch.enable_grad():
         result = plain(loaded(*fresh(), *weights))
-    recorded = {"arguments": [*fresh(), *weights], "result": result, "compare": "values", "seed": 0}
+    recorded = {"arguments": [*fresh(), *weights], "result": result, "compare": "numbers", "seed": 0}
     torch.save([recorded], os.path.join(folder, "calls.pt"))
 
 

@@ -96,7 +96,7 @@ fn check(folder: &Path, call: Object<'_>) -> Verdict {
         None => return Verdict::Wrong("no arguments are recorded".to_owned()),
     };
     let case = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let shapes_only = call.get("compare").and_then(Object::as_str) == Some("shapes");
+    let compared = call.get("compare").and_then(Object::as_str).unwrap_or_default();
     // The recorders call `torch.manual_seed(0)` where they name no seed.
     let seed = match call.get("seed").map(|seed| seed.data()) {
         Some(Node::Int(seed)) => *seed as u64,
@@ -115,7 +115,7 @@ fn check(folder: &Path, call: Object<'_>) -> Verdict {
             Verdict::Unsupported(format!("{what} (where PyTorch raises {raised:?})"))
         }
         (Err(Error::Unsupported { what, .. }), ..) => Verdict::Unsupported(what),
-        (Ok(result), Some(expected), _) => match differs(&case, &result, expected, shapes_only) {
+        (Ok(result), Some(expected), _) => match differs(&case, &result, expected, compared) {
             None => Verdict::Equal,
             Some(_) if factors_agree(folder, &args, &result, expected) => Verdict::EqualButForSigns,
             Some(why) => Verdict::Wrong(why),
@@ -152,8 +152,8 @@ fn run(folder: &Path, args: &[IValue], seed: u64) -> Result<IValue, Error> {
     session.call("forward", args)
 }
 
-/// What differs between a result and what PyTorch gave.
-fn differs(case: &str, found: &IValue, expected: Object<'_>, shapes_only: bool) -> Option<String> {
+/// What differs between a result and what PyTorch gave, where `compared` names what is compared.
+fn differs(case: &str, found: &IValue, expected: Object<'_>, compared: &str) -> Option<String> {
     if let Some(text) = expected.as_str()
         && text.starts_with('<')
         && text.ends_with('>')
@@ -166,14 +166,15 @@ fn differs(case: &str, found: &IValue, expected: Object<'_>, shapes_only: bool) 
         Ok(expected) => expected,
         Err(why) => return Some(why.to_string()),
     };
-    if let (true, IValue::Tensor(found), IValue::Tensor(expected)) = (shapes_only, found, &expected)
+    if let ("shapes", IValue::Tensor(found), IValue::Tensor(expected)) =
+        (compared, found, &expected)
         && (found.dtype(), found.sizes()) == (expected.dtype(), expected.sizes())
     {
         return None;
     }
     let alike = |found: &Tensor, expected: &Tensor| {
         same_within(found, expected, tolerance(found.dtype()).max(rounding(case)))
-            && (!strides_count(case) || same_strides(found, expected))
+            && (!strides_count(case, compared) || same_strides(found, expected))
     };
     (!same(found, &expected, &alike)).then(|| {
         let first = first_difference(found, &expected).unwrap_or_default();
@@ -365,7 +366,7 @@ fn same_strides(found: &Tensor, expected: &Tensor) -> bool {
     found.numel() == 0 || like(found.strides()) || like(&found.preserved_strides())
 }
 
-/// Whether it counts how results lie in memory: but for quantized tensors.
-fn strides_count(case: &str) -> bool {
-    !case.starts_with("quantized_")
+/// Whether it counts how results lie in memory: but for quantized tensors and gradients.
+fn strides_count(case: &str, compared: &str) -> bool {
+    !case.starts_with("quantized_") && compared != "numbers"
 }

@@ -1017,6 +1017,10 @@ def affine(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor]) -> T
 
 
 def batch_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], training: bool, momentum: float, eps: float) -> Tensor:
+    if input.numel() == 0:
+        if weight is not None:
+            input = input * (weight.select(0, 0) if weight.numel() > 0 else weight)
+        return input.clone()
     shape = [1, -1] + [1 for _ in range(input.dim() - 2)]
     if not training and running_mean is not None and running_var is not None:
         scale = (running_var + eps).rsqrt()
@@ -1054,11 +1058,34 @@ def group_norm(input: Tensor, num_groups: int, weight: Optional[Tensor], bias: O
     return affine(normal.reshape(input.size()), weight, bias)
 
 
-def native_group_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], N: int, group: int, eps: float) -> Tuple[Tensor, Tensor, Tensor]:
-    groups = input.reshape([N, group, input.numel() // max(N * group, 1)])
-    normal, mean, scale = normalized(groups, [2], eps)
-    result = affine(normal.reshape(input.size()), weight, bias)
-    return result, mean.reshape([N, group]), scale.reshape([N, group])
+def grouped(tensor: Tensor, like: Tensor) -> Tensor:
+    """Each group's elements side by side, after the dimensions of what there is one for each group."""
+    return tensor.reshape([like.size(0), like.size(1), tensor.numel() // max(like.numel(), 1)])
+
+
+def by_channel(weight: Tensor, rank: int) -> Tensor:
+    return weight.reshape([1, -1] + [1 for _ in range(rank - 2)])
+
+
+def native_group_norm_input(grad: Tensor, grad_mean: Tensor, grad_scale: Tensor, input: Tensor, weight: Optional[Tensor], mean: Tensor, scale: Tensor) -> Tensor:
+    if input.numel() == 0:
+        return torch.zeros_like(input)
+    if weight is not None:
+        grad = grad * by_channel(weight, input.dim())
+    grad = grouped(grad, mean)
+    mean, scale = mean.unsqueeze(-1), scale.unsqueeze(-1)
+    normal = (grouped(input, grad_mean) - mean) * scale
+    along = (grad * normal).mean([2], True)
+    result = scale * (grad - grad.mean([2], True) - normal * along)
+    of_each = grad_mean.unsqueeze(-1) - grad_scale.unsqueeze(-1) * scale * scale * normal
+    return (result + of_each / normal.size(2)).reshape(input.size())
+
+
+def native_group_norm_weight(grad: Tensor, input: Tensor, mean: Tensor, scale: Tensor) -> Tensor:
+    if input.numel() == 0:
+        return grad.new_zeros([input.size(1)])
+    normal = (grouped(input, mean) - mean.unsqueeze(-1)) * scale.unsqueeze(-1)
+    return (grad * normal.reshape(input.size())).sum(without(input.dim(), [1]))
 
 
 def native_layer_norm(input: Tensor, rank: int, weight: Optional[Tensor], bias: Optional[Tensor], eps: float) -> Tuple[Tensor, Tensor, Tensor]:
@@ -1535,39 +1562,585 @@ def gradient_of_places(grad: Tensor, size: List[int], places: Tensor):
     return flat.view(size)
 
 
-def linalg_norm(self: Tensor, ord: Optional[number], dim: Optional[List[int]], keepdim: bool, dtype: Optional[int]):
-    dims = [0] if dim is None else dim
-    if dim is None:
-        dims = [d for d in range(self.dim())]
+# Fourier transforms. What undoes a transform but for its scale is its adjoint with the scale on the
+# other side.
+
+def other_side(norm: Optional[str]) -> str:
+    if norm is None or norm == "backward":
+        return "forward"
+    if norm == "forward":
+        return "backward"
+    return norm
+
+
+def fitted(input: Tensor, dim: int, size: int) -> Tensor:
+    """Cut or filled with zeros at the end of a dimension."""
+    missing = size - input.size(dim)
+    if missing == 0:
+        return input
+    if missing < 0:
+        return input.narrow(dim, 0, size)
+    sizes = input.size()
+    sizes[dim] = missing
+    return torch.cat([input, input.new_zeros(sizes)], dim)
+
+
+def fft_grad(grad: Tensor, sizes: List[int], dim: int, norm: Optional[str]) -> Tensor:
+    return fitted(grad.fft_ifft(None, dim, other_side(norm)), dim, sizes[dim])
+
+
+def ifft_grad(grad: Tensor, sizes: List[int], dim: int, norm: Optional[str]) -> Tensor:
+    return fitted(grad.fft_fft(None, dim, other_side(norm)), dim, sizes[dim])
+
+
+def rfft_grad(grad: Tensor, sizes: List[int], n: Optional[int], dim: int, norm: Optional[str]) -> Tensor:
+    length = sizes[dim]
+    if n is not None:
+        length = n
+    whole_grad = fitted(grad, dim, length)
+    return fitted(whole_grad.fft_ifft(None, dim, other_side(norm)).real, dim, sizes[dim])
+
+
+def irfft_grad(grad: Tensor, sizes: List[int], dim: int, norm: Optional[str]) -> Tensor:
+    # Each frequency but the first, and the last of an even number, stands for two.
+    half = grad.fft_rfft(None, dim, other_side(norm))
+    number = half.size(dim)
+    single = 1 if grad.size(dim) % 2 == 1 else 2
+    if number > single:
+        parts = [half.narrow(dim, 0, 1), 2 * half.narrow(dim, 1, number - single)]
+        if single == 2:
+            parts.append(half.narrow(dim, number - 1, 1))
+        half = torch.cat(parts, dim)
+    return fitted(half, dim, sizes[dim])
+
+
+def fft_dims(rank: int, s: Optional[List[int]], dim: Optional[List[int]]) -> List[int]:
+    if dim is not None:
+        return dim
+    if s is not None:
+        return list(range(rank - len(s), rank))
+    return list(range(rank))
+
+
+def fft_size(s: Optional[List[int]], at: int) -> Optional[int]:
+    if s is None:
+        return None
+    if s[at] == -1:
+        return None
+    return s[at]
+
+
+def fft_many(self: Tensor, s: Optional[List[int]], dim: Optional[List[int]], norm: Optional[str], last: int, back: bool) -> Tensor:
+    """Over all dimensions but so many of the last."""
+    dims = fft_dims(self.dim(), s, dim)
+    for at in range(len(dims) - last):
+        if back:
+            self = self.fft_ifft(fft_size(s, at), dims[at], norm)
+        else:
+            self = self.fft_fft(fft_size(s, at), dims[at], norm)
+    return self
+
+
+def fft_last(s: Optional[List[int]]) -> Optional[int]:
+    if s is None:
+        return None
+    return fft_size(s, len(s) - 1)
+
+
+def rfftn(self: Tensor, s: Optional[List[int]], dim: Optional[List[int]], norm: Optional[str]) -> Tensor:
+    dims = fft_dims(self.dim(), s, dim)
+    return fft_many(self.fft_rfft(fft_last(s), dims[-1], norm), s, dims, norm, 1, False)
+
+
+def irfftn(self: Tensor, s: Optional[List[int]], dim: Optional[List[int]], norm: Optional[str]) -> Tensor:
+    dims = fft_dims(self.dim(), s, dim)
+    return fft_many(self, s, dims, norm, 1, True).fft_irfft(fft_last(s), dims[-1], norm)
+
+
+def hfft(self: Tensor, n: Optional[int], dim: int, norm: Optional[str]) -> Tensor:
+    return self.conj().fft_irfft(n, dim, other_side(norm))
+
+
+def ihfft(self: Tensor, n: Optional[int], dim: int, norm: Optional[str]) -> Tensor:
+    return self.fft_rfft(n, dim, other_side(norm)).conj()
+
+
+def hfftn(self: Tensor, s: Optional[List[int]], dim: Optional[List[int]], norm: Optional[str]) -> Tensor:
+    dims = fft_dims(self.dim(), s, dim)
+    return hfft(fft_many(self, s, dims, norm, 1, False), fft_last(s), dims[-1], norm)
+
+
+def ihfftn(self: Tensor, s: Optional[List[int]], dim: Optional[List[int]], norm: Optional[str]) -> Tensor:
+    dims = fft_dims(self.dim(), s, dim)
+    return fft_many(ihfft(self, fft_last(s), dims[-1], norm), s, dims, norm, 1, True)
+
+
+def stft(self: Tensor, n_fft: int, hop_length: Optional[int], win_length: Optional[int], window: Optional[Tensor], normalized: bool, onesided: Optional[bool], return_complex: Optional[bool]) -> Tensor:
+    hop = n_fft // 4
+    if hop_length is not None:
+        hop = hop_length
+    frames = self.unfold(-1, n_fft, hop)
+    if window is not None:
+        before = (n_fft - window.size(0)) // 2
+        frames = frames * window.constant_pad_nd([before, n_fft - window.size(0) - before])
+    elif win_length is not None:
+        before = (n_fft - win_length) // 2
+        ones = torch.ones([win_length], dtype=frames.dtype, device=frames.device)
+        frames = frames * ones.constant_pad_nd([before, n_fft - win_length - before])
+    norm = "ortho" if normalized else "backward"
+    half = frames.is_complex() == False
+    if onesided is not None:
+        half = onesided
+    if half:
+        result = frames.fft_rfft(None, -1, norm)
+    else:
+        result = frames.fft_fft(None, -1, norm)
+    result = result.transpose(-2, -1)
+    if return_complex is not None:
+        if return_complex:
+            return result
+    elif self.is_complex():
+        return result
+    return torch.view_as_real(result)
+
+
+# Linear algebra.
+
+def inverse_grad(grad: Tensor, result: Tensor) -> Tensor:
+    back = adjoint(result)
+    return -back.matmul(grad).matmul(back)
+
+
+def det_grad(grad: Tensor, A: Tensor, result: Tensor) -> Tensor:
+    if bool((result == 0).any()):
+        # The products of the other singular values are left of a matrix without an inverse.
+        U, S, Vh = torch.linalg_svd(A, False)
+        n = S.size(-1)
+        own = torch.eye(n, dtype=dtype_bool(), device=A.device)
+        others = torch.where(own, 1, S.unsqueeze(-2)).prod(-1)
+        turns = (torch.linalg_det(U) * torch.linalg_det(Vh)).conj()
+        cofactors = (U * others.unsqueeze(-2)).matmul(Vh)
+        return (grad * turns).unsqueeze(-1).unsqueeze(-1) * cofactors
+    return (grad * result.conj()).unsqueeze(-1).unsqueeze(-1) * adjoint(torch.linalg_inv(A))
+
+
+def slogdet_grad(grad_sign: Tensor, grad_log: Tensor, A: Tensor, sign: Tensor) -> Tensor:
+    by = grad_log
+    if A.is_complex():
+        by = torch.complex(grad_log, -(grad_sign.conj() * sign).imag)
+    return by.unsqueeze(-1).unsqueeze(-1) * adjoint(torch.linalg_inv(A))
+
+
+def solve_is_vector(sizes: List[int], other: List[int]) -> bool:
+    """Whether the right side is a vector for each matrix."""
+    return len(other) == 1 or (len(sizes) - 1 == len(other) and sizes[:-1] == other)
+
+
+def solve_B(grad: Tensor, A: Tensor, sizes: List[int], left: bool) -> Tensor:
+    if solve_is_vector(A.size(), sizes):
+        return torch.linalg_solve(adjoint(A), grad.unsqueeze(-1)).squeeze(-1)
+    return torch.linalg_solve(adjoint(A), grad, left=left)
+
+
+def solve_A(grad: Tensor, A: Tensor, sizes: List[int], result: Tensor, left: bool) -> Tensor:
+    back = solve_B(grad, A, sizes, left)
+    if solve_is_vector(A.size(), sizes):
+        return -back.unsqueeze(-1) * result.conj().unsqueeze(-2)
+    if left:
+        return -back.matmul(adjoint(result))
+    return -adjoint(result).matmul(back)
+
+
+def triangle(grad: Tensor, upper: bool, unitriangular: bool) -> Tensor:
+    by = 1 if unitriangular else 0
+    return grad.triu(by) if upper else grad.tril(-by)
+
+
+def triangular_B(grad: Tensor, A: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
+    return adjoint(A).linalg_solve_triangular(grad, upper=upper == False, left=left, unitriangular=unitriangular)
+
+
+def triangular_A(grad: Tensor, A: Tensor, result: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
+    back = triangular_B(grad, A, upper, left, unitriangular)
+    if left:
+        return triangle(-back.matmul(adjoint(result)), upper, unitriangular)
+    return triangle(-adjoint(result).matmul(back), upper, unitriangular)
+
+
+def triangular_solve(self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool) -> Tuple[Tensor, Tensor]:
+    if transpose:
+        solution = A.transpose(-2, -1).linalg_solve_triangular(self, upper=upper == False, unitriangular=unitriangular)
+    else:
+        solution = A.linalg_solve_triangular(self, upper=upper, unitriangular=unitriangular)
+    return solution, A.clone()
+
+
+def cholesky_grad(grad: Tensor, result: Tensor, upper: bool) -> Tensor:
+    if upper:
+        grad, result = adjoint(grad), adjoint(result)
+    product = adjoint(result).matmul(grad).tril()
+    inner = product + adjoint(product.tril(-1))
+    # From both sides with the inverse.
+    back = adjoint(result)
+    inner = back.linalg_solve_triangular(inner, upper=True)
+    return 0.5 * result.linalg_solve_triangular(inner, upper=False, left=False)
+
+
+def cholesky_factor_grad(product: Tensor, factor: Tensor, upper: bool) -> Tensor:
+    """The gradient of a factor of what `product` is the gradient of."""
+    both = product + adjoint(product)
+    return factor.matmul(both) if upper else both.matmul(factor)
+
+
+def cholesky_solve_factor(grad: Tensor, factor: Tensor, upper: bool, result: Tensor) -> Tensor:
+    back = grad.cholesky_solve(factor, upper)
+    return cholesky_factor_grad(-back.matmul(adjoint(result)), factor, upper)
+
+
+def cholesky_inverse_grad(grad: Tensor, self: Tensor, upper: bool, result: Tensor) -> Tensor:
+    return cholesky_factor_grad(-result.matmul(grad).matmul(result), self, upper)
+
+
+def gaps(values: Tensor) -> Tensor:
+    """The differences between each two, one on the diagonal."""
+    apart = values.unsqueeze(-2) - values.unsqueeze(-1)
+    return apart + torch.eye(values.size(-1), dtype=values.dtype, device=values.device)
+
+
+def over_gaps(product: Tensor, apart: Tensor) -> Tensor:
+    """Where nothing is asked of vectors it does not matter that values are equal."""
+    return (product / apart).masked_fill(product == 0, 0)
+
+
+def with_diagonal(matrix: Tensor, diagonal: Tensor) -> Tensor:
+    return matrix - matrix.diagonal(0, -2, -1).diag_embed() + diagonal.diag_embed()
+
+
+def eigh_grad(grad_values: Tensor, grad_vectors: Tensor, values: Tensor, vectors: Tensor) -> Tensor:
+    back = adjoint(vectors)
+    inner = over_gaps(0.5 * skew(back.matmul(grad_vectors)), gaps(values))
+    return vectors.matmul(with_diagonal(inner, grad_values)).matmul(back)
+
+
+def eig_grad(grad_values: Tensor, grad_vectors: Tensor, values: Tensor, vectors: Tensor) -> Tensor:
+    back = adjoint(vectors)
+    product = back.matmul(grad_vectors)
+    along = product.diagonal(0, -2, -1).real
+    product = product - back.matmul(vectors) * along.unsqueeze(-2)
+    inner = with_diagonal(over_gaps(product, gaps(values).conj()), grad_values)
+    return torch.linalg_solve(back, inner.matmul(back))
+
+
+def skew(matrix: Tensor) -> Tensor:
+    return matrix - adjoint(matrix)
+
+
+def svd_grad(grad_U: Tensor, grad_S: Tensor, grad_Vh: Tensor, full_U: Tensor, S: Tensor, full_Vh: Tensor) -> Tensor:
+    k = S.size(-1)
+    U, Vh = full_U.narrow(-1, 0, k), full_Vh.narrow(-2, 0, k)
+    grad_U, grad_Vh = grad_U.narrow(-1, 0, k), grad_Vh.narrow(-2, 0, k)
+    left = skew(adjoint(U).matmul(grad_U))
+    right = skew(Vh.matmul(adjoint(grad_Vh)))
+    row, column = S.unsqueeze(-2), S.unsqueeze(-1)
+    apart = gaps(S) * (row + column)
+    inner = over_gaps(left * row + column * right, apart)
+    diagonal = grad_S
+    if U.is_complex():
+        diagonal = grad_S + over_gaps(left.diagonal(0, -2, -1), 2 * S)
+    result = U.matmul(with_diagonal(inner, diagonal)).matmul(Vh)
+    if U.size(-2) > k:
+        rest = grad_U / row
+        result = result + (rest - U.matmul(adjoint(U).matmul(rest))).matmul(Vh)
+    if Vh.size(-1) > k:
+        rest = grad_Vh / column
+        result = result + U.matmul(rest - rest.matmul(adjoint(Vh)).matmul(Vh))
+    return result
+
+
+def svd(self: Tensor, some: bool, compute_uv: bool) -> Tuple[Tensor, Tensor, Tensor]:
+    if compute_uv:
+        U, S, Vh = torch.linalg_svd(self, some == False)
+        return U, S, adjoint(Vh)
+    rows, columns = self.size(-2), self.size(-1)
+    batch = self.size()[:-2]
+    return self.new_zeros(batch + [rows, rows]), torch.linalg_svdvals(self), self.new_zeros(batch + [columns, columns])
+
+
+def qr_square_grad(grad_Q: Tensor, grad_R: Tensor, Q: Tensor, R: Tensor) -> Tensor:
+    inner = R.matmul(adjoint(grad_R)) - adjoint(grad_Q).matmul(Q)
+    lower = inner.tril(-1)
+    diagonal = inner.diagonal(0, -2, -1)
+    if Q.is_complex():
+        diagonal = diagonal.real
+    whole_inner = lower + adjoint(lower) + diagonal.diag_embed()
+    return adjoint(R).linalg_solve_triangular(grad_Q + Q.matmul(whole_inner), upper=False, left=False)
+
+
+def qr_grad(grad_Q: Tensor, grad_R: Tensor, A: Tensor, Q: Tensor, R: Tensor) -> Tensor:
+    rows, columns = A.size(-2), A.size(-1)
+    if rows >= columns:
+        assert Q.size(-1) == R.size(-1), "the derivative of aten::linalg_qr of a complete Q"
+        return qr_square_grad(grad_Q, grad_R, Q, R)
+    # The last columns are what they are by Q.
+    grad_V = grad_R.narrow(-1, rows, columns - rows)
+    Y = A.narrow(-1, rows, columns - rows)
+    grad_X = qr_square_grad(
+        grad_Q + Y.matmul(adjoint(grad_V)), grad_R.narrow(-1, 0, rows), Q, R.narrow(-1, 0, rows))
+    return torch.cat([grad_X, Q.matmul(grad_V)], -1)
+
+
+def pinv_grad(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    back, turned = adjoint(result), adjoint(grad)
+    first = turned.matmul(result).matmul(back)
+    second = back.matmul(result).matmul(turned)
+    return (first - self.matmul(result.matmul(first))) + (second - second.matmul(result).matmul(self)) - back.matmul(grad).matmul(back)
+
+
+def matrix_power(self: Tensor, n: int) -> Tensor:
+    if n == 0:
+        return self * 0 + torch.eye(self.size(-1), dtype=self.dtype, device=self.device)
+    base = self if n > 0 else torch.linalg_inv(self)
+    result = base
+    for _ in range(abs(n) - 1):
+        result = result.matmul(base)
+    return result if abs(n) > 1 or n < 0 else result.clone()
+
+
+def matrix_exp_grad(grad: Tensor, self: Tensor) -> Tensor:
+    # The exponential of a triangular block matrix has the derivative in its corner.
+    n = self.size(-1)
+    back = adjoint(self)
+    above = torch.cat([back, grad], -1)
+    below = torch.cat([torch.zeros_like(back), back], -1)
+    return torch.cat([above, below], -2).linalg_matrix_exp().narrow(-2, 0, n).narrow(-1, n, n)
+
+
+def matrix_norm(self: Tensor, order: float, dim: List[int], keepdim: bool, dtype: Optional[int]) -> Tensor:
+    if dtype is not None:
+        self = self.to(dtype)
+    rows, columns = whole(dim[0], self.dim()), whole(dim[1], self.dim())
+    size = abs(order)
+    if size == 2:
+        values = torch.linalg_svdvals(self.movedim([rows, columns], [-2, -1]))
+        result = values.amax(-1) if order > 0 else values.amin(-1)
+        if keepdim:
+            for d in [min(rows, columns), max(rows, columns)]:
+                result = result.unsqueeze(d)
+        return result
+    if size == 1:
+        rows, columns = columns, rows
+    # Sums along one, the extreme of them along the other.
+    sums = self.abs().sum([columns], True)
+    extremes = sums.amax([rows], True) if order > 0 else sums.amin([rows], True)
+    return extremes if keepdim else extremes.squeeze([rows, columns])
+
+
+def nuclear_norm(self: Tensor, dim: List[int], keepdim: bool) -> Tensor:
+    rows, columns = whole(dim[0], self.dim()), whole(dim[1], self.dim())
+    result = torch.linalg_svdvals(self.movedim([rows, columns], [-2, -1])).sum([-1])
+    if keepdim:
+        for d in [min(rows, columns), max(rows, columns)]:
+            result = result.unsqueeze(d)
+    return result
+
+
+def matrix_norm_named(self: Tensor, ord: str, dim: List[int], keepdim: bool, dtype: Optional[int]) -> Tensor:
+    if dtype is not None:
+        self = self.to(dtype)
+    if ord == "nuc":
+        return nuclear_norm(self, dim, keepdim)
+    return self.linalg_vector_norm(2, dim, keepdim)
+
+
+def linalg_norm(self: Tensor, ord: Optional[number], dim: Optional[List[int]], keepdim: bool, dtype: Optional[int]) -> Tensor:
     if ord is None:
-        return torch.linalg_vector_norm(self, 2, dims, keepdim, dtype=dtype)
-    if len(dims) < 2:
-        return torch.linalg_vector_norm(self, ord, dims, keepdim, dtype=dtype)
-    return matrix_norm(self if dtype is None else self.to(dtype), float(ord), dims, keepdim)
+        return self.linalg_vector_norm(2, dim, keepdim, dtype=dtype)
+    order = float(ord)
+    dims: List[int] = []
+    if dim is not None:
+        dims = dim
+    elif self.dim() == 2:
+        dims = [0, 1]
+    if len(dims) == 2:
+        return matrix_norm(self, order, dims, keepdim, dtype)
+    return self.linalg_vector_norm(order, dim, keepdim, dtype=dtype)
 
 
-def matrix_norm(matrix: Tensor, ord: float, dims: List[int], keepdim: bool) -> Tensor:
-    rows, columns = whole(dims[0], matrix.dim()), whole(dims[1], matrix.dim())
-    if abs(ord) == 2:
-        values = torch.linalg_svdvals(matrix.movedim([rows, columns], [-2, -1]))
-        found = values.amax(-1) if ord > 0 else values.amin(-1)
-        return kept(found, rows, columns) if keepdim else found
-    # Sums over one dimension, of which the greatest or the least counts.
-    summed, other = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = matrix.abs().sum([summed], True)
-    found = sums.amax([other], True) if ord > 0 else sums.amin([other], True)
-    return found if keepdim else found.squeeze(max(rows, columns)).squeeze(min(rows, columns))
+def linalg_norm_named(self: Tensor, ord: str, dim: Optional[List[int]], keepdim: bool, dtype: Optional[int]) -> Tensor:
+    dims = [-2, -1]
+    if dim is not None:
+        dims = dim
+    return matrix_norm_named(self, ord, dims, keepdim, dtype)
 
 
-def kept(of_matrices: Tensor, rows: int, columns: int) -> Tensor:
-    return of_matrices.unsqueeze(min(rows, columns)).unsqueeze(max(rows, columns))
+def cond(self: Tensor, p: Optional[number]) -> Tensor:
+    order = 2.0
+    if p is not None:
+        order = float(p)
+    if abs(order) == 2:
+        values = torch.linalg_svdvals(self)
+        largest, least = values.select(-1, 0), values.select(-1, -1)
+        return largest / least if order > 0 else least / largest
+    dims = [-2, -1]
+    return matrix_norm(self, order, dims, False, None) * matrix_norm(torch.linalg_inv(self), order, dims, False, None)
 
 
-def linalg_norm_by_name(self: Tensor, ord: str, dim: Optional[List[int]], keepdim: bool, dtype: Optional[int]):
-    dims = [-2, -1] if dim is None else dim
-    matrix = self if dtype is None else self.to(dtype)
-    if ord == "fro":
-        return torch.linalg_vector_norm(matrix, 2, dims, keepdim)
-    rows, columns = whole(dims[0], matrix.dim()), whole(dims[1], matrix.dim())
-    found = torch.linalg_svdvals(matrix.movedim([rows, columns], [-2, -1])).sum(-1)
-    return kept(found, rows, columns) if keepdim else found
+def cond_named(self: Tensor, p: str) -> Tensor:
+    dims = [-2, -1]
+    return matrix_norm_named(self, p, dims, False, None) * matrix_norm_named(torch.linalg_inv(self), p, dims, False, None)
+
+
+def tensorinv(self: Tensor, ind: int) -> Tensor:
+    first, last = self.size()[:ind], self.size()[ind:]
+    number = 1
+    for size in last:
+        number *= size
+    return torch.linalg_inv(self.reshape([-1, number])).reshape(last + first)
+
+
+def tensorsolve(self: Tensor, other: Tensor, dims: Optional[List[int]]) -> Tensor:
+    if dims is not None:
+        last = [at - len(dims) for at in range(len(dims))]
+        self = self.movedim(dims, last)
+    number = other.numel()
+    solution = torch.linalg_solve(self.reshape([number, -1]), other.reshape([number]))
+    return solution.reshape(self.size()[other.dim():])
+
+
+def vander(x: Tensor, N: Optional[int]) -> Tensor:
+    if x.dim() == 0:
+        x = x.unsqueeze(0)
+    number = x.size(-1)
+    if N is not None:
+        number = N
+    powers = [torch.ones_like(x)]
+    for _ in range(number - 1):
+        powers.append(powers[-1] * x)
+    return torch.stack(powers, -1)
+
+
+# Statistics and integrals.
+
+def cov(self: Tensor, correction: int, fweights: Optional[Tensor], aweights: Optional[Tensor]) -> Tensor:
+    x = self.reshape([1, -1]) if self.dim() < 2 else self
+    number = x.size(1)
+    if fweights is None and aweights is None:
+        centred = x - x.mean([1], True)
+        result = centred.matmul(adjoint(centred)) / max(number - correction, 0)
+        return result.squeeze()
+    weights = torch.ones([number], device=x.device)
+    if fweights is not None:
+        weights = fweights
+    if aweights is not None:
+        weights = aweights if fweights is None else aweights * weights
+    total = weights.sum()
+    centred = x - ((x * weights).sum([1]) / total).unsqueeze(1)
+    rest = total - correction
+    if aweights is not None and correction != 0:
+        rest = total - correction * (weights * aweights).sum() / total
+    result = centred.matmul(adjoint(centred * weights)) / rest.clamp_min(0)
+    return result.squeeze()
+
+
+def corrcoef(self: Tensor) -> Tensor:
+    if self.dim() < 2:
+        result = cov(self, 1, None, None)
+        return result / result
+    result = cov(self, 1, None, None)
+    if result.dim() == 0:
+        return result / result
+    deviation = result.diagonal()
+    if deviation.is_complex():
+        deviation = deviation.real
+    deviation = deviation.sqrt()
+    result = result / deviation.unsqueeze(1) / deviation.unsqueeze(0)
+    if result.is_complex():
+        return torch.complex(result.real.clamp(-1, 1), result.imag.clamp(-1, 1))
+    return result.clamp(-1, 1)
+
+
+def between(y: Tensor, dim: int) -> Tensor:
+    """Sums of neighbours."""
+    number = y.size(dim) - 1
+    return y.narrow(dim, 0, number) + y.narrow(dim, 1, number)
+
+
+def steps_of(y: Tensor, x: Tensor, dim: int) -> Tensor:
+    if x.dim() == 1 and y.dim() > 1:
+        sizes = [1 for _ in range(y.dim())]
+        sizes[dim] = x.size(0)
+        x = x.reshape(sizes)
+    at = whole(dim, y.dim()) - y.dim()
+    number = x.size(at) - 1
+    return x.narrow(at, 1, number) - x.narrow(at, 0, number)
+
+
+# Recurrent cells and layers.
+
+
+def lstm_cell(input: Tensor, hidden: Tensor, cell: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Optional[Tensor], b_hh: Optional[Tensor]) -> Tuple[Tensor, Tensor]:
+    gates = torch.linear(input, w_ih, b_ih) + torch.linear(hidden, w_hh, b_hh)
+    parts = gates.chunk(4, -1)
+    cell = parts[1].sigmoid() * cell + parts[0].sigmoid() * parts[2].tanh()
+    return parts[3].sigmoid() * cell.tanh(), cell
+
+
+def gru_cell(input: Tensor, hidden: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Optional[Tensor], b_hh: Optional[Tensor]) -> Tensor:
+    x = torch.linear(input, w_ih, b_ih).chunk(3, -1)
+    h = torch.linear(hidden, w_hh, b_hh).chunk(3, -1)
+    reset, update = (x[0] + h[0]).sigmoid(), (x[1] + h[1]).sigmoid()
+    new = (x[2] + reset * h[2]).tanh()
+    return (hidden - new) * update + new
+
+
+def rnn_cell(input: Tensor, hidden: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Optional[Tensor], b_hh: Optional[Tensor], relu: bool) -> Tensor:
+    sums = torch.linear(input, w_ih, b_ih) + torch.linear(hidden, w_hh, b_hh)
+    return sums.relu() if relu else sums.tanh()
+
+
+def recurrent(input: Tensor, hx: Tensor, cx: Tensor, params: List[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool, kind: str) -> Tuple[Tensor, Tensor, Tensor]:
+    """Layers of cells over the steps of a sequence, `kind` of which they are."""
+    batched = input.dim() == 3
+    if batched and batch_first:
+        input = input.transpose(0, 1)
+    directions = 2 if bidirectional else 1
+    each = 4 if has_biases else 2
+    finals: List[Tensor] = []
+    cells: List[Tensor] = []
+    steps = input.size(0)
+    for layer in range(num_layers):
+        outputs: List[Tensor] = []
+        for direction in range(directions):
+            at = layer * directions + direction
+            w_ih, w_hh = params[at * each], params[at * each + 1]
+            b_ih: Optional[Tensor] = None
+            b_hh: Optional[Tensor] = None
+            if has_biases:
+                b_ih, b_hh = params[at * each + 2], params[at * each + 3]
+            hidden, cell = hx.select(0, at), cx.select(0, at)
+            results: List[Tensor] = []
+            for step in range(steps):
+                x = input.select(0, step if direction == 0 else steps - 1 - step)
+                if kind == "lstm":
+                    hidden, cell = lstm_cell(x, hidden, cell, w_ih, w_hh, b_ih, b_hh)
+                elif kind == "gru":
+                    hidden = gru_cell(x, hidden, w_ih, w_hh, b_ih, b_hh)
+                else:
+                    hidden = rnn_cell(x, hidden, w_ih, w_hh, b_ih, b_hh, kind == "relu")
+                results.append(hidden)
+            if direction == 1:
+                results.reverse()
+            outputs.append(torch.stack(results, 0))
+            finals.append(hidden)
+            cells.append(cell)
+        input = torch.cat(outputs, -1) if directions == 2 else outputs[0]
+        if train and dropout > 0 and layer < num_layers - 1:
+            input = dropped(input, dropout, True, False)
+    if batched and batch_first:
+        input = input.transpose(0, 1)
+    return input, torch.stack(finals, 0), torch.stack(cells, 0)
+
+
+def recurrent_simple(input: Tensor, hx: Tensor, params: List[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool, kind: str) -> Tuple[Tensor, Tensor]:
+    result, hidden, cell = recurrent(input, hx, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first, kind)
+    return result, hidden
