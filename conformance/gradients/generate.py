@@ -1,12 +1,13 @@
 """Records derivatives of PyTorch's operator database as TorchScript archives with what PyTorch gives.
 
-    python generate.py OUT [--pattern REGEX] [--dtypes float32:6,float64:2] [--second N] [--every K]
+    python generate.py OUT [--pattern REGEX] [--dtypes float32:6,float64:2] [--second N] [--special] [--every K]
 
 Each sample of each operator becomes a folder OUT/NAME.DTYPE.INDEX as `../operators/generate.py` makes
 them, of a scripted module around the traced call: it asks for the derivatives of what the call gives,
 weighted by arguments, by those tensors that the database derives by. So many samples of each dtype are
 recorded. With `--second` so many samples of common operators are recorded as OUT/second_NAME.DTYPE.INDEX
-as well: the derivatives of the sum of squares of the derivatives of squared results.
+as well: the derivatives of the sum of squares of the derivatives of squared results. With `--special`
+the cases of `special.py` are, as OUT/at_NAME.float32.000.
 """
 
 import argparse
@@ -22,6 +23,8 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils import _pytree as pytree
 
+from special import cases
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "operators"))
 from generate import own, plain  # noqa: E402
 
@@ -31,12 +34,7 @@ SECOND = re.compile(
     "|conv2d|mse_loss|normalize|cosine_similarity|embedding|bilinear|celu)|index_(select|add|put)|scatter_(add|reduce_prod)|gather"
     "|cat|stack|where|sum|mean|var|std|prod|cumsum|cumprod|atan2|hypot|cdist|fft_(fft|rfft|irfft)|unfold|select|diagonal)$"
 )
-
-
-def flat(value):
-    if isinstance(value, (list, tuple)):
-        return [tensor for item in value for tensor in flat(item)]
-    return [value] if isinstance(value, torch.Tensor) else []
+SINGLE = (torch.float32, torch.complex64)
 
 
 def program(asked, structure, outputs, second):
@@ -68,15 +66,9 @@ def program(asked, structure, outputs, second):
     return "\n".join([*lines, "    return grads", ""])
 
 
-def record(op, sample, folder, second):
+def record_sample(op, sample, folder, second):
     leaves, structure = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
     at = [index for index, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
-    tensors = [leaves[index].detach() for index in at]
-    asked = [leaves[index].requires_grad for index in at]
-    if not any(asked):
-        raise TypeError("nothing to derive by")
-    if any(tensor.layout != torch.strided for tensor in tensors):
-        raise TypeError("a tensor that is not strided")
 
     def call(*inputs):
         filled = list(leaves)
@@ -86,6 +78,17 @@ def record(op, sample, folder, second):
         # What is not fixed, such as signs of vectors, this takes out.
         return sample.output_process_fn_grad(op(first, *args, **kwargs))
 
+    record(call, [leaves[index] for index in at], folder, second)
+
+
+def record(call, tensors, folder, second=False, exact=False):
+    """A call's derivatives by those tensors that require gradients, those left out which are rounding
+    but where it is `exact`."""
+    asked = [tensor.requires_grad for tensor in tensors]
+    if not any(asked):
+        raise TypeError("nothing to derive by")
+    if any(tensor.layout != torch.strided for tensor in tensors):
+        raise TypeError("a tensor that is not strided")
     fresh = lambda: [own(tensor) for tensor in tensors]
     torch.manual_seed(0)
     traced = torch.jit.trace(call, tuple(fresh()), check_trace=False)
@@ -114,6 +117,11 @@ def record(op, sample, folder, second):
     torch.manual_seed(0)
     with torch.enable_grad():
         result = plain(loaded(*fresh(), *weights))
+    found = [grad for grad in result if grad is not None]
+    if not found:
+        raise TypeError("no derivatives")
+    if not exact and any(grad.dtype in SINGLE and 0 < grad.abs().max() < 1e-4 for grad in found if grad.numel()):
+        raise TypeError("what rounding leaves of terms that cancel")
     recorded = {"arguments": [*fresh(), *weights], "result": result, "compare": "numbers", "seed": 0}
     torch.save([recorded], os.path.join(folder, "calls.pt"))
 
@@ -124,6 +132,7 @@ def main():
     parser.add_argument("--pattern", default="")
     parser.add_argument("--dtypes", default="float32:6,float64:2,complex64:2")
     parser.add_argument("--second", type=int, default=2)
+    parser.add_argument("--special", action="store_true")
     parser.add_argument("--every", type=int, default=1, help="only every so many-th operator")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -154,13 +163,20 @@ def main():
                 folder = os.path.join(options.out, case)
                 shutil.rmtree(folder, ignore_errors=True)
                 try:
-                    record(op, samples[index], folder, second)
+                    record_sample(op, samples[index], folder, second)
                     counts["recorded"] += 1
                 except Exception as error:
                     shutil.rmtree(folder, ignore_errors=True)
                     counts["not traced, saved or derived by PyTorch"] += 1
                     first = (str(error).strip().splitlines() or [type(error).__name__])[-1]
                     print(f"left out  {case}: {first}", file=sys.stderr)
+    for name, function, tensors in cases():
+        if not options.special or not re.search(options.pattern, name):
+            continue
+        folder = os.path.join(options.out, f"at_{name}.float32.000")
+        shutil.rmtree(folder, ignore_errors=True)
+        record(function, [tensor.requires_grad_() for tensor in tensors], folder, exact=True)
+        counts["recorded"] += 1
     print(", ".join(f"{count} {what}" for what, count in counts.items()))
 
 

@@ -152,19 +152,30 @@ def copysign_self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
 
 # Unary functions.
 
+def acosh_grad(grad: Tensor, self: Tensor) -> Tensor:
+    if self.is_complex():
+        return grad * ((self - 1).rsqrt() * (self + 1).rsqrt()).conj()
+    return grad * (self * self - 1).rsqrt()
+
+
 def clamped(grad: Tensor, self: Tensor, low: Optional[number], high: Optional[number]) -> Tensor:
     if low is not None:
-        grad = grad.masked_fill(self < low, 0)
+        grad = grad.masked_fill(self <= low, 0)
     if high is not None:
-        grad = grad.masked_fill(self > high, 0)
+        grad = grad.masked_fill(self >= high, 0)
     return grad
 
 
+def halved(grad: Tensor, where: Tensor) -> Tensor:
+    return torch.where(where, grad / 2, grad)
+
+
 def clamped_tensor(grad: Tensor, self: Tensor, low: Optional[Tensor], high: Optional[Tensor]) -> Tensor:
+    """A bound that is met gets half."""
     if low is not None:
-        grad = grad.masked_fill(self < low, 0)
+        grad = halved(grad, self == low).masked_fill(self < low, 0)
     if high is not None:
-        grad = grad.masked_fill(self > high, 0)
+        grad = halved(grad, self == high).masked_fill(self > high, 0)
     return grad
 
 
@@ -172,19 +183,19 @@ def clamped_low(grad: Tensor, self: Tensor, low: Optional[Tensor], high: Optiona
     """Where the lower bound is the result, which it is not where the upper bound is lower still."""
     if low is None:
         return grad
-    taken = self < low
-    if high is not None:
-        taken = taken.logical_and(low < high)
-    return grad.masked_fill(taken.logical_not(), 0)
+    grad = halved(grad, self == low).masked_fill(self > low, 0)
+    return grad if high is None else grad.masked_fill(low >= high, 0)
 
 
 def clamped_high(grad: Tensor, self: Tensor, low: Optional[Tensor], high: Optional[Tensor]) -> Tensor:
     if high is None:
         return grad
     taken = self > high
+    met = self == high
     if low is not None:
         taken = taken.logical_or(high < low)
-    return grad.masked_fill(taken.logical_not(), 0)
+        met = met.logical_and(high >= low)
+    return halved(grad, met).masked_fill(taken.logical_or(met).logical_not(), 0)
 
 
 def sgn_grad(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
@@ -930,7 +941,7 @@ def softplus_grad(grad: Tensor, self: Tensor, beta: number, threshold: number) -
 
 def elu_grad(grad: Tensor, self: Tensor, alpha: number, scale: number, input_scale: number) -> Tensor:
     below = grad * (self * input_scale).exp() * (float(alpha) * float(scale) * float(input_scale))
-    return torch.where(self > 0, grad * scale, below)
+    return torch.where(self <= 0, below, grad * scale)
 
 
 def gelu_grad(grad: Tensor, self: Tensor, approximate: str) -> Tensor:
