@@ -10,6 +10,7 @@ are missing. Then, two at a time:
     dtypes      the same in eight other dtypes, a few samples each
     strides     the same, the tensors laid out in memory in other ways, a few samples each
     infinite    the same, some of the numbers infinite or NaN, float32, a few samples each
+    gradients   `../gradients/generate.py`: what programs get that ask for derivatives of those samples
     layers      `../models/layers.py`: the samples of PyTorch's module database
     modules     `../models/sequence.py`: recurrent, attention and word models
     programs    `../torchscript/generate.py`: the programs of `../torchscript/cases`
@@ -55,6 +56,11 @@ RECORDED = {
         "operators/generate.py",
         ["--infinite", "--dtypes", "float32", "--samples", "6"],
         ["--infinite", "--dtypes", "float32", "--samples", "3", "--every", "16"],
+    ),
+    "gradients": Samples(
+        "gradients/generate.py",
+        ["--special"],
+        ["--dtypes", "float32:1,float64:1", "--second", "1", "--special", "--every", "6"],
     ),
     "layers": Samples("models/layers.py", ["--samples", "24"], ["--samples", "2", "--every", "8"]),
     "modules": Samples("models/sequence.py"),
@@ -228,7 +234,7 @@ def main():
         runner = Runner(options, folder)
         # The longest first.
         running = [pool.submit(runner.models)]
-        order = "operators dtypes layers strides infinite programs modules".split()
+        order = "operators dtypes layers gradients strides infinite programs modules".split()
         running += [pool.submit(runner.calls, part) for part in order]
         parts = []
         for future in running:

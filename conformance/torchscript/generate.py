@@ -59,7 +59,7 @@ def save_calls(calls, folder, derived):
         # Arguments may be changed by the call; what is kept is what was handed in.
         kept = copied(tuple(arguments))
         kind, value = call(path, arguments, derived)
-        said.append({"arguments": kept, kind: value})
+        said.append({"arguments": kept, kind: value, "compare": "numbers" if derived else "values"})
     torch.save(said, folder / "calls.pt")
 
 

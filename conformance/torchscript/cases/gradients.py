@@ -452,6 +452,8 @@ def stops_asking(x: Tensor) -> Tuple[bool, bool]:
     before = y.requires_grad
     x.requires_grad_(False)
     y.detach_()
+    z = x.detach().requires_grad_(True)
+    torch.autograd.grad([z.sum()], [z])
     return before, y.requires_grad or (x * 2).requires_grad
 
 
@@ -509,29 +511,32 @@ def saved_result_changed(x: Tensor) -> List[Optional[Tensor]]:
 
 
 @derived((t(3),))
-def leaf_changed(x: Tensor) -> Tensor:
+def leaf_changed(x: Tensor) -> List[Optional[Tensor]]:
     x = x.detach().requires_grad_(True)
+    y = (x * 2).sum()
     x.add_(1)
-    return x
+    return torch.autograd.grad([y], [x])
 
 
 @derived((t(3),))
-def view_of_leaf_changed(x: Tensor) -> Tensor:
+def view_of_leaf_changed(x: Tensor) -> List[Optional[Tensor]]:
     x = x.detach().requires_grad_(True)
+    y = (x * 2).sum()
     x[0] = 1.0
-    return x
+    return torch.autograd.grad([y], [x])
 
 
 @derived((t(3),))
-def integers_ask(x: Tensor) -> Tensor:
-    return x.to(torch.int64).requires_grad_(True)
+def integers_ask(x: Tensor) -> List[Optional[Tensor]]:
+    x = x.to(torch.int64).requires_grad_(True)
+    return torch.autograd.grad([x.sum()], [x])
 
 
 @derived((t(3),))
-def result_stops_asking(x: Tensor) -> Tensor:
+def result_stops_asking(x: Tensor) -> List[Optional[Tensor]]:
     x = x.detach().requires_grad_(True)
-    y = x * 2
-    return y.requires_grad_(False)
+    y = (x * 2).requires_grad_(False)
+    return torch.autograd.grad([y.sum()], [x])
 
 
 @derived((t(3),))

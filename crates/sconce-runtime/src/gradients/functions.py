@@ -160,9 +160,9 @@ def acosh_grad(grad: Tensor, self: Tensor) -> Tensor:
 
 def clamped(grad: Tensor, self: Tensor, low: Optional[number], high: Optional[number]) -> Tensor:
     if low is not None:
-        grad = grad.masked_fill(self <= low, 0)
+        grad = grad.masked_fill((self > low).logical_not(), 0)
     if high is not None:
-        grad = grad.masked_fill(self >= high, 0)
+        grad = grad.masked_fill((self < high).logical_not(), 0)
     return grad
 
 
