@@ -191,7 +191,7 @@ class Training(nn.Module):
 # What is recorded.
 
 @derived((t(2, 3),))
-def what_needs_gradients(x: Tensor) -> Tuple[List[bool], List[bool]]:
+def what_needs_gradients(x: Tensor) -> Tuple[List[bool], List[bool], List[Optional[Tensor]]]:
     y = x.detach().requires_grad_(True)
     z = y * 2
     with torch.no_grad():
@@ -201,9 +201,8 @@ def what_needs_gradients(x: Tensor) -> Tuple[List[bool], List[bool]]:
     seen = [x.requires_grad, y.requires_grad, z.requires_grad, hidden.requires_grad, asked.requires_grad,
             compared.requires_grad, z.detach().requires_grad, torch.zeros_like(z).requires_grad, z.argmax().requires_grad,
             z.floor().requires_grad, z.clone().requires_grad, z.to(torch.int64).requires_grad, (x + 1).requires_grad]
-    torch.autograd.grad([z.sum()], [y])
     leaves = [x.is_leaf, y.is_leaf, z.is_leaf, hidden.is_leaf, z.detach().is_leaf]
-    return seen, leaves
+    return seen, leaves, torch.autograd.grad([z.sum()], [y])
 
 
 @derived((t(2, 3),))
@@ -446,15 +445,14 @@ def detached_views(x: Tensor) -> Tensor:
 
 
 @derived((t(2, 3),))
-def stops_asking(x: Tensor) -> Tuple[bool, bool]:
+def stops_asking(x: Tensor) -> Tuple[bool, bool, List[Optional[Tensor]]]:
     x = x.detach().requires_grad_(True)
     y = x * 2
     before = y.requires_grad
     x.requires_grad_(False)
     y.detach_()
     z = x.detach().requires_grad_(True)
-    torch.autograd.grad([z.sum()], [z])
-    return before, y.requires_grad or (x * 2).requires_grad
+    return before, y.requires_grad or (x * 2).requires_grad, torch.autograd.grad([z.sum()], [z])
 
 
 # Mistakes.
@@ -547,11 +545,18 @@ def derivative_not_recorded(x: Tensor) -> List[Optional[Tensor]]:
     return torch.autograd.grad([gradient.sum()], [x])
 
 
-@derived((t(3), t(4)))
+@derived((t(3), t(4)), (t(3), t(2, 3)), (t(3), t(3).double()), (t(3), t(1)))
 def weights_of_another_size(x: Tensor, weights: Tensor) -> List[Optional[Tensor]]:
     x = x.detach().requires_grad_(True)
     outputs = torch.jit.annotate(List[Optional[Tensor]], [weights])
     return torch.autograd.grad([x * 2], [x], grad_outputs=outputs)
+
+
+@derived((t(3), t(3)))
+def weights_of_some(x: Tensor, weights: Tensor) -> List[Optional[Tensor]]:
+    x = x.detach().requires_grad_(True)
+    outputs = torch.jit.annotate(List[Optional[Tensor]], [weights])
+    return torch.autograd.grad([x * 2, x * 3], [x], grad_outputs=outputs)
 
 
 @derived((t(3),))

@@ -71,6 +71,11 @@ struct Run {
 
 impl Run {
     fn all(mut self, machine: &mut Machine, asked: &Backward<'_>) -> Result<Vec<Option<Tensor>>> {
+        let (outputs, gradients) = (asked.outputs.len(), asked.gradients.len());
+        if gradients > 0 && gradients != outputs {
+            let message = format!("got {outputs} tensors and {gradients} gradients");
+            return Err(Raise::message(message));
+        }
         let mut roots = Vec::new();
         for (index, output) in asked.outputs.iter().enumerate() {
             let Some(edge) = note::edge(machine, output, 0, 0)? else {
@@ -79,7 +84,9 @@ impl Run {
                 )));
             };
             let given = asked.gradients.get(index).cloned().flatten();
-            roots.push((edge, first_gradient(output, given, index)?));
+            let gradient = first_gradient(output, given, index)?;
+            let gradient = fitted(machine, &edge, gradient)?;
+            roots.push((edge, gradient));
         }
         let mut places = Vec::new();
         for (index, input) in asked.inputs.unwrap_or_default().iter().enumerate() {
@@ -291,23 +298,24 @@ fn run(
 
 /// The gradient that a run begins with.
 fn first_gradient(output: &Tensor, given: Option<Tensor>, index: usize) -> Result<Tensor> {
-    let sizes = |tensor: &Tensor| {
-        let sizes: Vec<String> = tensor.sizes().iter().map(i64::to_string).collect();
-        format!("torch.Size([{}])", sizes.join(", "))
-    };
     match given {
-        Some(given) if given.sizes() == output.sizes() => Ok(given),
+        Some(given) if is_broadcast_to(output.sizes(), given.sizes()) => Ok(given),
         Some(given) => Err(Raise::message(format!(
-            "Mismatch in shape: grad_output[{index}] has a shape of {} and output[{index}] has a \
-             shape of {}.",
-            sizes(&given),
-            sizes(output)
+            "invalid gradient at index {index} - got {:?} but expected shape compatible with {:?}",
+            given.sizes(),
+            output.sizes()
         ))),
         None if output.numel() == 1 => {
             Tensor::full(output.sizes(), 1.into(), output.dtype()).map_err(kernel)
         }
         None => Err(Raise::message("grad can be implicitly created only for scalar outputs")),
     }
+}
+
+/// Whether what has the first sizes can be expanded to the others.
+fn is_broadcast_to(sizes: &[i64], wider: &[i64]) -> bool {
+    let mut last = sizes.iter().rev().zip(wider.iter().rev());
+    sizes.len() <= wider.len() && last.all(|(&size, &wide)| size == wide || size == 1)
 }
 
 /// The nodes that gradients may come to, by their numbers.
