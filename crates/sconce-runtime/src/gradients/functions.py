@@ -471,11 +471,6 @@ def as_strided_grad(grad: Tensor, self: Tensor, size: List[int], stride: List[in
     return (storage.index_select(0, of) / times.index_select(0, of)).reshape(self.size())
 
 
-def as_strided_scatter_self(grad: Tensor, size: List[int], stride: List[int], storage_offset: Optional[int]) -> Tensor:
-    zeros = grad.new_zeros(size)
-    return grad.contiguous().as_strided_scatter(zeros, size, stride, storage_offset)
-
-
 def unfolded(grad: Tensor, sizes: List[int], dimension: int, size: int, step: int) -> Tensor:
     if len(sizes) == 0:
         return grad.reshape(sizes)
@@ -1824,7 +1819,7 @@ def over_gaps(product: Tensor, apart: Tensor) -> Tensor:
 
 
 def with_diagonal(matrix: Tensor, diagonal: Tensor) -> Tensor:
-    return matrix - matrix.diagonal(0, -2, -1).diag_embed() + diagonal.diag_embed()
+    return matrix.diagonal_scatter(diagonal, 0, -2, -1)
 
 
 def eigh_grad(grad_values: Tensor, grad_vectors: Tensor, values: Tensor, vectors: Tensor) -> Tensor:
@@ -2155,3 +2150,278 @@ def recurrent(input: Tensor, hx: Tensor, cx: Tensor, params: List[Tensor], has_b
 def recurrent_simple(input: Tensor, hx: Tensor, params: List[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool, kind: str) -> Tuple[Tensor, Tensor]:
     result, hidden, cell = recurrent(input, hx, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first, kind)
     return result, hidden
+
+
+# Bessel functions, whose orders are each other's derivatives.
+
+def bessel_grad(grad: Tensor, lower: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    """Of the first order, `lower` of order zero; both of a kind that is zero at zero, or infinite."""
+    zero = (self == 0).logical_and(result == 0)
+    slope = lower - result / self.masked_fill(zero, 1)
+    return grad * torch.where(zero, 0.5, slope)
+
+
+# Factorisations into triangles.
+
+def lu_square_grad(grad_L: Tensor, grad_U: Tensor, L: Tensor, U: Tensor) -> Tensor:
+    inner = adjoint(L).matmul(grad_L).tril(-1) + grad_U.matmul(adjoint(U)).triu()
+    inner = adjoint(U).linalg_solve_triangular(inner, upper=False, left=False)
+    return adjoint(L).linalg_solve_triangular(inner, upper=True, unitriangular=True)
+
+
+def lu_grad(grad_L: Tensor, grad_U: Tensor, P: Tensor, L: Tensor, U: Tensor) -> Tensor:
+    rows, columns = L.size(-2), U.size(-1)
+    k = min(rows, columns)
+    if columns > k:
+        # The last columns are what they are by the others.
+        U1, U2 = U.narrow(-1, 0, k), U.narrow(-1, k, columns - k)
+        last = adjoint(L).linalg_solve_triangular(grad_U.narrow(-1, k, columns - k), upper=True, unitriangular=True)
+        first = lu_square_grad(grad_L - last.matmul(adjoint(U2)), grad_U.narrow(-1, 0, k), L, U1)
+        return P.matmul(torch.cat([first, last], -1))
+    if rows > k:
+        L1, L2 = L.narrow(-2, 0, k), L.narrow(-2, k, rows - k)
+        last = adjoint(U).linalg_solve_triangular(grad_L.narrow(-2, k, rows - k), upper=False, left=False)
+        first = lu_square_grad(grad_L.narrow(-2, 0, k), grad_U - adjoint(L2).matmul(last), L1, U)
+        return P.matmul(torch.cat([first, last], -2))
+    return P.matmul(lu_square_grad(grad_L, grad_U, L, U))
+
+
+def lu_factor_grad(grad: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
+    P, L, U = torch.lu_unpack(LU, pivots, True, True)
+    k = min(LU.size(-2), LU.size(-1))
+    return lu_grad(grad.narrow(-1, 0, k).tril(-1), grad.narrow(-2, 0, k).triu(), P, L, U)
+
+
+def lu_unpack(LU: Tensor, pivots: Tensor, unpack_data: bool, unpack_pivots: bool) -> Tuple[Tensor, Tensor, Tensor]:
+    P, L, U = torch.lu_unpack(LU.detach(), pivots, unpack_data, unpack_pivots)
+    if unpack_data:
+        k = min(LU.size(-2), LU.size(-1))
+        U = LU.narrow(-2, 0, k).triu()
+        L = with_diagonal(LU.narrow(-1, 0, k).tril(), torch.ones_like(LU.narrow(-1, 0, k).diagonal(0, -2, -1)))
+    return P, L, U
+
+
+def linalg_lu(A: Tensor, pivot: bool) -> Tuple[Tensor, Tensor, Tensor]:
+    LU, pivots = torch.linalg_lu_factor(A, pivot=pivot)
+    return lu_unpack(LU, pivots, True, pivot)
+
+
+def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint_of: bool) -> Tensor:
+    if left == False:
+        return adjoint(lu_solve_left(LU, pivots, adjoint(B), adjoint_of == False))
+    return lu_solve_left(LU, pivots, B, adjoint_of)
+
+
+def lu_solve_left(LU: Tensor, pivots: Tensor, B: Tensor, adjoint_of: bool) -> Tensor:
+    P, L, U = torch.lu_unpack(LU.detach(), pivots, True, True)
+    if adjoint_of:
+        half = adjoint(LU).linalg_solve_triangular(B, upper=False)
+        return P.matmul(adjoint(LU).linalg_solve_triangular(half, upper=True, unitriangular=True))
+    half = LU.linalg_solve_triangular(adjoint(P).matmul(B), upper=False, unitriangular=True)
+    return LU.linalg_solve_triangular(half, upper=True)
+
+
+# Quantiles.
+
+def quantile(self: Tensor, q: Tensor, dim: Optional[int], keepdim: bool, interpolation: str, skips: bool) -> Tensor:
+    rank = self.dim()
+    if dim is None:
+        x = self.reshape([-1])
+    else:
+        x = self.movedim(dim, -1) if rank > 0 else self.reshape([1])
+    x = x.sort(-1)[0]
+    nans = x.isnan()
+    if skips:
+        last = (nans.logical_not().sum([-1], True) - 1).clamp_min(0)
+        ranks = q.reshape([-1]) * last
+    else:
+        last = torch.full([], x.size(-1) - 1, dtype=dtype_int64(), device=x.device)
+        # What has one that is not a number gives none: those are sorted last.
+        ranks = (q.reshape([-1]) * last).masked_fill(nans.any(-1, True), float(x.size(-1) - 1))
+    if interpolation == "lower":
+        ranks = ranks.floor()
+    elif interpolation == "higher":
+        ranks = ranks.ceil()
+    elif interpolation == "nearest":
+        ranks = ranks.round()
+    below = ranks.detach().floor()
+    sizes = x.size()[:-1] + [below.size(-1)]
+    result = x.gather(-1, below.to(dtype_int64()).expand(sizes))
+    if interpolation == "linear" or interpolation == "midpoint":
+        above = x.gather(-1, ranks.detach().ceil().to(dtype_int64()).expand(sizes))
+        weight = ranks - below
+        if interpolation == "midpoint":
+            weight = torch.full_like(below, 0.5)
+        result = result.lerp(above, weight.to(x.dtype).expand(sizes))
+    if keepdim:
+        if dim is None:
+            result = result.reshape([1 for _ in range(rank)] + [-1])
+        elif rank > 0:
+            result = result.unsqueeze(whole(dim, rank))
+    result = result.movedim(-1, 0)
+    return result if q.dim() > 0 else result.squeeze(0)
+
+
+def quantile_of(self: Tensor, q: float, dim: Optional[int], keepdim: bool, interpolation: str, skips: bool) -> Tensor:
+    return quantile(self, torch.full([], q, dtype=self.dtype, device=self.device), dim, keepdim, interpolation, skips)
+
+
+# Rarer layers.
+
+def renorm(self: Tensor, p: number, dim: int, maxnorm: number) -> Tensor:
+    norms = self.linalg_vector_norm(p, without(self.dim(), [whole(dim, self.dim())]), True)
+    factor = torch.where(norms > maxnorm, (norms + 1e-7).reciprocal() * maxnorm, 1)
+    return self * factor
+
+
+def combinations(self: Tensor, r: int, with_replacement: bool) -> Tensor:
+    index = torch.combinations(torch.arange(self.size(0), device=self.device), r, with_replacement)
+    return self.index_select(0, index.reshape([-1])).reshape(index.size())
+
+
+def bags(count: int, offsets: Tensor) -> Tensor:
+    """Which bag each index is in."""
+    at = torch.arange(count, device=offsets.device).unsqueeze(1)
+    return (at >= offsets.unsqueeze(0)).sum([1]) - 1
+
+
+def bag_offsets(offsets: Tensor, include_last_offset: bool) -> Tensor:
+    return offsets.narrow(0, 0, offsets.size(0) - 1) if include_last_offset else offsets
+
+
+def embedding_bag_weight(grad: Tensor, sizes: List[int], indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, per_sample_weights: Optional[Tensor], with_last: bool, padding_idx: Optional[int], chosen_index: Tensor) -> Tensor:
+    zeros = grad.new_zeros(sizes)
+    if mode == 2:
+        taken = (chosen_index < 0).logical_not()
+        return zeros.scatter_add(0, chosen_index.clamp_min(0), grad * taken)
+    padding = -1
+    if padding_idx is not None:
+        padding = padding_idx if padding_idx >= 0 else padding_idx + sizes[0]
+    bag = bags(indices.size(0), bag_offsets(offsets, with_last))
+    used = (indices == padding).logical_not().to(grad.dtype)
+    rows = grad.index_select(0, bag)
+    if mode == 1:
+        number = grad.new_zeros([grad.size(0)]).index_add(0, bag, used).clamp_min(1)
+        rows = rows / number.index_select(0, bag).unsqueeze(1)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(1)
+    if scale_grad_by_freq:
+        times = grad.new_zeros([sizes[0]]).index_add(0, indices, torch.ones_like(used))
+        rows = rows / times.index_select(0, indices).unsqueeze(1)
+    return zeros.index_add(0, indices, rows * used.unsqueeze(1))
+
+
+def embedding_bag_samples(grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, with_last: bool, padding_idx: Optional[int]) -> Tensor:
+    bag = bags(indices.size(0), bag_offsets(offsets, with_last))
+    products = (grad.index_select(0, bag) * weight.index_select(0, indices)).sum([1])
+    if padding_idx is not None:
+        padding = padding_idx if padding_idx >= 0 else padding_idx + weight.size(0)
+        products = products.masked_fill(indices == padding, 0)
+    return products
+
+
+def native_batch_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], training: bool, momentum: float, eps: float) -> Tuple[Tensor, Tensor, Tensor]:
+    result = batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    kept = input.detach()
+    if training:
+        dims = without(input.dim(), [1])
+        return result, kept.mean(dims), (kept.var(dims, False) + eps).rsqrt()
+    return result, kept.new_zeros([0]), kept.new_zeros([0])
+
+
+# Samples of images at places.
+
+def reflected(at: Tensor, size: int, align_corners: bool) -> Tensor:
+    first = 0.0 if align_corners else -0.5
+    span = float(size - 1) if align_corners else float(size)
+    if span == 0:
+        return torch.zeros_like(at)
+    away = (at - first).abs()
+    turns = (away / span).floor().detach()
+    rest = away - turns * span
+    return torch.where(turns.remainder(2) == 0, rest + first, span - rest + first)
+
+
+def padded_place(at: Tensor, size: int, padding_mode: int, align_corners: bool) -> Tensor:
+    if padding_mode == 2:
+        at = reflected(at, size, align_corners)
+    if padding_mode > 0:
+        at = at.clamp(0, size - 1)
+    return at
+
+
+def sampled(flat: Tensor, places: List[Tensor], sizes: List[int]) -> Tensor:
+    """The elements at whole places, zero outside; `flat` has the dimensions in space as one."""
+    index = torch.zeros_like(places[0], dtype=dtype_int64())
+    inside = torch.ones_like(places[0], dtype=dtype_bool())
+    for d, at in enumerate(places):
+        inside = inside.logical_and((at >= 0).logical_and(at < sizes[d]))
+        index = index * sizes[d] + at.clamp(0, sizes[d] - 1).to(dtype_int64())
+    batch, channels = flat.size(0), flat.size(1)
+    number = index.numel() // max(batch, 1)
+    taken = flat.gather(2, index.reshape([batch, 1, number]).expand([batch, channels, number]))
+    out = [batch, channels] + index.size()[1:]
+    return taken.reshape(out).masked_fill(inside.logical_not().unsqueeze(1), 0)
+
+
+def cubic_weights(t: Tensor) -> List[Tensor]:
+    a = -0.75
+    near = ((a + 2) * t - (a + 3)) * t * t + 1
+    s = 1 - t
+    near_end = ((a + 2) * s - (a + 3)) * s * s + 1
+    far, far_end = t + 1, s + 1
+    before = ((a * far - 5 * a) * far + 8 * a) * far - 4 * a
+    after = ((a * far_end - 5 * a) * far_end + 8 * a) * far_end - 4 * a
+    return [before, near, near_end, after]
+
+
+def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+    rank = input.dim() - 2
+    sizes = input.size()[2:]
+    flat = input.flatten(2)
+    places: List[Tensor] = []
+    for d in range(rank):
+        at = grid.select(-1, rank - 1 - d)
+        if align_corners:
+            at = (at + 1) / 2 * (sizes[d] - 1)
+        else:
+            at = ((at + 1) * sizes[d] - 1) / 2
+        places.append(at)
+    if interpolation_mode == 2:
+        weights: List[List[Tensor]] = []
+        for at in places:
+            weights.append(cubic_weights(at - at.detach().floor()))
+        result = torch.zeros([], dtype=input.dtype, device=input.device)
+        for tap in range(16 if rank == 2 else 64):
+            taps: List[Tensor] = []
+            weight = torch.ones([], dtype=input.dtype, device=input.device)
+            rest = tap
+            for d in range(rank):
+                at = places[d].detach().floor() + (rest % 4 - 1)
+                taps.append(padded_place(at, sizes[d], padding_mode, align_corners))
+                weight = weight * weights[d][rest % 4]
+                rest = rest // 4
+            result = result + sampled(flat, taps, sizes) * weight.unsqueeze(1)
+        return result
+    kept: List[Tensor] = []
+    for d in range(rank):
+        kept.append(padded_place(places[d], sizes[d], padding_mode, align_corners))
+    if interpolation_mode == 1:
+        return sampled(flat, [at.round() for at in kept], sizes)
+    result = torch.zeros([], dtype=input.dtype, device=input.device)
+    first = [at.detach().floor() for at in kept]
+    for corner in range(4 if rank == 2 else 8):
+        corners: List[Tensor] = []
+        weight = torch.ones([], dtype=input.dtype, device=input.device)
+        rest = corner
+        for d in range(rank):
+            part = kept[d] - first[d]
+            if rest % 2 == 1:
+                corners.append(first[d] + 1)
+                weight = weight * part
+            else:
+                corners.append(first[d])
+                weight = weight * (1 - part)
+            rest = rest // 2
+        result = result + sampled(flat, corners, sizes) * weight.unsqueeze(1)
+    return result
