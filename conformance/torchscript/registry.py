@@ -52,11 +52,11 @@ def derived(*calls):
     return add
 
 
-def made(*calls):
+def made(*calls, derived=False):
     """The function below gives a scripted or traced module."""
 
     def add(item):
-        register(item.__name__, Case(item, calls, ready=True))
+        register(item.__name__, Case(item, calls, ready=True, derived=derived))
         return item
 
     return add

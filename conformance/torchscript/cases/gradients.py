@@ -5,7 +5,7 @@ from typing import Dict, List, Optional, Tuple
 import torch
 from torch import Tensor, nn
 
-from registry import derived, t
+from registry import derived, made, t
 
 
 def atoms(count: int) -> Tensor:
@@ -186,6 +186,83 @@ class Training(nn.Module):
         scores = self.second(self.norm(torch.tanh(self.first(x))))
         loss = torch.nn.functional.cross_entropy(scores, classes)
         return torch.autograd.grad([loss], [self.first.weight, self.first.bias, self.norm.weight, self.second.weight])
+
+
+@derived((t(5, 2, 3) / 5 - 2,))
+class LstmDerived(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.LSTM(3, 4, num_layers=2, bidirectional=True)
+
+    def forward(self, x: Tensor) -> List[Optional[Tensor]]:
+        x = x.detach().requires_grad_(True)
+        result, (hidden, cell) = self.layer(x)
+        return torch.autograd.grad([(result * result).sum() + hidden.sum() + cell.exp().sum()], [x])
+
+
+@derived((t(2, 5, 3) / 5 - 2,), (t(5, 3) / 5 - 1,))
+class GruDerived(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.GRU(3, 4, batch_first=True)
+        self.plain = nn.RNN(4, 2, batch_first=True, nonlinearity="relu")
+
+    def forward(self, x: Tensor) -> List[Optional[Tensor]]:
+        x = x.detach().requires_grad_(True)
+        result, hidden = self.layer(x)
+        more, last = self.plain(result)
+        return torch.autograd.grad([(more * more).sum() + hidden.sin().sum() + last.sum()], [x])
+
+
+@derived((t(4, 3) / 5 - 1,))
+class CellsDerived(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTMCell(3, 4)
+        self.gru = nn.GRUCell(4, 4, bias=False)
+        self.rnn = nn.RNNCell(4, 3)
+
+    def forward(self, x: Tensor) -> List[Optional[Tensor]]:
+        x = x.detach().requires_grad_(True)
+        hidden, cell = self.lstm(x)
+        hidden, cell = self.lstm(x * 2, (hidden, cell))
+        hidden = self.gru(cell, hidden)
+        result = self.rnn(hidden)
+        return torch.autograd.grad([(result * result).sum()], [x])
+
+
+@derived((t(2, 3, 8) / 10 - 2,))
+class AttentionDerived(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+
+    def forward(self, x: Tensor) -> List[Optional[Tensor]]:
+        x = x.detach().requires_grad_(True)
+        result = self.layer(x)
+        return torch.autograd.grad([(result * result * result).sum()], [x])
+
+
+class TrainingLayers(nn.Module):
+    """Layers that draw numbers, or keep count of what they have seen, in training."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(3)
+        self.drop = nn.Dropout(0.4)
+        self.conv = nn.Conv1d(3, 2, 3, padding=1)
+        self.instance = nn.InstanceNorm1d(2, affine=True, track_running_stats=True)
+
+    def forward(self, x: Tensor) -> Tuple[List[Optional[Tensor]], Optional[Tensor], Optional[Tensor]]:
+        x = x.detach().requires_grad_(True)
+        result = self.instance(self.conv(self.drop(self.norm(x))))
+        grads = torch.autograd.grad([(result * result * result).sum()], [x, self.conv.weight])
+        return grads, self.norm.running_mean, self.instance.running_var
+
+
+@made((t(4, 3, 5) / 10 - 2,), derived=True)
+def training_layers():
+    return torch.jit.script(TrainingLayers().train())
 
 
 # What is recorded.

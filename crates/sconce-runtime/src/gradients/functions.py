@@ -2407,7 +2407,9 @@ def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_m
     for d in range(rank):
         kept.append(padded_place(places[d], sizes[d], padding_mode, align_corners))
     if interpolation_mode == 1:
-        return sampled(flat, [at.round() for at in kept], sizes)
+        # The places have a derivative, which is zero.
+        nothing = grid.select(-1, 0).sign().nan_to_num() * 0
+        return sampled(flat, [at.round() for at in kept], sizes) + nothing.unsqueeze(1)
     result = torch.zeros([], dtype=input.dtype, device=input.device)
     first = [at.detach().floor() for at in kept]
     for corner in range(4 if rank == 2 else 8):
