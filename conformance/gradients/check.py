@@ -1,6 +1,6 @@
 """Holds the table of derivatives against PyTorch, without sconce.
 
-    python check.py [--pattern REGEX] [--dtypes float32,float64] [--samples N] [--second] [--uses]
+    python check.py [--pattern REGEX] [--dtypes float64,complex128] [--samples N] [--second] [--uses]
 
 Each sample of PyTorch's operator database is traced. The graph is run operator by operator, and back
 again with the expressions of `crates/sconce-runtime/src/gradients/derivatives.txt`, compiled by PyTorch.
@@ -17,6 +17,10 @@ import types
 import warnings
 
 import torch
+from torch.utils import _pytree as pytree
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "operators"))
+from generate import own  # noqa: E402
 
 GRADIENTS = pathlib.Path(__file__).resolve().parents[2] / "crates/sconce-runtime/src/gradients"
 TYPES = {"SymInt": "int", "Scalar": "number", "ScalarType": "int", "Layout": "int", "MemoryFormat": "int"}
@@ -106,7 +110,11 @@ def compile_table():
 
 
 class Unsupported(Exception):
-    pass
+    """An operator without a line."""
+
+
+class LeftOut(Exception):
+    """What PyTorch does not trace or derive itself."""
 
 
 def differentiable(value):
@@ -274,12 +282,22 @@ def close(a, b, dtype):
     return None
 
 
-def own(tensor):
-    """A copy that lies in memory as the tensor does."""
-    if tensor.layout != torch.strided:
-        raise Unsupported(str(tensor.layout))
-    storage = tensor.detach().resolve_conj().resolve_neg().untyped_storage().clone()
-    return torch.empty(0, dtype=tensor.dtype).set_(storage, tensor.storage_offset(), tensor.shape, tensor.stride())
+def derived_by_pytorch(call, fresh, asked, second):
+    """A call's graph, its results that need gradients, their weights, and the derivatives, twice."""
+    traced = torch.jit.trace(call, tuple(fresh()), check_trace=False)
+    inputs = [tensor.requires_grad_(need) for tensor, need in zip(fresh(), asked)]
+    torch.manual_seed(0)
+    with torch.enable_grad():
+        outputs = [tensor for tensor in tensors_in(pytree.tree_leaves(traced(*inputs))) if tensor.requires_grad]
+    wanted = [tensor for tensor in inputs if tensor.requires_grad]
+    if not wanted or not outputs:
+        return traced.inlined_graph, outputs, None, None, None
+    torch.manual_seed(1)
+    seeds = [torch.randn_like(tensor) for tensor in outputs]
+    expected = torch.autograd.grad(outputs, wanted, seeds, allow_unused=True, create_graph=second)
+    squares = squared(expected) if second else None
+    twice = torch.autograd.grad(squares, wanted, allow_unused=True) if isinstance(squares, torch.Tensor) else None
+    return traced.inlined_graph, outputs, seeds, expected, twice
 
 
 def squared(grads):
@@ -288,8 +306,6 @@ def squared(grads):
 
 
 def check(rules, op, sample, second):
-    from torch.utils import _pytree as pytree
-
     leaves, structure = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
     at = [index for index, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
     tensors = [leaves[index].detach() for index in at]
@@ -303,27 +319,11 @@ def check(rules, op, sample, second):
         return op(first, *args, **kwargs)
 
     fresh = lambda: [own(tensor) for tensor in tensors]
-    torch.manual_seed(0)
-    traced = torch.jit.trace(call, tuple(fresh()), check_trace=False)
-    graph = traced.inlined_graph
-
-    # PyTorch's own.
-    inputs = [tensor.requires_grad_(need) for tensor, need in zip(fresh(), asked)]
-    torch.manual_seed(0)
-    with torch.enable_grad():
-        outputs = [tensor for tensor in tensors_in(pytree.tree_leaves(traced(*inputs))) if tensor.requires_grad]
-    wanted = [tensor for tensor in inputs if tensor.requires_grad]
-    if not wanted or not outputs:
-        expected, second_expected = None, None
-    else:
-        torch.manual_seed(1)
-        seeds = [torch.randn_like(tensor) for tensor in outputs]
-        expected = torch.autograd.grad(outputs, wanted, seeds, allow_unused=True, create_graph=second)
-        if second:
-            squares = squared(expected)
-            second_expected = None
-            if isinstance(squares, torch.Tensor):
-                second_expected = torch.autograd.grad(squares, wanted, allow_unused=True)
+    try:
+        torch.manual_seed(0)
+        graph, outputs, seeds, expected, second_expected = derived_by_pytorch(call, fresh, asked, second)
+    except Exception as error:
+        raise LeftOut from error
 
     # The table's.
     tape = Tape(rules, second)
@@ -389,9 +389,8 @@ def uses(rules):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--pattern", default="")
-    parser.add_argument("--dtypes", default="float32,float64")
+    parser.add_argument("--dtypes", default="float64,complex128")
     parser.add_argument("--samples", type=int, default=4)
-    parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--second", action="store_true")
     parser.add_argument("--uses", action="store_true")
     options = parser.parse_args()
@@ -426,20 +425,21 @@ def main():
                     with torch.jit.optimized_execution(False):
                         why = check(rules, op, sample, options.second)
                     verdict = "wrong" if why else "equal"
+                except LeftOut:
+                    verdict = "left out"
                 except Unsupported as error:
                     why, verdict = str(error), "not supported"
                     missing[why] += 1
                 except Exception as error:
                     why, verdict = f"{type(error).__name__} {error}", "failed"
                 counts[verdict] += 1
-                if options.verbose and verdict == "failed":
-                    print(why)
                 if verdict in ("wrong", "failed"):
                     lines = why.strip().splitlines() or [""]
                     print(f"{verdict} {name}.{text}.{index:03}: {lines[0]} | {lines[-1]}"[:400], flush=True)
     for why, count in missing.most_common():
         print("not supported", why, count)
-    print(dict(counts))
+    print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
+    return 1 if counts["wrong"] or counts["failed"] else 0
 
 
 if __name__ == "__main__":

@@ -970,9 +970,9 @@ def dropped(input: Tensor, p: float, train: bool, whole_features: bool) -> Tenso
         return input * torch.zeros([], dtype=input.dtype, device=input.device)
     if whole_features:
         sizes = input.size()[:2] + [1 for _ in range(input.dim() - 2)]
-        noise = input.new_empty(sizes)
+        noise = (input.real if input.is_complex() else input).new_empty(sizes)
     else:
-        noise = torch.empty_like(input)
+        noise = torch.empty_like(input.real if input.is_complex() else input)
     noise = noise.bernoulli_(1 - p) / (1 - p)
     return input * noise
 
