@@ -718,6 +718,14 @@ def scatter_reduce_grads(grad: Tensor, self: Tensor, dim: int, index: Tensor, sr
     return to_self, to_src
 
 
+def index_reduce(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, with_self: bool) -> Tensor:
+    if source.dim() > 0:
+        sizes = [1 for _ in range(source.dim())]
+        sizes[dim] = index.numel()
+        index = index.reshape(sizes).expand(source.size())
+    return self.scatter_reduce(dim, index, source, reduce, include_self=with_self)
+
+
 def scatter_prod_grads(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, with_self: bool, result: Tensor) -> Tuple[Tensor, Tensor]:
     if not with_self:
         self = self.scatter(dim, index, 1)
@@ -963,18 +971,33 @@ def prelu(self: Tensor, weight: Tensor) -> Tensor:
     return torch.where(self > 0, self, weight * self)
 
 
-def dropped(input: Tensor, p: float, train: bool, whole_features: bool) -> Tensor:
-    if p == 0 or not train or input.numel() == 0:
-        return input
-    if p == 1:
-        return input * torch.zeros([], dtype=input.dtype, device=input.device)
+def kept_at_random(input: Tensor, p: float, whole_features: bool) -> Tensor:
+    """One with the probability 1 - p, otherwise zero."""
     if whole_features:
         sizes = input.size()[:2] + [1 for _ in range(input.dim() - 2)]
         noise = (input.real if input.is_complex() else input).new_empty(sizes)
     else:
         noise = torch.empty_like(input.real if input.is_complex() else input)
-    noise = noise.bernoulli_(1 - p) / (1 - p)
-    return input * noise
+    return noise.bernoulli_(1 - p)
+
+
+def dropped(input: Tensor, p: float, train: bool, whole_features: bool) -> Tensor:
+    if p == 0 or not train or input.numel() == 0:
+        return input
+    if p == 1:
+        return input * torch.zeros([], dtype=input.dtype, device=input.device)
+    return input * (kept_at_random(input, p, whole_features) / (1 - p))
+
+
+def alpha_dropped(input: Tensor, p: float, train: bool, whole_features: bool) -> Tensor:
+    if p == 0 or not train or input.numel() == 0:
+        return input
+    if p == 1:
+        return input * torch.zeros([], dtype=input.dtype, device=input.device)
+    alpha = 1.7580993408473766
+    scale = 1 / torch.sqrt((alpha * alpha * p + 1) * (1 - p))
+    noise = kept_at_random(input, p, whole_features)
+    return input * (noise * scale) + ((noise - 1) * (alpha * scale) + alpha * scale * p)
 
 
 def softmax_grad(grad: Tensor, result: Tensor, dim: int) -> Tensor:
