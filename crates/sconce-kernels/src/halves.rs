@@ -6,7 +6,7 @@ use half::{bf16, f16};
 #[cfg(target_arch = "x86_64")]
 use crate::bfloat16_products;
 use crate::dots::{self, Vectors};
-use crate::unary::{map, map_slice, map_slices};
+use crate::unary::{map, map_slice, map_slices_beyond};
 use crate::zip::{Strided, ZipRow, zip_parallel};
 use crate::{DType, Element, Error, Result, Tensor};
 
@@ -136,6 +136,9 @@ impl Half for bf16 {
 /// Fills a slice with the same numbers.
 pub(crate) fn widen<H: Half>(xs: &[H], wide: &mut [f32]) {
     let done = H::widen_by_instructions(xs, wide);
+    if done == xs.len() {
+        return;
+    }
     map_slice(
         &xs[done..],
         &mut wide[done..],
@@ -147,6 +150,9 @@ pub(crate) fn widen<H: Half>(xs: &[H], wide: &mut [f32]) {
 /// Fills a slice with the nearest numbers.
 pub(crate) fn narrow<H: Half>(wide: &[f32], out: &mut [H]) {
     let done = H::narrow_by_instructions(wide, out);
+    if done == wide.len() {
+        return;
+    }
     map_slice(
         &wide[done..],
         &mut out[done..],
@@ -155,16 +161,19 @@ pub(crate) fn narrow<H: Half>(wide: &[f32], out: &mut [H]) {
     );
 }
 
-/// A kernel for `f32` applied to all elements of half precision.
+/// A kernel for `f32` applied to all elements of half precision, on several threads where there are more
+/// than `serial`.
 ///
 /// # Errors
 /// For other dtypes.
 pub(crate) fn map_halves(
+    serial: usize,
     input: &Tensor,
     kernel: &(dyn Fn(&[f32], &mut [f32]) + Sync),
 ) -> Result<Tensor> {
-    fn of<H: Half>(input: &Tensor, kernel: &(dyn Fn(&[f32], &mut [f32]) + Sync)) -> Result<Tensor> {
-        map_slices(input, &|xs: &[H], out: &mut [H]| {
+    type Kernel<'a> = &'a (dyn Fn(&[f32], &mut [f32]) + Sync);
+    fn of<H: Half>(serial: usize, input: &Tensor, kernel: Kernel<'_>) -> Result<Tensor> {
+        map_slices_beyond(serial, input, &|xs: &[H], out: &mut [H]| {
             let (mut wide, mut results) = ([0f32; BLOCK], [0f32; BLOCK]);
             for (xs, out) in xs.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
                 let (wide, results) = (&mut wide[..xs.len()], &mut results[..xs.len()]);
@@ -175,8 +184,8 @@ pub(crate) fn map_halves(
         })
     }
     match input.dtype() {
-        DType::Float16 => of::<f16>(input, kernel),
-        DType::BFloat16 => of::<bf16>(input, kernel),
+        DType::Float16 => of::<f16>(serial, input, kernel),
+        DType::BFloat16 => of::<bf16>(serial, input, kernel),
         dtype => Err(Error::no_kernel("copy_", dtype)),
     }
 }

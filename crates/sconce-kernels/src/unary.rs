@@ -131,7 +131,7 @@ pub fn unary(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
         return match op {
             Neg => map_bits(input, |bits| bits ^ 0x8000),
             Abs => map_bits(input, |bits| bits & 0x7fff),
-            _ => map_halves(input, &f32::mapping(op)),
+            _ => map_halves(PARALLEL, input, &f32::mapping(op)),
         };
     }
     let wide = input.to_dtype(common)?.to_dtype(compute_dtype(common))?;
@@ -206,11 +206,20 @@ pub(crate) fn map_slices<T: Element, U: Element>(
     input: &Tensor,
     kernel: &(dyn Fn(&[T], &mut [U]) + Sync),
 ) -> Result<Tensor> {
+    map_slices_beyond(PARALLEL, input, kernel)
+}
+
+/// As [`map_slices`], on several threads where there are more elements than `serial`.
+pub(crate) fn map_slices_beyond<T: Element, U: Element>(
+    serial: usize,
+    input: &Tensor,
+    kernel: &(dyn Fn(&[T], &mut [U]) + Sync),
+) -> Result<Tensor> {
     let (input, turn) = row_major(input)?;
     let result = Tensor::unset(input.sizes(), U::DTYPE)?;
     let xs = input.read::<T>()?;
     let xs: &[T] = &xs;
-    threads::pieces(&mut result.write::<U>()?, 64, PARALLEL, |start, out| {
+    threads::pieces(&mut result.write::<U>()?, 64, serial, |start, out| {
         kernel(&xs[start..start + out.len()], out);
     });
     match turn {
