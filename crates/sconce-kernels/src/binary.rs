@@ -176,7 +176,7 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
             let b = [b.to_dtype(compute)?.item()?.to_f64() as f32];
             return map_halves(PARALLEL, &a, &|xs, out| kernel(out, (xs, 1), (&b, 0)));
         }
-        return zip_halves(&a, &b.to_dtype(common)?, &kernel);
+        return zip_halves(Some(op), &a, &b.to_dtype(common)?, &kernel);
     }
     let a = widened(a, common, compute)?;
     let b = if exactly { b.to_dtype(compute)? } else { widened(b, common, compute)? };

@@ -2,18 +2,23 @@
 #![allow(unsafe_code, reason = "instructions that were found to be there; see the safety comments")]
 
 use std::arch::x86_64::{
-    __m128i, __m256i, _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_storeu_si128,
+    __m128i, __m256i, __m512, _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_storeu_si128,
     _mm256_cvtph_ps, _mm256_cvtps_ph, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_storeu_ps,
-    _mm256_storeu_si256, _mm512_cvtph_ps, _mm512_cvtps_ph, _mm512_loadu_ps, _mm512_storeu_ps,
+    _mm256_storeu_si256, _mm512_add_ps, _mm512_cvtph_ps, _mm512_cvtps_ph, _mm512_loadu_ps,
+    _mm512_mul_ps, _mm512_storeu_ps, _mm512_sub_ps,
 };
 use std::sync::LazyLock;
 
 use half::f16;
 
+use crate::BinaryOp;
 use crate::simd::{Level, best};
 
 /// Elements that one instruction converts; with AVX-512 twice as many.
 const LANES: usize = 8;
+
+/// A vector of AVX-512.
+type Wide = [f16; 2 * LANES];
 
 /// Whether this processor has them.
 fn are_there() -> bool {
@@ -35,7 +40,7 @@ pub(crate) fn widen(xs: &[f16], wide: &mut [f32]) -> usize {
         }
     }
     #[target_feature(enable = "avx512f")]
-    fn run_wide(xs: &[[f16; 2 * LANES]], wide: &mut [[f32; 2 * LANES]]) {
+    fn run_wide(xs: &[Wide], wide: &mut [[f32; 2 * LANES]]) {
         for (xs, wide) in xs.iter().zip(wide) {
             // SAFETY: both are arrays of as many elements as are read and written.
             unsafe {
@@ -74,7 +79,7 @@ pub(crate) fn narrow(wide: &[f32], out: &mut [f16]) -> usize {
         }
     }
     #[target_feature(enable = "avx512f")]
-    fn run_wide(wide: &[[f32; 2 * LANES]], out: &mut [[f16; 2 * LANES]]) {
+    fn run_wide(wide: &[[f32; 2 * LANES]], out: &mut [Wide]) {
         for (wide, out) in wide.iter().zip(out) {
             // SAFETY: both are arrays of as many elements as are read and written.
             unsafe {
@@ -98,6 +103,37 @@ pub(crate) fn narrow(wide: &[f32], out: &mut [f16]) -> usize {
     // SAFETY: the processor has the instructions.
     unsafe { run(wide, out) };
     done + wide.len().min(out.len()) * LANES
+}
+
+/// Applies an operator that is one instruction to the pairs that fill whole vectors, as [`widen`].
+pub(crate) fn zip(op: BinaryOp, xs: &[f16], ys: &[f16], out: &mut [f16]) -> usize {
+    #[target_feature(enable = "avx512f")]
+    fn run(xs: &[Wide], ys: &[Wide], out: &mut [Wide], f: impl Fn(__m512, __m512) -> __m512) {
+        for ((xs, ys), out) in xs.iter().zip(ys).zip(out) {
+            // SAFETY: all are arrays of as many elements as are read and written.
+            unsafe {
+                let x = _mm512_cvtph_ps(_mm256_loadu_si256(xs.as_ptr().cast::<__m256i>()));
+                let y = _mm512_cvtph_ps(_mm256_loadu_si256(ys.as_ptr().cast::<__m256i>()));
+                let halves = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(f(x, y));
+                _mm256_storeu_si256(out.as_mut_ptr().cast::<__m256i>(), halves);
+            }
+        }
+    }
+    if best() != Level::Avx512 {
+        return 0;
+    }
+    let (xs, ys, out) = (xs.as_chunks().0, ys.as_chunks().0, out.as_chunks_mut().0);
+    let done = xs.len().min(ys.len()).min(out.len()) * 2 * LANES;
+    // SAFETY: the processor has the instructions.
+    unsafe {
+        match op {
+            BinaryOp::Add => run(xs, ys, out, |x, y| _mm512_add_ps(x, y)),
+            BinaryOp::Sub => run(xs, ys, out, |x, y| _mm512_sub_ps(x, y)),
+            BinaryOp::Mul => run(xs, ys, out, |x, y| _mm512_mul_ps(x, y)),
+            _ => return 0,
+        }
+    }
+    done
 }
 
 #[cfg(test)]

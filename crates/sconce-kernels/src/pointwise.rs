@@ -112,7 +112,7 @@ pub(crate) fn zip_float_each(
     match dtype {
         DType::Float64 => zip(&a, &b, double),
         DType::Float32 => zip_parallel(&a, &b, &kernel),
-        _ => zip_halves(&a, &b, &kernel),
+        _ => zip_halves(None, &a, &b, &kernel),
     }
 }
 
