@@ -127,17 +127,21 @@ pub fn unary(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
         return input.copy();
     }
     let common = if op == Square && common == DType::Bool { DType::Int64 } else { common };
+    let serial = match op.class() {
+        Class::Float | Class::FloatOnly => PARALLEL / 2,
+        Class::Rounding | Class::Number => PARALLEL,
+    };
     if is_half(common) {
         return match op {
             Neg => map_bits(input, |bits| bits ^ 0x8000),
             Abs => map_bits(input, |bits| bits & 0x7fff),
-            _ => map_halves(PARALLEL, input, &f32::mapping(op)),
+            _ => map_halves(serial, input, &f32::mapping(op)),
         };
     }
     let wide = input.to_dtype(common)?.to_dtype(compute_dtype(common))?;
     let result = match wide.dtype() {
-        DType::Float32 => map_slices(&wide, &f32::mapping(op)),
-        DType::Float64 => map_slices(&wide, &f64::mapping(op)),
+        DType::Float32 => map_slices_beyond(serial, &wide, &f32::mapping(op)),
+        DType::Float64 => map_slices_beyond(serial, &wide, &f64::mapping(op)),
         DType::Int64 => int_kernel(op, &wide, dtype),
         DType::Bool if op == Sign => wide.copy(),
         DType::Complex64 => complex_kernel::<f32>(op, &wide),
