@@ -167,8 +167,8 @@ impl Sums {
                 .map_or(&mut *all, |part| &mut part[..count])
                 .copy_from_slice(run);
         }
-        for at in whole..rows.len() {
-            add(at, rows[at], all);
+        for (at, row) in rows.iter_mut().enumerate().skip(whole) {
+            add(at, row, all);
         }
     }
 }

@@ -106,7 +106,7 @@ fn scaled<const N: usize, const M: usize>(a: f64, below: [f64; N], above: [f64; 
 /// The exponential that a scaled function lacks; infinity gives NaN, as in PyTorch.
 #[inline(always)]
 fn growth(a: f64) -> f64 {
-    exp(a) + (a - a)
+    if a < f64::INFINITY { exp(a) } else { f64::NAN }
 }
 
 /// `I0(x)`, scaled by `e^-|x|` where it does not grow.
