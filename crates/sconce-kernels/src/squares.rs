@@ -5,6 +5,7 @@
 use std::arch::x86_64::{__m128, _mm_movehl_ps, _mm_movelh_ps, _mm_unpackhi_ps, _mm_unpacklo_ps};
 
 /// Writes the columns of a square block of `size` numbers each way, a multiple of four, as rows of `to`.
+#[inline(never)]
 pub(crate) fn write_columns(to: &mut [f32], to_row: usize, block: &[f32], size: usize) {
     let (parts, _) = block.as_chunks::<4>();
     for row in (0..size).step_by(4) {
