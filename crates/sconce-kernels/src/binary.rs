@@ -6,7 +6,7 @@ use crate::halves::{map_halves, zip_halves};
 use crate::numbers::rounded;
 use crate::promotion::int_to_float;
 use crate::shape::broadcast;
-use crate::unary::{FloatingMap, map_slice};
+use crate::unary::{FloatingMap, PARALLEL, map_slice};
 use crate::zip::{Zipping, row, zip, zip_parallel};
 use crate::{
     Bool, DType, Dims, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, can_cast,
@@ -174,9 +174,9 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
         let a = a.to_dtype(common)?;
         if exactly {
             let b = [b.to_dtype(compute)?.item()?.to_f64() as f32];
-            return map_halves(&a, &|xs, out| kernel(out, (xs, 1), (&b, 0)));
+            return map_halves(PARALLEL, &a, &|xs, out| kernel(out, (xs, 1), (&b, 0)));
         }
-        return zip_halves(&a, &b.to_dtype(common)?, &kernel);
+        return zip_halves(Some(op), &a, &b.to_dtype(common)?, &kernel);
     }
     let a = widened(a, common, compute)?;
     let b = if exactly { b.to_dtype(compute)? } else { widened(b, common, compute)? };

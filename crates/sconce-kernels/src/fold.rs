@@ -12,7 +12,7 @@ use crate::simd::dispatch;
 use crate::{Element, threads};
 
 /// Numbers that are taken in side by side.
-const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 
 /// The longest run that is not halved.
 pub(crate) const LEAF: usize = 1024;

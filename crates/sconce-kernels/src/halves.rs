@@ -6,9 +6,9 @@ use half::{bf16, f16};
 #[cfg(target_arch = "x86_64")]
 use crate::bfloat16_products;
 use crate::dots::{self, Vectors};
-use crate::unary::{map, map_slice, map_slices};
+use crate::unary::{map, map_slice, map_slices_beyond};
 use crate::zip::{Strided, ZipRow, zip_parallel};
-use crate::{DType, Element, Error, Result, Tensor};
+use crate::{BinaryOp, DType, Element, Error, Result, Tensor};
 
 /// Elements of a block.
 const BLOCK: usize = 512;
@@ -45,6 +45,10 @@ pub(crate) trait Half: Element {
     fn widen_by_instructions(_xs: &[Self], _wide: &mut [f32]) -> usize {
         0
     }
+    /// As [`Half::widen_by_instructions`], an operator of pairs.
+    fn zip_by_instructions(_: BinaryOp, _xs: &[Self], _ys: &[Self], _out: &mut [Self]) -> usize {
+        0
+    }
     /// As [`Half::widen_by_instructions`], to the nearest numbers.
     fn narrow_by_instructions(_wide: &[f32], _out: &mut [Self]) -> usize {
         0
@@ -53,6 +57,11 @@ pub(crate) trait Half: Element {
 
 impl Half for f16 {
     const BY_SHIFT: bool = false;
+
+    #[cfg(target_arch = "x86_64")]
+    fn zip_by_instructions(op: BinaryOp, xs: &[f16], ys: &[f16], out: &mut [f16]) -> usize {
+        crate::half_instructions::zip(op, xs, ys, out)
+    }
 
     #[inline(always)]
     fn widened(self) -> f32 {
@@ -136,6 +145,9 @@ impl Half for bf16 {
 /// Fills a slice with the same numbers.
 pub(crate) fn widen<H: Half>(xs: &[H], wide: &mut [f32]) {
     let done = H::widen_by_instructions(xs, wide);
+    if done == xs.len() {
+        return;
+    }
     map_slice(
         &xs[done..],
         &mut wide[done..],
@@ -147,6 +159,9 @@ pub(crate) fn widen<H: Half>(xs: &[H], wide: &mut [f32]) {
 /// Fills a slice with the nearest numbers.
 pub(crate) fn narrow<H: Half>(wide: &[f32], out: &mut [H]) {
     let done = H::narrow_by_instructions(wide, out);
+    if done == wide.len() {
+        return;
+    }
     map_slice(
         &wide[done..],
         &mut out[done..],
@@ -155,16 +170,19 @@ pub(crate) fn narrow<H: Half>(wide: &[f32], out: &mut [H]) {
     );
 }
 
-/// A kernel for `f32` applied to all elements of half precision.
+/// A kernel for `f32` applied to all elements of half precision, on several threads where there are more
+/// than `serial`.
 ///
 /// # Errors
 /// For other dtypes.
 pub(crate) fn map_halves(
+    serial: usize,
     input: &Tensor,
     kernel: &(dyn Fn(&[f32], &mut [f32]) + Sync),
 ) -> Result<Tensor> {
-    fn of<H: Half>(input: &Tensor, kernel: &(dyn Fn(&[f32], &mut [f32]) + Sync)) -> Result<Tensor> {
-        map_slices(input, &|xs: &[H], out: &mut [H]| {
+    type Kernel<'a> = &'a (dyn Fn(&[f32], &mut [f32]) + Sync);
+    fn of<H: Half>(serial: usize, input: &Tensor, kernel: Kernel<'_>) -> Result<Tensor> {
+        map_slices_beyond(serial, input, &|xs: &[H], out: &mut [H]| {
             let (mut wide, mut results) = ([0f32; BLOCK], [0f32; BLOCK]);
             for (xs, out) in xs.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
                 let (wide, results) = (&mut wide[..xs.len()], &mut results[..xs.len()]);
@@ -175,8 +193,8 @@ pub(crate) fn map_halves(
         })
     }
     match input.dtype() {
-        DType::Float16 => of::<f16>(input, kernel),
-        DType::BFloat16 => of::<bf16>(input, kernel),
+        DType::Float16 => of::<f16>(serial, input, kernel),
+        DType::BFloat16 => of::<bf16>(serial, input, kernel),
         dtype => Err(Error::no_kernel("copy_", dtype)),
     }
 }
@@ -193,19 +211,37 @@ pub(crate) fn map_bits(input: &Tensor, f: impl Fn(u16) -> u16 + Copy + Sync) -> 
     }
 }
 
-/// A kernel for pairs of `f32` applied to broadcast pairs of half precision, both of one dtype.
+/// A kernel for pairs of `f32` applied to broadcast pairs of half precision, both of one dtype. Where it is
+/// that of an operator, there may be instructions for it.
 ///
 /// # Errors
 /// For other dtypes.
-pub(crate) fn zip_halves(a: &Tensor, b: &Tensor, kernel: ZipRow<'_, f32, f32>) -> Result<Tensor> {
-    fn of<H: Half>(a: &Tensor, b: &Tensor, kernel: ZipRow<'_, f32, f32>) -> Result<Tensor> {
+pub(crate) fn zip_halves(
+    op: Option<BinaryOp>,
+    a: &Tensor,
+    b: &Tensor,
+    kernel: ZipRow<'_, f32, f32>,
+) -> Result<Tensor> {
+    fn of<H: Half>(
+        op: Option<BinaryOp>,
+        a: &Tensor,
+        b: &Tensor,
+        kernel: ZipRow<'_, f32, f32>,
+    ) -> Result<Tensor> {
         zip_parallel(a, b, &|out: &mut [H], x: Strided<'_, H>, y: Strided<'_, H>| {
             let ((xs, x_step), (ys, y_step)) = (x, y);
+            let done = match (op, x_step, y_step) {
+                (Some(op), 1, 1) => H::zip_by_instructions(op, xs, ys, out),
+                _ => 0,
+            };
+            if done == out.len() {
+                return;
+            }
             let mut wide = [[0f32; BLOCK]; 2];
             let mut results = [0f32; BLOCK];
             let [wide_x, wide_y] = &mut wide;
-            for (block, out) in out.chunks_mut(BLOCK).enumerate() {
-                let (start, results) = (block * BLOCK, &mut results[..out.len()]);
+            for (block, out) in out[done..].chunks_mut(BLOCK).enumerate() {
+                let (start, results) = (done + block * BLOCK, &mut results[..out.len()]);
                 let x = widened((&xs[start * x_step..], x_step), &mut wide_x[..out.len()]);
                 let y = widened((&ys[start * y_step..], y_step), &mut wide_y[..out.len()]);
                 kernel(results, x, y);
@@ -214,8 +250,8 @@ pub(crate) fn zip_halves(a: &Tensor, b: &Tensor, kernel: ZipRow<'_, f32, f32>) -
         })
     }
     match a.dtype() {
-        DType::Float16 => of::<f16>(a, b, kernel),
-        DType::BFloat16 => of::<bf16>(a, b, kernel),
+        DType::Float16 => of::<f16>(op, a, b, kernel),
+        DType::BFloat16 => of::<bf16>(op, a, b, kernel),
         dtype => Err(Error::no_kernel("copy_", dtype)),
     }
 }
@@ -289,14 +325,16 @@ mod tests {
                 let expected = expected.to_dtype(DType::Float32).unwrap().to_vec::<f32>().unwrap();
                 assert_eq!(found.unwrap().to_vec::<f32>().unwrap(), expected, "{name}");
                 for (other, b) in layouts {
-                    let sum =
-                        |t: &Tensor| binary(BinaryOp::Sub, (&a(t)).into(), (&b(t)).into()).unwrap();
-                    let found = sum(&half);
-                    assert_eq!(found.dtype(), dtype);
-                    let found = found.to_dtype(DType::Float32).unwrap().to_vec::<f32>().unwrap();
-                    let expected = sum(&wide).to_dtype(dtype).unwrap();
-                    let expected = expected.to_dtype(DType::Float32).unwrap();
-                    assert_eq!(found, expected.to_vec::<f32>().unwrap(), "{name}, {other}");
+                    for op in [BinaryOp::Sub, BinaryOp::Add, BinaryOp::Mul, BinaryOp::Maximum] {
+                        let of = |t: &Tensor| binary(op, (&a(t)).into(), (&b(t)).into()).unwrap();
+                        let found = of(&half);
+                        assert_eq!(found.dtype(), dtype);
+                        let found = found.to_dtype(DType::Float32).unwrap();
+                        let expected = of(&wide).to_dtype(dtype).unwrap();
+                        let expected = expected.to_dtype(DType::Float32).unwrap();
+                        let [found, expected] = [found, expected].map(|t| t.to_vec::<f32>());
+                        assert_eq!(found.unwrap(), expected.unwrap(), "{name}, {other}");
+                    }
                 }
             }
         }

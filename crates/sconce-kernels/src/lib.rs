@@ -112,6 +112,8 @@ mod simd;
 mod softmax_columns;
 mod sort;
 pub mod special;
+#[cfg(target_arch = "x86_64")]
+mod squares;
 mod statistics;
 mod storage;
 mod team;

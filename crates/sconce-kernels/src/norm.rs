@@ -1,6 +1,9 @@
 //! Normalisation: batch, layer, group.
 
-use crate::binary::compute_dtype;
+use half::{bf16, f16};
+
+use crate::binary::{compute_dtype, is_half};
+use crate::halves::{Half, narrow, widen};
 use crate::reduce::row_sum;
 use crate::rows::{PARALLEL, layer_norm_rows};
 use crate::{DType, Error, Result, Tensor, threads};
@@ -155,6 +158,32 @@ fn single(
     Ok(result)
 }
 
+/// [`single`] of half precision, rounded once.
+fn halves<H: Half>(
+    input: &Tensor,
+    len: usize,
+    eps: f64,
+    weight: Option<&[f32]>,
+    bias: Option<&[f32]>,
+) -> Result<Tensor> {
+    let input = input.contiguous()?;
+    let result = Tensor::unset(input.sizes(), input.dtype())?;
+    let from = input.read::<H>()?;
+    let from: &[H] = &from;
+    threads::pieces(&mut result.write::<H>()?, len, PARALLEL, |start, piece| {
+        let step = len * (TOGETHER / len).max(1);
+        let from = &from[start..start + piece.len()];
+        let mut wide = vec![0f32; step.min(piece.len())];
+        for (to, from) in piece.chunks_mut(step).zip(from.chunks(step)) {
+            let wide = &mut wide[..to.len()];
+            widen(from, wide);
+            layer_norm_rows(wide, len, eps, weight, bias);
+            narrow(wide, to);
+        }
+    });
+    Ok(result)
+}
+
 fn normalise(row: &mut [f64], eps: f64) {
     let n = row.len() as f64;
     let mean = row_sum(row) / n;
@@ -230,6 +259,17 @@ pub fn layer_norm(
         let weight = weight.as_ref().map(Tensor::read::<f32>).transpose()?;
         let bias = bias.as_ref().map(Tensor::read::<f32>).transpose()?;
         return single(input, len, eps, weight.as_deref(), bias.as_deref());
+    }
+    let is_narrow = |tensor: &Tensor| compute_dtype(tensor.dtype()) == DType::Float32;
+    if is_half(input.dtype()) && weight.iter().chain(&bias).all(|tensor| is_narrow(tensor)) {
+        let numbers = |tensor: Option<&Tensor>| -> Result<Option<Vec<f32>>> {
+            tensor.map(|tensor| tensor.to_dtype(DType::Float32)?.to_vec::<f32>()).transpose()
+        };
+        let (weight, bias) = (numbers(weight)?, numbers(bias)?);
+        return match input.dtype() {
+            DType::Float16 => halves::<f16>(input, len, eps, weight.as_deref(), bias.as_deref()),
+            _ => halves::<bf16>(input, len, eps, weight.as_deref(), bias.as_deref()),
+        };
     }
     let result = normalise_rows(input, len, eps)?;
     affine(result, weight.cloned(), bias.cloned())?.to_dtype(input.dtype())

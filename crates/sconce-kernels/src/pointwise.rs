@@ -6,7 +6,7 @@ use crate::halves::{map_halves, zip_halves};
 use crate::numbers::{Complex128, Number, Numbers, expect_floating, rounded, widest};
 use crate::promotion::int_to_float;
 use crate::scalar::integer_range;
-use crate::unary::{map, map_slice, map_slices};
+use crate::unary::{PARALLEL, map, map_slice, map_slices_beyond};
 use crate::zip::{Strided, row, zip, zip_parallel};
 use crate::{Bool, DType, Dims, Error, Operand, Result, Scalar, Tensor, result_type};
 
@@ -30,8 +30,11 @@ pub(crate) fn map_float_each(
     double: impl Fn(f64) -> f64 + Copy + Sync,
 ) -> Result<Tensor> {
     let dtype = int_to_float(input.dtype());
-    map_floating_each(kernel, &input.to_dtype(dtype)?, rounding(single), double)
+    map_floating_beyond(SLOW, kernel, &input.to_dtype(dtype)?, rounding(single), double)
 }
+
+/// Elements from which on other threads pay for what is computed in double precision.
+const SLOW: usize = 1 << 13;
 
 /// `f` of every element of a floating tensor.
 ///
@@ -52,13 +55,25 @@ pub(crate) fn map_floating_each(
     single: impl Fn(f32) -> f32 + Copy + Sync,
     double: impl Fn(f64) -> f64 + Copy + Sync,
 ) -> Result<Tensor> {
+    map_floating_beyond(PARALLEL, kernel, input, single, double)
+}
+
+/// As [`map_floating_each`], on several threads where there are more elements than `serial`.
+fn map_floating_beyond(
+    serial: usize,
+    kernel: &str,
+    input: &Tensor,
+    single: impl Fn(f32) -> f32 + Copy + Sync,
+    double: impl Fn(f64) -> f64 + Copy + Sync,
+) -> Result<Tensor> {
     let dtype = input.dtype();
     expect_floating(kernel, dtype)?;
-    let kernel = |xs: &[f32], out: &mut [f32]| map_slice(xs, out, single);
+    let of_single = |xs: &[f32], out: &mut [f32]| map_slice(xs, out, single);
+    let of_double = |xs: &[f64], out: &mut [f64]| map_slice(xs, out, double);
     match dtype {
-        DType::Float64 => map(input, double),
-        DType::Float32 => map_slices(input, &kernel),
-        _ => map_halves(input, &kernel),
+        DType::Float64 => map_slices_beyond(serial, input, &of_double),
+        DType::Float32 => map_slices_beyond(serial, input, &of_single),
+        _ => map_halves(serial, input, &of_single),
     }
 }
 
@@ -97,7 +112,7 @@ pub(crate) fn zip_float_each(
     match dtype {
         DType::Float64 => zip(&a, &b, double),
         DType::Float32 => zip_parallel(&a, &b, &kernel),
-        _ => zip_halves(&a, &b, &kernel),
+        _ => zip_halves(None, &a, &b, &kernel),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::shape::{product, wrap_dim};
 use crate::simd::dispatch;
 use crate::softmax_columns::{Finish, columns};
 use crate::unary::{UnaryOp, unary};
-use crate::{Bool, DType, Dims, Element, Error, Result, Storage, Tensor, threads, walk};
+use crate::{Bool, DType, Dims, Element, Error, Result, Storage, Tensor, threads, vecmath, walk};
 
 /// The rows of a tensor: what stays, and what is reduced, side by side.
 pub(crate) struct Rows {
@@ -426,7 +426,11 @@ pub(crate) fn along(
 /// # Errors
 /// For integers, and where there is no such dimension.
 pub fn softmax(input: &Tensor, dim: i64) -> Result<Tensor> {
-    let finish = Finish { factor: |total| (1.0 / total) as f32, value: |_, e, _, scale| e * scale };
+    let finish = Finish {
+        keeps_exponentials: true,
+        factor: |total| (1.0 / total) as f32,
+        value: |_, e, _, scale| e * scale,
+    };
     normalised(input, dim, "softmax", (softmax_rows, finish), |row| {
         exponentials_below_greatest(row);
         let scale = 1.0 / row_sum(row);
@@ -439,8 +443,11 @@ pub fn softmax(input: &Tensor, dim: i64) -> Result<Tensor> {
 /// # Errors
 /// As [`softmax`].
 pub fn log_softmax(input: &Tensor, dim: i64) -> Result<Tensor> {
-    let finish =
-        Finish { factor: |total: f64| total.ln() as f32, value: |x, _, max, log| x - max - log };
+    let finish = Finish {
+        keeps_exponentials: false,
+        factor: |total: f64| vecmath::log(total as f32),
+        value: |x, _, max, log| x - max - log,
+    };
     normalised(input, dim, "log_softmax", (log_softmax_rows, finish), |row| {
         let mut exponentials = row.to_vec();
         let max = exponentials_below_greatest(&mut exponentials);

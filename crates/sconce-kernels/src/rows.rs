@@ -86,7 +86,7 @@ pub(crate) fn safe_softmax_rows(all: &mut [f32], len: usize) {
 #[inline(always)]
 fn softmax_row(row: &mut [f32], max: f32) {
     for x in row.iter_mut() {
-        *x = vecmath::exp(*x - max);
+        *x = vecmath::exp_of_negative(*x - max);
     }
     let scale = (1.0 / sum(row)) as f32;
     for x in row.iter_mut() {
@@ -103,9 +103,9 @@ pub(crate) fn log_softmax_rows(all: &mut [f32], len: usize) {
             for row in all.chunks_exact_mut(len) {
                 let max = greatest(row);
                 for (e, &x) in scratch.iter_mut().zip(&*row) {
-                    *e = vecmath::exp(x - max);
+                    *e = vecmath::exp_of_negative(x - max);
                 }
-                let log = sum(&scratch).ln() as f32;
+                let log = vecmath::log(sum(&scratch) as f32);
                 for x in row.iter_mut() {
                     *x = *x - max - log;
                 }

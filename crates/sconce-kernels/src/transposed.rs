@@ -3,10 +3,12 @@
 //! Row by row every element would come from another line of the cache, and lines that are a large power
 //! of two apart keep each other out of it; so they are copied in blocks of a line by as many lines.
 
+#[cfg(target_arch = "x86_64")]
+use crate::squares;
 use crate::{Dims, Element, walk};
 
 /// Rows and columns that are transposed together: with four bytes to an element, those of a cache line.
-const BLOCK: usize = 16;
+pub(crate) const BLOCK: usize = 16;
 
 /// Copies views of these sizes, from `start`, where the elements of each follow one another along another
 /// dimension; `false` for other views, with nothing done.
@@ -63,11 +65,16 @@ pub(crate) fn copy_transposed<T: Element>(
     true
 }
 
-/// Copies so many columns of `from`, `from_row` elements apart, to rows of `to`.
-fn copy_block<T: Element>(to: &mut [T], to_row: usize, from: &[T], from_row: usize) {
+/// Copies [`BLOCK`] columns of as many numbers of `from`, `from_row` elements apart, to rows of `to`.
+pub(crate) fn copy_block<T: Element>(to: &mut [T], to_row: usize, from: &[T], from_row: usize) {
     let mut block = [[from[0]; BLOCK]; BLOCK];
     for (column, block) in block.iter_mut().enumerate() {
         block.copy_from_slice(&from[column * from_row..][..BLOCK]);
+    }
+    #[cfg(target_arch = "x86_64")]
+    if size_of::<T>() == size_of::<f32>() && align_of::<T>() == align_of::<f32>() {
+        let block: &[f32] = bytemuck::cast_slice(block.as_flattened());
+        return squares::write_columns(bytemuck::cast_slice_mut(to), to_row, block, BLOCK);
     }
     for row in 0..BLOCK {
         let row_of_block: [T; BLOCK] = std::array::from_fn(|column| block[column][row]);

@@ -127,17 +127,21 @@ pub fn unary(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
         return input.copy();
     }
     let common = if op == Square && common == DType::Bool { DType::Int64 } else { common };
+    let serial = match op.class() {
+        Class::Float | Class::FloatOnly => PARALLEL / 2,
+        Class::Rounding | Class::Number => PARALLEL,
+    };
     if is_half(common) {
         return match op {
             Neg => map_bits(input, |bits| bits ^ 0x8000),
             Abs => map_bits(input, |bits| bits & 0x7fff),
-            _ => map_halves(input, &f32::mapping(op)),
+            _ => map_halves(serial, input, &f32::mapping(op)),
         };
     }
     let wide = input.to_dtype(common)?.to_dtype(compute_dtype(common))?;
     let result = match wide.dtype() {
-        DType::Float32 => map_slices(&wide, &f32::mapping(op)),
-        DType::Float64 => map_slices(&wide, &f64::mapping(op)),
+        DType::Float32 => map_slices_beyond(serial, &wide, &f32::mapping(op)),
+        DType::Float64 => map_slices_beyond(serial, &wide, &f64::mapping(op)),
         DType::Int64 => int_kernel(op, &wide, dtype),
         DType::Bool if op == Sign => wide.copy(),
         DType::Complex64 => complex_kernel::<f32>(op, &wide),
@@ -206,11 +210,20 @@ pub(crate) fn map_slices<T: Element, U: Element>(
     input: &Tensor,
     kernel: &(dyn Fn(&[T], &mut [U]) + Sync),
 ) -> Result<Tensor> {
+    map_slices_beyond(PARALLEL, input, kernel)
+}
+
+/// As [`map_slices`], on several threads where there are more elements than `serial`.
+pub(crate) fn map_slices_beyond<T: Element, U: Element>(
+    serial: usize,
+    input: &Tensor,
+    kernel: &(dyn Fn(&[T], &mut [U]) + Sync),
+) -> Result<Tensor> {
     let (input, turn) = row_major(input)?;
     let result = Tensor::unset(input.sizes(), U::DTYPE)?;
     let xs = input.read::<T>()?;
     let xs: &[T] = &xs;
-    threads::pieces(&mut result.write::<U>()?, 64, PARALLEL, |start, out| {
+    threads::pieces(&mut result.write::<U>()?, 64, serial, |start, out| {
         kernel(&xs[start..start + out.len()], out);
     });
     match turn {

@@ -333,27 +333,32 @@ const ERFCX: [f64; 14] = [
     -9.251_456_057_481_233e-7,
 ];
 
+/// Fitted to erfinv(y) / y as a function of w = -ln(1 - y²) up to [`ERFINV_END`].
+pub(crate) const ERFINV_MIDDLE: [f64; 15] = [
+    2.964_179_430_508_143e-13,
+    -1.071_601_451_480_356_1e-11,
+    1.528_052_234_994_688_2e-10,
+    -9.159_380_458_998_494e-10,
+    -6.737_542_376_803_358e-10,
+    3.686_266_449_528_245_5e-8,
+    -9.007_952_522_759_069e-8,
+    -8.933_697_771_449_165e-7,
+    1.844_746_025_016_6e-6,
+    4.678_013_968_288_801_4e-5,
+    -0.000_128_146_192_007_747_3,
+    -0.002_335_064_630_895_211_5,
+    0.011_549_335_179_289_381,
+    0.232_013_667_029_508_43,
+    0.886_226_925_446_908_7,
+];
+
+/// Where [`ERFINV_MIDDLE`] ends.
+pub(crate) const ERFINV_END: f64 = 5.5;
+
 /// The inverse of the error function, for `f32`: NaN outside [-1, 1].
 #[inline(always)]
 pub(crate) fn erfinv(y: f64) -> f64 {
-    // Fitted to erfinv(y) / y as a function of w = -ln(1 - y²) up to 5.5, and of its root beyond.
-    const MIDDLE: [f64; 15] = [
-        2.964_179_430_508_143e-13,
-        -1.071_601_451_480_356_1e-11,
-        1.528_052_234_994_688_2e-10,
-        -9.159_380_458_998_494e-10,
-        -6.737_542_376_803_358e-10,
-        3.686_266_449_528_245_5e-8,
-        -9.007_952_522_759_069e-8,
-        -8.933_697_771_449_165e-7,
-        1.844_746_025_016_6e-6,
-        4.678_013_968_288_801_4e-5,
-        -0.000_128_146_192_007_747_3,
-        -0.002_335_064_630_895_211_5,
-        0.011_549_335_179_289_381,
-        0.232_013_667_029_508_43,
-        0.886_226_925_446_908_7,
-    ];
+    // And of its root beyond.
     const TAIL: [f64; 15] = [
         3.618_790_596_768_839e-7,
         -2.008_091_920_953_678e-5,
@@ -372,8 +377,8 @@ pub(crate) fn erfinv(y: f64) -> f64 {
         17.571_011_933_116_94,
     ];
     let w = -ln((1.0 - y) * (1.0 + y));
-    let is_tail = w > 5.5;
-    let (middle, tail) = (polynomial(w, MIDDLE), polynomial(w.sqrt(), TAIL));
+    let is_tail = w > ERFINV_END;
+    let (middle, tail) = (polynomial(w, ERFINV_MIDDLE), polynomial(w.sqrt(), TAIL));
     let x = y * if is_tail { tail } else { middle };
     if y.abs() == 1.0 { f64::INFINITY.copysign(y) } else { x }
 }

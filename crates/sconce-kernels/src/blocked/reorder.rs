@@ -2,7 +2,13 @@
 
 use super::blocked_sizes;
 use super::lanes::LANES;
-use crate::{Error, Result, Tensor};
+use crate::transposed::{BLOCK, copy_block};
+use crate::{Error, Result, Tensor, threads};
+
+const _: () = assert!(BLOCK == LANES, "blocks of transposed elements are pixels by lanes");
+
+/// Elements below which other threads cost more than they bring.
+const PARALLEL: usize = 1 << 15;
 
 /// A picture `[N, C, H, W]` in the blocked layout; lanes without a channel hold zero.
 ///
@@ -14,22 +20,31 @@ pub fn to_blocked(picture: &Tensor) -> Result<Tensor> {
     };
     let picture = picture.contiguous()?;
     let from = picture.read::<f32>()?;
-    let blocks = (channels as usize).div_ceil(LANES);
-    let size = (height * width) as usize;
-    let result = Tensor::zeros(&[n, blocks as i64, height, width, LANES as i64], picture.dtype())?;
+    let (channels, size) = (channels as usize, (height * width) as usize);
+    let blocks = channels.div_ceil(LANES);
+    let sizes = [n, blocks as i64, height, width, LANES as i64];
+    let result = match channels % LANES {
+        0 => Tensor::unset(&sizes, picture.dtype()),
+        _ => Tensor::zeros(&sizes, picture.dtype()),
+    }?;
     let mut to = result.write::<f32>()?;
     if from.is_empty() {
         drop(to);
         return Ok(result);
     }
-    let pictures = from.chunks_exact(channels as usize * size);
-    for (from, to) in pictures.zip(to.chunks_exact_mut(blocks * size * LANES)) {
-        for (planes, to) in from.chunks(LANES * size).zip(to.chunks_exact_mut(size * LANES)) {
-            for (lane, plane) in planes.chunks_exact(size).enumerate() {
-                to[lane..].iter_mut().step_by(LANES).zip(plane).for_each(|(to, &x)| *to = x);
-            }
+    let planes =
+        from.chunks_exact(channels * size).flat_map(|picture| picture.chunks(LANES * size));
+    let blocks = planes.zip(to.chunks_exact_mut(size * LANES));
+    each(from.len(), blocks, |(planes, block)| {
+        let whole = if planes.len() == LANES * size { size / BLOCK * BLOCK } else { 0 };
+        for pixel in (0..whole).step_by(BLOCK) {
+            copy_block(&mut block[pixel * LANES..], LANES, &planes[pixel..], size);
         }
-    }
+        for (lane, plane) in planes.chunks_exact(size).enumerate() {
+            let block = block[whole * LANES..].iter_mut().skip(lane).step_by(LANES);
+            block.zip(&plane[whole..]).for_each(|(to, &x)| *to = x);
+        }
+    });
     drop(to);
     Ok(result)
 }
@@ -48,21 +63,33 @@ pub fn from_blocked(picture: &Tensor, channels: i64) -> Result<Tensor> {
     let from = picture.read::<f32>()?;
     let size = height * width;
     let sizes = [n as i64, channels, height as i64, width as i64];
-    let result = Tensor::zeros(&sizes, picture.dtype())?;
+    let result = Tensor::unset(&sizes, picture.dtype())?;
     let mut to = result.write::<f32>()?;
     if to.is_empty() {
         drop(to);
         return Ok(result);
     }
-    let pictures = from.chunks_exact(blocks * size * LANES);
-    for (from, to) in pictures.zip(to.chunks_exact_mut(count * size)) {
-        for (from, planes) in from.chunks_exact(size * LANES).zip(to.chunks_mut(LANES * size)) {
-            for (lane, plane) in planes.chunks_exact_mut(size).enumerate() {
-                let values = from[lane..].iter().step_by(LANES);
-                plane.iter_mut().zip(values).for_each(|(to, &x)| *to = x);
-            }
+    let planes =
+        to.chunks_exact_mut(count * size).flat_map(|picture| picture.chunks_mut(LANES * size));
+    let blocks = from.chunks_exact(size * LANES).zip(planes);
+    each(from.len(), blocks, |(block, planes)| {
+        let whole = if planes.len() == LANES * size { size / BLOCK * BLOCK } else { 0 };
+        for pixel in (0..whole).step_by(BLOCK) {
+            copy_block(&mut planes[pixel..], size, &block[pixel * LANES..], LANES);
         }
-    }
+        for (lane, plane) in planes.chunks_exact_mut(size).enumerate() {
+            let block = block[whole * LANES..].iter().skip(lane).step_by(LANES);
+            plane[whole..].iter_mut().zip(block).for_each(|(to, &x)| *to = x);
+        }
+    });
     drop(to);
     Ok(result)
+}
+
+/// Calls `f` for each block, on several threads where there are many elements.
+fn each<I: Iterator + Send>(elements: usize, blocks: I, f: impl Fn(I::Item) + Sync) {
+    match elements < PARALLEL {
+        true => blocks.for_each(f),
+        false => threads::each(blocks, f),
+    }
 }

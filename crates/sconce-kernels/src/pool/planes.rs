@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::windows::{Axis, Window};
 use crate::binary::compute_dtype;
-use crate::fold::Fold;
+use crate::fold::{Fold, LEAF};
 use crate::simd::dispatch;
 use crate::{Element, Result, Tensor, threads};
 
@@ -72,11 +72,22 @@ pub(super) fn fold<T: Element, A: Copy + Send + Sync, U: Element>(
     let (size, run) = (planes.size, axes[2].run());
     // Whole lines one behind the other are one.
     let whole = axes[2].is_whole(size[2]) && axes[1].step == 1;
+    // And whole planes.
+    let all_of_it = whole && axes[1].is_whole(size[1]) && axes[0].step == 1;
     pool(planes, axes, sizes, |plane: &[T], [depth, rows], out: &mut [U]| {
         let mut all = SmallVec::<[A; 128]>::from_elem(fold.start, out.len());
         dispatch(
             #[inline(always)]
             || {
+                if all_of_it {
+                    let per_plane = size[1] * size[2];
+                    let planes =
+                        &plane[depth.start * per_plane..depth.end.max(depth.start) * per_plane];
+                    for piece in planes.chunks(LEAF) {
+                        all[0] = (fold.join)(all[0], fold.short(piece));
+                    }
+                    return finish(&all, [depth, rows], out);
+                }
                 for z in (depth.start..depth.end).step_by(axes[0].step) {
                     let line = |y: usize| (z * size[1] + y) * size[2];
                     if whole {

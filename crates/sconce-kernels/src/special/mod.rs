@@ -12,6 +12,7 @@ mod error_function;
 mod gamma;
 pub mod of_tensors;
 mod polynomials;
+mod single;
 
 pub use bessel::{
     airy_ai, bessel_j0, bessel_j1, bessel_y0, bessel_y1, modified_bessel_i0, modified_bessel_i0e,

@@ -3,6 +3,7 @@
 
 use super::{
     Precision, erfinv as erfinv_of, log_of_sum, log2_of_sum, ndtr as ndtr_of, sinc as sinc_of,
+    single,
 };
 use crate::maths::{Maths, OfDouble, OfSingle};
 use crate::pointwise::{map_float_each, rounding_pairs, zip_float_each, zip_floating_each};
@@ -21,6 +22,64 @@ pub fn erfinv(input: &Tensor) -> Result<Tensor> {
         #[inline(always)]
         |x| vecmath_wide::erfinv(x),
         erfinv_of,
+    )
+}
+
+/// `torch.lgamma`.
+///
+/// # Errors
+/// For complex numbers.
+pub fn lgamma(input: &Tensor) -> Result<Tensor> {
+    map_float_each(
+        "lgamma_cpu",
+        input,
+        #[inline(always)]
+        |x| single::lgamma(x),
+        super::lgamma,
+    )
+}
+
+/// `torch.special.ndtri`: the inverse of [`ndtr`].
+///
+/// # Errors
+/// For complex numbers.
+pub fn ndtri(input: &Tensor) -> Result<Tensor> {
+    map_float_each(
+        "ndtri",
+        input,
+        #[inline(always)]
+        |x| single::ndtri(x),
+        super::ndtri,
+    )
+}
+
+/// `torch.i0`, or `torch.special.i0e` where it does not grow, by the name of the kernel.
+///
+/// # Errors
+/// For complex numbers.
+pub fn modified_bessel_i0(kernel: &str, input: &Tensor, grows: bool) -> Result<Tensor> {
+    let double = if grows { super::modified_bessel_i0 } else { super::modified_bessel_i0e };
+    map_float_each(
+        kernel,
+        input,
+        #[inline(always)]
+        move |x| single::modified_bessel_i0(x, grows),
+        double,
+    )
+}
+
+/// `torch.special.i1`, or `torch.special.i1e` where it does not grow, by the name of the kernel.
+///
+/// # Errors
+/// For complex numbers.
+pub fn modified_bessel_i1(kernel: &str, input: &Tensor, grows: bool) -> Result<Tensor> {
+    let double = if grows { super::modified_bessel_i1 } else { super::modified_bessel_i1e };
+    map_float_each(
+        kernel,
+        input,
+        #[inline(always)]
+        move |x| single::modified_bessel_i1(x, grows),
+        double,
     )
 }
 

@@ -61,7 +61,7 @@ pub(super) fn refresh(machine: &mut Machine, tensor: &Tensor, note: &Rc<Note>) -
     let Some(base) = changed_base(note) else { return Ok(()) };
     let origin = match note::requires_grad(&base) {
         false => None,
-        true => Some(node(machine, &base, tensor, None)?),
+        true => Some(node(machine, &base, tensor, &Between::Show)?),
     };
     *note.origin.borrow_mut() = origin;
     if let Some(view) = note.view.borrow_mut().as_mut() {
@@ -81,9 +81,11 @@ pub(super) fn change_origin(
     let (changed, origin) = match view {
         None => (note, origin),
         Some(view) => {
-            let origin = match origin {
-                None => None,
-                Some(origin) => Some(node(machine, &view.base, target, Some(&origin))?),
+            let is_wanted = origin.is_some() || note::requires_grad(&view.base);
+            let put = Between::Put(origin);
+            let origin = match is_wanted {
+                true => Some(node(machine, &view.base, target, &put)?),
+                false => None,
             };
             (note::of(&view.base), origin)
         }
@@ -100,29 +102,38 @@ static PUT: LazyLock<Option<Schema>> = LazyLock::new(|| {
     Schema::parse("sconce::put_view(Tensor base, Tensor places, Tensor view) -> Tensor").ok()
 });
 
-/// A node that shows a view of its base, or puts a view that something has made into its base.
-fn node(
-    machine: &mut Machine,
-    base: &Tensor,
-    view: &Tensor,
-    put: Option<&Origin>,
-) -> Result<Origin> {
+/// What a node does.
+enum Between {
+    /// It shows the view of the base.
+    Show,
+    /// It puts the view into the base: what made the view, if that was recorded.
+    Put(Option<Origin>),
+}
+
+/// A node between a base and a view of it.
+fn node(machine: &mut Machine, base: &Tensor, view: &Tensor, does: &Between) -> Result<Origin> {
     if base.dtype() != view.dtype() {
         return Err(Raise::unsupported(
             "the gradient of what is changed through a view of another dtype",
         ));
     }
-    let schema = if put.is_some() { &PUT } else { &SHOW };
+    let schema = match does {
+        Between::Show => &SHOW,
+        Between::Put(_) => &PUT,
+    };
     let known = record::known_here(machine, schema.as_ref())?;
     let mut edges: Vec<Edge> = note::edge(machine, base, 0, 0)?.into_iter().collect();
-    if let Some(Origin { node, output }) = put {
+    if let Between::Put(Some(Origin { node, output })) = does {
         let source = Source::Node(Rc::clone(node), *output);
         let (sizes, dtype) = (view.sizes().into(), view.dtype());
         edges.push(Edge { argument: 2, item: 0, source, sizes, dtype });
     }
     let places = places(base, view).map_err(kernel)?;
     let [base, view] = [base, view].map(|tensor| IValue::Tensor(alias(tensor)));
-    let result = if put.is_some() { base.clone() } else { view };
+    let result = match does {
+        Between::Show => view,
+        Between::Put(_) => base.clone(),
+    };
     let operands = [base, IValue::Tensor(places), IValue::None].into_iter().collect();
     let node = record::node(machine, &known, edges, operands, &result);
     Ok(Origin { node: Rc::new(node), output: 0 })

@@ -11,23 +11,29 @@ use crate::value::IValue;
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(super) const TABLE: Table = &[
-    ("aten::lgamma", "-", |_, args| map(&args, "lgamma_cpu", special::lgamma)),
+    ("aten::lgamma", "-", |_, args| made(of_tensors::lgamma(args.tensor(0)?))),
     ("aten::digamma", "-", |_, args| map(&args, "digamma", special::digamma)),
     ("aten::erfinv", "-", |_, args| made(of_tensors::erfinv(args.tensor(0)?))),
-    ("aten::i0", "-", |_, args| map(&args, "i0", special::modified_bessel_i0)),
+    ("aten::i0", "-", |_, args| made(of_tensors::modified_bessel_i0("i0", args.tensor(0)?, true))),
     ("aten::sinc", "-", |_, args| {
         if args.tensor(0)?.dtype().is_complex() {
             return made(kernels::complex_sinc(args.tensor(0)?));
         }
         made(of_tensors::sinc(args.tensor(0)?))
     }),
-    ("aten::special_i0e", "-", |_, args| map(&args, "i0e", special::modified_bessel_i0e)),
-    ("aten::special_i1", "-", |_, args| map(&args, "i1", special::modified_bessel_i1)),
-    ("aten::special_i1e", "-", |_, args| map(&args, "i1e", special::modified_bessel_i1e)),
+    ("aten::special_i0e", "-", |_, args| {
+        made(of_tensors::modified_bessel_i0("i0e", args.tensor(0)?, false))
+    }),
+    ("aten::special_i1", "-", |_, args| {
+        made(of_tensors::modified_bessel_i1("i1", args.tensor(0)?, true))
+    }),
+    ("aten::special_i1e", "-", |_, args| {
+        made(of_tensors::modified_bessel_i1("i1e", args.tensor(0)?, false))
+    }),
     ("aten::special_entr", "-", |_, args| made(of_tensors::entr(args.tensor(0)?))),
     ("aten::special_erfcx", "-", |_, args| single(&args, "erfcx", special::erfcx)),
     ("aten::special_ndtr", "-", |_, args| made(of_tensors::ndtr(args.tensor(0)?))),
-    ("aten::special_ndtri", "-", |_, args| single(&args, "ndtri", special::ndtri)),
+    ("aten::special_ndtri", "-", |_, args| made(of_tensors::ndtri(not_half(&args, "ndtri")?))),
     ("aten::special_log_ndtr", "-", |_, args| single(&args, "log_ndtr", special::log_ndtr)),
     ("aten::special_airy_ai", "-", |_, args| coarse(&args, "airy_ai", special::airy_ai)),
     ("aten::special_bessel_j0", "-", |_, args| coarse(&args, "bessel_j0", special::bessel_j0)),
@@ -35,10 +41,12 @@ pub(super) const TABLE: Table = &[
     ("aten::special_bessel_y0", "-", |_, args| coarse(&args, "bessel_y0", special::bessel_y0)),
     ("aten::special_bessel_y1", "-", |_, args| coarse(&args, "bessel_y1", special::bessel_y1)),
     ("aten::special_modified_bessel_i0", "-", |_, args| {
-        single(&args, "modified_bessel_i0", special::modified_bessel_i0)
+        let input = not_half(&args, "modified_bessel_i0")?;
+        made(of_tensors::modified_bessel_i0("modified_bessel_i0", input, true))
     }),
     ("aten::special_modified_bessel_i1", "-", |_, args| {
-        single(&args, "modified_bessel_i1", special::modified_bessel_i1)
+        let input = not_half(&args, "modified_bessel_i1")?;
+        made(of_tensors::modified_bessel_i1("modified_bessel_i1", input, true))
     }),
     ("aten::special_modified_bessel_k0", "-", |_, args| {
         single(&args, "modified_bessel_k0", special::modified_bessel_k0)
@@ -152,14 +160,21 @@ fn map(args: &Args<'_>, kernel: &str, function: impl Fn(f64) -> f64 + Copy + Syn
 
 /// A function that PyTorch has no half-precision kernel for.
 fn single(args: &Args<'_>, kernel: &str, function: fn(f64) -> f64) -> Result {
-    let dtype = args.tensor(0)?.dtype();
+    not_half(args, kernel)?;
+    map(args, kernel, function)
+}
+
+/// The first argument, where it is not of half precision.
+fn not_half<'a>(args: &'a Args<'_>, kernel: &str) -> Result<&'a Tensor> {
+    let input = args.tensor(0)?;
+    let dtype = input.dtype();
     if matches!(dtype, kernels::DType::Float16 | kernels::DType::BFloat16) {
         return Err(Raise::unsupported(format!(
             "\"{kernel}\" not implemented for '{}'",
             dtype.scalar_type_name()
         )));
     }
-    map(args, kernel, function)
+    Ok(input)
 }
 
 /// A function that PyTorch itself knows to eight digits only, whatever the dtype: not in `float64`,
