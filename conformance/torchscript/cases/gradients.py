@@ -522,6 +522,40 @@ def detached_views(x: Tensor) -> Tensor:
 
 
 @derived((t(2, 3),))
+def data_of_tensors(x: Tensor) -> Tuple[bool, List[Optional[Tensor]]]:
+    x = x.detach().requires_grad_(True)
+    y = x * 2
+    kept = y.data
+    return kept.requires_grad, torch.autograd.grad([(y * kept * x.data).sum()], [x])
+
+
+@derived((t(2, 3),))
+def drawn_over(x: Tensor) -> Tuple[bool, List[Optional[Tensor]]]:
+    x = x.detach().requires_grad_(True)
+    y = x * 2
+    y.uniform_(0.5, 1.0)
+    z = (x * 3).clone()
+    z[0].zero_()
+    return y.requires_grad, torch.autograd.grad([(y * x).sum() + (z * z).sum()], [x])
+
+
+@derived((t(2, 2, 3) / 7, t(2, 1, 4, 4)))
+def spatial_transformer(theta: Tensor, image: Tensor) -> List[Optional[Tensor]]:
+    theta = theta.detach().requires_grad_(True)
+    image = image.detach().requires_grad_(True)
+    grid = torch.nn.functional.affine_grid(theta, [2, 1, 3, 3], align_corners=False)
+    result = torch.nn.functional.grid_sample(image, grid, align_corners=False)
+    return torch.autograd.grad([(result * result).sum()], [theta, image])
+
+
+@derived((t(3, 4) / 5 - 1, t(3, 1) + 1))
+def weight_norm(v: Tensor, g: Tensor) -> List[Optional[Tensor]]:
+    v = v.detach().requires_grad_(True)
+    g = g.detach().requires_grad_(True)
+    return torch.autograd.grad([torch._weight_norm(v, g, 0).sin().sum()], [v, g])
+
+
+@derived((t(2, 3),))
 def stops_asking(x: Tensor) -> Tuple[bool, bool, List[Optional[Tensor]]]:
     x = x.detach().requires_grad_(True)
     y = x * 2

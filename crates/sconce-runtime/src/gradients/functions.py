@@ -1139,6 +1139,12 @@ def rms_norm(input: Tensor, rank: int, weight: Optional[Tensor], eps: Optional[f
     return result
 
 
+def norm_except_dim(v: Tensor, pow: int, dim: int) -> Tensor:
+    if dim == -1:
+        return v.linalg_vector_norm(pow)
+    return v.linalg_vector_norm(pow, without(v.dim(), [dim]), True)
+
+
 # Losses.
 
 def reduced(losses: Tensor, reduction: int) -> Tensor:
@@ -2353,6 +2359,16 @@ def native_batch_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Te
 
 
 # Samples of images at places.
+
+def affine_grid_theta(grad: Tensor, align_corners: bool) -> Tensor:
+    rank = grad.size(-1)
+    sizes = grad.size()[1:-1]
+    identity = torch.eye(rank, rank + 1, dtype=grad.dtype, device=grad.device).unsqueeze(0)
+    base = torch.affine_grid_generator(identity, [1, 1] + sizes, align_corners).reshape([-1, rank])
+    base = torch.cat([base, torch.ones_like(base.narrow(1, 0, 1))], 1)
+    return grad.reshape([grad.size(0), -1, rank]).transpose(1, 2).matmul(base)
+
+
 
 def reflected(at: Tensor, size: int, align_corners: bool) -> Tensor:
     first = 0.0 if align_corners else -0.5
