@@ -6,6 +6,7 @@ use std::rc::{Rc, Weak};
 use sconce_kernels::{DType, Dims, Storage, Tensor};
 
 use super::note::{self, Note, Origin};
+use super::record::is_differentiable;
 use super::rules::Rule;
 use crate::error::Raise;
 use crate::value::IValue;
@@ -99,9 +100,12 @@ impl Node {
         let mut again = |value: &IValue| match value {
             IValue::Tensor(tensor) => {
                 let made = alias(tensor);
-                let origin = Origin { node: Rc::clone(self), output };
+                // Indices have no gradients.
+                if is_differentiable(tensor.dtype()) {
+                    let origin = Origin { node: Rc::clone(self), output };
+                    *note::of(&made).origin.borrow_mut() = Some(origin);
+                }
                 output += 1;
-                *note::of(&made).origin.borrow_mut() = Some(origin);
                 IValue::Tensor(made)
             }
             other => {

@@ -242,7 +242,7 @@ fn remember(
     Ok(())
 }
 
-fn is_differentiable(dtype: DType) -> bool {
+pub(super) fn is_differentiable(dtype: DType) -> bool {
     dtype.is_floating_point() || dtype.is_complex()
 }
 
