@@ -101,7 +101,8 @@ def compile_table():
                 rules[operator].functions.append((targets, list(used), f"rule_{len(sources)}"))
                 sources.append(f"def rule_{len(sources)}({parameters}):\n    return {expression}\n")
     names = Names("torch")
-    text = (GRADIENTS / "functions.py").read_text() + "\n" + "\n".join(sources)
+    library = [path.read_text() for path in sorted((GRADIENTS / "functions").glob("*.py"))]
+    text = "\n".join(library + sources)
     unit = torch._C.CompilationUnit()
     unit.define(text, lambda name: names if name == "torch" else None)
     for rule in rules.values():

@@ -13,7 +13,7 @@
 //! Operators in place (`add_.Tensor`) have the rules of the others (`add.Tensor`). One that has lines of its
 //! own (`copy_`) gives its first operand no gradient unless they say so.
 //!
-//! Functions that expressions call are in `functions.py`.
+//! Functions that expressions call are in the folder `functions`.
 
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
@@ -27,7 +27,21 @@ use crate::interpreter::Machine;
 use crate::lower::Code;
 
 const DERIVATIVES: &str = include_str!("derivatives.txt");
-const FUNCTIONS: &str = include_str!("functions.py");
+/// Functions that expressions call, by what they are about.
+const FUNCTIONS: &[&str] = &[
+    include_str!("functions/numbers.py"),
+    include_str!("functions/pointwise.py"),
+    include_str!("functions/reductions.py"),
+    include_str!("functions/shapes.py"),
+    include_str!("functions/indexing.py"),
+    include_str!("functions/products.py"),
+    include_str!("functions/layers.py"),
+    include_str!("functions/losses.py"),
+    include_str!("functions/pictures.py"),
+    include_str!("functions/sequences.py"),
+    include_str!("functions/fourier.py"),
+    include_str!("functions/linalg.py"),
+];
 
 /// What is known of an operator's derivative.
 pub(super) enum Rule {
@@ -114,13 +128,15 @@ static TABLE: LazyLock<FxHashMap<&'static str, Lines>> = LazyLock::new(|| {
     table
 });
 
-/// The functions of `functions.py` by name, with their text.
+/// The functions by name, with their text.
 static LIBRARY: LazyLock<FxHashMap<&'static str, &'static str>> = LazyLock::new(|| {
-    let starts = FUNCTIONS.match_indices("\ndef ").map(|(at, _)| at + 1);
-    let starts = FUNCTIONS.starts_with("def ").then_some(0).into_iter().chain(starts);
-    let starts: Vec<usize> = starts.chain([FUNCTIONS.len()]).collect();
-    let texts = starts.windows(2).filter_map(|ends| FUNCTIONS.get(ends[0]..ends[1]));
-    texts.filter_map(|text| Some((words(text.get(4..)?).next()?, text))).collect()
+    let functions = FUNCTIONS.iter().flat_map(|file| {
+        let starts = file.match_indices("\ndef ").map(|(at, _)| at + 1);
+        let ends: Vec<usize> = starts.chain([file.len()]).collect();
+        let texts: Vec<&str> = ends.windows(2).filter_map(|at| file.get(at[0]..at[1])).collect();
+        texts
+    });
+    functions.filter_map(|text| Some((words(text.get(4..)?).next()?, text))).collect()
 });
 
 /// The names in an expression that are no attributes.
