@@ -521,6 +521,15 @@ def detached_views(x: Tensor) -> Tensor:
     return gradient
 
 
+@derived((t(3, 4) / 5 - 1,))
+def gradient_penalty(x: Tensor) -> Tuple[bool, List[Optional[Tensor]]]:
+    x = x.detach().requires_grad_(True)
+    y = (torch.relu(x) * 3).sum() + x.abs().sum() + x.clamp(0.0, 1.0).sum()
+    gradient = torch.autograd.grad([y], [x], create_graph=True)[0]
+    assert gradient is not None
+    return gradient.requires_grad, torch.autograd.grad([(gradient * gradient).sum()], [x])
+
+
 @derived((t(2, 3),))
 def data_of_tensors(x: Tensor) -> Tuple[bool, List[Optional[Tensor]]]:
     x = x.detach().requires_grad_(True)

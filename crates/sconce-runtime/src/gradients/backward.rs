@@ -10,7 +10,7 @@ use sconce_kernels::{DType, Tensor};
 
 use super::node::{Edge, Node, Source};
 use super::note;
-use super::record::{add, apply, evaluate, tensor};
+use super::record::{self, add, apply, evaluate, tensor};
 use super::rules::{Formula, From, Rule};
 use crate::error::{Error, Raise};
 use crate::interpreter::Machine;
@@ -292,8 +292,36 @@ fn run(
             From::Result(index) => results.get(index).cloned().unwrap_or(IValue::None),
         });
     }
-    let mut inputs = inputs.into_iter();
-    evaluate(machine, formula, |_| inputs.next().unwrap_or(IValue::None))
+    let mut given = inputs.iter().cloned();
+    let value = evaluate(machine, formula, |_| given.next().unwrap_or(IValue::None))?;
+    if machine.gradients.enabled { connected(machine, node, &inputs, value) } else { Ok(value) }
+}
+
+/// What depends on its inputs through masks and signs alone comes from them all the same, as in PyTorch:
+/// its gradients are zero.
+fn connected(
+    machine: &mut Machine,
+    node: &Rc<Node>,
+    inputs: &[IValue],
+    value: IValue,
+) -> Result<IValue> {
+    let mut connect = |value: &IValue| match value {
+        IValue::Tensor(tensor) if !note::requires_grad(tensor) => {
+            Ok(IValue::Tensor(record::constant(machine, &node.operator, inputs, tensor)?))
+        }
+        other => Ok(other.clone()),
+    };
+    Ok(match &value {
+        IValue::List(list) => {
+            let list = list.read();
+            let items = list.items.iter().map(connect).collect::<Result<_>>()?;
+            IValue::list(list.element.clone(), items)
+        }
+        IValue::Tuple(tuple) => {
+            IValue::tuple(tuple.items.iter().map(connect).collect::<Result<_>>()?)
+        }
+        one => connect(one)?,
+    })
 }
 
 /// The gradient that a run begins with.

@@ -248,20 +248,25 @@ pub(super) fn is_differentiable(dtype: DType) -> bool {
 
 /// Where the gradients of the operands go.
 fn edges(machine: &mut Machine, known: &Known, operands: &[IValue]) -> Result<Vec<Edge>> {
-    let without = |argument: usize| match known.rule.as_deref() {
-        Some(Rule::Formulas(formulas)) => formulas
+    edges_of(machine, operands, |argument| match known.rule.as_deref() {
+        Some(Rule::Formulas(formulas)) => !formulas
             .iter()
             .any(|formula| formula.code.is_none() && formula.arguments.contains(&argument)),
-        _ => false,
-    };
+        _ => true,
+    })
+}
+
+fn edges_of(
+    machine: &mut Machine,
+    operands: &[IValue],
+    gets: impl Fn(usize) -> bool,
+) -> Result<Vec<Edge>> {
     let mut edges = Vec::new();
-    for (argument, operand) in operands.iter().enumerate() {
+    for (argument, operand) in operands.iter().enumerate().filter(|(argument, _)| gets(*argument)) {
         let mut tensors = Vec::new();
         each_tensor(operand, &mut |item, tensor| tensors.push((item, tensor.clone())));
-        if !without(argument) {
-            for (item, tensor) in tensors {
-                edges.extend(note::edge(machine, &tensor, argument, item)?);
-            }
+        for (item, tensor) in tensors {
+            edges.extend(note::edge(machine, &tensor, argument, item)?);
         }
     }
     Ok(edges)
@@ -347,6 +352,32 @@ pub(super) fn node(
         saved: RefCell::new(Some(saved)),
         retained: RefCell::default(),
     }
+}
+
+/// The same elements as a tensor that comes from these operands, though none changes it a little.
+pub(super) fn constant(
+    machine: &mut Machine,
+    operator: &Rc<str>,
+    operands: &[IValue],
+    tensor: &Tensor,
+) -> Result<Tensor> {
+    let edges = edges_of(machine, operands, |_| true)?;
+    let made = alias(tensor);
+    if edges.is_empty() || !is_differentiable(tensor.dtype()) {
+        return Ok(made);
+    }
+    machine.gradients.nodes += 1;
+    let node = Rc::new(Node {
+        number: machine.gradients.nodes,
+        operator: Rc::clone(operator),
+        rule: Some(Rc::new(Rule::Zero)),
+        edges,
+        outputs: vec![(tensor.sizes().into(), tensor.dtype())],
+        saved: RefCell::new(Some(Saved::default())),
+        retained: RefCell::default(),
+    });
+    *note::of(&made).origin.borrow_mut() = Some(Origin { node, output: 0 });
+    Ok(made)
 }
 
 /// A tensor of the same sizes and dtype that holds a single element.
