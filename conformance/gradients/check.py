@@ -20,7 +20,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "operators"))
-from generate import own  # noqa: E402
+from generate import call_of, own  # noqa: E402
 
 GRADIENTS = pathlib.Path(__file__).resolve().parents[2] / "crates/sconce-runtime/src/gradients"
 TYPES = {"SymInt": "int", "Scalar": "number", "ScalarType": "int", "Layout": "int", "MemoryFormat": "int"}
@@ -307,18 +307,9 @@ def squared(grads):
 
 
 def check(rules, op, sample, second):
-    leaves, structure = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
-    at = [index for index, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
-    tensors = [leaves[index].detach() for index in at]
-    asked = [leaves[index].requires_grad for index in at]
-
-    def call(*inputs):
-        filled = list(leaves)
-        for index, tensor in zip(at, inputs):
-            filled[index] = tensor
-        first, args, kwargs = pytree.tree_unflatten(filled, structure)
-        return op(first, *args, **kwargs)
-
+    call, tensors = call_of(op, sample)
+    asked = [tensor.requires_grad for tensor in tensors]
+    tensors = [tensor.detach() for tensor in tensors]
     fresh = lambda: [own(tensor) for tensor in tensors]
     try:
         torch.manual_seed(0)

@@ -25,7 +25,7 @@ from torch.utils import _pytree as pytree
 from special import cases
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "operators"))
-from generate import own, plain  # noqa: E402
+from generate import call_of, own, plain  # noqa: E402
 
 # Their rounding is more than what is allowed: the derivatives of several factorisations in a row.
 ROUNDS = re.compile("(svd|pca)_lowrank")
@@ -64,18 +64,9 @@ def program(asked, structure, outputs, second):
 
 
 def record_sample(op, sample, folder, second):
-    leaves, structure = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
-    at = [index for index, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
-
-    def call(*inputs):
-        filled = list(leaves)
-        for index, tensor in zip(at, inputs):
-            filled[index] = tensor
-        first, args, kwargs = pytree.tree_unflatten(filled, structure)
-        # What is not fixed, such as signs of vectors, this takes out.
-        return sample.output_process_fn_grad(op(first, *args, **kwargs))
-
-    record(call, [leaves[index] for index in at], folder, second)
+    call, tensors = call_of(op, sample)
+    # What is not fixed, such as signs of vectors, is taken out.
+    record(lambda *inputs: sample.output_process_fn_grad(call(*inputs)), tensors, folder, second)
 
 
 def record(call, tensors, folder, second=False, exact=False):

@@ -104,13 +104,10 @@ def with_infinite(tensor, dice):
     return tensor
 
 
-def record(op, sample, folder, change):
+def call_of(op, sample):
+    """The call of a sample as a function of its tensors, and those."""
     leaves, structure = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
     at = [index for index, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
-    tensors = [leaves[index] for index in at]
-    tensors = [change(tensor.detach()) for tensor in tensors]
-    if any(tensor.layout != torch.strided for tensor in tensors):
-        raise TypeError("a tensor that is not strided")
 
     def call(*inputs):
         filled = list(leaves)
@@ -119,6 +116,14 @@ def record(op, sample, folder, change):
         first, args, kwargs = pytree.tree_unflatten(filled, structure)
         return op(first, *args, **kwargs)
 
+    return call, [leaves[index] for index in at]
+
+
+def record(op, sample, folder, change):
+    call, tensors = call_of(op, sample)
+    tensors = [change(tensor.detach()) for tensor in tensors]
+    if any(tensor.layout != torch.strided for tensor in tensors):
+        raise TypeError("a tensor that is not strided")
     fresh = lambda: [own(tensor) for tensor in tensors]
     torch.manual_seed(0)
     traced = torch.jit.trace(call, tuple(fresh()), check_trace=False)
