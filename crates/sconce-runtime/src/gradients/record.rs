@@ -80,10 +80,7 @@ pub(crate) fn run(
         Effect::Out | Effect::Views | Effect::None => {}
     }
     if is_recorded && let Some(Rule::As(formula)) = known.rule.as_deref() {
-        return evaluate(machine, formula, |from| match from {
-            From::Operand(index) => args.get(index).cloned().unwrap_or(IValue::None),
-            _ => IValue::None,
-        });
+        return evaluate_instead(machine, formula, &args);
     }
     // What is held here is not taken for the result.
     let operands = args.clone();
@@ -182,6 +179,14 @@ pub(super) fn evaluate(
     let Some(code) = &formula.code else { return Ok(IValue::None) };
     let args = formula.inputs.iter().map(|input| value(input.from)).collect();
     Ok(machine.run(Rc::clone(code), args)?)
+}
+
+/// Runs what is computed instead of an operator with its operands.
+fn evaluate_instead(machine: &mut Machine, formula: &Formula, operands: &[IValue]) -> Result {
+    evaluate(machine, formula, |from| match from {
+        From::Operand(index) => operands.get(index).cloned().unwrap_or(IValue::None),
+        _ => IValue::None,
+    })
 }
 
 /// Calls an operator of the table by name, recorded where gradients are.
@@ -411,19 +416,18 @@ fn change(
         _ => return builtin.call(machine, Args(&mut args)),
     };
     views::check_may_change(&target)?;
+    if let Some(Rule::None) = known.rule.as_deref() {
+        // What it is now depends on nothing.
+        let result = builtin.call(machine, Args(&mut args))?;
+        return views::change_origin(machine, &target, None).map(|()| result);
+    }
     let mut operands = args.clone();
-    if !matches!(known.rule.as_deref(), Some(Rule::None)) || note::requires_grad(&target) {
-        let before = before(machine, known, &target)?;
-        if let Some(first) = operands.first_mut() {
-            *first = IValue::Tensor(before);
-        }
+    let before = before(machine, known, &target)?;
+    if let Some(first) = operands.first_mut() {
+        *first = IValue::Tensor(before);
     }
     if let Some(Rule::As(formula)) = known.rule.as_deref() {
-        let result = evaluate(machine, formula, |from| match from {
-            From::Operand(index) => operands.get(index).cloned().unwrap_or(IValue::None),
-            _ => IValue::None,
-        })?;
-        let result = tensor(result)?;
+        let result = tensor(evaluate_instead(machine, formula, &operands)?)?;
         kernels::store(&target, &result).map_err(kernel)?;
         let origin = note::find(&result).and_then(|note| note.origin.borrow().clone());
         return views::change_origin(machine, &target, origin).map(|()| IValue::Tensor(target));
