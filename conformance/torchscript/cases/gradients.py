@@ -683,3 +683,35 @@ def weights_of_some(x: Tensor, weights: Tensor) -> List[Optional[Tensor]]:
 def number_of_a_recorded_tensor(x: Tensor) -> float:
     x = x.detach().requires_grad_(True)
     return float((x * 2).sum()) + (x * 3).sum().item()
+
+
+# Operators of backward passes, derived in turn.
+
+@derived((t(2, 3) - 1,))
+def derived_backward_operators(x: Tensor) -> List[Optional[Tensor]]:
+    x = x.detach().requires_grad_(True)
+    y = torch.ops.aten.softplus_backward(x * 2, x, 1, 20) + torch.ops.aten.tanh_backward(x, x.tanh())
+    y = y + torch.ops.aten.elu_backward(x, 1.0, 1, 1, False, x * x - 1)
+    y = y + torch.ops.aten.select_backward(x[0] * x[1], [2, 3], 0, 1)
+    return torch.autograd.grad([(y * y).sum()], [x])
+
+
+@derived((t(1, 2, 4, 4) / 9 - 1, t(1, 3, 3, 2) / 9 - 1))
+def derived_backward_layers(x: Tensor, w: Tensor) -> List[Optional[Tensor]]:
+    x = x.detach().requires_grad_(True)
+    grad = x[:, :, :3, :3]
+    kernel = torch.ones([2, 2, 2, 2]) / 3
+    y, z, b = torch.ops.aten.convolution_backward(grad, x, kernel, [2], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True, True, True])
+    _, mean, scale = torch.ops.aten.native_layer_norm(x.detach() ** 2, [4], None, None, 1e-5)
+    n, g, _ = torch.ops.aten.native_layer_norm_backward(x, x * x, [4], mean, scale, kernel[0, 0, 0].repeat(2), None, [True, True, False])
+    p = torch.ops.aten.avg_pool2d_backward(x[:, :, :2, :2], x, [2, 2], [2, 2], [0, 0], False, True, None)
+    return torch.autograd.grad([(y * y * n).sum() + z.pow(2).sum() + b.pow(2).sum() + (p * p).sum()], [x])
+
+
+@derived((t(1, 2, 4, 4), t(1, 3, 3, 2) / 9 - 1))
+def derived_samples(x: Tensor, grid: Tensor) -> List[Optional[Tensor]]:
+    x, grid = x.detach().requires_grad_(True), grid.detach().requires_grad_(True)
+    y = torch.nn.functional.grid_sample(x, grid, "bilinear", "zeros", False)
+    first = torch.autograd.grad([(y * y).sum()], [x, grid])
+    a, b = torch.ops.aten.grid_sampler_2d_backward(y.detach(), x.detach(), grid.detach(), 0, 0, False, [True, True])
+    return [first[0], first[1], a, b]

@@ -292,3 +292,15 @@ def tensor_constants():
     """Tensors that became constants: traced ones do."""
     weight, index = t(3) * 3, torch.tensor([2, 0])
     return torch.jit.trace(lambda x: (x * weight)[index] + weight.sum() + torch.tensor([True, False]), t(3))
+
+
+# What names its stretches for a profiler.
+
+@case((t(3),))
+class Profiled(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.autograd.profiler.record_function("first"):
+            x = x * 2
+            with torch.profiler.record_function("second"):
+                x = x + 1
+        return x

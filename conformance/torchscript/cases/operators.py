@@ -91,6 +91,11 @@ PROGRAMS = {
     "observed_strides": ("x, a, b, s, z", f"{ONE}{OBSERVE} 0, 255, 0)\n  return y, abs(x), torch.ops.aten._fused_moving_avg_obs_fq_helper(x, one, one * 0, a, b, s, z, 0.5, 0, 255, 0)", x34.t(), *running([1])),
     "observed_nothing": ("x, a, b, s, z", f"{ONE}{OBSERVE} 0, 255, 0)\n  return y, a, b", torch.zeros(0, 3), *running([1])),
     "tensor_to_list": ("x", "return torch.ops.aten._list_to_tensor([1, 2, 3])", torch.tensor([4, 5, 6])),
+    "made_out": ("x", "a = torch.zeros([2, 3], out=x)\n  b = torch.empty([0], dtype=torch.int64)\n  torch.arange(5, out=b)\n  c = torch.empty([0])\n  torch.arange(1, 9, 2, out=c)\n  d = torch.linspace(0, 1, 4, out=torch.empty([4], dtype=torch.float64))\n  torch.manual_seed(5)\n  return a, x, b, c, d, torch.rand([3], out=torch.empty([3], dtype=torch.float64)), torch.randn([2], out=torch.empty([2])), torch.eye(2, 3, out=c), torch.full([2], 7, out=b), torch.ones([1, 2], out=torch.empty([2])[:1])", x23),
+    "made_out_randint": ("x", "torch.manual_seed(5)\n  return torch.randint(10, [4], out=torch.empty([4], dtype=torch.int32)), torch.randperm(4, out=torch.empty([0], dtype=torch.int64)), torch.logspace(0, 2, 3, out=x[0])", x23),
+    "symbolic_sizes": ("x", "return torch.ops.aten.sym_size(x, 1), torch.ops.aten.sym_stride(x, 0), torch.ops.aten.sym_numel(x), torch.ops.aten.sym_storage_offset(x[1])", x23),
+    "backwards": ("x", "return torch.ops.aten.silu_backward(x, x), torch.ops.aten.elu_backward(x, 1.5, 2, 1.0, True, x - 1), torch.ops.aten.threshold_backward(x, x - 1, 0), torch.ops.aten.slice_backward(x, [2, 7], 1, 1, 7, 2)", x23),
+    "backwards_masked": ("x, w", "y = torch.ops.aten.convolution_backward(x, x, w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [False, True, False])\n  return y[1]", t(1, 2, 3, 3), t(2, 2, 1, 1)),
     "sum_to": ("x", "return torch.ops.aten._grad_sum_to_size(x, [1, 3]), x.sum_to_size([2, 1])", x23),
 }
 

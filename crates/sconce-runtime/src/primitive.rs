@@ -7,6 +7,7 @@ use sconce_ir::Type;
 
 use crate::Error;
 use crate::error::Raise;
+use crate::gradients;
 use crate::interpreter::{Machine, Operands};
 use crate::lower::Primitive;
 use crate::shared::Shared;
@@ -74,6 +75,11 @@ pub(crate) fn run(
         }
         Primitive::ToList => crate::registry::to_list(&args)?,
         Primitive::EnumName | Primitive::EnumValue => enum_part(primitive, &args)?,
+        Primitive::Expression(name) => match gradients::evaluate(machine, name, &args)? {
+            // Operators give no tuples but for several results.
+            IValue::Tuple(results) => return Ok(Given::Several(results.items.to_vec())),
+            result => result,
+        },
         Primitive::Missing(what) => return Err(Raise::unsupported(what.as_str())),
     };
     Ok(Given::One(value))

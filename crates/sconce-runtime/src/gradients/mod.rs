@@ -24,10 +24,17 @@ pub(crate) use node::alias;
 pub(crate) use note::{
     accumulated, detach_in_place, is_leaf, is_retained, require, requires_grad, retain, want,
 };
-pub(crate) use record::run as run_recorded;
+pub(crate) use record::{evaluate_operator as evaluate, run as run_recorded};
+pub(crate) use rules::is_expression;
 
 /// Operators that ask for gradients: a program without them is not recorded.
-const ASKING: [&str; 3] = ["aten::grad", "aten::backward", "aten::backward.TensorList"];
+const ASKING: [&str; 5] = [
+    "aten::grad",
+    "aten::backward",
+    "aten::backward.TensorList",
+    "aten::grid_sampler_2d_backward",
+    "aten::grid_sampler_3d_backward",
+];
 
 /// Whether an operator asks for gradients.
 pub(crate) fn asks(operator: &str) -> bool {

@@ -189,6 +189,18 @@ fn evaluate_instead(machine: &mut Machine, formula: &Formula, operands: &[IValue
     })
 }
 
+/// Computes an operator that is an expression ([`rules::is_expression`]).
+pub(crate) fn evaluate_operator(
+    machine: &mut Machine,
+    name: &Rc<str>,
+    operands: &[IValue],
+) -> Result {
+    match known(machine, name)?.as_ref().and_then(|known| known.rule.as_deref()) {
+        Some(Rule::As(formula)) => evaluate_instead(machine, formula, operands),
+        _ => Err(malformed(format!("{name} is no expression"))),
+    }
+}
+
 /// Calls an operator of the table by name, recorded where gradients are.
 pub(super) fn apply(machine: &mut Machine, name: &str, args: Operands) -> Result {
     let (symbol, overload) = name.split_once('.').unwrap_or((name, ""));

@@ -7,7 +7,9 @@
 //!   several. It reads `grad`, the gradient of the result (`grad0`, `grad1` … of several, `grads` of a
 //!   list of tensors), the arguments of the schema by name, and `result` (`result0` …, `results`).
 //!   `none` in its place says that the argument gets no gradient.
-//! * `as: EXPRESSION` is what is computed in place of the operator, by operators that are recorded.
+//! * `as: EXPRESSION` is what is computed in place of the operator, by operators that are recorded. So are
+//!   operators computed that nothing else here computes, whether anything is recorded or not: those of
+//!   backward passes.
 //! * `zero`: all gradients are. `none`: results never require any.
 //!
 //! Operators in place (`add_.Tensor`) have the rules of the others (`add.Tensor`). One that has lines of its
@@ -163,6 +165,12 @@ fn library_for(text: &'static str) -> String {
         }
     }
     taken.iter().filter_map(|name| LIBRARY.get(name).copied()).collect()
+}
+
+/// Whether the table says by which expression an operator is computed.
+pub(crate) fn is_expression(full_name: &str) -> bool {
+    let lines = full_name.strip_prefix("aten::").and_then(|name| TABLE.get(name));
+    lines.is_some_and(|lines| matches!(lines, [("as", _)]))
 }
 
 /// The rule of an operator: its own lines, or for one in place those of the operator that it is otherwise.

@@ -223,6 +223,8 @@ pub(crate) enum Primitive {
     ToList,
     EnumName,
     EnumValue,
+    /// An operator that is an expression in the table of derivatives.
+    Expression(Rc<str>),
     /// Something that is not here, when a session runs programs that need it in places.
     Missing(String),
 }
@@ -271,6 +273,7 @@ impl Primitive {
             Primitive::ToList => "prim::tolist",
             Primitive::EnumName => "prim::EnumName",
             Primitive::EnumValue => "prim::EnumValue",
+            Primitive::Expression(_) => "operator",
             Primitive::Missing(_) => "missing",
         }
     }

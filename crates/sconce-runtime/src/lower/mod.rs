@@ -242,7 +242,12 @@ impl Lowering<'_> {
                     "" => symbol.to_owned(),
                     overload => format!("{symbol}.{overload}"),
                 };
-                self.missing(full, from, to);
+                if gradients::is_expression(&full) {
+                    let primitive = Box::new(Primitive::Expression(full.into()));
+                    self.emit(Instruction::Primitive { primitive, from, to });
+                } else {
+                    self.missing(full, from, to);
+                }
             }
         }
         Ok(())

@@ -15,6 +15,7 @@ use super::overlap::{Rule, check_elements_once};
 use super::tensor_args::kernel;
 use super::{Args, Builtin, Run};
 use crate::error::Raise;
+use crate::interpreter::Operands;
 use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -33,6 +34,8 @@ pub(crate) enum Target {
     /// Into the tensor after the operands, whose dtype it is computed in unless this operand gives
     /// another.
     LastInItsDType(usize),
+    /// Into the tensor after the operands, whose dtype it is made in: of what makes tensors out of sizes.
+    LastMade,
     /// To the program, as a copy: a tensor, or each of a list.
     Copy,
 }
@@ -81,12 +84,28 @@ fn with_out(symbol: &str, schema: &Schema) -> Option<Builtin> {
     if outs == 0 || operands.is_empty() {
         return None;
     }
+    if let Some(made) = maker(symbol, operands) {
+        return Some(plain(made.run, Target::LastMade));
+    }
     let run = functional(symbol, operands).or_else(|| copied(symbol, operands))?.run;
     let target = match operands.iter().position(|operand| &*operand.name == "dtype") {
         Some(dtype) if IN_THEIR_DTYPE.contains(&symbol) => Target::LastInItsDType(dtype),
         _ => Target::Last(outs),
     };
     Some(plain(run, target))
+}
+
+/// What a tensor is made with beside what is in it.
+const LOOKS: [&str; 4] = ["dtype", "layout", "device", "pin_memory"];
+
+/// The operator that makes a tensor out of these operands and of how it is to look.
+fn maker(symbol: &str, operands: &[Argument]) -> Option<Builtin> {
+    let operator = operators::named(symbol).iter().find(|operator| {
+        let (of, looks) =
+            operator.schema.arguments.split_at(operands.len().min(operator.schema.arguments.len()));
+        same_operands(of, operands) && looks.iter().map(|argument| &*argument.name).eq(LOOKS)
+    })?;
+    super::OPERATORS.get(&(&*operator.schema.name, &*operator.schema.overload)).copied()
 }
 
 fn plain(run: Run, target: Target) -> Builtin {
@@ -207,6 +226,17 @@ impl Builtin {
                 let target = Target::Last(1);
                 Builtin { target, ..self }.call(machine, Args(values))
             }
+            Target::LastMade => {
+                let out = args.tensor(args.len() - 1)?.clone();
+                let mut given: Operands = args.0.iter().take(args.len() - 1).cloned().collect();
+                given.push(IValue::Int(out.dtype().scalar_type_number().into()));
+                given.extend([IValue::None, IValue::None, IValue::None]);
+                let IValue::Tensor(made) = (self.run)(machine, Args(&mut given))? else {
+                    return Err(Raise::unsupported("out= of what is no tensor"));
+                };
+                write_out(machine, &out, &made)?;
+                Ok(IValue::Tensor(out))
+            }
             Target::Last(count) => {
                 let Args(values) = args;
                 let (operands, outs) = values.split_at_mut(values.len().saturating_sub(count));
@@ -282,6 +312,8 @@ mod tests {
             ("aten::split_with_sizes_copy", "", Target::Copy),
             ("aten::view_as_real_copy", "", Target::Copy),
             ("aten::expand_copy", "out", Target::Last(1)),
+            ("aten::zeros", "out", Target::LastMade),
+            ("aten::arange", "start_out", Target::LastMade),
         ];
         let differing = cases.iter().filter(|(symbol, overload, target)| {
             super::super::find(symbol, overload).map(|found| found.target) != Some(*target)

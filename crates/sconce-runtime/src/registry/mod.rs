@@ -39,6 +39,7 @@ mod pointwise;
 mod pooling;
 mod prepacked;
 mod products;
+mod profiler;
 mod quantized;
 mod quantized_embeddings;
 mod quantized_math;
@@ -129,6 +130,7 @@ const TABLES: &[Table] = &[
     normalisation::TABLE,
     pooling::TABLE,
     prepacked::TABLE,
+    profiler::TABLE,
     regions::TABLE,
     resampling::TABLE,
 ];

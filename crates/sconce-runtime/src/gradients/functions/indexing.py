@@ -108,6 +108,11 @@ def scatter_prod_grads(grad: Tensor, self: Tensor, dim: int, index: Tensor, src:
     return grad * others_self * none_self, grad.gather(dim, index) * others_src * none_src
 
 
+def dense(grad: Tensor, sparse: bool) -> Tensor:
+    assert not sparse, "sparse gradients are not supported"
+    return grad
+
+
 def embedding_grad(grad: Tensor, sizes: List[int], indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
     index = indices.reshape([-1])
     rows = grad.reshape([index.numel(), sizes[1]])

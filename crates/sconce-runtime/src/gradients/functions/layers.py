@@ -9,8 +9,34 @@ def softplus_grad(grad: Tensor, self: Tensor, beta: number, threshold: number) -
 
 
 def elu_grad(grad: Tensor, self: Tensor, alpha: number, scale: number, input_scale: number) -> Tensor:
-    below = grad * (self * input_scale).exp() * (float(alpha) * float(scale) * float(input_scale))
+    # Where it turns, the second derivative is that of the straight side.
+    below = grad * (self.clamp_max(0) * input_scale).exp() * (float(alpha) * float(scale) * float(input_scale))
     return torch.where(self <= 0, below, grad * scale)
+
+
+def elu_back(grad: Tensor, self: Tensor, alpha: number, scale: number, input_scale: number, is_result: bool) -> Tensor:
+    """`self` is the result or what it was computed of."""
+    if not is_result:
+        return elu_grad(grad, self, alpha, scale, input_scale)
+    below = grad * input_scale * (self.clamp_max(0) + float(alpha) * float(scale))
+    return torch.where(self <= 0, below, grad * scale)
+
+
+def rrelu_grad(grad: Tensor, self: Tensor, noise: Tensor, lower: number, upper: number, training: bool) -> Tensor:
+    if training and float(upper) - float(lower) > 1e-6:
+        return grad * noise
+    return torch.where(self > 0, grad, grad * ((float(lower) + float(upper)) / 2))
+
+
+def mish_grad(grad: Tensor, self: Tensor) -> Tensor:
+    rise = self.softplus().tanh()
+    return grad * (rise + self * self.sigmoid() * (1 - rise * rise))
+
+
+def glu_grad(grad: Tensor, self: Tensor, dim: int) -> Tensor:
+    first, second = self.chunk(2, dim)
+    gate = second.sigmoid()
+    return torch.cat([grad * gate, grad * first * gate * (1 - gate)], dim)
 
 
 def gelu_grad(grad: Tensor, self: Tensor, approximate: str) -> Tensor:
@@ -193,17 +219,118 @@ def native_layer_norm(input: Tensor, rank: int, weight: Optional[Tensor], bias: 
     return normal, mean.detach(), scale.detach()
 
 
-def rms_norm(input: Tensor, rank: int, weight: Optional[Tensor], eps: Optional[float]) -> Tensor:
+def rms_scale(input: Tensor, rank: int, eps: Optional[float]) -> Tensor:
     least = 1.1920928955078125e-07
     if eps is not None:
         least = eps
     elif input.dtype == dtype_float64():
         least = 2.220446049250313e-16
-    dims = [-1 - at for at in range(rank)]
-    result = input * (input.square().mean(dims, True) + least).rsqrt()
+    return (input.square().mean([-1 - at for at in range(rank)], True) + least).rsqrt()
+
+
+def rms_norm(input: Tensor, rank: int, weight: Optional[Tensor], eps: Optional[float]) -> Tensor:
+    result = input * rms_scale(input, rank, eps)
     if weight is not None:
         result = result * weight
     return result
+
+
+# The same by what the forward pass has saved, those results alone that the mask asks for.
+
+
+def of_input(input: Tensor, mean: Tensor, scale: Tensor, dims: List[int]) -> Tuple[Tensor, Tensor]:
+    """The same mean and factor, of which derivatives know that they are the input's."""
+    found = input.mean(dims, True)
+    mean = mean + (found - found.detach())
+    return mean, scale_of_input((input - mean).square().mean(dims, True), scale)
+
+
+def scale_of_input(squares: Tensor, scale: Tensor) -> Tensor:
+    return scale - 0.5 * scale.pow(3) * (squares - squares.detach())
+
+
+def norm_input(grad: Tensor, normal: Tensor, scale: Tensor, dims: List[int]) -> Tensor:
+    """Through what is of mean zero and variance one along these dimensions."""
+    return scale * (grad - grad.mean(dims, True) - normal * (grad * normal).mean(dims, True))
+
+
+def layer_norm_back(grad: Tensor, input: Tensor, rank: int, mean: Tensor, scale: Tensor, weight: Optional[Tensor], mask: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]:
+    dims = [-1 - at for at in range(rank)]
+    outer = list(range(input.dim() - rank))
+    mean, scale = of_input(input, mean, scale, dims)
+    normal = (input - mean) * scale
+    grad_input: Optional[Tensor] = None
+    grad_weight: Optional[Tensor] = None
+    grad_bias: Optional[Tensor] = None
+    if mask[0]:
+        grad_input = norm_input(grad if weight is None else grad * weight, normal, scale, dims)
+    if mask[1]:
+        grad_weight = grad * normal if len(outer) == 0 else (grad * normal).sum(outer)
+    if mask[2]:
+        grad_bias = grad if len(outer) == 0 else grad.sum(outer)
+    return grad_input, grad_weight, grad_bias
+
+
+def group_norm_back(grad: Tensor, input: Tensor, mean: Tensor, scale: Tensor, weight: Optional[Tensor], sizes: List[int], group: int, mask: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]:
+    of_groups = [sizes[0], group, sizes[1] // group, sizes[2]]
+    groups = input.reshape(of_groups)
+    of_each = [sizes[0], group, 1, 1]
+    middle, factor = of_input(groups, mean.reshape(of_each), scale.reshape(of_each), [2, 3])
+    normal = (groups - middle) * factor
+    slope = grad.reshape(of_groups)
+    grad_input: Optional[Tensor] = None
+    grad_weight: Optional[Tensor] = None
+    grad_bias: Optional[Tensor] = None
+    if mask[0]:
+        by = slope if weight is None else slope * weight.reshape([1, group, -1, 1])
+        grad_input = norm_input(by, normal, factor, [2, 3]).reshape(input.size())
+    if mask[1]:
+        grad_weight = (slope * normal).sum([0, 3]).reshape([sizes[1]])
+    if mask[2]:
+        grad_bias = slope.sum([0, 3]).reshape([sizes[1]])
+    return grad_input, grad_weight, grad_bias
+
+
+def batch_norm_back(grad: Tensor, input: Tensor, weight: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], mean: Optional[Tensor], scale: Optional[Tensor], train: bool, eps: float, mask: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]:
+    if not train and running_mean is not None and running_var is not None:
+        mean, scale = running_mean, (running_var + eps).rsqrt()
+    assert mean is not None and scale is not None
+    dims = without(input.dim(), [1])
+    middle, factor = by_channel(mean, input.dim()), by_channel(scale, input.dim())
+    if train:
+        middle, factor = of_input(input, middle, factor, dims)
+    normal = (input - middle) * factor
+    grad_input: Optional[Tensor] = None
+    grad_weight: Optional[Tensor] = None
+    grad_bias: Optional[Tensor] = None
+    if mask[0]:
+        by = grad if weight is None else grad * by_channel(weight, input.dim())
+        grad_input = norm_input(by, normal, factor, dims) if train else by * factor
+    if mask[1]:
+        grad_weight = (grad * normal).sum(dims)
+    if mask[2]:
+        grad_bias = grad.sum(dims)
+    return grad_input, grad_weight, grad_bias
+
+
+def rms_norm_back(grad: Tensor, input: Tensor, rank: int, scale: Tensor, weight: Optional[Tensor], mask: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor]]:
+    dims = [-1 - at for at in range(rank)]
+    outer = list(range(input.dim() - rank))
+    scale = scale_of_input(input.square().mean(dims, True), scale)
+    normal = input * scale
+    grad_input: Optional[Tensor] = None
+    grad_weight: Optional[Tensor] = None
+    if mask[0]:
+        by = grad if weight is None else grad * weight
+        grad_input = scale * (by - normal * (by * normal).mean(dims, True))
+    if mask[1]:
+        grad_weight = grad * normal if len(outer) == 0 else (grad * normal).sum(outer)
+    return grad_input, grad_weight
+
+
+def weight_norm_back(grad: Tensor, v: Tensor, g: Tensor, norms: Tensor, dim: int) -> Tuple[Tensor, Tensor]:
+    along = (grad * v).sum(without(v.dim(), [whole(dim, v.dim())]), True)
+    return g / norms * (grad - v * (along / (norms * norms))), along / norms
 
 
 # Rarer layers.

@@ -73,6 +73,56 @@ def nll_loss(self: Tensor, target: Tensor, weight: Optional[Tensor], reduction: 
     return reduced(losses, reduction)
 
 
+def nll_loss_grad(grad: Tensor, self: Tensor, target: Tensor, weight: Optional[Tensor], reduction: int, ignore_index: int, total_weight: Tensor) -> Tensor:
+    classes = 0 if self.dim() == 1 else 1
+    ignored = target == ignore_index
+    index = target.masked_fill(ignored, 0)
+    slope = -grad
+    if reduction == 1:
+        slope = slope / total_weight
+    if weight is not None:
+        slope = slope * weight.index_select(0, index.reshape([-1])).reshape(index.size())
+    slope = slope.expand(index.size()).masked_fill(ignored, 0)
+    return torch.zeros_like(self).scatter(classes, index.unsqueeze(classes), slope.unsqueeze(classes))
+
+
+def smooth_l1_grad(grad: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
+    far = self - target
+    slope = far.sign() if beta == 0 else (far / beta).clamp(-1, 1)
+    return per_element(grad, self, reduction) * slope
+
+
+def rows_of(self: Tensor) -> Tensor:
+    """One row for each sample."""
+    return self.reshape([-1, self.size(-1) if self.dim() > 0 else 1])
+
+
+def multi_margin_grad(grad: Tensor, self: Tensor, target: Tensor, p: number, margin: number, weight: Optional[Tensor], reduction: int) -> Tensor:
+    rows = rows_of(self)
+    index = target.reshape([-1, 1])
+    far = (rows - rows.gather(1, index) + margin).clamp_min(0).scatter(1, index, 0)
+    slope = (far > 0).to(self.dtype) if p == 1 else 2 * far
+    if weight is not None:
+        slope = slope * weight.index_select(0, index.reshape([-1])).unsqueeze(1)
+    slope = slope.scatter(1, index, -slope.sum([1], True)) / rows.size(1)
+    slope = slope * (grad / rows.size(0) if reduction == 1 else grad).reshape([-1, 1])
+    return slope.reshape(self.size())
+
+
+def multilabel_margin_grad(grad: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor) -> Tensor:
+    rows = rows_of(self)
+    # Targets end with the first that is none.
+    index = target.reshape(rows.size())
+    valid = (index >= 0).to(self.dtype).cumprod(1)
+    index = index.clamp_min(0)
+    others = 1 - is_target.reshape(rows.size()).to(self.dtype)
+    near = (1 - rows.gather(1, index).unsqueeze(2) + rows.unsqueeze(1) > 0).to(self.dtype)
+    pairs = near * valid.unsqueeze(2) * others.unsqueeze(1)
+    slope = pairs.sum([1]).scatter_add(1, index, -pairs.sum([2])) / rows.size(1)
+    slope = slope * (grad / rows.size(0) if reduction == 1 else grad).reshape([-1, 1])
+    return slope.reshape(self.size())
+
+
 def cross_entropy(self: Tensor, target: Tensor, weight: Optional[Tensor], reduction: int, ignore_index: int, label_smoothing: float) -> Tensor:
     classes = 0 if self.dim() == 1 else 1
     count = self.size(classes)

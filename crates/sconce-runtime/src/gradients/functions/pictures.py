@@ -62,12 +62,25 @@ def conv_weight(grad: Tensor, input: Tensor, sizes: List[int], stride: List[int]
         filters = grad.transpose(0, 1)
         items = items.conj()
     result = torch.convolution(items, filters, None, dilation, padding, stride, False, zeros, groups)
-    return cropped(result, zeros, sizes[2:]).transpose(0, 1)
+    return cropped(result, zeros, sizes[2:]).transpose(0, 1).contiguous()
 
 
 def conv_bias(grad: Tensor, rank: int) -> Tensor:
     """`rank` is the weight's."""
     return grad.sum(without(grad.dim(), [grad.dim() - rank + 1]))
+
+
+def conv_back(grad: Tensor, input: Tensor, weight: Tensor, stride: List[int], padding: List[int], dilation: List[int], transposed: bool, groups: int, mask: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]:
+    grad_input: Optional[Tensor] = None
+    grad_weight: Optional[Tensor] = None
+    grad_bias: Optional[Tensor] = None
+    if mask[0]:
+        grad_input = conv_input(grad, input.size(), weight, stride, padding, dilation, transposed, groups)
+    if mask[1]:
+        grad_weight = conv_weight(grad, input, weight.size(), stride, padding, dilation, transposed, groups)
+    if mask[2]:
+        grad_bias = conv_bias(grad, weight.dim())
+    return grad_input, grad_weight, grad_bias
 
 
 def conv_padded(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int) -> Tensor:
@@ -217,6 +230,16 @@ def padded(self: Tensor, pad: List[int], mode: str) -> Tensor:
     return self
 
 
+def padded_grad(grad: Tensor, sizes: List[int], pad: List[int], mode: str) -> Tensor:
+    for at in range(len(pad) // 2):
+        d = len(sizes) - 1 - at
+        index = pad_index(sizes[d], pad[2 * at], pad[2 * at + 1], mode, grad.device)
+        of_dim = grad.size()
+        of_dim[d] = sizes[d]
+        grad = grad.new_zeros(of_dim).index_add(d, index, grad)
+    return grad
+
+
 def padded_by(self: Tensor, pad: List[int], mode: str, value: Optional[float]) -> Tensor:
     if mode == "constant":
         filling = 0.0
@@ -325,6 +348,18 @@ def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_m
             rest = rest // 2
         result = result + sampled(flat, corners, sizes) * weight.unsqueeze(1)
     return result
+
+
+def grid_sampler_back(grad: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool, mask: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor]]:
+    image = input if input.requires_grad else input.detach().requires_grad_()
+    places = grid if grid.requires_grad else grid.detach().requires_grad_()
+    result = grid_sampler(image, places, interpolation_mode, padding_mode, align_corners)
+    weights: List[Optional[Tensor]] = [grad]
+    grads = torch.grad([result], [image, places], weights, None, True, True)
+    of_grid = grads[1] if mask[1] else None
+    if of_grid is None and mask[1]:
+        of_grid = torch.zeros_like(grid)
+    return grads[0] if mask[0] else None, of_grid
 
 
 def affine_grid_theta(grad: Tensor, align_corners: bool) -> Tensor:

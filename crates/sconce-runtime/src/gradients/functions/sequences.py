@@ -3,14 +3,15 @@
 # Attention.
 
 
-def attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Optional[Tensor], dropout_p: float, is_causal: bool, scale: Optional[float], enable_gqa: bool) -> Tensor:
+def attention_scale(query: Tensor, scale: Optional[float]) -> float:
     by = 1 / torch.sqrt(query.size(-1))
     if scale is not None:
         by = scale
-    if enable_gqa:
-        key = repeat_interleaved(key, query.size(-3) // key.size(-3), -3)
-        value = repeat_interleaved(value, query.size(-3) // value.size(-3), -3)
-    scores = query.matmul(key.transpose(-2, -1)) * by
+    return by
+
+
+def attention_weights(query: Tensor, key: Tensor, attn_mask: Optional[Tensor], is_causal: bool, scale: Optional[float]) -> Tensor:
+    scores = query.matmul(key.transpose(-2, -1)) * attention_scale(query, scale)
     if is_causal:
         allowed = torch.ones([query.size(-2), key.size(-2)], dtype=dtype_bool(), device=query.device).tril()
         scores = scores.masked_fill(allowed.logical_not(), -inf())
@@ -21,8 +22,21 @@ def attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Optional[Ten
             scores = scores + attn_mask
     # A row where nothing is allowed gives zeros.
     nothing = (scores == -inf()).all(-1, True)
-    weights = scores.masked_fill(nothing, 0).softmax(-1).masked_fill(nothing, 0)
+    return scores.masked_fill(nothing, 0).softmax(-1).masked_fill(nothing, 0)
+
+
+def attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Optional[Tensor], dropout_p: float, is_causal: bool, scale: Optional[float], enable_gqa: bool) -> Tensor:
+    if enable_gqa:
+        key = repeat_interleaved(key, query.size(-3) // key.size(-3), -3)
+        value = repeat_interleaved(value, query.size(-3) // value.size(-3), -3)
+    weights = attention_weights(query, key, attn_mask, is_causal, scale)
     return dropped(weights, dropout_p, True, False).matmul(value)
+
+
+def attention_grads(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, is_causal: bool, attn_mask: Optional[Tensor], scale: Optional[float]) -> Tuple[Tensor, Tensor, Tensor]:
+    weights = attention_weights(query, key, attn_mask, is_causal, scale)
+    slope = softmax_grad(grad.matmul(value.transpose(-2, -1)), weights, -1) * attention_scale(query, scale)
+    return slope.matmul(key), slope.transpose(-2, -1).matmul(query), weights.transpose(-2, -1).matmul(grad)
 
 
 def gradient_of_places(grad: Tensor, size: List[int], places: Tensor):
