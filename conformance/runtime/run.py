@@ -11,6 +11,7 @@ are missing. Then, two at a time:
     strides     the same, the tensors laid out in memory in other ways, a few samples each
     infinite    the same, some of the numbers infinite or NaN, float32, a few samples each
     gradients   `../gradients/generate.py`: what programs get that ask for derivatives of those samples
+    backwards   `../gradients/backwards.py`: calls of the operators of backward passes
     layers      `../models/layers.py`: the samples of PyTorch's module database
     modules     `../models/sequence.py`: recurrent, attention and word models
     programs    `../torchscript/generate.py`: the programs of `../torchscript/cases`
@@ -61,6 +62,9 @@ RECORDED = {
         "gradients/generate.py",
         ["--special"],
         ["--dtypes", "float32:1,float64:1", "--second", "1", "--special", "--every", "6"],
+    ),
+    "backwards": Samples(
+        "gradients/backwards.py", [], ["--dtypes", "float32:2,float64:1", "--every", "4"]
     ),
     "layers": Samples("models/layers.py", ["--samples", "24"], ["--samples", "2", "--every", "8"]),
     "modules": Samples("models/sequence.py"),
@@ -234,7 +238,7 @@ def main():
         runner = Runner(options, folder)
         # The longest first.
         running = [pool.submit(runner.models)]
-        order = "operators dtypes layers gradients strides infinite programs modules".split()
+        order = "operators dtypes layers gradients backwards strides infinite programs modules".split()
         running += [pool.submit(runner.calls, part) for part in order]
         parts = []
         for future in running:

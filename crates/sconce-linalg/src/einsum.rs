@@ -135,7 +135,7 @@ pub fn einsum(equation: &str, tensors: &[Tensor], path: Option<&[i64]>) -> Resul
         &labels,
         most,
     )?;
-    let mut operands = labels
+    let operands = labels
         .into_iter()
         .zip(tensors)
         .enumerate()
@@ -143,11 +143,13 @@ pub fn einsum(equation: &str, tensors: &[Tensor], path: Option<&[i64]>) -> Resul
         .collect::<Result<Vec<Operand>>>()?;
     check_sizes(&operands)?;
     let order = order(&output, &operands);
-    operands =
-        operands.into_iter().map(|operand| operand.ordered(&order)).collect::<Result<_>>()?;
-    let pair = operands.len() == 2;
+    let mut tensors =
+        operands.into_iter().map(|operand| operand.spread(&order)).collect::<Result<Vec<_>>>()?;
+    let many = |dim| tensors.iter().filter(|tensor| tensor.sizes()[dim] != 1).count();
+    let mut counts: Vec<usize> = (0..order.len()).map(many).collect();
+    let (kept, several, pair) = (output.len(), tensors.len() > 1, tensors.len() == 2);
     let mut path = path.map(|path| path.iter().map(|&at| at as usize).collect::<Vec<_>>());
-    while operands.len() > 1 {
+    while tensors.len() > 1 {
         let (i, j) = match &mut path {
             Some(path) if path.len() >= 2 => {
                 let pair: Vec<usize> = path.drain(..2).collect();
@@ -155,22 +157,25 @@ pub fn einsum(equation: &str, tensors: &[Tensor], path: Option<&[i64]>) -> Resul
             }
             _ => (0, 1),
         };
-        if i == j || j >= operands.len() {
+        if i == j || j >= tensors.len() {
             return Err(Error::runtime("einsum(): the contraction path does not fit the operands"));
         }
-        let b = operands.remove(j);
-        let a = operands.remove(i);
-        let kept = |label: &Label| {
-            output.contains(label) || operands.iter().any(|other| other.labels.contains(label))
-        };
-        let joined = contract(a, b, kept, &order, pair)?;
+        let b = tensors.remove(j);
+        let a = tensors.remove(i);
+        let joined = contract(a, b, kept, &mut counts, pair)?;
         // From the left, what was joined goes on being joined; a path counts it as the last.
-        if path.is_some() { operands.push(joined) } else { operands.insert(0, joined) }
+        if path.is_some() { tensors.push(joined) } else { tensors.insert(0, joined) }
     }
-    let Some(last) = operands.pop() else {
+    let Some(last) = tensors.pop() else {
         return Err(Error::runtime("einsum(): must provide at least one operand"));
     };
-    finish(last, &output)
+    let others: Vec<i64> = (kept as i64..order.len() as i64).collect();
+    match &others[..] {
+        [] => Ok(last),
+        // Contracted, they are of size 1.
+        others if several => last.squeeze(Some(others)),
+        others => sum(&last, others, false, None),
+    }
 }
 
 fn output_labels(
@@ -262,112 +267,85 @@ fn check_sizes(operands: &[Operand]) -> Result<()> {
 }
 
 impl Operand {
-    fn size(&self, label: Label) -> i64 {
-        let at = self.labels.iter().position(|&other| other == label);
-        at.map_or(1, |at| self.tensor.sizes()[at])
-    }
-
-    /// Sums over the labels that nobody needs and drops those of size 1 that `other` has larger.
-    fn without(self, gone: impl Fn(Label) -> bool) -> Result<Operand> {
-        let dims: Vec<i64> = (0..self.labels.len())
-            .filter(|&at| gone(self.labels[at]))
-            .map(|at| at as i64)
-            .collect();
-        if dims.is_empty() {
-            return Ok(self);
-        }
-        let tensor = sum(&self.tensor, &dims, false, None)?;
-        Ok(Operand {
-            labels: self.labels.into_iter().filter(|&label| !gone(label)).collect(),
-            tensor,
-        })
-    }
-
-    /// A view whose dimensions follow one another in an order of all labels.
-    fn ordered(self, order: &[Label]) -> Result<Operand> {
+    /// A view with a dimension for each of all labels, of size 1 where there is none.
+    fn spread(self, order: &[Label]) -> Result<Tensor> {
         let places = order.iter().filter_map(|label| self.labels.iter().position(|l| l == label));
         let places: Vec<i64> = places.map(|at| at as i64).collect();
-        let labels = places.iter().map(|&at| self.labels[at as usize]).collect();
-        Ok(Operand { labels, tensor: self.tensor.permute(&places)? })
-    }
-
-    /// A view with a dimension for each of some labels, of size 1 where there is none.
-    fn spread(&self, labels: &[Label]) -> Result<Tensor> {
-        let missing = labels.iter().enumerate().filter(|(_, label)| !self.labels.contains(label));
-        missing.into_iter().try_fold(self.tensor.clone(), |view, (at, _)| view.unsqueeze(at as i64))
-    }
-
-    /// A three-dimensional view: batch, and two more groups of labels.
-    fn matrix(&self, groups: [&[Label]; 3]) -> Result<Tensor> {
-        let order: Vec<i64> = groups
-            .iter()
-            .flat_map(|group| group.iter())
-            .filter_map(|label| self.labels.iter().position(|other| other == label))
-            .map(|at| at as i64)
-            .collect();
-        let count = |group: &[Label]| group.iter().map(|&label| self.size(label)).product::<i64>();
-        self.tensor.permute(&order)?.reshape(&groups.map(count))
+        let missing = order.iter().enumerate().filter(|(_, label)| !self.labels.contains(label));
+        let view = self.tensor.permute(&places)?;
+        missing.into_iter().try_fold(view, |view, (at, _)| view.unsqueeze(at as i64))
     }
 }
 
-/// The product of two operands, summed over what nobody else needs. Where they are all that there are,
-/// they change places if that is the order of the output, as PyTorch has it.
+/// The product of two operands with a dimension for each label, summed over those after the first
+/// `kept` that no other operand has: of `counts`, how many operands have each other than of size 1.
+/// Where the two are all that there are, they change places if that is the order of the output, as
+/// PyTorch has it.
 fn contract(
-    a: Operand,
-    b: Operand,
-    kept: impl Fn(&Label) -> bool,
-    order: &[Label],
+    a: Tensor,
+    b: Tensor,
+    kept: usize,
+    counts: &mut [usize],
     pair: bool,
-) -> Result<Operand> {
-    // A label of size 1 beside a larger one is not there.
-    let narrow = |this: &Operand, other: &Operand, label: Label| {
-        this.size(label) == 1 && other.size(label) != 1
-    };
-    let lone = |other: &Operand, label: Label| !kept(&label) && !other.labels.contains(&label);
-    let gone_a: Vec<Label> =
-        a.labels.iter().copied().filter(|&l| narrow(&a, &b, l) || lone(&b, l)).collect();
-    let gone_b: Vec<Label> =
-        b.labels.iter().copied().filter(|&l| narrow(&b, &a, l) || lone(&a, l)).collect();
-    let (a, b) = (a.without(|l| gone_a.contains(&l))?, b.without(|l| gone_b.contains(&l))?);
-    // What only one of them has left and nobody needs goes too.
-    let (a_labels, b_labels) = (a.labels.clone(), b.labels.clone());
-    let a = a.without(|l| !kept(&l) && !b_labels.contains(&l))?;
-    let b = b.without(|l| !kept(&l) && !a_labels.contains(&l))?;
-    let of = |these: &Operand, others: &Operand, both: bool| -> Vec<Label> {
-        these.labels.iter().copied().filter(|l| others.labels.contains(l) == both).collect()
-    };
-    let (inner, batch): (Vec<Label>, Vec<Label>) = of(&a, &b, true).iter().partition(|l| !kept(l));
-    if inner.is_empty() {
-        let in_either = |label: &&Label| a.labels.contains(label) || b.labels.contains(label);
-        let labels: Vec<Label> = order.iter().filter(in_either).copied().collect();
-        let (x, y) = (a.spread(&labels)?, b.spread(&labels)?);
-        let product = binary(BinaryOp::Mul, (&x).into(), (&y).into())?;
-        let tensor = match Iteration::over(&[(&x).into(), (&y).into()]) {
-            Some(iteration) => iteration.lay_out(product)?,
-            None => product,
-        };
-        return Ok(Operand { labels, tensor });
+) -> Result<Tensor> {
+    let (mut inner, mut of_a, mut of_b) = (Vec::new(), Vec::new(), Vec::new());
+    for (dim, count) in counts.iter_mut().enumerate().skip(kept) {
+        match (a.sizes()[dim] != 1, b.sizes()[dim] != 1) {
+            (true, true) => {
+                *count -= 1;
+                if *count == 1 {
+                    inner.push(dim as i64);
+                }
+            }
+            (true, false) if *count == 1 => of_a.push(dim as i64),
+            (false, true) if *count == 1 => of_b.push(dim as i64),
+            _ => continue,
+        }
+        if *count == 1 {
+            *count = 0;
+        }
     }
-    let (rows, cols) = (of(&a, &b, false), of(&b, &a, false));
-    let place = |label: &Label| order.iter().position(|other| other == label);
-    let (last, first) = (cols.iter().filter_map(place).max(), rows.iter().filter_map(place).min());
-    let turned = pair && last.zip(first).is_some_and(|(last, first)| last < first);
+    let without = |tensor: Tensor, dims: &[i64]| match dims {
+        [] => Ok(tensor),
+        dims => sum(&tensor, dims, true, None),
+    };
+    let (a, b) = (without(a, &of_a)?, without(b, &of_b)?);
+    if inner.is_empty() {
+        let product = binary(BinaryOp::Mul, (&a).into(), (&b).into())?;
+        return match Iteration::over(&[(&a).into(), (&b).into()]) {
+            Some(iteration) => iteration.lay_out(product),
+            None => Ok(product),
+        };
+    }
+    let (mut batch, mut rows, mut cols) = (Vec::new(), Vec::new(), Vec::new());
+    for dim in (0..counts.len() as i64).filter(|dim| !inner.contains(dim)) {
+        match (a.sizes()[dim as usize] != 1, b.sizes()[dim as usize] != 1) {
+            (true, true) => batch.push(dim),
+            (true, false) => rows.push(dim),
+            (false, _) => cols.push(dim),
+        }
+    }
+    let turned = pair && cols.last().zip(rows.first()).is_some_and(|(last, first)| last < first);
     let (a, b, rows, cols) = if turned { (b, a, cols, rows) } else { (a, b, rows, cols) };
-    let product = bmm(&a.matrix([&batch, &rows, &inner])?, &b.matrix([&batch, &inner, &cols])?)?;
-    let sizes: Vec<i64> = batch
-        .iter()
-        .chain(&rows)
-        .map(|&label| a.size(label))
-        .chain(cols.iter().map(|&label| b.size(label)))
+    let sizes = |tensor: &Tensor, dims: &[i64]| -> Vec<i64> {
+        dims.iter().map(|&dim| tensor.sizes()[dim as usize]).collect()
+    };
+    let matrix = |tensor: &Tensor, groups: [&[i64]; 4]| {
+        let count = |group: &[i64]| sizes(tensor, group).iter().product::<i64>();
+        let [first, second, third, _] = groups.map(count);
+        tensor.permute(&groups.concat())?.reshape(&[first, second, third])
+    };
+    let product = bmm(
+        &matrix(&a, [&batch, &rows, &inner, &cols])?,
+        &matrix(&b, [&batch, &inner, &cols, &rows])?,
+    )?;
+    let ones = vec![1; inner.len()];
+    let of_result = [sizes(&a, &batch), sizes(&a, &rows), ones, sizes(&b, &cols)].concat();
+    let order = [batch, rows, inner, cols].concat();
+    let back: Vec<i64> = (0..order.len() as i64)
+        .filter_map(|dim| order.iter().position(|&at| at == dim).map(|at| at as i64))
         .collect();
-    let labels = batch.into_iter().chain(rows).chain(cols).collect();
-    Operand { labels, tensor: product.reshape(&sizes)? }.ordered(order)
-}
-
-fn finish(last: Operand, output: &[Label]) -> Result<Tensor> {
-    let last = last.without(|label| !output.contains(&label))?.ordered(output)?;
-    // An ellipsis of the output that no operand has is a dimension of size 1.
-    last.spread(output)
+    product.reshape(&of_result)?.permute(&back)
 }
 
 #[cfg(test)]
@@ -385,7 +363,7 @@ mod tests {
 
     #[test]
     fn results_lie_in_memory_as_pytorchs_do() {
-        let cases: [(&str, &[i64]); 14] = [
+        let cases: [(&str, &[i64]); 21] = [
             ("ij,jk->ik", &[6, 1]),
             ("ij,jk->ki", &[4, 1]),
             ("xij,xjk->xki", &[24, 4, 1]),
@@ -400,6 +378,14 @@ mod tests {
             ("ij,jk,il->lk", &[1, 7]),
             ("i,j->ji", &[4, 1]),
             ("ij,ij->ji", &[1, 5]),
+            // Dimensions of size 1.
+            ("xoij,xoik->xojk", &[30, 30, 6, 1]),
+            ("xijoy,xky->xkioj", &[120, 1, 30, 30, 6]),
+            ("oxij,xik->okxj", &[30, 5, 30, 1]),
+            ("xijo,xkjo->xjik", &[120, 1, 30, 5]),
+            ("ijo,kjo->ik", &[6, 1]),
+            ("io,jo->ij", &[5, 1]),
+            ("xyo,xio->xiy", &[12, 3, 1]),
         ];
         for (equation, strides) in cases {
             let (inputs, _) = equation.split_once("->").unwrap();

@@ -108,6 +108,32 @@ def multi_dot(tensors: List[Tensor]) -> Tensor:
 # The labels of einsum, one character for each dimension, without ellipses.
 
 
+def grouped_mm(self: Tensor, mat2: Tensor, offs: Optional[Tensor], bias: Optional[Tensor], out_dtype: Optional[int]) -> Tensor:
+    """Products of groups: `offs` says where each of them ends, in rows, columns or what is summed over."""
+    assert bias is None, "Bias not supported yet"
+    assert out_dtype is None or out_dtype == self.dtype, "Grouped gemm output dtype must match `mat_a` dtype"
+    if offs is None:
+        return self.bmm(mat2)
+    ends: List[int] = []
+    for at in range(offs.size(0)):
+        ends.append(int(offs[at]))
+    start = 0
+    parts: List[Tensor] = []
+    for at, end in enumerate(ends):
+        if self.dim() == 2 and mat2.dim() == 2:
+            parts.append(self.narrow(1, start, end - start).mm(mat2.narrow(0, start, end - start)))
+        elif self.dim() == 2:
+            parts.append(self.narrow(0, start, end - start).mm(mat2[at]))
+        else:
+            parts.append(self[at].mm(mat2.narrow(1, start, end - start)))
+        start = end
+    if self.dim() == 2 and mat2.dim() == 2:
+        return torch.stack(parts)
+    if self.dim() == 2:
+        return torch.cat(parts, 0).constant_pad_nd([0, 0, 0, self.size(0) - start])
+    return torch.cat(parts, 1).constant_pad_nd([0, mat2.size(1) - start])
+
+
 def einsum_ellipsis(labels: str, rank: int, most: int, spare: str) -> str:
     """An operand's labels with its ellipsis spelled out. Dimensions of ellipses meet at their ends."""
     if "." not in labels:
