@@ -173,7 +173,7 @@ pub fn einsum(equation: &str, tensors: &[Tensor], path: Option<&[i64]>) -> Resul
     match &others[..] {
         [] => Ok(last),
         // Contracted, they are of size 1.
-        others if several => last.squeeze(Some(others)),
+        _ if several => last.view(&last.sizes()[..kept]),
         others => sum(&last, others, false, None),
     }
 }
