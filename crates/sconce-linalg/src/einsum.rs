@@ -281,13 +281,7 @@ impl Operand {
 /// `kept` that no other operand has: of `counts`, how many operands have each other than of size 1.
 /// Where the two are all that there are, they change places if that is the order of the output, as
 /// PyTorch has it.
-fn contract(
-    a: Tensor,
-    b: Tensor,
-    kept: usize,
-    counts: &mut [usize],
-    pair: bool,
-) -> Result<Tensor> {
+fn contract(a: Tensor, b: Tensor, kept: usize, counts: &mut [usize], pair: bool) -> Result<Tensor> {
     let (mut inner, mut of_a, mut of_b) = (Vec::new(), Vec::new(), Vec::new());
     for (dim, count) in counts.iter_mut().enumerate().skip(kept) {
         match (a.sizes()[dim] != 1, b.sizes()[dim] != 1) {
