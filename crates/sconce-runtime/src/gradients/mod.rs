@@ -27,7 +27,7 @@ pub(crate) use note::{
 pub(crate) use record::{evaluate_operator as evaluate, run as run_recorded};
 pub(crate) use rules::is_expression;
 
-/// Operators that ask for gradients: a program without them is not recorded.
+/// Operators that ask for gradients, or whose expression does: a program without them is not recorded.
 const ASKING: [&str; 5] = [
     "aten::grad",
     "aten::backward",

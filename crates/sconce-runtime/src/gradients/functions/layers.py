@@ -249,6 +249,16 @@ def scale_of_input(squares: Tensor, scale: Tensor) -> Tensor:
     return scale - 0.5 * scale.pow(3) * (squares - squares.detach())
 
 
+def times(grad: Tensor, weight: Optional[Tensor]) -> Tensor:
+    return grad if weight is None else grad * weight
+
+
+def over_rows(grad: Tensor, rank: int) -> Tensor:
+    """The sum over all but the last dimensions."""
+    outer = list(range(grad.dim() - rank))
+    return grad if len(outer) == 0 else grad.sum(outer)
+
+
 def norm_input(grad: Tensor, normal: Tensor, scale: Tensor, dims: List[int]) -> Tensor:
     """Through what is of mean zero and variance one along these dimensions."""
     return scale * (grad - grad.mean(dims, True) - normal * (grad * normal).mean(dims, True))
@@ -256,76 +266,56 @@ def norm_input(grad: Tensor, normal: Tensor, scale: Tensor, dims: List[int]) -> 
 
 def layer_norm_back(grad: Tensor, input: Tensor, rank: int, mean: Tensor, scale: Tensor, weight: Optional[Tensor], mask: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]:
     dims = [-1 - at for at in range(rank)]
-    outer = list(range(input.dim() - rank))
     mean, scale = of_input(input, mean, scale, dims)
     normal = (input - mean) * scale
-    grad_input: Optional[Tensor] = None
-    grad_weight: Optional[Tensor] = None
-    grad_bias: Optional[Tensor] = None
-    if mask[0]:
-        grad_input = norm_input(grad if weight is None else grad * weight, normal, scale, dims)
-    if mask[1]:
-        grad_weight = grad * normal if len(outer) == 0 else (grad * normal).sum(outer)
-    if mask[2]:
-        grad_bias = grad if len(outer) == 0 else grad.sum(outer)
-    return grad_input, grad_weight, grad_bias
+    return (
+        norm_input(times(grad, weight), normal, scale, dims) if mask[0] else None,
+        over_rows(grad * normal, rank) if mask[1] else None,
+        over_rows(grad, rank) if mask[2] else None,
+    )
 
 
 def group_norm_back(grad: Tensor, input: Tensor, mean: Tensor, scale: Tensor, weight: Optional[Tensor], sizes: List[int], group: int, mask: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]:
-    of_groups = [sizes[0], group, sizes[1] // group, sizes[2]]
-    groups = input.reshape(of_groups)
+    groups = input.reshape([sizes[0], group, sizes[1] // group, sizes[2]])
+    slope = grad.reshape(groups.size())
     of_each = [sizes[0], group, 1, 1]
-    middle, factor = of_input(groups, mean.reshape(of_each), scale.reshape(of_each), [2, 3])
-    normal = (groups - middle) * factor
-    slope = grad.reshape(of_groups)
-    grad_input: Optional[Tensor] = None
-    grad_weight: Optional[Tensor] = None
-    grad_bias: Optional[Tensor] = None
-    if mask[0]:
-        by = slope if weight is None else slope * weight.reshape([1, group, -1, 1])
-        grad_input = norm_input(by, normal, factor, [2, 3]).reshape(input.size())
-    if mask[1]:
-        grad_weight = (slope * normal).sum([0, 3]).reshape([sizes[1]])
-    if mask[2]:
-        grad_bias = slope.sum([0, 3]).reshape([sizes[1]])
-    return grad_input, grad_weight, grad_bias
+    mean, scale = of_input(groups, mean.reshape(of_each), scale.reshape(of_each), [2, 3])
+    normal = (groups - mean) * scale
+    weights = None if weight is None else weight.reshape([1, group, -1, 1])
+    return (
+        norm_input(times(slope, weights), normal, scale, [2, 3]).reshape(input.size()) if mask[0] else None,
+        (slope * normal).sum([0, 3]).reshape([sizes[1]]) if mask[1] else None,
+        slope.sum([0, 3]).reshape([sizes[1]]) if mask[2] else None,
+    )
 
 
 def batch_norm_back(grad: Tensor, input: Tensor, weight: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], mean: Optional[Tensor], scale: Optional[Tensor], train: bool, eps: float, mask: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]:
     if not train and running_mean is not None and running_var is not None:
         mean, scale = running_mean, (running_var + eps).rsqrt()
     assert mean is not None and scale is not None
-    dims = without(input.dim(), [1])
-    middle, factor = by_channel(mean, input.dim()), by_channel(scale, input.dim())
+    rank = input.dim()
+    dims = without(rank, [1])
+    middle, factor = by_channel(mean, rank), by_channel(scale, rank)
     if train:
         middle, factor = of_input(input, middle, factor, dims)
     normal = (input - middle) * factor
-    grad_input: Optional[Tensor] = None
-    grad_weight: Optional[Tensor] = None
-    grad_bias: Optional[Tensor] = None
-    if mask[0]:
-        by = grad if weight is None else grad * by_channel(weight, input.dim())
-        grad_input = norm_input(by, normal, factor, dims) if train else by * factor
-    if mask[1]:
-        grad_weight = (grad * normal).sum(dims)
-    if mask[2]:
-        grad_bias = grad.sum(dims)
-    return grad_input, grad_weight, grad_bias
+    slope = times(grad, None if weight is None else by_channel(weight, rank))
+    return (
+        (norm_input(slope, normal, factor, dims) if train else slope * factor) if mask[0] else None,
+        (grad * normal).sum(dims) if mask[1] else None,
+        grad.sum(dims) if mask[2] else None,
+    )
 
 
 def rms_norm_back(grad: Tensor, input: Tensor, rank: int, scale: Tensor, weight: Optional[Tensor], mask: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor]]:
     dims = [-1 - at for at in range(rank)]
-    outer = list(range(input.dim() - rank))
     scale = scale_of_input(input.square().mean(dims, True), scale)
     normal = input * scale
-    grad_input: Optional[Tensor] = None
-    grad_weight: Optional[Tensor] = None
-    if mask[0]:
-        by = grad if weight is None else grad * weight
-        grad_input = scale * (by - normal * (by * normal).mean(dims, True))
-    if mask[1]:
-        grad_weight = grad * normal if len(outer) == 0 else (grad * normal).sum(outer)
-    return grad_input, grad_weight
+    slope = times(grad, weight)
+    return (
+        scale * (slope - normal * (slope * normal).mean(dims, True)) if mask[0] else None,
+        over_rows(grad * normal, rank) if mask[1] else None,
+    )
 
 
 def weight_norm_back(grad: Tensor, v: Tensor, g: Tensor, norms: Tensor, dim: int) -> Tuple[Tensor, Tensor]:
@@ -395,6 +385,11 @@ def native_batch_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Te
         dims = without(input.dim(), [1])
         return result, kept.mean(dims), (kept.var(dims, False) + eps).rsqrt()
     return result, kept.new_zeros([0]), kept.new_zeros([0])
+
+
+def batch_norm_with_update(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], momentum: float, eps: float) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+    result, mean, scale = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    return result, mean, scale, torch.empty([0], dtype=dtype_uint8(), device=input.device)
 
 
 def norm_except_dim(v: Tensor, pow: int, dim: int) -> Tensor:

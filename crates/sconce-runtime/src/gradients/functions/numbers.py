@@ -15,6 +15,10 @@ def nan() -> float:
     return float("nan")
 
 
+def dtype_uint8() -> int:
+    return 0
+
+
 def dtype_int64() -> int:
     return 4
 

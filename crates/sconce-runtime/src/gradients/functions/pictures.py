@@ -71,16 +71,11 @@ def conv_bias(grad: Tensor, rank: int) -> Tensor:
 
 
 def conv_back(grad: Tensor, input: Tensor, weight: Tensor, stride: List[int], padding: List[int], dilation: List[int], transposed: bool, groups: int, mask: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]:
-    grad_input: Optional[Tensor] = None
-    grad_weight: Optional[Tensor] = None
-    grad_bias: Optional[Tensor] = None
-    if mask[0]:
-        grad_input = conv_input(grad, input.size(), weight, stride, padding, dilation, transposed, groups)
-    if mask[1]:
-        grad_weight = conv_weight(grad, input, weight.size(), stride, padding, dilation, transposed, groups)
-    if mask[2]:
-        grad_bias = conv_bias(grad, weight.dim())
-    return grad_input, grad_weight, grad_bias
+    return (
+        conv_input(grad, input.size(), weight, stride, padding, dilation, transposed, groups) if mask[0] else None,
+        conv_weight(grad, input, weight.size(), stride, padding, dilation, transposed, groups) if mask[1] else None,
+        conv_bias(grad, weight.dim()) if mask[2] else None,
+    )
 
 
 def conv_padded(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int) -> Tensor:
@@ -353,9 +348,12 @@ def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_m
 def grid_sampler_back(grad: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool, mask: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor]]:
     image = input if input.requires_grad else input.detach().requires_grad_()
     places = grid if grid.requires_grad else grid.detach().requires_grad_()
+    enabled = torch.is_grad_enabled()
+    torch.set_grad_enabled(True)
     result = grid_sampler(image, places, interpolation_mode, padding_mode, align_corners)
     weights: List[Optional[Tensor]] = [grad]
     grads = torch.grad([result], [image, places], weights, None, True, True)
+    torch.set_grad_enabled(enabled)
     of_grid = grads[1] if mask[1] else None
     if of_grid is None and mask[1]:
         of_grid = torch.zeros_like(grid)
