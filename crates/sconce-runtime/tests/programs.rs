@@ -58,6 +58,7 @@ fn programs_give_what_pytorch_gives() {
         ("unreached", 1),
         ("gradients", 1),
         ("derives", 10),
+        ("expressions", 5),
         ("mobile", 4),
     ] {
         let calls = Checkpoint::open(program(name).join("calls.pt")).unwrap();

@@ -134,6 +134,24 @@ def forward(self, x: Tensor, how: str) -> List[Optional[Tensor]]:
     "views", "second order", "accumulated", "detached", "unused", "a leaf in place", "no scalar", "no gradient",
     "freed", "",
 )]),
+    # Operators that are expressions of the table of derivatives, and others that are no table's own.
+    "expressions": ("""
+def forward(self, x: Tensor, how: str) -> List[Optional[Tensor]]:
+    if how == "backward":
+        return [torch.ops.aten.slice_backward(x, [2, 5], 1, 1, 5, 2), torch.ops.aten.threshold_backward(x, x, 1)]
+    if how == "masked":
+        _, weight, _ = torch.ops.aten.convolution_backward(
+            x[None, None], x[None, None], torch.ones([1, 1, 1, 1]), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1,
+            [False, True, False])
+        return [weight]
+    if how == "derived":
+        x = x.detach().requires_grad_(True)
+        y = torch.ops.aten.select_backward((x * x)[1], [3, 2], 0, 2)
+        return torch.autograd.grad([(y * y).sum()], [x])
+    if how == "made":
+        return [torch.arange(4, out=torch.empty([4])), torch.zeros([2, 1], out=x), x]
+    return [torch.einsum("btc,tf->bfc", x[None], x).view(1, -1)]
+""", [(torch.arange(4.0).view(2, 2), how) for how in ("backward", "masked", "derived", "made", "")]),
     "reads_files": ("""
 def forward(self, read: bool) -> Tensor:
     if read:
