@@ -95,6 +95,7 @@ PROGRAMS = {
     "made_out_randint": ("x", "torch.manual_seed(5)\n  return torch.randint(10, [4], out=torch.empty([4], dtype=torch.int32)), torch.randperm(4, out=torch.empty([0], dtype=torch.int64)), torch.logspace(0, 2, 3, out=x[0])", x23),
     "symbolic_sizes": ("x", "return torch.ops.aten.sym_size(x, 1), torch.ops.aten.sym_stride(x, 0), torch.ops.aten.sym_numel(x), torch.ops.aten.sym_storage_offset(x[1])", x23),
     "backwards": ("x", "return torch.ops.aten.silu_backward(x, x), torch.ops.aten.elu_backward(x, 1.5, 2, 1.0, True, x - 1), torch.ops.aten.threshold_backward(x, x - 1, 0), torch.ops.aten.slice_backward(x, [2, 7], 1, 1, 7, 2)", x23),
+    "backwards_saved": ("x", "y = torch.zeros([2, 3])\n  torch.ops.aten._index_put_impl_(y, [torch.tensor([0, 0])], x, True, True)\n  return y, torch.ops.aten.log_sigmoid_backward(x, x, x.abs() / 9), torch.ops.aten.log_sigmoid_backward(x, x, torch.ops.aten.log_sigmoid_forward(x)[1])", x23),
     "backwards_masked": ("x, w", "y = torch.ops.aten.convolution_backward(x, x, w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [False, True, False])\n  return y[1]", t(1, 2, 3, 3), t(2, 2, 1, 1)),
     "einsum_ones": ("x, y", "return torch.einsum('bildsk,biokl->bolsd', x, y).view(2, 6, -1)", t(2, 4, 5, 1, 8, 3), t(2, 4, 6, 3, 5)),
     "einsum_batch_of_one": ("x, y", "return torch.einsum('btchw,tcf->bfhw', x, y).view(1, 6, 5)", t(1, 4, 5, 2, 5), t(4, 5, 3)),

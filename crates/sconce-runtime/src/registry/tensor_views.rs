@@ -184,11 +184,9 @@ pub(super) const TABLE: Table = &[
     ("aten::index", "Tensor Tensor_hacked_twin", |_, args| {
         made(kernels::index(args.tensor(0)?, &args.optional_tensors(1)?))
     }),
-    ("aten::index_put_", "- hacked_twin", |_, mut args| {
-        let (indices, values) = (args.optional_tensors(1)?, args.tensor(2)?);
-        kernels::index_put(args.tensor(0)?, &indices, values, args.bool(3)?).map_err(kernel)?;
-        Ok(args.take(0))
-    }),
+    ("aten::index_put_", "- hacked_twin", |_, args| index_put(args)),
+    // As derivatives of indexing call it.
+    ("aten::_index_put_impl_", "- hacked_twin", |_, args| index_put(args)),
     ("aten::index_select", "-", |_, args| {
         made(kernels::index_select(args.tensor(0)?, args.int(1)?, args.tensor(2)?))
     }),
@@ -198,6 +196,12 @@ pub(super) const TABLE: Table = &[
     ("aten::triu", "-", |_, args| made(kernels::triu(args.tensor(0)?, args.int(1)?))),
     ("aten::tril", "-", |_, args| made(kernels::tril(args.tensor(0)?, args.int(1)?))),
 ];
+
+fn index_put(mut args: Args<'_>) -> Result {
+    let (indices, values) = (args.optional_tensors(1)?, args.tensor(2)?);
+    kernels::index_put(args.tensor(0)?, &indices, values, args.bool(3)?).map_err(kernel)?;
+    Ok(args.take(0))
+}
 
 fn ints(values: &[i64]) -> IValue {
     IValue::list(Type::Int, values.iter().copied().map(Int).collect())

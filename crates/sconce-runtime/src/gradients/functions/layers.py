@@ -28,6 +28,15 @@ def rrelu_grad(grad: Tensor, self: Tensor, noise: Tensor, lower: number, upper: 
     return torch.where(self > 0, grad, grad * ((float(lower) + float(upper)) / 2))
 
 
+def log_sigmoid_grad(grad: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
+    """`buffer` is what the forward pass has saved, if anything."""
+    small = (-self.abs()).exp()
+    if buffer.numel() > 0:
+        small = buffer + (small - small.detach())
+    slope = small / (1 + small)
+    return grad * torch.where(self < 0, 1 - slope, slope)
+
+
 def mish_grad(grad: Tensor, self: Tensor) -> Tensor:
     rise = self.softplus().tanh()
     return grad * (rise + self * self.sigmoid() * (1 - rise * rise))
