@@ -284,18 +284,17 @@ impl Operand {
 fn contract(a: Tensor, b: Tensor, kept: usize, counts: &mut [usize], pair: bool) -> Result<Tensor> {
     let (mut inner, mut of_a, mut of_b) = (Vec::new(), Vec::new(), Vec::new());
     for (dim, count) in counts.iter_mut().enumerate().skip(kept) {
-        match (a.sizes()[dim] != 1, b.sizes()[dim] != 1) {
+        let goes = match (a.sizes()[dim] != 1, b.sizes()[dim] != 1) {
             (true, true) => {
                 *count -= 1;
-                if *count == 1 {
-                    inner.push(dim as i64);
-                }
+                &mut inner
             }
-            (true, false) if *count == 1 => of_a.push(dim as i64),
-            (false, true) if *count == 1 => of_b.push(dim as i64),
-            _ => continue,
-        }
+            (true, false) => &mut of_a,
+            (false, true) => &mut of_b,
+            (false, false) => continue,
+        };
         if *count == 1 {
+            goes.push(dim as i64);
             *count = 0;
         }
     }

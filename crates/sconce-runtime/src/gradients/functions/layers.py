@@ -116,12 +116,18 @@ def layer_norm_parts(input: Tensor, rank: int, eps: float) -> Tuple[Tensor, Tens
     return centred * scale, scale, dims
 
 
+def times(grad: Tensor, weight: Optional[Tensor]) -> Tensor:
+    return grad if weight is None else grad * weight
+
+
+def norm_input(grad: Tensor, normal: Tensor, scale: Tensor, dims: List[int]) -> Tensor:
+    """Through what is of mean zero and variance one along these dimensions."""
+    return scale * (grad - grad.mean(dims, True) - normal * (grad * normal).mean(dims, True))
+
+
 def layer_norm_input(grad: Tensor, input: Tensor, rank: int, weight: Optional[Tensor], eps: float) -> Tensor:
-    if weight is not None:
-        grad = grad * weight
     normal, scale, dims = layer_norm_parts(input, rank, eps)
-    along = (grad * normal).mean(dims, True)
-    return scale * (grad - grad.mean(dims, True) - normal * along)
+    return norm_input(times(grad, weight), normal, scale, dims)
 
 
 def layer_norm_weight(grad: Tensor, input: Tensor, rank: int, eps: float) -> Tensor:
@@ -258,19 +264,10 @@ def scale_of_input(squares: Tensor, scale: Tensor) -> Tensor:
     return scale - 0.5 * scale.pow(3) * (squares - squares.detach())
 
 
-def times(grad: Tensor, weight: Optional[Tensor]) -> Tensor:
-    return grad if weight is None else grad * weight
-
-
 def over_rows(grad: Tensor, rank: int) -> Tensor:
     """The sum over all but the last dimensions."""
     outer = list(range(grad.dim() - rank))
     return grad if len(outer) == 0 else grad.sum(outer)
-
-
-def norm_input(grad: Tensor, normal: Tensor, scale: Tensor, dims: List[int]) -> Tensor:
-    """Through what is of mean zero and variance one along these dimensions."""
-    return scale * (grad - grad.mean(dims, True) - normal * (grad * normal).mean(dims, True))
 
 
 def layer_norm_back(grad: Tensor, input: Tensor, rank: int, mean: Tensor, scale: Tensor, weight: Optional[Tensor], mask: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]:
