@@ -323,12 +323,9 @@ impl Files {
             let printer = if self.is_new { Printer::for_new_code() } else { Printer::new() };
             self.printers.push((qualifier.to_owned(), printer));
         }
-        // A class without code still brings its file into being.
-        let has_code = !matches!(
-            ty,
-            Type::Class(class) if session.unit.class_of(class).is_none_or(|class| class.is_torchbind)
-        );
-        if has_code {
+        // A class that is not known still brings its file into being.
+        let is_known = !matches!(ty, Type::Class(class) if session.unit.class_of(class).is_none());
+        if is_known {
             self.printers[at].1.print_type(session, ty)?;
         }
         Ok(())

@@ -127,9 +127,16 @@ fn default_text(
     }
 }
 
+/// The class written in C++ that has no methods. PyTorch tells such classes by their methods, and prints
+/// this one with what holds its object.
+const WITHOUT_METHODS: &str = "__torch__.torch.classes.profiler._RecordFunction";
+
 fn class(printer: &mut Printer, session: &mut Session<'_>, class: &Class) -> Result<(), Error> {
     let unit = session.unit;
     if class.is_torchbind {
+        if &*class.name == WITHOUT_METHODS {
+            printer.put(&format!("class {}:\n  capsule : Capsule\n", last_atom(&class.name)));
+        }
         return Ok(());
     }
     let base = if class.is_module { "(Module)" } else { "" };
