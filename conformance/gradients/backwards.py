@@ -113,29 +113,20 @@ def record(name, schema, values, folder):
 
 
 def derive(call):
-    """What a backward pass needs is noted by the mode; whether there is one is not at issue."""
+    """Runs a backward pass for the mode to note; samples without one have nothing to note."""
     try:
         leaves = [leaf for leaf in pytree.tree_leaves(call()) if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
         # Of those elements alone that are numbers.
         sum(torch.nan_to_num(leaf).abs().sum() for leaf in leaves).backward()
-    except Exception as error:  # noqa: BLE001
-        return str(error)
+    except Exception:  # noqa: BLE001
+        pass
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("out")
-    parser.add_argument("--pattern", default="")
-    parser.add_argument("--dtypes", default="float32:4,float64:2,complex64:1")
-    parser.add_argument("--every", type=int, default=1, help="only every so many-th operator")
-    options = parser.parse_args()
-    warnings.filterwarnings("ignore")
-    most = {text: int(count) for text, count in (part.split(":") for part in options.dtypes.split(","))}
-    calls = Calls(most, options.pattern)
+def derive_operators(calls, every):
     for number, op in enumerate(op_db):
-        if number % options.every or not op.supports_autograd:
+        if number % every or not op.supports_autograd:
             continue
-        for text in most:
+        for text in calls.most:
             dtype = getattr(torch, text)
             if dtype not in op.supported_backward_dtypes("cpu"):
                 continue
@@ -148,8 +139,11 @@ def main():
             with calls:
                 for sample in samples[:: max(1, len(samples) // 12)]:
                     derive(lambda: op(sample.input, *sample.args, **sample.kwargs))
+
+
+def derive_modules(calls, every):
     for number, info in enumerate(module_db):
-        if number % options.every or not MODULES.search(info.name):
+        if number % every or not MODULES.search(info.name):
             continue
         for training in (True, False):
             torch.manual_seed(number)
@@ -159,6 +153,20 @@ def main():
                 module = info.module_cls(*constructed.args, **constructed.kwargs).train(training)
                 with calls:
                     derive(lambda: module(*forward.args, **forward.kwargs))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out")
+    parser.add_argument("--pattern", default="")
+    parser.add_argument("--dtypes", default="float32:4,float64:2,complex64:1")
+    parser.add_argument("--every", type=int, default=1, help="only every so many-th operator")
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    most = {text: int(count) for text, count in (part.split(":") for part in options.dtypes.split(","))}
+    calls = Calls(most, options.pattern)
+    derive_operators(calls, options.every)
+    derive_modules(calls, options.every)
     counts = collections.Counter()
     for (name, dtype), noted in sorted(calls.noted.items()):
         for index, (schema, values) in enumerate(noted.values()):

@@ -1,11 +1,12 @@
 //! Gradients inside a program: `torch.autograd.grad`, `Tensor.backward` and what tells of them.
 //!
-//! Nothing of this runs unless a method, or what it calls, asks for a gradient. Then every operator is
+//! Nothing is recorded unless a method, or what it calls, asks for a gradient. Then every operator is
 //! recorded ([`record`]) that computes with a tensor that requires one: its result remembers ([`note`])
 //! the [`node`] that made it, which knows the operands' nodes. [`backward`] goes over the nodes from the
 //! last to the first. What the derivative of an operator is says `derivatives.txt`, in expressions of
 //! TorchScript that are compiled when they are first needed ([`rules`]) and run by the same interpreter:
-//! with `create_graph=True` they are recorded in turn. Views and what is written through them are in
+//! with `create_graph=True` they are recorded in turn. Operators of backward passes that a program calls by
+//! name are such expressions as well. Views and what is written through them are in
 //! [`views`].
 
 mod backward;

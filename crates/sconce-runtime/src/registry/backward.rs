@@ -1,4 +1,5 @@
-//! The few operators of backward passes that programs may call by name.
+//! Operators of backward passes that have kernels of their own; the others are expressions of the table of
+//! derivatives (`gradients`).
 
 use sconce_kernels::{self as kernels, BinaryOp, DType, Tensor, UnaryOp};
 
