@@ -37,6 +37,8 @@ LEFT_OUT = re.compile("^(_local_scalar_dense|to|set_|is_set_to|_.*cuda.*|_cslt.*
 WRITTEN = {"Device", "Generator", "Optional[Device]", "Optional[Generator]", "Stream", "Optional[Layout]", "Layout"}
 
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.uint8, torch.bool, torch.complex64]
+# What numbers with a meaning can be, and some that have none.
+CODES = {"dtype": [0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 15, -1, 64], "reduction": [0, 1, 2, 3, -1], "interpolation_mode": [0, 1, 2, 3, -1], "padding_mode": [0, 1, 2, 3, -1]}
 INTS = [0, 1, -1, 2, -2, 3, 4, 5, 7, -100, 100, 2**31, -(2**31) - 1, 2**62, 2**63 - 1, -(2**63)]
 FLOATS = [0.0, -0.0, -1.0, 1.0, 0.5, 2.0, -3.5, 1e-30, 1e30, float("nan"), float("inf"), float("-inf")]
 WORDS = ["", "none", "mean", "sum", "constant", "reflect", "replicate", "circular", "floor", "trunc", "ij", "xy", "linear", "nearest", "ortho", "forward", "valid", "same", "left", "tanh", "bogus"]
@@ -265,7 +267,7 @@ def changed(value, text, dice):
 def run(loaded, arguments, name):
     given = fresh(arguments)
     torch.manual_seed(0)
-    recorded = {"arguments": fresh(arguments), "seed": 0, "compare": "shapes" if name in UNINITIALIZED else "outcome"}
+    recorded = {"arguments": fresh(arguments), "seed": 0, "compare": "outcome shapes" if name in UNINITIALIZED else "outcome"}
     try:
         recorded["result"] = plain(loaded(*given))
     except Exception as error:  # noqa: BLE001
@@ -295,7 +297,7 @@ def work(name, variants, folder, start, count, seed_number):
         for _ in range(dice.choice([0, 1, 1, 1, 1, 2, 2, 3]) if index else 0):
             if inputs:
                 which = dice.choice(inputs)
-                values[which] = changed(values[which], types[which], dice)
+                values[which] = dice.choice(CODES[which]) if which in CODES and types[which].endswith(("int", "int]")) else changed(values[which], types[which], dice)
         signal.alarm(SECONDS)
         recorded = run(loaded, [values[which] for which in inputs], name)
         signal.alarm(0)

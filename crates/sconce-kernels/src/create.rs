@@ -12,9 +12,18 @@ pub fn arange(start: Scalar, end: Scalar, step: Scalar, dtype: Option<DType>) ->
     let all_whole =
         [start, end, step].iter().all(|s| matches!(s, Scalar::Int(_) | Scalar::Bool(_)));
     let dtype = dtype.unwrap_or(if all_whole { DType::Int64 } else { DType::Float32 });
+    if dtype == DType::Bool || dtype.is_complex() {
+        return Err(Error::no_kernel("arange_cpu", dtype));
+    }
     let (from, to, by) = (start.to_f64(), end.to_f64(), step.to_f64());
     if by == 0.0 {
         return Err(Error::runtime("step must be nonzero"));
+    }
+    if !by.is_finite() {
+        return Err(Error::runtime(format!(
+            "step must be finite but got {}",
+            by.to_string().to_lowercase()
+        )));
     }
     if !from.is_finite() || !to.is_finite() {
         return Err(Error::runtime(format!("unsupported range: {from} -> {to}")));
@@ -73,10 +82,12 @@ fn by_index<T>(all: &mut [T], f: impl Fn(f64) -> T) {
 /// An end of a range: whole for integers.
 fn in_dtype(end: f64, dtype: DType) -> Result<f64> {
     if !dtype.is_integral() {
+        Scalar::Float(end).check_fits(dtype)?;
         return Ok(end);
     }
     // Whole numbers wrap around where PyTorch's do.
-    let whole = if end.trunc() == end { Scalar::Int(end as i64) } else { Scalar::Float(end) };
+    let is_whole = end.trunc() == end && end.abs() <= -(i64::MIN as f64);
+    let whole = if is_whole { Scalar::Int(end as i64) } else { Scalar::Float(end) };
     whole.check_fits(dtype)?;
     let whole = Tensor::scalar(Scalar::Int(end as i64), dtype)?;
     Ok(whole.item()?.to_f64())
@@ -91,6 +102,12 @@ pub fn linspace(start: f64, end: f64, steps: i64, dtype: DType) -> Result<Tensor
         return Err(Error::runtime("number of steps must be non-negative"));
     }
     let (start, end) = (in_dtype(start, dtype)?, in_dtype(end, dtype)?);
+    if steps == 1 {
+        return Tensor::full(&[1], Scalar::Float(start), dtype);
+    }
+    if dtype == DType::Bool {
+        return Err(Error::no_kernel("linspace_cpu", dtype));
+    }
     fn fill<T: Element>(
         start: f64,
         end: f64,
@@ -104,10 +121,6 @@ pub fn linspace(start: f64, end: f64, steps: i64, dtype: DType) -> Result<Tensor
         let left = high.len() as f64 - 1.0;
         by_index(low, |i| narrow(start + step * i));
         by_index(high, |i| narrow(end - step * (left - i)));
-        if let Some(first) = all.first_mut() {
-            // Not multiplied: the step may be infinite.
-            *first = narrow(start);
-        }
         drop(all);
         Ok(result)
     }
@@ -122,8 +135,13 @@ pub fn linspace(start: f64, end: f64, steps: i64, dtype: DType) -> Result<Tensor
 /// # Errors
 /// As [`linspace`], and for integers that do not hold `start` and `end`.
 pub fn logspace(start: f64, end: f64, steps: i64, base: f64, dtype: DType) -> Result<Tensor> {
-    if dtype == DType::Bool {
+    if matches!(dtype, DType::Bool | DType::ComplexHalf) {
         return Err(Error::no_kernel("logspace_cpu", dtype));
+    }
+    if steps == 1 {
+        let power = Scalar::Float(base.powf(start));
+        power.check_fits(dtype)?;
+        return Tensor::full(&[1], power, dtype);
     }
     let (start, end) = (in_dtype(start, dtype)?, in_dtype(end, dtype)?);
     let powers = linspace(start, end, steps, DType::Float64)?;

@@ -129,9 +129,12 @@ pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, source: Operand<'_>) ->
                 let message = "scatter(): Expected self.dtype to be equal to src.dtype";
                 return Err(Error::runtime(message));
             }
-            let small = source.dim() != index.dim()
+            if index.numel() == 0 {
+                return Ok(result);
+            }
+            let small = source.dim().max(1) != index.dim().max(1)
                 || source.sizes().iter().zip(index.sizes()).any(|(s, i)| i > s);
-            if small && index.numel() > 0 {
+            if small {
                 return Err(Error::runtime(format!(
                     "Expected index {:?} to be no larger than self {:?} apart from dimension {} \
                      and to be no larger size than src {:?}",
@@ -326,8 +329,23 @@ fn add_offsets(places: &Tensor, index: &Tensor, dim: usize, size: i64, stride: i
 /// # Errors
 /// For indices beyond their dimension, masks of other sizes, and shapes that do not broadcast.
 pub fn index(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Tensor> {
+    if indices.is_empty() {
+        return Err(Error::index("at least one index must be provided"));
+    }
     let plan = plan(input, indices)?;
     plan.places.gather(&input.contiguous()?, &plan.sizes)
+}
+
+/// The mask that indices are if they are one mask and nothing else, in as many dimensions as `input` has.
+fn only_mask(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Option<Tensor>> {
+    let mut given =
+        indices.iter().enumerate().filter_map(|(at, index)| Some((at, index.as_ref()?)));
+    let (Some((before, mask)), None) = (given.next(), given.next()) else { return Ok(None) };
+    let after = input.dim().checked_sub(before + mask.dim());
+    let (DType::Bool | DType::UInt8, Some(after)) = (mask.dtype(), after) else { return Ok(None) };
+    let ones = |count| std::iter::repeat_n(1, count);
+    let sizes: Dims = ones(before).chain(mask.sizes().iter().copied()).chain(ones(after)).collect();
+    mask.to_dtype(DType::Bool)?.reshape(&sizes).map(Some)
 }
 
 /// `input[indices] = values` (`aten::index_put_`), or `+=` where `accumulate`.
@@ -340,6 +358,13 @@ pub fn index_put(
     values: &Tensor,
     accumulate: bool,
 ) -> Result<()> {
+    if !accumulate
+        && values.numel() == 1
+        && values.dtype() != input.dtype()
+        && let Some(mask) = only_mask(input, indices)?
+    {
+        return crate::masked_fill_in_place(input, &mask, Operand::Tensor(&values.reshape(&[])?));
+    }
     if values.dtype() != input.dtype() {
         return Err(Error::runtime(format!(
             "Index put requires the source and destination dtypes match, got {} for the \

@@ -249,7 +249,7 @@ pub use scatter::{
     nonzero_static, put, scatter_fold, scatter_view, take, take_along_dim,
 };
 pub use sconce_tensor::{DType, Dims};
-pub use segment_reduce::{SegmentReduce, segment_reduce};
+pub use segment_reduce::{SegmentReduce, Segments, segment_reduce};
 pub use shape::contiguous_strides;
 pub use shuffle::{channel_shuffle, pixel_shuffle, pixel_unshuffle};
 pub use simd::dispatch;

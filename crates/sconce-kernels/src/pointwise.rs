@@ -381,11 +381,15 @@ pub fn equal(a: &Tensor, b: &Tensor) -> Result<bool> {
 /// # Errors
 /// For dtypes without kernels.
 pub fn isin(elements: Operand<'_>, among: Operand<'_>, invert: bool) -> Result<Tensor> {
-    let dtype = result_type(&[elements, among])?;
-    crate::numbers::expect_ordered("isin_default_cpu", dtype)?;
-    if dtype == DType::Bool {
-        return Err(Error::no_kernel("isin_default_cpu", dtype));
+    for dtype in [elements.dtype(), among.dtype()] {
+        if dtype == DType::Bool || dtype.is_complex() {
+            return Err(Error::not_implemented(format!(
+                "Unsupported input type encountered for isin(): {}",
+                dtype.scalar_type_name()
+            )));
+        }
     }
+    let dtype = result_type(&[elements, among])?;
     let sizes = Dims::from_slice(elements.sizes());
     let (elements, among) = (elements.to_dtype(dtype)?, among.to_dtype(dtype)?);
     let (elements, among) = (Numbers::of(&elements)?, Numbers::of(&among)?);

@@ -262,17 +262,18 @@ pub fn repeat(input: &Tensor, repeats: &[i64]) -> Result<Tensor> {
         ));
     };
     let own = |i: usize| i.checked_sub(lead).map_or(1, |i| input.sizes()[i]);
+    let size = |i: usize, times: i64| times.saturating_mul(own(i));
     let mut sizes = Dims::new();
     let (mut spread, mut from) = (Dims::new(), Dims::new());
     for (i, &times) in repeats.iter().enumerate() {
         if times < 0 {
             return Err(Error::runtime(format!(
                 "Trying to create tensor with negative dimension {}: {}",
-                times * own(i),
-                list(&repeats.iter().enumerate().map(|(i, t)| t * own(i)).collect::<Vec<_>>())
+                size(i, times),
+                list(&repeats.iter().enumerate().map(|(i, &t)| size(i, t)).collect::<Vec<_>>())
             )));
         }
-        sizes.push(times.saturating_mul(own(i)));
+        sizes.push(size(i, times));
         spread.extend_from_slice(&[times, own(i)]);
         from.extend_from_slice(&[1, own(i)]);
     }

@@ -1,3 +1,4 @@
+use half::{bf16, f16};
 use num_complex::Complex;
 
 use crate::{DType, Error, Result};
@@ -65,32 +66,69 @@ impl Scalar {
         }
     }
 
-    /// Refuses a number that an integral `dtype` cannot hold, as filling a tensor with it does.
+    /// Refuses a number that `dtype` cannot hold, as filling a tensor with it does. Infinity fits every
+    /// floating dtype.
     ///
     /// # Errors
     /// PyTorch's overflow error.
     pub fn check_fits(self, dtype: DType) -> Result<()> {
-        let name = match dtype {
-            DType::UInt8 => "uint8_t",
-            DType::Int8 => "int8_t",
-            DType::Int16 => "int16_t",
-            DType::Int32 => "int",
-            DType::Int64 => "int64_t",
-            _ => return Ok(()),
-        };
-        let (low, high) = integer_range(dtype);
+        let Some(name) = c_name(dtype) else { return Ok(()) };
         let fits = match self {
-            // Negative integers wrap around in uint8.
-            Scalar::Int(value) if dtype == DType::UInt8 => (-255..=255).contains(&value),
-            Scalar::Int(value) => (low..=high).contains(&value),
-            Scalar::Float(value) => (low as f64..=high as f64).contains(&value),
-            Scalar::Bool(_) | Scalar::Complex(_) => true,
+            Scalar::Complex(value) if dtype.is_complex() => {
+                holds(dtype, value.re) && holds(dtype, value.im)
+            }
+            Scalar::Complex(value) => value.im == 0.0 && holds(dtype, value.re),
+            Scalar::Float(value) => holds(dtype, value),
+            Scalar::Int(value) if dtype.is_integral() => {
+                let (low, high) = integer_range(dtype);
+                // Negative integers wrap around in dtypes without a sign.
+                let low = if low == 0 { high.checked_neg().unwrap_or(i64::MIN) } else { low };
+                (low..=high).contains(&value) || dtype == DType::UInt64
+            }
+            Scalar::Int(value) => holds(dtype, value as f64),
+            Scalar::Bool(_) => true,
         };
         if fits {
             return Ok(());
         }
         Err(Error::runtime(format!("value cannot be converted to type {name} without overflow")))
     }
+}
+
+/// What PyTorch's errors call the elements of dtypes that do not hold every number.
+fn c_name(dtype: DType) -> Option<&'static str> {
+    Some(match dtype {
+        DType::UInt8 => "uint8_t",
+        DType::UInt16 => "uint16_t",
+        DType::UInt32 => "uint32_t",
+        DType::UInt64 => "uint64_t",
+        DType::Int8 => "int8_t",
+        DType::Int16 => "int16_t",
+        DType::Int32 => "int",
+        DType::Int64 => "int64_t",
+        DType::Float16 => "c10::Half",
+        DType::BFloat16 => "c10::BFloat16",
+        DType::Float32 => "float",
+        DType::Float64 => "double",
+        DType::ComplexHalf => "c10::complex<c10::Half>",
+        DType::Complex64 => "c10::complex<float>",
+        _ => return None,
+    })
+}
+
+/// Whether a real number is within what elements of a dtype, or their parts, can be.
+fn holds(dtype: DType, value: f64) -> bool {
+    let most = match dtype {
+        DType::Float16 | DType::ComplexHalf => f16::MAX.to_f64(),
+        DType::BFloat16 => bf16::MAX.to_f64(),
+        DType::Float32 | DType::Complex64 => f64::from(f32::MAX),
+        dtype if dtype.is_integral() => {
+            let (low, high) = integer_range(dtype);
+            return (low as f64..=high as f64).contains(&value);
+        }
+        _ => return true,
+    };
+    !value.is_finite() || value.abs() <= most
 }
 
 /// The least and the greatest number of an integral dtype, of those that an `i64` holds.

@@ -216,9 +216,12 @@ pub fn index_fold(
             true => size == count,
             false => size == sizes[i],
         });
-    if !fits {
-        return Err(Error::not_implemented(format!(
-            "aten::{name} with a source of the sizes {:?} and {count} indices",
+    let both = input.dim() == source.dim() || name == "index_copy";
+    if !fits || !both {
+        return Err(Error::runtime(format!(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. \
+             Got self.shape = {:?} source.shape = {:?}",
+            input.sizes(),
             source.sizes()
         )));
     }
@@ -390,15 +393,15 @@ pub fn masked_scatter(input: &Tensor, mask: &Tensor, source: &Tensor) -> Result<
 /// # Errors
 /// For indices beyond the dimension or other than `int64`, and sizes that do not broadcast.
 pub fn take_along_dim(input: &Tensor, indices: &Tensor, dim: Option<i64>) -> Result<Tensor> {
+    let Some(dim) = dim else {
+        return crate::gather(&input.reshape(&[-1])?, 0, &indices.reshape(&[-1])?);
+    };
     if indices.dtype() != DType::Int64 {
         return Err(Error::runtime(format!(
             "torch.take_along_dim(): dtype of indices should be Long but got {}",
             indices.dtype().scalar_type_name()
         )));
     }
-    let Some(dim) = dim else {
-        return take_along_dim(&input.reshape(&[-1])?, &indices.reshape(&[-1])?, Some(0));
-    };
     if input.dim() != indices.dim() {
         return Err(Error::runtime(format!(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, \

@@ -1,7 +1,7 @@
 //! Reductions of segments of a dimension.
 
 use crate::numbers::{Numbers, expect_floating};
-use crate::shape::wrap_dim;
+use crate::shape::{numel, wrap_dim};
 use crate::{DType, Dims, Error, Result, Tensor};
 
 /// The reductions of `torch.segment_reduce`.
@@ -15,6 +15,17 @@ pub enum SegmentReduce {
     Prod,
 }
 
+/// Where segments begin and end.
+#[derive(Debug, Clone, Copy)]
+pub enum Segments<'a> {
+    /// Their lengths, which are as many elements as there are.
+    Lengths(&'a Tensor),
+    /// Their lengths, after which elements may be left (`unsafe=True`).
+    SomeLengths(&'a Tensor),
+    /// The beginning of each, and the end of the last.
+    Offsets(&'a Tensor),
+}
+
 /// `torch.segment_reduce` along `axis` by the ends of segments, one row of them for every index of
 /// the dimensions before.
 ///
@@ -23,8 +34,7 @@ pub enum SegmentReduce {
 pub fn segment_reduce(
     data: &Tensor,
     reduce: SegmentReduce,
-    lengths: &Tensor,
-    are_offsets: bool,
+    segments: Segments<'_>,
     axis: i64,
     initial: Option<f64>,
 ) -> Result<Tensor> {
@@ -32,24 +42,40 @@ pub fn segment_reduce(
     expect_floating("segment_reduce_cpu", dtype)?;
     let axis = wrap_dim(axis, data.dim())?;
     let unfit = || Error::not_implemented("aten::segment_reduce with segments that do not fit");
-    if data.dim() == 0
-        || lengths.dim() != axis + 1
-        || lengths.sizes()[..axis] != data.sizes()[..axis]
-    {
+    let (Segments::Lengths(lengths) | Segments::SomeLengths(lengths) | Segments::Offsets(lengths)) =
+        segments;
+    let are_offsets = matches!(segments, Segments::Offsets(_));
+    if !matches!(lengths.dtype(), DType::Int32 | DType::Int64) {
+        let by = if are_offsets { "offsets" } else { "lengths" };
+        let kernel = format!("_segment_reduce_{by}_cpu_kernel1");
+        return Err(Error::no_kernel(&kernel, lengths.dtype()));
+    }
+    if axis + 1 != lengths.dim() {
+        return Err(Error::runtime(format!(
+            "segment_reduce(): Expected axis to be the last dimension of lengths but got {axis}."
+        )));
+    }
+    if data.dim() == 0 || lengths.sizes()[..axis] != data.sizes()[..axis] {
         return Err(unfit());
     }
     let bounds = lengths.to_dtype(DType::Int64)?.to_vec::<i64>()?;
     let per_row = lengths.sizes()[axis] as usize;
-    let segments = if are_offsets { per_row.saturating_sub(1) } else { per_row };
+    let mut sizes = Dims::from_slice(data.sizes());
+    sizes[axis] = lengths.sizes()[axis] - i64::from(are_offsets);
+    numel(&sizes)?;
+    let count = sizes[axis] as usize;
     let size = data.sizes()[axis] as usize;
     let inner = crate::shape::product(&data.sizes()[axis + 1..]) as usize;
     let outer = crate::shape::product(&data.sizes()[..axis]) as usize;
     let Numbers::Float(all) = Numbers::of(data)? else { return Err(unfit()) };
-    let mut results = Vec::with_capacity(outer * segments * inner);
+    let mut results = Vec::with_capacity(outer * count * inner);
     for row in 0..outer {
         let bounds = &bounds[row * per_row..(row + 1) * per_row];
+        if let Segments::Lengths(_) = segments {
+            expect_whole(bounds, size as i64)?;
+        }
         let mut start = if are_offsets { bounds.first().copied().unwrap_or(0) } else { 0 };
-        for segment in 0..segments {
+        for segment in 0..count {
             let end = if are_offsets {
                 bounds[segment + 1]
             } else {
@@ -65,9 +91,21 @@ pub fn segment_reduce(
             start = end;
         }
     }
-    let mut sizes = Dims::from_slice(data.sizes());
-    sizes[axis] = segments as i64;
     Numbers::Float(results).tensor(&sizes, dtype)
+}
+
+/// Refuses lengths that are not those of a whole row.
+fn expect_whole(lengths: &[i64], size: i64) -> Result<()> {
+    if lengths.iter().any(|&length| length < 0) {
+        return Err(Error::runtime("lengths contains negative value!"));
+    }
+    if lengths.iter().fold(0, |sum: i64, &length| sum.saturating_add(length)) != size {
+        return Err(Error::runtime(
+            "segment_reduce(): Expected all rows of lengths along axis to sum to \
+             data.size(lengths.dim()-1) when !unsafe.",
+        ));
+    }
+    Ok(())
 }
 
 fn reduced(

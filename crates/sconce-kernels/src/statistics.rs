@@ -147,6 +147,17 @@ pub fn renorm(input: &Tensor, p: f64, dim: i64, maxnorm: f64) -> Result<Tensor> 
 /// # Errors
 /// For complex numbers.
 pub fn hash(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
+    if let Some(dim) = dims.iter().find(|&&dim| input.size(dim).is_ok_and(|size| size == 0)) {
+        return Err(Error::index(format!(
+            "hash_tensor: Expected reduction dim {dim} to have non-zero size."
+        )));
+    }
+    if dims.is_empty() && input.numel() == 0 {
+        return Err(Error::runtime(
+            "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify \
+             the reduction dim with the 'dim' argument.",
+        ));
+    }
     let rows = rows(input, dims, keepdim)?;
     let bits: Vec<u64> = match Numbers::of(&rows.tensor)? {
         Numbers::Int(xs) => xs.iter().map(|&x| x as u64).collect(),
@@ -213,22 +224,47 @@ pub fn triangle_indices(
         let (name, value) = if rows < 0 { ("row", rows) } else { ("col", columns) };
         return Err(Error::runtime(format!("{name} must be non-negative, got{value}")));
     }
-    if rows.saturating_mul(columns) > 1 << 32 {
-        return Err(Error::not_implemented("the indices of a triangle as large as this"));
+    if !matches!(dtype, DType::Int32 | DType::Int64) {
+        return Err(Error::no_kernel(if lower { "tril_indices" } else { "triu_indices" }, dtype));
     }
-    let (mut down, mut right) = (Vec::new(), Vec::new());
-    for row in 0..rows {
-        let edge = row.saturating_add(offset);
-        let range = match lower {
-            true => 0..edge.saturating_add(1).clamp(0, columns),
-            false => edge.clamp(0, columns)..columns,
-        };
-        down.extend(range.clone().map(|_| row));
-        right.extend(range);
+    let below = |offset: i64| below_diagonal(rows, columns, offset);
+    let count = match lower {
+        true => below(offset),
+        false => i128::from(rows) * i128::from(columns) - below(offset.saturating_sub(1)),
+    };
+    // More than memory has is refused where it is asked for.
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    let result = Tensor::zeros(&[2, count], DType::Int64)?;
+    if count > 0 {
+        let mut all = result.write::<i64>()?;
+        let (down, right) = all.split_at_mut(count as usize);
+        let mut places = down.iter_mut().zip(right);
+        let first = if lower { offset.saturating_neg().clamp(0, rows) } else { 0 };
+        for row in first..rows {
+            if places.len() == 0 {
+                break;
+            }
+            let edge = row.saturating_add(offset);
+            let range = match lower {
+                true => 0..edge.saturating_add(1).clamp(0, columns),
+                false => edge.clamp(0, columns)..columns,
+            };
+            for (column, (down, right)) in range.zip(places.by_ref()) {
+                (*down, *right) = (row, column);
+            }
+        }
     }
-    let count = down.len() as i64;
-    down.extend_from_slice(&right);
-    Tensor::from_slice(&down, &[2, count])?.to_dtype(dtype)
+    result.to_dtype(dtype)
+}
+
+/// How many elements of a matrix stand on or below a diagonal.
+fn below_diagonal(rows: i64, columns: i64, offset: i64) -> i128 {
+    let [rows, columns, offset] = [rows, columns, offset].map(i128::from);
+    // Rows from `first` on have elements, each one more than the last; from `full` on all.
+    let first = (-offset).clamp(0, rows);
+    let full = (columns - 1 - offset).clamp(first, rows);
+    let partial = (first + 1 + full) * (full - first) / 2 + offset * (full - first);
+    partial + (rows - full) * columns
 }
 
 /// Whether all elements are true: used by `torch.allclose`.

@@ -105,6 +105,11 @@ impl Tensor {
             .and_then(|n| n.checked_mul(dtype.item_size()))
             .filter(|&n| n <= isize::MAX as usize)
             .ok_or_else(|| Error::runtime("Storage size calculation overflowed"))?;
+        if count == 0
+            && sizes.iter().skip(1).try_fold(1i64, |n, &s| n.checked_mul(s.max(1))).is_none()
+        {
+            return Err(Error::runtime("Stride calculation overflowed"));
+        }
         let (sizes, strides) = (Dims::from_slice(sizes), contiguous_strides(sizes));
         Ok(Tensor::new(make(nbytes)?, dtype, sizes, strides, 0))
     }
@@ -472,7 +477,10 @@ impl Tensor {
     /// # Errors
     /// For numbers that the dtype cannot hold, and dtypes without kernels.
     pub fn fill(&self, value: Scalar) -> Result<()> {
-        value.check_fits(self.now().dtype)?;
+        let is_half = matches!(self.dtype(), DType::Float16 | DType::BFloat16);
+        // PyTorch writes a single element of half precision without looking how large it is.
+        let held = if is_half && self.numel() == 1 { DType::Float64 } else { self.dtype() };
+        value.check_fits(held)?;
         let (int, float, complex) = (value.to_i64(), value.to_f64(), value.to_complex());
         match self.now().dtype {
             DType::Bool => self.fill_with(Bool::from(value.to_bool())),

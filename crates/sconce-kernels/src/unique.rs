@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::numbers::{Number, Numbers, Real, computed};
+use crate::numbers::{Numbers, Real, computed};
 use crate::ranks::{Placed, Ranked, Use, ranked};
 use crate::shape::wrap_dim;
 use crate::{DType, Dims, Error, Result, Tensor, introsort};
@@ -130,7 +130,8 @@ fn group(input: &Tensor, inverse: bool, counts: bool, sorted: bool) -> Result<Un
     Ok(Unique { values, inverse, counts })
 }
 
-/// `torch.unique_consecutive`: runs of equal elements, or slices along a dimension, as one.
+/// `torch.unique_consecutive`: runs of equal elements, or slices along a dimension, as one. With a
+/// dimension it gives all that [`Unique`] has.
 ///
 /// # Errors
 /// For complex numbers.
@@ -142,31 +143,28 @@ pub fn unique_consecutive(
 ) -> Result<Unique> {
     expect_plain(input.dtype())?;
     match dim {
-        Some(dim) if input.dim() > 0 => unique_slices(input, dim, inverse, counts, false),
-        _ => group(input, inverse, counts, false),
+        Some(dim) => unique_slices(input, dim, false),
+        None => group(input, inverse, counts, false),
     }
 }
 
-/// `torch.unique` of the slices along a dimension, in lexicographic order.
+/// `torch.unique` of the slices along a dimension, in lexicographic order, NaN neither before nor after
+/// anything. It gives all that [`Unique`] has.
 ///
 /// # Errors
-/// For complex numbers.
-pub fn unique_dim(input: &Tensor, dim: i64, inverse: bool, counts: bool) -> Result<Unique> {
+/// For complex numbers, and where there is no such dimension.
+pub fn unique_dim(input: &Tensor, dim: i64) -> Result<Unique> {
     expect_plain(input.dtype())?;
-    unique_slices(input, dim, inverse, counts, true)
+    unique_slices(input, dim, true)
 }
 
-fn unique_slices(
-    input: &Tensor,
-    dim: i64,
-    inverse: bool,
-    counts: bool,
-    sorted: bool,
-) -> Result<Unique> {
+fn unique_slices(input: &Tensor, dim: i64, sorted: bool) -> Result<Unique> {
+    if input.dim() == 0 {
+        let message = format!("Dimension specified as {dim} but tensor has no dimensions");
+        return Err(Error::index(message));
+    }
     let dim = wrap_dim(dim, input.dim())?;
-    let Some(&count) = input.sizes().get(dim) else {
-        return Err(Error::not_implemented("unique slices of a tensor without dimensions"));
-    };
+    let count = input.sizes()[dim];
     if input.numel() == 0 {
         if count == 0 && input.sizes().iter().filter(|&&size| size == 0).count() == 1 {
             let none = || Tensor::zeros(&[0], DType::Int64);
@@ -182,19 +180,16 @@ fn unique_slices(
         let slice = |i: usize| &xs[i * len..(i + 1) * len];
         let mut order: Vec<usize> = (0..count).collect();
         if sorted {
-            order.sort_by(|&a, &b| {
+            introsort::sort(&mut order, &|a: usize, b: usize| {
                 let pairs = slice(a).iter().zip(slice(b));
-                let mut orders = pairs.map(|(x, y)| x.order(*y));
-                orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+                let mut orders = pairs.filter_map(|(x, y)| x.partial_cmp(y));
+                orders.find(|order| order.is_ne()) == Some(Ordering::Less)
             });
         }
         Groups::of(&order, |a, b| slice(a) == slice(b))
     }
     let groups = match &Numbers::of(&slices)? {
         Numbers::Int(xs) => groups(xs, len, count as usize, sorted),
-        Numbers::Float(xs) if xs.iter().any(|x| x.not_a_number()) => {
-            return Err(Error::not_implemented("unique slices that hold NaN"));
-        }
         Numbers::Float(xs) => groups(xs, len, count as usize, sorted),
         Numbers::Complex(_) => return Err(Error::no_kernel("unique", input.dtype())),
     };
@@ -203,6 +198,6 @@ fn unique_slices(
     // Slice after slice in memory, whatever the dimension is, as in PyTorch.
     let values = crate::index_select(&slices, 0, &first)?.movedim(&[0], &[dim as i64])?;
     let sizes: Dims = [count].into_iter().collect();
-    let (inverse, counts) = groups.tensors(&sizes, inverse, counts)?;
+    let (inverse, counts) = groups.tensors(&sizes, true, true)?;
     Ok(Unique { values, inverse, counts })
 }

@@ -310,11 +310,13 @@ impl Tensor {
     /// # Errors
     /// Where there is no such dimension.
     pub fn squeeze(&self, dims: Option<&[i64]>) -> Result<Tensor> {
-        let mut goes = Dims::from_elem(i64::from(dims.is_none()), self.dim());
+        // A tensor without dimensions has one that can be named.
+        let mut goes = Dims::from_elem(i64::from(dims.is_none()), self.dim().max(1));
         for &dim in dims.unwrap_or(&[]) {
             let dim = wrap_dim(dim, self.dim())?;
-            if let Some(goes) = goes.get_mut(dim) {
-                *goes = 1;
+            if std::mem::replace(&mut goes[dim], 1) == 1 {
+                let message = format!("dim {dim} appears multiple times in the list of dims");
+                return Err(Error::runtime(message));
             }
         }
         let keep = |i: &usize| !(goes[*i] == 1 && self.sizes()[*i] == 1);

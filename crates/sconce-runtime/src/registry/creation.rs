@@ -22,18 +22,7 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::empty_permuted", "-", |machine, args| {
         let (sizes, order) = (args.ints(0)?, args.ints(1)?);
-        let mut strides = vec![0; sizes.len()];
-        let mut step = 1i64;
-        for &dim in order.iter().rev() {
-            let Some(at) = usize::try_from(dim)
-                .ok()
-                .filter(|&at| at < sizes.len() && order.len() == sizes.len())
-            else {
-                return Err(Raise::unsupported("aten::empty_permuted in this order"));
-            };
-            strides[at] = step;
-            step = step.saturating_mul(sizes[at].max(1));
-        }
+        let strides = permuted_strides(&sizes, &order)?;
         strided(machine, &args, &sizes, &strides, 2, DType::Float32)
     }),
     ("aten::new_empty", "-", |machine, args| {
@@ -123,6 +112,36 @@ fn like(machine: &Machine, args: &Args<'_>, value: Scalar, dtype: usize) -> Resu
     Ok(IValue::Tensor(made))
 }
 
+/// The strides of dimensions that lie in memory in another order.
+fn permuted_strides(sizes: &[i64], order: &[i64]) -> Result<Vec<i64>> {
+    if order.len() != sizes.len() {
+        return Err(Raise::message(format!(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. \
+             len(size) = {} is not equal to len(physical_layout) = {}",
+            sizes.len(),
+            order.len()
+        )));
+    }
+    for (at, &dim) in order.iter().enumerate() {
+        if !(0..sizes.len() as i64).contains(&dim) {
+            return Err(Raise::message(format!(
+                "Dimension out of range (expected to be between 0 and {}, but got {dim} at index \
+                 {at}).  NB: negative dims not currently supported; file an issue if you want it.",
+                sizes.len() - 1
+            )));
+        }
+        if order[..at].contains(&dim) {
+            return Err(Raise::message("Duplicate dim not allowed"));
+        }
+    }
+    let (mut strides, mut step) = (vec![0; sizes.len()], 1i64);
+    for &dim in order.iter().rev() {
+        strides[dim as usize] = step;
+        step = step.saturating_mul(sizes[dim as usize].max(1));
+    }
+    Ok(strides)
+}
+
 /// Memory for these sizes and strides.
 fn strided(
     machine: &Machine,
@@ -133,14 +152,24 @@ fn strided(
     default: DType,
 ) -> Result {
     let dtype = options(args, dtype, default)?;
-    if sizes.len() != strides.len() || sizes.iter().chain(strides).any(|&n| n < 0) {
-        return Err(Raise::unsupported("empty_strided with these sizes and strides"));
+    if sizes.len() != strides.len() {
+        return Err(Raise::message(format!(
+            "dimensionality of sizes ({}) must match dimensionality of strides ({})",
+            sizes.len(),
+            strides.len()
+        )));
     }
-    let reach = sizes.iter().zip(strides);
-    let reach = reach.fold(1i64, |reach, (&size, &stride)| {
-        reach.saturating_add((size - 1).max(0).saturating_mul(stride))
+    let mut pairs = sizes.iter().zip(strides);
+    let reach = pairs.try_fold(1i64, |reach, (&size, &stride)| {
+        let length = (size.max(1) - 1).checked_mul(stride)?;
+        reach.checked_add(length).filter(|&reach| reach > 0)
     });
-    let count = if sizes.contains(&0) { 0 } else { reach };
+    let count = if sizes.iter().any(|&size| size <= 0) { Some(0) } else { reach };
+    let Some(count) = count else {
+        return Err(Raise::message(format!(
+            "Storage size calculation overflowed with sizes={sizes:?} and strides={strides:?}"
+        )));
+    };
     machine.budget.check_sizes(&[count])?;
     made(Tensor::zeros(&[count], dtype).and_then(|all| all.as_strided(sizes, strides, Some(0))))
 }

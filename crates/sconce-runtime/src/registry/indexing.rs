@@ -46,14 +46,21 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::_unsafe_masked_index", "-", |_, args| {
         let (input, mask) = (args.tensor(0)?, args.tensor(1)?);
-        let indices = clamped(&args, 2)?;
-        let picked = kernels::index(input, &indices).map_err(kernel)?;
+        let indices = args.optional_tensors(2)?;
+        let whole = with_elements(input, &indices)?;
+        let picked = kernels::index(&whole, &clamped(&whole, indices)?).map_err(kernel)?;
+        if input.numel() == 0 {
+            return made(Tensor::full(picked.sizes(), args.scalar(3)?, input.dtype()));
+        }
         let hidden = kernels::logical_not(mask).map_err(kernel)?;
         made(kernels::masked_fill(&picked, &hidden, args.operand(3)?))
     }),
     ("aten::_unsafe_masked_index_put_accumulate", "-", |_, args| {
         let (input, mask, values) = (args.tensor(0)?, args.tensor(1)?, args.tensor(3)?);
-        let indices = clamped(&args, 2)?;
+        if input.numel() == 0 {
+            return made(input.copy());
+        }
+        let indices = clamped(input, args.optional_tensors(2)?)?;
         let hidden = kernels::logical_not(mask).map_err(kernel)?;
         let values = kernels::masked_fill(values, &hidden, Operand::Scalar(Scalar::Int(0)))
             .map_err(kernel)?;
@@ -84,13 +91,11 @@ pub(super) const TABLE: Table = &[
         searchsorted(&args, args.tensor(0)?, args.tensor(1)?)
     }),
     ("aten::searchsorted", "Scalar", |_, args| {
-        let value = Tensor::scalar(args.scalar(1)?, args.tensor(0)?.dtype()).map_err(kernel)?;
-        searchsorted(&args, args.tensor(0)?, &value)
+        searchsorted(&args, args.tensor(0)?, &beside(args.scalar(1)?, args.tensor(0)?)?)
     }),
     ("aten::bucketize", "Tensor", |_, args| bucketize(&args, args.tensor(0)?)),
     ("aten::bucketize", "Scalar", |_, args| {
-        let value = Tensor::scalar(args.scalar(0)?, args.tensor(1)?.dtype()).map_err(kernel)?;
-        bucketize(&args, &value)
+        bucketize(&args, &beside(args.scalar(0)?, args.tensor(1)?)?)
     }),
     ("aten::_unique2", "-", |_, args| {
         unique(kernels::unique(args.tensor(0)?, args.bool(2)?, args.bool(3)?))
@@ -100,13 +105,10 @@ pub(super) const TABLE: Table = &[
         let dim = args.optional_int(3)?;
         unique(kernels::unique_consecutive(args.tensor(0)?, inverse, counts, dim))
     }),
-    ("aten::unique_dim", "-", |_, args| {
-        let (dim, inverse, counts) = (args.int(1)?, args.bool(3)?, args.bool(4)?);
-        unique(kernels::unique_dim(args.tensor(0)?, dim, inverse, counts))
-    }),
+    ("aten::unique_dim", "-", |_, args| unique(kernels::unique_dim(args.tensor(0)?, args.int(1)?))),
     ("aten::unique_dim_consecutive", "-", |_, args| {
-        let (dim, inverse, counts) = (args.int(1)?, args.bool(2)?, args.bool(3)?);
-        unique(kernels::unique_consecutive(args.tensor(0)?, inverse, counts, Some(dim)))
+        let dim = Some(args.int(1)?);
+        unique(kernels::unique_consecutive(args.tensor(0)?, true, true, dim))
     }),
     ("aten::slice_scatter", "-", |_, args| {
         let (dim, start, end) = (args.int(2)?, args.optional_int(3)?, args.optional_int(4)?);
@@ -163,7 +165,7 @@ fn index_fold(
 ) -> Result {
     let (input, dim, index) = (args.tensor(0)?, args.int(1)?, args.tensor(2)?);
     let mut source = args.tensor(3)?.clone();
-    if alpha != Scalar::Int(1) {
+    if alpha != Scalar::Int(1) && source.dtype() == input.dtype() {
         let by = Operand::Scalar(alpha);
         source = kernels::binary(kernels::BinaryOp::Mul, (&source).into(), by)
             .and_then(|scaled| scaled.to_dtype(input.dtype()))
@@ -183,8 +185,7 @@ fn put(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accumulate: 
 }
 
 /// Indices brought into their dimensions, where masks hide those that were not.
-fn clamped(args: &Args<'_>, index: usize) -> Result<Vec<Option<Tensor>>> {
-    let input = args.tensor(0)?;
+fn clamped(input: &Tensor, indices: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
     let clamp = |(dim, tensor): (usize, Option<Tensor>)| {
         let Some(tensor) = tensor else { return Ok(None) };
         let size = input.sizes().get(dim).copied().unwrap_or(1);
@@ -192,7 +193,18 @@ fn clamped(args: &Args<'_>, index: usize) -> Result<Vec<Option<Tensor>>> {
         let (low, high) = (Some(Operand::Scalar(low)), Some(Operand::Scalar(high)));
         kernels::clamp(&tensor, low, high).map(Some).map_err(kernel)
     };
-    args.optional_tensors(index)?.into_iter().enumerate().map(clamp).collect()
+    indices.into_iter().enumerate().map(clamp).collect()
+}
+
+/// A tensor itself, or one with an element wherever an index picks from a dimension without any.
+fn with_elements(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Tensor> {
+    let picks = |dim: usize| indices.get(dim).is_some_and(Option::is_some);
+    let size = |(dim, &size): (usize, &i64)| if picks(dim) { size.max(1) } else { size };
+    let sizes: Vec<i64> = input.sizes().iter().enumerate().map(size).collect();
+    if sizes == input.sizes() {
+        return Ok(input.clone());
+    }
+    Tensor::zeros(&sizes, input.dtype()).map_err(kernel)
 }
 
 /// A vector of indices for each dimension: `torch.nonzero(as_tuple=True)`.
@@ -200,6 +212,12 @@ pub(super) fn coordinates(input: &Tensor) -> Result {
     let vector = if input.dim() == 0 { input.unsqueeze(0).map_err(kernel)? } else { input.clone() };
     let found = kernels::nonzero(&vector).map_err(kernel)?;
     listed((0..vector.dim() as i64).map(|dim| found.select(1, dim)?.contiguous()).collect())
+}
+
+/// A number as a tensor of the dtype in which it meets another.
+fn beside(value: Scalar, other: &Tensor) -> Result<Tensor> {
+    let dtype = kernels::result_type(&[other.into(), value.into()]).map_err(kernel)?;
+    Tensor::scalar(value, dtype).map_err(kernel)
 }
 
 fn searchsorted(args: &Args<'_>, sorted: &Tensor, values: &Tensor) -> Result {

@@ -2,7 +2,8 @@
 
 use sconce_ir::Type;
 use sconce_kernels::{
-    self as kernels, BinaryOp, Bins, Extremum, Interpolation, SegmentReduce, Spacing, Tensor,
+    self as kernels, BinaryOp, Bins, Extremum, Interpolation, SegmentReduce, Segments, Spacing,
+    Tensor,
 };
 
 use super::tensor_args::{both, kernel, listed, made};
@@ -224,18 +225,29 @@ pub(super) const TABLE: Table = &[
             "mean" => SegmentReduce::Mean,
             "sum" => SegmentReduce::Sum,
             "prod" => SegmentReduce::Prod,
-            _ => return Err(Raise::unsupported("aten::segment_reduce of this kind")),
+            other => {
+                return Err(Raise::message(format!(
+                    "reduce argument must be either sum, prod, mean, amax or amin, got {other}"
+                )));
+            }
         };
         if !args.get(3).is_none() {
-            return Err(Raise::unsupported("aten::segment_reduce by indices"));
+            return Err(Raise::message(
+                "segment_reduce(): indices based reduction is not supported yet.",
+            ));
         }
-        let (segments, are_offsets) = match (args.optional_tensor(2)?, args.optional_tensor(4)?) {
-            (Some(lengths), None) => (lengths, false),
-            (None, Some(offsets)) => (offsets, true),
-            _ => return Err(Raise::unsupported("aten::segment_reduce by both or neither")),
+        let segments = match (args.optional_tensor(2)?, args.optional_tensor(4)?) {
+            (_, Some(offsets)) => Segments::Offsets(offsets),
+            (Some(lengths), None) if args.bool(6)? => Segments::SomeLengths(lengths),
+            (Some(lengths), None) => Segments::Lengths(lengths),
+            (None, None) => {
+                return Err(Raise::message(
+                    "segment_reduce(): Either lengths or offsets must be defined.",
+                ));
+            }
         };
         let (axis, initial) = (args.int(5)?, args.optional_real(7)?);
-        made(kernels::segment_reduce(args.tensor(0)?, reduce, segments, are_offsets, axis, initial))
+        made(kernels::segment_reduce(args.tensor(0)?, reduce, segments, axis, initial))
     }),
     ("aten::vander", "-", |_, args| {
         made(kernels::vander(args.tensor(0)?, args.optional_int(1)?, args.bool(2)?))

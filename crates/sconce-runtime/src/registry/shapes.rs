@@ -316,8 +316,23 @@ fn split_along(args: &Args<'_>, name: &str, least: usize) -> Result {
 /// Each tensor cut into so many chunks, the last padded with zeros, and those of all side by side.
 fn chunk_cat(args: &Args<'_>) -> Result {
     let (tensors, dim, count) = (args.tensors(0)?, args.int(1)?, args.int(2)?);
-    let dims = tensors.first().map_or(0, |tensor| tensor.dim() as i64);
-    let dim = if dim < 0 { dim + dims } else { dim };
+    let Some(first) = tensors.first() else {
+        return Err(Raise::message("_chunk_cat expects a non-empty input tensor list"));
+    };
+    let refused = |what: &str| Err(Raise::message(format!("_chunk_cat expects {what}")));
+    if tensors.iter().any(|tensor| tensor.dtype() != first.dtype()) {
+        return refused("all input tensors with the same dtype");
+    }
+    if tensors.iter().any(|tensor| tensor.numel() == 0) {
+        return refused("non-empty tensor");
+    }
+    if count < 1 {
+        return refused("positive num_chunks");
+    }
+    if dim < 0 && tensors.iter().any(|tensor| tensor.dim() != first.dim()) {
+        return refused("non-negative dim when input tensors have different ndims");
+    }
+    let dim = if dim < 0 { dim + first.dim() as i64 } else { dim };
     let run = || -> kernels::Result<Tensor> {
         let mut parts = Vec::new();
         for tensor in &tensors {
@@ -336,8 +351,5 @@ fn chunk_cat(args: &Args<'_>) -> Result {
         }
         kernels::cat(&parts, dim + 1)
     };
-    if count < 1 || dim < 0 || tensors.iter().any(|tensor| tensor.numel() == 0) {
-        return Err(Raise::unsupported("aten::_chunk_cat of these tensors"));
-    }
     made(run())
 }

@@ -39,8 +39,8 @@ pub(super) const TABLE: Table = &[
         Ok(Bool(args.tensor(0)?.dtype().is_floating_point()))
     }),
     ("aten::Bool", "Tensor", |_, args| Ok(Bool(item(&args)?.to_bool()))),
-    ("aten::Int", "Tensor", |_, args| Ok(Int(item(&args)?.to_i64()))),
-    ("aten::Float", "Tensor", |_, args| Ok(Float(item(&args)?.to_f64()))),
+    ("aten::Int", "Tensor", |_, args| Ok(Int(item_in(&args, DType::Int64)?.to_i64()))),
+    ("aten::Float", "Tensor", |_, args| Ok(Float(item_in(&args, DType::Float64)?.to_f64()))),
     ("aten::item", "-", |_, args| number(item(&args)?)),
     ("aten::_local_scalar_dense", "-", |_, args| number(item(&args)?)),
     ("aten::IntImplicit", "-", |_, args| implicit(&args, "an integer")),
@@ -48,6 +48,10 @@ pub(super) const TABLE: Table = &[
     ("aten::ComplexImplicit", "-", |_, args| implicit(&args, "a complex number")),
     ("aten::ScalarImplicit", "-", |_, args| implicit(&args, "a scalar")),
     ("aten::_unsafe_view", "-", |_, args| made(args.tensor(0)?.view(&args.ints(1)?))),
+    // Unlike other copies of views it takes what could not be viewed.
+    ("aten::view_copy", "-", |_, args| {
+        made(args.tensor(0)?.reshape(&args.ints(1)?).and_then(|view| view.copy()))
+    }),
     ("aten::view", "-", |_, args| made(args.tensor(0)?.view(&args.ints(1)?))),
     ("aten::reshape", "-", |_, args| made(args.tensor(0)?.reshape(&args.ints(1)?))),
     ("aten::flatten", "using_ints", |_, args| {
@@ -209,6 +213,13 @@ fn ints(values: &[i64]) -> IValue {
 
 fn item(args: &Args<'_>) -> Result<Scalar> {
     args.tensor(0)?.item().map_err(kernel)
+}
+
+/// The element of a tensor of one, which `dtype` has to hold.
+fn item_in(args: &Args<'_>, dtype: DType) -> Result<Scalar> {
+    let item = item(args)?;
+    item.check_fits(dtype).map_err(kernel)?;
+    Ok(item)
 }
 
 fn number(value: Scalar) -> Result {
