@@ -24,7 +24,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "operators"))
-from generate import own, plain  # noqa: E402
+from generate import own, plain, rounds  # noqa: E402
 
 # Of what the module database has, which is not in the operator database.
 MODULES = re.compile("Loss|Norm|Pad|Pool|Upsample|Embedding|ReLU|GLU|Shrink|Sigmoid|Mish|Conv")
@@ -67,20 +67,6 @@ def literal(value):
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(literal, value))}]"
     return repr(value)
-
-
-def rounds(result, module, tensors):
-    """Whether PyTorch itself is far from what it gives in double precision."""
-    wide = [tensor.double() if tensor.dtype == torch.float32 else tensor for tensor in tensors]
-    try:
-        with torch.no_grad():
-            exact = pytree.tree_leaves(module(*wide))
-    except RuntimeError:
-        return False
-    pairs = zip(pytree.tree_leaves(result), exact)
-    near = lambda found, exact: (found - exact).abs().max() <= 4e-6 * exact.abs().max()
-    compared = lambda found, exact: found is not None and found.numel() and (found.dtype, exact.dtype) == (torch.float32, torch.float64)
-    return not all(near(found, exact) for found, exact in pairs if compared(found, exact))
 
 
 def record(name, schema, values, folder):

@@ -12,6 +12,7 @@ are missing. Then, two at a time:
     infinite    the same, some of the numbers infinite or NaN, float32, a few samples each
     gradients   `../gradients/generate.py`: what programs get that ask for derivatives of those samples
     backwards   `../gradients/backwards.py`: calls of the operators of backward passes
+    changed     `../operators/changed.py`: calls of operators with arguments that somebody got wrong
     layers      `../models/layers.py`: the samples of PyTorch's module database
     modules     `../models/sequence.py`: recurrent, attention and word models
     programs    `../torchscript/generate.py`: the programs of `../torchscript/cases`
@@ -66,6 +67,7 @@ RECORDED = {
     "backwards": Samples(
         "gradients/backwards.py", [], ["--dtypes", "float32:2,float64:1", "--every", "4"]
     ),
+    "changed": Samples("operators/changed.py", ["--calls", "60"], ["--calls", "10", "--every", "12"]),
     "layers": Samples("models/layers.py", ["--samples", "24"], ["--samples", "2", "--every", "8"]),
     "modules": Samples("models/sequence.py"),
     "programs": Samples("torchscript/generate.py"),
@@ -238,7 +240,7 @@ def main():
         runner = Runner(options, folder)
         # The longest first.
         running = [pool.submit(runner.models)]
-        order = "operators dtypes layers gradients backwards strides infinite programs modules".split()
+        order = "operators dtypes layers changed gradients backwards strides infinite programs modules".split()
         running += [pool.submit(runner.calls, part) for part in order]
         parts = []
         for future in running:

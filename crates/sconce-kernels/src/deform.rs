@@ -97,6 +97,9 @@ pub fn deform_conv2d(
 ) -> Result<Tensor> {
     let shape = shape(input, weight, offset, mask, options)?;
     let dtype = input.dtype();
+    for operand in [Some(weight), Some(offset), mask, Some(bias)].into_iter().flatten() {
+        operand.expect_dtype(dtype)?;
+    }
     let compute = compute_dtype(dtype);
     let columns = match compute {
         DType::Float32 => columns::<f32>(&shape, input, offset, mask, options),

@@ -24,14 +24,20 @@ pub struct FakeQuantizer {
 /// The tensor as it would come back from being quantized, and which numbers were within the range.
 ///
 /// # Errors
-/// For other dtypes than `float32`, an empty range, and scales that are not one for each channel.
+/// For other dtypes than `float32` and those of half precision, an empty range, and scales that are not one for each channel.
 pub fn fake_quantize(input: &Tensor, by: &FakeQuantizer) -> Result<(Tensor, Tensor)> {
     let (least, most) = by.range;
     if least > most {
         return Err(Error::runtime("`quant_min` should be less than or equal to `quant_max`."));
     }
+    if matches!(input.dtype(), DType::Float16 | DType::BFloat16) {
+        let (result, kept) = fake_quantize(&input.to_dtype(DType::Float32)?, by)?;
+        return Ok((result.to_dtype(input.dtype())?, kept));
+    }
     if input.dtype() != DType::Float32 {
-        return Err(Error::not_implemented("fake quantization of other than float32"));
+        return Err(Error::not_implemented(
+            "fake quantization of other dtypes than float32 and halves",
+        ));
     }
     let channels =
         by.axis.map_or(1, |axis| input.sizes().get(axis).map_or(0, |&size| size as usize));

@@ -290,6 +290,13 @@ pub fn quantize(input: &Tensor, quantizer: Quantizer, dtype: DType) -> Result<Te
         return pack(&values, input.sizes(), dtype, quantizer);
     }
     if let Quantizer::PerTensor { scale, zero_point } = quantizer {
+        let (_, least, most) = underlying(dtype)?;
+        if zero_point < least || zero_point > most {
+            let bound = if zero_point < least { "below lower" } else { "above upper" };
+            return Err(Error::runtime(format!(
+                "quantize_tensor_per_tensor_affine zero_point {zero_point} is {bound} bound."
+            )));
+        }
         let inverse = 1.0 / scale as f32;
         let codes =
             Steps::of(dtype, zero_point)?.codes(&input, dtype, move |x: f32| x * inverse)?;

@@ -312,6 +312,9 @@ impl<'a> Recurrent<'a> {
         }
         let projected = self.cell == Cell::Lstm && initial[0].size(2)? != initial[1].size(2)?;
         let weights = self.weights(projected)?;
+        if initial.iter().any(|state| state.sizes()[0] != weights.len() as i64) {
+            return Err(Error::runtime("Expected more hidden states in stacked_rnn"));
+        }
         let mut last: Vec<Vec<Tensor>> = vec![Vec::new(); wanted];
         let mut sequence = input.clone();
         for (at, weights) in weights.chunks_exact(self.directions()).enumerate() {

@@ -112,8 +112,8 @@ impl<F: Float + Element> Regions<F> {
         }
         let number = |i: usize, row: &[F]| {
             let batch_of = row[0].to_i64().filter(|at| (0..batch).contains(at));
-            let at = batch_of.ok_or_else(|| {
-                Error::not_implemented(format!("region {i} of an image that is not there"))
+            let at = batch_of.filter(|_| row[0] >= F::zero()).ok_or_else(|| {
+                Error::runtime(format!("rois batch index must be in [0, batch_size): region {i}"))
             })?;
             Ok((at as usize, [row[1], row[2], row[3], row[4]]))
         };

@@ -341,7 +341,11 @@ fn rounding(case: &str) -> f64 {
 
 /// The elements of a tensor, in row-major order, as complex numbers.
 fn numbers(tensor: &Tensor) -> Option<Vec<(f64, f64)>> {
-    let flat = tensor.reshape(&[-1]).ok()?;
+    let plain = match tensor.dtype().is_quantized() {
+        true => kernels::dequantize(tensor).ok()?,
+        false => tensor.clone(),
+    };
+    let flat = plain.reshape(&[-1]).ok()?;
     (0..flat.numel())
         .map(|index| {
             let item = flat.select(0, index).ok()?.item().ok()?.to_complex();

@@ -36,7 +36,7 @@ pub(super) const TABLE: Table = &[
 fn faked(args: &Args<'_>, by_channel: bool) -> Result<(Tensor, Tensor)> {
     let input = args.tensor(0)?;
     let (scales, zero_points, axis) = if by_channel {
-        let axis = kernels::shape::wrap_dim(args.int(3)?, input.dim()).map_err(kernel)?;
+        let axis = channel_axis(args)?;
         (list(args.tensor(1)?, DType::Float32)?, list(args.tensor(2)?, DType::Int64)?, Some(axis))
     } else {
         (vec![number(args, 1)? as f32], vec![number(args, 2)? as i64], None)
@@ -45,6 +45,34 @@ fn faked(args: &Args<'_>, by_channel: bool) -> Result<(Tensor, Tensor)> {
     let range = (args.int(first)?, args.int(first + 1)?);
     kernels::fake_quantize(input, &FakeQuantizer { scales, zero_points, axis, range })
         .map_err(kernel)
+}
+
+/// The channels' dimension, of scales and zero points that fit each other.
+fn channel_axis(args: &Args<'_>) -> Result<usize> {
+    let (input, scale, zero_point, axis) =
+        (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?, args.int(3)?);
+    let refused = |what: String| Err(Raise::message(what));
+    if !matches!(scale.dtype(), DType::Float32 | DType::BFloat16) {
+        let found = scale.dtype().scalar_type_name();
+        return refused(format!("Scale must be Float or BFloat16, found {found}"));
+    }
+    if !matches!(zero_point.dtype(), DType::Int32 | DType::Float32 | DType::Float16) {
+        let found = zero_point.dtype().scalar_type_name();
+        return refused(format!("Zero-point must be Int32, Float or Half, found {found}"));
+    }
+    if scale.dim() != 1 {
+        return refused("scale should be a 1-D tensor".to_owned());
+    }
+    if zero_point.dim() != 1 {
+        return refused("zero point should be a 1-D tensor".to_owned());
+    }
+    if scale.numel() != zero_point.numel() {
+        return refused("scale and zero-point need to have the same dimensions".to_owned());
+    }
+    if axis < 0 {
+        return refused("`axis` must be between 0 and number of dimensions of input".to_owned());
+    }
+    kernels::shape::wrap_dim(axis, input.dim()).map_err(kernel)
 }
 
 fn masked(args: &Args<'_>, by_channel: bool) -> Result {

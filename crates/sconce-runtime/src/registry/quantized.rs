@@ -22,6 +22,13 @@ pub(super) const TABLE: Table = &[
         let dims = args.tensor(0)?.dim();
         let axis = kernels::shape::wrap_dim(axis, dims).map_err(kernel)?;
         let (scales, zero_points) = (args.tensor(1)?, args.tensor(2)?);
+        if !scales.dtype().is_floating_point() {
+            return Err(Raise::message("scale tensor must be floating point"));
+        }
+        if scales.dim() != 1 || zero_points.dim() != 1 {
+            let name = if scales.dim() == 1 { "zero_points" } else { "scale" };
+            return Err(Raise::message(format!("{name} tensor must have dimension 1")));
+        }
         let quantizer = match zero_points.dtype().is_floating_point() {
             true => Quantizer::PerChannelFloat {
                 scales: list(scales, DType::Float32)?,

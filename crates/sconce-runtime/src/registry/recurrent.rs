@@ -1,6 +1,8 @@
 //! Operators of recurrent layers and of sequences of different lengths.
 
-use sconce_kernels::{self as kernels, Cell, CellWeights, PackedRecurrent, Recurrent, Tensor};
+use sconce_kernels::{
+    self as kernels, Cell, CellWeights, DType, PackedRecurrent, Recurrent, Tensor,
+};
 
 use super::tensor_args::{kernel, made};
 use super::{Args, Table};
@@ -65,12 +67,13 @@ pub(super) const TABLE: Table = &[
     ("aten::rnn_tanh_cell", "-", |_, args| step(&args, Cell::Tanh)),
     ("aten::rnn_relu_cell", "-", |_, args| step(&args, Cell::Relu)),
     ("aten::_pack_padded_sequence", "-", |_, args| {
-        let (data, sizes) = kernels::pack_padded(args.tensor(0)?, args.tensor(1)?, args.bool(2)?)
-            .map_err(kernel)?;
+        let lengths = lengths(args.tensor(1)?)?;
+        let (data, sizes) =
+            kernels::pack_padded(args.tensor(0)?, lengths, args.bool(2)?).map_err(kernel)?;
         Ok(tensors(vec![data, sizes]))
     }),
     ("aten::_pad_packed_sequence", "-", |machine, args| {
-        let (sizes, total) = (numbers(args.tensor(1)?)?, args.int(4)?);
+        let (sizes, total) = (numbers(lengths(args.tensor(1)?)?)?, args.int(4)?);
         machine.budget.check_sizes(&[total.max(0), sizes.first().copied().unwrap_or(0).max(0)])?;
         let (padded, lengths) =
             kernels::pad_packed(args.tensor(0)?, &sizes, args.bool(2)?, args.scalar(3)?, total)
@@ -91,6 +94,18 @@ pub(super) const TABLE: Table = &[
         made(kernels::pad_sequence(&sequences, args.bool(1)?, args.scalar(2)?, on_the_left))
     }),
 ];
+
+/// Lengths of sequences, or of batches of their steps.
+fn lengths(tensor: &Tensor) -> Result<&Tensor> {
+    if tensor.dim() == 1 && tensor.dtype() == DType::Int64 {
+        return Ok(tensor);
+    }
+    Err(Raise::message(format!(
+        "'lengths' argument should be a 1D CPU int64 tensor, but got {}D cpu {} tensor",
+        tensor.dim(),
+        tensor.dtype().scalar_type_name()
+    )))
+}
 
 fn tensors(tensors: Vec<Tensor>) -> IValue {
     IValue::tuple(tensors.into_iter().map(IValue::Tensor).collect())
