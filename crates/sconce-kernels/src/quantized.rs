@@ -297,10 +297,16 @@ pub fn quantize(input: &Tensor, quantizer: Quantizer, dtype: DType) -> Result<Te
                 "quantize_tensor_per_tensor_affine zero_point {zero_point} is {bound} bound."
             )));
         }
-        let inverse = 1.0 / scale as f32;
-        let codes =
-            Steps::of(dtype, zero_point)?.codes(&input, dtype, move |x: f32| x * inverse)?;
-        return with_quantizer(&codes, dtype, quantizer);
+        let (inverse, steps) = (1.0 / scale as f32, Steps::of(dtype, zero_point)?);
+        let codes = match dtype {
+            DType::QInt32 => map(&input, move |x: f32| {
+                let code = (x * inverse).round_ties_even() + zero_point as f32;
+                if code.is_nan() { i32::MIN } else { code as i32 }
+            }),
+            DType::QInt8 => map(&input, move |x: f32| steps.wrapped(x * inverse) as i8),
+            _ => map(&input, move |x: f32| steps.wrapped(x * inverse) as u8),
+        };
+        return with_quantizer(&codes?, dtype, quantizer);
     }
     let (scales, zero_points, axis) = quantizer.channels()?;
     let channel = channel_of(input.sizes(), axis);
@@ -310,11 +316,16 @@ pub fn quantize(input: &Tensor, quantizer: Quantizer, dtype: DType) -> Result<Te
         .enumerate()
         .map(|(at, x)| {
             let channel = channel(at);
-            nearest(x * (1.0 / scales[channel] as f32)) + zero_points[channel]
+            // Saturated, and NaN as 0.
+            let steps = (x * (1.0 / scales[channel] as f32)).round_ties_even();
+            (steps as i64).saturating_add(zero_points[channel])
         })
         .collect();
     pack(&values, input.sizes(), dtype, quantizer)
 }
+
+/// More steps than these are taken for as many when numbers are quantized.
+const MOST_STEPS: f32 = 2_147_483_520.0;
 
 /// The integers that a quantized dtype holds, and what stands for 0.
 #[derive(Debug, Clone, Copy)]
@@ -343,6 +354,14 @@ impl Steps {
         // What does not fit, as x86 converts it.
         let whole = if x.abs() < 2_147_483_648.0 { x as i32 } else { i32::MIN };
         whole.saturating_add(self.zero_point).clamp(self.low, self.high)
+    }
+
+    /// The integer for so many steps from 0 as numbers are quantized: NaN counts as most steps, and what is
+    /// beyond 32 bits with the zero point comes in again at the other end.
+    #[inline(always)]
+    fn wrapped(self, x: f32) -> i32 {
+        let x = if x < MOST_STEPS { x.round_ties_even() } else { MOST_STEPS };
+        (x as i32).wrapping_add(self.zero_point).clamp(self.low, self.high)
     }
 
     /// The integers, of a quantized dtype, for what is so many steps from 0.
@@ -568,5 +587,25 @@ mod tests {
         assert_eq!(tail.to_vec::<f32>().unwrap(), [0.0, 0.2]);
         // Kernels that do not know quantized tensors refuse them.
         assert!(crate::unary(crate::UnaryOp::Exp, &q).is_err());
+    }
+
+    #[test]
+    fn what_is_beyond_the_range_is_the_end_of_it() {
+        let x = [1e10f32, -1e10, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 3e4];
+        let x = Tensor::from_slice(&x, &[6]).unwrap();
+        let codes = |zero_point, dtype| {
+            let by = Quantizer::PerTensor { scale: 0.5, zero_point };
+            let codes = int_repr(&quantize(&x, by, dtype).unwrap()).unwrap();
+            codes.to_dtype(DType::Int64).unwrap().to_vec::<i64>().unwrap()
+        };
+        assert_eq!(codes(6, DType::QUInt8), [255, 0, 255, 0, 255, 255]);
+        assert_eq!(codes(5, DType::QInt8), [127, -128, 127, -128, 127, 127]);
+        // PyTorch's 32 bits go round.
+        assert_eq!(codes(128, DType::QUInt8), [0, 0, 0, 0, 0, 255]);
+        let (least, most) = (i64::from(i32::MIN), i64::from(i32::MAX));
+        assert_eq!(codes(6, DType::QInt32), [most, least, most, least, least, 60_006]);
+        let by = Quantizer::PerTensor { scale: 0.5, zero_point: 256 };
+        let error = quantize(&x, by, DType::QUInt8).unwrap_err();
+        assert!(error.message().ends_with("zero_point 256 is above upper bound."));
     }
 }
