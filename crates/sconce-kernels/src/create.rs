@@ -79,27 +79,28 @@ fn by_index<T>(all: &mut [T], f: impl Fn(f64) -> T) {
     );
 }
 
-/// An end of a range: whole for integers.
-fn in_dtype(end: f64, dtype: DType) -> Result<f64> {
-    if !dtype.is_integral() {
-        Scalar::Float(end).check_fits(dtype)?;
-        return Ok(end);
-    }
-    // Whole numbers wrap around where PyTorch's do.
-    let is_whole = end.trunc() == end && end.abs() <= -(i64::MIN as f64);
-    let whole = if is_whole { Scalar::Int(end as i64) } else { Scalar::Float(end) };
-    whole.check_fits(dtype)?;
-    let whole = Tensor::scalar(Scalar::Int(end as i64), dtype)?;
-    Ok(whole.item()?.to_f64())
+/// An end of a range as a dtype holds it: whole for integers, which wrap around where PyTorch's do.
+fn in_dtype(end: Scalar, dtype: DType) -> Result<f64> {
+    end.check_fits(dtype)?;
+    Ok(match dtype {
+        DType::Float16 | DType::BFloat16 => Tensor::scalar(end, dtype)?.item()?.to_f64(),
+        _ if dtype.is_integral() => {
+            Tensor::scalar(Scalar::Int(end.to_i64()), dtype)?.item()?.to_f64()
+        }
+        _ => end.to_f64(),
+    })
 }
 
 /// `torch.linspace`: symmetric, so both ends are exact.
 ///
 /// # Errors
 /// For a negative number of steps, and for integers that do not hold `start` and `end`.
-pub fn linspace(start: f64, end: f64, steps: i64, dtype: DType) -> Result<Tensor> {
+pub fn linspace(start: Scalar, end: Scalar, steps: i64, dtype: DType) -> Result<Tensor> {
     if steps < 0 {
         return Err(Error::runtime("number of steps must be non-negative"));
+    }
+    if steps == 0 {
+        return Tensor::zeros(&[0], dtype);
     }
     let (start, end) = (in_dtype(start, dtype)?, in_dtype(end, dtype)?);
     if steps == 1 {
@@ -134,17 +135,20 @@ pub fn linspace(start: f64, end: f64, steps: i64, dtype: DType) -> Result<Tensor
 ///
 /// # Errors
 /// As [`linspace`], and for integers that do not hold `start` and `end`.
-pub fn logspace(start: f64, end: f64, steps: i64, base: f64, dtype: DType) -> Result<Tensor> {
+pub fn logspace(start: Scalar, end: Scalar, steps: i64, base: f64, dtype: DType) -> Result<Tensor> {
     if matches!(dtype, DType::Bool | DType::ComplexHalf) {
         return Err(Error::no_kernel("logspace_cpu", dtype));
     }
+    if steps == 0 {
+        return Tensor::zeros(&[0], dtype);
+    }
     if steps == 1 {
-        let power = Scalar::Float(base.powf(start));
+        let power = Scalar::Float(base.powf(start.to_f64()));
         power.check_fits(dtype)?;
         return Tensor::full(&[1], power, dtype);
     }
     let (start, end) = (in_dtype(start, dtype)?, in_dtype(end, dtype)?);
-    let powers = linspace(start, end, steps, DType::Float64)?;
+    let powers = linspace(start.into(), end.into(), steps, DType::Float64)?;
     powers.write::<f64>()?.iter_mut().for_each(|x| *x = base.powf(*x));
     powers.to_dtype(dtype)
 }
@@ -252,7 +256,7 @@ mod tests {
         for (steps, expected) in
             [(0, &[][..]), (1, &[1.0]), (2, &[1.0, 2.0]), (5, &[1.0, 1.25, 1.5, 1.75, 2.0])]
         {
-            let line = linspace(1.0, 2.0, steps, DType::Float32).unwrap();
+            let line = linspace(1.0.into(), 2.0.into(), steps, DType::Float32).unwrap();
             assert_eq!(line.to_vec::<f32>().unwrap(), expected);
         }
     }

@@ -414,7 +414,7 @@ pub fn affine_grid(theta: &Tensor, size: &[i64], align_corners: bool) -> Result<
     sizes.push(rank + 1);
     let base = Tensor::full(&sizes, 1.into(), wide.dtype())?;
     for (dim, &count) in spatial.iter().enumerate() {
-        let mut line = crate::linspace(-1.0, 1.0, count, wide.dtype())?;
+        let mut line = crate::linspace((-1.0).into(), 1.0.into(), count, wide.dtype())?;
         match align_corners {
             _ if count <= 1 => line.fill(0.into())?,
             true => {}

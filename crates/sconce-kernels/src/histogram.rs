@@ -200,7 +200,7 @@ fn bin_edges(
     if !(low.is_finite() && high.is_finite() && low <= high) {
         return Err(Error::not_implemented("torch.histogram with bounds of this kind"));
     }
-    crate::linspace(low, high, count + 1, dtype)
+    crate::linspace(low.into(), high.into(), count + 1, dtype)
 }
 
 /// Counts divided by their sum and the size of their bins.

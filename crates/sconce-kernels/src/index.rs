@@ -1,7 +1,7 @@
 //! Picking elements by index: `index_select`, `gather`, `scatter`, `embedding`, and advanced indexing.
 
 use crate::binary::store;
-use crate::places::{Places, by_width, units};
+use crate::places::{Places, at_least_one, by_width, units};
 use crate::rows::PARALLEL;
 use crate::shape::{broadcast, contiguous_strides, product, wrap_dim};
 use crate::{Bool, DType, Dims, Element, Error, Operand, Result, Tensor, threads};
@@ -132,9 +132,8 @@ pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, source: Operand<'_>) ->
             if index.numel() == 0 {
                 return Ok(result);
             }
-            let small = source.dim().max(1) != index.dim().max(1)
-                || source.sizes().iter().zip(index.sizes()).any(|(s, i)| i > s);
-            if small {
+            let (wanted, there) = (at_least_one(index.sizes()), at_least_one(source.sizes()));
+            if wanted.len() != there.len() || wanted.iter().zip(&there).any(|(i, s)| i > s) {
                 return Err(Error::runtime(format!(
                     "Expected index {:?} to be no larger than self {:?} apart from dimension {} \
                      and to be no larger size than src {:?}",

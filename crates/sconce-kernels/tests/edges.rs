@@ -188,9 +188,12 @@ fn ranges_of_integers_between_numbers_that_are_none() {
     for (start, end, steps, expected) in
         [(4.3, 0.0, 7, &[4, 3, 2, 2, 1, 0, 0][..]), (-2.5, 8.7, 9, &[-2, 0, 0, 1, 3, 4, 5, 6, 8])]
     {
-        assert_eq!(ints(linspace(start, end, steps, DType::Int32).unwrap()), expected);
+        assert_eq!(
+            ints(linspace(start.into(), end.into(), steps, DType::Int32).unwrap()),
+            expected
+        );
     }
-    let words = linspace(-2.5, 8.7, 9, DType::UInt8).unwrap_err().to_string();
+    let words = linspace((-2.5).into(), 8.7.into(), 9, DType::UInt8).unwrap_err().to_string();
     assert_eq!(words, "value cannot be converted to type uint8_t without overflow");
 }
 

@@ -192,14 +192,20 @@ fn triangle(machine: &Machine, args: &Args<'_>, lower: bool) -> Result {
 }
 
 /// An end of a range: a number, or a tensor of one.
-fn bound(args: &Args<'_>, name: &str, index: usize) -> Result<f64> {
-    let IValue::Tensor(tensor) = args.get(index) else { return args.real(index) };
-    match (tensor.dim(), tensor.dtype().is_complex()) {
-        (0, false) => tensor.item().map(Scalar::to_f64).map_err(kernel),
-        (0, true) => Err(Raise::unsupported("a range between complex numbers")),
-        (dims, _) => Err(Raise::message(format!(
-            "{name} only supports 0-dimensional start and end tensors, but got start or end with \
-             {dims} dimension(s)."
-        ))),
+fn bound(args: &Args<'_>, name: &str, index: usize) -> Result<Scalar> {
+    let end = match args.get(index) {
+        IValue::Tensor(tensor) if tensor.dim() == 0 => tensor.item().map_err(kernel)?,
+        IValue::Tensor(tensor) => {
+            return Err(Raise::message(format!(
+                "{name} only supports 0-dimensional start and end tensors, but got start or end \
+                 with {} dimension(s).",
+                tensor.dim()
+            )));
+        }
+        _ => args.scalar(index)?,
+    };
+    match end {
+        Scalar::Complex(_) => Err(Raise::unsupported("a range between complex numbers")),
+        end => Ok(end),
     }
 }
