@@ -278,3 +278,120 @@ fn sums_are_of_the_dtype_that_is_asked_for() {
     let floats = sum(&vector(&[1.9f32, 2.9]), &[], false, Some(DType::Int32)).unwrap();
     assert_eq!(floats.item().unwrap(), Scalar::Int(3));
 }
+
+#[test]
+fn numbers_fit_a_dtype_or_are_refused() {
+    // torch.full([2], value, dtype=dtype)
+    let complex = |re, im| Scalar::Complex(Complex::new(re, im));
+    let cases = [
+        (300.into(), DType::UInt8, Some("uint8_t")),
+        ((-1).into(), DType::UInt8, None),
+        ((-1).into(), DType::UInt64, None),
+        (70_000.into(), DType::UInt16, Some("uint16_t")),
+        (f64::NAN.into(), DType::Int32, Some("int")),
+        (70_000.into(), DType::Float16, Some("c10::Half")),
+        (f64::INFINITY.into(), DType::Float16, None),
+        (1e39.into(), DType::BFloat16, Some("c10::BFloat16")),
+        (1e300.into(), DType::Float32, Some("float")),
+        (1e300.into(), DType::Float64, None),
+        (complex(1.0, 2.0), DType::Float64, Some("double")),
+        (complex(1.0, 0.0), DType::Int32, None),
+        (complex(1.0, 2.0), DType::Bool, None),
+        (complex(1.0, 1e300), DType::Complex64, Some("c10::complex<float>")),
+    ];
+    for (value, dtype, refused) in cases {
+        let words = Tensor::full(&[2], value, dtype).err().map(|error| error.message().to_owned());
+        let expected = refused
+            .map(|name: &str| format!("value cannot be converted to type {name} without overflow"));
+        assert_eq!(words, expected, "{value:?} {dtype:?}");
+    }
+    // torch.full([1], 70000, dtype=torch.float16)
+    let one = Tensor::full(&[1], 70_000.into(), DType::Float16).unwrap();
+    assert_eq!(floats(&one), [INF]);
+}
+
+#[test]
+fn lines_to_infinity_are_what_the_formula_gives() {
+    // torch.linspace(0, float('inf'), 4)
+    for (steps, expected) in [(1, &[0.0][..]), (2, &[NAN, NAN]), (4, &[NAN, INF, NAN, NAN])] {
+        let line = linspace(0.into(), f64::INFINITY.into(), steps, DType::Float32).unwrap();
+        assert!(same(&floats(&line), expected), "{steps}");
+    }
+}
+
+#[test]
+fn triangles_of_many_empty_rows_end() {
+    let (huge, ints) = (1i64 << 62, DType::Int64);
+    // torch.triu_indices(2**62, 2), torch.tril_indices(2**62, 0)
+    let above = triangle_indices(false, huge, 2, 0, ints).unwrap();
+    assert_eq!(above.to_vec::<i64>().unwrap(), [0, 0, 1, 0, 1, 1]);
+    assert_eq!(triangle_indices(true, huge, 0, 0, ints).unwrap().sizes(), [2, 0]);
+    assert!(triangle_indices(true, huge, 3, 0, ints).is_err());
+    for (rows, columns, offset) in
+        [(4, 3, 0), (3, 5, -1), (3, 5, 2), (2, 2, 9), (2, 2, -9), (5, 2, -3)]
+    {
+        let count =
+            |lower| triangle_indices(lower, rows, columns, offset, ints).unwrap().sizes()[1];
+        let whole = Tensor::full(&[rows, columns], 1.into(), ints).unwrap();
+        let marked = |t: Tensor| sum(&t, &[], false, None).unwrap().item().unwrap().to_i64();
+        assert_eq!(count(true), marked(tril(&whole, offset).unwrap()), "{rows} {columns} {offset}");
+        assert_eq!(
+            count(false),
+            marked(triu(&whole, offset).unwrap()),
+            "{rows} {columns} {offset}"
+        );
+    }
+}
+
+#[test]
+fn slices_with_nan_are_their_own() {
+    // torch.unique(torch.tensor([[1, nan], [1, nan], [0, 1], [0, 1]]), dim=0, return_inverse=True)
+    let rows = vector(&[1.0, NAN, 1.0, NAN, 0.0, 1.0, 0.0, 1.0]).view(&[4, 2]).unwrap();
+    let found = unique_dim(&rows, 0).unwrap();
+    assert!(same(&floats(&found.values.flatten(0, -1).unwrap()), &[0.0, 1.0, 1.0, NAN, 1.0, NAN]));
+    assert_eq!(found.inverse.to_vec::<i64>().unwrap(), [1, 2, 0, 0]);
+    assert_eq!(found.counts.to_vec::<i64>().unwrap(), [2, 1, 1]);
+    let words = unique_dim(&Tensor::scalar(1.into(), DType::Float32).unwrap(), 5).err().unwrap();
+    assert_eq!(words.message(), "Dimension specified as 5 but tensor has no dimensions");
+}
+
+#[test]
+fn segments_are_of_whole_rows() {
+    let data = vector(&[1f32, 2.0, 3.0]);
+    let reduce = |segments: Segments<'_>| {
+        segment_reduce(&data, SegmentReduce::Sum, segments, 0, None).map(|sums| floats(&sums))
+    };
+    let (short, whole, negative) = (vector(&[1i64, 1]), vector(&[1i64, 2]), vector(&[4i64, -1]));
+    assert_eq!(reduce(Segments::Lengths(&whole)).unwrap(), [1.0, 5.0]);
+    assert_eq!(reduce(Segments::SomeLengths(&short)).unwrap(), [1.0, 2.0]);
+    assert_eq!(reduce(Segments::Offsets(&whole)).unwrap(), [2.0]);
+    for (lengths, words) in [
+        (&short, "Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1)"),
+        (&negative, "lengths contains negative value!"),
+    ] {
+        let error = reduce(Segments::Lengths(lengths)).unwrap_err();
+        assert!(error.message().contains(words), "{error}");
+    }
+}
+
+#[test]
+fn a_mask_puts_one_value_of_any_dtype() {
+    // x[mask] = torch.tensor(7) for x of zeros, which x[torch.tensor([0])] does not take
+    let x = Tensor::zeros(&[2, 2], DType::Float32).unwrap();
+    let seven = Tensor::scalar(7.into(), DType::Int64).unwrap();
+    let mask = vector(&[false, true].map(Bool::from));
+    index_put(&x, &[None, Some(mask)], &seven, false).unwrap();
+    assert_eq!(floats(&x), [0.0, 7.0, 0.0, 7.0]);
+    let error = index_put(&x, &[Some(vector(&[0i64]))], &seven, false).unwrap_err();
+    assert!(
+        error.message().starts_with("Index put requires the source and destination dtypes match")
+    );
+}
+
+#[test]
+fn dimensions_are_named_once() {
+    let x = Tensor::zeros(&[1, 2, 1], DType::Float32).unwrap();
+    assert_eq!(x.squeeze(Some(&[0, 2])).unwrap().sizes(), [2]);
+    let words = "dim 0 appears multiple times in the list of dims";
+    assert_eq!(x.squeeze(Some(&[0, -3])).unwrap_err().message(), words);
+}
