@@ -335,7 +335,7 @@ def same(a, b):
     """Whether two results are the same bits."""
     if not (isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)):
         return type(a) is type(b)
-    bits = lambda tensor: (tensor.int_repr() if tensor.is_quantized else tensor).flatten().view(torch.uint8)
+    bits = lambda tensor: (tensor.int_repr() if tensor.is_quantized else tensor).flatten().contiguous().view(torch.uint8)
     return a.dtype == b.dtype and a.shape == b.shape and torch.equal(bits(a), bits(b))
 
 
@@ -364,6 +364,15 @@ def differs_on_purpose(table, name, found):
     return any(operator.fullmatch(name) and words.search("".join(said)) for operator, words in table)
 
 
+def checked_call(name, loaded, arguments, table):
+    """What is recorded of a call; nothing where PyTorch does not stand by it."""
+    found = outcome(loaded, arguments)
+    if not stands(loaded, arguments, found, name) or differs_on_purpose(table, name, found):
+        return None
+    compared = "outcome shapes" if name in UNINITIALIZED else "outcome"
+    return {"arguments": fresh(arguments), "seed": 0, "compare": compared, **found}
+
+
 def work(name, variants, folder, start, options):
     """Makes the program where it is not there yet, and calls from `start` on."""
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
@@ -376,12 +385,13 @@ def work(name, variants, folder, start, options):
     for index in range(start, options.calls):
         (folder / "at").write_text(str(index))
         dice = random.Random(f"{options.seed} {folder.name} {index}")
-        arguments = changed_arguments(variants, dice, as_they_are=index == 0)
         signal.alarm(SECONDS)
-        found = outcome(loaded, arguments)
-        if stands(loaded, arguments, found, name) and not differs_on_purpose(table, name, found):
-            compared = "outcome shapes" if name in UNINITIALIZED else "outcome"
-            call = {"arguments": fresh(arguments), "seed": 0, "compare": compared, **found}
+        try:
+            call = checked_call(name, loaded, changed_arguments(variants, dice, as_they_are=index == 0), table)
+        except Exception:  # noqa: BLE001
+            # Arguments that cannot be copied, or results.
+            call = None
+        if call:
             torch.save(call, str(folder / f"{index:04}.call"))
         signal.alarm(0)
 

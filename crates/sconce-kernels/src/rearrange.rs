@@ -266,7 +266,7 @@ pub fn repeat(input: &Tensor, repeats: &[i64]) -> Result<Tensor> {
     let mut sizes = Dims::new();
     let (mut spread, mut from) = (Dims::new(), Dims::new());
     for (i, &times) in repeats.iter().enumerate() {
-        if times < 0 {
+        if times < 0 && own(i) > 0 {
             return Err(Error::runtime(format!(
                 "Trying to create tensor with negative dimension {}: {}",
                 size(i, times),
@@ -274,7 +274,7 @@ pub fn repeat(input: &Tensor, repeats: &[i64]) -> Result<Tensor> {
             )));
         }
         sizes.push(size(i, times));
-        spread.extend_from_slice(&[times, own(i)]);
+        spread.extend_from_slice(&[times.max(0), own(i)]);
         from.extend_from_slice(&[1, own(i)]);
     }
     crate::shape::numel(&sizes)?;

@@ -4,7 +4,7 @@ use crate::index::set_places;
 use crate::numbers::{Complex128, Number, Real, computed, expect_ordered};
 use crate::places::{Places, at_least_one};
 use crate::shape::wrap_dim;
-use crate::{DType, Dims, Error, Operand, Result, Scalar, Tensor};
+use crate::{DType, Dims, Error, MemoryFormat, Operand, Result, Scalar, Tensor};
 
 /// What becomes of an element that several sources point to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -261,7 +261,8 @@ pub fn index_fill(input: &Tensor, dim: i64, index: &Tensor, value: Operand<'_>) 
     let sizes = at_least_one(input.sizes());
     let size = sizes[dim];
     let indices = index.reshape(&[-1])?.to_vec::<i64>()?;
-    let result = input.reshape(&sizes)?.copy()?;
+    let result = input.copy_in(MemoryFormat::Preserve)?;
+    let row = result.reshape(&sizes)?;
     let value = value.to_dtype(input.dtype())?;
     for index in indices {
         if index < -size || index >= size {
@@ -269,9 +270,9 @@ pub fn index_fill(input: &Tensor, dim: i64, index: &Tensor, value: Operand<'_>) 
                 "index {index} is out of bounds for dimension {dim} with size {size}"
             )));
         }
-        result.select(dim as i64, index)?.copy_from(&value)?;
+        row.select(dim as i64, index)?.copy_from(&value)?;
     }
-    result.view(input.sizes())
+    Ok(result)
 }
 
 /// Elements of all by number, negative ones counted from the end.
