@@ -65,7 +65,7 @@ impl Scalar {
         }
     }
 
-    /// Refuses a number that an integral `dtype` cannot hold, as filling a tensor with it does.
+    /// Refuses a number that `dtype` cannot hold, as filling a tensor with it does.
     ///
     /// # Errors
     /// PyTorch's overflow error.
@@ -76,6 +76,11 @@ impl Scalar {
             DType::Int16 => "int16_t",
             DType::Int32 => "int",
             DType::Int64 => "int64_t",
+            DType::Float16 => return self.check_finite_in(dtype, half::f16::MAX.to_f64()),
+            DType::BFloat16 => return self.check_finite_in(dtype, half::bf16::MAX.to_f64()),
+            DType::Float32 | DType::Complex64 => {
+                return self.check_finite_in(dtype, f32::MAX.into());
+            }
             _ => return Ok(()),
         };
         let (low, high) = integer_range(dtype);
@@ -86,11 +91,22 @@ impl Scalar {
             Scalar::Float(value) => (low as f64..=high as f64).contains(&value),
             Scalar::Bool(_) | Scalar::Complex(_) => true,
         };
-        if fits {
-            return Ok(());
-        }
-        Err(Error::runtime(format!("value cannot be converted to type {name} without overflow")))
+        if fits { Ok(()) } else { Err(overflow(name)) }
     }
+
+    /// Refuses a finite number beyond the greatest of a dtype; infinite ones stay what they are.
+    fn check_finite_in(self, dtype: DType, greatest: f64) -> Result<()> {
+        let held = |x: f64| x.abs() <= greatest || !x.is_finite();
+        let value = self.to_complex();
+        match held(value.re) && held(value.im) {
+            true => Ok(()),
+            false => Err(overflow(crate::cpp_type_name(dtype))),
+        }
+    }
+}
+
+fn overflow(name: &str) -> Error {
+    Error::runtime(format!("value cannot be converted to type {name} without overflow"))
 }
 
 /// The least and the greatest number of an integral dtype, of those that an `i64` holds.

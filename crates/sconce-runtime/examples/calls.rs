@@ -46,7 +46,8 @@ fn main() -> Result<ExitCode, Box<dyn StdError>> {
         let counts = groups.entry(group.to_owned()).or_default();
         for (index, call) in calls.root().iter().enumerate() {
             let checked = std::panic::catch_unwind(AssertUnwindSafe(|| check(&folder, call)));
-            let panicked = |_| Verdict::Wrong(PANIC.lock().map_or_else(|_| String::new(), |p| p.clone()));
+            let panicked =
+                |_| Verdict::Wrong(PANIC.lock().map_or_else(|_| String::new(), |p| p.clone()));
             match checked.unwrap_or_else(panicked) {
                 Verdict::Equal => counts[0] += 1,
                 Verdict::EqualButForSigns => {
