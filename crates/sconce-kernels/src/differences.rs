@@ -1,6 +1,6 @@
 //! Differences of neighbours, numerical derivatives and integrals.
 
-use crate::numbers::{Number, Numbers};
+use crate::numbers::{Number, Numbers, rounded};
 use crate::promotion::int_to_float;
 use crate::shape::wrap_dim;
 use crate::{BinaryOp, DType, Dims, Error, Operand, Result, Scalar, Tensor, binary};
@@ -187,7 +187,10 @@ pub fn gradient(input: &Tensor, spacing: Spacing<'_>, dim: i64, edge_order: i64)
             if places.dtype().is_complex() {
                 return Err(Error::not_implemented("aten::gradient at complex places"));
             }
-            let places = places.to_dtype(DType::Float64)?.to_vec::<f64>()?;
+            let places = Places {
+                dtype: int_to_float(places.dtype()),
+                all: places.to_dtype(DType::Float64)?.to_vec::<f64>()?,
+            };
             match Numbers::of(&last)? {
                 Numbers::Complex(all) => Numbers::Complex(uneven(&all, &places, edge_order)),
                 Numbers::Float(all) => Numbers::Float(uneven(&all, &places, edge_order)),
@@ -203,10 +206,27 @@ fn weighted<T: Number>(terms: &[(T, f64)]) -> T {
     terms.iter().fold(T::ZERO, |sum, &(x, weight)| sum.plus(x.times(T::of_f64(weight))))
 }
 
+/// Where samples stand, and the dtype that distances between them are rounded to.
+struct Places {
+    all: Vec<f64>,
+    dtype: DType,
+}
+
+impl Places {
+    fn between(&self, from: usize, to: usize) -> f64 {
+        rounded(self.all[to] - self.all[from], self.dtype)
+    }
+
+    /// The first over the product of the others.
+    fn weight(&self, over: f64, [a, b]: [f64; 2]) -> f64 {
+        rounded(over / rounded(a * b, self.dtype), self.dtype)
+    }
+}
+
 fn even<T: Number>(all: &[T], n: usize, step: f64, edge_order: i64) -> Vec<T> {
     // Differences first: a step of 0 or infinity is not to meet each sample alone.
     let per_step = T::of_f64(1.0 / step);
-    let apart: Vec<f64> = (0..n).map(|i| i as f64).collect();
+    let apart = Places { all: (0..n).map(|i| i as f64).collect(), dtype: DType::Float64 };
     let row = |row: &[T]| -> Vec<T> {
         (0..n)
             .map(|i| match i {
@@ -219,17 +239,18 @@ fn even<T: Number>(all: &[T], n: usize, step: f64, edge_order: i64) -> Vec<T> {
     all.chunks_exact(n).flat_map(row).collect()
 }
 
-fn uneven<T: Number>(all: &[T], places: &[f64], edge_order: i64) -> Vec<T> {
-    let n = places.len();
+fn uneven<T: Number>(all: &[T], places: &Places, edge_order: i64) -> Vec<T> {
+    let n = places.all.len();
     let row = |row: &[T]| -> Vec<T> {
         (0..n)
             .map(|i| match i {
                 i if i > 0 && i + 1 < n => {
-                    let (left, right) = (places[i] - places[i - 1], places[i + 1] - places[i]);
+                    let (left, right) = (places.between(i - 1, i), places.between(i, i + 1));
+                    let both = rounded(left + right, places.dtype);
                     weighted(&[
-                        (row[i - 1], -right / (left * (left + right))),
-                        (row[i], (right - left) / (left * right)),
-                        (row[i + 1], left / (right * (left + right))),
+                        (row[i - 1], places.weight(-right, [left, both])),
+                        (row[i], places.weight(right - left, [left, right])),
+                        (row[i + 1], places.weight(left, [right, both])),
                     ])
                 }
                 i => edge(row, places, i == 0, edge_order),
@@ -240,17 +261,18 @@ fn uneven<T: Number>(all: &[T], places: &[f64], edge_order: i64) -> Vec<T> {
 }
 
 /// The one-sided difference at the first or the last sample.
-fn edge<T: Number>(row: &[T], places: &[f64], first: bool, edge_order: i64) -> T {
+fn edge<T: Number>(row: &[T], places: &Places, first: bool, edge_order: i64) -> T {
     let n = row.len();
     let [a, b, c] = if first { [0, 1, 2] } else { [n - 1, n - 2, n.saturating_sub(3)] };
-    let near = places[b] - places[a];
+    let near = places.between(a, b);
     if edge_order == 1 {
-        return weighted(&[(row[b], 1.0 / near), (row[a], -1.0 / near)]);
+        return weighted(&[(row[b], 1.0), (row[a], -1.0)]).times(T::of_f64(1.0 / near));
     }
-    let far = places[c] - places[b];
+    let far = places.between(b, c);
+    let both = rounded(near + far, places.dtype);
     weighted(&[
-        (row[a], -(2.0 * near + far) / (near * (near + far))),
-        (row[b], (near + far) / (near * far)),
-        (row[c], -near / (far * (near + far))),
+        (row[a], places.weight(-(2.0 * near + far), [near, both])),
+        (row[b], places.weight(both, [near, far])),
+        (row[c], places.weight(-near, [far, both])),
     ])
 }

@@ -65,22 +65,33 @@ impl Scalar {
         }
     }
 
-    /// Refuses a number that `dtype` cannot hold, as filling a tensor with it does.
+    /// Refuses a number that `dtype` cannot hold, as filling a tensor with it does. Infinite ones and those
+    /// that are not numbers are held by floating dtypes.
     ///
     /// # Errors
     /// PyTorch's overflow error.
     pub fn check_fits(self, dtype: DType) -> Result<()> {
+        let greatest = match dtype {
+            DType::Float16 => half::f16::MAX.to_f64(),
+            DType::BFloat16 => half::bf16::MAX.to_f64(),
+            DType::Float32 | DType::Complex64 => f32::MAX.into(),
+            _ => return self.check_fits_whole(dtype),
+        };
+        let (value, held) = (self.to_complex(), |x: f64| x.abs() <= greatest || !x.is_finite());
+        match held(value.re) && held(value.im) {
+            true => Ok(()),
+            false => Err(overflow(crate::cpp_type_name(dtype))),
+        }
+    }
+
+    /// The same for integral dtypes alone.
+    pub(crate) fn check_fits_whole(self, dtype: DType) -> Result<()> {
         let name = match dtype {
             DType::UInt8 => "uint8_t",
             DType::Int8 => "int8_t",
             DType::Int16 => "int16_t",
             DType::Int32 => "int",
             DType::Int64 => "int64_t",
-            DType::Float16 => return self.check_finite_in(dtype, half::f16::MAX.to_f64()),
-            DType::BFloat16 => return self.check_finite_in(dtype, half::bf16::MAX.to_f64()),
-            DType::Float32 | DType::Complex64 => {
-                return self.check_finite_in(dtype, f32::MAX.into());
-            }
             _ => return Ok(()),
         };
         let (low, high) = integer_range(dtype);
@@ -92,16 +103,6 @@ impl Scalar {
             Scalar::Bool(_) | Scalar::Complex(_) => true,
         };
         if fits { Ok(()) } else { Err(overflow(name)) }
-    }
-
-    /// Refuses a finite number beyond the greatest of a dtype; infinite ones stay what they are.
-    fn check_finite_in(self, dtype: DType, greatest: f64) -> Result<()> {
-        let held = |x: f64| x.abs() <= greatest || !x.is_finite();
-        let value = self.to_complex();
-        match held(value.re) && held(value.im) {
-            true => Ok(()),
-            false => Err(overflow(crate::cpp_type_name(dtype))),
-        }
     }
 }
 

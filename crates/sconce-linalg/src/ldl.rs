@@ -176,6 +176,12 @@ pub fn ldl_solve(ld: &Tensor, pivots: &Tensor, b: &Tensor, hermitian: bool) -> R
             pivots.sizes()
         )));
     }
+    if !pivots.dtype().is_integral() {
+        return Err(Error::runtime(format!(
+            "{name}: Expected pivots to be integers. Got {}",
+            pivots.dtype().scalar_type_name()
+        )));
+    }
     let n = ld.size(-1)?;
     let (wide, sides) = broadcast_batches(ld, b)?;
     let batch = wide.sizes()[..wide.dim() - 2].iter().copied();

@@ -158,9 +158,6 @@ pub fn linalg_norm(
     keepdim: bool,
     dtype: Option<DType>,
 ) -> Result<Tensor> {
-    let Some(order) = order else {
-        return vector_norm(input, 2.0, dims.unwrap_or_default(), keepdim, dtype);
-    };
     if let Some(dims) = dims
         && !(1..=2).contains(&dims.len())
     {
@@ -169,6 +166,9 @@ pub fn linalg_norm(
             dims
         )));
     }
+    let Some(order) = order else {
+        return vector_norm(input, 2.0, dims.unwrap_or_default(), keepdim, dtype);
+    };
     if dims.is_none() && !(1..=2).contains(&input.dim()) {
         return Err(Error::runtime(format!(
             "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {}D.",
@@ -191,6 +191,18 @@ pub fn linalg_norm(
     }
 }
 
+/// Refuses orders that no matrix has a norm of.
+fn check_norm(order: Option<&Order>) -> Result<()> {
+    let name = match order {
+        Some(Order::Number(number)) if ![1.0, 2.0, f64::INFINITY].contains(&number.abs()) => {
+            number.to_string()
+        }
+        Some(Order::Named(name)) if name != "fro" && name != "nuc" => name.clone(),
+        _ => return Ok(()),
+    };
+    Err(Error::runtime(format!("linalg.cond got an invalid norm type: {name}")))
+}
+
 /// `torch.linalg.cond`: of order 2 where none is given; infinite for singular matrices.
 ///
 /// # Errors
@@ -198,6 +210,7 @@ pub fn linalg_norm(
 pub fn cond(a: &Tensor, order: Option<&Order>) -> Result<Tensor> {
     check_computed(a, "linalg.cond")?;
     check_matrices(a, "linalg.cond", "A")?;
+    check_norm(order)?;
     if a.numel() == 0 {
         return Tensor::zeros(&a.sizes()[..a.dim() - 2], sconce_kernels::real_dtype(a.dtype()));
     }

@@ -3,7 +3,7 @@
 use sconce_kernels::shape::{broadcast, wrap_dim};
 use sconce_kernels::{
     BinaryOp, DType, Error, Operand, Result, Scalar, Tensor, UnaryOp, add, baddbmm, binary, bmm,
-    conj, dot, eye, matmul, mm, mv, result_type, stack, sum, unary,
+    conj, dot, eye, matmul, mm, mv, promote_types, stack, sum, unary,
 };
 
 use crate::dense::{Batch, Matrix, Number, Out, by_number, check_float, check_square};
@@ -21,10 +21,11 @@ fn whole(factor: Scalar, dtype: DType) -> Scalar {
 /// `beta * input + alpha * product`. With `beta` 0 the input is not looked at.
 fn combine(input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
     let product = mul(product, whole(alpha, product.dtype()).into())?;
+    let input = input.expand(product.sizes())?;
     if !beta.to_bool() {
         return Ok(product);
     }
-    let input = mul(&input.expand(product.sizes())?, whole(beta, input.dtype()).into())?;
+    let input = mul(&input, whole(beta, input.dtype()).into())?;
     add((&input).into(), (&product).into(), 1.into())
 }
 
@@ -98,7 +99,7 @@ pub fn addr(input: &Tensor, a: &Tensor, b: &Tensor, beta: Scalar, alpha: Scalar)
             if a.dim() == 1 { b.dim() } else { a.dim() }
         )));
     }
-    let dtype = result_type(&[input.into(), a.into(), b.into()])?;
+    let dtype = promote_types(input.dtype(), promote_types(a.dtype(), b.dtype())?)?;
     let integral = dtype.is_integral() || dtype == DType::Bool;
     for (factor, name) in [(beta, "beta"), (alpha, "alpha")] {
         if integral && matches!(factor, Scalar::Float(_) | Scalar::Complex(_)) {

@@ -337,6 +337,7 @@ fn magnitudes(a: &Tensor, hermitian: bool) -> Result<Tensor> {
 pub fn matrix_rank(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor> {
     check_matrices(a, "linalg.matrix_rank", "A")?;
     check_float(a, "linalg.matrix_rank")?;
+    tolerance.resolve(a, "torch.linalg.matrix_rank")?;
     if a.numel() == 0 {
         return Tensor::zeros(&a.sizes()[..a.dim() - 2], DType::Int64);
     }
@@ -364,6 +365,7 @@ fn times(a: &Tensor, b: Operand<'_>) -> Result<Tensor> {
 pub fn pinv(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor> {
     check_matrices(a, "linalg.pinv", "A")?;
     check_float(a, "linalg.pinv")?;
+    tolerance.resolve(a, "torch.linalg.pinv")?;
     if a.numel() == 0 {
         let mut sizes = a.sizes().to_vec();
         let dims = sizes.len();

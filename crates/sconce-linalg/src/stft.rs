@@ -240,6 +240,11 @@ pub fn istft(input: &Tensor, options: &StftOptions, length: Option<i64>) -> Resu
             return Err(fail("cannot have onesided output if window or input is complex"));
         }
         true => fft_c2c(&spectra, &[2], scale, false)?,
+        false if window.dtype().is_complex() => {
+            return Err(Error::runtime(
+                "Complex windows are incompatible with return_complex=False",
+            ));
+        }
         false => {
             let half =
                 if onesided { spectra } else { spectra.slice(-1, None, Some(n / 2 + 1), 1)? };
