@@ -442,3 +442,25 @@ fn check_gradient(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gradients_are_over_each_dimension_once_and_as_many_spacings() {
+        let input = Tensor::zeros(&[3, 3], DType::Float32).unwrap();
+        for (dims, given, spacings, order, allowed) in [
+            (&[0, 1][..], false, 2, 1, true),
+            (&[0, 1], true, 1, 1, false),
+            (&[0, 1], false, 1, 1, false),
+            (&[0, -2], true, 2, 1, false),
+            (&[2], true, 1, 1, false),
+            (&[], true, 0, 3, false),
+            (&[], true, 0, 2, true),
+        ] {
+            let found = check_gradient(&input, dims, given, spacings, order);
+            assert_eq!(found.is_ok(), allowed, "{dims:?} {spacings} {order}");
+        }
+    }
+}
