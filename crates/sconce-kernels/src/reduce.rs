@@ -371,6 +371,9 @@ pub fn norm(input: &Tensor, p: f64, dims: &[i64], keepdim: bool) -> Result<Tenso
     }
     let wide = input.to_dtype(compute_dtype(dtype))?;
     let reduced = Reduced::new(&wide, dims, keepdim)?;
+    if reduced.len == 0 {
+        return Tensor::zeros(&reduced.sizes, dtype);
+    }
     let result = match wide.dtype() {
         DType::Float32 => reduced.norms::<f32>(p),
         _ => reduced.norms::<f64>(p),

@@ -65,7 +65,7 @@ pub fn lu_factor(a: &Tensor, pivot: bool) -> Result<[Tensor; 2]> {
 /// As [`lu_factor_ex`].
 pub fn lu(a: &Tensor, pivot: bool) -> Result<[Tensor; 3]> {
     let [lu, pivots, _] = lu_factor_ex(a, pivot, "linalg.lu")?;
-    lu_unpack(&lu, &pivots, true, true)
+    lu_unpack(&lu, &pivots, true, pivot)
 }
 
 /// `torch.lu_unpack`: P, L and U of a packed factorisation; what is not asked for is empty.

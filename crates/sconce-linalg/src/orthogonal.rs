@@ -191,9 +191,8 @@ pub fn solve_triangular(
     let name = "linalg.solve_triangular";
     check_square(a, name, "A")?;
     check_float(a, name)?;
-    check_same_dtype(a, b, name, "A", "B")?;
     check_fit(a, b, left, name)?;
-    let (a, b) = broadcast_batches(a, b)?;
+    let (a, b) = broadcast_batches(a, &b.to_dtype(a.dtype())?)?;
     by_number!(a, T => {
         let (systems, sides) = (Batch::<T>::read(&a)?, Batch::<T>::read(&b)?);
         let mut x: Out<T> = sides.out(&[sides.rows, sides.cols]);

@@ -483,7 +483,11 @@ pub fn lstsq(
         }
         false => Tensor::zeros(&[0], DType::Float64)?,
     };
-    let rank = if driver == "gels" { Tensor::zeros(&[0], DType::Int64)? } else { rank };
+    let rank = match driver {
+        "gels" => Tensor::zeros(&[0], DType::Int64)?,
+        _ if x.numel() == 0 => Tensor::zeros(rank.sizes(), DType::Int64)?,
+        _ => rank,
+    };
     let values = match driver {
         "gelsd" | "gelss" => svdvals(&wide)?,
         _ => Tensor::zeros(&[0], DType::Float64)?,
