@@ -45,10 +45,9 @@ pub fn cov(
                 weights.numel()
             )));
         }
-        if crate::any(&binary(BinaryOp::Lt, weights.into(), 0.into())?, &[], false)?
-            .item()?
-            .to_bool()
-        {
+        // What is not a number is refused, too.
+        let allowed = binary(BinaryOp::Ge, weights.into(), 0.into())?;
+        if !crate::all(&allowed, &[], false)?.item()?.to_bool() {
             return Err(Error::runtime(format!("cov(): {name} cannot be negative")));
         }
         Ok(())

@@ -338,6 +338,7 @@ fn weights_of_covariances_are_checked() {
             "cov(): expected fweights to have integral dtype but got fweights with Float dtype",
         ),
         (Some(vector(&[1i64, -1, 1])), None, "cov(): fweights cannot be negative"),
+        (None, Some(vector(&[NAN, 1.0, 1.0])), "cov(): aweights cannot be negative"),
         (
             None,
             Some(vector(&[1i64; 3])),
