@@ -145,8 +145,8 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     if matches!(op, Div | Atan2) {
         common = int_to_float(common);
     }
-    if op == DivTrunc && is_half(common) {
-        // Half precision rounds the quotient first.
+    if op == DivTrunc && is_half(common) && !b.sizes().is_empty() {
+        // Half precision rounds the quotient first, unless that is by one number.
         return unary(UnaryOp::Trunc, &binary(Div, a, b)?);
     }
     let compute = match compute_dtype(common) {
@@ -167,7 +167,8 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
             return ones.with_strides(&base.preserved_strides());
         }
     }
-    let exactly = matches!(op, Mul | Div | DivFloor) && is_half(common) && b.sizes().is_empty();
+    let exactly =
+        matches!(op, Mul | Div | DivFloor | DivTrunc) && is_half(common) && b.sizes().is_empty();
     if is_half(common)
         && let Some(kernel) = f32::zipping(op)
     {
@@ -300,6 +301,11 @@ fn scaled(op: BinaryOp, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result
     if !message.is_empty() {
         return Err(Error::runtime(message));
     }
+    let negated = match alpha {
+        Scalar::Int(alpha) if op == Sub => Scalar::Int(alpha.wrapping_neg()),
+        other => other,
+    };
+    negated.check_fits(common)?;
     let compute = compute_dtype(common);
     let b = b.to_dtype(common)?.to_dtype(compute)?;
     let alpha = match common {

@@ -21,9 +21,7 @@ pub fn cov(
             input.dim()
         )));
     }
-    if input.dtype() == DType::Bool {
-        return Err(Error::runtime("cov(): bool dtype is not supported for input"));
-    }
+    expect_numbers(input)?;
     let matrix = if input.dim() < 2 { input.reshape(&[1, -1])? } else { input.clone() };
     let observations = matrix.size(1)?;
     let check = |name: &str, weights: &Tensor, kind: &str, is_kind: bool| {
@@ -47,10 +45,9 @@ pub fn cov(
                 weights.numel()
             )));
         }
-        if crate::any(&binary(BinaryOp::Lt, weights.into(), 0.into())?, &[], false)?
-            .item()?
-            .to_bool()
-        {
+        // What is not a number is refused, too.
+        let allowed = binary(BinaryOp::Ge, weights.into(), 0.into())?;
+        if !crate::all(&allowed, &[], false)?.item()?.to_bool() {
             return Err(Error::runtime(format!("cov(): {name} cannot be negative")));
         }
         Ok(())
@@ -99,6 +96,13 @@ impl Tensor {
     }
 }
 
+fn expect_numbers(input: &Tensor) -> Result<()> {
+    match input.dtype() {
+        DType::Bool => Err(Error::runtime("cov(): bool dtype is not supported for input")),
+        _ => Ok(()),
+    }
+}
+
 /// `torch.corrcoef`.
 ///
 /// # Errors
@@ -111,6 +115,7 @@ pub fn corrcoef(input: &Tensor) -> Result<Tensor> {
             input.dim()
         )));
     }
+    expect_numbers(input)?;
     let dtype = int_to_float(input.dtype());
     let wide = if dtype.is_complex() { DType::Complex128 } else { DType::Float64 };
     let cov = cov(&input.to_dtype(dtype)?.to_dtype(wide)?, 1, None, None)?;

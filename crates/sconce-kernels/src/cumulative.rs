@@ -38,12 +38,21 @@ fn accumulated(input: &Tensor, dtype: Option<DType>) -> DType {
     dtype.unwrap_or(if whole { DType::Int64 } else { input.dtype() })
 }
 
+/// Refuses `bool`, which has running sums and products of no more than one element without dimensions.
+fn expect_kernel(kernel: &str, input: &Tensor, dtype: DType) -> Result<()> {
+    match dtype == DType::Bool && input.dim() > 0 && input.numel() > 0 {
+        true => Err(Error::no_kernel(kernel, dtype)),
+        false => Ok(()),
+    }
+}
+
 /// `torch.cumsum`.
 ///
 /// # Errors
 /// Where there is no such dimension.
 pub fn cumsum(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     let dtype = accumulated(input, dtype);
+    expect_kernel("cumsum_out_cpu", input, dtype)?;
     match computed(dtype)? {
         DType::Int64 => scan(input, dim, dtype, |x: i64| x, i64::plus, |x| x),
         DType::Float32 => scan(input, dim, dtype, f64::from, f64::plus, |x| x as f32),
@@ -58,6 +67,7 @@ pub fn cumsum(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> 
 /// Where there is no such dimension.
 pub fn cumprod(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     let dtype = accumulated(input, dtype);
+    expect_kernel("cumprod_out_cpu", input, dtype)?;
     match computed(dtype)? {
         DType::Int64 => scan(input, dim, dtype, |x: i64| x, i64::times, |x| x),
         DType::Float32 => scan(input, dim, dtype, f64::from, f64::times, |x| x as f32),

@@ -192,7 +192,14 @@ pub fn cdist(a: &Tensor, b: &Tensor, p: f64) -> Result<Tensor> {
         )));
     }
     check_norm("cdist", p)?;
-    let dtype = result_type(&[a.into(), b.into()])?;
+    let dtype = a.dtype();
+    if b.dtype() != dtype {
+        return Err(Error::runtime(format!(
+            "expected scalar type {} but found {}",
+            dtype.scalar_type_name(),
+            b.dtype().scalar_type_name()
+        )));
+    }
     let (a_batch, a_rows) = a.sizes().split_at(a.dim() - 2);
     let (b_batch, b_rows) = b.sizes().split_at(b.dim() - 2);
     let batch = broadcast(a_batch, b_batch)?;

@@ -93,7 +93,7 @@ impl From<sconce_tensor::Error> for Error {
 }
 
 /// The C++ type that some messages name instead of the dtype.
-pub(crate) fn cpp_type_name(dtype: DType) -> &'static str {
+pub fn cpp_type_name(dtype: DType) -> &'static str {
     match dtype {
         DType::Float32 => "float",
         DType::Float64 => "double",

@@ -108,8 +108,17 @@ pub fn frexp(input: &Tensor) -> Result<(Tensor, Tensor)> {
 pub fn ldexp(input: &Tensor, other: &Tensor) -> Result<Tensor> {
     let two = Scalar::Float(2.0);
     let power = match input.dtype() {
-        // A floating exponent has the power rounded to its own dtype.
-        _ if other.dtype().is_floating_point() => binary(BinaryOp::Pow, two.into(), other.into()),
+        dtype if dtype.is_floating_point() && other.dtype() == DType::Bool => {
+            return Err(Error::no_kernel("ldexp_cpu_exp", DType::Bool));
+        }
+        // A floating exponent has the power rounded to its own dtype, unless both are numbers.
+        dtype
+            if other.dtype().is_floating_point()
+                && dtype != DType::Float64
+                && !dtype.is_complex() =>
+        {
+            binary(BinaryOp::Pow, two.into(), other.into())
+        }
         dtype if dtype.is_floating_point() || dtype.is_complex() => {
             let two = Tensor::scalar(two, dtype)?;
             binary(BinaryOp::Pow, (&two).into(), other.into())

@@ -174,7 +174,7 @@ pub use distance::{cdist, cosine_similarity, pairwise_distance, pdist};
 pub use distributions::{binomial, sample_dirichlet, standard_gamma};
 pub use dropout::{Dropout, dropout, native_dropout, rrelu};
 pub use element::{Bool, Element};
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Result, cpp_type_name};
 pub use export::Exporter;
 pub use extremum::{Extremum, amax, amin, arg_extremum, extreme_values, extremum};
 pub use fake_quantize::{FakeQuantizer, MovingRange, fake_quantize};

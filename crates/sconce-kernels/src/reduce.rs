@@ -336,7 +336,8 @@ pub fn var(input: &Tensor, dims: &[i64], correction: f64, keepdim: bool) -> Resu
         let n = row.len() as f64;
         let mean = row_sum(row) / n;
         let squares: Vec<f64> = row.iter().map(|x| (x - mean) * (x - mean)).collect();
-        row_sum(&squares) / (n - correction).max(0.0)
+        // Of nothing, the mean is not a number either.
+        if row.is_empty() { f64::NAN } else { row_sum(&squares) / (n - correction).max(0.0) }
     })?;
     result.to_dtype(dtype)
 }
@@ -365,13 +366,39 @@ pub fn norm(input: &Tensor, p: f64, dims: &[i64], keepdim: bool) -> Result<Tenso
             dtype.scalar_type_name()
         )));
     }
+    if p < 0.0 || p == f64::INFINITY {
+        check_identity(input, p, dims)?;
+    }
     let wide = input.to_dtype(compute_dtype(dtype))?;
     let reduced = Reduced::new(&wide, dims, keepdim)?;
+    if reduced.len == 0 {
+        return Tensor::zeros(&reduced.sizes, dtype);
+    }
     let result = match wide.dtype() {
         DType::Float32 => reduced.norms::<f32>(p),
         _ => reduced.norms::<f64>(p),
     }?;
     result.to_dtype(dtype)
+}
+
+/// Refuses norms that nothing has: of no elements at all, or of an empty dimension.
+fn check_identity(input: &Tensor, order: f64, dims: &[i64]) -> Result<()> {
+    let whole = dims.is_empty() || (dims.len() == 1 && input.dim() == 1);
+    if whole && input.numel() == 0 {
+        return Err(Error::runtime(format!(
+            "linalg.vector_norm cannot compute the {order} norm on an empty tensor because the \
+             operation does not have an identity"
+        )));
+    }
+    for &dim in dims {
+        if input.dim() > 0 && input.size(dim)? == 0 {
+            return Err(Error::runtime(format!(
+                "linalg.vector_norm cannot compute the {order} norm on the dimension {dim}because \
+                 this dimension is empty and the operation does not have an identity"
+            )));
+        }
+    }
+    Ok(())
 }
 
 impl Reduced {
@@ -504,6 +531,7 @@ pub fn logsumexp(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> 
         return complex_logsumexp(input, dims, keepdim);
     }
     crate::numbers::expect_floating("logsumexp", dtype)?;
+    check_dropped(input, dims, keepdim)?;
     if input.dtype() == DType::Float32 {
         let rows = rows(input, dims, keepdim)?;
         return rows.each(log_sum_exp);
@@ -520,7 +548,18 @@ pub fn logsumexp(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> 
     result.to_dtype(dtype)
 }
 
+/// Refuses to drop all dimensions where none are named, as `torch.logsumexp` does.
+fn check_dropped(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<()> {
+    if keepdim || !dims.is_empty() || input.dim() == 0 || input.numel() == 0 {
+        return Ok(());
+    }
+    let ones = vec![1; input.dim()];
+    let message = format!("output with shape [] doesn't match the broadcast shape {ones:?}");
+    Err(Error::runtime(message))
+}
+
 fn complex_logsumexp(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
+    check_dropped(input, dims, keepdim)?;
     let rows = rows(&input.to_dtype(DType::Complex128)?, dims, keepdim)?;
     let result = rows.each(|row: &[Complex<f64>]| {
         let max =

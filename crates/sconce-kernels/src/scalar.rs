@@ -93,6 +93,11 @@ impl Scalar {
         }
         Err(Error::runtime(format!("value cannot be converted to type {name} without overflow")))
     }
+
+    /// The same for integral dtypes alone.
+    pub(crate) fn check_fits_whole(self, dtype: DType) -> Result<()> {
+        if dtype.is_integral() { self.check_fits(dtype) } else { Ok(()) }
+    }
 }
 
 /// What PyTorch's errors call the elements of dtypes that do not hold every number.
@@ -106,12 +111,9 @@ fn c_name(dtype: DType) -> Option<&'static str> {
         DType::Int16 => "int16_t",
         DType::Int32 => "int",
         DType::Int64 => "int64_t",
-        DType::Float16 => "c10::Half",
-        DType::BFloat16 => "c10::BFloat16",
-        DType::Float32 => "float",
-        DType::Float64 => "double",
         DType::ComplexHalf => "c10::complex<c10::Half>",
-        DType::Complex64 => "c10::complex<float>",
+        DType::Bool | DType::Complex128 => return None,
+        dtype if dtype.is_floating_point() || dtype.is_complex() => crate::cpp_type_name(dtype),
         _ => return None,
     })
 }

@@ -37,6 +37,13 @@ pub fn nanmean(
 ) -> Result<Tensor> {
     expect_floating("nanmean", input.dtype())?;
     let out = dtype.unwrap_or(input.dtype());
+    if !out.is_floating_point() && !out.is_complex() {
+        return Err(Error::runtime(format!(
+            "nanmean(): could not infer output dtype. Optional dtype must be either a floating point \
+             or complex dtype. Got: {}",
+            out.scalar_type_name()
+        )));
+    }
     let numbers = crate::logical_not(&crate::isnan(input)?)?;
     let counts = crate::sum(&numbers, dims, keepdim, None)?;
     let sums = nansum(&input.to_dtype(out)?.to_dtype(DType::Float64)?, dims, keepdim, None)?;
@@ -183,7 +190,8 @@ pub fn vander(x: &Tensor, columns: Option<i64>, increasing: bool) -> Result<Tens
     let dtype = if whole { DType::Int64 } else { x.dtype() };
     let mut sizes = Dims::from_slice(x.sizes());
     sizes.push(columns);
-    crate::shape::numel(&sizes)?;
+    // Refused before anything is computed where memory is short.
+    let result = Tensor::unset(&sizes, dtype)?;
     fn powers<T: Number>(xs: &[T], columns: usize, increasing: bool) -> Vec<T> {
         let mut all = Vec::with_capacity(xs.len() * columns);
         for &x in xs {
@@ -198,6 +206,9 @@ pub fn vander(x: &Tensor, columns: Option<i64>, increasing: bool) -> Result<Tens
             }
         }
         all
+    }
+    if result.numel() == 0 {
+        return Ok(result);
     }
     let columns = columns as usize;
     match Numbers::of(&x.to_dtype(dtype)?)? {

@@ -198,12 +198,15 @@ impl Tensor {
         Ok(tensor)
     }
 
-    /// A tensor without dimensions.
+    /// A tensor without dimensions. What is beyond a floating dtype becomes infinite.
     ///
     /// # Errors
-    /// As [`Tensor::full`].
+    /// As [`Tensor::full`], for integers.
     pub fn scalar(value: Scalar, dtype: DType) -> Result<Tensor> {
-        Tensor::full(&[], value, dtype)
+        value.check_fits_whole(dtype)?;
+        let tensor = Tensor::unset(&[], dtype)?;
+        tensor.fill_rounded(value)?;
+        Ok(tensor)
     }
 
     /// A row-major copy of `elements`.
@@ -481,6 +484,11 @@ impl Tensor {
         // PyTorch writes a single element of half precision without looking how large it is.
         let held = if is_half && self.numel() == 1 { DType::Float64 } else { self.dtype() };
         value.check_fits(held)?;
+        self.fill_rounded(value)
+    }
+
+    /// Overwrites every element by the number of its dtype that is nearest.
+    fn fill_rounded(&self, value: Scalar) -> Result<()> {
         let (int, float, complex) = (value.to_i64(), value.to_f64(), value.to_complex());
         match self.now().dtype {
             DType::Bool => self.fill_with(Bool::from(value.to_bool())),

@@ -109,6 +109,8 @@ fn what_does_not_fit_is_refused_in_pytorch_words() {
     let words = |result: Result<Tensor>| result.unwrap_err().message().to_owned();
     let ints = vector(&[1i64, 2, 3, 4]);
     let bytes = vector(&[1u8]);
+    let half = vector(&[1f32]).to_dtype(DType::Float16).unwrap();
+    const BOOLS: &str = "\"cumsum_out_cpu\" not implemented for 'Bool'";
     let flag = Tensor::from_bools(&[true], &[1]).unwrap();
     let empty = Tensor::zeros(&[2, 0], DType::Float32).unwrap();
     let sum = "For non-complex input tensors, argument alpha must not be a complex number.";
@@ -139,6 +141,47 @@ fn what_does_not_fit_is_refused_in_pytorch_words() {
              input tensor",
         ),
         (unflatten(&ints, 0, &[]), "unflatten: sizes must be non-empty"),
+        (
+            Tensor::full(&[2], 1e30.into(), DType::Float16),
+            "value cannot be converted to type c10::Half without overflow",
+        ),
+        (
+            sub((&half).into(), (&half).into(), (1i64 << 31).into()),
+            "value cannot be converted to type c10::Half without overflow",
+        ),
+        (
+            add((&vector(&[1f32])).into(), (&vector(&[1f32])).into(), 1e300.into()),
+            "value cannot be converted to type float without overflow",
+        ),
+        (cumsum(&flag, 0, None).and_then(|_| cumsum(&flag, 0, Some(DType::Bool))), BOOLS),
+        (
+            nanmean(&vector(&[1f32]), &[], false, Some(DType::UInt8)),
+            "nanmean(): could not infer output dtype. Optional dtype must be either a floating point \
+             or complex dtype. Got: Byte",
+        ),
+        (
+            logsumexp(&ints, &[], false),
+            "output with shape [] doesn't match the broadcast shape [1]",
+        ),
+        (
+            norm(&empty, -1.0, &[], false),
+            "linalg.vector_norm cannot compute the -1 norm on an empty tensor because the operation \
+             does not have an identity",
+        ),
+        (
+            cdist(&empty, &empty.to_dtype(DType::Float64).unwrap(), 2.0),
+            "expected scalar type Float but found Double",
+        ),
+        (
+            trapezoid(&ints, Spacing::At(&flag), 0),
+            "trapezoid: received a bool input for `x` or `y`, but bool is not supported",
+        ),
+        (
+            cumulative_trapezoid(&ints, Spacing::At(&bytes), 0),
+            "cumulative_trapezoid: There must be one `x` value for each sample point",
+        ),
+        (ldexp(&vector(&[1f32]), &flag), "\"ldexp_cpu_exp\" not implemented for 'Bool'"),
+        (corrcoef(&flag), "cov(): bool dtype is not supported for input"),
     ] {
         assert_eq!(words(found), expected);
     }
@@ -198,11 +241,73 @@ fn ranges_of_integers_between_numbers_that_are_none() {
 }
 
 #[test]
+fn integrals_take_places_of_fewer_and_more_dimensions() {
+    let counted = |sizes: &[i64]| {
+        let numbers: Vec<f32> = (1..=sizes.iter().product()).map(|i| i as f32).collect();
+        Tensor::from_slice(&numbers, sizes).unwrap()
+    };
+    // torch.trapezoid(y, x, dim=dim)
+    for (y, x, dim, expected) in [
+        (&[2, 3][..], &[2][..], 0, &[2.5, 3.5, 4.5][..]),
+        (&[2, 2, 3], &[2, 3], -1, &[4.0, 10.0, 16.0, 22.0]),
+        (&[2], &[2, 3], -1, &[4.5, 4.5, 4.5]),
+        (&[2, 3], &[], 0, &[0.0, 0.0, 0.0]),
+    ] {
+        let (y, x) = (counted(y), counted(x));
+        let found = trapezoid(&y, Spacing::At(&x), dim).unwrap();
+        assert_eq!(floats(&found), expected, "{y:?} {x:?}");
+    }
+    let none = cumulative_trapezoid(&counted(&[2, 0]), Spacing::Step(3.into()), 1).unwrap();
+    assert_eq!(none.sizes(), [2, 0]);
+}
+
+#[test]
+fn gradients_over_steps_of_nothing_and_infinity() {
+    let x = vector(&[1f32, 3.0, 2.0, 5.0]);
+    // torch.gradient(x, spacing=step, edge_order=order)
+    for (step, order, expected) in [
+        (f64::INFINITY, 1, [0.0, 0.0, 0.0, 0.0]),
+        (f64::INFINITY, 2, [0.0, 0.0, 0.0, 0.0]),
+        (0.0, 1, [INF, INF, INF, INF]),
+    ] {
+        let found = gradient(&x, Spacing::Step(step.into()), 0, order).unwrap();
+        assert!(floats(&found).iter().zip(expected).all(|(a, b)| *a == b), "{step} {order}");
+    }
+    // torch.gradient(x, spacing=[torch.tensor([4., 4., 6., 7.])])
+    let places = vector(&[4f32, 4.0, 6.0, 7.0]);
+    let found = gradient(&x, Spacing::At(&places), 0, 1).unwrap();
+    assert!(same(&floats(&found), &[INF, NAN, 1.833_333_4, 3.0]), "{:?}", floats(&found));
+}
+
+#[test]
+fn of_nothing_there_is_no_deviation() {
+    // torch.std(torch.zeros(0), correction=-0.5)
+    let none = Tensor::zeros(&[0], DType::Float32).unwrap();
+    assert!(same(&floats(&std(&none, &[], -0.5, false).unwrap()), &[NAN]));
+    assert!(same(&floats(&var(&none, &[], f64::NEG_INFINITY, false).unwrap()), &[NAN]));
+}
+
+#[test]
+fn halves_over_one_number_are_cut_off_before_they_are_rounded() {
+    let x = vector(&[7.949_218_8f32]).to_dtype(DType::Float16).unwrap();
+    let by = vector(&[0.042_061_206f32]);
+    let by_number = by.reshape(&[]).unwrap();
+    let of_halves = by.to_dtype(DType::Float16).unwrap();
+    for (by, expected) in [(&by_number, 188.0), (&of_halves, 189.0)] {
+        let found = binary(BinaryOp::DivTrunc, (&x).into(), by.into()).unwrap();
+        assert_eq!(floats(&found), [expected]);
+    }
+}
+
+#[test]
 fn differences_of_order_nothing_leave_out_what_stands_beside() {
     // torch.diff(x, n=0, append=x)
     let x = vector(&[1i64, 4]);
     let same = diff(&x, 0, 0, None, Some(&x)).unwrap();
     assert_eq!(same.to_vec::<i64>().unwrap(), [1, 4]);
+    // Whatever the dimension, unless something stands beside.
+    assert!(diff(&x, 0, 7, None, None).is_ok());
+    assert!(diff(&x, 0, 7, None, Some(&x)).is_err());
 }
 
 #[test]
@@ -236,6 +341,7 @@ fn weights_of_covariances_are_checked() {
             "cov(): expected fweights to have integral dtype but got fweights with Float dtype",
         ),
         (Some(vector(&[1i64, -1, 1])), None, "cov(): fweights cannot be negative"),
+        (None, Some(vector(&[NAN, 1.0, 1.0])), "cov(): aweights cannot be negative"),
         (
             None,
             Some(vector(&[1i64; 3])),

@@ -174,6 +174,11 @@ impl<T: Number> Matrix<T> {
         Matrix::of_faer((self.faer() * other.faer()).as_ref())
     }
 
+    /// Whether an element is not a number.
+    pub(crate) fn has_nan(&self) -> bool {
+        self.data.iter().any(|x| x.real_part().is_nan() || x.imaginary_part().is_nan())
+    }
+
     /// Whether every element is finite.
     pub(crate) fn is_finite(&self) -> bool {
         self.data.iter().all(|x| x.real_part().is_finite() && x.imaginary_part().is_finite())
@@ -299,6 +304,14 @@ pub(crate) fn check_float(input: &Tensor, function: &str) -> Result<()> {
             dtype.scalar_type_name()
         ))),
     }
+}
+
+/// The same of what PyTorch only finds when it computes: of no elements, all dtypes have linear algebra.
+pub(crate) fn check_computed(input: &Tensor, function: &str) -> Result<()> {
+    if input.numel() == 0 && input.dtype().is_floating_point() {
+        return Ok(());
+    }
+    check_float(input, function)
 }
 
 /// The batch that both broadcast to, and both tensors expanded to it.

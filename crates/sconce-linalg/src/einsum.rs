@@ -148,18 +148,13 @@ pub fn einsum(equation: &str, tensors: &[Tensor], path: Option<&[i64]>) -> Resul
     let many = |dim| tensors.iter().filter(|tensor| tensor.sizes()[dim] != 1).count();
     let mut counts: Vec<usize> = (0..order.len()).map(many).collect();
     let (kept, several, pair) = (output.len(), tensors.len() > 1, tensors.len() == 2);
-    let mut path = path.map(|path| path.iter().map(|&at| at as usize).collect::<Vec<_>>());
+    check_path_length(path, tensors.len())?;
+    let mut pairs = path.into_iter().flat_map(|path| path.chunks_exact(2));
     while tensors.len() > 1 {
-        let (i, j) = match &mut path {
-            Some(path) if path.len() >= 2 => {
-                let pair: Vec<usize> = path.drain(..2).collect();
-                (pair[0].min(pair[1]), pair[0].max(pair[1]))
-            }
-            _ => (0, 1),
+        let (i, j) = match pairs.next() {
+            Some(pair) => contracted(pair[0], pair[1], tensors.len())?,
+            None => (0, 1),
         };
-        if i == j || j >= tensors.len() {
-            return Err(Error::runtime("einsum(): the contraction path does not fit the operands"));
-        }
         let b = tensors.remove(j);
         let a = tensors.remove(i);
         let joined = contract(a, b, kept, &mut counts, pair)?;
@@ -176,6 +171,29 @@ pub fn einsum(equation: &str, tensors: &[Tensor], path: Option<&[i64]>) -> Resul
         _ if several => last.view(&last.sizes()[..kept]),
         others => sum(&last, others, false, None),
     }
+}
+
+/// Refuses a path that does not name two operands for each contraction; of one operand it names one.
+fn check_path_length(path: Option<&[i64]>, operands: usize) -> Result<()> {
+    let expected = if operands == 1 { 1 } else { (operands - 1) * 2 };
+    match path.map(<[i64]>::len) {
+        Some(found) if found != expected => Err(Error::runtime(format!(
+            "einsum(): expected contraction path given in path parameter to have size {expected} but \
+             got {found}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Two of `count` operands that a path names, the first one first.
+fn contracted(a: i64, b: i64, count: usize) -> Result<(usize, usize)> {
+    let place = |at: i64| usize::try_from(at).ok().filter(|&at| at < count);
+    let why = match (place(a), place(b)) {
+        (Some(i), Some(j)) if i != j => return Ok((i.min(j), i.max(j))),
+        (Some(_), Some(_)) => "cannot contract an operand with itself",
+        _ => "operand index is out of bounds",
+    };
+    Err(Error::runtime(format!("einsum(): invalid contraction ({}, {}) {why}", a.min(b), a.max(b))))
 }
 
 fn output_labels(

@@ -418,8 +418,12 @@ fn frequencies(multiples: &[f64], n: i64, d: f64, dtype: DType) -> Result<Tensor
 /// Where there is no such dimension.
 pub fn fftshift(input: &Tensor, dims: Option<&[i64]>, back: bool) -> Result<Tensor> {
     let all: Vec<i64> = (0..input.dim() as i64).collect();
+    let dims = dims.unwrap_or(&all);
+    if dims.is_empty() {
+        return Err(Error::runtime("`shifts` required"));
+    }
     let mut result = input.copy()?;
-    for &dim in dims.unwrap_or(&all) {
+    for &dim in dims {
         let size = result.size(dim)?;
         // As many at the front as the other direction leaves at the end.
         let front = if back { size / 2 } else { size - size / 2 };

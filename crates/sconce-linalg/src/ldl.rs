@@ -4,7 +4,8 @@
 use sconce_kernels::{DType, Error, Result, Tensor};
 
 use crate::dense::{
-    Batch, Matrix, Number, Out, broadcast_batches, by_number, check_float, check_info, check_square,
+    Batch, Matrix, Number, Out, broadcast_batches, by_number, check_computed, check_float,
+    check_info, check_square,
 };
 use crate::lu::{check_fit, check_same_dtype};
 
@@ -132,7 +133,7 @@ fn eliminate_two<T: Number>(a: &mut Matrix<T>, k: usize, hermitian: bool) {
 /// For tensors that are no square matrices and dtypes without kernels.
 pub fn ldl_factor_ex(a: &Tensor, hermitian: bool) -> Result<[Tensor; 3]> {
     check_square(a, "torch.linalg.ldl_factor_ex", "A")?;
-    check_float(a, "torch.linalg.ldl_factor_ex")?;
+    check_computed(a, "torch.linalg.ldl_factor_ex")?;
     by_number!(a, T => {
         let matrices = Batch::<T>::read(a)?;
         let n = matrices.rows;
@@ -168,6 +169,19 @@ pub fn ldl_solve(ld: &Tensor, pivots: &Tensor, b: &Tensor, hermitian: bool) -> R
     check_float(ld, name)?;
     check_same_dtype(ld, b, name, "LD", "B")?;
     check_fit(ld, b, true, name)?;
+    if pivots.sizes() != &ld.sizes()[..ld.dim() - 1] {
+        return Err(Error::runtime(format!(
+            "{name}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with \
+             shape {:?} instead",
+            pivots.sizes()
+        )));
+    }
+    if !pivots.dtype().is_integral() {
+        return Err(Error::runtime(format!(
+            "{name}: Expected pivots to be integers. Got {}",
+            pivots.dtype().scalar_type_name()
+        )));
+    }
     let n = ld.size(-1)?;
     let (wide, sides) = broadcast_batches(ld, b)?;
     let batch = wide.sizes()[..wide.dim() - 2].iter().copied();

@@ -64,3 +64,124 @@ pub fn check_errors(
 ) -> sconce_kernels::Result<()> {
     dense::check_info(info, function, single)
 }
+
+#[cfg(test)]
+mod tests {
+    use sconce_kernels::{DType, Result, Tensor};
+
+    use super::*;
+
+    fn zeros(sizes: &[i64]) -> Tensor {
+        Tensor::zeros(sizes, DType::Float32).unwrap()
+    }
+
+    fn words<T>(result: Result<T>) -> String {
+        result.err().map(|error| error.message().to_owned()).unwrap_or_default()
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_in_pytorch_words() {
+        let square = zeros(&[3, 3]);
+        let ints = |sizes: &[i64]| Tensor::zeros(sizes, DType::Int32).unwrap();
+        let one = || 1.into();
+        let norm = |dtype| vector_norm(&square, 2.0, &[], false, Some(dtype));
+        for (found, expected) in [
+            (
+                words(addmv(&ints(&[3]), &square, &zeros(&[3]), one(), one())),
+                "addmv input tensors must have the same dtype, but got Int, Float, and Float",
+            ),
+            (
+                words(addbmm(&ints(&[1]), &zeros(&[1, 3, 3]), &zeros(&[1, 3, 3]), one(), one())),
+                "self and mat2 must have the same dtype, but got Int and Float",
+            ),
+            (
+                words(linalg_cross(&square, &ints(&[3, 3]), -1)),
+                "expected scalar type Float but found Int",
+            ),
+            (
+                words(vecdot(&ints(&[3]), &ints(&[3]), -1)),
+                "linalg.vecdot: Expected a floating point or complex tensor as input. Got Int",
+            ),
+            (
+                words(vander(&Tensor::zeros(&[2], DType::Bool).unwrap(), Some(1 << 62))),
+                "linalg.vander supports floating point, complex, and integer tensors, but got Bool",
+            ),
+            (
+                words(norm(DType::Int8)),
+                "linalg.vector_norm: dtype should be floating point or complex, but got Char",
+            ),
+            (
+                words(norm(DType::Complex64)),
+                "linalg.vector_norm: dtype should be real for real inputs, but got ComplexFloat",
+            ),
+            (
+                words(norm(DType::Float16)),
+                "linalg.vector_norm: the dtype of the input (Float) should be convertible without \
+                 narrowing to the specified dtype (Half)",
+            ),
+            (
+                words(linalg_norm(&square, None, Some(&[]), false, None)),
+                "linalg.norm: If dim is specified, it must be of length 1 or 2. Got []",
+            ),
+            (
+                words(cond(&zeros(&[0, 5]), Some(&Order::Number(-3.5)))),
+                "linalg.cond got an invalid norm type: -3.5",
+            ),
+            (
+                words(lu_unpack(&square, &ints(&[3, 3]), true, true)),
+                "Expected LU_pivots to have shape [3] but got [3, 3] instead.",
+            ),
+            (
+                words(ldl_solve(&square, &ints(&[]), &square, false)),
+                "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but \
+                 got pivots with shape [] instead",
+            ),
+            (
+                words(ormqr(&square, &zeros(&[2]), &square, true, false)),
+                "torch.ormqr: tau.shape[-1] must be equal to min(other.shape[-2], input.shape[-1])",
+            ),
+            (
+                words(polar_decomposition(&zeros(&[1, 2]))),
+                "linalg.polar: input must have at least as many rows as columns, but got 1 by 2 \
+                 matrices",
+            ),
+            (words(tensorinv(&square, 3)), "ArrayRef: invalid slice, N = 3; size = 2"),
+            (
+                words(tensorsolve(&square, &zeros(&[3]), Some(&[0, -2]))),
+                "movedim: repeated dim in `source` ([0, -2])",
+            ),
+            (
+                words(einsum("i,i->", &[zeros(&[3]), zeros(&[3])], Some(&[1]))),
+                "einsum(): expected contraction path given in path parameter to have size 2 but got 1",
+            ),
+            (
+                words(einsum("i,i->", &[zeros(&[3]), zeros(&[3])], Some(&[5, 0]))),
+                "einsum(): invalid contraction (0, 5) operand index is out of bounds",
+            ),
+            (words(fftshift(&square, Some(&[]), false)), "`shifts` required"),
+        ] {
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn no_elements_are_factored_in_any_precision() {
+        let none = Tensor::zeros(&[0, 2, 2], DType::Float16).unwrap();
+        assert_eq!(det(&none).unwrap()[0].sizes(), [0]);
+        assert_eq!(svdvals(&none).unwrap().sizes(), [0, 2]);
+        assert_eq!(lu_factor(&none, false).unwrap()[1].sizes(), [0, 2]);
+        assert!(inv(&none).is_err());
+    }
+
+    #[test]
+    fn infinite_matrices_have_singular_values_that_are_no_numbers() {
+        for (number, is_refused) in [(f32::NAN, true), (f32::INFINITY, false)] {
+            let matrix = Tensor::from_slice(&[1.0, number, 0.0, 1.0], &[2, 2]).unwrap();
+            assert!(svd(&matrix, true).is_err());
+            match svdvals(&matrix).map(|values| values.to_vec::<f32>().unwrap()) {
+                Ok(values) => assert!(!is_refused && values.iter().all(|x| x.is_nan())),
+                Err(_) => assert!(is_refused),
+            }
+        }
+    }
+}

@@ -3,8 +3,8 @@
 use sconce_kernels::{DType, Error, Result, Tensor};
 
 use crate::dense::{
-    Batch, Matrix, Number, Out, broadcast_batches, by_number, check_float, check_info,
-    check_matrices, check_square,
+    Batch, Matrix, Number, Out, broadcast_batches, by_number, check_computed, check_float,
+    check_info, check_matrices, check_square,
 };
 use crate::lapack::{Lu, row_order, solve_lu, solve_lu_adjoint};
 
@@ -24,12 +24,12 @@ fn check_lu(a: &Tensor, pivot: bool, function: &str) -> Result<()> {
             a.sizes()
         )));
     }
-    if !pivot {
+    if !pivot && a.numel() > 0 {
         return Err(Error::runtime(format!(
             "{function}: LU without pivoting is not implemented on the CPU"
         )));
     }
-    check_float(a, function)
+    check_computed(a, function)
 }
 
 /// LU, pivots and info of a batch, each of which `then` sees as well.
@@ -65,7 +65,7 @@ pub fn lu_factor(a: &Tensor, pivot: bool) -> Result<[Tensor; 2]> {
 /// As [`lu_factor_ex`].
 pub fn lu(a: &Tensor, pivot: bool) -> Result<[Tensor; 3]> {
     let [lu, pivots, _] = lu_factor_ex(a, pivot, "linalg.lu")?;
-    lu_unpack(&lu, &pivots, true, true)
+    lu_unpack(&lu, &pivots, true, pivot)
 }
 
 /// `torch.lu_unpack`: P, L and U of a packed factorisation; what is not asked for is empty.
@@ -87,6 +87,16 @@ pub fn lu_unpack(lu: &Tensor, pivots: &Tensor, data: bool, perm: bool) -> Result
     }
     let none = Tensor::zeros(&[0], lu.dtype())?;
     let (rows, cols) = (lu.size(-2)?, lu.size(-1)?);
+    if perm {
+        let batch = lu.sizes()[..lu.dim() - 2].iter().copied();
+        let expected: Vec<i64> = batch.chain([rows.min(cols)]).collect();
+        if pivots.sizes() != expected {
+            return Err(Error::value(format!(
+                "Expected LU_pivots to have shape {expected:?} but got {:?} instead.",
+                pivots.sizes()
+            )));
+        }
+    }
     let p = if perm { permutation(lu, pivots)? } else { none.clone() };
     if !data {
         return Ok([p, none.clone(), none]);
@@ -105,9 +115,14 @@ fn permutation(lu: &Tensor, pivots: &Tensor) -> Result<Tensor> {
     let mut out: Out<f64> = Out::new(batch, &[rows, rows]);
     let each = lu.size(-2)?.min(lu.size(-1)?) as usize;
     let all = pivots.to_vec::<i32>()?;
-    check_pivots(&all, rows)?;
+    if !pivots_are_rows(&all, rows) {
+        return Err(Error::runtime(
+            "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly \
+             pass the result of lu_factor?",
+        ));
+    }
     for at in 0..sconce_kernels::shape::numel(batch)? as usize {
-        let pivots = all.get(at * each..(at + 1) * each).ok_or_else(pivots_do_not_fit)?;
+        let pivots = &all[at * each..(at + 1) * each];
         let mut matrix = Matrix::<f64>::zeros(rows, rows);
         for (i, &from) in row_order(pivots, rows).iter().enumerate() {
             matrix[(from, i)] = 1.0;
@@ -117,12 +132,12 @@ fn permutation(lu: &Tensor, pivots: &Tensor) -> Result<Tensor> {
     out.tensor(lu.dtype())
 }
 
-fn pivots_do_not_fit() -> Error {
-    Error::runtime("the pivots do not fit the factors")
+fn pivots_are_rows(pivots: &[i32], rows: usize) -> bool {
+    pivots.iter().all(|&p| p >= 1 && p as usize <= rows)
 }
 
 fn check_pivots(pivots: &[i32], rows: usize) -> Result<()> {
-    if pivots.iter().all(|&p| p >= 1 && p as usize <= rows) {
+    if pivots_are_rows(pivots, rows) {
         return Ok(());
     }
     Err(Error::runtime(
@@ -173,7 +188,7 @@ pub(crate) fn is_vector(a: &Tensor, b: &Tensor) -> bool {
 /// For sizes that do not fit and dtypes that differ or have no kernels.
 pub fn solve_ex(a: &Tensor, b: &Tensor, left: bool) -> Result<[Tensor; 4]> {
     check_square(a, "linalg.solve", "A")?;
-    check_float(a, "linalg.solve")?;
+    check_computed(a, "linalg.solve")?;
     check_same_dtype(a, b, "linalg.solve", "A", "B")?;
     let vector = is_vector(a, b);
     let columns = if vector { b.unsqueeze(-1)? } else { b.clone() };
@@ -307,7 +322,7 @@ pub fn lu_solve(
 /// For tensors that are no square matrices and dtypes without kernels.
 pub fn det(a: &Tensor) -> Result<[Tensor; 3]> {
     check_square(a, "linalg.det", "A")?;
-    check_float(a, "linalg.det")?;
+    check_computed(a, "linalg.det")?;
     by_number!(a, T => {
         let mut det: Out<T> = Out::new(&a.sizes()[..a.dim() - 2], &[]);
         let [lu, pivots, _] = factor::<T>(a, |lu| det.push(&[lu.det()]))?;

@@ -2,11 +2,11 @@
 
 use sconce_kernels::shape::wrap_dim;
 use sconce_kernels::{
-    BinaryOp, DType, Error, Result, Scalar, Tensor, UnaryOp, amax, amin, binary, norm, sum, unary,
-    where_,
+    BinaryOp, DType, Error, Result, Scalar, Tensor, UnaryOp, amax, amin, binary, norm,
+    promote_types, sum, unary, where_,
 };
 
-use crate::dense::{check_float, check_matrices, check_square};
+use crate::dense::{check_computed, check_matrices, check_square};
 use crate::lu::inv_ex;
 use crate::spectral::svdvals;
 
@@ -19,38 +19,39 @@ pub enum Order {
     Named(String),
 }
 
+/// Refuses what has no norms, and a dtype that cannot hold those of the input.
+fn check_dtype(input: &Tensor, dtype: Option<DType>, function: &str) -> Result<()> {
+    let is_inexact = |dtype: DType| dtype.is_floating_point() || dtype.is_complex();
+    let own = input.dtype();
+    let from = own.scalar_type_name();
+    if !is_inexact(own) {
+        return Err(Error::runtime(format!(
+            "{function}: Expected a floating point or complex tensor as input. Got {from}"
+        )));
+    }
+    let Some(dtype) = dtype else { return Ok(()) };
+    let to = dtype.scalar_type_name();
+    let why = if !is_inexact(dtype) {
+        format!("dtype should be floating point or complex, but got {to}")
+    } else if own.is_complex() != dtype.is_complex() {
+        let kind = if own.is_complex() { "complex" } else { "real" };
+        format!("dtype should be {kind} for {kind} inputs, but got {to}")
+    } else if promote_types(own, dtype)? != dtype {
+        format!(
+            "the dtype of the input ({from}) should be convertible without narrowing to the specified \
+             dtype ({to})"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Error::runtime(format!("{function}: {why}")))
+}
+
 /// A real tensor of the same norms, in the dtype that `dtype` asks for: complex numbers by their
 /// absolute values.
 fn real_input(input: &Tensor, dtype: Option<DType>, function: &str) -> Result<Tensor> {
-    let own = input.dtype();
-    if !own.is_floating_point() && !own.is_complex() {
-        return Err(Error::runtime(format!(
-            "{function}: Expected a floating point or complex tensor as input. Got {}",
-            own.scalar_type_name()
-        )));
-    }
-    let input = match dtype {
-        None => input.clone(),
-        Some(dtype) if dtype == own => input.clone(),
-        Some(dtype) => {
-            if own.is_complex() != dtype.is_complex()
-                || !(dtype.is_floating_point() || dtype.is_complex())
-            {
-                let b = dtype.scalar_type_name();
-                let message = match dtype.is_floating_point() || dtype.is_complex() {
-                    false => {
-                        format!("{function}: dtype should be floating point or complex. Got {b}")
-                    }
-                    true if own.is_complex() => {
-                        format!("{function}: dtype should be complex for complex inputs. Got {b}")
-                    }
-                    true => format!("{function}: dtype should be real for real inputs. Got {b}"),
-                };
-                return Err(Error::runtime(message));
-            }
-            input.to_dtype(dtype)?
-        }
-    };
+    check_dtype(input, dtype, function)?;
+    let input = input.to_dtype(dtype.unwrap_or(input.dtype()))?;
     if input.dtype().is_complex() { unary(UnaryOp::Abs, &input) } else { Ok(input) }
 }
 
@@ -67,29 +68,7 @@ pub fn vector_norm(
 ) -> Result<Tensor> {
     let name = "linalg.vector_norm";
     let sizes = real_input(input, dtype, name)?;
-    if order < 0.0 || order == f64::INFINITY {
-        check_identity(&sizes, order, dims)?;
-    }
     norm(&sizes, order, dims, keepdim)
-}
-
-fn check_identity(input: &Tensor, order: f64, dims: &[i64]) -> Result<()> {
-    let whole = dims.is_empty() || (dims.len() == 1 && input.dim() == 1);
-    if whole && input.numel() == 0 {
-        return Err(Error::runtime(format!(
-            "linalg.vector_norm cannot compute the {order} norm on an empty tensor because the \
-             operation does not have an identity"
-        )));
-    }
-    for &dim in dims {
-        if input.dim() > 0 && input.size(dim)? == 0 {
-            return Err(Error::runtime(format!(
-                "linalg.vector_norm cannot compute the {order} norm on the dimension {dim}because \
-                 this dimension is empty and the operation does not have an identity"
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// `torch.linalg.matrix_norm` over two dimensions.
@@ -122,9 +101,7 @@ pub fn matrix_norm(
             dims[0], dims[1]
         )));
     }
-    if !input.dtype().is_floating_point() && !input.dtype().is_complex() {
-        real_input(input, dtype, name)?;
-    }
+    check_dtype(input, dtype, name)?;
     // Matrices last, and their dimensions back where they were if they are kept.
     let order_of_dims: Vec<i64> =
         (0..input.dim() as i64).filter(|&d| d != rows && d != cols).chain([rows, cols]).collect();
@@ -181,9 +158,6 @@ pub fn linalg_norm(
     keepdim: bool,
     dtype: Option<DType>,
 ) -> Result<Tensor> {
-    let Some(order) = order else {
-        return vector_norm(input, 2.0, dims.unwrap_or_default(), keepdim, dtype);
-    };
     if let Some(dims) = dims
         && !(1..=2).contains(&dims.len())
     {
@@ -192,6 +166,9 @@ pub fn linalg_norm(
             dims
         )));
     }
+    let Some(order) = order else {
+        return vector_norm(input, 2.0, dims.unwrap_or_default(), keepdim, dtype);
+    };
     if dims.is_none() && !(1..=2).contains(&input.dim()) {
         return Err(Error::runtime(format!(
             "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {}D.",
@@ -214,13 +191,26 @@ pub fn linalg_norm(
     }
 }
 
+/// Refuses orders that no matrix has a norm of.
+fn check_norm(order: Option<&Order>) -> Result<()> {
+    let name = match order {
+        Some(Order::Number(number)) if ![1.0, 2.0, f64::INFINITY].contains(&number.abs()) => {
+            number.to_string()
+        }
+        Some(Order::Named(name)) if name != "fro" && name != "nuc" => name.clone(),
+        _ => return Ok(()),
+    };
+    Err(Error::runtime(format!("linalg.cond got an invalid norm type: {name}")))
+}
+
 /// `torch.linalg.cond`: of order 2 where none is given; infinite for singular matrices.
 ///
 /// # Errors
 /// As [`matrix_norm`].
 pub fn cond(a: &Tensor, order: Option<&Order>) -> Result<Tensor> {
-    check_float(a, "linalg.cond")?;
+    check_computed(a, "linalg.cond")?;
     check_matrices(a, "linalg.cond", "A")?;
+    check_norm(order)?;
     if a.numel() == 0 {
         return Tensor::zeros(&a.sizes()[..a.dim() - 2], sconce_kernels::real_dtype(a.dtype()));
     }

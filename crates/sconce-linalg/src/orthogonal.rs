@@ -4,8 +4,8 @@ use faer::Side;
 use sconce_kernels::{DType, Element, Error, Result, Tensor};
 
 use crate::dense::{
-    Batch, Matrix, Number, Out, broadcast_batches, by_number, check_float, check_info,
-    check_matrices, check_square,
+    Batch, Matrix, Number, Out, broadcast_batches, by_number, check_computed, check_float,
+    check_info, check_matrices, check_square,
 };
 use crate::lapack::{apply_q, columns_of_q, geqrf as factor, substitute, upper};
 use crate::lu::{check_fit, check_same_dtype};
@@ -146,9 +146,9 @@ pub fn ormqr(
             if left { -2 } else { -1 }
         )));
     }
-    if k > m || k > a.size(-1)? {
+    if k != m.min(a.size(-1)?) {
         let message = format!(
-            "{name}: other.shape[{}] must be greater than or equal to tau.shape[-1]",
+            "{name}: tau.shape[-1] must be equal to min(other.shape[{}], input.shape[-1])",
             if left { -2 } else { -1 }
         );
         return Err(Error::runtime(message));
@@ -191,9 +191,8 @@ pub fn solve_triangular(
     let name = "linalg.solve_triangular";
     check_square(a, name, "A")?;
     check_float(a, name)?;
-    check_same_dtype(a, b, name, "A", "B")?;
     check_fit(a, b, left, name)?;
-    let (a, b) = broadcast_batches(a, b)?;
+    let (a, b) = broadcast_batches(a, &b.to_dtype(a.dtype())?)?;
     by_number!(a, T => {
         let (systems, sides) = (Batch::<T>::read(&a)?, Batch::<T>::read(&b)?);
         let mut x: Out<T> = sides.out(&[sides.rows, sides.cols]);
@@ -244,7 +243,7 @@ pub fn triangular_solve(
 /// For tensors that are no square matrices and dtypes without kernels.
 pub fn cholesky_ex(a: &Tensor, upper: bool) -> Result<[Tensor; 2]> {
     check_square(a, "linalg.cholesky", "A")?;
-    check_float(a, "linalg.cholesky")?;
+    check_computed(a, "linalg.cholesky")?;
     by_number!(a, T => {
         let matrices = Batch::<T>::read(a)?;
         let n = matrices.rows;

@@ -3,7 +3,7 @@
 use sconce_kernels::shape::{broadcast, wrap_dim};
 use sconce_kernels::{
     BinaryOp, DType, Error, Operand, Result, Scalar, Tensor, UnaryOp, add, baddbmm, binary, bmm,
-    conj, dot, eye, matmul, mm, mv, result_type, stack, sum, unary,
+    conj, dot, eye, matmul, mm, mv, promote_types, stack, sum, unary,
 };
 
 use crate::dense::{Batch, Matrix, Number, Out, by_number, check_float, check_square};
@@ -21,10 +21,11 @@ fn whole(factor: Scalar, dtype: DType) -> Scalar {
 /// `beta * input + alpha * product`. With `beta` 0 the input is not looked at.
 fn combine(input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
     let product = mul(product, whole(alpha, product.dtype()).into())?;
+    let input = input.expand(product.sizes())?;
     if !beta.to_bool() {
         return Ok(product);
     }
-    let input = mul(&input.expand(product.sizes())?, whole(beta, input.dtype()).into())?;
+    let input = mul(&input, whole(beta, input.dtype()).into())?;
     add((&input).into(), (&product).into(), 1.into())
 }
 
@@ -39,6 +40,12 @@ pub fn addmv(
     beta: Scalar,
     alpha: Scalar,
 ) -> Result<Tensor> {
+    if input.dtype() != a.dtype() || a.dtype() != v.dtype() {
+        let [input, a, v] = [input, a, v].map(|tensor| tensor.dtype().scalar_type_name());
+        return Err(Error::runtime(format!(
+            "addmv input tensors must have the same dtype, but got {input}, {a}, and {v}"
+        )));
+    }
     combine(input, &mv(a, v)?, beta, alpha)
 }
 
@@ -53,6 +60,15 @@ pub fn addbmm(
     beta: Scalar,
     alpha: Scalar,
 ) -> Result<Tensor> {
+    for (name, tensor) in [("self", input), ("mat1", a)] {
+        if tensor.dtype() != b.dtype() {
+            return Err(Error::runtime(format!(
+                "{name} and mat2 must have the same dtype, but got {} and {}",
+                tensor.dtype().scalar_type_name(),
+                b.dtype().scalar_type_name()
+            )));
+        }
+    }
     let product = bmm(a, b)?;
     let total = sum(&product, &[0], false, Some(product.dtype()))?;
     combine(input, &total, beta, alpha)
@@ -83,7 +99,7 @@ pub fn addr(input: &Tensor, a: &Tensor, b: &Tensor, beta: Scalar, alpha: Scalar)
             if a.dim() == 1 { b.dim() } else { a.dim() }
         )));
     }
-    let dtype = result_type(&[input.into(), a.into(), b.into()])?;
+    let dtype = promote_types(input.dtype(), promote_types(a.dtype(), b.dtype())?)?;
     let integral = dtype.is_integral() || dtype == DType::Bool;
     for (factor, name) in [(beta, "beta"), (alpha, "alpha")] {
         if integral && matches!(factor, Scalar::Float(_) | Scalar::Complex(_)) {
@@ -271,8 +287,14 @@ pub fn linalg_cross(a: &Tensor, b: &Tensor, dim: i64) -> Result<Tensor> {
         )));
     }
     let sizes = broadcast(a.sizes(), b.sizes())?;
-    let dtype = result_type(&[a.into(), b.into()])?;
-    let (a, b) = (a.expand(&sizes)?.to_dtype(dtype)?, b.expand(&sizes)?.to_dtype(dtype)?);
+    if a.dtype() != b.dtype() {
+        return Err(Error::runtime(format!(
+            "expected scalar type {} but found {}",
+            a.dtype().scalar_type_name(),
+            b.dtype().scalar_type_name()
+        )));
+    }
+    let (a, b) = (a.expand(&sizes)?, b.expand(&sizes)?);
     let at = wrap_dim(dim, sizes.len())? as i64;
     let part = |i: i64, j: i64| {
         let (x, y) = (
@@ -307,6 +329,16 @@ pub fn vecdot(a: &Tensor, b: &Tensor, dim: i64) -> Result<Tensor> {
             b.dtype().scalar_type_name()
         )));
     }
+    if !a.dtype().is_floating_point() && !a.dtype().is_complex() {
+        return Err(Error::runtime(format!(
+            "linalg.vecdot: Expected a floating point or complex tensor as input. Got {}",
+            a.dtype().scalar_type_name()
+        )));
+    }
+    if a.dim() == 1 && b.dim() == 1 {
+        // Whatever the dimension.
+        return vdot(a, b);
+    }
     sum(&mul(&conj(a)?, b.into())?, &[dim], false, Some(a.dtype()))
 }
 
@@ -315,6 +347,12 @@ pub fn vecdot(a: &Tensor, b: &Tensor, dim: i64) -> Result<Tensor> {
 /// # Errors
 /// For counts below 2 and tensors without dimensions.
 pub fn vander(x: &Tensor, count: Option<i64>) -> Result<Tensor> {
+    if matches!(x.dtype(), DType::Bool | DType::Float16 | DType::BFloat16) {
+        return Err(Error::runtime(format!(
+            "linalg.vander supports floating point, complex, and integer tensors, but got {}",
+            x.dtype().scalar_type_name()
+        )));
+    }
     let x = if x.dim() == 0 { x.unsqueeze(0)? } else { x.clone() };
     let count = count.unwrap_or(x.size(-1)?);
     if count < 2 {
@@ -502,9 +540,15 @@ fn exponential<T: Number>(mut a: Matrix<T>) -> Matrix<T> {
 /// Where the two halves of the dimensions have different sizes, and for singular tensors.
 pub fn tensorinv(a: &Tensor, ind: i64) -> Result<Tensor> {
     if ind <= 0 {
-        return Err(Error::runtime("Expected a strictly positive integer for 'ind'"));
+        return Err(Error::runtime(format!(
+            "Expected a strictly positive integer for 'ind', but got {ind}"
+        )));
     }
-    let at = (ind as usize).min(a.dim());
+    let at = ind as usize;
+    if at > a.dim() {
+        let message = format!("ArrayRef: invalid slice, N = {ind}; size = {}", a.dim());
+        return Err(Error::runtime(message));
+    }
     let (head, tail) = a.sizes().split_at(at);
     let (rows, cols): (i64, i64) = (head.iter().product(), tail.iter().product());
     if rows != cols {
@@ -528,8 +572,13 @@ fn inverse_in_columns(a: &Tensor) -> Result<Tensor> {
 /// Where sizes do not fit, and for singular tensors.
 pub fn tensorsolve(a: &Tensor, b: &Tensor, dims: Option<&[i64]>) -> Result<Tensor> {
     let mut order: Vec<i64> = (0..a.dim() as i64).collect();
-    for &dim in dims.unwrap_or_default() {
+    let dims = dims.unwrap_or_default();
+    for (at, &dim) in dims.iter().enumerate() {
         let dim = wrap_dim(dim, a.dim())? as i64;
+        if order[order.len() - at..].contains(&dim) {
+            let message = format!("movedim: repeated dim in `source` ({dims:?})");
+            return Err(Error::runtime(message));
+        }
         order.retain(|&d| d != dim);
         order.push(dim);
     }

@@ -3,13 +3,15 @@
 
 use faer::Side;
 use num_complex::Complex64;
+use sconce_kernels::shape::broadcast;
 use sconce_kernels::{
     BinaryOp, DType, Error, Operand, Result, Scalar, Tensor, UnaryOp, amax, binary, complex_dtype,
     conj, count_nonzero, matmul, real_dtype, sum, unary, where_,
 };
 
 use crate::dense::{
-    Batch, Matrix, Number, Out, by_number, check_float, check_matrices, check_square,
+    Batch, Matrix, Number, Out, by_number, check_computed, check_float, check_matrices,
+    check_square,
 };
 use crate::eigen::{Decomposed, Eigen};
 use crate::rotations::Precision;
@@ -68,7 +70,7 @@ fn decompose<T: Number>(a: &Matrix<T>, full: bool, precision: Precision) -> Resu
 /// For values that are not finite, tensors that are no matrices and dtypes without kernels.
 pub fn svd(a: &Tensor, full: bool) -> Result<[Tensor; 3]> {
     check_matrices(a, "linalg.svd", "A")?;
-    check_float(a, "linalg.svd")?;
+    check_computed(a, "linalg.svd")?;
     by_number!(a, T => {
         let matrices = Batch::<T>::read(a)?;
         let (m, n) = (matrices.rows, matrices.cols);
@@ -89,21 +91,23 @@ pub fn svd(a: &Tensor, full: bool) -> Result<[Tensor; 3]> {
     })
 }
 
-/// `torch.linalg.svdvals`.
+/// `torch.linalg.svdvals`: not numbers where the matrix is infinite.
 ///
 /// # Errors
-/// As [`svd`].
+/// As [`svd`], which refuses infinite ones.
 pub fn svdvals(a: &Tensor) -> Result<Tensor> {
     check_matrices(a, "linalg.svdvals", "A")?;
-    check_float(a, "linalg.svdvals")?;
+    check_computed(a, "linalg.svdvals")?;
     by_number!(a, T => {
         let matrices = Batch::<T>::read(a)?;
         let mut s: Out<f64> = matrices.out(&[matrices.rows.min(matrices.cols)]);
         for (at, matrix) in matrices.matrices().enumerate() {
-            if !matrix.is_finite() {
+            if matrix.has_nan() {
                 return Err(not_finite("linalg.svd", a.dim() == 2, at));
             }
-            if !matrix.data.is_empty() {
+            if !matrix.is_finite() {
+                s.push(&vec![f64::NAN; matrix.rows.min(matrix.cols)]);
+            } else if !matrix.data.is_empty() {
                 s.push(&matrix.faer().singular_values().map_err(|_| no_convergence("linalg.svd"))?);
             }
         }
@@ -114,7 +118,7 @@ pub fn svdvals(a: &Tensor) -> Result<Tensor> {
 /// Checks what [`eigh`] and [`eigvalsh`] take; whether the lower triangle is meant.
 fn check_eigh(a: &Tensor, uplo: &str) -> Result<bool> {
     check_square(a, "linalg.eigh", "A")?;
-    check_float(a, "linalg.eigh")?;
+    check_computed(a, "linalg.eigh")?;
     match uplo {
         "L" | "l" => Ok(true),
         "U" | "u" => Ok(false),
@@ -333,6 +337,7 @@ fn magnitudes(a: &Tensor, hermitian: bool) -> Result<Tensor> {
 pub fn matrix_rank(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor> {
     check_matrices(a, "linalg.matrix_rank", "A")?;
     check_float(a, "linalg.matrix_rank")?;
+    tolerance.resolve(a, "torch.linalg.matrix_rank")?;
     if a.numel() == 0 {
         return Tensor::zeros(&a.sizes()[..a.dim() - 2], DType::Int64);
     }
@@ -360,6 +365,7 @@ fn times(a: &Tensor, b: Operand<'_>) -> Result<Tensor> {
 pub fn pinv(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor> {
     check_matrices(a, "linalg.pinv", "A")?;
     check_float(a, "linalg.pinv")?;
+    tolerance.resolve(a, "torch.linalg.pinv")?;
     if a.numel() == 0 {
         let mut sizes = a.sizes().to_vec();
         let dims = sizes.len();
@@ -422,7 +428,17 @@ pub fn lstsq(
             "{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
         )));
     }
+    if b.dim() > a.dim() || a.dim() - b.dim() > 1 {
+        return Err(Error::runtime(format!(
+            "{name}: input.dim() must be greater or equal to other.dim() and \
+             (input.dim() - other.dim()) <= 1"
+        )));
+    }
     let vector = crate::lu::is_vector(a, b);
+    if a.dim() != b.dim() && !vector {
+        // PyTorch takes them for vectors all the same.
+        broadcast(&a.sizes()[..a.dim() - 2], &b.sizes()[..b.dim() - 1])?;
+    }
     let b = if vector { b.unsqueeze(-1)? } else { b.clone() };
     let (m, n) = (a.size(-2)?, a.size(-1)?);
     if b.size(-2)? != m {
@@ -431,7 +447,7 @@ pub fn lstsq(
             if vector { 1 } else { 2 }
         )));
     }
-    let (a, b) = crate::dense::broadcast_batches(a, &b)?;
+    crate::dense::broadcast_batches(a, &b)?;
     let real = real_dtype(a.dtype());
     let epsilon = if real == DType::Float64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
     let rcond = rcond.unwrap_or(epsilon * m.max(n) as f64);
@@ -467,7 +483,11 @@ pub fn lstsq(
         }
         false => Tensor::zeros(&[0], DType::Float64)?,
     };
-    let rank = if driver == "gels" { Tensor::zeros(&[0], DType::Int64)? } else { rank };
+    let rank = match driver {
+        "gels" => Tensor::zeros(&[0], DType::Int64)?,
+        _ if x.numel() == 0 => Tensor::zeros(rank.sizes(), DType::Int64)?,
+        _ => rank,
+    };
     let values = match driver {
         "gelsd" | "gelss" => svdvals(&wide)?,
         _ => Tensor::zeros(&[0], DType::Float64)?,
@@ -482,7 +502,14 @@ pub fn lstsq(
 /// As [`svd`].
 pub fn polar_decomposition(a: &Tensor) -> Result<[Tensor; 2]> {
     check_matrices(a, "linalg.polar", "A")?;
-    check_float(a, "linalg.polar")?;
+    check_computed(a, "linalg.polar")?;
+    let (rows, cols) = (a.size(-2)?, a.size(-1)?);
+    if rows < cols {
+        return Err(Error::runtime(format!(
+            "linalg.polar: input must have at least as many rows as columns, but got {rows} by {cols} \
+             matrices"
+        )));
+    }
     let wide =
         a.to_dtype(if a.dtype().is_complex() { DType::Complex128 } else { DType::Float64 })?;
     let [u, s, vh] = svd(&wide, false)?;

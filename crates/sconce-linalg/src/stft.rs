@@ -240,6 +240,11 @@ pub fn istft(input: &Tensor, options: &StftOptions, length: Option<i64>) -> Resu
             return Err(fail("cannot have onesided output if window or input is complex"));
         }
         true => fft_c2c(&spectra, &[2], scale, false)?,
+        false if window.dtype().is_complex() => {
+            return Err(Error::runtime(
+                "Complex windows are incompatible with return_complex=False",
+            ));
+        }
         false => {
             let half =
                 if onesided { spectra } else { spectra.slice(-1, None, Some(n / 2 + 1), 1)? };
@@ -260,6 +265,12 @@ pub fn istft(input: &Tensor, options: &StftOptions, length: Option<i64>) -> Resu
     };
     let signal = signal.slice(1, Some(start), Some(end), 1)?;
     let envelope = envelope.slice(1, Some(start), Some(end), 1)?;
+    if envelope.numel() == 0 {
+        return Err(Error::runtime(
+            "min(): Expected reduction dim to be specified for input.numel() == 0. Specify the \
+             reduction dim with the 'dim' argument.",
+        ));
+    }
     let lengths = envelope.to_dtype(DType::Complex128)?.to_vec::<num_complex::Complex64>()?;
     let least = lengths.iter().map(|x| x.norm()).fold(f64::INFINITY, f64::min);
     if least <= 1e-11 {

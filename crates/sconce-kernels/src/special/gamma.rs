@@ -63,8 +63,10 @@ pub fn polygamma(n: i64, x: f64, precision: Precision) -> f64 {
         0 => digamma(x),
         1 => trigamma(x, precision),
         _ => {
-            let sign = if n % 2 == 0 { -1.0 } else { 1.0 };
-            sign * libm::lgamma(n as f64 + 1.0).exp() * zeta(n as f64 + 1.0, x)
+            // PyTorch's orders have 32 bits.
+            let (n, sign) = (f64::from(n as i32), if n % 2 == 0 { -1.0 } else { 1.0 });
+            let factorial = precision.rounded(libm::lgamma(n + 1.0).exp());
+            sign * factorial * precision.rounded(zeta(n + 1.0, x))
         }
     }
 }

@@ -44,6 +44,13 @@ impl Precision {
         if dtype == crate::DType::Float64 { Precision::Double } else { Precision::Single }
     }
 
+    fn rounded(self, x: f64) -> f64 {
+        match self {
+            Precision::Single => f64::from(x as f32),
+            Precision::Double => x,
+        }
+    }
+
     fn times_pi(self, x: f64) -> f64 {
         match self {
             Precision::Single => f64::from(std::f32::consts::PI * x as f32),

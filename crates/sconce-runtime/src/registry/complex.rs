@@ -3,6 +3,7 @@
 use sconce_kernels::{self as kernels, Tensor, UnaryOp};
 
 use super::Table;
+use super::overlap::check_elements_once;
 use super::tensor_args::{kernel, made};
 use crate::value::IValue;
 
@@ -16,6 +17,10 @@ pub(super) const TABLE: Table = &[
     ("aten::conj_physical", "-", |_, args| made(kernels::conj(args.tensor(0)?))),
     ("aten::_conj_physical", "-", |_, args| made(kernels::conj(args.tensor(0)?))),
     ("aten::conj_physical_", "-", |_, mut args| {
+        if !args.tensor(0)?.dtype().is_complex() {
+            return Ok(args.take(0));
+        }
+        check_elements_once(args.tensor(0)?)?;
         let result = kernels::conj(args.tensor(0)?).map_err(kernel)?;
         args.tensor(0)?.copy_from(&result).map_err(kernel)?;
         Ok(args.take(0))

@@ -117,14 +117,21 @@ pub(super) const TABLE: Table = &[
     ("aten::cholesky_solve", "-", |_, args| {
         made(linalg::cholesky_solve(args.tensor(0)?, args.tensor(1)?, args.bool(2)?))
     }),
-    ("aten::linalg_svd", "-", |_, args| several(linalg::svd(args.tensor(0)?, args.bool(1)?))),
-    ("aten::linalg_svdvals", "-", |_, args| made(linalg::svdvals(args.tensor(0)?))),
-    ("aten::_linalg_svd", "-", |_, args| match args.bool(2)? {
-        true => several(linalg::svd(args.tensor(0)?, args.bool(1)?)),
-        false => {
-            let none = Tensor::zeros(&[0], args.tensor(0)?.dtype()).map_err(kernel)?;
-            several(linalg::svdvals(args.tensor(0)?).map(|s| [none.clone(), s, none.clone()]))
+    ("aten::linalg_svd", "-", |_, args| {
+        no_driver(&args, 2)?;
+        several(linalg::svd(args.tensor(0)?, args.bool(1)?))
+    }),
+    ("aten::linalg_svdvals", "-", |_, args| {
+        no_driver(&args, 1)?;
+        made(linalg::svdvals(args.tensor(0)?))
+    }),
+    ("aten::_linalg_svd", "-", |_, args| {
+        no_driver(&args, 3)?;
+        if args.bool(2)? {
+            return several(linalg::svd(args.tensor(0)?, args.bool(1)?));
         }
+        let none = Tensor::zeros(&[0], args.tensor(0)?.dtype()).map_err(kernel)?;
+        several(linalg::svdvals(args.tensor(0)?).map(|s| [none.clone(), s, none.clone()]))
     }),
     ("aten::svd", "-", |_, args| several(svd(args.tensor(0)?, args.bool(1)?, args.bool(2)?))),
     ("aten::linalg_eigh", "-", |_, args| several(linalg::eigh(args.tensor(0)?, &args.str(1)?))),
@@ -219,6 +226,17 @@ fn checked<const N: usize>(
         linalg::check_errors(info, function, input.dim() == 2).map_err(kernel)?;
     }
     several(Ok(tensors))
+}
+
+/// Refuses a driver, of which PyTorch has none to choose from on the CPU.
+fn no_driver(args: &Args<'_>, driver: usize) -> Result<()> {
+    match args.get(driver) {
+        IValue::Str(_) if args.tensor(0)?.numel() > 0 => Err(Raise::message(
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with \
+             cuSOLVER backend.",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// `torch.svd`: V rather than its conjugate transpose; zeros where it is not asked for.

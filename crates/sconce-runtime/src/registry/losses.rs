@@ -118,18 +118,22 @@ pub(super) const TABLE: Table = &[
         let (a, b) = (args.tensor(0)?, args.tensor(1)?);
         made(kernels::pairwise_distance(a, b, args.real(2)?, args.real(3)?, args.bool(4)?))
     }),
-    ("aten::cdist", "-", |_, args| {
-        made(kernels::cdist(args.tensor(0)?, args.tensor(1)?, args.real(2)?))
-    }),
-    ("aten::_cdist_forward", "-", |_, args| {
-        made(kernels::cdist(args.tensor(0)?, args.tensor(1)?, args.real(2)?))
-    }),
+    ("aten::cdist", "-", |_, args| distances(&args)),
+    ("aten::_cdist_forward", "-", |_, args| distances(&args)),
     ("aten::_euclidean_dist", "-", |_, args| {
         made(kernels::cdist(args.tensor(0)?, args.tensor(1)?, 2.0))
     }),
     ("aten::pdist", "-", |_, args| made(kernels::pdist(args.tensor(0)?, args.real(1)?))),
     ("aten::_pdist_forward", "-", |_, args| made(kernels::pdist(args.tensor(0)?, args.real(1)?))),
 ];
+
+/// Between all pairs of rows. All ways to compute them give the same.
+fn distances(args: &Args<'_>) -> Result {
+    match args.optional_int(3)? {
+        None | Some(0..=2) => made(kernels::cdist(args.tensor(0)?, args.tensor(1)?, args.real(2)?)),
+        Some(mode) => Err(Raise::message(format!("possible modes: 0, 1, 2, but was: {mode}"))),
+    }
+}
 
 fn reduction(args: &Args<'_>, index: usize) -> Result<Reduction> {
     let number = args.int(index)?;

@@ -27,10 +27,11 @@ enum Apart {
     Wholly,
 }
 
-/// Operators that write the same to all that an element stands for, or only change how a tensor looks.
+/// Operators that write the same to all that an element stands for, only change how a tensor looks, or see
+/// for themselves.
 const FREE: &str = "fill_ zero_ _no_grad_fill_ _no_grad_zero_ masked_fill_ index_fill_ tril_ triu_ \
     baddbmm_ threshold_ fill_diagonal_ detach_ requires_grad_ resize_ resize_as_ set_ squeeze_ \
-    unsqueeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ embedding_renorm_";
+    unsqueeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ embedding_renorm_ conj_physical_";
 /// Operators that have read their operands before they write.
 const READ_BEFORE: &str = "addmm_ addmv_ addbmm_ masked_scatter_ ldexp_";
 /// Operators that write to places given by numbers.

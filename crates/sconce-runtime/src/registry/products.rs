@@ -18,7 +18,15 @@ pub(super) const TABLE: Table = &[
     ("aten::addr", "-", |_, args| fused(&args, linalg::addr)),
     ("aten::addr_", "-", |_, args| fused_in_place(args, linalg::addr)),
     ("aten::addbmm", "-", |_, args| fused(&args, linalg::addbmm)),
-    ("aten::addbmm_", "-", |_, args| fused_in_place(args, linalg::addbmm)),
+    ("aten::addbmm_", "-", |_, mut args| {
+        let (input, a, b) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
+        let result = linalg::addbmm(input, a, b, args.scalar(3)?, args.scalar(4)?);
+        let result = result.map_err(kernel)?;
+        // The one of these that takes the sizes of its result.
+        input.resize(result.sizes()).map_err(kernel)?;
+        input.copy_from(&result).map_err(kernel)?;
+        Ok(args.take(0))
+    }),
     ("aten::baddbmm", "-", |_, args| fused(&args, linalg::batch_addmm)),
     ("aten::baddbmm_", "-", |_, args| fused_in_place(args, linalg::batch_addmm)),
     ("aten::outer", "-", |_, args| made(linalg::outer(args.tensor(0)?, args.tensor(1)?))),

@@ -2,8 +2,8 @@
 
 use sconce_ir::Type;
 use sconce_kernels::{
-    self as kernels, BinaryOp, Bins, Extremum, Interpolation, SegmentReduce, Segments, Spacing,
-    Tensor,
+    self as kernels, BinaryOp, Bins, DType, Extremum, Interpolation, SegmentReduce, Segments,
+    Spacing, Tensor,
 };
 
 use super::tensor_args::{both, kernel, listed, made};
@@ -75,6 +75,8 @@ pub(super) const TABLE: Table = &[
     ("aten::cumprod", "-", |_, args| {
         made(kernels::cumprod(args.tensor(0)?, args.int(1)?, args.dtype(2)?))
     }),
+    ("aten::cumsum_", "-", |_, args| running_in_place(args, kernels::cumsum)),
+    ("aten::cumprod_", "-", |_, args| running_in_place(args, kernels::cumprod)),
     ("aten::logcumsumexp", "-", |_, args| {
         made(kernels::logcumsumexp(args.tensor(0)?, args.int(1)?))
     }),
@@ -179,21 +181,19 @@ pub(super) const TABLE: Table = &[
         let (prepend, append) = (args.optional_tensor(3)?, args.optional_tensor(4)?);
         made(kernels::diff(args.tensor(0)?, args.int(1)?, args.int(2)?, prepend, append))
     }),
-    ("aten::gradient", "scalarint scalararray scalarrayint scalarrayarray", |_, args| {
-        let steps = match args.get(1) {
-            IValue::None => Vec::new(),
-            IValue::List(_) => args.optional_reals(1)?.unwrap_or_default(),
-            _ => vec![args.real(1)?],
-        };
-        let steps: Vec<Spacing<'_>> =
-            steps.into_iter().map(|step| Spacing::Step(step.into())).collect();
-        gradient(&args, &steps, 2)
+    ("aten::gradient", "scalarint scalararray", |_, args| {
+        let step = args.optional_real(1)?.unwrap_or(1.0);
+        gradient(&args, Spacings::Same(step), 2)
     }),
-    ("aten::gradient", "array", |_, args| gradient(&args, &[], 1)),
+    ("aten::gradient", "scalarrayint scalarrayarray", |_, args| {
+        let steps = args.optional_reals(1)?.unwrap_or_default();
+        let steps = steps.into_iter().map(|step| Spacing::Step(step.into())).collect();
+        gradient(&args, Spacings::Each(steps), 2)
+    }),
+    ("aten::gradient", "array", |_, args| gradient(&args, Spacings::Same(1.0), 1)),
     ("aten::gradient", "tensorarrayint tensorarray", |_, args| {
         let places = args.tensors(1)?;
-        let places: Vec<Spacing<'_>> = places.iter().map(Spacing::At).collect();
-        gradient(&args, &places, 2)
+        gradient(&args, Spacings::Each(places.iter().map(Spacing::At).collect()), 2)
     }),
     ("aten::renorm", "-", |_, args| {
         made(kernels::renorm(args.tensor(0)?, args.real(1)?, args.int(2)?, args.real(3)?))
@@ -253,6 +253,25 @@ pub(super) const TABLE: Table = &[
         made(kernels::vander(args.tensor(0)?, args.optional_int(1)?, args.bool(2)?))
     }),
 ];
+
+type Running = fn(&Tensor, i64, Option<DType>) -> kernels::Result<Tensor>;
+
+/// A running reduction into its operand, whose dtype is the only one that may be asked for.
+fn running_in_place(mut args: Args<'_>, function: Running) -> Result {
+    let (input, dim) = (args.tensor(0)?, args.int(1)?);
+    let own = input.dtype();
+    let dtype = args.dtype(2)?.unwrap_or(own);
+    if dtype != own {
+        return Err(Raise::message(format!(
+            "Bad in-place call: input tensor dtype {} and output tensor dtype {} should match",
+            kernels::cpp_type_name(own),
+            kernels::cpp_type_name(dtype)
+        )));
+    }
+    let result = function(input, dim, Some(dtype)).map_err(kernel)?;
+    input.copy_from(&result).map_err(kernel)?;
+    Ok(args.take(0))
+}
 
 fn truth(args: &Args<'_>, any: bool) -> Result {
     let dims = args.ints(1)?;
@@ -374,26 +393,86 @@ fn histogramdd(args: &Args<'_>, bins: Vec<Bins>) -> Result {
 }
 
 /// `torch.gradient` along each dimension, with one spacing for all or one for each.
-fn gradient(args: &Args<'_>, spacing: &[Spacing<'_>], dims: usize) -> Result {
+/// How far apart samples are along the dimensions of a gradient.
+enum Spacings<'a> {
+    Same(f64),
+    Each(Vec<Spacing<'a>>),
+}
+
+fn gradient(args: &Args<'_>, spacings: Spacings<'_>, dims: usize) -> Result {
     let input = args.tensor(0)?;
+    let given = !args.get(dims).is_none();
     let dims = match args.get(dims) {
         IValue::None => (0..input.dim() as i64).collect(),
         IValue::Int(dim) => vec![*dim],
         _ => args.ints(dims)?,
     };
-    if spacing.len() > 1 && spacing.len() != dims.len() {
-        return Err(Raise::message(format!(
-            "torch.gradient expected spacing to be unspecified, a scalar or a list of length equal \
-             to 'self.dim() = {}', since dim argument was not given, but got a list of length {}",
-            dims.len(),
-            spacing.len()
-        )));
-    }
     let order = args.int(args.len().saturating_sub(1))?;
-    let one = Spacing::Step(1.0.into());
-    let along = |(i, &dim): (usize, &i64)| {
-        let spacing = spacing.get(i).or(spacing.first()).copied().unwrap_or(one);
-        kernels::gradient(input, spacing, dim, order)
+    let spacings = match spacings {
+        Spacings::Same(step) => vec![Spacing::Step(step.into()); dims.len()],
+        Spacings::Each(each) => each,
     };
-    listed(dims.iter().enumerate().map(along).collect())
+    check_gradient(input, &dims, given, spacings.len(), order)?;
+    let along = |(&dim, spacing)| kernels::gradient(input, spacing, dim, order);
+    listed(dims.iter().zip(spacings).map(along).collect())
+}
+
+fn check_gradient(
+    input: &Tensor,
+    dims: &[i64],
+    given: bool,
+    spacings: usize,
+    order: i64,
+) -> Result<()> {
+    if spacings != dims.len() {
+        let expected = "torch.gradient expected spacing to be unspecified, a scalar";
+        return Err(Raise::message(match given {
+            true => format!(
+                "{expected} or it's spacing and dim arguments to have the same length, but got a \
+                 spacing argument of length {spacings} and a dim argument of length {}.",
+                dims.len()
+            ),
+            false => format!(
+                "{expected}, or a list of length equal to 'self.dim() = {}', since dim argument was \
+                 not given, but got a list of length {spacings}",
+                input.dim()
+            ),
+        }));
+    }
+    if !(1..=2).contains(&order) {
+        let message = "torch.gradient only supports edge_order=1 and edge_order=2.";
+        return Err(Raise::message(message));
+    }
+    let mut seen = Vec::with_capacity(dims.len());
+    for &dim in dims {
+        let dim = kernels::shape::wrap_dim(dim, input.dim()).map_err(kernel)?;
+        if seen.contains(&dim) {
+            let message = format!("dim {dim} appears multiple times in the list of dims");
+            return Err(Raise::message(message));
+        }
+        seen.push(dim);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gradients_are_over_each_dimension_once_and_as_many_spacings() {
+        let input = Tensor::zeros(&[3, 3], DType::Float32).unwrap();
+        for (dims, given, spacings, order, allowed) in [
+            (&[0, 1][..], false, 2, 1, true),
+            (&[0, 1], true, 1, 1, false),
+            (&[0, 1], false, 1, 1, false),
+            (&[0, -2], true, 2, 1, false),
+            (&[2], true, 1, 1, false),
+            (&[], true, 0, 3, false),
+            (&[], true, 0, 2, true),
+        ] {
+            let found = check_gradient(&input, dims, given, spacings, order);
+            assert_eq!(found.is_ok(), allowed, "{dims:?} {spacings} {order}");
+        }
+    }
 }

@@ -68,7 +68,7 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::polygamma_", "-", |_, mut args| {
         let result = polygamma(args.int(1)?, args.tensor(0)?)?;
-        args.tensor(0)?.copy_from(&result).map_err(kernel)?;
+        kernels::store(args.tensor(0)?, &result).map_err(kernel)?;
         Ok(args.take(0))
     }),
     ("aten::mvlgamma", "-", |_, args| {

@@ -60,6 +60,12 @@ pub(super) const TABLE: Table = &[
     ("aten::div_", "Tensor Scalar", |_, args| binary_in_place(args, BinaryOp::Div)),
     ("aten::neg", "-", |_, args| unary(&args, UnaryOp::Neg)),
     ("aten::abs", "-", |_, args| unary(&args, UnaryOp::Abs)),
+    ("aten::abs_", "-", |_, args| {
+        if args.tensor(0)?.dtype().is_complex() {
+            return Err(Raise::message("In-place abs is not supported for complex tensors."));
+        }
+        unary_in_place(args, UnaryOp::Abs)
+    }),
     ("prim::abs", "-", |_, args| unary(&args, UnaryOp::Abs)),
     ("aten::sign", "-", |_, args| unary(&args, UnaryOp::Sign)),
     ("aten::square", "-", |_, args| unary(&args, UnaryOp::Square)),
