@@ -2,6 +2,7 @@
 
 use crate::binary::{BinaryOp, binary, compute_dtype, wrapped};
 use crate::maths::{Maths, OfDouble, OfSingle};
+use crate::number_text::general;
 use crate::numbers::rounded;
 use crate::pointwise::{map_floating, map_floating_each, rounding};
 use crate::shape::wrap_dim;
@@ -45,11 +46,18 @@ pub fn hardshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
 /// `torch.nn.functional.softshrink`.
 ///
 /// # Errors
-/// For a negative `lambd` and dtypes other than floating ones.
+/// For a negative or unending `lambd` and dtypes other than floating ones.
 pub fn softshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
-    if lambd < 0.0 {
+    let dtype = input.dtype();
+    let Some(greatest) = crate::numbers::greatest(dtype) else {
+        return Err(Error::no_kernel("softshrink_check", dtype));
+    };
+    if !(0.0..=greatest).contains(&lambd) {
         return Err(Error::runtime(format!(
-            "lambda must be greater or equal to 0, but found to be {lambd}."
+            "lambda must be in range [0, {}] for input dtype {}, but found {}",
+            general(greatest),
+            dtype.scalar_type_name(),
+            general(lambd)
         )));
     }
     let lambd = rounded(lambd, input.dtype());
@@ -124,6 +132,8 @@ pub fn hardtanh(input: &Tensor, min: Scalar, max: Scalar) -> Result<Tensor> {
         return Err(Error::runtime("Bool inputs not supported for hardtanh"));
     }
     if dtype.is_integral() {
+        min.check_fits(DType::Int64)?;
+        max.check_fits(DType::Int64)?;
         let whole = |bound: Scalar| Some(Scalar::Int(bound.to_i64()).into());
         return crate::clamp(input, whole(min), whole(max));
     }
@@ -134,7 +144,7 @@ pub fn hardtanh(input: &Tensor, min: Scalar, max: Scalar) -> Result<Tensor> {
 /// [`hardtanh`] of a number.
 #[inline(always)]
 pub(crate) fn bounded(x: f64, min: f64, max: f64) -> f64 {
-    if x.is_nan() { x } else { x.max(min).min(max) }
+    if x.is_nan() | min.is_nan() | max.is_nan() { f64::NAN } else { x.max(min).min(max) }
 }
 
 /// `torch.nn.functional.prelu`: one weight, or one for each channel.

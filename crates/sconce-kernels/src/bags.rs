@@ -2,6 +2,7 @@
 
 use crate::binary::compute_dtype;
 use crate::numbers::Real;
+use crate::random::check_no_overlap;
 use crate::simd::dispatch;
 use crate::{DType, Error, Result, Tensor};
 
@@ -246,8 +247,19 @@ pub fn embedding_renorm(
     max_norm: f64,
     norm_type: f64,
 ) -> Result<()> {
-    if !weight.dtype().is_floating_point() || weight.dim() != 2 {
-        return Err(Error::not_implemented("embedding_renorm_ of other than a floating matrix"));
+    if weight.dim() != 2 {
+        return Err(Error::runtime(format!(
+            "Expected 2-dimensional tensor, but got {}-dimensional tensor for argument #1 'self' (while \
+             checking arguments for embedding_renorm_)",
+            weight.dim()
+        )));
+    }
+    if !matches!(indices.dtype(), DType::Int32 | DType::Int64) {
+        return Err(Error::runtime(format!(
+            "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, \
+             Int; but got torch.{}Tensor instead (while checking arguments for embedding_renorm_)",
+            indices.dtype().scalar_type_name()
+        )));
     }
     let mut picked = indices.to_dtype(DType::Int64)?.to_vec::<i64>()?;
     picked.sort_unstable();
@@ -256,6 +268,7 @@ pub fn embedding_renorm(
         let row = weight.select(0, index)?;
         let norm = crate::norm(&row, norm_type, &[], false)?.item()?.to_f64();
         if norm > max_norm {
+            check_no_overlap(&row)?;
             let scale = max_norm / (norm + 1e-7);
             crate::binary_in_place(crate::BinaryOp::Mul, &row, scale.into())?;
         }

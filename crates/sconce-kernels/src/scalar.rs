@@ -76,15 +76,21 @@ impl Scalar {
             DType::Int16 => "int16_t",
             DType::Int32 => "int",
             DType::Int64 => "int64_t",
+            DType::Float32 => "float",
+            DType::Float64 => "double",
             _ => return Ok(()),
         };
         let (low, high) = integer_range(dtype);
         let fits = match self {
+            Scalar::Int(_) | Scalar::Float(_) if dtype.is_floating_point() => true,
             // Negative integers wrap around in uint8.
             Scalar::Int(value) if dtype == DType::UInt8 => (-255..=255).contains(&value),
             Scalar::Int(value) => (low..=high).contains(&value),
             Scalar::Float(value) => (low as f64..=high as f64).contains(&value),
-            Scalar::Bool(_) | Scalar::Complex(_) => true,
+            Scalar::Bool(_) => true,
+            Scalar::Complex(value) => {
+                value.im == 0.0 && Scalar::Float(value.re).check_fits(dtype).is_ok()
+            }
         };
         if fits {
             return Ok(());

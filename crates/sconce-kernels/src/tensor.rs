@@ -100,6 +100,9 @@ impl Tensor {
         make: impl FnOnce(usize) -> Result<Storage>,
     ) -> Result<Tensor> {
         let count = numel(sizes)?;
+        if count == 0 {
+            shape::check_strides(sizes)?;
+        }
         let nbytes = usize::try_from(count)
             .ok()
             .and_then(|n| n.checked_mul(dtype.item_size()))

@@ -3,7 +3,7 @@
 use super::planes::{Planes, fold};
 use super::sizes::{adaptive, fixed};
 use super::windows::{Axis, Window};
-use super::{PoolOptions, Pooled, by_number, check, floats};
+use super::{PoolOptions, Pooled, by_number, check, check_within, floats};
 use crate::fold::Fold;
 use crate::quantized::{averaged, through_integers};
 use crate::{DType, Error, MemoryFormat, Result, Tensor};
@@ -92,7 +92,9 @@ pub fn adaptive_avg_pool(input: &Tensor, output: &[i64]) -> Result<Tensor> {
         return averaged(input, |whole| adaptive_avg_pool(whole, output));
     }
     let name = format!("adaptive_avg_pool{}d", output.len());
-    check(input, &name, output.len(), floats)?;
+    // Up to two dimensions there may be no channels.
+    let first = if output.len() == 3 { 1 } else { input.dim().saturating_sub(output.len()) };
+    check_within(input, &name, output.len(), first, floats)?;
     let (axes, sizes) = adaptive(input, &name, output)?;
     let planes = Planes::new(input, output.len())?;
     by_number!(planes, &name, averages(&planes, &axes, &sizes, &|_, seen| seen))?

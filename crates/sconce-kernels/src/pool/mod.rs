@@ -13,7 +13,7 @@ mod windows;
 
 pub use average::{adaptive_avg_pool, avg_pool};
 pub use fractional::fractional_max_pool;
-pub use maximum::{adaptive_max_pool, max_pool, max_pool_with_indices};
+pub use maximum::{adaptive_max_pool, max_pool, max_pool_sizes, max_pool_with_indices};
 pub use unpool::max_unpool;
 
 use crate::{DType, Element, Error, Result, Tensor};
@@ -96,10 +96,22 @@ macro_rules! by_number {
 
 use by_number;
 
-/// Refuses ranks and dtypes that a pool does not take.
+/// Refuses ranks, sizes of 0 but of a batch, and dtypes that a pool does not take.
 fn check(input: &Tensor, name: &str, rank: usize, dtypes: fn(DType) -> bool) -> Result<()> {
     let n = input.dim();
-    if (n != rank + 1 && n != rank + 2) || input.sizes()[n - rank - 1..].contains(&0) {
+    check_within(input, name, rank, n.saturating_sub(rank + 1), dtypes)
+}
+
+/// As [`check`], with sizes of 0 allowed before this dimension.
+fn check_within(
+    input: &Tensor,
+    name: &str,
+    rank: usize,
+    first: usize,
+    dtypes: fn(DType) -> bool,
+) -> Result<()> {
+    let n = input.dim();
+    if (n != rank + 1 && n != rank + 2) || input.sizes()[first..].contains(&0) {
         return Err(Error::runtime(format!(
             "{name}: Expected {}D or {}D (batch mode) tensor with optional 0 dim batch size for \
              input, but got: {:?}",

@@ -40,7 +40,14 @@ fn either(args: &Args<'_>) -> Result {
     if args.bool(6)? {
         return transpose(args, [3, 4, 5, 8, 7]);
     }
-    if args.ints(7)?.iter().any(|&size| size < 0) {
+    let (extra, spatial) = (args.ints(7)?, wanted.saturating_sub(2));
+    if extra.len() != 1 && extra.len() != spatial {
+        return Err(Raise::message(format!(
+            "expected output_padding to be a single integer value or a list of {spatial} values to \
+             match the convolution dimensions, but got output_padding={extra:?}"
+        )));
+    }
+    if extra.iter().any(|&size| size < 0) {
         return Err(Raise::message("negative output_padding is not supported"));
     }
     convolve(args, [3, 4, 5, 8])
