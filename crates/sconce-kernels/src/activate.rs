@@ -210,7 +210,7 @@ fn prelu_rows(input: &Tensor, weight: &Tensor) -> Result<Option<Tensor>> {
     let by_channel = weight.numel() == 1
         || (weight.dim() == input.dim() && weight.sizes().get(1) == Some(&weight.numel()));
     let single = |tensor: &Tensor| tensor.dtype() == DType::Float32 && tensor.is_contiguous();
-    if !by_channel || !single(input) || !single(weight) || inner == 0 {
+    if !by_channel || !single(input) || !single(weight) || all == 0 {
         return Ok(None);
     }
     let result = Tensor::unset(sizes, DType::Float32)?;
@@ -264,4 +264,26 @@ pub fn glu(input: &Tensor, dim: i64) -> Result<Tensor> {
     let gate = unary(UnaryOp::Sigmoid, &wide.narrow(wrapped, size / 2, size / 2)?)?;
     let half = wide.narrow(wrapped, 0, size / 2)?;
     binary(BinaryOp::Mul, (&half).into(), (&gate).into())?.to_dtype(dtype)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_that_are_no_numbers_count_as_pytorch_has_them() {
+        let x = Tensor::from_slice(&[-2f32, 0.5], &[2]).unwrap();
+        for (min, max) in [(f64::NAN, 1.0), (-1.0, f64::NAN)] {
+            let found = hardtanh(&x, min.into(), max.into()).unwrap().to_vec::<f32>().unwrap();
+            assert!(found.iter().all(|x| x.is_nan()), "{min} {max}");
+        }
+        let whole = x.to_dtype(DType::Int32).unwrap();
+        assert!(hardtanh(&whole, f64::NEG_INFINITY.into(), 1.0.into()).is_err());
+        for lambd in [-1.0, f64::NAN, f64::INFINITY] {
+            assert!(softshrink(&x, lambd).is_err(), "{lambd}");
+        }
+        let none = Tensor::zeros(&[1, 0, 3], DType::Float32).unwrap();
+        let weight = Tensor::zeros(&[0], DType::Float32).unwrap();
+        assert_eq!(prelu(&none, &weight).unwrap().sizes(), [1, 0, 3]);
+    }
 }

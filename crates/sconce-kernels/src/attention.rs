@@ -3,7 +3,7 @@
 use crate::binary::{BinaryOp, binary, compute_dtype};
 use crate::error::cpp_type_name;
 use crate::scaled_dot_products::{Hidden, Weighing, attend, hide};
-use crate::shape::{contiguous_strides, wrap_dim};
+use crate::shape::{broadcast, contiguous_strides, wrap_dim};
 use crate::unary::{UnaryOp, unary};
 use crate::{
     Bool, DType, Dims, Dropout, Element, Error, Generator, LinearActivation, Operand, Result,
@@ -100,7 +100,7 @@ fn is_fused(operands: [&Tensor; 3], options: &AttentionOptions<'_>) -> bool {
         && (query.last() == key.last() && query.last() == value.last())
         && (!four || (query[0] == key[0] && query[0] == value[0]))
         && key[query.len() - 3] == value[query.len() - 3]
-        && (options.dropout == 0.0 || fails_positive(options.dropout))
+        && (options.dropout == 0.0 || is_no_chance(options.dropout))
         && mask_fits
 }
 
@@ -201,7 +201,8 @@ fn check_operands(operands: [&Tensor; 3], options: &AttentionOptions<'_>) -> Res
              key.dtype: {key} and value.dtype: {value} instead."
         )));
     }
-    if fails_positive(options.dropout) && is_fused(operands, options) {
+    check_mask_sizes(query, key, options)?;
+    if is_no_chance(options.dropout) && is_fused(operands, options) {
         let message = "scaled_dot_product_attention_flash_attention: Currently do not support \
                        dropout > 0";
         return Err(Error::runtime(message));
@@ -209,8 +210,26 @@ fn check_operands(operands: [&Tensor; 3], options: &AttentionOptions<'_>) -> Res
     Ok(())
 }
 
+/// Refuses a mask that would make more scores than there are.
+fn check_mask_sizes(query: &Tensor, key: &Tensor, options: &AttentionOptions<'_>) -> Result<()> {
+    let Some(mask) = options.mask else { return Ok(()) };
+    let lead = |tensor: &Tensor| Dims::from_slice(&tensor.sizes()[..tensor.dim() - 2]);
+    let key_lead = if options.grouped { lead(query) } else { lead(key) };
+    let mut sizes = broadcast(&lead(query), &key_lead)?;
+    sizes.extend([query.size(-2)?, key.size(-2)?]);
+    let found = broadcast(&sizes, mask.sizes())?;
+    match found == sizes {
+        true => Ok(()),
+        false => Err(Error::runtime(format!(
+            "output with shape {:?} doesn't match the broadcast shape {:?}",
+            &sizes[..],
+            &found[..]
+        ))),
+    }
+}
+
 /// Whether a chance is neither 0 nor above.
-fn fails_positive(p: f64) -> bool {
+fn is_no_chance(p: f64) -> bool {
     p.is_nan() || p < 0.0
 }
 
@@ -521,6 +540,31 @@ mod tests {
         let expected = [-1.0, -0.5, -0.412_520_97, 0.087_479, 0.809_143_8, 1.309_143_8];
         let found = found.to_vec::<f32>().unwrap();
         assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
+    }
+
+    #[test]
+    fn masks_have_to_fit_the_scores_and_flash_attention_refuses_more() {
+        let of = |sizes: &[i64]| Tensor::zeros(sizes, DType::Float32).unwrap();
+        let (query, key) = (of(&[2, 2, 1, 8]), of(&[2, 2, 6, 8]));
+        let generator = &mut Generator::default();
+        for (sizes, fits) in [
+            (&[1i64, 6][..], true),
+            (&[2, 1, 1, 6], true),
+            (&[3, 6], false),
+            (&[3, 2, 1, 6], false),
+            (&[1, 2, 2, 1, 6], false),
+        ] {
+            let mask = of(sizes);
+            let options = AttentionOptions { mask: Some(&mask), ..AttentionOptions::default() };
+            let found = attention([&query, &key, &key], &options, generator);
+            assert_eq!(found.is_ok(), fits, "{sizes:?}");
+        }
+        let whole = of(&[1, 6]).to_dtype(DType::Int64).unwrap();
+        let dropping = AttentionOptions { dropout: -0.5, ..AttentionOptions::default() };
+        let masked = AttentionOptions { mask: Some(&whole), ..AttentionOptions::default() };
+        for options in [dropping, masked] {
+            assert!(flash_attention([&query, &key, &key], &options, generator).is_err());
+        }
     }
 
     #[test]

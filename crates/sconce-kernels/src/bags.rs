@@ -4,7 +4,7 @@ use crate::binary::compute_dtype;
 use crate::numbers::Real;
 use crate::random::check_no_overlap;
 use crate::simd::dispatch;
-use crate::{DType, Error, Result, Tensor};
+use crate::{DType, Error, Result, Tensor, promote_types};
 
 /// What a bag's rows become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +72,13 @@ pub fn embedding_bag(
     let picked = ints(indices)?;
     let bounds = bag_bounds(&ints(offsets)?, picked.len(), options.include_last_offset)?;
     let padding = options.padding.map(|index| if index < 0 { index + rows } else { index });
+    if padding.is_some_and(|index| !(0..rows).contains(&index)) {
+        return Err(Error::runtime(format!(
+            "padding_idx must be within the number of embeddings, -{rows} through {}, but got {}",
+            rows - 1,
+            options.padding.unwrap_or(0)
+        )));
+    }
     if let Some(index) = picked.iter().find(|index| !(0..rows).contains(*index)) {
         return Err(Error::runtime(format!(
             "Expected idx >= 0 && idx < num_embeddings to be true, but got false. (index {index} \
@@ -98,9 +105,8 @@ pub fn embedding_bag(
         }
     };
     let Told { bag_of_index, bag_size, max_indices } = told;
-    let ints = |values: &[i64], sizes: &[i64]| {
-        Tensor::from_slice(values, sizes)?.to_dtype(indices.dtype())
-    };
+    let dtype = promote_types(indices.dtype(), offsets.dtype())?;
+    let ints = |values: &[i64], sizes: &[i64]| Tensor::from_slice(values, sizes)?.to_dtype(dtype);
     let output = output.to_dtype(weight.dtype())?;
     // Sums say nothing of their bags, and not even where indices belong unless they had to look.
     let looked = weight.dtype() == DType::Float64 || padding.is_some();

@@ -6,6 +6,7 @@ use crate::norm::{
     check_length, check_normalized_shape, check_parameters, check_shape, check_statistics,
     floating, scale_channels,
 };
+use crate::random::check_no_overlap;
 use crate::shape::product;
 use crate::{BinaryOp, DType, Error, Result, Tensor, binary};
 
@@ -208,6 +209,7 @@ pub fn instance_norm(input: &Tensor, o: &BatchNorm<'_>) -> Result<Tensor> {
     let result = trained_batch_norm(&input.reshape(&sizes)?, &repeated)?;
     for (running, repeated) in [(o.running_mean, mean), (o.running_var, var)] {
         if let (true, Some(running), Some(repeated)) = (o.training, running, repeated) {
+            check_no_overlap(running)?;
             let repeated = repeated.view(&[batch, channels])?;
             running.copy_from(&crate::mean(&repeated, &[0], false, None)?)?;
         }
@@ -229,7 +231,9 @@ fn row_statistics(
     if mean.iter().any(|mean| mean.is_infinite()) {
         let all = input.to_dtype(DType::Float64)?.contiguous()?.to_vec::<f64>()?;
         for (mean, row) in mean.iter_mut().zip(all.chunks_exact(len)) {
-            *mean = if stays_infinite(row) { *mean } else { f64::NAN };
+            if mean.is_infinite() && !stays_infinite(row) {
+                *mean = f64::NAN;
+            }
         }
     }
     let scale: Vec<f64> =
@@ -323,6 +327,14 @@ pub fn rms_norm(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_that_is_not_finite_changes_no_other() {
+        let input = Tensor::from_slice(&[1f32, f32::INFINITY, 3.0], &[3, 1]).unwrap();
+        let (_, mean, _) = native_layer_norm(&input, &[1], None, None, 1e-5).unwrap();
+        let mean = mean.to_vec::<f32>().unwrap();
+        assert_eq!((mean[0], mean[1].is_nan(), mean[2]), (1.0, true, 3.0));
+    }
 
     #[test]
     fn training_updates_running_statistics_in_place() {

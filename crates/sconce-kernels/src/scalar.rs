@@ -65,7 +65,8 @@ impl Scalar {
         }
     }
 
-    /// Refuses a number that an integral `dtype` cannot hold, as filling a tensor with it does.
+    /// Refuses a number that an integral `dtype` cannot hold, and a complex one where it is real, as filling
+    /// a tensor with it does.
     ///
     /// # Errors
     /// PyTorch's overflow error.

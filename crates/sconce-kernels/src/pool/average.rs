@@ -72,6 +72,7 @@ pub fn avg_pool(
         return Err(Error::runtime("divisor must be not zero"));
     }
     let (axes, sizes) = fixed(input, &name, rank, options)?;
+    check_kernel(input, rank, options)?;
     let planes = Planes::new(input, rank)?;
     let divisor = |covered, seen| match divisor_override {
         Some(divisor) => divisor,
@@ -81,6 +82,24 @@ pub fn avg_pool(
     by_number!(planes, &name, averages(&planes, &axes, &sizes, &divisor))?
         .to_dtype(input.dtype())?
         .like_format_of(input)
+}
+
+/// Over three dimensions PyTorch refuses kernels greater than the input, padded or not.
+fn check_kernel(input: &Tensor, rank: usize, options: &PoolOptions<'_>) -> Result<()> {
+    let sizes = &input.sizes()[input.dim() - rank..];
+    let kernel = |dim: usize| options.kernel[dim.min(options.kernel.len() - 1)];
+    if rank < 3 || (0..rank).all(|dim| sizes[dim] >= kernel(dim)) {
+        return Ok(());
+    }
+    Err(Error::runtime(format!(
+        "input image (T: {} H: {} W: {}) smaller than kernel size (kT: {} kH: {} kW: {})",
+        sizes[0],
+        sizes[1],
+        sizes[2],
+        kernel(0),
+        kernel(1),
+        kernel(2)
+    )))
 }
 
 /// `torch.nn.functional.adaptive_avg_pool1d` and the like: an output size for each dimension.

@@ -108,6 +108,10 @@ fn max_pool(args: &Args<'_>, rank: usize) -> Result<IValue> {
     let sizes = kernels::max_pool_sizes(input, rank, &lists.options()).map_err(kernel)?;
     check_pooled(grad, &sizes)?;
     check_pooled(indices, &sizes)?;
+    if indices.dtype() != DType::Int64 {
+        let found = indices.dtype().scalar_type_name();
+        return Err(Raise::message(format!("expected scalar type Long but found {found}")));
+    }
     let run = || {
         let lead = input.dim().saturating_sub(rank);
         let flat = |tensor: &Tensor| -> kernels::Result<Tensor> {
