@@ -2,6 +2,7 @@
 
 use crate::binary::{BinaryOp, binary, compute_dtype, wrapped};
 use crate::maths::{Maths, OfDouble, OfSingle};
+use crate::number_text::general;
 use crate::numbers::rounded;
 use crate::pointwise::{map_floating, map_floating_each, rounding};
 use crate::shape::wrap_dim;
@@ -45,11 +46,18 @@ pub fn hardshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
 /// `torch.nn.functional.softshrink`.
 ///
 /// # Errors
-/// For a negative `lambd` and dtypes other than floating ones.
+/// For a negative or unending `lambd` and dtypes other than floating ones.
 pub fn softshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
-    if lambd < 0.0 {
+    let dtype = input.dtype();
+    let Some(greatest) = crate::numbers::greatest(dtype) else {
+        return Err(Error::no_kernel("softshrink_check", dtype));
+    };
+    if !(0.0..=greatest).contains(&lambd) {
         return Err(Error::runtime(format!(
-            "lambda must be greater or equal to 0, but found to be {lambd}."
+            "lambda must be in range [0, {}] for input dtype {}, but found {}",
+            general(greatest),
+            dtype.scalar_type_name(),
+            general(lambd)
         )));
     }
     let lambd = rounded(lambd, input.dtype());
@@ -124,6 +132,8 @@ pub fn hardtanh(input: &Tensor, min: Scalar, max: Scalar) -> Result<Tensor> {
         return Err(Error::runtime("Bool inputs not supported for hardtanh"));
     }
     if dtype.is_integral() {
+        min.check_fits(DType::Int64)?;
+        max.check_fits(DType::Int64)?;
         let whole = |bound: Scalar| Some(Scalar::Int(bound.to_i64()).into());
         return crate::clamp(input, whole(min), whole(max));
     }
@@ -134,7 +144,7 @@ pub fn hardtanh(input: &Tensor, min: Scalar, max: Scalar) -> Result<Tensor> {
 /// [`hardtanh`] of a number.
 #[inline(always)]
 pub(crate) fn bounded(x: f64, min: f64, max: f64) -> f64 {
-    if x.is_nan() { x } else { x.max(min).min(max) }
+    if x.is_nan() | min.is_nan() | max.is_nan() { f64::NAN } else { x.max(min).min(max) }
 }
 
 /// `torch.nn.functional.prelu`: one weight, or one for each channel.
@@ -200,7 +210,7 @@ fn prelu_rows(input: &Tensor, weight: &Tensor) -> Result<Option<Tensor>> {
     let by_channel = weight.numel() == 1
         || (weight.dim() == input.dim() && weight.sizes().get(1) == Some(&weight.numel()));
     let single = |tensor: &Tensor| tensor.dtype() == DType::Float32 && tensor.is_contiguous();
-    if !by_channel || !single(input) || !single(weight) || inner == 0 {
+    if !by_channel || !single(input) || !single(weight) || all == 0 {
         return Ok(None);
     }
     let result = Tensor::unset(sizes, DType::Float32)?;
@@ -254,4 +264,26 @@ pub fn glu(input: &Tensor, dim: i64) -> Result<Tensor> {
     let gate = unary(UnaryOp::Sigmoid, &wide.narrow(wrapped, size / 2, size / 2)?)?;
     let half = wide.narrow(wrapped, 0, size / 2)?;
     binary(BinaryOp::Mul, (&half).into(), (&gate).into())?.to_dtype(dtype)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_that_are_no_numbers_count_as_pytorch_has_them() {
+        let x = Tensor::from_slice(&[-2f32, 0.5], &[2]).unwrap();
+        for (min, max) in [(f64::NAN, 1.0), (-1.0, f64::NAN)] {
+            let found = hardtanh(&x, min.into(), max.into()).unwrap().to_vec::<f32>().unwrap();
+            assert!(found.iter().all(|x| x.is_nan()), "{min} {max}");
+        }
+        let whole = x.to_dtype(DType::Int32).unwrap();
+        assert!(hardtanh(&whole, f64::NEG_INFINITY.into(), 1.0.into()).is_err());
+        for lambd in [-1.0, f64::NAN, f64::INFINITY] {
+            assert!(softshrink(&x, lambd).is_err(), "{lambd}");
+        }
+        let none = Tensor::zeros(&[1, 0, 3], DType::Float32).unwrap();
+        let weight = Tensor::zeros(&[0], DType::Float32).unwrap();
+        assert_eq!(prelu(&none, &weight).unwrap().sizes(), [1, 0, 3]);
+    }
 }

@@ -3,7 +3,7 @@
 use crate::binary::{BinaryOp, binary, compute_dtype};
 use crate::error::cpp_type_name;
 use crate::scaled_dot_products::{Hidden, Weighing, attend, hide};
-use crate::shape::{contiguous_strides, wrap_dim};
+use crate::shape::{broadcast, contiguous_strides, wrap_dim};
 use crate::unary::{UnaryOp, unary};
 use crate::{
     Bool, DType, Dims, Dropout, Element, Error, Generator, LinearActivation, Operand, Result,
@@ -42,6 +42,16 @@ pub struct AttentionOptions<'a> {
 /// # Ok::<(), sconce_kernels::Error>(())
 /// ```
 pub fn attention(
+    operands: [&Tensor; 3],
+    options: &AttentionOptions<'_>,
+    generator: &mut Generator,
+) -> Result<Tensor> {
+    check_mask(options)?;
+    masked_attention(operands, options, generator)
+}
+
+/// [`attention`], with a mask beside `causal` where there is one.
+fn masked_attention(
     operands: [&Tensor; 3],
     options: &AttentionOptions<'_>,
     generator: &mut Generator,
@@ -90,7 +100,7 @@ fn is_fused(operands: [&Tensor; 3], options: &AttentionOptions<'_>) -> bool {
         && (query.last() == key.last() && query.last() == value.last())
         && (!four || (query[0] == key[0] && query[0] == value[0]))
         && key[query.len() - 3] == value[query.len() - 3]
-        && options.dropout == 0.0
+        && (options.dropout == 0.0 || is_no_chance(options.dropout))
         && mask_fits
 }
 
@@ -140,15 +150,34 @@ pub fn flash_attention(
     generator: &mut Generator,
 ) -> Result<(Tensor, Tensor)> {
     let [query, key, _] = operands;
-    if options.dropout > 0.0 || query.dim() != 4 {
-        return Err(Error::not_implemented(
-            "flash attention with dropout or other than 4 dimensions",
-        ));
-    }
-    let result = attention(operands, options, generator)?;
+    check_flash(operands, options)?;
+    let result = masked_attention(operands, options, generator)?;
     let sums = logsumexp(&scores(query, key, options, Hidden::Replaced)?, &[-1], false)?;
     // Heads lie inside of positions.
     Ok((result, sums.transpose(1, 2)?.contiguous()?.transpose(1, 2)?))
+}
+
+/// What flash attention alone refuses.
+fn check_flash(operands: [&Tensor; 3], options: &AttentionOptions<'_>) -> Result<()> {
+    let [query, key, value] = operands;
+    let last = |tensor: &Tensor| tensor.sizes().last().copied();
+    let what = if !query.dtype().is_floating_point() {
+        let found = query.dtype().scalar_type_name();
+        format!("Expected data type in FP32, FP64, BF16, FP16, but got {found} instead.")
+    } else if operands.iter().any(|tensor| tensor.dim() != 4) {
+        "Accept only 4 dims inputs shape of {B, H, T, K}".to_owned()
+    } else if options.dropout != 0.0 {
+        "Currently do not support dropout > 0".to_owned()
+    } else if last(query) != last(key) || last(query) != last(value) {
+        "Q/K/V should have the same head size".to_owned()
+    } else if options.mask.is_some_and(|mask| mask.dtype() != query.dtype()) {
+        "Attention mask is the same data type as query".to_owned()
+    } else if options.mask.is_some_and(|mask| !matches!(mask.dim(), 2 | 4)) {
+        "Attention mask dim in {2, 4}".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Error::runtime(format!("scaled_dot_product_attention_flash_attention: {what}")))
 }
 
 fn check_operands(operands: [&Tensor; 3], options: &AttentionOptions<'_>) -> Result<()> {
@@ -172,6 +201,39 @@ fn check_operands(operands: [&Tensor; 3], options: &AttentionOptions<'_>) -> Res
              key.dtype: {key} and value.dtype: {value} instead."
         )));
     }
+    check_mask_sizes(query, key, options)?;
+    if is_no_chance(options.dropout) && is_fused(operands, options) {
+        let message = "scaled_dot_product_attention_flash_attention: Currently do not support \
+                       dropout > 0";
+        return Err(Error::runtime(message));
+    }
+    Ok(())
+}
+
+/// Refuses a mask that would make more scores than there are.
+fn check_mask_sizes(query: &Tensor, key: &Tensor, options: &AttentionOptions<'_>) -> Result<()> {
+    let Some(mask) = options.mask else { return Ok(()) };
+    let lead = |tensor: &Tensor| Dims::from_slice(&tensor.sizes()[..tensor.dim() - 2]);
+    let key_lead = if options.grouped { lead(query) } else { lead(key) };
+    let mut sizes = broadcast(&lead(query), &key_lead)?;
+    sizes.extend([query.size(-2)?, key.size(-2)?]);
+    let found = broadcast(&sizes, mask.sizes())?;
+    match found == sizes {
+        true => Ok(()),
+        false => Err(Error::runtime(format!(
+            "output with shape {:?} doesn't match the broadcast shape {:?}",
+            &sizes[..],
+            &found[..]
+        ))),
+    }
+}
+
+/// Whether a chance is neither 0 nor above.
+fn is_no_chance(p: f64) -> bool {
+    p.is_nan() || p < 0.0
+}
+
+fn check_mask(options: &AttentionOptions<'_>) -> Result<()> {
     if options.mask.is_some() && options.causal {
         let message = "Explicit attn_mask should not be set when is_causal=True";
         return Err(Error::runtime(message));
@@ -198,21 +260,22 @@ fn scores(
     let scale = Operand::from(scale(query, options)?);
     let scaled = binary(BinaryOp::Mul, (&query.to_dtype(compute)?).into(), scale)?;
     let scores = matmul(&scaled, &key.to_dtype(compute)?.transpose(-2, -1)?)?;
-    if options.causal {
-        let scores = scores.contiguous()?;
-        match compute {
-            DType::Float32 => hide_later::<f32>(&scores, hidden)?,
-            _ => hide_later::<f64>(&scores, hidden)?,
-        }
-        return Ok(scores);
-    }
-    match options.mask {
-        None => Ok(scores),
+    let scores = match options.mask {
+        None => scores,
         Some(mask) => {
             let added = if mask.dtype() == DType::Bool { &added_where(mask, false)? } else { mask };
-            binary(BinaryOp::Add, (&scores).into(), (&added.to_dtype(compute)?).into())
+            binary(BinaryOp::Add, (&scores).into(), (&added.to_dtype(compute)?).into())?
         }
+    };
+    if !options.causal {
+        return Ok(scores);
     }
+    let scores = scores.contiguous()?;
+    match compute {
+        DType::Float32 => hide_later::<f32>(&scores, hidden)?,
+        _ => hide_later::<f64>(&scores, hidden)?,
+    }
+    Ok(scores)
 }
 
 /// Leaves out, in new row-major scores, what is right of the diagonal of each matrix.
@@ -477,6 +540,31 @@ mod tests {
         let expected = [-1.0, -0.5, -0.412_520_97, 0.087_479, 0.809_143_8, 1.309_143_8];
         let found = found.to_vec::<f32>().unwrap();
         assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
+    }
+
+    #[test]
+    fn masks_have_to_fit_the_scores_and_flash_attention_refuses_more() {
+        let of = |sizes: &[i64]| Tensor::zeros(sizes, DType::Float32).unwrap();
+        let (query, key) = (of(&[2, 2, 1, 8]), of(&[2, 2, 6, 8]));
+        let generator = &mut Generator::default();
+        for (sizes, fits) in [
+            (&[1i64, 6][..], true),
+            (&[2, 1, 1, 6], true),
+            (&[3, 6], false),
+            (&[3, 2, 1, 6], false),
+            (&[1, 2, 2, 1, 6], false),
+        ] {
+            let mask = of(sizes);
+            let options = AttentionOptions { mask: Some(&mask), ..AttentionOptions::default() };
+            let found = attention([&query, &key, &key], &options, generator);
+            assert_eq!(found.is_ok(), fits, "{sizes:?}");
+        }
+        let whole = of(&[1, 6]).to_dtype(DType::Int64).unwrap();
+        let dropping = AttentionOptions { dropout: -0.5, ..AttentionOptions::default() };
+        let masked = AttentionOptions { mask: Some(&whole), ..AttentionOptions::default() };
+        for options in [dropping, masked] {
+            assert!(flash_attention([&query, &key, &key], &options, generator).is_err());
+        }
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use crate::binary::compute_dtype;
 use crate::numbers::Real;
+use crate::random::check_no_overlap;
 use crate::simd::dispatch;
-use crate::{DType, Error, Result, Tensor};
+use crate::{DType, Error, Result, Tensor, promote_types};
 
 /// What a bag's rows become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +72,13 @@ pub fn embedding_bag(
     let picked = ints(indices)?;
     let bounds = bag_bounds(&ints(offsets)?, picked.len(), options.include_last_offset)?;
     let padding = options.padding.map(|index| if index < 0 { index + rows } else { index });
+    if padding.is_some_and(|index| !(0..rows).contains(&index)) {
+        return Err(Error::runtime(format!(
+            "padding_idx must be within the number of embeddings, -{rows} through {}, but got {}",
+            rows - 1,
+            options.padding.unwrap_or(0)
+        )));
+    }
     if let Some(index) = picked.iter().find(|index| !(0..rows).contains(*index)) {
         return Err(Error::runtime(format!(
             "Expected idx >= 0 && idx < num_embeddings to be true, but got false. (index {index} \
@@ -97,9 +105,8 @@ pub fn embedding_bag(
         }
     };
     let Told { bag_of_index, bag_size, max_indices } = told;
-    let ints = |values: &[i64], sizes: &[i64]| {
-        Tensor::from_slice(values, sizes)?.to_dtype(indices.dtype())
-    };
+    let dtype = promote_types(indices.dtype(), offsets.dtype())?;
+    let ints = |values: &[i64], sizes: &[i64]| Tensor::from_slice(values, sizes)?.to_dtype(dtype);
     let output = output.to_dtype(weight.dtype())?;
     // Sums say nothing of their bags, and not even where indices belong unless they had to look.
     let looked = weight.dtype() == DType::Float64 || padding.is_some();
@@ -246,8 +253,19 @@ pub fn embedding_renorm(
     max_norm: f64,
     norm_type: f64,
 ) -> Result<()> {
-    if !weight.dtype().is_floating_point() || weight.dim() != 2 {
-        return Err(Error::not_implemented("embedding_renorm_ of other than a floating matrix"));
+    if weight.dim() != 2 {
+        return Err(Error::runtime(format!(
+            "Expected 2-dimensional tensor, but got {}-dimensional tensor for argument #1 'self' (while \
+             checking arguments for embedding_renorm_)",
+            weight.dim()
+        )));
+    }
+    if !matches!(indices.dtype(), DType::Int32 | DType::Int64) {
+        return Err(Error::runtime(format!(
+            "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, \
+             Int; but got torch.{}Tensor instead (while checking arguments for embedding_renorm_)",
+            indices.dtype().scalar_type_name()
+        )));
     }
     let mut picked = indices.to_dtype(DType::Int64)?.to_vec::<i64>()?;
     picked.sort_unstable();
@@ -256,6 +274,7 @@ pub fn embedding_renorm(
         let row = weight.select(0, index)?;
         let norm = crate::norm(&row, norm_type, &[], false)?.item()?.to_f64();
         if norm > max_norm {
+            check_no_overlap(&row)?;
             let scale = max_norm / (norm + 1e-7);
             crate::binary_in_place(crate::BinaryOp::Mul, &row, scale.into())?;
         }

@@ -2,7 +2,11 @@
 //! statistics beside the result.
 
 use crate::binary::compute_dtype;
-use crate::norm::{check_length, check_normalized_shape, floating, scale_channels};
+use crate::norm::{
+    check_length, check_normalized_shape, check_parameters, check_shape, check_statistics,
+    floating, scale_channels,
+};
+use crate::random::check_no_overlap;
 use crate::shape::product;
 use crate::{BinaryOp, DType, Error, Result, Tensor, binary};
 
@@ -85,8 +89,15 @@ pub fn native_batch_norm(input: &Tensor, o: &BatchNorm<'_>) -> Result<(Tensor, T
         let none = Tensor::zeros(&[0], statistics)?;
         return Ok((result, none.clone(), none));
     }
+    check_both(o)?;
     floating(input, "batch_norm")?;
     let channels = input.size(1)?;
+    if input.numel() == 0 {
+        return Err(Error::runtime(format!(
+            "input tensor must have at least one element, but got input_sizes = {:?}",
+            input.sizes()
+        )));
+    }
     let named = [
         ("running_mean", o.running_mean),
         ("running_var", o.running_var),
@@ -96,6 +107,8 @@ pub fn native_batch_norm(input: &Tensor, o: &BatchNorm<'_>) -> Result<(Tensor, T
     for (what, tensor) in named {
         check_length(what, tensor, channels)?;
     }
+    check_statistics([o.running_mean, o.running_var])?;
+    check_parameters(input, &[o.weight, o.bias, o.running_mean, o.running_var])?;
     let inner = product(&input.sizes()[2..]) as usize;
     let Moments { count, mean, squares } = moments(input, channels as usize, inner)?;
     // Variances beyond what the dtype holds are infinite.
@@ -121,6 +134,15 @@ pub fn native_batch_norm(input: &Tensor, o: &BatchNorm<'_>) -> Result<(Tensor, T
         numbers(&mean, &[channels], statistics)?,
         numbers(&scale, &[channels], statistics)?,
     ))
+}
+
+/// Refuses one of the running statistics without the other.
+fn check_both(o: &BatchNorm<'_>) -> Result<()> {
+    if o.running_mean.is_some() == o.running_var.is_some() {
+        return Ok(());
+    }
+    let message = "running_mean and running_var must either both be None or neither be None";
+    Err(Error::runtime(message))
 }
 
 /// `torch.batch_norm`. Of an input without elements only weight and bias of the first channel are
@@ -152,8 +174,12 @@ pub fn instance_norm(input: &Tensor, o: &BatchNorm<'_>) -> Result<Tensor> {
             "Expected running_mean and running_var to be defined when use_input_stats is false",
         ));
     }
+    check_both(o)?;
     let (batch, channels) = (input.size(0)?, input.size(1)?);
     let repeat = |tensor: Option<&Tensor>| match tensor {
+        Some(tensor) if tensor.dim() > 1 => Err(Error::runtime(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
+        )),
         Some(tensor) => {
             let repeated = tensor.unsqueeze(0)?.expand(&[batch, tensor.numel()])?.copy()?;
             repeated.view(&[-1]).map(Some)
@@ -165,7 +191,12 @@ pub fn instance_norm(input: &Tensor, o: &BatchNorm<'_>) -> Result<Tensor> {
         check_length(what, tensor, channels)?;
     }
     let (weight, bias) = (repeat(o.weight)?, repeat(o.bias)?);
-    let (mean, var) = (repeat(o.running_mean)?, repeat(o.running_var)?);
+    let (mut mean, mut var) = (repeat(o.running_mean)?, repeat(o.running_var)?);
+    let dtype = o.weight.or(o.bias).unwrap_or(input).dtype();
+    if mean.as_ref().is_some_and(|mean| mean.dtype() != dtype) {
+        let converted = |t: Option<Tensor>| t.map(|t| t.to_dtype(dtype)).transpose();
+        (mean, var) = (converted(mean)?, converted(var)?);
+    }
     let mut sizes = vec![1, batch * channels];
     sizes.extend_from_slice(&input.sizes()[2..]);
     let repeated = BatchNorm {
@@ -175,9 +206,10 @@ pub fn instance_norm(input: &Tensor, o: &BatchNorm<'_>) -> Result<Tensor> {
         running_var: var.as_ref(),
         ..*o
     };
-    let (result, ..) = native_batch_norm(&input.reshape(&sizes)?, &repeated)?;
+    let result = trained_batch_norm(&input.reshape(&sizes)?, &repeated)?;
     for (running, repeated) in [(o.running_mean, mean), (o.running_var, var)] {
         if let (true, Some(running), Some(repeated)) = (o.training, running, repeated) {
+            check_no_overlap(running)?;
             let repeated = repeated.view(&[batch, channels])?;
             running.copy_from(&crate::mean(&repeated, &[0], false, None)?)?;
         }
@@ -199,7 +231,9 @@ fn row_statistics(
     if mean.iter().any(|mean| mean.is_infinite()) {
         let all = input.to_dtype(DType::Float64)?.contiguous()?.to_vec::<f64>()?;
         for (mean, row) in mean.iter_mut().zip(all.chunks_exact(len)) {
-            *mean = if stays_infinite(row) { *mean } else { f64::NAN };
+            if mean.is_infinite() && !stays_infinite(row) {
+                *mean = f64::NAN;
+            }
         }
     }
     let scale: Vec<f64> =
@@ -268,6 +302,7 @@ pub fn rms_norm(
     if !input.dtype().is_complex() {
         floating(input, "rms_norm")?;
     }
+    check_shape("weight", weight, normalized_shape)?;
     check_normalized_shape(input, normalized_shape)?;
     let dtype = input.dtype();
     let compute = compute_dtype(dtype);
@@ -292,6 +327,14 @@ pub fn rms_norm(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_that_is_not_finite_changes_no_other() {
+        let input = Tensor::from_slice(&[1f32, f32::INFINITY, 3.0], &[3, 1]).unwrap();
+        let (_, mean, _) = native_layer_norm(&input, &[1], None, None, 1e-5).unwrap();
+        let mean = mean.to_vec::<f32>().unwrap();
+        assert_eq!((mean[0], mean[1].is_nan(), mean[2]), (1.0, true, 3.0));
+    }
 
     #[test]
     fn training_updates_running_statistics_in_place() {

@@ -4,13 +4,13 @@ use num_complex::Complex;
 
 use crate::halves::{map_halves, zip_halves};
 use crate::numbers::rounded;
-use crate::promotion::int_to_float;
+use crate::promotion::{check_cast, int_to_float};
 use crate::shape::broadcast;
 use crate::unary::{FloatingMap, PARALLEL, map_slice};
 use crate::zip::{Zipping, row, zip, zip_parallel};
 use crate::{
-    Bool, DType, Dims, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, can_cast,
-    integers, remainders, result_type, unary,
+    Bool, DType, Dims, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, integers,
+    remainders, result_type, unary,
 };
 
 /// An operator of two operands, by the name of its `aten` operator.
@@ -323,24 +323,23 @@ fn scaled(op: BinaryOp, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result
 /// # Errors
 /// Where the target's sizes would have to grow, or its dtype is of a lower kind.
 pub fn store(target: &Tensor, result: &Tensor) -> Result<()> {
-    if !can_cast(result.dtype(), target.dtype()) {
-        return Err(Error::runtime(format!(
-            "result type {} can't be cast to the desired output type {}",
-            result.dtype().scalar_type_name(),
-            target.dtype().scalar_type_name()
-        )));
-    }
-    if result.sizes() != target.sizes() {
-        return Err(Error::runtime(format!(
-            "output with shape {:?} doesn't match the broadcast shape {:?}",
-            target.sizes(),
-            result.sizes()
-        )));
-    }
+    check_store(target, result.sizes(), result.dtype())?;
     if target.repeats_elements() {
         return store_changed(target, &result.to_dtype(target.dtype())?.contiguous()?);
     }
     target.copy_from(result)
+}
+
+/// Refuses what [`store`] cannot: a result of other sizes, or of a dtype of a higher kind.
+pub(crate) fn check_store(target: &Tensor, sizes: &[i64], dtype: DType) -> Result<()> {
+    check_cast(dtype, target.dtype())?;
+    if sizes == target.sizes() {
+        return Ok(());
+    }
+    Err(Error::runtime(format!(
+        "output with shape {:?} doesn't match the broadcast shape {sizes:?}",
+        target.sizes()
+    )))
 }
 
 /// Stores the elements that differ, one by one: where an element stands for several, the others still have

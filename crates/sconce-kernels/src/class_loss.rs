@@ -39,7 +39,20 @@ fn class_indices(target: &Tensor) -> Result<Vec<i64>> {
     target.to_dtype(DType::Int64)?.to_vec::<i64>()
 }
 
-/// A factor for each class; 1 where none is given.
+/// A factor for each class; 1 where none is given. Kernels want them of the input's dtype.
+fn weights_like(input: &Tensor, weight: Option<&Tensor>, classes: i64) -> Result<Vec<f64>> {
+    let weights = class_weights(weight, classes)?;
+    match weight.map(Tensor::dtype) {
+        Some(dtype) if dtype != input.dtype() => Err(Error::runtime(format!(
+            "expected scalar type {} but found {}",
+            input.dtype().scalar_type_name(),
+            dtype.scalar_type_name()
+        ))),
+        _ => Ok(weights),
+    }
+}
+
+/// A factor for each class, of any dtype.
 fn class_weights(weight: Option<&Tensor>, classes: i64) -> Result<Vec<f64>> {
     match weight {
         None => Ok(vec![1.0; classes as usize]),
@@ -84,7 +97,7 @@ pub fn nll_loss(
             target.sizes()
         )));
     }
-    let weights = class_weights(options.weight, classes)?;
+    let weights = weights_like(input, options.weight, classes)?;
     let targets = class_indices(target)?;
     // How many positions share a batch's entry.
     let inner = crate::shape::product(&expected[expected.len().min(1)..]).max(1) as usize;
@@ -211,7 +224,7 @@ fn spread(weight: &Tensor, input: &Tensor, class_dim: usize) -> Result<Tensor> {
 /// the input's shape.
 ///
 /// # Errors
-/// As [`nll_loss`], and for a smoothing outside [0, 1].
+/// As [`nll_loss`], and for a smoothing above 1.
 pub fn cross_entropy_loss(
     input: &Tensor,
     target: &Tensor,
@@ -229,7 +242,9 @@ pub fn cross_entropy_loss(
     if by_chances && options.ignore_index >= 0 {
         return Err(Error::runtime("ignore_index is not supported for floating point target"));
     }
-    if !(0.0..=1.0).contains(&smoothing) {
+    // What is below 0 or NaN smooths nothing.
+    let smoothing = smoothing.max(0.0);
+    if smoothing > 1.0 {
         return Err(Error::runtime(format!(
             "label_smoothing must be between 0.0 and 1.0. Got: {smoothing}"
         )));
@@ -297,9 +312,22 @@ fn chances_loss(
     }
 }
 
+/// Refuses what the margin losses have no kernels for, and targets that are no `int64`.
+fn check_margin_dtypes(input: &Tensor, target: &Tensor, kernel: &str) -> Result<()> {
+    if !matches!(input.dtype(), DType::Float32 | DType::Float64) {
+        return Err(Error::no_kernel(kernel, input.dtype()));
+    }
+    if target.dtype() == DType::Int64 {
+        return Ok(());
+    }
+    Err(Error::runtime(format!(
+        "expected scalar type Long but found {}",
+        target.dtype().scalar_type_name()
+    )))
+}
+
 /// Rows of classes: how many rows there are, of how many classes.
-fn class_rows(input: &Tensor, name: &str) -> Result<(i64, i64)> {
-    floating(input, name)?;
+fn class_rows(input: &Tensor) -> Result<(i64, i64)> {
     match *input.sizes() {
         [] => Ok((1, 1)),
         [classes] if classes > 0 => Ok((1, classes)),
@@ -311,9 +339,8 @@ fn class_rows(input: &Tensor, name: &str) -> Result<(i64, i64)> {
     }
 }
 
-fn reduced(losses: Vec<f64>, input: &Tensor, reduction: Reduction) -> Result<Tensor> {
-    let sizes = if input.dim() < 2 { vec![] } else { vec![losses.len() as i64] };
-    reduction.of(&Tensor::from_slice(&losses, &sizes)?)?.to_dtype(input.dtype())
+fn reduced(losses: &[f64], sizes: &[i64], input: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    reduction.of(&Tensor::from_slice(losses, sizes)?)?.to_dtype(input.dtype())
 }
 
 /// `torch.nn.functional.multi_margin_loss`.
@@ -330,14 +357,17 @@ pub fn multi_margin_loss(
     if p != 1.0 && p != 2.0 {
         return Err(Error::runtime("multi_margin_loss: p should be 1 or 2"));
     }
-    let (rows, classes) = class_rows(input, "multi_margin_loss")?;
+    let (rows, classes) = class_rows(input)?;
     if target.dim() > 1 || target.numel() != rows {
         return Err(Error::runtime(format!(
-            "inconsistent target size, expected {rows} but got {:?}",
-            target.sizes()
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input \
+             samples (batch size). Expected target size [{rows}], but got {:?}. Input has shape {:?}.",
+            target.sizes(),
+            input.sizes()
         )));
     }
-    let weights = class_weights(options.weight, classes)?;
+    check_margin_dtypes(input, target, "multi_margin_loss_cpu_kernel")?;
+    let weights = weights_like(input, options.weight, classes)?;
     let (scores, targets) = (wide(input)?, class_indices(target)?);
     let mut losses = Vec::with_capacity(targets.len());
     for (row, &class) in scores.chunks_exact(classes as usize).zip(&targets) {
@@ -353,7 +383,7 @@ pub fn multi_margin_loss(
             .sum();
         losses.push(total * weights[class] / classes as f64);
     }
-    reduced(losses, input, options.reduction)
+    reduced(&losses, target.sizes(), input, options.reduction)
 }
 
 /// `torch.multilabel_margin_loss_forward`: the loss, and which classes are targets. A target's row
@@ -366,13 +396,20 @@ pub fn multilabel_margin_loss(
     target: &Tensor,
     reduction: Reduction,
 ) -> Result<(Tensor, Tensor)> {
-    let (_, classes) = class_rows(input, "multilabel_margin_loss_forward_out_frame")?;
-    if input.numel() != target.numel() || (input.dim() > 1 && input.sizes() != target.sizes()) {
+    let (_, classes) = class_rows(input)?;
+    let fits = match input.dim() {
+        0 | 1 => target.dim() <= 1 && input.numel() == target.numel(),
+        _ => input.sizes() == target.sizes(),
+    };
+    if !fits {
         return Err(Error::runtime(format!(
             "inconsistent target size: {:?} for input of size: {:?}",
             target.sizes(),
             input.sizes()
         )));
+    }
+    if input.numel() > 0 {
+        check_margin_dtypes(input, target, "multilabel_margin_loss_forward_out_frame")?;
     }
     let (scores, targets) = (wide(input)?, class_indices(target)?);
     let len = classes as usize;
@@ -399,7 +436,8 @@ pub fn multilabel_margin_loss(
         losses.push(total / classes as f64);
     }
     let flags = Tensor::from_slice(&is_target, target.sizes())?.to_dtype(input.dtype())?;
-    Ok((reduced(losses, input, reduction)?, flags))
+    let sizes = &input.sizes()[..input.dim().saturating_sub(1)];
+    Ok((reduced(&losses, sizes, input, reduction)?, flags))
 }
 
 /// `torch.nn.functional.one_hot`; as many classes as there are where `classes` is -1.
@@ -476,6 +514,26 @@ mod tests {
         near(&loss, -1.0);
         near(&total, 1.0);
         assert!(nll_loss(&scores(), &ignored, MEAN).is_err());
+    }
+
+    #[test]
+    fn dtypes_and_sizes_have_to_be_those_of_the_kernels() {
+        let target = Tensor::from_slice(&[0i64, 2], &[2]).unwrap();
+        let bytes = target.to_dtype(DType::UInt8).unwrap();
+        let halves = scores().to_dtype(DType::Float16).unwrap();
+        let weight = Tensor::zeros(&[3], DType::Float64).unwrap();
+        let weighed = ClassLoss { weight: Some(&weight), ..MEAN };
+        let row = scores().select(0, 0).unwrap();
+        let column = Tensor::zeros(&[3, 1], DType::Int64).unwrap();
+        assert!(nll_loss(&scores(), &target, weighed).is_err());
+        assert!(multi_margin_loss(&scores(), &target, 1.0, 1.0, weighed).is_err());
+        assert!(multi_margin_loss(&scores(), &bytes, 1.0, 1.0, MEAN).is_err());
+        assert!(multi_margin_loss(&halves, &target, 1.0, 1.0, MEAN).is_err());
+        assert!(multilabel_margin_loss(&row, &column, Reduction::Mean).is_err());
+        assert!(cross_entropy_loss(&scores(), &target, MEAN, 1.5).is_err());
+        let plain = cross_entropy_loss(&scores(), &target, MEAN, 0.0).unwrap();
+        let below = cross_entropy_loss(&scores(), &target, MEAN, -1.0).unwrap();
+        assert_eq!(plain.to_vec::<f32>().unwrap(), below.to_vec::<f32>().unwrap());
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub fn arange(start: Scalar, end: Scalar, step: Scalar, dtype: Option<DType>) ->
     if !by.is_finite() {
         return Err(Error::runtime(format!(
             "step must be finite but got {}",
-            by.to_string().to_lowercase()
+            crate::number_text::general(by)
         )));
     }
     if !from.is_finite() || !to.is_finite() {

@@ -29,14 +29,17 @@ pub fn ctc_loss(log_probs: &Tensor, targets: &Tensor, options: &Ctc<'_>) -> Resu
     }
     let batched = log_probs.dim() == 3;
     let probs = if batched { log_probs.clone() } else { log_probs.unsqueeze(1)? };
-    let &[steps, batch, classes] = probs.sizes() else {
-        return Err(Error::runtime(format!(
-            "Expected tensor to have 2 or 3 dimensions, but got tensor with {} dimensions",
-            log_probs.dim()
-        )));
-    };
     let targets =
         if batched || targets.dim() != 1 { targets.clone() } else { targets.unsqueeze(0)? };
+    let &[steps, batch, classes] = probs.sizes() else {
+        return Err(refused(&format!(
+            "Expected 3-dimensional tensor, but got {}-dimensional tensor for argument #1 'log_probs'",
+            probs.dim()
+        )));
+    };
+    if log_probs.numel() == 0 {
+        return Err(Error::runtime("log_probs tensor must not be empty"));
+    }
     if !(0..classes).contains(&options.blank) {
         return Err(Error::runtime("blank must be in label range"));
     }
@@ -46,6 +49,9 @@ pub fn ctc_loss(log_probs: &Tensor, targets: &Tensor, options: &Ctc<'_>) -> Resu
     if options.target_lengths.len() as i64 != batch {
         return Err(Error::runtime("target_lengths must be of size batch_size"));
     }
+    check_lengths("input_lengths", options.input_lengths, Some(steps))?;
+    check_lengths("target_lengths", options.target_lengths, None)?;
+    check_targets(&targets, batch, options.target_lengths)?;
     if !matches!(targets.dtype(), DType::Int32 | DType::Int64) {
         return Err(Error::runtime("targets must be of an integer type"));
     }
@@ -55,16 +61,9 @@ pub fn ctc_loss(log_probs: &Tensor, targets: &Tensor, options: &Ctc<'_>) -> Resu
     let mut losses = Vec::new();
     for item in 0..batch as usize {
         let (length, wanted) = (options.input_lengths[item], options.target_lengths[item]);
-        if length < 0 || length > steps || wanted < 0 {
-            return Err(Error::runtime(format!(
-                "Expected input_lengths to have value at most {steps}, but got value {length} (while \
-                 checking arguments for ctc_loss_cpu)"
-            )));
-        }
         let at = if targets.dim() == 2 { item * targets.sizes()[1] as usize } else { start };
         let labels = labels
             .get(at..at.saturating_add(wanted as usize))
-            .filter(|_| targets.dim() != 2 || wanted <= targets.sizes()[1])
             .ok_or_else(|| Error::runtime("target_lengths go beyond the targets"))?;
         if labels.iter().any(|label| !(0..classes).contains(label)) {
             return Err(Error::runtime("a target of ctc_loss is no class"));
@@ -86,6 +85,53 @@ pub fn ctc_loss(log_probs: &Tensor, targets: &Tensor, options: &Ctc<'_>) -> Resu
     options.reduction.of(&Tensor::from_slice(&losses, &sizes)?)?.to_dtype(log_probs.dtype())
 }
 
+/// An error about what an argument is.
+fn refused(what: &str) -> Error {
+    Error::runtime(format!("{what} (while checking arguments for ctc_loss_allocate_outputs)"))
+}
+
+fn check_lengths(name: &str, lengths: &[i64], most: Option<i64>) -> Result<()> {
+    for &length in lengths {
+        let (bound, limit) = match most {
+            _ if length < 0 => ("least", 0),
+            Some(most) if length > most => ("most", most),
+            _ => continue,
+        };
+        return Err(refused(&format!(
+            "Expected {name} to have value at {bound} {limit}, but got value {length}"
+        )));
+    }
+    Ok(())
+}
+
+/// Labels are in a row, or one row for each sequence of the batch.
+fn check_targets(targets: &Tensor, batch: i64, lengths: &[i64]) -> Result<()> {
+    let (rows, wanted, bound) = match *targets.sizes() {
+        [len] => (len, lengths.iter().fold(0i64, |sum, &len| sum.saturating_add(len)), None),
+        [rows, len] => (rows, batch, Some(len)),
+        _ => {
+            return Err(refused(&format!(
+                "Expected 1 to 2 dimensions, but got {}-dimensional tensor for argument #2 'targets'",
+                targets.dim()
+            )));
+        }
+    };
+    if rows != wanted {
+        return Err(refused(&format!(
+            "Expected tensor to have size {wanted} at dimension 0, but got size {rows} for argument \
+             #2 'targets'"
+        )));
+    }
+    let longest = lengths.iter().copied().max().unwrap_or(0);
+    match bound {
+        Some(len) if len < longest => Err(refused(&format!(
+            "Expected tensor to have size at least {longest} at dimension 1, but got size {len} for \
+             argument #2 'targets'"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// The log of the chance of all alignments of labels, with blanks between them, over the steps.
 fn alignment(labels: &[i64], blank: i64, steps: usize, chance: impl Fn(usize, i64) -> f64) -> f64 {
     let label = |state: usize| if state.is_multiple_of(2) { blank } else { labels[state / 2] };
@@ -100,7 +146,7 @@ fn alignment(labels: &[i64], blank: i64, steps: usize, chance: impl Fn(usize, i6
     for step in 1..steps {
         let before = alpha.clone();
         for (state, alpha) in alpha.iter_mut().enumerate() {
-            let skips = state > 1 && label(state) != blank && label(state) != label(state - 2);
+            let skips = state > 1 && label(state) != label(state - 2);
             let from = [
                 Some(before[state]),
                 state.checked_sub(1).map(|state| before[state]),
@@ -123,6 +169,33 @@ fn log_sum(terms: impl Iterator<Item = f64> + Clone) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lengths_and_targets_have_to_fit() {
+        let logs = Tensor::zeros(&[4, 2, 3], DType::Float32).unwrap();
+        for (sizes, input_lengths, target_lengths, fits) in [
+            (&[2i64, 2][..], [4i64, 4], [2i64, 2], true),
+            (&[4], [4, 4], [2, 2], true),
+            (&[3, 2], [4, 4], [2, 2], false),
+            (&[2, 1], [4, 4], [2, 2], false),
+            (&[5], [4, 4], [2, 2], false),
+            (&[2, 2, 1], [4, 4], [2, 2], false),
+            (&[2, 2], [4, 5], [2, 2], false),
+            (&[2, 2], [4, -1], [2, 2], false),
+            (&[2, 2], [4, 4], [2, -2], false),
+        ] {
+            let targets = Tensor::zeros(sizes, DType::Int64).unwrap();
+            let options = Ctc {
+                input_lengths: &input_lengths,
+                target_lengths: &target_lengths,
+                blank: 0,
+                reduction: Reduction::None,
+                zero_infinity: false,
+            };
+            let found = ctc_loss(&logs, &targets, &options);
+            assert_eq!(found.is_ok(), fits, "{sizes:?} {input_lengths:?} {target_lengths:?}");
+        }
+    }
 
     fn loss(labels: &[i64], steps: i64, zero_infinity: bool) -> f32 {
         let numbers: Vec<f32> = (0..12).map(|i| (i % 5) as f32).collect();

@@ -3,6 +3,7 @@
 use num_traits::Float;
 
 use crate::binary::{BinaryOp, binary};
+use crate::number_text::general;
 use crate::rows::PARALLEL;
 use crate::shape::broadcast;
 use crate::simd::dispatch;
@@ -27,9 +28,12 @@ pub fn pairwise_distance(
 /// `torch.nn.functional.cosine_similarity`.
 ///
 /// # Errors
-/// For integers, and where sizes do not broadcast.
+/// For integers, a negative `eps`, and where sizes do not broadcast.
 pub fn cosine_similarity(a: &Tensor, b: &Tensor, dim: i64, eps: f64) -> Result<Tensor> {
     let dtype = result_type(&[a.into(), b.into()])?;
+    if eps.is_nan() || eps < 0.0 {
+        return Err(Error::runtime(format!("eps must be non-negative, got: {}", general(eps))));
+    }
     if !dtype.is_floating_point() {
         return Err(Error::runtime(format!(
             "expected common dtype to be floating point, yet common dtype is {}",

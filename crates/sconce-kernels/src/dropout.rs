@@ -1,6 +1,8 @@
 //! Dropout in training, and the activation whose slope is random.
 
 use crate::binary::{BinaryOp, binary, store};
+use crate::number_text::general;
+use crate::promotion::check_cast;
 use crate::random::{bernoulli_in_place, empty_like};
 use crate::{DType, Dims, Error, Generator, Result, Scalar, Tensor};
 
@@ -16,16 +18,26 @@ pub struct Dropout {
 /// SELU's scale times its alpha.
 const ALPHA: f64 = 1.758_099_340_847_376_6;
 
+/// Refuses what is no probability, whether anything is dropped or not.
+///
+/// # Errors
+/// For chances outside [0, 1].
+pub fn check_dropout(p: f64) -> Result<()> {
+    if (0.0..=1.0).contains(&p) {
+        return Ok(());
+    }
+    Err(Error::runtime(format!(
+        "dropout probability has to be between 0 and 1, but got {}",
+        general(p)
+    )))
+}
+
 /// `torch.nn.functional.dropout` and its relatives in training.
 ///
 /// # Errors
 /// For chances outside [0, 1], and channels of what has none.
 pub fn dropout(input: &Tensor, p: f64, kind: Dropout, generator: &mut Generator) -> Result<Tensor> {
-    if !(0.0..=1.0).contains(&p) {
-        return Err(Error::runtime(format!(
-            "dropout probability has to be between 0 and 1, but got {p}"
-        )));
-    }
+    check_dropout(p)?;
     if p == 0.0 || input.numel() == 0 {
         return Ok(input.clone());
     }
@@ -54,14 +66,8 @@ pub fn dropout(input: &Tensor, p: f64, kind: Dropout, generator: &mut Generator)
 /// `op(tensor, number)` as in place: the dtype stays.
 fn scaled(op: BinaryOp, tensor: &Tensor, number: f64) -> Result<Tensor> {
     let result = binary(op, tensor.into(), number.into())?;
-    if result.dtype() == tensor.dtype() {
-        return Ok(result);
-    }
-    Err(Error::runtime(format!(
-        "result type {} can't be cast to the desired output type {}",
-        result.dtype().scalar_type_name(),
-        tensor.dtype().scalar_type_name()
-    )))
+    check_cast(result.dtype(), tensor.dtype())?;
+    Ok(result)
 }
 
 fn feature_noise(input: &Tensor) -> Result<Tensor> {
@@ -93,6 +99,25 @@ pub fn native_dropout(
     Ok((scaled(BinaryOp::Mul, &kept, scale)?, mask))
 }
 
+/// Refuses slopes that are no range.
+///
+/// # Errors
+/// For bounds that are not finite or in the wrong order.
+pub fn check_slopes(lower: f64, upper: f64) -> Result<()> {
+    for (name, bound) in [("lower", lower), ("upper", upper)] {
+        if !bound.is_finite() {
+            let found = general(bound);
+            let message = format!("rrelu: {name} bound must be finite, got {found}");
+            return Err(Error::runtime(message));
+        }
+    }
+    if lower <= upper {
+        return Ok(());
+    }
+    let message = "Lower bound should be less than or equal to the upper bound";
+    Err(Error::runtime(message))
+}
+
 /// `torch.nn.functional.rrelu` in training: a random slope for each element that is not positive.
 /// Gives the result and the slopes.
 ///
@@ -105,7 +130,7 @@ pub fn rrelu(
     generator: &mut Generator,
 ) -> Result<(Tensor, Tensor)> {
     let dtype = input.dtype();
-    if !dtype.is_floating_point() {
+    if !matches!(dtype, DType::Float32 | DType::Float64) {
         return Err(Error::no_kernel("rrelu_with_noise_out_cpu", dtype));
     }
     let slopes: Vec<f64> = input
@@ -124,6 +149,13 @@ pub fn rrelu(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_probability_is_refused() {
+        for p in [-0.5, 1.5, f64::NAN, f64::INFINITY] {
+            assert!(check_dropout(p).is_err(), "{p}");
+        }
+    }
 
     #[test]
     fn what_is_kept_is_what_pytorch_keeps_after_seed_0() {

@@ -70,6 +70,7 @@ mod matmul;
 mod memory;
 mod memory_format;
 mod norm;
+pub mod number_text;
 mod numbers;
 mod order_statistics;
 mod overlap;
@@ -172,7 +173,7 @@ pub use dense::{dense_binary, dense_binary_in_place, dense_unary};
 pub use differences::{Spacing, cumulative_trapezoid, diff, gradient, trapezoid};
 pub use distance::{cdist, cosine_similarity, pairwise_distance, pdist};
 pub use distributions::{binomial, sample_dirichlet, standard_gamma};
-pub use dropout::{Dropout, dropout, native_dropout, rrelu};
+pub use dropout::{Dropout, check_dropout, check_slopes, dropout, native_dropout, rrelu};
 pub use element::{Bool, Element};
 pub use error::{Error, ErrorKind, Result, cpp_type_name};
 pub use export::Exporter;
@@ -207,9 +208,9 @@ pub use pointwise::{
 };
 pub use pool::{
     PoolOptions, adaptive_avg_pool, adaptive_max_pool, avg_pool, fractional_max_pool, max_pool,
-    max_pool_with_indices, max_unpool,
+    max_pool_sizes, max_pool_with_indices, max_unpool,
 };
-pub use promotion::{Operand, can_cast, promote_types, result_type};
+pub use promotion::{Operand, can_cast, check_cast, promote_types, result_type};
 pub use quantized::{
     Quantizer, choose_parameters, dequantize, int_repr, per_tensor, quantize,
     quantized_hardsigmoid, quantized_relu, quantizer, through_floats, through_integers,
@@ -227,8 +228,9 @@ pub use quantized_rows::{
     quantized_embedding_bag, unpack_rows,
 };
 pub use random::{
-    bernoulli_from, bernoulli_in_place, cauchy_in_place, empty_like, exponential_in_place,
-    geometric_in_place, log_normal_in_place, normal_in_place, uniform_in_place,
+    bernoulli_from, bernoulli_in_place, cauchy_in_place, check_deviation, empty_like,
+    exponential_in_place, geometric_in_place, log_normal_in_place, normal_in_place,
+    uniform_in_place,
 };
 pub use random_whole::{multinomial, poisson, random_between, random_in_place, randperm};
 pub use rearrange::{

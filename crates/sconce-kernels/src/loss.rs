@@ -3,12 +3,16 @@
 use num_traits::Float;
 
 use crate::activate::log_sigmoid_of;
-use crate::binary::{BinaryOp, binary};
+use crate::binary::{BinaryOp, binary, binary_in_place, check_store};
 use crate::distance::pairwise_distance;
 use crate::maths::{Maths, OfDouble, OfSingle};
 use crate::pointwise::{rounding_pairs, zip_float_each};
+use crate::promotion::{check_cast, int_to_float};
+use crate::shape::broadcast;
 use crate::unary::{UnaryOp, unary};
-use crate::{DType, Error, Operand, Result, Scalar, Tensor, masked_fill, mean, result_type, sum};
+use crate::{
+    DType, Dims, Error, Operand, Result, Scalar, Tensor, masked_fill, mean, result_type, sum,
+};
 
 /// What becomes of the losses of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +81,8 @@ fn clamp_min(x: &Tensor) -> Result<Tensor> {
 /// Where sizes do not broadcast.
 pub fn l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
     let dtype = result_type(&[input.into(), target.into()])?;
-    if !dtype.is_floating_point() {
+    let is_bool = |tensor: &Tensor| tensor.dtype() == DType::Bool;
+    if !dtype.is_floating_point() || is_bool(input) || is_bool(target) {
         return reduction.of(&unary(UnaryOp::Abs, &op(BinaryOp::Sub, input, target)?)?);
     }
     let apart = (|x: f32, y: f32| (x - y).abs(), |x: f64, y: f64| (x - y).abs());
@@ -108,7 +113,7 @@ pub fn smooth_l1_loss(
     reduction: Reduction,
     beta: f64,
 ) -> Result<Tensor> {
-    if beta < 0.0 {
+    if beta.is_nan() || beta < 0.0 {
         let message = "smooth_l1_loss does not support negative values for beta.";
         return Err(Error::runtime(message));
     }
@@ -145,7 +150,9 @@ pub fn huber_loss(
     let narrow = delta as f32;
     let single = move |x, y| bounded_difference::<f32>(x, y, narrow);
     let double = move |x, y| bounded_difference::<f64>(x, y, delta);
-    reduction.of(&pointwise("huber_cpu", input, target, single, double)?)
+    check_cast(result_type(&[input.into(), target.into()])?, input.dtype())?;
+    let losses = pointwise("huber_cpu", input, target, single, double)?;
+    reduction.of(&losses.to_dtype(input.dtype())?)
 }
 
 #[inline(always)]
@@ -158,18 +165,20 @@ fn bounded_difference<F: Float + From<f32>>(x: F, y: F, delta: F) -> F {
 /// `torch.nn.functional.soft_margin_loss`.
 ///
 /// # Errors
-/// Where sizes do not broadcast.
+/// Where the losses do not fit into a tensor like the input.
 pub fn soft_margin_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
     let product = op(BinaryOp::Mul, &unary(UnaryOp::Neg, target)?, input)?;
+    check_store(input, product.sizes(), int_to_float(product.dtype()))?;
+    let product = product.to_dtype(input.dtype())?;
     reduction.of(&unary(UnaryOp::Log1p, &unary(UnaryOp::Exp, &product)?)?)
 }
 
-/// The losses times their weights, reduced.
+/// The losses times their weights, which change them, reduced.
 fn weighed(losses: &Tensor, weight: Option<&Tensor>, reduction: Reduction) -> Result<Tensor> {
-    match weight {
-        Some(weight) => reduction.of(&op(BinaryOp::Mul, losses, weight)?.to_dtype(losses.dtype())?),
-        None => reduction.of(losses),
+    if let Some(weight) = weight {
+        binary_in_place(BinaryOp::Mul, losses, weight.into())?;
     }
+    reduction.of(losses)
 }
 
 /// `torch.nn.functional.binary_cross_entropy`.
@@ -182,15 +191,40 @@ pub fn binary_cross_entropy(
     weight: Option<&Tensor>,
     reduction: Reduction,
 ) -> Result<Tensor> {
+    if target.dtype() != input.dtype() {
+        return Err(Error::runtime(format!(
+            "Found dtype {} but expected {}",
+            target.dtype().scalar_type_name(),
+            input.dtype().scalar_type_name()
+        )));
+    }
     if !input.dtype().is_floating_point() {
         return Err(Error::no_kernel("binary_cross_entropy", input.dtype()));
     }
-    if !are_chances(input)? {
-        return Err(Error::runtime("all elements of input should be between 0 and 1"));
+    for (tensor, name) in [(input, "input"), (target, "target")] {
+        if !are_chances(tensor)? {
+            let message = format!("all elements of {name} should be between 0 and 1");
+            return Err(Error::runtime(message));
+        }
     }
     let (single, double) = (rounding_pairs(entropy::<OfSingle>), entropy::<OfDouble>);
-    let losses = pointwise("binary_cross_entropy", input, target, single, double)?;
+    let losses = match input.sizes() == target.sizes() {
+        true => pointwise("binary_cross_entropy", input, target, single, double)?,
+        // Dimensions of size 1 count for nothing.
+        false => {
+            let (narrow, target) = (squeezed(input)?, squeezed(target)?);
+            let losses = pointwise("binary_cross_entropy", &narrow, &target, single, double)?;
+            check_store(&narrow, losses.sizes(), losses.dtype())?;
+            losses.reshape(input.sizes())?
+        }
+    };
     weighed(&losses, weight, reduction)
+}
+
+/// Without its dimensions of size 1.
+fn squeezed(tensor: &Tensor) -> Result<Tensor> {
+    let sizes: Dims = tensor.sizes().iter().copied().filter(|&size| size != 1).collect();
+    tensor.reshape(&sizes)
 }
 
 /// Whether all elements are from 0 to 1.
@@ -222,19 +256,28 @@ pub fn binary_cross_entropy_with_logits(
     pos_weight: Option<&Tensor>,
     reduction: Reduction,
 ) -> Result<Tensor> {
+    if !input.dtype().is_floating_point() {
+        return Err(Error::no_kernel("log_sigmoid_cpu", input.dtype()));
+    }
+    let both = [input.into(), target.into()];
+    check_store(target, &broadcast(input.sizes(), target.sizes())?, result_type(&both)?)?;
     let Some(pos_weight) = pos_weight else {
         let (single, double) =
             (rounding_pairs(entropy_of_logit::<OfSingle>), entropy_of_logit::<OfDouble>);
         let losses = pointwise("binary_cross_entropy_with_logits", input, target, single, double)?;
-        return weighed(&losses, weight, reduction);
+        return weighed(&losses.to_dtype(target.dtype())?, weight, reduction);
     };
-    let factor = op(BinaryOp::Mul, &with(BinaryOp::Sub, pos_weight, 1.0)?, target)?;
-    let factor = with(BinaryOp::Add, &factor, 1.0)?;
+    let less = binary(BinaryOp::Sub, pos_weight.into(), Scalar::Int(1).into())?;
+    let factor = op(BinaryOp::Mul, &less, target)?;
+    let factor = binary(BinaryOp::Add, (&factor).into(), Scalar::Int(1).into())?;
+    let both = [input.into(), (&factor).into()];
+    check_store(input, &broadcast(input.sizes(), factor.sizes())?, result_type(&both)?)?;
     let (single, double) = (rounding_pairs(unwanted), unwanted);
     let first = pointwise("binary_cross_entropy_with_logits", input, target, single, double)?;
     let (single, double) = (rounding_pairs(wanted::<OfSingle>), wanted::<OfDouble>);
     let second = pointwise("binary_cross_entropy_with_logits", input, &factor, single, double)?;
-    weighed(&op(BinaryOp::Sub, &first, &second)?, weight, reduction)
+    let losses = op(BinaryOp::Sub, &first, &second)?;
+    weighed(&losses.to_dtype(target.dtype())?, weight, reduction)
 }
 
 /// [`binary_cross_entropy_with_logits`] of a logit and what its chance should be.
@@ -263,6 +306,13 @@ pub fn kl_div(
     reduction: Reduction,
     log_target: bool,
 ) -> Result<Tensor> {
+    let dtypes = [input.dtype(), target.dtype()];
+    if dtypes.iter().any(|dtype| dtype.is_complex()) {
+        return Err(Error::runtime("kl_div: Complex inputs not supported."));
+    }
+    if dtypes.iter().any(|dtype| !dtype.is_floating_point()) {
+        return Err(Error::runtime("kl_div: Integral inputs not supported."));
+    }
     let losses = match log_target {
         true => {
             let single = rounding_pairs(divergence_of_logs::<OfSingle>);
@@ -290,16 +340,13 @@ fn divergence<M: Maths>(x: f64, y: f64) -> f64 {
 /// `torch.nn.functional.hinge_embedding_loss`.
 ///
 /// # Errors
-/// For integers, and where sizes do not broadcast.
+/// For `bool` and complex numbers, and where sizes do not broadcast.
 pub fn hinge_embedding_loss(
     input: &Tensor,
     target: &Tensor,
     margin: f64,
     reduction: Reduction,
 ) -> Result<Tensor> {
-    if !input.dtype().is_floating_point() {
-        return Err(Error::no_kernel("hinge_embedding_loss", input.dtype()));
-    }
     let zero = Tensor::zeros(&[], input.dtype())?;
     let unless = |number: i64, losses: &Tensor| {
         let counts = binary(BinaryOp::Ne, target.into(), Scalar::Int(number).into())?;
@@ -320,15 +367,6 @@ pub fn margin_ranking_loss(
     margin: f64,
     reduction: Reduction,
 ) -> Result<Tensor> {
-    if first.dim() != second.dim() || first.dim() != target.dim() {
-        return Err(Error::runtime(format!(
-            "margin_ranking_loss : All input tensors should have same dimension but got sizes: \
-             input1: {:?}, input2: {:?}, target: {:?} ",
-            first.sizes(),
-            second.sizes(),
-            target.sizes()
-        )));
-    }
     let gap = op(BinaryOp::Sub, first, second)?;
     let product = op(BinaryOp::Mul, &unary(UnaryOp::Neg, target)?, &gap)?;
     reduction.of(&clamp_min(&with(BinaryOp::Add, &product, margin)?)?)
@@ -476,7 +514,40 @@ mod tests {
 
     #[test]
     fn chances_outside_their_range_are_refused() {
-        let input = Tensor::from_slice(&[0.5f32, 1.5], &[2]).unwrap();
-        assert!(binary_cross_entropy(&input, &input, None, Reduction::Mean).is_err());
+        let wrong = Tensor::from_slice(&[0.5f32, 1.5], &[2]).unwrap();
+        let right = Tensor::from_slice(&[0.5f32, 1.0], &[2]).unwrap();
+        for (input, target) in [(&wrong, &right), (&right, &wrong)] {
+            assert!(binary_cross_entropy(input, target, None, Reduction::Mean).is_err());
+        }
+    }
+
+    #[test]
+    fn losses_that_do_not_fit_are_refused() {
+        let of = |sizes: &[i64], dtype| Tensor::zeros(sizes, dtype).unwrap();
+        let (row, rows) = (of(&[3], DType::Float32), of(&[2, 3], DType::Float32));
+        let (whole, wide) = (of(&[3], DType::Int64), of(&[3], DType::Float64));
+        let logits = |x: &Tensor, y: &Tensor, weight, pos_weight| {
+            binary_cross_entropy_with_logits(x, y, weight, pos_weight, Reduction::Mean).is_err()
+        };
+        let none = Reduction::None;
+        for (at, refused) in [
+            soft_margin_loss(&row, &rows, none).is_err(),
+            soft_margin_loss(&whole, &row, none).is_err(),
+            huber_loss(&whole, &row, none, 1.0).is_err(),
+            kl_div(&row, &whole, none, false).is_err(),
+            binary_cross_entropy(&row, &rows, None, none).is_err(),
+            binary_cross_entropy(&row, &wide, None, none).is_err(),
+            logits(&rows, &row, None, None),
+            logits(&row, &row, Some(&rows), None),
+            logits(&row, &row, None, Some(&rows)),
+            logits(&whole, &row, None, None),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            assert!(refused, "{at}");
+        }
+        let kept = huber_loss(&row, &wide, none, 1.0).unwrap();
+        assert_eq!(kept.dtype(), DType::Float32);
     }
 }

@@ -22,7 +22,13 @@ pub(crate) fn floating(input: &Tensor, kernel: &str) -> Result<()> {
 
 /// Refuses an input whose last sizes are not those that are normalised over.
 pub(crate) fn check_normalized_shape(input: &Tensor, normalized_shape: &[i64]) -> Result<()> {
-    if !normalized_shape.is_empty() && input.sizes().ends_with(normalized_shape) {
+    if normalized_shape.is_empty() {
+        return Err(Error::runtime(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one \
+             element, but got normalized_shape = []",
+        ));
+    }
+    if input.sizes().ends_with(normalized_shape) {
         return Ok(());
     }
     let dims: Vec<String> = normalized_shape.iter().map(i64::to_string).collect();
@@ -39,6 +45,65 @@ pub(crate) fn check_length(what: &str, tensor: Option<&Tensor>, channels: i64) -
         Some(tensor) if tensor.numel() != channels => Err(Error::runtime(format!(
             "{what} should contain {channels} elements not {}",
             tensor.numel()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses parameters that are neither all of the input's dtype nor all `float32` beside an input of half
+/// precision.
+pub(crate) fn check_parameters(input: &Tensor, parameters: &[Option<&Tensor>]) -> Result<()> {
+    let name = |dtype: DType| dtype.scalar_type_name();
+    let mut given = parameters.iter().flatten().map(|tensor| tensor.dtype());
+    let is_mixed = given.next().is_some_and(|first| first != input.dtype());
+    let expected = if is_mixed { DType::Float32 } else { input.dtype() };
+    let other = parameters.iter().flatten().find(|tensor| tensor.dtype() != expected);
+    let message = match other {
+        Some(_) if is_mixed => {
+            "mixed dtype (CPU): expect parameter to have scalar type of Float".to_owned()
+        }
+        Some(other) => {
+            format!("expected scalar type {} but found {}", name(expected), name(other.dtype()))
+        }
+        None if is_mixed && !is_half(input.dtype()) => {
+            "mixed dtype (CPU): all inputs must share same datatype.".to_owned()
+        }
+        None => return Ok(()),
+    };
+    Err(Error::runtime(message))
+}
+
+/// Refuses running statistics of other than one dimension.
+pub(crate) fn check_statistics(statistics: [Option<&Tensor>; 2]) -> Result<()> {
+    match statistics.into_iter().flatten().find(|tensor| tensor.dim() != 1) {
+        Some(tensor) => Err(Error::runtime(format!(
+            "TensorAccessor expected 1 dims but tensor has {}",
+            tensor.dim()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a parameter that has not the shape that is normalised over.
+pub(crate) fn check_shape(what: &str, tensor: Option<&Tensor>, wanted: &[i64]) -> Result<()> {
+    match tensor {
+        Some(tensor) if tensor.sizes() != wanted => Err(Error::runtime(format!(
+            "Expected {what} to be of same shape as normalized_shape, but got {what} of shape {:?} and \
+             normalized_shape = {wanted:?}",
+            tensor.sizes()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a parameter that has not one number for each channel.
+fn check_vector(what: &str, tensor: Option<&Tensor>, input: &Tensor) -> Result<()> {
+    match tensor {
+        Some(tensor) if tensor.sizes() != &input.sizes()[1..2] => Err(Error::runtime(format!(
+            "Expected {what} to be a vector of size equal to the number of channels in input, but got \
+             {what} of shape {:?} and input of shape {:?}",
+            tensor.sizes(),
+            input.sizes()
         ))),
         _ => Ok(()),
     }
@@ -70,6 +135,8 @@ pub fn batch_norm(
     for (what, tensor) in named {
         check_length(what, tensor, channels)?;
     }
+    check_statistics([Some(running_mean), Some(running_var)])?;
+    check_parameters(input, &[weight, bias, Some(running_mean), Some(running_var)])?;
     let (mean, var) = (parameter(Some(running_mean))?, parameter(Some(running_var))?);
     let pairs = mean.into_iter().flatten().zip(var.into_iter().flatten());
     let statistics: Vec<(f64, f64)> =
@@ -248,20 +315,19 @@ pub fn layer_norm(
     bias: Option<&Tensor>,
     eps: f64,
 ) -> Result<Tensor> {
-    floating(input, "LayerNormKernelImpl")?;
+    check_shape("weight", weight, normalized_shape)?;
+    check_shape("bias", bias, normalized_shape)?;
     check_normalized_shape(input, normalized_shape)?;
+    check_parameters(input, &[weight, bias])?;
+    floating(input, "LayerNormKernelImpl")?;
     let len = crate::shape::product(normalized_shape) as usize;
-    let fits =
-        |tensor: &&Tensor| tensor.dtype() == DType::Float32 && tensor.sizes() == normalized_shape;
-    let plain = weight.iter().chain(&bias).all(fits);
-    if input.dtype() == DType::Float32 && plain && input.numel() > 0 {
+    if input.dtype() == DType::Float32 && input.numel() > 0 {
         let (weight, bias) = (contiguous(weight)?, contiguous(bias)?);
         let weight = weight.as_ref().map(Tensor::read::<f32>).transpose()?;
         let bias = bias.as_ref().map(Tensor::read::<f32>).transpose()?;
         return single(input, len, eps, weight.as_deref(), bias.as_deref());
     }
-    let is_narrow = |tensor: &Tensor| compute_dtype(tensor.dtype()) == DType::Float32;
-    if is_half(input.dtype()) && weight.iter().chain(&bias).all(|tensor| is_narrow(tensor)) {
+    if is_half(input.dtype()) {
         let numbers = |tensor: Option<&Tensor>| -> Result<Option<Vec<f32>>> {
             tensor.map(|tensor| tensor.to_dtype(DType::Float32)?.to_vec::<f32>()).transpose()
         };
@@ -286,13 +352,21 @@ pub fn group_norm(
     bias: Option<&Tensor>,
     eps: f64,
 ) -> Result<Tensor> {
-    floating(input, "GroupNormKernelImpl")?;
+    let channels = input.size(1)?;
+    let inner = crate::shape::product(&input.sizes()[2..]);
+    if channels <= 0 {
+        return Err(Error::runtime(format!(
+            "Expected number of channels to be greater than 0, got {channels}"
+        )));
+    }
+    if inner <= 0 {
+        return Err(Error::runtime(format!("Expected HxW to be greater than 0, got {inner}")));
+    }
     if groups <= 0 {
         return Err(Error::runtime(format!(
             "Expected num groups to be greater than 0, got {groups}"
         )));
     }
-    let channels = input.size(1)?;
     if channels % groups != 0 {
         return Err(Error::runtime(format!(
             "Expected number of channels in input to be divisible by num_groups, but got input of \
@@ -300,9 +374,10 @@ pub fn group_norm(
             input.sizes()
         )));
     }
-    check_length("weight", weight, channels)?;
-    check_length("bias", bias, channels)?;
-    let inner = crate::shape::product(&input.sizes()[2..]);
+    check_vector("weight", weight, input)?;
+    check_vector("bias", bias, input)?;
+    check_parameters(input, &[weight, bias])?;
+    floating(input, "GroupNormKernelImpl")?;
     let result = normalise_rows(input, (channels / groups * inner) as usize, eps)?;
     let is_single = |tensor: &&Tensor| tensor.dtype() == DType::Float32;
     if result.numel() > 0 && is_single(&&result) && weight.iter().chain(&bias).all(is_single) {
@@ -313,4 +388,45 @@ pub fn group_norm(
     sizes[0] = channels;
     let shaped = |tensor: Option<&Tensor>| tensor.map(|t| t.reshape(&sizes)).transpose();
     affine(result, shaped(weight)?, shaped(bias)?)?.to_dtype(input.dtype())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_of_the_inputs_dtype_or_wider_than_halves() {
+        use DType::{BFloat16, Float16, Float32, Float64, Int64};
+        let one = |dtype| Tensor::zeros(&[1], dtype).unwrap();
+        for (input, first, second, fits) in [
+            (Float32, Float32, Float32, true),
+            (Float16, Float32, Float32, true),
+            (Float16, Float16, Float16, true),
+            (Float32, Float16, Float16, false),
+            (Float32, Float32, Float64, false),
+            (Float64, Float32, Float32, false),
+            (Float16, Float16, Float32, false),
+            (Float16, BFloat16, BFloat16, false),
+            (Float32, Int64, Float32, false),
+        ] {
+            let parameters = [Some(&one(first)), None, Some(&one(second))];
+            let found = check_parameters(&one(input), &parameters);
+            assert_eq!(found.is_ok(), fits, "{input:?} {first:?} {second:?}");
+        }
+    }
+
+    #[test]
+    fn parameters_have_the_normalised_shape() {
+        let input = Tensor::zeros(&[2, 4, 3], DType::Float32).unwrap();
+        let of = |sizes: &[i64]| Tensor::zeros(sizes, DType::Float32).unwrap();
+        for sizes in [&[][..], &[1, 3], &[4]] {
+            assert!(layer_norm(&input, &[3], Some(&of(sizes)), None, 0.1).is_err(), "{sizes:?}");
+        }
+        for sizes in [&[][..], &[4, 1], &[3]] {
+            assert!(group_norm(&input, 2, None, Some(&of(sizes)), 0.1).is_err(), "{sizes:?}");
+        }
+        assert!(group_norm(&of(&[2, 4, 0]), 2, None, None, 0.1).is_err());
+        let statistics = of(&[4, 1]);
+        assert!(batch_norm(&input, None, None, &statistics, &statistics, 0.1).is_err());
+    }
 }

@@ -191,6 +191,17 @@ pub(crate) fn expect_floating(kernel: &str, dtype: DType) -> Result<()> {
     }
 }
 
+/// The greatest number of a floating dtype.
+pub(crate) fn greatest(dtype: DType) -> Option<f64> {
+    match dtype {
+        DType::Float16 => Some(half::f16::MAX.into()),
+        DType::BFloat16 => Some(half::bf16::MAX.into()),
+        DType::Float32 => Some(f32::MAX.into()),
+        DType::Float64 => Some(f64::MAX),
+        _ => None,
+    }
+}
+
 /// A number as a tensor of a floating dtype would hold it: half precision rounds it to single
 /// precision first, as PyTorch does.
 #[inline(always)]

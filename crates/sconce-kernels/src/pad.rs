@@ -101,6 +101,10 @@ fn picked(input: &Tensor, padding: &[i64], mode: PadMode) -> Result<Tensor> {
             input.sizes()
         )));
     }
+    if input.dtype() == DType::Bool && mode != PadMode::Circular {
+        let name = if mode == PadMode::Reflect { "reflection" } else { "replication" };
+        return Err(Error::no_kernel(&format!("{name}_pad{rank}d"), DType::Bool));
+    }
     let mut lists = Vec::with_capacity(rank);
     for (pair, dim) in padding.chunks_exact(2).zip((0..input.dim()).rev()) {
         lists.insert(0, sources(input, dim, pair[0], pair[1], mode)?);

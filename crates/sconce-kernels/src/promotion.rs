@@ -175,6 +175,21 @@ pub fn can_cast(from: DType, to: DType) -> bool {
     }
 }
 
+/// Refuses to store a result of dtype `from` in a tensor of dtype `to`.
+///
+/// # Errors
+/// Where [`can_cast`] does not hold.
+pub fn check_cast(from: DType, to: DType) -> Result<()> {
+    if can_cast(from, to) {
+        return Ok(());
+    }
+    Err(Error::runtime(format!(
+        "result type {} can't be cast to the desired output type {}",
+        from.scalar_type_name(),
+        to.scalar_type_name()
+    )))
+}
+
 /// `float32` for integers and `bool`, as `torch.sin` and true division give it.
 pub(crate) fn int_to_float(dtype: DType) -> DType {
     if dtype.is_integral() || dtype == DType::Bool { DType::Float32 } else { dtype }

@@ -5,6 +5,7 @@
 
 use num_complex::Complex;
 
+use crate::number_text::general;
 use crate::simd::dispatch;
 use crate::{DType, Element, Error, Generator, MemoryFormat, Result, Tensor};
 use crate::{numbers, vecmath, vecmath_double};
@@ -43,7 +44,7 @@ pub fn empty_like(tensor: &Tensor, dtype: DType) -> Result<Tensor> {
     tensor.zeros_like(dtype, MemoryFormat::Preserve)
 }
 
-fn check_no_overlap(target: &Tensor) -> Result<()> {
+pub(crate) fn check_no_overlap(target: &Tensor) -> Result<()> {
     let repeated =
         target.sizes().iter().zip(target.strides()).any(|(&n, &step)| n > 1 && step == 0);
     if target.numel() > 0 && repeated {
@@ -104,11 +105,7 @@ pub fn uniform_in_place(
     if !dtype.is_complex() {
         floating(target, "check_uniform_bounds")?;
     }
-    if from > to {
-        return Err(Error::runtime(format!(
-            "uniform_ expects to return a [from, to) range, but found from={from} > to={to}"
-        )));
-    }
+    check_range(dtype.to_real(), from, to)?;
     if matches!(dtype, DType::Float64 | DType::Complex128) {
         let draw = || generator.uniform().mul_add(to - from, from);
         let numbers: Vec<f64> = std::iter::repeat_with(draw).take(reals(target)).collect();
@@ -127,6 +124,31 @@ pub fn uniform_in_place(
     write_reals(target, &numbers)
 }
 
+/// Refuses bounds that are no range of what the dtype holds.
+fn check_range(dtype: DType, from: f64, to: f64) -> Result<()> {
+    let greatest = numbers::greatest(dtype).unwrap_or(f64::MAX);
+    for (name, bound) in [("from", from), ("to", to)] {
+        if bound.is_nan() || bound.abs() > greatest {
+            let held = crate::error::cpp_type_name(dtype);
+            return Err(Error::runtime(format!("{name} is out of bounds for {held}")));
+        }
+    }
+    let (from_text, to_text) = (general(from), general(to));
+    if from > to {
+        return Err(Error::runtime(format!(
+            "uniform_ expects to return a [from, to) range, but found from={from_text} > to={to_text}"
+        )));
+    }
+    if to - from > greatest {
+        return Err(Error::runtime(format!(
+            "uniform_ expects to-from <= std::numeric_limits<{}>::max(), but found to={to_text} and \
+             from={from_text} which result in to-from to exceed the limit",
+            dtype.scalar_type_name()
+        )));
+    }
+    Ok(())
+}
+
 /// A number that rounds up to the open bound of the range becomes its lower bound.
 fn narrowed(number: f32, from: f32, to: f32, dtype: DType) -> f32 {
     let rounded = numbers::rounded(number.into(), dtype) as f32;
@@ -143,12 +165,13 @@ pub fn normal_in_place(
     std: f64,
     generator: &mut Generator,
 ) -> Result<()> {
-    if std < 0.0 {
-        return Err(Error::runtime(format!("normal expects std >= 0.0, but found std {std}")));
-    }
+    check_deviation(std)?;
     let (count, dtype) = (reals(target), target.dtype());
     // The variance of a complex number is shared by its parts.
     let std = if dtype.is_complex() { std / std::f64::consts::SQRT_2 } else { std };
+    if count == 0 {
+        return Ok(());
+    }
     if !dtype.is_complex() {
         floating(target, "normal_kernel_cpu")?;
     }
@@ -166,6 +189,26 @@ pub fn normal_in_place(
         }
         _ => write_reals(target, &blocks_of_floats(count, mean, std, generator)),
     }
+}
+
+/// Refuses what is no standard deviation.
+///
+/// # Errors
+/// For negative numbers and NaN.
+pub fn check_deviation(std: f64) -> Result<()> {
+    if std >= 0.0 {
+        return Ok(());
+    }
+    Err(Error::runtime(format!("normal expects std >= 0.0, but found std {}", general(std))))
+}
+
+/// Refuses a parameter that has to be positive.
+fn check_positive(name: &str, parameter: &str, number: f64) -> Result<()> {
+    if number > 0.0 {
+        return Ok(());
+    }
+    let (symbol, found) = (parameter, general(number));
+    Err(Error::runtime(format!("{name} expects {symbol} > 0.0, but found {symbol}={found}")))
 }
 
 /// How many numbers Box and Muller's method makes at once in large tensors: the first half of them
@@ -274,10 +317,10 @@ pub fn log_normal_in_place(
     std: f64,
     generator: &mut Generator,
 ) -> Result<()> {
-    if std <= 0.0 {
-        return Err(Error::runtime(format!("log_normal_ expects std > 0.0, but found std={std}")));
+    check_positive("log_normal_", "std", std)?;
+    if target.numel() > 0 {
+        floating(target, "log_normal_cpu")?;
     }
-    floating(target, "log_normal_cpu")?;
     serial(target, || generator.normal().mul_add(std, mean).exp())
 }
 
@@ -303,11 +346,7 @@ pub fn cauchy_in_place(
     sigma: f64,
     generator: &mut Generator,
 ) -> Result<()> {
-    if sigma <= 0.0 {
-        return Err(Error::runtime(format!(
-            "cauchy_ expects sigma > 0.0, but found sigma={sigma}"
-        )));
-    }
+    check_positive("cauchy_", "sigma", sigma)?;
     check_continuous("Cauchy", target)?;
     serial(target, || {
         let angle = std::f64::consts::PI * (generator.uniform() - 0.5);
@@ -320,12 +359,10 @@ pub fn cauchy_in_place(
 /// # Errors
 /// For integers and rates that are not positive.
 pub fn exponential_in_place(target: &Tensor, rate: f64, generator: &mut Generator) -> Result<()> {
-    if rate <= 0.0 {
-        return Err(Error::runtime(format!(
-            "exponential_ expects lambda > 0.0, but found lambda={rate}"
-        )));
+    check_positive("exponential_", "lambda", rate)?;
+    if target.numel() > 0 {
+        check_continuous("Exponential", target)?;
     }
-    check_continuous("Exponential", target)?;
     serial(target, || (-1.0 / rate) * (-generator.uniform()).ln_1p())
 }
 
@@ -335,9 +372,10 @@ pub fn exponential_in_place(target: &Tensor, rate: f64, generator: &mut Generato
 /// For chances outside (0, 1), `bool` and complex numbers.
 pub fn geometric_in_place(target: &Tensor, p: f64, generator: &mut Generator) -> Result<()> {
     if !(0.0 < p && p < 1.0) {
+        let p = general(p);
         return Err(Error::runtime(format!("geometric_ expects p to be in (0, 1), but got p={p}")));
     }
-    if target.dtype() == DType::Bool || target.dtype().is_complex() {
+    if (target.dtype() == DType::Bool || target.dtype().is_complex()) && target.numel() > 0 {
         return Err(Error::no_kernel("geometric_cpu", target.dtype()));
     }
     serial(target, || (generator.uniform().ln() / (-p).ln_1p()).ceil())
@@ -354,9 +392,10 @@ fn serial(target: &Tensor, draw: impl FnMut() -> f64) -> Result<()> {
 /// For chances outside [0, 1].
 pub fn bernoulli_in_place(target: &Tensor, p: f64, generator: &mut Generator) -> Result<()> {
     if !(0.0..=1.0).contains(&p) {
+        let p = general(p);
         return Err(Error::runtime(format!("bernoulli_ expects p to be in [0, 1], but got p={p}")));
     }
-    if target.dtype().is_complex() {
+    if target.dtype().is_complex() && target.numel() > 0 {
         return Err(Error::no_kernel("bernoulli_scalar_cpu_", target.dtype()));
     }
     serial(target, || f64::from(u8::from(generator.uniform() < p)))
@@ -367,6 +406,9 @@ pub fn bernoulli_in_place(target: &Tensor, p: f64, generator: &mut Generator) ->
 /// # Errors
 /// For chances outside [0, 1] and those that are no floating numbers.
 pub fn bernoulli_from(target: &Tensor, p: &Tensor, generator: &mut Generator) -> Result<()> {
+    if target.numel() == 0 {
+        return Ok(());
+    }
     if !p.dtype().is_floating_point() {
         return Err(Error::no_kernel("bernoulli_tensor_cpu_p_", p.dtype()));
     }
@@ -473,6 +515,25 @@ mod tests {
             bernoulli_in_place(tensor, 0.3, generator)
         });
         assert_eq!(hits, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn parameters_that_are_no_numbers_are_refused() {
+        type Fill = fn(&Tensor, f64, &mut Generator) -> Result<()>;
+        let fills: [Fill; 6] = [
+            |x, p, generator| normal_in_place(x, 0.0, p, generator),
+            |x, p, generator| log_normal_in_place(x, 0.0, p, generator),
+            |x, p, generator| cauchy_in_place(x, 0.0, p, generator),
+            |x, p, generator| uniform_in_place(x, 0.0, p, generator),
+            |x, p, generator| uniform_in_place(x, p, f64::INFINITY, generator),
+            exponential_in_place,
+        ];
+        let x = Tensor::zeros(&[3], DType::Float32).unwrap();
+        for (at, fill) in fills.iter().enumerate() {
+            for p in [f64::NAN, -1.0] {
+                assert!(fill(&x, p, &mut Generator::new(0)).is_err(), "{at} {p}");
+            }
+        }
     }
 
     #[test]

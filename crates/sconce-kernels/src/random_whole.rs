@@ -31,7 +31,7 @@ pub fn random_in_place(target: &Tensor, generator: &mut Generator) -> Result<()>
     write_in_order(target, &numbers)
 }
 
-/// The least and greatest whole number of a dtype that [`random_between`] gives.
+/// The least and greatest whole number of a dtype that bounds may be.
 fn whole_range(dtype: DType) -> Result<(i64, i64)> {
     Ok(match dtype {
         DType::Bool => (0, 1),
@@ -39,13 +39,86 @@ fn whole_range(dtype: DType) -> Result<(i64, i64)> {
         DType::Int8 => (-128, 127),
         DType::Int16 => (-32_768, 32_767),
         DType::Int32 => (i32::MIN.into(), i32::MAX.into()),
-        DType::Int64 => (i64::MIN, i64::MAX),
-        DType::Float64 => (-(1 << 53), 1 << 53),
-        DType::Float32 => (-(1 << 24), 1 << 24),
         DType::Float16 => (-65_504, 65_504),
-        DType::BFloat16 => (-(1 << 8), 1 << 8),
-        other => return Err(Error::no_kernel("check_random_bounds", other)),
+        DType::Int64 | DType::Float64 | DType::Float32 | DType::BFloat16 => (i64::MIN, i64::MAX),
+        _ => {
+            return Err(Error::runtime(
+                "check_random_bounds handles only integral, floating-point and boolean types",
+            ));
+        }
     })
+}
+
+/// Bits of a floating dtype's whole numbers: beyond, some are missing.
+fn exact_bits(dtype: DType) -> Option<u32> {
+    match dtype {
+        DType::Float16 => Some(11),
+        DType::BFloat16 => Some(8),
+        DType::Float32 => Some(24),
+        DType::Float64 => Some(53),
+        _ => None,
+    }
+}
+
+/// How far apart a dtype's numbers about this one are.
+fn step_about(number: i64, bits: u32) -> i64 {
+    let size = number.unsigned_abs().max(1).ilog2();
+    1i64 << (size + 1).saturating_sub(bits)
+}
+
+/// The lower bound, or the next number that the dtype holds where rounding would go below it.
+fn lower_bound(from: i64, dtype: DType) -> i64 {
+    let Some(bits) = exact_bits(dtype) else { return from };
+    let next = rounded((from + 1) as f64, dtype) as i64;
+    if next < from { next + step_about(from + 1, bits) } else { from }
+}
+
+/// The upper bound, or a smaller one where rounding would reach it.
+fn upper_bound(to: i64, dtype: DType) -> i64 {
+    let Some(bits) = exact_bits(dtype) else { return to };
+    let last = rounded((to - 1) as f64, dtype);
+    // What 64 bits do not hold is left as it is.
+    let reaches = last < 2f64.powi(63) && last as i64 >= to;
+    if reaches { last as i64 - step_about(to - 1, bits) } else { to }
+}
+
+/// How many whole numbers there are from the first one on, which is given as the dtype has it.
+fn random_range(from: i64, to: Option<i64>, dtype: DType) -> Result<(i64, u64)> {
+    let (low, high) = whole_range(dtype)?;
+    let check = |name: &str, bound: i64| match (low..=high).contains(&bound) {
+        true => Ok(()),
+        false => Err(Error::runtime(format!(
+            "{name} is out of bounds for {}",
+            crate::error::cpp_type_name(dtype)
+        ))),
+    };
+    let Some(to) = to else {
+        check("from", from)?;
+        let last = exact_bits(dtype).map_or(high, |bits| 1 << bits);
+        let from = if from == i64::MAX { from } else { lower_bound(from, dtype) };
+        if from > last {
+            return Err(Error::runtime(format!(
+                "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted \
+                 to dtype, but got from={from} > to_inc={last}"
+            )));
+        }
+        return Ok((from, (last.wrapping_sub(from) as u64).wrapping_add(1)));
+    };
+    if from >= to {
+        return Err(Error::runtime(format!(
+            "random_ expects 'from' to be less than 'to', but got from={from} >= to={to}"
+        )));
+    }
+    check("from", from)?;
+    check("to - 1", to - 1)?;
+    let (from, to) = (lower_bound(from, dtype), upper_bound(to, dtype));
+    if from >= to {
+        return Err(Error::runtime(format!(
+            "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got \
+             from={from} >= to={to}"
+        )));
+    }
+    Ok((from, to.wrapping_sub(from) as u64))
 }
 
 /// `torch.Tensor.random_(from, to)`: whole numbers in [from, to); up to the greatest one of the
@@ -60,40 +133,14 @@ pub fn random_between(
     generator: &mut Generator,
 ) -> Result<()> {
     let dtype = target.dtype();
-    let (low, high) = whole_range(dtype)?;
-    let range = match to {
-        Some(to) => {
-            if from >= to {
-                return Err(Error::runtime(format!(
-                    "random_ expects 'from' to be less than 'to', but got from={from} >= to={to}"
-                )));
-            }
-            for (name, bound) in [("from", from), ("to - 1", to - 1)] {
-                if dtype.is_floating_point() && !(low..=high).contains(&bound) {
-                    return Err(Error::not_implemented(format!(
-                        "random_ with '{name}' beyond the whole numbers of {}",
-                        dtype.scalar_type_name()
-                    )));
-                }
-                if !(low..=high).contains(&bound) {
-                    return Err(Error::runtime(format!(
-                        "{name} is out of bounds for {}",
-                        crate::error::cpp_type_name(dtype)
-                    )));
-                }
-            }
-            to.wrapping_sub(from) as u64
+    if to.is_none() && from == i64::MIN {
+        if !matches!(dtype, DType::Int64 | DType::Float64 | DType::Float32 | DType::BFloat16) {
+            return Err(Error::no_kernel("random_full_64_bits_range_kernel_cpu", dtype));
         }
-        None if dtype == DType::Int64 && from == i64::MIN => {
-            let numbers: Vec<i64> =
-                (0..target.count()).map(|_| generator.random64() as i64).collect();
-            return write_in_order(target, &numbers);
-        }
-        None if from < low || from > high || dtype == DType::Float16 => {
-            return Err(Error::not_implemented("random_ from beyond what the dtype holds"));
-        }
-        None => (high.wrapping_sub(from) as u64).wrapping_add(1),
-    };
+        let numbers: Vec<i64> = (0..target.count()).map(|_| generator.random64() as i64).collect();
+        return write_in_order(target, &numbers);
+    }
+    let (from, range) = random_range(from, to, dtype)?;
     // Above this, the remainder of 32 bits would be skewed by more than PyTorch puts up with.
     let wide = range >= 1 << 28;
     let mut draw = || if wide { generator.random64() } else { u64::from(generator.random()) };
@@ -113,12 +160,9 @@ pub fn randperm(n: i64, dtype: DType, generator: &mut Generator) -> Result<Tenso
     if n >= i64::from(u32::MAX / 20) {
         return Err(Error::not_implemented(format!("randperm of {n} numbers")));
     }
-    let exact = match dtype {
-        DType::Float16 => 1 << 11,
-        DType::BFloat16 => 1 << 8,
-        DType::Float32 => 1 << 24,
-        DType::Float64 => 1 << 53,
-        other => whole_range(other)?.1,
+    let exact = match exact_bits(dtype) {
+        Some(bits) => 1 << bits,
+        None => whole_range(dtype)?.1,
     };
     if n > exact.saturating_add(1) {
         return Err(Error::not_implemented(format!("randperm of {n} in {}", dtype.name())));
@@ -227,6 +271,9 @@ pub fn multinomial(
     }
     let mut sizes = Dims::from_slice(&chances.sizes()[..chances.dim() - 1]);
     sizes.push(samples);
+    if categories == 0 && sizes[0] > 0 {
+        return Err(Error::runtime("invalid multinomial distribution (sum of probabilities <= 0)"));
+    }
     if chances.numel() == 0 {
         return Tensor::zeros(&sizes, DType::Int64);
     }
@@ -282,6 +329,23 @@ fn with_replacement(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bounds_are_numbers_of_the_dtype() {
+        for (dtype, from, to, expected) in [
+            (DType::Float32, 2, Some(1 << 31), Some((2, (1 << 31) - 130))),
+            (DType::Float32, (1 << 24) + 1, Some((1 << 24) + 2), Some(((1 << 24) + 1, 1))),
+            (DType::Float16, 4097, Some(4098), None),
+            (DType::Float16, 0, Some(70_000), None),
+            (DType::Float16, 60_000, None, None),
+            (DType::Float32, -1, None, Some((-1, (1 << 24) + 2))),
+            (DType::UInt8, 250, None, Some((250, 6))),
+            (DType::UInt8, 0, Some(257), None),
+            (DType::Int64, 5, Some(5), None),
+        ] {
+            assert_eq!(random_range(from, to, dtype).ok(), expected, "{dtype:?} {from} {to:?}");
+        }
+    }
 
     #[test]
     fn whole_numbers_are_pytorchs() {

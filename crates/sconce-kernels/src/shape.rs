@@ -48,6 +48,15 @@ pub fn contiguous_strides(sizes: &[i64]) -> Dims {
     strides
 }
 
+/// Refuses sizes whose row-major strides are beyond 64 bits, which only those of no elements have.
+pub(crate) fn check_strides(sizes: &[i64]) -> Result<()> {
+    let mut steps = sizes.iter().skip(1).map(|&size| size.max(1));
+    match steps.try_fold(1i64, |step, size| step.checked_mul(size)) {
+        Some(_) => Ok(()),
+        None => Err(Error::runtime("Stride calculation overflowed")),
+    }
+}
+
 /// The sizes that both broadcast to.
 ///
 /// # Errors

@@ -142,6 +142,13 @@ pub fn renorm(input: &Tensor, p: f64, dim: i64, maxnorm: f64) -> Result<Tensor> 
     }
     let dim = wrap_dim(dim, input.dim())?;
     let others: Vec<i64> = (0..input.dim()).filter(|&i| i != dim).map(|i| i as i64).collect();
+    let is_empty = |&&other: &&i64| input.sizes()[other as usize] == 0;
+    if let (true, Some(empty)) = (p.is_infinite(), others.iter().find(is_empty)) {
+        return Err(Error::runtime(format!(
+            "linalg.vector_norm cannot compute the inf norm on the dimension {empty}because this \
+             dimension is empty and the operation does not have an identity"
+        )));
+    }
     let wide = input.to_dtype(crate::numbers::widest(dtype)?)?;
     let norms = crate::norm(&wide, p, &others, true)?;
     let scale = |norm: f64| if norm > maxnorm { maxnorm / (norm + 1e-7) } else { 1.0 };

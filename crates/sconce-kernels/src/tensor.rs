@@ -100,16 +100,14 @@ impl Tensor {
         make: impl FnOnce(usize) -> Result<Storage>,
     ) -> Result<Tensor> {
         let count = numel(sizes)?;
+        if count == 0 {
+            shape::check_strides(sizes)?;
+        }
         let nbytes = usize::try_from(count)
             .ok()
             .and_then(|n| n.checked_mul(dtype.item_size()))
             .filter(|&n| n <= isize::MAX as usize)
             .ok_or_else(|| Error::runtime("Storage size calculation overflowed"))?;
-        if count == 0
-            && sizes.iter().skip(1).try_fold(1i64, |n, &s| n.checked_mul(s.max(1))).is_none()
-        {
-            return Err(Error::runtime("Stride calculation overflowed"));
-        }
         let (sizes, strides) = (Dims::from_slice(sizes), contiguous_strides(sizes));
         Ok(Tensor::new(make(nbytes)?, dtype, sizes, strides, 0))
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use num_traits::Float;
 
-use crate::binary::compute_dtype;
+use crate::binary::{compute_dtype, is_half};
 use crate::shape::product;
 use crate::simd::dispatch;
 use crate::{DType, Dims, Element, Error, MemoryFormat, Result, Tensor, threads};
@@ -32,6 +32,11 @@ pub enum Upsample {
 impl Upsample {
     fn picks(self) -> bool {
         matches!(self, Upsample::Nearest | Upsample::NearestExact)
+    }
+
+    fn antialiases(self) -> bool {
+        use Upsample::{CubicAntialias, LanczosAntialias, LinearAntialias};
+        matches!(self, LinearAntialias | CubicAntialias | LanczosAntialias)
     }
 
     /// How far the filter of an antialiased mode reaches, to both sides together.
@@ -409,6 +414,9 @@ pub fn upsample(
     let of_bytes = dtype == DType::UInt8 && (mode.picks() || rank == 2);
     if !(dtype.is_floating_point() || of_bytes) {
         return Err(Error::no_kernel("upsample", dtype));
+    }
+    if mode.antialiases() && is_half(dtype) {
+        return Err(Error::no_kernel("compute_index_ranges_weights", dtype));
     }
     let line = |dim: usize| Line {
         size: size[dim],

@@ -106,7 +106,7 @@ impl Tensor {
         let start = clip(start.unwrap_or(0), 0);
         let end = clip(end.unwrap_or(i64::MAX), start.min(size)).max(start);
         let length = end - start;
-        let offset = self.offset() + start * strides[dim];
+        let offset = self.offset().saturating_add(start.saturating_mul(strides[dim]));
         sizes[dim] = length / step + i64::from(length % step != 0);
         strides[dim] = strides[dim].saturating_mul(step);
         Ok(self.view_unchecked(sizes, strides, offset))

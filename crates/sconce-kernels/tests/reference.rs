@@ -400,6 +400,7 @@ fn odd_sizes_are_answers_or_errors_and_never_panics() {
     assert!(conv(&empty_image, &filter, None, &options(&[2])).is_err());
     assert!(conv(&empty_image, &filter, None, &options(&[i64::MAX])).is_err());
     assert!(Tensor::zeros(&[huge, huge], DType::Float32).is_err());
+    assert!(Tensor::zeros(&[0, huge, huge], DType::Float32).is_err());
     assert!(many.expand(&[huge, huge, 1 << 20]).is_err());
     assert!(index(&wide, &[Some(many)]).is_err());
     assert!(eye(0, i64::MAX, DType::Float32).is_ok());

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use sconce_kernels::number_text::{general, not_finite, scientific};
 use sconce_kernels::{self as kernels, DType, Tensor};
 
 /// Characters in a line of a matrix.
@@ -103,36 +104,6 @@ impl Format {
         if self.scale != 1.0 {
             let _ = writeln!(out, "{} *", general(self.scale));
         }
-    }
-}
-
-fn not_finite(number: f64) -> String {
-    let sign = if number.is_sign_negative() { "-" } else { "" };
-    format!("{sign}{}", if number.is_nan() { "nan" } else { "inf" })
-}
-
-/// `%.*e`: an exponent of two digits at least.
-fn scientific(number: f64, decimals: usize) -> String {
-    let text = format!("{number:.decimals$e}");
-    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |rest| ('-', rest));
-    format!("{digits}e{sign}{exponent:0>2}")
-}
-
-/// `%g`: six digits, those at the end that are zero left out.
-fn general(number: f64) -> String {
-    let trimmed = |digits: &str| match digits.contains('.') {
-        true => digits.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => digits.to_owned(),
-    };
-    if number == 0.0 {
-        return if number.is_sign_negative() { "-0" } else { "0" }.to_owned();
-    }
-    let text = scientific(number, 5);
-    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    match exponent.parse::<i32>() {
-        Ok(exponent @ -4..=5) => trimmed(&format!("{number:.*}", (5 - exponent) as usize)),
-        _ => format!("{}e{exponent}", trimmed(digits)),
     }
 }
 

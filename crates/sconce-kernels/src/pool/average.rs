@@ -3,7 +3,7 @@
 use super::planes::{Planes, fold};
 use super::sizes::{adaptive, fixed};
 use super::windows::{Axis, Window};
-use super::{PoolOptions, Pooled, by_number, check, floats};
+use super::{PoolOptions, Pooled, by_number, check, check_within, floats};
 use crate::fold::Fold;
 use crate::quantized::{averaged, through_integers};
 use crate::{DType, Error, MemoryFormat, Result, Tensor};
@@ -72,6 +72,7 @@ pub fn avg_pool(
         return Err(Error::runtime("divisor must be not zero"));
     }
     let (axes, sizes) = fixed(input, &name, rank, options)?;
+    check_kernel(input, rank, options)?;
     let planes = Planes::new(input, rank)?;
     let divisor = |covered, seen| match divisor_override {
         Some(divisor) => divisor,
@@ -83,6 +84,24 @@ pub fn avg_pool(
         .like_format_of(input)
 }
 
+/// Over three dimensions PyTorch refuses kernels greater than the input, padded or not.
+fn check_kernel(input: &Tensor, rank: usize, options: &PoolOptions<'_>) -> Result<()> {
+    let sizes = &input.sizes()[input.dim() - rank..];
+    let kernel = |dim: usize| options.kernel[dim.min(options.kernel.len() - 1)];
+    if rank < 3 || (0..rank).all(|dim| sizes[dim] >= kernel(dim)) {
+        return Ok(());
+    }
+    Err(Error::runtime(format!(
+        "input image (T: {} H: {} W: {}) smaller than kernel size (kT: {} kH: {} kW: {})",
+        sizes[0],
+        sizes[1],
+        sizes[2],
+        kernel(0),
+        kernel(1),
+        kernel(2)
+    )))
+}
+
 /// `torch.nn.functional.adaptive_avg_pool1d` and the like: an output size for each dimension.
 ///
 /// # Errors
@@ -92,7 +111,9 @@ pub fn adaptive_avg_pool(input: &Tensor, output: &[i64]) -> Result<Tensor> {
         return averaged(input, |whole| adaptive_avg_pool(whole, output));
     }
     let name = format!("adaptive_avg_pool{}d", output.len());
-    check(input, &name, output.len(), floats)?;
+    // Up to two dimensions there may be no channels.
+    let first = if output.len() == 3 { 1 } else { input.dim().saturating_sub(output.len()) };
+    check_within(input, &name, output.len(), first, floats)?;
     let (axes, sizes) = adaptive(input, &name, output)?;
     let planes = Planes::new(input, output.len())?;
     by_number!(planes, &name, averages(&planes, &axes, &sizes, &|_, seen| seen))?

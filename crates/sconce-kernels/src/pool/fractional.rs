@@ -2,7 +2,7 @@
 
 use super::maximum::maxima;
 use super::windows::{Axis, Window};
-use super::{check, floats};
+use super::{check_within, floats};
 use crate::numbers::rounded;
 use crate::{DType, Dims, Error, Result, Tensor};
 
@@ -31,7 +31,7 @@ pub fn fractional_max_pool(
 ) -> Result<(Tensor, Tensor)> {
     let rank = output.len();
     let name = format!("fractional_max_pool{rank}d");
-    check(input, &name, rank, floats)?;
+    check_within(input, &name, rank, 1, floats)?;
     let lead = input.dim() - rank;
     let spatial = &input.sizes()[lead..];
     if kernel.len() != rank {
@@ -40,11 +40,21 @@ pub fn fractional_max_pool(
         )));
     }
     for ((&size, &kernel), &output) in spatial.iter().zip(kernel).zip(output) {
-        if kernel < 1 || output < 1 || output.saturating_add(kernel - 1) > size {
+        if kernel < 1 {
+            return Err(Error::runtime(format!(
+                "{name}(): kernel size should be greater than zero, but got {kernel}"
+            )));
+        }
+        // Over three dimensions PyTorch wants a step more.
+        let reach = output.saturating_add(kernel - 1).saturating_add(i64::from(rank == 3));
+        if reach > size {
             return Err(Error::runtime(format!(
                 "{name}(): pool size {kernel} too large relative to input size {size}"
             )));
         }
+    }
+    if samples.dtype() != input.dtype() {
+        return Err(Error::runtime("Expect _random_samples to have the same dtype as input"));
     }
     let batch = if lead == 2 { input.sizes()[0] } else { 1 };
     let channels = input.sizes()[lead - 1];

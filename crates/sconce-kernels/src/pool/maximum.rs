@@ -3,11 +3,11 @@
 use super::planes::{Planes, each, fold, lines, pool};
 use super::sizes::{adaptive, fixed};
 use super::windows::{Axis, LONG, Window};
-use super::{PoolOptions, Pooled, by_number, check, floats, numbers};
+use super::{PoolOptions, Pooled, by_number, check, check_within, floats, numbers};
 use crate::fold::Fold;
 use crate::quantized::through_integers;
 use crate::simd::dispatch;
-use crate::{DType, Error, Result, Tensor};
+use crate::{DType, Dims, Error, Result, Tensor};
 
 /// The greatest element so far and where it stands; NaN is greater than everything.
 fn greater<T: Pooled>(best: &mut Option<(T, usize)>, at: usize, x: T) {
@@ -174,13 +174,23 @@ pub fn max_pool_with_indices(
     maxima(input, &name, rank, &axes, &sizes)
 }
 
+/// The sizes of what [`max_pool_with_indices`] gives.
+///
+/// # Errors
+/// Where the window does not fit.
+pub fn max_pool_sizes(input: &Tensor, rank: usize, options: &PoolOptions<'_>) -> Result<Dims> {
+    let name = format!("max_pool{rank}d");
+    check(input, &name, rank, numbers)?;
+    Ok(fixed(input, &name, rank, options)?.1)
+}
+
 /// `torch.nn.functional.adaptive_max_pool1d` and the like, with indices.
 ///
 /// # Errors
 /// As [`crate::adaptive_avg_pool`].
 pub fn adaptive_max_pool(input: &Tensor, output: &[i64]) -> Result<(Tensor, Tensor)> {
     let name = format!("adaptive_max_pool{}d", output.len());
-    check(input, &name, output.len(), floats)?;
+    check_within(input, &name, output.len(), 1, floats)?;
     let (axes, sizes) = adaptive(input, &name, output)?;
     maxima(input, &name, output.len(), &axes, &sizes)
 }

@@ -13,7 +13,7 @@ mod windows;
 
 pub use average::{adaptive_avg_pool, avg_pool};
 pub use fractional::fractional_max_pool;
-pub use maximum::{adaptive_max_pool, max_pool, max_pool_with_indices};
+pub use maximum::{adaptive_max_pool, max_pool, max_pool_sizes, max_pool_with_indices};
 pub use unpool::max_unpool;
 
 use crate::{DType, Element, Error, Result, Tensor};
@@ -96,10 +96,22 @@ macro_rules! by_number {
 
 use by_number;
 
-/// Refuses ranks and dtypes that a pool does not take.
+/// Refuses ranks, sizes of 0 but of a batch, and dtypes that a pool does not take.
 fn check(input: &Tensor, name: &str, rank: usize, dtypes: fn(DType) -> bool) -> Result<()> {
     let n = input.dim();
-    if (n != rank + 1 && n != rank + 2) || input.sizes()[n - rank - 1..].contains(&0) {
+    check_within(input, name, rank, n.saturating_sub(rank + 1), dtypes)
+}
+
+/// As [`check`], with sizes of 0 allowed before this dimension.
+fn check_within(
+    input: &Tensor,
+    name: &str,
+    rank: usize,
+    first: usize,
+    dtypes: fn(DType) -> bool,
+) -> Result<()> {
+    let n = input.dim();
+    if (n != rank + 1 && n != rank + 2) || input.sizes()[first..].contains(&0) {
         return Err(Error::runtime(format!(
             "{name}: Expected {}D or {}D (batch mode) tensor with optional 0 dim batch size for \
              input, but got: {:?}",
@@ -122,4 +134,39 @@ fn numbers(dtype: DType) -> bool {
 
 fn join(sizes: &[i64]) -> String {
     sizes.iter().map(i64::to_string).collect::<Vec<_>>().join("x")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn which_sizes_may_be_0_differs_from_pool_to_pool() {
+        let of = |sizes: &[i64]| Tensor::zeros(sizes, DType::Float32).unwrap();
+        for (sizes, averages, maxima) in [
+            (&[0i64, 4, 4][..], true, true),
+            (&[2, 0, 4, 4], true, false),
+            (&[0, 3, 4, 4], true, true),
+            (&[3, 4, 0], false, false),
+        ] {
+            assert_eq!(adaptive_avg_pool(&of(sizes), &[2, 2]).is_ok(), averages, "{sizes:?}");
+            assert_eq!(adaptive_max_pool(&of(sizes), &[2, 2]).is_ok(), maxima, "{sizes:?}");
+        }
+        let unpooled =
+            max_unpool(&of(&[1, 1, 1]), &of(&[1, 1, 1]).to_dtype(DType::Int64).unwrap(), &[3, 0]);
+        assert_eq!(unpooled.unwrap().sizes(), [1, 3, 0]);
+        assert!(adaptive_max_pool(&of(&[0, 8, 8]), &[1 << 40, 1 << 40]).is_err());
+    }
+
+    #[test]
+    fn fractional_pools_want_samples_of_their_dtype_and_room() {
+        let input = Tensor::zeros(&[1, 3, 6, 6], DType::Float32).unwrap();
+        let samples = Tensor::zeros(&[1, 3, 2], DType::Float32).unwrap();
+        let wide = samples.to_dtype(DType::Float64).unwrap();
+        assert!(fractional_max_pool(&input, &[2, 2], &[2, 2], &wide).is_err());
+        for (kernel, output, fits) in [(2, 5, true), (2, 6, false), (0, 2, false), (2, 0, true)] {
+            let found = fractional_max_pool(&input, &[kernel; 2], &[output; 2], &samples);
+            assert_eq!(found.is_ok(), fits, "{kernel} {output}");
+        }
+    }
 }

@@ -39,7 +39,9 @@ impl PoolOptions<'_> {
         if walk.dilation <= 0 {
             return Err(Error::runtime("dilation should be greater than zero"));
         }
-        if walk.padding < 0 || walk.padding > walk.window()? / 2 {
+        // Over three dimensions, half a kernel without its gaps is the most as well.
+        let is_dense = rank == 3 && walk.padding > walk.kernel / 2;
+        if walk.padding < 0 || is_dense || walk.padding > walk.window()? / 2 {
             return Err(Error::runtime(format!(
                 "pad should be at most half of effective kernel size, but got pad={}, \
                  kernel_size={kernel} and dilation={}",
@@ -76,7 +78,7 @@ impl Walk {
 
     pub(super) fn axis(self, size: i64, count: i64) -> Result<Axis> {
         let window = self.window()?;
-        let windows = (0..count).map(|i| {
+        let window_at = |i: i64| {
             let start = i * self.stride - self.padding;
             let end = start.saturating_add(window);
             let steps = (-start.min(0) + self.dilation - 1) / self.dilation;
@@ -85,9 +87,18 @@ impl Walk {
                 end: end.min(size).max(0) as usize,
                 covered: end.min(size + self.padding) - start,
             }
-        });
-        Ok(Axis { windows: windows.collect(), step: self.dilation as usize })
+        };
+        Ok(Axis { windows: windows(count, window_at)?, step: self.dilation as usize })
     }
+}
+
+/// A list of windows, which may be longer than what has to be allocated for the result.
+fn windows(count: i64, window: impl Fn(i64) -> Window) -> Result<Vec<Window>> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(count.max(0) as usize)
+        .map_err(|_| Error::out_of_memory(format!("no memory for {count} pooling windows")))?;
+    all.extend((0..count).map(window));
+    Ok(all)
 }
 
 /// The windows of a pool along each dimension, and the sizes of its result.
@@ -142,7 +153,7 @@ pub(super) fn adaptive(input: &Tensor, name: &str, output: &[i64]) -> Result<([A
         if sizes.contains(&0) {
             continue;
         }
-        axes[3 - output.len() + dim] = Axis { windows: (0..count).map(window).collect(), step: 1 };
+        axes[3 - output.len() + dim] = Axis { windows: windows(count, window)?, step: 1 };
     }
     Ok((axes, sizes))
 }

@@ -1,6 +1,6 @@
 //! Greatest elements back where they stood.
 
-use super::{check, floats, join};
+use super::{check_within, floats, join};
 use crate::shape::product;
 use crate::{DType, Dims, Error, Result, Tensor};
 
@@ -18,7 +18,7 @@ pub fn max_unpool(input: &Tensor, indices: &Tensor, output: &[i64]) -> Result<Te
             indices.dtype().scalar_type_name()
         )));
     }
-    check(input, &name, rank, floats)?;
+    check_within(input, &name, rank, 1, floats)?;
     if input.sizes() != indices.sizes() {
         return Err(Error::runtime(format!(
             "Expected shape of indices to be same as that of the input tensor ({:?}) but got \
@@ -32,15 +32,15 @@ pub fn max_unpool(input: &Tensor, indices: &Tensor, output: &[i64]) -> Result<Te
     sizes[lead..].copy_from_slice(output);
     let result = Tensor::zeros(&sizes, input.dtype())?;
     let (planes, len) = (product(&sizes[..lead]), product(output));
+    if result.numel() == 0 || input.numel() == 0 {
+        return Ok(result);
+    }
     let places = indices.to_vec::<i64>()?;
     if let Some(place) = places.iter().find(|&&place| !(0..len).contains(&place)) {
         return Err(Error::runtime(format!(
             "Found an invalid max index: {place} (output volumes are of size {})",
             join(output)
         )));
-    }
-    if result.numel() == 0 || input.numel() == 0 {
-        return Ok(result);
     }
     let flat = [planes, input.numel() / planes.max(1)];
     let places = Tensor::from_slice(&places, &flat)?;

@@ -16,7 +16,10 @@ pub(super) const TABLE: Table = &[
     ("aten::conv1d", "padding", |_, args| by_mode(&args)),
     ("aten::conv2d", "padding", |_, args| by_mode(&args)),
     ("aten::conv3d", "padding", |_, args| by_mode(&args)),
-    ("aten::_convolution_mode", "-", |_, args| by_mode(&args)),
+    ("aten::_convolution_mode", "-", |_, args| {
+        batched(&args)?;
+        by_mode(&args)
+    }),
     ("aten::conv_transpose1d", "-", |_, args| transpose(&args, [3, 4, 7, 6, 5])),
     ("aten::conv_transpose2d", "input", |_, args| transpose(&args, [3, 4, 7, 6, 5])),
     ("aten::conv_transpose3d", "input", |_, args| transpose(&args, [3, 4, 7, 6, 5])),
@@ -27,23 +30,36 @@ pub(super) const TABLE: Table = &[
 /// With a flag that says whether it is transposed. Unlike the functions of a number of dimensions,
 /// these take no input without a batch.
 fn either(args: &Args<'_>) -> Result {
-    let (input, weight) = (args.tensor(0)?, args.tensor(1)?);
-    let (given, wanted) = (input.dim(), weight.dim());
-    if given != wanted {
-        return Err(Raise::message(format!(
-            "Expected {wanted}-dimensional input for {wanted}-dimensional weight {:?}, but got \
-             {given}-dimensional input of size {:?} instead",
-            weight.sizes(),
-            input.sizes()
-        )));
-    }
+    let wanted = batched(args)?;
     if args.bool(6)? {
         return transpose(args, [3, 4, 5, 8, 7]);
     }
-    if args.ints(7)?.iter().any(|&size| size < 0) {
+    let (extra, spatial) = (args.ints(7)?, wanted.saturating_sub(2));
+    if extra.len() != 1 && extra.len() != spatial {
+        return Err(Raise::message(format!(
+            "expected output_padding to be a single integer value or a list of {spatial} values to \
+             match the convolution dimensions, but got output_padding={extra:?}"
+        )));
+    }
+    if extra.iter().any(|&size| size < 0) {
         return Err(Raise::message("negative output_padding is not supported"));
     }
     convolve(args, [3, 4, 5, 8])
+}
+
+/// How many dimensions both the input and the weight have.
+fn batched(args: &Args<'_>) -> Result<usize> {
+    let (input, weight) = (args.tensor(0)?, args.tensor(1)?);
+    let (given, wanted) = (input.dim(), weight.dim());
+    if given == wanted {
+        return Ok(wanted);
+    }
+    Err(Raise::message(format!(
+        "Expected {wanted}-dimensional input for {wanted}-dimensional weight {:?}, but got \
+         {given}-dimensional input of size {:?} instead",
+        weight.sizes(),
+        input.sizes()
+    )))
 }
 
 /// Where stride, padding, dilation and groups are.

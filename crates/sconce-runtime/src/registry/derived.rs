@@ -265,13 +265,7 @@ impl Builtin {
 
 /// Stores a result in a tensor, which takes the result's sizes.
 fn write_out(machine: &mut super::Machine, out: &Tensor, result: &Tensor) -> Result<()> {
-    if !kernels::can_cast(result.dtype(), out.dtype()) {
-        return Err(Raise::message(format!(
-            "result type {} can't be cast to the desired output type {}",
-            result.dtype().scalar_type_name(),
-            out.dtype().scalar_type_name()
-        )));
-    }
+    kernels::check_cast(result.dtype(), out.dtype()).map_err(kernel)?;
     if out.sizes() != result.sizes() {
         if out.numel() != 0 {
             machine.warn(&format!(

@@ -11,11 +11,11 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(super) const TABLE: Table = &[
     ("aten::l1_loss", "-", |_, args| simple(&args, kernels::l1_loss)),
-    ("aten::mse_loss", "-", |_, args| simple(&args, kernels::mse_loss)),
-    ("aten::soft_margin_loss", "-", |_, args| simple(&args, kernels::soft_margin_loss)),
+    ("aten::mse_loss", "-", |_, args| strict(&args, kernels::mse_loss)),
+    ("aten::soft_margin_loss", "-", |_, args| strict(&args, kernels::soft_margin_loss)),
     ("aten::smooth_l1_loss", "-", |_, args| {
         let (input, target) = (args.tensor(0)?, args.tensor(1)?);
-        made(kernels::smooth_l1_loss(input, target, reduction(&args, 2)?, args.real(3)?))
+        made(kernels::smooth_l1_loss(input, target, known_reduction(&args, 2)?, args.real(3)?))
     }),
     ("aten::huber_loss", "-", |_, args| {
         let (input, target) = (args.tensor(0)?, args.tensor(1)?);
@@ -78,13 +78,19 @@ pub(super) const TABLE: Table = &[
     ("aten::nll_loss_forward", "-", |_, args| nll(&args).map(pair)),
     ("aten::nll_loss2d_forward", "-", |_, args| nll(&args).map(pair)),
     ("aten::cross_entropy_loss", "-", |_, args| {
-        let (input, target) = (args.tensor(0)?, args.tensor(1)?);
-        made(kernels::cross_entropy_loss(input, target, classes(&args)?, args.real(5)?))
+        let (input, target, smoothing) = (args.tensor(0)?, args.tensor(1)?, args.real(5)?);
+        let number = args.int(3)?;
+        let of_chances = input.sizes() == target.sizes() || smoothing > 0.0;
+        if of_chances && Reduction::from_number(number).is_none() {
+            let message = format!("Invalid reduction type encountered in cross_entropy: {number}");
+            return Err(Raise::message(message));
+        }
+        made(kernels::cross_entropy_loss(input, target, classes(&args)?, smoothing))
     }),
     ("aten::multi_margin_loss", "-", |_, args| {
         let options = ClassLoss {
             weight: args.optional_tensor(4)?,
-            reduction: reduction(&args, 5)?,
+            reduction: class_reduction(&args, 5)?,
             ignore_index: -1,
         };
         let (input, target) = (args.tensor(0)?, args.tensor(1)?);
@@ -135,7 +141,17 @@ fn distances(args: &Args<'_>) -> Result {
     }
 }
 
+/// Most losses are given as they are for any number that stands for no reduction.
 fn reduction(args: &Args<'_>, index: usize) -> Result<Reduction> {
+    Ok(Reduction::from_number(args.int(index)?).unwrap_or(Reduction::None))
+}
+
+/// Losses over classes are summed for any such number.
+fn class_reduction(args: &Args<'_>, index: usize) -> Result<Reduction> {
+    Ok(Reduction::from_number(args.int(index)?).unwrap_or(Reduction::Sum))
+}
+
+fn known_reduction(args: &Args<'_>, index: usize) -> Result<Reduction> {
     let number = args.int(index)?;
     Reduction::from_number(number)
         .ok_or_else(|| Raise::unsupported(format!("the reduction of number {number}")))
@@ -152,11 +168,16 @@ fn simple(args: &Args<'_>, loss: Simple) -> Result {
     made(loss(args.tensor(0)?, args.tensor(1)?, reduction(args, 2)?))
 }
 
+/// Of an input and a target, and of a known reduction.
+fn strict(args: &Args<'_>, loss: Simple) -> Result {
+    made(loss(args.tensor(0)?, args.tensor(1)?, known_reduction(args, 2)?))
+}
+
 /// Weight, reduction and ignored class after input and target.
 fn classes<'a>(args: &'a Args<'_>) -> Result<ClassLoss<'a>> {
     Ok(ClassLoss {
         weight: args.optional_tensor(2)?,
-        reduction: reduction(args, 3)?,
+        reduction: class_reduction(args, 3)?,
         ignore_index: args.int(4)?,
     })
 }
@@ -167,7 +188,7 @@ fn nll(args: &Args<'_>) -> Result<(Tensor, Tensor)> {
 
 fn multilabel(args: &Args<'_>) -> Result<(Tensor, Tensor)> {
     let (input, target) = (args.tensor(0)?, args.tensor(1)?);
-    kernels::multilabel_margin_loss(input, target, reduction(args, 2)?).map_err(kernel)
+    kernels::multilabel_margin_loss(input, target, class_reduction(args, 2)?).map_err(kernel)
 }
 
 fn ctc(args: &Args<'_>, input_lengths: &[i64], target_lengths: &[i64]) -> Result {

@@ -51,18 +51,18 @@ pub(super) const TABLE: Table = &[
         let (weight, bias) = (args.optional_tensor(1)?, args.optional_tensor(2)?);
         let input = args.tensor(0)?;
         let (batch, channels, inner) = (args.int(3)?, args.int(4)?, args.int(5)?);
-        let sizes = input.sizes();
-        if sizes.len() < 2 || sizes[..2] != [batch, channels] {
-            return Err(Raise::unsupported(
-                "aten::native_group_norm of other sizes than its input's",
+        let sizes = [batch, channels, inner];
+        let total = sizes.iter().try_fold(1i64, |total, &size| total.checked_mul(size));
+        if total != Some(input.numel()) || batch < 0 {
+            return Err(Raise::message(
+                "Expected X.numel() == N * C * HxW to be true, but got false.",
             ));
         }
-        if sizes[2..].iter().product::<i64>() != inner {
-            return Err(Raise::unsupported(
-                "aten::native_group_norm of other sizes than its input's",
-            ));
-        }
-        three(kernels::native_group_norm(input, args.int(6)?, weight, bias, args.real(7)?))
+        let shaped = input.reshape(&sizes).map_err(kernel)?;
+        let result = kernels::native_group_norm(&shaped, args.int(6)?, weight, bias, args.real(7)?);
+        three(
+            result.and_then(|(result, mean, scale)| Ok((result.view(input.sizes())?, mean, scale))),
+        )
     }),
     ("aten::rms_norm", "-", |_, args| {
         let eps = if args.get(3).is_none() { None } else { Some(args.real(3)?) };

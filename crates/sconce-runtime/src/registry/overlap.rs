@@ -32,6 +32,8 @@ enum Apart {
 const FREE: &str = "fill_ zero_ _no_grad_fill_ _no_grad_zero_ masked_fill_ index_fill_ tril_ triu_ \
     baddbmm_ threshold_ fill_diagonal_ detach_ requires_grad_ resize_ resize_as_ set_ squeeze_ \
     unsqueeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ embedding_renorm_ conj_physical_";
+/// Operators that look at their operand themselves, where they write at all.
+const ON_THEIR_OWN: &str = "dropout_ feature_dropout_ alpha_dropout_ feature_alpha_dropout_";
 /// Operators that have read their operands before they write.
 const READ_BEFORE: &str = "addmm_ addmv_ addbmm_ masked_scatter_ ldexp_";
 /// Operators that write to places given by numbers.
@@ -47,7 +49,7 @@ impl Rule {
             None => name.ends_with('_') && !name.ends_with("__"),
         };
         let is_one_of = |names: &str| names.split(' ').any(|other| other == name);
-        if !is_in_place || is_one_of(FREE) {
+        if !is_in_place || is_one_of(FREE) || is_one_of(ON_THEIR_OWN) {
             return None;
         }
         Some(match name {

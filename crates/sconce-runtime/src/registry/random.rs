@@ -2,6 +2,7 @@
 
 use sconce_kernels::{self as kernels, DType, Dropout, Generator, MemoryFormat, Tensor};
 
+use super::overlap::check_elements_once;
 use super::tensor_args::{kernel, made};
 use super::{Args, Table};
 use crate::error::Raise;
@@ -361,51 +362,56 @@ fn normal_around(machine: &mut Machine, args: Args<'_>) -> Result {
     use kernels::BinaryOp::{Add, Mul};
     let (mean, std) = (args.operand(0)?, args.operand(1)?);
     let sizes = kernels::shape::broadcast(mean.sizes(), std.sizes()).map_err(kernel)?;
-    let dtype = match (args.get(0), args.get(1)) {
-        (IValue::Tensor(mean), IValue::Tensor(std)) if mean.dtype() != std.dtype() => {
-            return Err(Raise::unsupported("aten::normal with means and deviations of two dtypes"));
-        }
-        (IValue::Tensor(tensor), _) | (_, IValue::Tensor(tensor)) => tensor.dtype(),
-        _ => DType::Float32,
+    let ((IValue::Tensor(like), _) | (_, IValue::Tensor(like))) = (args.get(0), args.get(1)) else {
+        return Err(Raise::message("normal expects a tensor"));
     };
-    if !dtype.is_floating_point() {
-        return Err(Raise::unsupported(format!("aten::normal of {}", dtype.name())));
-    }
-    if let IValue::Tensor(std) = args.get(1) {
-        let negative = kernels::binary(kernels::BinaryOp::Lt, std.into(), 0.0.into());
-        let any = negative.and_then(|negative| kernels::any(&negative, &[], false)?.item());
-        if any.map_err(kernel)?.to_bool() {
-            return Err(Raise::message("normal expects all elements of std >= 0.0"));
-        }
-    } else if args.real(1)? < 0.0 {
-        let std = args.real(1)?;
-        return Err(Raise::message(format!("normal expects std >= 0.0, but found std {std}")));
-    }
-    let target = Tensor::zeros(&sizes, dtype).map_err(kernel)?;
+    check_deviations(&args)?;
+    let target = Tensor::zeros(&sizes, like.dtype()).map_err(kernel)?;
     // A single deviation scales the numbers while they are drawn.
-    let drawn_std = if matches!(args.get(1), IValue::Tensor(_)) { 1.0 } else { args.real(1)? };
+    let of_tensor = matches!(args.get(1), IValue::Tensor(_));
+    let drawn_std = if of_tensor { 1.0 } else { args.real(1)? };
     drawing(machine, &args, 2, |generator| {
         kernels::normal_in_place(&target, 0.0, drawn_std, generator)
     })?
     .map_err(kernel)?;
-    let scaled = match args.get(1) {
-        IValue::Tensor(_) => kernels::binary(Mul, (&target).into(), std).map_err(kernel)?,
-        _ => target,
+    if of_tensor {
+        kernels::binary_in_place(Mul, &target, std).map_err(kernel)?;
+    }
+    kernels::binary_in_place(Add, &target, mean).map_err(kernel)?;
+    Ok(IValue::Tensor(target))
+}
+
+/// Refuses deviations that are negative, complex or NaN.
+fn check_deviations(args: &Args<'_>) -> Result<()> {
+    let IValue::Tensor(std) = args.get(1) else {
+        return kernels::check_deviation(args.real(1)?).map_err(kernel);
     };
-    made(kernels::binary(Add, (&scaled).into(), mean))
+    if std.dtype().is_complex() {
+        return Err(Raise::message("normal expects standard deviation to be non-complex"));
+    }
+    let fits = kernels::binary(kernels::BinaryOp::Ge, std.into(), 0.0.into());
+    let all = fits.and_then(|fits| kernels::all(&fits, &[], false)?.item());
+    match all.map_err(kernel)?.to_bool() {
+        true => Ok(()),
+        false => Err(Raise::message("normal expects all elements of std >= 0.0")),
+    }
 }
 
 /// Dropout does nothing outside training.
 fn dropout(machine: &mut Machine, mut args: Args<'_>, kind: Dropout) -> Result {
+    let p = args.real(1)?;
     if !args.bool(2)? {
+        kernels::check_dropout(p).map_err(kernel)?;
         return Ok(args.take(0));
     }
-    made(kernels::dropout(args.tensor(0)?, args.real(1)?, kind, &mut machine.generator))
+    made(kernels::dropout(args.tensor(0)?, p, kind, &mut machine.generator))
 }
 
 fn dropout_in_place(machine: &mut Machine, mut args: Args<'_>, kind: Dropout) -> Result {
-    if args.bool(2)? {
-        let (input, p) = (args.tensor(0)?, args.real(1)?);
+    let (input, p) = (args.tensor(0)?, args.real(1)?);
+    kernels::check_dropout(p).map_err(kernel)?;
+    if args.bool(2)? && p != 0.0 {
+        check_elements_once(input)?;
         let result = kernels::dropout(input, p, kind, &mut machine.generator).map_err(kernel)?;
         kernels::store(input, &result).map_err(kernel)?;
     }
@@ -414,9 +420,7 @@ fn dropout_in_place(machine: &mut Machine, mut args: Args<'_>, kind: Dropout) ->
 
 fn rrelu(machine: &mut Machine, args: &Args<'_>) -> Result {
     let (input, lower, upper) = (args.tensor(0)?, args.real(1)?, args.real(2)?);
-    if !(lower <= upper && lower.is_finite() && upper.is_finite()) {
-        return Err(Raise::unsupported("aten::rrelu of bounds that are no range"));
-    }
+    kernels::check_slopes(lower, upper).map_err(kernel)?;
     if !args.bool(3)? {
         return made(kernels::leaky_relu(input, ((lower + upper) / 2.0).into()));
     }

@@ -210,12 +210,11 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::_safe_softmax", "-", |_, args| {
         let (scores, dim) = (args.tensor(0)?, args.int(1)?);
-        let own = scores.dtype();
+        kernels::shape::wrap_dim(dim, scores.dim()).map_err(kernel)?;
+        let dtype = args.dtype(2)?.unwrap_or(scores.dtype());
         if scores.numel() == 0 {
-            return made(Tensor::zeros(scores.sizes(), args.dtype(2)?.unwrap_or(own)));
+            return made(Tensor::zeros(scores.sizes(), dtype));
         }
-        let whole = own.is_integral() || own == kernels::DType::Bool;
-        let dtype = args.dtype(2)?.unwrap_or(if whole { kernels::DType::Float32 } else { own });
         made(scores.to_dtype(dtype).and_then(|scores| kernels::safe_softmax(&scores, dim)))
     }),
     ("aten::segment_reduce", "-", |_, args| {

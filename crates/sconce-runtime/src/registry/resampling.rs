@@ -156,9 +156,12 @@ fn padded_by(args: &Args<'_>, mode: PadMode, rank: usize) -> Result {
 
 fn grid_sample(args: &Args<'_>) -> Result {
     let (mode, padding) = (args.int(2)?, args.int(3)?);
-    let (Some(mode), Some(padding)) =
-        (GridMode::from_number(mode), GridPadding::from_number(padding))
-    else {
+    let padding = match GridPadding::from_number(padding) {
+        // Over three dimensions PyTorch takes any other number for zeros.
+        None if args.tensor(0)?.dim() == 5 => Some(GridPadding::Zeros),
+        padding => padding,
+    };
+    let (Some(mode), Some(padding)) = (GridMode::from_number(mode), padding) else {
         return Err(Raise::unsupported("a grid sampling mode of this number"));
     };
     made(kernels::grid_sample(args.tensor(0)?, args.tensor(1)?, mode, padding, args.bool(4)?))
@@ -166,10 +169,17 @@ fn grid_sample(args: &Args<'_>) -> Result {
 
 /// Kernel, dilation, padding and stride, from an operand on.
 fn patches(args: &Args<'_>, first: usize) -> Result<PatchOptions> {
+    let pair = |index: usize, what: &str| match *args.ints(index)? {
+        [height, width] => Ok([height, width]),
+        ref list => Err(Raise::message(format!(
+            "It is expected {what} equals to 2, but got size {}",
+            list.len()
+        ))),
+    };
     Ok(PatchOptions {
-        kernel: args.pair(first)?,
-        dilation: args.pair(first + 1)?,
-        padding: args.pair(first + 2)?,
-        stride: args.pair(first + 3)?,
+        kernel: pair(first, "kernel_size")?,
+        dilation: pair(first + 1, "dilation")?,
+        padding: pair(first + 2, "padding")?,
+        stride: pair(first + 3, "stride")?,
     })
 }
