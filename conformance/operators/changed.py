@@ -10,8 +10,7 @@ folder OUT/NAME.OVERLOAD.INDEX as `generate.py` makes them, of a scripted call t
 inputs, with N calls. What PyTorch raises is recorded, but its words are not compared.
 
 Left out is what PyTorch itself does not stand by: calls that end the process or do not end, assertions within
-PyTorch, memory that it has not, results that are another the next time or that rounding decides, and the calls
-that `deliberate.tsv` names.
+PyTorch, memory that it has not, and results that are another the next time or that rounding decides.
 """
 
 import argparse
@@ -353,21 +352,10 @@ def stands(loaded, arguments, found, name):
     return len(pairs[0]) == len(pairs[1]) and all(map(same, *pairs)) and not rounds(found["result"], loaded, fresh(arguments))
 
 
-def deliberate():
-    """Operators and the end of what PyTorch says where sconce says something else on purpose."""
-    table = pathlib.Path(__file__).with_name("deliberate.tsv").read_text().splitlines()[1:]
-    return [tuple(map(re.compile, line.split("\t")[:2])) for line in table]
-
-
-def differs_on_purpose(table, name, found):
-    said = found.get("error", "gives").strip().splitlines()[-1:]
-    return any(operator.fullmatch(name) and words.search("".join(said)) for operator, words in table)
-
-
-def checked_call(name, loaded, arguments, table):
+def checked_call(name, loaded, arguments):
     """What is recorded of a call; nothing where PyTorch does not stand by it."""
     found = outcome(loaded, arguments)
-    if not stands(loaded, arguments, found, name) or differs_on_purpose(table, name, found):
+    if not stands(loaded, arguments, found, name):
         return None
     compared = "outcome shapes" if name in UNINITIALIZED else "outcome"
     return {"arguments": fresh(arguments), "seed": 0, "compare": compared, **found}
@@ -378,7 +366,7 @@ def work(name, variants, folder, start, options):
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     torch.set_grad_enabled(False)
-    path, table = folder / "model.pt", deliberate()
+    path = folder / "model.pt"
     if start == 0:
         torch.jit.save(program(name, variants[0]), str(path))
     loaded = torch.jit.load(str(path))
@@ -387,7 +375,7 @@ def work(name, variants, folder, start, options):
         dice = random.Random(f"{options.seed} {folder.name} {index}")
         signal.alarm(SECONDS)
         try:
-            call = checked_call(name, loaded, changed_arguments(variants, dice, as_they_are=index == 0), table)
+            call = checked_call(name, loaded, changed_arguments(variants, dice, as_they_are=index == 0))
         except Exception:  # noqa: BLE001
             # Arguments that cannot be copied, or results.
             call = None

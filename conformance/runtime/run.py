@@ -164,14 +164,14 @@ def recorded(part):
 
 
 def worse_than_recorded(part, rows, sample):
-    """What is wrong, or not equal any more, or not there any more."""
+    """What is wrong that was not, or not equal any more, or not there any more."""
     before = recorded(part)
     found = []
     for name, row in rows.items():
         _, unsupported, wrong = counts(row)
-        _, allowed, _ = counts(before.get(name, (0, 0, 0)))
-        if wrong:
-            found.append(f"{part}: {name}: {wrong} wrong")
+        _, allowed, known = counts(before.get(name, (0, 0, 0)))
+        if wrong > known:
+            found.append(f"{part}: {name}: {wrong} wrong, of which {known} were recorded")
         # The sample of an operator is the beginning of what the whole run has of it.
         if name in before and unsupported > allowed:
             found.append(f"{part}: {name}: {unsupported} not supported, of which {allowed} were recorded")

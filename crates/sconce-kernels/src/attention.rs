@@ -46,7 +46,7 @@ pub fn attention(
     options: &AttentionOptions<'_>,
     generator: &mut Generator,
 ) -> Result<Tensor> {
-    check_mask(options)?;
+    check_mask(operands[0], options)?;
     masked_attention(operands, options, generator)
 }
 
@@ -233,12 +233,23 @@ fn is_no_chance(p: f64) -> bool {
     p.is_nan() || p < 0.0
 }
 
-fn check_mask(options: &AttentionOptions<'_>) -> Result<()> {
+fn check_mask(query: &Tensor, options: &AttentionOptions<'_>) -> Result<()> {
     if options.mask.is_some() && options.causal {
         let message = "Explicit attn_mask should not be set when is_causal=True";
         return Err(Error::runtime(message));
     }
-    Ok(())
+    let (mask, own) = (options.mask.map(Tensor::dtype), query.dtype());
+    match mask {
+        Some(dtype) if ![DType::Bool, DType::Float32, own].contains(&dtype) => {
+            Err(Error::runtime(format!(
+                "Expected attn_mask dtype to be bool or float or to match query dtype, but got \
+                 attn_mask.dtype: {} and  query.dtype: {} instead.",
+                crate::cpp_type_name(dtype),
+                crate::cpp_type_name(own)
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What scores are multiplied by.

@@ -44,6 +44,9 @@ pub fn nanmean(
             out.scalar_type_name()
         )));
     }
+    if out.is_complex() {
+        return Err(Error::no_kernel("nansum_cpu", out));
+    }
     let numbers = crate::logical_not(&crate::isnan(input)?)?;
     let counts = crate::sum(&numbers, dims, keepdim, None)?;
     let sums = nansum(&input.to_dtype(out)?.to_dtype(DType::Float64)?, dims, keepdim, None)?;
