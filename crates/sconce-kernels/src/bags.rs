@@ -2,7 +2,6 @@
 
 use crate::binary::compute_dtype;
 use crate::numbers::Real;
-use crate::random::check_no_overlap;
 use crate::simd::dispatch;
 use crate::{DType, Error, Result, Tensor, promote_types};
 
@@ -274,7 +273,7 @@ pub fn embedding_renorm(
         let row = weight.select(0, index)?;
         let norm = crate::norm(&row, norm_type, &[], false)?.item()?.to_f64();
         if norm > max_norm {
-            check_no_overlap(&row)?;
+            row.expect_elements_once()?;
             let scale = max_norm / (norm + 1e-7);
             crate::binary_in_place(crate::BinaryOp::Mul, &row, scale.into())?;
         }

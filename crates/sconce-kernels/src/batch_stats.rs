@@ -6,7 +6,6 @@ use crate::norm::{
     check_length, check_normalized_shape, check_parameters, check_shape, check_statistics,
     floating, scale_channels,
 };
-use crate::random::check_no_overlap;
 use crate::shape::product;
 use crate::{BinaryOp, DType, Error, Result, Tensor, binary};
 
@@ -209,7 +208,7 @@ pub fn instance_norm(input: &Tensor, o: &BatchNorm<'_>) -> Result<Tensor> {
     let result = trained_batch_norm(&input.reshape(&sizes)?, &repeated)?;
     for (running, repeated) in [(o.running_mean, mean), (o.running_var, var)] {
         if let (true, Some(running), Some(repeated)) = (o.training, running, repeated) {
-            check_no_overlap(running)?;
+            running.expect_elements_once()?;
             let repeated = repeated.view(&[batch, channels])?;
             running.copy_from(&crate::mean(&repeated, &[0], false, None)?)?;
         }

@@ -24,7 +24,8 @@ pub struct FakeQuantizer {
 /// The tensor as it would come back from being quantized, and which numbers were within the range.
 ///
 /// # Errors
-/// For other dtypes than `float32` and those of half precision, an empty range, and scales that are not one for each channel.
+/// For other dtypes than `float32` and those of half precision, an empty range, and scales that are not
+/// one for each channel.
 pub fn fake_quantize(input: &Tensor, by: &FakeQuantizer) -> Result<(Tensor, Tensor)> {
     let (least, most) = by.range;
     if least > most {

@@ -1,8 +1,8 @@
 //! Whether tensors share elements in memory, as far as that shows without looking at each of them: PyTorch's
 //! `MemoryOverlap`.
 
-use crate::Tensor;
 use crate::iteration::is_dense;
+use crate::{Error, Result, Tensor};
 
 /// How the elements of two tensors lie to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,20 @@ impl Tensor {
     pub fn repeats_elements(&self) -> bool {
         let repeated = |(&size, &stride): (&i64, &i64)| stride == 0 && size > 1;
         self.numel() > 0 && self.sizes().iter().zip(self.strides()).any(repeated)
+    }
+
+    /// Refuses to write to a tensor of which an element [stands for several](Tensor::repeats_elements).
+    ///
+    /// # Errors
+    /// Where one does.
+    pub fn expect_elements_once(&self) -> Result<()> {
+        if !self.repeats_elements() {
+            return Ok(());
+        }
+        Err(Error::runtime(
+            "unsupported operation: more than one element of the written-to tensor refers to a \
+             single memory location. Please clone() the tensor before performing the operation.",
+        ))
     }
 
     /// How the elements of two tensors lie to each other.

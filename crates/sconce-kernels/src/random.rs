@@ -44,21 +44,9 @@ pub fn empty_like(tensor: &Tensor, dtype: DType) -> Result<Tensor> {
     tensor.zeros_like(dtype, MemoryFormat::Preserve)
 }
 
-pub(crate) fn check_no_overlap(target: &Tensor) -> Result<()> {
-    let repeated =
-        target.sizes().iter().zip(target.strides()).any(|(&n, &step)| n > 1 && step == 0);
-    if target.numel() > 0 && repeated {
-        return Err(Error::runtime(
-            "unsupported operation: more than one element of the written-to tensor refers to a \
-             single memory location. Please clone() the tensor before performing the operation.",
-        ));
-    }
-    Ok(())
-}
-
 /// Writes one number for each element, in the order of memory, converted to the target's dtype.
 pub(crate) fn write_in_order<T: Element>(target: &Tensor, numbers: &[T]) -> Result<()> {
-    check_no_overlap(target)?;
+    target.expect_elements_once()?;
     if target.dtype() == T::DTYPE && target.is_contiguous() {
         target.write::<T>()?.copy_from_slice(numbers);
         return Ok(());
@@ -415,7 +403,7 @@ pub fn bernoulli_from(target: &Tensor, p: &Tensor, generator: &mut Generator) ->
     if target.dtype().is_complex() {
         return Err(Error::no_kernel("bernoulli_tensor_cpu_self_", target.dtype()));
     }
-    check_no_overlap(target)?;
+    target.expect_elements_once()?;
     let order = memory_order(target);
     let chances = p.expand(target.sizes())?.permute(&order)?;
     let wide = p.dtype() == DType::Float64;

@@ -493,6 +493,7 @@ fn scatter_into(
             part.sizes()
         )));
     }
+    part.expect_elements_once()?;
     part.copy_from(source)?;
     Ok(result)
 }

@@ -253,7 +253,7 @@ fn run(op: &str, a: &Args<'_>) -> Result<Vec<Tensor>> {
             conv(&a.tensor(0), &a.tensor(1), a.maybe_tensor(2).as_ref(), &options)
         }
         "arange" => arange(scalar(&a.values[0]), scalar(&a.values[1]), scalar(&a.values[2]), None),
-        "linspace" => linspace(a.float(0), a.float(1), a.int(2), DType::Float32),
+        "linspace" => linspace(a.float(0).into(), a.float(1).into(), a.int(2), DType::Float32),
         "pad_constant" => pad(&a.tensor(0), &a.ints(1), PadMode::Constant(scalar(&a.values[2]))),
         "pad_reflect" => pad(&a.tensor(0), &a.ints(1), PadMode::Reflect),
         "pad_replicate" => pad(&a.tensor(0), &a.ints(1), PadMode::Replicate),

@@ -4,7 +4,7 @@
 use sconce_kernels::{Overlap, Tensor};
 
 use super::Args;
-
+use super::tensor_args::kernel;
 use crate::error::Raise;
 use crate::value::IValue;
 
@@ -93,13 +93,7 @@ impl Rule {
 
 /// Refuses to write to a tensor of which an element stands for several.
 pub(super) fn check_elements_once(target: &Tensor) -> Result<(), Raise> {
-    if !target.repeats_elements() {
-        return Ok(());
-    }
-    Err(Raise::message(
-        "unsupported operation: more than one element of the written-to tensor refers to a single \
-         memory location. Please clone() the tensor before performing the operation.",
-    ))
+    target.expect_elements_once().map_err(kernel)
 }
 
 /// Whether `aten::index_put_` puts one value.

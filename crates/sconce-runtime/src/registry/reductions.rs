@@ -391,13 +391,13 @@ fn histogramdd(args: &Args<'_>, bins: Vec<Bins>) -> Result {
     Ok(IValue::tuple(vec![IValue::Tensor(counts), edges]))
 }
 
-/// `torch.gradient` along each dimension, with one spacing for all or one for each.
 /// How far apart samples are along the dimensions of a gradient.
 enum Spacings<'a> {
     Same(f64),
     Each(Vec<Spacing<'a>>),
 }
 
+/// `torch.gradient` along each dimension, with one spacing for all or one for each.
 fn gradient(args: &Args<'_>, spacings: Spacings<'_>, dims: usize) -> Result {
     let input = args.tensor(0)?;
     let given = !args.get(dims).is_none();
