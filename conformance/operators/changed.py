@@ -327,7 +327,8 @@ def outcome(loaded, arguments):
     try:
         return {"result": plain(loaded(*given))}
     except Exception as error:  # noqa: BLE001
-        return {"error": str(error)}
+        # Without the Python that led there.
+        return {"error": str(error).split("\n\nAt:\n")[0]}
 
 
 def same(a, b):

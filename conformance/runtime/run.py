@@ -67,7 +67,12 @@ RECORDED = {
     "backwards": Samples(
         "gradients/backwards.py", [], ["--dtypes", "float32:2,float64:1", "--every", "4"]
     ),
-    "changed": Samples("operators/changed.py", ["--calls", "60"], ["--calls", "10", "--every", "12"]),
+    # The part without factorisations, which differ between processors.
+    "changed": Samples(
+        "operators/changed.py",
+        ["--calls", "60"],
+        ["--calls", "10", "--every", "12", "--pattern", "^(?!linalg_|geqrf|lu|cholesky)"],
+    ),
     "layers": Samples("models/layers.py", ["--samples", "24"], ["--samples", "2", "--every", "8"]),
     "modules": Samples("models/sequence.py"),
     "programs": Samples("torchscript/generate.py"),
@@ -198,6 +203,8 @@ def summary(parts):
         for text in part.said:
             verdict, case, why = re.fullmatch(r"(WRONG|[a-z ]+?) +(\S+): (.*)", text.split("\n")[0]).groups()
             case = re.sub(r"\[\d+\]$", "", case).rsplit(".", 1)[0]
+            # Not what was raised: it names lines of programs and files of PyTorch's own.
+            why = re.sub(r"expected the error .*", "expected an error", why)
             reasons[verdict.lower(), f"`{case}`: {why}"] += 1
         if reasons:
             lines += ["", f"## {part.name.capitalize()} that are not equal", ""]
