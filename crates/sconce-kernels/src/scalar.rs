@@ -1,6 +1,6 @@
-use half::{bf16, f16};
 use num_complex::Complex;
 
+use crate::numbers::greatest;
 use crate::{DType, Error, Result};
 
 /// A number outside any tensor: Python's `bool`, `int`, `float` or `complex`.
@@ -72,7 +72,7 @@ impl Scalar {
     /// # Errors
     /// PyTorch's overflow error.
     pub fn check_fits(self, dtype: DType) -> Result<()> {
-        let Some(name) = c_name(dtype) else { return Ok(()) };
+        let Some(name) = type_name_in_overflows(dtype) else { return Ok(()) };
         let fits = match self {
             Scalar::Complex(value) if dtype.is_complex() => {
                 holds(dtype, value.re) && holds(dtype, value.im)
@@ -101,7 +101,7 @@ impl Scalar {
 }
 
 /// What PyTorch's errors call the elements of dtypes that do not hold every number.
-fn c_name(dtype: DType) -> Option<&'static str> {
+fn type_name_in_overflows(dtype: DType) -> Option<&'static str> {
     Some(match dtype {
         DType::UInt8 => "uint8_t",
         DType::UInt16 => "uint16_t",
@@ -120,16 +120,11 @@ fn c_name(dtype: DType) -> Option<&'static str> {
 
 /// Whether a real number is within what elements of a dtype, or their parts, can be.
 fn holds(dtype: DType, value: f64) -> bool {
-    let most = match dtype {
-        DType::Float16 | DType::ComplexHalf => f16::MAX.to_f64(),
-        DType::BFloat16 => bf16::MAX.to_f64(),
-        DType::Float32 | DType::Complex64 => f64::from(f32::MAX),
-        dtype if dtype.is_integral() => {
-            let (low, high) = integer_range(dtype);
-            return (low as f64..=high as f64).contains(&value);
-        }
-        _ => return true,
-    };
+    if dtype.is_integral() {
+        let (low, high) = integer_range(dtype);
+        return (low as f64..=high as f64).contains(&value);
+    }
+    let most = greatest(dtype.to_real()).unwrap_or(f64::MAX);
     !value.is_finite() || value.abs() <= most
 }
 
