@@ -67,6 +67,8 @@ mod linear_packed;
 mod loss;
 mod maths;
 mod matmul;
+#[cfg(target_arch = "x86_64")]
+mod matrix_registers;
 mod memory;
 mod memory_format;
 mod norm;
@@ -114,6 +116,8 @@ mod softmax_columns;
 mod sort;
 pub mod special;
 #[cfg(target_arch = "x86_64")]
+#[cfg(target_arch = "x86_64")]
+mod split_products;
 mod squares;
 mod statistics;
 mod storage;

@@ -13,6 +13,8 @@ use std::ops::Range;
 
 use crate::panel_vector::vector;
 use crate::simd::{Level, best};
+#[cfg(target_arch = "x86_64")]
+use crate::split_products;
 use crate::threads;
 
 /// Columns of a panel.
@@ -98,10 +100,11 @@ pub(crate) fn multiply(
             vector(x, &packed[start * k..], out);
         });
     }
-    let (x, x_stride) = uncrowded(x, k);
-    let product = Product { shape, x: &x, x_stride, packed, bias, out: out.as_mut_ptr() };
+    let unit = unit_of(shape);
+    let (x, x_stride) = if unit == 1 { uncrowded(x, k) } else { (Cow::Borrowed(x), k) };
+    let product = Product { shape, x: &x, x_stride, packed, bias, out: out.as_mut_ptr(), unit };
     let count = if m * n * k < PARALLEL { 1 } else { threads::get() };
-    let parts = Parts::of(shape, count);
+    let parts = Parts::of(shape, unit, count);
     let compute = |at| {
         let (rows, panels) = parts.at(at, shape);
         // SAFETY: no two parts have an element of the product in common, each is computed once, and
@@ -110,6 +113,18 @@ pub(crate) fn multiply(
     };
     let all = 0..parts.rows * parts.panels;
     if count == 1 { all.for_each(compute) } else { threads::each(all, compute) }
+}
+
+/// Rows that are computed alike, whichever part of a product they are in.
+#[cfg(target_arch = "x86_64")]
+fn unit_of(shape: Shape) -> usize {
+    if split_products::is_worth_it(shape.m, shape.k) { split_products::UNIT } else { 1 }
+}
+
+/// Rows that are computed alike, whichever part of a product they are in.
+#[cfg(not(target_arch = "x86_64"))]
+fn unit_of(_: Shape) -> usize {
+    1
 }
 
 /// From one row of `k` elements to the next so that the first cache can hold some side by side.
@@ -132,19 +147,20 @@ fn uncrowded(x: &[f32], k: usize) -> (Cow<'_, [f32]>, usize) {
 }
 
 /// How a product is divided: in so many parts of about as many rows, and each of those in so many parts of
-/// about as many panels.
+/// about as many panels. Parts begin at multiples of `unit` rows.
 #[derive(Debug, Clone, Copy)]
 struct Parts {
     rows: usize,
     panels: usize,
+    unit: usize,
 }
 
 impl Parts {
     /// For so many threads.
-    fn of(shape: Shape, threads: usize) -> Parts {
-        let rows = shape.m.div_ceil(ROWS);
+    fn of(shape: Shape, unit: usize, threads: usize) -> Parts {
+        let rows = shape.m.div_ceil(ROWS.next_multiple_of(unit));
         if threads == 1 {
-            return Parts { rows, panels: 1 };
+            return Parts { rows, panels: 1, unit };
         }
         // Two for each thread: one that comes late has less to do. Parts of all rows read each panel
         // once, parts of few rows read all panels each; the first panel of a part was not asked for.
@@ -152,25 +168,28 @@ impl Parts {
         let even = |panels: &usize| (rows * panels).is_multiple_of(threads);
         let least = wanted.div_ceil(rows);
         let panels = (least..2 * wanted).find(even).unwrap_or(least).min(all);
-        let rows = rows.max(wanted.div_ceil(panels).min(shape.m / TILE_ROWS));
-        Parts { rows, panels }
+        let rows = rows.max(wanted.div_ceil(panels).min(shape.m / TILE_ROWS.max(unit)));
+        Parts { rows, panels, unit }
     }
 
     fn at(self, at: usize, shape: Shape) -> (Range<usize>, Range<usize>) {
         let part = |of: usize, parts: usize, at: usize| at * of / parts..(at + 1) * of / parts;
         let panels = part(shape.n.div_ceil(PANEL), self.panels, at % self.panels);
-        (part(shape.m, self.rows, at / self.panels), panels)
+        let units = part(shape.m.div_ceil(self.unit), self.rows, at / self.panels);
+        (units.start * self.unit..shape.m.min(units.end * self.unit), panels)
     }
 }
 
 /// A product of more than one row, which several threads compute parts of.
-struct Product<'a> {
-    shape: Shape,
-    x: &'a [f32],
-    x_stride: usize,
+pub(crate) struct Product<'a> {
+    pub(crate) shape: Shape,
+    pub(crate) x: &'a [f32],
+    pub(crate) x_stride: usize,
     packed: &'a [f32],
     bias: Option<&'a [f32]>,
-    out: *mut f32,
+    pub(crate) out: *mut f32,
+    /// Rows that are computed alike: parts of the product begin at multiples of it.
+    unit: usize,
 }
 
 // SAFETY: `out` is only written through in `compute`, whose callers keep its parts apart.
@@ -182,51 +201,96 @@ impl Product<'_> {
     /// # Safety
     /// `out` must be valid for m × n elements, of which nobody else uses those that are computed.
     unsafe fn compute(&self, rows: Range<usize>, panels: Range<usize>) {
-        let Shape { k, n, .. } = self.shape;
-        let level = best();
-        let tile_count = rows.len().div_ceil(tile_rows(level));
+        let k = self.shape.k;
         for from in (0..k).step_by(DEPTH) {
-            let depth = DEPTH.min(k - from);
-            for at in panels.clone() {
-                let panel = &self.packed[(at * k + from) * PANEL..][..depth * PANEL];
-                let next = match at + 1 < panels.end {
-                    true => panel.as_ptr().wrapping_add(k * PANEL),
-                    false => {
-                        self.packed.as_ptr().wrapping_add((panels.start * k + from + depth) * PANEL)
-                    }
-                };
-                let ahead_step = (PANEL * size_of::<f32>()).div_ceil(tile_count);
-                let column = at * PANEL;
-                let width = PANEL.min(n - column);
-                let mut begin = [0f32; PANEL];
-                if let Some(bias) = self.bias {
-                    begin[..width].copy_from_slice(&bias[column..column + width]);
-                }
-                for (tile, part) in tiles(rows.len(), tile_rows(level)).enumerate() {
-                    let first = rows.start + part.start;
-                    let x = &self.x[first * self.x_stride + from..];
-                    // SAFETY: inside the product, as `first` is below m and `column` below n.
-                    let out = unsafe { self.out.add(first * n + column) };
-                    let (begin, begin_stride) =
-                        if from == 0 { (begin.as_ptr(), 0) } else { (out.cast_const(), n) };
-                    let tile = Tile {
-                        depth,
-                        x: x.as_ptr(),
-                        x_stride: self.x_stride,
-                        panel: panel.as_ptr(),
-                        begin,
-                        begin_stride,
-                        out,
-                        out_stride: n,
-                        ahead: next.wrapping_byte_add(tile * depth * ahead_step),
-                        ahead_step,
-                    };
-                    assert!(x.len() >= (part.len() - 1) * self.x_stride + depth);
-                    // SAFETY: `x` and `panel` were held against the slices; the rows of `out` are this
-                    // caller's, `width` columns of each, and `begin` is those or one row.
-                    unsafe { tile.compute_columns(level, part.len(), width) };
-                }
+            let lines = from..k.min(from + DEPTH);
+            #[cfg(target_arch = "x86_64")]
+            if self.unit == split_products::UNIT {
+                // SAFETY: the caller's.
+                unsafe { self.compute_split(rows.clone(), panels.clone(), lines) };
+                continue;
             }
+            for at in panels.clone() {
+                let next = self.next_panel(at, &panels, &lines);
+                // SAFETY: the caller's.
+                unsafe { self.compute_panel(rows.clone(), at, &lines, next) };
+            }
+        }
+    }
+
+    /// Some lines of a panel.
+    pub(crate) fn lines_of(&self, panel: usize, lines: &Range<usize>) -> &[f32] {
+        &self.packed[(panel * self.shape.k + lines.start) * PANEL..][..lines.len() * PANEL]
+    }
+
+    /// What is read after these lines of a panel. Need not be valid.
+    pub(crate) fn next_panel(
+        &self,
+        panel: usize,
+        panels: &Range<usize>,
+        lines: &Range<usize>,
+    ) -> *const f32 {
+        let (next, line) = match panel + 1 < panels.end {
+            true => (panel + 1, lines.start),
+            false => (panels.start, lines.end),
+        };
+        self.packed.as_ptr().wrapping_add((next * self.shape.k + line) * PANEL)
+    }
+
+    /// What the columns of a panel begin with.
+    pub(crate) fn bias_of(&self, panel: usize) -> [f32; PANEL] {
+        let mut begin = [0f32; PANEL];
+        if let Some(bias) = self.bias {
+            let bias = &bias[..self.shape.n][panel * PANEL..];
+            let width = PANEL.min(bias.len());
+            begin[..width].copy_from_slice(&bias[..width]);
+        }
+        begin
+    }
+
+    /// Adds the products of some rows and some lines of a panel; `next` is read soon.
+    ///
+    /// # Safety
+    /// As [`Product::compute`].
+    pub(crate) unsafe fn compute_panel(
+        &self,
+        rows: Range<usize>,
+        at: usize,
+        lines: &Range<usize>,
+        next: *const f32,
+    ) {
+        let (level, n) = (best(), self.shape.n);
+        let depth = lines.len();
+        let panel = self.lines_of(at, lines);
+        let ahead_step = (PANEL * size_of::<f32>()).div_ceil(rows.len().div_ceil(tile_rows(level)));
+        let column = at * PANEL;
+        let width = PANEL.min(n - column);
+        let begin = self.bias_of(at);
+        for (tile, part) in tiles(rows.len(), tile_rows(level)).enumerate() {
+            let first = rows.start + part.start;
+            let x = &self.x[first * self.x_stride + lines.start..];
+            // SAFETY: inside the product, as `first` is below m and `column` below n.
+            let out = unsafe { self.out.add(first * n + column) };
+            let (begin, begin_stride) = match lines.start {
+                0 => (begin.as_ptr(), 0),
+                _ => (out.cast_const(), n),
+            };
+            let tile = Tile {
+                depth,
+                x: x.as_ptr(),
+                x_stride: self.x_stride,
+                panel: panel.as_ptr(),
+                begin,
+                begin_stride,
+                out,
+                out_stride: n,
+                ahead: next.wrapping_byte_add(tile * depth * ahead_step),
+                ahead_step,
+            };
+            assert!(x.len() >= (part.len() - 1) * self.x_stride + depth);
+            // SAFETY: `x` and `panel` were held against the slices; the rows of `out` are this caller's,
+            // `width` columns of each, and `begin` is those or one row.
+            unsafe { tile.compute_columns(level, part.len(), width) };
         }
     }
 }
@@ -522,12 +586,16 @@ mod tests {
     fn parts_cover_a_product_once() {
         for (m, k, n) in [(2, 8192, 64), (40, 1000, 33), (128, 384, 1152), (3000, 64, 20)] {
             let shape = Shape { m, k, n };
-            for threads in [1, 2, 16] {
-                let parts = Parts::of(shape, threads);
+            for (unit, threads) in [(1, 1), (1, 2), (1, 16), (32, 1), (32, 2), (32, 16)] {
+                let parts = Parts::of(shape, unit, threads);
                 let mut seen = vec![0; m * n.div_ceil(PANEL)];
                 for at in 0..parts.rows * parts.panels {
                     let (rows, panels) = parts.at(at, shape);
-                    assert!(!rows.is_empty() && rows.len() <= ROWS && !panels.is_empty());
+                    assert!(
+                        !rows.is_empty()
+                            && rows.len() <= ROWS.next_multiple_of(unit)
+                            && !panels.is_empty()
+                    );
                     for row in rows {
                         for panel in panels.clone() {
                             seen[row * n.div_ceil(PANEL) + panel] += 1;

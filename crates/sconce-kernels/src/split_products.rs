@@ -1,0 +1,394 @@
+//! Products of `float32` in the registers that multiply matrices of `bfloat16` ([`crate::matrix_registers`]).
+//!
+//! A number of `float32` is the sum of three of `bfloat16`: 24 bits are three times eight. Of the nine
+//! products of two such sums the three least lie below the last bit of what `float32` holds of a product;
+//! the other six are added up. Every product of parts is exact, so sums are as near as those of one
+//! fused multiplication after the other; they take a third of the time.
+//!
+//! That is so where no product of parts is too great or too small for `float32`: for numbers out of
+//! [`IN_RANGE`], infinities and NaN among them, callers are told to take vectors.
+#![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
+
+use std::arch::x86_64::*;
+use std::cell::Cell;
+use std::ops::Range;
+
+use bytemuck::Zeroable;
+
+use crate::matrix_registers::{
+    AHEAD, Block, Configured, DEPTH, PARTS, ROWS, Square, add_products, available,
+};
+use crate::panels::{PANEL, Product};
+
+/// Rows that are multiplied together.
+pub(crate) const UNIT: usize = 2 * ROWS;
+
+/// The most rows that are multiplied with a panel before the next one is: the second cache holds their
+/// parts and those of the panel.
+const MOST_ROWS: usize = 256;
+
+/// Blocks of a panel that all rows are multiplied with before the next ones: the first cache holds them.
+const TOGETHER: usize = 3;
+
+/// The sizes of the numbers that have three parts and whose products do, as the upper halves of their
+/// bits: 2^-100 to 2^60. Zero has them as well.
+const IN_RANGE: Range<u16> = (127 - 100) << 7..(127 + 60) << 7;
+
+/// Whether a product of so many rows of `k` numbers is worth it: blocks are filled up with zeros.
+pub(crate) fn is_worth_it(m: usize, k: usize) -> bool {
+    let full = m.next_multiple_of(UNIT) * k.next_multiple_of(DEPTH);
+    available() && full <= m * k / 2 * 3
+}
+
+impl Product<'_> {
+    /// Some lines of some panels with some rows, which begin at a multiple of [`UNIT`].
+    ///
+    /// # Safety
+    /// As [`Product::compute`].
+    pub(crate) unsafe fn compute_split(
+        &self,
+        rows: Range<usize>,
+        panels: Range<usize>,
+        lines: Range<usize>,
+    ) {
+        let (blocks, units) = (lines.len().div_ceil(DEPTH), rows.len().div_ceil(UNIT));
+        let unit = |at: usize| {
+            let start = rows.start + at * UNIT;
+            start..rows.end.min(start + UNIT)
+        };
+        // The next panel comes while this one is multiplied.
+        let ahead_bytes = lines.len() * size_of::<[f32; PANEL]>();
+        let ahead_step = ahead_bytes.div_ceil(units * blocks).next_multiple_of(64).min(AHEAD);
+        let mut sums = [Sums([[0.0; PANEL]; UNIT]); MOST_ROWS / UNIT];
+        let configured = Configured::new();
+        with_blocks(units * blocks + TOGETHER, |all| {
+            let (columns, all) = all.split_at_mut(TOGETHER);
+            let mut in_range = [true; MOST_ROWS / UNIT];
+            for (at, blocks) in all.chunks_exact_mut(blocks).enumerate() {
+                let x = &self.x[unit(at).start * self.x_stride + lines.start..];
+                in_range[at] = split_rows(unit(at).len(), x, self.x_stride, lines.len(), blocks);
+            }
+            for panel in panels.clone() {
+                let next = self.next_panel(panel, &panels, &lines);
+                let mut ahead = next;
+                let mut panel_in_range = true;
+                for from in (0..blocks).step_by(TOGETHER) {
+                    let start = lines.start + from * DEPTH;
+                    let end = lines.end.min(start + TOGETHER * DEPTH);
+                    panel_in_range &= split_panel(self.lines_of(panel, &(start..end)), columns);
+                    let part = from..blocks.min(from + TOGETHER);
+                    for (at, split) in all.chunks_exact(blocks).enumerate() {
+                        if !(panel_in_range && in_range[at]) {
+                            if part.end == blocks {
+                                // SAFETY: the caller's.
+                                unsafe { self.compute_panel(unit(at), panel, &lines, next) };
+                            }
+                            continue;
+                        }
+                        let place = Place {
+                            rows: unit(at),
+                            panel,
+                            is_first: from == 0 && lines.start == 0,
+                            reads: from == 0,
+                            writes: part.end == blocks,
+                        };
+                        let hint = (ahead, ahead_step);
+                        ahead = ahead.wrapping_byte_add(part.len() * ahead_step);
+                        let operands = [&split[part.clone()], &columns[..part.len()]];
+                        // SAFETY: the caller's.
+                        unsafe { self.add(&configured, operands, place, &mut sums[at], hint) };
+                    }
+                }
+            }
+        });
+    }
+
+    /// Adds the products of some blocks to `sums`, or from and to the product itself.
+    ///
+    /// # Safety
+    /// As [`Product::compute`].
+    unsafe fn add(
+        &self,
+        configured: &Configured,
+        [rows, columns]: [&[Block]; 2],
+        place: Place,
+        sums: &mut Sums,
+        (ahead, ahead_step): (*const f32, usize),
+    ) {
+        let n = self.shape.n;
+        let column = place.panel * PANEL;
+        let (count, width) = (place.rows.len(), PANEL.min(n - column));
+        let is_whole = (count, width) == (UNIT, PANEL);
+        let bias = self.bias_of(place.panel);
+        let sums: *mut f32 = sums.0.as_mut_ptr().cast();
+        // SAFETY: rows are below m and `column` below n, so this lies in the product, `count` rows of `width`
+        // columns of which are this caller's; `begin` is those or one row. `sums` has whole ones.
+        unsafe {
+            let product = self.out.add(place.rows.start * n + column);
+            let (mut begin, mut begin_stride) = (sums.cast_const(), PANEL);
+            if place.reads {
+                let (from, stride) = match place.is_first {
+                    true => (bias.as_ptr(), 0),
+                    false => (product.cast_const(), n),
+                };
+                if is_whole {
+                    (begin, begin_stride) = (from, stride);
+                } else {
+                    for r in 0..count {
+                        let row = sums.add(r * PANEL);
+                        row.copy_from_nonoverlapping(from.add(r * stride), width);
+                    }
+                }
+            }
+            let (out, out_stride) =
+                if place.writes && is_whole { (product, n) } else { (sums, PANEL) };
+            let to = Square { begin, begin_stride, out, out_stride, ahead, ahead_step };
+            add_products(configured, rows, columns, to);
+            if place.writes && !is_whole {
+                for r in 0..count {
+                    let row = sums.add(r * PANEL).cast_const();
+                    product.add(r * n).copy_from_nonoverlapping(row, width);
+                }
+            }
+        }
+    }
+}
+
+/// Sums of a unit's rows and a panel, between some of its blocks and the next ones.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Sums([[f32; PANEL]; UNIT]);
+
+/// What a sum of products belongs to.
+struct Place {
+    rows: Range<usize>,
+    panel: usize,
+    /// Whether nothing has been added to the product before.
+    is_first: bool,
+    /// Whether the sums begin with what the product holds, or with the bias.
+    reads: bool,
+    /// Whether they go to the product.
+    writes: bool,
+}
+
+/// Works with so many blocks, whatever they hold, which the thread keeps for the next call.
+fn with_blocks<R>(count: usize, work: impl FnOnce(&mut [Block]) -> R) -> R {
+    thread_local! {
+        static KEPT: Cell<Vec<Block>> = const { Cell::new(Vec::new()) };
+    }
+    let mut all = KEPT.take();
+    if all.len() < count {
+        all.resize(count, Block::zeroed());
+    }
+    let result = work(&mut all[..count]);
+    KEPT.set(all);
+    result
+}
+
+/// Splits up to 32 rows, from one to the next `stride`, of `depth` numbers. Gives whether all are in range.
+fn split_rows(rows: usize, x: &[f32], stride: usize, depth: usize, blocks: &mut [Block]) -> bool {
+    assert!(available() && rows <= UNIT && blocks.len() >= depth.div_ceil(DEPTH));
+    assert!(rows == 0 || x.len() >= (rows - 1) * stride + depth);
+    // SAFETY: the assertions; the processor has the instructions.
+    unsafe { rows_of(rows, x.as_ptr(), stride, depth, blocks) }
+}
+
+/// Splits the lines of a panel. Gives whether all numbers are in range.
+fn split_panel(panel: &[f32], blocks: &mut [Block]) -> bool {
+    let lines = panel.as_chunks::<PANEL>().0;
+    assert!(available() && blocks.len() >= lines.len().div_ceil(DEPTH));
+    // SAFETY: the processor has the instructions.
+    unsafe { panel_of(lines, blocks) }
+}
+
+/// # Safety
+/// As [`split_rows`] asserts.
+#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+unsafe fn rows_of(
+    rows: usize,
+    x: *const f32,
+    stride: usize,
+    depth: usize,
+    blocks: &mut [Block],
+) -> bool {
+    let mut in_range = true;
+    for (at, block) in blocks[..depth.div_ceil(DEPTH)].iter_mut().enumerate() {
+        let left = depth - at * DEPTH;
+        let masks = [left, left.saturating_sub(16)].map(|count| ((1 << count.min(16)) - 1) as u16);
+        for r in 0..UNIT {
+            let mut parts = [[_mm512_setzero_ps(); 2]; PARTS];
+            if r < rows {
+                for half in 0..2 {
+                    // SAFETY: the mask leaves out what lies beyond the row.
+                    let numbers = unsafe {
+                        let from = x.add(r * stride + at * DEPTH).wrapping_add(half * 16);
+                        _mm512_maskz_loadu_ps(masks[half], from)
+                    };
+                    for (parts, part) in parts.iter_mut().zip(split(numbers)) {
+                        parts[half] = part;
+                    }
+                }
+            }
+            for (part, [low, high]) in parts.into_iter().enumerate() {
+                // SAFETY: numbers of this kind may have any bits.
+                let row: __m512i = unsafe { std::mem::transmute(_mm512_cvtne2ps_pbh(high, low)) };
+                if part == 0 {
+                    in_range &= are_in_range(row);
+                }
+                let to = block.0[part][r / ROWS][r % ROWS].as_mut_ptr();
+                // SAFETY: a row of a register has 64 bytes.
+                unsafe { _mm512_store_si512(to.cast(), row) };
+            }
+        }
+    }
+    in_range
+}
+
+/// # Safety
+/// The processor must have the instructions; there are enough blocks.
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn panel_of(lines: &[[f32; PANEL]], blocks: &mut [Block]) -> bool {
+    let mut in_range = true;
+    for (lines, block) in lines.chunks(DEPTH).zip(blocks) {
+        for pair in 0..ROWS {
+            for half in 0..2 {
+                let [even, odd] = [2 * pair, 2 * pair + 1].map(|at| match lines.get(at) {
+                    // SAFETY: a half of a line.
+                    Some(line) => split(unsafe { _mm512_loadu_ps(line.as_ptr().add(half * 16)) }),
+                    None => [_mm512_setzero_ps(); PARTS],
+                });
+                for part in 0..PARTS {
+                    let even = _mm512_srli_epi32::<16>(_mm512_castps_si512(even[part]));
+                    let both = _mm512_or_si512(_mm512_castps_si512(odd[part]), even);
+                    if part == 0 {
+                        in_range &= are_in_range(both);
+                    }
+                    // SAFETY: a row of a register has 64 bytes.
+                    unsafe {
+                        _mm512_store_si512(block.0[part][half][pair].as_mut_ptr().cast(), both);
+                    }
+                }
+            }
+        }
+    }
+    in_range
+}
+
+/// Three numbers whose sum a number is: the upper half of its bits, rounded, then of what is left, and the
+/// rest. The lower halves of their bits are zeros, but for the third part of a number that is out of
+/// range.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn split(number: __m512) -> [__m512; PARTS] {
+    let upper = _mm512_set1_epi32(0xffff_0000_u32 as i32);
+    let upper_of = |bits| _mm512_castsi512_ps(_mm512_and_si512(bits, upper));
+    let half = _mm512_set1_epi32(0x8000);
+    let first = upper_of(_mm512_add_epi32(_mm512_castps_si512(number), half));
+    let rest = _mm512_sub_ps(number, first);
+    let second = upper_of(_mm512_castps_si512(rest));
+    let third = _mm512_sub_ps(rest, second);
+    [first, second, upper_of(_mm512_castps_si512(third))]
+}
+
+/// Whether 32 numbers are zero or in [`IN_RANGE`].
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn are_in_range(numbers: __m512i) -> bool {
+    let word = |word: u16| _mm512_set1_epi16(word as i16);
+    let sizes = _mm512_and_si512(numbers, word(0x7fff));
+    let above = _mm512_sub_epi16(sizes, word(IN_RANGE.start));
+    let span = word(IN_RANGE.end - IN_RANGE.start);
+    let not_zero = _mm512_test_epi16_mask(sizes, sizes);
+    _mm512_mask_cmpge_epu16_mask(not_zero, above, span) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::panels::{Shape, multiply, pack, packed_len};
+    use crate::threads;
+
+    fn numbers(len: usize, seed: u32) -> Vec<f32> {
+        let mut state = seed;
+        let next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+        };
+        std::iter::repeat_with(next).take(len).collect()
+    }
+
+    fn packed(weight: &[f32], n: usize, k: usize) -> Vec<f32> {
+        let mut packed = vec![0f32; packed_len(n, k)];
+        pack(weight, n, k, &mut packed);
+        packed
+    }
+
+    #[test]
+    fn products_are_those_of_float32() {
+        for [m, k, n] in [[32, 32, 32], [40, 50, 33], [300, 385, 40], [33, 100, 70], [600, 64, 3]] {
+            let (x, weight, bias) = (numbers(m * k, 1), numbers(n * k, 2), numbers(n, 3));
+            let mut out = vec![7f32; m * n];
+            multiply(Shape { m, k, n }, &x, &packed(&weight, n, k), Some(&bias), &mut out);
+            for (at, &found) in out.iter().enumerate() {
+                let (row, column) = (at / n, at % n);
+                let product = |i| f64::from(x[row * k + i]) * f64::from(weight[column * k + i]);
+                let exact = (0..k).map(product).sum::<f64>() + f64::from(bias[column]);
+                let error = (f64::from(found) - exact).abs();
+                assert!(error < 1e-5, "{m} {k} {n}: {row} {column}: {found} {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_multiplied_as_they_are() {
+        let [m, k, n] = [70, 400, 40];
+        let odd = [f32::NAN, f32::INFINITY, f32::from_bits(u32::MAX), 3e38, 1e-40, -1e30];
+        for odd in odd {
+            let (mut x, mut weight) = (vec![1f32; m * k], vec![1f32; n * k]);
+            x[40 * k + 390] = odd;
+            let of_x = |_: usize, row: usize| if row == 40 { 399.0 + odd } else { 400.0 };
+            check([m, k, n], &x, &weight, of_x);
+            x[40 * k + 390] = 1.0;
+            weight[35 * k + 5] = odd;
+            let of_weight =
+                |column: usize, _: usize| if column == 35 { 399.0 + odd } else { 400.0 };
+            check([m, k, n], &x, &weight, of_weight);
+        }
+        // Beside nothing but zeros it is seen how small it is.
+        let (mut x, weight) = (vec![0f32; m * k], vec![1f32; n * k]);
+        x[3 * k + 7] = 1e-37;
+        check([m, k, n], &x, &weight, |_, row| if row == 3 { 1e-37 } else { 0.0 });
+    }
+
+    fn check(
+        [m, k, n]: [usize; 3],
+        x: &[f32],
+        weight: &[f32],
+        exact: impl Fn(usize, usize) -> f32,
+    ) {
+        let mut out = vec![7f32; m * n];
+        multiply(Shape { m, k, n }, x, &packed(weight, n, k), None, &mut out);
+        for (at, &found) in out.iter().enumerate() {
+            let exact = exact(at % n, at / n);
+            let same = found == exact || found.is_nan() && exact.is_nan();
+            assert!(same, "{}, {}: {found} {exact}", at / n, at % n);
+        }
+    }
+
+    #[test]
+    fn products_do_not_depend_on_the_number_of_threads() {
+        let [m, k, n] = [300, 400, 1100];
+        let (mut x, weight) = (numbers(m * k, 4), numbers(n * k, 5));
+        x[100 * k] = 1e-38;
+        let packed = packed(&weight, n, k);
+        let bits = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut out = vec![0f32; m * n];
+            pool.install(|| multiply(Shape { m, k, n }, &x, &packed, None, &mut out));
+            assert_eq!(pool.install(threads::get), threads);
+            out.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+        };
+        let one = bits(1);
+        assert!((2..5).all(|threads| bits(threads) == one));
+    }
+}
