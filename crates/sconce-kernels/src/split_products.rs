@@ -70,6 +70,7 @@ impl Product<'_> {
             }
             for panel in panels.clone() {
                 let next = self.next_panel(panel, &panels, &lines);
+                let bias = self.bias_of(panel);
                 let mut ahead = next;
                 let mut panel_in_range = true;
                 for from in (0..blocks).step_by(TOGETHER) {
@@ -88,8 +89,11 @@ impl Product<'_> {
                         let place = Place {
                             rows: unit(at),
                             panel,
-                            is_first: from == 0 && lines.start == 0,
-                            reads: from == 0,
+                            begins: match from {
+                                0 if lines.start == 0 => Some(Begin::Bias(&bias)),
+                                0 => Some(Begin::Product),
+                                _ => None,
+                            },
                             writes: part.end == blocks,
                         };
                         let hint = (ahead, ahead_step);
@@ -111,7 +115,7 @@ impl Product<'_> {
         &self,
         configured: &Configured,
         [rows, columns]: [&[Block]; 2],
-        place: Place,
+        place: Place<'_>,
         sums: &mut Sums,
         (ahead, ahead_step): (*const f32, usize),
     ) {
@@ -119,17 +123,16 @@ impl Product<'_> {
         let column = place.panel * PANEL;
         let (count, width) = (place.rows.len(), PANEL.min(n - column));
         let is_whole = (count, width) == (UNIT, PANEL);
-        let bias = self.bias_of(place.panel);
         let sums: *mut f32 = sums.0.as_mut_ptr().cast();
         // SAFETY: rows are below m and `column` below n, so this lies in the product, `count` rows of `width`
         // columns of which are this caller's; `begin` is those or one row. `sums` has whole ones.
         unsafe {
             let product = self.out.add(place.rows.start * n + column);
             let (mut begin, mut begin_stride) = (sums.cast_const(), PANEL);
-            if place.reads {
-                let (from, stride) = match place.is_first {
-                    true => (bias.as_ptr(), 0),
-                    false => (product.cast_const(), n),
+            if let Some(from) = place.begins {
+                let (from, stride) = match from {
+                    Begin::Bias(bias) => (bias.as_ptr(), 0),
+                    Begin::Product => (product.cast_const(), n),
                 };
                 if is_whole {
                     (begin, begin_stride) = (from, stride);
@@ -160,15 +163,19 @@ impl Product<'_> {
 struct Sums([[f32; PANEL]; UNIT]);
 
 /// What a sum of products belongs to.
-struct Place {
+struct Place<'a> {
     rows: Range<usize>,
     panel: usize,
-    /// Whether nothing has been added to the product before.
-    is_first: bool,
-    /// Whether the sums begin with what the product holds, or with the bias.
-    reads: bool,
+    /// What the sums begin with, if this is the first part of them.
+    begins: Option<Begin<'a>>,
     /// Whether they go to the product.
     writes: bool,
+}
+
+/// What sums begin with.
+enum Begin<'a> {
+    Bias(&'a [f32; PANEL]),
+    Product,
 }
 
 /// Works with so many blocks, whatever they hold, which the thread keeps for the next call.
@@ -211,7 +218,7 @@ unsafe fn rows_of(
     depth: usize,
     blocks: &mut [Block],
 ) -> bool {
-    let mut in_range = true;
+    let mut outside = 0;
     for (at, block) in blocks[..depth.div_ceil(DEPTH)].iter_mut().enumerate() {
         let left = depth - at * DEPTH;
         let masks = [left, left.saturating_sub(16)].map(|count| ((1 << count.min(16)) - 1) as u16);
@@ -233,7 +240,7 @@ unsafe fn rows_of(
                 // SAFETY: numbers of this kind may have any bits.
                 let row: __m512i = unsafe { std::mem::transmute(_mm512_cvtne2ps_pbh(high, low)) };
                 if part == 0 {
-                    in_range &= are_in_range(row);
+                    outside |= outside_range(row);
                 }
                 let to = block.0[part][r / ROWS][r % ROWS].as_mut_ptr();
                 // SAFETY: a row of a register has 64 bytes.
@@ -241,37 +248,48 @@ unsafe fn rows_of(
             }
         }
     }
-    in_range
+    outside == 0
 }
 
 /// # Safety
 /// The processor must have the instructions; there are enough blocks.
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn panel_of(lines: &[[f32; PANEL]], blocks: &mut [Block]) -> bool {
-    let mut in_range = true;
-    for (lines, block) in lines.chunks(DEPTH).zip(blocks) {
-        for pair in 0..ROWS {
-            for half in 0..2 {
-                let [even, odd] = [2 * pair, 2 * pair + 1].map(|at| match lines.get(at) {
-                    // SAFETY: a half of a line.
-                    Some(line) => split(unsafe { _mm512_loadu_ps(line.as_ptr().add(half * 16)) }),
-                    None => [_mm512_setzero_ps(); PARTS],
-                });
-                for part in 0..PARTS {
-                    let even = _mm512_srli_epi32::<16>(_mm512_castps_si512(even[part]));
-                    let both = _mm512_or_si512(_mm512_castps_si512(odd[part]), even);
-                    if part == 0 {
-                        in_range &= are_in_range(both);
-                    }
-                    // SAFETY: a row of a register has 64 bytes.
-                    unsafe {
-                        _mm512_store_si512(block.0[part][half][pair].as_mut_ptr().cast(), both);
-                    }
+    let (whole, rest) = lines.as_chunks::<DEPTH>();
+    let mut outside = 0;
+    for (lines, block) in whole.iter().zip(&mut *blocks) {
+        outside |= block_of(lines, block);
+    }
+    if !rest.is_empty() {
+        let mut lines = [[0f32; PANEL]; DEPTH];
+        lines[..rest.len()].copy_from_slice(rest);
+        outside |= block_of(&lines, &mut blocks[whole.len()]);
+    }
+    outside == 0
+}
+
+/// Splits 32 lines. Gives which columns, of those of both halves, have numbers out of range.
+#[target_feature(enable = "avx512f,avx512bw")]
+fn block_of(lines: &[[f32; PANEL]; DEPTH], block: &mut Block) -> u32 {
+    let mut outside = 0;
+    for (pair, lines) in lines.as_chunks::<2>().0.iter().enumerate() {
+        for half in 0..2 {
+            let [even, odd] = [0, 1].map(|at| {
+                // SAFETY: a half of a line.
+                split(unsafe { _mm512_loadu_ps(lines[at].as_ptr().add(half * 16)) })
+            });
+            for part in 0..PARTS {
+                let even = _mm512_srli_epi32::<16>(_mm512_castps_si512(even[part]));
+                let both = _mm512_or_si512(_mm512_castps_si512(odd[part]), even);
+                if part == 0 {
+                    outside |= outside_range(both);
                 }
+                // SAFETY: a row of a register has 64 bytes.
+                unsafe { _mm512_store_si512(block.0[part][half][pair].as_mut_ptr().cast(), both) };
             }
         }
     }
-    in_range
+    outside
 }
 
 /// Three numbers whose sum a number is: the upper half of its bits, rounded, then of what is left, and the
@@ -290,21 +308,20 @@ fn split(number: __m512) -> [__m512; PARTS] {
     [first, second, upper_of(_mm512_castps_si512(third))]
 }
 
-/// Whether 32 numbers are zero or in [`IN_RANGE`].
+/// Which of 32 numbers are neither zero nor in [`IN_RANGE`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn are_in_range(numbers: __m512i) -> bool {
+fn outside_range(numbers: __m512i) -> u32 {
     let word = |word: u16| _mm512_set1_epi16(word as i16);
     let sizes = _mm512_and_si512(numbers, word(0x7fff));
     let above = _mm512_sub_epi16(sizes, word(IN_RANGE.start));
     let span = word(IN_RANGE.end - IN_RANGE.start);
     let not_zero = _mm512_test_epi16_mask(sizes, sizes);
-    _mm512_mask_cmpge_epu16_mask(not_zero, above, span) == 0
+    _mm512_mask_cmpge_epu16_mask(not_zero, above, span)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::panels::{Shape, multiply, pack, packed_len};
     use crate::threads;
 
