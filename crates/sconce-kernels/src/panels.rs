@@ -163,8 +163,10 @@ impl Parts {
             return Parts { rows, panels: 1, unit };
         }
         // Two for each thread: one that comes late has less to do. Parts of all rows read each panel
-        // once, parts of few rows read all panels each; the first panel of a part was not asked for.
-        let (wanted, all) = (2 * threads, shape.n.div_ceil(PANEL));
+        // once, parts of few rows read all panels each; the first panel of a part was not asked for. Where
+        // rows are computed alike, each part begins by putting them in another order.
+        let wanted = if unit == 1 { 2 * threads } else { threads };
+        let all = shape.n.div_ceil(PANEL);
         let even = |panels: &usize| (rows * panels).is_multiple_of(threads);
         let least = wanted.div_ceil(rows);
         let panels = (least..2 * wanted).find(even).unwrap_or(least).min(all);
