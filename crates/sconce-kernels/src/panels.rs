@@ -25,7 +25,7 @@ const DEPTH: usize = 384;
 
 /// Rows of the left operand that a panel is multiplied with before the next one is: the second cache holds
 /// them and both panels.
-const ROWS: usize = 252;
+pub(crate) const ROWS: usize = 252;
 
 /// Multiply-adds below which other threads cost more than they bring.
 const PARALLEL: usize = 1 << 20;

@@ -18,14 +18,13 @@ use bytemuck::Zeroable;
 use crate::matrix_registers::{
     AHEAD, Block, Configured, DEPTH, PARTS, ROWS, Square, add_products, available,
 };
-use crate::panels::{PANEL, Product};
+use crate::panels::{self, PANEL, Product};
 
 /// Rows that are multiplied together.
 pub(crate) const UNIT: usize = 2 * ROWS;
 
-/// The most rows that are multiplied with a panel before the next one is: the second cache holds their
-/// parts and those of the panel.
-const MOST_ROWS: usize = 256;
+/// The most units that a part of a product has.
+const MOST_UNITS: usize = panels::ROWS.div_ceil(UNIT);
 
 /// Blocks of a panel that all rows are multiplied with before the next ones: the first cache holds them.
 const TOGETHER: usize = 3;
@@ -65,7 +64,7 @@ impl Product<'_> {
         with_blocks(units * (blocks + 1) + TOGETHER, |all| {
             let (columns, all) = all.split_at_mut(TOGETHER);
             let (sums, all) = all.split_at_mut(units);
-            let mut in_range = [true; MOST_ROWS / UNIT];
+            let mut in_range = [true; MOST_UNITS];
             for (at, blocks) in all.chunks_exact_mut(blocks).enumerate() {
                 let x = &self.x[unit(at).start * self.x_stride + lines.start..];
                 in_range[at] = split_rows(unit(at).len(), x, self.x_stride, lines.len(), blocks);
