@@ -191,6 +191,7 @@ pub(crate) struct Product<'a> {
     bias: Option<&'a [f32]>,
     pub(crate) out: *mut f32,
     /// Rows that are computed alike: parts of the product begin at multiples of it.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "vectors take any rows"))]
     unit: usize,
 }
 
@@ -533,10 +534,10 @@ mod portable {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn numbers(len: usize, seed: u32) -> Vec<f32> {
+    pub(crate) fn numbers(len: usize, seed: u32) -> Vec<f32> {
         let mut state = seed;
         let next = || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -319,17 +319,9 @@ fn outside_range(numbers: __m512i) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use crate::panels::tests::numbers;
     use crate::panels::{Shape, multiply, pack, packed_len};
     use crate::threads;
-
-    fn numbers(len: usize, seed: u32) -> Vec<f32> {
-        let mut state = seed;
-        let next = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) as f32 / (1 << 23) as f32 - 1.0
-        };
-        std::iter::repeat_with(next).take(len).collect()
-    }
 
     fn packed(weight: &[f32], n: usize, k: usize) -> Vec<f32> {
         let mut packed = vec![0f32; packed_len(n, k)];
