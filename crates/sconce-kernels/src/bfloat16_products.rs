@@ -5,14 +5,17 @@
 #![allow(clippy::needless_range_loop, reason = "rows are registers")]
 
 use std::arch::x86_64::*;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use half::bf16;
 
 use crate::blocked::lanes::Avx512;
 use crate::dots::Factors;
+use crate::matrix_registers::{self, Configured, add_pairs};
 use crate::panels::{PANEL, tiles};
 use crate::simd::{Level, best};
+use crate::split_products::UNIT;
 
 /// The rows that registers hold.
 const TILE_ROWS: usize = 14;
@@ -40,7 +43,9 @@ pub(crate) fn available() -> bool {
 }
 
 /// Adds the product of `rows` rows, `x_stride` apart, and some lines to 32 columns of `sums`, whose rows are
-/// `sums_stride` apart; what columns beyond the lines' hold then means nothing.
+/// `sums_stride` apart; what columns beyond the lines' hold then means nothing. Where they are all rows of a
+/// product (`together`), matrices of them are multiplied if the processor can: sums of the last rows are
+/// made in another order then.
 ///
 /// # Panics
 /// Where the processor lacks the instruction, or an operand is short.
@@ -49,6 +54,7 @@ pub(crate) fn add_panel(
     (x, x_stride): (&[bf16], usize),
     lines: Lines<'_>,
     (sums, sums_stride): (&mut [f32], usize),
+    together: bool,
 ) {
     let Lines { all, stride, depth, width } = lines;
     if rows == 0 || depth == 0 {
@@ -62,25 +68,43 @@ pub(crate) fn add_panel(
     assert!(lies_in(rows, x_stride, depth, x.len()));
     assert!(lies_in(depth, stride, width, all.len()));
     assert!(lies_in(rows, sums_stride, PANEL, sums.len()));
+    let matrices = if together && matrix_registers::available() { rows / UNIT } else { 0 };
+    let configured = (matrices > 0).then(Configured::new);
+    let (x, sums) = (x.as_ptr(), sums.as_mut_ptr());
     let mut pairs = [[bf16::ZERO; 2 * PANEL]; DEPTH / 2];
     for from in (0..depth).step_by(DEPTH) {
         let depth = DEPTH.min(depth - from);
+        let pairs = &mut pairs[..depth.div_ceil(2)];
         // SAFETY: the assertions above; the processor has the instructions.
         unsafe {
-            let first = all.as_ptr().add(from * stride);
-            let pairs = &mut pairs[..depth.div_ceil(2)];
-            pair_up(first, stride, depth, width, pairs);
-            for rows in tiles(rows, TILE_ROWS) {
-                let tile = Tile {
-                    depth,
-                    x: x.as_ptr().add(rows.start * x_stride + from),
-                    x_stride,
-                    pairs: pairs.as_ptr(),
-                    sums: sums.as_mut_ptr().add(rows.start * sums_stride),
-                    sums_stride,
-                };
-                tile.compute(rows.len());
+            pair_up(all.as_ptr().add(from * stride), stride, depth, width, pairs);
+            let tiles_of = |rows: Range<usize>, begin: usize| {
+                for part in tiles(rows.len(), TILE_ROWS) {
+                    let first = rows.start + part.start;
+                    let tile = Tile {
+                        depth: depth - begin,
+                        x: x.add(first * x_stride + from + begin),
+                        x_stride,
+                        pairs: pairs.as_ptr().add(begin / 2),
+                        sums: sums.add(first * sums_stride),
+                        sums_stride,
+                    };
+                    tile.compute(part.len());
+                }
+            };
+            if let Some(configured) = &configured {
+                let blocks = depth / matrix_registers::DEPTH;
+                for first in (0..matrices).map(|at| at * UNIT) {
+                    let rows = (x.add(first * x_stride + from), x_stride);
+                    let sums = (sums.add(first * sums_stride), sums_stride);
+                    add_pairs(configured, rows, pairs.as_ptr(), blocks, sums);
+                }
+                let begin = blocks * matrix_registers::DEPTH;
+                if begin < depth {
+                    tiles_of(0..matrices * UNIT, begin);
+                }
             }
+            tiles_of(matrices * UNIT..rows, 0);
         }
     }
 }
@@ -246,14 +270,23 @@ mod tests {
             return;
         }
         let number = |i: usize| bf16::from_f32((i * 29 % 31) as f32 - 15.0);
-        for [rows, depth, width] in [[1, 1, 1], [2, 7, 32], [15, 256, 5], [29, 259, 31], [3, 0, 9]]
-        {
+        let sizes = [
+            [1, 1, 1],
+            [2, 7, 32],
+            [15, 256, 5],
+            [29, 259, 31],
+            [3, 0, 9],
+            [32, 64, 32],
+            [70, 300, 31],
+            [64, 31, 32],
+        ];
+        for [rows, depth, width] in sizes {
             let (x_stride, stride, sums_stride) = (depth + 3, width + 2, 40);
             let x: Vec<bf16> = (0..rows * x_stride).map(number).collect();
             let all: Vec<bf16> = (0..depth * stride).map(|i| number(i + 7)).collect();
             let mut sums = vec![0.5f32; rows * sums_stride];
             let lines = Lines { all: &all, stride, depth, width };
-            add_panel(rows, (&x, x_stride), lines, (&mut sums, sums_stride));
+            add_panel(rows, (&x, x_stride), lines, (&mut sums, sums_stride), rows > 3);
             for (at, &sum) in sums.iter().enumerate() {
                 let (row, column) = (at / sums_stride, at % sums_stride);
                 let product =

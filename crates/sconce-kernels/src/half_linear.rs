@@ -52,7 +52,7 @@ pub(crate) fn multiply<H: Half>(
             _ if as_they_are => {
                 for (at, panel) in weight.chunks_exact((k * PANEL).max(1)).enumerate() {
                     let sums = (&mut sums[at * PANEL..], width);
-                    H::add_panel(m, (x, k), (panel, PANEL), [k, PANEL], sums);
+                    H::add_panel(m, (x, k), (panel, PANEL), [k, PANEL], sums, true);
                 }
             }
             _ => add_rows((rows, stride), weight, k, (sums, width)),

@@ -106,7 +106,14 @@ fn multiply_part<H: Half>(
             let lines = &b[part_at(b_at, 0, cols.start + column).start..];
             let sizes = [k, PANEL.min(cols.len() - column)];
             let sums = (&mut sums[column..], width);
-            H::add_panel(rows.len(), (x, a_at.row_stride), (lines, b_at.row_stride), sizes, sums);
+            H::add_panel(
+                rows.len(),
+                (x, a_at.row_stride),
+                (lines, b_at.row_stride),
+                sizes,
+                sums,
+                false,
+            );
         }
     } else {
         let y = &b[part_at(b_at, 0, cols.start).start..];

@@ -27,13 +27,15 @@ pub(crate) trait Half: Element {
         false
     }
     /// Adds the product of so many rows and lines of so many numbers, of which up to 32 are columns, to
-    /// `sums`: each with what lies from one row or line to the next.
+    /// `sums`: each with what lies from one row or line to the next. Whether they are all rows of the product
+    /// (`together`) must not depend on the number of threads.
     fn add_panel(
         _rows: usize,
         _x: (&[Self], usize),
         _lines: (&[Self], usize),
         _sizes: [usize; 2],
         _sums: (&mut [f32], usize),
+        _together: bool,
     ) {
         unreachable!("this type has no products of its own");
     }
@@ -117,9 +119,10 @@ impl Half for bf16 {
         (all, stride): (&[bf16], usize),
         [depth, width]: [usize; 2],
         sums: (&mut [f32], usize),
+        together: bool,
     ) {
         let lines = bfloat16_products::Lines { all, stride, depth, width };
-        bfloat16_products::add_panel(rows, x, lines, sums);
+        bfloat16_products::add_panel(rows, x, lines, sums, together);
     }
 
     #[cfg(target_arch = "x86_64")]

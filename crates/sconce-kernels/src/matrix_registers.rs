@@ -250,3 +250,60 @@ pub(crate) unsafe fn add_products(_: &Configured, rows: &[Block], columns: &[Blo
         );
     }
 }
+
+/// Adds the products of 32 rows and 32 columns of `bfloat16`, `blocks` times 32 numbers of each, to `sums`. The
+/// numbers of a row lie side by side, those of the columns in pairs, line by line. Strides are those of rows.
+///
+/// # Safety
+/// All must be valid for as many numbers as that says.
+pub(crate) unsafe fn add_pairs(
+    _: &Configured,
+    (rows, row_stride): (*const bf16, usize),
+    pairs: *const [bf16; 4 * ROWS],
+    blocks: usize,
+    (sums, sums_stride): (*mut f32, usize),
+) {
+    if blocks == 0 {
+        return;
+    }
+    let (row_bytes, sum_bytes) = (row_stride * 2, sums_stride * 4);
+    // SAFETY: as in `add_products`.
+    unsafe {
+        asm!(
+            "tileloadd tmm0, [{sums} + {sum_bytes}]",
+            "tileloadd tmm1, [{sums} + {sum_bytes} + 64]",
+            "tileloadd tmm2, [{sums_below} + {sum_bytes}]",
+            "tileloadd tmm3, [{sums_below} + {sum_bytes} + 64]",
+            "2:",
+            "tileloadd tmm6, [{pairs} + {pair_bytes}]",
+            "tileloadd tmm4, [{rows} + {row_bytes}]",
+            "tdpbf16ps tmm0, tmm4, tmm6",
+            "tileloadd tmm7, [{pairs} + {pair_bytes} + 64]",
+            "tdpbf16ps tmm1, tmm4, tmm7",
+            "tileloadd tmm5, [{rows_below} + {row_bytes}]",
+            "tdpbf16ps tmm2, tmm5, tmm6",
+            "tdpbf16ps tmm3, tmm5, tmm7",
+            "add {rows}, 64",
+            "add {rows_below}, 64",
+            "add {pairs}, 0x800",
+            "dec {blocks}",
+            "jnz 2b",
+            "tilestored [{sums} + {sum_bytes}], tmm0",
+            "tilestored [{sums} + {sum_bytes} + 64], tmm1",
+            "tilestored [{sums_below} + {sum_bytes}], tmm2",
+            "tilestored [{sums_below} + {sum_bytes} + 64], tmm3",
+            rows = inout(reg) rows => _,
+            rows_below = inout(reg) rows.wrapping_add(ROWS * row_stride) => _,
+            row_bytes = in(reg) row_bytes,
+            pairs = inout(reg) pairs => _,
+            pair_bytes = in(reg) 128usize,
+            blocks = inout(reg) blocks => _,
+            sums = in(reg) sums,
+            sums_below = in(reg) sums.wrapping_add(ROWS * sums_stride),
+            sum_bytes = in(reg) sum_bytes,
+            out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+            out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+            options(nostack),
+        );
+    }
+}
