@@ -141,20 +141,14 @@ pub(crate) const AHEAD: usize = 1024;
 
 /// Adds the products of 32 rows and 32 columns: those of the parts whose product can be seen in the sum.
 ///
+/// # Panics
+/// Where there are no blocks, or not as many of both operands.
+///
 /// # Safety
 /// `begin` and `out` must be valid for 32 rows of 32 numbers.
 pub(crate) unsafe fn add_products(_: &Configured, rows: &[Block], columns: &[Block], to: Square) {
-    let blocks = rows.len().min(columns.len());
-    if blocks == 0 {
-        // SAFETY: the caller's.
-        unsafe {
-            for r in 0..2 * ROWS {
-                let row = to.begin.add(r * to.begin_stride);
-                row.copy_to(to.out.add(r * to.out_stride), 2 * ROWS);
-            }
-        }
-        return;
-    }
+    let blocks = rows.len();
+    assert!(blocks > 0 && columns.len() == blocks, "as many blocks of both, and some");
     let (begin_bytes, out_bytes) = (to.begin_stride * 4, to.out_stride * 4);
     // SAFETY: `Configured` says that the processor has the instructions and that registers have 16 rows of 64
     // bytes; as many blocks are read as both operands have, and the rows of `begin` and `out` are the
