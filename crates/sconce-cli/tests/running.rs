@@ -243,6 +243,50 @@ fn times_and_parts_of_a_call() {
 }
 
 #[test]
+fn an_operator_that_takes_long_is_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("long.py");
+    let text = "import torch\n\n\ndef f(x: torch.Tensor):\n    return torch.diff(x, n=200000)\n";
+    std::fs::write(&program, text).unwrap();
+    let program = format!("{}:f", program.display());
+    for verb in ["run", "bench"] {
+        let run = run(&[verb, &program, "-i", "zeros(400000)", "--max-seconds=0.05"]);
+        assert_eq!(run.code, 2, "{verb}: {}", run.err);
+        assert!(run.err.contains("an operator took longer"), "{verb}: {}", run.err);
+    }
+}
+
+#[test]
+fn tensors_larger_than_memory_are_not_gone_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("large.py");
+    let bodies = [
+        "one.expand(1 << 40).relu()",
+        "one.expand(1 << 40).zero_()",
+        "one.expand(1 << 40).unbind(0)",
+        "one.expand(1 << 40).chunk(1 << 31)",
+        "torch.tensor_split(one, 1 << 40)",
+        "torch.cat([one, one.expand((1 << 62) + ((1 << 62) - 1))])",
+        "torch.block_diag(one, one.expand((1 << 62) + ((1 << 62) - 1)))",
+        "torch.combinations(one, 1 << 61, True)",
+        "torch.combinations(one.expand(100000), 50, True)",
+        "torch.logdet(torch.zeros(1, 0, 0).expand(1 << 62, 0, 0))",
+        "torch.fft.irfft(torch.zeros(0, 1).expand(0, 1 << 62))",
+        "torch.linalg.svd(torch.zeros(1 << 16, 1))[0]",
+    ];
+    let functions = bodies.iter().enumerate().map(|(at, body)| {
+        format!("\n\ndef f{at}():\n    one = torch.zeros(1)\n    return {body}\n")
+    });
+    std::fs::write(&program, format!("import torch\n{}", functions.collect::<String>())).unwrap();
+    for (at, body) in bodies.iter().enumerate() {
+        let function = format!("{}:f{at}", program.display());
+        let run = run(&["run", &function, "--max-memory", "100MB"]);
+        assert_eq!(run.code, 2, "{body}: {}", run.err);
+        assert!(run.err.contains("the program may hold 100000000 bytes"), "{body}: {}", run.err);
+    }
+}
+
+#[test]
 fn limits_stop_a_program_without_end() {
     for limit in ["--max-seconds=0.05", "--max-steps=1000"] {
         let run = run(&["run", ENDLESS, "-i", "1", limit]);

@@ -240,7 +240,7 @@ pub fn running_extremum(which: Extremum, input: &Tensor, dim: i64) -> Result<(Te
 fn records<T: Real>(input: &Tensor, dim: i64, max: bool) -> Result<(Tensor, Tensor)> {
     let dim = wrap_dim(dim, input.dim())?;
     let len = input.sizes().get(dim).copied().unwrap_or(1) as usize;
-    let inner = input.sizes().iter().skip(dim + 1).product::<i64>() as usize;
+    let inner = crate::shape::product(input.sizes().get(dim + 1..).unwrap_or_default()) as usize;
     let values = input.to_dtype(T::DTYPE)?.contiguous()?;
     let best = Tensor::unset(input.sizes(), T::DTYPE)?;
     let indices = Tensor::unset(input.sizes(), DType::Int64)?;

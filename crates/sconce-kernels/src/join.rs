@@ -2,7 +2,7 @@
 
 use crate::quantized::{per_tensor, through_floats};
 use crate::shape::wrap_dim;
-use crate::{Dims, Error, MemoryFormat, Operand, Result, Tensor, result_type};
+use crate::{Dims, Error, Memory, MemoryFormat, Operand, Result, Tensor, result_type};
 
 /// `torch.cat`. Empty vectors are left out whatever the other sizes are, as PyTorch does for old
 /// programs.
@@ -52,7 +52,7 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
                 )));
             }
         }
-        sizes[dim] += tensor.sizes()[dim];
+        sizes[dim] = sizes[dim].saturating_add(tensor.sizes()[dim]);
     }
     let result = Tensor::unset(&sizes, dtype)?;
     let mut at = 0;
@@ -126,10 +126,27 @@ pub fn split_with_sizes(input: &Tensor, sizes: &[i64], dim: i64) -> Result<Vec<T
     sizes.iter().map(part).collect()
 }
 
+/// Refuses more views than a program's memory has room for.
+pub(crate) fn check_views(count: i64) -> Result<()> {
+    // Two lists of numbers and what else a view is.
+    const BYTES: usize = 256;
+    Memory::check((count.max(0) as usize).saturating_mul(BYTES))
+}
+
+/// `torch.unbind`: a view of each place along a dimension.
+///
+/// # Errors
+/// Where there is no such dimension, and where memory is short.
+pub fn unbind(input: &Tensor, dim: i64) -> Result<Vec<Tensor>> {
+    let count = input.size(dim)?;
+    check_views(count)?;
+    (0..count).map(|index| input.select(dim, index)).collect()
+}
+
 /// `torch.split` into views of one size, the last one smaller.
 ///
 /// # Errors
-/// For sizes below 1, unless the dimension is empty.
+/// For sizes below 1, unless the dimension is empty, and where memory is short.
 pub fn split(input: &Tensor, split_size: i64, dim: i64) -> Result<Vec<Tensor>> {
     let size = input.size(dim)?;
     if split_size < 0 {
@@ -145,6 +162,7 @@ pub fn split(input: &Tensor, split_size: i64, dim: i64) -> Result<Vec<Tensor>> {
     if size == 0 {
         return Ok(vec![input.clone()]);
     }
+    check_views(size / split_size)?;
     (0..size)
         .step_by(split_size as usize)
         .map(|at| input.narrow(dim, at, split_size.min(size - at)))
@@ -162,10 +180,8 @@ pub fn chunk(input: &Tensor, chunks: i64, dim: i64) -> Result<Vec<Tensor>> {
         )));
     }
     let size = input.size(dim)?;
-    if size == 0 && chunks > 1 << 20 {
-        return Err(Error::runtime(format!("{chunks} chunks of nothing are too many")));
-    }
     if size == 0 {
+        check_views(chunks)?;
         // PyTorch gives as many empty views as were asked for; the caller names the number.
         return (0..chunks).map(|_| Ok(input.clone())).collect();
     }

@@ -190,7 +190,7 @@ pub use histogram::{Bins, bincount, histc, histogramdd, searchsorted};
 pub use import::Importer;
 pub use index::{embedding, gather, index, index_put, index_select, nonzero, scatter};
 pub use iteration::Iteration;
-pub use join::{cat, chunk, split, split_with_sizes, stack};
+pub use join::{cat, chunk, split, split_with_sizes, stack, unbind};
 pub use linear_packed::{LinearActivation, linear_packed, pack_linear};
 pub use loss::{
     Reduction, Triplet, binary_cross_entropy, binary_cross_entropy_with_logits,

@@ -82,6 +82,20 @@ impl Memory {
         Ok(Charge { bytes, memory: Some(memory) })
     }
 
+    /// Refuses more bytes than what is entered, if anything is, may hold at all.
+    ///
+    /// # Errors
+    /// Where it is more.
+    pub fn check(bytes: usize) -> Result<()> {
+        match entered() {
+            Some(Memory(count)) if bytes > count.limit => Err(Error::out_of_memory(format!(
+                "the program may hold {} bytes and asks for what takes {bytes}",
+                count.limit
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// As [`Memory::charge`], beyond the limit if need be: for what is found to have grown.
     pub fn charge_anyway(bytes: usize) -> Charge {
         let Some(memory) = entered() else { return Charge::default() };

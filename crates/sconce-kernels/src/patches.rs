@@ -75,10 +75,10 @@ impl PatchOptions {
         let strides = [
             strides[0],
             strides[1],
-            strides[2] * self.dilation[0],
-            strides[3] * self.dilation[1],
-            strides[2] * self.stride[0],
-            strides[3] * self.stride[1],
+            strides[2].saturating_mul(self.dilation[0]),
+            strides[3].saturating_mul(self.dilation[1]),
+            strides[2].saturating_mul(self.stride[0]),
+            strides[3].saturating_mul(self.stride[1]),
         ];
         padded.as_strided(&sizes, &strides, None)
     }

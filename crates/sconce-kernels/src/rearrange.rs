@@ -210,7 +210,7 @@ pub fn roll(input: &Tensor, shifts: &[i64], dims: &[i64]) -> Result<Tensor> {
     let mut result = input.clone();
     for (&shift, &dim) in shifts.iter().zip(dims) {
         let size = result.size(dim)?;
-        let start = (-shift).rem_euclid(size);
+        let start = (-(shift % size)).rem_euclid(size);
         let halves = [result.narrow(dim, start, size - start)?, result.narrow(dim, 0, start)?];
         result = crate::cat(&halves, dim)?;
     }
@@ -421,8 +421,8 @@ pub fn block_diag(tensors: &[Tensor]) -> Result<Tensor> {
                 )));
             }
         };
-        rows += block.sizes()[0];
-        columns += block.sizes()[1];
+        rows = rows.saturating_add(block.sizes()[0]);
+        columns = columns.saturating_add(block.sizes()[1]);
         blocks.push(block);
     }
     let operands: Vec<crate::Operand<'_>> = blocks.iter().map(Into::into).collect();
@@ -507,6 +507,18 @@ pub fn cartesian_prod(tensors: &[Tensor]) -> Result<Tensor> {
     crate::stack(&columns?, 1)
 }
 
+/// How many sets of `r` there are of `n`: the binomial coefficient, or the greatest number.
+fn ways_to_choose(n: i64, r: i64) -> usize {
+    let mut ways: u128 = 1;
+    for i in 0..r.min(n - r) {
+        ways = ways * (n - i) as u128 / (i as u128 + 1);
+        if ways > usize::MAX as u128 {
+            return usize::MAX;
+        }
+    }
+    ways as usize
+}
+
 /// `torch.combinations` of `r` elements.
 ///
 /// # Errors
@@ -525,12 +537,14 @@ pub fn combinations(input: &Tensor, r: i64, with_replacement: bool) -> Result<Te
         return Tensor::zeros(&[0], input.dtype());
     }
     let n = input.numel();
-    let mut chosen: Vec<i64> = (0..r).map(|i| if with_replacement { 0 } else { i }).collect();
-    let mut rows = Vec::new();
     let possible = if with_replacement { n > 0 } else { r <= n };
     if !possible {
         return Tensor::zeros(&[0, r], input.dtype());
     }
+    let rows = ways_to_choose(if with_replacement { n.saturating_add(r - 1) } else { n }, r);
+    crate::Memory::check(rows.saturating_mul(width).saturating_mul(size_of::<i64>()))?;
+    let mut chosen: Vec<i64> = (0..r).map(|i| if with_replacement { 0 } else { i }).collect();
+    let mut rows = Vec::new();
     loop {
         rows.extend_from_slice(&chosen);
         // The last place that can still go up; those after it start anew.
@@ -577,9 +591,7 @@ pub fn split_evenly(input: &Tensor, sections: i64, dim: i64) -> Result<Vec<Tenso
             "number of sections must be larger than 0, got {sections}"
         )));
     }
-    if sections > (1 << 20) && sections > size {
-        return Err(Error::not_implemented(format!("a tensor split into {sections} parts")));
-    }
+    crate::join::check_views(sections)?;
     let (small, larger) = (size / sections, size % sections);
     let mut at = 0;
     let part = |i| {
@@ -640,6 +652,24 @@ pub fn sum_to_size(input: &Tensor, sizes: &[i64]) -> Result<Tensor> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rolls_go_around_as_often_as_they_are_told() {
+        let t = Tensor::from_slice(&[1i64, 2, 3], &[3]).unwrap();
+        for (shift, expected) in [(1, [3, 1, 2]), (-4, [2, 3, 1]), (i64::MIN, [3, 1, 2])] {
+            assert_eq!(roll(&t, &[shift], &[0]).unwrap().to_vec::<i64>().unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn combinations_are_counted() {
+        let cases = [(5, 2, 10), (5, 5, 1), (40, 20, 137_846_528_820), (1, 1, 1), (9, 0, 1)];
+        for (n, r, expected) in cases {
+            assert_eq!(ways_to_choose(n, r), expected, "{n} {r}");
+        }
+        assert_eq!(ways_to_choose(i64::MAX, 1 << 61), usize::MAX);
+        assert_eq!(ways_to_choose(1000, 500), usize::MAX);
+    }
 
     #[test]
     fn combinations_are_in_order() {

@@ -326,6 +326,18 @@ impl Tensor {
         self.now().count as i64
     }
 
+    /// How many bytes its elements would take if each had memory of its own, of sizes that are 0 as if they
+    /// were 1: who goes over all of them goes over so many, however few there are in memory.
+    #[inline]
+    pub fn extent(&self) -> usize {
+        let View { dtype, sizes, count, contiguous, .. } = self.now();
+        let elements = match (*count, *contiguous) {
+            (1.., true) => *count,
+            _ => sizes.iter().fold(1, |all: usize, &size| all.saturating_mul(size.max(1) as usize)),
+        };
+        elements.saturating_mul(dtype.item_size())
+    }
+
     /// Whether both are one tensor, not only views of the same elements: Python's `is`.
     pub fn is(&self, other: &Tensor) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
@@ -514,15 +526,16 @@ impl Tensor {
 
     fn fill_with<T: Element>(&self, value: T) -> Result<()> {
         let mut all = self.now().storage.write::<T>()?;
-        walk::rows(
-            &self.now().sizes,
-            [&self.now().strides],
-            [self.now().offset],
-            |[at], [step], len| match step {
+        // What stands for many is written once.
+        let sizes = self.now().sizes.iter().zip(&self.now().strides);
+        let sizes: Dims =
+            sizes.map(|(&size, &stride)| if stride == 0 { size.min(1) } else { size }).collect();
+        walk::rows(&sizes, [&self.now().strides], [self.now().offset], |[at], [step], len| {
+            match step {
                 1 => all[at..at + len].fill(value),
                 _ => (0..len).for_each(|i| all[at + i * step] = value),
-            },
-        );
+            }
+        });
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use std::ops::{Add, AddAssign, Div, Index, IndexMut, Mul, Neg, Sub, SubAssign};
 
 use faer::traits::ComplexField;
 use num_complex::Complex64;
-use sconce_kernels::{DType, Element, Error, Result, Tensor};
+use sconce_kernels::{DType, Element, Error, Memory, Result, Tensor};
 
 use crate::eigen::Eigen;
 
@@ -218,7 +218,10 @@ impl<T: Number> Batch<T> {
     }
 
     /// An empty result with the same batch and other last dimensions.
-    pub(crate) fn out<U: Element>(&self, last: &[usize]) -> Out<U> {
+    ///
+    /// # Errors
+    /// As [`Out::new`].
+    pub(crate) fn out<U: Element>(&self, last: &[usize]) -> Result<Out<U>> {
         Out::new(&self.batch, last)
     }
 }
@@ -230,9 +233,15 @@ pub(crate) struct Out<U> {
 }
 
 impl<U: Element> Out<U> {
-    pub(crate) fn new(batch: &[i64], last: &[usize]) -> Out<U> {
-        let sizes = batch.iter().copied().chain(last.iter().map(|&n| n as i64)).collect();
-        Out { sizes, data: Vec::new() }
+    /// A result of so many matrices of these sizes, still empty.
+    ///
+    /// # Errors
+    /// Where it would be more than the program may hold.
+    pub(crate) fn new(batch: &[i64], last: &[usize]) -> Result<Out<U>> {
+        let sizes: Vec<i64> = batch.iter().copied().chain(last.iter().map(|&n| n as i64)).collect();
+        let count = sizes.iter().fold(1, |all: usize, &size| all.saturating_mul(size as usize));
+        Memory::check(count.saturating_mul(size_of::<U>()))?;
+        Ok(Out { sizes, data: Vec::new() })
     }
 
     pub(crate) fn push(&mut self, data: &[U]) {

@@ -66,10 +66,10 @@ fn laid_out(result: Tensor, input: &Tensor, dims: &[usize]) -> Result<Tensor> {
     order.sort_by_key(|&dim| Reverse(input.strides()[dim]));
     order.extend(dims);
     let mut strides = vec![1; input.dim()];
-    let mut step = 1;
+    let mut step = 1i64;
     for dim in order.into_iter().rev() {
         strides[dim] = step;
-        step *= result.sizes()[dim].max(1);
+        step = step.saturating_mul(result.sizes()[dim].max(1));
     }
     result.with_strides(&strides)
 }
@@ -259,7 +259,7 @@ pub fn fft(
     }
     let dims = [wrap_dim(dim, input.dim())? as i64];
     let have = input.size(dims[0])?;
-    let n = n.unwrap_or(if kind == Kind::ToReal { 2 * (have - 1) } else { have });
+    let n = n.unwrap_or(if kind == Kind::ToReal { (have - 1).saturating_mul(2) } else { have });
     check_points(n)?;
     let scale = Scale::of(norm, forward)?;
     let size = if kind == Kind::ToReal { n / 2 + 1 } else { n };

@@ -137,8 +137,8 @@ pub fn ldl_factor_ex(a: &Tensor, hermitian: bool) -> Result<[Tensor; 3]> {
     by_number!(a, T => {
         let matrices = Batch::<T>::read(a)?;
         let n = matrices.rows;
-        let mut factors: Out<T> = matrices.out(&[n, n]);
-        let (mut pivots, mut info): (Out<i32>, Out<i32>) = (matrices.out(&[n]), matrices.out(&[]));
+        let mut factors: Out<T> = matrices.out(&[n, n])?;
+        let (mut pivots, mut info): (Out<i32>, Out<i32>) = (matrices.out(&[n])?, matrices.out(&[])?);
         for matrix in matrices.matrices() {
             let (factor, order, code) = factor(matrix, hermitian);
             factors.push(&factor.data);
@@ -192,7 +192,7 @@ pub fn ldl_solve(ld: &Tensor, pivots: &Tensor, b: &Tensor, hermitian: bool) -> R
     }
     by_number!(ld, T => {
         let (factors, sides) = (Batch::<T>::read(&wide)?, Batch::<T>::read(&sides)?);
-        let mut x: Out<T> = sides.out(&[sides.rows, sides.cols]);
+        let mut x: Out<T> = sides.out(&[sides.rows, sides.cols])?;
         let step = n as usize;
         for (at, (factor, side)) in factors.matrices().zip(sides.matrices()).enumerate() {
             x.push(&solve(&factor, &pivots[at * step..(at + 1) * step], side, hermitian).data);

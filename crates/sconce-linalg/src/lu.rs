@@ -36,9 +36,9 @@ fn check_lu(a: &Tensor, pivot: bool, function: &str) -> Result<()> {
 fn factor<T: Number>(a: &Tensor, mut then: impl FnMut(&Lu<T>)) -> Result<[Tensor; 3]> {
     let matrices = Batch::<T>::read(a)?;
     let (rows, cols) = (matrices.rows, matrices.cols);
-    let mut lu: Out<T> = matrices.out(&[rows, cols]);
-    let mut pivots: Out<i32> = matrices.out(&[rows.min(cols)]);
-    let mut info: Out<i32> = matrices.out(&[]);
+    let mut lu: Out<T> = matrices.out(&[rows, cols])?;
+    let mut pivots: Out<i32> = matrices.out(&[rows.min(cols)])?;
+    let mut info: Out<i32> = matrices.out(&[])?;
     for matrix in matrices.matrices() {
         let result = Lu::new(matrix);
         then(&result);
@@ -112,7 +112,7 @@ pub fn lu_unpack(lu: &Tensor, pivots: &Tensor, data: bool, perm: bool) -> Result
 fn permutation(lu: &Tensor, pivots: &Tensor) -> Result<Tensor> {
     let rows = lu.size(-2)? as usize;
     let batch = &lu.sizes()[..lu.dim() - 2];
-    let mut out: Out<f64> = Out::new(batch, &[rows, rows]);
+    let mut out: Out<f64> = Out::new(batch, &[rows, rows])?;
     let each = lu.size(-2)?.min(lu.size(-1)?) as usize;
     let all = pivots.to_vec::<i32>()?;
     if !pivots_are_rows(&all, rows) {
@@ -155,8 +155,8 @@ pub fn inv_ex(a: &Tensor) -> Result<[Tensor; 2]> {
     by_number!(a, T => {
         let matrices = Batch::<T>::read(a)?;
         let n = matrices.rows;
-        let mut inverse: Out<T> = matrices.out(&[n, n]);
-        let mut info: Out<i32> = matrices.out(&[]);
+        let mut inverse: Out<T> = matrices.out(&[n, n])?;
+        let mut info: Out<i32> = matrices.out(&[])?;
         for matrix in matrices.matrices() {
             let lu = Lu::new(matrix);
             inverse.push(&if lu.info == 0 { lu.solve(Matrix::identity(n, n)) } else { lu.lu.clone() }.data);
@@ -203,7 +203,7 @@ pub fn solve_ex(a: &Tensor, b: &Tensor, left: bool) -> Result<[Tensor; 4]> {
     let columns = if left { columns } else { columns.transpose(-2, -1)? };
     let (x, lu, pivots, info) = by_number!(a, T => {
         let sides = Batch::<T>::read(&columns)?;
-        let mut x: Out<T> = sides.out(&[sides.rows, sides.cols]);
+        let mut x: Out<T> = sides.out(&[sides.rows, sides.cols])?;
         if left && wide.sizes() == a.sizes() {
             let mut sides = sides.matrices();
             let [lu, pivots, info] = factor::<T>(a, |lu| {
@@ -304,7 +304,7 @@ pub fn lu_solve(
     let columns = if left { columns } else { sconce_kernels::conj(&columns.transpose(-2, -1)?)? };
     let x = by_number!(lu, T => {
         let (factors, sides) = (Batch::<T>::read(&wide)?, Batch::<T>::read(&columns)?);
-        let mut x: Out<T> = sides.out(&[sides.rows, sides.cols]);
+        let mut x: Out<T> = sides.out(&[sides.rows, sides.cols])?;
         let step = n as usize;
         for (at, (factor, side)) in factors.matrices().zip(sides.matrices()).enumerate() {
             let pivots = &pivots[at * step..(at + 1) * step];
@@ -324,7 +324,7 @@ pub fn det(a: &Tensor) -> Result<[Tensor; 3]> {
     check_square(a, "linalg.det", "A")?;
     check_computed(a, "linalg.det")?;
     by_number!(a, T => {
-        let mut det: Out<T> = Out::new(&a.sizes()[..a.dim() - 2], &[]);
+        let mut det: Out<T> = Out::new(&a.sizes()[..a.dim() - 2], &[])?;
         let [lu, pivots, _] = factor::<T>(a, |lu| det.push(&[lu.det()]))?;
         Ok([det.tensor(a.dtype())?, lu, pivots])
     })
@@ -339,7 +339,7 @@ pub fn slogdet(a: &Tensor) -> Result<[Tensor; 4]> {
     check_float(a, "linalg.slogdet")?;
     let (real, batch) = (sconce_kernels::real_dtype(a.dtype()), &a.sizes()[..a.dim() - 2]);
     by_number!(a, T => {
-        let (mut signs, mut logs): (Out<T>, Out<f64>) = (Out::new(batch, &[]), Out::new(batch, &[]));
+        let (mut signs, mut logs): (Out<T>, Out<f64>) = (Out::new(batch, &[])?, Out::new(batch, &[])?);
         let [lu, pivots, _] = factor::<T>(a, |lu| {
             let mut log = 0.0;
             let mut unit = lu.parity();

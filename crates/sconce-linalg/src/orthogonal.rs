@@ -32,8 +32,8 @@ pub fn qr(a: &Tensor, mode: &str) -> Result<[Tensor; 2]> {
         let matrices = Batch::<T>::read(a)?;
         let (m, n) = (matrices.rows, matrices.cols);
         let width = if complete { m } else { m.min(n) };
-        let mut q: Out<T> = if with_q { matrices.out(&[m, width]) } else { Out::new(&[], &[0]) };
-        let mut r: Out<T> = matrices.out(&[width, n]);
+        let mut q: Out<T> = if with_q { matrices.out(&[m, width])? } else { Out::new(&[], &[0])? };
+        let mut r: Out<T> = matrices.out(&[width, n])?;
         for matrix in matrices.matrices() {
             let (packed, factors) = factor(matrix);
             r.push(&upper(&packed, width).data);
@@ -55,8 +55,8 @@ pub fn geqrf(a: &Tensor) -> Result<[Tensor; 2]> {
     by_number!(a, T => {
         let matrices = Batch::<T>::read(a)?;
         let (m, n) = (matrices.rows, matrices.cols);
-        let mut packed: Out<T> = matrices.out(&[m, n]);
-        let mut factors: Out<T> = matrices.out(&[m.min(n)]);
+        let mut packed: Out<T> = matrices.out(&[m, n])?;
+        let mut factors: Out<T> = matrices.out(&[m.min(n)])?;
         for matrix in matrices.matrices() {
             let (reflections, tau) = factor(matrix);
             packed.push(&reflections.data);
@@ -90,7 +90,7 @@ pub fn householder_product(a: &Tensor, tau: &Tensor) -> Result<Tensor> {
     check_reflections(a, tau, name)?;
     by_number!(a, T => {
         let (matrices, factors) = (Batch::<T>::read(a)?, tau.to_dtype(T::DTYPE)?.to_vec::<T>()?);
-        let mut q: Out<T> = matrices.out(&[m as usize, n as usize]);
+        let mut q: Out<T> = matrices.out(&[m as usize, n as usize])?;
         for (at, matrix) in matrices.matrices().enumerate() {
             let factors = &factors[at * k as usize..(at + 1) * k as usize];
             q.push(&columns_of_q(&matrix, factors, n as usize).data);
@@ -164,7 +164,7 @@ pub fn ormqr(
     by_number!(a, T => {
         let (matrices, others) = (Batch::<T>::read(a)?, Batch::<T>::read(other)?);
         let factors = tau.to_dtype(T::DTYPE)?.to_vec::<T>()?;
-        let mut out: Out<T> = others.out(&[others.rows, others.cols]);
+        let mut out: Out<T> = others.out(&[others.rows, others.cols])?;
         for (at, (matrix, other)) in matrices.matrices().zip(others.matrices()).enumerate() {
             let factors = &factors[at * k as usize..(at + 1) * k as usize];
             // C Q is (Qᴴ Cᴴ)ᴴ.
@@ -195,7 +195,7 @@ pub fn solve_triangular(
     let (a, b) = broadcast_batches(a, &b.to_dtype(a.dtype())?)?;
     by_number!(a, T => {
         let (systems, sides) = (Batch::<T>::read(&a)?, Batch::<T>::read(&b)?);
-        let mut x: Out<T> = sides.out(&[sides.rows, sides.cols]);
+        let mut x: Out<T> = sides.out(&[sides.rows, sides.cols])?;
         for (system, mut side) in systems.matrices().zip(sides.matrices()) {
             if left {
                 substitute(&system, upper, unit, &mut side);
@@ -247,7 +247,7 @@ pub fn cholesky_ex(a: &Tensor, upper: bool) -> Result<[Tensor; 2]> {
     by_number!(a, T => {
         let matrices = Batch::<T>::read(a)?;
         let n = matrices.rows;
-        let (mut factors, mut info): (Out<T>, Out<i32>) = (matrices.out(&[n, n]), matrices.out(&[]));
+        let (mut factors, mut info): (Out<T>, Out<i32>) = (matrices.out(&[n, n])?, matrices.out(&[])?);
         for matrix in matrices.matrices() {
             let (factor, code) = match upper {
                 true => lower_factor(&matrix.adjoint()),
@@ -326,7 +326,7 @@ pub fn cholesky_inverse(factor: &Tensor, upper: bool) -> Result<Tensor> {
     by_number!(factor, T => {
         let matrices = Batch::<T>::read(factor)?;
         let n = matrices.rows;
-        let mut out: Out<T> = matrices.out(&[n, n]);
+        let mut out: Out<T> = matrices.out(&[n, n])?;
         for matrix in matrices.matrices() {
             out.push(&solve_factored(&matrix, upper, Matrix::identity(n, n)).data);
         }
@@ -362,7 +362,7 @@ pub fn cholesky_solve(b: &Tensor, factor: &Tensor, upper: bool) -> Result<Tensor
     let (factor, b) = broadcast_batches(factor, b)?;
     by_number!(factor, T => {
         let (factors, sides) = (Batch::<T>::read(&factor)?, Batch::<T>::read(&b)?);
-        let mut x: Out<T> = sides.out(&[sides.rows, sides.cols]);
+        let mut x: Out<T> = sides.out(&[sides.rows, sides.cols])?;
         for (factor, side) in factors.matrices().zip(sides.matrices()) {
             x.push(&solve_factored(&factor, upper, side).data);
         }

@@ -178,10 +178,11 @@ pub fn tensordot(a: &Tensor, b: &Tensor, a_dims: &[i64], b_dims: &[i64]) -> Resu
         return Err(Error::runtime("both inputs should have same dtype"));
     }
     let (mut left, mut right) = (a.clone(), b.clone());
-    let wrap = |dims: &[i64], count: usize| {
-        dims.iter().map(|&dim| wrap_dim(dim, count)).collect::<Result<Vec<usize>>>()
+    let wrap = |dims: &[i64], tensor: &Tensor| {
+        let wrap = |&dim: &i64| tensor.size(dim).and_then(|_| wrap_dim(dim, tensor.dim()));
+        dims.iter().map(wrap).collect::<Result<Vec<usize>>>()
     };
-    let (a_dims, b_dims) = (wrap(a_dims, a.dim())?, wrap(b_dims, b.dim())?);
+    let (a_dims, b_dims) = (wrap(a_dims, a)?, wrap(b_dims, b)?);
     let own = Some(a.dtype());
     for (&x, &y) in a_dims.iter().zip(&b_dims) {
         match (a.sizes()[x], b.sizes()[y]) {
@@ -502,7 +503,7 @@ pub fn matrix_exp(a: &Tensor) -> Result<Tensor> {
     by_number!(a, T => {
         let matrices = Batch::<T>::read(a)?;
         let n = matrices.rows;
-        let mut out: Out<T> = matrices.out(&[n, n]);
+        let mut out: Out<T> = matrices.out(&[n, n])?;
         for matrix in matrices.matrices() {
             out.push(&exponential(matrix).data);
         }
@@ -592,4 +593,19 @@ pub fn tensorsolve(a: &Tensor, b: &Tensor, dims: Option<&[i64]>) -> Result<Tenso
         )));
     }
     solve(&moved.reshape(&[rows, cols])?, &b.reshape(&[rows])?, true)?.reshape(&solution)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_dimensions_has_none_to_contract() {
+        let scalar = Tensor::scalar(3.0.into(), DType::Float32).unwrap();
+        let vector = Tensor::from_slice(&[1f32], &[1]).unwrap();
+        for (a, b) in [(&scalar, &vector), (&vector, &scalar), (&scalar, &scalar)] {
+            let error = tensordot(a, b, &[0], &[0]).unwrap_err();
+            assert_eq!(error.message(), "Dimension specified as 0 but tensor has no dimensions");
+        }
+    }
 }

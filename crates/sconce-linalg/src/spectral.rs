@@ -75,9 +75,9 @@ pub fn svd(a: &Tensor, full: bool) -> Result<[Tensor; 3]> {
         let matrices = Batch::<T>::read(a)?;
         let (m, n) = (matrices.rows, matrices.cols);
         let k = m.min(n);
-        let mut u: Out<T> = matrices.out(&[if full { m } else { k }, m]);
-        let mut s: Out<f64> = matrices.out(&[k]);
-        let mut vh: Out<T> = matrices.out(&[n, if full { n } else { k }]);
+        let mut u: Out<T> = matrices.out(&[if full { m } else { k }, m])?;
+        let mut s: Out<f64> = matrices.out(&[k])?;
+        let mut vh: Out<T> = matrices.out(&[n, if full { n } else { k }])?;
         for (at, matrix) in matrices.matrices().enumerate() {
             if !matrix.is_finite() {
                 return Err(not_finite("linalg.svd", a.dim() == 2, at));
@@ -100,7 +100,7 @@ pub fn svdvals(a: &Tensor) -> Result<Tensor> {
     check_computed(a, "linalg.svdvals")?;
     by_number!(a, T => {
         let matrices = Batch::<T>::read(a)?;
-        let mut s: Out<f64> = matrices.out(&[matrices.rows.min(matrices.cols)]);
+        let mut s: Out<f64> = matrices.out(&[matrices.rows.min(matrices.cols)])?;
         for (at, matrix) in matrices.matrices().enumerate() {
             if matrix.has_nan() {
                 return Err(not_finite("linalg.svd", a.dim() == 2, at));
@@ -138,7 +138,7 @@ pub fn eigh(a: &Tensor, uplo: &str) -> Result<[Tensor; 2]> {
     by_number!(a, T => {
         let matrices = Batch::<T>::read(a)?;
         let n = matrices.rows;
-        let (mut values, mut vectors): (Out<f64>, Out<T>) = (matrices.out(&[n]), matrices.out(&[n, n]));
+        let (mut values, mut vectors): (Out<f64>, Out<T>) = (matrices.out(&[n])?, matrices.out(&[n, n])?);
         for matrix in matrices.matrices() {
             let (w, v) = decompose_symmetric(&matrix, lower, Precision::of(a.dtype()))?;
             values.push(&w);
@@ -196,7 +196,7 @@ pub fn eigvalsh(a: &Tensor, uplo: &str) -> Result<Tensor> {
     by_number!(a, T => {
         let matrices = Batch::<T>::read(a)?;
         let n = matrices.rows;
-        let mut values: Out<f64> = matrices.out(&[n]);
+        let mut values: Out<f64> = matrices.out(&[n])?;
         for matrix in matrices.matrices().filter(|_| n > 0) {
             match finite_hermitian(&matrix, lower) {
                 Some(whole) => {
@@ -222,8 +222,8 @@ pub fn eig(a: &Tensor) -> Result<[Tensor; 2]> {
     by_number!(a, T => {
         let matrices = Batch::<T>::read(a)?;
         let n = matrices.rows;
-        let mut values: Out<Complex64> = matrices.out(&[n]);
-        let mut vectors: Out<Complex64> = matrices.out(&[n, n]);
+        let mut values: Out<Complex64> = matrices.out(&[n])?;
+        let mut vectors: Out<Complex64> = matrices.out(&[n, n])?;
         for matrix in matrices.matrices() {
             let (w, v) = decompose_general(&matrix, Precision::of(a.dtype()))?;
             values.push(&w);
@@ -242,7 +242,7 @@ pub fn eigvals(a: &Tensor) -> Result<Tensor> {
     check_float(a, "linalg.eig")?;
     by_number!(a, T => {
         let matrices = Batch::<T>::read(a)?;
-        let mut values: Out<Complex64> = matrices.out(&[matrices.rows]);
+        let mut values: Out<Complex64> = matrices.out(&[matrices.rows])?;
         for matrix in matrices.matrices().filter(|matrix| matrix.rows > 0) {
             check_eig(&matrix)?;
             values.push(&T::eigen(&matrix, false, Precision::of(a.dtype())).ok_or_else(eig_diverges)?.0);

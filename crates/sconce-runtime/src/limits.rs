@@ -1,7 +1,7 @@
 //! What a call may spend.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use sconce_kernels::Memory;
@@ -33,6 +33,20 @@ impl Default for Limits {
             interrupt: None,
         }
     }
+}
+
+/// How many bytes of memory this machine has, its swap space included, where the system says so: nobody
+/// can hold more, and asking for it ends the process.
+pub(crate) fn memory_of_machine() -> Option<usize> {
+    static BYTES: LazyLock<Option<usize>> = LazyLock::new(|| {
+        let said = std::fs::read_to_string("/proc/meminfo").ok()?;
+        let kilobytes = |name: &str| -> Option<usize> {
+            let line = said.lines().find_map(|line| line.strip_prefix(name))?;
+            line.trim_end_matches("kB").trim().parse().ok()
+        };
+        Some((kilobytes("MemTotal:")? + kilobytes("SwapTotal:").unwrap_or(0)).saturating_mul(1024))
+    });
+    *BYTES
 }
 
 /// How many instructions pass between two looks at the clock and the flag.

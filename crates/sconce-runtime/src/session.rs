@@ -4,7 +4,7 @@ use sconce_ir::FunctionId;
 use sconce_torchscript::Module;
 
 use crate::interpreter::{Machine, Prepared};
-use crate::limits::{Budget, Limits};
+use crate::limits::{self, Budget, Limits};
 use crate::optimize::Optimizer;
 use crate::support::Need;
 use crate::value::IValue;
@@ -48,8 +48,8 @@ pub struct Options {
     pub missing: Missing,
     /// Where output goes; dropped when `None`.
     pub sink: Option<Box<dyn Sink>>,
-    /// How many bytes the tensors and lists that the session makes may hold at once; no limit when
-    /// `None`. A tensor that would be too much is an error before it is made. The archive's weights
+    /// How many bytes the tensors and lists that the session makes may hold at once; as many as the
+    /// machine has when `None`. A tensor that would be too much is an error before it is made. The archive's weights
     /// count once they are written to, what a kernel needs during a call does not.
     pub memory: Option<usize>,
     /// Whether to measure how long each instruction takes: [`Session::profile`].
@@ -160,7 +160,7 @@ impl Session {
         let sink = options.sink.unwrap_or_else(|| Box::new(Silent));
         let mut machine = Machine::new(module, sink, options.profile);
         let Options { limits, missing, memory, optimize, .. } = options;
-        let memory = Memory::new(memory);
+        let memory = Memory::new(memory.or_else(limits::memory_of_machine));
         let optimizer = if optimize { Optimizer::new(module) } else { Optimizer::default() };
         machine.budget = Budget::new(&limits, &memory);
         let entered = memory.enter();

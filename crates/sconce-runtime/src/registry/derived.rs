@@ -13,7 +13,7 @@ use sconce_kernels::{self as kernels, Tensor};
 
 use super::overlap::{Rule, check_elements_once};
 use super::tensor_args::kernel;
-use super::{Args, Builtin, Run};
+use super::{Args, Builtin, Run, extent};
 use crate::error::Raise;
 use crate::interpreter::Operands;
 use crate::value::IValue;
@@ -109,7 +109,7 @@ fn maker(symbol: &str, operands: &[Argument]) -> Option<Builtin> {
 }
 
 fn plain(run: Run, target: Target) -> Builtin {
-    Builtin { run, quick: None, layout: None, overlap: None, target }
+    Builtin { run, quick: None, layout: None, overlap: None, extent: false, target }
 }
 
 /// `NAME_copy` of an operator whose result is a view of its operand.
@@ -178,6 +178,9 @@ fn same_operands(a: &[Argument], b: &[Argument]) -> bool {
 impl Builtin {
     /// Computes it and puts the result where it belongs.
     pub(crate) fn call(self, machine: &mut super::Machine, args: Args<'_>) -> Result {
+        if self.extent {
+            extent::check(&args)?;
+        }
         if let Some(rule) = self.overlap {
             rule.check(&args)?;
         }

@@ -5,7 +5,7 @@ use sconce_ir::Type;
 use sconce_kernels::{DType, Scalar, Tensor};
 
 use super::tensor_args::{kernel, made};
-use super::{Args, Table};
+use super::{Args, Table, extent};
 use crate::error::{Error, Raise};
 use crate::value::IValue::{self, Bool, Complex, Float, Int};
 
@@ -206,6 +206,7 @@ pub(crate) fn to_list(args: &[IValue]) -> Result {
             "Output annotation list dimension and runtime tensor dimension must match for tolist()",
         ));
     }
+    extent::check_items(tensor)?;
     nested(tensor, &element)
 }
 

@@ -18,6 +18,7 @@ mod creation;
 mod derived;
 mod dicts;
 mod embeddings;
+mod extent;
 mod fake_quantize;
 mod fourier;
 mod fused;
@@ -79,6 +80,8 @@ pub(crate) struct Builtin {
     pub(crate) quick: Option<quick::Quick>,
     layout: Option<layout::Layout>,
     overlap: Option<overlap::Rule>,
+    /// Whether operands may be too large for it.
+    extent: bool,
     target: derived::Target,
 }
 
@@ -145,7 +148,7 @@ static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| 
                 let quick = quick::find(symbol, overload);
                 let layout = layout::Layout::find(symbol, overload);
                 let (overlap, target) = (overlap::Rule::find(symbol), derived::Target::Value);
-                ((symbol, overload), Builtin { run, quick, layout, overlap, target })
+                ((symbol, overload), Builtin { run, quick, layout, overlap, extent: false, target })
             })
         })
         .collect()
@@ -154,7 +157,10 @@ static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| 
 /// The operator of a symbol such as `aten::add` and an overload such as `int`: its own line of a
 /// table, or that of the operator it comes from.
 pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
-    OPERATORS.get(&(symbol, overload)).copied().or_else(|| derived::find(symbol, overload))
+    let found = OPERATORS.get(&(symbol, overload)).copied();
+    let builtin = found.or_else(|| derived::find(symbol, overload))?;
+    let schema = sconce_ir::operators::find(symbol, overload);
+    Some(Builtin { extent: schema.is_none_or(|known| extent::matters(&known.schema)), ..builtin })
 }
 
 pub(crate) use chains::{MAX_STEPS as MAX_CHAIN_STEPS, POINTWISE, STEPS as CHAIN_STEPS};

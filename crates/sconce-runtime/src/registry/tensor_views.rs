@@ -79,11 +79,7 @@ pub(super) const TABLE: Table = &[
     ("aten::narrow", "-", |_, args| {
         made(args.tensor(0)?.narrow(args.int(1)?, args.int(2)?, args.int(3)?))
     }),
-    ("aten::unbind", "int", |_, args| {
-        let (tensor, dim) = (args.tensor(0)?, args.int(1)?);
-        let count = tensor.size(dim).map_err(kernel)?;
-        listed((0..count).map(|index| tensor.select(dim, index)).collect())
-    }),
+    ("aten::unbind", "int", |_, args| listed(kernels::unbind(args.tensor(0)?, args.int(1)?))),
     ("aten::contiguous", "-", |_, args| {
         let format = args.memory_format(1)?.unwrap_or(MemoryFormat::Contiguous);
         made(args.tensor(0)?.contiguous_in(format))
