@@ -9,6 +9,7 @@ use sconce::jit::Module;
 use sconce::run::{Error, Generator, Limits, Missing, Need, Options, Session, Sink};
 
 use crate::cli::size;
+use crate::deadline::Deadline;
 use crate::error::{self, Failure};
 use crate::open::Say;
 use crate::output::program_text;
@@ -118,6 +119,13 @@ impl BudgetOptions {
         let missing = if self.strict { Missing::Refuse } else { Missing::WhenReached };
         let memory = self.max_memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         Options { limits, missing, memory, optimize: !self.no_optimize, ..Options::default() }
+    }
+
+    /// What holds a call that begins now to `--max-seconds`, also within an operator.
+    pub fn deadline(&self, file: &str, say: Say) -> Option<Deadline> {
+        let most = self.max_seconds?;
+        let late = Error::Limit("an operator took longer than the program may".to_owned());
+        Some(Deadline::new(most, failure(late, file), say.color))
     }
 
     /// Where random numbers for arguments come from.

@@ -7,6 +7,7 @@
 mod atomic;
 mod calling;
 mod cli;
+mod deadline;
 mod error;
 mod glob;
 mod input;

@@ -26,13 +26,18 @@ pub fn main() -> ExitCode {
 
 /// Reports a panic, and ends the process from whichever thread it is in.
 fn end_after_panic(info: &PanicHookInfo<'_>, color: ColorChoice) {
-    interrupt::remove_half_written();
     let failure = Failure::unreadable("internal error, please report")
         .note(info.to_string())
         .help("say which command and, if you may, which file; sconce should never do this");
+    end(&failure, color)
+}
+
+/// Ends the process for a reason, from whichever thread it is in.
+pub fn end(failure: &Failure, color: ColorChoice) -> ! {
+    interrupt::remove_half_written();
     failure.print(color);
-    #[allow(clippy::exit, reason = "a panic ends the process wherever it is")]
-    process::exit(failure.code().into());
+    #[allow(clippy::exit, reason = "the threads that are busy cannot be stopped otherwise")]
+    process::exit(failure.code().into())
 }
 
 fn command(args: Vec<OsString>, color: ColorChoice) -> u8 {

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::SCHEMA_VERSION;
 use crate::calling::{failure, session};
 use crate::cli::{BenchArgs, Shape};
+use crate::deadline::Deadline;
 use crate::error::{Failure, Outcome};
 use crate::open::Say;
 use crate::output::{Align, Line, Out, Style, Table, count, grouped, percent_bar};
@@ -92,7 +93,9 @@ pub fn run(args: &BenchArgs, out: &mut Out, say: Say) -> Verdict {
     }
     let module = script::module(&args.archive.file, load)?;
     let mut timed = session(&module, call, call.budget.silent(), &file)?;
-    let times = measure(args, &mut timed, &arguments).map_err(|error| failure(error, &file))?;
+    let deadline = || call.budget.deadline(&file, say);
+    let times =
+        measure(args, &mut timed, &arguments, deadline).map_err(|error| failure(error, &file))?;
     drop(timed);
     let mut options = call.budget.silent();
     options.profile = true;
@@ -155,14 +158,17 @@ fn measure(
     args: &BenchArgs,
     session: &mut Session,
     arguments: &[IValue],
+    deadline: impl Fn() -> Option<Deadline>,
 ) -> Result<Measured, sconce::run::Error> {
     let method = &args.call.method;
     for _ in 0..args.warmup {
+        let _deadline = deadline();
         session.call(method, arguments)?;
     }
     let started = Instant::now();
     let mut seconds = Vec::new();
     loop {
+        let _deadline = deadline();
         let before = Instant::now();
         let result = session.call(method, arguments)?;
         seconds.push(before.elapsed().as_secs_f64());

@@ -60,7 +60,9 @@ pub fn run(args: &CompareArgs, out: &mut Out, say: Say) -> Verdict {
     let expected = open::file(&args.expect, load, say)?;
     let module = script::module(&args.archive.file, load)?;
     let mut session = session(&module, call, call.budget.options(say, true), &file)?;
+    let deadline = call.budget.deadline(&file, say);
     let result = session.call(&call.method, &arguments).map_err(|error| failure(error, &file))?;
+    drop(deadline);
     let result = Draft::from(to_object(&result).map_err(|error| failure(error, &file))?);
     let mut comparison = Comparison { tolerance: args.tol, rows: Vec::new(), left: MOST_VALUES };
     comparison.compare("", result.root(), expected.root(), 0)?;

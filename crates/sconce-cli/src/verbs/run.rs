@@ -52,9 +52,11 @@ pub fn run(args: &RunArgs, out: &mut Out, say: Say) -> Verdict {
     };
     let budget = call.budget.options(say, options.json);
     let mut session = session(&module, call, budget, &file)?;
+    let deadline = call.budget.deadline(&file, say);
     let started = Instant::now();
     let result = session.call(&call.method, &arguments).map_err(|error| failure(error, &file))?;
     let seconds = started.elapsed().as_secs_f64();
+    drop(deadline);
     let result = Draft::from(to_object(&result).map_err(|error| failure(error, &file))?);
     if let Some(path) = &options.output {
         write(result.root(), path, options)?;
