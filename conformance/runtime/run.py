@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What sconce computes beside what PyTorch computes: operators, modules, programs and models.
 
-    run.py [--calls BINARY] [--model BINARY] [--sample] [--results FOLDER] [--folder FOLDER]
+    run.py [--calls BINARY] [--model BINARY] [--mutants BINARY] [--sample] [--results FOLDER] [--folder FOLDER]
 
 Installs torch, torchvision and what PyTorch's operator database needs as `../run.py` does where they
 are missing. Then, two at a time:
@@ -22,6 +22,9 @@ are recorded with PyTorch and run by the examples `calls` and `model` of sconce-
 writes a table of each, and `RESULTS.md`, into `--results`; with `--sample` a part of the operators and
 models is run and nothing written. Both exit with failure when a result is wrong, or when something is
 not equal that is in the recorded tables; the whole run also when something recorded was not run.
+
+Then the example `mutants` calls some of what was recorded with arguments that nobody would pass: none of those
+calls may panic, take long, or take more memory than it is given.
 
 What is recorded goes to a folder that is removed (models one by one), or to `--folder`, and what is
 there already is used again.
@@ -86,6 +89,8 @@ SAMPLE_MODELS = """
     optical_flow_raft_small
     quantization_quantized_mobilenet_v2
 """.split()
+# The parts whose calls are changed once more, and only run.
+MUTATED = "changed backwards layers programs".split()
 # The longest that may pass without an answer, in seconds.
 LONGEST_CALLS = 1200
 LONGEST_MODEL = 60
@@ -123,6 +128,18 @@ class Runner:
         # A case begins a line; what is wrong with it may take several.
         said = re.split(r"\n(?=WRONG  |not supported  |\d+ equal, )", "\n" + done.stdout)
         return Part(name, rows, complaints, [text for text in said if re.match("WRONG|not", text)])
+
+    def mutants(self):
+        """What is wrong with recorded calls whose arguments were changed once more."""
+        complaints = []
+        for part in MUTATED:
+            command = [os.path.abspath(self.options.mutants), str(self.folder / part), "--calls", "3" if self.options.sample else "20"]
+            done = subprocess.run(command, env=self.threads, capture_output=True, text=True)
+            said = done.stdout.strip()
+            print(f"mutants of {part}: {last_lines(said)}", flush=True)
+            if done.returncode:
+                complaints.append(f"mutants of {part}: {said}{done.stderr}")
+        return complaints
 
     def models(self):
         only = f"^({'|'.join(SAMPLE_MODELS)})$" if self.options.sample else ""
@@ -231,13 +248,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--calls", default="target/optimized/examples/calls")
     parser.add_argument("--model", default="target/optimized/examples/model")
+    parser.add_argument("--mutants", default="target/optimized/examples/mutants")
     parser.add_argument("--sample", action="store_true", help="a part that takes minutes")
     parser.add_argument("--results", type=pathlib.Path, default=RESULTS)
     parser.add_argument("--folder", type=pathlib.Path, help="where archives are made and left")
     options = parser.parse_args()
-    for binary in (options.calls, options.model):
+    for binary in (options.calls, options.model, options.mutants):
         if not os.path.exists(binary):
-            raise SystemExit(f"no binary at {binary}: cargo build --profile optimized -p sconce-runtime --example calls --example model")
+            examples = "--example calls --example model --example mutants"
+            raise SystemExit(f"no binary at {binary}: cargo build --profile optimized -p sconce-runtime {examples}")
     environment.in_environment_with_torch()
     for package in ("torchvision", "expecttest", "scipy"):
         edit.import_or_install(package)
@@ -254,9 +273,10 @@ def main():
             parts.append(future.result())
             part = parts[-1]
             print(f"{part.name}: {'%d equal, %d not supported, %d wrong' % totals(part.rows)}", flush=True)
+        mutants = runner.mutants()
     for text in (text for part in parts for text in part.said):
         print("  " + text.replace("\n", "\n    "))
-    complaints = [complaint for part in parts for complaint in part.complaints]
+    complaints = mutants + [complaint for part in parts for complaint in part.complaints]
     for part in parts:
         complaints += worse_than_recorded(part.name, part.rows, options.sample)
     if not options.sample and all(part.rows for part in parts):
