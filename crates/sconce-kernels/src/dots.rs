@@ -52,16 +52,15 @@ pub(crate) unsafe fn multiply(
     out_strides: [usize; 2],
     accumulate: bool,
 ) {
-    let product = Product::of(k, [rows, columns], out, out_strides, accumulate);
-    match best() {
+    match (best(), Product::of(k, [rows, columns], out, out_strides, accumulate)) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: `of` has held the vectors against their slices, and the caller vouches for `out`; the
         // processor has AVX-512.
-        Level::Avx512 => unsafe { avx512(product) },
+        (Level::Avx512, product) => unsafe { avx512(product) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above; the processor has AVX2 and FMA.
-        Level::Avx2 => unsafe { avx2(product) },
-        Level::Baseline => unreachable!("callers ask whether there are kernels"),
+        (Level::Avx2, product) => unsafe { avx2(product) },
+        (Level::Baseline, _) => unreachable!("callers ask whether there are kernels"),
     }
 }
 

@@ -116,8 +116,8 @@ mod softmax_columns;
 mod sort;
 pub mod special;
 #[cfg(target_arch = "x86_64")]
-#[cfg(target_arch = "x86_64")]
 mod split_products;
+#[cfg(target_arch = "x86_64")]
 mod squares;
 mod statistics;
 mod storage;

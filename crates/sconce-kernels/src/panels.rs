@@ -416,8 +416,7 @@ impl Tile {
             Level::Avx512 => by_rows!(avx512, 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => by_rows!(avx2, 1 2 3 4 5 6),
-            // SAFETY: the caller's.
-            Level::Baseline => unsafe { portable::tile(self, rows) },
+            Level::Baseline => by_rows!(portable, 1 2 3 4),
         }
     }
 }
@@ -514,12 +513,12 @@ mod portable {
     use super::{PANEL, Tile};
 
     /// # Safety
-    /// As [`Tile::compute`].
-    pub(super) unsafe fn tile(tile: Tile, rows: usize) {
+    /// As [`Tile::compute`], of M rows.
+    pub(super) unsafe fn tile<const M: usize>(tile: Tile) {
         // SAFETY: the caller's promise; the lines of the panel are whole ones.
         unsafe {
             let panel = std::slice::from_raw_parts(tile.panel, tile.depth * PANEL);
-            for r in 0..rows {
+            for r in 0..M {
                 let x = std::slice::from_raw_parts(tile.x.add(r * tile.x_stride), tile.depth);
                 let mut sums = *tile.begin.add(r * tile.begin_stride).cast::<[f32; PANEL]>();
                 for (&x, line) in x.iter().zip(panel.as_chunks::<PANEL>().0) {
