@@ -117,7 +117,7 @@ mod sort;
 pub mod special;
 #[cfg(target_arch = "x86_64")]
 mod split_products;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod squares;
 mod statistics;
 mod storage;
