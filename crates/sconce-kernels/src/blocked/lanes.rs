@@ -266,6 +266,18 @@ mod neon {
         }
     }
 
+    /// Copies so many numbers, and gives the places after them.
+    ///
+    /// # Safety
+    /// The pointers must be valid for them.
+    #[inline(always)]
+    unsafe fn copy<const N: usize>((from, to): (*const f32, *mut f32)) -> (*const f32, *mut f32) {
+        unsafe {
+            from.copy_to_nonoverlapping(to, N);
+            (from.add(N), to.add(N))
+        }
+    }
+
     // SAFETY: callers see to NEON and to pointers; loads and stores need no alignment.
     impl Lanes for Neon {
         #[inline(always)]
@@ -287,13 +299,23 @@ mod neon {
         #[inline(always)]
         unsafe fn load_first(from: *const f32, count: usize) -> Self {
             let mut all = [0f32; LANES];
-            let mut done = 0;
-            // A copy of any length would be a call.
-            for part in [8, 4, 2, 1].into_iter().filter(|part| count & part != 0) {
-                unsafe { from.add(done).copy_to_nonoverlapping(all.as_mut_ptr().add(done), part) };
-                done += part;
+            let mut at = (from, all.as_mut_ptr());
+            // One copy of any length would be a call.
+            unsafe {
+                if count & 8 != 0 {
+                    at = copy::<8>(at);
+                }
+                if count & 4 != 0 {
+                    at = copy::<4>(at);
+                }
+                if count & 2 != 0 {
+                    at = copy::<2>(at);
+                }
+                if count & 1 != 0 {
+                    copy::<1>(at);
+                }
+                Lanes::load(all.as_ptr())
             }
-            unsafe { Lanes::load(all.as_ptr()) }
         }
         #[inline(always)]
         unsafe fn broadcast(from: *const f32) -> Self {
