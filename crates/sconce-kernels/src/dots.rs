@@ -1,7 +1,10 @@
 //! Scalar products of vectors, each of which lies in one piece: rows of one matrix and columns of another,
 //! both of `f32`, or of `bfloat16` where the processor has an instruction for its products. Nothing is put in
 //! another order beforehand, which takes longer than the product where there are few rows or few columns.
-#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "kernels are of x86-64"))]
+#![cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    allow(dead_code, reason = "kernels are of x86-64 and AArch64")
+)]
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
 #![allow(clippy::needless_range_loop, reason = "rows are registers")]
 
@@ -10,6 +13,8 @@ use half::bf16;
 
 #[cfg(target_arch = "x86_64")]
 use crate::bfloat16_products::{self, Bfloat16s};
+#[cfg(target_arch = "aarch64")]
+use crate::blocked::lanes::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::blocked::lanes::{Avx2, Avx512};
 use crate::blocked::lanes::{LANES, Lanes};
@@ -52,16 +57,18 @@ pub(crate) unsafe fn multiply(
     out_strides: [usize; 2],
     accumulate: bool,
 ) {
-    let product = Product::of(k, [rows, columns], out, out_strides, accumulate);
-    match best() {
+    match (best(), Product::of(k, [rows, columns], out, out_strides, accumulate)) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: `of` has held the vectors against their slices, and the caller vouches for `out`; the
         // processor has AVX-512.
-        Level::Avx512 => unsafe { avx512(product) },
+        (Level::Avx512, product) => unsafe { avx512(product) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above; the processor has AVX2 and FMA.
-        Level::Avx2 => unsafe { avx2(product) },
-        Level::Baseline => unreachable!("callers ask whether there are kernels"),
+        (Level::Avx2, product) => unsafe { avx2(product) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above; the processor has NEON.
+        (Level::Neon, product) => unsafe { neon(product) },
+        (Level::Baseline, _) => unreachable!("callers ask whether there are kernels"),
     }
 }
 
@@ -162,10 +169,30 @@ unsafe fn avx512(product: Product<f32>) {
 #[target_feature(enable = "avx2,fma")]
 unsafe fn avx2(product: Product<f32>) {
     // SAFETY: the caller's.
+    unsafe { few_at_once::<Avx2>(product) }
+}
+
+/// # Safety
+/// As [`Product::compute`]; the processor must have NEON.
+#[cfg(target_arch = "aarch64")]
+#[target_feature(enable = "neon")]
+unsafe fn neon(product: Product<f32>) {
+    // SAFETY: the caller's.
+    unsafe { few_at_once::<Neon>(product) }
+}
+
+/// Four products at once: half of the registers of AVX2 or of NEON hold their sums.
+///
+/// # Safety
+/// As [`Product::compute`].
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[inline(always)]
+unsafe fn few_at_once<V: Lanes>(product: Product<f32>) {
+    // SAFETY: the caller's.
     unsafe {
         match product.rows {
-            1 => product.compute::<Avx2, 1, 4>(),
-            _ => product.in_parts(|part| part.compute::<Avx2, 2, 2>()),
+            1 => product.compute::<V, 1, 4>(),
+            _ => product.in_parts(|part| part.compute::<V, 2, 2>()),
         }
     }
 }
@@ -325,10 +352,11 @@ impl<T: Copy> Product<T> {
     }
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
+    #[cfg(target_arch = "x86_64")]
     #[test]
     fn products_of_bfloat16_are_added_whatever_the_sizes() {
         if !bfloat16_products::available() {
@@ -358,11 +386,16 @@ mod tests {
     #[test]
     fn every_kernel_adds_up_every_length() {
         let mut kernels: Vec<unsafe fn(Product<f32>)> = Vec::new();
-        if matches!(best(), Level::Avx512) {
-            kernels.push(avx512);
-        }
-        if available() {
-            kernels.push(avx2);
+        for level in Level::all() {
+            match level {
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx512 => kernels.push(avx512),
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx2 => kernels.push(avx2),
+                #[cfg(target_arch = "aarch64")]
+                Level::Neon => kernels.push(neon),
+                Level::Baseline => {}
+            }
         }
         let numbers = |len: usize| (0..len).map(|i| ((i * 29 % 31) as f32 - 15.0) / 8.0);
         for rows in 1..7 {

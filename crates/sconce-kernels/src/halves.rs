@@ -5,7 +5,7 @@ use half::{bf16, f16};
 
 #[cfg(target_arch = "x86_64")]
 use crate::bfloat16_products;
-use crate::dots::{self, Vectors};
+use crate::dots::Vectors;
 use crate::unary::{map, map_slice, map_slices_beyond};
 use crate::zip::{Strided, ZipRow, zip_parallel};
 use crate::{BinaryOp, DType, Element, Error, Result, Tensor};
@@ -39,7 +39,7 @@ pub(crate) trait Half: Element {
     ) {
         unreachable!("this type has no products of its own");
     }
-    /// Adds products of rows and columns of so many numbers to `sums`, as [`dots::multiply`].
+    /// Adds products of rows and columns of so many numbers to `sums`, as [`crate::dots::multiply`].
     fn add_dots(_: usize, _: [Vectors<'_, Self>; 2], _sums: &mut [f32], _strides: [usize; 2]) {
         unreachable!("this type has no products of its own");
     }
@@ -127,7 +127,7 @@ impl Half for bf16 {
 
     #[cfg(target_arch = "x86_64")]
     fn add_dots(k: usize, vectors: [Vectors<'_, bf16>; 2], sums: &mut [f32], strides: [usize; 2]) {
-        dots::add_bfloat16(k, vectors, sums, strides);
+        crate::dots::add_bfloat16(k, vectors, sums, strides);
     }
 
     #[inline(always)]

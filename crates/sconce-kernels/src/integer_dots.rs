@@ -13,6 +13,8 @@ pub(crate) struct Rows<'a> {
 impl<'a> Rows<'a> {
     /// Rows of `len` numbers, not 0, for about so many dot products with each.
     pub(crate) fn new(rows: &'a [i8], len: usize, products: usize) -> Rows<'a> {
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = products;
         Rows {
             rows,
             len,

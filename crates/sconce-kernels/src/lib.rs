@@ -116,8 +116,8 @@ mod softmax_columns;
 mod sort;
 pub mod special;
 #[cfg(target_arch = "x86_64")]
-#[cfg(target_arch = "x86_64")]
 mod split_products;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod squares;
 mod statistics;
 mod storage;

@@ -8,6 +8,8 @@
 
 use std::ops::Range;
 
+#[cfg(target_arch = "aarch64")]
+use crate::blocked::lanes::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::blocked::lanes::{Avx2, Avx512};
 use crate::blocked::lanes::{LANES, Lanes, Portable};
@@ -132,6 +134,10 @@ fn at(
             (Level::Avx2, false) => avx2::<false>(vector, &mut tiles),
             #[cfg(target_arch = "x86_64")]
             (Level::Avx2, true) => avx2::<true>(vector, &mut tiles),
+            #[cfg(target_arch = "aarch64")]
+            (Level::Neon, false) => neon::<false>(vector, &mut tiles),
+            #[cfg(target_arch = "aarch64")]
+            (Level::Neon, true) => neon::<true>(vector, &mut tiles),
             (Level::Baseline, _) => {
                 for at in 0..vector.side {
                     alone::<Portable, 1, false>(vector.beside(at));
@@ -219,13 +225,34 @@ unsafe fn avx512<const BACK: bool>(vector: RawVector, tiles: &mut Tiles) {
 #[target_feature(enable = "avx2,fma")]
 unsafe fn avx2<const BACK: bool>(vector: RawVector, tiles: &mut Tiles) {
     // SAFETY: the caller's.
+    unsafe { by_sides::<Avx2, BACK>(vector, tiles) }
+}
+
+/// # Safety
+/// As [`beside`]; the processor must have NEON.
+#[cfg(target_arch = "aarch64")]
+#[target_feature(enable = "neon")]
+unsafe fn neon<const BACK: bool>(vector: RawVector, tiles: &mut Tiles) {
+    // SAFETY: the caller's.
+    unsafe { by_sides::<Neon, BACK>(vector, tiles) }
+}
+
+/// The first panels of all groups, then the second ones, and so on: with AVX2 and NEON there are registers
+/// for the sums of one panel and of a tile.
+///
+/// # Safety
+/// As [`beside`].
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[inline(always)]
+unsafe fn by_sides<V: Lanes, const BACK: bool>(vector: RawVector, tiles: &mut Tiles) {
+    // SAFETY: the caller's.
     unsafe {
         let vector = vector.in_turn::<BACK>();
         for at in 0..vector.side {
             let at = if BACK { vector.side - 1 - at } else { at };
-            groups::<Avx2, 1, 1, 2, 4, 1, BACK>(vector.beside(at), tiles);
+            groups::<V, 1, 1, 2, 4, 1, BACK>(vector.beside(at), tiles);
         }
-        remaining_tiles::<Avx2, 4, 1>(tiles);
+        remaining_tiles::<V, 4, 1>(tiles);
     }
 }
 
@@ -468,16 +495,6 @@ mod tests {
         (0..len).map(|i| (((i + seed) * 29 % 31) as f32 - 15.0) / 16.0).collect()
     }
 
-    fn levels() -> Vec<Level> {
-        #[cfg(target_arch = "x86_64")]
-        match best() {
-            Level::Avx512 => return vec![Level::Baseline, Level::Avx2, Level::Avx512],
-            Level::Avx2 => return vec![Level::Baseline, Level::Avx2],
-            Level::Baseline => {}
-        }
-        vec![Level::Baseline]
-    }
-
     #[test]
     fn a_vector_and_any_part_of_a_product_are_multiplied_at_every_level() {
         let cases = [
@@ -494,7 +511,8 @@ mod tests {
             let (left, right) = (numbers(rows * (depth + 1), 3), numbers(3 * depth * PANEL, 4));
             // The first and the last lines are left out.
             let parts = [0..3 * depth, depth / 2..(5 * depth).div_ceil(2)];
-            let sides = levels().into_iter().flat_map(|level| [1, 2, 3, 4, 6].map(|n| (level, n)));
+            let sides =
+                Level::all().into_iter().flat_map(|level| [1, 2, 3, 4, 6].map(|n| (level, n)));
             let sides = sides.flat_map(|(level, n)| [false, true].map(|back| (level, n, back)));
             for ((level, side, backwards), taken) in
                 sides.flat_map(|at| parts.each_ref().map(|taken| (at, taken.clone())))

@@ -348,6 +348,8 @@ fn tile_rows(level: Level) -> usize {
         Level::Avx512 => TILE_ROWS,
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => 6,
+        #[cfg(target_arch = "aarch64")]
+        Level::Neon => 6,
         Level::Baseline => 4,
     }
 }
@@ -416,8 +418,9 @@ impl Tile {
             Level::Avx512 => by_rows!(avx512, 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => by_rows!(avx2, 1 2 3 4 5 6),
-            // SAFETY: the caller's.
-            Level::Baseline => unsafe { portable::tile(self, rows) },
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => by_rows!(neon, 1 2 3 4 5 6),
+            Level::Baseline => by_rows!(portable, 1 2 3 4),
         }
     }
 }
@@ -509,17 +512,54 @@ mod avx2 {
     }
 }
 
+/// Kernels of 128-bit vectors: a panel is eight of them, taken four by four.
+#[cfg(target_arch = "aarch64")]
+mod neon {
+    use super::{PANEL, Tile};
+    use crate::blocked::lanes::{LANES, Lanes, Neon};
+    use crate::simd::prefetch_far;
+
+    /// # Safety
+    /// As [`Tile::compute`], of M rows; the processor has NEON.
+    #[target_feature(enable = "neon")]
+    pub(super) unsafe fn tile<const M: usize>(tile: Tile) {
+        let Tile { depth, x, x_stride, panel, begin, begin_stride, out, out_stride, .. } = tile;
+        // Half of what is read ahead with each half of the panel.
+        let (mut ahead, step) = (tile.ahead, tile.ahead_step.div_ceil(2));
+        // SAFETY: the caller's promise.
+        unsafe {
+            for half in [0, LANES] {
+                let mut sums = [Neon::splat(0.0); M];
+                for r in 0..M {
+                    sums[r] = Neon::load(begin.add(r * begin_stride + half));
+                }
+                for i in 0..depth {
+                    prefetch_far(ahead);
+                    ahead = ahead.wrapping_byte_add(step);
+                    let line = Neon::load(panel.add(i * PANEL + half));
+                    for r in 0..M {
+                        sums[r] = sums[r].fma(line, Neon::broadcast(x.add(r * x_stride + i)));
+                    }
+                }
+                for r in 0..M {
+                    sums[r].store(out.add(r * out_stride + half));
+                }
+            }
+        }
+    }
+}
+
 /// What any processor can do.
 mod portable {
     use super::{PANEL, Tile};
 
     /// # Safety
-    /// As [`Tile::compute`].
-    pub(super) unsafe fn tile(tile: Tile, rows: usize) {
+    /// As [`Tile::compute`], of M rows.
+    pub(super) unsafe fn tile<const M: usize>(tile: Tile) {
         // SAFETY: the caller's promise; the lines of the panel are whole ones.
         unsafe {
             let panel = std::slice::from_raw_parts(tile.panel, tile.depth * PANEL);
-            for r in 0..rows {
+            for r in 0..M {
                 let x = std::slice::from_raw_parts(tile.x.add(r * tile.x_stride), tile.depth);
                 let mut sums = *tile.begin.add(r * tile.begin_stride).cast::<[f32; PANEL]>();
                 for (&x, line) in x.iter().zip(panel.as_chunks::<PANEL>().0) {
@@ -610,7 +650,6 @@ pub(crate) mod tests {
         }
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[test]
     fn the_kernels_of_all_levels_agree() {
         let (depth, rows) = (77, 6);
@@ -633,16 +672,19 @@ pub(crate) mod tests {
             unsafe { tile.compute(level, rows) };
             out
         };
-        let has = |level: Level| match best() {
-            Level::Avx512 => true,
-            Level::Avx2 => level == Level::Avx2,
-            Level::Baseline => false,
-        };
         for rows in 1..=rows {
-            let portable = run(Level::Baseline, rows);
-            for level in [Level::Avx2, Level::Avx512].into_iter().filter(|&level| has(level)) {
-                for (a, b) in run(level, rows).iter().zip(&portable) {
-                    assert!((a - b).abs() < 1e-4, "{level:?}");
+            // The portable kernel has fewer rows.
+            let plain = |r: usize, j: usize| {
+                let products = (0..depth).map(|i| x[r * depth + i] * panel[i * PANEL + j]);
+                0.5 + products.sum::<f32>()
+            };
+            for level in Level::all().into_iter().filter(|&level| rows <= tile_rows(level)) {
+                let found = run(level, rows);
+                for (r, row) in found.chunks_exact(40).enumerate() {
+                    for (j, &found) in row[..PANEL].iter().enumerate() {
+                        assert!((found - plain(r, j)).abs() < 1e-4, "{level:?} {rows}");
+                    }
+                    assert!(row[PANEL..].iter().all(|&x| x == 0.5), "{level:?} {rows}");
                 }
             }
         }

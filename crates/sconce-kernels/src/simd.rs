@@ -9,7 +9,7 @@
 /// Which instructions a copy is compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Level {
-    /// What the target always has: SSE2 on x86-64, NEON on AArch64.
+    /// What the target always has: SSE2 on x86-64.
     Baseline,
     /// AVX2.
     #[cfg(target_arch = "x86_64")]
@@ -17,6 +17,22 @@ pub(crate) enum Level {
     /// AVX-512, the parts that every processor since Skylake-X has.
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    /// NEON. Plain code is compiled for it as well, but leaves most of its registers empty.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+}
+
+#[cfg(test)]
+impl Level {
+    /// Those that this processor has.
+    pub(crate) fn all() -> Vec<Level> {
+        match best() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => vec![Level::Baseline, Level::Avx2, Level::Avx512],
+            Level::Baseline => vec![Level::Baseline],
+            best => vec![Level::Baseline, best],
+        }
+    }
 }
 
 /// The best that this processor has.
@@ -40,7 +56,14 @@ pub(crate) fn best() -> Level {
 }
 
 /// The best that this processor has.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+#[inline]
+pub(crate) fn best() -> Level {
+    if std::arch::is_aarch64_feature_detected!("neon") { Level::Neon } else { Level::Baseline }
+}
+
+/// The best that this processor has.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) fn best() -> Level {
     Level::Baseline
 }
@@ -83,8 +106,33 @@ pub(crate) fn prefetch<T>(numbers: &[T]) {
             _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(number).cast());
         }
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    for number in numbers.iter().step_by((64 / size_of::<T>().max(1)).max(1)) {
+        // SAFETY: a hint, which reads nothing as far as the program can tell.
+        unsafe {
+            std::arch::asm!(
+                "prfm pldl1keep, [{}]",
+                in(reg) number,
+                options(readonly, nostack, preserves_flags),
+            );
+        }
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = numbers;
+}
+
+/// Asks for a line to be brought to the second cache. The pointer need not be valid.
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+pub(crate) fn prefetch_far(line: *const f32) {
+    // SAFETY: a hint, which reads nothing as far as the program can tell.
+    unsafe {
+        std::arch::asm!(
+            "prfm pldl2keep, [{}]",
+            in(reg) line,
+            options(readonly, nostack, preserves_flags),
+        );
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

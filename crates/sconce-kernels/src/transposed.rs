@@ -3,7 +3,7 @@
 //! Row by row every element would come from another line of the cache, and lines that are a large power
 //! of two apart keep each other out of it; so they are copied in blocks of a line by as many lines.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::squares;
 use crate::{Dims, Element, walk};
 
@@ -71,7 +71,7 @@ pub(crate) fn copy_block<T: Element>(to: &mut [T], to_row: usize, from: &[T], fr
     for (column, block) in block.iter_mut().enumerate() {
         block.copy_from_slice(&from[column * from_row..][..BLOCK]);
     }
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     if size_of::<T>() == size_of::<f32>() && align_of::<T>() == align_of::<f32>() {
         let block: &[f32] = bytemuck::cast_slice(block.as_flattened());
         return squares::write_columns(bytemuck::cast_slice_mut(to), to_row, block, BLOCK);

@@ -165,7 +165,7 @@ fn part_of(level: Level, elements: usize, line: usize) -> usize {
     match level {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => elements,
-        _ => (PART / line).max(1),
+        _ => elements.min((PART / line).max(1)),
     }
 }
 

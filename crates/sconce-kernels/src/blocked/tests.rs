@@ -14,6 +14,8 @@ const LEVELS: &[Level] = &[
     Level::Avx2,
     #[cfg(target_arch = "x86_64")]
     Level::Avx512,
+    #[cfg(target_arch = "aarch64")]
+    Level::Neon,
 ];
 
 fn numbers(sizes: &[i64], seed: u32) -> Tensor {

@@ -2,6 +2,8 @@
 #![allow(unsafe_code, reason = "vector instructions and raw pointers; see each safety comment")]
 
 use super::activation::Activation;
+#[cfg(target_arch = "aarch64")]
+use super::lanes::Neon;
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, Avx512};
 use super::lanes::{LANES, Lanes, Portable};
@@ -75,6 +77,10 @@ pub(crate) fn row(level: Level, row: &Row<'_>, out: [&mut [f32]; 2]) {
             (Level::Avx2, 1) => avx2::<1>(row, out, pixels),
             #[cfg(target_arch = "x86_64")]
             (Level::Avx2, _) => avx2::<2>(row, out, pixels),
+            #[cfg(target_arch = "aarch64")]
+            (Level::Neon, 1) => neon::<1>(row, out, pixels),
+            #[cfg(target_arch = "aarch64")]
+            (Level::Neon, _) => neon::<2>(row, out, pixels),
             (_, 1) => portable::<1>(row, out, pixels),
             _ => portable::<2>(row, out, pixels),
         }
@@ -107,18 +113,38 @@ unsafe fn avx512<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: us
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn avx2<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
-    // Of sixteen registers twelve hold the sums of six pixels of one block, two its weights.
+    // SAFETY: the caller's.
+    unsafe { by_blocks::<Avx2, B>(row, out, pixels) }
+}
+
+/// # Safety
+/// As [`tiles`]; the processor must have NEON.
+#[cfg(target_arch = "aarch64")]
+#[target_feature(enable = "neon")]
+unsafe fn neon<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
+    // SAFETY: the caller's.
+    unsafe { by_blocks::<Neon, B>(row, out, pixels) }
+}
+
+/// One block after the other. Three quarters of the registers, sixteen of AVX2 or twice as many, half as
+/// wide ones of NEON, hold the sums of six pixels, an eighth the weights.
+///
+/// # Safety
+/// As [`tiles`].
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[inline(always)]
+unsafe fn by_blocks<V: Lanes, const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
     for (block, out) in out.into_iter().take(B).enumerate() {
         let out = [out.as_mut_ptr()];
         // SAFETY: the caller's.
         unsafe {
             match (row.run, row.step) {
-                (1, 1) => tiles::<Avx2, 1, 1, B, 1, 6>(row, block, out, pixels),
-                (1, 2) => tiles::<Avx2, 1, 2, B, 1, 6>(row, block, out, pixels),
-                (1, _) => tiles::<Avx2, 1, 0, B, 1, 6>(row, block, out, pixels),
-                (_, 16) => tiles::<Avx2, 16, 16, B, 1, 6>(row, block, out, pixels),
-                (_, 32) => tiles::<Avx2, 16, 32, B, 1, 6>(row, block, out, pixels),
-                _ => tiles::<Avx2, 16, 0, B, 1, 6>(row, block, out, pixels),
+                (1, 1) => tiles::<V, 1, 1, B, 1, 6>(row, block, out, pixels),
+                (1, 2) => tiles::<V, 1, 2, B, 1, 6>(row, block, out, pixels),
+                (1, _) => tiles::<V, 1, 0, B, 1, 6>(row, block, out, pixels),
+                (_, 16) => tiles::<V, 16, 16, B, 1, 6>(row, block, out, pixels),
+                (_, 32) => tiles::<V, 16, 32, B, 1, 6>(row, block, out, pixels),
+                _ => tiles::<V, 16, 0, B, 1, 6>(row, block, out, pixels),
             }
         }
     }
@@ -320,7 +346,9 @@ pub(crate) fn depthwise_row(level: Level, row: &DepthwiseRow<'_>, out: &mut [f32
             Level::Avx512 => depthwise_avx512(row, out),
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => depthwise_avx2(row, out),
-            _ => depthwise::<Portable>(row, out),
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => depthwise_neon(row, out),
+            Level::Baseline => depthwise::<Portable, 7>(row, out),
         }
     }
 }
@@ -331,7 +359,7 @@ pub(crate) fn depthwise_row(level: Level, row: &DepthwiseRow<'_>, out: &mut [f32
 #[target_feature(enable = "avx512f,avx2,fma")]
 unsafe fn depthwise_avx512(row: &DepthwiseRow<'_>, out: &mut [f32]) {
     // SAFETY: the caller's.
-    unsafe { depthwise::<Avx512>(row, out) }
+    unsafe { depthwise::<Avx512, 7>(row, out) }
 }
 
 /// # Safety
@@ -340,22 +368,34 @@ unsafe fn depthwise_avx512(row: &DepthwiseRow<'_>, out: &mut [f32]) {
 #[target_feature(enable = "avx2,fma")]
 unsafe fn depthwise_avx2(row: &DepthwiseRow<'_>, out: &mut [f32]) {
     // SAFETY: the caller's.
-    unsafe { depthwise::<Avx2>(row, out) }
+    unsafe { depthwise::<Avx2, 7>(row, out) }
 }
 
+/// # Safety
+/// As [`depthwise`].
+#[cfg(target_arch = "aarch64")]
+#[target_feature(enable = "neon")]
+unsafe fn depthwise_neon(row: &DepthwiseRow<'_>, out: &mut [f32]) {
+    // The sums of seven pixels and the weights would fill all registers, and leave none for the pixels.
+    // SAFETY: the caller's.
+    unsafe { depthwise::<Neon, 5>(row, out) }
+}
+
+/// A row in tiles of `P` pixels.
+///
 /// # Safety
 /// The row's slices must reach as far as [`depthwise_row`] checks, and the processor must have what
 /// `V` needs.
 #[inline(always)]
-unsafe fn depthwise<V: Lanes>(row: &DepthwiseRow<'_>, out: &mut [f32]) {
+unsafe fn depthwise<V: Lanes, const P: usize>(row: &DepthwiseRow<'_>, out: &mut [f32]) {
     // SAFETY: the caller's.
     unsafe {
         match (row.kernel, row.stride, row.dilation) {
-            (3, 1, 1) => depthwise_tiles::<V, 3, 1>(row, out),
-            (3, 2, 1) => depthwise_tiles::<V, 3, 2>(row, out),
-            (5, 1, 1) => depthwise_tiles::<V, 5, 1>(row, out),
-            (5, 2, 1) => depthwise_tiles::<V, 5, 2>(row, out),
-            _ => depthwise_tiles::<V, 0, 0>(row, out),
+            (3, 1, 1) => depthwise_tiles::<V, P, 3, 1>(row, out),
+            (3, 2, 1) => depthwise_tiles::<V, P, 3, 2>(row, out),
+            (5, 1, 1) => depthwise_tiles::<V, P, 5, 1>(row, out),
+            (5, 2, 1) => depthwise_tiles::<V, P, 5, 2>(row, out),
+            _ => depthwise_tiles::<V, P, 0, 0>(row, out),
         }
     }
 }
@@ -363,11 +403,10 @@ unsafe fn depthwise<V: Lanes>(row: &DepthwiseRow<'_>, out: &mut [f32]) {
 /// # Safety
 /// As [`depthwise`].
 #[inline(always)]
-unsafe fn depthwise_tiles<V: Lanes, const K: usize, const S: usize>(
+unsafe fn depthwise_tiles<V: Lanes, const P: usize, const K: usize, const S: usize>(
     row: &DepthwiseRow<'_>,
     out: &mut [f32],
 ) {
-    const P: usize = 7;
     let pixels = out.len() / LANES;
     let reach = (row.kernel - 1) * row.dilation;
     // Outputs whose whole window lies inside of the picture.
@@ -383,7 +422,7 @@ unsafe fn depthwise_tiles<V: Lanes, const K: usize, const S: usize>(
             border::<V, K, S>(row, out, at);
         }
         match end - first {
-            P.. => cover::<V, P, K, S>(row, out, first, end),
+            inside if inside >= P => cover::<V, P, K, S>(row, out, first, end),
             3.. => cover::<V, 3, K, S>(row, out, first, end),
             _ => cover::<V, 1, K, S>(row, out, first, end),
         }
