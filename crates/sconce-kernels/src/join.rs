@@ -143,7 +143,7 @@ pub fn split(input: &Tensor, split_size: i64, dim: i64) -> Result<Vec<Tensor>> {
         )));
     }
     if size == 0 {
-        return Ok(vec![input.clone()]);
+        return Ok(vec![input.alias()]);
     }
     (0..size)
         .step_by(split_size as usize)
@@ -167,7 +167,7 @@ pub fn chunk(input: &Tensor, chunks: i64, dim: i64) -> Result<Vec<Tensor>> {
     }
     if size == 0 {
         // PyTorch gives as many empty views as were asked for; the caller names the number.
-        return (0..chunks).map(|_| Ok(input.clone())).collect();
+        return (0..chunks).map(|_| Ok(input.alias())).collect();
     }
     split(input, size / chunks + i64::from(size % chunks != 0), dim)
 }

@@ -97,7 +97,7 @@ impl Tensor {
             }
         }
         if self.dim() == 0 {
-            return Ok(self.clone());
+            return Ok(self.alias());
         }
         let mut order: Vec<Option<i64>> = vec![None; self.dim()];
         for (&from, &to) in from.iter().zip(&to) {

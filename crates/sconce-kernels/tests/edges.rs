@@ -501,3 +501,15 @@ fn dimensions_are_named_once() {
     let words = "dim 0 appears multiple times in the list of dims";
     assert_eq!(x.squeeze(Some(&[0, -3])).unwrap_err().message(), words);
 }
+
+#[test]
+fn views_of_a_whole_keep_its_looks() {
+    let x = vector(&[1f32, 2.0]);
+    let views =
+        [x.t().unwrap(), x.alias(), chunk(&x, 1, 0).unwrap().swap_remove(0), x.view(&[2]).unwrap()];
+    let own = x.flatten(0, -1).unwrap();
+    x.show(&x.unsqueeze(0).unwrap()).unwrap();
+    assert!(views.iter().all(|view| view.sizes() == [2]));
+    // torch.flatten of one dimension is no view, but the tensor.
+    assert_eq!(own.sizes(), [1, 2]);
+}
