@@ -513,3 +513,49 @@ fn views_of_a_whole_keep_its_looks() {
     // torch.flatten of one dimension is no view, but the tensor.
     assert_eq!(own.sizes(), [1, 2]);
 }
+
+#[test]
+fn masks_without_dimensions_are_no_indices_alone() {
+    // x[mask] = 3 for x of zeros; torch.index_put_ beside another index takes no notice of the mask
+    let mask = |set: bool| Tensor::scalar(set.into(), DType::Bool).unwrap();
+    let three = Tensor::scalar(3.0.into(), DType::Float32).unwrap();
+    let put = |x: &Tensor, indices: &[Option<Tensor>]| index_put(x, indices, &three, false);
+    let x = Tensor::zeros(&[2], DType::Float32).unwrap();
+    put(&x, &[Some(mask(false))]).unwrap();
+    assert_eq!(floats(&x), [0.0, 0.0]);
+    put(&x, &[Some(mask(true))]).unwrap();
+    assert_eq!(floats(&x), [3.0, 3.0]);
+    assert!(index(&x, &[Some(mask(true))]).is_err());
+    let nothing = Tensor::zeros(&[], DType::Float32).unwrap();
+    let error = put(&nothing, &[Some(mask(false))]).unwrap_err();
+    assert_eq!(error.message(), "too many indices for tensor of dimension 0 (got 1)");
+}
+
+#[test]
+fn what_is_put_is_checked_as_pytorch_checks_it() {
+    let x = Tensor::zeros(&[2, 3], DType::Float32).unwrap();
+    let cases = [
+        // Sizes before dtypes, and masks by their own dimension first.
+        (
+            vector(&[0i64]),
+            vector(&[1i64, 2]),
+            "shape mismatch: value tensor of shape [2] cannot be broadcast to indexing result of \
+             shape [1, 3]",
+        ),
+        (
+            Tensor::from_bools(&[true; 4], &[2, 2]).unwrap(),
+            vector(&[1f32]),
+            "The shape of the mask [2, 2] at index 1 does not match the shape of the indexed tensor \
+             [2, 3] at index 1",
+        ),
+        (
+            vector(&[1u8, 0]),
+            vector(&[1f32]),
+            "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char",
+        ),
+    ];
+    for (at, values, words) in cases {
+        let error = index_put(&x, &[Some(at)], &values, false).unwrap_err();
+        assert_eq!(error.message(), words);
+    }
+}
