@@ -559,3 +559,14 @@ fn what_is_put_is_checked_as_pytorch_checks_it() {
         assert_eq!(error.message(), words);
     }
 }
+
+#[test]
+fn nothing_grows_in_place() {
+    // torch.zeros(4).copy_(torch.zeros(2, 4)), torch.zeros(1).add_(...): sizes before dtypes
+    let small = Tensor::zeros(&[4], DType::Int64).unwrap();
+    let large = Tensor::zeros(&[2, 4], DType::Float32).unwrap();
+    let words = "output with shape [4] doesn't match the broadcast shape [2, 4]";
+    assert_eq!(small.copy_from(&large).unwrap_err().message(), words);
+    let error = binary_in_place(BinaryOp::Add, &small, (&large).into()).unwrap_err();
+    assert_eq!(error.message(), words);
+}
