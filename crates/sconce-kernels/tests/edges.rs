@@ -570,3 +570,34 @@ fn nothing_grows_in_place() {
     let error = binary_in_place(BinaryOp::Add, &small, (&large).into()).unwrap_err();
     assert_eq!(error.message(), words);
 }
+
+#[test]
+fn paddings_of_pools_are_half_a_kernel_without_its_gaps() {
+    let x = |rank: usize| Tensor::zeros(&[1, 1, 8, 8, 8][..rank + 2], DType::Float32).unwrap();
+    let options = |kernel, padding| PoolOptions {
+        kernel,
+        padding,
+        stride: &[],
+        dilation: &[2],
+        ceil_mode: false,
+    };
+    let said = "pad should be smaller than or equal to half of kernel size, but got";
+    for (rank, kernel, padding, words) in [
+        (
+            1,
+            &[3i64][..],
+            &[2i64][..],
+            "max_pool1d() padding should be at most half of kernel size, but got padding=2 and \
+             kernel_size=3"
+                .to_owned(),
+        ),
+        (2, &[3, 2], &[2, 1], format!("{said} padW = 1, padH = 2, kW = 2, kH = 3")),
+        (3, &[3], &[2], format!("{said} kT: 3 kW: 3 kH: 3 padT: 2 padW: 2 padH: 2")),
+    ] {
+        let error = max_pool(&x(rank), rank, &options(kernel, padding)).unwrap_err();
+        assert_eq!(error.message(), words);
+    }
+    let row = max_pool_with_indices(&x(1), 1, &options(&[3], &[2])).unwrap_err();
+    assert_eq!(row.message(), format!("{said} padW = 2, padH = 0, kW = 3, kH = 1"));
+    assert!(max_pool(&x(2), 2, &options(&[3], &[1])).is_ok());
+}
