@@ -601,3 +601,26 @@ fn paddings_of_pools_are_half_a_kernel_without_its_gaps() {
     assert_eq!(row.message(), format!("{said} padW = 2, padH = 0, kW = 3, kH = 1"));
     assert!(max_pool(&x(2), 2, &options(&[3], &[1])).is_ok());
 }
+
+#[test]
+fn what_is_scattered_into_keeps_its_gaps() {
+    // torch.ones(2, 8)[:1, ::2].slice_scatter(torch.zeros(1, 1), 1, 0, 1)
+    let x = Tensor::full(&[2, 8], 1.into(), DType::Float32).unwrap();
+    let x = x.narrow(0, 0, 1).unwrap().slice(1, None, None, 2).unwrap();
+    let zero = Tensor::zeros(&[1, 1], DType::Float32).unwrap();
+    let found = scatter_view(&x, &zero, |copy| copy.narrow(1, 0, 1)).unwrap();
+    assert_eq!((found.strides(), floats(&found)), (&[8, 2][..], vec![0.0, 1.0, 1.0, 1.0]));
+    assert_eq!(floats(&x), [1.0; 4]);
+}
+
+#[test]
+fn indices_are_of_the_dtypes_that_operators_name() {
+    let (x, one) = (vector(&[0f32; 3]), vector(&[1f32]));
+    let fold = |name, fold, index: &Tensor| index_fold(name, &x, 0, index, &one, fold, true);
+    let error = fold("index_copy", Fold::Replace, &vector(&[0i32])).unwrap_err();
+    assert_eq!(error.message(), "index_copy_(): Expected a long tensor for index, but got Int");
+    assert!(fold("index_add", Fold::Sum, &vector(&[0i32])).is_ok());
+    let error = fold("index_add", Fold::Sum, &vector(&[0u8])).unwrap_err();
+    let words = "index_add_(): Expected dtype int32/int64 for index but got: Byte";
+    assert_eq!(error.message(), words);
+}
