@@ -213,6 +213,12 @@ pub fn roll(input: &Tensor, shifts: &[i64], dims: &[i64]) -> Result<Tensor> {
         let start = (-shift).rem_euclid(size);
         let halves = [result.narrow(dim, start, size - start)?, result.narrow(dim, 0, start)?];
         result = crate::cat(&halves, dim)?;
+        // As `torch.cat` of parts that lie in memory alike.
+        let formats = halves.each_ref().map(Tensor::suggested_format);
+        if formats[0] == formats[1] && formats[0] != crate::MemoryFormat::Contiguous {
+            let strides = formats[0].strides(result.sizes())?;
+            result = result.with_strides(&strides)?;
+        }
     }
     Ok(result)
 }

@@ -624,3 +624,11 @@ fn indices_are_of_the_dtypes_that_operators_name() {
     let words = "index_add_(): Expected dtype int32/int64 for index but got: Byte";
     assert_eq!(error.message(), words);
 }
+
+#[test]
+fn pictures_that_are_rolled_stay_channels_last() {
+    let x = Tensor::zeros(&[1, 2, 3, 4], DType::Float32).unwrap();
+    let x = x.contiguous_in(MemoryFormat::ChannelsLast).unwrap();
+    assert_eq!(roll(&x, &[1], &[3]).unwrap().strides(), [24, 1, 8, 2]);
+    assert_eq!(roll(&x, &[1], &[]).unwrap().strides(), [24, 12, 4, 1]);
+}
