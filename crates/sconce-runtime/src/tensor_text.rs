@@ -102,7 +102,7 @@ impl Format {
 
     fn scale_line(&self, out: &mut String) {
         if self.scale != 1.0 {
-            let _ = writeln!(out, "{} *", general(self.scale));
+            let _ = writeln!(out, "{} *", shortest(self.scale));
         }
     }
 }
@@ -183,5 +183,17 @@ fn matrices(out: &mut String, numbers: &[f64], outer: &[i64], sizes: [usize; 2])
             }
             *index = 0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_numbers_are_divided_by_is_a_whole_number() {
+        let numbers = Tensor::from_slice(&[1.65e6f32, -6.25e5, 2.5e5, 0.5e6 + 0.5], &[4]).unwrap();
+        let text = tensor_text(&numbers).unwrap();
+        assert!(text.starts_with("1000000 *\n 1.6500\n"), "{text}");
     }
 }
