@@ -632,3 +632,57 @@ fn pictures_that_are_rolled_stay_channels_last() {
     assert_eq!(roll(&x, &[1], &[3]).unwrap().strides(), [24, 1, 8, 2]);
     assert_eq!(roll(&x, &[1], &[]).unwrap().strides(), [24, 12, 4, 1]);
 }
+
+#[test]
+fn equal_tensors_may_be_of_two_dtypes() {
+    // torch.equal
+    let ones = vector(&[1i64, 2]);
+    assert!(equal(&ones, &vector(&[1i16, 2])).unwrap());
+    assert!(!equal(&ones, &vector(&[1f32, 2.5])).unwrap());
+    assert!(!equal(&ones, &vector(&[1i16, 2, 3])).unwrap());
+}
+
+#[test]
+fn grids_are_rounded_where_pytorch_rounds_them() {
+    // F.affine_grid of a bfloat16 matrix, size [1, 1, 2, 3]
+    let theta = Tensor::from_slice(&[1.2f32, 0.55, -0.33, 0.1, -2.2, 0.77], &[1, 2, 3]).unwrap();
+    let theta = theta.to_dtype(DType::BFloat16).unwrap();
+    let found = floats(&affine_grid(&theta, &[1, 1, 2, 3], false).unwrap());
+    let expected = [
+        -1.406_25,
+        1.804_687_5,
+        -0.605_468_75,
+        1.875,
+        0.198_242_19,
+        1.9375,
+        -0.859_375,
+        -0.398_437_5,
+        -0.054_687_5,
+        -0.332_031_25,
+        0.75,
+        -0.265_625,
+    ];
+    assert_eq!(found, expected);
+    let error = affine_grid(&theta, &[1, 1, 2, 1], false).unwrap_err();
+    assert_eq!(error.message(), "\"tensor_cpu\" not implemented for 'BFloat16'");
+}
+
+#[test]
+fn masks_of_attention_have_rows() {
+    let x = Tensor::full(&[1, 2, 3, 8], 1.into(), DType::Float32).unwrap();
+    let mask = Tensor::from_bools(&[true; 3], &[3]).unwrap();
+    let attend = |query: &Tensor, causal| {
+        let options = AttentionOptions {
+            mask: Some(&mask),
+            dropout: 0.0,
+            causal,
+            scale: None,
+            grouped: false,
+        };
+        attention([query; 3], &options, &mut Generator::new(0))
+    };
+    let words = "Dimension out of range (expected to be in range of [-1, 0], but got -2)";
+    assert_eq!(attend(&x, false).unwrap_err().message(), words);
+    assert!(attend(&x.select(0, 0).unwrap(), false).is_ok());
+    assert!(attend(&x, true).unwrap_err().message().starts_with("_scaled_dot_product_attention: "));
+}
