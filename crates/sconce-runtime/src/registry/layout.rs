@@ -18,6 +18,8 @@ type Result<T> = std::result::Result<T, Raise>;
 pub(crate) enum Layout {
     /// All tensors, as PyTorch goes through them together.
     Elements,
+    /// As [`Layout::Elements`], of the first tensor alone.
+    First,
     /// As [`Layout::Elements`], where numbers among the first operands are tensors without dimensions.
     Numbers,
     /// As [`Layout::Numbers`], the second operand first.
@@ -32,6 +34,8 @@ pub(crate) enum Layout {
     UnreducedCopy(usize),
     /// The memory format that the first tensor suggests, for so many dimensions; any where 0.
     Format(usize),
+    /// As [`Layout::Format`] of volumes that one element each is left of, and row-major otherwise.
+    Averaged,
     /// As [`Layout::Format`], where an input that may pass for row-major does.
     Normalised,
     /// As [`Layout::Format`], unless the padding goes round.
@@ -102,6 +106,8 @@ const LAYOUTS: &[(Layout, &str)] = &[
          native_dropout native_dropout_backward type_as isreal index_put \
          _unsafe_masked_index_put_accumulate put",
     ),
+    (Layout::First, "prelu"),
+    (Layout::Averaged, "adaptive_avg_pool3d"),
     (Layout::Halves, "glu"),
     (Layout::Unreduced(2), "mse_loss smooth_l1_loss l1_loss soft_margin_loss"),
     (Layout::UnreducedCopy(2), "huber_loss"),
@@ -126,7 +132,7 @@ const LAYOUTS: &[(Layout, &str)] = &[
     ),
     (
         Layout::Format(5),
-        "max_pool3d max_pool3d_with_indices adaptive_avg_pool3d \
+        "max_pool3d max_pool3d_with_indices \
          upsample_nearest3d _upsample_nearest_exact3d upsample_trilinear3d",
     ),
     (
@@ -231,6 +237,7 @@ impl Layout {
         let is_whole = |place| matches!(args.get(place), IValue::Int(0));
         match self {
             Layout::Elements => iterated(Iteration::over(&operands(0))),
+            Layout::First => iterated(Iteration::over(operands(0).get(..1)?)),
             Layout::Numbers => iterated(Iteration::over(&operands(2))),
             Layout::Reversed => {
                 let mut operands = operands(2);
@@ -253,6 +260,15 @@ impl Layout {
                     true => first.suggested_format(),
                     false => MemoryFormat::Contiguous,
                 }))
+            }
+            Layout::Averaged => {
+                let is_one = args.ints(1).is_ok_and(|sizes| sizes.iter().all(|&size| size == 1));
+                let format = if is_one {
+                    tensors().next()?.suggested_format()
+                } else {
+                    MemoryFormat::Contiguous
+                };
+                Some(Strides::Format(format))
             }
             Layout::Normalised => {
                 let first = tensors().next()?;
@@ -599,6 +615,27 @@ mod tests {
                 expected
             );
         }
+    }
+
+    #[test]
+    fn averages_of_volumes_are_channels_last_where_they_are_one() {
+        for (size, expected) in [(1, [4, 1, 4, 4, 4]), (2, [32, 8, 4, 2, 1])] {
+            let input = laid(&[1, 4, 3, 3, 3], &[108, 1, 36, 12, 4], DType::Float32);
+            let args = vec![input, ints(&[size; 3])];
+            let sizes = [1, 4, size, size, size];
+            assert_eq!(
+                strides("aten::adaptive_avg_pool3d", args, &sizes, DType::Float32),
+                expected
+            );
+        }
+    }
+
+    #[test]
+    fn slopes_take_no_part_in_the_order_of_dimensions() {
+        let input = laid(&[1, 2, 3, 4], &[24, 1, 8, 2], DType::Float32);
+        let args = vec![input, laid(&[2], &[1], DType::Float32)];
+        let found = strides("aten::prelu", args, &[1, 2, 3, 4], DType::Float32);
+        assert_eq!(found, [24, 1, 8, 2]);
     }
 
     #[test]
