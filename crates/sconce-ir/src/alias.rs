@@ -640,3 +640,44 @@ fn innermost(alias: &Alias) -> &Alias {
 fn is_wildcard(sets: &[std::sync::Arc<str>]) -> bool {
     sets.iter().any(|set| &**set == "*")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_operators_give_may_be_what_they_take() {
+        // Whether PyTorch's analysis says so, and whether it may be so.
+        for (call, known, possible) in [
+            ("aten::type_as(%x, %y)", false, true),
+            ("aten::dropout(%x, %p, %b)", false, true),
+            ("aten::alias(%x)", true, true),
+            ("aten::add(%x, %y, %n)", false, false),
+        ] {
+            let text = format!(
+                "graph(%x : Tensor, %y : Tensor, %p : float, %b : bool, %n : int):
+  %z : Tensor = {call}
+  return (%z)"
+            );
+            let graph = Graph::parse(&text).unwrap();
+            let (input, output) =
+                (graph.block_inputs(graph.root())[0], graph.block_outputs(graph.root())[0]);
+            let [plain, directed] = [AliasAnalyser::new(&graph), AliasAnalyser::directed(&graph)]
+                .map(|analyser| analyser.may_alias(input, output));
+            assert_eq!((plain, directed), (known, possible), "{call}");
+        }
+    }
+
+    #[test]
+    fn what_is_in_a_list_comes_out_of_operators_that_give_what_they_take() {
+        let text = "graph(%x : Tensor, %y : Tensor):
+  %l : Tensor[] = prim::ListConstruct(%x, %y)
+  %m : Tensor[] = aten::broadcast_tensors(%l)
+  %a : Tensor, %b : Tensor = prim::ListUnpack(%m)
+  return (%b)";
+        let graph = Graph::parse(text).unwrap();
+        let (input, output) =
+            (graph.block_inputs(graph.root())[0], graph.block_outputs(graph.root())[0]);
+        assert!(AliasAnalyser::directed(&graph).may_alias(input, output));
+    }
+}
