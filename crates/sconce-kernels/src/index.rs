@@ -210,15 +210,14 @@ struct Plan {
     sizes: Dims,
 }
 
-/// That there are no more indices than dimensions, a mask counting as one.
-fn check_count(input: &Tensor, indices: &[Option<Tensor>]) -> Result<()> {
-    if indices.len() <= input.dim() {
+/// That there are no more indices than dimensions.
+fn check_count(input: &Tensor, count: usize) -> Result<()> {
+    if count <= input.dim() {
         return Ok(());
     }
     Err(Error::index(format!(
-        "too many indices for tensor of dimension {} (got {})",
-        input.dim(),
-        indices.len()
+        "too many indices for tensor of dimension {} (got {count})",
+        input.dim()
     )))
 }
 
@@ -238,7 +237,7 @@ fn check_mask(input: &Tensor, mask: &Tensor, at: usize) -> Result<()> {
 }
 
 fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
-    check_count(input, indices)?;
+    check_count(input, indices.len())?;
     let mut wanted: Vec<Option<Tensor>> = Vec::new();
     for index in indices {
         let Some(index) = index else {
@@ -264,14 +263,8 @@ fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
         // What no dimension is picked by picks nothing; PyTorch's iterator gives up on it, too.
         return Err(Error::index("a mask without dimensions is no index by itself"));
     }
-    // Masks behind others may have found fewer dimensions left than there are indices.
-    if wanted.len() > input.dim() {
-        return Err(Error::index(format!(
-            "too many indices for tensor of dimension {} (got {})",
-            input.dim(),
-            wanted.len()
-        )));
-    }
+    // A mask of several dimensions may leave fewer than there are indices behind it.
+    check_count(input, wanted.len())?;
     wanted.resize(input.dim(), None);
     let mut shape = Dims::new();
     for index in wanted.iter().flatten() {
@@ -381,7 +374,7 @@ pub fn index_put(
     values: &Tensor,
     accumulate: bool,
 ) -> Result<()> {
-    check_count(input, indices)?;
+    check_count(input, indices.len())?;
     if !accumulate
         && values.numel() == 1
         && let Some(mask) = only_mask(input, indices)?
