@@ -13,6 +13,34 @@ use crate::{
     Alias, AliasAnalysis, BlockId, Constant, Graph, Kind, NodeId, Operator, Prim, Type, ValueId,
 };
 
+/// Operators that may give their operand or a view of it, of which their schemas say nothing.
+const GIVE_OPERANDS: &[&str] = &[
+    "aten::_cast_Double",
+    "aten::_cast_Float",
+    "aten::_cast_Half",
+    "aten::_cast_Int",
+    "aten::_cast_Long",
+    "aten::alpha_dropout",
+    "aten::atleast_1d",
+    "aten::atleast_2d",
+    "aten::atleast_3d",
+    "aten::broadcast_tensors",
+    "aten::cartesian_prod",
+    "aten::conj_physical",
+    "aten::dropout",
+    "aten::einsum",
+    "aten::feature_alpha_dropout",
+    "aten::feature_dropout",
+    "aten::flatten_dense_tensors",
+    "aten::meshgrid",
+    "aten::sum_to_size",
+    "aten::type_as",
+    "aten::unflatten_dense_tensors",
+    "aten::unsafe_chunk",
+    "aten::unsafe_split",
+    "aten::unsafe_split_with_sizes",
+];
+
 /// A piece of memory, or what points to several.
 type Element = u32;
 
@@ -350,7 +378,8 @@ impl<'a> AliasAnalyser<'a> {
         let Kind::Op(_) = user.kind else { return false };
         let Some(operator) = self.graph.operator(only.user) else { return false };
         let argument = operator.schema.arguments.get(only.index as usize);
-        operator.alias_analysis == AliasAnalysis::FromSchema
+        !self.gives_operands(only.user)
+            && operator.alias_analysis == AliasAnalysis::FromSchema
             && argument.is_some_and(|argument| argument.alias.is_none())
     }
 
@@ -388,6 +417,9 @@ impl<'a> AliasAnalyser<'a> {
                 self.enter(input);
             }
         }
+        if self.gives_operands(id) {
+            return self.given_operands(id);
+        }
         let returns = operator.schema.returns.iter();
         for (index, &output) in node.outputs().iter().enumerate() {
             if !is_mutable(self.graph.ty(output)) {
@@ -410,6 +442,26 @@ impl<'a> AliasAnalyser<'a> {
             }
             if alias.is_write {
                 self.write(id, output);
+            }
+        }
+    }
+
+    /// Whether a node may give what it takes without its schema's saying so, which PyTorch's analysis
+    /// takes no notice of.
+    fn gives_operands(&self, id: NodeId) -> bool {
+        self.directed && GIVE_OPERANDS.contains(&self.graph.node(id).kind.symbol())
+    }
+
+    /// The results of such a node: its operands, or what is in its operands.
+    fn given_operands(&mut self, id: NodeId) {
+        let node = self.graph.node(id);
+        for &output in node.outputs() {
+            self.fresh(output);
+            for &input in node.inputs() {
+                match self.graph.ty(input) {
+                    Type::List(_) => self.come_out(output),
+                    _ => self.point(&[output], &[input]),
+                }
             }
         }
     }
@@ -587,4 +639,45 @@ fn innermost(alias: &Alias) -> &Alias {
 
 fn is_wildcard(sets: &[std::sync::Arc<str>]) -> bool {
     sets.iter().any(|set| &**set == "*")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_operators_give_may_be_what_they_take() {
+        // Whether PyTorch's analysis says so, and whether it may be so.
+        for (call, known, possible) in [
+            ("aten::type_as(%x, %y)", false, true),
+            ("aten::dropout(%x, %p, %b)", false, true),
+            ("aten::alias(%x)", true, true),
+            ("aten::add(%x, %y, %n)", false, false),
+        ] {
+            let text = format!(
+                "graph(%x : Tensor, %y : Tensor, %p : float, %b : bool, %n : int):
+  %z : Tensor = {call}
+  return (%z)"
+            );
+            let graph = Graph::parse(&text).unwrap();
+            let (input, output) =
+                (graph.block_inputs(graph.root())[0], graph.block_outputs(graph.root())[0]);
+            let [plain, directed] = [AliasAnalyser::new(&graph), AliasAnalyser::directed(&graph)]
+                .map(|analyser| analyser.may_alias(input, output));
+            assert_eq!((plain, directed), (known, possible), "{call}");
+        }
+    }
+
+    #[test]
+    fn what_is_in_a_list_comes_out_of_operators_that_give_what_they_take() {
+        let text = "graph(%x : Tensor, %y : Tensor):
+  %l : Tensor[] = prim::ListConstruct(%x, %y)
+  %m : Tensor[] = aten::broadcast_tensors(%l)
+  %a : Tensor, %b : Tensor = prim::ListUnpack(%m)
+  return (%b)";
+        let graph = Graph::parse(text).unwrap();
+        let (input, output) =
+            (graph.block_inputs(graph.root())[0], graph.block_outputs(graph.root())[0]);
+        assert!(AliasAnalyser::directed(&graph).may_alias(input, output));
+    }
 }

@@ -235,8 +235,13 @@ fn is_no_chance(p: f64) -> bool {
 
 fn check_mask(query: &Tensor, options: &AttentionOptions<'_>) -> Result<()> {
     if options.mask.is_some() && options.causal {
-        let message = "Explicit attn_mask should not be set when is_causal=True";
-        return Err(Error::runtime(message));
+        return Err(Error::runtime(
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True",
+        ));
+    }
+    if let (4, Some(mask)) = (query.dim(), options.mask) {
+        // PyTorch asks for the mask's rows before it is broadcast.
+        mask.size(-2)?;
     }
     let (mask, own) = (options.mask.map(Tensor::dtype), query.dtype());
     match mask {

@@ -332,14 +332,18 @@ pub fn store(target: &Tensor, result: &Tensor) -> Result<()> {
 
 /// Refuses what [`store`] cannot: a result of other sizes, or of a dtype of a higher kind.
 pub(crate) fn check_store(target: &Tensor, sizes: &[i64], dtype: DType) -> Result<()> {
-    check_cast(dtype, target.dtype())?;
-    if sizes == target.sizes() {
-        return Ok(());
+    if sizes != target.sizes() {
+        return Err(cannot_grow(target, sizes));
     }
-    Err(Error::runtime(format!(
+    check_cast(dtype, target.dtype())
+}
+
+/// What is said where a result of these sizes is to be stored in a tensor of others.
+pub(crate) fn cannot_grow(target: &Tensor, sizes: &[i64]) -> Error {
+    Error::runtime(format!(
         "output with shape {:?} doesn't match the broadcast shape {sizes:?}",
         target.sizes()
-    )))
+    ))
 }
 
 /// Stores the elements that differ, one by one: where an element stands for several, the others still have

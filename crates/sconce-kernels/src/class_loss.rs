@@ -446,10 +446,8 @@ pub fn multilabel_margin_loss(
 /// For other than `int64`, and for classes that do not exist.
 pub fn one_hot(indices: &Tensor, classes: i64) -> Result<Tensor> {
     if indices.dtype() != DType::Int64 {
-        return Err(Error::runtime(format!(
-            "one_hot is only applicable to index tensor of type LongTensor, but got {}",
-            indices.dtype().scalar_type_name()
-        )));
+        let message = "one_hot is only applicable to index tensor of type LongTensor.";
+        return Err(Error::runtime(message));
     }
     let picked = indices.to_vec::<i64>()?;
     if picked.is_empty() && classes <= 0 {

@@ -21,7 +21,7 @@ impl Tensor {
         } else {
             let sizes = crate::shape::broadcast(self.sizes(), source.sizes())?;
             if sizes[..] != *self.sizes() {
-                return source.expand(self.sizes()).map(drop);
+                return Err(crate::binary::cannot_grow(self, &sizes));
             }
             source.expand(self.sizes())?
         };

@@ -122,7 +122,7 @@ pub fn check_slopes(lower: f64, upper: f64) -> Result<()> {
 /// Gives the result and the slopes.
 ///
 /// # Errors
-/// For dtypes other than floating ones.
+/// For dtypes other than `float32`, `float64` and `bfloat16`.
 pub fn rrelu(
     input: &Tensor,
     lower: f64,
@@ -130,7 +130,7 @@ pub fn rrelu(
     generator: &mut Generator,
 ) -> Result<(Tensor, Tensor)> {
     let dtype = input.dtype();
-    if !matches!(dtype, DType::Float32 | DType::Float64) {
+    if !matches!(dtype, DType::Float32 | DType::Float64 | DType::BFloat16) {
         return Err(Error::no_kernel("rrelu_with_noise_out_cpu", dtype));
     }
     let slopes: Vec<f64> = input

@@ -409,12 +409,15 @@ pub fn affine_grid(theta: &Tensor, size: &[i64], align_corners: bool) -> Result<
         )));
     }
     let spatial = &size[2..];
-    let wide = theta.to_dtype(compute_dtype(theta.dtype()))?;
+    let dtype = theta.dtype();
     let mut sizes = spatial.to_vec();
     sizes.push(rank + 1);
-    let base = Tensor::full(&sizes, 1.into(), wide.dtype())?;
+    let base = Tensor::full(&sizes, 1.into(), dtype)?;
     for (dim, &count) in spatial.iter().enumerate() {
-        let mut line = crate::linspace((-1.0).into(), 1.0.into(), count, wide.dtype())?;
+        if count <= 1 && dtype != compute_dtype(dtype) {
+            return Err(Error::no_kernel("tensor_cpu", dtype));
+        }
+        let mut line = crate::linspace((-1.0).into(), 1.0.into(), count, dtype)?;
         match align_corners {
             _ if count <= 1 => line.fill(0.into())?,
             true => {}
@@ -429,11 +432,11 @@ pub fn affine_grid(theta: &Tensor, size: &[i64], align_corners: bool) -> Result<
     }
     let points = crate::shape::product(spatial);
     let base = base.view(&[1, points, rank + 1])?.expand(&[size[0], points, rank + 1])?;
-    let grid = crate::bmm(&base, &wide.transpose(1, 2)?)?;
+    let grid = crate::bmm(&base, &theta.transpose(1, 2)?)?;
     let mut sizes = vec![size[0]];
     sizes.extend_from_slice(spatial);
     sizes.push(rank);
-    grid.view(&sizes)?.to_dtype(theta.dtype())
+    grid.view(&sizes)
 }
 
 #[cfg(test)]

@@ -210,7 +210,34 @@ struct Plan {
     sizes: Dims,
 }
 
+/// That there are no more indices than dimensions.
+fn check_count(input: &Tensor, count: usize) -> Result<()> {
+    if count <= input.dim() {
+        return Ok(());
+    }
+    Err(Error::index(format!(
+        "too many indices for tensor of dimension {} (got {count})",
+        input.dim()
+    )))
+}
+
+/// That a mask is of the sizes of the dimensions from `at` on.
+fn check_mask(input: &Tensor, mask: &Tensor, at: usize) -> Result<()> {
+    let mut sizes = mask.sizes().iter().enumerate();
+    let Some((dim, _)) = sizes.find(|(dim, size)| input.sizes().get(at + dim) != Some(size)) else {
+        return Ok(());
+    };
+    Err(Error::index(format!(
+        "The shape of the mask {:?} at index {dim} does not match the shape of the indexed tensor \
+         {:?} at index {}",
+        mask.sizes(),
+        input.sizes(),
+        at + dim
+    )))
+}
+
 fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
+    check_count(input, indices.len())?;
     let mut wanted: Vec<Option<Tensor>> = Vec::new();
     for index in indices {
         let Some(index) = index else {
@@ -219,19 +246,7 @@ fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
         };
         match index.dtype() {
             DType::Bool | DType::UInt8 => {
-                let at = wanted.len();
-                let own = input.sizes().get(at..at + index.dim());
-                if own != Some(index.sizes()) {
-                    let bad = index.sizes().iter().enumerate();
-                    let mut bad = bad.filter(|(i, s)| input.sizes().get(at + i) != Some(s));
-                    let at = at + bad.next().map_or(0, |(i, _)| i);
-                    return Err(Error::index(format!(
-                        "The shape of the mask {:?} at index {at} does not match the shape of the \
-                         indexed tensor {:?} at index {at}",
-                        index.sizes(),
-                        input.sizes()
-                    )));
-                }
+                check_mask(input, index, wanted.len())?;
                 let found = nonzero(index)?;
                 for column in 0..index.dim() as i64 {
                     wanted.push(Some(found.select(1, column)?));
@@ -244,13 +259,12 @@ fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
             }
         }
     }
-    if wanted.len() > input.dim() {
-        return Err(Error::index(format!(
-            "too many indices for tensor of dimension {} (got {})",
-            input.dim(),
-            wanted.len()
-        )));
+    if wanted.iter().all(Option::is_none) && indices.iter().any(Option::is_some) {
+        // What no dimension is picked by picks nothing; PyTorch's iterator gives up on it, too.
+        return Err(Error::index("a mask without dimensions is no index by itself"));
     }
+    // A mask of several dimensions may leave fewer than there are indices behind it.
+    check_count(input, wanted.len())?;
     wanted.resize(input.dim(), None);
     let mut shape = Dims::new();
     for index in wanted.iter().flatten() {
@@ -340,11 +354,14 @@ fn only_mask(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Option<Tensor
     let mut given =
         indices.iter().enumerate().filter_map(|(at, index)| Some((at, index.as_ref()?)));
     let (Some((before, mask)), None) = (given.next(), given.next()) else { return Ok(None) };
-    let after = input.dim().checked_sub(before + mask.dim());
-    let (DType::Bool | DType::UInt8, Some(after)) = (mask.dtype(), after) else { return Ok(None) };
+    if !matches!(mask.dtype(), DType::Bool | DType::UInt8) {
+        return Ok(None);
+    }
+    check_mask(input, mask, before)?;
     let ones = |count| std::iter::repeat_n(1, count);
+    let after = input.dim().saturating_sub(before + mask.dim());
     let sizes: Dims = ones(before).chain(mask.sizes().iter().copied()).chain(ones(after)).collect();
-    mask.to_dtype(DType::Bool)?.reshape(&sizes).map(Some)
+    mask.reshape(&sizes).map(Some)
 }
 
 /// `input[indices] = values` (`aten::index_put_`), or `+=` where `accumulate`.
@@ -357,20 +374,12 @@ pub fn index_put(
     values: &Tensor,
     accumulate: bool,
 ) -> Result<()> {
+    check_count(input, indices.len())?;
     if !accumulate
         && values.numel() == 1
-        && values.dtype() != input.dtype()
         && let Some(mask) = only_mask(input, indices)?
     {
         return crate::masked_fill_in_place(input, &mask, Operand::Tensor(&values.reshape(&[])?));
-    }
-    if values.dtype() != input.dtype() {
-        return Err(Error::runtime(format!(
-            "Index put requires the source and destination dtypes match, got {} for the \
-             destination and {} for the source.",
-            input.dtype().scalar_type_name(),
-            values.dtype().scalar_type_name()
-        )));
     }
     let plan = plan(input, indices)?;
     let values = values.expand(&plan.sizes).map_err(|_| {
@@ -381,6 +390,14 @@ pub fn index_put(
             &plan.sizes[..]
         ))
     })?;
+    if values.dtype() != input.dtype() {
+        return Err(Error::runtime(format!(
+            "Index put requires the source and destination dtypes match, got {} for the \
+             destination and {} for the source.",
+            input.dtype().scalar_type_name(),
+            values.dtype().scalar_type_name()
+        )));
+    }
     let own = input.is_contiguous() && !values.storage().ptr_eq(input.storage());
     let (target, values) = (if own { input.clone() } else { input.copy()? }, values.contiguous()?);
     match accumulate {

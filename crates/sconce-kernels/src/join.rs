@@ -160,7 +160,7 @@ pub fn split(input: &Tensor, split_size: i64, dim: i64) -> Result<Vec<Tensor>> {
         )));
     }
     if size == 0 {
-        return Ok(vec![input.clone()]);
+        return Ok(vec![input.alias()]);
     }
     check_views(size / split_size)?;
     (0..size)
@@ -183,7 +183,7 @@ pub fn chunk(input: &Tensor, chunks: i64, dim: i64) -> Result<Vec<Tensor>> {
     if size == 0 {
         check_views(chunks)?;
         // PyTorch gives as many empty views as were asked for; the caller names the number.
-        return (0..chunks).map(|_| Ok(input.clone())).collect();
+        return (0..chunks).map(|_| Ok(input.alias())).collect();
     }
     split(input, size / chunks + i64::from(size % chunks != 0), dim)
 }

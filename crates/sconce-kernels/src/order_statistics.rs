@@ -128,9 +128,12 @@ pub fn median_all(input: &Tensor, ignore_nan: bool) -> Result<Tensor> {
 /// Where there are fewer, and for `bool` and complex numbers.
 pub fn kthvalue(input: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
     expect_number("kthvalue_cpu", input.dtype())?;
-    let size = input.sizes().get(wrap_dim(dim, input.dim())?).copied().unwrap_or(1);
+    let at = wrap_dim(dim, input.dim())?;
+    let size = input.sizes().get(at).copied().unwrap_or(1);
     if k < 1 || k > size {
-        return Err(Error::runtime("kthvalue(): selected number k out of range for dimension"));
+        return Err(Error::runtime(format!(
+            "kthvalue(): selected number k out of range for dimension {at}"
+        )));
     }
     picked(input, dim, keepdim, "kthvalue", Kth { rank: k as usize - 1 })
 }

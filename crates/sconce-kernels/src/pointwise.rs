@@ -360,17 +360,10 @@ pub fn isclose(a: &Tensor, b: &Tensor, rtol: f64, atol: f64, equal_nan: bool) ->
 /// `torch.equal`.
 ///
 /// # Errors
-/// For dtypes that differ.
+/// For dtypes without kernels.
 pub fn equal(a: &Tensor, b: &Tensor) -> Result<bool> {
     if a.sizes() != b.sizes() {
         return Ok(false);
-    }
-    if a.dtype() != b.dtype() {
-        return Err(Error::runtime(format!(
-            "Expected all tensors to have the same dtype, but got {} and {}",
-            a.dtype().scalar_type_name(),
-            b.dtype().scalar_type_name()
-        )));
     }
     let same = binary(BinaryOp::Eq, a.into(), b.into())?;
     crate::all(&same, &[], false)?.item().map(Scalar::to_bool)

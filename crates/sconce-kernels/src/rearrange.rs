@@ -97,7 +97,7 @@ impl Tensor {
             }
         }
         if self.dim() == 0 {
-            return Ok(self.clone());
+            return Ok(self.alias());
         }
         let mut order: Vec<Option<i64>> = vec![None; self.dim()];
         for (&from, &to) in from.iter().zip(&to) {
@@ -213,6 +213,12 @@ pub fn roll(input: &Tensor, shifts: &[i64], dims: &[i64]) -> Result<Tensor> {
         let start = (-(shift % size)).rem_euclid(size);
         let halves = [result.narrow(dim, start, size - start)?, result.narrow(dim, 0, start)?];
         result = crate::cat(&halves, dim)?;
+        // As `torch.cat` of parts that lie in memory alike.
+        let formats = halves.each_ref().map(Tensor::suggested_format);
+        if formats[0] == formats[1] && formats[0] != crate::MemoryFormat::Contiguous {
+            let strides = formats[0].strides(result.sizes())?;
+            result = result.with_strides(&strides)?;
+        }
     }
     Ok(result)
 }

@@ -199,8 +199,20 @@ pub fn index_fold(
     if index.dim() > 1 {
         return Err(Error::index(format!("{name}(): Index is supposed to be a vector")));
     }
-    if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
-        return Err(Error::runtime(format!("{name}(): Expected dtype int32/int64 for index")));
+    let index_dtype = index.dtype().scalar_type_name();
+    match index.dtype() {
+        DType::Int64 => {}
+        _ if name == "index_copy" => {
+            return Err(Error::runtime(format!(
+                "index_copy_(): Expected a long tensor for index, but got {index_dtype}"
+            )));
+        }
+        DType::Int32 => {}
+        _ => {
+            return Err(Error::runtime(format!(
+                "{name}_(): Expected dtype int32/int64 for index but got: {index_dtype}"
+            )));
+        }
     }
     if source.dtype() != input.dtype() {
         return Err(Error::runtime(format!(
@@ -451,7 +463,8 @@ pub fn scatter_view(
     source: &Tensor,
     view: impl FnOnce(&Tensor) -> Result<Tensor>,
 ) -> Result<Tensor> {
-    scatter_into(input.copy()?, source, view)
+    let copy = if input.is_row_major() { input.copy()? } else { copy_of_storage(input)? };
+    scatter_into(copy, source, view)
 }
 
 /// `torch.as_strided_scatter`: the view may reach what lies in the storage beside `input`, which is
@@ -466,17 +479,19 @@ pub fn as_strided_scatter(
     strides: &[i64],
     offset: Option<i64>,
 ) -> Result<Tensor> {
-    let dims = input.sizes().iter().zip(input.strides());
-    let is_repeated = dims.into_iter().any(|(&size, &stride)| size > 1 && stride == 0);
-    let copy = match is_repeated {
-        true => input.copy()?,
-        false => {
-            let held = (input.storage().nbytes() / input.dtype().item_size()) as i64;
-            let whole = input.as_strided(&[held], &[1], Some(0))?.copy()?;
-            whole.as_strided(input.sizes(), input.strides(), Some(input.offset()))?
-        }
-    };
-    scatter_into(copy, source, |copy| copy.as_strided(sizes, strides, offset))
+    scatter_into(copy_of_storage(input)?, source, |copy| copy.as_strided(sizes, strides, offset))
+}
+
+/// A copy that lies in memory as `input` does, gaps included, unless elements of it are repeated.
+fn copy_of_storage(input: &Tensor) -> Result<Tensor> {
+    let mut dims = input.sizes().iter().zip(input.strides());
+    let is_repeated = dims.any(|(&size, &stride)| size > 1 && stride == 0);
+    if is_repeated {
+        return input.copy();
+    }
+    let held = (input.storage().nbytes() / input.dtype().item_size()) as i64;
+    let whole = input.as_strided(&[held], &[1], Some(0))?.copy()?;
+    whole.as_strided(input.sizes(), input.strides(), Some(input.offset()))
 }
 
 fn scatter_into(

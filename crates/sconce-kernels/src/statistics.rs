@@ -13,7 +13,7 @@ use crate::{BinaryOp, Bool, DType, Dims, Error, Result, Tensor, binary};
 /// For complex numbers.
 pub fn nansum(input: &Tensor, dims: &[i64], keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
     if input.dtype().is_complex() || dtype.is_some_and(|dtype| dtype.is_complex()) {
-        return Err(Error::runtime("nansum does not support complex inputs"));
+        return Err(Error::runtime("nansum on CPU does not support complex inputs"));
     }
     match input.dtype().is_floating_point() {
         true => crate::sum(&without_nan(input)?, dims, keepdim, dtype),

@@ -312,12 +312,10 @@ impl Tensor {
     /// # Errors
     /// Where there is no such dimension.
     pub fn size(&self, dim: i64) -> Result<i64> {
-        let dim = shape::wrap_dim(dim, self.dim())?;
-        self.0
-            .sizes
-            .get(dim)
-            .copied()
-            .ok_or_else(|| Error::index("Dimension specified as 0 but tensor has no dimensions"))
+        let at = shape::wrap_dim(dim, self.dim())?;
+        self.sizes().get(at).copied().ok_or_else(|| {
+            Error::index(format!("Dimension specified as {dim} but tensor has no dimensions"))
+        })
     }
 
     /// Number of elements.
@@ -584,6 +582,7 @@ mod tests {
         x.show(&x.t().unwrap()).unwrap();
         assert_eq!(sizes, [2, 3]);
         assert_eq!((same.sizes(), same.strides()), (&[3, 2][..], &[1, 3][..]));
+        assert_eq!((same.size(0).unwrap(), same.size(-1).unwrap()), (3, 2));
         assert_eq!(row.sizes(), [3]);
         same.select(1, 1).unwrap().fill(0.into()).unwrap();
         assert_eq!(row.to_vec::<f32>().unwrap(), [0.0; 3]);

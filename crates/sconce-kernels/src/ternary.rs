@@ -145,7 +145,12 @@ pub fn addcdiv(input: &Tensor, a: &Tensor, b: &Tensor, value: Scalar) -> Result<
     let whole = |t: &Tensor| t.dtype().is_integral() || t.dtype() == DType::Bool;
     if whole(a) && whole(b) {
         return Err(Error::runtime(
-            "Integer division with addcdiv is no longer supported, and in a future  release              addcdiv will perform a true division of tensor1 and tensor2. The historic addcdiv              behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(             input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float              inputs. The future addcdiv behavior is just the latter implementation: (input + value              * tensor1 / tensor2), for all dtypes.",
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv \
+             will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be \
+             implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for \
+             integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future \
+             addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), \
+             for all dtypes.",
         ));
     }
     let dtype = result_type(&[input.into(), a.into(), b.into()])?;

@@ -398,7 +398,7 @@ pub fn upsample(
     let size = &input.sizes()[2..];
     if size.iter().chain(output).any(|&n| n <= 0) {
         return Err(Error::runtime(format!(
-            "Input and output sizes should be greater than 0, but got input ({}) output ({})",
+            "Input and output sizes should be greater than 0, but got input ({}) and output ({})",
             named(size),
             named(output)
         )));

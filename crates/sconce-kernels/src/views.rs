@@ -52,6 +52,12 @@ impl Tensor {
         self.view_unchecked(sizes, strides, self.offset())
     }
 
+    /// A view of all of it, which keeps its looks when those of this tensor change: `aten::alias`.
+    pub fn alias(&self) -> Tensor {
+        let (sizes, strides) = self.dims();
+        self.with_dims(sizes, strides)
+    }
+
     fn dims(&self) -> (Dims, Dims) {
         (Dims::from_slice(self.sizes()), Dims::from_slice(self.strides()))
     }
@@ -237,7 +243,7 @@ impl Tensor {
     /// For more than two dimensions.
     pub fn t(&self) -> Result<Tensor> {
         match self.dim() {
-            0 | 1 => Ok(self.clone()),
+            0 | 1 => Ok(self.alias()),
             2 => self.transpose(0, 1),
             n => Err(Error::runtime(format!(
                 "t() expects a tensor with <= 2 dimensions, but self is {n}D"
@@ -285,6 +291,10 @@ impl Tensor {
         }
         if self.dim() == 0 {
             return self.reshape(&[1]);
+        }
+        if start == end {
+            // The tensor itself, no view of it.
+            return Ok(self.clone());
         }
         let mut sizes = Dims::from_slice(&self.sizes()[..start]);
         sizes.push(shape::product(&self.sizes()[start..=end]));

@@ -501,3 +501,188 @@ fn dimensions_are_named_once() {
     let words = "dim 0 appears multiple times in the list of dims";
     assert_eq!(x.squeeze(Some(&[0, -3])).unwrap_err().message(), words);
 }
+
+#[test]
+fn views_of_a_whole_keep_its_looks() {
+    let x = vector(&[1f32, 2.0]);
+    let views =
+        [x.t().unwrap(), x.alias(), chunk(&x, 1, 0).unwrap().swap_remove(0), x.view(&[2]).unwrap()];
+    let own = x.flatten(0, -1).unwrap();
+    x.show(&x.unsqueeze(0).unwrap()).unwrap();
+    assert!(views.iter().all(|view| view.sizes() == [2]));
+    // torch.flatten of one dimension is no view, but the tensor.
+    assert_eq!(own.sizes(), [1, 2]);
+}
+
+#[test]
+fn masks_without_dimensions_are_no_indices_alone() {
+    // x[mask] = 3 for x of zeros; torch.index_put_ beside another index takes no notice of the mask
+    let mask = |set: bool| Tensor::scalar(set.into(), DType::Bool).unwrap();
+    let three = Tensor::scalar(3.0.into(), DType::Float32).unwrap();
+    let put = |x: &Tensor, indices: &[Option<Tensor>]| index_put(x, indices, &three, false);
+    let x = Tensor::zeros(&[2], DType::Float32).unwrap();
+    put(&x, &[Some(mask(false))]).unwrap();
+    assert_eq!(floats(&x), [0.0, 0.0]);
+    put(&x, &[Some(mask(true))]).unwrap();
+    assert_eq!(floats(&x), [3.0, 3.0]);
+    assert!(index(&x, &[Some(mask(true))]).is_err());
+    let nothing = Tensor::zeros(&[], DType::Float32).unwrap();
+    let error = put(&nothing, &[Some(mask(false))]).unwrap_err();
+    assert_eq!(error.message(), "too many indices for tensor of dimension 0 (got 1)");
+}
+
+#[test]
+fn what_is_put_is_checked_as_pytorch_checks_it() {
+    let x = Tensor::zeros(&[2, 3], DType::Float32).unwrap();
+    let cases = [
+        // Sizes before dtypes, and masks by their own dimension first.
+        (
+            vector(&[0i64]),
+            vector(&[1i64, 2]),
+            "shape mismatch: value tensor of shape [2] cannot be broadcast to indexing result of \
+             shape [1, 3]",
+        ),
+        (
+            Tensor::from_bools(&[true; 4], &[2, 2]).unwrap(),
+            vector(&[1f32]),
+            "The shape of the mask [2, 2] at index 1 does not match the shape of the indexed tensor \
+             [2, 3] at index 1",
+        ),
+        (
+            vector(&[1u8, 0]),
+            vector(&[1f32]),
+            "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char",
+        ),
+    ];
+    for (at, values, words) in cases {
+        let error = index_put(&x, &[Some(at)], &values, false).unwrap_err();
+        assert_eq!(error.message(), words);
+    }
+}
+
+#[test]
+fn nothing_grows_in_place() {
+    // torch.zeros(4).copy_(torch.zeros(2, 4)), torch.zeros(1).add_(...): sizes before dtypes
+    let small = Tensor::zeros(&[4], DType::Int64).unwrap();
+    let large = Tensor::zeros(&[2, 4], DType::Float32).unwrap();
+    let words = "output with shape [4] doesn't match the broadcast shape [2, 4]";
+    assert_eq!(small.copy_from(&large).unwrap_err().message(), words);
+    let error = binary_in_place(BinaryOp::Add, &small, (&large).into()).unwrap_err();
+    assert_eq!(error.message(), words);
+}
+
+#[test]
+fn paddings_of_pools_are_half_a_kernel_without_its_gaps() {
+    let x = |rank: usize| Tensor::zeros(&[1, 1, 8, 8, 8][..rank + 2], DType::Float32).unwrap();
+    let options = |kernel, padding| PoolOptions {
+        kernel,
+        padding,
+        stride: &[],
+        dilation: &[2],
+        ceil_mode: false,
+    };
+    let said = "pad should be smaller than or equal to half of kernel size, but got";
+    for (rank, kernel, padding, words) in [
+        (
+            1,
+            &[3i64][..],
+            &[2i64][..],
+            "max_pool1d() padding should be at most half of kernel size, but got padding=2 and \
+             kernel_size=3"
+                .to_owned(),
+        ),
+        (2, &[3, 2], &[2, 1], format!("{said} padW = 1, padH = 2, kW = 2, kH = 3")),
+        (3, &[3], &[2], format!("{said} kT: 3 kW: 3 kH: 3 padT: 2 padW: 2 padH: 2")),
+    ] {
+        let error = max_pool(&x(rank), rank, &options(kernel, padding)).unwrap_err();
+        assert_eq!(error.message(), words);
+    }
+    let row = max_pool_with_indices(&x(1), 1, &options(&[3], &[2])).unwrap_err();
+    assert_eq!(row.message(), format!("{said} padW = 2, padH = 0, kW = 3, kH = 1"));
+    assert!(max_pool(&x(2), 2, &options(&[3], &[1])).is_ok());
+}
+
+#[test]
+fn what_is_scattered_into_keeps_its_gaps() {
+    // torch.ones(2, 8)[:1, ::2].slice_scatter(torch.zeros(1, 1), 1, 0, 1)
+    let x = Tensor::full(&[2, 8], 1.into(), DType::Float32).unwrap();
+    let x = x.narrow(0, 0, 1).unwrap().slice(1, None, None, 2).unwrap();
+    let zero = Tensor::zeros(&[1, 1], DType::Float32).unwrap();
+    let found = scatter_view(&x, &zero, |copy| copy.narrow(1, 0, 1)).unwrap();
+    assert_eq!((found.strides(), floats(&found)), (&[8, 2][..], vec![0.0, 1.0, 1.0, 1.0]));
+    assert_eq!(floats(&x), [1.0; 4]);
+}
+
+#[test]
+fn indices_are_of_the_dtypes_that_operators_name() {
+    let (x, one) = (vector(&[0f32; 3]), vector(&[1f32]));
+    let fold = |name, fold, index: &Tensor| index_fold(name, &x, 0, index, &one, fold, true);
+    let error = fold("index_copy", Fold::Replace, &vector(&[0i32])).unwrap_err();
+    assert_eq!(error.message(), "index_copy_(): Expected a long tensor for index, but got Int");
+    assert!(fold("index_add", Fold::Sum, &vector(&[0i32])).is_ok());
+    let error = fold("index_add", Fold::Sum, &vector(&[0u8])).unwrap_err();
+    let words = "index_add_(): Expected dtype int32/int64 for index but got: Byte";
+    assert_eq!(error.message(), words);
+}
+
+#[test]
+fn pictures_that_are_rolled_stay_channels_last() {
+    let x = Tensor::zeros(&[1, 2, 3, 4], DType::Float32).unwrap();
+    let x = x.contiguous_in(MemoryFormat::ChannelsLast).unwrap();
+    assert_eq!(roll(&x, &[1], &[3]).unwrap().strides(), [24, 1, 8, 2]);
+    assert_eq!(roll(&x, &[1], &[]).unwrap().strides(), [24, 12, 4, 1]);
+}
+
+#[test]
+fn equal_tensors_may_be_of_two_dtypes() {
+    // torch.equal
+    let ones = vector(&[1i64, 2]);
+    assert!(equal(&ones, &vector(&[1i16, 2])).unwrap());
+    assert!(!equal(&ones, &vector(&[1f32, 2.5])).unwrap());
+    assert!(!equal(&ones, &vector(&[1i16, 2, 3])).unwrap());
+}
+
+#[test]
+fn grids_are_rounded_where_pytorch_rounds_them() {
+    // F.affine_grid of a bfloat16 matrix, size [1, 1, 2, 3]
+    let theta = Tensor::from_slice(&[1.2f32, 0.55, -0.33, 0.1, -2.2, 0.77], &[1, 2, 3]).unwrap();
+    let theta = theta.to_dtype(DType::BFloat16).unwrap();
+    let found = floats(&affine_grid(&theta, &[1, 1, 2, 3], false).unwrap());
+    let expected = [
+        -1.406_25,
+        1.804_687_5,
+        -0.605_468_75,
+        1.875,
+        0.198_242_19,
+        1.9375,
+        -0.859_375,
+        -0.398_437_5,
+        -0.054_687_5,
+        -0.332_031_25,
+        0.75,
+        -0.265_625,
+    ];
+    assert_eq!(found, expected);
+    let error = affine_grid(&theta, &[1, 1, 2, 1], false).unwrap_err();
+    assert_eq!(error.message(), "\"tensor_cpu\" not implemented for 'BFloat16'");
+}
+
+#[test]
+fn masks_of_attention_have_rows() {
+    let x = Tensor::full(&[1, 2, 3, 8], 1.into(), DType::Float32).unwrap();
+    let mask = Tensor::from_bools(&[true; 3], &[3]).unwrap();
+    let attend = |query: &Tensor, causal| {
+        let options = AttentionOptions {
+            mask: Some(&mask),
+            dropout: 0.0,
+            causal,
+            scale: None,
+            grouped: false,
+        };
+        attention([query; 3], &options, &mut Generator::new(0))
+    };
+    let words = "Dimension out of range (expected to be in range of [-1, 0], but got -2)";
+    assert_eq!(attend(&x, false).unwrap_err().message(), words);
+    assert!(attend(&x.select(0, 0).unwrap(), false).is_ok());
+    assert!(attend(&x, true).unwrap_err().message().starts_with("_scaled_dot_product_attention: "));
+}

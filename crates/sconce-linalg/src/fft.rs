@@ -181,18 +181,30 @@ fn promoted(input: &Tensor, complex: bool) -> Result<Tensor> {
 
 /// Cuts off, or pads with zeros, so that `dims` have `sizes`.
 fn resized(input: &Tensor, dims: &[i64], sizes: &[i64]) -> Result<Tensor> {
-    let mut result = input.clone();
+    let mut cut = input.clone();
+    for (&dim, &size) in dims.iter().zip(sizes) {
+        if size < cut.size(dim)? {
+            cut = cut.slice(dim, None, Some(size), 1)?;
+        }
+    }
+    let mut result = cut.clone();
     for (&dim, &size) in dims.iter().zip(sizes) {
         let have = result.size(dim)?;
-        if size < have {
-            result = result.slice(dim, None, Some(size), 1)?;
-        } else if size > have {
+        if size > have {
             let mut padding = result.sizes().to_vec();
             padding[wrap_dim(dim, result.dim())?] = size - have;
             result = cat(&[result.clone(), Tensor::zeros(&padding, result.dtype())?], dim)?;
         }
     }
-    Ok(result)
+    // What is padded lies in memory as `torch.nn.functional.pad` has it.
+    match cut.suggested_format() {
+        _ if result.sizes() == cut.sizes() => Ok(result),
+        MemoryFormat::Contiguous => Ok(result),
+        format => {
+            let strides = format.strides(result.sizes())?;
+            result.with_strides(&strides)
+        }
+    }
 }
 
 fn check_points(n: i64) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use sconce_kernels::{DType, Error, Result, Tensor};
+use sconce_kernels::{DType, Error, Result, Tensor, cpp_type_name};
 
 /// A window function, by its operator.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -72,7 +72,12 @@ fn bessel_i0(x: f64) -> f64 {
 pub fn window(kind: Window, length: i64, periodic: bool, dtype: DType) -> Result<Tensor> {
     let name = kind.name();
     if !dtype.is_floating_point() && !dtype.is_complex() {
-        return Err(Error::not_implemented(format!("{name} of {}", dtype.scalar_type_name())));
+        return Err(Error::runtime(format!(
+            "{name} expects floating point dtypes, got: TensorOptions(dtype={}, device=cpu (default), \
+             layout=Strided (default), requires_grad=false (default), pinned_memory=false (default), \
+             memory_format=(nullopt))",
+            cpp_type_name(dtype)
+        )));
     }
     if length < 0 {
         return Err(Error::runtime(format!(
@@ -81,6 +86,10 @@ pub fn window(kind: Window, length: i64, periodic: bool, dtype: DType) -> Result
     }
     if length <= 1 {
         return Tensor::full(&[length], 1.into(), dtype);
+    }
+    if dtype.is_complex() {
+        let message = format!("\"arange_cpu\" not implemented for '{}'", dtype.scalar_type_name());
+        return Err(Error::not_implemented(message));
     }
     let result = Tensor::zeros(&[length], DType::Float64)?;
     let last = if periodic { length } else { length - 1 } as f64;

@@ -102,7 +102,7 @@ impl Format {
 
     fn scale_line(&self, out: &mut String) {
         if self.scale != 1.0 {
-            let _ = writeln!(out, "{} *", general(self.scale));
+            let _ = writeln!(out, "{} *", shortest(self.scale));
         }
     }
 }
@@ -120,7 +120,31 @@ fn shortest(number: f64) -> String {
             exponent.strip_prefix('-').map_or(('+', exponent), |rest| ('-', rest));
         return format!("{digits}e{sign}{exponent:0>2}");
     }
-    number.to_string()
+    let mut text = number.to_string();
+    if text.len() > 15
+        && is_even_below(number)
+        && let Some(digit) = text.pop().and_then(|digit| digit.to_digit(10))
+    {
+        text.push_str(&(digit - 1).to_string());
+    }
+    text
+}
+
+/// Whether a number is in the middle of two of the shortest texts that give it, of which the lower
+/// ends evenly: that is C++'s, the other one Rust's.
+fn is_even_below(number: f64) -> bool {
+    let text = format!("{:e}", number.abs());
+    let Some((upper, exponent)) = text.split_once('e') else { return false };
+    let decimals = upper.len().saturating_sub(2);
+    // No number of so few digits has more than these behind them.
+    let exact = format!("{:.*e}", decimals + 60, number.abs());
+    let Some((digits, rest)) = exact.split_at_checked(upper.len()) else { return false };
+    let is_middle = rest.strip_prefix('5').is_some_and(|rest| {
+        rest.split('e').next().unwrap_or_default().bytes().all(|digit| digit == b'0')
+    });
+    let is_even = digits.bytes().last().is_some_and(|digit| digit % 2 == 0);
+    let gives = format!("{digits}e{exponent}").parse() == Ok(number.abs());
+    is_middle && is_even && digits != upper && gives
 }
 
 fn column(out: &mut String, numbers: &[f64]) {
@@ -183,5 +207,30 @@ fn matrices(out: &mut String, numbers: &[f64], outer: &[i64], sizes: [usize; 2])
             }
             *index = 0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_in_the_middle_of_two_texts_has_the_even_one() {
+        for (number, text) in [
+            (f64::from(631.252_26_f32), "631.2522583007812"),
+            (0.1, "0.1"),
+            (1.0 / 3.0, "0.3333333333333333"),
+            (f64::from(-631.252_26_f32), "-631.2522583007812"),
+            (2.5, "2.5"),
+        ] {
+            assert_eq!(shortest(number), text);
+        }
+    }
+
+    #[test]
+    fn what_numbers_are_divided_by_is_a_whole_number() {
+        let numbers = Tensor::from_slice(&[1.65e6f32, -6.25e5, 2.5e5, 0.5e6 + 0.5], &[4]).unwrap();
+        let text = tensor_text(&numbers).unwrap();
+        assert!(text.starts_with("1000000 *\n 1.6500\n"), "{text}");
     }
 }

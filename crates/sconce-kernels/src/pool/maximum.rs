@@ -1,7 +1,7 @@
 //! The greatest elements of windows, and where they stand.
 
 use super::planes::{Planes, each, fold, lines, pool};
-use super::sizes::{adaptive, fixed};
+use super::sizes::{adaptive, check_row_padding, fixed};
 use super::windows::{Axis, LONG, Window};
 use super::{PoolOptions, Pooled, by_number, check, check_within, floats, numbers};
 use crate::fold::Fold;
@@ -153,6 +153,9 @@ pub fn max_pool(input: &Tensor, rank: usize, options: &PoolOptions<'_>) -> Resul
     }
     let name = format!("max_pool{rank}d");
     check(input, &name, rank, if rank == 1 { floats } else { numbers })?;
+    if rank == 1 {
+        check_row_padding(options)?;
+    }
     let (axes, sizes) = fixed(input, &name, rank, options)?;
     let planes = Planes::new(input, rank)?;
     let values = by_number!(planes, &name, greatest(&planes, &axes, &sizes))?;

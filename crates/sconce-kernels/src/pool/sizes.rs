@@ -39,9 +39,7 @@ impl PoolOptions<'_> {
         if walk.dilation <= 0 {
             return Err(Error::runtime("dilation should be greater than zero"));
         }
-        // Over three dimensions, half a kernel without its gaps is the most as well.
-        let is_dense = rank == 3 && walk.padding > walk.kernel / 2;
-        if walk.padding < 0 || is_dense || walk.padding > walk.window()? / 2 {
+        if walk.padding < 0 || walk.padding > walk.window()? / 2 {
             return Err(Error::runtime(format!(
                 "pad should be at most half of effective kernel size, but got pad={}, \
                  kernel_size={kernel} and dilation={}",
@@ -101,6 +99,43 @@ fn windows(count: i64, window: impl Fn(i64) -> Window) -> Result<Vec<Window>> {
     Ok(all)
 }
 
+/// What `torch.max_pool1d` says of paddings by itself, where no indices are asked for.
+pub(super) fn check_row_padding(options: &PoolOptions<'_>) -> Result<()> {
+    match (options.kernel.first(), options.padding.first()) {
+        (Some(&kernel), Some(&padding)) if kernel > 0 && padding > kernel / 2 => {
+            Err(Error::runtime(format!(
+                "max_pool1d() padding should be at most half of kernel size, but got \
+                 padding={padding} and kernel_size={kernel}"
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses paddings beyond half a kernel without its gaps.
+fn check_paddings(walks: &[Walk]) -> Result<()> {
+    if walks.iter().all(|walk| walk.padding <= walk.kernel / 2) {
+        return Ok(());
+    }
+    let said = "pad should be smaller than or equal to half of kernel size, but got";
+    // Rows are pictures of one row.
+    let row = Walk { kernel: 1, stride: 1, padding: 0, dilation: 1 };
+    Err(Error::runtime(match walks {
+        [t, h, w] => format!(
+            "{said} kT: {} kW: {} kH: {} padT: {} padW: {} padH: {}",
+            t.kernel, w.kernel, h.kernel, t.padding, w.padding, h.padding
+        ),
+        _ => {
+            let w = walks.last().copied().unwrap_or(row);
+            let h = walks.iter().rev().nth(1).copied().unwrap_or(row);
+            format!(
+                "{said} padW = {}, padH = {}, kW = {}, kH = {}",
+                w.padding, h.padding, w.kernel, h.kernel
+            )
+        }
+    }))
+}
+
 /// The windows of a pool along each dimension, and the sizes of its result.
 pub(super) fn fixed(
     input: &Tensor,
@@ -115,6 +150,7 @@ pub(super) fn fixed(
     for (walk, size) in walks.iter().zip(&mut sizes[lead..]) {
         *size = walk.count(*size, options.ceil_mode)?;
     }
+    check_paddings(&walks)?;
     if sizes[lead..].iter().any(|&size| size < 1) {
         return Err(Error::runtime(format!(
             "Given input size: ({}). Calculated output size: ({}). Output size is too small",

@@ -21,7 +21,6 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 pub(crate) use backward::{Backward, run_backward};
-pub(crate) use node::alias;
 pub(crate) use note::{
     accumulated, detach_in_place, is_leaf, is_retained, require, requires_grad, retain, want,
 };

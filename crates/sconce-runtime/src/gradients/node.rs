@@ -62,7 +62,7 @@ impl Saved {
         super::record::each_tensor(value, &mut |_, tensor| {
             let storage = tensor.storage().clone();
             let writes = storage.writes();
-            self.written.push((storage, writes, alias(tensor)));
+            self.written.push((storage, writes, tensor.alias()));
         });
     }
 
@@ -86,20 +86,13 @@ impl Saved {
     }
 }
 
-/// The same elements as another tensor, which remembers nothing.
-pub(crate) fn alias(tensor: &Tensor) -> Tensor {
-    let same = tensor.as_strided(tensor.sizes(), tensor.strides(), Some(tensor.offset()));
-    // A tensor's own sizes and strides fit its storage.
-    same.unwrap_or_else(|_| tensor.clone())
-}
-
 impl Node {
     /// What the derivative reads of the results, as tensors that this node made.
     pub(super) fn results(self: &Rc<Self>, saved: &Saved) -> Vec<IValue> {
         let mut output = 0;
         let mut again = |value: &IValue| match value {
             IValue::Tensor(tensor) => {
-                let made = alias(tensor);
+                let made = tensor.alias();
                 // Indices have no gradients.
                 if is_differentiable(tensor.dtype()) {
                     let origin = Origin { node: Rc::clone(self), output };

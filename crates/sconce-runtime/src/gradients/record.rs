@@ -6,7 +6,7 @@ use std::rc::Rc;
 use sconce_ir::{Schema, Type, operators};
 use sconce_kernels::{self as kernels, DType, Tensor};
 
-use super::node::{Edge, Node, Saved, alias};
+use super::node::{Edge, Node, Saved};
 use super::note::{self, Origin};
 use super::rules::{self, Formula, From, Input, Rule};
 use super::views;
@@ -337,11 +337,11 @@ pub(super) fn node(
                 IValue::Tensor(stand_in(tensor))
             }
             // A result that remembers this node would keep it for ever.
-            (IValue::Tensor(tensor), From::Result(_)) => IValue::Tensor(alias(tensor)),
+            (IValue::Tensor(tensor), From::Result(_)) => IValue::Tensor(tensor.alias()),
             (IValue::List(list), From::Result(_)) => {
                 let list = list.read();
                 let items = list.items.iter().map(|item| match item {
-                    IValue::Tensor(tensor) => IValue::Tensor(alias(tensor)),
+                    IValue::Tensor(tensor) => IValue::Tensor(tensor.alias()),
                     other => other.clone(),
                 });
                 IValue::list(list.element.clone(), items.collect())
@@ -379,7 +379,7 @@ pub(super) fn constant(
     tensor: &Tensor,
 ) -> Result<Tensor> {
     let edges = edges_of(machine, operands, |_| true)?;
-    let made = alias(tensor);
+    let made = tensor.alias();
     if edges.is_empty() || !is_differentiable(tensor.dtype()) {
         return Ok(made);
     }
@@ -402,7 +402,7 @@ fn stand_in(tensor: &Tensor) -> Tensor {
     let strides = vec![0; tensor.dim()];
     let one = Tensor::zeros(&[1], tensor.dtype());
     let spread = one.and_then(|one| one.as_strided(tensor.sizes(), &strides, Some(0)));
-    spread.unwrap_or_else(|_| alias(tensor))
+    spread.unwrap_or_else(|_| tensor.alias())
 }
 
 /// Lowering puts a number in the place of a constant tensor without dimensions.
@@ -461,7 +461,7 @@ fn before(machine: &mut Machine, known: &Known, target: &Tensor) -> Result<Tenso
             .any(|input| input.from == From::Operand(0) && input.reads_elements),
         _ => false,
     };
-    let before = if reads { target.copy().map_err(kernel)? } else { alias(target) };
+    let before = if reads { target.copy().map_err(kernel)? } else { target.alias() };
     if let Some(of_target) = note::find(target) {
         views::refresh(machine, target, &of_target)?;
         let origin = of_target.origin.borrow().clone();

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use sconce_ir::Schema;
 use sconce_kernels::{self as kernels, DType, Tensor};
 
-use super::node::{Edge, Source, alias};
+use super::node::{Edge, Source};
 use super::note::{self, Note, Origin, View};
 use super::record;
 use crate::error::Raise;
@@ -129,7 +129,7 @@ fn node(machine: &mut Machine, base: &Tensor, view: &Tensor, does: &Between) -> 
         edges.push(Edge { argument: 2, item: 0, source, sizes, dtype });
     }
     let places = places(base, view).map_err(kernel)?;
-    let [base, view] = [base, view].map(|tensor| IValue::Tensor(alias(tensor)));
+    let [base, view] = [base, view].map(|tensor| IValue::Tensor(tensor.alias()));
     let result = match does {
         Between::Show => view,
         Between::Put(_) => base.clone(),

@@ -225,6 +225,8 @@ impl Lowering<'_> {
         }
         let from = self.operands(node)?;
         self.unwrap_constant(symbol, overload, from);
+        let symbol =
+            if self.is_unscaled(symbol, from) { registry::SUM_WITH_PRODUCT } else { symbol };
         let to = self.outputs(node);
         match registry::find(symbol, overload) {
             Some(_) if (symbol, overload) == ("aten::__not__", "") => {
@@ -272,6 +274,22 @@ impl Lowering<'_> {
             *operand = Operand::Constant(self.code.constants.len() as u32);
             self.code.constants.push(number);
         }
+    }
+
+    /// Whether an operator is `aten::addmm` with ones as its factors.
+    fn is_unscaled(&self, symbol: &str, operands: Span) -> bool {
+        let is_one = |place: usize| match self.code.operands.get(operands.start as usize + place) {
+            Some(&Operand::Constant(index)) => {
+                self.code.constants.get(index as usize).is_some_and(|value| match *value {
+                    IValue::Bool(value) => value,
+                    IValue::Int(value) => value == 1,
+                    IValue::Float(value) => value == 1.0,
+                    _ => false,
+                })
+            }
+            _ => false,
+        };
+        symbol == "aten::addmm" && is_one(3) && is_one(4)
     }
 
     fn missing(&mut self, what: String, from: Span, to: Span) {

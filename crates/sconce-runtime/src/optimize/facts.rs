@@ -474,7 +474,8 @@ impl Search<'_> {
             "aten::bmm" | "aten::mm" | "aten::addmm" | "aten::baddbmm" => {
                 let rank = if symbol.ends_with("bmm") { 3 } else { 2 };
                 let other = other().filter(|other| other.dtype == fact.dtype)?;
-                (other.rank == rank).then_some(Fact { rank, ..fact })
+                // What is added to a product may have more dimensions than that.
+                (other.rank == rank && fact.rank <= rank).then_some(Fact { rank, ..fact })
             }
             "aten::scaled_dot_product_attention" => {
                 other().filter(|other| other.is_like(fact)).map(|_| fact)

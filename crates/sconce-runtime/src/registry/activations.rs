@@ -2,7 +2,7 @@
 
 use sconce_kernels::{self as kernels, UnaryOp};
 
-use super::tensor_args::made;
+use super::tensor_args::{kernel, made};
 use super::{Args, Table};
 use crate::error::Raise;
 use crate::value::IValue;
@@ -51,7 +51,11 @@ fn hardtanh(args: &Args<'_>) -> Result {
 }
 
 fn threshold(args: &Args<'_>) -> Result {
-    made(kernels::threshold(args.tensor(0)?, args.scalar(1)?, args.scalar(2)?))
+    let (input, numbers) = (args.tensor(0)?, [args.scalar(1)?, args.scalar(2)?]);
+    for number in numbers {
+        number.check_fits(input.dtype()).map_err(kernel)?;
+    }
+    made(kernels::threshold(input, numbers[0], numbers[1]))
 }
 
 fn gelu(args: &Args<'_>) -> Result {

@@ -64,19 +64,95 @@ fn float(args: &Args<'_>) -> Result {
 /// `std::stod`, and nothing after the number.
 fn parse_float(text: &str) -> Result<f64> {
     let body = text.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\x0b');
-    if let Ok(value) = body.parse() {
-        return Ok(value);
+    match leading_number(body).ok_or_else(|| Raise::message("stod"))? {
+        (value, "") => Ok(value),
+        _ => Err(Raise::message(format!("could not convert string to float: '{text}'"))),
     }
-    if body.contains(['x', 'X', '(']) {
-        return Err(Raise::unsupported("float() of a hexadecimal number"));
+}
+
+/// What C's `strtod` reads of a text, and the rest of the text; `None` where that begins with no
+/// number, or with one that no normal number of double precision is near.
+fn leading_number(text: &str) -> Option<(f64, &str)> {
+    let body = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let sign = if text.starts_with('-') { -1.0 } else { 1.0 };
+    if let Some((value, rest)) = leading_word(body) {
+        return Some((value.copysign(sign), rest));
     }
-    let starts_with_number = (1..=body.len())
-        .filter(|&end| body.is_char_boundary(end))
-        .any(|end| body.get(..end).is_some_and(|head| head.parse::<f64>().is_ok()));
-    Err(Raise::message(match starts_with_number {
-        true => format!("could not convert string to float: '{text}'"),
-        false => "stod".to_owned(),
-    }))
+    if let Some((value, rest)) = leading_hexadecimal(body) {
+        return (value == 0.0 || value.is_normal()).then_some((value.copysign(sign), rest));
+    }
+    let (mantissa, rest) = leading_digits(body, |c| c.is_ascii_digit());
+    let is_zero = !mantissa.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
+    let rest = leading_exponent(rest, ['e', 'E']).map_or(rest, |(_, rest)| rest);
+    // Neither a point nor an exponent alone is a number.
+    let value: f64 = body.get(..body.len() - rest.len())?.parse().ok()?;
+    (is_zero || value.is_normal()).then_some((value.copysign(sign), rest))
+}
+
+/// An infinity or NaN by its name.
+fn leading_word(body: &str) -> Option<(f64, &str)> {
+    let after = |word: &str| {
+        let begins = body.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
+        begins.then(|| body.get(word.len()..).unwrap_or_default())
+    };
+    if let Some(rest) = after("infinity").or_else(|| after("inf")) {
+        return Some((f64::INFINITY, rest));
+    }
+    let rest = after("nan")?;
+    // C lets NaNs have names.
+    let named = rest.strip_prefix('(').and_then(|rest| {
+        let name = rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        name.strip_prefix(')')
+    });
+    Some((f64::NAN, named.unwrap_or(rest)))
+}
+
+/// Digits with at most one point among them, and the rest.
+fn leading_digits(body: &str, is_digit: impl Fn(char) -> bool) -> (&str, &str) {
+    let mut has_point = false;
+    let end = body.find(|c: char| match c {
+        '.' => std::mem::replace(&mut has_point, true),
+        c => !is_digit(c),
+    });
+    body.split_at(end.unwrap_or(body.len()))
+}
+
+/// The exponent after one of these letters, and the rest.
+fn leading_exponent(body: &str, letters: [char; 2]) -> Option<(i32, &str)> {
+    let after = body.strip_prefix(letters)?;
+    let digits = after.strip_prefix(['+', '-']).unwrap_or(after);
+    let rest = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+    let digits = digits.get(..digits.len() - rest.len()).filter(|digits| !digits.is_empty())?;
+    // What is longer is beyond all numbers.
+    let size: i32 = digits.parse().unwrap_or(1 << 20);
+    Some((if after.starts_with('-') { -size } else { size }, rest))
+}
+
+/// A number in hexadecimal digits, and the rest.
+fn leading_hexadecimal(body: &str) -> Option<(f64, &str)> {
+    let after = body.strip_prefix("0x").or_else(|| body.strip_prefix("0X"))?;
+    let (digits, rest) = leading_digits(after, |c| c.is_ascii_hexdigit());
+    if !digits.contains(|c: char| c.is_ascii_hexdigit()) {
+        return None;
+    }
+    let (mut mantissa, mut exponent, mut is_fraction) = (0u64, 0i32, false);
+    for digit in digits.chars() {
+        let Some(digit) = digit.to_digit(16) else {
+            is_fraction = true;
+            continue;
+        };
+        let fits = mantissa < 1 << 59;
+        // What there is no room for only says on which side of a half the rest is.
+        mantissa =
+            if fits { mantissa * 16 + u64::from(digit) } else { mantissa | u64::from(digit > 0) };
+        exponent = exponent.saturating_add(4 * (i32::from(!fits) - i32::from(is_fraction)));
+    }
+    let (shift, rest) = leading_exponent(rest, ['p', 'P']).unwrap_or((0, rest));
+    let exponent = exponent.saturating_add(shift);
+    // In two steps, of which neither leaves the range by itself.
+    let half = exponent.clamp(-2000, 2000) / 2;
+    let value = mantissa as f64 * 2f64.powi(half) * 2f64.powi(exponent.clamp(-2000, 2000) - half);
+    Some((value, rest))
 }
 
 fn complex(args: &Args<'_>) -> Result {
@@ -119,4 +195,47 @@ fn device(text: &str, index: Option<i64>) -> Result {
         )));
     }
     Ok(IValue::Device(full.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_read_as_the_c_library_reads_them() {
+        let numbers = [
+            ("-1.5e3", -1500.0),
+            (" \t.5", 0.5),
+            ("5.", 5.0),
+            ("0e-999", 0.0),
+            ("-Infinity", f64::NEG_INFINITY),
+            ("0x1p3", 8.0),
+            ("-0X1.8", -1.5),
+            ("0x1.00000000000008000001", 1.000_000_000_000_000_2),
+        ];
+        for (text, number) in numbers {
+            assert_eq!(parse_float(text).ok(), Some(number), "{text}");
+        }
+        assert!(parse_float("nan(a_1)").is_ok_and(f64::is_nan));
+        let words = ["stod", "could not convert string to float: '"];
+        let wrong = [
+            ("", 0),
+            ("-.e1", 0),
+            ("1e400", 0),
+            ("1e-310", 0),
+            ("0x1p1024", 0),
+            ("1e", 1),
+            ("0x", 1),
+            ("0x1p", 1),
+            ("nan()x", 1),
+            ("infin", 1),
+            ("2.5 ", 1),
+            ("1_0", 1),
+            ("1\u{e9}", 1),
+        ];
+        for (text, said) in wrong {
+            let error = parse_float(text).expect_err(text);
+            assert!(format!("{error:?}").contains(words[said]), "{text}: {error:?}");
+        }
+    }
 }

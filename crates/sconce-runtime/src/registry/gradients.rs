@@ -64,11 +64,9 @@ pub(super) const TABLE: Table = &[
 ];
 
 /// The same elements without what is recorded of them.
-fn detach(machine: &mut Machine, mut args: Args<'_>) -> Result {
+fn detach(_: &mut Machine, mut args: Args<'_>) -> Result {
     match args.get(0) {
-        IValue::Tensor(tensor) if machine.gradients.recording => {
-            Ok(IValue::Tensor(gradients::alias(tensor)))
-        }
+        IValue::Tensor(tensor) => Ok(IValue::Tensor(tensor.alias())),
         _ => Ok(args.take(0)),
     }
 }

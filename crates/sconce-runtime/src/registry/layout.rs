@@ -18,6 +18,8 @@ type Result<T> = std::result::Result<T, Raise>;
 pub(crate) enum Layout {
     /// All tensors, as PyTorch goes through them together.
     Elements,
+    /// As [`Layout::Elements`], of the first tensor alone.
+    First,
     /// As [`Layout::Elements`], where numbers among the first operands are tensors without dimensions.
     Numbers,
     /// As [`Layout::Numbers`], the second operand first.
@@ -32,12 +34,15 @@ pub(crate) enum Layout {
     UnreducedCopy(usize),
     /// The memory format that the first tensor suggests, for so many dimensions; any where 0.
     Format(usize),
+    /// As [`Layout::Format`] of volumes that one element each is left of, and row-major otherwise.
+    Averaged,
     /// As [`Layout::Format`], where an input that may pass for row-major does.
     Normalised,
     /// As [`Layout::Format`], unless the padding goes round.
     Padded,
-    /// What the input or the weight suggests, seen as pictures.
-    Convolution,
+    /// What the input or the weight suggests, seen as pictures, or as volumes where the places of the
+    /// dilation, of the groups and of the padding of the output say that PyTorch has its library convolve.
+    Convolution { dilation: usize, groups: usize, extra: Option<usize> },
     /// What the input suggests, seen as a picture of one row.
     Row,
     /// The memory format that all tensors of a list suggest.
@@ -55,6 +60,8 @@ pub(crate) enum Layout {
     /// As [`Layout::Columns`], where the operand of this place says that the unknowns are on the right of
     /// their coefficients, and row-major otherwise.
     Solution(usize),
+    /// As [`Layout::Matrices`], with the rows that the right-hand side has more than the solution.
+    LeastSquares,
     /// Coordinates that lie axis by axis.
     Coordinates,
 }
@@ -97,8 +104,10 @@ const LAYOUTS: &[(Layout, &str)] = &[
          fake_quantize_per_tensor_affine fused_moving_avg_obs_fake_quant \
          _fused_moving_avg_obs_fq_helper conj conj_physical _conj_physical argsort \
          native_dropout native_dropout_backward type_as isreal index_put \
-         _unsafe_masked_index_put_accumulate put select_scatter slice_scatter diagonal_scatter",
+         _unsafe_masked_index_put_accumulate put",
     ),
+    (Layout::First, "prelu"),
+    (Layout::Averaged, "adaptive_avg_pool3d"),
     (Layout::Halves, "glu"),
     (Layout::Unreduced(2), "mse_loss smooth_l1_loss l1_loss soft_margin_loss"),
     (Layout::UnreducedCopy(2), "huber_loss"),
@@ -107,8 +116,8 @@ const LAYOUTS: &[(Layout, &str)] = &[
         Layout::RowMajor,
         "pow.Scalar float_power.Scalar log_sigmoid mvlgamma rrelu masked_fill masked_scatter isin \
          bernoulli renorm conv_tbc softmax log_softmax _softmax_backward_data \
-         _log_softmax_backward_data layer_norm cumsum cumprod logcumsumexp addbmm baddbmm \
-         avg_pool3d adaptive_max_pool3d conv3d conv_transpose3d",
+         _log_softmax_backward_data layer_norm cumsum cumprod logcumsumexp addmm addbmm baddbmm \
+         avg_pool3d adaptive_max_pool3d",
     ),
     (
         Layout::Format(0),
@@ -123,7 +132,7 @@ const LAYOUTS: &[(Layout, &str)] = &[
     ),
     (
         Layout::Format(5),
-        "max_pool3d max_pool3d_with_indices adaptive_avg_pool3d \
+        "max_pool3d max_pool3d_with_indices \
          upsample_nearest3d _upsample_nearest_exact3d upsample_trilinear3d",
     ),
     (
@@ -132,22 +141,28 @@ const LAYOUTS: &[(Layout, &str)] = &[
     ),
     (Layout::Padded, "pad"),
     (
-        Layout::Convolution,
-        "conv1d conv2d conv_transpose1d conv_transpose2d convolution _convolution \
-         _convolution_mode",
+        Layout::Convolution { dilation: 5, groups: 6, extra: None },
+        "conv1d conv2d conv3d _convolution_mode",
     ),
+    (
+        Layout::Convolution { dilation: 7, groups: 6, extra: Some(5) },
+        "conv_transpose1d conv_transpose2d conv_transpose3d",
+    ),
+    (Layout::Convolution { dilation: 5, groups: 8, extra: Some(7) }, "convolution _convolution"),
     (Layout::Row, "avg_pool1d max_pool1d_with_indices adaptive_avg_pool1d adaptive_max_pool1d"),
     (Layout::Joined, "cat"),
     (Layout::Indexed, "index"),
     (Layout::Coordinates, "nonzero argwhere"),
     (Layout::Solution(3), "linalg_lu_solve"),
-    (Layout::Matrices, "geqrf linalg_lstsq"),
+    (Layout::Solution(2), "linalg_solve linalg_solve_ex"),
+    (Layout::LeastSquares, "linalg_lstsq"),
+    (Layout::Matrices, "geqrf"),
     (
         Layout::Columns,
         "linalg_cholesky linalg_cholesky_ex cholesky_inverse cholesky_solve \
          linalg_householder_product linalg_inv linalg_inv_ex inverse linalg_ldl_factor \
          linalg_ldl_factor_ex linalg_ldl_solve linalg_lu_factor linalg_lu_factor_ex \
-         _lu_with_info linalg_qr lu_solve linalg_solve linalg_solve_ex _linalg_solve_ex \
+         _lu_with_info linalg_qr lu_solve _linalg_solve_ex \
          linalg_solve_triangular triangular_solve ormqr",
     ),
 ];
@@ -163,6 +178,8 @@ pub(super) enum Strides {
     RowMajor,
     /// Of what has so many dimensions, or more.
     Columns(usize),
+    /// The same of columns that are so long in memory.
+    TallColumns(usize, i64),
     Coordinates,
 }
 
@@ -187,6 +204,11 @@ impl Layout {
             Layout::Columns => return Some(Strides::Columns(2)),
             Layout::Matrices => {
                 return Some(Strides::Columns(tensors().next().map_or(2, Tensor::dim).max(2)));
+            }
+            Layout::LeastSquares => {
+                let first = tensors().next()?;
+                let rows = first.sizes().iter().rev().take(2).max().copied().unwrap_or(1);
+                return Some(Strides::TallColumns(first.dim().max(2), rows));
             }
             Layout::Coordinates => return Some(Strides::Coordinates),
             Layout::Solution(left) => {
@@ -215,6 +237,7 @@ impl Layout {
         let is_whole = |place| matches!(args.get(place), IValue::Int(0));
         match self {
             Layout::Elements => iterated(Iteration::over(&operands(0))),
+            Layout::First => iterated(Iteration::over(operands(0).get(..1)?)),
             Layout::Numbers => iterated(Iteration::over(&operands(2))),
             Layout::Reversed => {
                 let mut operands = operands(2);
@@ -238,6 +261,15 @@ impl Layout {
                     false => MemoryFormat::Contiguous,
                 }))
             }
+            Layout::Averaged => {
+                let is_one = args.ints(1).is_ok_and(|sizes| sizes.iter().all(|&size| size == 1));
+                let format = if is_one {
+                    tensors().next()?.suggested_format()
+                } else {
+                    MemoryFormat::Contiguous
+                };
+                Some(Strides::Format(format))
+            }
             Layout::Normalised => {
                 let first = tensors().next()?;
                 Some(Strides::Format(match first.is_contiguous() {
@@ -249,7 +281,16 @@ impl Layout {
                 None
             }
             Layout::Padded => Some(Strides::Format(tensors().next()?.suggested_format())),
-            Layout::Convolution => convolution(as_tensor(args.get(0))?, as_tensor(args.get(1))?),
+            Layout::Convolution { dilation, groups, extra } => {
+                let (input, weight) = (as_tensor(args.get(0))?, as_tensor(args.get(1))?);
+                convolution(input, weight, || {
+                    let (stride, dilation) = (args.ints(3).ok()?, args.ints(dilation).ok()?);
+                    let extra = extra.map_or(Ok(Vec::new()), |place| args.ints(place)).ok()?;
+                    let is_dense = stride.iter().chain(&dilation).all(|&step| step == 1);
+                    let fits = stride.iter().zip(&extra).all(|(step, extra)| extra < step);
+                    Some(fits && is_of_library(input, weight, is_dense, args.int(groups).ok()?))
+                })
+            }
             Layout::Row => {
                 let first = tensors().next()?;
                 Some(match first.dim() == 3 && is_last(&first.unsqueeze(2).ok()?) {
@@ -260,6 +301,7 @@ impl Layout {
             Layout::RowMajor => Some(Strides::RowMajor),
             Layout::Columns
             | Layout::Matrices
+            | Layout::LeastSquares
             | Layout::Coordinates
             | Layout::Solution(_)
             | Layout::Joined => None,
@@ -271,27 +313,61 @@ fn is_last(picture: &Tensor) -> bool {
     picture.suggested_format() == MemoryFormat::ChannelsLast
 }
 
-/// The format that convolutions of two dimensions give, or of one where both are seen as pictures of
-/// one row: channels last where the input or the weight is.
-fn convolution(input: &Tensor, weight: &Tensor) -> Option<Strides> {
+/// The format that convolutions give: channels last where the input or the weight is. Rows are made
+/// row-major first, and only their weights are seen as pictures of one row. Volumes are channels last
+/// where a library convolves them.
+fn convolution(
+    input: &Tensor,
+    weight: &Tensor,
+    by_library: impl FnOnce() -> Option<bool>,
+) -> Option<Strides> {
     let spatial = weight.dim().checked_sub(2)?;
-    let lifted = |tensor: &Tensor| match spatial {
-        1 => tensor.unsqueeze(2).ok(),
-        _ => Some(tensor.clone()),
-    };
     let with_batch = match input.dim() == spatial + 1 {
         true => input.unsqueeze(0).ok()?,
         false => input.clone(),
     };
-    if !(1..=2).contains(&spatial) {
-        return Some(Strides::RowMajor);
+    let either = |format| {
+        [&with_batch, weight].into_iter().any(|tensor| tensor.suggested_format() == format)
+    };
+    let format = match spatial {
+        1 => {
+            return Some(if is_last(&weight.unsqueeze(2).ok()?) {
+                Strides::Row
+            } else {
+                Strides::RowMajor
+            });
+        }
+        2 => MemoryFormat::ChannelsLast,
+        _ => MemoryFormat::ChannelsLast3d,
+    };
+    let is_last = either(format) && (spatial == 2 || by_library()?);
+    Some(if is_last { Strides::Format(format) } else { Strides::RowMajor })
+}
+
+/// Whether PyTorch hands a convolution of volumes to its library (oneDNN), as it does on one thread of
+/// a processor with AVX-512.
+fn is_of_library(input: &Tensor, weight: &Tensor, is_dense: bool, groups: i64) -> bool {
+    let at = |tensor: &Tensor, from_end: usize| {
+        tensor
+            .dim()
+            .checked_sub(from_end)
+            .and_then(|dim| tensor.sizes().get(dim))
+            .copied()
+            .unwrap_or(1)
+    };
+    let kernel = [at(weight, 1), at(weight, 2)];
+    let batch = at(input, 5);
+    match input.dtype() {
+        DType::BFloat16 => true,
+        DType::Float32 | DType::Complex64 => {
+            let is_more_than_sums = !is_dense || batch >= 16 || kernel != [1, 1];
+            let count: i64 = [batch, at(input, 4), at(input, 3), at(input, 2)].iter().product();
+            let is_large =
+                groups > 1 || kernel.iter().all(|&size| size > 3) || batch > 1 || count > 20_480;
+            is_more_than_sums && is_large
+        }
+        _ => false,
     }
-    let last = is_last(&lifted(&with_batch)?) || is_last(&lifted(weight)?);
-    Some(match (last, spatial) {
-        (false, _) => Strides::RowMajor,
-        (true, 1) => Strides::Row,
-        (true, _) => Strides::Format(MemoryFormat::ChannelsLast),
-    })
 }
 
 /// The format of what tensors of one format are joined to.
@@ -339,7 +415,8 @@ fn indexed(args: &Args<'_>) -> Option<Strides> {
     steps.extend(steps_after);
     let source = input.as_strided(&shape, &steps, None).ok()?;
     let placed = |index: &&Tensor| {
-        let mut shape = index.sizes().to_vec();
+        let mut shape = vec![1; before.len()];
+        shape.extend_from_slice(index.sizes());
         shape.resize(shape.len() + after.len(), 1);
         index.reshape(&shape).ok()
     };
@@ -409,10 +486,13 @@ impl Strides {
                 Err(_) => return Ok(tensor),
             },
             Strides::Row => row(tensor.sizes()),
-            Strides::Columns(dims) if tensor.dim() < dims || tensor.dtype().is_integral() => {
+            Strides::Columns(dims) | Strides::TallColumns(dims, _)
+                if tensor.dim() < dims || tensor.dtype().is_integral() =>
+            {
                 return Ok(tensor);
             }
             Strides::Columns(_) => columns(tensor.sizes()),
+            Strides::TallColumns(_, rows) => return tall(&tensor, rows).map_err(kernel),
             Strides::Coordinates => match *tensor.sizes() {
                 [count, _] => Dims::from_slice(&[1, count]),
                 _ => return Ok(tensor),
@@ -420,6 +500,18 @@ impl Strides {
         };
         tensor.with_strides(&strides).map_err(kernel)
     }
+}
+
+/// The same numbers in columns that are so long in memory.
+fn tall(tensor: &Tensor, rows: i64) -> sconce_kernels::Result<Tensor> {
+    let own = tensor.size(-2)?;
+    let mut sizes = Dims::from_slice(tensor.sizes());
+    let dim = sizes.len().saturating_sub(2);
+    sizes[dim] = rows.max(own);
+    let whole = Tensor::zeros(&sizes, tensor.dtype())?.with_strides(&columns(&sizes))?;
+    let top = whole.narrow(-2, 0, own)?;
+    top.copy_from(tensor)?;
+    Ok(top)
 }
 
 /// The strides of matrices that lie column by column.
@@ -440,5 +532,118 @@ fn row(sizes: &[i64]) -> Dims {
         }
         [channels, _] => Dims::from_slice(&[1, channels.max(1)]),
         _ => contiguous_strides(sizes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sconce_ir::Type;
+
+    use super::*;
+
+    fn laid(sizes: &[i64], strides: &[i64], dtype: DType) -> IValue {
+        let whole = Tensor::zeros(&[4096], dtype).unwrap();
+        IValue::Tensor(whole.as_strided(sizes, strides, None).unwrap())
+    }
+
+    fn ints(items: &[i64]) -> IValue {
+        IValue::list(Type::Int, items.iter().map(|&item| IValue::Int(item)).collect())
+    }
+
+    /// The strides of a result of these sizes.
+    fn strides(symbol: &str, mut args: Vec<IValue>, sizes: &[i64], dtype: DType) -> Vec<i64> {
+        let result = IValue::Tensor(Tensor::zeros(sizes, dtype).unwrap());
+        let layout = Layout::find(symbol, "").unwrap();
+        let result = match layout.strides(&Args(&mut args)) {
+            Some(strides) => strides.lay_out(result).unwrap(),
+            None => result,
+        };
+        as_tensor(&result).unwrap().strides().to_vec()
+    }
+
+    #[test]
+    fn volumes_are_channels_last_where_a_library_convolves_them() {
+        for (dtype, batch, groups, is_last) in [
+            (DType::Float32, 1, 1, false),
+            (DType::Float32, 1, 2, true),
+            (DType::Float32, 2, 1, true),
+            (DType::BFloat16, 1, 1, true),
+            (DType::Float64, 2, 2, false),
+        ] {
+            let input = laid(&[batch, 4, 3, 3, 3], &[108, 1, 36, 12, 4], dtype);
+            let weight = laid(&[4, 4 / groups, 2, 2, 2], &[32, 8, 4, 2, 1], dtype);
+            let one = || ints(&[1, 1, 1]);
+            let args =
+                vec![input, weight, IValue::None, one(), ints(&[0]), one(), IValue::Int(groups)];
+            let found = strides("aten::conv3d", args, &[batch, 4, 2, 2, 2], dtype);
+            let expected = if is_last { [32, 1, 16, 8, 4] } else { [32, 8, 4, 2, 1] };
+            assert_eq!(found, expected, "{dtype:?} {batch} {groups}");
+        }
+    }
+
+    #[test]
+    fn rows_lie_as_the_weight_that_they_are_convolved_with() {
+        let one = || ints(&[1]);
+        let given = |input, weight| {
+            vec![input, weight, IValue::None, one(), ints(&[0]), one(), IValue::Int(1)]
+        };
+        let laid = |sizes: &[i64], strides: &[i64]| laid(sizes, strides, DType::Float32);
+        let (turned, plain) = (laid(&[1, 4, 6], &[24, 1, 4]), laid(&[1, 4, 6], &[24, 6, 1]));
+        let found = |input, weight| {
+            strides("aten::conv1d", given(input, weight), &[1, 3, 5], DType::Float32)
+        };
+        assert_eq!(found(turned, laid(&[3, 4, 2], &[8, 2, 1])), [15, 5, 1]);
+        assert_eq!(found(plain, laid(&[3, 4, 2], &[8, 1, 4])), [15, 1, 3]);
+    }
+
+    #[test]
+    fn solutions_lie_as_lapack_leaves_them() {
+        let square = || laid(&[3, 3], &[3, 1], DType::Float64);
+        for (left, sizes, expected) in [(true, [3, 2], [1, 3]), (false, [2, 3], [3, 1])] {
+            let args =
+                vec![square(), laid(&sizes, &[sizes[1], 1], DType::Float64), IValue::Bool(left)];
+            assert_eq!(strides("aten::linalg_solve", args, &sizes, DType::Float64), expected);
+        }
+        // Of three equations for two unknowns, and the other way round.
+        for (equations, expected) in [([3, 2], [1, 3]), ([2, 3], [1, 3])] {
+            let (rows, unknowns) = (equations[0], equations[1]);
+            let a = laid(&equations, &[unknowns, 1], DType::Float64);
+            let args =
+                vec![a, laid(&[rows, 2], &[2, 1], DType::Float64), IValue::None, IValue::None];
+            assert_eq!(
+                strides("aten::linalg_lstsq", args, &[unknowns, 2], DType::Float64),
+                expected
+            );
+        }
+    }
+
+    #[test]
+    fn averages_of_volumes_are_channels_last_where_they_are_one() {
+        for (size, expected) in [(1, [4, 1, 4, 4, 4]), (2, [32, 8, 4, 2, 1])] {
+            let input = laid(&[1, 4, 3, 3, 3], &[108, 1, 36, 12, 4], DType::Float32);
+            let args = vec![input, ints(&[size; 3])];
+            let sizes = [1, 4, size, size, size];
+            assert_eq!(
+                strides("aten::adaptive_avg_pool3d", args, &sizes, DType::Float32),
+                expected
+            );
+        }
+    }
+
+    #[test]
+    fn slopes_take_no_part_in_the_order_of_dimensions() {
+        let input = laid(&[1, 2, 3, 4], &[24, 1, 8, 2], DType::Float32);
+        let args = vec![input, laid(&[2], &[1], DType::Float32)];
+        let found = strides("aten::prelu", args, &[1, 2, 3, 4], DType::Float32);
+        assert_eq!(found, [24, 1, 8, 2]);
+    }
+
+    #[test]
+    fn indices_stand_behind_dimensions_of_one_element() {
+        let index = IValue::Tensor(Tensor::from_slice(&[0i64, -1], &[2]).unwrap());
+        let list = IValue::list(Type::optional(Type::Tensor), vec![IValue::None, index]);
+        let input = laid(&[1, 3, 1, 2], &[3, 1, 1, 3], DType::Float32);
+        let found = strides("aten::index", vec![input, list], &[1, 2, 1, 2], DType::Float32);
+        assert_eq!(found, [4, 2, 1, 1]);
     }
 }

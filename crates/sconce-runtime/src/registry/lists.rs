@@ -286,9 +286,13 @@ fn same_tensors(args: &Args<'_>) -> Result<bool> {
 
 /// What a comparison of two tensors of one element says.
 pub(super) fn truth(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<bool> {
-    let compared = kernels::binary(op, a.into(), b.into()).map_err(kernel)?;
-    match compared.numel() {
-        1 => Ok(compared.item().map_err(kernel)?.to_bool()),
+    is_nonzero(&kernels::binary(op, a.into(), b.into()).map_err(kernel)?)
+}
+
+/// Whether the one element of a tensor counts as true.
+pub(super) fn is_nonzero(tensor: &Tensor) -> Result<bool> {
+    match tensor.numel() {
+        1 => Ok(tensor.item().map_err(kernel)?.to_bool()),
         0 => Err(Raise::message("Boolean value of Tensor with no values is ambiguous")),
         _ => Err(Raise::message("Boolean value of Tensor with more than one value is ambiguous")),
     }

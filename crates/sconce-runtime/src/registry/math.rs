@@ -109,8 +109,23 @@ pub(super) const TABLE: Table = &[
         let part = if a.is_infinite() { 0.0_f64.copysign(a) } else { a.fract().copysign(a) };
         Ok(IValue::tuple(vec![Float(part), Float(a.trunc())]))
     }),
-    ("aten::floor", "int float Scalar", |_, args| whole(&args, f64::floor)),
-    ("aten::ceil", "int float Scalar", |_, args| whole(&args, f64::ceil)),
+    ("aten::floor", "int float Scalar", |_, args| {
+        whole(
+            args.real(0)?,
+            |whole, beyond| {
+                if beyond < 0.0 { whole.wrapping_sub(1) } else { whole }
+            },
+        )
+    }),
+    ("aten::ceil", "int float Scalar", |_, args| match args.get(0) {
+        Int(value) => Ok(Int(*value)),
+        _ => whole(
+            args.real(0)?,
+            |whole, beyond| {
+                if beyond > 0.0 { whole.wrapping_add(1) } else { whole }
+            },
+        ),
+    }),
     ("aten::isnan", "float complex", |_, args| test(&args, |re, im| re.is_nan() || im.is_nan())),
     ("aten::isinf", "float complex", |_, args| {
         test(&args, |re, im| re.is_infinite() || im.is_infinite())
@@ -171,13 +186,24 @@ pub(super) fn truncate(a: f64) -> i64 {
     if a >= i64::MIN as f64 && a < i64::MAX as f64 { a as i64 } else { i64::MIN }
 }
 
-fn whole(args: &Args<'_>, function: fn(f64) -> f64) -> Result {
-    let value = function(args.real(0)?);
-    if !value.is_finite() {
-        let shown = sconce_ir::float_text(value);
+/// The same of C's `int`.
+pub(super) fn truncate_to_int(a: f64) -> i32 {
+    let whole = truncate(a);
+    i32::try_from(whole).unwrap_or(i32::MIN)
+}
+
+/// The integer near a number that `round` makes of its integral part and of how far it is from there.
+fn whole(value: f64, round: fn(i64, f64) -> i64) -> Result {
+    let bound = i64::MAX as f64;
+    if !(-bound..=bound).contains(&value) {
+        let shown = match value.is_finite() {
+            true => format!("{value:.6}"),
+            false => sconce_ir::float_text(value),
+        };
         return Err(Raise::message(format!("Cannot convert float {shown} to integer")));
     }
-    Ok(Int(truncate(value)))
+    let whole = truncate(value);
+    Ok(Int(round(whole, value - whole as f64)))
 }
 
 fn test(args: &Args<'_>, holds: fn(f64, f64) -> bool) -> Result {
@@ -250,4 +276,30 @@ fn range_length(low: i64, high: i64, step: i64) -> Result {
     } else {
         0
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_near_the_ends_are_made_whole_as_pytorch_makes_them() {
+        let ceil =
+            |value| whole(value, |whole, beyond| whole.wrapping_add(i64::from(beyond > 0.0)));
+        for (value, expected) in [
+            (1.5, 2),
+            (-1.5, -1),
+            (9.2e18, 9_200_000_000_000_000_000),
+            // What does not fit is the least number, and one more where it is above that.
+            (9_223_372_036_854_775_808.0, i64::MIN + 1),
+            (-9_223_372_036_854_775_808.0, i64::MIN),
+        ] {
+            assert!(ceil(value).is_ok_and(|found| found.is(&Int(expected))), "{value}");
+        }
+        for (value, shown) in [(1e19, "10000000000000000000.000000"), (f64::NAN, "nan")] {
+            let error = format!("{:?}", ceil(value).unwrap_err());
+            assert!(error.contains(&format!("Cannot convert float {shown} to integer")), "{error}");
+        }
+        assert_eq!([1e30, 3e9, -1.5].map(truncate_to_int), [i32::MIN, i32::MIN, -1]);
+    }
 }

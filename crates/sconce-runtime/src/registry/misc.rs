@@ -98,7 +98,7 @@ fn percent_format(machine: &mut Machine, args: Args<'_>) -> Result {
             ('s', value) => out.push_str(&stream_text(machine, value)?),
             ('d' | 'i', Int(value)) => out.push_str(&value.to_string()),
             ('d' | 'i', Float(value)) => {
-                out.push_str(&super::math::truncate(*value).to_string());
+                out.push_str(&super::math::truncate_to_int(*value).to_string());
             }
             ('e' | 'E' | 'f' | 'F', Int(_) | Float(_)) => {
                 out.push_str(&number_text(directive, value.clone()));
@@ -135,9 +135,10 @@ fn percent_format(machine: &mut Machine, args: Args<'_>) -> Result {
 
 /// A number as `%f` and `%e` show it, with six digits behind the point.
 fn number_text(directive: char, value: IValue) -> String {
+    // PyTorch takes them through C's `float`.
     let value = match value {
-        Int(value) => value as f64,
-        Float(value) => value,
+        Int(value) => f64::from(value as f32),
+        Float(value) => f64::from(value as f32),
         _ => f64::NAN,
     };
     let text = match directive {
@@ -179,4 +180,21 @@ fn hash(value: &IValue) -> Result<i64> {
             return Err(Raise::unsupported(format!("the hash of a value of kind {kind}")));
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_through_single_precision_to_their_text() {
+        for (directive, value, text) in [
+            ('f', Float(1e30), "1000000015047466219876688855040.000000"),
+            ('f', Int(16_777_217), "16777216.000000"),
+            ('e', Float(123_456_789.123), "1.234568e+08"),
+            ('E', Float(1e308), "INF"),
+        ] {
+            assert_eq!(number_text(directive, value), text);
+        }
+    }
 }

@@ -168,6 +168,7 @@ pub(crate) use derived::changes_looks;
 pub(crate) use fused::{ACTIVATIONS, ENCODER_LAYER_PACKED, ENCODER_WEIGHTS, LINEAR_PACKED};
 pub(crate) use literals::to_list;
 pub(crate) use numbers::{floor_quotient, floor_rest};
+pub(crate) use products::SUM_WITH_PRODUCT;
 pub(crate) use recurrent::{PACKED as RECURRENT_PACKED, Packed as RecurrentPacked};
 pub(crate) use tensor_args::kernel;
 

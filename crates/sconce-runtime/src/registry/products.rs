@@ -1,6 +1,6 @@
 //! Products of vectors, matrices and tensors.
 
-use sconce_kernels::{self as kernels, Scalar, Tensor};
+use sconce_kernels::{self as kernels, DType, Iteration, Operand, Scalar, Tensor};
 use sconce_linalg as linalg;
 
 use super::tensor_args::{kernel, made};
@@ -12,6 +12,7 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(super) const TABLE: Table = &[
     ("aten::addmm", "-", |_, args| fused(&args, addmm)),
+    (SUM_WITH_PRODUCT, "-", |_, args| sum_with_product(&args)),
     ("aten::addmm_", "-", |_, args| fused_in_place(args, addmm)),
     ("aten::addmv", "-", |_, args| fused(&args, linalg::addmv)),
     ("aten::addmv_", "-", |_, args| fused_in_place(args, linalg::addmv)),
@@ -60,11 +61,41 @@ pub(super) const TABLE: Table = &[
     ("aten::chain_matmul", "-", |_, args| {
         let matrices = args.tensors(0)?;
         match matrices.as_slice() {
-            [one] => Ok(IValue::Tensor(one.clone())),
+            [one] => made(one.copy()),
             _ => made(linalg::multi_dot(&matrices)),
         }
     }),
 ];
+
+/// What PyTorch makes of `aten::addmm` before it runs a program, where nothing is scaled: a product and
+/// a sum, with the sum's promotion, broadcasting, rounding and strides.
+pub(crate) const SUM_WITH_PRODUCT: &str = "sconce::sum_with_product";
+
+fn sum_with_product(args: &Args<'_>) -> Result {
+    let (input, a, b) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
+    if is_at_once(input, a, b) {
+        return made(addmm(input, a, b, Scalar::Int(1), Scalar::Int(1)));
+    }
+    let product = kernels::mm(a, b).map_err(kernel)?;
+    let operands = [Operand::Tensor(input), Operand::Tensor(&product)];
+    let sum = kernels::binary(kernels::BinaryOp::Add, operands[0], operands[1]).map_err(kernel)?;
+    made(match Iteration::over(&operands) {
+        Some(iteration) => iteration.lay_out(sum),
+        None => Ok(sum),
+    })
+}
+
+/// Whether one pass gives the same.
+fn is_at_once(input: &Tensor, a: &Tensor, b: &Tensor) -> bool {
+    let ([rows, inner], [same, columns]) = (a.sizes(), b.sizes()) else { return false };
+    let sizes = [*rows, *columns];
+    let is_whole = matches!(input.dtype(), DType::Float32 | DType::Float64);
+    is_whole
+        && inner == same
+        && [a, b].iter().all(|factor| factor.dtype() == input.dtype())
+        && input.is_row_major()
+        && kernels::shape::broadcast(input.sizes(), &sizes).is_ok_and(|found| found[..] == sizes)
+}
 
 type Fused = fn(&Tensor, &Tensor, &Tensor, Scalar, Scalar) -> kernels::Result<Tensor>;
 
@@ -93,4 +124,32 @@ fn addmm(
         false => factor,
     };
     kernels::addmm(input, a, b, whole(beta), whole(alpha))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_scaled_is_a_sum_with_a_product() {
+        let ones = |sizes: &[i64], dtype| Tensor::full(sizes, 1.into(), dtype).unwrap();
+        let sum = |input: Tensor| {
+            let (a, b) = (ones(&[2, 4], DType::Float32), ones(&[4, 3], DType::Float32));
+            sum_with_product(&Args(&mut [input, a, b].map(IValue::Tensor)))
+        };
+        let turned = ones(&[3, 2], DType::Float32).t().unwrap();
+        for (input, dtype, sizes, strides) in [
+            (ones(&[3], DType::Float32), DType::Float32, &[2, 3][..], &[3, 1][..]),
+            (turned, DType::Float32, &[2, 3], &[1, 2]),
+            (ones(&[2, 3], DType::Float64), DType::Float64, &[2, 3], &[3, 1]),
+            (ones(&[5, 2, 3], DType::Float32), DType::Float32, &[5, 2, 3], &[6, 3, 1]),
+        ] {
+            let IValue::Tensor(found) = sum(input).unwrap() else { panic!("no tensor") };
+            assert_eq!((found.dtype(), found.sizes(), found.strides()), (dtype, sizes, strides));
+            let whole = found.to_dtype(DType::Float32).unwrap().contiguous().unwrap();
+            assert!(whole.to_vec::<f32>().unwrap().iter().all(|&number| number == 5.0));
+        }
+        let error = sum(ones(&[4, 3], DType::Float32)).unwrap_err();
+        assert!(format!("{error:?}").contains("must match the size of tensor b (2)"), "{error:?}");
+    }
 }

@@ -21,7 +21,8 @@ pub(super) const TABLE: Table = &[
         let n = args.tensor(0)?.dim();
         if n != 0 && n != 2 {
             return Err(Raise::message(format!(
-                "tensor.H is only supported on matrices (2-D tensors). Got {n}-D tensor."
+                "tensor.H is only supported on matrices (2-D tensors). Got {n}-D tensor.{}",
+                if n > 2 { " For batches of matrices, consider using tensor.mH" } else { "" }
             )));
         }
         adjoint(&args, "H")
@@ -30,7 +31,9 @@ pub(super) const TABLE: Table = &[
         let order: Vec<i64> = (0..args.tensor(0)?.dim() as i64).rev().collect();
         made(args.tensor(0)?.permute(&order))
     }),
-    ("aten::ravel", "-", |_, args| made(args.tensor(0)?.reshape(&[-1]))),
+    ("aten::ravel", "-", |_, args| {
+        made(args.tensor(0)?.contiguous().and_then(|whole| whole.view(&[-1])))
+    }),
     ("aten::view_as", "-", |_, args| made(args.tensor(0)?.view(args.tensor(1)?.sizes()))),
     ("aten::reshape_as", "-", |_, args| made(args.tensor(0)?.reshape(args.tensor(1)?.sizes()))),
     ("aten::as_strided", "-", |_, args| {
@@ -64,7 +67,7 @@ pub(super) const TABLE: Table = &[
     ("aten::atleast_2d", "Sequence", |_, args| at_least(&args, 2)),
     ("aten::atleast_3d", "Sequence", |_, args| at_least(&args, 3)),
     ("aten::lift_fresh", "-", |_, mut args| Ok(args.take(0))),
-    ("aten::alias", "-", |_, mut args| Ok(args.take(0))),
+    ("aten::alias", "-", |_, args| Ok(IValue::Tensor(args.tensor(0)?.alias()))),
     ("aten::_reshape_alias", "-", |_, args| {
         made(args.tensor(0)?.as_strided(&args.ints(1)?, &args.ints(2)?, None))
     }),
@@ -138,6 +141,10 @@ pub(super) const TABLE: Table = &[
     ("aten::repeat_interleave", "self_int", |machine, args| {
         let (input, dim) = (args.tensor(0)?, args.optional_int(2)?);
         let times = args.int(1)?;
+        if input.dim() == 0 && dim.is_some() {
+            // PyTorch puts the repetitions behind a dimension that is not there.
+            input.unsqueeze(1).map_err(kernel)?;
+        }
         machine.budget.check_sizes(&[input.numel(), times.max(0)])?;
         let repeats = Tensor::scalar(times.into(), DType::Int64).map_err(kernel)?;
         let result = kernels::repeat_interleave(input, &repeats, dim);

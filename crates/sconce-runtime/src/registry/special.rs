@@ -1,7 +1,7 @@
 //! Special functions: `torch.special` and what is older than it.
 
 use sconce_kernels::special::{self, Polynomial, Precision, of_tensors};
-use sconce_kernels::{self as kernels, Tensor};
+use sconce_kernels::{self as kernels, DType, Tensor};
 
 use super::tensor_args::{kernel, made};
 use super::{Args, Table};
@@ -95,6 +95,9 @@ pub(super) const TABLE: Table = &[
         made(of_tensors::xlog1py(args.operand(0)?, args.operand(1)?))
     }),
     ("aten::special_zeta", "- other_scalar self_scalar", |_, args| {
+        let operands = [args.operand(0)?, args.operand(1)?];
+        let dtype = kernels::result_type(&operands).map_err(kernel)?;
+        refuse_half("zeta_cpu", dtype)?;
         zip(&args, "zeta_cpu", special::zeta)
     }),
     ("aten::logaddexp", "-", |_, args| {
@@ -167,23 +170,25 @@ fn single(args: &Args<'_>, kernel: &str, function: fn(f64) -> f64) -> Result {
 /// The first argument, where it is not of half precision.
 fn not_half<'a>(args: &'a Args<'_>, kernel: &str) -> Result<&'a Tensor> {
     let input = args.tensor(0)?;
-    let dtype = input.dtype();
-    if matches!(dtype, kernels::DType::Float16 | kernels::DType::BFloat16) {
-        return Err(Raise::unsupported(format!(
-            "\"{kernel}\" not implemented for '{}'",
-            dtype.scalar_type_name()
-        )));
-    }
+    refuse_half(kernel, input.dtype())?;
     Ok(input)
+}
+
+fn refuse_half(kernel: &str, dtype: DType) -> Result<()> {
+    match dtype {
+        DType::Float16 | DType::BFloat16 => {
+            let name = dtype.scalar_type_name();
+            Err(Raise::unsupported(format!("\"{kernel}\" not implemented for '{name}'")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A function that PyTorch itself knows to eight digits only, whatever the dtype: not in `float64`,
 /// where the difference would show.
 fn coarse(args: &Args<'_>, kernel: &str, function: fn(f64) -> f64) -> Result {
     match args.tensor(0)?.dtype() {
-        kernels::DType::Float64 => {
-            Err(Raise::unsupported(format!("aten::special_{kernel} of float64")))
-        }
+        DType::Float64 => Err(Raise::unsupported(format!("aten::special_{kernel} of float64"))),
         _ => single(args, kernel, function),
     }
 }

@@ -181,12 +181,9 @@ pub(super) const TABLE: Table = &[
         let text = args.str(0)?;
         let width = usize::try_from(args.int(1)?).unwrap_or(0);
         machine.budget.check_elements(width)?;
+        // Unlike Python's, before a sign as well.
         let zeros = "0".repeat(width.saturating_sub(text.len()));
-        let (sign, digits) = match text.strip_prefix(['-', '+']) {
-            Some(digits) => (text.get(..1).unwrap_or_default(), digits),
-            None => ("", &*text),
-        };
-        Ok(IValue::str(format!("{sign}{zeros}{digits}")))
+        Ok(IValue::str(zeros + &text))
     }),
     ("aten::expandtabs", "-", |machine, args| {
         let size = usize::try_from(args.int(1)?).unwrap_or(0);

@@ -3,6 +3,7 @@
 use sconce_ir::Type;
 use sconce_kernels::{self as kernels, DType, MemoryFormat, Scalar, Tensor};
 
+use super::lists::is_nonzero;
 use super::tensor_args::{kernel, listed, made};
 use super::{Args, Table};
 use crate::error::Raise;
@@ -38,15 +39,25 @@ pub(super) const TABLE: Table = &[
     ("aten::is_floating_point", "-", |_, args| {
         Ok(Bool(args.tensor(0)?.dtype().is_floating_point()))
     }),
-    ("aten::Bool", "Tensor", |_, args| Ok(Bool(item(&args)?.to_bool()))),
+    ("aten::Bool", "Tensor", |_, args| Ok(Bool(is_nonzero(args.tensor(0)?)?))),
     ("aten::Int", "Tensor", |_, args| Ok(Int(item_in(&args, DType::Int64)?.to_i64()))),
     ("aten::Float", "Tensor", |_, args| Ok(Float(item_in(&args, DType::Float64)?.to_f64()))),
     ("aten::item", "-", |_, args| number(item(&args)?)),
     ("aten::_local_scalar_dense", "-", |_, args| number(item(&args)?)),
-    ("aten::IntImplicit", "-", |_, args| implicit(&args, "an integer")),
-    ("aten::FloatImplicit", "-", |_, args| implicit(&args, "a float")),
-    ("aten::ComplexImplicit", "-", |_, args| implicit(&args, "a complex number")),
-    ("aten::ScalarImplicit", "-", |_, args| implicit(&args, "a scalar")),
+    ("aten::IntImplicit", "-", |_, args| implicit_integer(&args)),
+    ("aten::FloatImplicit", "-", |_, args| {
+        implicit(&args, |found| {
+            found.check_fits(DType::Float64).map_err(kernel)?;
+            Ok(Float(found.to_f64()))
+        })
+    }),
+    ("aten::ComplexImplicit", "-", |_, args| {
+        implicit(&args, |found| {
+            let value = found.to_complex();
+            Ok(Complex(value.re, value.im))
+        })
+    }),
+    ("aten::ScalarImplicit", "-", |_, args| implicit(&args, number)),
     ("aten::_unsafe_view", "-", |_, args| made(args.tensor(0)?.view(&args.ints(1)?))),
     // Unlike other copies of views it takes what could not be viewed.
     ("aten::view_copy", "-", |_, args| {
@@ -239,17 +250,48 @@ fn to(args: &Args<'_>, dtype: Option<DType>, copy: bool, format: Option<MemoryFo
 }
 
 /// A number of a tensor where the program expects one.
-fn implicit(args: &Args<'_>, what: &str) -> Result {
+///
+/// # Errors
+/// For tensors with dimensions, and where an integer is expected for what is none.
+fn implicit(args: &Args<'_>, made: fn(Scalar) -> Result) -> Result {
     let tensor = args.tensor(0)?;
-    let found = item(args)?;
-    let fits = match what {
-        "an integer" => matches!(found, Scalar::Int(_)),
-        "a float" => matches!(found, Scalar::Float(_)),
-        "a complex number" => matches!(found, Scalar::Complex(_)),
-        _ => true,
-    };
-    match fits && tensor.dim() == 0 {
-        true => number(found),
-        false => Err(Raise::unsupported(format!("this tensor as {what}"))),
+    if tensor.dim() > 0 {
+        let message = "Cannot input a tensor of dimension other than 0 as a scalar argument";
+        return Err(Raise::message(message));
+    }
+    made(item(args)?)
+}
+
+/// The integer that an operand is, of a tensor of integers.
+fn implicit_integer(args: &Args<'_>) -> Result {
+    let tensor = args.tensor(0)?;
+    if tensor.dim() == 0 && !tensor.dtype().is_integral() {
+        return Err(Raise::message(format!(
+            "Cannot input a tensor of type {} as an integral argument",
+            tensor.dtype().scalar_type_name()
+        )));
+    }
+    implicit(args, |found| Ok(Int(found.to_i64())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tensors_are_numbers_where_programs_expect_numbers() {
+        let two = |dtype| IValue::Tensor(Tensor::scalar(2.into(), dtype).unwrap());
+        let row = || IValue::Tensor(Tensor::zeros(&[1], DType::Int64).unwrap());
+        let words = "Cannot input a tensor of dimension other than 0 as a scalar argument";
+        let said = |result: Result| format!("{:?}", result.unwrap_err());
+        assert!(implicit_integer(&Args(&mut [two(DType::UInt8)])).is_ok_and(|v| v.is(&Int(2))));
+        assert!(said(implicit_integer(&Args(&mut [row()]))).contains(words));
+        for (dtype, name) in [(DType::Bool, "Bool"), (DType::Float32, "Float")] {
+            let error = said(implicit_integer(&Args(&mut [two(dtype)])));
+            assert!(error.contains(&format!("a tensor of type {name} as an integral")), "{error}");
+        }
+        let float = |value| implicit(&Args(&mut [value]), |found| Ok(Float(found.to_f64())));
+        assert!(float(two(DType::Int64)).is_ok_and(|value| value.is(&Float(2.0))));
+        assert!(said(float(row())).contains(words));
     }
 }
