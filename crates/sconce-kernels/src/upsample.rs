@@ -397,8 +397,10 @@ pub fn upsample(
     }
     let size = &input.sizes()[2..];
     if size.iter().chain(output).any(|&n| n <= 0) {
+        // Of rows alone PyTorch says it with this word.
+        let and = if rank == 1 { "and " } else { "" };
         return Err(Error::runtime(format!(
-            "Input and output sizes should be greater than 0, but got input ({}) and output ({})",
+            "Input and output sizes should be greater than 0, but got input ({}) {and}output ({})",
             named(size),
             named(output)
         )));

@@ -686,3 +686,16 @@ fn masks_of_attention_have_rows() {
     assert!(attend(&x.select(0, 0).unwrap(), false).is_ok());
     assert!(attend(&x, true).unwrap_err().message().starts_with("_scaled_dot_product_attention: "));
 }
+
+#[test]
+fn sizes_of_nothing_are_named_as_pytorch_names_them() {
+    let zeros = |sizes: &[i64]| Tensor::zeros(sizes, DType::Float32).unwrap();
+    for (sizes, output, words) in [
+        (&[1, 1, 1][..], &[0i64][..], "input (W: 1) and output (W: 0)"),
+        (&[1, 1, 3, 4], &[0, 1], "input (H: 3, W: 4) output (H: 0, W: 1)"),
+    ] {
+        let factors = vec![None; output.len()];
+        let error = upsample(&zeros(sizes), Upsample::Nearest, output, false, &factors);
+        assert!(error.unwrap_err().message().ends_with(words), "{words}");
+    }
+}
