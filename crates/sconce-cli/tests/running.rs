@@ -248,9 +248,11 @@ fn an_operator_that_takes_long_is_stopped() {
     let program = folder.path().join("long.py");
     let text = "import torch\n\n\ndef f(x: torch.Tensor):\n    return torch.diff(x, n=200000)\n";
     std::fs::write(&program, text).unwrap();
-    let program = format!("{}:f", program.display());
+    let (program, archive) = (format!("{}:f", program.display()), folder.path().join("long.pt"));
+    let archive = archive.to_str().unwrap();
+    assert_eq!(run(&["script", &program, "-o", archive]).code, 0);
     for verb in ["run", "bench"] {
-        let run = run(&[verb, &program, "-i", "zeros(400000)", "--max-seconds=0.05"]);
+        let run = run(&[verb, archive, "-i", "zeros(400000)", "--max-seconds=0.05"]);
         assert_eq!(run.code, 2, "{verb}: {}", run.err);
         assert!(run.err.contains("an operator took longer"), "{verb}: {}", run.err);
     }
