@@ -282,7 +282,7 @@ fn tensors_larger_than_memory_are_not_gone_over() {
     std::fs::write(&program, format!("import torch\n{}", functions.collect::<String>())).unwrap();
     for (at, body) in bodies.iter().enumerate() {
         let function = format!("{}:f{at}", program.display());
-        let run = run(&["run", &function, "--max-memory", "100MB"]);
+        let run = run(&["run", &function, "--max-memory", "100000000"]);
         assert_eq!(run.code, 2, "{body}: {}", run.err);
         assert!(run.err.contains("the program may hold 100000000 bytes"), "{body}: {}", run.err);
     }

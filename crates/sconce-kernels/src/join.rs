@@ -126,11 +126,16 @@ pub fn split_with_sizes(input: &Tensor, sizes: &[i64], dim: i64) -> Result<Vec<T
     sizes.iter().map(part).collect()
 }
 
-/// Refuses more views than a program's memory has room for.
-pub(crate) fn check_views(count: i64) -> Result<()> {
+/// Refuses more views than a program's memory has room for, and beyond a million more than there are places
+/// to view.
+pub(crate) fn check_views(count: i64, places: i64) -> Result<()> {
     // Two lists of numbers and what else a view is.
     const BYTES: usize = 256;
-    Memory::check((count.max(0) as usize).saturating_mul(BYTES))
+    Memory::check((count.max(0) as usize).saturating_mul(BYTES))?;
+    if count > places.max(1 << 20) {
+        return Err(Error::out_of_memory(format!("{count} views of {places} places")));
+    }
+    Ok(())
 }
 
 /// `torch.unbind`: a view of each place along a dimension.
@@ -139,7 +144,7 @@ pub(crate) fn check_views(count: i64) -> Result<()> {
 /// Where there is no such dimension, and where memory is short.
 pub fn unbind(input: &Tensor, dim: i64) -> Result<Vec<Tensor>> {
     let count = input.size(dim)?;
-    check_views(count)?;
+    check_views(count, count)?;
     (0..count).map(|index| input.select(dim, index)).collect()
 }
 
@@ -162,7 +167,7 @@ pub fn split(input: &Tensor, split_size: i64, dim: i64) -> Result<Vec<Tensor>> {
     if size == 0 {
         return Ok(vec![input.alias()]);
     }
-    check_views(size / split_size)?;
+    check_views(size / split_size, size)?;
     (0..size)
         .step_by(split_size as usize)
         .map(|at| input.narrow(dim, at, split_size.min(size - at)))
@@ -181,7 +186,7 @@ pub fn chunk(input: &Tensor, chunks: i64, dim: i64) -> Result<Vec<Tensor>> {
     }
     let size = input.size(dim)?;
     if size == 0 {
-        check_views(chunks)?;
+        check_views(chunks, size)?;
         // PyTorch gives as many empty views as were asked for; the caller names the number.
         return (0..chunks).map(|_| Ok(input.alias())).collect();
     }

@@ -597,7 +597,7 @@ pub fn split_evenly(input: &Tensor, sections: i64, dim: i64) -> Result<Vec<Tenso
             "number of sections must be larger than 0, got {sections}"
         )));
     }
-    crate::join::check_views(sections)?;
+    crate::join::check_views(sections, size)?;
     let (small, larger) = (size / sections, size % sections);
     let mut at = 0;
     let part = |i| {
