@@ -48,6 +48,9 @@ struct Inner {
     help: Option<String>,
 }
 
+/// What to do about a file that ends too early.
+pub(crate) const CUT_SHORT: &str = "fetch the file again; what is missing cannot be recovered";
+
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Error(Box::new(Inner {
@@ -204,7 +207,7 @@ impl From<sconce_archive::Error> for Error {
             out = out.at(offset);
         }
         if kind == ErrorKind::Truncated {
-            out = out.with_help("fetch the file again; what is missing cannot be recovered");
+            out = out.with_help(CUT_SHORT);
         }
         out
     }

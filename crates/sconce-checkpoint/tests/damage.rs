@@ -86,6 +86,19 @@ fn every_truncation() {
 }
 
 #[test]
+fn a_stream_that_is_cut_says_what_to_do() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let bytes = std::fs::read(file.join("../../fixtures/files/2.15/legacy/state_dict.pt")).unwrap();
+    // In the pickle of the object, and in the last storage.
+    for len in [400, bytes.len() - 1] {
+        let source = Source::from_vec("cut", bytes[..len].to_vec());
+        let error = Checkpoint::from_source(source).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Truncated);
+        assert!(error.help().unwrap().starts_with("fetch the file again"), "{error}");
+    }
+}
+
+#[test]
 fn single_bits() {
     for path in files() {
         let mut bytes = std::fs::read(&path).unwrap();

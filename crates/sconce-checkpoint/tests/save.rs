@@ -222,6 +222,25 @@ fn what_cannot_be_asked_for_is_refused() {
     }
 }
 
+/// PyTorch tags every storage on Apple's GPU with the one text `mps`, which pickle writes once.
+#[test]
+fn storages_on_mps_keep_their_tag() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/files");
+    let checkpoint = Checkpoint::open(root.join("2.15/zip/state_dict.pt")).unwrap();
+    assert!(checkpoint.storages().len() > 1);
+    let save = SaveOptions::new().legacy(true);
+    let mut bytes = Vec::new();
+    save.save_to(checkpoint.root(), &mut bytes).unwrap();
+    let tag = b"X\x03\0\0\0cpu";
+    let places: Vec<usize> =
+        (0..bytes.len() - tag.len()).filter(|&at| bytes[at..].starts_with(tag)).collect();
+    assert_eq!(places.len(), 1);
+    bytes[places[0] + 5..places[0] + 8].copy_from_slice(b"mps");
+    let mut again = Vec::new();
+    save.save_to(opened(bytes.clone()).root(), &mut again).unwrap();
+    assert!(again == bytes);
+}
+
 #[test]
 fn progress_goes_up_to_the_bytes_of_all_storages() {
     use std::sync::{Arc, Mutex};

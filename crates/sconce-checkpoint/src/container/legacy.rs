@@ -10,6 +10,7 @@ use sconce_tensor::{ByteOrder, Device, Storage};
 use super::{Parts, StorageId, finish, map_device, pid_kind, restore, storage_id, text, unpickle};
 use crate::build::{BuildOptions, Builder, Persistent, PersistentLoad, TypedStorage};
 use crate::checkpoint::{Info, Place, StorageRecord};
+use crate::error::CUT_SHORT;
 use crate::identify::FileKind;
 use crate::options::LoadOptions;
 use crate::{Error, ErrorKind};
@@ -134,8 +135,11 @@ impl<'a> Stream<'a> {
     fn pickle(&mut self, name: &str) -> Result<(Loaded<'a>, u64), Error> {
         let start = self.at;
         let rest = &self.whole[start as usize..];
-        let loaded = unpickle(rest, self.options, &mut self.warnings)
-            .map_err(|error| error.shift(start).in_record(name))?;
+        let loaded = unpickle(rest, self.options, &mut self.warnings).map_err(|error| {
+            let error = error.shift(start).in_record(name);
+            let cut = error.kind() == ErrorKind::Truncated;
+            if cut { error.with_help(CUT_SHORT) } else { error }
+        })?;
         self.at += loaded.consumed as u64;
         Ok((loaded, start))
     }
@@ -233,7 +237,7 @@ impl Storages<'_> {
                 )
                 .at(start)
                 .with_note(format!("it needs {needed} bytes, the file has {left} left"))
-                .with_help("fetch the file again; what is missing cannot be recovered")
+                .with_help(CUT_SHORT)
             };
             let Some(count) = count else { return Err(cut_short(stream, 8)) };
             let nbytes = u64::try_from(count).ok().and_then(|n| n.checked_mul(declared.item_size));

@@ -74,10 +74,12 @@ impl<'c> Object<'c> {
         Some(self.other(id))
     }
 
-    /// Number of elements of a container; 0 for anything else.
+    /// Number of elements of a container, or of entries that were set on an instance (of a subclass of
+    /// `dict`, say); 0 for anything else.
     pub fn len(self) -> usize {
         match self.data() {
             Node::Dict(dict) => dict.len(),
+            Node::Instance(instance) if !instance.entries.is_empty() => instance.entries.len(),
             _ => self.items().len(),
         }
     }

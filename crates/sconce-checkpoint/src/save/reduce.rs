@@ -1,7 +1,7 @@
 //! What `Tensor.__reduce_ex__` gives for each kind of tensor.
 
 use sconce_pickle::Value;
-use sconce_tensor::{ChannelScheme, DType, Device, Layout, Quantizer, Storage, Tensor};
+use sconce_tensor::{ChannelScheme, DType, Device, DeviceKind, Layout, Quantizer, Storage, Tensor};
 
 use super::lower::{Lower, unpicklable};
 use crate::object::{TensorClass, TensorObject};
@@ -260,9 +260,11 @@ impl<'c> Lower<'c> {
         };
         let key = self.storage_key(storage, item)?;
         let device = storage.device();
-        let location = match device.is_cpu() {
-            true => self.constant("cpu"),
-            false => self.fresh_text(device.location().into_owned()),
+        // PyTorch's tags: of these devices one text for all storages, which pickle writes once.
+        let location = match device.kind {
+            DeviceKind::Cpu => self.constant("cpu"),
+            DeviceKind::Mps => self.constant("mps"),
+            _ => self.fresh_text(device.location().into_owned()),
         };
         let numel = self.values.int((storage.nbytes() / item.item_size() as u64) as i64);
         let mut pid = vec![kind, class, key, location, numel];
