@@ -756,7 +756,8 @@ pub struct CodeArgs {
     /// The archive.
     #[command(flatten)]
     pub input: Input,
-    /// What to show (default: the files of the program as they are in the archive)
+    /// What to show (default: the files of the program as they are in the archive; of a Python file
+    /// the methods)
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
     /// Show the Python that it was written as, where the archive holds it
@@ -768,6 +769,9 @@ pub struct CodeArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// How Python files are compiled.
+    #[command(flatten)]
+    pub python: PythonOptions,
 }
 
 /// `sconce graph`.
@@ -821,6 +825,9 @@ pub struct OpsArgs {
     /// Print no header and no total
     #[arg(long)]
     pub no_header: bool,
+    /// How Python files are compiled.
+    #[command(flatten)]
+    pub python: PythonOptions,
 }
 
 /// `sconce run`.
@@ -869,6 +876,9 @@ pub struct BenchArgs {
     /// What is called.
     #[command(flatten)]
     pub call: Call,
+    /// How Python files are compiled.
+    #[command(flatten)]
+    pub python: PythonOptions,
 }
 
 /// `sconce compare`.
@@ -890,6 +900,9 @@ pub struct CompareArgs {
     /// What is called.
     #[command(flatten)]
     pub call: Call,
+    /// How Python files are compiled.
+    #[command(flatten)]
+    pub python: PythonOptions,
 }
 
 /// `--shape`.

@@ -1,10 +1,11 @@
 //! Finds tensors and other values by name, and takes slices of them.
 
-use sconce::checkpoint::{ArrayData, Checkpoint, Node, Object};
+use sconce::checkpoint::{ArrayData, Checkpoint, NamedArray, Node, Object};
 use sconce::tensor::Tensor;
 
 use crate::error::Failure;
 use crate::glob::Glob;
+use crate::output::count;
 use crate::suggest;
 
 /// Something that a name on the command line means.
@@ -30,6 +31,25 @@ pub fn tensor_of(object: Object<'_>) -> Option<&Tensor> {
         },
         _ => None,
     }
+}
+
+/// How many numpy arrays and how many numpy scalars a file holds.
+pub fn arrays(checkpoint: &Checkpoint) -> (usize, usize) {
+    let found = checkpoint.arrays();
+    let scalar = |found: &&NamedArray<'_>| matches!(found.object.data(), Node::Scalar(_));
+    let scalars = found.iter().filter(scalar).count();
+    (found.len() - scalars, scalars)
+}
+
+/// [`arrays`] in words; `None` where there are none.
+pub fn count_arrays((arrays, scalars): (usize, usize)) -> Option<String> {
+    let (arrays, scalars) = match (arrays, scalars) {
+        (0, 0) => return None,
+        (_, 0) => return Some(count(arrays, "numpy array")),
+        (0, _) => return Some(count(scalars, "numpy scalar")),
+        _ => (count(arrays, "numpy array"), count(scalars, "numpy scalar")),
+    };
+    Some(format!("{arrays}, {scalars}"))
 }
 
 /// Whether a name is of the version numbers that `nn.Module.state_dict` hangs on the dict it gives:

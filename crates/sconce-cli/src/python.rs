@@ -3,11 +3,11 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use sconce::jit::{ScriptError, ScriptOptions, Scripted};
+use sconce::jit::{Module, ScriptError, ScriptOptions, Scripted};
 
-use crate::cli::PythonOptions;
+use crate::cli::{Input, PythonOptions};
 use crate::error::Failure;
-use crate::open;
+use crate::{open, script};
 
 /// The file and the name behind the colon, if this is a Python file.
 pub fn split(file: &OsStr) -> Option<(String, Option<String>)> {
@@ -48,6 +48,23 @@ pub fn complete(file: &OsStr, options: &PythonOptions) -> Result<Option<Scripted
     let message = format!("PyTorch would fill these with random numbers: {names}");
     let help = "--state WEIGHTS.pth    a checkpoint with the numbers";
     Err(Failure::usage(message).in_file(open::name(file)).help(help))
+}
+
+/// The program to look at: what a Python file names, or else an archive's. A module may lack numbers.
+pub fn module(input: &Input, options: &PythonOptions) -> Result<Module, Failure> {
+    module_of(scripted(&input.file, options)?, input)
+}
+
+/// As [`module`], to be run: it has all its numbers.
+pub fn runnable(input: &Input, options: &PythonOptions) -> Result<Module, Failure> {
+    module_of(complete(&input.file, options)?, input)
+}
+
+fn module_of(scripted: Option<Scripted>, input: &Input) -> Result<Module, Failure> {
+    match scripted {
+        Some(scripted) => Ok(scripted.module().clone()),
+        None => script::module(&input.file, &input.load),
+    }
 }
 
 /// The tree of what `file` names, if it is a name of a Python file. A whole file may as well be code

@@ -95,6 +95,32 @@ fn trees_and_graphs_are_those_of_the_function() {
 }
 
 #[test]
+fn verbs_of_programs_take_a_python_file() {
+    let (folder, path) = folder();
+    let entry = format!("{path}:total");
+    let code = support::sconce(&["code", &entry]).ok();
+    assert!(
+        code.starts_with("def forward(self,\n    x: Tensor,\n    n: int) -> Tensor:"),
+        "{code}"
+    );
+    let operators = support::sconce(&["ops", &entry]).ok();
+    assert!(operators.contains("aten::mul.Scalar"), "{operators}");
+    let input = ["-i", "tensor([1.0, 2.0])", "-i", "3"];
+    let times = support::sconce(&[&["bench", &entry, "--runs", "2"][..], &input].concat()).ok();
+    assert!(times.contains("2 runs") && times.contains("model.py:"), "{times}");
+    let expected = folder.path().join("expected.pt");
+    let expected = expected.to_str().unwrap();
+    support::sconce(&[&["run", &entry, "-o", expected][..], &input].concat()).ok();
+    let compared = [&["compare", &entry, "--expect", expected][..], &input].concat();
+    assert!(support::sconce(&compared).ok().contains("1 output equal"));
+    // What runs needs numbers; what is only shown does not.
+    let module = format!("{path}:Net");
+    assert!(support::sconce(&["ops", &module]).ok().contains("aten::linear"));
+    let bench = support::sconce(&["bench", &module, "-i", "zeros(1, 2)"]).all();
+    assert!(bench.contains("fc.weight, fc.bias"), "{bench}");
+}
+
+#[test]
 fn what_is_wrong_is_shown_with_its_line() {
     let (folder, path) = folder();
     let out = folder.path().join("out.pt");

@@ -15,7 +15,7 @@ use crate::error::{Failure, Outcome};
 use crate::open::Say;
 use crate::output::{Align, Line, Out, Style, Table, count, grouped, percent_bar};
 use crate::run::Verdict;
-use crate::{input, open, script};
+use crate::{input, open, python};
 
 /// What is measured at least, and for how long at most, when `--runs` does not say.
 const FEWEST_RUNS: usize = 10;
@@ -91,7 +91,7 @@ pub fn run(args: &BenchArgs, out: &mut Out, say: Say) -> Verdict {
         let wrong = |why| Failure::usage(format!("--shape {sizes:?}: {why}"));
         arguments.push(made.map(IValue::Tensor).map_err(wrong)?);
     }
-    let module = script::module(&args.archive.file, load)?;
+    let module = python::runnable(&args.archive, &args.python)?;
     let mut timed = session(&module, call, call.budget.silent(), &file)?;
     let deadline = || call.budget.deadline(&file, say);
     let times =

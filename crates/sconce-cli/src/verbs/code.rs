@@ -9,7 +9,7 @@ use crate::cli::CodeArgs;
 use crate::error::{Failure, Outcome};
 use crate::output::{Line, Out};
 use crate::run::Verdict;
-use crate::{open, script};
+use crate::{open, python, script};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -28,7 +28,7 @@ struct Piece {
 
 pub fn run(args: &CodeArgs, out: &mut Out) -> Verdict {
     let file = open::name(&args.input.file);
-    let module = script::module(&args.input.file, &args.input.load)?;
+    let module = python::module(&args.input, &args.python)?;
     let pieces = pieces(args, &module, &file)?;
     if args.json {
         out.json(&Document { schema_version: SCHEMA_VERSION, file: &file, code: pieces })?;
@@ -83,7 +83,13 @@ fn pieces(args: &CodeArgs, module: &Module, file: &str) -> Result<Vec<Piece>, Fa
             originals.collect()
         }
         None => {
-            let files = module.code_files().map_err(failure)?;
+            let mut files = module.code_files().map_err(failure)?;
+            if files.is_empty() {
+                // What was compiled here has no files yet.
+                for method in module.methods() {
+                    files.push((method.name.clone(), module.code(&method.name).map_err(failure)?));
+                }
+            }
             Ok(files.into_iter().map(|(name, text)| Piece { name, text: Some(text) }).collect())
         }
     }

@@ -12,7 +12,7 @@ use crate::error::{Failure, Outcome};
 use crate::open::Say;
 use crate::output::{Align, Line, Out, Style, Table, count};
 use crate::run::Verdict;
-use crate::{input, open, script};
+use crate::{input, open, python};
 
 /// Values that are compared in all: one list may stand in many places.
 const MOST_VALUES: usize = 1 << 22;
@@ -58,7 +58,7 @@ pub fn run(args: &CompareArgs, out: &mut Out, say: Say) -> Verdict {
     call.budget.set_threads()?;
     let arguments = input::read(call, load, say)?;
     let expected = open::file(&args.expect, load, say)?;
-    let module = script::module(&args.archive.file, load)?;
+    let module = python::runnable(&args.archive, &args.python)?;
     let mut session = session(&module, call, call.budget.options(say, true), &file)?;
     let deadline = call.budget.deadline(&file, say);
     let result = session.call(&call.method, &arguments).map_err(|error| failure(error, &file))?;

@@ -182,7 +182,8 @@ fn prepare(
                 taken.push((inner.to_owned(), tensor.clone()));
             }
             (_, Some(_), Node::Tensor(_)) => left_out.tensors += 1,
-            (_, _, Node::Array(_) | Node::Scalar(_)) => left_out.arrays += 1,
+            (_, _, Node::Array(_)) => left_out.arrays.0 += 1,
+            (_, _, Node::Scalar(_)) => left_out.arrays.1 += 1,
             _ if pick::is_state_dict_metadata(name) => {}
             _ => left_out.values.push(name.to_owned()),
         }
@@ -369,7 +370,8 @@ fn numpy_holds(name: &str, tensor: &Tensor) -> Result<(), sconce::export::Error>
 #[derive(Default)]
 struct LeftOut {
     tensors: usize,
-    arrays: usize,
+    /// Numpy's arrays, and its scalars.
+    arrays: (usize, usize),
     values: Vec<String>,
 }
 
@@ -380,9 +382,7 @@ impl LeftOut {
         if self.tensors > 0 {
             out.push(count(self.tensors, "tensor"));
         }
-        if self.arrays > 0 {
-            out.push(count(self.arrays, "numpy array"));
-        }
+        out.extend(pick::count_arrays(self.arrays));
         let mut heads: Vec<(String, usize)> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
         for name in &self.values {
@@ -635,7 +635,10 @@ mod tests {
     #[test]
     fn what_is_left_out_in_words() {
         let values = ["epoch", "opt.lr", "opt.betas.0", "opt.betas.1"].map(str::to_owned).into();
-        let left_out = LeftOut { tensors: 2, arrays: 1, values };
-        assert_eq!(left_out.lines(), ["2 tensors", "1 numpy array", "epoch", "opt (3 values)"]);
+        let left_out = LeftOut { tensors: 2, arrays: (1, 2), values };
+        assert_eq!(
+            left_out.lines(),
+            ["2 tensors", "1 numpy array, 2 numpy scalars", "epoch", "opt (3 values)"]
+        );
     }
 }

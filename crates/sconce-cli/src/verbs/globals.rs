@@ -1,12 +1,13 @@
 //! `sconce globals`: what classes and functions a file names, and what PyTorch says to them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use sconce::checkpoint::{AllowList, ErrorKind, GlobalUse, Policy};
 use sconce::pickle::{AllowAll, Machine, Node};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
+use super::safe_globals::{self, Needed};
 use super::streams::{self, Stream};
 use crate::cli::{GlobalsArgs, PolicyChoice};
 use crate::error::{Failure, Outcome};
@@ -71,15 +72,16 @@ pub fn run(args: &GlobalsArgs, out: &mut Out, say: Say) -> Verdict {
         failure.print(say.color);
     }
     if args.python {
-        if let Some(python) = python(globals) {
-            out.text(&python)?;
-        } else if !say.quiet {
-            let text =
-                "every global is allow-listed: torch.load(weights_only=True) needs nothing more";
-            crate::error::remark(say.color, &Line::new().plain(text));
+        match safe_globals::needed(globals, &source, load) {
+            Needed::Lines(lines) => out.text(&lines)?,
+            Needed::Nothing(why) if !say.quiet => {
+                crate::error::remark(say.color, &Line::new().plain(why));
+            }
+            Needed::Nothing(_) => {}
         }
         return Ok(outcome);
     }
+    let program = safe_globals::is_program(&source);
     let verdict = open::options(load).policy(Policy::WeightsOnly).open_source(source);
     let verdict = Verdicts {
         accepted: verdict.is_ok(),
@@ -112,7 +114,7 @@ pub fn run(args: &GlobalsArgs, out: &mut Out, say: Say) -> Verdict {
         out.table(&table)?;
     }
     if !args.no_header {
-        summary(globals, &verdict, &file, out)?;
+        summary(globals, &verdict, &file, program, out)?;
     }
     Ok(outcome)
 }
@@ -164,6 +166,7 @@ fn summary(
     globals: &[GlobalUse],
     verdict: &Verdicts,
     file: &str,
+    program: bool,
     out: &mut Out,
 ) -> Result<(), Failure> {
     let outside = globals.iter().filter(|global| !global.allowed).count();
@@ -189,90 +192,11 @@ fn summary(
             for rest in lines {
                 out.line(&Line::new().plain("  ").plain(rest.trim()))?;
             }
-            if outside > 0 {
+            if outside > 0 && !program {
                 let text = format!("  if you trust its author: sconce globals --python {file}");
                 out.line(&Line::new().dim(text))?;
             }
             Ok(())
         }
-    }
-}
-
-/// The imports and the call that allow what is not allowed yet; `None` where nothing is missing.
-/// Names that are no Python identifiers cannot be written so and are left as a comment.
-fn python(globals: &[GlobalUse]) -> Option<String> {
-    let outside: Vec<&GlobalUse> = globals.iter().filter(|global| !global.allowed).collect();
-    if outside.is_empty() {
-        return None;
-    }
-    let (sound, odd): (Vec<_>, Vec<_>) = outside
-        .into_iter()
-        .partition(|global| is_dotted(&global.module) && is_dotted(&global.name));
-    let mut imports: BTreeSet<&str> = sound
-        .iter()
-        .map(
-            |global| {
-                if global.module == "__builtin__" { "builtins" } else { global.module.as_str() }
-            },
-        )
-        .collect();
-    imports.insert("torch");
-    let mut text: String = imports.iter().map(|module| format!("import {module}\n")).collect();
-    for global in odd {
-        text.push_str(&format!("# no Python name: {:?}\n", global.full_name()));
-    }
-    let names: Vec<String> = sound.iter().map(|global| global.full_name()).collect();
-    text.push_str(&format!("\ntorch.serialization.add_safe_globals([{}])\n", names.join(", ")));
-    Some(text)
-}
-
-fn is_dotted(name: &str) -> bool {
-    const KEYWORDS: [&str; 35] = [
-        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class",
-        "continue", "def", "del", "elif", "else", "except", "finally", "for", "from", "global",
-        "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return",
-        "try", "while", "with", "yield",
-    ];
-    let part = |part: &str| {
-        let mut chars = part.chars();
-        let first = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
-        first && chars.all(|c| c.is_ascii_alphanumeric() || c == '_') && !KEYWORDS.contains(&part)
-    };
-    name.split('.').all(part)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn global(module: &str, name: &str, allowed: bool) -> GlobalUse {
-        let (module, name, record) = (module.to_owned(), name.to_owned(), "data.pkl".to_owned());
-        GlobalUse { module, name, offset: 0, record, count: 1, allowed }
-    }
-
-    #[test]
-    fn python_that_allows_what_is_missing() {
-        let globals = [
-            global("torch", "FloatStorage", true),
-            global("models.yolo", "Model", false),
-            global("argparse", "Namespace", false),
-        ];
-        assert_eq!(
-            python(&globals).unwrap(),
-            "import argparse\nimport models.yolo\nimport torch\n\n\
-             torch.serialization.add_safe_globals([models.yolo.Model, argparse.Namespace])\n"
-        );
-        assert_eq!(python(&globals[..1]), None);
-    }
-
-    #[test]
-    fn names_cannot_smuggle_code() {
-        let globals = [global("os\nimport x", "y", false), global("a", "b)]);f(", false)];
-        let text = python(&globals).unwrap();
-        assert_eq!(
-            text,
-            "import torch\n# no Python name: \"os\\nimport x.y\"\n\
-             # no Python name: \"a.b)]);f(\"\n\ntorch.serialization.add_safe_globals([])\n"
-        );
     }
 }

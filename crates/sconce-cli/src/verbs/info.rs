@@ -211,7 +211,8 @@ struct Card<'c> {
     storage_bytes: u64,
     unused: u64,
     shared: usize,
-    arrays: usize,
+    /// Numpy's arrays, and its scalars.
+    arrays: (usize, usize),
 }
 
 impl<'c> Card<'c> {
@@ -234,7 +235,7 @@ impl<'c> Card<'c> {
             rows: rows.into_iter().map(|(row, _)| row).collect(),
             storage_bytes,
             unused,
-            arrays: checkpoint.arrays().len(),
+            arrays: pick::arrays(checkpoint),
         }
     }
 
@@ -309,7 +310,7 @@ impl<'c> Card<'c> {
             metadata: info.metadata.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
             root: describe_root(self.checkpoint),
             tensors: self.rows.len(),
-            arrays: self.arrays,
+            arrays: self.arrays.0 + self.arrays.1,
             numel: self.numel(),
             nbytes: self.nbytes(),
             dtypes: self.dtypes(),
@@ -407,9 +408,7 @@ impl<'c> Card<'c> {
             let storages = count(self.storages(), "storage");
             parts.push(format!("{} in {storages}", count(self.rows.len(), "tensor")));
         }
-        if self.arrays > 0 {
-            parts.push(count(self.arrays, "numpy array"));
-        }
+        parts.extend(pick::count_arrays(self.arrays));
         if let Some(values) = other_values(self.checkpoint) {
             parts.push(values);
         }
@@ -614,7 +613,10 @@ fn describe_root(checkpoint: &Checkpoint) -> String {
                 .take(6)
                 .map(|(key, value)| {
                     let key = key.as_str().map_or_else(|| key.repr(30), str::to_owned);
-                    if is_container(value) { format!("{key} ({})", value.len()) } else { key }
+                    // What an instance holds may be its attributes, which have no number of their own.
+                    let instance = matches!(value.data(), Node::Instance(_)) && value.is_empty();
+                    let counted = is_container(value) && !instance;
+                    if counted { format!("{key} ({})", value.len()) } else { key }
                 })
                 .collect();
             let more = if keys > 6 { ", …" } else { "" };

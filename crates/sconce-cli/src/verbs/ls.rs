@@ -14,6 +14,7 @@ use crate::error::{Failure, Outcome};
 use crate::glob::Filter;
 use crate::open::{self, Say};
 use crate::output::{Align, Line, Out, Separated, Style, Table, count, grouped};
+use crate::pick;
 use crate::run::Verdict;
 
 #[derive(Serialize)]
@@ -78,7 +79,7 @@ pub fn run(args: &LsArgs, out: &mut Out, say: Say) -> Verdict {
         out.use_pager();
         table(&rows, &firsts, args, out)?;
         if !args.no_header {
-            let arrays = checkpoint.arrays().len();
+            let arrays = pick::count_arrays(pick::arrays(&checkpoint));
             out.line(&summary(&totals(&rows), arrays, out))?;
         }
     }
@@ -247,7 +248,7 @@ fn table(
     out.table(&table)
 }
 
-fn summary(totals: &Totals, arrays: usize, out: &Out) -> Line {
+fn summary(totals: &Totals, arrays: Option<String>, out: &Out) -> Line {
     let sizes = out.sizes();
     let mut line = Line::new()
         .add(Style::Strong, count(totals.tensors, "tensor"))
@@ -259,8 +260,8 @@ fn summary(totals: &Totals, arrays: usize, out: &Out) -> Line {
         let storages = count(totals.storages, "storage");
         line = line.dim(" · ").plain(format!("{storages}, {}", sizes.show(totals.storage_bytes)));
     }
-    if arrays > 0 {
-        line = line.dim(" · ").plain(count(arrays, "numpy array"));
+    if let Some(arrays) = arrays {
+        line = line.dim(" · ").plain(arrays);
     }
     line
 }

@@ -31,6 +31,7 @@ mod result_json;
 mod result_text;
 mod rows;
 mod run;
+mod safe_globals;
 mod scores;
 mod script;
 mod shard;

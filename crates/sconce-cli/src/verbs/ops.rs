@@ -10,7 +10,7 @@ use crate::cli::OpsArgs;
 use crate::error::{Failure, Outcome};
 use crate::output::{Align, Line, Out, Style, Table, count};
 use crate::run::Verdict;
-use crate::{calling, open, script};
+use crate::{calling, open, python, script};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -32,7 +32,7 @@ struct Row {
 
 pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
     let file = open::name(&args.input.file);
-    let module = script::module(&args.input.file, &args.input.load)?;
+    let module = python::module(&args.input, &args.python)?;
     let operators = module.operators().map_err(|error| script::failure(error, &file))?;
     let mut lacking = lacking(&module, &file)?;
     let mut rows: Vec<Row> = Vec::new();

@@ -17,7 +17,7 @@ use crate::error::{self, Failure, Outcome};
 use crate::open::Say;
 use crate::output::{Line, Out};
 use crate::run::Verdict;
-use crate::{input, open, python, script};
+use crate::{input, open, python};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -46,10 +46,7 @@ pub fn run(args: &RunArgs, out: &mut Out, say: Say) -> Verdict {
     call.budget.set_threads()?;
     let labels = options.labels.as_deref().map(|labels| input::lines(labels, load)).transpose()?;
     let arguments = input::read(call, load, say)?;
-    let module = match python::complete(&args.archive.file, &args.python)? {
-        Some(scripted) => scripted.module().clone(),
-        None => script::module(&args.archive.file, load)?,
-    };
+    let module = python::runnable(&args.archive, &args.python)?;
     let budget = call.budget.options(say, options.json);
     let mut session = session(&module, call, budget, &file)?;
     let deadline = call.budget.deadline(&file, say);

@@ -103,7 +103,8 @@ fn build<'c>(checkpoint: &'c Checkpoint, filter: &Filter, all: bool) -> Tree<'c>
         by_name: HashMap::new(),
     };
     checkpoint.visit(|name, object| {
-        let tensor = pick::tensor_of(object);
+        // A number of numpy's is a value, no matter that it lies in memory as an array does.
+        let tensor = pick::tensor_of(object).filter(|_| !matches!(object.data(), Value::Scalar(_)));
         if (tensor.is_none() && !all) || !filter.accepts(name) {
             return;
         }
