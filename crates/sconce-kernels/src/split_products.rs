@@ -30,9 +30,16 @@ const MOST_UNITS: usize = panels::ROWS.div_ceil(UNIT);
 /// Blocks of a panel that all rows are multiplied with before the next ones: the first cache holds them.
 const TOGETHER: usize = 3;
 
-/// The sizes of the numbers that have three parts and whose products do, as the upper halves of their
-/// bits: 2^-100 to 2^60. Zero has them as well.
-const IN_RANGE: Range<u16> = (127 - 100) << 7..(127 + 60) << 7;
+/// The sizes of the numbers that have three parts and whose products do, as bits: 2^-100 to 2^60. Zero has
+/// them as well. The instructions take subnormal numbers for zeros.
+const IN_RANGE: Range<u32> = (127 - 100) << 23..(127 + 60) << 23;
+
+/// The least exponents, as in bits, of rows and of a panel that are multiplied so add up to this at least:
+/// from 2^-100 on the least bits of a product's parts are no subnormal numbers, and in its sums none is lost.
+const LEAST_EXPONENTS: u32 = 2 * 127 - 100;
+
+/// The exponent that zeros stand for: no product with them is too small.
+const OF_ZEROS: u32 = LEAST_EXPONENTS;
 
 /// Whether a product of so many rows of `k` numbers takes less time so than by vectors: a unit takes as long
 /// as 20 rows, a panel as long as ten more to be split, and to begin with a part as long as 24 lines.
@@ -65,23 +72,25 @@ impl Product<'_> {
         with_blocks(units * (blocks + 1) + TOGETHER, |all| {
             let (columns, all) = all.split_at_mut(TOGETHER);
             let (sums, all) = all.split_at_mut(units);
-            let mut in_range = [true; MOST_UNITS];
+            let mut least = [None; MOST_UNITS];
             for (at, blocks) in all.chunks_exact_mut(blocks).enumerate() {
                 let x = &self.x[unit(at).start * self.x_stride + lines.start..];
-                in_range[at] = split_rows(unit(at).len(), x, self.x_stride, lines.len(), blocks);
+                least[at] = split_rows(unit(at).len(), x, self.x_stride, lines.len(), blocks);
             }
             for panel in panels.clone() {
                 let next = self.next_panel(panel, &panels, &lines);
                 let bias = self.bias_of(panel);
                 let mut ahead = next;
-                let mut panel_in_range = true;
+                let mut of_panel = Some(OF_ZEROS);
                 for from in (0..blocks).step_by(TOGETHER) {
                     let start = lines.start + from * DEPTH;
                     let end = lines.end.min(start + TOGETHER * DEPTH);
-                    panel_in_range &= split_panel(self.lines_of(panel, &(start..end)), columns);
+                    let of_lines = split_panel(self.lines_of(panel, &(start..end)), columns);
+                    of_panel = of_panel.zip(of_lines).map(|(least, other)| least.min(other));
                     let part = from..blocks.min(from + TOGETHER);
                     for (at, split) in all.chunks_exact(blocks).enumerate() {
-                        if !(panel_in_range && in_range[at]) {
+                        let exponents = of_panel.zip(least[at]);
+                        if exponents.is_none_or(|(a, b)| a + b < LEAST_EXPONENTS) {
                             if part.end == blocks {
                                 // SAFETY: the caller's.
                                 unsafe { self.compute_panel(unit(at), panel, &lines, next) };
@@ -190,16 +199,23 @@ fn with_blocks<R>(count: usize, work: impl FnOnce(&mut [Block]) -> R) -> R {
     result
 }
 
-/// Splits up to 32 rows, from one to the next `stride`, of `depth` numbers. Gives whether all are in range.
-fn split_rows(rows: usize, x: &[f32], stride: usize, depth: usize, blocks: &mut [Block]) -> bool {
+/// Splits up to 32 rows, from one to the next `stride`, of `depth` numbers. Gives the least exponent if all
+/// are in range.
+fn split_rows(
+    rows: usize,
+    x: &[f32],
+    stride: usize,
+    depth: usize,
+    blocks: &mut [Block],
+) -> Option<u32> {
     assert!(available() && rows <= UNIT && blocks.len() >= depth.div_ceil(DEPTH));
     assert!(rows == 0 || x.len() >= (rows - 1) * stride + depth);
     // SAFETY: the assertions; the processor has the instructions.
     unsafe { rows_of(rows, x.as_ptr(), stride, depth, blocks) }
 }
 
-/// Splits the lines of a panel. Gives whether all numbers are in range.
-fn split_panel(panel: &[f32], blocks: &mut [Block]) -> bool {
+/// Splits the lines of a panel. Gives the least exponent if all numbers are in range.
+fn split_panel(panel: &[f32], blocks: &mut [Block]) -> Option<u32> {
     let lines = panel.as_chunks::<PANEL>().0;
     assert!(available() && blocks.len() >= lines.len().div_ceil(DEPTH));
     // SAFETY: the processor has the instructions.
@@ -215,8 +231,8 @@ unsafe fn rows_of(
     stride: usize,
     depth: usize,
     blocks: &mut [Block],
-) -> bool {
-    let mut outside = 0;
+) -> Option<u32> {
+    let mut sizes = Sizes::new();
     for (at, block) in blocks[..depth.div_ceil(DEPTH)].iter_mut().enumerate() {
         let left = depth - at * DEPTH;
         let masks = [left, left.saturating_sub(16)].map(|count| ((1 << count.min(16)) - 1) as u16);
@@ -229,6 +245,7 @@ unsafe fn rows_of(
                         let from = x.add(r * stride + at * DEPTH).wrapping_add(half * 16);
                         _mm512_maskz_loadu_ps(masks[half], from)
                     };
+                    sizes.add(numbers);
                     for (parts, part) in parts.iter_mut().zip(split(numbers)) {
                         parts[half] = part;
                     }
@@ -237,57 +254,51 @@ unsafe fn rows_of(
             for (part, [low, high]) in parts.into_iter().enumerate() {
                 // SAFETY: numbers of this kind may have any bits.
                 let row: __m512i = unsafe { std::mem::transmute(_mm512_cvtne2ps_pbh(high, low)) };
-                if part == 0 {
-                    outside |= outside_range(row);
-                }
                 let to = block.0[part][r / ROWS][r % ROWS].as_mut_ptr();
                 // SAFETY: a row of a register has 64 bytes.
                 unsafe { _mm512_store_si512(to.cast(), row) };
             }
         }
     }
-    outside == 0
+    sizes.least_exponent()
 }
 
 /// # Safety
 /// The processor must have the instructions; there are enough blocks.
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn panel_of(lines: &[[f32; PANEL]], blocks: &mut [Block]) -> bool {
+unsafe fn panel_of(lines: &[[f32; PANEL]], blocks: &mut [Block]) -> Option<u32> {
     let (whole, rest) = lines.as_chunks::<DEPTH>();
-    let mut outside = 0;
+    let mut sizes = Sizes::new();
     for (lines, block) in whole.iter().zip(&mut *blocks) {
-        outside |= block_of(lines, block);
+        block_of(lines, block, &mut sizes);
     }
     if !rest.is_empty() {
         let mut lines = [[0f32; PANEL]; DEPTH];
         lines[..rest.len()].copy_from_slice(rest);
-        outside |= block_of(&lines, &mut blocks[whole.len()]);
+        block_of(&lines, &mut blocks[whole.len()], &mut sizes);
     }
-    outside == 0
+    sizes.least_exponent()
 }
 
-/// Splits 32 lines. Gives which columns, of those of both halves, have numbers out of range.
+/// Splits 32 lines.
 #[target_feature(enable = "avx512f,avx512bw")]
-fn block_of(lines: &[[f32; PANEL]; DEPTH], block: &mut Block) -> u32 {
-    let mut outside = 0;
+fn block_of(lines: &[[f32; PANEL]; DEPTH], block: &mut Block, sizes: &mut Sizes) {
     for (pair, lines) in lines.as_chunks::<2>().0.iter().enumerate() {
         for half in 0..2 {
             let [even, odd] = [0, 1].map(|at| {
                 // SAFETY: a half of a line.
-                split(unsafe { _mm512_loadu_ps(lines[at].as_ptr().add(half * 16)) })
+                let numbers = unsafe { _mm512_loadu_ps(lines[at].as_ptr().add(half * 16)) };
+                sizes.add(numbers);
+                split(numbers)
             });
             for part in 0..PARTS {
                 let even = _mm512_srli_epi32::<16>(_mm512_castps_si512(even[part]));
                 let both = _mm512_or_si512(_mm512_castps_si512(odd[part]), even);
-                if part == 0 {
-                    outside |= outside_range(both);
-                }
                 // SAFETY: a row of a register has 64 bytes.
                 unsafe { _mm512_store_si512(block.0[part][half][pair].as_mut_ptr().cast(), both) };
             }
         }
     }
-    outside
 }
 
 /// Three numbers whose sum a number is: the upper half of its bits, rounded, then of what is left, and the
@@ -306,16 +317,41 @@ fn split(number: __m512) -> [__m512; PARTS] {
     [first, second, upper_of(_mm512_castps_si512(third))]
 }
 
-/// Which of 32 numbers are neither zero nor in [`IN_RANGE`].
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw")]
-fn outside_range(numbers: __m512i) -> u32 {
-    let word = |word: u16| _mm512_set1_epi16(word as i16);
-    let sizes = _mm512_and_si512(numbers, word(0x7fff));
-    let above = _mm512_sub_epi16(sizes, word(IN_RANGE.start));
-    let span = word(IN_RANGE.end - IN_RANGE.start);
-    let not_zero = _mm512_test_epi16_mask(sizes, sizes);
-    _mm512_mask_cmpge_epu16_mask(not_zero, above, span)
+/// The least and the greatest size of the numbers in each lane, as bits; of the least one less, which puts
+/// zero last.
+struct Sizes {
+    least: __m512i,
+    greatest: __m512i,
+}
+
+impl Sizes {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn new() -> Sizes {
+        Sizes { least: _mm512_set1_epi32(-1), greatest: _mm512_setzero_si512() }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn add(&mut self, numbers: __m512) {
+        let without_sign = _mm512_set1_epi32(i32::MAX);
+        let sizes = _mm512_and_si512(_mm512_castps_si512(numbers), without_sign);
+        let one_less = _mm512_add_epi32(sizes, _mm512_set1_epi32(-1));
+        self.least = _mm512_min_epu32(self.least, one_less);
+        self.greatest = _mm512_max_epu32(self.greatest, sizes);
+    }
+
+    /// The exponent of the least, if all are zero or in [`IN_RANGE`].
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn least_exponent(&self) -> Option<u32> {
+        let greatest = _mm512_reduce_max_epu32(self.greatest);
+        match _mm512_reduce_min_epu32(self.least).checked_add(1) {
+            None => Some(OF_ZEROS),
+            Some(least) if least >= IN_RANGE.start && greatest < IN_RANGE.end => Some(least >> 23),
+            Some(_) => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -364,9 +400,30 @@ mod tests {
             check([m, k, n], &x, &weight, of_weight);
         }
         // Beside nothing but zeros it is seen how small it is.
-        let (mut x, weight) = (vec![0f32; m * k], vec![1f32; n * k]);
-        x[3 * k + 7] = 1e-37;
-        check([m, k, n], &x, &weight, |_, row| if row == 3 { 1e-37 } else { 0.0 });
+        for small in [1e-37, 1e-39, 1e-44] {
+            let (mut x, mut weight) = (vec![0f32; m * k], vec![1f32; n * k]);
+            x[3 * k + 7] = small;
+            check([m, k, n], &x, &weight, |_, row| if row == 3 { small } else { 0.0 });
+            x.fill(1.0);
+            weight.fill(0.0);
+            weight[35 * k + 5] = small;
+            check([m, k, n], &x, &weight, |column, _| if column == 35 { small } else { 0.0 });
+        }
+    }
+
+    /// Numbers that are in range by themselves, but the parts of whose products would not be.
+    #[test]
+    fn small_products_keep_their_bits() {
+        let [m, k, n] = [70, 400, 40];
+        let (a, b) = (1.0 + f32::EPSILON, 1.0 + 5.0 * f32::EPSILON);
+        for exponent in [-48, -52, -58, -64, -70] {
+            let scale = 2f32.powi(exponent);
+            let (mut x, weight) = (vec![0f32; m * k], vec![b * scale; n * k]);
+            x[3 * k + 7] = a * scale;
+            let product = a * scale * (b * scale);
+            assert!(product > 0.0);
+            check([m, k, n], &x, &weight, |_, row| if row == 3 { product } else { 0.0 });
+        }
     }
 
     fn check(
