@@ -3,6 +3,8 @@
 
 pub mod parts;
 pub mod program;
+pub mod python;
+pub mod run;
 
 use sconce_checkpoint::{ArrayData, Checkpoint, Error, LoadOptions, Policy, pytorch_message};
 use sconce_source::{Limits, Source};
