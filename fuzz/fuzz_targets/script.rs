@@ -2,8 +2,8 @@
 //! compiles can be shown and saved, and loads again; what does not says why.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use sconce_fuzz::{program, python};
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use sconce_fuzz::{program, python, words};
 
 fuzz_target!(|input: &str| {
     for eval in [false, true] {
@@ -20,4 +20,10 @@ fuzz_target!(|input: &str| {
             Err(error) => assert!(!error.message().is_empty() && !error.report().is_empty()),
         }
     }
+});
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    let words = seed % 4 != 0;
+    let changed = words.then(|| words::mutate(&mut data[..max_size], size, seed, 0)).flatten();
+    changed.unwrap_or_else(|| fuzzer_mutate(data, size, max_size))
 });

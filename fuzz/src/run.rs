@@ -161,7 +161,7 @@ fn value(ty: &Type, choice: usize, depth: usize) -> IValue {
         }
         Type::Dict(of) => {
             let mut dict = Dict::new(of.0.clone(), of.1.clone());
-            dict.insert(inner(&of.0, 0), inner(&of.1, 1));
+            let _ = dict.insert(inner(&of.0, 0), inner(&of.1, 1));
             IValue::Dict(Shared::new(dict))
         }
         Type::Tuple(of) => {
