@@ -4,12 +4,15 @@
 #     fuzz/seed.sh [FOLDER...]
 #
 # Further folders are searched for checkpoints too. Files are named by their contents, as libFuzzer
-# names them, so running this again adds nothing twice. Needs python3 to take pickles out of archives.
+# names them, so running this again adds nothing twice. The words of programs go into two dictionaries,
+# corpus/script.dict and corpus/run.dict. Needs python3 to take pickles out of archives.
 set -eu
 cd "$(dirname "$0")"
 exec python3 - ../fixtures/files ../crates/sconce-syntax/tests/filetests \
-    ../crates/sconce-ir/tests/filetests ../crates/sconce-compiler/tests "$@" <<'PYTHON'
-import hashlib, os, sys, zipfile
+    ../crates/sconce-ir/tests/filetests ../crates/sconce-compiler/tests \
+    ../crates/sconce-runtime/tests ../crates/sconce-script/tests/cases ../conformance/script \
+    ../conformance/torchscript/cases "$@" <<'PYTHON'
+import ast, builtins, hashlib, keyword, os, re, sys, zipfile
 
 LARGEST = 1 << 16
 ALL = ("checkpoint", "identify")
@@ -40,6 +43,75 @@ def programs(path):
         return []
 
 
+def snippets(data):
+    """Each function and class of a Python file with what it needs of the file, and the line that names it."""
+    try:
+        tree = ast.parse(data)
+    except (SyntaxError, ValueError):
+        return
+    text = data.decode()
+    imports, pieces, needs = [], {}, {}
+    for node in tree.body:
+        piece = ast.get_source_segment(text, node)
+        for decorator in getattr(node, "decorator_list", []):
+            piece = f"@{ast.unparse(decorator)}\n{piece}"
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            imports.append(piece)
+            continue
+        if isinstance(node, ast.Assign):
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        else:
+            names = [node.name] if hasattr(node, "name") else []
+        for name in names:
+            pieces.setdefault(name, []).append(piece)
+            used = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+            needs[name] = needs.get(name, set()) | used
+    for name in pieces:
+        found, pending = [], [name]
+        while pending:
+            at = pending.pop()
+            if at in pieces and at not in found:
+                found.append(at)
+                pending.extend(sorted(needs[at]))
+        parts = dict.fromkeys(piece for each in pieces if each in found for piece in pieces[each])
+        yield "\n".join([*imports, *parts, "#----", name]).encode()
+
+
+def network(path):
+    """A network that the target `run` has, by its letter, and the letter of the tensors made for it."""
+    with open("src/run.rs") as file:
+        names = re.findall(r'network!\("(\w+)"\)', file.read())
+    name = os.path.basename(os.path.dirname(path))
+    if "optimize" not in path or name not in names:
+        return None
+    pictures = "changed features gated inverted residual scaled written".split()
+    rows = "chains0 dense drawn pointwise several".split()
+    tensors = b"4" if name in pictures else b"3" if name in rows else b"2"
+    return bytes([ord("a") + names.index(name)]) + tensors
+
+
+ATTRIBUTES = """  training : bool
+  n : int
+  xs : List[int]
+  t : Tensor
+"""
+
+
+def of_m(code):
+    """Code of a module without attributes as that of the class M, whose object the targets supply."""
+    text = code.decode(errors="replace")
+    selves = set(re.findall(r"\(self: (__torch__[\w.]+)", text))
+    if len(selves) != 1 or text.count("class ") != 1 or not text.startswith("class "):
+        return None
+    head, attributes, methods = re.match(
+        r"(.*\n(?:  __.*\n)*)((?:  \w+ : .*\n)*)((?:.*\n?)*)", text
+    ).groups()
+    if not re.fullmatch(r"(  (training|_is_full_backward_hook) : .*\n)*", attributes):
+        return None
+    head = re.sub(r"class \w+", "class M", head)
+    return (head + ATTRIBUTES + methods.replace(selves.pop(), "__torch__.M")).encode()
+
+
 for top in sys.argv[1:]:
     for folder, _, names in os.walk(top):
         for name in names:
@@ -61,12 +133,36 @@ for top in sys.argv[1:]:
                 add("safetensors_npy", data)
             if name.endswith(".py"):
                 add("syntax", data)
+                for snippet in snippets(data):
+                    add("script", snippet)
+                    add("run", b"P2" + snippet)
             if name.endswith(".ir"):
                 for part in data.split(b"graph(")[1:]:
                     add("graph_text", b"graph(" + part)
             for code in programs(path):
                 add("syntax", code)
                 add("torchscript", code)
+                if named := of_m(code):
+                    add("torchscript", named)
+                    add("run", b"02" + named)
+                if which := name == "model.pt" and network(path):
+                    add("run", which + code)
                 if len(data) < LARGEST:
                     add("torchscript", b"P" + data)
+
+
+def dictionary(target, words):
+    with open(f"corpus/{target}.dict", "w") as file:
+        file.writelines('"%s"\n' % word.replace("\\", "\\\\").replace('"', '\\"') for word in sorted(words))
+
+
+with open("../crates/sconce-ir/operators/schemas.txt") as file:
+    NAMES = [line.strip() for line in file if "\t" not in line]
+with open("../crates/sconce-script/src/library/known.tsv") as file:
+    KNOWN = [line.split("\t")[0] for line in file]
+NUMBERS = "0 -1 1.5 9223372036854775807 1e308 float('nan') 1j True None [] {} () \"\"".split()
+TYPES = "Tensor int float bool str complex List[int] Optional[int] Dict[str,int] Tuple[int,int] Union[int,str] Any".split()
+OPERATORS = [name.removeprefix("aten::") for name in NAMES if name.startswith("aten::")]
+dictionary("run", {f"torch.{name}(" for name in OPERATORS} | set(NUMBERS + TYPES + keyword.kwlist))
+dictionary("script", {*KNOWN, *NUMBERS, *TYPES, *keyword.kwlist, *dir(builtins)})
 PYTHON

@@ -29,12 +29,18 @@ pub fn archive(input: &[u8]) -> Vec<u8> {
         ("code/__torch__.py.debug_pkl", debug),
         ("constants.pkl", constants),
     ];
-    let written = ArchiveWriter::new(Vec::new(), "fuzz", WriterOptions::new()).and_then(|mut out| {
-        for (name, bytes) in records {
-            out.write_record(name, bytes)?;
-        }
-        out.finish()
-    });
+    written(records.into_iter())
+}
+
+/// An archive of these records.
+pub fn written<'a>(records: impl Iterator<Item = (&'a str, &'a [u8])>) -> Vec<u8> {
+    let written =
+        ArchiveWriter::new(Vec::new(), "fuzz", WriterOptions::new()).and_then(|mut out| {
+            for (name, bytes) in records {
+                out.write_record(name, bytes)?;
+            }
+            out.finish()
+        });
     written.expect("memory takes what is written")
 }
 
@@ -48,14 +54,19 @@ fn split(input: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Loads, asks for every graph, saves, and loads what was saved.
+/// Loads, and does with the module what [`keep`] does.
 pub fn open(bytes: &[u8]) {
     let module = match LoadOptions::new().limits(limits()).read(source(bytes)) {
         Ok(module) => module,
         Err(error) => return explain(&error),
     };
-    walk(&module);
-    let saved = match SaveOptions::new().save_to(&module, Vec::new()) {
+    keep(&module);
+}
+
+/// Asks for every graph, saves, and loads what was saved.
+pub fn keep(module: &Module) {
+    walk(module);
+    let saved = match SaveOptions::new().save_to(module, Vec::new()) {
         Ok(saved) => saved,
         Err(error) => return explain(&error),
     };
@@ -65,7 +76,8 @@ pub fn open(bytes: &[u8]) {
     }
 }
 
-fn walk(module: &Module) {
+/// Asks for all that a module offers.
+pub fn walk(module: &Module) {
     let modules = match module.named_modules() {
         Ok(modules) => modules,
         Err(error) => return explain(&error),

@@ -107,3 +107,47 @@ fn text_that_is_no_python_is_refused_with_its_line() {
     let error = compile("def f(x):\n    return x\n\ny = = 3\n").unwrap_err();
     assert!(error.contains("line 4"), "{error}");
 }
+
+#[test]
+fn classes_of_themselves_and_of_too_many_others_are_refused() {
+    let use_of = |ty: &str| format!("def f(x: {ty}) -> int:\n    return 1\n");
+    let all = |count: usize, class: &dyn Fn(usize) -> String| {
+        (0..count).map(class).collect::<String>() + &use_of("T0")
+    };
+    let imports = "import torch\nfrom typing import NamedTuple\n\n\n";
+    let cases = [
+        ("itself", format!("class T(NamedTuple):\n    a: T\n{}", use_of("T"))),
+        ("quoted", format!("class T(NamedTuple):\n    a: 'T'\n    b: 'T'\n{}", use_of("T"))),
+        ("called", format!("T = NamedTuple('T', [('a', T)])\n{}", use_of("T"))),
+        (
+            "interface",
+            format!(
+                "@torch.jit.interface\nclass T:\n    def g(self, a: 'T', b: 'T') -> int:\n        \
+                 pass\n{}",
+                use_of("T")
+            ),
+        ),
+        ("circle", all(3, &|at| format!("class T{at}(NamedTuple):\n    a: T{}\n", (at + 1) % 3))),
+        ("chain", all(5000, &|at| format!("class T{at}(NamedTuple):\n    a: T{}\n", at + 1))),
+        (
+            "methods",
+            all(5000, &|at| {
+                format!("class T{at}:\n    def g(self, a: T{}) -> int:\n        return 1\n", at + 1)
+            }),
+        ),
+        (
+            "methods, each twice",
+            all(60, &|at| {
+                let next = at + 1;
+                format!(
+                    "class T{at}:\n    def g(self, a: 'T{next}', b: 'T{next}') -> int:\n        \
+                     return 1\n"
+                )
+            }),
+        ),
+    ];
+    for (name, text) in cases {
+        let error = compile(&(imports.to_owned() + &text)).unwrap_err();
+        assert!(error.contains("hostile.py"), "{name}: {error}");
+    }
+}

@@ -50,6 +50,8 @@ impl Args<'_> {
         match self.get(index) {
             IValue::Float(value) => Ok(*value),
             IValue::Int(value) => Ok(*value as f64),
+            // Which is a number to schemas.
+            IValue::Complex(..) => Err(Raise::unsupported("this operator on complex numbers")),
             other => Err(wrong(index, "a number", Some(other))),
         }
     }
@@ -63,4 +65,20 @@ impl Args<'_> {
 fn wrong(index: usize, what: &str, found: Option<&IValue>) -> Raise {
     let found = found.map_or("nothing", IValue::kind_name);
     Raise::Error(Error::Malformed(format!("operand {index} of an operator is {found}, not {what}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_complex_number_is_no_fault_of_the_program() {
+        // `n > 1` of a complex `n`, which the schema `gt(Scalar, Scalar)` takes.
+        let mut operands = [IValue::Complex(0.5, -1.0), IValue::Int(1)];
+        let result = Args(&mut operands).real(0);
+        let Err(Raise::Error(Error::Unsupported { what, .. })) = result else {
+            panic!("{result:?}")
+        };
+        assert_eq!(what, "this operator on complex numbers");
+    }
 }

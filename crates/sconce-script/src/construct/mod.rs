@@ -47,10 +47,10 @@ use crate::world::{Module, World};
 use stop::{Outcome, refuse};
 use value::{Arena, Attributes, Cell, Id, Value};
 
-/// How many expressions and statements may be run.
-const MAX_STEPS: usize = 1 << 24;
+/// How many expressions and statements may be run. Fuzzers have little time.
+const MAX_STEPS: usize = if cfg!(fuzzing) { 1 << 14 } else { 1 << 24 };
 /// How many bytes of lists, strings and other objects may be made, in all.
-const MAX_BYTES: usize = 1 << 29;
+const MAX_BYTES: usize = if cfg!(fuzzing) { 1 << 24 } else { 1 << 29 };
 /// How deep calls may nest.
 const MAX_CALLS: usize = 500;
 /// How deep expressions, statements and calls may nest together.
@@ -59,7 +59,7 @@ const MAX_LEVELS: usize = 10_000;
 /// How deep tuples may nest that are hashed or leave the interpreter: they are freed recursively.
 const MAX_NESTED: usize = 200;
 /// How many bytes the storages of tensors may hold, in all.
-const MAX_TENSORS: usize = 16 << 30;
+const MAX_TENSORS: usize = if cfg!(fuzzing) { 1 << 22 } else { 16 << 30 };
 
 /// What the text of an expression that is in no file is called.
 const EXPRESSION: &str = "<expression>";

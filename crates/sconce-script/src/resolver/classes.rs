@@ -11,13 +11,13 @@ use sconce_ir::{
 };
 
 use super::functions::{Decorated, Defaults, Pending, Tree, tree};
-use super::{Python, opaque};
+use super::{MAX_PENDING, Python, opaque};
 use crate::frontend::{self, Body};
 use sconce_syntax::ast;
 
 use crate::inheritance::Ancestor;
-use crate::library;
 use crate::world::{Object, PyClass, PyFunction};
+use crate::{library, nesting};
 
 /// What a class is to the compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,22 +58,38 @@ impl Python {
             Some(known) => return Ok(known.clone()),
             None => {}
         }
-        let module = Arc::clone(&class.module);
-        let made = match self.sort(class, 0)? {
-            Sort::NamedTuple => {
-                let made = self.in_scope(&module, |python| python.named_tuple(unit, class))?;
-                Some(made)
-            }
-            Sort::Enum => Some(self.in_scope(&module, |python| python.enumeration(unit, class))?),
-            Sort::Plain => {
-                return self.plain_class(unit, class, key).map(Some);
-            }
-            Sort::Interface => {
-                Some(self.in_scope(&module, |python| python.interface(unit, class))?)
-            }
-            Sort::Exception | Sort::Module => None,
-        };
-        self.classes.insert(key, made.clone());
+        if self.making >= MAX_PENDING {
+            let message = "too many classes are made of each other";
+            return Err(Error::new(message, class.module.place(&class.def.name)));
+        }
+        self.making += 1;
+        let made = nesting::with_stack(|| self.make_class(unit, class, &key));
+        self.making -= 1;
+        made
+    }
+
+    /// Makes what nothing is known of yet. Until it is made it is no type, as in PyTorch, but for a
+    /// class that is compiled, which has a name before it has attributes.
+    fn make_class(
+        &mut self,
+        unit: &mut Unit,
+        class: &PyClass,
+        key: &(Arc<str>, u32),
+    ) -> Result<Option<Type>, Error> {
+        let sort = self.sort(class, 0)?;
+        if sort == Sort::Plain {
+            return self.plain_class(unit, class, key.clone()).map(Some);
+        }
+        // Nor is it one when something is wrong in it: it would be looked at again from every place that
+        // names it.
+        self.classes.insert(key.clone(), None);
+        let made = self.in_scope(&class.module, |python| match sort {
+            Sort::NamedTuple => python.named_tuple(unit, class).map(Some),
+            Sort::Enum => python.enumeration(unit, class).map(Some),
+            Sort::Interface => python.interface(unit, class).map(Some),
+            Sort::Exception | Sort::Module | Sort::Plain => Ok(None),
+        })?;
+        self.classes.insert(key.clone(), made.clone());
         Ok(made)
     }
 
@@ -391,7 +407,7 @@ impl Python {
         self.class_sources.insert(Arc::clone(&name), class.clone());
         let made = self.fill_class(unit, class, id, &ty);
         if let Err(error) = made {
-            self.classes.remove(&key);
+            self.classes.insert(key, None);
             return Err(error.while_compiling(class.name()));
         }
         Ok(ty)
@@ -523,6 +539,8 @@ impl Python {
         if let Some(known) = self.classes.get(&key) {
             return Ok(known.clone());
         }
+        // One of itself is no type.
+        self.classes.insert(key.clone(), None);
         let [py::Expr::StringLiteral(name), fields] = &*call.arguments.args else {
             return Ok(None);
         };

@@ -36,6 +36,8 @@ pub(crate) struct Python {
     functions: FxHashMap<(Arc<str>, u32), FunctionId>,
     /// Classes likewise; `None` for those that are no types.
     classes: FxHashMap<(Arc<str>, u32), Option<Type>>,
+    /// How many classes are being made, each for the one before.
+    making: usize,
     /// Compiled classes by qualified name.
     class_sources: FxHashMap<Arc<str>, PyClass>,
     /// Methods that are declared and not yet compiled.
@@ -63,6 +65,7 @@ impl Python {
             scope,
             functions: FxHashMap::default(),
             classes: FxHashMap::default(),
+            making: 0,
             class_sources: FxHashMap::default(),
             waiting: FxHashMap::default(),
             pending: FxHashSet::default(),
