@@ -11,6 +11,9 @@ use crate::{ClassId, FunctionId, Graph, Kind, MAX_BLOCK_DEPTH, NodeId, Prim, Typ
 /// How many nodes a graph may come to have; calls can make it grow exponentially.
 const MAX_NODES: usize = 1_000_000;
 
+/// How many nodes the bodies may have together that are optimised to be inlined.
+const MAX_BODIES: usize = MAX_NODES / 2;
+
 /// How deep calls may nest; a function that calls itself has no end.
 const MAX_CALLS: usize = 512;
 
@@ -99,7 +102,7 @@ pub fn inline_optimized(graph: &mut Graph, unit: &Unit) -> Result<(), InlineErro
         let mut body = body.renumbered();
         replace_all(&mut body, unit, &bodies)?;
         made += body.node_count();
-        if made > MAX_NODES {
+        if made > MAX_BODIES {
             return Err(InlineError::TooLarge);
         }
         peephole(&mut body, unit);
