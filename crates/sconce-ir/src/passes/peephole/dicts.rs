@@ -1,14 +1,14 @@
 //! Dicts that are put together in the graph of constant keys and that nothing changes.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{maker, replace, replace_by, written};
-use crate::{Constant, Graph, NodeId, Prim, ValueId};
+use super::{literal, maker, replace, replace_by, written};
+use crate::{Attribute, Constant, Graph, NodeId, Prim, Type, ValueId};
 
 /// What is in each dict, by key; nothing where a key is not known or there twice.
-type Dicts = FxHashMap<NodeId, Option<BTreeMap<Key, ValueId>>>;
+type Dicts = FxHashMap<NodeId, Option<FxHashMap<Arc<str>, ValueId>>>;
 
 /// Takes length and elements of such dicts from what they are made of.
 pub(super) fn peephole(graph: &mut Graph, nodes: &[NodeId]) -> bool {
@@ -38,8 +38,8 @@ fn dict(graph: &mut Graph, id: NodeId, written: &[bool], dicts: &mut Dicts) -> O
     Some(replace(graph, node.output(), item))
 }
 
-fn items(graph: &Graph, made: NodeId) -> Option<BTreeMap<Key, ValueId>> {
-    let mut items = BTreeMap::new();
+fn items(graph: &Graph, made: NodeId) -> Option<FxHashMap<Arc<str>, ValueId>> {
+    let mut items = FxHashMap::default();
     for pair in graph.node(made).inputs().chunks_exact(2) {
         if items.insert(key(graph, pair[0])?, pair[1]).is_some() {
             return None;
@@ -48,21 +48,15 @@ fn items(graph: &Graph, made: NodeId) -> Option<BTreeMap<Key, ValueId>> {
     Some(items)
 }
 
-/// A key that dicts are looked into by: a number or a string.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
-    Int(i64),
-    /// The bits.
-    Float(u64),
-    Str(std::sync::Arc<str>),
-}
-
-fn key(graph: &Graph, value: ValueId) -> Option<Key> {
-    match graph.constant(value)? {
-        Constant::Int(int) => Some(Key::Int(int)),
+/// A key that dicts are looked into by, as text: those of a dict are all of one type.
+fn key(graph: &Graph, value: ValueId) -> Option<Arc<str>> {
+    match (graph.ty(value), literal(graph, value)??) {
+        (Type::Int, Attribute::Int(int)) => Some(int.to_string().into()),
         // Both zeros are one key; no number is none.
-        Constant::Float(float) => (!float.is_nan()).then(|| Key::Float((float + 0.0).to_bits())),
-        Constant::Str(text) => Some(Key::Str(text)),
+        (Type::Float, Attribute::Float(float)) => {
+            (!float.is_nan()).then(|| (float + 0.0).to_bits().to_string().into())
+        }
+        (Type::Str, Attribute::Str(text)) => Some(Arc::clone(text)),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Lists that are put together in the graph and that nothing changes.
 
-use super::{insert_list, int, maker, replace, replace_by, written};
-use crate::{Constant, Graph, NodeId, Prim, ValueId};
+use super::{insert_list, int, literal, maker, replace, replace_by, written};
+use crate::{Attribute, Constant, Graph, NodeId, Prim, ValueId};
 
 /// Takes length, elements, slices and sums of such lists from what they are made of.
 pub(super) fn peephole(graph: &mut Graph, nodes: &[NodeId], room: &mut usize) -> bool {
@@ -32,7 +32,7 @@ fn list(graph: &mut Graph, id: NodeId, written: &mut Vec<bool>, room: &mut usize
         "prim::ListUnpack" if node.outputs().len() == elements.len() => {
             let (outputs, elements) = (node.outputs().to_vec(), elements.to_vec());
             for (output, element) in outputs.into_iter().zip(elements) {
-                graph.replace_all_uses(output, element);
+                replace(graph, output, element);
             }
             return Some(());
         }
@@ -62,17 +62,19 @@ fn part(graph: &Graph, id: NodeId, elements: &[ValueId]) -> Option<Vec<ValueId>>
     let length = elements.len() as i64;
     let step = int(graph, step).filter(|&step| step != 0)?;
     let (low, high) = if step > 0 { (0, length) } else { (-1, length - 1) };
-    let bound = |value, default: i64| match graph.constant(value)? {
-        Constant::Int(at) if at < 0 => Some(at.saturating_add(length).clamp(low, high)),
-        Constant::Int(at) => Some(at.clamp(low, high)),
-        Constant::None => Some(default),
-        _ => None,
-    };
-    let (start, end) = if step > 0 {
-        (bound(start, low)?, bound(end, high)?)
-    } else {
-        (bound(start, high)?, bound(end, low)?)
-    };
+    let (first, last) = if step > 0 { (low, high) } else { (high, low) };
+    let mut bounds = [first, last];
+    for (bound, value) in bounds.iter_mut().zip([start, end]) {
+        match literal(graph, value)? {
+            Some(&Attribute::Int(at)) => {
+                let at = if at < 0 { at.saturating_add(length) } else { at };
+                *bound = at.clamp(low, high);
+            }
+            Some(_) => return None,
+            None => {}
+        }
+    }
+    let [start, end] = bounds;
     let mut part = Vec::new();
     let mut at = start;
     while if step > 0 { at < end } else { at > end } {

@@ -10,7 +10,7 @@ mod types;
 
 use super::eliminate_dead_code;
 use crate::alias::AliasAnalyser;
-use crate::{BlockId, Constant, Graph, Kind, NodeId, Prim, Unit, ValueId};
+use crate::{Attribute, BlockId, Constant, Graph, Kind, NodeId, Prim, Type, Unit, ValueId};
 
 /// How many elements lists made in one go may have together; sums of lists double.
 const MAX_ELEMENTS: usize = 1_000_000;
@@ -51,17 +51,20 @@ fn collect(graph: &Graph, block: BlockId, nodes: &mut Vec<NodeId>) {
 }
 
 /// Puts one value in the place of another.
+#[inline(never)]
 fn replace(graph: &mut Graph, old: ValueId, new: ValueId) -> bool {
     graph.replace_all_uses(old, new);
     true
 }
 
 /// Puts a constant in the place of what a node gives.
+#[inline(never)]
 fn replace_by(graph: &mut Graph, id: NodeId, constant: &Constant) -> bool {
     let made = insert_constant(graph, id, constant);
     replace(graph, graph.node(id).output(), made)
 }
 
+#[inline(never)]
 fn insert_constant(graph: &mut Graph, before: NodeId, constant: &Constant) -> ValueId {
     let node = graph.new_constant(constant);
     graph.insert_before(node, before);
@@ -83,18 +86,29 @@ fn insert_list(
     Some(graph.node(node).output())
 }
 
+#[inline(never)]
 fn maker(graph: &Graph, value: ValueId) -> NodeId {
     graph.value(value).node()
 }
 
+/// The value of a constant int. Not inlined, as what else is called all over: the binary is to be small.
+#[inline(never)]
 fn int(graph: &Graph, value: ValueId) -> Option<i64> {
-    match graph.constant(value) {
-        Some(Constant::Int(int)) => Some(int),
+    match (graph.ty(value), literal(graph, value)) {
+        (Type::Int, Some(Some(&Attribute::Int(int)))) => Some(int),
         _ => None,
     }
 }
 
+/// What a constant holds, if it holds anything; nothing for what is no constant.
+#[inline(never)]
+fn literal(graph: &Graph, value: ValueId) -> Option<Option<&Attribute>> {
+    let node = graph.node(maker(graph, value));
+    node.is(Prim::Constant).then(|| node.attribute("value"))
+}
+
 /// For each value, whether anything may write to it; nothing where no node of this kind is.
+#[inline(never)]
 fn written(graph: &Graph, nodes: &[NodeId], kind: Prim) -> Option<Vec<bool>> {
     let any = nodes.iter().any(|&node| graph.node(node).kind == Kind::Prim(kind));
     any.then(|| AliasAnalyser::new(graph).written_values())

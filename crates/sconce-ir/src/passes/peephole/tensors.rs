@@ -1,6 +1,6 @@
 //! What holds of tensors whatever their sizes.
 
-use super::{int, maker, replace, replace_by};
+use super::{int, literal, maker, replace, replace_by};
 use crate::alias::AliasAnalyser;
 use crate::{Constant, Graph, Kind, NodeId, Type, ValueId};
 
@@ -10,7 +10,7 @@ pub(super) fn plain(graph: &mut Graph, id: NodeId) -> bool {
     let mut changed = false;
     for index in 0..graph.node(id).outputs().len() {
         let output = graph.node(id).outputs()[index];
-        if *graph.ty(output) == Type::None && graph.constant(output).is_none() {
+        if *graph.ty(output) == Type::None && literal(graph, output).is_none() {
             let none = super::insert_constant(graph, id, &Constant::None);
             changed = replace(graph, output, none);
         }

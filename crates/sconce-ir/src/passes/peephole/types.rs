@@ -1,7 +1,7 @@
 //! What types alone decide.
 
-use super::{maker, replace, replace_by};
-use crate::{Constant, Graph, Kind, NodeId, Prim, Type, Unit, ValueId};
+use super::{literal, replace, replace_by};
+use crate::{Attribute, Constant, Graph, Kind, NodeId, Prim, Type, Unit, ValueId};
 
 /// Removes casts and unwraps that change nothing, decides comparisons with `None`, and takes the
 /// condition of a `prim::If` for its output where that says the same.
@@ -38,8 +38,7 @@ fn unwrap(graph: &mut Graph, id: NodeId, input: ValueId) -> bool {
 fn must_be_none(graph: &Graph, value: ValueId) -> bool {
     *graph.ty(value) == Type::None
         || (matches!(graph.ty(value), Type::Optional(_))
-            && graph.node(maker(graph, value)).is(Prim::Constant)
-            && graph.constant(value) == Some(Constant::None))
+            && matches!(literal(graph, value), Some(None)))
 }
 
 /// Whether no value of a type is `None`; as PyTorch has it, this holds of `Any`.
@@ -57,9 +56,12 @@ fn branches(graph: &mut Graph, id: NodeId, condition: ValueId, unit: &Unit) -> b
     for index in 0..graph.node(id).outputs().len() {
         let output = graph.node(id).outputs()[index];
         let (a, b) = (graph.block_outputs(yes)[index], graph.block_outputs(no)[index]);
-        let is = |value, wanted| graph.constant(value) == Some(Constant::Bool(wanted));
+        let truth = |value| match literal(graph, value)? {
+            Some(&Attribute::Int(int)) => Some(int != 0),
+            _ => None,
+        };
         if *graph.ty(output) == Type::Bool {
-            if is(a, true) && is(b, false) {
+            if truth(a) == Some(true) && truth(b) == Some(false) {
                 changed |= replace(graph, output, condition);
             }
         } else if matches!(graph.ty(output), Type::Optional(_)) {
