@@ -3,7 +3,7 @@
     python conformance/torchscript/compare.py MODELS [--dump BINARY] [--verbose]
 
 MODELS is what `generate.py` made: a folder for each model with `model.pt`, PyTorch's
-`resaved.pt` (torch.jit.save(torch.jit.load(model.pt))) and `graphs/`, one text a method.
+`resaved.pt` (torch.jit.save(torch.jit.load(model.pt))), `graphs/` and `inlined/`, one text a method.
 """
 
 import argparse
@@ -52,24 +52,24 @@ def compared(name):
     return name.startswith("code/") and name.endswith(".py") or name in ("data.pkl", "constants.pkl")
 
 
-def compare_graphs(model, ours, tally, report):
-    for golden in sorted((model / "graphs").glob("*.txt")):
-        path = ours / "graphs" / golden.name
+def compare_graphs(model, ours, folder, kind, tally, report):
+    for golden in sorted((model / folder).glob("*.txt")):
+        path = ours / folder / golden.name
         wanted = golden.read_text()
         if not path.exists():
-            tally["graph", "missing"] += 1
-            report(f"{model.name}: no graph of {golden.stem}")
+            tally[kind, "missing"] += 1
+            report(f"{model.name}: no {kind} of {golden.stem}")
             continue
         found = path.read_text()
         if canonical(found) == canonical(wanted):
-            tally["graph", "passed"] += 1
-            tally["graph text, names too", "passed" if found == wanted else "different"] += 1
+            tally[kind, "passed"] += 1
+            tally[f"{kind} text, names too", "passed" if found == wanted else "different"] += 1
         elif canonical(found, False) == canonical(wanted, False):
-            tally["graph", "passed but for places"] += 1
-            report(f"{model.name}: places differ in {golden.stem}")
+            tally[kind, "passed but for places"] += 1
+            report(f"{model.name}: places differ in the {kind} of {golden.stem}")
         else:
-            tally["graph", "failed"] += 1
-            report(f"{model.name}: the graph of {golden.stem} differs")
+            tally[kind, "failed"] += 1
+            report(f"{model.name}: the {kind} of {golden.stem} differs")
 
 
 def compare_records(model, ours, tally, report):
@@ -181,7 +181,8 @@ def main():
                 reports.append(f"{model.name}: {error.read_text()}")
             else:
                 tally["load and save", "passed"] += 1
-            compare_graphs(model, ours, tally, reports.append)
+            compare_graphs(model, ours, "graphs", "graph", tally, reports.append)
+            compare_graphs(model, ours, "inlined", "inlined graph", tally, reports.append)
             if (ours / "again/resaved.pt").exists():
                 compare_records(model, ours, tally, reports.append)
                 if not options.no_torch:
@@ -193,7 +194,7 @@ def main():
     for line in reports if options.verbose else reports[:20]:
         print(line)
     for (what, verdict), count in sorted(tally.items()):
-        print(f"{what:28} {verdict:24} {count:6}")
+        print(f"{what:30} {verdict:24} {count:6}")
     failed = sum(count for (_, verdict), count in tally.items() if verdict in ("failed", "missing"))
     print(f"{len(models)} models, {failed} failures")
     sys.exit(1 if failed else 0)

@@ -9,6 +9,7 @@ folder of OUT holds
     model.pt            torch.jit.save of the scripted or traced program
     resaved.pt          torch.jit.save(torch.jit.load(model.pt))
     graphs/NAME.txt     the graph of each function and method of the loaded program
+    inlined/NAME.txt    the same with calls inlined, of those that call
     inputs.pt           the first call's arguments, a tuple (if there is one)
     calls.pt            for each call its arguments, and its result or the message of its error
 
@@ -30,13 +31,21 @@ from values import copied, plain
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def graphs(path, folder):
-    """One file for each function and method of a saved program."""
+def graphs(path):
+    """Files for each function and method of a saved program."""
+    folder, inlined = (path.parent / name for name in ("graphs", "inlined"))
     folder.mkdir(exist_ok=True)
+    inlined.mkdir(exist_ok=True)
     unit = torch._C.CompilationUnit()
     torch._C.import_ir_module(unit, str(path), None, {}, False)
     for function in unit.get_functions():
-        (folder / f"{function.qualified_name}.txt").write_text(str(function.graph))
+        name, text = f"{function.qualified_name}.txt", str(function.graph)
+        (folder / name).write_text(text)
+        # Loading has run __setstate__, after which PyTorch keeps other bodies of what it calls.
+        if "prim::Call" in text and function.name != "__setstate__":
+            graph = function.graph.copy()
+            torch._C._jit_pass_inline(graph)
+            (inlined / name).write_text(str(graph))
 
 
 def call(path, arguments, derived):
@@ -69,7 +78,7 @@ def generate(name, program, calls, out, derived=False):
     path = folder / "model.pt"
     torch.jit.save(program, str(path))
     torch.jit.save(torch.jit.load(str(path)), str(folder / "resaved.pt"))
-    graphs(path, folder / "graphs")
+    graphs(path)
     save_calls(calls, folder, derived)
 
 

@@ -4,7 +4,7 @@
     real.py OUT FILE_OR_FOLDER...
 
 Every TorchScript archive among the files, each content once, gets a folder in OUT as `generate.py`
-makes them: `model.pt`, `resaved.pt`, `graphs/`. One that PyTorch refuses has `torch_error.txt` instead.
+makes them: `model.pt`, `resaved.pt`, `graphs/`, `inlined/`. One that PyTorch refuses has `torch_error.txt` instead.
 """
 import hashlib
 import io
@@ -24,7 +24,7 @@ def describe(folder):
     try:
         loaded = torch.jit.load(str(model))
         torch.jit.save(loaded, str(folder / "resaved.pt"))
-        graphs(model, folder / "graphs")
+        graphs(model)
         if moves(folder / "resaved.pt"):
             # Upgraded code comes out simpler once it is read again.
             (folder / "moves").touch()

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use sconce_ir::{Graph, passes, verify};
+use sconce_ir::{Graph, Unit, passes, verify};
 
 #[test]
 fn passes_do_what_pytorch_does() {
@@ -34,6 +34,9 @@ fn check(path: &Path) -> Result<(), String> {
         "lower_simple_tuples" => passes::lower_simple_tuples(&mut graph),
         "canonicalize_outputs" => passes::canonicalize_outputs(&mut graph),
         "canonicalize_modified_loops" => passes::canonicalize_modified_loops(&mut graph),
+        "peephole" => {
+            passes::peephole(&mut graph, &Unit::new());
+        }
         "normalize_ops" => passes::normalize_ops(&mut graph),
         other => panic!("no pass {other}"),
     }

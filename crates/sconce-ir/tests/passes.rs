@@ -264,6 +264,8 @@ fn a_function_that_calls_itself_has_no_body() {
     let unit = unit(&[("f", f)]);
     let mut graph = Graph::parse_in(f, &unit).unwrap();
     assert_eq!(passes::inline(&mut graph, &unit), Err(InlineError::Recursive("f".into())));
+    let error = passes::inline_optimized(&mut graph, &unit).unwrap_err();
+    assert_eq!(error, InlineError::Recursive("f".into()));
     let function = Type::Function(NamedRef::by_name("f"));
     assert_eq!(function.to_string(), "Function");
 }
@@ -279,4 +281,43 @@ fn a_constant_with_blocks_is_no_graph() {
 ";
     let graph = Graph::parse(text).unwrap();
     assert!(verify(&graph).unwrap_err()[0].message.contains("a constant has no blocks"));
+}
+
+#[test]
+fn bodies_are_optimised_before_they_are_inlined() {
+    let outer = "graph(%x : Tensor, %n : int):
+  %f : Function = prim::Constant[name=\"g\"]()
+  %zero : int = prim::Constant[value=0]()
+  %m : int = aten::add(%n, %zero)
+  %y : Tensor = prim::CallFunction(%f, %x)
+  return (%y, %m)";
+    let g = "graph(%p : Tensor):
+  %f : Function = prim::Constant[name=\"h\"]()
+  %none : NoneType = prim::Constant()
+  %q : Tensor = prim::CallFunction(%f, %p, %none)
+  return (%q)";
+    let h = "graph(%p : Tensor, %o : Tensor?):
+  %none : NoneType = prim::Constant()
+  %c : bool = aten::__isnot__(%p, %none)
+  %r : Tensor = prim::If(%c)
+    block0():
+      %a : Tensor = aten::relu(%p)
+      -> (%a)
+    block1():
+      -> (%p)
+  return (%r)";
+    let unit = unit(&[("g", g), ("h", h)]);
+    let mut graph = Graph::parse_in(outer, &unit).unwrap();
+    passes::inline_optimized(&mut graph, &unit).unwrap();
+    let want = "graph(%0 : Tensor,
+      %1 : int):
+  %2 : Function = prim::Constant[name=\"g\"]()
+  %3 : int = prim::Constant[value=0]()
+  %4 : int = aten::add(%1, %3)
+  %5 : NoneType = prim::Constant()
+  %6 : Function = prim::Constant[name=\"h\"]()
+  %7 : Tensor = aten::relu(%0)
+  return (%7, %4)
+";
+    assert_eq!(graph.canonical_text(), want);
 }

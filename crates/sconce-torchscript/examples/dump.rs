@@ -5,6 +5,7 @@ use std::error::Error;
 use std::fs;
 use std::io::{BufRead, stdin};
 use std::path::Path;
+use std::sync::Arc;
 
 use sconce_torchscript::{SaveOptions, load};
 
@@ -35,8 +36,9 @@ fn explain(error: &(dyn Error + 'static)) -> String {
 
 fn dump(model: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
     let module = load(model)?;
-    let graphs = out.join("graphs");
+    let [graphs, inlined] = ["graphs", "inlined"].map(|folder| out.join(folder));
     fs::create_dir_all(&graphs)?;
+    fs::create_dir_all(&inlined)?;
     let mut failures = String::new();
     let functions = module.with_program(|program| {
         if let Err(error) = program.compile_all() {
@@ -46,16 +48,17 @@ fn dump(model: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
         functions.filter(|&id| program.definition(id).is_some()).collect::<Vec<_>>()
     });
     for id in functions {
-        module.with_program(|program| {
-            let name = program.unit().function(id).qualified_name.to_string();
-            match program.graph(id) {
-                Ok(graph) => fs::write(graphs.join(format!("{name}.txt")), graph.to_string()),
-                Err(error) => {
-                    failures.push_str(&format!("{name}: {}\n", explain(&error)));
-                    Ok(())
-                }
+        let (name, graph) = module.with_program(|program| {
+            (program.unit().function(id).qualified_name.to_string(), program.graph(id))
+        });
+        let both =
+            [(&graphs, graph.map(Arc::unwrap_or_clone)), (&inlined, module.inlined_graph(&name))];
+        for (folder, graph) in both {
+            match graph {
+                Ok(graph) => fs::write(folder.join(format!("{name}.txt")), graph.to_string())?,
+                Err(error) => failures.push_str(&format!("{name}: {}\n", explain(&error))),
             }
-        })?;
+        }
     }
     fs::write(out.join("failures.txt"), &failures)?;
     let first = out.join("resaved.pt");

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_checkpoint::ErrorKind;
 use sconce_ir::alias::{AliasAnalyser, is_mutable};
-use sconce_ir::{ClassId, Constant, Graph, NodeId, Prim, ValueId as GraphValue, passes};
+use sconce_ir::passes::{self, InlineError};
+use sconce_ir::{ClassId, Constant, Graph, NodeId, Prim, Unit, ValueId as GraphValue};
 
 use crate::Error;
 use crate::constants::constant;
@@ -13,20 +14,20 @@ use crate::module::{Loaded, Module};
 use crate::values::{Value, ValueId};
 
 impl Module {
-    /// The graph of a method with every call of a function or method replaced by its body:
-    /// `torch._C._jit_pass_inline`. The method is named as for [`Module::graph_of`].
+    /// The graph of a method with every call of a function or method replaced by its body, which is
+    /// optimised before: PyTorch's `inlined_graph`. The method is named as for [`Module::graph_of`].
     ///
     /// # Errors
     /// When there is no such method, or something it calls does not compile.
     pub fn inlined_graph(&self, method: &str) -> Result<Graph, Error> {
-        let original = self.graph_of(method)?;
+        self.inlined(method, passes::inline_optimized)
+    }
+
+    fn inlined(&self, method: &str, inline: Inline) -> Result<Graph, Error> {
+        let mut graph = self.graph_of(method)?.renumbered();
         let mut loaded = self.lock();
         loaded.program.compile_all()?;
-        // A copy as PyTorch makes it, whose values are numbered anew.
-        let mut graph = Graph::new();
-        let root = graph.root();
-        graph.copy_block_into(&original, original.root(), root, &mut FxHashMap::default());
-        passes::inline(&mut graph, &loaded.program.unit)
+        inline(&mut graph, &loaded.program.unit)
             .map_err(|error| Error::malformed(error.to_string()))?;
         Ok(graph)
     }
@@ -44,22 +45,23 @@ impl Module {
                            Please call .eval() on your module before freezing.";
             return Err(Error::new(ErrorKind::Caller, message));
         }
-        self.freeze(method, |graph| AliasAnalyser::new(graph))
+        self.freeze(method, passes::inline_optimized, |graph| AliasAnalyser::new(graph))
     }
 
-    /// [`Module::frozen_graph`] for running it: attributes that PyTorch leaves because it cannot tell
-    /// what a list holds are constants too, where nothing writes to them; and a module in training
-    /// mode stays in it.
+    /// [`Module::frozen_graph`] for running it: what is called is not optimised before it is inlined,
+    /// since PyTorch changes results there in some cases; attributes that PyTorch leaves because it
+    /// cannot tell what a list holds are constants too, where nothing writes to them; and a module in
+    /// training mode stays in it.
     ///
     /// # Errors
     /// As [`Module::inlined_graph`].
     pub fn frozen_graph_to_run(&self, method: &str) -> Result<Graph, Error> {
-        self.freeze(method, |graph| AliasAnalyser::directed(graph))
+        self.freeze(method, passes::inline, |graph| AliasAnalyser::directed(graph))
     }
 
-    fn freeze(&self, method: &str, analyse: Analyse) -> Result<Graph, Error> {
+    fn freeze(&self, method: &str, inline: Inline, analyse: Analyse) -> Result<Graph, Error> {
         self.method(method)?;
-        let mut graph = self.inlined_graph(method)?;
+        let mut graph = self.inlined(method, inline)?;
         let mut loaded = self.lock();
         // Numbers and flags first: branches that they rule out change nothing any more.
         Freezer::new(&mut graph, &mut loaded, self.value()).replace(Which::Immutable, analyse)?;
@@ -72,6 +74,9 @@ impl Module {
         Ok(graph)
     }
 }
+
+/// How calls are inlined.
+type Inline = fn(&mut Graph, &Unit) -> Result<(), InlineError>;
 
 /// How it is found out what may share memory.
 type Analyse = fn(&Graph) -> AliasAnalyser<'_>;

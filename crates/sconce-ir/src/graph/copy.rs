@@ -5,9 +5,17 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::{BlockId, Graph, NodeId, ValueId};
+use super::{Attribute, BlockId, Graph, NodeId, ValueId};
 
 impl Graph {
+    /// A copy whose values are numbered anew, as PyTorch's `Graph::copy` makes it.
+    #[must_use]
+    pub fn renumbered(&self) -> Self {
+        let mut graph = Self::new();
+        graph.copy_block_into(self, self.root(), graph.root(), &mut FxHashMap::default());
+        graph
+    }
+
     /// Copies the nodes of a block of another graph to before `before`, and what the block gives,
     /// in this graph's values. `map` says what the other graph's values are here; the block's
     /// parameters must be in it.
@@ -42,6 +50,11 @@ impl Graph {
         to.operator = from.operator;
         to.range = from.range.clone();
         to.attributes = from.attributes.clone();
+        for (_, attribute) in &mut to.attributes {
+            if let Attribute::Graph(graph) = attribute {
+                *graph = Arc::new(graph.renumbered());
+            }
+        }
         for &output in &from.outputs {
             let id = self.add_output(copy, other.ty(output).clone());
             self.copy_name(other, output, id);

@@ -89,7 +89,8 @@ impl Graph {
         self.node(x).position.cmp(&self.node(y).position)
     }
 
-    fn depth(&self, node: NodeId) -> usize {
+    /// In how many blocks of other nodes a node is.
+    pub(crate) fn depth(&self, node: NodeId) -> usize {
         let mut depth = 0;
         let mut at = node;
         while let Some(owner) = self.node(at).owner.and_then(|block| self.block_owner(block)) {

@@ -57,11 +57,19 @@ pub(super) fn same(graph: &Graph, a: NodeId, b: NodeId) -> bool {
         && match (graph.constant(x), graph.constant(y)) {
             // By their bits: two nans are one, -0.0 is not 0.0.
             (Some(Constant::Float(x)), Some(Constant::Float(y))) => x.to_bits() == y.to_bits(),
-            // PyTorch never takes two members of an enum for one, nor two generators.
-            (Some(Constant::Enum(..) | Constant::Generator(..)), _) => false,
+            // PyTorch never takes two generators for one, and two members of an enum only where both
+            // are copies of one constant.
+            (Some(Constant::Generator(..)), _) => false,
+            (Some(Constant::Enum(..)), _) if !come_from_one_place(graph, a, b) => false,
             (Some(x), Some(y)) => x == y,
             _ => false,
         }
+}
+
+/// Whether two nodes are copies of one, which is told by where they come from in source.
+fn come_from_one_place(graph: &Graph, a: NodeId, b: NodeId) -> bool {
+    let (a, b) = (&graph.node(a).range, &graph.node(b).range);
+    a.is_some() && a == b
 }
 
 /// The constants that something may write to: those of two equal ones stay two.

@@ -15,6 +15,7 @@ mod inline_forked_closures;
 mod lift_closures;
 mod lower_tuples;
 mod normalize_ops;
+mod peephole;
 
 use crate::Graph;
 
@@ -25,11 +26,12 @@ pub use constant_pooling::constant_pooling;
 pub use constant_propagation::constant_propagation_immutable_types;
 pub use dead_code::eliminate_dead_code;
 pub use erase_list_literals::erase_list_literals;
-pub use inline::{InlineError, inline};
+pub use inline::{InlineError, inline, inline_optimized};
 pub use inline_forked_closures::{CannotFork, inline_forked_closures};
 pub use lift_closures::lift_closures;
 pub use lower_tuples::lower_simple_tuples;
 pub use normalize_ops::normalize_ops;
+pub use peephole::peephole;
 
 /// Checks the graph after a pass, in debug builds.
 fn finish(graph: &Graph, pass: &str) {

@@ -60,7 +60,7 @@ fn tuples_that_double_are_refused() {
 
 #[test]
 fn calls_that_double_are_not_inlined() {
-    let mut code = "def f0(x: Tensor) -> Tensor:\n  return torch.t(x)\n".to_owned();
+    let mut code = "def f0(x: Tensor) -> Tensor:\n  return torch.relu(x)\n".to_owned();
     for at in 1..40 {
         let before = at - 1;
         let call = format!("__torch__.f{before}(__torch__.f{before}(x, ), )");
@@ -72,6 +72,48 @@ fn calls_that_double_are_not_inlined() {
     assert!(error.message().contains("once all calls in it are inlined"), "{error}");
     assert!(module.frozen_graph("forward").is_err());
     module.graph("forward").unwrap();
+}
+
+#[test]
+fn calls_in_deep_blocks_are_bounded() {
+    let mut code = "def f0(x: Tensor) -> Tensor:\n  return torch.relu(x)\n".to_owned();
+    for at in 1..400 {
+        write!(code, "def f{at}(x: Tensor) -> Tensor:\n  y = x\n").unwrap();
+        for level in 0..40 {
+            writeln!(code, "{}if torch.gt(torch.dim(y), {level}):", " ".repeat(2 + level)).unwrap();
+        }
+        writeln!(code, "{}y = __torch__.f{}(y, )\n  return y", " ".repeat(42), at - 1).unwrap();
+    }
+    code += "class M(Module):\n  def forward(self, x: Tensor) -> Tensor:\n    return __torch__.f399(x, )\n";
+    let module = load_code(code).unwrap();
+    let error = module.inlined_graph("forward").unwrap_err();
+    assert!(error.message().contains("blocks in each other"), "{error}");
+    assert!(module.frozen_graph("forward").is_err());
+    assert!(module.frozen_graph_to_run("forward").is_err());
+}
+
+#[test]
+fn lists_that_double_are_bounded() {
+    let mut code = "def f(x: Tensor) -> int:\n  l0 = [1]\n".to_owned();
+    for at in 1..50 {
+        writeln!(code, "  l{at} = torch.add(l{}, l{})", at - 1, at - 1).unwrap();
+    }
+    code += "  return torch.len(l49)\n";
+    code +=
+        "class M(Module):\n  def forward(self, x: Tensor) -> int:\n    return __torch__.f(x, )\n";
+    load_code(code).unwrap().inlined_graph("forward").unwrap();
+}
+
+#[test]
+fn long_chains_of_calls_are_refused() {
+    let mut code = "def f0(x: Tensor) -> Tensor:\n  return torch.relu(x)\n".to_owned();
+    for at in 1..5_000 {
+        let call = format!("__torch__.f{}(x, )", at - 1);
+        write!(code, "def f{at}(x: Tensor) -> Tensor:\n  return {call}\n").unwrap();
+    }
+    code += "class M(Module):\n  def forward(self, x: Tensor) -> Tensor:\n    return __torch__.f4999(x, )\n";
+    let error = load_code(code).unwrap().inlined_graph("forward").unwrap_err();
+    assert!(error.message().contains("recursively"), "{error}");
 }
 
 #[test]
