@@ -2,6 +2,8 @@
 
 pub mod constructor;
 mod picture;
+mod pixels;
+mod resample;
 mod sound;
 
 use std::ffi::OsStr;

@@ -1,71 +1,34 @@
 //! Pictures as tensors: float32, 1 x channels x height x width, 0 to 1.
 
-use std::io::Cursor;
-
-use image::imageops::{self, FilterType};
-use image::{DynamicImage, ImageReader, Luma, Pixel, Rgb};
 use sconce::run::{IValue, Tensor};
 
+use super::pixels::Pixels;
+use super::resample::resize;
 use crate::calling::PictureOptions;
 use crate::error::Failure;
 
 /// Decodes a PNG or JPEG file. Alpha is dropped; elements are the stored values divided by the
 /// largest possible (255, 65535), as torchvision's `to_image` and `to_dtype(scale=True)` give them.
 pub fn read(bytes: &[u8], options: &PictureOptions, file: &str) -> Result<IValue, Failure> {
-    let wrong = |error: image::ImageError| {
-        Failure::unreadable(format!("the picture cannot be read: {error}")).in_file(file)
+    let picture = Pixels::decode(bytes).map_err(|why| {
+        Failure::unreadable(format!("the picture cannot be read: {why}")).in_file(file)
+    })?;
+    let picture = match (options.gray, options.rgb) {
+        (true, _) => picture.to_grey(),
+        (_, true) => picture.to_rgb(),
+        _ => picture,
     };
-    let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format();
-    let reader = reader.map_err(|error| Failure::unreadable(error.to_string()).in_file(file))?;
-    let picture = reader.decode().map_err(wrong)?;
-    let gray = match (options.gray, options.rgb) {
-        (true, _) => true,
-        (_, true) => false,
-        _ => !picture.color().has_color(),
+    let picture = match options.resize {
+        Some((height, width)) => resize(picture, height as usize, width as usize),
+        None => picture,
     };
-    let (channels, sizes, mut elements) = match gray {
-        true => (1, size_of(&picture, options), planes::<Luma<f32>>(gray_of(&picture), options)),
-        false => (3, size_of(&picture, options), planes::<Rgb<f32>>(picture.to_rgb32f(), options)),
-    };
+    let channels = picture.planes.len();
+    let mut elements = picture.planes.concat();
     normalise(&mut elements, channels, options)?;
-    let sizes = [1, channels as i64, i64::from(sizes.0), i64::from(sizes.1)];
+    let sizes = [1, channels as i64, picture.height as i64, picture.width as i64];
     let tensor = Tensor::from_slice(&elements, &sizes)
         .map_err(|error| Failure::unreadable(error.message()).in_file(file))?;
     Ok(IValue::Tensor(tensor))
-}
-
-/// Brightness by the weights of ITU-R 601, as `PIL.Image.convert("L")` has them.
-fn gray_of(picture: &DynamicImage) -> image::ImageBuffer<Luma<f32>, Vec<f32>> {
-    if !picture.color().has_color() {
-        return picture.to_luma32f();
-    }
-    let rgb = picture.to_rgb32f();
-    image::ImageBuffer::from_fn(rgb.width(), rgb.height(), |x, y| {
-        let Rgb([r, g, b]) = *rgb.get_pixel(x, y);
-        Luma([0.299 * r + 0.587 * g + 0.114 * b])
-    })
-}
-
-/// Height and width of the tensor.
-fn size_of(picture: &DynamicImage, options: &PictureOptions) -> (u32, u32) {
-    options.resize.unwrap_or((picture.height(), picture.width()))
-}
-
-/// The channels one behind the other, each row by row.
-fn planes<P: Pixel<Subpixel = f32> + 'static>(
-    picture: image::ImageBuffer<P, Vec<f32>>,
-    options: &PictureOptions,
-) -> Vec<f32> {
-    let picture = match options.resize {
-        Some((height, width)) if (height, width) != (picture.height(), picture.width()) => {
-            imageops::resize(&picture, width, height, FilterType::Triangle)
-        }
-        _ => picture,
-    };
-    let channels = usize::from(P::CHANNEL_COUNT);
-    let interleaved = picture.into_raw();
-    let channel = |at: usize| interleaved.iter().skip(at).step_by(channels).copied();
-    (0..channels).flat_map(channel).collect()
 }
 
 /// `--mean` and `--std`, for each channel or one for all.
@@ -96,10 +59,18 @@ fn normalise(
 mod tests {
     use super::*;
 
-    fn png(picture: DynamicImage) -> Vec<u8> {
-        let mut out = Cursor::new(Vec::new());
-        picture.write_to(&mut out, image::ImageFormat::Png).unwrap();
-        out.into_inner()
+    fn png(
+        size: (u32, u32),
+        colours: png::ColorType,
+        depth: png::BitDepth,
+        data: &[u8],
+    ) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut encoder = png::Encoder::new(&mut out, size.0, size.1);
+        encoder.set_color(colours);
+        encoder.set_depth(depth);
+        encoder.write_header().unwrap().write_image_data(data).unwrap();
+        out
     }
 
     fn read_as(bytes: &[u8], options: &PictureOptions) -> (Vec<i64>, Vec<f32>) {
@@ -110,8 +81,8 @@ mod tests {
 
     #[test]
     fn channels_stand_one_behind_the_other() {
-        let rgba = image::RgbaImage::from_raw(2, 1, vec![255, 0, 51, 9, 0, 102, 0, 255]).unwrap();
-        let bytes = png(rgba.into());
+        let rgba = [255, 0, 51, 9, 0, 102, 0, 255];
+        let bytes = png((2, 1), png::ColorType::Rgba, png::BitDepth::Eight, &rgba);
         let (sizes, elements) = read_as(&bytes, &PictureOptions::default());
         assert_eq!(sizes, [1, 3, 1, 2]);
         assert_eq!(elements, [1.0, 0.0, 0.0, 0.4, 0.2, 0.0]);
@@ -125,9 +96,8 @@ mod tests {
 
     #[test]
     fn grey_pictures_of_16_bits_have_one_channel() {
-        let gray =
-            image::ImageBuffer::<Luma<u16>, _>::from_raw(1, 2, vec![65535u16, 13107]).unwrap();
-        let bytes = png(gray.into());
+        let grey = [0xff, 0xff, 0x33, 0x33];
+        let bytes = png((1, 2), png::ColorType::Grayscale, png::BitDepth::Sixteen, &grey);
         let (sizes, elements) = read_as(&bytes, &PictureOptions::default());
         assert_eq!((sizes, elements), (vec![1, 1, 2, 1], vec![1.0, 0.2]));
         let options = PictureOptions { rgb: true, resize: Some((4, 6)), ..Default::default() };
