@@ -13,5 +13,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "script")]
 pub use sconce_script::{Error as ScriptError, ScriptOptions, Scripted, script};
 pub use sconce_torchscript::*;

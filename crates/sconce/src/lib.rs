@@ -23,6 +23,20 @@
 //!   `torch.save` does.
 //! * `interop` (features `ndarray` and `candle`) hands tensors to other crates.
 //!
+//! # Features
+//!
+//! | feature | default | gives |
+//! |---|---|---|
+//! | `run` | yes | runs TorchScript programs: module [`run`] |
+//! | `script` | yes | compiles Python source: [`jit::ScriptOptions`] |
+//! | `jit` | by `run` and `script` | TorchScript archives as programs: module [`jit`] |
+//! | `safetensors` | yes | opens `.safetensors` files |
+//! | `parallel` | yes | checksums on several threads while a file is written |
+//! | `ndarray`, `candle` | no | conversions to and from those crates: module `interop` |
+//!
+//! Without any, `sconce = { version = "0.1", default-features = false }` reads and writes checkpoints
+//! with fewer than 50 crates in its tree.
+//!
 //! # TorchScript
 //!
 //! What `torch.jit.save` writes is a program with its objects. [`jit::load`] reads the objects and
@@ -104,7 +118,9 @@
 #[cfg(any(feature = "ndarray", feature = "candle"))]
 pub mod interop;
 
+#[cfg(feature = "jit")]
 pub mod jit;
+#[cfg(feature = "run")]
 pub mod run;
 
 pub use sconce_archive as archive;
@@ -112,6 +128,7 @@ pub use sconce_checkpoint as checkpoint;
 pub use sconce_export as export;
 pub use sconce_pickle as pickle;
 pub use sconce_source as source;
+#[cfg(feature = "jit")]
 pub use sconce_syntax as syntax;
 pub use sconce_tensor as tensor;
 

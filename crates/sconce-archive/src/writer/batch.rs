@@ -2,8 +2,10 @@
 
 use std::io::{IoSlice, Write};
 
+#[cfg(feature = "parallel")]
 use rayon::prelude::*;
 
+use super::checksum;
 use super::record::sniffed;
 use super::{ArchiveWriter, failed};
 use crate::Error;
@@ -34,10 +36,10 @@ impl<W: Write> ArchiveWriter<W> {
         while !now.is_empty() {
             let (next, after) = next_write(rest);
             let mut next_hashed = Vec::new();
-            rayon::in_place_scope(|scope| {
-                scope.spawn(|_| next_hashed = hash(next, summed));
-                self.write_at_once(now, &hashed)
-            })?;
+            checksum::beside(
+                || next_hashed = hash(next, summed),
+                || self.write_at_once(now, &hashed),
+            )?;
             checksums.append(&mut hashed);
             (now, rest, hashed) = (next, after, next_hashed);
         }
@@ -84,5 +86,8 @@ fn next_write<'r, 'd>(records: &'r [Record<'d>]) -> (&'r [Record<'d>], &'r [Reco
 
 fn hash(records: &[Record<'_>], summed: bool) -> Vec<Option<u32>> {
     let hash = |data: &[u8]| (summed && !data.is_empty()).then(|| crc32fast::hash(data));
-    records.par_iter().map(|(_, data)| hash(data)).collect()
+    #[cfg(feature = "parallel")]
+    return records.par_iter().map(|(_, data)| hash(data)).collect();
+    #[cfg(not(feature = "parallel"))]
+    records.iter().map(|(_, data)| hash(data)).collect()
 }

@@ -3,9 +3,11 @@
 use std::io;
 
 use crc32fast::Hasher;
+#[cfg(feature = "parallel")]
 use rayon::prelude::*;
 
 /// What one thread hashes at a time.
+#[cfg(any(feature = "parallel", test))]
 const CHUNK: usize = 1 << 20;
 /// Data shorter than this is hashed on the calling thread: another would take longer to wake up.
 const SMALL: usize = 256 << 10;
@@ -34,10 +36,7 @@ impl Checksum {
             return write();
         }
         let mut part = Hasher::new();
-        let written = rayon::in_place_scope(|scope| {
-            scope.spawn(|_| part = parallel(data));
-            write()
-        });
+        let written = beside(|| part = in_chunks(data), write);
         hasher.combine(&part);
         written
     }
@@ -51,7 +50,29 @@ impl Checksum {
     }
 }
 
-fn parallel(data: &[u8]) -> Hasher {
+/// Runs `hash` on another thread, where there are others, while `write` runs on this one.
+pub(super) fn beside<T>(hash: impl FnOnce() + Send, write: impl FnOnce() -> T) -> T {
+    #[cfg(feature = "parallel")]
+    return rayon::in_place_scope(|scope| {
+        scope.spawn(|_| hash());
+        write()
+    });
+    #[cfg(not(feature = "parallel"))]
+    {
+        hash();
+        write()
+    }
+}
+
+#[cfg(not(feature = "parallel"))]
+fn in_chunks(data: &[u8]) -> Hasher {
+    let mut hasher = Hasher::new();
+    hasher.update(data);
+    hasher
+}
+
+#[cfg(feature = "parallel")]
+fn in_chunks(data: &[u8]) -> Hasher {
     data.par_chunks(CHUNK)
         .map(|chunk| {
             let mut hasher = Hasher::new();

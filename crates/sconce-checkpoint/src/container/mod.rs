@@ -1,9 +1,11 @@
 //! The containers a checkpoint comes in, each one a file here: what its persistent ids mean and
 //! where its tensors' bytes lie. All of them end in [`Parts`].
 
-mod foreign;
 mod legacy;
+mod numpy;
 mod pickle;
+#[cfg(feature = "safetensors")]
+mod safetensors;
 mod sharded;
 mod tar;
 mod zip;
@@ -16,14 +18,14 @@ use std::sync::Arc;
 
 use sconce_pickle::{Arena, Loaded, Node as PickleNode, Value};
 use sconce_source::Source;
-use sconce_tensor::{DType, Device, Storage};
+use sconce_tensor::{DType, Device, Storage, Tensor};
 
 use crate::build::{Budget, BuildOptions, Builder, Built, PersistentLoad, storage_dtype};
 use crate::checkpoint::{Info, StorageRecord};
 use crate::globals::{GlobalUse, globals_of};
 use crate::identify::{FileKind, Identity, identify};
 use crate::location::MapLocation;
-use crate::object::{Graph, ObjectId};
+use crate::object::{Graph, Node, ObjectId, TensorClass, TensorObject};
 use crate::options::{LoadOptions, Policy};
 use crate::weights_only::{WeightsOnly, message_of};
 use crate::{Error, ErrorKind};
@@ -65,9 +67,9 @@ pub(crate) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Erro
         FileKind::Tar => tar::open(source, options),
         FileKind::Pickle => pickle::open(source, options),
         FileKind::ShardIndex => sharded::open(source, options),
-        FileKind::Safetensors => foreign::open_safetensors(source),
-        FileKind::Npy => foreign::open_npy(source),
-        FileKind::Npz => foreign::open_npz(source, options),
+        FileKind::Safetensors => open_safetensors(source),
+        FileKind::Npy => numpy::open_npy(source),
+        FileKind::Npz => numpy::open_npz(source, options),
         _ => Err(not_a_checkpoint(source, &identity)),
     };
     opened.map_err(|error| error.in_file(source.name()))
@@ -258,6 +260,26 @@ fn restore(storage: Storage, location: &str, options: &LoadOptions) -> Result<St
 fn map_device(device: Device, options: &LoadOptions) -> Result<Device, Error> {
     let empty = Storage::from_bytes(Vec::new().into(), device.clone());
     restore(empty, &device.location(), options).map(|storage| storage.device().clone())
+}
+
+#[cfg(feature = "safetensors")]
+fn open_safetensors(source: &Source) -> Result<Parts, Error> {
+    safetensors::open(source)
+}
+
+#[cfg(not(feature = "safetensors"))]
+fn open_safetensors(_: &Source) -> Result<Parts, Error> {
+    let message = "this build reads no safetensors files: the feature `safetensors` is off";
+    Err(Error::new(ErrorKind::Unsupported, message))
+}
+
+fn malformed(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Malformed, message)
+}
+
+/// The node of a tensor that stands in a file by itself.
+fn tensor_node(tensor: Tensor) -> Node {
+    Node::Tensor(Box::new(TensorObject { tensor, class: TensorClass::Tensor, state: None }))
 }
 
 /// The shared end of every pickle-based container.

@@ -1,27 +1,17 @@
-//! Tensor files of other projects, read so that they can be compared with checkpoints and shown by
-//! the same commands: safetensors, npy and npz.
+//! Safetensors files, read so that they can be compared with checkpoints and shown by the same commands.
 
-use sconce_archive::Directory;
-use sconce_source::{Bytes, Source};
+use sconce_source::Source;
 use sconce_tensor::{ByteOrder, DType, Device, Storage, Tensor};
 
-use super::Parts;
+use super::{Parts, malformed, tensor_node};
 use crate::build::Built;
 use crate::checkpoint::{Info, Place, StorageRecord};
 use crate::identify::FileKind;
-use crate::object::{Dict, DictKind, Graph, Node, TensorClass, TensorObject};
-use crate::options::LoadOptions;
+use crate::object::{Dict, DictKind, Graph, Node};
 use crate::{Error, ErrorKind};
 
-fn tensor_node(tensor: Tensor) -> Node {
-    Node::Tensor(Box::new(TensorObject { tensor, class: TensorClass::Tensor, state: None }))
-}
-
-fn malformed(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Malformed, message)
-}
-
-pub(super) fn open_safetensors(source: &Source) -> Result<Parts, Error> {
+/// Opens a safetensors file: its header is read, its tensors are slices of it.
+pub(super) fn open(source: &Source) -> Result<Parts, Error> {
     let (header, metadata) = safetensors::SafeTensors::read_metadata(source.bytes())
         .map_err(|error| malformed(format!("invalid safetensors header: {error}")))?;
     // The header's length stands in the first 8 bytes.
@@ -83,37 +73,4 @@ pub(super) fn open_safetensors(source: &Source) -> Result<Parts, Error> {
     let mut parts = Parts::new(FileKind::Safetensors, built, info);
     parts.storages = storages;
     Ok(parts)
-}
-
-fn read_npy(bytes: Bytes) -> Result<Tensor, Error> {
-    sconce_tensor::read_npy(&bytes).map_err(|error| malformed(error.to_string()))
-}
-
-pub(super) fn open_npy(source: &Source) -> Result<Parts, Error> {
-    let whole = source.slice(0..source.len()).ok_or_else(|| malformed("the file is empty"))?;
-    let mut graph = Graph::default();
-    let root = graph.push(tensor_node(read_npy(whole)?));
-    let built = Built { graph, root, problems: Vec::new() };
-    Ok(Parts::new(FileKind::Npy, built, Info { records: 1, ..Info::default() }))
-}
-
-pub(super) fn open_npz(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
-    let directory = Directory::read(source.clone(), &options.limits)?;
-    directory.check_layout()?;
-    let mut graph = Graph::default();
-    let mut dict = Dict::new(DictKind::Dict);
-    for entry in directory.entries() {
-        let record = directory.display_name(entry).into_owned();
-        let name = record.strip_suffix(".npy").unwrap_or(&record);
-        let in_record = |error: Error| error.in_record(&record);
-        let bytes = directory.bytes(entry).map_err(Error::from).map_err(in_record)?;
-        let tensor = read_npy(bytes).map_err(in_record)?;
-        let key = graph.push(Node::Str(name.into()));
-        let value = graph.push(tensor_node(tensor));
-        dict.insert(&graph, key, value);
-    }
-    let root = graph.push(Node::Dict(Box::new(dict)));
-    let built = Built { graph, root, problems: Vec::new() };
-    let info = Info { records: directory.entries().len(), ..Info::default() };
-    Ok(Parts::new(FileKind::Npz, built, info))
 }
