@@ -12,7 +12,7 @@ exec python3 - ../fixtures/files ../crates/sconce-syntax/tests/filetests \
     ../crates/sconce-ir/tests/filetests ../crates/sconce-compiler/tests \
     ../crates/sconce-runtime/tests ../crates/sconce-script/tests/cases ../conformance/script \
     ../conformance/torchscript/cases "$@" <<'PYTHON'
-import ast, builtins, hashlib, keyword, os, re, sys, zipfile
+import ast, builtins, hashlib, io, keyword, os, re, struct, sys, wave, zipfile, zlib
 
 LARGEST = 1 << 16
 ALL = ("checkpoint", "identify")
@@ -41,6 +41,21 @@ def programs(path):
             return [archive.read(name) for name in archive.namelist() if name.endswith(".py")]
     except Exception:
         return []
+
+
+PARSED = ("model.json", "bytecode.pkl", "constants.pkl", ".debug_pkl")
+
+
+def parsed(path):
+    """Records of a TorchScript archive that have readers of their own, with the number of each."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                for kind, end in enumerate(PARSED):
+                    if name.endswith(end):
+                        yield kind, archive.read(name)
+    except Exception:
+        return
 
 
 def snippets(data):
@@ -139,6 +154,12 @@ for top in sys.argv[1:]:
             if name.endswith(".ir"):
                 for part in data.split(b"graph(")[1:]:
                     add("graph_text", b"graph(" + part)
+            if name.endswith((".png", ".jpg", ".wav")):
+                add("media", data)
+            if name == "pytorch_model.bin.index.json":
+                add("records", b"\x04" + data.split(b'"weight_map": {', 1)[-1])
+            for kind, record in parsed(path):
+                add("records", bytes([kind]) + record)
             for code in programs(path):
                 add("syntax", code)
                 add("torchscript", code)
@@ -156,6 +177,29 @@ def dictionary(target, words):
         file.writelines('"%s"\n' % word.replace("\\", "\\\\").replace('"', '\\"') for word in sorted(words))
 
 
+with open("../crates/sconce-ir/operators/schemas.txt") as file:
+    name = ""
+    for at, line in enumerate(file):
+        if "\t" not in line:
+            name = line.strip()
+        elif at % 20 == 0:
+            overload, schema = line.rstrip("\n").split("\t", 1)
+            add("types", (name + ("" if overload == "-" else "." + overload) + schema).encode())
+for text in ("[1, 2.5, 'a', None]", "{'a': (True, -3)}", "zeros(1, 3)", "tensor([[1, 2.5]], dtype=float64)", "1e400"):
+    add("literals", text.encode())
+for width in (1, 2, 3, 4):
+    sound = io.BytesIO()
+    with wave.open(sound, "wb") as file:
+        file.setnchannels(2)
+        file.setsampwidth(width)
+        file.setframerate(8000)
+        file.writeframes(bytes(range(8 * width)))
+    add("media", sound.getvalue())
+for bits, kind, length in ((8, 0, 3), (16, 2, 18), (8, 6, 12), (1, 0, 1)):
+    chunk = lambda name, data: struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", 3, 2, bits, kind, 0, 0, 0))
+    rows = zlib.compress((b"\0" + bytes(range(length))) * 2)
+    add("media", b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", rows) + chunk(b"IEND", b""))
 with open("../crates/sconce-ir/operators/schemas.txt") as file:
     NAMES = [line.strip() for line in file if "\t" not in line]
 with open("../crates/sconce-script/src/library/known.tsv") as file:

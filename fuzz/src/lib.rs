@@ -1,6 +1,7 @@
 //! What the fuzz targets share: limits small enough for a fuzzer's memory, and a walk through
 //! everything that an open checkpoint offers.
 
+pub mod assemble;
 pub mod parts;
 pub mod program;
 pub mod python;
@@ -19,7 +20,7 @@ const MAX_READ: usize = 32;
 /// Limits that keep one input under a few hundred megabytes.
 pub fn limits() -> Limits {
     let mut limits = Limits::default();
-    limits.max_pickle_values = 1 << 18;
+    limits.max_pickle_values = Some(1 << 18);
     limits.max_entries = 1 << 14;
     limits.max_inflated_bytes = 1 << 20;
     limits.max_tensor_bytes = MAX_COPY;

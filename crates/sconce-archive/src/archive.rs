@@ -203,12 +203,18 @@ impl Archive {
     pub fn read(&self, name: &str) -> Result<Bytes, Error> {
         match self.find(name) {
             Some(entry) => self.directory.bytes(entry),
-            None => {
-                let message =
-                    format!("PytorchStreamReader failed locating file {name}: file not found");
-                Err(Error::new(ErrorKind::NotFound, message).record(name))
-            }
+            None => Err(not_found(name)),
         }
+    }
+
+    /// The record called `name` for a parser ([`Directory::bytes_to_parse`]), and the number of bytes that
+    /// it takes in the file, by which [`Limits`] says what parsing it may cost.
+    ///
+    /// # Errors
+    /// When there is no such record, or as [`Directory::bytes_to_parse`].
+    pub fn read_to_parse(&self, name: &str) -> Result<(Bytes, u64), Error> {
+        let entry = self.find(name).ok_or_else(|| not_found(name))?;
+        Ok((self.directory.bytes_to_parse(entry)?, entry.compressed_size()))
     }
 
     /// The format version, from `.data/version` or `version`.
@@ -221,7 +227,7 @@ impl Archive {
             let message = "Expected hasRecord(\"version\") to be true, but got false.";
             return Err(Error::new(ErrorKind::Malformed, message).record("version"));
         };
-        let bytes = self.read(record)?;
+        let (bytes, _) = self.read_to_parse(record)?;
         let text = String::from_utf8_lossy(&bytes);
         let Some(number) = leading_number(&text) else {
             let message = format!("Couldn't parse the version {} as Long Long.", text.trim_end());
@@ -245,6 +251,11 @@ impl Archive {
         }
         Ok(Version { number, record })
     }
+}
+
+fn not_found(name: &str) -> Error {
+    let message = format!("PytorchStreamReader failed locating file {name}: file not found");
+    Error::new(ErrorKind::NotFound, message).record(name)
 }
 
 fn record_name<'a>(full: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {

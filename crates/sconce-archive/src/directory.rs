@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use sconce_source::{Bytes, Limits, Source};
+use sconce_source::{Bytes, Limits, Source, Sweep};
 
-use crate::inflate::inflate;
+use crate::inflate::{self, Inflater, inflate};
 use crate::{Error, ErrorKind};
 
 pub(crate) const LOCAL_SIGNATURE: [u8; 4] = *b"PK\x03\x04";
@@ -330,12 +330,108 @@ impl Directory {
         }
     }
 
-    /// The CRC-32 of an entry's uncompressed bytes, as they are now.
+    /// Hands an entry's bytes on in parts, inflated where they are compressed: for a reader that goes
+    /// over them once, in bounded memory whatever their size. `sweep` is for all entries of a file.
     ///
     /// # Errors
-    /// As [`Directory::bytes`].
+    /// As [`Directory::bytes`], the first of `take`, or when the file cannot be read.
+    pub fn parts<E: From<Error>>(
+        &self,
+        entry: &Entry,
+        sweep: &mut Sweep,
+        mut take: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.check_readable(entry)?;
+        let range = self.data_range(entry)?;
+        let place = |error: Error| error.record(self.display_name(entry)).at(range.start);
+        let raw = self.source.slice(range.clone()).ok_or_else(|| {
+            place(Error::new(ErrorKind::Truncated, "record data passes the end of the file"))
+        })?;
+        let mut failed = |error: PartError<E>| match error {
+            PartError::Taker(error) => error,
+            PartError::Archive(error) => place(error).into(),
+        };
+        if entry.method == Method::Stored {
+            let swept =
+                sweep.parts(&self.source, &raw, |part| take(part).map_err(PartError::Taker));
+            return swept.map_err(&mut failed);
+        }
+        let inflater = Inflater::new(entry.compressed_size, entry.size, &self.limits);
+        let mut inflater = inflater.map_err(place)?;
+        let mut take = |part: &[u8]| take(part).map_err(PartError::Taker);
+        let swept = sweep.parts(&self.source, &raw, |part| inflater.part(part, &mut take));
+        swept.map_err(&mut failed)?;
+        // An empty record has no part.
+        if raw.is_empty() {
+            inflater.part(&[], &mut take).map_err(&mut failed)?;
+        }
+        inflater.finish().map_err(|error| place(error).into())
+    }
+
+    /// The CRC-32 of an entry's uncompressed bytes, as they are now. Reads them in parts.
+    ///
+    /// # Errors
+    /// As [`Directory::parts`].
     pub fn computed_crc32(&self, entry: &Entry) -> Result<u32, Error> {
-        self.bytes(entry).map(|bytes| crc32fast::hash(&bytes))
+        self.computed_crc32_in(entry, &mut Sweep::new())
+    }
+
+    /// [`Directory::computed_crc32`] in a sweep over several entries.
+    ///
+    /// # Errors
+    /// As [`Directory::parts`].
+    pub fn computed_crc32_in(&self, entry: &Entry, sweep: &mut Sweep) -> Result<u32, Error> {
+        let mut hasher = crc32fast::Hasher::new();
+        self.parts(entry, sweep, |part| {
+            hasher.update(part);
+            Ok::<(), Error>(())
+        })?;
+        Ok(hasher.finalize())
+    }
+
+    /// An entry's bytes for a parser: not in a map, which could change while they are parsed, and no more
+    /// of them than [`Limits::pickle_bytes`] allows.
+    ///
+    /// # Errors
+    /// As [`Directory::bytes`], and when they are more.
+    pub fn bytes_to_parse(&self, entry: &Entry) -> Result<Bytes, Error> {
+        let limit = self.limits.pickle_bytes(entry.compressed_size);
+        if entry.size > limit && inflate::is_possible(entry.compressed_size, entry.size) {
+            return Err(Error::new(
+                ErrorKind::Limit,
+                format!(
+                    "the record takes {} bytes in the file and {} when it is read, more than {limit}",
+                    entry.compressed_size, entry.size
+                ),
+            )
+            .record(self.display_name(entry))
+            .at(entry.header_offset)
+            .note("--max-pickle-bytes (Limits::max_pickle_bytes) raises the limit"));
+        }
+        Ok(self.bytes(entry)?.detached())
+    }
+
+    /// What the file may make the reader spend.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+}
+
+/// Whose error ends a walk over parts.
+enum PartError<E> {
+    Archive(Error),
+    Taker(E),
+}
+
+impl<E> From<Error> for PartError<E> {
+    fn from(error: Error) -> Self {
+        PartError::Archive(error)
+    }
+}
+
+impl<E> From<sconce_source::Error> for PartError<E> {
+    fn from(error: sconce_source::Error) -> Self {
+        PartError::Archive(error.into())
     }
 }
 

@@ -127,3 +127,14 @@ impl std::error::Error for Error {
         self.0.cause.as_deref().map(|cause| cause as _)
     }
 }
+
+impl From<sconce_source::Error> for Error {
+    fn from(error: sconce_source::Error) -> Self {
+        let kind = match error.kind() {
+            sconce_source::ErrorKind::Caller => ErrorKind::Caller,
+            sconce_source::ErrorKind::Limit => ErrorKind::Limit,
+            _ => ErrorKind::Io,
+        };
+        Error::new(kind, error.to_string())
+    }
+}

@@ -222,7 +222,13 @@ impl From<sconce_pickle::Error> for Error {
             Kind::Limit => ErrorKind::Limit,
             _ => ErrorKind::Malformed,
         };
-        Error::new(kind, error.to_string()).at(error.offset())
+        let out = Error::new(kind, error.to_string()).at(error.offset());
+        match kind {
+            ErrorKind::Limit => out.with_help(
+                "--max-pickle-values (Limits::max_pickle_values) raises the limit of a file that you trust",
+            ),
+            _ => out,
+        }
     }
 }
 

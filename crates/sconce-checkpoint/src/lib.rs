@@ -44,7 +44,7 @@ mod weights_only;
 pub use allow_list::AllowList;
 pub use build::{Encoding, NumpyDType};
 pub use checkpoint::{Checkpoint, Info, StorageRecord};
-pub use container::pickled_tensors;
+pub use container::{pickle_limits, pickled_tensors};
 pub use edit::{Change, Draft, Overflow, StateDict, Value, What};
 pub use error::{Error, ErrorKind};
 pub use globals::{GlobalUse, unsafe_globals};

@@ -1,8 +1,10 @@
 //! Files that verbs write: there whole or not at all, also when the user interrupts.
 
-use std::fs::{self, File, OpenOptions};
+use std::collections::BTreeSet;
+use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use sconce::source;
 
@@ -34,13 +36,13 @@ impl AtomicFile {
             return Err(Failure::unreadable("cannot write: this is a directory")
                 .in_file(path.to_string_lossy()));
         }
-        let out = if kind.is_some_and(|kind| !kind.is_file()) {
-            let file = OpenOptions::new().write(true).open(path);
-            Out::Device(file.map_err(|error| cannot_write(path, &error))?)
+        let out = if let Some(kind) = kind.filter(|kind| !kind.is_file()) {
+            Out::Device(open_special(path, kind)?)
         } else {
             if path.file_name().is_none() {
                 return Err(Failure::usage("this names no file").in_file(path.to_string_lossy()));
             }
+            remove_stale(path);
             let file = match force {
                 true => source::AtomicFile::replace(path),
                 false => source::AtomicFile::create(path),
@@ -64,6 +66,11 @@ impl AtomicFile {
         })
     }
 
+    /// The name that the file is to have.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
     /// Why writing failed, if it did.
     pub fn failure(&self) -> Option<Failure> {
         self.failed.clone()
@@ -76,6 +83,15 @@ impl AtomicFile {
             self.failed.get_or_insert_with(|| cannot_write(&self.target, error));
         }
         result
+    }
+
+    /// [`AtomicFile::commit`] together with others.
+    pub fn commit_in(self, batch: &mut source::Batch) -> Result<(), Failure> {
+        let AtomicFile { out, target, _guard, .. } = self;
+        match out.into_inner().map_err(|error| cannot_write(&target, error.error()))? {
+            Out::Device(_) => Ok(()),
+            Out::File(file) => batch.commit(file).map_err(|error| refused(&target, &error)),
+        }
     }
 
     /// Puts the file on the disk and under its name.
@@ -128,7 +144,56 @@ impl Write for Out {
     }
 }
 
-fn refused(path: &Path, error: &source::Error) -> Failure {
+/// Folders that were looked through.
+static TIDIED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Removes what runs that were killed left where `path` is to be, once for each folder.
+fn remove_stale(path: &Path) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    if let Ok(mut tidied) = TIDIED.lock()
+        && !tidied.contains(folder)
+    {
+        tidied.insert(folder.to_owned());
+        source::remove_stale(folder);
+    }
+}
+
+/// Opens a device, or a named pipe that somebody reads: opening one would wait for that otherwise.
+#[cfg(unix)]
+fn open_special(path: &Path, kind: FileType) -> Result<File, Failure> {
+    use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+    let file = || path.to_string_lossy();
+    if kind.is_socket() {
+        return Err(Failure::unreadable("cannot write: this is a socket").in_file(file()));
+    }
+    let mut options = OpenOptions::new();
+    options.write(true);
+    if !kind.is_fifo() {
+        return options.open(path).map_err(|error| cannot_write(path, &error));
+    }
+    // Held until the pipe is open for good: its reader would take the end of this one for the end of all.
+    let _asked = match options.custom_flags(libc::O_NONBLOCK).open(path) {
+        Ok(asked) => asked,
+        Err(error) if error.raw_os_error() == Some(libc::ENXIO) => {
+            return Err(Failure::unreadable("cannot write: nobody reads this named pipe")
+                .in_file(file())
+                .help("start what reads it first, or write to a file"));
+        }
+        Err(error) => return Err(cannot_write(path, &error)),
+    };
+    // Opened again without the flag, which would make writing fail whenever the pipe is full.
+    options.custom_flags(0).open(path).map_err(|error| cannot_write(path, &error))
+}
+
+#[cfg(not(unix))]
+fn open_special(path: &Path, _: FileType) -> Result<File, Failure> {
+    let file = OpenOptions::new().write(true).open(path);
+    file.map_err(|error| cannot_write(path, &error))
+}
+
+/// The failure for an error of putting files under their names.
+pub fn refused(path: &Path, error: &source::Error) -> Failure {
     match error {
         source::Error::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists => {
             Failure::usage("the file exists")

@@ -164,12 +164,24 @@ pub struct Load {
     /// Read the whole file instead of mapping it
     #[arg(help_heading = "Reading options", long, hide_short_help = true)]
     pub no_mmap: bool,
-    /// Most bytes of a pickle
+    /// What the file may cost.
+    #[command(flatten)]
+    pub bounds: Bounds,
+}
+
+/// What a file may make its reader spend. The defaults grow with the file.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Bounds {
+    /// Most bytes of a pickle (default: 16 MiB, or 64 for each byte that it takes in the file)
     #[arg(help_heading = "Reading options", long, value_name = "SIZE", value_parser = size, hide_short_help = true)]
     pub max_pickle_bytes: Option<u64>,
-    /// Most values of a pickle
+    /// Most values of a pickle (default: 262144, or 64 for each byte that it takes in the file)
     #[arg(help_heading = "Reading options", long, value_name = "N", hide_short_help = true)]
     pub max_pickle_values: Option<usize>,
+    /// Most memory for copies of a pickle's parts (default: 16 MiB, or 4 KiB for each byte that it takes
+    /// in the file)
+    #[arg(help_heading = "Reading options", long, value_name = "SIZE", value_parser = size, hide_short_help = true)]
+    pub max_pickle_memory: Option<u64>,
     /// Most bytes that a compressed record may take
     #[arg(help_heading = "Reading options", long, value_name = "SIZE", value_parser = size, hide_short_help = true)]
     pub max_inflated_bytes: Option<u64>,
@@ -1005,6 +1017,9 @@ pub struct ExtractArgs {
     /// Print no header
     #[arg(long)]
     pub no_header: bool,
+    /// What the file may cost.
+    #[command(flatten)]
+    pub bounds: Bounds,
 }
 
 /// `sconce verify`.
@@ -1031,6 +1046,9 @@ pub struct DisArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// What the file may cost.
+    #[command(flatten)]
+    pub bounds: Bounds,
 }
 
 /// `sconce trace`.
@@ -1051,6 +1069,9 @@ pub struct TraceArgs {
     /// Print a JSON object on a line for each step
     #[arg(long)]
     pub json: bool,
+    /// What the file may cost.
+    #[command(flatten)]
+    pub bounds: Bounds,
 }
 
 /// `sconce globals`.

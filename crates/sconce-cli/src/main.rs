@@ -9,6 +9,9 @@ mod calling;
 mod cli;
 mod deadline;
 mod error;
+#[cfg(target_os = "linux")]
+mod fault;
+mod file_set;
 mod glob;
 mod input;
 mod interrupt;

@@ -8,9 +8,12 @@ use sconce::checkpoint::{AllowList, Checkpoint, Encoding, LoadOptions, Policy};
 use sconce::source::{Limits, MapMode, Source};
 use sconce::tensor::ByteOrder;
 
-use crate::cli::{ByteOrderChoice, EncodingChoice, Input, Load, PolicyChoice};
+use crate::cli::{Bounds, ByteOrderChoice, EncodingChoice, Input, Load, PolicyChoice};
 use crate::error::{self, Failure};
-use crate::output::ColorChoice;
+use crate::output::{ColorChoice, count};
+
+/// Values that could not be read are named up to this number.
+const MOST_PROBLEMS: usize = 20;
 
 /// What a file argument is called in output.
 pub fn name(file: &OsStr) -> String {
@@ -63,17 +66,20 @@ pub fn options(load: &Load) -> LoadOptions {
 
 /// The limits that the flags stand for.
 pub fn limits(load: &Load) -> Limits {
-    let mut limits = Limits::default();
-    let chosen = [
-        (&mut limits.max_pickle_bytes, load.max_pickle_bytes),
-        (&mut limits.max_inflated_bytes, load.max_inflated_bytes),
-        (&mut limits.max_stream_bytes, load.max_stream_bytes),
-    ];
-    for (limit, value) in chosen {
-        *limit = value.unwrap_or(*limit);
+    load.bounds.limits()
+}
+
+impl Bounds {
+    /// The limits that the flags stand for.
+    pub fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        limits.max_pickle_bytes = self.max_pickle_bytes;
+        limits.max_pickle_values = self.max_pickle_values;
+        limits.max_pickle_memory = self.max_pickle_memory;
+        limits.max_inflated_bytes = self.max_inflated_bytes.unwrap_or(limits.max_inflated_bytes);
+        limits.max_stream_bytes = self.max_stream_bytes.unwrap_or(limits.max_stream_bytes);
+        limits
     }
-    limits.max_pickle_values = load.max_pickle_values.unwrap_or(limits.max_pickle_values);
-    limits
 }
 
 /// `--no-mmap`.
@@ -114,8 +120,13 @@ pub fn from_source(
         for warning in checkpoint.warnings() {
             error::warn(say.color, warning);
         }
-        for problem in checkpoint.problems() {
+        let problems = checkpoint.problems();
+        for problem in problems.iter().take(MOST_PROBLEMS) {
             error::warn(say.color, &format!("left out: {problem}"));
+        }
+        if problems.len() > MOST_PROBLEMS {
+            let more = count(problems.len() - MOST_PROBLEMS, "value");
+            error::warn(say.color, &format!("left out: {more} more (sconce verify lists them)"));
         }
     }
     Ok(checkpoint)

@@ -10,6 +10,8 @@ use clap::{ColorChoice as ClapColor, CommandFactory, FromArgMatches};
 
 use crate::cli::{Cli, Verb};
 use crate::error::{Failure, Outcome};
+#[cfg(target_os = "linux")]
+use crate::fault;
 use crate::output::{ColorChoice, Out, OutOptions};
 use crate::{interrupt, suggest, verbs};
 
@@ -21,6 +23,8 @@ pub fn main() -> ExitCode {
     let color = early_color(&args);
     panic::set_hook(Box::new(move |info| end_after_panic(info, color)));
     interrupt::install();
+    #[cfg(target_os = "linux")]
+    fault::install();
     ExitCode::from(command(args, color))
 }
 

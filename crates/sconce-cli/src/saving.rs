@@ -90,9 +90,21 @@ pub fn write(
     saving: &Saving,
     progress: &Progress,
 ) -> Result<AtomicFile, Failure> {
+    write_as(object, target, target, force, saving, progress)
+}
+
+/// [`write`] of a file whose archive is named as if it were called `name`.
+pub fn write_as(
+    object: Object<'_>,
+    name: &Path,
+    target: &Path,
+    force: bool,
+    saving: &Saving,
+    progress: &Progress,
+) -> Result<AtomicFile, Failure> {
     let mut file = AtomicFile::create(target, force)?;
     let options = saving.options().on_progress(progress.listener());
-    match options.save_as(object, &mut file, target) {
+    match options.save_as(object, &mut file, name) {
         Ok(_) => Ok(file),
         Err(error) => Err(file.failure().unwrap_or_else(|| refused(error))),
     }

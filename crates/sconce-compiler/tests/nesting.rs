@@ -8,13 +8,13 @@ use sconce_compiler::{Error, define};
 use sconce_ir::Unit;
 use sconce_syntax::Source;
 
-/// Compiles on a stack of the size that threads have by default.
+/// Compiles on a stack of half the size that threads have by default.
 fn compile(text: String) -> Result<usize, Error> {
     let work = move || {
         let source = Arc::new(Source::new(text));
         define(&mut Unit::new(), &source).map(|functions| functions.len())
     };
-    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(work);
+    let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(work);
     thread.unwrap().join().unwrap()
 }
 

@@ -10,8 +10,10 @@ use rustc_hash::FxHashMap;
 
 use crate::decode::{Arg, Instruction, Reader};
 use crate::error::Error;
+use crate::limits::Limits;
 use crate::opcode::{ArgKind, StackItem, byte as op};
 use crate::repr;
+use crate::shorten::{MOST, shortened};
 use crate::text::{self, Integer, IntegerError};
 
 /// Levels of MARK beyond which lines are not indented further. pickletools has no such bound: a
@@ -41,6 +43,14 @@ pub enum DisError {
         at: u64,
         /// The message of Python's exception.
         message: String,
+    },
+    /// The pickle has more opcodes than [`Limits::max_values`].
+    #[error("the pickle has more than {limit} opcodes")]
+    Limit {
+        /// Offset of the first opcode that was not listed.
+        at: u64,
+        /// How many were.
+        limit: usize,
     },
     /// The output could not be written.
     #[error(transparent)]
@@ -73,7 +83,7 @@ pub enum DisError {
 /// # Ok::<(), sconce_pickle::DisError>(())
 /// ```
 pub fn dis(bytes: &[u8], out: &mut dyn Write) -> Result<DisSummary, DisError> {
-    dis_from(bytes, 0, out)
+    dis_from(bytes, 0, &Limits::default(), out)
 }
 
 /// Lists the pickle that starts at offset `start`, with offsets from the start of `bytes`: what
@@ -81,8 +91,13 @@ pub fn dis(bytes: &[u8], out: &mut dyn Write) -> Result<DisSummary, DisError> {
 /// pickles in a row; [`DisSummary::end`] is where the next one starts.
 ///
 /// # Errors
-/// As [`dis`].
-pub fn dis_from(bytes: &[u8], start: usize, out: &mut dyn Write) -> Result<DisSummary, DisError> {
+/// As [`dis`], and where there are more opcodes than the limits allow values.
+pub fn dis_from(
+    bytes: &[u8],
+    start: usize,
+    limits: &Limits,
+    out: &mut dyn Write,
+) -> Result<DisSummary, DisError> {
     let mut model = Model::default();
     let mut reader = Reader::starting_at(bytes, start);
     let mut line = String::new();
@@ -91,7 +106,10 @@ pub fn dis_from(bytes: &[u8], start: usize, out: &mut dyn Write) -> Result<DisSu
     loop {
         let instruction = reader.instruction().map_err(|error| reading_error(bytes, &error))?;
         let at = instruction.at;
-        let complain = |message| DisError::Pickle { at, message };
+        let complain = |message: String| complaint(at, message);
+        if opcodes >= limits.max_values as u64 {
+            return Err(DisError::Limit { at, limit: limits.max_values });
+        }
         let arg = argument(&instruction).map_err(complain)?;
         write!(out, "{at:5}: ")?;
         opcodes += 1;
@@ -114,9 +132,14 @@ pub fn dis_from(bytes: &[u8], start: usize, out: &mut dyn Write) -> Result<DisSu
     if !model.stack.is_empty() {
         let names: Vec<_> = model.stack.iter().map(|item| item.name()).collect();
         let message = format!("stack not empty after STOP: [{}]", names.join(", "));
-        return Err(DisError::Pickle { at: reader.at(), message });
+        return Err(complaint(reader.at(), message));
     }
     Ok(DisSummary { end: reader.position(), opcodes, highest_protocol: highest })
+}
+
+/// A message may quote an argument, or name all of the stack.
+fn complaint(at: u64, message: String) -> DisError {
+    DisError::Pickle { at, message: shortened(message, MOST) }
 }
 
 /// The line's text after its offset, with the newline.
@@ -431,7 +454,7 @@ fn reading_error(bytes: &[u8], error: &Error) -> DisError {
         }
         _ => unread_argument(bytes, at as usize, error).unwrap_or_else(|| error.to_string()),
     };
-    DisError::Pickle { at, message }
+    complaint(at, message)
 }
 
 fn unread_argument(bytes: &[u8], at: usize, error: &Error) -> Option<String> {

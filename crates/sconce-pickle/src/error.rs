@@ -2,6 +2,8 @@
 
 use thiserror::Error as ThisError;
 
+use crate::shorten::{MOST, shortened};
+
 /// Why a pickle could not be read.
 ///
 /// `Display` is the wording of CPython's `_pickle` (the C unpickler) where it has one; the offset of
@@ -90,7 +92,7 @@ pub enum Error {
         /// How much is allowed.
         limit: usize,
     },
-    /// The caller's [`Policy`](crate::Policy) said no; its message, verbatim.
+    /// The caller's [`Policy`](crate::Policy) said no; its message, cut where it is very long.
     #[error("{message}")]
     Refused {
         /// Offset of the opcode.
@@ -164,19 +166,29 @@ impl Error {
     }
 
     #[cold]
-    pub(crate) fn text(at: u64, message: impl Into<Box<str>>) -> Self {
-        Error::BadText { at, message: message.into() }
+    pub(crate) fn text(at: u64, message: impl Into<String>) -> Self {
+        Error::BadText { at, message: cut(message) }
     }
 
     #[cold]
-    pub(crate) fn argument(at: u64, message: impl Into<Box<str>>) -> Self {
-        Error::BadArgument { at, message: message.into() }
+    pub(crate) fn argument(at: u64, message: impl Into<String>) -> Self {
+        Error::BadArgument { at, message: cut(message) }
     }
 
     #[cold]
-    pub(crate) fn not_applicable(at: u64, message: impl Into<Box<str>>) -> Self {
-        Error::NotApplicable { at, message: message.into() }
+    pub(crate) fn not_applicable(at: u64, message: impl Into<String>) -> Self {
+        Error::NotApplicable { at, message: cut(message) }
     }
+
+    #[cold]
+    pub(crate) fn refused(at: u64, message: impl Into<String>) -> Self {
+        Error::Refused { at, message: cut(message) }
+    }
+}
+
+/// A message may quote the pickle, and so be as long.
+fn cut(message: impl Into<String>) -> Box<str> {
+    shortened(message, MOST).into()
 }
 
 /// The byte as CPython names it in "invalid load key": itself if printable, else `\xNN`.

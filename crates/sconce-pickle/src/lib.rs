@@ -73,6 +73,7 @@ pub mod opcode;
 mod policy;
 mod render;
 pub mod repr;
+mod shorten;
 mod text;
 mod trace;
 

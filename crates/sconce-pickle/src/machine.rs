@@ -300,6 +300,9 @@ impl<'a> Machine<'a> {
             // The stack and the memo.
             op::MARK => {
                 self.fence = self.stack.len();
+                if self.marks.len() >= self.max_values {
+                    return Err(self.limit("marks", self.max_values));
+                }
                 self.marks.push(self.fence);
             }
             op::POP => {
@@ -315,7 +318,7 @@ impl<'a> Machine<'a> {
             }
             op::DUP => {
                 let top = self.top()?;
-                self.stack.push(top);
+                self.push_again(top)?;
             }
             op::BINGET => {
                 let index = self.reader.u8()?;
@@ -450,9 +453,7 @@ impl<'a> Machine<'a> {
     fn ask(&self, answer: Result<(), Refusal>) -> Result<(), Error> {
         match answer {
             Ok(()) => Ok(()),
-            Err(Refusal(message)) => {
-                Err(Error::Refused { at: self.reader.at(), message: message.into() })
-            }
+            Err(Refusal(message)) => Err(Error::refused(self.reader.at(), message)),
         }
     }
 
@@ -470,6 +471,16 @@ impl<'a> Machine<'a> {
     #[inline]
     fn push(&mut self, node: Node<'a>) -> Result<(), Error> {
         let value = self.node(node)?;
+        self.stack.push(value);
+        Ok(())
+    }
+
+    /// Pushes a value that is there already, which a pickle could do for each of its bytes.
+    #[inline]
+    fn push_again(&mut self, value: Value) -> Result<(), Error> {
+        if self.stack.len() >= self.max_values {
+            return Err(self.limit("values on the stack", self.max_values));
+        }
         self.stack.push(value);
         Ok(())
     }
@@ -860,10 +871,7 @@ impl<'a> Machine<'a> {
     #[inline]
     fn get(&mut self, index: i64) -> Result<(), Error> {
         match u64::try_from(index).ok().and_then(|index| self.memo.get(index)) {
-            Some(value) => {
-                self.stack.push(value);
-                Ok(())
-            }
+            Some(value) => self.push_again(value),
             None => Err(Error::MemoMissing { at: self.reader.at(), index }),
         }
     }

@@ -1,6 +1,6 @@
 //! Listings beside those of Python's pickletools, which `golden/generate.py` wrote down.
 
-use sconce_pickle::{DisError, dis, dis_from};
+use sconce_pickle::{DisError, Limits, dis, dis_from};
 
 const GOLDEN: &str = include_str!("golden/dis.txt");
 
@@ -77,7 +77,7 @@ fn pickles_in_a_row() {
     let first = dis(bytes, &mut out).expect("valid");
     assert_eq!((first.end, first.opcodes), (5, 3));
     out.clear();
-    let second = dis_from(bytes, first.end, &mut out).expect("valid");
+    let second = dis_from(bytes, first.end, &Limits::default(), &mut out).expect("valid");
     assert_eq!(second.end, bytes.len());
     assert_eq!(
         String::from_utf8_lossy(&out),
@@ -91,9 +91,10 @@ highest protocol among opcodes = 2
 "
     );
     out.clear();
-    let error = dis_from(bytes, second.end, &mut out).expect_err("nothing left");
+    let error =
+        dis_from(bytes, second.end, &Limits::default(), &mut out).expect_err("nothing left");
     assert!(matches!(error, DisError::Pickle { at: 13, .. }));
-    let error = dis_from(bytes, 99, &mut out).expect_err("nothing there");
+    let error = dis_from(bytes, 99, &Limits::default(), &mut out).expect_err("nothing there");
     assert_eq!(error.to_string(), "pickle exhausted before seeing STOP");
 }
 

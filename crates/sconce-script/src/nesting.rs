@@ -52,9 +52,11 @@ pub(crate) fn check(text: &str) -> Result<(), usize> {
                 }
             }
             TokenKind::Comma => {
+                // The bracket itself goes on: what follows is inside it, too.
+                let bracket = usize::from(open.len() > 1);
                 if let Some(top) = open.last_mut() {
-                    total -= *top;
-                    *top = 0;
+                    total -= *top - bracket;
+                    *top = bracket;
                 }
             }
             TokenKind::Lambda | TokenKind::Else | TokenKind::Elif => lasting += 1,

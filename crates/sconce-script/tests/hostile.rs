@@ -4,9 +4,14 @@
 
 use sconce_script::ScriptOptions;
 
+/// Compiles on a stack of half the size that threads have by default.
 fn compile(text: &str) -> Result<(), String> {
-    let compiled = ScriptOptions::new().name("f").compile_text("hostile.py", text);
-    compiled.map(drop).map_err(|error| error.report())
+    let text = text.to_owned();
+    let work = move || {
+        let compiled = ScriptOptions::new().name("f").compile_text("hostile.py", &text);
+        compiled.map(drop).map_err(|error| error.report())
+    };
+    std::thread::Builder::new().stack_size(1 << 20).spawn(work).unwrap().join().unwrap()
 }
 
 fn body(expression: &str) -> String {
@@ -22,6 +27,9 @@ fn deep_nesting_is_refused() {
         ("lists", body(&("[".repeat(2000) + &"]".repeat(2000)))),
         ("not", body(&("not ".repeat(DEEP) + "x"))),
         ("minus", body(&("-".repeat(DEEP) + "x"))),
+        ("calls behind a comma", body(&("f(x, ".repeat(DEEP) + "x" + &")".repeat(DEEP)))),
+        ("lists behind a comma", body(&("[x, ".repeat(DEEP) + "x" + &"]".repeat(DEEP)))),
+        ("dicts behind a comma", body(&("{x: x, x: ".repeat(DEEP) + "x" + &"}".repeat(DEEP)))),
         ("sums", body(&("x + ".repeat(DEEP) + "x"))),
         ("sums below the parser's limit", body(&("x + ".repeat(600) + "x"))),
         ("and", body(&("x and ".repeat(DEEP) + "x"))),

@@ -129,6 +129,20 @@ impl AtomicFile {
         }
     }
 
+    /// Whether a file stood there when this one was begun.
+    pub fn replaces(&self) -> bool {
+        self.replaces
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Gives the file its name, whether or not its bytes are on the disk.
+    pub(crate) fn publish_unsynced(self) -> Result<(), Error> {
+        self.finish(false)
+    }
+
     /// Waits until every byte is on the disk, then gives the file its name in one step.
     ///
     /// # Errors
@@ -223,15 +237,16 @@ fn exists() -> io::Error {
     io::Error::new(io::ErrorKind::AlreadyExists, message)
 }
 
-fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     }
 }
 
-/// Opens a new file under a name that nobody can foresee. When it is to have a stricter file's
-/// permissions, it is the owner's alone until it gets them.
+/// Opens a new file under a name that nobody can foresee, and locks it: that tells it from those of runs
+/// that ended early, see [`remove_stale`]. When it is to have a stricter file's permissions, it is the
+/// owner's alone until it gets them.
 fn open_temporary(folder: &Path, private: bool) -> io::Result<(File, PathBuf)> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -245,14 +260,68 @@ fn open_temporary(folder: &Path, private: bool) -> io::Result<(File, PathBuf)> {
     loop {
         // The standard library seeds this from the system's random numbers.
         let random = RandomState::new().build_hasher().finish();
-        let path = folder.join(format!(".sconce-{random:016x}.tmp"));
+        let path = folder.join(format!("{PREFIX}{random:016x}{SUFFIX}"));
         attempts += 1;
         match options.open(&path) {
+            // Another run may take it for abandoned until it is locked.
+            Ok(file) if is_lost(&file) && attempts < ATTEMPTS => {}
             Ok(file) => return Ok((file, path)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempts < ATTEMPTS => {}
             Err(error) => return Err(error),
         }
     }
+}
+
+const PREFIX: &str = ".sconce-";
+const SUFFIX: &str = ".part";
+
+/// Locks a new file. Whether another run was faster, and has removed it.
+#[cfg(unix)]
+fn is_lost(file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match file.try_lock() {
+        Err(fs::TryLockError::WouldBlock) => true,
+        Ok(()) => file.metadata().is_ok_and(|metadata| metadata.nlink() == 0),
+        // A file system without locks: nobody takes files for abandoned there.
+        Err(fs::TryLockError::Error(_)) => false,
+    }
+}
+
+/// Other systems' locks keep everybody from reading the file, this process included.
+#[cfg(not(unix))]
+fn is_lost(_: &File) -> bool {
+    false
+}
+
+/// Removes the temporary files that runs left in a folder which ended before they could, as a crash or
+/// `kill -9` ends them. Files of runs that go on are locked, and stay. Gives the number of files removed;
+/// where a folder cannot be read or written to, that is none. Does nothing where the system is no Unix.
+pub fn remove_stale(folder: impl AsRef<Path>) -> usize {
+    if cfg!(not(unix)) {
+        return 0;
+    }
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let is_ours = |name: &str| {
+        let random = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(SUFFIX));
+        random.is_some_and(|random| {
+            random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit())
+        })
+    };
+    let mut removed = 0;
+    for entry in entries.flatten() {
+        if !entry.file_name().to_str().is_some_and(is_ours)
+            || !entry.file_type().is_ok_and(|kind| kind.is_file())
+        {
+            continue;
+        }
+        // Locking needs no right to write on Unix, and a file may be open to its owner alone.
+        let path = entry.path();
+        let Ok(file) = File::open(&path) else { continue };
+        if file.try_lock().is_ok() && fs::remove_file(&path).is_ok() {
+            removed += 1;
+        }
+    }
+    removed
 }
 
 /// Gives the file its predecessor's owner. Only the superuser may, in general; for everyone else
@@ -271,7 +340,7 @@ fn keep_owner(_: &File, _: &fs::Metadata) {}
 
 /// Makes a rename last. Some file systems cannot, and say so; their renames last anyway or not.
 #[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     match File::open(folder).and_then(|folder| folder.sync_all()) {
         Err(error)
             if matches!(
@@ -377,6 +446,27 @@ mod tests {
             assert_eq!(io_kind(&error), Some(io::ErrorKind::AlreadyExists), "{error}");
         }
         assert_eq!((fs::read(&path).unwrap(), folder.names()), (b"old".to_vec(), vec!["a".into()]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_abandoned_files_are_removed() {
+        let folder = Folder::new("stale");
+        let path = folder.0.join("a");
+        let living = AtomicFile::create(&path).unwrap();
+        let stale = folder.0.join(format!("{PREFIX}{:016x}{SUFFIX}", 7));
+        fs::write(&stale, b"half").unwrap();
+        // Names that only look alike are somebody else's.
+        let others = [".sconce-7.part", ".sconce-000000000000000g.part", "sconce-0.part"];
+        for other in others {
+            fs::write(folder.0.join(other), b"other").unwrap();
+        }
+        assert_eq!((remove_stale(&folder.0), remove_stale(&folder.0)), (1, 0));
+        assert!(!stale.exists());
+        assert_eq!(folder.names().len(), 1 + others.len());
+        living.commit().unwrap();
+        assert_eq!((remove_stale(&folder.0), remove_stale(&path)), (0, 0));
+        assert_eq!(folder.names().len(), 1 + others.len());
     }
 
     #[test]

@@ -34,6 +34,12 @@ impl Bytes {
         self.start as u64
     }
 
+    /// The same bytes where nobody else can change them: a copy of those that lie in a map, which
+    /// another process may write to or cut short.
+    pub fn detached(&self) -> Bytes {
+        if self.source.is_mapped() { Bytes::from(self.to_vec()) } else { self.clone() }
+    }
+
     /// The source that these bytes belong to.
     pub fn source(&self) -> &Source {
         &self.source

@@ -18,17 +18,22 @@
 //! Architecture invariant: the only `unsafe` here is the memory map, in `map.rs`.
 
 mod atomic;
+mod batch;
 mod bytes;
 mod error;
 mod limits;
 mod map;
+mod network;
+mod shorten;
 mod source;
 mod sweep;
 
-pub use atomic::AtomicFile;
+pub use atomic::{AtomicFile, remove_stale};
+pub use batch::Batch;
 pub use bytes::Bytes;
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;
 pub use map::MapMode;
+pub use shorten::{MOST as LONGEST_MESSAGE, shortened};
 pub use source::Source;
 pub use sweep::Sweep;

@@ -9,7 +9,8 @@ use memmap2::{Mmap, MmapOptions};
 /// How a file's bytes are brought into memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MapMode {
-    /// `MAP_PRIVATE`, PyTorch's default: pages are read when they are touched.
+    /// `MAP_PRIVATE`, PyTorch's default: pages are read when they are touched. Files on a network are
+    /// read instead, see [`Source::open`](crate::Source::open).
     #[default]
     Private,
     /// `MAP_SHARED`, as `torch.serialization.set_default_mmap_options(MAP_SHARED)`. Still read-only

@@ -8,7 +8,10 @@ use std::sync::Arc;
 use memmap2::Mmap;
 
 use crate::map::{self, MapMode};
-use crate::{Bytes, Error, Limits};
+use crate::{Bytes, Error, Limits, network};
+
+/// Longer files are mapped on a network's file system too.
+const READ_FROM_NETWORK: u64 = 1 << 30;
 
 /// A named run of bytes: a mapped file or a buffer. Cloning it shares the bytes.
 #[derive(Clone)]
@@ -32,7 +35,9 @@ impl Source {
     ///
     /// The file must not be truncated while it is open: the system then kills the process that
     /// touches the missing pages. Use [`Source::open_with`] and [`MapMode::Off`] where that can
-    /// happen.
+    /// happen. Where another machine can do it, a file of up to 1 GiB is read at once instead: on NFS,
+    /// SMB and CIFS, 9p, FUSE (sshfs and the like), AFS, Coda, Ceph, Lustre, GPFS and BeeGFS. Larger
+    /// ones are mapped there too, since few machines have the memory to hold them.
     ///
     /// # Errors
     /// When the path cannot be opened, or is a directory, pipe, socket or device.
@@ -55,7 +60,17 @@ impl Source {
         let mut file = File::open(path).map_err(fail)?;
         let metadata = file.metadata().map_err(fail)?;
         let len = metadata.len();
-        let backing = if mode == MapMode::Off || len == 0 {
+        // It may have become something else since it was looked at.
+        let kind = metadata.file_type();
+        if !kind.is_file() {
+            return Err(Error::NotAFile { path: path.to_owned(), what: describe(kind) });
+        }
+        let read = match mode {
+            MapMode::Off => true,
+            MapMode::Private => len <= READ_FROM_NETWORK && network::file_system(&file).is_some(),
+            MapMode::Shared => false,
+        };
+        let backing = if read || len == 0 {
             let mut data = Vec::new();
             file.read_to_end(&mut data).map_err(fail)?;
             Backing::Memory(data)
@@ -237,6 +252,27 @@ mod tests {
         assert_eq!(missing.kind(), crate::ErrorKind::Io);
     }
 
+    /// Opening a named pipe would wait for its writer.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn special_files_are_named_at_once() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let path = std::env::temp_dir().join(format!("sconce-fifo-{}", std::process::id()));
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let socket = path.with_extension("socket");
+        let _listening = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for (path, what) in [
+            (path.as_path(), "named pipe"),
+            (&socket, "socket"),
+            (Path::new("/dev/null"), "device"),
+        ] {
+            let error = Source::open(path).unwrap_err().to_string();
+            assert!(error.ends_with(&format!("is a {what}, not a file")), "{error}");
+        }
+        fs::remove_file(&path).unwrap();
+        fs::remove_file(&socket).unwrap();
+    }
+
     #[test]
     fn every_mode_reads_the_same() {
         let path = std::env::temp_dir().join(format!("sconce-source-{}", std::process::id()));
@@ -244,7 +280,13 @@ mod tests {
         for mode in [MapMode::Private, MapMode::Shared, MapMode::Off] {
             let source = Source::open_with(&path, mode).unwrap();
             assert_eq!(source.bytes(), b"some bytes", "{mode:?}");
-            assert_eq!(source.is_mapped(), mode != MapMode::Off);
+            let network = network::file_system(&File::open(&path).unwrap()).is_some();
+            let mapped = match mode {
+                MapMode::Private => !network,
+                MapMode::Shared => true,
+                MapMode::Off => false,
+            };
+            assert_eq!(source.is_mapped(), mapped, "{mode:?}");
         }
         fs::remove_file(&path).unwrap();
     }

@@ -17,6 +17,15 @@ pub trait Load: Send + Sync {
     /// When they cannot be had.
     fn load(&self) -> Result<Bytes, LazyError>;
 
+    /// Reads the bytes without keeping them, and gives their number: where they are compressed, one part
+    /// after another.
+    ///
+    /// # Errors
+    /// As [`Load::load`].
+    fn read_through(&self) -> Result<u64, LazyError> {
+        self.load().map(|bytes| bytes.len() as u64)
+    }
+
     /// Compares the CRC-32 of what [`Load::load`] gave with what is known of it.
     ///
     /// # Errors
@@ -164,6 +173,30 @@ impl Storage {
         }
     }
 
+    /// Reads the bytes to see that they can be read. Keeps nothing, and converts nothing.
+    ///
+    /// # Errors
+    /// Those of [`Storage::data`].
+    pub fn read_through(&self) -> Result<(), Error> {
+        let content = &self.0.content;
+        let found = match (content.ready.get(), &content.origin) {
+            (Some(kept), _) => return kept.as_ref().map(drop).map_err(Error::clone),
+            (None, Origin::Bytes(bytes)) => bytes.len() as u64,
+            (None, Origin::Nothing) => return Err(Error::NoData("storage")),
+            (None, Origin::Loader(load)) => {
+                let read = load.read_through();
+                read.map_err(|source| Error::Load {
+                    nbytes: content.nbytes,
+                    source: source.into(),
+                })?
+            }
+        };
+        if found != content.nbytes {
+            return Err(Error::StorageLength { expected: content.nbytes, found });
+        }
+        Ok(())
+    }
+
     /// Compares the CRC-32 of [`Storage::bytes`], which a writer came by, with the one that the file
     /// they are from declares ([`Load::check_crc32`]). Says nothing of bytes that were converted.
     ///
@@ -290,6 +323,20 @@ mod tests {
             assert_eq!(storage.bytes_once().unwrap()[..], [7, 8]);
             assert_eq!(CALLS.load(Ordering::Relaxed), calls);
         }
+    }
+
+    #[test]
+    fn reading_through_says_what_loading_does() {
+        let lazy = |len: usize| {
+            Storage::lazy(3, Device::CPU, Box::new(move || Ok(Bytes::from(vec![1; len]))))
+        };
+        for len in 2..5 {
+            let words = |result: Result<(), Error>| result.map_err(|error| error.to_string());
+            let want = words(lazy(len).data().map(drop));
+            assert_eq!(words(lazy(len).read_through()), want);
+        }
+        assert!(Storage::meta(1).read_through().is_err());
+        assert!(Storage::from_bytes(vec![1].into(), Device::CPU).read_through().is_ok());
     }
 
     #[test]

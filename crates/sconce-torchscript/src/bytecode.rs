@@ -5,7 +5,7 @@
 use std::fmt::{self, Write};
 
 use sconce_archive::Archive;
-use sconce_checkpoint::ErrorKind;
+use sconce_checkpoint::{ErrorKind, pickle_limits};
 use sconce_pickle::{Arena, Node, Value};
 
 use crate::Error;
@@ -65,9 +65,10 @@ impl Bytecode {
         if !archive.contains(RECORD) {
             return Ok(None);
         }
-        let bytes = archive.read(RECORD)?.to_vec();
+        let (bytes, stored) = archive.read_to_parse(RECORD)?;
+        let limits = pickle_limits(archive.directory().limits(), stored);
         let parsed = (|| {
-            let loaded = sconce_pickle::load(&bytes, &sconce_pickle::Limits::default())?;
+            let loaded = sconce_pickle::load(&bytes, &limits)?;
             parse(&loaded.arena, loaded.root)
         })();
         parsed.map(Some).map_err(|error: Error| error.in_record(RECORD))

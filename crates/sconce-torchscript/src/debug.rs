@@ -7,7 +7,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
-use sconce_pickle::{Arena, Node, Value};
+use sconce_pickle::{Arena, Limits, Node, Value};
+use sconce_source::Bytes;
 use sconce_syntax::{Origin, Range, Source, SourceRange};
 
 use crate::opcodes::{Opcodes, op};
@@ -15,8 +16,13 @@ use crate::opcodes::{Opcodes, op};
 /// What a pickle with a table of strings begins with.
 const WITH_TABLE: &str = "FORMAT_WITH_STRING_TABLE";
 
-/// Reads the bytes of a `.debug_pkl`.
-type Loader = Box<dyn Fn() -> Option<Vec<u8>> + Send + Sync>;
+/// Gives the bytes of a `.debug_pkl`, and what reading them may cost.
+type Loader = Box<dyn Fn() -> Option<(Bytes, Limits)> + Send + Sync>;
+
+/// What the texts of any records may take together, in bytes.
+const FREE_TEXT: usize = 16 << 20;
+/// What else they may take for each byte of their pickle. Sources that have lines in common share them.
+const TEXT_PER_BYTE: usize = 64;
 
 /// The records of one `.debug_pkl`, read when the first place is asked for. Records that cannot be
 /// read are as good as none: code means the same without them.
@@ -37,8 +43,7 @@ impl DebugRecords {
 
     fn records(&self) -> &[Record] {
         self.records.get_or_init(|| {
-            let bytes = (self.load)().unwrap_or_default();
-            read(&bytes).unwrap_or_default()
+            (self.load)().and_then(|(bytes, limits)| read(&bytes, &limits)).unwrap_or_default()
         })
     }
 }
@@ -51,8 +56,8 @@ impl Origin for DebugRecords {
     }
 }
 
-fn read(bytes: &[u8]) -> Option<Vec<Record>> {
-    let loaded = sconce_pickle::load(bytes, &sconce_pickle::Limits::default()).ok()?;
+fn read(bytes: &[u8], limits: &Limits) -> Option<Vec<Record>> {
+    let loaded = sconce_pickle::load(bytes, limits).ok()?;
     let arena = &loaded.arena;
     let root = arena.tuple(loaded.root)?;
     let (table, records) = match root {
@@ -64,6 +69,8 @@ fn read(bytes: &[u8]) -> Option<Vec<Record>> {
     };
     let mut sources = FxHashMap::default();
     let mut nowhere: Option<Arc<Source>> = None;
+    // A source is a list of lines of a table, and a list could name one long line a million times.
+    let mut left = bytes.len().saturating_mul(TEXT_PER_BYTE).saturating_add(FREE_TEXT);
     let mut out = Vec::with_capacity(records.len());
     for &record in records {
         let [offset, range, ..] = arena.tuple(record)? else { return None };
@@ -72,7 +79,7 @@ fn read(bytes: &[u8]) -> Option<Vec<Record>> {
         let source = match sources.get(source) {
             Some(known) => Arc::clone(known),
             None => {
-                let read = read_source(arena, *source, table.as_deref())?;
+                let read = read_source(arena, *source, table.as_deref(), &mut left)?;
                 // No source and an empty source are one after they have been read, so that what is
                 // written for them does not depend on how often it was written before.
                 let read = match is_nowhere(&read) {
@@ -96,11 +103,18 @@ fn is_nowhere(source: &Source) -> bool {
 
 /// A source. What was written where no source was known reads as an empty text in a file without
 /// name, as in PyTorch.
-fn read_source(arena: &Arena<'_>, value: Value, table: Option<&[&str]>) -> Option<Arc<Source>> {
+fn read_source(
+    arena: &Arena<'_>,
+    value: Value,
+    table: Option<&[&str]>,
+    left: &mut usize,
+) -> Option<Arc<Source>> {
     let [text, filename, line] = arena.tuple(value)? else { return None };
     let line = u32::try_from(int(arena, *line)?).ok()?;
     let Some(table) = table else {
-        let mut source = Source::new(arena.str(*text)?).with_starting_line(line);
+        let text = arena.str(*text)?;
+        *left = left.checked_sub(text.len())?;
+        let mut source = Source::new(text).with_starting_line(line);
         if let Some(filename) = arena.str(*filename) {
             source = source.with_filename(filename);
         }
@@ -112,7 +126,9 @@ fn read_source(arena: &Arena<'_>, value: Value, table: Option<&[&str]>) -> Optio
     let entry = |value: Value| table.get(usize::try_from(int(arena, value)?).ok()?).copied();
     let mut text = String::new();
     for &line in lines {
-        text.push_str(entry(line)?);
+        let line = entry(line)?;
+        *left = left.checked_sub(line.len())?;
+        text.push_str(line);
     }
     let source = Source::new(text).with_starting_line(line).with_filename(entry(*filename)?);
     Some(Arc::new(source))

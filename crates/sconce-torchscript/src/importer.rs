@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_archive::Archive;
+use sconce_checkpoint::pickle_limits;
 use sconce_compiler::{
     Definition, Global, Options, Resolver, Special, compile, declare, type_of_expression,
 };
@@ -230,15 +231,16 @@ impl Importer {
         record: &str,
         debug: String,
     ) -> Result<File, CompileError> {
-        let bytes = archive.read(record);
-        let bytes = bytes.map_err(|error| CompileError::without_range(error.to_string()))?;
+        let bytes = archive.read_to_parse(record);
+        let (bytes, _) = bytes.map_err(|error| CompileError::without_range(error.to_string()))?;
         let text = String::from_utf8(bytes.to_vec())
             .map_err(|_| CompileError::without_range(format!("{record} is not valid UTF-8")))?;
         let mut source = Source::new(text).with_filename(record).with_starting_line(1);
         if archive.contains(&debug) {
             let archive = Arc::clone(archive);
             source = source.with_origin(Box::new(DebugRecords::lazy(Box::new(move || {
-                archive.read(&debug).ok().map(|bytes| bytes.to_vec())
+                let (bytes, stored) = archive.read_to_parse(&debug).ok()?;
+                Some((bytes, pickle_limits(archive.directory().limits(), stored)))
             }))));
         }
         let source = Arc::new(source);

@@ -141,7 +141,7 @@ pub(crate) fn load(
     version: u64,
     device: Option<&Device>,
 ) -> Result<Module, Error> {
-    let bytes = archive.read(RECORD)?;
+    let (bytes, _) = archive.read_to_parse(RECORD)?;
     let model: Model = serde_json::from_slice(&bytes)
         .map_err(|error| Error::malformed(error.to_string()).in_record(RECORD))?;
     let mut values = Values::default();

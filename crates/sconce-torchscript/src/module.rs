@@ -303,7 +303,7 @@ impl Module {
         let names = archive.records().iter().map(|entry| archive.record_name(entry).into_owned());
         let code = names.filter(|name| name.ends_with(".py") && !name.starts_with("extra/"));
         code.map(|name| {
-            let bytes = archive.read(&name)?;
+            let (bytes, _) = archive.read_to_parse(&name)?;
             let text = String::from_utf8(bytes.to_vec())
                 .map_err(|_| Error::malformed("code is not valid UTF-8").in_record(&name))?;
             Ok((name, text))

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use sconce_archive::Archive;
-use sconce_checkpoint::{ErrorKind, LoadOptions, pickled_tensors};
+use sconce_checkpoint::{ErrorKind, LoadOptions, pickle_limits, pickled_tensors};
 use sconce_ir::{ClassId, Constant, Type};
 use sconce_pickle::{Arena, Call, CallKind, Node, Value as PickleValue};
 use sconce_tensor::{Device, Tensor};
@@ -39,12 +39,14 @@ pub(crate) fn read_with_table(
     map_location: Option<&Device>,
     table: &[ValueId],
 ) -> Result<ValueId, Error> {
-    let bytes = archive.read(record)?.to_vec();
+    let (bytes, stored) = archive.read_to_parse(record)?;
     let result = (|| {
         check_start(&bytes)?;
-        let loaded = sconce_pickle::load(&bytes, &sconce_pickle::Limits::default())?;
-        let options = LoadOptions::new();
-        let tensors = pickled_tensors(archive, &loaded.arena, prefix, bytes.len(), &options)?;
+        let limits = archive.directory().limits();
+        let loaded = sconce_pickle::load(&bytes, &pickle_limits(limits, stored))?;
+        let options = LoadOptions::new().limits(limits.clone());
+        let (arena, len) = (&loaded.arena, bytes.len());
+        let tensors = pickled_tensors(archive, arena, prefix, len, stored, &options)?;
         let reader = Reader {
             arena: &loaded.arena,
             tensors,

@@ -21,10 +21,10 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// For a pickle of `len` bytes.
-    pub(crate) fn new(len: usize) -> Self {
+    /// For a pickle of `len` bytes, which may hold so many more, and no more than `most`.
+    pub(crate) fn new(len: usize, most: u64) -> Self {
         let left = (len as u64).saturating_mul(PER_BYTE).saturating_add(BASE);
-        Budget { left: Rc::new(Cell::new(Some(left))) }
+        Budget { left: Rc::new(Cell::new(Some(left.min(most)))) }
     }
 
     /// Takes `bytes`, or says that there are no more.
@@ -35,7 +35,8 @@ impl Budget {
             None => {
                 let message = "the pickle names the same parts so often that their copies would \
                                take far more memory than the file";
-                Err(Error::new(ErrorKind::Limit, message))
+                let help = "--max-pickle-memory (Limits::max_pickle_memory) raises the limit";
+                Err(Error::new(ErrorKind::Limit, message).with_help(help))
             }
         }
     }
@@ -47,10 +48,11 @@ mod tests {
 
     #[test]
     fn copies_are_paid_for_once_and_together() {
-        let budget = Budget::new(1);
+        let budget = Budget::new(1, u64::MAX);
         let inner = budget.clone();
         assert!(inner.take(BASE as usize).is_ok());
         assert!(budget.take(PER_BYTE as usize + 1).is_err_and(|e| e.kind() == ErrorKind::Limit));
         assert!(inner.take(0).is_err());
+        assert!(Budget::new(1 << 20, 9).take(10).is_err());
     }
 }

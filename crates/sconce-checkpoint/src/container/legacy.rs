@@ -100,7 +100,10 @@ fn read_nested(
                 .to_owned(),
         );
     }
-    let build = outer.unwrap_or_else(|| super::build_options(options, object.consumed));
+    let build = outer.unwrap_or_else(|| {
+        let len = object.consumed;
+        super::build_options(options, len, len as u64)
+    });
     let built = Builder::new(&object.arena, &mut storages, build).build(object.root);
     let built = built.map_err(in_object)?;
     let trailing = whole.len() as u64 - end;
@@ -135,7 +138,8 @@ impl<'a> Stream<'a> {
     fn pickle(&mut self, name: &str) -> Result<(Loaded<'a>, u64), Error> {
         let start = self.at;
         let rest = &self.whole[start as usize..];
-        let loaded = unpickle(rest, self.options, &mut self.warnings).map_err(|error| {
+        let stored = rest.len() as u64;
+        let loaded = unpickle(rest, stored, self.options, &mut self.warnings).map_err(|error| {
             let error = error.shift(start).in_record(name);
             let cut = error.kind() == ErrorKind::Truncated;
             if cut { error.with_help(CUT_SHORT) } else { error }

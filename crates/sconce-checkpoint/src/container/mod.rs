@@ -17,7 +17,7 @@ pub use zip::pickled_tensors;
 use std::sync::Arc;
 
 use sconce_pickle::{Arena, Loaded, Node as PickleNode, Value};
-use sconce_source::Source;
+use sconce_source::{Limits, Source};
 use sconce_tensor::{DType, Device, Storage, Tensor};
 
 use crate::build::{Budget, BuildOptions, Builder, Built, PersistentLoad, storage_dtype};
@@ -105,21 +105,25 @@ fn with_article(noun: &str) -> String {
     }
 }
 
-/// Runs the pickle machine under the caller's policy. `offset` is where `bytes` begin in the record
-/// named `record`.
+/// What the machine may hold for a pickle that takes `stored` bytes in its file.
+pub fn pickle_limits(limits: &Limits, stored: u64) -> sconce_pickle::Limits {
+    let values = limits.pickle_values(stored);
+    sconce_pickle::Limits::default().with_max_values(values).with_max_memo(values)
+}
+
+/// Runs the pickle machine under the caller's policy. The pickle takes `stored` bytes in its file.
 fn unpickle<'a>(
     bytes: &'a [u8],
+    stored: u64,
     options: &LoadOptions,
     warnings: &mut Vec<String>,
 ) -> Result<Loaded<'a>, Error> {
-    let limit = options.limits.max_pickle_bytes;
+    let limit = options.limits.pickle_bytes(stored);
     let bytes = match usize::try_from(limit) {
         Ok(limit) if bytes.len() > limit => &bytes[..limit],
         _ => bytes,
     };
-    let limits = sconce_pickle::Limits::default()
-        .with_max_values(options.limits.max_pickle_values)
-        .with_max_memo(options.limits.max_pickle_values);
+    let limits = pickle_limits(&options.limits, stored);
     match options.policy {
         Policy::Inspect => sconce_pickle::load(bytes, &limits).map_err(Error::from),
         Policy::WeightsOnly => {
@@ -142,24 +146,25 @@ fn unpickle<'a>(
     }
 }
 
-/// Builds the objects of a pickle.
+/// Builds the objects of a pickle that takes `stored` bytes in its file.
 fn build(
     loaded: &Loaded<'_>,
+    stored: u64,
     persistent: &mut impl PersistentLoad,
     options: &LoadOptions,
 ) -> Result<Built, Error> {
-    let options = build_options(options, loaded.consumed);
+    let options = build_options(options, loaded.consumed, stored);
     Builder::new(&loaded.arena, persistent, options).build(loaded.root)
 }
 
-fn build_options(options: &LoadOptions, pickle_len: usize) -> BuildOptions {
+fn build_options(options: &LoadOptions, pickle_len: usize, stored: u64) -> BuildOptions {
     BuildOptions {
         encoding: options.encoding,
         keep_going: options.keep_going,
         validate_sparse: options.policy == Policy::WeightsOnly,
         limits: options.limits.clone(),
         depth: 0,
-        budget: Budget::new(pickle_len),
+        budget: Budget::new(pickle_len, options.limits.pickle_memory(stored)),
     }
 }
 

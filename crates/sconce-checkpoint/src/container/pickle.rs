@@ -15,7 +15,7 @@ use crate::{Error, ErrorKind};
 
 pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
     let mut warnings = Vec::new();
-    let loaded = unpickle(source.bytes(), options, &mut warnings)?;
+    let loaded = unpickle(source.bytes(), source.len(), options, &mut warnings)?;
     let trailing_bytes = source.len() - loaded.consumed as u64;
     let is_number =
         matches!(loaded.arena.node(loaded.root), PickleNode::Int(_) | PickleNode::BigInt(_));
@@ -26,7 +26,7 @@ pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Erro
         ));
     }
     let mut storages = Storages { options, by_key: HashMap::new() };
-    let built = build(&loaded, &mut storages, options)?;
+    let built = build(&loaded, source.len(), &mut storages, options)?;
     if !storages.by_key.is_empty() {
         warnings.push(format!(
             "the pickle names {} storages whose data is in another file: tensors have shapes but no \

@@ -36,10 +36,11 @@ pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Erro
     objects.read_storages(&mut stream).map_err(|error| error.in_record("storages"))?;
     let mut stream = Stream { bytes: &tensors, at: 0, options, warnings: &mut warnings };
     objects.read_tensors(&mut stream).map_err(|error| error.in_record("tensors"))?;
-    let pickle = member("pickle")?.to_vec();
+    let pickle = member("pickle")?.detached();
+    let stored = pickle.len() as u64;
     let in_pickle = |error: Error| error.in_record("pickle");
-    let loaded = unpickle(&pickle, options, &mut warnings).map_err(in_pickle)?;
-    let built = build(&loaded, &mut objects, options).map_err(in_pickle)?;
+    let loaded = unpickle(&pickle, stored, options, &mut warnings).map_err(in_pickle)?;
+    let built = build(&loaded, stored, &mut objects, options).map_err(in_pickle)?;
     let records = std::mem::take(&mut objects.records);
     let info = Info { records: tar.members().len(), ..Info::default() };
     let mut parts = finish(FileKind::Tar, built, info, &loaded, "pickle", warnings);
@@ -58,7 +59,8 @@ struct Stream<'a> {
 impl<'a> Stream<'a> {
     fn pickle(&mut self) -> Result<Loaded<'a>, Error> {
         let at = self.at;
-        let loaded = unpickle(&self.bytes[at..], self.options, self.warnings)
+        let rest = &self.bytes[at..];
+        let loaded = unpickle(rest, rest.len() as u64, self.options, self.warnings)
             .map_err(|error| error.shift(at as u64))?;
         self.at += loaded.consumed;
         Ok(loaded)

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use sconce_archive::{Archive, Entry};
+use sconce_archive::{Archive, Entry, Method};
 use sconce_pickle::{Arena, Value};
-use sconce_source::{Bytes, Source};
+use sconce_source::{Bytes, Source, Sweep};
 use sconce_tensor::{ByteOrder, Device, LazyError, Load, Storage, Tensor};
 
 use super::{
@@ -20,6 +20,8 @@ use crate::weights_only::UNSAFE_MESSAGE;
 use crate::{Error, ErrorKind};
 
 const PICKLE: &str = "data.pkl";
+/// As much of a record such as `.format_version` is kept. Good ones have at most 40 bytes.
+const LONGEST_TEXT: usize = 1000;
 
 pub(super) fn open(source: &Source, options: &LoadOptions, kind: FileKind) -> Result<Parts, Error> {
     let archive = Arc::new(Archive::open(source.clone(), &options.limits)?);
@@ -42,14 +44,12 @@ pub(super) fn open(source: &Source, options: &LoadOptions, kind: FileKind) -> Re
         }
     }
     let byte_order = byte_order(&archive, options)?;
-    let bytes = archive.read(PICKLE)?;
+    let (bytes, stored) = archive.read_to_parse(PICKLE)?;
     let mut warnings = Vec::new();
     check_alignment(&archive, options, &mut warnings)?;
     check_crc(&archive, &bytes, &mut warnings);
-    // A map can change under us; what is parsed is a copy.
-    let bytes = bytes.to_vec();
     let in_pickle = |error: Error| error.in_record(&format!("{}/{PICKLE}", archive.folder()));
-    let loaded = unpickle(&bytes, options, &mut warnings).map_err(in_pickle)?;
+    let loaded = unpickle(&bytes, stored, options, &mut warnings).map_err(in_pickle)?;
     let mut storages = Storages {
         archive: &archive,
         options,
@@ -61,11 +61,12 @@ pub(super) fn open(source: &Source, options: &LoadOptions, kind: FileKind) -> Re
         prefix: PREFIX.len(),
         hint: 0,
     };
-    let built = build(&loaded, &mut storages, options).map_err(in_pickle)?;
+    let built = build(&loaded, stored, &mut storages, options).map_err(in_pickle)?;
     let records = storages.records;
     let text = |name: &str| {
-        let bytes = archive.contains(name).then(|| archive.read(name).ok()).flatten()?;
-        Some(String::from_utf8_lossy(&bytes).trim_end().to_owned())
+        let (bytes, _) = archive.read_to_parse(name).ok()?;
+        let bytes = &bytes[..bytes.len().min(LONGEST_TEXT)];
+        Some(String::from_utf8_lossy(bytes).trim_end().to_owned())
     };
     let info = Info {
         archive_folder: Some(archive.folder().into_owned()),
@@ -105,7 +106,7 @@ fn check_alignment(
     if !archive.contains(RECORD) {
         return Ok(());
     }
-    let bytes = archive.read(RECORD)?;
+    let (bytes, _) = archive.read_to_parse(RECORD)?;
     let text = String::from_utf8_lossy(&bytes);
     if text.trim().parse::<i64>().is_ok() {
         return Ok(());
@@ -123,7 +124,7 @@ fn byte_order(archive: &Archive, options: &LoadOptions) -> Result<Option<ByteOrd
     if !archive.contains("byteorder") {
         return Ok(options.default_byte_order);
     }
-    let bytes = archive.read("byteorder")?;
+    let (bytes, _) = archive.read_to_parse("byteorder")?;
     match &bytes[..] {
         b"little" => Ok(Some(ByteOrder::Little)),
         b"big" => Ok(Some(ByteOrder::Big)),
@@ -139,7 +140,8 @@ fn byte_order(archive: &Archive, options: &LoadOptions) -> Result<Option<ByteOrd
 /// them. Reads no tensor data.
 ///
 /// A TorchScript archive has several such pickles: `data.pkl` with its storages under `data/`,
-/// `constants.pkl` with `constants/`. `pickle_len` bounds what may be allocated.
+/// `constants.pkl` with `constants/`. The length of the pickle, and the bytes that it takes in the file
+/// (`stored`), bound what may be allocated.
 ///
 /// # Errors
 /// When a tensor's arguments or its storage's record are not what they must be.
@@ -148,6 +150,7 @@ pub fn pickled_tensors(
     arena: &Arena<'_>,
     prefix: &str,
     pickle_len: usize,
+    stored: u64,
     options: &LoadOptions,
 ) -> Result<FxHashMap<Value, Tensor>, Error> {
     let mut storages = Storages {
@@ -161,7 +164,7 @@ pub fn pickled_tensors(
         prefix: prefix.len(),
         hint: 0,
     };
-    let options = super::build_options(options, pickle_len);
+    let options = super::build_options(options, pickle_len, stored);
     Builder::new(arena, &mut storages, options).build_tensors()
 }
 
@@ -180,6 +183,18 @@ impl Record {
 impl Load for Record {
     fn load(&self) -> Result<Bytes, LazyError> {
         Ok(self.archive.directory().bytes(self.entry())?)
+    }
+
+    fn read_through(&self) -> Result<u64, LazyError> {
+        let (directory, mut read) = (self.archive.directory(), 0);
+        if self.entry().method() == Method::Stored {
+            return Ok(directory.bytes(self.entry())?.len() as u64);
+        }
+        directory.parts(self.entry(), &mut Sweep::new(), |part| {
+            read += part.len() as u64;
+            Ok::<(), sconce_archive::Error>(())
+        })?;
+        Ok(read)
     }
 
     fn check_crc32(&self, found: u32) -> Result<(), LazyError> {

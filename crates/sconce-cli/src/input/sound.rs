@@ -16,6 +16,10 @@ pub fn read(bytes: &[u8], file: &str) -> Result<IValue, Failure> {
     let spec = reader.spec();
     let samples: Result<Vec<f32>, hound::Error> = match spec.sample_format {
         SampleFormat::Float => reader.into_samples::<f32>().collect(),
+        // The header can say anything.
+        SampleFormat::Int if !(1..=32).contains(&spec.bits_per_sample) => {
+            Err(hound::Error::FormatError("samples of no number of bits that there is"))
+        }
         SampleFormat::Int => {
             let full = (1u64 << (spec.bits_per_sample - 1)) as f32;
             reader.into_samples::<i32>().map(|sample| Ok(sample? as f32 / full)).collect()

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use sconce::pickle::{Arg, DisError, Instruction, dis_from, instructions};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::SCHEMA_VERSION;
@@ -25,7 +25,10 @@ struct Document<'a> {
 struct Pickle<'a> {
     record: &'a str,
     offset: usize,
-    instructions: Vec<Row>,
+    /// Made one by one when they are printed: together they take far more memory than the pickle.
+    #[serde(serialize_with = "rows")]
+    instructions: &'a Stream,
+    /// Why they end early.
     error: Option<Broken>,
 }
 
@@ -51,17 +54,15 @@ struct Broken {
 
 /// Exit code 2 when a pickle breaks off; what could be listed is.
 pub fn run(args: &DisArgs, out: &mut Out) -> Verdict {
-    let streams = streams::streams(&args.file, args.record.as_deref())?;
+    let streams = streams::streams(&args.file, args.record.as_deref(), &args.bounds.limits())?;
     let file = open::name(&args.file);
     if args.json {
-        let pickles: Vec<Pickle<'_>> = streams.iter().map(rows).collect();
-        let broken = pickles.iter().find_map(|pickle| {
-            pickle
-                .error
-                .as_ref()
-                .map(|error| failure(&file, pickle.record, error.offset, &error.message))
-        });
+        let pickles: Vec<Pickle<'_>> = streams.iter().map(pickle).collect();
         out.json(&Document { schema_version: SCHEMA_VERSION, file: &file, pickles })?;
+        let broken = streams.iter().find_map(|stream| {
+            let error = broken(stream)?;
+            Some(failure(&file, &stream.name, error.offset, &error.message))
+        });
         return broken.map_or(Ok(Outcome::Clean), Err);
     }
     out.use_pager();
@@ -71,7 +72,7 @@ pub fn run(args: &DisArgs, out: &mut Out) -> Verdict {
             out.line(&Line::new().dim(format!("{title}, from {:#x}", stream.start)))?;
         }
         let mut sink = Sink { out, failure: None };
-        let listed = dis_from(&stream.bytes, stream.start, &mut sink);
+        let listed = dis_from(&stream.bytes, stream.start, &stream.limits, &mut sink);
         if let Some(failure) = sink.failure {
             return Err(failure);
         }
@@ -80,10 +81,20 @@ pub fn run(args: &DisArgs, out: &mut Out) -> Verdict {
             Err(DisError::Pickle { at, message }) => {
                 return Err(failure(&file, &stream.name, at, &message));
             }
+            Err(DisError::Limit { at, limit }) => {
+                let message = too_many(limit);
+                return Err(failure(&file, &stream.name, at, &message).help(RAISE));
+            }
             Err(error) => return Err(Failure::unreadable(error.to_string()).in_file(file)),
         }
     }
     Ok(Outcome::Clean)
+}
+
+const RAISE: &str = "--max-pickle-values raises the limit";
+
+fn too_many(limit: usize) -> String {
+    format!("the pickle has more than {limit} opcodes")
 }
 
 fn failure(file: &str, record: &str, at: u64, message: &str) -> Failure {
@@ -114,24 +125,38 @@ impl Write for Sink<'_> {
     }
 }
 
-fn rows(stream: &Stream) -> Pickle<'_> {
-    let mut pickle = Pickle {
+fn pickle(stream: &Stream) -> Pickle<'_> {
+    Pickle {
         record: &stream.name,
         offset: stream.start,
-        instructions: Vec::new(),
-        error: None,
-    };
-    let start = stream.start as u64;
-    for instruction in instructions(&stream.bytes[stream.start..]) {
-        match instruction {
-            Ok(instruction) => pickle.instructions.push(row(&instruction, start)),
-            Err(error) => {
-                let offset = error.offset() + start;
-                pickle.error = Some(Broken { offset, message: error.to_string() });
-            }
-        }
+        instructions: stream,
+        error: broken(stream),
     }
-    pickle
+}
+
+/// The instructions of a pickle, and behind them why there are no more.
+fn listed(stream: &Stream) -> impl Iterator<Item = Result<Instruction<'_>, Broken>> {
+    let (start, most) = (stream.start as u64, stream.limits.max_values);
+    instructions(&stream.bytes[stream.start..]).enumerate().map(move |(at, instruction)| {
+        let instruction = instruction.map_err(|error| Broken {
+            offset: error.offset() + start,
+            message: error.to_string(),
+        })?;
+        if at >= most {
+            return Err(Broken { offset: instruction.at + start, message: too_many(most) });
+        }
+        Ok(instruction)
+    })
+}
+
+/// Why a listing ends early.
+fn broken(stream: &Stream) -> Option<Broken> {
+    listed(stream).find_map(Result::err)
+}
+
+fn rows<S: Serializer>(stream: &&Stream, serializer: S) -> Result<S::Ok, S::Error> {
+    let start = stream.start as u64;
+    serializer.collect_seq(listed(stream).map_while(Result::ok).map(|found| row(&found, start)))
 }
 
 fn row(instruction: &Instruction<'_>, start: u64) -> Row {

@@ -8,8 +8,9 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crc32fast::Hasher;
 use sconce::archive::{Directory, Entry, TarArchive};
-use sconce::source::{Bytes, Limits, MapMode, Source};
+use sconce::source::{Batch, Bytes, Limits, MapMode, Source, Sweep};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
@@ -53,7 +54,7 @@ enum Content {
 }
 
 pub fn run(args: &ExtractArgs, out: &mut Out) -> Verdict {
-    let limits = Limits::default();
+    let limits = args.bounds.limits();
     let source = open::source(&args.file, MapMode::Private, &limits)?;
     let file = open::name(&args.file);
     let archive = Archive::open(source, &limits).map_err(|failure| failure.in_file(&file))?;
@@ -70,13 +71,17 @@ pub fn run(args: &ExtractArgs, out: &mut Out) -> Verdict {
         return Ok(Outcome::Clean);
     }
     let paths = plan(&records, &args.directory).map_err(|failure| failure.in_file(&file))?;
+    let (mut sweep, mut batch, mut folders) = (Sweep::new(), Batch::new(), BTreeSet::new());
     for (record, path) in records.iter().zip(&paths) {
-        let bytes = archive.bytes(record).map_err(|failure| failure.in_file(&file))?;
-        make_folders(&args.directory, path)?;
-        let mut to = AtomicFile::create(&args.directory.join(path), args.force)?;
-        to.write_all(&bytes).map_err(|error| atomic::cannot_write(path, &error))?;
-        to.commit()?;
+        make_folders(&args.directory, path, &mut folders)?;
+        let target = args.directory.join(path);
+        let mut to = AtomicFile::create(&target, args.force)?;
+        let write =
+            |part: &[u8]| to.write_all(part).map_err(|error| atomic::cannot_write(&target, &error));
+        archive.parts(record, &mut sweep, write).map_err(|failure| failure.in_file(&file))?;
+        to.commit_in(&mut batch)?;
     }
+    batch.finish().map_err(|error| atomic::refused(&args.directory, &error))?;
     let directory = args.directory.to_string_lossy();
     if args.json {
         let records = records.iter().map(Record::row).collect();
@@ -149,13 +154,23 @@ impl Archive {
         }
     }
 
-    fn bytes(&self, record: &Record) -> Result<Bytes, Failure> {
+    /// Hands a record's bytes on in parts, and then says whether they are the right ones.
+    fn parts(
+        &self,
+        record: &Record,
+        sweep: &mut Sweep,
+        mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         match (self, &record.content) {
-            (_, Content::Tar(bytes)) => Ok(bytes.clone()),
+            (_, Content::Tar(bytes)) => sweep.parts(bytes.source(), bytes, take),
             (Archive::Zip(directory), Content::Zip(index)) => {
                 let entry = &directory.entries()[*index];
-                let bytes = directory.bytes(entry)?;
-                let crc = directory.computed_crc32(entry)?;
+                let mut crc = Hasher::new();
+                directory.parts(entry, sweep, |part| {
+                    crc.update(part);
+                    take(part)
+                })?;
+                let crc = crc.finalize();
                 if crc != entry.crc32() {
                     return Err(Failure::unreadable(
                         "the record's checksum does not fit its bytes",
@@ -167,7 +182,7 @@ impl Archive {
                         entry.crc32()
                     )));
                 }
-                Ok(bytes)
+                Ok(())
             }
             (Archive::Tar(_), Content::Zip(_)) => {
                 Err(Failure::unreadable("the record is of another archive"))
@@ -303,16 +318,22 @@ fn unsafe_name(name: &str) -> Option<&'static str> {
     None
 }
 
-/// Makes the folders above a path; a link among them could lead elsewhere and is refused.
-fn make_folders(root: &Path, path: &Path) -> Result<(), Failure> {
+/// Makes the folders above a path; a link among them could lead elsewhere and is refused. `made` are those
+/// that were looked at before.
+fn make_folders(root: &Path, path: &Path, made: &mut BTreeSet<PathBuf>) -> Result<(), Failure> {
     let fail = |path: &Path, error: std::io::Error| {
         Failure::unreadable(format!("cannot make the folder: {error}"))
             .in_file(path.to_string_lossy())
     };
-    fs::create_dir_all(root).map_err(|error| fail(root, error))?;
+    if made.insert(root.to_owned()) {
+        fs::create_dir_all(root).map_err(|error| fail(root, error))?;
+    }
     let mut folder = root.to_owned();
     for part in path.parent().into_iter().flat_map(Path::components) {
         folder.push(part);
+        if !made.insert(folder.clone()) {
+            continue;
+        }
         match fs::symlink_metadata(&folder) {
             Ok(there) if there.is_dir() => {}
             Ok(_) => {

@@ -58,7 +58,9 @@ pub fn run(args: &GlobalsArgs, out: &mut Out, say: Say) -> Verdict {
         Err(error) => {
             let failure = Failure::from(error).in_file(&file);
             // What a pickle names before it breaks off is worth knowing all the more.
-            let Ok(streams) = streams::streams(&args.input.file, None) else { return Err(failure) };
+            let Ok(streams) = streams::streams(&args.input.file, None, &open::limits(load)) else {
+                return Err(failure);
+            };
             let globals: Vec<GlobalUse> = streams.iter().flat_map(before_the_break).collect();
             if globals.is_empty() {
                 return Err(failure);
@@ -121,8 +123,7 @@ pub fn run(args: &GlobalsArgs, out: &mut Out, say: Say) -> Verdict {
 
 /// The globals of a pickle up to where it ends or breaks off.
 fn before_the_break(stream: &Stream) -> Vec<GlobalUse> {
-    let limits = sconce::pickle::Limits::default();
-    let mut machine = Machine::new(&stream.bytes[stream.start..], &limits);
+    let mut machine = Machine::new(&stream.bytes[stream.start..], &stream.limits);
     while let Ok(None) = machine.step(&mut AllowAll) {}
     let arena = machine.arena();
     let mut out: Vec<GlobalUse> = Vec::new();

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::Path;
 
 use sconce::checkpoint::{DictKind, Draft, StateDict};
 use sconce::tensor::Tensor;
@@ -13,6 +13,7 @@ use super::{SCHEMA_VERSION, merge};
 use crate::atomic::{AtomicFile, cannot_write};
 use crate::cli::ShardArgs;
 use crate::error::{self, Failure, Outcome};
+use crate::file_set::{self, FileSet, Written};
 use crate::open::{self, Say};
 use crate::output::{Line, Out, Progress, Style, count};
 use crate::run::Verdict;
@@ -72,7 +73,7 @@ pub fn run(args: &ShardArgs, out: &mut Out, say: Say) -> Verdict {
         0 | 1 => vec![format!("{prefix}.bin")],
         all => (1..=all).map(|at| format!("{prefix}-{at:05}-of-{all:05}.bin")).collect(),
     };
-    let index = (files.len() > 1).then(|| format!("{prefix}.bin.index.json"));
+    let index = (files.len() > 1).then(|| file_set::index_name(prefix));
     if !args.dry_run {
         let progress = Progress::new("writing", total_size, say.quiet || args.json);
         write(args, &draft, &shards, &files, index.as_deref(), total_size, &progress)?;
@@ -102,8 +103,9 @@ pub fn run(args: &ShardArgs, out: &mut Out, say: Say) -> Verdict {
     Ok(Outcome::Clean)
 }
 
-/// All files are complete before any takes its name; the index is last. Each file has the versions of
-/// all modules, where the whole has them: only an OrderedDict can carry those.
+/// All files are complete before any takes its name; the index is last. With `--force`, they take the place
+/// of an earlier set as one. Each file has the versions of all modules, where the whole has them: only an
+/// OrderedDict can carry those.
 fn write(
     args: &ShardArgs,
     whole: &Draft,
@@ -115,32 +117,70 @@ fn write(
 ) -> Result<(), Failure> {
     let none = [Shard { tensors: Vec::new() }];
     let shards = if shards.is_empty() { &none } else { shards };
+    let set = match args.force {
+        true => Some(FileSet::replace(&args.directory, &args.prefix)?),
+        false => None,
+    };
     let mut written = Vec::new();
-    let mut weight_map = Vec::new();
+    // Of each tensor, the place of its file.
+    let mut places = Vec::new();
     let versions = !args.plain && whole.root().metadata().is_some();
     let kind = if versions { DictKind::OrderedDict } else { DictKind::Dict };
-    for (shard, name) in shards.iter().zip(files) {
-        let path: PathBuf = args.directory.join(name);
+    for (at, (shard, name)) in shards.iter().zip(files).enumerate() {
+        let path = args.directory.join(name);
+        let first = match (&set, index) {
+            (Some(set), Some(_)) => args.directory.join(set.first_name(name)),
+            _ => path.clone(),
+        };
         let mut state = StateDict::of_kind(kind);
         let tensors: Vec<&str> = shard.tensors.iter().map(|(tensor, _)| tensor.as_str()).collect();
         state.copy_entries(whole.root(), &tensors);
-        weight_map.extend(tensors.into_iter().map(|tensor| (tensor, name.as_str())));
+        places.extend(tensors.into_iter().map(|tensor| (tensor, at)));
         if versions {
             state.copy_metadata(whole.root());
         }
         let state = state.finish();
-        written.push(saving::write(state.root(), &path, args.force, &args.saving, progress)?);
+        let (force, saving) = (args.force, &args.saving);
+        let file = saving::write_as(state.root(), &path, &first, force, saving, progress)?;
+        written.push((name.clone(), file));
     }
-    if let Some(name) = index {
-        let path = args.directory.join(name);
-        let mut file = AtomicFile::create(&path, args.force)?;
-        let index = Index { metadata: Metadata { total_size }, weight_map };
-        let json = serde_json::to_string_pretty(&index)
-            .map_err(|error| Failure::unreadable(error.to_string()))?;
-        file.write_all(ascii(&json).as_bytes()).map_err(|error| cannot_write(&path, &error))?;
-        written.push(file);
+    let mut indexes = Vec::new();
+    if let Some(index) = index {
+        let path = args.directory.join(index);
+        let first: Vec<String> = written.iter().map(|(_, file)| base(file.target())).collect();
+        // The second is for when the files have got their names.
+        let both = if first == files { vec![files] } else { vec![&first[..], files] };
+        for files in both {
+            let weight_map =
+                places.iter().map(|&(tensor, at)| (tensor, files[at].as_str())).collect();
+            indexes.push(write_index(&path, args.force, total_size, weight_map)?);
+        }
     }
-    written.into_iter().try_for_each(AtomicFile::commit)
+    match set {
+        Some(set) => set.publish(Written { files: written, indexes }),
+        None => {
+            let files = written.into_iter().map(|(_, file)| file).chain(indexes);
+            files.into_iter().try_for_each(AtomicFile::commit)
+        }
+    }
+}
+
+fn base(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn write_index(
+    path: &Path,
+    force: bool,
+    total_size: u64,
+    weight_map: Vec<(&str, &str)>,
+) -> Result<AtomicFile, Failure> {
+    let mut file = AtomicFile::create(path, force)?;
+    let index = Index { metadata: Metadata { total_size }, weight_map };
+    let json = serde_json::to_string_pretty(&index)
+        .map_err(|error| Failure::unreadable(error.to_string()))?;
+    file.write_all(ascii(&json).as_bytes()).map_err(|error| cannot_write(path, &error))?;
+    Ok(file)
 }
 
 /// JSON as Python's `json.dump` has it without being asked otherwise: other characters than ASCII's

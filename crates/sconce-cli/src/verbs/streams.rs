@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 
 use sconce::archive::{Archive, TarArchive};
-use sconce::checkpoint::{FileKind, identify};
+use sconce::checkpoint::{FileKind, identify, pickle_limits};
 use sconce::pickle::instructions;
 use sconce::source::{Bytes, Limits, MapMode};
 
@@ -22,12 +22,31 @@ pub struct Stream {
     pub bytes: Bytes,
     /// Where it starts in them. Offsets are counted from their beginning.
     pub start: usize,
+    /// What reading it may cost.
+    pub limits: sconce::pickle::Limits,
+}
+
+impl Stream {
+    /// A pickle that takes `stored` bytes in its file.
+    fn new(
+        name: impl Into<String>,
+        bytes: Bytes,
+        start: usize,
+        stored: u64,
+        limits: &Limits,
+    ) -> Stream {
+        let limits = pickle_limits(limits, stored);
+        Stream { name: name.into(), bytes, start, limits }
+    }
 }
 
 /// The main pickle of a file, all five of a legacy one, or the one that `record` names.
-pub fn streams(file: &OsStr, record: Option<&str>) -> Result<Vec<Stream>, Failure> {
-    let limits = Limits::default();
-    let source = open::source(file, MapMode::Private, &limits)?;
+pub fn streams(
+    file: &OsStr,
+    record: Option<&str>,
+    limits: &Limits,
+) -> Result<Vec<Stream>, Failure> {
+    let source = open::source(file, MapMode::Private, limits)?;
     let name = open::name(file);
     let whole = source.slice(0..source.len()).unwrap_or_else(|| Vec::new().into());
     if source.is_empty() {
@@ -35,7 +54,7 @@ pub fn streams(file: &OsStr, record: Option<&str>) -> Result<Vec<Stream>, Failur
     }
     let kind = identify(&source).kind;
     if whole.starts_with(b"PK\x03\x04") {
-        let archive = Archive::open(source, &limits);
+        let archive = Archive::open(source, limits);
         let archive = archive.map_err(|error| Failure::from(error).in_file(&name))?;
         return zip_record(&archive, record).map_err(|failure| failure.in_file(&name));
     }
@@ -45,21 +64,22 @@ pub fn streams(file: &OsStr, record: Option<&str>) -> Result<Vec<Stream>, Failur
             let names = tar.members().iter().map(|member| member.name.as_str());
             return Err(no_record(record, wanted, names).in_file(name));
         };
-        return Ok(vec![Stream {
-            name: member.name.clone(),
-            bytes: member.bytes.clone(),
-            start: 0,
-        }]);
+        let bytes = member.bytes.clone();
+        let stored = bytes.len() as u64;
+        return Ok(vec![Stream::new(&member.name, bytes, 0, stored, limits)]);
     }
     if kind == FileKind::Legacy {
-        return legacy(&whole, record).map_err(|failure| failure.in_file(&name));
+        return legacy(&whole, record, limits).map_err(|failure| failure.in_file(&name));
     }
     if matches!(kind, FileKind::Safetensors | FileKind::Npy) {
         let message = format!("there is no pickle in this file: {}", kind.description());
         return Err(Failure::unreadable(message).in_file(name));
     }
     match record {
-        None => Ok(vec![Stream { name: String::new(), bytes: whole, start: 0 }]),
+        None => {
+            let stored = whole.len() as u64;
+            Ok(vec![Stream::new("", whole, 0, stored, limits)])
+        }
         Some(wanted) => Err(no_record(record, wanted, std::iter::empty()).in_file(name)),
     }
 }
@@ -75,19 +95,21 @@ fn zip_record(archive: &Archive, record: Option<&str>) -> Result<Vec<Stream>, Fa
         no_record(record, wanted, names.iter().map(String::as_str))
     })?;
     let name = archive.display_name(entry).into_owned();
-    let bytes = archive.directory().bytes(entry)?;
-    Ok(vec![Stream { name, bytes, start: 0 }])
+    let bytes = archive.directory().bytes_to_parse(entry)?;
+    let limits = archive.directory().limits();
+    Ok(vec![Stream::new(name, bytes, 0, entry.compressed_size(), limits)])
 }
 
-fn legacy(whole: &Bytes, record: Option<&str>) -> Result<Vec<Stream>, Failure> {
+fn legacy(whole: &Bytes, record: Option<&str>, limits: &Limits) -> Result<Vec<Stream>, Failure> {
     let mut out = Vec::new();
     let mut start = 0;
     for name in LEGACY {
         let rest = whole.slice(start..whole.len()).unwrap_or_else(|| Vec::new().into());
         if record == Some(name) {
-            return Ok(vec![Stream { name: name.to_owned(), bytes: rest, start: 0 }]);
+            let stored = rest.len() as u64;
+            return Ok(vec![Stream::new(name, rest, 0, stored, limits)]);
         }
-        out.push(Stream { name: name.to_owned(), bytes: whole.clone(), start });
+        out.push(Stream::new(name, whole.clone(), start, rest.len() as u64, limits));
         // Where this one cannot be read to its end, listing it says why; there is nothing behind.
         let last = instructions(&rest).last();
         let Some(Ok(stop)) = last else { break };

@@ -1,6 +1,6 @@
 //! `sconce trace`: the pickle machine at work, opcode by opcode, on values that do nothing.
 
-use sconce::pickle::{Frame, Limits, Step, Tracer};
+use sconce::pickle::{Frame, Step, Tracer};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
@@ -43,7 +43,7 @@ impl<'a> From<&'a Frame> for FrameRow<'a> {
 /// Exit code 2 when the pickle breaks off.
 pub fn run(args: &TraceArgs, out: &mut Out) -> Verdict {
     let file = open::name(&args.file);
-    let mut streams = streams::streams(&args.file, args.record.as_deref())?;
+    let mut streams = streams::streams(&args.file, args.record.as_deref(), &args.bounds.limits())?;
     // Of a legacy file, the pickle that matters.
     let at = streams.iter().position(|stream| stream.name == "object").unwrap_or(0);
     let stream = streams.swap_remove(at);
@@ -53,7 +53,7 @@ pub fn run(args: &TraceArgs, out: &mut Out) -> Verdict {
         let offset = error.offset() + stream.start as u64;
         Failure::unreadable(error.to_string()).in_file(&file).in_record(record).at(Some(offset))
     };
-    let mut tracer = Tracer::new(bytes, &Limits::default());
+    let mut tracer = Tracer::new(bytes, &stream.limits);
     if let Some(at) = args.at {
         let inside = at.saturating_sub(stream.start);
         tracer.skip_until(inside).map_err(broken)?;

@@ -1,5 +1,6 @@
 //! `sconce verify`: every byte of a file, and every tensor in it.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -211,7 +212,7 @@ fn check(checkpoint: &Checkpoint, say: Say, findings: &mut Vec<Finding>) {
     read(&tensors, say, findings);
     let unread = checkpoint.storages().iter().filter(|record| record.storage.has_data());
     for record in unread {
-        if let Err(error) = record.storage.data() {
+        if let Err(error) = record.storage.read_through() {
             findings.push(Finding {
                 severity: "error",
                 rule: "damaged-storage".to_owned(),
@@ -229,13 +230,20 @@ fn check(checkpoint: &Checkpoint, say: Say, findings: &mut Vec<Finding>) {
 fn read(tensors: &[(&str, &Tensor)], say: Say, findings: &mut Vec<Finding>) {
     let total = tensors.iter().fold(0, |sum: u64, (_, tensor)| sum.saturating_add(tensor.nbytes()));
     let progress = Progress::new("reading", total, say.quiet);
-    for block in tensors.chunks(64) {
-        let found: Vec<Option<Finding>> = block
+    // Any number of tensors can share a storage, which is read once.
+    let mut seen = HashSet::new();
+    let unread = |tensor: &Tensor| tensor.storage().is_none_or(|storage| seen.insert(storage.id()));
+    let unread: Vec<bool> = tensors.iter().map(|(_, tensor)| *tensor).map(unread).collect();
+    let places: Vec<usize> = (0..tensors.len()).collect();
+    for places in places.chunks(64) {
+        let block = &tensors[places[0]..places[0] + places.len()];
+        let found: Vec<Option<Finding>> = places
             .par_iter()
-            .map(|(name, tensor)| {
+            .map(|&at| {
+                let (name, tensor) = tensors[at];
                 let sparse = tensor.validate_sparse();
                 let read = sparse.and_then(|()| match tensor.storage() {
-                    Some(storage) if storage.has_data() => storage.data().map(drop),
+                    Some(storage) if storage.has_data() && unread[at] => storage.read_through(),
                     Some(_) => Ok(()),
                     None => elements::components(tensor).map(drop),
                 });
@@ -244,7 +252,7 @@ fn read(tensors: &[(&str, &Tensor)], say: Say, findings: &mut Vec<Finding>) {
                     rule: "damaged-tensor".to_owned(),
                     file: None,
                     record: None,
-                    tensor: Some((*name).to_owned()),
+                    tensor: Some(name.to_owned()),
                     offset: None,
                     message: error.to_string(),
                 })

@@ -447,8 +447,12 @@ const MAX_IMPORTS: usize = 64;
 /// Reads a Python file.
 pub(crate) fn read(path: &Path) -> Result<String, Error> {
     let fail = |why: String| Error::without_range(format!("{}: {why}", path.display()));
-    let size = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?.len();
-    if size > MAX_FILE {
+    let metadata = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?;
+    // Opening a named pipe would wait for its writer.
+    if !metadata.is_file() {
+        return Err(fail("this is no file".into()));
+    }
+    if metadata.len() > MAX_FILE {
         return Err(fail("the file is too large for a Python file".into()));
     }
     let bytes = std::fs::read(path).map_err(|error| fail(error.to_string()))?;

@@ -1,0 +1,58 @@
+//! Sound and pictures as arguments of programs.
+#![no_main]
+
+#[path = "../../crates/sconce-cli/src/input/picture.rs"]
+#[allow(unreachable_pub, reason = "a part of the command")]
+mod picture;
+#[path = "../../crates/sconce-cli/src/input/sound.rs"]
+#[allow(unreachable_pub, reason = "a part of the command")]
+mod sound;
+
+/// What those parts of the command need of the rest.
+#[allow(unreachable_pub, reason = "a part of the command")]
+mod error {
+    pub struct Failure(String);
+
+    impl Failure {
+        pub fn unreadable(message: impl Into<String>) -> Failure {
+            Failure(message.into())
+        }
+
+        pub fn usage(message: impl Into<String>) -> Failure {
+            Failure(message.into())
+        }
+
+        pub fn in_file(self, _: impl Into<String>) -> Failure {
+            self
+        }
+
+        pub fn message(&self) -> &str {
+            &self.0
+        }
+    }
+}
+
+#[allow(unreachable_pub, reason = "a part of the command")]
+mod calling {
+    #[derive(Default)]
+    pub struct PictureOptions {
+        pub resize: Option<(u32, u32)>,
+        pub gray: bool,
+        pub rgb: bool,
+        pub mean: Vec<f32>,
+        pub std: Vec<f32>,
+    }
+}
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Err(error) = sound::read(bytes, "fuzz.wav") {
+        assert!(!error.message().is_empty());
+    }
+    let gray = bytes.len() % 2 == 0;
+    let options = calling::PictureOptions { gray, resize: Some((3, 5)), ..Default::default() };
+    if let Err(error) = picture::read(bytes, &options, "fuzz.png") {
+        assert!(!error.message().is_empty());
+    }
+});
