@@ -14,7 +14,7 @@ pub use zip::pickled_tensors;
 
 use std::sync::Arc;
 
-use sconce_pickle::{Arena, Loaded, Node as PickleNode, Value};
+use sconce_pickle::{AllowAll, Arena, Loaded, Machine, Node as PickleNode, Value};
 use sconce_source::Source;
 use sconce_tensor::{DType, Device, Storage};
 
@@ -24,6 +24,7 @@ use crate::globals::{GlobalUse, globals_of};
 use crate::identify::{FileKind, Identity, identify};
 use crate::location::MapLocation;
 use crate::object::{Graph, ObjectId};
+use crate::observe::{PicklePlace, Seen};
 use crate::options::{LoadOptions, Policy};
 use crate::weights_only::{WeightsOnly, message_of};
 use crate::{Error, ErrorKind};
@@ -58,6 +59,9 @@ impl Parts {
 
 /// Says what the source is and opens it accordingly.
 pub(crate) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
+    if let Some(observer) = &options.observer {
+        observer.file(source);
+    }
     let identity = identify(source);
     let opened = match identity.kind {
         FileKind::Zip | FileKind::TorchScript => zip::open(source, options, identity.kind),
@@ -103,10 +107,10 @@ fn with_article(noun: &str) -> String {
     }
 }
 
-/// Runs the pickle machine under the caller's policy. `offset` is where `bytes` begin in the record
-/// named `record`.
+/// Runs the pickle machine under the caller's policy, and tells the caller's observer.
 fn unpickle<'a>(
     bytes: &'a [u8],
+    place: PicklePlace<'_>,
     options: &LoadOptions,
     warnings: &mut Vec<String>,
 ) -> Result<Loaded<'a>, Error> {
@@ -119,10 +123,10 @@ fn unpickle<'a>(
         .with_max_values(options.limits.max_pickle_values)
         .with_max_memo(options.limits.max_pickle_values);
     match options.policy {
-        Policy::Inspect => sconce_pickle::load(bytes, &limits).map_err(Error::from),
+        Policy::Inspect => run(bytes, place, &limits, options, &mut AllowAll).map_err(Error::from),
         Policy::WeightsOnly => {
             let mut policy = WeightsOnly::new(&options.allow_list);
-            let loaded = sconce_pickle::load_with(bytes, &limits, &mut policy);
+            let loaded = run(bytes, place, &limits, options, &mut policy);
             for warning in policy.warnings {
                 if !warnings.contains(&warning) {
                     warnings.push(warning);
@@ -138,6 +142,38 @@ fn unpickle<'a>(
             })
         }
     }
+}
+
+/// `sconce_pickle::load_with`, which an observer sees, too, where it fails.
+fn run<'a, P: sconce_pickle::Policy>(
+    bytes: &'a [u8],
+    place: PicklePlace<'_>,
+    limits: &sconce_pickle::Limits,
+    options: &LoadOptions,
+    policy: &mut P,
+) -> Result<Loaded<'a>, sconce_pickle::Error> {
+    let Some(observer) = &options.observer else {
+        return sconce_pickle::load_with(bytes, limits, policy);
+    };
+    let mut machine = Machine::new(bytes, limits);
+    let ended = loop {
+        match machine.step(policy) {
+            Ok(None) => {}
+            Ok(Some(_)) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
+    observer.pickle(&Seen {
+        record: place.record,
+        offset: place.offset,
+        bytes,
+        consumed: machine.position(),
+        alone: place.alone,
+        arena: machine.arena(),
+        error: ended.as_ref().err(),
+    });
+    ended?;
+    machine.finish().ok_or(sconce_pickle::Error::Exhausted { at: bytes.len() as u64 })
 }
 
 /// Builds the objects of a pickle.
