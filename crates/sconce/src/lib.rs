@@ -111,6 +111,7 @@ pub use sconce_archive as archive;
 pub use sconce_checkpoint as checkpoint;
 pub use sconce_export as export;
 pub use sconce_pickle as pickle;
+pub use sconce_scan as scan;
 pub use sconce_source as source;
 pub use sconce_syntax as syntax;
 pub use sconce_tensor as tensor;
