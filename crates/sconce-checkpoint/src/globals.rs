@@ -30,10 +30,6 @@ impl GlobalUse {
     pub fn full_name(&self) -> String {
         format!("{}.{}", self.module, self.name)
     }
-
-    pub(crate) fn same(&self, other: &GlobalUse) -> bool {
-        self.module == other.module && self.name == other.name
-    }
 }
 
 /// Longest name of a record that is kept whole, in bytes.
@@ -75,6 +71,35 @@ pub(crate) fn globals_of(arena: &Arena<'_>, record: &str) -> Vec<GlobalUse> {
         }
     }
     out
+}
+
+/// The globals of several pickles of one file.
+#[derive(Debug, Default)]
+pub(crate) struct Globals {
+    all: Vec<GlobalUse>,
+    by_name: std::collections::HashMap<(String, String), usize>,
+}
+
+impl Globals {
+    /// Adds those of a pickle that begins at `offset` of its record.
+    pub(crate) fn add(&mut self, more: Vec<GlobalUse>, offset: u64) {
+        for mut global in more {
+            let name = (global.module.clone(), global.name.clone());
+            let at = *self.by_name.entry(name).or_insert(self.all.len());
+            match self.all.get_mut(at) {
+                Some(known) => known.count += global.count,
+                None => {
+                    global.offset += offset;
+                    self.all.push(global);
+                }
+            }
+        }
+    }
+
+    /// All of them, in order of first appearance.
+    pub(crate) fn finish(self) -> Vec<GlobalUse> {
+        self.all
+    }
 }
 
 /// The names that `torch.load(weights_only=True)` would refuse in this file, as

@@ -36,6 +36,7 @@ mod globals;
 mod identify;
 mod location;
 mod object;
+mod observe;
 mod options;
 mod python2_names;
 mod save;
@@ -54,6 +55,8 @@ pub use object::{
     Array, ArrayData, ClassRef, Dict, DictKind, How, Instance, Module, NamedArray, NamedTensor,
     Node, Object, ObjectId, StorageObject, TensorClass, TensorObject,
 };
+pub use observe::{Observer, Seen};
 pub use options::{LoadOptions, Policy};
+pub use python2_names::modern as python3_name;
 pub use save::{ArchiveLayout, SaveOptions};
 pub use weights_only::pytorch_message;

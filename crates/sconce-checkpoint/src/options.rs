@@ -1,4 +1,5 @@
 use std::path::Path;
+use std::sync::Arc;
 
 use sconce_source::{Limits, MapMode, Source};
 use sconce_tensor::ByteOrder;
@@ -7,6 +8,7 @@ use crate::allow_list::AllowList;
 use crate::build::Encoding;
 use crate::checkpoint::Checkpoint;
 use crate::location::{LocationRegistry, MapLocation};
+use crate::observe::{self, Observer};
 use crate::{Error, container};
 
 /// Which files are opened.
@@ -46,6 +48,7 @@ pub struct LoadOptions {
     pub(crate) encoding: Encoding,
     pub(crate) limits: Limits,
     pub(crate) keep_going: bool,
+    pub(crate) observer: Option<observe::Shared>,
 }
 
 impl LoadOptions {
@@ -114,6 +117,12 @@ impl LoadOptions {
     /// [`Checkpoint::problems`], instead of failing.
     pub fn keep_going(mut self, keep_going: bool) -> Self {
         self.keep_going = keep_going;
+        self
+    }
+
+    /// Tells `observer` every pickle that is read.
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = Some(observer);
         self
     }
 

@@ -15,7 +15,7 @@ type Module = (&'static str, &'static str, bool);
 /// What Python 3's pickle reads `module.name` as. Allocates nothing.
 ///
 /// pickle does this for protocols 0 to 2 only.
-pub(crate) fn modern<'a>(module: &'a str, name: &'a str) -> (Cow<'a, str>, Cow<'a, str>) {
+pub fn modern<'a>(module: &'a str, name: &'a str) -> (Cow<'a, str>, Cow<'a, str>) {
     replaced(module, name, false)
 }
 

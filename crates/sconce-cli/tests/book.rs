@@ -57,7 +57,15 @@ fn shell(command: &str, folder: &Path) -> String {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(format!("{command} 2>&1")).current_dir(folder);
     shell.env("PATH", format!("{}:{path}", binary.display()));
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "SCONCE_COLOR", "SCONCE_BYTES", "SCONCE_QUIET", "COLUMNS"] {
+    for name in [
+        "NO_COLOR",
+        "CLICOLOR",
+        "CLICOLOR_FORCE",
+        "SCONCE_COLOR",
+        "SCONCE_BYTES",
+        "SCONCE_QUIET",
+        "COLUMNS",
+    ] {
         shell.env_remove(name);
     }
     let output = shell.output().unwrap();
@@ -68,16 +76,21 @@ fn shell(command: &str, folder: &Path) -> String {
 fn matches(expected: &[&str], printed: &[&str]) -> bool {
     match expected.split_first() {
         None => printed.is_empty(),
-        Some((&"...", rest)) => (0..=printed.len()).any(|skipped| matches(rest, &printed[skipped..])),
+        Some((&"...", rest)) => {
+            (0..=printed.len()).any(|skipped| matches(rest, &printed[skipped..]))
+        }
         Some((line, rest)) => {
-            printed.first().is_some_and(|found| line_matches(line, found)) && matches(rest, &printed[1..])
+            printed.first().is_some_and(|found| line_matches(line, found))
+                && matches(rest, &printed[1..])
         }
     }
 }
 
 fn line_matches(expected: &str, printed: &str) -> bool {
     let mut parts = expected.trim_end().split("[..]");
-    let Some(mut rest) = printed.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let Some(mut rest) = printed.strip_prefix(parts.next().unwrap_or_default()) else {
+        return false;
+    };
     let mut last = None;
     for part in parts {
         last = Some(part);
@@ -101,7 +114,9 @@ fn run_page(page: &str) -> (String, Vec<String>) {
         }
         let Some(command) = line.strip_prefix("$ ").filter(|_| in_console) else { continue };
         let mut expected = Vec::new();
-        while let Some(line) = lines.next_if(|line| !line.starts_with("$ ") && !line.starts_with("```")) {
+        while let Some(line) =
+            lines.next_if(|line| !line.starts_with("$ ") && !line.starts_with("```"))
+        {
             expected.push(line);
         }
         let printed = shell(command, folder.path());
@@ -109,7 +124,8 @@ fn run_page(page: &str) -> (String, Vec<String>) {
             now.extend(expected.iter().map(|line| format!("{line}\n")));
         } else {
             let expected = expected.join("\n");
-            differences.push(format!("$ {command}\n--- the page\n{expected}\n--- printed\n{printed}"));
+            differences
+                .push(format!("$ {command}\n--- the page\n{expected}\n--- printed\n{printed}"));
             now += &printed;
         }
     }

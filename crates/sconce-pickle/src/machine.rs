@@ -396,6 +396,7 @@ impl<'a> Machine<'a> {
                 let base = self.pop_mark()?;
                 let class = self.global_lines(policy)?;
                 let args = self.tuple_of(base)?;
+                self.stack.truncate(base);
                 let args = self.node(args)?;
                 self.call(CallKind::Inst, class, args, None, policy)?;
             }

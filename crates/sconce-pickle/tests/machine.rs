@@ -322,6 +322,7 @@ fn names_and_calls() {
         (b"cm\nf\n)}\x92.", "NewObjEx(m.f, ()){}"),
         (b"(K\x01im\nf\n.", "Inst(m.f, (1))"),
         (b"(cm\nf\nK\x01o.", "Obj(m.f, (1))"),
+        (b"N(K\x01im\nf\n\x86.", "(None, Inst(m.f, (1)))"),
         (b"Pabc\n.", "pid('abc')"),
         (b"P\n.", "pid('')"),
         (b"K\x01Q.", "pid(1)"),

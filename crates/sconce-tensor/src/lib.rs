@@ -53,7 +53,7 @@ pub use error::{Error, ErrorKind, ViewShape};
 pub use geometry::Dims;
 pub use layout::Layout;
 pub use nested::Nested;
-pub use npy::{npy_header, read_npy, write_npy};
+pub use npy::{npy_header, read_npy, read_npy_header, write_npy};
 pub use print::{Display, PrintOptions};
 pub use quantized::{ChannelScheme, Quantizer};
 pub use scalar::{Scalar, Values};

@@ -30,6 +30,7 @@
 //! | `run` | yes | runs TorchScript programs: module [`run`] |
 //! | `script` | yes | compiles Python source: [`jit::ScriptOptions`] |
 //! | `jit` | by `run` and `script` | TorchScript archives as programs: module [`jit`] |
+//! | `scan` | yes | what a file would do when PyTorch loads it: module `scan` |
 //! | `safetensors` | yes | opens `.safetensors` files |
 //! | `parallel` | yes | checksums on several threads while a file is written |
 //! | `ndarray`, `candle` | no | conversions to and from those crates: module `interop` |
@@ -127,6 +128,8 @@ pub use sconce_archive as archive;
 pub use sconce_checkpoint as checkpoint;
 pub use sconce_export as export;
 pub use sconce_pickle as pickle;
+#[cfg(feature = "scan")]
+pub use sconce_scan as scan;
 pub use sconce_source as source;
 #[cfg(feature = "jit")]
 pub use sconce_syntax as syntax;

@@ -11,7 +11,9 @@ use super::{Parts, StorageId, finish, map_device, pid_kind, restore, storage_id,
 use crate::build::{BuildOptions, Builder, Persistent, PersistentLoad, TypedStorage};
 use crate::checkpoint::{Info, Place, StorageRecord};
 use crate::error::CUT_SHORT;
+use crate::globals::{Globals, globals_of};
 use crate::identify::FileKind;
+use crate::observe::PicklePlace;
 use crate::options::LoadOptions;
 use crate::{Error, ErrorKind};
 
@@ -69,7 +71,10 @@ fn read_nested(
         let message = "Invalid magic number; corrupt file?";
         return Err(Error::new(ErrorKind::Malformed, message).at(0));
     }
+    let mut globals = Globals::default();
+    globals.add(globals_of(&magic.arena, "magic number"), 0);
     let (version, at) = stream.pickle("protocol version")?;
+    globals.add(globals_of(&version.arena, "protocol version"), at);
     match version.arena.node(version.root) {
         PickleNode::Int(PROTOCOL_VERSION) => {}
         PickleNode::Int(other) => {
@@ -81,7 +86,8 @@ fn read_nested(
             return Err(Error::new(ErrorKind::Malformed, message).at(at));
         }
     }
-    let (system, _) = stream.pickle("system info")?;
+    let (system, system_at) = stream.pickle("system info")?;
+    globals.add(globals_of(&system.arena, "system info"), system_at);
     let (object, object_at) = stream.pickle("object")?;
     let (keys, keys_at) = stream.pickle("storage keys")?;
     let in_object = |error: Error| error.shift(object_at).in_record("object");
@@ -109,9 +115,10 @@ fn read_nested(
     let trailing = whole.len() as u64 - end;
     let info = Info { trailing_bytes: trailing, records: 5, ..Info::default() };
     let mut parts = finish(FileKind::Legacy, built, info, &object, "object", warnings);
-    for global in &mut parts.globals {
-        global.offset += object_at;
-    }
+    // torch.load unpickles all five.
+    globals.add(std::mem::take(&mut parts.globals), object_at);
+    globals.add(globals_of(&keys.arena, "storage keys"), keys_at);
+    parts.globals = globals.finish();
     parts.storages = storages.records;
     Ok((parts, end))
 }
@@ -138,8 +145,8 @@ impl<'a> Stream<'a> {
     fn pickle(&mut self, name: &str) -> Result<(Loaded<'a>, u64), Error> {
         let start = self.at;
         let rest = &self.whole[start as usize..];
-        let stored = rest.len() as u64;
-        let loaded = unpickle(rest, stored, self.options, &mut self.warnings).map_err(|error| {
+        let place = PicklePlace::within(name, start, rest.len() as u64);
+        let loaded = unpickle(rest, place, self.options, &mut self.warnings).map_err(|error| {
             let error = error.shift(start).in_record(name);
             let cut = error.kind() == ErrorKind::Truncated;
             if cut { error.with_help(CUT_SHORT) } else { error }

@@ -16,7 +16,7 @@ pub use zip::pickled_tensors;
 
 use std::sync::Arc;
 
-use sconce_pickle::{Arena, Loaded, Node as PickleNode, Value};
+use sconce_pickle::{AllowAll, Arena, Loaded, Machine, Node as PickleNode, Value};
 use sconce_source::{Limits, Source};
 use sconce_tensor::{DType, Device, Storage, Tensor};
 
@@ -26,6 +26,7 @@ use crate::globals::{GlobalUse, globals_of};
 use crate::identify::{FileKind, Identity, identify};
 use crate::location::MapLocation;
 use crate::object::{Graph, Node, ObjectId, TensorClass, TensorObject};
+use crate::observe::{PicklePlace, Seen};
 use crate::options::{LoadOptions, Policy};
 use crate::weights_only::{WeightsOnly, message_of};
 use crate::{Error, ErrorKind};
@@ -60,6 +61,9 @@ impl Parts {
 
 /// Says what the source is and opens it accordingly.
 pub(crate) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
+    if let Some(observer) = &options.observer {
+        observer.file(source);
+    }
     let identity = identify(source);
     let opened = match identity.kind {
         FileKind::Zip | FileKind::TorchScript => zip::open(source, options, identity.kind),
@@ -111,24 +115,24 @@ pub fn pickle_limits(limits: &Limits, stored: u64) -> sconce_pickle::Limits {
     sconce_pickle::Limits::default().with_max_values(values).with_max_memo(values)
 }
 
-/// Runs the pickle machine under the caller's policy. The pickle takes `stored` bytes in its file.
+/// Runs the pickle machine under the caller's policy, and tells the caller's observer.
 fn unpickle<'a>(
     bytes: &'a [u8],
-    stored: u64,
+    place: PicklePlace<'_>,
     options: &LoadOptions,
     warnings: &mut Vec<String>,
 ) -> Result<Loaded<'a>, Error> {
-    let limit = options.limits.pickle_bytes(stored);
+    let limit = options.limits.pickle_bytes(place.stored);
     let bytes = match usize::try_from(limit) {
         Ok(limit) if bytes.len() > limit => &bytes[..limit],
         _ => bytes,
     };
-    let limits = pickle_limits(&options.limits, stored);
+    let limits = pickle_limits(&options.limits, place.stored);
     match options.policy {
-        Policy::Inspect => sconce_pickle::load(bytes, &limits).map_err(Error::from),
+        Policy::Inspect => run(bytes, place, &limits, options, &mut AllowAll).map_err(Error::from),
         Policy::WeightsOnly => {
             let mut policy = WeightsOnly::new(&options.allow_list);
-            let loaded = sconce_pickle::load_with(bytes, &limits, &mut policy);
+            let loaded = run(bytes, place, &limits, options, &mut policy);
             for warning in policy.warnings {
                 if !warnings.contains(&warning) {
                     warnings.push(warning);
@@ -144,6 +148,38 @@ fn unpickle<'a>(
             })
         }
     }
+}
+
+/// `sconce_pickle::load_with`, which an observer sees, too, where it fails.
+fn run<'a, P: sconce_pickle::Policy>(
+    bytes: &'a [u8],
+    place: PicklePlace<'_>,
+    limits: &sconce_pickle::Limits,
+    options: &LoadOptions,
+    policy: &mut P,
+) -> Result<Loaded<'a>, sconce_pickle::Error> {
+    let Some(observer) = &options.observer else {
+        return sconce_pickle::load_with(bytes, limits, policy);
+    };
+    let mut machine = Machine::new(bytes, limits);
+    let ended = loop {
+        match machine.step(policy) {
+            Ok(None) => {}
+            Ok(Some(_)) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
+    observer.pickle(&Seen {
+        record: place.record,
+        offset: place.offset,
+        bytes,
+        consumed: machine.position(),
+        alone: place.alone,
+        arena: machine.arena(),
+        error: ended.as_ref().err(),
+    });
+    ended?;
+    machine.finish().ok_or(sconce_pickle::Error::Exhausted { at: bytes.len() as u64 })
 }
 
 /// Builds the objects of a pickle that takes `stored` bytes in its file.

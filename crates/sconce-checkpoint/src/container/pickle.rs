@@ -10,12 +10,14 @@ use super::{Parts, build, finish, map_device, restore, storage_id, unpickle};
 use crate::build::{Persistent, PersistentLoad, TypedStorage};
 use crate::checkpoint::Info;
 use crate::identify::FileKind;
+use crate::observe::PicklePlace;
 use crate::options::LoadOptions;
 use crate::{Error, ErrorKind};
 
 pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
     let mut warnings = Vec::new();
-    let loaded = unpickle(source.bytes(), source.len(), options, &mut warnings)?;
+    let place = PicklePlace::alone("pickle", source.len());
+    let loaded = unpickle(source.bytes(), place, options, &mut warnings)?;
     let trailing_bytes = source.len() - loaded.consumed as u64;
     let is_number =
         matches!(loaded.arena.node(loaded.root), PickleNode::Int(_) | PickleNode::BigInt(_));

@@ -9,6 +9,7 @@ use sconce_source::Source;
 use super::Parts;
 use crate::build::Built;
 use crate::checkpoint::{Checkpoint, Info};
+use crate::globals::Globals;
 use crate::identify::{FileKind, identify};
 use crate::object::{Dict, DictKind, Graph, Node, ObjectId};
 use crate::options::LoadOptions;
@@ -104,6 +105,7 @@ fn gather(shards: &[(String, Checkpoint)], wanted: &[(&str, usize)]) -> Result<P
     info.shards = shards.iter().map(|(file, _)| file.clone()).collect();
     let built = Built { graph, root, problems: Vec::new() };
     let mut parts = Parts::new(FileKind::ShardIndex, built, info);
+    let mut globals = Globals::default();
     for (at, (file, shard)) in shards.iter().enumerate() {
         if tensors[at].len() > used[at] {
             let more = tensors[at].len() - used[at];
@@ -115,13 +117,9 @@ fn gather(shards: &[(String, Checkpoint)], wanted: &[(&str, usize)]) -> Result<P
         parts.warnings.extend(shard.warnings().iter().map(named));
         parts.storages.extend(shard.storages().iter().cloned());
         parts.problems.extend(shard.problems().iter().cloned());
-        for global in shard.globals() {
-            match parts.globals.iter_mut().find(|known| known.same(global)) {
-                Some(known) => known.count += global.count,
-                None => parts.globals.push(global.clone()),
-            }
-        }
+        globals.add(shard.globals().to_vec(), 0);
     }
+    parts.globals = globals.finish();
     Ok(parts)
 }
 

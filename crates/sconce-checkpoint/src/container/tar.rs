@@ -14,7 +14,9 @@ use sconce_tensor::{ByteOrder, DType, Device, Storage, Tensor};
 use super::{Parts, build, finish, map_device, restore, text, unpickle};
 use crate::build::{Persistent, PersistentLoad, TypedStorage, storage_dtype};
 use crate::checkpoint::{Info, Place, StorageRecord};
+use crate::globals::{Globals, globals_of};
 use crate::identify::FileKind;
+use crate::observe::PicklePlace;
 use crate::options::{LoadOptions, Policy};
 use crate::weights_only::UNSAFE_MESSAGE;
 use crate::{Error, ErrorKind};
@@ -32,36 +34,55 @@ pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Erro
     let mut objects = Objects { options, by_key: HashMap::new(), records: Vec::new() };
     let mut warnings = Vec::new();
     let (storages, tensors) = (member("storages")?, member("tensors")?);
-    let mut stream = Stream { bytes: &storages, at: 0, options, warnings: &mut warnings };
+    let mut stream = Stream::new("storages", &storages, options, &mut warnings);
     objects.read_storages(&mut stream).map_err(|error| error.in_record("storages"))?;
-    let mut stream = Stream { bytes: &tensors, at: 0, options, warnings: &mut warnings };
+    let mut globals = stream.globals;
+    let mut stream = Stream::new("tensors", &tensors, options, &mut warnings);
     objects.read_tensors(&mut stream).map_err(|error| error.in_record("tensors"))?;
+    globals.add(stream.globals.finish(), 0);
     let pickle = member("pickle")?.detached();
     let stored = pickle.len() as u64;
     let in_pickle = |error: Error| error.in_record("pickle");
-    let loaded = unpickle(&pickle, stored, options, &mut warnings).map_err(in_pickle)?;
+    let place = PicklePlace::alone("pickle", stored);
+    let loaded = unpickle(&pickle, place, options, &mut warnings).map_err(in_pickle)?;
     let built = build(&loaded, stored, &mut objects, options).map_err(in_pickle)?;
     let records = std::mem::take(&mut objects.records);
     let info = Info { records: tar.members().len(), ..Info::default() };
     let mut parts = finish(FileKind::Tar, built, info, &loaded, "pickle", warnings);
+    globals.add(std::mem::take(&mut parts.globals), 0);
+    parts.globals = globals.finish();
     parts.storages = records;
     Ok(parts)
 }
 
 /// A member that mixes pickles and binary data.
 struct Stream<'a> {
+    name: &'static str,
     bytes: &'a Bytes,
     at: usize,
+    /// What its pickles name.
+    globals: Globals,
     options: &'a LoadOptions,
     warnings: &'a mut Vec<String>,
 }
 
 impl<'a> Stream<'a> {
+    fn new(
+        name: &'static str,
+        bytes: &'a Bytes,
+        options: &'a LoadOptions,
+        warnings: &'a mut Vec<String>,
+    ) -> Self {
+        Stream { name, bytes, at: 0, globals: Globals::default(), options, warnings }
+    }
+
     fn pickle(&mut self) -> Result<Loaded<'a>, Error> {
         let at = self.at;
         let rest = &self.bytes[at..];
-        let loaded = unpickle(rest, rest.len() as u64, self.options, self.warnings)
+        let place = PicklePlace::within(self.name, at as u64, rest.len() as u64);
+        let loaded = unpickle(rest, place, self.options, self.warnings)
             .map_err(|error| error.shift(at as u64))?;
+        self.globals.add(globals_of(&loaded.arena, self.name), at as u64);
         self.at += loaded.consumed;
         Ok(loaded)
     }

@@ -15,6 +15,7 @@ use super::{
 use crate::build::{Builder, Persistent, PersistentLoad, TypedStorage};
 use crate::checkpoint::{Info, StorageRecord};
 use crate::identify::FileKind;
+use crate::observe::PicklePlace;
 use crate::options::{LoadOptions, Policy};
 use crate::weights_only::UNSAFE_MESSAGE;
 use crate::{Error, ErrorKind};
@@ -48,8 +49,10 @@ pub(super) fn open(source: &Source, options: &LoadOptions, kind: FileKind) -> Re
     let mut warnings = Vec::new();
     check_alignment(&archive, options, &mut warnings)?;
     check_crc(&archive, &bytes, &mut warnings);
-    let in_pickle = |error: Error| error.in_record(&format!("{}/{PICKLE}", archive.folder()));
-    let loaded = unpickle(&bytes, stored, options, &mut warnings).map_err(in_pickle)?;
+    let record = format!("{}/{PICKLE}", archive.folder());
+    let in_pickle = |error: Error| error.in_record(&record);
+    let place = PicklePlace::alone(&record, stored);
+    let loaded = unpickle(&bytes, place, options, &mut warnings).map_err(in_pickle)?;
     let mut storages = Storages {
         archive: &archive,
         options,
@@ -78,7 +81,6 @@ pub(super) fn open(source: &Source, options: &LoadOptions, kind: FileKind) -> Re
         serialization_id: text(".data/serialization_id"),
         ..Info::default()
     };
-    let record = format!("{}/{PICKLE}", archive.folder());
     let mut parts = finish(kind, built, info, &loaded, &record, warnings);
     parts.storages = records;
     Ok(parts)

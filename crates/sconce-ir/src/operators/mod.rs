@@ -5,6 +5,7 @@
 //! bisection, and its schemas are read when it is first asked for.
 
 mod aliases;
+pub mod outside;
 mod upgraders;
 
 use std::cmp::Ordering;

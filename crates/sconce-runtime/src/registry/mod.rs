@@ -34,7 +34,6 @@ mod misc;
 mod natives;
 mod normalisation;
 mod numbers;
-pub(crate) mod outside;
 mod overlap;
 mod pointwise;
 mod pooling;
@@ -190,5 +189,12 @@ mod tests {
             }
         }
         assert!(unknown.is_empty(), "no operators: {unknown:?}");
+    }
+
+    #[test]
+    fn what_reaches_outside_is_never_registered() {
+        for &(symbol, ..) in TABLES.iter().flat_map(|table| table.iter()) {
+            assert_eq!(sconce_ir::operators::outside::reason(symbol), None, "{symbol}");
+        }
     }
 }

@@ -7,7 +7,7 @@ mod header;
 mod read;
 mod write;
 
-pub use read::read_npy;
+pub use read::{read_npy, read_npy_header};
 pub use write::{npy_header, write_npy};
 
 /// How every file begins; two bytes of version follow.

@@ -25,11 +25,44 @@ const MAX_HEADER: usize = 1 << 20;
 /// ```
 pub fn read_npy(file: &Bytes) -> Result<Tensor, Error> {
     let fail = |offset: usize, reason: String| Err(Error::Npy { offset: offset as u64, reason });
+    let (prefix, text) = read_npy_header(file)?;
+    let start = prefix + text.len();
+    let header = header::parse(text)
+        .map_err(|(at, reason)| Error::Npy { offset: (prefix + at) as u64, reason })?;
+    let needed = header.dtype.bytes_for(geometry::numel(&header.shape)? as u128);
+    let held = file.len() - start;
+    if needed != held as u128 {
+        return fail(
+            start,
+            format!(
+                "{} of shape {:?} takes {needed} bytes, the file holds {held}",
+                header.dtype, header.shape
+            ),
+        );
+    }
+    let data = file.slice(start..file.len()).ok_or_else(|| short(file))?;
+    let storage =
+        Storage::with_byte_order(data, header.order, header.dtype.swap_size(), Device::CPU);
+    let strides = if header.fortran {
+        let reversed: Dims = header.shape.iter().rev().copied().collect();
+        contiguous_strides(&reversed).into_iter().rev().collect()
+    } else {
+        contiguous_strides(&header.shape)
+    };
+    Tensor::strided(storage, header.dtype, 0, &header.shape, &strides)
+}
+
+/// The header of a `.npy` file, a Python dict as text, and where it begins. The elements follow it; where
+/// they are Python objects, that is a pickle.
+///
+/// # Errors
+/// [`Error::Npy`] for what is no such file or ends within its header.
+pub fn read_npy_header(file: &[u8]) -> Result<(usize, &str), Error> {
+    let fail = |offset: usize, reason: String| Err(Error::Npy { offset: offset as u64, reason });
+    let short = || short(file);
     if !file.starts_with(MAGIC) {
         return fail(0, "the file does not begin with \\x93NUMPY".into());
     }
-    let short =
-        || Error::Npy { offset: file.len() as u64, reason: "the file ends in its header".into() };
     let version = *file.get(6).ok_or_else(short)?;
     let (prefix, length) = match version {
         1 => match file.get(8..10) {
@@ -49,30 +82,11 @@ pub fn read_npy(file: &Bytes) -> Result<Tensor, Error> {
     let Ok(text) = std::str::from_utf8(text) else {
         return fail(prefix, "the header is not text".into());
     };
-    let header = header::parse(text)
-        .map_err(|(at, reason)| Error::Npy { offset: (prefix + at) as u64, reason })?;
-    let start = prefix + length;
-    let needed = header.dtype.bytes_for(geometry::numel(&header.shape)? as u128);
-    let held = file.len() - start;
-    if needed != held as u128 {
-        return fail(
-            start,
-            format!(
-                "{} of shape {:?} takes {needed} bytes, the file holds {held}",
-                header.dtype, header.shape
-            ),
-        );
-    }
-    let data = file.slice(start..file.len()).ok_or_else(short)?;
-    let storage =
-        Storage::with_byte_order(data, header.order, header.dtype.swap_size(), Device::CPU);
-    let strides = if header.fortran {
-        let reversed: Dims = header.shape.iter().rev().copied().collect();
-        contiguous_strides(&reversed).into_iter().rev().collect()
-    } else {
-        contiguous_strides(&header.shape)
-    };
-    Tensor::strided(storage, header.dtype, 0, &header.shape, &strides)
+    Ok((prefix, text))
+}
+
+fn short(file: &[u8]) -> Error {
+    Error::Npy { offset: file.len() as u64, reason: "the file ends in its header".into() }
 }
 
 #[cfg(test)]

@@ -1,0 +1,187 @@
+//! What a file holds beside the pickles that the loader reads.
+
+use std::borrow::Cow;
+
+use rustc_hash::FxHashSet;
+use sconce_archive::{Directory, Entry, Method, TarArchive};
+use sconce_checkpoint::{FileKind, LoadOptions};
+use sconce_pickle::Node;
+use sconce_tensor::read_npy_header;
+
+use crate::pickle::{Dialect, Ran, may_begin_pickle};
+use crate::program;
+use crate::report::{Finding, Rule, shortened};
+use crate::scanner::{File, Job};
+
+/// Longest member that is unpacked to be looked at. What the loader reads itself is not a matter of this.
+const LONGEST_PACKED: u64 = 64 << 20;
+/// Longest file within the file that is looked into.
+const LONGEST_NESTED: usize = 256 << 20;
+
+const ZIP: &[u8] = b"PK\x03\x04";
+const NPY: &[u8] = b"\x93NUMPY";
+
+/// The pickles of a tar file of PyTorch before 0.1.10, which its loader reads.
+static TAR_PICKLES: [&str; 3] = ["pickle", "storages", "tensors"];
+
+/// Looks at everything in a file that its loader did not read.
+pub(crate) fn examine(file: &mut File, job: &mut Job<'_>) {
+    let source = file.source.clone();
+    if source.bytes().starts_with(ZIP) {
+        // Where it cannot be read, the loader says what is wrong.
+        if let Ok(directory) = Directory::read(source, job.limits) {
+            archive(&directory, file, job);
+        }
+        return;
+    }
+    if let Ok(tar) = TarArchive::read(&source) {
+        for member in tar.members() {
+            let name = shortened(member.name.strip_prefix("./").unwrap_or(&member.name));
+            let read = file.kind == FileKind::Tar && TAR_PICKLES.contains(&&*name);
+            if !read {
+                content(&member.bytes, &name, file, job);
+            }
+        }
+        return;
+    }
+    let bytes = source.bytes();
+    if file.kind == FileKind::Legacy {
+        // What the loader made of the scanned file itself its caller knows.
+        if file.name.is_some()
+            && let Ok(shard) =
+                LoadOptions::new().limits(job.limits.clone()).open_source(source.clone())
+        {
+            job.after_storages(&shard, file);
+        }
+        return;
+    }
+    // torch.load unpickles whatever is neither a zip nor a tar file, be it called what it may.
+    if file.end.is_none() && !bytes.is_empty() {
+        content(bytes, "", file, job);
+    }
+}
+
+fn archive(directory: &Directory, file: &mut File, job: &mut Job<'_>) {
+    let entries = directory.entries();
+    let oldest = file.dialect == Dialect::TorchScript
+        && entries.iter().any(|entry| inner(directory, entry) == "model.json");
+    let mut seen: FxHashSet<String> = FxHashSet::default();
+    // Pickles first: they say which of the other members hold numbers.
+    for pickles in [true, false] {
+        for entry in entries {
+            let named = directory.raw_name(entry).ends_with(b"pkl");
+            if named == pickles && entry.size() > 0 && !is_storage(&inner(directory, entry), file) {
+                member(directory, entry, oldest, &mut seen, file, job);
+            }
+        }
+    }
+}
+
+fn member(
+    directory: &Directory,
+    entry: &Entry,
+    oldest: bool,
+    seen: &mut FxHashSet<String>,
+    file: &mut File,
+    job: &mut Job<'_>,
+) {
+    let name = shortened(&directory.display_name(entry));
+    // Of two records of one name the loader read the first, if any.
+    let first = seen.insert(name.clone());
+    if file.read.contains(&name) && first {
+        return;
+    }
+    let add = |rule, reason: String, job: &mut Job<'_>| {
+        let mut finding = Finding::new(rule, &name, reason).at(entry.header_offset());
+        finding.file.clone_from(&file.name);
+        job.sink.add(finding);
+    };
+    if entry.method() != Method::Stored && entry.size() > LONGEST_PACKED {
+        let reason = format!("it is packed and takes {} bytes", entry.size());
+        return add(Rule::NotRead, reason, job);
+    }
+    let bytes = match directory.bytes(entry) {
+        Ok(bytes) => bytes,
+        Err(error) => return add(Rule::Unreadable, shortened(error.message()), job),
+    };
+    let inside = inner(directory, entry);
+    if file.dialect == Dialect::TorchScript {
+        let certain = inside.starts_with("code/") && inside.ends_with(".py");
+        // The oldest archives name their sources in `model.json`, wherever they are.
+        let may_be = oldest && !inside.starts_with("extra/");
+        if (certain || may_be)
+            && let Ok(text) = std::str::from_utf8(&bytes)
+        {
+            program::examine(text, &name, certain, job.sink);
+        }
+    }
+    if inside.eq_ignore_ascii_case("bytecode.pkl") {
+        bytecode(&bytes, &name, job);
+    }
+    content(&bytes, &name, file, job);
+}
+
+/// The name without the folder that all records of PyTorch's archives lie in.
+fn inner<'d>(directory: &'d Directory, entry: &Entry) -> Cow<'d, str> {
+    let name = directory.raw_name(entry);
+    let folder = name.iter().position(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    String::from_utf8_lossy(&name[folder..])
+}
+
+/// Whether a member is the record of a storage that a pickle names: it holds numbers, and no loader
+/// unpickles it.
+fn is_storage(inside: &str, file: &File) -> bool {
+    ["data/", "constants/", "tensors/"]
+        .iter()
+        .any(|folder| inside.strip_prefix(folder).is_some_and(|key| file.storages.contains(key)))
+}
+
+/// The operators that a mobile program names.
+fn bytecode(bytes: &[u8], name: &str, job: &mut Job<'_>) {
+    let ran = Ran::new(bytes);
+    let arena = ran.machine.arena();
+    for value in arena.values() {
+        if let Node::Str(text) = arena.node(value) {
+            program::operator_name(text, arena.offset(value), name, job.sink);
+        }
+    }
+}
+
+/// Looks at a member by its content.
+fn content(bytes: &[u8], name: &str, file: &mut File, job: &mut Job<'_>) {
+    if bytes.starts_with(ZIP) {
+        if bytes.len() > LONGEST_NESTED {
+            let reason = format!("a zip file of {} bytes within the file", bytes.len());
+            let mut finding = Finding::new(Rule::NotRead, name, reason);
+            finding.file.clone_from(&file.name);
+            job.sink.add(finding);
+            return;
+        }
+        job.nested(bytes.to_vec(), name, None, file.name.as_deref());
+        return;
+    }
+    if bytes.starts_with(NPY) {
+        npy(bytes, name, file, job);
+        return;
+    }
+    let named = name.ends_with(".pkl") || name.ends_with(".debug_pkl");
+    if named || may_begin_pickle(bytes) {
+        job.pickle(bytes, name, 0, file, named);
+    }
+}
+
+/// A numpy array: where its elements are Python objects, they are a pickle.
+fn npy(bytes: &[u8], name: &str, file: &mut File, job: &mut Job<'_>) {
+    let Ok((start, header)) = read_npy_header(bytes) else { return };
+    // The type code of objects is the only capital O that a header has, but for names of fields.
+    if !header.contains('O') {
+        return;
+    }
+    let start = start + header.len();
+    file.object_arrays = true;
+    let reason = "its elements are Python objects, which numpy.load(allow_pickle=True) unpickles";
+    let mut finding = Finding::new(Rule::ObjectArray, name, reason).at(start as u64);
+    finding.file.clone_from(&file.name);
+    job.sink.add(finding);
+    job.pickle(&bytes[start..], name, start as u64, file, true);
+}

@@ -1,0 +1,262 @@
+//! Verdicts of whole files: the fixtures, files put together here, and the promise behind "clean".
+
+use std::fs;
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+use sconce_checkpoint::AllowList;
+use sconce_pickle::{AllowAll, Machine, Node};
+use sconce_scan::{Report, Rule, Verdict, scan};
+use sconce_source::{Limits, Source};
+
+fn files() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/files")
+}
+
+fn scanned(path: &str) -> Report {
+    let source = Source::open(files().join(path)).expect("a fixture");
+    scan(&source, &Limits::default())
+}
+
+fn of(bytes: Vec<u8>) -> Report {
+    scan(&Source::from_vec("file", bytes), &Limits::default())
+}
+
+#[test]
+fn no_hostile_fixture_has_a_better_verdict_than_it_must() {
+    let table = fs::read_to_string(files().join("bad/verdicts.tsv")).unwrap();
+    let mut wrong = Vec::new();
+    let mut rows = 0;
+    for line in table.lines().skip(1) {
+        let (path, least) = line.split_once('\t').unwrap();
+        let report = scanned(path);
+        let order = ["clean", "unknown", "broken", "dangerous"];
+        let place = |word: &str| order.iter().position(|known| *known == word).unwrap();
+        rows += 1;
+        let better = place(report.verdict.name()) < place(least);
+        // The control is there to show that the others are not dangerous for another reason.
+        if better || least == "clean" && report.verdict != Verdict::Clean {
+            wrong.push(format!("{path}: {} for {least}", report.verdict.name()));
+        }
+    }
+    assert!(rows > 90, "{rows}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_pytorch_writes_is_read_and_runs_nothing() {
+    let mut wrong = Vec::new();
+    for folder in [
+        "2.15/zip",
+        "2.15/legacy",
+        "2.15/torchscript",
+        "1.13/zip",
+        "1.13/legacy",
+        "1.13/torchscript",
+    ] {
+        for entry in fs::read_dir(files().join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let report = scan(&Source::open(&path).unwrap(), &Limits::default());
+            let script = folder.ends_with("torchscript");
+            if report.verdict > Verdict::Unknown || script && report.verdict != Verdict::Clean {
+                wrong.push(format!("{}: {:?}", path.display(), report.findings.first()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_part_of_a_legacy_stream_is_named() {
+    for (part, entry) in [
+        ("magic", "magic number"),
+        ("protocol", "protocol version"),
+        ("system", "system info"),
+        ("keys", "storage keys"),
+    ] {
+        let report = scanned(&format!("bad/trap_legacy_{part}.pt"));
+        let finding = &report.findings[0];
+        assert_eq!((finding.rule, &*finding.entry), (Rule::DangerousCall, entry));
+        assert_eq!(finding.call.as_deref(), Some("os.getcwd()"));
+    }
+}
+
+#[test]
+fn a_shard_is_named() {
+    let report = scanned("bad/trap_shard.bin.index.json");
+    assert_eq!(report.findings[0].file.as_deref(), Some("trap_shard-00001-of-00001.bin"));
+    assert_eq!(report.findings[0].entry, "a/data.pkl");
+}
+
+#[test]
+fn what_is_nested_says_where() {
+    let report = scanned("bad/trap_nested.pt");
+    let finding = &report.findings[0];
+    assert!(finding.entry.starts_with("a/data.pkl @ 0x"), "{}", finding.entry);
+    assert!(finding.entry.ends_with(" → object"), "{}", finding.entry);
+    assert_eq!(finding.call.as_deref(), Some("os.getcwd()"));
+}
+
+#[test]
+fn nesting_is_looked_into_so_far_and_no_further() {
+    let mut file = b"\x80\x02}.".to_vec();
+    for _ in 0..10 {
+        let mut outer = b"\x80\x02c_pickle\nloads\n(B".to_vec();
+        outer.extend((file.len() as u32).to_le_bytes());
+        outer.extend(&file);
+        outer.extend(b"tR.");
+        file = outer;
+    }
+    let report = of(file);
+    assert!(report.findings.iter().any(|finding| finding.rule == Rule::NotRead));
+    assert!(!report.complete());
+}
+
+/// Pieces of pickles: each pushes one value.
+fn value() -> impl Strategy<Value = Vec<u8>> {
+    let name = prop_oneof![
+        Just(("collections", "OrderedDict")),
+        Just(("torch", "Size")),
+        Just(("torch._utils", "_rebuild_tensor_v2")),
+        Just(("os", "getcwd")),
+        Just(("builtins", "getattr")),
+        Just(("mypackage", "Net")),
+        Just(("torch.nn.modules.linear", "Linear")),
+        Just(("functools", "partial")),
+        Just(("collections", "OrderedDict.__init__")),
+    ];
+    let global = (name, any::<bool>()).prop_map(|((module, name), stacked)| {
+        if stacked {
+            let mut out = vec![0x8c, module.len() as u8];
+            out.extend(module.as_bytes());
+            out.extend([0x8c, name.len() as u8]);
+            out.extend(name.as_bytes());
+            out.push(0x93);
+            out
+        } else {
+            format!("c{module}\n{name}\n").into_bytes()
+        }
+    });
+    let leaf = prop_oneof![
+        4 => Just(b"N".to_vec()),
+        4 => any::<u8>().prop_map(|number| vec![b'K', number]),
+        4 => Just(b"X\x01\0\0\0a".to_vec()),
+        3 => global,
+        1 => Just(b"\x82\x07".to_vec()),
+    ];
+    leaf.prop_recursive(4, 40, 4, |inner| {
+        let many = proptest::collection::vec(inner.clone(), 0..4);
+        prop_oneof![
+            many.clone().prop_map(|parts| [b"(".to_vec(), parts.concat(), b"t".to_vec()].concat()),
+            many.clone().prop_map(|parts| [b"](".to_vec(), parts.concat(), b"e".to_vec()].concat()),
+            // A call; what is no callable breaks the pickle off.
+            (inner.clone(), many.clone()).prop_map(|(called, parts)| {
+                [called, b"(".to_vec(), parts.concat(), b"tR".to_vec()].concat()
+            }),
+            (inner.clone(), inner.clone()).prop_map(|(made, state)| {
+                [made, b")\x81".to_vec(), state, b"b".to_vec()].concat()
+            }),
+            // A value that is dropped, and one that comes from the memo.
+            (inner.clone(), inner.clone())
+                .prop_map(|(gone, kept)| [gone, b"0".to_vec(), kept].concat()),
+            inner.clone().prop_map(|value| [value, b"q\x01h\x01\x86".to_vec()].concat()),
+            many.prop_map(
+                |parts| [b"(".to_vec(), parts.concat(), b"imypackage\nMade\n".to_vec()].concat()
+            ),
+        ]
+    })
+}
+
+/// Puts a pickle where a loader, or somebody else, would unpickle it.
+fn placed(body: &[u8], place: usize) -> Vec<u8> {
+    let pickle = [b"\x80\x04", body, b"."].concat();
+    let plain: &[u8] = b"\x80\x02}.";
+    let magic: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.";
+    let protocol: &[u8] = b"\x80\x02M\xe9\x03.";
+    let dropped = |plain: &[u8]| [b"\x80\x04", body, b"0", &plain[2..]].concat();
+    match place {
+        0 => pickle,
+        1 => zip(&[("a/data.pkl", &pickle), ("a/version", b"3\n")]),
+        2 => zip(&[("a/data.pkl", plain), ("a/notes", &pickle), ("a/version", b"3\n")]),
+        3 => [&dropped(magic), protocol, plain, plain, b"\x80\x02]."].concat(),
+        4 => [magic, &dropped(protocol), plain, plain, b"\x80\x02]."].concat(),
+        5 => [magic, protocol, plain, &pickle, b"\x80\x02]."].concat(),
+        6 => [plain, &pickle].concat(),
+        7 => {
+            let mut out = b"\x80\x04ctorch.storage\n_load_from_bytes\n(B".to_vec();
+            out.extend((pickle.len() as u32).to_le_bytes());
+            [out, pickle, b"tR.".to_vec()].concat()
+        }
+        _ => zip(&[("a/data.pkl", plain), ("a/constants.pkl", &pickle), ("a/version", b"3\n")]),
+    }
+}
+
+/// A zip file of stored members without checksums.
+fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let (mut out, mut directory) = (Vec::new(), Vec::new());
+    for (name, data) in members {
+        let (at, size) = (out.len() as u32, data.len() as u32);
+        let mut header = Vec::new();
+        header.extend([0u8; 2]);
+        header.extend([0; 2]);
+        header.extend([0; 4]);
+        header.extend([0; 4]);
+        header.extend(size.to_le_bytes());
+        header.extend(size.to_le_bytes());
+        header.extend((name.len() as u16).to_le_bytes());
+        header.extend([0; 2]);
+        out.extend(b"PK\x03\x04\x14\0");
+        out.extend(&header);
+        out.extend(name.as_bytes());
+        out.extend(*data);
+        directory.extend(b"PK\x01\x02\x14\0\x14\0");
+        directory.extend(&header);
+        directory.extend([0; 10]);
+        directory.extend(at.to_le_bytes());
+        directory.extend(name.as_bytes());
+    }
+    let (start, size, count) = (out.len() as u32, directory.len() as u32, members.len() as u16);
+    out.extend(&directory);
+    out.extend(b"PK\x05\x06\0\0\0\0");
+    out.extend(count.to_le_bytes());
+    out.extend(count.to_le_bytes());
+    out.extend(size.to_le_bytes());
+    out.extend(start.to_le_bytes());
+    out.extend([0; 2]);
+    out
+}
+
+/// Whether an unpickler comes to a name that PyTorch's list does not have, before the pickle breaks off.
+fn reaches_outside(pickle: &[u8]) -> bool {
+    let mut machine = Machine::new(pickle, &sconce_pickle::Limits::default());
+    while let Ok(None) = machine.step(&mut AllowAll) {}
+    let arena = machine.arena();
+    arena.values().any(|value| match arena.node(value) {
+        Node::Extension(_) => true,
+        Node::Global(global) => {
+            !AllowList::contains_by_default(&format!("{}.{}", global.module, global.name))
+        }
+        _ => false,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever a pickle does and wherever it stands: a file that names what PyTorch's list does not have
+    /// is never clean.
+    #[test]
+    fn nothing_outside_the_list_is_clean(body in value(), place in 0usize..9) {
+        let report = of(placed(&body, place));
+        if reaches_outside(&[b"\x80\x04", &body[..], b"."].concat()) {
+            prop_assert_ne!(report.verdict, Verdict::Clean, "place {}: {:?}", place, report);
+        }
+    }
+
+    /// No bytes make a scan panic or go on without end.
+    #[test]
+    fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..300), place in 0usize..9) {
+        of(placed(&bytes, place));
+        of(bytes);
+    }
+}
