@@ -52,7 +52,7 @@ VERBS = (
     ["globals", "FILE", "--json"],
     ["verify", "FILE"],
     ["tree", "FILE", "--all"],
-    ["show", "FILE", "--stats"],
+    ["show", "FILE", "*", "--stats"],
     ["trace", "FILE", "--limit", "50"],
     ["code", "FILE"],
     ["graph", "FILE"],
@@ -82,8 +82,8 @@ def fault(sconce, verb, path):
                               preexec_fn=limits, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         return f"{verb[0]}: no answer after {SECONDS} s"
-    # 3 says that the command makes no sense for this file, such as for one that is no archive.
-    if done.returncode not in ((0, 1, 2, 3) if verb[0] in ("convert", "resave") else (0, 1, 2)):
+    # 3 says that the command makes no sense for what the file holds now, such as no tensor.
+    if done.returncode not in ((0, 1, 2, 3) if verb[0] in ("convert", "resave", "show") else (0, 1, 2)):
         return f"{verb[0]}: exit status {done.returncode}: {done.stderr[:200]!r}"
     text = next((p for p in PANIC if p in done.stderr or p in done.stdout), None)
     if text:

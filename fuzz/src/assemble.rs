@@ -44,7 +44,11 @@ enum Part {
     Call(u8, Vec<Part>),
     /// With this state.
     Build(Box<Part>, Box<Part>),
-    Tensor { storage: u8, offset: u8, sizes: Vec<u8> },
+    Tensor {
+        storage: u8,
+        offset: u8,
+        sizes: Vec<u8>,
+    },
     Parameter(Box<Part>),
     /// One that was put into the memo before.
     Again(u8),
@@ -53,11 +57,22 @@ enum Part {
 #[derive(Debug, Arbitrary)]
 enum Flaw {
     /// A field of a header: of which record, which field, and its new value.
-    Field { record: u8, central: bool, field: u8, value: Value },
+    Field {
+        record: u8,
+        central: bool,
+        field: u8,
+        value: Value,
+    },
     /// A field of the record at the end.
-    End { field: u8, value: Value },
+    End {
+        field: u8,
+        value: Value,
+    },
     /// An opcode's argument, or the opcode.
-    Opcode { at: u16, value: Value },
+    Opcode {
+        at: u16,
+        value: Value,
+    },
     /// A record twice, gone, empty, or with another's name.
     Twice(u8),
     Gone(u8),
@@ -156,9 +171,10 @@ impl File {
     }
 
     fn legacy(&self, object: &[u8]) -> Vec<u8> {
-        let mut out = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02M\xe9\x03.\
+        let mut out =
+            b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02M\xe9\x03.\
                         \x80\x02}q\0(X\x0d\0\0\0little_endianq\x01\x88u."
-            .to_vec();
+                .to_vec();
         out.extend(object);
         out.extend(b"\x80\x02](");
         let count = self.storages.len().min(4);
@@ -191,12 +207,15 @@ impl File {
         }
         let count = records.len();
         for flaw in self.flaws.iter().take(4) {
-            let at = |record: &u8| usize::from(*record) % count.min(records.len().max(1));
+            let len = count.min(records.len());
+            let at = move |record: &u8| usize::from(*record) % len;
             match flaw {
                 Flaw::Twice(record) => records.push(records[at(record)].clone()),
                 Flaw::Gone(record) if records.len() > 1 => drop(records.remove(at(record))),
                 Flaw::Empty(record) => records[at(record)].1.clear(),
-                Flaw::Renamed(record, other) => records[at(record)].0 = records[at(other)].0.clone(),
+                Flaw::Renamed(record, other) => {
+                    records[at(record)].0 = records[at(other)].0.clone()
+                }
                 _ => {}
             }
         }
@@ -210,10 +229,19 @@ impl File {
             let len = data.len() as u32;
             let common = |extra: u32| {
                 // Version, flags, method, time, date, checksum, sizes, lengths.
-                [(2, 20), (2, 0), (2, 0), (2, 0), (2, 0), (4, crc32fast::hash(data)), (4, len), (4, len)]
-                    .into_iter()
-                    .chain([(2, name.len() as u32), (2, extra)])
-                    .collect::<Vec<(usize, u32)>>()
+                [
+                    (2, 20),
+                    (2, 0),
+                    (2, 0),
+                    (2, 0),
+                    (2, 0),
+                    (4, crc32fast::hash(data)),
+                    (4, len),
+                    (4, len),
+                ]
+                .into_iter()
+                .chain([(2, name.len() as u32), (2, extra)])
+                .collect::<Vec<(usize, u32)>>()
             };
             let offset = out.len() as u32;
             let local = self.changed(at, false, common(0));

@@ -2,6 +2,8 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use sconce_source::{LONGEST_MESSAGE, shortened};
+
 /// What kind of trouble an [`Error`] is, and so whose fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -43,10 +45,9 @@ struct Inner {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        let message = message.into();
         Error(Box::new(Inner {
             kind,
-            message,
+            message: cut(message),
             record: None,
             offset: None,
             note: None,
@@ -61,7 +62,7 @@ impl Error {
     }
 
     pub(crate) fn record(mut self, record: impl Into<String>) -> Self {
-        self.0.record = Some(record.into());
+        self.0.record = Some(cut(record));
         self
     }
 
@@ -71,7 +72,7 @@ impl Error {
     }
 
     pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
-        self.0.note = Some(note.into());
+        self.0.note = Some(cut(note));
         self
     }
 
@@ -104,6 +105,11 @@ impl Error {
     pub fn io_error(&self) -> Option<&io::Error> {
         self.0.cause.as_deref()
     }
+}
+
+/// Texts may quote the file: names of records have up to 64 KiB.
+fn cut(text: impl Into<String>) -> String {
+    shortened(text, LONGEST_MESSAGE)
 }
 
 impl fmt::Display for Error {

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use sconce_source::{LONGEST_MESSAGE, shortened};
+
 /// Whose fault an [`Error`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -51,11 +53,16 @@ struct Inner {
 /// What to do about a file that ends too early.
 pub(crate) const CUT_SHORT: &str = "fetch the file again; what is missing cannot be recovered";
 
+/// Texts may quote the file, and so be as long.
+fn cut(text: impl Into<String>) -> String {
+    shortened(text, LONGEST_MESSAGE)
+}
+
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Error(Box::new(Inner {
             kind,
-            message: message.into(),
+            message: cut(message),
             file: None,
             record: None,
             offset: None,
@@ -72,7 +79,7 @@ impl Error {
 
     /// Names the record, unless an inner part already did.
     pub(crate) fn in_record(mut self, record: &str) -> Self {
-        self.0.record.get_or_insert_with(|| record.to_owned());
+        self.0.record.get_or_insert_with(|| cut(record));
         self
     }
 
@@ -88,7 +95,7 @@ impl Error {
     }
 
     pub(crate) fn with_note(mut self, note: impl Into<String>) -> Self {
-        self.0.note = Some(note.into());
+        self.0.note = Some(cut(note));
         self
     }
 
@@ -235,6 +242,15 @@ impl From<sconce_pickle::Error> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_of_megabytes_are_cut() {
+        let long = "x".repeat(1 << 20);
+        let error = Error::new(ErrorKind::Malformed, long.as_str()).in_record(&long);
+        let error = error.with_note(long.as_str());
+        assert!(error.to_string().len() < 4 * LONGEST_MESSAGE, "{}", error.to_string().len());
+        assert!(error.message().contains(" characters cut "));
+    }
 
     #[test]
     fn long_texts_are_cut_between_characters() {

@@ -718,7 +718,7 @@ pub struct ShardArgs {
     /// Say what would be written, write nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Overwrite files
+    /// Replace an earlier set as one: its files PREFIX-*-of-*.bin, PREFIX.bin and the index
     #[arg(short, long)]
     pub force: bool,
     /// Print the summary as JSON

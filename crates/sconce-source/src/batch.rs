@@ -9,7 +9,7 @@ use crate::atomic::{folder_of, sync_folder};
 use crate::{AtomicFile, Error};
 
 /// How many files wait to replace others: each is open until then.
-const WAITING: usize = 256;
+const WAITING: usize = 512;
 
 /// Many [`AtomicFile`]s that are waited for together: a disk takes as long to say that one file of a few
 /// bytes is on it as it takes for a thousand.
@@ -71,7 +71,7 @@ impl Batch {
         let waiting = std::mem::take(&mut self.waiting);
         match &waiting[..] {
             [] => return Ok(()),
-            [few @ ..] if few.len() < 4 || cfg!(not(target_os = "linux")) => {
+            few if few.len() < 4 || cfg!(not(target_os = "linux")) => {
                 for file in few {
                     let synced = file.file().sync_all();
                     synced.map_err(|source| Error::Io { path: file.path().to_owned(), source })?;

@@ -2,6 +2,8 @@
 const FREE_PICKLE_BYTES: u64 = 16 << 20;
 /// What else a pickle may inflate to, for each byte that it takes in the file.
 const PICKLE_BYTES_PER_BYTE: u64 = 64;
+/// The longest pickle.
+const MOST_PICKLE_BYTES: u64 = 1 << 30;
 /// Values that any pickle may make.
 const FREE_PICKLE_VALUES: u64 = 1 << 18;
 /// What else it may make, for each byte that it takes in the file.
@@ -63,7 +65,7 @@ impl Limits {
     pub fn pickle_bytes(&self, stored: u64) -> u64 {
         self.max_pickle_bytes.unwrap_or_else(|| {
             let grown = stored.saturating_mul(PICKLE_BYTES_PER_BYTE);
-            grown.max(FREE_PICKLE_BYTES).min(1 << 30)
+            grown.clamp(FREE_PICKLE_BYTES, MOST_PICKLE_BYTES)
         })
     }
 
@@ -108,10 +110,12 @@ mod tests {
 
     #[test]
     fn what_the_caller_says_counts_for_every_length() {
-        let mut limits = Limits::default();
-        limits.max_pickle_bytes = Some(1);
-        limits.max_pickle_values = Some(2);
-        limits.max_pickle_memory = Some(3);
+        let limits = Limits {
+            max_pickle_bytes: Some(1),
+            max_pickle_values: Some(2),
+            max_pickle_memory: Some(3),
+            ..Limits::default()
+        };
         for stored in [0, u64::MAX] {
             let found = (
                 limits.pickle_bytes(stored),

@@ -3,6 +3,10 @@
 use std::fmt;
 
 use sconce_checkpoint::ErrorKind;
+use sconce_source::{LONGEST_MESSAGE, shortened};
+
+/// The longest message, in bytes. It may quote the file; what lists an operator's overloads is long, too.
+const LONGEST_REPORT: usize = 16 * LONGEST_MESSAGE;
 
 /// Why an archive could not be loaded, shown or saved.
 #[derive(Debug, Clone)]
@@ -23,7 +27,7 @@ impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Error(Box::new(Inner {
             kind,
-            message: message.into(),
+            message: shortened(message, LONGEST_REPORT),
             file: None,
             record: None,
             offset: None,

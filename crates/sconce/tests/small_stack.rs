@@ -15,7 +15,9 @@ use sconce::source::{Limits, Source};
 use sconce::{Checkpoint, jit};
 
 const STACK: usize = 1 << 20;
-/// Levels, and parts of a chain.
+/// Levels of a pickle: a hundred times what the stack has room for.
+const LEVELS: usize = 30_000;
+/// Levels of a text, and parts of a chain.
 const DEEP: usize = 100_000;
 
 fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
@@ -109,24 +111,24 @@ fn every_fixture() {
 #[test]
 fn deep_pickles() {
     let chain = |start: &[u8], part: &[u8], end: &[u8]| {
-        [b"\x80\x04", start, &part.repeat(DEEP), end].concat()
+        [b"\x80\x04", start, &part.repeat(LEVELS), end].concat()
     };
     let cases = [
         // Lists in lists, and so on for tuples, dicts, sets, frozensets.
-        chain(b"", b"]", &[&b"a".repeat(DEEP - 1)[..], b"."].concat()),
+        chain(b"", b"]", &[&b"a".repeat(LEVELS - 1)[..], b"."].concat()),
         chain(b"N", b"\x85", b"."),
-        chain(b"", b"}K\x01", &[b"N", &b"s".repeat(DEEP)[..], b"."].concat()),
-        chain(b"", b"\x8f(", &[b"K\x01", &b"\x90".repeat(DEEP)[..], b"."].concat()),
-        chain(b"", b"(", &[b"K\x01", &b"\x91".repeat(DEEP)[..], b"."].concat()),
+        chain(b"", b"}K\x01", &[b"N", &b"s".repeat(LEVELS)[..], b"."].concat()),
+        chain(b"", b"\x8f(", &[b"K\x01", &b"\x90".repeat(LEVELS)[..], b"."].concat()),
+        chain(b"", b"(", &[b"K\x01", &b"\x91".repeat(LEVELS)[..], b"."].concat()),
         // Calls of calls, states of states, persistent ids of persistent ids.
         chain(b"cm\nf\n", b")R", b"."),
         chain(b"N", b"\x85cm\nf\n\x8c\x01a\x85R\x86", b"."),
-        chain(b"", b"cm\nC\n)\x81", &[b"N", &b"b".repeat(DEEP)[..], b"."].concat()),
+        chain(b"", b"cm\nC\n)\x81", &[b"N", &b"b".repeat(LEVELS)[..], b"."].concat()),
         chain(b"N", b"Q", b"."),
         chain(
             b"",
             b"ccollections\nOrderedDict\n)RK\x01",
-            &[b"N", &b"s".repeat(DEEP)[..], b"."].concat(),
+            &[b"N", &b"s".repeat(LEVELS)[..], b"."].concat(),
         ),
         // Marks alone, and values that hold themselves.
         chain(b"", b"(", b"."),
