@@ -94,7 +94,10 @@ struct Named {
     named: Option<&'static str>,
     called: Option<&'static str>,
     unpickles: bool,
+    is_getattr: bool,
     custom_class: bool,
+    /// How often it is called.
+    calls: usize,
 }
 
 struct Reader<'p, 's> {
@@ -129,16 +132,15 @@ pub(crate) fn examine(pickle: Pickle<'_>, sink: &mut Sink) -> Held {
 impl<'p> Reader<'p, '_> {
     fn run(&mut self) {
         let arena = self.pickle.arena;
-        // How often each global is called; those that never are say so.
-        let mut calls: FxHashMap<Value, usize> = FxHashMap::default();
+        // Calls first: names that are called are told with their arguments.
         for value in arena.values() {
             if let Node::Call(call) = arena.node(value) {
-                self.call(value, call, &mut calls);
+                self.call(value, call);
             }
         }
         for value in arena.values() {
             match arena.node(value) {
-                Node::Global(_) => self.global(value, calls.get(&value).copied().unwrap_or(0)),
+                Node::Global(_) => self.global(value),
                 Node::Extension(code) => self.extension(value, *code),
                 Node::PersistentId(pid) => self.persistent_id(*pid),
                 Node::Bytes(_) | Node::ByteStr(_) | Node::ByteArray(_) => self.held_bytes(value),
@@ -176,7 +178,9 @@ impl<'p> Reader<'p, '_> {
             named: danger(false),
             called: danger(true),
             unpickles: UNPICKLERS.contains(&(&*module, &*name)),
+            is_getattr: (&*module, &*name) == GETATTR,
             custom_class: custom_class && !is_of_pytorch(&full),
+            calls: 0,
         };
         self.known.insert(value, known);
         Some(known)
@@ -198,12 +202,12 @@ impl<'p> Reader<'p, '_> {
         finding
     }
 
-    fn global(&mut self, value: Value, calls: usize) {
+    fn global(&mut self, value: Value) {
         let Some((module, name)) = self.name(value) else { return };
         let Some(known) = self.known(value) else { return };
         let full = self.full_name(value);
         let place = (self.pickle.entry, self.pickle.start + self.pickle.arena.offset(value));
-        self.sink.global((&module, &name), place, known.listed, calls);
+        self.sink.global((&module, &name), place, known.listed, known.calls);
         if self.pickle.arena.updates(value).is_some_and(|updates| !updates.is_empty()) {
             let reason =
                 "it changes an object of the process that loads it, for whatever uses that later";
@@ -215,9 +219,8 @@ impl<'p> Reader<'p, '_> {
             let finding = self.finding(Rule::CustomClass, value, reason).global(&*full);
             self.sink.add(finding);
         }
-        let said = known.called.is_some() && calls > 0;
-        let is_getattr = (&*module, &*name) == GETATTR;
-        if known.allowed || said && !(is_getattr && self.is_passed_on(value)) {
+        let said = known.called.is_some() && known.calls > 0;
+        if known.allowed || said && !(known.is_getattr && self.is_passed_on(value)) {
             return;
         }
         let finding = match known.named {
@@ -230,20 +233,24 @@ impl<'p> Reader<'p, '_> {
         self.sink.add(finding.global(full));
     }
 
-    fn call(&mut self, value: Value, call: &Call, calls: &mut FxHashMap<Value, usize>) {
+    fn call(&mut self, value: Value, call: &Call) {
         let callee = self.callee(call.callable);
-        if self.attribute_called(value, call, callee) || self.attribute(value, call, callee) {
-            *calls.entry(callee).or_default() += 1;
-            return;
-        }
         let Some(known) = self.known(callee) else {
+            if self.attribute_called(value, call, callee) {
+                return;
+            }
             let reason = "what it calls is computed while unpickling";
             let text = self.text(call, "…");
             let finding = self.finding(Rule::ComputedCallable, value, reason).call(text);
             self.sink.add(finding);
             return;
         };
-        *calls.entry(callee).or_default() += 1;
+        if let Some(known) = self.known.get_mut(&callee) {
+            known.calls += 1;
+        }
+        if known.is_getattr && self.attribute(value, call) {
+            return;
+        }
         if known.unpickles {
             self.unpickle(value, call);
         }
@@ -256,12 +263,9 @@ impl<'p> Reader<'p, '_> {
 
     /// `getattr(module.name, "attribute")` with literal arguments is a dotted name: pickles before protocol
     /// 4 name nested classes, and Python 3.11 members of enums, in no other way.
-    fn attribute(&mut self, value: Value, call: &Call, callee: Value) -> bool {
+    fn attribute(&mut self, value: Value, call: &Call) -> bool {
         let arena = self.pickle.arena;
-        let is_getattr = self.name(callee).is_some_and(|(m, n)| (&*m, &*n) == GETATTR);
-        let Some(&[object, attribute]) = arena.tuple(call.args).filter(|_| is_getattr) else {
-            return false;
-        };
+        let Some(&[object, attribute]) = arena.tuple(call.args) else { return false };
         let Some(attribute) = arena.str(attribute) else { return false };
         let (module, name) = match self.attributes.get(&object) {
             Some((module, name)) => (module.clone(), format!("{name}.{attribute}")),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashSet;
+use sconce_archive::Archive;
 use sconce_checkpoint::{
     Checkpoint, Error, ErrorKind, FileKind, LoadOptions, Observer, Seen, identify,
 };
@@ -107,7 +108,7 @@ impl Scanner {
         let state = std::mem::take(&mut *self.watch.lock());
         let State { mut sink, mut files, nested } = state;
         if files.is_empty() {
-            files.push(File::new(source, true));
+            files.push(File::new(source, identify(source).kind, true));
         }
         let kind = files[0].kind;
         let mut job = Job { sink: &mut sink, limits, level, budget };
@@ -292,6 +293,8 @@ fn from_error(rule: Rule, error: &Error) -> Finding {
 pub(crate) struct File {
     pub(crate) source: Source,
     pub(crate) kind: FileKind,
+    /// The directory, where the loader has read one.
+    pub(crate) archive: Option<Arc<Archive>>,
     pub(crate) dialect: Dialect,
     /// Its name, where it is a shard.
     pub(crate) name: Option<String>,
@@ -306,8 +309,7 @@ pub(crate) struct File {
 }
 
 impl File {
-    fn new(source: &Source, root: bool) -> File {
-        let kind = identify(source).kind;
+    fn new(source: &Source, kind: FileKind, root: bool) -> File {
         let dialect = match kind {
             FileKind::TorchScript => Dialect::TorchScript,
             _ => Dialect::Python,
@@ -317,6 +319,7 @@ impl File {
         File {
             source: source.clone(),
             kind,
+            archive: None,
             dialect,
             name: (!root).then(|| name.into_owned()),
             read: FxHashSet::default(),
@@ -362,10 +365,16 @@ impl Watch {
 }
 
 impl Observer for Watch {
-    fn file(&self, source: &Source) {
+    fn file(&self, source: &Source, kind: FileKind) {
         let mut state = self.lock();
         let root = state.files.is_empty();
-        state.files.push(File::new(source, root));
+        state.files.push(File::new(source, kind, root));
+    }
+
+    fn archive(&self, archive: &Arc<Archive>) {
+        if let Some(file) = self.lock().files.last_mut() {
+            file.archive = Some(Arc::clone(archive));
+        }
     }
 
     fn pickle(&self, seen: &Seen<'_>) {
