@@ -973,6 +973,9 @@ pub struct ResaveArgs {
     /// Leave the extra files of a TorchScript archive out
     #[arg(long)]
     pub no_extra: bool,
+    /// Write the tensors of a checkpoint alone, by their dotted names: no classes, no functions
+    #[arg(long)]
+    pub tensors_only: bool,
     /// Overwrite OUT
     #[arg(short, long)]
     pub force: bool,
