@@ -113,6 +113,14 @@ fn member(
         let reason = format!("it is packed and takes {} bytes", entry.size());
         return add(Rule::NotRead, reason, job);
     }
+    // Members may lie over each other, so their sizes come to any number.
+    if !job.look_at(entry.size()) {
+        return add(
+            Rule::NotRead,
+            "the members come to more than a scan looks into".to_owned(),
+            job,
+        );
+    }
     let bytes = match directory.bytes(entry) {
         Ok(bytes) => bytes,
         Err(error) => return add(Rule::Unreadable, shortened(error.message()), job),

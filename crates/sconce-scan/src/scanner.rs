@@ -47,8 +47,8 @@ impl Budget {
         Budget(source.len().saturating_mul(NESTED_BYTES_PER_BYTE).saturating_add(NESTED_BYTES))
     }
 
-    pub(crate) fn take(&mut self, bytes: usize) -> bool {
-        let left = self.0.checked_sub(bytes as u64);
+    fn take(&mut self, bytes: u64) -> bool {
+        let left = self.0.checked_sub(bytes);
         self.0 = left.unwrap_or(0);
         left.is_some()
     }
@@ -132,6 +132,11 @@ pub(crate) struct Job<'j> {
 }
 
 impl Job<'_> {
+    /// Whether so many bytes more may be looked at.
+    pub(crate) fn look_at(&mut self, bytes: u64) -> bool {
+        self.budget.take(bytes)
+    }
+
     /// Scans a file that stands within another one.
     pub(crate) fn nested(
         &mut self,
@@ -144,7 +149,7 @@ impl Job<'_> {
             Some(offset) => format!("{entry} @ {offset:#x}"),
             None => entry.to_owned(),
         };
-        if self.level >= MOST_LEVELS || !self.budget.take(bytes.len()) {
+        if self.level >= MOST_LEVELS || !self.budget.take(bytes.len() as u64) {
             let reason = "files are nested deeper, or hold more, than a scan looks into";
             let mut finding = Finding::new(Rule::NotRead, &place, reason);
             finding.file = file.map(str::to_owned);
@@ -207,8 +212,11 @@ impl Job<'_> {
         let (mut at, mut pickles) = (0, 0);
         while pickles < MOST_TRAILING && at < rest.len() {
             let bytes = &rest[at..];
+            if !pickle::may_begin_pickle(bytes) {
+                break;
+            }
             let ran = Ran::new(bytes);
-            if !pickle::may_begin_pickle(bytes) || !ran.is_plausible(bytes) {
+            if !ran.is_plausible(bytes) {
                 break;
             }
             pickles += 1;
