@@ -102,9 +102,16 @@ class Sconce:
         return [block for block in blocks if block]
 
     def globals(self, file):
-        """Names that weights_only would not accept."""
+        """Names that weights_only would not accept. Like torch, only those of an archive's data.pkl."""
         answer = self._json("globals", "--json", file)
-        return sorted(g["name"] for g in answer["globals"] if not g["allowed"])
+        named = [g for g in answer["globals"] if not g["allowed"]]
+        return sorted(g["name"] for g in named if "→" not in g["record"] and g["record"].endswith("data.pkl"))
+
+    def verdict(self, file):
+        """The word of the card, and the rules of its findings. A file that does not open has a card, too."""
+        _, out, _ = self._run("info", "--json", file)
+        answer = json.loads(out)
+        return answer["verdict"], sorted({finding["rule"] for finding in answer["findings"]})
 
     def weights_only(self, file):
         """("ok" or None, message) of the policy `weights-only`."""
@@ -262,6 +269,32 @@ def check_message(sconce, path, entry):
     return PASSED, ""
 
 
+VERDICTS = ["clean", "unknown", "broken", "dangerous"]
+# How torch refuses a file for what it names or calls. It refuses others for opcodes that it does not know, for
+# containers, or because they are broken.
+NAMES = ("Unsupported global", "Trying to load", "Trying to call", "Can only build", "Can only create")
+
+
+def check_verdict(sconce, path, entry):
+    """No card is better than what PyTorch would do with the file, and no hostile file has a better one than it must have."""
+    if "weights_only" not in entry and "at_least" not in entry:
+        return None
+    verdict, rules = sconce.verdict(path)
+    if verdict not in VERDICTS:
+        return FAILED, f"the card says {verdict!r}"
+    least = entry.get("at_least", "clean")
+    if VERDICTS.index(verdict) < VERDICTS.index(least):
+        return FAILED, f"the card says {verdict}, it must say {least} at least"
+    if verdict != "clean":
+        return PASSED, ""
+    if entry.get("unsafe_globals"):
+        return FAILED, f"clean, but torch lists {entry['unsafe_globals'][:3]}"
+    theirs = entry.get("weights_only", "ok")
+    if any(mark in theirs for mark in NAMES):
+        return FAILED, f"clean, but torch says {theirs[:100]!r}"
+    return PASSED, ""
+
+
 def check_bad(sconce, path, entry):
     rule = entry.get("expect")
     if rule is None:
@@ -283,7 +316,7 @@ def check_oracle(sconce, path, entry):
 
 CHECKS = collections.OrderedDict(
     oracle=check_oracle, tensors=check_tensors, dis=check_dis, globals=check_globals, weights_only=check_weights_only,
-    message=check_message, bad=check_bad,
+    message=check_message, bad=check_bad, verdict=check_verdict,
 )
 
 
@@ -309,6 +342,10 @@ def fixture_entries():
         for line in file.read().splitlines()[1:]:
             path, rule, wrong = line.split("\t")
             entries[path].update(expect=rule, wrong=wrong)
+    with open(os.path.join(FIXTURES, "files", "bad", "verdicts.tsv"), encoding="utf-8") as file:
+        for line in file.read().splitlines()[1:]:
+            path, least = line.split("\t")
+            entries[path]["at_least"] = least
     for path, entry in entries.items():
         entry["lookalike"] = path.startswith("hand/lookalike/") or path.endswith(".index.json") or path == "bad/zip_empty.pt"
     return {os.path.join(FIXTURES, "files", path): entry for path, entry in entries.items()}

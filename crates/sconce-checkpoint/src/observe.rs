@@ -3,8 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use sconce_archive::Archive;
 use sconce_pickle::Arena;
 use sconce_source::Source;
+
+use crate::identify::FileKind;
 
 /// One pickle that a loader gave to the pickle machine.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +36,10 @@ pub struct Seen<'s> {
 pub trait Observer: fmt::Debug + Send + Sync {
     /// A file is being opened. A sharded checkpoint opens its index first and then its shards; the pickles
     /// told after this are of this file.
-    fn file(&self, source: &Source);
+    fn file(&self, source: &Source, kind: FileKind);
+
+    /// The file is an archive, and this is its directory.
+    fn archive(&self, archive: &Arc<Archive>);
 
     /// A pickle was read, or broke off.
     fn pickle(&self, seen: &Seen<'_>);

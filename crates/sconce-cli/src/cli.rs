@@ -466,6 +466,8 @@ pub enum Anomaly {
 
 /// `sconce diff`.
 #[derive(Debug, Args)]
+#[command(after_help = "Of two TorchScript archives the records of code, constants, bytecode and \
+extra files are compared byte for byte too; methods are not compared one by one.")]
 pub struct DiffArgs {
     /// The first file; - reads standard input
     #[arg(value_name = "A")]
@@ -985,6 +987,9 @@ pub struct ResaveArgs {
     /// Leave the extra files of a TorchScript archive out
     #[arg(long)]
     pub no_extra: bool,
+    /// Write the tensors of a checkpoint alone, by their dotted names: no classes, no functions
+    #[arg(long)]
+    pub tensors_only: bool,
     /// Overwrite OUT
     #[arg(short, long)]
     pub force: bool,
@@ -1024,6 +1029,9 @@ pub struct ExtractArgs {
 
 /// `sconce verify`.
 #[derive(Debug, Args)]
+#[command(after_help = "Damage is an error (exit code 1), and so is what would run when the file \
+is loaded, and what stands behind the end of a pickle or of the file. Classes that are only on no \
+list of PyTorch's are none: sconce globals names them.")]
 pub struct VerifyArgs {
     /// The file.
     #[command(flatten)]
@@ -1076,6 +1084,10 @@ pub struct TraceArgs {
 
 /// `sconce globals`.
 #[derive(Debug, Args)]
+#[command(after_help = "Every pickle counts that a loader, or another reader of the file, would \
+unpickle. The last lines say what is to be thought of the file: clean, unknown, broken or \
+dangerous. --python proposes nothing that runs code or reaches outside: it says what that is, and \
+the exit code is 1.")]
 pub struct GlobalsArgs {
     /// The file.
     #[command(flatten)]

@@ -6,6 +6,7 @@
 
 mod atomic;
 mod calling;
+mod carried;
 mod cli;
 mod deadline;
 mod error;

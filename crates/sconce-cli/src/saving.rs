@@ -30,6 +30,9 @@ pub struct Saving {
     /// Write no checksums, as compute_crc32 = False does
     #[arg(long)]
     pub no_crc: bool,
+    /// Write tensors alone, by their dotted names: no classes, no functions, no other values
+    #[arg(long)]
+    pub tensors_only: bool,
     /// Byte order to write (--byte-order is for reading)
     #[arg(long, value_enum, value_name = "ORDER")]
     pub byteorder: Option<ByteOrderChoice>,
@@ -76,6 +79,7 @@ impl Saving {
             ("--layout", self.layout.is_some()),
             ("--alignment", self.alignment.is_some()),
             ("--no-crc", self.no_crc),
+            ("--tensors-only", self.tensors_only),
             ("--byteorder", self.byteorder.is_some()),
         ];
         flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)

@@ -27,6 +27,10 @@ static TAR_PICKLES: [&str; 3] = ["pickle", "storages", "tensors"];
 /// Looks at everything in a file that its loader did not read.
 pub(crate) fn examine(file: &mut File, job: &mut Job<'_>) {
     let source = file.source.clone();
+    if let Some(opened) = file.archive.take() {
+        archive(opened.directory(), file, job);
+        return;
+    }
     if source.bytes().starts_with(ZIP) {
         // Where it cannot be read, the loader says what is wrong.
         if let Ok(directory) = Directory::read(source, job.limits) {
@@ -67,14 +71,20 @@ fn archive(directory: &Directory, file: &mut File, job: &mut Job<'_>) {
         && entries.iter().any(|entry| inner(directory, entry) == "model.json");
     let mut seen: FxHashSet<String> = FxHashSet::default();
     // Pickles first: they say which of the other members hold numbers.
-    for pickles in [true, false] {
-        for entry in entries {
-            let named = directory.raw_name(entry).ends_with(b"pkl");
-            if named == pickles && entry.size() > 0 && !is_storage(&inner(directory, entry), file) {
-                member(directory, entry, oldest, &mut seen, file, job);
-            }
+    for entry in entries.iter().filter(|entry| is_pickle(directory, entry)) {
+        member(directory, entry, oldest, &mut seen, file, job);
+    }
+    for entry in entries {
+        let numbers = is_storage(&inner(directory, entry), &file.storages);
+        if !numbers && !is_pickle(directory, entry) {
+            member(directory, entry, oldest, &mut seen, file, job);
         }
     }
+}
+
+/// Whether a member is called one.
+fn is_pickle(directory: &Directory, entry: &Entry) -> bool {
+    directory.raw_name(entry).ends_with(b"pkl")
 }
 
 fn member(
@@ -85,6 +95,9 @@ fn member(
     file: &mut File,
     job: &mut Job<'_>,
 ) {
+    if entry.size() == 0 {
+        return;
+    }
     let name = shortened(&directory.display_name(entry));
     // Of two records of one name the loader read the first, if any.
     let first = seen.insert(name.clone());
@@ -99,6 +112,14 @@ fn member(
     if entry.method() != Method::Stored && entry.size() > LONGEST_PACKED {
         let reason = format!("it is packed and takes {} bytes", entry.size());
         return add(Rule::NotRead, reason, job);
+    }
+    // Members may lie over each other, so their sizes come to any number.
+    if !job.look_at(entry.size()) {
+        return add(
+            Rule::NotRead,
+            "the members come to more than a scan looks into".to_owned(),
+            job,
+        );
     }
     let bytes = match directory.bytes(entry) {
         Ok(bytes) => bytes,
@@ -130,10 +151,10 @@ fn inner<'d>(directory: &'d Directory, entry: &Entry) -> Cow<'d, str> {
 
 /// Whether a member is the record of a storage that a pickle names: it holds numbers, and no loader
 /// unpickles it.
-fn is_storage(inside: &str, file: &File) -> bool {
-    ["data/", "constants/", "tensors/"]
-        .iter()
-        .any(|folder| inside.strip_prefix(folder).is_some_and(|key| file.storages.contains(key)))
+fn is_storage(inside: &str, storages: &FxHashSet<String>) -> bool {
+    inside.split_once('/').is_some_and(|(folder, key)| {
+        matches!(folder, "data" | "constants" | "tensors") && storages.contains(key)
+    })
 }
 
 /// The operators that a mobile program names.

@@ -74,8 +74,12 @@ const CUSTOM_CLASSES: &str = "__torch__.torch.classes.";
 /// Most values of a pickle that only a scan reads: those of programs' constants and places in source.
 const MOST_VALUES: usize = 4 << 20;
 const GETATTR: (&str, &str) = ("builtins", "getattr");
-/// Longest dotted name that `getattr` is followed to.
+/// Longest dotted name that `getattr` is followed to, and how many of them.
 const LONGEST_PATH: usize = 1000;
+const MOST_ATTRIBUTES: usize = 10_000;
+/// Bytes of pickles within a pickle that are copied, for each of its own bytes.
+const UNPACKED_PER_BYTE: usize = 2;
+const ON_NO_LIST: &str = "on no list: what it does depends on the process that loads it";
 /// Longest text of a call in a finding.
 const LONGEST_CALL: usize = 240;
 /// Longest argument in it.
@@ -83,7 +87,7 @@ const LONGEST_ARGUMENT: usize = 120;
 /// Levels of calls that are followed to what is called.
 const MOST_LEVELS: usize = 8;
 
-/// What is known of a global by its name alone.
+/// What is known of a name, and what was said of it. A pickle may name and call it millions of times.
 #[derive(Debug, Clone, Copy)]
 struct Named {
     /// On PyTorch's list.
@@ -94,16 +98,40 @@ struct Named {
     named: Option<&'static str>,
     called: Option<&'static str>,
     unpickles: bool,
+    is_getattr: bool,
     custom_class: bool,
+    /// How often it is called.
+    calls: usize,
+    /// The findings: of a call, of a change, and of the name alone.
+    said_called: Option<usize>,
+    said_changed: Option<usize>,
+    said_named: Option<usize>,
+    /// Whether the name was counted.
+    counted: bool,
+}
+
+/// What a `getattr` gave, and the finding of a call of it.
+struct Attribute {
+    module: String,
+    name: String,
+    said_called: Option<usize>,
 }
 
 struct Reader<'p, 's> {
     pickle: Pickle<'p>,
     sink: &'s mut Sink,
-    known: FxHashMap<Value, Named>,
+    names: Vec<Named>,
+    /// Places in `names`, by the names as they are written and by value.
+    by_name: FxHashMap<(&'p str, &'p str), usize>,
+    by_value: FxHashMap<Value, usize>,
     held: Held,
     /// What `getattr` gives where its arguments are literal: a dotted name.
-    attributes: FxHashMap<Value, (String, String)>,
+    attributes: FxHashMap<Value, Attribute>,
+    /// Findings of what has no name.
+    said_computed: Option<usize>,
+    said_extensions: FxHashMap<i64, Option<usize>>,
+    /// Bytes of pickles within this one that were copied out of it.
+    unpacked: usize,
     /// Globals that are not only called; found when it is first asked.
     passed_on: Option<FxHashSet<Value>>,
     /// Bytes that were found to be the argument of an unpickler.
@@ -116,9 +144,14 @@ pub(crate) fn examine(pickle: Pickle<'_>, sink: &mut Sink) -> Held {
     let mut reader = Reader {
         pickle,
         sink,
-        known: FxHashMap::default(),
+        names: Vec::new(),
+        by_name: FxHashMap::default(),
+        by_value: FxHashMap::default(),
         held: Held::default(),
         attributes: FxHashMap::default(),
+        said_computed: None,
+        said_extensions: FxHashMap::default(),
+        unpacked: 0,
         passed_on: None,
         consumed: FxHashSet::default(),
     };
@@ -129,16 +162,15 @@ pub(crate) fn examine(pickle: Pickle<'_>, sink: &mut Sink) -> Held {
 impl<'p> Reader<'p, '_> {
     fn run(&mut self) {
         let arena = self.pickle.arena;
-        // How often each global is called; those that never are say so.
-        let mut calls: FxHashMap<Value, usize> = FxHashMap::default();
+        // Calls first: names that are called are told with their arguments.
         for value in arena.values() {
             if let Node::Call(call) = arena.node(value) {
-                self.call(value, call, &mut calls);
+                self.call(value, call);
             }
         }
         for value in arena.values() {
             match arena.node(value) {
-                Node::Global(_) => self.global(value, calls.get(&value).copied().unwrap_or(0)),
+                Node::Global(_) => self.global(value),
                 Node::Extension(code) => self.extension(value, *code),
                 Node::PersistentId(pid) => self.persistent_id(*pid),
                 Node::Bytes(_) | Node::ByteStr(_) | Node::ByteArray(_) => self.held_bytes(value),
@@ -152,12 +184,26 @@ impl<'p> Reader<'p, '_> {
         self.pickle.arena.global(value).map(|(module, name)| python3_name(module, name))
     }
 
-    /// What is known of the global that `value` is.
-    fn known(&mut self, value: Value) -> Option<Named> {
-        if let Some(known) = self.known.get(&value) {
-            return Some(*known);
+    /// The place in `names` of the global that `value` is.
+    fn known(&mut self, value: Value) -> Option<usize> {
+        if let Some(&at) = self.by_value.get(&value) {
+            return Some(at);
         }
-        let (module, name) = self.name(value)?;
+        let written = self.pickle.arena.global(value)?;
+        let at = match self.by_name.get(&written) {
+            Some(&at) => at,
+            None => {
+                self.names.push(self.judge(written));
+                self.by_name.insert(written, self.names.len() - 1);
+                self.names.len() - 1
+            }
+        };
+        self.by_value.insert(value, at);
+        Some(at)
+    }
+
+    fn judge(&self, (module, name): (&str, &str)) -> Named {
+        let (module, name) = python3_name(module, name);
         let full = format!("{module}.{name}");
         let torchscript = self.pickle.dialect == Dialect::TorchScript;
         let custom_class = torchscript && full.starts_with(CUSTOM_CLASSES);
@@ -170,16 +216,20 @@ impl<'p> Reader<'p, '_> {
             true => None,
             false => callables::danger(&module, &name, called),
         };
-        let known = Named {
+        Named {
             listed,
             allowed,
             named: danger(false),
             called: danger(true),
             unpickles: UNPICKLERS.contains(&(&*module, &*name)),
+            is_getattr: (&*module, &*name) == GETATTR,
             custom_class: custom_class && !is_of_pytorch(&full),
-        };
-        self.known.insert(value, known);
-        Some(known)
+            calls: 0,
+            said_called: None,
+            said_changed: None,
+            said_named: None,
+            counted: false,
+        }
     }
 
     /// `module.name` in Python 3, for people.
@@ -198,80 +248,100 @@ impl<'p> Reader<'p, '_> {
         finding
     }
 
-    fn global(&mut self, value: Value, calls: usize) {
-        let Some((module, name)) = self.name(value) else { return };
-        let Some(known) = self.known(value) else { return };
-        let full = self.full_name(value);
-        let place = (self.pickle.entry, self.pickle.start + self.pickle.arena.offset(value));
-        self.sink.global((&module, &name), place, known.listed, calls);
+    fn global(&mut self, value: Value) {
+        let Some(at) = self.known(value) else { return };
+        let known = self.names[at];
         if self.pickle.arena.updates(value).is_some_and(|updates| !updates.is_empty()) {
-            let reason =
-                "it changes an object of the process that loads it, for whatever uses that later";
-            let finding = self.finding(Rule::ChangedGlobal, value, reason).global(&*full);
-            self.sink.add(finding);
+            match known.said_changed {
+                Some(finding) => self.sink.again(finding),
+                None => {
+                    let reason = "it changes an object of the process that loads it, for whatever uses that later";
+                    let finding = self.finding(Rule::ChangedGlobal, value, reason);
+                    let finding = finding.global(self.full_name(value));
+                    self.names[at].said_changed = self.sink.add(finding);
+                }
+            }
         }
-        if known.custom_class {
-            let reason = "a C++ class of another library";
-            let finding = self.finding(Rule::CustomClass, value, reason).global(&*full);
-            self.sink.add(finding);
+        if !known.counted {
+            self.names[at].counted = true;
+            let place = (self.pickle.entry, self.pickle.start + self.pickle.arena.offset(value));
+            if let Some((module, name)) = self.name(value) {
+                self.sink.global((&module, &name), place, known.listed, known.calls);
+            }
+            if known.custom_class {
+                let finding =
+                    self.finding(Rule::CustomClass, value, "a C++ class of another library");
+                self.sink.add(finding.global(self.full_name(value)));
+            }
         }
-        let said = known.called.is_some() && calls > 0;
-        let is_getattr = (&*module, &*name) == GETATTR;
-        if known.allowed || said && !(is_getattr && self.is_passed_on(value)) {
+        // Calls have said it with their arguments.
+        let said = known.called.is_some() && known.calls > 0;
+        if known.allowed || said && !(known.is_getattr && self.is_passed_on(value)) {
             return;
+        }
+        if let Some(finding) = known.said_named {
+            return self.sink.again(finding);
         }
         let finding = match known.named {
             Some(reason) => self.finding(Rule::DangerousGlobal, value, reason),
-            None => {
-                let reason = "on no list: what it does depends on the process that loads it";
-                self.finding(Rule::UnknownGlobal, value, reason)
-            }
+            None => self.finding(Rule::UnknownGlobal, value, ON_NO_LIST),
         };
-        self.sink.add(finding.global(full));
+        self.names[at].said_named = self.sink.add(finding.global(self.full_name(value)));
     }
 
-    fn call(&mut self, value: Value, call: &Call, calls: &mut FxHashMap<Value, usize>) {
+    fn call(&mut self, value: Value, call: &Call) {
         let callee = self.callee(call.callable);
-        if self.attribute_called(value, call, callee) || self.attribute(value, call, callee) {
-            *calls.entry(callee).or_default() += 1;
-            return;
-        }
-        let Some(known) = self.known(callee) else {
-            let reason = "what it calls is computed while unpickling";
-            let text = self.text(call, "…");
-            let finding = self.finding(Rule::ComputedCallable, value, reason).call(text);
-            self.sink.add(finding);
+        let Some(at) = self.known(callee) else {
+            if !self.attribute_called(value, call, callee) {
+                self.computed_called(value, call);
+            }
             return;
         };
-        *calls.entry(callee).or_default() += 1;
+        self.names[at].calls += 1;
+        let known = self.names[at];
+        if known.is_getattr && self.attribute(value, call) {
+            return;
+        }
         if known.unpickles {
             self.unpickle(value, call);
         }
         let Some(reason) = known.called else { return };
+        if let Some(finding) = known.said_called {
+            return self.sink.again(finding);
+        }
         let full = self.full_name(callee);
         let text = self.text(call, &full);
         let finding = self.finding(Rule::DangerousCall, value, reason).global(full).call(text);
-        self.sink.add(finding);
+        self.names[at].said_called = self.sink.add(finding);
+    }
+
+    fn computed_called(&mut self, value: Value, call: &Call) {
+        match self.said_computed {
+            Some(finding) => self.sink.again(finding),
+            None => {
+                let reason = "what it calls is computed while unpickling";
+                let text = self.text(call, "…");
+                let finding = self.finding(Rule::ComputedCallable, value, reason).call(text);
+                self.said_computed = self.sink.add(finding);
+            }
+        }
     }
 
     /// `getattr(module.name, "attribute")` with literal arguments is a dotted name: pickles before protocol
     /// 4 name nested classes, and Python 3.11 members of enums, in no other way.
-    fn attribute(&mut self, value: Value, call: &Call, callee: Value) -> bool {
+    fn attribute(&mut self, value: Value, call: &Call) -> bool {
         let arena = self.pickle.arena;
-        let is_getattr = self.name(callee).is_some_and(|(m, n)| (&*m, &*n) == GETATTR);
-        let Some(&[object, attribute]) = arena.tuple(call.args).filter(|_| is_getattr) else {
-            return false;
-        };
+        let Some(&[object, attribute]) = arena.tuple(call.args) else { return false };
         let Some(attribute) = arena.str(attribute) else { return false };
         let (module, name) = match self.attributes.get(&object) {
-            Some((module, name)) => (module.clone(), format!("{name}.{attribute}")),
+            Some(known) => (known.module.clone(), format!("{}.{attribute}", known.name)),
             None => match self.name(object) {
                 Some((module, name)) => (module.into_owned(), format!("{name}.{attribute}")),
                 None => return false,
             },
         };
         // Each level of a chain holds the name of all below it.
-        if module.len() + name.len() > LONGEST_PATH {
+        if module.len() + name.len() > LONGEST_PATH || self.attributes.len() >= MOST_ATTRIBUTES {
             return false;
         }
         let full = shortened(&format!("{module}.{name}"));
@@ -280,29 +350,33 @@ impl<'p> Reader<'p, '_> {
                 let text = self.text(call, "builtins.getattr");
                 self.finding(Rule::DangerousCall, value, reason).call(text)
             }
-            None => {
-                let reason = "on no list: what it does depends on the process that loads it";
-                self.finding(Rule::UnknownGlobal, value, reason)
-            }
+            None => self.finding(Rule::UnknownGlobal, value, ON_NO_LIST),
         };
         self.sink.add(finding.global(full));
-        self.attributes.insert(value, (module, name));
+        self.attributes.insert(value, Attribute { module, name, said_called: None });
         true
     }
 
     /// A call of what `getattr` gave.
     fn attribute_called(&mut self, value: Value, call: &Call, callee: Value) -> bool {
-        let Some((module, name)) = self.attributes.get(&callee) else { return false };
-        let full = shortened(&format!("{module}.{name}"));
+        let Some(known) = self.attributes.get(&callee) else { return false };
+        if let Some(finding) = known.said_called {
+            self.sink.again(finding);
+            return true;
+        }
+        let full = shortened(&format!("{}.{}", known.module, known.name));
         let text = self.text(call, &full);
-        let finding = match callables::danger(module, name, true) {
+        let finding = match callables::danger(&known.module, &known.name, true) {
             Some(reason) => self.finding(Rule::DangerousCall, value, reason),
             None => {
                 let reason = "what it calls is an attribute that is looked up while unpickling";
                 self.finding(Rule::ComputedCallable, value, reason)
             }
         };
-        self.sink.add(finding.global(full).call(text));
+        let said = self.sink.add(finding.global(full).call(text));
+        if let Some(known) = self.attributes.get_mut(&callee) {
+            known.said_called = said;
+        }
         true
     }
 
@@ -392,10 +466,16 @@ impl<'p> Reader<'p, '_> {
     }
 
     fn extension(&mut self, value: Value, code: i64) {
+        match self.said_extensions.get(&code) {
+            Some(Some(finding)) => return self.sink.again(*finding),
+            Some(None) => return,
+            None => {}
+        }
         let reason = "what it names is known to the process that loads it alone";
         let global = format!("extension({code})");
         let finding = self.finding(Rule::Extension, value, reason).global(global);
-        self.sink.add(finding);
+        let said = self.sink.add(finding);
+        self.said_extensions.insert(code, said);
         self.sink.extension(code);
     }
 
@@ -433,13 +513,21 @@ impl<'p> Reader<'p, '_> {
         let arena = self.pickle.arena;
         let argument = arena.tuple(call.args).and_then(|args| args.first()).copied();
         let Some(argument) = argument else { return };
+        // One bytes object may be given to any number of calls.
+        if !self.consumed.insert(argument) {
+            return;
+        }
+        // A text may be made bytes of any number of times.
+        if self.unpacked > UNPACKED_PER_BYTE * self.pickle.bytes.len() {
+            let reason = "it holds more pickles within it than a scan looks into";
+            let finding = self.finding(Rule::NotRead, value, reason);
+            self.sink.add(finding);
+            return;
+        }
         match self.literal(argument) {
             Some(bytes) => {
-                // One bytes object may be given to any number of calls.
-                if self.consumed.insert(argument) {
-                    let at = self.pickle.start + arena.offset(value);
-                    self.held.nested.push((at, bytes));
-                }
+                self.unpacked += bytes.len();
+                self.held.nested.push((self.pickle.start + arena.offset(value), bytes));
             }
             None => {
                 let reason = "it unpickles bytes that are computed while unpickling";

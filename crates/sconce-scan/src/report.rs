@@ -226,23 +226,30 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// Adds a finding. One that says the same of the same entry as another is counted there.
-    pub(crate) fn add(&mut self, finding: Finding) {
+    /// Adds a finding. One that says the same of the same entry as another is counted there. Gives its place,
+    /// for [`Sink::again`], if there is room for it.
+    pub(crate) fn add(&mut self, finding: Finding) -> Option<usize> {
         self.worst = self.worst.max(Some(finding.severity()));
         let name = finding.global.clone();
         let same = (finding.rule, finding.file.clone(), finding.entry.clone(), name);
         if let Some(&at) = self.same.get(&same) {
             self.findings[at].count += finding.count;
-            return;
+            return Some(at);
         }
         // What is dangerous is kept all the same: a thousand harmless names must not hide it.
         let room = if finding.severity() == Verdict::Dangerous { 2 } else { 1 } * MOST_FINDINGS;
         if self.findings.len() >= room {
             self.left_out += 1;
-            return;
+            return None;
         }
         self.same.insert(same, self.findings.len());
         self.findings.push(finding);
+        Some(self.findings.len() - 1)
+    }
+
+    /// Counts a finding once more, without putting it into words again.
+    pub(crate) fn again(&mut self, at: usize) {
+        self.findings[at].count += 1;
     }
 
     /// Counts a class or function that a pickle names; `calls` times it is called.

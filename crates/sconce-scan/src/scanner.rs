@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashSet;
+use sconce_archive::Archive;
 use sconce_checkpoint::{
     Checkpoint, Error, ErrorKind, FileKind, LoadOptions, Observer, Seen, identify,
 };
@@ -46,8 +47,8 @@ impl Budget {
         Budget(source.len().saturating_mul(NESTED_BYTES_PER_BYTE).saturating_add(NESTED_BYTES))
     }
 
-    pub(crate) fn take(&mut self, bytes: usize) -> bool {
-        let left = self.0.checked_sub(bytes as u64);
+    fn take(&mut self, bytes: u64) -> bool {
+        let left = self.0.checked_sub(bytes);
         self.0 = left.unwrap_or(0);
         left.is_some()
     }
@@ -107,7 +108,7 @@ impl Scanner {
         let state = std::mem::take(&mut *self.watch.lock());
         let State { mut sink, mut files, nested } = state;
         if files.is_empty() {
-            files.push(File::new(source, true));
+            files.push(File::new(source, identify(source).kind, true));
         }
         let kind = files[0].kind;
         let mut job = Job { sink: &mut sink, limits, level, budget };
@@ -131,6 +132,11 @@ pub(crate) struct Job<'j> {
 }
 
 impl Job<'_> {
+    /// Whether so many bytes more may be looked at.
+    pub(crate) fn look_at(&mut self, bytes: u64) -> bool {
+        self.budget.take(bytes)
+    }
+
     /// Scans a file that stands within another one.
     pub(crate) fn nested(
         &mut self,
@@ -143,7 +149,7 @@ impl Job<'_> {
             Some(offset) => format!("{entry} @ {offset:#x}"),
             None => entry.to_owned(),
         };
-        if self.level >= MOST_LEVELS || !self.budget.take(bytes.len()) {
+        if self.level >= MOST_LEVELS || !self.budget.take(bytes.len() as u64) {
             let reason = "files are nested deeper, or hold more, than a scan looks into";
             let mut finding = Finding::new(Rule::NotRead, &place, reason);
             finding.file = file.map(str::to_owned);
@@ -206,8 +212,11 @@ impl Job<'_> {
         let (mut at, mut pickles) = (0, 0);
         while pickles < MOST_TRAILING && at < rest.len() {
             let bytes = &rest[at..];
+            if !pickle::may_begin_pickle(bytes) {
+                break;
+            }
             let ran = Ran::new(bytes);
-            if !pickle::may_begin_pickle(bytes) || !ran.is_plausible(bytes) {
+            if !ran.is_plausible(bytes) {
                 break;
             }
             pickles += 1;
@@ -292,6 +301,8 @@ fn from_error(rule: Rule, error: &Error) -> Finding {
 pub(crate) struct File {
     pub(crate) source: Source,
     pub(crate) kind: FileKind,
+    /// The directory, where the loader has read one.
+    pub(crate) archive: Option<Arc<Archive>>,
     pub(crate) dialect: Dialect,
     /// Its name, where it is a shard.
     pub(crate) name: Option<String>,
@@ -306,8 +317,7 @@ pub(crate) struct File {
 }
 
 impl File {
-    fn new(source: &Source, root: bool) -> File {
-        let kind = identify(source).kind;
+    fn new(source: &Source, kind: FileKind, root: bool) -> File {
         let dialect = match kind {
             FileKind::TorchScript => Dialect::TorchScript,
             _ => Dialect::Python,
@@ -317,6 +327,7 @@ impl File {
         File {
             source: source.clone(),
             kind,
+            archive: None,
             dialect,
             name: (!root).then(|| name.into_owned()),
             read: FxHashSet::default(),
@@ -362,10 +373,16 @@ impl Watch {
 }
 
 impl Observer for Watch {
-    fn file(&self, source: &Source) {
+    fn file(&self, source: &Source, kind: FileKind) {
         let mut state = self.lock();
         let root = state.files.is_empty();
-        state.files.push(File::new(source, root));
+        state.files.push(File::new(source, kind, root));
+    }
+
+    fn archive(&self, archive: &Arc<Archive>) {
+        if let Some(file) = self.lock().files.last_mut() {
+            file.archive = Some(Arc::clone(archive));
+        }
     }
 
     fn pickle(&self, seen: &Seen<'_>) {

@@ -61,10 +61,10 @@ impl Parts {
 
 /// Says what the source is and opens it accordingly.
 pub(crate) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
-    if let Some(observer) = &options.observer {
-        observer.file(source);
-    }
     let identity = identify(source);
+    if let Some(observer) = &options.observer {
+        observer.file(source, identity.kind);
+    }
     let opened = match identity.kind {
         FileKind::Zip | FileKind::TorchScript => zip::open(source, options, identity.kind),
         FileKind::Legacy => legacy::open(source, options),

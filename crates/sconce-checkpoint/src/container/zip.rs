@@ -26,6 +26,9 @@ const LONGEST_TEXT: usize = 1000;
 
 pub(super) fn open(source: &Source, options: &LoadOptions, kind: FileKind) -> Result<Parts, Error> {
     let archive = Arc::new(Archive::open(source.clone(), &options.limits)?);
+    if let Some(observer) = &options.observer {
+        observer.archive(&archive);
+    }
     let version = archive.version()?;
     if kind == FileKind::TorchScript {
         if options.policy == Policy::WeightsOnly {

@@ -7,6 +7,7 @@ use sconce::checkpoint::{Checkpoint, FileKind, Node, Object};
 use sconce::tensor::{Quantizer, Scalar, Tensor};
 use serde::Serialize;
 
+use super::diff_programs::{self, Programs};
 use super::info::dims;
 use super::renamed::{self, Lone};
 use super::show::short_number;
@@ -31,6 +32,8 @@ struct Document<'a> {
     tensors_only: bool,
     counts: Counts,
     differences: Vec<Difference>,
+    /// How the programs of two TorchScript archives differ.
+    programs: Option<Programs>,
 }
 
 #[derive(Serialize, Default)]
@@ -120,21 +123,28 @@ pub fn run(args: &DiffArgs, out: &mut Out, say: Say) -> Verdict {
     let right = leaves(&second, args, tensors_only, &filter);
     let differences = compare(&left, &right, args)?;
     let counts = tally(&differences);
-    let same = differences.iter().all(|d| matches!(d.kind, Kind::Equal | Kind::Close));
+    let limits = open::limits(&args.load);
+    let programs = diff_programs::compare(&first, &second, !args.tensors_only, &limits)?;
+    let same = differences.iter().all(|d| matches!(d.kind, Kind::Equal | Kind::Close))
+        && programs.as_ref().is_none_or(|programs| programs.same);
     let (a, b) = (open::name(&args.a), open::name(&args.b));
     let found = Outcome::found(!same);
     if args.json {
         let mut differences = differences;
         differences.retain(|d| d.kind != Kind::Equal);
         let schema_version = SCHEMA_VERSION;
+        let (a, b) = (a.as_str(), b.as_str());
         let document =
-            Document { schema_version, a: &a, b: &b, same, tensors_only, counts, differences };
+            Document { schema_version, a, b, same, tensors_only, counts, differences, programs };
         out.json(&document)?;
         return Ok(found);
     }
     let mut head = summary(&counts);
     if let Some(format) = bare.filter(|_| !args.tensors_only) {
         head = head.dim(format!(" · only tensors compared: {} holds nothing else", format.name()));
+    }
+    if let Some(programs) = &programs {
+        head = programs.heading(head);
     }
     out.line(&head)?;
     if args.stat {
@@ -151,6 +161,9 @@ pub fn run(args: &DiffArgs, out: &mut Out, say: Say) -> Verdict {
     }
     if shown.len() > most {
         out.line(&Line::new().dim(format!("  … {} more, --all shows them", shown.len() - most)))?;
+    }
+    for line in programs.iter().flat_map(Programs::lines).take(most) {
+        out.line(&line)?;
     }
     Ok(found)
 }

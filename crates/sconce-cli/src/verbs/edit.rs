@@ -6,6 +6,7 @@ use sconce::checkpoint::{Change, Draft, What};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
+use crate::carried;
 use crate::cli::{EditArgs, Strip};
 use crate::error::{self, Failure, Outcome};
 use crate::glob::Glob;
@@ -48,6 +49,8 @@ pub fn run(args: &EditArgs, out: &mut Out, say: Say) -> Verdict {
     let file = checkpoint.source().name().to_owned();
     let mut draft = Draft::new(checkpoint.root());
     let changes = apply(&mut draft, args).map_err(|failure| failure.in_file(&file))?;
+    let draft = carried::checked(draft, args.saving.tensors_only, say)
+        .map_err(|failure| failure.in_file(&file))?;
     let progress = Progress::new("writing", 0, say.quiet || args.json);
     let file_to_write = target.filter(|_| !args.dry_run);
     let written = file_to_write

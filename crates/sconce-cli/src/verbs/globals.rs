@@ -1,14 +1,12 @@
 //! `sconce globals`: what classes and functions a file names, and what PyTorch says to them.
 
-use std::collections::HashMap;
-
-use sconce::checkpoint::{AllowList, ErrorKind, GlobalUse, Policy};
-use sconce::pickle::{AllowAll, Machine, Node};
+use sconce::checkpoint::{ErrorKind, GlobalUse, Policy};
+use sconce::scan::{Report, Rule, Verdict as Word};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
 use super::safe_globals::{self, Needed};
-use super::streams::{self, Stream};
+use super::safety;
 use crate::cli::{GlobalsArgs, PolicyChoice};
 use crate::error::{Failure, Outcome};
 use crate::open::{self, Say};
@@ -22,6 +20,11 @@ struct Document<'a> {
     /// Whether the file was read to its end.
     complete: bool,
     globals: Vec<Row<'a>>,
+    /// Numbers of the extension registry that stand for classes or functions.
+    extensions: &'a [i64],
+    /// `clean`, `unknown`, `broken` or `dangerous`.
+    verdict: &'static str,
+    findings: Vec<safety::Row<'a>>,
     weights_only: Verdicts,
 }
 
@@ -52,36 +55,41 @@ pub fn run(args: &GlobalsArgs, out: &mut Out, say: Say) -> Verdict {
     let mut inspect = load.clone();
     inspect.policy = PolicyChoice::Inspect;
     inspect.keep_going = true;
-    let opened = open::options(&inspect).open_source(source.clone());
-    let (globals, broken) = match opened {
-        Ok(checkpoint) => (checkpoint.globals().to_vec(), None),
+    let (opened, report) = safety::open(&source, open::options(&inspect), &open::limits(load));
+    let globals = &report.globals[..];
+    let broken = match opened {
+        Ok(_) => None,
         Err(error) => {
             let failure = Failure::from(error).in_file(&file);
             // What a pickle names before it breaks off is worth knowing all the more.
-            let Ok(streams) = streams::streams(&args.input.file, None, &open::limits(load)) else {
-                return Err(failure);
-            };
-            let globals: Vec<GlobalUse> = streams.iter().flat_map(before_the_break).collect();
-            if globals.is_empty() {
+            if globals.is_empty() && report.verdict != Word::Dangerous {
                 return Err(failure);
             }
-            (globals, Some(failure))
+            Some(failure)
         }
     };
-    let globals = &globals[..];
     let outcome = Outcome::found(broken.is_some());
     if let Some(failure) = &broken {
         failure.print(say.color);
     }
     if args.python {
-        match safe_globals::needed(globals, &source, load) {
-            Needed::Lines(lines) => out.text(&lines)?,
-            Needed::Nothing(why) if !say.quiet => {
-                crate::error::remark(say.color, &Line::new().plain(why));
+        return match safe_globals::needed(&report, &source, load) {
+            Needed::Lines(lines) => out.text(&lines).map(|()| outcome),
+            Needed::Nothing(why) => {
+                if !say.quiet {
+                    crate::error::remark(say.color, &Line::new().plain(why));
+                }
+                Ok(outcome)
             }
-            Needed::Nothing(_) => {}
-        }
-        return Ok(outcome);
+            Needed::Refused(why) => {
+                if !say.quiet {
+                    for line in why {
+                        crate::error::remark(say.color, &Line::new().plain(line));
+                    }
+                }
+                Ok(Outcome::Finding)
+            }
+        };
     }
     let program = safe_globals::is_program(&source);
     let verdict = open::options(load).policy(Policy::WeightsOnly).open_source(source);
@@ -93,9 +101,16 @@ pub fn run(args: &GlobalsArgs, out: &mut Out, say: Say) -> Verdict {
         }),
     };
     if args.json {
-        let globals = globals.iter().map(row).collect();
-        let (schema_version, weights_only, complete) = (SCHEMA_VERSION, verdict, broken.is_none());
-        out.json(&Document { schema_version, file: &file, complete, globals, weights_only })?;
+        out.json(&Document {
+            schema_version: SCHEMA_VERSION,
+            file: &file,
+            complete: broken.is_none(),
+            globals: globals.iter().map(row).collect(),
+            extensions: &report.extensions,
+            verdict: report.verdict.name(),
+            findings: safety::rows(&report),
+            weights_only: verdict,
+        })?;
         return Ok(outcome);
     }
     out.use_pager();
@@ -112,43 +127,21 @@ pub fn run(args: &GlobalsArgs, out: &mut Out, say: Say) -> Verdict {
             format!("{} @ {:#x}", global.record, global.offset),
         ]);
     }
-    if !globals.is_empty() {
+    for finding in report.findings.iter().filter(|finding| finding.rule == Rule::Extension) {
+        table.row([
+            finding.global.clone().unwrap_or_default(),
+            "NO".to_owned(),
+            finding.count.to_string(),
+            format!("{} @ {:#x}", finding.entry, finding.offset.unwrap_or_default()),
+        ]);
+    }
+    if !globals.is_empty() || !report.extensions.is_empty() {
         out.table(&table)?;
     }
     if !args.no_header {
-        summary(globals, &verdict, &file, program, out)?;
+        summary(&report, &verdict, &file, program, out)?;
     }
     Ok(outcome)
-}
-
-/// The globals of a pickle up to where it ends or breaks off.
-fn before_the_break(stream: &Stream) -> Vec<GlobalUse> {
-    let mut machine = Machine::new(&stream.bytes[stream.start..], &stream.limits);
-    while let Ok(None) = machine.step(&mut AllowAll) {}
-    let arena = machine.arena();
-    let mut out: Vec<GlobalUse> = Vec::new();
-    let mut places: HashMap<(&str, &str), usize> = HashMap::new();
-    for value in arena.values() {
-        let called = match arena.node(value) {
-            Node::Global(_) => value,
-            Node::Call(call) => call.callable,
-            _ => continue,
-        };
-        let Some((module, name)) = arena.global(called) else { continue };
-        let at = *places.entry((module, name)).or_insert_with(|| {
-            out.push(GlobalUse {
-                module: module.to_owned(),
-                name: name.to_owned(),
-                offset: arena.offset(called) + stream.start as u64,
-                record: stream.name.clone(),
-                count: 0,
-                allowed: AllowList::contains_by_default(&format!("{module}.{name}")),
-            });
-            out.len() - 1
-        });
-        out[at].count += usize::from(called != value);
-    }
-    out
 }
 
 fn row(global: &GlobalUse) -> Row<'_> {
@@ -163,20 +156,39 @@ fn row(global: &GlobalUse) -> Row<'_> {
     }
 }
 
+/// Findings that are shown below the table.
+const MOST_SHOWN: usize = 10;
+
 fn summary(
-    globals: &[GlobalUse],
+    report: &Report,
     verdict: &Verdicts,
     file: &str,
     program: bool,
     out: &mut Out,
 ) -> Result<(), Failure> {
+    let globals = &report.globals;
     let outside = globals.iter().filter(|global| !global.allowed).count();
     let line = Line::new().add(Style::Strong, count(globals.len(), "global"));
-    let line = match outside {
-        0 => line.dim(" · ").add(Style::Good, "all allow-listed"),
-        n => line.dim(" · ").add(Style::Warn, format!("{n} not allow-listed")),
+    let line = match (outside, report.verdict) {
+        (0, Word::Clean) => line.dim(" · ").add(Style::Good, "all allow-listed"),
+        // The table has all there is to say of names alone.
+        (0, _) => line,
+        (n, _) => line.dim(" · ").add(Style::Warn, format!("{n} not allow-listed")),
     };
     out.line(&line)?;
+    let word = safety::verdict(report.verdict);
+    out.line(&word.plain(": ").plain(safety::summary(report)))?;
+    let told = report.findings.iter().filter(|finding| finding.rule != Rule::UnknownGlobal);
+    let all = told.clone().count();
+    for finding in told.take(MOST_SHOWN) {
+        let mut line = Line::new().plain("  ");
+        line.extend(safety::line(finding));
+        out.line(&line)?;
+    }
+    if all > MOST_SHOWN {
+        let more = format!("  … {} more, --json has them", all - MOST_SHOWN);
+        out.line(&Line::new().dim(more))?;
+    }
     match &verdict.message {
         None => out.line(
             &Line::new()
@@ -193,7 +205,7 @@ fn summary(
             for rest in lines {
                 out.line(&Line::new().plain("  ").plain(rest.trim()))?;
             }
-            if outside > 0 && !program {
+            if outside > 0 && !program && report.verdict == Word::Unknown {
                 let text = format!("  if you trust its author: sconce globals --python {file}");
                 out.line(&Line::new().dim(text))?;
             }

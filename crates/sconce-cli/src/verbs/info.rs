@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use sconce::Source;
 use sconce::checkpoint::{Checkpoint, ErrorKind, FileKind, Identity, Node, Object, identify};
+use sconce::scan::{Report, Rule};
 use sconce::tensor::Tensor;
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
 use super::program::Program;
 use super::rows::{self, Row};
+use super::safety;
 use crate::cli::{InfoArgs, PolicyChoice};
 use crate::error::{Failure, Outcome};
 use crate::open::{self, Say};
@@ -49,6 +51,9 @@ struct Document<'a> {
     shared_tensors: usize,
     largest: Vec<Largest<'a>>,
     globals: Globals,
+    /// `clean`, `unknown`, `broken` or `dangerous`.
+    verdict: &'static str,
+    findings: Vec<safety::Row<'a>>,
     policy: Option<PolicyVerdict>,
     program: Option<&'a Program>,
     warnings: &'a [String],
@@ -64,7 +69,23 @@ struct ProgramDocument<'a> {
     format: &'static str,
     description: &'static str,
     detail: &'a str,
+    verdict: &'static str,
+    findings: Vec<safety::Row<'a>>,
     program: &'a Program,
+}
+
+/// A file that does not open, with what a scan found up to where it breaks off.
+#[derive(Serialize)]
+struct BrokenDocument<'a> {
+    schema_version: u32,
+    file: &'a str,
+    bytes: u64,
+    format: &'static str,
+    description: &'static str,
+    detail: &'a str,
+    verdict: &'static str,
+    findings: Vec<safety::Row<'a>>,
+    error: String,
 }
 
 #[derive(Serialize)]
@@ -109,14 +130,21 @@ pub fn run(args: &InfoArgs, out: &mut Out, say: Say) -> Verdict {
     // What the policy says comes first: the card shows what can be shown beside it.
     let program = (identity.kind == FileKind::TorchScript)
         .then(|| Program::read(&source, &open::limits(load)));
-    let checkpoint = match (open::options(&inspect).open_source(source.clone()), &program) {
+    let (opened, report) = safety::open(&source, open::options(&inspect), &open::limits(load));
+    let checkpoint = match (opened, &program) {
         (Ok(checkpoint), _) => checkpoint,
         (Err(error), Some(Ok(program))) if error.kind() == ErrorKind::Unsupported => {
-            return program_alone(args, &source, &identity, program, out);
+            return program_alone(args, &source, &identity, program, &report, out);
         }
         (Err(error), _) => {
             let error = policy.clone().flatten().unwrap_or(error);
-            return Err(Failure::from(error).in_file(&name));
+            let failure = Failure::from(error).in_file(&name);
+            // What is no checkpoint has no card, unless there is something to warn of.
+            let only = report.findings.iter().all(|finding| finding.rule == Rule::NotACheckpoint);
+            if !only || args.json {
+                broken(args, &source, &identity, &report, &failure, out)?;
+            }
+            return Err(failure);
         }
     };
     let (program, no_program) = match program {
@@ -133,7 +161,7 @@ pub fn run(args: &InfoArgs, out: &mut Out, say: Say) -> Verdict {
         }),
     });
     let refused = policy.as_ref().is_some_and(|policy| !policy.accepted);
-    let card = Card::new(&checkpoint, identity.detail, program);
+    let card = Card::new(&checkpoint, identity.detail, program, report);
     if args.json {
         out.json(&card.document(&name, policy))?;
     } else {
@@ -153,6 +181,7 @@ fn program_alone(
     source: &Source,
     identity: &Identity,
     program: &Program,
+    report: &Report,
     out: &mut Out,
 ) -> Verdict {
     let file = open::name(&args.input.file);
@@ -164,17 +193,58 @@ fn program_alone(
             format: identity.kind.name(),
             description: identity.kind.description(),
             detail: &identity.detail,
+            verdict: report.verdict.name(),
+            findings: safety::rows(report),
             program,
         })?;
         return Ok(Outcome::Clean);
     }
-    let heading = Line::new()
-        .add(Style::Strong, open::short_name(&args.input.file))
-        .plain(format!("  {} ({})  ", identity.kind.description(), identity.detail))
-        .add(Style::Number, out.sizes().show(source.len()));
-    out.line(&heading)?;
-    print_sections(program.whole(&file, out), out)?;
+    out.line(&plain_heading(args, source, identity, out))?;
+    let mut sections = program.whole(&file, out);
+    // The last section names other verbs.
+    let at = sections.len().saturating_sub(1);
+    sections.insert(at, ("safety", safety::lines(report, &file)));
+    print_sections(sections, out)?;
     Ok(Outcome::Clean)
+}
+
+/// The heading of a card that has no checkpoint to ask.
+fn plain_heading(args: &InfoArgs, source: &Source, identity: &Identity, out: &Out) -> Line {
+    let detail = match identity.detail.as_str() {
+        "" => String::new(),
+        detail => format!(" ({detail})"),
+    };
+    Line::new()
+        .add(Style::Strong, open::short_name(&args.input.file))
+        .plain(format!("  {}{detail}  ", identity.kind.description()))
+        .add(Style::Number, out.sizes().show(source.len()))
+}
+
+/// The card of a file that does not open: what it is, and what is to be thought of it.
+fn broken(
+    args: &InfoArgs,
+    source: &Source,
+    identity: &Identity,
+    report: &Report,
+    failure: &Failure,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let file = open::name(&args.input.file);
+    if args.json {
+        return out.json(&BrokenDocument {
+            schema_version: SCHEMA_VERSION,
+            file: &file,
+            bytes: source.len(),
+            format: identity.kind.name(),
+            description: identity.kind.description(),
+            detail: &identity.detail,
+            verdict: report.verdict.name(),
+            findings: safety::rows(report),
+            error: failure.message().to_owned(),
+        });
+    }
+    out.line(&plain_heading(args, source, identity, out))?;
+    print_sections(vec![("safety", safety::lines(report, &file))], out)
 }
 
 fn print_sections(sections: Vec<(&'static str, Vec<Line>)>, out: &mut Out) -> Result<(), Failure> {
@@ -207,6 +277,7 @@ struct Card<'c> {
     checkpoint: &'c Checkpoint,
     detail: String,
     program: Option<Program>,
+    report: Report,
     rows: Vec<Row>,
     storage_bytes: u64,
     unused: u64,
@@ -216,7 +287,12 @@ struct Card<'c> {
 }
 
 impl<'c> Card<'c> {
-    fn new(checkpoint: &'c Checkpoint, detail: String, program: Option<Program>) -> Card<'c> {
+    fn new(
+        checkpoint: &'c Checkpoint,
+        detail: String,
+        program: Option<Program>,
+        report: Report,
+    ) -> Card<'c> {
         let rows = rows::rows(checkpoint);
         let tensors: Vec<&Tensor> = rows.iter().map(|(_, tensor)| *tensor).collect();
         let (storage_bytes, unused) = usage(checkpoint, &tensors);
@@ -231,6 +307,7 @@ impl<'c> Card<'c> {
             checkpoint,
             detail,
             program,
+            report,
             shared: rows.iter().filter(|(row, _)| shares(row)).count(),
             rows: rows.into_iter().map(|(row, _)| row).collect(),
             storage_bytes,
@@ -288,7 +365,7 @@ impl<'c> Card<'c> {
     fn document<'a>(&'a self, file: &'a str, policy: Option<PolicyVerdict>) -> Document<'a> {
         let info = self.checkpoint.info();
         let format = self.checkpoint.format();
-        let globals = self.checkpoint.globals();
+        let globals = &self.report.globals;
         Document {
             schema_version: SCHEMA_VERSION,
             file,
@@ -336,6 +413,8 @@ impl<'c> Card<'c> {
                     .map(|global| global.full_name())
                     .collect(),
             },
+            verdict: self.report.verdict.name(),
+            findings: safety::rows(&self.report),
             policy,
             program: self.program.as_ref(),
             warnings: self.checkpoint.warnings(),
@@ -487,39 +566,7 @@ impl<'c> Card<'c> {
     }
 
     fn safety_lines(&self, name: &str, policy: Option<PolicyVerdict>) -> Vec<Line> {
-        let globals = self.checkpoint.globals();
-        let outside: Vec<String> = globals
-            .iter()
-            .filter(|global| !global.allowed)
-            .map(|global| global.full_name())
-            .collect();
-        let mut lines = Vec::new();
-        if self.checkpoint.info().pickle_protocol.is_none() && globals.is_empty() {
-            lines.push(
-                Line::new().add(Style::Good, "✓").plain(" data only: there is no pickle in it"),
-            );
-        } else if outside.is_empty() {
-            let all = if globals.is_empty() {
-                "no globals".to_owned()
-            } else {
-                format!("{}, all allow-listed", count(globals.len(), "global"))
-            };
-            lines.push(Line::new().add(Style::Good, "✓").plain(format!(" data only: {all}")));
-        } else {
-            let mut names = outside[..outside.len().min(3)].join(", ");
-            if outside.len() > 3 {
-                names.push_str(&format!(", and {} more", outside.len() - 3));
-            }
-            let text = format!(
-                " {} of {} not allow-listed: {names}",
-                outside.len(),
-                count(globals.len(), "global")
-            );
-            lines.push(Line::new().add(Style::Warn, "?").plain(text));
-            let text =
-                format!("sconce never runs them · sconce globals {name}   says what they are");
-            lines.push(Line::new().dim(text));
-        }
+        let mut lines = safety::lines(&self.report, name);
         if let Some(policy) = policy {
             lines.push(match policy.message {
                 None => Line::new().add(Style::Good, "✓").plain(" weights_only accepts the file"),

@@ -5,6 +5,7 @@ use sconce::tensor::Tensor;
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
+use crate::carried;
 use crate::cli::MergeArgs;
 use crate::error::{self, Failure, Outcome};
 use crate::open::{self, Say};
@@ -50,7 +51,7 @@ pub fn run(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
     }
     let tensors = state.len();
     if !args.dry_run {
-        let state = state.finish();
+        let state = carried::checked(state.finish(), args.saving.tensors_only, say)?;
         let progress = Progress::new("writing", 0, say.quiet || args.json);
         saving::write(state.root(), &args.output, args.force, &args.saving, &progress)?.commit()?;
     }

@@ -4,10 +4,11 @@
 
 use std::path::Path;
 
-use sconce::checkpoint::{Change, Checkpoint, Draft, FileKind, StateDict};
+use sconce::checkpoint::{Change, Checkpoint, Draft, FileKind};
 use serde::Serialize;
 
 use super::{SCHEMA_VERSION, convert, edit};
+use crate::carried;
 use crate::cli::ConvertArgs;
 use crate::error::{self, Failure, Outcome};
 use crate::glob::Glob;
@@ -43,8 +44,8 @@ pub fn run(
     if let Some(name) = &args.take {
         draft.take(name).map_err(|error| refused(error).in_file(file))?;
     }
-    if args.state_dict {
-        draft = state_dict(&draft).map_err(|failure| failure.in_file(file))?;
+    if args.state_dict || args.saving.tensors_only {
+        draft = carried::tensors_only(&draft).map_err(|failure| failure.in_file(file))?;
     } else if checkpoint.format() == FileKind::TorchScript {
         return Err(Failure::usage(
             "a TorchScript archive holds code, which torch.save does not write",
@@ -55,6 +56,9 @@ pub fn run(
         ));
     }
     let changes = change(&mut draft, args)?;
+    if !say.quiet {
+        carried::warn(draft.root(), say);
+    }
     let refuse_overflow = || match args.allow_overflow {
         true => Ok(()),
         false => overflow::refuse(&changes).map_err(|failure| failure.in_file(file)),
@@ -130,34 +134,6 @@ fn change(draft: &mut Draft, args: &ConvertArgs) -> Result<Vec<Change>, Failure>
     Ok(changes)
 }
 
-/// The parameters and buffers of a module, as `nn.Module.state_dict` names them; of anything else,
-/// every tensor by its dotted name.
-fn state_dict(draft: &Draft) -> Result<Draft, Failure> {
-    let mut state = StateDict::new();
-    if let Some(module) = draft.root().as_module() {
-        for (name, tensor) in module.state_dict() {
-            state.insert(name, tensor.clone());
-        }
-    } else {
-        let mut twice = None;
-        draft.visit(|name, object| {
-            let Some(tensor) = object.as_tensor() else { return };
-            if state.get(name).is_some() {
-                twice.get_or_insert_with(|| name.to_owned());
-            }
-            state.insert(name, tensor.clone());
-        });
-        if let Some(name) = twice {
-            return Err(Failure::usage(format!("two tensors are called '{name}'"))
-                .note("different keys, such as 1 and '1', can come to one name"));
-        }
-    }
-    if state.is_empty() {
-        return Err(Failure::unreadable("there are no tensors in the file"));
-    }
-    Ok(state.finish())
-}
-
 /// Options that are for the formats that hold nothing but tensors.
 fn refuse_flags(args: &ConvertArgs) -> Result<(), Failure> {
     let flags = [("--dense", args.dense), ("--verify", args.verify)];
@@ -167,23 +143,5 @@ fn refuse_flags(args: &ConvertArgs) -> Result<(), Failure> {
         ))
         .help("sparse and quantized tensors stay as they are in a .pt file; sconce diff compares")),
         None => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use sconce::Tensor;
-    use sconce::checkpoint::Value;
-
-    use super::*;
-
-    #[test]
-    fn a_state_dict_has_every_tensor() {
-        let tensor = Value::from(Tensor::from_slice(&[1i64], &[1]).unwrap());
-        let value = Value::dict([("a", Value::list([tensor.clone()])), ("b", tensor)]);
-        let state = state_dict(&Draft::from(value)).unwrap();
-        let names: Vec<&str> = state.root().entries().filter_map(|(key, _)| key.as_str()).collect();
-        assert_eq!(names, ["a.0", "b"]);
-        assert_eq!(state_dict(&Draft::from(Value::from(1))).unwrap_err().code(), 2);
     }
 }

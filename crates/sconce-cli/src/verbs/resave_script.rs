@@ -1,11 +1,12 @@
 //! `sconce resave`: a file once more, as PyTorch's own load and save would write it.
 
 use sconce::jit;
-use sconce::{FileKind, SaveOptions, identify};
+use sconce::{Draft, FileKind, SaveOptions, identify};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
 use crate::atomic::AtomicFile;
+use crate::carried;
 use crate::cli::ResaveArgs;
 use crate::error::{self, Failure, Outcome};
 use crate::open::{self, Say};
@@ -29,6 +30,11 @@ pub fn run(args: &ResaveArgs, out: &mut Out, say: Say) -> Verdict {
     let kind = identify(&source).kind;
     let target = &args.output;
     let (format, writer) = if kind == FileKind::TorchScript {
+        if args.tensors_only {
+            let message = "--tensors-only is for checkpoints: a TorchScript archive is a program";
+            let help = "sconce convert --state-dict writes its parameters and buffers";
+            return Err(Failure::usage(message).in_file(input).help(help));
+        }
         let module = script::from_source(source, load, &input)?;
         let options = options(args)?;
         let mut file = AtomicFile::create(target, args.force)?;
@@ -43,8 +49,10 @@ pub fn run(args: &ResaveArgs, out: &mut Out, say: Say) -> Verdict {
             return Err(Failure::usage(message).in_file(input));
         }
         let checkpoint = open::from_source(source, &input, load, say)?;
+        let draft = carried::checked(Draft::new(checkpoint.root()), args.tensors_only, say)
+            .map_err(|failure| failure.in_file(&input))?;
         let mut file = AtomicFile::create(target, args.force)?;
-        if let Err(error) = SaveOptions::new().save_as(checkpoint.root(), &mut file, target) {
+        if let Err(error) = SaveOptions::new().save_as(draft.root(), &mut file, target) {
             return Err(file.failure().unwrap_or_else(|| Failure::from(error).in_file(input)));
         }
         file.commit()?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use sconce::checkpoint::{AllowList, ErrorKind, GlobalUse, Policy};
+use sconce::scan::{Finding, Report, Rule, Verdict, why_dangerous};
 use sconce::{FileKind, Source, identify};
 
 use crate::cli::Load;
@@ -15,6 +16,8 @@ pub enum Needed {
     Lines(String),
     /// Nothing that a list of names could give; why, for the person who asked.
     Nothing(&'static str),
+    /// A list that would let the file run code or reach outside; what for, line by line.
+    Refused(Vec<String>),
 }
 
 /// Classes that come to light one by one, at most: numpy has some twenty of dtypes.
@@ -23,13 +26,17 @@ const MOST_HIDDEN: usize = 32;
 /// What a file that names `globals` needs. The policy is asked what it says of the file once they are
 /// allowed: classes that a pickle does not name, such as those of numpy's dtypes, are refused only then,
 /// and some things no list allows.
-pub fn needed(globals: &[GlobalUse], source: &Source, load: &Load) -> Needed {
+pub fn needed(report: &Report, source: &Source, load: &Load) -> Needed {
     if is_program(source) {
         return Needed::Nothing(
             "torch.load(weights_only=True) takes no TorchScript archives; torch.jit.load needs no list",
         );
     }
-    let outside: Vec<&GlobalUse> = globals.iter().filter(|global| !global.allowed).collect();
+    let outside: Vec<&GlobalUse> = report.globals.iter().filter(|global| !global.allowed).collect();
+    let refused = refused(report, &outside);
+    if !refused.is_empty() {
+        return Needed::Refused(refused);
+    }
     if outside.is_empty() {
         return Needed::Nothing(
             "every global is allow-listed: torch.load(weights_only=True) needs nothing more",
@@ -59,6 +66,44 @@ pub fn needed(globals: &[GlobalUse], source: &Source, load: &Load) -> Needed {
     let named = outside.iter().map(|global| (global.module.as_str(), global.name.as_str()));
     let hidden = hidden.iter().map(|(module, name)| (*module, name.as_str()));
     Needed::Lines(lines(named.chain(hidden), refusal.as_deref()))
+}
+
+/// Why no list of names is right: what it would have to allow, and what no name stands for.
+fn refused(report: &Report, outside: &[&GlobalUse]) -> Vec<String> {
+    const MOST: usize = 10;
+    let place = |record: &str, offset: u64| match record {
+        "" => format!("@ {offset:#x}"),
+        record => format!("{record} @ {offset:#x}"),
+    };
+    let mut lines = Vec::new();
+    for global in outside {
+        if let Some(reason) = why_dangerous(&global.module, &global.name) {
+            let place = place(&global.record, global.offset);
+            lines.push(format!("  {}: {reason} ({place})", global.full_name()));
+        }
+    }
+    let said = |finding: &&Finding| {
+        let named = matches!(finding.rule, Rule::DangerousCall | Rule::DangerousGlobal);
+        let severe = finding.severity() == Verdict::Dangerous && !named;
+        severe || matches!(finding.rule, Rule::Extension | Rule::ComputedCallable)
+    };
+    for finding in report.findings.iter().filter(said) {
+        let what = finding.global.as_deref().or(finding.call.as_deref()).unwrap_or("a name");
+        let place = place(&finding.entry, finding.offset.unwrap_or_default());
+        lines.push(format!("  {what}: {} ({place})", finding.reason));
+    }
+    if lines.is_empty() {
+        return lines;
+    }
+    if lines.len() > MOST {
+        let more = lines.len() - MOST;
+        lines.truncate(MOST);
+        lines.push(format!("  … {more} more"));
+    }
+    let first =
+        "no list of names is right for this file, since it would have to allow what is no data:";
+    lines.insert(0, first.to_owned());
+    lines
 }
 
 /// Whether this is a TorchScript archive.

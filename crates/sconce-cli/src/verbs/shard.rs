@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 
 use super::{SCHEMA_VERSION, merge};
 use crate::atomic::{AtomicFile, cannot_write};
+use crate::carried;
 use crate::cli::ShardArgs;
 use crate::error::{self, Failure, Outcome};
 use crate::file_set::{self, FileSet, Written};
@@ -62,6 +63,7 @@ pub fn run(args: &ShardArgs, out: &mut Out, say: Say) -> Verdict {
     let checkpoint = open::checkpoint(&args.input, say)?;
     let in_file = |failure: Failure| failure.in_file(checkpoint.source().name());
     let draft = merge::taken(&checkpoint, args.take.as_deref()).map_err(in_file)?;
+    let draft = carried::checked(draft, args.saving.tensors_only, say).map_err(in_file)?;
     let tensors = merge::flat(&draft).map_err(in_file)?;
     let tensors_in_all = tensors.len();
     let (shards, total_size) = split(tensors, args.max_size);

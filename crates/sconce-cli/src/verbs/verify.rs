@@ -8,10 +8,11 @@ use sconce::Tensor;
 use sconce::archive::Directory;
 use sconce::archive::verify::{Severity, verify};
 use sconce::checkpoint::{Checkpoint, ErrorKind, FileKind, identify};
+use sconce::scan::{Report, Rule, Verdict as Word};
 use sconce::source::Source;
 use serde::Serialize;
 
-use super::{SCHEMA_VERSION, elements};
+use super::{SCHEMA_VERSION, elements, safety};
 use crate::cli::VerifyArgs;
 use crate::error::{Failure, Outcome};
 use crate::open::{self, Say};
@@ -25,6 +26,8 @@ struct Document<'a> {
     file: &'a str,
     format: &'static str,
     sound: bool,
+    /// `clean`, `unknown`, `broken` or `dangerous`: what `sconce info` says of it.
+    verdict: &'static str,
     bytes: u64,
     records: Option<Records>,
     tensors: usize,
@@ -64,8 +67,8 @@ pub fn run(args: &VerifyArgs, out: &mut Out, say: Say) -> Verdict {
     let opens = identity.kind.opens() || records.is_none();
     let mut inspect = load.clone();
     inspect.keep_going = true;
-    let opened =
-        if opens { Some(open::options(&inspect).open_source(source.clone())) } else { None };
+    let (loaded, report) = safety::open(&source, open::options(&inspect), &open::limits(load));
+    let opened = opens.then_some(loaded);
     let mut tensors = 0;
     match opened {
         Some(Ok(checkpoint)) => {
@@ -101,14 +104,17 @@ pub fn run(args: &VerifyArgs, out: &mut Out, say: Say) -> Verdict {
         Some(Err(error)) => return Err(Failure::from(error).in_file(&file)),
         None => {}
     }
+    hidden(&source, &mut findings);
     let sound = findings.iter().all(|finding| finding.severity != "error");
-    let found = Outcome::found(!sound);
+    findings.extend(unsafe_parts(&report));
+    let found = Outcome::found(findings.iter().any(|finding| finding.severity == "error"));
     if args.json {
         out.json(&Document {
             schema_version: SCHEMA_VERSION,
             file: &file,
             format: identity.kind.name(),
             sound,
+            verdict: report.verdict.name(),
             bytes: source.len(),
             records,
             tensors,
@@ -116,8 +122,52 @@ pub fn run(args: &VerifyArgs, out: &mut Out, say: Say) -> Verdict {
         })?;
         return Ok(found);
     }
-    print(&findings, records, tensors, &source, &file, out)?;
+    print(&findings, sound, &report, records, tensors, &source, &file, out)?;
     Ok(found)
+}
+
+/// What the file would do, and what it holds that no loader reads: the rules of `sconce info`, where what
+/// is only on no list is no fault.
+fn unsafe_parts(report: &Report) -> Vec<Finding> {
+    let told = report.findings.iter().filter(|finding| {
+        finding.severity() == Word::Dangerous
+            || matches!(
+                finding.rule,
+                Rule::AfterStop
+                    | Rule::HeldPayload
+                    | Rule::BrokenPickle
+                    | Rule::BrokenCode
+                    | Rule::NotRead
+            )
+    });
+    let finding = |finding: &sconce::scan::Finding| Finding {
+        severity: "error",
+        rule: finding.rule.name().to_owned(),
+        file: finding.file.clone(),
+        record: (!finding.entry.is_empty()).then(|| finding.entry.clone()),
+        tensor: None,
+        offset: finding.offset,
+        message: match finding.call.as_ref().or(finding.global.as_ref()) {
+            Some(what) => format!("{what}: {}", finding.reason),
+            None => finding.reason.clone(),
+        },
+    };
+    told.map(finding).collect()
+}
+
+/// Says what bytes are that belong to nothing, where they begin like something.
+fn hidden(source: &Source, findings: &mut [Finding]) {
+    let places = ["unowned-bytes", "trailing-bytes"];
+    let unowned = findings
+        .iter_mut()
+        .filter(|finding| places.contains(&finding.rule.as_str()) && finding.file.is_none());
+    for finding in unowned {
+        let start = finding.offset.and_then(|at| usize::try_from(at).ok());
+        let bytes = start.and_then(|at| source.bytes().get(at..));
+        if let Some((what, _)) = bytes.and_then(sconce::scan::what_begins) {
+            finding.message.push_str(&format!("; they begin as {what}"));
+        }
+    }
 }
 
 /// Checks a zip archive's records; `None` for other files.
@@ -263,18 +313,23 @@ fn read(tensors: &[(&str, &Tensor)], say: Say, findings: &mut Vec<Finding>) {
     }
 }
 
+#[allow(clippy::too_many_arguments, reason = "the parts of one page")]
 fn print(
     findings: &[Finding],
+    sound: bool,
+    report: &Report,
     records: Option<Records>,
     tensors: usize,
     source: &Source,
     file: &str,
     out: &mut Out,
 ) -> Result<(), Failure> {
-    let errors = findings.iter().filter(|finding| finding.severity == "error").count();
-    let (mark, style, word) = match errors {
-        0 => ("✓", Style::Good, "sound"),
-        _ => ("✗", Style::Bad, "damaged"),
+    let safe = findings.iter().all(|finding| finding.severity != "error");
+    let (mark, style, word) = match (sound, safe, report.verdict) {
+        (false, ..) => ("✗", Style::Bad, "damaged"),
+        (true, true, _) => ("✓", Style::Good, "sound"),
+        (true, false, Word::Dangerous) => ("✗", Style::Bad, "undamaged, but dangerous to load"),
+        (true, false, _) => ("✗", Style::Bad, "undamaged, but it holds more than is loaded"),
     };
     out.line(
         &Line::new()

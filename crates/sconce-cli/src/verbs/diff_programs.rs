@@ -1,0 +1,153 @@
+//! Whether two TorchScript archives hold the same program, as far as their records tell: code, constants,
+//! mobile bytecode and extra files, byte for byte. Methods are not compared one by one, so code that is
+//! written otherwise and means the same counts as different.
+
+use std::collections::BTreeMap;
+
+use sconce::archive::{Archive, Entry};
+use sconce::checkpoint::{Checkpoint, FileKind};
+use sconce::source::Limits;
+use serde::Serialize;
+
+use crate::error::Failure;
+use crate::output::{Line, Style, count};
+
+/// The records of two programs that are not equal.
+#[derive(Serialize, Default)]
+pub struct Programs {
+    /// Whether the records were compared.
+    pub compared: bool,
+    /// Whether any differs.
+    pub same: bool,
+    code: Vec<String>,
+    constants: Vec<String>,
+    bytecode: Vec<String>,
+    extra: Vec<String>,
+    /// Why nothing was compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
+}
+
+/// Compares the programs of two files; `None` where neither has one.
+///
+/// # Errors
+/// When a record cannot be read.
+pub fn compare(
+    first: &Checkpoint,
+    second: &Checkpoint,
+    wanted: bool,
+    limits: &Limits,
+) -> Result<Option<Programs>, Failure> {
+    let is_program = |checkpoint: &Checkpoint| checkpoint.format() == FileKind::TorchScript;
+    let note = match (is_program(first), is_program(second)) {
+        (false, false) => return Ok(None),
+        (true, true) if wanted => None,
+        (true, true) => Some("code, constants and extra files were not compared"),
+        (true, false) => Some("the code of the first was not compared: the second has none"),
+        (false, true) => Some("the code of the second was not compared: the first has none"),
+    };
+    if note.is_some() {
+        return Ok(Some(Programs { same: true, note, ..Programs::default() }));
+    }
+    let archives = [open(first, limits)?, open(second, limits)?];
+    let [left, right] = [records(&archives[0]), records(&archives[1])];
+    let mut programs = Programs { compared: true, same: true, ..Programs::default() };
+    let only_right = right.iter().filter(|(name, _)| !left.contains_key(*name));
+    for (name, entry) in left.iter().chain(only_right) {
+        let same = match (left.get(name), right.get(name)) {
+            (Some(a), Some(b)) => bytes(&archives[0], a)?[..] == bytes(&archives[1], b)?[..],
+            _ => false,
+        };
+        if !same {
+            programs.same = false;
+            let name = archives[usize::from(!left.contains_key(name))].record_name(entry);
+            programs.add(&name);
+        }
+    }
+    Ok(Some(programs))
+}
+
+fn open(checkpoint: &Checkpoint, limits: &Limits) -> Result<Archive, Failure> {
+    let archive = Archive::open(checkpoint.source().clone(), limits);
+    archive.map_err(|error| Failure::from(error).in_file(checkpoint.source().name()))
+}
+
+fn bytes(archive: &Archive, entry: &Entry) -> Result<sconce::source::Bytes, Failure> {
+    let bytes = archive.directory().bytes(entry);
+    bytes.map_err(|error| Failure::from(error).in_file(archive.source().name()))
+}
+
+/// The records that make a program, by name. Storages are compared as tensors, and records of places in
+/// sources say nothing of what runs.
+fn records(archive: &Archive) -> BTreeMap<String, &Entry> {
+    let named = archive.records().iter().map(|entry| (archive.record_name(entry), entry));
+    let of_program = named.filter(|(name, _)| Part::of(name).is_some());
+    of_program.map(|(name, entry)| (name.into_owned(), entry)).collect()
+}
+
+enum Part {
+    Code,
+    Constants,
+    Bytecode,
+    Extra,
+}
+
+impl Part {
+    fn of(name: &str) -> Option<Part> {
+        Some(match name {
+            "constants.pkl" => Part::Constants,
+            "bytecode.pkl" | "mobile_debug_handles.pkl" => Part::Bytecode,
+            _ if name.starts_with("constants/") => Part::Constants,
+            _ if name.starts_with("code/") && !name.ends_with(".debug_pkl") => Part::Code,
+            _ if name.starts_with("extra/") => Part::Extra,
+            _ => return None,
+        })
+    }
+}
+
+impl Programs {
+    fn add(&mut self, name: &str) {
+        let names = match Part::of(name) {
+            Some(Part::Code) => &mut self.code,
+            Some(Part::Constants) => &mut self.constants,
+            Some(Part::Bytecode) => &mut self.bytecode,
+            Some(Part::Extra) => &mut self.extra,
+            None => return,
+        };
+        names.push(name.to_owned());
+    }
+
+    fn parts(&self) -> [(&'static str, &[String]); 4] {
+        [
+            ("code", &self.code),
+            ("constants", &self.constants),
+            ("bytecode", &self.bytecode),
+            ("extra files", &self.extra),
+        ]
+    }
+
+    /// What the heading says: what differs, or what was not looked at.
+    pub fn heading(&self, mut line: Line) -> Line {
+        if let Some(note) = self.note {
+            return line.dim(" · ").add(Style::Warn, note);
+        }
+        if self.same {
+            return line.dim(" · ").add(Style::Good, "code, constants and extra files are equal");
+        }
+        for (part, names) in self.parts() {
+            if !names.is_empty() {
+                let verb = if part.ends_with('s') { "differ" } else { "differs" };
+                let text = format!("{part} {verb}: {}", count(names.len(), "record"));
+                line = line.dim(" · ").add(Style::Warn, text);
+            }
+        }
+        line
+    }
+
+    /// A line for each record that differs.
+    pub fn lines(&self) -> impl Iterator<Item = Line> {
+        let names = self.parts().into_iter().flat_map(|(_, names)| names.iter());
+        names
+            .map(|name| Line::new().add(Style::Warn, "  ~ ").add(Style::Name, name).dim("  record"))
+    }
+}
