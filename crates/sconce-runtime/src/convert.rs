@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sconce_ir::Type;
 
 use crate::value::IValue;
-use crate::{Dict, Shared, Tensor};
+use crate::{Dict, Shared, Tensor, Text};
 
 macro_rules! from {
     ($($source:ty => $variant:ident),*) => {$(
@@ -18,7 +18,7 @@ macro_rules! from {
 }
 
 from!(bool => Bool, i32 => Int, u32 => Int, i64 => Int, f32 => Float, f64 => Float, &str => Str,
-    String => Str, Arc<str> => Str, Tensor => Tensor);
+    String => Str, Arc<str> => Str, Text => Str, Tensor => Tensor);
 
 impl<T: Into<IValue>> From<Option<T>> for IValue {
     fn from(value: Option<T>) -> Self {
@@ -113,9 +113,10 @@ pub(crate) fn common_type(items: &[IValue]) -> Type {
     if types.all(|ty| ty == first) { first } else { Type::Any }
 }
 
-/// The type of a value that came from outside a program, so is of none of its classes.
+/// The type of a value that came from outside a program, so is of none of its classes; `Any` where it is
+/// nested too deeply to have one.
 fn plain_type(value: &IValue) -> Type {
-    value.type_with(&mut |_| Type::Any)
+    value.type_with(&mut |_| Type::Any).unwrap_or(Type::Any)
 }
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
 //! Dicts: in order of insertion, with the keys TorchScript allows.
 
+use std::fmt;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use sconce_ir::Type;
+use sconce_kernels::{Charge, Memory};
 
-use crate::value::IValue;
+use crate::value::{IValue, SHARED};
 
 /// A dict in order of insertion, and the types of its keys and values.
-#[derive(Debug)]
 pub struct Dict {
     /// The type of the keys.
     pub key: Type,
@@ -17,6 +18,7 @@ pub struct Dict {
     /// Entries in order; `None` where one was taken away.
     entries: Vec<Option<(IValue, IValue)>>,
     places: FxHashMap<Key, usize>,
+    charge: Charge,
 }
 
 /// A key as it is looked up.
@@ -34,6 +36,11 @@ enum Key {
     Tensor(usize),
 }
 
+/// What an entry takes: itself, its place, and room in the table of places, which is between 7 eighths
+/// and 7 sixteenths full.
+const ENTRY: usize =
+    size_of::<Option<(IValue, IValue)>>() + (size_of::<(Key, usize)>() + 1) * 3 / 2;
+
 impl Key {
     fn new(value: &IValue) -> Option<Self> {
         let bits = |float: f64| if float == 0.0 { 0 } else { float.to_bits() };
@@ -42,7 +49,7 @@ impl Key {
             IValue::Int(value) => Key::Int(*value),
             IValue::Float(value) => Key::Float(bits(*value)),
             IValue::Complex(re, im) => Key::Complex(bits(*re), bits(*im)),
-            IValue::Str(text) => Key::Str(Arc::clone(text)),
+            IValue::Str(text) => Key::Str(Arc::clone(text.shared())),
             IValue::Device(text) => Key::Device(Arc::clone(text)),
             IValue::Enum(of, index) => Key::Enum(Arc::clone(&of.name), *index),
             IValue::Tensor(tensor) => Key::Tensor(tensor.id()),
@@ -54,7 +61,8 @@ impl Key {
 impl Dict {
     /// A dict without entries.
     pub fn new(key: Type, value: Type) -> Self {
-        Dict { key, value, entries: Vec::new(), places: FxHashMap::default() }
+        let charge = Memory::charge_value(size_of::<Self>() + SHARED);
+        Dict { key, value, entries: Vec::new(), places: FxHashMap::default(), charge }
     }
 
     /// How many entries there are.
@@ -89,8 +97,12 @@ impl Dict {
                 }
             }
             None => {
+                let had = self.entries.capacity();
                 self.places.insert(lookup, self.entries.len());
                 self.entries.push(Some((key, value)));
+                if self.entries.capacity() != had {
+                    self.recharge();
+                }
             }
         }
         true
@@ -111,8 +123,9 @@ impl Dict {
 
     /// Takes all entries away.
     pub fn clear(&mut self) {
-        self.entries.clear();
-        self.places.clear();
+        self.entries = Vec::new();
+        self.places = FxHashMap::default();
+        self.recharge();
     }
 
     /// Keys and values in order.
@@ -120,9 +133,28 @@ impl Dict {
         self.entries.iter().flatten().map(|(key, value)| (key, value))
     }
 
-    pub(crate) fn take_values(&mut self) -> impl Iterator<Item = IValue> {
-        self.places.clear();
-        self.entries.drain(..).flatten().map(|(_, value)| value)
+    /// The entry of a place; an inner `None` where one was taken away, an outer one behind the last.
+    pub(crate) fn entry(&self, place: usize) -> Option<Option<(&IValue, &IValue)>> {
+        let entry = self.entries.get(place)?;
+        Some(entry.as_ref().map(|(key, value)| (key, value)))
+    }
+
+    /// Values in order, to be changed.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut IValue> {
+        self.entries.iter_mut().flatten().map(|(_, value)| value)
+    }
+
+    /// How many bytes the next entry may take, with what grows for it.
+    pub(crate) fn growth(&self) -> usize {
+        match self.entries.len() == self.entries.capacity() {
+            true => self.entries.len().max(4) * ENTRY,
+            false => 0,
+        }
+    }
+
+    /// Charges what it has grown by.
+    fn recharge(&mut self) {
+        self.charge.resize(size_of::<Self>() + SHARED + self.entries.capacity() * ENTRY);
     }
 
     fn compact(&mut self) {
@@ -132,5 +164,11 @@ impl Dict {
                 self.places.insert(key, place);
             }
         }
+    }
+}
+
+impl fmt::Debug for Dict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.entries()).finish()
     }
 }

@@ -1,7 +1,5 @@
 //! Values of a program as objects that `torch.save` would write.
 
-use std::rc::Rc;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_checkpoint::Value;
 use sconce_kernels::Exporter;
@@ -9,7 +7,7 @@ use sconce_kernels::Exporter;
 use crate::Error;
 use crate::value::IValue;
 
-/// Lists, tuples and dicts in each other. A list of `Any` can even hold itself.
+/// Lists, tuples, dicts and futures in each other. Who reads them again goes down by recursion.
 const MAX_DEPTH: usize = 200;
 
 /// A value as an object to be saved: what Python gets from a call. A NamedTuple becomes a tuple, so
@@ -33,12 +31,21 @@ struct Writer {
 
 impl Writer {
     fn write(&mut self, value: &IValue, depth: usize) -> Result<Value, Error> {
-        let Some(address) = address(value) else { return self.make(value, depth) };
+        let address = match value {
+            // Which is what it gave.
+            IValue::Future(_) => None,
+            value => value.address(),
+        };
+        let Some(address) = address else { return self.make(value, depth) };
         if let Some(known) = self.known.get(&address) {
             return Ok(known.clone());
         }
-        if depth > MAX_DEPTH || !self.open.insert(address) {
-            return Err(unsupported("a result that holds itself or is nested too deeply"));
+        if depth > MAX_DEPTH {
+            let what = format!("a result that is nested deeper than {MAX_DEPTH} levels");
+            return Err(unsupported(&what));
+        }
+        if !self.open.insert(address) {
+            return Err(unsupported("a result that holds itself"));
         }
         let made = self.make(value, depth)?.shared();
         self.open.remove(&address);
@@ -77,7 +84,11 @@ impl Writer {
                 }
                 Value::Dict(entries)
             }
-            IValue::Future(outcome) => match &**outcome {
+            IValue::Future(_) if depth > MAX_DEPTH => {
+                let what = format!("a result that is nested deeper than {MAX_DEPTH} levels");
+                return Err(unsupported(&what));
+            }
+            IValue::Future(future) => match &future.outcome {
                 Ok(value) => self.write(value, depth + 1)?,
                 Err(_) => return Err(unsupported("a result that is a call that raised")),
             },
@@ -91,15 +102,6 @@ impl Writer {
 
 fn unsupported(what: &str) -> Error {
     Error::Unsupported { what: what.to_owned(), range: None }
-}
-
-fn address(value: &IValue) -> Option<usize> {
-    Some(match value {
-        IValue::List(list) => list.address(),
-        IValue::Dict(dict) => dict.address(),
-        IValue::Tuple(tuple) => Rc::as_ptr(tuple) as usize,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]
@@ -141,9 +143,25 @@ mod tests {
         let list = IValue::list(Type::Any, vec![]);
         let IValue::List(items) = &list else { unreachable!() };
         items.write().items.push(list.clone());
-        assert!(
-            to_object(&list).unwrap_err().to_string().starts_with("a result that holds itself")
-        );
+        let said = to_object(&list).unwrap_err().to_string();
+        assert_eq!(said, "a result that holds itself is not supported");
         items.write().items.clear();
+    }
+
+    #[test]
+    fn what_is_deep_is_written_or_refused_on_a_small_stack() {
+        let deep = |levels: usize| {
+            (0..levels).fold(IValue::Int(1), |inner, _| IValue::list(Type::Any, vec![inner]))
+        };
+        let work = move || {
+            assert!(to_object(&deep(MAX_DEPTH)).is_ok());
+            let said = to_object(&deep(300_000)).unwrap_err().to_string();
+            assert_eq!(said, "a result that is nested deeper than 200 levels is not supported");
+            let futures = (0..300_000).fold(IValue::Int(1), |inner, _| {
+                IValue::Future(crate::value::Future { outcome: Ok(inner) }.into())
+            });
+            assert!(to_object(&futures).is_err());
+        };
+        std::thread::Builder::new().stack_size(1 << 20).spawn(work).unwrap().join().unwrap();
     }
 }
