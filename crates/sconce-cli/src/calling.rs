@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use sconce::jit::Module;
-use sconce::run::{
-    Error, Generator, Limits, Missing, Need, Options, Session, Sink, memory_left,
-};
+use sconce::run::{Error, Generator, Limits, Missing, Need, Options, Session, Sink, memory_left};
 
 use crate::ceiling;
 use crate::cli::size;
@@ -210,9 +208,7 @@ pub fn failure(error: Error, file: &str) -> Failure {
     match error {
         Error::Archive(error) => script::failure(error, file),
         Error::Arguments(message) => Failure::usage(message).in_file(file),
-        Error::Limit(message) => {
-            Failure::unreadable(message).in_file(file).help(LIMITS_HELP)
-        }
+        Error::Limit(message) => Failure::unreadable(message).in_file(file).help(LIMITS_HELP),
         Error::Unsupported { .. } => {
             let failure = Failure::unreadable(error.to_string()).in_file(file);
             failure.help("sconce ops FILE lists the operators of a program that are missing")

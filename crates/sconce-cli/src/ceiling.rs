@@ -31,10 +31,9 @@ pub fn set(limit: usize, file: &str, say: Say) {
 fn end() {
     let set = SET.try_lock().ok().and_then(|mut set| set.take());
     let (limit, file, color) = set.unwrap_or((0, String::new(), ColorChoice::Never));
-    let failure =
-        Failure::unreadable(format!("memory limit of {} exceeded", size_text(limit)))
-            .in_file(file)
-            .note("one operator, or what was made of its result, takes more than that")
-            .help(crate::calling::LIMITS_HELP);
+    let failure = Failure::unreadable(format!("memory limit of {} exceeded", size_text(limit)))
+        .in_file(file)
+        .note("one operator, or what was made of its result, takes more than that")
+        .help(crate::calling::LIMITS_HELP);
     run::end(&failure, color)
 }

@@ -7,7 +7,10 @@
 //!
 //! Each thread counts for itself and adds to the common count in steps of 64 KiB: counting costs an
 //! addition.
-#![allow(unsafe_code, reason = "a global allocator is unsafe to write; it forwards to the system's")]
+#![allow(
+    unsafe_code,
+    reason = "a global allocator is unsafe to write; it forwards to the system's"
+)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -138,10 +138,10 @@ mod walk;
 mod window;
 mod zip;
 
-pub use allocator::{CountingAllocator, lift_ceiling, set_ceiling};
 pub use activate::{
     celu, glu, hardshrink, hardtanh, log_sigmoid, prelu, prelu_kernel, selu, softshrink, threshold,
 };
+pub use allocator::{CountingAllocator, lift_ceiling, set_ceiling};
 pub use attention::{
     AttentionOptions, EncoderLayer, HeadMask, HeadWeights, Layer, attention,
     attention_with_weights, encoder_layer, flash_attention, is_left_aligned, masked_softmax,

@@ -16,10 +16,13 @@ pub struct Dict {
     /// The type of the values.
     pub value: Type,
     /// Entries in order; `None` where one was taken away.
-    entries: Vec<Option<(IValue, IValue)>>,
+    entries: Vec<Option<Entry>>,
     places: FxHashMap<Key, usize>,
     charge: Charge,
 }
+
+/// A key and its value.
+pub(crate) type Entry = (IValue, IValue);
 
 /// A key as it is looked up.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -36,10 +39,11 @@ enum Key {
     Tensor(usize),
 }
 
-/// What an entry takes: itself, its place, and room in the table of places, which is between 7 eighths
-/// and 7 sixteenths full.
-const ENTRY: usize =
-    size_of::<Option<(IValue, IValue)>>() + (size_of::<(Key, usize)>() + 1) * 3 / 2;
+/// What a table of places takes that has room for so many: an eighth of it stays empty, and each has a byte
+/// beside it.
+fn places_bytes(capacity: usize) -> usize {
+    capacity.saturating_mul(8) / 7 * (size_of::<(Key, usize)>() + 1)
+}
 
 impl Key {
     fn new(value: &IValue) -> Option<Self> {
@@ -97,10 +101,10 @@ impl Dict {
                 }
             }
             None => {
-                let had = self.entries.capacity();
+                let had = (self.entries.capacity(), self.places.capacity());
                 self.places.insert(lookup, self.entries.len());
                 self.entries.push(Some((key, value)));
-                if self.entries.capacity() != had {
+                if (self.entries.capacity(), self.places.capacity()) != had {
                     self.recharge();
                 }
             }
@@ -139,22 +143,27 @@ impl Dict {
         Some(entry.as_ref().map(|(key, value)| (key, value)))
     }
 
-    /// Values in order, to be changed.
-    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut IValue> {
-        self.entries.iter_mut().flatten().map(|(_, value)| value)
+    /// All entries, taken away.
+    pub(crate) fn take_entries(&mut self) -> Vec<Option<Entry>> {
+        self.places.clear();
+        std::mem::take(&mut self.entries)
     }
 
-    /// How many bytes the next entry may take, with what grows for it.
+    /// How many bytes the next entry may take, with what grows for it: the entries double where they are, the
+    /// table of places is made anew.
     pub(crate) fn growth(&self) -> usize {
-        match self.entries.len() == self.entries.capacity() {
-            true => self.entries.len().max(4) * ENTRY,
-            false => 0,
-        }
+        let (entries, places) = (self.entries.capacity(), self.places.capacity());
+        let of_entries = entries.max(4) * size_of::<Option<Entry>>();
+        let of_places = 2 * places_bytes(places.max(3));
+        (if self.entries.len() == entries { of_entries } else { 0 })
+            + (if self.places.len() == places { of_places } else { 0 })
     }
 
     /// Charges what it has grown by.
     fn recharge(&mut self) {
-        self.charge.resize(size_of::<Self>() + SHARED + self.entries.capacity() * ENTRY);
+        let entries = self.entries.capacity() * size_of::<Option<Entry>>();
+        let bytes = size_of::<Self>() + SHARED + entries + places_bytes(self.places.capacity());
+        self.charge.resize(bytes);
     }
 
     fn compact(&mut self) {

@@ -1,7 +1,7 @@
 //! What a call may spend.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use sconce_kernels::Memory;
@@ -116,9 +116,7 @@ impl Budget {
         self.check_elements(items)?;
         let grown = items.max(list.capacity().saturating_mul(2));
         match items > list.capacity() {
-            true => self.check_bytes(
-                (grown - list.capacity()).saturating_mul(size_of::<IValue>()),
-            ),
+            true => self.check_bytes((grown - list.capacity()).saturating_mul(size_of::<IValue>())),
             false => Ok(()),
         }
     }

@@ -337,9 +337,8 @@ mod tests {
     fn what_is_deep_or_long_is_cut() {
         let deep = (0..300_000).fold(IValue::None, |inner, _| IValue::tuple(vec![inner]));
         assert!(python_text(&deep).starts_with("((((((((((((((((("));
-        let wide = (0..20).fold(IValue::Int(1), |inner, _| {
-            IValue::list(Type::Any, vec![inner; 1000])
-        });
+        let wide =
+            (0..20).fold(IValue::Int(1), |inner, _| IValue::list(Type::Any, vec![inner; 1000]));
         assert!(python_text(&wide).len() < 2 * MAX_LENGTH);
         assert!(python_text(&IValue::str("é".repeat(1 << 20))).ends_with("é'..."));
     }

@@ -95,7 +95,7 @@ impl List {
 }
 
 /// How deep the type of a value may be, and how many types it may have in it.
-const MAX_TYPE_DEPTH: usize = 200;
+const MAX_TYPE_DEPTH: usize = 100;
 const MAX_TYPES: usize = 1 << 20;
 
 /// What a value that is held by reference takes beside itself: the counts, and what allocators add.
@@ -143,6 +143,7 @@ pub struct Future {
 }
 
 pub use crate::dict::Dict;
+pub(crate) use crate::dict::Entry;
 pub use crate::str_value::Text;
 
 impl IValue {
@@ -247,9 +248,11 @@ impl IValue {
             IValue::Tuple(tuple) => match &tuple.named {
                 Some(named) => named.clone(),
                 None => {
-                    let items = tuple.items.iter();
-                    let types = items.map(|item| item.type_within(class_type, left, deeper));
-                    Type::tuple(types.collect::<Option<_>>()?)
+                    let mut types = Vec::with_capacity(tuple.items.len());
+                    for item in &tuple.items {
+                        types.push(item.type_within(class_type, left, deeper)?);
+                    }
+                    Type::tuple(types)
                 }
             },
             IValue::Object(object) => class_type(object.read().class),

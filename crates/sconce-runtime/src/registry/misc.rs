@@ -8,8 +8,8 @@ use super::{Args, Table};
 use crate::error::Raise;
 use crate::interpreter::Machine;
 use crate::text::{InMemory, Output, write_text};
-use crate::value::{Future, Tuple};
 use crate::value::IValue::{self, Bool, Float, Int};
+use crate::value::{Future, Tuple};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
@@ -117,7 +117,9 @@ fn percent_format(machine: &mut Machine, args: Args<'_>) -> Result {
             }
             ('c', IValue::Str(text)) if text.len() == 1 => out.push(machine, text)?,
             ('c', Int(code)) => match u8::try_from(*code) {
-                Ok(code) if code.is_ascii() => out.push(machine, char::from(code).encode_utf8(&mut [0; 4]))?,
+                Ok(code) if code.is_ascii() => {
+                    out.push(machine, char::from(code).encode_utf8(&mut [0; 4]))?
+                }
                 _ => return Err(Raise::unsupported("%c of what is no ASCII character")),
             },
             ('c', value) => {

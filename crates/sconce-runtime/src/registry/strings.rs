@@ -57,7 +57,9 @@ pub(super) const TABLE: Table = &[
     ("aten::hex", "-", |_, args| prefixed(args.int(0)?, "0x", |a| format!("{a:x}"))),
     ("aten::upper", "-", |machine, args| map(machine, &args, |text| text.to_ascii_uppercase())),
     ("aten::lower", "-", |machine, args| map(machine, &args, |text| text.to_ascii_lowercase())),
-    ("aten::swapcase", "-", |machine, args| map(machine, &args, |text| each(text, |_, c| swapped(c)))),
+    ("aten::swapcase", "-", |machine, args| {
+        map(machine, &args, |text| each(text, |_, c| swapped(c)))
+    }),
     ("aten::capitalize", "-", |machine, args| {
         map(machine, &args, |text| {
             let mut first = true;
@@ -245,11 +247,7 @@ fn text_of(bytes: Vec<u8>) -> Result {
     }
 }
 
-fn map(
-    machine: &mut Machine,
-    args: &Args<'_>,
-    function: impl FnOnce(&str) -> String,
-) -> Result {
+fn map(machine: &mut Machine, args: &Args<'_>, function: impl FnOnce(&str) -> String) -> Result {
     let text = args.str(0)?;
     machine.budget.check_text(2 * text.len())?;
     Ok(IValue::str(function(&text)))
