@@ -43,7 +43,7 @@ def laughs(levels: int) -> List[Any]:
     return outer
 
 
-# ok: "[[...]]"
+# ok: '[[...]]'
 def list_of_itself() -> str:
     own: List[Any] = []
     own.append(own)
