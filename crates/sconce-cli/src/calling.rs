@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use clap::Args;
 use sconce::jit::Module;
-use sconce::run::{Error, Generator, Limits, Missing, Need, Options, Session, Sink};
+use sconce::run::{Error, Generator, Limits, Missing, Need, Options, Session, Sink, memory_left};
 
+use crate::ceiling;
 use crate::cli::size;
 use crate::deadline::Deadline;
 use crate::error::{self, Failure};
@@ -77,7 +78,7 @@ pub struct BudgetOptions {
     /// Stop after this many instructions
     #[arg(long, value_name = "N")]
     pub max_steps: Option<u64>,
-    /// Most bytes that tensors and lists may take at once
+    /// Most memory that the program may hold at once (default: what is left, less a reserve)
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<u64>,
     /// Refuse a program that has an operator that this build lacks, though it may never come to it
@@ -118,14 +119,16 @@ impl BudgetOptions {
         }
         let missing = if self.strict { Missing::Refuse } else { Missing::WhenReached };
         let memory = self.max_memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        let memory = memory.or_else(memory_left);
         Options { limits, missing, memory, optimize: !self.no_optimize, ..Options::default() }
     }
 
     /// What holds a call that begins now to `--max-seconds`, also within an operator.
     pub fn deadline(&self, file: &str, say: Say) -> Option<Deadline> {
         let most = self.max_seconds?;
-        let late = Error::Limit("an operator took longer than the program may".to_owned());
-        Some(Deadline::new(most, failure(late, file), say.color))
+        let late = Error::Limit(format!("time limit of {} s exceeded", most.as_secs_f64()));
+        let failure = failure(late, file).note("one operator was still at work");
+        Some(Deadline::new(most, failure, say.color))
     }
 
     /// Where random numbers for arguments come from.
@@ -147,7 +150,11 @@ pub fn session(
     call: &Call,
     options: Options,
     file: &str,
+    say: Say,
 ) -> Result<Session, Failure> {
+    if let Some(memory) = options.memory {
+        ceiling::set(memory, file, say);
+    }
     let strict = options.missing == Missing::Refuse;
     let mut session = Session::new(module, options).map_err(|error| failure(error, file))?;
     let mut needs = session.needs(&call.method).map_err(|error| failure(error, file))?;
@@ -193,15 +200,15 @@ fn refusal(needs: &[Need], method: &str, file: &str) -> Failure {
     }
 }
 
+/// What to do about a limit.
+pub const LIMITS_HELP: &str = "--max-seconds, --max-memory and --max-steps say what it may spend";
+
 /// What is wrong with a program that was prepared or run. An exception's text is PyTorch's.
 pub fn failure(error: Error, file: &str) -> Failure {
     match error {
         Error::Archive(error) => script::failure(error, file),
         Error::Arguments(message) => Failure::usage(message).in_file(file),
-        Error::Limit(message) => {
-            let help = "--max-seconds, --max-memory and --max-steps say what it may spend";
-            Failure::unreadable(message).in_file(file).help(help)
-        }
+        Error::Limit(message) => Failure::unreadable(message).in_file(file).help(LIMITS_HELP),
         Error::Unsupported { .. } => {
             let failure = Failure::unreadable(error.to_string()).in_file(file);
             failure.help("sconce ops FILE lists the operators of a program that are missing")

@@ -6,6 +6,8 @@ use std::process;
 #[cfg(unix)]
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
 
 static HALF_WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -24,11 +26,18 @@ pub fn install() {
 
 /// Removes the paths that guards stand for: the process ends before it has written them.
 pub fn remove_half_written() {
-    if let Ok(paths) = HALF_WRITTEN.lock() {
+    /// Whoever holds the list lets it go at once, unless it is this thread that ends the process within.
+    const TRIES: usize = 50;
+    for _ in 0..TRIES {
+        let Ok(paths) = HALF_WRITTEN.try_lock() else {
+            thread::sleep(Duration::from_millis(1));
+            continue;
+        };
         for path in paths.iter() {
             // It may never have been created.
             drop(fs::remove_file(path));
         }
+        return;
     }
 }
 

@@ -7,6 +7,7 @@
 mod atomic;
 mod calling;
 mod carried;
+mod ceiling;
 mod cli;
 mod deadline;
 mod error;
@@ -28,6 +29,10 @@ mod saving;
 mod script;
 mod suggest;
 mod verbs;
+
+/// Counts what the process holds, so that `--max-memory` binds all of it.
+#[global_allocator]
+static ALLOCATOR: sconce::run::CountingAllocator = sconce::run::CountingAllocator;
 
 fn main() -> std::process::ExitCode {
     run::main()

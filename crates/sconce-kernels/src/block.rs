@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use bytemuck::{Pod, Zeroable};
 use rustc_hash::FxHashMap;
 
-use crate::{Error, Result};
+use crate::{Error, Result, allocator};
 
 /// The unit of allocation, so that every block starts at a multiple of 64 bytes.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -66,12 +66,18 @@ impl Drop for Block {
         // Where the thread ends, memory goes back to the system.
         let _ = KEPT_HERE.try_with(|kept| {
             let mut kept = kept.borrow_mut();
-            if kept.bytes + bytes <= KEPT {
+            if kept.bytes + bytes <= KEPT && allocator::may_keep(kept.bytes + bytes) {
                 kept.bytes += bytes;
                 kept.by_lines.entry(lines.len()).or_default().push(lines);
             }
         });
     }
+}
+
+/// Gives what this thread keeps back to the system.
+pub(crate) fn give_back() {
+    // Where the thread ends, nothing is kept.
+    let _ = KEPT_HERE.try_with(|kept| kept.take());
 }
 
 /// How many lines hold so many bytes, rounded up by less than an eighth so that blocks of about one

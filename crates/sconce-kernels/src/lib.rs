@@ -8,6 +8,7 @@
 //! Architecture invariant: nothing here knows of graphs, values or schemas; nothing reads a file.
 
 mod activate;
+mod allocator;
 mod annex_g;
 mod attention;
 mod bags;
@@ -140,6 +141,7 @@ mod zip;
 pub use activate::{
     celu, glu, hardshrink, hardtanh, log_sigmoid, prelu, prelu_kernel, selu, softshrink, threshold,
 };
+pub use allocator::{CountingAllocator, lift_ceiling, set_ceiling};
 pub use attention::{
     AttentionOptions, EncoderLayer, HeadMask, HeadWeights, Layer, attention,
     attention_with_weights, encoder_layer, flash_attention, is_left_aligned, masked_softmax,
@@ -198,7 +200,7 @@ pub use loss::{
     mse_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss, triplet_margin_loss,
 };
 pub use matmul::{addmm, baddbmm, bmm, dot, linear, matmul, mm, mv};
-pub use memory::{Charge, Entered, Memory};
+pub use memory::{Charge, Entered, Memory, size_text};
 pub use memory_format::MemoryFormat;
 pub use norm::{batch_norm, group_norm, layer_norm};
 pub use order_statistics::{Interpolation, kthvalue, median, median_all, mode, quantile, topk};

@@ -3,13 +3,16 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use crate::{Error, Result};
+use crate::{Error, Result, allocator, block};
 
-/// A count of bytes that storages hold, and its limit. Cloning gives another handle to one count.
+/// A count of bytes that storages and values hold, and its limit. Cloning gives another handle to one
+/// count.
 ///
 /// While a [`Memory`] is [entered](Memory::enter), every storage that its thread makes is charged to
 /// it, and gives its bytes back when it goes, whatever is entered then. Counts of several threads do
-/// not know of each other. What a kernel needs for itself during a call is not counted.
+/// not know of each other. What a kernel needs for itself during a call is not counted, unless
+/// [`CountingAllocator`](crate::CountingAllocator) is installed: the limit then also binds all that the
+/// process has allocated since the count was made.
 ///
 /// ```
 /// use sconce_kernels::{DType, Memory, Tensor};
@@ -30,32 +33,88 @@ struct Count {
     limit: usize,
     used: Cell<usize>,
     peak: Cell<usize>,
+    /// What the process held when the count was made, where that is known.
+    before: Option<usize>,
 }
 
 thread_local! {
     static ENTERED: RefCell<Option<Memory>> = const { RefCell::new(None) };
 }
 
+/// Pieces below this pass without a look at what the process holds: who runs a program looks often
+/// enough for them.
+const SMALL: usize = 4096;
+
 impl Memory {
     /// A count from 0; without a limit where that is `None`.
     pub fn new(limit: Option<usize>) -> Memory {
         let (used, peak) = (Cell::new(0), Cell::new(0));
-        Memory(Rc::new(Count { limit: limit.unwrap_or(usize::MAX), used, peak }))
+        let before = limit.and_then(|_| allocator::counted());
+        Memory(Rc::new(Count { limit: limit.unwrap_or(usize::MAX), used, peak, before }))
     }
 
-    /// Bytes held now.
+    /// Bytes that are charged now.
     pub fn used(&self) -> usize {
         self.0.used.get()
     }
 
-    /// The most bytes that were held at once.
+    /// The most bytes that were charged at once.
     pub fn peak(&self) -> usize {
         self.0.peak.get()
     }
 
+    /// Bytes held now: those that are charged, or all that the process has allocated since the count was
+    /// made where that is known and more.
+    pub fn held(&self) -> usize {
+        self.used().max(self.held_by_process())
+    }
+
+    fn held_by_process(&self) -> usize {
+        let before = self.0.before;
+        let now = before.and_then(|_| allocator::counted());
+        now.unwrap_or(0).saturating_sub(before.unwrap_or(0))
+    }
+
     /// Whether more is held than may be.
     pub fn is_exceeded(&self) -> bool {
-        self.used() > self.0.limit
+        self.lacks(0)
+    }
+
+    /// Whether so many bytes more are too many. What kernels keep for later is given up first.
+    fn lacks(&self, bytes: usize) -> bool {
+        let room = |held: usize| held.saturating_add(bytes) <= self.0.limit;
+        if !room(self.used()) {
+            return true;
+        }
+        if (bytes > 0 && bytes < SMALL) || room(self.held_by_process()) {
+            return false;
+        }
+        block::give_back();
+        !room(self.held_by_process())
+    }
+
+    /// Refuses so many bytes more than are held now.
+    ///
+    /// # Errors
+    /// Where it would hold more than its limit.
+    pub fn ask(&self, bytes: usize) -> Result<()> {
+        match self.lacks(bytes) {
+            true => Err(Error::out_of_memory(self.refusal(bytes))),
+            false => Ok(()),
+        }
+    }
+
+    /// Why so many bytes more are refused.
+    #[cold]
+    fn refusal(&self, bytes: usize) -> String {
+        let (limit, held) = (size_text(self.0.limit), size_text(self.held()));
+        match bytes {
+            0 => format!("memory limit of {limit} exceeded: the program holds {held}"),
+            _ => format!(
+                "memory limit of {limit} exceeded: the program holds {held} and asks for {} more",
+                size_text(bytes)
+            ),
+        }
     }
 
     /// Charges storages of this thread to it until what this gives is dropped; then to what was
@@ -64,21 +123,20 @@ impl Memory {
         Entered(ENTERED.with(|entered| entered.replace(Some(self.clone()))))
     }
 
+    /// The one that this thread has entered.
+    pub fn entered() -> Option<Memory> {
+        // A thread that ends has left everything.
+        ENTERED.try_with(|entered| entered.borrow().clone()).ok().flatten()
+    }
+
     /// Charges bytes that are about to be held to what is entered, if anything is.
     ///
     /// # Errors
     /// Where it would hold more than its limit.
     pub fn charge(bytes: usize) -> Result<Charge> {
-        let Some(memory) = entered() else { return Ok(Charge::default()) };
-        let used = memory.used().saturating_add(bytes);
-        if used > memory.0.limit {
-            return Err(Error::out_of_memory(format!(
-                "the program may hold {} bytes, holds {} and asks for {bytes} more",
-                memory.0.limit,
-                memory.used()
-            )));
-        }
-        memory.set(used);
+        let Some(memory) = Memory::entered() else { return Ok(Charge::default()) };
+        memory.ask(bytes)?;
+        memory.set(memory.used().saturating_add(bytes));
         Ok(Charge { bytes, memory: Some(memory) })
     }
 
@@ -87,18 +145,33 @@ impl Memory {
     /// # Errors
     /// Where it is more.
     pub fn check(bytes: usize) -> Result<()> {
-        match entered() {
+        match Memory::entered() {
             Some(Memory(count)) if bytes > count.limit => Err(Error::out_of_memory(format!(
-                "the program may hold {} bytes and asks for what takes {bytes}",
-                count.limit
+                "memory limit of {} exceeded: the program asks for what takes {}",
+                size_text(count.limit),
+                size_text(bytes)
             ))),
             _ => Ok(()),
         }
     }
 
-    /// As [`Memory::charge`], beyond the limit if need be: for what is found to have grown.
-    pub fn charge_anyway(bytes: usize) -> Charge {
-        let Some(memory) = entered() else { return Charge::default() };
+    /// Refuses scratch memory, which is not charged, beyond what may be held on top of what is held.
+    ///
+    /// # Errors
+    /// Where it is more.
+    pub fn check_scratch(bytes: usize) -> Result<()> {
+        Memory::entered().map_or(Ok(()), |memory| memory.ask(bytes))
+    }
+
+    /// As [`Memory::charge`] for a value that is no storage, beyond the limit if need be: who makes it has
+    /// asked before. Nothing is charged where the allocator counts all the same.
+    #[inline]
+    pub fn charge_value(bytes: usize) -> Charge {
+        let memory = ENTERED.try_with(|entered| {
+            let entered = entered.borrow();
+            entered.as_ref().filter(|memory| memory.0.before.is_none()).cloned()
+        });
+        let Some(memory) = memory.ok().flatten() else { return Charge::default() };
         memory.set(memory.used().saturating_add(bytes));
         Charge { bytes, memory: Some(memory) }
     }
@@ -109,9 +182,14 @@ impl Memory {
     }
 }
 
-fn entered() -> Option<Memory> {
-    // A thread that ends has left everything.
-    ENTERED.try_with(|entered| entered.borrow().clone()).ok().flatten()
+/// A number of bytes as a person would write it: `64 MiB`, `1.5 GiB`, `17 B`.
+pub fn size_text(bytes: usize) -> String {
+    const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let Some(&(unit, shift)) = UNITS.iter().find(|(_, shift)| bytes >> shift > 0) else {
+        return format!("{bytes} B");
+    };
+    let text = format!("{:.1}", bytes as f64 / (1u64 << shift) as f64);
+    format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
 }
 
 /// What [`Memory::enter`] gives.
@@ -171,7 +249,7 @@ mod tests {
         let Err(error) = Storage::zeroed(101) else { panic!("it was given") };
         assert_eq!(
             error.message(),
-            "the program may hold 100 bytes, holds 0 and asks for 101 more"
+            "memory limit of 100 B exceeded: the program holds 0 B and asks for 101 B more"
         );
         drop(outer);
         assert!(Storage::zeroed(101).is_ok());
@@ -187,6 +265,21 @@ mod tests {
         let error = tensor.fill(0.into()).unwrap_err();
         assert_eq!(error.kind(), crate::ErrorKind::OutOfMemory);
         assert_eq!(tensor.read::<f32>().unwrap()[..], [1.0, 2.0, 3.0]);
+    }
+
+    #[test]
+    fn sizes_read_as_people_write_them() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1536, "1.5 KiB"),
+            (64 << 20, "64 MiB"),
+            (100_000_000, "95.4 MiB"),
+            (3 << 30, "3 GiB"),
+            (1 << 61, "2097152 TiB"),
+        ] {
+            assert_eq!(size_text(bytes), text);
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sconce_ir::Type;
 
 use crate::value::IValue;
-use crate::{Dict, Shared, Tensor};
+use crate::{Dict, Shared, Tensor, Text};
 
 macro_rules! from {
     ($($source:ty => $variant:ident),*) => {$(
@@ -18,7 +18,7 @@ macro_rules! from {
 }
 
 from!(bool => Bool, i32 => Int, u32 => Int, i64 => Int, f32 => Float, f64 => Float, &str => Str,
-    String => Str, Arc<str> => Str, Tensor => Tensor);
+    String => Str, Arc<str> => Str, Text => Str, Tensor => Tensor);
 
 impl<T: Into<IValue>> From<Option<T>> for IValue {
     fn from(value: Option<T>) -> Self {
@@ -106,16 +106,32 @@ impl IValue {
     }
 }
 
-/// The type that all elements have; `Any` where they differ and where there are none.
+/// The type that all elements have; `Any` where they differ, where there are none, and where it would be
+/// nested too deeply.
 pub(crate) fn common_type(items: &[IValue]) -> Type {
+    /// Lists in lists, dicts and tuples, as types: who goes over types does so by recursion.
+    const MAX_DEPTH: usize = 100;
     let mut types = items.iter().map(plain_type);
     let Some(first) = types.next() else { return Type::Any };
-    if types.all(|ty| ty == first) { first } else { Type::Any }
+    let is_common = !is_deeper(&first, MAX_DEPTH) && types.all(|ty| ty == first);
+    if is_common { first } else { Type::Any }
 }
 
-/// The type of a value that came from outside a program, so is of none of its classes.
+/// Whether a type of lists, dicts, tuples and futures is nested deeper than that.
+fn is_deeper(ty: &Type, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return true };
+    match ty {
+        Type::List(of) | Type::Optional(of) | Type::Future(of) => is_deeper(of, depth),
+        Type::Dict(of) => is_deeper(&of.0, depth) || is_deeper(&of.1, depth),
+        Type::Tuple(of) => of.elements.iter().any(|ty| is_deeper(ty, depth)),
+        _ => false,
+    }
+}
+
+/// The type of a value that came from outside a program, so is of none of its classes; `Any` where it is
+/// nested too deeply to have one.
 fn plain_type(value: &IValue) -> Type {
-    value.type_with(&mut |_| Type::Any)
+    value.type_with(&mut |_| Type::Any).unwrap_or(Type::Any)
 }
 
 #[cfg(test)]
@@ -132,6 +148,15 @@ mod tests {
         assert_eq!(element(&vec![vec!["a"], vec!["b", "c"]].into()), "str[]");
         assert_eq!(element(&IValue::from(vec![IValue::Int(1), IValue::Float(2.0)])), "Any");
         assert_eq!(element(&Vec::<bool>::new().into()), "Any");
+    }
+
+    #[test]
+    fn types_do_not_grow_with_depth() {
+        let deep = (0..10_000).fold(IValue::Int(1), |inner, level| match level % 2 {
+            0 => IValue::from(vec![inner]),
+            _ => IValue::dict(vec![("inner".into(), inner)]).unwrap(),
+        });
+        assert!(!is_deeper(&plain_type(&deep), 102));
     }
 
     #[test]

@@ -1,23 +1,28 @@
 //! Dicts: in order of insertion, with the keys TorchScript allows.
 
+use std::fmt;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use sconce_ir::Type;
+use sconce_kernels::{Charge, Memory};
 
-use crate::value::IValue;
+use crate::value::{IValue, SHARED};
 
 /// A dict in order of insertion, and the types of its keys and values.
-#[derive(Debug)]
 pub struct Dict {
     /// The type of the keys.
     pub key: Type,
     /// The type of the values.
     pub value: Type,
     /// Entries in order; `None` where one was taken away.
-    entries: Vec<Option<(IValue, IValue)>>,
+    entries: Vec<Option<Entry>>,
     places: FxHashMap<Key, usize>,
+    charge: Charge,
 }
+
+/// A key and its value.
+pub(crate) type Entry = (IValue, IValue);
 
 /// A key as it is looked up.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -34,6 +39,12 @@ enum Key {
     Tensor(usize),
 }
 
+/// What a table of places takes that has room for so many: an eighth of it stays empty, and each has a byte
+/// beside it.
+fn places_bytes(capacity: usize) -> usize {
+    capacity.saturating_mul(8) / 7 * (size_of::<(Key, usize)>() + 1)
+}
+
 impl Key {
     fn new(value: &IValue) -> Option<Self> {
         let bits = |float: f64| if float == 0.0 { 0 } else { float.to_bits() };
@@ -42,7 +53,7 @@ impl Key {
             IValue::Int(value) => Key::Int(*value),
             IValue::Float(value) => Key::Float(bits(*value)),
             IValue::Complex(re, im) => Key::Complex(bits(*re), bits(*im)),
-            IValue::Str(text) => Key::Str(Arc::clone(text)),
+            IValue::Str(text) => Key::Str(Arc::clone(text.shared())),
             IValue::Device(text) => Key::Device(Arc::clone(text)),
             IValue::Enum(of, index) => Key::Enum(Arc::clone(&of.name), *index),
             IValue::Tensor(tensor) => Key::Tensor(tensor.id()),
@@ -54,7 +65,8 @@ impl Key {
 impl Dict {
     /// A dict without entries.
     pub fn new(key: Type, value: Type) -> Self {
-        Dict { key, value, entries: Vec::new(), places: FxHashMap::default() }
+        let charge = Memory::charge_value(size_of::<Self>() + SHARED);
+        Dict { key, value, entries: Vec::new(), places: FxHashMap::default(), charge }
     }
 
     /// How many entries there are.
@@ -89,8 +101,12 @@ impl Dict {
                 }
             }
             None => {
+                let had = (self.entries.capacity(), self.places.capacity());
                 self.places.insert(lookup, self.entries.len());
                 self.entries.push(Some((key, value)));
+                if (self.entries.capacity(), self.places.capacity()) != had {
+                    self.recharge();
+                }
             }
         }
         true
@@ -111,8 +127,9 @@ impl Dict {
 
     /// Takes all entries away.
     pub fn clear(&mut self) {
-        self.entries.clear();
-        self.places.clear();
+        self.entries = Vec::new();
+        self.places = FxHashMap::default();
+        self.recharge();
     }
 
     /// Keys and values in order.
@@ -120,9 +137,33 @@ impl Dict {
         self.entries.iter().flatten().map(|(key, value)| (key, value))
     }
 
-    pub(crate) fn take_values(&mut self) -> impl Iterator<Item = IValue> {
+    /// The entry of a place; an inner `None` where one was taken away, an outer one behind the last.
+    pub(crate) fn entry(&self, place: usize) -> Option<Option<(&IValue, &IValue)>> {
+        let entry = self.entries.get(place)?;
+        Some(entry.as_ref().map(|(key, value)| (key, value)))
+    }
+
+    /// All entries, taken away.
+    pub(crate) fn take_entries(&mut self) -> Vec<Option<Entry>> {
         self.places.clear();
-        self.entries.drain(..).flatten().map(|(_, value)| value)
+        std::mem::take(&mut self.entries)
+    }
+
+    /// How many bytes the next entry may take, with what grows for it: the entries double where they are, the
+    /// table of places is made anew.
+    pub(crate) fn growth(&self) -> usize {
+        let (entries, places) = (self.entries.capacity(), self.places.capacity());
+        let of_entries = entries.max(4) * size_of::<Option<Entry>>();
+        let of_places = 2 * places_bytes(places.max(3));
+        (if self.entries.len() == entries { of_entries } else { 0 })
+            + (if self.places.len() == places { of_places } else { 0 })
+    }
+
+    /// Charges what it has grown by.
+    fn recharge(&mut self) {
+        let entries = self.entries.capacity() * size_of::<Option<Entry>>();
+        let bytes = size_of::<Self>() + SHARED + entries + places_bytes(self.places.capacity());
+        self.charge.resize(bytes);
     }
 
     fn compact(&mut self) {
@@ -132,5 +173,11 @@ impl Dict {
                 self.places.insert(key, place);
             }
         }
+    }
+}
+
+impl fmt::Debug for Dict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.entries()).finish()
     }
 }

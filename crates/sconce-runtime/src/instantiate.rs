@@ -12,7 +12,7 @@ use crate::op_contexts::Layer;
 use crate::packed_params;
 use crate::session::{Missing, ready};
 use crate::shared::Shared;
-use crate::value::{Dict, IValue, Object, Tuple};
+use crate::value::{Dict, IValue, Object, Text, Tuple};
 
 /// Makes the constants and the root object of a module; runs `__setstate__` where a class has one,
 /// on what it holds before what holds it.
@@ -92,7 +92,7 @@ impl Instances<'_> {
             Value::Int(value) => IValue::Int(*value),
             Value::Float(value) => IValue::Float(*value),
             Value::Complex(re, im) => IValue::Complex(*re, *im),
-            Value::Str(text) => IValue::Str(text.clone()),
+            Value::Str(text) => IValue::Str(Text::constant(text)),
             Value::Device(text) => IValue::Device(text.clone()),
             Value::Enum(Type::Enum(of), index) => IValue::Enum(of.clone(), *index),
             Value::Tensor(tensor) => {
@@ -112,7 +112,7 @@ impl Instances<'_> {
             Value::Object(object) => {
                 let slots = self.machine.class(object.class).attributes.len();
                 let class = object.class;
-                IValue::Object(Shared::new(Object { class, slots: vec![None; slots] }))
+                IValue::Object(Shared::new(Object::new(class, vec![None; slots])))
             }
             Value::Tuple(_) => return Ok(None),
             _ => {
@@ -150,7 +150,7 @@ impl Instances<'_> {
                 let items: Result<Vec<IValue>, Error> =
                     items.iter().map(|&item| self.get(item)).collect();
                 let named = ty.filter(|ty| matches!(ty, Type::Tuple(of) if of.named.is_some()));
-                let tuple = Tuple { items: items?.into(), named };
+                let tuple = Tuple::new(items?, named);
                 self.values.insert(id, IValue::Tuple(tuple.into()));
             }
             Value::List { items, .. } => {

@@ -22,7 +22,7 @@ use crate::lower::{
 use crate::primitive::{self, Given};
 use crate::registry::{Args, Builtin, Lent, MOST_LENT};
 use crate::support::Need;
-use crate::value::IValue;
+use crate::value::{Future, IValue};
 use crate::{Error, ProfileEntry, Sink};
 
 /// How deep operators may call functions of the program that call operators (a sort that compares
@@ -680,7 +680,7 @@ impl Machine {
                     Err(Error::Raised(exception)) => Err(exception.text),
                     Err(error) => return Err(error.into()),
                 };
-                self.scatter(code, base, *to, [IValue::Future(Rc::new(outcome))]);
+                self.scatter(code, base, *to, [IValue::Future(Rc::new(Future { outcome }))]);
             }
             Instruction::Return { from } => {
                 let values = self.gather(code, base, *from);

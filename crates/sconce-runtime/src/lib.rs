@@ -8,6 +8,8 @@
 
 mod convert;
 mod dict;
+mod drop_values;
+mod equality;
 mod error;
 mod from_objects;
 mod gradients;
@@ -16,6 +18,7 @@ mod interpreter;
 mod limits;
 mod lower;
 mod matching;
+mod memory_left;
 mod op_contexts;
 mod optimize;
 mod packed_params;
@@ -23,6 +26,7 @@ mod primitive;
 mod registry;
 mod session;
 mod shared;
+mod str_value;
 mod support;
 mod tensor_text;
 mod text;
@@ -32,9 +36,13 @@ mod value;
 pub use error::{Error, Exception};
 pub use from_objects::{arguments, from_object};
 pub use limits::Limits;
-pub use sconce_kernels::{Generator, Tensor, normal_in_place, uniform_in_place};
+pub use memory_left::memory_left;
+pub use sconce_kernels::{
+    CountingAllocator, Generator, Tensor, lift_ceiling, normal_in_place, set_ceiling, size_text,
+    uniform_in_place,
+};
 pub use session::{Missing, Model, Options, ProfileEntry, Session, Silent, Sink};
 pub use shared::Shared;
 pub use support::{Need, needs};
 pub use to_objects::to_object;
-pub use value::{Dict, IValue, List, Object, Tuple};
+pub use value::{Dict, Future, IValue, List, Object, Text, Tuple};

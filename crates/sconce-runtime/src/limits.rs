@@ -1,12 +1,13 @@
 //! What a call may spend.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use sconce_kernels::Memory;
 
 use crate::Error;
+use crate::value::IValue;
 
 /// What a call of a program may spend.
 #[derive(Debug, Clone)]
@@ -33,20 +34,6 @@ impl Default for Limits {
             interrupt: None,
         }
     }
-}
-
-/// How many bytes of memory this machine has, its swap space included, where the system says so: nobody
-/// can hold more, and asking for it ends the process.
-pub(crate) fn memory_of_machine() -> Option<usize> {
-    static BYTES: LazyLock<Option<usize>> = LazyLock::new(|| {
-        let said = std::fs::read_to_string("/proc/meminfo").ok()?;
-        let kilobytes = |name: &str| -> Option<usize> {
-            let line = said.lines().find_map(|line| line.strip_prefix(name))?;
-            line.trim_end_matches("kB").trim().parse().ok()
-        };
-        Some((kilobytes("MemTotal:")? + kilobytes("SwapTotal:").unwrap_or(0)).saturating_mul(1024))
-    });
-    *BYTES
 }
 
 /// How many instructions pass between two looks at the clock and the flag.
@@ -85,47 +72,74 @@ impl Budget {
     pub(crate) fn look(&mut self) -> Result<(), Error> {
         self.next_look = (self.spent + INTERVAL).min(self.limits.steps.saturating_add(1));
         if self.spent > self.limits.steps {
-            return Err(Error::Limit(format!("the program took over {} steps", self.limits.steps)));
+            return Err(Error::Limit(format!("step limit of {} exceeded", self.limits.steps)));
         }
-        if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
-            return Err(Error::Limit("the program took longer than it may".to_owned()));
+        if let (Some(deadline), Some(time)) = (self.deadline, self.limits.time)
+            && Instant::now() > deadline
+        {
+            return Err(Error::Limit(time_exceeded(time)));
         }
-        self.check_memory()?;
+        self.check_bytes(0)?;
         match &self.limits.interrupt {
             Some(flag) if flag.load(Ordering::Relaxed) => Err(Error::Interrupted),
             _ => Ok(()),
         }
     }
 
-    /// Whether lists have grown beyond what may be held.
-    fn check_memory(&self) -> Result<(), Error> {
-        match self.memory.is_exceeded() {
-            false => Ok(()),
-            true => Err(Error::Limit(format!(
-                "the program holds {} bytes, more than it may",
-                self.memory.used()
-            ))),
-        }
+    /// Whether so many bytes more may be held.
+    pub(crate) fn check_bytes(&self, bytes: usize) -> Result<(), Error> {
+        self.memory.ask(bytes).map_err(|error| Error::Limit(error.message().to_owned()))
     }
 
     pub(crate) fn check_depth(&self, depth: usize) -> Result<(), Error> {
         if depth < self.limits.call_depth {
             return Ok(());
         }
-        Err(Error::Limit(format!("calls nest deeper than {}", self.limits.call_depth)))
+        Err(Error::Limit(format!("limit of {} nested calls exceeded", self.limits.call_depth)))
     }
 
-    /// Whether a value of so many elements may be made.
-    pub(crate) fn check_elements(&self, elements: usize) -> Result<(), Error> {
-        if elements <= self.limits.elements {
-            return self.check_memory();
+    /// Whether a string of so many bytes may be made.
+    pub(crate) fn check_text(&self, bytes: usize) -> Result<(), Error> {
+        self.check_elements(bytes)?;
+        self.check_bytes(bytes)
+    }
+
+    /// Whether a list of so many items may be made.
+    pub(crate) fn check_items(&self, items: usize) -> Result<(), Error> {
+        self.check_elements(items)?;
+        self.check_bytes(items.saturating_mul(size_of::<IValue>()))
+    }
+
+    /// Whether a list may grow to so many items. It grows by more than what is added to it, but not each
+    /// time.
+    pub(crate) fn check_growth(&self, list: &Vec<IValue>, items: usize) -> Result<(), Error> {
+        self.check_elements(items)?;
+        let grown = items.max(list.capacity().saturating_mul(2));
+        match items > list.capacity() {
+            true => self.check_bytes((grown - list.capacity()).saturating_mul(size_of::<IValue>())),
+            false => Ok(()),
         }
-        Err(Error::Limit(format!("a value of over {} elements", self.limits.elements)))
     }
 
-    /// Whether a tensor of these sizes may be made.
+    /// Whether a tensor of these sizes may be made. Its bytes are charged when it is.
     pub(crate) fn check_sizes(&self, sizes: &[i64]) -> Result<(), Error> {
         let sizes = sizes.iter().map(|&size| usize::try_from(size).unwrap_or(0));
         self.check_elements(sizes.fold(1, usize::saturating_mul))
     }
+
+    /// Whether a value may have so many elements.
+    pub(crate) fn check_elements(&self, elements: usize) -> Result<(), Error> {
+        match elements <= self.limits.elements {
+            true => Ok(()),
+            false => {
+                let most = self.limits.elements;
+                Err(Error::Limit(format!("limit of {most} elements of one value exceeded")))
+            }
+        }
+    }
+}
+
+/// What is said where a call took longer than it may.
+fn time_exceeded(most: Duration) -> String {
+    format!("time limit of {} s exceeded", most.as_secs_f64())
 }

@@ -1,5 +1,6 @@
 //! Arguments from outside, matched to a method's schema.
 
+use rustc_hash::FxHashMap;
 use sconce_ir::{Constant, Schema, TupleType, Type};
 use sconce_kernels::Scalar;
 
@@ -38,6 +39,7 @@ pub(crate) fn match_arguments(
                 ))
             })?,
         };
+        check_nesting(&value, &argument.name)?;
         let fit = fitted(machine, &value, &argument.ty);
         out.push(fit.ok_or_else(|| {
             Error::Arguments(format!(
@@ -64,6 +66,74 @@ pub(crate) fn match_arguments(
     }
 }
 
+/// Refuses what is nested too deeply for what comes now, which goes down by recursion, or would be endless to
+/// walk: values that hold themselves, and lists that hold one list many times, level upon level.
+fn check_nesting(value: &IValue, name: &str) -> Result<(), Error> {
+    let wrong = |what: &str| Err(Error::Arguments(format!("the argument '{name}' {what}")));
+    let mut reach = Reach::default();
+    match reach.of(value, 0) {
+        Ok(_) => Ok(()),
+        Err(TooMuch::Depth) => wrong(&format!("is nested deeper than {MAX_DEPTH} levels")),
+        Err(TooMuch::Values) => wrong(&format!("holds more than {MAX_VALUES} values")),
+        Err(TooMuch::Itself) => wrong("holds itself"),
+    }
+}
+
+/// Lists, tuples and dicts in each other.
+const MAX_DEPTH: usize = 200;
+/// Values that all references to them together stand for.
+const MAX_VALUES: usize = 1 << 24;
+
+/// How many values containers stand for, by address; 0 while they are gone through.
+#[derive(Default)]
+struct Reach(FxHashMap<usize, usize>);
+
+enum TooMuch {
+    Depth,
+    Values,
+    Itself,
+}
+
+impl Reach {
+    /// How many values a value stands for.
+    fn of(&mut self, value: &IValue, depth: usize) -> Result<usize, TooMuch> {
+        let address = match value {
+            IValue::List(_) | IValue::Dict(_) | IValue::Tuple(_) => value.address(),
+            _ => None,
+        };
+        let Some(address) = address else { return Ok(1) };
+        match self.0.get(&address) {
+            Some(0) => return Err(TooMuch::Itself),
+            Some(&known) => return Ok(known),
+            None if depth >= MAX_DEPTH => return Err(TooMuch::Depth),
+            None => self.0.insert(address, 0),
+        };
+        let count = match value {
+            IValue::List(list) => self.all(list.read().items.iter(), depth),
+            IValue::Tuple(tuple) => self.all(tuple.items.iter(), depth),
+            IValue::Dict(dict) => self.all(dict.read().entries().map(|(_, value)| value), depth),
+            _ => Ok(1),
+        }?;
+        self.0.insert(address, count);
+        Ok(count)
+    }
+
+    fn all<'a>(
+        &mut self,
+        values: impl Iterator<Item = &'a IValue>,
+        depth: usize,
+    ) -> Result<usize, TooMuch> {
+        let mut count: usize = 1;
+        for value in values {
+            count = count.saturating_add(self.of(value, depth + 1)?);
+            if count > MAX_VALUES {
+                return Err(TooMuch::Values);
+            }
+        }
+        Ok(count)
+    }
+}
+
 fn default(constant: Option<&Constant>) -> Option<IValue> {
     IValue::of_constant(constant?)
 }
@@ -76,7 +146,7 @@ fn fitted(machine: &mut Machine, value: &IValue, ty: &Type) -> Option<IValue> {
         (Type::Optional(_), IValue::None) => Some(IValue::None),
         (Type::Optional(of), value) => fitted(machine, value, of),
         (Type::Union(members), value) => {
-            let found = type_of(machine, value);
+            let found = type_of(machine, value).ok()?;
             if machine.is_subtype(&found, ty) {
                 return Some(value.clone());
             }
@@ -119,7 +189,7 @@ fn fitted(machine: &mut Machine, value: &IValue, ty: &Type) -> Option<IValue> {
             Some(value.clone())
         }
         (ty, value) => {
-            let found = type_of(machine, value);
+            let found = type_of(machine, value).ok()?;
             if machine.is_subtype(&found, ty) {
                 return Some(value.clone());
             }
@@ -145,7 +215,7 @@ fn fitted_tuple(
     let items: Option<Vec<IValue>> =
         pairs.map(|(item, element)| fitted(machine, item, element)).collect();
     let named = of.named.is_some().then(|| ty.clone());
-    Some(IValue::Tuple(Tuple { items: items?.into(), named }.into()))
+    Some(IValue::Tuple(Tuple::new(items?, named).into()))
 }
 
 /// A number of another kind, as `int()`, `float()` and `bool()` of Python give it.
@@ -209,8 +279,8 @@ fn common_type<'a>(
     machine: &mut Machine,
     mut values: impl Iterator<Item = &'a IValue>,
 ) -> Option<Type> {
-    let first = type_of(machine, values.next()?);
-    values.all(|value| type_of(machine, value) == first).then_some(first)
+    let first = type_of(machine, values.next()?).ok()?;
+    values.all(|value| type_of(machine, value).is_ok_and(|ty| ty == first)).then_some(first)
 }
 
 /// The name of a value's class in Python.

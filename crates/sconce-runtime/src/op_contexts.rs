@@ -69,7 +69,7 @@ impl Layer {
     pub(crate) fn object(self, machine: &mut Machine, parts: &[IValue]) -> Result<IValue, Raise> {
         let class = machine.custom_class(self.class()).ok_or_else(|| self.malformed())?;
         let slots = parts.iter().cloned().map(Some).collect();
-        Ok(IValue::Object(Shared::new(Object { class, slots })))
+        Ok(IValue::Object(Shared::new(Object::new(class, slots))))
     }
 
     /// The values that an operand holds.

@@ -165,7 +165,7 @@ impl EmbeddingParams {
         let (rows, _) = kernels::pack_quantized_rows(weight).map_err(kernel)?;
         let class = class_of(machine, EMBEDDING)?;
         let slots = vec![Some(IValue::Tensor(weight.clone())), Some(IValue::Tensor(rows))];
-        Ok(IValue::Object(Shared::new(Object { class, slots })))
+        Ok(IValue::Object(Shared::new(Object::new(class, slots))))
     }
 }
 
@@ -232,7 +232,7 @@ impl CellParams {
     ) -> Result<IValue, Raise> {
         let class = class_of(machine, CELL)?;
         let slots = vec![Some(input), Some(hidden), Some(reduce_range)];
-        Ok(IValue::Object(Shared::new(Object { class, slots })))
+        Ok(IValue::Object(Shared::new(Object::new(class, slots))))
     }
 }
 
@@ -289,7 +289,7 @@ impl PackedParams {
             Some(_) => CONV2D,
         };
         let class = class_of(machine, class)?;
-        let object = Object { class, slots: self.slots() };
+        let object = Object::new(class, self.slots());
         Ok(IValue::Object(Shared::new(object)))
     }
 }

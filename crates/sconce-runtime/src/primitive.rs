@@ -1,7 +1,6 @@
 //! The instructions of the language that make and take values apart.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use sconce_ir::Type;
 
@@ -11,8 +10,8 @@ use crate::gradients;
 use crate::interpreter::{Machine, Operands};
 use crate::lower::Primitive;
 use crate::shared::Shared;
-use crate::text::stream_text;
-use crate::value::{Dict, IValue, Object, Tuple};
+use crate::text::{Output, Printed, write_text};
+use crate::value::{Dict, IValue, Object, Text, Tuple};
 
 /// What an instruction gives.
 pub(crate) enum Given {
@@ -28,8 +27,8 @@ pub(crate) fn run(
 ) -> Result<Given, Raise> {
     let value = match primitive {
         Primitive::Tuple(named) => {
-            let items = args.into_vec().into();
-            IValue::Tuple(Rc::new(Tuple { items, named: named.clone() }))
+            let items = args.into_vec();
+            IValue::Tuple(Rc::new(Tuple::new(items, named.clone())))
         }
         Primitive::List(element) => IValue::list(element.clone(), args.into_vec()),
         Primitive::Dict(key, value) => dict(key, value, args)?,
@@ -43,7 +42,7 @@ pub(crate) fn run(
         }
         Primitive::ListUnpack(length) => return Ok(Given::Several(list_unpack(&args, *length)?)),
         Primitive::CreateObject(class, slots) => {
-            IValue::Object(Shared::new(Object { class: *class, slots: vec![None; *slots] }))
+            IValue::Object(Shared::new(Object::new(*class, vec![None; *slots])))
         }
         Primitive::SetAttribute(slot, name) => {
             let value = args.pop().unwrap_or(IValue::None);
@@ -56,7 +55,7 @@ pub(crate) fn run(
         }
         Primitive::ContainerIndex => container_index(machine, &args)?,
         Primitive::Isinstance(types) => {
-            let ty = type_of(machine, args.first().unwrap_or(&IValue::None));
+            let ty = type_of(machine, args.first().unwrap_or(&IValue::None))?;
             IValue::Bool(types.iter().any(|of| machine.is_subtype(&ty, of)))
         }
         Primitive::Uninitialized => IValue::None,
@@ -67,10 +66,15 @@ pub(crate) fn run(
         },
         Primitive::Raise => return Err(raise(&args)),
         Primitive::Print => {
-            let texts: Result<Vec<String>, Raise> =
-                args.iter().map(|arg| stream_text(machine, arg)).collect();
-            let line = format!("{}\n", texts?.join(" "));
-            machine.sink.print(&line);
+            let mut out = Printed::default();
+            for (index, arg) in args.iter().enumerate() {
+                if index > 0 {
+                    out.push(machine, " ")?;
+                }
+                write_text(machine, arg, &mut out)?;
+            }
+            out.push(machine, "\n")?;
+            out.finish(machine);
             return Ok(Given::Several(Vec::new()));
         }
         Primitive::ToList => crate::registry::to_list(&args)?,
@@ -171,12 +175,13 @@ fn enum_part(primitive: &Primitive, args: &[IValue]) -> Result<IValue, Raise> {
     let member = of.members.get(*index as usize);
     let (name, value) = member.ok_or_else(|| malformed("no member of the enum"))?;
     match primitive {
-        Primitive::EnumName => Ok(IValue::Str(Arc::clone(name))),
+        Primitive::EnumName => Ok(IValue::Str(Text::constant(name))),
         _ => IValue::of_constant(value).ok_or_else(|| malformed("an enum's value of another kind")),
     }
 }
 
 /// The type of a value: `IValue::type()`.
-pub(crate) fn type_of(machine: &mut Machine, value: &IValue) -> Type {
-    value.type_with(&mut |class| machine.class(class).ty.clone())
+pub(crate) fn type_of(machine: &mut Machine, value: &IValue) -> Result<Type, Error> {
+    let ty = value.type_with(&mut |class| machine.class(class).ty.clone());
+    ty.ok_or_else(|| Error::Limit("limit of the nesting of types exceeded".to_owned()))
 }

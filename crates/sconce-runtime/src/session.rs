@@ -4,7 +4,8 @@ use sconce_ir::FunctionId;
 use sconce_torchscript::Module;
 
 use crate::interpreter::{Machine, Prepared};
-use crate::limits::{self, Budget, Limits};
+use crate::limits::{Budget, Limits};
+use crate::memory_left::memory_left;
 use crate::optimize::Optimizer;
 use crate::support::Need;
 use crate::value::IValue;
@@ -14,7 +15,7 @@ use sconce_syntax::SourceRange;
 
 /// Where a program's output goes.
 pub trait Sink {
-    /// What `print` prints, with its line break.
+    /// What `print` prints, with its line break. Text of more than 64 KiB comes in several pieces.
     fn print(&mut self, text: &str);
     /// The message of `warnings.warn`.
     fn warn(&mut self, message: &str);
@@ -48,9 +49,14 @@ pub struct Options {
     pub missing: Missing,
     /// Where output goes; dropped when `None`.
     pub sink: Option<Box<dyn Sink>>,
-    /// How many bytes the tensors and lists that the session makes may hold at once; as many as the
-    /// machine has when `None`. A tensor that would be too much is an error before it is made. The archive's weights
-    /// count once they are written to, what a kernel needs during a call does not.
+    /// How many bytes the values that the session makes may hold at once: tensors, strings, lists, dicts,
+    /// tuples and objects. When `None`, what the machine and the control groups of the process have
+    /// left, less a reserve ([`memory_left`]). What would be too much is an error before it is made. The
+    /// archive's weights count once they are written to.
+    ///
+    /// What a kernel needs during a call counts where the program has installed
+    /// [`CountingAllocator`](crate::CountingAllocator): the limit then is one on all that the process
+    /// allocates from when the session is made, so that it also counts what others do beside it.
     pub memory: Option<usize>,
     /// Whether to measure how long each instruction takes: [`Session::profile`].
     pub profile: bool,
@@ -160,7 +166,7 @@ impl Session {
         let sink = options.sink.unwrap_or_else(|| Box::new(Silent));
         let mut machine = Machine::new(module, sink, options.profile);
         let Options { limits, missing, memory, optimize, .. } = options;
-        let memory = Memory::new(memory.or_else(limits::memory_of_machine));
+        let memory = Memory::new(memory.or_else(memory_left));
         let optimizer = if optimize { Optimizer::new(module) } else { Optimizer::default() };
         machine.budget = Budget::new(&limits, &memory);
         let entered = memory.enter();
@@ -176,7 +182,7 @@ impl Session {
         self.machine.profile()
     }
 
-    /// How many bytes the session's tensors and lists hold, and the most they held at once.
+    /// How many bytes the session's values hold, and the most they held at once.
     pub fn memory(&self) -> (usize, usize) {
         (self.memory.used(), self.memory.peak())
     }

@@ -1,11 +1,11 @@
 //! Values held by reference.
 
 use std::cell::{Ref, RefCell, RefMut};
+use std::fmt;
 use std::rc::Rc;
 
 /// A value that everybody who holds it sees change: what a TorchScript list, dict or object is. A
 /// session works on its values from one thread.
-#[derive(Debug)]
 pub struct Shared<T>(Rc<RefCell<T>>);
 
 impl<T> Shared<T> {
@@ -40,6 +40,11 @@ impl<T> Shared<T> {
         Rc::as_ptr(&self.0).cast::<()>() as usize
     }
 
+    /// How many hold it.
+    pub(crate) fn count(&self) -> usize {
+        Rc::strong_count(&self.0)
+    }
+
     /// The value itself when nobody else holds it.
     pub(crate) fn only(&mut self) -> Option<&mut T> {
         Rc::get_mut(&mut self.0).map(RefCell::get_mut)
@@ -49,5 +54,14 @@ impl<T> Shared<T> {
 impl<T> Clone for Shared<T> {
     fn clone(&self) -> Self {
         Shared(Rc::clone(&self.0))
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Shared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.try_borrow() {
+            Ok(value) => value.fmt(f),
+            Err(_) => f.write_str("<being changed>"),
+        }
     }
 }

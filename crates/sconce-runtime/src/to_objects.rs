@@ -1,7 +1,5 @@
 //! Values of a program as objects that `torch.save` would write.
 
-use std::rc::Rc;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_checkpoint::Value;
 use sconce_kernels::Exporter;
@@ -9,7 +7,7 @@ use sconce_kernels::Exporter;
 use crate::Error;
 use crate::value::IValue;
 
-/// Lists, tuples and dicts in each other. A list of `Any` can even hold itself.
+/// Lists, tuples, dicts and futures in each other. Who reads them again goes down by recursion.
 const MAX_DEPTH: usize = 200;
 
 /// A value as an object to be saved: what Python gets from a call. A NamedTuple becomes a tuple, so
@@ -18,9 +16,21 @@ const MAX_DEPTH: usize = 200;
 ///
 /// # Errors
 /// When the value is or holds what only the program has: an object of its classes, a member of its
-/// enums; or holds itself.
+/// enums; holds itself, or is nested deeper than those who read it again go.
 pub fn to_object(value: &IValue) -> Result<Value, Error> {
-    Writer::default().write(value, 0)
+    let mut writer = Writer::default();
+    let mut made = writer.begin(value.clone())?;
+    loop {
+        let Some(open) = writer.open.last_mut() else {
+            // Nothing is open when the outermost value is made.
+            return made.ok_or_else(|| unsupported("this result"));
+        };
+        open.made.extend(made.take());
+        made = match open.next() {
+            Some(item) => writer.begin(item)?,
+            None => writer.end(),
+        };
+    }
 }
 
 #[derive(Default)]
@@ -28,29 +38,94 @@ struct Writer {
     exporter: Exporter,
     /// Containers by address. What they belong to is held by the caller.
     known: FxHashMap<usize, Value>,
-    open: FxHashSet<usize>,
+    /// Containers whose items are being made, outermost first.
+    open: Vec<Open>,
+    addresses: FxHashSet<usize>,
+}
+
+struct Open {
+    value: IValue,
+    address: usize,
+    next: usize,
+    /// The value of the dict's entry whose key has been given.
+    after_key: Option<IValue>,
+    made: Vec<Value>,
+}
+
+impl Open {
+    /// The next of what it holds; of dicts keys and values in turn.
+    fn next(&mut self) -> Option<IValue> {
+        if let Some(value) = self.after_key.take() {
+            return Some(value);
+        }
+        let item = match &self.value {
+            IValue::List(list) => list.read().items.get(self.next).cloned(),
+            IValue::Tuple(tuple) => tuple.items.get(self.next).cloned(),
+            IValue::Dict(dict) => {
+                let dict = dict.read();
+                while let Some(None) = dict.entry(self.next) {
+                    self.next += 1;
+                }
+                dict.entry(self.next).flatten().map(|(key, value)| {
+                    self.after_key = Some(value.clone());
+                    key.clone()
+                })
+            }
+            _ => None,
+        };
+        self.next += 1;
+        item
+    }
 }
 
 impl Writer {
-    fn write(&mut self, value: &IValue, depth: usize) -> Result<Value, Error> {
-        let Some(address) = address(value) else { return self.make(value, depth) };
+    /// The object of a value that holds no others, or that is known; `None` where what it holds is made
+    /// first.
+    fn begin(&mut self, mut value: IValue) -> Result<Option<Value>, Error> {
+        while let IValue::Future(future) = &value {
+            value = match &future.outcome {
+                Ok(value) => value.clone(),
+                Err(_) => return Err(unsupported("a result that is a call that raised")),
+            };
+        }
+        let address = match value {
+            IValue::List(_) | IValue::Tuple(_) | IValue::Dict(_) => value.address(),
+            _ => None,
+        };
+        let Some(address) = address else { return self.leaf(&value).map(Some) };
         if let Some(known) = self.known.get(&address) {
-            return Ok(known.clone());
+            return Ok(Some(known.clone()));
         }
-        if depth > MAX_DEPTH || !self.open.insert(address) {
-            return Err(unsupported("a result that holds itself or is nested too deeply"));
+        if self.open.len() > MAX_DEPTH {
+            let what = format!("a result that is nested deeper than {MAX_DEPTH} levels");
+            return Err(unsupported(&what));
         }
-        let made = self.make(value, depth)?.shared();
-        self.open.remove(&address);
-        self.known.insert(address, made.clone());
-        Ok(made)
+        if !self.addresses.insert(address) {
+            return Err(unsupported("a result that holds itself"));
+        }
+        self.open.push(Open { value, address, next: 0, after_key: None, made: Vec::new() });
+        Ok(None)
     }
 
-    fn all(&mut self, items: &[IValue], depth: usize) -> Result<Vec<Value>, Error> {
-        items.iter().map(|item| self.write(item, depth + 1)).collect()
+    /// The object of the innermost container, all that it holds being made.
+    fn end(&mut self) -> Option<Value> {
+        let Open { value, address, made, .. } = self.open.pop()?;
+        let object = match value {
+            IValue::List(_) => Value::List(made),
+            IValue::Tuple(_) => Value::Tuple(made),
+            _ => {
+                let mut made = made.into_iter();
+                let pairs = std::iter::from_fn(|| Some((made.next()?, made.next()?)));
+                Value::Dict(pairs.collect())
+            }
+        };
+        let object = object.shared();
+        self.addresses.remove(&address);
+        self.known.insert(address, object.clone());
+        Some(object)
     }
 
-    fn make(&mut self, value: &IValue, depth: usize) -> Result<Value, Error> {
+    fn leaf(&mut self, value: &IValue) -> Result<Value, Error> {
         Ok(match value {
             IValue::None => Value::None,
             IValue::Bool(value) => Value::Bool(*value),
@@ -68,19 +143,6 @@ impl Writer {
                 })?;
                 Value::Tensor(exported)
             }
-            IValue::List(list) => Value::List(self.all(&list.read().items, depth)?),
-            IValue::Tuple(tuple) => Value::Tuple(self.all(&tuple.items, depth)?),
-            IValue::Dict(dict) => {
-                let mut entries = Vec::new();
-                for (key, value) in dict.read().entries() {
-                    entries.push((self.write(key, depth + 1)?, self.write(value, depth + 1)?));
-                }
-                Value::Dict(entries)
-            }
-            IValue::Future(outcome) => match &**outcome {
-                Ok(value) => self.write(value, depth + 1)?,
-                Err(_) => return Err(unsupported("a result that is a call that raised")),
-            },
             other => {
                 let what = format!("a result of the kind {}", other.kind_name());
                 return Err(unsupported(&what));
@@ -91,15 +153,6 @@ impl Writer {
 
 fn unsupported(what: &str) -> Error {
     Error::Unsupported { what: what.to_owned(), range: None }
-}
-
-fn address(value: &IValue) -> Option<usize> {
-    Some(match value {
-        IValue::List(list) => list.address(),
-        IValue::Dict(dict) => dict.address(),
-        IValue::Tuple(tuple) => Rc::as_ptr(tuple) as usize,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]
@@ -141,9 +194,25 @@ mod tests {
         let list = IValue::list(Type::Any, vec![]);
         let IValue::List(items) = &list else { unreachable!() };
         items.write().items.push(list.clone());
-        assert!(
-            to_object(&list).unwrap_err().to_string().starts_with("a result that holds itself")
-        );
+        let said = to_object(&list).unwrap_err().to_string();
+        assert_eq!(said, "a result that holds itself is not supported");
         items.write().items.clear();
+    }
+
+    #[test]
+    fn what_is_deep_is_written_or_refused_on_a_small_stack() {
+        let deep = |levels: usize| {
+            (0..levels).fold(IValue::Int(1), |inner, _| IValue::list(Type::Any, vec![inner]))
+        };
+        let work = move || {
+            assert!(to_object(&deep(MAX_DEPTH)).is_ok());
+            let said = to_object(&deep(300_000)).unwrap_err().to_string();
+            assert_eq!(said, "a result that is nested deeper than 200 levels is not supported");
+            let futures = (0..300_000).fold(IValue::Int(1), |inner, _| {
+                IValue::Future(crate::value::Future { outcome: Ok(inner) }.into())
+            });
+            assert!(matches!(to_object(&futures), Ok(Value::Int(1))));
+        };
+        std::thread::Builder::new().stack_size(1 << 20).spawn(work).unwrap().join().unwrap();
     }
 }

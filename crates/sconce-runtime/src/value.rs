@@ -1,5 +1,6 @@
 //! What TorchScript values are at run time.
 
+use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -8,10 +9,15 @@ use sconce_kernels::{Charge, Generator, Memory};
 
 use crate::Tensor;
 use crate::shared::Shared;
+use crate::text::python_text;
 
 /// A value of a running program: PyTorch's `c10::IValue`. Lists, dicts, objects and futures are
 /// held by reference; a clone is the same list.
-#[derive(Clone, Debug, Default)]
+///
+/// Values may hold each other to any depth, and lists of `Any` themselves. Nothing here goes down into
+/// them by recursion: not dropping them (`drop_values.rs`), comparing (`equality.rs`), nor their text
+/// (`text.rs`).
+#[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum IValue {
     /// `None`
@@ -26,7 +32,7 @@ pub enum IValue {
     /// Real and imaginary part.
     Complex(f64, f64),
     /// A string.
-    Str(Arc<str>),
+    Str(Text),
     /// A device, such as `cuda:0`.
     Device(Arc<str>),
     /// A tensor.
@@ -43,9 +49,8 @@ pub enum IValue {
     Enum(Arc<EnumType>, u32),
     /// A function of the program.
     Function(FunctionId),
-    /// What a fork gave, or the text of what it raised, which waiting for it raises. Forks are run
-    /// when they are made, so it is always there.
-    Future(Rc<Result<IValue, String>>),
+    /// What a fork gave. Forks are run when they are made, so it is always there.
+    Future(Rc<Future>),
     /// A random number generator of the CPU: `torch.Generator`.
     Generator(Shared<Generator>),
     /// Sequences of different lengths as one: a nested tensor.
@@ -63,7 +68,6 @@ pub struct Nested {
 }
 
 /// The elements of a list and their type.
-#[derive(Debug)]
 pub struct List {
     /// The type of the elements.
     pub element: Type,
@@ -75,35 +79,72 @@ pub struct List {
 impl List {
     /// A list of elements of a type, charged to the session that makes it.
     pub fn new(element: Type, items: Vec<IValue>) -> Self {
-        let charge = Memory::charge_anyway(items.capacity() * size_of::<IValue>());
+        let charge = Memory::charge_value(Self::bytes(&items));
         List { element, items, charge }
+    }
+
+    /// What a list of these elements takes.
+    fn bytes(items: &Vec<IValue>) -> usize {
+        size_of::<Self>() + SHARED + items.capacity() * size_of::<IValue>()
     }
 
     /// Charges what it has grown by.
     pub(crate) fn recharge(&mut self) {
-        self.charge.resize(self.items.capacity() * size_of::<IValue>());
+        self.charge.resize(Self::bytes(&self.items));
     }
 }
 
+/// How deep the type of a value may be, and how many types it may have in it.
+const MAX_TYPE_DEPTH: usize = 100;
+const MAX_TYPES: usize = 1 << 20;
+
+/// What a value that is held by reference takes beside itself: the counts, and what allocators add.
+pub(crate) const SHARED: usize = 40;
+
 /// The elements of a tuple and, for a NamedTuple, its type.
-#[derive(Debug)]
 pub struct Tuple {
     /// The elements.
     pub items: Box<[IValue]>,
     /// The NamedTuple that it is.
     pub named: Option<Type>,
+    _charge: Charge,
+}
+
+impl Tuple {
+    /// A tuple, charged to the session that makes it.
+    pub fn new(items: impl Into<Box<[IValue]>>, named: Option<Type>) -> Self {
+        let items = items.into();
+        let bytes = size_of::<Self>() + SHARED + size_of_val(&*items);
+        Tuple { items, named, _charge: Memory::charge_value(bytes) }
+    }
 }
 
 /// An object: its class and its slots.
-#[derive(Debug)]
 pub struct Object {
     /// The class.
     pub class: ClassId,
     /// The attributes in slot order; `None` before `__init__` has set one.
     pub slots: Vec<Option<IValue>>,
+    _charge: Charge,
+}
+
+impl Object {
+    /// An object, charged to the session that makes it.
+    pub fn new(class: ClassId, slots: Vec<Option<IValue>>) -> Self {
+        let bytes = size_of::<Self>() + SHARED + size_of_val(&*slots);
+        Object { class, slots, _charge: Memory::charge_value(bytes) }
+    }
+}
+
+/// What a fork gave, or the text of what it raised, which waiting for it raises.
+pub struct Future {
+    /// The value or the text.
+    pub outcome: Result<IValue, String>,
 }
 
 pub use crate::dict::Dict;
+pub(crate) use crate::dict::Entry;
+pub use crate::str_value::Text;
 
 impl IValue {
     /// Puts it in the place of another. What is often in a register goes part by part: a whole value
@@ -134,7 +175,7 @@ impl IValue {
     }
 
     /// A string.
-    pub fn str(text: impl Into<Arc<str>>) -> Self {
+    pub fn str(text: impl Into<Text>) -> Self {
         IValue::Str(text.into())
     }
 
@@ -145,7 +186,7 @@ impl IValue {
 
     /// A tuple without names.
     pub fn tuple(items: Vec<IValue>) -> Self {
-        IValue::Tuple(Rc::new(Tuple { items: items.into(), named: None }))
+        IValue::Tuple(Rc::new(Tuple::new(items, None)))
     }
 
     /// Whether it is `None`.
@@ -176,9 +217,21 @@ impl IValue {
         }
     }
 
-    /// The type of the value, with the types of classes as the caller knows them.
-    pub(crate) fn type_with(&self, class_type: &mut impl FnMut(ClassId) -> Type) -> Type {
-        match self {
+    /// The type of the value, with the types of classes as the caller knows them; `None` where it would
+    /// be nested too deeply: types are gone over by recursion.
+    pub(crate) fn type_with(&self, class_type: &mut impl FnMut(ClassId) -> Type) -> Option<Type> {
+        self.type_within(class_type, &mut { MAX_TYPES }, MAX_TYPE_DEPTH)
+    }
+
+    fn type_within(
+        &self,
+        class_type: &mut impl FnMut(ClassId) -> Type,
+        left: &mut usize,
+        depth: usize,
+    ) -> Option<Type> {
+        *left = left.checked_sub(1)?;
+        let deeper = depth.checked_sub(1)?;
+        Some(match self {
             IValue::None => Type::None,
             IValue::Bool(_) => Type::Bool,
             IValue::Int(_) => Type::Int,
@@ -195,18 +248,22 @@ impl IValue {
             IValue::Tuple(tuple) => match &tuple.named {
                 Some(named) => named.clone(),
                 None => {
-                    Type::tuple(tuple.items.iter().map(|item| item.type_with(class_type)).collect())
+                    let mut types = Vec::with_capacity(tuple.items.len());
+                    for item in &tuple.items {
+                        types.push(item.type_within(class_type, left, deeper)?);
+                    }
+                    Type::tuple(types)
                 }
             },
             IValue::Object(object) => class_type(object.read().class),
             IValue::Enum(of, _) => Type::Enum(Arc::clone(of)),
             IValue::Function(_) => Type::Any,
-            IValue::Future(outcome) => Type::future(match &**outcome {
-                Ok(value) => value.type_with(class_type),
+            IValue::Future(future) => Type::future(match &future.outcome {
+                Ok(value) => value.type_within(class_type, left, deeper)?,
                 Err(_) => Type::Any,
             }),
             IValue::Generator(..) => Type::Generator,
-        }
+        })
     }
 
     /// Whether both are one: `prim::is`. Numbers, strings and devices are one when they are equal
@@ -217,7 +274,7 @@ impl IValue {
             (IValue::Bool(a), IValue::Bool(b)) => a == b,
             (IValue::Int(a), IValue::Int(b)) => a == b,
             (IValue::Float(a), IValue::Float(b)) => a == b,
-            (IValue::Str(a), IValue::Str(b)) => Arc::ptr_eq(a, b),
+            (IValue::Str(a), IValue::Str(b)) => a.is(b),
             (IValue::Device(a), IValue::Device(b)) => a == b,
             (IValue::List(a), IValue::List(b)) => a.is(b),
             (IValue::Dict(a), IValue::Dict(b)) => a.is(b),
@@ -231,47 +288,6 @@ impl IValue {
         }
     }
 
-    /// Whether both are equal: `aten::eq` of what is no tensor; `None` where a tensor takes part.
-    pub fn equal(&self, other: &Self) -> Option<bool> {
-        Some(match (self, other) {
-            (IValue::Int(a), IValue::Float(b)) | (IValue::Float(b), IValue::Int(a)) => {
-                *a as f64 == *b
-            }
-            (IValue::Complex(a, b), IValue::Complex(c, d)) => a == c && b == d,
-            (IValue::Complex(a, b), other) | (other, IValue::Complex(a, b)) => {
-                *b == 0.0
-                    && match other {
-                        IValue::Int(int) => *int as f64 == *a,
-                        IValue::Float(float) => float == a,
-                        _ => false,
-                    }
-            }
-            (IValue::Str(a), IValue::Str(b)) => a == b,
-            (IValue::Tensor(_), _) | (_, IValue::Tensor(_)) => return None,
-            (IValue::List(a), IValue::List(b)) => {
-                if a.is(b) {
-                    return items_equal(&a.read().items, &a.read().items);
-                }
-                return items_equal(&a.read().items, &b.read().items);
-            }
-            (IValue::Tuple(a), IValue::Tuple(b)) => return items_equal(&a.items, &b.items),
-            (IValue::Dict(a), IValue::Dict(b)) => {
-                let (a, b) = (a.read(), b.read());
-                if a.len() != b.len() {
-                    return Some(false);
-                }
-                for (key, value) in a.entries() {
-                    match b.get(key) {
-                        Some(other) if value.equal(other)? => {}
-                        _ => return Some(false),
-                    }
-                }
-                true
-            }
-            _ => self.is(other),
-        })
-    }
-
     /// The value of a constant that needs neither tables of tensors nor objects.
     pub(crate) fn of_constant(constant: &Constant) -> Option<Self> {
         Some(match constant {
@@ -280,7 +296,7 @@ impl IValue {
             Constant::Int(value) => IValue::Int(*value),
             Constant::Float(value) => IValue::Float(*value),
             Constant::Complex(re, im) => IValue::Complex(*re, *im),
-            Constant::Str(text) => IValue::Str(Arc::clone(text)),
+            Constant::Str(text) => IValue::Str(Text::constant(text)),
             Constant::Device(text) => IValue::Device(Arc::clone(text)),
             Constant::Enum(Type::Enum(of), index) => IValue::Enum(Arc::clone(of), *index),
             Constant::Generator(device, seed) if &**device == "cpu" => {
@@ -291,52 +307,51 @@ impl IValue {
     }
 }
 
-fn items_equal(a: &[IValue], b: &[IValue]) -> Option<bool> {
-    if a.len() != b.len() {
-        return Some(false);
-    }
-    for (a, b) in a.iter().zip(b) {
-        if !a.equal(b)? {
-            return Some(false);
-        }
-    }
-    Some(true)
-}
-
-/// Objects can form chains of any length, which are taken apart without recursion.
-impl Drop for Object {
-    fn drop(&mut self) {
-        let mut pending: Vec<IValue> = Vec::new();
-        pending.extend(self.slots.drain(..).flatten().filter(holds_others));
-        while let Some(value) = pending.pop() {
-            match value {
-                IValue::Object(mut object) => {
-                    if let Some(object) = object.only() {
-                        pending.extend(object.slots.drain(..).flatten().filter(holds_others));
-                    }
-                }
-                IValue::List(mut list) => {
-                    if let Some(list) = list.only() {
-                        pending.extend(list.items.drain(..).filter(holds_others));
-                    }
-                }
-                IValue::Dict(mut dict) => {
-                    if let Some(dict) = dict.only() {
-                        pending.extend(dict.take_values().filter(holds_others));
-                    }
-                }
-                IValue::Tuple(mut tuple) => {
-                    if let Some(tuple) = Rc::get_mut(&mut tuple) {
-                        let items = std::mem::take(&mut tuple.items);
-                        pending.extend(items.into_iter().filter(holds_others));
-                    }
-                }
-                _ => {}
-            }
+/// Containers as Python shows them, cut where they are deep or long.
+impl fmt::Debug for IValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            IValue::None => f.write_str("None"),
+            IValue::Bool(value) => f.debug_tuple("Bool").field(value).finish(),
+            IValue::Int(value) => f.debug_tuple("Int").field(value).finish(),
+            IValue::Float(value) => f.debug_tuple("Float").field(value).finish(),
+            IValue::Complex(re, im) => f.debug_tuple("Complex").field(re).field(im).finish(),
+            IValue::Str(text) => f.debug_tuple("Str").field(text).finish(),
+            IValue::Device(text) => f.debug_tuple("Device").field(text).finish(),
+            IValue::Tensor(tensor) => f.debug_tuple("Tensor").field(tensor).finish(),
+            IValue::Enum(of, index) => f.debug_tuple("Enum").field(of).field(index).finish(),
+            IValue::Function(function) => f.debug_tuple("Function").field(function).finish(),
+            IValue::Nested(nested) => f.debug_tuple("Nested").field(nested).finish(),
+            IValue::Object(object) => write!(f, "Object({:?})", object.read().class),
+            IValue::List(_)
+            | IValue::Dict(_)
+            | IValue::Tuple(_)
+            | IValue::Future(_)
+            | IValue::Generator(_) => write!(f, "{}({})", self.kind_name(), python_text(self)),
         }
     }
 }
 
-fn holds_others(value: &IValue) -> bool {
-    matches!(value, IValue::Object(_) | IValue::List(_) | IValue::Dict(_) | IValue::Tuple(_))
+impl fmt::Debug for List {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("List").field("element", &self.element).field("items", &self.items).finish()
+    }
+}
+
+impl fmt::Debug for Tuple {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tuple").field("items", &self.items).field("named", &self.named).finish()
+    }
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Object").field("class", &self.class).field("slots", &self.slots).finish()
+    }
+}
+
+impl fmt::Debug for Future {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Future").field("outcome", &self.outcome).finish()
+    }
 }

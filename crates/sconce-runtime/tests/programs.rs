@@ -140,10 +140,10 @@ fn a_program_that_would_read_files_is_refused_before_it_runs() {
 fn limits_and_interrupts_stop_a_program_without_end() {
     let flag = Arc::new(AtomicBool::new(true));
     let cases = [
-        (Limits { steps: 10_000, ..Limits::default() }, "the program took over 10000 steps"),
+        (Limits { steps: 10_000, ..Limits::default() }, "step limit of 10000 exceeded"),
         (
             Limits { time: Some(Duration::from_millis(20)), ..Limits::default() },
-            "the program took longer than it may",
+            "time limit of 0.02 s exceeded",
         ),
         (Limits { interrupt: Some(flag), ..Limits::default() }, "the program was interrupted"),
     ];
@@ -189,12 +189,10 @@ fn threads_share_a_model_and_none_sees_what_another_writes() {
 
 #[test]
 fn memory_is_bounded_before_it_is_taken() {
-    let cases = [
-        (0, "the program may hold 100000 bytes, holds ", " and asks for 4000 more"),
-        (1, "the program holds 196608 bytes, ", "more than it may"),
-        (30_000, "the program may hold 100000 bytes, holds ", " and asks for 120000 more"),
-    ];
-    for (kind, start, end) in cases {
+    let start = "memory limit of 97.7 KiB exceeded: the program holds ";
+    let cases =
+        [(0, " and asks for 3.9 KiB more"), (1, ""), (30_000, " and asks for 117.2 KiB more")];
+    for (kind, end) in cases {
         let options = Options { memory: Some(100_000), ..Options::default() };
         let mut session = session("grows", options);
         let error = session.call("forward", &[IValue::Int(kind)]).unwrap_err();
@@ -202,7 +200,8 @@ fn memory_is_bounded_before_it_is_taken() {
         assert!(said.starts_with(start) && said.ends_with(end), "{said}");
         assert!(matches!(error, Error::Limit(_)));
         let (used, peak) = session.memory();
-        assert!(used == 0 && peak <= 200_000, "{used} {peak}");
+        // The object of the module itself is left.
+        assert!(used < 1000 && peak <= 200_000, "{used} {peak}");
     }
 }
 

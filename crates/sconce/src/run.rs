@@ -100,9 +100,10 @@
 //! ```
 
 pub use sconce_runtime::{
-    Dict, Error, Exception, Generator, IValue, Limits, List, Missing, Model, Need, Object, Options,
-    ProfileEntry, Session, Shared, Silent, Sink, Tensor, Tuple, arguments, from_object, needs,
-    normal_in_place, to_object, uniform_in_place,
+    CountingAllocator, Dict, Error, Exception, Future, Generator, IValue, Limits, List, Missing,
+    Model, Need, Object, Options, ProfileEntry, Session, Shared, Silent, Sink, Tensor, Text, Tuple,
+    arguments, from_object, lift_ceiling, memory_left, needs, normal_in_place, set_ceiling,
+    size_text, to_object, uniform_in_place,
 };
 
 use crate::jit::Module;

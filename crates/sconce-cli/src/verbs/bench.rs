@@ -92,14 +92,14 @@ pub fn run(args: &BenchArgs, out: &mut Out, say: Say) -> Verdict {
         arguments.push(made.map(IValue::Tensor).map_err(wrong)?);
     }
     let module = python::runnable(&args.archive, &args.python)?;
-    let mut timed = session(&module, call, call.budget.silent(), &file)?;
+    let mut timed = session(&module, call, call.budget.silent(), &file, say)?;
     let deadline = || call.budget.deadline(&file, say);
     let times =
         measure(args, &mut timed, &arguments, deadline).map_err(|error| failure(error, &file))?;
     drop(timed);
     let mut options = call.budget.silent();
     options.profile = true;
-    let mut profiled = session(&module, call, options, &file)?;
+    let mut profiled = session(&module, call, options, &file, say)?;
     let entries = profile(args, &mut profiled, &arguments, times.median)
         .map_err(|error| failure(error, &file))?;
     let document = Document {

@@ -48,7 +48,7 @@ pub fn run(args: &RunArgs, out: &mut Out, say: Say) -> Verdict {
     let arguments = input::read(call, load, say)?;
     let module = python::runnable(&args.archive, &args.python)?;
     let budget = call.budget.options(say, options.json);
-    let mut session = session(&module, call, budget, &file)?;
+    let mut session = session(&module, call, budget, &file, say)?;
     let deadline = call.budget.deadline(&file, say);
     let started = Instant::now();
     let result = session.call(&call.method, &arguments).map_err(|error| failure(error, &file))?;

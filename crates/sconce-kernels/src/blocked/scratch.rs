@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use crate::allocator;
+
 thread_local! {
     static BUFFER: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
 }
@@ -16,7 +18,7 @@ pub(super) fn with<R>(len: usize, work: impl FnOnce(&mut [f32]) -> R) -> R {
         buffer.resize(len, 0.0);
     }
     let result = work(&mut buffer[..len]);
-    if buffer.len() <= MAX_KEPT {
+    if buffer.len() <= MAX_KEPT && allocator::may_keep(size_of_val(&*buffer)) {
         BUFFER.set(buffer);
     }
     result

@@ -487,7 +487,7 @@ impl Lowering<'_> {
             Constant::List(element, items) => IValue::list(element.clone(), values(items)?),
             Constant::Tuple(items, named) => {
                 let items: Vec<IValue> = values(items)?;
-                let tuple = crate::value::Tuple { items: items.into(), named: named.clone() };
+                let tuple = crate::value::Tuple::new(items, named.clone());
                 IValue::Tuple(Rc::new(tuple))
             }
             Constant::Dict(key, value, entries) => {

@@ -1,12 +1,10 @@
 //! The operands of an operator.
 
-use std::sync::Arc;
-
 use sconce_kernels::Generator;
 
 use crate::error::{Error, Raise};
 use crate::shared::Shared;
-use crate::value::{Dict, IValue, List};
+use crate::value::{Dict, IValue, List, Text};
 
 /// The operands of an operator, each of the type its schema says.
 pub(crate) struct Args<'a>(pub(crate) &'a mut [IValue]);
@@ -25,7 +23,7 @@ macro_rules! getter {
 impl Args<'_> {
     getter!(int, Int, i64, "an int");
     getter!(bool, Bool, bool, "a bool");
-    getter!(str, Str, Arc<str>, "a str");
+    getter!(str, Str, Text, "a str");
     getter!(list, List, Shared<List>, "a list");
     getter!(dict, Dict, Shared<Dict>, "a dict");
     getter!(generator, Generator, Shared<Generator>, "a generator");

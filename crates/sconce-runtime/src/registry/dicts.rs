@@ -7,8 +7,8 @@ use crate::error::Raise;
 use crate::interpreter::Machine;
 use crate::shared::Shared;
 use crate::text::stream_text;
-use crate::value::Dict;
 use crate::value::IValue::{self, Bool, Int};
+use crate::value::{Dict, SHARED, Tuple};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
@@ -36,23 +36,22 @@ pub(super) const TABLE: Table = &[
             Ok(found.unwrap_or_else(|| args.take(2)))
         },
     ),
-    ("aten::setdefault", KEYS, |_, mut args| {
+    ("aten::setdefault", KEYS, |machine, mut args| {
         let dict = args.dict(0)?;
         let found = dict.read().get(args.get(1)).cloned();
         match found {
             Some(value) => Ok(value),
             None => {
                 let (key, value) = (args.take(1), args.take(2));
-                insert(&dict, key, value.clone())?;
+                insert(machine, &dict, key, value.clone())?;
                 Ok(value)
             }
         }
     }),
     ("aten::_set_item", KEYS, |machine, mut args| {
         let dict = args.dict(0)?;
-        machine.budget.check_elements(dict.read().len())?;
         let (key, value) = (args.take(1), args.take(2));
-        insert(&dict, key, value)?;
+        insert(machine, &dict, key, value)?;
         Ok(IValue::None)
     }),
     ("aten::Delete", DICTS, |machine, args| {
@@ -81,43 +80,53 @@ pub(super) const TABLE: Table = &[
             None => Err(Raise::message("popitem(): dictionary is empty")),
         }
     }),
-    ("aten::keys", KEYS, |_, args| {
+    ("aten::keys", KEYS, |machine, args| {
         let dict = args.dict(0)?;
         let dict = dict.read();
-        let keys = dict.entries().map(|(key, _)| key.clone()).collect();
+        machine.budget.check_items(dict.len())?;
+        let mut keys = Vec::with_capacity(dict.len());
+        keys.extend(dict.entries().map(|(key, _)| key.clone()));
         Ok(IValue::list(dict.key.clone(), keys))
     }),
-    ("aten::values", KEYS, |_, args| {
+    ("aten::values", KEYS, |machine, args| {
         let dict = args.dict(0)?;
         let dict = dict.read();
-        let values = dict.entries().map(|(_, value)| value.clone()).collect();
+        machine.budget.check_items(dict.len())?;
+        let mut values = Vec::with_capacity(dict.len());
+        values.extend(dict.entries().map(|(_, value)| value.clone()));
         Ok(IValue::list(dict.value.clone(), values))
     }),
-    ("aten::items", KEYS, |_, args| {
+    ("aten::items", KEYS, |machine, args| {
+        /// What a pair takes beside its place in the list.
+        const PAIR: usize = size_of::<Tuple>() + SHARED + 2 * size_of::<IValue>();
         let dict = args.dict(0)?;
         let dict = dict.read();
+        machine.budget.check_items(dict.len())?;
+        machine.budget.check_bytes(dict.len().saturating_mul(PAIR))?;
         let pair =
             |(key, value): (&IValue, &IValue)| IValue::tuple(vec![key.clone(), value.clone()]);
         let element = Type::tuple(vec![dict.key.clone(), dict.value.clone()]);
-        Ok(IValue::list(element, dict.entries().map(pair).collect()))
+        let mut items = Vec::with_capacity(dict.len());
+        items.extend(dict.entries().map(pair));
+        Ok(IValue::list(element, items))
     }),
     ("aten::clear", KEYS, |_, args| {
         args.dict(0)?.write().clear();
         Ok(IValue::None)
     }),
-    ("aten::update", KEYS, |_, args| {
+    ("aten::update", KEYS, |machine, args| {
         let (dict, other) = (args.dict(0)?, args.dict(1)?);
         if !dict.is(&other) {
             for (key, value) in other.read().entries() {
-                insert(&dict, key.clone(), value.clone())?;
+                insert(machine, &dict, key.clone(), value.clone())?;
             }
         }
         Ok(IValue::None)
     }),
-    ("aten::copy", DICTS, |_, args| copy(&args)),
-    ("aten::dict", DICTS, |_, args| copy(&args)),
+    ("aten::copy", DICTS, |machine, args| copy(machine, &args)),
+    ("aten::dict", DICTS, |machine, args| copy(machine, &args)),
     ("aten::dict", "-", |_, _| Ok(IValue::Dict(Shared::new(Dict::new(Type::Str, Type::Tensor))))),
-    ("aten::dict", KEYS, |_, args| {
+    ("aten::dict", KEYS, |machine, args| {
         let list = args.list(0)?;
         let list = list.read();
         let Type::Tuple(of) = &list.element else { return Err(no_pairs()) };
@@ -126,7 +135,7 @@ pub(super) const TABLE: Table = &[
         for item in &list.items {
             let IValue::Tuple(pair) = item else { return Err(no_pairs()) };
             let [key, value] = &*pair.items else { return Err(no_pairs()) };
-            insert(&dict, key.clone(), value.clone())?;
+            insert(machine, &dict, key.clone(), value.clone())?;
         }
         Ok(IValue::Dict(dict))
     }),
@@ -136,7 +145,12 @@ fn no_pairs() -> Raise {
     Raise::unsupported("a dict of what are no pairs")
 }
 
-fn insert(dict: &Shared<Dict>, key: IValue, value: IValue) -> Result<()> {
+fn insert(machine: &mut Machine, dict: &Shared<Dict>, key: IValue, value: IValue) -> Result<()> {
+    let (length, growth) = (dict.read().len(), dict.read().growth());
+    machine.budget.check_elements(length)?;
+    if growth > 0 {
+        machine.budget.check_bytes(growth)?;
+    }
     match dict.write().insert(key, value) {
         true => Ok(()),
         false => Err(Raise::unsupported("a dict whose keys are of this kind")),
@@ -150,12 +164,12 @@ fn missing(machine: &mut Machine, key: &IValue) -> Raise {
     }
 }
 
-fn copy(args: &Args<'_>) -> Result {
+fn copy(machine: &mut Machine, args: &Args<'_>) -> Result {
     let dict = args.dict(0)?;
     let dict = dict.read();
-    let mut copy = Dict::new(dict.key.clone(), dict.value.clone());
+    let copy = Shared::new(Dict::new(dict.key.clone(), dict.value.clone()));
     for (key, value) in dict.entries() {
-        let _ = copy.insert(key.clone(), value.clone());
+        insert(machine, &copy, key.clone(), value.clone())?;
     }
-    Ok(IValue::Dict(Shared::new(copy)))
+    Ok(IValue::Dict(copy))
 }

@@ -52,7 +52,7 @@ fn check_tensor(tensor: &Tensor) -> Result<(), Raise> {
 /// Refuses a tensor that would be too large as lists of its elements.
 pub(super) fn check_items(tensor: &Tensor) -> Result<(), Raise> {
     let elements = tensor.extent() / tensor.dtype().item_size().max(1);
-    Memory::check(elements.saturating_mul(size_of::<IValue>())).map_err(kernel)
+    Memory::check_scratch(elements.saturating_mul(size_of::<IValue>())).map_err(kernel)
 }
 
 #[cfg(test)]

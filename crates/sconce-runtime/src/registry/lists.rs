@@ -31,22 +31,22 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::append", "t", |machine, mut args| {
         let list = args.list(0)?;
-        machine.budget.check_elements(list.read().items.len())?;
+        grow_by(machine, &list, 1)?;
         let item = args.take(1);
         grow(&list, |items| items.push(item));
         Ok(IValue::List(list))
     }),
     ("aten::extend", "t", |machine, args| {
         let list = args.list(0)?;
-        let more = args.list(1)?.read().items.clone();
-        machine.budget.check_elements(list.read().items.len() + more.len())?;
-        grow(&list, |items| items.extend(more));
+        let more = args.list(1)?;
+        grow_by(machine, &list, more.read().items.len())?;
+        extend(&list, &more);
         Ok(IValue::None)
     }),
     ("aten::insert", "t", |machine, mut args| {
         let list = args.list(0)?;
         let length = list.read().items.len();
-        machine.budget.check_elements(length)?;
+        grow_by(machine, &list, 1)?;
         let at = clamp(args.int(1)?, length);
         let item = args.take(2);
         grow(&list, |items| items.insert(at, item));
@@ -67,20 +67,20 @@ pub(super) const TABLE: Table = &[
         args.list(0)?.write().items.reverse();
         Ok(IValue::None)
     }),
-    ("aten::copy", "t", |_, args| copy(&args)),
-    ("aten::list", "t", |_, args| copy(&args)),
+    ("aten::copy", "t", |machine, args| copy(machine, &args)),
+    ("aten::list", "t", |machine, args| copy(machine, &args)),
     ("aten::add", "t", |machine, args| {
         let (a, b) = (args.list(0)?, args.list(1)?);
         let (a, b) = (a.read(), b.read());
-        machine.budget.check_elements(a.items.len() + b.items.len())?;
+        machine.budget.check_items(a.items.len() + b.items.len())?;
         let items = a.items.iter().chain(&b.items).cloned().collect();
         Ok(IValue::list(a.element.clone(), items))
     }),
     ("aten::add_", "t", |machine, args| {
         let list = args.list(0)?;
-        let more = args.list(1)?.read().items.clone();
-        machine.budget.check_elements(list.read().items.len() + more.len())?;
-        grow(&list, |items| items.extend(more));
+        let more = args.list(1)?;
+        grow_by(machine, &list, more.read().items.len())?;
+        extend(&list, &more);
         Ok(IValue::List(list))
     }),
     ("aten::mul", "left_t", |machine, args| repeat(machine, &args.list(0)?, args.int(1)?)),
@@ -94,13 +94,17 @@ pub(super) const TABLE: Table = &[
         Ok(IValue::List(list))
     }),
     ("aten::mul", "right_", |machine, args| repeat(machine, &args.list(1)?, args.int(0)?)),
-    ("aten::slice", "t", |_, args| {
+    ("aten::slice", "t", |machine, args| {
         let list = args.list(0)?;
         let list = list.read();
         let step = args.int(3)?;
         let (start, end) = (args.optional_int(1)?, args.optional_int(2)?);
-        let places = slice(start, end, step, list.items.len())?;
-        let items = places.filter_map(|at| list.items.get(at).cloned()).collect();
+        let count = slice(start, end, step, list.items.len())?.count();
+        // An iterator of an unknown length makes room for twice as much.
+        machine.budget.check_items(count)?;
+        let places = slice(start, end, step, list.items.len())?.take(count);
+        let mut items = Vec::with_capacity(count);
+        items.extend(places.filter_map(|at| list.items.get(at).cloned()));
         Ok(IValue::list(list.element.clone(), items))
     }),
     ("aten::__contains__", "int_list float_list", |_, args| Ok(Bool(find(&args)?.is_some()))),
@@ -168,7 +172,7 @@ pub(super) const TABLE: Table = &[
     }),
     ("prim::rangelist", "-", |machine, args| {
         let count = usize::try_from(args.int(0)?).unwrap_or(0);
-        machine.budget.check_elements(count)?;
+        machine.budget.check_items(count)?;
         Ok(IValue::list(Type::Int, (0..count as i64).map(Int).collect()))
     }),
 ];
@@ -230,6 +234,21 @@ fn item(args: &Args<'_>) -> Result {
     list.items.get(at).cloned().ok_or_else(out_of_range)
 }
 
+/// Asks for so many more items in a list.
+#[inline]
+fn grow_by(machine: &mut Machine, list: &Shared<List>, more: usize) -> Result<()> {
+    let list = list.read();
+    Ok(machine.budget.check_growth(&list.items, list.items.len().saturating_add(more))?)
+}
+
+/// Adds the items of another list, which may be the same one.
+fn extend(list: &Shared<List>, more: &Shared<List>) {
+    match list.is(more) {
+        true => grow(list, |items| items.extend_from_within(..)),
+        false => grow(list, |items| items.extend_from_slice(&more.read().items)),
+    }
+}
+
 /// Changes a list and counts what it then takes.
 fn grow(list: &Shared<List>, change: impl FnOnce(&mut Vec<IValue>)) {
     let mut list = list.write();
@@ -237,9 +256,10 @@ fn grow(list: &Shared<List>, change: impl FnOnce(&mut Vec<IValue>)) {
     list.recharge();
 }
 
-fn copy(args: &Args<'_>) -> Result {
+fn copy(machine: &mut Machine, args: &Args<'_>) -> Result {
     let list = args.list(0)?;
     let list = list.read();
+    machine.budget.check_items(list.items.len())?;
     Ok(IValue::list(list.element.clone(), list.items.clone()))
 }
 
@@ -247,8 +267,10 @@ fn repeat(machine: &mut Machine, list: &Shared<List>, times: i64) -> Result {
     let list = list.read();
     // The standard library's words, which are all that PyTorch has to say.
     let times = usize::try_from(times).map_err(|_| Raise::message("vector::reserve"))?;
-    machine.budget.check_elements(list.items.len().saturating_mul(times))?;
-    let items = std::iter::repeat_n(&list.items, times).flatten().cloned().collect();
+    let count = list.items.len().saturating_mul(times);
+    machine.budget.check_items(count)?;
+    let mut items = Vec::with_capacity(count);
+    items.extend(std::iter::repeat_n(&list.items, times).flatten().cloned());
     Ok(IValue::list(list.element.clone(), items))
 }
 

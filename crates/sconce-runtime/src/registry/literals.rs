@@ -7,6 +7,7 @@ use sconce_kernels::{DType, Scalar, Tensor};
 use super::tensor_args::{kernel, made};
 use super::{Args, Table, extent};
 use crate::error::{Error, Raise};
+use crate::interpreter::Machine;
 use crate::value::IValue::{self, Bool, Complex, Float, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -17,11 +18,11 @@ const MAX_DIMS: usize = 64;
 pub(super) const TABLE: Table = &[
     ("aten::tensor", "bool float int complex", |_, args| of_number(&args)),
     ("aten::as_tensor", "bool float int complex", |_, args| of_number(&args)),
-    ("aten::tensor", "-", |_, args| match args.bool(3)? {
-        false => of_list(&args),
+    ("aten::tensor", "-", |machine, args| match args.bool(3)? {
+        false => of_list(machine, &args),
         true => Err(Raise::unsupported("a tensor that needs gradients")),
     }),
-    ("aten::as_tensor", "list", |_, args| of_list(&args)),
+    ("aten::as_tensor", "list", |machine, args| of_list(machine, &args)),
     ("aten::as_tensor", "-", |_, args| {
         args.on_cpu(2)?;
         let data = args.tensor(0)?;
@@ -62,9 +63,14 @@ fn of_number(args: &Args<'_>) -> Result {
     })
 }
 
-fn of_list(args: &Args<'_>) -> Result {
+fn of_list(machine: &mut Machine, args: &Args<'_>) -> Result {
     args.on_cpu(2)?;
     let sizes = sizes_of(args.get(0))?;
+    let count = sizes.iter().copied().fold(1, usize::saturating_mul);
+    // The numbers in one row, and as numbers of the dtype.
+    machine.budget.check_items(count)?;
+    machine.budget.check_bytes(count.saturating_mul(size_of::<IValue>() + size_of::<f64>()))?;
+    // The lists need not be as long as their first ones say.
     let mut numbers = Vec::new();
     collect(args.get(0), &sizes, 0, &mut numbers)?;
     let own = own_dtype(args.get(0))?;

@@ -1,10 +1,15 @@
 //! What fits nowhere else: identity, text from formats, futures, warnings, modes.
 
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
 use super::{Args, Table};
 use crate::error::Raise;
 use crate::interpreter::Machine;
-use crate::text::stream_text;
+use crate::text::{InMemory, Output, write_text};
 use crate::value::IValue::{self, Bool, Float, Int};
+use crate::value::{Future, Tuple};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
@@ -37,14 +42,16 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::broadcast_shapes", "-", |_, args| broadcast(&args)),
     ("aten::_infer_size", "-", |_, args| broadcast(&args)),
-    ("prim::awaitable_nowait", "-", |_, mut args| Ok(IValue::Future(Ok(args.take(0)).into()))),
+    ("prim::awaitable_nowait", "-", |_, mut args| {
+        Ok(IValue::Future(Future { outcome: Ok(args.take(0)) }.into()))
+    }),
     ("prim::awaitable_wait", "-", |_, args| waited(&args)),
     ("aten::is_scripting", "-", |_, _| Ok(Bool(true))),
 ];
 
 fn waited(args: &Args<'_>) -> Result {
     match args.get(0) {
-        IValue::Future(outcome) => (**outcome).clone().map_err(Raise::message),
+        IValue::Future(future) => future.outcome.clone().map_err(Raise::message),
         _ => Err(Raise::unsupported("waiting for what is no future")),
     }
 }
@@ -52,21 +59,20 @@ fn waited(args: &Args<'_>) -> Result {
 /// `"{}".format(…)`: each pair of braces is the next argument.
 fn format(machine: &mut Machine, args: Args<'_>) -> Result {
     let format = args.str(0)?;
-    let mut out = String::new();
+    let mut out = InMemory::default();
     let mut rest = &*format;
     let mut used = 1;
     while let Some(at) = rest.find("{}") {
-        out.push_str(rest.get(..at).unwrap_or_default());
+        out.push(machine, rest.get(..at).unwrap_or_default())?;
         if used >= args.len() {
             return Err(Raise::message(format!("Too few arguments for format string: {format}")));
         }
-        out.push_str(&stream_text(machine, args.get(used))?);
-        machine.budget.check_elements(out.len())?;
+        write_text(machine, args.get(used), &mut out)?;
         rest = rest.get(at + 2..).unwrap_or_default();
         used += 1;
     }
-    out.push_str(rest);
-    Ok(IValue::str(out))
+    out.push(machine, rest)?;
+    out.finish(machine)
 }
 
 /// `"%d" % (…)`.
@@ -77,31 +83,31 @@ fn percent_format(machine: &mut Machine, args: Args<'_>) -> Result {
         _ => (1..args.len()).map(|index| args.get(index).clone()).collect(),
     };
     let mut values = values.into_iter();
-    let mut out = String::new();
-    let mut chars = format.chars();
-    while let Some(c) = chars.next() {
-        if c != '%' {
-            out.push(c);
-            continue;
-        }
-        let Some(directive) = chars.next() else {
+    let mut out = InMemory::default();
+    let mut rest = &*format;
+    while let Some((before, after)) = rest.split_once('%') {
+        out.push(machine, before)?;
+        let mut chars = after.chars();
+        let directive = chars.next();
+        rest = chars.as_str();
+        let Some(directive) = directive else {
             return Err(Raise::message("Incomplete format specifier"));
         };
         if directive == '%' {
-            out.push('%');
+            out.push(machine, "%")?;
             continue;
         }
         let Some(value) = values.next() else {
             return Err(Raise::message("Too few arguments for format string"));
         };
         match (directive, &value) {
-            ('s', value) => out.push_str(&stream_text(machine, value)?),
-            ('d' | 'i', Int(value)) => out.push_str(&value.to_string()),
+            ('s', value) => write_text(machine, value, &mut out)?,
+            ('d' | 'i', Int(value)) => out.push(machine, &value.to_string())?,
             ('d' | 'i', Float(value)) => {
-                out.push_str(&super::math::truncate_to_int(*value).to_string());
+                out.push(machine, &super::math::truncate_to_int(*value).to_string())?;
             }
             ('e' | 'E' | 'f' | 'F', Int(_) | Float(_)) => {
-                out.push_str(&number_text(directive, value.clone()));
+                out.push(machine, &number_text(directive, value.clone()))?;
             }
             ('d' | 'i' | 'e' | 'E' | 'f' | 'F', value) => {
                 return Err(Raise::message(format!(
@@ -109,9 +115,11 @@ fn percent_format(machine: &mut Machine, args: Args<'_>) -> Result {
                     value.kind_name()
                 )));
             }
-            ('c', IValue::Str(text)) if text.len() == 1 => out.push_str(text),
+            ('c', IValue::Str(text)) if text.len() == 1 => out.push(machine, text)?,
             ('c', Int(code)) => match u8::try_from(*code) {
-                Ok(code) if code.is_ascii() => out.push(char::from(code)),
+                Ok(code) if code.is_ascii() => {
+                    out.push(machine, char::from(code).encode_utf8(&mut [0; 4]))?
+                }
                 _ => return Err(Raise::unsupported("%c of what is no ASCII character")),
             },
             ('c', value) => {
@@ -130,7 +138,8 @@ fn percent_format(machine: &mut Machine, args: Args<'_>) -> Result {
     if values.next().is_some() {
         return Err(Raise::message("Too many arguments for format string"));
     }
-    Ok(IValue::str(out))
+    out.push(machine, rest)?;
+    out.finish(machine)
 }
 
 /// A number as `%f` and `%e` show it, with six digits behind the point.
@@ -163,18 +172,39 @@ fn broadcast(args: &Args<'_>) -> Result {
     Ok(IValue::list(sconce_ir::Type::Int, sizes.iter().map(|&size| Int(size)).collect()))
 }
 
-/// `IValue::hash`.
+/// `IValue::hash`. Depth costs no stack, and a tuple that is in several places is hashed once.
 fn hash(value: &IValue) -> Result<i64> {
+    let IValue::Tuple(tuple) = value else { return hash_leaf(value) };
+    let mut known: FxHashMap<*const Tuple, i64> = FxHashMap::default();
+    let mut open: Vec<(&Rc<Tuple>, Vec<i64>)> = vec![(tuple, Vec::new())];
+    loop {
+        let Some((tuple, hashes)) = open.last_mut() else { return Ok(0) };
+        match tuple.items.get(hashes.len()) {
+            Some(IValue::Tuple(inner)) => match known.get(&Rc::as_ptr(inner)) {
+                Some(hash) => hashes.push(*hash),
+                None => open.push((inner, Vec::new())),
+            },
+            Some(leaf) => hashes.push(hash_leaf(leaf)?),
+            None => {
+                let (address, hash) =
+                    (Rc::as_ptr(tuple), sconce_ir::hash_sequence(std::mem::take(hashes)));
+                known.insert(address, hash);
+                open.pop();
+                if open.is_empty() {
+                    return Ok(hash);
+                }
+            }
+        }
+    }
+}
+
+fn hash_leaf(value: &IValue) -> Result<i64> {
     Ok(match value {
         IValue::None => 0,
         Bool(value) => i64::from(*value),
         Int(value) => *value,
         Float(value) => sconce_ir::hash_float(*value),
         IValue::Str(text) => sconce_ir::hash_bytes(text.as_bytes()),
-        IValue::Tuple(tuple) => {
-            let hashes = tuple.items.iter().map(hash).collect::<Result<Vec<i64>>>()?;
-            sconce_ir::hash_sequence(hashes)
-        }
         other => {
             let kind = other.kind_name();
             return Err(Raise::unsupported(format!("the hash of a value of kind {kind}")));
@@ -185,6 +215,21 @@ fn hash(value: &IValue) -> Result<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn deep_and_shared_tuples_are_hashed() {
+        let work = || {
+            let deep = (0..300_000).fold(Int(1), |inner, _| IValue::tuple(vec![inner]));
+            assert!(hash(&deep).is_ok());
+            let wide = |levels: usize| {
+                (0..levels).fold(Int(1), |inner, _| IValue::tuple(vec![inner.clone(), inner]))
+            };
+            assert!(hash(&wide(100)).is_ok());
+            let pair = |a: i64| sconce_ir::hash_sequence(vec![a, a]);
+            assert_eq!(hash(&wide(2)).ok(), Some(pair(pair(1))));
+        };
+        std::thread::Builder::new().stack_size(128 << 10).spawn(work).unwrap().join().unwrap();
+    }
 
     #[test]
     fn numbers_go_through_single_precision_to_their_text() {

@@ -22,5 +22,5 @@ pub(super) const TABLE: Table = &[
 fn record(machine: &Machine) -> Result<IValue, Error> {
     let class = machine.custom_class(RECORD);
     let class = class.ok_or_else(|| Error::Malformed(format!("there is no class {RECORD}")))?;
-    Ok(IValue::Object(Shared::new(Object { class, slots: Vec::new() })))
+    Ok(IValue::Object(Shared::new(Object::new(class, Vec::new()))))
 }

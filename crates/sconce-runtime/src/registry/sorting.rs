@@ -29,6 +29,8 @@ pub(super) const TABLE: Table = &[
 ];
 
 fn sorted(machine: &mut Machine, list: &Shared<List>, reverse: bool) -> Result<Vec<IValue>> {
+    // What is sorted, and as much to merge into.
+    machine.budget.check_items(list.read().items.len().saturating_mul(2))?;
     let items = list.read().items.clone();
     merge_sort(items, &mut |a, b| {
         less(machine, if reverse { b } else { a }, if reverse { a } else { b })
@@ -74,9 +76,10 @@ fn merge_sort(
     less: &mut dyn FnMut(&IValue, &IValue) -> Result<bool>,
 ) -> Result<Vec<IValue>> {
     let mut runs = items;
+    let mut merged = Vec::with_capacity(runs.len());
     let mut width = 1;
     while width < runs.len() {
-        let mut merged = Vec::with_capacity(runs.len());
+        merged.clear();
         for pair in runs.chunks(2 * width) {
             let (left, right) = pair.split_at(width.min(pair.len()));
             let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
@@ -90,7 +93,7 @@ fn merge_sort(
             merged.extend(left.cloned());
             merged.extend(right.cloned());
         }
-        runs = merged;
+        std::mem::swap(&mut runs, &mut merged);
         width *= 2;
     }
     Ok(runs)

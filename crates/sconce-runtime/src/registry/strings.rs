@@ -14,20 +14,23 @@ pub(super) const TABLE: Table = &[
     ("aten::len", "str", |_, args| Ok(Int(args.str(0)?.len() as i64))),
     ("aten::add", "str", |machine, args| {
         let (a, b) = (args.str(0)?, args.str(1)?);
-        machine.budget.check_elements(a.len() + b.len())?;
+        // It is put together, and then copied to its place.
+        machine.budget.check_text(2 * (a.len() + b.len()))?;
         Ok(IValue::str([&*a, &*b].concat()))
     }),
     ("aten::__getitem__", "str", string_index),
     ("prim::StringIndex", "-", string_index),
     ("aten::__contains__", "str_list", |_, args| contains(&args)),
-    ("aten::slice", "str", |_, args| {
+    ("aten::slice", "str", |machine, args| {
         let text = args.str(0)?;
+        machine.budget.check_text(2 * text.len())?;
         let (start, end) = (args.optional_int(1)?, args.optional_int(2)?);
         let places = slice(start, end, args.int(3)?, text.len())?;
         text_of(places.filter_map(|at| text.as_bytes().get(at).copied()).collect())
     }),
-    ("aten::list", "-", |_, args| {
+    ("aten::list", "-", |machine, args| {
         let text = args.str(0)?;
+        check_strings(machine, text.len(), 0)?;
         let items: Result<Vec<IValue>> = text.bytes().map(|byte| text_of(vec![byte])).collect();
         Ok(IValue::list(Type::Str, items?))
     }),
@@ -52,11 +55,13 @@ pub(super) const TABLE: Table = &[
     ("aten::bin", "-", |_, args| prefixed(args.int(0)?, "0b", |a| format!("{a:b}"))),
     ("aten::oct", "-", |_, args| prefixed(args.int(0)?, "0o", |a| format!("{a:o}"))),
     ("aten::hex", "-", |_, args| prefixed(args.int(0)?, "0x", |a| format!("{a:x}"))),
-    ("aten::upper", "-", |_, args| map(&args, |text| text.to_ascii_uppercase())),
-    ("aten::lower", "-", |_, args| map(&args, |text| text.to_ascii_lowercase())),
-    ("aten::swapcase", "-", |_, args| map(&args, |text| each(text, |_, c| swapped(c)))),
-    ("aten::capitalize", "-", |_, args| {
-        map(&args, |text| {
+    ("aten::upper", "-", |machine, args| map(machine, &args, |text| text.to_ascii_uppercase())),
+    ("aten::lower", "-", |machine, args| map(machine, &args, |text| text.to_ascii_lowercase())),
+    ("aten::swapcase", "-", |machine, args| {
+        map(machine, &args, |text| each(text, |_, c| swapped(c)))
+    }),
+    ("aten::capitalize", "-", |machine, args| {
+        map(machine, &args, |text| {
             let mut first = true;
             each(text, |_, c| match std::mem::take(&mut first) {
                 true => c.to_ascii_uppercase(),
@@ -64,8 +69,8 @@ pub(super) const TABLE: Table = &[
             })
         })
     }),
-    ("aten::title", "-", |_, args| {
-        map(&args, |text| {
+    ("aten::title", "-", |machine, args| {
+        map(machine, &args, |text| {
             each(text, |before, c| match before.is_some_and(|c| c.is_ascii_alphabetic()) {
                 true => c.to_ascii_lowercase(),
                 false => c.to_ascii_uppercase(),
@@ -96,9 +101,9 @@ pub(super) const TABLE: Table = &[
     ("aten::isprintable", "-", |_, args| {
         Ok(Bool(args.str(0)?.bytes().all(|byte| (32..127).contains(&byte))))
     }),
-    ("aten::strip", "-", |_, args| strip(&args, true, true)),
-    ("aten::lstrip", "-", |_, args| strip(&args, true, false)),
-    ("aten::rstrip", "-", |_, args| strip(&args, false, true)),
+    ("aten::strip", "-", |machine, args| strip(machine, &args, true, true)),
+    ("aten::lstrip", "-", |machine, args| strip(machine, &args, true, false)),
+    ("aten::rstrip", "-", |machine, args| strip(machine, &args, false, true)),
     ("aten::startswith", "-", |_, args| {
         let (text, part) = (args.str(0)?, args.str(1)?);
         Ok(Bool(
@@ -133,36 +138,57 @@ pub(super) const TABLE: Table = &[
     ("aten::join", "-", |machine, args| {
         let (separator, list) = (args.str(0)?, args.list(1)?);
         let list = list.read();
-        let mut out = String::new();
-        for (index, item) in list.items.iter().enumerate() {
+        let mut length = 0_usize;
+        for item in &list.items {
             let IValue::Str(item) = item else {
                 return Err(Raise::unsupported("joining what are no strings"));
             };
+            length = length.saturating_add(item.len()).saturating_add(separator.len());
+        }
+        machine.budget.check_text(length.saturating_mul(2))?;
+        let mut out = String::with_capacity(length);
+        for (index, item) in list.items.iter().enumerate() {
             if index > 0 {
                 out.push_str(&separator);
             }
-            out.push_str(item);
-            machine.budget.check_elements(out.len())?;
+            if let IValue::Str(item) = item {
+                out.push_str(item);
+            }
         }
         Ok(IValue::str(out))
     }),
-    ("aten::split", "str", |_, args| {
+    ("aten::split", "str", |machine, args| {
+        let text = args.str(0)?;
         if args.get(1).is_none() {
-            return words(&args.str(0)?, args.int(2)?);
+            let count = text.split(is_space).filter(|word| !word.is_empty()).count();
+            check_strings(machine, count, text.len())?;
+            return words(&text, args.int(2)?);
         }
-        split(&args.str(0)?, &args.str(1)?, args.int(2)?)
+        let by = args.str(1)?;
+        check_split(machine, &text, &by)?;
+        split(&text, &by, args.int(2)?)
     }),
-    ("aten::rsplit", "-", |_, args| rsplit(&args.str(0)?, &args.str(1)?, args.int(2)?)),
-    ("aten::splitlines", "-", |_, args| lines(&args.str(0)?, args.bool(1)?)),
-    ("aten::partition", "-", |_, args| {
+    ("aten::rsplit", "-", |machine, args| {
         let (text, by) = (args.str(0)?, args.str(1)?);
+        check_split(machine, &text, &by)?;
+        rsplit(&text, &by, args.int(2)?)
+    }),
+    ("aten::splitlines", "-", |machine, args| {
+        let text = args.str(0)?;
+        check_strings(machine, 2 * text.matches(['\n', '\r']).count(), text.len())?;
+        lines(&text, args.bool(1)?)
+    }),
+    ("aten::partition", "-", |machine, args| {
+        let (text, by) = (args.str(0)?, args.str(1)?);
+        machine.budget.check_text(text.len())?;
         Ok(match text.split_once(&*by) {
             Some((before, after)) => three(before, &by, after),
             None => three(&text, "", ""),
         })
     }),
-    ("aten::rpartition", "-", |_, args| {
+    ("aten::rpartition", "-", |machine, args| {
         let (text, by) = (args.str(0)?, args.str(1)?);
+        machine.budget.check_text(text.len())?;
         Ok(match text.rsplit_once(&*by) {
             Some((before, after)) => three(before, &by, after),
             None => three("", "", &text),
@@ -180,7 +206,7 @@ pub(super) const TABLE: Table = &[
     ("aten::zfill", "-", |machine, args| {
         let text = args.str(0)?;
         let width = usize::try_from(args.int(1)?).unwrap_or(0);
-        machine.budget.check_elements(width)?;
+        machine.budget.check_text(width.max(text.len()).saturating_mul(2))?;
         // Unlike Python's, before a sign as well.
         let zeros = "0".repeat(width.saturating_sub(text.len()));
         Ok(IValue::str(zeros + &text))
@@ -188,25 +214,31 @@ pub(super) const TABLE: Table = &[
     ("aten::expandtabs", "-", |machine, args| {
         let size = usize::try_from(args.int(1)?).unwrap_or(0);
         let text = args.str(0)?;
-        let mut out = String::new();
-        let mut column = 0;
-        for c in text.chars() {
-            match c {
-                '\t' => {
-                    let width = if size == 0 { 0 } else { size - column % size };
-                    machine.budget.check_elements(out.len().saturating_add(width))?;
-                    out.extend(std::iter::repeat_n(' ', width));
-                    column += width;
-                }
-                c => {
-                    out.push(c);
-                    column = if matches!(c, '\n' | '\r') { 0 } else { column + 1 };
-                }
-            }
-        }
+        // How far it goes is known before it is made.
+        let length = expanded(&text, size, &mut |_, _| ());
+        machine.budget.check_text(length.saturating_mul(2))?;
+        let mut out = String::with_capacity(length);
+        expanded(&text, size, &mut |c, times| out.extend(std::iter::repeat_n(c, times)));
         Ok(IValue::str(out))
     }),
 ];
+
+/// Gives the characters of a text with its tabs expanded, each with how often it stands there, and the
+/// length of it all.
+fn expanded(text: &str, size: usize, give: &mut dyn FnMut(char, usize)) -> usize {
+    let (mut column, mut length) = (0_usize, 0_usize);
+    for c in text.chars() {
+        let (c, times) = match c {
+            '\t' if size == 0 => (' ', 0),
+            '\t' => (' ', size - column % size),
+            c => (c, 1),
+        };
+        give(c, times);
+        column = if matches!(c, '\n' | '\r') { 0 } else { column.saturating_add(times) };
+        length = length.saturating_add(times.saturating_mul(c.len_utf8()));
+    }
+    length
+}
 
 fn text_of(bytes: Vec<u8>) -> Result {
     match String::from_utf8(bytes) {
@@ -215,8 +247,18 @@ fn text_of(bytes: Vec<u8>) -> Result {
     }
 }
 
-fn map(args: &Args<'_>, function: impl FnOnce(&str) -> String) -> Result {
-    Ok(IValue::str(function(&args.str(0)?)))
+fn map(machine: &mut Machine, args: &Args<'_>, function: impl FnOnce(&str) -> String) -> Result {
+    let text = args.str(0)?;
+    machine.budget.check_text(2 * text.len())?;
+    Ok(IValue::str(function(&text)))
+}
+
+/// Asks for a list of so many strings of so many bytes in all.
+fn check_strings(machine: &mut Machine, count: usize, bytes: usize) -> Result<()> {
+    /// What a short string takes beside its bytes.
+    const EACH: usize = 100;
+    machine.budget.check_items(count)?;
+    Ok(machine.budget.check_bytes(count.saturating_mul(EACH).saturating_add(bytes))?)
 }
 
 /// The text with each character replaced; the function is given the one before too.
@@ -288,8 +330,9 @@ fn contains(args: &Args<'_>) -> Result {
     Ok(Bool(list.items.iter().any(|item| item.equal(args.get(1)) == Some(true))))
 }
 
-fn strip(args: &Args<'_>, left: bool, right: bool) -> Result {
+fn strip(machine: &mut Machine, args: &Args<'_>, left: bool, right: bool) -> Result {
     let (text, set) = (args.str(0)?, args.str(1)?);
+    machine.budget.check_text(text.len())?;
     let mut text = &*text;
     if left {
         text = text.trim_start_matches(|c| set.contains(c));
@@ -347,7 +390,8 @@ fn replace(machine: &mut Machine, args: Args<'_>) -> Result {
     }
     let most = usize::try_from(args.int(3)?).unwrap_or(usize::MAX);
     let count = text.matches(&*from).count().min(most);
-    machine.budget.check_elements(text.len().saturating_add(count.saturating_mul(to.len())))?;
+    let length = text.len().saturating_add(count.saturating_mul(to.len()));
+    machine.budget.check_text(length.saturating_mul(2))?;
     Ok(IValue::str(text.replacen(&*from, &to, count)))
 }
 
@@ -367,6 +411,12 @@ fn split(text: &str, by: &str, most: i64) -> Result {
         Ok(most) => strings(text.splitn(most + 1, by)),
         Err(_) => strings(text.split(by)),
     })
+}
+
+/// Asks for the parts of a split text, one more than the separators in it.
+fn check_split(machine: &mut Machine, text: &str, by: &str) -> Result<()> {
+    let count = if by.is_empty() { 0 } else { text.matches(by).count() };
+    check_strings(machine, count, text.len())
 }
 
 fn rsplit(text: &str, by: &str, most: i64) -> Result {
@@ -426,7 +476,8 @@ fn pad(
         ));
     }
     let width = usize::try_from(args.int(1)?).unwrap_or(0);
-    machine.budget.check_elements(width)?;
+    // The padding, the whole, and the copy in its place.
+    machine.budget.check_text(width.max(text.len()).saturating_mul(3))?;
     let (left, right) = share(width.saturating_sub(text.len()), width);
     Ok(IValue::str(format!("{}{text}{}", fill.repeat(left), fill.repeat(right))))
 }

@@ -123,7 +123,7 @@ impl Args<'_> {
     }
 
     /// A str, or `None`.
-    pub(super) fn optional_str(&self, index: usize) -> Result<Option<std::sync::Arc<str>>> {
+    pub(super) fn optional_str(&self, index: usize) -> Result<Option<crate::value::Text>> {
         if self.get(index).is_none() { Ok(None) } else { self.str(index).map(Some) }
     }
 

@@ -97,7 +97,7 @@ impl Interpreter<'_> {
             Value::Int(value) => program.parameter("int", IValue::Int(*value)),
             Value::Float(value) => program.parameter("float", IValue::Float(*value)),
             Value::Complex(re, im) => program.parameter("complex", IValue::Complex(*re, *im)),
-            Value::Str(text) => program.parameter("str", IValue::Str(text.clone())),
+            Value::Str(text) => program.parameter("str", IValue::str(text.clone())),
             Value::Device(device) => {
                 program.parameter("torch.device", IValue::Device(device.clone()))
             }
@@ -182,7 +182,7 @@ impl Interpreter<'_> {
             IValue::Int(value) => Value::Int(value),
             IValue::Float(value) => Value::Float(value),
             IValue::Complex(re, im) => Value::Complex(re, im),
-            IValue::Str(text) => Value::Str(text),
+            IValue::Str(text) => Value::Str(text.shared().clone()),
             IValue::Device(device) => Value::Device(device),
             IValue::Tensor(tensor) => self.tensor_result(program, tensor, is_known)?,
             IValue::List(list) => {
