@@ -3,13 +3,16 @@
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use crate::binary::{BinaryOp, binary, compute_dtype};
+use crate::elementwise::binary::{BinaryOp, binary, compute_dtype};
 use crate::error::cpp_type_name;
-use crate::gemm::{self, Matrix, Multiply};
-use crate::halves::Half;
-use crate::shape::{broadcast, expanded_strides};
-use crate::simd::dispatch;
-use crate::{DType, Dims, Error, Operand, Result, Scalar, Tensor, half_products, threads, walk};
+use crate::gemm::half_gemm;
+use crate::gemm::strided_gemm::{self, Matrix, Multiply};
+use crate::iter::half_precision::Half;
+use crate::layout::shape::{broadcast, expanded_strides};
+use crate::layout::strided_iter;
+use crate::parallel::partition;
+use crate::simd::dispatch::dispatch;
+use crate::{DType, Dims, Error, Operand, Result, Scalar, Tensor};
 
 fn same_dtype(a: &Tensor, b: &Tensor) -> Result<()> {
     if a.dtype() == b.dtype() {
@@ -147,7 +150,7 @@ fn product_of_halves<H: Half>(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> 
     let bias = bias.as_ref().zip(numbers.as_deref());
     let bias = bias.map(|(bias, numbers)| (numbers, matrix(bias, bias.offset() as usize)));
     let mut out = result.write::<H>()?;
-    half_products::multiply([m, k, n], (&xs, a_at), (&ys, b_at), bias, &mut out)?;
+    half_gemm::multiply([m, k, n], (&xs, a_at), (&ys, b_at), bias, &mut out)?;
     drop(out);
     Ok(result)
 }
@@ -160,9 +163,14 @@ fn starts(a: &Tensor, b: &Tensor, batch: &[i64]) -> Vec<(usize, usize)> {
     };
     let mut starts = Vec::new();
     let (x, y) = (strides(a), strides(b));
-    walk::rows(batch, [&x, &y], [a.offset(), b.offset()], |[x, y], [x_step, y_step], len| {
-        starts.extend((0..len).map(|i| (x + i * x_step, y + i * y_step)));
-    });
+    strided_iter::rows(
+        batch,
+        [&x, &y],
+        [a.offset(), b.offset()],
+        |[x, y], [x_step, y_step], len| {
+            starts.extend((0..len).map(|i| (x + i * x_step, y + i * y_step)));
+        },
+    );
     starts
 }
 
@@ -191,16 +199,16 @@ fn multiply_batch<T: Multiply>(
     let one = |at: usize, out: &mut [T], parallel: bool| {
         let Some(&(x, y)) = starts.get(at) else { return Ok(()) };
         let (x, y) = (Matrix { start: x, ..x_at }, Matrix { start: y, ..y_at });
-        gemm::multiply([m, k, n], (xs, x), (ys, y), out, accumulate, parallel)
+        strided_gemm::multiply([m, k, n], (xs, x), (ys, y), out, accumulate, parallel)
     };
     let mut out = result.write::<T>()?;
     if starts.len() > 1 && m * n * k <= SMALL {
         return multiply_small([m, k, n], (xs, x_at), (ys, y_at), &starts, &mut out, accumulate);
     }
-    let threads = threads::get();
+    let threads = partition::get();
     let work = (m * n).saturating_mul(k).saturating_mul(starts.len());
-    if threads > 1 && starts.len() >= threads && work >= gemm::PARALLEL {
-        return threads::try_each(out.chunks_mut(m * n).enumerate(), |(at, out)| {
+    if threads > 1 && starts.len() >= threads && work >= strided_gemm::PARALLEL {
+        return partition::try_each(out.chunks_mut(m * n).enumerate(), |(at, out)| {
             one(at, out, false)
         });
     }
@@ -321,7 +329,7 @@ pub fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
                 b.expect_dtype(a.dtype())?;
             }
             let mut sizes = Dims::from_slice(a.sizes());
-            let rows = crate::shape::product(&sizes[..a.dim() - 1]);
+            let rows = crate::layout::shape::product(&sizes[..a.dim() - 1]);
             let flat = mm(&a.reshape(&[rows, k])?, b)?;
             sizes[a.dim() - 1] = n;
             flat.view(&sizes)
@@ -344,7 +352,7 @@ fn batched_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         return product(a, b, None);
     }
     // The error that the flattened batches give.
-    let count = crate::shape::product(&broadcast(x_batch, y_batch)?);
+    let count = crate::layout::shape::product(&broadcast(x_batch, y_batch)?);
     bmm(&empty_like(a, &[count, x[0], x[1]])?, &empty_like(b, &[count, y[0], y[1]])?)
 }
 
@@ -507,7 +515,7 @@ pub fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<
     if let Some((&k, batch)) = input.sizes().split_last()
         && (input.dim() <= 2 || flat)
     {
-        let rows = input.reshape(&[crate::shape::product(batch), k])?;
+        let rows = input.reshape(&[crate::layout::shape::product(batch), k])?;
         let result = addmm(bias, &rows, &weight, 1.into(), 1.into())?;
         let mut sizes = Dims::from_slice(batch);
         sizes.push(result.sizes()[1]);
@@ -528,7 +536,7 @@ fn plain_linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Resul
         && plain(weight)
         && bias.is_none_or(|bias| plain(bias) && bias.sizes() == [n]);
     let sizes: Dims = batch.iter().copied().chain([n]).collect();
-    let count = crate::shape::numel(&sizes)?;
+    let count = crate::layout::shape::numel(&sizes)?;
     if !fits || count == 0 {
         return Ok(None);
     }
@@ -545,7 +553,7 @@ fn plain_linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Resul
     let xs_at = Matrix { start: 0, row_stride: k, col_stride: 1 };
     let ws_at = Matrix { start: 0, row_stride: 1, col_stride: k };
     let (xs, ws) = (input.read::<f32>()?, weight.read::<f32>()?);
-    gemm::gemm([rows, k, n], (&xs, xs_at), (&ws, ws_at), &mut out, bias.is_some())?;
+    strided_gemm::gemm([rows, k, n], (&xs, xs_at), (&ws, ws_at), &mut out, bias.is_some())?;
     drop(out);
     Ok(Some(result))
 }

@@ -3,7 +3,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI, SQRT_2};
 
-use crate::vecmath_wide;
+use crate::vecmath::single_via_double;
 
 /// `torch.erfinv`: NaN outside [-1, 1].
 pub fn erfinv(y: f64) -> f64 {
@@ -15,7 +15,7 @@ pub fn erfinv(y: f64) -> f64 {
     }
     if y.abs() < 0.9 {
         // One of Newton's steps doubles the digits.
-        let x = vecmath_wide::erfinv(y);
+        let x = single_via_double::erfinv(y);
         return x - (libm::erf(x) - y) * (x * x).exp() / FRAC_2_SQRT_PI;
     }
     // Where the argument is near 1 the tail says more than the whole.

@@ -5,11 +5,14 @@ use super::{
     Precision, erfinv as erfinv_of, log_of_sum, log2_of_sum, ndtr as ndtr_of, sinc as sinc_of,
     single,
 };
-use crate::maths::{Maths, OfDouble, OfSingle};
-use crate::pointwise::{map_float_each, rounding_pairs, zip_float_each, zip_floating_each};
-use crate::promotion::int_to_float;
-use crate::unary::{map_slice_or, map_slices};
-use crate::{DType, Operand, Result, Tensor, map_float, vecmath_wide};
+use crate::elementwise::any_dtype::{
+    map_float_each, rounding_pairs, zip_float_each, zip_floating_each,
+};
+use crate::elementwise::unary::{map_slice_or, map_slices};
+use crate::tensor::promotion::int_to_float;
+use crate::vecmath::accuracy::{Maths, OfDouble, OfSingle};
+use crate::vecmath::single_via_double;
+use crate::{DType, Operand, Result, Tensor, map_float};
 
 /// `torch.erfinv`: NaN outside [-1, 1].
 ///
@@ -20,7 +23,7 @@ pub fn erfinv(input: &Tensor) -> Result<Tensor> {
         "erfinv_vml_cpu",
         input,
         #[inline(always)]
-        |x| vecmath_wide::erfinv(x),
+        |x| single_via_double::erfinv(x),
         erfinv_of,
     )
 }
@@ -90,7 +93,7 @@ pub fn modified_bessel_i1(kernel: &str, input: &Tensor, grows: bool) -> Result<T
 pub fn ndtr(input: &Tensor) -> Result<Tensor> {
     #[inline(always)]
     fn single(x: f64) -> f64 {
-        0.5 * vecmath_wide::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
+        0.5 * single_via_double::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
     }
     map_float_each("ndtr", input, single, ndtr_of)
 }

@@ -396,7 +396,7 @@ fn indexed(args: &Args<'_>) -> Option<Strides> {
     }
     let mut sizes = Dims::new();
     for index in &indices {
-        sizes = sconce_kernels::shape::broadcast(&sizes, index.sizes()).ok()?;
+        sizes = sconce_kernels::layout::broadcast(&sizes, index.sizes()).ok()?;
     }
     let dims = 0..input.dim();
     let (first, last) =

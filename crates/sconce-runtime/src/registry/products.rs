@@ -94,7 +94,7 @@ fn is_at_once(input: &Tensor, a: &Tensor, b: &Tensor) -> bool {
         && inner == same
         && [a, b].iter().all(|factor| factor.dtype() == input.dtype())
         && input.is_row_major()
-        && kernels::shape::broadcast(input.sizes(), &sizes).is_ok_and(|found| found[..] == sizes)
+        && kernels::layout::broadcast(input.sizes(), &sizes).is_ok_and(|found| found[..] == sizes)
 }
 
 type Fused = fn(&Tensor, &Tensor, &Tensor, Scalar, Scalar) -> kernels::Result<Tensor>;

@@ -20,7 +20,7 @@ pub(super) const TABLE: Table = &[
     ("aten::quantize_per_channel", "-", |_, args| {
         let axis = args.int(3)?;
         let dims = args.tensor(0)?.dim();
-        let axis = kernels::shape::wrap_dim(axis, dims).map_err(kernel)?;
+        let axis = kernels::layout::wrap_dim(axis, dims).map_err(kernel)?;
         let (scales, zero_points) = (args.tensor(1)?, args.tensor(2)?);
         if !scales.dtype().is_floating_point() {
             return Err(Raise::message("scale tensor must be floating point"));

@@ -361,7 +361,7 @@ fn bernoulli(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
 fn normal_around(machine: &mut Machine, args: Args<'_>) -> Result {
     use kernels::BinaryOp::{Add, Mul};
     let (mean, std) = (args.operand(0)?, args.operand(1)?);
-    let sizes = kernels::shape::broadcast(mean.sizes(), std.sizes()).map_err(kernel)?;
+    let sizes = kernels::layout::broadcast(mean.sizes(), std.sizes()).map_err(kernel)?;
     let ((IValue::Tensor(like), _) | (_, IValue::Tensor(like))) = (args.get(0), args.get(1)) else {
         return Err(Raise::message("normal expects a tensor"));
     };

@@ -210,7 +210,7 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::_safe_softmax", "-", |_, args| {
         let (scores, dim) = (args.tensor(0)?, args.int(1)?);
-        kernels::shape::wrap_dim(dim, scores.dim()).map_err(kernel)?;
+        kernels::layout::wrap_dim(dim, scores.dim()).map_err(kernel)?;
         let dtype = args.dtype(2)?.unwrap_or(scores.dtype());
         if scores.numel() == 0 {
             return made(Tensor::zeros(scores.sizes(), dtype));
@@ -444,7 +444,7 @@ fn check_gradient(
     }
     let mut seen = Vec::with_capacity(dims.len());
     for &dim in dims {
-        let dim = kernels::shape::wrap_dim(dim, input.dim()).map_err(kernel)?;
+        let dim = kernels::layout::wrap_dim(dim, input.dim()).map_err(kernel)?;
         if seen.contains(&dim) {
             let message = format!("dim {dim} appears multiple times in the list of dims");
             return Err(Raise::message(message));

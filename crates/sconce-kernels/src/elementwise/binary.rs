@@ -1,0 +1,639 @@
+//! Operators of two operands, element by element: promotion, broadcasting, in-place and `out=`.
+
+use num_complex::Complex;
+
+use crate::elementwise::binary_integer;
+use crate::elementwise::remainder;
+use crate::elementwise::unary::{FloatingMap, PARALLEL, map_slice};
+use crate::iter::broadcast_binary::{Zipping, row, zip, zip_parallel};
+use crate::iter::half_precision::{map_halves, zip_halves};
+use crate::layout::shape::broadcast;
+use crate::tensor::promotion::{check_cast, int_to_float};
+use crate::tensor::wide_elements::rounded;
+use crate::unary;
+use crate::{
+    Bool, DType, Dims, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, result_type,
+};
+
+/// An operator of two operands, by the name of its `aten` operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "named like the operators of torch")]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    /// True division.
+    Div,
+    /// `div(rounding_mode='trunc')`.
+    DivTrunc,
+    /// `div(rounding_mode='floor')` and `floor_divide`.
+    DivFloor,
+    Pow,
+    /// The sign of the divisor, as Python's `%`.
+    Remainder,
+    /// The sign of the dividend.
+    Fmod,
+    Maximum,
+    Minimum,
+    Fmax,
+    Fmin,
+    Atan2,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    BitwiseAnd,
+    BitwiseOr,
+    BitwiseXor,
+    LeftShift,
+    RightShift,
+    LogicalAnd,
+    LogicalOr,
+    LogicalXor,
+}
+
+use BinaryOp::*;
+
+impl BinaryOp {
+    pub(crate) fn compares(self) -> bool {
+        matches!(self, Eq | Ne | Lt | Le | Gt | Ge)
+    }
+
+    fn is_logical(self) -> bool {
+        matches!(self, LogicalAnd | LogicalOr | LogicalXor)
+    }
+
+    /// The name that PyTorch's "not implemented for" errors give the kernel.
+    pub(crate) fn kernel(self) -> &'static str {
+        match self {
+            Add | Sub => "add_stub",
+            Mul => "mul_cpu",
+            Div => "div_true_cpu",
+            DivTrunc => "div_trunc_cpu",
+            DivFloor => "div_floor_cpu",
+            Pow => "pow",
+            Remainder => "remainder_cpu",
+            Fmod => "fmod_cpu",
+            Maximum => "maximum_cpu",
+            Minimum => "minimum_cpu",
+            Fmax => "fmax",
+            Fmin => "fmin",
+            Atan2 => "atan2_cpu",
+            Eq => "eq_cpu",
+            Ne => "ne_cpu",
+            Lt => "lt_cpu",
+            Le => "le_cpu",
+            Gt => "gt_cpu",
+            Ge => "ge_cpu",
+            BitwiseAnd => "bitwise_and_cpu",
+            BitwiseOr => "bitwise_or_cpu",
+            BitwiseXor => "bitwise_xor_cpu",
+            LeftShift => "lshift_cpu",
+            RightShift => "rshift_cpu",
+            LogicalAnd => "logical_and_cpu",
+            LogicalOr => "logical_or_cpu",
+            LogicalXor => "logical_xor_cpu",
+        }
+    }
+}
+
+/// The dtype that kernels compute in: half-precision types in `float32`, integers in `int64`.
+/// Every result is the same as in the type itself, rounded or wrapped once.
+pub(crate) fn compute_dtype(dtype: DType) -> DType {
+    match dtype {
+        DType::Float16 | DType::BFloat16 => DType::Float32,
+        DType::ComplexHalf => DType::Complex64,
+        other if other.is_integral() => DType::Int64,
+        other => other,
+    }
+}
+
+/// `op(a, b)` as a new tensor.
+///
+/// # Errors
+/// Where sizes do not broadcast, the operator has no kernel for the dtype, or an integer is divided
+/// by zero.
+///
+/// ```
+/// use sconce_kernels::{BinaryOp, DType, Tensor, binary};
+/// let ints = Tensor::from_slice(&[7i64, -7], &[2])?;
+/// let half = binary(BinaryOp::Div, (&ints).into(), 2.into())?;
+/// assert_eq!(half.dtype(), DType::Float32);
+/// assert_eq!(half.to_vec::<f32>()?, [3.5, -3.5]);
+/// let floor = binary(BinaryOp::DivFloor, (&ints).into(), 2.into())?;
+/// assert_eq!(floor.to_vec::<i64>()?, [3, -4]);
+/// # Ok::<(), sconce_kernels::Error>(())
+/// ```
+pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+    let mut common = result_type(&[a, b])?;
+    check_kernel(op, common, a, b)?;
+    if op.is_logical() {
+        return zip::<Bool, Bool>(&a.to_dtype(DType::Bool)?, &b.to_dtype(DType::Bool)?, |x, y| {
+            let (x, y) = (x.get(), y.get());
+            Bool::from(match op {
+                LogicalAnd => x && y,
+                LogicalOr => x || y,
+                _ => x != y,
+            })
+        });
+    }
+    if common == DType::BComplex32 {
+        // Only comparisons come here, and they lose nothing in the wider type.
+        common = DType::Complex64;
+    }
+    if matches!(op, Div | Atan2) {
+        common = int_to_float(common);
+    }
+    if op == DivTrunc && is_half(common) && !b.sizes().is_empty() {
+        // Half precision rounds the quotient first, unless that is by one number.
+        return unary(UnaryOp::Trunc, &binary(Div, a, b)?);
+    }
+    let compute = match compute_dtype(common) {
+        DType::Bool if !op.compares() => DType::Int64,
+        DType::Int64 if binary_integer::has_own(op, common) => common,
+        other => other,
+    };
+    if let (Pow, Operand::Scalar(exponent)) = (op, b) {
+        exponent.check_fits(common)?;
+        let simple = matches!(common, DType::Float32 | DType::Float64 | DType::BFloat16);
+        if let Some(power) = Power::of(exponent.to_f64()).filter(|_| simple) {
+            return power.of_tensor(&a.to_dtype(common)?);
+        }
+        let zero = exponent.to_complex().norm_sqr() == 0.0;
+        if let (Operand::Tensor(base), true) = (a, zero && common.is_complex()) {
+            // Of a number and not of a tensor, the power is 1 wherever the base is 0, too.
+            let ones = Tensor::full(base.sizes(), 1.into(), common)?;
+            return ones.with_strides(&base.preserved_strides());
+        }
+    }
+    let exactly =
+        matches!(op, Mul | Div | DivFloor | DivTrunc) && is_half(common) && b.sizes().is_empty();
+    if is_half(common)
+        && let Some(kernel) = f32::zipping(op)
+    {
+        let a = a.to_dtype(common)?;
+        if exactly {
+            let b = [b.to_dtype(compute)?.item()?.to_f64() as f32];
+            return map_halves(PARALLEL, &a, &|xs, out| kernel(out, (xs, 1), (&b, 0)));
+        }
+        return zip_halves(Some(op), &a, &b.to_dtype(common)?, &kernel);
+    }
+    let a = widened(a, common, compute)?;
+    let b = if exactly { b.to_dtype(compute)? } else { widened(b, common, compute)? };
+    let result = match compute {
+        DType::Float32 => floats::<f32>(op, &a, &b),
+        DType::Float64 => floats::<f64>(op, &a, &b),
+        DType::Bool => bools(op, &a, &b),
+        whole if whole.is_integral() => binary_integer::zipped(op, &a, &b, common),
+        DType::Complex64 => complexes::<f32>(op, &a, &b),
+        DType::Complex128 => complexes::<f64>(op, &a, &b),
+        _ => Err(Error::no_kernel(op.kernel(), common)),
+    }?;
+    if op.compares() { Ok(result) } else { result.to_dtype(common) }
+}
+
+/// Simpler operators that give a power, in PyTorch (`pow_tensor_scalar_optimized_kernel`) as well.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Power {
+    pub(crate) first: UnaryOp,
+    pub(crate) then: Option<Then>,
+}
+
+/// What follows the first operator of a [`Power`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Then {
+    /// Multiplication with the base.
+    TimesBase,
+    /// The reciprocal.
+    Inverse,
+}
+
+impl Power {
+    /// For a number as exponent.
+    pub(crate) fn of(exponent: f64) -> Option<Power> {
+        let (first, then) = match exponent {
+            2.0 => (UnaryOp::Square, None),
+            3.0 => (UnaryOp::Square, Some(Then::TimesBase)),
+            -2.0 => (UnaryOp::Square, Some(Then::Inverse)),
+            0.5 => (UnaryOp::Sqrt, None),
+            -0.5 => (UnaryOp::Rsqrt, None),
+            -1.0 => (UnaryOp::Reciprocal, None),
+            _ => return None,
+        };
+        Some(Power { first, then })
+    }
+
+    fn of_tensor(self, base: &Tensor) -> Result<Tensor> {
+        let first = unary(self.first, base)?;
+        match self.then {
+            None => Ok(first),
+            Some(Then::TimesBase) => binary(Mul, (&first).into(), base.into()),
+            Some(Then::Inverse) => unary(UnaryOp::Reciprocal, &first),
+        }
+    }
+}
+
+pub(crate) fn is_half(dtype: DType) -> bool {
+    matches!(dtype, DType::Float16 | DType::BFloat16)
+}
+
+/// An operand rounded to the common dtype, as a tensor of the one computed in. Of half precision the
+/// second factor or the divisor is not rounded if it has no dimensions.
+fn widened(operand: Operand<'_>, common: DType, compute: DType) -> Result<Tensor> {
+    match operand {
+        Operand::Scalar(Scalar::Int(value)) if !is_half(common) => {
+            Tensor::scalar(Scalar::Int(wrapped(value, common)), compute)
+        }
+        Operand::Scalar(scalar) if !is_half(common) => Tensor::scalar(scalar, compute),
+        operand => operand.to_dtype(common)?.to_dtype(compute),
+    }
+}
+
+/// An integer as a narrower dtype holds it.
+pub(crate) fn wrapped(value: i64, dtype: DType) -> i64 {
+    match dtype {
+        DType::UInt8 => i64::from(value as u8),
+        DType::Int8 => i64::from(value as i8),
+        DType::Int16 => i64::from(value as i16),
+        DType::Int32 => i64::from(value as i32),
+        DType::UInt16 => i64::from(value as u16),
+        DType::UInt32 => i64::from(value as u32),
+        _ => value,
+    }
+}
+
+/// `a + alpha * b`, `torch.add`.
+///
+/// # Errors
+/// As [`binary`].
+pub fn add(a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result<Tensor> {
+    scaled(Add, a, b, alpha)
+}
+
+/// `a - alpha * b`, `torch.sub`.
+///
+/// # Errors
+/// As [`binary`].
+pub fn sub(a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result<Tensor> {
+    scaled(Sub, a, b, alpha)
+}
+
+fn scaled(op: BinaryOp, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result<Tensor> {
+    if alpha == Scalar::Int(1) {
+        return binary(op, a, b);
+    }
+    let common = result_type(&[a, b])?;
+    check_kernel(op, common, a, b)?;
+    let whole = common.is_integral() || common == DType::Bool;
+    let message = match alpha {
+        Scalar::Bool(_) if common != DType::Bool => {
+            "Boolean alpha only supported for Boolean results."
+        }
+        Scalar::Float(_) | Scalar::Complex(_) if whole => {
+            "For integral input tensors, argument alpha must not be a floating point number."
+        }
+        Scalar::Complex(_) if !common.is_complex() => {
+            "For non-complex input tensors, argument alpha must not be a complex number."
+        }
+        _ => "",
+    };
+    if !message.is_empty() {
+        return Err(Error::runtime(message));
+    }
+    let negated = match alpha {
+        Scalar::Int(alpha) if op == Sub => Scalar::Int(alpha.wrapping_neg()),
+        other => other,
+    };
+    negated.check_fits(common)?;
+    let compute = compute_dtype(common);
+    let b = b.to_dtype(common)?.to_dtype(compute)?;
+    let alpha = match common {
+        DType::Bool => Scalar::Bool(alpha.to_bool()),
+        common if is_half(common) => Scalar::Float(rounded(alpha.to_f64(), common)),
+        _ => alpha,
+    };
+    let b = binary(Mul, (&b).into(), Operand::Scalar(alpha))?;
+    let a = a.to_dtype(common)?.to_dtype(compute)?;
+    binary(op, (&a).into(), (&b).into())?.to_dtype(common)
+}
+
+/// Stores `result` in `target`, as in-place operators do.
+///
+/// # Errors
+/// Where the target's sizes would have to grow, or its dtype is of a lower kind.
+pub fn store(target: &Tensor, result: &Tensor) -> Result<()> {
+    check_store(target, result.sizes(), result.dtype())?;
+    if target.repeats_elements() {
+        return store_changed(target, &result.to_dtype(target.dtype())?.contiguous()?);
+    }
+    target.copy_from(result)
+}
+
+/// Refuses what [`store`] cannot: a result of other sizes, or of a dtype of a higher kind.
+pub(crate) fn check_store(target: &Tensor, sizes: &[i64], dtype: DType) -> Result<()> {
+    if sizes != target.sizes() {
+        return Err(cannot_grow(target, sizes));
+    }
+    check_cast(dtype, target.dtype())
+}
+
+/// What is said where a result of these sizes is to be stored in a tensor of others.
+pub(crate) fn cannot_grow(target: &Tensor, sizes: &[i64]) -> Error {
+    Error::runtime(format!(
+        "output with shape {:?} doesn't match the broadcast shape {sizes:?}",
+        target.sizes()
+    ))
+}
+
+/// Stores the elements that differ, one by one: where an element stands for several, the others still have
+/// what it was before.
+fn store_changed(target: &Tensor, result: &Tensor) -> Result<()> {
+    let changed = binary(BinaryOp::Ne, result.into(), target.into())?.to_vec::<Bool>()?;
+    for (at, _) in changed.iter().enumerate().filter(|(_, changed)| changed.get()) {
+        let (mut rest, mut offset) = (at as i64, target.offset());
+        for (&size, &stride) in target.sizes().iter().zip(target.strides()).rev() {
+            offset += rest % size * stride;
+            rest /= size;
+        }
+        let one = |of: &Tensor, offset| of.view_unchecked(Dims::new(), Dims::new(), offset);
+        one(target, offset).copy_from(&one(result, result.offset() + at as i64))?;
+    }
+    Ok(())
+}
+
+/// `target = op(target, b)`, the operators whose names end in `_`.
+///
+/// # Errors
+/// As [`binary`] and [`store`].
+pub fn binary_in_place(op: BinaryOp, target: &Tensor, b: Operand<'_>) -> Result<()> {
+    store(target, &binary(op, target.into(), b)?)
+}
+
+fn check_kernel(op: BinaryOp, dtype: DType, a: Operand<'_>, b: Operand<'_>) -> Result<()> {
+    let bool_only = dtype == DType::Bool;
+    let complex = dtype.is_complex();
+    let whole = dtype.is_integral() || bool_only;
+    match op {
+        Sub if bool_only => {
+            return Err(Error::not_implemented(
+                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the \
+                 `^` or `logical_xor()` operator instead.",
+            ));
+        }
+        Sub if [a, b].iter().any(|operand| operand.dtype() == DType::Bool) => {
+            return Err(Error::not_implemented(
+                "Subtraction, the `-` operator, with a bool tensor is not supported. If you are \
+                 trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+            ));
+        }
+        Maximum | Minimum | Fmax | Fmin if complex => {
+            let name = match op {
+                Maximum => "maximum",
+                Minimum => "minimum",
+                Fmax => "fmax",
+                _ => "fmin",
+            };
+            let message = format!("{name} not implemented for complex tensors.");
+            return Err(Error::type_error(message));
+        }
+        _ => {}
+    }
+    broadcast(a.sizes(), b.sizes())?;
+    let missing = match op {
+        Pow if bool_only && matches!(b, Operand::Tensor(_)) => true,
+        Div if dtype == DType::BComplex32 => return Err(Error::no_kernel("div_cpu", dtype)),
+        Eq | Ne => false,
+        _ if dtype == DType::BComplex32 => true,
+        Pow if whole && matches!(b, Operand::Scalar(Scalar::Int(i)) if i < 0) => {
+            return Err(Error::runtime("Integers to negative integer powers are not allowed."));
+        }
+        DivTrunc | DivFloor | Remainder | Fmod => complex || bool_only,
+        Atan2 | Lt | Le | Gt | Ge => complex,
+        BitwiseAnd | BitwiseOr | BitwiseXor => !whole,
+        LeftShift | RightShift => !dtype.is_integral(),
+        _ => false,
+    };
+    // 64-bit unsigned numbers are computed as signed ones, which only wrapping operators allow.
+    let wraps = op.is_logical()
+        || matches!(op, Add | Sub | Mul | Eq | Ne | BitwiseAnd | BitwiseOr | BitwiseXor);
+    if missing || (dtype == DType::UInt64 && !wraps && op != Div) {
+        return Err(Error::no_kernel(op.kernel(), dtype));
+    }
+    Ok(())
+}
+
+pub(crate) fn compare<T: Element + PartialOrd>(
+    op: BinaryOp,
+    a: &Tensor,
+    b: &Tensor,
+) -> Result<Tensor> {
+    match op {
+        Eq => zip(a, b, |x: T, y: T| Bool::from(x == y)),
+        Ne => zip(a, b, |x: T, y: T| Bool::from(x != y)),
+        Lt => zip(a, b, |x: T, y: T| Bool::from(x < y)),
+        Le => zip(a, b, |x: T, y: T| Bool::from(x <= y)),
+        Gt => zip(a, b, |x: T, y: T| Bool::from(x > y)),
+        _ => zip(a, b, |x: T, y: T| Bool::from(x >= y)),
+    }
+}
+
+/// A floating type that operators of two operands have kernels of their own for.
+pub(crate) trait Floating: FloatingMap + PartialOrd {
+    /// The kernel of an operator whose result is of this type as well.
+    fn zipping(op: BinaryOp) -> Option<Zipping<Self>>;
+}
+
+/// An operator of two floating tensors.
+fn floats<T: Floating>(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    match T::zipping(op) {
+        Some(kernel) => zip_parallel(a, b, &kernel),
+        None if op.compares() => compare::<T>(op, a, b),
+        None => Err(Error::no_kernel(op.kernel(), a.dtype())),
+    }
+}
+
+macro_rules! floating {
+    ($($ty:ident)*) => {$(
+        impl Floating for $ty {
+            fn zipping(op: BinaryOp) -> Option<Zipping<$ty>> {
+                Some(match op {
+                    Add => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x + y),
+                    Sub => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x - y),
+                    Mul => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x * y),
+                    Div => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x / y),
+                    DivTrunc => |out, x, y| row(out, x, y, |x: $ty, y: $ty| (x / y).trunc()),
+                    Pow => |out, x, y| match (x, y) {
+                        // What is known of the base is computed once.
+                        (([base, ..], 0), (y, 1)) => {
+                            let base = *base;
+                            map_slice(
+                                &y[..out.len()],
+                                out,
+                                #[inline(always)]
+                                move |y: $ty| base.power(y),
+                            );
+                        }
+                        _ => row(out, x, y, |x: $ty, y: $ty| x.power(y)),
+                    },
+                    DivFloor | Remainder | Fmod => return remainder::$ty(op),
+                    Maximum => |out, x, y| row(out, x, y, |x: $ty, y: $ty| {
+                        if x.is_nan() || y.is_nan() { $ty::NAN } else if x > y { x } else { y }
+                    }),
+                    Minimum => |out, x, y| row(out, x, y, |x: $ty, y: $ty| {
+                        if x.is_nan() || y.is_nan() { $ty::NAN } else if x < y { x } else { y }
+                    }),
+                    Fmax => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x.max(y)),
+                    Fmin => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x.min(y)),
+                    Atan2 => |out, x, y| row(out, x, y, |y: $ty, x: $ty| FloatingMap::atan2(y, x)),
+                    _ => return None,
+                })
+            }
+        }
+    )*};
+}
+floating! { f32 f64 }
+
+fn bools(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let number = |x: Bool| u8::from(x.get());
+    zip(a, b, move |x: Bool, y: Bool| {
+        let (x, y) = (number(x), number(y));
+        Bool::from(match op {
+            Eq => x == y,
+            Ne => x != y,
+            Lt => x < y,
+            Le => x <= y,
+            Gt => x > y,
+            _ => x >= y,
+        })
+    })
+}
+
+fn complexes<F>(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor>
+where
+    F: Floating + From<f32> + num_traits::Float,
+    Complex<F>: Element,
+{
+    type C<F> = Complex<F>;
+    match op {
+        Add => zip(a, b, |x: C<F>, y: C<F>| x + times_one(y)),
+        Sub => zip(a, b, |x: C<F>, y: C<F>| x - times_one(y)),
+        Mul => zip(a, b, |x: C<F>, y: C<F>| x * y),
+        Div => zip(a, b, quotient::<F>),
+        Pow => zip(a, b, power::<F>),
+        Eq => zip(a, b, |x: C<F>, y: C<F>| Bool::from(x == y)),
+        Ne => zip(a, b, |x: C<F>, y: C<F>| Bool::from(x != y)),
+        _ => Err(Error::no_kernel(op.kernel(), a.dtype())),
+    }
+}
+
+fn power<F: num_traits::Float>(x: Complex<F>, y: Complex<F>) -> Complex<F> {
+    if [x.re, x.im, y.re, y.im].into_iter().all(|part| part.is_zero()) {
+        // The exponential of 0 times the logarithm of 0.
+        return Complex::new(F::nan(), F::nan());
+    }
+    if [x.re, x.im, y.re, y.im].into_iter().all(F::is_finite) {
+        return x.powc(y);
+    }
+    let [x, y] = [x, y].map(|z| {
+        let wide = |part: F| part.to_f64().unwrap_or(f64::NAN);
+        Complex::new(wide(z.re), wide(z.im))
+    });
+    let power = crate::elementwise::complex_special_cases::pow(x, y);
+    let narrow = |part| F::from(part).unwrap_or_else(F::nan);
+    Complex::new(narrow(power.re), narrow(power.im))
+}
+
+/// What PyTorch adds: the product with `alpha`, a complex 1 unless the caller says otherwise, in which
+/// one part that is infinite or NaN makes the other NaN.
+fn times_one<F: num_traits::Float>(x: Complex<F>) -> Complex<F> {
+    let zero = F::zero();
+    Complex::new(x.re - x.im * zero, x.im + x.re * zero)
+}
+
+/// The quotient of complex numbers, of which no part is squared, so that it is as large as it should be
+/// wherever that can be held: by 0 infinite, by what is infinite 0.
+pub(crate) fn quotient<F: num_traits::Float>(x: Complex<F>, y: Complex<F>) -> Complex<F> {
+    if y.re.is_zero() && y.im.is_zero() {
+        let zero = F::zero();
+        return Complex::new(x.re / zero, x.im / zero);
+    }
+    if y.re.abs() >= y.im.abs() {
+        let ratio = y.im / y.re;
+        let scale = F::one() / (y.re + y.im * ratio);
+        Complex::new((x.re + x.im * ratio) * scale, (x.im - x.re * ratio) * scale)
+    } else {
+        let ratio = y.re / y.im;
+        let scale = F::one() / (y.re * ratio + y.im);
+        Complex::new((x.re * ratio + x.im) * scale, (x.im * ratio - x.re) * scale)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use half::bf16;
+
+    use super::*;
+
+    #[test]
+    fn powers_of_simple_exponents_are_pytorchs() {
+        let inf = f32::INFINITY;
+        // What torch.pow(x, exponent) gives for [-inf, -0.0, 1e-30, -3.0, 1.1].
+        let cases = [
+            (2.0, [inf, 0.0, 0.0, 9.0, 1.21]),
+            (3.0, [-inf, -0.0, 0.0, -27.0, 1.331_000_1]),
+            (-2.0, [0.0, inf, inf, 1.0 / 9.0, 0.826_446_24]),
+            (0.5, [f32::NAN, -0.0, 1e-15, f32::NAN, 1.048_808_8]),
+            (-0.5, [f32::NAN, -inf, 1e15, f32::NAN, 0.953_462_54]),
+            (-1.0, [-0.0, -inf, 1e30, -1.0 / 3.0, 0.909_090_9]),
+        ];
+        let x = Tensor::from_slice(&[-inf, -0.0, 1e-30, -3.0, 1.1], &[5]).unwrap();
+        for (exponent, expected) in cases {
+            let found = binary(Pow, (&x).into(), Scalar::Float(exponent).into()).unwrap();
+            for (found, expected) in found.to_vec::<f32>().unwrap().into_iter().zip(expected) {
+                let same = found.to_bits() == expected.to_bits()
+                    || (found - expected).abs() <= expected.abs() * 2e-7;
+                let same = same && found.is_sign_negative() == expected.is_sign_negative();
+                assert!(
+                    same || found.is_nan() && expected.is_nan(),
+                    "{exponent}: {found} {expected}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn complex_zero_to_a_number_is_one_and_to_a_tensor_nan() {
+        let zero = Tensor::zeros(&[1], DType::Complex64).unwrap();
+        let power = |exponent: Operand<'_>| {
+            binary(Pow, (&zero).into(), exponent).unwrap().to_vec::<Complex<f32>>().unwrap()[0]
+        };
+        assert_eq!(power(Scalar::Int(0).into()), Complex::new(1.0, 0.0));
+        assert!(power((&zero).into()).re.is_nan());
+    }
+
+    #[test]
+    fn numbers_beside_half_precision_are_rounded_but_for_factors_and_divisors() {
+        let bf = |numbers: [f32; 3]| numbers.map(bf16::from_f32);
+        let x = Tensor::from_slice(&bf([0.3, 0.7, 1.1]), &[3]).unwrap();
+        let single = Tensor::from_slice(&[1.3f32], &[]).unwrap();
+        let (x, number): (Operand<'_>, Operand<'_>) = ((&x).into(), 1.3.into());
+        // torch.FN(torch.tensor([0.3, 0.7, 1.1], dtype=torch.bfloat16), 1.3)
+        let cases = [
+            ("add", binary(Add, x, number), [1.5938, 2.0, 2.4062]),
+            ("rsub", binary(Sub, number, x), [0.9961, 0.5977, 0.1953]),
+            ("mul", binary(Mul, x, number), [0.3906, 0.9102, 1.4297]),
+            ("mul by a tensor", binary(Mul, x, (&single).into()), [0.3906, 0.9102, 1.4297]),
+            ("div", binary(Div, x, number), [0.2314, 0.5391, 0.8477]),
+            ("pow", binary(Pow, number, x), [1.0781, 1.2031, 1.3281]),
+            ("add, alpha 2", add(x, number, 2.into()), [2.8906, 3.2969, 3.6875]),
+            // As in PyTorch's vector code; what does not fill a vector has its product rounded.
+            ("rsub, alpha 1.7", sub(number, x, 1.7.into()), [0.7852, 0.10596, -0.5781]),
+        ];
+        for (name, found, expected) in cases {
+            assert_eq!(found.unwrap().to_vec::<bf16>().unwrap(), bf(expected), "{name}");
+        }
+    }
+}

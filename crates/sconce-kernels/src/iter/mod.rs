@@ -1,0 +1,5 @@
+//! Element-wise iteration over tensors: mapping, broadcasting, and the layout of results.
+
+pub(crate) mod broadcast_binary;
+pub(crate) mod half_precision;
+pub(crate) mod result_layout;

@@ -1,0 +1,69 @@
+//! Convolutional networks in the blocked layout: pictures as `[N, C/16, H, W, 16]`, sixteen channels
+//! side by side, so that a register holds a pixel's channels and no patch is ever copied.
+//!
+//! A blocked picture is an ordinary tensor of five dimensions. Where the channels are no multiple of
+//! sixteen, the last block is filled up with numbers that mean nothing, are finite and are multiplied
+//! by weights of zero.
+
+mod activation;
+mod convolve;
+mod pack;
+mod pool;
+mod reorder;
+mod scratch;
+mod tile;
+
+pub use activation::Activation;
+pub use convolve::{BlockedConv, conv_blocked};
+pub use pack::{pack_bias, pack_weight};
+pub use pool::{max_pool2d_blocked, mean_blocked};
+pub use reorder::{from_blocked, to_blocked};
+
+use crate::simd::lanes::LANES;
+use crate::{DType, Error, Result, Tensor};
+
+/// Whether the channels of a picture can be blocked: how a convolution's channels are divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    /// Few input channels, which lie apart as in any tensor.
+    Planar,
+    /// Blocks of sixteen channels to blocks of sixteen channels.
+    Dense,
+    /// A filter for each channel.
+    Depthwise,
+}
+
+/// How many channels a picture may have to be read as it is.
+const MAX_PLANAR: i64 = 4;
+
+impl Scheme {
+    /// The scheme for a weight `[O, I/groups, h, w]`, if there is one.
+    fn of(weight: &[i64], groups: i64) -> Option<Scheme> {
+        let &[out, per_group, height, width] = weight else { return None };
+        let sizes = [out, per_group, height, width, groups];
+        if sizes.iter().any(|&size| size <= 0) || out % groups != 0 {
+            return None;
+        }
+        let whole = per_group % LANES as i64 == 0 && (out / groups) % LANES as i64 == 0;
+        match (groups, per_group) {
+            (1, ..=MAX_PLANAR) => Some(Scheme::Planar),
+            (1, _) => Some(Scheme::Dense),
+            (_, 1) if out == groups => Some(Scheme::Depthwise),
+            _ if whole => Some(Scheme::Dense),
+            _ => None,
+        }
+    }
+}
+
+/// The sizes of a blocked picture: batch, blocks, height, width.
+fn blocked_sizes(tensor: &Tensor) -> Result<[usize; 4]> {
+    match (tensor.dtype(), tensor.sizes()) {
+        (DType::Float32, &[n, blocks, height, width, lanes]) if lanes == LANES as i64 => {
+            Ok([n, blocks, height, width].map(|size| size as usize))
+        }
+        _ => Err(Error::runtime("a tensor that is no blocked picture")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,5 @@
+//! Linear and bilinear layers.
+
+pub(crate) mod bilinear;
+pub(crate) mod packed;
+pub(crate) mod packed_half;

@@ -1,0 +1,8 @@
+//! Recurrent layers.
+
+pub(crate) mod batch;
+pub(crate) mod gates;
+pub(crate) mod layers;
+pub(crate) mod pack_padded;
+pub(crate) mod packed;
+pub(crate) mod single_sequence;

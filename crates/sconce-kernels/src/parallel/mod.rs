@@ -1,0 +1,4 @@
+//! The thread pool, and how work is partitioned among its threads.
+
+pub mod partition;
+pub(crate) mod thread_pool;

@@ -1,0 +1,7 @@
+//! Layers and arithmetic of quantized tensors.
+
+pub(crate) mod arithmetic;
+pub(crate) mod embedding;
+pub(crate) mod fake_quantize;
+pub(crate) mod layers;
+pub(crate) mod quantize;
