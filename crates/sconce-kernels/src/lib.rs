@@ -64,6 +64,7 @@ pub use indexing::scatter::{
 };
 pub use iter::result_layout::Iteration;
 pub use layout::contiguous_strides;
+pub use layout::memory_format::MemoryFormat;
 pub use matmul::{addmm, baddbmm, bmm, dot, linear, matmul, mm, mv};
 pub use nn::attention::multi_head::{
     AttentionOptions, EncoderLayer, HeadMask, HeadWeights, Layer, attention,
@@ -121,8 +122,8 @@ pub use quantized::layers::{
     quantized_linear, quantized_linear_dynamic, quantized_mul,
 };
 pub use quantized::quantize::{
-    Quantizer, choose_parameters, dequantize, int_repr, per_tensor, quantize,
-    quantized_hardsigmoid, quantized_relu, quantizer, through_floats, through_integers,
+    choose_parameters, dequantize, quantize, quantized_hardsigmoid, quantized_relu, through_floats,
+    through_integers,
 };
 pub use random::continuous::{
     bernoulli_from, bernoulli_in_place, cauchy_in_place, check_deviation, empty_like,
@@ -164,9 +165,10 @@ pub use sorting::sort::sort;
 pub use sorting::unique::{Unique, unique, unique_consecutive, unique_dim};
 pub use tensor::export::Exporter;
 pub use tensor::import::Importer;
-pub use tensor::memory_format::MemoryFormat;
 pub use tensor::overlap::Overlap;
 pub use tensor::promotion::{Operand, can_cast, check_cast, promote_types, result_type};
+pub use tensor::quantization::{int_repr, per_tensor, quantizer};
+pub use tensor::quantizer::Quantizer;
 pub use tensor::scalar::Scalar;
 pub use tensor::storage::Storage;
 pub use tensor::strided::Tensor;

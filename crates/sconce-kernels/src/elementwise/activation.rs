@@ -7,7 +7,7 @@ use crate::elementwise::unary::{UnaryOp, map, unary};
 use crate::layout::shape::wrap_dim;
 use crate::parallel::partition;
 use crate::simd::dispatch;
-use crate::tensor::wide_elements::rounded;
+use crate::tensor::dtype_range::rounded;
 use crate::vecmath::accuracy::{Maths, OfDouble, OfSingle};
 use crate::{DType, Error, Result, Scalar, Tensor};
 
@@ -51,7 +51,7 @@ pub fn hardshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
 /// For a negative or unending `lambd` and dtypes other than floating ones.
 pub fn softshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
     let dtype = input.dtype();
-    let Some(greatest) = crate::tensor::wide_elements::greatest(dtype) else {
+    let Some(greatest) = crate::tensor::dtype_range::greatest(dtype) else {
         return Err(Error::no_kernel("softshrink_check", dtype));
     };
     if !(0.0..=greatest).contains(&lambd) {

@@ -2,12 +2,14 @@
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use crate::elementwise::binary::{BinaryOp, binary};
-use crate::elementwise::unary::{PARALLEL, map, map_slice, map_slices_beyond};
+use crate::elementwise::unary::{map, map_slice, map_slices_beyond};
 use crate::iter::broadcast_binary::{Strided, row, zip, zip_parallel};
 use crate::iter::half_precision::{map_halves, zip_halves};
+use crate::parallel::grain;
+use crate::tensor::dtype_range::integer_range;
+use crate::tensor::dtype_range::rounded;
 use crate::tensor::promotion::int_to_float;
-use crate::tensor::scalar::integer_range;
-use crate::tensor::wide_elements::{Complex128, Number, Numbers, expect_floating, rounded, widest};
+use crate::tensor::wide_elements::{Complex128, Number, Numbers, expect_floating, widest};
 use crate::{Bool, DType, Dims, Error, Operand, Result, Scalar, Tensor, result_type};
 
 /// `f` of every element; integers give `float32`.
@@ -55,7 +57,7 @@ pub(crate) fn map_floating_each(
     single: impl Fn(f32) -> f32 + Copy + Sync,
     double: impl Fn(f64) -> f64 + Copy + Sync,
 ) -> Result<Tensor> {
-    map_floating_beyond(PARALLEL, kernel, input, single, double)
+    map_floating_beyond(grain::ELEMENTWISE, kernel, input, single, double)
 }
 
 /// As [`map_floating_each`], on several threads where there are more elements than `serial`.

@@ -4,12 +4,13 @@ use num_complex::Complex;
 
 use crate::elementwise::binary_integer;
 use crate::elementwise::remainder;
-use crate::elementwise::unary::{FloatingMap, PARALLEL, map_slice};
+use crate::elementwise::unary::{FloatingMap, map_slice};
 use crate::iter::broadcast_binary::{Zipping, row, zip, zip_parallel};
 use crate::iter::half_precision::{map_halves, zip_halves};
 use crate::layout::shape::broadcast;
+use crate::parallel::grain;
+use crate::tensor::dtype_range::rounded;
 use crate::tensor::promotion::{check_cast, int_to_float};
-use crate::tensor::wide_elements::rounded;
 use crate::unary;
 use crate::{
     Bool, DType, Dims, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, result_type,
@@ -177,7 +178,7 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
         let a = a.to_dtype(common)?;
         if exactly {
             let b = [b.to_dtype(compute)?.item()?.to_f64() as f32];
-            return map_halves(PARALLEL, &a, &|xs, out| kernel(out, (xs, 1), (&b, 0)));
+            return map_halves(grain::ELEMENTWISE, &a, &|xs, out| kernel(out, (xs, 1), (&b, 0)));
         }
         return zip_halves(Some(op), &a, &b.to_dtype(common)?, &kernel);
     }

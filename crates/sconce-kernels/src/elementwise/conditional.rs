@@ -4,8 +4,8 @@ use crate::elementwise::any_dtype::{map_floating, map_floating_each, rounding};
 use crate::elementwise::binary::{BinaryOp, binary};
 use crate::elementwise::unary::map;
 use crate::layout::shape::broadcast;
-use crate::tensor::scalar::integer_range;
-use crate::tensor::wide_elements::rounded;
+use crate::tensor::dtype_range::integer_range;
+use crate::tensor::dtype_range::rounded;
 use crate::vecmath::accuracy::{Maths, OfDouble, OfSingle};
 use crate::{Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, result_type};
 

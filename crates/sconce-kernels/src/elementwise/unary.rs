@@ -1,13 +1,15 @@
 //! Operators of one operand, element by element.
 #![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
 
+use crate::parallel::grain;
 use num_complex::Complex;
 use num_traits::{AsPrimitive, Float};
 
 use crate::elementwise::binary::{compute_dtype, is_half, store};
 use crate::elementwise::complex_functions;
 use crate::iter::half_precision::{map_bits, map_halves};
-use crate::iter::result_layout::{Turn, is_dense};
+use crate::iter::permutation::Permutation;
+use crate::layout::strides::is_dense;
 use crate::parallel::partition;
 use crate::simd::dispatch::dispatch;
 use crate::tensor::promotion::int_to_float;
@@ -130,8 +132,8 @@ pub fn unary(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
     }
     let common = if op == Square && common == DType::Bool { DType::Int64 } else { common };
     let serial = match op.class() {
-        Class::Float | Class::FloatOnly => PARALLEL / 2,
-        Class::Rounding | Class::Number => PARALLEL,
+        Class::Float | Class::FloatOnly => grain::ELEMENTWISE / 2,
+        Class::Rounding | Class::Number => grain::ELEMENTWISE,
     };
     if is_half(common) {
         return match op {
@@ -196,9 +198,6 @@ fn check_kernel(op: UnaryOp, dtype: DType) -> Result<()> {
     Err(Error::not_implemented(message))
 }
 
-/// Elements below which other threads cost more than they bring.
-pub(crate) const PARALLEL: usize = 1 << 16;
-
 /// Applies `f` to every element, on several threads where there are many.
 pub(crate) fn map<T: Element, U: Element>(
     input: &Tensor,
@@ -212,7 +211,7 @@ pub(crate) fn map_slices<T: Element, U: Element>(
     input: &Tensor,
     kernel: &(dyn Fn(&[T], &mut [U]) + Sync),
 ) -> Result<Tensor> {
-    map_slices_beyond(PARALLEL, input, kernel)
+    map_slices_beyond(grain::ELEMENTWISE, input, kernel)
 }
 
 /// As [`map_slices`], on several threads where there are more elements than `serial`.
@@ -235,9 +234,9 @@ pub(crate) fn map_slices_beyond<T: Element, U: Element>(
 }
 
 /// The input row-major, and how its dimensions were turned for that: a copy only where it has gaps.
-fn row_major(input: &Tensor) -> Result<(Tensor, Option<Turn>)> {
+fn row_major(input: &Tensor) -> Result<(Tensor, Option<Permutation>)> {
     if !input.is_contiguous() && is_dense(input.sizes(), input.strides()) {
-        let turn = Turn::into_order(input.strides());
+        let turn = Permutation::into_order(input.strides());
         return Ok((turn.there(input)?, Some(turn)));
     }
     Ok((input.contiguous()?, None))

@@ -14,14 +14,15 @@ use crate::elementwise::activation::bounded;
 use crate::elementwise::binary::{Floating, Power, Then};
 use crate::elementwise::conditional::{elu_of, leaky, softplus_of};
 use crate::elementwise::ternary::mixed;
-use crate::elementwise::unary::{Mapping, PARALLEL, map_slice};
+use crate::elementwise::unary::{Mapping, map_slice};
 use crate::iter::broadcast_binary::{Strided, Zipping, row};
 use crate::layout::shape::{broadcast, expanded_strides};
 use crate::layout::strided_iter;
+use crate::parallel::grain;
 use crate::parallel::partition;
 use crate::simd::dispatch::{dispatch, prefetch};
 use crate::tensor::copy::copy_row;
-use crate::tensor::wide_elements::rounded;
+use crate::tensor::dtype_range::rounded;
 use crate::{BinaryOp, Bool, DType, Dims, Operand, Result, Scalar, Tensor, UnaryOp};
 
 /// Elements of a block: a few blocks stay in the first cache together.
@@ -29,7 +30,7 @@ const BLOCK: usize = 1024;
 
 /// Elements of a chain of one step below which other threads cost more than they bring, and below
 /// which they do for a chain of any length.
-const SERIAL: [usize; 2] = [PARALLEL, 8 * BLOCK];
+const SERIAL: [usize; 2] = [grain::ELEMENTWISE, 8 * BLOCK];
 
 /// Bytes of inputs beyond which the next block is not near on its own: while one is computed, the
 /// processor sees nothing of the way the program goes through memory.

@@ -6,8 +6,9 @@
 use smallvec::SmallVec;
 
 use super::{ChainOp, ChainResults, ChainStep, MOST_OPERANDS};
-use crate::iter::result_layout::{Turn, strides_of_result};
+use crate::iter::permutation::Permutation;
 use crate::layout::shape::{broadcast, contiguous_strides};
+use crate::layout::strides::strides_of_result;
 use crate::{BinaryOp, Dims, Iteration, Operand, Result, Tensor, UnaryOp};
 
 /// What the strides of a step's result follow from.
@@ -138,9 +139,7 @@ impl Look {
             Rule::Tensors if operands.first()?.is_number => contiguous_strides(&sizes),
             Rule::Tensors => over(&mut operands.iter().filter(|look| !look.is_number)),
             // A copy of what steps or inputs give that leave gaps is left to steps that run alone.
-            Rule::Copy
-                if crate::iter::result_layout::is_dense(&sizes, &operands.first()?.strides) =>
-            {
+            Rule::Copy if crate::layout::strides::is_dense(&sizes, &operands.first()?.strides) => {
                 operands.first()?.strides.clone()
             }
             Rule::Copy => return None,
@@ -153,7 +152,7 @@ impl Look {
 /// Inputs whose dimensions are in the order in which the result lies in memory, and what to do to
 /// the results.
 pub(super) struct Turned {
-    turn: Turn,
+    turn: Permutation,
     rank: usize,
     inputs: SmallVec<[Option<Tensor>; 16]>,
     /// Sizes and strides of the chain's results.
@@ -173,7 +172,7 @@ impl Turned {
         if values.iter().any(|value| value.sizes.len() > rank) {
             return None;
         }
-        let turn = Turn::into_order(&last.strides);
+        let turn = Permutation::into_order(&last.strides);
         let turned = |input: &Operand<'_>| match input {
             Operand::Tensor(tensor) if tensor.dim() > 0 => {
                 let mut tensor = (*tensor).clone();

@@ -3,8 +3,8 @@
 use crate::elementwise::binary::store;
 use crate::indexing::index_runs::{Places, at_least_one, by_width, units};
 use crate::layout::shape::{broadcast, contiguous_strides, product, wrap_dim};
+use crate::parallel::grain;
 use crate::parallel::partition;
-use crate::reduction::row_kernels::PARALLEL;
 use crate::{Bool, DType, Dims, Element, Error, Operand, Result, Tensor};
 
 fn integers(index: &Tensor, refuse: impl FnOnce() -> Error) -> Result<Vec<i64>> {
@@ -68,11 +68,11 @@ fn take_slices(input: &Tensor, dim: usize, indices: &[i64]) -> Result<Tensor> {
             return Ok(());
         }
         if whole == from.len() {
-            partition::pieces(to, inner, PARALLEL, |start, to| {
+            partition::pieces(to, inner, grain::ROWS, |start, to| {
                 part(from, to, &indices[start / inner..]);
             });
         } else {
-            partition::pieces(to, taken, PARALLEL, |start, to| {
+            partition::pieces(to, taken, grain::ROWS, |start, to| {
                 let wholes = from.chunks_exact(whole).skip(start / taken);
                 to.chunks_exact_mut(taken).zip(wholes).for_each(|(to, from)| {
                     part(from, to, indices);

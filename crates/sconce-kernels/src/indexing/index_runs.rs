@@ -9,8 +9,8 @@ use num_complex::Complex;
 
 use crate::layout::shape::{contiguous_strides, wrap_dim};
 use crate::layout::strided_iter;
+use crate::parallel::grain;
 use crate::parallel::partition;
-use crate::reduction::row_kernels::PARALLEL;
 use crate::simd::dispatch::dispatch;
 use crate::{Bool, DType, Dims, Element, Error, Result, Tensor};
 
@@ -292,7 +292,7 @@ impl Places {
                     return found.pieces(0..places.count, |_, _| {});
                 }
                 let failed = AtomicBool::new(false);
-                partition::pieces(to, len, PARALLEL, |start, piece| {
+                partition::pieces(to, len, grain::ROWS, |start, piece| {
                     failed.fetch_or(part(start, piece).is_err(), Ordering::Relaxed);
                 });
                 match failed.into_inner() {

@@ -3,10 +3,11 @@
 //! What walks and divides among threads is compiled once for a pair of types and calls kernels through
 //! pointers; only the loops over rows are there for each function.
 
-use crate::elementwise::unary::{FloatingMap, PARALLEL, map_slice};
-use crate::iter::result_layout::Turn;
+use crate::elementwise::unary::{FloatingMap, map_slice};
+use crate::iter::permutation::Permutation;
 use crate::layout::shape::{broadcast, expanded_strides};
 use crate::layout::strided_iter;
+use crate::parallel::grain;
 use crate::parallel::partition;
 use crate::simd::dispatch::dispatch;
 use crate::{Element, Result, Tensor};
@@ -40,7 +41,7 @@ pub(crate) fn zip_parallel<T: Element, U: Element>(
     let mut a_strides = expanded_strides(a.sizes(), a.strides(), &sizes);
     let mut b_strides = expanded_strides(b.sizes(), b.strides(), &sizes);
     // The result lies in memory as the operands do.
-    let turn = Turn::of_result([a, b], &sizes);
+    let turn = Permutation::of_result([a, b], &sizes);
     if let Some(turn) = &turn {
         for dims in [&mut sizes, &mut a_strides, &mut b_strides] {
             *dims = turn.turned(dims);
@@ -53,10 +54,10 @@ pub(crate) fn zip_parallel<T: Element, U: Element>(
     let start = [0, a.offset(), b.offset()];
     strided_iter::rows(&sizes, strides, start, |[o, x, y], [_, x_step, y_step], len| {
         let (out, xs, ys) = (&mut out[o..o + len], &xs[x..], &ys[y..]);
-        if len <= PARALLEL {
+        if len <= grain::ELEMENTWISE {
             return kernel(out, (xs, x_step), (ys, y_step));
         }
-        partition::pieces(out, 64, PARALLEL, |start, out| {
+        partition::pieces(out, 64, grain::ELEMENTWISE, |start, out| {
             kernel(out, (&xs[start * x_step..], x_step), (&ys[start * y_step..], y_step));
         });
     });

@@ -2,4 +2,5 @@
 
 pub(crate) mod broadcast_binary;
 pub(crate) mod half_precision;
+pub(crate) mod permutation;
 pub(crate) mod result_layout;

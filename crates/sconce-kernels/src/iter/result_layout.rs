@@ -1,16 +1,10 @@
 //! The order in which element-wise operators go through their operands, and the strides that their
 //! results take from it: PyTorch's `TensorIterator`.
 
-use std::cmp::Ordering;
-
 use smallvec::SmallVec;
 
-use crate::layout::shape::{contiguous_strides, expanded_strides, is_contiguous};
-use crate::tensor::memory_format::MemoryFormat;
+use crate::layout::strides::{Geometry, strides_of_result};
 use crate::{DType, Dims, Operand, Result, Tensor, result_type};
-
-/// Sizes and strides of an operand.
-type Look<'a> = (&'a [i64], &'a [i64]);
 
 /// An operand as it was before its operator ran.
 #[derive(Debug, Clone)]
@@ -81,12 +75,12 @@ impl Iteration {
             DType::Bool => self.common,
             dtype => self.common.map(|_| dtype),
         };
-        let looks = self.operands.iter().map(|seen| {
+        let operands = self.operands.iter().map(|seen| {
             let is_copied = computed.is_some_and(|dtype| dtype != seen.dtype);
             (&seen.sizes[..], if is_copied { &seen.of_copy[..] } else { &seen.strides[..] })
         });
-        let looks: SmallVec<[Look<'_>; 3]> = looks.collect();
-        let strides = strides_of_result(&looks, result.sizes());
+        let operands: SmallVec<[Geometry<'_>; 3]> = operands.collect();
+        let strides = strides_of_result(&operands, result.sizes());
         result.with_strides(&strides)
     }
 }
@@ -95,155 +89,6 @@ fn is_plain(operand: &Operand<'_>) -> bool {
     match operand {
         Operand::Tensor(tensor) => tensor.is_row_major(),
         Operand::Scalar(_) => true,
-    }
-}
-
-/// Dimensions in another order, outermost first, and back.
-#[derive(Debug, Clone)]
-pub(crate) struct Turn(SmallVec<[usize; 8]>);
-
-impl Turn {
-    /// The order in which dimensions of these strides lie in memory.
-    pub(crate) fn into_order(strides: &[i64]) -> Turn {
-        let mut dims: SmallVec<[usize; 8]> = (0..strides.len()).collect();
-        dims.sort_by_key(|&dim| std::cmp::Reverse(strides[dim]));
-        Turn(dims)
-    }
-
-    /// The order of the result of an operator of these operands, if it is not row-major.
-    pub(crate) fn of_result(operands: [&Tensor; 2], sizes: &[i64]) -> Option<Turn> {
-        if operands.iter().all(|operand| operand.is_contiguous()) || sizes.contains(&0) {
-            return None;
-        }
-        let strides = strides_of_result(&operands.map(|t| (t.sizes(), t.strides())), sizes);
-        (!is_contiguous(sizes, &strides)).then(|| Turn::into_order(&strides))
-    }
-
-    /// Sizes or strides in this order.
-    pub(crate) fn turned(&self, dims: &[i64]) -> Dims {
-        self.0.iter().map(|&dim| dims[dim]).collect()
-    }
-
-    /// A tensor with its dimensions in this order.
-    ///
-    /// # Errors
-    /// Where it has another number of dimensions.
-    pub(crate) fn there(&self, tensor: &Tensor) -> Result<Tensor> {
-        let dims: Dims = self.0.iter().map(|&dim| dim as i64).collect();
-        tensor.permute(&dims)
-    }
-
-    /// A tensor in this order with its dimensions as they were.
-    ///
-    /// # Errors
-    /// Where it has another number of dimensions.
-    pub(crate) fn back(&self, tensor: &Tensor) -> Result<Tensor> {
-        let mut dims = Dims::from_elem(0, self.0.len());
-        for (place, &dim) in self.0.iter().enumerate() {
-            dims[dim] = place as i64;
-        }
-        tensor.permute(&dims)
-    }
-}
-
-/// The strides of a result of these sizes.
-pub(crate) fn strides_of_result(looks: &[Look<'_>], sizes: &[i64]) -> Dims {
-    if looks.iter().all(|(own, _)| *own == sizes)
-        && let Some(strides) = strides_in_common(looks, sizes)
-    {
-        return strides;
-    }
-    let expanded: SmallVec<[Dims; 4]> =
-        looks.iter().map(|(own, strides)| expanded_strides(own, strides, sizes)).collect();
-    let order = iteration_order(sizes, &expanded);
-    if order.iter().rev().copied().eq(0..sizes.len()) {
-        return contiguous_strides(sizes);
-    }
-    let mut strides = Dims::from_elem(0, sizes.len());
-    let mut step = 1i64;
-    for &dim in &order {
-        strides[dim] = step;
-        // A size of 0 counts as it is here.
-        step = step.saturating_mul(sizes[dim]);
-    }
-    strides
-}
-
-/// The strides of operands of one shape that lie in memory alike, without gaps.
-fn strides_in_common(looks: &[Look<'_>], sizes: &[i64]) -> Option<Dims> {
-    let all = |is: fn(&[i64], &[i64]) -> bool| looks.iter().all(|(own, strides)| is(own, strides));
-    if all(is_contiguous) {
-        return Some(contiguous_strides(sizes));
-    }
-    if sizes.len() == 4 && all(|own, strides| MemoryFormat::ChannelsLast.fits(own, strides)) {
-        return MemoryFormat::ChannelsLast.strides(sizes).ok();
-    }
-    let (_, first) = looks.first()?;
-    let alike = looks.iter().all(|(_, strides)| strides == first);
-    (alike && is_dense(sizes, first)).then(|| Dims::from_slice(first))
-}
-
-/// Whether a tensor has no two elements at one place, and no gaps between them.
-pub(crate) fn is_dense(sizes: &[i64], strides: &[i64]) -> bool {
-    if sizes.contains(&0) {
-        return true;
-    }
-    let mut order: SmallVec<[usize; 8]> = (0..sizes.len()).filter(|&dim| sizes[dim] > 1).collect();
-    order.sort_unstable_by_key(|&dim| strides[dim]);
-    let mut step = 1i64;
-    order.into_iter().all(|dim| {
-        let fits = strides[dim] == step;
-        step = step.saturating_mul(sizes[dim]);
-        fits
-    })
-}
-
-/// The dimensions from the innermost to the outermost: by the strides of the first operand that tells
-/// two apart, where dimensions along which elements are repeated tell nothing.
-pub(crate) fn iteration_order(sizes: &[i64], operands: &[Dims]) -> SmallVec<[usize; 8]> {
-    let compare = |a: usize, b: usize| {
-        let decide = |strides: &Dims| match strides[a].cmp(&strides[b]) {
-            _ if strides[a] == 0 || strides[b] == 0 => Ordering::Equal,
-            Ordering::Equal if sizes[a] > sizes[b] => Ordering::Greater,
-            order => order,
-        };
-        let mut decided = operands.iter().map(decide);
-        decided.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-    };
-    let mut order: SmallVec<[usize; 8]> = (0..sizes.len()).rev().collect();
-    for end in 1..order.len() {
-        let mut at = end;
-        for before in (0..end).rev() {
-            match compare(order[before], order[at]) {
-                Ordering::Greater => {
-                    order.swap(before, at);
-                    at = before;
-                }
-                Ordering::Less => break,
-                Ordering::Equal => {}
-            }
-        }
-    }
-    order
-}
-
-impl Tensor {
-    /// This tensor with other strides, that leave no gaps: itself where it has them, otherwise a copy.
-    ///
-    /// # Errors
-    /// Where memory is short, or the strides lead beyond it.
-    pub fn with_strides(self, strides: &[i64]) -> Result<Tensor> {
-        if self.strides() == strides {
-            return Ok(self);
-        }
-        let differs = |dim: usize| self.sizes()[dim] > 1 && self.strides()[dim] != strides[dim];
-        if self.numel() == 0 || !(0..self.dim()).any(differs) {
-            return self.as_strided(self.sizes(), strides, None);
-        }
-        let copy = Tensor::unset(self.sizes(), self.dtype())?;
-        let copy = copy.as_strided(self.sizes(), strides, None)?;
-        copy.copy_from(&self)?;
-        Ok(copy)
     }
 }
 

@@ -2,9 +2,8 @@
 //! elements moved about.
 
 use crate::binary;
-use crate::quantized::quantize::{
-    centred, integers, nearest, pack, per_tensor, underlying, with_quantizer,
-};
+use crate::quantized::quantize::{centred, nearest};
+use crate::tensor::quantization::{integers, pack, per_tensor, underlying, with_quantizer};
 use crate::unary;
 use crate::{
     BinaryOp, DType, Error, Output, Quantizer, Result, Scalar, Tensor, UnaryOp, through_floats,

@@ -6,7 +6,8 @@
 
 use half::f16;
 
-use crate::quantized::quantize::{Quantizer, codes, quantizer};
+use crate::tensor::quantization::{codes, quantizer};
+use crate::tensor::quantizer::Quantizer;
 use crate::{DType, Dims, Error, Result, Tensor};
 
 /// How many bits a code has.

@@ -10,10 +10,13 @@ use crate::nn::conv::convolution::checked_geometry;
 use crate::nn::conv::window::Geometry;
 use crate::parallel::partition;
 use crate::quantized::quantize::{
-    Quantizer, Steps, centred, choose_parameters, dequantize, integers, nearest, pack, per_tensor,
-    quantize, quantizer, underlying, with_quantizer,
+    Steps, centred, choose_parameters, dequantize, nearest, quantize,
 };
 use crate::simd::dispatch::dispatch;
+use crate::tensor::quantization::{
+    integers, pack, per_tensor, quantizer, underlying, with_quantizer,
+};
+use crate::tensor::quantizer::Quantizer;
 use crate::{
     BinaryOp, ConvOptions, DType, Element, Error, MemoryFormat, Result, Scalar, Tensor, linear,
 };

@@ -7,7 +7,6 @@ use num_complex::Complex;
 
 use crate::c_format::general;
 use crate::simd::dispatch::dispatch;
-use crate::tensor::wide_elements;
 use crate::vecmath::double;
 use crate::vecmath::single;
 use crate::{DType, Element, Error, Generator, MemoryFormat, Result, Tensor};
@@ -116,7 +115,7 @@ pub fn uniform_in_place(
 
 /// Refuses bounds that are no range of what the dtype holds.
 fn check_range(dtype: DType, from: f64, to: f64) -> Result<()> {
-    let greatest = wide_elements::greatest(dtype).unwrap_or(f64::MAX);
+    let greatest = crate::tensor::dtype_range::greatest(dtype).unwrap_or(f64::MAX);
     for (name, bound) in [("from", from), ("to", to)] {
         if bound.is_nan() || bound.abs() > greatest {
             let held = crate::error::cpp_type_name(dtype);
@@ -141,7 +140,7 @@ fn check_range(dtype: DType, from: f64, to: f64) -> Result<()> {
 
 /// A number that rounds up to the open bound of the range becomes its lower bound.
 fn narrowed(number: f32, from: f32, to: f32, dtype: DType) -> f32 {
-    let rounded = wide_elements::rounded(number.into(), dtype) as f32;
+    let rounded = crate::tensor::dtype_range::rounded(number.into(), dtype) as f32;
     if rounded == to { from } else { rounded }
 }
 

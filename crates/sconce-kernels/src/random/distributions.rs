@@ -1,7 +1,7 @@
 //! Gamma, Dirichlet and binomial numbers, drawn as PyTorch's CPU kernels draw them.
 
 use crate::layout::shape;
-use crate::tensor::wide_elements::rounded;
+use crate::tensor::dtype_range::rounded;
 use crate::{DType, Error, Generator, Result, Tensor};
 
 /// `torch._standard_gamma`: a number of the gamma distribution of rate 1 for each concentration.

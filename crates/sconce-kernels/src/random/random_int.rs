@@ -2,7 +2,7 @@
 
 use crate::elementwise::binary::{BinaryOp, binary};
 use crate::random::continuous::{empty_like, exponential_in_place, write_in_order};
-use crate::tensor::wide_elements::rounded;
+use crate::tensor::dtype_range::rounded;
 use crate::{DType, Dims, Error, Generator, Result, Tensor};
 
 /// `torch.Tensor.random_()`: whole numbers over all that the dtype holds exactly.

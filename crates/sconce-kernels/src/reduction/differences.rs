@@ -2,8 +2,9 @@
 
 use crate::binary;
 use crate::layout::shape::wrap_dim;
+use crate::tensor::dtype_range::rounded;
 use crate::tensor::promotion::int_to_float;
-use crate::tensor::wide_elements::{Number, Numbers, rounded};
+use crate::tensor::wide_elements::{Number, Numbers};
 use crate::{BinaryOp, DType, Dims, Error, Operand, Result, Scalar, Tensor};
 
 /// `torch.diff`: differences of neighbours, `n` times over.

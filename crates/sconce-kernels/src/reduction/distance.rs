@@ -6,8 +6,8 @@ use crate::c_format::general;
 use crate::elementwise::binary::{BinaryOp, binary};
 use crate::layout::shape::broadcast;
 use crate::norm;
+use crate::parallel::grain;
 use crate::parallel::partition;
-use crate::reduction::row_kernels::PARALLEL;
 use crate::simd::dispatch::dispatch;
 use crate::{DType, Dims, Element, Error, Result, Tensor, result_type, sum};
 
@@ -237,7 +237,7 @@ fn cdist_of<T: Element + Float>(
     let (left, right, mut out) = (left.read::<T>()?, right.read::<T>()?, result.write::<T>()?);
     let pairs = left.chunks_exact(rows * len).zip(right.chunks_exact(columns * len));
     for (out, (left, right)) in out.chunks_exact_mut(rows * columns).zip(pairs) {
-        partition::pieces(out, columns, PARALLEL, |start, out| {
+        partition::pieces(out, columns, grain::ROWS, |start, out| {
             let (first, count) = (start / columns, out.len() / columns);
             let left = &left[first * len..(first + count) * len];
             let place = |i| (0, i * columns);

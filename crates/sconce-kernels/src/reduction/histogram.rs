@@ -1,10 +1,11 @@
 //! Counting into bins, and finding the bin of a value.
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
+use crate::parallel::grain;
 use crate::parallel::partition;
-use crate::reduction::row_kernels::PARALLEL;
 use crate::simd::dispatch::dispatch;
-use crate::tensor::wide_elements::{Real, computed, expect_floating, expect_ordered, rounded};
+use crate::tensor::dtype_range::rounded;
+use crate::tensor::wide_elements::{Real, computed, expect_floating, expect_ordered};
 use crate::{DType, Dims, Error, Result, Tensor, result_type};
 
 /// The most bins that a number in a program may ask for.
@@ -357,7 +358,7 @@ fn places<T: Real>(
         let (sorted, values) = (&sorted[..], &values[..]);
         let mut out = result.write::<i64>()?;
         let unit = if row == sorted.len() { 1 } else { per_row };
-        partition::pieces(&mut out, unit, PARALLEL, |start, out| {
+        partition::pieces(&mut out, unit, grain::ROWS, |start, out| {
             let values = values[start..].chunks(per_row.max(1));
             let rows = (start / per_row.max(1)..)
                 .map(|i| sorted.get(i * row..(i + 1) * row).unwrap_or_default());

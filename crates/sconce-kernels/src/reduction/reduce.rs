@@ -517,12 +517,9 @@ fn normalised(
         match all.dtype() {
             DType::Float32 => {
                 let mut all = all.write::<f32>()?;
-                partition::pieces(
-                    &mut all,
-                    len,
-                    crate::reduction::row_kernels::PARALLEL,
-                    |_, piece| rows(piece, len),
-                );
+                partition::pieces(&mut all, len, crate::parallel::grain::ROWS, |_, piece| {
+                    rows(piece, len)
+                });
             }
             _ => all.write::<f64>()?.chunks_exact_mut(len).for_each(double),
         }

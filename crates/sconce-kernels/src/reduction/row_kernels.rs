@@ -7,9 +7,6 @@ use crate::simd::dispatch::dispatch;
 use crate::vecmath::double;
 use crate::vecmath::single;
 
-/// Elements below which other threads cost more than they bring.
-pub(crate) const PARALLEL: usize = 1 << 14;
-
 /// Numbers that are added side by side.
 const LANES: usize = 16;
 

@@ -31,7 +31,7 @@ pub(crate) fn columns(
     let from = input.read::<f32>()?;
     let from: &[f32] = &from;
     let mut to = result.write::<f32>()?;
-    let serial = from.len() < crate::reduction::row_kernels::PARALLEL || partition::get() == 1;
+    let serial = from.len() < crate::parallel::grain::ROWS || partition::get() == 1;
     // So many columns of a block together, as the parts of the rows that they go through.
     let together = if serial { inner } else { inner.min(WIDTH) };
     let blocks = to.chunks_exact_mut(len * inner).zip(from.chunks_exact(len * inner));

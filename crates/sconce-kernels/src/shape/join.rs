@@ -1,7 +1,8 @@
 //! Joining and dividing tensors: `cat`, `stack`, `split`, `chunk`.
 
 use crate::layout::shape::wrap_dim;
-use crate::quantized::quantize::{per_tensor, through_floats};
+use crate::quantized::quantize::through_floats;
+use crate::tensor::quantization::per_tensor;
 use crate::{Dims, Error, Memory, MemoryFormat, Operand, Result, Tensor, result_type};
 
 /// `torch.cat`. Empty vectors are left out whatever the other sizes are, as PyTorch does for old

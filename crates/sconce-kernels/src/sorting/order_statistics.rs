@@ -3,13 +3,14 @@
 //! Where elements are equal, which index is given depends on how PyTorch sorts: see `introsort`.
 
 use crate::layout::shape::wrap_dim;
+use crate::parallel::grain;
 use crate::parallel::partition;
 use crate::reduction::reduce::{Rows, rows};
-use crate::reduction::row_kernels::PARALLEL;
 use crate::simd::dispatch::dispatch;
 use crate::sorting::introsort;
 use crate::sorting::sort_keys::{self, Placed, Ranked, Use, ranked};
-use crate::tensor::wide_elements::{Real, computed, expect_ordered, rounded};
+use crate::tensor::dtype_range::rounded;
+use crate::tensor::wide_elements::{Real, computed, expect_ordered};
 use crate::{DType, Dims, Error, Result, Tensor};
 
 /// Which element of a row is chosen.
@@ -53,7 +54,7 @@ fn chosen<T: Ranked>(rows: &Rows, choice: impl Choice + Sync) -> Result<(Tensor,
     {
         let mut indices = indices.write::<i64>()?;
         // So many rows are work enough for another thread.
-        let serial = (PARALLEL / len).max(1);
+        let serial = (grain::ROWS / len).max(1);
         partition::pieces(&mut indices, 1, serial, |start, piece| {
             for (at, row) in piece.iter_mut().zip(all[start * len..].chunks_exact(len)) {
                 *at = choice.of(row) as i64;
@@ -430,7 +431,7 @@ impl Best {
         let (all, k) = (&all[..], self.k);
         let mut places = vec![0; all.len() / len * k];
         if k > 0 {
-            let serial = (PARALLEL / len).max(1) * k;
+            let serial = (grain::ROWS / len).max(1) * k;
             partition::pieces(&mut places, k, serial, |start, piece| {
                 let rows = all[start / k * len..].chunks_exact(len);
                 for (places, row) in piece.chunks_exact_mut(k).zip(rows) {

@@ -2,8 +2,8 @@
 
 use crate::elementwise::binary::compute_dtype;
 use crate::layout::shape::wrap_dim;
+use crate::parallel::grain;
 use crate::parallel::partition;
-use crate::reduction::row_kernels::PARALLEL;
 use crate::sorting::sort_keys::{self, Placed, Ranked, Use, ranked};
 use crate::{DType, Error, Result, Tensor};
 
@@ -72,7 +72,7 @@ fn order<T: Ranked>(input: &Tensor, dim: i64, descending: bool, stable: bool) ->
     let indices = Tensor::zeros(rows.sizes(), DType::Int64)?;
     if input.numel() > 0 {
         let len = rows.sizes().last().map_or(1, |&len| len as usize);
-        partition::pieces(&mut indices.write::<i64>()?, len, PARALLEL, |start, piece| {
+        partition::pieces(&mut indices.write::<i64>()?, len, grain::ROWS, |start, piece| {
             for (places, row) in piece.chunks_exact_mut(len).zip(values[start..].chunks_exact(len))
             {
                 ranked(row, descending, Order { places, stable });

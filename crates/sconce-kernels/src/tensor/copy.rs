@@ -4,9 +4,10 @@ use half::{bf16, f16};
 use num_complex::Complex;
 
 use crate::element;
-use crate::elementwise::unary::{FloatingMap, PARALLEL, map_slice};
+use crate::elementwise::unary::{FloatingMap, map_slice};
 use crate::iter::half_precision::{narrow, widen};
 use crate::layout::strided_iter;
+use crate::parallel::grain;
 use crate::parallel::partition;
 use crate::simd::dispatch::dispatch;
 use crate::tensor::transposed_copy::copy_transposed;
@@ -32,7 +33,7 @@ impl Tensor {
             return self.copy_from(&source.to_dtype(self.dtype())?);
         }
         if self.dtype().is_quantized() {
-            crate::quantized::quantize::inherit(self, &source)?;
+            crate::tensor::quantization::inherit(self, &source)?;
         }
         if source.storage().ptr_eq(self.storage()) {
             let fresh = Tensor::unset(source.sizes(), source.dtype())?;
@@ -256,7 +257,7 @@ fn convert_slices<F: Element, T: Element>(
 ) -> Result<()> {
     let from = source.read::<F>()?;
     let from: &[F] = &from;
-    partition::pieces(&mut result.write::<T>()?, 64, PARALLEL, |start, to| {
+    partition::pieces(&mut result.write::<T>()?, 64, grain::ELEMENTWISE, |start, to| {
         convert(&from[start..start + to.len()], to);
     });
     Ok(())

@@ -36,6 +36,22 @@ impl Exporter {
     }
 }
 
+impl Tensor {
+    /// A copy as a tensor that can be saved or printed.
+    ///
+    /// # Errors
+    /// Where memory is short.
+    pub fn to_file(&self) -> Result<sconce_tensor::Tensor> {
+        let tensor = self.contiguous()?;
+        let bytes = tensor.storage().read::<u8>()?;
+        let item = self.dtype().item_size();
+        let start = tensor.offset() as usize * item;
+        let bytes = bytes[start..start + tensor.count() * item].to_vec();
+        let storage = sconce_tensor::Storage::from_bytes(bytes.into(), sconce_tensor::Device::CPU);
+        Ok(sconce_tensor::Tensor::contiguous(storage, self.dtype(), self.sizes())?)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -45,7 +45,7 @@ impl Importer {
         let offset = tensor.storage_offset();
         let view = Tensor::from_storage(storage, tensor.dtype(), sizes, strides, offset)?;
         if let Some(quantizer) = tensor.quantizer() {
-            crate::quantized::quantize::set(&view, Quantizer::of_file(quantizer)?)?;
+            crate::tensor::quantization::set(&view, quantizer_of_file(quantizer)?)?;
         }
         Ok(view)
     }
@@ -64,11 +64,52 @@ fn unpacked(tensor: &sconce_tensor::Tensor) -> Result<Tensor> {
     let Some(quantizer) = tensor.quantizer() else {
         return Err(Error::not_implemented("a quint4x2 tensor that is not quantized"));
     };
-    crate::quantized::quantize::with_quantizer(
+    crate::tensor::quantization::with_quantizer(
         &codes,
         tensor.dtype(),
-        Quantizer::of_file(quantizer)?,
+        quantizer_of_file(quantizer)?,
     )
+}
+
+impl Tensor {
+    /// A tensor of a file. Its bytes are shared until somebody writes; two tensors of one storage
+    /// stay aliases only through [`Importer`].
+    ///
+    /// # Errors
+    /// For layouts other than strided and bytes that cannot be loaded.
+    pub fn from_file(tensor: &sconce_tensor::Tensor) -> Result<Tensor> {
+        Importer::default().import(tensor)
+    }
+}
+
+/// The parameters of a file's tensor.
+fn quantizer_of_file(quantizer: &sconce_tensor::Quantizer) -> Result<Quantizer> {
+    match quantizer {
+        sconce_tensor::Quantizer::PerTensorAffine { scale, zero_point } => {
+            Ok(Quantizer::PerTensor { scale: *scale, zero_point: *zero_point })
+        }
+        sconce_tensor::Quantizer::PerChannel {
+            scheme: sconce_tensor::ChannelScheme::Affine,
+            scales,
+            zero_points,
+            axis,
+        } => Ok(Quantizer::PerChannel {
+            scales: Tensor::from_file(scales)?.to_dtype(DType::Float64)?.to_vec()?,
+            zero_points: Tensor::from_file(zero_points)?.to_dtype(DType::Int64)?.to_vec()?,
+            axis: *axis as usize,
+        }),
+        sconce_tensor::Quantizer::PerChannel {
+            scheme: sconce_tensor::ChannelScheme::AffineFloatQParams,
+            scales,
+            zero_points,
+            axis,
+        } => Ok(Quantizer::PerChannelFloat {
+            scales: Tensor::from_file(scales)?.to_dtype(DType::Float32)?.to_vec()?,
+            zero_points: Tensor::from_file(zero_points)?.to_dtype(DType::Float32)?.to_vec()?,
+            axis: *axis as usize,
+        }),
+        other => Err(Error::not_implemented(format!("a tensor quantized {}", other.scheme_name()))),
+    }
 }
 
 #[cfg(test)]

@@ -1,95 +1,9 @@
-//! Memory formats: in which order the dimensions of a tensor lie in memory.
+//! Tensors of a memory format.
 
-use crate::iter::result_layout::{is_dense, iteration_order};
+use crate::layout::memory_format::{MemoryFormat, dense_strides, grow};
 use crate::layout::shape::{contiguous_strides, is_contiguous};
+use crate::layout::strides::{is_dense, iteration_order};
 use crate::{DType, Dims, Error, Result, Tensor};
-
-/// `torch.memory_format`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MemoryFormat {
-    /// Row-major.
-    Contiguous,
-    /// The order of the tensor that is given.
-    Preserve,
-    /// Images whose channels lie side by side.
-    ChannelsLast,
-    /// Volumes whose channels lie side by side.
-    ChannelsLast3d,
-}
-
-impl MemoryFormat {
-    /// The format of a number in a program.
-    pub fn from_number(number: i64) -> Option<MemoryFormat> {
-        use MemoryFormat::{ChannelsLast, ChannelsLast3d, Contiguous, Preserve};
-        [Contiguous, Preserve, ChannelsLast, ChannelsLast3d]
-            .get(usize::try_from(number).ok()?)
-            .copied()
-    }
-
-    /// The dimensions from the innermost to the outermost, for the rank the format is for.
-    fn order(self) -> Option<&'static [usize]> {
-        match self {
-            MemoryFormat::ChannelsLast => Some(&[1, 3, 2, 0]),
-            MemoryFormat::ChannelsLast3d => Some(&[1, 4, 3, 2, 0]),
-            _ => None,
-        }
-    }
-
-    /// The strides of a tensor without gaps.
-    ///
-    /// # Errors
-    /// Where the format is for another number of dimensions.
-    pub fn strides(self, sizes: &[i64]) -> Result<Dims> {
-        let Some(order) = self.order() else { return Ok(contiguous_strides(sizes)) };
-        if order.len() != sizes.len() {
-            let name = if order.len() == 4 { "channels_last" } else { "channels_last_3d" };
-            return Err(Error::runtime(format!(
-                "required rank {} tensor to use {name} format",
-                order.len()
-            )));
-        }
-        Ok(dense_strides(sizes, order))
-    }
-
-    /// Whether a tensor is of this format, without gaps.
-    pub(crate) fn fits(self, sizes: &[i64], strides: &[i64]) -> bool {
-        let Some(order) = self.order() else { return is_contiguous(sizes, strides) };
-        if order.len() != sizes.len() {
-            return false;
-        }
-        let dense = dense_strides(sizes, order);
-        let fits = |dim: usize| sizes[dim] == 1 || dense[dim] == strides[dim];
-        sizes.contains(&0) || (0..sizes.len()).all(fits)
-    }
-}
-
-/// Strides without gaps, of the dimensions from the innermost to the outermost.
-fn dense_strides(sizes: &[i64], order: &[usize]) -> Dims {
-    let mut strides = Dims::from_elem(1, sizes.len());
-    let mut step = 1i64;
-    for &dim in order {
-        strides[dim] = step;
-        step = step.saturating_mul(sizes[dim].max(1));
-    }
-    strides
-}
-
-/// Whether strides grow in this order, so that the format is the tensor's own. What fits row-major
-/// as well counts as row-major.
-fn grow(sizes: &[i64], strides: &[i64], order: &[usize]) -> bool {
-    if sizes.len() != order.len() || strides[1] == 0 {
-        return false;
-    }
-    let mut least = 0i64;
-    for &dim in order {
-        let ambiguous = dim == 0 && least == strides[1];
-        if sizes[dim] == 0 || strides[dim] < least || ambiguous {
-            return false;
-        }
-        least = strides[dim].saturating_mul(sizes[dim]);
-    }
-    true
-}
 
 impl Tensor {
     /// Zeros of a memory format.
@@ -183,6 +97,24 @@ impl Tensor {
         let dense = Tensor::unset(self.sizes(), dtype)?;
         let copy = dense.view_unchecked(Dims::from_slice(self.sizes()), strides, 0);
         copy.copy_from(self)?;
+        Ok(copy)
+    }
+
+    /// This tensor with other strides, that leave no gaps: itself where it has them, otherwise a copy.
+    ///
+    /// # Errors
+    /// Where memory is short, or the strides lead beyond it.
+    pub fn with_strides(self, strides: &[i64]) -> Result<Tensor> {
+        if self.strides() == strides {
+            return Ok(self);
+        }
+        let differs = |dim: usize| self.sizes()[dim] > 1 && self.strides()[dim] != strides[dim];
+        if self.numel() == 0 || !(0..self.dim()).any(differs) {
+            return self.as_strided(self.sizes(), strides, None);
+        }
+        let copy = Tensor::unset(self.sizes(), self.dtype())?;
+        let copy = copy.as_strided(self.sizes(), strides, None)?;
+        copy.copy_from(&self)?;
         Ok(copy)
     }
 

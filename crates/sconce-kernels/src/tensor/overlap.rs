@@ -1,7 +1,7 @@
 //! Whether tensors share elements in memory, as far as that shows without looking at each of them: PyTorch's
 //! `MemoryOverlap`.
 
-use crate::iter::result_layout::is_dense;
+use crate::layout::strides::is_dense;
 use crate::{Error, Result, Tensor};
 
 /// How the elements of two tensors lie to each other.

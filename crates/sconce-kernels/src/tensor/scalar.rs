@@ -1,6 +1,6 @@
+use crate::tensor::dtype_range::{greatest, integer_range};
 use num_complex::Complex;
 
-use crate::tensor::wide_elements::greatest;
 use crate::{DType, Error, Result};
 
 /// A number outside any tensor: Python's `bool`, `int`, `float` or `complex`.
@@ -126,20 +126,6 @@ fn holds(dtype: DType, value: f64) -> bool {
     }
     let most = greatest(dtype.to_real()).unwrap_or(f64::MAX);
     !value.is_finite() || value.abs() <= most
-}
-
-/// The least and the greatest number of an integral dtype, of those that an `i64` holds.
-pub(crate) fn integer_range(dtype: DType) -> (i64, i64) {
-    match dtype {
-        DType::UInt8 => (0, u8::MAX.into()),
-        DType::Int8 => (i8::MIN.into(), i8::MAX.into()),
-        DType::Int16 => (i16::MIN.into(), i16::MAX.into()),
-        DType::Int32 => (i32::MIN.into(), i32::MAX.into()),
-        DType::UInt16 => (0, u16::MAX.into()),
-        DType::UInt32 => (0, u32::MAX.into()),
-        DType::UInt64 => (0, i64::MAX),
-        _ => (i64::MIN, i64::MAX),
-    }
 }
 
 impl From<bool> for Scalar {

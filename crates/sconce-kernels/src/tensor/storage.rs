@@ -10,7 +10,7 @@ use std::cell::{Cell, OnceCell, Ref, RefCell, RefMut};
 use std::rc::Rc;
 
 use crate::alloc::caching_allocator::Block;
-use crate::quantized::quantize::Quantization;
+use crate::tensor::quantizer::Quantization;
 use crate::{Charge, Element, Error, Memory, Result};
 
 /// A run of bytes that tensors are views of, `torch.UntypedStorage` at run time.

@@ -249,29 +249,6 @@ impl Tensor {
         whole.as_strided(sizes, strides, Some(offset))
     }
 
-    /// A tensor of a file. Its bytes are shared until somebody writes; two tensors of one storage
-    /// stay aliases only through [`crate::Importer`].
-    ///
-    /// # Errors
-    /// For layouts other than strided and bytes that cannot be loaded.
-    pub fn from_file(tensor: &sconce_tensor::Tensor) -> Result<Tensor> {
-        crate::Importer::default().import(tensor)
-    }
-
-    /// A copy as a tensor that can be saved or printed.
-    ///
-    /// # Errors
-    /// Where memory is short.
-    pub fn to_file(&self) -> Result<sconce_tensor::Tensor> {
-        let tensor = self.contiguous()?;
-        let bytes = tensor.now().storage.read::<u8>()?;
-        let item = self.now().dtype.item_size();
-        let start = tensor.now().offset as usize * item;
-        let bytes = bytes[start..start + tensor.count() * item].to_vec();
-        let storage = sconce_tensor::Storage::from_bytes(bytes.into(), sconce_tensor::Device::CPU);
-        Ok(sconce_tensor::Tensor::contiguous(storage, self.now().dtype, &self.now().sizes)?)
-    }
-
     /// The storage, which other tensors may share.
     #[inline]
     pub fn storage(&self) -> &Storage {

@@ -190,32 +190,3 @@ pub(crate) fn expect_floating(kernel: &str, dtype: DType) -> Result<()> {
         _ => Err(Error::no_kernel(kernel, dtype)),
     }
 }
-
-/// The greatest number of a floating dtype.
-pub(crate) fn greatest(dtype: DType) -> Option<f64> {
-    match dtype {
-        DType::Float16 => Some(half::f16::MAX.into()),
-        DType::BFloat16 => Some(half::bf16::MAX.into()),
-        DType::Float32 => Some(f32::MAX.into()),
-        DType::Float64 => Some(f64::MAX),
-        _ => None,
-    }
-}
-
-/// A number as a tensor of a floating dtype would hold it: half precision rounds it to single
-/// precision first, as PyTorch does.
-#[inline(always)]
-pub(crate) fn rounded(value: f64, dtype: DType) -> f64 {
-    match dtype {
-        DType::Float32 => f64::from(value as f32),
-        DType::Float16 | DType::BFloat16 => rounded_to_half(value, dtype),
-        _ => value,
-    }
-}
-
-fn rounded_to_half(value: f64, dtype: DType) -> f64 {
-    match dtype {
-        DType::Float16 => half::f16::from_f32(value as f32).to_f64(),
-        _ => half::bf16::from_f32(value as f32).to_f64(),
-    }
-}

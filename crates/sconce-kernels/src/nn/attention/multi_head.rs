@@ -333,9 +333,14 @@ pub fn safe_softmax(scores: &Tensor, dim: i64) -> Result<Tensor> {
     if last && scores.dtype() == DType::Float32 && scores.numel() > 0 {
         let weights = scores.copy()?;
         let len = scores.size(-1)? as usize;
-        partition::pieces(&mut weights.write::<f32>()?, len, row_kernels::PARALLEL, |_, piece| {
-            row_kernels::safe_softmax_rows(piece, len);
-        });
+        partition::pieces(
+            &mut weights.write::<f32>()?,
+            len,
+            crate::parallel::grain::ROWS,
+            |_, piece| {
+                row_kernels::safe_softmax_rows(piece, len);
+            },
+        );
         return Ok(weights);
     }
     let weights = softmax(scores, dim)?;

@@ -118,20 +118,15 @@ fn on_slices<T: Element>(
 
 /// Applies an activation in place.
 pub(crate) fn activate(activation: LinearActivation, out: &mut [f32]) {
-    partition::pieces(
-        out,
-        64,
-        crate::reduction::row_kernels::PARALLEL,
-        |_, out| match activation {
-            // NaN passes through.
-            LinearActivation::Relu => each(out, |x| if x < 0.0 { 0.0 } else { x }),
-            LinearActivation::Gelu => each(out, single::gelu),
-            LinearActivation::GeluTanh => each(out, single::gelu_tanh),
-            LinearActivation::Silu => each(out, single::silu),
-            LinearActivation::Sigmoid => each(out, single::sigmoid),
-            LinearActivation::Tanh => each(out, single::tanh),
-        },
-    );
+    partition::pieces(out, 64, crate::parallel::grain::ROWS, |_, out| match activation {
+        // NaN passes through.
+        LinearActivation::Relu => each(out, |x| if x < 0.0 { 0.0 } else { x }),
+        LinearActivation::Gelu => each(out, single::gelu),
+        LinearActivation::GeluTanh => each(out, single::gelu_tanh),
+        LinearActivation::Silu => each(out, single::silu),
+        LinearActivation::Sigmoid => each(out, single::sigmoid),
+        LinearActivation::Tanh => each(out, single::tanh),
+    });
 }
 
 fn each(out: &mut [f32], f: impl Fn(f32) -> f32) {

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 
 use crate::elementwise::binary::{BinaryOp, binary};
 use crate::nn::loss::elementwise::Reduction;
-use crate::tensor::wide_elements::rounded;
+use crate::tensor::dtype_range::rounded;
 use crate::{DType, Dims, Element, Error, Result, Scalar, Tensor, log_softmax, masked_fill, sum};
 
 /// What is common to the losses over classes.

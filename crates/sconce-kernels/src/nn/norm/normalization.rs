@@ -4,9 +4,10 @@ use half::{bf16, f16};
 
 use crate::elementwise::binary::{compute_dtype, is_half};
 use crate::iter::half_precision::{Half, narrow, widen};
+use crate::parallel::grain;
 use crate::parallel::partition;
 use crate::reduction::reduce::row_sum;
-use crate::reduction::row_kernels::{PARALLEL, layer_norm_rows};
+use crate::reduction::row_kernels::layer_norm_rows;
 use crate::{DType, Error, Result, Tensor};
 
 /// An optional scale or shift, as `float32` numbers.
@@ -215,7 +216,7 @@ fn single(
     let result = Tensor::unset(input.sizes(), DType::Float32)?;
     let from = input.read::<f32>()?;
     let from: &[f32] = &from;
-    partition::pieces(&mut result.write::<f32>()?, len, PARALLEL, |start, piece| {
+    partition::pieces(&mut result.write::<f32>()?, len, grain::ROWS, |start, piece| {
         let step = len * (TOGETHER / len).max(1);
         let from = &from[start..start + piece.len()];
         for (to, from) in piece.chunks_mut(step).zip(from.chunks(step)) {
@@ -238,7 +239,7 @@ fn halves<H: Half>(
     let result = Tensor::unset(input.sizes(), input.dtype())?;
     let from = input.read::<H>()?;
     let from: &[H] = &from;
-    partition::pieces(&mut result.write::<H>()?, len, PARALLEL, |start, piece| {
+    partition::pieces(&mut result.write::<H>()?, len, grain::ROWS, |start, piece| {
         let step = len * (TOGETHER / len).max(1);
         let from = &from[start..start + piece.len()];
         let mut wide = vec![0f32; step.min(piece.len())];
@@ -293,7 +294,7 @@ fn scale_planes(
     let of = |numbers: &Option<Vec<f32>>, plane: usize| {
         numbers.as_ref().map(|numbers| numbers[plane % numbers.len()])
     };
-    partition::pieces(&mut result.write::<f32>()?, inner, PARALLEL, |start, piece| {
+    partition::pieces(&mut result.write::<f32>()?, inner, grain::ROWS, |start, piece| {
         for (plane, at) in piece.chunks_exact_mut(inner).zip(start / inner..) {
             match (of(&weight, at), of(&bias, at)) {
                 (Some(w), Some(b)) => plane.iter_mut().for_each(|x| *x = *x * w + b),

@@ -3,7 +3,7 @@
 use super::maximum::maxima;
 use super::windows::{Axis, Window};
 use super::{check_within, floats};
-use crate::tensor::wide_elements::rounded;
+use crate::tensor::dtype_range::rounded;
 use crate::{DType, Dims, Error, Result, Tensor};
 
 /// Where the windows of a fractional pool start: steps of a fractional size from a random place,
