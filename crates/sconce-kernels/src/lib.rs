@@ -20,6 +20,7 @@ pub mod layout;
 mod matmul;
 mod nn;
 mod parallel;
+mod quantize;
 mod quantized;
 mod random;
 mod reduction;
@@ -37,24 +38,28 @@ pub use elementwise::activation::{
     celu, glu, hardshrink, hardtanh, log_sigmoid, prelu, prelu_kernel, selu, softshrink, threshold,
 };
 pub use elementwise::any_dtype::{
-    equal, filled_like, float_power, gcd, heaviside, is_exactly, isclose, isin, lcm, logit,
-    map_float, map_floating, nan_to_num, polynomial, round_decimals, zip_float, zip_floating,
+    filled_like, float_power, gcd, heaviside, is_exactly, isclose, isin, lcm, logit, map_float,
+    map_floating, nan_to_num, round_decimals, zip_float, zip_floating,
 };
-pub use elementwise::binary::{BinaryOp, add, binary, binary_in_place, store, sub};
+pub use elementwise::binary::{add, binary, sub};
+pub use elementwise::binary_op::BinaryOp;
 pub use elementwise::complex::{
     angle, complex, complex_dtype, complex_sgn, conj, imag, polar, real, real_dtype,
     view_as_complex, view_as_real,
 };
 pub use elementwise::complex_functions::{complex_logaddexp, complex_sinc};
+pub use elementwise::conditional::quantized_clamp;
 pub use elementwise::conditional::{
     clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_,
 };
 pub use elementwise::contiguous::{dense_binary, dense_binary_in_place, dense_unary};
 pub use elementwise::float_parts::{frexp, ldexp, nextafter, signbit};
+pub use elementwise::in_place::unary_in_place;
+pub use elementwise::in_place::{binary_in_place, store};
 pub use elementwise::ternary::{addcdiv, addcmul, lerp};
-pub use elementwise::unary::{
-    UnaryOp, bitwise_not, isfinite, isinf, isnan, logical_not, unary, unary_in_place,
-};
+pub use elementwise::unary::{bitwise_not, isfinite, isinf, isnan, logical_not, unary};
+pub use elementwise::unary::{quantized_hardsigmoid, quantized_relu};
+pub use elementwise::unary_op::UnaryOp;
 pub use error::{Error, ErrorKind, Result, cpp_type_name};
 pub use fused_pointwise::{ChainOp, ChainResults, ChainStep, MOST_OPERANDS, chain};
 pub use indexing::index::{embedding, gather, index, index_put, index_select, nonzero, scatter};
@@ -82,8 +87,9 @@ pub use nn::dropout::{Dropout, check_dropout, check_slopes, dropout, native_drop
 pub use nn::embedding::embedding_bag::{
     BagMode, BagOptions, Bags, embedding_bag, embedding_renorm,
 };
+pub use nn::linear::activation::LinearActivation;
 pub use nn::linear::bilinear::bilinear;
-pub use nn::linear::packed::{LinearActivation, linear_packed, pack_linear};
+pub use nn::linear::packed::{linear_packed, pack_linear};
 pub use nn::loss::classification::{
     ClassLoss, cross_entropy_loss, multi_margin_loss, multilabel_margin_loss, nll_loss, one_hot,
 };
@@ -102,15 +108,17 @@ pub use nn::pool::{
     PoolOptions, adaptive_avg_pool, adaptive_max_pool, avg_pool, fractional_max_pool, max_pool,
     max_pool_sizes, max_pool_with_indices, max_unpool,
 };
-pub use nn::recurrent::layers::{Cell, CellWeights, Recurrent, cell_step, gate_step};
+pub use nn::recurrent::cell::{Cell, CellWeights};
+pub use nn::recurrent::layers::{Recurrent, cell_step, gate_step};
 pub use nn::recurrent::pack_padded::{pack_padded, pad_packed, pad_sequence};
 pub use nn::recurrent::packed::{PackedRecurrent, pack_recurrent};
 pub use nn::resample::grid_sample::{GridMode, GridPadding, affine_grid, grid_sample};
 pub use nn::resample::upsample::{Upsample, upsample};
 pub use parallel::partition as threads;
+pub use quantize::{choose_parameters, dequantize, quantize, through_floats, through_integers};
+pub use quantize::{rearranged, rearranged_with_indices};
 pub use quantized::arithmetic::{
-    quantized_add_scalar, quantized_clamp, quantized_matmul, quantized_mul_scalar,
-    quantized_threshold, rearranged, rearranged_with_indices,
+    quantized_add_scalar, quantized_matmul, quantized_mul_scalar, quantized_threshold,
 };
 pub use quantized::embedding::{
     CodeBits, RowBags, pack_quantized_rows, pack_rows, quantized_embedding,
@@ -120,10 +128,6 @@ pub use quantized::fake_quantize::{FakeQuantizer, MovingRange, fake_quantize};
 pub use quantized::layers::{
     Output, half_linear, quantized_conv, quantized_conv_dynamic, quantized_conv_transpose,
     quantized_linear, quantized_linear_dynamic, quantized_mul,
-};
-pub use quantized::quantize::{
-    choose_parameters, dequantize, quantize, quantized_hardsigmoid, quantized_relu, through_floats,
-    through_integers,
 };
 pub use random::continuous::{
     bernoulli_from, bernoulli_in_place, cauchy_in_place, check_deviation, empty_like,
@@ -139,10 +143,11 @@ pub use reduction::differences::{Spacing, cumulative_trapezoid, diff, gradient, 
 pub use reduction::distance::{cdist, cosine_similarity, pairwise_distance, pdist};
 pub use reduction::histogram::{Bins, bincount, histc, histogramdd, searchsorted};
 pub use reduction::min_max::{Extremum, amax, amin, arg_extremum, extreme_values, extremum};
-pub use reduction::reduce::{
-    all, any, count_nonzero, log_softmax, logsumexp, mean, norm, prod, softmax, std, sum, var,
-};
+pub use reduction::reduce::sum_to_size;
+pub use reduction::reduce::{all, any, count_nonzero, mean, norm, prod, std, sum, var};
 pub use reduction::segment_reduce::{SegmentReduce, Segments, segment_reduce};
+pub use reduction::softmax::{log_softmax, logsumexp, softmax};
+pub use reduction::statistics::equal;
 pub use reduction::statistics::{
     all_true, count_nonzero_dims, deviation, dist, hash, isreal, nanmean, nansum, renorm,
     triangle_indices, truth_dims, vander, variance,
@@ -154,8 +159,8 @@ pub use shape::pad::{PadMode, pad};
 pub use shape::pixel_shuffle::{channel_shuffle, pixel_shuffle, pixel_unshuffle};
 pub use shape::rearrange::{
     at_least, block_diag, broadcast_tensors, cartesian_prod, combinations, diag, diag_embed, flip,
-    meshgrid, repeat, repeat_interleave, repetitions, roll, rot90, split_at, split_evenly,
-    sum_to_size, tile, unflatten,
+    meshgrid, repeat, repeat_interleave, repetitions, roll, rot90, split_at, split_evenly, tile,
+    unflatten,
 };
 pub use simd::dispatch::dispatch;
 pub use sorting::order_statistics::{
@@ -163,6 +168,7 @@ pub use sorting::order_statistics::{
 };
 pub use sorting::sort::sort;
 pub use sorting::unique::{Unique, unique, unique_consecutive, unique_dim};
+pub use special::of_tensors::polynomial;
 pub use tensor::export::Exporter;
 pub use tensor::import::Importer;
 pub use tensor::overlap::Overlap;

@@ -3,15 +3,18 @@
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use crate::elementwise::binary::{BinaryOp, binary, compute_dtype};
+use crate::elementwise::binary::binary;
+use crate::elementwise::binary_op::BinaryOp;
 use crate::error::cpp_type_name;
 use crate::gemm::half_gemm;
-use crate::gemm::strided_gemm::{self, Matrix, Multiply};
-use crate::iter::half_precision::Half;
+use crate::gemm::half_products::HalfProducts;
+use crate::gemm::matrix::{Matrix, Multiply};
+use crate::gemm::strided_gemm::{self};
 use crate::layout::shape::{broadcast, expanded_strides};
 use crate::layout::strided_iter;
 use crate::parallel::partition;
 use crate::simd::dispatch::dispatch;
+use crate::tensor::promotion::compute_dtype;
 use crate::{DType, Dims, Error, Operand, Result, Scalar, Tensor};
 
 fn same_dtype(a: &Tensor, b: &Tensor) -> Result<()> {
@@ -85,7 +88,7 @@ pub fn bmm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 
 /// The product of tensors of two or more dimensions whose matrices are known to fit, plus `bias`,
 /// which has the product's dtype, a floating one, and broadcasts to its sizes. Batches are
-/// broadcast; nothing is copied, whatever the strides. Half precision is rounded once.
+/// broadcast; nothing is copied, whatever the strides. HalfProducts precision is rounded once.
 fn product(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     let dtype = a.dtype();
     if a.dim() == 2 && b.dim() == 2 {
@@ -129,7 +132,11 @@ fn product(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
 }
 
 /// [`product`] of two matrices of half precision.
-fn product_of_halves<H: Half>(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+fn product_of_halves<H: HalfProducts>(
+    a: &Tensor,
+    b: &Tensor,
+    bias: Option<&Tensor>,
+) -> Result<Tensor> {
     let (sizes, k) = ([a.sizes()[0], b.sizes()[1]], a.sizes()[1]);
     let bias = bias.map(|bias| bias.to_dtype(DType::Float32)?.expand(&sizes)).transpose()?;
     let result = Tensor::unset(&sizes, a.dtype())?;
@@ -481,7 +488,7 @@ fn add_product(
     }
     let (half, compute) = (input.dtype(), compute_dtype(input.dtype()));
     if half.is_floating_point() && half != compute {
-        // Half precision is rounded once, at the end.
+        // HalfProducts precision is rounded once, at the end.
         let [input, a, b] = [input, a, b].map(|operand| operand.to_dtype(compute));
         return add_product(&input?, [&a?, &b?], beta, alpha)?.to_dtype(half);
     }

@@ -2,13 +2,18 @@
 
 use crate::c_format::general;
 use crate::elementwise::any_dtype::{map_floating, map_floating_each, rounding};
-use crate::elementwise::binary::{BinaryOp, binary, compute_dtype, wrapped};
-use crate::elementwise::unary::{UnaryOp, map, unary};
+use crate::elementwise::binary::binary;
+use crate::elementwise::binary_op::BinaryOp;
+use crate::elementwise::unary::unary;
+use crate::elementwise::unary_op::UnaryOp;
+use crate::iter::map::map;
 use crate::layout::shape::wrap_dim;
 use crate::parallel::partition;
 use crate::simd::dispatch;
 use crate::tensor::dtype_range::rounded;
-use crate::vecmath::accuracy::{Maths, OfDouble, OfSingle};
+use crate::tensor::dtype_range::wrapped;
+use crate::tensor::promotion::compute_dtype;
+use crate::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
 use crate::{DType, Error, Result, Scalar, Tensor};
 
 /// `torch.nn.functional.celu`.
@@ -95,7 +100,7 @@ pub fn log_sigmoid(input: &Tensor) -> Result<Tensor> {
 
 /// [`log_sigmoid`] of a number.
 #[inline(always)]
-pub(crate) fn log_sigmoid_of<M: Maths>(x: f64) -> f64 {
+pub(crate) fn log_sigmoid_of<M: Accuracy>(x: f64) -> f64 {
     let low = if x > 0.0 { 0.0 } else { x };
     low - M::ln_1p_of_part(M::exp(-x.abs()))
 }

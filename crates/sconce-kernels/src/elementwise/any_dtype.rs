@@ -1,16 +1,19 @@
 //! Element-wise operators that are written once for all dtypes, in double precision.
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
-use crate::elementwise::binary::{BinaryOp, binary};
-use crate::elementwise::unary::{map, map_slice, map_slices_beyond};
-use crate::iter::broadcast_binary::{Strided, row, zip, zip_parallel};
+use crate::elementwise::binary::binary;
+use crate::elementwise::binary_op::BinaryOp;
+use crate::iter::broadcast_binary::{row, zip, zip_parallel};
 use crate::iter::half_precision::{map_halves, zip_halves};
+use crate::iter::map::{map, map_slices_beyond};
+use crate::layout::strided_iter::Strided;
 use crate::parallel::grain;
+use crate::simd::map_slice::map_slice;
 use crate::tensor::dtype_range::integer_range;
 use crate::tensor::dtype_range::rounded;
 use crate::tensor::promotion::int_to_float;
 use crate::tensor::wide_elements::{Complex128, Number, Numbers, expect_floating, widest};
-use crate::{Bool, DType, Dims, Error, Operand, Result, Scalar, Tensor, result_type};
+use crate::{Bool, DType, Dims, Error, Operand, Result, Tensor, result_type};
 
 /// `f` of every element; integers give `float32`.
 ///
@@ -359,18 +362,6 @@ pub fn isclose(a: &Tensor, b: &Tensor, rtol: f64, atol: f64, equal_nan: bool) ->
     }
 }
 
-/// `torch.equal`.
-///
-/// # Errors
-/// For dtypes without kernels.
-pub fn equal(a: &Tensor, b: &Tensor) -> Result<bool> {
-    if a.sizes() != b.sizes() {
-        return Ok(false);
-    }
-    let same = binary(BinaryOp::Eq, a.into(), b.into())?;
-    crate::all(&same, &[], false)?.item().map(Scalar::to_bool)
-}
-
 /// `torch.isin`: whether each element is among others.
 ///
 /// # Errors
@@ -419,33 +410,5 @@ pub fn filled_like(input: &Tensor, value: Operand<'_>) -> Result<Tensor> {
             "fill_ only supports 0-dimension value tensor but got tensor with {} dimensions.",
             value.dim()
         ))),
-    }
-}
-
-/// The value of a polynomial family at each `x` for each degree; integers give `float32`.
-///
-/// # Errors
-/// For half precision and complex numbers, and for degrees beyond a million.
-pub fn polynomial(
-    family: crate::special::Polynomial,
-    x: Operand<'_>,
-    degree: Operand<'_>,
-) -> Result<Tensor> {
-    const HIGHEST: i64 = 1_000_000;
-    let dtype = int_to_float(result_type(&[x, degree])?);
-    if !matches!(dtype, DType::Float32 | DType::Float64) {
-        return Err(Error::no_kernel("polynomial_cpu", dtype));
-    }
-    // As whole numbers: what is none is the least of them, the degree of nothing.
-    let whole = |degree: f64| if degree < i64::MAX as f64 { degree as i64 } else { i64::MIN };
-    let degrees = degree.to_dtype(DType::Float64)?.to_vec::<f64>()?;
-    if degrees.iter().any(|&degree| whole(degree) > HIGHEST) {
-        return Err(Error::not_implemented("a polynomial of a degree above 1000000"));
-    }
-    match dtype {
-        DType::Float32 => {
-            zip_float("polynomial_cpu", x, degree, |x, n| f64::from(family.at(x as f32, whole(n))))
-        }
-        _ => zip_float("polynomial_cpu", x, degree, |x, n| family.at(x, whole(n))),
     }
 }

@@ -1,116 +1,27 @@
 //! Operators of two operands, element by element: promotion, broadcasting, in-place and `out=`.
 
+use crate::elementwise::binary_op::BinaryOp;
+use crate::elementwise::compare::{compare, compare_bools};
+use crate::elementwise::complex_arithmetic::{power, quotient, times_one};
+use crate::elementwise::unary::UnaryKernels;
+use crate::tensor::dtype_range::wrapped;
+use crate::tensor::promotion::{compute_dtype, is_half};
 use num_complex::Complex;
 
 use crate::elementwise::binary_integer;
 use crate::elementwise::remainder;
-use crate::elementwise::unary::{FloatingMap, map_slice};
 use crate::iter::broadcast_binary::{Zipping, row, zip, zip_parallel};
 use crate::iter::half_precision::{map_halves, zip_halves};
 use crate::layout::shape::broadcast;
 use crate::parallel::grain;
+use crate::simd::map_slice::map_slice;
 use crate::tensor::dtype_range::rounded;
-use crate::tensor::promotion::{check_cast, int_to_float};
+use crate::tensor::promotion::int_to_float;
 use crate::unary;
-use crate::{
-    Bool, DType, Dims, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, result_type,
-};
-
-/// An operator of two operands, by the name of its `aten` operator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-#[allow(missing_docs, reason = "named like the operators of torch")]
-pub enum BinaryOp {
-    Add,
-    Sub,
-    Mul,
-    /// True division.
-    Div,
-    /// `div(rounding_mode='trunc')`.
-    DivTrunc,
-    /// `div(rounding_mode='floor')` and `floor_divide`.
-    DivFloor,
-    Pow,
-    /// The sign of the divisor, as Python's `%`.
-    Remainder,
-    /// The sign of the dividend.
-    Fmod,
-    Maximum,
-    Minimum,
-    Fmax,
-    Fmin,
-    Atan2,
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    BitwiseAnd,
-    BitwiseOr,
-    BitwiseXor,
-    LeftShift,
-    RightShift,
-    LogicalAnd,
-    LogicalOr,
-    LogicalXor,
-}
+use crate::vecmath::float_element::FloatElement;
+use crate::{Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, result_type};
 
 use BinaryOp::*;
-
-impl BinaryOp {
-    pub(crate) fn compares(self) -> bool {
-        matches!(self, Eq | Ne | Lt | Le | Gt | Ge)
-    }
-
-    fn is_logical(self) -> bool {
-        matches!(self, LogicalAnd | LogicalOr | LogicalXor)
-    }
-
-    /// The name that PyTorch's "not implemented for" errors give the kernel.
-    pub(crate) fn kernel(self) -> &'static str {
-        match self {
-            Add | Sub => "add_stub",
-            Mul => "mul_cpu",
-            Div => "div_true_cpu",
-            DivTrunc => "div_trunc_cpu",
-            DivFloor => "div_floor_cpu",
-            Pow => "pow",
-            Remainder => "remainder_cpu",
-            Fmod => "fmod_cpu",
-            Maximum => "maximum_cpu",
-            Minimum => "minimum_cpu",
-            Fmax => "fmax",
-            Fmin => "fmin",
-            Atan2 => "atan2_cpu",
-            Eq => "eq_cpu",
-            Ne => "ne_cpu",
-            Lt => "lt_cpu",
-            Le => "le_cpu",
-            Gt => "gt_cpu",
-            Ge => "ge_cpu",
-            BitwiseAnd => "bitwise_and_cpu",
-            BitwiseOr => "bitwise_or_cpu",
-            BitwiseXor => "bitwise_xor_cpu",
-            LeftShift => "lshift_cpu",
-            RightShift => "rshift_cpu",
-            LogicalAnd => "logical_and_cpu",
-            LogicalOr => "logical_or_cpu",
-            LogicalXor => "logical_xor_cpu",
-        }
-    }
-}
-
-/// The dtype that kernels compute in: half-precision types in `float32`, integers in `int64`.
-/// Every result is the same as in the type itself, rounded or wrapped once.
-pub(crate) fn compute_dtype(dtype: DType) -> DType {
-    match dtype {
-        DType::Float16 | DType::BFloat16 => DType::Float32,
-        DType::ComplexHalf => DType::Complex64,
-        other if other.is_integral() => DType::Int64,
-        other => other,
-    }
-}
 
 /// `op(a, b)` as a new tensor.
 ///
@@ -180,14 +91,14 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
             let b = [b.to_dtype(compute)?.item()?.to_f64() as f32];
             return map_halves(grain::ELEMENTWISE, &a, &|xs, out| kernel(out, (xs, 1), (&b, 0)));
         }
-        return zip_halves(Some(op), &a, &b.to_dtype(common)?, &kernel);
+        return zip_halves(op.arithmetic(), &a, &b.to_dtype(common)?, &kernel);
     }
     let a = widened(a, common, compute)?;
     let b = if exactly { b.to_dtype(compute)? } else { widened(b, common, compute)? };
     let result = match compute {
         DType::Float32 => floats::<f32>(op, &a, &b),
         DType::Float64 => floats::<f64>(op, &a, &b),
-        DType::Bool => bools(op, &a, &b),
+        DType::Bool => compare_bools(op, &a, &b),
         whole if whole.is_integral() => binary_integer::zipped(op, &a, &b, common),
         DType::Complex64 => complexes::<f32>(op, &a, &b),
         DType::Complex128 => complexes::<f64>(op, &a, &b),
@@ -237,10 +148,6 @@ impl Power {
     }
 }
 
-pub(crate) fn is_half(dtype: DType) -> bool {
-    matches!(dtype, DType::Float16 | DType::BFloat16)
-}
-
 /// An operand rounded to the common dtype, as a tensor of the one computed in. Of half precision the
 /// second factor or the divisor is not rounded if it has no dimensions.
 fn widened(operand: Operand<'_>, common: DType, compute: DType) -> Result<Tensor> {
@@ -250,19 +157,6 @@ fn widened(operand: Operand<'_>, common: DType, compute: DType) -> Result<Tensor
         }
         Operand::Scalar(scalar) if !is_half(common) => Tensor::scalar(scalar, compute),
         operand => operand.to_dtype(common)?.to_dtype(compute),
-    }
-}
-
-/// An integer as a narrower dtype holds it.
-pub(crate) fn wrapped(value: i64, dtype: DType) -> i64 {
-    match dtype {
-        DType::UInt8 => i64::from(value as u8),
-        DType::Int8 => i64::from(value as i8),
-        DType::Int16 => i64::from(value as i16),
-        DType::Int32 => i64::from(value as i32),
-        DType::UInt16 => i64::from(value as u16),
-        DType::UInt32 => i64::from(value as u32),
-        _ => value,
     }
 }
 
@@ -321,58 +215,6 @@ fn scaled(op: BinaryOp, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result
     binary(op, (&a).into(), (&b).into())?.to_dtype(common)
 }
 
-/// Stores `result` in `target`, as in-place operators do.
-///
-/// # Errors
-/// Where the target's sizes would have to grow, or its dtype is of a lower kind.
-pub fn store(target: &Tensor, result: &Tensor) -> Result<()> {
-    check_store(target, result.sizes(), result.dtype())?;
-    if target.repeats_elements() {
-        return store_changed(target, &result.to_dtype(target.dtype())?.contiguous()?);
-    }
-    target.copy_from(result)
-}
-
-/// Refuses what [`store`] cannot: a result of other sizes, or of a dtype of a higher kind.
-pub(crate) fn check_store(target: &Tensor, sizes: &[i64], dtype: DType) -> Result<()> {
-    if sizes != target.sizes() {
-        return Err(cannot_grow(target, sizes));
-    }
-    check_cast(dtype, target.dtype())
-}
-
-/// What is said where a result of these sizes is to be stored in a tensor of others.
-pub(crate) fn cannot_grow(target: &Tensor, sizes: &[i64]) -> Error {
-    Error::runtime(format!(
-        "output with shape {:?} doesn't match the broadcast shape {sizes:?}",
-        target.sizes()
-    ))
-}
-
-/// Stores the elements that differ, one by one: where an element stands for several, the others still have
-/// what it was before.
-fn store_changed(target: &Tensor, result: &Tensor) -> Result<()> {
-    let changed = binary(BinaryOp::Ne, result.into(), target.into())?.to_vec::<Bool>()?;
-    for (at, _) in changed.iter().enumerate().filter(|(_, changed)| changed.get()) {
-        let (mut rest, mut offset) = (at as i64, target.offset());
-        for (&size, &stride) in target.sizes().iter().zip(target.strides()).rev() {
-            offset += rest % size * stride;
-            rest /= size;
-        }
-        let one = |of: &Tensor, offset| of.view_unchecked(Dims::new(), Dims::new(), offset);
-        one(target, offset).copy_from(&one(result, result.offset() + at as i64))?;
-    }
-    Ok(())
-}
-
-/// `target = op(target, b)`, the operators whose names end in `_`.
-///
-/// # Errors
-/// As [`binary`] and [`store`].
-pub fn binary_in_place(op: BinaryOp, target: &Tensor, b: Operand<'_>) -> Result<()> {
-    store(target, &binary(op, target.into(), b)?)
-}
-
 fn check_kernel(op: BinaryOp, dtype: DType, a: Operand<'_>, b: Operand<'_>) -> Result<()> {
     let bool_only = dtype == DType::Bool;
     let complex = dtype.is_complex();
@@ -426,23 +268,8 @@ fn check_kernel(op: BinaryOp, dtype: DType, a: Operand<'_>, b: Operand<'_>) -> R
     Ok(())
 }
 
-pub(crate) fn compare<T: Element + PartialOrd>(
-    op: BinaryOp,
-    a: &Tensor,
-    b: &Tensor,
-) -> Result<Tensor> {
-    match op {
-        Eq => zip(a, b, |x: T, y: T| Bool::from(x == y)),
-        Ne => zip(a, b, |x: T, y: T| Bool::from(x != y)),
-        Lt => zip(a, b, |x: T, y: T| Bool::from(x < y)),
-        Le => zip(a, b, |x: T, y: T| Bool::from(x <= y)),
-        Gt => zip(a, b, |x: T, y: T| Bool::from(x > y)),
-        _ => zip(a, b, |x: T, y: T| Bool::from(x >= y)),
-    }
-}
-
 /// A floating type that operators of two operands have kernels of their own for.
-pub(crate) trait Floating: FloatingMap + PartialOrd {
+pub(crate) trait Floating: UnaryKernels + PartialOrd {
     /// The kernel of an operator whose result is of this type as well.
     fn zipping(op: BinaryOp) -> Option<Zipping<Self>>;
 }
@@ -488,7 +315,7 @@ macro_rules! floating {
                     }),
                     Fmax => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x.max(y)),
                     Fmin => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x.min(y)),
-                    Atan2 => |out, x, y| row(out, x, y, |y: $ty, x: $ty| FloatingMap::atan2(y, x)),
+                    Atan2 => |out, x, y| row(out, x, y, |y: $ty, x: $ty| FloatElement::atan2(y, x)),
                     _ => return None,
                 })
             }
@@ -496,21 +323,6 @@ macro_rules! floating {
     )*};
 }
 floating! { f32 f64 }
-
-fn bools(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let number = |x: Bool| u8::from(x.get());
-    zip(a, b, move |x: Bool, y: Bool| {
-        let (x, y) = (number(x), number(y));
-        Bool::from(match op {
-            Eq => x == y,
-            Ne => x != y,
-            Lt => x < y,
-            Le => x <= y,
-            Gt => x > y,
-            _ => x >= y,
-        })
-    })
-}
 
 fn complexes<F>(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor>
 where
@@ -527,48 +339,6 @@ where
         Eq => zip(a, b, |x: C<F>, y: C<F>| Bool::from(x == y)),
         Ne => zip(a, b, |x: C<F>, y: C<F>| Bool::from(x != y)),
         _ => Err(Error::no_kernel(op.kernel(), a.dtype())),
-    }
-}
-
-fn power<F: num_traits::Float>(x: Complex<F>, y: Complex<F>) -> Complex<F> {
-    if [x.re, x.im, y.re, y.im].into_iter().all(|part| part.is_zero()) {
-        // The exponential of 0 times the logarithm of 0.
-        return Complex::new(F::nan(), F::nan());
-    }
-    if [x.re, x.im, y.re, y.im].into_iter().all(F::is_finite) {
-        return x.powc(y);
-    }
-    let [x, y] = [x, y].map(|z| {
-        let wide = |part: F| part.to_f64().unwrap_or(f64::NAN);
-        Complex::new(wide(z.re), wide(z.im))
-    });
-    let power = crate::elementwise::complex_special_cases::pow(x, y);
-    let narrow = |part| F::from(part).unwrap_or_else(F::nan);
-    Complex::new(narrow(power.re), narrow(power.im))
-}
-
-/// What PyTorch adds: the product with `alpha`, a complex 1 unless the caller says otherwise, in which
-/// one part that is infinite or NaN makes the other NaN.
-fn times_one<F: num_traits::Float>(x: Complex<F>) -> Complex<F> {
-    let zero = F::zero();
-    Complex::new(x.re - x.im * zero, x.im + x.re * zero)
-}
-
-/// The quotient of complex numbers, of which no part is squared, so that it is as large as it should be
-/// wherever that can be held: by 0 infinite, by what is infinite 0.
-pub(crate) fn quotient<F: num_traits::Float>(x: Complex<F>, y: Complex<F>) -> Complex<F> {
-    if y.re.is_zero() && y.im.is_zero() {
-        let zero = F::zero();
-        return Complex::new(x.re / zero, x.im / zero);
-    }
-    if y.re.abs() >= y.im.abs() {
-        let ratio = y.im / y.re;
-        let scale = F::one() / (y.re + y.im * ratio);
-        Complex::new((x.re + x.im * ratio) * scale, (x.im - x.re * ratio) * scale)
-    } else {
-        let ratio = y.re / y.im;
-        let scale = F::one() / (y.re * ratio + y.im);
-        Complex::new((x.re * ratio + x.im) * scale, (x.im * ratio - x.re) * scale)
     }
 }
 
@@ -635,6 +405,44 @@ mod tests {
         ];
         for (name, found, expected) in cases {
             assert_eq!(found.unwrap().to_vec::<bf16>().unwrap(), bf(expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn blocks_of_any_layout_give_what_single_precision_gives() {
+        use crate::UnaryOp;
+        use crate::binary;
+        use crate::unary;
+        let numbers: Vec<f32> = (0..1300).map(|i| (i * 37 % 211) as f32 * 0.125 - 9.0).collect();
+        let all = Tensor::from_slice(&numbers, &[26, 50]).unwrap();
+        type Layout = (&'static str, fn(&Tensor) -> Tensor);
+        let layouts: [Layout; 4] = [
+            ("whole", Tensor::clone),
+            ("turned", |t| t.reshape(&[50, 26]).unwrap().t().unwrap()),
+            ("a row", |t| t.narrow(0, 3, 1).unwrap()),
+            ("a column", |t| t.narrow(1, 7, 1).unwrap().expand(&[26, 50]).unwrap()),
+        ];
+        for dtype in [DType::Float16, DType::BFloat16] {
+            let half = all.to_dtype(dtype).unwrap();
+            let wide = half.to_dtype(DType::Float32).unwrap();
+            for (name, a) in layouts {
+                let found = unary(UnaryOp::Exp, &a(&half)).unwrap().to_dtype(DType::Float32);
+                let expected = unary(UnaryOp::Exp, &a(&wide)).unwrap().to_dtype(dtype).unwrap();
+                let expected = expected.to_dtype(DType::Float32).unwrap().to_vec::<f32>().unwrap();
+                assert_eq!(found.unwrap().to_vec::<f32>().unwrap(), expected, "{name}");
+                for (other, b) in layouts {
+                    for op in [BinaryOp::Sub, BinaryOp::Add, BinaryOp::Mul, BinaryOp::Maximum] {
+                        let of = |t: &Tensor| binary(op, (&a(t)).into(), (&b(t)).into()).unwrap();
+                        let found = of(&half);
+                        assert_eq!(found.dtype(), dtype);
+                        let found = found.to_dtype(DType::Float32).unwrap();
+                        let expected = of(&wide).to_dtype(dtype).unwrap();
+                        let expected = expected.to_dtype(DType::Float32).unwrap();
+                        let [found, expected] = [found, expected].map(|t| t.to_vec::<f32>());
+                        assert_eq!(found.unwrap(), expected.unwrap(), "{name}, {other}");
+                    }
+                }
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Operators of two integer tensors of one dtype, element by element.
 
-use crate::elementwise::binary::BinaryOp::{self, *};
-use crate::elementwise::binary::compare;
+use crate::elementwise::binary_op::BinaryOp::{self, *};
+use crate::elementwise::compare::compare;
 use crate::iter::broadcast_binary::zip;
 use crate::{DType, Error, Result, Tensor};
 

@@ -2,10 +2,10 @@
 
 use num_complex::Complex;
 
-use crate::elementwise::unary::map;
+use crate::iter::map::map;
 use crate::layout::shape;
 use crate::tensor::promotion::int_to_float;
-use crate::vecmath::accuracy::{Maths, OfSingle};
+use crate::vecmath::accuracy::{Accuracy, OfSingle};
 use crate::{DType, Dims, Element, Error, Result, Tensor};
 
 /// The real dtype of the parts of a complex one; other dtypes as they are.

@@ -3,10 +3,10 @@
 use num_complex::Complex;
 use num_traits::{AsPrimitive, Float};
 
-use crate::elementwise::binary::quotient;
+use crate::elementwise::complex_arithmetic::quotient;
 use crate::elementwise::complex_special_cases;
-use crate::elementwise::unary::map;
 use crate::iter::broadcast_binary::zip;
+use crate::iter::map::map;
 use crate::simd::dispatch::dispatch;
 use crate::{DType, Element, Error, Result, Tensor, UnaryOp, result_type};
 

@@ -1,12 +1,15 @@
 //! Choosing between values: `where`, `masked_fill`, `clamp`.
 
 use crate::elementwise::any_dtype::{map_floating, map_floating_each, rounding};
-use crate::elementwise::binary::{BinaryOp, binary};
-use crate::elementwise::unary::map;
+use crate::elementwise::binary::binary;
+use crate::elementwise::binary_op::BinaryOp;
+use crate::iter::map::map;
 use crate::layout::shape::broadcast;
+use crate::per_tensor;
+use crate::quantize::{map_codes, quantized_integer};
 use crate::tensor::dtype_range::integer_range;
 use crate::tensor::dtype_range::rounded;
-use crate::vecmath::accuracy::{Maths, OfDouble, OfSingle};
+use crate::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
 use crate::{Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, result_type};
 
 /// `torch.where(condition, a, b)`.
@@ -83,7 +86,7 @@ pub fn masked_fill(input: &Tensor, mask: &Tensor, value: Operand<'_>) -> Result<
 /// # Errors
 /// As [`masked_fill`], and where `input` would have to grow.
 pub fn masked_fill_in_place(input: &Tensor, mask: &Tensor, value: Operand<'_>) -> Result<()> {
-    crate::elementwise::binary::store(input, &masked_fill(input, mask, value)?)
+    crate::elementwise::in_place::store(input, &masked_fill(input, mask, value)?)
 }
 
 /// `torch.clamp` with numbers or tensors as bounds. NaN stays NaN.
@@ -247,7 +250,7 @@ pub fn elu(input: &Tensor, alpha: f64, scale: f64, input_scale: f64) -> Result<T
 
 /// [`elu`] of a number.
 #[inline(always)]
-pub(crate) fn elu_of<M: Maths>(x: f64, alpha: f64, scale: f64, input_scale: f64) -> f64 {
+pub(crate) fn elu_of<M: Accuracy>(x: f64, alpha: f64, scale: f64, input_scale: f64) -> f64 {
     if x < 0.0 { M::exp_m1(x * input_scale) * alpha * scale } else { x * scale }
 }
 
@@ -270,11 +273,24 @@ pub fn softplus(input: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
 
 /// [`softplus`] of a number.
 #[inline(always)]
-pub(crate) fn softplus_of<M: Maths>(x: f64, beta: f64, threshold: f64) -> f64 {
+pub(crate) fn softplus_of<M: Accuracy>(x: f64, beta: f64, threshold: f64) -> f64 {
     let product = x * beta;
     let above = if product > 0.0 { product } else { 0.0 };
     let soft = above + M::ln_1p_of_part(M::exp(-product.abs()));
     if product > threshold { x } else { soft / beta }
+}
+
+/// `clamp` of a quantized tensor, to the integers of its bounds.
+///
+/// # Errors
+/// For tensors that have not one scale.
+pub fn quantized_clamp(input: &Tensor, low: Option<f64>, high: Option<f64>) -> Result<Tensor> {
+    let whole = |bound: Option<f64>, none: i64| match bound {
+        Some(bound) => quantized_integer(input, bound),
+        None => Ok(none),
+    };
+    let (low, high) = (whole(low, i64::MIN)?, whole(high, i64::MAX)?);
+    map_codes(input, per_tensor(input)?, |x| x.max(low).min(high))
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Fractions, exponents, signs and neighbours of floating numbers.
 
 use crate::elementwise::any_dtype::map_floating;
-use crate::elementwise::binary::{BinaryOp, binary};
-use crate::elementwise::unary::map;
+use crate::elementwise::binary::binary;
+use crate::elementwise::binary_op::BinaryOp;
 use crate::iter::broadcast_binary::zip;
+use crate::iter::map::map;
 use crate::{Bool, DType, Error, Result, Scalar, Tensor, result_type};
 
 /// `torch.nextafter`.

@@ -1,7 +1,7 @@
 //! Element-wise operators of three operands.
 
 use crate::elementwise::any_dtype::zip_floating;
-use crate::elementwise::binary::quotient;
+use crate::elementwise::complex_arithmetic::quotient;
 use crate::layout::shape::{broadcast, expanded_strides};
 use crate::layout::strided_iter;
 use crate::simd::dispatch::dispatch;

@@ -1,102 +1,24 @@
 //! Operators of one operand, element by element.
 #![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
 
+use crate::elementwise::unary_op::{Class, UnaryOp};
+use crate::iter::map::{map, map_slices, map_slices_beyond};
 use crate::parallel::grain;
+use crate::quantize::{through_floats, through_integers};
+use crate::simd::map_slice::{map_slice, map_slice_or, map_wide};
+use crate::vecmath::float_element::FloatElement;
 use num_complex::Complex;
 use num_traits::{AsPrimitive, Float};
 
-use crate::elementwise::binary::{compute_dtype, is_half, store};
 use crate::elementwise::complex_functions;
 use crate::iter::half_precision::{map_bits, map_halves};
-use crate::iter::permutation::Permutation;
-use crate::layout::strides::is_dense;
-use crate::parallel::partition;
-use crate::simd::dispatch::dispatch;
 use crate::tensor::promotion::int_to_float;
-use crate::vecmath::accuracy::{Maths, OfDouble, OfSingle};
+use crate::tensor::promotion::{compute_dtype, is_half};
+use crate::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
 use crate::vecmath::double;
 use crate::vecmath::single;
 use crate::vecmath::single_via_double as wide;
 use crate::{Bool, DType, Element, Error, Result, Tensor};
-
-/// How an operator treats dtypes.
-#[derive(Clone, Copy, PartialEq)]
-enum Class {
-    /// Integers become `float32`.
-    Float,
-    /// Floating types only.
-    FloatOnly,
-    /// Integers come back as they are.
-    Rounding,
-    /// Every number has its own kernel.
-    Number,
-}
-
-macro_rules! unary_ops {
-    ($($name:ident $class:ident $kernel:literal;)*) => {
-        /// An operator of one operand, by the name of its `aten` operator.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        #[allow(missing_docs, reason = "named like the operators of torch")]
-        pub enum UnaryOp { $($name,)* }
-
-        impl UnaryOp {
-            fn class(self) -> Class {
-                match self { $(UnaryOp::$name => Class::$class,)* }
-            }
-
-            /// The name that PyTorch's "not implemented for" errors give the kernel.
-            fn kernel(self) -> &'static str {
-                match self { $(UnaryOp::$name => $kernel,)* }
-            }
-        }
-    };
-}
-
-unary_ops! {
-    Neg Number "neg_cpu";
-    Abs Number "abs_cpu";
-    Relu Number "relu";
-    Relu6 Number "hardtanh";
-    Sign Number "sign_cpu";
-    Square Number "square";
-    Exp Float "exp_vml_cpu";
-    Exp2 Float "exp2";
-    Expm1 Float "expm1_vml_cpu";
-    Log Float "log_vml_cpu";
-    Log2 Float "log2_vml_cpu";
-    Log10 Float "log10_vml_cpu";
-    Log1p Float "log1p_vml_cpu";
-    Sqrt Float "sqrt_vml_cpu";
-    Rsqrt Float "rsqrt_cpu";
-    Reciprocal Float "reciprocal_cpu";
-    Sin Float "sin_vml_cpu";
-    Cos Float "cos_vml_cpu";
-    Tan Float "tan_vml_cpu";
-    Asin Float "asin_vml_cpu";
-    Acos Float "acos_vml_cpu";
-    Atan Float "atan_vml_cpu";
-    Sinh Float "sinh_vml_cpu";
-    Cosh Float "cosh_vml_cpu";
-    Tanh Float "tanh_vml_cpu";
-    Asinh Float "asinh_vml_cpu";
-    Acosh Float "acosh_vml_cpu";
-    Atanh Float "atanh_vml_cpu";
-    Sigmoid Float "sigmoid_cpu";
-    Erf Float "erf_vml_cpu";
-    Erfc Float "erfc_vml_cpu";
-    Gelu FloatOnly "GeluKernelImpl";
-    GeluTanh FloatOnly "GeluKernelImpl";
-    Silu FloatOnly "silu_cpu";
-    Mish FloatOnly "mish_cpu";
-    Hardsigmoid FloatOnly "hardsigmoid_cpu";
-    Hardswish FloatOnly "hardswish_cpu";
-    Frac FloatOnly "frac_cpu";
-    Floor Rounding "floor_vml_cpu";
-    Ceil Rounding "ceil_vml_cpu";
-    Round Rounding "round_vml_cpu";
-    Trunc Rounding "trunc_vml_cpu";
-}
 
 use UnaryOp::*;
 
@@ -116,12 +38,12 @@ use UnaryOp::*;
 pub fn unary(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
     let dtype = input.dtype();
     if op == Relu && dtype.is_quantized() {
-        return crate::quantized_relu(input);
+        return quantized_relu(input);
     }
     if dtype.is_quantized() {
         match op {
-            Hardsigmoid => return crate::quantized_hardsigmoid(input),
-            Sigmoid | Tanh => return crate::quantized::arithmetic::quantized_bounded(op, input),
+            Hardsigmoid => return quantized_hardsigmoid(input),
+            Sigmoid | Tanh => return quantized_bounded(op, input),
             _ => {}
         }
     }
@@ -158,14 +80,6 @@ pub fn unary(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
     }
 }
 
-/// `input = op(input)`.
-///
-/// # Errors
-/// As [`unary`], and where the result would be of a higher kind than `input`.
-pub fn unary_in_place(op: UnaryOp, input: &Tensor) -> Result<()> {
-    store(input, &unary(op, input)?)
-}
-
 fn check_kernel(op: UnaryOp, dtype: DType) -> Result<()> {
     let message = match op {
         Neg if dtype == DType::Bool => {
@@ -198,78 +112,16 @@ fn check_kernel(op: UnaryOp, dtype: DType) -> Result<()> {
     Err(Error::not_implemented(message))
 }
 
-/// Applies `f` to every element, on several threads where there are many.
-pub(crate) fn map<T: Element, U: Element>(
-    input: &Tensor,
-    f: impl Fn(T) -> U + Copy + Sync,
-) -> Result<Tensor> {
-    map_slices(input, &|xs, out| map_slice(xs, out, f))
-}
-
-/// Applies a kernel to all elements, on several threads where there are many.
-pub(crate) fn map_slices<T: Element, U: Element>(
-    input: &Tensor,
-    kernel: &(dyn Fn(&[T], &mut [U]) + Sync),
-) -> Result<Tensor> {
-    map_slices_beyond(grain::ELEMENTWISE, input, kernel)
-}
-
-/// As [`map_slices`], on several threads where there are more elements than `serial`.
-pub(crate) fn map_slices_beyond<T: Element, U: Element>(
-    serial: usize,
-    input: &Tensor,
-    kernel: &(dyn Fn(&[T], &mut [U]) + Sync),
-) -> Result<Tensor> {
-    let (input, turn) = row_major(input)?;
-    let result = Tensor::unset(input.sizes(), U::DTYPE)?;
-    let xs = input.read::<T>()?;
-    let xs: &[T] = &xs;
-    partition::pieces(&mut result.write::<U>()?, 64, serial, |start, out| {
-        kernel(&xs[start..start + out.len()], out);
-    });
-    match turn {
-        Some(turn) => turn.back(&result),
-        None => Ok(result),
-    }
-}
-
-/// The input row-major, and how its dimensions were turned for that: a copy only where it has gaps.
-fn row_major(input: &Tensor) -> Result<(Tensor, Option<Permutation>)> {
-    if !input.is_contiguous() && is_dense(input.sizes(), input.strides()) {
-        let turn = Permutation::into_order(input.strides());
-        return Ok((turn.there(input)?, Some(turn)));
-    }
-    Ok((input.contiguous()?, None))
-}
-
 /// Fills a slice with the values of a function at the elements of another of its length.
 pub(crate) type Mapping<T> = fn(&[T], &mut [T]);
 
-/// A floating type that operators have kernels of their own for.
-pub(crate) trait FloatingMap: Element {
+/// A floating type that operators of one operand have kernels for.
+pub(crate) trait UnaryKernels: FloatElement {
     /// The kernel of an operator.
     fn mapping(op: UnaryOp) -> Mapping<Self>;
-    /// The functions that other operators are made of.
-    type Maths: Maths;
-    /// The angle of a point; this is its `y`.
-    fn atan2(self, x: Self) -> Self {
-        Self::from_double(Self::Maths::atan2(self.to_double(), x.to_double()))
-    }
-    /// A power of this number.
-    fn power(self, exponent: Self) -> Self;
-    /// The nearest number of this type.
-    fn from_double(x: f64) -> Self;
-    /// The same number.
-    fn to_double(self) -> f64;
-    /// Whether it is NaN.
-    #[inline(always)]
-    fn is_not_a_number(self) -> bool {
-        self.to_double().is_nan()
-    }
 }
 
-impl FloatingMap for f32 {
-    type Maths = OfSingle;
+impl UnaryKernels for f32 {
     fn mapping(op: UnaryOp) -> Mapping<f32> {
         // The functions that programs spend their time in are vector code.
         match op {
@@ -302,22 +154,9 @@ impl FloatingMap for f32 {
             _ => plain_f32(op),
         }
     }
-    #[inline(always)]
-    fn power(self, exponent: f32) -> f32 {
-        wide::pow(self.into(), exponent.into()) as f32
-    }
-    #[inline(always)]
-    fn from_double(x: f64) -> f32 {
-        x as f32
-    }
-    #[inline(always)]
-    fn to_double(self) -> f64 {
-        self.into()
-    }
 }
 
-impl FloatingMap for f64 {
-    type Maths = OfDouble;
+impl UnaryKernels for f64 {
     fn mapping(op: UnaryOp) -> Mapping<f64> {
         #[inline(always)]
         fn sigmoid(x: f64) -> f64 {
@@ -361,72 +200,19 @@ impl FloatingMap for f64 {
             _ => plain_f64(op),
         }
     }
-    #[inline(always)]
-    fn power(self, exponent: f64) -> f64 {
-        self.powf(exponent)
-    }
-    #[inline(always)]
-    fn from_double(x: f64) -> f64 {
-        x
-    }
-    #[inline(always)]
-    fn to_double(self) -> f64 {
-        self
-    }
 }
 
 /// `x tanh(ln(1 + e^x))`.
 #[inline(always)]
-fn mish<M: Maths>(x: f64) -> f64 {
+fn mish<M: Accuracy>(x: f64) -> f64 {
     // From 50 on the hyperbolic tangent is 1.
     let e = M::exp(if x > 50.0 { 50.0 } else { x });
     let product = e * (e + 2.0);
     x * (product / (product + 2.0))
 }
 
-/// Fills a slice with the values of a function.
-pub(crate) fn map_slice<T: Element, U: Element>(xs: &[T], out: &mut [U], f: impl Fn(T) -> U) {
-    // What the function has captured moves along: behind a reference it would be read anew for every
-    // element, for all the compiler knows what is written may lie there.
-    dispatch(
-        #[inline(always)]
-        move || {
-            for (out, &x) in out.iter_mut().zip(xs) {
-                *out = f(x);
-            }
-        },
-    );
-}
-
-/// Fills a slice with the values of a function that is computed in double precision.
-pub(crate) fn map_wide<T: FloatingMap>(xs: &[T], out: &mut [T], f: impl Fn(f64) -> f64) {
-    map_slice(
-        xs,
-        out,
-        #[inline(always)]
-        move |x: T| T::from_double(f(x.to_double())),
-    );
-}
-
-/// As [`map_slice`], but where `quick` gives NaN, `exact` says what it is.
-pub(crate) fn map_slice_or<T: FloatingMap>(
-    xs: &[T],
-    out: &mut [T],
-    quick: impl Fn(T) -> T + Copy,
-    exact: impl Fn(T) -> T,
-) {
-    for (xs, out) in xs.chunks(256).zip(out.chunks_mut(256)) {
-        map_slice(xs, out, quick);
-        if out.iter().fold(false, |any, x| any | x.is_not_a_number()) {
-            for (out, &x) in out.iter_mut().zip(xs).filter(|(out, _)| out.is_not_a_number()) {
-                *out = exact(x);
-            }
-        }
-    }
-}
-
 /// As [`map_wide`], but for angles that are too large for the function, whose values are `exact`.
-fn map_angles<T: FloatingMap>(
+fn map_angles<T: FloatElement>(
     xs: &[T],
     out: &mut [T],
     f: impl Fn(f64) -> f64 + Copy,
@@ -438,7 +224,7 @@ fn map_angles<T: FloatingMap>(
         #[inline(always)]
         move |x: T| {
             let angle = x.to_double();
-            let is_small = angle.abs() <= T::Maths::LARGEST_ANGLE;
+            let is_small = angle.abs() <= T::Accuracy::LARGEST_ANGLE;
             T::from_double(if is_small { f(angle) } else { f64::NAN })
         },
         exact,
@@ -624,4 +410,46 @@ fn classify(
         // The other floating types in single precision, which holds them; an integer is finite there.
         _ => map(&input.to_dtype(DType::Float32)?, |x: f32| Bool::from(f(x.into()))),
     }
+}
+
+/// `hardsigmoid` of a quantized tensor, in steps of 1/256.
+///
+/// # Errors
+/// For dtypes that are not quantized in 8 bits.
+pub fn quantized_hardsigmoid(input: &Tensor) -> Result<Tensor> {
+    let zero_point = match input.dtype() {
+        DType::QUInt8 => 0,
+        DType::QInt8 => -128,
+        other => return Err(Error::no_kernel("hardsigmoid", other)),
+    };
+    through_floats(&[input], (1.0 / 256.0, zero_point), |floats| match floats {
+        [x] => unary(UnaryOp::Hardsigmoid, x),
+        _ => Err(Error::runtime("expected one tensor")),
+    })
+}
+
+/// `relu` of a quantized tensor.
+///
+/// # Errors
+/// For tensors that have not one scale.
+pub fn quantized_relu(input: &Tensor) -> Result<Tensor> {
+    through_integers(input, |x| map(x, |x: f64| if x < 0.0 { 0.0 } else { x }))
+}
+
+/// `sigmoid` and `tanh` of a quantized tensor, in the steps that PyTorch gives their results.
+///
+/// # Errors
+/// For dtypes that are not quantized in 8 bits.
+pub(crate) fn quantized_bounded(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
+    let output = match (op, input.dtype()) {
+        (UnaryOp::Sigmoid, DType::QUInt8) => (1.0 / 256.0, 0),
+        (UnaryOp::Sigmoid, DType::QInt8) => (1.0 / 256.0, -128),
+        (UnaryOp::Tanh, DType::QUInt8) => (2.0 / 256.0, 128),
+        (UnaryOp::Tanh, DType::QInt8) => (2.0 / 256.0, 0),
+        (_, other) => return Err(Error::no_kernel("sigmoid", other)),
+    };
+    through_floats(&[input], output, |floats| match floats {
+        [x] => unary(op, x),
+        _ => Err(Error::runtime("expected one tensor")),
+    })
 }

@@ -14,13 +14,15 @@ use crate::elementwise::activation::bounded;
 use crate::elementwise::binary::{Floating, Power, Then};
 use crate::elementwise::conditional::{elu_of, leaky, softplus_of};
 use crate::elementwise::ternary::mixed;
-use crate::elementwise::unary::{Mapping, map_slice};
-use crate::iter::broadcast_binary::{Strided, Zipping, row};
+use crate::elementwise::unary::Mapping;
+use crate::iter::broadcast_binary::{Zipping, row};
 use crate::layout::shape::{broadcast, expanded_strides};
 use crate::layout::strided_iter;
+use crate::layout::strided_iter::Strided;
 use crate::parallel::grain;
 use crate::parallel::partition;
 use crate::simd::dispatch::{dispatch, prefetch};
+use crate::simd::map_slice::map_slice;
 use crate::tensor::copy::copy_row;
 use crate::tensor::dtype_range::rounded;
 use crate::{BinaryOp, Bool, DType, Dims, Operand, Result, Scalar, Tensor, UnaryOp};
@@ -657,10 +659,10 @@ impl<T: Floating> Running<'_, T> {
                 map_slice(from(a).0, out, |x: T| T::from_double(leaky(x.to_double(), slope)));
             }
             Kernel::Elu([alpha, scale, input_scale]) => map_slice(from(a).0, out, |x: T| {
-                T::from_double(elu_of::<T::Maths>(x.to_double(), alpha, scale, input_scale))
+                T::from_double(elu_of::<T::Accuracy>(x.to_double(), alpha, scale, input_scale))
             }),
             Kernel::Softplus([beta, threshold]) => map_slice(from(a).0, out, |x: T| {
-                T::from_double(softplus_of::<T::Maths>(x.to_double(), beta, threshold))
+                T::from_double(softplus_of::<T::Accuracy>(x.to_double(), beta, threshold))
             }),
             Kernel::Addcmul(by) => {
                 triples(out, [from(a), from(b), from(c)], |[x, a, b]| x + by * a * b);

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::binary;
 use crate::elementwise::binary::Floating;
-use crate::elementwise::unary::UnaryOp;
+use crate::elementwise::unary_op::UnaryOp;
 use crate::layout::shape::broadcast;
 use crate::unary;
 use crate::{

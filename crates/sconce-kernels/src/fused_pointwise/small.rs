@@ -8,7 +8,8 @@ use smallvec::SmallVec;
 use super::{ChainOp, ChainStep};
 use crate::elementwise::binary::Floating;
 use crate::elementwise::unary::Mapping;
-use crate::iter::broadcast_binary::{Strided, Zipping};
+use crate::iter::broadcast_binary::Zipping;
+use crate::layout::strided_iter::Strided;
 use crate::{BinaryOp, Operand, Scalar, Tensor};
 
 /// How many elements all steps together give at most.

@@ -5,17 +5,16 @@
 //! registers to those who ask for them; only Linux is asked.
 #![allow(unsafe_code, reason = "instructions that were found to be there; see the safety comments")]
 
+use crate::simd::dispatch::has_amx_bf16;
 use std::arch::asm;
-use std::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
-use std::sync::LazyLock;
 
 use bytemuck::{Pod, Zeroable};
 use half::bf16;
 
-use crate::gemm::avx512_bf16;
-
 /// Rows of a register.
 pub(crate) const ROWS: usize = 16;
+/// Rows, and columns, that are multiplied together: those of two registers.
+pub(crate) const UNIT: usize = 2 * ROWS;
 /// Numbers in a row of a left operand's register; pairs of numbers in one of a right operand's are half as
 /// many.
 pub(crate) const DEPTH: usize = 32;
@@ -31,61 +30,6 @@ pub(crate) type Register = [[bf16; DEPTH]; ROWS];
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub(crate) struct Block(pub(crate) [[Register; 2]; PARTS]);
-
-/// Whether this processor has the registers and the operating system lends them.
-pub(crate) fn available() -> bool {
-    static ARE_LENT: LazyLock<bool> =
-        LazyLock::new(|| avx512_bf16::available() && are_there() && are_lent());
-    *ARE_LENT
-}
-
-/// Whether the processor has registers of this size and the instruction, and the operating system knows
-/// them.
-fn are_there() -> bool {
-    /// Bits of what processors say of themselves.
-    const SAVES: u32 = 1 << 27;
-    const BFLOAT16: u32 = 1 << 22;
-    const REGISTERS: u32 = 1 << 24;
-    const SAVED: u64 = 0b11 << 17;
-    if __cpuid(0).eax < 0x1d || __cpuid(1).ecx & SAVES == 0 {
-        return false;
-    }
-    // SAFETY: the processor has the instruction, as it says.
-    let saved = unsafe { _xgetbv(0) };
-    let has = __cpuid_count(7, 0).edx;
-    let sizes = __cpuid_count(0x1d, 1);
-    let (row, count, rows) = (sizes.ebx & 0xffff, sizes.ebx >> 16, sizes.ecx & 0xffff);
-    saved & SAVED == SAVED
-        && has & (BFLOAT16 | REGISTERS) == BFLOAT16 | REGISTERS
-        && (row, count, rows) == (64, 8, ROWS as u32)
-}
-
-/// Asks Linux for the registers, for all threads of this process.
-#[cfg(target_os = "linux")]
-fn are_lent() -> bool {
-    const ARCH_PRCTL: i64 = 158;
-    const REQUEST: i64 = 0x1023;
-    const REGISTERS: i64 = 18;
-    let refused: i64;
-    // SAFETY: a system call that gives this process the use of registers and touches no memory.
-    unsafe {
-        asm!(
-            "syscall",
-            inlateout("rax") ARCH_PRCTL => refused,
-            in("rdi") REQUEST,
-            in("rsi") REGISTERS,
-            lateout("rcx") _,
-            lateout("r11") _,
-            options(nostack),
-        );
-    }
-    refused == 0
-}
-
-#[cfg(not(target_os = "linux"))]
-fn are_lent() -> bool {
-    false
-}
 
 /// While it lives, this thread's registers hold 16 rows of 64 bytes each.
 pub(crate) struct Configured(());
@@ -104,7 +48,7 @@ impl Configured {
     /// # Panics
     /// Where there are no such registers.
     pub(crate) fn new() -> Configured {
-        assert!(available());
+        assert!(has_amx_bf16());
         let first = |value| std::array::from_fn(|at| if at < 8 { value } else { 0 });
         let rows = first(ROWS as u16).map(|rows| rows as u8);
         let sizes = Sizes { palette: 1, start: 0, unused: [0; 14], row_bytes: first(64), rows };

@@ -4,17 +4,15 @@
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
 #![allow(clippy::needless_range_loop, reason = "rows are registers")]
 
+use crate::simd::dispatch::{has_amx_bf16, has_avx512_bf16};
 use std::arch::x86_64::*;
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use half::bf16;
 
-use crate::gemm::amx::{self, Configured, add_pairs};
-use crate::gemm::bf16x3_gemm::UNIT;
-use crate::gemm::dot::Factors;
-use crate::gemm::packed_gemm::{PANEL, tiles};
-use crate::simd::dispatch::{Level, best};
+use crate::gemm::amx::{self, Configured, UNIT, add_pairs};
+use crate::gemm::factors::Factors;
+use crate::gemm::panel::{PANEL, tiles};
 use crate::simd::lanes::Avx512;
 
 /// The rows that registers hold.
@@ -33,13 +31,6 @@ pub(crate) struct Lines<'a> {
     pub(crate) stride: usize,
     pub(crate) depth: usize,
     pub(crate) width: usize,
-}
-
-/// Whether this processor has the instruction.
-pub(crate) fn available() -> bool {
-    static IS_THERE: LazyLock<bool> =
-        LazyLock::new(|| best() == Level::Avx512 && is_x86_feature_detected!("avx512bf16"));
-    *IS_THERE
 }
 
 /// Adds the product of `rows` rows, `x_stride` apart, and some lines to 32 columns of `sums`, whose rows are
@@ -64,11 +55,11 @@ pub(crate) fn add_panel(
         let end = (count - 1).checked_mul(stride).and_then(|start| start.checked_add(width));
         end.is_some_and(|end| end <= len)
     };
-    assert!(available() && width <= PANEL);
+    assert!(has_avx512_bf16() && width <= PANEL);
     assert!(lies_in(rows, x_stride, depth, x.len()));
     assert!(lies_in(depth, stride, width, all.len()));
     assert!(lies_in(rows, sums_stride, PANEL, sums.len()));
-    let matrices = if together && amx::available() { rows / UNIT } else { 0 };
+    let matrices = if together && has_amx_bf16() { rows / UNIT } else { 0 };
     let configured = (matrices > 0).then(Configured::new);
     let (x, sums) = (x.as_ptr(), sums.as_mut_ptr());
     let mut pairs = [[bf16::ZERO; 2 * PANEL]; DEPTH / 2];
@@ -266,7 +257,7 @@ mod tests {
 
     #[test]
     fn products_are_added_whatever_the_sizes() {
-        if !available() {
+        if !has_avx512_bf16() {
             return;
         }
         let number = |i: usize| bf16::from_f32((i * 29 % 31) as f32 - 15.0);

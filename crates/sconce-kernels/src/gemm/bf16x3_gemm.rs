@@ -16,16 +16,13 @@ use std::ops::Range;
 
 use bytemuck::Zeroable;
 
-use crate::gemm::amx::{
-    AHEAD, Block, Configured, DEPTH, PARTS, ROWS, Square, add_products, available,
-};
-use crate::gemm::packed_gemm::{self, PANEL, Product};
-
-/// Rows that are multiplied together.
-pub(crate) const UNIT: usize = 2 * ROWS;
+use crate::gemm::amx::{AHEAD, Block, Configured, DEPTH, PARTS, ROWS, Square, UNIT, add_products};
+use crate::gemm::panel::{self, PANEL};
+use crate::gemm::panel_product::Product;
+use crate::simd::dispatch::has_amx_bf16;
 
 /// The most units that a part of a product has.
-const MOST_UNITS: usize = packed_gemm::ROWS.div_ceil(UNIT);
+const MOST_UNITS: usize = panel::ROWS.div_ceil(UNIT);
 
 /// Blocks of a panel that all rows are multiplied with before the next ones: the first cache holds them.
 const TOGETHER: usize = 3;
@@ -46,7 +43,7 @@ const OF_ZEROS: u32 = LEAST_EXPONENTS;
 pub(crate) fn is_worth_it(m: usize, k: usize) -> bool {
     let rows = 20 * m.div_ceil(UNIT) + 10;
     let lines = k.next_multiple_of(DEPTH) + 24;
-    available() && rows.saturating_mul(lines) <= m.saturating_mul(k)
+    has_amx_bf16() && rows.saturating_mul(lines) <= m.saturating_mul(k)
 }
 
 impl Product<'_> {
@@ -208,7 +205,7 @@ fn split_rows(
     depth: usize,
     blocks: &mut [Block],
 ) -> Option<u32> {
-    assert!(available() && rows <= UNIT && blocks.len() >= depth.div_ceil(DEPTH));
+    assert!(has_amx_bf16() && rows <= UNIT && blocks.len() >= depth.div_ceil(DEPTH));
     assert!(rows == 0 || x.len() >= (rows - 1) * stride + depth);
     // SAFETY: the assertions; the processor has the instructions.
     unsafe { rows_of(rows, x.as_ptr(), stride, depth, blocks) }
@@ -217,7 +214,7 @@ fn split_rows(
 /// Splits the lines of a panel. Gives the least exponent if all numbers are in range.
 fn split_panel(panel: &[f32], blocks: &mut [Block]) -> Option<u32> {
     let lines = panel.as_chunks::<PANEL>().0;
-    assert!(available() && blocks.len() >= lines.len().div_ceil(DEPTH));
+    assert!(has_amx_bf16() && blocks.len() >= lines.len().div_ceil(DEPTH));
     // SAFETY: the processor has the instructions.
     unsafe { panel_of(lines, blocks) }
 }
@@ -356,8 +353,9 @@ impl Sizes {
 
 #[cfg(test)]
 mod tests {
-    use crate::gemm::packed_gemm::tests::numbers;
-    use crate::gemm::packed_gemm::{Shape, multiply, pack, packed_len};
+    use crate::gemm::packed_gemm::multiply;
+    use crate::gemm::panel::tests::numbers;
+    use crate::gemm::panel::{Shape, pack, packed_len};
     use crate::parallel::partition;
 
     fn packed(weight: &[f32], n: usize, k: usize) -> Vec<f32> {

@@ -12,13 +12,16 @@
 use half::bf16;
 
 #[cfg(target_arch = "x86_64")]
-use crate::gemm::avx512_bf16::{self, Bfloat16s};
+use crate::gemm::avx512_bf16::Bfloat16s;
+use crate::gemm::factors::Factors;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::dispatch::has_avx512_bf16;
 use crate::simd::dispatch::{Level, best};
+use crate::simd::lanes::Lanes;
 #[cfg(target_arch = "aarch64")]
 use crate::simd::lanes::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::lanes::{Avx2, Avx512};
-use crate::simd::lanes::{LANES, Lanes};
 
 /// Numbers of a vector that all products are made of before the next ones: the first cache holds as much of
 /// the vectors that are multiplied together.
@@ -87,7 +90,7 @@ pub(crate) fn add_bfloat16(
     if rows.count == 0 || columns.count == 0 {
         return;
     }
-    assert!(avx512_bf16::available());
+    assert!(has_avx512_bf16());
     let last =
         (rows.count - 1).checked_mul(strides[0]).zip((columns.count - 1).checked_mul(strides[1]));
     let last = last.and_then(|(row, column)| row.checked_add(column));
@@ -96,42 +99,6 @@ pub(crate) fn add_bfloat16(
     // SAFETY: `of` has held the vectors against their slices, and the sums are borrowed mutably; the
     // processor has the instructions.
     unsafe { bfloat16(product) }
-}
-
-/// Numbers of a kind side by side, and what adds their products up.
-///
-/// # Safety
-/// As [`Lanes`].
-pub(crate) trait Factors: Copy {
-    type Number: Copy;
-    type Sums: Lanes;
-    const COUNT: usize;
-    unsafe fn load(from: *const Self::Number) -> Self;
-    /// The first so many numbers, fewer than there are places, and zeros.
-    unsafe fn load_first(from: *const Self::Number, count: usize) -> Self;
-    unsafe fn add(sums: Self::Sums, a: Self, b: Self) -> Self::Sums;
-}
-
-// SAFETY: what `Lanes` asks for.
-impl<V: Lanes> Factors for V {
-    type Number = f32;
-    type Sums = V;
-    const COUNT: usize = LANES;
-
-    #[inline(always)]
-    unsafe fn load(from: *const f32) -> V {
-        unsafe { Lanes::load(from) }
-    }
-
-    #[inline(always)]
-    unsafe fn load_first(from: *const f32, count: usize) -> V {
-        unsafe { Lanes::load_first(from, count) }
-    }
-
-    #[inline(always)]
-    unsafe fn add(sums: V, a: V, b: V) -> V {
-        unsafe { sums.fma(a, b) }
-    }
 }
 
 /// The operands of some products.
@@ -359,7 +326,7 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn products_of_bfloat16_are_added_whatever_the_sizes() {
-        if !avx512_bf16::available() {
+        if !has_avx512_bf16() {
             return;
         }
         let numbers = |len: usize| -> Vec<bf16> {

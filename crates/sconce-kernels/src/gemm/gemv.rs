@@ -3,7 +3,7 @@
 //! Either the matrix's columns or its rows lie in one piece; nothing is copied. The order of
 //! additions depends on the sizes alone.
 
-use crate::gemm::strided_gemm::{Matrix, Multiply};
+use crate::gemm::matrix::{Matrix, Multiply};
 use crate::parallel::partition;
 use crate::simd::dispatch::dispatch;
 

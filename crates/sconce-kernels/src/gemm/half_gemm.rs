@@ -6,10 +6,12 @@ use std::ops::Range;
 use crate::Result;
 use crate::alloc::caching_allocator::Block;
 use crate::gemm::dot::Vectors;
-use crate::gemm::packed_gemm::PANEL;
-use crate::gemm::strided_gemm::{self, Matrix};
-use crate::iter::half_precision::{Half, narrow, widened};
+use crate::gemm::half_products::HalfProducts;
+use crate::gemm::matrix::Matrix;
+use crate::gemm::panel::PANEL;
+use crate::gemm::strided_gemm::{self};
 use crate::parallel::partition;
+use crate::simd::half_precision::{narrow, widened};
 
 /// Numbers of a stretch, about. Results do not depend on the number of threads, for stretches do not.
 const STRETCH: usize = 1 << 16;
@@ -33,7 +35,7 @@ pub(crate) struct Part<'a, H> {
 }
 
 /// `out = a · b + bias`, row-major and rounded once. No side is 0, and the matrices lie in their slices.
-pub(crate) fn multiply<H: Half>(
+pub(crate) fn multiply<H: HalfProducts>(
     [m, k, n]: [usize; 3],
     a: (&[H], Matrix),
     b: (&[H], Matrix),
@@ -86,7 +88,7 @@ pub(crate) fn multiply<H: Half>(
 
 /// Computes a part with the products that the type has of its own: of the rows of `a`, which are in one
 /// piece each, and the rows or the columns of `b`, whichever are.
-fn multiply_part<H: Half>(
+fn multiply_part<H: HalfProducts>(
     [m, k, n]: [usize; 3],
     (a, a_at): (&[H], Matrix),
     (b, b_at): (&[H], Matrix),
@@ -185,7 +187,7 @@ fn part_at(at: Matrix, rows: usize, cols: usize) -> Matrix {
 }
 
 /// Widens a matrix of so many rows and columns, whose rows or columns stay in one piece if they are.
-pub(crate) fn widen_part<'a, H: Half>(
+pub(crate) fn widen_part<'a, H: HalfProducts>(
     (from, at): (&[H], Matrix),
     [rows, cols]: [usize; 2],
     bytes: &'a mut [u8],

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use crate::gemm::packed_gemm::PANEL;
+use crate::gemm::panel::PANEL;
 use crate::simd::lanes::{LANES, Lanes};
 
 /// Lines of a panel that all rows are multiplied with before the next lines: they stay in the first

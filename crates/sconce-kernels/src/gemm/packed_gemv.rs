@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use crate::gemm::interleaved_tiles::{Beside, Tiles, load_rows, store_rows, tile_line};
-use crate::gemm::packed_gemm::PANEL;
+use crate::gemm::panel::PANEL;
 use crate::simd::dispatch::{Level, best};
 #[cfg(target_arch = "aarch64")]
 use crate::simd::lanes::Neon;
@@ -557,8 +557,8 @@ mod tests {
         let k = 7;
         for n in [1, 32, 45, 64, 96, 100, 128, 129, 300] {
             let (x, weight) = (numbers(k, 5), numbers(n * k, 6));
-            let mut packed = vec![0f32; crate::gemm::packed_gemm::packed_len(n, k)];
-            crate::gemm::packed_gemm::pack(&weight, n, k, &mut packed);
+            let mut packed = vec![0f32; crate::gemm::panel::packed_len(n, k)];
+            crate::gemm::panel::pack(&weight, n, k, &mut packed);
             let mut out = vec![1f32; n];
             vector(&x, &packed, &mut out);
             for (j, &found) in out.iter().enumerate() {

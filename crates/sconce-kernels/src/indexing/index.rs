@@ -1,6 +1,6 @@
 //! Picking elements by index: `index_select`, `gather`, `scatter`, `embedding`, and advanced indexing.
 
-use crate::elementwise::binary::store;
+use crate::elementwise::in_place::store;
 use crate::indexing::index_runs::{Places, at_least_one, by_width, units};
 use crate::layout::shape::{broadcast, contiguous_strides, product, wrap_dim};
 use crate::parallel::grain;

@@ -426,7 +426,7 @@ pub fn take_along_dim(input: &Tensor, indices: &Tensor, dim: Option<i64>) -> Res
     let dim = wrap_dim(dim, input.dim())?;
     let size = input.sizes().get(dim).copied().unwrap_or(1);
     let from_front = |index: i64| if index < 0 { index.wrapping_add(size) } else { index };
-    let indices = crate::elementwise::unary::map(indices, from_front)?;
+    let indices = crate::iter::map::map(indices, from_front)?;
     if input.dim() == 0 {
         return crate::gather(input, 0, &indices);
     }

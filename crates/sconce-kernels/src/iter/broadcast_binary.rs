@@ -3,13 +3,15 @@
 //! What walks and divides among threads is compiled once for a pair of types and calls kernels through
 //! pointers; only the loops over rows are there for each function.
 
-use crate::elementwise::unary::{FloatingMap, map_slice};
 use crate::iter::permutation::Permutation;
 use crate::layout::shape::{broadcast, expanded_strides};
 use crate::layout::strided_iter;
+use crate::layout::strided_iter::Strided;
 use crate::parallel::grain;
 use crate::parallel::partition;
 use crate::simd::dispatch::dispatch;
+use crate::simd::map_slice::map_slice;
+use crate::vecmath::float_element::FloatElement;
 use crate::{Element, Result, Tensor};
 
 /// Applies `f` to broadcast pairs, on several threads where rows are long.
@@ -20,9 +22,6 @@ pub(crate) fn zip<T: Element, U: Element>(
 ) -> Result<Tensor> {
     zip_parallel(a, b, &|out: &mut [U], x, y| row(out, x, y, f))
 }
-
-/// Elements of a row: a slice that begins with the first, and the distance between them.
-pub(crate) type Strided<'a, T> = (&'a [T], usize);
 
 /// Fills a row of a result from what stands beside it in the operands.
 pub(crate) type ZipRow<'a, T, U> = &'a (dyn Fn(&mut [U], Strided<'_, T>, Strided<'_, T>) + Sync);
@@ -152,7 +151,7 @@ fn gathered_by<const BLOCK: usize, T: Element, U>(
 }
 
 /// As [`row`], but where `quick` gives NaN, `exact` says what it is.
-pub(crate) fn row_or<T: FloatingMap>(
+pub(crate) fn row_or<T: FloatElement>(
     out: &mut [T],
     (xs, x_step): Strided<'_, T>,
     (ys, y_step): Strided<'_, T>,

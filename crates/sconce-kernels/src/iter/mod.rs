@@ -2,5 +2,6 @@
 
 pub(crate) mod broadcast_binary;
 pub(crate) mod half_precision;
+pub(crate) mod map;
 pub(crate) mod permutation;
 pub(crate) mod result_layout;

@@ -2,6 +2,9 @@
 
 use crate::Dims;
 
+/// Elements of a row: a slice that begins with the first, and the distance between them.
+pub(crate) type Strided<'a, T> = (&'a [T], usize);
+
 /// Calls `row(offsets, steps, len)` for every innermost row of `sizes`: where each operand stands,
 /// how far apart its elements in this row are, and how many there are. Neighbouring dimensions that
 /// all operands hold without a gap are merged, so rows are as long as they can be.

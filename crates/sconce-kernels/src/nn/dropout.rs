@@ -1,7 +1,9 @@
 //! Dropout in training, and the activation whose slope is random.
 
 use crate::c_format::general;
-use crate::elementwise::binary::{BinaryOp, binary, store};
+use crate::elementwise::binary::binary;
+use crate::elementwise::binary_op::BinaryOp;
+use crate::elementwise::in_place::store;
 use crate::random::continuous::{bernoulli_in_place, empty_like};
 use crate::tensor::promotion::check_cast;
 use crate::{DType, Dims, Error, Generator, Result, Scalar, Tensor};

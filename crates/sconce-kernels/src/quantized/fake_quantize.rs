@@ -4,7 +4,7 @@
 use sconce_tensor::DType;
 
 use crate::error::{Error, Result};
-use crate::quantized::quantize::range_parameters;
+use crate::quantize::range_parameters;
 use crate::reduction::min_max::{amax, amin};
 use crate::tensor::strided::Tensor;
 

@@ -9,9 +9,7 @@ use crate::gemm::int8_dot::Rows;
 use crate::nn::conv::convolution::checked_geometry;
 use crate::nn::conv::window::Geometry;
 use crate::parallel::partition;
-use crate::quantized::quantize::{
-    Steps, centred, choose_parameters, dequantize, nearest, quantize,
-};
+use crate::quantize::{Steps, centred, choose_parameters, dequantize, nearest, quantize};
 use crate::simd::dispatch::dispatch;
 use crate::tensor::quantization::{
     integers, pack, per_tensor, quantizer, underlying, with_quantizer,

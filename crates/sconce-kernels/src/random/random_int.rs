@@ -1,6 +1,7 @@
 //! Random whole numbers: over a dtype or a range, permutations, Poisson numbers, drawn indices.
 
-use crate::elementwise::binary::{BinaryOp, binary};
+use crate::elementwise::binary::binary;
+use crate::elementwise::binary_op::BinaryOp;
 use crate::random::continuous::{empty_like, exponential_in_place, write_in_order};
 use crate::tensor::dtype_range::rounded;
 use crate::{DType, Dims, Error, Generator, Result, Tensor};

@@ -3,7 +3,8 @@
 use num_traits::Float;
 
 use crate::c_format::general;
-use crate::elementwise::binary::{BinaryOp, binary};
+use crate::elementwise::binary::binary;
+use crate::elementwise::binary_op::BinaryOp;
 use crate::layout::shape::broadcast;
 use crate::norm;
 use crate::parallel::grain;

@@ -1,11 +1,11 @@
 //! The greatest and the least: their values, and where they stand.
 
-use crate::elementwise::binary::compute_dtype;
 use crate::layout::shape::wrap_dim;
 use crate::parallel::partition;
 use crate::reduction::reduce::{Reduced, Rows, rows};
 use crate::reduction::reduction_order::{Columns, WIDTH};
 use crate::simd::dispatch::dispatch;
+use crate::tensor::promotion::compute_dtype;
 use crate::{DType, Element, Error, Result, Tensor};
 
 /// Which end [`extremum`] looks for.

@@ -10,5 +10,6 @@ pub(crate) mod reduce;
 pub(crate) mod reduction_order;
 pub(crate) mod row_kernels;
 pub(crate) mod segment_reduce;
+pub(crate) mod softmax;
 pub(crate) mod softmax_columns;
 pub(crate) mod statistics;

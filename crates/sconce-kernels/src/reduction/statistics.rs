@@ -1,8 +1,9 @@
 //! Sums without NaN, variances, norms of parts, and what else is counted or tested over elements.
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
+use crate::Scalar;
 use crate::binary;
-use crate::elementwise::unary::map;
+use crate::iter::map::map;
 use crate::layout::shape::wrap_dim;
 use crate::reduction::reduce::rows;
 use crate::tensor::wide_elements::{Complex128, Number, Numbers, each_kind, expect_floating};
@@ -311,4 +312,16 @@ pub fn isreal(input: &Tensor) -> Result<Tensor> {
         other => each_kind!(&other, xs => xs.iter().map(|_| true).collect()),
     };
     Tensor::from_bools(&flags, input.sizes())
+}
+
+/// `torch.equal`.
+///
+/// # Errors
+/// For dtypes without kernels.
+pub fn equal(a: &Tensor, b: &Tensor) -> Result<bool> {
+    if a.sizes() != b.sizes() {
+        return Ok(false);
+    }
+    let same = binary(BinaryOp::Eq, a.into(), b.into())?;
+    crate::all(&same, &[], false)?.item().map(Scalar::to_bool)
 }

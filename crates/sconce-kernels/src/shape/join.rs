@@ -1,7 +1,7 @@
 //! Joining and dividing tensors: `cat`, `stack`, `split`, `chunk`.
 
 use crate::layout::shape::wrap_dim;
-use crate::quantized::quantize::through_floats;
+use crate::quantize::through_floats;
 use crate::tensor::quantization::per_tensor;
 use crate::{Dims, Error, Memory, MemoryFormat, Operand, Result, Tensor, result_type};
 

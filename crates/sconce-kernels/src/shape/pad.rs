@@ -26,7 +26,7 @@ pub fn pad(input: &Tensor, padding: &[i64], mode: PadMode) -> Result<Tensor> {
     if input.dtype().is_quantized() {
         let mode = match mode {
             PadMode::Constant(value) => PadMode::Constant(Scalar::Int(
-                crate::quantized::arithmetic::quantized_integer(input, value.to_f64())?,
+                crate::quantize::quantized_integer(input, value.to_f64())?,
             )),
             other => other,
         };

@@ -624,38 +624,6 @@ pub fn at_least(input: &Tensor, dims: usize) -> Result<Tensor> {
     }
 }
 
-/// `torch.sum_to_size`.
-///
-/// # Errors
-/// Where the sizes do not broadcast to those of the input.
-pub fn sum_to_size(input: &Tensor, sizes: &[i64]) -> Result<Tensor> {
-    let expandable = sizes.len() <= input.dim()
-        && sizes
-            .iter()
-            .rev()
-            .zip(input.sizes().iter().rev())
-            .all(|(&to, &from)| to == 1 || to == from);
-    if !expandable {
-        return Err(Error::runtime(format!(
-            "size {{{}}} is not expandable to size {{{}}}.",
-            list(sizes),
-            list(input.sizes())
-        )));
-    }
-    if sizes.is_empty() {
-        return crate::sum(input, &[], false, None);
-    }
-    let lead = input.dim() - sizes.len();
-    let goes = |dim: &usize| {
-        dim.checked_sub(lead).is_none_or(|at| sizes[at] == 1 && input.sizes()[*dim] != 1)
-    };
-    let dims: Vec<i64> = (0..input.dim()).filter(goes).map(|dim| dim as i64).collect();
-    if dims.is_empty() {
-        return Ok(input.clone());
-    }
-    crate::sum(input, &dims, true, None)?.view(sizes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

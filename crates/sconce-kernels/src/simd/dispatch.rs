@@ -6,6 +6,9 @@
 //! fused, and the order of additions is written out: every copy gives the same bits.
 #![allow(unsafe_code, reason = "calls functions compiled for processor features it has checked")]
 
+#[cfg(target_arch = "x86_64")]
+use std::sync::LazyLock;
+
 /// Which instructions a copy is compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Level {
@@ -39,7 +42,6 @@ impl Level {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn best() -> Level {
-    use std::sync::LazyLock;
     static BEST: LazyLock<Level> = LazyLock::new(|| {
         let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
         let avx512 = is_x86_feature_detected!("avx512f")
@@ -66,6 +68,81 @@ pub(crate) fn best() -> Level {
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) fn best() -> Level {
     Level::Baseline
+}
+
+/// Whether this processor has the instructions that convert `float16`.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn has_f16c() -> bool {
+    static HAS: LazyLock<bool> =
+        LazyLock::new(|| is_x86_feature_detected!("f16c") && is_x86_feature_detected!("avx"));
+    *HAS
+}
+
+/// Whether this processor multiplies pairs of `bfloat16` (AVX512-BF16).
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn has_avx512_bf16() -> bool {
+    static HAS: LazyLock<bool> =
+        LazyLock::new(|| best() == Level::Avx512 && is_x86_feature_detected!("avx512bf16"));
+    *HAS
+}
+
+/// Whether this processor multiplies matrices of `bfloat16` in registers (AMX), and the operating system
+/// lends them.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn has_amx_bf16() -> bool {
+    static HAS: LazyLock<bool> =
+        LazyLock::new(|| has_avx512_bf16() && has_amx_registers() && may_use_amx());
+    *HAS
+}
+
+/// Whether the processor has registers of this size and the instruction, and the operating system knows
+/// them.
+#[cfg(target_arch = "x86_64")]
+fn has_amx_registers() -> bool {
+    /// Bits of what processors say of themselves.
+    const SAVES: u32 = 1 << 27;
+    const BFLOAT16: u32 = 1 << 22;
+    const REGISTERS: u32 = 1 << 24;
+    const SAVED: u64 = 0b11 << 17;
+    use std::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
+    if __cpuid(0).eax < 0x1d || __cpuid(1).ecx & SAVES == 0 {
+        return false;
+    }
+    // SAFETY: the processor has the instruction, as it says.
+    let saved = unsafe { _xgetbv(0) };
+    let has = __cpuid_count(7, 0).edx;
+    let sizes = __cpuid_count(0x1d, 1);
+    let (row, count, rows) = (sizes.ebx & 0xffff, sizes.ebx >> 16, sizes.ecx & 0xffff);
+    saved & SAVED == SAVED
+        && has & (BFLOAT16 | REGISTERS) == BFLOAT16 | REGISTERS
+        && (row, count, rows) == (64, 8, 16)
+}
+
+/// Asks Linux for the registers, for all threads of this process.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+fn may_use_amx() -> bool {
+    const ARCH_PRCTL: i64 = 158;
+    const REQUEST: i64 = 0x1023;
+    const REGISTERS: i64 = 18;
+    let refused: i64;
+    // SAFETY: a system call that gives this process the use of registers and touches no memory.
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            inlateout("rax") ARCH_PRCTL => refused,
+            in("rdi") REQUEST,
+            in("rsi") REGISTERS,
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack),
+        );
+    }
+    refused == 0
+}
+
+#[cfg(all(target_arch = "x86_64", not(target_os = "linux")))]
+fn may_use_amx() -> bool {
+    false
 }
 
 /// Runs `f` in the best copy for this processor: for loops of other crates that compute beside these

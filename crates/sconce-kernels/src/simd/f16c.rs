@@ -1,17 +1,17 @@
 //! The instructions that x86-64 processors with AVX2 have for `float16`.
 #![allow(unsafe_code, reason = "instructions that were found to be there; see the safety comments")]
 
+use crate::simd::dispatch::has_f16c;
 use std::arch::x86_64::{
     __m128i, __m256i, __m512, _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_storeu_si128,
     _mm256_cvtph_ps, _mm256_cvtps_ph, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_storeu_ps,
     _mm256_storeu_si256, _mm512_add_ps, _mm512_cvtph_ps, _mm512_cvtps_ph, _mm512_loadu_ps,
     _mm512_mul_ps, _mm512_storeu_ps, _mm512_sub_ps,
 };
-use std::sync::LazyLock;
 
 use half::f16;
 
-use crate::BinaryOp;
+use crate::simd::arithmetic::Arithmetic;
 use crate::simd::dispatch::{Level, best};
 
 /// Elements that one instruction converts; with AVX-512 twice as many.
@@ -19,13 +19,6 @@ const LANES: usize = 8;
 
 /// A vector of AVX-512.
 type Wide = [f16; 2 * LANES];
-
-/// Whether this processor has them.
-fn are_there() -> bool {
-    static ARE_THERE: LazyLock<bool> =
-        LazyLock::new(|| is_x86_feature_detected!("f16c") && is_x86_feature_detected!("avx"));
-    *ARE_THERE
-}
 
 /// Widens the elements that fill whole vectors, where there are instructions for it: how many they were.
 pub(crate) fn widen(xs: &[f16], wide: &mut [f32]) -> usize {
@@ -56,7 +49,7 @@ pub(crate) fn widen(xs: &[f16], wide: &mut [f32]) -> usize {
         unsafe { run_wide(xs, wide) };
         done = xs.len().min(wide.len()) * 2 * LANES;
     }
-    if !are_there() {
+    if !has_f16c() {
         return done;
     }
     let (xs, wide) = (xs[done..].as_chunks().0, wide[done..].as_chunks_mut().0);
@@ -96,7 +89,7 @@ pub(crate) fn narrow(wide: &[f32], out: &mut [f16]) -> usize {
         unsafe { run_wide(wide, out) };
         done = wide.len().min(out.len()) * 2 * LANES;
     }
-    if !are_there() {
+    if !has_f16c() {
         return done;
     }
     let (wide, out) = (wide[done..].as_chunks().0, out[done..].as_chunks_mut().0);
@@ -106,7 +99,7 @@ pub(crate) fn narrow(wide: &[f32], out: &mut [f16]) -> usize {
 }
 
 /// Applies an operator that is one instruction to the pairs that fill whole vectors, as [`widen`].
-pub(crate) fn zip(op: BinaryOp, xs: &[f16], ys: &[f16], out: &mut [f16]) -> usize {
+pub(crate) fn zip(op: Arithmetic, xs: &[f16], ys: &[f16], out: &mut [f16]) -> usize {
     #[target_feature(enable = "avx512f")]
     fn run(xs: &[Wide], ys: &[Wide], out: &mut [Wide], f: impl Fn(__m512, __m512) -> __m512) {
         for ((xs, ys), out) in xs.iter().zip(ys).zip(out) {
@@ -127,10 +120,9 @@ pub(crate) fn zip(op: BinaryOp, xs: &[f16], ys: &[f16], out: &mut [f16]) -> usiz
     // SAFETY: the processor has the instructions.
     unsafe {
         match op {
-            BinaryOp::Add => run(xs, ys, out, |x, y| _mm512_add_ps(x, y)),
-            BinaryOp::Sub => run(xs, ys, out, |x, y| _mm512_sub_ps(x, y)),
-            BinaryOp::Mul => run(xs, ys, out, |x, y| _mm512_mul_ps(x, y)),
-            _ => return 0,
+            Arithmetic::Add => run(xs, ys, out, |x, y| _mm512_add_ps(x, y)),
+            Arithmetic::Sub => run(xs, ys, out, |x, y| _mm512_sub_ps(x, y)),
+            Arithmetic::Mul => run(xs, ys, out, |x, y| _mm512_mul_ps(x, y)),
         }
     }
     done
@@ -139,7 +131,7 @@ pub(crate) fn zip(op: BinaryOp, xs: &[f16], ys: &[f16], out: &mut [f16]) -> usiz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::iter::half_precision::Half;
+    use crate::simd::half_precision::Half;
 
     #[test]
     fn instructions_give_what_single_conversions_give() {
@@ -153,7 +145,7 @@ mod tests {
             (0..1 << 20).map(|i: u32| f32::from_bits(i << 12 | i & 0xfff)).collect();
         let mut out = vec![f16::ZERO; numbers.len()];
         let done = narrow(&numbers, &mut out);
-        assert_eq!(done, if are_there() { numbers.len() } else { 0 });
+        assert_eq!(done, if has_f16c() { numbers.len() } else { 0 });
         for (&x, half) in numbers[..done].iter().zip(&out) {
             let expected = <f16 as Half>::nearest(x);
             assert!(expected.to_bits() == half.to_bits() || x.is_nan() && half.is_nan(), "{x:e}");

@@ -1,10 +1,10 @@
 //! Order: `sort`, `argsort`.
 
-use crate::elementwise::binary::compute_dtype;
 use crate::layout::shape::wrap_dim;
 use crate::parallel::grain;
 use crate::parallel::partition;
 use crate::sorting::sort_keys::{self, Placed, Ranked, Use, ranked};
+use crate::tensor::promotion::compute_dtype;
 use crate::{DType, Error, Result, Tensor};
 
 /// `torch.sort`: values and where they stood. NaN counts as the largest number. Equal elements stay

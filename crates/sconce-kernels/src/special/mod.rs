@@ -5,7 +5,7 @@
 
 use std::f64::consts::{LN_2, LOG2_E};
 
-use crate::vecmath::accuracy::Maths;
+use crate::vecmath::accuracy::Accuracy;
 
 mod bessel;
 mod error_function;
@@ -61,13 +61,13 @@ impl Precision {
 
 /// `torch.logaddexp`, as exactly as the functions it is made of.
 #[inline(always)]
-pub(crate) fn log_of_sum<M: Maths>(x: f64, y: f64) -> f64 {
+pub(crate) fn log_of_sum<M: Accuracy>(x: f64, y: f64) -> f64 {
     above_the_larger(x, y, M::ln_1p_of_part(M::exp(-(x - y).abs())))
 }
 
 /// `torch.logaddexp2`, likewise.
 #[inline(always)]
-fn log2_of_sum<M: Maths>(x: f64, y: f64) -> f64 {
+fn log2_of_sum<M: Accuracy>(x: f64, y: f64) -> f64 {
     above_the_larger(x, y, M::ln_1p_of_part(M::exp(-(x - y).abs() * LN_2)) * LOG2_E)
 }
 

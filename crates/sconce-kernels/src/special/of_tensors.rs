@@ -8,11 +8,14 @@ use super::{
 use crate::elementwise::any_dtype::{
     map_float_each, rounding_pairs, zip_float_each, zip_floating_each,
 };
-use crate::elementwise::unary::{map_slice_or, map_slices};
+use crate::iter::map::map_slices;
+use crate::result_type;
+use crate::simd::map_slice::map_slice_or;
+use crate::special::polynomials::Polynomial;
 use crate::tensor::promotion::int_to_float;
-use crate::vecmath::accuracy::{Maths, OfDouble, OfSingle};
+use crate::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
 use crate::vecmath::single_via_double;
-use crate::{DType, Operand, Result, Tensor, map_float};
+use crate::{DType, Error, Operand, Result, Tensor, map_float, zip_float};
 
 /// `torch.erfinv`: NaN outside [-1, 1].
 ///
@@ -107,7 +110,7 @@ pub fn entr(input: &Tensor) -> Result<Tensor> {
 }
 
 #[inline(always)]
-fn entr_of<M: Maths>(x: f64) -> f64 {
+fn entr_of<M: Accuracy>(x: f64) -> f64 {
     let y = -x * M::ln(x);
     let y = if x == 0.0 { 0.0 } else { y };
     if x < 0.0 { f64::NEG_INFINITY } else { y }
@@ -170,7 +173,7 @@ pub fn xlogy(x: Operand<'_>, y: Operand<'_>) -> Result<Tensor> {
 }
 
 #[inline(always)]
-fn xlogy_of<M: Maths>(x: f64, y: f64) -> f64 {
+fn xlogy_of<M: Accuracy>(x: f64, y: f64) -> f64 {
     times_logarithm(x, y, M::ln(y))
 }
 
@@ -184,7 +187,7 @@ pub fn xlog1py(x: Operand<'_>, y: Operand<'_>) -> Result<Tensor> {
 }
 
 #[inline(always)]
-fn xlog1py_of<M: Maths>(x: f64, y: f64) -> f64 {
+fn xlog1py_of<M: Accuracy>(x: f64, y: f64) -> f64 {
     times_logarithm(x, y, M::ln_1p(y))
 }
 
@@ -192,6 +195,30 @@ fn xlog1py_of<M: Maths>(x: f64, y: f64) -> f64 {
 fn times_logarithm(x: f64, y: f64, logarithm: f64) -> f64 {
     let product = if x == 0.0 { 0.0 } else { x * logarithm };
     if y.is_nan() { f64::NAN } else { product }
+}
+
+/// The value of a polynomial family at each `x` for each degree; integers give `float32`.
+///
+/// # Errors
+/// For half precision and complex numbers, and for degrees beyond a million.
+pub fn polynomial(family: Polynomial, x: Operand<'_>, degree: Operand<'_>) -> Result<Tensor> {
+    const HIGHEST: i64 = 1_000_000;
+    let dtype = int_to_float(result_type(&[x, degree])?);
+    if !matches!(dtype, DType::Float32 | DType::Float64) {
+        return Err(Error::no_kernel("polynomial_cpu", dtype));
+    }
+    // As whole numbers: what is none is the least of them, the degree of nothing.
+    let whole = |degree: f64| if degree < i64::MAX as f64 { degree as i64 } else { i64::MIN };
+    let degrees = degree.to_dtype(DType::Float64)?.to_vec::<f64>()?;
+    if degrees.iter().any(|&degree| whole(degree) > HIGHEST) {
+        return Err(Error::not_implemented("a polynomial of a degree above 1000000"));
+    }
+    match dtype {
+        DType::Float32 => {
+            zip_float("polynomial_cpu", x, degree, |x, n| f64::from(family.at(x as f32, whole(n))))
+        }
+        _ => zip_float("polynomial_cpu", x, degree, |x, n| family.at(x, whole(n))),
+    }
 }
 
 #[cfg(test)]

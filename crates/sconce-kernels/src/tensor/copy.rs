@@ -4,13 +4,14 @@ use half::{bf16, f16};
 use num_complex::Complex;
 
 use crate::element;
-use crate::elementwise::unary::{FloatingMap, map_slice};
-use crate::iter::half_precision::{narrow, widen};
 use crate::layout::strided_iter;
 use crate::parallel::grain;
 use crate::parallel::partition;
 use crate::simd::dispatch::dispatch;
+use crate::simd::half_precision::{narrow, widen};
+use crate::simd::map_slice::map_slice;
 use crate::tensor::transposed_copy::copy_transposed;
+use crate::vecmath::float_element::FloatElement;
 use crate::{Bool, DType, Element, Error, Result, Tensor};
 
 impl Tensor {
@@ -25,7 +26,7 @@ impl Tensor {
         } else {
             let sizes = crate::layout::shape::broadcast(self.sizes(), source.sizes())?;
             if sizes[..] != *self.sizes() {
-                return Err(crate::elementwise::binary::cannot_grow(self, &sizes));
+                return Err(cannot_grow(self, &sizes));
             }
             source.expand(self.sizes())?
         };
@@ -322,7 +323,7 @@ fn bytes(from: &[f32], to: &mut [u8]) {
 
 /// Floating numbers without their fractions. There are no vector instructions for that, but the last
 /// bits of a large number are those of what is added to it.
-fn whole_numbers<F: Convert + FloatingMap>(from: &[F], to: &mut [i64]) {
+fn whole_numbers<F: Convert + FloatElement>(from: &[F], to: &mut [i64]) {
     /// 1.5 * 2^52.
     const LARGE: f64 = 6_755_399_441_055_744.0;
     const LIMIT: f64 = 2_251_799_813_685_248.0;
@@ -340,6 +341,14 @@ fn whole_numbers<F: Convert + FloatingMap>(from: &[F], to: &mut [i64]) {
             to.iter_mut().zip(from).for_each(|(to, from)| *to = from.wide().int());
         }
     }
+}
+
+/// What is said where a result of these sizes is to be stored in a tensor of others.
+pub(crate) fn cannot_grow(target: &Tensor, sizes: &[i64]) -> Error {
+    Error::runtime(format!(
+        "output with shape {:?} doesn't match the broadcast shape {sizes:?}",
+        target.sizes()
+    ))
 }
 
 #[cfg(test)]

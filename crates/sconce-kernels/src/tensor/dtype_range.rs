@@ -44,3 +44,16 @@ fn rounded_to_half(value: f64, dtype: DType) -> f64 {
         _ => half::bf16::from_f32(value as f32).to_f64(),
     }
 }
+
+/// An integer as a narrower dtype holds it.
+pub(crate) fn wrapped(value: i64, dtype: DType) -> i64 {
+    match dtype {
+        DType::UInt8 => i64::from(value as u8),
+        DType::Int8 => i64::from(value as i8),
+        DType::Int16 => i64::from(value as i16),
+        DType::Int32 => i64::from(value as i32),
+        DType::UInt16 => i64::from(value as u16),
+        DType::UInt32 => i64::from(value as u32),
+        _ => value,
+    }
+}

@@ -194,3 +194,18 @@ pub fn check_cast(from: DType, to: DType) -> Result<()> {
 pub(crate) fn int_to_float(dtype: DType) -> DType {
     if dtype.is_integral() || dtype == DType::Bool { DType::Float32 } else { dtype }
 }
+
+/// The dtype that kernels compute in: half-precision types in `float32`, integers in `int64`.
+/// Every result is the same as in the type itself, rounded or wrapped once.
+pub(crate) fn compute_dtype(dtype: DType) -> DType {
+    match dtype {
+        DType::Float16 | DType::BFloat16 => DType::Float32,
+        DType::ComplexHalf => DType::Complex64,
+        other if other.is_integral() => DType::Int64,
+        other => other,
+    }
+}
+
+pub(crate) fn is_half(dtype: DType) -> bool {
+    matches!(dtype, DType::Float16 | DType::BFloat16)
+}

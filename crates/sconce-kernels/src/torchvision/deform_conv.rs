@@ -3,7 +3,7 @@
 use num_traits::Float;
 
 use crate::binary;
-use crate::elementwise::binary::compute_dtype;
+use crate::tensor::promotion::compute_dtype;
 use crate::{BinaryOp, DType, Element, Error, Result, Tensor};
 
 /// How a deformable convolution walks. Pairs are height and width.

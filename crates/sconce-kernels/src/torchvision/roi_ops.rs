@@ -3,7 +3,7 @@
 
 use num_traits::Float;
 
-use crate::elementwise::binary::compute_dtype;
+use crate::tensor::promotion::compute_dtype;
 use crate::{DType, Element, Error, Result, Tensor};
 
 /// `torchvision.ops.nms`: the boxes that overlap no better one by more than `threshold`, best first.

@@ -4,7 +4,7 @@ use crate::vecmath::double;
 use crate::vecmath::single_via_double;
 
 /// Functions of `f64`, without branches.
-pub(crate) trait Maths {
+pub(crate) trait Accuracy {
     /// e^x.
     fn exp(x: f64) -> f64;
     /// `e^x - 1`.
@@ -15,7 +15,7 @@ pub(crate) trait Maths {
     fn ln_1p(x: f64) -> f64;
     /// `ln(1 + x)` for x from 0 to 1.
     fn ln_1p_of_part(x: f64) -> f64;
-    /// The largest angle, of either sign, that [`Maths::sin`] holds for.
+    /// The largest angle, of either sign, that [`Accuracy::sin`] holds for.
     const LARGEST_ANGLE: f64;
     /// The sine.
     fn sin(x: f64) -> f64;
@@ -31,7 +31,7 @@ pub(crate) struct OfSingle;
 /// What stays `f64`.
 pub(crate) struct OfDouble;
 
-impl Maths for OfSingle {
+impl Accuracy for OfSingle {
     #[inline(always)]
     fn exp(x: f64) -> f64 {
         single_via_double::exp(x)
@@ -70,7 +70,7 @@ impl Maths for OfSingle {
     }
 }
 
-impl Maths for OfDouble {
+impl Accuracy for OfDouble {
     #[inline(always)]
     fn exp(x: f64) -> f64 {
         double::exp(x)

@@ -1,8 +1,10 @@
 //! Attention: scaled dot products, many heads, and the fused encoder layer.
 
 use crate::dropout;
-use crate::elementwise::binary::{BinaryOp, binary, compute_dtype};
-use crate::elementwise::unary::{UnaryOp, unary};
+use crate::elementwise::binary::binary;
+use crate::elementwise::binary_op::BinaryOp;
+use crate::elementwise::unary::unary;
+use crate::elementwise::unary_op::UnaryOp;
 use crate::error::cpp_type_name;
 use crate::layout::shape::{broadcast, contiguous_strides, wrap_dim};
 use crate::linear_packed;
@@ -10,6 +12,7 @@ use crate::matmul;
 use crate::nn::attention::scaled_dot_product::{Hidden, Weighing, attend, hide};
 use crate::parallel::partition;
 use crate::reduction::row_kernels;
+use crate::tensor::promotion::compute_dtype;
 use crate::{
     Bool, DType, Dims, Dropout, Element, Error, Generator, LinearActivation, Operand, Result,
     Scalar, Tensor, add, layer_norm, linear, logical_not, logsumexp, masked_fill, softmax,

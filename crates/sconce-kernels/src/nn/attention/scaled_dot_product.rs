@@ -5,10 +5,12 @@ use half::{bf16, f16};
 
 use crate::alloc::caching_allocator::Block;
 use crate::gemm::half_gemm::widen_part;
-use crate::gemm::strided_gemm::{self, Matrix};
-use crate::iter::half_precision::{Half, narrow};
+use crate::gemm::half_products::HalfProducts;
+use crate::gemm::matrix::Matrix;
+use crate::gemm::strided_gemm::{self};
 use crate::parallel::partition;
 use crate::reduction::row_kernels::{safe_softmax_rows, softmax_rows};
+use crate::simd::half_precision::narrow;
 use crate::{DType, Dims, Element, Error, Result, Tensor};
 
 /// Queries of a block. Results do not depend on the number of threads, for blocks do not. Blocks that do not
@@ -56,7 +58,7 @@ impl Source for f32 {
     }
 }
 
-impl<H: Half> Source for H {
+impl<H: HalfProducts> Source for H {
     fn single(self) -> f32 {
         self.widened()
     }

@@ -4,7 +4,7 @@
 //! other. Then every window lies inside, and an output is a sum of numbers at the same distances from
 //! where its window starts, whichever output it is: many are computed side by side.
 
-use crate::nn::conv::convolution::Number;
+use crate::nn::conv::number::Number;
 use crate::nn::conv::window::{Geometry, taps, window_rows};
 use crate::simd::dispatch::dispatch;
 

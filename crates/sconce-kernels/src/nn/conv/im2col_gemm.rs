@@ -5,8 +5,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::gemm::strided_gemm::Matrix;
-use crate::nn::conv::convolution::Number;
+use crate::gemm::matrix::Matrix;
+use crate::nn::conv::number::Number;
 use crate::nn::conv::window::{Geometry, lines_of_window, taps};
 use crate::parallel::partition;
 use crate::simd::dispatch::dispatch;

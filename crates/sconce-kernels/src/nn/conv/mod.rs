@@ -5,5 +5,6 @@ pub(crate) mod convolution;
 pub(crate) mod depthwise;
 pub(crate) mod im2col;
 pub(crate) mod im2col_gemm;
+pub(crate) mod number;
 pub(crate) mod transpose;
 pub(crate) mod window;

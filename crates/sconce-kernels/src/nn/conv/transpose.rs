@@ -1,15 +1,16 @@
 //! Transposed convolution of one to three spatial dimensions: weights times input give columns of
 //! patches, which are added up where they overlap.
 
-use crate::elementwise::binary::compute_dtype;
-use crate::gemm::strided_gemm::Matrix;
+use crate::gemm::matrix::Matrix;
 use crate::nn::conv::convolution::{
-    Number, biased, check_dtypes, check_not_empty, check_options, spatial_dims, spatial_sizes,
-    spread, with_batch,
+    biased, check_dtypes, check_not_empty, check_options, spatial_dims, spatial_sizes, spread,
+    with_batch,
 };
 use crate::nn::conv::depthwise;
+use crate::nn::conv::number::Number;
 use crate::nn::conv::window::{Geometry, taps, window_rows};
 use crate::parallel::partition;
+use crate::tensor::promotion::compute_dtype;
 use crate::{ConvOptions, DType, Dims, Error, Result, Tensor};
 
 /// `torch.conv_transpose1d`, `conv_transpose2d` or `conv_transpose3d`, by the number of the weight's

@@ -1,7 +1,7 @@
 //! Embeddings of bags of indices, and rows kept below a norm.
 
-use crate::elementwise::binary::compute_dtype;
 use crate::simd::dispatch::dispatch;
+use crate::tensor::promotion::compute_dtype;
 use crate::tensor::wide_elements::Real;
 use crate::{DType, Error, Result, Tensor, promote_types};
 

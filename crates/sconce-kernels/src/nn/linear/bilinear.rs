@@ -1,8 +1,8 @@
 //! Products of two vectors by a matrix for each output.
 
 use crate::binary;
-use crate::elementwise::binary::compute_dtype;
 use crate::layout::shape::product;
+use crate::tensor::promotion::compute_dtype;
 use crate::{BinaryOp, Error, Result, Tensor};
 
 /// `torch.nn.functional.bilinear`: for each output `o`,

@@ -1,31 +1,12 @@
 //! `torch.nn.Linear` with a weight that was packed beforehand.
 
+use crate::nn::linear::activation::{LinearActivation, activate};
 use half::{bf16, f16};
 
-use crate::gemm::packed_gemm::{self, PANEL, Shape};
+use crate::gemm::packed_gemm::{self};
+use crate::gemm::panel::{PANEL, Shape};
 use crate::nn::linear::packed_half;
-use crate::parallel::partition;
-use crate::simd::dispatch::dispatch;
-use crate::vecmath::single;
 use crate::{DType, Dims, Element, Error, Result, Tensor};
-
-/// What is applied to every element of a product before it is given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum LinearActivation {
-    /// `torch.relu`.
-    Relu,
-    /// `torch.nn.functional.gelu`.
-    Gelu,
-    /// `torch.nn.functional.gelu(approximate='tanh')`.
-    GeluTanh,
-    /// `torch.nn.functional.silu`.
-    Silu,
-    /// `torch.sigmoid`.
-    Sigmoid,
-    /// `torch.tanh`.
-    Tanh,
-}
 
 /// Packs a weight of `torch.nn.Linear`, a matrix of `n` rows of `k` elements in `float32` or half
 /// precision, for [`linear_packed`]: `[n / 32, k, 32]`, filled up with zeros.
@@ -36,7 +17,12 @@ pub fn pack_linear(weight: &Tensor) -> Result<Tensor> {
     fn of<T: Element>(weight: &Tensor, [n, k]: [i64; 2]) -> Result<Tensor> {
         let panels = (n as usize).div_ceil(PANEL) as i64;
         let result = Tensor::zeros(&[panels, k, PANEL as i64], weight.dtype())?;
-        packed_gemm::pack(&weight.read::<T>()?, n as usize, k as usize, &mut result.write::<T>()?);
+        crate::gemm::panel::pack(
+            &weight.read::<T>()?,
+            n as usize,
+            k as usize,
+            &mut result.write::<T>()?,
+        );
         Ok(result)
     }
     let &[n, k] = weight.sizes() else {
@@ -114,30 +100,6 @@ fn on_slices<T: Element>(
     let bias = bias.map(Tensor::read::<T>).transpose()?;
     let (xs, ws) = (input.read::<T>()?, packed.read::<T>()?);
     multiply(&xs, &ws, bias.as_deref(), &mut result.write::<T>()?)
-}
-
-/// Applies an activation in place.
-pub(crate) fn activate(activation: LinearActivation, out: &mut [f32]) {
-    partition::pieces(out, 64, crate::parallel::grain::ROWS, |_, out| match activation {
-        // NaN passes through.
-        LinearActivation::Relu => each(out, |x| if x < 0.0 { 0.0 } else { x }),
-        LinearActivation::Gelu => each(out, single::gelu),
-        LinearActivation::GeluTanh => each(out, single::gelu_tanh),
-        LinearActivation::Silu => each(out, single::silu),
-        LinearActivation::Sigmoid => each(out, single::sigmoid),
-        LinearActivation::Tanh => each(out, single::tanh),
-    });
-}
-
-fn each(out: &mut [f32], f: impl Fn(f32) -> f32) {
-    dispatch(
-        #[inline(always)]
-        || {
-            for x in out.iter_mut() {
-                *x = f(*x);
-            }
-        },
-    );
 }
 
 #[cfg(test)]

@@ -3,11 +3,13 @@
 
 use crate::alloc::caching_allocator::Block;
 use crate::gemm::half_gemm::{Part, parts_of_cols, try_parts};
-use crate::gemm::packed_gemm::{PANEL, add_panel, uncrowded_stride};
+use crate::gemm::half_products::HalfProducts;
 use crate::gemm::packed_gemv::vector;
-use crate::iter::half_precision::{Half, narrow, widen};
-use crate::nn::linear::packed::activate;
+use crate::gemm::panel::{PANEL, uncrowded_stride};
+use crate::gemm::panel_product::add_panel;
+use crate::nn::linear::activation::activate;
 use crate::simd::dispatch::dispatch;
+use crate::simd::half_precision::{narrow, widen};
 use crate::{LinearActivation, Result};
 
 /// Panels whose columns are computed together.
@@ -17,8 +19,8 @@ const PANELS: usize = 4;
 const LINES: usize = 32;
 
 /// `out = activation(x · weightᵀ + bias)`, all row-major but for the weight, which
-/// [`pack`](crate::gemm::packed_gemm::pack) packed. The sum is rounded before the activation, which is rounded again.
-pub(crate) fn multiply<H: Half>(
+/// [`pack`](crate::gemm::panel::pack) packed. The sum is rounded before the activation, which is rounded again.
+pub(crate) fn multiply<H: HalfProducts>(
     [m, k, n]: [usize; 3],
     x: &[H],
     packed: &[H],
@@ -71,7 +73,7 @@ pub(crate) fn multiply<H: Half>(
 }
 
 /// Adds a vector times some panels to `sums`; the panels are widened a few lines at a time.
-fn add_row<H: Half>(x: &[f32], panels: &[H], sums: &mut [f32]) {
+fn add_row<H: HalfProducts>(x: &[f32], panels: &[H], sums: &mut [f32]) {
     let mut wide = [0f32; PANELS * LINES * PANEL];
     for (at, x) in x.chunks(LINES).enumerate() {
         let lines = x.len() * PANEL;
@@ -84,7 +86,7 @@ fn add_row<H: Half>(x: &[f32], panels: &[H], sums: &mut [f32]) {
 }
 
 /// [`add_row`] of what takes so little to widen that it never leaves the registers.
-fn add_in_registers<H: Half>(x: &[f32], panels: &[H], sums: &mut [f32]) {
+fn add_in_registers<H: HalfProducts>(x: &[f32], panels: &[H], sums: &mut [f32]) {
     dispatch(
         #[inline(always)]
         || {
@@ -103,7 +105,7 @@ fn add_in_registers<H: Half>(x: &[f32], panels: &[H], sums: &mut [f32]) {
 }
 
 /// Adds rows of `f32`, `stride` apart, times panels of `k` lines to rows of `width` sums.
-fn add_rows<H: Half>(
+fn add_rows<H: HalfProducts>(
     (rows, stride): (&[f32], usize),
     panels: &[H],
     k: usize,

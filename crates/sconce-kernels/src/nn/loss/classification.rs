@@ -2,7 +2,8 @@
 
 use half::{bf16, f16};
 
-use crate::elementwise::binary::{BinaryOp, binary};
+use crate::elementwise::binary::binary;
+use crate::elementwise::binary_op::BinaryOp;
 use crate::nn::loss::elementwise::Reduction;
 use crate::tensor::dtype_range::rounded;
 use crate::{DType, Dims, Element, Error, Result, Scalar, Tensor, log_softmax, masked_fill, sum};

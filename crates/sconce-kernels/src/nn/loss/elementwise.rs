@@ -4,12 +4,15 @@ use num_traits::Float;
 
 use crate::elementwise::activation::log_sigmoid_of;
 use crate::elementwise::any_dtype::{rounding_pairs, zip_float_each};
-use crate::elementwise::binary::{BinaryOp, binary, binary_in_place, check_store};
-use crate::elementwise::unary::{UnaryOp, unary};
+use crate::elementwise::binary::binary;
+use crate::elementwise::binary_op::BinaryOp;
+use crate::elementwise::in_place::{binary_in_place, check_store};
+use crate::elementwise::unary::unary;
+use crate::elementwise::unary_op::UnaryOp;
 use crate::layout::shape::broadcast;
 use crate::reduction::distance::pairwise_distance;
 use crate::tensor::promotion::{check_cast, int_to_float};
-use crate::vecmath::accuracy::{Maths, OfDouble, OfSingle};
+use crate::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
 use crate::{
     DType, Dims, Error, Operand, Result, Scalar, Tensor, masked_fill, mean, result_type, sum,
 };
@@ -241,7 +244,7 @@ fn are_chances(input: &Tensor) -> Result<bool> {
 
 /// [`binary_cross_entropy`] of a chance and what it should be.
 #[inline(always)]
-fn entropy<M: Maths>(x: f64, y: f64) -> f64 {
+fn entropy<M: Accuracy>(x: f64, y: f64) -> f64 {
     (y - 1.0) * M::ln_1p(-x).max(-100.0) - y * M::ln(x).max(-100.0)
 }
 
@@ -282,7 +285,7 @@ pub fn binary_cross_entropy_with_logits(
 
 /// [`binary_cross_entropy_with_logits`] of a logit and what its chance should be.
 #[inline(always)]
-fn entropy_of_logit<M: Maths>(x: f64, y: f64) -> f64 {
+fn entropy_of_logit<M: Accuracy>(x: f64, y: f64) -> f64 {
     unwanted(x, y) - log_sigmoid_of::<M>(x)
 }
 
@@ -292,7 +295,7 @@ fn unwanted(x: f64, y: f64) -> f64 {
 }
 
 #[inline(always)]
-fn wanted<M: Maths>(x: f64, factor: f64) -> f64 {
+fn wanted<M: Accuracy>(x: f64, factor: f64) -> f64 {
     factor * log_sigmoid_of::<M>(x)
 }
 
@@ -327,12 +330,12 @@ pub fn kl_div(
 }
 
 #[inline(always)]
-fn divergence_of_logs<M: Maths>(x: f64, y: f64) -> f64 {
+fn divergence_of_logs<M: Accuracy>(x: f64, y: f64) -> f64 {
     M::exp(y) * (y - x)
 }
 
 #[inline(always)]
-fn divergence<M: Maths>(x: f64, y: f64) -> f64 {
+fn divergence<M: Accuracy>(x: f64, y: f64) -> f64 {
     let product = y * M::ln(y);
     (if y == 0.0 { 0.0 } else { product }) - y * x
 }

@@ -2,12 +2,12 @@
 //! statistics beside the result.
 
 use crate::binary;
-use crate::elementwise::binary::compute_dtype;
 use crate::layout::shape::product;
 use crate::nn::norm::normalization::{
     check_length, check_normalized_shape, check_parameters, check_shape, check_statistics,
     floating, scale_channels,
 };
+use crate::tensor::promotion::compute_dtype;
 use crate::{BinaryOp, DType, Error, Result, Tensor};
 
 /// The operands of a batch norm beside its input.

@@ -2,12 +2,12 @@
 
 use half::{bf16, f16};
 
-use crate::elementwise::binary::{compute_dtype, is_half};
-use crate::iter::half_precision::{Half, narrow, widen};
 use crate::parallel::grain;
 use crate::parallel::partition;
 use crate::reduction::reduce::row_sum;
 use crate::reduction::row_kernels::layer_norm_rows;
+use crate::simd::half_precision::{Half, narrow, widen};
+use crate::tensor::promotion::{compute_dtype, is_half};
 use crate::{DType, Error, Result, Tensor};
 
 /// An optional scale or shift, as `float32` numbers.

@@ -4,7 +4,7 @@ use super::planes::{Planes, fold};
 use super::sizes::{adaptive, fixed};
 use super::windows::{Axis, Window};
 use super::{PoolOptions, Pooled, by_number, check, check_within, floats};
-use crate::quantized::quantize::{averaged, through_integers};
+use crate::quantize::{averaged, through_integers};
 use crate::reduction::reduction_order::Fold;
 use crate::{DType, Error, MemoryFormat, Result, Tensor};
 

@@ -4,7 +4,7 @@ use super::planes::{Planes, each, fold, lines, pool};
 use super::sizes::{adaptive, check_row_padding, fixed};
 use super::windows::{Axis, LONG, Window};
 use super::{PoolOptions, Pooled, by_number, check, check_within, floats, numbers};
-use crate::quantized::quantize::through_integers;
+use crate::quantize::through_integers;
 use crate::reduction::reduction_order::Fold;
 use crate::simd::dispatch::dispatch;
 use crate::{DType, Dims, Error, Result, Tensor};

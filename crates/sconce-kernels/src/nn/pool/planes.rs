@@ -3,10 +3,10 @@
 use smallvec::SmallVec;
 
 use super::windows::{Axis, Window};
-use crate::elementwise::binary::compute_dtype;
 use crate::parallel::partition;
 use crate::reduction::reduction_order::{Fold, LEAF};
 use crate::simd::dispatch::dispatch;
+use crate::tensor::promotion::compute_dtype;
 use crate::{Element, Result, Tensor};
 
 /// The input of a pool, row-major in the dtype that is computed in.

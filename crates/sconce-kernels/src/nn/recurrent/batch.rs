@@ -4,10 +4,11 @@
 //! to their last. The inputs of several steps are multiplied at a time where a step has too few
 //! rows to keep the arithmetic units busy.
 
-use crate::Cell;
-use crate::gemm::packed_gemm::{PANEL, add_panel};
+use crate::gemm::panel::PANEL;
+use crate::gemm::panel_product::add_panel;
+use crate::nn::recurrent::cell::Cell;
 use crate::nn::recurrent::gates::{gru_gates, lstm_gates, plain_gates};
-use crate::nn::recurrent::packed::{Layer, Operands, Out, State};
+use crate::nn::recurrent::packed_layout::{Layer, Operands, Out, State};
 use crate::parallel::partition;
 
 /// Rows of inputs that are multiplied at a time at least.

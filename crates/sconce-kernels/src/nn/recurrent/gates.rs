@@ -1,17 +1,9 @@
 //! What recurrent cells over `f32` make of their gates.
 
+use crate::nn::recurrent::cell::{Cell, gates_of};
 use crate::simd::dispatch::dispatch;
 use crate::vecmath::single::{exp_beside_one, tanh};
-use crate::{Cell, DType, Result, Tensor};
-
-/// Gates of a unit.
-pub(crate) fn gates_of(cell: Cell) -> usize {
-    match cell {
-        Cell::Lstm => 4,
-        Cell::Gru => 3,
-        Cell::Tanh | Cell::Relu => 1,
-    }
-}
+use crate::{DType, Result, Tensor};
 
 /// One step from what input and hidden state give to the gates, batch × (gates · hidden) each, and
 /// the state; `None` where an operand is of another dtype or size, which the ordinary way has to deal

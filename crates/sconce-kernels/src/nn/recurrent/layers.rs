@@ -1,39 +1,14 @@
 //! Recurrent layers: LSTM, GRU and plain RNNs over padded and packed sequences.
 
 use crate::dropout;
-use crate::elementwise::binary::{BinaryOp, binary};
-use crate::elementwise::unary::{UnaryOp, unary};
+use crate::elementwise::binary::binary;
+use crate::elementwise::binary_op::BinaryOp;
+use crate::elementwise::unary::unary;
+use crate::elementwise::unary_op::UnaryOp;
+use crate::nn::recurrent::cell::{Cell, CellWeights};
 use crate::nn::recurrent::gates::single_step;
 use crate::nn::recurrent::packed::pack_and_run;
 use crate::{Dropout, Error, Generator, Result, Tensor, cat, chunk, linear, stack};
-
-/// What a layer computes at each step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cell {
-    /// `torch.lstm_cell`: the state is hidden and cell.
-    Lstm,
-    /// `torch.gru_cell`.
-    Gru,
-    /// `torch.rnn_tanh_cell`.
-    Tanh,
-    /// `torch.rnn_relu_cell`.
-    Relu,
-}
-
-/// The weights of one layer in one direction.
-#[derive(Debug, Clone, Copy)]
-pub struct CellWeights<'a> {
-    /// Of the input: gates × inputs.
-    pub input: &'a Tensor,
-    /// Of the hidden state: gates × hidden.
-    pub hidden: &'a Tensor,
-    /// Added to what the input gives.
-    pub input_bias: Option<&'a Tensor>,
-    /// Added to what the hidden state gives.
-    pub hidden_bias: Option<&'a Tensor>,
-    /// Projects the hidden state of an LSTM.
-    pub projection: Option<&'a Tensor>,
-}
 
 /// How a stack of layers is run.
 #[derive(Debug, Clone, Copy)]

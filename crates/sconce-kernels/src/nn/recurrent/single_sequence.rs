@@ -6,16 +6,17 @@
 //! enough, threads share its stretches: whoever is free takes the next one, and all of them begin the
 //! next step when this one is done.
 
+use crate::nn::recurrent::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use crate::Cell;
 use crate::gemm::interleaved_tiles::Beside;
-use crate::gemm::packed_gemm::{self, PANEL, Shape};
+use crate::gemm::packed_gemm::{self};
 use crate::gemm::packed_gemv::{RowsBeside, SideBySide, rows_beside, vector_beside};
+use crate::gemm::panel::{PANEL, Shape};
 use crate::nn::recurrent::gates::{gru_gates, lstm_gates, plain_gates};
-use crate::nn::recurrent::packed::{Layer, Operands, Out, State};
+use crate::nn::recurrent::packed_layout::{Layer, Operands, Out, State};
 use crate::parallel::partition;
 use crate::parallel::thread_pool;
 

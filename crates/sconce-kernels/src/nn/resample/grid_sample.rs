@@ -3,10 +3,10 @@
 use half::{bf16, f16};
 use num_traits::Float;
 
-use crate::elementwise::binary::compute_dtype;
 use crate::nn::resample::upsample::cubic_weights;
 use crate::parallel::partition;
 use crate::simd::dispatch::dispatch;
+use crate::tensor::promotion::compute_dtype;
 use crate::{DType, Dims, Element, Error, Result, Tensor};
 
 /// How elements between places of the input are found: `mode` of `torch.nn.functional.grid_sample`.

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use num_traits::Float;
 
-use crate::elementwise::binary::{compute_dtype, is_half};
 use crate::layout::shape::product;
 use crate::parallel::partition;
 use crate::simd::dispatch::dispatch;
+use crate::tensor::promotion::{compute_dtype, is_half};
 use crate::{DType, Dims, Element, Error, MemoryFormat, Result, Tensor};
 
 /// The `mode` of `torch.nn.functional.interpolate`, but for `area`, which is adaptive pooling.

@@ -9,8 +9,8 @@ use crate::tensor::quantization::{
 };
 use crate::tensor::quantizer::Quantizer;
 
-use crate::elementwise::unary::map;
-use crate::{DType, Element, Error, MemoryFormat, Result, Scalar, Tensor};
+use crate::iter::map::map;
+use crate::{DType, Element, Error, MemoryFormat, Result, Tensor};
 
 /// The channel of each element of a row-major tensor.
 fn channel_of(sizes: &[i64], axis: Option<usize>) -> impl Fn(usize) -> usize + use<> {
@@ -317,28 +317,55 @@ pub fn through_integers(input: &Tensor, f: impl Fn(&Tensor) -> Result<Tensor>) -
     with_quantizer(&codes, input.dtype(), quantizer)?.like_format_of(input)
 }
 
-/// `hardsigmoid` of a quantized tensor, in steps of 1/256.
+/// Moves the elements of a quantized tensor about, as `f` does it with integers: sorting, picking,
+/// turning.
 ///
 /// # Errors
-/// For dtypes that are not quantized in 8 bits.
-pub fn quantized_hardsigmoid(input: &Tensor) -> Result<Tensor> {
-    let zero_point = match input.dtype() {
-        DType::QUInt8 => 0,
-        DType::QInt8 => -128,
-        other => return Err(Error::no_kernel("hardsigmoid", other)),
-    };
-    through_floats(&[input], (1.0 / 256.0, zero_point), |floats| match floats {
-        [x] => crate::unary(crate::UnaryOp::Hardsigmoid, x),
-        _ => Err(Error::runtime("expected one tensor")),
-    })
+/// As `f`, and for tensors that have not one scale.
+pub fn rearranged(input: &Tensor, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    let (scale, zero_point) = per_tensor(input)?;
+    let moved = f(&integers(input)?)?.copy()?;
+    with_quantizer(&moved, input.dtype(), Quantizer::PerTensor { scale, zero_point })
 }
 
-/// `relu` of a quantized tensor.
+/// The same, where indices come with the elements.
+///
+/// # Errors
+/// As [`rearranged`].
+pub fn rearranged_with_indices(
+    input: &Tensor,
+    f: impl Fn(&Tensor) -> Result<(Tensor, Tensor)>,
+) -> Result<(Tensor, Tensor)> {
+    let indices = std::cell::RefCell::new(None);
+    let values = rearranged(input, |whole| {
+        let (values, found) = f(whole)?;
+        *indices.borrow_mut() = Some(found);
+        Ok(values)
+    })?;
+    let indices = indices.into_inner().ok_or_else(|| Error::runtime("expected indices"))?;
+    Ok((values, indices))
+}
+
+/// The integers of a tensor changed one by one, under new parameters.
+pub(crate) fn map_codes(
+    input: &Tensor,
+    (scale, zero_point): (f64, i64),
+    f: impl Fn(i64) -> i64,
+) -> Result<Tensor> {
+    let whole = integers(input)?.to_dtype(DType::Int64)?.contiguous()?;
+    let values: Vec<i64> = whole.read::<i64>()?.iter().map(|&x| f(x)).collect();
+    let quantizer = Quantizer::PerTensor { scale, zero_point };
+    pack(&values, input.sizes(), input.dtype(), quantizer)?.like_format_of(input)
+}
+
+/// The integer that stands for a number among those of a tensor.
 ///
 /// # Errors
 /// For tensors that have not one scale.
-pub fn quantized_relu(input: &Tensor) -> Result<Tensor> {
-    through_integers(input, |x| crate::clamp(x, Some(Scalar::Int(0).into()), None))
+pub(crate) fn quantized_integer(tensor: &Tensor, number: f64) -> Result<i64> {
+    let (scale, zero_point) = per_tensor(tensor)?;
+    let (_, least, most) = underlying(tensor.dtype())?;
+    Ok((nearest(number as f32 * (1.0 / scale as f32)) + zero_point).clamp(least, most))
 }
 
 #[cfg(test)]
