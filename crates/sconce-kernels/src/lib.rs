@@ -7,33 +7,20 @@
 //!
 //! Architecture invariant: nothing here knows of graphs, values or schemas; nothing reads a file.
 
-mod alloc;
-pub mod c_format;
-mod element;
 mod elementwise;
-mod error;
 mod fused_pointwise;
-mod gemm;
 mod indexing;
-mod iter;
-pub mod layout;
 mod matmul;
 mod nn;
-mod parallel;
 mod quantize;
 mod quantized;
 mod random;
 mod reduction;
 mod shape;
-mod simd;
 mod sorting;
 pub mod special;
-mod tensor;
 mod torchvision;
-mod vecmath;
 
-pub use alloc::memory_limit::{Charge, Entered, Memory};
-pub use element::{Bool, Element};
 pub use elementwise::activation::{
     celu, glu, hardshrink, hardtanh, log_sigmoid, prelu, prelu_kernel, selu, softshrink, threshold,
 };
@@ -60,16 +47,12 @@ pub use elementwise::ternary::{addcdiv, addcmul, lerp};
 pub use elementwise::unary::{bitwise_not, isfinite, isinf, isnan, logical_not, unary};
 pub use elementwise::unary::{quantized_hardsigmoid, quantized_relu};
 pub use elementwise::unary_op::UnaryOp;
-pub use error::{Error, ErrorKind, Result, cpp_type_name};
 pub use fused_pointwise::{ChainOp, ChainResults, ChainStep, MOST_OPERANDS, chain};
 pub use indexing::index::{embedding, gather, index, index_put, index_select, nonzero, scatter};
 pub use indexing::scatter::{
     Fold, as_strided_scatter, index_fill, index_fold, masked_scatter, masked_select,
     nonzero_static, put, scatter_fold, scatter_view, take, take_along_dim,
 };
-pub use iter::result_layout::Iteration;
-pub use layout::contiguous_strides;
-pub use layout::memory_format::MemoryFormat;
 pub use matmul::{addmm, baddbmm, bmm, dot, linear, matmul, mm, mv};
 pub use nn::attention::multi_head::{
     AttentionOptions, EncoderLayer, HeadMask, HeadWeights, Layer, attention,
@@ -114,7 +97,6 @@ pub use nn::recurrent::pack_padded::{pack_padded, pad_packed, pad_sequence};
 pub use nn::recurrent::packed::{PackedRecurrent, pack_recurrent};
 pub use nn::resample::grid_sample::{GridMode, GridPadding, affine_grid, grid_sample};
 pub use nn::resample::upsample::{Upsample, upsample};
-pub use parallel::partition as threads;
 pub use quantize::{choose_parameters, dequantize, quantize, through_floats, through_integers};
 pub use quantize::{rearranged, rearranged_with_indices};
 pub use quantized::arithmetic::{
@@ -152,7 +134,13 @@ pub use reduction::statistics::{
     all_true, count_nonzero_dims, deviation, dist, hash, isreal, nanmean, nansum, renorm,
     triangle_indices, truth_dims, vander, variance,
 };
-pub use sconce_tensor::{DType, Dims};
+pub use sconce_kernel_core::parallel::partition as threads;
+pub use sconce_kernel_core::{
+    Bool, Charge, DType, Dims, Element, Entered, Error, ErrorKind, Exporter, Importer, Iteration,
+    Memory, MemoryFormat, Operand, Overlap, Quantizer, Result, Scalar, Storage, Tensor, c_format,
+    can_cast, check_cast, contiguous_strides, cpp_type_name, dispatch, int_repr, layout,
+    per_tensor, promote_types, quantizer, result_type,
+};
 pub use shape::creation::{arange, eye, linspace, logspace, tril, triu};
 pub use shape::join::{cat, chunk, split, split_with_sizes, stack, unbind};
 pub use shape::pad::{PadMode, pad};
@@ -162,22 +150,12 @@ pub use shape::rearrange::{
     meshgrid, repeat, repeat_interleave, repetitions, roll, rot90, split_at, split_evenly, tile,
     unflatten,
 };
-pub use simd::dispatch::dispatch;
 pub use sorting::order_statistics::{
     Interpolation, kthvalue, median, median_all, mode, quantile, topk,
 };
 pub use sorting::sort::sort;
 pub use sorting::unique::{Unique, unique, unique_consecutive, unique_dim};
 pub use special::of_tensors::polynomial;
-pub use tensor::export::Exporter;
-pub use tensor::import::Importer;
-pub use tensor::overlap::Overlap;
-pub use tensor::promotion::{Operand, can_cast, check_cast, promote_types, result_type};
-pub use tensor::quantization::{int_repr, per_tensor, quantizer};
-pub use tensor::quantizer::Quantizer;
-pub use tensor::scalar::Scalar;
-pub use tensor::storage::Storage;
-pub use tensor::strided::Tensor;
 pub use torchvision::deform_conv::{DeformOptions, deform_conv2d};
 pub use torchvision::roi_ops::{RoiOptions, nms, ps_roi_align, ps_roi_pool, roi_align, roi_pool};
 pub use torchvision::rotated_boxes::box_iou_rotated;

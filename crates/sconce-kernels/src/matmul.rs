@@ -5,17 +5,17 @@ use num_complex::Complex;
 
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
-use crate::error::cpp_type_name;
-use crate::gemm::half_gemm;
-use crate::gemm::half_products::HalfProducts;
-use crate::gemm::matrix::{Matrix, Multiply};
-use crate::gemm::strided_gemm::{self};
-use crate::layout::shape::{broadcast, expanded_strides};
-use crate::layout::strided_iter;
-use crate::parallel::partition;
-use crate::simd::dispatch::dispatch;
-use crate::tensor::promotion::compute_dtype;
 use crate::{DType, Dims, Error, Operand, Result, Scalar, Tensor};
+use sconce_gemm::half_gemm;
+use sconce_gemm::half_products::HalfProducts;
+use sconce_gemm::matrix::{Matrix, Multiply};
+use sconce_gemm::strided_gemm::{self};
+use sconce_kernel_core::error::cpp_type_name;
+use sconce_kernel_core::layout::shape::{broadcast, expanded_strides};
+use sconce_kernel_core::layout::strided_iter;
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 fn same_dtype(a: &Tensor, b: &Tensor) -> Result<()> {
     if a.dtype() == b.dtype() {
@@ -336,7 +336,7 @@ pub fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
                 b.expect_dtype(a.dtype())?;
             }
             let mut sizes = Dims::from_slice(a.sizes());
-            let rows = crate::layout::shape::product(&sizes[..a.dim() - 1]);
+            let rows = sconce_kernel_core::layout::shape::product(&sizes[..a.dim() - 1]);
             let flat = mm(&a.reshape(&[rows, k])?, b)?;
             sizes[a.dim() - 1] = n;
             flat.view(&sizes)
@@ -359,7 +359,7 @@ fn batched_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         return product(a, b, None);
     }
     // The error that the flattened batches give.
-    let count = crate::layout::shape::product(&broadcast(x_batch, y_batch)?);
+    let count = sconce_kernel_core::layout::shape::product(&broadcast(x_batch, y_batch)?);
     bmm(&empty_like(a, &[count, x[0], x[1]])?, &empty_like(b, &[count, y[0], y[1]])?)
 }
 
@@ -522,7 +522,7 @@ pub fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<
     if let Some((&k, batch)) = input.sizes().split_last()
         && (input.dim() <= 2 || flat)
     {
-        let rows = input.reshape(&[crate::layout::shape::product(batch), k])?;
+        let rows = input.reshape(&[sconce_kernel_core::layout::shape::product(batch), k])?;
         let result = addmm(bias, &rows, &weight, 1.into(), 1.into())?;
         let mut sizes = Dims::from_slice(batch);
         sizes.push(result.sizes()[1]);
@@ -543,7 +543,7 @@ fn plain_linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Resul
         && plain(weight)
         && bias.is_none_or(|bias| plain(bias) && bias.sizes() == [n]);
     let sizes: Dims = batch.iter().copied().chain([n]).collect();
-    let count = crate::layout::shape::numel(&sizes)?;
+    let count = sconce_kernel_core::layout::shape::numel(&sizes)?;
     if !fits || count == 0 {
         return Ok(None);
     }
@@ -624,5 +624,50 @@ mod tests {
         // 1.0078125 * 1.0078125 is 1.01568…, which bfloat16 has as 1.015625: with -1 that is 0.015625.
         let found = addmm(&bf(-1.0), &bf(1.007_812_5), &bf(1.007_812_5), 1.into(), 1.into());
         assert_eq!(found.unwrap().to_vec::<bf16>().unwrap(), [bf16::from_f32(0.015_686_035)]);
+    }
+}
+
+#[cfg(test)]
+mod half_tests {
+    use super::*;
+
+    /// Small whole numbers, whose sums `f32` holds.
+    fn whole(sizes: &[i64], dtype: DType) -> Tensor {
+        let count = sizes.iter().product::<i64>();
+        let numbers: Vec<f32> = (0..count).map(|i| ((i * 37 + i / 11) % 9) as f32 - 4.0).collect();
+        Tensor::from_slice(&numbers, sizes).unwrap().to_dtype(dtype).unwrap()
+    }
+
+    fn numbers(tensor: &Tensor) -> Vec<f32> {
+        tensor.to_dtype(DType::Float32).unwrap().to_vec().unwrap()
+    }
+
+    #[test]
+    fn products_are_those_of_single_precision_rounded_once() {
+        let single = |tensor: &Tensor| tensor.to_dtype(DType::Float32).unwrap();
+        for dtype in [DType::Float16, DType::BFloat16] {
+            for [m, k, n] in [[1, 40, 70], [5, 33, 200], [70, 600, 3], [3, 5000, 40], [90, 7, 90]] {
+                let (rows, cols) = (whole(&[m, k], dtype), whole(&[k, n], dtype));
+                let standing = |of: &Tensor| of.t().unwrap().contiguous().unwrap().t().unwrap();
+                let one_row = whole(&[1, k], dtype).expand(&[m, k]).unwrap();
+                let one_col = whole(&[k, 1], dtype).expand(&[k, n]).unwrap();
+                for a in [&rows, &standing(&rows), &one_row] {
+                    for b in [&cols, &standing(&cols), &one_col] {
+                        let bias = whole(&[n], dtype);
+                        let found = [mm(a, b), addmm(&bias, a, b, 1.into(), 1.into())];
+                        let (a, b, bias) = (single(a), single(b), single(&bias));
+                        let expected = [mm(&a, &b), addmm(&bias, &a, &b, 1.into(), 1.into())];
+                        for (found, expected) in found.into_iter().zip(expected) {
+                            let expected = expected.unwrap().to_dtype(dtype).unwrap();
+                            let found = found.unwrap();
+                            assert_eq!(found.dtype(), dtype);
+                            assert_eq!(numbers(&found), numbers(&expected), "{m} x {k} x {n}");
+                        }
+                    }
+                }
+            }
+            let nothing = mm(&whole(&[2, 0], dtype), &whole(&[0, 3], dtype)).unwrap();
+            assert_eq!(numbers(&nothing), [0.0; 6]);
+        }
     }
 }

@@ -4,13 +4,13 @@
 //! (in `float64`) and rounded once, in `float32` steps as FBGEMM does. Kernels that do not know the
 //! quantized dtypes refuse them.
 
-use crate::tensor::quantization::{
+use sconce_kernel_core::tensor::quantization::{
     codes, integers, pack, per_tensor, quantizer, underlying, with_quantizer,
 };
-use crate::tensor::quantizer::Quantizer;
+use sconce_kernel_core::tensor::quantizer::Quantizer;
 
-use crate::iter::map::map;
 use crate::{DType, Element, Error, MemoryFormat, Result, Tensor};
+use sconce_kernel_core::iter::map::map;
 
 /// The channel of each element of a row-major tensor.
 fn channel_of(sizes: &[i64], axis: Option<usize>) -> impl Fn(usize) -> usize + use<> {
@@ -403,5 +403,29 @@ mod tests {
         let by = Quantizer::PerTensor { scale: 0.5, zero_point: 256 };
         let error = quantize(&x, by, DType::QUInt8).unwrap_err();
         assert!(error.message().ends_with("zero_point 256 is above upper bound."));
+    }
+
+    #[test]
+    fn codes_of_four_bits_are_unpacked() {
+        let file = |sizes: &[i64], strides: &[i64]| {
+            let of = |numbers: Vec<f32>| sconce_tensor::Tensor::from_vec(numbers, &[2]).unwrap();
+            let bytes = vec![0x87u8, 0xa9, 0xca, 0x0e];
+            let device = sconce_tensor::Device::CPU;
+            let quantizer = sconce_tensor::Quantizer::PerChannel {
+                scheme: sconce_tensor::ChannelScheme::AffineFloatQParams,
+                scales: of(vec![0.5, 0.25]),
+                zero_points: of(vec![7.25, 1.5]),
+                axis: 0,
+            };
+            let storage = sconce_tensor::Storage::from_bytes(bytes.into(), device);
+            let dtype = DType::QUInt4x2;
+            sconce_tensor::Tensor::quantized(storage, dtype, 0, sizes, strides, quantizer).unwrap()
+        };
+        let found = crate::Importer::default().import(&file(&[2, 4], &[4, 1])).unwrap();
+        let expected = [-0.125, 0.375, 0.875, 1.375, 2.125, 2.625, 3.125, -0.375];
+        let real = dequantize(&found).unwrap().to_vec::<f32>().unwrap();
+        assert_eq!(real, expected);
+        // Few bytes that stand for many elements are not made many bytes.
+        assert!(crate::Importer::default().import(&file(&[2, 1 << 40], &[0, 0])).is_err());
     }
 }

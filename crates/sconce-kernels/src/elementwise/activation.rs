@@ -1,20 +1,20 @@
 //! Activation functions that have numbers or a weight beside their input.
 
-use crate::c_format::general;
 use crate::elementwise::any_dtype::{map_floating, map_floating_each, rounding};
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
 use crate::elementwise::unary::unary;
 use crate::elementwise::unary_op::UnaryOp;
-use crate::iter::map::map;
-use crate::layout::shape::wrap_dim;
-use crate::parallel::partition;
-use crate::simd::dispatch;
-use crate::tensor::dtype_range::rounded;
-use crate::tensor::dtype_range::wrapped;
-use crate::tensor::promotion::compute_dtype;
-use crate::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
 use crate::{DType, Error, Result, Scalar, Tensor};
+use sconce_kernel_core::c_format::general;
+use sconce_kernel_core::iter::map::map;
+use sconce_kernel_core::layout::shape::wrap_dim;
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch;
+use sconce_kernel_core::tensor::dtype_range::rounded;
+use sconce_kernel_core::tensor::dtype_range::wrapped;
+use sconce_kernel_core::tensor::promotion::compute_dtype;
+use sconce_kernel_core::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
 
 /// `torch.nn.functional.celu`.
 ///
@@ -56,7 +56,7 @@ pub fn hardshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
 /// For a negative or unending `lambd` and dtypes other than floating ones.
 pub fn softshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
     let dtype = input.dtype();
-    let Some(greatest) = crate::tensor::dtype_range::greatest(dtype) else {
+    let Some(greatest) = sconce_kernel_core::tensor::dtype_range::greatest(dtype) else {
         return Err(Error::no_kernel("softshrink_check", dtype));
     };
     if !(0.0..=greatest).contains(&lambd) {

@@ -3,17 +3,19 @@
 
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
-use crate::iter::broadcast_binary::{row, zip, zip_parallel};
-use crate::iter::half_precision::{map_halves, zip_halves};
-use crate::iter::map::{map, map_slices_beyond};
-use crate::layout::strided_iter::Strided;
-use crate::parallel::grain;
-use crate::simd::map_slice::map_slice;
-use crate::tensor::dtype_range::integer_range;
-use crate::tensor::dtype_range::rounded;
-use crate::tensor::promotion::int_to_float;
-use crate::tensor::wide_elements::{Complex128, Number, Numbers, expect_floating, widest};
 use crate::{Bool, DType, Dims, Error, Operand, Result, Tensor, result_type};
+use sconce_kernel_core::iter::broadcast_binary::{row, zip, zip_parallel};
+use sconce_kernel_core::iter::half_precision::{map_halves, zip_halves};
+use sconce_kernel_core::iter::map::{map, map_slices_beyond};
+use sconce_kernel_core::layout::strided_iter::Strided;
+use sconce_kernel_core::parallel::grain;
+use sconce_kernel_core::simd::map_slice::map_slice;
+use sconce_kernel_core::tensor::dtype_range::integer_range;
+use sconce_kernel_core::tensor::dtype_range::rounded;
+use sconce_kernel_core::tensor::promotion::int_to_float;
+use sconce_kernel_core::tensor::wide_elements::{
+    Complex128, Number, Numbers, expect_floating, widest,
+};
 
 /// `f` of every element; integers give `float32`.
 ///

@@ -4,22 +4,22 @@ use crate::elementwise::binary_op::BinaryOp;
 use crate::elementwise::compare::{compare, compare_bools};
 use crate::elementwise::complex_arithmetic::{power, quotient, times_one};
 use crate::elementwise::unary::UnaryKernels;
-use crate::tensor::dtype_range::wrapped;
-use crate::tensor::promotion::{compute_dtype, is_half};
 use num_complex::Complex;
+use sconce_kernel_core::tensor::dtype_range::wrapped;
+use sconce_kernel_core::tensor::promotion::{compute_dtype, is_half};
 
 use crate::elementwise::binary_integer;
 use crate::elementwise::remainder;
-use crate::iter::broadcast_binary::{Zipping, row, zip, zip_parallel};
-use crate::iter::half_precision::{map_halves, zip_halves};
-use crate::layout::shape::broadcast;
-use crate::parallel::grain;
-use crate::simd::map_slice::map_slice;
-use crate::tensor::dtype_range::rounded;
-use crate::tensor::promotion::int_to_float;
 use crate::unary;
-use crate::vecmath::float_element::FloatElement;
 use crate::{Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, result_type};
+use sconce_kernel_core::iter::broadcast_binary::{Zipping, row, zip, zip_parallel};
+use sconce_kernel_core::iter::half_precision::{map_halves, zip_halves};
+use sconce_kernel_core::layout::shape::broadcast;
+use sconce_kernel_core::parallel::grain;
+use sconce_kernel_core::simd::map_slice::map_slice;
+use sconce_kernel_core::tensor::dtype_range::rounded;
+use sconce_kernel_core::tensor::promotion::int_to_float;
+use sconce_kernel_core::vecmath::float_element::FloatElement;
 
 use BinaryOp::*;
 

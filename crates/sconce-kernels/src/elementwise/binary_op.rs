@@ -2,7 +2,7 @@
 
 use BinaryOp::*;
 
-use crate::simd::arithmetic::Arithmetic;
+use sconce_kernel_core::simd::arithmetic::Arithmetic;
 
 /// An operator of two operands, by the name of its `aten` operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

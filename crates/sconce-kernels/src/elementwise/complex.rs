@@ -2,11 +2,11 @@
 
 use num_complex::Complex;
 
-use crate::iter::map::map;
-use crate::layout::shape;
-use crate::tensor::promotion::int_to_float;
-use crate::vecmath::accuracy::{Accuracy, OfSingle};
 use crate::{DType, Dims, Element, Error, Result, Tensor};
+use sconce_kernel_core::iter::map::map;
+use sconce_kernel_core::layout::shape;
+use sconce_kernel_core::tensor::promotion::int_to_float;
+use sconce_kernel_core::vecmath::accuracy::{Accuracy, OfSingle};
 
 /// The real dtype of the parts of a complex one; other dtypes as they are.
 pub fn real_dtype(dtype: DType) -> DType {

@@ -3,14 +3,14 @@
 use crate::elementwise::any_dtype::{map_floating, map_floating_each, rounding};
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
-use crate::iter::map::map;
-use crate::layout::shape::broadcast;
 use crate::per_tensor;
 use crate::quantize::{map_codes, quantized_integer};
-use crate::tensor::dtype_range::integer_range;
-use crate::tensor::dtype_range::rounded;
-use crate::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
 use crate::{Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, result_type};
+use sconce_kernel_core::iter::map::map;
+use sconce_kernel_core::layout::shape::broadcast;
+use sconce_kernel_core::tensor::dtype_range::integer_range;
+use sconce_kernel_core::tensor::dtype_range::rounded;
+use sconce_kernel_core::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
 
 /// `torch.where(condition, a, b)`.
 ///
@@ -59,7 +59,7 @@ pub fn masked_fill(input: &Tensor, mask: &Tensor, value: Operand<'_>) -> Result<
     if mask.dtype() != DType::Bool {
         return Err(Error::runtime(format!(
             "masked_fill_ only supports boolean masks, but got mask with dtype {}",
-            crate::error::cpp_type_name(mask.dtype())
+            sconce_kernel_core::error::cpp_type_name(mask.dtype())
         )));
     }
     if let Operand::Tensor(value) = value

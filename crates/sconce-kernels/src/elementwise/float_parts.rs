@@ -3,9 +3,9 @@
 use crate::elementwise::any_dtype::map_floating;
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
-use crate::iter::broadcast_binary::zip;
-use crate::iter::map::map;
 use crate::{Bool, DType, Error, Result, Scalar, Tensor, result_type};
+use sconce_kernel_core::iter::broadcast_binary::zip;
+use sconce_kernel_core::iter::map::map;
 
 /// `torch.nextafter`.
 ///

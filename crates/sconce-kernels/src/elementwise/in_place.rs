@@ -4,9 +4,9 @@ use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
 use crate::elementwise::unary::unary;
 use crate::elementwise::unary_op::UnaryOp;
-use crate::tensor::copy::cannot_grow;
-use crate::tensor::promotion::check_cast;
 use crate::{Bool, DType, Dims, Operand, Result, Tensor};
+use sconce_kernel_core::tensor::copy::cannot_grow;
+use sconce_kernel_core::tensor::promotion::check_cast;
 
 /// Stores `result` in `target`, as in-place operators do.
 ///

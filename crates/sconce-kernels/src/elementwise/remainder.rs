@@ -7,7 +7,7 @@
 use num_traits::Float;
 
 use crate::BinaryOp;
-use crate::iter::broadcast_binary::{Zipping, row, row_or};
+use sconce_kernel_core::iter::broadcast_binary::{Zipping, row, row_or};
 
 /// The kernel of such an operator.
 pub(crate) fn f32(op: BinaryOp) -> Option<Zipping<f32>> {

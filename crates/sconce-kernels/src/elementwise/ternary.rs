@@ -2,11 +2,11 @@
 
 use crate::elementwise::any_dtype::zip_floating;
 use crate::elementwise::complex_arithmetic::quotient;
-use crate::layout::shape::{broadcast, expanded_strides};
-use crate::layout::strided_iter;
-use crate::simd::dispatch::dispatch;
-use crate::tensor::wide_elements::{Complex128, Number, widest};
 use crate::{DType, Element, Error, Operand, Result, Scalar, Tensor, result_type};
+use sconce_kernel_core::layout::shape::{broadcast, expanded_strides};
+use sconce_kernel_core::layout::strided_iter;
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::tensor::wide_elements::{Complex128, Number, widest};
 
 /// `f` of broadcast triples.
 fn zip3<T: Element>(
@@ -79,8 +79,8 @@ pub fn lerp(start: &Tensor, end: &Tensor, weight: Operand<'_>) -> Result<Tensor>
     if dtype != end.dtype() {
         return Err(Error::runtime(format!(
             "expected dtype {} for `end` but got dtype {}",
-            crate::error::cpp_type_name(dtype),
-            crate::error::cpp_type_name(end.dtype())
+            sconce_kernel_core::error::cpp_type_name(dtype),
+            sconce_kernel_core::error::cpp_type_name(end.dtype())
         )));
     }
     if let Operand::Tensor(weight) = weight

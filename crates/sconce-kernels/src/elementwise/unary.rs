@@ -2,23 +2,23 @@
 #![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
 
 use crate::elementwise::unary_op::{Class, UnaryOp};
-use crate::iter::map::{map, map_slices, map_slices_beyond};
-use crate::parallel::grain;
 use crate::quantize::{through_floats, through_integers};
-use crate::simd::map_slice::{map_slice, map_slice_or, map_wide};
-use crate::vecmath::float_element::FloatElement;
 use num_complex::Complex;
 use num_traits::{AsPrimitive, Float};
+use sconce_kernel_core::iter::map::{map, map_slices, map_slices_beyond};
+use sconce_kernel_core::parallel::grain;
+use sconce_kernel_core::simd::map_slice::{map_slice, map_slice_or, map_wide};
+use sconce_kernel_core::vecmath::float_element::FloatElement;
 
 use crate::elementwise::complex_functions;
-use crate::iter::half_precision::{map_bits, map_halves};
-use crate::tensor::promotion::int_to_float;
-use crate::tensor::promotion::{compute_dtype, is_half};
-use crate::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
-use crate::vecmath::double;
-use crate::vecmath::single;
-use crate::vecmath::single_via_double as wide;
 use crate::{Bool, DType, Element, Error, Result, Tensor};
+use sconce_kernel_core::iter::half_precision::{map_bits, map_halves};
+use sconce_kernel_core::tensor::promotion::int_to_float;
+use sconce_kernel_core::tensor::promotion::{compute_dtype, is_half};
+use sconce_kernel_core::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
+use sconce_kernel_core::vecmath::double;
+use sconce_kernel_core::vecmath::single;
+use sconce_kernel_core::vecmath::single_via_double as wide;
 
 use UnaryOp::*;
 

@@ -15,17 +15,17 @@ use crate::elementwise::binary::{Floating, Power, Then};
 use crate::elementwise::conditional::{elu_of, leaky, softplus_of};
 use crate::elementwise::ternary::mixed;
 use crate::elementwise::unary::Mapping;
-use crate::iter::broadcast_binary::{Zipping, row};
-use crate::layout::shape::{broadcast, expanded_strides};
-use crate::layout::strided_iter;
-use crate::layout::strided_iter::Strided;
-use crate::parallel::grain;
-use crate::parallel::partition;
-use crate::simd::dispatch::{dispatch, prefetch};
-use crate::simd::map_slice::map_slice;
-use crate::tensor::copy::copy_row;
-use crate::tensor::dtype_range::rounded;
 use crate::{BinaryOp, Bool, DType, Dims, Operand, Result, Scalar, Tensor, UnaryOp};
+use sconce_kernel_core::iter::broadcast_binary::{Zipping, row};
+use sconce_kernel_core::layout::shape::{broadcast, expanded_strides};
+use sconce_kernel_core::layout::strided_iter;
+use sconce_kernel_core::layout::strided_iter::Strided;
+use sconce_kernel_core::parallel::grain;
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch::{dispatch, prefetch};
+use sconce_kernel_core::simd::map_slice::map_slice;
+use sconce_kernel_core::tensor::copy::copy_row;
+use sconce_kernel_core::tensor::dtype_range::rounded;
 
 /// Elements of a block: a few blocks stay in the first cache together.
 const BLOCK: usize = 1024;

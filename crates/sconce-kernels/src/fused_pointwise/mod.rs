@@ -12,12 +12,12 @@ use smallvec::SmallVec;
 use crate::binary;
 use crate::elementwise::binary::Floating;
 use crate::elementwise::unary_op::UnaryOp;
-use crate::layout::shape::broadcast;
 use crate::unary;
 use crate::{
     BinaryOp, DType, Dims, Error, Operand, Result, Scalar, Tensor, add, addcdiv, addcmul, clamp,
     dense_binary, dense_unary, elu, hardtanh, leaky_relu, lerp, masked_fill, softplus, sub, where_,
 };
+use sconce_kernel_core::layout::shape::broadcast;
 
 /// What a step of a chain computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -293,7 +293,7 @@ fn unfit() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parallel::partition;
+    use sconce_kernel_core::parallel::partition;
 
     /// Numbers that follow from a seed.
     struct Dice(u64);

@@ -6,10 +6,10 @@
 use smallvec::SmallVec;
 
 use super::{ChainOp, ChainResults, ChainStep, MOST_OPERANDS};
-use crate::iter::permutation::Permutation;
-use crate::layout::shape::{broadcast, contiguous_strides};
-use crate::layout::strides::strides_of_result;
 use crate::{BinaryOp, Dims, Iteration, Operand, Result, Tensor, UnaryOp};
+use sconce_kernel_core::iter::permutation::Permutation;
+use sconce_kernel_core::layout::shape::{broadcast, contiguous_strides};
+use sconce_kernel_core::layout::strides::strides_of_result;
 
 /// What the strides of a step's result follow from.
 #[derive(Clone, Copy)]
@@ -139,7 +139,12 @@ impl Look {
             Rule::Tensors if operands.first()?.is_number => contiguous_strides(&sizes),
             Rule::Tensors => over(&mut operands.iter().filter(|look| !look.is_number)),
             // A copy of what steps or inputs give that leave gaps is left to steps that run alone.
-            Rule::Copy if crate::layout::strides::is_dense(&sizes, &operands.first()?.strides) => {
+            Rule::Copy
+                if sconce_kernel_core::layout::strides::is_dense(
+                    &sizes,
+                    &operands.first()?.strides,
+                ) =>
+            {
                 operands.first()?.strides.clone()
             }
             Rule::Copy => return None,

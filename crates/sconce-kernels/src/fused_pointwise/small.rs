@@ -8,9 +8,9 @@ use smallvec::SmallVec;
 use super::{ChainOp, ChainStep};
 use crate::elementwise::binary::Floating;
 use crate::elementwise::unary::Mapping;
-use crate::iter::broadcast_binary::Zipping;
-use crate::layout::strided_iter::Strided;
 use crate::{BinaryOp, Operand, Scalar, Tensor};
+use sconce_kernel_core::iter::broadcast_binary::Zipping;
+use sconce_kernel_core::layout::strided_iter::Strided;
 
 /// How many elements all steps together give at most.
 const MOST: usize = 4096;

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use crate::indexing::index_runs::{by_width, units};
-use crate::layout::shape::product;
-use crate::parallel::partition;
 use crate::{Dims, Element, Error, Result, Tensor};
+use sconce_kernel_core::layout::shape::product;
+use sconce_kernel_core::parallel::partition;
 
 /// Elements of a result from which on other threads pay.
 const PARALLEL: usize = 1 << 16;

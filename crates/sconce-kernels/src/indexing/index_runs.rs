@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use crate::layout::shape::{contiguous_strides, wrap_dim};
-use crate::layout::strided_iter;
-use crate::parallel::grain;
-use crate::parallel::partition;
-use crate::simd::dispatch::dispatch;
 use crate::{Bool, DType, Dims, Element, Error, Result, Tensor};
+use sconce_kernel_core::layout::shape::{contiguous_strides, wrap_dim};
+use sconce_kernel_core::layout::strided_iter;
+use sconce_kernel_core::parallel::grain;
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch::dispatch;
 
 /// Runs `$f::<T>` for an unsigned type as wide as the dtype's elements: moving needs no more.
 macro_rules! by_width {
@@ -224,11 +224,11 @@ impl Places {
         let repeats = |d: &usize| own[*d] == sizes[*d] && (steps[*d] == 0 || own[*d] == 1);
         let tail = (dim + 1..own.len()).rev().take_while(repeats).count();
         let kept = own.len() - tail;
-        let len = crate::layout::shape::product(&own[kept..]) as usize;
+        let len = sconce_kernel_core::layout::shape::product(&own[kept..]) as usize;
         strides[dim] = 0;
         let (sizes, strides) =
             strided_iter::merge(&own[..kept], [&steps[..kept], &strides[..kept]]);
-        let count = crate::layout::shape::product(&sizes) as usize;
+        let count = sconce_kernel_core::layout::shape::product(&sizes) as usize;
         let offset = index.offset();
         let walk = Walk { sizes, strides, offset, size, stride, dim };
         Ok(Places { starts: Starts::Along(Along { index, walk }), count, len })
@@ -399,7 +399,7 @@ mod tests {
     fn places_are_those_of_the_definition() {
         let input = Tensor::zeros(&[3, 4, 5], DType::Float32).unwrap();
         let numbers = |sizes: &[i64]| {
-            let count = crate::layout::shape::product(sizes);
+            let count = sconce_kernel_core::layout::shape::product(sizes);
             let all: Vec<i64> = (0..count).map(|i| i * 7 % 3).collect();
             Tensor::from_slice(&all, sizes).unwrap()
         };

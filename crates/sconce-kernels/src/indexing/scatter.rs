@@ -2,9 +2,11 @@
 
 use crate::indexing::index::set_places;
 use crate::indexing::index_runs::{Places, at_least_one};
-use crate::layout::shape::wrap_dim;
-use crate::tensor::wide_elements::{Complex128, Number, Real, computed, expect_ordered};
 use crate::{DType, Dims, Error, MemoryFormat, Operand, Result, Scalar, Tensor};
+use sconce_kernel_core::layout::shape::wrap_dim;
+use sconce_kernel_core::tensor::wide_elements::{
+    Complex128, Number, Real, computed, expect_ordered,
+};
 
 /// What becomes of an element that several sources point to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -361,7 +363,7 @@ pub fn masked_select(input: &Tensor, mask: &Tensor) -> Result<Tensor> {
     if mask.dtype() != DType::Bool {
         return Err(Error::runtime("masked_select: expected BoolTensor for mask"));
     }
-    let sizes = crate::layout::shape::broadcast(input.sizes(), mask.sizes())?;
+    let sizes = sconce_kernel_core::layout::shape::broadcast(input.sizes(), mask.sizes())?;
     let kept = set_places(&mask.expand(&sizes)?)?;
     let kept = Tensor::from_slice(&kept, &[kept.len() as i64])?;
     crate::index_select(&input.expand(&sizes)?.reshape(&[-1])?, 0, &kept)
@@ -385,7 +387,7 @@ pub fn masked_scatter(input: &Tensor, mask: &Tensor, source: &Tensor) -> Result<
             mask.dtype().scalar_type_name()
         )));
     }
-    let sizes = crate::layout::shape::broadcast(input.sizes(), mask.sizes())?;
+    let sizes = sconce_kernel_core::layout::shape::broadcast(input.sizes(), mask.sizes())?;
     let places = set_places(&mask.expand(&sizes)?)?;
     if places.len() as i64 > source.numel() {
         return Err(Error::runtime(format!(
@@ -426,13 +428,13 @@ pub fn take_along_dim(input: &Tensor, indices: &Tensor, dim: Option<i64>) -> Res
     let dim = wrap_dim(dim, input.dim())?;
     let size = input.sizes().get(dim).copied().unwrap_or(1);
     let from_front = |index: i64| if index < 0 { index.wrapping_add(size) } else { index };
-    let indices = crate::iter::map::map(indices, from_front)?;
+    let indices = sconce_kernel_core::iter::map::map(indices, from_front)?;
     if input.dim() == 0 {
         return crate::gather(input, 0, &indices);
     }
     let mut of_index = Dims::from_slice(input.sizes());
     of_index[dim] = indices.sizes()[dim];
-    let of_index = crate::layout::shape::broadcast(&of_index, indices.sizes())?;
+    let of_index = sconce_kernel_core::layout::shape::broadcast(&of_index, indices.sizes())?;
     let mut of_input = of_index.clone();
     of_input[dim] = input.sizes()[dim];
     crate::gather(&input.expand(&of_input)?, dim as i64, &indices.expand(&of_index)?)

@@ -1,12 +1,12 @@
 //! Dropout in training, and the activation whose slope is random.
 
-use crate::c_format::general;
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
 use crate::elementwise::in_place::store;
 use crate::random::continuous::{bernoulli_in_place, empty_like};
-use crate::tensor::promotion::check_cast;
 use crate::{DType, Dims, Error, Generator, Result, Scalar, Tensor};
+use sconce_kernel_core::c_format::general;
+use sconce_kernel_core::tensor::promotion::check_cast;
 
 /// What is dropped, and what is put in its place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

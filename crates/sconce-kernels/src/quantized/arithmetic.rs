@@ -4,8 +4,8 @@
 use crate::binary;
 use crate::quantize::map_codes;
 use crate::quantize::{centred, nearest};
-use crate::tensor::quantization::{pack, per_tensor, underlying};
 use crate::{BinaryOp, Error, Output, Quantizer, Result, Scalar, Tensor, through_floats};
+use sconce_kernel_core::tensor::quantization::{pack, per_tensor, underlying};
 
 /// `quantized::add_scalar`: the zero point moves, and where it would leave the range of integers,
 /// steps become larger.

@@ -6,9 +6,9 @@
 
 use half::f16;
 
-use crate::tensor::quantization::{codes, quantizer};
-use crate::tensor::quantizer::Quantizer;
 use crate::{DType, Dims, Error, Result, Tensor};
+use sconce_kernel_core::tensor::quantization::{codes, quantizer};
+use sconce_kernel_core::tensor::quantizer::Quantizer;
 
 /// How many bits a code has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

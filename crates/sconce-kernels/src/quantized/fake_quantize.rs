@@ -3,10 +3,10 @@
 
 use sconce_tensor::DType;
 
-use crate::error::{Error, Result};
 use crate::quantize::range_parameters;
 use crate::reduction::min_max::{amax, amin};
-use crate::tensor::strided::Tensor;
+use sconce_kernel_core::error::{Error, Result};
+use sconce_kernel_core::tensor::strided::Tensor;
 
 /// What numbers are rounded to.
 #[derive(Debug, Clone)]

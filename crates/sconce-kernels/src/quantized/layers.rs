@@ -5,19 +5,19 @@
 
 use crate::binary;
 use crate::conv;
-use crate::gemm::int8_dot::Rows;
 use crate::nn::conv::convolution::checked_geometry;
 use crate::nn::conv::window::Geometry;
-use crate::parallel::partition;
 use crate::quantize::{Steps, centred, choose_parameters, dequantize, nearest, quantize};
-use crate::simd::dispatch::dispatch;
-use crate::tensor::quantization::{
-    integers, pack, per_tensor, quantizer, underlying, with_quantizer,
-};
-use crate::tensor::quantizer::Quantizer;
 use crate::{
     BinaryOp, ConvOptions, DType, Element, Error, MemoryFormat, Result, Scalar, Tensor, linear,
 };
+use sconce_gemm::int8_dot::Rows;
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::tensor::quantization::{
+    integers, pack, per_tensor, quantizer, underlying, with_quantizer,
+};
+use sconce_kernel_core::tensor::quantizer::Quantizer;
 
 /// The most numbers in a row of [`Rows`].
 const LONGEST: usize = 65_000;

@@ -5,11 +5,11 @@
 
 use num_complex::Complex;
 
-use crate::c_format::general;
-use crate::simd::dispatch::dispatch;
-use crate::vecmath::double;
-use crate::vecmath::single;
 use crate::{DType, Element, Error, Generator, MemoryFormat, Result, Tensor};
+use sconce_kernel_core::c_format::general;
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::vecmath::double;
+use sconce_kernel_core::vecmath::single;
 
 /// The dimensions, outermost in memory first: the order in which `TensorIterator` goes over one
 /// tensor.
@@ -115,10 +115,10 @@ pub fn uniform_in_place(
 
 /// Refuses bounds that are no range of what the dtype holds.
 fn check_range(dtype: DType, from: f64, to: f64) -> Result<()> {
-    let greatest = crate::tensor::dtype_range::greatest(dtype).unwrap_or(f64::MAX);
+    let greatest = sconce_kernel_core::tensor::dtype_range::greatest(dtype).unwrap_or(f64::MAX);
     for (name, bound) in [("from", from), ("to", to)] {
         if bound.is_nan() || bound.abs() > greatest {
-            let held = crate::error::cpp_type_name(dtype);
+            let held = sconce_kernel_core::error::cpp_type_name(dtype);
             return Err(Error::runtime(format!("{name} is out of bounds for {held}")));
         }
     }
@@ -140,7 +140,7 @@ fn check_range(dtype: DType, from: f64, to: f64) -> Result<()> {
 
 /// A number that rounds up to the open bound of the range becomes its lower bound.
 fn narrowed(number: f32, from: f32, to: f32, dtype: DType) -> f32 {
-    let rounded = crate::tensor::dtype_range::rounded(number.into(), dtype) as f32;
+    let rounded = sconce_kernel_core::tensor::dtype_range::rounded(number.into(), dtype) as f32;
     if rounded == to { from } else { rounded }
 }
 
@@ -321,7 +321,7 @@ fn check_continuous(distribution: &str, target: &Tensor) -> Result<()> {
     Err(Error::runtime(format!(
         "{distribution} distribution is a continuous probability distribution. dtype must be a \
          floating point but you specified {}",
-        crate::error::cpp_type_name(target.dtype())
+        sconce_kernel_core::error::cpp_type_name(target.dtype())
     )))
 }
 

@@ -1,7 +1,7 @@
 //! PyTorch's CPU random number generator: the Mersenne Twister mt19937, read 24, 32, 53 or 64 bits
 //! at a time, with the normal number that Box and Muller's method leaves over.
 
-use crate::simd::dispatch::dispatch;
+use sconce_kernel_core::simd::dispatch::dispatch;
 
 /// The seed of a generator that nobody has seeded, `c10::detail::default_rng_seed_val`.
 const DEFAULT_SEED: u64 = 67_280_421_310_721;

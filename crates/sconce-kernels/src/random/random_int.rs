@@ -3,8 +3,8 @@
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
 use crate::random::continuous::{empty_like, exponential_in_place, write_in_order};
-use crate::tensor::dtype_range::rounded;
 use crate::{DType, Dims, Error, Generator, Result, Tensor};
+use sconce_kernel_core::tensor::dtype_range::rounded;
 
 /// `torch.Tensor.random_()`: whole numbers over all that the dtype holds exactly.
 ///
@@ -90,7 +90,7 @@ fn random_range(from: i64, to: Option<i64>, dtype: DType) -> Result<(i64, u64)> 
         true => Ok(()),
         false => Err(Error::runtime(format!(
             "{name} is out of bounds for {}",
-            crate::error::cpp_type_name(dtype)
+            sconce_kernel_core::error::cpp_type_name(dtype)
         ))),
     };
     let Some(to) = to else {

@@ -1,9 +1,9 @@
 //! Covariances and correlations of rows.
 
 use crate::binary;
-use crate::tensor::promotion::int_to_float;
-use crate::tensor::wide_elements::{Complex128, Numbers};
 use crate::{BinaryOp, DType, Error, Result, Tensor};
+use sconce_kernel_core::tensor::promotion::int_to_float;
+use sconce_kernel_core::tensor::wide_elements::{Complex128, Numbers};
 
 /// `torch.cov`: covariances of rows, weighted by how often and how much columns count.
 ///
@@ -91,10 +91,9 @@ pub fn cov(
     if matrix.size(0)? == 1 { result.view(&[]) } else { Ok(result) }
 }
 
-impl Tensor {
-    fn count_of(&self, dim: usize) -> usize {
-        self.sizes().get(dim).copied().unwrap_or(1) as usize
-    }
+/// The size of a dimension, 1 where there is none.
+fn size_or_one(tensor: &Tensor, dim: usize) -> usize {
+    tensor.sizes().get(dim).copied().unwrap_or(1) as usize
 }
 
 fn expect_numbers(input: &Tensor) -> Result<()> {
@@ -123,7 +122,7 @@ pub fn corrcoef(input: &Tensor) -> Result<Tensor> {
     if cov.dim() == 0 {
         return binary(BinaryOp::Div, (&cov).into(), (&cov).into())?.to_dtype(dtype);
     }
-    let n = cov.count_of(0);
+    let n = size_or_one(&cov, 0);
     let deviations: Vec<f64> = match Numbers::of(&cov.diagonal(0, 0, 1)?)? {
         Numbers::Complex(xs) => xs.iter().map(|x| x.re.sqrt()).collect(),
         Numbers::Float(xs) => xs.iter().map(|x| x.sqrt()).collect(),

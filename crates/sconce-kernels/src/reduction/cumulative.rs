@@ -2,14 +2,14 @@
 #![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
-use crate::layout::shape::wrap_dim;
-use crate::simd::dispatch::dispatch;
 use crate::special::log_of_sum;
-use crate::tensor::wide_elements::{
+use crate::{DType, Dims, Element, Error, Extremum, Result, Tensor};
+use sconce_kernel_core::layout::shape::wrap_dim;
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::tensor::wide_elements::{
     Complex128, Number, Numbers, Real, computed, expect_floating, expect_ordered, widest,
 };
-use crate::vecmath::accuracy::{OfDouble, OfSingle};
-use crate::{DType, Dims, Element, Error, Extremum, Result, Tensor};
+use sconce_kernel_core::vecmath::accuracy::{OfDouble, OfSingle};
 
 /// Elements with a dimension last, as rows, and how to get back.
 struct Lines {
@@ -240,8 +240,9 @@ pub fn running_extremum(which: Extremum, input: &Tensor, dim: i64) -> Result<(Te
 fn records<T: Real>(input: &Tensor, dim: i64, max: bool) -> Result<(Tensor, Tensor)> {
     let dim = wrap_dim(dim, input.dim())?;
     let len = input.sizes().get(dim).copied().unwrap_or(1) as usize;
-    let inner =
-        crate::layout::shape::product(input.sizes().get(dim + 1..).unwrap_or_default()) as usize;
+    let inner = sconce_kernel_core::layout::shape::product(
+        input.sizes().get(dim + 1..).unwrap_or_default(),
+    ) as usize;
     let values = input.to_dtype(T::DTYPE)?.contiguous()?;
     let best = Tensor::unset(input.sizes(), T::DTYPE)?;
     let indices = Tensor::unset(input.sizes(), DType::Int64)?;

@@ -1,11 +1,11 @@
 //! Differences of neighbours, numerical derivatives and integrals.
 
 use crate::binary;
-use crate::layout::shape::wrap_dim;
-use crate::tensor::dtype_range::rounded;
-use crate::tensor::promotion::int_to_float;
-use crate::tensor::wide_elements::{Number, Numbers};
 use crate::{BinaryOp, DType, Dims, Error, Operand, Result, Scalar, Tensor};
+use sconce_kernel_core::layout::shape::wrap_dim;
+use sconce_kernel_core::tensor::dtype_range::rounded;
+use sconce_kernel_core::tensor::promotion::int_to_float;
+use sconce_kernel_core::tensor::wide_elements::{Number, Numbers};
 
 /// `torch.diff`: differences of neighbours, `n` times over.
 ///

@@ -2,15 +2,15 @@
 
 use num_traits::Float;
 
-use crate::c_format::general;
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
-use crate::layout::shape::broadcast;
 use crate::norm;
-use crate::parallel::grain;
-use crate::parallel::partition;
-use crate::simd::dispatch::dispatch;
 use crate::{DType, Dims, Element, Error, Result, Tensor, result_type, sum};
+use sconce_kernel_core::c_format::general;
+use sconce_kernel_core::layout::shape::broadcast;
+use sconce_kernel_core::parallel::grain;
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch::dispatch;
 
 /// `torch.nn.functional.pairwise_distance`.
 ///
@@ -346,8 +346,8 @@ mod tests {
                         );
                     }
                     let all = tensor(&b, columns, dtype);
-                    let pairs = pdist(&all, p).unwrap().to_vec_f64();
-                    let square = cdist(&all, &all, p).unwrap().to_vec_f64();
+                    let pairs = to_vec_f64(&pdist(&all, p).unwrap());
+                    let square = to_vec_f64(&cdist(&all, &all, p).unwrap());
                     let above =
                         (0..columns).flat_map(|i| (i + 1..columns).map(move |j| i * columns + j));
                     assert_eq!(pairs, above.map(|at| square[at]).collect::<Vec<_>>());
@@ -356,9 +356,7 @@ mod tests {
         }
     }
 
-    impl Tensor {
-        fn to_vec_f64(&self) -> Vec<f64> {
-            self.to_dtype(DType::Float64).unwrap().to_vec().unwrap()
-        }
+    fn to_vec_f64(tensor: &Tensor) -> Vec<f64> {
+        tensor.to_dtype(DType::Float64).unwrap().to_vec().unwrap()
     }
 }

@@ -1,12 +1,12 @@
 //! The greatest and the least: their values, and where they stand.
 
-use crate::layout::shape::wrap_dim;
-use crate::parallel::partition;
 use crate::reduction::reduce::{Reduced, Rows, rows};
 use crate::reduction::reduction_order::{Columns, WIDTH};
-use crate::simd::dispatch::dispatch;
-use crate::tensor::promotion::compute_dtype;
 use crate::{DType, Element, Error, Result, Tensor};
+use sconce_kernel_core::layout::shape::wrap_dim;
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 /// Which end [`extremum`] looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,12 +9,12 @@ use smallvec::SmallVec;
 
 use crate::elementwise::unary::unary;
 use crate::elementwise::unary_op::UnaryOp;
-use crate::layout::shape::wrap_dim;
-use crate::layout::strided_iter;
 use crate::reduction::reduction_order::{Columns, Fold};
-use crate::simd::dispatch::dispatch;
-use crate::tensor::promotion::compute_dtype;
 use crate::{Bool, DType, Dims, Element, Error, Result, Storage, Tensor};
+use sconce_kernel_core::layout::shape::wrap_dim;
+use sconce_kernel_core::layout::strided_iter;
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 /// The rows of a tensor: what stays, and what is reduced, side by side.
 pub(crate) struct Rows {
@@ -456,8 +456,8 @@ pub fn sum_to_size(input: &Tensor, sizes: &[i64]) -> Result<Tensor> {
     if !expandable {
         return Err(Error::runtime(format!(
             "size {{{}}} is not expandable to size {{{}}}.",
-            crate::layout::shape::list(sizes),
-            crate::layout::shape::list(input.sizes())
+            sconce_kernel_core::layout::shape::list(sizes),
+            sconce_kernel_core::layout::shape::list(input.sizes())
         )));
     }
     if sizes.is_empty() {

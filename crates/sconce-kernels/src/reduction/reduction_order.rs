@@ -9,8 +9,8 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use crate::Element;
-use crate::parallel::partition;
-use crate::simd::dispatch::dispatch;
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch::dispatch;
 
 /// Numbers that are taken in side by side.
 pub(crate) const LANES: usize = 16;

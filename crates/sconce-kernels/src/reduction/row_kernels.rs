@@ -3,9 +3,9 @@
 use num_traits::{Float, Zero};
 
 use crate::reduction::reduction_order::{Fold, LEAF};
-use crate::simd::dispatch::dispatch;
-use crate::vecmath::double;
-use crate::vecmath::single;
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::vecmath::double;
+use sconce_kernel_core::vecmath::single;
 
 /// Numbers that are added side by side.
 const LANES: usize = 16;

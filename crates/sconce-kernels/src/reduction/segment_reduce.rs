@@ -1,8 +1,8 @@
 //! Reductions of segments of a dimension.
 
-use crate::layout::shape::{numel, wrap_dim};
-use crate::tensor::wide_elements::{Numbers, expect_floating};
 use crate::{DType, Dims, Error, Result, Tensor};
+use sconce_kernel_core::layout::shape::{numel, wrap_dim};
+use sconce_kernel_core::tensor::wide_elements::{Numbers, expect_floating};
 
 /// The reductions of `torch.segment_reduce`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +65,8 @@ pub fn segment_reduce(
     numel(&sizes)?;
     let count = sizes[axis] as usize;
     let size = data.sizes()[axis] as usize;
-    let inner = crate::layout::shape::product(&data.sizes()[axis + 1..]) as usize;
-    let outer = crate::layout::shape::product(&data.sizes()[..axis]) as usize;
+    let inner = sconce_kernel_core::layout::shape::product(&data.sizes()[axis + 1..]) as usize;
+    let outer = sconce_kernel_core::layout::shape::product(&data.sizes()[..axis]) as usize;
     let Numbers::Float(all) = Numbers::of(data)? else { return Err(unfit()) };
     let mut results = Vec::with_capacity(outer * count * inner);
     for row in 0..outer {

@@ -2,17 +2,17 @@
 
 use num_complex::Complex;
 
-use crate::layout::shape::{product, wrap_dim};
-use crate::parallel::{grain, partition};
 use crate::reduction::reduce::{NARROW, row_sum, rows};
 use crate::reduction::row_kernels::{
     exponentials_below_greatest, log_softmax_rows, log_sum_exp, softmax_rows,
 };
 use crate::reduction::softmax_columns::{Finish, columns};
-use crate::tensor::promotion::{compute_dtype, int_to_float};
-use crate::tensor::wide_elements::expect_floating;
-use crate::vecmath::single;
 use crate::{DType, Error, Result, Tensor};
+use sconce_kernel_core::layout::shape::{product, wrap_dim};
+use sconce_kernel_core::parallel::{grain, partition};
+use sconce_kernel_core::tensor::promotion::{compute_dtype, int_to_float};
+use sconce_kernel_core::tensor::wide_elements::expect_floating;
+use sconce_kernel_core::vecmath::single;
 
 /// Gives `f` a contiguous copy whose last dimension is `dim`, to change in place.
 pub(crate) fn along(

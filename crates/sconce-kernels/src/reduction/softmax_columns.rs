@@ -1,10 +1,10 @@
 //! Softmax along a dimension that is not the last one, without turning it to be the last.
 
-use crate::parallel::partition;
 use crate::reduction::reduction_order::{LANES, LEAF};
-use crate::simd::dispatch::dispatch;
-use crate::vecmath::single;
 use crate::{Result, Tensor};
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::vecmath::single;
 
 /// What becomes of columns: a factor of the sum of the exponentials of each, and of that what becomes of an
 /// element: itself, the exponential of what it is below the greatest where these are kept, the greatest,
@@ -31,7 +31,7 @@ pub(crate) fn columns(
     let from = input.read::<f32>()?;
     let from: &[f32] = &from;
     let mut to = result.write::<f32>()?;
-    let serial = from.len() < crate::parallel::grain::ROWS || partition::get() == 1;
+    let serial = from.len() < sconce_kernel_core::parallel::grain::ROWS || partition::get() == 1;
     // So many columns of a block together, as the parts of the rows that they go through.
     let together = if serial { inner } else { inner.min(WIDTH) };
     let blocks = to.chunks_exact_mut(len * inner).zip(from.chunks_exact(len * inner));

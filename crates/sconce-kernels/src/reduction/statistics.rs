@@ -3,11 +3,13 @@
 
 use crate::Scalar;
 use crate::binary;
-use crate::iter::map::map;
-use crate::layout::shape::wrap_dim;
 use crate::reduction::reduce::rows;
-use crate::tensor::wide_elements::{Complex128, Number, Numbers, each_kind, expect_floating};
 use crate::{BinaryOp, Bool, DType, Dims, Error, Result, Tensor};
+use sconce_kernel_core::iter::map::map;
+use sconce_kernel_core::layout::shape::wrap_dim;
+use sconce_kernel_core::tensor::wide_elements::{
+    Complex128, Number, Numbers, each_kind, expect_floating,
+};
 
 /// `torch.nansum`: NaN counts as 0.
 ///
@@ -158,7 +160,7 @@ pub fn renorm(input: &Tensor, p: f64, dim: i64, maxnorm: f64) -> Result<Tensor> 
              dimension is empty and the operation does not have an identity"
         )));
     }
-    let wide = input.to_dtype(crate::tensor::wide_elements::widest(dtype)?)?;
+    let wide = input.to_dtype(sconce_kernel_core::tensor::wide_elements::widest(dtype)?)?;
     let norms = crate::norm(&wide, p, &others, true)?;
     let scale = |norm: f64| if norm > maxnorm { maxnorm / (norm + 1e-7) } else { 1.0 };
     let scales = map(&norms, scale)?;

@@ -1,8 +1,8 @@
 //! Making tensors from numbers.
 
 use crate::indexing::index_runs::{by_width, units};
-use crate::simd::dispatch::dispatch;
 use crate::{DType, Element, Error, Result, Scalar, Tensor};
+use sconce_kernel_core::simd::dispatch::dispatch;
 
 /// `torch.arange` in the dtype of its bounds unless one is given.
 ///
@@ -22,7 +22,7 @@ pub fn arange(start: Scalar, end: Scalar, step: Scalar, dtype: Option<DType>) ->
     if !by.is_finite() {
         return Err(Error::runtime(format!(
             "step must be finite but got {}",
-            crate::c_format::general(by)
+            sconce_kernel_core::c_format::general(by)
         )));
     }
     if !from.is_finite() || !to.is_finite() {

@@ -1,8 +1,8 @@
 //! Padding: every element of the result is one of the input, or one number.
 
 use crate::indexing::index_lists::pick;
-use crate::layout::shape::numel;
 use crate::{DType, Dims, Error, Result, Scalar, Tensor};
+use sconce_kernel_core::layout::shape::numel;
 
 /// What padding consists of.
 #[derive(Debug, Clone, Copy, PartialEq)]

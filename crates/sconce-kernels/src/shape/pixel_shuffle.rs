@@ -1,7 +1,7 @@
 //! Channels turned into pixels, pixels into channels, channels into other orders.
 
-use crate::layout::shape::product;
 use crate::{Dims, Error, Result, Tensor};
+use sconce_kernel_core::layout::shape::product;
 
 fn check(input: &Tensor, name: &str, factor_name: &str, factor: i64) -> Result<()> {
     if input.dim() < 3 {

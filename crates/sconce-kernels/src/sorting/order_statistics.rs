@@ -2,16 +2,16 @@
 //!
 //! Where elements are equal, which index is given depends on how PyTorch sorts: see `introsort`.
 
-use crate::layout::shape::wrap_dim;
-use crate::parallel::grain;
-use crate::parallel::partition;
 use crate::reduction::reduce::{Rows, rows};
-use crate::simd::dispatch::dispatch;
 use crate::sorting::introsort;
 use crate::sorting::sort_keys::{self, Placed, Ranked, Use, ranked};
-use crate::tensor::dtype_range::rounded;
-use crate::tensor::wide_elements::{Real, computed, expect_ordered};
 use crate::{DType, Dims, Error, Result, Tensor};
+use sconce_kernel_core::layout::shape::wrap_dim;
+use sconce_kernel_core::parallel::grain;
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::tensor::dtype_range::rounded;
+use sconce_kernel_core::tensor::wide_elements::{Real, computed, expect_ordered};
 
 /// Which element of a row is chosen.
 trait Choice {

@@ -1,11 +1,11 @@
 //! Order: `sort`, `argsort`.
 
-use crate::layout::shape::wrap_dim;
-use crate::parallel::grain;
-use crate::parallel::partition;
 use crate::sorting::sort_keys::{self, Placed, Ranked, Use, ranked};
-use crate::tensor::promotion::compute_dtype;
 use crate::{DType, Error, Result, Tensor};
+use sconce_kernel_core::layout::shape::wrap_dim;
+use sconce_kernel_core::parallel::grain;
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 /// `torch.sort`: values and where they stood. NaN counts as the largest number. Equal elements stay
 /// in their order where it is `stable`, and are left as PyTorch's sorting leaves them otherwise.

@@ -3,7 +3,7 @@
 use std::ops::Not;
 
 use crate::sorting::introsort;
-use crate::tensor::wide_elements::Real;
+use sconce_kernel_core::tensor::wide_elements::Real;
 
 /// Numbers whose order that of integers can stand for: NaN as the largest, both zeros as one.
 pub(crate) trait Ranked: Real {

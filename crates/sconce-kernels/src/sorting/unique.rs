@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
-use crate::layout::shape::wrap_dim;
 use crate::sorting::introsort;
 use crate::sorting::sort_keys::{Placed, Ranked, Use, ranked};
-use crate::tensor::wide_elements::{Numbers, Real, computed};
 use crate::{DType, Dims, Error, Result, Tensor};
+use sconce_kernel_core::layout::shape::wrap_dim;
+use sconce_kernel_core::tensor::wide_elements::{Numbers, Real, computed};
 
 /// What [`unique`] and its kin give: the elements, for every input element which of them it is, and
 /// how often each stands there. The last two are empty where they were not asked for.

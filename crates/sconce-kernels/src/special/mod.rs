@@ -5,7 +5,7 @@
 
 use std::f64::consts::{LN_2, LOG2_E};
 
-use crate::vecmath::accuracy::Accuracy;
+use sconce_kernel_core::vecmath::accuracy::Accuracy;
 
 mod bessel;
 mod error_function;
@@ -82,7 +82,7 @@ fn above_the_larger(x: f64, y: f64, more: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vecmath::accuracy::OfDouble;
+    use sconce_kernel_core::vecmath::accuracy::OfDouble;
 
     #[test]
     fn values_of_scipy() {

@@ -8,14 +8,14 @@ use super::{
 use crate::elementwise::any_dtype::{
     map_float_each, rounding_pairs, zip_float_each, zip_floating_each,
 };
-use crate::iter::map::map_slices;
 use crate::result_type;
-use crate::simd::map_slice::map_slice_or;
 use crate::special::polynomials::Polynomial;
-use crate::tensor::promotion::int_to_float;
-use crate::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
-use crate::vecmath::single_via_double;
 use crate::{DType, Error, Operand, Result, Tensor, map_float, zip_float};
+use sconce_kernel_core::iter::map::map_slices;
+use sconce_kernel_core::simd::map_slice::map_slice_or;
+use sconce_kernel_core::tensor::promotion::int_to_float;
+use sconce_kernel_core::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
+use sconce_kernel_core::vecmath::single_via_double;
 
 /// `torch.erfinv`: NaN outside [-1, 1].
 ///

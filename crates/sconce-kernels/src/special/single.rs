@@ -3,9 +3,9 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
-use crate::vecmath::double::nearest;
-use crate::vecmath::single::polynomial;
-use crate::vecmath::single_via_double::{ERFINV_END, ERFINV_MIDDLE, exp, ln};
+use sconce_kernel_core::vecmath::double::nearest;
+use sconce_kernel_core::vecmath::single::polynomial;
+use sconce_kernel_core::vecmath::single_via_double::{ERFINV_END, ERFINV_MIDDLE, exp, ln};
 
 /// The logarithm of the absolute value of the gamma function.
 #[inline(always)]

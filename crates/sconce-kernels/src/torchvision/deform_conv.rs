@@ -3,8 +3,8 @@
 use num_traits::Float;
 
 use crate::binary;
-use crate::tensor::promotion::compute_dtype;
 use crate::{BinaryOp, DType, Element, Error, Result, Tensor};
+use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 /// How a deformable convolution walks. Pairs are height and width.
 #[derive(Debug, Clone, Copy)]

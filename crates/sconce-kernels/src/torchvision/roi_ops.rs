@@ -3,8 +3,8 @@
 
 use num_traits::Float;
 
-use crate::tensor::promotion::compute_dtype;
 use crate::{DType, Element, Error, Result, Tensor};
+use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 /// `torchvision.ops.nms`: the boxes that overlap no better one by more than `threshold`, best first.
 ///

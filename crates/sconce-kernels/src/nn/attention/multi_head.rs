@@ -5,18 +5,18 @@ use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
 use crate::elementwise::unary::unary;
 use crate::elementwise::unary_op::UnaryOp;
-use crate::error::cpp_type_name;
-use crate::layout::shape::{broadcast, contiguous_strides, wrap_dim};
 use crate::linear_packed;
 use crate::matmul;
 use crate::nn::attention::scaled_dot_product::{Hidden, Weighing, attend, hide};
-use crate::parallel::partition;
 use crate::reduction::row_kernels;
-use crate::tensor::promotion::compute_dtype;
 use crate::{
     Bool, DType, Dims, Dropout, Element, Error, Generator, LinearActivation, Operand, Result,
     Scalar, Tensor, add, layer_norm, linear, logical_not, logsumexp, masked_fill, softmax,
 };
+use sconce_kernel_core::error::cpp_type_name;
+use sconce_kernel_core::layout::shape::{broadcast, contiguous_strides, wrap_dim};
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 /// How [`attention`] weighs.
 #[derive(Debug, Clone, Copy, Default)]
@@ -339,7 +339,7 @@ pub fn safe_softmax(scores: &Tensor, dim: i64) -> Result<Tensor> {
         partition::pieces(
             &mut weights.write::<f32>()?,
             len,
-            crate::parallel::grain::ROWS,
+            sconce_kernel_core::parallel::grain::ROWS,
             |_, piece| {
                 row_kernels::safe_softmax_rows(piece, len);
             },

@@ -3,15 +3,15 @@
 
 use half::{bf16, f16};
 
-use crate::alloc::caching_allocator::Block;
-use crate::gemm::half_gemm::widen_part;
-use crate::gemm::half_products::HalfProducts;
-use crate::gemm::matrix::Matrix;
-use crate::gemm::strided_gemm::{self};
-use crate::parallel::partition;
 use crate::reduction::row_kernels::{safe_softmax_rows, softmax_rows};
-use crate::simd::half_precision::narrow;
 use crate::{DType, Dims, Element, Error, Result, Tensor};
+use sconce_gemm::half_gemm::widen_part;
+use sconce_gemm::matrix::Matrix;
+use sconce_gemm::strided_gemm::{self};
+use sconce_kernel_core::alloc::caching_allocator::Block;
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::half_precision::Half;
+use sconce_kernel_core::simd::half_precision::narrow;
 
 /// Queries of a block. Results do not depend on the number of threads, for blocks do not. Blocks that do not
 /// see all keys are PyTorch's: keys beyond a block count for nothing, even where they are NaN.
@@ -58,25 +58,30 @@ impl Source for f32 {
     }
 }
 
-impl<H: HalfProducts> Source for H {
-    fn single(self) -> f32 {
-        self.widened()
-    }
+macro_rules! half_source {
+    ($($half:ty)*) => {$(
+        impl Source for $half {
+            fn single(self) -> f32 {
+                self.widened()
+            }
 
-    fn matrix<'a>(
-        from: (&'a [H], Matrix),
-        sizes: [usize; 2],
-        block: &'a mut Option<Block>,
-    ) -> Result<(&'a [f32], Matrix)> {
-        let nbytes = sizes[0] * sizes[1] * size_of::<f32>();
-        let (wide, at) = widen_part(from, sizes, block.insert(Block::used(nbytes)?).bytes_mut());
-        Ok((wide, at))
-    }
+            fn matrix<'a>(
+                from: (&'a [$half], Matrix),
+                sizes: [usize; 2],
+                block: &'a mut Option<Block>,
+            ) -> Result<(&'a [f32], Matrix)> {
+                let nbytes = sizes[0] * sizes[1] * size_of::<f32>();
+                let (wide, at) = widen_part(from, sizes, block.insert(Block::used(nbytes)?).bytes_mut());
+                Ok((wide, at))
+            }
 
-    fn round(from: &[f32], to: &mut [H]) {
-        narrow(from, to);
-    }
+            fn round(from: &[f32], to: &mut [$half]) {
+                narrow(from, to);
+            }
+        }
+    )*};
 }
+half_source! { half::f16 half::bf16 }
 
 /// What becomes of the scores of what is left out.
 #[derive(Clone, Copy, PartialEq)]

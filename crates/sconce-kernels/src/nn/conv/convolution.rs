@@ -1,16 +1,16 @@
 //! Convolution of one to three spatial dimensions: columns of patches times weights, and a way of its
 //! own where every channel has its own filter.
 
-use crate::gemm::matrix::Matrix;
 use crate::nn::conv::depthwise;
 use crate::nn::conv::im2col_gemm;
 use crate::nn::conv::im2col_gemm::Channels;
 use crate::nn::conv::number::Number;
 use crate::nn::conv::window::Geometry;
 use crate::pad;
-use crate::parallel::partition;
-use crate::tensor::promotion::compute_dtype;
 use crate::{DType, Dims, Error, PadMode, Result, Tensor, all_true, isfinite};
+use sconce_gemm::matrix::Matrix;
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 /// How a convolution walks over its input. Lists hold one number for every spatial dimension, or
 /// one for all of them.

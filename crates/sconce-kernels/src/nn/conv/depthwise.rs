@@ -6,7 +6,7 @@
 
 use crate::nn::conv::number::Number;
 use crate::nn::conv::window::{Geometry, taps, window_rows};
-use crate::simd::dispatch::dispatch;
+use sconce_kernel_core::simd::dispatch::dispatch;
 
 /// A plane with zeros around it.
 struct Frame<T> {

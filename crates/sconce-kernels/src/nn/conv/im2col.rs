@@ -178,7 +178,7 @@ pub fn col2im(input: &Tensor, output: [i64; 2], options: &PatchOptions) -> Resul
     }
     let (batch, channels) = (columns.sizes()[0], planes / patch);
     let [down, across] = options.padding;
-    let compute = crate::tensor::promotion::compute_dtype(input.dtype());
+    let compute = sconce_kernel_core::tensor::promotion::compute_dtype(input.dtype());
     let compute = if compute == DType::Bool { DType::Int64 } else { compute };
     let padded =
         Tensor::zeros(&[batch, channels, output[0] + 2 * down, output[1] + 2 * across], compute)?;

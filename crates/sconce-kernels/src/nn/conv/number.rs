@@ -1,8 +1,8 @@
 //! Numbers that convolutions compute with.
 
 use crate::Result;
-use crate::gemm::matrix::{Matrix, Multiply};
-use crate::gemm::strided_gemm::gemm;
+use sconce_gemm::matrix::{Matrix, Multiply};
+use sconce_gemm::strided_gemm::gemm;
 
 /// Numbers that convolutions compute with.
 pub(crate) trait Number: crate::Element {

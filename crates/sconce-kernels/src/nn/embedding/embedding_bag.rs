@@ -1,9 +1,9 @@
 //! Embeddings of bags of indices, and rows kept below a norm.
 
-use crate::simd::dispatch::dispatch;
-use crate::tensor::promotion::compute_dtype;
-use crate::tensor::wide_elements::Real;
 use crate::{DType, Error, Result, Tensor, promote_types};
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::tensor::promotion::compute_dtype;
+use sconce_kernel_core::tensor::wide_elements::Real;
 
 /// What a bag's rows become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Activations that follow a linear layer.
 
-use crate::parallel::{grain, partition};
-use crate::simd::dispatch::dispatch;
-use crate::vecmath::single;
+use sconce_kernel_core::parallel::{grain, partition};
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::vecmath::single;
 
 /// What is applied to every element of a product before it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

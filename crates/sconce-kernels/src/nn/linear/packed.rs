@@ -3,10 +3,10 @@
 use crate::nn::linear::activation::{LinearActivation, activate};
 use half::{bf16, f16};
 
-use crate::gemm::packed_gemm::{self};
-use crate::gemm::panel::{PANEL, Shape};
 use crate::nn::linear::packed_half;
 use crate::{DType, Dims, Element, Error, Result, Tensor};
+use sconce_gemm::packed_gemm::{self};
+use sconce_gemm::panel::{PANEL, Shape};
 
 /// Packs a weight of `torch.nn.Linear`, a matrix of `n` rows of `k` elements in `float32` or half
 /// precision, for [`linear_packed`]: `[n / 32, k, 32]`, filled up with zeros.
@@ -17,7 +17,7 @@ pub fn pack_linear(weight: &Tensor) -> Result<Tensor> {
     fn of<T: Element>(weight: &Tensor, [n, k]: [i64; 2]) -> Result<Tensor> {
         let panels = (n as usize).div_ceil(PANEL) as i64;
         let result = Tensor::zeros(&[panels, k, PANEL as i64], weight.dtype())?;
-        crate::gemm::panel::pack(
+        sconce_gemm::panel::pack(
             &weight.read::<T>()?,
             n as usize,
             k as usize,

@@ -1,16 +1,16 @@
 //! Linear layers of half precision whose weight was packed beforehand: it is read in its own dtype, and
 //! what is wide stays in a first cache.
 
-use crate::alloc::caching_allocator::Block;
-use crate::gemm::half_gemm::{Part, parts_of_cols, try_parts};
-use crate::gemm::half_products::HalfProducts;
-use crate::gemm::packed_gemv::vector;
-use crate::gemm::panel::{PANEL, uncrowded_stride};
-use crate::gemm::panel_product::add_panel;
 use crate::nn::linear::activation::activate;
-use crate::simd::dispatch::dispatch;
-use crate::simd::half_precision::{narrow, widen};
 use crate::{LinearActivation, Result};
+use sconce_gemm::half_gemm::{Part, parts_of_cols, try_parts};
+use sconce_gemm::half_products::HalfProducts;
+use sconce_gemm::packed_gemv::vector;
+use sconce_gemm::panel::{PANEL, uncrowded_stride};
+use sconce_gemm::panel_product::add_panel;
+use sconce_kernel_core::alloc::caching_allocator::Block;
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::simd::half_precision::{narrow, widen};
 
 /// Panels whose columns are computed together.
 const PANELS: usize = 4;
@@ -19,7 +19,7 @@ const PANELS: usize = 4;
 const LINES: usize = 32;
 
 /// `out = activation(x · weightᵀ + bias)`, all row-major but for the weight, which
-/// [`pack`](crate::gemm::panel::pack) packed. The sum is rounded before the activation, which is rounded again.
+/// [`pack`](sconce_gemm::panel::pack) packed. The sum is rounded before the activation, which is rounded again.
 pub(crate) fn multiply<H: HalfProducts>(
     [m, k, n]: [usize; 3],
     x: &[H],
@@ -131,10 +131,20 @@ fn add_rows<H: HalfProducts>(
 
 #[cfg(test)]
 mod tests {
-    use crate::gemm::half_gemm::tests::{numbers, whole};
     use crate::linear_packed;
     use crate::unary;
-    use crate::{DType, LinearActivation, UnaryOp, linear, pack_linear};
+    use crate::{DType, LinearActivation, Tensor, UnaryOp, linear, pack_linear};
+
+    /// Small whole numbers, whose sums `f32` holds.
+    fn whole(sizes: &[i64], dtype: DType) -> Tensor {
+        let count = sizes.iter().product::<i64>();
+        let numbers: Vec<f32> = (0..count).map(|i| ((i * 37 + i / 11) % 9) as f32 - 4.0).collect();
+        Tensor::from_slice(&numbers, sizes).unwrap().to_dtype(dtype).unwrap()
+    }
+
+    fn numbers(tensor: &Tensor) -> Vec<f32> {
+        tensor.to_dtype(DType::Float32).unwrap().to_vec().unwrap()
+    }
 
     #[test]
     fn packed_weights_give_what_ordinary_ones_give() {

@@ -5,8 +5,8 @@ use half::{bf16, f16};
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
 use crate::nn::loss::elementwise::Reduction;
-use crate::tensor::dtype_range::rounded;
 use crate::{DType, Dims, Element, Error, Result, Scalar, Tensor, log_softmax, masked_fill, sum};
+use sconce_kernel_core::tensor::dtype_range::rounded;
 
 /// What is common to the losses over classes.
 #[derive(Debug, Clone, Copy)]
@@ -101,7 +101,8 @@ pub fn nll_loss(
     let weights = weights_like(input, options.weight, classes)?;
     let targets = class_indices(target)?;
     // How many positions share a batch's entry.
-    let inner = crate::layout::shape::product(&expected[expected.len().min(1)..]).max(1) as usize;
+    let inner = sconce_kernel_core::layout::shape::product(&expected[expected.len().min(1)..])
+        .max(1) as usize;
     let dtype = input.dtype();
     let losses = Losses { targets: &targets, weights: &weights, inner, options, dtype };
     let chances = input.contiguous()?;

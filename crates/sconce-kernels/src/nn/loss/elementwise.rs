@@ -9,13 +9,13 @@ use crate::elementwise::binary_op::BinaryOp;
 use crate::elementwise::in_place::{binary_in_place, check_store};
 use crate::elementwise::unary::unary;
 use crate::elementwise::unary_op::UnaryOp;
-use crate::layout::shape::broadcast;
 use crate::reduction::distance::pairwise_distance;
-use crate::tensor::promotion::{check_cast, int_to_float};
-use crate::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
 use crate::{
     DType, Dims, Error, Operand, Result, Scalar, Tensor, masked_fill, mean, result_type, sum,
 };
+use sconce_kernel_core::layout::shape::broadcast;
+use sconce_kernel_core::tensor::promotion::{check_cast, int_to_float};
+use sconce_kernel_core::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
 
 /// What becomes of the losses of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 //! statistics beside the result.
 
 use crate::binary;
-use crate::layout::shape::product;
 use crate::nn::norm::normalization::{
     check_length, check_normalized_shape, check_parameters, check_shape, check_statistics,
     floating, scale_channels,
 };
-use crate::tensor::promotion::compute_dtype;
 use crate::{BinaryOp, DType, Error, Result, Tensor};
+use sconce_kernel_core::layout::shape::product;
+use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 /// The operands of a batch norm beside its input.
 #[derive(Clone, Copy)]
@@ -226,7 +226,8 @@ fn row_statistics(
     dtype: DType,
 ) -> Result<(Tensor, Tensor)> {
     let rows = input.count().checked_div(len);
-    let rows = rows.map_or_else(|| crate::layout::shape::numel(sizes).map(|n| n as usize), Ok)?;
+    let rows = rows
+        .map_or_else(|| sconce_kernel_core::layout::shape::numel(sizes).map(|n| n as usize), Ok)?;
     let Moments { count, mut mean, squares } = moments(input, rows, len)?;
     if mean.iter().any(|mean| mean.is_infinite()) {
         let all = input.to_dtype(DType::Float64)?.contiguous()?.to_vec::<f64>()?;

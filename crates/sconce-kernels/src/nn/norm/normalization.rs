@@ -2,13 +2,13 @@
 
 use half::{bf16, f16};
 
-use crate::parallel::grain;
-use crate::parallel::partition;
 use crate::reduction::reduce::row_sum;
 use crate::reduction::row_kernels::layer_norm_rows;
-use crate::simd::half_precision::{Half, narrow, widen};
-use crate::tensor::promotion::{compute_dtype, is_half};
 use crate::{DType, Error, Result, Tensor};
+use sconce_kernel_core::parallel::grain;
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::half_precision::{Half, narrow, widen};
+use sconce_kernel_core::tensor::promotion::{compute_dtype, is_half};
 
 /// An optional scale or shift, as `float32` numbers.
 fn parameter(tensor: Option<&Tensor>) -> Result<Option<Vec<f64>>> {
@@ -163,7 +163,7 @@ pub(crate) fn scale_channels(
     let coefficients: Vec<(f64, f64)> = coefficients.collect();
     let dtype = input.dtype();
     let result = input.to_dtype(compute_dtype(dtype))?.copy()?;
-    let inner = crate::layout::shape::product(&input.sizes()[2..]) as usize;
+    let inner = sconce_kernel_core::layout::shape::product(&input.sizes()[2..]) as usize;
     if result.numel() == 0 {
         return result.to_dtype(dtype);
     }
@@ -323,7 +323,7 @@ pub fn layer_norm(
     check_normalized_shape(input, normalized_shape)?;
     check_parameters(input, &[weight, bias])?;
     floating(input, "LayerNormKernelImpl")?;
-    let len = crate::layout::shape::product(normalized_shape) as usize;
+    let len = sconce_kernel_core::layout::shape::product(normalized_shape) as usize;
     if input.dtype() == DType::Float32 && input.numel() > 0 {
         let (weight, bias) = (contiguous(weight)?, contiguous(bias)?);
         let weight = weight.as_ref().map(Tensor::read::<f32>).transpose()?;
@@ -356,7 +356,7 @@ pub fn group_norm(
     eps: f64,
 ) -> Result<Tensor> {
     let channels = input.size(1)?;
-    let inner = crate::layout::shape::product(&input.sizes()[2..]);
+    let inner = sconce_kernel_core::layout::shape::product(&input.sizes()[2..]);
     if channels <= 0 {
         return Err(Error::runtime(format!(
             "Expected number of channels to be greater than 0, got {channels}"

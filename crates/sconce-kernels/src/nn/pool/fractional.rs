@@ -3,8 +3,8 @@
 use super::maximum::maxima;
 use super::windows::{Axis, Window};
 use super::{check_within, floats};
-use crate::tensor::dtype_range::rounded;
 use crate::{DType, Dims, Error, Result, Tensor};
+use sconce_kernel_core::tensor::dtype_range::rounded;
 
 /// Where the windows of a fractional pool start: steps of a fractional size from a random place,
 /// computed in the dtype of the input as PyTorch does.

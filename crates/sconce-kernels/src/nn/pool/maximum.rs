@@ -6,8 +6,8 @@ use super::windows::{Axis, LONG, Window};
 use super::{PoolOptions, Pooled, by_number, check, check_within, floats, numbers};
 use crate::quantize::through_integers;
 use crate::reduction::reduction_order::Fold;
-use crate::simd::dispatch::dispatch;
 use crate::{DType, Dims, Error, Result, Tensor};
+use sconce_kernel_core::simd::dispatch::dispatch;
 
 /// The greatest element so far and where it stands; NaN is greater than everything.
 fn greater<T: Pooled>(best: &mut Option<(T, usize)>, at: usize, x: T) {

@@ -3,11 +3,11 @@
 use smallvec::SmallVec;
 
 use super::windows::{Axis, Window};
-use crate::parallel::partition;
 use crate::reduction::reduction_order::{Fold, LEAF};
-use crate::simd::dispatch::dispatch;
-use crate::tensor::promotion::compute_dtype;
 use crate::{Element, Result, Tensor};
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 /// The input of a pool, row-major in the dtype that is computed in.
 pub(super) struct Planes {

@@ -178,7 +178,7 @@ pub(super) fn adaptive(input: &Tensor, name: &str, output: &[i64]) -> Result<([A
     let mut sizes = Dims::from_slice(input.sizes());
     sizes[lead..].copy_from_slice(output);
     Tensor::zeros(&sizes, DType::UInt8)?;
-    crate::layout::shape::numel(output)?;
+    sconce_kernel_core::layout::shape::numel(output)?;
     let mut axes = [Axis::unit(), Axis::unit(), Axis::unit()];
     for (dim, (&count, &size)) in output.iter().zip(&input.sizes()[lead..]).enumerate() {
         let window = |i: i64| {

@@ -1,8 +1,8 @@
 //! Greatest elements back where they stood.
 
 use super::{check_within, floats, join};
-use crate::layout::shape::product;
 use crate::{DType, Dims, Error, Result, Tensor};
+use sconce_kernel_core::layout::shape::product;
 
 /// `torch.nn.functional.max_unpool2d` and `max_unpool3d`: elements back where they stood, zeros
 /// elsewhere.

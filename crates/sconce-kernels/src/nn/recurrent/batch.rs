@@ -4,12 +4,12 @@
 //! to their last. The inputs of several steps are multiplied at a time where a step has too few
 //! rows to keep the arithmetic units busy.
 
-use crate::gemm::panel::PANEL;
-use crate::gemm::panel_product::add_panel;
 use crate::nn::recurrent::cell::Cell;
 use crate::nn::recurrent::gates::{gru_gates, lstm_gates, plain_gates};
 use crate::nn::recurrent::packed_layout::{Layer, Operands, Out, State};
-use crate::parallel::partition;
+use sconce_gemm::panel::PANEL;
+use sconce_gemm::panel_product::add_panel;
+use sconce_kernel_core::parallel::partition;
 
 /// Rows of inputs that are multiplied at a time at least.
 const ROWS: usize = 28;

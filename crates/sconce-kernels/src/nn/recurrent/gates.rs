@@ -1,9 +1,9 @@
 //! What recurrent cells over `f32` make of their gates.
 
 use crate::nn::recurrent::cell::{Cell, gates_of};
-use crate::simd::dispatch::dispatch;
-use crate::vecmath::single::{exp_beside_one, tanh};
 use crate::{DType, Result, Tensor};
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::vecmath::single::{exp_beside_one, tanh};
 
 /// One step from what input and hidden state give to the gates, batch × (gates · hidden) each, and
 /// the state; `None` where an operand is of another dtype or size, which the ordinary way has to deal

@@ -5,13 +5,13 @@
 //! [`crate::recurrent_sequence`] for a sequence that comes alone and in [`crate::recurrent_batch`] for
 //! several.
 
-use crate::gemm::panel::PANEL;
 use crate::nn::recurrent::batch;
 use crate::nn::recurrent::cell::gates_of;
 use crate::nn::recurrent::cell::{Cell, CellWeights};
 use crate::nn::recurrent::packed_layout::{Layer, Operands, Order, Out, State};
 use crate::nn::recurrent::single_sequence;
 use crate::{DType, Result, Tensor};
+use sconce_gemm::panel::PANEL;
 
 /// Rows of inputs below which packing weights takes longer than using them as they are.
 const WORTH_PACKING: i64 = 4;
@@ -44,7 +44,7 @@ pub fn pack_recurrent(cell: Cell, weights: CellWeights<'_>) -> Result<Option<[Te
     let pack = |weight: &Tensor, k: i64| -> Result<Tensor> {
         let sorted = order.fill_up(&weight.contiguous()?.read::<f32>()?, k as usize);
         let packed = Tensor::unset(&[(width / PANEL) as i64, k, PANEL as i64], DType::Float32)?;
-        crate::gemm::panel::pack(&sorted, width, k as usize, &mut packed.write::<f32>()?);
+        sconce_gemm::panel::pack(&sorted, width, k as usize, &mut packed.write::<f32>()?);
         Ok(packed)
     };
     let add = |bias: Option<&Tensor>, sums: &mut [f32]| -> Result<()> {
@@ -341,11 +341,11 @@ mod tests {
                 (0..states).map(|at| tensor(&[2, batch, hidden], at)).collect();
             let input = tensor(&[steps, batch, inputs], 5);
             let run = |threads| {
-                crate::parallel::partition::set(threads);
+                sconce_kernel_core::parallel::partition::set(threads);
                 let (out, last) = network.run(&input, &initial).unwrap().unwrap();
                 let mut all = out.to_vec::<f32>().unwrap();
                 last.iter().for_each(|state| all.extend(state.to_vec::<f32>().unwrap()));
-                crate::parallel::partition::set(0);
+                sconce_kernel_core::parallel::partition::set(0);
                 all
             };
             let expected = run(1);

@@ -1,7 +1,7 @@
 //! How packed weights, states and results of a recurrent layer lie in memory.
 
-use crate::gemm::panel::PANEL;
 use crate::nn::recurrent::cell::Cell;
+use sconce_gemm::panel::PANEL;
 
 /// The rows of packed weights: for each gate those of all units, filled up to whole panels.
 #[derive(Debug, Clone, Copy)]

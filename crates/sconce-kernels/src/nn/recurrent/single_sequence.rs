@@ -11,14 +11,14 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use crate::gemm::interleaved_tiles::Beside;
-use crate::gemm::packed_gemm::{self};
-use crate::gemm::packed_gemv::{RowsBeside, SideBySide, rows_beside, vector_beside};
-use crate::gemm::panel::{PANEL, Shape};
 use crate::nn::recurrent::gates::{gru_gates, lstm_gates, plain_gates};
 use crate::nn::recurrent::packed_layout::{Layer, Operands, Out, State};
-use crate::parallel::partition;
-use crate::parallel::thread_pool;
+use sconce_gemm::interleaved_tiles::Beside;
+use sconce_gemm::packed_gemm::{self};
+use sconce_gemm::packed_gemv::{RowsBeside, SideBySide, rows_beside, vector_beside};
+use sconce_gemm::panel::{PANEL, Shape};
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::parallel::thread_pool;
 
 /// Weights of the hidden state that a thread should have in each step, in elements: fewer take less
 /// time than threads take to hear of each other.

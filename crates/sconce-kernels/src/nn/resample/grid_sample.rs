@@ -4,10 +4,10 @@ use half::{bf16, f16};
 use num_traits::Float;
 
 use crate::nn::resample::upsample::cubic_weights;
-use crate::parallel::partition;
-use crate::simd::dispatch::dispatch;
-use crate::tensor::promotion::compute_dtype;
 use crate::{DType, Dims, Element, Error, Result, Tensor};
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 /// How elements between places of the input are found: `mode` of `torch.nn.functional.grid_sample`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,8 +195,8 @@ fn check(input: &Tensor, grid: &Tensor) -> Result<()> {
         return refuse(format!(
             "grid_sampler(): expected input and grid to have same dtype, but input has {} and grid \
              has {}",
-            crate::error::cpp_type_name(input.dtype()),
-            crate::error::cpp_type_name(grid.dtype())
+            sconce_kernel_core::error::cpp_type_name(input.dtype()),
+            sconce_kernel_core::error::cpp_type_name(grid.dtype())
         ));
     }
     if n != 4 && n != 5 || grid.dim() != n {
@@ -307,8 +307,8 @@ fn blend<F: Coordinate, const RANK: usize, const TAPS: usize, const ALL: usize>(
     lines: [Line; RANK],
 ) -> Result<()> {
     let (batches, channels) = (input.sizes()[0] as usize, input.sizes()[1] as usize);
-    let plane = crate::layout::shape::product(&input.sizes()[2..]) as usize;
-    let points = crate::layout::shape::product(&result.sizes()[2..]) as usize;
+    let plane = sconce_kernel_core::layout::shape::product(&input.sizes()[2..]) as usize;
+    let points = sconce_kernel_core::layout::shape::product(&result.sizes()[2..]) as usize;
     let (from, places) = (input.read::<F>()?, grid.read::<F>()?);
     let (from, places): (&[F], &[F]) = (&from, &places);
     let mut to = result.write::<F>()?;
@@ -431,7 +431,7 @@ pub fn affine_grid(theta: &Tensor, size: &[i64], align_corners: bool) -> Result<
         along[dim] = count;
         base.select(rank, rank - 1 - dim as i64)?.copy_from(&line.view(&along)?)?;
     }
-    let points = crate::layout::shape::product(spatial);
+    let points = sconce_kernel_core::layout::shape::product(spatial);
     let base = base.view(&[1, points, rank + 1])?.expand(&[size[0], points, rank + 1])?;
     let grid = crate::bmm(&base, &theta.transpose(1, 2)?)?;
     let mut sizes = vec![size[0]];

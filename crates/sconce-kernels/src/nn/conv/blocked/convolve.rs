@@ -6,10 +6,10 @@ use super::activation::Activation;
 use super::pack::stretches;
 use super::tile::{DepthwiseRow, Part, Row, depthwise_row, row};
 use super::{Scheme, blocked_sizes, scratch};
-use crate::parallel::partition;
-use crate::simd::dispatch::{Level, best};
-use crate::simd::lanes::LANES;
 use crate::{DType, Error, Result, Tensor};
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch::{Level, best};
+use sconce_kernel_core::simd::lanes::LANES;
 
 /// Multiply-adds below which other threads cost more than they bring.
 const PARALLEL: usize = 1 << 20;

@@ -1,8 +1,8 @@
 //! Weights in the order in which the kernels read them.
 
 use super::Scheme;
-use crate::simd::lanes::LANES;
 use crate::{DType, Error, Result, Tensor};
+use sconce_kernel_core::simd::lanes::LANES;
 
 /// A stretch of one or two blocks of result channels of one group.
 #[derive(Debug, Clone, Copy)]

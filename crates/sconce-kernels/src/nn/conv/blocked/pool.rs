@@ -1,9 +1,9 @@
 //! Pools of pictures in the blocked layout.
 
 use super::blocked_sizes;
-use crate::simd::dispatch::dispatch;
-use crate::simd::lanes::LANES;
 use crate::{DType, Error, PoolOptions, Result, Tensor};
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::simd::lanes::LANES;
 
 type Pixel = [f32; LANES];
 

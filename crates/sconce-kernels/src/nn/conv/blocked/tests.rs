@@ -5,8 +5,8 @@
 use super::convolve::convolve;
 use super::*;
 use crate::conv;
-use crate::simd::dispatch::Level;
 use crate::{ConvOptions, PoolOptions, max_pool};
+use sconce_kernel_core::simd::dispatch::Level;
 
 /// Those that this processor lacks are run as its best.
 const LEVELS: &[Level] = &[

@@ -2,12 +2,12 @@
 #![allow(unsafe_code, reason = "vector instructions and raw pointers; see each safety comment")]
 
 use super::activation::Activation;
-use crate::simd::dispatch::{Level, best};
+use sconce_kernel_core::simd::dispatch::{Level, best};
 #[cfg(target_arch = "aarch64")]
-use crate::simd::lanes::Neon;
+use sconce_kernel_core::simd::lanes::Neon;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::lanes::{Avx2, Avx512};
-use crate::simd::lanes::{LANES, Lanes, Portable};
+use sconce_kernel_core::simd::lanes::{Avx2, Avx512};
+use sconce_kernel_core::simd::lanes::{LANES, Lanes, Portable};
 
 /// The level itself, or the best one where this processor lacks what it needs.
 fn usable(level: Level) -> Level {

@@ -1,0 +1,130 @@
+//! Runs of memory, kept for the next when they are done with.
+//!
+//! The system's allocator takes long over large and aligned memory, and a page that it gives anew
+//! costs more than computing what goes into it. So each thread keeps a few megabytes.
+
+use std::cell::RefCell;
+
+use bytemuck::{Pod, Zeroable};
+use rustc_hash::FxHashMap;
+
+use crate::{Error, Result};
+
+/// The unit of allocation, so that every block starts at a multiple of 64 bytes.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct CacheLine([u8; 64]);
+
+/// How many bytes a thread keeps at most.
+const KEPT: usize = 64 << 20;
+
+/// Memory of a whole number of cache lines.
+pub struct Block(Vec<CacheLine>);
+
+#[derive(Default)]
+struct Kept {
+    bytes: usize,
+    by_lines: FxHashMap<usize, Vec<Vec<CacheLine>>>,
+}
+
+thread_local! {
+    static KEPT_HERE: RefCell<Kept> = RefCell::default();
+}
+
+impl Block {
+    /// At least so many zeros.
+    pub fn zeroed(nbytes: usize) -> Result<Block> {
+        let lines = lines_for(nbytes);
+        match take(lines) {
+            Some(mut kept) => {
+                kept.fill(CacheLine::zeroed());
+                Ok(Block(kept))
+            }
+            None => fresh(lines, nbytes),
+        }
+    }
+
+    /// At least so many bytes of any content.
+    pub fn used(nbytes: usize) -> Result<Block> {
+        let lines = lines_for(nbytes);
+        take(lines).map(Block).map_or_else(|| fresh(lines, nbytes), Ok)
+    }
+
+    /// All bytes, which may be more than were asked for.
+    pub fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+
+    /// As [`Block::bytes`], to write to.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(&mut self.0)
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let lines = std::mem::take(&mut self.0);
+        let bytes = lines.len() * size_of::<CacheLine>();
+        // Where the thread ends, memory goes back to the system.
+        let _ = KEPT_HERE.try_with(|kept| {
+            let mut kept = kept.borrow_mut();
+            if kept.bytes + bytes <= KEPT {
+                kept.bytes += bytes;
+                kept.by_lines.entry(lines.len()).or_default().push(lines);
+            }
+        });
+    }
+}
+
+/// How many lines hold so many bytes, rounded up by less than an eighth so that blocks of about one
+/// size can stand in for each other.
+fn lines_for(nbytes: usize) -> usize {
+    let lines = nbytes.div_ceil(size_of::<CacheLine>());
+    let step = (lines.next_power_of_two() / 16).max(1);
+    lines.div_ceil(step) * step
+}
+
+fn take(lines: usize) -> Option<Vec<CacheLine>> {
+    let kept = KEPT_HERE.try_with(|kept| {
+        let mut kept = kept.borrow_mut();
+        let block = kept.by_lines.get_mut(&lines)?.pop()?;
+        kept.bytes -= block.len() * size_of::<CacheLine>();
+        Some(block)
+    });
+    kept.ok().flatten()
+}
+
+fn fresh(lines: usize, nbytes: usize) -> Result<Block> {
+    let lines = bytemuck::allocation::try_zeroed_vec(lines).map_err(|()| {
+        Error::runtime(format!(
+            "DefaultCPUAllocator: can't allocate memory: you tried to allocate {nbytes} bytes."
+        ))
+    })?;
+    Ok(Block(lines))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_with_is_used_again() {
+        let mut first = Block::zeroed(1000).unwrap();
+        first.bytes_mut()[3] = 9;
+        let place = first.bytes().as_ptr();
+        assert!((place as usize).is_multiple_of(64));
+        drop(first);
+        let second = Block::used(990).unwrap();
+        assert_eq!((second.bytes().as_ptr(), second.bytes()[3]), (place, 9));
+        assert_ne!(Block::used(1000).unwrap().bytes().as_ptr(), place);
+    }
+
+    #[test]
+    fn sizes_are_rounded_up_a_little() {
+        for nbytes in [1, 64, 65, 1000, 4097, 1 << 20, (1 << 20) + 1] {
+            let lines = lines_for(nbytes);
+            assert!(lines * 64 >= nbytes);
+            assert!(lines * 64 <= nbytes + nbytes / 7 + 64, "{nbytes}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! A function of every element of a tensor.
+
+use crate::iter::permutation::Permutation;
+use crate::layout::strides::is_dense;
+use crate::parallel::{grain, partition};
+use crate::simd::map_slice::map_slice;
+use crate::{Element, Result, Tensor};
+
+/// Applies `f` to every element, on several threads where there are many.
+pub fn map<T: Element, U: Element>(
+    input: &Tensor,
+    f: impl Fn(T) -> U + Copy + Sync,
+) -> Result<Tensor> {
+    map_slices(input, &|xs, out| map_slice(xs, out, f))
+}
+
+/// Applies a kernel to all elements, on several threads where there are many.
+pub fn map_slices<T: Element, U: Element>(
+    input: &Tensor,
+    kernel: &(dyn Fn(&[T], &mut [U]) + Sync),
+) -> Result<Tensor> {
+    map_slices_beyond(grain::ELEMENTWISE, input, kernel)
+}
+
+/// As [`map_slices`], on several threads where there are more elements than `serial`.
+pub fn map_slices_beyond<T: Element, U: Element>(
+    serial: usize,
+    input: &Tensor,
+    kernel: &(dyn Fn(&[T], &mut [U]) + Sync),
+) -> Result<Tensor> {
+    let (input, turn) = row_major(input)?;
+    let result = Tensor::unset(input.sizes(), U::DTYPE)?;
+    let xs = input.read::<T>()?;
+    let xs: &[T] = &xs;
+    partition::pieces(&mut result.write::<U>()?, 64, serial, |start, out| {
+        kernel(&xs[start..start + out.len()], out);
+    });
+    match turn {
+        Some(turn) => turn.back(&result),
+        None => Ok(result),
+    }
+}
+
+/// The input row-major, and how its dimensions were turned for that: a copy only where it has gaps.
+fn row_major(input: &Tensor) -> Result<(Tensor, Option<Permutation>)> {
+    if !input.is_contiguous() && is_dense(input.sizes(), input.strides()) {
+        let turn = Permutation::into_order(input.strides());
+        return Ok((turn.there(input)?, Some(turn)));
+    }
+    Ok((input.contiguous()?, None))
+}

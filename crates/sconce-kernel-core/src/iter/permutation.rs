@@ -1,0 +1,55 @@
+//! Orders of dimensions.
+
+use smallvec::SmallVec;
+
+use crate::layout::shape::is_contiguous;
+use crate::layout::strides::strides_of_result;
+use crate::{Dims, Result, Tensor};
+
+/// Dimensions in another order, outermost first, and back.
+#[derive(Debug, Clone)]
+pub struct Permutation(SmallVec<[usize; 8]>);
+
+impl Permutation {
+    /// The order in which dimensions of these strides lie in memory.
+    pub fn into_order(strides: &[i64]) -> Permutation {
+        let mut dims: SmallVec<[usize; 8]> = (0..strides.len()).collect();
+        dims.sort_by_key(|&dim| std::cmp::Reverse(strides[dim]));
+        Permutation(dims)
+    }
+
+    /// The order of the result of an operator of these operands, if it is not row-major.
+    pub fn of_result(operands: [&Tensor; 2], sizes: &[i64]) -> Option<Permutation> {
+        if operands.iter().all(|operand| operand.is_contiguous()) || sizes.contains(&0) {
+            return None;
+        }
+        let strides = strides_of_result(&operands.map(|t| (t.sizes(), t.strides())), sizes);
+        (!is_contiguous(sizes, &strides)).then(|| Permutation::into_order(&strides))
+    }
+
+    /// Sizes or strides in this order.
+    pub fn turned(&self, dims: &[i64]) -> Dims {
+        self.0.iter().map(|&dim| dims[dim]).collect()
+    }
+
+    /// A tensor with its dimensions in this order.
+    ///
+    /// # Errors
+    /// Where it has another number of dimensions.
+    pub fn there(&self, tensor: &Tensor) -> Result<Tensor> {
+        let dims: Dims = self.0.iter().map(|&dim| dim as i64).collect();
+        tensor.permute(&dims)
+    }
+
+    /// A tensor in this order with its dimensions as they were.
+    ///
+    /// # Errors
+    /// Where it has another number of dimensions.
+    pub fn back(&self, tensor: &Tensor) -> Result<Tensor> {
+        let mut dims = Dims::from_elem(0, self.0.len());
+        for (place, &dim) in self.0.iter().enumerate() {
+            dims[dim] = place as i64;
+        }
+        tensor.permute(&dims)
+    }
+}

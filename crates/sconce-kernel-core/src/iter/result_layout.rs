@@ -1,0 +1,168 @@
+//! The order in which element-wise operators go through their operands, and the strides that their
+//! results take from it: PyTorch's `TensorIterator`.
+
+use smallvec::SmallVec;
+
+use crate::layout::strides::{Geometry, strides_of_result};
+use crate::{DType, Dims, Operand, Result, Tensor, result_type};
+
+/// An operand as it was before its operator ran.
+#[derive(Debug, Clone)]
+struct Seen {
+    sizes: Dims,
+    strides: Dims,
+    /// The strides of a copy: what an operand of another dtype than is computed in becomes first.
+    of_copy: Dims,
+    dtype: DType,
+}
+
+/// How the operands of an element-wise operator lie in memory, from which follows how its result does.
+///
+/// ```
+/// use sconce_kernel_core::{DType, Iteration, Operand, Tensor};
+/// let x = Tensor::zeros(&[2, 3], DType::Float32)?.t()?;
+/// let iteration = Iteration::over(&[Operand::Tensor(&x), Operand::from(2)]).unwrap();
+/// let result = iteration.lay_out(Tensor::zeros(&[3, 2], DType::Float32)?)?;
+/// assert_eq!(result.strides(), [1, 3]);
+/// # Ok::<(), sconce_kernel_core::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Iteration {
+    operands: Vec<Seen>,
+    /// The dtype that the operands are promoted to, or none where they are not.
+    common: Option<DType>,
+}
+
+impl Iteration {
+    /// That over these operands; `None` where all of them are row-major, as the result is then.
+    /// Numbers count as tensors without dimensions.
+    pub fn over(operands: &[Operand<'_>]) -> Option<Iteration> {
+        if operands.iter().all(is_plain) {
+            return None;
+        }
+        let seen = operands.iter().map(|operand| match operand {
+            Operand::Tensor(tensor) => Seen {
+                sizes: Dims::from_slice(tensor.sizes()),
+                strides: Dims::from_slice(tensor.strides()),
+                of_copy: tensor.preserved_strides(),
+                dtype: tensor.dtype(),
+            },
+            Operand::Scalar(number) => Seen {
+                sizes: Dims::new(),
+                strides: Dims::new(),
+                of_copy: Dims::new(),
+                dtype: number.dtype(),
+            },
+        });
+        Some(Iteration { operands: seen.collect(), common: result_type(operands).ok() })
+    }
+
+    /// The same where the first operands, conditions or indices, keep the dtypes they have.
+    pub fn unpromoted(mut self, count: usize) -> Iteration {
+        for seen in self.operands.iter_mut().take(count) {
+            seen.of_copy = seen.strides.clone();
+        }
+        self
+    }
+
+    /// The result with the strides that it takes.
+    ///
+    /// # Errors
+    /// Where memory is short.
+    pub fn lay_out(&self, result: Tensor) -> Result<Tensor> {
+        // Truth says nothing about what was compared.
+        let computed = match result.dtype() {
+            DType::Bool => self.common,
+            dtype => self.common.map(|_| dtype),
+        };
+        let operands = self.operands.iter().map(|seen| {
+            let is_copied = computed.is_some_and(|dtype| dtype != seen.dtype);
+            (&seen.sizes[..], if is_copied { &seen.of_copy[..] } else { &seen.strides[..] })
+        });
+        let operands: SmallVec<[Geometry<'_>; 3]> = operands.collect();
+        let strides = strides_of_result(&operands, result.sizes());
+        result.with_strides(&strides)
+    }
+}
+
+fn is_plain(operand: &Operand<'_>) -> bool {
+    match operand {
+        Operand::Tensor(tensor) => tensor.is_row_major(),
+        Operand::Scalar(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strided(sizes: &[i64], strides: &[i64], dtype: DType) -> Tensor {
+        Tensor::zeros(&[4096], dtype).unwrap().as_strided(sizes, strides, None).unwrap()
+    }
+
+    #[test]
+    fn strides_of_results_are_those_of_torch() {
+        // Sizes and strides of the operands of torch.addcmul, torch.add or torch.neg, the strides of
+        // what it gives.
+        type Case = (&'static [(&'static [i64], &'static [i64])], &'static [i64]);
+        let cases: &[Case] = &[
+            (&[(&[3, 1, 4], &[1, 12, 3]), (&[3, 1, 1], &[1, 1, 1])], &[1, 12, 3]),
+            (&[(&[3, 3, 1, 4], &[16, 4, 4, 1])], &[12, 4, 4, 1]),
+            (&[(&[1, 4, 3, 1], &[1, 1, 6, 30])], &[1, 1, 4, 12]),
+            (&[(&[3, 1, 2], &[1, 4, 8])], &[1, 3, 3]),
+            (
+                &[(&[], &[]), (&[1, 4, 2, 2], &[8, 1, 4, 8]), (&[4, 2, 2], &[6, 2, 1])],
+                &[8, 1, 4, 8],
+            ),
+            (&[(&[3, 3, 2, 4], &[6, 1, 3, 24])], &[6, 1, 3, 18]),
+            (&[(&[2, 2], &[4, 1])], &[2, 1]),
+            (&[(&[2, 1], &[2, 1]), (&[2, 3], &[0, 1])], &[3, 1]),
+            (&[(&[4, 1, 3], &[3, 3, 1]), (&[4, 1, 3], &[1, 20, 5])], &[3, 12, 1]),
+            (&[(&[1, 4, 3], &[20, 5, 1])], &[12, 3, 1]),
+            (&[(&[1, 3], &[4, 1]), (&[3, 1, 3], &[1, 3, 9]), (&[3, 1, 3], &[1, 9, 3])], &[1, 9, 3]),
+            (&[(&[4, 4, 3], &[1, 18, 6]), (&[1, 4, 3], &[18, 1, 6])], &[1, 12, 4]),
+            (&[(&[2, 1, 4], &[6, 6, 1])], &[4, 4, 1]),
+            (&[(&[1, 1, 3], &[1, 3, 1]), (&[1, 1, 3], &[1, 3, 1])], &[3, 3, 1]),
+            (&[(&[2, 1, 2, 2], &[1, 2, 6, 12])], &[1, 2, 2, 4]),
+            (&[(&[1, 2, 1, 4], &[24, 1, 4, 4])], &[8, 1, 2, 2]),
+            (&[(&[2, 4, 1], &[1, 3, 1])], &[1, 2, 1]),
+            (&[(&[3, 3, 2, 1], &[4, 1, 20, 20])], &[3, 1, 9, 9]),
+            (&[(&[3, 1, 2, 3], &[1, 1, 4, 16])], &[1, 1, 3, 6]),
+            (&[(&[2, 2], &[1, 2]), (&[2, 2], &[1, 4])], &[1, 2]),
+            (
+                &[
+                    (&[2, 2, 3, 4], &[36, 4, 12, 1]),
+                    (&[2, 2, 3, 4], &[24, 12, 4, 1]),
+                    (&[2, 2, 3, 4], &[0, 8, 1, 32]),
+                ],
+                &[24, 4, 8, 1],
+            ),
+            (&[(&[], &[]), (&[3, 1, 2, 1], &[2, 2, 1, 10])], &[2, 2, 1, 6]),
+            (&[(&[1, 1, 3], &[9, 1, 3])], &[3, 1, 1]),
+            (
+                &[
+                    (&[1, 1, 3, 4], &[8, 4, 8, 1]),
+                    (&[1, 1, 3, 4], &[1, 36, 3, 9]),
+                    (&[1, 1, 3, 4], &[1, 6, 0, 1]),
+                ],
+                &[4, 4, 4, 1],
+            ),
+            (&[(&[4, 1, 1, 3], &[18, 9, 1, 3]), (&[4, 1, 1, 3], &[6, 6, 3, 1])], &[3, 3, 1, 1]),
+            (&[(&[1, 2, 3, 2], &[4, 1, 4, 12])], &[2, 1, 2, 6]),
+        ];
+        for &(operands, expected) in cases {
+            let tensors: Vec<Tensor> =
+                operands.iter().map(|(n, s)| strided(n, s, DType::Float32)).collect();
+            let operands: Vec<Operand<'_>> = tensors.iter().map(Operand::Tensor).collect();
+            let sizes = operands.iter().fold(Dims::new(), |sizes, operand| {
+                crate::layout::shape::broadcast(&sizes, operand.sizes()).unwrap()
+            });
+            let result = Tensor::zeros(&sizes, DType::Float32).unwrap();
+            let found = match Iteration::over(&operands) {
+                Some(iteration) => iteration.lay_out(result).unwrap(),
+                None => result,
+            };
+            assert_eq!(found.strides(), expected, "{tensors:?}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! How many threads kernels use.
+//!
+//! Work is divided so that every element is computed by one thread, in one order: results do not
+//! depend on the number of threads.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::Result;
+use crate::parallel::thread_pool;
+
+/// The most pieces for each thread.
+const PIECES: usize = 4;
+
+/// 0 until somebody sets it.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets how many threads kernels of this process may use, as `torch.set_num_threads`: 1 keeps all
+/// work on the calling thread. 0 stands for as many as there are in the current rayon pool.
+pub fn set(count: usize) {
+    COUNT.store(count, Ordering::Relaxed);
+}
+
+/// How many threads kernels may use now, `torch.get_num_threads`. At least 1.
+pub fn get() -> usize {
+    match COUNT.load(Ordering::Relaxed) {
+        0 => rayon::current_num_threads(),
+        set => set,
+    }
+}
+
+/// Calls `f(start, piece)` for pieces of `out` that begin at multiples of `unit`, on several threads
+/// where `out` is longer than `serial`, and in one piece otherwise.
+pub fn pieces<T: Send>(
+    out: &mut [T],
+    unit: usize,
+    serial: usize,
+    f: impl Fn(usize, &mut [T]) + Sync,
+) {
+    pieces_of(out, unit, serial, &f);
+}
+
+/// [`pieces`], compiled once for a type: what takes the function itself would hold three copies of it.
+#[inline(never)]
+fn pieces_of<T: Send>(
+    out: &mut [T],
+    unit: usize,
+    serial: usize,
+    f: &(dyn Fn(usize, &mut [T]) + Sync),
+) {
+    let len = piece_len(out.len(), unit, serial);
+    if len >= out.len() {
+        return f(0, out);
+    }
+    each_of(out.chunks_mut(len).enumerate(), &|(i, piece)| f(i * len, piece));
+}
+
+/// How long the pieces are that [`pieces`] makes of so many elements.
+pub fn piece_len(len: usize, unit: usize, serial: usize) -> usize {
+    let threads = if len <= serial { 1 } else { get() };
+    if threads == 1 || unit == 0 {
+        return len;
+    }
+    // A few pieces for each thread: those that come late have less to do. None is too short to be
+    // worth it.
+    let count = (len / (serial / 2).max(1)).clamp(threads, PIECES * threads);
+    len.div_ceil(unit).div_ceil(count) * unit
+}
+
+/// Calls `f` for each item, on several threads: whoever is free takes the next one.
+pub fn each<I: Iterator + Send>(items: I, f: impl Fn(I::Item) + Sync) {
+    each_of(items, &f);
+}
+
+/// [`each`], compiled once for a kind of items.
+fn each_of<I: Iterator + Send>(items: I, f: &(dyn Fn(I::Item) + Sync)) {
+    let helpers = get() - 1;
+    if helpers == 0 {
+        return items.for_each(f);
+    }
+    let items = Mutex::new(items);
+    let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+    thread_pool::share(helpers, &|| {
+        while let Some(item) = next() {
+            f(item);
+        }
+    });
+}
+
+/// [`each`] with what can fail: one of the errors, if there are any.
+pub fn try_each<I: Iterator + Send>(
+    items: I,
+    f: impl Fn(I::Item) -> Result<()> + Sync,
+) -> Result<()> {
+    let failed = OnceLock::new();
+    each_of(items, &|item| {
+        if let Err(error) = f(item) {
+            // The first to come is the one that is told.
+            let _ = failed.set(error);
+        }
+    });
+    failed.into_inner().map_or(Ok(()), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_everything_once() {
+        for (len, unit, serial) in [(0, 1, 0), (10, 3, 0), (1001, 7, 100), (64, 64, 0), (5, 8, 0)] {
+            let mut seen = vec![0usize; len];
+            pieces(&mut seen, unit, serial, |start, piece| {
+                assert!(unit == 0 || start % unit == 0);
+                piece.iter_mut().enumerate().for_each(|(i, x)| *x += start + i + 1);
+            });
+            assert!(seen.iter().enumerate().all(|(i, &x)| x == i + 1));
+        }
+    }
+}

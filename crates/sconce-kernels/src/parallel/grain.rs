@@ -1,8 +1,0 @@
-//! How many elements make it worth to use several threads.
-
-/// Elements of an element-wise operator below which other threads cost more than they bring.
-pub(crate) const ELEMENTWISE: usize = 1 << 16;
-
-/// Elements of operators that take longer for each one, such as a softmax, below which other threads cost
-/// more than they bring.
-pub(crate) const ROWS: usize = 1 << 14;

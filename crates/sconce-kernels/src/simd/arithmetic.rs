@@ -1,9 +1,0 @@
-//! Names of the operators that are one instruction.
-
-/// Operators of pairs that processors may have instructions for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Arithmetic {
-    Add,
-    Sub,
-    Mul,
-}
