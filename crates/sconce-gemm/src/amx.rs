@@ -23,20 +23,20 @@ pub(crate) const PARTS: usize = 3;
 
 /// 16 rows of 64 bytes. Of a left operand: 16 rows of 32 numbers. Of a right one: 16 pairs of lines of 16
 /// columns, the numbers of a pair side by side.
-pub(crate) type Register = [[bf16; DEPTH]; ROWS];
+pub(crate) type TileRegister = [[bf16; DEPTH]; ROWS];
 
 /// 32 rows, or columns, of 32 numbers of an operand, which are sums of three parts, the greatest first: of
 /// each part two registers.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
-pub(crate) struct Block(pub(crate) [[Register; 2]; PARTS]);
+pub(crate) struct SplitBlock(pub(crate) [[TileRegister; 2]; PARTS]);
 
 /// While it lives, this thread's registers hold 16 rows of 64 bytes each.
-pub(crate) struct Configured(());
+pub(crate) struct TileConfig(());
 
 /// What the instruction that sets the sizes reads.
 #[repr(C, align(64))]
-struct Sizes {
+struct TilePalette {
     palette: u8,
     start: u8,
     unused: [u8; 14],
@@ -44,21 +44,22 @@ struct Sizes {
     rows: [u8; 16],
 }
 
-impl Configured {
+impl TileConfig {
     /// # Panics
     /// Where there are no such registers.
-    pub(crate) fn new() -> Configured {
+    pub(crate) fn new() -> TileConfig {
         assert!(has_amx_bf16());
         let first = |value| std::array::from_fn(|at| if at < 8 { value } else { 0 });
         let rows = first(ROWS as u16).map(|rows| rows as u8);
-        let sizes = Sizes { palette: 1, start: 0, unused: [0; 14], row_bytes: first(64), rows };
+        let sizes =
+            TilePalette { palette: 1, start: 0, unused: [0; 14], row_bytes: first(64), rows };
         // SAFETY: the processor has the instruction, and the sizes are some that it has.
         unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const sizes, options(nostack, readonly)) };
-        Configured(())
+        TileConfig(())
     }
 }
 
-impl Drop for Configured {
+impl Drop for TileConfig {
     fn drop(&mut self) {
         // SAFETY: the processor has the instruction; nobody holds anything in the registers now.
         unsafe { asm!("tilerelease", options(nostack, nomem)) };
@@ -67,7 +68,7 @@ impl Drop for Configured {
 
 /// 32 rows of 32 columns of a product.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Square {
+pub(crate) struct ProductTile {
     /// What the products are added to: 32 rows of 32 numbers, and from one to the next.
     pub(crate) begin: *const f32,
     pub(crate) begin_stride: usize,
@@ -90,11 +91,16 @@ pub(crate) const AHEAD: usize = 1024;
 ///
 /// # Safety
 /// `begin` and `out` must be valid for 32 rows of 32 numbers.
-pub(crate) unsafe fn add_products(_: &Configured, rows: &[Block], columns: &[Block], to: Square) {
+pub(crate) unsafe fn add_products(
+    _: &TileConfig,
+    rows: &[SplitBlock],
+    columns: &[SplitBlock],
+    to: ProductTile,
+) {
     let blocks = rows.len();
     assert!(blocks > 0 && columns.len() == blocks, "as many blocks of both, and some");
     let (begin_bytes, out_bytes) = (to.begin_stride * 4, to.out_stride * 4);
-    // SAFETY: `Configured` says that the processor has the instructions and that registers have 16 rows of 64
+    // SAFETY: `TileConfig` says that the processor has the instructions and that registers have 16 rows of 64
     // bytes; as many blocks are read as both operands have, and the rows of `begin` and `out` are the
     // caller's. Hints read nothing as far as the program can tell.
     unsafe {
@@ -195,7 +201,7 @@ pub(crate) unsafe fn add_products(_: &Configured, rows: &[Block], columns: &[Blo
 /// # Safety
 /// All must be valid for as many numbers as that says.
 pub(crate) unsafe fn add_pairs(
-    _: &Configured,
+    _: &TileConfig,
     (rows, row_stride): (*const bf16, usize),
     pairs: *const [bf16; 4 * ROWS],
     blocks: usize,

@@ -10,8 +10,8 @@ use std::ops::Range;
 
 use half::bf16;
 
-use crate::amx::{self, Configured, UNIT, add_pairs};
-use crate::factors::Factors;
+use crate::amx::{self, TileConfig, UNIT, add_pairs};
+use crate::dot_vector::DotVector;
 use crate::panel::{PANEL, tiles};
 use sconce_kernel_core::simd::lanes::Avx512;
 
@@ -26,7 +26,7 @@ type Pair = [bf16; 2 * PANEL];
 
 /// Lines of up to 32 numbers, `stride` from one to the next.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lines<'a> {
+pub(crate) struct Bf16Lines<'a> {
     pub(crate) all: &'a [bf16],
     pub(crate) stride: usize,
     pub(crate) depth: usize,
@@ -43,11 +43,11 @@ pub(crate) struct Lines<'a> {
 pub(crate) fn add_panel(
     rows: usize,
     (x, x_stride): (&[bf16], usize),
-    lines: Lines<'_>,
+    lines: Bf16Lines<'_>,
     (sums, sums_stride): (&mut [f32], usize),
     together: bool,
 ) {
-    let Lines { all, stride, depth, width } = lines;
+    let Bf16Lines { all, stride, depth, width } = lines;
     if rows == 0 || depth == 0 {
         return;
     }
@@ -60,7 +60,7 @@ pub(crate) fn add_panel(
     assert!(lies_in(depth, stride, width, all.len()));
     assert!(lies_in(rows, sums_stride, PANEL, sums.len()));
     let matrices = if together && has_amx_bf16() { rows / UNIT } else { 0 };
-    let configured = (matrices > 0).then(Configured::new);
+    let configured = (matrices > 0).then(TileConfig::new);
     let (x, sums) = (x.as_ptr(), sums.as_mut_ptr());
     let mut pairs = [[bf16::ZERO; 2 * PANEL]; DEPTH / 2];
     for from in (0..depth).step_by(DEPTH) {
@@ -187,10 +187,10 @@ impl Tile {
             let factors = |at: usize| {
                 let pair: *const __m512i = pairs.add(at).cast();
                 [_mm512_loadu_si512(pair), _mm512_loadu_si512(pair.add(1))]
-                    .map(|half| Bfloat16s::of(half).0)
+                    .map(|half| Bf16x32::of(half).0)
             };
             let add = |all: &mut [__m512; 2], x: i32, factors: [__m512bh; 2]| {
-                let x = Bfloat16s::of(_mm512_set1_epi32(x)).0;
+                let x = Bf16x32::of(_mm512_set1_epi32(x)).0;
                 all[0] = _mm512_dpbf16_ps(all[0], x, factors[0]);
                 all[1] = _mm512_dpbf16_ps(all[1], x, factors[1]);
             };
@@ -217,32 +217,32 @@ impl Tile {
     }
 }
 
-/// 32 numbers: [`Factors`] where the processor has the instruction.
+/// 32 numbers: [`DotVector`] where the processor has the instruction.
 #[derive(Clone, Copy)]
-pub(crate) struct Bfloat16s(__m512bh);
+pub(crate) struct Bf16x32(__m512bh);
 
-impl Bfloat16s {
+impl Bf16x32 {
     #[inline(always)]
-    unsafe fn of(bits: __m512i) -> Bfloat16s {
+    unsafe fn of(bits: __m512i) -> Bf16x32 {
         // SAFETY: numbers of this kind may have any bits.
-        Bfloat16s(unsafe { std::mem::transmute::<__m512i, __m512bh>(bits) })
+        Bf16x32(unsafe { std::mem::transmute::<__m512i, __m512bh>(bits) })
     }
 }
 
 // SAFETY: callers see to the instructions and to pointers.
-impl Factors for Bfloat16s {
+impl DotVector for Bf16x32 {
     type Number = bf16;
     type Sums = Avx512;
     const COUNT: usize = 32;
 
     #[inline(always)]
     unsafe fn load(from: *const bf16) -> Self {
-        unsafe { Bfloat16s::of(_mm512_loadu_si512(from.cast())) }
+        unsafe { Bf16x32::of(_mm512_loadu_si512(from.cast())) }
     }
 
     #[inline(always)]
     unsafe fn load_first(from: *const bf16, count: usize) -> Self {
-        unsafe { Bfloat16s::of(_mm512_maskz_loadu_epi16((1 << count) - 1, from.cast())) }
+        unsafe { Bf16x32::of(_mm512_maskz_loadu_epi16((1 << count) - 1, from.cast())) }
     }
 
     #[inline(always)]
@@ -276,7 +276,7 @@ mod tests {
             let x: Vec<bf16> = (0..rows * x_stride).map(number).collect();
             let all: Vec<bf16> = (0..depth * stride).map(|i| number(i + 7)).collect();
             let mut sums = vec![0.5f32; rows * sums_stride];
-            let lines = Lines { all: &all, stride, depth, width };
+            let lines = Bf16Lines { all: &all, stride, depth, width };
             add_panel(rows, (&x, x_stride), lines, (&mut sums, sums_stride), rows > 3);
             for (at, &sum) in sums.iter().enumerate() {
                 let (row, column) = (at / sums_stride, at % sums_stride);

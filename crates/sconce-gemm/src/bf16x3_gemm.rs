@@ -16,7 +16,9 @@ use std::ops::Range;
 
 use bytemuck::Zeroable;
 
-use crate::amx::{AHEAD, Block, Configured, DEPTH, PARTS, ROWS, Square, UNIT, add_products};
+use crate::amx::{
+    AHEAD, DEPTH, PARTS, ProductTile, ROWS, SplitBlock, TileConfig, UNIT, add_products,
+};
 use crate::panel::{self, PANEL};
 use crate::panel_product::Product;
 use sconce_kernel_core::simd::dispatch::has_amx_bf16;
@@ -65,7 +67,7 @@ impl Product<'_> {
         // The next panel comes while this one is multiplied.
         let ahead_bytes = lines.len() * size_of::<[f32; PANEL]>();
         let ahead_step = ahead_bytes.div_ceil(units * blocks).next_multiple_of(64).min(AHEAD);
-        let configured = Configured::new();
+        let configured = TileConfig::new();
         with_blocks(units * (blocks + 1) + TOGETHER, |all| {
             let (columns, all) = all.split_at_mut(TOGETHER);
             let (sums, all) = all.split_at_mut(units);
@@ -94,12 +96,12 @@ impl Product<'_> {
                             }
                             continue;
                         }
-                        let place = Place {
+                        let place = Destination {
                             rows: unit(at),
                             panel,
                             begins: match from {
-                                0 if lines.start == 0 => Some(Begin::Bias(&bias)),
-                                0 => Some(Begin::Product),
+                                0 if lines.start == 0 => Some(InitialSums::Bias(&bias)),
+                                0 => Some(InitialSums::Product),
                                 _ => None,
                             },
                             writes: part.end == blocks,
@@ -122,10 +124,10 @@ impl Product<'_> {
     /// As [`Product::compute`].
     unsafe fn add(
         &self,
-        configured: &Configured,
-        [rows, columns]: [&[Block]; 2],
-        place: Place<'_>,
-        sums: &mut Block,
+        configured: &TileConfig,
+        [rows, columns]: [&[SplitBlock]; 2],
+        place: Destination<'_>,
+        sums: &mut SplitBlock,
         (ahead, ahead_step): (*const f32, usize),
     ) {
         let n = self.shape.n;
@@ -140,8 +142,8 @@ impl Product<'_> {
             let (mut begin, mut begin_stride) = (sums.cast_const(), PANEL);
             if let Some(from) = place.begins {
                 let (from, stride) = match from {
-                    Begin::Bias(bias) => (bias.as_ptr(), 0),
-                    Begin::Product => (product.cast_const(), n),
+                    InitialSums::Bias(bias) => (bias.as_ptr(), 0),
+                    InitialSums::Product => (product.cast_const(), n),
                 };
                 if is_whole {
                     (begin, begin_stride) = (from, stride);
@@ -154,7 +156,7 @@ impl Product<'_> {
             }
             let (out, out_stride) =
                 if place.writes && is_whole { (product, n) } else { (sums, PANEL) };
-            let to = Square { begin, begin_stride, out, out_stride, ahead, ahead_step };
+            let to = ProductTile { begin, begin_stride, out, out_stride, ahead, ahead_step };
             add_products(configured, rows, columns, to);
             if place.writes && !is_whole {
                 for r in 0..count {
@@ -167,29 +169,29 @@ impl Product<'_> {
 }
 
 /// What a sum of products belongs to.
-struct Place<'a> {
+struct Destination<'a> {
     rows: Range<usize>,
     panel: usize,
     /// What the sums begin with, if this is the first part of them.
-    begins: Option<Begin<'a>>,
+    begins: Option<InitialSums<'a>>,
     /// Whether they go to the product.
     writes: bool,
 }
 
 /// What sums begin with.
-enum Begin<'a> {
+enum InitialSums<'a> {
     Bias(&'a [f32; PANEL]),
     Product,
 }
 
 /// Works with so many blocks, whatever they hold, which the thread keeps for the next call.
-fn with_blocks<R>(count: usize, work: impl FnOnce(&mut [Block]) -> R) -> R {
+fn with_blocks<R>(count: usize, work: impl FnOnce(&mut [SplitBlock]) -> R) -> R {
     thread_local! {
-        static KEPT: Cell<Vec<Block>> = const { Cell::new(Vec::new()) };
+        static KEPT: Cell<Vec<SplitBlock>> = const { Cell::new(Vec::new()) };
     }
     let mut all = KEPT.take();
     if all.len() < count {
-        all.resize(count, Block::zeroed());
+        all.resize(count, SplitBlock::zeroed());
     }
     let result = work(&mut all[..count]);
     KEPT.set(all);
@@ -203,7 +205,7 @@ fn split_rows(
     x: &[f32],
     stride: usize,
     depth: usize,
-    blocks: &mut [Block],
+    blocks: &mut [SplitBlock],
 ) -> Option<u32> {
     assert!(has_amx_bf16() && rows <= UNIT && blocks.len() >= depth.div_ceil(DEPTH));
     assert!(rows == 0 || x.len() >= (rows - 1) * stride + depth);
@@ -212,7 +214,7 @@ fn split_rows(
 }
 
 /// Splits the lines of a panel. Gives the least exponent if all numbers are in range.
-fn split_panel(panel: &[f32], blocks: &mut [Block]) -> Option<u32> {
+fn split_panel(panel: &[f32], blocks: &mut [SplitBlock]) -> Option<u32> {
     let lines = panel.as_chunks::<PANEL>().0;
     assert!(has_amx_bf16() && blocks.len() >= lines.len().div_ceil(DEPTH));
     // SAFETY: the processor has the instructions.
@@ -227,9 +229,9 @@ unsafe fn rows_of(
     x: *const f32,
     stride: usize,
     depth: usize,
-    blocks: &mut [Block],
+    blocks: &mut [SplitBlock],
 ) -> Option<u32> {
-    let mut sizes = Sizes::new();
+    let mut sizes = MagnitudeRange::new();
     for (at, block) in blocks[..depth.div_ceil(DEPTH)].iter_mut().enumerate() {
         let left = depth - at * DEPTH;
         let masks = [left, left.saturating_sub(16)].map(|count| ((1 << count.min(16)) - 1) as u16);
@@ -263,9 +265,9 @@ unsafe fn rows_of(
 /// # Safety
 /// The processor must have the instructions; there are enough blocks.
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn panel_of(lines: &[[f32; PANEL]], blocks: &mut [Block]) -> Option<u32> {
+unsafe fn panel_of(lines: &[[f32; PANEL]], blocks: &mut [SplitBlock]) -> Option<u32> {
     let (whole, rest) = lines.as_chunks::<DEPTH>();
-    let mut sizes = Sizes::new();
+    let mut sizes = MagnitudeRange::new();
     for (lines, block) in whole.iter().zip(&mut *blocks) {
         block_of(lines, block, &mut sizes);
     }
@@ -279,7 +281,7 @@ unsafe fn panel_of(lines: &[[f32; PANEL]], blocks: &mut [Block]) -> Option<u32> 
 
 /// Splits 32 lines.
 #[target_feature(enable = "avx512f,avx512bw")]
-fn block_of(lines: &[[f32; PANEL]; DEPTH], block: &mut Block, sizes: &mut Sizes) {
+fn block_of(lines: &[[f32; PANEL]; DEPTH], block: &mut SplitBlock, sizes: &mut MagnitudeRange) {
     for (pair, lines) in lines.as_chunks::<2>().0.iter().enumerate() {
         for half in 0..2 {
             let [even, odd] = [0, 1].map(|at| {
@@ -316,16 +318,16 @@ fn split(number: __m512) -> [__m512; PARTS] {
 
 /// The least and the greatest size of the numbers in each lane, as bits; of the least one less, which puts
 /// zero last.
-struct Sizes {
+struct MagnitudeRange {
     least: __m512i,
     greatest: __m512i,
 }
 
-impl Sizes {
+impl MagnitudeRange {
     #[inline]
     #[target_feature(enable = "avx512f")]
-    fn new() -> Sizes {
-        Sizes { least: _mm512_set1_epi32(-1), greatest: _mm512_setzero_si512() }
+    fn new() -> MagnitudeRange {
+        MagnitudeRange { least: _mm512_set1_epi32(-1), greatest: _mm512_setzero_si512() }
     }
 
     #[inline]
@@ -449,7 +451,7 @@ mod tests {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let mut out = vec![0f32; m * n];
             pool.install(|| multiply(Shape { m, k, n }, &x, &packed, None, &mut out));
-            assert_eq!(pool.install(partition::get), threads);
+            assert_eq!(pool.install(partition::num_threads), threads);
             out.into_iter().map(f32::to_bits).collect::<Vec<_>>()
         };
         let one = bits(1);

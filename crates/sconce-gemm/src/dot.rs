@@ -12,8 +12,8 @@
 use half::bf16;
 
 #[cfg(target_arch = "x86_64")]
-use crate::avx512_bf16::Bfloat16s;
-use crate::factors::Factors;
+use crate::avx512_bf16::Bf16x32;
+use crate::dot_vector::DotVector;
 #[cfg(target_arch = "x86_64")]
 use sconce_kernel_core::simd::dispatch::has_avx512_bf16;
 use sconce_kernel_core::simd::dispatch::{Level, best};
@@ -32,7 +32,7 @@ const GROUP: usize = 64;
 
 /// Vectors in one piece each, `stride` from one to the next.
 #[derive(Debug, Clone, Copy)]
-pub struct Vectors<'a, T> {
+pub struct VectorSet<'a, T> {
     /// What the vectors lie in: the first one begins with it.
     pub all: &'a [T],
     /// Elements from one vector to the next.
@@ -58,7 +58,7 @@ pub fn available() -> bool {
 /// Where there are no kernels, or a vector does not lie in its slice.
 pub unsafe fn multiply(
     k: usize,
-    [rows, columns]: [Vectors<'_, f32>; 2],
+    [rows, columns]: [VectorSet<'_, f32>; 2],
     out: *mut f32,
     out_strides: [usize; 2],
     accumulate: bool,
@@ -86,7 +86,7 @@ pub unsafe fn multiply(
 #[cfg(target_arch = "x86_64")]
 pub fn add_bfloat16(
     k: usize,
-    [rows, columns]: [Vectors<'_, bf16>; 2],
+    [rows, columns]: [VectorSet<'_, bf16>; 2],
     sums: &mut [f32],
     strides: [usize; 2],
 ) {
@@ -175,8 +175,8 @@ unsafe fn bfloat16(product: Product<bf16>) {
     // SAFETY: the caller's.
     unsafe {
         match product.rows {
-            1 => product.compute::<Bfloat16s, 1, 8>(),
-            _ => product.in_parts(|part| part.compute::<Bfloat16s, 4, 4>()),
+            1 => product.compute::<Bf16x32, 1, 8>(),
+            _ => product.in_parts(|part| part.compute::<Bf16x32, 4, 4>()),
         }
     }
 }
@@ -186,7 +186,7 @@ impl<T: Copy> Product<T> {
     /// Where a vector does not lie in its slice.
     fn of(
         k: usize,
-        [rows, columns]: [Vectors<'_, T>; 2],
+        [rows, columns]: [VectorSet<'_, T>; 2],
         out: *mut f32,
         out_strides: [usize; 2],
         accumulate: bool,
@@ -246,7 +246,7 @@ impl<T: Copy> Product<T> {
     /// The operands must be valid for what the fields say; the processor must have the instructions of
     /// `V`.
     #[inline(always)]
-    unsafe fn compute<V: Factors<Number = T>, const ROWS: usize, const COLUMNS: usize>(self) {
+    unsafe fn compute<V: DotVector<Number = T>, const ROWS: usize, const COLUMNS: usize>(self) {
         let whole = self.columns / COLUMNS * COLUMNS;
         // SAFETY: the caller's, for the rows and columns of each part are among its own.
         unsafe {
@@ -264,7 +264,7 @@ impl<T: Copy> Product<T> {
     /// # Safety
     /// As [`Product::compute`].
     #[inline(always)]
-    unsafe fn all_rows<V: Factors<Number = T>, const ROWS: usize, const COLUMNS: usize>(self) {
+    unsafe fn all_rows<V: DotVector<Number = T>, const ROWS: usize, const COLUMNS: usize>(self) {
         for row in (0..self.rows).step_by(ROWS) {
             let rows = ROWS.min(self.rows - row);
             let part = self.part(row, rows, 0, COLUMNS);
@@ -285,7 +285,7 @@ impl<T: Copy> Product<T> {
     /// # Safety
     /// As [`Product::compute`], with as many rows and columns.
     #[inline(always)]
-    unsafe fn block<V: Factors<Number = T>, const ROWS: usize, const COLUMNS: usize>(self) {
+    unsafe fn block<V: DotVector<Number = T>, const ROWS: usize, const COLUMNS: usize>(self) {
         let Product { k, x, x_stride, y, y_stride, out, out_strides, accumulate, .. } = self;
         // SAFETY: places are below k, rows and columns are those there are.
         unsafe {
@@ -342,7 +342,7 @@ mod tests {
                 let (x, y) = (numbers(rows * stride), numbers(columns * stride));
                 let mut sums = vec![0.5f32; rows * columns];
                 let vectors = [(&x, rows), (&y, columns)];
-                let vectors = vectors.map(|(all, count)| Vectors { all, stride, count });
+                let vectors = vectors.map(|(all, count)| VectorSet { all, stride, count });
                 add_bfloat16(k, vectors, &mut sums, [columns, 1]);
                 for (at, &sum) in sums.iter().enumerate() {
                     let (x, y) = (&x[at / columns * stride..], &y[at % columns * stride..]);

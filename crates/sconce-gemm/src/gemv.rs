@@ -25,7 +25,7 @@ pub fn gemv<T: Multiply>(
     let (k, n) = (x.len(), out.len());
     let serial = PARALLEL / k.max(1);
     if at.row_stride == 1 {
-        partition::pieces(out, LANES, serial, |start, out| {
+        partition::for_each_chunk(out, LANES, serial, |start, out| {
             let bs = &bs[at.start + start * at.col_stride..];
             if !T::columns(x, bs, at.col_stride, out, accumulate) {
                 columns(x, bs, at.col_stride, out, accumulate);
@@ -34,7 +34,7 @@ pub fn gemv<T: Multiply>(
         return true;
     }
     if at.col_stride == 1 || n == 1 {
-        partition::pieces(out, LANES, serial, |start, out| {
+        partition::for_each_chunk(out, LANES, serial, |start, out| {
             rows(x, &bs[at.start + start..], at.row_stride, out, accumulate);
         });
         return true;

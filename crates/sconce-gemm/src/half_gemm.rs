@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::dot::Vectors;
+use crate::dot::VectorSet;
 use crate::half_products::HalfProducts;
 use crate::matrix::Matrix;
 use crate::panel::PANEL;
@@ -58,7 +58,8 @@ pub fn multiply<H: HalfProducts>(
         return try_parts([m, k, n], parts, |part| multiply_part([m, k, n], a, b, bias, part));
     }
     let whole = if by_rows { (b, [k, n]) } else { (a, [m, k]) };
-    let mut whole_block = Block::used(whole.1.iter().product::<usize>() * size_of::<f32>())?;
+    let mut whole_block =
+        Block::for_overwrite(whole.1.iter().product::<usize>() * size_of::<f32>())?;
     let (wide_whole, whole_at) = widen_part(whole.0, whole.1, whole_block.bytes_mut());
 
     let step = (STRETCH / k / STEP * STEP).max(STEP);
@@ -68,9 +69,9 @@ pub fn multiply<H: HalfProducts>(
             true => ((a.0, part_at(a.1, rows.start, 0)), [rows.len(), k]),
             false => ((b.0, part_at(b.1, 0, cols.start)), [k, cols.len()]),
         };
-        let mut block = Block::used(sizes[0] * sizes[1] * size_of::<f32>())?;
+        let mut block = Block::for_overwrite(sizes[0] * sizes[1] * size_of::<f32>())?;
         let (wide, at) = widen_part(from, sizes, block.bytes_mut());
-        let mut sums = Block::used(rows.len() * cols.len() * size_of::<f32>())?;
+        let mut sums = Block::for_overwrite(rows.len() * cols.len() * size_of::<f32>())?;
         let sums: &mut [f32] = bytemuck::cast_slice_mut(sums.bytes_mut());
         let sums = &mut sums[..rows.len() * cols.len()];
         if let Some(bias) = bias {
@@ -99,7 +100,7 @@ fn multiply_part<H: HalfProducts>(
     Part { rows, cols, out }: Part<'_, H>,
 ) -> Result<()> {
     let width = cols.len().next_multiple_of(PANEL);
-    let mut sums = Block::used(rows.len() * width * size_of::<f32>())?;
+    let mut sums = Block::for_overwrite(rows.len() * width * size_of::<f32>())?;
     let sums: &mut [f32] = bytemuck::cast_slice_mut(sums.bytes_mut());
     let sums = &mut sums[..rows.len() * width];
     sums.fill(0.0);
@@ -123,8 +124,8 @@ fn multiply_part<H: HalfProducts>(
         }
     } else {
         let y = &b[part_at(b_at, 0, cols.start).start..];
-        let x = Vectors { all: x, stride: a_at.row_stride, count: rows.len() };
-        let y = Vectors { all: y, stride: b_at.col_stride, count: cols.len() };
+        let x = VectorSet { all: x, stride: a_at.row_stride, count: rows.len() };
+        let y = VectorSet { all: y, stride: b_at.col_stride, count: cols.len() };
         let (vectors, strides) = if m <= n { ([x, y], [width, 1]) } else { ([y, x], [1, width]) };
         H::add_dots(k, vectors, sums, strides);
     }
@@ -157,9 +158,9 @@ pub fn try_parts<H: Send>(
     compute: impl Fn(Part<'_, H>) -> Result<()> + Sync,
 ) -> Result<()> {
     let work = sizes.into_iter().fold(1, usize::saturating_mul);
-    match partition::get() == 1 || work < strided_gemm::PARALLEL || parts.len() == 1 {
+    match partition::num_threads() == 1 || work < strided_gemm::PARALLEL || parts.len() == 1 {
         true => parts.into_iter().try_for_each(compute),
-        false => partition::try_each(parts.into_iter(), compute),
+        false => partition::try_for_each(parts.into_iter(), compute),
     }
 }
 
@@ -202,7 +203,7 @@ pub fn widen_part<'a, H: HalfProducts>(
         true => (rows, at.col_stride, at.row_stride),
         false => (cols, at.row_stride, at.col_stride),
     };
-    partition::pieces(to, line, PARALLEL, |start, to| {
+    partition::for_each_chunk(to, line, PARALLEL, |start, to| {
         for (to, line) in to.chunks_exact_mut(line).zip(start / line..) {
             let from = &from[at.start + line * between..];
             match step {

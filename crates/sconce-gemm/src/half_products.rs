@@ -6,7 +6,7 @@ use sconce_kernel_core::simd::dispatch::has_avx512_bf16;
 
 #[cfg(target_arch = "x86_64")]
 use crate::avx512_bf16;
-use crate::dot::Vectors;
+use crate::dot::VectorSet;
 use sconce_kernel_core::simd::half_precision::Half;
 
 /// A type of half precision, with products of its own where the processor has instructions for them.
@@ -29,7 +29,7 @@ pub trait HalfProducts: Half {
         unreachable!("this type has no products of its own");
     }
     /// Adds products of rows and columns of so many numbers to `sums`, as [`crate::dot::multiply`].
-    fn add_dots(_: usize, _: [Vectors<'_, Self>; 2], _sums: &mut [f32], _strides: [usize; 2]) {
+    fn add_dots(_: usize, _: [VectorSet<'_, Self>; 2], _sums: &mut [f32], _strides: [usize; 2]) {
         unreachable!("this type has no products of its own");
     }
 }
@@ -51,12 +51,17 @@ impl HalfProducts for bf16 {
         sums: (&mut [f32], usize),
         together: bool,
     ) {
-        let lines = avx512_bf16::Lines { all, stride, depth, width };
+        let lines = avx512_bf16::Bf16Lines { all, stride, depth, width };
         avx512_bf16::add_panel(rows, x, lines, sums, together);
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn add_dots(k: usize, vectors: [Vectors<'_, bf16>; 2], sums: &mut [f32], strides: [usize; 2]) {
+    fn add_dots(
+        k: usize,
+        vectors: [VectorSet<'_, bf16>; 2],
+        sums: &mut [f32],
+        strides: [usize; 2],
+    ) {
         crate::dot::add_bfloat16(k, vectors, sums, strides);
     }
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "calls functions compiled for AVX2 where the processor has it")]
 
 /// Rows of numbers that others are multiplied with.
-pub struct Rows<'a> {
+pub struct Int8Rows<'a> {
     rows: &'a [i8],
     len: usize,
     /// Sixteen rows side by side, in pairs of numbers, for processors with AVX2.
@@ -10,12 +10,12 @@ pub struct Rows<'a> {
     panels: Option<Vec<[i16; avx2::PANEL]>>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> Int8Rows<'a> {
     /// Rows of `len` numbers, not 0, for about so many dot products with each.
-    pub fn new(rows: &'a [i8], len: usize, products: usize) -> Rows<'a> {
+    pub fn new(rows: &'a [i8], len: usize, products: usize) -> Int8Rows<'a> {
         #[cfg(not(target_arch = "x86_64"))]
         let _ = products;
-        Rows {
+        Int8Rows {
             rows,
             len,
             #[cfg(target_arch = "x86_64")]
@@ -269,7 +269,7 @@ mod tests {
             let ws: Vec<i8> = (0..n * len).map(|i| (i * 104_729 % 256) as u8 as i8).collect();
             for products in [1, 1000] {
                 let mut out = vec![7; m * n];
-                Rows::new(&ws, len, products).dots(&xs, &mut out);
+                Int8Rows::new(&ws, len, products).dots(&xs, &mut out);
                 for (at, &found) in out.iter().enumerate() {
                     let (x, w) = (&xs[at / n * len..][..len], &ws[at % n * len..][..len]);
                     let sum: i64 =

@@ -12,7 +12,7 @@ use sconce_kernel_core::simd::lanes::{LANES, Lanes};
 const CHUNK: usize = 64;
 
 /// A part of the product of some rows and some panels, which is added to what is there.
-pub struct Beside<'a> {
+pub struct InterleavedProduct<'a> {
     /// How many rows there are, and their elements, `stride` from one row to the next.
     pub rows: usize,
     /// The rows' elements.
@@ -44,7 +44,7 @@ pub(crate) struct RawTile {
     out_stride: usize,
 }
 
-/// A [`Beside`] in tiles of `unit` rows: all rows for some lines of a panel, then the next lines.
+/// A [`InterleavedProduct`] in tiles of `unit` rows: all rows for some lines of a panel, then the next lines.
 pub(crate) struct Tiles {
     /// The first rows and all lines of the first panel.
     first: RawTile,
@@ -81,8 +81,9 @@ impl Tiles {
 
     /// # Panics
     /// Where the product reaches beyond its operands or has rows that are no whole units.
-    pub(crate) fn new(beside: Beside<'_>, unit: usize) -> Tiles {
-        let Beside { rows, x, stride, panels, depth, apart, lines, out, out_stride } = beside;
+    pub(crate) fn new(beside: InterleavedProduct<'_>, unit: usize) -> Tiles {
+        let InterleavedProduct { rows, x, stride, panels, depth, apart, lines, out, out_stride } =
+            beside;
         if rows == 0 || lines.is_empty() {
             return Tiles::NONE;
         }

@@ -21,7 +21,7 @@ mod avx512_bf16;
 #[cfg(target_arch = "x86_64")]
 mod bf16x3_gemm;
 pub mod dot;
-mod factors;
+mod dot_vector;
 pub mod gemv;
 pub mod half_gemm;
 pub mod half_products;

@@ -1,7 +1,7 @@
 //! Matrices inside slices, and the element types that have products.
 #![allow(unsafe_code, reason = "passes pointers on to vector kernels; see the safety comments")]
 
-use crate::dot::{self, Vectors};
+use crate::dot::{self, VectorSet};
 
 /// A matrix inside a slice: where it starts and how far apart rows and columns are, in elements.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +53,7 @@ pub trait Multiply:
     /// As [`dot::multiply`].
     unsafe fn dots(
         _: usize,
-        _: [Vectors<'_, Self>; 2],
+        _: [VectorSet<'_, Self>; 2],
         _: *mut Self,
         _: [usize; 2],
         _accumulate: bool,
@@ -67,8 +67,8 @@ pub trait Multiply:
         if !Self::has_dots() {
             return false;
         }
-        let row = Vectors { all: x, stride: x.len(), count: 1 };
-        let columns = Vectors { all: bs, stride, count: out.len() };
+        let row = VectorSet { all: x, stride: x.len(), count: 1 };
+        let columns = VectorSet { all: bs, stride, count: out.len() };
         let strides = [out.len(), 1];
         // SAFETY: `out` has a product for each column, and is borrowed mutably.
         unsafe { Self::dots(x.len(), [row, columns], out.as_mut_ptr(), strides, accumulate) };
@@ -86,7 +86,7 @@ impl Multiply for f32 {
 
     unsafe fn dots(
         k: usize,
-        vectors: [Vectors<'_, f32>; 2],
+        vectors: [VectorSet<'_, f32>; 2],
         out: *mut f32,
         strides: [usize; 2],
         accumulate: bool,

@@ -17,7 +17,7 @@ use std::ops::Range;
 
 #[cfg(target_arch = "x86_64")]
 use crate::bf16x3_gemm;
-use crate::packed_gemv::vector;
+use crate::packed_gemv::gemv;
 use sconce_kernel_core::parallel::partition;
 
 /// Steps along `k` between two visits of the product.
@@ -49,14 +49,14 @@ pub fn multiply(shape: Shape, x: &[f32], packed: &[f32], bias: Option<&[f32]>, o
             return;
         }
         let serial = if n * k < PARALLEL { usize::MAX } else { 8 * PANEL };
-        return partition::pieces(out, PANEL, serial, |start, out| {
-            vector(x, &packed[start * k..], out);
+        return partition::for_each_chunk(out, PANEL, serial, |start, out| {
+            gemv(x, &packed[start * k..], out);
         });
     }
     let unit = unit_of(shape);
     let (x, x_stride) = if unit == 1 { uncrowded(x, k) } else { (Cow::Borrowed(x), k) };
     let product = Product { shape, x: &x, x_stride, packed, bias, out: out.as_mut_ptr(), unit };
-    let count = if m * n * k < PARALLEL { 1 } else { partition::get() };
+    let count = if m * n * k < PARALLEL { 1 } else { partition::num_threads() };
     let parts = Parts::of(shape, unit, count);
     let compute = |at| {
         let (rows, panels) = parts.at(at, shape);
@@ -65,7 +65,7 @@ pub fn multiply(shape: Shape, x: &[f32], packed: &[f32], bias: Option<&[f32]>, o
         unsafe { product.compute(rows, panels) };
     };
     let all = 0..parts.rows * parts.panels;
-    if count == 1 { all.for_each(compute) } else { partition::each(all, compute) }
+    if count == 1 { all.for_each(compute) } else { partition::for_each(all, compute) }
 }
 
 /// Rows that are computed alike, whichever part of a product they are in.

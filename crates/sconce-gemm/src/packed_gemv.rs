@@ -2,13 +2,13 @@
 //!
 //! Of a matrix that is multiplied with one vector every element is used once, so the product takes
 //! as long as the matrix takes to come from the second cache, and half of the arithmetic units have
-//! nothing to do. [`vector_beside`] gives them something: a recurrent layer multiplies the inputs of
+//! nothing to do. [`gemv_interleaved`] gives them something: a recurrent layer multiplies the inputs of
 //! later steps while it waits for the weights of the current one.
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
 
 use std::ops::Range;
 
-use crate::interleaved_tiles::{Beside, Tiles, load_rows, store_rows, tile_line};
+use crate::interleaved_tiles::{InterleavedProduct, Tiles, load_rows, store_rows, tile_line};
 use crate::panel::PANEL;
 use sconce_kernel_core::simd::dispatch::{Level, best};
 #[cfg(target_arch = "aarch64")]
@@ -17,9 +17,9 @@ use sconce_kernel_core::simd::lanes::Neon;
 use sconce_kernel_core::simd::lanes::{Avx2, Avx512};
 use sconce_kernel_core::simd::lanes::{LANES, Lanes, Portable};
 
-/// How the rows of a [`Beside`] are taken.
+/// How the rows of a [`InterleavedProduct`] are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RowsBeside {
+pub struct InterleavedRows {
     /// Rows are taken so many at a time: only multiples of it are allowed.
     pub unit: usize,
     /// How many rows should be multiplied together: where registers allow only few at a time, a panel
@@ -28,22 +28,22 @@ pub struct RowsBeside {
 }
 
 /// How this processor takes rows.
-pub fn rows_beside() -> RowsBeside {
+pub fn interleaved_rows() -> InterleavedRows {
     rows_of(best())
 }
 
-fn rows_of(level: Level) -> RowsBeside {
+fn rows_of(level: Level) -> InterleavedRows {
     match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => RowsBeside { unit: 10, best: 10 },
-        _ => RowsBeside { unit: 4, best: 16 },
+        Level::Avx512 => InterleavedRows { unit: 10, best: 10 },
+        _ => InterleavedRows { unit: 4, best: 16 },
     }
 }
 
 /// Panels of a packed matrix in groups of `side`: the first panel of each group, one after the other, and
 /// `apart` elements further the second ones, and so on.
 #[derive(Debug, Clone, Copy)]
-pub struct SideBySide<'a> {
+pub struct PanelGroups<'a> {
     /// The panels.
     pub panels: &'a [f32],
     /// How many panels a group has.
@@ -56,31 +56,31 @@ pub struct SideBySide<'a> {
 }
 
 /// Adds a vector times the packed matrix to `out`, whose first element is the first of a panel.
-pub fn vector(x: &[f32], packed: &[f32], out: &mut [f32]) {
+pub fn gemv(x: &[f32], packed: &[f32], out: &mut [f32]) {
     let level = best();
     let side = at_once(level);
     let panel = x.len() * PANEL;
     let groups = out.len() / PANEL / side;
     let (whole, rest) = out.split_at_mut(groups * side * PANEL);
     let sums = whole.as_chunks_mut().0;
-    let first = SideBySide { panels: packed, side, apart: groups * panel, backwards: false };
+    let first = PanelGroups { panels: packed, side, apart: groups * panel, backwards: false };
     at(level, x, first, sums, None);
     // What is left may end within a panel.
     let mut sums = [[0f32; PANEL]; 4];
     let sums = &mut sums[..rest.len().div_ceil(PANEL)];
     sums.as_flattened_mut()[..rest.len()].copy_from_slice(rest);
     let panels = packed.get(groups * side * panel..).unwrap_or_default();
-    let last = SideBySide { panels, side: sums.len(), apart: panel, backwards: false };
+    let last = PanelGroups { panels, side: sums.len(), apart: panel, backwards: false };
     at(level, x, last, sums, None);
     rest.copy_from_slice(&sums.as_flattened()[..rest.len()]);
 }
 
 /// Adds a vector times some panels to `sums`, and computes a part of another product meanwhile.
-pub fn vector_beside(
+pub fn gemv_interleaved(
     x: &[f32],
-    panels: SideBySide<'_>,
+    panels: PanelGroups<'_>,
     sums: &mut [[f32; PANEL]],
-    beside: Beside<'_>,
+    beside: InterleavedProduct<'_>,
 ) {
     at(best(), x, panels, sums, Some(beside));
 }
@@ -99,11 +99,11 @@ fn at_once(level: Level) -> usize {
 fn at(
     level: Level,
     x: &[f32],
-    panels: SideBySide<'_>,
+    panels: PanelGroups<'_>,
     sums: &mut [[f32; PANEL]],
-    beside: Option<Beside<'_>>,
+    beside: Option<InterleavedProduct<'_>>,
 ) {
-    let SideBySide { panels, side, apart, backwards } = panels;
+    let PanelGroups { panels, side, apart, backwards } = panels;
     let k = x.len();
     let groups = sums.len().checked_div(side).unwrap_or(0);
     if groups > 0 {
@@ -523,7 +523,7 @@ mod tests {
                 let mut sums = [[0.25f32; PANEL]; 12];
                 let width = 3 * PANEL + 8;
                 let mut out = vec![0.5f32; rows * width];
-                let beside = Beside {
+                let beside = InterleavedProduct {
                     rows,
                     x: &left,
                     stride: depth + 1,
@@ -535,7 +535,7 @@ mod tests {
                     out_stride: width,
                 };
                 let apart = 12 / side * k * PANEL;
-                let all = SideBySide { panels: &panels, side, apart, backwards };
+                let all = PanelGroups { panels: &panels, side, apart, backwards };
                 at(level, &x, all, &mut sums, Some(beside));
                 for (j, found) in sums.as_flattened().iter().enumerate() {
                     let panel = &panels[j / PANEL * k * PANEL..];
@@ -563,7 +563,7 @@ mod tests {
             let mut packed = vec![0f32; crate::panel::packed_len(n, k)];
             crate::panel::pack(&weight, n, k, &mut packed);
             let mut out = vec![1f32; n];
-            vector(&x, &packed, &mut out);
+            gemv(&x, &packed, &mut out);
             for (j, &found) in out.iter().enumerate() {
                 let exact: f32 = (0..k).map(|i| x[i] * weight[j * k + i]).sum();
                 assert!((found - exact - 1.0).abs() < 1e-4, "{n}");
@@ -571,7 +571,7 @@ mod tests {
             // As on other threads, which have other pieces.
             let mut pieces = vec![1f32; n];
             for (at, piece) in pieces.chunks_mut(PANEL).enumerate() {
-                vector(&x, &packed[at * PANEL * k..], piece);
+                gemv(&x, &packed[at * PANEL * k..], piece);
             }
             assert_eq!(out, pieces, "{n}");
         }

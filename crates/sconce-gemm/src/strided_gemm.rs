@@ -4,7 +4,7 @@
 use crate::matrix::{Matrix, Multiply};
 use std::ops::Range;
 
-use crate::dot::Vectors;
+use crate::dot::VectorSet;
 use crate::gemv::gemv;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::{Error, Result};
@@ -107,8 +107,8 @@ pub fn multiply<T: Multiply>(
                 a_at.start + rows.start * a_at.row_stride,
                 b_at.start + cols.start * b_at.col_stride,
             );
-            let x = Vectors { all: &a[x..], stride: a_at.row_stride, count: rows.len() };
-            let y = Vectors { all: &b[y..], stride: b_at.col_stride, count: cols.len() };
+            let x = VectorSet { all: &a[x..], stride: a_at.row_stride, count: rows.len() };
+            let y = VectorSet { all: &b[y..], stride: b_at.col_stride, count: cols.len() };
             let (vectors, strides) = if m <= n { ([x, y], [n, 1]) } else { ([y, x], [1, n]) };
             // SAFETY: the part lies in `out`, which is borrowed mutably, and no two parts have an element
             // in common.
@@ -147,14 +147,14 @@ pub fn multiply<T: Multiply>(
         }
     };
     let work = m.saturating_mul(n).saturating_mul(k);
-    let pieces = if parallel && work >= PARALLEL { partition::get() } else { 1 };
+    let pieces = if parallel && work >= PARALLEL { partition::num_threads() } else { 1 };
     // The longer side is divided. An element's sum is made in the same order in every part.
     if pieces == 1 {
         part(0..m, 0..n);
     } else if n >= m {
-        partition::each(parts(n, pieces), |cols| part(0..m, cols));
+        partition::for_each(parts(n, pieces), |cols| part(0..m, cols));
     } else {
-        partition::each(parts(m, pieces), |rows| part(rows, 0..n));
+        partition::for_each(parts(m, pieces), |rows| part(rows, 0..n));
     }
     Ok(())
 }

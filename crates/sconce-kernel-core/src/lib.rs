@@ -21,7 +21,7 @@ pub mod vecmath;
 pub use alloc::memory_limit::{Charge, Entered, Memory};
 pub use element::{Bool, Element};
 pub use error::{Error, ErrorKind, Result, cpp_type_name};
-pub use iter::result_layout::Iteration;
+pub use iter::result_layout::ResultLayout;
 pub use layout::contiguous_strides;
 pub use layout::memory_format::MemoryFormat;
 pub use sconce_tensor::{DType, Dims};

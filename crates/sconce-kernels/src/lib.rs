@@ -39,7 +39,9 @@ pub use elementwise::conditional::quantized_clamp;
 pub use elementwise::conditional::{
     clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_,
 };
-pub use elementwise::contiguous::{dense_binary, dense_binary_in_place, dense_unary};
+pub use elementwise::contiguous::{
+    contiguous_binary, contiguous_binary_in_place, contiguous_unary,
+};
 pub use elementwise::float_parts::{frexp, ldexp, nextafter, signbit};
 pub use elementwise::in_place::unary_in_place;
 pub use elementwise::in_place::{binary_in_place, store};
@@ -47,11 +49,13 @@ pub use elementwise::ternary::{addcdiv, addcmul, lerp};
 pub use elementwise::unary::{bitwise_not, isfinite, isinf, isnan, logical_not, unary};
 pub use elementwise::unary::{quantized_hardsigmoid, quantized_relu};
 pub use elementwise::unary_op::UnaryOp;
-pub use fused_pointwise::{ChainOp, ChainResults, ChainStep, MOST_OPERANDS, chain};
+pub use fused_pointwise::{
+    MAX_OPERANDS, PointwiseOp, PointwiseResults, PointwiseStep, fused_pointwise,
+};
 pub use indexing::index::{embedding, gather, index, index_put, index_select, nonzero, scatter};
 pub use indexing::scatter::{
-    Fold, as_strided_scatter, index_fill, index_fold, masked_scatter, masked_select,
-    nonzero_static, put, scatter_fold, scatter_view, take, take_along_dim,
+    Fold, as_strided_scatter, index_fill, index_reduce, masked_scatter, masked_select,
+    nonzero_static, put, scatter_reduce, scatter_view, take, take_along_dim,
 };
 pub use matmul::{addmm, baddbmm, bmm, dot, linear, matmul, mm, mv};
 pub use nn::attention::multi_head::{
@@ -118,13 +122,13 @@ pub use random::continuous::{
 };
 pub use random::distributions::{binomial, sample_dirichlet, standard_gamma};
 pub use random::generator::Generator;
-pub use random::random_int::{multinomial, poisson, random_between, random_in_place, randperm};
+pub use random::random_int::{multinomial, poisson, random_from_to, random_in_place, randperm};
 pub use reduction::covariance::{corrcoef, cov};
-pub use reduction::cumulative::{cumprod, cumsum, logcumsumexp, product, running_extremum};
+pub use reduction::cumulative::{cumprod, cumsum, cumulative_min_max, logcumsumexp, product};
 pub use reduction::differences::{Spacing, cumulative_trapezoid, diff, gradient, trapezoid};
 pub use reduction::distance::{cdist, cosine_similarity, pairwise_distance, pdist};
 pub use reduction::histogram::{Bins, bincount, histc, histogramdd, searchsorted};
-pub use reduction::min_max::{Extremum, amax, amin, arg_extremum, extreme_values, extremum};
+pub use reduction::min_max::{MinMax, amax, amin, arg_min_max, min_max, min_max_values};
 pub use reduction::reduce::sum_to_size;
 pub use reduction::reduce::{all, any, count_nonzero, mean, norm, prod, std, sum, var};
 pub use reduction::segment_reduce::{SegmentReduce, Segments, segment_reduce};
@@ -134,11 +138,11 @@ pub use reduction::statistics::{
     all_true, count_nonzero_dims, deviation, dist, hash, isreal, nanmean, nansum, renorm,
     triangle_indices, truth_dims, vander, variance,
 };
-pub use sconce_kernel_core::parallel::partition as threads;
+pub use sconce_kernel_core::parallel::partition::{num_threads, set_num_threads};
 pub use sconce_kernel_core::{
-    Bool, Charge, DType, Dims, Element, Entered, Error, ErrorKind, Exporter, Importer, Iteration,
-    Memory, MemoryFormat, Operand, Overlap, Quantizer, Result, Scalar, Storage, Tensor, c_format,
-    can_cast, check_cast, contiguous_strides, cpp_type_name, dispatch, int_repr, layout,
+    Bool, Charge, DType, Dims, Element, Entered, Error, ErrorKind, Exporter, Importer, Memory,
+    MemoryFormat, Operand, Overlap, Quantizer, Result, ResultLayout, Scalar, Storage, Tensor,
+    c_format, can_cast, check_cast, contiguous_strides, cpp_type_name, dispatch, int_repr, layout,
     per_tensor, promote_types, quantizer, result_type,
 };
 pub use shape::creation::{arange, eye, linspace, logspace, tril, triu};

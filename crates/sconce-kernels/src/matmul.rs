@@ -108,7 +108,7 @@ fn product(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     let batch = broadcast(x_batch, y_batch)?;
     let sizes: Dims = batch.iter().copied().chain([x[0], y[1]]).collect();
     // Integers are added up in place.
-    let make = if compute == DType::Int64 { Tensor::zeros } else { Tensor::unset };
+    let make = if compute == DType::Int64 { Tensor::zeros } else { Tensor::for_overwrite };
     let result = make(&sizes, compute)?;
     if let Some(bias) = bias {
         result.copy_from(&bias.expand(&sizes)?)?;
@@ -139,7 +139,7 @@ fn product_of_halves<H: HalfProducts>(
 ) -> Result<Tensor> {
     let (sizes, k) = ([a.sizes()[0], b.sizes()[1]], a.sizes()[1]);
     let bias = bias.map(|bias| bias.to_dtype(DType::Float32)?.expand(&sizes)).transpose()?;
-    let result = Tensor::unset(&sizes, a.dtype())?;
+    let result = Tensor::for_overwrite(&sizes, a.dtype())?;
     if result.numel() == 0 || k == 0 {
         match bias {
             Some(bias) => result.copy_from(&bias)?,
@@ -212,10 +212,10 @@ fn multiply_batch<T: Multiply>(
     if starts.len() > 1 && m * n * k <= SMALL {
         return multiply_small([m, k, n], (xs, x_at), (ys, y_at), &starts, &mut out, accumulate);
     }
-    let threads = partition::get();
+    let threads = partition::num_threads();
     let work = (m * n).saturating_mul(k).saturating_mul(starts.len());
     if threads > 1 && starts.len() >= threads && work >= strided_gemm::PARALLEL {
-        return partition::try_each(out.chunks_mut(m * n).enumerate(), |(at, out)| {
+        return partition::try_for_each(out.chunks_mut(m * n).enumerate(), |(at, out)| {
             one(at, out, false)
         });
     }
@@ -547,7 +547,7 @@ fn plain_linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Resul
     if !fits || count == 0 {
         return Ok(None);
     }
-    let result = Tensor::unset(&sizes, DType::Float32)?;
+    let result = Tensor::for_overwrite(&sizes, DType::Float32)?;
     let (k, n) = (k as usize, n as usize);
     let rows = count as usize / n;
     let mut out = result.write::<f32>()?;

@@ -45,7 +45,7 @@ impl Block {
     }
 
     /// At least so many bytes of any content.
-    pub fn used(nbytes: usize) -> Result<Block> {
+    pub fn for_overwrite(nbytes: usize) -> Result<Block> {
         let lines = lines_for(nbytes);
         take(lines).map(Block).map_or_else(|| fresh(lines, nbytes), Ok)
     }
@@ -114,9 +114,9 @@ mod tests {
         let place = first.bytes().as_ptr();
         assert!((place as usize).is_multiple_of(64));
         drop(first);
-        let second = Block::used(990).unwrap();
+        let second = Block::for_overwrite(990).unwrap();
         assert_eq!((second.bytes().as_ptr(), second.bytes()[3]), (place, 9));
-        assert_ne!(Block::used(1000).unwrap().bytes().as_ptr(), place);
+        assert_ne!(Block::for_overwrite(1000).unwrap().bytes().as_ptr(), place);
     }
 
     #[test]

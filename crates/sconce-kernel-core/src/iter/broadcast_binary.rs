@@ -24,17 +24,17 @@ pub fn zip<T: Element, U: Element>(
 }
 
 /// Fills a row of a result from what stands beside it in the operands.
-pub type ZipRow<'a, T, U> = &'a (dyn Fn(&mut [U], Strided<'_, T>, Strided<'_, T>) + Sync);
+pub type BinaryRowKernel<'a, T, U> = &'a (dyn Fn(&mut [U], Strided<'_, T>, Strided<'_, T>) + Sync);
 
-/// A kernel that captures nothing: as [`ZipRow`].
-pub type Zipping<T> = fn(&mut [T], Strided<'_, T>, Strided<'_, T>);
+/// A kernel that captures nothing: as [`BinaryRowKernel`].
+pub type BinaryKernel<T> = fn(&mut [T], Strided<'_, T>, Strided<'_, T>);
 
 /// A kernel for broadcast pairs, on several threads where rows are long: called for the longest rows of
 /// the result and what stands beside them in the operands.
 pub fn zip_parallel<T: Element, U: Element>(
     a: &Tensor,
     b: &Tensor,
-    kernel: ZipRow<'_, T, U>,
+    kernel: BinaryRowKernel<'_, T, U>,
 ) -> Result<Tensor> {
     let mut sizes = broadcast(a.sizes(), b.sizes())?;
     let mut a_strides = expanded_strides(a.sizes(), a.strides(), &sizes);
@@ -46,7 +46,7 @@ pub fn zip_parallel<T: Element, U: Element>(
             *dims = turn.turned(dims);
         }
     }
-    let result = Tensor::unset(&sizes, U::DTYPE)?;
+    let result = Tensor::for_overwrite(&sizes, U::DTYPE)?;
     let (xs, ys) = (a.storage().read::<T>()?, b.storage().read::<T>()?);
     let mut out = result.write::<U>()?;
     let strides = [result.strides(), &a_strides, &b_strides];
@@ -56,7 +56,7 @@ pub fn zip_parallel<T: Element, U: Element>(
         if len <= grain::ELEMENTWISE {
             return kernel(out, (xs, x_step), (ys, y_step));
         }
-        partition::pieces(out, 64, grain::ELEMENTWISE, |start, out| {
+        partition::for_each_chunk(out, 64, grain::ELEMENTWISE, |start, out| {
             kernel(out, (&xs[start * x_step..], x_step), (&ys[start * y_step..], y_step));
         });
     });
@@ -104,14 +104,14 @@ fn row_of_pairs<T: Element, U: Element>(out: &mut [U], xs: &[T], ys: &[T], f: im
 }
 
 /// Fills a slice from two of its length.
-type OfPairs<'a, T, U> = &'a dyn Fn(&mut [U], &[T], &[T]);
+type PairKernel<'a, T, U> = &'a dyn Fn(&mut [U], &[T], &[T]);
 
 /// Calls `f` for pieces of a row, with its operands' elements brought side by side.
 fn gathered<T: Element, U>(
     out: &mut [U],
     x: Strided<'_, T>,
     y: Strided<'_, T>,
-    f: OfPairs<'_, T, U>,
+    f: PairKernel<'_, T, U>,
 ) {
     // The rows of small tensors pay for no more than they need.
     match out.len() {
@@ -124,7 +124,7 @@ fn gathered_by<const BLOCK: usize, T: Element, U>(
     out: &mut [U],
     x: Strided<'_, T>,
     y: Strided<'_, T>,
-    f: OfPairs<'_, T, U>,
+    f: PairKernel<'_, T, U>,
 ) {
     fn gather<'a, T: Element>(
         (from, step): Strided<'a, T>,

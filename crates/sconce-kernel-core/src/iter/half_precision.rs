@@ -6,7 +6,7 @@ use crate::simd::arithmetic::Arithmetic;
 use crate::simd::half_precision::{Half, narrow, widen, widened};
 use half::{bf16, f16};
 
-use crate::iter::broadcast_binary::{ZipRow, zip_parallel};
+use crate::iter::broadcast_binary::{BinaryRowKernel, zip_parallel};
 use crate::iter::map::{map, map_slices_beyond};
 use crate::layout::strided_iter::Strided;
 use crate::{DType, Error, Result, Tensor};
@@ -19,7 +19,7 @@ const BLOCK: usize = 512;
 ///
 /// # Errors
 /// For other dtypes.
-pub fn map_halves(
+pub fn map_half(
     serial: usize,
     input: &Tensor,
     kernel: &(dyn Fn(&[f32], &mut [f32]) + Sync),
@@ -60,17 +60,17 @@ pub fn map_bits(input: &Tensor, f: impl Fn(u16) -> u16 + Copy + Sync) -> Result<
 ///
 /// # Errors
 /// For other dtypes.
-pub fn zip_halves(
+pub fn zip_half(
     op: Option<Arithmetic>,
     a: &Tensor,
     b: &Tensor,
-    kernel: ZipRow<'_, f32, f32>,
+    kernel: BinaryRowKernel<'_, f32, f32>,
 ) -> Result<Tensor> {
     fn of<H: Half>(
         op: Option<Arithmetic>,
         a: &Tensor,
         b: &Tensor,
-        kernel: ZipRow<'_, f32, f32>,
+        kernel: BinaryRowKernel<'_, f32, f32>,
     ) -> Result<Tensor> {
         zip_parallel(a, b, &|out: &mut [H], x: Strided<'_, H>, y: Strided<'_, H>| {
             let ((xs, x_step), (ys, y_step)) = (x, y);

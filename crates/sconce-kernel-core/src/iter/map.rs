@@ -29,10 +29,10 @@ pub fn map_slices_beyond<T: Element, U: Element>(
     kernel: &(dyn Fn(&[T], &mut [U]) + Sync),
 ) -> Result<Tensor> {
     let (input, turn) = row_major(input)?;
-    let result = Tensor::unset(input.sizes(), U::DTYPE)?;
+    let result = Tensor::for_overwrite(input.sizes(), U::DTYPE)?;
     let xs = input.read::<T>()?;
     let xs: &[T] = &xs;
-    partition::pieces(&mut result.write::<U>()?, 64, serial, |start, out| {
+    partition::for_each_chunk(&mut result.write::<U>()?, 64, serial, |start, out| {
         kernel(&xs[start..start + out.len()], out);
     });
     match turn {
@@ -44,7 +44,7 @@ pub fn map_slices_beyond<T: Element, U: Element>(
 /// The input row-major, and how its dimensions were turned for that: a copy only where it has gaps.
 fn row_major(input: &Tensor) -> Result<(Tensor, Option<Permutation>)> {
     if !input.is_contiguous() && is_dense(input.sizes(), input.strides()) {
-        let turn = Permutation::into_order(input.strides());
+        let turn = Permutation::of_strides(input.strides());
         return Ok((turn.there(input)?, Some(turn)));
     }
     Ok((input.contiguous()?, None))

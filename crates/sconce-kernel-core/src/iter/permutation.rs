@@ -12,7 +12,7 @@ pub struct Permutation(SmallVec<[usize; 8]>);
 
 impl Permutation {
     /// The order in which dimensions of these strides lie in memory.
-    pub fn into_order(strides: &[i64]) -> Permutation {
+    pub fn of_strides(strides: &[i64]) -> Permutation {
         let mut dims: SmallVec<[usize; 8]> = (0..strides.len()).collect();
         dims.sort_by_key(|&dim| std::cmp::Reverse(strides[dim]));
         Permutation(dims)
@@ -24,7 +24,7 @@ impl Permutation {
             return None;
         }
         let strides = strides_of_result(&operands.map(|t| (t.sizes(), t.strides())), sizes);
-        (!is_contiguous(sizes, &strides)).then(|| Permutation::into_order(&strides))
+        (!is_contiguous(sizes, &strides)).then(|| Permutation::of_strides(&strides))
     }
 
     /// Sizes or strides in this order.

@@ -8,7 +8,7 @@ use crate::{DType, Dims, Operand, Result, Tensor, result_type};
 
 /// An operand as it was before its operator ran.
 #[derive(Debug, Clone)]
-struct Seen {
+struct OperandLayout {
     sizes: Dims,
     strides: Dims,
     /// The strides of a copy: what an operand of another dtype than is computed in becomes first.
@@ -27,38 +27,38 @@ struct Seen {
 /// # Ok::<(), sconce_kernel_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Iteration {
-    operands: Vec<Seen>,
+pub struct ResultLayout {
+    operands: Vec<OperandLayout>,
     /// The dtype that the operands are promoted to, or none where they are not.
     common: Option<DType>,
 }
 
-impl Iteration {
+impl ResultLayout {
     /// That over these operands; `None` where all of them are row-major, as the result is then.
     /// Numbers count as tensors without dimensions.
-    pub fn over(operands: &[Operand<'_>]) -> Option<Iteration> {
+    pub fn over(operands: &[Operand<'_>]) -> Option<ResultLayout> {
         if operands.iter().all(is_plain) {
             return None;
         }
         let seen = operands.iter().map(|operand| match operand {
-            Operand::Tensor(tensor) => Seen {
+            Operand::Tensor(tensor) => OperandLayout {
                 sizes: Dims::from_slice(tensor.sizes()),
                 strides: Dims::from_slice(tensor.strides()),
                 of_copy: tensor.preserved_strides(),
                 dtype: tensor.dtype(),
             },
-            Operand::Scalar(number) => Seen {
+            Operand::Scalar(number) => OperandLayout {
                 sizes: Dims::new(),
                 strides: Dims::new(),
                 of_copy: Dims::new(),
                 dtype: number.dtype(),
             },
         });
-        Some(Iteration { operands: seen.collect(), common: result_type(operands).ok() })
+        Some(ResultLayout { operands: seen.collect(), common: result_type(operands).ok() })
     }
 
     /// The same where the first operands, conditions or indices, keep the dtypes they have.
-    pub fn unpromoted(mut self, count: usize) -> Iteration {
+    pub fn unpromoted(mut self, count: usize) -> ResultLayout {
         for seen in self.operands.iter_mut().take(count) {
             seen.of_copy = seen.strides.clone();
         }
@@ -158,7 +158,7 @@ mod tests {
                 crate::layout::shape::broadcast(&sizes, operand.sizes()).unwrap()
             });
             let result = Tensor::zeros(&sizes, DType::Float32).unwrap();
-            let found = match Iteration::over(&operands) {
+            let found = match ResultLayout::of(&operands) {
                 Some(iteration) => iteration.lay_out(result).unwrap(),
                 None => result,
             };

@@ -17,12 +17,12 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Sets how many threads kernels of this process may use, as `torch.set_num_threads`: 1 keeps all
 /// work on the calling thread. 0 stands for as many as there are in the current rayon pool.
-pub fn set(count: usize) {
+pub fn set_num_threads(count: usize) {
     COUNT.store(count, Ordering::Relaxed);
 }
 
 /// How many threads kernels may use now, `torch.get_num_threads`. At least 1.
-pub fn get() -> usize {
+pub fn num_threads() -> usize {
     match COUNT.load(Ordering::Relaxed) {
         0 => rayon::current_num_threads(),
         set => set,
@@ -31,33 +31,33 @@ pub fn get() -> usize {
 
 /// Calls `f(start, piece)` for pieces of `out` that begin at multiples of `unit`, on several threads
 /// where `out` is longer than `serial`, and in one piece otherwise.
-pub fn pieces<T: Send>(
+pub fn for_each_chunk<T: Send>(
     out: &mut [T],
     unit: usize,
     serial: usize,
     f: impl Fn(usize, &mut [T]) + Sync,
 ) {
-    pieces_of(out, unit, serial, &f);
+    for_each_chunk_of(out, unit, serial, &f);
 }
 
 /// [`pieces`], compiled once for a type: what takes the function itself would hold three copies of it.
 #[inline(never)]
-fn pieces_of<T: Send>(
+fn for_each_chunk_of<T: Send>(
     out: &mut [T],
     unit: usize,
     serial: usize,
     f: &(dyn Fn(usize, &mut [T]) + Sync),
 ) {
-    let len = piece_len(out.len(), unit, serial);
+    let len = chunk_len(out.len(), unit, serial);
     if len >= out.len() {
         return f(0, out);
     }
-    each_of(out.chunks_mut(len).enumerate(), &|(i, piece)| f(i * len, piece));
+    for_each_of(out.chunks_mut(len).enumerate(), &|(i, piece)| f(i * len, piece));
 }
 
 /// How long the pieces are that [`pieces`] makes of so many elements.
-pub fn piece_len(len: usize, unit: usize, serial: usize) -> usize {
-    let threads = if len <= serial { 1 } else { get() };
+pub fn chunk_len(len: usize, unit: usize, serial: usize) -> usize {
+    let threads = if len <= serial { 1 } else { num_threads() };
     if threads == 1 || unit == 0 {
         return len;
     }
@@ -68,13 +68,13 @@ pub fn piece_len(len: usize, unit: usize, serial: usize) -> usize {
 }
 
 /// Calls `f` for each item, on several threads: whoever is free takes the next one.
-pub fn each<I: Iterator + Send>(items: I, f: impl Fn(I::Item) + Sync) {
-    each_of(items, &f);
+pub fn for_each<I: Iterator + Send>(items: I, f: impl Fn(I::Item) + Sync) {
+    for_each_of(items, &f);
 }
 
 /// [`each`], compiled once for a kind of items.
-fn each_of<I: Iterator + Send>(items: I, f: &(dyn Fn(I::Item) + Sync)) {
-    let helpers = get() - 1;
+fn for_each_of<I: Iterator + Send>(items: I, f: &(dyn Fn(I::Item) + Sync)) {
+    let helpers = num_threads() - 1;
     if helpers == 0 {
         return items.for_each(f);
     }
@@ -88,12 +88,12 @@ fn each_of<I: Iterator + Send>(items: I, f: &(dyn Fn(I::Item) + Sync)) {
 }
 
 /// [`each`] with what can fail: one of the errors, if there are any.
-pub fn try_each<I: Iterator + Send>(
+pub fn try_for_each<I: Iterator + Send>(
     items: I,
     f: impl Fn(I::Item) -> Result<()> + Sync,
 ) -> Result<()> {
     let failed = OnceLock::new();
-    each_of(items, &|item| {
+    for_each_of(items, &|item| {
         if let Err(error) = f(item) {
             // The first to come is the one that is told.
             let _ = failed.set(error);
@@ -110,7 +110,7 @@ mod tests {
     fn pieces_cover_everything_once() {
         for (len, unit, serial) in [(0, 1, 0), (10, 3, 0), (1001, 7, 100), (64, 64, 0), (5, 8, 0)] {
             let mut seen = vec![0usize; len];
-            pieces(&mut seen, unit, serial, |start, piece| {
+            for_each_chunk(&mut seen, unit, serial, |start, piece| {
                 assert!(unit == 0 || start % unit == 0);
                 piece.iter_mut().enumerate().for_each(|(i, x)| *x += start + i + 1);
             });

@@ -37,7 +37,7 @@ impl Tensor {
             crate::tensor::quantization::inherit(self, &source)?;
         }
         if source.storage().ptr_eq(self.storage()) {
-            let fresh = Tensor::unset(source.sizes(), source.dtype())?;
+            let fresh = Tensor::for_overwrite(source.sizes(), source.dtype())?;
             fresh.copy_elements(&source)?;
             return self.copy_elements(&fresh);
         }
@@ -86,7 +86,7 @@ impl Tensor {
         if dtype == self.dtype() {
             return Ok(self.clone());
         }
-        let result = Tensor::unset(self.sizes(), dtype)?;
+        let result = Tensor::for_overwrite(self.sizes(), dtype)?;
         let source = self.contiguous()?;
         if convert_quickly(&source, &result)? {
             return Ok(result);
@@ -258,7 +258,7 @@ fn convert_slices<F: Element, T: Element>(
 ) -> Result<()> {
     let from = source.read::<F>()?;
     let from: &[F] = &from;
-    partition::pieces(&mut result.write::<T>()?, 64, grain::ELEMENTWISE, |start, to| {
+    partition::for_each_chunk(&mut result.write::<T>()?, 64, grain::ELEMENTWISE, |start, to| {
         convert(&from[start..start + to.len()], to);
     });
     Ok(())

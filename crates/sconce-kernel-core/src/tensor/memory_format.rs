@@ -94,7 +94,7 @@ impl Tensor {
         if dtype != self.dtype() && strides == contiguous_strides(self.sizes()) {
             return self.to_dtype(dtype);
         }
-        let dense = Tensor::unset(self.sizes(), dtype)?;
+        let dense = Tensor::for_overwrite(self.sizes(), dtype)?;
         let copy = dense.view_unchecked(Dims::from_slice(self.sizes()), strides, 0);
         copy.copy_from(self)?;
         Ok(copy)
@@ -112,7 +112,7 @@ impl Tensor {
         if self.numel() == 0 || !(0..self.dim()).any(differs) {
             return self.as_strided(self.sizes(), strides, None);
         }
-        let copy = Tensor::unset(self.sizes(), self.dtype())?;
+        let copy = Tensor::for_overwrite(self.sizes(), self.dtype())?;
         let copy = copy.as_strided(self.sizes(), strides, None)?;
         copy.copy_from(&self)?;
         Ok(copy)

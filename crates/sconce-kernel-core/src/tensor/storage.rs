@@ -30,10 +30,10 @@ struct Inner {
 }
 
 /// Up to so many bytes lie beside the reference count, in one allocation.
-pub const SMALL: usize = 128;
+pub const INLINE_BYTES: usize = 128;
 
 enum Buffer {
-    Small([u64; SMALL / 8], #[allow(dead_code, reason = "given back when dropped")] Charge),
+    Small([u64; INLINE_BYTES / 8], #[allow(dead_code, reason = "given back when dropped")] Charge),
     Owned(Block, #[allow(dead_code, reason = "given back when dropped")] Charge),
     Shared(sconce_tensor::Storage),
 }
@@ -43,8 +43,8 @@ impl Buffer {
     fn new(nbytes: usize) -> Result<Buffer> {
         let charge = Memory::charge(nbytes)?;
         match nbytes {
-            0..=SMALL => Ok(Buffer::Small([0; SMALL / 8], charge)),
-            _ => Ok(Buffer::Owned(Block::used(nbytes)?, charge)),
+            0..=INLINE_BYTES => Ok(Buffer::Small([0; INLINE_BYTES / 8], charge)),
+            _ => Ok(Buffer::Owned(Block::for_overwrite(nbytes)?, charge)),
         }
     }
 
@@ -64,15 +64,15 @@ impl Storage {
     /// # Errors
     /// Where the system has not that much, or the [`Memory`] that is entered allows no more.
     pub fn zeroed(nbytes: usize) -> Result<Storage> {
-        if nbytes <= SMALL {
-            return Storage::unset(nbytes);
+        if nbytes <= INLINE_BYTES {
+            return Storage::for_overwrite(nbytes);
         }
         let charge = Memory::charge(nbytes)?;
         Ok(Storage::new(nbytes, Buffer::Owned(Block::zeroed(nbytes)?, charge)))
     }
 
     /// Memory that the caller overwrites, all of it: it may hold what another tensor held.
-    pub fn unset(nbytes: usize) -> Result<Storage> {
+    pub fn for_overwrite(nbytes: usize) -> Result<Storage> {
         Ok(Storage::new(nbytes, Buffer::new(nbytes)?))
     }
 
@@ -86,7 +86,7 @@ impl Storage {
         if (bytes.as_ptr() as usize).is_multiple_of(16) {
             return Ok(Storage::new(bytes.len(), Buffer::Shared(storage.clone())));
         }
-        let owned = Storage::unset(bytes.len())?;
+        let owned = Storage::for_overwrite(bytes.len())?;
         owned.write::<u8>()?.copy_from_slice(bytes);
         Ok(owned)
     }
@@ -209,8 +209,8 @@ mod tests {
 
     #[test]
     fn memory_is_zeroed_though_it_is_used_again() {
-        for nbytes in [0, 1, 64, SMALL, SMALL + 1, 1 << 20] {
-            let first = Storage::unset(nbytes).unwrap();
+        for nbytes in [0, 1, 64, INLINE_BYTES, INLINE_BYTES + 1, 1 << 20] {
+            let first = Storage::for_overwrite(nbytes).unwrap();
             first.write::<u8>().unwrap().fill(7);
             drop(first);
             let second = Storage::zeroed(nbytes).unwrap();

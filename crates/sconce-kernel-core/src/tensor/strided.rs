@@ -93,8 +93,8 @@ impl Tensor {
 
     /// Row-major, for the caller to overwrite every element: what they are is whatever was in
     /// memory before.
-    pub fn unset(sizes: &[i64], dtype: DType) -> Result<Tensor> {
-        Tensor::row_major(sizes, dtype, Storage::unset)
+    pub fn for_overwrite(sizes: &[i64], dtype: DType) -> Result<Tensor> {
+        Tensor::row_major(sizes, dtype, Storage::for_overwrite)
     }
 
     fn row_major(
@@ -194,7 +194,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::zeros`], and for numbers that the dtype cannot hold.
     pub fn full(sizes: &[i64], value: Scalar, dtype: DType) -> Result<Tensor> {
-        let tensor = Tensor::unset(sizes, dtype)?;
+        let tensor = Tensor::for_overwrite(sizes, dtype)?;
         tensor.fill(value)?;
         Ok(tensor)
     }
@@ -205,7 +205,7 @@ impl Tensor {
     /// As [`Tensor::full`], for integers.
     pub fn scalar(value: Scalar, dtype: DType) -> Result<Tensor> {
         value.check_fits_whole(dtype)?;
-        let tensor = Tensor::unset(&[], dtype)?;
+        let tensor = Tensor::for_overwrite(&[], dtype)?;
         tensor.fill_rounded(value)?;
         Ok(tensor)
     }
@@ -222,7 +222,7 @@ impl Tensor {
                 elements.len()
             )));
         }
-        let tensor = Tensor::unset(sizes, T::DTYPE)?;
+        let tensor = Tensor::for_overwrite(sizes, T::DTYPE)?;
         tensor.write::<T>()?.copy_from_slice(elements);
         Ok(tensor)
     }
@@ -541,7 +541,7 @@ impl Tensor {
     /// # Errors
     /// Where memory is short.
     pub fn copy(&self) -> Result<Tensor> {
-        let copy = Tensor::unset(&self.now().sizes, self.now().dtype)?;
+        let copy = Tensor::for_overwrite(&self.now().sizes, self.now().dtype)?;
         copy.copy_from(self)?;
         Ok(copy)
     }

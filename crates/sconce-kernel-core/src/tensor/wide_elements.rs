@@ -15,7 +15,7 @@ pub type Complex128 = Complex<f64>;
 
 /// The elements of a tensor, row-major.
 #[derive(Debug, Clone)]
-pub enum Numbers {
+pub enum WideElements {
     /// Integers and `bool`; `uint64` wraps around.
     Int(Vec<i64>),
     /// Floating types.
@@ -29,9 +29,9 @@ pub enum Numbers {
 macro_rules! each_kind {
     ($numbers:expr, $xs:ident => $body:expr) => {
         match $numbers {
-            $crate::tensor::wide_elements::Numbers::Int($xs) => $body,
-            $crate::tensor::wide_elements::Numbers::Float($xs) => $body,
-            $crate::tensor::wide_elements::Numbers::Complex($xs) => $body,
+            $crate::tensor::wide_elements::WideElements::Int($xs) => $body,
+            $crate::tensor::wide_elements::WideElements::Float($xs) => $body,
+            $crate::tensor::wide_elements::WideElements::Complex($xs) => $body,
         }
     };
 }
@@ -59,14 +59,14 @@ pub fn computed(dtype: DType) -> Result<DType> {
     if dtype == DType::Float32 { Ok(dtype) } else { widest(dtype) }
 }
 
-impl Numbers {
+impl WideElements {
     /// The elements of `tensor`.
-    pub fn of(tensor: &Tensor) -> Result<Numbers> {
+    pub fn of(tensor: &Tensor) -> Result<WideElements> {
         let wide = tensor.to_dtype(widest(tensor.dtype())?)?;
         Ok(match wide.dtype() {
-            DType::Int64 => Numbers::Int(wide.to_vec()?),
-            DType::Float64 => Numbers::Float(wide.to_vec()?),
-            _ => Numbers::Complex(wide.to_vec()?),
+            DType::Int64 => WideElements::Int(wide.to_vec()?),
+            DType::Float64 => WideElements::Float(wide.to_vec()?),
+            _ => WideElements::Complex(wide.to_vec()?),
         })
     }
 

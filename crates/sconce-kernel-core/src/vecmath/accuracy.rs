@@ -26,12 +26,12 @@ pub trait Accuracy {
 }
 
 /// What is rounded to `f32` in the end.
-pub struct OfSingle;
+pub struct SingleAccuracy;
 
 /// What stays `f64`.
-pub struct OfDouble;
+pub struct DoubleAccuracy;
 
-impl Accuracy for OfSingle {
+impl Accuracy for SingleAccuracy {
     #[inline(always)]
     fn exp(x: f64) -> f64 {
         single_via_double::exp(x)
@@ -70,7 +70,7 @@ impl Accuracy for OfSingle {
     }
 }
 
-impl Accuracy for OfDouble {
+impl Accuracy for DoubleAccuracy {
     #[inline(always)]
     fn exp(x: f64) -> f64 {
         double::exp(x)

@@ -1,7 +1,7 @@
 //! The floating types that operators compute in.
 
 use crate::Element;
-use crate::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
+use crate::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
 use crate::vecmath::single_via_double;
 
 /// A floating type that operators compute in.
@@ -26,7 +26,7 @@ pub trait FloatElement: Element {
 }
 
 impl FloatElement for f32 {
-    type Accuracy = OfSingle;
+    type Accuracy = SingleAccuracy;
     #[inline(always)]
     fn power(self, exponent: f32) -> f32 {
         single_via_double::pow(self.into(), exponent.into()) as f32
@@ -42,7 +42,7 @@ impl FloatElement for f32 {
 }
 
 impl FloatElement for f64 {
-    type Accuracy = OfDouble;
+    type Accuracy = DoubleAccuracy;
     #[inline(always)]
     fn power(self, exponent: f64) -> f64 {
         self.powf(exponent)

@@ -14,7 +14,7 @@ use sconce_kernel_core::simd::dispatch;
 use sconce_kernel_core::tensor::dtype_range::rounded;
 use sconce_kernel_core::tensor::dtype_range::wrapped;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
-use sconce_kernel_core::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
+use sconce_kernel_core::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
 
 /// `torch.nn.functional.celu`.
 ///
@@ -93,8 +93,8 @@ pub fn log_sigmoid(input: &Tensor) -> Result<Tensor> {
     map_floating_each(
         "log_sigmoid_cpu",
         input,
-        rounding(log_sigmoid_of::<OfSingle>),
-        log_sigmoid_of::<OfDouble>,
+        rounding(log_sigmoid_of::<SingleAccuracy>),
+        log_sigmoid_of::<DoubleAccuracy>,
     )
 }
 
@@ -220,13 +220,13 @@ fn prelu_rows(input: &Tensor, weight: &Tensor) -> Result<Option<Tensor>> {
     if !by_channel || !single(input) || !single(weight) || all == 0 {
         return Ok(None);
     }
-    let result = Tensor::unset(sizes, DType::Float32)?;
+    let result = Tensor::for_overwrite(sizes, DType::Float32)?;
     {
         let (x, weights) = (input.read::<f32>()?, weight.read::<f32>()?);
         let (x, weights): (&[f32], &[f32]) = (&x, &weights);
         let mut out = result.write::<f32>()?;
         let inner = inner as usize;
-        partition::pieces(&mut out, inner, 1 << 15, |start, out| {
+        partition::for_each_chunk(&mut out, inner, 1 << 15, |start, out| {
             let rows = out.chunks_mut(inner).zip(x[start..].chunks(inner));
             for ((out, x), weight) in
                 rows.zip(weights.iter().copied().cycle().skip(start / inner % weights.len()))

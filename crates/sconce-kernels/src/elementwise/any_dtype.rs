@@ -5,7 +5,7 @@ use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
 use crate::{Bool, DType, Dims, Error, Operand, Result, Tensor, result_type};
 use sconce_kernel_core::iter::broadcast_binary::{row, zip, zip_parallel};
-use sconce_kernel_core::iter::half_precision::{map_halves, zip_halves};
+use sconce_kernel_core::iter::half_precision::{map_half, zip_half};
 use sconce_kernel_core::iter::map::{map, map_slices_beyond};
 use sconce_kernel_core::layout::strided_iter::Strided;
 use sconce_kernel_core::parallel::grain;
@@ -14,7 +14,7 @@ use sconce_kernel_core::tensor::dtype_range::integer_range;
 use sconce_kernel_core::tensor::dtype_range::rounded;
 use sconce_kernel_core::tensor::promotion::int_to_float;
 use sconce_kernel_core::tensor::wide_elements::{
-    Complex128, Number, Numbers, expect_floating, widest,
+    Complex128, Number, WideElements, expect_floating, widest,
 };
 
 /// `f` of every element; integers give `float32`.
@@ -80,7 +80,7 @@ fn map_floating_beyond(
     match dtype {
         DType::Float64 => map_slices_beyond(serial, input, &of_double),
         DType::Float32 => map_slices_beyond(serial, input, &of_single),
-        _ => map_halves(serial, input, &of_single),
+        _ => map_half(serial, input, &of_single),
     }
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn zip_float_each(
     match dtype {
         DType::Float64 => zip(&a, &b, double),
         DType::Float32 => zip_parallel(&a, &b, &kernel),
-        _ => zip_halves(None, &a, &b, &kernel),
+        _ => zip_half(None, &a, &b, &kernel),
     }
 }
 
@@ -380,13 +380,13 @@ pub fn isin(elements: Operand<'_>, among: Operand<'_>, invert: bool) -> Result<T
     let dtype = result_type(&[elements, among])?;
     let sizes = Dims::from_slice(elements.sizes());
     let (elements, among) = (elements.to_dtype(dtype)?, among.to_dtype(dtype)?);
-    let (elements, among) = (Numbers::of(&elements)?, Numbers::of(&among)?);
+    let (elements, among) = (WideElements::of(&elements)?, WideElements::of(&among)?);
     let found: Vec<bool> = match (&elements, &among) {
-        (Numbers::Int(xs), Numbers::Int(set)) => {
+        (WideElements::Int(xs), WideElements::Int(set)) => {
             let set: std::collections::HashSet<i64> = set.iter().copied().collect();
             xs.iter().map(|x| set.contains(x) != invert).collect()
         }
-        (Numbers::Float(xs), Numbers::Float(set)) => {
+        (WideElements::Float(xs), WideElements::Float(set)) => {
             // Zero is one number with either sign; NaN is in no set.
             let key = |x: f64| (x + 0.0).to_bits();
             let set: std::collections::HashSet<u64> =

@@ -12,8 +12,8 @@ use crate::elementwise::binary_integer;
 use crate::elementwise::remainder;
 use crate::unary;
 use crate::{Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, result_type};
-use sconce_kernel_core::iter::broadcast_binary::{Zipping, row, zip, zip_parallel};
-use sconce_kernel_core::iter::half_precision::{map_halves, zip_halves};
+use sconce_kernel_core::iter::broadcast_binary::{BinaryKernel, row, zip, zip_parallel};
+use sconce_kernel_core::iter::half_precision::{map_half, zip_half};
 use sconce_kernel_core::layout::shape::broadcast;
 use sconce_kernel_core::parallel::grain;
 use sconce_kernel_core::simd::map_slice::map_slice;
@@ -84,14 +84,14 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     let exactly =
         matches!(op, Mul | Div | DivFloor | DivTrunc) && is_half(common) && b.sizes().is_empty();
     if is_half(common)
-        && let Some(kernel) = f32::zipping(op)
+        && let Some(kernel) = f32::binary_kernel(op)
     {
         let a = a.to_dtype(common)?;
         if exactly {
             let b = [b.to_dtype(compute)?.item()?.to_f64() as f32];
-            return map_halves(grain::ELEMENTWISE, &a, &|xs, out| kernel(out, (xs, 1), (&b, 0)));
+            return map_half(grain::ELEMENTWISE, &a, &|xs, out| kernel(out, (xs, 1), (&b, 0)));
         }
-        return zip_halves(op.arithmetic(), &a, &b.to_dtype(common)?, &kernel);
+        return zip_half(op.arithmetic(), &a, &b.to_dtype(common)?, &kernel);
     }
     let a = widened(a, common, compute)?;
     let b = if exactly { b.to_dtype(compute)? } else { widened(b, common, compute)? };
@@ -269,14 +269,14 @@ fn check_kernel(op: BinaryOp, dtype: DType, a: Operand<'_>, b: Operand<'_>) -> R
 }
 
 /// A floating type that operators of two operands have kernels of their own for.
-pub(crate) trait Floating: UnaryKernels + PartialOrd {
+pub(crate) trait BinaryKernels: UnaryKernels + PartialOrd {
     /// The kernel of an operator whose result is of this type as well.
-    fn zipping(op: BinaryOp) -> Option<Zipping<Self>>;
+    fn binary_kernel(op: BinaryOp) -> Option<BinaryKernel<Self>>;
 }
 
 /// An operator of two floating tensors.
-fn floats<T: Floating>(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    match T::zipping(op) {
+fn floats<T: BinaryKernels>(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    match T::binary_kernel(op) {
         Some(kernel) => zip_parallel(a, b, &kernel),
         None if op.compares() => compare::<T>(op, a, b),
         None => Err(Error::no_kernel(op.kernel(), a.dtype())),
@@ -285,8 +285,8 @@ fn floats<T: Floating>(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor> {
 
 macro_rules! floating {
     ($($ty:ident)*) => {$(
-        impl Floating for $ty {
-            fn zipping(op: BinaryOp) -> Option<Zipping<$ty>> {
+        impl BinaryKernels for $ty {
+            fn binary_kernel(op: BinaryOp) -> Option<BinaryKernel<$ty>> {
                 Some(match op {
                     Add => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x + y),
                     Sub => |out, x, y| row(out, x, y, |x: $ty, y: $ty| x - y),
@@ -326,7 +326,7 @@ floating! { f32 f64 }
 
 fn complexes<F>(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor>
 where
-    F: Floating + From<f32> + num_traits::Float,
+    F: BinaryKernels + From<f32> + num_traits::Float,
     Complex<F>: Element,
 {
     type C<F> = Complex<F>;

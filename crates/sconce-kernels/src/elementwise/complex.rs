@@ -6,7 +6,7 @@ use crate::{DType, Dims, Element, Error, Result, Tensor};
 use sconce_kernel_core::iter::map::map;
 use sconce_kernel_core::layout::shape;
 use sconce_kernel_core::tensor::promotion::int_to_float;
-use sconce_kernel_core::vecmath::accuracy::{Accuracy, OfSingle};
+use sconce_kernel_core::vecmath::accuracy::{Accuracy, SingleAccuracy};
 
 /// The real dtype of the parts of a complex one; other dtypes as they are.
 pub fn real_dtype(dtype: DType) -> DType {
@@ -133,7 +133,7 @@ pub fn angle(input: &Tensor) -> Result<Tensor> {
         DType::Complex64 => map(
             input,
             #[inline(always)]
-            |x: Complex<f32>| OfSingle::atan2(x.im.into(), x.re.into()) as f32,
+            |x: Complex<f32>| SingleAccuracy::atan2(x.im.into(), x.re.into()) as f32,
         ),
         DType::Complex128 => map(input, |x: Complex<f64>| x.arg()),
         dtype if dtype.is_complex() => Err(Error::no_kernel("angle_cpu", dtype)),

@@ -10,7 +10,7 @@ use sconce_kernel_core::iter::map::map;
 use sconce_kernel_core::layout::shape::broadcast;
 use sconce_kernel_core::tensor::dtype_range::integer_range;
 use sconce_kernel_core::tensor::dtype_range::rounded;
-use sconce_kernel_core::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
+use sconce_kernel_core::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
 
 /// `torch.where(condition, a, b)`.
 ///
@@ -241,10 +241,10 @@ pub fn elu(input: &Tensor, alpha: f64, scale: f64, input_scale: f64) -> Result<T
         input,
         rounding(
             #[inline(always)]
-            move |x| elu_of::<OfSingle>(x, alpha, scale, input_scale),
+            move |x| elu_of::<SingleAccuracy>(x, alpha, scale, input_scale),
         ),
         #[inline(always)]
-        move |x| elu_of::<OfDouble>(x, alpha, scale, input_scale),
+        move |x| elu_of::<DoubleAccuracy>(x, alpha, scale, input_scale),
     )
 }
 
@@ -264,10 +264,10 @@ pub fn softplus(input: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
         input,
         rounding(
             #[inline(always)]
-            move |x| softplus_of::<OfSingle>(x, beta, threshold),
+            move |x| softplus_of::<SingleAccuracy>(x, beta, threshold),
         ),
         #[inline(always)]
-        move |x| softplus_of::<OfDouble>(x, beta, threshold),
+        move |x| softplus_of::<DoubleAccuracy>(x, beta, threshold),
     )
 }
 

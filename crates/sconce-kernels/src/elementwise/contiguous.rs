@@ -10,7 +10,12 @@ const EXACT_IN_F32: u64 = 1 << 24;
 /// As [`crate::binary`], for the operands and operators that need none of its rules; `None` for
 /// others, which are as they were. An operand that the caller is done with (`done`) becomes the result
 /// where it is [disposable](Tensor::is_disposable).
-pub fn dense_binary(op: BinaryOp, a: &Tensor, b: Operand<'_>, done: [bool; 2]) -> Option<Tensor> {
+pub fn contiguous_binary(
+    op: BinaryOp,
+    a: &Tensor,
+    b: Operand<'_>,
+    done: [bool; 2],
+) -> Option<Tensor> {
     let spare = |tensor: &Tensor, done: bool| done && tensor.is_disposable();
     let into = match b {
         _ if !fits(op, a, b) => return None,
@@ -24,7 +29,7 @@ pub fn dense_binary(op: BinaryOp, a: &Tensor, b: Operand<'_>, done: [bool; 2]) -
 
 /// As [`crate::binary_in_place`], for the operands and operators that need none of its rules; gives
 /// whether it was done.
-pub fn dense_binary_in_place(op: BinaryOp, a: &Tensor, b: Operand<'_>) -> bool {
+pub fn contiguous_binary_in_place(op: BinaryOp, a: &Tensor, b: Operand<'_>) -> bool {
     let apart = match b {
         Operand::Tensor(b) => !b.storage().ptr_eq(a.storage()),
         Operand::Scalar(_) => true,
@@ -124,7 +129,7 @@ impl Zip<'_> {
                 Some(b.clone())
             }
             None => {
-                let result = Tensor::unset(a.sizes(), a.dtype()).ok()?;
+                let result = Tensor::for_overwrite(a.sizes(), a.dtype()).ok()?;
                 let (xs, ys) = (a.read::<T>().ok()?, b.read::<T>().ok()?);
                 let mut out = result.write::<T>().ok()?;
                 for ((out, &x), &y) in out.iter_mut().zip(xs.iter()).zip(ys.iter()) {
@@ -137,8 +142,8 @@ impl Zip<'_> {
     }
 }
 
-/// As [`crate::unary`], under the terms of [`dense_binary`].
-pub fn dense_unary(op: UnaryOp, a: &Tensor, done: bool) -> Option<Tensor> {
+/// As [`crate::unary`], under the terms of [`contiguous_binary`].
+pub fn contiguous_unary(op: UnaryOp, a: &Tensor, done: bool) -> Option<Tensor> {
     if !a.is_row_major() || a.dtype() != DType::Float32 {
         return None;
     }
@@ -158,7 +163,7 @@ fn map<T: Element>(a: &Tensor, in_place: bool, f: impl Fn(T) -> T) -> Option<Ten
         a.write::<T>().ok()?.iter_mut().for_each(|x| *x = f(*x));
         return Some(a.clone());
     }
-    let result = Tensor::unset(a.sizes(), a.dtype()).ok()?;
+    let result = Tensor::for_overwrite(a.sizes(), a.dtype()).ok()?;
     let xs = a.read::<T>().ok()?;
     let mut out = result.write::<T>().ok()?;
     for (out, &x) in out.iter_mut().zip(xs.iter()) {
@@ -182,9 +187,9 @@ mod tests {
         let copy = if let Operand::Tensor(b) = b { Some(b.copy().unwrap()) } else { None };
         let copied = copy.as_ref().map_or(b, Operand::Tensor);
         let results = [
-            dense_binary(op, a, b, [false; 2]),
-            dense_binary(op, &a.copy().unwrap(), b, [true, false]),
-            dense_binary(op, a, copied, [false, true]),
+            contiguous_binary(op, a, b, [false; 2]),
+            contiguous_binary(op, &a.copy().unwrap(), b, [true, false]),
+            contiguous_binary(op, a, copied, [false, true]),
         ];
         for result in results.into_iter().flatten() {
             assert_eq!(result.dtype(), general.dtype());
@@ -216,7 +221,7 @@ mod tests {
         }
         for op in [UnaryOp::Neg, UnaryOp::Abs, UnaryOp::Relu, UnaryOp::Sqrt] {
             let a = &tensors[0];
-            let (general, quick) = (unary(op, a).unwrap(), dense_unary(op, a, false).unwrap());
+            let (general, quick) = (unary(op, a).unwrap(), contiguous_unary(op, a, false).unwrap());
             let bits = |t: &Tensor| -> Vec<u32> {
                 t.to_vec::<f32>().unwrap().into_iter().map(f32::to_bits).collect()
             };
@@ -228,19 +233,19 @@ mod tests {
     fn only_what_nobody_else_sees_is_written() {
         let a = Tensor::from_slice(&[1f32, 2.0], &[2]).unwrap();
         let view = a.slice(0, Some(0), Some(1), 1).unwrap();
-        let sum = dense_binary(BinaryOp::Add, &a, (&a).into(), [true; 2]).unwrap();
+        let sum = contiguous_binary(BinaryOp::Add, &a, (&a).into(), [true; 2]).unwrap();
         assert_eq!(a.to_vec::<f32>().unwrap(), [1.0, 2.0]);
         assert_eq!(sum.to_vec::<f32>().unwrap(), [2.0, 4.0]);
         drop(view);
-        let twice = dense_binary(BinaryOp::Add, &a, (&a).into(), [false, true]).unwrap();
+        let twice = contiguous_binary(BinaryOp::Add, &a, (&a).into(), [false, true]).unwrap();
         assert_eq!(twice.to_vec::<f32>().unwrap(), [2.0, 4.0]);
-        let kept = dense_binary(BinaryOp::Add, &a, (&sum).into(), [false; 2]).unwrap();
+        let kept = contiguous_binary(BinaryOp::Add, &a, (&sum).into(), [false; 2]).unwrap();
         assert_eq!(a.to_vec::<f32>().unwrap(), [1.0, 2.0]);
         assert!(!kept.is(&a) && !kept.is(&sum));
-        let second = dense_binary(BinaryOp::Add, &a, (&sum).into(), [false, true]).unwrap();
+        let second = contiguous_binary(BinaryOp::Add, &a, (&sum).into(), [false, true]).unwrap();
         assert!(second.is(&sum));
         drop((second, kept));
-        let first = dense_binary(BinaryOp::Add, &a, (&sum).into(), [true; 2]).unwrap();
+        let first = contiguous_binary(BinaryOp::Add, &a, (&sum).into(), [true; 2]).unwrap();
         assert!(first.is(&a));
     }
 }

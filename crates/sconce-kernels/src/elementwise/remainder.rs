@@ -7,10 +7,10 @@
 use num_traits::Float;
 
 use crate::BinaryOp;
-use sconce_kernel_core::iter::broadcast_binary::{Zipping, row, row_or};
+use sconce_kernel_core::iter::broadcast_binary::{BinaryKernel, row, row_or};
 
 /// The kernel of such an operator.
-pub(crate) fn f32(op: BinaryOp) -> Option<Zipping<f32>> {
+pub(crate) fn f32(op: BinaryOp) -> Option<BinaryKernel<f32>> {
     Some(match op {
         BinaryOp::Fmod => |out, x, y| row_or(out, x, y, rest_of_singles, |x, y| x % y),
         BinaryOp::Remainder => |out, x, y| {
@@ -38,7 +38,7 @@ pub(crate) fn f32(op: BinaryOp) -> Option<Zipping<f32>> {
 }
 
 /// The kernel of such an operator.
-pub(crate) fn f64(op: BinaryOp) -> Option<Zipping<f64>> {
+pub(crate) fn f64(op: BinaryOp) -> Option<BinaryKernel<f64>> {
     Some(match op {
         BinaryOp::Fmod => |out, x, y| row(out, x, y, |x: f64, y: f64| x % y),
         BinaryOp::Remainder => |out, x, y| row(out, x, y, |x: f64, y| with_sign_of(y, x % y)),

@@ -17,7 +17,7 @@ fn zip3<T: Element>(
     let sizes = broadcast(&broadcast(tensors[0].sizes(), tensors[1].sizes())?, tensors[2].sizes())?;
     let wide = |tensor: &Tensor| tensor.to_dtype(dtype)?.to_dtype(T::DTYPE);
     let [a, b, c] = [wide(tensors[0])?, wide(tensors[1])?, wide(tensors[2])?];
-    let result = Tensor::unset(&sizes, T::DTYPE)?;
+    let result = Tensor::for_overwrite(&sizes, T::DTYPE)?;
     {
         let strides = [&a, &b, &c].map(|t| expanded_strides(t.sizes(), t.strides(), &sizes));
         let (xs, ys, zs) =

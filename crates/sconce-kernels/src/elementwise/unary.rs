@@ -12,10 +12,10 @@ use sconce_kernel_core::vecmath::float_element::FloatElement;
 
 use crate::elementwise::complex_functions;
 use crate::{Bool, DType, Element, Error, Result, Tensor};
-use sconce_kernel_core::iter::half_precision::{map_bits, map_halves};
+use sconce_kernel_core::iter::half_precision::{map_bits, map_half};
 use sconce_kernel_core::tensor::promotion::int_to_float;
 use sconce_kernel_core::tensor::promotion::{compute_dtype, is_half};
-use sconce_kernel_core::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
+use sconce_kernel_core::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
 use sconce_kernel_core::vecmath::double;
 use sconce_kernel_core::vecmath::single;
 use sconce_kernel_core::vecmath::single_via_double as wide;
@@ -61,13 +61,13 @@ pub fn unary(op: UnaryOp, input: &Tensor) -> Result<Tensor> {
         return match op {
             Neg => map_bits(input, |bits| bits ^ 0x8000),
             Abs => map_bits(input, |bits| bits & 0x7fff),
-            _ => map_halves(serial, input, &f32::mapping(op)),
+            _ => map_half(serial, input, &f32::unary_kernel(op)),
         };
     }
     let wide = input.to_dtype(common)?.to_dtype(compute_dtype(common))?;
     let result = match wide.dtype() {
-        DType::Float32 => map_slices_beyond(serial, &wide, &f32::mapping(op)),
-        DType::Float64 => map_slices_beyond(serial, &wide, &f64::mapping(op)),
+        DType::Float32 => map_slices_beyond(serial, &wide, &f32::unary_kernel(op)),
+        DType::Float64 => map_slices_beyond(serial, &wide, &f64::unary_kernel(op)),
         DType::Int64 => int_kernel(op, &wide, dtype),
         DType::Bool if op == Sign => wide.copy(),
         DType::Complex64 => complex_kernel::<f32>(op, &wide),
@@ -113,16 +113,16 @@ fn check_kernel(op: UnaryOp, dtype: DType) -> Result<()> {
 }
 
 /// Fills a slice with the values of a function at the elements of another of its length.
-pub(crate) type Mapping<T> = fn(&[T], &mut [T]);
+pub(crate) type UnaryKernel<T> = fn(&[T], &mut [T]);
 
 /// A floating type that operators of one operand have kernels for.
 pub(crate) trait UnaryKernels: FloatElement {
     /// The kernel of an operator.
-    fn mapping(op: UnaryOp) -> Mapping<Self>;
+    fn unary_kernel(op: UnaryOp) -> UnaryKernel<Self>;
 }
 
 impl UnaryKernels for f32 {
-    fn mapping(op: UnaryOp) -> Mapping<f32> {
+    fn unary_kernel(op: UnaryOp) -> UnaryKernel<f32> {
         // The functions that programs spend their time in are vector code.
         match op {
             Exp => |xs, out| map_slice(xs, out, single::exp),
@@ -150,14 +150,14 @@ impl UnaryKernels for f32 {
             Acosh => |xs, out| map_wide(xs, out, wide::acosh),
             Atanh => |xs, out| map_wide(xs, out, wide::atanh),
             Erfc => |xs, out| map_wide(xs, out, wide::erfc),
-            Mish => |xs, out| map_wide(xs, out, mish::<OfSingle>),
+            Mish => |xs, out| map_wide(xs, out, mish::<SingleAccuracy>),
             _ => plain_f32(op),
         }
     }
 }
 
 impl UnaryKernels for f64 {
-    fn mapping(op: UnaryOp) -> Mapping<f64> {
+    fn unary_kernel(op: UnaryOp) -> UnaryKernel<f64> {
         #[inline(always)]
         fn sigmoid(x: f64) -> f64 {
             1.0 / (1.0 + double::exp(-x))
@@ -196,7 +196,7 @@ impl UnaryKernels for f64 {
                     |x| gelu(x),
                 )
             },
-            Mish => |xs, out| map_wide(xs, out, mish::<OfDouble>),
+            Mish => |xs, out| map_wide(xs, out, mish::<DoubleAccuracy>),
             _ => plain_f64(op),
         }
     }
@@ -233,7 +233,7 @@ fn map_angles<T: FloatElement>(
 
 macro_rules! float_kernel {
     ($name:ident, $ty:ident, $erf:path, $erfc:path, $consts:ident) => {
-        fn $name(op: UnaryOp) -> Mapping<$ty> {
+        fn $name(op: UnaryOp) -> UnaryKernel<$ty> {
             use std::$consts::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, SQRT_2};
             fn sigmoid(x: $ty) -> $ty {
                 1.0 / (1.0 + (-x).exp())

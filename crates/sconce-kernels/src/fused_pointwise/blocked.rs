@@ -9,14 +9,14 @@ use std::cell::Ref;
 
 use smallvec::SmallVec;
 
-use super::{ChainOp, ChainResults, ChainStep, apply};
+use super::{PointwiseOp, PointwiseResults, PointwiseStep, apply};
 use crate::elementwise::activation::bounded;
-use crate::elementwise::binary::{Floating, Power, Then};
+use crate::elementwise::binary::{BinaryKernels, Power, Then};
 use crate::elementwise::conditional::{elu_of, leaky, softplus_of};
 use crate::elementwise::ternary::mixed;
-use crate::elementwise::unary::Mapping;
+use crate::elementwise::unary::UnaryKernel;
 use crate::{BinaryOp, Bool, DType, Dims, Operand, Result, Scalar, Tensor, UnaryOp};
-use sconce_kernel_core::iter::broadcast_binary::{Zipping, row};
+use sconce_kernel_core::iter::broadcast_binary::{BinaryKernel, row};
 use sconce_kernel_core::layout::shape::{broadcast, expanded_strides};
 use sconce_kernel_core::layout::strided_iter;
 use sconce_kernel_core::layout::strided_iter::Strided;
@@ -42,10 +42,10 @@ const FAR: usize = 4 << 20;
 ///
 /// # Errors
 /// Where memory is short.
-pub(super) fn run<T: Floating>(
-    steps: &[ChainStep],
+pub(super) fn run<T: BinaryKernels>(
+    steps: &[PointwiseStep],
     inputs: &[Operand<'_>],
-) -> Result<Option<ChainResults>> {
+) -> Result<Option<PointwiseResults>> {
     let Some(sizes) = common_sizes::<T>(inputs) else { return Ok(None) };
     let Some(small) = small_steps(steps, inputs, &sizes)? else { return Ok(None) };
     let values = inputs.iter().map(|&input| Some(input));
@@ -58,7 +58,8 @@ pub(super) fn run<T: Floating>(
             _ => None,
         });
     }
-    let is_whole = |(step, made): &(&ChainStep, &Option<Tensor>)| step.is_result && made.is_none();
+    let is_whole =
+        |(step, made): &(&PointwiseStep, &Option<Tensor>)| step.is_result && made.is_none();
     let results = steps.iter().zip(&small).filter(is_whole).count();
     let mut plan = Plan {
         sizes: &sizes,
@@ -83,7 +84,7 @@ pub(super) fn run<T: Floating>(
         }
     }
     let made: SmallVec<[Tensor; 2]> =
-        (0..results).map(|_| Tensor::unset(&sizes, T::DTYPE)).collect::<Result<_>>()?;
+        (0..results).map(|_| Tensor::for_overwrite(&sizes, T::DTYPE)).collect::<Result<_>>()?;
     {
         let mut outs: SmallVec<[_; 2]> =
             made.iter().map(Tensor::write::<T>).collect::<Result<_>>()?;
@@ -96,7 +97,7 @@ pub(super) fn run<T: Floating>(
 
 /// The sizes of all inputs together, if what is not `bool` of them is of this dtype and there is
 /// anything to compute.
-fn common_sizes<T: Floating>(inputs: &[Operand<'_>]) -> Option<Dims> {
+fn common_sizes<T: BinaryKernels>(inputs: &[Operand<'_>]) -> Option<Dims> {
     let mut sizes = Dims::new();
     for input in inputs {
         match input {
@@ -118,7 +119,7 @@ fn common_sizes<T: Floating>(inputs: &[Operand<'_>]) -> Option<Dims> {
 /// What the steps give that are smaller than the result, none for the others; `None` where one of
 /// them gives what cannot be computed with.
 fn small_steps(
-    steps: &[ChainStep],
+    steps: &[PointwiseStep],
     inputs: &[Operand<'_>],
     sizes: &[i64],
 ) -> Result<Option<SmallVec<[Option<Tensor>; 16]>>> {
@@ -151,7 +152,7 @@ fn small_steps(
 }
 
 /// For each value, the last step that takes it.
-fn last_uses(steps: &[ChainStep], values: usize) -> SmallVec<[usize; 32]> {
+fn last_uses(steps: &[PointwiseStep], values: usize) -> SmallVec<[usize; 32]> {
     let mut last = SmallVec::from_elem(0, values);
     let inputs = values - steps.len();
     for (at, step) in steps.iter().enumerate() {
@@ -169,7 +170,7 @@ enum Guard<'a, T> {
     Bools(Ref<'a, [Bool]>),
 }
 
-impl<'a, T: Floating> Guard<'a, T> {
+impl<'a, T: BinaryKernels> Guard<'a, T> {
     fn new(tensor: &'a Tensor) -> Result<Option<Self>> {
         Ok(match tensor.dtype() {
             DType::Bool => Some(Guard::Bools(tensor.storage().read()?)),
@@ -204,7 +205,7 @@ enum Elements<'a, T> {
     Bools(&'a [Bool]),
 }
 
-impl<T: Floating> Load<'_, T> {
+impl<T: BinaryKernels> Load<'_, T> {
     /// Fills a block with the elements from `start` on; 1 is true and 0 is false.
     fn fill(&self, start: usize, out: &mut [T]) {
         let [yes, no] = [1.0, 0.0].map(T::from_double);
@@ -245,7 +246,7 @@ impl<T: Floating> Load<'_, T> {
 /// Elements of rows that are filled one by one.
 const SHORT: i64 = 8;
 
-impl<T: Floating> Load<'_, T> {
+impl<T: BinaryKernels> Load<'_, T> {
     /// [`Load::fill`] where rows have so few elements, `len`, that each is the work of a moment.
     fn fill_short_rows(&self, all: &[T], len: usize, start: usize, out: &mut [T]) {
         let step = self.strides[self.strides.len() - 1] as usize;
@@ -273,8 +274,8 @@ impl<T: Floating> Load<'_, T> {
 #[derive(Clone, Copy)]
 enum Kernel<T> {
     Load(usize),
-    One(Mapping<T>),
-    Two(Zipping<T>),
+    One(UnaryKernel<T>),
+    Two(BinaryKernel<T>),
     Bounded([f64; 2]),
     Leaky(f64),
     Elu([f64; 3]),
@@ -316,19 +317,19 @@ struct Plan<'a, T> {
     free: SmallVec<[usize; 8]>,
 }
 
-impl<'a, T: Floating> Plan<'a, T> {
+impl<'a, T: BinaryKernels> Plan<'a, T> {
     /// Adds what a step takes, whose result is the value of this number.
-    fn step(&mut self, value: usize, step: &ChainStep) -> Option<()> {
+    fn step(&mut self, value: usize, step: &PointwiseStep) -> Option<()> {
         let [a, b, c, d] = step.operands;
         match step.op {
-            ChainOp::Unary(op) => {
+            PointwiseOp::Unary(op) => {
                 let from = self.cells_of(a)?;
-                self.finish(value, step, Kernel::One(T::mapping(op)), [from; 3])
+                self.finish(value, step, Kernel::One(T::unary_kernel(op)), [from; 3])
             }
-            ChainOp::Binary(BinaryOp::Pow) if self.power(b).is_some() => {
+            PointwiseOp::Binary(BinaryOp::Pow) if self.power(b).is_some() => {
                 let power = self.power(b)?;
                 let from = self.cells_of(a)?;
-                let first = Kernel::One(T::mapping(power.first));
+                let first = Kernel::One(T::unary_kernel(power.first));
                 let Some(then) = power.then else {
                     return self.finish(value, step, first, [from; 3]);
                 };
@@ -337,15 +338,17 @@ impl<'a, T: Floating> Plan<'a, T> {
                 let square = Source::Cell(cell);
                 let (kernel, operands) = match then {
                     Then::TimesBase => {
-                        (Kernel::Two(T::zipping(BinaryOp::Mul)?), [square, from, from])
+                        (Kernel::Two(T::binary_kernel(BinaryOp::Mul)?), [square, from, from])
                     }
-                    Then::Inverse => (Kernel::One(T::mapping(UnaryOp::Reciprocal)), [square; 3]),
+                    Then::Inverse => {
+                        (Kernel::One(T::unary_kernel(UnaryOp::Reciprocal)), [square; 3])
+                    }
                 };
                 self.finish(value, step, kernel, operands)?;
                 self.free.push(cell);
                 Some(())
             }
-            ChainOp::Binary(op) | ChainOp::Onto(op) => {
+            PointwiseOp::Binary(op) | PointwiseOp::Onto(op) => {
                 let from = [self.source(a, false)?, self.source(b, false)?];
                 let kernel = match comparing::<T>(op) {
                     Some(_) if step.is_result => return None,
@@ -353,14 +356,15 @@ impl<'a, T: Floating> Plan<'a, T> {
                         self.is_mask[value] = true;
                         kernel
                     }
-                    None => T::zipping(op)?,
+                    None => T::binary_kernel(op)?,
                 };
                 self.finish(value, step, Kernel::Two(kernel), [from[0], from[1], from[1]])
             }
-            ChainOp::Add => self.scaled(value, step, BinaryOp::Add),
-            ChainOp::Sub => self.scaled(value, step, BinaryOp::Sub),
-            ChainOp::Clamp => {
-                let (low, high) = (T::zipping(BinaryOp::Maximum)?, T::zipping(BinaryOp::Minimum)?);
+            PointwiseOp::Add => self.scaled(value, step, BinaryOp::Add),
+            PointwiseOp::Sub => self.scaled(value, step, BinaryOp::Sub),
+            PointwiseOp::Clamp => {
+                let (low, high) =
+                    (T::binary_kernel(BinaryOp::Maximum)?, T::binary_kernel(BinaryOp::Minimum)?);
                 let from = [self.source(a, false)?, self.source(b, false)?];
                 let raised = self.cell();
                 self.push(Kernel::Two(low), [from[0], from[1], from[1]], raised);
@@ -369,42 +373,47 @@ impl<'a, T: Floating> Plan<'a, T> {
                 self.free.push(raised);
                 Some(())
             }
-            ChainOp::ClampMin | ChainOp::ClampMax => {
-                let is_min = step.op == ChainOp::ClampMin;
+            PointwiseOp::ClampMin | PointwiseOp::ClampMax => {
+                let is_min = step.op == PointwiseOp::ClampMin;
                 let op = if is_min { BinaryOp::Maximum } else { BinaryOp::Minimum };
                 let from = [self.source(a, false)?, self.source(b, false)?];
-                self.finish(value, step, Kernel::Two(T::zipping(op)?), [from[0], from[1], from[1]])
+                self.finish(
+                    value,
+                    step,
+                    Kernel::Two(T::binary_kernel(op)?),
+                    [from[0], from[1], from[1]],
+                )
             }
-            ChainOp::Hardtanh => {
+            PointwiseOp::Hardtanh => {
                 let bounds = [self.number(b)?, self.number(c)?].map(|x| rounded(x, T::DTYPE));
                 let from = self.cells_of(a)?;
                 self.finish(value, step, Kernel::Bounded(bounds), [from; 3])
             }
-            ChainOp::LeakyRelu => {
+            PointwiseOp::LeakyRelu => {
                 let slope = self.number(b)?;
                 let from = self.cells_of(a)?;
                 self.finish(value, step, Kernel::Leaky(slope), [from; 3])
             }
-            ChainOp::Elu => {
+            PointwiseOp::Elu => {
                 let scales = [self.number(b)?, self.number(c)?, self.number(d)?];
                 let from = self.cells_of(a)?;
                 self.finish(value, step, Kernel::Elu(scales), [from; 3])
             }
-            ChainOp::Softplus => {
+            PointwiseOp::Softplus => {
                 let numbers = [self.number(b)?, self.number(c)?];
                 let from = self.cells_of(a)?;
                 self.finish(value, step, Kernel::Softplus(numbers), [from; 3])
             }
-            ChainOp::Addcmul | ChainOp::Addcdiv => {
+            PointwiseOp::Addcmul | PointwiseOp::Addcdiv => {
                 let by = self.number(d)?;
                 let kernel = match step.op {
-                    ChainOp::Addcmul => Kernel::Addcmul(by),
+                    PointwiseOp::Addcmul => Kernel::Addcmul(by),
                     _ => Kernel::Addcdiv(by),
                 };
                 let from = [self.source(a, false)?, self.source(b, false)?, self.source(c, false)?];
                 self.finish(value, step, kernel, from)
             }
-            ChainOp::Lerp => {
+            PointwiseOp::Lerp => {
                 let (start, end) = (self.source(a, false)?, self.source(b, false)?);
                 match self.number(c) {
                     Some(weight) => {
@@ -416,8 +425,8 @@ impl<'a, T: Floating> Plan<'a, T> {
                     }
                 }
             }
-            ChainOp::Where => self.select(value, step, [a, b, c]),
-            ChainOp::MaskedFill => {
+            PointwiseOp::Where => self.select(value, step, [a, b, c]),
+            PointwiseOp::MaskedFill => {
                 // What has dimensions is refused as a value.
                 let fits = self.values[c].is_some_and(|value| value.sizes().is_empty());
                 if fits { self.select(value, step, [b, c, a]) } else { None }
@@ -426,24 +435,29 @@ impl<'a, T: Floating> Plan<'a, T> {
     }
 
     /// A sum or difference whose second operand is multiplied by a number first.
-    fn scaled(&mut self, value: usize, step: &ChainStep, op: BinaryOp) -> Option<()> {
+    fn scaled(&mut self, value: usize, step: &PointwiseStep, op: BinaryOp) -> Option<()> {
         let [a, b, alpha, _] = step.operands;
         let from = [self.source(a, false)?, self.source(b, false)?];
-        let kernel = Kernel::Two(T::zipping(op)?);
+        let kernel = Kernel::Two(T::binary_kernel(op)?);
         let alpha_is = self.number(alpha)?;
         if alpha_is == 1.0 {
             return self.finish(value, step, kernel, [from[0], from[1], from[1]]);
         }
         let alpha = self.source(alpha, false)?;
         let product = self.cell();
-        self.push(Kernel::Two(T::zipping(BinaryOp::Mul)?), [from[1], alpha, alpha], product);
+        self.push(Kernel::Two(T::binary_kernel(BinaryOp::Mul)?), [from[1], alpha, alpha], product);
         self.finish(value, step, kernel, [from[0], Source::Cell(product), from[0]])?;
         self.free.push(product);
         Some(())
     }
 
     /// One of two operands where a mask says so, the other elsewhere.
-    fn select(&mut self, value: usize, step: &ChainStep, [mask, a, b]: [usize; 3]) -> Option<()> {
+    fn select(
+        &mut self,
+        value: usize,
+        step: &PointwiseStep,
+        [mask, a, b]: [usize; 3],
+    ) -> Option<()> {
         let from = [self.source(mask, true)?, self.source(a, false)?, self.source(b, false)?];
         // Two numbers have a dtype of their own.
         if let [_, Source::Number(_), Source::Number(_)] = from {
@@ -456,7 +470,7 @@ impl<'a, T: Floating> Plan<'a, T> {
     fn finish(
         &mut self,
         value: usize,
-        step: &ChainStep,
+        step: &PointwiseStep,
         kernel: Kernel<T>,
         from: [Source; 3],
     ) -> Option<()> {
@@ -562,7 +576,7 @@ impl<'a, T: Floating> Plan<'a, T> {
     fn run(&self, mut outs: SmallVec<[&mut [T]; 2]>) {
         let len = outs.first().map_or(0, |out| out.len());
         let serial = (SERIAL[0] / self.work.len().max(1)).max(SERIAL[1]);
-        let piece = partition::piece_len(len, BLOCK, serial).max(1);
+        let piece = partition::chunk_len(len, BLOCK, serial).max(1);
         let running = Running {
             numbers: &self.numbers,
             whole: &self.whole,
@@ -580,7 +594,7 @@ impl<'a, T: Floating> Plan<'a, T> {
             start += piece;
             (at < len).then(|| (at, outs.iter_mut().map(|out| split_off(out, piece)).collect()))
         });
-        partition::each(pieces, |(start, outs)| running.piece(start, outs));
+        partition::for_each(pieces, |(start, outs)| running.piece(start, outs));
     }
 }
 
@@ -604,7 +618,7 @@ struct Running<'a, T> {
     is_far: bool,
 }
 
-impl<T: Floating> Running<'_, T> {
+impl<T: BinaryKernels> Running<'_, T> {
     /// Computes all results from `start` on.
     fn piece(&self, start: usize, mut outs: SmallVec<[&mut [T]; 2]>) {
         let len = outs.first().map_or(0, |out| out.len());
@@ -681,7 +695,11 @@ impl<T: Floating> Running<'_, T> {
 }
 
 /// A function of three operands, computed in double precision.
-fn triples<T: Floating>(out: &mut [T], from: [Strided<'_, T>; 3], f: impl Fn([f64; 3]) -> f64) {
+fn triples<T: BinaryKernels>(
+    out: &mut [T],
+    from: [Strided<'_, T>; 3],
+    f: impl Fn([f64; 3]) -> f64,
+) {
     let [(xs, x), (ys, y), (zs, z)] = from;
     dispatch(
         #[inline(always)]
@@ -695,9 +713,9 @@ fn triples<T: Floating>(out: &mut [T], from: [Strided<'_, T>; 3], f: impl Fn([f6
 }
 
 /// The kernel of a comparison that gives 1 and 0.
-fn comparing<T: Floating>(op: BinaryOp) -> Option<Zipping<T>> {
+fn comparing<T: BinaryKernels>(op: BinaryOp) -> Option<BinaryKernel<T>> {
     #[inline(always)]
-    fn flag<T: Floating>(holds: bool) -> T {
+    fn flag<T: BinaryKernels>(holds: bool) -> T {
         T::from_double(if holds { 1.0 } else { 0.0 })
     }
     Some(match op {
@@ -712,7 +730,7 @@ fn comparing<T: Floating>(op: BinaryOp) -> Option<Zipping<T>> {
 }
 
 /// Elements of `a` where the mask is not 0, of `b` elsewhere.
-fn select<T: Floating>(out: &mut [T], mask: &[T], a: Strided<'_, T>, b: Strided<'_, T>) {
+fn select<T: BinaryKernels>(out: &mut [T], mask: &[T], a: Strided<'_, T>, b: Strided<'_, T>) {
     let zero = T::from_double(0.0);
     let (len, mask) = (out.len(), &mask[..out.len()]);
     dispatch(

@@ -6,22 +6,23 @@ mod blocked;
 mod result_layout;
 mod small;
 
-use result_layout::{Alone, Turned};
+use result_layout::{PermutedInputs, StepLayout};
 use smallvec::SmallVec;
 
 use crate::binary;
-use crate::elementwise::binary::Floating;
+use crate::elementwise::binary::BinaryKernels;
 use crate::elementwise::unary_op::UnaryOp;
 use crate::unary;
 use crate::{
     BinaryOp, DType, Dims, Error, Operand, Result, Scalar, Tensor, add, addcdiv, addcmul, clamp,
-    dense_binary, dense_unary, elu, hardtanh, leaky_relu, lerp, masked_fill, softplus, sub, where_,
+    contiguous_binary, contiguous_unary, elu, hardtanh, leaky_relu, lerp, masked_fill, softplus,
+    sub, where_,
 };
 use sconce_kernel_core::layout::shape::broadcast;
 
 /// What a step of a chain computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChainOp {
+pub enum PointwiseOp {
     /// An operator of one operand.
     Unary(UnaryOp),
     /// An operator of two operands.
@@ -59,17 +60,17 @@ pub enum ChainOp {
     MaskedFill,
 }
 
-impl ChainOp {
+impl PointwiseOp {
     /// How many operands it has.
     pub const fn arity(self) -> usize {
         match self {
-            ChainOp::Unary(_) => 1,
-            ChainOp::Binary(_)
-            | ChainOp::Onto(_)
-            | ChainOp::ClampMin
-            | ChainOp::ClampMax
-            | ChainOp::LeakyRelu => 2,
-            ChainOp::Elu | ChainOp::Addcmul | ChainOp::Addcdiv => 4,
+            PointwiseOp::Unary(_) => 1,
+            PointwiseOp::Binary(_)
+            | PointwiseOp::Onto(_)
+            | PointwiseOp::ClampMin
+            | PointwiseOp::ClampMax
+            | PointwiseOp::LeakyRelu => 2,
+            PointwiseOp::Elu | PointwiseOp::Addcmul | PointwiseOp::Addcdiv => 4,
             _ => 3,
         }
     }
@@ -77,36 +78,36 @@ impl ChainOp {
     /// The place of the operand that holds bools.
     pub const fn condition(self) -> Option<usize> {
         match self {
-            ChainOp::Where => Some(0),
-            ChainOp::MaskedFill => Some(1),
+            PointwiseOp::Where => Some(0),
+            PointwiseOp::MaskedFill => Some(1),
             _ => None,
         }
     }
 }
 
 /// How many operands a step has at most.
-pub const MOST_OPERANDS: usize = 4;
+pub const MAX_OPERANDS: usize = 4;
 
 /// A step of a chain.
 #[derive(Debug, Clone, Copy)]
-pub struct ChainStep {
+pub struct PointwiseStep {
     /// What it computes.
-    pub op: ChainOp,
+    pub op: PointwiseOp,
     /// Its operands: places of inputs, and after the last of those, of steps before this one. Those
-    /// beyond [`ChainOp::arity`] are of no account.
-    pub operands: [usize; MOST_OPERANDS],
+    /// beyond [`PointwiseOp::arity`] are of no account.
+    pub operands: [usize; MAX_OPERANDS],
     /// Whether what it gives is one of the chain's results.
     pub is_result: bool,
 }
 
-impl ChainStep {
+impl PointwiseStep {
     fn operands(&self) -> &[usize] {
         &self.operands[..self.op.arity()]
     }
 }
 
 /// The results of a chain, in the order of its steps.
-pub type ChainResults = SmallVec<[Tensor; 2]>;
+pub type PointwiseResults = SmallVec<[Tensor; 2]>;
 
 /// Runs a chain of element-wise operators. What is [disposable](Tensor::is_disposable) of the inputs
 /// may become a result, so the caller must be done with them.
@@ -126,8 +127,11 @@ pub type ChainResults = SmallVec<[Tensor; 2]>;
 /// assert_eq!(results[0].to_vec::<f32>()?, [0.0, 4.0, 6.0]);
 /// # Ok::<(), sconce_kernels::Error>(())
 /// ```
-pub fn chain(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<ChainResults> {
-    let fits = |(at, step): (usize, &ChainStep)| {
+pub fn fused_pointwise(
+    steps: &[PointwiseStep],
+    inputs: &[Operand<'_>],
+) -> Result<PointwiseResults> {
+    let fits = |(at, step): (usize, &PointwiseStep)| {
         step.operands().iter().all(|&operand| operand < inputs.len() + at)
     };
     if !steps.iter().enumerate().all(fits) {
@@ -144,7 +148,7 @@ pub fn chain(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<ChainResults
         _ => None,
     };
     if let Some(result) = small {
-        return Ok(ChainResults::from_iter([result]));
+        return Ok(PointwiseResults::from_iter([result]));
     }
     check_sizes(steps, inputs)?;
     let results = match dtype {
@@ -156,8 +160,8 @@ pub fn chain(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<ChainResults
 }
 
 /// Refuses steps that would give more than their first operand, where they may not.
-fn check_sizes(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<()> {
-    if !steps.iter().any(|step| matches!(step.op, ChainOp::Onto(_))) {
+fn check_sizes(steps: &[PointwiseStep], inputs: &[Operand<'_>]) -> Result<()> {
+    if !steps.iter().any(|step| matches!(step.op, PointwiseOp::Onto(_))) {
         return Ok(());
     }
     let mut sizes: SmallVec<[Dims; 32]> =
@@ -167,7 +171,7 @@ fn check_sizes(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<()> {
         for operand in step.operands().iter().filter_map(|&place| sizes.get(place)) {
             own = broadcast(&own, operand)?;
         }
-        if matches!(step.op, ChainOp::Onto(_)) && sizes.get(step.operands[0]) != Some(&own) {
+        if matches!(step.op, PointwiseOp::Onto(_)) && sizes.get(step.operands[0]) != Some(&own) {
             return Err(unfit());
         }
         sizes.push(own);
@@ -176,29 +180,29 @@ fn check_sizes(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<()> {
 }
 
 /// All steps together; `None` where an operand does not fit.
-fn in_one_pass<T: Floating>(
-    steps: &[ChainStep],
+fn in_one_pass<T: BinaryKernels>(
+    steps: &[PointwiseStep],
     inputs: &[Operand<'_>],
-) -> Result<Option<ChainResults>> {
+) -> Result<Option<PointwiseResults>> {
     if inputs.iter().all(result_layout::is_plain) {
         return blocked::run::<T>(steps, inputs);
     }
-    let Some(turned) = Turned::new(steps, inputs) else { return Ok(None) };
+    let Some(turned) = PermutedInputs::new(steps, inputs) else { return Ok(None) };
     let inputs = turned.inputs(inputs);
     let results = match small::run::<T>(steps, &inputs) {
-        Some(result) => Some(ChainResults::from_iter([result])),
+        Some(result) => Some(PointwiseResults::from_iter([result])),
         None => blocked::run::<T>(steps, &inputs)?,
     };
     results.map(|results| turned.back(results)).transpose()
 }
 
 /// Every step as an operator of its own.
-fn one_by_one(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<ChainResults> {
+fn one_by_one(steps: &[PointwiseStep], inputs: &[Operand<'_>]) -> Result<PointwiseResults> {
     let mut uses: SmallVec<[usize; 32]> = SmallVec::from_elem(0, inputs.len() + steps.len());
-    steps.iter().flat_map(ChainStep::operands).for_each(|&operand| uses[operand] += 1);
+    steps.iter().flat_map(PointwiseStep::operands).for_each(|&operand| uses[operand] += 1);
     let mut made: SmallVec<[Option<Tensor>; 16]> = SmallVec::new();
     for step in steps {
-        let mut held: SmallVec<[Tensor; MOST_OPERANDS]> = SmallVec::new();
+        let mut held: SmallVec<[Tensor; MAX_OPERANDS]> = SmallVec::new();
         let result = {
             let operands = step.operands.map(|operand| match operand.checked_sub(inputs.len()) {
                 None => inputs.get(operand).copied(),
@@ -213,9 +217,9 @@ fn one_by_one(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<ChainResult
                     held.push(tensor.clone());
                 }
             }
-            let taken: SmallVec<[Operand<'_>; MOST_OPERANDS]> =
+            let taken: SmallVec<[Operand<'_>; MAX_OPERANDS]> =
                 operands.into_iter().take(step.op.arity()).flatten().collect();
-            let layout = Alone::of(step.op, &taken);
+            let layout = StepLayout::of(step.op, &taken);
             layout.lay_out(apply(step.op, operands, true)?)?
         };
         drop(held);
@@ -237,8 +241,8 @@ fn one_by_one(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Result<ChainResult
 
 /// One step. Where operands may be disposed of, the result may be one of them.
 fn apply(
-    op: ChainOp,
-    operands: [Option<Operand<'_>>; MOST_OPERANDS],
+    op: PointwiseOp,
+    operands: [Option<Operand<'_>>; MAX_OPERANDS],
     disposable: bool,
 ) -> Result<Tensor> {
     let [a, b, c, d] = operands;
@@ -253,36 +257,36 @@ fn apply(
     };
     let two = |op: BinaryOp| {
         let short = match (a, b) {
-            (Some(Operand::Tensor(a)), Some(b)) => dense_binary(op, a, b, [disposable; 2]),
+            (Some(Operand::Tensor(a)), Some(b)) => contiguous_binary(op, a, b, [disposable; 2]),
             _ => None,
         };
         short.map_or_else(|| binary(op, operand(a)?, operand(b)?), Ok)
     };
     match op {
-        ChainOp::Unary(op) => {
+        PointwiseOp::Unary(op) => {
             let input = tensor(a)?;
-            dense_unary(op, input, disposable).map_or_else(|| unary(op, input), Ok)
+            contiguous_unary(op, input, disposable).map_or_else(|| unary(op, input), Ok)
         }
-        ChainOp::Binary(op) | ChainOp::Onto(op) => two(op),
-        ChainOp::Add if number(c)? == Scalar::Int(1) => two(BinaryOp::Add),
-        ChainOp::Sub if number(c)? == Scalar::Int(1) => two(BinaryOp::Sub),
-        ChainOp::Add => add(operand(a)?, operand(b)?, number(c)?),
-        ChainOp::Sub => sub(operand(a)?, operand(b)?, number(c)?),
-        ChainOp::Clamp => clamp(tensor(a)?, Some(operand(b)?), Some(operand(c)?)),
-        ChainOp::ClampMin => clamp(tensor(a)?, Some(operand(b)?), None),
-        ChainOp::ClampMax => clamp(tensor(a)?, None, Some(operand(b)?)),
-        ChainOp::Hardtanh => hardtanh(tensor(a)?, number(b)?, number(c)?),
-        ChainOp::LeakyRelu => leaky_relu(tensor(a)?, number(b)?),
-        ChainOp::Elu => {
+        PointwiseOp::Binary(op) | PointwiseOp::Onto(op) => two(op),
+        PointwiseOp::Add if number(c)? == Scalar::Int(1) => two(BinaryOp::Add),
+        PointwiseOp::Sub if number(c)? == Scalar::Int(1) => two(BinaryOp::Sub),
+        PointwiseOp::Add => add(operand(a)?, operand(b)?, number(c)?),
+        PointwiseOp::Sub => sub(operand(a)?, operand(b)?, number(c)?),
+        PointwiseOp::Clamp => clamp(tensor(a)?, Some(operand(b)?), Some(operand(c)?)),
+        PointwiseOp::ClampMin => clamp(tensor(a)?, Some(operand(b)?), None),
+        PointwiseOp::ClampMax => clamp(tensor(a)?, None, Some(operand(b)?)),
+        PointwiseOp::Hardtanh => hardtanh(tensor(a)?, number(b)?, number(c)?),
+        PointwiseOp::LeakyRelu => leaky_relu(tensor(a)?, number(b)?),
+        PointwiseOp::Elu => {
             let scales = [number(b)?, number(c)?, number(d)?].map(Scalar::to_f64);
             elu(tensor(a)?, scales[0], scales[1], scales[2])
         }
-        ChainOp::Softplus => softplus(tensor(a)?, number(b)?.to_f64(), number(c)?.to_f64()),
-        ChainOp::Addcmul => addcmul(tensor(a)?, tensor(b)?, tensor(c)?, number(d)?),
-        ChainOp::Addcdiv => addcdiv(tensor(a)?, tensor(b)?, tensor(c)?, number(d)?),
-        ChainOp::Lerp => lerp(tensor(a)?, tensor(b)?, operand(c)?),
-        ChainOp::Where => where_(tensor(a)?, operand(b)?, operand(c)?),
-        ChainOp::MaskedFill => masked_fill(tensor(a)?, tensor(b)?, operand(c)?),
+        PointwiseOp::Softplus => softplus(tensor(a)?, number(b)?.to_f64(), number(c)?.to_f64()),
+        PointwiseOp::Addcmul => addcmul(tensor(a)?, tensor(b)?, tensor(c)?, number(d)?),
+        PointwiseOp::Addcdiv => addcdiv(tensor(a)?, tensor(b)?, tensor(c)?, number(d)?),
+        PointwiseOp::Lerp => lerp(tensor(a)?, tensor(b)?, operand(c)?),
+        PointwiseOp::Where => where_(tensor(a)?, operand(b)?, operand(c)?),
+        PointwiseOp::MaskedFill => masked_fill(tensor(a)?, tensor(b)?, operand(c)?),
     }
 }
 
@@ -359,28 +363,28 @@ mod tests {
         BinaryOp::Minimum,
         BinaryOp::Pow,
     ];
-    const OTHERS: &[ChainOp] = &[
-        ChainOp::Add,
-        ChainOp::Sub,
-        ChainOp::Clamp,
-        ChainOp::ClampMin,
-        ChainOp::ClampMax,
-        ChainOp::Hardtanh,
-        ChainOp::LeakyRelu,
-        ChainOp::Elu,
-        ChainOp::Softplus,
-        ChainOp::Addcmul,
-        ChainOp::Addcdiv,
-        ChainOp::Lerp,
-        ChainOp::Where,
-        ChainOp::MaskedFill,
+    const OTHERS: &[PointwiseOp] = &[
+        PointwiseOp::Add,
+        PointwiseOp::Sub,
+        PointwiseOp::Clamp,
+        PointwiseOp::ClampMin,
+        PointwiseOp::ClampMax,
+        PointwiseOp::Hardtanh,
+        PointwiseOp::LeakyRelu,
+        PointwiseOp::Elu,
+        PointwiseOp::Softplus,
+        PointwiseOp::Addcmul,
+        PointwiseOp::Addcdiv,
+        PointwiseOp::Lerp,
+        PointwiseOp::Where,
+        PointwiseOp::MaskedFill,
     ];
 
     /// Steps over inputs: numbers, tensors and, at the end, a mask. What is asked is whether a step
     /// takes a number or a tensor; masks are only conditions.
-    fn steps(dice: &mut Dice, numbers: usize, tensors: usize, count: usize) -> Vec<ChainStep> {
+    fn steps(dice: &mut Dice, numbers: usize, tensors: usize, count: usize) -> Vec<PointwiseStep> {
         let inputs = numbers + tensors + 1;
-        let mut steps: Vec<ChainStep> = Vec::new();
+        let mut steps: Vec<PointwiseStep> = Vec::new();
         let mut masks = vec![inputs - 1];
         for at in 0..count {
             // Rather what was made last, so that chains are long.
@@ -398,23 +402,28 @@ mod tests {
             let number = [dice.below(numbers), dice.below(numbers)];
             let either = dice.one_of(&[b, number[0]]);
             let (op, operands) = match dice.below(8) {
-                0..=2 => (ChainOp::Unary(dice.one_of(UNARY)), [a, 0, 0, 0]),
-                3..=5 => (ChainOp::Binary(dice.one_of(BINARY)), [a, either, 0, 0]),
+                0..=2 => (PointwiseOp::Unary(dice.one_of(UNARY)), [a, 0, 0, 0]),
+                3..=5 => (PointwiseOp::Binary(dice.one_of(BINARY)), [a, either, 0, 0]),
                 6 => {
                     masks.push(inputs + at);
-                    (ChainOp::Binary(dice.one_of(&[BinaryOp::Lt, BinaryOp::Ge])), [a, either, 0, 0])
+                    (
+                        PointwiseOp::Binary(dice.one_of(&[BinaryOp::Lt, BinaryOp::Ge])),
+                        [a, either, 0, 0],
+                    )
                 }
                 _ => match dice.one_of(OTHERS) {
-                    op @ (ChainOp::Add | ChainOp::Sub) => (op, [a, either, number[1], 0]),
-                    op @ ChainOp::Where => (op, [dice.one_of(&masks), c, either, 0]),
-                    op @ ChainOp::MaskedFill => (op, [a, dice.one_of(&masks), number[0], 0]),
-                    op @ (ChainOp::Addcmul | ChainOp::Addcdiv) => (op, [a, b, c, number[0]]),
-                    op @ ChainOp::Lerp => (op, [a, c, either, 0]),
+                    op @ (PointwiseOp::Add | PointwiseOp::Sub) => (op, [a, either, number[1], 0]),
+                    op @ PointwiseOp::Where => (op, [dice.one_of(&masks), c, either, 0]),
+                    op @ PointwiseOp::MaskedFill => (op, [a, dice.one_of(&masks), number[0], 0]),
+                    op @ (PointwiseOp::Addcmul | PointwiseOp::Addcdiv) => {
+                        (op, [a, b, c, number[0]])
+                    }
+                    op @ PointwiseOp::Lerp => (op, [a, c, either, 0]),
                     op => (op, [a, number[0], number[1], number[0]]),
                 },
             };
             let is_result = !masks.contains(&(inputs + at)) && dice.below(4) == 0;
-            steps.push(ChainStep { op, operands, is_result });
+            steps.push(PointwiseStep { op, operands, is_result });
         }
         if let Some(last) = steps.last_mut() {
             last.is_result = !masks.contains(&(inputs + count - 1));
@@ -491,12 +500,12 @@ mod tests {
             let steps = steps(dice, numbers.len(), tensors.len(), count);
             let expected = one_by_one(&steps, &inputs).unwrap();
             for count in [1, 3] {
-                partition::set(count);
+                partition::set_num_threads(count);
                 let found = match dtype {
                     DType::Float32 => in_one_pass::<f32>(&steps, &inputs).unwrap(),
                     _ => in_one_pass::<f64>(&steps, &inputs).unwrap(),
                 };
-                partition::set(0);
+                partition::set_num_threads(0);
                 let Some(found) = found else { continue };
                 in_blocks += 1;
                 assert_eq!(found.len(), expected.len(), "{steps:?}");
@@ -516,37 +525,44 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_computed_step_by_step() {
-        let times =
-            |operands| ChainStep { op: ChainOp::Binary(BinaryOp::Mul), operands, is_result: false };
-        let plus = |operands| ChainStep { op: ChainOp::Add, operands, is_result: true };
+        let times = |operands| PointwiseStep {
+            op: PointwiseOp::Binary(BinaryOp::Mul),
+            operands,
+            is_result: false,
+        };
+        let plus = |operands| PointwiseStep { op: PointwiseOp::Add, operands, is_result: true };
         let steps = [times([0, 1, 0, 0]), plus([3, 0, 2, 0])];
         let one = Operand::from(1);
         let whole = Tensor::from_slice(&[1i64, 2, 3], &[3]).unwrap();
-        let found = chain(&steps, &[(&whole).into(), 5.into(), one]).unwrap();
+        let found = fused_pointwise(&steps, &[(&whole).into(), 5.into(), one]).unwrap();
         assert_eq!(found[0].to_vec::<i64>().unwrap(), [6, 12, 18]);
         // An input that is wanted again stays as it is.
         let single = Tensor::from_slice(&[1f32, 2.0, 3.0], &[3]).unwrap();
-        let found = chain(&steps, &[(&single).into(), (&whole).into(), one]).unwrap();
+        let found = fused_pointwise(&steps, &[(&single).into(), (&whole).into(), one]).unwrap();
         assert_eq!(found[0].to_vec::<f32>().unwrap(), [2.0, 6.0, 12.0]);
         let none = Tensor::zeros(&[0, 3], DType::Float32).unwrap();
-        let found = chain(&steps, &[(&none).into(), (&single).into(), one]).unwrap();
+        let found = fused_pointwise(&steps, &[(&none).into(), (&single).into(), one]).unwrap();
         assert_eq!(found[0].sizes(), [0, 3]);
         let other = Tensor::zeros(&[2], DType::Float32).unwrap();
-        let error = chain(&steps, &[(&single).into(), (&other).into(), one]).unwrap_err();
+        let error = fused_pointwise(&steps, &[(&single).into(), (&other).into(), one]).unwrap_err();
         assert!(error.message().starts_with("The size of tensor a (3) must match"), "{error:?}");
-        assert!(chain(&[times([0, 2, 0, 0])], &[one, one]).is_err());
+        assert!(fused_pointwise(&[times([0, 2, 0, 0])], &[one, one]).is_err());
         let mask = Tensor::from_bools(&[true, false, true], &[3]).unwrap();
-        let fill = ChainStep { op: ChainOp::MaskedFill, operands: [0, 1, 2, 0], is_result: true };
+        let fill =
+            PointwiseStep { op: PointwiseOp::MaskedFill, operands: [0, 1, 2, 0], is_result: true };
         let inputs = [&single, &mask, &single].map(Operand::Tensor);
-        let error = chain(&[fill], &inputs).unwrap_err();
+        let error = fused_pointwise(&[fill], &inputs).unwrap_err();
         assert!(error.message().starts_with("masked_fill_ only supports a 0-dim"), "{error:?}");
         // What is added in place may not be larger than what it is added to.
-        let onto =
-            |operands| ChainStep { op: ChainOp::Onto(BinaryOp::Add), operands, is_result: true };
+        let onto = |operands| PointwiseStep {
+            op: PointwiseOp::Onto(BinaryOp::Add),
+            operands,
+            is_result: true,
+        };
         let row = single.unsqueeze(0).unwrap();
         let inputs = [&single, &row].map(Operand::Tensor);
-        assert!(chain(&[onto([0, 1, 0, 0])], &inputs).is_err());
-        let found = chain(&[onto([1, 0, 0, 0])], &inputs).unwrap();
+        assert!(fused_pointwise(&[onto([0, 1, 0, 0])], &inputs).is_err());
+        let found = fused_pointwise(&[onto([1, 0, 0, 0])], &inputs).unwrap();
         assert_eq!(found[0].to_vec::<f32>().unwrap(), [2.0, 4.0, 6.0]);
     }
 }

@@ -5,15 +5,15 @@
 
 use smallvec::SmallVec;
 
-use super::{ChainOp, ChainResults, ChainStep, MOST_OPERANDS};
-use crate::{BinaryOp, Dims, Iteration, Operand, Result, Tensor, UnaryOp};
+use super::{MAX_OPERANDS, PointwiseOp, PointwiseResults, PointwiseStep};
+use crate::{BinaryOp, Dims, Operand, Result, ResultLayout, Tensor, UnaryOp};
 use sconce_kernel_core::iter::permutation::Permutation;
 use sconce_kernel_core::layout::shape::{broadcast, contiguous_strides};
 use sconce_kernel_core::layout::strides::strides_of_result;
 
 /// What the strides of a step's result follow from.
 #[derive(Clone, Copy)]
-enum Rule {
+enum StrideRule {
     /// As many of its operands, numbers among them.
     Numbers(usize),
     /// Those of its operands that are tensors.
@@ -25,71 +25,81 @@ enum Rule {
     RowMajor,
 }
 
-const fn rule(op: ChainOp) -> Rule {
+const fn rule(op: PointwiseOp) -> StrideRule {
     match op {
-        ChainOp::Unary(UnaryOp::Relu6) | ChainOp::Hardtanh => Rule::Copy,
-        ChainOp::Binary(BinaryOp::Pow) => Rule::Tensors,
-        ChainOp::Binary(_) | ChainOp::Onto(_) | ChainOp::Add | ChainOp::Sub => Rule::Numbers(2),
-        ChainOp::Unary(_)
-        | ChainOp::LeakyRelu
-        | ChainOp::Elu
-        | ChainOp::Softplus
-        | ChainOp::Addcmul
-        | ChainOp::Addcdiv
-        | ChainOp::Lerp
-        | ChainOp::Clamp
-        | ChainOp::ClampMin
-        | ChainOp::ClampMax => Rule::Tensors,
-        ChainOp::Where => Rule::Choice,
-        ChainOp::MaskedFill => Rule::RowMajor,
+        PointwiseOp::Unary(UnaryOp::Relu6) | PointwiseOp::Hardtanh => StrideRule::Copy,
+        PointwiseOp::Binary(BinaryOp::Pow) => StrideRule::Tensors,
+        PointwiseOp::Binary(_) | PointwiseOp::Onto(_) | PointwiseOp::Add | PointwiseOp::Sub => {
+            StrideRule::Numbers(2)
+        }
+        PointwiseOp::Unary(_)
+        | PointwiseOp::LeakyRelu
+        | PointwiseOp::Elu
+        | PointwiseOp::Softplus
+        | PointwiseOp::Addcmul
+        | PointwiseOp::Addcdiv
+        | PointwiseOp::Lerp
+        | PointwiseOp::Clamp
+        | PointwiseOp::ClampMin
+        | PointwiseOp::ClampMax => StrideRule::Tensors,
+        PointwiseOp::Where => StrideRule::Choice,
+        PointwiseOp::MaskedFill => StrideRule::RowMajor,
     }
 }
 
 /// What a step that runs alone has to do to its result.
-pub(super) enum Alone {
-    Iterated(Iteration),
+pub(super) enum StepLayout {
+    Iterated(ResultLayout),
     Strides(Dims),
     RowMajor,
     Nothing,
 }
 
-impl Alone {
+impl StepLayout {
     /// For a step of these operands.
-    pub(super) fn of(op: ChainOp, operands: &[Operand<'_>]) -> Alone {
+    pub(super) fn of(op: PointwiseOp, operands: &[Operand<'_>]) -> StepLayout {
         if operands.iter().all(is_plain) {
-            return Alone::Nothing;
+            return StepLayout::Nothing;
         }
         let tensors = || operands.iter().copied().filter(|o| matches!(o, Operand::Tensor(_)));
         let iteration = match rule(op) {
-            Rule::Numbers(count) => Iteration::over(operands.get(..count).unwrap_or(operands)),
-            Rule::Tensors if is_power_of_number(op, operands) => return Alone::RowMajor,
-            Rule::Tensors => Iteration::over(&tensors().collect::<SmallVec<[_; MOST_OPERANDS]>>()),
-            Rule::Choice => Iteration::over(operands).map(|iteration| iteration.unpromoted(1)),
-            Rule::Copy => match operands.first() {
-                Some(Operand::Tensor(first)) => return Alone::Strides(first.preserved_strides()),
+            StrideRule::Numbers(count) => {
+                ResultLayout::of(operands.get(..count).unwrap_or(operands))
+            }
+            StrideRule::Tensors if is_power_of_number(op, operands) => return StepLayout::RowMajor,
+            StrideRule::Tensors => {
+                ResultLayout::of(&tensors().collect::<SmallVec<[_; MAX_OPERANDS]>>())
+            }
+            StrideRule::Choice => {
+                ResultLayout::of(operands).map(|iteration| iteration.unpromoted(1))
+            }
+            StrideRule::Copy => match operands.first() {
+                Some(Operand::Tensor(first)) => {
+                    return StepLayout::Strides(first.preserved_strides());
+                }
                 _ => None,
             },
-            Rule::RowMajor => return Alone::RowMajor,
+            StrideRule::RowMajor => return StepLayout::RowMajor,
         };
-        iteration.map_or(Alone::Nothing, Alone::Iterated)
+        iteration.map_or(StepLayout::Nothing, StepLayout::Iterated)
     }
 
     /// The result with the strides that it takes.
     pub(super) fn lay_out(&self, result: Tensor) -> Result<Tensor> {
         match self {
-            Alone::Iterated(iteration) => iteration.lay_out(result),
-            Alone::Strides(strides) => result.with_strides(strides),
-            Alone::RowMajor => {
+            StepLayout::Iterated(iteration) => iteration.lay_out(result),
+            StepLayout::Strides(strides) => result.with_strides(strides),
+            StepLayout::RowMajor => {
                 let strides = contiguous_strides(result.sizes());
                 result.with_strides(&strides)
             }
-            Alone::Nothing => Ok(result),
+            StepLayout::Nothing => Ok(result),
         }
     }
 }
 
-fn is_power_of_number(op: ChainOp, operands: &[Operand<'_>]) -> bool {
-    op == ChainOp::Binary(BinaryOp::Pow) && matches!(operands.first(), Some(Operand::Scalar(_)))
+fn is_power_of_number(op: PointwiseOp, operands: &[Operand<'_>]) -> bool {
+    op == PointwiseOp::Binary(BinaryOp::Pow) && matches!(operands.first(), Some(Operand::Scalar(_)))
 }
 
 pub(super) fn is_plain(operand: &Operand<'_>) -> bool {
@@ -100,46 +110,48 @@ pub(super) fn is_plain(operand: &Operand<'_>) -> bool {
 }
 
 /// Sizes and strides of an input, or of what a step gives.
-struct Look {
+struct ValueGeometry {
     sizes: Dims,
     strides: Dims,
     is_number: bool,
 }
 
-impl Look {
-    fn of_input(input: &Operand<'_>) -> Look {
+impl ValueGeometry {
+    fn of_input(input: &Operand<'_>) -> ValueGeometry {
         match input {
-            Operand::Tensor(tensor) => Look {
+            Operand::Tensor(tensor) => ValueGeometry {
                 sizes: Dims::from_slice(tensor.sizes()),
                 strides: Dims::from_slice(tensor.strides()),
                 is_number: false,
             },
             Operand::Scalar(_) => {
-                Look { sizes: Dims::new(), strides: Dims::new(), is_number: true }
+                ValueGeometry { sizes: Dims::new(), strides: Dims::new(), is_number: true }
             }
         }
     }
 
     /// What a step gives whose operands are all of one dtype.
-    fn of_step(step: &ChainStep, values: &[Look]) -> Option<Look> {
-        let operands: SmallVec<[&Look; MOST_OPERANDS]> =
+    fn of_step(step: &PointwiseStep, values: &[ValueGeometry]) -> Option<ValueGeometry> {
+        let operands: SmallVec<[&ValueGeometry; MAX_OPERANDS]> =
             step.operands().iter().map(|&place| values.get(place)).collect::<Option<_>>()?;
         let mut sizes = Dims::new();
         for operand in &operands {
             sizes = broadcast(&sizes, &operand.sizes).ok()?;
         }
-        let over = |operands: &mut dyn Iterator<Item = &&Look>| {
-            let looks: SmallVec<[_; MOST_OPERANDS]> =
-                operands.map(|look| (&look.sizes[..], &look.strides[..])).collect();
-            strides_of_result(&looks, &sizes)
+        let over = |operands: &mut dyn Iterator<Item = &&ValueGeometry>| {
+            let geometries: SmallVec<[_; MAX_OPERANDS]> =
+                operands.map(|geometry| (&geometry.sizes[..], &geometry.strides[..])).collect();
+            strides_of_result(&geometries, &sizes)
         };
         let strides = match rule(step.op) {
-            Rule::Numbers(count) => over(&mut operands.iter().take(count)),
-            Rule::Choice => over(&mut operands.iter()),
-            Rule::Tensors if operands.first()?.is_number => contiguous_strides(&sizes),
-            Rule::Tensors => over(&mut operands.iter().filter(|look| !look.is_number)),
+            StrideRule::Numbers(count) => over(&mut operands.iter().take(count)),
+            StrideRule::Choice => over(&mut operands.iter()),
+            StrideRule::Tensors if operands.first()?.is_number => contiguous_strides(&sizes),
+            StrideRule::Tensors => {
+                over(&mut operands.iter().filter(|geometry| !geometry.is_number))
+            }
             // A copy of what steps or inputs give that leave gaps is left to steps that run alone.
-            Rule::Copy
+            StrideRule::Copy
                 if sconce_kernel_core::layout::strides::is_dense(
                     &sizes,
                     &operands.first()?.strides,
@@ -147,37 +159,37 @@ impl Look {
             {
                 operands.first()?.strides.clone()
             }
-            Rule::Copy => return None,
-            Rule::RowMajor => contiguous_strides(&sizes),
+            StrideRule::Copy => return None,
+            StrideRule::RowMajor => contiguous_strides(&sizes),
         };
-        Some(Look { sizes, strides, is_number: false })
+        Some(ValueGeometry { sizes, strides, is_number: false })
     }
 }
 
 /// Inputs whose dimensions are in the order in which the result lies in memory, and what to do to
 /// the results.
-pub(super) struct Turned {
+pub(super) struct PermutedInputs {
     turn: Permutation,
     rank: usize,
     inputs: SmallVec<[Option<Tensor>; 16]>,
     /// Sizes and strides of the chain's results.
-    results: SmallVec<[Look; 2]>,
+    results: SmallVec<[ValueGeometry; 2]>,
 }
 
-impl Turned {
+impl PermutedInputs {
     /// Turns inputs of one dtype, and masks; `None` where steps had better run alone.
-    pub(super) fn new(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Option<Turned> {
-        let mut values: Vec<Look> = inputs.iter().map(Look::of_input).collect();
+    pub(super) fn new(steps: &[PointwiseStep], inputs: &[Operand<'_>]) -> Option<PermutedInputs> {
+        let mut values: Vec<ValueGeometry> = inputs.iter().map(ValueGeometry::of_input).collect();
         for step in steps {
-            let look = Look::of_step(step, &values)?;
-            values.push(look);
+            let geometry = ValueGeometry::of_step(step, &values)?;
+            values.push(geometry);
         }
         let last = values.last()?;
         let rank = last.sizes.len();
         if values.iter().any(|value| value.sizes.len() > rank) {
             return None;
         }
-        let turn = Permutation::into_order(&last.strides);
+        let turn = Permutation::of_strides(&last.strides);
         let turned = |input: &Operand<'_>| match input {
             Operand::Tensor(tensor) if tensor.dim() > 0 => {
                 let mut tensor = (*tensor).clone();
@@ -190,8 +202,9 @@ impl Turned {
         };
         let turned = inputs.iter().map(turned).collect::<Option<_>>()?;
         let steps_of = values.drain(inputs.len()..).zip(steps);
-        let results = steps_of.filter(|(_, step)| step.is_result).map(|(look, _)| look).collect();
-        Some(Turned { turn, rank, inputs: turned, results })
+        let results =
+            steps_of.filter(|(_, step)| step.is_result).map(|(geometry, _)| geometry).collect();
+        Some(PermutedInputs { turn, rank, inputs: turned, results })
     }
 
     /// The inputs, turned.
@@ -204,15 +217,15 @@ impl Turned {
     ///
     /// # Errors
     /// Where memory is short.
-    pub(super) fn back(&self, results: ChainResults) -> Result<ChainResults> {
+    pub(super) fn back(&self, results: PointwiseResults) -> Result<PointwiseResults> {
         let both = results.into_iter().zip(&self.results);
-        both.map(|(result, look)| {
+        both.map(|(result, geometry)| {
             let mut result =
                 if result.dim() == self.rank { self.turn.back(&result)? } else { result };
-            while result.dim() > look.sizes.len() {
+            while result.dim() > geometry.sizes.len() {
                 result = result.select(0, 0)?;
             }
-            result.with_strides(&look.strides)
+            result.with_strides(&geometry.strides)
         })
         .collect()
     }

@@ -5,11 +5,11 @@ use std::cell::Ref;
 
 use smallvec::SmallVec;
 
-use super::{ChainOp, ChainStep};
-use crate::elementwise::binary::Floating;
-use crate::elementwise::unary::Mapping;
+use super::{PointwiseOp, PointwiseStep};
+use crate::elementwise::binary::BinaryKernels;
+use crate::elementwise::unary::UnaryKernel;
 use crate::{BinaryOp, Operand, Scalar, Tensor};
-use sconce_kernel_core::iter::broadcast_binary::Zipping;
+use sconce_kernel_core::iter::broadcast_binary::BinaryKernel;
 use sconce_kernel_core::layout::strided_iter::Strided;
 
 /// How many elements all steps together give at most.
@@ -22,7 +22,10 @@ enum Input<'a, T> {
 }
 
 /// Runs a chain; `None` where it is larger or of another kind.
-pub(super) fn run<T: Floating>(steps: &[ChainStep], inputs: &[Operand<'_>]) -> Option<Tensor> {
+pub(super) fn run<T: BinaryKernels>(
+    steps: &[PointwiseStep],
+    inputs: &[Operand<'_>],
+) -> Option<Tensor> {
     let (last, before) = steps.split_last()?;
     let model = inputs.iter().find_map(|input| match input {
         Operand::Tensor(tensor) => Some(*tensor),
@@ -45,7 +48,7 @@ pub(super) fn run<T: Floating>(steps: &[ChainStep], inputs: &[Operand<'_>]) -> O
             _ => return None,
         });
     }
-    let result = Tensor::unset(model.sizes(), T::DTYPE).ok()?;
+    let result = Tensor::for_overwrite(model.sizes(), T::DTYPE).ok()?;
     {
         let mut out = result.write::<T>().ok()?;
         let mut scratch: SmallVec<[T; 128]> = SmallVec::from_elem(T::from_double(0.0), scratch);
@@ -60,13 +63,13 @@ pub(super) fn run<T: Floating>(steps: &[ChainStep], inputs: &[Operand<'_>]) -> O
 
 /// What computes a step.
 enum Kernel<T> {
-    One(Mapping<T>),
-    Two(Zipping<T>),
+    One(UnaryKernel<T>),
+    Two(BinaryKernel<T>),
 }
 
 /// One step, from inputs and what the steps before it have made.
-fn compute<T: Floating>(
-    step: &ChainStep,
+fn compute<T: BinaryKernels>(
+    step: &PointwiseStep,
     inputs: &[Input<'_, T>],
     made: &[T],
     out: &mut [T],
@@ -81,14 +84,14 @@ fn compute<T: Floating>(
     let [a, b, alpha, _] = step.operands;
     let by_one = || matches!(inputs.get(alpha), Some(Input::Number([x])) if x.to_double() == 1.0);
     let kernel = match step.op {
-        ChainOp::Unary(op) => Kernel::One(T::mapping(op)),
+        PointwiseOp::Unary(op) => Kernel::One(T::unary_kernel(op)),
         // Powers of numbers are left to what looks at them, and so is a number that has not the sizes of
         // the result.
-        ChainOp::Binary(BinaryOp::Pow) => return None,
-        ChainOp::Onto(_) if matches!(inputs.get(a), Some(Input::Number(_))) => return None,
-        ChainOp::Binary(op) | ChainOp::Onto(op) => Kernel::Two(T::zipping(op)?),
-        ChainOp::Add if by_one() => Kernel::Two(T::zipping(BinaryOp::Add)?),
-        ChainOp::Sub if by_one() => Kernel::Two(T::zipping(BinaryOp::Sub)?),
+        PointwiseOp::Binary(BinaryOp::Pow) => return None,
+        PointwiseOp::Onto(_) if matches!(inputs.get(a), Some(Input::Number(_))) => return None,
+        PointwiseOp::Binary(op) | PointwiseOp::Onto(op) => Kernel::Two(T::binary_kernel(op)?),
+        PointwiseOp::Add if by_one() => Kernel::Two(T::binary_kernel(BinaryOp::Add)?),
+        PointwiseOp::Sub if by_one() => Kernel::Two(T::binary_kernel(BinaryOp::Sub)?),
         _ => return None,
     };
     match (kernel, operand(a)?) {

@@ -1,7 +1,7 @@
 //! Picking elements by index: `index_select`, `gather`, `scatter`, `embedding`, and advanced indexing.
 
 use crate::elementwise::in_place::store;
-use crate::indexing::index_runs::{Places, at_least_one, by_width, units};
+use crate::indexing::index_runs::{IndexRuns, at_least_one, by_width, units};
 use crate::{Bool, DType, Dims, Element, Error, Operand, Result, Tensor};
 use sconce_kernel_core::layout::shape::{broadcast, contiguous_strides, product, wrap_dim};
 use sconce_kernel_core::parallel::grain;
@@ -45,7 +45,7 @@ fn take_slices(input: &Tensor, dim: usize, indices: &[i64]) -> Result<Tensor> {
     let inner = product(&sizes[dim + 1..]) as usize;
     let whole = inner * sizes[dim] as usize;
     sizes[dim] = indices.len() as i64;
-    let result = Tensor::unset(&sizes, input.dtype())?;
+    let result = Tensor::for_overwrite(&sizes, input.dtype())?;
     fn copy<T: Element>(
         input: &Tensor,
         result: &Tensor,
@@ -68,11 +68,11 @@ fn take_slices(input: &Tensor, dim: usize, indices: &[i64]) -> Result<Tensor> {
             return Ok(());
         }
         if whole == from.len() {
-            partition::pieces(to, inner, grain::ROWS, |start, to| {
+            partition::for_each_chunk(to, inner, grain::ROWS, |start, to| {
                 part(from, to, &indices[start / inner..]);
             });
         } else {
-            partition::pieces(to, taken, grain::ROWS, |start, to| {
+            partition::for_each_chunk(to, taken, grain::ROWS, |start, to| {
                 let wholes = from.chunks_exact(whole).skip(start / taken);
                 to.chunks_exact_mut(taken).zip(wholes).for_each(|(to, from)| {
                     part(from, to, indices);
@@ -112,7 +112,7 @@ pub fn embedding(weight: &Tensor, indices: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// For indices beyond the dimension, and an index tensor larger than the input elsewhere.
 pub fn gather(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
-    let places = Places::along(input, dim, index)?;
+    let places = IndexRuns::along(input, dim, index)?;
     places.gather(&input.contiguous()?, index.sizes())
 }
 
@@ -121,7 +121,7 @@ pub fn gather(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// As [`gather`], and where the source is smaller than the index tensor.
 pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, source: Operand<'_>) -> Result<Tensor> {
-    let places = Places::along(input, dim, index)?;
+    let places = IndexRuns::along(input, dim, index)?;
     let result = input.copy()?;
     let source = match source {
         Operand::Scalar(_) => source.to_dtype(input.dtype())?.expand(index.sizes())?,
@@ -160,12 +160,12 @@ pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, source: Operand<'_>) ->
 /// # Errors
 /// For dtypes without kernels.
 pub fn nonzero(input: &Tensor) -> Result<Tensor> {
-    let places = set_places(&input.to_dtype(DType::Bool)?)?;
+    let places = true_positions(&input.to_dtype(DType::Bool)?)?;
     let count = places.len() as i64;
     let Some((&width, outer)) = input.sizes().split_last() else {
         return Tensor::zeros(&[count, 0], DType::Int64);
     };
-    let found = Tensor::unset(&[count, input.dim() as i64], DType::Int64)?;
+    let found = Tensor::for_overwrite(&[count, input.dim() as i64], DType::Int64)?;
     {
         let mut found = found.write::<i64>()?;
         let mut rows = found.chunks_exact_mut(input.dim()).zip(&places).peekable();
@@ -190,7 +190,7 @@ pub fn nonzero(input: &Tensor) -> Result<Tensor> {
 }
 
 /// The places of what is true, in row-major order.
-pub(crate) fn set_places(flags: &Tensor) -> Result<Vec<i64>> {
+pub(crate) fn true_positions(flags: &Tensor) -> Result<Vec<i64>> {
     let flags = flags.contiguous()?;
     let flags = flags.read::<Bool>()?;
     let count = flags.iter().map(|flag| usize::from(flag.get())).sum::<usize>();
@@ -207,7 +207,7 @@ pub(crate) fn set_places(flags: &Tensor) -> Result<Vec<i64>> {
 
 /// Advanced indexing laid out: which elements of a contiguous tensor, and the result's sizes.
 struct Plan {
-    places: Places,
+    places: IndexRuns,
     sizes: Dims,
 }
 
@@ -306,11 +306,11 @@ fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
     let size = |&dim: &usize| input.sizes()[dim];
     let sizes = outer.iter().map(size).chain(shape).chain(inner.iter().map(size)).collect();
     if outer.is_empty() && between.is_empty() {
-        return Ok(Plan { places: Places::new(picked, run as usize), sizes });
+        return Ok(Plan { places: IndexRuns::new(picked, run as usize), sizes });
     }
     let (outer, between) = (offsets(outer), offsets(between));
     let counts = [outer.len() as i64, picked.numel(), between.len() as i64];
-    let starts = Tensor::unset(&counts, DType::Int64)?;
+    let starts = Tensor::for_overwrite(&counts, DType::Int64)?;
     {
         let (picked, mut starts) = (picked.read::<i64>()?, starts.write::<i64>()?);
         let bases = outer.iter().flat_map(|&a| picked.iter().map(move |&b| a + b));
@@ -318,7 +318,7 @@ fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
             row.iter_mut().zip(&between).for_each(|(at, &c)| *at = base + c);
         }
     }
-    Ok(Plan { places: Places::new(starts, run as usize), sizes })
+    Ok(Plan { places: IndexRuns::new(starts, run as usize), sizes })
 }
 
 /// Adds to every place what an index along one dimension says, a negative one from its end.

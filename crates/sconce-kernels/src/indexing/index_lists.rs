@@ -26,7 +26,7 @@ pub(crate) fn pick(input: &Tensor, lists: &[Vec<usize>]) -> Result<Tensor> {
     }
     let sizes: Dims =
         outer.iter().copied().chain(lists.iter().map(|list| list.len() as i64)).collect();
-    let result = Tensor::unset(&sizes, input.dtype())?;
+    let result = Tensor::for_overwrite(&sizes, input.dtype())?;
     if result.numel() == 0 {
         return Ok(result);
     }
@@ -59,7 +59,7 @@ fn copy<T: Element>(input: &Tensor, result: &Tensor, lists: &[Vec<usize>]) -> Re
     let planes = planes.zip(from.chunks_exact(product(&input.sizes()[lead..]) as usize));
     match result.numel() < PARALLEL as i64 {
         true => planes.for_each(plane),
-        false => partition::each(planes, plane),
+        false => partition::for_each(planes, plane),
     }
     Ok(())
 }

@@ -45,7 +45,7 @@ pub(crate) fn at_least_one(sizes: &[i64]) -> Dims {
 }
 
 /// Runs of elements in a contiguous tensor, in the order of the elements of another.
-pub(crate) struct Places {
+pub(crate) struct IndexRuns {
     starts: Starts,
     /// How many runs there are.
     count: usize,
@@ -58,18 +58,18 @@ enum Starts {
     /// These, as `int64`, are known to lie in the tensor.
     Known(Tensor),
     /// Those that an index tensor says, once somebody asks for them.
-    Along(Along),
+    IndexedDim(IndexedDim),
 }
 
 /// Elements of an index tensor along a dimension of a contiguous tensor.
-struct Along {
+struct IndexedDim {
     /// As `int64`.
     index: Tensor,
-    walk: Walk,
+    walk: IndexWalk,
 }
 
 /// How the elements of an index tensor are gone over.
-struct Walk {
+struct IndexWalk {
     sizes: Dims,
     /// Those of the index tensor, and those of the other one, in which the dimension has none.
     strides: [Dims; 2],
@@ -84,7 +84,7 @@ struct Walk {
 /// Starts that are computed together.
 const TOGETHER: usize = 512;
 
-impl Walk {
+impl IndexWalk {
     /// Calls `f` with the starts of runs in this range, a piece at a time, and which the first of them
     /// is. Where an index lies beyond the dimension, it stops and gives that.
     fn pieces(
@@ -154,23 +154,23 @@ impl Walk {
 }
 
 /// Places of which what they are computed from has been read: threads can share it.
-enum Found<'a> {
+enum RunStarts<'a> {
     Known(&'a [i64]),
-    Along(&'a [i64], &'a Walk),
+    IndexedDim(&'a [i64], &'a IndexWalk),
 }
 
-impl Found<'_> {
+impl RunStarts<'_> {
     /// Calls `f` with the starts of runs in this range, some at a time, and which the first of them is.
     ///
     /// # Errors
     /// For indices beyond the dimension.
     fn pieces(&self, range: Range<usize>, mut f: impl FnMut(usize, &[i64])) -> Result<()> {
         let (all, walk) = match *self {
-            Found::Known(starts) => {
+            RunStarts::Known(starts) => {
                 f(range.start, &starts[range]);
                 return Ok(());
             }
-            Found::Along(all, walk) => (all, walk),
+            RunStarts::IndexedDim(all, walk) => (all, walk),
         };
         match walk.pieces(all, range, &mut f) {
             Some(i) => Err(Error::runtime(format!(
@@ -182,10 +182,10 @@ impl Found<'_> {
     }
 }
 
-impl Places {
+impl IndexRuns {
     /// Runs of `len` elements that are known to lie in the tensor.
-    pub(crate) fn new(starts: Tensor, len: usize) -> Places {
-        Places { count: starts.count(), starts: Starts::Known(starts), len }
+    pub(crate) fn new(starts: Tensor, len: usize) -> IndexRuns {
+        IndexRuns { count: starts.count(), starts: Starts::Known(starts), len }
     }
 
     /// Where every element of `index` points to along a dimension of a contiguous `input`. What is
@@ -194,13 +194,13 @@ impl Places {
     ///
     /// # Errors
     /// For an index tensor of other numbers than whole ones, and one larger than the input elsewhere.
-    pub(crate) fn along(input: &Tensor, dim: i64, index: &Tensor) -> Result<Places> {
+    pub(crate) fn along(input: &Tensor, dim: i64, index: &Tensor) -> Result<IndexRuns> {
         if !matches!(index.dtype(), DType::Int64 | DType::Int32) && index.numel() > 0 {
             return Err(Error::runtime("gather(): Expected dtype int32/int64 for index"));
         }
         let dim = wrap_dim(dim, input.dim())?;
         if index.numel() == 0 {
-            return Ok(Places::new(Tensor::zeros(&[0], DType::Int64)?, 1));
+            return Ok(IndexRuns::new(Tensor::zeros(&[0], DType::Int64)?, 1));
         }
         if index.dim().max(1) != input.dim().max(1) {
             let message = "Index tensor must have the same number of dimensions as input tensor";
@@ -230,8 +230,8 @@ impl Places {
             strided_iter::merge(&own[..kept], [&steps[..kept], &strides[..kept]]);
         let count = sconce_kernel_core::layout::shape::product(&sizes) as usize;
         let offset = index.offset();
-        let walk = Walk { sizes, strides, offset, size, stride, dim };
-        Ok(Places { starts: Starts::Along(Along { index, walk }), count, len })
+        let walk = IndexWalk { sizes, strides, offset, size, stride, dim };
+        Ok(IndexRuns { starts: Starts::IndexedDim(IndexedDim { index, walk }), count, len })
     }
 
     /// How long each run is.
@@ -240,11 +240,11 @@ impl Places {
     }
 
     /// Calls `f` with where the runs start.
-    fn with<R>(&self, f: impl FnOnce(Found<'_>) -> Result<R>) -> Result<R> {
+    fn with<R>(&self, f: impl FnOnce(RunStarts<'_>) -> Result<R>) -> Result<R> {
         match &self.starts {
-            Starts::Known(starts) => f(Found::Known(&starts.read::<i64>()?)),
-            Starts::Along(along) => {
-                f(Found::Along(&along.index.storage().read::<i64>()?, &along.walk))
+            Starts::Known(starts) => f(RunStarts::Known(&starts.read::<i64>()?)),
+            Starts::IndexedDim(along) => {
+                f(RunStarts::IndexedDim(&along.index.storage().read::<i64>()?, &along.walk))
             }
         }
     }
@@ -266,7 +266,7 @@ impl Places {
     /// # Errors
     /// For indices beyond the dimension, and where memory is short.
     pub(crate) fn gather(&self, input: &Tensor, sizes: &[i64]) -> Result<Tensor> {
-        fn copy<T: Element>(input: &Tensor, result: &Tensor, places: &Places) -> Result<()> {
+        fn copy<T: Element>(input: &Tensor, result: &Tensor, places: &IndexRuns) -> Result<()> {
             let (from, len) = (units::<T>(input)?, places.len);
             let from = &from[..];
             let mut to = result.storage().write::<T>()?;
@@ -292,7 +292,7 @@ impl Places {
                     return found.pieces(0..places.count, |_, _| {});
                 }
                 let failed = AtomicBool::new(false);
-                partition::pieces(to, len, grain::ROWS, |start, piece| {
+                partition::for_each_chunk(to, len, grain::ROWS, |start, piece| {
                     failed.fetch_or(part(start, piece).is_err(), Ordering::Relaxed);
                 });
                 match failed.into_inner() {
@@ -302,7 +302,7 @@ impl Places {
                 }
             })
         }
-        let result = Tensor::unset(sizes, input.dtype())?;
+        let result = Tensor::for_overwrite(sizes, input.dtype())?;
         by_width!(input, copy(input, &result, self))?;
         Ok(result)
     }
@@ -313,7 +313,7 @@ impl Places {
     /// # Errors
     /// For indices beyond the dimension, and where both share a storage.
     pub(crate) fn scatter(&self, target: &Tensor, source: &Tensor) -> Result<()> {
-        fn copy<T: Element>(target: &Tensor, source: &Tensor, places: &Places) -> Result<()> {
+        fn copy<T: Element>(target: &Tensor, source: &Tensor, places: &IndexRuns) -> Result<()> {
             let from = units::<T>(source)?;
             let mut to = target.storage().write::<T>()?;
             places.fold(to.get_mut(target.offset() as usize..).unwrap_or_default(), &from, |_, x| x)
@@ -417,7 +417,7 @@ mod tests {
         ];
         for index in cases {
             for dim in 0..3 {
-                let places = Places::along(&input, dim as i64, &index).unwrap();
+                let places = IndexRuns::along(&input, dim as i64, &index).unwrap();
                 let mut starts = Vec::new();
                 places.each(|_, at| starts.push(at as i64)).unwrap();
                 let run = places.run() as i64;
@@ -434,7 +434,7 @@ mod tests {
             }
         }
         let wrong = Tensor::from_slice(&[0i64, 3, -1], &[1, 1, 3]).unwrap();
-        let found = Places::along(&input, 0, &wrong).and_then(|places| places.each(|_, _| {}));
+        let found = IndexRuns::along(&input, 0, &wrong).and_then(|places| places.each(|_, _| {}));
         assert_eq!(
             found.unwrap_err().message(),
             "index 3 is out of bounds for dimension 0 with size 3"

@@ -1,7 +1,7 @@
 //! Writing to and folding into places given by index tensors.
 
-use crate::indexing::index::set_places;
-use crate::indexing::index_runs::{Places, at_least_one};
+use crate::indexing::index::true_positions;
+use crate::indexing::index_runs::{IndexRuns, at_least_one};
 use crate::{DType, Dims, Error, MemoryFormat, Operand, Result, Scalar, Tensor};
 use sconce_kernel_core::layout::shape::wrap_dim;
 use sconce_kernel_core::tensor::wide_elements::{
@@ -10,7 +10,7 @@ use sconce_kernel_core::tensor::wide_elements::{
 
 /// What becomes of an element that several sources point to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fold {
+pub enum ScatterReduce {
     /// The last source wins.
     Replace,
     /// `sum` and `add`.
@@ -29,22 +29,22 @@ pub enum Fold {
 ///
 /// # Errors
 /// For indices beyond the dimension, sources smaller than the index tensor, and dtypes that differ.
-pub fn scatter_fold(
+pub fn scatter_reduce(
     input: &Tensor,
     dim: i64,
     index: &Tensor,
     source: Operand<'_>,
-    fold: Fold,
+    fold: ScatterReduce,
     include_self: bool,
 ) -> Result<Tensor> {
-    if fold == Fold::Replace {
+    if fold == ScatterReduce::Replace {
         return crate::scatter(input, dim, index, source);
     }
     let source = match source {
         Operand::Scalar(_) => source.to_dtype(input.dtype())?.expand(index.sizes())?,
         Operand::Tensor(source) => corner(input, dim, index, source)?,
     };
-    let places = Places::along(input, dim, index)?;
+    let places = IndexRuns::along(input, dim, index)?;
     fold_into(input, &places, &source, fold, include_self)
 }
 
@@ -79,30 +79,30 @@ fn corner(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Result<T
 /// `source` folded into places of a copy of `input`.
 fn fold_into(
     input: &Tensor,
-    places: &Places,
+    places: &IndexRuns,
     source: &Tensor,
-    fold: Fold,
+    fold: ScatterReduce,
     include_self: bool,
 ) -> Result<Tensor> {
     let dtype = input.dtype();
-    if matches!(fold, Fold::Max | Fold::Min) {
+    if matches!(fold, ScatterReduce::Max | ScatterReduce::Min) {
         expect_ordered("scatter_reduce", dtype)?;
     }
     // Halves and short integers are rounded or wrapped once.
     let compute = computed(dtype)?;
-    if fold == Fold::Replace {
+    if fold == ScatterReduce::Replace {
         let target = input.copy()?;
         places.scatter(&target, &source.contiguous()?)?;
         return Ok(target);
     }
     let target = if compute == dtype { input.copy()? } else { input.to_dtype(compute)? };
     let source = source.to_dtype(compute)?.contiguous()?;
-    fn real<T: Real>(fold: Fold, a: T, b: T) -> T {
+    fn real<T: Real>(fold: ScatterReduce, a: T, b: T) -> T {
         // Without branches, which would go one way as often as the other.
-        let is_better = (if fold == Fold::Max { b > a } else { b < a }) | b.not_a_number();
+        let is_better = (if fold == ScatterReduce::Max { b > a } else { b < a }) | b.not_a_number();
         if is_better & !a.not_a_number() { b } else { a }
     }
-    let how = How { places, fold, include_self };
+    let how = ScatterPlan { places, fold, include_self };
     match compute {
         DType::Int64 => how.run(&target, &source, real::<i64>),
         DType::Float32 => how.run(&target, &source, real::<f32>),
@@ -114,31 +114,35 @@ fn fold_into(
 }
 
 /// What is folded, and where to.
-struct How<'a> {
-    places: &'a Places,
-    fold: Fold,
+struct ScatterPlan<'a> {
+    places: &'a IndexRuns,
+    fold: ScatterReduce,
     include_self: bool,
 }
 
-impl How<'_> {
+impl ScatterPlan<'_> {
     /// Folds in the dtype of `T`.
     fn run<T: Number>(
         &self,
         target: &Tensor,
         source: &Tensor,
-        extreme: impl Fn(Fold, T, T) -> T + Copy,
+        extreme: impl Fn(ScatterReduce, T, T) -> T + Copy,
     ) -> Result<()> {
         let mut target = target.write::<T>()?;
         let source = source.read::<T>()?;
         match self.fold {
-            Fold::Replace => self.fold(&mut target, &source, |_, b| b),
-            Fold::Sum | Fold::Mean => self.fold(&mut target, &source, T::plus),
-            Fold::Product => self.fold(&mut target, &source, T::times),
-            Fold::Max => self.fold(&mut target, &source, |a, b| extreme(Fold::Max, a, b)),
-            Fold::Min => self.fold(&mut target, &source, |a, b| extreme(Fold::Min, a, b)),
+            ScatterReduce::Replace => self.fold(&mut target, &source, |_, b| b),
+            ScatterReduce::Sum | ScatterReduce::Mean => self.fold(&mut target, &source, T::plus),
+            ScatterReduce::Product => self.fold(&mut target, &source, T::times),
+            ScatterReduce::Max => {
+                self.fold(&mut target, &source, |a, b| extreme(ScatterReduce::Max, a, b))
+            }
+            ScatterReduce::Min => {
+                self.fold(&mut target, &source, |a, b| extreme(ScatterReduce::Min, a, b))
+            }
         }?;
         match self.fold {
-            Fold::Mean => self.divide(&mut target),
+            ScatterReduce::Mean => self.divide(&mut target),
             _ => Ok(()),
         }
     }
@@ -188,13 +192,13 @@ impl How<'_> {
 ///
 /// # Errors
 /// For indices beyond the dimension, and where sizes or dtypes differ.
-pub fn index_fold(
+pub fn index_reduce(
     name: &str,
     input: &Tensor,
     dim: i64,
     index: &Tensor,
     source: &Tensor,
-    fold: Fold,
+    fold: ScatterReduce,
     include_self: bool,
 ) -> Result<Tensor> {
     let dim = wrap_dim(dim, input.dim())?;
@@ -244,7 +248,7 @@ pub fn index_fold(
     let index = index.reshape(&column)?.expand(&source_sizes)?;
     let target = input.reshape(&sizes)?;
     let source = source.reshape(&source_sizes)?;
-    let places = Places::along(&target, dim as i64, &index)?;
+    let places = IndexRuns::along(&target, dim as i64, &index)?;
     fold_into(&target, &places, &source, fold, include_self)?.view(input.sizes())
 }
 
@@ -290,7 +294,7 @@ pub fn index_fill(input: &Tensor, dim: i64, index: &Tensor, value: Operand<'_>) 
 }
 
 /// Elements of all by number, negative ones counted from the end.
-fn flat_places(input: &Tensor, index: &Tensor, name: &str) -> Result<Places> {
+fn flat_places(input: &Tensor, index: &Tensor, name: &str) -> Result<IndexRuns> {
     if index.dtype() != DType::Int64 {
         return Err(Error::runtime(format!(
             "{name}(): Expected a long tensor for index, but got {}",
@@ -314,7 +318,7 @@ fn flat_places(input: &Tensor, index: &Tensor, name: &str) -> Result<Places> {
         }
         starts.iter_mut().for_each(|at| *at += if *at < 0 { count } else { 0 });
     }
-    Ok(Places::new(starts, 1))
+    Ok(IndexRuns::new(starts, 1))
 }
 
 /// `torch.take`.
@@ -351,7 +355,7 @@ pub fn put(input: &Tensor, index: &Tensor, source: &Tensor, accumulate: bool) ->
         )));
     }
     let places = flat_places(input, index, "put_")?;
-    let fold = if accumulate { Fold::Sum } else { Fold::Replace };
+    let fold = if accumulate { ScatterReduce::Sum } else { ScatterReduce::Replace };
     fold_into(input, &places, source, fold, true)
 }
 
@@ -364,7 +368,7 @@ pub fn masked_select(input: &Tensor, mask: &Tensor) -> Result<Tensor> {
         return Err(Error::runtime("masked_select: expected BoolTensor for mask"));
     }
     let sizes = sconce_kernel_core::layout::shape::broadcast(input.sizes(), mask.sizes())?;
-    let kept = set_places(&mask.expand(&sizes)?)?;
+    let kept = true_positions(&mask.expand(&sizes)?)?;
     let kept = Tensor::from_slice(&kept, &[kept.len() as i64])?;
     crate::index_select(&input.expand(&sizes)?.reshape(&[-1])?, 0, &kept)
 }
@@ -388,7 +392,7 @@ pub fn masked_scatter(input: &Tensor, mask: &Tensor, source: &Tensor) -> Result<
         )));
     }
     let sizes = sconce_kernel_core::layout::shape::broadcast(input.sizes(), mask.sizes())?;
-    let places = set_places(&mask.expand(&sizes)?)?;
+    let places = true_positions(&mask.expand(&sizes)?)?;
     if places.len() as i64 > source.numel() {
         return Err(Error::runtime(format!(
             "masked_scatter: expected number of elements in source ({}) to be >= number of masked \
@@ -399,8 +403,8 @@ pub fn masked_scatter(input: &Tensor, mask: &Tensor, source: &Tensor) -> Result<
     }
     let count = places.len() as i64;
     let source = source.reshape(&[-1])?.narrow(0, 0, count)?;
-    let places = Places::new(Tensor::from_slice(&places, &[count])?, 1);
-    fold_into(&input.expand(&sizes)?, &places, &source, Fold::Replace, true)
+    let places = IndexRuns::new(Tensor::from_slice(&places, &[count])?, 1);
+    fold_into(&input.expand(&sizes)?, &places, &source, ScatterReduce::Replace, true)
 }
 
 /// `torch.take_along_dim`; without a dimension, over all elements.

@@ -1,7 +1,7 @@
 //! Linear layers, convolutions and products of quantized tensors.
 //!
 //! Sums of products of integers are exact and rounded once, in `float32` steps as FBGEMM does. What
-//! fits the instructions for small integers goes through [`Rows`]; the rest is computed in `float64`.
+//! fits the instructions for small integers goes through [`Int8Rows`]; the rest is computed in `float64`.
 
 use crate::binary;
 use crate::conv;
@@ -11,7 +11,7 @@ use crate::quantize::{Steps, centred, choose_parameters, dequantize, nearest, qu
 use crate::{
     BinaryOp, ConvOptions, DType, Element, Error, MemoryFormat, Result, Scalar, Tensor, linear,
 };
-use sconce_gemm::int8_dot::Rows;
+use sconce_gemm::int8_dot::Int8Rows;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::tensor::quantization::{
@@ -19,7 +19,7 @@ use sconce_kernel_core::tensor::quantization::{
 };
 use sconce_kernel_core::tensor::quantizer::Quantizer;
 
-/// The most numbers in a row of [`Rows`].
+/// The most numbers in a row of [`Int8Rows`].
 const LONGEST: usize = 65_000;
 /// Products below which other threads cost more than they bring.
 const PARALLEL: usize = 1 << 18;
@@ -83,7 +83,7 @@ fn finished<T: Element>(
         channels: &Channels,
         f: impl Fn(S, f32, f32) -> T + Copy,
     ) -> Result<Tensor> {
-        let result = Tensor::unset(sums.sizes(), T::DTYPE)?;
+        let result = Tensor::for_overwrite(sums.sizes(), T::DTYPE)?;
         let Channels { scales, biases } = channels;
         let width = scales.len().max(1);
         let rows = sums.read::<S>()?;
@@ -148,7 +148,7 @@ fn requantized(
     }
 }
 
-/// The integers of a product's operands, if [`Rows`] can multiply them in rows of this length: the
+/// The integers of a product's operands, if [`Int8Rows`] can multiply them in rows of this length: the
 /// input's less their zero point, the weight's as they are. Of convolutions channels lie last in both.
 fn small_integers(
     (input, weight): (&Tensor, &Tensor),
@@ -194,12 +194,12 @@ fn linear_sums(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
     let mut sizes = input.sizes().to_vec();
     sizes.pop();
     sizes.push(width as i64);
-    let result = Tensor::unset(&sizes, DType::Int32)?;
+    let result = Tensor::for_overwrite(&sizes, DType::Int32)?;
     {
         let ws = weight.read::<i8>()?;
-        let rows = Rows::new(&ws, len, xs.len() / len);
+        let rows = Int8Rows::new(&ws, len, xs.len() / len);
         let mut out = result.write::<i32>()?;
-        partition::pieces(&mut out, width, PARALLEL / len, |start, out| {
+        partition::for_each_chunk(&mut out, width, PARALLEL / len, |start, out| {
             let first = start / width.max(1);
             let count = out.len() / width.max(1);
             rows.dots(&xs[first * len..(first + count) * len], out);
@@ -237,7 +237,7 @@ fn conv_sums(input: &Tensor, weight: &Tensor, options: &ConvOptions<'_>) -> Resu
     let spatial = &geometry.output[3 - (input.dim() - 2)..];
     let sizes = [input.sizes()[0]].into_iter().chain(spatial.iter().map(|&n| n as i64));
     let sizes: Vec<i64> = sizes.chain([filters as i64]).collect();
-    let result = Tensor::unset(&sizes, DType::Int32)?;
+    let result = Tensor::for_overwrite(&sizes, DType::Int32)?;
     let offset = weight.offset() as usize;
     let ws = weight.storage().read::<i8>()?;
     layer.convolve(&xs, &ws[offset..offset + filters * len], &mut result.write::<i32>()?);
@@ -266,14 +266,15 @@ impl Layer {
             let turned: Vec<i16> = (0..taps)
                 .flat_map(|tap| (0..filters).map(move |c| i16::from(ws[c * taps + tap])))
                 .collect();
-            return partition::pieces(out, filters, PARALLEL / taps, |start, out| {
+            return partition::for_each_chunk(out, filters, PARALLEL / taps, |start, out| {
                 self.each_channel(xs, &turned, start / filters, out);
             });
         }
         let (serial, places) = (PARALLEL / self.len, out.len() / filters);
         let groups = ws.chunks_exact(filters / self.groups * self.len);
-        let groups: Vec<Rows<'_>> = groups.map(|rows| Rows::new(rows, self.len, places)).collect();
-        partition::pieces(out, filters * BLOCK, serial, |start, out| {
+        let groups: Vec<Int8Rows<'_>> =
+            groups.map(|rows| Int8Rows::new(rows, self.len, places)).collect();
+        partition::for_each_chunk(out, filters * BLOCK, serial, |start, out| {
             self.each_group(xs, &groups, start / filters, out);
         });
     }
@@ -306,7 +307,7 @@ impl Layer {
     }
 
     /// The places from `first` on, as products of patches and filters.
-    fn each_group(&self, xs: &[i16], rows: &[Rows<'_>], first: usize, out: &mut [i32]) {
+    fn each_group(&self, xs: &[i16], rows: &[Int8Rows<'_>], first: usize, out: &mut [i32]) {
         let Layer { geometry, channels, filters, groups, len } = self;
         let (own, per_group) = (channels / groups, filters / groups);
         let plain = geometry.kernel == [1; 3]

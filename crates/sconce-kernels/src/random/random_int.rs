@@ -127,7 +127,7 @@ fn random_range(from: i64, to: Option<i64>, dtype: DType) -> Result<(i64, u64)> 
 ///
 /// # Errors
 /// For empty ranges and bounds that the dtype cannot hold.
-pub fn random_between(
+pub fn random_from_to(
     target: &Tensor,
     from: i64,
     to: Option<i64>,

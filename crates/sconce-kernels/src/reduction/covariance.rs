@@ -3,7 +3,7 @@
 use crate::binary;
 use crate::{BinaryOp, DType, Error, Result, Tensor};
 use sconce_kernel_core::tensor::promotion::int_to_float;
-use sconce_kernel_core::tensor::wide_elements::{Complex128, Numbers};
+use sconce_kernel_core::tensor::wide_elements::{Complex128, WideElements};
 
 /// `torch.cov`: covariances of rows, weighted by how often and how much columns count.
 ///
@@ -123,22 +123,22 @@ pub fn corrcoef(input: &Tensor) -> Result<Tensor> {
         return binary(BinaryOp::Div, (&cov).into(), (&cov).into())?.to_dtype(dtype);
     }
     let n = size_or_one(&cov, 0);
-    let deviations: Vec<f64> = match Numbers::of(&cov.diagonal(0, 0, 1)?)? {
-        Numbers::Complex(xs) => xs.iter().map(|x| x.re.sqrt()).collect(),
-        Numbers::Float(xs) => xs.iter().map(|x| x.sqrt()).collect(),
-        Numbers::Int(_) => return Err(Error::no_kernel("corrcoef", dtype)),
+    let deviations: Vec<f64> = match WideElements::of(&cov.diagonal(0, 0, 1)?)? {
+        WideElements::Complex(xs) => xs.iter().map(|x| x.re.sqrt()).collect(),
+        WideElements::Float(xs) => xs.iter().map(|x| x.sqrt()).collect(),
+        WideElements::Int(_) => return Err(Error::no_kernel("corrcoef", dtype)),
     };
     let clip = |x: f64| if x.is_nan() { x } else { x.clamp(-1.0, 1.0) };
     let scale = |at: usize| deviations[at / n] * deviations[at % n];
-    match Numbers::of(&cov)? {
-        Numbers::Complex(xs) => {
+    match WideElements::of(&cov)? {
+        WideElements::Complex(xs) => {
             let scaled = xs.iter().enumerate().map(|(at, x)| x / scale(at));
-            Numbers::Complex(scaled.map(|x| Complex128::new(clip(x.re), clip(x.im))).collect())
+            WideElements::Complex(scaled.map(|x| Complex128::new(clip(x.re), clip(x.im))).collect())
         }
-        Numbers::Float(xs) => {
-            Numbers::Float(xs.iter().enumerate().map(|(at, x)| clip(x / scale(at))).collect())
+        WideElements::Float(xs) => {
+            WideElements::Float(xs.iter().enumerate().map(|(at, x)| clip(x / scale(at))).collect())
         }
-        Numbers::Int(xs) => Numbers::Int(xs),
+        WideElements::Int(xs) => WideElements::Int(xs),
     }
     .tensor(cov.sizes(), dtype)
 }

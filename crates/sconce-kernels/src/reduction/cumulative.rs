@@ -3,17 +3,17 @@
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use crate::special::log_of_sum;
-use crate::{DType, Dims, Element, Error, Extremum, Result, Tensor};
+use crate::{DType, Dims, Element, Error, MinMax, Result, Tensor};
 use sconce_kernel_core::layout::shape::wrap_dim;
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::tensor::wide_elements::{
-    Complex128, Number, Numbers, Real, computed, expect_floating, expect_ordered, widest,
+    Complex128, Number, Real, WideElements, computed, expect_floating, expect_ordered, widest,
 };
-use sconce_kernel_core::vecmath::accuracy::{OfDouble, OfSingle};
+use sconce_kernel_core::vecmath::accuracy::{DoubleAccuracy, SingleAccuracy};
 
 /// Elements with a dimension last, as rows, and how to get back.
 struct Lines {
-    numbers: Numbers,
+    numbers: WideElements,
     sizes: Dims,
     len: usize,
     dim: i64,
@@ -24,7 +24,12 @@ impl Lines {
         let dim = wrap_dim(dim, input.dim())? as i64;
         let last = input.transpose(dim, -1)?;
         let len = last.sizes().last().copied().unwrap_or(1).max(1) as usize;
-        Ok(Lines { numbers: Numbers::of(&last)?, sizes: Dims::from_slice(last.sizes()), len, dim })
+        Ok(Lines {
+            numbers: WideElements::of(&last)?,
+            sizes: Dims::from_slice(last.sizes()),
+            len,
+            dim,
+        })
     }
 
     fn restore(&self, tensor: Tensor) -> Result<Tensor> {
@@ -90,7 +95,7 @@ fn scan<T: Element, A: Copy>(
     let len = input.sizes().get(dim).copied().unwrap_or(1) as usize;
     let inner = input.sizes().iter().skip(dim + 1).product::<i64>() as usize;
     let wide = input.to_dtype(T::DTYPE)?.contiguous()?;
-    let result = Tensor::unset(input.sizes(), T::DTYPE)?;
+    let result = Tensor::for_overwrite(input.sizes(), T::DTYPE)?;
     if input.numel() == 0 {
         return result.to_dtype(dtype);
     }
@@ -199,7 +204,7 @@ pub fn logcumsumexp(input: &Tensor, dim: i64) -> Result<Tensor> {
                 dtype,
                 f64::from,
                 #[inline(always)]
-                |x, y| log_of_sum::<OfSingle>(x, y),
+                |x, y| log_of_sum::<SingleAccuracy>(x, y),
                 |x| x as f32,
             ),
             _ => scan(
@@ -208,14 +213,14 @@ pub fn logcumsumexp(input: &Tensor, dim: i64) -> Result<Tensor> {
                 dtype,
                 |x: f64| x,
                 #[inline(always)]
-                |x, y| log_of_sum::<OfDouble>(x, y),
+                |x, y| log_of_sum::<DoubleAccuracy>(x, y),
                 |x| x,
             ),
         };
         return sums?.transpose(0, dim)?.contiguous();
     }
     let mut lines = Lines::of(input, dim)?;
-    if let Numbers::Complex(xs) = &mut lines.numbers {
+    if let WideElements::Complex(xs) = &mut lines.numbers {
         run(xs, lines.len, crate::elementwise::complex_functions::logaddexp);
     }
     lines.restore(lines.numbers.tensor(&lines.sizes, dtype)?)
@@ -225,10 +230,10 @@ pub fn logcumsumexp(input: &Tensor, dim: i64) -> Result<Tensor> {
 ///
 /// # Errors
 /// For complex numbers.
-pub fn running_extremum(which: Extremum, input: &Tensor, dim: i64) -> Result<(Tensor, Tensor)> {
+pub fn cumulative_min_max(which: MinMax, input: &Tensor, dim: i64) -> Result<(Tensor, Tensor)> {
     let dtype = input.dtype();
     expect_ordered("cummax_cpu", dtype)?;
-    let max = which == Extremum::Max;
+    let max = which == MinMax::Max;
     match computed(dtype)? {
         DType::Int64 => records::<i64>(input, dim, max),
         DType::Float32 => records::<f32>(input, dim, max),
@@ -244,8 +249,8 @@ fn records<T: Real>(input: &Tensor, dim: i64, max: bool) -> Result<(Tensor, Tens
         input.sizes().get(dim + 1..).unwrap_or_default(),
     ) as usize;
     let values = input.to_dtype(T::DTYPE)?.contiguous()?;
-    let best = Tensor::unset(input.sizes(), T::DTYPE)?;
-    let indices = Tensor::unset(input.sizes(), DType::Int64)?;
+    let best = Tensor::for_overwrite(input.sizes(), T::DTYPE)?;
+    let indices = Tensor::for_overwrite(input.sizes(), DType::Int64)?;
     if input.numel() > 0 {
         let (from, mut best, mut at) =
             (values.read::<T>()?, best.write::<T>()?, indices.write::<i64>()?);
@@ -346,22 +351,22 @@ pub fn product(
         return crate::prod(&input, dim, keepdim)?.to_dtype(dtype);
     }
     let rows = crate::reduction::reduce::rows(&input, dim.as_slice(), keepdim)?;
-    let numbers = Numbers::of(&rows.tensor)?;
+    let numbers = WideElements::of(&rows.tensor)?;
     fn products<T: Number>(all: &[T], len: usize, count: usize) -> Vec<T> {
         let row = |i: usize| all[i * len..(i + 1) * len].iter().fold(T::ONE, |a, &x| a.times(x));
         (0..count).map(row).collect()
     }
     let products = match &numbers {
-        Numbers::Complex(all) => {
+        WideElements::Complex(all) => {
             let products = products::<Complex128>(all, rows.len, rows.count);
             let highest = if dtype == DType::Complex64 { f64::from(f32::MAX) } else { f64::MAX };
             if products.iter().any(|x| !(x.norm() < highest)) {
                 return Err(Error::not_implemented("a product beyond what the dtype holds"));
             }
-            Numbers::Complex(products)
+            WideElements::Complex(products)
         }
-        Numbers::Int(all) => Numbers::Int(products(all, rows.len, rows.count)),
-        Numbers::Float(all) => Numbers::Float(products(all, rows.len, rows.count)),
+        WideElements::Int(all) => WideElements::Int(products(all, rows.len, rows.count)),
+        WideElements::Float(all) => WideElements::Float(products(all, rows.len, rows.count)),
     };
     products.tensor(&rows.sizes, dtype)
 }
@@ -407,7 +412,7 @@ mod tests {
                 let found = cumsum(&input, dim as i64, None).unwrap().to_vec::<f32>().unwrap();
                 assert_eq!(bits(&found), bits(&sums), "{sizes:?} {dim}");
                 let (values, indices) =
-                    running_extremum(Extremum::Max, &input, dim as i64).unwrap();
+                    cumulative_min_max(MinMax::Max, &input, dim as i64).unwrap();
                 assert_eq!(bits(&values.to_vec::<f32>().unwrap()), bits(&best), "{sizes:?} {dim}");
                 assert_eq!(indices.to_vec::<i64>().unwrap(), at, "{sizes:?} {dim}");
             }

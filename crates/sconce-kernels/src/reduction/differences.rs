@@ -5,7 +5,7 @@ use crate::{BinaryOp, DType, Dims, Error, Operand, Result, Scalar, Tensor};
 use sconce_kernel_core::layout::shape::wrap_dim;
 use sconce_kernel_core::tensor::dtype_range::rounded;
 use sconce_kernel_core::tensor::promotion::int_to_float;
-use sconce_kernel_core::tensor::wide_elements::{Number, Numbers};
+use sconce_kernel_core::tensor::wide_elements::{Number, WideElements};
 
 /// `torch.diff`: differences of neighbours, `n` times over.
 ///
@@ -174,13 +174,15 @@ pub fn gradient(input: &Tensor, spacing: Spacing<'_>, dim: i64, edge_order: i64)
     let n = size as usize;
     let result = match spacing {
         Spacing::Step(step) => {
-            let numbers = Numbers::of(&last)?;
+            let numbers = WideElements::of(&last)?;
             // Integers have become floating numbers above.
             let step = step.to_f64();
             match numbers {
-                Numbers::Complex(all) => Numbers::Complex(even(&all, n, step, edge_order)),
-                Numbers::Float(all) => Numbers::Float(even(&all, n, step, edge_order)),
-                Numbers::Int(_) => return Err(Error::no_kernel("gradient", dtype)),
+                WideElements::Complex(all) => {
+                    WideElements::Complex(even(&all, n, step, edge_order))
+                }
+                WideElements::Float(all) => WideElements::Float(even(&all, n, step, edge_order)),
+                WideElements::Int(_) => return Err(Error::no_kernel("gradient", dtype)),
             }
         }
         Spacing::At(places) => {
@@ -197,10 +199,12 @@ pub fn gradient(input: &Tensor, spacing: Spacing<'_>, dim: i64, edge_order: i64)
                 dtype: int_to_float(places.dtype()),
                 all: places.to_dtype(DType::Float64)?.to_vec::<f64>()?,
             };
-            match Numbers::of(&last)? {
-                Numbers::Complex(all) => Numbers::Complex(uneven(&all, &places, edge_order)),
-                Numbers::Float(all) => Numbers::Float(uneven(&all, &places, edge_order)),
-                Numbers::Int(_) => return Err(Error::no_kernel("gradient", dtype)),
+            match WideElements::of(&last)? {
+                WideElements::Complex(all) => {
+                    WideElements::Complex(uneven(&all, &places, edge_order))
+                }
+                WideElements::Float(all) => WideElements::Float(uneven(&all, &places, edge_order)),
+                WideElements::Int(_) => return Err(Error::no_kernel("gradient", dtype)),
             }
         }
     };

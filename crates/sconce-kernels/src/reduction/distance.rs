@@ -238,7 +238,7 @@ fn cdist_of<T: Element + Float>(
     let (left, right, mut out) = (left.read::<T>()?, right.read::<T>()?, result.write::<T>()?);
     let pairs = left.chunks_exact(rows * len).zip(right.chunks_exact(columns * len));
     for (out, (left, right)) in out.chunks_exact_mut(rows * columns).zip(pairs) {
-        partition::pieces(out, columns, grain::ROWS, |start, out| {
+        partition::for_each_chunk(out, columns, grain::ROWS, |start, out| {
             let (first, count) = (start / columns, out.len() / columns);
             let left = &left[first * len..(first + count) * len];
             let place = |i| (0, i * columns);

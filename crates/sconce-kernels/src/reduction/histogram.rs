@@ -358,7 +358,7 @@ fn places<T: Real>(
         let (sorted, values) = (&sorted[..], &values[..]);
         let mut out = result.write::<i64>()?;
         let unit = if row == sorted.len() { 1 } else { per_row };
-        partition::pieces(&mut out, unit, grain::ROWS, |start, out| {
+        partition::for_each_chunk(&mut out, unit, grain::ROWS, |start, out| {
             let values = values[start..].chunks(per_row.max(1));
             let rows = (start / per_row.max(1)..)
                 .map(|i| sorted.get(i * row..(i + 1) * row).unwrap_or_default());

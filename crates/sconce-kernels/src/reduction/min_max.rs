@@ -8,9 +8,9 @@ use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
 
-/// Which end [`extremum`] looks for.
+/// Which end [`min_max`] looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extremum {
+pub enum MinMax {
     /// `max`, `amax`, `argmax`.
     Max,
     /// `min`, `amin`, `argmin`.
@@ -22,47 +22,47 @@ pub enum Extremum {
 ///
 /// # Errors
 /// Where there is nothing to choose from, and for complex numbers.
-pub fn extremum(
-    which: Extremum,
+pub fn min_max(
+    which: MinMax,
     input: &Tensor,
     dim: Option<i64>,
     keepdim: bool,
 ) -> Result<(Tensor, Tensor)> {
     if input.dtype().is_quantized() {
-        return crate::rearranged_with_indices(input, |whole| extremum(which, whole, dim, keepdim));
+        return crate::rearranged_with_indices(input, |whole| min_max(which, whole, dim, keepdim));
     }
-    let name = if which == Extremum::Max { "max" } else { "min" };
+    let name = if which == MinMax::Max { "max" } else { "min" };
     places(Choice::new(name, which, input, dim, keepdim)?)
 }
 
-/// The values of [`extremum`] alone.
+/// The values of [`min_max`] alone.
 ///
 /// # Errors
-/// As [`extremum`].
-pub fn extreme_values(
-    which: Extremum,
+/// As [`min_max`].
+pub fn min_max_values(
+    which: MinMax,
     input: &Tensor,
     dim: Option<i64>,
     keepdim: bool,
 ) -> Result<Tensor> {
     if input.dtype().is_quantized() {
-        return Ok(extremum(which, input, dim, keepdim)?.0);
+        return Ok(min_max(which, input, dim, keepdim)?.0);
     }
-    let name = if which == Extremum::Max { "max" } else { "min" };
+    let name = if which == MinMax::Max { "max" } else { "min" };
     values(Choice::new(name, which, input, dim, keepdim)?)
 }
 
 /// `torch.argmax` and `torch.argmin`.
 ///
 /// # Errors
-/// As [`extremum`], and for `bool`.
-pub fn arg_extremum(
-    which: Extremum,
+/// As [`min_max`], and for `bool`.
+pub fn arg_min_max(
+    which: MinMax,
     input: &Tensor,
     dim: Option<i64>,
     keepdim: bool,
 ) -> Result<Tensor> {
-    let name = if which == Extremum::Max { "argmax" } else { "argmin" };
+    let name = if which == MinMax::Max { "argmax" } else { "argmin" };
     if input.dtype() == DType::Bool {
         return Err(Error::runtime(format!("{name}(): does not support bool input")));
     }
@@ -71,7 +71,7 @@ pub fn arg_extremum(
         return Err(Error::index(format!("{name}(): {message}")));
     }
     match input.dtype().is_quantized() {
-        true => Ok(extremum(which, input, dim, keepdim)?.1),
+        true => Ok(min_max(which, input, dim, keepdim)?.1),
         false => Ok(places(Choice::new(name, which, input, dim, keepdim)?)?.1),
     }
 }
@@ -79,7 +79,7 @@ pub fn arg_extremum(
 /// What is chosen from, once it is known to be something.
 struct Choice<'a> {
     name: &'a str,
-    which: Extremum,
+    which: MinMax,
     dtype: DType,
     reduced: Reduced,
     compute: DType,
@@ -89,7 +89,7 @@ impl<'a> Choice<'a> {
     /// For an operator of this name.
     fn new(
         name: &'a str,
-        which: Extremum,
+        which: MinMax,
         input: &Tensor,
         dim: Option<i64>,
         keepdim: bool,
@@ -114,14 +114,14 @@ impl<'a> Choice<'a> {
     /// The same over any dimensions, which the caller knows to hold something.
     fn of_dims(
         name: &'a str,
-        which: Extremum,
+        which: MinMax,
         input: &Tensor,
         dims: &[i64],
         keepdim: bool,
     ) -> Result<Choice<'a>> {
         let dtype = input.dtype();
         if dtype.is_complex() || dtype == DType::UInt64 {
-            let kernel = if which == Extremum::Max { "max_all" } else { "min_all" };
+            let kernel = if which == MinMax::Max { "max_all" } else { "min_all" };
             return Err(Error::no_kernel(kernel, dtype));
         }
         let compute = match dtype {
@@ -216,15 +216,15 @@ whole! { u8 i8 i16 i32 i64 }
 
 impl Reduced {
     /// The greatest or least element of every row, which must not be empty; NaN wins over every number.
-    fn extremes<T: Ordered>(self, which: Extremum) -> Result<Tensor> {
+    fn extremes<T: Ordered>(self, which: MinMax) -> Result<Tensor> {
         match which {
-            Extremum::Max => self.best(T::LEAST, T::max),
-            Extremum::Min => self.best(T::GREATEST, T::min),
+            MinMax::Max => self.best(T::LEAST, T::max),
+            MinMax::Min => self.best(T::GREATEST, T::min),
         }
     }
 
     fn best<T: Ordered>(self, start: T, join: impl Fn(T, T) -> T + Copy + Sync) -> Result<Tensor> {
-        let values = Tensor::unset(&self.sizes, T::DTYPE)?;
+        let values = Tensor::for_overwrite(&self.sizes, T::DTYPE)?;
         let Some(columns) = self.columns() else {
             let Rows { tensor, len, .. } = self.rows()?;
             best_of_rows(&tensor.read::<T>()?, len, &mut values.write::<T>()?, start, join);
@@ -251,10 +251,10 @@ impl Reduced {
     }
 
     /// The extreme of every row, and where it first stands. Rows must not be empty.
-    fn places<T: Ordered>(self, which: Extremum) -> Result<(Tensor, Tensor)> {
+    fn places<T: Ordered>(self, which: MinMax) -> Result<(Tensor, Tensor)> {
         match which {
-            Extremum::Max => self.first_best(T::LEAST, T::max, |a: T, b: T| a > b),
-            Extremum::Min => self.first_best(T::GREATEST, T::min, |a: T, b: T| a < b),
+            MinMax::Max => self.first_best(T::LEAST, T::max, |a: T, b: T| a > b),
+            MinMax::Min => self.first_best(T::GREATEST, T::min, |a: T, b: T| a < b),
         }
     }
 
@@ -264,8 +264,8 @@ impl Reduced {
         join: impl Fn(T, T) -> T + Copy + Sync,
         wins: impl Fn(T, T) -> bool + Copy + Sync,
     ) -> Result<(Tensor, Tensor)> {
-        let values = Tensor::unset(&self.sizes, T::DTYPE)?;
-        let indices = Tensor::unset(&self.sizes, DType::Int64)?;
+        let values = Tensor::for_overwrite(&self.sizes, T::DTYPE)?;
+        let indices = Tensor::for_overwrite(&self.sizes, DType::Int64)?;
         let mut found = vec![(start, 0i64); self.count];
         match self.columns().filter(|columns| u32::try_from(columns.len).is_ok()) {
             Some(columns) => {
@@ -278,7 +278,7 @@ impl Reduced {
                 let Rows { tensor, len, .. } = self.rows()?;
                 let all = tensor.read::<T>()?;
                 let all: &[T] = &all;
-                partition::pieces(&mut found, 1, PARALLEL / len.max(1), |first, out| {
+                partition::for_each_chunk(&mut found, 1, PARALLEL / len.max(1), |first, out| {
                     for (row, out) in (first..).zip(out) {
                         *out = best_of_row(&all[row * len..(row + 1) * len], start, join, wins);
                     }
@@ -314,13 +314,13 @@ fn best_of_rows<T: Ordered>(
         // A part for each thread, where there are some.
         let mut parts = [start; 8];
         let pieces = all.chunks(len.div_ceil(parts.len()));
-        partition::each(parts.iter_mut().zip(pieces), |(to, piece)| {
+        partition::for_each(parts.iter_mut().zip(pieces), |(to, piece)| {
             *to = best_of_values(piece, start, join);
         });
         *out = parts.into_iter().fold(start, join);
         return;
     }
-    partition::pieces(out, 1, PARALLEL / len.max(1), |first, out| {
+    partition::for_each_chunk(out, 1, PARALLEL / len.max(1), |first, out| {
         for (row, out) in (first..).zip(out) {
             *out = best_of_values(&all[row * len..(row + 1) * len], start, join);
         }
@@ -445,21 +445,21 @@ fn best_of_columns<T: Ordered>(
 /// `torch.amax` over any dimensions.
 ///
 /// # Errors
-/// As [`extremum`].
+/// As [`min_max`].
 pub fn amax(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
-    extremum_over(Extremum::Max, input, dims, keepdim)
+    extremum_over(MinMax::Max, input, dims, keepdim)
 }
 
 /// `torch.amin` over any dimensions.
 ///
 /// # Errors
-/// As [`extremum`].
+/// As [`min_max`].
 pub fn amin(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
-    extremum_over(Extremum::Min, input, dims, keepdim)
+    extremum_over(MinMax::Min, input, dims, keepdim)
 }
 
-fn extremum_over(which: Extremum, input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
-    let name = if which == Extremum::Max { "amax" } else { "amin" };
+fn extremum_over(which: MinMax, input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
+    let name = if which == MinMax::Max { "amax" } else { "amin" };
     if input.numel() == 0 && dims.is_empty() {
         return Err(Error::index(format!(
             "{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the \
@@ -475,9 +475,9 @@ fn extremum_over(which: Extremum, input: &Tensor, dims: &[i64], keepdim: bool) -
     if input.dtype().is_quantized() {
         let Rows { tensor, len, count, sizes } = rows(input, dims, keepdim)?;
         let flat = tensor.view(&[count as i64, len as i64])?;
-        return extremum(which, &flat, Some(1), false)?.0.view(&sizes);
+        return min_max(which, &flat, Some(1), false)?.0.view(&sizes);
     }
-    let name = if which == Extremum::Max { "max" } else { "min" };
+    let name = if which == MinMax::Max { "max" } else { "min" };
     values(Choice::of_dims(name, which, input, dims, keepdim)?)
 }
 
@@ -497,7 +497,7 @@ mod tests {
                 let numbers: Vec<f32> = (0..rows * columns).map(number).collect();
                 let sizes = [rows as i64, columns as i64];
                 let table = Tensor::from_slice(&numbers, &sizes).unwrap();
-                for (which, greater) in [(Extremum::Max, true), (Extremum::Min, false)] {
+                for (which, greater) in [(MinMax::Max, true), (MinMax::Min, false)] {
                     let first = |line: &mut dyn Iterator<Item = f32>| {
                         let (mut best, mut found) = (line.next().unwrap(), 0);
                         for (x, at) in line.zip(1..) {
@@ -513,13 +513,13 @@ mod tests {
                     let by_row = numbers.chunks(columns).map(|row| first(&mut row.iter().copied()));
                     let expected: [Vec<(u32, i64)>; 2] = [by_column.collect(), by_row.collect()];
                     for (dim, expected) in (0..).zip(expected) {
-                        let (values, at) = extremum(which, &table, Some(dim), false).unwrap();
+                        let (values, at) = min_max(which, &table, Some(dim), false).unwrap();
                         let bits = |t: &Tensor| -> Vec<u32> {
                             t.to_vec::<f32>().unwrap().into_iter().map(f32::to_bits).collect()
                         };
                         let found = bits(&values).into_iter().zip(at.to_vec::<i64>().unwrap());
                         assert_eq!(found.collect::<Vec<_>>(), expected, "{rows} {columns} {dim}");
-                        let alone = extreme_values(which, &table, Some(dim), false).unwrap();
+                        let alone = min_max_values(which, &table, Some(dim), false).unwrap();
                         assert_eq!(bits(&alone), bits(&values));
                     }
                 }

@@ -1,6 +1,6 @@
 //! Reductions over dimensions.
 //!
-//! Most reductions are a [`Fold`] over what there is: rows, or columns where those lie side by side.
+//! Most reductions are a [`OrderedFold`] over what there is: rows, or columns where those lie side by side.
 //! The others work on rows: the dimensions that go away are moved to the end and made contiguous.
 
 use num_complex::Complex;
@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use crate::elementwise::unary::unary;
 use crate::elementwise::unary_op::UnaryOp;
-use crate::reduction::reduction_order::{Columns, Fold};
+use crate::reduction::reduction_order::{Columns, OrderedFold};
 use crate::{Bool, DType, Dims, Element, Error, Result, Storage, Tensor};
 use sconce_kernel_core::layout::shape::wrap_dim;
 use sconce_kernel_core::layout::strided_iter;
@@ -119,7 +119,7 @@ impl Reduced {
     /// What `finish` makes of every folded row.
     pub(crate) fn fold<T: Element, A, M, J, U: Element>(
         self,
-        fold: Fold<A, M, J>,
+        fold: OrderedFold<A, M, J>,
         finish: impl Fn(A) -> U + Copy + Sync,
     ) -> Result<Tensor>
     where
@@ -127,7 +127,7 @@ impl Reduced {
         M: Fn(T) -> A + Copy + Sync,
         J: Fn(A, A) -> A + Copy + Sync,
     {
-        let result = Tensor::unset(&self.sizes, U::DTYPE)?;
+        let result = Tensor::for_overwrite(&self.sizes, U::DTYPE)?;
         let mut out = result.write::<U>()?;
         match self.columns() {
             Some(columns) => {
@@ -144,12 +144,12 @@ impl Reduced {
 
     /// The sum of every row.
     fn sums<T: Element + Zero>(self) -> Result<Tensor> {
-        self.fold(Fold::new(T::zero(), |x: T| x, |a, b| a + b), |sum| sum)
+        self.fold(OrderedFold::new(T::zero(), |x: T| x, |a, b| a + b), |sum| sum)
     }
 
     /// The product of every row.
     fn products<T: Element + One>(self) -> Result<Tensor> {
-        self.fold(Fold::new(T::one(), |x: T| x, |a, b| a * b), |product| product)
+        self.fold(OrderedFold::new(T::one(), |x: T| x, |a, b| a * b), |product| product)
     }
 }
 
@@ -177,7 +177,7 @@ impl Rows {
 
 /// The sum of a row, in an order that depends on its length alone.
 pub(crate) fn row_sum<T: Copy + Zero>(row: &[T]) -> T {
-    Fold::new(T::zero(), |x: T| x, |a, b| a + b).row(row)
+    OrderedFold::new(T::zero(), |x: T| x, |a, b| a + b).row(row)
 }
 
 /// `torch.sum`: integers and `bool` add up in `int64` unless `dtype` is given.
@@ -209,7 +209,7 @@ pub fn sum(input: &Tensor, dims: &[i64], keepdim: bool, dtype: Option<DType>) ->
         DType::Complex128 => reduced.sums::<Complex<f64>>(),
         DType::Bool => {
             let join = |a: bool, b: bool| a | b;
-            reduced.fold(Fold::exact(false, |x: Bool| x.get(), join), Bool::from)
+            reduced.fold(OrderedFold::exact(false, |x: Bool| x.get(), join), Bool::from)
         }
         other => Err(Error::no_kernel("sum_cpu", other)),
     }?;
@@ -222,7 +222,7 @@ fn whole_sum(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
         ($ty:ty, $x:ident => $wide:expr) => {{
             let of = |$x: $ty| -> i64 { $wide };
             let reduced = Reduced::new(input, dims, keepdim)?;
-            reduced.fold(Fold::exact(0, of, i64::wrapping_add), |sum| sum)
+            reduced.fold(OrderedFold::exact(0, of, i64::wrapping_add), |sum| sum)
         }};
     }
     match input.dtype() {
@@ -284,7 +284,9 @@ pub fn prod(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
     let result = match wide.dtype() {
         DType::Float32 => reduced.products::<f32>(),
         DType::Float64 => reduced.products::<f64>(),
-        DType::Int64 => reduced.fold(Fold::exact(1, |x: i64| x, i64::wrapping_mul), |all| all),
+        DType::Int64 => {
+            reduced.fold(OrderedFold::exact(1, |x: i64| x, i64::wrapping_mul), |all| all)
+        }
         other => Err(Error::no_kernel("prod_cpu", other)),
     }?;
     result.to_dtype(dtype)
@@ -314,7 +316,7 @@ fn truth(
     join: impl Fn(u8, u8) -> u8 + Copy + Sync,
 ) -> Result<Tensor> {
     // Bytes make vector code, `bool`s do not.
-    let fold = Fold::exact(u8::from(start), |x: Bool| u8::from(x.get()), join);
+    let fold = OrderedFold::exact(u8::from(start), |x: Bool| u8::from(x.get()), join);
     let reduced = Reduced::new(&input.to_dtype(DType::Bool)?, dims, keepdim)?;
     let result = reduced.fold(fold, |x| Bool::from(x != 0))?;
     // The one reduction that keeps uint8, as PyTorch does for old programs.
@@ -410,25 +412,25 @@ impl Reduced {
         let pick = |a: f64, b: f64, keep: bool| if a.is_nan() || keep { a } else { b };
         match p {
             2.0 => {
-                let squares = Fold::new(0.0, |x: T| x.into() * x.into(), join);
+                let squares = OrderedFold::new(0.0, |x: T| x.into() * x.into(), join);
                 self.fold(squares, move |sum| held(sum).sqrt())
             }
-            1.0 => self.fold(Fold::new(0.0, |x: T| x.into().abs(), join), |sum| sum),
+            1.0 => self.fold(OrderedFold::new(0.0, |x: T| x.into().abs(), join), |sum| sum),
             0.0 => {
                 let of = |x: T| if x.into() == 0.0 { 0.0 } else { 1.0 };
-                self.fold(Fold::new(0.0, of, join), |count| count)
+                self.fold(OrderedFold::new(0.0, of, join), |count| count)
             }
             f64::INFINITY => {
                 let join = |a: f64, b: f64| pick(a, b, a > b);
-                self.fold(Fold::new(0.0, |x: T| x.into().abs(), join), |most| most)
+                self.fold(OrderedFold::new(0.0, |x: T| x.into().abs(), join), |most| most)
             }
             f64::NEG_INFINITY => {
                 let join = |a: f64, b: f64| pick(a, b, a < b);
-                self.fold(Fold::new(f64::INFINITY, |x: T| x.into().abs(), join), |x| x)
+                self.fold(OrderedFold::new(f64::INFINITY, |x: T| x.into().abs(), join), |x| x)
             }
             p => {
                 let of = |x: T| x.into().abs().powf(p);
-                self.fold(Fold::new(0.0, of, join), move |sum| held(sum).powf(1.0 / p))
+                self.fold(OrderedFold::new(0.0, of, join), move |sum| held(sum).powf(1.0 / p))
             }
         }
     }

@@ -27,7 +27,7 @@ const PARALLEL: usize = 1 << 16;
 /// How numbers become one: what there is of none, what becomes of one, and how two are joined. The
 /// first changes nothing that it is joined with.
 #[derive(Clone, Copy)]
-pub(crate) struct Fold<A, M, J> {
+pub(crate) struct OrderedFold<A, M, J> {
     pub(crate) start: A,
     pub(crate) of: M,
     pub(crate) join: J,
@@ -35,14 +35,14 @@ pub(crate) struct Fold<A, M, J> {
     exact: bool,
 }
 
-impl<A, M, J> Fold<A, M, J> {
-    pub(crate) fn new(start: A, of: M, join: J) -> Fold<A, M, J> {
-        Fold { start, of, join, exact: false }
+impl<A, M, J> OrderedFold<A, M, J> {
+    pub(crate) fn new(start: A, of: M, join: J) -> OrderedFold<A, M, J> {
+        OrderedFold { start, of, join, exact: false }
     }
 
     /// Of integers: every order of steps gives the same, and the compiler may choose one.
-    pub(crate) fn exact(start: A, of: M, join: J) -> Fold<A, M, J> {
-        Fold { start, of, join, exact: true }
+    pub(crate) fn exact(start: A, of: M, join: J) -> OrderedFold<A, M, J> {
+        OrderedFold { start, of, join, exact: true }
     }
 }
 
@@ -63,7 +63,7 @@ impl Columns {
     /// The columns of all matrices in pieces that are folded side by side: calls `f` with where the
     /// piece starts in the operand, and its part of `out`, which holds one element for each column.
     pub(crate) fn each<U: Send>(&self, out: &mut [U], f: impl Fn(usize, &mut [U]) + Sync) {
-        partition::pieces(out, WIDTH, PARALLEL / self.len.max(1), |mut at, mut out| {
+        partition::for_each_chunk(out, WIDTH, PARALLEL / self.len.max(1), |mut at, mut out| {
             while !out.is_empty() {
                 let column = at % self.width;
                 let count = WIDTH.min(self.width - column).min(out.len());
@@ -75,7 +75,7 @@ impl Columns {
     }
 }
 
-impl<A: Copy, M, J: Fn(A, A) -> A + Copy> Fold<A, M, J> {
+impl<A: Copy, M, J: Fn(A, A) -> A + Copy> OrderedFold<A, M, J> {
     /// A row of at most [`LEAF`] numbers.
     #[inline(always)]
     pub(crate) fn short<T: Copy>(self, row: &[T]) -> A
@@ -144,7 +144,7 @@ impl<A: Copy, M, J: Fn(A, A) -> A + Copy> Fold<A, M, J> {
             *out = finish(self.row_shared(all));
             return;
         }
-        partition::pieces(out, 1, PARALLEL / len.max(1), |start, out| {
+        partition::for_each_chunk(out, 1, PARALLEL / len.max(1), |start, out| {
             let rows = (start..start + out.len()).map(|row| &all[row * len..(row + 1) * len]);
             if len > LEAF {
                 out.iter_mut().zip(rows).for_each(|(out, row)| *out = finish(self.row(row)));
@@ -161,7 +161,7 @@ impl<A: Copy, M, J: Fn(A, A) -> A + Copy> Fold<A, M, J> {
         });
     }
 
-    /// [`Fold::row`] of a row so long that other threads pay: its quarters are those of halving twice.
+    /// [`OrderedFold::row`] of a row so long that other threads pay: its quarters are those of halving twice.
     fn row_shared<T: Element>(self, row: &[T]) -> A
     where
         A: Send + Sync,
@@ -171,7 +171,7 @@ impl<A: Copy, M, J: Fn(A, A) -> A + Copy> Fold<A, M, J> {
         let (a, b) = row.split_at(row.len() / 2);
         let ((a, b), (c, d)) = (a.split_at(a.len() / 2), b.split_at(b.len() / 2));
         let mut parts = [self.start; 4];
-        partition::each(parts.iter_mut().zip([a, b, c, d]), |(to, part)| *to = self.row(part));
+        partition::for_each(parts.iter_mut().zip([a, b, c, d]), |(to, part)| *to = self.row(part));
         let [a, b, c, d] = parts;
         (self.join)((self.join)(a, b), (self.join)(c, d))
     }
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn rows_and_columns_of_any_length_give_the_same_bits() {
-        let sum = Fold::new(0f32, |x: f32| x * 0.7, |a, b| a + b);
+        let sum = OrderedFold::new(0f32, |x: f32| x * 0.7, |a, b| a + b);
         for len in [1, 5, 15, 16, 17, 40, 1024, 1025, 3001] {
             for width in [1, 3, 64, 65, 200] {
                 let rows: Vec<f32> =
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_row_that_is_shared_gives_the_same_bits() {
-        let sum = Fold::new(0f32, |x: f32| x, |a, b| a + b);
+        let sum = OrderedFold::new(0f32, |x: f32| x, |a, b| a + b);
         let row: Vec<f32> = (0..PARALLEL + 77).map(|i| (i % 1013) as f32 * 0.013).collect();
         assert_eq!(sum.row(&row), sum.row_shared(&row));
     }

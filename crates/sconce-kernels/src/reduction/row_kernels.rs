@@ -2,7 +2,7 @@
 
 use num_traits::{Float, Zero};
 
-use crate::reduction::reduction_order::{Fold, LEAF};
+use crate::reduction::reduction_order::{LEAF, OrderedFold};
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::vecmath::double;
 use sconce_kernel_core::vecmath::single;
@@ -13,7 +13,7 @@ const LANES: usize = 16;
 /// The sum of at most some thousand numbers: lanes first, then the lanes by halves.
 #[inline(always)]
 pub(crate) fn short_sum<T: Copy + Zero>(row: &[T]) -> T {
-    Fold::new(T::zero(), |x: T| x, |a, b| a + b).short(row)
+    OrderedFold::new(T::zero(), |x: T| x, |a, b| a + b).short(row)
 }
 
 /// The sum of a row of any length: short pieces first, then their sums in `f64`.
@@ -121,7 +121,7 @@ pub(crate) fn log_sum_exp(row: &[f32]) -> f32 {
         return if row.iter().any(|x| x.is_nan()) { f32::NAN } else { max };
     }
     let of = |x: f32| single::exp(x - max);
-    let fold = Fold::new(0.0, of, |a, b| a + b);
+    let fold = OrderedFold::new(0.0, of, |a, b| a + b);
     let total: f64 = row.chunks(LEAF).map(|piece| f64::from(fold.short(piece))).sum();
     (total.ln() + f64::from(max)) as f32
 }

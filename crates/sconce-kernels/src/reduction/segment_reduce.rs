@@ -2,7 +2,7 @@
 
 use crate::{DType, Dims, Error, Result, Tensor};
 use sconce_kernel_core::layout::shape::{numel, wrap_dim};
-use sconce_kernel_core::tensor::wide_elements::{Numbers, expect_floating};
+use sconce_kernel_core::tensor::wide_elements::{WideElements, expect_floating};
 
 /// The reductions of `torch.segment_reduce`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub fn segment_reduce(
     let size = data.sizes()[axis] as usize;
     let inner = sconce_kernel_core::layout::shape::product(&data.sizes()[axis + 1..]) as usize;
     let outer = sconce_kernel_core::layout::shape::product(&data.sizes()[..axis]) as usize;
-    let Numbers::Float(all) = Numbers::of(data)? else { return Err(unfit()) };
+    let WideElements::Float(all) = WideElements::of(data)? else { return Err(unfit()) };
     let mut results = Vec::with_capacity(outer * count * inner);
     for row in 0..outer {
         let bounds = &bounds[row * per_row..(row + 1) * per_row];
@@ -91,7 +91,7 @@ pub fn segment_reduce(
             start = end;
         }
     }
-    Numbers::Float(results).tensor(&sizes, dtype)
+    WideElements::Float(results).tensor(&sizes, dtype)
 }
 
 /// Refuses lengths that are not those of a whole row.

@@ -92,7 +92,7 @@ fn normalised(
         match all.dtype() {
             DType::Float32 => {
                 let mut all = all.write::<f32>()?;
-                partition::pieces(&mut all, len, grain::ROWS, |_, piece| rows(piece, len));
+                partition::for_each_chunk(&mut all, len, grain::ROWS, |_, piece| rows(piece, len));
             }
             _ => all.write::<f64>()?.chunks_exact_mut(len).for_each(double),
         }

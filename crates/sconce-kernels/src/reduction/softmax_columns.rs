@@ -27,11 +27,12 @@ pub(crate) fn columns(
     inner: usize,
     finish: &Finish<impl Fn(f64) -> f32 + Sync, impl Fn(f32, f32, f32, f32) -> f32 + Sync>,
 ) -> Result<Tensor> {
-    let result = Tensor::unset(input.sizes(), input.dtype())?;
+    let result = Tensor::for_overwrite(input.sizes(), input.dtype())?;
     let from = input.read::<f32>()?;
     let from: &[f32] = &from;
     let mut to = result.write::<f32>()?;
-    let serial = from.len() < sconce_kernel_core::parallel::grain::ROWS || partition::get() == 1;
+    let serial =
+        from.len() < sconce_kernel_core::parallel::grain::ROWS || partition::num_threads() == 1;
     // So many columns of a block together, as the parts of the rows that they go through.
     let together = if serial { inner } else { inner.min(WIDTH) };
     let blocks = to.chunks_exact_mut(len * inner).zip(from.chunks_exact(len * inner));
@@ -49,7 +50,7 @@ pub(crate) fn columns(
     let run = |(from, mut rows): (&[f32], Vec<&mut [f32]>)| part(from, inner, &mut rows, finish);
     match serial {
         true => parts.for_each(run),
-        false => partition::each(parts, run),
+        false => partition::for_each(parts, run),
     }
     drop(to);
     Ok(result)

@@ -8,7 +8,7 @@ use crate::{BinaryOp, Bool, DType, Dims, Error, Result, Tensor};
 use sconce_kernel_core::iter::map::map;
 use sconce_kernel_core::layout::shape::wrap_dim;
 use sconce_kernel_core::tensor::wide_elements::{
-    Complex128, Number, Numbers, each_kind, expect_floating,
+    Complex128, Number, WideElements, each_kind, expect_floating,
 };
 
 /// `torch.nansum`: NaN counts as 0.
@@ -184,10 +184,10 @@ pub fn hash(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
         ));
     }
     let rows = rows(input, dims, keepdim)?;
-    let bits: Vec<u64> = match Numbers::of(&rows.tensor)? {
-        Numbers::Int(xs) => xs.iter().map(|&x| x as u64).collect(),
-        Numbers::Float(xs) => xs.iter().map(|x| x.to_bits()).collect(),
-        Numbers::Complex(_) => return Err(Error::no_kernel("xor_sum", input.dtype())),
+    let bits: Vec<u64> = match WideElements::of(&rows.tensor)? {
+        WideElements::Int(xs) => xs.iter().map(|&x| x as u64).collect(),
+        WideElements::Float(xs) => xs.iter().map(|x| x.to_bits()).collect(),
+        WideElements::Complex(_) => return Err(Error::no_kernel("xor_sum", input.dtype())),
     };
     let row = |i: usize| bits[i * rows.len..(i + 1) * rows.len].iter().fold(0, |a, b| a ^ b);
     let hashes: Vec<u64> = (0..rows.count).map(row).collect();
@@ -209,7 +209,7 @@ pub fn vander(x: &Tensor, columns: Option<i64>, increasing: bool) -> Result<Tens
     let mut sizes = Dims::from_slice(x.sizes());
     sizes.push(columns);
     // Refused before anything is computed where memory is short.
-    let result = Tensor::unset(&sizes, dtype)?;
+    let result = Tensor::for_overwrite(&sizes, dtype)?;
     fn powers<T: Number>(xs: &[T], columns: usize, increasing: bool) -> Vec<T> {
         let mut all = Vec::with_capacity(xs.len() * columns);
         for &x in xs {
@@ -229,10 +229,10 @@ pub fn vander(x: &Tensor, columns: Option<i64>, increasing: bool) -> Result<Tens
         return Ok(result);
     }
     let columns = columns as usize;
-    match Numbers::of(&x.to_dtype(dtype)?)? {
-        Numbers::Int(xs) => Numbers::Int(powers(&xs, columns, increasing)),
-        Numbers::Float(xs) => Numbers::Float(powers(&xs, columns, increasing)),
-        Numbers::Complex(xs) => Numbers::Complex(powers(&xs, columns, increasing)),
+    match WideElements::of(&x.to_dtype(dtype)?)? {
+        WideElements::Int(xs) => WideElements::Int(powers(&xs, columns, increasing)),
+        WideElements::Float(xs) => WideElements::Float(powers(&xs, columns, increasing)),
+        WideElements::Complex(xs) => WideElements::Complex(powers(&xs, columns, increasing)),
     }
     .tensor(&sizes, dtype)
 }
@@ -309,8 +309,8 @@ pub fn all_true(flags: &Tensor) -> Result<bool> {
 /// # Errors
 /// For dtypes without kernels.
 pub fn isreal(input: &Tensor) -> Result<Tensor> {
-    let flags: Vec<bool> = match Numbers::of(input)? {
-        Numbers::Complex(xs) => xs.iter().map(|x| x.im == 0.0).collect(),
+    let flags: Vec<bool> = match WideElements::of(input)? {
+        WideElements::Complex(xs) => xs.iter().map(|x| x.im == 0.0).collect(),
         other => each_kind!(&other, xs => xs.iter().map(|_| true).collect()),
     };
     Tensor::from_bools(&flags, input.sizes())

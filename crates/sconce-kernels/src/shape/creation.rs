@@ -46,14 +46,14 @@ pub fn arange(start: Scalar, end: Scalar, step: Scalar, dtype: Option<DType>) ->
         let (from, by) = (start.to_i64(), step.to_i64());
         return counted(count, |i| from.wrapping_add((i as i64).wrapping_mul(by)))?.to_dtype(dtype);
     }
-    let result = Tensor::unset(&[count], DType::Float64)?;
+    let result = Tensor::for_overwrite(&[count], DType::Float64)?;
     by_index(&mut result.write::<f64>()?, |i| from + i * by);
     result.to_dtype(dtype)
 }
 
 /// A vector of what `f` says for every index.
 fn counted<T: Element>(count: i64, f: impl Fn(usize) -> T) -> Result<Tensor> {
-    let result = Tensor::unset(&[count], T::DTYPE)?;
+    let result = Tensor::for_overwrite(&[count], T::DTYPE)?;
     {
         let mut all = result.write::<T>()?;
         dispatch(
@@ -115,7 +115,7 @@ pub fn linspace(start: Scalar, end: Scalar, steps: i64, dtype: DType) -> Result<
         steps: i64,
         narrow: impl Fn(f64) -> T + Copy,
     ) -> Result<Tensor> {
-        let result = Tensor::unset(&[steps], T::DTYPE)?;
+        let result = Tensor::for_overwrite(&[steps], T::DTYPE)?;
         let mut all = result.write::<T>()?;
         let step = (end - start) / (steps - 1) as f64;
         let (low, high) = all.split_at_mut(steps as usize / 2);
@@ -213,7 +213,7 @@ fn triangle(
         Ok(())
     }
     let input = input.contiguous()?;
-    let result = Tensor::unset(input.sizes(), input.dtype())?;
+    let result = Tensor::for_overwrite(input.sizes(), input.dtype())?;
     let matrix = [input.sizes()[n - 2], input.sizes()[n - 1]];
     by_width!(input, copy(&input, &result, matrix, kept))?;
     Ok(result)

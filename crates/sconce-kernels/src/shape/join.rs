@@ -55,7 +55,7 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
         }
         sizes[dim] = sizes[dim].saturating_add(tensor.sizes()[dim]);
     }
-    let result = Tensor::unset(&sizes, dtype)?;
+    let result = Tensor::for_overwrite(&sizes, dtype)?;
     let mut at = 0;
     for tensor in tensors.iter().filter(|t| !skipped(t)) {
         let len = tensor.sizes()[dim];

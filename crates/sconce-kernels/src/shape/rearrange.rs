@@ -30,7 +30,7 @@ pub fn flip(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
             *stride = -*stride;
         }
     }
-    let result = Tensor::unset(input.sizes(), input.dtype())?;
+    let result = Tensor::for_overwrite(input.sizes(), input.dtype())?;
     by_width!(input, copy_backwards(input, &result, &strides, start))?;
     Ok(result)
 }

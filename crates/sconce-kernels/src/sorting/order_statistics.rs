@@ -4,7 +4,7 @@
 
 use crate::reduction::reduce::{Rows, rows};
 use crate::sorting::introsort;
-use crate::sorting::sort_keys::{self, Placed, Ranked, Use, ranked};
+use crate::sorting::sort_keys::{self, KeyedIndex, SortKey, Use, with_keys};
 use crate::{DType, Dims, Error, Result, Tensor};
 use sconce_kernel_core::layout::shape::wrap_dim;
 use sconce_kernel_core::parallel::grain;
@@ -16,7 +16,7 @@ use sconce_kernel_core::tensor::wide_elements::{Real, computed, expect_ordered};
 /// Which element of a row is chosen.
 trait Choice {
     /// Its place. Rows have at least one element.
-    fn of<T: Ranked>(&self, row: &[T]) -> usize;
+    fn of<T: SortKey>(&self, row: &[T]) -> usize;
 }
 
 /// For each row along `dim` the element that is chosen: values and indices.
@@ -45,7 +45,7 @@ fn picked(
     Ok((values.to_dtype(dtype)?, indices))
 }
 
-fn chosen<T: Ranked>(rows: &Rows, choice: impl Choice + Sync) -> Result<(Tensor, Tensor)> {
+fn chosen<T: SortKey>(rows: &Rows, choice: impl Choice + Sync) -> Result<(Tensor, Tensor)> {
     let wide = rows.tensor.to_dtype(T::DTYPE)?;
     let all = wide.read::<T>()?;
     let (all, len) = (&all[..], rows.len.max(1));
@@ -55,7 +55,7 @@ fn chosen<T: Ranked>(rows: &Rows, choice: impl Choice + Sync) -> Result<(Tensor,
         let mut indices = indices.write::<i64>()?;
         // So many rows are work enough for another thread.
         let serial = (grain::ROWS / len).max(1);
-        partition::pieces(&mut indices, 1, serial, |start, piece| {
+        partition::for_each_chunk(&mut indices, 1, serial, |start, piece| {
             for (at, row) in piece.iter_mut().zip(all[start * len..].chunks_exact(len)) {
                 *at = choice.of(row) as i64;
             }
@@ -92,7 +92,7 @@ struct Middle {
 }
 
 impl Choice for Middle {
-    fn of<T: Ranked>(&self, row: &[T]) -> usize {
+    fn of<T: SortKey>(&self, row: &[T]) -> usize {
         let nans = row.iter().filter(|x| x.not_a_number()).count();
         if !self.ignore_nan && nans > 0 {
             return row.iter().position(|x| x.not_a_number()).unwrap_or(0);
@@ -147,7 +147,7 @@ struct Kth {
 }
 
 impl Choice for Kth {
-    fn of<T: Ranked>(&self, row: &[T]) -> usize {
+    fn of<T: SortKey>(&self, row: &[T]) -> usize {
         match sort_keys::nth(row, self.rank) {
             (place, false) => place,
             (_, true) => quickselect(row, self.rank),
@@ -208,7 +208,7 @@ fn quickselect<T: Real>(row: &[T], rank: usize) -> usize {
 pub fn mode(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
     struct MostFrequent;
     impl Choice for MostFrequent {
-        fn of<T: Ranked>(&self, row: &[T]) -> usize {
+        fn of<T: SortKey>(&self, row: &[T]) -> usize {
             most_frequent(row)
         }
     }
@@ -311,7 +311,7 @@ pub fn quantile(
 /// From so many quantiles on, rows are sorted.
 const MANY: usize = 8;
 
-fn quantiles<T: Ranked + Into<f64>>(
+fn quantiles<T: SortKey + Into<f64>>(
     rows: &Rows,
     qs: &[f64],
     interpolation: Interpolation,
@@ -425,19 +425,19 @@ struct Best {
 
 impl Best {
     /// The places of the wanted elements of rows of `len`.
-    fn of_rows<T: Ranked>(self, rows: &Tensor, len: usize) -> Result<Vec<i64>> {
+    fn of_rows<T: SortKey>(self, rows: &Tensor, len: usize) -> Result<Vec<i64>> {
         let wide = rows.to_dtype(T::DTYPE)?;
         let all = wide.read::<T>()?;
         let (all, k) = (&all[..], self.k);
         let mut places = vec![0; all.len() / len * k];
         if k > 0 {
             let serial = (grain::ROWS / len).max(1) * k;
-            partition::pieces(&mut places, k, serial, |start, piece| {
+            partition::for_each_chunk(&mut places, k, serial, |start, piece| {
                 let rows = all[start / k * len..].chunks_exact(len);
                 for (places, row) in piece.chunks_exact_mut(k).zip(rows) {
                     match self.is_partial(len) {
                         true => self.first_of_row(row, places),
-                        false => ranked(row, self.largest, Top { best: self, places }),
+                        false => with_keys(row, self.largest, Top { best: self, places }),
                     }
                 }
             });
@@ -451,7 +451,7 @@ impl Best {
     }
 
     /// As PyTorch leaves them: selected and sorted by rank alone.
-    fn of_row<P: Placed>(self, row: &mut [P]) {
+    fn of_row<P: KeyedIndex>(self, row: &mut [P]) {
         let less = |a: P, b: P| a.rank() < b.rank();
         introsort::select(row, self.k - 1, &less);
         if self.sorted {
@@ -461,11 +461,11 @@ impl Best {
 
     /// Writes the places of the wanted elements of a row where they are few: `introsort::partial_sort`
     /// that leaves out what cannot come to the front.
-    fn first_of_row<T: Ranked>(self, row: &[T], places: &mut [i64]) {
+    fn first_of_row<T: SortKey>(self, row: &[T], places: &mut [i64]) {
         /// Elements that are left out together.
         const TOGETHER: usize = 64;
         let rank = |x: T| if self.largest { !x.rank() } else { x.rank() };
-        let less = |a: (T::Rank, usize), b: (T::Rank, usize)| a.0 < b.0;
+        let less = |a: (T::Key, usize), b: (T::Key, usize)| a.0 < b.0;
         let (front, rest) = row.split_at(self.k);
         let mut heap: Vec<_> = front.iter().map(|&x| rank(x)).zip(0..).collect();
         introsort::make_heap(&mut heap, &less);
@@ -493,8 +493,8 @@ struct Top<'a> {
     places: &'a mut [i64],
 }
 
-impl Use<()> for Top<'_> {
-    fn with<P: Placed>(&mut self, row: &mut [P], _: u64) {
+impl WithKeys<()> for Top<'_> {
+    fn with<P: KeyedIndex>(&mut self, row: &mut [P], _: u64) {
         let k = self.best.k;
         if !self.best.sorted {
             self.best.of_row(row);
@@ -510,7 +510,7 @@ impl Use<()> for Top<'_> {
 
 /// Brings the first `k` of the sorted row to its front, if no two of them or others are equal: then
 /// every way to find and sort them gives the same.
-fn select_distinct<P: Placed>(row: &mut [P], k: usize) -> bool {
+fn select_distinct<P: KeyedIndex>(row: &mut [P], k: usize) -> bool {
     let (_, &mut last, rest) = row.select_nth_unstable(k - 1);
     if rest.iter().any(|placed| placed.rank() == last.rank()) {
         return false;

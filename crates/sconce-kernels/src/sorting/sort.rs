@@ -1,6 +1,6 @@
 //! Order: `sort`, `argsort`.
 
-use crate::sorting::sort_keys::{self, Placed, Ranked, Use, ranked};
+use crate::sorting::sort_keys::{self, KeyedIndex, SortKey, Use, with_keys};
 use crate::{DType, Error, Result, Tensor};
 use sconce_kernel_core::layout::shape::wrap_dim;
 use sconce_kernel_core::parallel::grain;
@@ -55,8 +55,8 @@ struct Order<'a> {
     stable: bool,
 }
 
-impl Use<()> for Order<'_> {
-    fn with<P: Placed>(&mut self, row: &mut [P], bound: u64) {
+impl WithKeys<()> for Order<'_> {
+    fn with<P: KeyedIndex>(&mut self, row: &mut [P], bound: u64) {
         sort_keys::sort(row, bound, self.stable);
         for (place, placed) in self.places.iter_mut().zip(row) {
             *place = placed.place() as i64;
@@ -64,7 +64,7 @@ impl Use<()> for Order<'_> {
     }
 }
 
-fn order<T: Ranked>(input: &Tensor, dim: i64, descending: bool, stable: bool) -> Result<Tensor> {
+fn order<T: SortKey>(input: &Tensor, dim: i64, descending: bool, stable: bool) -> Result<Tensor> {
     let dim = wrap_dim(dim, input.dim())? as i64;
     let rows = input.transpose(dim, -1)?.contiguous()?;
     let values = rows.read::<T>()?;
@@ -72,12 +72,18 @@ fn order<T: Ranked>(input: &Tensor, dim: i64, descending: bool, stable: bool) ->
     let indices = Tensor::zeros(rows.sizes(), DType::Int64)?;
     if input.numel() > 0 {
         let len = rows.sizes().last().map_or(1, |&len| len as usize);
-        partition::pieces(&mut indices.write::<i64>()?, len, grain::ROWS, |start, piece| {
-            for (places, row) in piece.chunks_exact_mut(len).zip(values[start..].chunks_exact(len))
-            {
-                ranked(row, descending, Order { places, stable });
-            }
-        });
+        partition::for_each_chunk(
+            &mut indices.write::<i64>()?,
+            len,
+            grain::ROWS,
+            |start, piece| {
+                for (places, row) in
+                    piece.chunks_exact_mut(len).zip(values[start..].chunks_exact(len))
+                {
+                    with_keys(row, descending, Order { places, stable });
+                }
+            },
+        );
     }
     indices.transpose(dim, -1)?.contiguous()
 }

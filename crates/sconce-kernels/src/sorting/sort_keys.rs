@@ -6,18 +6,18 @@ use crate::sorting::introsort;
 use sconce_kernel_core::tensor::wide_elements::Real;
 
 /// Numbers whose order that of integers can stand for: NaN as the largest, both zeros as one.
-pub(crate) trait Ranked: Real {
+pub(crate) trait SortKey: Real {
     /// What stands for a number: small where numbers are.
-    type Rank: Copy + Ord + Into<u64> + Not<Output = Self::Rank>;
+    type Key: Copy + Ord + Into<u64> + Not<Output = Self::Key>;
 
     /// What stands for it.
-    fn rank(self) -> Self::Rank;
+    fn rank(self) -> Self::Key;
 }
 
 macro_rules! floats {
     ($($float:ident $signed:ident $unsigned:ident;)*) => {$(
-        impl Ranked for $float {
-            type Rank = $unsigned;
+        impl SortKey for $float {
+            type Key = $unsigned;
 
             #[inline(always)]
             fn rank(self) -> $unsigned {
@@ -37,8 +37,8 @@ floats! {
     f64 i64 u64;
 }
 
-impl Ranked for i64 {
-    type Rank = u64;
+impl SortKey for i64 {
+    type Key = u64;
 
     #[inline(always)]
     fn rank(self) -> u64 {
@@ -47,7 +47,7 @@ impl Ranked for i64 {
 }
 
 /// A rank with the place where it stood, which decides between equal ones.
-pub(crate) trait Placed: Copy + Ord {
+pub(crate) trait KeyedIndex: Copy + Ord {
     /// Both as one.
     fn new(rank: u64, place: usize) -> Self;
     /// The rank.
@@ -58,7 +58,7 @@ pub(crate) trait Placed: Copy + Ord {
 
 macro_rules! placed {
     ($($ty:ident)*) => {$(
-        impl Placed for $ty {
+        impl KeyedIndex for $ty {
             #[inline(always)]
             fn new(rank: u64, place: usize) -> $ty {
                 (rank as $ty) << ($ty::BITS / 2) | place as $ty
@@ -79,14 +79,18 @@ macro_rules! placed {
 placed! { u64 u128 }
 
 /// What is done with the ranks of a row and their places.
-pub(crate) trait Use<R> {
+pub(crate) trait WithKeys<R> {
     /// Does it; ranks are below `bound`.
-    fn with<P: Placed>(&mut self, row: &mut [P], bound: u64) -> R;
+    fn with<P: KeyedIndex>(&mut self, row: &mut [P], bound: u64) -> R;
 }
 
 /// Ranks a row, the largest number first where it is `descending`, and hands the ranks on as the
 /// shortest integers that hold them.
-pub(crate) fn ranked<T: Ranked, R>(row: &[T], descending: bool, mut then: impl Use<R>) -> R {
+pub(crate) fn with_keys<T: SortKey, R>(
+    row: &[T],
+    descending: bool,
+    mut then: impl WithKeys<R>,
+) -> R {
     let rank = |x: T| -> u64 { x.rank().into() };
     let low = row.iter().map(|&x| rank(x)).min().unwrap_or(0);
     let high = row.iter().map(|&x| rank(x)).max().unwrap_or(0);
@@ -99,13 +103,13 @@ pub(crate) fn ranked<T: Ranked, R>(row: &[T], descending: bool, mut then: impl U
     }
 }
 
-fn placed<P: Placed>(ranks: impl Iterator<Item = u64>) -> Vec<P> {
+fn placed<P: KeyedIndex>(ranks: impl Iterator<Item = u64>) -> Vec<P> {
     ranks.enumerate().map(|(place, rank)| P::new(rank, place)).collect()
 }
 
 /// Sorts a row by rank. Equal ones stay in their order where it is `stable`, and are left as
 /// `std::sort` leaves them otherwise.
-pub(crate) fn sort<P: Placed>(row: &mut [P], bound: u64, stable: bool) {
+pub(crate) fn sort<P: KeyedIndex>(row: &mut [P], bound: u64, stable: bool) {
     if stable || row.len() <= introsort::SHORT {
         return row.sort_unstable();
     }
@@ -123,14 +127,14 @@ pub(crate) fn sort<P: Placed>(row: &mut [P], bound: u64, stable: bool) {
 }
 
 /// Whether neighbours are of one rank.
-pub(crate) fn has_equal<P: Placed>(row: &[P]) -> bool {
+pub(crate) fn has_equal<P: KeyedIndex>(row: &[P]) -> bool {
     row.windows(2).any(|pair| pair[0].rank() == pair[1].rank())
 }
 
 /// The place of the number at this rank of the sorted row, and whether others equal it; of equal ones
 /// those that come first are the smaller.
-pub(crate) fn nth<T: Ranked>(row: &[T], nth: usize) -> (usize, bool) {
-    let mut ranks: Vec<T::Rank> = row.iter().map(|x| x.rank()).collect();
+pub(crate) fn nth<T: SortKey>(row: &[T], nth: usize) -> (usize, bool) {
+    let mut ranks: Vec<T::Key> = row.iter().map(|x| x.rank()).collect();
     let (below, &mut found, _) = ranks.select_nth_unstable(nth);
     let before = below.iter().filter(|&&rank| rank == found).count();
     let mut equal = row.iter().enumerate().filter(|(_, x)| x.rank() == found);
@@ -171,8 +175,8 @@ mod tests {
     #[test]
     fn sorting_by_rank_is_introsort_of_the_numbers() {
         struct Sorted(bool);
-        impl Use<Vec<usize>> for Sorted {
-            fn with<P: Placed>(&mut self, row: &mut [P], bound: u64) -> Vec<usize> {
+        impl WithKeys<Vec<usize>> for Sorted {
+            fn with<P: KeyedIndex>(&mut self, row: &mut [P], bound: u64) -> Vec<usize> {
                 sort(row, bound, self.0);
                 row.iter().map(|placed| placed.place()).collect()
             }
@@ -187,10 +191,10 @@ mod tests {
                 };
                 let mut expected: Vec<usize> = (0..row.len()).collect();
                 introsort::sort(&mut expected, &|a, b| compare(a, b).is_lt());
-                assert_eq!(ranked(row, descending, Sorted(false)), expected);
+                assert_eq!(with_keys(row, descending, Sorted(false)), expected);
                 expected.sort_unstable();
                 expected.sort_by(|&a, &b| compare(a, b));
-                assert_eq!(ranked(row, descending, Sorted(true)), expected);
+                assert_eq!(with_keys(row, descending, Sorted(true)), expected);
                 for (rank, &place) in expected.iter().enumerate() {
                     if !descending {
                         let twice = row.iter().filter(|&&x| x == row[place]).count() > 1;

@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 
 use crate::sorting::introsort;
-use crate::sorting::sort_keys::{Placed, Ranked, Use, ranked};
+use crate::sorting::sort_keys::{KeyedIndex, SortKey, Use, with_keys};
 use crate::{DType, Dims, Error, Result, Tensor};
 use sconce_kernel_core::layout::shape::wrap_dim;
-use sconce_kernel_core::tensor::wide_elements::{Numbers, Real, computed};
+use sconce_kernel_core::tensor::wide_elements::{Real, WideElements, computed};
 
 /// What [`unique`] and its kin give: the elements, for every input element which of them it is, and
 /// how often each stands there. The last two are empty where they were not asked for.
@@ -69,8 +69,8 @@ struct Grouped {
     wants_all: bool,
 }
 
-impl Use<Groups> for Grouped {
-    fn with<P: Placed>(&mut self, row: &mut [P], _: u64) -> Groups {
+impl WithKeys<Groups> for Grouped {
+    fn with<P: KeyedIndex>(&mut self, row: &mut [P], _: u64) -> Groups {
         row.sort_unstable();
         let mut groups = Groups { inverse: Vec::new(), first: Vec::new() };
         if self.wants_all {
@@ -86,11 +86,11 @@ impl Use<Groups> for Grouped {
     }
 }
 
-fn sorted_groups<T: Ranked>(xs: &[T], wants_all: bool) -> Groups {
+fn sorted_groups<T: SortKey>(xs: &[T], wants_all: bool) -> Groups {
     // Of NaN, none the equal of another, and of two zeros the order that the sort leaves shows.
     let plain = |x: &T| !x.not_a_number() && (*x != T::ZERO || !x.is_negative());
     if xs.iter().all(plain) {
-        return ranked(xs, false, Grouped { wants_all });
+        return with_keys(xs, false, Grouped { wants_all });
     }
     let mut order: Vec<usize> = (0..xs.len()).collect();
     introsort::sort(&mut order, &|a: usize, b: usize| xs[a].order(xs[b]).is_lt());
@@ -107,7 +107,7 @@ pub fn unique(input: &Tensor, inverse: bool, counts: bool) -> Result<Unique> {
 }
 
 fn group(input: &Tensor, inverse: bool, counts: bool, sorted: bool) -> Result<Unique> {
-    fn groups<T: Ranked>(input: &Tensor, sorted: bool, wants_all: bool) -> Result<Groups> {
+    fn groups<T: SortKey>(input: &Tensor, sorted: bool, wants_all: bool) -> Result<Groups> {
         let wide = input.to_dtype(T::DTYPE)?.contiguous()?;
         let xs = wide.read::<T>()?;
         if sorted {
@@ -189,10 +189,10 @@ fn unique_slices(input: &Tensor, dim: i64, sorted: bool) -> Result<Unique> {
         }
         Groups::of(&order, |a, b| slice(a) == slice(b))
     }
-    let groups = match &Numbers::of(&slices)? {
-        Numbers::Int(xs) => groups(xs, len, count as usize, sorted),
-        Numbers::Float(xs) => groups(xs, len, count as usize, sorted),
-        Numbers::Complex(_) => return Err(Error::no_kernel("unique", input.dtype())),
+    let groups = match &WideElements::of(&slices)? {
+        WideElements::Int(xs) => groups(xs, len, count as usize, sorted),
+        WideElements::Float(xs) => groups(xs, len, count as usize, sorted),
+        WideElements::Complex(_) => return Err(Error::no_kernel("unique", input.dtype())),
     };
     let first: Vec<i64> = groups.first.iter().map(|&at| at as i64).collect();
     let first = Tensor::from_slice(&first, &[first.len() as i64])?;

@@ -82,7 +82,7 @@ fn above_the_larger(x: f64, y: f64, more: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sconce_kernel_core::vecmath::accuracy::OfDouble;
+    use sconce_kernel_core::vecmath::accuracy::DoubleAccuracy;
 
     #[test]
     fn values_of_scipy() {
@@ -115,7 +115,7 @@ mod tests {
             ("ai(-7.5824)", airy_ai(-7.582430495695129), 0.2875259867024091),
             ("ai(-5.4215)", airy_ai(-5.4215280659972755), 0.08491849901297034),
             ("ai(2.0474)", airy_ai(2.047386382824099), 0.03248553370232874),
-            ("logaddexp(1, 2)", log_of_sum::<OfDouble>(1.0, 2.0), 2.313261687518223),
+            ("logaddexp(1, 2)", log_of_sum::<DoubleAccuracy>(1.0, 2.0), 2.313261687518223),
         ];
         let wrong: Vec<_> =
             cases.iter().filter(|(_, got, want)| (got - want).abs() > 1e-9 * want.abs()).collect();

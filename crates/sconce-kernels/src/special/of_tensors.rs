@@ -14,7 +14,7 @@ use crate::{DType, Error, Operand, Result, Tensor, map_float, zip_float};
 use sconce_kernel_core::iter::map::map_slices;
 use sconce_kernel_core::simd::map_slice::map_slice_or;
 use sconce_kernel_core::tensor::promotion::int_to_float;
-use sconce_kernel_core::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
+use sconce_kernel_core::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
 use sconce_kernel_core::vecmath::single_via_double;
 
 /// `torch.erfinv`: NaN outside [-1, 1].
@@ -106,7 +106,7 @@ pub fn ndtr(input: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// For complex numbers.
 pub fn entr(input: &Tensor) -> Result<Tensor> {
-    map_float_each("entr", input, entr_of::<OfSingle>, entr_of::<OfDouble>)
+    map_float_each("entr", input, entr_of::<SingleAccuracy>, entr_of::<DoubleAccuracy>)
 }
 
 #[inline(always)]
@@ -128,8 +128,8 @@ pub fn sinc(input: &Tensor) -> Result<Tensor> {
     #[inline(always)]
     fn quick(x: f32) -> f32 {
         let angle = f64::from(std::f32::consts::PI * x);
-        let is_small = angle.abs() <= OfSingle::LARGEST_ANGLE;
-        let y = if x == 0.0 { 1.0 } else { OfSingle::sin(angle) / angle };
+        let is_small = angle.abs() <= SingleAccuracy::LARGEST_ANGLE;
+        let y = if x == 0.0 { 1.0 } else { SingleAccuracy::sin(angle) / angle };
         (if is_small { y } else { f64::NAN }) as f32
     }
     let exact = |x: f32| sinc_of(x.into(), Precision::Single) as f32;
@@ -142,7 +142,8 @@ pub fn sinc(input: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// For integers, and where sizes do not broadcast.
 pub fn logaddexp(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let (single, double) = (rounding_pairs(log_of_sum::<OfSingle>), log_of_sum::<OfDouble>);
+    let (single, double) =
+        (rounding_pairs(log_of_sum::<SingleAccuracy>), log_of_sum::<DoubleAccuracy>);
     zip_floating_each("logaddexp_cpu", a, b, single, double)
 }
 
@@ -151,7 +152,8 @@ pub fn logaddexp(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// For integers, and where sizes do not broadcast.
 pub fn logaddexp2(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let (single, double) = (rounding_pairs(log2_of_sum::<OfSingle>), log2_of_sum::<OfDouble>);
+    let (single, double) =
+        (rounding_pairs(log2_of_sum::<SingleAccuracy>), log2_of_sum::<DoubleAccuracy>);
     zip_floating_each("logaddexp2_cpu", a, b, single, double)
 }
 
@@ -160,7 +162,13 @@ pub fn logaddexp2(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// For integers, and where sizes do not broadcast.
 pub fn hypot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    zip_floating_each("hypot_cpu", a, b, rounding_pairs(OfSingle::hypot), OfDouble::hypot)
+    zip_floating_each(
+        "hypot_cpu",
+        a,
+        b,
+        rounding_pairs(SingleAccuracy::hypot),
+        DoubleAccuracy::hypot,
+    )
 }
 
 /// `torch.xlogy`: `x ln y`, 0 where `x` is 0.
@@ -168,7 +176,7 @@ pub fn hypot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// For complex numbers, and where sizes do not broadcast.
 pub fn xlogy(x: Operand<'_>, y: Operand<'_>) -> Result<Tensor> {
-    let (single, double) = (rounding_pairs(xlogy_of::<OfSingle>), xlogy_of::<OfDouble>);
+    let (single, double) = (rounding_pairs(xlogy_of::<SingleAccuracy>), xlogy_of::<DoubleAccuracy>);
     zip_float_each("xlogy_cpu", x, y, single, double)
 }
 
@@ -182,7 +190,8 @@ fn xlogy_of<M: Accuracy>(x: f64, y: f64) -> f64 {
 /// # Errors
 /// For complex numbers, and where sizes do not broadcast.
 pub fn xlog1py(x: Operand<'_>, y: Operand<'_>) -> Result<Tensor> {
-    let (single, double) = (rounding_pairs(xlog1py_of::<OfSingle>), xlog1py_of::<OfDouble>);
+    let (single, double) =
+        (rounding_pairs(xlog1py_of::<SingleAccuracy>), xlog1py_of::<DoubleAccuracy>);
     zip_float_each("xlog1py_cpu", x, y, single, double)
 }
 

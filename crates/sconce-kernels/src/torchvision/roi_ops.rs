@@ -84,7 +84,7 @@ pub struct RoiOptions {
 }
 
 /// Input, boxes, and sizes that every pool of regions starts from.
-struct Regions<F> {
+struct RoiGrid<F> {
     input: Vec<F>,
     /// Index of the image, and the box's corners, scaled.
     boxes: Vec<(usize, [F; 4])>,
@@ -94,8 +94,8 @@ struct Regions<F> {
     bins: [usize; 2],
 }
 
-impl<F: Float + Element> Regions<F> {
-    fn new(input: &Tensor, rois: &Tensor, output: [i64; 2]) -> Result<Regions<F>> {
+impl<F: Float + Element> RoiGrid<F> {
+    fn new(input: &Tensor, rois: &Tensor, output: [i64; 2]) -> Result<RoiGrid<F>> {
         let (&[batch, channels, height, width], &[_, 5]) = (input.sizes(), rois.sizes()) else {
             return Err(Error::runtime("rois must have shape as Tensor[K, 5]"));
         };
@@ -119,7 +119,7 @@ impl<F: Float + Element> Regions<F> {
         };
         let rows = rois.to_dtype(F::DTYPE)?.to_vec::<F>()?;
         let boxes = rows.chunks_exact(5).enumerate().map(|(i, row)| number(i, row));
-        Ok(Regions {
+        Ok(RoiGrid {
             boxes: boxes.collect::<Result<_>>()?,
             input: input.to_dtype(F::DTYPE)?.to_vec::<F>()?,
             channels: channels as usize,
@@ -212,7 +212,7 @@ pub fn roi_align(input: &Tensor, rois: &Tensor, options: &RoiOptions) -> Result<
 }
 
 fn align<F: Float + Element>(input: &Tensor, rois: &Tensor, o: &RoiOptions) -> Result<Tensor> {
-    let regions = Regions::<F>::new(input, rois, o.output)?;
+    let regions = RoiGrid::<F>::new(input, rois, o.output)?;
     let result = regions.result(regions.channels)?;
     let [rows, columns] = regions.bins;
     let offset = if o.aligned { cast::<F>(0.5) } else { F::zero() };
@@ -279,7 +279,7 @@ fn max_regions<F: Float + Element>(
     rois: &Tensor,
     o: &RoiOptions,
 ) -> Result<(Tensor, Tensor)> {
-    let regions = Regions::<F>::new(input, rois, o.output)?;
+    let regions = RoiGrid::<F>::new(input, rois, o.output)?;
     let result = regions.result(regions.channels)?;
     let places = Tensor::zeros(result.sizes(), DType::Int32)?;
     let [rows, columns] = regions.bins;
@@ -355,13 +355,13 @@ fn position_sensitive<F: Float + Element>(
     o: &RoiOptions,
     sampled: bool,
 ) -> Result<(Tensor, Tensor)> {
-    let regions = Regions::<F>::new(input, rois, o.output)?;
+    let regions = RoiGrid::<F>::new(input, rois, o.output)?;
     let channels = divided(regions.channels as i64, o.output)?;
     let result = regions.result(channels)?;
-    let mapping = Tensor::zeros(result.sizes(), DType::Int32)?;
+    let unary_kernel = Tensor::zeros(result.sizes(), DType::Int32)?;
     let [rows, columns] = regions.bins;
     let scale = cast::<F>(o.spatial_scale);
-    let (mut to, mut from) = (result.write::<F>()?, mapping.write::<i32>()?);
+    let (mut to, mut from) = (result.write::<F>()?, unary_kernel.write::<i32>()?);
     let mut out = to.iter_mut().zip(from.iter_mut());
     for &(image, corners) in &regions.boxes {
         let area = match sampled {
@@ -385,10 +385,10 @@ fn position_sensitive<F: Float + Element>(
         }
     }
     drop((to, from));
-    Ok((result, mapping))
+    Ok((result, unary_kernel))
 }
 
-impl<F: Float + Element> Regions<F> {
+impl<F: Float + Element> RoiGrid<F> {
     /// The average of samples in a bin.
     fn sampled_bin(
         &self,

@@ -284,7 +284,7 @@ fn between(
     [low, high]: [i64; 2],
 ) -> Result {
     filled(machine, args, generator_at(args, at), target, |target, generator| {
-        kernels::random_between(target, low, Some(high), generator)
+        kernels::random_from_to(target, low, Some(high), generator)
     })
 }
 
@@ -340,7 +340,7 @@ fn random(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
     };
     filled(machine, args, place, target, |target, generator| match bounds {
         None => kernels::random_in_place(target, generator),
-        Some((from, to)) => kernels::random_between(target, from, to, generator),
+        Some((from, to)) => kernels::random_from_to(target, from, to, generator),
     })
 }
 

@@ -7,7 +7,7 @@ use crate::elementwise::unary::unary;
 use crate::elementwise::unary_op::UnaryOp;
 use crate::linear_packed;
 use crate::matmul;
-use crate::nn::attention::scaled_dot_product::{Hidden, Weighing, attend, hide};
+use crate::nn::attention::scaled_dot_product::{AttentionWeights, Masking, apply_mask, attend};
 use crate::reduction::row_kernels;
 use crate::{
     Bool, DType, Dims, Dropout, Element, Error, Generator, LinearActivation, Operand, Result,
@@ -78,14 +78,14 @@ fn masked_attention(
         let shown = |mask: &&Tensor| mask.dtype() == DType::Bool;
         let converted =
             options.mask.filter(shown).map(|mask| added_where(mask, false)).transpose()?;
-        let weighing = Weighing {
+        let weighing = AttentionWeights {
             scale: scale(query, options)? as f32,
             causal: options.causal.then_some(if fused {
-                Hidden::Replaced
+                Masking::Replaced
             } else {
-                Hidden::Lowered
+                Masking::Lowered
             }),
-            added: converted.as_ref().or(options.mask).map(|mask| (mask, Hidden::Lowered)),
+            added: converted.as_ref().or(options.mask).map(|mask| (mask, Masking::Lowered)),
             safe: true,
         };
         if let Some(result) = attend(operands, weighing, &strides)? {
@@ -138,7 +138,7 @@ pub fn attention_with_weights(
     check_operands([query, key, value], options)?;
     let dtype = query.dtype();
     let value = if options.grouped { repeated_heads(value, query)? } else { value.clone() };
-    let mut weights = safe_softmax(&scores(query, key, options, Hidden::Lowered)?, -1)?;
+    let mut weights = safe_softmax(&scores(query, key, options, Masking::Lowered)?, -1)?;
     if options.dropout > 0.0 {
         weights = dropout(&weights, options.dropout, Dropout::default(), generator)?;
     }
@@ -159,7 +159,7 @@ pub fn flash_attention(
     let [query, key, _] = operands;
     check_flash(operands, options)?;
     let result = masked_attention(operands, options, generator)?;
-    let sums = logsumexp(&scores(query, key, options, Hidden::Replaced)?, &[-1], false)?;
+    let sums = logsumexp(&scores(query, key, options, Masking::Replaced)?, &[-1], false)?;
     // Heads lie inside of positions.
     Ok((result, sums.transpose(1, 2)?.contiguous()?.transpose(1, 2)?))
 }
@@ -276,7 +276,7 @@ fn scores(
     query: &Tensor,
     key: &Tensor,
     options: &AttentionOptions<'_>,
-    hidden: Hidden,
+    hidden: Masking,
 ) -> Result<Tensor> {
     let compute = compute_dtype(query.dtype());
     let key = if options.grouped { repeated_heads(key, query)? } else { key.clone() };
@@ -302,10 +302,10 @@ fn scores(
 }
 
 /// Leaves out, in new row-major scores, what is right of the diagonal of each matrix.
-fn hide_later<T: Element + num_traits::Float>(scores: &Tensor, hidden: Hidden) -> Result<()> {
+fn hide_later<T: Element + num_traits::Float>(scores: &Tensor, hidden: Masking) -> Result<()> {
     let (length, width) = (scores.size(-2)?.max(1) as usize, scores.size(-1)?.max(1) as usize);
     for (at, row) in scores.write::<T>()?.chunks_exact_mut(width).enumerate() {
-        hide(&mut row[width.min(at % length + 1)..], hidden);
+        apply_mask(&mut row[width.min(at % length + 1)..], hidden);
     }
     Ok(())
 }
@@ -336,7 +336,7 @@ pub fn safe_softmax(scores: &Tensor, dim: i64) -> Result<Tensor> {
     if last && scores.dtype() == DType::Float32 && scores.numel() > 0 {
         let weights = scores.copy()?;
         let len = scores.size(-1)? as usize;
-        partition::pieces(
+        partition::for_each_chunk(
             &mut weights.write::<f32>()?,
             len,
             sconce_kernel_core::parallel::grain::ROWS,
@@ -477,8 +477,8 @@ fn attend_heads(
     if !need_weights && query.dtype() == DType::Float32 {
         let added = mask.map(|mask| added_where(mask, true)).transpose()?;
         let scale = root as f32;
-        let added = added.as_ref().map(|added| (added, Hidden::Replaced));
-        let weighing = Weighing { scale, causal: None, added, safe: false };
+        let added = added.as_ref().map(|added| (added, Masking::Replaced));
+        let weighing = AttentionWeights { scale, causal: None, added, safe: false };
         if let Some(result) = attend(heads.each_ref(), weighing, &query.preserved_strides())? {
             return Ok((result, None));
         }

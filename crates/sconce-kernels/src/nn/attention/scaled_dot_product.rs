@@ -71,7 +71,7 @@ macro_rules! half_source {
                 block: &'a mut Option<Block>,
             ) -> Result<(&'a [f32], Matrix)> {
                 let nbytes = sizes[0] * sizes[1] * size_of::<f32>();
-                let (wide, at) = widen_part(from, sizes, block.insert(Block::used(nbytes)?).bytes_mut());
+                let (wide, at) = widen_part(from, sizes, block.insert(Block::for_overwrite(nbytes)?).bytes_mut());
                 Ok((wide, at))
             }
 
@@ -85,7 +85,7 @@ half_source! { half::f16 half::bf16 }
 
 /// What becomes of the scores of what is left out.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Hidden {
+pub(crate) enum Masking {
     /// They are negative infinity, whatever they were.
     Replaced,
     /// Negative infinity is added to them, which makes infinity and NaN NaN.
@@ -94,14 +94,14 @@ pub(crate) enum Hidden {
 
 /// How scores become weights.
 #[derive(Clone, Copy)]
-pub(crate) struct Weighing<'a> {
+pub(crate) struct AttentionWeights<'a> {
     /// What queries are multiplied by.
     pub(crate) scale: f32,
     /// Whether a position sees only itself and those before it.
-    pub(crate) causal: Option<Hidden>,
+    pub(crate) causal: Option<Masking>,
     /// Numbers of the operands' dtype, or `f32`, that broadcast to the scores and are added to them;
     /// negative infinity leaves out.
-    pub(crate) added: Option<(&'a Tensor, Hidden)>,
+    pub(crate) added: Option<(&'a Tensor, Masking)>,
     /// Whether rows of nothing but negative infinity give zeros, and not NaN.
     pub(crate) safe: bool,
 }
@@ -114,7 +114,7 @@ pub(crate) struct Weighing<'a> {
 /// Where memory is short.
 pub(crate) fn attend(
     [query, key, value]: [&Tensor; 3],
-    weighing: Weighing<'_>,
+    weighing: AttentionWeights<'_>,
     strides: &[i64],
 ) -> Result<Option<Tensor>> {
     let all = [query, key, value];
@@ -138,7 +138,7 @@ pub(crate) fn attend(
 /// [`attend`] of elements of one type.
 fn attend_of<T: Source>(
     all: [&Tensor; 3],
-    weighing: Weighing<'_>,
+    weighing: AttentionWeights<'_>,
     strides: &[i64],
 ) -> Result<Option<Tensor>> {
     let query = all[0];
@@ -162,12 +162,12 @@ fn attend_of<T: Source>(
 
     let mut result_sizes = Dims::from_slice(query.sizes());
     result_sizes[query.dim() - 1] = width as i64;
-    let result = Tensor::unset(&result_sizes, T::DTYPE)?;
+    let result = Tensor::for_overwrite(&result_sizes, T::DTYPE)?;
     let result = result.as_strided(&result_sizes, strides, None)?;
     let Some(result_of_four) = four_dimensions(&result)? else { return Ok(None) };
     let [to_batch, to_head, to_row, _] = steps(&result_of_four);
     let mut out = result.storage().write::<T>()?;
-    let count = queries_of_block(length, weighing.causal == Some(Hidden::Replaced));
+    let count = queries_of_block(length, weighing.causal == Some(Masking::Replaced));
     let sizes = [batch, heads, length, width];
     let blocks = divided(&mut out, sizes, [to_batch, to_head, to_row], count)?;
     let [qs, ks, vs] = [&q, &k, &v].map(|tensor| tensor.storage().read::<T>());
@@ -181,15 +181,15 @@ fn attend_of<T: Source>(
         added: added.as_ref().zip(ms.as_deref()).map(|(added, ms)| Operand::of(added, ms)),
         scale: weighing.scale,
         causal: weighing.causal,
-        replaces: weighing.added.is_some_and(|(_, hidden)| hidden == Hidden::Replaced),
+        replaces: weighing.added.is_some_and(|(_, hidden)| hidden == Masking::Replaced),
         safe: weighing.safe,
     };
     let work = (batch * heads * length * keys).saturating_mul(features + width);
-    if partition::get() == 1 || work < strided_gemm::PARALLEL || blocks.len() == 1 {
+    if partition::num_threads() == 1 || work < strided_gemm::PARALLEL || blocks.len() == 1 {
         let alone = blocks.len() == 1;
         blocks.into_iter().try_for_each(|queries| attention.attend(queries, alone))?;
     } else {
-        partition::try_each(blocks.into_iter(), |queries| attention.attend(queries, false))?;
+        partition::try_for_each(blocks.into_iter(), |queries| attention.attend(queries, false))?;
     }
     drop(out);
     Ok(Some(result))
@@ -273,7 +273,7 @@ struct Attention<'a, T> {
     value: Operand<'a, T>,
     added: Option<Operand<'a, f32>>,
     scale: f32,
-    causal: Option<Hidden>,
+    causal: Option<Masking>,
     /// Whether negative infinity takes the place of a score.
     replaces: bool,
     safe: bool,
@@ -286,10 +286,10 @@ impl<T: Source> Attention<'_, T> {
         let ([.., keys, features], [.., width]) = (self.key.sizes, self.value.sizes);
         let count = rows.len();
         // What nobody of the block sees is left out as a whole.
-        let partly = self.causal == Some(Hidden::Replaced);
+        let partly = self.causal == Some(Masking::Replaced);
         let keys = if partly { keys.min(first + count) } else { keys };
         let sizes = [count * features, count * keys, count * width];
-        let mut block = Block::used(sizes.iter().sum::<usize>() * size_of::<f32>())?;
+        let mut block = Block::for_overwrite(sizes.iter().sum::<usize>() * size_of::<f32>())?;
         let scratch: &mut [f32] = bytemuck::cast_slice_mut(block.bytes_mut());
         let (scaled, scratch) = scratch.split_at_mut(sizes[0]);
         let (scores, scratch) = scratch.split_at_mut(sizes[1]);
@@ -313,7 +313,7 @@ impl<T: Source> Attention<'_, T> {
         strided_gemm::multiply(sizes, (scaled, scaled_at), of_keys, scores, false, parallel)?;
         for (r, row) in scores.chunks_exact_mut(keys).enumerate() {
             if let Some(hidden) = self.causal {
-                hide(&mut row[keys.min(first + r + 1)..], hidden);
+                apply_mask(&mut row[keys.min(first + r + 1)..], hidden);
             }
             if let Some(added) = &self.added {
                 let at = added.matrix(batch, head, self.heads);
@@ -346,10 +346,10 @@ impl<T: Source> Attention<'_, T> {
 }
 
 /// Leaves out what has these scores.
-pub(crate) fn hide<T: num_traits::Float>(scores: &mut [T], hidden: Hidden) {
+pub(crate) fn apply_mask<T: num_traits::Float>(scores: &mut [T], hidden: Masking) {
     match hidden {
-        Hidden::Replaced => scores.fill(T::neg_infinity()),
-        Hidden::Lowered => scores.iter_mut().for_each(|x| *x = *x + T::neg_infinity()),
+        Masking::Replaced => scores.fill(T::neg_infinity()),
+        Masking::Lowered => scores.iter_mut().for_each(|x| *x = *x + T::neg_infinity()),
     }
 }
 
@@ -449,17 +449,17 @@ mod tests {
     fn what_is_not_a_number_spreads_as_far_as_it_should() {
         let x = numbers(&[1, 1, 3, 2], 1);
         let hidden = Tensor::full(&[3, 3], f64::NEG_INFINITY.into(), DType::Float32).unwrap();
-        let added = Some((&hidden, Hidden::Lowered));
-        let weighing = Weighing { scale: 1.0, causal: None, added, safe: false };
+        let added = Some((&hidden, Masking::Lowered));
+        let weighing = AttentionWeights { scale: 1.0, causal: None, added, safe: false };
         for safe in [false, true] {
-            let weighing = Weighing { safe, ..weighing };
+            let weighing = AttentionWeights { safe, ..weighing };
             let found = attend([&x, &x, &x], weighing, x.strides()).unwrap().unwrap();
             let all = found.to_vec::<f32>().unwrap();
             assert!(all.iter().all(|x| if safe { *x == 0.0 } else { x.is_nan() }));
         }
         // A mask that does not fit is for the operator that names it.
         let mask = numbers(&[4, 3], 2);
-        let weighing = Weighing { added: Some((&mask, Hidden::Lowered)), ..weighing };
+        let weighing = AttentionWeights { added: Some((&mask, Masking::Lowered)), ..weighing };
         assert!(attend([&x, &x, &x], weighing, x.strides()).unwrap().is_none());
     }
 }

@@ -392,7 +392,7 @@ fn run<T: Number>(
     }
     if in_per_group == 1 && out_per_group < MATRIX {
         // Channels are divided among threads; each is computed by one of them, in one order.
-        partition::each(out.chunks_exact_mut(out_size).enumerate(), |(plane, out)| {
+        partition::for_each(out.chunks_exact_mut(out_size).enumerate(), |(plane, out)| {
             let channels = groups * out_per_group;
             let (batch, channel) = (plane / channels, plane % channels);
             let input = (batch * groups + channel / out_per_group) * in_size;

@@ -65,7 +65,7 @@ pub(crate) fn convolve<T: Number>(
         }
     }
     // Threads take strips; where these are few, each is divided among them.
-    let is_shared = strips.len() >= 2 * partition::get();
+    let is_shared = strips.len() >= 2 * partition::num_threads();
     // Memory that goes from one strip to the next.
     let kept: Mutex<Vec<[Vec<T>; 2]>> = Mutex::new(Vec::new());
     let kept = || kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,7 +81,7 @@ pub(crate) fn convolve<T: Number>(
             |(rows, plane): (&mut [T], &[T])| gather_patches(plane, rows, &g, range.clone());
         match is_shared {
             true => rows.zip(from.chunks_exact(in_size)).for_each(gather),
-            false => partition::each(rows.zip(from.chunks_exact(in_size)), gather),
+            false => partition::for_each(rows.zip(from.chunks_exact(in_size)), gather),
         }
         let weights = Matrix {
             start: strip.block % channels.groups * channels.output * depth,
@@ -97,7 +97,7 @@ pub(crate) fn convolve<T: Number>(
         Ok(())
     };
     match is_shared {
-        true => partition::try_each(strips.into_iter(), work),
+        true => partition::try_for_each(strips.into_iter(), work),
         false => strips.into_iter().try_for_each(work),
     }
 }

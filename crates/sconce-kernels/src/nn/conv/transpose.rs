@@ -221,7 +221,7 @@ fn run<T: Number>(
         return Ok(());
     }
     if in_per_group == 1 {
-        partition::each(out.chunks_exact_mut(large).enumerate(), |(plane, out)| {
+        partition::for_each(out.chunks_exact_mut(large).enumerate(), |(plane, out)| {
             let channels = groups * out_per_group;
             let (batch, channel) = (plane / channels, plane % channels);
             let input = (batch * groups + channel / out_per_group) * small;
@@ -245,7 +245,7 @@ fn run<T: Number>(
             Matrix { start: block * in_per_group * small, row_stride: small, col_stride: 1 };
         T::product([rows, in_per_group, small], (ws, weights), (xs, input), &mut columns)?;
         let planes = out.chunks_exact_mut(large).zip(columns.chunks_exact(window * small));
-        partition::each(planes, |(plane, columns)| add_patches(columns, plane, g));
+        partition::for_each(planes, |(plane, columns)| add_patches(columns, plane, g));
     }
     Ok(())
 }

@@ -94,7 +94,8 @@ pub fn embedding_bag(
         None => None,
     };
     let count = bounds.len() - 1;
-    let sums = Sums { indices: &picked, bounds: &bounds, padding, mode: options.mode, columns };
+    let sums =
+        BagReduction { indices: &picked, bounds: &bounds, padding, mode: options.mode, columns };
     let sizes = [count as i64, columns as i64];
     let (output, told) = match weight.dtype() {
         DType::Float32 => sums.run::<f32>(weight, factors.as_ref(), &sizes)?,
@@ -103,7 +104,7 @@ pub fn embedding_bag(
             sums.run::<f64>(&table, factors.as_ref(), &sizes)?
         }
     };
-    let Told { bag_of_index, bag_size, max_indices } = told;
+    let BagMetadata { bag_of_index, bag_size, max_indices } = told;
     let dtype = promote_types(indices.dtype(), offsets.dtype())?;
     let ints = |values: &[i64], sizes: &[i64]| Tensor::from_slice(values, sizes)?.to_dtype(dtype);
     let output = output.to_dtype(weight.dtype())?;
@@ -123,7 +124,7 @@ pub fn embedding_bag(
 }
 
 /// Which rows of a table make which bags.
-struct Sums<'a> {
+struct BagReduction<'a> {
     indices: &'a [i64],
     bounds: &'a [usize],
     padding: Option<i64>,
@@ -132,20 +133,20 @@ struct Sums<'a> {
 }
 
 /// What is known of the bags beside their rows.
-struct Told {
+struct BagMetadata {
     bag_of_index: Vec<i64>,
     bag_size: Vec<i64>,
     max_indices: Vec<i64>,
 }
 
-impl Sums<'_> {
+impl BagReduction<'_> {
     /// The bags, computed in the dtype of `T`.
     fn run<T: Real>(
         &self,
         table: &Tensor,
         factors: Option<&Tensor>,
         sizes: &[i64],
-    ) -> Result<(Tensor, Told)> {
+    ) -> Result<(Tensor, BagMetadata)> {
         let table = table.to_dtype(T::DTYPE)?.contiguous()?;
         let table = table.read::<T>()?;
         let factors = match factors {
@@ -154,7 +155,7 @@ impl Sums<'_> {
         };
         let output = Tensor::zeros(sizes, T::DTYPE)?;
         let indices_of = if self.mode == BagMode::Max { output.count() } else { 0 };
-        let mut told = Told {
+        let mut told = BagMetadata {
             bag_of_index: vec![0; self.indices.len()],
             bag_size: vec![0; self.bounds.len() - 1],
             max_indices: vec![0; indices_of],
@@ -170,7 +171,13 @@ impl Sums<'_> {
     }
 
     #[inline(always)]
-    fn fill<T: Real>(&self, table: &[T], factors: Option<&[T]>, output: &mut [T], told: &mut Told) {
+    fn fill<T: Real>(
+        &self,
+        table: &[T],
+        factors: Option<&[T]>,
+        output: &mut [T],
+        told: &mut BagMetadata,
+    ) {
         let columns = self.columns;
         for (bag, bound) in self.bounds.windows(2).enumerate() {
             let row = &mut output[bag * columns..(bag + 1) * columns];

@@ -24,7 +24,7 @@ pub enum LinearActivation {
 
 /// Applies an activation in place.
 pub(crate) fn activate(activation: LinearActivation, out: &mut [f32]) {
-    partition::pieces(out, 64, grain::ROWS, |_, out| match activation {
+    partition::for_each_chunk(out, 64, grain::ROWS, |_, out| match activation {
         // NaN passes through.
         LinearActivation::Relu => each(out, |x| if x < 0.0 { 0.0 } else { x }),
         LinearActivation::Gelu => each(out, single::gelu),

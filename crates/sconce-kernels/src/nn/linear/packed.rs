@@ -63,7 +63,7 @@ pub fn linear_packed(
         return Ok(None);
     }
     let sizes: Dims = batch.iter().copied().chain([n]).collect();
-    let result = Tensor::unset(&sizes, dtype)?;
+    let result = Tensor::for_overwrite(&sizes, dtype)?;
     if result.numel() == 0 {
         return Ok(Some(result));
     }

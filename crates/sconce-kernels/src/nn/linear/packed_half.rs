@@ -5,7 +5,7 @@ use crate::nn::linear::activation::activate;
 use crate::{LinearActivation, Result};
 use sconce_gemm::half_gemm::{Part, parts_of_cols, try_parts};
 use sconce_gemm::half_products::HalfProducts;
-use sconce_gemm::packed_gemv::vector;
+use sconce_gemm::packed_gemv::gemv;
 use sconce_gemm::panel::{PANEL, uncrowded_stride};
 use sconce_gemm::panel_product::add_panel;
 use sconce_kernel_core::alloc::caching_allocator::Block;
@@ -31,7 +31,7 @@ pub(crate) fn multiply<H: HalfProducts>(
     let as_they_are = m > 1 && H::has_products();
     let stride = uncrowded_stride(k);
     let widened = if as_they_are { 0 } else { m };
-    let mut rows = Block::used(widened * stride * size_of::<f32>())?;
+    let mut rows = Block::for_overwrite(widened * stride * size_of::<f32>())?;
     let rows: &mut [f32] = bytemuck::cast_slice_mut(rows.bytes_mut());
     for (wide, x) in rows.chunks_exact_mut(stride.max(1)).zip(x.chunks_exact(k.max(1))) {
         widen(x, &mut wide[..k]);
@@ -40,7 +40,7 @@ pub(crate) fn multiply<H: HalfProducts>(
     try_parts([m, k, n], parts_of_cols(out, n, PANELS * PANEL), |Part { cols, out, .. }| {
         let panels = cols.len().div_ceil(PANEL);
         let width = panels * PANEL;
-        let mut sums = Block::used(m * width * size_of::<f32>())?;
+        let mut sums = Block::for_overwrite(m * width * size_of::<f32>())?;
         let sums: &mut [f32] = &mut bytemuck::cast_slice_mut(sums.bytes_mut())[..m * width];
         let mut begin = [0f32; PANELS * PANEL];
         if let Some(bias) = bias {
@@ -81,7 +81,7 @@ fn add_row<H: HalfProducts>(x: &[f32], panels: &[H], sums: &mut [f32]) {
         for (panel, wide) in panels.zip(wide.chunks_exact_mut(lines)) {
             widen(&panel[at * LINES * PANEL..][..lines], wide);
         }
-        vector(x, &wide[..sums.len() * x.len()], sums);
+        gemv(x, &wide[..sums.len() * x.len()], sums);
     }
 }
 

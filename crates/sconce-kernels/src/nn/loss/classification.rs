@@ -106,7 +106,7 @@ pub fn nll_loss(
     let dtype = input.dtype();
     let losses = Losses { targets: &targets, weights: &weights, inner, options, dtype };
     let chances = input.contiguous()?;
-    let Lost { losses, loss, total } = match dtype {
+    let LossOutput { losses, loss, total } = match dtype {
         DType::Float32 => losses.of(&chances.read::<f32>()?),
         DType::Float64 => losses.of(&chances.read::<f64>()?),
         DType::Float16 => losses.of(&chances.read::<f16>()?),
@@ -135,7 +135,7 @@ struct Losses<'a> {
 }
 
 /// The loss of each target, their sum, and that of the weights that counted.
-struct Lost {
+struct LossOutput {
     losses: Vec<f64>,
     loss: f64,
     total: f64,
@@ -143,7 +143,7 @@ struct Lost {
 
 impl Losses<'_> {
     /// Of row-major chances.
-    fn of<T: Element + Into<f64>>(&self, chances: &[T]) -> Result<Lost> {
+    fn of<T: Element + Into<f64>>(&self, chances: &[T]) -> Result<LossOutput> {
         let &Losses { targets, weights, inner, options, dtype } = self;
         let mut losses = vec![0.0; targets.len()];
         let mut counted = vec![0.0; targets.len()];
@@ -165,7 +165,7 @@ impl Losses<'_> {
             }
         }
         let (loss, total) = (cascade(&losses, dtype), cascade(&counted, dtype));
-        Ok(Lost { losses, loss, total })
+        Ok(LossOutput { losses, loss, total })
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
 };
 use sconce_kernel_core::layout::shape::broadcast;
 use sconce_kernel_core::tensor::promotion::{check_cast, int_to_float};
-use sconce_kernel_core::vecmath::accuracy::{Accuracy, OfDouble, OfSingle};
+use sconce_kernel_core::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
 
 /// What becomes of the losses of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -210,7 +210,7 @@ pub fn binary_cross_entropy(
             return Err(Error::runtime(message));
         }
     }
-    let (single, double) = (rounding_pairs(entropy::<OfSingle>), entropy::<OfDouble>);
+    let (single, double) = (rounding_pairs(entropy::<SingleAccuracy>), entropy::<DoubleAccuracy>);
     let losses = match input.sizes() == target.sizes() {
         true => pointwise("binary_cross_entropy", input, target, single, double)?,
         // Dimensions of size 1 count for nothing.
@@ -265,8 +265,10 @@ pub fn binary_cross_entropy_with_logits(
     let both = [input.into(), target.into()];
     check_store(target, &broadcast(input.sizes(), target.sizes())?, result_type(&both)?)?;
     let Some(pos_weight) = pos_weight else {
-        let (single, double) =
-            (rounding_pairs(entropy_of_logit::<OfSingle>), entropy_of_logit::<OfDouble>);
+        let (single, double) = (
+            rounding_pairs(entropy_of_logit::<SingleAccuracy>),
+            entropy_of_logit::<DoubleAccuracy>,
+        );
         let losses = pointwise("binary_cross_entropy_with_logits", input, target, single, double)?;
         return weighed(&losses.to_dtype(target.dtype())?, weight, reduction);
     };
@@ -277,7 +279,7 @@ pub fn binary_cross_entropy_with_logits(
     check_store(input, &broadcast(input.sizes(), factor.sizes())?, result_type(&both)?)?;
     let (single, double) = (rounding_pairs(unwanted), unwanted);
     let first = pointwise("binary_cross_entropy_with_logits", input, target, single, double)?;
-    let (single, double) = (rounding_pairs(wanted::<OfSingle>), wanted::<OfDouble>);
+    let (single, double) = (rounding_pairs(wanted::<SingleAccuracy>), wanted::<DoubleAccuracy>);
     let second = pointwise("binary_cross_entropy_with_logits", input, &factor, single, double)?;
     let losses = op(BinaryOp::Sub, &first, &second)?;
     weighed(&losses.to_dtype(target.dtype())?, weight, reduction)
@@ -318,12 +320,12 @@ pub fn kl_div(
     }
     let losses = match log_target {
         true => {
-            let single = rounding_pairs(divergence_of_logs::<OfSingle>);
-            pointwise("kl_div", input, target, single, divergence_of_logs::<OfDouble>)?
+            let single = rounding_pairs(divergence_of_logs::<SingleAccuracy>);
+            pointwise("kl_div", input, target, single, divergence_of_logs::<DoubleAccuracy>)?
         }
         false => {
-            let single = rounding_pairs(divergence::<OfSingle>);
-            pointwise("kl_div", input, target, single, divergence::<OfDouble>)?
+            let single = rounding_pairs(divergence::<SingleAccuracy>);
+            pointwise("kl_div", input, target, single, divergence::<DoubleAccuracy>)?
         }
     };
     reduction.of(&losses)

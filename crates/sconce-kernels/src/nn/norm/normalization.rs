@@ -213,10 +213,10 @@ fn single(
     bias: Option<&[f32]>,
 ) -> Result<Tensor> {
     let input = input.contiguous()?;
-    let result = Tensor::unset(input.sizes(), DType::Float32)?;
+    let result = Tensor::for_overwrite(input.sizes(), DType::Float32)?;
     let from = input.read::<f32>()?;
     let from: &[f32] = &from;
-    partition::pieces(&mut result.write::<f32>()?, len, grain::ROWS, |start, piece| {
+    partition::for_each_chunk(&mut result.write::<f32>()?, len, grain::ROWS, |start, piece| {
         let step = len * (TOGETHER / len).max(1);
         let from = &from[start..start + piece.len()];
         for (to, from) in piece.chunks_mut(step).zip(from.chunks(step)) {
@@ -236,10 +236,10 @@ fn halves<H: Half>(
     bias: Option<&[f32]>,
 ) -> Result<Tensor> {
     let input = input.contiguous()?;
-    let result = Tensor::unset(input.sizes(), input.dtype())?;
+    let result = Tensor::for_overwrite(input.sizes(), input.dtype())?;
     let from = input.read::<H>()?;
     let from: &[H] = &from;
-    partition::pieces(&mut result.write::<H>()?, len, grain::ROWS, |start, piece| {
+    partition::for_each_chunk(&mut result.write::<H>()?, len, grain::ROWS, |start, piece| {
         let step = len * (TOGETHER / len).max(1);
         let from = &from[start..start + piece.len()];
         let mut wide = vec![0f32; step.min(piece.len())];
@@ -294,7 +294,7 @@ fn scale_planes(
     let of = |numbers: &Option<Vec<f32>>, plane: usize| {
         numbers.as_ref().map(|numbers| numbers[plane % numbers.len()])
     };
-    partition::pieces(&mut result.write::<f32>()?, inner, grain::ROWS, |start, piece| {
+    partition::for_each_chunk(&mut result.write::<f32>()?, inner, grain::ROWS, |start, piece| {
         for (plane, at) in piece.chunks_exact_mut(inner).zip(start / inner..) {
             match (of(&weight, at), of(&bias, at)) {
                 (Some(w), Some(b)) => plane.iter_mut().for_each(|x| *x = *x * w + b),

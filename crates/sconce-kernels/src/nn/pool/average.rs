@@ -5,7 +5,7 @@ use super::sizes::{adaptive, fixed};
 use super::windows::{Axis, Window};
 use super::{PoolOptions, Pooled, by_number, check, check_within, floats};
 use crate::quantize::{averaged, through_integers};
-use crate::reduction::reduction_order::Fold;
+use crate::reduction::reduction_order::OrderedFold;
 use crate::{DType, Error, MemoryFormat, Result, Tensor};
 
 fn averages<T: Pooled>(
@@ -14,7 +14,7 @@ fn averages<T: Pooled>(
     sizes: &[i64],
     divisor: &(dyn Fn(i64, i64) -> i64 + Sync),
 ) -> Result<Tensor> {
-    let sum = Fold::new(T::Sum::default(), T::wide, T::add);
+    let sum = OrderedFold::new(T::Sum::default(), T::wide, T::add);
     let len = |axis: usize, window: Window| axes[axis].len(window) as i64;
     let columns: Vec<(i64, i64)> =
         axes[2].windows.iter().map(|&window| (window.covered, len(2, window))).collect();

@@ -5,7 +5,7 @@ use super::sizes::{adaptive, check_row_padding, fixed};
 use super::windows::{Axis, LONG, Window};
 use super::{PoolOptions, Pooled, by_number, check, check_within, floats, numbers};
 use crate::quantize::through_integers;
-use crate::reduction::reduction_order::Fold;
+use crate::reduction::reduction_order::OrderedFold;
 use crate::{DType, Dims, Error, Result, Tensor};
 use sconce_kernel_core::simd::dispatch::dispatch;
 
@@ -31,7 +31,7 @@ fn greater_of_line<T: Pooled>(best: &mut Option<(T, usize)>, at: usize, line: &[
 
 fn greatest<T: Pooled>(planes: &Planes, axes: &[Axis; 3], sizes: &[i64]) -> Result<Tensor> {
     let join = |best: T, x: T| if (x > best) | x.is_nan() { x } else { best };
-    let greater = Fold::new(T::LOWEST, |x: T| x, join);
+    let greater = OrderedFold::new(T::LOWEST, |x: T| x, join);
     fold(planes, axes, sizes, greater, |best, _, out| out.copy_from_slice(best))
 }
 
@@ -114,7 +114,7 @@ fn greatest_side_by_side<T: Pooled>(
 
 /// The numbers at places of their planes.
 fn numbers_at<T: Pooled>(planes: &Planes, places: &Tensor) -> Result<Tensor> {
-    let values = Tensor::unset(places.sizes(), T::DTYPE)?;
+    let values = Tensor::for_overwrite(places.sizes(), T::DTYPE)?;
     let all = planes.wide.read::<T>()?;
     let len: usize = planes.size.iter().product();
     {

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::windows::{Axis, Window};
-use crate::reduction::reduction_order::{Fold, LEAF};
+use crate::reduction::reduction_order::{LEAF, OrderedFold};
 use crate::{Element, Result, Tensor};
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::dispatch;
@@ -55,7 +55,9 @@ pub(super) fn pool<T: Element, U: Element>(
     let mut out = result.write::<U>()?;
     match all.len() < PARALLEL {
         true => out.chunks_exact_mut(per_plane).zip(all.chunks_exact(len)).for_each(one),
-        false => partition::each(out.chunks_exact_mut(per_plane).zip(all.chunks_exact(len)), one),
+        false => {
+            partition::for_each(out.chunks_exact_mut(per_plane).zip(all.chunks_exact(len)), one)
+        }
     }
     drop(out);
     Ok(result)
@@ -67,7 +69,7 @@ pub(super) fn fold<T: Element, A: Copy + Send + Sync, U: Element>(
     planes: &Planes,
     axes: &[Axis; 3],
     sizes: &[i64],
-    fold: Fold<A, impl Fn(T) -> A + Copy + Sync, impl Fn(A, A) -> A + Copy + Sync>,
+    fold: OrderedFold<A, impl Fn(T) -> A + Copy + Sync, impl Fn(A, A) -> A + Copy + Sync>,
     finish: impl Fn(&[A], [Window; 2], &mut [U]) + Sync,
 ) -> Result<Tensor> {
     let (size, run) = (planes.size, axes[2].run());

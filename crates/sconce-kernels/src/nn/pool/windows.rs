@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::reduction::reduction_order::Fold;
+use crate::reduction::reduction_order::OrderedFold;
 
 /// A window along one dimension: a range of the input, and how much of the padded input it covers.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +54,7 @@ impl Axis {
         run: &Run,
         line: &[T],
         all: &mut [A],
-        fold: Fold<A, impl Fn(T) -> A + Copy, impl Fn(A, A) -> A + Copy>,
+        fold: OrderedFold<A, impl Fn(T) -> A + Copy, impl Fn(A, A) -> A + Copy>,
     ) {
         // Side by side, as long as there are more windows than elements in each.
         let run = if run.windows.len() > run.elements { run.clone() } else { Run::default() };
@@ -147,7 +147,7 @@ mod tests {
     fn check(axis: &Axis, len: usize) {
         let line: Vec<i64> = (0..len as i64).map(|i| i * i + 1).collect();
         let mut found = vec![0; axis.windows.len()];
-        let sum = Fold::new(0, |x| x, |a: i64, b: i64| a + b);
+        let sum = OrderedFold::new(0, |x| x, |a: i64, b: i64| a + b);
         axis.fold(&axis.run(), &line, &mut found, sum);
         let expected = axis.windows.iter().map(|window| {
             let elements = (window.start..window.end).step_by(axis.step);

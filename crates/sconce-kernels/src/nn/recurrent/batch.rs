@@ -32,7 +32,8 @@ pub(crate) fn run(
     let Layer { steps, batch, inputs, order, .. } = layer;
     let hidden = order.hidden;
     let work = steps * batch * order.width() * (hidden + inputs);
-    let count = if work < WORTH_SHARING { 1 } else { partition::get().min(batch / SHARE).max(1) };
+    let count =
+        if work < WORTH_SHARING { 1 } else { partition::num_threads().min(batch / SHARE).max(1) };
     let each = batch.div_ceil(count);
     let mut cells = state.c.map(|c| c.chunks_mut(each * hidden));
     let mut parts: Vec<Part<'_>> = state
@@ -58,7 +59,7 @@ pub(crate) fn run(
             .collect()
     });
     let batch = Batch { layer, operands, bias, hidden_bias, backwards };
-    partition::each(parts.into_iter(), |part| batch.run(part));
+    partition::for_each(parts.into_iter(), |part| batch.run(part));
 }
 
 /// Some sequences.

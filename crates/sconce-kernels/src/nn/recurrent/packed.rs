@@ -43,7 +43,8 @@ pub fn pack_recurrent(cell: Cell, weights: CellWeights<'_>) -> Result<Option<[Te
     let width = order.width();
     let pack = |weight: &Tensor, k: i64| -> Result<Tensor> {
         let sorted = order.fill_up(&weight.contiguous()?.read::<f32>()?, k as usize);
-        let packed = Tensor::unset(&[(width / PANEL) as i64, k, PANEL as i64], DType::Float32)?;
+        let packed =
+            Tensor::for_overwrite(&[(width / PANEL) as i64, k, PANEL as i64], DType::Float32)?;
         sconce_gemm::panel::pack(&sorted, width, k as usize, &mut packed.write::<f32>()?);
         Ok(packed)
     };
@@ -341,11 +342,11 @@ mod tests {
                 (0..states).map(|at| tensor(&[2, batch, hidden], at)).collect();
             let input = tensor(&[steps, batch, inputs], 5);
             let run = |threads| {
-                sconce_kernel_core::parallel::partition::set(threads);
+                sconce_kernel_core::parallel::partition::set_num_threads(threads);
                 let (out, last) = network.run(&input, &initial).unwrap().unwrap();
                 let mut all = out.to_vec::<f32>().unwrap();
                 last.iter().for_each(|state| all.extend(state.to_vec::<f32>().unwrap()));
-                sconce_kernel_core::parallel::partition::set(0);
+                sconce_kernel_core::parallel::partition::set_num_threads(0);
                 all
             };
             let expected = run(1);

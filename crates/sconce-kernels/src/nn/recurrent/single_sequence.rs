@@ -13,9 +13,9 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use crate::nn::recurrent::gates::{gru_gates, lstm_gates, plain_gates};
 use crate::nn::recurrent::packed_layout::{Layer, Operands, Out, State};
-use sconce_gemm::interleaved_tiles::Beside;
+use sconce_gemm::interleaved_tiles::InterleavedProduct;
 use sconce_gemm::packed_gemm::{self};
-use sconce_gemm::packed_gemv::{RowsBeside, SideBySide, rows_beside, vector_beside};
+use sconce_gemm::packed_gemv::{InterleavedRows, PanelGroups, gemv_interleaved, interleaved_rows};
 use sconce_gemm::panel::{PANEL, Shape};
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::parallel::thread_pool;
@@ -35,7 +35,7 @@ pub(crate) fn run(
     backwards: bool,
 ) {
     let Layer { steps, inputs, order, .. } = layer;
-    let blocks = Blocks::new(steps, backwards, rows_beside());
+    let blocks = Blocks::new(steps, backwards, interleaved_rows());
     let (hidden, width) = (order.hidden, order.width());
     let rows = blocks.rows(0);
     let mut of_first = vec![0f32; rows.len() * width];
@@ -127,8 +127,8 @@ struct Step {
 impl Blocks {
     /// The first block is short, and has the steps that make no whole unit; each of the others is at most
     /// twice as long as the one before it.
-    fn new(steps: usize, backwards: bool, rows: RowsBeside) -> Blocks {
-        let RowsBeside { unit, best } = rows;
+    fn new(steps: usize, backwards: bool, rows: InterleavedRows) -> Blocks {
+        let InterleavedRows { unit, best } = rows;
         let first = if steps < 2 * unit { steps } else { unit + steps % unit };
         let (mut ends, mut length) = (vec![first], unit);
         while ends[ends.len() - 1] < steps {
@@ -179,7 +179,7 @@ impl Sequence<'_> {
             return 0;
         }
         let stretches = order.units() / PANEL;
-        partition::get().min(stretches).min(each / SHARE).saturating_sub(1)
+        partition::num_threads().min(stretches).min(each / SHARE).saturating_sub(1)
     }
 
     /// All steps on this thread.
@@ -275,7 +275,7 @@ impl Sequence<'_> {
             let part = (step % parts * inputs.div_ceil(parts)).min(inputs);
             (step / parts * panels * inputs + part).min(order.gates * inputs)
         };
-        let beside = Beside {
+        let beside = InterleavedProduct {
             rows: following.len(),
             x: &self.operands.x[following.start * inputs..following.end * inputs],
             stride: inputs,
@@ -286,13 +286,13 @@ impl Sequence<'_> {
             out: &mut *stretch.ahead,
             out_stride: width,
         };
-        let panels = SideBySide {
+        let panels = PanelGroups {
             panels: &self.operands.hidden[at * PANEL * h.len()..],
             side: order.gates,
             apart: order.units() * h.len(),
             backwards: back,
         };
-        vector_beside(h, panels, sums.as_chunks_mut::<PANEL>().0, beside);
+        gemv_interleaved(h, panels, sums.as_chunks_mut::<PANEL>().0, beside);
     }
 
     /// The next state of a stretch, from what [`Sequence::multiply`] gave.

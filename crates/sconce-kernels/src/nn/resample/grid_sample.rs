@@ -313,8 +313,9 @@ fn blend<F: Coordinate, const RANK: usize, const TAPS: usize, const ALL: usize>(
     let (from, places): (&[F], &[F]) = (&from, &places);
     let mut to = result.write::<F>()?;
     // Threads divide batches, and where there are too few the channels of each.
-    let parts = if to.len() < PARALLEL { 1 } else { (2 * partition::get()).div_ceil(batches) };
-    let parts = if partition::get() == 1 { 1 } else { parts.min(channels) };
+    let parts =
+        if to.len() < PARALLEL { 1 } else { (2 * partition::num_threads()).div_ceil(batches) };
+    let parts = if partition::num_threads() == 1 { 1 } else { parts.min(channels) };
     let together = channels.div_ceil(parts);
     let tasks = to.chunks_exact_mut(channels * points).enumerate();
     let tasks = tasks.flat_map(|(batch, to)| {
@@ -352,7 +353,7 @@ fn blend<F: Coordinate, const RANK: usize, const TAPS: usize, const ALL: usize>(
     };
     match parts * batches {
         1 => tasks.for_each(run),
-        _ => partition::each(tasks, run),
+        _ => partition::for_each(tasks, run),
     }
     Ok(())
 }

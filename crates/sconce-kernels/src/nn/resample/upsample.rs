@@ -259,13 +259,13 @@ fn blocks<T: Element>(
     let inner = product(&sizes[dim + 1..]) as usize;
     let (size, unit) = (sizes[dim] as usize * inner, ends.len() * inner);
     sizes[dim] = ends.len() as i64;
-    let result = Tensor::unset(&sizes, T::DTYPE)?;
+    let result = Tensor::for_overwrite(&sizes, T::DTYPE)?;
     if result.numel() == 0 {
         return Ok(result);
     }
     let from = input.read::<T>()?;
     let from: &[T] = &from;
-    partition::pieces(&mut result.write::<T>()?, unit, PARALLEL, |start, to| {
+    partition::for_each_chunk(&mut result.write::<T>()?, unit, PARALLEL, |start, to| {
         let from = from[start / unit * size..].chunks_exact(size);
         to.chunks_exact_mut(unit).zip(from).for_each(|(to, from)| f(from, to));
     });

@@ -95,7 +95,7 @@ pub(super) fn convolve(
     if residual.is_some_and(|residual| residual.sizes() != out_sizes) {
         return Err(unfit());
     }
-    let result = Tensor::unset(&out_sizes, DType::Float32)?;
+    let result = Tensor::for_overwrite(&out_sizes, DType::Float32)?;
     let (input, residual) = (input.contiguous()?, residual.map(Tensor::contiguous).transpose()?);
     let (x, w, b) = (input.read::<f32>()?, weight.read::<f32>()?, bias.read::<f32>()?);
     let residual = residual.as_ref().map(Tensor::read::<f32>).transpose()?;
@@ -249,7 +249,7 @@ impl Call<'_> {
         let per_block = offsets.len() * lanes * LANES;
         let stretch_count = stretches(out_channels, self.groups).count();
         let work = offsets.len() * lanes * out_channels * out_height * out_width;
-        let threads = if work < PARALLEL { 1 } else { partition::get() };
+        let threads = if work < PARALLEL { 1 } else { partition::num_threads() };
         let rows = self.rows_per_piece(threads, stretch_count);
         let (mut rest, mut weights) = (out, self.weights);
         let mut pieces = Vec::new();
@@ -308,7 +308,7 @@ impl Call<'_> {
         };
         match threads < 2 {
             true => pieces.into_iter().for_each(compute),
-            false => partition::each(pieces.into_iter(), compute),
+            false => partition::for_each(pieces.into_iter(), compute),
         }
     }
 
@@ -343,9 +343,9 @@ impl Call<'_> {
                 depthwise_row(self.level, &call, out);
             }
         };
-        match out.len() * taps < PARALLEL / 8 || partition::get() < 2 {
+        match out.len() * taps < PARALLEL / 8 || partition::num_threads() < 2 {
             true => out.chunks_exact_mut(block_len).enumerate().for_each(compute),
-            false => partition::each(out.chunks_exact_mut(block_len).enumerate(), compute),
+            false => partition::for_each(out.chunks_exact_mut(block_len).enumerate(), compute),
         }
     }
 }

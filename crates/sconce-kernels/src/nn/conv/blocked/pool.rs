@@ -21,7 +21,7 @@ pub fn max_pool2d_blocked(picture: &Tensor, options: &PoolOptions) -> Result<Ten
     let picture = picture.contiguous()?;
     let from = picture.read::<f32>()?;
     let sizes = [n, blocks, out_height, out_width, LANES].map(|size| size as i64);
-    let result = Tensor::unset(&sizes, DType::Float32)?;
+    let result = Tensor::for_overwrite(&sizes, DType::Float32)?;
     let mut to = result.write::<f32>()?;
     let planes = from.chunks_exact(height * width * LANES);
     for (from, to) in planes.zip(to.chunks_exact_mut(out_height * out_width * LANES)) {
@@ -103,7 +103,8 @@ pub fn mean_blocked(picture: &Tensor) -> Result<Tensor> {
     }
     let picture = picture.contiguous()?;
     let from = picture.read::<f32>()?;
-    let result = Tensor::unset(&[n as i64, blocks as i64, 1, 1, LANES as i64], DType::Float32)?;
+    let result =
+        Tensor::for_overwrite(&[n as i64, blocks as i64, 1, 1, LANES as i64], DType::Float32)?;
     let mut to = result.write::<f32>()?;
     let planes = from.chunks_exact(height * width * LANES);
     for (from, to) in planes.zip(to.chunks_exact_mut(LANES)) {

@@ -25,7 +25,7 @@ pub fn to_blocked(picture: &Tensor) -> Result<Tensor> {
     let blocks = channels.div_ceil(LANES);
     let sizes = [n, blocks as i64, height, width, LANES as i64];
     let result = match channels % LANES {
-        0 => Tensor::unset(&sizes, picture.dtype()),
+        0 => Tensor::for_overwrite(&sizes, picture.dtype()),
         _ => Tensor::zeros(&sizes, picture.dtype()),
     }?;
     let mut to = result.write::<f32>()?;
@@ -64,7 +64,7 @@ pub fn from_blocked(picture: &Tensor, channels: i64) -> Result<Tensor> {
     let from = picture.read::<f32>()?;
     let size = height * width;
     let sizes = [n as i64, channels, height as i64, width as i64];
-    let result = Tensor::unset(&sizes, picture.dtype())?;
+    let result = Tensor::for_overwrite(&sizes, picture.dtype())?;
     let mut to = result.write::<f32>()?;
     if to.is_empty() {
         drop(to);
@@ -91,6 +91,6 @@ pub fn from_blocked(picture: &Tensor, channels: i64) -> Result<Tensor> {
 fn each<I: Iterator + Send>(elements: usize, blocks: I, f: impl Fn(I::Item) + Sync) {
     match elements < PARALLEL {
         true => blocks.for_each(f),
-        false => partition::each(blocks, f),
+        false => partition::for_each(blocks, f),
     }
 }

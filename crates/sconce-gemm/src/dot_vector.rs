@@ -7,7 +7,7 @@ use sconce_kernel_core::simd::lanes::{LANES, Lanes};
 ///
 /// # Safety
 /// As [`Lanes`].
-pub(crate) trait Factors: Copy {
+pub(crate) trait DotVector: Copy {
     type Number: Copy;
     type Sums: Lanes;
     const COUNT: usize;
@@ -18,7 +18,7 @@ pub(crate) trait Factors: Copy {
 }
 
 // SAFETY: what `Lanes` asks for.
-impl<V: Lanes> Factors for V {
+impl<V: Lanes> DotVector for V {
     type Number = f32;
     type Sums = V;
     const COUNT: usize = LANES;
