@@ -7,6 +7,7 @@
 
 use sconce_kernel_core::simd::dispatch::has_amx_bf16;
 use std::arch::asm;
+use std::marker::PhantomData;
 
 use bytemuck::{Pod, Zeroable};
 use half::bf16;
@@ -31,8 +32,9 @@ pub(crate) type TileRegister = [[bf16; DEPTH]; ROWS];
 #[repr(C, align(64))]
 pub(crate) struct SplitBlock(pub(crate) [[TileRegister; 2]; PARTS]);
 
-/// While it lives, this thread's registers hold 16 rows of 64 bytes each.
-pub(crate) struct TileConfig(());
+/// While it lives, this thread's registers hold 16 rows of 64 bytes each. The configuration is the thread's
+/// own: a `TileConfig` proves nothing on another thread, so it is neither `Send` nor `Sync`.
+pub(crate) struct TileConfig(PhantomData<*const ()>);
 
 /// What the instruction that sets the sizes reads.
 #[repr(C, align(64))]
@@ -55,7 +57,7 @@ impl TileConfig {
             TilePalette { palette: 1, start: 0, unused: [0; 14], row_bytes: first(64), rows };
         // SAFETY: the processor has the instruction, and the sizes are some that it has.
         unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const sizes, options(nostack, readonly)) };
-        TileConfig(())
+        TileConfig(PhantomData)
     }
 }
 

@@ -12,6 +12,7 @@ use half::bf16;
 
 use crate::amx::{self, TileConfig, UNIT, add_pairs};
 use crate::dot_vector::DotVector;
+use crate::matrix::lies_in;
 use crate::panel::{PANEL, tiles};
 use sconce_kernel_core::simd::lanes::Avx512;
 
@@ -51,10 +52,6 @@ pub(crate) fn add_panel(
     if rows == 0 || depth == 0 {
         return;
     }
-    let lies_in = |count: usize, stride: usize, width: usize, len: usize| {
-        let end = (count - 1).checked_mul(stride).and_then(|start| start.checked_add(width));
-        end.is_some_and(|end| end <= len)
-    };
     assert!(has_avx512_bf16() && width <= PANEL);
     assert!(lies_in(rows, x_stride, depth, x.len()));
     assert!(lies_in(depth, stride, width, all.len()));
@@ -237,16 +234,19 @@ impl DotVector for Bf16x32 {
 
     #[inline(always)]
     unsafe fn load(from: *const bf16) -> Self {
+        // SAFETY: the caller sees to the instructions, and the pointer is valid for what is read or written.
         unsafe { Bf16x32::of(_mm512_loadu_si512(from.cast())) }
     }
 
     #[inline(always)]
     unsafe fn load_first(from: *const bf16, count: usize) -> Self {
+        // SAFETY: the caller sees to the instructions; no more is read than the pointer is valid for.
         unsafe { Bf16x32::of(_mm512_maskz_loadu_epi16((1 << count) - 1, from.cast())) }
     }
 
     #[inline(always)]
     unsafe fn add(sums: Avx512, a: Self, b: Self) -> Avx512 {
+        // SAFETY: the caller sees to the instructions; they work on registers alone.
         Avx512(unsafe { _mm512_dpbf16_ps(sums.0, a.0, b.0) })
     }
 }

@@ -19,6 +19,7 @@ use bytemuck::Zeroable;
 use crate::amx::{
     AHEAD, DEPTH, PARTS, ProductTile, ROWS, SplitBlock, TileConfig, UNIT, add_products,
 };
+use crate::matrix::lies_in;
 use crate::panel::{self, PANEL};
 use crate::panel_product::Product;
 use sconce_kernel_core::simd::dispatch::has_amx_bf16;
@@ -208,7 +209,7 @@ fn split_rows(
     blocks: &mut [SplitBlock],
 ) -> Option<u32> {
     assert!(has_amx_bf16() && rows <= UNIT && blocks.len() >= depth.div_ceil(DEPTH));
-    assert!(rows == 0 || x.len() >= (rows - 1) * stride + depth);
+    assert!(lies_in(rows, stride, depth, x.len()));
     // SAFETY: the assertions; the processor has the instructions.
     unsafe { rows_of(rows, x.as_ptr(), stride, depth, blocks) }
 }

@@ -14,6 +14,7 @@ use half::bf16;
 #[cfg(target_arch = "x86_64")]
 use crate::avx512_bf16::Bf16x32;
 use crate::dot_vector::DotVector;
+use crate::matrix::lies_in;
 #[cfg(target_arch = "x86_64")]
 use sconce_kernel_core::simd::dispatch::has_avx512_bf16;
 use sconce_kernel_core::simd::dispatch::{Level, best};
@@ -192,9 +193,8 @@ impl<T: Copy> Product<T> {
         accumulate: bool,
     ) -> Product<T> {
         for vectors in [rows, columns] {
-            let Some(last) = vectors.count.checked_sub(1) else { continue };
-            let end = last.checked_mul(vectors.stride).and_then(|start| start.checked_add(k));
-            assert!(end.is_some_and(|end| end <= vectors.all.len()), "vectors lie in their slice");
+            let fits = lies_in(vectors.count, vectors.stride, k, vectors.all.len());
+            assert!(fits, "vectors lie in their slice");
         }
         Product {
             k,

@@ -25,16 +25,19 @@ impl<V: Lanes> DotVector for V {
 
     #[inline(always)]
     unsafe fn load(from: *const f32) -> V {
+        // SAFETY: the caller sees to the instructions, and the pointer is valid for what is read or written.
         unsafe { Lanes::load(from) }
     }
 
     #[inline(always)]
     unsafe fn load_first(from: *const f32, count: usize) -> V {
+        // SAFETY: the caller sees to the instructions; no more is read than the pointer is valid for.
         unsafe { Lanes::load_first(from, count) }
     }
 
     #[inline(always)]
     unsafe fn add(sums: V, a: V, b: V) -> V {
+        // SAFETY: the caller sees to the instructions; they work on registers alone.
         unsafe { sums.fma(a, b) }
     }
 }

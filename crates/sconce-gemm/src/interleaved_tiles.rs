@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use crate::matrix::lies_in;
 use crate::panel::PANEL;
 use sconce_kernel_core::simd::lanes::{LANES, Lanes};
 
@@ -89,9 +90,12 @@ impl Tiles {
         }
         let last = (lines.end - 1) / depth;
         assert!(rows.is_multiple_of(unit), "rows are taken {unit} at a time");
-        assert!(x.len() >= (rows - 1) * stride + depth, "fewer elements than rows have");
-        assert!(panels.len() >= last * apart + depth * PANEL, "fewer lines than are taken");
-        assert!(out.len() >= (rows - 1) * out_stride + (last + 1) * PANEL, "too small a product");
+        assert!(lies_in(rows, stride, depth, x.len()), "fewer elements than rows have");
+        assert!(
+            lies_in(last + 1, apart, depth * PANEL, panels.len()),
+            "fewer lines than are taken"
+        );
+        assert!(lies_in(rows, out_stride, (last + 1) * PANEL, out.len()), "too small a product");
         let (x, panel, out) = (x.as_ptr(), panels.as_ptr(), out.as_mut_ptr());
         let first = RawTile { depth, x, stride, panel, out, out_stride };
         Tiles { first, apart, unit, rows, lines, row: 0, column: 0, begun: None }

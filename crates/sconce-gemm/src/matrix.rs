@@ -33,6 +33,20 @@ impl Matrix {
     }
 }
 
+/// How many elements `count` runs of `len` elements reach over, `stride` from one to the next; `None` where
+/// that is more than a slice can have.
+pub(crate) fn extent(count: usize, stride: usize, len: usize) -> Option<usize> {
+    match count.checked_sub(1) {
+        None => Some(0),
+        Some(last) => last.checked_mul(stride)?.checked_add(len),
+    }
+}
+
+/// Whether `count` runs of `len` elements, `stride` from one to the next, lie in a slice of `available`.
+pub(crate) fn lies_in(count: usize, stride: usize, len: usize, available: usize) -> bool {
+    extent(count, stride, len).is_some_and(|end| end <= available)
+}
+
 /// Element types the library multiplies.
 pub trait Multiply:
     sconce_kernel_core::Element + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self>

@@ -10,6 +10,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use crate::amx::UNIT;
+use crate::matrix::lies_in;
 use crate::panel::{PANEL, ROWS, Shape, TILE_ROWS, packed_len, uncrowded};
 use crate::panel_product::Product;
 use std::borrow::Cow;
@@ -32,7 +33,10 @@ const PARALLEL: usize = 1 << 20;
 /// Where a slice is shorter than the shape says, which callers rule out.
 pub fn multiply(shape: Shape, x: &[f32], packed: &[f32], bias: Option<&[f32]>, out: &mut [f32]) {
     let Shape { m, k, n } = shape;
-    assert!(x.len() >= m * k && packed.len() >= packed_len(n, k) && out.len() >= m * n);
+    // Products of sizes may be more than a `usize` holds, which must not pass for little.
+    let panels = n.div_ceil(PANEL);
+    assert!(lies_in(m, k, k, x.len()) && lies_in(m, n, n, out.len()));
+    assert!(k.checked_mul(PANEL).is_some_and(|panel| lies_in(panels, panel, panel, packed.len())));
     assert!(bias.is_none_or(|bias| bias.len() >= n));
     let (x, out) = (&x[..m * k], &mut out[..m * n]);
     if out.is_empty() {
@@ -48,7 +52,7 @@ pub fn multiply(shape: Shape, x: &[f32], packed: &[f32], bias: Option<&[f32]>, o
         if k == 0 {
             return;
         }
-        let serial = if n * k < PARALLEL { usize::MAX } else { 8 * PANEL };
+        let serial = if n.saturating_mul(k) < PARALLEL { usize::MAX } else { 8 * PANEL };
         return partition::for_each_chunk(out, PANEL, serial, |start, out| {
             gemv(x, &packed[start * k..], out);
         });
@@ -56,7 +60,8 @@ pub fn multiply(shape: Shape, x: &[f32], packed: &[f32], bias: Option<&[f32]>, o
     let unit = unit_of(shape);
     let (x, x_stride) = if unit == 1 { uncrowded(x, k) } else { (Cow::Borrowed(x), k) };
     let product = Product { shape, x: &x, x_stride, packed, bias, out: out.as_mut_ptr(), unit };
-    let count = if m * n * k < PARALLEL { 1 } else { partition::num_threads() };
+    let count =
+        if m.saturating_mul(n).saturating_mul(k) < PARALLEL { 1 } else { partition::num_threads() };
     let parts = Parts::of(shape, unit, count);
     let compute = |at| {
         let (rows, panels) = parts.at(at, shape);

@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use crate::interleaved_tiles::{InterleavedProduct, Tiles, load_rows, store_rows, tile_line};
+use crate::matrix::lies_in;
 use crate::panel::PANEL;
 use sconce_kernel_core::simd::dispatch::{Level, best};
 #[cfg(target_arch = "aarch64")]
@@ -108,8 +109,9 @@ fn at(
     let groups = sums.len().checked_div(side).unwrap_or(0);
     if groups > 0 {
         assert!(groups * side == sums.len(), "as many panels in each group");
-        let last = (side - 1) * apart + groups * k * PANEL;
-        assert!(panels.len() >= last, "fewer panels than sums");
+        let group = groups.checked_mul(k).and_then(|lines| lines.checked_mul(PANEL));
+        let fits = group.is_some_and(|group| lies_in(side, apart, group, panels.len()));
+        assert!(fits, "fewer panels than sums");
     }
     let unit = rows_of(level).unit;
     let mut tiles = beside.map_or(Tiles::NONE, |beside| Tiles::new(beside, unit));

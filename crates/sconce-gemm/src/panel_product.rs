@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use crate::matrix::lies_in;
 use crate::panel::{PANEL, Shape, TILE_ROWS, tiles};
 use sconce_kernel_core::simd::dispatch::{Level, best};
 
@@ -93,7 +94,7 @@ impl Product<'_> {
                 ahead: next.wrapping_byte_add(tile * depth * ahead_step),
                 ahead_step,
             };
-            assert!(x.len() >= (part.len() - 1) * self.x_stride + depth);
+            assert!(lies_in(part.len(), self.x_stride, depth, x.len()));
             // SAFETY: `x` and `panel` were held against the slices; the rows of `out` are this caller's,
             // `width` columns of each, and `begin` is those or one row.
             unsafe { tile.compute_columns(level, part.len(), width) };
@@ -115,8 +116,8 @@ pub fn add_panel(
     let (level, depth) = (best(), panel.len() / PANEL);
     for rows in tiles(rows, tile_rows(level)) {
         let (x, out) = (&x[rows.start * x_stride..], &mut out[rows.start * stride..]);
-        assert!(x.len() >= (rows.len() - 1) * x_stride + depth);
-        assert!(out.len() >= (rows.len() - 1) * stride + PANEL);
+        assert!(lies_in(rows.len(), x_stride, depth, x.len()));
+        assert!(lies_in(rows.len(), stride, PANEL, out.len()));
         let out = out.as_mut_ptr();
         let tile = Tile {
             depth,

@@ -95,7 +95,10 @@ pub fn multiply<T: Multiply>(
     if few && m <= n && !by_dots && b_at.row_stride == 1 {
         // The rows in one piece each: there are few of them.
         let place = |row: usize, i: usize| a_at.start + row * a_at.row_stride + i * a_at.col_stride;
-        let rows: Vec<T> = (0..m * k).map(|at| a[place(at / k, at % k)]).collect();
+        let Some(count) = m.checked_mul(k) else {
+            return Err(Error::runtime("a matrix reaches beyond its storage"));
+        };
+        let rows: Vec<T> = (0..count).map(|at| a[place(at / k, at % k)]).collect();
         let rows_at = Matrix { start: 0, row_stride: k, col_stride: 1 };
         return multiply([m, k, n], (&rows, rows_at), (b, b_at), out, accumulate, parallel);
     }

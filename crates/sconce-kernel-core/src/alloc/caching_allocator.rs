@@ -31,6 +31,16 @@ thread_local! {
     static KEPT_HERE: RefCell<Kept> = RefCell::default();
 }
 
+/// Every byte of poisoned memory: NaN in every floating dtype, -1 in signed integers, true as `bool`.
+pub const POISON: u8 = 0xff;
+
+/// Fills memory that is to be overwritten with [`POISON`], in debug builds and under a fuzzer.
+pub fn poison(bytes: &mut [u8]) {
+    if cfg!(any(debug_assertions, fuzzing)) {
+        bytes.fill(POISON);
+    }
+}
+
 impl Block {
     /// At least so many zeros.
     pub fn zeroed(nbytes: usize) -> Result<Block> {
@@ -44,10 +54,13 @@ impl Block {
         }
     }
 
-    /// At least so many bytes of any content.
+    /// At least so many bytes of any content, which the caller overwrites. They are poisoned in debug builds and
+    /// under a fuzzer: who reads one that nobody has written gets [`POISON`], not what an earlier call left.
     pub fn for_overwrite(nbytes: usize) -> Result<Block> {
         let lines = lines_for(nbytes);
-        take(lines).map(Block).map_or_else(|| fresh(lines, nbytes), Ok)
+        let mut block = take(lines).map(Block).map_or_else(|| fresh(lines, nbytes), Ok)?;
+        poison(block.bytes_mut());
+        Ok(block)
     }
 
     /// All bytes, which may be more than were asked for.
@@ -115,7 +128,9 @@ mod tests {
         assert!((place as usize).is_multiple_of(64));
         drop(first);
         let second = Block::for_overwrite(990).unwrap();
-        assert_eq!((second.bytes().as_ptr(), second.bytes()[3]), (place, 9));
+        assert_eq!(second.bytes().as_ptr(), place);
+        let expected = if cfg!(any(debug_assertions, fuzzing)) { POISON } else { 9 };
+        assert_eq!(second.bytes()[3], expected);
         assert_ne!(Block::for_overwrite(1000).unwrap().bytes().as_ptr(), place);
     }
 

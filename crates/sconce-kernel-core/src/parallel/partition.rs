@@ -80,7 +80,7 @@ fn for_each_of<I: Iterator + Send>(items: I, f: &(dyn Fn(I::Item) + Sync)) {
     }
     let items = Mutex::new(items);
     let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
-    thread_pool::share(helpers, &|| {
+    thread_pool::run(helpers, &|| {
         while let Some(item) = next() {
             f(item);
         }

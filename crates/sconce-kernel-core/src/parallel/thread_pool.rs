@@ -1,8 +1,8 @@
-//! Threads that help with the work of one kernel call.
+//! The thread pool: helper threads that work on the job of one kernel call at a time.
 //!
-//! A call of a kernel takes some ten microseconds, less than it takes to wake a thread that sleeps. So
-//! helpers stay awake for a moment after each piece of work, and nobody waits for one that has not begun:
-//! the caller works too, and takes its offer back when nothing is left to do.
+//! A kernel call takes some ten microseconds, less than it takes to wake a thread that sleeps. So helpers stay
+//! awake for a moment after each job, and nobody waits for one that has not begun: the caller works too, and
+//! withdraws its job when nothing is left to do.
 #![allow(unsafe_code, reason = "helpers use what the caller borrows; see the safety comment")]
 
 use std::any::Any;
@@ -11,76 +11,87 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-/// How long a helper looks for more work before it sleeps.
+/// How long a helper looks for another job before it sleeps.
 const AWAKE: Duration = Duration::from_micros(200);
 
-type Work<'w> = &'w (dyn Fn() + Sync);
+type Job<'w> = &'w (dyn Fn() + Sync);
 
-/// What the caller offers, and who waits for it.
-struct Board {
-    work: Option<Work<'static>>,
-    /// How many more may take it.
-    places: usize,
+/// The job that helpers may take, and what they say about it.
+struct JobSlot {
+    job: Option<Job<'static>>,
+    /// How many more helpers may take it.
+    openings: usize,
+    /// Helpers that wait for [`JOB_POSTED`].
     sleepers: usize,
+    /// The panic of a helper while it worked on this job.
     panic: Option<Box<dyn Any + Send>>,
 }
 
-/// How many helpers there are; held by the caller whose work is shared.
-static TURN: Mutex<usize> = Mutex::new(0);
-static BOARD: Mutex<Board> = Mutex::new(Board { work: None, places: 0, sleepers: 0, panic: None });
-/// The number of the last offer.
-static OFFERS: AtomicU64 = AtomicU64::new(0);
-static OFFERED: Condvar = Condvar::new();
+/// How many helpers there are; held by the caller whose job is worked on.
+static HELPERS: Mutex<usize> = Mutex::new(0);
+static SLOT: Mutex<JobSlot> =
+    Mutex::new(JobSlot { job: None, openings: 0, sleepers: 0, panic: None });
+/// The number of the last job.
+static LAST_JOB: AtomicU64 = AtomicU64::new(0);
+static JOB_POSTED: Condvar = Condvar::new();
 /// Helpers at work.
 static WORKING: AtomicUsize = AtomicUsize::new(0);
 
-/// Calls `work` here and on up to so many other threads, and returns when all calls have. Each call does
-/// what the others have left to do. Where the helpers are at work for somebody else, it is this
-/// thread alone.
-pub fn share(helpers: usize, work: Work<'_>) {
-    let mut there = match TURN.try_lock() {
-        Ok(there) => there,
+/// Calls `job` here and on up to so many other threads, and returns when all calls have. Each call does
+/// what the others have left to do. Where the helpers are at work for another caller, this thread works alone.
+///
+/// A panic of any of the calls is the caller's.
+pub fn run(helpers: usize, job: Job<'_>) {
+    let mut count = match HELPERS.try_lock() {
+        Ok(count) => count,
         Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        Err(TryLockError::WouldBlock) => return work(),
+        Err(TryLockError::WouldBlock) => return job(),
     };
-    while *there < helpers {
+    while *count < helpers {
         let helper = std::thread::Builder::new().name("sconce-helper".to_owned()).spawn(help);
         if helper.is_err() {
             break;
         }
-        *there += 1;
+        *count += 1;
     }
-    // SAFETY: the reference leaves this function only by the board, from which helpers take it under its
-    // lock, counting themselves in WORKING. `Offer` is dropped before this function returns or unwinds: it
-    // takes the reference from the board and waits until no helper is at work, so that none uses it
-    // after `work` ends.
-    let work_for_helpers = unsafe { std::mem::transmute::<Work<'_>, Work<'static>>(work) };
-    let offer = Offer::make(work_for_helpers, helpers);
-    work();
-    drop(offer);
-    if let Some(panic) = board().panic.take() {
+    // SAFETY: the reference leaves this function only through the slot, from which helpers take it under its
+    // lock, counting themselves in WORKING. `JobGuard` is dropped before this function returns or unwinds: it
+    // takes the reference out of the slot and waits until no helper is at work, so that none uses it after
+    // `job` ends.
+    let job_for_helpers = unsafe { std::mem::transmute::<Job<'_>, Job<'static>>(job) };
+    let guard = JobGuard::post(job_for_helpers, helpers);
+    job();
+    drop(guard);
+    if let Some(panic) = slot().panic.take() {
         resume_unwind(panic);
     }
 }
 
-/// Work that is on the board, until it is dropped.
-struct Offer;
+/// A job in the slot, until it is dropped.
+struct JobGuard;
 
-impl Offer {
-    fn make(work: Work<'static>, places: usize) -> Offer {
-        let mut board = board();
-        (board.work, board.places) = (Some(work), places);
-        OFFERS.fetch_add(1, Ordering::Release);
-        if board.sleepers > 0 {
-            OFFERED.notify_all();
+impl JobGuard {
+    fn post(job: Job<'static>, openings: usize) -> JobGuard {
+        let mut slot = slot();
+        // Where the caller itself panics, nobody takes the panic of a helper: it must not be the next caller's.
+        let stale = slot.panic.take();
+        (slot.job, slot.openings) = (Some(job), openings);
+        LAST_JOB.fetch_add(1, Ordering::Release);
+        if slot.sleepers > 0 {
+            JOB_POSTED.notify_all();
         }
-        Offer
+        drop(slot);
+        // Code of the panic's payload runs without the lock. A second panic in it would leave the job in the
+        // slot, but for the guard.
+        let guard = JobGuard;
+        drop(stale);
+        guard
     }
 }
 
-impl Drop for Offer {
+impl Drop for JobGuard {
     fn drop(&mut self) {
-        board().work = None;
+        slot().job = None;
         let mut turns = 0u32;
         while WORKING.load(Ordering::Acquire) > 0 {
             turns += 1;
@@ -96,48 +107,48 @@ impl Drop for Offer {
 fn help() {
     let mut seen = 0;
     loop {
-        seen = next_offer(seen);
+        seen = next_job(seen);
         let taken = {
-            let mut board = board();
-            let taken = board.work.filter(|_| board.places > 0);
+            let mut slot = slot();
+            let taken = slot.job.filter(|_| slot.openings > 0);
             if taken.is_some() {
-                board.places -= 1;
+                slot.openings -= 1;
                 WORKING.fetch_add(1, Ordering::Relaxed);
             }
             taken
         };
-        if let Some(work) = taken {
-            let ended = catch_unwind(AssertUnwindSafe(work));
+        if let Some(job) = taken {
+            let ended = catch_unwind(AssertUnwindSafe(job));
             if let Err(panic) = ended {
-                board().panic = Some(panic);
+                slot().panic = Some(panic);
             }
             WORKING.fetch_sub(1, Ordering::Release);
         }
     }
 }
 
-/// Waits for an offer after the one of this number.
-fn next_offer(seen: u64) -> u64 {
+/// Waits for a job after the one of this number.
+fn next_job(seen: u64) -> u64 {
     let start = Instant::now();
     while start.elapsed() < AWAKE {
         for _ in 0..32 {
-            let offer = OFFERS.load(Ordering::Acquire);
-            if offer != seen {
-                return offer;
+            let job = LAST_JOB.load(Ordering::Acquire);
+            if job != seen {
+                return job;
             }
             std::hint::spin_loop();
         }
     }
-    let mut board = board();
-    board.sleepers += 1;
-    let none_new = |_: &mut Board| OFFERS.load(Ordering::Acquire) == seen;
-    let mut board = OFFERED.wait_while(board, none_new).unwrap_or_else(PoisonError::into_inner);
-    board.sleepers -= 1;
-    OFFERS.load(Ordering::Acquire)
+    let mut slot = slot();
+    slot.sleepers += 1;
+    let none_new = |_: &mut JobSlot| LAST_JOB.load(Ordering::Acquire) == seen;
+    let mut slot = JOB_POSTED.wait_while(slot, none_new).unwrap_or_else(PoisonError::into_inner);
+    slot.sleepers -= 1;
+    LAST_JOB.load(Ordering::Acquire)
 }
 
-fn board() -> MutexGuard<'static, Board> {
-    BOARD.lock().unwrap_or_else(PoisonError::into_inner)
+fn slot() -> MutexGuard<'static, JobSlot> {
+    SLOT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -148,7 +159,7 @@ mod tests {
     fn count(helpers: usize) -> (usize, usize) {
         let (left, done, calls) =
             (AtomicUsize::new(1000), AtomicUsize::new(0), AtomicUsize::new(0));
-        share(helpers, &|| {
+        run(helpers, &|| {
             calls.fetch_add(1, Ordering::Relaxed);
             let take = |left: usize| left.checked_sub(1);
             while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok() {
@@ -159,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_done_once_by_some() {
+    fn all_work_is_done_once() {
         for helpers in [0, 1, 3, 7, 2] {
             for _ in 0..200 {
                 let (done, calls) = count(helpers);
@@ -177,12 +188,12 @@ mod tests {
                 scope.spawn(|| (0..200).for_each(|_| assert_eq!(count(2).0, 1000)));
             }
         });
-        // Work that shares work.
-        share(2, &|| assert_eq!(count(2).0, 1000));
+        // A job that posts a job.
+        run(2, &|| assert_eq!(count(2).0, 1000));
     }
 
     #[test]
-    fn a_panic_of_any_thread_is_the_caller_s() {
+    fn a_panic_of_any_thread_reaches_the_caller() {
         for at in [1, 2] {
             let panicked = (0..100).any(|_| {
                 let calls = AtomicUsize::new(0);
@@ -194,10 +205,28 @@ mod tests {
                         std::thread::yield_now();
                     }
                 };
-                catch_unwind(AssertUnwindSafe(|| share(1, &work))).is_err()
+                catch_unwind(AssertUnwindSafe(|| run(1, &work))).is_err()
             });
             assert!(panicked);
             assert_eq!(count(1).0, 1000, "it goes on");
+        }
+    }
+
+    #[test]
+    fn a_panic_is_not_the_next_caller_s() {
+        // Where helper and caller panic both, the caller unwinds with its own panic.
+        for _ in 0..100 {
+            let begun = AtomicUsize::new(0);
+            let job = || {
+                begun.fetch_add(1, Ordering::Relaxed);
+                let start = Instant::now();
+                while begun.load(Ordering::Relaxed) < 2 && start.elapsed() < 10 * AWAKE {
+                    std::thread::yield_now();
+                }
+                panic!("as it should");
+            };
+            assert!(catch_unwind(AssertUnwindSafe(|| run(1, &job))).is_err());
+            assert_eq!(count(1).0, 1000, "the next job is not affected");
         }
     }
 }

@@ -26,6 +26,27 @@ pub enum Level {
 }
 
 impl Level {
+    /// The level itself, or the best one where this processor lacks what it needs.
+    #[inline]
+    pub fn or_best(self) -> Level {
+        let best = best();
+        if self.rank() <= best.rank() { self } else { best }
+    }
+
+    /// How much a level needs: what has one has all below it.
+    #[inline]
+    const fn rank(self) -> u8 {
+        match self {
+            Level::Baseline => 0,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => 1,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => 2,
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => 1,
+        }
+    }
+
     /// Those that this processor has: tests compare them.
     pub fn all() -> Vec<Level> {
         match best() {
@@ -160,14 +181,12 @@ pub fn dispatch<R>(f: impl FnOnce() -> R) -> R {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn dispatch_at<R>(level: Level, f: impl FnOnce() -> R) -> R {
-    match (level, best()) {
-        // SAFETY: `best` has found the features that the copy is compiled for.
-        (Level::Avx512, Level::Avx512) => unsafe { avx512(f) },
-        // SAFETY: as above; what has AVX-512 has AVX2 as well.
-        (Level::Avx2 | Level::Avx512, Level::Avx2) | (Level::Avx2, Level::Avx512) => unsafe {
-            avx2(f)
-        },
-        _ => f(),
+    match level.or_best() {
+        // SAFETY: `or_best` gives no level that this processor lacks.
+        Level::Avx512 => unsafe { avx512(f) },
+        // SAFETY: as above.
+        Level::Avx2 => unsafe { avx2(f) },
+        Level::Baseline => f(),
     }
 }
 

@@ -128,47 +128,58 @@ mod x86 {
     impl Lanes for Avx512 {
         #[inline(always)]
         unsafe fn splat(x: f32) -> Self {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             Avx512(unsafe { _mm512_set1_ps(x) })
         }
         #[inline(always)]
         unsafe fn load(from: *const f32) -> Self {
+            // SAFETY: the caller has found the instructions, and the pointer is valid for what is read or written.
             Avx512(unsafe { _mm512_loadu_ps(from) })
         }
         #[inline(always)]
         unsafe fn load_first(from: *const f32, count: usize) -> Self {
+            // SAFETY: the caller has found the instructions; no more is read than the pointer is valid for.
             Avx512(unsafe { _mm512_maskz_loadu_ps((1 << count) - 1, from) })
         }
         #[inline(always)]
         unsafe fn broadcast(from: *const f32) -> Self {
+            // SAFETY: the caller has found the instructions, and the pointer is valid for what is read or written.
             Avx512(unsafe { _mm512_set1_ps(*from) })
         }
         #[inline(always)]
         unsafe fn store(self, to: *mut f32) {
+            // SAFETY: the caller has found the instructions, and the pointer is valid for what is read or written.
             unsafe { _mm512_storeu_ps(to, self.0) }
         }
         #[inline(always)]
         unsafe fn add(self, other: Self) -> Self {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             Avx512(unsafe { _mm512_add_ps(self.0, other.0) })
         }
         #[inline(always)]
         unsafe fn mul(self, other: Self) -> Self {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             Avx512(unsafe { _mm512_mul_ps(self.0, other.0) })
         }
         #[inline(always)]
         unsafe fn fma(self, a: Self, b: Self) -> Self {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             Avx512(unsafe { _mm512_fmadd_ps(a.0, b.0, self.0) })
         }
         #[inline(always)]
         unsafe fn at_least(self, low: Self) -> Self {
             // Gives the second operand where one is NaN.
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             Avx512(unsafe { _mm512_max_ps(low.0, self.0) })
         }
         #[inline(always)]
         unsafe fn at_most(self, high: Self) -> Self {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             Avx512(unsafe { _mm512_min_ps(high.0, self.0) })
         }
         #[inline(always)]
         unsafe fn sum(self) -> f32 {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             unsafe { _mm512_reduce_add_ps(self.0) }
         }
     }
@@ -181,11 +192,13 @@ mod x86 {
     impl Lanes for Avx2 {
         #[inline(always)]
         unsafe fn splat(x: f32) -> Self {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             let x = unsafe { _mm256_set1_ps(x) };
             Avx2(x, x)
         }
         #[inline(always)]
         unsafe fn load(from: *const f32) -> Self {
+            // SAFETY: the caller has found the instructions, and the pointer is valid for what is read or written.
             unsafe { Avx2(_mm256_loadu_ps(from), _mm256_loadu_ps(from.add(8))) }
         }
         #[inline(always)]
@@ -200,6 +213,7 @@ mod x86 {
                 }
                 mask
             };
+            // SAFETY: the caller has found the instructions; no more is read than the pointer is valid for.
             unsafe {
                 let mask = MASK.as_ptr().add(16 - count.min(16));
                 let (low, high) =
@@ -209,11 +223,13 @@ mod x86 {
         }
         #[inline(always)]
         unsafe fn broadcast(from: *const f32) -> Self {
+            // SAFETY: the caller has found the instructions, and the pointer is valid for what is read or written.
             let x = unsafe { _mm256_broadcast_ss(&*from) };
             Avx2(x, x)
         }
         #[inline(always)]
         unsafe fn store(self, to: *mut f32) {
+            // SAFETY: the caller has found the instructions, and the pointer is valid for what is read or written.
             unsafe {
                 _mm256_storeu_ps(to, self.0);
                 _mm256_storeu_ps(to.add(8), self.1);
@@ -221,26 +237,32 @@ mod x86 {
         }
         #[inline(always)]
         unsafe fn add(self, other: Self) -> Self {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             unsafe { Avx2(_mm256_add_ps(self.0, other.0), _mm256_add_ps(self.1, other.1)) }
         }
         #[inline(always)]
         unsafe fn mul(self, other: Self) -> Self {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             unsafe { Avx2(_mm256_mul_ps(self.0, other.0), _mm256_mul_ps(self.1, other.1)) }
         }
         #[inline(always)]
         unsafe fn fma(self, a: Self, b: Self) -> Self {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             unsafe { Avx2(_mm256_fmadd_ps(a.0, b.0, self.0), _mm256_fmadd_ps(a.1, b.1, self.1)) }
         }
         #[inline(always)]
         unsafe fn at_least(self, low: Self) -> Self {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             unsafe { Avx2(_mm256_max_ps(low.0, self.0), _mm256_max_ps(low.1, self.1)) }
         }
         #[inline(always)]
         unsafe fn at_most(self, high: Self) -> Self {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             unsafe { Avx2(_mm256_min_ps(high.0, self.0), _mm256_min_ps(high.1, self.1)) }
         }
         #[inline(always)]
         unsafe fn sum(self) -> f32 {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             unsafe {
                 let eight = _mm256_add_ps(self.0, self.1);
                 let four =
@@ -278,6 +300,7 @@ mod neon {
     /// The pointers must be valid for them.
     #[inline(always)]
     unsafe fn copy<const N: usize>((from, to): (*const f32, *mut f32)) -> (*const f32, *mut f32) {
+        // SAFETY: the caller has found the instructions, and the pointer is valid for what is read or written.
         unsafe {
             from.copy_to_nonoverlapping(to, N);
             (from.add(N), to.add(N))
@@ -288,11 +311,13 @@ mod neon {
     impl Lanes for Neon {
         #[inline(always)]
         unsafe fn splat(x: f32) -> Self {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             let x = unsafe { vdupq_n_f32(x) };
             Neon(x, x, x, x)
         }
         #[inline(always)]
         unsafe fn load(from: *const f32) -> Self {
+            // SAFETY: the caller has found the instructions, and the pointer is valid for what is read or written.
             unsafe {
                 Neon(
                     vld1q_f32(from),
@@ -307,6 +332,7 @@ mod neon {
             let mut all = [0f32; LANES];
             let mut at = (from, all.as_mut_ptr());
             // One copy of any length would be a call.
+            // SAFETY: the caller has found the instructions; no more is read than the pointer is valid for.
             unsafe {
                 if count & 8 != 0 {
                     at = copy::<8>(at);
@@ -325,11 +351,13 @@ mod neon {
         }
         #[inline(always)]
         unsafe fn broadcast(from: *const f32) -> Self {
+            // SAFETY: the caller has found the instructions, and the pointer is valid for what is read or written.
             let x = unsafe { vld1q_dup_f32(from) };
             Neon(x, x, x, x)
         }
         #[inline(always)]
         unsafe fn store(self, to: *mut f32) {
+            // SAFETY: the caller has found the instructions, and the pointer is valid for what is read or written.
             unsafe {
                 vst1q_f32(to, self.0);
                 vst1q_f32(to.add(4), self.1);
@@ -339,14 +367,17 @@ mod neon {
         }
         #[inline(always)]
         unsafe fn add(self, other: Self) -> Self {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             self.with(other, |a, b| unsafe { vaddq_f32(a, b) })
         }
         #[inline(always)]
         unsafe fn mul(self, other: Self) -> Self {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             self.with(other, |a, b| unsafe { vmulq_f32(a, b) })
         }
         #[inline(always)]
         unsafe fn fma(self, a: Self, b: Self) -> Self {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             unsafe {
                 Neon(
                     vfmaq_f32(self.0, a.0, b.0),
@@ -359,14 +390,17 @@ mod neon {
         #[inline(always)]
         unsafe fn at_least(self, low: Self) -> Self {
             // Not by `vmaxq_f32`, which gives NaN where either is, and +0 where both are zeros.
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             self.with(low, |x, low| unsafe { vbslq_f32(vcltq_f32(x, low), low, x) })
         }
         #[inline(always)]
         unsafe fn at_most(self, high: Self) -> Self {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             self.with(high, |x, high| unsafe { vbslq_f32(vcgtq_f32(x, high), high, x) })
         }
         #[inline(always)]
         unsafe fn sum(self) -> f32 {
+            // SAFETY: the caller has found the instructions; they work on registers alone.
             unsafe {
                 let four = vaddq_f32(vaddq_f32(self.0, self.2), vaddq_f32(self.1, self.3));
                 vpadds_f32(vadd_f32(vget_low_f32(four), vget_high_f32(four)))

@@ -9,7 +9,7 @@
 use std::cell::{Cell, OnceCell, Ref, RefCell, RefMut};
 use std::rc::Rc;
 
-use crate::alloc::caching_allocator::Block;
+use crate::alloc::caching_allocator::{Block, poison};
 use crate::tensor::quantizer::Quantization;
 use crate::{Charge, Element, Error, Memory, Result};
 
@@ -43,7 +43,11 @@ impl Buffer {
     fn new(nbytes: usize) -> Result<Buffer> {
         let charge = Memory::charge(nbytes)?;
         match nbytes {
-            0..=INLINE_BYTES => Ok(Buffer::Small([0; INLINE_BYTES / 8], charge)),
+            0..=INLINE_BYTES => {
+                let mut words = [0; INLINE_BYTES / 8];
+                poison(bytemuck::cast_slice_mut(&mut words));
+                Ok(Buffer::Small(words, charge))
+            }
             _ => Ok(Buffer::Owned(Block::for_overwrite(nbytes)?, charge)),
         }
     }
@@ -64,14 +68,15 @@ impl Storage {
     /// # Errors
     /// Where the system has not that much, or the [`Memory`] that is entered allows no more.
     pub fn zeroed(nbytes: usize) -> Result<Storage> {
-        if nbytes <= INLINE_BYTES {
-            return Storage::for_overwrite(nbytes);
-        }
         let charge = Memory::charge(nbytes)?;
+        if nbytes <= INLINE_BYTES {
+            return Ok(Storage::new(nbytes, Buffer::Small([0; INLINE_BYTES / 8], charge)));
+        }
         Ok(Storage::new(nbytes, Buffer::Owned(Block::zeroed(nbytes)?, charge)))
     }
 
-    /// Memory that the caller overwrites, all of it: it may hold what another tensor held.
+    /// Memory that the caller overwrites, all of it: it may hold what another tensor held. In debug builds and
+    /// under a fuzzer it is poisoned, so that an element that a kernel forgets shows as NaN, -1 or true.
     pub fn for_overwrite(nbytes: usize) -> Result<Storage> {
         Ok(Storage::new(nbytes, Buffer::new(nbytes)?))
     }

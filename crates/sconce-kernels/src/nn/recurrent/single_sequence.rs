@@ -210,7 +210,7 @@ impl Sequence<'_> {
             stopped: AtomicBool::new(false),
         };
         let arrived = AtomicUsize::new(0);
-        thread_pool::share(helpers, &|| {
+        thread_pool::run(helpers, &|| {
             let _stop = StopOnPanic(&shared.stopped);
             let number = arrived.fetch_add(1, Ordering::Relaxed);
             let first = |number: usize| number * shared.done.len() / (helpers + 1);

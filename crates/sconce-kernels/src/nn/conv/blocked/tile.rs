@@ -2,23 +2,12 @@
 #![allow(unsafe_code, reason = "vector instructions and raw pointers; see each safety comment")]
 
 use super::activation::Activation;
-use sconce_kernel_core::simd::dispatch::{Level, best};
+use sconce_kernel_core::simd::dispatch::Level;
 #[cfg(target_arch = "aarch64")]
 use sconce_kernel_core::simd::lanes::Neon;
 #[cfg(target_arch = "x86_64")]
 use sconce_kernel_core::simd::lanes::{Avx2, Avx512};
 use sconce_kernel_core::simd::lanes::{LANES, Lanes, Portable};
-
-/// The level itself, or the best one where this processor lacks what it needs.
-fn usable(level: Level) -> Level {
-    match (level, best()) {
-        #[cfg(target_arch = "x86_64")]
-        (Level::Avx512, Level::Avx2) => Level::Avx2,
-        #[cfg(target_arch = "x86_64")]
-        (Level::Avx512 | Level::Avx2, Level::Baseline) => Level::Baseline,
-        (level, _) => level,
-    }
-}
 
 /// A row of outputs of one or two blocks of channels.
 pub(crate) struct Row<'a> {
@@ -58,17 +47,24 @@ pub(crate) fn row(level: Level, row: &Row<'_>, out: [&mut [f32]; 2]) {
     if pixels == 0 {
         return;
     }
+    // The kernels read 1 or 16 channels of each element, whatever else `run` says.
+    assert!(row.run == 1 || row.run == LANES, "a row of {} channels", row.run);
     let furthest = row.offsets.iter().copied().max().unwrap_or(0);
-    let reach = row.start + (pixels - 1) * row.step + furthest + row.run;
+    let reach = (pixels - 1)
+        .checked_mul(row.step)
+        .and_then(|at| at.checked_add(row.start)?.checked_add(furthest)?.checked_add(row.run));
     let both = blocks == 1 || out[1].len() == out[0].len();
     let residuals = row.residual.iter().flatten().all(|residual| residual.len() >= pixels * LANES);
-    assert!(reach <= row.input.len() && both && residuals, "a row reaches beyond its input");
+    assert!(
+        reach.is_some_and(|end| end <= row.input.len()) && both && residuals,
+        "a row reaches beyond its input"
+    );
     assert!(row.weights.len() >= row.offsets.len() * row.run * blocks * LANES);
     assert!(row.bias.len() >= blocks * LANES);
-    // SAFETY: the assertions hold every access of the tiles against the slices; `usable` gives
-    // a level that is there.
+    // SAFETY: the assertions hold every access of the tiles against the slices; `or_best` gives
+    // a level that this processor has.
     unsafe {
-        match (usable(level), blocks) {
+        match (level.or_best(), blocks) {
             #[cfg(target_arch = "x86_64")]
             (Level::Avx512, 1) => avx512::<1>(row, out, pixels),
             #[cfg(target_arch = "x86_64")]
@@ -335,13 +331,19 @@ pub(crate) struct DepthwiseRow<'a> {
 /// Computes a row of a convolution by channel.
 pub(crate) fn depthwise_row(level: Level, row: &DepthwiseRow<'_>, out: &mut [f32]) {
     let fits = |&(start, weights): &(usize, &[f32])| {
-        start + row.width * LANES <= row.input.len() && weights.len() >= row.kernel * LANES
+        let end = row.width.checked_mul(LANES).and_then(|row| row.checked_add(start));
+        let taps = row.kernel.checked_mul(LANES);
+        end.is_some_and(|end| end <= row.input.len())
+            && taps.is_some_and(|taps| taps <= weights.len())
     };
+    // The span of a window, which the kernels compute without checks.
+    let span = row.kernel.checked_sub(1).and_then(|last| last.checked_mul(row.dilation));
+    assert!(span.is_some_and(|span| span < usize::MAX), "a window of no columns, or of too many");
     let residual = row.residual.is_none_or(|residual| residual.len() >= out.len());
     assert!(row.rows.iter().all(fits) && residual && row.bias.len() >= LANES && row.stride > 0);
     // SAFETY: the assertion; columns outside of the picture are left out below; the level is there.
     unsafe {
-        match usable(level) {
+        match level.or_best() {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => depthwise_avx512(row, out),
             #[cfg(target_arch = "x86_64")]
