@@ -1,8 +1,8 @@
-//! The registers of x86-64 processors that hold whole matrices, and the instruction that multiplies two of
-//! them of `bfloat16` (AMX): sixteen times the products of vectors.
+//! AMX: tile registers of x86-64 CPUs that hold whole matrices, and the instruction that multiplies two
+//! of them of `bfloat16`. It computes sixteen times the products of a vector instruction.
 //!
-//! The compiler does not know the instructions yet, so they are written out. An operating system lends the
-//! registers to those who ask for them; only Linux is asked.
+//! The compiler does not know the instructions yet, so they are written in assembly. The operating
+//! system must permit a process to use the registers; [`has_amx_bf16`] has asked it.
 #![allow(unsafe_code, reason = "instructions that were found to be there; see the safety comments")]
 
 use sconce_kernel_core::simd::dispatch::has_amx_bf16;

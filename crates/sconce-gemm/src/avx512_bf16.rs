@@ -1,6 +1,7 @@
-//! Products of `bfloat16` by the instruction that multiplies pairs of them and adds both to an `f32`: twice
-//! the products that widened numbers have. Numbers below the least normal one count as zeros, as in
-//! PyTorch where it has the instruction.
+//! Products of `bfloat16` on CPUs with AVX512-BF16: one instruction multiplies pairs of numbers and
+//! adds both products to an `f32`. That is twice the rate of products of widened numbers.
+//!
+//! Subnormal numbers count as zeros, as in PyTorch where it uses the instruction.
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
 #![allow(clippy::needless_range_loop, reason = "rows are registers")]
 

@@ -1,13 +1,14 @@
-//! Products of `float32` in the registers that multiply matrices of `bfloat16` ([`crate::matrix_registers`]).
+//! Products of `float32` on CPUs with AMX ([`crate::amx`]), by splitting each number into three of
+//! `bfloat16`.
 //!
-//! A number of `float32` is the sum of three of `bfloat16`: 24 bits are three times eight. Of the nine
-//! products of two such sums the three least lie below the last bit of what `float32` holds of a product;
-//! the other six are added up. Every product of parts is exact, so sums are as near as those of one
-//! fused multiplication after the other. Six products at sixteen times the rate of vectors, less what
-//! splitting takes, are about half as quick again.
+//! A `float32` is the sum of three `bfloat16`: 24 bits are three times eight. Of the nine products of
+//! two such sums, the three least lie below the last bit that `float32` keeps of a product; the other
+//! six are added up. Every product of parts is exact, so sums are as accurate as a series of fused
+//! multiply-adds. Six products at sixteen times the rate of vectors, less the time that splitting
+//! takes, are about one and a half times as fast.
 //!
-//! That is so where no product of parts is too great or too small for `float32`: rows and panels with
-//! numbers out of [`IN_RANGE`], infinities and NaN among them, are left to vectors.
+//! That holds where no product of parts overflows or underflows `float32`. Rows and panels with numbers
+//! outside [`IN_RANGE`], infinities and NaN among them, are left to vector instructions.
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
 
 use std::arch::x86_64::*;

@@ -1,6 +1,7 @@
-//! Scalar products of vectors, each of which lies in one piece: rows of one matrix and columns of another,
-//! both of `f32`, or of `bfloat16` where the processor has an instruction for its products. Nothing is put in
-//! another order beforehand, which takes longer than the product where there are few rows or few columns.
+//! Dot products of contiguous vectors: the rows of one matrix and the columns of another.
+//!
+//! The elements are `f32`, or `bfloat16` on CPUs with an instruction for its products. Nothing is
+//! packed beforehand: with few rows or few columns, packing takes longer than the product.
 #![cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
     allow(dead_code, reason = "kernels are of x86-64 and AArch64")

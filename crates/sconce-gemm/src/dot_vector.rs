@@ -1,4 +1,4 @@
-//! Vectors of numbers whose products are added up.
+//! Vector registers whose products are summed: what the dot product kernels are generic over.
 #![allow(unsafe_code, reason = "vector instructions and raw pointers; see the safety comments")]
 
 use sconce_kernel_core::simd::lanes::{LANES, Lanes};

@@ -1,7 +1,7 @@
-//! A vector times a matrix: what matrix libraries do worst and recurrent networks do most.
+//! Vector times matrix, which general matrix libraries are slow at and recurrent networks consist of.
 //!
-//! Either the matrix's columns or its rows lie in one piece; nothing is copied. The order of
-//! additions depends on the sizes alone.
+//! Either the matrix's columns or its rows are contiguous; nothing is copied. The order of additions
+//! depends on the sizes alone.
 
 use crate::matrix::{Matrix, Multiply};
 use sconce_kernel_core::parallel::partition;

@@ -1,5 +1,5 @@
-//! Products of matrices of half precision. The greater one is widened to `f32` a stretch at a time, so
-//! that it is read from memory once and a cache holds what is wide until it is used.
+//! Matrix products of half precision. The larger matrix is widened to `f32` one stretch at a time, so
+//! that it is read from memory once and its widened part is used while a cache holds it.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Types of half precision, and the products that some CPUs have for them.
+//! Types of half precision, and the product kernels that some CPUs have for them.
 
 use half::{bf16, f16};
 #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! Products of matrices of small integers, exact: dot products of rows with rows.
+//! Exact products of matrices of small integers: dot products of rows with rows.
 #![allow(unsafe_code, reason = "calls functions compiled for AVX2 where the processor has it")]
 
 /// Rows of numbers that others are multiplied with.

@@ -1,5 +1,5 @@
-//! A part of a product in tiles, a line of which at a time is multiplied while something else waits for
-//! memory ([`crate::panel_vector`]).
+//! A second product, cut into tiles, that is computed while [`crate::packed_gemv`] waits for memory:
+//! one line of a tile at a time.
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
 
 use std::ops::Range;

@@ -1,10 +1,12 @@
-//! Products with a matrix that was put in the processor's order beforehand: weights.
+//! Products with a packed matrix: the weights of a layer.
 //!
-//! [`pack`] turns a weight of `n` rows of `k` elements, as `torch.nn.Linear` has it, into panels: 32
-//! rows side by side, element by element. A panel is read in one direction whatever the product, so
-//! nothing is reordered per call; while one is multiplied the next is asked for, for weights come from
-//! the last cache or from memory. The order in which an element of a product is added up does not
-//! depend on the number of threads: that of `k`, unless there is one row ([`crate::panel_vector`]).
+//! [`pack`](crate::panel::pack) turns a weight of `n` rows of `k` elements, as `torch.nn.Linear` has
+//! it, into panels: 32 rows side by side, element by element. Every product reads a panel in the same
+//! direction, so nothing is reordered per call. While one panel is multiplied, the next is prefetched,
+//! since weights come from the last cache or from memory.
+//!
+//! The order in which an element is summed does not depend on the number of threads. It is that of `k`,
+//! except where there is one row ([`crate::packed_gemv`]).
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
 #![allow(clippy::needless_range_loop, reason = "rows are registers")]
 

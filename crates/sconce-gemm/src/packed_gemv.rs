@@ -1,9 +1,10 @@
-//! A vector times a packed matrix ([`crate::panels`]), and beside it a part of another product.
+//! A vector times a packed matrix ([`crate::panel`]), optionally interleaved with part of another
+//! product.
 //!
-//! Of a matrix that is multiplied with one vector every element is used once, so the product takes
-//! as long as the matrix takes to come from the second cache, and half of the arithmetic units have
-//! nothing to do. [`gemv_interleaved`] gives them something: a recurrent layer multiplies the inputs of
-//! later steps while it waits for the weights of the current one.
+//! A matrix-vector product uses every element of the matrix once. It takes as long as the matrix takes
+//! to arrive from the second cache, and half of the arithmetic units are idle. [`gemv_interleaved`]
+//! uses them: a recurrent layer multiplies the inputs of later steps while it waits for the weights of
+//! the current one.
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
 
 use std::ops::Range;

@@ -1,4 +1,5 @@
-//! Panels: 32 rows of a weight side by side, element by element, which is the order that packed products read.
+//! Panels: 32 rows of a weight side by side, element by element. Packed products read weights in this
+//! order.
 
 use std::borrow::Cow;
 use std::ops::Range;

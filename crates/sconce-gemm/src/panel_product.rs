@@ -1,4 +1,4 @@
-//! Rows times panels: tiles of a product whose sums stay in registers.
+//! Rows times panels: the microkernels, which keep the sums of a tile in registers.
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
 #![allow(clippy::needless_range_loop, reason = "rows are registers")]
 

@@ -1,4 +1,5 @@
-//! The one call into the matrix multiplication library.
+//! Products of any two strided matrices: by the `gemm` crate, or by kernels of this crate where those
+//! are faster.
 #![allow(unsafe_code, reason = "gemm::gemm takes raw pointers; see the safety comment")]
 
 use crate::matrix::{Matrix, Multiply};

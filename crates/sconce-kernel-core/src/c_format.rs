@@ -1,4 +1,4 @@
-//! Numbers as C prints them, which is how messages show them.
+//! Numbers formatted as C's `printf` does: error messages show them so.
 
 /// `nan` and `inf` with their sign.
 pub fn not_finite(number: f64) -> String {

@@ -1,9 +1,12 @@
-//! CPU maths over strided tensors with PyTorch's semantics.
+//! CPU operators over strided tensors with PyTorch's semantics.
 //!
-//! A [`Tensor`] here is what `torch.Tensor` is at run time: a view of a [`Storage`] that other
-//! tensors share and that in-place operators write. Kernels are plain functions over tensors:
-//! type promotion, broadcasting, aliasing and the wording of errors are PyTorch's. Results do not
-//! depend on the number of threads.
+//! A [`Tensor`] is what `torch.Tensor` is at run time: a view of a [`Storage`] that other tensors share
+//! and that in-place operators write. Operators are plain functions over tensors. Type promotion,
+//! broadcasting, aliasing and the wording of errors are PyTorch's. Results do not depend on the number
+//! of threads.
+//!
+//! A folder holds a family of operators. What they stand on is in `sconce-kernel-core`, matrix products
+//! over slices in `sconce-gemm`.
 //!
 //! Architecture invariant: nothing here knows of graphs, values or schemas; nothing reads a file.
 

@@ -1,4 +1,4 @@
-//! Products of matrices.
+//! Matrix products of tensors.
 
 use half::{bf16, f16};
 use num_complex::Complex;

@@ -1,8 +1,8 @@
-//! Quantized tensors: integers that stand for `(q - zero_point) * scale`.
+//! Quantization: conversion between real numbers and the integers that stand for `(q - zero_point) *
+//! scale`.
 //!
-//! The parameters belong to the storage, so views keep them. Products are computed on exact integers
-//! (in `float64`) and rounded once, in `float32` steps as FBGEMM does. Kernels that do not know the
-//! quantized dtypes refuse them.
+//! Products are computed on exact integers (in `float64`) and rounded once, in `float32` steps as
+//! FBGEMM does. Kernels that do not know the quantized dtypes refuse them.
 
 use sconce_kernel_core::tensor::quantization::{
     codes, integers, pack, per_tensor, quantizer, underlying, with_quantizer,

@@ -1,7 +1,7 @@
-//! Runs of memory, kept for the next when they are done with.
+//! A caching allocator: each thread keeps freed blocks for later requests of about the same size.
 //!
-//! The system's allocator takes long over large and aligned memory, and a page that it gives anew
-//! costs more than computing what goes into it. So each thread keeps a few megabytes.
+//! The system allocator is slow for large, aligned memory, and the first touch of a new page costs more
+//! than computing what goes into it. Each thread keeps up to 64 MiB.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! How many bytes a run may hold.
+//! The limit on the bytes that a run may hold.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -1,7 +1,7 @@
-//! Two operands gone over together, broadcast, a row at a time.
+//! Broadcast iteration over two operands, one row at a time.
 //!
-//! What walks and divides among threads is compiled once for a pair of types and calls kernels through
-//! pointers; only the loops over rows are there for each function.
+//! Iteration and partition among threads are compiled once for a pair of element types and call kernels
+//! through pointers. Only the loops over rows are compiled for each function.
 
 use crate::iter::permutation::Permutation;
 use crate::layout::shape::{broadcast, expanded_strides};

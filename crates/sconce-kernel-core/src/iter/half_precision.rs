@@ -1,5 +1,5 @@
-//! Element-wise operators of half precision, in blocks that are widened to `f32`, computed and rounded while
-//! they are in the first cache.
+//! Element-wise operators of half precision. Blocks are widened to `f32`, computed, and rounded while
+//! the first cache holds them.
 #![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
 
 use crate::simd::arithmetic::Arithmetic;

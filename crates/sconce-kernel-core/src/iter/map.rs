@@ -1,4 +1,4 @@
-//! A function of every element of a tensor.
+//! Applies a function to every element of a tensor.
 
 use crate::iter::permutation::Permutation;
 use crate::layout::strides::is_dense;

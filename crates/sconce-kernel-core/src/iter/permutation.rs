@@ -1,4 +1,4 @@
-//! Orders of dimensions.
+//! Permutations of dimensions: how operands and results are put into the order of memory, and back.
 
 use smallvec::SmallVec;
 

@@ -1,5 +1,5 @@
-//! The order in which element-wise operators go through their operands, and the strides that their
-//! results take from it: PyTorch's `TensorIterator`.
+//! The strides of an element-wise operator's result, from the layouts of its operands, as PyTorch's
+//! `TensorIterator` derives them.
 
 use smallvec::SmallVec;
 

@@ -1,4 +1,4 @@
-//! Memory formats: in which order the dimensions of a tensor lie in memory.
+//! Memory formats: the order of dimensions in memory.
 
 use crate::layout::shape::{contiguous_strides, is_contiguous};
 use crate::{Dims, Error, Result};

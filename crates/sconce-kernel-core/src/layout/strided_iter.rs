@@ -1,4 +1,4 @@
-//! Walking several strided operands together, innermost rows at a time.
+//! Iteration over several strided operands at once, one innermost row at a time.
 
 use crate::Dims;
 

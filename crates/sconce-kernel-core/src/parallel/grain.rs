@@ -1,4 +1,4 @@
-//! How many elements make it worth to use several threads.
+//! Grain sizes: the numbers of elements from which several threads pay.
 
 /// Elements of an element-wise operator below which other threads cost more than they bring.
 pub const ELEMENTWISE: usize = 1 << 16;

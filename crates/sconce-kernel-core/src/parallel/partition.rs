@@ -1,7 +1,6 @@
-//! How many threads kernels use.
+//! The number of threads, and the partition of work among them.
 //!
-//! Work is divided so that every element is computed by one thread, in one order: results do not
-//! depend on the number of threads.
+//! One thread computes each element, in one order. Results do not depend on the number of threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};

@@ -1,4 +1,4 @@
-//! Names of the operators that are one instruction.
+//! Binary operators that are a single instruction on some CPUs.
 
 /// Operators of pairs that processors may have instructions for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,12 @@
-//! Loops compiled several times, for the vector instructions that processors may have.
+//! Dispatch on the CPU: the level of vector instructions it has, and loops compiled for each level.
 //!
-//! The default x86-64 target knows only 128-bit vectors. [`dispatch`] runs a closure in a copy that
-//! was compiled for what this processor has. The closure and what it calls must be inlined for that
-//! to matter, so it is written `#[inline(always)] || …`. Multiplications and additions are never
-//! fused, and the order of additions is written out: every copy gives the same bits.
+//! The default x86-64 target has 128-bit vectors only. [`dispatch`] runs a closure in a copy that is
+//! compiled for what this CPU has. The closure and what it calls must be inlined for that to matter, so
+//! it is written `#[inline(always)] || …`. Multiplications and additions are never fused, and the order
+//! of additions is written out: every copy gives the same bits.
+//!
+//! Instructions beyond the levels ([`has_f16c`], [`has_avx512_bf16`], [`has_amx_bf16`]) are asked about
+//! here as well. No other file asks the CPU.
 #![allow(unsafe_code, reason = "calls functions compiled for processor features it has checked")]
 
 #[cfg(target_arch = "x86_64")]

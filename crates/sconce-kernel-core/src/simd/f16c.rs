@@ -1,4 +1,4 @@
-//! The instructions that x86-64 processors with AVX2 have for `float16`.
+//! Conversions and arithmetic of `float16` by instructions: F16C and AVX-512.
 #![allow(unsafe_code, reason = "instructions that were found to be there; see the safety comments")]
 
 use crate::simd::dispatch::has_f16c;

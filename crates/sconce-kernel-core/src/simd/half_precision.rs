@@ -1,4 +1,4 @@
-//! Half precision: conversions to and from `f32`, in blocks that stay in the first cache.
+//! Half precision: conversions to and from `f32`.
 #![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
 
 use half::{bf16, f16};

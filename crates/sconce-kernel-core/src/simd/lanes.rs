@@ -1,4 +1,4 @@
-//! Sixteen `f32`s at once: with AVX-512, with AVX2 and FMA, with NEON, or as plain code.
+//! Vectors of sixteen `f32`: AVX-512, AVX2 with FMA, NEON, or portable code.
 #![allow(unsafe_code, reason = "vector instructions and raw pointers; see each safety comment")]
 
 /// How many channels lie side by side in the blocked layout.

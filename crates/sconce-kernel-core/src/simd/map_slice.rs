@@ -1,4 +1,5 @@
-//! Loops over slices, compiled for each level of vector instructions.
+//! Applies a function to every element of a slice, in a loop compiled for each level of vector
+//! instructions.
 
 use crate::Element;
 use crate::simd::dispatch::dispatch;

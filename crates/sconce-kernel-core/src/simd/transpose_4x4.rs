@@ -1,5 +1,5 @@
-//! Squares of four by four elements of four bytes, whose rows and columns change places in registers:
-//! compilers would go element by element.
+//! Transposition of four by four elements of four bytes in registers. Compilers would move one element
+//! at a time.
 #![allow(unsafe_code, reason = "instructions that every processor of the architecture has")]
 
 #[cfg(target_arch = "aarch64")]

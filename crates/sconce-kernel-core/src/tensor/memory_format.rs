@@ -1,4 +1,4 @@
-//! Tensors of a memory format.
+//! Tensors in a memory format: new ones, copies, and the format of an existing one.
 
 use crate::layout::memory_format::{MemoryFormat, dense_strides, grow};
 use crate::layout::shape::{contiguous_strides, is_contiguous};

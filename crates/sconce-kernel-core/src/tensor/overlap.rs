@@ -1,4 +1,4 @@
-//! Whether tensors share elements in memory, as far as that shows without looking at each of them: PyTorch's
+//! Whether tensors share elements in memory, decided by sizes and strides alone: PyTorch's
 //! `MemoryOverlap`.
 
 use crate::layout::strides::is_dense;

@@ -1,4 +1,4 @@
-//! Type promotion: which dtype two tensors or numbers meet in (`torch.result_type`).
+//! Type promotion: the common dtype of several tensors or numbers (`torch.result_type`).
 
 use crate::{DType, Error, Result, Scalar, Tensor};
 

@@ -1,7 +1,7 @@
-//! Copying elements that follow one another along one dimension here and along another one there.
+//! Copies between tensors whose innermost dimensions differ.
 //!
-//! Row by row every element would come from another line of the cache, and lines that are a large power
-//! of two apart keep each other out of it; so they are copied in blocks of a line by as many lines.
+//! Row by row, every element would come from another cache line, and lines that are a large power of
+//! two apart evict each other. So elements are copied in square blocks, one cache line wide.
 
 use crate::layout::strided_iter;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -1,5 +1,5 @@
-//! Views: other sizes and strides over the same storage. None copies an element, but `reshape`
-//! where no strides can show what it is asked for.
+//! Views: other sizes and strides over the same storage. None copies an element, except `reshape` where
+//! no strides can express the result.
 
 use crate::layout::shape::{self, infer_size, list, numel, view_strides, wrap_dim};
 use crate::{Dims, Error, Result, Tensor};

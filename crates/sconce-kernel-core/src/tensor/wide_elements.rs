@@ -1,8 +1,8 @@
 //! Elements widened to the three types that general operators compute in.
 //!
-//! Integers and `bool` become `int64`, floating types `float64`, complex ones `complex128`: every
-//! value is held exactly, so an operator written for three types serves all dtypes. Operators whose
-//! speed matters have kernels of their own elsewhere.
+//! Integers and `bool` become `int64`, floating types `float64`, complex types `complex128`. Every
+//! value is kept exactly, so an operator written for three types serves all dtypes. Operators whose
+//! speed matters have kernels of their own.
 
 use std::cmp::Ordering;
 

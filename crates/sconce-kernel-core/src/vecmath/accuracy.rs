@@ -1,4 +1,4 @@
-//! The functions that operators of every floating type are made of, as exact as its type needs.
+//! The functions that operators of every floating type are made of, as accurate as the type needs.
 
 use crate::vecmath::double;
 use crate::vecmath::single_via_double;

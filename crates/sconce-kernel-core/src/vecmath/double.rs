@@ -1,7 +1,7 @@
 //! Transcendental functions of `f64` without branches, so that loops over them become vector code.
 //!
-//! They serve operators of `f64`. Where nothing else is said they hold for every number, to 3 units in
-//! the last place. Nothing is fused, so that every processor gives the same bits, and NaN gives NaN.
+//! They serve operators of `f64`. Unless noted, they are accurate for every number to 3 units in the
+//! last place. Nothing is fused, so every CPU gives the same bits. NaN gives NaN.
 
 use std::f64::consts::{FRAC_2_PI, FRAC_2_SQRT_PI, LOG2_E};
 

@@ -1,8 +1,8 @@
 //! Transcendental functions of `f32` without branches, so that loops over them become vector code.
 //!
-//! Every function is a polynomial on a reduced range, plain multiplications and additions (never
-//! fused, so that every processor gives the same bits), within 4 units in the last place of the
-//! true value. NaN gives NaN; infinities, zeros and subnormal numbers give what PyTorch gives.
+//! Every function is a polynomial on a reduced range, in plain multiplications and additions. Nothing
+//! is fused, so every CPU gives the same bits. Results are within 4 units in the last place. NaN gives
+//! NaN; infinities, zeros and subnormal numbers give what PyTorch gives.
 
 use std::ops::{Add, Mul};
 

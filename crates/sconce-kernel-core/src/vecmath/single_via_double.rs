@@ -1,9 +1,8 @@
 //! Transcendental functions for operators of `f32`, computed in `f64` and rounded once.
 //!
-//! Their polynomials are only as long as that needs: where nothing else is said they are within
-//! 2^-37 of the true value, so that nearly every result is the nearest `f32`. Nothing branches, so
-//! loops over them become vector code; nothing is fused, and NaN gives NaN.
-//! [`crate::vecmath_double`] has what operators of `f64` need.
+//! Polynomials are only as long as that needs. Unless noted, they are within 2^-37 of the true value,
+//! so nearly every result is the nearest `f32`. Nothing branches, so loops over them become vector
+//! code; nothing is fused. NaN gives NaN. Operators of `f64` use [`crate::vecmath::double`].
 
 use std::f64::consts::{
     FRAC_2_PI, FRAC_PI_2, FRAC_PI_4, LN_2, LOG2_E, LOG10_2, LOG10_E, PI, SQRT_2,

@@ -1,4 +1,4 @@
-//! Activation functions that have numbers or a weight beside their input.
+//! Activation functions with parameters or a weight.
 
 use crate::elementwise::any_dtype::{map_floating, map_floating_each, rounding};
 use crate::elementwise::binary::binary;

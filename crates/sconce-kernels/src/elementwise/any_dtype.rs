@@ -1,4 +1,4 @@
-//! Element-wise operators that are written once for all dtypes, in double precision.
+//! Element-wise operators that are written once for all dtypes, and computed in double precision.
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use crate::elementwise::binary::binary;

@@ -1,4 +1,5 @@
-//! Operators of two operands, element by element: promotion, broadcasting, in-place and `out=`.
+//! Binary element-wise operators: type promotion, broadcasting, and the kernels of floating and complex
+//! types.
 
 use crate::elementwise::binary_op::BinaryOp;
 use crate::elementwise::compare::{compare, compare_bools};

@@ -1,4 +1,4 @@
-//! Operators of two integer tensors of one dtype, element by element.
+//! Binary element-wise operators of two integer tensors of one dtype.
 
 use crate::elementwise::binary_op::BinaryOp::{self, *};
 use crate::elementwise::compare::compare;

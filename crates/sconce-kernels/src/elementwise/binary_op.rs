@@ -1,4 +1,4 @@
-//! Names of operators of two operands.
+//! Names of binary operators.
 
 use BinaryOp::*;
 

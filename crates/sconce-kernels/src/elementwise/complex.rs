@@ -1,4 +1,4 @@
-//! Complex numbers: their parts as views, and the functions that make or take them apart.
+//! Complex tensors: real and imaginary parts as views, conversion to and from polar form.
 
 use num_complex::Complex;
 

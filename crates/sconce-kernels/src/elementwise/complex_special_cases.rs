@@ -1,6 +1,8 @@
-//! Elementary functions of complex numbers as Annex G of the C standard has them where a part is infinite,
-//! NaN or 0: PyTorch takes them from the C library. Those of which the ordinary way is not that of
-//! [`num_complex`] are for numbers that are not finite only; [`crate::complex_functions`] has the rest.
+//! Elementary functions of complex numbers with a part that is infinite, NaN or zero, as Annex G of the
+//! C standard defines them. PyTorch takes these functions from the C library.
+//!
+//! Where [`num_complex`] agrees with Annex G for finite numbers, a function here is for numbers that
+//! are not finite only. [`crate::elementwise::complex_functions`] has the rest.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 

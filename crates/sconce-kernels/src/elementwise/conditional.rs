@@ -1,4 +1,4 @@
-//! Choosing between values: `where`, `masked_fill`, `clamp`.
+//! Selection between values: `where`, `masked_fill`, `clamp`, and activations defined piece by piece.
 
 use crate::elementwise::any_dtype::{map_floating, map_floating_each, rounding};
 use crate::elementwise::binary::binary;

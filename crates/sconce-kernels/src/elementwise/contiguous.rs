@@ -1,6 +1,7 @@
-//! Operators on row-major tensors of one dtype and one shape: nothing to promote, nothing to
-//! broadcast, and an operand that nobody else sees gives its memory to the result. For small tensors
-//! the general way costs more than the arithmetic.
+//! A fast path for row-major tensors of one dtype and one shape.
+//!
+//! There is nothing to promote and nothing to broadcast, and an operand that nobody else holds gives
+//! its memory to the result. For small tensors the general path costs more than the arithmetic.
 
 use crate::{BinaryOp, DType, Element, Operand, Scalar, Tensor, UnaryOp};
 

@@ -1,4 +1,4 @@
-//! Fractions, exponents, signs and neighbours of floating numbers.
+//! Parts of floating-point numbers: fractions, exponents, signs, and the neighbouring numbers.
 
 use crate::elementwise::any_dtype::map_floating;
 use crate::elementwise::binary::binary;

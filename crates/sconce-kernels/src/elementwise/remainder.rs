@@ -1,8 +1,8 @@
-//! What is left by division, exactly: `fmod`, `remainder` and `floor_divide` of floating numbers.
+//! Exact remainders: `fmod`, `remainder` and `floor_divide` of floating types.
 //!
-//! The library's `fmod` takes as long as the quotient has digits. Of `f32` whose quotient is not too
-//! large, `f64` holds the quotient and its product with the divisor, so that what is left is found by
-//! a division and a subtraction.
+//! The `fmod` of the C library takes time in proportion to the digits of the quotient. For `f32` with a
+//! quotient that is not too large, `f64` holds the quotient and its product with the divisor exactly,
+//! so a division and a subtraction give the remainder.
 
 use num_traits::Float;
 

@@ -1,4 +1,4 @@
-//! Operators of one operand, element by element.
+//! Unary element-wise operators.
 #![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
 
 use crate::elementwise::unary_op::{Class, UnaryOp};

@@ -1,4 +1,4 @@
-//! Names of operators of one operand, and how each treats dtypes.
+//! Names of unary operators, and how each treats dtypes.
 
 /// How an operator treats dtypes.
 #[derive(Clone, Copy, PartialEq)]

@@ -1,9 +1,9 @@
-//! A chain in one pass over memory: block by block, each operator's own kernel runs over numbers that
-//! are still in the first cache, and what lies between the operators is never written to memory.
+//! A fused chain in one pass over memory. Block by block, each operator's own kernel runs over numbers
+//! that the first cache still holds. Intermediate results are never written to memory.
 //!
-//! Operands that are repeated along a dimension, or lie otherwise in memory than the result, are put
-//! in order block by block as well. A step whose operands are all smaller than the result is
-//! computed once, as it would be alone.
+//! Operands that are broadcast, or whose layout differs from that of the result, are gathered block by
+//! block as well. A step whose operands are all smaller than the result is computed once, as it would
+//! be alone.
 
 use std::cell::Ref;
 

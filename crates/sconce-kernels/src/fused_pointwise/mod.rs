@@ -1,6 +1,8 @@
-//! Several element-wise operators, one after the other ([`one_by_one`]) or, over tensors of one
-//! floating dtype, all of them in one pass over memory ([`blocked`], and [`small`] for few elements).
-//! All give the same bits.
+//! Fused chains of element-wise operators. Over tensors of one floating dtype, all operators run in one
+//! pass over memory ([`blocked`], and [`small`] for few elements). Otherwise they run one after the
+//! other ([`one_by_one`]).
+//!
+//! All ways give the same bits.
 
 mod blocked;
 mod result_layout;

@@ -1,7 +1,8 @@
-//! How the results of chains lie in memory: as they would if every step ran alone.
+//! The strides of the results of a fused chain: those that each operator alone would give.
 //!
-//! Kernels go through memory row by row, so where inputs lie otherwise the dimensions of all of them
-//! are turned into the order in which the result lies, and those of the results turned back.
+//! Kernels go through memory row by row. Where inputs have another layout, their dimensions are
+//! permuted to the order in which the result lies in memory, and the dimensions of the results are
+//! permuted back.
 
 use smallvec::SmallVec;
 

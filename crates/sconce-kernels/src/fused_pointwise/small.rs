@@ -1,5 +1,5 @@
-//! A chain over so few elements that planning would take longer than computing: tensors of one shape
-//! and numbers, a result.
+//! A fused chain over few elements, for which planning would take longer than computing: tensors of one
+//! shape, numbers, one result.
 
 use std::cell::Ref;
 

@@ -1,4 +1,5 @@
-//! Picking elements by index: `index_select`, `gather`, `scatter`, `embedding`, and advanced indexing.
+//! Gathering elements by index: `index_select`, `gather`, `scatter`, `embedding`, and advanced
+//! indexing.
 
 use crate::elementwise::in_place::store;
 use crate::indexing::index_runs::{IndexRuns, at_least_one, by_width, units};

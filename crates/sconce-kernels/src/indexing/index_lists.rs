@@ -1,4 +1,4 @@
-//! Elements of the last dimensions picked by lists of indices, one for each of these dimensions.
+//! Gathering along the last dimensions by lists of indices, one list for each of these dimensions.
 
 use std::ops::Range;
 

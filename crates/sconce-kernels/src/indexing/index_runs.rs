@@ -1,4 +1,4 @@
-//! Where index tensors point to: runs of neighbouring elements of a contiguous tensor.
+//! The positions that index tensors name: runs of neighbouring elements of a contiguous tensor.
 
 use std::cell::Ref;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Writing to and folding into places given by index tensors.
+//! Writing to, and reducing into, positions given by index tensors.
 
 use crate::indexing::index::true_positions;
 use crate::indexing::index_runs::{IndexRuns, at_least_one};

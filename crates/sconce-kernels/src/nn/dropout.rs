@@ -1,4 +1,4 @@
-//! Dropout in training, and the activation whose slope is random.
+//! Dropout in training, and `rrelu`, whose slope is random.
 
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;

@@ -1,5 +1,4 @@
-//! Maths on quantized tensors that keeps to their steps: sums and products with numbers, bounds,
-//! elements moved about.
+//! Arithmetic on quantized tensors: sums and products with numbers, thresholds, matrix products.
 
 use crate::binary;
 use crate::quantize::map_codes;

@@ -1,8 +1,8 @@
-//! Embeddings whose rows are quantized one by one: the codes of a row, and behind them its scale and
-//! bias, in one row of bytes as FBGEMM keeps them.
+//! Embeddings whose rows are quantized one by one. As in FBGEMM, a row of bytes holds the codes,
+//! followed by scale and bias.
 //!
-//! Eight bits have a scale and a bias of `float32`, fewer bits of `float16`; codes fill bytes from the
-//! low bits up. A number is `scale * code + bias`.
+//! Codes of eight bits have a scale and bias of `float32`, shorter codes of `float16`. Codes fill bytes
+//! from the low bits up. An element is `scale * code + bias`.
 
 use half::f16;
 

@@ -1,5 +1,5 @@
-//! Rounding to what a quantized number would hold: `torch.fake_quantize_per_tensor_affine` and its
-//! like, which models trained for quantization are made of.
+//! Fake quantization: rounding to what a quantized number would hold
+//! (`torch.fake_quantize_per_tensor_affine` and its relatives), as used in quantization-aware training.
 
 use sconce_tensor::DType;
 

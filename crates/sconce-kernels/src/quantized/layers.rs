@@ -1,7 +1,8 @@
-//! Linear layers, convolutions and products of quantized tensors.
+//! Quantized linear layers, convolutions and products.
 //!
-//! Sums of products of integers are exact and rounded once, in `float32` steps as FBGEMM does. What
-//! fits the instructions for small integers goes through [`Int8Rows`]; the rest is computed in `float64`.
+//! Sums of integer products are exact and rounded once, in `float32` steps as FBGEMM does. Operands
+//! that fit the instructions for small integers go through [`Int8Rows`]; the rest is computed in
+//! `float64`.
 
 use crate::binary;
 use crate::conv;

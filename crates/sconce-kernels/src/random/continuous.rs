@@ -1,7 +1,8 @@
-//! Filling tensors with random numbers, each distribution drawn as PyTorch's CPU kernels draw it.
+//! Filling tensors with random numbers of continuous distributions, each drawn as PyTorch's CPU kernels
+//! draw it.
 //!
-//! Elements get their numbers in the order in which memory holds them, not in the order of indices:
-//! what a transposed view gets is what its base would have got.
+//! Elements receive their numbers in the order of memory, not in the order of indices: a transposed
+//! view receives what its base would have received.
 
 use num_complex::Complex;
 

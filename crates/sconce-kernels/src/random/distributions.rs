@@ -1,4 +1,4 @@
-//! Gamma, Dirichlet and binomial numbers, drawn as PyTorch's CPU kernels draw them.
+//! Gamma, Dirichlet and binomial distributions, drawn as PyTorch's CPU kernels draw them.
 
 use crate::{DType, Error, Generator, Result, Tensor};
 use sconce_kernel_core::layout::shape;

@@ -1,4 +1,4 @@
-//! Random whole numbers: over a dtype or a range, permutations, Poisson numbers, drawn indices.
+//! Random integers: over a dtype or a range, permutations, Poisson numbers, `multinomial`.
 
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;

@@ -1,4 +1,4 @@
-//! Covariances and correlations of rows.
+//! `cov` and `corrcoef`: covariances and correlations of rows.
 
 use crate::binary;
 use crate::{BinaryOp, DType, Error, Result, Tensor};

@@ -1,4 +1,4 @@
-//! Running reductions along a dimension: `cumsum`, `cumprod`, `cummax`, `logcumsumexp`.
+//! Cumulative reductions along a dimension: `cumsum`, `cumprod`, `cummax`, `logcumsumexp`.
 #![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 

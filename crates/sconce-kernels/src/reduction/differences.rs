@@ -1,4 +1,4 @@
-//! Differences of neighbours, numerical derivatives and integrals.
+//! `diff`, `gradient` and `trapezoid`: finite differences, numerical derivatives and integrals.
 
 use crate::binary;
 use crate::{BinaryOp, DType, Dims, Error, Operand, Result, Scalar, Tensor};

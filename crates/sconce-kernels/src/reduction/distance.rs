@@ -1,4 +1,4 @@
-//! Distances between vectors, and how alike their directions are.
+//! Distances between vectors, and cosine similarity.
 
 use num_traits::Float;
 

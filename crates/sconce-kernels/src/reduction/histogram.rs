@@ -1,4 +1,4 @@
-//! Counting into bins, and finding the bin of a value.
+//! Histograms, `bincount` and `searchsorted`.
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use crate::{DType, Dims, Error, Result, Tensor, result_type};

@@ -1,4 +1,4 @@
-//! The greatest and the least: their values, and where they stand.
+//! `max`, `min`, `argmax`, `argmin`, `amax` and `amin`: extreme values and their positions.
 
 use crate::reduction::reduce::{Reduced, Rows, rows};
 use crate::reduction::reduction_order::{Columns, WIDTH};

@@ -1,7 +1,8 @@
-//! Reductions over dimensions.
+//! Reductions over dimensions: `sum`, `mean`, `prod`, `var`, `norm`, `any`, `all`.
 //!
-//! Most reductions are a [`OrderedFold`] over what there is: rows, or columns where those lie side by side.
-//! The others work on rows: the dimensions that go away are moved to the end and made contiguous.
+//! Most reductions are an [`OrderedFold`] over the tensor as it lies in memory: over rows, or over
+//! columns where those are adjacent. The others work on rows: the reduced dimensions are moved to the
+//! end and made contiguous.
 
 use num_complex::Complex;
 use num_traits::{One, Zero};

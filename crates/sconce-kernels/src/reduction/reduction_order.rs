@@ -1,8 +1,9 @@
-//! Many numbers made one: along rows, or down columns without turning them into rows first.
+//! The order of reductions: along rows, or down columns without transposing them first.
 //!
-//! The order of steps depends on the length alone, never on how the numbers lie in memory or on the
-//! number of threads: [`LANES`] numbers side by side, these by halves, and long runs by halves as well.
-//! So errors of sums grow slowly, and rows and columns of the same numbers give the same bits.
+//! The order depends on the length alone, never on the layout in memory or the number of threads:
+//! [`LANES`] numbers are added side by side, these are joined by halves, and long runs are divided by
+//! halves as well. So rounding errors of sums grow slowly, and rows and columns of the same numbers
+//! give the same bits.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Contiguous rows of `f32`: softmax, normalisation, sums.
+//! Kernels over contiguous rows of `f32`: softmax, layer normalisation, sums.
 
 use num_traits::{Float, Zero};
 

@@ -1,4 +1,4 @@
-//! Softmax along a dimension that is not the last one, without turning it to be the last.
+//! Softmax along a dimension that is not the last one, without transposing.
 
 use crate::reduction::reduction_order::{LANES, LEAF};
 use crate::{Result, Tensor};
@@ -20,7 +20,7 @@ pub(crate) struct Finish<F, V> {
 const WIDTH: usize = 512;
 
 /// Columns of `len` elements, `inner` of them side by side, of a row-major tensor of `float32`. Every
-/// result has the bits that [`crate::rows`] gives the same elements as a row.
+/// result has the bits that [`row_kernels`](crate::reduction::row_kernels) gives the same elements as a row.
 pub(crate) fn columns(
     input: &Tensor,
     len: usize,
@@ -134,7 +134,7 @@ fn add_exponentials(row: &[f32], max: &[f32], kept: Option<&mut [f32]>, sums: &m
 /// How many sums of lanes wait to be joined with others, at most.
 const PARTS: usize = LANES.trailing_zeros() as usize;
 
-/// Sums of columns in the order of [`crate::fold`]. Its lanes are joined by halves: each is taken in when
+/// Sums of columns in the order of [`reduction_order`](crate::reduction::reduction_order). Its lanes are joined by halves: each is taken in when
 /// the one that it is joined with has been, so that few of them are kept.
 struct Sums {
     /// Of two lanes, of four and so on: those of one are joined as soon as there are two.

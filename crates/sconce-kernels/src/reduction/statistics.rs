@@ -1,4 +1,4 @@
-//! Sums without NaN, variances, norms of parts, and what else is counted or tested over elements.
+//! `nansum`, `renorm`, `dist`, and tests and counts over elements.
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use crate::Scalar;

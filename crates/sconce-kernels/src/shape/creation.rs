@@ -1,4 +1,4 @@
-//! Making tensors from numbers.
+//! New tensors: `arange`, `linspace`, `eye`, triangles.
 
 use crate::indexing::index_runs::{by_width, units};
 use crate::{DType, Element, Error, Result, Scalar, Tensor};

@@ -1,4 +1,4 @@
-//! Joining and dividing tensors: `cat`, `stack`, `split`, `chunk`.
+//! Joining and splitting tensors: `cat`, `stack`, `split`, `chunk`.
 
 use crate::quantize::through_floats;
 use crate::{Dims, Error, Memory, MemoryFormat, Operand, Result, Tensor, result_type};

@@ -1,4 +1,4 @@
-//! Padding: every element of the result is one of the input, or one number.
+//! Padding, by a constant, by reflection or by replication.
 
 use crate::indexing::index_lists::pick;
 use crate::{DType, Dims, Error, Result, Scalar, Tensor};

@@ -1,4 +1,4 @@
-//! Channels turned into pixels, pixels into channels, channels into other orders.
+//! `pixel_shuffle`, its inverse, and `channel_shuffle`.
 
 use crate::{Dims, Error, Result, Tensor};
 use sconce_kernel_core::layout::shape::product;

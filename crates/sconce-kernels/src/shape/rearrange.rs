@@ -1,4 +1,4 @@
-//! Other arrangements of the same elements: diagonals, windows, repetition, rotation.
+//! Rearrangement of elements: `flip`, `roll`, `repeat`, diagonals, grids.
 
 use crate::indexing::index_runs::by_width;
 use crate::{DType, Dims, Element, Error, Result, Tensor};

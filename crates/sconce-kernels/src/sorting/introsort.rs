@@ -1,8 +1,8 @@
-//! Sorting and selecting in the order of the C++ standard library that PyTorch is built with.
+//! Sorting and selection in the order of the C++ standard library that PyTorch is built with.
 //!
-//! Where elements are equal, the order that these algorithms leave them in shows in results: the
-//! indices of `topk`, `mode` and `median`. They are introsort, introselect and heap sort as
-//! libstdc++ arranges them (median of three, sixteen elements for insertion sort).
+//! Among equal elements, the order that these algorithms leave shows in results: in the indices of
+//! `topk`, `mode` and `median`. They are introsort, introselect and heap sort as libstdc++ implements
+//! them (median of three, insertion sort from sixteen elements down).
 
 /// Ranges up to this length are left to insertion sort.
 pub(crate) const SHORT: usize = 16;

@@ -1,6 +1,6 @@
-//! Elements by rank: `median`, `kthvalue`, `mode`, `quantile`, and `topk`.
+//! Order statistics: `median`, `kthvalue`, `mode`, `quantile`, and `topk`.
 //!
-//! Where elements are equal, which index is given depends on how PyTorch sorts: see `introsort`.
+//! Among equal elements, which index is returned depends on how PyTorch sorts: see [`introsort`].
 
 use crate::reduction::reduce::{Rows, rows};
 use crate::sorting::introsort;

@@ -1,4 +1,4 @@
-//! Order: `sort`, `argsort`.
+//! `sort` and `argsort`.
 
 use crate::sorting::sort_keys::{self, KeyedIndex, SortKey, Use, with_keys};
 use crate::{DType, Error, Result, Tensor};

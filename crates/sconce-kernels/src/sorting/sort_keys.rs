@@ -1,4 +1,4 @@
-//! Numbers as integers of the same order, which are quick to sort and to select from.
+//! Sort keys: integers whose order is that of the numbers, which are faster to sort and to select from.
 
 use std::ops::Not;
 

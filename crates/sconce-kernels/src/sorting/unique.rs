@@ -1,4 +1,4 @@
-//! Different elements and slices: `unique`, `unique_consecutive`, `unique_dim`.
+//! Distinct elements and slices: `unique`, `unique_consecutive`, `unique_dim`.
 
 use std::cmp::Ordering;
 

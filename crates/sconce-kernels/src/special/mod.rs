@@ -1,7 +1,7 @@
-//! The special functions of `torch.special` on one `f64`, or two.
+//! The special functions of `torch.special`, of one or two `f64`.
 //!
-//! Everything is computed in double precision and rounded once. What a function gives at poles and
-//! outside its domain is what PyTorch gives there.
+//! Functions are computed in double precision and rounded once. At poles and outside their domain, they
+//! give PyTorch's results.
 
 use std::f64::consts::{LN_2, LOG2_E};
 

@@ -1,4 +1,4 @@
-//! Special functions of whole tensors that have vector code: programs spend time in them.
+//! Special functions of tensors that have vector code, since programs spend time in them.
 #![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
 
 use super::{

@@ -1,5 +1,6 @@
-//! Special functions for operators of `f32`, under the terms of [`crate::vecmath_wide`]: in `f64` and without
-//! branches, but to nine digits only.
+//! Special functions for operators of `f32`, in the manner of
+//! [`sconce_kernel_core::vecmath::single_via_double`]: computed in `f64`, without branches, to nine
+//! digits.
 
 use std::f64::consts::{PI, SQRT_2};
 

@@ -1,4 +1,4 @@
-//! `torchvision.ops.deform_conv2d`: a convolution whose samples lie where offsets move them.
+//! `torchvision.ops.deform_conv2d`: a convolution whose sampling positions are moved by offsets.
 
 use num_traits::Float;
 

@@ -1,5 +1,4 @@
-//! torchvision's operators for regions of images: suppression of overlapping boxes, and pooling of
-//! what lies in a box.
+//! Operators over regions of interest: `nms`, `roi_align`, `roi_pool`, `ps_roi_align`, `ps_roi_pool`.
 
 use num_traits::Float;
 

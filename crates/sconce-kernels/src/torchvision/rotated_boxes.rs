@@ -1,4 +1,4 @@
-//! Overlaps of boxes that are turned: torchvision's `box_iou_rotated`.
+//! `box_iou_rotated`: the overlap of rotated boxes.
 
 use crate::{DType, Error, Result, Tensor};
 

@@ -1,4 +1,5 @@
-//! Attention: scaled dot products, many heads, and the fused encoder layer.
+//! Attention operators: scaled dot-product attention, multi-head attention, and the fused encoder
+//! layer.
 
 use crate::dropout;
 use crate::elementwise::binary::binary;

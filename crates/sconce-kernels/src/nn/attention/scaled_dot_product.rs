@@ -1,5 +1,6 @@
-//! Attention in single precision, of `f32` or of half precision that is widened, a block of queries at a
-//! time: their scores become weights and are used while the cache still holds them.
+//! Scaled dot-product attention in single precision, of `f32` or of widened half precision. It computes
+//! one block of queries at a time, so that their scores become weights and are used while a cache holds
+//! them.
 
 use half::{bf16, f16};
 

@@ -1,5 +1,5 @@
-//! Convolution of one to three spatial dimensions: columns of patches times weights, and a way of its
-//! own where every channel has its own filter.
+//! Convolution over one to three spatial dimensions: by im2col and a matrix product, or by the
+//! depthwise kernel where every channel has its own filter.
 
 use crate::nn::conv::depthwise;
 use crate::nn::conv::im2col_gemm;

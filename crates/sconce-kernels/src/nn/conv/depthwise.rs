@@ -1,8 +1,8 @@
-//! Convolution of channels that have filters of their own, and its transpose.
+//! Depthwise convolution, and its transpose.
 //!
-//! A plane is copied with zeros around it, and with columns that are a stride apart next to each
-//! other. Then every window lies inside, and an output is a sum of numbers at the same distances from
-//! where its window starts, whichever output it is: many are computed side by side.
+//! A plane is copied with zeros around it, and columns that are a stride apart are moved next to each
+//! other. Then every window lies inside the plane. An output is a sum of numbers at fixed distances
+//! from the start of its window, so many outputs are computed side by side.
 
 use crate::nn::conv::number::Number;
 use crate::nn::conv::window::{Geometry, taps, window_rows};

@@ -1,4 +1,4 @@
-//! Patches of images as columns, and columns summed back into images.
+//! `im2col` and `col2im`: patches of images as columns, and columns summed back into images.
 
 use crate::{DType, Error, Result, Tensor};
 

@@ -1,7 +1,7 @@
-//! Convolution as products of weights and patches, which are the columns of a matrix.
+//! Convolution by im2col: products of weights and patches, which are the columns of a matrix.
 //!
-//! Only as many patches are gathered at a time as a cache holds: they are multiplied before the next
-//! ones push them out.
+//! Only as many patches are gathered at a time as a cache holds. They are multiplied before the next
+//! ones evict them.
 
 use std::sync::{Mutex, PoisonError};
 

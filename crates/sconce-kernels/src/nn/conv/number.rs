@@ -1,4 +1,4 @@
-//! Numbers that convolutions compute with.
+//! The element types that convolutions compute with.
 
 use crate::Result;
 use sconce_gemm::matrix::{Matrix, Multiply};

@@ -1,5 +1,5 @@
-//! Transposed convolution of one to three spatial dimensions: weights times input give columns of
-//! patches, which are added up where they overlap.
+//! Transposed convolution over one to three spatial dimensions: weights times input give columns of
+//! patches, which are summed where they overlap.
 
 use crate::nn::conv::convolution::{
     biased, check_dtypes, check_not_empty, check_options, spatial_dims, spatial_sizes, spread,

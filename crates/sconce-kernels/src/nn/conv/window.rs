@@ -1,4 +1,4 @@
-//! How the window of a convolution walks over its input.
+//! The geometry of a convolution: which inputs each element of the window reads.
 
 use std::ops::Range;
 

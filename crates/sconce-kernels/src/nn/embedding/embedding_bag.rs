@@ -1,4 +1,4 @@
-//! Embeddings of bags of indices, and rows kept below a norm.
+//! `embedding_bag`, and the renormalisation of embedding rows.
 
 use crate::{DType, Error, Result, Tensor, promote_types};
 use sconce_kernel_core::simd::dispatch::dispatch;

@@ -1,4 +1,4 @@
-//! Products of two vectors by a matrix for each output.
+//! `bilinear`: products of two vectors by a matrix for each output.
 
 use crate::binary;
 use crate::{BinaryOp, Error, Result, Tensor};

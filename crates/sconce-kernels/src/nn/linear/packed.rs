@@ -1,4 +1,4 @@
-//! `torch.nn.Linear` with a weight that was packed beforehand.
+//! `torch.nn.Linear` with a packed weight.
 
 use crate::nn::linear::activation::{LinearActivation, activate};
 use half::{bf16, f16};

@@ -1,5 +1,5 @@
-//! Linear layers of half precision whose weight was packed beforehand: it is read in its own dtype, and
-//! what is wide stays in a first cache.
+//! Linear layers of half precision with a packed weight. The weight is read in its own dtype; what is
+//! widened stays in the first cache.
 
 use crate::nn::linear::activation::activate;
 use crate::{LinearActivation, Result};

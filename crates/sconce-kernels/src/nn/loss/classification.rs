@@ -1,4 +1,4 @@
-//! Losses of chances over classes: negative log likelihood, cross entropy, margins.
+//! Losses over class scores: negative log likelihood, cross entropy, margins.
 
 use half::{bf16, f16};
 

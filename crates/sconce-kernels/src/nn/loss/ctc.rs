@@ -1,4 +1,4 @@
-//! Connectionist temporal classification: the loss of a sequence whose alignment is not known.
+//! Connectionist temporal classification: the loss of a sequence whose alignment is unknown.
 
 use crate::nn::loss::elementwise::Reduction;
 use crate::{DType, Error, Result, Tensor};

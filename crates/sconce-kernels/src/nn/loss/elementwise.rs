@@ -1,4 +1,4 @@
-//! Losses computed element by element, then reduced.
+//! Losses that are computed element by element and then reduced.
 
 use num_traits::Float;
 

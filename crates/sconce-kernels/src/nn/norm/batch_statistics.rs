@@ -1,5 +1,5 @@
-//! Normalisation by the statistics of the batch itself, and the `native_*` operators that give the
-//! statistics beside the result.
+//! Normalisation by the statistics of the batch, and the `native_*` operators, which return the
+//! statistics as well.
 
 use crate::binary;
 use crate::nn::norm::normalization::{

@@ -1,4 +1,4 @@
-//! Normalisation: batch, layer, group.
+//! Batch, layer and group normalisation.
 
 use half::{bf16, f16};
 

@@ -1,4 +1,4 @@
-//! The averages of windows.
+//! Average pooling.
 
 use super::planes::{Planes, fold};
 use super::sizes::{adaptive, fixed};

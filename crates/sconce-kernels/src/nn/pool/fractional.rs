@@ -1,4 +1,4 @@
-//! The greatest elements of windows at places that were drawn.
+//! Fractional max pooling: the largest elements of windows at random positions.
 
 use super::maximum::maxima;
 use super::windows::{Axis, Window};

@@ -1,4 +1,4 @@
-//! The greatest elements of windows, and where they stand.
+//! Max pooling: the largest elements of windows, and their positions.
 
 use super::planes::{Planes, each, fold, lines, pool};
 use super::sizes::{adaptive, check_row_padding, fixed};

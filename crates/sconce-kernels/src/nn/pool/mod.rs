@@ -1,7 +1,7 @@
 //! Pooling over one to three spatial dimensions.
 //!
-//! Every pool is a set of windows along each dimension ([`windows::Axis`]) and what becomes of a window's
-//! elements. Fewer dimensions than three are three with leading ones of size 1.
+//! A pool is a set of windows along each dimension ([`windows::Axis`]) and a reduction of each window's
+//! elements. Fewer dimensions than three are treated as three with leading ones of size 1.
 
 mod average;
 mod fractional;

@@ -1,4 +1,4 @@
-//! Going over the windows of all planes of a pool's input.
+//! Iteration over the windows of all planes of a pool's input.
 
 use smallvec::SmallVec;
 

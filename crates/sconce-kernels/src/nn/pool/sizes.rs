@@ -1,4 +1,4 @@
-//! Which windows a pool has along each dimension, and the sizes of its result.
+//! The windows of a pool along each dimension, and the sizes of its result.
 
 use super::windows::{Axis, Window};
 use super::{PoolOptions, join};

@@ -1,4 +1,4 @@
-//! Greatest elements back where they stood.
+//! Max unpooling: the largest elements written back to their positions.
 
 use super::{check_within, floats, join};
 use crate::{DType, Dims, Error, Result, Tensor};

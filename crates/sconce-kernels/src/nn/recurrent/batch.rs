@@ -1,8 +1,8 @@
-//! Several sequences of one length side by side through a packed recurrent layer.
+//! Several sequences of equal length through a packed recurrent layer.
 //!
-//! A sequence takes nothing from those beside it: each thread takes some of them from their first step
-//! to their last. The inputs of several steps are multiplied at a time where a step has too few
-//! rows to keep the arithmetic units busy.
+//! Sequences are independent: each thread takes some of them from their first step to their last. Where
+//! a step has too few rows to keep the arithmetic units busy, the inputs of several steps are
+//! multiplied together.
 
 use crate::nn::recurrent::cell::Cell;
 use crate::nn::recurrent::gates::{gru_gates, lstm_gates, plain_gates};

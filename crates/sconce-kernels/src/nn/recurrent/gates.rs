@@ -1,4 +1,4 @@
-//! What recurrent cells over `f32` make of their gates.
+//! The next state of recurrent cells over `f32`, from their gates.
 
 use crate::nn::recurrent::cell::{Cell, gates_of};
 use crate::{DType, Result, Tensor};

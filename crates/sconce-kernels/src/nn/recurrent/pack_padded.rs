@@ -1,4 +1,4 @@
-//! Sequences of different lengths in one tensor: packed, padded.
+//! Packed and padded sequences of different lengths.
 
 use crate::{DType, Dims, Error, Result, Scalar, Tensor, cat};
 

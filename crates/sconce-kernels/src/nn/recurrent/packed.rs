@@ -1,9 +1,8 @@
-//! Recurrent layers over `f32` with weights that were packed beforehand.
+//! Recurrent layers over `f32` with packed weights.
 //!
-//! A step goes over the packed weight of the hidden state 32 units at a time, a panel of each gate side by
-//! side: then it has all that their next state takes. How the steps run is in
-//! [`crate::recurrent_sequence`] for a sequence that comes alone and in [`crate::recurrent_batch`] for
-//! several.
+//! A step goes over the packed weight of the hidden state 32 units at a time, with a panel of each gate
+//! side by side. Then it has all that the next state of these units needs. [`single_sequence`] runs the
+//! steps of one sequence, [`batch`] those of several.
 
 use crate::nn::recurrent::batch;
 use crate::nn::recurrent::cell::gates_of;

@@ -1,4 +1,4 @@
-//! How packed weights, states and results of a recurrent layer lie in memory.
+//! The layout of packed weights, states and results of a recurrent layer.
 
 use crate::nn::recurrent::cell::Cell;
 use sconce_gemm::panel::PANEL;

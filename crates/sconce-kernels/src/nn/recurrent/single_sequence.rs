@@ -1,10 +1,10 @@
 //! One sequence through a packed recurrent layer.
 //!
-//! Units are computed 32 at a time, a [`Stretch`]: a step goes once over its part of the weight of the
-//! hidden state, and has then all that its next state takes. The inputs are multiplied a block of steps
-//! at a time, beside the products of the block before ([`crate::panel_vector`]). Where a step is long
-//! enough, threads share its stretches: whoever is free takes the next one, and all of them begin the
-//! next step when this one is done.
+//! Units are computed 32 at a time, a [`Stretch`]. A step reads its part of the weight of the hidden
+//! state once and then has all that the next state of these units needs. The inputs are multiplied a
+//! block of steps at a time, interleaved with the products of the block before
+//! ([`sconce_gemm::packed_gemv`]). Where a step is long enough, threads share its stretches: each free
+//! thread takes the next one, and all threads begin the next step when this one is done.
 
 use crate::nn::recurrent::cell::Cell;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Sampling of images and volumes at places that a grid gives.
+//! Sampling of images and volumes at positions given by a grid.
 
 use half::{bf16, f16};
 use num_traits::Float;

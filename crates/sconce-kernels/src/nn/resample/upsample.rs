@@ -1,5 +1,5 @@
-//! Upsampling of one to three spatial dimensions, one dimension after the other: every mode is, for
-//! each place of the result, a few places of the input and their weights ([`Taps`]).
+//! Upsampling over one to three spatial dimensions, one dimension after the other. In every mode, each
+//! output is a weighted sum of a few inputs ([`Taps`]).
 
 use std::ops::Range;
 

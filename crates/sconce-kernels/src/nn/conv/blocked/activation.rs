@@ -1,4 +1,4 @@
-//! What is done to a result before it is stored.
+//! Activations that are applied to a result before it is stored.
 
 /// A function applied to every number of a result.
 #[derive(Debug, Clone, Copy, PartialEq)]

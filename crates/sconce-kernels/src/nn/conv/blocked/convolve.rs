@@ -1,4 +1,4 @@
-//! Convolution of pictures in the blocked layout.
+//! Convolution in the blocked layout.
 
 use smallvec::SmallVec;
 

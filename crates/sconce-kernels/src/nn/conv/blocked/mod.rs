@@ -1,9 +1,9 @@
-//! Convolutional networks in the blocked layout: pictures as `[N, C/16, H, W, 16]`, sixteen channels
-//! side by side, so that a register holds a pixel's channels and no patch is ever copied.
+//! Convolutional networks in the blocked layout, `[N, C/16, H, W, 16]`: sixteen channels lie side by
+//! side, so a register holds the channels of a pixel and no patch is copied.
 //!
-//! A blocked picture is an ordinary tensor of five dimensions. Where the channels are no multiple of
-//! sixteen, the last block is filled up with numbers that mean nothing, are finite and are multiplied
-//! by weights of zero.
+//! A blocked picture is an ordinary tensor of five dimensions. Where the number of channels is no
+//! multiple of sixteen, the last block is padded with finite numbers of no meaning, which are
+//! multiplied by weights of zero.
 
 mod activation;
 mod convolve;

@@ -1,4 +1,4 @@
-//! Weights in the order in which the kernels read them.
+//! Weights in the order in which the blocked kernels read them.
 
 use super::Scheme;
 use crate::{DType, Error, Result, Tensor};

@@ -1,4 +1,4 @@
-//! Pools of pictures in the blocked layout.
+//! Pooling in the blocked layout.
 
 use super::blocked_sizes;
 use crate::{DType, Error, PoolOptions, Result, Tensor};

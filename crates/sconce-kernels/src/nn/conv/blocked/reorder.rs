@@ -1,4 +1,4 @@
-//! Between the blocked layout and PyTorch's.
+//! Conversion between the blocked layout and PyTorch's.
 
 use super::blocked_sizes;
 use crate::{Error, Result, Tensor};

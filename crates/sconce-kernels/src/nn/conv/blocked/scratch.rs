@@ -1,4 +1,4 @@
-//! Memory that a thread keeps between calls.
+//! Scratch memory that each thread keeps between calls.
 
 use std::cell::Cell;
 

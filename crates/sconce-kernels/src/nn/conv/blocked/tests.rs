@@ -1,4 +1,5 @@
-//! Convolutions in blocks against those of [`conv`], at every level that the processor has.
+//! Blocked convolutions compared with [`conv`], at every level of vector instructions that this CPU
+//! has.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 

@@ -1,4 +1,4 @@
-//! The inner loops of blocked convolution: a few pixels of a few blocks of channels in registers.
+//! The microkernels of blocked convolution: a few pixels of a few blocks of channels in registers.
 #![allow(unsafe_code, reason = "vector instructions and raw pointers; see each safety comment")]
 
 use super::activation::Activation;
