@@ -5,12 +5,12 @@
 //! system must permit a process to use the registers; [`has_amx_bf16`] has asked it.
 #![allow(unsafe_code, reason = "instructions that were found to be there; see the safety comments")]
 
-use sconce_kernel_core::simd::dispatch::has_amx_bf16;
 use std::arch::asm;
 use std::marker::PhantomData;
 
 use bytemuck::{Pod, Zeroable};
 use half::bf16;
+use sconce_kernel_core::simd::dispatch::has_amx_bf16;
 
 /// Rows of a register.
 pub(crate) const ROWS: usize = 16;

@@ -5,17 +5,17 @@
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
 #![allow(clippy::needless_range_loop, reason = "rows are registers")]
 
-use sconce_kernel_core::simd::dispatch::{has_amx_bf16, has_avx512_bf16};
 use std::arch::x86_64::*;
 use std::ops::Range;
 
 use half::bf16;
+use sconce_kernel_core::simd::dispatch::{has_amx_bf16, has_avx512_bf16};
+use sconce_kernel_core::simd::lanes::Avx512;
 
 use crate::amx::{self, TileConfig, UNIT, add_pairs};
 use crate::dot_vector::DotVector;
 use crate::matrix::lies_in;
 use crate::panel::{PANEL, tiles};
-use sconce_kernel_core::simd::lanes::Avx512;
 
 /// The rows that registers hold.
 const TILE_ROWS: usize = 14;

@@ -16,6 +16,7 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use bytemuck::Zeroable;
+use sconce_kernel_core::simd::dispatch::has_amx_bf16;
 
 use crate::amx::{
     AHEAD, DEPTH, PARTS, ProductTile, ROWS, SplitBlock, TileConfig, UNIT, add_products,
@@ -23,7 +24,6 @@ use crate::amx::{
 use crate::matrix::lies_in;
 use crate::panel::{self, PANEL};
 use crate::panel_product::Product;
-use sconce_kernel_core::simd::dispatch::has_amx_bf16;
 
 /// The most units that a part of a product has.
 const MOST_UNITS: usize = panel::ROWS.div_ceil(UNIT);

@@ -11,11 +11,6 @@
 
 #[cfg(target_arch = "x86_64")]
 use half::bf16;
-
-#[cfg(target_arch = "x86_64")]
-use crate::avx512_bf16::Bf16x32;
-use crate::dot_vector::DotVector;
-use crate::matrix::lies_in;
 #[cfg(target_arch = "x86_64")]
 use sconce_kernel_core::simd::dispatch::has_avx512_bf16;
 use sconce_kernel_core::simd::dispatch::{Level, best};
@@ -24,6 +19,11 @@ use sconce_kernel_core::simd::lanes::Lanes;
 use sconce_kernel_core::simd::lanes::Neon;
 #[cfg(target_arch = "x86_64")]
 use sconce_kernel_core::simd::lanes::{Avx2, Avx512};
+
+#[cfg(target_arch = "x86_64")]
+use crate::avx512_bf16::Bf16x32;
+use crate::dot_vector::DotVector;
+use crate::matrix::lies_in;
 
 /// Numbers of a vector that all products are made of before the next ones: the first cache holds as much of
 /// the vectors that are multiplied together.

@@ -3,9 +3,10 @@
 //! Either the matrix's columns or its rows are contiguous; nothing is copied. The order of additions
 //! depends on the sizes alone.
 
-use crate::matrix::{Matrix, Multiply};
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::dispatch;
+
+use crate::matrix::{Matrix, Multiply};
 
 /// Numbers that are added side by side.
 const LANES: usize = 16;

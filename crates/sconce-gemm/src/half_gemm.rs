@@ -3,15 +3,16 @@
 
 use std::ops::Range;
 
-use crate::dot::VectorSet;
-use crate::half_products::HalfProducts;
-use crate::matrix::Matrix;
-use crate::panel::PANEL;
-use crate::strided_gemm::{self};
 use sconce_kernel_core::Result;
 use sconce_kernel_core::alloc::caching_allocator::Block;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::half_precision::{narrow, widened};
+
+use crate::dot::VectorSet;
+use crate::half_products::HalfProducts;
+use crate::matrix::Matrix;
+use crate::panel::PANEL;
+use crate::strided_gemm;
 
 /// Numbers of a stretch, about. Results do not depend on the number of threads, for stretches do not.
 const STRETCH: usize = 1 << 16;

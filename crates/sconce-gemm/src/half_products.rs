@@ -3,11 +3,11 @@
 use half::{bf16, f16};
 #[cfg(target_arch = "x86_64")]
 use sconce_kernel_core::simd::dispatch::has_avx512_bf16;
+use sconce_kernel_core::simd::half_precision::Half;
 
 #[cfg(target_arch = "x86_64")]
 use crate::avx512_bf16;
 use crate::dot::VectorSet;
-use sconce_kernel_core::simd::half_precision::Half;
 
 /// A type of half precision, with products of its own where the processor has instructions for them.
 pub trait HalfProducts: Half {

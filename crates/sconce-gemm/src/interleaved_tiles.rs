@@ -4,9 +4,10 @@
 
 use std::ops::Range;
 
+use sconce_kernel_core::simd::lanes::{LANES, Lanes};
+
 use crate::matrix::lies_in;
 use crate::panel::PANEL;
-use sconce_kernel_core::simd::lanes::{LANES, Lanes};
 
 /// Lines of a panel that all rows are multiplied with before the next lines: they stay in the first
 /// cache beside what the vector's panels bring.

@@ -10,18 +10,19 @@
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
 #![allow(clippy::needless_range_loop, reason = "rows are registers")]
 
-#[cfg(target_arch = "x86_64")]
-use crate::amx::UNIT;
-use crate::matrix::lies_in;
-use crate::panel::{PANEL, ROWS, Shape, TILE_ROWS, packed_len, uncrowded};
-use crate::panel_product::Product;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use sconce_kernel_core::parallel::partition;
+
+#[cfg(target_arch = "x86_64")]
+use crate::amx::UNIT;
 #[cfg(target_arch = "x86_64")]
 use crate::bf16x3_gemm;
+use crate::matrix::lies_in;
 use crate::packed_gemv::gemv;
-use sconce_kernel_core::parallel::partition;
+use crate::panel::{PANEL, ROWS, Shape, TILE_ROWS, packed_len, uncrowded};
+use crate::panel_product::Product;
 
 /// Steps along `k` between two visits of the product.
 const DEPTH: usize = 384;

@@ -9,15 +9,16 @@
 
 use std::ops::Range;
 
-use crate::interleaved_tiles::{InterleavedProduct, Tiles, load_rows, store_rows, tile_line};
-use crate::matrix::lies_in;
-use crate::panel::PANEL;
 use sconce_kernel_core::simd::dispatch::{Level, best};
 #[cfg(target_arch = "aarch64")]
 use sconce_kernel_core::simd::lanes::Neon;
 #[cfg(target_arch = "x86_64")]
 use sconce_kernel_core::simd::lanes::{Avx2, Avx512};
 use sconce_kernel_core::simd::lanes::{LANES, Lanes, Portable};
+
+use crate::interleaved_tiles::{InterleavedProduct, Tiles, load_rows, store_rows, tile_line};
+use crate::matrix::lies_in;
+use crate::panel::PANEL;
 
 /// How the rows of a [`InterleavedProduct`] are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

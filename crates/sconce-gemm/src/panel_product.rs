@@ -4,9 +4,10 @@
 
 use std::ops::Range;
 
+use sconce_kernel_core::simd::dispatch::{Level, best};
+
 use crate::matrix::lies_in;
 use crate::panel::{PANEL, Shape, TILE_ROWS, tiles};
-use sconce_kernel_core::simd::dispatch::{Level, best};
 
 /// A product of more than one row, which several threads compute parts of.
 pub(crate) struct Product<'a> {

@@ -2,13 +2,14 @@
 //! are faster.
 #![allow(unsafe_code, reason = "gemm::gemm takes raw pointers; see the safety comment")]
 
-use crate::matrix::{Matrix, Multiply};
 use std::ops::Range;
+
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::{Error, Result};
 
 use crate::dot::VectorSet;
 use crate::gemv::gemv;
-use sconce_kernel_core::parallel::partition;
-use sconce_kernel_core::{Error, Result};
+use crate::matrix::{Matrix, Multiply};
 
 /// Multiply-adds below which other threads cost more than they bring.
 pub const PARALLEL: usize = 1 << 20;

@@ -38,26 +38,25 @@ pub use elementwise::complex::{
     view_as_complex, view_as_real,
 };
 pub use elementwise::complex_functions::{complex_logaddexp, complex_sinc};
-pub use elementwise::conditional::quantized_clamp;
 pub use elementwise::conditional::{
-    clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, softplus, where_,
+    clamp, elu, leaky_relu, masked_fill, masked_fill_in_place, quantized_clamp, softplus, where_,
 };
 pub use elementwise::contiguous::{
     contiguous_binary, contiguous_binary_in_place, contiguous_unary,
 };
 pub use elementwise::float_parts::{frexp, ldexp, nextafter, signbit};
-pub use elementwise::in_place::unary_in_place;
-pub use elementwise::in_place::{binary_in_place, store};
+pub use elementwise::in_place::{binary_in_place, store, unary_in_place};
 pub use elementwise::ternary::{addcdiv, addcmul, lerp};
-pub use elementwise::unary::{bitwise_not, isfinite, isinf, isnan, logical_not, unary};
-pub use elementwise::unary::{quantized_hardsigmoid, quantized_relu};
+pub use elementwise::unary::{
+    bitwise_not, isfinite, isinf, isnan, logical_not, quantized_hardsigmoid, quantized_relu, unary,
+};
 pub use elementwise::unary_op::UnaryOp;
 pub use fused_pointwise::{
     MAX_OPERANDS, PointwiseOp, PointwiseResults, PointwiseStep, fused_pointwise,
 };
 pub use indexing::index::{embedding, gather, index, index_put, index_select, nonzero, scatter};
 pub use indexing::scatter::{
-    Fold, as_strided_scatter, index_fill, index_reduce, masked_scatter, masked_select,
+    ScatterReduce, as_strided_scatter, index_fill, index_reduce, masked_scatter, masked_select,
     nonzero_static, put, scatter_reduce, scatter_view, take, take_along_dim,
 };
 pub use matmul::{addmm, baddbmm, bmm, dot, linear, matmul, mm, mv};
@@ -104,8 +103,10 @@ pub use nn::recurrent::pack_padded::{pack_padded, pad_packed, pad_sequence};
 pub use nn::recurrent::packed::{PackedRecurrent, pack_recurrent};
 pub use nn::resample::grid_sample::{GridMode, GridPadding, affine_grid, grid_sample};
 pub use nn::resample::upsample::{Upsample, upsample};
-pub use quantize::{choose_parameters, dequantize, quantize, through_floats, through_integers};
-pub use quantize::{rearranged, rearranged_with_indices};
+pub use quantize::{
+    choose_parameters, dequantize, quantize, rearranged, rearranged_with_indices, through_floats,
+    through_integers,
+};
 pub use quantized::arithmetic::{
     quantized_add_scalar, quantized_matmul, quantized_mul_scalar, quantized_threshold,
 };
@@ -132,13 +133,13 @@ pub use reduction::differences::{Spacing, cumulative_trapezoid, diff, gradient, 
 pub use reduction::distance::{cdist, cosine_similarity, pairwise_distance, pdist};
 pub use reduction::histogram::{Bins, bincount, histc, histogramdd, searchsorted};
 pub use reduction::min_max::{MinMax, amax, amin, arg_min_max, min_max, min_max_values};
-pub use reduction::reduce::sum_to_size;
-pub use reduction::reduce::{all, any, count_nonzero, mean, norm, prod, std, sum, var};
+pub use reduction::reduce::{
+    all, any, count_nonzero, mean, norm, prod, std, sum, sum_to_size, var,
+};
 pub use reduction::segment_reduce::{SegmentReduce, Segments, segment_reduce};
 pub use reduction::softmax::{log_softmax, logsumexp, softmax};
-pub use reduction::statistics::equal;
 pub use reduction::statistics::{
-    all_true, count_nonzero_dims, deviation, dist, hash, isreal, nanmean, nansum, renorm,
+    all_true, count_nonzero_dims, deviation, dist, equal, hash, isreal, nanmean, nansum, renorm,
     triangle_indices, truth_dims, vander, variance,
 };
 pub use sconce_kernel_core::parallel::partition::{num_threads, set_num_threads};

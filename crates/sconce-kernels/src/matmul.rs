@@ -2,20 +2,19 @@
 
 use half::{bf16, f16};
 use num_complex::Complex;
-
-use crate::elementwise::binary::binary;
-use crate::elementwise::binary_op::BinaryOp;
-use crate::{DType, Dims, Error, Operand, Result, Scalar, Tensor};
-use sconce_gemm::half_gemm;
 use sconce_gemm::half_products::HalfProducts;
 use sconce_gemm::matrix::{Matrix, Multiply};
-use sconce_gemm::strided_gemm::{self};
+use sconce_gemm::{half_gemm, strided_gemm};
 use sconce_kernel_core::error::cpp_type_name;
 use sconce_kernel_core::layout::shape::{broadcast, expanded_strides};
 use sconce_kernel_core::layout::strided_iter;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
+
+use crate::elementwise::binary::binary;
+use crate::elementwise::binary_op::BinaryOp;
+use crate::{DType, Dims, Error, Operand, Result, Scalar, Tensor};
 
 fn same_dtype(a: &Tensor, b: &Tensor) -> Result<()> {
     if a.dtype() == b.dtype() {

@@ -4,13 +4,13 @@
 //! Products are computed on exact integers (in `float64`) and rounded once, in `float32` steps as
 //! FBGEMM does. Kernels that do not know the quantized dtypes refuse them.
 
+use sconce_kernel_core::iter::map::map;
 use sconce_kernel_core::tensor::quantization::{
     codes, integers, pack, per_tensor, quantizer, underlying, with_quantizer,
 };
 use sconce_kernel_core::tensor::quantizer::Quantizer;
 
 use crate::{DType, Element, Error, MemoryFormat, Result, Tensor};
-use sconce_kernel_core::iter::map::map;
 
 /// The channel of each element of a row-major tensor.
 fn channel_of(sizes: &[i64], axis: Option<usize>) -> impl Fn(usize) -> usize + use<> {

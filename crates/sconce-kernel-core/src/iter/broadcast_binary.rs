@@ -5,10 +5,8 @@
 
 use crate::iter::permutation::Permutation;
 use crate::layout::shape::{broadcast, expanded_strides};
-use crate::layout::strided_iter;
-use crate::layout::strided_iter::Strided;
-use crate::parallel::grain;
-use crate::parallel::partition;
+use crate::layout::strided_iter::{self, Strided};
+use crate::parallel::{grain, partition};
 use crate::simd::dispatch::dispatch;
 use crate::simd::map_slice::map_slice;
 use crate::vecmath::float_element::FloatElement;

@@ -2,13 +2,13 @@
 //! the first cache holds them.
 #![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
 
-use crate::simd::arithmetic::Arithmetic;
-use crate::simd::half_precision::{Half, narrow, widen, widened};
 use half::{bf16, f16};
 
 use crate::iter::broadcast_binary::{BinaryRowKernel, zip_parallel};
 use crate::iter::map::{map, map_slices_beyond};
 use crate::layout::strided_iter::Strided;
+use crate::simd::arithmetic::Arithmetic;
+use crate::simd::half_precision::{Half, narrow, widen, widened};
 use crate::{DType, Error, Result, Tensor};
 
 /// Elements of a block.

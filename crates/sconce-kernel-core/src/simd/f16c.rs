@@ -1,7 +1,6 @@
 //! Conversions and arithmetic of `float16` by instructions: F16C and AVX-512.
 #![allow(unsafe_code, reason = "instructions that were found to be there; see the safety comments")]
 
-use crate::simd::dispatch::has_f16c;
 use std::arch::x86_64::{
     __m128i, __m256i, __m512, _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_storeu_si128,
     _mm256_cvtph_ps, _mm256_cvtps_ph, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_storeu_ps,
@@ -12,7 +11,7 @@ use std::arch::x86_64::{
 use half::f16;
 
 use crate::simd::arithmetic::Arithmetic;
-use crate::simd::dispatch::{Level, best};
+use crate::simd::dispatch::{Level, best, has_f16c};
 
 /// Elements that one instruction converts; with AVX-512 twice as many.
 const LANES: usize = 8;

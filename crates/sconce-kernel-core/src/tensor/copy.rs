@@ -3,16 +3,14 @@
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use crate::element;
 use crate::layout::strided_iter;
-use crate::parallel::grain;
-use crate::parallel::partition;
+use crate::parallel::{grain, partition};
 use crate::simd::dispatch::dispatch;
 use crate::simd::half_precision::{narrow, widen};
 use crate::simd::map_slice::map_slice;
 use crate::tensor::transposed_copy::copy_transposed;
 use crate::vecmath::float_element::FloatElement;
-use crate::{Bool, DType, Element, Error, Result, Tensor};
+use crate::{Bool, DType, Element, Error, Result, Tensor, element};
 
 impl Tensor {
     /// Writes `source`, broadcast and converted, into this tensor: `torch.Tensor.copy_`. Views of

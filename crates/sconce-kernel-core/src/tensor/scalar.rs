@@ -1,8 +1,8 @@
 //! Numbers outside any tensor.
 
-use crate::tensor::dtype_range::{greatest, integer_range};
 use num_complex::Complex;
 
+use crate::tensor::dtype_range::{greatest, integer_range};
 use crate::{DType, Error, Result};
 
 /// A number outside any tensor: Python's `bool`, `int`, `float` or `complex`.

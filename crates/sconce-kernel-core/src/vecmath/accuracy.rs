@@ -1,7 +1,6 @@
 //! The functions that operators of every floating type are made of, as accurate as the type needs.
 
-use crate::vecmath::double;
-use crate::vecmath::single_via_double;
+use crate::vecmath::{double, single_via_double};
 
 /// Functions of `f64`, without branches.
 pub trait Accuracy {

@@ -1,20 +1,20 @@
 //! Activation functions with parameters or a weight.
 
+use sconce_kernel_core::c_format::general;
+use sconce_kernel_core::iter::map::map;
+use sconce_kernel_core::layout::shape::wrap_dim;
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch;
+use sconce_kernel_core::tensor::dtype_range::{rounded, wrapped};
+use sconce_kernel_core::tensor::promotion::compute_dtype;
+use sconce_kernel_core::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
+
 use crate::elementwise::any_dtype::{map_floating, map_floating_each, rounding};
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
 use crate::elementwise::unary::unary;
 use crate::elementwise::unary_op::UnaryOp;
 use crate::{DType, Error, Result, Scalar, Tensor};
-use sconce_kernel_core::c_format::general;
-use sconce_kernel_core::iter::map::map;
-use sconce_kernel_core::layout::shape::wrap_dim;
-use sconce_kernel_core::parallel::partition;
-use sconce_kernel_core::simd::dispatch;
-use sconce_kernel_core::tensor::dtype_range::rounded;
-use sconce_kernel_core::tensor::dtype_range::wrapped;
-use sconce_kernel_core::tensor::promotion::compute_dtype;
-use sconce_kernel_core::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
 
 /// `torch.nn.functional.celu`.
 ///

@@ -1,21 +1,21 @@
 //! Element-wise operators that are written once for all dtypes, and computed in double precision.
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
-use crate::elementwise::binary::binary;
-use crate::elementwise::binary_op::BinaryOp;
-use crate::{Bool, DType, Dims, Error, Operand, Result, Tensor, result_type};
 use sconce_kernel_core::iter::broadcast_binary::{row, zip, zip_parallel};
 use sconce_kernel_core::iter::half_precision::{map_half, zip_half};
 use sconce_kernel_core::iter::map::{map, map_slices_beyond};
 use sconce_kernel_core::layout::strided_iter::Strided;
 use sconce_kernel_core::parallel::grain;
 use sconce_kernel_core::simd::map_slice::map_slice;
-use sconce_kernel_core::tensor::dtype_range::integer_range;
-use sconce_kernel_core::tensor::dtype_range::rounded;
+use sconce_kernel_core::tensor::dtype_range::{integer_range, rounded};
 use sconce_kernel_core::tensor::promotion::int_to_float;
 use sconce_kernel_core::tensor::wide_elements::{
     Complex128, Number, WideElements, expect_floating, widest,
 };
+
+use crate::elementwise::binary::binary;
+use crate::elementwise::binary_op::BinaryOp;
+use crate::{Bool, DType, Dims, Error, Operand, Result, Tensor, result_type};
 
 /// `f` of every element; integers give `float32`.
 ///

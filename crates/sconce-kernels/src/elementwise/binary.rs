@@ -1,26 +1,24 @@
 //! Binary element-wise operators: type promotion, broadcasting, and the kernels of floating and complex
 //! types.
 
-use crate::elementwise::binary_op::BinaryOp;
-use crate::elementwise::compare::{compare, compare_bools};
-use crate::elementwise::complex_arithmetic::{power, quotient, times_one};
-use crate::elementwise::unary::UnaryKernels;
 use num_complex::Complex;
-use sconce_kernel_core::tensor::dtype_range::wrapped;
-use sconce_kernel_core::tensor::promotion::{compute_dtype, is_half};
-
-use crate::elementwise::binary_integer;
-use crate::elementwise::remainder;
-use crate::unary;
-use crate::{Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, result_type};
 use sconce_kernel_core::iter::broadcast_binary::{BinaryKernel, row, zip, zip_parallel};
 use sconce_kernel_core::iter::half_precision::{map_half, zip_half};
 use sconce_kernel_core::layout::shape::broadcast;
 use sconce_kernel_core::parallel::grain;
 use sconce_kernel_core::simd::map_slice::map_slice;
-use sconce_kernel_core::tensor::dtype_range::rounded;
-use sconce_kernel_core::tensor::promotion::int_to_float;
+use sconce_kernel_core::tensor::dtype_range::{rounded, wrapped};
+use sconce_kernel_core::tensor::promotion::{compute_dtype, int_to_float, is_half};
 use sconce_kernel_core::vecmath::float_element::FloatElement;
+
+use crate::elementwise::binary_op::BinaryOp;
+use crate::elementwise::compare::{compare, compare_bools};
+use crate::elementwise::complex_arithmetic::{power, quotient, times_one};
+use crate::elementwise::unary::UnaryKernels;
+use crate::elementwise::{binary_integer, remainder};
+use crate::{
+    Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, result_type, unary,
+};
 
 use BinaryOp::*;
 

@@ -1,9 +1,10 @@
 //! Binary element-wise operators of two integer tensors of one dtype.
 
+use sconce_kernel_core::iter::broadcast_binary::zip;
+
 use crate::elementwise::binary_op::BinaryOp::{self, *};
 use crate::elementwise::compare::compare;
 use crate::{DType, Error, Result, Tensor};
-use sconce_kernel_core::iter::broadcast_binary::zip;
 
 /// Whether an operator is computed in this dtype itself, where the result wraps around as that in
 /// `int64` would.

@@ -1,8 +1,9 @@
 //! Comparisons of two operands.
 
+use sconce_kernel_core::iter::broadcast_binary::zip;
+
 use crate::elementwise::binary_op::BinaryOp::{self, *};
 use crate::{Bool, Element, Result, Tensor};
-use sconce_kernel_core::iter::broadcast_binary::zip;
 
 pub(crate) fn compare<T: Element + PartialOrd>(
     op: BinaryOp,

@@ -1,12 +1,12 @@
 //! Complex tensors: real and imaginary parts as views, conversion to and from polar form.
 
 use num_complex::Complex;
-
-use crate::{DType, Dims, Element, Error, Result, Tensor};
 use sconce_kernel_core::iter::map::map;
 use sconce_kernel_core::layout::shape;
 use sconce_kernel_core::tensor::promotion::int_to_float;
 use sconce_kernel_core::vecmath::accuracy::{Accuracy, SingleAccuracy};
+
+use crate::{DType, Dims, Element, Error, Result, Tensor};
 
 /// The real dtype of the parts of a complex one; other dtypes as they are.
 pub fn real_dtype(dtype: DType) -> DType {

@@ -1,7 +1,8 @@
 //! Powers, sums and quotients of complex numbers.
 
-use crate::elementwise::complex_special_cases;
 use num_complex::Complex;
+
+use crate::elementwise::complex_special_cases;
 
 pub(crate) fn power<F: num_traits::Float>(x: Complex<F>, y: Complex<F>) -> Complex<F> {
     if [x.re, x.im, y.re, y.im].into_iter().all(|part| part.is_zero()) {

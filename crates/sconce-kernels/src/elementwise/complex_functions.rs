@@ -2,13 +2,13 @@
 
 use num_complex::Complex;
 use num_traits::{AsPrimitive, Float};
+use sconce_kernel_core::iter::broadcast_binary::zip;
+use sconce_kernel_core::iter::map::map;
+use sconce_kernel_core::simd::dispatch::dispatch;
 
 use crate::elementwise::complex_arithmetic::quotient;
 use crate::elementwise::complex_special_cases;
 use crate::{DType, Element, Error, Result, Tensor, UnaryOp, result_type};
-use sconce_kernel_core::iter::broadcast_binary::zip;
-use sconce_kernel_core::iter::map::map;
-use sconce_kernel_core::simd::dispatch::dispatch;
 
 type C = Complex<f64>;
 

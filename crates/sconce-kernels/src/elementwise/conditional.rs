@@ -1,16 +1,17 @@
 //! Selection between values: `where`, `masked_fill`, `clamp`, and activations defined piece by piece.
 
+use sconce_kernel_core::iter::map::map;
+use sconce_kernel_core::layout::shape::broadcast;
+use sconce_kernel_core::tensor::dtype_range::{integer_range, rounded};
+use sconce_kernel_core::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
+
 use crate::elementwise::any_dtype::{map_floating, map_floating_each, rounding};
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
-use crate::per_tensor;
 use crate::quantize::{map_codes, quantized_integer};
-use crate::{Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, result_type};
-use sconce_kernel_core::iter::map::map;
-use sconce_kernel_core::layout::shape::broadcast;
-use sconce_kernel_core::tensor::dtype_range::integer_range;
-use sconce_kernel_core::tensor::dtype_range::rounded;
-use sconce_kernel_core::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
+use crate::{
+    Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, per_tensor, result_type,
+};
 
 /// `torch.where(condition, a, b)`.
 ///

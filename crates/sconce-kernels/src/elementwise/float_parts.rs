@@ -1,11 +1,12 @@
 //! Parts of floating-point numbers: fractions, exponents, signs, and the neighbouring numbers.
 
+use sconce_kernel_core::iter::broadcast_binary::zip;
+use sconce_kernel_core::iter::map::map;
+
 use crate::elementwise::any_dtype::map_floating;
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
 use crate::{Bool, DType, Error, Result, Scalar, Tensor, result_type};
-use sconce_kernel_core::iter::broadcast_binary::zip;
-use sconce_kernel_core::iter::map::map;
 
 /// `torch.nextafter`.
 ///

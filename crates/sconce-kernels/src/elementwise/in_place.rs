@@ -1,12 +1,13 @@
 //! Results stored in the operand itself: operators whose names end in `_`.
 
+use sconce_kernel_core::tensor::copy::cannot_grow;
+use sconce_kernel_core::tensor::promotion::check_cast;
+
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
 use crate::elementwise::unary::unary;
 use crate::elementwise::unary_op::UnaryOp;
 use crate::{Bool, DType, Dims, Operand, Result, Tensor};
-use sconce_kernel_core::tensor::copy::cannot_grow;
-use sconce_kernel_core::tensor::promotion::check_cast;
 
 /// Stores `result` in `target`, as in-place operators do.
 ///

@@ -5,9 +5,9 @@
 //! so a division and a subtraction give the remainder.
 
 use num_traits::Float;
+use sconce_kernel_core::iter::broadcast_binary::{BinaryKernel, row, row_or};
 
 use crate::BinaryOp;
-use sconce_kernel_core::iter::broadcast_binary::{BinaryKernel, row, row_or};
 
 /// The kernel of such an operator.
 pub(crate) fn f32(op: BinaryOp) -> Option<BinaryKernel<f32>> {

@@ -1,12 +1,13 @@
 //! Element-wise operators of three operands.
 
-use crate::elementwise::any_dtype::zip_floating;
-use crate::elementwise::complex_arithmetic::quotient;
-use crate::{DType, Element, Error, Operand, Result, Scalar, Tensor, result_type};
 use sconce_kernel_core::layout::shape::{broadcast, expanded_strides};
 use sconce_kernel_core::layout::strided_iter;
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::tensor::wide_elements::{Complex128, Number, widest};
+
+use crate::elementwise::any_dtype::zip_floating;
+use crate::elementwise::complex_arithmetic::quotient;
+use crate::{DType, Element, Error, Operand, Result, Scalar, Tensor, result_type};
 
 /// `f` of broadcast triples.
 fn zip3<T: Element>(

@@ -1,24 +1,21 @@
 //! Unary element-wise operators.
 #![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
 
-use crate::elementwise::unary_op::{Class, UnaryOp};
-use crate::quantize::{through_floats, through_integers};
 use num_complex::Complex;
 use num_traits::{AsPrimitive, Float};
+use sconce_kernel_core::iter::half_precision::{map_bits, map_half};
 use sconce_kernel_core::iter::map::{map, map_slices, map_slices_beyond};
 use sconce_kernel_core::parallel::grain;
 use sconce_kernel_core::simd::map_slice::{map_slice, map_slice_or, map_wide};
+use sconce_kernel_core::tensor::promotion::{compute_dtype, int_to_float, is_half};
+use sconce_kernel_core::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
 use sconce_kernel_core::vecmath::float_element::FloatElement;
+use sconce_kernel_core::vecmath::{double, single, single_via_double as wide};
 
 use crate::elementwise::complex_functions;
+use crate::elementwise::unary_op::{Class, UnaryOp};
+use crate::quantize::{through_floats, through_integers};
 use crate::{Bool, DType, Element, Error, Result, Tensor};
-use sconce_kernel_core::iter::half_precision::{map_bits, map_half};
-use sconce_kernel_core::tensor::promotion::int_to_float;
-use sconce_kernel_core::tensor::promotion::{compute_dtype, is_half};
-use sconce_kernel_core::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
-use sconce_kernel_core::vecmath::double;
-use sconce_kernel_core::vecmath::single;
-use sconce_kernel_core::vecmath::single_via_double as wide;
 
 use UnaryOp::*;
 

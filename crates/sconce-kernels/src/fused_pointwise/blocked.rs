@@ -7,6 +7,14 @@
 
 use std::cell::Ref;
 
+use sconce_kernel_core::iter::broadcast_binary::{BinaryKernel, row};
+use sconce_kernel_core::layout::shape::{broadcast, expanded_strides};
+use sconce_kernel_core::layout::strided_iter::{self, Strided};
+use sconce_kernel_core::parallel::{grain, partition};
+use sconce_kernel_core::simd::dispatch::{dispatch, prefetch};
+use sconce_kernel_core::simd::map_slice::map_slice;
+use sconce_kernel_core::tensor::copy::copy_row;
+use sconce_kernel_core::tensor::dtype_range::rounded;
 use smallvec::SmallVec;
 
 use super::{PointwiseOp, PointwiseResults, PointwiseStep, apply};
@@ -16,16 +24,6 @@ use crate::elementwise::conditional::{elu_of, leaky, softplus_of};
 use crate::elementwise::ternary::mixed;
 use crate::elementwise::unary::UnaryKernel;
 use crate::{BinaryOp, Bool, DType, Dims, Operand, Result, Scalar, Tensor, UnaryOp};
-use sconce_kernel_core::iter::broadcast_binary::{BinaryKernel, row};
-use sconce_kernel_core::layout::shape::{broadcast, expanded_strides};
-use sconce_kernel_core::layout::strided_iter;
-use sconce_kernel_core::layout::strided_iter::Strided;
-use sconce_kernel_core::parallel::grain;
-use sconce_kernel_core::parallel::partition;
-use sconce_kernel_core::simd::dispatch::{dispatch, prefetch};
-use sconce_kernel_core::simd::map_slice::map_slice;
-use sconce_kernel_core::tensor::copy::copy_row;
-use sconce_kernel_core::tensor::dtype_range::rounded;
 
 /// Elements of a block: a few blocks stay in the first cache together.
 const BLOCK: usize = 1024;

@@ -9,18 +9,16 @@ mod result_layout;
 mod small;
 
 use result_layout::{PermutedInputs, StepLayout};
+use sconce_kernel_core::layout::shape::broadcast;
 use smallvec::SmallVec;
 
-use crate::binary;
 use crate::elementwise::binary::BinaryKernels;
 use crate::elementwise::unary_op::UnaryOp;
-use crate::unary;
 use crate::{
-    BinaryOp, DType, Dims, Error, Operand, Result, Scalar, Tensor, add, addcdiv, addcmul, clamp,
-    contiguous_binary, contiguous_unary, elu, hardtanh, leaky_relu, lerp, masked_fill, softplus,
-    sub, where_,
+    BinaryOp, DType, Dims, Error, Operand, Result, Scalar, Tensor, add, addcdiv, addcmul, binary,
+    clamp, contiguous_binary, contiguous_unary, elu, hardtanh, leaky_relu, lerp, masked_fill,
+    softplus, sub, unary, where_,
 };
-use sconce_kernel_core::layout::shape::broadcast;
 
 /// What a step of a chain computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

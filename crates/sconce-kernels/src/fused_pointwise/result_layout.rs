@@ -4,13 +4,13 @@
 //! permuted to the order in which the result lies in memory, and the dimensions of the results are
 //! permuted back.
 
+use sconce_kernel_core::iter::permutation::Permutation;
+use sconce_kernel_core::layout::shape::{broadcast, contiguous_strides};
+use sconce_kernel_core::layout::strides::strides_of_result;
 use smallvec::SmallVec;
 
 use super::{MAX_OPERANDS, PointwiseOp, PointwiseResults, PointwiseStep};
 use crate::{BinaryOp, Dims, Operand, Result, ResultLayout, Tensor, UnaryOp};
-use sconce_kernel_core::iter::permutation::Permutation;
-use sconce_kernel_core::layout::shape::{broadcast, contiguous_strides};
-use sconce_kernel_core::layout::strides::strides_of_result;
 
 /// What the strides of a step's result follow from.
 #[derive(Clone, Copy)]

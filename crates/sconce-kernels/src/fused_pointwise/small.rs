@@ -3,14 +3,14 @@
 
 use std::cell::Ref;
 
+use sconce_kernel_core::iter::broadcast_binary::BinaryKernel;
+use sconce_kernel_core::layout::strided_iter::Strided;
 use smallvec::SmallVec;
 
 use super::{PointwiseOp, PointwiseStep};
 use crate::elementwise::binary::BinaryKernels;
 use crate::elementwise::unary::UnaryKernel;
 use crate::{BinaryOp, Operand, Scalar, Tensor};
-use sconce_kernel_core::iter::broadcast_binary::BinaryKernel;
-use sconce_kernel_core::layout::strided_iter::Strided;
 
 /// How many elements all steps together give at most.
 const MOST: usize = 4096;

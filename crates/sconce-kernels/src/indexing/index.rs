@@ -1,12 +1,12 @@
 //! Gathering elements by index: `index_select`, `gather`, `scatter`, `embedding`, and advanced
 //! indexing.
 
+use sconce_kernel_core::layout::shape::{broadcast, contiguous_strides, product, wrap_dim};
+use sconce_kernel_core::parallel::{grain, partition};
+
 use crate::elementwise::in_place::store;
 use crate::indexing::index_runs::{IndexRuns, at_least_one, by_width, units};
 use crate::{Bool, DType, Dims, Element, Error, Operand, Result, Tensor};
-use sconce_kernel_core::layout::shape::{broadcast, contiguous_strides, product, wrap_dim};
-use sconce_kernel_core::parallel::grain;
-use sconce_kernel_core::parallel::partition;
 
 fn integers(index: &Tensor, refuse: impl FnOnce() -> Error) -> Result<Vec<i64>> {
     if !matches!(index.dtype(), DType::Int64 | DType::Int32) && index.numel() > 0 {

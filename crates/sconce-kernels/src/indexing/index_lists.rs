@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use crate::indexing::index_runs::{by_width, units};
-use crate::{Dims, Element, Error, Result, Tensor};
 use sconce_kernel_core::layout::shape::product;
 use sconce_kernel_core::parallel::partition;
+
+use crate::indexing::index_runs::{by_width, units};
+use crate::{Dims, Element, Error, Result, Tensor};
 
 /// Elements of a result from which on other threads pay.
 const PARALLEL: usize = 1 << 16;

@@ -6,13 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use half::{bf16, f16};
 use num_complex::Complex;
-
-use crate::{Bool, DType, Dims, Element, Error, Result, Tensor};
 use sconce_kernel_core::layout::shape::{contiguous_strides, wrap_dim};
 use sconce_kernel_core::layout::strided_iter;
-use sconce_kernel_core::parallel::grain;
-use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::parallel::{grain, partition};
 use sconce_kernel_core::simd::dispatch::dispatch;
+
+use crate::{Bool, DType, Dims, Element, Error, Result, Tensor};
 
 /// Runs `$f::<T>` for an unsigned type as wide as the dtype's elements: moving needs no more.
 macro_rules! by_width {

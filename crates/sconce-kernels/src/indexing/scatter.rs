@@ -1,12 +1,13 @@
 //! Writing to, and reducing into, positions given by index tensors.
 
-use crate::indexing::index::true_positions;
-use crate::indexing::index_runs::{IndexRuns, at_least_one};
-use crate::{DType, Dims, Error, MemoryFormat, Operand, Result, Scalar, Tensor};
 use sconce_kernel_core::layout::shape::wrap_dim;
 use sconce_kernel_core::tensor::wide_elements::{
     Complex128, Number, Real, computed, expect_ordered,
 };
+
+use crate::indexing::index::true_positions;
+use crate::indexing::index_runs::{IndexRuns, at_least_one};
+use crate::{DType, Dims, Error, MemoryFormat, Operand, Result, Scalar, Tensor};
 
 /// What becomes of an element that several sources point to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,13 @@
 //! Dropout in training, and `rrelu`, whose slope is random.
 
+use sconce_kernel_core::c_format::general;
+use sconce_kernel_core::tensor::promotion::check_cast;
+
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
 use crate::elementwise::in_place::store;
 use crate::random::continuous::{bernoulli_in_place, empty_like};
 use crate::{DType, Dims, Error, Generator, Result, Scalar, Tensor};
-use sconce_kernel_core::c_format::general;
-use sconce_kernel_core::tensor::promotion::check_cast;
 
 /// What is dropped, and what is put in its place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

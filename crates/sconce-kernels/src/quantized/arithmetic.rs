@@ -1,10 +1,9 @@
 //! Arithmetic on quantized tensors: sums and products with numbers, thresholds, matrix products.
 
-use crate::binary;
-use crate::quantize::map_codes;
-use crate::quantize::{centred, nearest};
-use crate::{BinaryOp, Error, Output, Quantizer, Result, Scalar, Tensor, through_floats};
 use sconce_kernel_core::tensor::quantization::{pack, per_tensor, underlying};
+
+use crate::quantize::{centred, map_codes, nearest};
+use crate::{BinaryOp, Error, Output, Quantizer, Result, Scalar, Tensor, binary, through_floats};
 
 /// `quantized::add_scalar`: the zero point moves, and where it would leave the range of integers,
 /// steps become larger.

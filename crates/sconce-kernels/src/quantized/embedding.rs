@@ -5,10 +5,10 @@
 //! from the low bits up. An element is `scale * code + bias`.
 
 use half::f16;
-
-use crate::{DType, Dims, Error, Result, Tensor};
 use sconce_kernel_core::tensor::quantization::{codes, quantizer};
 use sconce_kernel_core::tensor::quantizer::Quantizer;
+
+use crate::{DType, Dims, Error, Result, Tensor};
 
 /// How many bits a code has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Fake quantization: rounding to what a quantized number would hold
 //! (`torch.fake_quantize_per_tensor_affine` and its relatives), as used in quantization-aware training.
 
+use sconce_kernel_core::error::{Error, Result};
+use sconce_kernel_core::tensor::strided::Tensor;
 use sconce_tensor::DType;
 
 use crate::quantize::range_parameters;
 use crate::reduction::min_max::{amax, amin};
-use sconce_kernel_core::error::{Error, Result};
-use sconce_kernel_core::tensor::strided::Tensor;
 
 /// What numbers are rounded to.
 #[derive(Debug, Clone)]

@@ -4,14 +4,6 @@
 //! that fit the instructions for small integers go through [`Int8Rows`]; the rest is computed in
 //! `float64`.
 
-use crate::binary;
-use crate::conv;
-use crate::nn::conv::convolution::checked_geometry;
-use crate::nn::conv::window::Geometry;
-use crate::quantize::{Steps, centred, choose_parameters, dequantize, nearest, quantize};
-use crate::{
-    BinaryOp, ConvOptions, DType, Element, Error, MemoryFormat, Result, Scalar, Tensor, linear,
-};
 use sconce_gemm::int8_dot::Int8Rows;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::dispatch;
@@ -19,6 +11,14 @@ use sconce_kernel_core::tensor::quantization::{
     integers, pack, per_tensor, quantizer, underlying, with_quantizer,
 };
 use sconce_kernel_core::tensor::quantizer::Quantizer;
+
+use crate::nn::conv::convolution::checked_geometry;
+use crate::nn::conv::window::Geometry;
+use crate::quantize::{Steps, centred, choose_parameters, dequantize, nearest, quantize};
+use crate::{
+    BinaryOp, ConvOptions, DType, Element, Error, MemoryFormat, Result, Scalar, Tensor, binary,
+    conv, linear,
+};
 
 /// The most numbers in a row of [`Int8Rows`].
 const LONGEST: usize = 65_000;

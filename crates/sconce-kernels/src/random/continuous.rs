@@ -5,12 +5,11 @@
 //! view receives what its base would have received.
 
 use num_complex::Complex;
-
-use crate::{DType, Element, Error, Generator, MemoryFormat, Result, Tensor};
 use sconce_kernel_core::c_format::general;
 use sconce_kernel_core::simd::dispatch::dispatch;
-use sconce_kernel_core::vecmath::double;
-use sconce_kernel_core::vecmath::single;
+use sconce_kernel_core::vecmath::{double, single};
+
+use crate::{DType, Element, Error, Generator, MemoryFormat, Result, Tensor};
 
 /// The dimensions, outermost in memory first: the order in which `TensorIterator` goes over one
 /// tensor.

@@ -1,8 +1,9 @@
 //! Gamma, Dirichlet and binomial distributions, drawn as PyTorch's CPU kernels draw them.
 
-use crate::{DType, Error, Generator, Result, Tensor};
 use sconce_kernel_core::layout::shape;
 use sconce_kernel_core::tensor::dtype_range::rounded;
+
+use crate::{DType, Error, Generator, Result, Tensor};
 
 /// `torch._standard_gamma`: a number of the gamma distribution of rate 1 for each concentration.
 ///

@@ -1,10 +1,11 @@
 //! Random integers: over a dtype or a range, permutations, Poisson numbers, `multinomial`.
 
+use sconce_kernel_core::tensor::dtype_range::rounded;
+
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
 use crate::random::continuous::{empty_like, exponential_in_place, write_in_order};
 use crate::{DType, Dims, Error, Generator, Result, Tensor};
-use sconce_kernel_core::tensor::dtype_range::rounded;
 
 /// `torch.Tensor.random_()`: whole numbers over all that the dtype holds exactly.
 ///

@@ -1,9 +1,9 @@
 //! `cov` and `corrcoef`: covariances and correlations of rows.
 
-use crate::binary;
-use crate::{BinaryOp, DType, Error, Result, Tensor};
 use sconce_kernel_core::tensor::promotion::int_to_float;
 use sconce_kernel_core::tensor::wide_elements::{Complex128, WideElements};
+
+use crate::{BinaryOp, DType, Error, Result, Tensor, binary};
 
 /// `torch.cov`: covariances of rows, weighted by how often and how much columns count.
 ///

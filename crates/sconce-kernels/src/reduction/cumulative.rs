@@ -2,14 +2,15 @@
 #![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
-use crate::special::log_of_sum;
-use crate::{DType, Dims, Element, Error, MinMax, Result, Tensor};
 use sconce_kernel_core::layout::shape::wrap_dim;
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::tensor::wide_elements::{
     Complex128, Number, Real, WideElements, computed, expect_floating, expect_ordered, widest,
 };
 use sconce_kernel_core::vecmath::accuracy::{DoubleAccuracy, SingleAccuracy};
+
+use crate::special::log_of_sum;
+use crate::{DType, Dims, Element, Error, MinMax, Result, Tensor};
 
 /// Elements with a dimension last, as rows, and how to get back.
 struct Lines {

@@ -1,11 +1,11 @@
 //! `diff`, `gradient` and `trapezoid`: finite differences, numerical derivatives and integrals.
 
-use crate::binary;
-use crate::{BinaryOp, DType, Dims, Error, Operand, Result, Scalar, Tensor};
 use sconce_kernel_core::layout::shape::wrap_dim;
 use sconce_kernel_core::tensor::dtype_range::rounded;
 use sconce_kernel_core::tensor::promotion::int_to_float;
 use sconce_kernel_core::tensor::wide_elements::{Number, WideElements};
+
+use crate::{BinaryOp, DType, Dims, Error, Operand, Result, Scalar, Tensor, binary};
 
 /// `torch.diff`: differences of neighbours, `n` times over.
 ///

@@ -1,16 +1,14 @@
 //! Distances between vectors, and cosine similarity.
 
 use num_traits::Float;
+use sconce_kernel_core::c_format::general;
+use sconce_kernel_core::layout::shape::broadcast;
+use sconce_kernel_core::parallel::{grain, partition};
+use sconce_kernel_core::simd::dispatch::dispatch;
 
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
-use crate::norm;
-use crate::{DType, Dims, Element, Error, Result, Tensor, result_type, sum};
-use sconce_kernel_core::c_format::general;
-use sconce_kernel_core::layout::shape::broadcast;
-use sconce_kernel_core::parallel::grain;
-use sconce_kernel_core::parallel::partition;
-use sconce_kernel_core::simd::dispatch::dispatch;
+use crate::{DType, Dims, Element, Error, Result, Tensor, norm, result_type, sum};
 
 /// `torch.nn.functional.pairwise_distance`.
 ///

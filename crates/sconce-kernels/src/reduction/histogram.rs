@@ -1,12 +1,12 @@
 //! Histograms, `bincount` and `searchsorted`.
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
-use crate::{DType, Dims, Error, Result, Tensor, result_type};
-use sconce_kernel_core::parallel::grain;
-use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::parallel::{grain, partition};
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::tensor::dtype_range::rounded;
 use sconce_kernel_core::tensor::wide_elements::{Real, computed, expect_floating, expect_ordered};
+
+use crate::{DType, Dims, Error, Result, Tensor, result_type};
 
 /// The most bins that a number in a program may ask for.
 const MOST_BINS: i64 = 1 << 28;

@@ -1,12 +1,13 @@
 //! `max`, `min`, `argmax`, `argmin`, `amax` and `amin`: extreme values and their positions.
 
-use crate::reduction::reduce::{Reduced, Rows, rows};
-use crate::reduction::reduction_order::{Columns, WIDTH};
-use crate::{DType, Element, Error, Result, Tensor};
 use sconce_kernel_core::layout::shape::wrap_dim;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
+
+use crate::reduction::reduce::{Reduced, Rows, rows};
+use crate::reduction::reduction_order::{Columns, WIDTH};
+use crate::{DType, Element, Error, Result, Tensor};
 
 /// Which end [`min_max`] looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,16 +6,16 @@
 
 use num_complex::Complex;
 use num_traits::{One, Zero};
+use sconce_kernel_core::layout::shape::wrap_dim;
+use sconce_kernel_core::layout::strided_iter;
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::tensor::promotion::compute_dtype;
 use smallvec::SmallVec;
 
 use crate::elementwise::unary::unary;
 use crate::elementwise::unary_op::UnaryOp;
 use crate::reduction::reduction_order::{Columns, OrderedFold};
 use crate::{Bool, DType, Dims, Element, Error, Result, Storage, Tensor};
-use sconce_kernel_core::layout::shape::wrap_dim;
-use sconce_kernel_core::layout::strided_iter;
-use sconce_kernel_core::simd::dispatch::dispatch;
-use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 /// The rows of a tensor: what stays, and what is reduced, side by side.
 pub(crate) struct Rows {

@@ -7,11 +7,11 @@
 
 use std::ops::Range;
 
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch::dispatch;
 use smallvec::SmallVec;
 
 use crate::Element;
-use sconce_kernel_core::parallel::partition;
-use sconce_kernel_core::simd::dispatch::dispatch;
 
 /// Numbers that are taken in side by side.
 pub(crate) const LANES: usize = 16;

@@ -1,11 +1,10 @@
 //! Kernels over contiguous rows of `f32`: softmax, layer normalisation, sums.
 
 use num_traits::{Float, Zero};
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::vecmath::{double, single};
 
 use crate::reduction::reduction_order::{LEAF, OrderedFold};
-use sconce_kernel_core::simd::dispatch::dispatch;
-use sconce_kernel_core::vecmath::double;
-use sconce_kernel_core::vecmath::single;
 
 /// Numbers that are added side by side.
 const LANES: usize = 16;

@@ -1,8 +1,9 @@
 //! Reductions of segments of a dimension.
 
-use crate::{DType, Dims, Error, Result, Tensor};
 use sconce_kernel_core::layout::shape::{numel, wrap_dim};
 use sconce_kernel_core::tensor::wide_elements::{WideElements, expect_floating};
+
+use crate::{DType, Dims, Error, Result, Tensor};
 
 /// The reductions of `torch.segment_reduce`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

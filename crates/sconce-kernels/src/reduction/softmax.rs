@@ -1,6 +1,11 @@
 //! `softmax`, `log_softmax` and `logsumexp`.
 
 use num_complex::Complex;
+use sconce_kernel_core::layout::shape::{product, wrap_dim};
+use sconce_kernel_core::parallel::{grain, partition};
+use sconce_kernel_core::tensor::promotion::{compute_dtype, int_to_float};
+use sconce_kernel_core::tensor::wide_elements::expect_floating;
+use sconce_kernel_core::vecmath::single;
 
 use crate::reduction::reduce::{NARROW, row_sum, rows};
 use crate::reduction::row_kernels::{
@@ -8,11 +13,6 @@ use crate::reduction::row_kernels::{
 };
 use crate::reduction::softmax_columns::{Finish, columns};
 use crate::{DType, Error, Result, Tensor};
-use sconce_kernel_core::layout::shape::{product, wrap_dim};
-use sconce_kernel_core::parallel::{grain, partition};
-use sconce_kernel_core::tensor::promotion::{compute_dtype, int_to_float};
-use sconce_kernel_core::tensor::wide_elements::expect_floating;
-use sconce_kernel_core::vecmath::single;
 
 /// Gives `f` a contiguous copy whose last dimension is `dim`, to change in place.
 pub(crate) fn along(

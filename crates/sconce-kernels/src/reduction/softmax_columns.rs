@@ -1,10 +1,11 @@
 //! Softmax along a dimension that is not the last one, without transposing.
 
-use crate::reduction::reduction_order::{LANES, LEAF};
-use crate::{Result, Tensor};
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::vecmath::single;
+
+use crate::reduction::reduction_order::{LANES, LEAF};
+use crate::{Result, Tensor};
 
 /// What becomes of columns: a factor of the sum of the exponentials of each, and of that what becomes of an
 /// element: itself, the exponential of what it is below the greatest where these are kept, the greatest,

@@ -1,15 +1,14 @@
 //! `nansum`, `renorm`, `dist`, and tests and counts over elements.
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
-use crate::Scalar;
-use crate::binary;
-use crate::reduction::reduce::rows;
-use crate::{BinaryOp, Bool, DType, Dims, Error, Result, Tensor};
 use sconce_kernel_core::iter::map::map;
 use sconce_kernel_core::layout::shape::wrap_dim;
 use sconce_kernel_core::tensor::wide_elements::{
     Complex128, Number, WideElements, each_kind, expect_floating,
 };
+
+use crate::reduction::reduce::rows;
+use crate::{BinaryOp, Bool, DType, Dims, Error, Result, Scalar, Tensor, binary};
 
 /// `torch.nansum`: NaN counts as 0.
 ///

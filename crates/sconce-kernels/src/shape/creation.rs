@@ -1,8 +1,9 @@
 //! New tensors: `arange`, `linspace`, `eye`, triangles.
 
+use sconce_kernel_core::simd::dispatch::dispatch;
+
 use crate::indexing::index_runs::{by_width, units};
 use crate::{DType, Element, Error, Result, Scalar, Tensor};
-use sconce_kernel_core::simd::dispatch::dispatch;
 
 /// `torch.arange` in the dtype of its bounds unless one is given.
 ///

@@ -1,9 +1,10 @@
 //! Joining and splitting tensors: `cat`, `stack`, `split`, `chunk`.
 
-use crate::quantize::through_floats;
-use crate::{Dims, Error, Memory, MemoryFormat, Operand, Result, Tensor, result_type};
 use sconce_kernel_core::layout::shape::wrap_dim;
 use sconce_kernel_core::tensor::quantization::per_tensor;
+
+use crate::quantize::through_floats;
+use crate::{Dims, Error, Memory, MemoryFormat, Operand, Result, Tensor, result_type};
 
 /// `torch.cat`. Empty vectors are left out whatever the other sizes are, as PyTorch does for old
 /// programs.

@@ -1,8 +1,9 @@
 //! Padding, by a constant, by reflection or by replication.
 
+use sconce_kernel_core::layout::shape::numel;
+
 use crate::indexing::index_lists::pick;
 use crate::{DType, Dims, Error, Result, Scalar, Tensor};
-use sconce_kernel_core::layout::shape::numel;
 
 /// What padding consists of.
 #[derive(Debug, Clone, Copy, PartialEq)]

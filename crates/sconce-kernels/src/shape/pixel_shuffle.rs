@@ -1,7 +1,8 @@
 //! `pixel_shuffle`, its inverse, and `channel_shuffle`.
 
-use crate::{Dims, Error, Result, Tensor};
 use sconce_kernel_core::layout::shape::product;
+
+use crate::{Dims, Error, Result, Tensor};
 
 fn check(input: &Tensor, name: &str, factor_name: &str, factor: i64) -> Result<()> {
     if input.dim() < 3 {

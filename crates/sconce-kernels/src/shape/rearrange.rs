@@ -1,10 +1,11 @@
 //! Rearrangement of elements: `flip`, `roll`, `repeat`, diagonals, grids.
 
-use crate::indexing::index_runs::by_width;
-use crate::{DType, Dims, Element, Error, Result, Tensor};
 use sconce_kernel_core::layout::shape::{broadcast, infer_size, list, wrap_dim};
 use sconce_kernel_core::layout::strided_iter;
 use sconce_kernel_core::simd::dispatch::dispatch;
+
+use crate::indexing::index_runs::by_width;
+use crate::{DType, Dims, Element, Error, Result, Tensor};
 
 /// `torch.flip`.
 ///

@@ -2,16 +2,16 @@
 //!
 //! Among equal elements, which index is returned depends on how PyTorch sorts: see [`introsort`].
 
+use sconce_kernel_core::layout::shape::wrap_dim;
+use sconce_kernel_core::parallel::{grain, partition};
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::tensor::dtype_range::rounded;
+use sconce_kernel_core::tensor::wide_elements::{Real, computed, expect_ordered};
+
 use crate::reduction::reduce::{Rows, rows};
 use crate::sorting::introsort;
 use crate::sorting::sort_keys::{self, KeyedIndex, SortKey, Use, with_keys};
 use crate::{DType, Dims, Error, Result, Tensor};
-use sconce_kernel_core::layout::shape::wrap_dim;
-use sconce_kernel_core::parallel::grain;
-use sconce_kernel_core::parallel::partition;
-use sconce_kernel_core::simd::dispatch::dispatch;
-use sconce_kernel_core::tensor::dtype_range::rounded;
-use sconce_kernel_core::tensor::wide_elements::{Real, computed, expect_ordered};
 
 /// Which element of a row is chosen.
 trait Choice {

@@ -1,11 +1,11 @@
 //! `sort` and `argsort`.
 
+use sconce_kernel_core::layout::shape::wrap_dim;
+use sconce_kernel_core::parallel::{grain, partition};
+use sconce_kernel_core::tensor::promotion::compute_dtype;
+
 use crate::sorting::sort_keys::{self, KeyedIndex, SortKey, Use, with_keys};
 use crate::{DType, Error, Result, Tensor};
-use sconce_kernel_core::layout::shape::wrap_dim;
-use sconce_kernel_core::parallel::grain;
-use sconce_kernel_core::parallel::partition;
-use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 /// `torch.sort`: values and where they stood. NaN counts as the largest number. Equal elements stay
 /// in their order where it is `stable`, and are left as PyTorch's sorting leaves them otherwise.

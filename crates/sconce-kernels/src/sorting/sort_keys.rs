@@ -2,8 +2,9 @@
 
 use std::ops::Not;
 
-use crate::sorting::introsort;
 use sconce_kernel_core::tensor::wide_elements::Real;
+
+use crate::sorting::introsort;
 
 /// Numbers whose order that of integers can stand for: NaN as the largest, both zeros as one.
 pub(crate) trait SortKey: Real {

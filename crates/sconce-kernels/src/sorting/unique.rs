@@ -2,11 +2,12 @@
 
 use std::cmp::Ordering;
 
+use sconce_kernel_core::layout::shape::wrap_dim;
+use sconce_kernel_core::tensor::wide_elements::{Real, WideElements, computed};
+
 use crate::sorting::introsort;
 use crate::sorting::sort_keys::{KeyedIndex, SortKey, Use, with_keys};
 use crate::{DType, Dims, Error, Result, Tensor};
-use sconce_kernel_core::layout::shape::wrap_dim;
-use sconce_kernel_core::tensor::wide_elements::{Real, WideElements, computed};
 
 /// What [`unique`] and its kin give: the elements, for every input element which of them it is, and
 /// how often each stands there. The last two are empty where they were not asked for.

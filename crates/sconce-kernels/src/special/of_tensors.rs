@@ -1,6 +1,12 @@
 //! Special functions of tensors that have vector code, since programs spend time in them.
 #![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
 
+use sconce_kernel_core::iter::map::map_slices;
+use sconce_kernel_core::simd::map_slice::map_slice_or;
+use sconce_kernel_core::tensor::promotion::int_to_float;
+use sconce_kernel_core::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
+use sconce_kernel_core::vecmath::single_via_double;
+
 use super::{
     Precision, erfinv as erfinv_of, log_of_sum, log2_of_sum, ndtr as ndtr_of, sinc as sinc_of,
     single,
@@ -8,14 +14,8 @@ use super::{
 use crate::elementwise::any_dtype::{
     map_float_each, rounding_pairs, zip_float_each, zip_floating_each,
 };
-use crate::result_type;
 use crate::special::polynomials::Polynomial;
-use crate::{DType, Error, Operand, Result, Tensor, map_float, zip_float};
-use sconce_kernel_core::iter::map::map_slices;
-use sconce_kernel_core::simd::map_slice::map_slice_or;
-use sconce_kernel_core::tensor::promotion::int_to_float;
-use sconce_kernel_core::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
-use sconce_kernel_core::vecmath::single_via_double;
+use crate::{DType, Error, Operand, Result, Tensor, map_float, result_type, zip_float};
 
 /// `torch.erfinv`: NaN outside [-1, 1].
 ///

@@ -1,10 +1,9 @@
 //! `torchvision.ops.deform_conv2d`: a convolution whose sampling positions are moved by offsets.
 
 use num_traits::Float;
-
-use crate::binary;
-use crate::{BinaryOp, DType, Element, Error, Result, Tensor};
 use sconce_kernel_core::tensor::promotion::compute_dtype;
+
+use crate::{BinaryOp, DType, Element, Error, Result, Tensor, binary};
 
 /// How a deformable convolution walks. Pairs are height and width.
 #[derive(Debug, Clone, Copy)]

@@ -1,9 +1,9 @@
 //! Operators over regions of interest: `nms`, `roi_align`, `roi_pool`, `ps_roi_align`, `ps_roi_pool`.
 
 use num_traits::Float;
+use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 use crate::{DType, Element, Error, Result, Tensor};
-use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 /// `torchvision.ops.nms`: the boxes that overlap no better one by more than `threshold`, best first.
 ///

@@ -1,23 +1,22 @@
 //! Attention operators: scaled dot-product attention, multi-head attention, and the fused encoder
 //! layer.
 
-use crate::dropout;
-use crate::elementwise::binary::binary;
-use crate::elementwise::binary_op::BinaryOp;
-use crate::elementwise::unary::unary;
-use crate::elementwise::unary_op::UnaryOp;
-use crate::linear_packed;
-use crate::matmul;
-use crate::nn::attention::scaled_dot_product::{AttentionWeights, Masking, apply_mask, attend};
-use crate::reduction::row_kernels;
-use crate::{
-    Bool, DType, Dims, Dropout, Element, Error, Generator, LinearActivation, Operand, Result,
-    Scalar, Tensor, add, layer_norm, linear, logical_not, logsumexp, masked_fill, softmax,
-};
 use sconce_kernel_core::error::cpp_type_name;
 use sconce_kernel_core::layout::shape::{broadcast, contiguous_strides, wrap_dim};
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
+
+use crate::elementwise::binary::binary;
+use crate::elementwise::binary_op::BinaryOp;
+use crate::elementwise::unary::unary;
+use crate::elementwise::unary_op::UnaryOp;
+use crate::nn::attention::scaled_dot_product::{AttentionWeights, Masking, apply_mask, attend};
+use crate::reduction::row_kernels;
+use crate::{
+    Bool, DType, Dims, Dropout, Element, Error, Generator, LinearActivation, Operand, Result,
+    Scalar, Tensor, add, dropout, layer_norm, linear, linear_packed, logical_not, logsumexp,
+    masked_fill, matmul, softmax,
+};
 
 /// How [`attention`] weighs.
 #[derive(Debug, Clone, Copy, Default)]

@@ -3,16 +3,15 @@
 //! them.
 
 use half::{bf16, f16};
+use sconce_gemm::half_gemm::widen_part;
+use sconce_gemm::matrix::Matrix;
+use sconce_gemm::strided_gemm;
+use sconce_kernel_core::alloc::caching_allocator::Block;
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::half_precision::{Half, narrow};
 
 use crate::reduction::row_kernels::{safe_softmax_rows, softmax_rows};
 use crate::{DType, Dims, Element, Error, Result, Tensor};
-use sconce_gemm::half_gemm::widen_part;
-use sconce_gemm::matrix::Matrix;
-use sconce_gemm::strided_gemm::{self};
-use sconce_kernel_core::alloc::caching_allocator::Block;
-use sconce_kernel_core::parallel::partition;
-use sconce_kernel_core::simd::half_precision::Half;
-use sconce_kernel_core::simd::half_precision::narrow;
 
 /// Queries of a block. Results do not depend on the number of threads, for blocks do not. Blocks that do not
 /// see all keys are PyTorch's: keys beyond a block count for nothing, even where they are NaN.

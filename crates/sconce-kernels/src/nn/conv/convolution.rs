@@ -1,16 +1,15 @@
 //! Convolution over one to three spatial dimensions: by im2col and a matrix product, or by the
 //! depthwise kernel where every channel has its own filter.
 
-use crate::nn::conv::depthwise;
-use crate::nn::conv::im2col_gemm;
-use crate::nn::conv::im2col_gemm::Channels;
-use crate::nn::conv::number::Number;
-use crate::nn::conv::window::Geometry;
-use crate::pad;
-use crate::{DType, Dims, Error, PadMode, Result, Tensor, all_true, isfinite};
 use sconce_gemm::matrix::Matrix;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
+
+use crate::nn::conv::depthwise;
+use crate::nn::conv::im2col_gemm::{self, Channels};
+use crate::nn::conv::number::Number;
+use crate::nn::conv::window::Geometry;
+use crate::{DType, Dims, Error, PadMode, Result, Tensor, all_true, isfinite, pad};
 
 /// How a convolution walks over its input. Lists hold one number for every spatial dimension, or
 /// one for all of them.

@@ -4,9 +4,10 @@
 //! other. Then every window lies inside the plane. An output is a sum of numbers at fixed distances
 //! from the start of its window, so many outputs are computed side by side.
 
+use sconce_kernel_core::simd::dispatch::dispatch;
+
 use crate::nn::conv::number::Number;
 use crate::nn::conv::window::{Geometry, taps, window_rows};
-use sconce_kernel_core::simd::dispatch::dispatch;
 
 /// A plane with zeros around it.
 struct Frame<T> {

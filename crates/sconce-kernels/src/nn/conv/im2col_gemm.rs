@@ -5,12 +5,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::nn::conv::number::Number;
-use crate::nn::conv::window::{Geometry, lines_of_window, taps};
-use crate::{Error, Result};
 use sconce_gemm::matrix::Matrix;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::dispatch;
+
+use crate::nn::conv::number::Number;
+use crate::nn::conv::window::{Geometry, lines_of_window, taps};
+use crate::{Error, Result};
 
 /// Elements of the patches that are gathered at a time, unless they would be too few columns.
 const STRIP: usize = 1 << 17;

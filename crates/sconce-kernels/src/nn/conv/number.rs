@@ -1,8 +1,9 @@
 //! The element types that convolutions compute with.
 
-use crate::Result;
 use sconce_gemm::matrix::{Matrix, Multiply};
 use sconce_gemm::strided_gemm::gemm;
+
+use crate::Result;
 
 /// Numbers that convolutions compute with.
 pub(crate) trait Number: crate::Element {

@@ -1,6 +1,10 @@
 //! Transposed convolution over one to three spatial dimensions: weights times input give columns of
 //! patches, which are summed where they overlap.
 
+use sconce_gemm::matrix::Matrix;
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::tensor::promotion::compute_dtype;
+
 use crate::nn::conv::convolution::{
     biased, check_dtypes, check_not_empty, check_options, spatial_dims, spatial_sizes, spread,
     with_batch,
@@ -9,9 +13,6 @@ use crate::nn::conv::depthwise;
 use crate::nn::conv::number::Number;
 use crate::nn::conv::window::{Geometry, taps, window_rows};
 use crate::{ConvOptions, DType, Dims, Error, Result, Tensor};
-use sconce_gemm::matrix::Matrix;
-use sconce_kernel_core::parallel::partition;
-use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 /// `torch.conv_transpose1d`, `conv_transpose2d` or `conv_transpose3d`, by the number of the weight's
 /// dimensions; the input may come without a batch. The padding takes away from the result,

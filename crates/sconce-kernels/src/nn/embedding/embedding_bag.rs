@@ -1,9 +1,10 @@
 //! `embedding_bag`, and the renormalisation of embedding rows.
 
-use crate::{DType, Error, Result, Tensor, promote_types};
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
 use sconce_kernel_core::tensor::wide_elements::Real;
+
+use crate::{DType, Error, Result, Tensor, promote_types};
 
 /// What a bag's rows become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! `bilinear`: products of two vectors by a matrix for each output.
 
-use crate::binary;
-use crate::{BinaryOp, Error, Result, Tensor};
 use sconce_kernel_core::layout::shape::product;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
+
+use crate::{BinaryOp, Error, Result, Tensor, binary};
 
 /// `torch.nn.functional.bilinear`: for each output `o`,
 /// `x₁ᵀ · weight[o] · x₂ + bias[o]`.

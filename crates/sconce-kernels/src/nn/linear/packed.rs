@@ -1,12 +1,12 @@
 //! `torch.nn.Linear` with a packed weight.
 
-use crate::nn::linear::activation::{LinearActivation, activate};
 use half::{bf16, f16};
+use sconce_gemm::packed_gemm;
+use sconce_gemm::panel::{PANEL, Shape};
 
+use crate::nn::linear::activation::{LinearActivation, activate};
 use crate::nn::linear::packed_half;
 use crate::{DType, Dims, Element, Error, Result, Tensor};
-use sconce_gemm::packed_gemm::{self};
-use sconce_gemm::panel::{PANEL, Shape};
 
 /// Packs a weight of `torch.nn.Linear`, a matrix of `n` rows of `k` elements in `float32` or half
 /// precision, for [`linear_packed`]: `[n / 32, k, 32]`, filled up with zeros.

@@ -1,8 +1,6 @@
 //! Linear layers of half precision with a packed weight. The weight is read in its own dtype; what is
 //! widened stays in the first cache.
 
-use crate::nn::linear::activation::activate;
-use crate::{LinearActivation, Result};
 use sconce_gemm::half_gemm::{Part, parts_of_cols, try_parts};
 use sconce_gemm::half_products::HalfProducts;
 use sconce_gemm::packed_gemv::gemv;
@@ -11,6 +9,9 @@ use sconce_gemm::panel_product::add_panel;
 use sconce_kernel_core::alloc::caching_allocator::Block;
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::simd::half_precision::{narrow, widen};
+
+use crate::nn::linear::activation::activate;
+use crate::{LinearActivation, Result};
 
 /// Panels whose columns are computed together.
 const PANELS: usize = 4;

@@ -1,12 +1,12 @@
 //! Losses over class scores: negative log likelihood, cross entropy, margins.
 
 use half::{bf16, f16};
+use sconce_kernel_core::tensor::dtype_range::rounded;
 
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
 use crate::nn::loss::elementwise::Reduction;
 use crate::{DType, Dims, Element, Error, Result, Scalar, Tensor, log_softmax, masked_fill, sum};
-use sconce_kernel_core::tensor::dtype_range::rounded;
 
 /// What is common to the losses over classes.
 #[derive(Debug, Clone, Copy)]

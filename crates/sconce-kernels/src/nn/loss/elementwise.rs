@@ -1,6 +1,9 @@
 //! Losses that are computed element by element and then reduced.
 
 use num_traits::Float;
+use sconce_kernel_core::layout::shape::broadcast;
+use sconce_kernel_core::tensor::promotion::{check_cast, int_to_float};
+use sconce_kernel_core::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
 
 use crate::elementwise::activation::log_sigmoid_of;
 use crate::elementwise::any_dtype::{rounding_pairs, zip_float_each};
@@ -13,9 +16,6 @@ use crate::reduction::distance::pairwise_distance;
 use crate::{
     DType, Dims, Error, Operand, Result, Scalar, Tensor, masked_fill, mean, result_type, sum,
 };
-use sconce_kernel_core::layout::shape::broadcast;
-use sconce_kernel_core::tensor::promotion::{check_cast, int_to_float};
-use sconce_kernel_core::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
 
 /// What becomes of the losses of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,14 +1,14 @@
 //! Normalisation by the statistics of the batch, and the `native_*` operators, which return the
 //! statistics as well.
 
-use crate::binary;
+use sconce_kernel_core::layout::shape::product;
+use sconce_kernel_core::tensor::promotion::compute_dtype;
+
 use crate::nn::norm::normalization::{
     check_length, check_normalized_shape, check_parameters, check_shape, check_statistics,
     floating, scale_channels,
 };
-use crate::{BinaryOp, DType, Error, Result, Tensor};
-use sconce_kernel_core::layout::shape::product;
-use sconce_kernel_core::tensor::promotion::compute_dtype;
+use crate::{BinaryOp, DType, Error, Result, Tensor, binary};
 
 /// The operands of a batch norm beside its input.
 #[derive(Clone, Copy)]

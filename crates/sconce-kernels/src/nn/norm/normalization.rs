@@ -1,14 +1,13 @@
 //! Batch, layer and group normalisation.
 
 use half::{bf16, f16};
+use sconce_kernel_core::parallel::{grain, partition};
+use sconce_kernel_core::simd::half_precision::{Half, narrow, widen};
+use sconce_kernel_core::tensor::promotion::{compute_dtype, is_half};
 
 use crate::reduction::reduce::row_sum;
 use crate::reduction::row_kernels::layer_norm_rows;
 use crate::{DType, Error, Result, Tensor};
-use sconce_kernel_core::parallel::grain;
-use sconce_kernel_core::parallel::partition;
-use sconce_kernel_core::simd::half_precision::{Half, narrow, widen};
-use sconce_kernel_core::tensor::promotion::{compute_dtype, is_half};
 
 /// An optional scale or shift, as `float32` numbers.
 fn parameter(tensor: Option<&Tensor>) -> Result<Option<Vec<f64>>> {

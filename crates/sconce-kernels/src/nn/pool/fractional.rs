@@ -1,10 +1,11 @@
 //! Fractional max pooling: the largest elements of windows at random positions.
 
+use sconce_kernel_core::tensor::dtype_range::rounded;
+
 use super::maximum::maxima;
 use super::windows::{Axis, Window};
 use super::{check_within, floats};
 use crate::{DType, Dims, Error, Result, Tensor};
-use sconce_kernel_core::tensor::dtype_range::rounded;
 
 /// Where the windows of a fractional pool start: steps of a fractional size from a random place,
 /// computed in the dtype of the input as PyTorch does.

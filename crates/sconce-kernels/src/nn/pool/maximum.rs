@@ -1,5 +1,7 @@
 //! Max pooling: the largest elements of windows, and their positions.
 
+use sconce_kernel_core::simd::dispatch::dispatch;
+
 use super::planes::{Planes, each, fold, lines, pool};
 use super::sizes::{adaptive, check_row_padding, fixed};
 use super::windows::{Axis, LONG, Window};
@@ -7,7 +9,6 @@ use super::{PoolOptions, Pooled, by_number, check, check_within, floats, numbers
 use crate::quantize::through_integers;
 use crate::reduction::reduction_order::OrderedFold;
 use crate::{DType, Dims, Error, Result, Tensor};
-use sconce_kernel_core::simd::dispatch::dispatch;
 
 /// The greatest element so far and where it stands; NaN is greater than everything.
 fn greater<T: Pooled>(best: &mut Option<(T, usize)>, at: usize, x: T) {

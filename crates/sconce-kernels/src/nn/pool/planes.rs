@@ -1,13 +1,13 @@
 //! Iteration over the windows of all planes of a pool's input.
 
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::tensor::promotion::compute_dtype;
 use smallvec::SmallVec;
 
 use super::windows::{Axis, Window};
 use crate::reduction::reduction_order::{LEAF, OrderedFold};
 use crate::{Element, Result, Tensor};
-use sconce_kernel_core::parallel::partition;
-use sconce_kernel_core::simd::dispatch::dispatch;
-use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 /// The input of a pool, row-major in the dtype that is computed in.
 pub(super) struct Planes {

@@ -1,8 +1,9 @@
 //! Max unpooling: the largest elements written back to their positions.
 
+use sconce_kernel_core::layout::shape::product;
+
 use super::{check_within, floats, join};
 use crate::{DType, Dims, Error, Result, Tensor};
-use sconce_kernel_core::layout::shape::product;
 
 /// `torch.nn.functional.max_unpool2d` and `max_unpool3d`: elements back where they stood, zeros
 /// elsewhere.

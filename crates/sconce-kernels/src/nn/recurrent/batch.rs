@@ -4,12 +4,13 @@
 //! a step has too few rows to keep the arithmetic units busy, the inputs of several steps are
 //! multiplied together.
 
-use crate::nn::recurrent::cell::Cell;
-use crate::nn::recurrent::gates::{gru_gates, lstm_gates, plain_gates};
-use crate::nn::recurrent::packed_layout::{Layer, Operands, Out, State};
 use sconce_gemm::panel::PANEL;
 use sconce_gemm::panel_product::add_panel;
 use sconce_kernel_core::parallel::partition;
+
+use crate::nn::recurrent::cell::Cell;
+use crate::nn::recurrent::gates::{gru_gates, lstm_gates, plain_gates};
+use crate::nn::recurrent::packed_layout::{Layer, Operands, Out, State};
 
 /// Rows of inputs that are multiplied at a time at least.
 const ROWS: usize = 28;

@@ -1,9 +1,10 @@
 //! The next state of recurrent cells over `f32`, from their gates.
 
-use crate::nn::recurrent::cell::{Cell, gates_of};
-use crate::{DType, Result, Tensor};
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::vecmath::single::{exp_beside_one, tanh};
+
+use crate::nn::recurrent::cell::{Cell, gates_of};
+use crate::{DType, Result, Tensor};
 
 /// One step from what input and hidden state give to the gates, batch × (gates · hidden) each, and
 /// the state; `None` where an operand is of another dtype or size, which the ordinary way has to deal

@@ -1,6 +1,5 @@
 //! Recurrent layers: LSTM, GRU and plain RNNs over padded and packed sequences.
 
-use crate::dropout;
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
 use crate::elementwise::unary::unary;
@@ -8,7 +7,7 @@ use crate::elementwise::unary_op::UnaryOp;
 use crate::nn::recurrent::cell::{Cell, CellWeights};
 use crate::nn::recurrent::gates::single_step;
 use crate::nn::recurrent::packed::pack_and_run;
-use crate::{Dropout, Error, Generator, Result, Tensor, cat, chunk, linear, stack};
+use crate::{Dropout, Error, Generator, Result, Tensor, cat, chunk, dropout, linear, stack};
 
 /// How a stack of layers is run.
 #[derive(Debug, Clone, Copy)]

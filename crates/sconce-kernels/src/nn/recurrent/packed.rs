@@ -4,13 +4,12 @@
 //! side by side. Then it has all that the next state of these units needs. [`single_sequence`] runs the
 //! steps of one sequence, [`batch`] those of several.
 
-use crate::nn::recurrent::batch;
-use crate::nn::recurrent::cell::gates_of;
-use crate::nn::recurrent::cell::{Cell, CellWeights};
-use crate::nn::recurrent::packed_layout::{Layer, Operands, Order, Out, State};
-use crate::nn::recurrent::single_sequence;
-use crate::{DType, Result, Tensor};
 use sconce_gemm::panel::PANEL;
+
+use crate::nn::recurrent::cell::{Cell, CellWeights, gates_of};
+use crate::nn::recurrent::packed_layout::{Layer, Operands, Order, Out, State};
+use crate::nn::recurrent::{batch, single_sequence};
+use crate::{DType, Result, Tensor};
 
 /// Rows of inputs below which packing weights takes longer than using them as they are.
 const WORTH_PACKING: i64 = 4;

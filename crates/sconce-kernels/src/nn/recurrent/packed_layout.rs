@@ -1,7 +1,8 @@
 //! The layout of packed weights, states and results of a recurrent layer.
 
-use crate::nn::recurrent::cell::Cell;
 use sconce_gemm::panel::PANEL;
+
+use crate::nn::recurrent::cell::Cell;
 
 /// The rows of packed weights: for each gate those of all units, filled up to whole panels.
 #[derive(Debug, Clone, Copy)]

@@ -6,19 +6,19 @@
 //! ([`sconce_gemm::packed_gemv`]). Where a step is long enough, threads share its stretches: each free
 //! thread takes the next one, and all threads begin the next step when this one is done.
 
-use crate::nn::recurrent::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use crate::nn::recurrent::gates::{gru_gates, lstm_gates, plain_gates};
-use crate::nn::recurrent::packed_layout::{Layer, Operands, Out, State};
 use sconce_gemm::interleaved_tiles::InterleavedProduct;
-use sconce_gemm::packed_gemm::{self};
+use sconce_gemm::packed_gemm;
 use sconce_gemm::packed_gemv::{InterleavedRows, PanelGroups, gemv_interleaved, interleaved_rows};
 use sconce_gemm::panel::{PANEL, Shape};
-use sconce_kernel_core::parallel::partition;
-use sconce_kernel_core::parallel::thread_pool;
+use sconce_kernel_core::parallel::{partition, thread_pool};
+
+use crate::nn::recurrent::cell::Cell;
+use crate::nn::recurrent::gates::{gru_gates, lstm_gates, plain_gates};
+use crate::nn::recurrent::packed_layout::{Layer, Operands, Out, State};
 
 /// Weights of the hidden state that a thread should have in each step, in elements: fewer take less
 /// time than threads take to hear of each other.

@@ -2,12 +2,12 @@
 
 use half::{bf16, f16};
 use num_traits::Float;
-
-use crate::nn::resample::upsample::cubic_weights;
-use crate::{DType, Dims, Element, Error, Result, Tensor};
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
+
+use crate::nn::resample::upsample::cubic_weights;
+use crate::{DType, Dims, Element, Error, Result, Tensor};
 
 /// How elements between places of the input are found: `mode` of `torch.nn.functional.grid_sample`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

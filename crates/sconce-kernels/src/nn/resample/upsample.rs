@@ -4,12 +4,12 @@
 use std::ops::Range;
 
 use num_traits::Float;
-
-use crate::{DType, Dims, Element, Error, MemoryFormat, Result, Tensor};
 use sconce_kernel_core::layout::shape::product;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::tensor::promotion::{compute_dtype, is_half};
+
+use crate::{DType, Dims, Element, Error, MemoryFormat, Result, Tensor};
 
 /// The `mode` of `torch.nn.functional.interpolate`, but for `area`, which is adaptive pooling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

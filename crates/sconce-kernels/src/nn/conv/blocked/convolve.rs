@@ -1,5 +1,8 @@
 //! Convolution in the blocked layout.
 
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch::{Level, best};
+use sconce_kernel_core::simd::lanes::LANES;
 use smallvec::SmallVec;
 
 use super::activation::Activation;
@@ -7,9 +10,6 @@ use super::pack::stretches;
 use super::tile::{DepthwiseRow, Part, Row, depthwise_row, row};
 use super::{Scheme, blocked_sizes, scratch};
 use crate::{DType, Error, Result, Tensor};
-use sconce_kernel_core::parallel::partition;
-use sconce_kernel_core::simd::dispatch::{Level, best};
-use sconce_kernel_core::simd::lanes::LANES;
 
 /// Multiply-adds below which other threads cost more than they bring.
 const PARALLEL: usize = 1 << 20;

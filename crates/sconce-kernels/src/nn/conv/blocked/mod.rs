@@ -19,8 +19,9 @@ pub use pack::{pack_bias, pack_weight};
 pub use pool::{max_pool2d_blocked, mean_blocked};
 pub use reorder::{from_blocked, to_blocked};
 
-use crate::{DType, Error, Result, Tensor};
 use sconce_kernel_core::simd::lanes::LANES;
+
+use crate::{DType, Error, Result, Tensor};
 
 /// Whether the channels of a picture can be blocked: how a convolution's channels are divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! Weights in the order in which the blocked kernels read them.
 
+use sconce_kernel_core::simd::lanes::LANES;
+
 use super::Scheme;
 use crate::{DType, Error, Result, Tensor};
-use sconce_kernel_core::simd::lanes::LANES;
 
 /// A stretch of one or two blocks of result channels of one group.
 #[derive(Debug, Clone, Copy)]

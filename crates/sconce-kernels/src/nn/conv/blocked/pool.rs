@@ -1,9 +1,10 @@
 //! Pooling in the blocked layout.
 
-use super::blocked_sizes;
-use crate::{DType, Error, PoolOptions, Result, Tensor};
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::simd::lanes::LANES;
+
+use super::blocked_sizes;
+use crate::{DType, Error, PoolOptions, Result, Tensor};
 
 type Pixel = [f32; LANES];
 

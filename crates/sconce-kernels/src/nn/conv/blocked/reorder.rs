@@ -1,10 +1,11 @@
 //! Conversion between the blocked layout and PyTorch's.
 
-use super::blocked_sizes;
-use crate::{Error, Result, Tensor};
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::lanes::LANES;
 use sconce_kernel_core::tensor::transposed_copy::{BLOCK, copy_block};
+
+use super::blocked_sizes;
+use crate::{Error, Result, Tensor};
 
 const _: () = assert!(BLOCK == LANES, "blocks of transposed elements are pixels by lanes");
 

@@ -3,11 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+use sconce_kernel_core::simd::dispatch::Level;
+
 use super::convolve::convolve;
 use super::*;
-use crate::conv;
-use crate::{ConvOptions, PoolOptions, max_pool};
-use sconce_kernel_core::simd::dispatch::Level;
+use crate::{ConvOptions, PoolOptions, conv, max_pool};
 
 /// Those that this processor lacks are run as its best.
 const LEVELS: &[Level] = &[

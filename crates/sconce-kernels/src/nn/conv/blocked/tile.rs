@@ -1,13 +1,14 @@
 //! The microkernels of blocked convolution: a few pixels of a few blocks of channels in registers.
 #![allow(unsafe_code, reason = "vector instructions and raw pointers; see each safety comment")]
 
-use super::activation::Activation;
 use sconce_kernel_core::simd::dispatch::Level;
 #[cfg(target_arch = "aarch64")]
 use sconce_kernel_core::simd::lanes::Neon;
 #[cfg(target_arch = "x86_64")]
 use sconce_kernel_core::simd::lanes::{Avx2, Avx512};
 use sconce_kernel_core::simd::lanes::{LANES, Lanes, Portable};
+
+use super::activation::Activation;
 
 /// A row of outputs of one or two blocks of channels.
 pub(crate) struct Row<'a> {
