@@ -21,7 +21,7 @@ use crate::amx::UNIT;
 use crate::bf16x3_gemm;
 use crate::matrix::lies_in;
 use crate::packed_gemv::gemv;
-use crate::panel::{PANEL, ROWS, Shape, TILE_ROWS, packed_len, uncrowded};
+use crate::panel::{PANEL, ROWS, Shape, TILE_ROWS, uncrowded};
 use crate::panel_product::Product;
 
 /// Steps along `k` between two visits of the product.
@@ -151,8 +151,8 @@ impl Product<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::panel::pack;
     use crate::panel::tests::numbers;
+    use crate::panel::{pack, packed_len};
 
     #[test]
     fn products_are_right_for_every_edge() {

@@ -617,10 +617,10 @@ fn what_is_scattered_into_keeps_its_gaps() {
 fn indices_are_of_the_dtypes_that_operators_name() {
     let (x, one) = (vector(&[0f32; 3]), vector(&[1f32]));
     let fold = |name, fold, index: &Tensor| index_reduce(name, &x, 0, index, &one, fold, true);
-    let error = fold("index_copy", Fold::Replace, &vector(&[0i32])).unwrap_err();
+    let error = fold("index_copy", ScatterReduce::Replace, &vector(&[0i32])).unwrap_err();
     assert_eq!(error.message(), "index_copy_(): Expected a long tensor for index, but got Int");
-    assert!(fold("index_add", Fold::Sum, &vector(&[0i32])).is_ok());
-    let error = fold("index_add", Fold::Sum, &vector(&[0u8])).unwrap_err();
+    assert!(fold("index_add", ScatterReduce::Sum, &vector(&[0i32])).is_ok());
+    let error = fold("index_add", ScatterReduce::Sum, &vector(&[0u8])).unwrap_err();
     let words = "index_add_(): Expected dtype int32/int64 for index but got: Byte";
     assert_eq!(error.message(), words);
 }

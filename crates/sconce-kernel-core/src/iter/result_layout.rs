@@ -34,9 +34,9 @@ pub struct ResultLayout {
 }
 
 impl ResultLayout {
-    /// That over these operands; `None` where all of them are row-major, as the result is then.
+    /// Those of these operands; `None` where all of them are row-major, as the result is then.
     /// Numbers count as tensors without dimensions.
-    pub fn over(operands: &[Operand<'_>]) -> Option<ResultLayout> {
+    pub fn of(operands: &[Operand<'_>]) -> Option<ResultLayout> {
         if operands.iter().all(is_plain) {
             return None;
         }

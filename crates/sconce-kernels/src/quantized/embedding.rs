@@ -273,7 +273,7 @@ pub struct RowBags<'a> {
     /// A factor for each index.
     pub weights: Option<&'a Tensor>,
     /// For rows left out of the table: the row of each index, or -1 for one that counts for nothing.
-    pub unary_kernel: Option<&'a Tensor>,
+    pub mapping: Option<&'a Tensor>,
     /// Whether the last offset is the end of the last bag.
     pub include_last_offset: bool,
 }
@@ -325,8 +325,7 @@ pub fn quantized_embedding_bag(
     check_indices(indices)?;
     let bounds = bounds(bits, indices, bags)?;
     let picked = ints(indices, "indices")?;
-    let unary_kernel =
-        bags.unary_kernel.map(|unary_kernel| ints(unary_kernel, "indices")).transpose()?;
+    let mapping = bags.mapping.map(|mapping| ints(mapping, "indices")).transpose()?;
     let factors = match bags.weights {
         Some(factors) if factors.dtype() != DType::Float32 && bits == CodeBits::Eight => {
             return Err(Error::runtime(format!(
@@ -349,7 +348,7 @@ pub fn quantized_embedding_bag(
     for (bag, sum) in bounds.windows(2).zip(out.chunks_exact_mut(columns.max(1))) {
         for at in bag[0]..bag[1] {
             let index = picked.get(at).copied().unwrap_or(-1);
-            let Some(row) = mapped(index, unary_kernel.as_deref())? else { continue };
+            let Some(row) = mapped(index, mapping.as_deref())? else { continue };
             let row = table.row(row).ok_or_else(|| {
                 let rows = table.rows;
                 Error::runtime(format!("Index {at} is out of bounds: {index}, range 0 to {rows}"))
@@ -362,11 +361,11 @@ pub fn quantized_embedding_bag(
 }
 
 /// The row that an index stands for.
-fn mapped(index: i64, unary_kernel: Option<&[i64]>) -> Result<Option<i64>> {
-    let Some(unary_kernel) = unary_kernel else { return Ok(Some(index)) };
-    let row = usize::try_from(index).ok().and_then(|index| unary_kernel.get(index)).copied();
+fn mapped(index: i64, mapping: Option<&[i64]>) -> Result<Option<i64>> {
+    let Some(mapping) = mapping else { return Ok(Some(index)) };
+    let row = usize::try_from(index).ok().and_then(|index| mapping.get(index)).copied();
     let row = row.ok_or_else(|| {
-        let rows = unary_kernel.len();
+        let rows = mapping.len();
         Error::runtime(format!("Index is out of bounds: {index}, range 0 to {rows}"))
     })?;
     Ok((row != -1).then_some(row))

@@ -10,7 +10,7 @@ use sconce_kernel_core::tensor::wide_elements::{Real, computed, expect_ordered};
 
 use crate::reduction::reduce::{Rows, rows};
 use crate::sorting::introsort;
-use crate::sorting::sort_keys::{self, KeyedIndex, SortKey, Use, with_keys};
+use crate::sorting::sort_keys::{self, KeyedIndex, SortKey, WithKeys, with_keys};
 use crate::{DType, Dims, Error, Result, Tensor};
 
 /// Which element of a row is chosen.

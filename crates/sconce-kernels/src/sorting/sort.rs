@@ -4,7 +4,7 @@ use sconce_kernel_core::layout::shape::wrap_dim;
 use sconce_kernel_core::parallel::{grain, partition};
 use sconce_kernel_core::tensor::promotion::compute_dtype;
 
-use crate::sorting::sort_keys::{self, KeyedIndex, SortKey, Use, with_keys};
+use crate::sorting::sort_keys::{self, KeyedIndex, SortKey, WithKeys, with_keys};
 use crate::{DType, Error, Result, Tensor};
 
 /// `torch.sort`: values and where they stood. NaN counts as the largest number. Equal elements stay

@@ -6,7 +6,7 @@ use sconce_kernel_core::layout::shape::wrap_dim;
 use sconce_kernel_core::tensor::wide_elements::{Real, WideElements, computed};
 
 use crate::sorting::introsort;
-use crate::sorting::sort_keys::{KeyedIndex, SortKey, Use, with_keys};
+use crate::sorting::sort_keys::{KeyedIndex, SortKey, WithKeys, with_keys};
 use crate::{DType, Dims, Error, Result, Tensor};
 
 /// What [`unique`] and its kin give: the elements, for every input element which of them it is, and

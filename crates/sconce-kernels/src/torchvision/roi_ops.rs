@@ -357,10 +357,10 @@ fn position_sensitive<F: Float + Element>(
     let regions = RoiGrid::<F>::new(input, rois, o.output)?;
     let channels = divided(regions.channels as i64, o.output)?;
     let result = regions.result(channels)?;
-    let unary_kernel = Tensor::zeros(result.sizes(), DType::Int32)?;
+    let mapping = Tensor::zeros(result.sizes(), DType::Int32)?;
     let [rows, columns] = regions.bins;
     let scale = cast::<F>(o.spatial_scale);
-    let (mut to, mut from) = (result.write::<F>()?, unary_kernel.write::<i32>()?);
+    let (mut to, mut from) = (result.write::<F>()?, mapping.write::<i32>()?);
     let mut out = to.iter_mut().zip(from.iter_mut());
     for &(image, corners) in &regions.boxes {
         let area = match sampled {
@@ -384,7 +384,7 @@ fn position_sensitive<F: Float + Element>(
         }
     }
     drop((to, from));
-    Ok((result, unary_kernel))
+    Ok((result, mapping))
 }
 
 impl<F: Float + Element> RoiGrid<F> {

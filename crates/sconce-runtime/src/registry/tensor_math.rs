@@ -233,7 +233,7 @@ fn unary_in_place(mut args: Args<'_>, op: UnaryOp) -> Result {
 fn both(args: &Args<'_>, which: MinMax) -> Result {
     let (dim, keepdim) = (Some(args.int(1)?), args.bool(2)?);
     let (values, indices) =
-        kernels::extremum(which, args.tensor(0)?, dim, keepdim).map_err(kernel)?;
+        kernels::min_max(which, args.tensor(0)?, dim, keepdim).map_err(kernel)?;
     Ok(IValue::tuple(vec![IValue::Tensor(values), IValue::Tensor(indices)]))
 }
 
