@@ -55,7 +55,7 @@ impl TileConfig {
         let rows = first(ROWS as u16).map(|rows| rows as u8);
         let sizes =
             TilePalette { palette: 1, start: 0, unused: [0; 14], row_bytes: first(64), rows };
-        // SAFETY: the processor has the instruction, and the sizes are some that it has.
+        // SAFETY: the CPU has the instruction, and the sizes are some that it has.
         unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const sizes, options(nostack, readonly)) };
         TileConfig(PhantomData)
     }
@@ -63,7 +63,7 @@ impl TileConfig {
 
 impl Drop for TileConfig {
     fn drop(&mut self) {
-        // SAFETY: the processor has the instruction; nobody holds anything in the registers now.
+        // SAFETY: the CPU has the instruction; nobody holds anything in the registers now.
         unsafe { asm!("tilerelease", options(nostack, nomem)) };
     }
 }
@@ -77,7 +77,7 @@ pub(crate) struct ProductTile {
     /// Where the sums go.
     pub(crate) out: *mut f32,
     pub(crate) out_stride: usize,
-    /// What is read soon: with each block [`AHEAD`] bytes from here on, and so many further those of the next
+    /// What is read soon: with each block [`AHEAD`] bytes from here on, and this many further those of the next
     /// one. Need not be valid.
     pub(crate) ahead: *const f32,
     pub(crate) ahead_step: usize,
@@ -102,7 +102,7 @@ pub(crate) unsafe fn add_products(
     let blocks = rows.len();
     assert!(blocks > 0 && columns.len() == blocks, "as many blocks of both, and some");
     let (begin_bytes, out_bytes) = (to.begin_stride * 4, to.out_stride * 4);
-    // SAFETY: `TileConfig` says that the processor has the instructions and that registers have 16 rows of 64
+    // SAFETY: `TileConfig` says that the CPU has the instructions and that registers have 16 rows of 64
     // bytes; as many blocks are read as both operands have, and the rows of `begin` and `out` are the
     // caller's. Hints read nothing as far as the program can tell.
     unsafe {

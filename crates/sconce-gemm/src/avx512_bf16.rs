@@ -37,11 +37,11 @@ pub(crate) struct Bf16Lines<'a> {
 
 /// Adds the product of `rows` rows, `x_stride` apart, and some lines to 32 columns of `sums`, whose rows are
 /// `sums_stride` apart; what columns beyond the lines' hold then means nothing. Where they are all rows of a
-/// product (`together`), matrices of them are multiplied if the processor can: sums of the last rows are
+/// product (`together`), matrices of them are multiplied if the CPU can: sums of the last rows are
 /// made in another order then.
 ///
 /// # Panics
-/// Where the processor lacks the instruction, or an operand is short.
+/// Where the CPU lacks the instruction, or an operand is short.
 pub(crate) fn add_panel(
     rows: usize,
     (x, x_stride): (&[bf16], usize),
@@ -64,7 +64,7 @@ pub(crate) fn add_panel(
     for from in (0..depth).step_by(DEPTH) {
         let depth = DEPTH.min(depth - from);
         let pairs = &mut pairs[..depth.div_ceil(2)];
-        // SAFETY: the assertions above; the processor has the instructions.
+        // SAFETY: the assertions above; the CPU has the instructions.
         unsafe {
             pair_up(all.as_ptr().add(from * stride), stride, depth, width, pairs);
             let tiles_of = |rows: Range<usize>, begin: usize| {
@@ -101,7 +101,7 @@ pub(crate) fn add_panel(
 /// Puts `depth` lines in pairs; zeros are beside the last one where it has no other.
 ///
 /// # Safety
-/// The lines must be valid; the processor must have the instructions.
+/// The lines must be valid; the CPU must have the instructions.
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn pair_up(
     first: *const bf16,
@@ -110,23 +110,23 @@ unsafe fn pair_up(
     width: usize,
     pairs: &mut [Pair],
 ) {
-    /// For a half of the columns, the places in both lines: those of the second begin at 32.
-    const fn places(from: i16) -> [i16; 32] {
-        let mut places = [0; 32];
+    /// For a half of the columns, the positions in both lines: those of the second begin at 32.
+    const fn positions(from: i16) -> [i16; 32] {
+        let mut positions = [0; 32];
         let mut column = 0;
         while column < 16 {
-            places[2 * column] = from + column as i16;
-            places[2 * column + 1] = 32 + from + column as i16;
+            positions[2 * column] = from + column as i16;
+            positions[2 * column + 1] = 32 + from + column as i16;
             column += 1;
         }
-        places
+        positions
     }
-    const PLACES: [[i16; 32]; 2] = [places(0), places(16)];
+    const PLACES: [[i16; 32]; 2] = [positions(0), positions(16)];
     let mask = u32::MAX >> (PANEL - width);
     // SAFETY: the mask leaves out what lies beyond a line; lines are below `depth`.
     unsafe {
         let [low, high] =
-            PLACES.each_ref().map(|places| _mm512_loadu_si512(places.as_ptr().cast()));
+            PLACES.each_ref().map(|positions| _mm512_loadu_si512(positions.as_ptr().cast()));
         for (at, pair) in pairs.iter_mut().enumerate() {
             let line = first.add(2 * at * stride);
             let one = _mm512_maskz_loadu_epi16(mask, line.cast());
@@ -154,8 +154,8 @@ struct Tile {
 
 impl Tile {
     /// # Safety
-    /// The operands must be valid for what the fields say, and for so many rows, at most [`TILE_ROWS`];
-    /// the processor must have the instructions.
+    /// The operands must be valid for what the fields say, and for this many rows, at most [`TILE_ROWS`];
+    /// the CPU must have the instructions.
     unsafe fn compute(self, rows: usize) {
         macro_rules! by_rows {
             ($($rows:literal)*) => {
@@ -215,7 +215,7 @@ impl Tile {
     }
 }
 
-/// 32 numbers: [`DotVector`] where the processor has the instruction.
+/// 32 numbers: [`DotVector`] where the CPU has the instruction.
 #[derive(Clone, Copy)]
 pub(crate) struct Bf16x32(__m512bh);
 

@@ -42,7 +42,7 @@ const LEAST_EXPONENTS: u32 = 2 * 127 - 100;
 /// The exponent that zeros stand for: no product with them is too small.
 const OF_ZEROS: u32 = LEAST_EXPONENTS;
 
-/// Whether a product of so many rows of `k` numbers takes less time so than by vectors: a unit takes as long
+/// Whether a product of this many rows of `k` numbers takes less time so than by vectors: a unit takes as long
 /// as 20 rows, a panel as long as ten more to be split, and to begin with a part as long as 24 lines.
 pub(crate) fn is_worth_it(m: usize, k: usize) -> bool {
     let rows = 20 * m.div_ceil(UNIT) + 10;
@@ -98,7 +98,7 @@ impl Product<'_> {
                             }
                             continue;
                         }
-                        let place = Destination {
+                        let position = Destination {
                             rows: unit(at),
                             panel,
                             begins: match from {
@@ -112,7 +112,7 @@ impl Product<'_> {
                         ahead = ahead.wrapping_byte_add(part.len() * ahead_step);
                         let operands = [&split[part.clone()], &columns[..part.len()]];
                         // SAFETY: the caller's.
-                        unsafe { self.add(&configured, operands, place, &mut sums[at], hint) };
+                        unsafe { self.add(&configured, operands, position, &mut sums[at], hint) };
                     }
                 }
             }
@@ -128,21 +128,21 @@ impl Product<'_> {
         &self,
         configured: &TileConfig,
         [rows, columns]: [&[SplitBlock]; 2],
-        place: Destination<'_>,
+        position: Destination<'_>,
         sums: &mut SplitBlock,
         (ahead, ahead_step): (*const f32, usize),
     ) {
         let n = self.shape.n;
-        let column = place.panel * PANEL;
-        let (count, width) = (place.rows.len(), PANEL.min(n - column));
+        let column = position.panel * PANEL;
+        let (count, width) = (position.rows.len(), PANEL.min(n - column));
         let is_whole = (count, width) == (UNIT, PANEL);
         let sums: *mut f32 = bytemuck::cast_slice_mut(std::slice::from_mut(sums)).as_mut_ptr();
         // SAFETY: rows are below m and `column` below n, so this lies in the product, `count` rows of `width`
         // columns of which are this caller's; `begin` is those or one row. `sums` has whole ones.
         unsafe {
-            let product = self.out.add(place.rows.start * n + column);
+            let product = self.out.add(position.rows.start * n + column);
             let (mut begin, mut begin_stride) = (sums.cast_const(), PANEL);
-            if let Some(from) = place.begins {
+            if let Some(from) = position.begins {
                 let (from, stride) = match from {
                     InitialSums::Bias(bias) => (bias.as_ptr(), 0),
                     InitialSums::Product => (product.cast_const(), n),
@@ -157,10 +157,10 @@ impl Product<'_> {
                 }
             }
             let (out, out_stride) =
-                if place.writes && is_whole { (product, n) } else { (sums, PANEL) };
+                if position.writes && is_whole { (product, n) } else { (sums, PANEL) };
             let to = ProductTile { begin, begin_stride, out, out_stride, ahead, ahead_step };
             add_products(configured, rows, columns, to);
-            if place.writes && !is_whole {
+            if position.writes && !is_whole {
                 for r in 0..count {
                     let row = sums.add(r * PANEL).cast_const();
                     product.add(r * n).copy_from_nonoverlapping(row, width);
@@ -186,7 +186,7 @@ enum InitialSums<'a> {
     Product,
 }
 
-/// Works with so many blocks, whatever they hold, which the thread keeps for the next call.
+/// Works with this many blocks, whatever they hold, which the thread keeps for the next call.
 fn with_blocks<R>(count: usize, work: impl FnOnce(&mut [SplitBlock]) -> R) -> R {
     thread_local! {
         static KEPT: Cell<Vec<SplitBlock>> = const { Cell::new(Vec::new()) };
@@ -211,7 +211,7 @@ fn split_rows(
 ) -> Option<u32> {
     assert!(has_amx_bf16() && rows <= UNIT && blocks.len() >= depth.div_ceil(DEPTH));
     assert!(lies_in(rows, stride, depth, x.len()));
-    // SAFETY: the assertions; the processor has the instructions.
+    // SAFETY: the assertions; the CPU has the instructions.
     unsafe { rows_of(rows, x.as_ptr(), stride, depth, blocks) }
 }
 
@@ -219,7 +219,7 @@ fn split_rows(
 fn split_panel(panel: &[f32], blocks: &mut [SplitBlock]) -> Option<u32> {
     let lines = panel.as_chunks::<PANEL>().0;
     assert!(has_amx_bf16() && blocks.len() >= lines.len().div_ceil(DEPTH));
-    // SAFETY: the processor has the instructions.
+    // SAFETY: the CPU has the instructions.
     unsafe { panel_of(lines, blocks) }
 }
 
@@ -265,7 +265,7 @@ unsafe fn rows_of(
 }
 
 /// # Safety
-/// The processor must have the instructions; there are enough blocks.
+/// The CPU must have the instructions; there are enough blocks.
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn panel_of(lines: &[[f32; PANEL]], blocks: &mut [SplitBlock]) -> Option<u32> {
     let (whole, rest) = lines.as_chunks::<DEPTH>();

@@ -32,7 +32,7 @@ const DEPTH: usize = 1024;
 /// Rows that are multiplied with all columns before the next ones: the second cache holds them.
 const GROUP: usize = 64;
 
-/// Vectors in one piece each, `stride` from one to the next.
+/// Vectors contiguous, `stride` from one to the next.
 #[derive(Debug, Clone, Copy)]
 pub struct VectorSet<'a, T> {
     /// What the vectors lie in: the first one begins with it.
@@ -43,7 +43,7 @@ pub struct VectorSet<'a, T> {
     pub count: usize,
 }
 
-/// Whether this processor has kernels.
+/// Whether this CPU has kernels.
 pub fn available() -> bool {
     !matches!(best(), Level::Baseline)
 }
@@ -68,13 +68,13 @@ pub unsafe fn multiply(
     match (best(), Product::of(k, [rows, columns], out, out_strides, accumulate)) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: `of` has held the vectors against their slices, and the caller vouches for `out`; the
-        // processor has AVX-512.
+        // CPU has AVX-512.
         (Level::Avx512, product) => unsafe { avx512(product) },
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above; the processor has AVX2 and FMA.
+        // SAFETY: as above; the CPU has AVX2 and FMA.
         (Level::Avx2, product) => unsafe { avx2(product) },
         #[cfg(target_arch = "aarch64")]
-        // SAFETY: as above; the processor has NEON.
+        // SAFETY: as above; the CPU has NEON.
         (Level::Neon, product) => unsafe { neon(product) },
         (Level::Baseline, _) => unreachable!("callers ask whether there are kernels"),
     }
@@ -84,7 +84,7 @@ pub unsafe fn multiply(
 /// [`multiply`].
 ///
 /// # Panics
-/// Where the processor lacks the instruction, a vector does not lie in its slice, or there are fewer sums.
+/// Where the CPU lacks the instruction, a vector does not lie in its slice, or there are fewer sums.
 #[cfg(target_arch = "x86_64")]
 pub fn add_bfloat16(
     k: usize,
@@ -102,7 +102,7 @@ pub fn add_bfloat16(
     assert!(last.is_some_and(|last| last < sums.len()), "as many sums as products");
     let product = Product::of(k, [rows, columns], sums.as_mut_ptr(), strides, true);
     // SAFETY: `of` has held the vectors against their slices, and the sums are borrowed mutably; the
-    // processor has the instructions.
+    // CPU has the instructions.
     unsafe { bfloat16(product) }
 }
 
@@ -122,7 +122,7 @@ struct Product<T> {
 }
 
 /// # Safety
-/// As [`Product::compute`]; the processor must have AVX-512F.
+/// As [`Product::compute`]; the CPU must have AVX-512F.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx2,fma")]
 unsafe fn avx512(product: Product<f32>) {
@@ -136,7 +136,7 @@ unsafe fn avx512(product: Product<f32>) {
 }
 
 /// # Safety
-/// As [`Product::compute`]; the processor must have AVX2 and FMA.
+/// As [`Product::compute`]; the CPU must have AVX2 and FMA.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn avx2(product: Product<f32>) {
@@ -145,7 +145,7 @@ unsafe fn avx2(product: Product<f32>) {
 }
 
 /// # Safety
-/// As [`Product::compute`]; the processor must have NEON.
+/// As [`Product::compute`]; the CPU must have NEON.
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon")]
 unsafe fn neon(product: Product<f32>) {
@@ -170,7 +170,7 @@ unsafe fn few_at_once<V: Lanes>(product: Product<f32>) {
 }
 
 /// # Safety
-/// As [`Product::compute`]; the processor must have AVX-512BW and its instruction for `bfloat16`.
+/// As [`Product::compute`]; the CPU must have AVX-512BW and its instruction for `bfloat16`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16,avx2,fma")]
 unsafe fn bfloat16(product: Product<bf16>) {
@@ -211,7 +211,7 @@ impl<T: Copy> Product<T> {
         }
     }
 
-    /// The same from a row and a column on, so many of them.
+    /// The same from a row and a column on, this many of them.
     #[inline(always)]
     fn part(self, row: usize, rows: usize, column: usize, columns: usize) -> Product<T> {
         Product {
@@ -244,7 +244,7 @@ impl<T: Copy> Product<T> {
     /// Products of `ROWS` rows, at most four, and `COLUMNS` columns at a time.
     ///
     /// # Safety
-    /// The operands must be valid for what the fields say; the processor must have the instructions of
+    /// The operands must be valid for what the fields say; the CPU must have the instructions of
     /// `V`.
     #[inline(always)]
     unsafe fn compute<V: DotVector<Number = T>, const ROWS: usize, const COLUMNS: usize>(self) {
@@ -288,7 +288,7 @@ impl<T: Copy> Product<T> {
     #[inline(always)]
     unsafe fn block<V: DotVector<Number = T>, const ROWS: usize, const COLUMNS: usize>(self) {
         let Product { k, x, x_stride, y, y_stride, out, out_strides, accumulate, .. } = self;
-        // SAFETY: places are below k, rows and columns are those there are.
+        // SAFETY: positions are below k, rows and columns are those there are.
         unsafe {
             let mut sums = [[V::Sums::splat(0.0); COLUMNS]; ROWS];
             let rest = k % V::COUNT;

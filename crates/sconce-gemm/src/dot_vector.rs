@@ -12,7 +12,7 @@ pub(crate) trait DotVector: Copy {
     type Sums: Lanes;
     const COUNT: usize;
     unsafe fn load(from: *const Self::Number) -> Self;
-    /// The first so many numbers, fewer than there are places, and zeros.
+    /// The first this many numbers, fewer than there are positions, and zeros.
     unsafe fn load_first(from: *const Self::Number, count: usize) -> Self;
     unsafe fn add(sums: Self::Sums, a: Self, b: Self) -> Self::Sums;
 }

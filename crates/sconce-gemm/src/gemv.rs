@@ -43,7 +43,7 @@ pub fn gemv<T: Multiply>(
     false
 }
 
-/// Columns of `b` in one piece each: a scalar product for every element of `out`.
+/// Columns of `b` contiguous: a scalar product for every element of `out`.
 fn columns<T: Multiply>(x: &[T], bs: &[T], stride: usize, out: &mut [T], accumulate: bool) {
     dispatch(
         #[inline(always)]
@@ -72,9 +72,9 @@ fn dot<T: Multiply>(a: &[T], b: &[T]) -> T {
     a_rest.iter().zip(b_rest).fold(sum, |sum, (&a, &b)| sum + a * b)
 }
 
-/// Rows of `b` in one piece each: `out` is their sum, weighted by `x`.
+/// Rows of `b` contiguous: `out` is their sum, weighted by `x`.
 fn rows<T: Multiply>(x: &[T], bs: &[T], stride: usize, out: &mut [T], accumulate: bool) {
-    /// So many elements of `out` stay in registers while `x` is walked.
+    /// This many elements of `out` stay in registers while `x` is walked.
     const BLOCK: usize = 4 * LANES;
     dispatch(
         #[inline(always)]

@@ -17,13 +17,13 @@ use crate::strided_gemm;
 /// Numbers of a stretch, about. Results do not depend on the number of threads, for stretches do not.
 const STRETCH: usize = 1 << 16;
 
-/// A stretch has a multiple of so many rows or columns, as vectors and tiles have.
+/// A stretch has a multiple of this many rows or columns, as vectors and tiles have.
 const STEP: usize = 16;
 
 /// Elements of a matrix below which other threads cost more than they bring to widening it.
 const PARALLEL: usize = 1 << 16;
 
-/// How many times as many numbers columns in one piece each have as there may be rows, or columns, where
+/// How many times as many numbers columns contiguous have as there may be rows, or columns, where
 /// they are multiplied as they are: adding a register up takes as long as in [`gemm`], products half as
 /// long.
 const FEW: usize = 8;
@@ -165,7 +165,7 @@ pub fn try_parts<H: Send>(
     }
 }
 
-/// Parts of so many rows.
+/// Parts of this many rows.
 fn parts_of_rows<H>(out: &mut [H], n: usize, step: usize) -> Vec<Part<'_, H>> {
     let part = |(at, out): (usize, _)| {
         let out: Vec<_> = <[H]>::chunks_mut(out, n).collect();
@@ -174,7 +174,7 @@ fn parts_of_rows<H>(out: &mut [H], n: usize, step: usize) -> Vec<Part<'_, H>> {
     out.chunks_mut(step * n).enumerate().map(part).collect()
 }
 
-/// Parts of so many columns.
+/// Parts of this many columns.
 pub fn parts_of_cols<H>(out: &mut [H], n: usize, step: usize) -> Vec<Part<'_, H>> {
     let m = out.len() / n;
     let part =
@@ -186,12 +186,12 @@ pub fn parts_of_cols<H>(out: &mut [H], n: usize, step: usize) -> Vec<Part<'_, H>
     parts
 }
 
-/// The matrix without so many rows and columns in front.
+/// The matrix without this many rows and columns in front.
 fn part_at(at: Matrix, rows: usize, cols: usize) -> Matrix {
     Matrix { start: at.start + rows * at.row_stride + cols * at.col_stride, ..at }
 }
 
-/// Widens a matrix of so many rows and columns, whose rows or columns stay in one piece if they are.
+/// Widens a matrix of this many rows and columns, whose rows or columns stay contiguous if they are.
 pub fn widen_part<'a, H: HalfProducts>(
     (from, at): (&[H], Matrix),
     [rows, cols]: [usize; 2],

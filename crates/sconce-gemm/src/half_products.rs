@@ -9,13 +9,13 @@ use sconce_kernel_core::simd::half_precision::Half;
 use crate::avx512_bf16;
 use crate::dot::VectorSet;
 
-/// A type of half precision, with products of its own where the processor has instructions for them.
+/// A type of half precision, with products of its own where the CPU has instructions for them.
 pub trait HalfProducts: Half {
     /// Whether the type has products of its own, [`HalfProducts::add_panel`] and [`HalfProducts::add_dots`].
     fn has_products() -> bool {
         false
     }
-    /// Adds the product of so many rows and lines of so many numbers, of which up to 32 are columns, to
+    /// Adds the product of this many rows and lines of this many numbers, of which up to 32 are columns, to
     /// `sums`: each with what lies from one row or line to the next. Whether they are all rows of the product
     /// (`together`) must not depend on the number of threads.
     fn add_panel(
@@ -28,7 +28,7 @@ pub trait HalfProducts: Half {
     ) {
         unreachable!("this type has no products of its own");
     }
-    /// Adds products of rows and columns of so many numbers to `sums`, as [`crate::dot::multiply`].
+    /// Adds products of rows and columns of this many numbers to `sums`, as [`crate::dot::multiply`].
     fn add_dots(_: usize, _: [VectorSet<'_, Self>; 2], _sums: &mut [f32], _strides: [usize; 2]) {
         unreachable!("this type has no products of its own");
     }

@@ -5,13 +5,13 @@
 pub struct Int8Rows<'a> {
     rows: &'a [i8],
     len: usize,
-    /// Sixteen rows side by side, in pairs of numbers, for processors with AVX2.
+    /// Sixteen rows side by side, in pairs of numbers, for CPUs with AVX2.
     #[cfg(target_arch = "x86_64")]
     panels: Option<Vec<[i16; avx2::PANEL]>>,
 }
 
 impl<'a> Int8Rows<'a> {
-    /// Rows of `len` numbers, not 0, for about so many dot products with each.
+    /// Rows of `len` numbers, not 0, for about this many dot products with each.
     pub fn new(rows: &'a [i8], len: usize, products: usize) -> Int8Rows<'a> {
         #[cfg(not(target_arch = "x86_64"))]
         let _ = products;
@@ -33,9 +33,9 @@ impl<'a> Int8Rows<'a> {
         }
         #[cfg(target_arch = "x86_64")]
         match &self.panels {
-            // SAFETY: there are panels where the processor has AVX2 alone.
+            // SAFETY: there are panels where the CPU has AVX2 alone.
             Some(panels) => return unsafe { avx2::panel_dots(xs, panels, len, width, out) },
-            // SAFETY: the processor has AVX2.
+            // SAFETY: the CPU has AVX2.
             None if has_avx2() => return unsafe { avx2::dots(xs, self.rows, len, out) },
             None => {}
         }

@@ -57,7 +57,7 @@ pub(crate) struct Tiles {
     /// The next tile's first row, and its first column within the panel.
     row: usize,
     column: usize,
-    /// A tile of which so many lines have been added.
+    /// A tile of which this many lines have been added.
     begun: Option<(RawTile, usize)>,
 }
 
@@ -113,7 +113,7 @@ impl Tiles {
         begun.or_else(|| unsafe { self.next(columns) }.map(|tile| (tile, 0)))
     }
 
-    /// Puts a tile back of which so many lines have been added.
+    /// Puts a tile back of which this many lines have been added.
     pub(crate) fn put_back(&mut self, tile: RawTile, added: usize) {
         self.begun = Some((tile, added));
     }
@@ -160,7 +160,7 @@ impl Tiles {
 ///
 /// # Safety
 /// The tile's operands must be borrowed, its product mutably, and have `ROWS` rows and `COLUMNS` times 16
-/// columns; `i` is below its depth; the processor must have the instructions of `V`.
+/// columns; `i` is below its depth; the CPU must have the instructions of `V`.
 #[inline(always)]
 pub(crate) unsafe fn tile_line<V: Lanes, const ROWS: usize, const COLUMNS: usize>(
     tile: RawTile,
@@ -190,7 +190,7 @@ pub(crate) unsafe fn load_rows<V: Lanes, const ROWS: usize, const COLUMNS: usize
 ) -> [[V; COLUMNS]; ROWS] {
     // SAFETY: the caller's.
     unsafe {
-        // Not by `from_fn`, which leaves so many registers in memory.
+        // Not by `from_fn`, which leaves this many registers in memory.
         let mut rows = [[V::splat(0.0); COLUMNS]; ROWS];
         for (r, row) in rows.iter_mut().enumerate() {
             for (column, sum) in row.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! Products of matrices and vectors, by family and by processor.
+//! Products of matrices and vectors, by family and by CPU.
 //!
 //! | family | file |
 //! |---|---|

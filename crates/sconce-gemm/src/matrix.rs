@@ -61,7 +61,7 @@ pub trait Multiply:
         false
     }
 
-    /// Products of rows and columns in one piece each.
+    /// Products of rows and columns contiguous.
     ///
     /// # Safety
     /// As [`dot::multiply`].
@@ -75,7 +75,7 @@ pub trait Multiply:
         unreachable!("there is no kernel for this type");
     }
 
-    /// A vector times columns in one piece each, `stride` from one to the next; `false`, with nothing done,
+    /// A vector times columns contiguous, `stride` from one to the next; `false`, with nothing done,
     /// where there is no kernel.
     fn columns(x: &[Self], bs: &[Self], stride: usize, out: &mut [Self], accumulate: bool) -> bool {
         if !Self::has_dots() {

@@ -88,7 +88,7 @@ fn unit_of(_: Shape) -> usize {
     1
 }
 
-/// How a product is divided: in so many parts of about as many rows, and each of those in so many parts of
+/// How a product is divided: in this many parts of about as many rows, and each of those in this many parts of
 /// about as many panels. Parts begin at multiples of `unit` rows.
 #[derive(Debug, Clone, Copy)]
 struct Parts {
@@ -98,7 +98,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// For so many threads.
+    /// For this many threads.
     fn of(shape: Shape, unit: usize, threads: usize) -> Parts {
         let rows = shape.m.div_ceil(ROWS.next_multiple_of(unit));
         if threads == 1 {
@@ -185,8 +185,8 @@ mod tests {
                             .sum();
                         let exact = product + bias.map_or(0.0, |bias| f64::from(bias[j]));
                         let found = f64::from(out[i * n + j]);
-                        let place = format!("{m} {k} {n}: {i} {j}");
-                        assert!((found - exact).abs() < 1e-4, "{place}: {found} {exact}");
+                        let position = format!("{m} {k} {n}: {i} {j}");
+                        assert!((found - exact).abs() < 1e-4, "{position}: {found} {exact}");
                     }
                 }
             }

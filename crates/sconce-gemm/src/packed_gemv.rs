@@ -23,14 +23,14 @@ use crate::panel::PANEL;
 /// How the rows of a [`InterleavedProduct`] are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InterleavedRows {
-    /// Rows are taken so many at a time: only multiples of it are allowed.
+    /// Rows are taken this many at a time: only multiples of it are allowed.
     pub unit: usize,
     /// How many rows should be multiplied together: where registers allow only few at a time, a panel
     /// should come from the second cache for more of them.
     pub best: usize,
 }
 
-/// How this processor takes rows.
+/// How this CPU takes rows.
 pub fn interleaved_rows() -> InterleavedRows {
     rows_of(best())
 }
@@ -98,7 +98,7 @@ fn at_once(level: Level) -> usize {
     }
 }
 
-/// The same with the instructions of a level that this processor has.
+/// The same with the instructions of a level that this CPU has.
 fn at(
     level: Level,
     x: &[f32],
@@ -130,7 +130,7 @@ fn at(
     };
     // SAFETY: the assertions above and those of `Tiles::new` hold what is read and written against the
     // slices, which are borrowed, those that are written mutably; tiles have the rows of the level,
-    // and `level` is what this processor was found to have.
+    // and `level` is what this CPU was found to have.
     unsafe {
         match (level, backwards) {
             #[cfg(target_arch = "x86_64")]
@@ -205,7 +205,7 @@ impl RawVector {
 }
 
 /// # Safety
-/// As [`beside`]; the processor must have AVX-512F.
+/// As [`beside`]; the CPU must have AVX-512F.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx2,fma")]
 unsafe fn avx512<const BACK: bool>(vector: RawVector, tiles: &mut Tiles) {
@@ -227,7 +227,7 @@ unsafe fn avx512<const BACK: bool>(vector: RawVector, tiles: &mut Tiles) {
 }
 
 /// # Safety
-/// As [`beside`]; the processor must have AVX2 and FMA.
+/// As [`beside`]; the CPU must have AVX2 and FMA.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn avx2<const BACK: bool>(vector: RawVector, tiles: &mut Tiles) {
@@ -236,7 +236,7 @@ unsafe fn avx2<const BACK: bool>(vector: RawVector, tiles: &mut Tiles) {
 }
 
 /// # Safety
-/// As [`beside`]; the processor must have NEON.
+/// As [`beside`]; the CPU must have NEON.
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon")]
 unsafe fn neon<const BACK: bool>(vector: RawVector, tiles: &mut Tiles) {
@@ -296,7 +296,7 @@ unsafe fn groups<
 /// # Safety
 /// The pointers of `vector` must be valid for what [`RawVector`] says, of which groups have `SIDE`
 /// panels or more; `tiles` must be of operands that are borrowed and have units of `ROWS` rows; the
-/// processor must have the instructions of `V`.
+/// CPU must have the instructions of `V`.
 #[inline(always)]
 unsafe fn beside<
     V: Lanes,

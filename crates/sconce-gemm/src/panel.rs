@@ -11,7 +11,7 @@ pub const PANEL: usize = 32;
 /// them and both panels.
 pub const ROWS: usize = 252;
 
-/// Rows that so many elements lie between, or a multiple, share too few lines of the first cache.
+/// Rows that this many elements lie between, or a multiple, share too few lines of the first cache.
 const CROWDED: usize = 1024;
 
 /// What is put between such rows.
@@ -68,7 +68,7 @@ pub fn uncrowded(x: &[f32], k: usize) -> (Cow<'_, [f32]>, usize) {
     (Cow::Owned(apart), stride)
 }
 
-/// So many rows in tiles of about one height, so that none is left with a few.
+/// This many rows in tiles of about one height, so that none is left with a few.
 pub fn tiles(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
     let count = rows.div_ceil(most);
     (0..count).map(move |tile| tile * rows / count..(tile + 1) * rows / count)

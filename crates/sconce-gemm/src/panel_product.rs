@@ -167,7 +167,7 @@ struct Tile {
 }
 
 impl Tile {
-    /// Computes `width` columns of so many rows.
+    /// Computes `width` columns of this many rows.
     ///
     /// # Safety
     /// As [`Tile::compute`], but for `out` and, with a stride, `begin`, whose rows have `width` columns.
@@ -193,12 +193,12 @@ impl Tile {
         }
     }
 
-    /// Computes so many rows of 32 columns.
+    /// Computes this many rows of 32 columns.
     ///
     /// # Safety
     /// `x` must have `rows` rows of `depth` elements, `panel` `depth` × 32, `begin` and `out` `rows` rows
     /// of 32, all from one to the next their stride, and nobody else may use `out`. There are at most
-    /// as many rows as the level's tiles have, and the processor has the level's instructions.
+    /// as many rows as the level's tiles have, and the CPU has the level's instructions.
     unsafe fn compute(self, level: Level, rows: usize) {
         macro_rules! by_rows {
             ($module:ident, $($rows:literal)*) => {
@@ -232,7 +232,7 @@ mod avx512 {
     use super::{PANEL, Tile};
 
     /// # Safety
-    /// As [`Tile::compute`], of M rows; the processor has AVX-512F.
+    /// As [`Tile::compute`], of M rows; the CPU has AVX-512F.
     #[target_feature(enable = "avx512f")]
     pub(super) unsafe fn tile<const M: usize>(tile: Tile) {
         let Tile { depth, x, x_stride, panel, begin, begin_stride, out, out_stride, .. } = tile;
@@ -274,7 +274,7 @@ mod avx2 {
     use super::{PANEL, Tile};
 
     /// # Safety
-    /// As [`Tile::compute`], of M rows; the processor has AVX2 and FMA.
+    /// As [`Tile::compute`], of M rows; the CPU has AVX2 and FMA.
     #[target_feature(enable = "avx2,fma")]
     pub(super) unsafe fn tile<const M: usize>(tile: Tile) {
         let Tile { depth, x, x_stride, panel, begin, begin_stride, out, out_stride, .. } = tile;
@@ -316,7 +316,7 @@ mod neon {
     use sconce_kernel_core::simd::lanes::{LANES, Lanes, Neon};
 
     /// # Safety
-    /// As [`Tile::compute`], of M rows; the processor has NEON.
+    /// As [`Tile::compute`], of M rows; the CPU has NEON.
     #[target_feature(enable = "neon")]
     pub(super) unsafe fn tile<const M: usize>(tile: Tile) {
         let Tile { depth, x, x_stride, panel, begin, begin_stride, out, out_stride, .. } = tile;
@@ -345,7 +345,7 @@ mod neon {
     }
 }
 
-/// What any processor can do.
+/// What any CPU can do.
 mod portable {
     use super::{PANEL, Tile};
 
@@ -392,7 +392,7 @@ mod tests {
                 ahead: panel.as_ptr(),
                 ahead_step: 64,
             };
-            // SAFETY: six rows at most, which the operands have; levels are of this processor.
+            // SAFETY: six rows at most, which the operands have; levels are of this CPU.
             unsafe { tile.compute(level, rows) };
             out
         };

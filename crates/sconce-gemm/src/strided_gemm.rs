@@ -14,7 +14,7 @@ use crate::matrix::{Matrix, Multiply};
 /// Multiply-adds below which other threads cost more than they bring.
 pub const PARALLEL: usize = 1 << 20;
 
-/// Rows and columns in one piece each, of this many numbers or more, are multiplied as they are where there
+/// Rows and columns contiguous, of this many numbers or more, are multiplied as they are where there
 /// are few of one of them: the library would put the other matrix in an order of its own.
 pub const LONG: usize = 128;
 /// How many times as many numbers rows have as there may be rows, or columns.
@@ -45,7 +45,7 @@ struct Out<T>(*mut T);
 // SAFETY: threads write to parts that have no element in common, as `multiply` says.
 unsafe impl<T: Send> Sync for Out<T> {}
 
-/// Ranges that cover `0..len`: so many, or fewer where they would be short.
+/// Ranges that cover `0..len`: this many, or fewer where they would be short.
 fn parts(len: usize, count: usize) -> impl Iterator<Item = Range<usize>> + Send {
     let count = count.min(len / STEP).max(1);
     let bound = move |at: usize| if at == count { len } else { at * len / count / STEP * STEP };
@@ -95,12 +95,13 @@ pub fn multiply<T: Multiply>(
     let few = k >= LONG && k >= FEW * m.min(n) && T::has_dots();
     let by_dots = few && a_at.col_stride == 1 && b_at.row_stride == 1;
     if few && m <= n && !by_dots && b_at.row_stride == 1 {
-        // The rows in one piece each: there are few of them.
-        let place = |row: usize, i: usize| a_at.start + row * a_at.row_stride + i * a_at.col_stride;
+        // The rows contiguous: there are few of them.
+        let position =
+            |row: usize, i: usize| a_at.start + row * a_at.row_stride + i * a_at.col_stride;
         let Some(count) = m.checked_mul(k) else {
             return Err(Error::runtime("a matrix reaches beyond its storage"));
         };
-        let rows: Vec<T> = (0..count).map(|at| a[place(at / k, at % k)]).collect();
+        let rows: Vec<T> = (0..count).map(|at| a[position(at / k, at % k)]).collect();
         let rows_at = Matrix { start: 0, row_stride: k, col_stride: 1 };
         return multiply([m, k, n], (&rows, rows_at), (b, b_at), out, accumulate, parallel);
     }

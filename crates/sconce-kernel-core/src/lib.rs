@@ -1,7 +1,7 @@
 //! The ground that kernels stand on: tensors at run time, their memory, threads, vector instructions.
 //!
 //! A [`Tensor`] here is what `torch.Tensor` is at run time: a view of a [`Storage`] that other tensors share
-//! and that in-place operators write. [`iter`] goes over tensors element by element, [`parallel`] divides work
+//! and that in-position operators write. [`iter`] goes over tensors element by element, [`parallel`] divides work
 //! among threads, [`simd`] compiles loops for the vector instructions that a CPU may have, and [`vecmath`]
 //! has functions that become vector code.
 //!

@@ -1,7 +1,7 @@
 //! CPU operators over strided tensors with PyTorch's semantics.
 //!
 //! A [`Tensor`] is what `torch.Tensor` is at run time: a view of a [`Storage`] that other tensors share
-//! and that in-place operators write. Operators are plain functions over tensors. Type promotion,
+//! and that in-position operators write. Operators are plain functions over tensors. Type promotion,
 //! broadcasting, aliasing and the wording of errors are PyTorch's. Results do not depend on the number
 //! of threads.
 //!

@@ -115,7 +115,7 @@ impl Steps {
         Steps { low: self.zero_point.clamp(self.low, self.high), ..self }
     }
 
-    /// The integer for so many steps from 0.
+    /// The integer for this many steps from 0.
     #[inline(always)]
     pub(crate) fn nearest(self, x: f32) -> i32 {
         let x = x.round_ties_even();
@@ -124,7 +124,7 @@ impl Steps {
         whole.saturating_add(self.zero_point).clamp(self.low, self.high)
     }
 
-    /// The integer for so many steps from 0 as numbers are quantized: NaN counts as most steps, and what is
+    /// The integer for this many steps from 0 as numbers are quantized: NaN counts as most steps, and what is
     /// beyond 32 bits with the zero point comes in again at the other end.
     #[inline(always)]
     fn wrapped(self, x: f32) -> i32 {
@@ -132,7 +132,7 @@ impl Steps {
         (x as i32).wrapping_add(self.zero_point).clamp(self.low, self.high)
     }
 
-    /// The integers, of a quantized dtype, for what is so many steps from 0.
+    /// The integers, of a quantized dtype, for what is this many steps from 0.
     fn codes<T: Element>(
         self,
         input: &Tensor,

@@ -42,7 +42,7 @@ pub fn poison(bytes: &mut [u8]) {
 }
 
 impl Block {
-    /// At least so many zeros.
+    /// At least this many zeros.
     pub fn zeroed(nbytes: usize) -> Result<Block> {
         let lines = lines_for(nbytes);
         match take(lines) {
@@ -54,7 +54,7 @@ impl Block {
         }
     }
 
-    /// At least so many bytes of any content, which the caller overwrites. They are poisoned in debug builds and
+    /// At least this many bytes of any content, which the caller overwrites. They are poisoned in debug builds and
     /// under a fuzzer: who reads one that nobody has written gets [`POISON`], not what an earlier call left.
     pub fn for_overwrite(nbytes: usize) -> Result<Block> {
         let lines = lines_for(nbytes);
@@ -89,7 +89,7 @@ impl Drop for Block {
     }
 }
 
-/// How many lines hold so many bytes, rounded up by less than an eighth so that blocks of about one
+/// How many lines hold this many bytes, rounded up by less than an eighth so that blocks of about one
 /// size can stand in for each other.
 fn lines_for(nbytes: usize) -> usize {
     let lines = nbytes.div_ceil(size_of::<CacheLine>());
@@ -124,14 +124,14 @@ mod tests {
     fn what_is_done_with_is_used_again() {
         let mut first = Block::zeroed(1000).unwrap();
         first.bytes_mut()[3] = 9;
-        let place = first.bytes().as_ptr();
-        assert!((place as usize).is_multiple_of(64));
+        let position = first.bytes().as_ptr();
+        assert!((position as usize).is_multiple_of(64));
         drop(first);
         let second = Block::for_overwrite(990).unwrap();
-        assert_eq!(second.bytes().as_ptr(), place);
+        assert_eq!(second.bytes().as_ptr(), position);
         let expected = if cfg!(any(debug_assertions, fuzzing)) { POISON } else { 9 };
         assert_eq!(second.bytes()[3], expected);
-        assert_ne!(Block::for_overwrite(1000).unwrap().bytes().as_ptr(), place);
+        assert_ne!(Block::for_overwrite(1000).unwrap().bytes().as_ptr(), position);
     }
 
     #[test]

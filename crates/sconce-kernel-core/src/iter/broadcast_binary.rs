@@ -148,18 +148,18 @@ fn gathered_by<const BLOCK: usize, T: Element, U>(
     }
 }
 
-/// As [`row`], but where `quick` gives NaN, `exact` says what it is.
+/// As [`row`], but where `fast` gives NaN, `exact` says what it is.
 pub fn row_or<T: FloatElement>(
     out: &mut [T],
     (xs, x_step): Strided<'_, T>,
     (ys, y_step): Strided<'_, T>,
-    quick: impl Fn(T, T) -> T + Copy,
+    fast: impl Fn(T, T) -> T + Copy,
     exact: impl Fn(T, T) -> T,
 ) {
     const BLOCK: usize = 256;
     for (block, out) in out.chunks_mut(BLOCK).enumerate() {
         let (xs, ys) = (&xs[block * BLOCK * x_step..], &ys[block * BLOCK * y_step..]);
-        row(out, (xs, x_step), (ys, y_step), quick);
+        row(out, (xs, x_step), (ys, y_step), fast);
         if out.iter().fold(false, |any, x| any | x.is_not_a_number()) {
             for (i, out) in out.iter_mut().enumerate().filter(|(_, out)| out.is_not_a_number()) {
                 *out = exact(xs[i * x_step], ys[i * y_step]);

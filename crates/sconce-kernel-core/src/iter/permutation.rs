@@ -47,8 +47,8 @@ impl Permutation {
     /// Where it has another number of dimensions.
     pub fn back(&self, tensor: &Tensor) -> Result<Tensor> {
         let mut dims = Dims::from_elem(0, self.0.len());
-        for (place, &dim) in self.0.iter().enumerate() {
-            dims[dim] = place as i64;
+        for (position, &dim) in self.0.iter().enumerate() {
+            dims[dim] = position as i64;
         }
         tensor.permute(&dims)
     }

@@ -58,7 +58,7 @@ pub fn rows<const N: usize>(
     }
 }
 
-/// As [`rows`], but of the elements at these places in row-major order alone, and without merging: the
+/// As [`rows`], but of the elements at these positions in row-major order alone, and without merging: the
 /// dimensions are best [merged](merge) before.
 #[inline(always)]
 pub fn rows_within<const N: usize>(

@@ -49,7 +49,7 @@ fn strides_in_common(operands: &[Geometry<'_>], sizes: &[i64]) -> Option<Dims> {
     (alike && is_dense(sizes, first)).then(|| Dims::from_slice(first))
 }
 
-/// Whether a tensor has no two elements at one place, and no gaps between them.
+/// Whether a tensor has no two elements at one position, and no gaps between them.
 pub fn is_dense(sizes: &[i64], strides: &[i64]) -> bool {
     if sizes.contains(&0) {
         return true;

@@ -8,8 +8,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::Result;
 use crate::parallel::thread_pool;
 
-/// The most pieces for each thread.
-const PIECES: usize = 4;
+/// The most chunks for each thread.
+const CHUNKS_PER_THREAD: usize = 4;
 
 /// 0 until somebody sets it.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -28,7 +28,7 @@ pub fn num_threads() -> usize {
     }
 }
 
-/// Calls `f(start, piece)` for pieces of `out` that begin at multiples of `unit`, on several threads
+/// Calls `f(start, piece)` for chunks of `out` that begin at multiples of `unit`, on several threads
 /// where `out` is longer than `serial`, and in one piece otherwise.
 pub fn for_each_chunk<T: Send>(
     out: &mut [T],
@@ -39,7 +39,7 @@ pub fn for_each_chunk<T: Send>(
     for_each_chunk_of(out, unit, serial, &f);
 }
 
-/// [`pieces`], compiled once for a type: what takes the function itself would hold three copies of it.
+/// [`for_each_chunk`], compiled once for a type: what takes the function itself would hold three copies of it.
 #[inline(never)]
 fn for_each_chunk_of<T: Send>(
     out: &mut [T],
@@ -54,15 +54,15 @@ fn for_each_chunk_of<T: Send>(
     for_each_of(out.chunks_mut(len).enumerate(), &|(i, piece)| f(i * len, piece));
 }
 
-/// How long the pieces are that [`pieces`] makes of so many elements.
+/// How long the chunks are that [`for_each_chunk`] makes of this many elements.
 pub fn chunk_len(len: usize, unit: usize, serial: usize) -> usize {
     let threads = if len <= serial { 1 } else { num_threads() };
     if threads == 1 || unit == 0 {
         return len;
     }
-    // A few pieces for each thread: those that come late have less to do. None is too short to be
+    // A few chunks for each thread: those that come late have less to do. None is too short to be
     // worth it.
-    let count = (len / (serial / 2).max(1)).clamp(threads, PIECES * threads);
+    let count = (len / (serial / 2).max(1)).clamp(threads, CHUNKS_PER_THREAD * threads);
     len.div_ceil(unit).div_ceil(count) * unit
 }
 
@@ -71,7 +71,7 @@ pub fn for_each<I: Iterator + Send>(items: I, f: impl Fn(I::Item) + Sync) {
     for_each_of(items, &f);
 }
 
-/// [`each`], compiled once for a kind of items.
+/// [`for_each`], compiled once for a kind of items.
 fn for_each_of<I: Iterator + Send>(items: I, f: &(dyn Fn(I::Item) + Sync)) {
     let helpers = num_threads() - 1;
     if helpers == 0 {
@@ -86,7 +86,7 @@ fn for_each_of<I: Iterator + Send>(items: I, f: &(dyn Fn(I::Item) + Sync)) {
     });
 }
 
-/// [`each`] with what can fail: one of the errors, if there are any.
+/// [`for_each`] with what can fail: one of the errors, if there are any.
 pub fn try_for_each<I: Iterator + Send>(
     items: I,
     f: impl Fn(I::Item) -> Result<()> + Sync,

@@ -37,7 +37,7 @@ static JOB_POSTED: Condvar = Condvar::new();
 /// Helpers at work.
 static WORKING: AtomicUsize = AtomicUsize::new(0);
 
-/// Calls `job` here and on up to so many other threads, and returns when all calls have. Each call does
+/// Calls `job` here and on up to this many other threads, and returns when all calls have. Each call does
 /// what the others have left to do. Where the helpers are at work for another caller, this thread works alone.
 ///
 /// A panic of any of the calls is the caller's.

@@ -1,6 +1,6 @@
 //! Binary operators that are a single instruction on some CPUs.
 
-/// Operators of pairs that processors may have instructions for.
+/// Operators of pairs that CPUs may have instructions for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arithmetic {
     /// `x + y`.

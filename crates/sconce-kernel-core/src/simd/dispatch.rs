@@ -20,7 +20,7 @@ pub enum Level {
     /// AVX2.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// AVX-512, the parts that every processor since Skylake-X has.
+    /// AVX-512, the parts that every CPU since Skylake-X has.
     #[cfg(target_arch = "x86_64")]
     Avx512,
     /// NEON. Plain code is compiled for it as well, but leaves most of its registers empty.
@@ -29,7 +29,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The level itself, or the best one where this processor lacks what it needs.
+    /// The level itself, or the best one where this CPU lacks what it needs.
     #[inline]
     pub fn or_best(self) -> Level {
         let best = best();
@@ -50,7 +50,7 @@ impl Level {
         }
     }
 
-    /// Those that this processor has: tests compare them.
+    /// Those that this CPU has: tests compare them.
     pub fn all() -> Vec<Level> {
         match best() {
             #[cfg(target_arch = "x86_64")]
@@ -61,7 +61,7 @@ impl Level {
     }
 }
 
-/// The best that this processor has.
+/// The best that this CPU has.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn best() -> Level {
@@ -80,20 +80,20 @@ pub fn best() -> Level {
     *BEST
 }
 
-/// The best that this processor has.
+/// The best that this CPU has.
 #[cfg(target_arch = "aarch64")]
 #[inline]
 pub fn best() -> Level {
     if std::arch::is_aarch64_feature_detected!("neon") { Level::Neon } else { Level::Baseline }
 }
 
-/// The best that this processor has.
+/// The best that this CPU has.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub fn best() -> Level {
     Level::Baseline
 }
 
-/// Whether this processor has the instructions that convert `float16`.
+/// Whether this CPU has the instructions that convert `float16`.
 #[cfg(target_arch = "x86_64")]
 pub fn has_f16c() -> bool {
     static HAS: LazyLock<bool> =
@@ -101,7 +101,7 @@ pub fn has_f16c() -> bool {
     *HAS
 }
 
-/// Whether this processor multiplies pairs of `bfloat16` (AVX512-BF16).
+/// Whether this CPU multiplies pairs of `bfloat16` (AVX512-BF16).
 #[cfg(target_arch = "x86_64")]
 pub fn has_avx512_bf16() -> bool {
     static HAS: LazyLock<bool> =
@@ -109,7 +109,7 @@ pub fn has_avx512_bf16() -> bool {
     *HAS
 }
 
-/// Whether this processor multiplies matrices of `bfloat16` in registers (AMX), and the operating system
+/// Whether this CPU multiplies matrices of `bfloat16` in registers (AMX), and the operating system
 /// lends them.
 #[cfg(target_arch = "x86_64")]
 pub fn has_amx_bf16() -> bool {
@@ -118,11 +118,11 @@ pub fn has_amx_bf16() -> bool {
     *HAS
 }
 
-/// Whether the processor has registers of this size and the instruction, and the operating system knows
+/// Whether the CPU has registers of this size and the instruction, and the operating system knows
 /// them.
 #[cfg(target_arch = "x86_64")]
 fn has_amx_registers() -> bool {
-    /// Bits of what processors say of themselves.
+    /// Bits of what CPUs say of themselves.
     const SAVES: u32 = 1 << 27;
     const BFLOAT16: u32 = 1 << 22;
     const REGISTERS: u32 = 1 << 24;
@@ -131,7 +131,7 @@ fn has_amx_registers() -> bool {
     if __cpuid(0).eax < 0x1d || __cpuid(1).ecx & SAVES == 0 {
         return false;
     }
-    // SAFETY: the processor has the instruction, as it says.
+    // SAFETY: the CPU has the instruction, as it says.
     let saved = unsafe { _xgetbv(0) };
     let has = __cpuid_count(7, 0).edx;
     let sizes = __cpuid_count(0x1d, 1);
@@ -168,7 +168,7 @@ fn may_use_amx() -> bool {
     false
 }
 
-/// Runs `f` in the best copy for this processor: for loops of other crates that compute beside these
+/// Runs `f` in the best copy for this CPU: for loops of other crates that compute beside these
 /// kernels. `f` is written `#[inline(always)] || …`.
 #[inline]
 pub fn dispatch<R>(f: impl FnOnce() -> R) -> R {
@@ -180,12 +180,12 @@ pub fn dispatch<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Runs `f` in one copy; in the best one where this processor lacks what it needs.
+/// Runs `f` in one copy; in the best one where this CPU lacks what it needs.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn dispatch_at<R>(level: Level, f: impl FnOnce() -> R) -> R {
     match level.or_best() {
-        // SAFETY: `or_best` gives no level that this processor lacks.
+        // SAFETY: `or_best` gives no level that this CPU lacks.
         Level::Avx512 => unsafe { avx512(f) },
         // SAFETY: as above.
         Level::Avx2 => unsafe { avx2(f) },

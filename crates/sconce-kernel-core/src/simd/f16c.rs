@@ -44,7 +44,7 @@ pub fn widen(xs: &[f16], wide: &mut [f32]) -> usize {
     let mut done = 0;
     if best() == Level::Avx512 {
         let (xs, wide) = (xs.as_chunks().0, wide.as_chunks_mut().0);
-        // SAFETY: the processor has the instructions.
+        // SAFETY: the CPU has the instructions.
         unsafe { run_wide(xs, wide) };
         done = xs.len().min(wide.len()) * 2 * LANES;
     }
@@ -52,7 +52,7 @@ pub fn widen(xs: &[f16], wide: &mut [f32]) -> usize {
         return done;
     }
     let (xs, wide) = (xs[done..].as_chunks().0, wide[done..].as_chunks_mut().0);
-    // SAFETY: the processor has the instructions.
+    // SAFETY: the CPU has the instructions.
     unsafe { run(xs, wide) };
     done + xs.len().min(wide.len()) * LANES
 }
@@ -84,7 +84,7 @@ pub fn narrow(wide: &[f32], out: &mut [f16]) -> usize {
     let mut done = 0;
     if best() == Level::Avx512 {
         let (wide, out) = (wide.as_chunks().0, out.as_chunks_mut().0);
-        // SAFETY: the processor has the instructions.
+        // SAFETY: the CPU has the instructions.
         unsafe { run_wide(wide, out) };
         done = wide.len().min(out.len()) * 2 * LANES;
     }
@@ -92,7 +92,7 @@ pub fn narrow(wide: &[f32], out: &mut [f16]) -> usize {
         return done;
     }
     let (wide, out) = (wide[done..].as_chunks().0, out[done..].as_chunks_mut().0);
-    // SAFETY: the processor has the instructions.
+    // SAFETY: the CPU has the instructions.
     unsafe { run(wide, out) };
     done + wide.len().min(out.len()) * LANES
 }
@@ -116,7 +116,7 @@ pub fn zip(op: Arithmetic, xs: &[f16], ys: &[f16], out: &mut [f16]) -> usize {
     }
     let (xs, ys, out) = (xs.as_chunks().0, ys.as_chunks().0, out.as_chunks_mut().0);
     let done = xs.len().min(ys.len()).min(out.len()) * 2 * LANES;
-    // SAFETY: the processor has the instructions.
+    // SAFETY: the CPU has the instructions.
     unsafe {
         match op {
             Arithmetic::Add => run(xs, ys, out, |x, y| _mm512_add_ps(x, y)),

@@ -17,7 +17,7 @@ pub trait Half: Element {
     fn widened(self) -> f32;
     /// The nearest number, of two that are as near the even one.
     fn nearest(x: f32) -> Self;
-    /// Conversions of as many elements as the processor has instructions for: how many were done.
+    /// Conversions of as many elements as the CPU has instructions for: how many were done.
     fn widen_by_instructions(_xs: &[Self], _wide: &mut [f32]) -> usize {
         0
     }
@@ -56,7 +56,7 @@ impl Half for f16 {
     fn nearest(x: f32) -> f16 {
         let bits = x.to_bits();
         let size = bits & 0x7fff_ffff;
-        // Half of the last place, and a little less where that place is even; and another exponent.
+        // Half of the last place, and a little less where that is even; and another exponent.
         let normal = size.wrapping_add(0xc800_0fff + ((size >> 13) & 1)) >> 13;
         // Added to 1/2, a small number has its last place where that of a subnormal one is.
         let small = (f32::from_bits(size) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
@@ -89,7 +89,7 @@ impl Half for bf16 {
     #[inline(always)]
     fn nearest(x: f32) -> bf16 {
         let bits = x.to_bits();
-        // Half of the last place, and a little less where that place is even.
+        // Half of the last place, and a little less where that is even.
         let nearest = bits.wrapping_add(0x7fff + ((bits >> 16) & 1));
         let kept = if x.is_nan() { bits | 0x0040_0000 } else { nearest };
         bf16::from_bits((kept >> 16) as u16)

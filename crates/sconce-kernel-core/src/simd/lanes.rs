@@ -7,7 +7,7 @@ pub const LANES: usize = 16;
 /// Sixteen numbers that instructions of one kind work on.
 ///
 /// # Safety
-/// The methods may be called where the processor has the instructions that the implementation is
+/// The methods may be called where the CPU has the instructions that the implementation is
 /// named after, and only inlined into functions that enable them; pointers must be valid for sixteen
 /// numbers (one for `broadcast`).
 pub trait Lanes: Copy {
@@ -15,7 +15,7 @@ pub trait Lanes: Copy {
     unsafe fn splat(x: f32) -> Self;
     /// Sixteen numbers from memory of any alignment.
     unsafe fn load(from: *const f32) -> Self;
-    /// The first so many numbers, fewer than sixteen, and zeros; the pointer must be valid for those.
+    /// The first this many numbers, fewer than sixteen, and zeros; the pointer must be valid for those.
     unsafe fn load_first(from: *const f32, count: usize) -> Self;
     /// Sixteen times the number in memory.
     unsafe fn broadcast(from: *const f32) -> Self;
@@ -64,7 +64,7 @@ impl Lanes for Portable {
     #[inline(always)]
     unsafe fn load_first(from: *const f32, count: usize) -> Self {
         let mut all = [0f32; LANES];
-        // SAFETY: valid for so many numbers.
+        // SAFETY: valid for this many numbers.
         unsafe { from.copy_to_nonoverlapping(all.as_mut_ptr(), count.min(LANES)) };
         Portable(all)
     }
@@ -203,7 +203,7 @@ mod x86 {
         }
         #[inline(always)]
         unsafe fn load_first(from: *const f32, count: usize) -> Self {
-            /// Set lanes and clear ones: read from so many before the clear ones on, so many are set.
+            /// Set lanes and clear ones: read from this many before the clear ones on, this many are set.
             const MASK: [i32; 32] = {
                 let mut mask = [0; 32];
                 let mut lane = 0;
@@ -294,7 +294,7 @@ mod neon {
         }
     }
 
-    /// Copies so many numbers, and gives the places after them.
+    /// Copies this many numbers, and gives the positions after them.
     ///
     /// # Safety
     /// The pointers must be valid for them.

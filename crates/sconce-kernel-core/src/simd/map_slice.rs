@@ -29,15 +29,15 @@ pub fn map_wide<T: FloatElement>(xs: &[T], out: &mut [T], f: impl Fn(f64) -> f64
     );
 }
 
-/// As [`map_slice`], but where `quick` gives NaN, `exact` says what it is.
+/// As [`map_slice`], but where `fast` gives NaN, `exact` says what it is.
 pub fn map_slice_or<T: FloatElement>(
     xs: &[T],
     out: &mut [T],
-    quick: impl Fn(T) -> T + Copy,
+    fast: impl Fn(T) -> T + Copy,
     exact: impl Fn(T) -> T,
 ) {
     for (xs, out) in xs.chunks(256).zip(out.chunks_mut(256)) {
-        map_slice(xs, out, quick);
+        map_slice(xs, out, fast);
         if out.iter().fold(false, |any, x| any | x.is_not_a_number()) {
             for (out, &x) in out.iter_mut().zip(xs).filter(|(out, _)| out.is_not_a_number()) {
                 *out = exact(x);

@@ -230,7 +230,7 @@ fn convert_from<F: Convert>(source: &Tensor, result: &Tensor) -> Result<()> {
 }
 
 fn convert<F: Convert, T: Convert>(source: &Tensor, result: &Tensor) -> Result<()> {
-    // One copy for all processors: there are 256 pairs of types.
+    // One copy for all CPUs: there are 256 pairs of types.
     convert_slices(source, result, &|from: &[F], to: &mut [T]| {
         to.iter_mut().zip(from).for_each(|(to, from)| *to = T::narrow(from.wide()));
     })

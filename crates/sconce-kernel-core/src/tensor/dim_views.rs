@@ -67,7 +67,7 @@ impl Tensor {
         Ok(self.view_unchecked(sizes, strides, self.offset() + skip))
     }
 
-    /// Dimensions moved to other places, `torch.movedim`: a view.
+    /// Dimensions moved to other positions, `torch.movedim`: a view.
     ///
     /// # Errors
     /// For lists of different lengths and dimensions named twice.

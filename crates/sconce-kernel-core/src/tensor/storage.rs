@@ -29,7 +29,7 @@ struct Inner {
     quantizer: OnceCell<Quantization>,
 }
 
-/// Up to so many bytes lie beside the reference count, in one allocation.
+/// Up to this many bytes lie beside the reference count, in one allocation.
 pub const INLINE_BYTES: usize = 128;
 
 enum Buffer {

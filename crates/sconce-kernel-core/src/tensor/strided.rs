@@ -129,7 +129,7 @@ impl Tensor {
     }
 
     /// Makes this tensor and all its clones look as `view` does, and share its storage: what PyTorch's
-    /// in-place operators do that change sizes (`unsqueeze_`, `t_`, `resize_`, `set_`).
+    /// in-position operators do that change sizes (`unsqueeze_`, `t_`, `resize_`, `set_`).
     ///
     /// # Errors
     /// Where it has changed too often, and for another dtype.
@@ -305,7 +305,7 @@ impl Tensor {
     }
 
     /// How many bytes its elements would take if each had memory of its own, of sizes that are 0 as if they
-    /// were 1: who goes over all of them goes over so many, however few there are in memory.
+    /// were 1: who goes over all of them goes over this many, however few there are in memory.
     #[inline]
     pub fn extent(&self) -> usize {
         let View { dtype, sizes, count, contiguous, .. } = self.now();
@@ -337,7 +337,7 @@ impl Tensor {
     }
 
     /// Whether this is the only handle to the tensor and to its storage, all of which it shows in
-    /// row-major order: then nobody can tell whether a result is put in its place.
+    /// row-major order: then nobody can tell whether a result is put in its position.
     #[inline]
     pub fn is_disposable(&self) -> bool {
         Rc::strong_count(&self.0) == 1

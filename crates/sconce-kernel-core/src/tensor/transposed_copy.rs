@@ -99,11 +99,11 @@ mod tests {
                 for (i, j, k) in
                     (0..a).flat_map(|i| (0..b).flat_map(move |j| (0..c).map(move |k| (i, j, k))))
                 {
-                    let mut place = [0; 3];
+                    let mut position = [0; 3];
                     for (dim, at) in order.into_iter().zip([i, j, k]) {
-                        place[dim as usize] = at;
+                        position[dim as usize] = at;
                     }
-                    let [x, y, z] = place;
+                    let [x, y, z] = position;
                     expected.push(((x * sizes[1] + y) * sizes[2] + z) as i32);
                 }
                 let found = permuted.copy().unwrap().to_vec::<i32>().unwrap();

@@ -305,7 +305,7 @@ impl Tensor {
     /// A new dimension of size 1, `torch.unsqueeze`.
     ///
     /// # Errors
-    /// For places that do not exist.
+    /// For positions that do not exist.
     pub fn unsqueeze(&self, dim: i64) -> Result<Tensor> {
         let dim = wrap_dim(dim, self.dim() + 1)?;
         let (mut sizes, mut strides) = self.dims();

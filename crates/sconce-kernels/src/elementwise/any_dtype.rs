@@ -171,7 +171,7 @@ fn zip_integers(kernel: &str, a: &Tensor, b: &Tensor, f: fn(i64, i64) -> i64) ->
     let (a, b) = (a.to_dtype(DType::Int64)?, b.to_dtype(DType::Int64)?);
     for operand in [&a, &b] {
         if dtype.is_signed() && operand.contiguous()?.read::<i64>()?.contains(&lowest) {
-            // Its absolute value is negative, and what comes of that depends on the processor.
+            // Its absolute value is negative, and what comes of that depends on the CPU.
             return Err(Error::no_kernel(&format!("{kernel} of the least number"), dtype));
         }
     }

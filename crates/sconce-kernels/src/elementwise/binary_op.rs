@@ -53,7 +53,7 @@ impl BinaryOp {
         matches!(self, LogicalAnd | LogicalOr | LogicalXor)
     }
 
-    /// The same operator where processors may have one instruction for it.
+    /// The same operator where CPUs may have one instruction for it.
     pub(crate) fn arithmetic(self) -> Option<Arithmetic> {
         match self {
             Add => Some(Arithmetic::Add),

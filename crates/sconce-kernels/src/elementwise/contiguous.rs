@@ -222,11 +222,11 @@ mod tests {
         }
         for op in [UnaryOp::Neg, UnaryOp::Abs, UnaryOp::Relu, UnaryOp::Sqrt] {
             let a = &tensors[0];
-            let (general, quick) = (unary(op, a).unwrap(), contiguous_unary(op, a, false).unwrap());
+            let (general, fast) = (unary(op, a).unwrap(), contiguous_unary(op, a, false).unwrap());
             let bits = |t: &Tensor| -> Vec<u32> {
                 t.to_vec::<f32>().unwrap().into_iter().map(f32::to_bits).collect()
             };
-            assert_eq!(bits(&general), bits(&quick), "{op:?}");
+            assert_eq!(bits(&general), bits(&fast), "{op:?}");
         }
     }
 

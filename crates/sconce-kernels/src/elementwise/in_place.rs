@@ -9,7 +9,7 @@ use crate::elementwise::unary::unary;
 use crate::elementwise::unary_op::UnaryOp;
 use crate::{Bool, DType, Dims, Operand, Result, Tensor};
 
-/// Stores `result` in `target`, as in-place operators do.
+/// Stores `result` in `target`, as in-position operators do.
 ///
 /// # Errors
 /// Where the target's sizes would have to grow, or its dtype is of a lower kind.

@@ -33,7 +33,7 @@ const BLOCK: usize = 1024;
 const SERIAL: [usize; 2] = [grain::ELEMENTWISE, 8 * BLOCK];
 
 /// Bytes of inputs beyond which the next block is not near on its own: while one is computed, the
-/// processor sees nothing of the way the program goes through memory.
+/// CPU sees nothing of the way the program goes through memory.
 const FAR: usize = 4 << 20;
 
 /// Runs a chain; `None` where an operand is of another dtype, or does not fit otherwise.
@@ -123,8 +123,8 @@ fn small_steps(
 ) -> Result<Option<SmallVec<[Option<Tensor>; 16]>>> {
     let mut made: SmallVec<[Option<Tensor>; 16]> = SmallVec::new();
     for step in steps {
-        let operands = step.operands.map(|place| match place.checked_sub(inputs.len()) {
-            None => inputs.get(place).copied(),
+        let operands = step.operands.map(|position| match position.checked_sub(inputs.len()) {
+            None => inputs.get(position).copied(),
             Some(at) => made.get(at)?.as_ref().map(Operand::Tensor),
         });
         let operands_of = &operands[..step.op.arity()];

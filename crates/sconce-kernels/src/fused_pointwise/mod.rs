@@ -75,7 +75,7 @@ impl PointwiseOp {
         }
     }
 
-    /// The place of the operand that holds bools.
+    /// The position of the operand that holds bools.
     pub const fn condition(self) -> Option<usize> {
         match self {
             PointwiseOp::Where => Some(0),
@@ -93,7 +93,7 @@ pub const MAX_OPERANDS: usize = 4;
 pub struct PointwiseStep {
     /// What it computes.
     pub op: PointwiseOp,
-    /// Its operands: places of inputs, and after the last of those, of steps before this one. Those
+    /// Its operands: positions of inputs, and after the last of those, of steps before this one. Those
     /// beyond [`PointwiseOp::arity`] are of no account.
     pub operands: [usize; MAX_OPERANDS],
     /// Whether what it gives is one of the chain's results.
@@ -168,7 +168,7 @@ fn check_sizes(steps: &[PointwiseStep], inputs: &[Operand<'_>]) -> Result<()> {
         inputs.iter().map(|input| Dims::from_slice(input.sizes())).collect();
     for step in steps {
         let mut own = Dims::new();
-        for operand in step.operands().iter().filter_map(|&place| sizes.get(place)) {
+        for operand in step.operands().iter().filter_map(|&position| sizes.get(position)) {
             own = broadcast(&own, operand)?;
         }
         if matches!(step.op, PointwiseOp::Onto(_)) && sizes.get(step.operands[0]) != Some(&own) {
@@ -208,11 +208,11 @@ fn one_by_one(steps: &[PointwiseStep], inputs: &[Operand<'_>]) -> Result<Pointwi
                 None => inputs.get(operand).copied(),
                 Some(at) => made.get(at)?.as_ref().map(Operand::Tensor),
             });
-            for (&place, operand) in step.operands().iter().zip(operands) {
-                uses[place] -= 1;
+            for (&position, operand) in step.operands().iter().zip(operands) {
+                uses[position] -= 1;
                 // What is wanted later must not become a result.
                 if let Some(Operand::Tensor(tensor)) = operand
-                    && uses[place] > 0
+                    && uses[position] > 0
                 {
                     held.push(tensor.clone());
                 }
@@ -223,10 +223,10 @@ fn one_by_one(steps: &[PointwiseStep], inputs: &[Operand<'_>]) -> Result<Pointwi
             layout.lay_out(apply(step.op, operands, true)?)?
         };
         drop(held);
-        for &place in step.operands() {
+        for &position in step.operands() {
             // Results stay until the end.
-            if let Some(at) = place.checked_sub(inputs.len())
-                && uses[place] == 0
+            if let Some(at) = position.checked_sub(inputs.len())
+                && uses[position] == 0
                 && let Some(slot) = made.get_mut(at)
             {
                 *slot = None;
@@ -390,12 +390,12 @@ mod tests {
             // Rather what was made last, so that chains are long.
             let tensor = |dice: &mut Dice, masks: &[usize]| loop {
                 let recent = (inputs + at).saturating_sub(3);
-                let place = match dice.below(2) {
+                let position = match dice.below(2) {
                     0 => recent + dice.below(inputs + at - recent),
                     _ => numbers + dice.below(inputs + at - numbers),
                 };
-                if !masks.contains(&place) && place >= numbers {
-                    return place;
+                if !masks.contains(&position) && position >= numbers {
+                    return position;
                 }
             };
             let (a, b, c) = (tensor(dice, &masks), tensor(dice, &masks), tensor(dice, &masks));
@@ -441,16 +441,16 @@ mod tests {
         }
         let gap = usize::from(dice.below(4) == 0) as i64;
         let sizes: Vec<i64> = dims.iter().map(|&dim| tensor.sizes()[dim as usize] + gap).collect();
-        let mut place = Tensor::zeros(&sizes, tensor.dtype()).unwrap();
+        let mut position = Tensor::zeros(&sizes, tensor.dtype()).unwrap();
         for (dim, &size) in sizes.iter().enumerate() {
-            place = place.narrow(dim as i64, gap, size - gap).unwrap();
+            position = position.narrow(dim as i64, gap, size - gap).unwrap();
         }
         let back: Vec<i64> = (0..rank as i64)
             .map(|dim| dims.iter().position(|&other| other == dim).unwrap() as i64)
             .collect();
-        let place = place.permute(&back).unwrap();
-        place.copy_from(tensor).unwrap();
-        place
+        let position = position.permute(&back).unwrap();
+        position.copy_from(tensor).unwrap();
+        position
     }
 
     fn bits(tensor: &Tensor) -> Vec<u64> {

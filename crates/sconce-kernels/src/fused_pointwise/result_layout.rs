@@ -134,7 +134,7 @@ impl ValueGeometry {
     /// What a step gives whose operands are all of one dtype.
     fn of_step(step: &PointwiseStep, values: &[ValueGeometry]) -> Option<ValueGeometry> {
         let operands: SmallVec<[&ValueGeometry; MAX_OPERANDS]> =
-            step.operands().iter().map(|&place| values.get(place)).collect::<Option<_>>()?;
+            step.operands().iter().map(|&position| values.get(position)).collect::<Option<_>>()?;
         let mut sizes = Dims::new();
         for operand in &operands {
             sizes = broadcast(&sizes, &operand.sizes).ok()?;

@@ -74,11 +74,11 @@ fn compute<T: BinaryKernels>(
     made: &[T],
     out: &mut [T],
 ) -> Option<()> {
-    let operand = |place: usize| -> Option<Strided<'_, T>> {
-        match inputs.get(place) {
+    let operand = |position: usize| -> Option<Strided<'_, T>> {
+        match inputs.get(position) {
             Some(Input::Numbers(numbers)) => Some((numbers, 1)),
             Some(Input::Number(number)) => Some((number, 0)),
-            None => Some((made.get((place - inputs.len()) * out.len()..)?.get(..out.len())?, 1)),
+            None => Some((made.get((position - inputs.len()) * out.len()..)?.get(..out.len())?, 1)),
         }
     };
     let [a, b, alpha, _] = step.operands;

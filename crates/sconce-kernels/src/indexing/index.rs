@@ -113,8 +113,8 @@ pub fn embedding(weight: &Tensor, indices: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// For indices beyond the dimension, and an index tensor larger than the input elsewhere.
 pub fn gather(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
-    let places = IndexRuns::along(input, dim, index)?;
-    places.gather(&input.contiguous()?, index.sizes())
+    let positions = IndexRuns::along(input, dim, index)?;
+    positions.gather(&input.contiguous()?, index.sizes())
 }
 
 /// `torch.scatter`: a copy of `input` with `source` written to the indices; the last one wins.
@@ -122,7 +122,7 @@ pub fn gather(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// As [`gather`], and where the source is smaller than the index tensor.
 pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, source: Operand<'_>) -> Result<Tensor> {
-    let places = IndexRuns::along(input, dim, index)?;
+    let positions = IndexRuns::along(input, dim, index)?;
     let result = input.copy()?;
     let source = match source {
         Operand::Scalar(_) => source.to_dtype(input.dtype())?.expand(index.sizes())?,
@@ -152,7 +152,7 @@ pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, source: Operand<'_>) ->
             corner
         }
     };
-    places.scatter(&result, &source.contiguous()?)?;
+    positions.scatter(&result, &source.contiguous()?)?;
     Ok(result)
 }
 
@@ -161,21 +161,23 @@ pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, source: Operand<'_>) ->
 /// # Errors
 /// For dtypes without kernels.
 pub fn nonzero(input: &Tensor) -> Result<Tensor> {
-    let places = true_positions(&input.to_dtype(DType::Bool)?)?;
-    let count = places.len() as i64;
+    let positions = true_positions(&input.to_dtype(DType::Bool)?)?;
+    let count = positions.len() as i64;
     let Some((&width, outer)) = input.sizes().split_last() else {
         return Tensor::zeros(&[count, 0], DType::Int64);
     };
     let found = Tensor::for_overwrite(&[count, input.dim() as i64], DType::Int64)?;
     {
         let mut found = found.write::<i64>()?;
-        let mut rows = found.chunks_exact_mut(input.dim()).zip(&places).peekable();
+        let mut rows = found.chunks_exact_mut(input.dim()).zip(&positions).peekable();
         let mut index = Dims::from_elem(0, outer.len());
         let mut start = 0;
         while rows.peek().is_some() {
-            while let Some((row, &place)) = rows.next_if(|(_, place)| **place < start + width) {
+            while let Some((row, &position)) =
+                rows.next_if(|(_, position)| **position < start + width)
+            {
                 row[..outer.len()].copy_from_slice(&index);
-                row[outer.len()] = place - start;
+                row[outer.len()] = position - start;
             }
             start += width;
             for (at, &size) in index.iter_mut().zip(outer).rev() {
@@ -190,25 +192,25 @@ pub fn nonzero(input: &Tensor) -> Result<Tensor> {
     Ok(found)
 }
 
-/// The places of what is true, in row-major order.
+/// The positions of what is true, in row-major order.
 pub(crate) fn true_positions(flags: &Tensor) -> Result<Vec<i64>> {
     let flags = flags.contiguous()?;
     let flags = flags.read::<Bool>()?;
     let count = flags.iter().map(|flag| usize::from(flag.get())).sum::<usize>();
-    // Each place is written, and stays where its flag is set: branches would often be guessed wrong.
-    let mut places = vec![0; count + 1];
+    // Each position is written, and stays where its flag is set: branches would often be guessed wrong.
+    let mut positions = vec![0; count + 1];
     let mut next = 0;
-    for (place, flag) in (0..).zip(&*flags) {
-        places[next] = place;
+    for (position, flag) in (0..).zip(&*flags) {
+        positions[next] = position;
         next += usize::from(flag.get());
     }
-    places.truncate(count);
-    Ok(places)
+    positions.truncate(count);
+    Ok(positions)
 }
 
 /// Advanced indexing laid out: which elements of a contiguous tensor, and the result's sizes.
 struct Plan {
-    places: IndexRuns,
+    positions: IndexRuns,
     sizes: Dims,
 }
 
@@ -288,13 +290,13 @@ fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
         add_offsets(&picked, &index, dim, input.sizes()[dim], strides[dim])?;
     }
     // Indices side by side leave their dimensions in place; otherwise theirs come first.
-    let places: Vec<usize> = (0..wanted.len()).filter(|&i| wanted[i].is_some()).collect();
-    let side_by_side = places.windows(2).all(|pair| pair[0] + 1 == pair[1]);
-    let before = if side_by_side { places.first().copied().unwrap_or(0) } else { 0 };
+    let positions: Vec<usize> = (0..wanted.len()).filter(|&i| wanted[i].is_some()).collect();
+    let side_by_side = positions.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+    let before = if side_by_side { positions.first().copied().unwrap_or(0) } else { 0 };
     let free: Vec<usize> = (0..wanted.len()).filter(|&i| wanted[i].is_none()).collect();
     let (outer, inner) = free.split_at(free.iter().filter(|&&dim| dim < before).count());
     // Dimensions behind the last index are taken whole: their elements lie side by side.
-    let last = places.last().map_or(0, |&dim| dim + 1);
+    let last = positions.last().map_or(0, |&dim| dim + 1);
     let between = &inner[..inner.iter().filter(|&&dim| dim < last).count()];
     let run = product(&input.sizes()[last..]);
     let offsets = |dims: &[usize]| {
@@ -307,7 +309,7 @@ fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
     let size = |&dim: &usize| input.sizes()[dim];
     let sizes = outer.iter().map(size).chain(shape).chain(inner.iter().map(size)).collect();
     if outer.is_empty() && between.is_empty() {
-        return Ok(Plan { places: IndexRuns::new(picked, run as usize), sizes });
+        return Ok(Plan { positions: IndexRuns::new(picked, run as usize), sizes });
     }
     let (outer, between) = (offsets(outer), offsets(between));
     let counts = [outer.len() as i64, picked.numel(), between.len() as i64];
@@ -319,11 +321,17 @@ fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
             row.iter_mut().zip(&between).for_each(|(at, &c)| *at = base + c);
         }
     }
-    Ok(Plan { places: IndexRuns::new(starts, run as usize), sizes })
+    Ok(Plan { positions: IndexRuns::new(starts, run as usize), sizes })
 }
 
-/// Adds to every place what an index along one dimension says, a negative one from its end.
-fn add_offsets(places: &Tensor, index: &Tensor, dim: usize, size: i64, stride: i64) -> Result<()> {
+/// Adds to every position what an index along one dimension says, a negative one from its end.
+fn add_offsets(
+    positions: &Tensor,
+    index: &Tensor,
+    dim: usize,
+    size: i64,
+    stride: i64,
+) -> Result<()> {
     let index = index.read::<i64>()?;
     let outside = |i: i64| i < -size || i >= size;
     if index.iter().fold(false, |any, &i| any | outside(i))
@@ -333,7 +341,7 @@ fn add_offsets(places: &Tensor, index: &Tensor, dim: usize, size: i64, stride: i
             "index {i} is out of bounds for dimension {dim} with size {size}"
         )));
     }
-    for (at, &i) in places.write::<i64>()?.iter_mut().zip(&*index) {
+    for (at, &i) in positions.write::<i64>()?.iter_mut().zip(&*index) {
         *at += stride * if i < 0 { i + size } else { i };
     }
     Ok(())
@@ -348,7 +356,7 @@ pub fn index(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Tensor> {
         return Err(Error::index("at least one index must be provided"));
     }
     let plan = plan(input, indices)?;
-    plan.places.gather(&input.contiguous()?, &plan.sizes)
+    plan.positions.gather(&input.contiguous()?, &plan.sizes)
 }
 
 /// The mask that indices are if they are one mask and nothing else, in as many dimensions as `input` has.
@@ -403,8 +411,8 @@ pub fn index_put(
     let own = input.is_contiguous() && !values.storage().ptr_eq(input.storage());
     let (target, values) = (if own { input.clone() } else { input.copy()? }, values.contiguous()?);
     match accumulate {
-        true => plan.places.add(&target, &values)?,
-        false => plan.places.scatter(&target, &values)?,
+        true => plan.positions.add(&target, &values)?,
+        false => plan.positions.scatter(&target, &values)?,
     }
     if own { Ok(()) } else { store(input, &target) }
 }
@@ -442,8 +450,8 @@ mod tests {
         let picked: Vec<i64> = (0..rows * width).map(|i| i * 7919 % width).collect();
         let index = Tensor::from_slice(&picked, &[rows, width]).unwrap();
         let found = gather(&input, 1, &index).unwrap().to_vec::<f32>().unwrap();
-        let place = |at: usize| at as i64 / width * width + picked[at];
-        assert!(found.iter().enumerate().all(|(at, &x)| x == place(at) as f32));
+        let position = |at: usize| at as i64 / width * width + picked[at];
+        assert!(found.iter().enumerate().all(|(at, &x)| x == position(at) as f32));
         let source = Tensor::from_slice(&found, &[rows, width]).unwrap();
         let found = scatter(&input, 1, &index, Operand::Tensor(&source)).unwrap();
         assert_eq!(found.to_vec::<f32>().unwrap(), numbers);

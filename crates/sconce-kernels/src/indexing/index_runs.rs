@@ -67,7 +67,7 @@ struct IndexedDim {
     walk: IndexWalk,
 }
 
-/// How the elements of an index tensor are gone over.
+/// How the elements of an index tensor are iterated over.
 struct IndexWalk {
     sizes: Dims,
     /// Those of the index tensor, and those of the other one, in which the dimension has none.
@@ -189,7 +189,7 @@ impl IndexRuns {
 
     /// Where every element of `index` points to along a dimension of a contiguous `input`. What is
     /// expanded over the last dimensions gives runs of their elements. Whether indices lie within the
-    /// dimension is found out when the places are used.
+    /// dimension is found out when the positions are used.
     ///
     /// # Errors
     /// For an index tensor of other numbers than whole ones, and one larger than the input elsewhere.
@@ -260,17 +260,17 @@ impl IndexRuns {
         })
     }
 
-    /// The elements at these places of a contiguous tensor, as a tensor of these sizes.
+    /// The elements at these positions of a contiguous tensor, as a tensor of these sizes.
     ///
     /// # Errors
     /// For indices beyond the dimension, and where memory is short.
     pub(crate) fn gather(&self, input: &Tensor, sizes: &[i64]) -> Result<Tensor> {
-        fn copy<T: Element>(input: &Tensor, result: &Tensor, places: &IndexRuns) -> Result<()> {
-            let (from, len) = (units::<T>(input)?, places.len);
+        fn copy<T: Element>(input: &Tensor, result: &Tensor, positions: &IndexRuns) -> Result<()> {
+            let (from, len) = (units::<T>(input)?, positions.len);
             let from = &from[..];
             let mut to = result.storage().write::<T>()?;
-            let to = &mut to[..places.count * len];
-            places.with(|found| {
+            let to = &mut to[..positions.count * len];
+            positions.with(|found| {
                 let part = |start: usize, piece: &mut [T]| {
                     let runs = start / len..(start + piece.len()) / len;
                     let first = runs.start;
@@ -288,7 +288,7 @@ impl IndexRuns {
                 };
                 if to.is_empty() {
                     // Indices may be wrong nevertheless.
-                    return found.pieces(0..places.count, |_, _| {});
+                    return found.pieces(0..positions.count, |_, _| {});
                 }
                 let failed = AtomicBool::new(false);
                 partition::for_each_chunk(to, len, grain::ROWS, |start, piece| {
@@ -296,7 +296,7 @@ impl IndexRuns {
                 });
                 match failed.into_inner() {
                     // The first one is told, whichever thread found one.
-                    true => found.pieces(0..places.count, |_, _| {}),
+                    true => found.pieces(0..positions.count, |_, _| {}),
                     false => Ok(()),
                 }
             })
@@ -306,21 +306,25 @@ impl IndexRuns {
         Ok(result)
     }
 
-    /// Writes the elements of a contiguous `source` of the same dtype to these places of a contiguous
+    /// Writes the elements of a contiguous `source` of the same dtype to these positions of a contiguous
     /// tensor; the last one wins.
     ///
     /// # Errors
     /// For indices beyond the dimension, and where both share a storage.
     pub(crate) fn scatter(&self, target: &Tensor, source: &Tensor) -> Result<()> {
-        fn copy<T: Element>(target: &Tensor, source: &Tensor, places: &IndexRuns) -> Result<()> {
+        fn copy<T: Element>(target: &Tensor, source: &Tensor, positions: &IndexRuns) -> Result<()> {
             let from = units::<T>(source)?;
             let mut to = target.storage().write::<T>()?;
-            places.fold(to.get_mut(target.offset() as usize..).unwrap_or_default(), &from, |_, x| x)
+            positions.fold(
+                to.get_mut(target.offset() as usize..).unwrap_or_default(),
+                &from,
+                |_, x| x,
+            )
         }
         by_width!(target, copy(target, source, self))
     }
 
-    /// Folds the elements of `source` into these places of `target`, in order.
+    /// Folds the elements of `source` into these positions of `target`, in order.
     ///
     /// # Errors
     /// For indices beyond the dimension.
@@ -353,7 +357,7 @@ impl IndexRuns {
         })
     }
 
-    /// Adds the elements of a contiguous `source` of the same dtype to these places of a contiguous
+    /// Adds the elements of a contiguous `source` of the same dtype to these positions of a contiguous
     /// tensor, every sum in that dtype.
     ///
     /// # Errors
@@ -416,10 +420,10 @@ mod tests {
         ];
         for index in cases {
             for dim in 0..3 {
-                let places = IndexRuns::along(&input, dim as i64, &index).unwrap();
+                let positions = IndexRuns::along(&input, dim as i64, &index).unwrap();
                 let mut starts = Vec::new();
-                places.each(|_, at| starts.push(at as i64)).unwrap();
-                let run = places.run() as i64;
+                positions.each(|_, at| starts.push(at as i64)).unwrap();
+                let run = positions.run() as i64;
                 let found: Vec<i64> = starts.iter().flat_map(|&at| at..at + run).collect();
                 let picked = index.to_dtype(DType::Int64).unwrap().to_vec::<i64>().unwrap();
                 let (_, b, c) = (index.sizes()[0], index.sizes()[1], index.sizes()[2]);
@@ -433,7 +437,8 @@ mod tests {
             }
         }
         let wrong = Tensor::from_slice(&[0i64, 3, -1], &[1, 1, 3]).unwrap();
-        let found = IndexRuns::along(&input, 0, &wrong).and_then(|places| places.each(|_, _| {}));
+        let found =
+            IndexRuns::along(&input, 0, &wrong).and_then(|positions| positions.each(|_, _| {}));
         assert_eq!(
             found.unwrap_err().message(),
             "index 3 is out of bounds for dimension 0 with size 3"

@@ -45,8 +45,8 @@ pub fn scatter_reduce(
         Operand::Scalar(_) => source.to_dtype(input.dtype())?.expand(index.sizes())?,
         Operand::Tensor(source) => corner(input, dim, index, source)?,
     };
-    let places = IndexRuns::along(input, dim, index)?;
-    fold_into(input, &places, &source, fold, include_self)
+    let positions = IndexRuns::along(input, dim, index)?;
+    fold_into(input, &positions, &source, fold, include_self)
 }
 
 /// The part of `source` that an index tensor reaches.
@@ -77,10 +77,10 @@ fn corner(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Result<T
     Ok(corner)
 }
 
-/// `source` folded into places of a copy of `input`.
+/// `source` folded into positions of a copy of `input`.
 fn fold_into(
     input: &Tensor,
-    places: &IndexRuns,
+    positions: &IndexRuns,
     source: &Tensor,
     fold: ScatterReduce,
     include_self: bool,
@@ -93,7 +93,7 @@ fn fold_into(
     let compute = computed(dtype)?;
     if fold == ScatterReduce::Replace {
         let target = input.copy()?;
-        places.scatter(&target, &source.contiguous()?)?;
+        positions.scatter(&target, &source.contiguous()?)?;
         return Ok(target);
     }
     let target = if compute == dtype { input.copy()? } else { input.to_dtype(compute)? };
@@ -103,7 +103,7 @@ fn fold_into(
         let is_better = (if fold == ScatterReduce::Max { b > a } else { b < a }) | b.not_a_number();
         if is_better & !a.not_a_number() { b } else { a }
     }
-    let how = ScatterPlan { places, fold, include_self };
+    let how = ScatterPlan { positions, fold, include_self };
     match compute {
         DType::Int64 => how.run(&target, &source, real::<i64>),
         DType::Float32 => how.run(&target, &source, real::<f32>),
@@ -116,7 +116,7 @@ fn fold_into(
 
 /// What is folded, and where to.
 struct ScatterPlan<'a> {
-    places: &'a IndexRuns,
+    positions: &'a IndexRuns,
     fold: ScatterReduce,
     include_self: bool,
 }
@@ -155,7 +155,7 @@ impl ScatterPlan<'_> {
         combine: impl Fn(T, T) -> T + Copy,
     ) -> Result<()> {
         if self.include_self {
-            return self.places.fold(target, source, combine);
+            return self.positions.fold(target, source, combine);
         }
         // The first source replaces what was there.
         let mut is_first = vec![true; target.len()];
@@ -177,10 +177,10 @@ impl ScatterPlan<'_> {
         Ok(())
     }
 
-    /// Calls `f` for every source with its place.
+    /// Calls `f` for every source with its position.
     fn each(&self, mut f: impl FnMut(usize, usize)) -> Result<()> {
-        let len = self.places.run();
-        self.places.each(|run, start| {
+        let len = self.positions.run();
+        self.positions.each(|run, start| {
             for i in 0..len {
                 f(run * len + i, start + i);
             }
@@ -249,8 +249,8 @@ pub fn index_reduce(
     let index = index.reshape(&column)?.expand(&source_sizes)?;
     let target = input.reshape(&sizes)?;
     let source = source.reshape(&source_sizes)?;
-    let places = IndexRuns::along(&target, dim as i64, &index)?;
-    fold_into(&target, &places, &source, fold, include_self)?.view(input.sizes())
+    let positions = IndexRuns::along(&target, dim as i64, &index)?;
+    fold_into(&target, &positions, &source, fold, include_self)?.view(input.sizes())
 }
 
 /// `torch.index_fill`.
@@ -330,8 +330,8 @@ pub fn take(input: &Tensor, index: &Tensor) -> Result<Tensor> {
     if input.dtype().is_quantized() {
         return crate::rearranged(input, |whole| take(whole, index));
     }
-    let places = flat_places(input, index, "take")?;
-    places.gather(&input.contiguous()?, index.sizes())
+    let positions = flat_places(input, index, "take")?;
+    positions.gather(&input.contiguous()?, index.sizes())
 }
 
 /// `torch.put`.
@@ -355,9 +355,9 @@ pub fn put(input: &Tensor, index: &Tensor, source: &Tensor, accumulate: bool) ->
             index.numel()
         )));
     }
-    let places = flat_places(input, index, "put_")?;
+    let positions = flat_places(input, index, "put_")?;
     let fold = if accumulate { ScatterReduce::Sum } else { ScatterReduce::Replace };
-    fold_into(input, &places, source, fold, true)
+    fold_into(input, &positions, source, fold, true)
 }
 
 /// `torch.masked_select`.
@@ -374,7 +374,7 @@ pub fn masked_select(input: &Tensor, mask: &Tensor) -> Result<Tensor> {
     crate::index_select(&input.expand(&sizes)?.reshape(&[-1])?, 0, &kept)
 }
 
-/// `torch.masked_scatter`: the places of the mask filled from `source` in order.
+/// `torch.masked_scatter`: the positions of the mask filled from `source` in order.
 ///
 /// # Errors
 /// For masks that are not `bool`, dtypes that differ, and too few sources.
@@ -393,19 +393,19 @@ pub fn masked_scatter(input: &Tensor, mask: &Tensor, source: &Tensor) -> Result<
         )));
     }
     let sizes = sconce_kernel_core::layout::shape::broadcast(input.sizes(), mask.sizes())?;
-    let places = true_positions(&mask.expand(&sizes)?)?;
-    if places.len() as i64 > source.numel() {
+    let positions = true_positions(&mask.expand(&sizes)?)?;
+    if positions.len() as i64 > source.numel() {
         return Err(Error::runtime(format!(
             "masked_scatter: expected number of elements in source ({}) to be >= number of masked \
              elements ({})",
             source.numel(),
-            places.len()
+            positions.len()
         )));
     }
-    let count = places.len() as i64;
+    let count = positions.len() as i64;
     let source = source.reshape(&[-1])?.narrow(0, 0, count)?;
-    let places = IndexRuns::new(Tensor::from_slice(&places, &[count])?, 1);
-    fold_into(&input.expand(&sizes)?, &places, &source, ScatterReduce::Replace, true)
+    let positions = IndexRuns::new(Tensor::from_slice(&positions, &[count])?, 1);
+    fold_into(&input.expand(&sizes)?, &positions, &source, ScatterReduce::Replace, true)
 }
 
 /// `torch.take_along_dim`; without a dimension, over all elements.

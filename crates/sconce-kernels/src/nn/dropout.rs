@@ -9,7 +9,7 @@ use crate::elementwise::in_place::store;
 use crate::random::continuous::{bernoulli_in_place, empty_like};
 use crate::{DType, Dims, Error, Generator, Result, Scalar, Tensor};
 
-/// What is dropped, and what is put in its place.
+/// What is dropped, and what is put in its position.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Dropout {
     /// Whole channels instead of elements, `feature_dropout`.

@@ -271,16 +271,16 @@ impl Layer {
                 self.each_channel(xs, &turned, start / filters, out);
             });
         }
-        let (serial, places) = (PARALLEL / self.len, out.len() / filters);
+        let (serial, positions) = (PARALLEL / self.len, out.len() / filters);
         let groups = ws.chunks_exact(filters / self.groups * self.len);
         let groups: Vec<Int8Rows<'_>> =
-            groups.map(|rows| Int8Rows::new(rows, self.len, places)).collect();
+            groups.map(|rows| Int8Rows::new(rows, self.len, positions)).collect();
         partition::for_each_chunk(out, filters * BLOCK, serial, |start, out| {
             self.each_group(xs, &groups, start / filters, out);
         });
     }
 
-    /// The places from `first` on, where every channel has a filter of its own.
+    /// The positions from `first` on, where every channel has a filter of its own.
     fn each_channel(&self, xs: &[i16], ws: &[i16], first: usize, out: &mut [i32]) {
         let width = self.channels;
         dispatch(
@@ -289,8 +289,8 @@ impl Layer {
                 let mut inside = Vec::with_capacity(self.len);
                 for (at, out) in out.chunks_exact_mut(width).enumerate() {
                     inside.clear();
-                    self.taps(first + at, |tap, place| {
-                        inside.extend(place.map(|place| (tap * width, place * width)));
+                    self.taps(first + at, |tap, position| {
+                        inside.extend(position.map(|position| (tap * width, position * width)));
                     });
                     let (blocks, rest) = out.as_chunks_mut::<LANES>();
                     for (block, out) in blocks.iter_mut().enumerate() {
@@ -307,7 +307,7 @@ impl Layer {
         );
     }
 
-    /// The places from `first` on, as products of patches and filters.
+    /// The positions from `first` on, as products of patches and filters.
     fn each_group(&self, xs: &[i16], rows: &[Int8Rows<'_>], first: usize, out: &mut [i32]) {
         let Layer { geometry, channels, filters, groups, len } = self;
         let (own, per_group) = (channels / groups, filters / groups);
@@ -325,9 +325,9 @@ impl Layer {
                     continue;
                 }
                 for (at, patch) in patches.chunks_exact_mut(*len).take(count).enumerate() {
-                    self.taps(first + at, |tap, place| {
+                    self.taps(first + at, |tap, position| {
                         let patch = &mut patch[tap * own..(tap + 1) * own];
-                        match place {
+                        match position {
                             Some(at) => {
                                 patch.copy_from_slice(&xs[at * channels + group * own..][..own]);
                             }
@@ -349,7 +349,7 @@ impl Layer {
         }
     }
 
-    /// Calls `f` for each element of the window at a place of the result: which it is, and the place
+    /// Calls `f` for each element of the window at a position of the result: which it is, and the position
     /// of the input that it falls on.
     #[inline(always)]
     fn taps(&self, at: usize, mut f: impl FnMut(usize, Option<usize>)) {
@@ -357,7 +357,7 @@ impl Layer {
         let column = at % output[2];
         let row = at / output[2] % output[1];
         let slice = at / (output[2] * output[1]) % output[0];
-        let picture = at / (output[2] * output[1] * output[0]);
+        let image = at / (output[2] * output[1] * output[0]);
         let within = |dim: usize, at: usize, tap: usize| {
             let at = (at * stride[dim] + tap * dilation[dim]).checked_sub(padding[dim])?;
             (at < input[dim]).then_some(at)
@@ -367,7 +367,7 @@ impl Layer {
             let z = within(0, slice, i);
             for j in 0..kernel[1] {
                 let y =
-                    z.and_then(|z| Some((picture * input[0] + z) * input[1] + within(1, row, j)?));
+                    z.and_then(|z| Some((image * input[0] + z) * input[1] + within(1, row, j)?));
                 for k in 0..kernel[2] {
                     f(tap, y.and_then(|y| Some(y * input[2] + within(2, column, k)?)));
                     tap += 1;
@@ -377,17 +377,17 @@ impl Layer {
     }
 }
 
-/// The products of neighbouring channels, summed over pairs of places: of the filter and of the input.
+/// The products of neighbouring channels, summed over pairs of positions: of the filter and of the input.
 #[inline(always)]
 fn sum_taps<const N: usize>(
     out: &mut [i32; N],
     xs: &[i16],
     ws: &[i16],
     channel: usize,
-    places: &[(usize, usize)],
+    positions: &[(usize, usize)],
 ) {
     let mut sums = [0; N];
-    for &(w, x) in places {
+    for &(w, x) in positions {
         let (x, w) = (&xs[x + channel..][..N], &ws[w + channel..][..N]);
         for ((sum, &x), &w) in sums.iter_mut().zip(x).zip(w) {
             *sum += i32::from(x) * i32::from(w);
@@ -539,7 +539,7 @@ fn convolved(
 }
 
 /// The result of a convolution, whose channels are the last dimension, with its dimensions in their
-/// places. FBGEMM's results have their channels last in memory, too; what pools make of ties depends
+/// positions. FBGEMM's results have their channels last in memory, too; what pools make of ties depends
 /// on it.
 fn channels_last(result: Tensor, weight: &Tensor) -> Result<Tensor> {
     let axis = (result.dim() + 1).saturating_sub(weight.dim());

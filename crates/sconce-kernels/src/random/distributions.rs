@@ -45,7 +45,7 @@ pub fn sample_dirichlet(concentrations: &Tensor, generator: &mut Generator) -> R
     Tensor::from_slice(&shares, concentrations.sizes())?.to_dtype(dtype)
 }
 
-/// `torch.binomial`: how many of so many trials succeed, each with its chance; both broadcast.
+/// `torch.binomial`: how many of this many trials succeed, each with its chance; both broadcast.
 ///
 /// # Errors
 /// For dtypes other than `float32` and `float64` and for two different ones, as PyTorch.

@@ -376,7 +376,7 @@ pub fn product(
 mod tests {
     use super::*;
 
-    /// Elements along a dimension, each as its place in a row-major tensor.
+    /// Elements along a dimension, each as its position in a row-major tensor.
     fn lines(sizes: &[i64], dim: usize) -> Vec<Vec<usize>> {
         let inner = sizes[dim + 1..].iter().product::<i64>() as usize;
         let (len, outer) = (sizes[dim] as usize, sizes[..dim].iter().product::<i64>() as usize);
@@ -399,14 +399,14 @@ mod tests {
                 let (mut sums, mut best, mut at) =
                     (numbers.clone(), numbers.clone(), vec![0i64; count]);
                 for line in lines(&sizes, dim) {
-                    let (mut sum, mut record, mut place) = (0f64, numbers[line[0]], 0);
+                    let (mut sum, mut record, mut position) = (0f64, numbers[line[0]], 0);
                     for (i, &n) in line.iter().enumerate() {
                         let x = numbers[n];
                         sum += f64::from(x);
                         if x.is_nan() || x >= record {
-                            (record, place) = (x, i as i64);
+                            (record, position) = (x, i as i64);
                         }
-                        (sums[n], best[n], at[n]) = (sum as f32, record, place);
+                        (sums[n], best[n], at[n]) = (sum as f32, record, position);
                     }
                 }
                 let bits = |xs: &[f32]| xs.iter().map(|x| x.to_bits()).collect::<Vec<_>>();

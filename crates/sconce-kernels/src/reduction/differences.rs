@@ -57,7 +57,7 @@ pub fn diff(
     Ok(result)
 }
 
-/// Where the samples of a curve stand: apart by a number, or at these places.
+/// Where the samples of a curve stand: apart by a number, or at these positions.
 #[derive(Clone, Copy)]
 pub enum Spacing<'a> {
     /// Between neighbours.
@@ -66,15 +66,15 @@ pub enum Spacing<'a> {
     At(&'a Tensor),
 }
 
-/// What holds no places or values that can be integrated over, in the words of `function`.
+/// What holds no positions or values that can be integrated over, in the words of `function`.
 fn check_curve(y: &Tensor, spacing: Spacing<'_>, dim: i64, function: &str) -> Result<()> {
-    let places = if let Spacing::At(x) = spacing { Some(x) } else { None };
-    if y.dtype() == DType::Bool || places.is_some_and(|x| x.dtype() == DType::Bool) {
+    let positions = if let Spacing::At(x) = spacing { Some(x) } else { None };
+    if y.dtype() == DType::Bool || positions.is_some_and(|x| x.dtype() == DType::Bool) {
         return Err(Error::not_implemented(format!(
             "{function}: received a bool input for `x` or `y`, but bool is not supported"
         )));
     }
-    match places {
+    match positions {
         Some(x) if x.dim() == 1 && x.numel() != y.size(dim)? => Err(Error::runtime(format!(
             "{function}: There must be one `x` value for each sample point"
         ))),
@@ -119,7 +119,7 @@ fn places_beside(x: &Tensor, y: &Tensor, dim: i64) -> Result<Tensor> {
 /// `torch.trapezoid`.
 ///
 /// # Errors
-/// For `bool`, and places that do not fit.
+/// For `bool`, and positions that do not fit.
 pub fn trapezoid(y: &Tensor, spacing: Spacing<'_>, dim: i64) -> Result<Tensor> {
     let size = y.size(dim)?;
     if size == 0 {
@@ -185,25 +185,27 @@ pub fn gradient(input: &Tensor, spacing: Spacing<'_>, dim: i64, edge_order: i64)
                 WideElements::Int(_) => return Err(Error::no_kernel("gradient", dtype)),
             }
         }
-        Spacing::At(places) => {
-            if places.dim() != 1 || places.numel() != size {
+        Spacing::At(positions) => {
+            if positions.dim() != 1 || positions.numel() != size {
                 return Err(Error::runtime(
                     "torch.gradient expected each element of spacing to have one dimension, and as \
                      many elements as the dimension it is for",
                 ));
             }
-            if places.dtype().is_complex() {
+            if positions.dtype().is_complex() {
                 return Err(Error::not_implemented("aten::gradient at complex places"));
             }
-            let places = Places {
-                dtype: int_to_float(places.dtype()),
-                all: places.to_dtype(DType::Float64)?.to_vec::<f64>()?,
+            let positions = Places {
+                dtype: int_to_float(positions.dtype()),
+                all: positions.to_dtype(DType::Float64)?.to_vec::<f64>()?,
             };
             match WideElements::of(&last)? {
                 WideElements::Complex(all) => {
-                    WideElements::Complex(uneven(&all, &places, edge_order))
+                    WideElements::Complex(uneven(&all, &positions, edge_order))
                 }
-                WideElements::Float(all) => WideElements::Float(uneven(&all, &places, edge_order)),
+                WideElements::Float(all) => {
+                    WideElements::Float(uneven(&all, &positions, edge_order))
+                }
                 WideElements::Int(_) => return Err(Error::no_kernel("gradient", dtype)),
             }
         }
@@ -249,21 +251,21 @@ fn even<T: Number>(all: &[T], n: usize, step: f64, edge_order: i64) -> Vec<T> {
     all.chunks_exact(n).flat_map(row).collect()
 }
 
-fn uneven<T: Number>(all: &[T], places: &Places, edge_order: i64) -> Vec<T> {
-    let n = places.all.len();
+fn uneven<T: Number>(all: &[T], positions: &Places, edge_order: i64) -> Vec<T> {
+    let n = positions.all.len();
     let row = |row: &[T]| -> Vec<T> {
         (0..n)
             .map(|i| match i {
                 i if i > 0 && i + 1 < n => {
-                    let (left, right) = (places.between(i - 1, i), places.between(i, i + 1));
-                    let both = rounded(left + right, places.dtype);
+                    let (left, right) = (positions.between(i - 1, i), positions.between(i, i + 1));
+                    let both = rounded(left + right, positions.dtype);
                     weighted(&[
-                        (row[i - 1], places.weight(-right, [left, both])),
-                        (row[i], places.weight(right - left, [left, right])),
-                        (row[i + 1], places.weight(left, [right, both])),
+                        (row[i - 1], positions.weight(-right, [left, both])),
+                        (row[i], positions.weight(right - left, [left, right])),
+                        (row[i + 1], positions.weight(left, [right, both])),
                     ])
                 }
-                i => edge(row, places, i == 0, edge_order),
+                i => edge(row, positions, i == 0, edge_order),
             })
             .collect()
     };
@@ -271,18 +273,18 @@ fn uneven<T: Number>(all: &[T], places: &Places, edge_order: i64) -> Vec<T> {
 }
 
 /// The one-sided difference at the first or the last sample.
-fn edge<T: Number>(row: &[T], places: &Places, first: bool, edge_order: i64) -> T {
+fn edge<T: Number>(row: &[T], positions: &Places, first: bool, edge_order: i64) -> T {
     let n = row.len();
     let [a, b, c] = if first { [0, 1, 2] } else { [n - 1, n - 2, n.saturating_sub(3)] };
-    let near = places.between(a, b);
+    let near = positions.between(a, b);
     if edge_order == 1 {
         return weighted(&[(row[b], 1.0), (row[a], -1.0)]).times(T::of_f64(1.0 / near));
     }
-    let far = places.between(b, c);
-    let both = rounded(near + far, places.dtype);
+    let far = positions.between(b, c);
+    let both = rounded(near + far, positions.dtype);
     weighted(&[
-        (row[a], places.weight(-(2.0 * near + far), [near, both])),
-        (row[b], places.weight(both, [near, far])),
-        (row[c], places.weight(-near, [far, both])),
+        (row[a], positions.weight(-(2.0 * near + far), [near, both])),
+        (row[b], positions.weight(both, [near, far])),
+        (row[c], positions.weight(-near, [far, both])),
     ])
 }

@@ -64,7 +64,7 @@ struct Pairs<'a, T> {
     len: usize,
     /// For a vector on the left: the first on the right that counts, and where its distance goes.
     /// Those of the next ones follow.
-    place: &'a dyn Fn(usize) -> (usize, usize),
+    position: &'a dyn Fn(usize) -> (usize, usize),
     /// Whether a gap that is NaN is the greatest one; it counts for nothing otherwise. In PyTorch
     /// `pdist` and `cdist` differ in that.
     keeps_nan: bool,
@@ -116,7 +116,7 @@ impl<T: Float> Pairs<'_, T> {
                             }
                         }
                         for (i, left) in self.left.chunks_exact(self.len).enumerate() {
-                            let (first, place) = (self.place)(i);
+                            let (first, position) = (self.position)(i);
                             let skip = first.saturating_sub(before);
                             if skip >= count {
                                 continue;
@@ -127,7 +127,7 @@ impl<T: Float> Pairs<'_, T> {
                                     sums[l] = combine(sums[l], term((x - column[l]).abs()));
                                 }
                             }
-                            let at = place + before + skip - first;
+                            let at = position + before + skip - first;
                             let out = &mut out[at..at + count - skip];
                             let (goes_on, ends) = (start > 0, end == self.len);
                             let now = |so_far: T, sum: T| {
@@ -239,8 +239,8 @@ fn cdist_of<T: Element + Float>(
         partition::for_each_chunk(out, columns, grain::ROWS, |start, out| {
             let (first, count) = (start / columns, out.len() / columns);
             let left = &left[first * len..(first + count) * len];
-            let place = |i| (0, i * columns);
-            Pairs { left, right, len, place: &place, keeps_nan: false }.distances(out, p);
+            let position = |i| (0, i * columns);
+            Pairs { left, right, len, position: &position, keeps_nan: false }.distances(out, p);
         });
     }
     Ok(())
@@ -281,8 +281,9 @@ fn pdist_of<T: Element + Float>(rows: &Tensor, result: &Tensor, p: f64) -> Resul
     }
     let (rows, mut out) = (rows.read::<T>()?, result.write::<T>()?);
     // Row i goes with the count - i - 1 rows below.
-    let place = |i: usize| (i + 1, i * (2 * count - i - 1) / 2);
-    Pairs { left: &rows, right: &rows, len, place: &place, keeps_nan: true }.distances(&mut out, p);
+    let position = |i: usize| (i + 1, i * (2 * count - i - 1) / 2);
+    Pairs { left: &rows, right: &rows, len, position: &position, keeps_nan: true }
+        .distances(&mut out, p);
     Ok(())
 }
 

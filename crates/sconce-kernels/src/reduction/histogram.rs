@@ -42,9 +42,9 @@ pub fn histc(input: &Tensor, bins: i64, min: f64, max: f64) -> Result<Tensor> {
     }
     let mut counts = vec![0.0; bins as usize];
     for x in data.into_iter().filter(|x| (low..=high).contains(x)) {
-        let place = rounded(rounded(x - low, dtype) * bins as f64, dtype);
-        let place = rounded(place / rounded(high - low, dtype), dtype) as usize;
-        counts[place.min(bins as usize - 1)] += 1.0;
+        let position = rounded(rounded(x - low, dtype) * bins as f64, dtype);
+        let position = rounded(position / rounded(high - low, dtype), dtype) as usize;
+        counts[position.min(bins as usize - 1)] += 1.0;
     }
     Tensor::from_slice(&counts, &[bins])?.to_dtype(dtype)
 }
@@ -60,7 +60,7 @@ fn bounds(data: &[f64]) -> (f64, f64) {
 /// How the bins of a dimension of [`histogramdd`] are given.
 #[derive(Debug, Clone)]
 pub enum Bins {
-    /// So many equal ones.
+    /// This many equal ones.
     Count(i64),
     /// Their edges.
     Edges(Tensor),
@@ -131,8 +131,8 @@ pub fn histogramdd(
     for point in 0..points.sizes()[0] as usize {
         let mut at = Some(0);
         for (column, edges) in columns.iter().zip(&steps) {
-            let place = bin_of(edges, column[point]);
-            at = at.zip(place).map(|(at, place)| at * (edges.len() - 1) + place);
+            let position = bin_of(edges, column[point]);
+            at = at.zip(position).map(|(at, position)| at * (edges.len() - 1) + position);
         }
         if let Some(count) = at.and_then(|at| counts.get_mut(at)) {
             *count += weights.as_ref().map_or(1.0, |weights| weights[point]);
@@ -326,14 +326,14 @@ pub fn searchsorted(
         (sorted.to_dtype(wide)?.contiguous()?, values.to_dtype(wide)?.contiguous()?);
     let lens = [row, per_row];
     match wide {
-        DType::Int64 => places::<i64>(&sorted, &wanted, lens, right),
-        DType::Float32 => places::<f32>(&sorted, &wanted, lens, right),
-        DType::Float64 => places::<f64>(&sorted, &wanted, lens, right),
+        DType::Int64 => positions::<i64>(&sorted, &wanted, lens, right),
+        DType::Float32 => positions::<f32>(&sorted, &wanted, lens, right),
+        DType::Float64 => positions::<f64>(&sorted, &wanted, lens, right),
         _ => Err(Error::no_kernel("searchsorted_out_cpu", common)),
     }
 }
 
-/// How many elements come before, by halves as PyTorch does: so it finds the same place where elements
+/// How many elements come before, by halves as PyTorch does: so it finds the same position where elements
 /// are not in order, or NaN.
 fn bound<T>(row: &[T], before: impl Fn(&T) -> bool) -> usize {
     let (mut start, mut end) = (0, row.len());
@@ -346,7 +346,7 @@ fn bound<T>(row: &[T], before: impl Fn(&T) -> bool) -> usize {
     start
 }
 
-fn places<T: Real>(
+fn positions<T: Real>(
     sorted: &Tensor,
     values: &Tensor,
     [row, per_row]: [usize; 2],
@@ -363,10 +363,10 @@ fn places<T: Real>(
             let rows = (start / per_row.max(1)..)
                 .map(|i| sorted.get(i * row..(i + 1) * row).unwrap_or_default());
             for (out, (values, row)) in out.chunks_mut(per_row.max(1)).zip(values.zip(rows)) {
-                for (place, &value) in out.iter_mut().zip(values) {
+                for (position, &value) in out.iter_mut().zip(values) {
                     // Written with negations for NaN, which no comparison holds of.
                     let before = |x: &T| if right { !(*x > value) } else { !(*x >= value) };
-                    *place = bound(row, before) as i64;
+                    *position = bound(row, before) as i64;
                 }
             }
         });

@@ -33,7 +33,7 @@ pub fn min_max(
         return crate::rearranged_with_indices(input, |whole| min_max(which, whole, dim, keepdim));
     }
     let name = if which == MinMax::Max { "max" } else { "min" };
-    places(Choice::new(name, which, input, dim, keepdim)?)
+    positions(Choice::new(name, which, input, dim, keepdim)?)
 }
 
 /// The values of [`min_max`] alone.
@@ -73,7 +73,7 @@ pub fn arg_min_max(
     }
     match input.dtype().is_quantized() {
         true => Ok(min_max(which, input, dim, keepdim)?.1),
-        false => Ok(places(Choice::new(name, which, input, dim, keepdim)?)?.1),
+        false => Ok(positions(Choice::new(name, which, input, dim, keepdim)?)?.1),
     }
 }
 
@@ -152,16 +152,16 @@ fn values(choice: Choice<'_>) -> Result<Tensor> {
 }
 
 /// The values that are chosen, and where they stand.
-fn places(choice: Choice<'_>) -> Result<(Tensor, Tensor)> {
+fn positions(choice: Choice<'_>) -> Result<(Tensor, Tensor)> {
     let Choice { name, which, dtype, reduced, compute } = choice;
     let (values, indices) = match compute {
-        DType::Float32 => reduced.places::<f32>(which),
-        DType::Float64 => reduced.places::<f64>(which),
-        DType::Int64 => reduced.places::<i64>(which),
-        DType::Int32 => reduced.places::<i32>(which),
-        DType::Int16 => reduced.places::<i16>(which),
-        DType::Int8 => reduced.places::<i8>(which),
-        DType::UInt8 => reduced.places::<u8>(which),
+        DType::Float32 => reduced.positions::<f32>(which),
+        DType::Float64 => reduced.positions::<f64>(which),
+        DType::Int64 => reduced.positions::<i64>(which),
+        DType::Int32 => reduced.positions::<i32>(which),
+        DType::Int16 => reduced.positions::<i16>(which),
+        DType::Int8 => reduced.positions::<i8>(which),
+        DType::UInt8 => reduced.positions::<u8>(which),
         _ => Err(Error::no_kernel(name, compute)),
     }?;
     Ok((values.to_dtype(dtype)?, indices))
@@ -252,7 +252,7 @@ impl Reduced {
     }
 
     /// The extreme of every row, and where it first stands. Rows must not be empty.
-    fn places<T: Ordered>(self, which: MinMax) -> Result<(Tensor, Tensor)> {
+    fn positions<T: Ordered>(self, which: MinMax) -> Result<(Tensor, Tensor)> {
         match which {
             MinMax::Max => self.first_best(T::LEAST, T::max, |a: T, b: T| a > b),
             MinMax::Min => self.first_best(T::GREATEST, T::min, |a: T, b: T| a < b),
@@ -298,7 +298,7 @@ impl Reduced {
 /// Elements below which other threads cost more than they bring.
 const PARALLEL: usize = 1 << 16;
 
-/// Elements of a row from which on it is quicker gone over twice, many at a time, than once.
+/// Elements of a row from which on it is quicker iterated over twice, many at a time, than once.
 const LONG: usize = 48;
 
 /// The extremes of rows of `len` elements each.

@@ -84,7 +84,7 @@ impl<A: Copy, M, J: Fn(A, A) -> A + Copy> OrderedFold<A, M, J> {
         M: Fn(T) -> A + Copy,
     {
         if self.exact {
-            // What goes lane by lane the compiler would gather from many places.
+            // What goes lane by lane the compiler would gather from many positions.
             return row.iter().fold(self.start, |all, &x| (self.join)(all, (self.of)(x)));
         }
         let mut lanes = [self.start; LANES];
@@ -260,7 +260,7 @@ impl<A: Copy, M, J: Fn(A, A) -> A + Copy> OrderedFold<A, M, J> {
     {
         let join = |(a, &x): (&mut A, &T)| *a = (self.join)(*a, (self.of)(x));
         match row.first_chunk::<WIDTH>() {
-            // Known to be so many, they are folded without a loop for what is left over.
+            // Known to be this many, they are folded without a loop for what is left over.
             Some(row) if width == WIDTH => columns.iter_mut().zip(row).for_each(join),
             _ => columns[..width].iter_mut().zip(&row[..width]).for_each(join),
         }

@@ -16,7 +16,7 @@ pub(crate) struct Finish<F, V> {
     pub(crate) value: V,
 }
 
-/// Columns that are gone through side by side: so many that rows are read as they lie, and what is known
+/// Columns that are gone through side by side: this many that rows are read as they lie, and what is known
 /// of them stays in the first cache.
 const WIDTH: usize = 512;
 
@@ -34,7 +34,7 @@ pub(crate) fn columns(
     let mut to = result.write::<f32>()?;
     let serial =
         from.len() < sconce_kernel_core::parallel::grain::ROWS || partition::num_threads() == 1;
-    // So many columns of a block together, as the parts of the rows that they go through.
+    // This many columns of a block together, as the parts of the rows that they go through.
     let together = if serial { inner } else { inner.min(WIDTH) };
     let blocks = to.chunks_exact_mut(len * inner).zip(from.chunks_exact(len * inner));
     let parts = blocks.flat_map(|(to, from)| {

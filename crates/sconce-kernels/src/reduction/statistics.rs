@@ -266,10 +266,10 @@ pub fn triangle_indices(
     if count > 0 {
         let mut all = result.write::<i64>()?;
         let (down, right) = all.split_at_mut(count as usize);
-        let mut places = down.iter_mut().zip(right);
+        let mut positions = down.iter_mut().zip(right);
         let first = if lower { offset.saturating_neg().clamp(0, rows) } else { 0 };
         for row in first..rows {
-            if places.len() == 0 {
+            if positions.len() == 0 {
                 break;
             }
             let edge = row.saturating_add(offset);
@@ -277,7 +277,7 @@ pub fn triangle_indices(
                 true => 0..edge.saturating_add(1).clamp(0, columns),
                 false => edge.clamp(0, columns)..columns,
             };
-            for (column, (down, right)) in range.zip(places.by_ref()) {
+            for (column, (down, right)) in range.zip(positions.by_ref()) {
                 (*down, *right) = (row, column);
             }
         }

@@ -128,19 +128,19 @@ pub fn split_with_sizes(input: &Tensor, sizes: &[i64], dim: i64) -> Result<Vec<T
     sizes.iter().map(part).collect()
 }
 
-/// Refuses more views than a program's memory has room for, and beyond a million more than there are places
+/// Refuses more views than a program's memory has room for, and beyond a million more than there are positions
 /// to view.
-pub(crate) fn check_views(count: i64, places: i64) -> Result<()> {
+pub(crate) fn check_views(count: i64, positions: i64) -> Result<()> {
     // Two lists of numbers and what else a view is.
     const BYTES: usize = 256;
     Memory::check((count.max(0) as usize).saturating_mul(BYTES))?;
-    if count > places.max(1 << 20) {
-        return Err(Error::out_of_memory(format!("{count} views of {places} places")));
+    if count > positions.max(1 << 20) {
+        return Err(Error::out_of_memory(format!("{count} views of {positions} places")));
     }
     Ok(())
 }
 
-/// `torch.unbind`: a view of each place along a dimension.
+/// `torch.unbind`: a view of each position along a dimension.
 ///
 /// # Errors
 /// Where there is no such dimension, and where memory is short.
@@ -202,15 +202,15 @@ mod tests {
 
     #[test]
     fn pictures_with_channels_last_are_stacked_in_their_format() {
-        let picture = || {
+        let image = || {
             let zeros = Tensor::zeros(&[2, 6, 8, 3], DType::Float32).unwrap();
             zeros.permute(&[0, 3, 1, 2]).unwrap()
         };
-        let strides = |dim| stack(&[picture(), picture()], dim).unwrap().strides().to_vec();
+        let strides = |dim| stack(&[image(), image()], dim).unwrap().strides().to_vec();
         assert_eq!(strides(0), [288, 144, 1, 24, 3]);
         assert_eq!(strides(1), [288, 3, 1, 48, 6]);
         assert_eq!(strides(-1), [288, 96, 16, 2, 1]);
-        let rows = picture().contiguous().unwrap();
-        assert_eq!(stack(&[picture(), rows], 0).unwrap().strides(), [288, 144, 48, 8, 1]);
+        let rows = image().contiguous().unwrap();
+        assert_eq!(stack(&[image(), rows], 0).unwrap().strides(), [288, 144, 48, 8, 1]);
     }
 }

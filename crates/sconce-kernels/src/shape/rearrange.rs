@@ -438,8 +438,8 @@ pub fn combinations(input: &Tensor, r: i64, with_replacement: bool) -> Result<Te
         let limit = |at: usize| if with_replacement { n } else { n - (width - 1 - at) as i64 };
         let Some(at) = (0..width).rev().find(|&at| chosen[at] + 1 < limit(at)) else { break };
         let next = chosen[at] + 1;
-        for (step, place) in chosen.iter_mut().skip(at).enumerate() {
-            *place = if with_replacement { next } else { next + step as i64 };
+        for (step, position) in chosen.iter_mut().skip(at).enumerate() {
+            *position = if with_replacement { next } else { next + step as i64 };
         }
     }
     let count = (rows.len() / width) as i64;
@@ -462,7 +462,7 @@ pub fn split_at(input: &Tensor, indices: &[i64], dim: i64) -> Result<Vec<Tensor>
     Ok(parts)
 }
 
-/// `torch.tensor_split` into so many parts, the first ones larger by one: views.
+/// `torch.tensor_split` into this many parts, the first ones larger by one: views.
 ///
 /// # Errors
 /// For fewer sections than one, and tensors without dimensions.
@@ -490,7 +490,7 @@ pub fn split_evenly(input: &Tensor, sections: i64, dim: i64) -> Result<Vec<Tenso
     (0..sections).map(part).collect()
 }
 
-/// At least so many dimensions, as `torch.atleast_1d`, `_2d` and `_3d` add them.
+/// At least this many dimensions, as `torch.atleast_1d`, `_2d` and `_3d` add them.
 ///
 /// # Errors
 /// None for up to three.

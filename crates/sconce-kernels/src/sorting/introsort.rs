@@ -79,7 +79,7 @@ pub(crate) fn make_heap<T: Copy>(heap: &mut [T], less: &impl Fn(T, T) -> bool) {
 }
 
 /// The step of `std::partial_sort` for an element behind the heap: where it is less than the first of
-/// the heap, it takes its place, and the first is given back.
+/// the heap, it takes its position, and the first is given back.
 pub(crate) fn offer<T: Copy>(heap: &mut [T], item: T, less: &impl Fn(T, T) -> bool) -> Option<T> {
     let first = heap.first().copied().filter(|&first| less(item, first))?;
     sift(heap, 0, item, less);
@@ -142,7 +142,7 @@ fn heap_select<T: Copy>(items: &mut [T], middle: usize, less: &impl Fn(T, T) -> 
     }
 }
 
-/// Puts `value` into a heap whose place `hole` is free: down to a leaf, then up again.
+/// Puts `value` into a heap whose position `hole` is free: down to a leaf, then up again.
 fn sift<T: Copy>(heap: &mut [T], mut hole: usize, value: T, less: &impl Fn(T, T) -> bool) {
     let top = hole;
     loop {

@@ -15,7 +15,7 @@ use crate::{DType, Dims, Error, Result, Tensor};
 
 /// Which element of a row is chosen.
 trait Choice {
-    /// Its place. Rows have at least one element.
+    /// Its position. Rows have at least one element.
     fn of<T: SortKey>(&self, row: &[T]) -> usize;
 }
 
@@ -53,7 +53,7 @@ fn chosen<T: SortKey>(rows: &Rows, choice: impl Choice + Sync) -> Result<(Tensor
     let values = Tensor::zeros(&rows.sizes, T::DTYPE)?;
     {
         let mut indices = indices.write::<i64>()?;
-        // So many rows are work enough for another thread.
+        // This many rows are work enough for another thread.
         let serial = (grain::ROWS / len).max(1);
         partition::for_each_chunk(&mut indices, 1, serial, |start, piece| {
             for (at, row) in piece.iter_mut().zip(all[start * len..].chunks_exact(len)) {
@@ -149,7 +149,7 @@ struct Kth {
 impl Choice for Kth {
     fn of<T: SortKey>(&self, row: &[T]) -> usize {
         match sort_keys::nth(row, self.rank) {
-            (place, false) => place,
+            (position, false) => position,
             (_, true) => quickselect(row, self.rank),
         }
     }
@@ -308,7 +308,7 @@ pub fn quantile(
     if q.dim() == 0 { Ok(result) } else { result.movedim(&[-1], &[0]) }
 }
 
-/// From so many quantiles on, rows are sorted.
+/// From this many quantiles on, rows are sorted.
 const MANY: usize = 8;
 
 fn quantiles<T: SortKey + Into<f64>>(
@@ -424,25 +424,25 @@ struct Best {
 }
 
 impl Best {
-    /// The places of the wanted elements of rows of `len`.
+    /// The positions of the wanted elements of rows of `len`.
     fn of_rows<T: SortKey>(self, rows: &Tensor, len: usize) -> Result<Vec<i64>> {
         let wide = rows.to_dtype(T::DTYPE)?;
         let all = wide.read::<T>()?;
         let (all, k) = (&all[..], self.k);
-        let mut places = vec![0; all.len() / len * k];
+        let mut positions = vec![0; all.len() / len * k];
         if k > 0 {
             let serial = (grain::ROWS / len).max(1) * k;
-            partition::for_each_chunk(&mut places, k, serial, |start, piece| {
+            partition::for_each_chunk(&mut positions, k, serial, |start, piece| {
                 let rows = all[start / k * len..].chunks_exact(len);
-                for (places, row) in piece.chunks_exact_mut(k).zip(rows) {
+                for (positions, row) in piece.chunks_exact_mut(k).zip(rows) {
                     match self.is_partial(len) {
-                        true => self.first_of_row(row, places),
-                        false => with_keys(row, self.largest, Top { best: self, places }),
+                        true => self.first_of_row(row, positions),
+                        false => with_keys(row, self.largest, Top { best: self, positions }),
                     }
                 }
             });
         }
-        Ok(places)
+        Ok(positions)
     }
 
     /// Whether so few of a row are wanted that PyTorch sorts those alone.
@@ -459,9 +459,9 @@ impl Best {
         }
     }
 
-    /// Writes the places of the wanted elements of a row where they are few: `introsort::partial_sort`
+    /// Writes the positions of the wanted elements of a row where they are few: `introsort::partial_sort`
     /// that leaves out what cannot come to the front.
-    fn first_of_row<T: SortKey>(self, row: &[T], places: &mut [i64]) {
+    fn first_of_row<T: SortKey>(self, row: &[T], positions: &mut [i64]) {
         /// Elements that are left out together.
         const TOGETHER: usize = 64;
         let rank = |x: T| if self.largest { !x.rank() } else { x.rank() };
@@ -483,14 +483,14 @@ impl Best {
             },
         );
         introsort::sort_heap(&mut heap, &less);
-        places.iter_mut().zip(heap).for_each(|(place, (_, at))| *place = at as i64);
+        positions.iter_mut().zip(heap).for_each(|(position, (_, at))| *position = at as i64);
     }
 }
 
-/// Writes the places of the wanted elements of a row.
+/// Writes the positions of the wanted elements of a row.
 struct Top<'a> {
     best: Best,
-    places: &'a mut [i64],
+    positions: &'a mut [i64],
 }
 
 impl WithKeys<()> for Top<'_> {
@@ -499,11 +499,11 @@ impl WithKeys<()> for Top<'_> {
         if !self.best.sorted {
             self.best.of_row(row);
         } else if !select_distinct(row, k) {
-            row.sort_unstable_by_key(|placed| placed.place());
+            row.sort_unstable_by_key(|placed| placed.position());
             self.best.of_row(row);
         }
-        for (place, placed) in self.places.iter_mut().zip(row) {
-            *place = placed.place() as i64;
+        for (position, placed) in self.positions.iter_mut().zip(row) {
+            *position = placed.position() as i64;
         }
     }
 }
@@ -536,9 +536,9 @@ mod tests {
                 let mut all: Vec<(u32, usize)> = row.iter().map(|&x| rank(x)).zip(0..).collect();
                 introsort::partial_sort(&mut all, k, &|a: (u32, usize), b| a.0 < b.0);
                 let expected: Vec<i64> = all[..k].iter().map(|&(_, at)| at as i64).collect();
-                let mut places = vec![0; k];
-                Best { k, largest, sorted: true }.first_of_row(&row, &mut places);
-                assert_eq!(places, expected, "{k} of {len}");
+                let mut positions = vec![0; k];
+                Best { k, largest, sorted: true }.first_of_row(&row, &mut positions);
+                assert_eq!(positions, expected, "{k} of {len}");
             }
         }
     }

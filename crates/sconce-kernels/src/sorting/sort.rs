@@ -49,17 +49,17 @@ pub fn sort(input: &Tensor, dim: i64, descending: bool, stable: bool) -> Result<
 /// Vectors from here on are long.
 const LONG: i64 = 32_768;
 
-/// Writes the places of a sorted row.
+/// Writes the positions of a sorted row.
 struct Order<'a> {
-    places: &'a mut [i64],
+    positions: &'a mut [i64],
     stable: bool,
 }
 
 impl WithKeys<()> for Order<'_> {
     fn with<P: KeyedIndex>(&mut self, row: &mut [P], bound: u64) {
         sort_keys::sort(row, bound, self.stable);
-        for (place, placed) in self.places.iter_mut().zip(row) {
-            *place = placed.place() as i64;
+        for (position, placed) in self.positions.iter_mut().zip(row) {
+            *position = placed.position() as i64;
         }
     }
 }
@@ -77,10 +77,10 @@ fn order<T: SortKey>(input: &Tensor, dim: i64, descending: bool, stable: bool) -
             len,
             grain::ROWS,
             |start, piece| {
-                for (places, row) in
+                for (positions, row) in
                     piece.chunks_exact_mut(len).zip(values[start..].chunks_exact(len))
                 {
-                    with_keys(row, descending, Order { places, stable });
+                    with_keys(row, descending, Order { positions, stable });
                 }
             },
         );

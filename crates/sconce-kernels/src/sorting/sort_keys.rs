@@ -47,22 +47,22 @@ impl SortKey for i64 {
     }
 }
 
-/// A rank with the place where it stood, which decides between equal ones.
+/// A rank with the position where it stood, which decides between equal ones.
 pub(crate) trait KeyedIndex: Copy + Ord {
     /// Both as one.
-    fn new(rank: u64, place: usize) -> Self;
+    fn new(rank: u64, position: usize) -> Self;
     /// The rank.
     fn rank(self) -> u64;
-    /// The place.
-    fn place(self) -> usize;
+    /// The position.
+    fn position(self) -> usize;
 }
 
 macro_rules! placed {
     ($($ty:ident)*) => {$(
         impl KeyedIndex for $ty {
             #[inline(always)]
-            fn new(rank: u64, place: usize) -> $ty {
-                (rank as $ty) << ($ty::BITS / 2) | place as $ty
+            fn new(rank: u64, position: usize) -> $ty {
+                (rank as $ty) << ($ty::BITS / 2) | position as $ty
             }
 
             #[inline(always)]
@@ -71,7 +71,7 @@ macro_rules! placed {
             }
 
             #[inline(always)]
-            fn place(self) -> usize {
+            fn position(self) -> usize {
                 (self & ($ty::MAX >> ($ty::BITS / 2))) as usize
             }
         }
@@ -79,7 +79,7 @@ macro_rules! placed {
 }
 placed! { u64 u128 }
 
-/// What is done with the ranks of a row and their places.
+/// What is done with the ranks of a row and their positions.
 pub(crate) trait WithKeys<R> {
     /// Does it; ranks are below `bound`.
     fn with<P: KeyedIndex>(&mut self, row: &mut [P], bound: u64) -> R;
@@ -105,7 +105,7 @@ pub(crate) fn with_keys<T: SortKey, R>(
 }
 
 fn placed<P: KeyedIndex>(ranks: impl Iterator<Item = u64>) -> Vec<P> {
-    ranks.enumerate().map(|(place, rank)| P::new(rank, place)).collect()
+    ranks.enumerate().map(|(position, rank)| P::new(rank, position)).collect()
 }
 
 /// Sorts a row by rank. Equal ones stay in their order where it is `stable`, and are left as
@@ -132,15 +132,15 @@ pub(crate) fn has_equal<P: KeyedIndex>(row: &[P]) -> bool {
     row.windows(2).any(|pair| pair[0].rank() == pair[1].rank())
 }
 
-/// The place of the number at this rank of the sorted row, and whether others equal it; of equal ones
+/// The position of the number at this rank of the sorted row, and whether others equal it; of equal ones
 /// those that come first are the smaller.
 pub(crate) fn nth<T: SortKey>(row: &[T], nth: usize) -> (usize, bool) {
     let mut ranks: Vec<T::Key> = row.iter().map(|x| x.rank()).collect();
     let (below, &mut found, _) = ranks.select_nth_unstable(nth);
     let before = below.iter().filter(|&&rank| rank == found).count();
     let mut equal = row.iter().enumerate().filter(|(_, x)| x.rank() == found);
-    let place = equal.nth(before).map_or(0, |(place, _)| place);
-    (place, before > 0 || equal.next().is_some())
+    let position = equal.nth(before).map_or(0, |(position, _)| position);
+    (position, before > 0 || equal.next().is_some())
 }
 
 #[cfg(test)]
@@ -179,7 +179,7 @@ mod tests {
         impl WithKeys<Vec<usize>> for Sorted {
             fn with<P: KeyedIndex>(&mut self, row: &mut [P], bound: u64) -> Vec<usize> {
                 sort(row, bound, self.0);
-                row.iter().map(|placed| placed.place()).collect()
+                row.iter().map(|placed| placed.position()).collect()
             }
         }
         for (len, spread) in [(0, 1), (1, 1), (16, 3), (17, 1000), (40, 7), (900, 1 << 40)] {
@@ -196,10 +196,10 @@ mod tests {
                 expected.sort_unstable();
                 expected.sort_by(|&a, &b| compare(a, b));
                 assert_eq!(with_keys(row, descending, Sorted(true)), expected);
-                for (rank, &place) in expected.iter().enumerate() {
+                for (rank, &position) in expected.iter().enumerate() {
                     if !descending {
-                        let twice = row.iter().filter(|&&x| x == row[place]).count() > 1;
-                        assert_eq!(nth(row, rank), (place, twice));
+                        let twice = row.iter().filter(|&&x| x == row[position]).count() > 1;
+                        assert_eq!(nth(row, rank), (position, twice));
                     }
                 }
             }

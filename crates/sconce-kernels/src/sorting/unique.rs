@@ -78,9 +78,9 @@ impl WithKeys<Groups> for Grouped {
             groups.inverse.resize(row.len(), 0);
         }
         for (n, run) in row.chunk_by(|a, b| a.rank() == b.rank()).enumerate() {
-            groups.first.push(run[0].place());
+            groups.first.push(run[0].position());
             if self.wants_all {
-                run.iter().for_each(|placed| groups.inverse[placed.place()] = n as i64);
+                run.iter().for_each(|placed| groups.inverse[placed.position()] = n as i64);
             }
         }
         groups

@@ -126,7 +126,7 @@ pub fn sinc(input: &Tensor) -> Result<Tensor> {
         return map_float("sinc_cpu", input, |x| sinc_of(x, Precision::Double));
     }
     #[inline(always)]
-    fn quick(x: f32) -> f32 {
+    fn fast(x: f32) -> f32 {
         let angle = f64::from(std::f32::consts::PI * x);
         let is_small = angle.abs() <= SingleAccuracy::LARGEST_ANGLE;
         let y = if x == 0.0 { 1.0 } else { SingleAccuracy::sin(angle) / angle };
@@ -134,7 +134,7 @@ pub fn sinc(input: &Tensor) -> Result<Tensor> {
     }
     let exact = |x: f32| sinc_of(x.into(), Precision::Single) as f32;
     let wide = input.to_dtype(dtype)?.to_dtype(DType::Float32)?;
-    map_slices(&wide, &|xs, out| map_slice_or(xs, out, quick, exact))?.to_dtype(dtype)
+    map_slices(&wide, &|xs, out| map_slice_or(xs, out, fast, exact))?.to_dtype(dtype)
 }
 
 /// `torch.logaddexp` of real numbers.

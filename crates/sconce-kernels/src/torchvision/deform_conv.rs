@@ -146,8 +146,8 @@ fn columns<F: Float + Element>(
         for (point, to) in to.iter_mut().enumerate() {
             let (y, x) = ((point / s.output[1]) as i64, (point % s.output[1]) as i64);
             let moved = |at: i64, tap: i64, dim: usize| {
-                let place = at * o.stride[dim] - o.padding[dim] + tap * o.dilation[dim];
-                cast(place) + offset[(2 * group + dim) * points + point]
+                let position = at * o.stride[dim] - o.padding[dim] + tap * o.dilation[dim];
+                cast(position) + offset[(2 * group + dim) * points + point]
             };
             let value = bilinear(image, s.size, moved(y, i, 0), moved(x, j, 1));
             *to = mask.as_ref().map_or(value, |mask| mask[group * points + point] * value);
@@ -157,7 +157,7 @@ fn columns<F: Float + Element>(
     Ok(result)
 }
 
-/// A place of an image between its elements, with zeros around it.
+/// A position of an image between its elements, with zeros around it.
 fn bilinear<F: Float>(image: &[F], [height, width]: [usize; 2], y: F, x: F) -> F {
     let cast = |n: usize| F::from(n).unwrap_or_else(F::nan);
     let inside = y > -F::one() && y < cast(height) && x > -F::one() && x < cast(width);

@@ -139,7 +139,7 @@ impl<F: Float + Element> RoiGrid<F> {
         Tensor::zeros(&[self.boxes.len() as i64, channels as i64, rows, columns], F::DTYPE)
     }
 
-    /// Four neighbours of a place and their weights; none more than an element outside.
+    /// Four neighbours of a position and their weights; none more than an element outside.
     fn neighbours(&self, mut y: F, mut x: F) -> Option<[(usize, F); 4]> {
         let (height, width) = (cast::<F>(self.height as f64), cast::<F>(self.width as f64));
         let inside = y >= -F::one() && y <= height && x >= -F::one() && x <= width;
@@ -268,9 +268,9 @@ fn bin<F: Float>(step: F, at: usize, start: F, size: usize) -> (usize, usize) {
 /// # Errors
 /// Where boxes are no rows of five numbers.
 pub fn roi_pool(input: &Tensor, rois: &Tensor, options: &RoiOptions) -> Result<(Tensor, Tensor)> {
-    let (values, places) =
+    let (values, positions) =
         by_float!(input, "roi_pool_forward_kernel", max_regions(input, rois, options))?;
-    Ok((values.to_dtype(input.dtype())?, places))
+    Ok((values.to_dtype(input.dtype())?, positions))
 }
 
 fn max_regions<F: Float + Element>(
@@ -280,10 +280,10 @@ fn max_regions<F: Float + Element>(
 ) -> Result<(Tensor, Tensor)> {
     let regions = RoiGrid::<F>::new(input, rois, o.output)?;
     let result = regions.result(regions.channels)?;
-    let places = Tensor::zeros(result.sizes(), DType::Int32)?;
+    let positions = Tensor::zeros(result.sizes(), DType::Int32)?;
     let [rows, columns] = regions.bins;
     let scale = cast::<F>(o.spatial_scale);
-    let (mut to, mut argmax) = (result.write::<F>()?, places.write::<i32>()?);
+    let (mut to, mut argmax) = (result.write::<F>()?, positions.write::<i32>()?);
     let mut out = to.iter_mut().zip(argmax.iter_mut());
     for &(image, corners) in &regions.boxes {
         let [left, top, right, bottom] = corners.map(|x| (x * scale).round());
@@ -306,15 +306,15 @@ fn max_regions<F: Float + Element>(
                             }
                         }
                     }
-                    if let Some((value, place)) = out.next() {
-                        (*value, *place) = best;
+                    if let Some((value, position)) = out.next() {
+                        (*value, *position) = best;
                     }
                 }
             }
         }
     }
     drop((to, argmax));
-    Ok((result, places))
+    Ok((result, positions))
 }
 
 /// The channels that position-sensitive pooling gives: each bin has its own.

@@ -29,14 +29,14 @@ trait Source: Element {
     /// The number in single precision.
     fn single(self) -> f32;
 
-    /// A matrix of so many rows and columns in single precision: itself, or a copy in `block`.
+    /// A matrix of this many rows and columns in single precision: itself, or a copy in `block`.
     fn matrix<'a>(
         from: (&'a [Self], Matrix),
         sizes: [usize; 2],
         block: &'a mut Option<Block>,
     ) -> Result<(&'a [f32], Matrix)>;
 
-    /// Rounds results to so many elements.
+    /// Rounds results to this many elements.
     fn round(from: &[f32], to: &mut [Self]);
 }
 
@@ -206,8 +206,8 @@ fn divided<T>(
     let mut blocks = Vec::new();
     for (batch, head) in (0..batches).flat_map(|b| (0..heads).map(move |h| (b, h))) {
         for first in (0..length).step_by(count) {
-            let place = |row| (batch * to_batch + head * to_head + row * to_row) / width;
-            let own = (first..length.min(first + count)).map(place);
+            let position = |row| (batch * to_batch + head * to_head + row * to_row) / width;
+            let own = (first..length.min(first + count)).map(position);
             let own: Option<Vec<_>> = own.map(|at| rows.get_mut(at)?.take()).collect();
             let rows = own.ok_or_else(|| Error::runtime("strides of a result leave gaps"))?;
             blocks.push(Queries { batch, head, first, rows });
@@ -248,7 +248,7 @@ impl<'a, T> Operand<'a, T> {
         Operand { elements, start, sizes: sizes(tensor), steps: steps(tensor) }
     }
 
-    /// The matrix that a head of a batch has or shares, of so many heads.
+    /// The matrix that a head of a batch has or shares, of this many heads.
     fn matrix(&self, batch: usize, head: usize, heads: usize) -> Matrix {
         let [batches, own_heads, ..] = self.sizes;
         let [batch_step, head_step, row_stride, col_stride] = self.steps;
@@ -274,7 +274,7 @@ struct Attention<'a, T> {
     added: Option<Operand<'a, f32>>,
     scale: f32,
     causal: Option<Masking>,
-    /// Whether negative infinity takes the place of a score.
+    /// Whether negative infinity takes the position of a score.
     replaces: bool,
     safe: bool,
 }
@@ -369,7 +369,7 @@ mod tests {
     fn assert_near(found: &Tensor, expected: &Tensor, what: &str) {
         assert_eq!(found.sizes(), expected.sizes(), "{what}");
         // Sums of another order may be rounded to the next number.
-        let place = match found.dtype() {
+        let position = match found.dtype() {
             DType::BFloat16 => 1.0 / 128.0,
             DType::Float16 => 1.0 / 1024.0,
             _ => 0.0,
@@ -378,7 +378,7 @@ mod tests {
             |tensor: &Tensor| tensor.to_dtype(DType::Float32).unwrap().to_vec::<f32>().unwrap();
         let (found, expected) = (single(found), single(expected));
         for (a, b) in found.iter().zip(&expected) {
-            let near = (a - b).abs() < 1e-5 + b.abs() * place;
+            let near = (a - b).abs() < 1e-5 + b.abs() * position;
             assert!(near || (a.is_nan() && b.is_nan()), "{what}: {a} {b}");
         }
     }

@@ -82,7 +82,7 @@ pub fn conv_same(
     })
 }
 
-/// The input with so many zeros around it, before and after.
+/// The input with this many zeros around it, before and after.
 fn with_zeros(input: &Tensor, before: [i64; 3], after: [i64; 3]) -> Result<Tensor> {
     let spatial = input.dim() - 2;
     let pairs: Vec<i64> = (3 - spatial..3).rev().flat_map(|i| [before[i], after[i]]).collect();
@@ -283,7 +283,7 @@ fn geometry(
     })
 }
 
-/// PyTorch convolves empty batches and no channels, but no empty pictures.
+/// PyTorch convolves empty batches and no channels, but no empty images.
 pub(crate) fn check_not_empty(input: &Tensor) -> Result<()> {
     let sizes = input.sizes();
     match input.numel() == 0 && sizes[0] != 0 && sizes[1] != 0 {
@@ -300,7 +300,7 @@ pub(crate) fn spatial_sizes(tensor: &Tensor) -> [i64; 3] {
     std::array::from_fn(|i| if i < lead { 1 } else { tensor.sizes()[2 + i - lead] })
 }
 
-/// Convolves an input with a batch, padded by the options and so many zeros at the end.
+/// Convolves an input with a batch, padded by the options and this many zeros at the end.
 fn convolve(
     input: &Tensor,
     weight: &Tensor,
@@ -450,8 +450,9 @@ mod tests {
             let found = conv(&input, &weight, None, &options).unwrap();
             let (high, wide) = (found.sizes()[2], found.sizes()[3]);
             let mut expected = Vec::new();
-            for place in 0..2 * high * wide {
-                let (channel, y, x) = (place / (high * wide), place / wide % high, place % wide);
+            for position in 0..2 * high * wide {
+                let (channel, y, x) =
+                    (position / (high * wide), position / wide % high, position % wide);
                 let mut sum = 0.0;
                 for tap in 0..rows * columns {
                     let y = y * stride + tap / columns * dilation - padding;

@@ -2,7 +2,7 @@
 //!
 //! A plane is copied with zeros around it, and columns that are a stride apart are moved next to each
 //! other. Then every window lies inside the plane. An output is a sum of numbers at fixed distances
-//! from the start of its window, so many outputs are computed side by side.
+//! from the start of its window, this many outputs are computed side by side.
 
 use sconce_kernel_core::simd::dispatch::dispatch;
 
@@ -12,7 +12,7 @@ use crate::nn::conv::window::{Geometry, taps, window_rows};
 /// A plane with zeros around it.
 struct Frame<T> {
     data: Vec<T>,
-    /// Steps between rows, and between pictures.
+    /// Steps between rows, and between images.
     steps: [usize; 2],
     /// Steps from a column to the one behind it, which stands in the next part of a row.
     part: usize,
@@ -24,12 +24,12 @@ const MANY: usize = 32;
 /// Outputs that are computed side by side at the end of a row.
 const FEW: usize = 8;
 
-/// Frames may have so many times the elements of the planes that are read and written.
+/// Frames may have this many times the elements of the planes that are read and written.
 const ROOM: usize = 8;
 
 impl<T: Number> Frame<T> {
     /// Puts a plane of these sizes into zeros of other sizes, `lead` of them before it. Columns are
-    /// divided among so many parts by turns. None where it would take far more memory than `usual`
+    /// divided among this many parts by turns. None where it would take far more memory than `usual`
     /// elements.
     fn new(
         plane: &[T],
@@ -42,12 +42,12 @@ impl<T: Number> Frame<T> {
         // The last outputs of a row are computed with some that are not there.
         let part = around[2].div_ceil(parts).checked_add(FEW)?;
         let row = part.checked_mul(parts)?;
-        let picture = row.checked_mul(around[1])?;
-        let count = picture.checked_mul(around[0])?;
+        let image = row.checked_mul(around[1])?;
+        let count = image.checked_mul(around[0])?;
         if count > ROOM.checked_mul(usual)?.max(1 << 12) {
             return None;
         }
-        let mut frame = Frame { data: vec![T::NOTHING; count], steps: [row, picture], part };
+        let mut frame = Frame { data: vec![T::NOTHING; count], steps: [row, image], part };
         let width = around[2].saturating_sub(lead[2]).min(size[2]);
         let rows = plane.chunks_exact(size[2]).enumerate();
         for (at, from) in rows {
@@ -55,7 +55,7 @@ impl<T: Number> Frame<T> {
             if z >= around[0] || y >= around[1] {
                 continue;
             }
-            let to = &mut frame.data[z * picture + y * row..][..row];
+            let to = &mut frame.data[z * image + y * row..][..row];
             if parts == 1 {
                 to[lead[2]..lead[2] + width].copy_from_slice(&from[..width]);
                 continue;
@@ -65,8 +65,8 @@ impl<T: Number> Frame<T> {
                 continue;
             }
             for first in 0..parts.min(width) {
-                let place = first + lead[2];
-                let to = &mut to[place % parts * part + place / parts..];
+                let position = first + lead[2];
+                let to = &mut to[position % parts * part + position / parts..];
                 let columns = from[first..width].iter().step_by(parts);
                 to.iter_mut().zip(columns).for_each(|(to, &x)| *to = x);
             }
@@ -74,13 +74,13 @@ impl<T: Number> Frame<T> {
         Some(frame)
     }
 
-    /// How far apart two places are.
+    /// How far apart two positions are.
     fn distance(&self, [z, y]: [usize; 2]) -> usize {
         z * self.steps[1] + y * self.steps[0]
     }
 }
 
-/// Divides a line among two parts of a row; the first element goes to place `lead`. Apart, because only
+/// Divides a line among two parts of a row; the first element goes to position `lead`. Apart, because only
 /// where it is known that there are two it becomes vector code.
 fn by_turns<T: Copy>(line: &[T], row: &mut [T], part: usize, lead: usize) {
     let (even, odd) = row.split_at_mut(part);
@@ -96,7 +96,7 @@ fn by_turns<T: Copy>(line: &[T], row: &mut [T], part: usize, lead: usize) {
 /// An element of a filter, and how far from where a window starts the number stands that it takes.
 type Tap<T> = (usize, T);
 
-/// Adds to each output the sum over the window that starts at the same place of `from`.
+/// Adds to each output the sum over the window that starts at the same position of `from`.
 #[inline(always)]
 fn add_windows<T: Number>(from: &[T], taps: &[Tap<T>], out: &mut [T]) {
     let (many, rest) = out.as_chunks_mut::<MANY>();
@@ -128,8 +128,8 @@ fn is_finite<T: Number>(filter: &[T]) -> bool {
     filter.iter().all(|&weight| T::NOTHING.plus(T::NOTHING, weight) == T::NOTHING)
 }
 
-/// The elements of a filter with their places in its window.
-fn places<T: Number>(filter: &[T], g: Geometry) -> impl Iterator<Item = ([usize; 3], T)> {
+/// The elements of a filter with their positions in its window.
+fn positions<T: Number>(filter: &[T], g: Geometry) -> impl Iterator<Item = ([usize; 3], T)> {
     taps(g).zip(filter.iter().copied())
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn convolve<T: Number>(plane: &[T], filter: &[T], out: &mut [T], g: G
     let Some(frame) = is_finite(filter).then(framed).flatten() else {
         return convolve_inside(plane, filter, out, g);
     };
-    let taps: Vec<Tap<T>> = places(filter, g)
+    let taps: Vec<Tap<T>> = positions(filter, g)
         .map(|(tap, weight)| {
             let [z, y, x]: [usize; 3] = std::array::from_fn(|dim| tap[dim] * g.dilation[dim]);
             (frame.distance([z, y]) + x % stride * frame.part + x / stride, weight)
@@ -163,7 +163,7 @@ pub(crate) fn convolve<T: Number>(plane: &[T], filter: &[T], out: &mut [T], g: G
 
 /// The same, without what stands around the plane: zeros times what is not finite are not zeros.
 fn convolve_inside<T: Number>(plane: &[T], filter: &[T], out: &mut [T], g: Geometry) {
-    for (tap, weight) in places(filter, g) {
+    for (tap, weight) in positions(filter, g) {
         window_rows(&g, tap, |to, from, len| {
             let numbers = plane[from..].iter().step_by(g.stride[2]);
             out[to..to + len].iter_mut().zip(numbers).for_each(|(to, &x)| *to = to.plus(x, weight));
@@ -178,7 +178,7 @@ const MOST_RESIDUES: usize = 64;
 /// convolution from `out`, which holds the same number everywhere, to `plane`. Every output takes in
 /// the elements of the filter in order.
 pub(crate) fn transpose<T: Number>(plane: &[T], filter: &[T], out: &mut [T], g: Geometry) {
-    // A place of the result, counted from where its padding starts, is `stride * step + residue`.
+    // A position of the result, counted from where its padding starts, is `stride * step + residue`.
     // An element of the filter with this residue takes the input as many steps before as it is itself.
     let reach: [usize; 3] =
         std::array::from_fn(|dim| (g.kernel[dim] - 1) * g.dilation[dim] / g.stride[dim]);
@@ -194,7 +194,7 @@ pub(crate) fn transpose<T: Number>(plane: &[T], filter: &[T], out: &mut [T], g: 
     let mut taps: Vec<Vec<Tap<T>>> = vec![Vec::new(); residues];
     let number =
         |residue: [usize; 3]| (residue[0] * g.stride[1] + residue[1]) * g.stride[2] + residue[2];
-    for (tap, weight) in places(filter, g) {
+    for (tap, weight) in positions(filter, g) {
         let at: [usize; 3] = std::array::from_fn(|dim| tap[dim] * g.dilation[dim]);
         let [z, y, x]: [usize; 3] = std::array::from_fn(|dim| reach[dim] - at[dim] / g.stride[dim]);
         let residue = std::array::from_fn(|dim| at[dim] % g.stride[dim]);
@@ -245,7 +245,7 @@ fn interleave<T: Copy>(parts: &[T], part: usize, out: &mut [T]) {
 
 /// The same, without what stands around the plane.
 fn transpose_inside<T: Number>(plane: &[T], filter: &[T], out: &mut [T], g: Geometry) {
-    for (tap, weight) in places(filter, g) {
+    for (tap, weight) in positions(filter, g) {
         window_rows(&g, tap, |from, to, len| {
             let numbers = &plane[from..from + len];
             let out = out[to..].iter_mut().step_by(g.stride[2]);

@@ -184,7 +184,7 @@ pub fn col2im(input: &Tensor, output: [i64; 2], options: &PatchOptions) -> Resul
         Tensor::zeros(&[batch, channels, output[0] + 2 * down, output[1] + 2 * across], compute)?;
     let into = options.view(&padded, blocks)?;
     let columns = columns.to_dtype(compute)?.reshape(into.sizes())?;
-    // One element of the patch at a time: its places do not overlap one another.
+    // One element of the patch at a time: its positions do not overlap one another.
     for row in 0..options.kernel[0] {
         for column in 0..options.kernel[1] {
             let pick = |t: &Tensor| t.select(2, row)?.select(2, column);

@@ -37,7 +37,7 @@ struct Strip<'a, T> {
     out: Vec<&'a mut [T]>,
 }
 
-/// Adds the convolution of row-major pictures with row-major weights to the result, which is not empty.
+/// Adds the convolution of row-major images with row-major weights to the result, which is not empty.
 pub(crate) fn convolve<T: Number>(
     xs: &[T],
     ws: &[T],
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn strips_give_what_the_definition_gives() {
-        // Channels of a group, their number, the size of the picture; stride, padding, dilation.
+        // Channels of a group, their number, the size of the image; stride, padding, dilation.
         let cases = [
             (80, 1, [1, 33, 30], 1, 1, 1),
             (90, 2, [1, 40, 37], 2, 0, 1),

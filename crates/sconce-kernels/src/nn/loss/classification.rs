@@ -151,8 +151,8 @@ impl Losses<'_> {
         for (batch, (targets, (losses, counted))) in targets.chunks(inner).zip(results).enumerate()
         {
             let results = losses.iter_mut().zip(counted);
-            let places = batch * weights.len() * inner..;
-            for ((place, &class), (lost, counted)) in places.zip(targets).zip(results) {
+            let positions = batch * weights.len() * inner..;
+            for ((position, &class), (lost, counted)) in positions.zip(targets).zip(results) {
                 if class == options.ignore_index {
                     continue;
                 }
@@ -160,7 +160,7 @@ impl Losses<'_> {
                 let Some((at, weight)) = at.and_then(|at| Some((at, *weights.get(at)?))) else {
                     return Err(Error::index(format!("Target {class} is out of bounds.")));
                 };
-                let chance: f64 = chances[place + at * inner].into();
+                let chance: f64 = chances[position + at * inner].into();
                 (*lost, *counted) = (rounded(-chance * weight, dtype), weight);
             }
         }
@@ -178,7 +178,7 @@ fn cascade(terms: &[f64], dtype: DType) -> f64 {
     }
 }
 
-/// Adds terms to the first of some levels. One that has taken in so many is added to the next.
+/// Adds terms to the first of some levels. One that has taken in this many is added to the next.
 fn in_levels<A: Copy + Default>(
     terms: &[f64],
     of: impl Fn(f64) -> A,
@@ -191,7 +191,7 @@ fn in_levels<A: Copy + Default>(
     let mut levels = [A::default(); LEVELS];
     let mut start = 0;
     while start < terms.len() {
-        // A level is full when the place of the last term is a multiple: the first term is alone.
+        // A level is full when the position of the last term is a multiple: the first term is alone.
         let end = if start == 0 { 1 } else { terms.len().min(start + (1 << power)) };
         levels[0] = terms[start..end].iter().fold(levels[0], |sum, &x| add(sum, of(x)));
         for level in 0..LEVELS - 1 {

@@ -200,7 +200,7 @@ fn normalise_rows(input: &Tensor, len: usize, eps: f64) -> Result<Tensor> {
     Ok(result)
 }
 
-/// Elements that are copied before their rows are gone over, while a cache holds them.
+/// Elements that are copied before their rows are iterated over, while a cache holds them.
 const TOGETHER: usize = 1 << 12;
 
 /// Rows of `f32`, each scaled and shifted by parameters of `len` elements.

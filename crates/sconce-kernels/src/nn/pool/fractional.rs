@@ -7,15 +7,15 @@ use super::windows::{Axis, Window};
 use super::{check_within, floats};
 use crate::{DType, Dims, Error, Result, Tensor};
 
-/// Where the windows of a fractional pool start: steps of a fractional size from a random place,
+/// Where the windows of a fractional pool start: steps of a fractional size from a random position,
 /// computed in the dtype of the input as PyTorch does.
 fn fractional_starts(size: i64, kernel: i64, output: i64, sample: f64, dtype: DType) -> Vec<usize> {
     let round = |x: f64| rounded(x, dtype);
     let step = round((size - kernel) as f64 / (output - 1).max(1) as f64);
-    let place = |x: f64| round(round(x) * step) as i64;
+    let position = |x: f64| round(round(x) * step) as i64;
     let start = |i: i64| match i == output - 1 {
         true => size - kernel,
-        false => place(i as f64 + sample) - place(sample),
+        false => position(i as f64 + sample) - position(sample),
     };
     (0..output).map(|i| start(i).clamp(0, size - kernel) as usize).collect()
 }

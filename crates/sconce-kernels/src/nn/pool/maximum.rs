@@ -70,7 +70,7 @@ fn greatest_at<T: Pooled>(planes: &Planes, axes: &[Axis; 3], sizes: &[i64]) -> R
     })
 }
 
-/// The place of the first element of a window.
+/// The position of the first element of a window.
 fn corner(size: [usize; 3], [depth, rows, columns]: [Window; 3]) -> usize {
     (depth.start * size[1] + rows.start) * size[2] + columns.start
 }
@@ -78,8 +78,8 @@ fn corner(size: [usize; 3], [depth, rows, columns]: [Window; 3]) -> usize {
 /// Windows in which the greatest elements are looked for side by side.
 const TOGETHER: usize = 8;
 
-/// Where the greatest elements of windows stand, of which the first is given, with so many elements a
-/// line, and the others come so many steps after one another.
+/// Where the greatest elements of windows stand, of which the first is given, with this many elements a
+/// line, and the others come this many steps after one another.
 #[inline(always)]
 fn greatest_side_by_side<T: Pooled>(
     plane: &[T],
@@ -97,13 +97,13 @@ fn greatest_side_by_side<T: Pooled>(
         for y in (rows.start..rows.end).step_by(axes[1].step) {
             let line = (z * size[1] + y) * size[2] + columns.start;
             for element in 0..elements {
-                let place = line + element * axes[2].step;
-                let numbers = &plane[place..][..(TOGETHER - 1) * stride + 1];
+                let position = line + element * axes[2].step;
+                let numbers = &plane[position..][..(TOGETHER - 1) * stride + 1];
                 for i in 0..TOGETHER {
                     let x = numbers[i * stride];
                     let better = (x > best[i]) | x.is_nan();
                     best[i] = if better { x } else { best[i] };
-                    at[i] = if better { (place + i * stride) as u32 } else { at[i] };
+                    at[i] = if better { (position + i * stride) as u32 } else { at[i] };
                 }
             }
         }
@@ -113,18 +113,18 @@ fn greatest_side_by_side<T: Pooled>(
     found
 }
 
-/// The numbers at places of their planes.
-fn numbers_at<T: Pooled>(planes: &Planes, places: &Tensor) -> Result<Tensor> {
-    let values = Tensor::for_overwrite(places.sizes(), T::DTYPE)?;
+/// The numbers at positions of their planes.
+fn numbers_at<T: Pooled>(planes: &Planes, positions: &Tensor) -> Result<Tensor> {
+    let values = Tensor::for_overwrite(positions.sizes(), T::DTYPE)?;
     let all = planes.wide.read::<T>()?;
     let len: usize = planes.size.iter().product();
     {
-        let (places, mut values) = (places.read::<i64>()?, values.write::<T>()?);
-        let per_plane = (places.len() * len).checked_div(all.len()).unwrap_or(0).max(1);
+        let (positions, mut values) = (positions.read::<i64>()?, values.write::<T>()?);
+        let per_plane = (positions.len() * len).checked_div(all.len()).unwrap_or(0).max(1);
         let planes = all.chunks_exact(len.max(1));
-        let parts = values.chunks_exact_mut(per_plane).zip(places.chunks_exact(per_plane));
-        for ((values, places), plane) in parts.zip(planes) {
-            values.iter_mut().zip(places).for_each(|(x, &at)| *x = plane[at as usize]);
+        let parts = values.chunks_exact_mut(per_plane).zip(positions.chunks_exact(per_plane));
+        for ((values, positions), plane) in parts.zip(planes) {
+            values.iter_mut().zip(positions).for_each(|(x, &at)| *x = plane[at as usize]);
         }
     }
     Ok(values)
@@ -227,12 +227,12 @@ mod tests {
                 dilation: &[dilation],
                 ceil_mode: false,
             };
-            let (values, places) = max_pool_with_indices(&input, 2, &options).unwrap();
-            let &[_, high, wide] = places.sizes() else { unreachable!() };
+            let (values, positions) = max_pool_with_indices(&input, 2, &options).unwrap();
+            let &[_, high, wide] = positions.sizes() else { unreachable!() };
             let (mut expected, mut taken) = (Vec::new(), Vec::new());
             for at in 0..2 * high * wide {
                 let (plane, y, x) = (at / (high * wide), at / wide % high, at % wide);
-                let (mut best, mut place) = (f32::NEG_INFINITY, None);
+                let (mut best, mut position) = (f32::NEG_INFINITY, None);
                 for tap in 0..kernel * kernel {
                     let y = y * stride + tap / kernel * dilation - padding;
                     let x = x * stride + tap % kernel * dilation - padding;
@@ -240,14 +240,14 @@ mod tests {
                         continue;
                     }
                     let number = numbers[((plane * height + y) * width + x) as usize];
-                    if place.is_none() || number > best || number.is_nan() {
-                        (best, place) = (number, Some(y * width + x));
+                    if position.is_none() || number > best || number.is_nan() {
+                        (best, position) = (number, Some(y * width + x));
                     }
                 }
-                expected.push(place.unwrap());
+                expected.push(position.unwrap());
                 taken.push(best.to_bits());
             }
-            assert_eq!(places.to_vec::<i64>().unwrap(), expected, "{options:?}");
+            assert_eq!(positions.to_vec::<i64>().unwrap(), expected, "{options:?}");
             let values = values.to_vec::<f32>().unwrap();
             assert!(values.into_iter().map(f32::to_bits).eq(taken), "{options:?}");
         }

@@ -108,7 +108,7 @@ pub(super) fn fold<T: Element, A: Copy + Send + Sync, U: Element>(
     })
 }
 
-/// Calls `f` with the place and the value of every element of a window.
+/// Calls `f` with the position and the value of every element of a window.
 pub(super) fn each<T: Copy>(
     plane: &[T],
     size: [usize; 3],
@@ -126,7 +126,7 @@ pub(super) fn each<T: Copy>(
     }
 }
 
-/// Calls `f` with the place of the first element of every line of a window whose elements are neighbours,
+/// Calls `f` with the position of the first element of every line of a window whose elements are neighbours,
 /// and with these.
 pub(super) fn lines<T: Copy>(
     plane: &[T],

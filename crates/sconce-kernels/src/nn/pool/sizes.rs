@@ -118,7 +118,7 @@ fn check_paddings(walks: &[Walk]) -> Result<()> {
         return Ok(());
     }
     let said = "pad should be smaller than or equal to half of kernel size, but got";
-    // Rows are pictures of one row.
+    // Rows are images of one row.
     let row = Walk { kernel: 1, stride: 1, padding: 0, dilation: 1 };
     Err(Error::runtime(match walks {
         [t, h, w] => format!(

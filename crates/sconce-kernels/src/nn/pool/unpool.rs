@@ -36,15 +36,15 @@ pub fn max_unpool(input: &Tensor, indices: &Tensor, output: &[i64]) -> Result<Te
     if result.numel() == 0 || input.numel() == 0 {
         return Ok(result);
     }
-    let places = indices.to_vec::<i64>()?;
-    if let Some(place) = places.iter().find(|&&place| !(0..len).contains(&place)) {
+    let positions = indices.to_vec::<i64>()?;
+    if let Some(position) = positions.iter().find(|&&position| !(0..len).contains(&position)) {
         return Err(Error::runtime(format!(
-            "Found an invalid max index: {place} (output volumes are of size {})",
+            "Found an invalid max index: {position} (output volumes are of size {})",
             join(output)
         )));
     }
     let flat = [planes, input.numel() / planes.max(1)];
-    let places = Tensor::from_slice(&places, &flat)?;
-    crate::scatter(&result.view(&[planes, len])?, 1, &places, (&input.reshape(&flat)?).into())?
+    let positions = Tensor::from_slice(&positions, &flat)?;
+    crate::scatter(&result.view(&[planes, len])?, 1, &positions, (&input.reshape(&flat)?).into())?
         .view(&sizes)
 }

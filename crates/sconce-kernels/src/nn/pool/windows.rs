@@ -72,7 +72,7 @@ impl Axis {
             return;
         };
         let all = &mut all[run.windows];
-        // Windows one behind the other are gone over once.
+        // Windows one behind the other are iterated over once.
         if self.step == 1 && run.stride == run.elements {
             let line = &line[first.start..];
             match run.stride {
@@ -103,10 +103,10 @@ impl Axis {
     }
 }
 
-/// So many neighbours are taken in side by side.
+/// This many neighbours are taken in side by side.
 pub(super) const LONG: usize = 16;
 
-/// Takes in windows of so many elements, one behind the other.
+/// Takes in windows of this many elements, one behind the other.
 #[inline(always)]
 fn groups<const LEN: usize, T, A: Copy>(from: &[T], all: &mut [A], step: impl Fn(A, &T) -> A) {
     for (sum, group) in all.iter_mut().zip(from.as_chunks::<LEN>().0) {
@@ -142,7 +142,7 @@ mod tests {
     use crate::nn::pool::sizes::{Walk, adaptive};
     use crate::{DType, Tensor};
 
-    /// The windows along a line of so many elements, taken one by one and side by side.
+    /// The windows along a line of this many elements, taken one by one and side by side.
     #[track_caller]
     fn check(axis: &Axis, len: usize) {
         let line: Vec<i64> = (0..len as i64).map(|i| i * i + 1).collect();

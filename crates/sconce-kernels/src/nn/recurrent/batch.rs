@@ -101,9 +101,9 @@ impl Batch<'_> {
         for from in (0..steps).step_by(at_a_time) {
             let block = from..steps.min(from + at_a_time);
             let gates = &mut gates[..block.len() * count * width];
-            let place = |step| if self.backwards { steps - 1 - step } else { step };
-            self.multiply_inputs(block.clone().map(place), part.first, count, gates);
-            for (step, gates) in block.map(place).zip(gates.chunks_exact_mut(count * width)) {
+            let position = |step| if self.backwards { steps - 1 - step } else { step };
+            self.multiply_inputs(block.clone().map(position), part.first, count, gates);
+            for (step, gates) in block.map(position).zip(gates.chunks_exact_mut(count * width)) {
                 self.step(gates, &mut products, &mut state, &mut cell);
                 if let Some(out) = part.out.get_mut(step * count..) {
                     let rows = out.iter_mut().zip(state.rows());
@@ -134,8 +134,8 @@ impl Batch<'_> {
         });
         let x = Rows::new(gates.len() / width, inputs, rows);
         gates.chunks_exact_mut(width).for_each(|row| row.copy_from_slice(&self.bias));
-        for (place, panel) in order.panels(self.operands.input, inputs) {
-            x.add_product(panel, &mut gates[place * PANEL..], width);
+        for (position, panel) in order.panels(self.operands.input, inputs) {
+            x.add_product(panel, &mut gates[position * PANEL..], width);
         }
     }
 
@@ -146,8 +146,8 @@ impl Batch<'_> {
         let products_begin = &self.hidden_bias;
         products.chunks_exact_mut(width).for_each(|row| row.copy_from_slice(products_begin));
         let sums = if kind == Cell::Gru { &mut *products } else { &mut *gates };
-        for (place, panel) in order.panels(self.operands.hidden, hidden) {
-            state.add_product(panel, &mut sums[place * PANEL..], width);
+        for (position, panel) in order.panels(self.operands.hidden, hidden) {
+            state.add_product(panel, &mut sums[position * PANEL..], width);
         }
         let stretch = order.gates * PANEL;
         for (r, gates) in gates.chunks_exact(width).enumerate() {

@@ -55,7 +55,7 @@ pub(crate) fn single_step(
 /// Units that are computed side by side: the next of them need not wait for the results of these.
 const LANES: usize = 32;
 
-/// A number for each of so many units.
+/// A number for each of this many units.
 type OfUnits = [f32; LANES];
 
 /// From the summed gates, the next cell and hidden state.

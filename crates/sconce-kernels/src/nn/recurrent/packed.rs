@@ -109,8 +109,8 @@ impl PackedRecurrent<'_> {
                 let Some(layer) = Layer::new(self.cell, packed, &sequence, hidden) else {
                     return Ok(None);
                 };
-                let place = (at * directions + direction) * size;
-                let mut parts = states.iter_mut().map(|state| &mut state[place..][..size]);
+                let position = (at * directions + direction) * size;
+                let mut parts = states.iter_mut().map(|state| &mut state[position..][..size]);
                 let (Some(h), c) = (parts.next(), parts.next()) else { return Ok(None) };
                 let column = direction * layer.order.hidden;
                 let mut all = output.write::<f32>()?;

@@ -32,13 +32,13 @@ impl Order {
         filled
     }
 
-    /// The panels of a packed weight of rows of `k` numbers, each with the place it has where all gates of
+    /// The panels of a packed weight of rows of `k` numbers, each with the position it has where all gates of
     /// 32 units come before those of the next.
     pub(crate) fn panels(self, packed: &[f32], k: usize) -> impl Iterator<Item = (usize, &[f32])> {
         let (len, stretches) = (PANEL * k, self.units() / PANEL);
         (0..self.gates * stretches).map(move |at| {
-            let place = at % stretches * self.gates + at / stretches;
-            (place, &packed[at * len..][..len])
+            let position = at % stretches * self.gates + at / stretches;
+            (position, &packed[at * len..][..len])
         })
     }
 

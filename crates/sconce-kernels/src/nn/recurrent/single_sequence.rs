@@ -23,7 +23,7 @@ use crate::nn::recurrent::packed_layout::{Layer, Operands, Out, State};
 /// Weights of the hidden state that a thread should have in each step, in elements: fewer take less
 /// time than threads take to hear of each other.
 const SHARE: usize = 16 << 10;
-/// Weights that are gone over in all steps together, in elements, below which one thread is enough.
+/// Weights that are iterated over in all steps together, in elements, below which one thread is enough.
 const WORTH_SHARING: usize = 512 << 10;
 
 /// Runs over a sequence that comes alone: from the state at its start to the one at its end.
@@ -145,8 +145,8 @@ impl Blocks {
         later.fold(self.ends[0], usize::max)
     }
 
-    /// The place of a step.
-    fn place(&self, step: usize) -> Step {
+    /// The position of a step.
+    fn position(&self, step: usize) -> Step {
         let block = self.ends.partition_point(|&end| end <= step);
         let start = if block == 0 { 0 } else { self.ends[block - 1] };
         let (within, rows) = (step - start, self.rows(block));
@@ -185,7 +185,7 @@ impl Sequence<'_> {
     /// All steps on this thread.
     fn run_here(&self, stretches: &mut [Stretch<'_>], h: &mut [f32]) {
         for step in 0..self.layer.steps {
-            let step = self.blocks.place(step);
+            let step = self.blocks.position(step);
             for at in in_turn(0..stretches.len(), step.back) {
                 self.multiply(at, &mut stretches[at], h, &step);
                 self.next_state(&mut stretches[at], &step);
@@ -232,12 +232,13 @@ impl Sequence<'_> {
         let mut step = shared.step();
         while step < self.layer.steps {
             shared.read(step, &mut h);
-            let place = self.blocks.place(step);
-            for at in in_turn(own.clone(), place.back).chain(own.end..count).chain(0..own.start) {
+            let position = self.blocks.position(step);
+            for at in in_turn(own.clone(), position.back).chain(own.end..count).chain(0..own.start)
+            {
                 // Who comes late finds all of the step done, and has read what may be of another step.
                 let Some(mut stretch) = shared.take(at, step) else { continue };
-                self.multiply(at, &mut stretch, &h, &place);
-                self.next_state(&mut stretch, &place);
+                self.multiply(at, &mut stretch, &h, &position);
+                self.next_state(&mut stretch, &position);
                 shared.give(at, step + 1, &stretch.next);
             }
             if !shared.wait(step + 1) {
@@ -344,7 +345,7 @@ impl<'a> Shared<'a> {
         self.done.iter().map(|done| done.load(Ordering::Acquire)).min().unwrap_or(0)
     }
 
-    /// The hidden state after so many steps.
+    /// The hidden state after this many steps.
     fn read(&self, steps: usize, h: &mut [f32]) {
         for (h, shared) in h.iter_mut().zip(&self.states[steps % 2]) {
             *h = f32::from_bits(shared.load(Ordering::Relaxed));
@@ -364,19 +365,19 @@ impl<'a> Shared<'a> {
         waits().then_some(stretch)
     }
 
-    /// Gives the hidden state of a stretch after so many steps to the others.
+    /// Gives the hidden state of a stretch after this many steps to the others.
     fn give(&self, at: usize, steps: usize, next: &[f32]) {
         let to = self.states[steps % 2][at * PANEL..].iter();
         to.zip(next).for_each(|(to, next)| to.store(next.to_bits(), Ordering::Relaxed));
         self.done[at].store(steps, Ordering::Release);
     }
 
-    /// Waits until so many steps of all stretches are done; whether they will be.
+    /// Waits until this many steps of all stretches are done; whether they will be.
     fn wait(&self, steps: usize) -> bool {
         let mut turns = 0u32;
         while self.step() < steps {
             turns += 1;
-            // The others may wait for this processor.
+            // The others may wait for this CPU.
             match turns % 64 {
                 0 if self.stopped.load(Ordering::Relaxed) => return false,
                 0 => std::thread::yield_now(),

@@ -9,7 +9,7 @@ use sconce_kernel_core::tensor::promotion::compute_dtype;
 use crate::nn::resample::upsample::cubic_weights;
 use crate::{DType, Dims, Element, Error, Result, Tensor};
 
-/// How elements between places of the input are found: `mode` of `torch.nn.functional.grid_sample`.
+/// How elements between positions of the input are found: `mode` of `torch.nn.functional.grid_sample`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GridMode {
     /// Neighbours blended.
@@ -47,7 +47,7 @@ impl GridPadding {
     }
 }
 
-/// Floating types that places are computed in.
+/// Floating types that positions are computed in.
 trait Coordinate: Float + Element {
     /// The nearest number of this type.
     fn cast(x: f64) -> Self;
@@ -142,7 +142,7 @@ impl Line {
         if even { extra + low } else { span - extra + low }
     }
 
-    /// A place moved into the input as the padding has it.
+    /// A position moved into the input as the padding has it.
     #[inline(always)]
     fn pad<F: Coordinate>(self, x: F) -> F {
         match self.padding {
@@ -152,7 +152,7 @@ impl Line {
         }
     }
 
-    /// An index of the input, if there is one at this place. NaN and what no index can be are
+    /// An index of the input, if there is one at this position. NaN and what no index can be are
     /// nowhere.
     #[inline(always)]
     fn index<F: Coordinate>(self, x: F) -> usize {
@@ -165,19 +165,19 @@ impl Line {
     #[inline(always)]
     fn taps<F: Coordinate, const TAPS: usize>(self, x: F) -> [(usize, F); TAPS] {
         let mut taps = [(NOWHERE, F::zero()); TAPS];
-        let place = self.unnormalize(x);
+        let position = self.unnormalize(x);
         match TAPS {
-            1 => taps[0] = (self.index(self.pad(place).nearest()), F::one()),
+            1 => taps[0] = (self.index(self.pad(position).nearest()), F::one()),
             2 => {
-                let place = self.pad(place);
-                let low = place.floor();
-                let (high, rest) = (low + F::one(), place - low);
+                let position = self.pad(position);
+                let low = position.floor();
+                let (high, rest) = (low + F::one(), position - low);
                 taps[0] = (self.index(low), F::one() - rest);
                 taps[1] = (self.index(high), rest);
             }
             _ => {
-                let low = place.floor();
-                let weights = cubic_weights(place - low);
+                let low = position.floor();
+                let weights = cubic_weights(position - low);
                 for (i, (tap, weight)) in taps.iter_mut().zip(weights).enumerate() {
                     let at = low + F::cast(i as f64 - 1.0);
                     *tap = (self.index(self.pad(at)), weight);
@@ -299,7 +299,7 @@ const BLOCK: usize = 64;
 /// Elements of a result from which on other threads pay.
 const PARALLEL: usize = 1 << 14;
 
-/// Blends `TAPS` elements along each of `RANK` dimensions, `ALL` of them together, for every place.
+/// Blends `TAPS` elements along each of `RANK` dimensions, `ALL` of them together, for every position.
 fn blend<F: Coordinate, const RANK: usize, const TAPS: usize, const ALL: usize>(
     input: &Tensor,
     grid: &Tensor,
@@ -309,8 +309,8 @@ fn blend<F: Coordinate, const RANK: usize, const TAPS: usize, const ALL: usize>(
     let (batches, channels) = (input.sizes()[0] as usize, input.sizes()[1] as usize);
     let plane = sconce_kernel_core::layout::shape::product(&input.sizes()[2..]) as usize;
     let points = sconce_kernel_core::layout::shape::product(&result.sizes()[2..]) as usize;
-    let (from, places) = (input.read::<F>()?, grid.read::<F>()?);
-    let (from, places): (&[F], &[F]) = (&from, &places);
+    let (from, positions) = (input.read::<F>()?, grid.read::<F>()?);
+    let (from, positions): (&[F], &[F]) = (&from, &positions);
     let mut to = result.write::<F>()?;
     // Threads divide batches, and where there are too few the channels of each.
     let parts =
@@ -319,25 +319,25 @@ fn blend<F: Coordinate, const RANK: usize, const TAPS: usize, const ALL: usize>(
     let together = channels.div_ceil(parts);
     let tasks = to.chunks_exact_mut(channels * points).enumerate();
     let tasks = tasks.flat_map(|(batch, to)| {
-        let places = &places[batch * points * RANK..][..points * RANK];
+        let positions = &positions[batch * points * RANK..][..points * RANK];
         to.chunks_mut(together * points).enumerate().map(move |(part, to)| {
-            (places, &from[(batch * channels + part * together) * plane..], to)
+            (positions, &from[(batch * channels + part * together) * plane..], to)
         })
     });
     type Task<'a, F> = (&'a [F], &'a [F], &'a mut [F]);
-    let run: &(dyn Fn(Task<'_, F>) + Sync) = &|(places, from, to)| {
+    let run: &(dyn Fn(Task<'_, F>) + Sync) = &|(positions, from, to)| {
         F::computing(
             #[inline(always)]
             || {
                 let mut blended = [[(NOWHERE, F::zero()); ALL]; BLOCK];
-                for (block, places) in places.chunks(BLOCK * RANK).enumerate() {
-                    let (places, _) = places.as_chunks::<RANK>();
-                    for (place, blended) in places.iter().zip(&mut blended) {
-                        blend_place::<F, RANK, TAPS, ALL>(&lines, place, blended);
+                for (block, positions) in positions.chunks(BLOCK * RANK).enumerate() {
+                    let (positions, _) = positions.as_chunks::<RANK>();
+                    for (position, blended) in positions.iter().zip(&mut blended) {
+                        blend_place::<F, RANK, TAPS, ALL>(&lines, position, blended);
                     }
                     let planes = to.chunks_exact_mut(points).zip(from.chunks_exact(plane));
                     for (to, from) in planes {
-                        let to = &mut to[block * BLOCK..][..places.len()];
+                        let to = &mut to[block * BLOCK..][..positions.len()];
                         for (to, blended) in to.iter_mut().zip(&blended) {
                             let mut sum = F::zero();
                             for &(at, weight) in blended {
@@ -358,19 +358,19 @@ fn blend<F: Coordinate, const RANK: usize, const TAPS: usize, const ALL: usize>(
     Ok(())
 }
 
-/// The elements of a plane that a place of the grid blends, and their weights. The grid names the last
+/// The elements of a plane that a position of the grid blends, and their weights. The grid names the last
 /// dimension first.
 #[inline(always)]
 fn blend_place<F: Coordinate, const RANK: usize, const TAPS: usize, const ALL: usize>(
     lines: &[Line; RANK],
-    place: &[F; RANK],
+    position: &[F; RANK],
     blended: &mut [(usize, F); ALL],
 ) {
     let mut unknown = false;
     let mut count = 1;
     blended[0] = (0, F::one());
     for (dim, line) in lines.iter().enumerate() {
-        let taps = line.taps::<F, TAPS>(place[RANK - 1 - dim]);
+        let taps = line.taps::<F, TAPS>(position[RANK - 1 - dim]);
         unknown |= taps.iter().any(|tap| tap.1.is_nan());
         // From behind, since the list grows in place.
         for before in (0..count).rev() {
@@ -385,7 +385,7 @@ fn blend_place<F: Coordinate, const RANK: usize, const TAPS: usize, const ALL: u
         }
         count *= TAPS;
     }
-    // Where no weights can be told, because a place is not a number or infinite, images have no number
+    // Where no weights can be told, because a position is not a number or infinite, images have no number
     // either. In volumes what is nowhere is zero.
     if unknown && RANK == 2 {
         blended[0] = (0, F::nan());
@@ -479,15 +479,16 @@ mod tests {
                 for padding in [GridPadding::Zeros, GridPadding::Border, GridPadding::Reflection] {
                     let all = grid_sample(&input, &grid, mode, padding, false).unwrap();
                     let along = all.dim() as i64 - 1;
-                    for (batch, place, channel) in [(0, 0, 0), (0, 63, 1), (1, 64, 2), (1, 149, 0)]
+                    for (batch, position, channel) in
+                        [(0, 0, 0), (0, 63, 1), (1, 64, 2), (1, 149, 0)]
                     {
                         let input = input.narrow(0, batch, 1).unwrap();
                         let input = input.narrow(1, channel, 1).unwrap();
                         let grid = grid.narrow(0, batch, 1).unwrap();
-                        let grid = grid.narrow(along - 1, place, 1).unwrap();
+                        let grid = grid.narrow(along - 1, position, 1).unwrap();
                         let one = grid_sample(&input, &grid, mode, padding, false).unwrap();
                         let all = all.select(0, batch).unwrap().select(0, channel).unwrap();
-                        let all = all.narrow(along - 2, place, 1).unwrap();
+                        let all = all.narrow(along - 2, position, 1).unwrap();
                         assert_eq!(one.to_vec::<f32>().unwrap(), all.to_vec::<f32>().unwrap());
                     }
                 }

@@ -83,21 +83,21 @@ impl Line {
         }
     }
 
-    /// The largest place that is not after this one, and how far it is to go from there.
-    fn split<F: Float>(self, place: F) -> (i64, F) {
-        let low = place.floor().to_i64().unwrap_or(0).min(self.size - 1);
-        let rest = place - F::from(low).unwrap_or_else(F::zero);
+    /// The largest position that is not after this one, and how far it is to go from there.
+    fn split<F: Float>(self, position: F) -> (i64, F) {
+        let low = position.floor().to_i64().unwrap_or(0).min(self.size - 1);
+        let rest = position - F::from(low).unwrap_or_else(F::zero);
         (low, rest.max(F::zero()).min(F::one()))
     }
 
     fn nearest<F: Float>(self, at: i64, exact: bool) -> i64 {
         let offset = F::from(if exact { 0.5 } else { 0.0 }).unwrap_or_else(F::zero);
-        let place = (F::from(at).unwrap_or_else(F::zero) + offset) * self.scale::<F>();
-        place.floor().to_i64().unwrap_or(0).clamp(0, self.size - 1)
+        let position = (F::from(at).unwrap_or_else(F::zero) + offset) * self.scale::<F>();
+        position.floor().to_i64().unwrap_or(0).clamp(0, self.size - 1)
     }
 }
 
-/// For each place of the result, places of the input and their weights.
+/// For each position of the result, positions of the input and their weights.
 struct Taps<F> {
     ends: Vec<usize>,
     taps: Vec<(usize, F)>,
@@ -132,8 +132,8 @@ impl<F: Float> Taps<F> {
     fn cubic(&mut self, line: Line, at: i64) {
         let (low, rest) = line.split(line.source::<F>(at));
         for (i, weight) in cubic_weights(rest).into_iter().enumerate() {
-            let place = low.saturating_add(i as i64 - 1).clamp(0, line.size - 1);
-            self.taps.push((place as usize, weight));
+            let position = low.saturating_add(i as i64 - 1).clamp(0, line.size - 1);
+            self.taps.push((position as usize, weight));
         }
     }
 
@@ -146,7 +146,8 @@ impl<F: Float> Taps<F> {
         let center = scale * (cast(at as f64) + half);
         let edge = |x: F| x.to_i64().unwrap_or(0).clamp(0, line.size);
         let (first, end) = (edge(center - support + half), edge(center + support + half));
-        let weight = |place: i64| filter(mode, (cast(place as f64) - center + half) / stretch);
+        let weight =
+            |position: i64| filter(mode, (cast(position as f64) - center + half) / stretch);
         let weights: Vec<F> = (first..end).map(weight).collect();
         let total = weights.iter().fold(F::zero(), |sum, &weight| sum + weight);
         let weights = weights.into_iter().map(|w| if total == F::zero() { w } else { w / total });
@@ -195,14 +196,14 @@ impl<F: Float> Taps<F> {
         })
     }
 
-    /// How many taps every place has; `None` where they differ.
+    /// How many taps every position has; `None` where they differ.
     fn neighbours(&self) -> Option<usize> {
         let first = *self.ends.first()?;
-        let even = self.ends.iter().zip(1..).all(|(&end, places)| end == places * first);
+        let even = self.ends.iter().zip(1..).all(|(&end, positions)| end == positions * first);
         even.then_some(first)
     }
 
-    /// Blends a line, every place of which has so many neighbours.
+    /// Blends a line, every position of which has this many neighbours.
     fn blend_line(&self, neighbours: Option<usize>, from: &[F], to: &mut [F]) {
         let add = |sum: F, &(at, weight): &(usize, F)| sum + from[at] * weight;
         match neighbours {
@@ -308,7 +309,7 @@ impl Taps<f64> {
         (self.taps.iter().map(whole).collect(), bits)
     }
 
-    /// Joins the weights of one place, which an edge repeats.
+    /// Joins the weights of one position, which an edge repeats.
     fn join_repeated(&mut self) {
         let mut joined: Vec<(usize, f64)> = Vec::with_capacity(self.taps.len());
         let mut start = 0;
@@ -329,7 +330,7 @@ impl Taps<f64> {
 /// Elements of a result from which on other threads pay.
 const PARALLEL: usize = 1 << 16;
 
-/// The weights of the four neighbours of a place this far behind the second one.
+/// The weights of the four neighbours of a position this far behind the second one.
 pub(crate) fn cubic_weights<F: Float>(rest: F) -> [F; 4] {
     let a = F::from(-0.75).unwrap_or_else(F::zero);
     let one = F::one();
@@ -454,12 +455,12 @@ fn pick<F: Float>(input: &Tensor, mode: Upsample, lines: &[Line]) -> Result<Tens
         // What cannot be allocated fails before a list as long as it is made.
         Tensor::zeros(&[line.output], DType::Int64)?;
         // With channels last PyTorch looks at the sizes before the scale factor.
-        let place = |to: i64| match line.output {
+        let position = |to: i64| match line.output {
             same if last && !exact && same == line.size => to,
             double if last && !exact && Some(double) == line.size.checked_mul(2) => to / 2,
             _ => line.nearest::<F>(to, exact),
         };
-        lists.push((0..line.output).map(|to| place(to) as usize).collect());
+        lists.push((0..line.output).map(|to| position(to) as usize).collect());
     }
     crate::indexing::index_lists::pick(input, &lists)
 }
@@ -494,7 +495,7 @@ fn blended<F: Float + Element>(input: &Tensor, mode: Upsample, lines: &[Line]) -
 
 /// Bytes blended, the last dimension first.
 fn blended_bytes(input: &Tensor, mode: Upsample, lines: &[Line]) -> Result<Tensor> {
-    // PyTorch has a kernel of its own for the channels of pictures.
+    // PyTorch has a kernel of its own for the channels of images.
     if input.sizes()[1] > 4 {
         check_width(lines)?;
     }

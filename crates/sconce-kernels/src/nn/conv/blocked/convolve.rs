@@ -15,7 +15,7 @@ use crate::{DType, Error, Result, Tensor};
 const PARALLEL: usize = 1 << 20;
 
 /// Weights of a part of the windows that all rows are computed with before the next part, in elements,
-/// where tiles are so small that weights come faster than a second cache of some processors gives them.
+/// where tiles are so small that weights come faster than a second cache of some CPUs gives them.
 const PART: usize = 4 << 10;
 
 /// How many pieces each thread gets, so that none waits long for the others.
@@ -43,10 +43,10 @@ pub struct BlockedConv {
     pub activation: Activation,
 }
 
-/// The sizes of a convolution of one picture.
+/// The sizes of a convolution of one image.
 #[derive(Debug, Clone, Copy)]
 struct Sizes {
-    /// Blocks of channels; of a planar picture, channels.
+    /// Blocks of channels; of a planar image, channels.
     planes: usize,
     input: [usize; 2],
     output: [usize; 2],
@@ -58,7 +58,7 @@ struct Sizes {
 
 /// `activation(conv2d(input, weight, bias) + residual)` in the blocked layout. The weight and the
 /// bias are those of [`pack_weight`](crate::pack_weight) and [`pack_bias`](crate::pack_bias). The
-/// input is a blocked picture, but for convolutions of up to four channels in one group, which take
+/// input is a blocked image, but for convolutions of up to four channels in one group, which take
 /// it as it is.
 ///
 /// # Errors
@@ -127,7 +127,7 @@ pub(super) fn convolve(
     Ok(result)
 }
 
-/// The batch and the sizes of a picture; `None` where they do not fit.
+/// The batch and the sizes of a image; `None` where they do not fit.
 fn sizes(scheme: Scheme, input: &Tensor, o: &BlockedConv) -> Result<Option<(usize, Sizes)>> {
     let [batch, planes, height, width] = match (scheme, input.sizes()) {
         (Scheme::Planar, &[n, c, h, w]) if input.dtype() == DType::Float32 => {
@@ -143,7 +143,7 @@ fn sizes(scheme: Scheme, input: &Tensor, o: &BlockedConv) -> Result<Option<(usiz
     if planes != wanted || steps.into_iter().any(|&n| n <= 0) || o.padding.iter().any(|&n| n < 0) {
         return Ok(None);
     }
-    // Far below what could overflow in sizes and offsets, and above any picture.
+    // Far below what could overflow in sizes and offsets, and above any image.
     let small = |list: [i64; 2]| list.iter().all(|&n| n < 1 << 20);
     if ![o.stride, o.dilation, o.kernel, o.padding].into_iter().all(small) {
         return Ok(None);
@@ -161,7 +161,7 @@ fn sizes(scheme: Scheme, input: &Tensor, o: &BlockedConv) -> Result<Option<(usiz
     Ok(Some((batch, Sizes { planes, input, output, kernel, stride, padding, dilation })))
 }
 
-/// Of so many elements of a window, each with `line` weights, how many are taken at a time.
+/// Of this many elements of a window, each with `line` weights, how many are taken at a time.
 fn part_of(level: Level, elements: usize, line: usize) -> usize {
     match level {
         #[cfg(target_arch = "x86_64")]
@@ -170,7 +170,7 @@ fn part_of(level: Level, elements: usize, line: usize) -> usize {
     }
 }
 
-/// The convolution of one picture.
+/// The convolution of one image.
 #[derive(Clone, Copy)]
 struct Call<'a> {
     level: Level,
@@ -192,7 +192,7 @@ struct Piece<'a> {
 }
 
 impl Call<'_> {
-    /// How many rows a piece has when so many threads share the work.
+    /// How many rows a piece has when this many threads share the work.
     fn rows_per_piece(&self, threads: usize, stretches: usize) -> usize {
         let rows = self.sizes.output[0];
         if threads < 2 {
@@ -208,7 +208,7 @@ impl Call<'_> {
         self.residual.and_then(|residual| residual.get(start..start + len))
     }
 
-    /// Puts the zeros around the picture, if there are any, and convolves it. A pixel is `lanes`
+    /// Puts the zeros around the image, if there are any, and convolves it. A pixel is `lanes`
     /// numbers.
     fn padded(&self, x: &[f32], lanes: usize, out: &mut [f32]) {
         let Sizes { planes, input: [height, width], padding: [top, left], .. } = self.sizes;
@@ -233,7 +233,7 @@ impl Call<'_> {
         });
     }
 
-    /// Convolves a picture that has its zeros around it.
+    /// Convolves a image that has its zeros around it.
     fn dense(&self, x: &[f32], [height, width]: [usize; 2], lanes: usize, out: &mut [f32]) {
         let s = self.sizes;
         let plane = height * width * lanes;
@@ -319,7 +319,7 @@ impl Call<'_> {
         let taps = s.kernel[0] * s.kernel[1];
         let block_len = out_height * out_width * LANES;
         let compute = |(block, out): (usize, &mut [f32])| {
-            let picture = &x[block * height * width * LANES..(block + 1) * height * width * LANES];
+            let image = &x[block * height * width * LANES..(block + 1) * height * width * LANES];
             let weights = &self.weights[block * taps * LANES..(block + 1) * taps * LANES];
             for (at, out) in out.chunks_exact_mut(out_width * LANES).enumerate() {
                 let inside = |(k, weights): (usize, _)| {
@@ -329,7 +329,7 @@ impl Call<'_> {
                 let lines = weights.chunks_exact(s.kernel[1] * LANES).enumerate();
                 let rows: SmallVec<[(usize, &[f32]); 8]> = lines.filter_map(inside).collect();
                 let call = DepthwiseRow {
-                    input: picture,
+                    input: image,
                     width,
                     rows: &rows,
                     kernel: s.kernel[1],

@@ -1,7 +1,7 @@
 //! Convolutional networks in the blocked layout, `[N, C/16, H, W, 16]`: sixteen channels lie side by
 //! side, so a register holds the channels of a pixel and no patch is copied.
 //!
-//! A blocked picture is an ordinary tensor of five dimensions. Where the number of channels is no
+//! A blocked image is an ordinary tensor of five dimensions. Where the number of channels is no
 //! multiple of sixteen, the last block is padded with finite numbers of no meaning, which are
 //! multiplied by weights of zero.
 
@@ -23,7 +23,7 @@ use sconce_kernel_core::simd::lanes::LANES;
 
 use crate::{DType, Error, Result, Tensor};
 
-/// Whether the channels of a picture can be blocked: how a convolution's channels are divided.
+/// Whether the channels of a image can be blocked: how a convolution's channels are divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scheme {
     /// Few input channels, which lie apart as in any tensor.
@@ -34,7 +34,7 @@ enum Scheme {
     Depthwise,
 }
 
-/// How many channels a picture may have to be read as it is.
+/// How many channels a image may have to be read as it is.
 const MAX_PLANAR: i64 = 4;
 
 impl Scheme {
@@ -56,7 +56,7 @@ impl Scheme {
     }
 }
 
-/// The sizes of a blocked picture: batch, blocks, height, width.
+/// The sizes of a blocked image: batch, blocks, height, width.
 fn blocked_sizes(tensor: &Tensor) -> Result<[usize; 4]> {
     match (tensor.dtype(), tensor.sizes()) {
         (DType::Float32, &[n, blocks, height, width, lanes]) if lanes == LANES as i64 => {

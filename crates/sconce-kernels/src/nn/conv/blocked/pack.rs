@@ -67,7 +67,7 @@ pub fn pack_weight(weight: &Tensor, groups: i64) -> Result<Option<Tensor>> {
     Tensor::from_slice(&packed, &[packed.len() as i64]).map(Some)
 }
 
-/// The bias of so many channels, filled up with zeros to whole blocks.
+/// The bias of this many channels, filled up with zeros to whole blocks.
 ///
 /// # Errors
 /// For other dtypes than `float32`.

@@ -8,19 +8,19 @@ use crate::{DType, Error, PoolOptions, Result, Tensor};
 
 type Pixel = [f32; LANES];
 
-/// `torch.max_pool2d` of a blocked picture.
+/// `torch.max_pool2d` of a blocked image.
 ///
 /// # Errors
 /// Where sizes do not fit.
-pub fn max_pool2d_blocked(picture: &Tensor, options: &PoolOptions) -> Result<Tensor> {
-    let [n, blocks, height, width] = blocked_sizes(picture)?;
+pub fn max_pool2d_blocked(image: &Tensor, options: &PoolOptions) -> Result<Tensor> {
+    let [n, blocks, height, width] = blocked_sizes(image)?;
     let input = [height, width];
     let sizes = pooled(input, options);
     let Some([out_height, out_width]) = sizes else {
         return Err(Error::runtime("a pool in blocks whose sizes do not fit"));
     };
-    let picture = picture.contiguous()?;
-    let from = picture.read::<f32>()?;
+    let image = image.contiguous()?;
+    let from = image.read::<f32>()?;
     let sizes = [n, blocks, out_height, out_width, LANES].map(|size| size as i64);
     let result = Tensor::for_overwrite(&sizes, DType::Float32)?;
     let mut to = result.write::<f32>()?;
@@ -55,7 +55,7 @@ fn pooled(input: [usize; 2], o: &PoolOptions) -> Option<[usize; 2]> {
         let room = (input[i] + 2 * padding).checked_sub((kernel - 1) * dilation + 1)?;
         let extra = if o.ceil_mode { stride - 1 } else { 0 };
         sizes[i] = (room + extra) / stride + 1;
-        // The last window must start inside of the picture or of the padding before it.
+        // The last window must start inside of the image or of the padding before it.
         if o.ceil_mode && (sizes[i] - 1) * stride >= input[i] + padding {
             sizes[i] -= 1;
         }
@@ -72,8 +72,8 @@ fn max_plane(
     o: &PoolOptions,
 ) {
     let inside = |at: usize, i: usize, k: usize| {
-        let place = at * o.stride[i] as usize + k * o.dilation[i] as usize;
-        place.checked_sub(o.padding[i] as usize).filter(|&place| place < input[i])
+        let position = at * o.stride[i] as usize + k * o.dilation[i] as usize;
+        position.checked_sub(o.padding[i] as usize).filter(|&position| position < input[i])
     };
     for (index, to) in to.iter_mut().enumerate() {
         let (y, x) = (index / out_width, index % out_width);
@@ -93,17 +93,17 @@ fn max_plane(
     }
 }
 
-/// The mean of each channel of a blocked picture: `torch.adaptive_avg_pool2d` to one pixel.
+/// The mean of each channel of a blocked image: `torch.adaptive_avg_pool2d` to one pixel.
 ///
 /// # Errors
-/// Where the tensor is no blocked picture, or an empty one.
-pub fn mean_blocked(picture: &Tensor) -> Result<Tensor> {
-    let [n, blocks, height, width] = blocked_sizes(picture)?;
+/// Where the tensor is no blocked image, or an empty one.
+pub fn mean_blocked(image: &Tensor) -> Result<Tensor> {
+    let [n, blocks, height, width] = blocked_sizes(image)?;
     if height * width == 0 {
         return Err(Error::runtime("the mean of no pixels"));
     }
-    let picture = picture.contiguous()?;
-    let from = picture.read::<f32>()?;
+    let image = image.contiguous()?;
+    let from = image.read::<f32>()?;
     let result =
         Tensor::for_overwrite(&[n as i64, blocks as i64, 1, 1, LANES as i64], DType::Float32)?;
     let mut to = result.write::<f32>()?;
@@ -119,7 +119,7 @@ pub fn mean_blocked(picture: &Tensor) -> Result<Tensor> {
     Ok(result)
 }
 
-/// Sums of rows are added up, so that rounding does not grow with the picture.
+/// Sums of rows are added up, so that rounding does not grow with the image.
 #[inline(always)]
 fn mean_plane(from: &[Pixel], width: usize, to: &mut [f32]) {
     let mut total = [0f32; LANES];

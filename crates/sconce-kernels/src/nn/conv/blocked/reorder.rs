@@ -12,30 +12,29 @@ const _: () = assert!(BLOCK == LANES, "blocks of transposed elements are pixels 
 /// Elements below which other threads cost more than they bring.
 const PARALLEL: usize = 1 << 15;
 
-/// A picture `[N, C, H, W]` in the blocked layout; lanes without a channel hold zero.
+/// A image `[N, C, H, W]` in the blocked layout; lanes without a channel hold zero.
 ///
 /// # Errors
 /// For other dtypes than `float32` and other numbers of dimensions.
-pub fn to_blocked(picture: &Tensor) -> Result<Tensor> {
-    let &[n, channels, height, width] = picture.sizes() else {
+pub fn to_blocked(image: &Tensor) -> Result<Tensor> {
+    let &[n, channels, height, width] = image.sizes() else {
         return Err(Error::runtime("only pictures of four dimensions are blocked"));
     };
-    let picture = picture.contiguous()?;
-    let from = picture.read::<f32>()?;
+    let image = image.contiguous()?;
+    let from = image.read::<f32>()?;
     let (channels, size) = (channels as usize, (height * width) as usize);
     let blocks = channels.div_ceil(LANES);
     let sizes = [n, blocks as i64, height, width, LANES as i64];
     let result = match channels % LANES {
-        0 => Tensor::for_overwrite(&sizes, picture.dtype()),
-        _ => Tensor::zeros(&sizes, picture.dtype()),
+        0 => Tensor::for_overwrite(&sizes, image.dtype()),
+        _ => Tensor::zeros(&sizes, image.dtype()),
     }?;
     let mut to = result.write::<f32>()?;
     if from.is_empty() {
         drop(to);
         return Ok(result);
     }
-    let planes =
-        from.chunks_exact(channels * size).flat_map(|picture| picture.chunks(LANES * size));
+    let planes = from.chunks_exact(channels * size).flat_map(|image| image.chunks(LANES * size));
     let blocks = planes.zip(to.chunks_exact_mut(size * LANES));
     each(from.len(), blocks, |(planes, block)| {
         let whole = if planes.len() == LANES * size { size / BLOCK * BLOCK } else { 0 };
@@ -51,28 +50,27 @@ pub fn to_blocked(picture: &Tensor) -> Result<Tensor> {
     Ok(result)
 }
 
-/// The picture of so many channels that a blocked one stands for.
+/// The image of this many channels that a blocked one stands for.
 ///
 /// # Errors
-/// Where the tensor is no blocked picture, or has no such number of channels.
-pub fn from_blocked(picture: &Tensor, channels: i64) -> Result<Tensor> {
-    let [n, blocks, height, width] = blocked_sizes(picture)?;
+/// Where the tensor is no blocked image, or has no such number of channels.
+pub fn from_blocked(image: &Tensor, channels: i64) -> Result<Tensor> {
+    let [n, blocks, height, width] = blocked_sizes(image)?;
     let count = usize::try_from(channels).unwrap_or(0);
     if count.div_ceil(LANES) != blocks {
         return Err(Error::runtime("a blocked picture of another number of channels"));
     }
-    let picture = picture.contiguous()?;
-    let from = picture.read::<f32>()?;
+    let image = image.contiguous()?;
+    let from = image.read::<f32>()?;
     let size = height * width;
     let sizes = [n as i64, channels, height as i64, width as i64];
-    let result = Tensor::for_overwrite(&sizes, picture.dtype())?;
+    let result = Tensor::for_overwrite(&sizes, image.dtype())?;
     let mut to = result.write::<f32>()?;
     if to.is_empty() {
         drop(to);
         return Ok(result);
     }
-    let planes =
-        to.chunks_exact_mut(count * size).flat_map(|picture| picture.chunks_mut(LANES * size));
+    let planes = to.chunks_exact_mut(count * size).flat_map(|image| image.chunks_mut(LANES * size));
     let blocks = from.chunks_exact(size * LANES).zip(planes);
     each(from.len(), blocks, |(block, planes)| {
         let whole = if planes.len() == LANES * size { size / BLOCK * BLOCK } else { 0 };

@@ -9,7 +9,7 @@ thread_local! {
 /// How many numbers a thread keeps.
 const MAX_KEPT: usize = 1 << 24;
 
-/// Works with so many numbers, whatever they are. A call inside of a call gets memory of its own.
+/// Works with this many numbers, whatever they are. A call inside of a call gets memory of its own.
 pub(super) fn with<R>(len: usize, work: impl FnOnce(&mut [f32]) -> R) -> R {
     let mut buffer = BUFFER.take();
     if buffer.len() < len {

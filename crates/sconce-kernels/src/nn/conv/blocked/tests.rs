@@ -9,7 +9,7 @@ use super::convolve::convolve;
 use super::*;
 use crate::{ConvOptions, PoolOptions, conv, max_pool};
 
-/// Those that this processor lacks are run as its best.
+/// Those that this CPU lacks are run as its best.
 const LEVELS: &[Level] = &[
     Level::Baseline,
     #[cfg(target_arch = "x86_64")]

@@ -32,7 +32,7 @@ pub(crate) struct Row<'a> {
     pub(crate) part: Part,
 }
 
-/// A window may be gone over in parts, so that each part's weights stay near for many rows.
+/// A window may be iterated over in parts, so that each part's weights stay near for many rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part {
     /// Whether sums begin with the bias, not with what a part before left in the result.
@@ -63,7 +63,7 @@ pub(crate) fn row(level: Level, row: &Row<'_>, out: [&mut [f32]; 2]) {
     assert!(row.weights.len() >= row.offsets.len() * row.run * blocks * LANES);
     assert!(row.bias.len() >= blocks * LANES);
     // SAFETY: the assertions hold every access of the tiles against the slices; `or_best` gives
-    // a level that this processor has.
+    // a level that this CPU has.
     unsafe {
         match (level.or_best(), blocks) {
             #[cfg(target_arch = "x86_64")]
@@ -85,7 +85,7 @@ pub(crate) fn row(level: Level, row: &Row<'_>, out: [&mut [f32]; 2]) {
 }
 
 /// # Safety
-/// As [`tiles`]; the processor must have AVX-512F.
+/// As [`tiles`]; the CPU must have AVX-512F.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx2,fma")]
 unsafe fn avx512<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
@@ -106,7 +106,7 @@ unsafe fn avx512<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: us
 }
 
 /// # Safety
-/// As [`tiles`]; the processor must have AVX2 and FMA.
+/// As [`tiles`]; the CPU must have AVX2 and FMA.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn avx2<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
@@ -115,7 +115,7 @@ unsafe fn avx2<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usiz
 }
 
 /// # Safety
-/// As [`tiles`]; the processor must have NEON.
+/// As [`tiles`]; the CPU must have NEON.
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon")]
 unsafe fn neon<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
@@ -162,7 +162,7 @@ unsafe fn portable<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: 
     }
 }
 
-/// Does the same for every pixel below a number, written out: a loop over so many registers would
+/// Does the same for every pixel below a number, written out: a loop over this many registers would
 /// be kept as a loop, and the registers in memory.
 macro_rules! for_each_pixel {
     ($pixel:ident < $count:ident, $body:block) => {
@@ -177,10 +177,10 @@ macro_rules! for_each_pixel {
 }
 
 /// Cuts a row into tiles of at most `P` pixels. The weights are those of `W` blocks, of which `B` from
-/// `first` on are computed, into as many places.
+/// `first` on are computed, into as many positions.
 ///
 /// # Safety
-/// The row's slices must reach as far as [`row`] checks, and the processor must have what `V` needs.
+/// The row's slices must reach as far as [`row`] checks, and the CPU must have what `V` needs.
 #[inline(always)]
 unsafe fn tiles<
     V: Lanes,
@@ -283,7 +283,7 @@ unsafe fn tile<
 }
 
 /// # Safety
-/// The processor must have what `V` needs.
+/// The CPU must have what `V` needs.
 #[inline(always)]
 unsafe fn finish<V: Lanes>(activation: Activation, x: V) -> V {
     // SAFETY: the caller's.
@@ -301,7 +301,7 @@ unsafe fn finish<V: Lanes>(activation: Activation, x: V) -> V {
 /// `clamp(x + 3, 0, 6) / 6`
 ///
 /// # Safety
-/// The processor must have what `V` needs.
+/// The CPU must have what `V` needs.
 #[inline(always)]
 unsafe fn gate<V: Lanes>(x: V) -> V {
     // SAFETY: the caller's.
@@ -313,12 +313,12 @@ unsafe fn gate<V: Lanes>(x: V) -> V {
 
 /// A row of outputs of one block of channels, each of which has a filter of its own.
 pub(crate) struct DepthwiseRow<'a> {
-    /// The picture of this block of channels: rows of `width` pixels.
+    /// The image of this block of channels: rows of `width` pixels.
     pub(crate) input: &'a [f32],
     pub(crate) width: usize,
-    /// For each row of the window that is inside the picture, where it starts and its weights.
+    /// For each row of the window that is inside the image, where it starts and its weights.
     pub(crate) rows: &'a [(usize, &'a [f32])],
-    /// Columns of the window, steps between windows, columns put before the picture, and steps
+    /// Columns of the window, steps between windows, columns put before the image, and steps
     /// between columns of the window.
     pub(crate) kernel: usize,
     pub(crate) stride: usize,
@@ -342,7 +342,7 @@ pub(crate) fn depthwise_row(level: Level, row: &DepthwiseRow<'_>, out: &mut [f32
     assert!(span.is_some_and(|span| span < usize::MAX), "a window of no columns, or of too many");
     let residual = row.residual.is_none_or(|residual| residual.len() >= out.len());
     assert!(row.rows.iter().all(fits) && residual && row.bias.len() >= LANES && row.stride > 0);
-    // SAFETY: the assertion; columns outside of the picture are left out below; the level is there.
+    // SAFETY: the assertion; columns outside of the image are left out below; the level is there.
     unsafe {
         match level.or_best() {
             #[cfg(target_arch = "x86_64")]
@@ -387,7 +387,7 @@ unsafe fn depthwise_neon(row: &DepthwiseRow<'_>, out: &mut [f32]) {
 /// A row in tiles of `P` pixels.
 ///
 /// # Safety
-/// The row's slices must reach as far as [`depthwise_row`] checks, and the processor must have what
+/// The row's slices must reach as far as [`depthwise_row`] checks, and the CPU must have what
 /// `V` needs.
 #[inline(always)]
 unsafe fn depthwise<V: Lanes, const P: usize>(row: &DepthwiseRow<'_>, out: &mut [f32]) {
@@ -412,7 +412,7 @@ unsafe fn depthwise_tiles<V: Lanes, const P: usize, const K: usize, const S: usi
 ) {
     let pixels = out.len() / LANES;
     let reach = (row.kernel - 1) * row.dilation;
-    // Outputs whose whole window lies inside of the picture.
+    // Outputs whose whole window lies inside of the image.
     let first = row.padding.div_ceil(row.stride).min(pixels);
     let end = match (row.width + row.padding).checked_sub(reach + 1) {
         Some(last) => (last / row.stride + 1).clamp(first, pixels),
@@ -435,7 +435,7 @@ unsafe fn depthwise_tiles<V: Lanes, const P: usize, const K: usize, const S: usi
 /// Covers outputs with tiles of `P`; the last one computes some again rather than fewer.
 ///
 /// # Safety
-/// As [`depthwise`]; the windows of the outputs must lie inside of the picture, and there must be none
+/// As [`depthwise`]; the windows of the outputs must lie inside of the image, and there must be none
 /// or at least `P`.
 #[inline(always)]
 unsafe fn cover<V: Lanes, const P: usize, const K: usize, const S: usize>(
@@ -453,7 +453,7 @@ unsafe fn cover<V: Lanes, const P: usize, const K: usize, const S: usize>(
 }
 
 /// # Safety
-/// As [`depthwise`]; the windows of `P` outputs must lie inside of the picture.
+/// As [`depthwise`]; the windows of `P` outputs must lie inside of the image.
 #[inline(always)]
 unsafe fn inside<V: Lanes, const P: usize, const K: usize, const S: usize>(
     row: &DepthwiseRow<'_>,
@@ -496,7 +496,7 @@ unsafe fn border<V: Lanes, const K: usize, const S: usize>(
         0 => (row.kernel, row.stride, row.dilation),
         _ => (K, S, 1),
     };
-    // SAFETY: columns are compared with the picture's width.
+    // SAFETY: columns are compared with the image's width.
     unsafe {
         let mut sum = V::load(row.bias.as_ptr());
         for &(start, weights) in row.rows {
