@@ -575,7 +575,7 @@ mod tests {
         let (x, w) = (ones(&[2, 3], double), ones(&[2, 3], single));
         let (wide, bias) = (ones(&[2, 3], double), ones(&[2], single));
         let batch = ones(&[1, 2, 3], double);
-        let turned = ones(&[4, 2, 3], double).transpose(0, 1).unwrap();
+        let transposed = ones(&[4, 2, 3], double).transpose(0, 1).unwrap();
         let one = || Scalar::Int(1);
         let cases = [
             (
@@ -590,7 +590,7 @@ mod tests {
                 linear(&batch, &wide, Some(&bias)),
                 "self and mat2 must have the same dtype, but got Float and Double",
             ),
-            (linear(&turned, &w, Some(&bias)), "expected scalar type Double but found Float"),
+            (linear(&transposed, &w, Some(&bias)), "expected scalar type Double but found Float"),
             (
                 addmm(&bias, &w, &wide.t().unwrap(), one(), one()),
                 "self and mat2 must have the same dtype, but got Float and Double",
@@ -612,7 +612,7 @@ mod tests {
             assert_eq!(found.unwrap_err().message(), expected);
         }
         // Where rows do not lie side by side the bias is added afterwards, and may have another dtype.
-        let found = linear(&turned, &wide, Some(&bias)).unwrap();
+        let found = linear(&transposed, &wide, Some(&bias)).unwrap();
         assert_eq!((found.dtype(), found.sizes()), (double, &[2, 4, 2][..]));
     }
 

@@ -38,10 +38,10 @@ pub fn zip_parallel<T: Element, U: Element>(
     let mut a_strides = expanded_strides(a.sizes(), a.strides(), &sizes);
     let mut b_strides = expanded_strides(b.sizes(), b.strides(), &sizes);
     // The result lies in memory as the operands do.
-    let turn = Permutation::of_result([a, b], &sizes);
-    if let Some(turn) = &turn {
+    let permutation = Permutation::of_result([a, b], &sizes);
+    if let Some(permutation) = &permutation {
         for dims in [&mut sizes, &mut a_strides, &mut b_strides] {
-            *dims = turn.turned(dims);
+            *dims = permutation.apply(dims);
         }
     }
     let result = Tensor::for_overwrite(&sizes, U::DTYPE)?;
@@ -59,8 +59,8 @@ pub fn zip_parallel<T: Element, U: Element>(
         });
     });
     drop(out);
-    match turn {
-        Some(turn) => turn.back(&result),
+    match permutation {
+        Some(permutation) => permutation.undo(&result),
         None => Ok(result),
     }
 }
@@ -149,7 +149,7 @@ fn gathered_by<const BLOCK: usize, T: Element, U>(
 }
 
 /// As [`row`], but where `fast` gives NaN, `exact` says what it is.
-pub fn row_or<T: FloatElement>(
+pub fn row_with_fallback<T: FloatElement>(
     out: &mut [T],
     (xs, x_step): Strided<'_, T>,
     (ys, y_step): Strided<'_, T>,

@@ -28,15 +28,15 @@ pub fn map_slices_beyond<T: Element, U: Element>(
     input: &Tensor,
     kernel: &(dyn Fn(&[T], &mut [U]) + Sync),
 ) -> Result<Tensor> {
-    let (input, turn) = row_major(input)?;
+    let (input, permutation) = row_major(input)?;
     let result = Tensor::for_overwrite(input.sizes(), U::DTYPE)?;
     let xs = input.read::<T>()?;
     let xs: &[T] = &xs;
     partition::for_each_chunk(&mut result.write::<U>()?, 64, serial, |start, out| {
         kernel(&xs[start..start + out.len()], out);
     });
-    match turn {
-        Some(turn) => turn.back(&result),
+    match permutation {
+        Some(permutation) => permutation.undo(&result),
         None => Ok(result),
     }
 }
@@ -44,8 +44,8 @@ pub fn map_slices_beyond<T: Element, U: Element>(
 /// The input row-major, and how its dimensions were turned for that: a copy only where it has gaps.
 fn row_major(input: &Tensor) -> Result<(Tensor, Option<Permutation>)> {
     if !input.is_contiguous() && is_dense(input.sizes(), input.strides()) {
-        let turn = Permutation::of_strides(input.strides());
-        return Ok((turn.there(input)?, Some(turn)));
+        let permutation = Permutation::of_strides(input.strides());
+        return Ok((permutation.permute(input)?, Some(permutation)));
     }
     Ok((input.contiguous()?, None))
 }

@@ -28,7 +28,7 @@ impl Permutation {
     }
 
     /// Sizes or strides in this order.
-    pub fn turned(&self, dims: &[i64]) -> Dims {
+    pub fn apply(&self, dims: &[i64]) -> Dims {
         self.0.iter().map(|&dim| dims[dim]).collect()
     }
 
@@ -36,7 +36,7 @@ impl Permutation {
     ///
     /// # Errors
     /// Where it has another number of dimensions.
-    pub fn there(&self, tensor: &Tensor) -> Result<Tensor> {
+    pub fn permute(&self, tensor: &Tensor) -> Result<Tensor> {
         let dims: Dims = self.0.iter().map(|&dim| dim as i64).collect();
         tensor.permute(&dims)
     }
@@ -45,7 +45,7 @@ impl Permutation {
     ///
     /// # Errors
     /// Where it has another number of dimensions.
-    pub fn back(&self, tensor: &Tensor) -> Result<Tensor> {
+    pub fn undo(&self, tensor: &Tensor) -> Result<Tensor> {
         let mut dims = Dims::from_elem(0, self.0.len());
         for (position, &dim) in self.0.iter().enumerate() {
             dims[dim] = position as i64;

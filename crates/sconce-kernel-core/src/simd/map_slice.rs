@@ -30,7 +30,7 @@ pub fn map_wide<T: FloatElement>(xs: &[T], out: &mut [T], f: impl Fn(f64) -> f64
 }
 
 /// As [`map_slice`], but where `fast` gives NaN, `exact` says what it is.
-pub fn map_slice_or<T: FloatElement>(
+pub fn map_slice_with_fallback<T: FloatElement>(
     xs: &[T],
     out: &mut [T],
     fast: impl Fn(T) -> T + Copy,

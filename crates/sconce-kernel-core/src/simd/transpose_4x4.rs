@@ -17,9 +17,9 @@ pub fn write_columns(to: &mut [f32], to_row: usize, block: &[f32], size: usize) 
     for row in (0..size).step_by(4) {
         for column in (0..size).step_by(4) {
             let part = |i: usize| parts[((column + i) * size + row) / 4];
-            let turned = turned([part(0), part(1), part(2), part(3)]);
-            for (i, turned) in turned.into_iter().enumerate() {
-                to[(row + i) * to_row + column..][..4].copy_from_slice(&turned);
+            let transposed = transpose([part(0), part(1), part(2), part(3)]);
+            for (i, transposed) in transposed.into_iter().enumerate() {
+                to[(row + i) * to_row + column..][..4].copy_from_slice(&transposed);
             }
         }
     }
@@ -27,7 +27,7 @@ pub fn write_columns(to: &mut [f32], to_row: usize, block: &[f32], size: usize) 
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn turned(square: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
+fn transpose(square: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
     let [a, b, c, d] = square.map(bytemuck::cast::<[f32; 4], __m128>);
     // SAFETY: SSE is part of x86-64.
     let rows = unsafe {
@@ -45,8 +45,8 @@ fn turned(square: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
 
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
-fn turned(square: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
-    let mut turned = square;
+fn transpose(square: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
+    let mut transposed = square;
     // SAFETY: NEON is part of AArch64; rows are as long as registers.
     unsafe {
         let [a, b, c, d] = square.map(|row| vld1q_f32(row.as_ptr()));
@@ -58,9 +58,9 @@ fn turned(square: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
             vtrn2q_f64(even[0], even[1]),
             vtrn2q_f64(odd[0], odd[1]),
         ];
-        for (to, row) in turned.iter_mut().zip(rows) {
+        for (to, row) in transposed.iter_mut().zip(rows) {
             vst1q_f32(to.as_mut_ptr(), vreinterpretq_f32_f64(row));
         }
     }
-    turned
+    transposed
 }

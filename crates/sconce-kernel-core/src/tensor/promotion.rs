@@ -25,6 +25,7 @@ impl<S: Into<Scalar>> From<S> for Operand<'_> {
 
 impl Operand<'_> {
     /// The dtype it has on its own.
+    #[inline]
     pub fn dtype(self) -> DType {
         match self {
             Operand::Tensor(tensor) => tensor.dtype(),
@@ -33,6 +34,7 @@ impl Operand<'_> {
     }
 
     /// Its sizes; none for a number.
+    #[inline]
     pub fn sizes(&self) -> &[i64] {
         match self {
             Operand::Tensor(tensor) => tensor.sizes(),

@@ -21,6 +21,7 @@ pub enum Scalar {
 impl Scalar {
     /// The dtype that `torch.tensor` would give it with PyTorch's default dtype, `float32`. Type
     /// promotion counts it as that.
+    #[inline]
     pub fn dtype(self) -> DType {
         match self {
             Scalar::Bool(_) => DType::Bool,
@@ -31,6 +32,7 @@ impl Scalar {
     }
 
     /// As a real number; the real part of a complex one.
+    #[inline]
     pub fn to_f64(self) -> f64 {
         match self {
             Scalar::Bool(b) => f64::from(u8::from(b)),
@@ -41,6 +43,7 @@ impl Scalar {
     }
 
     /// As an integer, fractions cut off.
+    #[inline]
     pub fn to_i64(self) -> i64 {
         match self {
             Scalar::Bool(b) => i64::from(b),
@@ -51,6 +54,7 @@ impl Scalar {
     }
 
     /// As a complex number.
+    #[inline]
     pub fn to_complex(self) -> Complex<f64> {
         match self {
             Scalar::Complex(c) => c,
@@ -59,6 +63,7 @@ impl Scalar {
     }
 
     /// Whether it is not zero.
+    #[inline]
     pub fn to_bool(self) -> bool {
         match self {
             Scalar::Bool(b) => b,

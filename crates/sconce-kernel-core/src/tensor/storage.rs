@@ -118,6 +118,7 @@ impl Storage {
     }
 
     /// Its size.
+    #[inline]
     pub fn nbytes(&self) -> usize {
         self.0.nbytes
     }
@@ -128,11 +129,13 @@ impl Storage {
     }
 
     /// Whether both are the same storage.
+    #[inline]
     pub fn ptr_eq(&self, other: &Storage) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
     /// Whether nobody else holds it.
+    #[inline]
     pub fn is_unique(&self) -> bool {
         Rc::strong_count(&self.0) == 1
     }

@@ -41,12 +41,12 @@ struct View {
     contiguous: bool,
     /// [`Tensor::is_row_major`].
     row_major: bool,
-    /// What the tensor looks like since it was changed in place. Never emptied again, so that sizes
+    /// The view that replaced this one when the tensor was changed in place. Never emptied again, so that sizes
     /// and strides that were lent stay where they are.
-    later: OnceCell<Rc<View>>,
-    /// How many looks came before this one.
+    replacement: OnceCell<Rc<View>>,
+    /// How many views came before this one.
     changes: u16,
-    /// [`Tensor::attachment`], at the first look.
+    /// [`Tensor::attachment`], of the first view.
     attachment: OnceCell<Rc<dyn Any>>,
 }
 
@@ -62,7 +62,7 @@ impl View {
         let count = shape::product(&sizes) as usize;
         let row_major = shape::is_row_major(&sizes, &strides);
         let contiguous = row_major || shape::is_contiguous(&sizes, &strides);
-        let later = OnceCell::new();
+        let replacement = OnceCell::new();
         View {
             storage,
             dtype,
@@ -72,14 +72,14 @@ impl View {
             count,
             contiguous,
             row_major,
-            later,
+            replacement,
             changes,
             attachment: OnceCell::new(),
         }
     }
 }
 
-/// How often a tensor may change its looks: each is kept, and all are gone through.
+/// How often a tensor may change its view: each is kept, and all are walked through.
 const MAX_CHANGES: u16 = 256;
 
 impl Tensor {
@@ -120,10 +120,10 @@ impl Tensor {
     }
 
     #[inline]
-    fn now(&self) -> &View {
+    fn current(&self) -> &View {
         let mut view = &*self.0;
-        while let Some(later) = view.later.get() {
-            view = later;
+        while let Some(replacement) = view.replacement.get() {
+            view = replacement;
         }
         view
     }
@@ -135,23 +135,24 @@ impl Tensor {
     /// Where it has changed too often, and for another dtype.
     pub fn show(&self, view: &Tensor) -> Result<()> {
         view.expect_dtype(self.dtype())?;
-        let (now, shown) = (self.now(), view.now());
-        if now.changes >= MAX_CHANGES {
+        let (current, shown) = (self.current(), view.current());
+        if current.changes >= MAX_CHANGES {
             return Err(Error::not_implemented(format!(
                 "a tensor whose sizes change in place more than {MAX_CHANGES} times"
             )));
         }
-        let later = View::new(
+        let replacement = View::new(
             shown.storage.clone(),
             shown.dtype,
             shown.sizes.clone(),
             shown.strides.clone(),
             shown.offset,
-            now.changes + 1,
+            current.changes + 1,
         );
-        // What is empty stays so until here: `now` is the last look.
-        now.later
-            .set(Rc::new(later))
+        // The last view has no replacement until here.
+        current
+            .replacement
+            .set(Rc::new(replacement))
             .map_err(|_| Error::runtime("a tensor changed while it was read"))
     }
 
@@ -254,37 +255,37 @@ impl Tensor {
     /// The storage, which other tensors may share.
     #[inline]
     pub fn storage(&self) -> &Storage {
-        &self.now().storage
+        &self.current().storage
     }
 
     /// The type of the elements.
     #[inline]
     pub fn dtype(&self) -> DType {
-        self.now().dtype
+        self.current().dtype
     }
 
     /// Sizes of the dimensions.
     #[inline]
     pub fn sizes(&self) -> &[i64] {
-        &self.now().sizes
+        &self.current().sizes
     }
 
     /// Steps between neighbours, in elements.
     #[inline]
     pub fn strides(&self) -> &[i64] {
-        &self.now().strides
+        &self.current().strides
     }
 
     /// Where the view starts in its storage, in elements.
     #[inline]
     pub fn offset(&self) -> i64 {
-        self.now().offset
+        self.current().offset
     }
 
     /// Number of dimensions.
     #[inline]
     pub fn dim(&self) -> usize {
-        self.now().sizes.len()
+        self.current().sizes.len()
     }
 
     /// Size of one dimension, which may count from the end.
@@ -301,14 +302,14 @@ impl Tensor {
     /// Number of elements.
     #[inline]
     pub fn numel(&self) -> i64 {
-        self.now().count as i64
+        self.current().count as i64
     }
 
     /// How many bytes its elements would take if each had memory of its own, of sizes that are 0 as if they
     /// were 1: who goes over all of them goes over this many, however few there are in memory.
     #[inline]
     pub fn extent(&self) -> usize {
-        let View { dtype, sizes, count, contiguous, .. } = self.now();
+        let View { dtype, sizes, count, contiguous, .. } = self.current();
         let elements = match (*count, *contiguous) {
             (1.., true) => *count,
             _ => sizes.iter().fold(1, |all: usize, &size| all.saturating_mul(size.max(1) as usize)),
@@ -317,11 +318,13 @@ impl Tensor {
     }
 
     /// Whether both are one tensor, not only views of the same elements: Python's `is`.
+    #[inline]
     pub fn is(&self, other: &Tensor) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
     /// A number that no other tensor has while this one is there: Python's `id`.
+    #[inline]
     pub fn id(&self) -> usize {
         Rc::as_ptr(&self.0).addr()
     }
@@ -341,32 +344,32 @@ impl Tensor {
     #[inline]
     pub fn is_disposable(&self) -> bool {
         Rc::strong_count(&self.0) == 1
-            && self.now().storage.is_disposable()
+            && self.current().storage.is_disposable()
             && self.is_contiguous()
-            && self.now().storage.nbytes() == self.count() * self.now().dtype.item_size()
+            && self.current().storage.nbytes() == self.count() * self.current().dtype.item_size()
     }
 
     #[inline]
     /// [`Tensor::numel`] as a length.
     pub fn count(&self) -> usize {
-        self.now().count
+        self.current().count
     }
 
     /// Whether the elements lie row-major without gaps.
     #[inline]
     pub fn is_contiguous(&self) -> bool {
-        self.now().contiguous
+        self.current().contiguous
     }
 
     /// Whether the strides are the row-major ones, those of dimensions of one element included.
     #[inline]
     pub fn is_row_major(&self) -> bool {
-        self.now().row_major
+        self.current().row_major
     }
 
     /// The same storage under other sizes and strides, which the caller has checked.
     pub fn view_unchecked(&self, sizes: Dims, strides: Dims, offset: i64) -> Tensor {
-        Tensor::new(self.now().storage.clone(), self.now().dtype, sizes, strides, offset)
+        Tensor::new(self.current().storage.clone(), self.current().dtype, sizes, strides, offset)
     }
 
     /// Reads the elements of a contiguous tensor, row-major.
@@ -376,7 +379,7 @@ impl Tensor {
     #[inline]
     pub fn read<T: Element>(&self) -> Result<Ref<'_, [T]>> {
         let range = self.range::<T>()?;
-        Ref::filter_map(self.now().storage.read::<T>()?, |all| all.get(range))
+        Ref::filter_map(self.current().storage.read::<T>()?, |all| all.get(range))
             .map_err(|_| Error::runtime("tensor reaches beyond its storage"))
     }
 
@@ -387,14 +390,14 @@ impl Tensor {
     #[inline]
     pub fn write<T: Element>(&self) -> Result<RefMut<'_, [T]>> {
         let range = self.range::<T>()?;
-        RefMut::filter_map(self.now().storage.write::<T>()?, |all| all.get_mut(range))
+        RefMut::filter_map(self.current().storage.write::<T>()?, |all| all.get_mut(range))
             .map_err(|_| Error::runtime("tensor reaches beyond its storage"))
     }
 
     #[inline]
     fn range<T: Element>(&self) -> Result<std::ops::Range<usize>> {
         self.expect_dtype(T::DTYPE)?;
-        let view = self.now();
+        let view = self.current();
         if !view.contiguous {
             return Err(Error::runtime("the elements of this view do not lie side by side"));
         }
@@ -408,7 +411,7 @@ impl Tensor {
     /// # Errors
     /// Where this one is not as wanted.
     pub fn expect_dtype(&self, wanted: DType) -> Result<()> {
-        if self.now().dtype == wanted { Ok(()) } else { Err(self.unexpected_dtype(wanted)) }
+        if self.current().dtype == wanted { Ok(()) } else { Err(self.unexpected_dtype(wanted)) }
     }
 
     #[cold]
@@ -416,7 +419,7 @@ impl Tensor {
         Error::runtime(format!(
             "expected scalar type {} but found {}",
             wanted.scalar_type_name(),
-            self.now().dtype.scalar_type_name()
+            self.current().dtype.scalar_type_name()
         ))
     }
 
@@ -440,14 +443,14 @@ impl Tensor {
                 self.numel()
             )));
         }
-        let one = self.view_unchecked(Dims::new(), Dims::new(), self.now().offset);
+        let one = self.view_unchecked(Dims::new(), Dims::new(), self.current().offset);
         macro_rules! read {
             ($ty:ty, $x:ident => $scalar:expr) => {{
                 let $x = one.read::<$ty>()?[0];
                 Ok($scalar)
             }};
         }
-        match self.now().dtype {
+        match self.current().dtype {
             DType::Bool => read!(Bool, x => Scalar::Bool(x.get())),
             DType::Float64 => read!(f64, x => Scalar::Float(x)),
             DType::Float32 => read!(f32, x => Scalar::Float(f64::from(x))),
@@ -483,7 +486,7 @@ impl Tensor {
     /// Overwrites every element by the number of its dtype that is nearest.
     fn fill_rounded(&self, value: Scalar) -> Result<()> {
         let (int, float, complex) = (value.to_i64(), value.to_f64(), value.to_complex());
-        match self.now().dtype {
+        match self.current().dtype {
             DType::Bool => self.fill_with(Bool::from(value.to_bool())),
             DType::UInt8 => self.fill_with(int as u8),
             DType::Int8 => self.fill_with(int as i8),
@@ -508,15 +511,15 @@ impl Tensor {
     }
 
     fn fill_with<T: Element>(&self, value: T) -> Result<()> {
-        let mut all = self.now().storage.write::<T>()?;
+        let mut all = self.current().storage.write::<T>()?;
         // What stands for many is written once.
-        let sizes = self.now().sizes.iter().zip(&self.now().strides);
+        let sizes = self.current().sizes.iter().zip(&self.current().strides);
         let sizes: Dims =
             sizes.map(|(&size, &stride)| if stride == 0 { size.min(1) } else { size }).collect();
         strided_iter::rows(
             &sizes,
-            [&self.now().strides],
-            [self.now().offset],
+            [&self.current().strides],
+            [self.current().offset],
             |[at], [step], len| match step {
                 1 => all[at..at + len].fill(value),
                 _ => (0..len).for_each(|i| all[at + i * step] = value),
@@ -541,7 +544,7 @@ impl Tensor {
     /// # Errors
     /// Where memory is short.
     pub fn copy(&self) -> Result<Tensor> {
-        let copy = Tensor::for_overwrite(&self.now().sizes, self.now().dtype)?;
+        let copy = Tensor::for_overwrite(&self.current().sizes, self.current().dtype)?;
         copy.copy_from(self)?;
         Ok(copy)
     }
@@ -549,12 +552,12 @@ impl Tensor {
 
 impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes = &self.now().sizes[..];
+        let sizes = &self.current().sizes[..];
         write!(
             f,
             "Tensor({}, {sizes:?}, strides {:?})",
-            self.now().dtype.name(),
-            &self.now().strides[..]
+            self.current().dtype.name(),
+            &self.current().strides[..]
         )
     }
 }
@@ -564,7 +567,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_looks_are_seen_by_clones_but_not_by_views() {
+    fn a_replaced_view_is_seen_by_clones_but_not_by_views() {
         let x = Tensor::from_slice(&[1f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]).unwrap();
         let (same, row, sizes) = (x.clone(), x.select(0, 1).unwrap(), x.sizes());
         x.show(&x.t().unwrap()).unwrap();

@@ -52,7 +52,7 @@ impl Tensor {
         self.view_unchecked(sizes, strides, self.offset())
     }
 
-    /// A view of all of it, which keeps its looks when those of this tensor change: `aten::alias`.
+    /// A view of all of it, which stays as it is when this tensor changes its view: `aten::alias`.
     pub fn alias(&self) -> Tensor {
         let (sizes, strides) = self.dims();
         self.with_dims(sizes, strides)

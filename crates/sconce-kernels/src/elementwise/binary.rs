@@ -417,7 +417,7 @@ mod tests {
         type Layout = (&'static str, fn(&Tensor) -> Tensor);
         let layouts: [Layout; 4] = [
             ("whole", Tensor::clone),
-            ("turned", |t| t.reshape(&[50, 26]).unwrap().t().unwrap()),
+            ("transposed", |t| t.reshape(&[50, 26]).unwrap().t().unwrap()),
             ("a row", |t| t.narrow(0, 3, 1).unwrap()),
             ("a column", |t| t.narrow(1, 7, 1).unwrap().expand(&[26, 50]).unwrap()),
         ];

@@ -53,12 +53,12 @@ pub(crate) fn function(op: UnaryOp) -> Option<fn(C) -> C> {
         UnaryOp::Sqrt => complex_special_cases::sqrt,
         UnaryOp::Rsqrt => |z| inverse(complex_special_cases::sqrt(z)),
         UnaryOp::Reciprocal => inverse,
-        UnaryOp::Sin => |z| turned(complex_special_cases::sinh(turn(z))),
-        UnaryOp::Cos => |z| complex_special_cases::cosh(turn(z)),
-        UnaryOp::Tan => |z| turned(complex_special_cases::tanh(turn(z))),
+        UnaryOp::Sin => |z| times_minus_i(complex_special_cases::sinh(times_i(z))),
+        UnaryOp::Cos => |z| complex_special_cases::cosh(times_i(z)),
+        UnaryOp::Tan => |z| times_minus_i(complex_special_cases::tanh(times_i(z))),
         UnaryOp::Asin => asin,
         UnaryOp::Acos => acos,
-        UnaryOp::Atan => |z| turned(atanh(turn(z))),
+        UnaryOp::Atan => |z| times_minus_i(atanh(times_i(z))),
         UnaryOp::Sinh => complex_special_cases::sinh,
         UnaryOp::Cosh => complex_special_cases::cosh,
         UnaryOp::Tanh => complex_special_cases::tanh,
@@ -109,12 +109,12 @@ fn inverse(z: C) -> C {
 }
 
 /// `i z`.
-fn turn(z: C) -> C {
+fn times_i(z: C) -> C {
     Complex::new(-z.im, z.re)
 }
 
 /// `-i z`.
-fn turned(z: C) -> C {
+fn times_minus_i(z: C) -> C {
     Complex::new(z.im, -z.re)
 }
 
@@ -142,7 +142,7 @@ fn log1p(z: C) -> C {
 /// of a zero tells the sides of a cut apart.
 fn asinh(z: C) -> C {
     if complex_special_cases::is_finite(z) {
-        turned(asin(turn(z)))
+        times_minus_i(asin(times_i(z)))
     } else {
         complex_special_cases::asinh(z)
     }
@@ -150,7 +150,7 @@ fn asinh(z: C) -> C {
 
 fn asin(z: C) -> C {
     if !complex_special_cases::is_finite(z) {
-        return turned(complex_special_cases::asinh(turn(z)));
+        return times_minus_i(complex_special_cases::asinh(times_i(z)));
     }
     let (below, above) = (C::new(1.0 - z.re, -z.im).sqrt(), (z + 1.0).sqrt());
     let re = z.re.atan2((below * above).re);
@@ -207,7 +207,7 @@ fn sinc(z: C, round: fn(f64) -> f64) -> C {
     if z == C::new(0.0, 0.0) {
         return one();
     }
-    quotient(rounded(turned(complex_special_cases::sinh(turn(z)))), z)
+    quotient(rounded(times_minus_i(complex_special_cases::sinh(times_i(z)))), z)
 }
 
 #[cfg(test)]

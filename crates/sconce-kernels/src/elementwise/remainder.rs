@@ -5,16 +5,16 @@
 //! so a division and a subtraction give the remainder.
 
 use num_traits::Float;
-use sconce_kernel_core::iter::broadcast_binary::{BinaryKernel, row, row_or};
+use sconce_kernel_core::iter::broadcast_binary::{BinaryKernel, row, row_with_fallback};
 
 use crate::BinaryOp;
 
 /// The kernel of such an operator.
 pub(crate) fn f32(op: BinaryOp) -> Option<BinaryKernel<f32>> {
     Some(match op {
-        BinaryOp::Fmod => |out, x, y| row_or(out, x, y, rest_of_singles, |x, y| x % y),
+        BinaryOp::Fmod => |out, x, y| row_with_fallback(out, x, y, rest_of_singles, |x, y| x % y),
         BinaryOp::Remainder => |out, x, y| {
-            row_or(
+            row_with_fallback(
                 out,
                 x,
                 y,
@@ -24,7 +24,7 @@ pub(crate) fn f32(op: BinaryOp) -> Option<BinaryKernel<f32>> {
             );
         },
         BinaryOp::DivFloor => |out, x, y| {
-            row_or(
+            row_with_fallback(
                 out,
                 x,
                 y,

@@ -6,7 +6,7 @@ use num_traits::{AsPrimitive, Float};
 use sconce_kernel_core::iter::half_precision::{map_bits, map_half};
 use sconce_kernel_core::iter::map::{map, map_slices, map_slices_beyond};
 use sconce_kernel_core::parallel::grain;
-use sconce_kernel_core::simd::map_slice::{map_slice, map_slice_or, map_wide};
+use sconce_kernel_core::simd::map_slice::{map_slice, map_slice_with_fallback, map_wide};
 use sconce_kernel_core::tensor::promotion::{compute_dtype, int_to_float, is_half};
 use sconce_kernel_core::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
 use sconce_kernel_core::vecmath::float_element::FloatElement;
@@ -215,7 +215,7 @@ fn map_angles<T: FloatElement>(
     f: impl Fn(f64) -> f64 + Copy,
     exact: fn(T) -> T,
 ) {
-    map_slice_or(
+    map_slice_with_fallback(
         xs,
         out,
         #[inline(always)]

@@ -187,13 +187,13 @@ fn in_one_pass<T: BinaryKernels>(
     if inputs.iter().all(result_layout::is_plain) {
         return blocked::run::<T>(steps, inputs);
     }
-    let Some(turned) = PermutedInputs::new(steps, inputs) else { return Ok(None) };
-    let inputs = turned.inputs(inputs);
+    let Some(permuted) = PermutedInputs::new(steps, inputs) else { return Ok(None) };
+    let inputs = permuted.inputs(inputs);
     let results = match small::run::<T>(steps, &inputs) {
         Some(result) => Some(PointwiseResults::from_iter([result])),
         None => blocked::run::<T>(steps, &inputs)?,
     };
-    results.map(|results| turned.back(results)).transpose()
+    results.map(|results| permuted.undo(results)).transpose()
 }
 
 /// Every step as an operator of its own.
@@ -325,11 +325,11 @@ mod tests {
             _ => (dice.below(20001) as f32 - 10000.0) / 1500.0,
         };
         let numbers: Vec<f32> = (0..count).map(|_| number(dice)).collect();
-        let mut turned = sizes.to_vec();
-        turned.reverse();
+        let mut permuted = sizes.to_vec();
+        permuted.reverse();
         let dims: Vec<i64> = (0..sizes.len() as i64).rev().collect();
         let tensor = match dice.below(4) {
-            0 => Tensor::from_slice(&numbers, &turned).unwrap().permute(&dims).unwrap(),
+            0 => Tensor::from_slice(&numbers, &permuted).unwrap().permute(&dims).unwrap(),
             _ => Tensor::from_slice(&numbers, sizes).unwrap(),
         };
         match dtype {

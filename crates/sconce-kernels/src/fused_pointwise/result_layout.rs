@@ -170,7 +170,7 @@ impl ValueGeometry {
 /// Inputs whose dimensions are in the order in which the result lies in memory, and what to do to
 /// the results.
 pub(super) struct PermutedInputs {
-    turn: Permutation,
+    permutation: Permutation,
     rank: usize,
     inputs: SmallVec<[Option<Tensor>; 16]>,
     /// Sizes and strides of the chain's results.
@@ -190,39 +190,39 @@ impl PermutedInputs {
         if values.iter().any(|value| value.sizes.len() > rank) {
             return None;
         }
-        let turn = Permutation::of_strides(&last.strides);
-        let turned = |input: &Operand<'_>| match input {
+        let permutation = Permutation::of_strides(&last.strides);
+        let permuted = |input: &Operand<'_>| match input {
             Operand::Tensor(tensor) if tensor.dim() > 0 => {
                 let mut tensor = (*tensor).clone();
                 while tensor.dim() < rank {
                     tensor = tensor.unsqueeze(0).ok()?;
                 }
-                Some(Some(turn.there(&tensor).ok()?))
+                Some(Some(permutation.permute(&tensor).ok()?))
             }
             _ => Some(None),
         };
-        let turned = inputs.iter().map(turned).collect::<Option<_>>()?;
+        let permuted = inputs.iter().map(permuted).collect::<Option<_>>()?;
         let steps_of = values.drain(inputs.len()..).zip(steps);
         let results =
             steps_of.filter(|(_, step)| step.is_result).map(|(geometry, _)| geometry).collect();
-        Some(PermutedInputs { turn, rank, inputs: turned, results })
+        Some(PermutedInputs { permutation, rank, inputs: permuted, results })
     }
 
-    /// The inputs, turned.
+    /// The inputs, permuted.
     pub(super) fn inputs<'a>(&'a self, inputs: &[Operand<'a>]) -> SmallVec<[Operand<'a>; 16]> {
         let both = self.inputs.iter().zip(inputs);
-        both.map(|(turned, &input)| turned.as_ref().map_or(input, Operand::Tensor)).collect()
+        both.map(|(permuted, &input)| permuted.as_ref().map_or(input, Operand::Tensor)).collect()
     }
 
-    /// The results, turned back.
+    /// The results, permuted back.
     ///
     /// # Errors
     /// Where memory is short.
-    pub(super) fn back(&self, results: PointwiseResults) -> Result<PointwiseResults> {
+    pub(super) fn undo(&self, results: PointwiseResults) -> Result<PointwiseResults> {
         let both = results.into_iter().zip(&self.results);
         both.map(|(result, geometry)| {
             let mut result =
-                if result.dim() == self.rank { self.turn.back(&result)? } else { result };
+                if result.dim() == self.rank { self.permutation.undo(&result)? } else { result };
             while result.dim() > geometry.sizes.len() {
                 result = result.select(0, 0)?;
             }

@@ -437,8 +437,8 @@ mod tests {
             assert_eq!(found.to_vec::<i64>().unwrap(), expected, "{sizes:?}");
             assert_eq!(found.sizes()[1], sizes.len() as i64);
         }
-        let turned = Tensor::from_slice(&[0f32, 1.0, 0.0, 2.0, 3.0, 0.0], &[2, 3]).unwrap();
-        let found = nonzero(&turned.transpose(0, 1).unwrap()).unwrap();
+        let transposed = Tensor::from_slice(&[0f32, 1.0, 0.0, 2.0, 3.0, 0.0], &[2, 3]).unwrap();
+        let found = nonzero(&transposed.transpose(0, 1).unwrap()).unwrap();
         assert_eq!(found.to_vec::<i64>().unwrap(), [0, 1, 1, 0, 1, 1]);
     }
 

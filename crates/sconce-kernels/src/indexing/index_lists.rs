@@ -107,12 +107,13 @@ mod tests {
     fn picked_elements_are_those_of_the_lists() {
         let numbers: Vec<i32> = (0..2 * 3 * 4 * 20).collect();
         let input = Tensor::from_slice(&numbers, &[2, 3, 4, 20]).unwrap();
-        let turned = input.transpose(0, 1).unwrap().contiguous().unwrap().transpose(0, 1).unwrap();
+        let transposed =
+            input.transpose(0, 1).unwrap().contiguous().unwrap().transpose(0, 1).unwrap();
         let long: Vec<usize> = [3, 2, 1].into_iter().chain(0..20).chain([18, 18]).collect();
         let columns: [Vec<usize>; 4] = [long, vec![5], vec![], (0..20).rev().collect()];
         for columns in columns {
             let lists = [vec![2, 2, 0], vec![1, 1, 3, 0], columns];
-            for input in [&input, &turned] {
+            for input in [&input, &transposed] {
                 let found = pick(input, &lists).unwrap();
                 let mut expected = Vec::new();
                 for batch in 0..2 {

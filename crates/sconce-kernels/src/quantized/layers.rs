@@ -264,11 +264,11 @@ impl Layer {
         if self.groups == self.channels && self.groups == filters {
             // Taps outermost, so that channels lie side by side.
             let taps = self.len;
-            let turned: Vec<i16> = (0..taps)
+            let transposed: Vec<i16> = (0..taps)
                 .flat_map(|tap| (0..filters).map(move |c| i16::from(ws[c * taps + tap])))
                 .collect();
             return partition::for_each_chunk(out, filters, PARALLEL / taps, |start, out| {
-                self.each_channel(xs, &turned, start / filters, out);
+                self.each_channel(xs, &transposed, start / filters, out);
             });
         }
         let (serial, positions) = (PARALLEL / self.len, out.len() / filters);

@@ -37,7 +37,7 @@ pub(crate) fn rows(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Rows> 
 /// A tensor and which of its dimensions go.
 pub(crate) struct Reduced {
     /// A view of it in which these are the last ones.
-    turned: Tensor,
+    permuted: Tensor,
     /// How many dimensions stay.
     kept: usize,
     /// Elements that become one.
@@ -80,18 +80,18 @@ impl Reduced {
         }
         let kept = order.len();
         order.extend_from_slice(&gone);
-        Ok(Reduced { turned: input.permute(&order)?, kept, len, count, sizes })
+        Ok(Reduced { permuted: input.permute(&order)?, kept, len, count, sizes })
     }
 
     /// Where the elements lie, among others.
     pub(crate) fn storage(&self) -> &Storage {
-        self.turned.storage()
+        self.permuted.storage()
     }
 
     /// What is reduced, side by side.
     pub(crate) fn rows(self) -> Result<Rows> {
-        let Reduced { turned, len, count, sizes, .. } = self;
-        Ok(Rows { tensor: turned.contiguous()?, len, count, sizes })
+        let Reduced { permuted, len, count, sizes, .. } = self;
+        Ok(Rows { tensor: permuted.contiguous()?, len, count, sizes })
     }
 
     /// The elements as columns, where they lie so in memory and enough of them are side by side.
@@ -99,7 +99,7 @@ impl Reduced {
         if self.len == 0 || self.count == 0 {
             return None;
         }
-        let (sizes, strides) = (self.turned.sizes(), self.turned.strides());
+        let (sizes, strides) = (self.permuted.sizes(), self.permuted.strides());
         let (sizes, strides) = (sizes.split_at(self.kept), strides.split_at(self.kept));
         let (gone, [steps]) = strided_iter::merge(sizes.1, [strides.1]);
         let (kept, [strides]) = strided_iter::merge(sizes.0, [strides.0]);
@@ -111,7 +111,7 @@ impl Reduced {
             return None;
         }
         let mut starts = SmallVec::with_capacity(self.count / width as usize);
-        strided_iter::rows(kept, [strides], [self.turned.offset()], |[at], [step], count| {
+        strided_iter::rows(kept, [strides], [self.permuted.offset()], |[at], [step], count| {
             starts.extend((0..count).map(|i| at + i * step));
         });
         Some(Columns { starts, width: width as usize, len: *len as usize, step: *step as usize })
@@ -132,7 +132,7 @@ impl Reduced {
         let mut out = result.write::<U>()?;
         match self.columns() {
             Some(columns) => {
-                fold.columns(&self.turned.storage().read::<T>()?, &columns, &mut out, finish);
+                fold.columns(&self.permuted.storage().read::<T>()?, &columns, &mut out, finish);
             }
             None => {
                 let rows = self.rows()?;

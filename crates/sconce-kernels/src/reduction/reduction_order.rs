@@ -279,16 +279,16 @@ mod tests {
                 let rows: Vec<f32> =
                     (0..len * width).map(|i| (i * 7919 % 1013) as f32 * 0.013 - 6.0).collect();
                 // Two matrices, the second one behind the first.
-                let mut turned = vec![0f32; 2 * len * width];
+                let mut transposed = vec![0f32; 2 * len * width];
                 for (i, &x) in rows.iter().enumerate() {
-                    turned[i % len * width + i / len] = x;
-                    turned[(len + i % len) * width + i / len] = -x;
+                    transposed[i % len * width + i / len] = x;
+                    transposed[(len + i % len) * width + i / len] = -x;
                 }
                 let starts = [0, len * width].into_iter().collect();
                 let columns = Columns { starts, width, len, step: width };
                 let (mut by_row, mut by_column) = (vec![0f32; width], vec![0f32; 2 * width]);
                 sum.rows(&rows, len, &mut by_row, |x| x);
-                sum.columns(&turned, &columns, &mut by_column, |x| x);
+                sum.columns(&transposed, &columns, &mut by_column, |x| x);
                 assert_eq!(by_row, by_column[..width], "{len} {width}");
                 assert!(by_row.iter().zip(&by_column[width..]).all(|(a, b)| *a == -b));
             }

@@ -193,10 +193,10 @@ mod tests {
             };
             let numbers: Vec<f32> = (0..outer * len * inner).map(number).collect();
             let input = Tensor::from_slice(&numbers, &[outer, len, inner]).unwrap();
-            let turned = input.transpose(1, 2).unwrap().contiguous().unwrap();
+            let transposed = input.transpose(1, 2).unwrap().contiguous().unwrap();
             for function in [softmax, log_softmax] {
                 let columns = function(&input, 1).unwrap().transpose(1, 2).unwrap();
-                let rows = function(&turned, 2).unwrap();
+                let rows = function(&transposed, 2).unwrap();
                 assert_eq!(rows.dtype(), DType::Float32);
                 let bits = |t: Tensor| -> Vec<u32> {
                     let bits = |x: f32| if x.is_nan() { nan.to_bits() } else { x.to_bits() };

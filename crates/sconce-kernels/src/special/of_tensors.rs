@@ -2,7 +2,7 @@
 #![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
 
 use sconce_kernel_core::iter::map::map_slices;
-use sconce_kernel_core::simd::map_slice::map_slice_or;
+use sconce_kernel_core::simd::map_slice::map_slice_with_fallback;
 use sconce_kernel_core::tensor::promotion::int_to_float;
 use sconce_kernel_core::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
 use sconce_kernel_core::vecmath::single_via_double;
@@ -134,7 +134,7 @@ pub fn sinc(input: &Tensor) -> Result<Tensor> {
     }
     let exact = |x: f32| sinc_of(x.into(), Precision::Single) as f32;
     let wide = input.to_dtype(dtype)?.to_dtype(DType::Float32)?;
-    map_slices(&wide, &|xs, out| map_slice_or(xs, out, fast, exact))?.to_dtype(dtype)
+    map_slices(&wide, &|xs, out| map_slice_with_fallback(xs, out, fast, exact))?.to_dtype(dtype)
 }
 
 /// `torch.logaddexp` of real numbers.
