@@ -52,7 +52,7 @@ fn parts(len: usize, count: usize) -> impl Iterator<Item = Range<usize>> + Send 
     (0..count).map(move |at| bound(at)..bound(at + 1))
 }
 
-/// [`gemm`], on the calling thread alone unless `parallel`.
+/// [`gemm()`], on the calling thread alone unless `parallel`.
 pub fn multiply<T: Multiply>(
     [m, k, n]: [usize; 3],
     (a, a_at): (&[T], Matrix),

@@ -19,10 +19,10 @@ struct OperandLayout {
 /// How the operands of an element-wise operator lie in memory, from which follows how its result does.
 ///
 /// ```
-/// use sconce_kernel_core::{DType, Iteration, Operand, Tensor};
+/// use sconce_kernel_core::{DType, Operand, ResultLayout, Tensor};
 /// let x = Tensor::zeros(&[2, 3], DType::Float32)?.t()?;
-/// let iteration = Iteration::over(&[Operand::Tensor(&x), Operand::from(2)]).unwrap();
-/// let result = iteration.lay_out(Tensor::zeros(&[3, 2], DType::Float32)?)?;
+/// let layout = ResultLayout::of(&[Operand::Tensor(&x), Operand::from(2)]).unwrap();
+/// let result = layout.lay_out(Tensor::zeros(&[3, 2], DType::Float32)?)?;
 /// assert_eq!(result.strides(), [1, 3]);
 /// # Ok::<(), sconce_kernel_core::Error>(())
 /// ```

@@ -349,8 +349,8 @@ impl Tensor {
             && self.current().storage.nbytes() == self.count() * self.current().dtype.item_size()
     }
 
-    #[inline]
     /// [`Tensor::numel`] as a length.
+    #[inline]
     pub fn count(&self) -> usize {
         self.current().count
     }

@@ -116,12 +116,12 @@ pub type PointwiseResults = SmallVec<[Tensor; 2]>;
 /// As the operators.
 ///
 /// ```
-/// use sconce_kernels::{BinaryOp, ChainOp, ChainStep, Operand, Tensor, UnaryOp, chain};
+/// use sconce_kernels::{BinaryOp, Operand, PointwiseOp, PointwiseStep, Tensor, UnaryOp, fused_pointwise};
 /// let x = Tensor::from_slice(&[-1f32, 2.0, 3.0], &[3])?;
-/// let times = ChainOp::Binary(BinaryOp::Mul);
+/// let times = PointwiseOp::Binary(BinaryOp::Mul);
 /// let steps = [
-///     ChainStep { op: times, operands: [0, 1, 0, 0], is_result: false },
-///     ChainStep { op: ChainOp::Unary(UnaryOp::Relu), operands: [2, 0, 0, 0], is_result: true },
+///     PointwiseStep { op: times, operands: [0, 1, 0, 0], is_result: false },
+///     PointwiseStep { op: PointwiseOp::Unary(UnaryOp::Relu), operands: [2, 0, 0, 0], is_result: true },
 /// ];
 /// let results = chain(&steps, &[Operand::Tensor(&x), Operand::from(2)])?;
 /// assert_eq!(results[0].to_vec::<f32>()?, [0.0, 4.0, 6.0]);

@@ -104,7 +104,7 @@ fn normalised(
 /// `torch.logsumexp`.
 ///
 /// # Errors
-/// For dtypes without kernels, and as [`sum`].
+/// For dtypes without kernels, and as [`sum`](crate::sum).
 pub fn logsumexp(input: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
     let dtype = int_to_float(input.dtype());
     if dtype.is_complex() {
