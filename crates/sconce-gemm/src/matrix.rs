@@ -124,3 +124,22 @@ impl Multiply for num_complex::Complex<f64> {
     const ZERO: Self = num_complex::Complex { re: 0.0, im: 0.0 };
     const ONE: Self = num_complex::Complex { re: 1.0, im: 0.0 };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_whose_product_overflows_lie_in_no_slice() {
+        assert!(lies_in(0, usize::MAX, usize::MAX, 0));
+        assert!(lies_in(3, 10, 4, 24) && !lies_in(3, 10, 4, 23));
+        for (count, stride, len) in [
+            (usize::MAX, 2, 1),
+            (2, usize::MAX, 1),
+            ((1 << (usize::BITS / 2)) + 1, 1 << (usize::BITS / 2), 0),
+            (1, 0, usize::MAX),
+        ] {
+            assert!(!lies_in(count, stride, len, usize::MAX >> 1), "{count} {stride} {len}");
+        }
+    }
+}

@@ -217,4 +217,13 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    #[should_panic(expected = "lies_in")]
+    fn sizes_whose_product_overflows_are_refused() {
+        // As many elements as a `usize` has values would count as none.
+        let half = 1 << (usize::BITS / 2);
+        let shape = Shape { m: half, k: half, n: 1 };
+        multiply(shape, &[], &[], None, &mut []);
+    }
 }

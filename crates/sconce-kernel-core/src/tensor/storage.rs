@@ -238,4 +238,13 @@ mod tests {
         assert_eq!(writing.as_ptr() as usize % 64, 0);
         assert!(storage.read::<u8>().is_err());
     }
+
+    #[test]
+    fn memory_to_overwrite_is_poisoned_in_debug_builds() {
+        for nbytes in [8, INLINE_BYTES, INLINE_BYTES + 8, 1 << 16] {
+            let storage = Storage::for_overwrite(nbytes).unwrap();
+            let is_poisoned = storage.read::<f32>().unwrap().iter().all(|x| x.is_nan());
+            assert_eq!(is_poisoned, cfg!(any(debug_assertions, fuzzing)), "{nbytes}");
+        }
+    }
 }

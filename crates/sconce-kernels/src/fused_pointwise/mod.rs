@@ -123,7 +123,7 @@ pub type PointwiseResults = SmallVec<[Tensor; 2]>;
 ///     PointwiseStep { op: times, operands: [0, 1, 0, 0], is_result: false },
 ///     PointwiseStep { op: PointwiseOp::Unary(UnaryOp::Relu), operands: [2, 0, 0, 0], is_result: true },
 /// ];
-/// let results = chain(&steps, &[Operand::Tensor(&x), Operand::from(2)])?;
+/// let results = fused_pointwise(&steps, &[Operand::Tensor(&x), Operand::from(2)])?;
 /// assert_eq!(results[0].to_vec::<f32>()?, [0.0, 4.0, 6.0]);
 /// # Ok::<(), sconce_kernels::Error>(())
 /// ```

@@ -526,3 +526,27 @@ unsafe fn depthwise_store<V: Lanes>(row: &DepthwiseRow<'_>, out: &mut [f32], at:
         finish(row.activation, value).store(out.as_mut_ptr().add(at * LANES));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kernels that read sixteen channels of each element would read beyond rows of other counts.
+    #[test]
+    #[should_panic(expected = "a row of 3 channels")]
+    fn rows_of_other_counts_of_channels_are_refused() {
+        let one = Row {
+            input: &[0.0; 3],
+            start: 0,
+            offsets: &[0],
+            run: 3,
+            step: 1,
+            weights: &[0.0; 3 * LANES],
+            bias: &[0.0; LANES],
+            residual: [None, None],
+            activation: Activation::None,
+            part: Part { first: true, last: true },
+        };
+        row(Level::Baseline, &one, [&mut [0.0; LANES], &mut []]);
+    }
+}
