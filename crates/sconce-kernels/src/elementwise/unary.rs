@@ -118,10 +118,53 @@ pub(crate) trait UnaryKernels: FloatElement {
     fn unary_kernel(op: UnaryOp) -> UnaryKernel<Self>;
 }
 
+/// The kernel of an operator of one type: those that are a few instructions are the same for all types, the
+/// others are given.
+macro_rules! kernel_of {
+    ($op:ident, $ty:ident, $($others:tt)*) => {
+        match $op {
+            $($others)*
+            Neg => |xs, out| map_slice(xs, out, |x: $ty| -x),
+            Abs => |xs, out| map_slice(xs, out, |x: $ty| x.abs()),
+            // NaN passes through.
+            Relu => |xs, out| map_slice(xs, out, |x: $ty| if x < 0.0 { 0.0 } else { x }),
+            Relu6 => |xs, out| {
+                map_slice(xs, out, |x: $ty| if x.is_nan() { x } else { x.clamp(0.0, 6.0) })
+            },
+            Sign => |xs, out| {
+                map_slice(xs, out, |x: $ty| {
+                    if x > 0.0 {
+                        1.0
+                    } else if x < 0.0 {
+                        -1.0
+                    } else {
+                        0.0
+                    }
+                })
+            },
+            Square => |xs, out| map_slice(xs, out, |x: $ty| x * x),
+            Sqrt => |xs, out| map_slice(xs, out, |x: $ty| x.sqrt()),
+            Rsqrt => |xs, out| map_slice(xs, out, |x: $ty| 1.0 / x.sqrt()),
+            Reciprocal => |xs, out| map_slice(xs, out, |x: $ty| 1.0 / x),
+            Hardsigmoid => {
+                |xs, out| map_slice(xs, out, |x: $ty| (x + 3.0).clamp(0.0, 6.0) / 6.0)
+            }
+            Hardswish => {
+                |xs, out| map_slice(xs, out, |x: $ty| x * (x + 3.0).clamp(0.0, 6.0) / 6.0)
+            }
+            Frac => |xs, out| map_slice(xs, out, |x: $ty| x - x.trunc()),
+            Floor => |xs, out| map_slice(xs, out, |x: $ty| x.floor()),
+            Ceil => |xs, out| map_slice(xs, out, |x: $ty| x.ceil()),
+            Round => |xs, out| map_slice(xs, out, |x: $ty| x.round_ties_even()),
+            Trunc => |xs, out| map_slice(xs, out, |x: $ty| x.trunc()),
+        }
+    };
+}
+
 impl UnaryKernels for f32 {
     fn unary_kernel(op: UnaryOp) -> UnaryKernel<f32> {
         // The functions that programs spend their time in are vector code.
-        match op {
+        kernel_of! { op, f32,
             Exp => |xs, out| map_slice(xs, out, single::exp),
             Exp2 => |xs, out| map_slice(xs, out, single::exp2),
             Log => |xs, out| map_slice(xs, out, single::log),
@@ -148,7 +191,6 @@ impl UnaryKernels for f32 {
             Atanh => |xs, out| map_wide(xs, out, wide::atanh),
             Erfc => |xs, out| map_wide(xs, out, wide::erfc),
             Mish => |xs, out| map_wide(xs, out, mish::<SingleAccuracy>),
-            _ => plain_f32(op),
         }
     }
 }
@@ -167,7 +209,12 @@ impl UnaryKernels for f64 {
         fn gelu(x: f64) -> f64 {
             0.5 * x * (1.0 + double::erf(x * std::f64::consts::FRAC_1_SQRT_2))
         }
-        match op {
+        fn gelu_tanh(x: f64) -> f64 {
+            use std::f64::consts::{FRAC_2_SQRT_PI, SQRT_2};
+            let inner = SQRT_2 * FRAC_2_SQRT_PI * 0.5 * (x + 0.044715 * x * x * x);
+            0.5 * x * (1.0 + inner.tanh())
+        }
+        kernel_of! { op, f64,
             Exp => |xs, out| map_wide(xs, out, double::exp),
             Expm1 => |xs, out| map_wide(xs, out, double::exp_m1),
             Log => |xs, out| map_wide(xs, out, double::ln),
@@ -194,8 +241,29 @@ impl UnaryKernels for f64 {
                 )
             },
             Mish => |xs, out| map_wide(xs, out, mish::<DoubleAccuracy>),
-            _ => plain_f64(op),
+            Exp2 => |xs, out| map_calls(xs, out, f64::exp2),
+            Log2 => |xs, out| map_calls(xs, out, f64::log2),
+            Log10 => |xs, out| map_calls(xs, out, f64::log10),
+            Tan => |xs, out| map_calls(xs, out, f64::tan),
+            Asin => |xs, out| map_calls(xs, out, f64::asin),
+            Acos => |xs, out| map_calls(xs, out, f64::acos),
+            Atan => |xs, out| map_calls(xs, out, f64::atan),
+            Sinh => |xs, out| map_calls(xs, out, f64::sinh),
+            Cosh => |xs, out| map_calls(xs, out, f64::cosh),
+            Asinh => |xs, out| map_calls(xs, out, f64::asinh),
+            Acosh => |xs, out| map_calls(xs, out, f64::acosh),
+            Atanh => |xs, out| map_calls(xs, out, f64::atanh),
+            Erfc => |xs, out| map_calls(xs, out, libm::erfc),
+            GeluTanh => |xs, out| map_calls(xs, out, gelu_tanh),
         }
+    }
+}
+
+/// Fills a slice with the values of a function that is a call for every element. Copies for other vector
+/// instructions would gain nothing.
+fn map_calls(xs: &[f64], out: &mut [f64], f: impl Fn(f64) -> f64) {
+    for (out, &x) in out.iter_mut().zip(xs) {
+        *out = f(x);
     }
 }
 
@@ -227,86 +295,6 @@ fn map_angles<T: FloatElement>(
         exact,
     );
 }
-
-macro_rules! float_kernel {
-    ($name:ident, $ty:ident, $erf:path, $erfc:path, $consts:ident) => {
-        fn $name(op: UnaryOp) -> UnaryKernel<$ty> {
-            use std::$consts::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, SQRT_2};
-            fn sigmoid(x: $ty) -> $ty {
-                1.0 / (1.0 + (-x).exp())
-            }
-            type F = $ty;
-            match op {
-                Neg => |xs, out| map_slice(xs, out, |x: F| -x),
-                Abs => |xs, out| map_slice(xs, out, |x: F| x.abs()),
-                // NaN passes through.
-                Relu => |xs, out| map_slice(xs, out, |x: F| if x < 0.0 { 0.0 } else { x }),
-                Relu6 => |xs, out| {
-                    map_slice(xs, out, |x: F| if x.is_nan() { x } else { x.clamp(0.0, 6.0) })
-                },
-                Sign => |xs, out| {
-                    map_slice(xs, out, |x: F| {
-                        (if x > 0.0 {
-                            1.0
-                        } else if x < 0.0 {
-                            -1.0
-                        } else {
-                            0.0
-                        }) as F
-                    })
-                },
-                Square => |xs, out| map_slice(xs, out, |x: F| x * x),
-                Exp => |xs, out| map_slice(xs, out, |x: F| x.exp()),
-                Exp2 => |xs, out| map_slice(xs, out, |x: F| x.exp2()),
-                Expm1 => |xs, out| map_slice(xs, out, |x: F| x.exp_m1()),
-                Log => |xs, out| map_slice(xs, out, |x: F| x.ln()),
-                Log2 => |xs, out| map_slice(xs, out, |x: F| x.log2()),
-                Log10 => |xs, out| map_slice(xs, out, |x: F| x.log10()),
-                Log1p => |xs, out| map_slice(xs, out, |x: F| x.ln_1p()),
-                Sqrt => |xs, out| map_slice(xs, out, |x: F| x.sqrt()),
-                Rsqrt => |xs, out| map_slice(xs, out, |x: F| 1.0 / x.sqrt()),
-                Reciprocal => |xs, out| map_slice(xs, out, |x: F| 1.0 / x),
-                Sin => |xs, out| map_slice(xs, out, |x: F| x.sin()),
-                Cos => |xs, out| map_slice(xs, out, |x: F| x.cos()),
-                Tan => |xs, out| map_slice(xs, out, |x: F| x.tan()),
-                Asin => |xs, out| map_slice(xs, out, |x: F| x.asin()),
-                Acos => |xs, out| map_slice(xs, out, |x: F| x.acos()),
-                Atan => |xs, out| map_slice(xs, out, |x: F| x.atan()),
-                Sinh => |xs, out| map_slice(xs, out, |x: F| x.sinh()),
-                Cosh => |xs, out| map_slice(xs, out, |x: F| x.cosh()),
-                Tanh => |xs, out| map_slice(xs, out, |x: F| x.tanh()),
-                Asinh => |xs, out| map_slice(xs, out, |x: F| x.asinh()),
-                Acosh => |xs, out| map_slice(xs, out, |x: F| x.acosh()),
-                Atanh => |xs, out| map_slice(xs, out, |x: F| x.atanh()),
-                Sigmoid => |xs, out| map_slice(xs, out, sigmoid),
-                Erf => |xs, out| map_slice(xs, out, |x: F| $erf(x)),
-                Erfc => |xs, out| map_slice(xs, out, |x: F| $erfc(x)),
-                Gelu => {
-                    |xs, out| map_slice(xs, out, |x: F| 0.5 * x * (1.0 + $erf(x * FRAC_1_SQRT_2)))
-                }
-                GeluTanh => |xs, out| {
-                    map_slice(xs, out, |x: F| {
-                        let inner = SQRT_2 * FRAC_2_SQRT_PI * 0.5 * (x + 0.044715 * x * x * x);
-                        0.5 * x * (1.0 + inner.tanh())
-                    })
-                },
-                Silu => |xs, out| map_slice(xs, out, |x: F| x / (1.0 + (-x).exp())),
-                Mish => |xs, out| map_slice(xs, out, |x: F| x * x.exp().ln_1p().tanh()),
-                Hardsigmoid => |xs, out| map_slice(xs, out, |x: F| (x + 3.0).clamp(0.0, 6.0) / 6.0),
-                Hardswish => {
-                    |xs, out| map_slice(xs, out, |x: F| x * (x + 3.0).clamp(0.0, 6.0) / 6.0)
-                }
-                Frac => |xs, out| map_slice(xs, out, |x: F| x - x.trunc()),
-                Floor => |xs, out| map_slice(xs, out, |x: F| x.floor()),
-                Ceil => |xs, out| map_slice(xs, out, |x: F| x.ceil()),
-                Round => |xs, out| map_slice(xs, out, |x: F| x.round_ties_even()),
-                Trunc => |xs, out| map_slice(xs, out, |x: F| x.trunc()),
-            }
-        }
-    };
-}
-float_kernel!(plain_f32, f32, libm::erff, libm::erfcf, f32);
-float_kernel!(plain_f64, f64, libm::erf, libm::erfc, f64);
 
 fn int_kernel(op: UnaryOp, input: &Tensor, dtype: DType) -> Result<Tensor> {
     match op {

@@ -351,7 +351,8 @@ pub(crate) fn depthwise_row(level: Level, row: &DepthwiseRow<'_>, out: &mut [f32
             Level::Avx2 => depthwise_avx2(row, out),
             #[cfg(target_arch = "aarch64")]
             Level::Neon => depthwise_neon(row, out),
-            Level::Baseline => depthwise::<Portable, 7>(row, out),
+            // Without vector instructions, one copy for all windows is enough.
+            Level::Baseline => depthwise_tiles::<Portable, 2, 0, 0>(row, out),
         }
     }
 }
