@@ -116,8 +116,8 @@ pub use quantized::embedding::{
 };
 pub use quantized::fake_quantize::{FakeQuantizer, MovingRange, fake_quantize};
 pub use quantized::layers::{
-    Output, half_linear, quantized_conv, quantized_conv_dynamic, quantized_conv_transpose,
-    quantized_linear, quantized_linear_dynamic, quantized_mul,
+    OutputParameters, half_linear, quantized_conv, quantized_conv_dynamic,
+    quantized_conv_transpose, quantized_linear, quantized_linear_dynamic, quantized_mul,
 };
 pub use random::continuous::{
     bernoulli_from, bernoulli_in_place, cauchy_in_place, check_deviation, empty_like,

@@ -3,7 +3,9 @@
 use sconce_kernel_core::tensor::quantization::{pack, per_tensor, underlying};
 
 use crate::quantize::{centred, map_codes, nearest};
-use crate::{BinaryOp, Error, Output, Quantizer, Result, Scalar, Tensor, binary, through_floats};
+use crate::{
+    BinaryOp, Error, OutputParameters, Quantizer, Result, Scalar, Tensor, binary, through_floats,
+};
 
 /// `quantized::add_scalar`: the zero point moves, and where it would leave the range of integers,
 /// steps become larger.
@@ -53,7 +55,7 @@ pub fn quantized_mul_scalar(input: &Tensor, other: f64, relu: bool) -> Result<Te
 ///
 /// # Errors
 /// For sizes that do not fit and tensors that have not one scale.
-pub fn quantized_matmul(a: &Tensor, b: &Tensor, output: Output) -> Result<Tensor> {
+pub fn quantized_matmul(a: &Tensor, b: &Tensor, output: OutputParameters) -> Result<Tensor> {
     let ((a_scale, _), (b_scale, _)) = (per_tensor(a)?, per_tensor(b)?);
     let sums = crate::matmul(&centred(a)?, &centred(b)?)?.contiguous()?;
     let by = a_scale as f32 * b_scale as f32 * (1.0 / output.scale as f32);

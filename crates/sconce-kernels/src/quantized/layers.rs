@@ -31,7 +31,7 @@ const BLOCK: usize = 32;
 
 /// Where results of a product go: their parameters and whether they are cut off at 0.
 #[derive(Debug, Clone, Copy)]
-pub struct Output {
+pub struct OutputParameters {
     /// The size of a step.
     pub scale: f64,
     /// What stands for 0.
@@ -40,7 +40,7 @@ pub struct Output {
     pub relu: bool,
 }
 
-impl Output {
+impl OutputParameters {
     fn quantizer(self) -> Quantizer {
         Quantizer::PerTensor { scale: self.scale, zero_point: self.zero_point }
     }
@@ -119,7 +119,7 @@ fn requantized(
     sums: &Tensor,
     (input, weight): (&Tensor, &Tensor),
     bias: Option<&Tensor>,
-    output: Output,
+    output: OutputParameters,
 ) -> Result<Tensor> {
     let (scale, _) = per_tensor(input)?;
     let count = sums.sizes().last().map_or(1, |&count| count as usize);
@@ -404,7 +404,7 @@ pub fn quantized_linear(
     input: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,
-    output: Output,
+    output: OutputParameters,
 ) -> Result<Tensor> {
     let codes = requantized(&linear_sums(input, weight)?, (input, weight), bias, output)?;
     with_quantizer(&codes, input.dtype(), output.quantizer())
@@ -494,7 +494,7 @@ pub fn quantized_conv(
     weight: &Tensor,
     bias: Option<&Tensor>,
     options: &ConvOptions<'_>,
-    output: Output,
+    output: OutputParameters,
 ) -> Result<Tensor> {
     convolved(&conv_sums(input, weight, options)?, (input, weight), bias, output)
 }
@@ -509,7 +509,7 @@ pub fn quantized_conv_transpose(
     bias: Option<&Tensor>,
     options: &ConvOptions<'_>,
     output_padding: &[i64],
-    output: Output,
+    output: OutputParameters,
 ) -> Result<Tensor> {
     let sums = transposed_sums(input, weight, options, output_padding)?;
     convolved(&sums, (input, weight), bias, output)
@@ -532,7 +532,7 @@ fn convolved(
     sums: &Tensor,
     (input, weight): (&Tensor, &Tensor),
     bias: Option<&Tensor>,
-    output: Output,
+    output: OutputParameters,
 ) -> Result<Tensor> {
     let codes = channels_last(requantized(sums, (input, weight), bias, output)?, weight)?;
     with_quantizer(&codes, input.dtype(), output.quantizer())
@@ -557,7 +557,7 @@ fn channels_last(result: Tensor, weight: &Tensor) -> Result<Tensor> {
 ///
 /// # Errors
 /// For sizes that do not broadcast, and tensors that have not one scale.
-pub fn quantized_mul(a: &Tensor, b: &Tensor, output: Output) -> Result<Tensor> {
+pub fn quantized_mul(a: &Tensor, b: &Tensor, output: OutputParameters) -> Result<Tensor> {
     let ((a_scale, _), (b_scale, _)) = (per_tensor(a)?, per_tensor(b)?);
     let product = binary(BinaryOp::Mul, (&centred(a)?).into(), (&centred(b)?).into())?;
     let by = a_scale as f32 * b_scale as f32 * (1.0 / output.scale as f32);
@@ -583,7 +583,7 @@ mod tests {
         let by =
             Quantizer::PerChannel { scales: vec![0.5, 0.25], zero_points: vec![0, 0], axis: 0 };
         let w = quantize(&w, by, DType::QInt8).unwrap();
-        let output = Output { scale: 0.25, zero_point: 10, relu: false };
+        let output = OutputParameters { scale: 0.25, zero_point: 10, relu: false };
         let bias = Tensor::from_slice(&[0.5f32, 0.0], &[2]).unwrap();
         let y = quantized_linear(&x.unwrap(), &w, Some(&bias), output).unwrap();
         assert_eq!(dequantize(&y).unwrap().to_vec::<f32>().unwrap(), [3.5, 0.0]);

@@ -33,7 +33,7 @@ pub fn min_max(
         return crate::rearranged_with_indices(input, |whole| min_max(which, whole, dim, keepdim));
     }
     let name = if which == MinMax::Max { "max" } else { "min" };
-    positions(Choice::new(name, which, input, dim, keepdim)?)
+    positions(MinMaxQuery::new(name, which, input, dim, keepdim)?)
 }
 
 /// The values of [`min_max`] alone.
@@ -50,7 +50,7 @@ pub fn min_max_values(
         return Ok(min_max(which, input, dim, keepdim)?.0);
     }
     let name = if which == MinMax::Max { "max" } else { "min" };
-    values(Choice::new(name, which, input, dim, keepdim)?)
+    values(MinMaxQuery::new(name, which, input, dim, keepdim)?)
 }
 
 /// `torch.argmax` and `torch.argmin`.
@@ -73,12 +73,12 @@ pub fn arg_min_max(
     }
     match input.dtype().is_quantized() {
         true => Ok(min_max(which, input, dim, keepdim)?.1),
-        false => Ok(positions(Choice::new(name, which, input, dim, keepdim)?)?.1),
+        false => Ok(positions(MinMaxQuery::new(name, which, input, dim, keepdim)?)?.1),
     }
 }
 
 /// What is chosen from, once it is known to be something.
-struct Choice<'a> {
+struct MinMaxQuery<'a> {
     name: &'a str,
     which: MinMax,
     dtype: DType,
@@ -86,7 +86,7 @@ struct Choice<'a> {
     compute: DType,
 }
 
-impl<'a> Choice<'a> {
+impl<'a> MinMaxQuery<'a> {
     /// For an operator of this name.
     fn new(
         name: &'a str,
@@ -94,8 +94,8 @@ impl<'a> Choice<'a> {
         input: &Tensor,
         dim: Option<i64>,
         keepdim: bool,
-    ) -> Result<Choice<'a>> {
-        let choice = Choice::of_dims(name, which, input, dim.as_slice(), keepdim)?;
+    ) -> Result<MinMaxQuery<'a>> {
+        let choice = MinMaxQuery::of_dims(name, which, input, dim.as_slice(), keepdim)?;
         let reduced = &choice.reduced;
         if reduced.len == 0 && (reduced.count > 0 || dim.is_none()) {
             return Err(match dim {
@@ -119,7 +119,7 @@ impl<'a> Choice<'a> {
         input: &Tensor,
         dims: &[i64],
         keepdim: bool,
-    ) -> Result<Choice<'a>> {
+    ) -> Result<MinMaxQuery<'a>> {
         let dtype = input.dtype();
         if dtype.is_complex() || dtype == DType::UInt64 {
             let kernel = if which == MinMax::Max { "max_all" } else { "min_all" };
@@ -131,13 +131,13 @@ impl<'a> Choice<'a> {
             other => compute_dtype(other),
         };
         let reduced = Reduced::new(&input.to_dtype(compute)?, dims, keepdim)?;
-        Ok(Choice { name, which, dtype, reduced, compute })
+        Ok(MinMaxQuery { name, which, dtype, reduced, compute })
     }
 }
 
 /// The values that are chosen.
-fn values(choice: Choice<'_>) -> Result<Tensor> {
-    let Choice { name, which, dtype, reduced, compute } = choice;
+fn values(choice: MinMaxQuery<'_>) -> Result<Tensor> {
+    let MinMaxQuery { name, which, dtype, reduced, compute } = choice;
     let values = match compute {
         DType::Float32 => reduced.extremes::<f32>(which),
         DType::Float64 => reduced.extremes::<f64>(which),
@@ -152,8 +152,8 @@ fn values(choice: Choice<'_>) -> Result<Tensor> {
 }
 
 /// The values that are chosen, and where they stand.
-fn positions(choice: Choice<'_>) -> Result<(Tensor, Tensor)> {
-    let Choice { name, which, dtype, reduced, compute } = choice;
+fn positions(choice: MinMaxQuery<'_>) -> Result<(Tensor, Tensor)> {
+    let MinMaxQuery { name, which, dtype, reduced, compute } = choice;
     let (values, indices) = match compute {
         DType::Float32 => reduced.positions::<f32>(which),
         DType::Float64 => reduced.positions::<f64>(which),
@@ -479,7 +479,7 @@ fn extremum_over(which: MinMax, input: &Tensor, dims: &[i64], keepdim: bool) -> 
         return min_max(which, &flat, Some(1), false)?.0.view(&sizes);
     }
     let name = if which == MinMax::Max { "max" } else { "min" };
-    values(Choice::of_dims(name, which, input, dims, keepdim)?)
+    values(MinMaxQuery::of_dims(name, which, input, dims, keepdim)?)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::sorting::sort_keys::{self, KeyedIndex, SortKey, WithKeys, with_keys};
 use crate::{DType, Dims, Error, Result, Tensor};
 
 /// Which element of a row is chosen.
-trait Choice {
+trait RankQuery {
     /// Its position. Rows have at least one element.
     fn of<T: SortKey>(&self, row: &[T]) -> usize;
 }
@@ -25,7 +25,7 @@ fn picked(
     dim: i64,
     keepdim: bool,
     name: &str,
-    choice: impl Choice + Sync,
+    choice: impl RankQuery + Sync,
 ) -> Result<(Tensor, Tensor)> {
     let dtype = input.dtype();
     expect_ordered(name, dtype)?;
@@ -45,7 +45,7 @@ fn picked(
     Ok((values.to_dtype(dtype)?, indices))
 }
 
-fn chosen<T: SortKey>(rows: &Rows, choice: impl Choice + Sync) -> Result<(Tensor, Tensor)> {
+fn chosen<T: SortKey>(rows: &Rows, choice: impl RankQuery + Sync) -> Result<(Tensor, Tensor)> {
     let wide = rows.tensor.to_dtype(T::DTYPE)?;
     let all = wide.read::<T>()?;
     let (all, len) = (&all[..], rows.len.max(1));
@@ -79,7 +79,7 @@ pub fn median(
     ignore_nan: bool,
 ) -> Result<(Tensor, Tensor)> {
     expect_number("median_out", input.dtype())?;
-    picked(input, dim, keepdim, "median", Middle { ignore_nan })
+    picked(input, dim, keepdim, "median", MedianQuery { ignore_nan })
 }
 
 fn expect_number(kernel: &str, dtype: DType) -> Result<()> {
@@ -87,11 +87,11 @@ fn expect_number(kernel: &str, dtype: DType) -> Result<()> {
 }
 
 /// The lower of two middle elements; of equal ones, in the order in which they stand.
-struct Middle {
+struct MedianQuery {
     ignore_nan: bool,
 }
 
-impl Choice for Middle {
+impl RankQuery for MedianQuery {
     fn of<T: SortKey>(&self, row: &[T]) -> usize {
         let nans = row.iter().filter(|x| x.not_a_number()).count();
         if !self.ignore_nan && nans > 0 {
@@ -138,15 +138,15 @@ pub fn kthvalue(input: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<(Tens
             "kthvalue(): selected number k out of range for dimension {at}"
         )));
     }
-    picked(input, dim, keepdim, "kthvalue", Kth { rank: k as usize - 1 })
+    picked(input, dim, keepdim, "kthvalue", KthQuery { rank: k as usize - 1 })
 }
 
 /// The element of this rank; of equal ones, that which Hoare's selection finds.
-struct Kth {
+struct KthQuery {
     rank: usize,
 }
 
-impl Choice for Kth {
+impl RankQuery for KthQuery {
     fn of<T: SortKey>(&self, row: &[T]) -> usize {
         match sort_keys::nth(row, self.rank) {
             (position, false) => position,
@@ -207,7 +207,7 @@ fn quickselect<T: Real>(row: &[T], rank: usize) -> usize {
 /// For empty rows and complex numbers.
 pub fn mode(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
     struct MostFrequent;
-    impl Choice for MostFrequent {
+    impl RankQuery for MostFrequent {
         fn of<T: SortKey>(&self, row: &[T]) -> usize {
             most_frequent(row)
         }
@@ -398,7 +398,7 @@ pub fn topk(
     let rows = input.transpose(at as i64, -1)?.contiguous()?;
     let len = size.max(1) as usize;
     let k_len = k as usize;
-    let best = Best { k: k_len, largest, sorted };
+    let best = ModeQuery { k: k_len, largest, sorted };
     let indices = match computed(dtype)? {
         DType::Int64 => best.of_rows::<i64>(&rows, len),
         DType::Float32 => best.of_rows::<f32>(&rows, len),
@@ -417,13 +417,13 @@ pub fn topk(
 
 /// How many elements are wanted, and which.
 #[derive(Clone, Copy)]
-struct Best {
+struct ModeQuery {
     k: usize,
     largest: bool,
     sorted: bool,
 }
 
-impl Best {
+impl ModeQuery {
     /// The positions of the wanted elements of rows of `len`.
     fn of_rows<T: SortKey>(self, rows: &Tensor, len: usize) -> Result<Vec<i64>> {
         let wide = rows.to_dtype(T::DTYPE)?;
@@ -437,7 +437,7 @@ impl Best {
                 for (positions, row) in piece.chunks_exact_mut(k).zip(rows) {
                     match self.is_partial(len) {
                         true => self.first_of_row(row, positions),
-                        false => with_keys(row, self.largest, Top { best: self, positions }),
+                        false => with_keys(row, self.largest, TopkQuery { best: self, positions }),
                     }
                 }
             });
@@ -488,12 +488,12 @@ impl Best {
 }
 
 /// Writes the positions of the wanted elements of a row.
-struct Top<'a> {
-    best: Best,
+struct TopkQuery<'a> {
+    best: ModeQuery,
     positions: &'a mut [i64],
 }
 
-impl WithKeys<()> for Top<'_> {
+impl WithKeys<()> for TopkQuery<'_> {
     fn with<P: KeyedIndex>(&mut self, row: &mut [P], _: u64) {
         let k = self.best.k;
         if !self.best.sorted {
@@ -537,7 +537,7 @@ mod tests {
                 introsort::partial_sort(&mut all, k, &|a: (u32, usize), b| a.0 < b.0);
                 let expected: Vec<i64> = all[..k].iter().map(|&(_, at)| at as i64).collect();
                 let mut positions = vec![0; k];
-                Best { k, largest, sorted: true }.first_of_row(&row, &mut positions);
+                ModeQuery { k, largest, sorted: true }.first_of_row(&row, &mut positions);
                 assert_eq!(positions, expected, "{k} of {len}");
             }
         }

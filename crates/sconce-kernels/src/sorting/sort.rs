@@ -50,12 +50,12 @@ pub fn sort(input: &Tensor, dim: i64, descending: bool, stable: bool) -> Result<
 const LONG: i64 = 32_768;
 
 /// Writes the positions of a sorted row.
-struct Order<'a> {
+struct SortRow<'a> {
     positions: &'a mut [i64],
     stable: bool,
 }
 
-impl WithKeys<()> for Order<'_> {
+impl WithKeys<()> for SortRow<'_> {
     fn with<P: KeyedIndex>(&mut self, row: &mut [P], bound: u64) {
         sort_keys::sort(row, bound, self.stable);
         for (position, placed) in self.positions.iter_mut().zip(row) {
@@ -80,7 +80,7 @@ fn order<T: SortKey>(input: &Tensor, dim: i64, descending: bool, stable: bool) -
                 for (positions, row) in
                     piece.chunks_exact_mut(len).zip(values[start..].chunks_exact(len))
                 {
-                    with_keys(row, descending, Order { positions, stable });
+                    with_keys(row, descending, SortRow { positions, stable });
                 }
             },
         );

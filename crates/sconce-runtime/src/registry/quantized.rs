@@ -1,6 +1,6 @@
 //! Quantized tensors and layers.
 
-use sconce_kernels::{self as kernels, ConvOptions, DType, Output, Quantizer, Tensor};
+use sconce_kernels::{self as kernels, ConvOptions, DType, OutputParameters, Quantizer, Tensor};
 
 use super::tensor_args::{kernel, listed, made};
 use super::{Args, Table};
@@ -164,8 +164,8 @@ fn per_channel(tensor: &Tensor) -> Result<(Tensor, Tensor, i64)> {
 }
 
 /// The scale and zero point at two operands.
-pub(super) fn output(args: &Args<'_>, at: [usize; 2], relu: bool) -> Result<Output> {
-    Ok(Output { scale: args.real(at[0])?, zero_point: args.int(at[1])?, relu })
+pub(super) fn output(args: &Args<'_>, at: [usize; 2], relu: bool) -> Result<OutputParameters> {
+    Ok(OutputParameters { scale: args.real(at[0])?, zero_point: args.int(at[1])?, relu })
 }
 
 fn linear(args: &Args<'_>, relu: bool) -> Result {

@@ -10,7 +10,7 @@ use crate::nn::conv::number::Number;
 use crate::nn::conv::window::{Geometry, taps, window_rows};
 
 /// A plane with zeros around it.
-struct Frame<T> {
+struct PaddedPlane<T> {
     data: Vec<T>,
     /// Steps between rows, and between images.
     steps: [usize; 2],
@@ -27,7 +27,7 @@ const FEW: usize = 8;
 /// Frames may have this many times the elements of the planes that are read and written.
 const ROOM: usize = 8;
 
-impl<T: Number> Frame<T> {
+impl<T: Number> PaddedPlane<T> {
     /// Puts a plane of these sizes into zeros of other sizes, `lead` of them before it. Columns are
     /// divided among this many parts by turns. None where it would take far more memory than `usual`
     /// elements.
@@ -38,7 +38,7 @@ impl<T: Number> Frame<T> {
         around: [usize; 3],
         parts: usize,
         usual: usize,
-    ) -> Option<Frame<T>> {
+    ) -> Option<PaddedPlane<T>> {
         // The last outputs of a row are computed with some that are not there.
         let part = around[2].div_ceil(parts).checked_add(FEW)?;
         let row = part.checked_mul(parts)?;
@@ -47,7 +47,7 @@ impl<T: Number> Frame<T> {
         if count > ROOM.checked_mul(usual)?.max(1 << 12) {
             return None;
         }
-        let mut frame = Frame { data: vec![T::NOTHING; count], steps: [row, image], part };
+        let mut frame = PaddedPlane { data: vec![T::NOTHING; count], steps: [row, image], part };
         let width = around[2].saturating_sub(lead[2]).min(size[2]);
         let rows = plane.chunks_exact(size[2]).enumerate();
         for (at, from) in rows {
@@ -139,7 +139,7 @@ pub(crate) fn convolve<T: Number>(plane: &[T], filter: &[T], out: &mut [T], g: G
         ((g.output[dim] - 1) * g.stride[dim]) + (g.kernel[dim] - 1) * g.dilation[dim] + 1
     });
     let (stride, usual) = (g.stride[2], plane.len() + out.len());
-    let framed = || Frame::new(plane, g.input, g.padding, around, stride, usual);
+    let framed = || PaddedPlane::new(plane, g.input, g.padding, around, stride, usual);
     let Some(frame) = is_finite(filter).then(framed).flatten() else {
         return convolve_inside(plane, filter, out, g);
     };
@@ -187,7 +187,7 @@ pub(crate) fn transpose<T: Number>(plane: &[T], filter: &[T], out: &mut [T], g: 
     });
     let residues = g.stride.iter().try_fold(1usize, |all, &n| all.checked_mul(n));
     let residues = residues.filter(|&n| n <= MOST_RESIDUES && is_finite(filter));
-    let framed = || Frame::new(plane, g.output, reach, around, 1, plane.len() + out.len());
+    let framed = || PaddedPlane::new(plane, g.output, reach, around, 1, plane.len() + out.len());
     let Some((residues, frame)) = residues.zip(residues.and_then(|_| framed())) else {
         return transpose_inside(plane, filter, out, g);
     };

@@ -29,7 +29,7 @@ pub(crate) struct Channels {
 }
 
 /// A few lines of the result of one group of channels.
-struct Strip<'a, T> {
+struct PatchStrip<'a, T> {
     /// Of the batch and its groups.
     block: usize,
     first_line: usize,
@@ -51,11 +51,11 @@ pub(crate) fn convolve<T: Number>(
     let lines = STRIP.div_ceil(depth).max(FEW_COLUMNS).div_ceil(g.output[2]);
     let lines = lines.min(out_size / g.output[2]);
     let columns = lines * g.output[2];
-    let mut strips: Vec<Strip<'_, T>> = Vec::new();
+    let mut strips: Vec<PatchStrip<'_, T>> = Vec::new();
     for (block, out) in out.chunks_exact_mut(channels.output * out_size).enumerate() {
         let first = strips.len();
         let starts = (0..out_size.div_ceil(columns)).map(|strip| strip * lines);
-        strips.extend(starts.map(|first_line| Strip {
+        strips.extend(starts.map(|first_line| PatchStrip {
             block,
             first_line,
             out: Vec::with_capacity(channels.output),
@@ -70,7 +70,7 @@ pub(crate) fn convolve<T: Number>(
     // Memory that goes from one strip to the next.
     let kept: Mutex<Vec<[Vec<T>; 2]>> = Mutex::new(Vec::new());
     let kept = || kept.lock().unwrap_or_else(PoisonError::into_inner);
-    let work = |strip: Strip<'_, T>| -> Result<()> {
+    let work = |strip: PatchStrip<'_, T>| -> Result<()> {
         let [mut patches, mut sums] = kept().pop().unwrap_or_default();
         let width = strip.out.first().map_or(0, |part| part.len());
         resize(&mut patches, depth, width)?;

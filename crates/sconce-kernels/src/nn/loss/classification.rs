@@ -104,7 +104,7 @@ pub fn nll_loss(
     let inner = sconce_kernel_core::layout::shape::product(&expected[expected.len().min(1)..])
         .max(1) as usize;
     let dtype = input.dtype();
-    let losses = Losses { targets: &targets, weights: &weights, inner, options, dtype };
+    let losses = NllLosses { targets: &targets, weights: &weights, inner, options, dtype };
     let chances = input.contiguous()?;
     let LossOutput { losses, loss, total } = match dtype {
         DType::Float32 => losses.of(&chances.read::<f32>()?),
@@ -126,7 +126,7 @@ pub fn nll_loss(
 }
 
 /// What [`nll_loss`] goes over.
-struct Losses<'a> {
+struct NllLosses<'a> {
     targets: &'a [i64],
     weights: &'a [f64],
     inner: usize,
@@ -141,10 +141,10 @@ struct LossOutput {
     total: f64,
 }
 
-impl Losses<'_> {
+impl NllLosses<'_> {
     /// Of row-major chances.
     fn of<T: Element + Into<f64>>(&self, chances: &[T]) -> Result<LossOutput> {
-        let &Losses { targets, weights, inner, options, dtype } = self;
+        let &NllLosses { targets, weights, inner, options, dtype } = self;
         let mut losses = vec![0.0; targets.len()];
         let mut counted = vec![0.0; targets.len()];
         let results = losses.chunks_mut(inner).zip(counted.chunks_mut(inner));

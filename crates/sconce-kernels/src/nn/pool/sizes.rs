@@ -6,7 +6,7 @@ use crate::{DType, Dims, Error, Result, Tensor};
 
 /// One dimension's share of [`PoolOptions`].
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Walk {
+pub(super) struct WindowSteps {
     pub(super) kernel: i64,
     pub(super) stride: i64,
     pub(super) padding: i64,
@@ -14,7 +14,7 @@ pub(super) struct Walk {
 }
 
 impl PoolOptions<'_> {
-    fn walk(&self, name: &str, rank: usize, dim: usize) -> Result<Walk> {
+    fn walk(&self, name: &str, rank: usize, dim: usize) -> Result<WindowSteps> {
         let pick = |what: &str, list: &[i64], default: i64| match list.len() {
             0 if what == "stride" => Ok(default),
             1 => Ok(list[0]),
@@ -24,7 +24,7 @@ impl PoolOptions<'_> {
             ))),
         };
         let kernel = pick("kernel_size", self.kernel, 1)?;
-        let walk = Walk {
+        let walk = WindowSteps {
             kernel,
             stride: pick("stride", self.stride, kernel)?,
             padding: pick("padding", self.padding, 0)?,
@@ -50,7 +50,7 @@ impl PoolOptions<'_> {
     }
 }
 
-impl Walk {
+impl WindowSteps {
     /// How far a window reaches.
     fn window(self) -> Result<i64> {
         (self.kernel - 1)
@@ -113,13 +113,13 @@ pub(super) fn check_row_padding(options: &PoolOptions<'_>) -> Result<()> {
 }
 
 /// Refuses paddings beyond half a kernel without its gaps.
-fn check_paddings(walks: &[Walk]) -> Result<()> {
+fn check_paddings(walks: &[WindowSteps]) -> Result<()> {
     if walks.iter().all(|walk| walk.padding <= walk.kernel / 2) {
         return Ok(());
     }
     let said = "pad should be smaller than or equal to half of kernel size, but got";
     // Rows are images of one row.
-    let row = Walk { kernel: 1, stride: 1, padding: 0, dilation: 1 };
+    let row = WindowSteps { kernel: 1, stride: 1, padding: 0, dilation: 1 };
     Err(Error::runtime(match walks {
         [t, h, w] => format!(
             "{said} kT: {} kW: {} kH: {} padT: {} padW: {} padH: {}",
@@ -145,7 +145,7 @@ pub(super) fn fixed(
 ) -> Result<([Axis; 3], Dims)> {
     let lead = input.dim() - rank;
     let mut sizes = Dims::from_slice(input.sizes());
-    let walks: Vec<Walk> =
+    let walks: Vec<WindowSteps> =
         (0..rank).map(|dim| options.walk(name, rank, dim)).collect::<Result<_>>()?;
     for (walk, size) in walks.iter().zip(&mut sizes[lead..]) {
         *size = walk.count(*size, options.ceil_mode)?;

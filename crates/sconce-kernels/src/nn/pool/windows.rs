@@ -139,7 +139,7 @@ pub(super) struct Run {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nn::pool::sizes::{Walk, adaptive};
+    use crate::nn::pool::sizes::{WindowSteps, adaptive};
     use crate::{DType, Tensor};
 
     /// The windows along a line of this many elements, taken one by one and side by side.
@@ -167,7 +167,7 @@ mod tests {
             (1, 1, 0, 1, 7, false),
             (3, 4, 0, 1, 17, true),
         ] {
-            let walk = Walk { kernel, stride, padding, dilation };
+            let walk = WindowSteps { kernel, stride, padding, dilation };
             let count = walk.count(size, ceil_mode).unwrap();
             check(&walk.axis(size, count).unwrap(), size as usize);
         }

@@ -10,7 +10,7 @@ use sconce_kernel_core::parallel::partition;
 
 use crate::nn::recurrent::cell::Cell;
 use crate::nn::recurrent::gates::{gru_gates, lstm_gates, plain_gates};
-use crate::nn::recurrent::packed_layout::{Layer, Operands, Out, State};
+use crate::nn::recurrent::packed_layout::{HiddenOutput, Layer, Operands, State};
 
 /// Rows of inputs that are multiplied at a time at least.
 const ROWS: usize = 28;
@@ -27,7 +27,7 @@ pub(crate) fn run(
     layer: Layer,
     operands: Operands<'_>,
     state: State<'_>,
-    out: Option<Out<'_>>,
+    out: Option<HiddenOutput<'_>>,
     backwards: bool,
 ) {
     let Layer { steps, batch, inputs, order, .. } = layer;

@@ -7,7 +7,7 @@
 use sconce_gemm::panel::PANEL;
 
 use crate::nn::recurrent::cell::{Cell, CellWeights, gates_of};
-use crate::nn::recurrent::packed_layout::{Layer, Operands, Order, Out, State};
+use crate::nn::recurrent::packed_layout::{GateLayout, HiddenOutput, Layer, Operands, State};
 use crate::nn::recurrent::{batch, single_sequence};
 use crate::{DType, Result, Tensor};
 
@@ -37,7 +37,7 @@ pub fn pack_recurrent(cell: Cell, weights: CellWeights<'_>) -> Result<Option<[Te
     if !fits {
         return Ok(None);
     }
-    let order = Order { gates, hidden: hidden as usize };
+    let order = GateLayout { gates, hidden: hidden as usize };
     let width = order.width();
     let pack = |weight: &Tensor, k: i64| -> Result<Tensor> {
         let sorted = order.fill_up(&weight.contiguous()?.read::<f32>()?, k as usize);
@@ -114,7 +114,7 @@ impl PackedRecurrent<'_> {
                 let (Some(h), c) = (parts.next(), parts.next()) else { return Ok(None) };
                 let column = direction * layer.order.hidden;
                 let mut all = output.write::<f32>()?;
-                let out = Some(Out { all: &mut all, column, stride: sizes[2] as usize });
+                let out = Some(HiddenOutput { all: &mut all, column, stride: sizes[2] as usize });
                 layer.run(packed, &sequence, State { h, c }, out, direction == 1)?;
             }
             sequence = output;
@@ -182,7 +182,7 @@ pub(crate) fn pack_and_run(
         let (mut h, mut c) = (h?, c.transpose()?);
         let state = State { h: &mut h, c: c.as_deref_mut() };
         let mut all = output.write::<f32>()?;
-        let out = Some(Out { all: &mut all, column: 0, stride: hidden as usize });
+        let out = Some(HiddenOutput { all: &mut all, column: 0, stride: hidden as usize });
         layer.run(packed, input, state, out, backwards)?;
     }
     Ok(Some((output, last)))
@@ -199,7 +199,7 @@ impl Layer {
     /// The layer, if what was packed fits it and the input, time × batch × features.
     fn new(cell: Cell, packed: [&Tensor; 3], input: &Tensor, hidden: i64) -> Option<Layer> {
         let &[steps, batch, inputs] = input.sizes() else { return None };
-        let order = Order { gates: gates_of(cell), hidden: usize::try_from(hidden).ok()? };
+        let order = GateLayout { gates: gates_of(cell), hidden: usize::try_from(hidden).ok()? };
         let panels = (order.width() / PANEL) as i64;
         let sums = order.width() * if cell == Cell::Gru { 2 } else { 1 };
         let is = |tensor: &Tensor, sizes: &[i64]| {
@@ -219,7 +219,7 @@ impl Layer {
         packed: [&Tensor; 3],
         input: &Tensor,
         state: State<'_>,
-        out: Option<Out<'_>>,
+        out: Option<HiddenOutput<'_>>,
         backwards: bool,
     ) -> Result<()> {
         let input = input.contiguous()?;

@@ -6,12 +6,12 @@ use crate::nn::recurrent::cell::Cell;
 
 /// The rows of packed weights: for each gate those of all units, filled up to whole panels.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Order {
+pub(crate) struct GateLayout {
     pub(crate) gates: usize,
     pub(crate) hidden: usize,
 }
 
-impl Order {
+impl GateLayout {
     /// Units, filled up to whole panels.
     pub(crate) fn units(self) -> usize {
         self.hidden.div_ceil(PANEL) * PANEL
@@ -61,7 +61,7 @@ pub(crate) struct Layer {
     pub(crate) steps: usize,
     pub(crate) batch: usize,
     pub(crate) inputs: usize,
-    pub(crate) order: Order,
+    pub(crate) order: GateLayout,
 }
 
 /// The state of a layer: hidden, and for an LSTM the cell, batch × hidden. Changed in place.
@@ -71,7 +71,7 @@ pub(crate) struct State<'a> {
 }
 
 /// Where the hidden states of all steps go: rows of `stride` numbers, from `column` on.
-pub(crate) struct Out<'a> {
+pub(crate) struct HiddenOutput<'a> {
     pub(crate) all: &'a mut [f32],
     pub(crate) column: usize,
     pub(crate) stride: usize,

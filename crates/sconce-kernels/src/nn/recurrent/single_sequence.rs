@@ -1,6 +1,6 @@
 //! One sequence through a packed recurrent layer.
 //!
-//! Units are computed 32 at a time, a [`Stretch`]. A step reads its part of the weight of the hidden
+//! Units are computed 32 at a time, a [`UnitBlock`]. A step reads its part of the weight of the hidden
 //! state once and then has all that the next state of these units needs. The inputs are multiplied a
 //! block of steps at a time, interleaved with the products of the block before
 //! ([`sconce_gemm::packed_gemv`]). Where a step is long enough, threads share its stretches: each free
@@ -18,7 +18,7 @@ use sconce_kernel_core::parallel::{partition, thread_pool};
 
 use crate::nn::recurrent::cell::Cell;
 use crate::nn::recurrent::gates::{gru_gates, lstm_gates, plain_gates};
-use crate::nn::recurrent::packed_layout::{Layer, Operands, Out, State};
+use crate::nn::recurrent::packed_layout::{HiddenOutput, Layer, Operands, State};
 
 /// Weights of the hidden state that a thread should have in each step, in elements: fewer take less
 /// time than threads take to hear of each other.
@@ -31,11 +31,11 @@ pub(crate) fn run(
     layer: Layer,
     operands: Operands<'_>,
     state: State<'_>,
-    out: Option<Out<'_>>,
+    out: Option<HiddenOutput<'_>>,
     backwards: bool,
 ) {
     let Layer { steps, inputs, order, .. } = layer;
-    let blocks = Blocks::new(steps, backwards, interleaved_rows());
+    let blocks = StepBlocks::new(steps, backwards, interleaved_rows());
     let (hidden, width) = (order.hidden, order.width());
     let rows = blocks.rows(0);
     let mut of_first = vec![0f32; rows.len() * width];
@@ -45,7 +45,7 @@ pub(crate) fn run(
     let of_stretch = order.gates * PANEL;
     let mut gates = vec![0f32; 2 * blocks.longest() * width];
     let mut gates = gates.chunks_mut((blocks.longest() * of_stretch).max(1));
-    let mut stretches: Vec<Stretch<'_>> = (0..order.units() / PANEL)
+    let mut stretches: Vec<UnitBlock<'_>> = (0..order.units() / PANEL)
         .map(|at| {
             let [gates, ahead] = [(); 2].map(|()| gates.next().unwrap_or_default());
             let of_first = of_first.chunks_exact(width);
@@ -54,7 +54,7 @@ pub(crate) fn run(
             }
             let out = Vec::with_capacity(if out.is_some() { steps } else { 0 });
             let [cell, next] = [[0.0; PANEL]; 2];
-            Stretch { cell, next, gates, ahead, products: [0.0; 4 * PANEL], out }
+            UnitBlock { cell, next, gates, ahead, products: [0.0; 4 * PANEL], out }
         })
         .collect();
     for (stretch, h) in stretches.iter_mut().zip(state.h.chunks(PANEL)) {
@@ -84,7 +84,7 @@ pub(crate) fn run(
 }
 
 /// 32 units of a layer, and what only they need.
-struct Stretch<'a> {
+struct UnitBlock<'a> {
     cell: [f32; PANEL],
     /// The hidden state after the last step; zeros for units that are none.
     next: [f32; PANEL],
@@ -102,14 +102,14 @@ struct Stretch<'a> {
 /// The steps of a sequence in blocks. The inputs of the first block are multiplied before it begins;
 /// those of all others while the block before is computed.
 #[derive(Debug)]
-struct Blocks {
+struct StepBlocks {
     /// The step after the last one of each block.
     ends: Vec<usize>,
     backwards: bool,
 }
 
 /// Where a step is.
-struct Step {
+struct StepPosition {
     /// Whether the step goes over stretches and their weights from the last to the first. Every other one
     /// does, and begins with what the one before has left in the first cache.
     back: bool,
@@ -124,10 +124,10 @@ struct Step {
     row: usize,
 }
 
-impl Blocks {
+impl StepBlocks {
     /// The first block is short, and has the steps that make no whole unit; each of the others is at most
     /// twice as long as the one before it.
-    fn new(steps: usize, backwards: bool, rows: InterleavedRows) -> Blocks {
+    fn new(steps: usize, backwards: bool, rows: InterleavedRows) -> StepBlocks {
         let InterleavedRows { unit, best } = rows;
         let first = if steps < 2 * unit { steps } else { unit + steps % unit };
         let (mut ends, mut length) = (vec![first], unit);
@@ -136,7 +136,7 @@ impl Blocks {
             ends.push(start + length.min(steps - start));
             length = (2 * length).min(best);
         }
-        Blocks { ends, backwards }
+        StepBlocks { ends, backwards }
     }
 
     /// The steps of the longest block.
@@ -146,12 +146,19 @@ impl Blocks {
     }
 
     /// The position of a step.
-    fn position(&self, step: usize) -> Step {
+    fn position(&self, step: usize) -> StepPosition {
         let block = self.ends.partition_point(|&end| end <= step);
         let start = if block == 0 { 0 } else { self.ends[block - 1] };
         let (within, rows) = (step - start, self.rows(block));
         let row = if self.backwards { rows.len() - 1 - within } else { within };
-        Step { back: step % 2 == 1, block, within, rows, following: self.rows(block + 1), row }
+        StepPosition {
+            back: step % 2 == 1,
+            block,
+            within,
+            rows,
+            following: self.rows(block + 1),
+            row,
+        }
     }
 
     /// The rows of the input that a block takes; none after the last block.
@@ -167,7 +174,7 @@ impl Blocks {
 struct Sequence<'a> {
     layer: Layer,
     operands: Operands<'a>,
-    blocks: Blocks,
+    blocks: StepBlocks,
 }
 
 impl Sequence<'_> {
@@ -183,7 +190,7 @@ impl Sequence<'_> {
     }
 
     /// All steps on this thread.
-    fn run_here(&self, stretches: &mut [Stretch<'_>], h: &mut [f32]) {
+    fn run_here(&self, stretches: &mut [UnitBlock<'_>], h: &mut [f32]) {
         for step in 0..self.layer.steps {
             let step = self.blocks.position(step);
             for at in in_turn(0..stretches.len(), step.back) {
@@ -200,9 +207,9 @@ impl Sequence<'_> {
     fn run_shared<'s>(
         &self,
         helpers: usize,
-        stretches: Vec<Stretch<'s>>,
+        stretches: Vec<UnitBlock<'s>>,
         h: &mut [f32],
-    ) -> Vec<Stretch<'s>> {
+    ) -> Vec<UnitBlock<'s>> {
         let shared = Shared {
             done: stretches.iter().map(|_| AtomicUsize::new(0)).collect(),
             stretches: stretches.into_iter().map(Mutex::new).collect(),
@@ -250,10 +257,10 @@ impl Sequence<'_> {
 
     /// The products of a step of a stretch: what the hidden state `h` gives to its gates, and its share of what
     /// the inputs of the next block give to them. Steps come in their order.
-    fn multiply(&self, at: usize, stretch: &mut Stretch<'_>, h: &[f32], step: &Step) {
+    fn multiply(&self, at: usize, stretch: &mut UnitBlock<'_>, h: &[f32], step: &StepPosition) {
         let Layer { cell, inputs, order, .. } = self.layer;
         let width = order.gates * PANEL;
-        let Step { back, block, within, ref rows, ref following, row } = *step;
+        let StepPosition { back, block, within, ref rows, ref following, row } = *step;
         if within == 0 {
             if block > 0 {
                 std::mem::swap(&mut stretch.gates, &mut stretch.ahead);
@@ -297,9 +304,9 @@ impl Sequence<'_> {
     }
 
     /// The next state of a stretch, from what [`Sequence::multiply`] gave.
-    fn next_state(&self, stretch: &mut Stretch<'_>, step: &Step) {
+    fn next_state(&self, stretch: &mut UnitBlock<'_>, step: &StepPosition) {
         let Layer { cell, order, .. } = self.layer;
-        let Stretch { gates, products, cell: c, next, out, .. } = stretch;
+        let UnitBlock { gates, products, cell: c, next, out, .. } = stretch;
         let width = order.gates * PANEL;
         let gates = &gates[step.row * width..][..width];
         match cell {
@@ -329,7 +336,7 @@ fn copy_units(units: &[f32; PANEL], to: &mut [f32]) {
 
 /// What threads share that run over one sequence together.
 struct Shared<'a> {
-    stretches: Vec<Mutex<Stretch<'a>>>,
+    stretches: Vec<Mutex<UnitBlock<'a>>>,
     /// How many steps of each stretch are done.
     done: Vec<AtomicUsize>,
     /// The hidden state after even and after odd numbers of steps, as bits. Nobody reads the one that is
@@ -353,7 +360,7 @@ impl<'a> Shared<'a> {
     }
 
     /// A stretch, if a step of it is to be done and nobody does it.
-    fn take(&self, at: usize, step: usize) -> Option<MutexGuard<'_, Stretch<'a>>> {
+    fn take(&self, at: usize, step: usize) -> Option<MutexGuard<'_, UnitBlock<'a>>> {
         let waits = || self.done[at].load(Ordering::Acquire) == step;
         if !waits() {
             return None;

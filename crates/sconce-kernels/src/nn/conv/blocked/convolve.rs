@@ -6,9 +6,9 @@ use sconce_kernel_core::simd::lanes::LANES;
 use smallvec::SmallVec;
 
 use super::activation::Activation;
-use super::pack::stretches;
+use super::pack::block_runs;
 use super::tile::{DepthwiseRow, Part, Row, depthwise_row, row};
-use super::{Scheme, blocked_sizes, scratch};
+use super::{ChannelLayout, blocked_sizes, scratch};
 use crate::{DType, Error, Result, Tensor};
 
 /// Multiply-adds below which other threads cost more than they bring.
@@ -85,7 +85,7 @@ pub(super) fn convolve(
     let shape =
         [options.out_channels, options.in_channels.checked_div(options.groups).unwrap_or(0)];
     let [height, width] = options.kernel;
-    let scheme = Scheme::of(&[shape[0], shape[1], height, width], options.groups);
+    let scheme = ChannelLayout::of(&[shape[0], shape[1], height, width], options.groups);
     let scheme = scheme.ok_or_else(unfit)?;
     let (batch, sizes) = sizes(scheme, input, options)?.ok_or_else(unfit)?;
     let (out_channels, groups) = (options.out_channels as usize, options.groups as usize);
@@ -102,9 +102,9 @@ pub(super) fn convolve(
     let mut out = result.write::<f32>()?;
     let taps = sizes.kernel[0] * sizes.kernel[1];
     let weights = match scheme {
-        Scheme::Depthwise => blocks * taps * LANES,
-        Scheme::Planar => blocks * LANES * sizes.planes * taps,
-        Scheme::Dense => blocks * LANES * (sizes.planes / groups) * LANES * taps,
+        ChannelLayout::Depthwise => blocks * taps * LANES,
+        ChannelLayout::Planar => blocks * LANES * sizes.planes * taps,
+        ChannelLayout::Dense => blocks * LANES * (sizes.planes / groups) * LANES * taps,
     };
     if w.len() != weights || b.len() != blocks * LANES {
         return Err(unfit());
@@ -118,9 +118,9 @@ pub(super) fn convolve(
         let residual = residual.as_ref().map(|r| &r[index * out_len..(index + 1) * out_len]);
         let call = Call { level, sizes, weights: &w, bias: &b, residual, options, groups };
         match scheme {
-            Scheme::Depthwise => call.depthwise(x, out),
-            Scheme::Planar => call.padded(x, 1, out),
-            Scheme::Dense => call.padded(x, LANES, out),
+            ChannelLayout::Depthwise => call.depthwise(x, out),
+            ChannelLayout::Planar => call.padded(x, 1, out),
+            ChannelLayout::Dense => call.padded(x, LANES, out),
         }
     }
     drop(out);
@@ -128,15 +128,15 @@ pub(super) fn convolve(
 }
 
 /// The batch and the sizes of a image; `None` where they do not fit.
-fn sizes(scheme: Scheme, input: &Tensor, o: &BlockedConv) -> Result<Option<(usize, Sizes)>> {
+fn sizes(scheme: ChannelLayout, input: &Tensor, o: &BlockedConv) -> Result<Option<(usize, Sizes)>> {
     let [batch, planes, height, width] = match (scheme, input.sizes()) {
-        (Scheme::Planar, &[n, c, h, w]) if input.dtype() == DType::Float32 => {
+        (ChannelLayout::Planar, &[n, c, h, w]) if input.dtype() == DType::Float32 => {
             [n, c, h, w].map(|size| size as usize)
         }
         _ => blocked_sizes(input)?,
     };
     let wanted = match scheme {
-        Scheme::Planar => o.in_channels as usize,
+        ChannelLayout::Planar => o.in_channels as usize,
         _ => (o.in_channels as usize).div_ceil(LANES),
     };
     let steps = o.stride.iter().chain(&o.dilation).chain(&o.kernel);
@@ -183,7 +183,7 @@ struct Call<'a> {
 }
 
 /// Some rows of a stretch of result channels.
-struct Piece<'a> {
+struct ConvTask<'a> {
     first_row: usize,
     first_block: usize,
     group: usize,
@@ -193,12 +193,12 @@ struct Piece<'a> {
 
 impl Call<'_> {
     /// How many rows a piece has when this many threads share the work.
-    fn rows_per_piece(&self, threads: usize, stretches: usize) -> usize {
+    fn rows_per_piece(&self, threads: usize, block_runs: usize) -> usize {
         let rows = self.sizes.output[0];
         if threads < 2 {
             return rows;
         }
-        let pieces = (threads * PIECES_PER_THREAD).div_ceil(stretches.max(1));
+        let pieces = (threads * PIECES_PER_THREAD).div_ceil(block_runs.max(1));
         rows.div_ceil(pieces).max(1)
     }
 
@@ -247,13 +247,13 @@ impl Call<'_> {
         let [out_height, out_width] = s.output;
         let out_channels = self.options.out_channels as usize;
         let per_block = offsets.len() * lanes * LANES;
-        let stretch_count = stretches(out_channels, self.groups).count();
+        let stretch_count = block_runs(out_channels, self.groups).count();
         let work = offsets.len() * lanes * out_channels * out_height * out_width;
         let threads = if work < PARALLEL { 1 } else { partition::num_threads() };
         let rows = self.rows_per_piece(threads, stretch_count);
         let (mut rest, mut weights) = (out, self.weights);
         let mut pieces = Vec::new();
-        for stretch in stretches(out_channels, self.groups) {
+        for stretch in block_runs(out_channels, self.groups) {
             let (own, others) = weights.split_at(per_block * stretch.blocks);
             weights = others;
             let all = std::mem::take(&mut rest);
@@ -262,7 +262,7 @@ impl Call<'_> {
             let (a, b) = all.split_at_mut(out_height * out_width * LANES);
             let mut second = b.chunks_mut(rows * out_width * LANES);
             for (index, a) in a.chunks_mut(rows * out_width * LANES).enumerate() {
-                pieces.push(Piece {
+                pieces.push(ConvTask {
                     first_row: index * rows,
                     first_block: stretch.first,
                     group: stretch.group,
@@ -272,7 +272,7 @@ impl Call<'_> {
             }
         }
         let flat = s.kernel == [1; 2] && s.stride == [1; 2];
-        let compute = |piece: Piece<'_>| {
+        let compute = |piece: ConvTask<'_>| {
             let [a, b] = piece.out;
             let step = if flat { a.len() } else { out_width * LANES };
             let start = piece.group * planes * plane;

@@ -25,7 +25,7 @@ use crate::{DType, Error, Result, Tensor};
 
 /// Whether the channels of a image can be blocked: how a convolution's channels are divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scheme {
+enum ChannelLayout {
     /// Few input channels, which lie apart as in any tensor.
     Planar,
     /// Blocks of sixteen channels to blocks of sixteen channels.
@@ -37,9 +37,9 @@ enum Scheme {
 /// How many channels a image may have to be read as it is.
 const MAX_PLANAR: i64 = 4;
 
-impl Scheme {
+impl ChannelLayout {
     /// The scheme for a weight `[O, I/groups, h, w]`, if there is one.
-    fn of(weight: &[i64], groups: i64) -> Option<Scheme> {
+    fn of(weight: &[i64], groups: i64) -> Option<ChannelLayout> {
         let &[out, per_group, height, width] = weight else { return None };
         let sizes = [out, per_group, height, width, groups];
         if sizes.iter().any(|&size| size <= 0) || out % groups != 0 {
@@ -47,10 +47,10 @@ impl Scheme {
         }
         let whole = per_group % LANES as i64 == 0 && (out / groups) % LANES as i64 == 0;
         match (groups, per_group) {
-            (1, ..=MAX_PLANAR) => Some(Scheme::Planar),
-            (1, _) => Some(Scheme::Dense),
-            (_, 1) if out == groups => Some(Scheme::Depthwise),
-            _ if whole => Some(Scheme::Dense),
+            (1, ..=MAX_PLANAR) => Some(ChannelLayout::Planar),
+            (1, _) => Some(ChannelLayout::Dense),
+            (_, 1) if out == groups => Some(ChannelLayout::Depthwise),
+            _ if whole => Some(ChannelLayout::Dense),
             _ => None,
         }
     }

@@ -2,12 +2,12 @@
 
 use sconce_kernel_core::simd::lanes::LANES;
 
-use super::Scheme;
+use super::ChannelLayout;
 use crate::{DType, Error, Result, Tensor};
 
 /// A stretch of one or two blocks of result channels of one group.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stretch {
+pub(super) struct BlockRun {
     /// The first block.
     pub(super) first: usize,
     /// One or two blocks.
@@ -16,10 +16,10 @@ pub(super) struct Stretch {
 }
 
 /// All stretches: two blocks where the group has them.
-pub(super) fn stretches(out_channels: usize, groups: usize) -> impl Iterator<Item = Stretch> {
+pub(super) fn block_runs(out_channels: usize, groups: usize) -> impl Iterator<Item = BlockRun> {
     let per_group = (out_channels / groups).div_ceil(LANES);
     (0..groups).flat_map(move |group| {
-        (0..per_group).step_by(2).map(move |block| Stretch {
+        (0..per_group).step_by(2).map(move |block| BlockRun {
             first: group * per_group + block,
             blocks: (per_group - block).min(2),
             group,
@@ -33,7 +33,7 @@ pub(super) fn stretches(out_channels: usize, groups: usize) -> impl Iterator<Ite
 /// # Errors
 /// For other dtypes than `float32`.
 pub fn pack_weight(weight: &Tensor, groups: i64) -> Result<Option<Tensor>> {
-    let Some(scheme) = Scheme::of(weight.sizes(), groups) else { return Ok(None) };
+    let Some(scheme) = ChannelLayout::of(weight.sizes(), groups) else { return Ok(None) };
     if weight.dtype() != DType::Float32 {
         return Err(Error::runtime("only float32 is convolved in blocks"));
     }
@@ -45,15 +45,15 @@ pub fn pack_weight(weight: &Tensor, groups: i64) -> Result<Option<Tensor>> {
         false => 0.0,
     };
     let mut packed = Vec::new();
-    if scheme == Scheme::Depthwise {
+    if scheme == ChannelLayout::Depthwise {
         for block in 0..out.div_ceil(LANES) {
             for tap in 0..taps {
                 packed.extend((0..LANES).map(|lane| at(block * LANES + lane, 0, tap)));
             }
         }
     } else {
-        let run = if scheme == Scheme::Planar { 1 } else { LANES };
-        for stretch in stretches(out, groups as usize) {
+        let run = if scheme == ChannelLayout::Planar { 1 } else { LANES };
+        for stretch in block_runs(out, groups as usize) {
             let channels = stretch.first * LANES..(stretch.first + stretch.blocks) * LANES;
             for block in 0..per_group.div_ceil(run) {
                 for tap in 0..taps {

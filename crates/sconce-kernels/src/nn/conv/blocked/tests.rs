@@ -75,7 +75,7 @@ fn convolutions_in_blocks_are_convolutions() {
         let summed = crate::add((&expected).into(), (&residual).into(), 1.into()).unwrap();
         let packed = pack_weight(&w, groups).unwrap().unwrap();
         let packed_bias = pack_bias(Some(&bias), out).unwrap();
-        let planar = Scheme::of(w.sizes(), groups) == Some(Scheme::Planar);
+        let planar = ChannelLayout::of(w.sizes(), groups) == Some(ChannelLayout::Planar);
         let input = if planar { x } else { to_blocked(&x).unwrap() };
         let blocked_residual = to_blocked(&residual).unwrap();
         for level in LEVELS.iter().copied() {
