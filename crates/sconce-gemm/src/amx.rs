@@ -19,7 +19,7 @@ pub(crate) const UNIT: usize = 2 * ROWS;
 /// Numbers in a row of a left operand's register; pairs of numbers in one of a right operand's are half as
 /// many.
 pub(crate) const DEPTH: usize = 32;
-/// Parts that the numbers of an operand are sums of.
+/// The number of `bfloat16` parts that an operand is split into.
 pub(crate) const PARTS: usize = 3;
 
 /// 16 rows of 64 bytes. Of a left operand: 16 rows of 32 numbers. Of a right one: 16 pairs of lines of 16
@@ -36,7 +36,7 @@ pub(crate) struct SplitBlock(pub(crate) [[TileRegister; 2]; PARTS]);
 /// own: a `TileConfig` proves nothing on another thread, so it is neither `Send` nor `Sync`.
 pub(crate) struct TileConfig(PhantomData<*const ()>);
 
-/// What the instruction that sets the sizes reads.
+/// The operand of the instruction that configures the tiles.
 #[repr(C, align(64))]
 struct TilePalette {
     palette: u8,
@@ -83,7 +83,7 @@ pub(crate) struct ProductTile {
     pub(crate) ahead_step: usize,
 }
 
-/// Bytes that are asked for with each block.
+/// Bytes that are prefetched with each block.
 pub(crate) const AHEAD: usize = 1024;
 
 /// Adds the products of 32 rows and 32 columns: those of the parts whose product can be seen in the sum.

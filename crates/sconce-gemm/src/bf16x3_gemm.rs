@@ -42,8 +42,8 @@ const LEAST_EXPONENTS: u32 = 2 * 127 - 100;
 /// The exponent that zeros stand for: no product with them is too small.
 const OF_ZEROS: u32 = LEAST_EXPONENTS;
 
-/// Whether a product of this many rows of `k` numbers takes less time so than by vectors: a unit takes as long
-/// as 20 rows, a panel as long as ten more to be split, and to begin with a part as long as 24 lines.
+/// Whether this way is faster than vectors for this many rows of `k` numbers. A unit takes as long as 20
+/// rows, splitting a panel as long as ten more, and starting a part as long as 24 lines.
 pub(crate) fn is_worth_it(m: usize, k: usize) -> bool {
     let rows = 20 * m.div_ceil(UNIT) + 10;
     let lines = k.next_multiple_of(DEPTH) + 24;
@@ -170,23 +170,23 @@ impl Product<'_> {
     }
 }
 
-/// What a sum of products belongs to.
+/// Where a sum of products belongs.
 struct Destination<'a> {
     rows: Range<usize>,
     panel: usize,
-    /// What the sums begin with, if this is the first part of them.
+    /// The initial value of the sums, for the first part of them.
     begins: Option<InitialSums<'a>>,
-    /// Whether they go to the product.
+    /// Whether the sums are written to the product.
     writes: bool,
 }
 
-/// What sums begin with.
+/// The initial value of sums.
 enum InitialSums<'a> {
     Bias(&'a [f32; PANEL]),
     Product,
 }
 
-/// Works with this many blocks, whatever they hold, which the thread keeps for the next call.
+/// Lends this many blocks of any content, which the thread keeps for the next call.
 fn with_blocks<R>(count: usize, work: impl FnOnce(&mut [SplitBlock]) -> R) -> R {
     thread_local! {
         static KEPT: Cell<Vec<SplitBlock>> = const { Cell::new(Vec::new()) };

@@ -25,17 +25,17 @@ use crate::avx512_bf16::Bf16x32;
 use crate::dot_vector::DotVector;
 use crate::matrix::lies_in;
 
-/// Numbers of a vector that all products are made of before the next ones: the first cache holds as much of
-/// the vectors that are multiplied together.
+/// The stretch of the vectors that all products go through before the next one. The first cache holds this
+/// much of the vectors that are multiplied together.
 const DEPTH: usize = 1024;
 
 /// Rows that are multiplied with all columns before the next ones: the second cache holds them.
 const GROUP: usize = 64;
 
-/// Vectors contiguous, `stride` from one to the next.
+/// Contiguous vectors, `stride` elements from one to the next.
 #[derive(Debug, Clone, Copy)]
 pub struct VectorSet<'a, T> {
-    /// What the vectors lie in: the first one begins with it.
+    /// The slice that holds the vectors. The first vector begins with it.
     pub all: &'a [T],
     /// Elements from one vector to the next.
     pub stride: usize,
@@ -211,7 +211,7 @@ impl<T: Copy> Product<T> {
         }
     }
 
-    /// The same from a row and a column on, this many of them.
+    /// The part of this product from a row and a column on, with this many of them.
     #[inline(always)]
     fn part(self, row: usize, rows: usize, column: usize, columns: usize) -> Product<T> {
         Product {

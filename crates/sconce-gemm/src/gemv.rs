@@ -11,7 +11,7 @@ use crate::matrix::{Matrix, Multiply};
 /// Numbers that are added side by side.
 const LANES: usize = 16;
 
-/// Elements of the matrix below which other threads cost more than they bring.
+/// Elements of the matrix below which several threads cost more than they gain.
 const PARALLEL: usize = 1 << 17;
 
 /// `out = x · b`, or `out += x · b`, for `b` of k×n inside `bs`. Gives `false`, and does nothing,
@@ -43,7 +43,7 @@ pub fn gemv<T: Multiply>(
     false
 }
 
-/// Columns of `b` contiguous: a scalar product for every element of `out`.
+/// The columns of `b` are contiguous: every element of `out` is a dot product.
 fn columns<T: Multiply>(x: &[T], bs: &[T], stride: usize, out: &mut [T], accumulate: bool) {
     dispatch(
         #[inline(always)]
@@ -56,7 +56,7 @@ fn columns<T: Multiply>(x: &[T], bs: &[T], stride: usize, out: &mut [T], accumul
     );
 }
 
-/// The scalar product: lanes first, then the lanes by halves.
+/// The dot product: the lanes are summed first, then joined by halves.
 #[inline(always)]
 fn dot<T: Multiply>(a: &[T], b: &[T]) -> T {
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
@@ -72,7 +72,7 @@ fn dot<T: Multiply>(a: &[T], b: &[T]) -> T {
     a_rest.iter().zip(b_rest).fold(sum, |sum, (&a, &b)| sum + a * b)
 }
 
-/// Rows of `b` contiguous: `out` is their sum, weighted by `x`.
+/// The rows of `b` are contiguous: `out` is their sum, weighted by `x`.
 fn rows<T: Multiply>(x: &[T], bs: &[T], stride: usize, out: &mut [T], accumulate: bool) {
     /// This many elements of `out` stay in registers while `x` is walked.
     const BLOCK: usize = 4 * LANES;

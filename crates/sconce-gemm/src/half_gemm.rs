@@ -14,21 +14,21 @@ use crate::matrix::Matrix;
 use crate::panel::PANEL;
 use crate::strided_gemm;
 
-/// Numbers of a stretch, about. Results do not depend on the number of threads, for stretches do not.
+/// The approximate size of a stretch. Stretches, and so results, do not depend on the number of threads.
 const STRETCH: usize = 1 << 16;
 
-/// A stretch has a multiple of this many rows or columns, as vectors and tiles have.
+/// The rows or columns of a stretch are a multiple of this, the size of vectors and tiles.
 const STEP: usize = 16;
 
-/// Elements of a matrix below which other threads cost more than they bring to widening it.
+/// Elements of a matrix below which several threads do not speed up its widening.
 const PARALLEL: usize = 1 << 16;
 
-/// How many times as many numbers columns contiguous have as there may be rows, or columns, where
-/// they are multiplied as they are: adding a register up takes as long as in [`gemm`], products half as
+/// The kernels for contiguous columns pay where the columns have this many times as many numbers as there
+/// are rows, or columns: the final sum of a register takes as long as in [`strided_gemm`], products half as
 /// long.
 const FEW: usize = 8;
 
-/// Some rows and columns of the result, row by row.
+/// A block of the result: some rows and columns.
 pub struct Part<'a, H> {
     /// The rows.
     pub rows: Range<usize>,
@@ -91,8 +91,8 @@ pub fn multiply<H: HalfProducts>(
     try_parts([m, k, n], parts, |part| compute(part, alone))
 }
 
-/// Computes a part with the products that the type has of its own: of the rows of `a`, which are in one
-/// piece each, and the rows or the columns of `b`, whichever are.
+/// Computes a part with the product kernels of the type. The rows of `a` are contiguous, and either the
+/// rows or the columns of `b`.
 fn multiply_part<H: HalfProducts>(
     [m, k, n]: [usize; 3],
     (a, a_at): (&[H], Matrix),
@@ -136,7 +136,8 @@ fn multiply_part<H: HalfProducts>(
     Ok(())
 }
 
-/// Sets `count` sums of each row, `width` apart, to what is added to the product from a row and a column on.
+/// Initialises `count` sums of each row, rows `width` apart, with what is added to the product, from a row
+/// and a column on.
 fn begin_with(
     (numbers, at): (&[f32], Matrix),
     [row, column]: [usize; 2],
@@ -152,7 +153,7 @@ fn begin_with(
     }
 }
 
-/// Computes all parts of a product of these sizes, on several threads where it is worth it.
+/// Computes all parts of a product of these sizes, on several threads where that pays.
 pub fn try_parts<H: Send>(
     sizes: [usize; 3],
     parts: Vec<Part<'_, H>>,
@@ -186,12 +187,12 @@ pub fn parts_of_cols<H>(out: &mut [H], n: usize, step: usize) -> Vec<Part<'_, H>
     parts
 }
 
-/// The matrix without this many rows and columns in front.
+/// The matrix without its first rows and columns.
 fn part_at(at: Matrix, rows: usize, cols: usize) -> Matrix {
     Matrix { start: at.start + rows * at.row_stride + cols * at.col_stride, ..at }
 }
 
-/// Widens a matrix of this many rows and columns, whose rows or columns stay contiguous if they are.
+/// Widens a matrix of this many rows and columns. Contiguous rows, or columns, stay contiguous.
 pub fn widen_part<'a, H: HalfProducts>(
     (from, at): (&[H], Matrix),
     [rows, cols]: [usize; 2],

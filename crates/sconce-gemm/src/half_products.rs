@@ -9,9 +9,10 @@ use sconce_kernel_core::simd::half_precision::Half;
 use crate::avx512_bf16;
 use crate::dot::VectorSet;
 
-/// A type of half precision, with products of its own where the CPU has instructions for them.
+/// A type of half precision, with product kernels where the CPU has instructions for them.
 pub trait HalfProducts: Half {
-    /// Whether the type has products of its own, [`HalfProducts::add_panel`] and [`HalfProducts::add_dots`].
+    /// Whether this CPU has the kernels [`HalfProducts::add_panel`] and [`HalfProducts::add_dots`] for the
+    /// type.
     fn has_products() -> bool {
         false
     }

@@ -1,7 +1,7 @@
 //! Exact products of matrices of small integers: dot products of rows with rows.
 #![allow(unsafe_code, reason = "calls functions compiled for AVX2 where the processor has it")]
 
-/// Rows of numbers that others are multiplied with.
+/// The rows of one operand, packed where that pays.
 pub struct Int8Rows<'a> {
     rows: &'a [i8],
     len: usize,
@@ -47,8 +47,8 @@ impl<'a> Int8Rows<'a> {
     }
 }
 
-/// Whether it is worth to lay rows out anew: short ones gain most, since their sums are never spread over
-/// a vector whose parts have to be added.
+/// Whether packing pays. Short rows gain most: their sums are never spread over a vector whose parts must
+/// be added.
 #[cfg(target_arch = "x86_64")]
 fn is_worth_panels(len: usize, products: usize) -> bool {
     products.saturating_mul(4) >= len + 32
@@ -78,7 +78,7 @@ mod avx2 {
     /// Pairs of numbers of the rows of a panel.
     pub(super) const PANEL: usize = 2 * WIDE;
 
-    /// Panel after panel, pair after pair of its rows; what is missing is 0.
+    /// Packs rows, panel after panel and pair after pair. Missing numbers are 0.
     pub(super) fn panels(rows: &[i8], len: usize) -> Vec<[i16; PANEL]> {
         let pairs = len.div_ceil(2);
         let mut panels = vec![[0; PANEL]; (rows.len() / len).div_ceil(WIDE) * pairs];

@@ -9,13 +9,13 @@ use sconce_kernel_core::simd::lanes::{LANES, Lanes};
 use crate::matrix::lies_in;
 use crate::panel::PANEL;
 
-/// Lines of a panel that all rows are multiplied with before the next lines: they stay in the first
-/// cache beside what the vector's panels bring.
+/// Lines of a panel that all rows are multiplied with before the next lines. They stay in the first cache,
+/// next to the panels of the vector.
 const CHUNK: usize = 64;
 
-/// A part of the product of some rows and some panels, which is added to what is there.
+/// Part of a product of rows and panels, which is added to what `out` holds.
 pub struct InterleavedProduct<'a> {
-    /// How many rows there are, and their elements, `stride` from one row to the next.
+    /// The number of rows.
     pub rows: usize,
     /// The rows' elements.
     pub x: &'a [f32],
@@ -27,7 +27,7 @@ pub struct InterleavedProduct<'a> {
     pub depth: usize,
     /// Elements from one panel to the next.
     pub apart: usize,
-    /// The lines that are taken, of the panels' one after the other.
+    /// The lines to multiply, counted through the panels.
     pub lines: Range<usize>,
     /// The product, 32 columns for each panel, and `out_stride` from one row to the next.
     pub out: &'a mut [f32],

@@ -47,7 +47,7 @@ pub(crate) fn lies_in(count: usize, stride: usize, len: usize, available: usize)
     extent(count, stride, len).is_some_and(|end| end <= available)
 }
 
-/// Element types the library multiplies.
+/// Element types that have products.
 pub trait Multiply:
     sconce_kernel_core::Element + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self>
 {
@@ -61,7 +61,7 @@ pub trait Multiply:
         false
     }
 
-    /// Products of rows and columns contiguous.
+    /// Products of contiguous rows and columns.
     ///
     /// # Safety
     /// As [`dot::multiply`].
@@ -75,7 +75,7 @@ pub trait Multiply:
         unreachable!("there is no kernel for this type");
     }
 
-    /// A vector times columns contiguous, `stride` from one to the next; `false`, with nothing done,
+    /// A vector times contiguous columns, `stride` from one to the next. Returns `false`, and does nothing,
     /// where there is no kernel.
     fn columns(x: &[Self], bs: &[Self], stride: usize, out: &mut [Self], accumulate: bool) -> bool {
         if !Self::has_dots() {

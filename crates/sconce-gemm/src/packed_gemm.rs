@@ -24,7 +24,7 @@ use crate::packed_gemv::gemv;
 use crate::panel::{PANEL, ROWS, Shape, TILE_ROWS, uncrowded};
 use crate::panel_product::Product;
 
-/// Steps along `k` between two visits of the product.
+/// The stretch of `k` that is multiplied before the product is visited again.
 const DEPTH: usize = 384;
 
 /// Multiply-adds below which other threads cost more than they bring.
@@ -76,7 +76,8 @@ pub fn multiply(shape: Shape, x: &[f32], packed: &[f32], bias: Option<&[f32]>, o
     if count == 1 { all.for_each(compute) } else { partition::for_each(all, compute) }
 }
 
-/// Rows that are computed alike, whichever part of a product they are in.
+/// The number of rows that a kernel computes together. Parts of a product begin at multiples of it, so each
+/// row is computed the same way whatever the partition.
 #[cfg(target_arch = "x86_64")]
 fn unit_of(shape: Shape) -> usize {
     if bf16x3_gemm::is_worth_it(shape.m, shape.k) { UNIT } else { 1 }
@@ -88,8 +89,8 @@ fn unit_of(_: Shape) -> usize {
     1
 }
 
-/// How a product is divided: in this many parts of about as many rows, and each of those in this many parts of
-/// about as many panels. Parts begin at multiples of `unit` rows.
+/// The partition of a product: blocks of rows, each in blocks of panels. Blocks of rows begin at multiples
+/// of `unit`.
 #[derive(Debug, Clone, Copy)]
 struct Parts {
     rows: usize,
@@ -125,7 +126,7 @@ impl Parts {
 }
 
 impl Product<'_> {
-    /// Some rows of the columns that some panels give.
+    /// Computes some rows of the columns of some panels.
     ///
     /// # Safety
     /// `out` must be valid for m × n elements, of which nobody else uses those that are computed.

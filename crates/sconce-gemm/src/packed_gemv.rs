@@ -20,17 +20,17 @@ use crate::interleaved_tiles::{InterleavedProduct, Tiles, load_rows, store_rows,
 use crate::matrix::lies_in;
 use crate::panel::PANEL;
 
-/// How the rows of a [`InterleavedProduct`] are taken.
+/// How [`gemv_interleaved`] takes the rows of an [`InterleavedProduct`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InterleavedRows {
-    /// Rows are taken this many at a time: only multiples of it are allowed.
+    /// Rows are taken this many at a time. The number of rows must be a multiple of it.
     pub unit: usize,
     /// How many rows should be multiplied together: where registers allow only few at a time, a panel
     /// should come from the second cache for more of them.
     pub best: usize,
 }
 
-/// How this CPU takes rows.
+/// The row counts that suit this CPU.
 pub fn interleaved_rows() -> InterleavedRows {
     rows_of(best())
 }
@@ -53,8 +53,8 @@ pub struct PanelGroups<'a> {
     pub side: usize,
     /// Elements from a panel of a group to the next of it.
     pub apart: usize,
-    /// Whether the last line comes first. Who goes over the same panels again and again should go back and
-    /// forth: then what came last is still in the first cache.
+    /// Whether lines are read from last to first. A caller that reads the same panels repeatedly should
+    /// alternate: then the first cache still holds the lines that came last.
     pub backwards: bool,
 }
 
@@ -78,7 +78,7 @@ pub fn gemv(x: &[f32], packed: &[f32], out: &mut [f32]) {
     rest.copy_from_slice(&sums.as_flattened()[..rest.len()]);
 }
 
-/// Adds a vector times some panels to `sums`, and computes a part of another product meanwhile.
+/// Adds a vector times some panels to `sums`, and meanwhile computes part of another product.
 pub fn gemv_interleaved(
     x: &[f32],
     panels: PanelGroups<'_>,
@@ -88,7 +88,7 @@ pub fn gemv_interleaved(
     at(best(), x, panels, sums, Some(beside));
 }
 
-/// How many panels go through the registers of a level together.
+/// How many panels are multiplied together at a level.
 fn at_once(level: Level) -> usize {
     match level {
         // So they come from the second cache half as fast again as one after the other.
@@ -98,7 +98,7 @@ fn at_once(level: Level) -> usize {
     }
 }
 
-/// The same with the instructions of a level that this CPU has.
+/// [`gemv_interleaved`] at a level that this CPU has.
 fn at(
     level: Level,
     x: &[f32],
@@ -352,7 +352,7 @@ unsafe fn beside<
     }
 }
 
-/// Tiles that no panel is left for.
+/// The tiles that are left when the panels are finished.
 ///
 /// # Safety
 /// As [`beside`].

@@ -7,14 +7,14 @@ use std::ops::Range;
 /// Columns of a panel.
 pub const PANEL: usize = 32;
 
-/// Rows of the left operand that a panel is multiplied with before the next one is: the second cache holds
+/// Rows of the left operand that a panel is multiplied with before the next panel. The second cache holds
 /// them and both panels.
 pub const ROWS: usize = 252;
 
-/// Rows that this many elements lie between, or a multiple, share too few lines of the first cache.
+/// Rows whose distance is a multiple of this many elements share too few lines of the first cache.
 const CROWDED: usize = 1024;
 
-/// What is put between such rows.
+/// Elements of padding between such rows.
 const GAP: usize = 16;
 
 /// The sizes of a product.
@@ -22,13 +22,13 @@ const GAP: usize = 16;
 pub struct Shape {
     /// Rows of the left operand and of the product.
     pub m: usize,
-    /// What is added up.
+    /// The length of each sum.
     pub k: usize,
     /// Columns of the product: rows of the weight.
     pub n: usize,
 }
 
-/// The elements of the packed form of a weight: whole panels, filled up with zeros.
+/// The number of elements of a packed weight: whole panels, padded with zeros.
 pub fn packed_len(n: usize, k: usize) -> usize {
     n.div_ceil(PANEL) * PANEL * k
 }
@@ -49,12 +49,13 @@ pub fn pack<T: Copy>(weight: &[T], n: usize, k: usize, packed: &mut [T]) {
     }
 }
 
-/// From one row of `k` elements to the next so that the first cache can hold some side by side.
+/// The stride of rows of `k` elements of which the first cache can hold several.
 pub fn uncrowded_stride(k: usize) -> usize {
     if k.is_multiple_of(CROWDED) { k + GAP } else { k }
 }
 
-/// Rows of `k` elements that the first cache can hold side by side, and from one to the next.
+/// Rows of `k` elements, copied to a greater stride where the first cache could not hold several, and that
+/// stride.
 pub fn uncrowded(x: &[f32], k: usize) -> (Cow<'_, [f32]>, usize) {
     let stride = uncrowded_stride(k);
     if stride == k {
@@ -68,7 +69,7 @@ pub fn uncrowded(x: &[f32], k: usize) -> (Cow<'_, [f32]>, usize) {
     (Cow::Owned(apart), stride)
 }
 
-/// This many rows in tiles of about one height, so that none is left with a few.
+/// Cuts rows into tiles of about equal height, so that no tile has few rows.
 pub fn tiles(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
     let count = rows.div_ceil(most);
     (0..count).map(move |tile| tile * rows / count..(tile + 1) * rows / count)

@@ -14,8 +14,8 @@ use crate::matrix::{Matrix, Multiply};
 /// Multiply-adds below which other threads cost more than they bring.
 pub const PARALLEL: usize = 1 << 20;
 
-/// Rows and columns contiguous, of this many numbers or more, are multiplied as they are where there
-/// are few of one of them: the library would put the other matrix in an order of its own.
+/// Contiguous rows and columns of this many numbers or more go to the dot product kernels where there are
+/// few of one of them: the library would pack the other matrix.
 pub const LONG: usize = 128;
 /// How many times as many numbers rows have as there may be rows, or columns.
 const FEW: usize = 4;
@@ -95,7 +95,7 @@ pub fn multiply<T: Multiply>(
     let few = k >= LONG && k >= FEW * m.min(n) && T::has_dots();
     let by_dots = few && a_at.col_stride == 1 && b_at.row_stride == 1;
     if few && m <= n && !by_dots && b_at.row_stride == 1 {
-        // The rows contiguous: there are few of them.
+        // Makes the rows contiguous: there are few of them.
         let position =
             |row: usize, i: usize| a_at.start + row * a_at.row_stride + i * a_at.col_stride;
         let Some(count) = m.checked_mul(k) else {

@@ -15,10 +15,10 @@ use crate::{Error, Result};
 #[repr(C, align(64))]
 struct CacheLine([u8; 64]);
 
-/// How many bytes a thread keeps at most.
+/// The most bytes that a thread keeps.
 const KEPT: usize = 64 << 20;
 
-/// Memory of a whole number of cache lines.
+/// A block of memory of a whole number of cache lines.
 pub struct Block(Vec<CacheLine>);
 
 #[derive(Default)]

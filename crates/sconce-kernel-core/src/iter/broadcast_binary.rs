@@ -21,14 +21,14 @@ pub fn zip<T: Element, U: Element>(
     zip_parallel(a, b, &|out: &mut [U], x, y| row(out, x, y, f))
 }
 
-/// Fills a row of a result from what stands beside it in the operands.
+/// A kernel that fills a row of the result from the corresponding rows of the operands.
 pub type BinaryRowKernel<'a, T, U> = &'a (dyn Fn(&mut [U], Strided<'_, T>, Strided<'_, T>) + Sync);
 
-/// A kernel that captures nothing: as [`BinaryRowKernel`].
+/// As [`BinaryRowKernel`], a function without captured values.
 pub type BinaryKernel<T> = fn(&mut [T], Strided<'_, T>, Strided<'_, T>);
 
-/// A kernel for broadcast pairs, on several threads where rows are long: called for the longest rows of
-/// the result and what stands beside them in the operands.
+/// Runs a kernel over broadcast pairs, on several threads where rows are long. It is called for the longest
+/// rows that result and operands have in common.
 pub fn zip_parallel<T: Element, U: Element>(
     a: &Tensor,
     b: &Tensor,
@@ -101,10 +101,10 @@ fn row_of_pairs<T: Element, U: Element>(out: &mut [U], xs: &[T], ys: &[T], f: im
     );
 }
 
-/// Fills a slice from two of its length.
+/// A kernel over slices of one length.
 type PairKernel<'a, T, U> = &'a dyn Fn(&mut [U], &[T], &[T]);
 
-/// Calls `f` for pieces of a row, with its operands' elements brought side by side.
+/// Calls `f` for blocks of a row whose elements have been gathered side by side.
 fn gathered<T: Element, U>(
     out: &mut [U],
     x: Strided<'_, T>,
@@ -148,7 +148,7 @@ fn gathered_by<const BLOCK: usize, T: Element, U>(
     }
 }
 
-/// As [`row`], but where `fast` gives NaN, `exact` says what it is.
+/// As [`row`], with an `exact` function for the pairs for which `fast` gives NaN.
 pub fn row_with_fallback<T: FloatElement>(
     out: &mut [T],
     (xs, x_step): Strided<'_, T>,

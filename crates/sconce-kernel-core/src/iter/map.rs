@@ -41,7 +41,8 @@ pub fn map_slices_beyond<T: Element, U: Element>(
     }
 }
 
-/// The input row-major, and how its dimensions were turned for that: a copy only where it has gaps.
+/// The input in row-major order, and the permutation of dimensions that made it so. Copies only where the
+/// input has gaps.
 fn row_major(input: &Tensor) -> Result<(Tensor, Option<Permutation>)> {
     if !input.is_contiguous() && is_dense(input.sizes(), input.strides()) {
         let permutation = Permutation::of_strides(input.strides());

@@ -6,19 +6,19 @@ use crate::layout::shape::is_contiguous;
 use crate::layout::strides::strides_of_result;
 use crate::{Dims, Result, Tensor};
 
-/// Dimensions in another order, outermost first, and back.
+/// A permutation of dimensions, outermost first.
 #[derive(Debug, Clone)]
 pub struct Permutation(SmallVec<[usize; 8]>);
 
 impl Permutation {
-    /// The order in which dimensions of these strides lie in memory.
+    /// The permutation that puts dimensions of these strides into the order of memory.
     pub fn of_strides(strides: &[i64]) -> Permutation {
         let mut dims: SmallVec<[usize; 8]> = (0..strides.len()).collect();
         dims.sort_by_key(|&dim| std::cmp::Reverse(strides[dim]));
         Permutation(dims)
     }
 
-    /// The order of the result of an operator of these operands, if it is not row-major.
+    /// The permutation for the result of an operator of these operands, unless the result is row-major.
     pub fn of_result(operands: [&Tensor; 2], sizes: &[i64]) -> Option<Permutation> {
         if operands.iter().all(|operand| operand.is_contiguous()) || sizes.contains(&0) {
             return None;
@@ -27,12 +27,12 @@ impl Permutation {
         (!is_contiguous(sizes, &strides)).then(|| Permutation::of_strides(&strides))
     }
 
-    /// Sizes or strides in this order.
+    /// Sizes or strides, permuted.
     pub fn apply(&self, dims: &[i64]) -> Dims {
         self.0.iter().map(|&dim| dims[dim]).collect()
     }
 
-    /// A tensor with its dimensions in this order.
+    /// A view with permuted dimensions.
     ///
     /// # Errors
     /// Where it has another number of dimensions.
@@ -41,7 +41,7 @@ impl Permutation {
         tensor.permute(&dims)
     }
 
-    /// A tensor in this order with its dimensions as they were.
+    /// The view that [`Permutation::permute`] was given, from the one it returned.
     ///
     /// # Errors
     /// Where it has another number of dimensions.

@@ -6,17 +6,17 @@ use smallvec::SmallVec;
 use crate::layout::strides::{Geometry, strides_of_result};
 use crate::{DType, Dims, Operand, Result, Tensor, result_type};
 
-/// An operand as it was before its operator ran.
+/// The layout of an operand before its operator ran.
 #[derive(Debug, Clone)]
 struct OperandLayout {
     sizes: Dims,
     strides: Dims,
-    /// The strides of a copy: what an operand of another dtype than is computed in becomes first.
+    /// The strides of a copy. An operand whose dtype is not the one computed in is copied first.
     of_copy: Dims,
     dtype: DType,
 }
 
-/// How the operands of an element-wise operator lie in memory, from which follows how its result does.
+/// The layouts of the operands of an element-wise operator, which determine the strides of its result.
 ///
 /// ```
 /// use sconce_kernel_core::{DType, Operand, ResultLayout, Tensor};
@@ -29,13 +29,12 @@ struct OperandLayout {
 #[derive(Debug, Clone)]
 pub struct ResultLayout {
     operands: Vec<OperandLayout>,
-    /// The dtype that the operands are promoted to, or none where they are not.
+    /// The dtype that the operands are promoted to, if they are.
     common: Option<DType>,
 }
 
 impl ResultLayout {
-    /// Those of these operands; `None` where all of them are row-major, as the result is then.
-    /// Numbers count as tensors without dimensions.
+    /// The layouts of these operands. `None` where all of them are row-major: then so is the result.
     pub fn of(operands: &[Operand<'_>]) -> Option<ResultLayout> {
         if operands.iter().all(is_plain) {
             return None;
@@ -57,7 +56,7 @@ impl ResultLayout {
         Some(ResultLayout { operands: seen.collect(), common: result_type(operands).ok() })
     }
 
-    /// The same where the first operands, conditions or indices, keep the dtypes they have.
+    /// The same, where the first operands keep their dtypes: conditions or indices.
     pub fn unpromoted(mut self, count: usize) -> ResultLayout {
         for seen in self.operands.iter_mut().take(count) {
             seen.of_copy = seen.strides.clone();
@@ -65,7 +64,7 @@ impl ResultLayout {
         self
     }
 
-    /// The result with the strides that it takes.
+    /// The result, with the strides that PyTorch gives it.
     ///
     /// # Errors
     /// Where memory is short.

@@ -73,8 +73,8 @@ pub fn dense_strides(sizes: &[i64], order: &[usize]) -> Dims {
     strides
 }
 
-/// Whether strides grow in this order, so that the format is the tensor's own. What fits row-major
-/// as well counts as row-major.
+/// Whether strides ascend in this order of dimensions, so that the tensor has the format by its own layout.
+/// Strides that are row-major as well count as row-major.
 pub fn grow(sizes: &[i64], strides: &[i64], order: &[usize]) -> bool {
     if sizes.len() != order.len() || strides[1] == 0 {
         return false;

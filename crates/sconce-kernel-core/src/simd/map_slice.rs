@@ -29,7 +29,7 @@ pub fn map_wide<T: FloatElement>(xs: &[T], out: &mut [T], f: impl Fn(f64) -> f64
     );
 }
 
-/// As [`map_slice`], but where `fast` gives NaN, `exact` says what it is.
+/// As [`map_slice`], with an `exact` function for the elements for which `fast` gives NaN.
 pub fn map_slice_with_fallback<T: FloatElement>(
     xs: &[T],
     out: &mut [T],

@@ -262,7 +262,7 @@ fn convert_slices<F: Element, T: Element>(
     Ok(())
 }
 
-/// Between the types that programs convert most, by vector code. Whether it was one of those.
+/// Converts between the types that programs convert most, by vector code. Returns whether it did.
 fn convert_quickly(source: &Tensor, result: &Tensor) -> Result<bool> {
     use DType::*;
     macro_rules! by {
@@ -341,7 +341,7 @@ fn whole_numbers<F: Convert + FloatElement>(from: &[F], to: &mut [i64]) {
     }
 }
 
-/// What is said where a result of these sizes is to be stored in a tensor of others.
+/// The error for a result of these sizes that is to be stored in a tensor of other sizes.
 pub fn cannot_grow(target: &Tensor, sizes: &[i64]) -> Error {
     Error::runtime(format!(
         "output with shape {:?} doesn't match the broadcast shape {sizes:?}",

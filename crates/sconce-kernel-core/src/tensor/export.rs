@@ -6,7 +6,7 @@ use crate::{Result, Storage, Tensor};
 /// tensors that share a storage here share one there. The mirror of [`crate::Importer`].
 #[derive(Default)]
 pub struct Exporter {
-    /// The run's storages are kept, so that no other comes to lie in the position of one.
+    /// Keeps the storages of the run alive, so that no new one takes the address of another.
     storages: Vec<(Storage, sconce_tensor::Storage)>,
 }
 

@@ -13,12 +13,12 @@ pub enum Overlap {
     Full,
     /// Some are shared, or all in another order.
     Partial,
-    /// One of them has gaps, so it takes more to say.
+    /// Unknown: one of the tensors has gaps.
     Unknown,
 }
 
 impl Tensor {
-    /// Whether an element stands for several, as those of `torch.Tensor.expand`.
+    /// Whether several indices share an element, as in the result of `torch.Tensor.expand`.
     ///
     /// ```
     /// use sconce_kernel_core::{DType, Tensor};
@@ -31,7 +31,7 @@ impl Tensor {
         self.numel() > 0 && self.sizes().iter().zip(self.strides()).any(repeated)
     }
 
-    /// Refuses to write to a tensor of which an element [stands for several](Tensor::repeats_elements).
+    /// Refuses to write to a tensor in which several indices [share an element](Tensor::repeats_elements).
     ///
     /// # Errors
     /// Where one does.

@@ -2,7 +2,7 @@
 
 use crate::{DType, Error, Result, Scalar, Tensor};
 
-/// What an operator works on: a tensor, or a number that gives way to tensors in type promotion.
+/// An operand: a tensor, or a number, which does not raise the dtype of tensors of its kind.
 #[derive(Clone, Copy)]
 pub enum Operand<'a> {
     /// A tensor; one without dimensions gives way to others in promotion.

@@ -24,7 +24,7 @@ pub enum WideElements {
     Complex(Vec<Complex128>),
 }
 
-/// Runs the same expression for whichever kind the numbers are.
+/// Evaluates one expression for whichever type the elements have.
 #[macro_export]
 macro_rules! each_kind {
     ($numbers:expr, $xs:ident => $body:expr) => {

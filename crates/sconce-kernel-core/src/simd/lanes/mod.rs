@@ -6,10 +6,10 @@ mod aarch64;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
-/// How many channels lie side by side in the blocked layout.
+/// The number of `f32` in a vector: the channels of a block in the blocked layout.
 pub const LANES: usize = 16;
 
-/// Sixteen numbers that instructions of one kind work on.
+/// Vectors of sixteen numbers.
 ///
 /// # Safety
 /// The methods may be called where the CPU has the instructions that the implementation is
@@ -41,7 +41,7 @@ pub trait Lanes: Copy {
     unsafe fn sum(self) -> f32;
 }
 
-/// Plain code, which compilers turn into what the target has.
+/// Portable code, which the compiler turns into what the target has.
 #[derive(Clone, Copy)]
 pub struct Portable([f32; LANES]);
 

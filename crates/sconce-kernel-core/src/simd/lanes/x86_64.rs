@@ -88,7 +88,8 @@ impl Lanes for Avx2 {
     }
     #[inline(always)]
     unsafe fn load_first(from: *const f32, count: usize) -> Self {
-        /// Set lanes and clear ones: read from this many before the clear ones on, this many are set.
+        /// A window of sixteen entries, from entry 16 - `count` on, has `count` set lanes followed by clear
+        /// ones.
         const MASK: [i32; 32] = {
             let mut mask = [0; 32];
             let mut lane = 0;
