@@ -159,9 +159,9 @@ impl Bands {
             turned.push(Rotation { at: i, c, s: -s });
         }
         let (ut, vt) = (Matrix::identity(n, n), Matrix::identity(n, n));
-        let mut iteration = ResultLayout { d, e, ut, vt, precision, thresh: 0.0 };
+        let mut iteration = Iteration { d, e, ut, vt, precision, thresh: 0.0 };
         iteration.run()?;
-        let ResultLayout { d, ut, vt, .. } = iteration;
+        let Iteration { d, ut, vt, .. } = iteration;
         if turned.is_empty() {
             return Some((ut, vt, d));
         }
@@ -172,7 +172,7 @@ impl Bands {
 }
 
 /// `bdsqr` of an upper bidiagonal matrix.
-struct ResultLayout {
+struct Iteration {
     d: Vec<f64>,
     e: Vec<f64>,
     ut: Matrix<f64>,
@@ -189,7 +189,7 @@ enum Direction {
     Up,
 }
 
-impl ResultLayout {
+impl Iteration {
     fn run(&mut self) -> Option<()> {
         let n = self.d.len();
         if n == 0 {
