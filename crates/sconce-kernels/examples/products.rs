@@ -5,11 +5,11 @@
 
 use std::time::Instant;
 
-use sconce_kernels::{Result, Tensor, linear, linear_packed, matmul, pack_linear, threads};
+use sconce_kernels::{Result, Tensor, linear, linear_packed, matmul, pack_linear, set_num_threads};
 
 fn main() -> Result<()> {
     let count = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(1);
-    threads::set(count);
+    set_num_threads(count);
     println!("m x k x n\tlinear\tpacked\tmatmul");
     let sizes = [
         (1, 64, 64),

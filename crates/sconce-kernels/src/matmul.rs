@@ -1,15 +1,20 @@
-//! Products of matrices.
+//! Matrix products of tensors.
 
 use half::{bf16, f16};
 use num_complex::Complex;
+use sconce_gemm::half_products::HalfProducts;
+use sconce_gemm::matrix::{Matrix, Multiply};
+use sconce_gemm::{half_gemm, strided_gemm};
+use sconce_kernel_core::error::cpp_type_name;
+use sconce_kernel_core::layout::shape::{broadcast, expanded_strides};
+use sconce_kernel_core::layout::strided_iter;
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::tensor::promotion::compute_dtype;
 
-use crate::binary::{BinaryOp, binary, compute_dtype};
-use crate::error::cpp_type_name;
-use crate::gemm::{self, Matrix, Multiply};
-use crate::halves::Half;
-use crate::shape::{broadcast, expanded_strides};
-use crate::simd::dispatch;
-use crate::{DType, Dims, Error, Operand, Result, Scalar, Tensor, half_products, threads, walk};
+use crate::elementwise::binary::binary;
+use crate::elementwise::binary_op::BinaryOp;
+use crate::{DType, Dims, Error, Operand, Result, Scalar, Tensor};
 
 fn same_dtype(a: &Tensor, b: &Tensor) -> Result<()> {
     if a.dtype() == b.dtype() {
@@ -82,7 +87,7 @@ pub fn bmm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 
 /// The product of tensors of two or more dimensions whose matrices are known to fit, plus `bias`,
 /// which has the product's dtype, a floating one, and broadcasts to its sizes. Batches are
-/// broadcast; nothing is copied, whatever the strides. Half precision is rounded once.
+/// broadcast; nothing is copied, whatever the strides. HalfProducts precision is rounded once.
 fn product(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     let dtype = a.dtype();
     if a.dim() == 2 && b.dim() == 2 {
@@ -102,7 +107,7 @@ fn product(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     let batch = broadcast(x_batch, y_batch)?;
     let sizes: Dims = batch.iter().copied().chain([x[0], y[1]]).collect();
     // Integers are added up in place.
-    let make = if compute == DType::Int64 { Tensor::zeros } else { Tensor::unset };
+    let make = if compute == DType::Int64 { Tensor::zeros } else { Tensor::for_overwrite };
     let result = make(&sizes, compute)?;
     if let Some(bias) = bias {
         result.copy_from(&bias.expand(&sizes)?)?;
@@ -126,10 +131,14 @@ fn product(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
 }
 
 /// [`product`] of two matrices of half precision.
-fn product_of_halves<H: Half>(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+fn product_of_halves<H: HalfProducts>(
+    a: &Tensor,
+    b: &Tensor,
+    bias: Option<&Tensor>,
+) -> Result<Tensor> {
     let (sizes, k) = ([a.sizes()[0], b.sizes()[1]], a.sizes()[1]);
     let bias = bias.map(|bias| bias.to_dtype(DType::Float32)?.expand(&sizes)).transpose()?;
-    let result = Tensor::unset(&sizes, a.dtype())?;
+    let result = Tensor::for_overwrite(&sizes, a.dtype())?;
     if result.numel() == 0 || k == 0 {
         match bias {
             Some(bias) => result.copy_from(&bias)?,
@@ -147,7 +156,7 @@ fn product_of_halves<H: Half>(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> 
     let bias = bias.as_ref().zip(numbers.as_deref());
     let bias = bias.map(|(bias, numbers)| (numbers, matrix(bias, bias.offset() as usize)));
     let mut out = result.write::<H>()?;
-    half_products::multiply([m, k, n], (&xs, a_at), (&ys, b_at), bias, &mut out)?;
+    half_gemm::multiply([m, k, n], (&xs, a_at), (&ys, b_at), bias, &mut out)?;
     drop(out);
     Ok(result)
 }
@@ -160,9 +169,14 @@ fn starts(a: &Tensor, b: &Tensor, batch: &[i64]) -> Vec<(usize, usize)> {
     };
     let mut starts = Vec::new();
     let (x, y) = (strides(a), strides(b));
-    walk::rows(batch, [&x, &y], [a.offset(), b.offset()], |[x, y], [x_step, y_step], len| {
-        starts.extend((0..len).map(|i| (x + i * x_step, y + i * y_step)));
-    });
+    strided_iter::rows(
+        batch,
+        [&x, &y],
+        [a.offset(), b.offset()],
+        |[x, y], [x_step, y_step], len| {
+            starts.extend((0..len).map(|i| (x + i * x_step, y + i * y_step)));
+        },
+    );
     starts
 }
 
@@ -191,16 +205,16 @@ fn multiply_batch<T: Multiply>(
     let one = |at: usize, out: &mut [T], parallel: bool| {
         let Some(&(x, y)) = starts.get(at) else { return Ok(()) };
         let (x, y) = (Matrix { start: x, ..x_at }, Matrix { start: y, ..y_at });
-        gemm::multiply([m, k, n], (xs, x), (ys, y), out, accumulate, parallel)
+        strided_gemm::multiply([m, k, n], (xs, x), (ys, y), out, accumulate, parallel)
     };
     let mut out = result.write::<T>()?;
     if starts.len() > 1 && m * n * k <= SMALL {
         return multiply_small([m, k, n], (xs, x_at), (ys, y_at), &starts, &mut out, accumulate);
     }
-    let threads = threads::get();
+    let threads = partition::num_threads();
     let work = (m * n).saturating_mul(k).saturating_mul(starts.len());
-    if threads > 1 && starts.len() >= threads && work >= gemm::PARALLEL {
-        return threads::try_each(out.chunks_mut(m * n).enumerate(), |(at, out)| {
+    if threads > 1 && starts.len() >= threads && work >= strided_gemm::PARALLEL {
+        return partition::try_for_each(out.chunks_mut(m * n).enumerate(), |(at, out)| {
             one(at, out, false)
         });
     }
@@ -321,7 +335,7 @@ pub fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
                 b.expect_dtype(a.dtype())?;
             }
             let mut sizes = Dims::from_slice(a.sizes());
-            let rows = crate::shape::product(&sizes[..a.dim() - 1]);
+            let rows = sconce_kernel_core::layout::shape::product(&sizes[..a.dim() - 1]);
             let flat = mm(&a.reshape(&[rows, k])?, b)?;
             sizes[a.dim() - 1] = n;
             flat.view(&sizes)
@@ -344,7 +358,7 @@ fn batched_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         return product(a, b, None);
     }
     // The error that the flattened batches give.
-    let count = crate::shape::product(&broadcast(x_batch, y_batch)?);
+    let count = sconce_kernel_core::layout::shape::product(&broadcast(x_batch, y_batch)?);
     bmm(&empty_like(a, &[count, x[0], x[1]])?, &empty_like(b, &[count, y[0], y[1]])?)
 }
 
@@ -473,7 +487,7 @@ fn add_product(
     }
     let (half, compute) = (input.dtype(), compute_dtype(input.dtype()));
     if half.is_floating_point() && half != compute {
-        // Half precision is rounded once, at the end.
+        // HalfProducts precision is rounded once, at the end.
         let [input, a, b] = [input, a, b].map(|operand| operand.to_dtype(compute));
         return add_product(&input?, [&a?, &b?], beta, alpha)?.to_dtype(half);
     }
@@ -507,7 +521,7 @@ pub fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<
     if let Some((&k, batch)) = input.sizes().split_last()
         && (input.dim() <= 2 || flat)
     {
-        let rows = input.reshape(&[crate::shape::product(batch), k])?;
+        let rows = input.reshape(&[sconce_kernel_core::layout::shape::product(batch), k])?;
         let result = addmm(bias, &rows, &weight, 1.into(), 1.into())?;
         let mut sizes = Dims::from_slice(batch);
         sizes.push(result.sizes()[1]);
@@ -528,11 +542,11 @@ fn plain_linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Resul
         && plain(weight)
         && bias.is_none_or(|bias| plain(bias) && bias.sizes() == [n]);
     let sizes: Dims = batch.iter().copied().chain([n]).collect();
-    let count = crate::shape::numel(&sizes)?;
+    let count = sconce_kernel_core::layout::shape::numel(&sizes)?;
     if !fits || count == 0 {
         return Ok(None);
     }
-    let result = Tensor::unset(&sizes, DType::Float32)?;
+    let result = Tensor::for_overwrite(&sizes, DType::Float32)?;
     let (k, n) = (k as usize, n as usize);
     let rows = count as usize / n;
     let mut out = result.write::<f32>()?;
@@ -545,7 +559,7 @@ fn plain_linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Resul
     let xs_at = Matrix { start: 0, row_stride: k, col_stride: 1 };
     let ws_at = Matrix { start: 0, row_stride: 1, col_stride: k };
     let (xs, ws) = (input.read::<f32>()?, weight.read::<f32>()?);
-    gemm::gemm([rows, k, n], (&xs, xs_at), (&ws, ws_at), &mut out, bias.is_some())?;
+    strided_gemm::gemm([rows, k, n], (&xs, xs_at), (&ws, ws_at), &mut out, bias.is_some())?;
     drop(out);
     Ok(Some(result))
 }
@@ -561,7 +575,7 @@ mod tests {
         let (x, w) = (ones(&[2, 3], double), ones(&[2, 3], single));
         let (wide, bias) = (ones(&[2, 3], double), ones(&[2], single));
         let batch = ones(&[1, 2, 3], double);
-        let turned = ones(&[4, 2, 3], double).transpose(0, 1).unwrap();
+        let transposed = ones(&[4, 2, 3], double).transpose(0, 1).unwrap();
         let one = || Scalar::Int(1);
         let cases = [
             (
@@ -576,7 +590,7 @@ mod tests {
                 linear(&batch, &wide, Some(&bias)),
                 "self and mat2 must have the same dtype, but got Float and Double",
             ),
-            (linear(&turned, &w, Some(&bias)), "expected scalar type Double but found Float"),
+            (linear(&transposed, &w, Some(&bias)), "expected scalar type Double but found Float"),
             (
                 addmm(&bias, &w, &wide.t().unwrap(), one(), one()),
                 "self and mat2 must have the same dtype, but got Float and Double",
@@ -598,7 +612,7 @@ mod tests {
             assert_eq!(found.unwrap_err().message(), expected);
         }
         // Where rows do not lie side by side the bias is added afterwards, and may have another dtype.
-        let found = linear(&turned, &wide, Some(&bias)).unwrap();
+        let found = linear(&transposed, &wide, Some(&bias)).unwrap();
         assert_eq!((found.dtype(), found.sizes()), (double, &[2, 4, 2][..]));
     }
 
@@ -609,5 +623,50 @@ mod tests {
         // 1.0078125 * 1.0078125 is 1.01568…, which bfloat16 has as 1.015625: with -1 that is 0.015625.
         let found = addmm(&bf(-1.0), &bf(1.007_812_5), &bf(1.007_812_5), 1.into(), 1.into());
         assert_eq!(found.unwrap().to_vec::<bf16>().unwrap(), [bf16::from_f32(0.015_686_035)]);
+    }
+}
+
+#[cfg(test)]
+mod half_tests {
+    use super::*;
+
+    /// Small whole numbers, whose sums `f32` holds.
+    fn whole(sizes: &[i64], dtype: DType) -> Tensor {
+        let count = sizes.iter().product::<i64>();
+        let numbers: Vec<f32> = (0..count).map(|i| ((i * 37 + i / 11) % 9) as f32 - 4.0).collect();
+        Tensor::from_slice(&numbers, sizes).unwrap().to_dtype(dtype).unwrap()
+    }
+
+    fn numbers(tensor: &Tensor) -> Vec<f32> {
+        tensor.to_dtype(DType::Float32).unwrap().to_vec().unwrap()
+    }
+
+    #[test]
+    fn products_are_those_of_single_precision_rounded_once() {
+        let single = |tensor: &Tensor| tensor.to_dtype(DType::Float32).unwrap();
+        for dtype in [DType::Float16, DType::BFloat16] {
+            for [m, k, n] in [[1, 40, 70], [5, 33, 200], [70, 600, 3], [3, 5000, 40], [90, 7, 90]] {
+                let (rows, cols) = (whole(&[m, k], dtype), whole(&[k, n], dtype));
+                let standing = |of: &Tensor| of.t().unwrap().contiguous().unwrap().t().unwrap();
+                let one_row = whole(&[1, k], dtype).expand(&[m, k]).unwrap();
+                let one_col = whole(&[k, 1], dtype).expand(&[k, n]).unwrap();
+                for a in [&rows, &standing(&rows), &one_row] {
+                    for b in [&cols, &standing(&cols), &one_col] {
+                        let bias = whole(&[n], dtype);
+                        let found = [mm(a, b), addmm(&bias, a, b, 1.into(), 1.into())];
+                        let (a, b, bias) = (single(a), single(b), single(&bias));
+                        let expected = [mm(&a, &b), addmm(&bias, &a, &b, 1.into(), 1.into())];
+                        for (found, expected) in found.into_iter().zip(expected) {
+                            let expected = expected.unwrap().to_dtype(dtype).unwrap();
+                            let found = found.unwrap();
+                            assert_eq!(found.dtype(), dtype);
+                            assert_eq!(numbers(&found), numbers(&expected), "{m} x {k} x {n}");
+                        }
+                    }
+                }
+            }
+            let nothing = mm(&whole(&[2, 0], dtype), &whole(&[0, 3], dtype)).unwrap();
+            assert_eq!(numbers(&nothing), [0.0; 6]);
+        }
     }
 }

@@ -129,9 +129,9 @@ fn what_does_not_fit_is_refused_in_pytorch_words() {
             "value cannot be converted to type uint8_t without overflow",
         ),
         (add((&vector(&[1f32])).into(), (&vector(&[1f32])).into(), alpha), sum),
-        (arg_extremum(Extremum::Max, &flag, None, false), "argmax(): does not support bool input"),
+        (arg_min_max(MinMax::Max, &flag, None, false), "argmax(): does not support bool input"),
         (
-            arg_extremum(Extremum::Min, &empty, Some(1), false),
+            arg_min_max(MinMax::Min, &empty, Some(1), false),
             "argmin(): Expected reduction dim 1 to have non-zero size.",
         ),
         (amax(&empty, &[-1], false), "amax(): Expected reduction dim -1 to have non-zero size."),
@@ -616,11 +616,11 @@ fn what_is_scattered_into_keeps_its_gaps() {
 #[test]
 fn indices_are_of_the_dtypes_that_operators_name() {
     let (x, one) = (vector(&[0f32; 3]), vector(&[1f32]));
-    let fold = |name, fold, index: &Tensor| index_fold(name, &x, 0, index, &one, fold, true);
-    let error = fold("index_copy", Fold::Replace, &vector(&[0i32])).unwrap_err();
+    let fold = |name, fold, index: &Tensor| index_reduce(name, &x, 0, index, &one, fold, true);
+    let error = fold("index_copy", ScatterReduce::Replace, &vector(&[0i32])).unwrap_err();
     assert_eq!(error.message(), "index_copy_(): Expected a long tensor for index, but got Int");
-    assert!(fold("index_add", Fold::Sum, &vector(&[0i32])).is_ok());
-    let error = fold("index_add", Fold::Sum, &vector(&[0u8])).unwrap_err();
+    assert!(fold("index_add", ScatterReduce::Sum, &vector(&[0i32])).is_ok());
+    let error = fold("index_add", ScatterReduce::Sum, &vector(&[0u8])).unwrap_err();
     let words = "index_add_(): Expected dtype int32/int64 for index but got: Byte";
     assert_eq!(error.message(), words);
 }

@@ -177,8 +177,8 @@ fn run(op: &str, a: &Args<'_>) -> Result<Vec<Tensor>> {
     }
     let one = match op {
         "max" | "min" => {
-            let which = if op == "max" { Extremum::Max } else { Extremum::Min };
-            return extremum(which, &a.tensor(0), a.values[1].as_i64(), a.flag(2)).map(both);
+            let which = if op == "max" { MinMax::Max } else { MinMax::Min };
+            return min_max(which, &a.tensor(0), a.values[1].as_i64(), a.flag(2)).map(both);
         }
         "sort" => return sort(&a.tensor(0), a.int(1), a.flag(2), true).map(both),
         "topk" => return topk(&a.tensor(0), a.int(1), a.int(2), a.flag(3), true).map(both),
@@ -387,7 +387,7 @@ fn odd_sizes_are_answers_or_errors_and_never_panics() {
             let dims = dim.as_slice();
             drop(sum(input, dims, false, None).map(|t| t.numel()));
             drop(mean(input, dims, true, None).map(|t| t.numel()));
-            drop(extremum(Extremum::Max, input, dim, false).map(|t| t.0.numel()));
+            drop(min_max(MinMax::Max, input, dim, false).map(|t| t.0.numel()));
             drop(softmax(input, dim.unwrap_or(2)).map(|t| t.numel()));
             drop(sort(input, dim.unwrap_or(2), true, true).map(|t| t.0.numel()));
             drop(layer_norm(input, &input.sizes()[1..], None, None, 1e-5).map(|t| t.numel()));

@@ -205,7 +205,7 @@ impl<T: Number> Batch<T> {
 
     /// How many matrices there are.
     pub(crate) fn count(&self) -> usize {
-        sconce_kernels::shape::numel(&self.batch).unwrap_or(0) as usize
+        sconce_kernels::layout::numel(&self.batch).unwrap_or(0) as usize
     }
 
     pub(crate) fn matrices(&self) -> impl Iterator<Item = Matrix<T>> {
@@ -330,7 +330,7 @@ pub(crate) fn broadcast_batches(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tenso
         (batch.to_vec(), matrix.to_vec())
     };
     let ((a_batch, a_last), (b_batch, b_last)) = (split(a), split(b));
-    let batch = sconce_kernels::shape::broadcast(&a_batch, &b_batch)?;
+    let batch = sconce_kernels::layout::broadcast(&a_batch, &b_batch)?;
     let to = |last: Vec<i64>| batch.iter().copied().chain(last).collect::<Vec<i64>>();
     Ok((a.expand(&to(a_last))?, b.expand(&to(b_last))?))
 }

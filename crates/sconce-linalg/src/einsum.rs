@@ -1,6 +1,6 @@
 //! `torch.einsum`.
 
-use sconce_kernels::{BinaryOp, Error, Iteration, Result, Tensor, binary, bmm, sum};
+use sconce_kernels::{BinaryOp, Error, Result, ResultLayout, Tensor, binary, bmm, sum};
 
 /// A label of an equation: a letter, or a dimension that an ellipsis stands for (from the last).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -323,7 +323,7 @@ fn contract(a: Tensor, b: Tensor, kept: usize, counts: &mut [usize], pair: bool)
     let (a, b) = (without(a, &of_a)?, without(b, &of_b)?);
     if inner.is_empty() {
         let product = binary(BinaryOp::Mul, (&a).into(), (&b).into())?;
-        return match Iteration::over(&[(&a).into(), (&b).into()]) {
+        return match ResultLayout::of(&[(&a).into(), (&b).into()]) {
             Some(iteration) => iteration.lay_out(product),
             None => Ok(product),
         };

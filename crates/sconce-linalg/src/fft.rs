@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use sconce_kernels::shape::{contiguous_strides, wrap_dim};
+use sconce_kernels::layout::{contiguous_strides, wrap_dim};
 use sconce_kernels::{
     DType, Error, MemoryFormat, Result, Scalar, Tensor, cat, complex_dtype, conj, real, real_dtype,
 };

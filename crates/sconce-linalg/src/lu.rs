@@ -121,7 +121,7 @@ fn permutation(lu: &Tensor, pivots: &Tensor) -> Result<Tensor> {
              pass the result of lu_factor?",
         ));
     }
-    for at in 0..sconce_kernels::shape::numel(batch)? as usize {
+    for at in 0..sconce_kernels::layout::numel(batch)? as usize {
         let pivots = &all[at * each..(at + 1) * each];
         let mut matrix = Matrix::<f64>::zeros(rows, rows);
         for (i, &from) in row_order(pivots, rows).iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Norms of vectors and matrices, and condition numbers.
 
-use sconce_kernels::shape::wrap_dim;
+use sconce_kernels::layout::wrap_dim;
 use sconce_kernels::{
     BinaryOp, DType, Error, Result, Scalar, Tensor, UnaryOp, amax, amin, binary, norm,
     promote_types, sum, unary, where_,

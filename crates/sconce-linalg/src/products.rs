@@ -1,6 +1,6 @@
 //! Products of vectors, matrices and tensors beyond `matmul`, and functions of matrices.
 
-use sconce_kernels::shape::{broadcast, wrap_dim};
+use sconce_kernels::layout::{broadcast, wrap_dim};
 use sconce_kernels::{
     BinaryOp, DType, Error, Operand, Result, Scalar, Tensor, UnaryOp, add, baddbmm, binary, bmm,
     conj, dot, eye, matmul, mm, mv, promote_types, stack, sum, unary,

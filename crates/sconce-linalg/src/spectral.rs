@@ -3,7 +3,7 @@
 
 use faer::Side;
 use num_complex::Complex64;
-use sconce_kernels::shape::broadcast;
+use sconce_kernels::layout::broadcast;
 use sconce_kernels::{
     BinaryOp, DType, Error, Operand, Result, Scalar, Tensor, UnaryOp, amax, binary, complex_dtype,
     conj, count_nonzero, matmul, real_dtype, sum, unary, where_,

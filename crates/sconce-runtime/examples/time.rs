@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use sconce_checkpoint::{Checkpoint, Node};
-use sconce_kernels::{Importer, threads};
+use sconce_kernels::{Importer, set_num_threads};
 use sconce_runtime::{IValue, Options, Session};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [count, seconds, folders @ ..] = &arguments[..] else {
         return Err("time THREADS SECONDS FOLDER...".into());
     };
-    threads::set(count.parse()?);
+    set_num_threads(count.parse()?);
     let budget = Duration::from_secs_f64(seconds.parse()?);
     for folder in folders {
         match time(Path::new(folder), budget) {

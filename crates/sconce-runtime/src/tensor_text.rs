@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use sconce_kernels::number_text::{general, not_finite, scientific};
+use sconce_kernels::c_format::{general, not_finite, scientific};
 use sconce_kernels::{self as kernels, DType, Tensor};
 
 /// Characters in a line of a matrix.

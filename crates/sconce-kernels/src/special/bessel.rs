@@ -1,4 +1,4 @@
-//! Bessel functions and Airy's.
+//! Bessel functions and the Airy function.
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use std::f64::consts::PI;

@@ -1,9 +1,9 @@
-//! The error function's family.
+//! The error function and its relatives.
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI, SQRT_2};
 
-use crate::vecmath_wide;
+use sconce_kernel_core::vecmath::single_via_double;
 
 /// `torch.erfinv`: NaN outside [-1, 1].
 pub fn erfinv(y: f64) -> f64 {
@@ -15,7 +15,7 @@ pub fn erfinv(y: f64) -> f64 {
     }
     if y.abs() < 0.9 {
         // One of Newton's steps doubles the digits.
-        let x = vecmath_wide::erfinv(y);
+        let x = single_via_double::erfinv(y);
         return x - (libm::erf(x) - y) * (x * x).exp() / FRAC_2_SQRT_PI;
     }
     // Where the argument is near 1 the tail says more than the whole.
@@ -93,4 +93,28 @@ fn ndtri_tail(p: f64) -> f64 {
         x -= u / (1.0 + 0.5 * x * u);
     }
     x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_inverse_of_the_error_function_is_that() {
+        for bits in (0..=1f32.to_bits()).step_by(9973) {
+            for y in [f32::from_bits(bits), -f32::from_bits(bits)] {
+                let found = single_via_double::erfinv(y.into()) as f32;
+                let exact = erfinv(y.into()) as f32;
+                let steps = found.to_bits().abs_diff(exact.to_bits());
+                assert!(steps <= 1, "{y}: {found}, not {exact}");
+            }
+        }
+        assert_eq!([1.0, -1.0].map(single_via_double::erfinv), [f64::INFINITY, f64::NEG_INFINITY]);
+        assert!(
+            [1.5, -2.0, f64::INFINITY, f64::NAN]
+                .iter()
+                .all(|&y| single_via_double::erfinv(y).is_nan())
+        );
+        assert_eq!(single_via_double::erfinv(-0.0).to_bits(), (-0f64).to_bits());
+    }
 }

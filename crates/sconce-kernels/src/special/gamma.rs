@@ -1,4 +1,4 @@
-//! The gamma function's family.
+//! The gamma function and its relatives.
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN has to fail these comparisons")]
 
 use std::f64::consts::PI;

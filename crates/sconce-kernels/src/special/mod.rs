@@ -1,11 +1,11 @@
-//! The special functions of `torch.special` on one `f64`, or two.
+//! The special functions of `torch.special`, of one or two `f64`.
 //!
-//! Everything is computed in double precision and rounded once. What a function gives at poles and
-//! outside its domain is what PyTorch gives there.
+//! Functions are computed in double precision and rounded once. At poles and outside their domain, they
+//! give PyTorch's results.
 
 use std::f64::consts::{LN_2, LOG2_E};
 
-use crate::maths::Maths;
+use sconce_kernel_core::vecmath::accuracy::Accuracy;
 
 mod bessel;
 mod error_function;
@@ -61,13 +61,13 @@ impl Precision {
 
 /// `torch.logaddexp`, as exactly as the functions it is made of.
 #[inline(always)]
-pub(crate) fn log_of_sum<M: Maths>(x: f64, y: f64) -> f64 {
+pub(crate) fn log_of_sum<M: Accuracy>(x: f64, y: f64) -> f64 {
     above_the_larger(x, y, M::ln_1p_of_part(M::exp(-(x - y).abs())))
 }
 
 /// `torch.logaddexp2`, likewise.
 #[inline(always)]
-fn log2_of_sum<M: Maths>(x: f64, y: f64) -> f64 {
+fn log2_of_sum<M: Accuracy>(x: f64, y: f64) -> f64 {
     above_the_larger(x, y, M::ln_1p_of_part(M::exp(-(x - y).abs() * LN_2)) * LOG2_E)
 }
 
@@ -82,7 +82,7 @@ fn above_the_larger(x: f64, y: f64, more: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::maths::OfDouble;
+    use sconce_kernel_core::vecmath::accuracy::DoubleAccuracy;
 
     #[test]
     fn values_of_scipy() {
@@ -115,7 +115,7 @@ mod tests {
             ("ai(-7.5824)", airy_ai(-7.582430495695129), 0.2875259867024091),
             ("ai(-5.4215)", airy_ai(-5.4215280659972755), 0.08491849901297034),
             ("ai(2.0474)", airy_ai(2.047386382824099), 0.03248553370232874),
-            ("logaddexp(1, 2)", log_of_sum::<OfDouble>(1.0, 2.0), 2.313261687518223),
+            ("logaddexp(1, 2)", log_of_sum::<DoubleAccuracy>(1.0, 2.0), 2.313261687518223),
         ];
         let wrong: Vec<_> =
             cases.iter().filter(|(_, got, want)| (got - want).abs() > 1e-9 * want.abs()).collect();

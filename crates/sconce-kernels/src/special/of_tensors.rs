@@ -1,15 +1,21 @@
-//! Special functions of whole tensors that have vector code: programs spend time in them.
+//! Special functions of tensors that have vector code, since programs spend time in them.
 #![allow(clippy::redundant_closure, reason = "what is inlined for certain is a closure")]
+
+use sconce_kernel_core::iter::map::map_slices;
+use sconce_kernel_core::simd::map_slice::map_slice_with_fallback;
+use sconce_kernel_core::tensor::promotion::int_to_float;
+use sconce_kernel_core::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
+use sconce_kernel_core::vecmath::single_via_double;
 
 use super::{
     Precision, erfinv as erfinv_of, log_of_sum, log2_of_sum, ndtr as ndtr_of, sinc as sinc_of,
     single,
 };
-use crate::maths::{Maths, OfDouble, OfSingle};
-use crate::pointwise::{map_float_each, rounding_pairs, zip_float_each, zip_floating_each};
-use crate::promotion::int_to_float;
-use crate::unary::{map_slice_or, map_slices};
-use crate::{DType, Operand, Result, Tensor, map_float, vecmath_wide};
+use crate::elementwise::any_dtype::{
+    map_float_each, rounding_pairs, zip_float_each, zip_floating_each,
+};
+use crate::special::polynomials::Polynomial;
+use crate::{DType, Error, Operand, Result, Tensor, map_float, result_type, zip_float};
 
 /// `torch.erfinv`: NaN outside [-1, 1].
 ///
@@ -20,7 +26,7 @@ pub fn erfinv(input: &Tensor) -> Result<Tensor> {
         "erfinv_vml_cpu",
         input,
         #[inline(always)]
-        |x| vecmath_wide::erfinv(x),
+        |x| single_via_double::erfinv(x),
         erfinv_of,
     )
 }
@@ -90,7 +96,7 @@ pub fn modified_bessel_i1(kernel: &str, input: &Tensor, grows: bool) -> Result<T
 pub fn ndtr(input: &Tensor) -> Result<Tensor> {
     #[inline(always)]
     fn single(x: f64) -> f64 {
-        0.5 * vecmath_wide::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
+        0.5 * single_via_double::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
     }
     map_float_each("ndtr", input, single, ndtr_of)
 }
@@ -100,11 +106,11 @@ pub fn ndtr(input: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// For complex numbers.
 pub fn entr(input: &Tensor) -> Result<Tensor> {
-    map_float_each("entr", input, entr_of::<OfSingle>, entr_of::<OfDouble>)
+    map_float_each("entr", input, entr_of::<SingleAccuracy>, entr_of::<DoubleAccuracy>)
 }
 
 #[inline(always)]
-fn entr_of<M: Maths>(x: f64) -> f64 {
+fn entr_of<M: Accuracy>(x: f64) -> f64 {
     let y = -x * M::ln(x);
     let y = if x == 0.0 { 0.0 } else { y };
     if x < 0.0 { f64::NEG_INFINITY } else { y }
@@ -120,15 +126,15 @@ pub fn sinc(input: &Tensor) -> Result<Tensor> {
         return map_float("sinc_cpu", input, |x| sinc_of(x, Precision::Double));
     }
     #[inline(always)]
-    fn quick(x: f32) -> f32 {
+    fn fast(x: f32) -> f32 {
         let angle = f64::from(std::f32::consts::PI * x);
-        let is_small = angle.abs() <= OfSingle::LARGEST_ANGLE;
-        let y = if x == 0.0 { 1.0 } else { OfSingle::sin(angle) / angle };
+        let is_small = angle.abs() <= SingleAccuracy::LARGEST_ANGLE;
+        let y = if x == 0.0 { 1.0 } else { SingleAccuracy::sin(angle) / angle };
         (if is_small { y } else { f64::NAN }) as f32
     }
     let exact = |x: f32| sinc_of(x.into(), Precision::Single) as f32;
     let wide = input.to_dtype(dtype)?.to_dtype(DType::Float32)?;
-    map_slices(&wide, &|xs, out| map_slice_or(xs, out, quick, exact))?.to_dtype(dtype)
+    map_slices(&wide, &|xs, out| map_slice_with_fallback(xs, out, fast, exact))?.to_dtype(dtype)
 }
 
 /// `torch.logaddexp` of real numbers.
@@ -136,7 +142,8 @@ pub fn sinc(input: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// For integers, and where sizes do not broadcast.
 pub fn logaddexp(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let (single, double) = (rounding_pairs(log_of_sum::<OfSingle>), log_of_sum::<OfDouble>);
+    let (single, double) =
+        (rounding_pairs(log_of_sum::<SingleAccuracy>), log_of_sum::<DoubleAccuracy>);
     zip_floating_each("logaddexp_cpu", a, b, single, double)
 }
 
@@ -145,7 +152,8 @@ pub fn logaddexp(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// For integers, and where sizes do not broadcast.
 pub fn logaddexp2(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let (single, double) = (rounding_pairs(log2_of_sum::<OfSingle>), log2_of_sum::<OfDouble>);
+    let (single, double) =
+        (rounding_pairs(log2_of_sum::<SingleAccuracy>), log2_of_sum::<DoubleAccuracy>);
     zip_floating_each("logaddexp2_cpu", a, b, single, double)
 }
 
@@ -154,7 +162,13 @@ pub fn logaddexp2(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// For integers, and where sizes do not broadcast.
 pub fn hypot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    zip_floating_each("hypot_cpu", a, b, rounding_pairs(OfSingle::hypot), OfDouble::hypot)
+    zip_floating_each(
+        "hypot_cpu",
+        a,
+        b,
+        rounding_pairs(SingleAccuracy::hypot),
+        DoubleAccuracy::hypot,
+    )
 }
 
 /// `torch.xlogy`: `x ln y`, 0 where `x` is 0.
@@ -162,12 +176,12 @@ pub fn hypot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// For complex numbers, and where sizes do not broadcast.
 pub fn xlogy(x: Operand<'_>, y: Operand<'_>) -> Result<Tensor> {
-    let (single, double) = (rounding_pairs(xlogy_of::<OfSingle>), xlogy_of::<OfDouble>);
+    let (single, double) = (rounding_pairs(xlogy_of::<SingleAccuracy>), xlogy_of::<DoubleAccuracy>);
     zip_float_each("xlogy_cpu", x, y, single, double)
 }
 
 #[inline(always)]
-fn xlogy_of<M: Maths>(x: f64, y: f64) -> f64 {
+fn xlogy_of<M: Accuracy>(x: f64, y: f64) -> f64 {
     times_logarithm(x, y, M::ln(y))
 }
 
@@ -176,12 +190,13 @@ fn xlogy_of<M: Maths>(x: f64, y: f64) -> f64 {
 /// # Errors
 /// For complex numbers, and where sizes do not broadcast.
 pub fn xlog1py(x: Operand<'_>, y: Operand<'_>) -> Result<Tensor> {
-    let (single, double) = (rounding_pairs(xlog1py_of::<OfSingle>), xlog1py_of::<OfDouble>);
+    let (single, double) =
+        (rounding_pairs(xlog1py_of::<SingleAccuracy>), xlog1py_of::<DoubleAccuracy>);
     zip_float_each("xlog1py_cpu", x, y, single, double)
 }
 
 #[inline(always)]
-fn xlog1py_of<M: Maths>(x: f64, y: f64) -> f64 {
+fn xlog1py_of<M: Accuracy>(x: f64, y: f64) -> f64 {
     times_logarithm(x, y, M::ln_1p(y))
 }
 
@@ -189,6 +204,30 @@ fn xlog1py_of<M: Maths>(x: f64, y: f64) -> f64 {
 fn times_logarithm(x: f64, y: f64, logarithm: f64) -> f64 {
     let product = if x == 0.0 { 0.0 } else { x * logarithm };
     if y.is_nan() { f64::NAN } else { product }
+}
+
+/// The value of a polynomial family at each `x` for each degree; integers give `float32`.
+///
+/// # Errors
+/// For half precision and complex numbers, and for degrees beyond a million.
+pub fn polynomial(family: Polynomial, x: Operand<'_>, degree: Operand<'_>) -> Result<Tensor> {
+    const HIGHEST: i64 = 1_000_000;
+    let dtype = int_to_float(result_type(&[x, degree])?);
+    if !matches!(dtype, DType::Float32 | DType::Float64) {
+        return Err(Error::no_kernel("polynomial_cpu", dtype));
+    }
+    // As whole numbers: what is none is the least of them, the degree of nothing.
+    let whole = |degree: f64| if degree < i64::MAX as f64 { degree as i64 } else { i64::MIN };
+    let degrees = degree.to_dtype(DType::Float64)?.to_vec::<f64>()?;
+    if degrees.iter().any(|&degree| whole(degree) > HIGHEST) {
+        return Err(Error::not_implemented("a polynomial of a degree above 1000000"));
+    }
+    match dtype {
+        DType::Float32 => {
+            zip_float("polynomial_cpu", x, degree, |x, n| f64::from(family.at(x as f32, whole(n))))
+        }
+        _ => zip_float("polynomial_cpu", x, degree, |x, n| family.at(x, whole(n))),
+    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
-//! Special functions for operators of `f32`, under the terms of [`crate::vecmath_wide`]: in `f64` and without
-//! branches, but to nine digits only.
+//! Special functions for operators of `f32`, in the manner of
+//! [`sconce_kernel_core::vecmath::single_via_double`]: computed in `f64`, without branches, to nine
+//! digits.
 
 use std::f64::consts::{PI, SQRT_2};
 
-use crate::vecmath::polynomial;
-use crate::vecmath_double::nearest;
-use crate::vecmath_wide::{ERFINV_END, ERFINV_MIDDLE, exp, ln};
+use sconce_kernel_core::vecmath::double::nearest;
+use sconce_kernel_core::vecmath::single::polynomial;
+use sconce_kernel_core::vecmath::single_via_double::{ERFINV_END, ERFINV_MIDDLE, exp, ln};
 
 /// The logarithm of the absolute value of the gamma function.
 #[inline(always)]

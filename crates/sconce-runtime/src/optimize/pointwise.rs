@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use sconce_ir::{Constant, Kind, NodeId, Type, ValueId};
-use sconce_kernels::{BinaryOp, ChainOp, DType, MOST_OPERANDS, Scalar, Tensor};
+use sconce_kernels::{BinaryOp, DType, MAX_OPERANDS, PointwiseOp, Scalar, Tensor};
 
 use super::Optimization;
 use crate::registry::{CHAIN_STEPS, MAX_CHAIN_STEPS, POINTWISE};
@@ -19,7 +19,7 @@ struct Step {
 }
 
 impl Step {
-    fn op(&self) -> ChainOp {
+    fn op(&self) -> PointwiseOp {
         CHAIN_STEPS[self.line].op
     }
 }
@@ -85,7 +85,7 @@ fn may_be_added(o: &Optimization, steps: &[Step], last: NodeId, step: &Step) -> 
 
 fn gives_bools(step: &Step) -> bool {
     use BinaryOp::{Eq, Ge, Gt, Le, Lt, Ne};
-    matches!(step.op(), ChainOp::Binary(Eq | Ne | Lt | Le | Gt | Ge))
+    matches!(step.op(), PointwiseOp::Binary(Eq | Ne | Lt | Le | Gt | Ge))
 }
 
 /// A node as a step, if it may be one: nothing changes what it takes and gives, and what is known of
@@ -165,7 +165,7 @@ fn replace(o: &mut Optimization, last: NodeId, steps: &[Step]) -> Option<()> {
             results.push(step.node);
         }
         program.push(step.line as i64);
-        for at in 0..MOST_OPERANDS {
+        for at in 0..MAX_OPERANDS {
             let place = operands.get(at).map_or(Some(0), place_of)?;
             program.push(place as i64);
         }

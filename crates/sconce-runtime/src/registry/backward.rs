@@ -120,8 +120,15 @@ fn max_pool(args: &Args<'_>, rank: usize) -> Result<IValue> {
         };
         let zeros = flat(&Tensor::zeros(input.sizes(), input.dtype())?)?;
         let (grad, indices) = (flat(grad)?, flat(indices)?);
-        kernels::scatter_fold(&zeros, 1, &indices, (&grad).into(), kernels::Fold::Sum, true)?
-            .view(input.sizes())
+        kernels::scatter_reduce(
+            &zeros,
+            1,
+            &indices,
+            (&grad).into(),
+            kernels::ScatterReduce::Sum,
+            true,
+        )?
+        .view(input.sizes())
     };
     made(run())
 }

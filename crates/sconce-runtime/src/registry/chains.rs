@@ -1,7 +1,7 @@
 //! Chains of element-wise operators as one private operator, and which operators may be its steps.
 
 use sconce_kernels::{
-    self as kernels, BinaryOp, ChainOp, ChainStep, MOST_OPERANDS, Operand, UnaryOp,
+    self as kernels, BinaryOp, MAX_OPERANDS, Operand, PointwiseOp, PointwiseStep, UnaryOp,
 };
 use smallvec::SmallVec;
 
@@ -20,12 +20,12 @@ pub(crate) struct Step {
     pub(crate) overloads: &'static str,
     /// What one of the operands has to be, by its place: a string, or `None`.
     pub(crate) when: Option<(usize, Option<&'static str>)>,
-    pub(crate) op: ChainOp,
+    pub(crate) op: PointwiseOp,
     /// The places of the step's operands among the operator's.
     pub(crate) operands: &'static [usize],
 }
 
-const fn step(symbol: &'static str, overloads: &'static str, op: ChainOp) -> Step {
+const fn step(symbol: &'static str, overloads: &'static str, op: PointwiseOp) -> Step {
     let operands: &[usize] = match op.arity() {
         1 => &[0],
         2 => &[0, 1],
@@ -36,11 +36,11 @@ const fn step(symbol: &'static str, overloads: &'static str, op: ChainOp) -> Ste
 }
 
 const fn one(symbol: &'static str, op: UnaryOp) -> Step {
-    step(symbol, "-", ChainOp::Unary(op))
+    step(symbol, "-", PointwiseOp::Unary(op))
 }
 
 const fn two(symbol: &'static str, overloads: &'static str, op: BinaryOp) -> Step {
-    step(symbol, overloads, ChainOp::Binary(op))
+    step(symbol, overloads, PointwiseOp::Binary(op))
 }
 
 const fn when(place: usize, is: Option<&'static str>, line: Step) -> Step {
@@ -53,9 +53,9 @@ const fn taking(operands: &'static [usize], line: Step) -> Step {
 
 /// The operators. Of several lines for one the first counts whose condition holds.
 pub(crate) const STEPS: &[Step] = &[
-    step("aten::add", "Tensor Scalar", ChainOp::Add),
-    step("aten::sub", "Tensor Scalar", ChainOp::Sub),
-    taking(&[1, 0, 2], step("aten::rsub", "Tensor Scalar", ChainOp::Sub)),
+    step("aten::add", "Tensor Scalar", PointwiseOp::Add),
+    step("aten::sub", "Tensor Scalar", PointwiseOp::Sub),
+    taking(&[1, 0, 2], step("aten::rsub", "Tensor Scalar", PointwiseOp::Sub)),
     two("aten::mul", "Tensor Scalar", BinaryOp::Mul),
     two("aten::div", "Tensor Scalar", BinaryOp::Div),
     when(2, None, two("aten::div", "Tensor_mode Scalar_mode", BinaryOp::Div)),
@@ -103,27 +103,27 @@ pub(crate) const STEPS: &[Step] = &[
     one("aten::hardswish", UnaryOp::Hardswish),
     when(1, Some("none"), one("aten::gelu", UnaryOp::Gelu)),
     when(1, Some("tanh"), one("aten::gelu", UnaryOp::GeluTanh)),
-    when(2, None, step("aten::clamp", "- Tensor", ChainOp::ClampMin)),
-    when(1, None, taking(&[0, 2], step("aten::clamp", "- Tensor", ChainOp::ClampMax))),
-    step("aten::clamp", "- Tensor", ChainOp::Clamp),
-    step("aten::clamp_min", "- Tensor", ChainOp::ClampMin),
-    step("aten::clamp_max", "- Tensor", ChainOp::ClampMax),
-    step("aten::hardtanh", "-", ChainOp::Hardtanh),
-    step("aten::leaky_relu", "-", ChainOp::LeakyRelu),
-    step("aten::elu", "-", ChainOp::Elu),
-    step("aten::softplus", "-", ChainOp::Softplus),
-    step("aten::addcmul", "-", ChainOp::Addcmul),
-    step("aten::addcdiv", "-", ChainOp::Addcdiv),
-    step("aten::lerp", "Scalar Tensor", ChainOp::Lerp),
-    step("sconce::add", "-", ChainOp::Onto(BinaryOp::Add)),
-    step("sconce::mul", "-", ChainOp::Onto(BinaryOp::Mul)),
-    step("aten::where", "self ScalarOther ScalarSelf", ChainOp::Where),
-    step("aten::masked_fill", "Scalar Tensor", ChainOp::MaskedFill),
+    when(2, None, step("aten::clamp", "- Tensor", PointwiseOp::ClampMin)),
+    when(1, None, taking(&[0, 2], step("aten::clamp", "- Tensor", PointwiseOp::ClampMax))),
+    step("aten::clamp", "- Tensor", PointwiseOp::Clamp),
+    step("aten::clamp_min", "- Tensor", PointwiseOp::ClampMin),
+    step("aten::clamp_max", "- Tensor", PointwiseOp::ClampMax),
+    step("aten::hardtanh", "-", PointwiseOp::Hardtanh),
+    step("aten::leaky_relu", "-", PointwiseOp::LeakyRelu),
+    step("aten::elu", "-", PointwiseOp::Elu),
+    step("aten::softplus", "-", PointwiseOp::Softplus),
+    step("aten::addcmul", "-", PointwiseOp::Addcmul),
+    step("aten::addcdiv", "-", PointwiseOp::Addcdiv),
+    step("aten::lerp", "Scalar Tensor", PointwiseOp::Lerp),
+    step("sconce::add", "-", PointwiseOp::Onto(BinaryOp::Add)),
+    step("sconce::mul", "-", PointwiseOp::Onto(BinaryOp::Mul)),
+    step("aten::where", "self ScalarOther ScalarSelf", PointwiseOp::Where),
+    step("aten::masked_fill", "Scalar Tensor", PointwiseOp::MaskedFill),
 ];
 
 /// How many numbers stand for a step: its place in [`STEPS`], its operands, and whether it is a
 /// result.
-pub(crate) const STEP_NUMBERS: usize = MOST_OPERANDS + 2;
+pub(crate) const STEP_NUMBERS: usize = MAX_OPERANDS + 2;
 
 /// The most steps of a chain.
 pub(crate) const MAX_STEPS: usize = 48;
@@ -133,7 +133,7 @@ pub(super) const TABLE: Table = &[(POINTWISE, "-", |_, args| run(&args))];
 fn run(args: &Args<'_>) -> Result<IValue, Raise> {
     let program = args.tensor(0)?.read::<i64>().map_err(kernel)?;
     // Neither list is moved once it is made: for small tensors that would take as long as the rest.
-    let mut steps: SmallVec<[ChainStep; 16]> = SmallVec::new();
+    let mut steps: SmallVec<[PointwiseStep; 16]> = SmallVec::new();
     for numbers in program.as_chunks::<STEP_NUMBERS>().0 {
         steps.push(step_of_numbers(numbers).ok_or_else(|| {
             Raise::Error(Error::Malformed("a chain with a step that is none".to_owned()))
@@ -143,15 +143,15 @@ fn run(args: &Args<'_>) -> Result<IValue, Raise> {
     for place in 1..args.len() {
         inputs.push(args.operand(place)?);
     }
-    let mut results = kernels::chain(&steps, &inputs).map_err(kernel)?;
+    let mut results = kernels::fused_pointwise(&steps, &inputs).map_err(kernel)?;
     Ok(match results.len() {
         1 => results.pop().map_or(IValue::None, IValue::Tensor),
         _ => IValue::tuple(results.into_iter().map(IValue::Tensor).collect()),
     })
 }
 
-fn step_of_numbers(numbers: &[i64; STEP_NUMBERS]) -> Option<ChainStep> {
+fn step_of_numbers(numbers: &[i64; STEP_NUMBERS]) -> Option<PointwiseStep> {
     let [line, a, b, c, d, is_result] = numbers.map(|number| usize::try_from(number).ok());
     let op = STEPS.get(line?)?.op;
-    Some(ChainStep { op, operands: [a?, b?, c?, d?], is_result: is_result? != 0 })
+    Some(PointwiseStep { op, operands: [a?, b?, c?, d?], is_result: is_result? != 0 })
 }

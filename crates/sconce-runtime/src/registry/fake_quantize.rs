@@ -72,7 +72,7 @@ fn channel_axis(args: &Args<'_>) -> Result<usize> {
     if axis < 0 {
         return refused("`axis` must be between 0 and number of dimensions of input".to_owned());
     }
-    kernels::shape::wrap_dim(axis, input.dim()).map_err(kernel)
+    kernels::layout::wrap_dim(axis, input.dim()).map_err(kernel)
 }
 
 fn masked(args: &Args<'_>, by_channel: bool) -> Result {

@@ -1,6 +1,6 @@
 //! Picking and writing elements by index or mask, and different elements.
 
-use sconce_kernels::{self as kernels, DType, Fold, Operand, Scalar, Tensor, Unique};
+use sconce_kernels::{self as kernels, DType, Operand, Scalar, ScatterReduce, Tensor, Unique};
 
 use super::tensor_args::{kernel, listed, made};
 use super::{Args, Table};
@@ -10,28 +10,28 @@ use crate::value::IValue;
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(super) const TABLE: Table = &[
-    ("aten::scatter", "src value", |_, args| scatter(&args, Fold::Replace, true)),
+    ("aten::scatter", "src value", |_, args| scatter(&args, ScatterReduce::Replace, true)),
     ("aten::scatter", "reduce value_reduce", |_, args| {
         let fold = match &*args.str(4)? {
-            "add" => Fold::Sum,
-            "multiply" => Fold::Product,
+            "add" => ScatterReduce::Sum,
+            "multiply" => ScatterReduce::Product,
             _ => return Err(Raise::message("reduce argument must be either add or multiply.")),
         };
         scatter(&args, fold, true)
     }),
-    ("aten::scatter_add", "-", |_, args| scatter(&args, Fold::Sum, true)),
+    ("aten::scatter_add", "-", |_, args| scatter(&args, ScatterReduce::Sum, true)),
     ("aten::scatter_reduce", "two", |_, args| {
         scatter(&args, named_fold(&args.str(4)?)?, args.bool(5)?)
     }),
     ("aten::index_add", "-", |_, args| {
-        index_fold(&args, "index_add", Fold::Sum, true, args.scalar(4)?)
+        index_fold(&args, "index_add", ScatterReduce::Sum, true, args.scalar(4)?)
     }),
     ("aten::index_copy", "-", |_, args| {
-        index_fold(&args, "index_copy", Fold::Replace, true, Scalar::Int(1))
+        index_fold(&args, "index_copy", ScatterReduce::Replace, true, Scalar::Int(1))
     }),
     ("aten::index_reduce", "-", |_, args| {
         let fold = named_fold(&args.str(4)?)?;
-        if fold == Fold::Sum || args.tensor(0)?.dtype() == DType::Bool {
+        if fold == ScatterReduce::Sum || args.tensor(0)?.dtype() == DType::Bool {
             return Err(Raise::unsupported("aten::index_reduce of this kind"));
         }
         index_fold(&args, "index_reduce", fold, args.bool(5)?, Scalar::Int(1))
@@ -136,13 +136,13 @@ pub(super) const TABLE: Table = &[
     }),
 ];
 
-fn named_fold(name: &str) -> Result<Fold> {
+fn named_fold(name: &str) -> Result<ScatterReduce> {
     Ok(match name {
-        "sum" => Fold::Sum,
-        "prod" => Fold::Product,
-        "mean" => Fold::Mean,
-        "amax" => Fold::Max,
-        "amin" => Fold::Min,
+        "sum" => ScatterReduce::Sum,
+        "prod" => ScatterReduce::Product,
+        "mean" => ScatterReduce::Mean,
+        "amax" => ScatterReduce::Max,
+        "amin" => ScatterReduce::Min,
         _ => {
             return Err(Raise::message(
                 "reduce argument must be either sum, prod, mean, amax or amin.",
@@ -151,15 +151,15 @@ fn named_fold(name: &str) -> Result<Fold> {
     })
 }
 
-fn scatter(args: &Args<'_>, fold: Fold, include_self: bool) -> Result {
+fn scatter(args: &Args<'_>, fold: ScatterReduce, include_self: bool) -> Result {
     let (input, index) = (args.tensor(0)?, args.tensor(2)?);
-    made(kernels::scatter_fold(input, args.int(1)?, index, args.operand(3)?, fold, include_self))
+    made(kernels::scatter_reduce(input, args.int(1)?, index, args.operand(3)?, fold, include_self))
 }
 
 fn index_fold(
     args: &Args<'_>,
     name: &str,
-    fold: Fold,
+    fold: ScatterReduce,
     include_self: bool,
     alpha: Scalar,
 ) -> Result {
@@ -171,7 +171,7 @@ fn index_fold(
             .and_then(|scaled| scaled.to_dtype(input.dtype()))
             .map_err(kernel)?;
     }
-    made(kernels::index_fold(name, input, dim, index, &source, fold, include_self))
+    made(kernels::index_reduce(name, input, dim, index, &source, fold, include_self))
 }
 
 fn index_put(args: &Args<'_>) -> Result {

@@ -2,7 +2,7 @@
 //! from those of the operands. Where all operands are row-major nothing is asked but that.
 
 use sconce_kernels::{
-    DType, Dims, Iteration, MemoryFormat, Operand, Scalar, Tensor, contiguous_strides,
+    DType, Dims, MemoryFormat, Operand, ResultLayout, Scalar, Tensor, contiguous_strides,
 };
 use smallvec::SmallVec;
 
@@ -169,7 +169,7 @@ const LAYOUTS: &[(Layout, &str)] = &[
 
 /// How results lie in memory, of one call.
 pub(super) enum Strides {
-    Iterated(Iteration),
+    Iterated(ResultLayout),
     /// Of a copy of this tensor, which has its order.
     Copy(Tensor),
     Format(MemoryFormat),
@@ -232,23 +232,23 @@ impl Layout {
             };
             args.0.iter().enumerate().filter_map(operand).collect()
         };
-        let iterated = |iteration: Option<Iteration>| iteration.map(Strides::Iterated);
+        let iterated = |iteration: Option<ResultLayout>| iteration.map(Strides::Iterated);
         let copied = || tensors().next().cloned().map(Strides::Copy);
         let is_whole = |place| matches!(args.get(place), IValue::Int(0));
         match self {
-            Layout::Elements => iterated(Iteration::over(&operands(0))),
-            Layout::First => iterated(Iteration::over(operands(0).get(..1)?)),
-            Layout::Numbers => iterated(Iteration::over(&operands(2))),
+            Layout::Elements => iterated(ResultLayout::of(&operands(0))),
+            Layout::First => iterated(ResultLayout::of(operands(0).get(..1)?)),
+            Layout::Numbers => iterated(ResultLayout::of(&operands(2))),
             Layout::Reversed => {
                 let mut operands = operands(2);
                 operands.reverse();
-                iterated(Iteration::over(&operands))
+                iterated(ResultLayout::of(&operands))
             }
             Layout::Choice => {
-                iterated(Iteration::over(&operands(3)).map(|iteration| iteration.unpromoted(1)))
+                iterated(ResultLayout::of(&operands(3)).map(|iteration| iteration.unpromoted(1)))
             }
             Layout::Copy => copied(),
-            Layout::Unreduced(place) if is_whole(place) => iterated(Iteration::over(&operands(0))),
+            Layout::Unreduced(place) if is_whole(place) => iterated(ResultLayout::of(&operands(0))),
             Layout::UnreducedCopy(place) if is_whole(place) => copied(),
             Layout::Unreduced(_) | Layout::UnreducedCopy(_) => None,
             Layout::Halves => halves(args),
@@ -396,7 +396,7 @@ fn indexed(args: &Args<'_>) -> Option<Strides> {
     }
     let mut sizes = Dims::new();
     for index in &indices {
-        sizes = sconce_kernels::shape::broadcast(&sizes, index.sizes()).ok()?;
+        sizes = sconce_kernels::layout::broadcast(&sizes, index.sizes()).ok()?;
     }
     let dims = 0..input.dim();
     let (first, last) =
@@ -423,7 +423,7 @@ fn indexed(args: &Args<'_>) -> Option<Strides> {
     let placed: Vec<Tensor> = indices.iter().map(placed).collect::<Option<_>>()?;
     let operands: Vec<Operand<'_>> =
         std::iter::once(&source).chain(&placed).map(Operand::Tensor).collect();
-    let iteration = Iteration::over(&operands)?;
+    let iteration = ResultLayout::of(&operands)?;
     Some(Strides::Iterated(iteration.unpromoted(operands.len())))
 }
 
@@ -433,7 +433,7 @@ fn halves(args: &Args<'_>) -> Option<Strides> {
     let half = input.size(*dim).ok()? / 2;
     let (first, second) = (input.narrow(*dim, 0, half).ok()?, input.narrow(*dim, half, half).ok()?);
     let operands = [Operand::Tensor(&first), Operand::Tensor(&second)];
-    Iteration::over(&operands).map(Strides::Iterated)
+    ResultLayout::of(&operands).map(Strides::Iterated)
 }
 
 fn as_tensor(arg: &IValue) -> Option<&Tensor> {

@@ -167,7 +167,7 @@ fn number_text(directive: char, value: IValue) -> String {
 
 /// The sizes that two tensors of these sizes meet in.
 fn broadcast(args: &Args<'_>) -> Result {
-    let sizes = sconce_kernels::shape::broadcast(&args.ints(0)?, &args.ints(1)?);
+    let sizes = sconce_kernels::layout::broadcast(&args.ints(0)?, &args.ints(1)?);
     let sizes = sizes.map_err(super::tensor_args::kernel)?;
     Ok(IValue::list(sconce_ir::Type::Int, sizes.iter().map(|&size| Int(size)).collect()))
 }

@@ -238,7 +238,7 @@ fn norm_except_dim(v: &Tensor, p: f64, dim: i64) -> kernels::Result<Tensor> {
     if dim == -1 {
         return kernels::norm(v, p, &[], false);
     }
-    let keep = kernels::shape::wrap_dim(dim, v.dim())? as i64;
+    let keep = kernels::layout::wrap_dim(dim, v.dim())? as i64;
     let others: Vec<i64> = (0..dims).filter(|&at| at != keep).collect();
     match others.is_empty() {
         true => kernels::unary(UnaryOp::Abs, v),

@@ -1,6 +1,6 @@
 //! Products of vectors, matrices and tensors.
 
-use sconce_kernels::{self as kernels, DType, Iteration, Operand, Scalar, Tensor};
+use sconce_kernels::{self as kernels, DType, Operand, ResultLayout, Scalar, Tensor};
 use sconce_linalg as linalg;
 
 use super::tensor_args::{kernel, made};
@@ -79,7 +79,7 @@ fn sum_with_product(args: &Args<'_>) -> Result {
     let product = kernels::mm(a, b).map_err(kernel)?;
     let operands = [Operand::Tensor(input), Operand::Tensor(&product)];
     let sum = kernels::binary(kernels::BinaryOp::Add, operands[0], operands[1]).map_err(kernel)?;
-    made(match Iteration::over(&operands) {
+    made(match ResultLayout::of(&operands) {
         Some(iteration) => iteration.lay_out(sum),
         None => Ok(sum),
     })
@@ -94,7 +94,7 @@ fn is_at_once(input: &Tensor, a: &Tensor, b: &Tensor) -> bool {
         && inner == same
         && [a, b].iter().all(|factor| factor.dtype() == input.dtype())
         && input.is_row_major()
-        && kernels::shape::broadcast(input.sizes(), &sizes).is_ok_and(|found| found[..] == sizes)
+        && kernels::layout::broadcast(input.sizes(), &sizes).is_ok_and(|found| found[..] == sizes)
 }
 
 type Fused = fn(&Tensor, &Tensor, &Tensor, Scalar, Scalar) -> kernels::Result<Tensor>;

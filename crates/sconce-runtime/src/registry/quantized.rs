@@ -1,6 +1,6 @@
 //! Quantized tensors and layers.
 
-use sconce_kernels::{self as kernels, ConvOptions, DType, Output, Quantizer, Tensor};
+use sconce_kernels::{self as kernels, ConvOptions, DType, OutputParameters, Quantizer, Tensor};
 
 use super::tensor_args::{kernel, listed, made};
 use super::{Args, Table};
@@ -20,7 +20,7 @@ pub(super) const TABLE: Table = &[
     ("aten::quantize_per_channel", "-", |_, args| {
         let axis = args.int(3)?;
         let dims = args.tensor(0)?.dim();
-        let axis = kernels::shape::wrap_dim(axis, dims).map_err(kernel)?;
+        let axis = kernels::layout::wrap_dim(axis, dims).map_err(kernel)?;
         let (scales, zero_points) = (args.tensor(1)?, args.tensor(2)?);
         if !scales.dtype().is_floating_point() {
             return Err(Raise::message("scale tensor must be floating point"));
@@ -164,8 +164,8 @@ fn per_channel(tensor: &Tensor) -> Result<(Tensor, Tensor, i64)> {
 }
 
 /// The scale and zero point at two operands.
-pub(super) fn output(args: &Args<'_>, at: [usize; 2], relu: bool) -> Result<Output> {
-    Ok(Output { scale: args.real(at[0])?, zero_point: args.int(at[1])?, relu })
+pub(super) fn output(args: &Args<'_>, at: [usize; 2], relu: bool) -> Result<OutputParameters> {
+    Ok(OutputParameters { scale: args.real(at[0])?, zero_point: args.int(at[1])?, relu })
 }
 
 fn linear(args: &Args<'_>, relu: bool) -> Result {

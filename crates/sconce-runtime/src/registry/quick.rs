@@ -1,7 +1,8 @@
 //! Short cuts of operators for the operands that need no rules, tried before the operator itself.
 
 use sconce_kernels::{
-    BinaryOp, Operand, Scalar, Tensor, UnaryOp, dense_binary, dense_binary_in_place, dense_unary,
+    BinaryOp, Operand, Scalar, Tensor, UnaryOp, contiguous_binary, contiguous_binary_in_place,
+    contiguous_unary,
 };
 
 use crate::value::IValue::{self, Float, Int};
@@ -56,12 +57,12 @@ fn added_in_place(args: &[Lent<'_>; MOST_LENT], op: BinaryOp) -> Option<Tensor> 
 
 fn in_place(args: &[Lent<'_>; MOST_LENT], op: BinaryOp) -> Option<Tensor> {
     let (a, b) = operands(args)?;
-    dense_binary_in_place(op, a, b).then(|| a.clone())
+    contiguous_binary_in_place(op, a, b).then(|| a.clone())
 }
 
 fn binary(args: &[Lent<'_>; MOST_LENT], op: BinaryOp) -> Option<Tensor> {
     let (a, b) = operands(args)?;
-    dense_binary(op, a, b, [args[0].is_done, args[1].is_done])
+    contiguous_binary(op, a, b, [args[0].is_done, args[1].is_done])
 }
 
 fn operands<'a>(args: &[Lent<'a>; MOST_LENT]) -> Option<(&'a Tensor, Operand<'a>)> {
@@ -77,5 +78,5 @@ fn operands<'a>(args: &[Lent<'a>; MOST_LENT]) -> Option<(&'a Tensor, Operand<'a>
 
 fn unary(args: &[Lent<'_>; MOST_LENT], op: UnaryOp) -> Option<Tensor> {
     let IValue::Tensor(a) = args[0].value else { return None };
-    dense_unary(op, a, args[0].is_done)
+    contiguous_unary(op, a, args[0].is_done)
 }

@@ -284,7 +284,7 @@ fn between(
     [low, high]: [i64; 2],
 ) -> Result {
     filled(machine, args, generator_at(args, at), target, |target, generator| {
-        kernels::random_between(target, low, Some(high), generator)
+        kernels::random_from_to(target, low, Some(high), generator)
     })
 }
 
@@ -340,7 +340,7 @@ fn random(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
     };
     filled(machine, args, place, target, |target, generator| match bounds {
         None => kernels::random_in_place(target, generator),
-        Some((from, to)) => kernels::random_between(target, from, to, generator),
+        Some((from, to)) => kernels::random_from_to(target, from, to, generator),
     })
 }
 
@@ -361,7 +361,7 @@ fn bernoulli(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
 fn normal_around(machine: &mut Machine, args: Args<'_>) -> Result {
     use kernels::BinaryOp::{Add, Mul};
     let (mean, std) = (args.operand(0)?, args.operand(1)?);
-    let sizes = kernels::shape::broadcast(mean.sizes(), std.sizes()).map_err(kernel)?;
+    let sizes = kernels::layout::broadcast(mean.sizes(), std.sizes()).map_err(kernel)?;
     let ((IValue::Tensor(like), _) | (_, IValue::Tensor(like))) = (args.get(0), args.get(1)) else {
         return Err(Raise::message("normal expects a tensor"));
     };

@@ -2,7 +2,7 @@
 
 use sconce_ir::Type;
 use sconce_kernels::{
-    self as kernels, BinaryOp, Bins, DType, Extremum, Interpolation, SegmentReduce, Segments,
+    self as kernels, BinaryOp, Bins, DType, Interpolation, MinMax, SegmentReduce, Segments,
     Spacing, Tensor,
 };
 
@@ -37,8 +37,8 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::aminmax", "-", |_, args| {
         let (input, dim, keepdim) = (args.tensor(0)?, args.optional_int(1)?, args.bool(2)?);
-        let end = |which| kernels::extreme_values(which, input, dim, keepdim).map_err(kernel);
-        let (low, high) = (end(Extremum::Min)?, end(Extremum::Max)?);
+        let end = |which| kernels::min_max_values(which, input, dim, keepdim).map_err(kernel);
+        let (low, high) = (end(MinMax::Min)?, end(MinMax::Max)?);
         Ok(IValue::tuple(vec![IValue::Tensor(low), IValue::Tensor(high)]))
     }),
     ("aten::all", "dims", |_, args| truth(&args, false)),
@@ -81,10 +81,10 @@ pub(super) const TABLE: Table = &[
         made(kernels::logcumsumexp(args.tensor(0)?, args.int(1)?))
     }),
     ("aten::cummax", "-", |_, args| {
-        both(kernels::running_extremum(Extremum::Max, args.tensor(0)?, args.int(1)?))
+        both(kernels::cumulative_min_max(MinMax::Max, args.tensor(0)?, args.int(1)?))
     }),
     ("aten::cummin", "-", |_, args| {
-        both(kernels::running_extremum(Extremum::Min, args.tensor(0)?, args.int(1)?))
+        both(kernels::cumulative_min_max(MinMax::Min, args.tensor(0)?, args.int(1)?))
     }),
     ("aten::median", "-", |_, args| made(kernels::median_all(args.tensor(0)?, false))),
     ("aten::nanmedian", "-", |_, args| made(kernels::median_all(args.tensor(0)?, true))),
@@ -144,7 +144,7 @@ pub(super) const TABLE: Table = &[
         let (input, length) = (args.tensor(0)?, args.int(2)?);
         let greatest = match input.numel() > 0 && input.dtype().is_integral() {
             true => {
-                let greatest = kernels::extreme_values(Extremum::Max, input, None, false);
+                let greatest = kernels::min_max_values(MinMax::Max, input, None, false);
                 greatest.and_then(|greatest| greatest.item()).map_err(kernel)?.to_i64()
             }
             false => 0,
@@ -210,7 +210,7 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::_safe_softmax", "-", |_, args| {
         let (scores, dim) = (args.tensor(0)?, args.int(1)?);
-        kernels::shape::wrap_dim(dim, scores.dim()).map_err(kernel)?;
+        kernels::layout::wrap_dim(dim, scores.dim()).map_err(kernel)?;
         let dtype = args.dtype(2)?.unwrap_or(scores.dtype());
         if scores.numel() == 0 {
             return made(Tensor::zeros(scores.sizes(), dtype));
@@ -444,7 +444,7 @@ fn check_gradient(
     }
     let mut seen = Vec::with_capacity(dims.len());
     for &dim in dims {
-        let dim = kernels::shape::wrap_dim(dim, input.dim()).map_err(kernel)?;
+        let dim = kernels::layout::wrap_dim(dim, input.dim()).map_err(kernel)?;
         if seen.contains(&dim) {
             let message = format!("dim {dim} appears multiple times in the list of dims");
             return Err(Raise::message(message));

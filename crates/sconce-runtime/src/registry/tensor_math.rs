@@ -1,6 +1,6 @@
 //! Operators that compute tensors.
 
-use sconce_kernels::{self as kernels, BinaryOp, DType, Extremum, Scalar, Tensor, UnaryOp};
+use sconce_kernels::{self as kernels, BinaryOp, DType, MinMax, Scalar, Tensor, UnaryOp};
 
 use super::tensor_args::{kernel, made};
 use super::{Args, Table};
@@ -169,20 +169,20 @@ pub(super) const TABLE: Table = &[
         made(kernels::any(args.tensor(0)?, &[args.int(1)?], args.bool(2)?))
     }),
     ("aten::max", "-", |_, args| {
-        made(kernels::extreme_values(Extremum::Max, args.tensor(0)?, None, false))
+        made(kernels::min_max_values(MinMax::Max, args.tensor(0)?, None, false))
     }),
     ("aten::min", "-", |_, args| {
-        made(kernels::extreme_values(Extremum::Min, args.tensor(0)?, None, false))
+        made(kernels::min_max_values(MinMax::Min, args.tensor(0)?, None, false))
     }),
-    ("aten::max", "dim", |_, args| both(&args, Extremum::Max)),
-    ("aten::min", "dim", |_, args| both(&args, Extremum::Min)),
+    ("aten::max", "dim", |_, args| both(&args, MinMax::Max)),
+    ("aten::min", "dim", |_, args| both(&args, MinMax::Min)),
     ("aten::argmax", "-", |_, args| {
         let (dim, keepdim) = (args.optional_int(1)?, args.bool(2)?);
-        made(kernels::arg_extremum(Extremum::Max, args.tensor(0)?, dim, keepdim))
+        made(kernels::arg_min_max(MinMax::Max, args.tensor(0)?, dim, keepdim))
     }),
     ("aten::argmin", "-", |_, args| {
         let (dim, keepdim) = (args.optional_int(1)?, args.bool(2)?);
-        made(kernels::arg_extremum(Extremum::Min, args.tensor(0)?, dim, keepdim))
+        made(kernels::arg_min_max(MinMax::Min, args.tensor(0)?, dim, keepdim))
     }),
     ("aten::softmax", "int", |_, args| made(kernels::softmax(&cast(&args, 2)?, args.int(1)?))),
     ("aten::log_softmax", "int", |_, args| {
@@ -230,10 +230,10 @@ fn unary_in_place(mut args: Args<'_>, op: UnaryOp) -> Result {
 }
 
 /// Values and indices of the greatest or least elements.
-fn both(args: &Args<'_>, which: Extremum) -> Result {
+fn both(args: &Args<'_>, which: MinMax) -> Result {
     let (dim, keepdim) = (Some(args.int(1)?), args.bool(2)?);
     let (values, indices) =
-        kernels::extremum(which, args.tensor(0)?, dim, keepdim).map_err(kernel)?;
+        kernels::min_max(which, args.tensor(0)?, dim, keepdim).map_err(kernel)?;
     Ok(IValue::tuple(vec![IValue::Tensor(values), IValue::Tensor(indices)]))
 }
 

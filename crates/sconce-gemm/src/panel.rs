@@ -1,0 +1,92 @@
+//! Panels: 32 rows of a weight side by side, element by element. Packed products read weights in this
+//! order.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Columns of a panel.
+pub const PANEL: usize = 32;
+
+/// Rows of the left operand that a panel is multiplied with before the next panel. The second cache holds
+/// them and both panels.
+pub const ROWS: usize = 252;
+
+/// Rows whose distance is a multiple of this many elements share too few lines of the first cache.
+const CROWDED: usize = 1024;
+
+/// Elements of padding between such rows.
+const GAP: usize = 16;
+
+/// The sizes of a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Rows of the left operand and of the product.
+    pub m: usize,
+    /// The length of each sum.
+    pub k: usize,
+    /// Columns of the product: rows of the weight.
+    pub n: usize,
+}
+
+/// The number of elements of a packed weight: whole panels, padded with zeros.
+pub fn packed_len(n: usize, k: usize) -> usize {
+    n.div_ceil(PANEL) * PANEL * k
+}
+
+/// Packs a row-major weight of `n` rows of `k` elements.
+pub fn pack<T: Copy>(weight: &[T], n: usize, k: usize, packed: &mut [T]) {
+    if k == 0 {
+        return;
+    }
+    let panels = packed.chunks_exact_mut(PANEL * k).zip(weight.chunks(PANEL * k));
+    for (panel, rows) in panels {
+        debug_assert!(rows.len() <= PANEL * k && n * k >= rows.len());
+        for (i, line) in panel.as_chunks_mut::<PANEL>().0.iter_mut().enumerate() {
+            for (out, row) in line.iter_mut().zip(rows.chunks_exact(k)) {
+                *out = row[i];
+            }
+        }
+    }
+}
+
+/// The stride of rows of `k` elements of which the first cache can hold several.
+pub fn uncrowded_stride(k: usize) -> usize {
+    if k.is_multiple_of(CROWDED) { k + GAP } else { k }
+}
+
+/// Rows of `k` elements, copied to a greater stride where the first cache could not hold several, and that
+/// stride.
+pub fn uncrowded(x: &[f32], k: usize) -> (Cow<'_, [f32]>, usize) {
+    let stride = uncrowded_stride(k);
+    if stride == k {
+        return (Cow::Borrowed(x), k);
+    }
+    let mut apart = Vec::with_capacity(x.len() / k * stride);
+    for row in x.chunks_exact(k) {
+        apart.extend_from_slice(row);
+        apart.resize(apart.len() + stride - k, 0.0);
+    }
+    (Cow::Owned(apart), stride)
+}
+
+/// Cuts rows into tiles of about equal height, so that no tile has few rows.
+pub fn tiles(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let count = rows.div_ceil(most);
+    (0..count).map(move |tile| tile * rows / count..(tile + 1) * rows / count)
+}
+
+/// The most rows of a tile at any level.
+pub const TILE_ROWS: usize = 14;
+
+#[cfg(test)]
+pub(crate) mod tests {
+    /// Some numbers from -1 to 1.
+    pub(crate) fn numbers(len: usize, seed: u32) -> Vec<f32> {
+        let mut state = seed;
+        let next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+        };
+        std::iter::repeat_with(next).take(len).collect()
+    }
+}

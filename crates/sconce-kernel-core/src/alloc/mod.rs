@@ -1,0 +1,6 @@
+//! Memory of tensors: a caching allocator, and the limit of what a run may hold, which counts what the
+//! process allocates where the binary has the counting allocator.
+
+pub mod caching_allocator;
+pub mod counting_allocator;
+pub mod memory_limit;

@@ -1,0 +1,232 @@
+//! The thread pool: helper threads that work on the job of one kernel call at a time.
+//!
+//! A kernel call takes some ten microseconds, less than it takes to wake a thread that sleeps. So helpers stay
+//! awake for a moment after each job, and nobody waits for one that has not begun: the caller works too, and
+//! withdraws its job when nothing is left to do.
+#![allow(unsafe_code, reason = "helpers use what the caller borrows; see the safety comment")]
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+/// How long a helper looks for another job before it sleeps.
+const AWAKE: Duration = Duration::from_micros(200);
+
+type Job<'w> = &'w (dyn Fn() + Sync);
+
+/// The job that helpers may take, and what they say about it.
+struct JobSlot {
+    job: Option<Job<'static>>,
+    /// How many more helpers may take it.
+    openings: usize,
+    /// Helpers that wait for [`JOB_POSTED`].
+    sleepers: usize,
+    /// The panic of a helper while it worked on this job.
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+/// How many helpers there are; held by the caller whose job is worked on.
+static HELPERS: Mutex<usize> = Mutex::new(0);
+static SLOT: Mutex<JobSlot> =
+    Mutex::new(JobSlot { job: None, openings: 0, sleepers: 0, panic: None });
+/// The number of the last job.
+static LAST_JOB: AtomicU64 = AtomicU64::new(0);
+static JOB_POSTED: Condvar = Condvar::new();
+/// Helpers at work.
+static WORKING: AtomicUsize = AtomicUsize::new(0);
+
+/// Calls `job` here and on up to this many other threads, and returns when all calls have. Each call does
+/// what the others have left to do. Where the helpers are at work for another caller, this thread works alone.
+///
+/// A panic of any of the calls is the caller's.
+pub fn run(helpers: usize, job: Job<'_>) {
+    let mut count = match HELPERS.try_lock() {
+        Ok(count) => count,
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => return job(),
+    };
+    while *count < helpers {
+        let helper = std::thread::Builder::new().name("sconce-helper".to_owned()).spawn(help);
+        if helper.is_err() {
+            break;
+        }
+        *count += 1;
+    }
+    // SAFETY: the reference leaves this function only through the slot, from which helpers take it under its
+    // lock, counting themselves in WORKING. `JobGuard` is dropped before this function returns or unwinds: it
+    // takes the reference out of the slot and waits until no helper is at work, so that none uses it after
+    // `job` ends.
+    let job_for_helpers = unsafe { std::mem::transmute::<Job<'_>, Job<'static>>(job) };
+    let guard = JobGuard::post(job_for_helpers, helpers);
+    job();
+    drop(guard);
+    if let Some(panic) = slot().panic.take() {
+        resume_unwind(panic);
+    }
+}
+
+/// A job in the slot, until it is dropped.
+struct JobGuard;
+
+impl JobGuard {
+    fn post(job: Job<'static>, openings: usize) -> JobGuard {
+        let mut slot = slot();
+        // Where the caller itself panics, nobody takes the panic of a helper: it must not be the next caller's.
+        let stale = slot.panic.take();
+        (slot.job, slot.openings) = (Some(job), openings);
+        LAST_JOB.fetch_add(1, Ordering::Release);
+        if slot.sleepers > 0 {
+            JOB_POSTED.notify_all();
+        }
+        drop(slot);
+        // Code of the panic's payload runs without the lock. A second panic in it would leave the job in the
+        // slot, but for the guard.
+        let guard = JobGuard;
+        drop(stale);
+        guard
+    }
+}
+
+impl Drop for JobGuard {
+    fn drop(&mut self) {
+        slot().job = None;
+        let mut turns = 0u32;
+        while WORKING.load(Ordering::Acquire) > 0 {
+            turns += 1;
+            match turns % 1024 {
+                0 => std::thread::yield_now(),
+                _ => std::hint::spin_loop(),
+            }
+        }
+    }
+}
+
+/// The life of a helper.
+fn help() {
+    let mut seen = 0;
+    loop {
+        seen = next_job(seen);
+        let taken = {
+            let mut slot = slot();
+            let taken = slot.job.filter(|_| slot.openings > 0);
+            if taken.is_some() {
+                slot.openings -= 1;
+                WORKING.fetch_add(1, Ordering::Relaxed);
+            }
+            taken
+        };
+        if let Some(job) = taken {
+            let ended = catch_unwind(AssertUnwindSafe(job));
+            if let Err(panic) = ended {
+                slot().panic = Some(panic);
+            }
+            WORKING.fetch_sub(1, Ordering::Release);
+        }
+    }
+}
+
+/// Waits for a job after the one of this number.
+fn next_job(seen: u64) -> u64 {
+    let start = Instant::now();
+    while start.elapsed() < AWAKE {
+        for _ in 0..32 {
+            let job = LAST_JOB.load(Ordering::Acquire);
+            if job != seen {
+                return job;
+            }
+            std::hint::spin_loop();
+        }
+    }
+    let mut slot = slot();
+    slot.sleepers += 1;
+    let none_new = |_: &mut JobSlot| LAST_JOB.load(Ordering::Acquire) == seen;
+    let mut slot = JOB_POSTED.wait_while(slot, none_new).unwrap_or_else(PoisonError::into_inner);
+    slot.sleepers -= 1;
+    LAST_JOB.load(Ordering::Acquire)
+}
+
+fn slot() -> MutexGuard<'static, JobSlot> {
+    SLOT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts to a thousand with others, by ones.
+    fn count(helpers: usize) -> (usize, usize) {
+        let (left, done, calls) =
+            (AtomicUsize::new(1000), AtomicUsize::new(0), AtomicUsize::new(0));
+        run(helpers, &|| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            let take = |left: usize| left.checked_sub(1);
+            while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok() {
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        (done.into_inner(), calls.into_inner())
+    }
+
+    #[test]
+    fn all_work_is_done_once() {
+        for helpers in [0, 1, 3, 7, 2] {
+            for _ in 0..200 {
+                let (done, calls) = count(helpers);
+                assert_eq!(done, 1000);
+                assert!((1..=helpers + 1).contains(&calls));
+            }
+            std::thread::sleep(2 * AWAKE);
+        }
+    }
+
+    #[test]
+    fn several_callers_do_not_wait_for_each_other() {
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..200).for_each(|_| assert_eq!(count(2).0, 1000)));
+            }
+        });
+        // A job that posts a job.
+        run(2, &|| assert_eq!(count(2).0, 1000));
+    }
+
+    #[test]
+    fn a_panic_of_any_thread_reaches_the_caller() {
+        for at in [1, 2] {
+            let panicked = (0..100).any(|_| {
+                let calls = AtomicUsize::new(0);
+                let work = || {
+                    let number = calls.fetch_add(1, Ordering::Relaxed) + 1;
+                    assert_ne!(number, at, "as it should");
+                    let start = Instant::now();
+                    while calls.load(Ordering::Relaxed) < 2 && start.elapsed() < 10 * AWAKE {
+                        std::thread::yield_now();
+                    }
+                };
+                catch_unwind(AssertUnwindSafe(|| run(1, &work))).is_err()
+            });
+            assert!(panicked);
+            assert_eq!(count(1).0, 1000, "it goes on");
+        }
+    }
+
+    #[test]
+    fn a_panic_is_not_the_next_caller_s() {
+        // Where helper and caller panic both, the caller unwinds with its own panic.
+        for _ in 0..100 {
+            let begun = AtomicUsize::new(0);
+            let job = || {
+                begun.fetch_add(1, Ordering::Relaxed);
+                let start = Instant::now();
+                while begun.load(Ordering::Relaxed) < 2 && start.elapsed() < 10 * AWAKE {
+                    std::thread::yield_now();
+                }
+                panic!("as it should");
+            };
+            assert!(catch_unwind(AssertUnwindSafe(|| run(1, &job))).is_err());
+            assert_eq!(count(1).0, 1000, "the next job is not affected");
+        }
+    }
+}

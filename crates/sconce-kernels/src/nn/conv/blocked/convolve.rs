@@ -1,0 +1,351 @@
+//! Convolution in the blocked layout.
+
+use sconce_kernel_core::parallel::partition;
+use sconce_kernel_core::simd::dispatch::{Level, best};
+use sconce_kernel_core::simd::lanes::LANES;
+use smallvec::SmallVec;
+
+use super::activation::Activation;
+use super::pack::block_runs;
+use super::tile::{DepthwiseRow, Part, Row, depthwise_row, row};
+use super::{ChannelLayout, blocked_sizes, scratch};
+use crate::{DType, Error, Result, Tensor};
+
+/// Multiply-adds below which other threads cost more than they bring.
+const PARALLEL: usize = 1 << 20;
+
+/// Weights of a part of the windows that all rows are computed with before the next part, in elements,
+/// where tiles are so small that weights come faster than a second cache of some CPUs gives them.
+const PART: usize = 4 << 10;
+
+/// How many pieces each thread gets, so that none waits long for the others.
+const PIECES_PER_THREAD: usize = 4;
+
+/// A convolution in blocks: the numbers that its packed weight does not tell. Pairs are height and
+/// width.
+#[derive(Debug, Clone, Copy)]
+pub struct BlockedConv {
+    /// Input channels.
+    pub in_channels: i64,
+    /// Result channels.
+    pub out_channels: i64,
+    /// As [`ConvOptions::groups`](crate::ConvOptions::groups).
+    pub groups: i64,
+    /// The window.
+    pub kernel: [i64; 2],
+    /// Steps between windows.
+    pub stride: [i64; 2],
+    /// Zeros put around the input.
+    pub padding: [i64; 2],
+    /// Steps between elements of a window.
+    pub dilation: [i64; 2],
+    /// What is done to the results, after the residual is added.
+    pub activation: Activation,
+}
+
+/// The sizes of a convolution of one image.
+#[derive(Debug, Clone, Copy)]
+struct Sizes {
+    /// Blocks of channels; of a planar image, channels.
+    planes: usize,
+    input: [usize; 2],
+    output: [usize; 2],
+    kernel: [usize; 2],
+    stride: [usize; 2],
+    padding: [usize; 2],
+    dilation: [usize; 2],
+}
+
+/// `activation(conv2d(input, weight, bias) + residual)` in the blocked layout. The weight and the
+/// bias are those of [`pack_weight`](crate::pack_weight) and [`pack_bias`](crate::pack_bias). The
+/// input is a blocked image, but for convolutions of up to four channels in one group, which take
+/// it as it is.
+///
+/// # Errors
+/// Where sizes or dtypes do not fit.
+pub fn conv_blocked(
+    input: &Tensor,
+    weight: &Tensor,
+    bias: &Tensor,
+    residual: Option<&Tensor>,
+    options: &BlockedConv,
+) -> Result<Tensor> {
+    convolve(best(), input, weight, bias, residual, options)
+}
+
+pub(super) fn convolve(
+    level: Level,
+    input: &Tensor,
+    weight: &Tensor,
+    bias: &Tensor,
+    residual: Option<&Tensor>,
+    options: &BlockedConv,
+) -> Result<Tensor> {
+    let unfit = || Error::runtime("a convolution in blocks whose sizes do not fit");
+    let shape =
+        [options.out_channels, options.in_channels.checked_div(options.groups).unwrap_or(0)];
+    let [height, width] = options.kernel;
+    let scheme = ChannelLayout::of(&[shape[0], shape[1], height, width], options.groups);
+    let scheme = scheme.ok_or_else(unfit)?;
+    let (batch, sizes) = sizes(scheme, input, options)?.ok_or_else(unfit)?;
+    let (out_channels, groups) = (options.out_channels as usize, options.groups as usize);
+    let blocks = out_channels.div_ceil(LANES);
+    let [out_height, out_width] = sizes.output.map(|size| size as i64);
+    let out_sizes = [batch as i64, blocks as i64, out_height, out_width, LANES as i64];
+    if residual.is_some_and(|residual| residual.sizes() != out_sizes) {
+        return Err(unfit());
+    }
+    let result = Tensor::for_overwrite(&out_sizes, DType::Float32)?;
+    let (input, residual) = (input.contiguous()?, residual.map(Tensor::contiguous).transpose()?);
+    let (x, w, b) = (input.read::<f32>()?, weight.read::<f32>()?, bias.read::<f32>()?);
+    let residual = residual.as_ref().map(Tensor::read::<f32>).transpose()?;
+    let mut out = result.write::<f32>()?;
+    let taps = sizes.kernel[0] * sizes.kernel[1];
+    let weights = match scheme {
+        ChannelLayout::Depthwise => blocks * taps * LANES,
+        ChannelLayout::Planar => blocks * LANES * sizes.planes * taps,
+        ChannelLayout::Dense => blocks * LANES * (sizes.planes / groups) * LANES * taps,
+    };
+    if w.len() != weights || b.len() != blocks * LANES {
+        return Err(unfit());
+    }
+    let (in_len, out_len) = (x.len() / batch.max(1), out.len() / batch.max(1));
+    if out.is_empty() || x.is_empty() {
+        return Err(unfit());
+    }
+    for (index, out) in out.chunks_exact_mut(out_len).enumerate() {
+        let x = &x[index * in_len..(index + 1) * in_len];
+        let residual = residual.as_ref().map(|r| &r[index * out_len..(index + 1) * out_len]);
+        let call = Call { level, sizes, weights: &w, bias: &b, residual, options, groups };
+        match scheme {
+            ChannelLayout::Depthwise => call.depthwise(x, out),
+            ChannelLayout::Planar => call.padded(x, 1, out),
+            ChannelLayout::Dense => call.padded(x, LANES, out),
+        }
+    }
+    drop(out);
+    Ok(result)
+}
+
+/// The batch and the sizes of a image; `None` where they do not fit.
+fn sizes(scheme: ChannelLayout, input: &Tensor, o: &BlockedConv) -> Result<Option<(usize, Sizes)>> {
+    let [batch, planes, height, width] = match (scheme, input.sizes()) {
+        (ChannelLayout::Planar, &[n, c, h, w]) if input.dtype() == DType::Float32 => {
+            [n, c, h, w].map(|size| size as usize)
+        }
+        _ => blocked_sizes(input)?,
+    };
+    let wanted = match scheme {
+        ChannelLayout::Planar => o.in_channels as usize,
+        _ => (o.in_channels as usize).div_ceil(LANES),
+    };
+    let steps = o.stride.iter().chain(&o.dilation).chain(&o.kernel);
+    if planes != wanted || steps.into_iter().any(|&n| n <= 0) || o.padding.iter().any(|&n| n < 0) {
+        return Ok(None);
+    }
+    // Far below what could overflow in sizes and offsets, and above any image.
+    let small = |list: [i64; 2]| list.iter().all(|&n| n < 1 << 20);
+    if ![o.stride, o.dilation, o.kernel, o.padding].into_iter().all(small) {
+        return Ok(None);
+    }
+    let pair = |list: [i64; 2]| list.map(|n| n as usize);
+    let (kernel, stride) = (pair(o.kernel), pair(o.stride));
+    let (padding, dilation) = (pair(o.padding), pair(o.dilation));
+    let input = [height, width];
+    let mut output = [0; 2];
+    for i in 0..2 {
+        let (padded, window) = (input[i] + 2 * padding[i], (kernel[i] - 1) * dilation[i] + 1);
+        let Some(room) = padded.checked_sub(window) else { return Ok(None) };
+        output[i] = room / stride[i] + 1;
+    }
+    Ok(Some((batch, Sizes { planes, input, output, kernel, stride, padding, dilation })))
+}
+
+/// Of this many elements of a window, each with `line` weights, how many are taken at a time.
+fn part_of(level: Level, elements: usize, line: usize) -> usize {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => elements,
+        _ => elements.min((PART / line).max(1)),
+    }
+}
+
+/// The convolution of one image.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    level: Level,
+    sizes: Sizes,
+    weights: &'a [f32],
+    bias: &'a [f32],
+    residual: Option<&'a [f32]>,
+    options: &'a BlockedConv,
+    groups: usize,
+}
+
+/// Some rows of a stretch of result channels.
+struct ConvTask<'a> {
+    first_row: usize,
+    first_block: usize,
+    group: usize,
+    weights: &'a [f32],
+    out: [&'a mut [f32]; 2],
+}
+
+impl Call<'_> {
+    /// How many rows a piece has when this many threads share the work.
+    fn rows_per_piece(&self, threads: usize, block_runs: usize) -> usize {
+        let rows = self.sizes.output[0];
+        if threads < 2 {
+            return rows;
+        }
+        let pieces = (threads * PIECES_PER_THREAD).div_ceil(block_runs.max(1));
+        rows.div_ceil(pieces).max(1)
+    }
+
+    fn residual_rows(&self, block: usize, first_row: usize, len: usize) -> Option<&[f32]> {
+        let [height, width] = self.sizes.output;
+        let start = (block * height + first_row) * width * LANES;
+        self.residual.and_then(|residual| residual.get(start..start + len))
+    }
+
+    /// Puts the zeros around the image, if there are any, and convolves it. A pixel is `lanes`
+    /// numbers.
+    fn padded(&self, x: &[f32], lanes: usize, out: &mut [f32]) {
+        let Sizes { planes, input: [height, width], padding: [top, left], .. } = self.sizes;
+        if [top, left] == [0; 2] {
+            return self.dense(x, [height, width], lanes, out);
+        }
+        let padded = [height + 2 * top, width + 2 * left];
+        scratch::with(planes * padded[0] * padded[1] * lanes, |copy| {
+            let (line, wide) = (width * lanes, padded[1] * lanes);
+            let planes = x.chunks_exact(height * line);
+            for (from, to) in planes.zip(copy.chunks_exact_mut(padded[0] * wide)) {
+                to[..top * wide].fill(0.0);
+                to[(top + height) * wide..].fill(0.0);
+                let rows = to[top * wide..].chunks_exact_mut(wide);
+                for (from, to) in from.chunks_exact(line).zip(rows) {
+                    to[..left * lanes].fill(0.0);
+                    to[left * lanes..left * lanes + line].copy_from_slice(from);
+                    to[left * lanes + line..].fill(0.0);
+                }
+            }
+            self.dense(copy, padded, lanes, out);
+        });
+    }
+
+    /// Convolves a image that has its zeros around it.
+    fn dense(&self, x: &[f32], [height, width]: [usize; 2], lanes: usize, out: &mut [f32]) {
+        let s = self.sizes;
+        let plane = height * width * lanes;
+        let planes = s.planes / self.groups;
+        let offsets: Vec<usize> = (0..planes)
+            .flat_map(|p| {
+                (0..s.kernel[0]).flat_map(move |i| (0..s.kernel[1]).map(move |j| [p, i, j]))
+            })
+            .map(|[p, i, j]| p * plane + (i * s.dilation[0] * width + j * s.dilation[1]) * lanes)
+            .collect();
+        let [out_height, out_width] = s.output;
+        let out_channels = self.options.out_channels as usize;
+        let per_block = offsets.len() * lanes * LANES;
+        let stretch_count = block_runs(out_channels, self.groups).count();
+        let work = offsets.len() * lanes * out_channels * out_height * out_width;
+        let threads = if work < PARALLEL { 1 } else { partition::num_threads() };
+        let rows = self.rows_per_piece(threads, stretch_count);
+        let (mut rest, mut weights) = (out, self.weights);
+        let mut pieces = Vec::new();
+        for stretch in block_runs(out_channels, self.groups) {
+            let (own, others) = weights.split_at(per_block * stretch.blocks);
+            weights = others;
+            let all = std::mem::take(&mut rest);
+            let (all, others) = all.split_at_mut(stretch.blocks * out_height * out_width * LANES);
+            rest = others;
+            let (a, b) = all.split_at_mut(out_height * out_width * LANES);
+            let mut second = b.chunks_mut(rows * out_width * LANES);
+            for (index, a) in a.chunks_mut(rows * out_width * LANES).enumerate() {
+                pieces.push(ConvTask {
+                    first_row: index * rows,
+                    first_block: stretch.first,
+                    group: stretch.group,
+                    weights: own,
+                    out: [a, second.next().unwrap_or_default()],
+                });
+            }
+        }
+        let flat = s.kernel == [1; 2] && s.stride == [1; 2];
+        let compute = |piece: ConvTask<'_>| {
+            let [a, b] = piece.out;
+            let step = if flat { a.len() } else { out_width * LANES };
+            let start = piece.group * planes * plane;
+            let line = piece.weights.len() / offsets.len();
+            let most = part_of(self.level, offsets.len(), line);
+            for (index, offsets_part) in offsets.chunks(most).enumerate() {
+                let done = index * most;
+                let part =
+                    Part { first: done == 0, last: done + offsets_part.len() == offsets.len() };
+                let mut second = b.chunks_mut(step);
+                for (index, a) in a.chunks_mut(step).enumerate() {
+                    let at = piece.first_row + index;
+                    let b = second.next().unwrap_or_default();
+                    let residual = [
+                        self.residual_rows(piece.first_block, at, a.len()),
+                        self.residual_rows(piece.first_block + 1, at, b.len()),
+                    ];
+                    let call = Row {
+                        input: x,
+                        start: start + at * s.stride[0] * width * lanes,
+                        offsets: offsets_part,
+                        run: lanes,
+                        step: s.stride[1] * lanes,
+                        weights: &piece.weights[done * line..],
+                        bias: &self.bias[piece.first_block * LANES..],
+                        residual: if b.is_empty() { [residual[0], None] } else { residual },
+                        activation: self.options.activation,
+                        part,
+                    };
+                    row(self.level, &call, [a, b]);
+                }
+            }
+        };
+        match threads < 2 {
+            true => pieces.into_iter().for_each(compute),
+            false => partition::for_each(pieces.into_iter(), compute),
+        }
+    }
+
+    /// Convolves every channel with its own filter.
+    fn depthwise(&self, x: &[f32], out: &mut [f32]) {
+        let s = self.sizes;
+        let ([height, width], [out_height, out_width]) = (s.input, s.output);
+        let taps = s.kernel[0] * s.kernel[1];
+        let block_len = out_height * out_width * LANES;
+        let compute = |(block, out): (usize, &mut [f32])| {
+            let image = &x[block * height * width * LANES..(block + 1) * height * width * LANES];
+            let weights = &self.weights[block * taps * LANES..(block + 1) * taps * LANES];
+            for (at, out) in out.chunks_exact_mut(out_width * LANES).enumerate() {
+                let inside = |(k, weights): (usize, _)| {
+                    let y = (at * s.stride[0] + k * s.dilation[0]).checked_sub(s.padding[0])?;
+                    (y < height).then_some((y * width * LANES, weights))
+                };
+                let lines = weights.chunks_exact(s.kernel[1] * LANES).enumerate();
+                let rows: SmallVec<[(usize, &[f32]); 8]> = lines.filter_map(inside).collect();
+                let call = DepthwiseRow {
+                    input: image,
+                    width,
+                    rows: &rows,
+                    kernel: s.kernel[1],
+                    stride: s.stride[1],
+                    padding: s.padding[1],
+                    dilation: s.dilation[1],
+                    bias: &self.bias[block * LANES..],
+                    residual: self.residual_rows(block, at, out.len()),
+                    activation: self.options.activation,
+                };
+                depthwise_row(self.level, &call, out);
+            }
+        };
+        match out.len() * taps < PARALLEL / 8 || partition::num_threads() < 2 {
+            true => out.chunks_exact_mut(block_len).enumerate().for_each(compute),
+            false => partition::for_each(out.chunks_exact_mut(block_len).enumerate(), compute),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Convolutional networks in the blocked layout, `[N, C/16, H, W, 16]`: sixteen channels lie side by
+//! side, so a register holds the channels of a pixel and no patch is copied.
+//!
+//! A blocked image is an ordinary tensor of five dimensions. Where the number of channels is no
+//! multiple of sixteen, the last block is padded with finite numbers of no meaning, which are
+//! multiplied by weights of zero.
+
+mod activation;
+mod convolve;
+mod pack;
+mod pool;
+mod reorder;
+mod scratch;
+mod tile;
+
+pub use activation::Activation;
+pub use convolve::{BlockedConv, conv_blocked};
+pub use pack::{pack_bias, pack_weight};
+pub use pool::{max_pool2d_blocked, mean_blocked};
+pub use reorder::{from_blocked, to_blocked};
+
+use sconce_kernel_core::simd::lanes::LANES;
+
+use crate::{DType, Error, Result, Tensor};
+
+/// Whether the channels of a image can be blocked: how a convolution's channels are divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ChannelLayout {
+    /// Few input channels, which lie apart as in any tensor.
+    Planar,
+    /// Blocks of sixteen channels to blocks of sixteen channels.
+    Dense,
+    /// A filter for each channel.
+    Depthwise,
+}
+
+/// How many channels a image may have to be read as it is.
+const MAX_PLANAR: i64 = 4;
+
+impl ChannelLayout {
+    /// The scheme for a weight `[O, I/groups, h, w]`, if there is one.
+    fn of(weight: &[i64], groups: i64) -> Option<ChannelLayout> {
+        let &[out, per_group, height, width] = weight else { return None };
+        let sizes = [out, per_group, height, width, groups];
+        if sizes.iter().any(|&size| size <= 0) || out % groups != 0 {
+            return None;
+        }
+        let whole = per_group % LANES as i64 == 0 && (out / groups) % LANES as i64 == 0;
+        match (groups, per_group) {
+            (1, ..=MAX_PLANAR) => Some(ChannelLayout::Planar),
+            (1, _) => Some(ChannelLayout::Dense),
+            (_, 1) if out == groups => Some(ChannelLayout::Depthwise),
+            _ if whole => Some(ChannelLayout::Dense),
+            _ => None,
+        }
+    }
+}
+
+/// The sizes of a blocked image: batch, blocks, height, width.
+fn blocked_sizes(tensor: &Tensor) -> Result<[usize; 4]> {
+    match (tensor.dtype(), tensor.sizes()) {
+        (DType::Float32, &[n, blocks, height, width, lanes]) if lanes == LANES as i64 => {
+            Ok([n, blocks, height, width].map(|size| size as usize))
+        }
+        _ => Err(Error::runtime("a tensor that is no blocked picture")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

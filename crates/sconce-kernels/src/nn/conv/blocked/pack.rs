@@ -1,0 +1,79 @@
+//! Weights in the order in which the blocked kernels read them.
+
+use sconce_kernel_core::simd::lanes::LANES;
+
+use super::ChannelLayout;
+use crate::{DType, Error, Result, Tensor};
+
+/// A stretch of one or two blocks of result channels of one group.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BlockRun {
+    /// The first block.
+    pub(super) first: usize,
+    /// One or two blocks.
+    pub(super) blocks: usize,
+    pub(super) group: usize,
+}
+
+/// All stretches: two blocks where the group has them.
+pub(super) fn block_runs(out_channels: usize, groups: usize) -> impl Iterator<Item = BlockRun> {
+    let per_group = (out_channels / groups).div_ceil(LANES);
+    (0..groups).flat_map(move |group| {
+        (0..per_group).step_by(2).map(move |block| BlockRun {
+            first: group * per_group + block,
+            blocks: (per_group - block).min(2),
+            group,
+        })
+    })
+}
+
+/// Packs the weight `[O, I/groups, h, w]` of a convolution for
+/// [`conv_blocked`](crate::conv_blocked); `None` where its channels cannot be blocked.
+///
+/// # Errors
+/// For other dtypes than `float32`.
+pub fn pack_weight(weight: &Tensor, groups: i64) -> Result<Option<Tensor>> {
+    let Some(scheme) = ChannelLayout::of(weight.sizes(), groups) else { return Ok(None) };
+    if weight.dtype() != DType::Float32 {
+        return Err(Error::runtime("only float32 is convolved in blocks"));
+    }
+    let sizes: Vec<usize> = weight.sizes().iter().map(|&size| size as usize).collect();
+    let &[out, per_group, height, width] = sizes.as_slice() else { return Ok(None) };
+    let (all, taps) = (weight.to_vec::<f32>()?, height * width);
+    let at = |o: usize, i: usize, tap: usize| match o < out && i < per_group {
+        true => all[(o * per_group + i) * taps + tap],
+        false => 0.0,
+    };
+    let mut packed = Vec::new();
+    if scheme == ChannelLayout::Depthwise {
+        for block in 0..out.div_ceil(LANES) {
+            for tap in 0..taps {
+                packed.extend((0..LANES).map(|lane| at(block * LANES + lane, 0, tap)));
+            }
+        }
+    } else {
+        let run = if scheme == ChannelLayout::Planar { 1 } else { LANES };
+        for stretch in block_runs(out, groups as usize) {
+            let channels = stretch.first * LANES..(stretch.first + stretch.blocks) * LANES;
+            for block in 0..per_group.div_ceil(run) {
+                for tap in 0..taps {
+                    for i in block * run..(block + 1) * run {
+                        packed.extend(channels.clone().map(|o| at(o, i, tap)));
+                    }
+                }
+            }
+        }
+    }
+    Tensor::from_slice(&packed, &[packed.len() as i64]).map(Some)
+}
+
+/// The bias of this many channels, filled up with zeros to whole blocks.
+///
+/// # Errors
+/// For other dtypes than `float32`.
+pub fn pack_bias(bias: Option<&Tensor>, channels: i64) -> Result<Tensor> {
+    let len = (channels.max(0) as usize).next_multiple_of(LANES);
+    let mut packed = bias.map(Tensor::to_vec::<f32>).transpose()?.unwrap_or_default();
+    packed.resize(len, 0.0);
+    Tensor::from_slice(&packed, &[len as i64])
+}

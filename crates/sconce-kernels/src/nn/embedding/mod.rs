@@ -1,0 +1,3 @@
+//! Embeddings.
+
+pub(crate) mod embedding_bag;

@@ -1,0 +1,6 @@
+//! Linear and bilinear layers.
+
+pub(crate) mod activation;
+pub(crate) mod bilinear;
+pub(crate) mod packed;
+pub(crate) mod packed_half;

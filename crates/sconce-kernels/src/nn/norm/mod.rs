@@ -1,0 +1,4 @@
+//! Normalisation layers.
+
+pub(crate) mod batch_statistics;
+pub(crate) mod normalization;

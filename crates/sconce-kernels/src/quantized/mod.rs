@@ -1,0 +1,6 @@
+//! Layers and arithmetic of quantized tensors.
+
+pub(crate) mod arithmetic;
+pub(crate) mod embedding;
+pub(crate) mod fake_quantize;
+pub(crate) mod layers;

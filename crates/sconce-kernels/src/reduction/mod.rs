@@ -1,0 +1,15 @@
+//! Operators that combine elements along dimensions.
+
+pub(crate) mod covariance;
+pub(crate) mod cumulative;
+pub(crate) mod differences;
+pub(crate) mod distance;
+pub(crate) mod histogram;
+pub(crate) mod min_max;
+pub(crate) mod reduce;
+pub(crate) mod reduction_order;
+pub(crate) mod row_kernels;
+pub(crate) mod segment_reduce;
+pub(crate) mod softmax;
+pub(crate) mod softmax_columns;
+pub(crate) mod statistics;

@@ -1,0 +1,231 @@
+//! Kernels over contiguous rows of `f32`: softmax, layer normalisation, sums.
+
+use num_traits::{Float, Zero};
+use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::vecmath::{double, single};
+
+use crate::reduction::reduction_order::{LEAF, OrderedFold};
+
+/// Numbers that are added side by side.
+const LANES: usize = 16;
+
+/// The sum of at most some thousand numbers: lanes first, then the lanes by halves.
+#[inline(always)]
+pub(crate) fn short_sum<T: Copy + Zero>(row: &[T]) -> T {
+    OrderedFold::new(T::zero(), |x: T| x, |a, b| a + b).short(row)
+}
+
+/// The sum of a row of any length: short pieces first, then their sums in `f64`.
+#[inline(always)]
+fn sum(row: &[f32]) -> f64 {
+    row.chunks(LEAF).map(|piece| f64::from(short_sum(piece))).sum()
+}
+
+/// The greatest number; NaN is passed over.
+#[inline(always)]
+fn greatest<F: Float>(row: &[F]) -> F {
+    let mut lanes = [F::neg_infinity(); LANES];
+    let (chunks, rest) = row.as_chunks::<LANES>();
+    for chunk in chunks {
+        for l in 0..LANES {
+            lanes[l] = if chunk[l] > lanes[l] { chunk[l] } else { lanes[l] };
+        }
+    }
+    let greater = |a: F, &b: &F| if b > a { b } else { a };
+    let best = rest.iter().fold(F::neg_infinity(), greater);
+    lanes.iter().fold(best, greater)
+}
+
+/// The exponentials of what is left of a row without its greatest number, in place, and that number.
+pub(crate) fn exponentials_below_greatest(row: &mut [f64]) -> f64 {
+    dispatch(
+        #[inline(always)]
+        move || {
+            let max = greatest(row);
+            for x in row.iter_mut() {
+                *x = double::exp(*x - max);
+            }
+            max
+        },
+    )
+}
+
+/// Softmax of every row of `len` elements, in place. A NaN makes its whole row NaN.
+pub(crate) fn softmax_rows(all: &mut [f32], len: usize) {
+    dispatch(
+        #[inline(always)]
+        || {
+            for row in all.chunks_exact_mut(len) {
+                let max = greatest(row);
+                softmax_row(row, max);
+            }
+        },
+    );
+}
+
+/// [`softmax_rows`], but rows of nothing but negative infinity give zeros.
+pub(crate) fn safe_softmax_rows(all: &mut [f32], len: usize) {
+    dispatch(
+        #[inline(always)]
+        || {
+            for row in all.chunks_exact_mut(len) {
+                let max = greatest(row);
+                if max == f32::NEG_INFINITY && !row.iter().any(|x| x.is_nan()) {
+                    row.fill(0.0);
+                } else {
+                    softmax_row(row, max);
+                }
+            }
+        },
+    );
+}
+
+#[inline(always)]
+fn softmax_row(row: &mut [f32], max: f32) {
+    for x in row.iter_mut() {
+        *x = single::exp_of_negative(*x - max);
+    }
+    let scale = (1.0 / sum(row)) as f32;
+    for x in row.iter_mut() {
+        *x *= scale;
+    }
+}
+
+/// The logarithm of the softmax of every row of `len` elements, in place.
+pub(crate) fn log_softmax_rows(all: &mut [f32], len: usize) {
+    let mut scratch = vec![0f32; len];
+    dispatch(
+        #[inline(always)]
+        || {
+            for row in all.chunks_exact_mut(len) {
+                let max = greatest(row);
+                for (e, &x) in scratch.iter_mut().zip(&*row) {
+                    *e = single::exp_of_negative(x - max);
+                }
+                let log = single::log(sum(&scratch) as f32);
+                for x in row.iter_mut() {
+                    *x = *x - max - log;
+                }
+            }
+        },
+    );
+}
+
+/// The logarithm of the sum of the exponentials of a row.
+#[inline(always)]
+pub(crate) fn log_sum_exp(row: &[f32]) -> f32 {
+    // Infinite where one of them is, and where there is none.
+    let max = greatest(row);
+    if max.is_infinite() {
+        return if row.iter().any(|x| x.is_nan()) { f32::NAN } else { max };
+    }
+    let of = |x: f32| single::exp(x - max);
+    let fold = OrderedFold::new(0.0, of, |a, b| a + b);
+    let total: f64 = row.chunks(LEAF).map(|piece| f64::from(fold.short(piece))).sum();
+    (total.ln() + f64::from(max)) as f32
+}
+
+/// Every row of `len` elements to mean 0 and variance 1, then scaled and shifted element by element
+/// where a weight or a bias of `len` elements is given; in place.
+pub(crate) fn layer_norm_rows(
+    all: &mut [f32],
+    len: usize,
+    eps: f64,
+    weight: Option<&[f32]>,
+    bias: Option<&[f32]>,
+) {
+    dispatch(
+        #[inline(always)]
+        || {
+            for row in all.chunks_exact_mut(len) {
+                let scale = centre(row, eps);
+                match weight {
+                    Some(weight) => {
+                        for (x, &w) in row.iter_mut().zip(weight) {
+                            *x = *x * scale * w;
+                        }
+                    }
+                    None => {
+                        for x in row.iter_mut() {
+                            *x *= scale;
+                        }
+                    }
+                }
+                if let Some(bias) = bias {
+                    for (x, &b) in row.iter_mut().zip(bias) {
+                        *x += b;
+                    }
+                }
+            }
+        },
+    );
+}
+
+/// Takes the mean from a row; gives what makes its variance 1. The mean is kept in two parts, so
+/// that a mean much larger than the deviations costs no accuracy.
+#[inline(always)]
+fn centre(row: &mut [f32], eps: f64) -> f32 {
+    let n = row.len() as f64;
+    // The first estimate need not be exact: the second is the mean of what is left.
+    let coarse = (sum(row) / n) as f32;
+    for x in row.iter_mut() {
+        *x -= coarse;
+    }
+    let fine = (sum(row) / n) as f32;
+    let mut squares = 0f64;
+    for piece in row.chunks_mut(1024) {
+        let mut lanes = [0f32; LANES];
+        let (chunks, rest) = piece.as_chunks_mut::<LANES>();
+        for chunk in chunks {
+            for l in 0..LANES {
+                chunk[l] -= fine;
+                lanes[l] += chunk[l] * chunk[l];
+            }
+        }
+        for x in rest {
+            *x -= fine;
+            squares += f64::from(*x * *x);
+        }
+        squares += lanes.iter().map(|&lane| f64::from(lane)).sum::<f64>();
+    }
+    (1.0 / (squares / n + eps).sqrt()) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_mean_costs_no_accuracy() {
+        let mut row: Vec<f32> = (0..384).map(|i| 10_000.0 + (i % 7) as f32 * 0.25).collect();
+        let exact: Vec<f64> = row.iter().map(|&x| f64::from(x)).collect();
+        let mean = exact.iter().sum::<f64>() / 384.0;
+        let variance = exact.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / 384.0;
+        layer_norm_rows(&mut row, 384, 1e-5, None, None);
+        for (found, exact) in row.iter().zip(exact) {
+            let exact = (exact - mean) / (variance + 1e-5).sqrt();
+            assert!((f64::from(*found) - exact).abs() < 1e-5, "{found} {exact}");
+        }
+    }
+
+    #[test]
+    fn softmax_of_large_numbers_infinities_and_nan() {
+        let inf = f32::INFINITY;
+        let mut rows = [1000.0, 1000.0, -inf, 0.0, -inf, -inf, f32::NAN, 1.0, 2.0, inf, 1.0, 1.0];
+        softmax_rows(&mut rows, 3);
+        assert_eq!(rows[..6], [0.5, 0.5, 0.0, 1.0, 0.0, 0.0]);
+        assert!(rows[6..].iter().take(3).all(|x| x.is_nan()));
+        assert!(rows[9].is_nan());
+        let mut low = [-inf; 3];
+        softmax_rows(&mut low, 3);
+        assert!(low.iter().all(|x| x.is_nan()));
+        let mut safe = [-inf, -inf, -inf, f32::NAN, 0.0, -inf];
+        safe_softmax_rows(&mut safe, 2);
+        assert_eq!((safe[0], safe[1]), (0.0, 0.0));
+        assert!(safe[2].is_nan() && safe[3].is_nan());
+        assert_eq!(safe[4..], [1.0, 0.0]);
+        let mut logs = [1000.0, 0.0];
+        log_softmax_rows(&mut logs, 2);
+        assert_eq!(logs, [0.0, -1000.0]);
+    }
+}
