@@ -214,7 +214,7 @@ def of_padding():
 def of_resampling():
     modes = words("nearest linear bilinear bicubic trilinear area nearest-exact")
     for dims in (1, 2, 3):
-        x = numbers(1, 2, *[4] * dims)
+        x = numbers(1, 2, *[5] * dims)
         given = [(x, mode, corners, scale) for mode in modes for corners in (None, False, True) for scale in (1.5, 2.0)]
         yield f"interpolate_of_{dims}.float32", "x, m: str, c: Optional[bool], s: float", (
             "torch.nn.functional.interpolate(x, scale_factor=s, mode=m, align_corners=c)"), given

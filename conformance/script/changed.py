@@ -217,9 +217,9 @@ def calls_in(tree, kind, entry):
     """The calls in what is compiled, each with the names of the function or class and of the method that it is in."""
     for top in tree.body:
         if isinstance(top, ast.FunctionDef):
-            bodies = [(top.name, "", top.body)]
+            bodies = [] if is_dropped(top) else [(top.name, "", top.body)]
         elif isinstance(top, ast.ClassDef):
-            methods = [node for node in top.body if isinstance(node, ast.FunctionDef)]
+            methods = [node for node in top.body if isinstance(node, ast.FunctionDef) and not is_dropped(node)]
             is_module = any(ast.unparse(base).endswith("Module") for base in top.bases) or kind == "module" and top.name == entry
             bodies = [(top.name, node.name, node.body) for node in methods if not (is_module and node.name == "__init__")]
         else:
@@ -230,6 +230,12 @@ def calls_in(tree, kind, entry):
                 for node in ast.walk(statement):
                     if isinstance(node, ast.Call) and id(node) not in inside_text:
                         yield owner, method, node
+
+
+def is_dropped(function):
+    """Whether a decorator keeps a body in Python, or it is a signature alone."""
+    names = " ".join(ast.unparse(decorator) for decorator in function.decorator_list)
+    return re.search("ignore|unused|overload|export_only|cache|wraps", names) is not None
 
 
 def spliced(source, call, new):
@@ -251,20 +257,23 @@ def changes(only):
     know_functional()
     tables = schemas()
     seen = set()
-    plans = [plan for wrong, plan in generate.plans({"functions", "modules", "programs", "functional"}) if not wrong]
+    plans = [plan for wrong, plan in generate.plans({"functions", "modules", "programs", "functional"}) if not wrong and plan.kind != "class"]
     for plan in plans:
         tree = ast.parse(plan.source)
         defined = signatures(tree)
-        names = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
         number = 0
         for owner, method, call in calls_in(tree, plan.kind, plan.entry):
-            # What other cases of the file have is theirs.
-            if owner != plan.entry and (not owner.startswith("_") or owner not in names):
-                continue
-            if owner != plan.entry and owner not in used_by(tree, plan.entry):
+            # A helper is compiled by itself; a class with the first case that uses it.
+            kind, entry = plan.kind, plan.entry
+            if owner != entry and owner in functions:
+                if not owner.startswith("_"):
+                    continue
+                kind, entry = "function", owner
+            elif owner != entry and owner not in used_by(tree, entry):
                 continue
             original = ast.unparse(call)
-            for kind, new in changed_calls(call, tables, defined):
+            for way, new in changed_calls(call, tables, defined):
                 number += 1
                 text = ast.unparse(ast.fix_missing_locations(copy.deepcopy(new)))
                 name = f"{plan.name}.{number:03}"
@@ -272,8 +281,8 @@ def changes(only):
                 if text == original or key in seen or not re.search(only, f"{name} {text}"):
                     continue
                 seen.add(key)
-                own_body = owner == plan.entry and (plan.kind == "function" or method == "forward")
-                yield Change(name, kind, spliced(plan.source, call, text), plan.entry, text, own_body, plan.kind)
+                own_body = owner == entry and (kind == "function" or method == "forward")
+                yield Change(name, way, spliced(plan.source, call, text), entry, text, own_body, kind)
 
 
 def used_by(tree, entry):
@@ -350,8 +359,6 @@ def torch_says(change):
         return "lost", f"{type(error).__name__}: {error}"
     try:
         scripted = torch.jit.script(item)
-        if change.sources == "class":
-            return "graph", ""
         return "graph", str(scripted.graph if change.inside else scripted.inlined_graph)
     except Exception as error:  # noqa: BLE001  whatever it is, it is the answer
         return "refused", str(error)
@@ -361,9 +368,7 @@ def answer_of_sconce(change, folder, sconce):
     import torch
 
     command = [sconce, "graph", f"source.py:{change.entry}", "--path", str(pathlib.Path(torch.__file__).parent.parent)]
-    if change.sources == "class":
-        command = [sconce, "script", f"source.py:{change.entry}", "-o", "saved.pt", "-f"]
-    elif not change.inside:
+    if not change.inside:
         command.append("--inlined")
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LONGEST, errors="replace")
@@ -373,7 +378,7 @@ def answer_of_sconce(change, folder, sconce):
         return "hopeless", f"status {done.returncode}: {done.stderr[-300:]}"
     if done.returncode:
         return "refused", done.stderr
-    return "graph", "" if change.sources == "class" else done.stdout
+    return "graph", done.stdout
 
 
 def verdict_of(change, theirs, ours):
@@ -385,13 +390,21 @@ def verdict_of(change, theirs, ours):
     if theirs[0] == ours[0]:
         if theirs[0] == "refused":
             return None
-        return another_graph(ours[1], theirs[1])
+        renamed = (lambda text: text) if change.inside else in_order
+        return another_graph(renamed(ours[1]), renamed(theirs[1]))
     for pattern, their, our, _ in DELIBERATE:
         if re.search(pattern, change.call) and (theirs[0], ours[0]) == (their, our):
             return None
     if theirs[0] == "refused":
         return f"sconce takes what PyTorch refuses: {first_words(theirs[1])}"
     return f"sconce refuses what PyTorch takes: {first_words(ours[1])}"
+
+
+def in_order(text):
+    """A graph without the module that a function is a method of, and with values numbered as they come."""
+    text = re.sub(r"^graph\(%self[.\w]* : __torch__\.PlaceholderModule(,\s*|(?=\)))", "graph(", text)
+    numbers = {}
+    return re.sub(r"%[\w.]+", lambda found: f"%{numbers.setdefault(found[0], len(numbers))}", text)
 
 
 def another_graph(found, wanted):

@@ -204,7 +204,7 @@ pub use norm::{batch_norm, group_norm, layer_norm};
 pub use order_statistics::{Interpolation, kthvalue, median, median_all, mode, quantile, topk};
 pub use overlap::Overlap;
 pub use packed::{pack_padded, pad_packed, pad_sequence};
-pub use pad::{PadMode, pad};
+pub use pad::{PadMode, check_padding, pad};
 pub use patches::{PatchOptions, col2im, im2col};
 pub use pointwise::{
     equal, filled_like, float_power, gcd, heaviside, is_exactly, isclose, isin, lcm, logit,
