@@ -64,7 +64,7 @@ PARAMETERS = {
 }
 # What differs on purpose: the change as a call, PyTorch's and sconce's answer, and why.
 DELIBERATE = [
-    (r"^(range|list|zip|[\w.()\[\]]*\btolist|AssertionError|\w*(Error|Exception|Warning))\(", "graph", "refused",
+    (r"^(range|list|zip|dict|[\w.()\[\]]*\btolist|AssertionError|\w*(Error|Exception|Warning))\(", "graph", "refused",
      "Python takes no such arguments, and PyTorch does not look at them"),
 ]
 
@@ -407,9 +407,15 @@ def in_order(text):
     return re.sub(r"%[\w.]+", lambda found: f"%{numbers.setdefault(found[0], len(numbers))}", text)
 
 
+def of_any_name(text):
+    """A graph whose classes of the same name are numbered as they come: PyTorch counts over all that it compiled."""
+    numbers = {}
+    return re.sub(r"___torch_mangle_\d+", lambda found: f"mangle_{numbers.setdefault(found[0], len(numbers))}", text)
+
+
 def another_graph(found, wanted):
     """The first line that differs, if one does."""
-    ours, theirs = (UNIT.sub("", text).rstrip().split("\n") for text in (found, wanted))
+    ours, theirs = (of_any_name(UNIT.sub("", text)).rstrip().split("\n") for text in (found, wanted))
     for number, (our, their) in enumerate(zip(ours, theirs), 1):
         if our != their:
             return f"another graph: line {number}: {our.strip()!r}, not {their.strip()!r}"
