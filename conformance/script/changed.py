@@ -62,13 +62,18 @@ PARAMETERS = {
     "getattr": ["object", "name", "default"], "hasattr": ["obj", "name"], "print": ["values"], "super": ["type"],
     "fork": ["func"], "wait": ["future"],
 }
-# What differs on purpose: the change as a call, PyTorch's and sconce's answer, and why.
+# What differs on purpose: changes as calls that PyTorch takes and sconce refuses. PyTorch does not look at these arguments,
+# and Python refuses them.
 DELIBERATE = [
-    (r"^(range|list|zip|dict|[\w.()\[\]]*\btolist|AssertionError|\w*(Error|Exception|Warning))\(", "graph", "refused",
-     "Python takes no such arguments, and PyTorch does not look at them"),
+    r"^(range|list|AssertionError|\w*(Error|Exception|Warning))\(.*\b\w+=",
+    r"^zip\(.*\b(?!strict=)\w+=",
+    r"\.tolist\(.",
+    r"^dict\(.*,",
 ]
 
-Change = collections.namedtuple("Change", "name kind source entry call inside sources")
+# How a source was changed: the way, the source, the kind and name of what is compiled, the changed call, and whether
+# that stands in what is compiled itself.
+Change = collections.namedtuple("Change", "name way source kind entry call inside")
 
 
 # --- changes -----------------------------------------------------------------------------------
@@ -106,8 +111,6 @@ def parameters_of(call, tables, defined):
         lists = [[one for one in names if one != "self"] for names in lists if "self" in names]
     lists += [PARAMETERS[name]] if name in PARAMETERS else []
     lists += [defined[name]] if name in defined else []
-    functional = FUNCTIONAL.get(name)
-    lists += [functional] if functional else []
     count = len(call.args)
     seen = []
     for names in lists:
@@ -116,18 +119,15 @@ def parameters_of(call, tables, defined):
     return seen
 
 
-FUNCTIONAL = {}
-
-
-def know_functional():
-    import torch
+def of_functional():
+    """The parameters of the functions of torch.nn.functional, by name."""
     import torch.nn.functional
 
+    found = {}
     for name, function in vars(torch.nn.functional).items():
-        try:
-            FUNCTIONAL[name] = list(inspect.signature(function).parameters)
-        except (TypeError, ValueError):
-            continue
+        if inspect.isfunction(function):
+            found[name] = list(inspect.signature(function).parameters)
+    return found
 
 
 def keyword(name, value):
@@ -214,7 +214,7 @@ def signatures(tree):
 
 
 def calls_in(tree, kind, entry):
-    """The calls in what is compiled, each with the names of the function or class and of the method that it is in."""
+    """The calls in what is compiled, each after the function or class and the method that it is in."""
     for top in tree.body:
         if isinstance(top, ast.FunctionDef):
             bodies = [] if is_dropped(top) else [(top.name, "", top.body)]
@@ -254,14 +254,15 @@ def changes(only):
     """Every change of every call, once."""
     import generate
 
-    know_functional()
-    tables = schemas()
+    tables, functional = schemas(), of_functional()
     seen = set()
     plans = [plan for wrong, plan in generate.plans({"functions", "modules", "programs", "functional"}) if not wrong and plan.kind != "class"]
     for plan in plans:
         tree = ast.parse(plan.source)
-        defined = signatures(tree)
-        functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        defined = functional | signatures(tree)
+        definitions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        # What has several signatures is compiled for a caller alone.
+        functions = {node.name for node in definitions} - {node.name for node in definitions if is_dropped(node)}
         number = 0
         for owner, method, call in calls_in(tree, plan.kind, plan.entry):
             # A helper is compiled by itself; a class with the first case that uses it.
@@ -282,7 +283,7 @@ def changes(only):
                     continue
                 seen.add(key)
                 own_body = owner == entry and (kind == "function" or method == "forward")
-                yield Change(name, way, spliced(plan.source, call, text), entry, text, own_body, kind)
+                yield Change(name, way, spliced(plan.source, call, text), kind, entry, text, own_body)
 
 
 def used_by(tree, entry):
@@ -350,7 +351,7 @@ def torch_says(change):
 
     try:
         item = getattr(generate.load(change.source), change.entry)
-        if change.sources == "module" and isinstance(item, type):
+        if change.kind == "module" and isinstance(item, type):
             item = item()
     except RuntimeError as error:
         # What a decorator compiles as the source is read.
@@ -390,21 +391,23 @@ def verdict_of(change, theirs, ours):
     if theirs[0] == ours[0]:
         if theirs[0] == "refused":
             return None
-        renamed = (lambda text: text) if change.inside else in_order
-        return another_graph(renamed(ours[1]), renamed(theirs[1]))
-    for pattern, their, our, _ in DELIBERATE:
-        if re.search(pattern, change.call) and (theirs[0], ours[0]) == (their, our):
-            return None
+        return another_graph(in_order(ours[1]), in_order(theirs[1]))
     if theirs[0] == "refused":
         return f"sconce takes what PyTorch refuses: {first_words(theirs[1])}"
+    if any(re.search(pattern, change.call) for pattern in DELIBERATE):
+        return None
     return f"sconce refuses what PyTorch takes: {first_words(ours[1])}"
 
 
 def in_order(text):
     """A graph without the module that a function is a method of, and with values numbered as they come."""
     text = re.sub(r"^graph\(%self[.\w]* : __torch__\.PlaceholderModule(,\s*|(?=\)))", "graph(", text)
+    return "\nwith ".join(map(renumbered, text.split("\nwith ")))
+
+
+def renumbered(graph):
     numbers = {}
-    return re.sub(r"%[\w.]+", lambda found: f"%{numbers.setdefault(found[0], len(numbers))}", text)
+    return re.sub(r"%[\w.]+", lambda found: f"%{numbers.setdefault(found[0], len(numbers))}", graph)
 
 
 def of_any_name(text):
@@ -449,7 +452,7 @@ def judged(task):
             (pathlib.Path(folder) / "source.py").write_text(change.source)
             ours = answer_of_sconce(change, folder, sconce) if sconce and theirs[0] != "lost" else ("lost", "")
             why = verdict_of(change, theirs, ours) if sconce else None
-            rows.append(((change.name, change.kind, change.call, theirs[0], ours[0], why), (digest(change), theirs)))
+            rows.append(((change.name, change.way, change.call, theirs[0], ours[0], why), (digest(change), theirs)))
     return rows
 
 
@@ -487,10 +490,10 @@ def main():
         log = open(options.log, "w") if options.log else None
         for row, (key, answer) in (one for rows in pool.imap_unordered(judged, tasks) for one in rows):
             known[key] = answer
-            name, kind, call, theirs, ours, why = row
+            name, way, call, theirs, ours, why = row
             tally[f"PyTorch {theirs}, sconce {ours}"] += 1
             if why:
-                wrong.append((name, kind, call, why))
+                wrong.append((name, way, call, why))
             if log:
                 log.write(json.dumps(row) + "\n")
                 log.flush()
@@ -498,8 +501,8 @@ def main():
         options.keep.write_bytes(pickle.dumps(known))
     for what, count in sorted(tally.items()):
         print(f"{count:6} {what}")
-    for name, kind, call, why in sorted(wrong):
-        print(f"FAILED {name}: {kind}: {call}: {why}")
+    for name, way, call, why in sorted(wrong):
+        print(f"FAILED {name}: {way}: {call}: {why}")
     print(f"{len(chosen)} changed calls, {len(wrong)} that differ")
     return 1 if wrong or not chosen else 0
 

@@ -17,11 +17,11 @@ fn refusal(body: &str) -> String {
 #[test]
 fn forms_refuse_keywords() {
     for (body, words) in [
-        ("for i in range(3, step=2): print(i)", "range takes no keyword arguments"),
+        ("for i in range(3, step=2):\n    print(i)", "range takes no keyword arguments"),
         ("l = list(l, wrong=1)", "list takes no keyword arguments"),
         ("l = list(wrong=1)", "list takes no keyword arguments"),
         (
-            "for i, j in zip(l, l, wrong=1): print(i)",
+            "for i, j in zip(l, l, wrong=1):\n    print(i)",
             "zip() got an unexpected keyword argument 'wrong'",
         ),
         ("y: List[float] = x.tolist(3)", "tolist expected exactly 0 arguments but found 1"),

@@ -81,9 +81,9 @@ def members(module_name):
     for part in module_name.split(".")[1:]:
         module = getattr(module, part)
     known = {schema.name for schema in torch._C._jit_get_all_schemas()}
-    for name in sorted(dir(module)):
-        symbol = f"aten::{name}"
-        if not name.startswith("__") and symbol in known and _find_builtin(getattr(module, name)) == symbol:
+    # Some have attributes that `dir` does not name.
+    for name in sorted(symbol.removeprefix("aten::") for symbol in known if symbol.startswith("aten::")):
+        if not name.startswith("__") and _find_builtin(getattr(module, name, None)) == f"aten::{name}":
             yield name
 
 
