@@ -13,6 +13,8 @@ are missing. Then, two at a time:
     gradients   `../gradients/generate.py`: what programs get that ask for derivatives of those samples
     backwards   `../gradients/backwards.py`: calls of the operators of backward passes
     changed     `../operators/changed.py`: calls of operators with arguments that somebody got wrong
+    options     `../operators/options.py`: every value of operators' string options, and wrong ones
+    constants   `../operators/constants.py`: traced operators with constants of every dtype
     layers      `../models/layers.py`: the samples of PyTorch's module database
     modules     `../models/sequence.py`: recurrent, attention and word models
     programs    `../torchscript/generate.py`: the programs of `../torchscript/cases`
@@ -76,6 +78,8 @@ RECORDED = {
         ["--calls", "60"],
         ["--calls", "10", "--every", "12", "--pattern", "^(?!linalg_|geqrf|lu|cholesky)"],
     ),
+    "options": Samples("operators/options.py", [], ["--every", "9"]),
+    "constants": Samples("operators/constants.py", [], ["--every", "53"]),
     "layers": Samples("models/layers.py", ["--samples", "24"], ["--samples", "2", "--every", "8"]),
     "modules": Samples("models/sequence.py"),
     "programs": Samples("torchscript/generate.py"),
@@ -266,7 +270,7 @@ def main():
         runner = Runner(options, folder)
         # The longest first.
         running = [pool.submit(runner.models)]
-        order = "operators dtypes layers changed gradients backwards strides infinite programs modules".split()
+        order = "operators dtypes layers changed options constants gradients backwards strides infinite programs modules".split()
         running += [pool.submit(runner.calls, part) for part in order]
         parts = []
         for future in running:

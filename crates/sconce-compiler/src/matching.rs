@@ -340,6 +340,7 @@ impl Emitter<'_> {
         }
         if receiver.is_some() {
             failures.note(schema, || "Provided self argument not used in schema.\n".into());
+            return Ok(None);
         }
         if schema.is_vararg {
             for passed in &positional[used..] {

@@ -152,7 +152,7 @@ pub use sconce_kernel_core::{
 };
 pub use shape::creation::{arange, eye, linspace, logspace, tril, triu};
 pub use shape::join::{cat, chunk, split, split_with_sizes, stack, unbind};
-pub use shape::pad::{PadMode, pad};
+pub use shape::pad::{PadMode, check_padding, pad};
 pub use shape::pixel_shuffle::{channel_shuffle, pixel_shuffle, pixel_unshuffle};
 pub use shape::rearrange::{
     at_least, block_diag, broadcast_tensors, cartesian_prod, combinations, diag, diag_embed, flip,

@@ -462,6 +462,36 @@ fn slices_with_nan_are_their_own() {
 }
 
 #[test]
+fn a_weight_without_dimensions_may_be_of_another_dtype() {
+    // torch.lerp(x, y, torch.tensor(0.5, dtype=torch.float64)) is of the dtype of x, which has dimensions
+    let (x, y) = (vector(&[1f32, 2.0]), vector(&[2f32, 4.0]));
+    let half = Tensor::scalar(0.5.into(), DType::Float64).unwrap();
+    let between = lerp(&x, &y, (&half).into()).unwrap();
+    assert_eq!(between.to_vec::<f32>().unwrap(), [1.5, 3.0]);
+    let one = Tensor::scalar(1.0.into(), DType::Float32).unwrap();
+    let wide = lerp(&one, &one, (&half).into()).unwrap();
+    assert_eq!((wide.dtype(), wide.dim()), (DType::Float64, 0));
+    let error = lerp(&x, &y, (&vector(&[0.5f64])).into()).unwrap_err();
+    assert_eq!(error.message(), "expected dtype float for `weight` but got dtype double");
+}
+
+#[test]
+fn segments_hold_any_reduction() {
+    let data = vector(&[1f32, -2.0, 3.0]);
+    let offsets = vector(&[0i64, 0, 2, 3]);
+    for (reduce, expected) in [
+        (SegmentReduce::Max, [0.5, 1.0, 3.0]),
+        (SegmentReduce::Min, [0.5, -2.0, 0.5]),
+        (SegmentReduce::Sum, [0.5, -0.5, 3.5]),
+        (SegmentReduce::Prod, [0.5, -1.0, 1.5]),
+        (SegmentReduce::Mean, [0.5, -0.25, 3.5]),
+    ] {
+        let found = segment_reduce(&data, reduce, Segments::Offsets(&offsets), 0, Some(0.5));
+        assert_eq!(floats(&found.unwrap()), expected, "{reduce:?}");
+    }
+}
+
+#[test]
 fn segments_are_of_whole_rows() {
     let data = vector(&[1f32, 2.0, 3.0]);
     let reduce = |segments: Segments<'_>| {

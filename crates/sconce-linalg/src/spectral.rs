@@ -407,7 +407,8 @@ pub fn lstsq(
     driver: Option<&str>,
 ) -> Result<[Tensor; 4]> {
     let name = "torch.linalg.lstsq";
-    let driver = driver.unwrap_or("gelsy");
+    // In any case of letters.
+    let driver = &*driver.unwrap_or("gelsy").to_ascii_lowercase();
     if a.dim() < 2 {
         return Err(Error::runtime(format!("{name}: input must have at least 2 dimensions.")));
     }

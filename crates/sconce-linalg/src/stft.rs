@@ -130,14 +130,19 @@ pub fn stft(input: &Tensor, options: &StftOptions, pad_mode: &str) -> Result<Ten
     }
     let (n, hop, width) = (options.n_fft, options.hop(), options.width());
     let batch = if input.dim() == 1 { input.unsqueeze(0)? } else { input.clone() };
-    let mode = match pad_mode {
-        "constant" => PadMode::Constant(Scalar::Int(0)),
-        "reflect" => PadMode::Reflect,
-        "replicate" => PadMode::Replicate,
-        other => return Err(Error::not_implemented(format!("stft with the pad mode {other}"))),
-    };
     let batch = match options.center {
-        true => pad(&batch.unsqueeze(0)?, &[n / 2, n / 2], mode)?.squeeze(Some(&[0]))?,
+        true => {
+            let mode = match pad_mode {
+                "constant" => PadMode::Constant(Scalar::Int(0)),
+                "reflect" => PadMode::Reflect,
+                "replicate" => PadMode::Replicate,
+                "circular" => PadMode::Circular,
+                other => {
+                    return Err(Error::runtime(format!("Unrecognised padding mode {other}")));
+                }
+            };
+            pad(&batch.unsqueeze(0)?, &[n / 2, n / 2], mode)?.squeeze(Some(&[0]))?
+        }
         false => batch,
     };
     let batch = if batch.dim() == 1 { batch.unsqueeze(0)? } else { batch };

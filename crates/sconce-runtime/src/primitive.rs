@@ -79,7 +79,7 @@ pub(crate) fn run(
         }
         Primitive::ToList => crate::registry::to_list(&args)?,
         Primitive::EnumName | Primitive::EnumValue => enum_part(primitive, &args)?,
-        Primitive::Expression(name) => match gradients::evaluate(machine, name, &args)? {
+        Primitive::Expression(name) => match evaluated(machine, name, &args)? {
             // Operators give no tuples but for several results.
             IValue::Tuple(results) => return Ok(Given::Several(results.items.to_vec())),
             result => result,
@@ -87,6 +87,14 @@ pub(crate) fn run(
         Primitive::Missing(what) => return Err(Raise::unsupported(what.as_str())),
     };
     Ok(Given::One(value))
+}
+
+/// What an operator gives that is an expression. Where it raises, programs see the operator alone.
+fn evaluated(machine: &mut Machine, name: &Rc<str>, args: &[IValue]) -> Result<IValue, Raise> {
+    gradients::evaluate(machine, name, args).map_err(|raised| match raised {
+        Raise::Error(Error::Raised(exception)) => Raise::message(exception.message),
+        other => other,
+    })
 }
 
 fn malformed(message: impl Into<String>) -> Raise {

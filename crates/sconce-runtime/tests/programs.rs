@@ -60,6 +60,8 @@ fn programs_give_what_pytorch_gives() {
         ("derives", 10),
         ("expressions", 5),
         ("mobile", 4),
+        ("options", 23),
+        ("constants", 6),
     ] {
         let calls = Checkpoint::open(program(name).join("calls.pt")).unwrap();
         assert_eq!(calls.root().len(), recorded, "{name}");

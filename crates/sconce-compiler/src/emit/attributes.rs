@@ -155,9 +155,9 @@ impl Emitter<'_> {
     ) -> Result<Sugared, Error> {
         let ty = self.graph.ty(value).clone();
         if ty.is_tensor()
-            && let Some((_, dtype)) = TENSOR_CASTS.iter().find(|(cast, _)| *cast == &**name)
+            && let Some((cast, dtype)) = TENSOR_CASTS.iter().find(|(cast, _)| *cast == &**name)
         {
-            return Ok(Sugared::TensorCast(*dtype, value));
+            return Ok(Sugared::TensorCast(cast, *dtype, value));
         }
         if let Some(symbol) = property(&ty, name) {
             return Ok(Sugared::Simple(self.call_values(None, symbol, &[value])?));

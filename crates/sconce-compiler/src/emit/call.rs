@@ -115,11 +115,15 @@ impl Emitter<'_> {
             }
             Sugared::Magic(method, base) => self.call_magic(method, *base, at, args, keywords),
             Sugared::Cast(ty, symbol) => self.cast(&ty, symbol, at, args, keywords),
-            Sugared::TensorCast(dtype, value) => self.cast_tensor(dtype, value, at),
+            Sugared::TensorCast(name, ..) if !args.is_empty() || !keywords.is_empty() => {
+                // PyTorch asserts that there are none.
+                Err(self.error(at, format!("{name} of a tensor takes no arguments in TorchScript")))
+            }
+            Sugared::TensorCast(_, dtype, value) => self.cast_tensor(dtype, value, at),
             Sugared::Print => self.print(at, args, keywords),
             Sugared::Class(id, ty) => self.construct(id, ty, at, args, keywords),
             Sugared::NamedTuple(ty) => self.construct_named_tuple(ty, at, args, keywords),
-            Sugared::Exception(class) => self.exception(class, at, args),
+            Sugared::Exception(class) => self.exception(class, at, args, keywords),
             Sugared::Simple(value) if matches!(self.module_or_value(value), Sugared::Module(_)) => {
                 self.call_module(value, at, args, keywords)
             }
@@ -409,7 +413,14 @@ impl Emitter<'_> {
         class: Option<Arc<str>>,
         at: Range,
         args: &[Passed],
+        keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
+        let is_of_python = class.as_ref().is_none_or(|class| class.starts_with("builtins."));
+        if is_of_python && !keywords.is_empty() {
+            let name = class.as_deref().and_then(|class| class.rsplit('.').next());
+            let name = name.unwrap_or("AssertionError");
+            return Err(self.error(at, format!("{name}() takes no keyword arguments")));
+        }
         match class {
             Some(class) => {
                 let message = match args {

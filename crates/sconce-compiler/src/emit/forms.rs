@@ -22,6 +22,16 @@ struct Written<'a> {
     keywords: &'a [Keyword],
 }
 
+impl<'a> Written<'a> {
+    /// What is called, as errors name it.
+    fn name(&self) -> &'a str {
+        match &self.callee.kind {
+            ExprKind::Name(name) | ExprKind::Attribute { name, .. } => &name.name,
+            _ => "call",
+        }
+    }
+}
+
 impl Emitter<'_> {
     /// `callee(args, keywords)`
     pub(super) fn apply(
@@ -54,11 +64,17 @@ impl Emitter<'_> {
         self.check(Written { at: call.range, callee, args, keywords }, count)
     }
 
+    /// Refuses keyword arguments, which PyTorch does not look at where this is called. Python refuses
+    /// them, so that no program that it runs is lost.
+    fn refuse_keywords(&self, call: Written<'_>) -> Result<(), Error> {
+        match call.keywords {
+            [] => Ok(()),
+            _ => Err(self.error(call.at, format!("{} takes no keyword arguments", call.name()))),
+        }
+    }
+
     fn check(&self, call: Written<'_>, count: RangeInclusive<usize>) -> Result<(), Error> {
-        let name = match &call.callee.kind {
-            ExprKind::Name(name) | ExprKind::Attribute { name, .. } => &*name.name,
-            _ => "call",
-        };
+        let name = call.name();
         let found = call.args.len();
         let (least, most) = (count.start(), count.end());
         let message = if !count.contains(&found) && least == most {
@@ -68,10 +84,8 @@ impl Emitter<'_> {
                 "{name} expected to have number of arguments between {least} and {most} but found \
                  {found}"
             )
-        } else if !call.keywords.is_empty() {
-            format!("{name} takes no keyword arguments")
         } else {
-            return Ok(());
+            return self.refuse_keywords(call);
         };
         Err(self.error(call.at, message))
     }
@@ -125,8 +139,12 @@ impl Emitter<'_> {
                 }
                 self.tuple(at, &values).map(Sugared::Simple)
             }
-            Form::ToList => self.tensor_list(at, callee, hint),
+            Form::ToList => {
+                self.check(call, 0..=0)?;
+                self.tensor_list(at, callee, hint)
+            }
             Form::Index => {
+                self.refuse_keywords(call)?;
                 let ExprKind::Attribute { value, .. } = &callee.kind else {
                     return Err(self.error(at, "__getitem__ is a method"));
                 };
@@ -135,6 +153,7 @@ impl Emitter<'_> {
             }
             Form::CreateObject => self.create_object(call),
             Form::Range => {
+                self.refuse_keywords(call)?;
                 let values = self.values(args, true)?;
                 Ok(Sugared::Range(self.counter(at, &values, None)?))
             }
@@ -142,6 +161,13 @@ impl Emitter<'_> {
             Form::Zip => {
                 if args.is_empty() {
                     return Err(self.error(at, "zip expected at least 1 arguments, got 0"));
+                }
+                // PyTorch compiles `strict` without the check, which is the graph that is wanted.
+                let is_unknown = |keyword: &&Keyword| &*keyword.name.name != "strict";
+                if let Some(unknown) = call.keywords.iter().find(is_unknown) {
+                    let name = &unknown.name.name;
+                    let message = format!("zip() got an unexpected keyword argument '{name}'");
+                    return Err(self.error(at, message));
                 }
                 let mut children = Vec::with_capacity(args.len());
                 for argument in args {
@@ -240,6 +266,7 @@ impl Emitter<'_> {
 
     /// `C.__new__(C)`
     fn create_object(&mut self, call: Written<'_>) -> Result<Sugared, Error> {
+        self.refuse_keywords(call)?;
         let [argument] = call.args else {
             return Err(self.error(call.at, "Only one argument to __new__ allowed"));
         };
@@ -259,13 +286,24 @@ impl Emitter<'_> {
 
     /// `enumerate(x)` is `zip(range(INT64_MAX), x)`.
     fn enumerate(&mut self, call: Written<'_>) -> Result<Sugared, Error> {
-        let Written { at, args, .. } = call;
-        let (iterable, start) = match args {
-            [] => return Err(self.error(at, "enumerate expected at least 1 arguments, got 0")),
-            [iterable] => (iterable, None),
-            [iterable, start] => (iterable, Some(start)),
+        let Written { at, args, keywords, .. } = call;
+        let (iterable, start) = match (args, keywords) {
+            ([], _) => {
+                return Err(self.error(at, "enumerate expected at least 1 arguments, got 0"));
+            }
+            ([iterable], []) => (iterable, None),
+            ([iterable, start], []) => (iterable, Some(start)),
+            ([iterable], [keyword]) if &*keyword.name.name == "start" => {
+                (iterable, Some(&keyword.value))
+            }
+            ([_], [keyword]) => {
+                let name = &keyword.name.name;
+                let message = format!("enumerate expected kwarg name 'start', got '{name}'");
+                return Err(self.error(at, message));
+            }
             _ => {
-                let message = format!("enumerate expected at most 2 arguments, got {}", args.len());
+                let found = args.len() + keywords.len();
+                let message = format!("enumerate expected at most 2 arguments, got {found}");
                 return Err(self.error(at, message));
             }
         };
@@ -290,6 +328,7 @@ impl Emitter<'_> {
     }
 
     fn make_list(&mut self, call: Written<'_>, hint: Option<&Type>) -> Result<ValueId, Error> {
+        self.refuse_keywords(call)?;
         let Written { at, args, .. } = call;
         let Some(argument) = args.first() else {
             let hint = self.hint(at, hint, Container::List, true)?;

@@ -35,8 +35,8 @@ pub(crate) enum Sugared {
     Cast(Type, &'static str),
     /// A function that an object's method of this name comes before.
     Magic(&'static str, Box<Sugared>),
-    /// `x.float()` and its like: `aten::to` with this dtype.
-    TensorCast(i64, ValueId),
+    /// `x.float()` and its like, by name: `aten::to` with this dtype.
+    TensorCast(&'static str, i64, ValueId),
     /// A form with rules of its own.
     Form(Form),
     /// `print`

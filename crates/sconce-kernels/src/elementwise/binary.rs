@@ -209,9 +209,32 @@ fn scaled(op: BinaryOp, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result
         common if is_half(common) => Scalar::Float(rounded(alpha.to_f64(), common)),
         _ => alpha,
     };
+    if compute.is_complex() {
+        let (a, alpha) = (a.to_dtype(common)?.to_dtype(compute)?, alpha.to_complex());
+        let sum = match compute {
+            DType::Complex64 => {
+                complex_sums(op, &a, &b, Complex::new(alpha.re as f32, alpha.im as f32))
+            }
+            _ => complex_sums(op, &a, &b, alpha),
+        };
+        return sum?.to_dtype(common);
+    }
     let b = binary(Mul, (&b).into(), Operand::Scalar(alpha))?;
     let a = a.to_dtype(common)?.to_dtype(compute)?;
     binary(op, (&a).into(), (&b).into())?.to_dtype(common)
+}
+
+/// `a + alpha * b` or `a - alpha * b`: the product is the only one, so that what is infinite stays so.
+fn complex_sums<F>(op: BinaryOp, a: &Tensor, b: &Tensor, alpha: Complex<F>) -> Result<Tensor>
+where
+    F: num_traits::Float,
+    Complex<F>: Element,
+{
+    type C<F> = Complex<F>;
+    match op {
+        Sub => zip(a, b, |x: C<F>, y: C<F>| x - alpha * y),
+        _ => zip(a, b, |x: C<F>, y: C<F>| x + alpha * y),
+    }
 }
 
 fn check_kernel(op: BinaryOp, dtype: DType, a: Operand<'_>, b: Operand<'_>) -> Result<()> {
@@ -382,6 +405,15 @@ mod tests {
         };
         assert_eq!(power(Scalar::Int(0).into()), Complex::new(1.0, 0.0));
         assert!(power((&zero).into()).re.is_nan());
+    }
+
+    #[test]
+    fn what_is_infinite_is_multiplied_once() {
+        // torch.add(torch.tensor([1 + 0.5j]), float("inf"), alpha=2) is inf+nanj
+        let x = Tensor::from_slice(&[Complex::new(1f32, 0.5)], &[1]).unwrap();
+        let sum = add((&x).into(), f64::INFINITY.into(), 2.into()).unwrap();
+        let sum = sum.to_vec::<Complex<f32>>().unwrap()[0];
+        assert!(sum.re == f32::INFINITY && sum.im.is_nan(), "{sum}");
     }
 
     #[test]

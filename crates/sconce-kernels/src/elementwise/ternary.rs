@@ -87,10 +87,23 @@ pub fn lerp(start: &Tensor, end: &Tensor, weight: Operand<'_>) -> Result<Tensor>
     if let Operand::Tensor(weight) = weight
         && weight.dtype() != dtype
     {
-        return Err(Error::not_implemented("aten::lerp with a weight of another dtype"));
+        if weight.dim() != 0 {
+            return Err(Error::runtime(format!(
+                "expected dtype {} for `weight` but got dtype {}",
+                crate::cpp_type_name(dtype),
+                crate::cpp_type_name(weight.dtype())
+            )));
+        }
+        let common = result_type(&[start.into(), end.into(), weight.into()])?;
+        let [start, end] = [start, end].map(|tensor| tensor.to_dtype(common));
+        return lerp(&start?, &end?, (&weight.to_dtype(common)?).into());
     }
     if !dtype.is_floating_point() && !dtype.is_complex() {
-        return Err(Error::no_kernel("lerp_kernel_scalar", dtype));
+        let kernel = match weight {
+            Operand::Tensor(_) => "lerp_kernel_tensor",
+            Operand::Scalar(_) => "lerp_kernel_scalar",
+        };
+        return Err(Error::no_kernel(kernel, dtype));
     }
     if widest(dtype)? == DType::Float64 {
         return match weight {

@@ -1,6 +1,7 @@
 //! Reductions of segments of a dimension.
 
 use sconce_kernel_core::layout::shape::{numel, wrap_dim};
+use sconce_kernel_core::tensor::dtype_range::rounded;
 use sconce_kernel_core::tensor::wide_elements::{WideElements, expect_floating};
 
 use crate::{DType, Dims, Error, Result, Tensor};
@@ -40,17 +41,11 @@ pub fn segment_reduce(
     initial: Option<f64>,
 ) -> Result<Tensor> {
     let dtype = data.dtype();
-    expect_floating("segment_reduce_cpu", dtype)?;
     let axis = wrap_dim(axis, data.dim())?;
     let unfit = || Error::not_implemented("aten::segment_reduce with segments that do not fit");
     let (Segments::Lengths(lengths) | Segments::SomeLengths(lengths) | Segments::Offsets(lengths)) =
         segments;
     let are_offsets = matches!(segments, Segments::Offsets(_));
-    if !matches!(lengths.dtype(), DType::Int32 | DType::Int64) {
-        let by = if are_offsets { "offsets" } else { "lengths" };
-        let kernel = format!("_segment_reduce_{by}_cpu_kernel1");
-        return Err(Error::no_kernel(&kernel, lengths.dtype()));
-    }
     if axis + 1 != lengths.dim() {
         return Err(Error::runtime(format!(
             "segment_reduce(): Expected axis to be the last dimension of lengths but got {axis}."
@@ -61,6 +56,15 @@ pub fn segment_reduce(
     }
     let bounds = lengths.to_dtype(DType::Int64)?.to_vec::<i64>()?;
     let per_row = lengths.sizes()[axis] as usize;
+    if let Segments::Lengths(_) = segments {
+        expect_whole(&bounds, per_row, data.sizes()[axis])?;
+    }
+    if !matches!(lengths.dtype(), DType::Int32 | DType::Int64) {
+        let by = if are_offsets { "offsets" } else { "lengths" };
+        let kernel = format!("_segment_reduce_{by}_cpu_kernel1");
+        return Err(Error::no_kernel(&kernel, lengths.dtype()));
+    }
+    expect_floating("_segment_reduce_cpu", dtype)?;
     let mut sizes = Dims::from_slice(data.sizes());
     sizes[axis] = lengths.sizes()[axis] - i64::from(are_offsets);
     numel(&sizes)?;
@@ -72,9 +76,6 @@ pub fn segment_reduce(
     let mut results = Vec::with_capacity(outer * count * inner);
     for row in 0..outer {
         let bounds = &bounds[row * per_row..(row + 1) * per_row];
-        if let Segments::Lengths(_) = segments {
-            expect_whole(bounds, size as i64)?;
-        }
         let mut start = if are_offsets { bounds.first().copied().unwrap_or(0) } else { 0 };
         for segment in 0..count {
             let end = if are_offsets {
@@ -87,7 +88,7 @@ pub fn segment_reduce(
             }
             for column in 0..inner {
                 let items = (start..end).map(|at| all[(row * size + at as usize) * inner + column]);
-                results.push(reduced(reduce, items, end - start, initial));
+                results.push(reduced(reduce, items, end - start, initial, dtype));
             }
             start = end;
         }
@@ -95,12 +96,14 @@ pub fn segment_reduce(
     WideElements::Float(results).tensor(&sizes, dtype)
 }
 
-/// Refuses lengths that are not those of a whole row.
-fn expect_whole(lengths: &[i64], size: i64) -> Result<()> {
+/// Refuses lengths that are not those of whole rows.
+fn expect_whole(lengths: &[i64], per_row: usize, size: i64) -> Result<()> {
     if lengths.iter().any(|&length| length < 0) {
         return Err(Error::runtime("lengths contains negative value!"));
     }
-    if lengths.iter().fold(0, |sum: i64, &length| sum.saturating_add(length)) != size {
+    let sum = |row: &[i64]| row.iter().fold(0, |sum: i64, &length| sum.saturating_add(length));
+    let mut rows = lengths.chunks(per_row.max(1));
+    if rows.any(|row| sum(row) != size) || (per_row == 0 && size != 0) {
         return Err(Error::runtime(
             "segment_reduce(): Expected all rows of lengths along axis to sum to \
              data.size(lengths.dim()-1) when !unsafe.",
@@ -114,7 +117,11 @@ fn reduced(
     items: impl Iterator<Item = f64>,
     count: i64,
     initial: Option<f64>,
+    dtype: DType,
 ) -> f64 {
+    // PyTorch's running result is of the tensor's own dtype.
+    let round = |value: f64| rounded(value, dtype);
+    let initial = initial.map(round);
     let nan_or = |a: f64, b: f64, best: f64| if a.is_nan() || b.is_nan() { f64::NAN } else { best };
     match reduce {
         SegmentReduce::Max => {
@@ -123,12 +130,12 @@ fn reduced(
         SegmentReduce::Min => {
             items.fold(initial.unwrap_or(f64::INFINITY), |a, b| nan_or(a, b, a.min(b)))
         }
-        SegmentReduce::Sum => items.fold(initial.unwrap_or(0.0), |a, b| a + b),
-        SegmentReduce::Prod => items.fold(initial.unwrap_or(1.0), |a, b| a * b),
+        SegmentReduce::Sum => items.fold(initial.unwrap_or(0.0), |a, b| round(a + b)),
+        SegmentReduce::Prod => items.fold(initial.unwrap_or(1.0), |a, b| round(a * b)),
         SegmentReduce::Mean => match (count, initial) {
             (0, None) => f64::NAN,
             (0, Some(initial)) => initial,
-            _ => items.fold(initial.unwrap_or(0.0), |a, b| a + b) / count as f64,
+            _ => round(items.fold(initial.unwrap_or(0.0), |a, b| round(a + b)) / count as f64),
         },
     }
 }

@@ -33,6 +33,18 @@ pub fn pad(input: &Tensor, padding: &[i64], mode: PadMode) -> Result<Tensor> {
         };
         return crate::rearranged(input, |whole| pad(whole, padding, mode));
     }
+    check_padding(input, padding)?;
+    match mode {
+        PadMode::Constant(value) => constant(input, padding, value),
+        mode => picked(input, padding, mode),
+    }
+}
+
+/// Refuses sizes that are no pairs, or more pairs than there are dimensions.
+///
+/// # Errors
+/// Those of PyTorch's `pad`.
+pub fn check_padding(input: &Tensor, padding: &[i64]) -> Result<()> {
     if !padding.len().is_multiple_of(2) {
         return Err(Error::runtime("Padding length must be divisible by 2"));
     }
@@ -44,10 +56,7 @@ pub fn pad(input: &Tensor, padding: &[i64], mode: PadMode) -> Result<Tensor> {
             input.dim()
         )));
     }
-    match mode {
-        PadMode::Constant(value) => constant(input, padding, value),
-        mode => picked(input, padding, mode),
-    }
+    Ok(())
 }
 
 fn constant(input: &Tensor, padding: &[i64], value: Scalar) -> Result<Tensor> {
@@ -88,9 +97,15 @@ fn constant(input: &Tensor, padding: &[i64], value: Scalar) -> Result<Tensor> {
 fn picked(input: &Tensor, padding: &[i64], mode: PadMode) -> Result<Tensor> {
     let rank = padding.len() / 2;
     if !(1..=3).contains(&rank) || (input.dim() != rank + 1 && input.dim() != rank + 2) {
-        return Err(Error::not_implemented(
-            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now",
-        ));
+        return Err(Error::runtime(format!(
+            "Padding size {} is not supported for {}D input tensor.\n\
+             Supported combinations for non-constant padding:\n  \
+             - 2D or 3D input: padding size = 2 (pads last dimension)\n  \
+             - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n  \
+             - 4D or 5D input: padding size = 6 (pads last 3 dimensions)",
+            padding.len(),
+            input.dim()
+        )));
     }
     let first = input.dim() - rank - 1;
     if input.sizes()[first..].contains(&0) {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use sconce_ir::{Schema, Type, operators};
-use sconce_kernels::{self as kernels, DType, Tensor};
+use sconce_kernels::{self as kernels, DType, Scalar, Tensor};
 
 use super::node::{Edge, Node, Saved};
 use super::note::{self, Origin};
@@ -410,6 +410,9 @@ fn as_tensor(value: &IValue) -> IValue {
     let tensor = match *value {
         IValue::Int(int) => Tensor::scalar(int.into(), DType::Int64),
         IValue::Float(float) => Tensor::scalar(float.into(), DType::Float64),
+        IValue::Complex(re, im) => {
+            Tensor::scalar(Scalar::Complex(num_complex::Complex::new(re, im)), DType::Complex128)
+        }
         _ => return value.clone(),
     };
     tensor.map_or_else(|_| value.clone(), IValue::Tensor)

@@ -268,6 +268,7 @@ impl Lowering<'_> {
         let number = match tensor.item() {
             Ok(Scalar::Int(value)) => IValue::Int(value),
             Ok(Scalar::Float(value)) => IValue::Float(value),
+            Ok(Scalar::Complex(value)) => IValue::Complex(value.re, value.im),
             _ => return,
         };
         if let Some(operand) = self.code.operands.get_mut(second) {

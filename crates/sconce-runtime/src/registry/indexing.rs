@@ -30,9 +30,16 @@ pub(super) const TABLE: Table = &[
         index_fold(&args, "index_copy", ScatterReduce::Replace, true, Scalar::Int(1))
     }),
     ("aten::index_reduce", "-", |_, args| {
-        let fold = named_fold(&args.str(4)?)?;
-        if fold == ScatterReduce::Sum || args.tensor(0)?.dtype() == DType::Bool {
-            return Err(Raise::unsupported("aten::index_reduce of this kind"));
+        let name = args.str(4)?;
+        let fold = named_fold(&name).ok().filter(|&fold| fold != ScatterReduce::Sum);
+        let fold = fold.ok_or_else(|| {
+            Raise::message(format!(
+                "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got \
+                 {name}."
+            ))
+        })?;
+        if args.tensor(0)?.dtype() == DType::Bool {
+            return Err(Raise::unsupported("aten::index_reduce of bools"));
         }
         index_fold(&args, "index_reduce", fold, args.bool(5)?, Scalar::Int(1))
     }),
@@ -144,9 +151,9 @@ fn named_fold(name: &str) -> Result<ScatterReduce> {
         "amax" => ScatterReduce::Max,
         "amin" => ScatterReduce::Min,
         _ => {
-            return Err(Raise::message(
-                "reduce argument must be either sum, prod, mean, amax or amin.",
-            ));
+            return Err(Raise::message(format!(
+                "reduce argument must be either sum, prod, mean, amax or amin, got {name}"
+            )));
         }
     })
 }

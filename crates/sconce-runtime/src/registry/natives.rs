@@ -135,17 +135,16 @@ pub(super) const TABLE: Table = &[
     }),
     // `torch.nn.functional` of versions before 1.3, which archives hold as operators.
     ("aten::__upsample", "- size_list", |_, args| {
-        interpolated(&args, &args.str(3)?, aligned(&args, 4)?, false)
+        interpolated(&args, &args.str(3)?, flag(&args, 4)?, None)
     }),
     ("aten::__upsample_nearest", "- size_list", |_, args| {
-        interpolated(&args, "nearest", false, false)
+        interpolated(&args, "nearest", None, None)
     }),
     ("aten::__upsample_bilinear", "- size_list scale_list size_list_scale_list", |_, args| {
-        interpolated(&args, "bilinear", true, false)
+        interpolated(&args, "bilinear", Some(true), None)
     }),
     ("aten::__interpolate", "- size_list scale_list size_list_scale_list", |_, args| {
-        let recompute = !args.get(5).is_none() && args.bool(5)?;
-        interpolated(&args, &args.str(3)?, aligned(&args, 4)?, recompute)
+        interpolated(&args, &args.str(3)?, flag(&args, 4)?, flag(&args, 5)?)
     }),
     ("aten::_pad_enum", "-", |_, args| {
         let mode = match args.int(2)? {
@@ -299,31 +298,40 @@ fn conv_tbc(args: &Args<'_>) -> Result {
     made(result.and_then(|result| result.permute(&[2, 0, 1])))
 }
 
-fn aligned(args: &Args<'_>, index: usize) -> Result<bool> {
-    if args.get(index).is_none() { Ok(false) } else { args.bool(index) }
+/// A `bool`, or `None`.
+fn flag(args: &Args<'_>, index: usize) -> Result<Option<bool>> {
+    if args.get(index).is_none() { Ok(None) } else { args.bool(index).map(Some) }
 }
 
 /// Upsampling to a size (operand 1) or by factors (operand 2), each a number or a list.
-fn interpolated(args: &Args<'_>, mode: &str, align: bool, recompute: bool) -> Result {
+fn interpolated(
+    args: &Args<'_>,
+    mode: &str,
+    align: Option<bool>,
+    recompute: Option<bool>,
+) -> Result {
     let input = args.tensor(0)?;
+    if align.is_some() && matches!(mode, "nearest" | "area") {
+        return Err(Raise::message(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear \
+             | bicubic | trilinear",
+        ));
+    }
+    let align = align == Some(true);
     let spatial = input.sizes().get(2..).unwrap_or_default().to_vec();
     let rank = spatial.len();
-    let mode = match (mode, rank) {
-        ("nearest", 1..=3) => Upsample::Nearest,
+    let upsample = match (mode, rank) {
+        ("nearest" | "area", 1..=3) => Upsample::Nearest,
         ("linear", 1) | ("bilinear", 2) | ("trilinear", 3) => Upsample::Linear,
         ("bicubic", 2) => Upsample::Cubic,
-        ("area", 1..=3) if !args.get(1).is_none() => {
-            return made(kernels::adaptive_avg_pool(input, &sizes(args, rank)?));
-        }
-        _ => {
-            return Err(Raise::unsupported(format!(
-                "interpolation of {rank} dimensions by the mode '{mode}'"
-            )));
-        }
+        _ => return Err(no_interpolation(mode, input.dim())),
     };
     if !args.get(1).is_none() {
-        let none = vec![None; rank];
-        return made(kernels::upsample(input, mode, &sizes(args, rank)?, align, &none));
+        let output = sizes(args, rank)?;
+        return made(match mode {
+            "area" => kernels::adaptive_avg_pool(input, &output),
+            _ => kernels::upsample(input, upsample, &output, align, &vec![None; rank]),
+        });
     }
     let factors = match args.get(2) {
         IValue::Float(_) | IValue::Int(_) => vec![args.real(2)?; rank],
@@ -334,8 +342,30 @@ fn interpolated(args: &Args<'_>, mode: &str, align: bool, recompute: bool) -> Re
     }
     let scaled = spatial.iter().zip(&factors).map(|(&size, factor)| (size as f64 * factor) as i64);
     let output: Vec<i64> = scaled.collect();
-    let used = factors.iter().map(|&factor| if recompute { None } else { Some(factor) });
-    made(kernels::upsample(input, mode, &output, align, &used.collect::<Vec<_>>()))
+    if mode == "area" {
+        return made(kernels::adaptive_avg_pool(input, &output));
+    }
+    // The factors count only where that is asked for: else they are what the sizes say.
+    let used = factors.iter().map(|&factor| (recompute == Some(false)).then_some(factor));
+    made(kernels::upsample(input, upsample, &output, align, &used.collect::<Vec<_>>()))
+}
+
+/// Why an input of so many dimensions cannot be interpolated by a mode.
+fn no_interpolation(mode: &str, dims: usize) -> Raise {
+    let needed = match mode {
+        "linear" => 3,
+        "bilinear" | "bicubic" => 4,
+        "trilinear" => 5,
+        _ => 0,
+    };
+    Raise::message(if needed != 0 && (3..=5).contains(&dims) {
+        format!("Got {dims}D input, but {mode} mode needs {needed}D input")
+    } else {
+        format!(
+            "Input Error: Only 3D, 4D and 5D input Tensors supported (got {dims}D) for the modes: \
+             nearest | linear | bilinear | trilinear (got {mode}) "
+        )
+    })
 }
 
 fn sizes(args: &Args<'_>, rank: usize) -> Result<Vec<i64>> {

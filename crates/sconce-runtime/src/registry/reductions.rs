@@ -219,8 +219,8 @@ pub(super) const TABLE: Table = &[
     }),
     ("aten::segment_reduce", "-", |_, args| {
         let reduce = match &*args.str(1)? {
-            "max" => SegmentReduce::Max,
-            "min" => SegmentReduce::Min,
+            "max" | "amax" => SegmentReduce::Max,
+            "min" | "amin" => SegmentReduce::Min,
             "mean" => SegmentReduce::Mean,
             "sum" => SegmentReduce::Sum,
             "prod" => SegmentReduce::Prod,

@@ -5,7 +5,7 @@ use sconce_kernels::{
     self as kernels, GridMode, GridPadding, PadMode, PatchOptions, Scalar, Upsample,
 };
 
-use super::tensor_args::made;
+use super::tensor_args::{kernel, made};
 use super::{Args, Table};
 use crate::error::Raise;
 use crate::value::IValue;
@@ -42,20 +42,22 @@ pub(super) const TABLE: Table = &[
     ("aten::pad", "-", |_, args| {
         let mode = args.str(2)?;
         let value = args.get(3);
-        let mode = match &*mode {
+        let kind = match &*mode {
             "constant" if value.is_none() => PadMode::Constant(Scalar::Float(0.0)),
             "constant" => PadMode::Constant(args.scalar(3)?),
-            _ if !value.is_none() && args.real(3)? != 0.0 => {
-                return Err(Raise::message(format!(
-                    "Padding mode \"{mode}\" doesn't take in value argument"
-                )));
-            }
             "reflect" => PadMode::Reflect,
             "replicate" => PadMode::Replicate,
             "circular" => PadMode::Circular,
             _ => return Err(Raise::message(format!("Unrecognised padding mode {mode}"))),
         };
-        padded(&args, mode)
+        let has_value = &*mode != "constant" && !value.is_none() && args.real(3)? != 0.0;
+        if has_value {
+            kernels::check_padding(args.tensor(0)?, &args.ints(1)?).map_err(kernel)?;
+            return Err(Raise::message(format!(
+                "Padding mode \"{mode}\" doesn't take in value argument"
+            )));
+        }
+        padded(&args, kind)
     }),
     ("aten::constant_pad_nd", "-", |_, args| padded(&args, PadMode::Constant(args.scalar(2)?))),
     ("aten::_pad_circular", "-", |_, args| padded(&args, PadMode::Circular)),

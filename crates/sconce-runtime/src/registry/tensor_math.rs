@@ -24,7 +24,13 @@ pub(super) const TABLE: Table = &[
             IValue::None => BinaryOp::Div,
             IValue::Str(mode) if &**mode == "trunc" => BinaryOp::DivTrunc,
             IValue::Str(mode) if &**mode == "floor" => BinaryOp::DivFloor,
-            _ => return Err(Raise::unsupported("a rounding mode of this name")),
+            IValue::Str(mode) => {
+                return Err(Raise::message(format!(
+                    "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found \
+                     '{mode}'"
+                )));
+            }
+            _ => return Err(Raise::unsupported("a rounding mode that is no string")),
         };
         binary(&args, op)
     }),

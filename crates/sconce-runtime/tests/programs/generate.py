@@ -234,6 +234,36 @@ def forward(self, kind: int) -> int:
             kind += torch.zeros(kind).size(0)
     return len(tensors)
 """, []),
+    "options": ("""
+def forward(self, x: Tensor, what: str, how: str) -> Tensor:
+    if what == "lengths":
+        return torch.segment_reduce(x, how, lengths=torch.tensor([2, 0, 3, 1]))
+    elif what == "offsets":
+        return torch.segment_reduce(x, how, offsets=torch.tensor([0, 2, 2, 5, 6]), initial=0.5)
+    elif what == "div":
+        return torch.div(x, 2, rounding_mode=how)
+    elif what == "pad":
+        return torch.ops.aten.pad(x.reshape(1, 6), [1, 1], how, 1.0)
+    elif what == "index_reduce":
+        return torch.index_reduce(x, 0, torch.tensor([0, 0]), x[:2], how)
+    elif what == "gelu_backward":
+        return torch.ops.aten.gelu_backward(x, x, approximate=how)
+    elif what == "interpolate":
+        return torch.ops.aten.__interpolate(x.reshape(1, 2, 3), None, 1.5, how, None, None, False)
+    else:
+        return torch.stft(x, 4, 2, 4, torch.ones(4), center=False, pad_mode=how, return_complex=True)
+""", [
+        (torch.tensor([1.0, -2.0, 3.0, 0.5, float("nan"), 4.0]), what, how)
+        for what, options in {
+            "lengths": "amax amin max mean prod bogus", "offsets": "amax amin sum", "div": "trunc bogus",
+            "pad": "constant circular bogus", "index_reduce": "amin sum bogus", "interpolate": "area nearest bogus",
+            "gelu_backward": "bogus", "stft": "reflect bogus",
+        }.items() for how in options.split()
+    ]),
+    "constants": ("", [
+        (torch.tensor([0, 1, 1]).to(dtype),)
+        for dtype in (torch.int64, torch.uint8, torch.bool, torch.float32, torch.float64, torch.complex64)
+    ]),
     "endless": ("""
 def forward(self, n: int) -> int:
     while True:
@@ -250,6 +280,27 @@ def call(path, arguments):
         return "error", str(error)
 
 
+# What a trace makes of numbers of Python beside a tensor: constants without dimensions, in double precision.
+OF_CONSTANTS = """
+def forward(self, x: Tensor):
+    i, fraction, two, one = self.i, self.fraction, self.two, self.one
+    sums = x + i, x - fraction, two + x, torch.add(x, i, alpha=2)
+    return x * i, i * x, x / i, x * fraction, x * two, x * one, (x * i).sum() * i, sums
+"""
+
+
+def frozen():
+    """A module whose constants are in its code."""
+    module = torch.nn.Module()
+    module.register_buffer("i", torch.tensor(1j, dtype=torch.complex128))
+    module.register_buffer("fraction", torch.tensor(2.5, dtype=torch.float64))
+    module.register_buffer("two", torch.tensor(2))
+    module.register_buffer("one", torch.tensor(1.0, dtype=torch.float16))
+    module = torch.jit.script(module.eval())
+    module.define(OF_CONSTANTS)
+    return torch.jit.freeze(module)
+
+
 def main():
     out = pathlib.Path(sys.argv[1])
     for name, (source, calls) in PROGRAMS.items():
@@ -259,7 +310,10 @@ def main():
             module.register_buffer("weight", torch.arange(1000.0))
             module.register_buffer("other", torch.arange(3.0))
             module = torch.jit.script(module)
-        module.define(source)
+        if name == "constants":
+            module = frozen()
+        else:
+            module.define(source)
         folder = out / name
         folder.mkdir(parents=True, exist_ok=True)
         torch.jit.save(module, str(folder / "model.pt"))

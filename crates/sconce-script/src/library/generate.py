@@ -1,7 +1,8 @@
-"""Writes known.tsv: what PyTorch's compiler takes names of Python's libraries for.
+"""Writes known.tsv and members.txt: what PyTorch's compiler takes names of Python's libraries for.
 
-One name a line: an operator (`aten::relu`), or `int N` for a dtype, layout, memory format or scheme.
-Names of torch itself are missing where the operator is called the same.
+known.tsv has one name a line: an operator (`aten::relu`), or `int N` for a dtype, layout, memory format or scheme.
+Names of torch itself are missing where the operator is called the same: members.txt has those, a line for each module
+of Python that has operators by their own names.
 """
 
 import cmath
@@ -23,6 +24,10 @@ MODULES = [
     "torch._jit_internal", "torch.linalg", "torch.nested", "torch.nn.functional", "torch.nn.init",
     "torch.nn.modules.utils", "torch.overrides", "torch.sparse", "torch.special", "warnings",
     "torch.backends.cudnn",
+]
+OPERATORS = [
+    "torch", "torch._C._VariableFunctions", "torch._C._fft", "torch._C._linalg", "torch._C._nested", "torch._C._nn",
+    "torch._C._sparse", "torch._C._special", "torch._VF",
 ]
 HELPERS = {"aten::_pair", "aten::_single", "aten::_triple", "aten::_quadruple", "aten::_assert_int_or_pair",
            "aten::list_with_default", "aten::_assert", "aten::dict"}
@@ -68,3 +73,19 @@ here = os.path.dirname(os.path.abspath(__file__))
 rows = sorted(dict([*operators(), *numbers()]).items())
 with open(os.path.join(here, "known.tsv"), "w") as out:
     out.writelines(f"{name}\t{meaning}\n" for name, meaning in rows)
+
+
+def members(module_name):
+    """The operators that a module of Python has by their own names."""
+    module = torch
+    for part in module_name.split(".")[1:]:
+        module = getattr(module, part)
+    known = {schema.name for schema in torch._C._jit_get_all_schemas()}
+    # Some have attributes that `dir` does not name.
+    for name in sorted(symbol.removeprefix("aten::") for symbol in known if symbol.startswith("aten::")):
+        if not name.startswith("__") and _find_builtin(getattr(module, name, None)) == f"aten::{name}":
+            yield name
+
+
+with open(os.path.join(here, "members.txt"), "w") as out:
+    out.writelines(f"{name} {' '.join(members(name))}\n" for name in OPERATORS)

@@ -1,14 +1,16 @@
 //! What PyTorch's compiler takes names of Python's libraries for.
 //!
-//! `known.tsv` is made by `generate.py` beside it.
+//! `known.tsv` and `members.txt` are made by `generate.py` beside them.
 
 use std::sync::{Arc, OnceLock};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_compiler::{Global, Special};
 use sconce_ir::{Constant, Type, operators};
 
 const KNOWN: &str = include_str!("known.tsv");
+/// Modules of Python, each with the operators that it has by their own names.
+const MEMBERS: &str = include_str!("members.txt");
 
 /// Functions of `torch` that are compiled from `torch/functional.py` although an operator is called
 /// the same.
@@ -51,19 +53,6 @@ const MODULES: &[&str] = &[
     "typing",
     "typing_extensions",
     "warnings",
-];
-
-/// Modules whose members are operators of the same name.
-const OPERATORS: &[&str] = &[
-    "torch",
-    "torch._VF",
-    "torch._C._VariableFunctions",
-    "torch._C._fft",
-    "torch._C._linalg",
-    "torch._C._nested",
-    "torch._C._nn",
-    "torch._C._sparse",
-    "torch._C._special",
 ];
 
 /// Exceptions that Python knows everywhere.
@@ -422,13 +411,27 @@ pub(crate) fn global(name: &str) -> Option<Global> {
     if module == "torch" && member == "ops" {
         return Some(Global::Ops);
     }
-    if OPERATORS.contains(&module) && !member.starts_with("__") {
+    if is_member(module, member) {
         let symbol = format!("aten::{member}");
         if !operators::named(&symbol).is_empty() {
             return Some(Global::Builtin(symbol.into()));
         }
     }
     None
+}
+
+/// Whether a module of Python has an operator by its own name. `torch.view` is none, though there is an
+/// operator called so.
+fn is_member(module: &str, name: &str) -> bool {
+    static TABLE: OnceLock<FxHashMap<&str, FxHashSet<&str>>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let line = |line: &'static str| {
+            let mut words = line.split(' ');
+            words.next().map(|module| (module, words.collect()))
+        };
+        MEMBERS.lines().filter_map(line).collect()
+    });
+    table.get(module).is_some_and(|members| members.contains(name))
 }
 
 fn special(name: &str) -> Option<Special> {

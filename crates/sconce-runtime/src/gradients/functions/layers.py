@@ -55,6 +55,9 @@ def gelu_grad(grad: Tensor, self: Tensor, approximate: str) -> Tensor:
         inner = (self * factor * (1 + 0.044715 * squares)).tanh()
         slope = factor * (1 + 3 * 0.044715 * squares)
         return grad * (0.5 * (1 + inner) + 0.5 * self * (1 - inner * inner) * slope)
+    if approximate != "none":
+        # There is no other, as the operator says.
+        return self.gelu(approximate=approximate)
     density = (-0.5 * self * self).exp() / torch.sqrt(2 * pi())
     return grad * (0.5 * (1 + (self / torch.sqrt(2.0)).erf()) + self * density)
 
