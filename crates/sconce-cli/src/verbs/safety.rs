@@ -25,7 +25,7 @@ pub struct Row<'a> {
     count: usize,
 }
 
-/// Opens a file under a scanner's eyes.
+/// Opens a file, and scans it while it is read.
 pub fn open(
     source: &Source,
     options: LoadOptions,
@@ -82,7 +82,8 @@ pub fn lines(report: &Report, file: &str) -> Vec<Line> {
     if report.verdict == Verdict::Dangerous && !report.complete() {
         lines.push(Line::new().plain("not all of the file could be read"));
     }
-    if report.verdict != Verdict::Clean && !report.globals.is_empty() {
+    // Only findings in pickles have opcodes.
+    if report.findings.iter().any(|finding| finding.opcode.is_some()) {
         let text = format!("sconce never runs them · sconce globals {file}   says what they are");
         lines.push(Line::new().dim(text));
     }
@@ -120,8 +121,10 @@ pub fn summary(report: &Report) -> String {
         }
         Verdict::Broken => "not all of it could be read, so nothing is proven".to_owned(),
         Verdict::Dangerous => match report.format {
-            FileKind::TorchScript => "it reaches outside, or names what does".to_owned(),
-            _ => "torch.load would not only load it".to_owned(),
+            FileKind::TorchScript => {
+                "its code or its pickles reach files, processes or the network".to_owned()
+            }
+            _ => "unpickling it runs code, or reaches out of the process".to_owned(),
         },
     }
 }
