@@ -34,7 +34,7 @@ fn no_hostile_fixture_has_a_better_verdict_than_it_must() {
         let place = |word: &str| order.iter().position(|known| *known == word).unwrap();
         rows += 1;
         let better = place(report.verdict.name()) < place(least);
-        // The control is there to show that the others are not dangerous for another reason.
+        // The controls are there to show that the others are not dangerous for another reason.
         if better || least == "clean" && report.verdict != Verdict::Clean {
             wrong.push(format!("{path}: {} for {least}", report.verdict.name()));
         }

@@ -95,7 +95,19 @@ pub fn summary(report: &Report) -> String {
     let findings = report.of(report.verdict).count() + report.left_out;
     match report.verdict {
         Verdict::Clean if report.format == FileKind::TorchScript => {
-            "the code names no operator that reaches files, processes or the network".to_owned()
+            let others =
+                report.findings.iter().filter(|finding| finding.rule == Rule::CustomOperator);
+            let others: Vec<&str> =
+                others.filter_map(|finding| finding.global.as_deref()).collect();
+            let text = "the code names no operator that reaches files, processes or the network";
+            match others.len() {
+                0 => text.to_owned(),
+                1..=MOST_SHOWN => format!("{text}; of other libraries: {}", others.join(", ")),
+                n => format!(
+                    "{text}; {n} operators of other libraries: {}, …",
+                    others[..MOST_SHOWN].join(", ")
+                ),
+            }
         }
         Verdict::Clean if report.pickles == 0 => "data only, there is no pickle in it".to_owned(),
         Verdict::Clean if report.globals.is_empty() => "data only, no globals".to_owned(),
