@@ -25,7 +25,8 @@
 //! The table of what is *dangerous* ([`Rule::DangerousCall`]) can only make a verdict worse.
 //!
 //! Architecture invariant: a verdict is never better than what was looked at. No part is skipped without a
-//! finding ([`Rule::NotRead`]), and no finding leaves a file clean.
+//! finding ([`Rule::NotRead`]), and no finding leaves a file clean but the remark that code names operators
+//! of a library that is not in the file ([`Rule::CustomOperator`]): PyTorch alone refuses such a program.
 //!
 //! [`LoadOptions`]: sconce_checkpoint::LoadOptions
 

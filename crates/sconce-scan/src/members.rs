@@ -69,6 +69,8 @@ fn archive(directory: &Directory, file: &mut File, job: &mut Job<'_>) {
     let entries = directory.entries();
     let oldest = file.dialect == Dialect::TorchScript
         && entries.iter().any(|entry| inner(directory, entry) == "model.json");
+    file.has_objects =
+        entries.iter().any(|entry| inner(directory, entry).eq_ignore_ascii_case("data.pkl"));
     let mut seen: FxHashSet<String> = FxHashSet::default();
     // Pickles first: they say which of the other members hold numbers.
     for entry in entries.iter().filter(|entry| is_pickle(directory, entry)) {

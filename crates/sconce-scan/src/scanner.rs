@@ -8,7 +8,7 @@ use sconce_archive::Archive;
 use sconce_checkpoint::{
     Checkpoint, Error, ErrorKind, FileKind, LoadOptions, Observer, Seen, identify,
 };
-use sconce_source::{Limits, Source};
+use sconce_source::{Bytes, Limits, Source};
 
 use crate::members;
 use crate::pickle::{self, Dialect, Pickle, Ran};
@@ -54,7 +54,7 @@ impl Budget {
     }
 }
 
-/// Sees what a loader reads of a file, and then says what is to be thought of it.
+/// Observes what a loader reads of a file, and then says what is to be thought of it.
 ///
 /// ```
 /// use sconce_checkpoint::LoadOptions;
@@ -106,7 +106,7 @@ impl Scanner {
         budget: &mut Budget,
     ) -> Report {
         let state = std::mem::take(&mut *self.watch.lock());
-        let State { mut sink, mut files, nested } = state;
+        let State { mut sink, mut files, nested, trailing } = state;
         if files.is_empty() {
             files.push(File::new(source, identify(source).kind, true));
         }
@@ -114,6 +114,9 @@ impl Scanner {
         let mut job = Job { sink: &mut sink, limits, level, budget };
         for Nested { file, entry, offset, bytes } in nested {
             job.nested(bytes, &entry, Some(offset), file.as_deref());
+        }
+        for Trailing { file, entry, start, bytes } in trailing {
+            job.after_stop(&bytes, &entry, start, &files[file]);
         }
         for file in &mut files {
             members::examine(file, &mut job);
@@ -269,7 +272,9 @@ impl Job<'_> {
             Err(error) => error,
         };
         // Objects of the oldest TorchScript archives are made by their program, which was looked at.
-        let by_program = kind == FileKind::TorchScript && error.kind() == ErrorKind::Unsupported;
+        let by_program = kind == FileKind::TorchScript
+            && error.kind() == ErrorKind::Unsupported
+            && !files[0].has_objects;
         // Arrays of objects are no tensors; what they hold was looked at.
         let objects = matches!(kind, FileKind::Npy | FileKind::Npz)
             && files.iter().any(|file| file.object_arrays);
@@ -310,6 +315,8 @@ pub(crate) struct File {
     pub(crate) read: FxHashSet<String>,
     /// Keys of storages that its pickles name.
     pub(crate) storages: FxHashSet<String>,
+    /// Whether it has a record `data.pkl`.
+    pub(crate) has_objects: bool,
     /// Whether numpy arrays of objects were found in it.
     pub(crate) object_arrays: bool,
     /// Where the last pickle of a stream ended.
@@ -332,6 +339,7 @@ impl File {
             name: (!root).then(|| name.into_owned()),
             read: FxHashSet::default(),
             storages: FxHashSet::default(),
+            has_objects: false,
             object_arrays: false,
             end: None,
         }
@@ -346,15 +354,25 @@ struct Nested {
     bytes: Vec<u8>,
 }
 
-/// What was seen so far.
+/// What follows a pickle that nothing should follow, in which of the files.
+struct Trailing {
+    file: usize,
+    entry: String,
+    start: u64,
+    bytes: Bytes,
+}
+
+/// What was seen so far. What is nested and what follows is looked at when the loader is done: how deep
+/// that goes is counted there.
 #[derive(Default)]
 struct State {
     sink: Sink,
     files: Vec<File>,
     nested: Vec<Nested>,
+    trailing: Vec<Trailing>,
 }
 
-/// The scanner's ears in the loader.
+/// The observer of the loader.
 #[derive(Default)]
 struct Watch {
     state: Mutex<State>,
@@ -387,7 +405,8 @@ impl Observer for Watch {
 
     fn pickle(&self, seen: &Seen<'_>) {
         let mut state = self.lock();
-        let State { sink, files, nested } = &mut *state;
+        let State { sink, files, nested, trailing } = &mut *state;
+        let at = files.len().saturating_sub(1);
         let Some(file) = files.last_mut() else { return };
         let entry = shortened(seen.record);
         let pickle = Pickle {
@@ -413,12 +432,15 @@ impl Observer for Watch {
             return;
         }
         file.read.insert(seen.record.to_owned());
-        if seen.error.is_none() {
-            let mut budget = Budget(u64::MAX);
-            let limits = Limits::default();
-            let mut job = Job { sink, limits: &limits, level: 0, budget: &mut budget };
-            job.after_stop(&seen.bytes[seen.consumed..], &entry, end, file);
+        let rest = &seen.bytes[seen.consumed..];
+        if seen.error.is_some() || rest.trim_ascii().is_empty() {
+            return;
         }
+        // A bare pickle is the file itself, of which nothing needs to be copied.
+        let whole = file.source.len() == seen.bytes.len() as u64;
+        let slice = whole.then(|| file.source.slice(end..file.source.len())).flatten();
+        let bytes = slice.unwrap_or_else(|| rest.to_vec().into());
+        trailing.push(Trailing { file: at, entry, start: end, bytes });
     }
 }
 

@@ -34,7 +34,7 @@ fn no_hostile_fixture_has_a_better_verdict_than_it_must() {
         let place = |word: &str| order.iter().position(|known| *known == word).unwrap();
         rows += 1;
         let better = place(report.verdict.name()) < place(least);
-        // The control is there to show that the others are not dangerous for another reason.
+        // The controls are there to show that the others are not dangerous for another reason.
         if better || least == "clean" && report.verdict != Verdict::Clean {
             wrong.push(format!("{path}: {} for {least}", report.verdict.name()));
         }
@@ -110,6 +110,37 @@ fn nesting_is_looked_into_so_far_and_no_further() {
     let report = of(file);
     assert!(report.findings.iter().any(|finding| finding.rule == Rule::NotRead));
     assert!(!report.complete());
+}
+
+/// A pickle behind a pickle, in which is one behind a pickle, and so on: nothing overflows the stack.
+#[test]
+fn trailing_pickles_within_trailing_pickles() {
+    let mut file = b"\x80\x02cos\ngetcwd\n)R.".to_vec();
+    for _ in 0..2_000 {
+        let mut outer = b"\x80\x02N.\x80\x02c_pickle\nloads\n(B".to_vec();
+        outer.extend((file.len() as u32).to_le_bytes());
+        outer.extend(&file);
+        outer.extend(b"tR.");
+        file = outer;
+    }
+    let report = of(file);
+    assert_eq!(report.verdict, Verdict::Dangerous);
+    assert!(report.findings.iter().any(|finding| finding.rule == Rule::NotRead));
+}
+
+#[test]
+fn what_the_loader_refuses_is_broken() {
+    for (file, rule) in [
+        ("bad/zip_version_11.pt", Rule::Unreadable),
+        ("bad/zip_cut_half.pt", Rule::Unreadable),
+        ("bad/tensor_size_outside.pt", Rule::DamagedValue),
+        ("bad/pickle_no_stop.pt", Rule::BrokenPickle),
+        ("hand/lookalike/error_page.pt", Rule::NotACheckpoint),
+    ] {
+        let report = scanned(file);
+        assert_eq!(report.verdict, Verdict::Broken, "{file}");
+        assert_eq!(report.findings[0].rule, rule, "{file}: {:?}", report.findings);
+    }
 }
 
 /// Pieces of pickles: each pushes one value.

@@ -25,7 +25,7 @@ pub struct Row<'a> {
     count: usize,
 }
 
-/// Opens a file under a scanner's eyes.
+/// Opens a file, and scans it while it is read.
 pub fn open(
     source: &Source,
     options: LoadOptions,
@@ -82,7 +82,8 @@ pub fn lines(report: &Report, file: &str) -> Vec<Line> {
     if report.verdict == Verdict::Dangerous && !report.complete() {
         lines.push(Line::new().plain("not all of the file could be read"));
     }
-    if report.verdict != Verdict::Clean && !report.globals.is_empty() {
+    // Only findings in pickles have opcodes.
+    if report.findings.iter().any(|finding| finding.opcode.is_some()) {
         let text = format!("sconce never runs them · sconce globals {file}   says what they are");
         lines.push(Line::new().dim(text));
     }
@@ -94,7 +95,19 @@ pub fn summary(report: &Report) -> String {
     let findings = report.of(report.verdict).count() + report.left_out;
     match report.verdict {
         Verdict::Clean if report.format == FileKind::TorchScript => {
-            "the code names no operator that reaches files, processes or the network".to_owned()
+            let others =
+                report.findings.iter().filter(|finding| finding.rule == Rule::CustomOperator);
+            let others: Vec<&str> =
+                others.filter_map(|finding| finding.global.as_deref()).collect();
+            let text = "the code names no operator that reaches files, processes or the network";
+            match others.len() {
+                0 => text.to_owned(),
+                1..=MOST_SHOWN => format!("{text}; of other libraries: {}", others.join(", ")),
+                n => format!(
+                    "{text}; {n} operators of other libraries: {}, …",
+                    others[..MOST_SHOWN].join(", ")
+                ),
+            }
         }
         Verdict::Clean if report.pickles == 0 => "data only, there is no pickle in it".to_owned(),
         Verdict::Clean if report.globals.is_empty() => "data only, no globals".to_owned(),
@@ -120,8 +133,10 @@ pub fn summary(report: &Report) -> String {
         }
         Verdict::Broken => "not all of it could be read, so nothing is proven".to_owned(),
         Verdict::Dangerous => match report.format {
-            FileKind::TorchScript => "it reaches outside, or names what does".to_owned(),
-            _ => "torch.load would not only load it".to_owned(),
+            FileKind::TorchScript => {
+                "its code or its pickles reach files, processes or the network".to_owned()
+            }
+            _ => "unpickling it runs code, or reaches out of the process".to_owned(),
         },
     }
 }
