@@ -5,7 +5,8 @@
 use libfuzzer_sys::fuzz_target;
 use sconce_fuzz::{open, program};
 
-const CODE: &[u8] = b"class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  def forward(self: \
+const CODE: &[u8] =
+    b"class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  def forward(self: \
     __torch__.M, x: Tensor) -> Tensor:\n    return torch.add(x, CONSTANTS.c0)\n";
 const OBJECT: &[u8] = b"\x80\x02c__torch__\nM\n)\x81}b.";
 
@@ -19,7 +20,8 @@ fuzz_target!(|bytes: &[u8]| {
     };
     match kind % 5 {
         0 => program::open(&program::written(
-            [("model.json", rest), ("libs/__torch__.py", CODE), ("tensors/0", &[0; 16])].into_iter(),
+            [("model.json", rest), ("libs/__torch__.py", CODE), ("tensors/0", &[0; 16])]
+                .into_iter(),
         )),
         1 => program::open(&with("bytecode.pkl")),
         2 => program::open(&with("constants.pkl")),

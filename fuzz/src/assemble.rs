@@ -129,6 +129,12 @@ impl File {
     pub fn bytes(&self) -> Vec<u8> {
         let mut pickle = Pickle::start(self.protocol, self.container);
         pickle.part(&self.object, 0);
+        if self.container == Container::TorchScript {
+            // The object is one of the program's class; the other one is only made.
+            [&b"0"[..], b"c__torch__\nM\n", b")", b"\x81", b"}", b"b"]
+                .into_iter()
+                .for_each(|opcode| pickle.op(opcode));
+        }
         let mut opcodes = pickle.starts;
         let mut object = pickle.out;
         object.push(b'.');

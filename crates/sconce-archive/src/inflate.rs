@@ -166,7 +166,7 @@ mod tests {
     /// The same verdicts, words and bytes whatever the parts.
     #[test]
     fn parts_give_what_the_whole_does() {
-        let data: Vec<u8> = (0..300_000u32).map(|at| ((at * at) >> 7) as u8).collect();
+        let data: Vec<u8> = (0..300_000u32).map(|at| (at.wrapping_mul(at) >> 7) as u8).collect();
         let packed = miniz_oxide::deflate::compress_to_vec(&data, 6);
         let limits = Limits::default();
         let mut damaged = packed.clone();

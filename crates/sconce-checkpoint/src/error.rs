@@ -1,6 +1,6 @@
 use std::fmt;
 
-use sconce_source::{LONGEST_MESSAGE, shortened};
+use sconce_source::shortened;
 
 /// Whose fault an [`Error`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,9 +53,12 @@ struct Inner {
 /// What to do about a file that ends too early.
 pub(crate) const CUT_SHORT: &str = "fetch the file again; what is missing cannot be recovered";
 
-/// Texts may quote the file, and so be as long.
+/// Longest text of any error, in bytes. It may quote the file. As long as the longest name that a zip archive
+/// can have, since cutting takes time and most errors are shown to nobody.
+const MAX_TEXT: usize = 1 << 16;
+
 fn cut(text: impl Into<String>) -> String {
-    shortened(text, LONGEST_MESSAGE)
+    shortened(text, MAX_TEXT)
 }
 
 impl Error {
@@ -248,7 +251,7 @@ mod tests {
         let long = "x".repeat(1 << 20);
         let error = Error::new(ErrorKind::Malformed, long.as_str()).in_record(&long);
         let error = error.with_note(long.as_str());
-        assert!(error.to_string().len() < 4 * LONGEST_MESSAGE, "{}", error.to_string().len());
+        assert!(error.to_string().len() < 4 * MAX_TEXT, "{}", error.to_string().len());
         assert!(error.message().contains(" characters cut "));
     }
 

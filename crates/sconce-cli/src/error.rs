@@ -139,7 +139,8 @@ impl Failure {
     fn lines(&self) -> Vec<Line> {
         let mut lines = Vec::new();
         // PyTorch indents its suggestions with tabs.
-        let mut message = kept_lines(&self.0.message).map(|line| line.replace('\t', "  "));
+        let message = self.0.message.replace('\t', "  ");
+        let mut message = kept_lines(&message);
         let first = message.next().unwrap_or_default();
         lines.push(Line::new().add(Style::Bad, "error").plain(": ").add(Style::Strong, first));
         lines.extend(message.map(|line| Line::new().plain("       ").plain(line)));
