@@ -13,5 +13,5 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub use sconce_script::{Error as ScriptError, ScriptOptions, Scripted, script};
+pub use sconce_script::{Error as ScriptError, ScriptLimits, ScriptOptions, Scripted, script};
 pub use sconce_torchscript::*;

@@ -24,6 +24,24 @@ impl Interpreter<'_> {
         Ok(Flow::Next)
     }
 
+    /// Runs the statements of a function, and frees between them what has been made since the mark, which is
+    /// where its call began.
+    pub(super) fn run_body(
+        &mut self,
+        frame: &Frame,
+        statements: &[py::Stmt],
+        mark: usize,
+    ) -> Outcome<Flow> {
+        let scope = frame.scope.map(super::Value::Ref);
+        for statement in statements.chunks(1) {
+            match self.run(frame, statement)? {
+                Flow::Next => self.collect(mark, scope.as_ref()),
+                other => return Ok(other),
+            }
+        }
+        Ok(Flow::Next)
+    }
+
     fn run_one(&mut self, frame: &Frame, statement: &py::Stmt) -> Outcome<Flow> {
         match statement {
             py::Stmt::Expr(expression) => {
@@ -335,11 +353,13 @@ impl Interpreter<'_> {
 
     fn run_for(&mut self, frame: &Frame, statement: &py::StmtFor) -> Outcome<Flow> {
         let items = self.evaluate(frame, &statement.iter)?;
-        for item in self.iterate(&items)? {
+        let items = self.iterate(&items)?;
+        let mark = self.mark();
+        for item in items {
             self.step()?;
             self.assign(frame, &statement.target, item)?;
             match self.run(frame, &statement.body)? {
-                Flow::Next | Flow::Continue => {}
+                Flow::Next | Flow::Continue => self.collect(mark, None),
                 Flow::Break => return Ok(Flow::Next),
                 other => return Ok(other),
             }
@@ -348,6 +368,7 @@ impl Interpreter<'_> {
     }
 
     fn run_while(&mut self, frame: &Frame, statement: &py::StmtWhile) -> Outcome<Flow> {
+        let mark = self.mark();
         loop {
             self.step()?;
             let test = self.evaluate(frame, &statement.test)?;
@@ -355,7 +376,7 @@ impl Interpreter<'_> {
                 return self.run(frame, &statement.orelse);
             }
             match self.run(frame, &statement.body)? {
-                Flow::Next | Flow::Continue => {}
+                Flow::Next | Flow::Continue => self.collect(mark, None),
                 Flow::Break => return Ok(Flow::Next),
                 other => return Ok(other),
             }
