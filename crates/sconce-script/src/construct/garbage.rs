@@ -11,22 +11,30 @@ use sconce_kernels::Storage;
 use super::Interpreter;
 use super::value::{Arena, Attributes, Cell, Id, Value};
 
-/// How many bytes of new tensors call for a search, at least: or an eighth of what may be held.
-const LEAST: usize = 64 << 20;
+/// Where something began that runs: the end of the arena then, and the bytes of tensors made so far, or when
+/// what was made since was last searched.
+pub(super) struct Mark {
+    at: usize,
+    made: usize,
+}
+
+/// A search goes over all cells. It is worth it for so many bytes of new tensors a cell.
+const WORTH: usize = 256;
 
 impl Interpreter<'_> {
-    /// Where the arena ends now.
-    pub(super) fn mark(&self) -> usize {
-        self.arena.len()
+    /// What begins now.
+    pub(super) fn mark(&self) -> Mark {
+        Mark { at: self.arena.len(), made: self.made_tensor_bytes }
     }
 
     /// Frees what has been made since a mark and is not in use, if much has been made. `given` is what
     /// the caller still holds of that.
-    pub(super) fn collect(&mut self, mark: usize, given: Option<&Value>) {
-        let enough = LEAST.min(self.limits.memory.unwrap_or(usize::MAX) / 8);
-        if self.new_tensor_bytes < enough.max(self.tensor_bytes / 2) {
+    pub(super) fn collect(&mut self, since: &mut Mark, given: Option<&Value>) {
+        let made = self.made_tensor_bytes.saturating_sub(since.made);
+        if made == 0 || made < self.arena.len().saturating_mul(WORTH) {
             return;
         }
+        let mark = since.at;
         let mut search =
             Search { mark, seen: vec![false; self.arena.len() - mark], open: Vec::new() };
         given.into_iter().for_each(|value| search.value(value));
@@ -45,7 +53,7 @@ impl Interpreter<'_> {
             }
         }
         self.tensor_bytes = bytes_of_tensors(&self.arena);
-        self.new_tensor_bytes = 0;
+        since.made = self.made_tensor_bytes;
     }
 }
 

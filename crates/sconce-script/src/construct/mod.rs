@@ -116,9 +116,9 @@ pub(super) struct Interpreter<'w> {
     steps: u64,
     /// Bytes of objects but tensors, in all; where the allocator counts what is held, that counts instead.
     bytes: usize,
-    /// Bytes of the tensors that are in use, and of those that are new since that was last found out.
+    /// Bytes of the tensors that have not been freed, and of all that were made.
     tensor_bytes: usize,
-    new_tensor_bytes: usize,
+    made_tensor_bytes: usize,
     calls: usize,
     levels: usize,
 }
@@ -158,7 +158,7 @@ impl<'w> Interpreter<'w> {
             steps: 0,
             bytes: 0,
             tensor_bytes: 0,
-            new_tensor_bytes: 0,
+            made_tensor_bytes: 0,
             calls: 0,
             levels: 0,
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ruff_python_ast as py;
 use ruff_text_size::Ranged;
 
+use super::garbage::Mark;
 use super::stop::{Flow, Outcome, Stop, refuse};
 use super::value::{Cell, Code, Exception, Function, Outside, Value};
 use super::{Attributes, Frame, Interpreter, Text};
@@ -30,7 +31,7 @@ impl Interpreter<'_> {
         &mut self,
         frame: &Frame,
         statements: &[py::Stmt],
-        mark: usize,
+        mark: &mut Mark,
     ) -> Outcome<Flow> {
         let scope = frame.scope.map(super::Value::Ref);
         for statement in statements.chunks(1) {
@@ -354,12 +355,12 @@ impl Interpreter<'_> {
     fn run_for(&mut self, frame: &Frame, statement: &py::StmtFor) -> Outcome<Flow> {
         let items = self.evaluate(frame, &statement.iter)?;
         let items = self.iterate(&items)?;
-        let mark = self.mark();
+        let mut mark = self.mark();
         for item in items {
             self.step()?;
             self.assign(frame, &statement.target, item)?;
             match self.run(frame, &statement.body)? {
-                Flow::Next | Flow::Continue => self.collect(mark, None),
+                Flow::Next | Flow::Continue => self.collect(&mut mark, None),
                 Flow::Break => return Ok(Flow::Next),
                 other => return Ok(other),
             }
@@ -368,7 +369,7 @@ impl Interpreter<'_> {
     }
 
     fn run_while(&mut self, frame: &Frame, statement: &py::StmtWhile) -> Outcome<Flow> {
-        let mark = self.mark();
+        let mut mark = self.mark();
         loop {
             self.step()?;
             let test = self.evaluate(frame, &statement.test)?;
@@ -376,7 +377,7 @@ impl Interpreter<'_> {
                 return self.run(frame, &statement.orelse);
             }
             match self.run(frame, &statement.body)? {
-                Flow::Next | Flow::Continue => self.collect(mark, None),
+                Flow::Next | Flow::Continue => self.collect(&mut mark, None),
                 Flow::Break => return Ok(Flow::Next),
                 other => return Ok(other),
             }

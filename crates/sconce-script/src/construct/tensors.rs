@@ -98,7 +98,7 @@ impl Interpreter<'_> {
     /// Counts the bytes of a new storage, and what it takes to fill them.
     fn spend_tensor(&mut self, bytes: usize) -> Outcome<()> {
         self.tensor_bytes = self.tensor_bytes.saturating_add(bytes);
-        self.new_tensor_bytes = self.new_tensor_bytes.saturating_add(bytes);
+        self.made_tensor_bytes = self.made_tensor_bytes.saturating_add(bytes);
         self.steps = self.steps.saturating_add(bytes as u64 / 4096);
         self.check_bytes()
     }
