@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use sconce::jit::Module;
+use sconce::jit::{Module, ScriptLimits};
 use sconce::run::{Error, Generator, Limits, Missing, Need, Options, Session, Sink, memory_left};
 
 use crate::ceiling;
@@ -72,6 +72,18 @@ pub struct BudgetOptions {
     /// Threads for large operators (default: one for each core)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
+    /// What it must not pass.
+    #[command(flatten)]
+    pub limits: LimitOptions,
+    /// Refuse a program that has an operator that this build lacks, though it may never come to it
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// What a program must not pass, and what runs the constructors of a Python file.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Running options")]
+pub struct LimitOptions {
     /// Stop after this many seconds
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub max_seconds: Option<Duration>,
@@ -81,9 +93,23 @@ pub struct BudgetOptions {
     /// Most memory that the program may hold at once (default: what is left, less a reserve)
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<u64>,
-    /// Refuse a program that has an operator that this build lacks, though it may never come to it
-    #[arg(long)]
-    pub strict: bool,
+}
+
+impl LimitOptions {
+    /// The bytes that may be held.
+    pub fn memory(&self) -> Option<usize> {
+        let given = self.max_memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        given.or_else(memory_left)
+    }
+
+    /// What the constructors of a Python file may spend.
+    pub fn of_script(&self) -> ScriptLimits {
+        ScriptLimits {
+            steps: self.max_steps.unwrap_or(u64::MAX),
+            memory: self.memory(),
+            time: self.max_seconds,
+        }
+    }
 }
 
 /// Output of programs to the process's own streams: text to standard output, or beside a JSON
@@ -113,19 +139,18 @@ impl BudgetOptions {
 
     /// The options of a session that prints nothing.
     pub fn silent(&self) -> Options {
-        let mut limits = Limits { time: self.max_seconds, ..Limits::default() };
-        if let Some(steps) = self.max_steps {
+        let mut limits = Limits { time: self.limits.max_seconds, ..Limits::default() };
+        if let Some(steps) = self.limits.max_steps {
             limits.steps = steps;
         }
         let missing = if self.strict { Missing::Refuse } else { Missing::WhenReached };
-        let memory = self.max_memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-        let memory = memory.or_else(memory_left);
+        let memory = self.limits.memory();
         Options { limits, missing, memory, optimize: !self.no_optimize, ..Options::default() }
     }
 
     /// What holds a call that begins now to `--max-seconds`, also within an operator.
     pub fn deadline(&self, file: &str, say: Say) -> Option<Deadline> {
-        let most = self.max_seconds?;
+        let most = self.limits.max_seconds?;
         let late = Error::Limit(format!("time limit of {} s exceeded", most.as_secs_f64()));
         let failure = failure(late, file).note("one operator was still at work");
         Some(Deadline::new(most, failure, say.color))

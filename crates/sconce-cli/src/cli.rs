@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use sconce::checkpoint::Value;
 use sconce::tensor::DType;
 
-use crate::calling::{Call, ResultOptions};
+use crate::calling::{Call, LimitOptions, ResultOptions};
 use crate::output::ColorChoice;
 use crate::saving::Saving;
 
@@ -970,6 +970,9 @@ pub struct ScriptArgs {
     /// How it is compiled.
     #[command(flatten)]
     pub python: PythonOptions,
+    /// What its constructors must not pass.
+    #[command(flatten)]
+    pub limits: LimitOptions,
 }
 
 /// `sconce resave`.

@@ -3,11 +3,13 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use sconce::jit::{Module, ScriptError, ScriptOptions, Scripted};
+use sconce::jit::{Module, ScriptError, ScriptLimits, ScriptOptions, Scripted};
 
+use crate::calling::{LIMITS_HELP, LimitOptions};
 use crate::cli::{Input, PythonOptions};
 use crate::error::Failure;
-use crate::{open, script};
+use crate::open::Say;
+use crate::{ceiling, open, script};
 
 /// The file and the name behind the colon, if this is a Python file.
 pub fn split(file: &OsStr) -> Option<(String, Option<String>)> {
@@ -27,16 +29,35 @@ pub fn split(file: &OsStr) -> Option<(String, Option<String>)> {
 }
 
 /// Compiles what `file` names, if it is a Python file.
-pub fn scripted(file: &OsStr, options: &PythonOptions) -> Result<Option<Scripted>, Failure> {
+pub fn scripted(
+    file: &OsStr,
+    options: &PythonOptions,
+    limits: ScriptLimits,
+) -> Result<Option<Scripted>, Failure> {
     let Some((path, name)) = split(file) else { return Ok(None) };
-    let script = script_options(name, options);
+    let script = script_options(name, options).limits(limits);
     script.open(&path).map(Some).map_err(|error| failure(&error, &path))
 }
 
+/// What constructors may spend where they run so that a program can be looked at.
+pub fn for_a_look() -> ScriptLimits {
+    const STEPS: u64 = 1 << 24;
+    ScriptLimits { steps: STEPS, ..ScriptLimits::default() }
+}
+
 /// As [`scripted`]; a module must have all its numbers.
-pub fn complete(file: &OsStr, options: &PythonOptions) -> Result<Option<Scripted>, Failure> {
+pub fn complete(
+    file: &OsStr,
+    options: &PythonOptions,
+    limits: &LimitOptions,
+    say: Say,
+) -> Result<Option<Scripted>, Failure> {
     const MOST: usize = 8;
-    let scripted = scripted(file, options)?;
+    let limits = limits.of_script();
+    if let Some(memory) = limits.memory {
+        ceiling::set(memory, &open::name(file), say);
+    }
+    let scripted = scripted(file, options, limits)?;
     let missing = scripted.as_ref().map_or(&[][..], Scripted::missing);
     if missing.is_empty() {
         return Ok(scripted);
@@ -52,12 +73,17 @@ pub fn complete(file: &OsStr, options: &PythonOptions) -> Result<Option<Scripted
 
 /// The program to look at: what a Python file names, or else an archive's. A module may lack numbers.
 pub fn module(input: &Input, options: &PythonOptions) -> Result<Module, Failure> {
-    module_of(scripted(&input.file, options)?, input)
+    module_of(scripted(&input.file, options, for_a_look())?, input)
 }
 
 /// As [`module`], to be run: it has all its numbers.
-pub fn runnable(input: &Input, options: &PythonOptions) -> Result<Module, Failure> {
-    module_of(complete(&input.file, options)?, input)
+pub fn runnable(
+    input: &Input,
+    options: &PythonOptions,
+    limits: &LimitOptions,
+    say: Say,
+) -> Result<Module, Failure> {
+    module_of(complete(&input.file, options, limits, say)?, input)
 }
 
 fn module_of(scripted: Option<Scripted>, input: &Input) -> Result<Module, Failure> {
@@ -108,5 +134,9 @@ fn failure(error: &ScriptError, file: &str) -> Failure {
     for (what, range) in here.into_iter().chain(calls) {
         failure = failure.note(format!("{what}\n{}", range.highlight()));
     }
-    failure
+    let is_limit = |of: &str| message.starts_with(&format!("{of} limit of "));
+    match ["memory", "time", "step"].into_iter().any(is_limit) {
+        true => failure.help(LIMITS_HELP),
+        false => failure,
+    }
 }

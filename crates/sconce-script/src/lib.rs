@@ -11,6 +11,7 @@ mod error;
 mod frontend;
 mod inheritance;
 mod library;
+mod limits;
 mod module;
 mod nesting;
 mod objects;
@@ -21,4 +22,5 @@ mod top_level;
 mod world;
 
 pub use error::Error;
+pub use limits::ScriptLimits;
 pub use script::{ScriptOptions, Scripted, script};

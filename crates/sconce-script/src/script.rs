@@ -11,6 +11,7 @@ use sconce_torchscript::{Module, Object, Value, Values};
 
 use crate::Error;
 use crate::construct::{Construction, construct};
+use crate::limits::ScriptLimits;
 use crate::module::Modules;
 use crate::objects::{self, Heap, Id};
 use crate::resolver::{Python, tree};
@@ -32,6 +33,7 @@ pub struct ScriptOptions {
     paths: Vec<PathBuf>,
     state: Option<PathBuf>,
     eval: bool,
+    limits: ScriptLimits,
 }
 
 /// A function or module that was compiled from Python source: `torch.jit.ScriptFunction`,
@@ -95,6 +97,12 @@ impl ScriptOptions {
     /// Whether the module is put into evaluation mode before it is compiled: `module.eval()`.
     pub fn eval(mut self, eval: bool) -> Self {
         self.eval = eval;
+        self
+    }
+
+    /// What the module's constructors may spend.
+    pub fn limits(mut self, limits: ScriptLimits) -> Self {
+        self.limits = limits;
         self
     }
 
@@ -202,8 +210,12 @@ impl ScriptOptions {
                 return Ok(Target::Function(function));
             }
         }
-        let what =
-            Construction { expression: name.clone(), state: self.state.clone(), eval: self.eval };
+        let what = Construction {
+            expression: name.clone(),
+            state: self.state.clone(),
+            eval: self.eval,
+            limits: self.limits.clone(),
+        };
         let (heap, value) = construct(world, module, &what)?;
         match value {
             objects::Value::Module(id) => Ok(Target::Module(heap, id)),

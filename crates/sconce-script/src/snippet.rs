@@ -22,21 +22,25 @@ pub(crate) struct Snippet {
 }
 
 impl Snippet {
-    /// The lines of a file from `first` to `last`, counted from 0, `last` included, and comments
+    /// The lines of a file, which begin at `starts`, from `first` to `last`, counted from 0, `last` included, and comments
     /// after them that stand as deep as `body` (none for a definition on one line). The file's first
     /// line has the number `first_line`.
     pub(crate) fn new(
-        file: &str,
+        (file, starts): (&str, &[u32]),
         filename: &str,
         first_line: u32,
         first: usize,
         last: usize,
         body: Option<usize>,
     ) -> Self {
-        let lines: Vec<&str> = file.split_inclusive('\n').collect();
-        let last = with_comments(&lines, last, body).min(lines.len().saturating_sub(1));
-        let own = lines.get(first..=last).unwrap_or_default();
-        let aligned = aligned(own);
+        let line = |at: usize| {
+            let start = *starts.get(at)? as usize;
+            let end = starts.get(at + 1).map_or(file.len(), |&end| end as usize);
+            file.get(start..end).filter(|line| !line.is_empty())
+        };
+        let last = with_comments(&line, last, body);
+        let own: Vec<&str> = (first..=last).map_while(line).collect();
+        let aligned = aligned(&own);
         let text = dedented(&aligned);
         let width = |text: &str| text.split('\n').next().unwrap_or_default().chars().count();
         let leading = width(&aligned).saturating_sub(width(&text)) as u32;
@@ -89,10 +93,15 @@ fn line_starts(text: &str) -> Vec<u32> {
 }
 
 /// The last line of a block: comments that follow belong to it where they stand deep enough.
-fn with_comments(lines: &[&str], last: usize, body: Option<usize>) -> usize {
+fn with_comments<'t>(
+    line: &impl Fn(usize) -> Option<&'t str>,
+    last: usize,
+    body: Option<usize>,
+) -> usize {
     let Some(body) = body else { return last };
     let mut end = last;
-    for (at, line) in lines.iter().enumerate().skip(last + 1) {
+    for at in last + 1.. {
+        let Some(line) = line(at) else { break };
         let inner = line.trim_start();
         if inner.starts_with('#') {
             if line.chars().count() - inner.chars().count() >= body {
@@ -158,7 +167,7 @@ mod tests {
     #[test]
     fn a_method_keeps_its_column_and_loses_it_for_the_parser() {
         let file = "class C:\n    def m(self):\n        return 1\n\n        # in m\n    # in C\n";
-        let snippet = Snippet::new(file, "c.py", 1, 1, 2, Some(8));
+        let snippet = Snippet::new((file, &line_starts(file)), "c.py", 1, 1, 2, Some(8));
         assert_eq!(snippet.text, "def m(self):\n    return 1\n\n    # in m\n");
         assert_eq!(
             snippet.source.text(),
@@ -172,7 +181,13 @@ mod tests {
     #[test]
     fn comments_after_a_body_belong_to_it_when_deep_enough() {
         let file = "def f(x):\n    return x\n# no\n\n    # yes\n# no\ndef g(): pass\n# no\n";
-        assert_eq!(Snippet::new(file, "c.py", 1, 0, 1, Some(4)).text.lines().count(), 5);
-        assert_eq!(Snippet::new(file, "c.py", 1, 6, 6, None).text, "def g(): pass\n");
+        assert_eq!(
+            Snippet::new((file, &line_starts(file)), "c.py", 1, 0, 1, Some(4)).text.lines().count(),
+            5
+        );
+        assert_eq!(
+            Snippet::new((file, &line_starts(file)), "c.py", 1, 6, 6, None).text,
+            "def g(): pass\n"
+        );
     }
 }

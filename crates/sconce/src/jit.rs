@@ -14,5 +14,5 @@
 //! ```
 
 #[cfg(feature = "script")]
-pub use sconce_script::{Error as ScriptError, ScriptOptions, Scripted, script};
+pub use sconce_script::{Error as ScriptError, ScriptLimits, ScriptOptions, Scripted, script};
 pub use sconce_torchscript::*;

@@ -91,7 +91,7 @@ pub fn run(args: &BenchArgs, out: &mut Out, say: Say) -> Verdict {
         let wrong = |why| Failure::usage(format!("--shape {sizes:?}: {why}"));
         arguments.push(made.map(IValue::Tensor).map_err(wrong)?);
     }
-    let module = python::runnable(&args.archive, &args.python)?;
+    let module = python::runnable(&args.archive, &args.python, &call.budget.limits, say)?;
     let mut timed = session(&module, call, call.budget.silent(), &file, say)?;
     let deadline = || call.budget.deadline(&file, say);
     let times =

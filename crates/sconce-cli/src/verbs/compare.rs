@@ -58,7 +58,7 @@ pub fn run(args: &CompareArgs, out: &mut Out, say: Say) -> Verdict {
     call.budget.set_threads()?;
     let arguments = input::read(call, load, say)?;
     let expected = open::file(&args.expect, load, say)?;
-    let module = python::runnable(&args.archive, &args.python)?;
+    let module = python::runnable(&args.archive, &args.python, &call.budget.limits, say)?;
     let mut session = session(&module, call, call.budget.options(say, true), &file, say)?;
     let deadline = call.budget.deadline(&file, say);
     let result = session.call(&call.method, &arguments).map_err(|error| failure(error, &file))?;

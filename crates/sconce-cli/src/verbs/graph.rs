@@ -24,7 +24,7 @@ struct Document<'a> {
 
 pub fn run(args: &GraphArgs, out: &mut Out) -> Verdict {
     let file = open::name(&args.input.file);
-    let scripted = python::scripted(&args.input.file, &args.python)?;
+    let scripted = python::scripted(&args.input.file, &args.python, python::for_a_look())?;
     let module = match &scripted {
         Some(scripted) => scripted.module().clone(),
         None => script::module(&args.input.file, &args.input.load)?,

@@ -46,7 +46,7 @@ pub fn run(args: &RunArgs, out: &mut Out, say: Say) -> Verdict {
     call.budget.set_threads()?;
     let labels = options.labels.as_deref().map(|labels| input::lines(labels, load)).transpose()?;
     let arguments = input::read(call, load, say)?;
-    let module = python::runnable(&args.archive, &args.python)?;
+    let module = python::runnable(&args.archive, &args.python, &call.budget.limits, say)?;
     let budget = call.budget.options(say, options.json);
     let mut session = session(&module, call, budget, &file, say)?;
     let deadline = call.budget.deadline(&file, say);

@@ -12,7 +12,7 @@ use crate::{python, script};
 
 pub fn run(args: &ScriptArgs, _out: &mut Out, say: Say) -> Verdict {
     let file = open::name(&args.file);
-    let Some(scripted) = python::complete(&args.file, &args.python)? else {
+    let Some(scripted) = python::complete(&args.file, &args.python, &args.limits, say)? else {
         return Err(Failure::usage("this is no Python file").in_file(&file).help("FILE.py:NAME"));
     };
     let target = args.output.to_string_lossy().into_owned();

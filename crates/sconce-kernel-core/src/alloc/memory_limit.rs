@@ -76,6 +76,11 @@ impl Memory {
         now.unwrap_or(0).saturating_sub(before.unwrap_or(0))
     }
 
+    /// Whether it sees all that the process allocates.
+    pub fn counts_process(&self) -> bool {
+        self.0.before.is_some()
+    }
+
     /// Whether more is held than may be.
     pub fn is_exceeded(&self) -> bool {
         self.lacks(0)

@@ -125,6 +125,7 @@ impl Interpreter<'_> {
         if self.calls >= MAX_CALLS {
             return refuse("RecursionError: the constructors' calls nest too deeply");
         }
+        let mut mark = self.mark();
         let receiver = args.first().cloned();
         let empty = py::Parameters::default();
         let (module, name, parameters) = match &code {
@@ -145,7 +146,7 @@ impl Interpreter<'_> {
         let frame = Frame { module: Arc::clone(module), scope: Some(scope) };
         self.calls += 1;
         let result = self.nested(|this| match &code {
-            Code::Def(function) => match this.run(&frame, &function.def.body)? {
+            Code::Def(function) => match this.run_body(&frame, &function.def.body, &mut mark)? {
                 Flow::Return(value) => Ok(value),
                 _ => Ok(Value::None),
             },
@@ -156,6 +157,7 @@ impl Interpreter<'_> {
         let value =
             result.map_err(|stop| if is_of_library { stop.without_place() } else { stop })?;
         if !is_generator {
+            self.collect(&mut mark, Some(&value));
             return Ok(value);
         }
         let yielded = match self.arena.scope_mut(scope) {

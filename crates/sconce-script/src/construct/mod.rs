@@ -14,6 +14,7 @@ mod classes;
 mod compare;
 mod dicts;
 mod expressions;
+mod garbage;
 mod iterate;
 mod libraries;
 mod lists;
@@ -33,13 +34,16 @@ mod value;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use ruff_python_ast as py;
 use ruff_text_size::Ranged;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_compiler::Error;
+use sconce_kernels::{Memory, size_text};
 use sconce_syntax::SourceRange;
 
+use crate::limits::ScriptLimits;
 use crate::nesting;
 use crate::objects;
 use crate::world::{Module, World};
@@ -47,10 +51,6 @@ use crate::world::{Module, World};
 use stop::{Outcome, refuse};
 use value::{Arena, Attributes, Cell, Id, Value};
 
-/// How many expressions and statements may be run. Fuzzers have little time.
-const MAX_STEPS: usize = if cfg!(fuzzing) { 1 << 14 } else { 1 << 24 };
-/// How many bytes of lists, strings and other objects may be made, in all.
-const MAX_BYTES: usize = if cfg!(fuzzing) { 1 << 24 } else { 1 << 29 };
 /// How deep calls may nest.
 const MAX_CALLS: usize = 500;
 /// How deep expressions, statements and calls may nest together.
@@ -58,8 +58,8 @@ const MAX_LEVELS: usize = 10_000;
 
 /// How deep tuples may nest that are hashed or leave the interpreter: they are freed recursively.
 const MAX_NESTED: usize = 200;
-/// How many bytes the storages of tensors may hold, in all.
-const MAX_TENSORS: usize = if cfg!(fuzzing) { 1 << 22 } else { 16 << 30 };
+/// How many steps pass between two looks at the clock and at what the process holds.
+const INTERVAL: u64 = 1024;
 
 /// What the text of an expression that is in no file is called.
 const EXPRESSION: &str = "<expression>";
@@ -73,6 +73,8 @@ pub(crate) struct Construction {
     pub(crate) state: Option<PathBuf>,
     /// Whether `eval()` is called.
     pub(crate) eval: bool,
+    /// What the constructors may spend.
+    pub(crate) limits: ScriptLimits,
 }
 
 /// Runs the constructors that an expression of a file's names calls.
@@ -85,7 +87,7 @@ pub(crate) fn construct(
     module: &Arc<Module>,
     what: &Construction,
 ) -> Result<(objects::Heap, objects::Value), Error> {
-    let mut interpreter = Interpreter::new(world);
+    let mut interpreter = Interpreter::new(world, &what.limits);
     interpreter.construct(module, what).map_err(|stop| interpreter.uncaught(stop))
 }
 
@@ -108,9 +110,15 @@ pub(super) struct Interpreter<'w> {
     known: Vec<bool>,
     /// The exceptions whose handlers run, innermost last.
     handled: Vec<Value>,
-    steps: usize,
+    limits: ScriptLimits,
+    deadline: Option<Instant>,
+    memory: Memory,
+    steps: u64,
+    /// Bytes of objects but tensors, in all; where the allocator counts what is held, that counts instead.
     bytes: usize,
+    /// Bytes of the tensors that have not been freed, and of all that were made.
     tensor_bytes: usize,
+    made_tensor_bytes: usize,
     calls: usize,
     levels: usize,
 }
@@ -131,8 +139,12 @@ pub(super) struct Frame {
 }
 
 impl<'w> Interpreter<'w> {
-    fn new(world: &'w mut World) -> Self {
+    fn new(world: &'w mut World, limits: &ScriptLimits) -> Self {
+        let limits = limits.or_what_is_left();
         Self {
+            deadline: limits.time.and_then(|time| Instant::now().checked_add(time)),
+            memory: Memory::new(limits.memory),
+            limits,
             world,
             arena: Arena::default(),
             entry: None,
@@ -146,6 +158,7 @@ impl<'w> Interpreter<'w> {
             steps: 0,
             bytes: 0,
             tensor_bytes: 0,
+            made_tensor_bytes: 0,
             calls: 0,
             levels: 0,
         }
@@ -184,17 +197,45 @@ impl<'w> Interpreter<'w> {
     /// Counts a step.
     fn step(&mut self) -> Outcome<()> {
         self.steps += 1;
-        match self.steps > MAX_STEPS {
-            true => refuse(format!("the constructors take more than {MAX_STEPS} steps")),
+        match self.steps > self.limits.steps || self.steps.is_multiple_of(INTERVAL) {
+            true => self.look(),
             false => Ok(()),
         }
     }
 
+    /// Whether the constructors may go on.
+    #[cold]
+    fn look(&mut self) -> Outcome<()> {
+        if self.steps > self.limits.steps {
+            return refuse(format!("step limit of {} exceeded", self.limits.steps));
+        }
+        if let (Some(deadline), Some(time)) = (self.deadline, self.limits.time)
+            && Instant::now() > deadline
+        {
+            return refuse(format!("time limit of {} s exceeded", time.as_secs_f64()));
+        }
+        self.ask(0)
+    }
+
+    /// Asks for bytes on top of what is held.
+    fn ask(&mut self, bytes: usize) -> Outcome<()> {
+        self.memory.ask(bytes).or_else(|error| refuse(error.message().to_owned()))
+    }
+
     /// Counts bytes that are about to be held.
     fn spend(&mut self, bytes: usize) -> Outcome<()> {
+        if self.memory.counts_process() {
+            return self.ask(bytes);
+        }
         self.bytes = self.bytes.saturating_add(bytes);
-        match self.bytes > MAX_BYTES {
-            true => refuse(format!("the constructors make more than {MAX_BYTES} bytes of objects")),
+        self.check_bytes()
+    }
+
+    /// Whether what is known to be held is not too much.
+    fn check_bytes(&self) -> Outcome<()> {
+        let Some(most) = self.limits.memory else { return Ok(()) };
+        match self.bytes.saturating_add(self.tensor_bytes) > most {
+            true => refuse(format!("memory limit of {} exceeded", size_text(most))),
             false => Ok(()),
         }
     }

@@ -6,9 +6,9 @@
 use rustc_hash::FxHashMap;
 use sconce_runtime::{IValue, Limits, Options, Session};
 
+use super::Interpreter;
 use super::stop::{Outcome, refuse};
 use super::value::Value;
-use super::{Interpreter, MAX_TENSORS};
 use crate::script::ScriptOptions;
 
 /// How many different calls may be compiled.
@@ -64,7 +64,7 @@ impl Interpreter<'_> {
                 Err(error) => return refuse(format!("{} (in '{body}')", error.message())),
             };
             let limits = Limits { steps: LIMITS.0, elements: LIMITS.1, ..Limits::default() };
-            let memory = Some(MAX_TENSORS);
+            let memory = self.limits.memory;
             let options = Options { limits, memory, optimize: false, ..Options::default() };
             match Session::new(compiled.module(), options) {
                 Ok(session) => self.programs.sessions.insert(text.clone(), session),

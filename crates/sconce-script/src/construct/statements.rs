@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ruff_python_ast as py;
 use ruff_text_size::Ranged;
 
+use super::garbage::Mark;
 use super::stop::{Flow, Outcome, Stop, refuse};
 use super::value::{Cell, Code, Exception, Function, Outside, Value};
 use super::{Attributes, Frame, Interpreter, Text};
@@ -18,6 +19,24 @@ impl Interpreter<'_> {
             let flow = self.nested(|this| this.run_one(frame, statement));
             match flow.map_err(|stop| stop.or_at(|| frame.place(statement)))? {
                 Flow::Next => {}
+                other => return Ok(other),
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Runs the statements of a function, and frees between them what has been made since the mark, which is
+    /// where its call began.
+    pub(super) fn run_body(
+        &mut self,
+        frame: &Frame,
+        statements: &[py::Stmt],
+        mark: &mut Mark,
+    ) -> Outcome<Flow> {
+        let scope = frame.scope.map(super::Value::Ref);
+        for statement in statements.chunks(1) {
+            match self.run(frame, statement)? {
+                Flow::Next => self.collect(mark, scope.as_ref()),
                 other => return Ok(other),
             }
         }
@@ -335,11 +354,13 @@ impl Interpreter<'_> {
 
     fn run_for(&mut self, frame: &Frame, statement: &py::StmtFor) -> Outcome<Flow> {
         let items = self.evaluate(frame, &statement.iter)?;
-        for item in self.iterate(&items)? {
+        let items = self.iterate(&items)?;
+        let mut mark = self.mark();
+        for item in items {
             self.step()?;
             self.assign(frame, &statement.target, item)?;
             match self.run(frame, &statement.body)? {
-                Flow::Next | Flow::Continue => {}
+                Flow::Next | Flow::Continue => self.collect(&mut mark, None),
                 Flow::Break => return Ok(Flow::Next),
                 other => return Ok(other),
             }
@@ -348,6 +369,7 @@ impl Interpreter<'_> {
     }
 
     fn run_while(&mut self, frame: &Frame, statement: &py::StmtWhile) -> Outcome<Flow> {
+        let mut mark = self.mark();
         loop {
             self.step()?;
             let test = self.evaluate(frame, &statement.test)?;
@@ -355,7 +377,7 @@ impl Interpreter<'_> {
                 return self.run(frame, &statement.orelse);
             }
             match self.run(frame, &statement.body)? {
-                Flow::Next | Flow::Continue => {}
+                Flow::Next | Flow::Continue => self.collect(&mut mark, None),
                 Flow::Break => return Ok(Flow::Next),
                 other => return Ok(other),
             }

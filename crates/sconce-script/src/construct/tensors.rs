@@ -11,7 +11,7 @@ use super::arguments::Keywords;
 use super::programs::Program;
 use super::stop::{Outcome, refuse};
 use super::value::{Cell, Id, TensorCell, Value};
-use super::{Attributes, Interpreter, MAX_TENSORS};
+use super::{Attributes, Interpreter};
 use sconce_ir::operators;
 
 /// Functions whose numbers are not known, and what is called in their place: random numbers need
@@ -98,13 +98,9 @@ impl Interpreter<'_> {
     /// Counts the bytes of a new storage, and what it takes to fill them.
     fn spend_tensor(&mut self, bytes: usize) -> Outcome<()> {
         self.tensor_bytes = self.tensor_bytes.saturating_add(bytes);
-        self.steps = self.steps.saturating_add(bytes / 4096);
-        match self.tensor_bytes > MAX_TENSORS {
-            true => {
-                refuse(format!("the constructors make more than {MAX_TENSORS} bytes of tensors"))
-            }
-            false => Ok(()),
-        }
+        self.made_tensor_bytes = self.made_tensor_bytes.saturating_add(bytes);
+        self.steps = self.steps.saturating_add(bytes as u64 / 4096);
+        self.check_bytes()
     }
 
     /// A tensor that a program gave: one of its arguments, a view of one, or a new one.

@@ -10,7 +10,10 @@ use crate::objects::{Heap, Value as Made};
 fn run_with(text: &str, expression: &str, folders: Vec<PathBuf>) -> Result<(Heap, Made), Error> {
     let mut world = World::new(folders);
     let module = world.add(Module::parse("file", "file.py", text.to_owned(), false).unwrap());
-    let what = Construction { expression: expression.to_owned(), ..Construction::default() };
+    // Some of the programs do not end by themselves.
+    let limits = ScriptLimits { steps: 1 << 24, memory: Some(1 << 29), time: None };
+    let what =
+        Construction { expression: expression.to_owned(), limits, ..Construction::default() };
     construct(&mut world, &module, &what)
 }
 
@@ -402,6 +405,68 @@ fn what_is_wrong_is_told_with_its_line() {
 }
 
 #[test]
+fn tensors_that_nobody_names_are_freed() {
+    let run = |text: &str| {
+        let mut world = World::new(Vec::new());
+        let text = format!("import torch\n{text}");
+        let module = world.add(Module::parse("file", "file.py", text, false).unwrap());
+        // Each tensor takes 4 MiB.
+        let limits = ScriptLimits { memory: Some(64 << 20), ..ScriptLimits::default() };
+        let what = Construction { expression: "f()".to_owned(), limits, ..Construction::default() };
+        construct(&mut world, &module, &what).map_err(|error| error.message().to_owned())
+    };
+    let made = "torch.zeros(1 << 20)";
+    for dropped in [
+        format!("def f():\n    for i in range(60): x = {made}\n    return x.shape[0]\n"),
+        format!(
+            "def f():\n    i = 0\n    while i < 60:\n        x = [{made}]\n        i += 1\n    return i\n"
+        ),
+        format!(
+            "def g():\n    x = {made}\n    return x.sum()\ndef f():\n    return [g() for i in range(60)] and 1\n"
+        ),
+        format!("def f():\n{}    return 1\n", format!("    x = {made}\n").repeat(60)),
+        format!(
+            "class C:\n    def __init__(self): self.x = {made}\n\
+             def f():\n    for i in range(60): c = C()\n    return c.x.shape[0]\n"
+        ),
+    ] {
+        let result = run(&dropped);
+        assert!(result.is_ok(), "{dropped}{result:?}");
+    }
+    for kept in [
+        format!("def f():\n    return [{made} for i in range(60)]\n"),
+        format!("def f():\n    x = []\n    for i in range(60): x.append({made})\n    return x\n"),
+        format!(
+            "kept = []\ndef g():\n    kept.append({made})\ndef f():\n    for i in range(60): g()\n    return 1\n"
+        ),
+        format!(
+            "def g():\n    x = {made}\n    return lambda: x\ndef f():\n    return [g() for i in range(60)]\n"
+        ),
+    ] {
+        let said = run(&kept).unwrap_err();
+        assert!(said.contains("memory limit of 64 MiB exceeded"), "{kept}{said}");
+    }
+}
+
+#[test]
+fn constructors_end_at_their_limits() {
+    let run = |limits: ScriptLimits| {
+        let mut world = World::new(Vec::new());
+        let text = "def f():\n    while True: pass\n".to_owned();
+        let module = world.add(Module::parse("file", "file.py", text, false).unwrap());
+        let what = Construction { expression: "f()".to_owned(), limits, ..Construction::default() };
+        construct(&mut world, &module, &what).unwrap_err().message().to_owned()
+    };
+    let steps = ScriptLimits { steps: 5000, ..ScriptLimits::default() };
+    assert_eq!(run(steps), "step limit of 5000 exceeded");
+    let time = Some(std::time::Duration::from_millis(20));
+    assert_eq!(
+        run(ScriptLimits { time, ..ScriptLimits::default() }),
+        "time limit of 0.02 s exceeded"
+    );
+}
+
+#[test]
 fn hostile_constructors_come_to_an_end() {
     let deep = format!("x = {}1{}\n", "[".repeat(400), "]".repeat(400));
     let cases = [
@@ -460,7 +525,7 @@ fn state_dicts_are_loaded_strictly() {
         let draft = sconce_checkpoint::Draft::from(sconce_checkpoint::Value::Dict(entries));
         let mut world = World::new(Vec::new());
         let module = world.add(Module::parse("file", "file.py", text.clone(), false).unwrap());
-        let mut interpreter = Interpreter::new(&mut world);
+        let mut interpreter = Interpreter::new(&mut world, &ScriptLimits::default());
         let net = interpreter.evaluate_text(&module, "net").unwrap();
         let loaded = interpreter.load_entries(&net, draft.root());
         if let Err(stop) = loaded {

@@ -1,7 +1,7 @@
 //! Values of Python while constructors run, and the arena that holds what has an identity.
 //!
-//! Nothing is freed before the end, so that cycles and deep structures need no care; the
-//! interpreter's budget bounds what there can be.
+//! Cells are never taken away, so that cycles and deep structures need no care; the interpreter's
+//! budget bounds what there can be. What nobody can name any more is emptied (`garbage.rs`).
 
 use std::sync::Arc;
 
@@ -38,6 +38,13 @@ pub(super) enum Value {
 /// A cell of the arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Id(u32);
+
+impl Id {
+    /// Its number in the arena.
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// Names with values, in order.
 pub(super) type Attributes = IndexMap<Arc<str>, Value, FxBuildHasher>;
@@ -266,6 +273,21 @@ impl Arena {
         let id = Id(u32::try_from(self.cells.len()).unwrap_or(u32::MAX));
         self.cells.push(cell);
         id
+    }
+
+    /// How many cells there are.
+    pub(super) fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// The cell of a number.
+    pub(super) fn at(&self, index: usize) -> &Cell {
+        &self.cells[index]
+    }
+
+    /// Empties a cell that nobody can name any more.
+    pub(super) fn clear(&mut self, index: usize) {
+        self.cells[index] = Cell::Plain;
     }
 
     pub(super) fn get(&self, id: Id) -> &Cell {

@@ -356,7 +356,14 @@ impl Module {
             let before = before.get(..column)?;
             before.bytes().all(|byte| byte.is_ascii_whitespace()).then(|| before.chars().count())
         });
-        Snippet::new(&self.text, &self.filename, self.first_line, first, last, body)
+        Snippet::new(
+            (&self.text, &self.line_starts),
+            &self.filename,
+            self.first_line,
+            first,
+            last,
+            body,
+        )
     }
 
     fn line_column(&self, offset: TextSize) -> (usize, usize) {
