@@ -71,6 +71,9 @@ DELIBERATE = [
     r"^dict\(.*,",
 ]
 
+# Cases that `run.py` does not record as passed as they are.
+LEFT_OUT = re.compile("programs.(randoms.random_generators_that_go_on|raises.RaisesTraced)$")
+
 # How a source was changed: the way, the source, the kind and name of what is compiled, the changed call, and whether
 # that stands in what is compiled itself.
 Change = collections.namedtuple("Change", "name way source kind entry call inside")
@@ -257,6 +260,7 @@ def changes(only):
     tables, functional = schemas(), of_functional()
     seen = set()
     plans = [plan for wrong, plan in generate.plans({"functions", "modules", "programs", "functional"}) if not wrong and plan.kind != "class"]
+    plans = [plan for plan in plans if not LEFT_OUT.match(plan.name)]
     for plan in plans:
         tree = ast.parse(plan.source)
         defined = functional | signatures(tree)

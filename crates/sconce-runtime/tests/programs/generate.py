@@ -262,7 +262,7 @@ def forward(self, x: Tensor, what: str, how: str) -> Tensor:
     ]),
     "constants": ("", [
         (torch.tensor([0, 1, 1]).to(dtype),)
-        for dtype in (torch.int64, torch.uint8, torch.bool, torch.float32, torch.float64, torch.complex64)
+        for dtype in (torch.int64, torch.uint8, torch.float32, torch.float64, torch.complex64)
     ]),
     "endless": ("""
 def forward(self, n: int) -> int:
