@@ -13,18 +13,21 @@ pub struct Bool(u8);
 
 impl Bool {
     /// Whether it is true.
+    #[inline]
     pub fn get(self) -> bool {
         self.0 != 0
     }
 }
 
 impl From<bool> for Bool {
+    #[inline]
     fn from(value: bool) -> Bool {
         Bool(u8::from(value))
     }
 }
 
 impl PartialEq for Bool {
+    #[inline]
     fn eq(&self, other: &Bool) -> bool {
         self.get() == other.get()
     }

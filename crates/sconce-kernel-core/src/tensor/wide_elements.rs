@@ -97,18 +97,23 @@ pub trait Number: Element {
 impl Number for i64 {
     const ZERO: i64 = 0;
     const ONE: i64 = 1;
+    #[inline]
     fn plus(self, other: i64) -> i64 {
         self.wrapping_add(other)
     }
+    #[inline]
     fn times(self, other: i64) -> i64 {
         self.wrapping_mul(other)
     }
+    #[inline]
     fn over(self, count: i64) -> i64 {
         self.div_euclid(count)
     }
+    #[inline]
     fn of_f64(value: f64) -> i64 {
         value as i64
     }
+    #[inline]
     fn not_a_number(self) -> bool {
         false
     }
@@ -119,23 +124,29 @@ macro_rules! floats {
         impl Number for $ty {
             const ZERO: $ty = 0.0;
             const ONE: $ty = 1.0;
+            #[inline]
             fn plus(self, other: $ty) -> $ty {
                 self + other
             }
+            #[inline]
             fn times(self, other: $ty) -> $ty {
                 self * other
             }
+            #[inline]
             fn over(self, count: i64) -> $ty {
                 self / count as $ty
             }
+            #[inline]
             fn of_f64(value: f64) -> $ty {
                 value as $ty
             }
+            #[inline]
             fn not_a_number(self) -> bool {
                 self.is_nan()
             }
         }
         impl Real for $ty {
+            #[inline]
             fn is_negative(self) -> bool {
                 self.is_sign_negative()
             }
@@ -147,18 +158,23 @@ floats! { f32 f64 }
 impl Number for Complex128 {
     const ZERO: Complex128 = Complex::new(0.0, 0.0);
     const ONE: Complex128 = Complex::new(1.0, 0.0);
+    #[inline]
     fn plus(self, other: Complex128) -> Complex128 {
         self + other
     }
+    #[inline]
     fn times(self, other: Complex128) -> Complex128 {
         self * other
     }
+    #[inline]
     fn over(self, count: i64) -> Complex128 {
         self / count as f64
     }
+    #[inline]
     fn of_f64(value: f64) -> Complex128 {
         Complex::new(value, 0.0)
     }
+    #[inline]
     fn not_a_number(self) -> bool {
         self.re.is_nan() || self.im.is_nan()
     }
@@ -167,15 +183,18 @@ impl Number for Complex128 {
 /// Numbers that have an order.
 pub trait Real: Number + PartialOrd {
     /// The order of `torch.sort`: NaN is the largest number.
+    #[inline]
     fn order(self, other: Self) -> Ordering {
         let by_nan = self.not_a_number().cmp(&other.not_a_number());
         by_nan.then(self.partial_cmp(&other).unwrap_or(Ordering::Equal))
     }
 
     /// Whether it has a sign, as a negative zero has.
+    #[inline]
     fn is_negative(self) -> bool;
 }
 impl Real for i64 {
+    #[inline]
     fn is_negative(self) -> bool {
         self < 0
     }
