@@ -8,7 +8,7 @@ pub fn zip(records: &[(String, Vec<u8>)]) -> Vec<u8> {
     let (mut out, mut directory) = (Vec::new(), Vec::new());
     for (name, data) in records {
         let at = out.len() as u32;
-        let mut fixed = vec![0; 22];
+        let mut fixed = [0; 22];
         let len = (data.len() as u32).to_le_bytes();
         fixed[10..14].copy_from_slice(&len);
         fixed[14..18].copy_from_slice(&len);
@@ -212,7 +212,7 @@ impl Pickle {
                 self.0.push(b'(');
                 self.view(model, tensor);
                 self.0.push(b'(');
-                if tensor.dtype % 2 == 0 {
+                if tensor.dtype.is_multiple_of(2) {
                     self.global("torch", "per_tensor_affine");
                     self.0.extend(b"G?\xb9\x99\x99\x99\x99\x99\x9aK\x03");
                 } else {
