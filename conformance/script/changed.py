@@ -23,6 +23,7 @@ import ast
 import collections
 import copy
 import hashlib
+import importlib.util
 import inspect
 import json
 import multiprocessing
@@ -80,6 +81,16 @@ Change = collections.namedtuple("Change", "name way source kind entry call insid
 
 
 # --- changes -----------------------------------------------------------------------------------
+
+
+def generator():
+    """`generate.py` beside this file; there are others of this name."""
+    if "script_generate" not in sys.modules:
+        spec = importlib.util.spec_from_file_location("script_generate", HERE / "generate.py")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["script_generate"] = module
+        spec.loader.exec_module(module)
+    return sys.modules["script_generate"]
 
 
 def schemas():
@@ -255,11 +266,9 @@ def spliced(source, call, new):
 
 def changes(only):
     """Every change of every call, once."""
-    import generate
-
     tables, functional = schemas(), of_functional()
     seen = set()
-    plans = [plan for wrong, plan in generate.plans({"functions", "modules", "programs", "functional"}) if not wrong and plan.kind != "class"]
+    plans = [plan for wrong, plan in generator().plans({"functions", "modules", "programs", "functional"}) if not wrong and plan.kind != "class"]
     plans = [plan for plan in plans if not LEFT_OUT.match(plan.name)]
     for plan in plans:
         tree = ast.parse(plan.source)
@@ -350,11 +359,10 @@ def answer_all(changes, folder, write):
 
 
 def torch_says(change):
-    import generate
     import torch
 
     try:
-        item = getattr(generate.load(change.source), change.entry)
+        item = getattr(generator().load(change.source), change.entry)
         if change.kind == "module" and isinstance(item, type):
             item = item()
     except RuntimeError as error:
