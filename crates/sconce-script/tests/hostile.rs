@@ -2,13 +2,16 @@
 
 #![allow(clippy::unwrap_used)]
 
-use sconce_script::ScriptOptions;
+use sconce_script::{ScriptLimits, ScriptOptions};
 
 /// Compiles on a stack of half the size that threads have by default.
 fn compile(text: &str) -> Result<(), String> {
     let text = text.to_owned();
     let work = move || {
-        let compiled = ScriptOptions::new().name("f").compile_text("hostile.py", &text);
+        // Some constructors do not end by themselves.
+        let limits = ScriptLimits { steps: 1 << 24, memory: Some(1 << 29), time: None };
+        let options = ScriptOptions::new().name("f").limits(limits);
+        let compiled = options.compile_text("hostile.py", &text);
         compiled.map(drop).map_err(|error| error.report())
     };
     std::thread::Builder::new().stack_size(1 << 20).spawn(work).unwrap().join().unwrap()

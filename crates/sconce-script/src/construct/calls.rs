@@ -126,6 +126,7 @@ impl Interpreter<'_> {
             return refuse("RecursionError: the constructors' calls nest too deeply");
         }
         let mut mark = self.mark();
+        let mut whole = self.mark();
         let receiver = args.first().cloned();
         let empty = py::Parameters::default();
         let (module, name, parameters) = match &code {
@@ -157,7 +158,7 @@ impl Interpreter<'_> {
         let value =
             result.map_err(|stop| if is_of_library { stop.without_place() } else { stop })?;
         if !is_generator {
-            self.collect(&mut mark, Some(&value));
+            self.collect(&mut whole, Some(&value));
             return Ok(value);
         }
         let yielded = match self.arena.scope_mut(scope) {
