@@ -190,7 +190,6 @@ pub trait Real: Number + PartialOrd {
     }
 
     /// Whether it has a sign, as a negative zero has.
-    #[inline]
     fn is_negative(self) -> bool;
 }
 impl Real for i64 {
