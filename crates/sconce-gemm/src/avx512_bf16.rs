@@ -13,8 +13,8 @@ use sconce_kernel_core::simd::dispatch::{has_amx_bf16, has_avx512_bf16};
 use sconce_kernel_core::simd::lanes::Avx512;
 
 use crate::amx::{self, TileConfig, UNIT, add_pairs};
+use crate::bounds::lies_in;
 use crate::dot_vector::DotVector;
-use crate::matrix::lies_in;
 use crate::panel::{PANEL, tiles};
 
 /// The rows that registers hold.

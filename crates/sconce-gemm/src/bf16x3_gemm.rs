@@ -21,7 +21,7 @@ use sconce_kernel_core::simd::dispatch::has_amx_bf16;
 use crate::amx::{
     AHEAD, DEPTH, PARTS, ProductTile, ROWS, SplitBlock, TileConfig, UNIT, add_products,
 };
-use crate::matrix::lies_in;
+use crate::bounds::lies_in;
 use crate::panel::{self, PANEL};
 use crate::panel_product::Product;
 

@@ -22,8 +22,8 @@ use sconce_kernel_core::simd::lanes::{Avx2, Avx512};
 
 #[cfg(target_arch = "x86_64")]
 use crate::avx512_bf16::Bf16x32;
+use crate::bounds::lies_in;
 use crate::dot_vector::DotVector;
-use crate::matrix::lies_in;
 
 /// The stretch of the vectors that all products go through before the next one. The first cache holds this
 /// much of the vectors that are multiplied together.

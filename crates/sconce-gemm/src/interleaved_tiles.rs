@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use sconce_kernel_core::simd::lanes::{LANES, Lanes};
 
-use crate::matrix::lies_in;
+use crate::bounds::lies_in;
 use crate::panel::PANEL;
 
 /// Lines of a panel that all rows are multiplied with before the next lines. They stay in the first cache,

@@ -20,6 +20,7 @@ mod amx;
 mod avx512_bf16;
 #[cfg(target_arch = "x86_64")]
 mod bf16x3_gemm;
+mod bounds;
 pub mod dot;
 mod dot_vector;
 pub mod gemv;

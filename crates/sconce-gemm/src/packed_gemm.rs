@@ -19,7 +19,7 @@ use sconce_kernel_core::parallel::partition;
 use crate::amx::UNIT;
 #[cfg(target_arch = "x86_64")]
 use crate::bf16x3_gemm;
-use crate::matrix::lies_in;
+use crate::bounds::lies_in;
 use crate::packed_gemv::gemv;
 use crate::panel::{PANEL, ROWS, Shape, TILE_ROWS, uncrowded};
 use crate::panel_product::Product;

@@ -16,8 +16,8 @@ use sconce_kernel_core::simd::lanes::Neon;
 use sconce_kernel_core::simd::lanes::{Avx2, Avx512};
 use sconce_kernel_core::simd::lanes::{LANES, Lanes, Portable};
 
+use crate::bounds::lies_in;
 use crate::interleaved_tiles::{InterleavedProduct, Tiles, load_rows, store_rows, tile_line};
-use crate::matrix::lies_in;
 use crate::panel::PANEL;
 
 /// How [`gemv_interleaved`] takes the rows of an [`InterleavedProduct`].

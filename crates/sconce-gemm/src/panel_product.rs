@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use sconce_kernel_core::simd::dispatch::{Level, best};
 
-use crate::matrix::lies_in;
+use crate::bounds::lies_in;
 use crate::panel::{PANEL, Shape, TILE_ROWS, tiles};
 
 /// A product of more than one row, which several threads compute parts of.
