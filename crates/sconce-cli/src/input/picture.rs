@@ -14,8 +14,8 @@ pub fn read(bytes: &[u8], options: &PictureOptions, file: &str) -> Result<IValue
         Failure::unreadable(format!("the picture cannot be read: {why}")).in_file(file)
     })?;
     let picture = match (options.gray, options.rgb) {
-        (true, _) => picture.to_grey(),
-        (_, true) => picture.to_rgb(),
+        (true, _) => picture.into_grey(),
+        (_, true) => picture.into_rgb(),
         _ => picture,
     };
     let picture = match options.resize {

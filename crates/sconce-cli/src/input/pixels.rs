@@ -42,7 +42,7 @@ impl Pixels {
     }
 
     /// The picture in grey: brightness by the weights of ITU-R 601, as `PIL.Image.convert("L")` has them.
-    pub fn to_grey(mut self) -> Pixels {
+    pub fn into_grey(mut self) -> Pixels {
         if let [red, green, blue] = &self.planes[..] {
             let grey = red.iter().zip(green).zip(blue);
             let grey = grey.map(|((r, g), b)| 0.299 * r + 0.587 * g + 0.114 * b).collect();
@@ -52,7 +52,7 @@ impl Pixels {
     }
 
     /// The picture with three channels: those of a grey one are alike.
-    pub fn to_rgb(mut self) -> Pixels {
+    pub fn into_rgb(mut self) -> Pixels {
         if let [grey] = &self.planes[..] {
             self.planes = vec![grey.clone(), grey.clone(), grey.clone()];
         }
