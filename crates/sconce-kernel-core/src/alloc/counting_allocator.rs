@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
 ///
 /// ```
 /// #[global_allocator]
-/// static ALLOCATOR: sconce_kernel_core::CountingAllocator = sconce_kernels::CountingAllocator;
+/// static ALLOCATOR: sconce_kernel_core::CountingAllocator = sconce_kernel_core::CountingAllocator;
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CountingAllocator;
