@@ -1,7 +1,9 @@
-//! TorchScript programs: running them, beside libtorch and through the same archives.
+//! TorchScript programs: running them beside libtorch, ONNX Runtime and OpenVINO.
 //!
 //! Each side is a process of its own with so many threads; they take turns. PyTorch freezes the
-//! module (`torch.jit.freeze`) and runs in inference mode; sconce runs it as it does by default.
+//! module (`torch.jit.freeze`) and runs in inference mode; sconce runs the same archive as it does by
+//! default. ONNX Runtime and OpenVINO run the network exported to ONNX, in float32; they take part where
+//! the Python has `onnx`, `onnxruntime` and `openvino`.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -20,6 +22,8 @@ const ROUNDS: usize = 11;
 const TURN: Duration = Duration::from_millis(40);
 /// What passes before a turn: the other side's threads look for work a while before they sleep.
 const SETTLE: Duration = Duration::from_millis(100);
+/// The engines that run ONNX, by the names of their packages.
+const ENGINES: [&str; 2] = ["onnxruntime", "openvino"];
 /// The largest difference allowed, relative to the largest value of a result.
 const TOLERANCE: f64 = 1e-4;
 
@@ -107,28 +111,48 @@ fn example() {
 fn beside_torch(folder: &Path, name: &str, target: Target, python: &str, threads: usize) {
     let path = |end: &str| folder.join(format!("{name}.{end}")).to_string_lossy().into_owned();
     let [model, args, expect] = ["pt", "args.pt", "expect.pt"].map(path);
-    let mut torch = Peer::start(python);
+    let count = threads.to_string();
     let mut ours = Peer::start_sconce(threads);
-    torch.order(&["infer_load", &model, &args, &threads.to_string()]);
     ours.order(&["load", &model, &args, &expect]);
-    let mut sides = [ours, torch].map(|mut peer| {
-        // Enough calls for a turn, counted after a call that makes things ready.
-        let call = peer.order(&["infer", "1"]).min(peer.order(&["infer", "1"]));
-        let calls = TURN.as_secs_f64() / call.as_secs_f64().max(1e-7);
-        (peer, (calls.ceil() as u32).max(1), Vec::new())
-    });
+    let mut torch = Peer::start(python);
+    torch.order(&["infer_load", &model, &args, &count]);
+    let mut sides = vec![("sconce", ours), ("libtorch", torch)];
+    let onnx = path("onnx");
+    for engine in ENGINES {
+        if Path::new(&onnx).exists() && has_package(python, engine) {
+            let mut peer = Peer::start(python);
+            peer.order(&["onnx_load", engine, &onnx, &args, &count]);
+            sides.push((engine, peer));
+        }
+    }
+    let mut sides: Vec<_> = sides
+        .into_iter()
+        .map(|(engine, mut peer)| {
+            // Enough calls for a turn, counted after a call that makes things ready.
+            let call = peer.order(&["infer", "1"]).min(peer.order(&["infer", "1"]));
+            let calls = TURN.as_secs_f64() / call.as_secs_f64().max(1e-7);
+            (engine, peer, (calls.ceil() as u32).max(1), Vec::new())
+        })
+        .collect();
     for _ in 0..ROUNDS {
-        for (peer, calls, times) in &mut sides {
+        for (_, peer, calls, times) in &mut sides {
             std::thread::sleep(SETTLE);
             times.push(peer.order(&["infer", &calls.to_string()]) / *calls);
         }
     }
-    let [ours, torch] = sides.map(|(_, _, mut times)| {
-        times.sort();
-        times[ROUNDS / 2].as_secs_f64() * 1e6
-    });
+    let times: Vec<(&str, f64)> = sides
+        .into_iter()
+        .map(|(engine, _, _, mut times)| {
+            times.sort();
+            (engine, times[ROUNDS / 2].as_secs_f64() * 1e6)
+        })
+        .collect();
+    let (ours, torch) = (times[0].1, times[1].1);
     let ratio = ours / torch;
-    print!("  {name:14} sconce {ours:10.1} us   libtorch {torch:10.1} us   ratio {ratio:.3}");
+    print!("  {name:14} sconce {ours:10.1} us");
+    for (engine, time) in &times[1..] {
+        print!("   {engine} {time:10.1} us, ratio {:.3}", ours / time);
+    }
     match target {
         Target::Ratio(limit) => print!(", target {limit:.3} {}", verdict(ratio <= limit)),
         Target::Each(limit, operations) => {
@@ -138,6 +162,12 @@ fn beside_torch(folder: &Path, name: &str, target: Target, python: &str, threads
         }
     }
     println!();
+}
+
+/// Whether a Python has a package.
+fn has_package(python: &str, package: &str) -> bool {
+    let found = Command::new(python).args(["-c", &format!("import {package}")]).output();
+    found.is_ok_and(|found| found.status.success())
 }
 
 /// sconce's side: takes the orders of [`Peer`] from standard input.

@@ -1,9 +1,11 @@
 """Makes the models whose speed is measured: `infer_models.py FOLDER`.
 
 For each NAME: `NAME.pt`, scripted, in eval mode, with seeded weights; `NAME.args.pt`, a list of
-arguments; `NAME.expect.pt`, what PyTorch gives for them. What is there already is left as it is.
+arguments; `NAME.expect.pt`, what PyTorch gives for them; `NAME.onnx`, the same network for ONNX Runtime and
+OpenVINO, where the package onnx is installed. What is there already is left as it is.
 """
 
+import importlib.util
 import sys
 import warnings
 from pathlib import Path
@@ -154,6 +156,9 @@ MODELS = {
     "int_loop": (IntLoop, lambda: [100_000]),
 }
 
+# Networks that are exported to ONNX: the others are loops, or in bfloat16.
+ONNX = ["resnet18", "mobilenet_v2", "encoder", "lstm", "lstm_batch", "small_cnn", "mlp", "pointwise", "hand_mlp"]
+
 warnings.filterwarnings("ignore")
 torch.set_grad_enabled(False)
 folder = Path(sys.argv[1])
@@ -171,6 +176,9 @@ for name, (make, arguments) in MODELS.items():
                 module.running_mean.normal_(0, 0.1)
                 module.running_var.uniform_(0.5, 1.5)
     arguments = arguments()
+    if name in ONNX and importlib.util.find_spec("onnx"):
+        onnx = str(folder / f"{name}.onnx")
+        torch.onnx.export(model, tuple(arguments), onnx, dynamo=False, opset_version=17)
     model = torch.jit.script(model)
     torch.save(arguments, folder / f"{name}.args.pt")
     torch.save(model(*arguments), folder / f"{name}.expect.pt")

@@ -51,13 +51,46 @@ def infer_load(path, args, threads):
         model(*arguments)
 
 
+def onnx_load(engine, path, args, threads):
+    """Loads an ONNX model into `onnxruntime` or `openvino`, in float32."""
+    global model, arguments
+    inputs = [tensor.numpy() for tensor in torch.load(args)]
+    if engine == "onnxruntime":
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = int(threads)
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        feeds = {given.name: value for given, value in zip(session.get_inputs(), inputs)}
+        model, arguments = (lambda feeds: session.run(None, feeds)[0]), [feeds]
+    else:
+        import openvino
+
+        settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": int(threads), "NUM_STREAMS": 1}
+        request = openvino.Core().compile_model(path, "CPU", settings).create_infer_request()
+        model, arguments = (lambda inputs: request.infer(inputs)[0]), [inputs]
+    expected = torch.load(path.replace(".onnx", ".expect.pt"))
+    found = torch.from_numpy(model(*arguments).copy())
+    assert (found - expected).abs().max() <= 1e-3 * expected.abs().max(), f"{engine} differs from PyTorch: {path}"
+    for _ in range(3):
+        model(*arguments)
+
+
 def infer(calls):
     with torch.inference_mode():
         for _ in range(int(calls)):
             model(*arguments)
 
 
-orders = {"infer_load": infer_load, "infer": infer, "make": make, "save": save, "convert": convert, "jit_load": jit_load}
+orders = {
+    "infer_load": infer_load,
+    "onnx_load": onnx_load,
+    "infer": infer,
+    "make": make,
+    "save": save,
+    "convert": convert,
+    "jit_load": jit_load,
+}
 for line in sys.stdin:
     order, *words = line.rstrip("\n").split("\t")
     start = time.perf_counter()
