@@ -3,7 +3,7 @@
     python check.py [--pattern REGEX] [--dtypes float64,complex128] [--samples N] [--second] [--uses]
 
 Each sample of PyTorch's operator database is traced. The graph is run operator by operator, and back
-again with the expressions of `crates/sconce-runtime/src/gradients/derivatives.txt`, compiled by PyTorch.
+again with the expressions of `crates/sconce-runtime/src/autograd/derivatives.txt`, compiled by PyTorch.
 With `--second` the derivatives are in turn derived, by PyTorch, through those expressions.
 With `--uses` it is only said which operators that the expressions use have no derivative themselves.
 """

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use sconce_kernels::Memory;
 
 use crate::Error;
-use crate::value::IValue;
+use crate::value::ivalue::IValue;
 
 /// What a call of a program may spend.
 #[derive(Debug, Clone)]

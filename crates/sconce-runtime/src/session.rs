@@ -1,17 +1,18 @@
 //! A module that can be called.
 
 use sconce_ir::FunctionId;
+use sconce_kernels::Memory;
+use sconce_syntax::SourceRange;
 use sconce_torchscript::Module;
 
-use crate::interpreter::{Machine, Prepared};
+use crate::Error;
+use crate::bytecode::interpreter::{Machine, Prepared};
 use crate::limits::{Budget, Limits};
 use crate::memory_left::memory_left;
 use crate::optimize::Optimizer;
-use crate::support::Need;
-use crate::value::IValue;
-use crate::{Error, instantiate, matching};
-use sconce_kernels::Memory;
-use sconce_syntax::SourceRange;
+use crate::program::needs::Need;
+use crate::program::{instantiate, matching};
+use crate::value::ivalue::IValue;
 
 /// Where a program's output goes.
 pub trait Sink {

@@ -6,19 +6,11 @@
 //! plan cannot do is an error in it, and then the ordinary code runs instead and gives the result or
 //! says what is wrong; so a graph has a plan only if it changes nothing that outlives the call.
 
-mod batch_norm;
-mod blocked;
-mod constants;
-mod containers;
-mod dropout;
-mod encoder_layer;
-mod facts;
-mod in_place;
-mod linear;
-mod pointwise;
-mod ranks;
-mod recurrent;
-mod traced;
+pub(crate) mod canonicalize;
+pub(crate) mod fuse;
+pub(crate) mod layout;
+pub(crate) mod prepack;
+pub(crate) mod tensor_facts;
 
 use std::rc::Rc;
 
@@ -27,12 +19,13 @@ use sconce_ir::{Constant, Graph, NodeId, Prim, TensorConstant, ValueId, passes};
 use sconce_kernels::Tensor;
 use sconce_torchscript::Module;
 
-use crate::interpreter::Machine;
-use crate::lower::Code;
-use crate::registry;
-use crate::value::IValue;
-pub(crate) use facts::Fact;
-use facts::Facts;
+use crate::bytecode::interpreter::Machine;
+use crate::bytecode::lower::Code;
+use crate::ops;
+
+pub(crate) use crate::optimize::tensor_facts::Fact;
+use crate::optimize::tensor_facts::Facts;
+use crate::value::ivalue::IValue;
 
 /// The method that is optimised.
 const METHOD: &str = "forward";
@@ -42,25 +35,25 @@ const MAX_PLANS: usize = 8;
 
 /// The passes that find out what there is to optimise, in order. After them constants are folded.
 const FIRST_PASSES: &[fn(&mut Optimization)] = &[
-    containers::resolve,
-    traced::name_convolutions,
-    ranks::fold_known_ranks,
+    canonicalize::containers::resolve,
+    canonicalize::traced_convolution::name_convolutions,
+    canonicalize::known_dims::fold_known_ranks,
     // What has been decided may have been all that kept lists from being known.
-    containers::resolve,
-    traced::name_convolutions,
-    ranks::fold_known_ranks,
-    dropout::remove,
+    canonicalize::containers::resolve,
+    canonicalize::traced_convolution::name_convolutions,
+    canonicalize::known_dims::fold_known_ranks,
+    canonicalize::dropout::remove,
 ];
 
 /// The passes after those, in order.
 const PASSES: &[fn(&mut Optimization)] = &[
-    in_place::make_functional,
-    batch_norm::fold,
-    blocked::choose_layout,
-    linear::pack,
-    encoder_layer::pack,
-    recurrent::pack,
-    pointwise::fuse,
+    canonicalize::in_place::make_functional,
+    fuse::batch_norm::fold,
+    layout::blocked::choose_layout,
+    prepack::linear::pack,
+    prepack::encoder_layer::pack,
+    prepack::recurrent::pack,
+    fuse::pointwise::fuse,
 ];
 
 /// For each argument, what is known of it if it is a tensor.
@@ -125,7 +118,7 @@ impl Optimizer {
 fn optimize(graph: Graph, signature: &Signature, machine: &mut Machine) -> Option<Rc<Code>> {
     let mut optimization = Optimization::new(graph, signature.clone(), machine.constants.clone());
     FIRST_PASSES.iter().for_each(|pass| pass(&mut optimization));
-    constants::fold(&mut optimization, machine);
+    canonicalize::constants::fold(&mut optimization, machine);
     PASSES.iter().for_each(|pass| pass(&mut optimization));
     machine.lower_graph(METHOD, &optimization.graph, &optimization.constants)
 }
@@ -147,7 +140,7 @@ fn is_contained(graph: &Graph) -> bool {
         ];
         kept.iter().any(|&prim| at.is(prim))
             // What is found out about tensors holds from where they are made.
-            || graph.operator(node).is_some_and(|operator| registry::changes_looks(&operator.schema))
+            || graph.operator(node).is_some_and(|operator| ops::changes_looks(&operator.schema))
             || aliases.writes_to(node, |location| aliases.is_outside(location))
     };
     // What a generator of the program's own gives next depends on what it gave before.

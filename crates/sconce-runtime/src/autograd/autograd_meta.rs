@@ -1,0 +1,186 @@
+//! What a tensor remembers of how it was made.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+use sconce_kernels as kernels;
+use sconce_kernels::Tensor;
+
+use crate::autograd::node::{Edge, Node, Source};
+use crate::autograd::views;
+use crate::bytecode::interpreter::Machine;
+use crate::error::Raise;
+use crate::ops::kernel;
+
+/// The autograd metadata of a tensor, which all its clones share.
+#[derive(Default)]
+pub(crate) struct AutogradMeta {
+    /// Whether a gradient is asked for, where nothing has made the tensor.
+    pub(crate) is_wanted: Cell<bool>,
+    /// The node that made it.
+    pub(crate) origin: RefCell<Option<Origin>>,
+    /// `Tensor.grad`.
+    pub(crate) grad: RefCell<Option<Tensor>>,
+    /// What it is a view of.
+    pub(crate) view: RefCell<Option<View>>,
+    /// How often it got another origin: its views then have others, too.
+    pub(crate) changes: Cell<u32>,
+}
+
+/// A result of a node.
+#[derive(Clone)]
+pub(crate) struct Origin {
+    pub(crate) node: Rc<Node>,
+    pub(crate) output: usize,
+}
+
+/// What a view shows.
+#[derive(Clone)]
+pub(crate) struct View {
+    /// The tensor that is itself no view.
+    pub(crate) base: Tensor,
+    /// [`AutogradMeta::changes`] of the base when the view's origin was found.
+    pub(crate) seen: u32,
+}
+
+/// The autograd metadata of a tensor, if it has one.
+pub(crate) fn find(tensor: &Tensor) -> Option<Rc<AutogradMeta>> {
+    Rc::clone(tensor.attachment()?).downcast().ok()
+}
+
+/// The autograd metadata of a tensor.
+pub(crate) fn of(tensor: &Tensor) -> Rc<AutogradMeta> {
+    let attached = Rc::clone(tensor.attachment_or(|| Rc::new(AutogradMeta::default())));
+    // Nobody else attaches anything to run-time tensors.
+    attached.downcast().unwrap_or_default()
+}
+
+/// `Tensor.requires_grad`.
+pub(crate) fn requires_grad(tensor: &Tensor) -> bool {
+    find(tensor).is_some_and(|meta| match views::changed_base(&meta) {
+        Some(base) => requires_grad(&base),
+        None => meta.is_wanted.get() || meta.origin.borrow().is_some(),
+    })
+}
+
+/// Where the gradient of a tensor goes; `None` where none is asked for.
+pub(crate) fn edge(
+    machine: &mut Machine,
+    tensor: &Tensor,
+    argument: usize,
+    item: usize,
+) -> Result<Option<Edge>, Raise> {
+    let Some(meta) = find(tensor) else { return Ok(None) };
+    views::refresh(machine, tensor, &meta)?;
+    let source = match &*meta.origin.borrow() {
+        Some(origin) => Source::Node(Rc::clone(&origin.node), origin.output),
+        None if meta.is_wanted.get() => Source::Leaf(Rc::clone(&meta)),
+        None => return Ok(None),
+    };
+    let (sizes, dtype) = (tensor.sizes().into(), tensor.dtype());
+    Ok(Some(Edge { argument, item, source, sizes, dtype }))
+}
+
+/// Asks for the gradient of a parameter.
+pub(crate) fn want(parameter: &Tensor) {
+    of(parameter).is_wanted.set(true);
+}
+
+/// `Tensor.requires_grad_`.
+pub(crate) fn require(tensor: &Tensor, wanted: bool) -> Result<(), Raise> {
+    let dtype = tensor.dtype();
+    if wanted && !(dtype.is_floating_point() || dtype.is_complex()) {
+        let message = "Only Tensors of floating point and complex dtype can require gradients";
+        return Err(Raise::message(message));
+    }
+    if requires_grad(tensor) && !is_leaf(tensor) {
+        return match wanted {
+            true => Ok(()),
+            false => Err(Raise::message(
+                "you can only change requires_grad flags of leaf variables. If you want to use a \
+                 computed variable in a subgraph that doesn't require differentiation use \
+                 var_no_grad = var.detach().",
+            )),
+        };
+    }
+    if wanted || find(tensor).is_some() {
+        of(tensor).is_wanted.set(wanted);
+    }
+    Ok(())
+}
+
+/// `Tensor.is_leaf`.
+pub(crate) fn is_leaf(tensor: &Tensor) -> bool {
+    !requires_grad(tensor) || find(tensor).is_some_and(|meta| meta.is_wanted.get())
+}
+
+/// `Tensor.detach_`.
+pub(crate) fn detach_in_place(tensor: &Tensor) -> Result<(), Raise> {
+    let Some(meta) = find(tensor) else { return Ok(()) };
+    if meta.view.borrow().is_some() {
+        return Err(Raise::message(
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel \
+             (DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP \
+             buckets, and hence detach_() cannot be called on these gradients.",
+        ));
+    }
+    meta.is_wanted.set(false);
+    meta.origin.take();
+    Ok(())
+}
+
+/// `Tensor.grad`.
+pub(crate) fn accumulated(tensor: &Tensor) -> Option<Tensor> {
+    find(tensor)?.grad.borrow().clone()
+}
+
+/// `Tensor.retain_grad`.
+pub(crate) fn retain(machine: &mut Machine, tensor: &Tensor) -> Result<(), Raise> {
+    if !requires_grad(tensor) {
+        let message = "can't retain_grad on Tensor that has requires_grad=False";
+        return Err(Raise::message(message));
+    }
+    let meta = of(tensor);
+    views::refresh(machine, tensor, &meta)?;
+    if let Some(origin) = &*meta.origin.borrow() {
+        let retained: (usize, Weak<AutogradMeta>) = (origin.output, Rc::downgrade(&meta));
+        origin.node.retained.borrow_mut().push(retained);
+    }
+    Ok(())
+}
+
+/// `Tensor.retains_grad`.
+pub(crate) fn is_retained(tensor: &Tensor) -> bool {
+    let Some(meta) = find(tensor) else { return false };
+    let origin = meta.origin.borrow();
+    origin.as_ref().is_some_and(|origin| {
+        let retained = origin.node.retained.borrow();
+        retained.iter().any(|(_, of)| std::ptr::eq(of.as_ptr(), Rc::as_ptr(&meta)))
+    })
+}
+
+impl AutogradMeta {
+    /// Adds to `Tensor.grad`, in place where no gradient of it can be asked for.
+    pub(crate) fn accumulate(
+        &self,
+        machine: &mut Machine,
+        gradient: &Tensor,
+        is_recorded: bool,
+    ) -> Result<(), Raise> {
+        let before = self.grad.borrow().clone();
+        let sum = match before {
+            None if is_recorded => gradient.clone(),
+            None => gradient.copy().map_err(kernel)?,
+            Some(before) if is_recorded => {
+                crate::autograd::record::add(machine, &before, gradient)?
+            }
+            Some(before) => {
+                let sum = kernels::add((&before).into(), gradient.into(), 1.into());
+                kernels::store(&before, &sum.map_err(kernel)?).map_err(kernel)?;
+                return Ok(());
+            }
+        };
+        *self.grad.borrow_mut() = Some(sum);
+        Ok(())
+    }
+}

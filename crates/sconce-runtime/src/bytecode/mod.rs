@@ -1,0 +1,7 @@
+//! Register code: graphs are lowered to it once, and it is interpreted.
+
+pub(crate) mod code;
+pub(crate) mod interpreter;
+pub(crate) mod lower;
+pub(crate) mod number;
+pub(crate) mod primitive;

@@ -1,0 +1,126 @@
+//! Operators that ask for gradients, and those that tell of them.
+//!
+//! Where a program asks for none, nothing is recorded, and programs run as under `torch.no_grad()`.
+
+use sconce_ir::Type;
+use sconce_kernels::Tensor;
+
+use crate::autograd::{self, Backward, run_backward};
+use crate::bytecode::interpreter::Machine;
+use crate::error::Raise;
+use crate::ops::{Args, Table};
+use crate::value::ivalue::IValue::{self, Bool};
+
+type Result<T = IValue> = std::result::Result<T, Raise>;
+
+pub(crate) const TABLE: Table = &[
+    ("aten::grad", "-", |machine, args| grad(machine, &args)),
+    ("aten::backward", "- TensorList", |machine, args| backward(machine, &args)),
+    ("aten::requires_grad_", "-", |machine, mut args| {
+        let wanted = args.bool(1)?;
+        match machine.gradients.recording {
+            true => autograd::require(args.tensor(0)?, wanted)?,
+            // What is computed is the same with and without gradients.
+            false => machine.gradients.wanted |= wanted,
+        }
+        Ok(args.take(0))
+    }),
+    ("aten::retain_grad", "-", |machine, args| {
+        told(machine)?;
+        autograd::retain(machine, args.tensor(0)?).map(|()| IValue::None)
+    }),
+    ("aten::retains_grad", "-", |machine, args| {
+        told(machine)?;
+        Ok(Bool(autograd::is_retained(args.tensor(0)?)))
+    }),
+    ("aten::is_leaf", "-", |machine, args| {
+        let tensor = args.tensor_or_nested(0)?;
+        Ok(Bool(!told(machine)? || autograd::is_leaf(tensor)))
+    }),
+    ("prim::requires_grad", "-", |machine, args| {
+        let tensor = args.tensor_or_nested(0)?;
+        Ok(Bool(told(machine)? && autograd::requires_grad(tensor)))
+    }),
+    ("prim::grad", "-", |machine, args| {
+        let tensor = args.tensor(0)?;
+        let grad = if told(machine)? { autograd::accumulated(tensor) } else { None };
+        Ok(grad.map_or(IValue::None, IValue::Tensor))
+    }),
+    ("aten::detach", "-", detach),
+    ("aten::data", "-", detach),
+    ("prim::data", "-", detach),
+    ("aten::detach_", "-", |machine, mut args| {
+        if machine.gradients.recording {
+            autograd::detach_in_place(args.tensor(0)?)?;
+        }
+        Ok(args.take(0))
+    }),
+    ("aten::is_grad_enabled", "-", |machine, _| Ok(Bool(machine.gradients.enabled))),
+    ("aten::set_grad_enabled", "-", |machine, args| {
+        machine.gradients.enabled = args.bool(0)?;
+        machine.gradients.wanted |= machine.gradients.enabled && !machine.gradients.recording;
+        Ok(IValue::None)
+    }),
+];
+
+/// The same elements without what is recorded of them.
+fn detach(_: &mut Machine, mut args: Args<'_>) -> Result {
+    match args.get(0) {
+        IValue::Tensor(tensor) => Ok(IValue::Tensor(tensor.alias())),
+        _ => Ok(args.take(0)),
+    }
+}
+
+/// Whether gradients are recorded; an error where the program has asked for that, and they are not.
+fn told(machine: &Machine) -> Result<bool> {
+    match machine.gradients.wanted {
+        false => Ok(machine.gradients.recording),
+        true => Err(Raise::unsupported("recording gradients")),
+    }
+}
+
+/// `torch.autograd.grad`.
+fn grad(machine: &mut Machine, args: &Args<'_>) -> Result {
+    let (outputs, inputs) = (args.tensors(0)?, args.tensors(1)?);
+    let is_recorded = args.bool(4)?;
+    let asked = Backward {
+        outputs: &outputs,
+        gradients: &given(args, 2)?,
+        inputs: Some(&inputs),
+        keeps: kept(args, 3, is_recorded)?,
+        is_recorded,
+    };
+    let found = run_backward(machine, &asked)?;
+    if let (Some(unused), false) = (found.iter().position(Option::is_none), args.bool(5)?) {
+        // PyTorch has no space there.
+        return Err(Raise::message(format!(
+            "element {unused}of the differentiated Tensors appears to not have been used in the graph. \
+             Set allow_unused=True if this is the desired behavior."
+        )));
+    }
+    let items = found.into_iter().map(|grad| grad.map_or(IValue::None, IValue::Tensor)).collect();
+    Ok(IValue::list(Type::optional(Type::Tensor), items))
+}
+
+/// `Tensor.backward` and `torch.autograd.backward`.
+fn backward(machine: &mut Machine, args: &Args<'_>) -> Result {
+    let (outputs, gradients): (Vec<Tensor>, Vec<Option<Tensor>>) = match args.get(0) {
+        IValue::List(_) => (args.tensors(0)?, given(args, 1)?),
+        _ => (vec![args.tensor(0)?.clone()], vec![args.optional_tensor(1)?.cloned()]),
+    };
+    let is_recorded = args.bool(3)?;
+    let keeps = kept(args, 2, is_recorded)?;
+    let (outputs, gradients) = (&outputs, &gradients);
+    run_backward(machine, &Backward { outputs, gradients, inputs: None, keeps, is_recorded })?;
+    Ok(IValue::None)
+}
+
+/// Gradients of outputs, if any are given.
+fn given(args: &Args<'_>, index: usize) -> Result<Vec<Option<Tensor>>> {
+    if args.get(index).is_none() { Ok(Vec::new()) } else { args.optional_tensors(index) }
+}
+
+/// Whether the graph is kept: if it says so, or else where gradients are recorded.
+fn kept(args: &Args<'_>, index: usize, is_recorded: bool) -> Result<bool> {
+    if args.get(index).is_none() { Ok(is_recorded) } else { args.bool(index) }
+}

@@ -1,0 +1,83 @@
+//! Operators of the blocked layout, which passes put into optimised graphs. Where they cannot compute
+//! something they raise, and the program runs as it is.
+
+use sconce_kernels as kernels;
+use sconce_kernels::{Activation, BinaryOp, BlockedConv, MemoryFormat, PoolOptions, Tensor};
+
+use crate::error::Raise;
+use crate::ops::tensor::operands::{kernel, made};
+use crate::ops::{Args, Table};
+use crate::value::ivalue::IValue;
+
+type Result<T = IValue> = std::result::Result<T, Raise>;
+
+pub(crate) const TABLE: Table = &[
+    ("sconce::to_blocked", "-", |_, args| made(kernels::to_blocked(args.tensor(0)?))),
+    ("sconce::from_blocked", "-", |_, args| {
+        let picture = kernels::from_blocked(args.tensor(0)?, args.int(1)?).map_err(kernel)?;
+        if !args.bool(2)? {
+            return Ok(IValue::Tensor(picture));
+        }
+        let strides = MemoryFormat::ChannelsLast.strides(picture.sizes()).map_err(kernel)?;
+        made(picture.with_strides(&strides))
+    }),
+    ("sconce::conv_blocked", "-", |_, args| convolve(&args)),
+    ("sconce::max_pool2d_blocked", "-", |_, args| {
+        let &[h, w, sh, sw, ph, pw, dh, dw] = args.ints(1)?.as_slice() else { return Err(unfit()) };
+        let options = PoolOptions {
+            kernel: &[h, w],
+            stride: &[sh, sw],
+            padding: &[ph, pw],
+            dilation: &[dh, dw],
+            ceil_mode: args.bool(2)?,
+        };
+        made(kernels::max_pool2d_blocked(args.tensor(0)?, &options))
+    }),
+    ("sconce::mean_blocked", "-", |_, args| made(kernels::mean_blocked(args.tensor(0)?))),
+    ("sconce::add", "-", |_, args| same_shape(&args, BinaryOp::Add)),
+    ("sconce::mul", "-", |_, args| same_shape(&args, BinaryOp::Mul)),
+];
+
+fn unfit() -> Raise {
+    Raise::message("an operator of an optimised graph that does not fit its operands")
+}
+
+/// Input, weight, bias, residual or `None`, numbers in the order of [`BlockedConv`], the activation's
+/// name and bounds.
+fn convolve(args: &Args<'_>) -> Result {
+    let &[in_channels, out_channels, groups, h, w, sh, sw, ph, pw, dh, dw] =
+        args.ints(4)?.as_slice()
+    else {
+        return Err(unfit());
+    };
+    let activation = match &*args.str(5)? {
+        "none" => Activation::None,
+        "relu" => Activation::Relu,
+        "clamp" => Activation::Clamp(args.real(6)? as f32, args.real(7)? as f32),
+        "hardsigmoid" => Activation::Hardsigmoid,
+        "hardswish" => Activation::Hardswish,
+        _ => return Err(unfit()),
+    };
+    let options = BlockedConv {
+        in_channels,
+        out_channels,
+        groups,
+        kernel: [h, w],
+        stride: [sh, sw],
+        padding: [ph, pw],
+        dilation: [dh, dw],
+        activation,
+    };
+    let (input, weight, bias) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
+    made(kernels::conv_blocked(input, weight, bias, args.optional_tensor(3)?, &options))
+}
+
+/// What `a.add_(b)` gives, as a new tensor: the result has the first operand's shape and dtype.
+fn same_shape(args: &Args<'_>, op: BinaryOp) -> Result {
+    let (a, b): (&Tensor, &Tensor) = (args.tensor(0)?, args.tensor(1)?);
+    let result = kernels::binary(op, a.into(), b.into()).map_err(kernel)?;
+    match result.sizes() == a.sizes() && result.dtype() == a.dtype() {
+        true => Ok(IValue::Tensor(result)),
+        false => Err(unfit()),
+    }
+}

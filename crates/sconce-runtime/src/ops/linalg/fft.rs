@@ -1,0 +1,162 @@
+//! Fourier transforms and the windows of signals.
+
+use sconce_kernels::DType;
+use sconce_linalg as linalg;
+use sconce_linalg::{Kind, Scale, StftOptions, Transform, Window};
+
+use crate::error::Raise;
+use crate::ops::tensor::operands::{kernel, made};
+use crate::ops::{Args, Table};
+use crate::value::ivalue::IValue;
+
+type Result<T = IValue> = std::result::Result<T, Raise>;
+
+const FFT: Transform = Transform { kind: Kind::Complex, forward: true, name: "fft" };
+const IFFT: Transform = Transform { kind: Kind::Complex, forward: false, name: "ifft" };
+const RFFT: Transform = Transform { kind: Kind::FromReal, forward: true, name: "rfft" };
+const IRFFT: Transform = Transform { kind: Kind::ToReal, forward: false, name: "irfft" };
+const HFFT: Transform = Transform { kind: Kind::ToReal, forward: true, name: "hfft" };
+const IHFFT: Transform = Transform { kind: Kind::FromReal, forward: false, name: "ihfft" };
+
+const fn over_dims(transform: Transform, name: &'static str) -> Transform {
+    Transform { name, ..transform }
+}
+
+pub(crate) const TABLE: Table = &[
+    ("aten::fft_fft", "-", |_, args| along(&args, FFT)),
+    ("aten::fft_ifft", "-", |_, args| along(&args, IFFT)),
+    ("aten::fft_rfft", "-", |_, args| along(&args, RFFT)),
+    ("aten::fft_irfft", "-", |_, args| along(&args, IRFFT)),
+    ("aten::fft_hfft", "-", |_, args| along(&args, HFFT)),
+    ("aten::fft_ihfft", "-", |_, args| along(&args, IHFFT)),
+    ("aten::fft_fft2", "-", |_, args| over(&args, FFT)),
+    ("aten::fft_ifft2", "-", |_, args| over(&args, IFFT)),
+    ("aten::fft_rfft2", "-", |_, args| over(&args, over_dims(RFFT, "rfftn"))),
+    ("aten::fft_irfft2", "-", |_, args| over(&args, over_dims(IRFFT, "irfftn"))),
+    ("aten::fft_hfft2", "-", |_, args| over(&args, over_dims(HFFT, "hfftn"))),
+    ("aten::fft_ihfft2", "-", |_, args| over(&args, over_dims(IHFFT, "ihfftn"))),
+    ("aten::fft_fftn", "-", |_, args| over(&args, FFT)),
+    ("aten::fft_ifftn", "-", |_, args| over(&args, IFFT)),
+    ("aten::fft_rfftn", "-", |_, args| over(&args, over_dims(RFFT, "rfftn"))),
+    ("aten::fft_irfftn", "-", |_, args| over(&args, over_dims(IRFFT, "irfftn"))),
+    ("aten::fft_hfftn", "-", |_, args| over(&args, over_dims(HFFT, "hfftn"))),
+    ("aten::fft_ihfftn", "-", |_, args| over(&args, over_dims(IHFFT, "ihfftn"))),
+    ("aten::_fft_c2c", "-", |_, args| {
+        let scale = Scale::numbered(args.int(2)?).map_err(kernel)?;
+        made(linalg::fft_c2c(args.tensor(0)?, &args.ints(1)?, scale, args.bool(3)?))
+    }),
+    ("aten::_fft_r2c", "-", |_, args| {
+        let scale = Scale::numbered(args.int(2)?).map_err(kernel)?;
+        made(linalg::fft_r2c(args.tensor(0)?, &args.ints(1)?, scale, args.bool(3)?))
+    }),
+    ("aten::_fft_c2r", "-", |_, args| {
+        let scale = Scale::numbered(args.int(2)?).map_err(kernel)?;
+        made(linalg::fft_c2r(args.tensor(0)?, &args.ints(1)?, scale, args.int(3)?))
+    }),
+    ("aten::fft_fftfreq", "-", |_, args| {
+        let dtype = factory_dtype(&args, 2)?;
+        made(linalg::fftfreq(args.int(0)?, args.real(1)?, dtype))
+    }),
+    ("aten::fft_rfftfreq", "-", |_, args| {
+        let dtype = factory_dtype(&args, 2)?;
+        made(linalg::rfftfreq(args.int(0)?, args.real(1)?, dtype))
+    }),
+    ("aten::fft_fftshift", "-", |_, args| {
+        made(linalg::fftshift(args.tensor(0)?, args.optional_ints(1)?.as_deref(), false))
+    }),
+    ("aten::fft_ifftshift", "-", |_, args| {
+        made(linalg::fftshift(args.tensor(0)?, args.optional_ints(1)?.as_deref(), true))
+    }),
+    ("aten::stft", "-", |_, args| {
+        aligned(&args, 8)?;
+        let options = stft_options(&args, [None, Some(5), Some(6), Some(7)])?;
+        made(linalg::stft(args.tensor(0)?, &options, "constant"))
+    }),
+    ("aten::stft", "center", |_, args| {
+        aligned(&args, 10)?;
+        let options = stft_options(&args, [Some(5), Some(7), Some(8), Some(9)])?;
+        made(linalg::stft(args.tensor(0)?, &options, &args.str(6)?))
+    }),
+    ("aten::istft", "-", |_, args| {
+        let options = stft_options(&args, [Some(5), Some(6), Some(7), Some(9)])?;
+        made(linalg::istft(args.tensor(0)?, &options, args.optional_int(8)?))
+    }),
+    ("aten::hann_window", "- periodic", |_, args| {
+        windowed(&args, Window::Cosine { alpha: 0.5, beta: 0.5, name: "hann_window" }, 2)
+    }),
+    ("aten::hamming_window", "- periodic", |_, args| {
+        windowed(&args, Window::Cosine { alpha: 0.54, beta: 0.46, name: "hamming_window" }, 2)
+    }),
+    ("aten::hamming_window", "periodic_alpha", |_, args| {
+        let alpha = args.real(2)?;
+        windowed(&args, Window::Cosine { alpha, beta: 0.46, name: "hamming_window" }, 3)
+    }),
+    ("aten::hamming_window", "periodic_alpha_beta", |_, args| {
+        let (alpha, beta) = (args.real(2)?, args.real(3)?);
+        windowed(&args, Window::Cosine { alpha, beta, name: "hamming_window" }, 4)
+    }),
+    ("aten::blackman_window", "- periodic", |_, args| windowed(&args, Window::Blackman, 2)),
+    ("aten::bartlett_window", "- periodic", |_, args| windowed(&args, Window::Bartlett, 2)),
+    ("aten::kaiser_window", "- periodic", |_, args| {
+        windowed(&args, Window::Kaiser { beta: 12.0 }, 2)
+    }),
+    ("aten::kaiser_window", "beta", |_, args| {
+        let beta = args.real(2)?;
+        windowed(&args, Window::Kaiser { beta }, 3)
+    }),
+];
+
+fn along(args: &Args<'_>, transform: Transform) -> Result {
+    let norm = args.optional_str(3)?;
+    let (n, dim) = (args.optional_int(1)?, args.int(2)?);
+    made(linalg::fft(transform, args.tensor(0)?, n, dim, norm.as_deref()))
+}
+
+fn over(args: &Args<'_>, transform: Transform) -> Result {
+    let (s, dims) = (args.optional_ints(1)?, args.optional_ints(2)?);
+    let norm = args.optional_str(3)?;
+    made(linalg::fftn(transform, args.tensor(0)?, s.as_deref(), dims.as_deref(), norm.as_deref()))
+}
+
+/// The dtype of what is made from nothing: `float32` unless it is given.
+fn factory_dtype(args: &Args<'_>, index: usize) -> Result<DType> {
+    args.plain_options(index + 1, index + 2)?;
+    Ok(args.dtype(index)?.unwrap_or(DType::Float32))
+}
+
+/// A window; where there are flags before `options`, the first says whether it is periodic.
+fn windowed(args: &Args<'_>, window: Window, options: usize) -> Result {
+    // Without the flag the dtype stands where the flag would.
+    let (periodic, options) = match args.get(1) {
+        IValue::Bool(periodic) => (*periodic, options),
+        _ => (true, 1),
+    };
+    let dtype = factory_dtype(args, options)?;
+    made(linalg::window(window, args.int(0)?, periodic, dtype))
+}
+
+fn aligned(args: &Args<'_>, index: usize) -> Result<()> {
+    match args.get(index) {
+        IValue::None | IValue::Bool(false) => Ok(()),
+        _ => Err(Raise::unsupported("aten::stft with align_to_window")),
+    }
+}
+
+/// Options from the operands after the signal; the last four by where they are: `center`,
+/// `normalized`, `onesided`, `return_complex`.
+fn stft_options(args: &Args<'_>, at: [Option<usize>; 4]) -> Result<StftOptions> {
+    let flag = |index: Option<usize>| match index.map(|index| args.get(index)) {
+        Some(IValue::Bool(flag)) => Some(*flag),
+        _ => None,
+    };
+    Ok(StftOptions {
+        n_fft: args.int(1)?,
+        hop_length: args.optional_int(2)?,
+        win_length: args.optional_int(3)?,
+        window: args.optional_tensor(4)?.cloned(),
+        center: flag(at[0]).unwrap_or(false),
+        normalized: flag(at[1]).unwrap_or(false),
+        onesided: flag(at[2]),
+        return_complex: flag(at[3]),
+    })
+}

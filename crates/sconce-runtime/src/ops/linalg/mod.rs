@@ -1,0 +1,5 @@
+//! Linear algebra and Fourier transforms.
+
+pub(crate) mod factorizations;
+pub(crate) mod fft;
+pub(crate) mod products;

@@ -1,0 +1,156 @@
+//! Products of vectors, matrices and tensors.
+
+use sconce_kernels as kernels;
+use sconce_kernels::{DType, Operand, ResultLayout, Scalar, Tensor};
+use sconce_linalg as linalg;
+
+use crate::error::Raise;
+use crate::ops::tensor::operands::{kernel, made};
+use crate::ops::{Args, Table};
+use crate::value::ivalue::IValue;
+
+type Result<T = IValue> = std::result::Result<T, Raise>;
+
+pub(crate) const TABLE: Table = &[
+    ("aten::addmm", "-", |_, args| fused(&args, addmm)),
+    (SUM_WITH_PRODUCT, "-", |_, args| sum_with_product(&args)),
+    ("aten::addmm_", "-", |_, args| fused_in_place(args, addmm)),
+    ("aten::addmv", "-", |_, args| fused(&args, linalg::addmv)),
+    ("aten::addmv_", "-", |_, args| fused_in_place(args, linalg::addmv)),
+    ("aten::addr", "-", |_, args| fused(&args, linalg::addr)),
+    ("aten::addr_", "-", |_, args| fused_in_place(args, linalg::addr)),
+    ("aten::addbmm", "-", |_, args| fused(&args, linalg::addbmm)),
+    ("aten::addbmm_", "-", |_, mut args| {
+        let (input, a, b) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
+        let result = linalg::addbmm(input, a, b, args.scalar(3)?, args.scalar(4)?);
+        let result = result.map_err(kernel)?;
+        // The one of these that takes the sizes of its result.
+        input.resize(result.sizes()).map_err(kernel)?;
+        input.copy_from(&result).map_err(kernel)?;
+        Ok(args.take(0))
+    }),
+    ("aten::baddbmm", "-", |_, args| fused(&args, linalg::batch_addmm)),
+    ("aten::baddbmm_", "-", |_, args| fused_in_place(args, linalg::batch_addmm)),
+    ("aten::outer", "-", |_, args| made(linalg::outer(args.tensor(0)?, args.tensor(1)?))),
+    ("aten::ger", "-", |_, args| made(linalg::outer(args.tensor(0)?, args.tensor(1)?))),
+    ("aten::vdot", "-", |_, args| made(linalg::vdot(args.tensor(0)?, args.tensor(1)?))),
+    ("aten::inner", "-", |_, args| made(linalg::inner(args.tensor(0)?, args.tensor(1)?))),
+    ("aten::kron", "-", |_, args| made(linalg::kron(args.tensor(0)?, args.tensor(1)?))),
+    ("aten::trace", "-", |_, args| made(linalg::trace(args.tensor(0)?))),
+    ("aten::tensordot", "-", |_, args| {
+        let (a, b) = (args.tensor(0)?, args.tensor(1)?);
+        made(linalg::tensordot(a, b, &args.ints(2)?, &args.ints(3)?))
+    }),
+    ("aten::einsum", "-", |_, args| {
+        let (tensors, path) = (args.tensors(1)?, args.optional_ints(2)?);
+        made(linalg::einsum(&args.str(0)?, &tensors, path.as_deref()))
+    }),
+    ("aten::cross", "-", |_, args| {
+        made(linalg::cross(args.tensor(0)?, args.tensor(1)?, args.optional_int(2)?))
+    }),
+    ("aten::linalg_cross", "-", |_, args| {
+        made(linalg::linalg_cross(args.tensor(0)?, args.tensor(1)?, args.int(2)?))
+    }),
+    ("aten::linalg_vecdot", "-", |_, args| {
+        made(linalg::vecdot(args.tensor(0)?, args.tensor(1)?, args.int(2)?))
+    }),
+    ("aten::linalg_vander", "-", |_, args| {
+        made(linalg::vander(args.tensor(0)?, args.optional_int(1)?))
+    }),
+    ("aten::linalg_matmul", "-", |_, args| made(kernels::matmul(args.tensor(0)?, args.tensor(1)?))),
+    ("aten::linalg_multi_dot", "-", |_, args| made(linalg::multi_dot(&args.tensors(0)?))),
+    ("aten::chain_matmul", "-", |_, args| {
+        let matrices = args.tensors(0)?;
+        match matrices.as_slice() {
+            [one] => made(one.copy()),
+            _ => made(linalg::multi_dot(&matrices)),
+        }
+    }),
+];
+
+/// What PyTorch makes of `aten::addmm` before it runs a program, where nothing is scaled: a product and
+/// a sum, with the sum's promotion, broadcasting, rounding and strides.
+pub(crate) const SUM_WITH_PRODUCT: &str = "sconce::sum_with_product";
+
+fn sum_with_product(args: &Args<'_>) -> Result {
+    let (input, a, b) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
+    if is_at_once(input, a, b) {
+        return made(addmm(input, a, b, Scalar::Int(1), Scalar::Int(1)));
+    }
+    let product = kernels::mm(a, b).map_err(kernel)?;
+    let operands = [Operand::Tensor(input), Operand::Tensor(&product)];
+    let sum = kernels::binary(kernels::BinaryOp::Add, operands[0], operands[1]).map_err(kernel)?;
+    made(match ResultLayout::of(&operands) {
+        Some(iteration) => iteration.lay_out(sum),
+        None => Ok(sum),
+    })
+}
+
+/// Whether one pass gives the same.
+fn is_at_once(input: &Tensor, a: &Tensor, b: &Tensor) -> bool {
+    let ([rows, inner], [same, columns]) = (a.sizes(), b.sizes()) else { return false };
+    let sizes = [*rows, *columns];
+    let is_whole = matches!(input.dtype(), DType::Float32 | DType::Float64);
+    is_whole
+        && inner == same
+        && [a, b].iter().all(|factor| factor.dtype() == input.dtype())
+        && input.is_row_major()
+        && kernels::layout::broadcast(input.sizes(), &sizes).is_ok_and(|found| found[..] == sizes)
+}
+
+type Fused = fn(&Tensor, &Tensor, &Tensor, Scalar, Scalar) -> kernels::Result<Tensor>;
+
+/// `beta * input + alpha * product`.
+fn fused(args: &Args<'_>, function: Fused) -> Result {
+    let (input, a, b) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
+    made(function(input, a, b, args.scalar(3)?, args.scalar(4)?))
+}
+
+fn fused_in_place(mut args: Args<'_>, function: Fused) -> Result {
+    let (input, a, b) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
+    let result = function(input, a, b, args.scalar(3)?, args.scalar(4)?).map_err(kernel)?;
+    kernels::store(input, &result).map_err(kernel)?;
+    Ok(args.take(0))
+}
+
+fn addmm(
+    input: &Tensor,
+    a: &Tensor,
+    b: &Tensor,
+    beta: Scalar,
+    alpha: Scalar,
+) -> kernels::Result<Tensor> {
+    let whole = |factor: Scalar| match a.dtype().is_integral() {
+        true => Scalar::Int(factor.to_i64()),
+        false => factor,
+    };
+    kernels::addmm(input, a, b, whole(beta), whole(alpha))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_scaled_is_a_sum_with_a_product() {
+        let ones = |sizes: &[i64], dtype| Tensor::full(sizes, 1.into(), dtype).unwrap();
+        let sum = |input: Tensor| {
+            let (a, b) = (ones(&[2, 4], DType::Float32), ones(&[4, 3], DType::Float32));
+            sum_with_product(&Args(&mut [input, a, b].map(IValue::Tensor)))
+        };
+        let turned = ones(&[3, 2], DType::Float32).t().unwrap();
+        for (input, dtype, sizes, strides) in [
+            (ones(&[3], DType::Float32), DType::Float32, &[2, 3][..], &[3, 1][..]),
+            (turned, DType::Float32, &[2, 3], &[1, 2]),
+            (ones(&[2, 3], DType::Float64), DType::Float64, &[2, 3], &[3, 1]),
+            (ones(&[5, 2, 3], DType::Float32), DType::Float32, &[5, 2, 3], &[6, 3, 1]),
+        ] {
+            let IValue::Tensor(found) = sum(input).unwrap() else { panic!("no tensor") };
+            assert_eq!((found.dtype(), found.sizes(), found.strides()), (dtype, sizes, strides));
+            let whole = found.to_dtype(DType::Float32).unwrap().contiguous().unwrap();
+            assert!(whole.to_vec::<f32>().unwrap().iter().all(|&number| number == 5.0));
+        }
+        let error = sum(ones(&[4, 3], DType::Float32)).unwrap_err();
+        assert!(format!("{error:?}").contains("must match the size of tensor b (2)"), "{error:?}");
+    }
+}

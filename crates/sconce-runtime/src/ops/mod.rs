@@ -1,0 +1,213 @@
+//! The operators: for each full name, the function that computes it.
+//!
+//! A table has a line for each symbol: the overloads that one function serves (`-` for the one
+//! without a name) and the function. What the operands are is what the schema says, so one function
+//! can tell ints from floats by looking.
+
+pub(crate) mod autograd;
+pub(crate) mod backward;
+pub(crate) mod descriptor;
+pub(crate) mod elementwise;
+pub(crate) mod fused;
+pub(crate) mod indexing;
+pub(crate) mod linalg;
+pub(crate) mod nn;
+pub(crate) mod python;
+pub(crate) mod quantized;
+pub(crate) mod random;
+pub(crate) mod reduction;
+pub(crate) mod shape;
+pub(crate) mod special;
+pub(crate) mod tensor;
+pub(crate) mod torchvision;
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+use crate::bytecode::interpreter::Machine;
+use crate::error::Raise;
+
+pub(crate) use crate::ops::descriptor::args::Args;
+pub(crate) use crate::ops::descriptor::fast_path::BorrowedArg;
+pub(crate) use crate::ops::descriptor::fast_path::MAX_BORROWED;
+use crate::value::ivalue::IValue;
+
+/// What computes an operator.
+pub(crate) type Run = fn(&mut Machine, Args<'_>) -> Result<IValue, Raise>;
+
+/// An operator of the registry. What has several results gives them as a tuple.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Builtin {
+    run: Run,
+    pub(crate) fast_path: Option<descriptor::fast_path::FastPath>,
+    strides: Option<descriptor::result_strides::ResultStrides>,
+    overlap: Option<descriptor::overlap::Rule>,
+    /// Whether operands may be too large for it.
+    size_guard: bool,
+    target: descriptor::derived::Target,
+}
+
+/// Symbol, overloads, function.
+type Table = &'static [(&'static str, &'static str, Run)];
+
+const TABLES: &[Table] = &[
+    python::numbers::TABLE,
+    python::math::TABLE,
+    python::casts::TABLE,
+    python::strings::TABLE,
+    python::lists::TABLE,
+    python::sort_lists::TABLE,
+    python::dicts::TABLE,
+    python::objects::TABLE,
+    tensor::attributes::TABLE,
+    autograd::TABLE,
+    python::nested_lists::TABLE,
+    random::TABLE,
+    nn::recurrent::TABLE,
+    nn::attention::TABLE,
+    backward::TABLE,
+    nn::embedding::TABLE,
+    nn::loss::TABLE,
+    elementwise::arithmetic::TABLE,
+    tensor::views::TABLE,
+    nn::bilinear::TABLE,
+    nn::conv::TABLE,
+    fused::blocked_layout::TABLE,
+    fused::pointwise::TABLE,
+    fused::layers::TABLE,
+    tensor::creation::TABLE,
+    indexing::TABLE,
+    elementwise::functions::TABLE,
+    reduction::TABLE,
+    shape::TABLE,
+    special::TABLE,
+    elementwise::complex::TABLE,
+    linalg::fft::TABLE,
+    linalg::factorizations::TABLE,
+    linalg::products::TABLE,
+    quantized::fake_quantize::TABLE,
+    quantized::layers::TABLE,
+    quantized::embedding::TABLE,
+    quantized::arithmetic::TABLE,
+    quantized::recurrent::TABLE,
+    elementwise::activation::TABLE,
+    tensor::native_functions::TABLE,
+    nn::norm::TABLE,
+    nn::pool::TABLE,
+    nn::xnnpack::TABLE,
+    python::profiler::TABLE,
+    torchvision::TABLE,
+    nn::resample::TABLE,
+];
+
+static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {
+    let lines = TABLES.iter().flat_map(|table| table.iter());
+    lines
+        .flat_map(|&(symbol, overloads, run)| {
+            let plain = |overload| if overload == "-" { "" } else { overload };
+            overloads.split(' ').map(move |overload| {
+                let overload = plain(overload);
+                let fast_path = descriptor::fast_path::find(symbol, overload);
+                let strides = descriptor::result_strides::ResultStrides::find(symbol, overload);
+                let (overlap, target) =
+                    (descriptor::overlap::Rule::find(symbol), descriptor::derived::Target::Value);
+                (
+                    (symbol, overload),
+                    Builtin { run, fast_path, strides, overlap, size_guard: false, target },
+                )
+            })
+        })
+        .collect()
+});
+
+/// The operator of a symbol such as `aten::add` and an overload such as `int`: its own line of a
+/// table, or that of the operator it comes from.
+pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
+    let found = OPERATORS.get(&(symbol, overload)).copied();
+    let builtin = found.or_else(|| descriptor::derived::find(symbol, overload))?;
+    let schema = sconce_ir::operators::find(symbol, overload);
+    Some(Builtin {
+        size_guard: schema.is_none_or(|known| descriptor::size_guard::matters(&known.schema)),
+        ..builtin
+    })
+}
+
+pub(crate) use crate::ops::descriptor::derived::changes_looks;
+pub(crate) use crate::ops::fused::layers::ACTIVATIONS;
+pub(crate) use crate::ops::fused::layers::ENCODER_LAYER_PACKED;
+pub(crate) use crate::ops::fused::layers::ENCODER_WEIGHTS;
+pub(crate) use crate::ops::fused::layers::LINEAR_PACKED;
+pub(crate) use crate::ops::fused::pointwise::MAX_STEPS as MAX_CHAIN_STEPS;
+pub(crate) use crate::ops::fused::pointwise::POINTWISE;
+pub(crate) use crate::ops::fused::pointwise::STEPS as CHAIN_STEPS;
+pub(crate) use crate::ops::linalg::products::SUM_WITH_PRODUCT;
+pub(crate) use crate::ops::nn::recurrent::PACKED as RECURRENT_PACKED;
+pub(crate) use crate::ops::nn::recurrent::Packed as RecurrentPacked;
+pub(crate) use crate::ops::python::nested_lists::to_list;
+pub(crate) use crate::ops::python::numbers::floor_quotient;
+pub(crate) use crate::ops::python::numbers::floor_rest;
+pub(crate) use crate::ops::tensor::operands::kernel;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dump_rows() {
+        let mut out = String::new();
+        for table in TABLES {
+            for &(symbol, overloads, _) in table.iter() {
+                for overload in overloads.split(' ') {
+                    let plain = if overload == "-" { "" } else { overload };
+                    let b = find(symbol, plain).unwrap();
+                    out += &format!(
+                        "{symbol}\t{overload}\t{:?}\t{:?}\t{}\t{:?}\t{}\n",
+                        b.strides,
+                        b.overlap,
+                        b.size_guard,
+                        b.target,
+                        b.fast_path.is_some()
+                    );
+                }
+            }
+        }
+        for operator in sconce_ir::operators::all() {
+            let (symbol, overload) = (&*operator.schema.name, &*operator.schema.overload);
+            if let Some(b) = find(symbol, overload) {
+                out += &format!(
+                    "ALL {symbol}\t{overload}\t{:?}\t{:?}\t{}\t{:?}\t{}\n",
+                    b.strides,
+                    b.overlap,
+                    b.size_guard,
+                    b.target,
+                    b.fast_path.is_some()
+                );
+            }
+        }
+        std::fs::write(std::env::var("DUMP").unwrap(), out).unwrap();
+    }
+
+    #[test]
+    fn every_line_names_operators_that_pytorch_has_and_none_twice() {
+        let (mut seen, mut unknown) = (rustc_hash::FxHashSet::default(), Vec::new());
+        for &(symbol, overloads, _) in TABLES.iter().flat_map(|table| table.iter()) {
+            for overload in overloads.split(' ') {
+                let plain = if overload == "-" { "" } else { overload };
+                let private = symbol.starts_with("sconce::");
+                if !private && sconce_ir::operators::find(symbol, plain).is_none() {
+                    unknown.push(format!("{symbol}.{overload}"));
+                }
+                assert!(seen.insert((symbol, plain)), "{symbol}.{overload} twice");
+            }
+        }
+        assert!(unknown.is_empty(), "no operators: {unknown:?}");
+    }
+
+    #[test]
+    fn what_reaches_outside_is_never_registered() {
+        for &(symbol, ..) in TABLES.iter().flat_map(|table| table.iter()) {
+            assert_eq!(sconce_ir::operators::outside::reason(symbol), None, "{symbol}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Operators that make images of other sizes: upsampling, padding, sampling by a grid, and pixels
+//! rearranged.
+
+use sconce_kernels as kernels;
+use sconce_kernels::{GridMode, GridPadding, PadMode, PatchOptions, Scalar, Upsample};
+
+use crate::error::Raise;
+use crate::ops::tensor::operands::{kernel, made};
+use crate::ops::{Args, Table};
+use crate::value::ivalue::IValue;
+
+type Result<T = IValue> = std::result::Result<T, Raise>;
+
+pub(crate) const TABLE: Table = &[
+    ("aten::upsample_nearest1d", "-", |_, args| sized(&args, Upsample::Nearest, 1)),
+    ("aten::upsample_nearest2d", "-", |_, args| sized(&args, Upsample::Nearest, 2)),
+    ("aten::upsample_nearest3d", "-", |_, args| sized(&args, Upsample::Nearest, 3)),
+    ("aten::_upsample_nearest_exact1d", "-", |_, args| sized(&args, Upsample::NearestExact, 1)),
+    ("aten::_upsample_nearest_exact2d", "-", |_, args| sized(&args, Upsample::NearestExact, 2)),
+    ("aten::_upsample_nearest_exact3d", "-", |_, args| sized(&args, Upsample::NearestExact, 3)),
+    ("aten::upsample_linear1d", "-", |_, args| sized(&args, Upsample::Linear, 1)),
+    ("aten::upsample_bilinear2d", "-", |_, args| sized(&args, Upsample::Linear, 2)),
+    ("aten::upsample_trilinear3d", "-", |_, args| sized(&args, Upsample::Linear, 3)),
+    ("aten::upsample_bicubic2d", "-", |_, args| sized(&args, Upsample::Cubic, 2)),
+    ("aten::_upsample_bilinear2d_aa", "-", |_, args| sized(&args, Upsample::LinearAntialias, 2)),
+    ("aten::_upsample_bicubic2d_aa", "-", |_, args| sized(&args, Upsample::CubicAntialias, 2)),
+    ("aten::_upsample_lanczos2d_aa", "-", |_, args| sized(&args, Upsample::LanczosAntialias, 2)),
+    ("aten::upsample_nearest1d", "vec", |_, args| scaled(&args, Upsample::Nearest, 1)),
+    ("aten::upsample_nearest2d", "vec", |_, args| scaled(&args, Upsample::Nearest, 2)),
+    ("aten::upsample_nearest3d", "vec", |_, args| scaled(&args, Upsample::Nearest, 3)),
+    ("aten::_upsample_nearest_exact1d", "vec", |_, args| scaled(&args, Upsample::NearestExact, 1)),
+    ("aten::_upsample_nearest_exact2d", "vec", |_, args| scaled(&args, Upsample::NearestExact, 2)),
+    ("aten::_upsample_nearest_exact3d", "vec", |_, args| scaled(&args, Upsample::NearestExact, 3)),
+    ("aten::upsample_linear1d", "vec", |_, args| scaled(&args, Upsample::Linear, 1)),
+    ("aten::upsample_bilinear2d", "vec", |_, args| scaled(&args, Upsample::Linear, 2)),
+    ("aten::upsample_trilinear3d", "vec", |_, args| scaled(&args, Upsample::Linear, 3)),
+    ("aten::upsample_bicubic2d", "vec", |_, args| scaled(&args, Upsample::Cubic, 2)),
+    ("aten::_upsample_bilinear2d_aa", "vec", |_, args| scaled(&args, Upsample::LinearAntialias, 2)),
+    ("aten::_upsample_bicubic2d_aa", "vec", |_, args| scaled(&args, Upsample::CubicAntialias, 2)),
+    ("aten::_upsample_lanczos2d_aa", "vec", |_, args| scaled(&args, Upsample::LanczosAntialias, 2)),
+    ("aten::pad", "-", |_, args| {
+        let mode = args.str(2)?;
+        let value = args.get(3);
+        let kind = match &*mode {
+            "constant" if value.is_none() => PadMode::Constant(Scalar::Float(0.0)),
+            "constant" => PadMode::Constant(args.scalar(3)?),
+            "reflect" => PadMode::Reflect,
+            "replicate" => PadMode::Replicate,
+            "circular" => PadMode::Circular,
+            _ => return Err(Raise::message(format!("Unrecognised padding mode {mode}"))),
+        };
+        let has_value = &*mode != "constant" && !value.is_none() && args.real(3)? != 0.0;
+        if has_value {
+            kernels::check_padding(args.tensor(0)?, &args.ints(1)?).map_err(kernel)?;
+            return Err(Raise::message(format!(
+                "Padding mode \"{mode}\" doesn't take in value argument"
+            )));
+        }
+        padded(&args, kind)
+    }),
+    ("aten::constant_pad_nd", "-", |_, args| padded(&args, PadMode::Constant(args.scalar(2)?))),
+    ("aten::_pad_circular", "-", |_, args| padded(&args, PadMode::Circular)),
+    ("aten::reflection_pad1d", "-", |_, args| padded_by(&args, PadMode::Reflect, 1)),
+    ("aten::reflection_pad2d", "-", |_, args| padded_by(&args, PadMode::Reflect, 2)),
+    ("aten::reflection_pad3d", "-", |_, args| padded_by(&args, PadMode::Reflect, 3)),
+    ("aten::replication_pad1d", "-", |_, args| padded_by(&args, PadMode::Replicate, 1)),
+    ("aten::replication_pad2d", "-", |_, args| padded_by(&args, PadMode::Replicate, 2)),
+    ("aten::replication_pad3d", "-", |_, args| padded_by(&args, PadMode::Replicate, 3)),
+    ("aten::grid_sampler", "-", |_, args| grid_sample(&args)),
+    ("aten::grid_sampler_2d", "-", |_, args| grid_sample(&args)),
+    ("aten::grid_sampler_3d", "-", |_, args| grid_sample(&args)),
+    ("aten::affine_grid_generator", "-", |_, args| {
+        made(kernels::affine_grid(args.tensor(0)?, &args.ints(1)?, args.bool(2)?))
+    }),
+    ("aten::pixel_shuffle", "-", |_, args| {
+        made(kernels::pixel_shuffle(args.tensor(0)?, args.int(1)?))
+    }),
+    ("aten::pixel_unshuffle", "-", |_, args| {
+        made(kernels::pixel_unshuffle(args.tensor(0)?, args.int(1)?))
+    }),
+    ("aten::channel_shuffle", "-", |_, args| {
+        made(kernels::channel_shuffle(args.tensor(0)?, args.int(1)?))
+    }),
+    ("aten::native_channel_shuffle", "-", |_, args| {
+        made(kernels::channel_shuffle(args.tensor(0)?, args.int(1)?))
+    }),
+    ("aten::im2col", "-", |_, args| made(kernels::im2col(args.tensor(0)?, &patches(&args, 1)?))),
+    ("aten::col2im", "-", |_, args| {
+        made(kernels::col2im(args.tensor(0)?, args.pair(1)?, &patches(&args, 2)?))
+    }),
+];
+
+/// Whether a mode has an operand for `align_corners`, which stands before the scales.
+fn aligns(mode: Upsample) -> bool {
+    !matches!(mode, Upsample::Nearest | Upsample::NearestExact)
+}
+
+/// The overload of an output size and a scale for each dimension.
+fn sized(args: &Args<'_>, mode: Upsample, rank: usize) -> Result {
+    let output = args.ints(1)?;
+    if output.len() != rank {
+        return Err(Raise::message(format!(
+            "It is expected output_size equals to {rank}, but got size {}",
+            output.len()
+        )));
+    }
+    let align = aligns(mode) && args.bool(2)?;
+    let first = 2 + usize::from(aligns(mode));
+    let factor = |dim: usize| match args.get(first + dim) {
+        IValue::None => Ok(None),
+        _ => args.real(first + dim).map(Some),
+    };
+    let factors: Vec<Option<f64>> = (0..rank).map(factor).collect::<Result<_>>()?;
+    made(kernels::upsample(args.tensor(0)?, mode, &output, align, &factors))
+}
+
+/// The overload of either an output size or scale factors.
+fn scaled(args: &Args<'_>, mode: Upsample, rank: usize) -> Result {
+    let input = args.tensor(0)?;
+    let align = aligns(mode) && args.bool(2)?;
+    let last = 2 + usize::from(aligns(mode));
+    let by_size = !args.get(1).is_none();
+    if by_size != args.get(last).is_none() {
+        return Err(Raise::message("Must specify exactly one of output_size and scale_factors"));
+    }
+    let spatial = input.sizes().get(2..).unwrap_or_default();
+    let length = if by_size { args.ints(1)?.len() } else { args.floats(last)?.len() };
+    if length != spatial.len() || length != rank {
+        return Err(Raise::message(format!(
+            "It is expected input_size equals to {}, but got size {}",
+            length + 2,
+            input.dim()
+        )));
+    }
+    if by_size {
+        let none = vec![None; rank];
+        return made(kernels::upsample(input, mode, &args.ints(1)?, align, &none));
+    }
+    let factors = args.floats(last)?;
+    let output = spatial.iter().zip(&factors).map(|(&size, factor)| (size as f64 * factor) as i64);
+    let output: Vec<i64> = output.collect();
+    let factors: Vec<Option<f64>> = factors.into_iter().map(Some).collect();
+    made(kernels::upsample(input, mode, &output, align, &factors))
+}
+
+fn padded(args: &Args<'_>, mode: PadMode) -> Result {
+    made(kernels::pad(args.tensor(0)?, &args.ints(1)?, mode))
+}
+
+fn padded_by(args: &Args<'_>, mode: PadMode, rank: usize) -> Result {
+    let found = args.ints(1)?.len();
+    if found != 2 * rank {
+        return Err(Raise::message(format!("padding size is expected to be {}", 2 * rank)));
+    }
+    padded(args, mode)
+}
+
+fn grid_sample(args: &Args<'_>) -> Result {
+    let (mode, padding) = (args.int(2)?, args.int(3)?);
+    let padding = match GridPadding::from_number(padding) {
+        // Over three dimensions PyTorch takes any other number for zeros.
+        None if args.tensor(0)?.dim() == 5 => Some(GridPadding::Zeros),
+        padding => padding,
+    };
+    let (Some(mode), Some(padding)) = (GridMode::from_number(mode), padding) else {
+        return Err(Raise::unsupported("a grid sampling mode of this number"));
+    };
+    made(kernels::grid_sample(args.tensor(0)?, args.tensor(1)?, mode, padding, args.bool(4)?))
+}
+
+/// Kernel, dilation, padding and stride, from an operand on.
+fn patches(args: &Args<'_>, first: usize) -> Result<PatchOptions> {
+    let pair = |index: usize, what: &str| match *args.ints(index)? {
+        [height, width] => Ok([height, width]),
+        ref list => Err(Raise::message(format!(
+            "It is expected {what} equals to 2, but got size {}",
+            list.len()
+        ))),
+    };
+    Ok(PatchOptions {
+        kernel: pair(first, "kernel_size")?,
+        dilation: pair(first + 1, "dilation")?,
+        padding: pair(first + 2, "padding")?,
+        stride: pair(first + 3, "stride")?,
+    })
+}

@@ -1,0 +1,7 @@
+//! Operators on quantized tensors.
+
+pub(crate) mod arithmetic;
+pub(crate) mod embedding;
+pub(crate) mod fake_quantize;
+pub(crate) mod layers;
+pub(crate) mod recurrent;

@@ -1,0 +1,212 @@
+//! Tensors made from numbers, or like other tensors.
+
+use sconce_kernels as kernels;
+use sconce_kernels::{DType, MemoryFormat, Scalar, Tensor};
+
+use crate::bytecode::interpreter::Machine;
+use crate::error::Raise;
+use crate::ops::tensor::operands::{kernel, made};
+use crate::ops::{Args, Table};
+use crate::value::ivalue::IValue;
+
+type Result<T = IValue> = std::result::Result<T, Raise>;
+
+pub(crate) const TABLE: Table = &[
+    ("aten::empty", "memory_format", |machine, args| {
+        let (sizes, dtype) = (args.ints(0)?, options(&args, 1, DType::Float32)?);
+        machine.budget.check_sizes(&sizes)?;
+        let format = args.memory_format(5)?.unwrap_or(MemoryFormat::Contiguous);
+        made(Tensor::zeros_in(&sizes, dtype, format))
+    }),
+    ("aten::empty_strided", "-", |machine, args| {
+        strided(machine, &args, &args.ints(0)?, &args.ints(1)?, 2, DType::Float32)
+    }),
+    ("aten::empty_permuted", "-", |machine, args| {
+        let (sizes, order) = (args.ints(0)?, args.ints(1)?);
+        let strides = permuted_strides(&sizes, &order)?;
+        strided(machine, &args, &sizes, &strides, 2, DType::Float32)
+    }),
+    ("aten::new_empty", "-", |machine, args| {
+        let (sizes, dtype) = (args.ints(1)?, args.tensor(0)?.dtype());
+        filled(machine, &args, &sizes, Scalar::Int(0), 2, dtype)
+    }),
+    ("aten::new_empty_strided", "-", |machine, args| {
+        let dtype = args.tensor(0)?.dtype();
+        strided(machine, &args, &args.ints(1)?, &args.ints(2)?, 3, dtype)
+    }),
+    ("aten::new_ones", "-", |machine, args| {
+        let (sizes, dtype) = (args.ints(1)?, args.tensor(0)?.dtype());
+        filled(machine, &args, &sizes, Scalar::Int(1), 2, dtype)
+    }),
+    ("aten::new_full", "-", |machine, args| {
+        let (sizes, dtype) = (args.ints(1)?, args.tensor(0)?.dtype());
+        filled(machine, &args, &sizes, args.scalar(2)?, 3, dtype)
+    }),
+    ("aten::full_like", "-", |machine, args| like(machine, &args, args.scalar(1)?, 2)),
+    ("aten::empty_like", "-", |machine, args| like(machine, &args, Scalar::Int(0), 1)),
+    ("aten::zeros_like", "-", |machine, args| like(machine, &args, Scalar::Int(0), 1)),
+    ("aten::ones_like", "-", |machine, args| like(machine, &args, Scalar::Int(1), 1)),
+    ("aten::scalar_tensor", "-", |machine, args| {
+        filled(machine, &args, &[], args.scalar(0)?, 1, DType::Float32)
+    }),
+    ("aten::arange", "start_step", |machine, args| {
+        args.plain_options(4, 5)?;
+        let (start, end, step) = (args.scalar(0)?, args.scalar(1)?, args.scalar(2)?);
+        let count = (end.to_f64() - start.to_f64()) / step.to_f64();
+        machine.budget.check_sizes(&[count.max(0.0) as i64])?;
+        made(kernels::arange(start, end, step, args.dtype(3)?))
+    }),
+    ("aten::linspace", "- Tensor_Tensor Tensor_Scalar Scalar_Tensor", |machine, args| {
+        let dtype = options(&args, 3, DType::Float32)?;
+        let steps = args.int(2)?;
+        machine.budget.check_sizes(&[steps.max(0)])?;
+        made(kernels::linspace(
+            bound(&args, "linspace", 0)?,
+            bound(&args, "linspace", 1)?,
+            steps,
+            dtype,
+        ))
+    }),
+    ("aten::logspace", "- Tensor_Tensor Tensor_Scalar Scalar_Tensor", |machine, args| {
+        let dtype = options(&args, 4, DType::Float32)?;
+        let steps = args.int(2)?;
+        machine.budget.check_sizes(&[steps.max(0)])?;
+        let (start, end) = (bound(&args, "logspace", 0)?, bound(&args, "logspace", 1)?);
+        made(kernels::logspace(start, end, steps, args.real(3)?, dtype))
+    }),
+    ("aten::eye", "-", |machine, args| {
+        let n = args.int(0)?;
+        eye(machine, &args, n, n, 1)
+    }),
+    ("aten::eye", "m", |machine, args| eye(machine, &args, args.int(0)?, args.int(1)?, 2)),
+    ("aten::tril_indices", "-", |machine, args| triangle(machine, &args, true)),
+    ("aten::triu_indices", "-", |machine, args| triangle(machine, &args, false)),
+];
+
+/// The dtype operand, and the layout and device after it, as they must be.
+fn options(args: &Args<'_>, dtype: usize, default: DType) -> Result<DType> {
+    args.plain_options(dtype + 1, dtype + 2)?;
+    Ok(args.dtype(dtype)?.unwrap_or(default))
+}
+
+fn filled(
+    machine: &Machine,
+    args: &Args<'_>,
+    sizes: &[i64],
+    value: Scalar,
+    dtype: usize,
+    default: DType,
+) -> Result {
+    let dtype = options(args, dtype, default)?;
+    machine.budget.check_sizes(sizes)?;
+    made(Tensor::full(sizes, value, dtype))
+}
+
+/// A tensor of the sizes of the first operand; from `dtype` on, the operands say what it is.
+fn like(machine: &Machine, args: &Args<'_>, value: Scalar, dtype: usize) -> Result {
+    let tensor = args.tensor(0)?;
+    let format = args.memory_format(dtype + 4)?.unwrap_or(MemoryFormat::Preserve);
+    let dtype = options(args, dtype, tensor.dtype())?;
+    machine.budget.check_sizes(tensor.sizes())?;
+    let made = tensor.zeros_like(dtype, format).map_err(kernel)?;
+    made.fill(value).map_err(kernel)?;
+    Ok(IValue::Tensor(made))
+}
+
+/// The strides of dimensions that lie in memory in another order.
+fn permuted_strides(sizes: &[i64], order: &[i64]) -> Result<Vec<i64>> {
+    if order.len() != sizes.len() {
+        return Err(Raise::message(format!(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. \
+             len(size) = {} is not equal to len(physical_layout) = {}",
+            sizes.len(),
+            order.len()
+        )));
+    }
+    for (at, &dim) in order.iter().enumerate() {
+        if !(0..sizes.len() as i64).contains(&dim) {
+            return Err(Raise::message(format!(
+                "Dimension out of range (expected to be between 0 and {}, but got {dim} at index \
+                 {at}).  NB: negative dims not currently supported; file an issue if you want it.",
+                sizes.len() - 1
+            )));
+        }
+        if order[..at].contains(&dim) {
+            return Err(Raise::message("Duplicate dim not allowed"));
+        }
+    }
+    let (mut strides, mut step) = (vec![0; sizes.len()], 1i64);
+    for &dim in order.iter().rev() {
+        strides[dim as usize] = step;
+        step = step.saturating_mul(sizes[dim as usize].max(1));
+    }
+    Ok(strides)
+}
+
+/// Memory for these sizes and strides.
+fn strided(
+    machine: &Machine,
+    args: &Args<'_>,
+    sizes: &[i64],
+    strides: &[i64],
+    dtype: usize,
+    default: DType,
+) -> Result {
+    let dtype = options(args, dtype, default)?;
+    if sizes.len() != strides.len() {
+        return Err(Raise::message(format!(
+            "dimensionality of sizes ({}) must match dimensionality of strides ({})",
+            sizes.len(),
+            strides.len()
+        )));
+    }
+    let mut pairs = sizes.iter().zip(strides);
+    let reach = pairs.try_fold(1i64, |reach, (&size, &stride)| {
+        let length = (size.max(1) - 1).checked_mul(stride)?;
+        reach.checked_add(length).filter(|&reach| reach > 0)
+    });
+    let count = if sizes.iter().any(|&size| size <= 0) { Some(0) } else { reach };
+    let Some(count) = count else {
+        return Err(Raise::message(format!(
+            "Storage size calculation overflowed with sizes={sizes:?} and strides={strides:?}"
+        )));
+    };
+    machine.budget.check_sizes(&[count])?;
+    made(Tensor::zeros(&[count], dtype).and_then(|all| all.as_strided(sizes, strides, Some(0))))
+}
+
+fn eye(machine: &Machine, args: &Args<'_>, rows: i64, columns: i64, dtype: usize) -> Result {
+    let dtype = options(args, dtype, DType::Float32)?;
+    if rows < 0 || columns < 0 {
+        let (name, value) = if rows < 0 { ("n", rows) } else { ("m", columns) };
+        return Err(Raise::message(format!("{name} must be greater or equal to 0, got {value}")));
+    }
+    machine.budget.check_sizes(&[rows, columns])?;
+    made(kernels::eye(rows, columns, dtype))
+}
+
+fn triangle(machine: &Machine, args: &Args<'_>, lower: bool) -> Result {
+    let dtype = options(args, 3, DType::Int64)?;
+    let (rows, columns) = (args.int(0)?, args.int(1)?);
+    machine.budget.check_sizes(&[2, rows.max(0), columns.max(0)])?;
+    made(kernels::triangle_indices(lower, rows, columns, args.int(2)?, dtype))
+}
+
+/// An end of a range: a number, or a tensor of one.
+fn bound(args: &Args<'_>, name: &str, index: usize) -> Result<Scalar> {
+    let end = match args.get(index) {
+        IValue::Tensor(tensor) if tensor.dim() == 0 => tensor.item().map_err(kernel)?,
+        IValue::Tensor(tensor) => {
+            return Err(Raise::message(format!(
+                "{name} only supports 0-dimensional start and end tensors, but got start or end \
+                 with {} dimension(s).",
+                tensor.dim()
+            )));
+        }
+        _ => args.scalar(index)?,
+    };
+    match end {
+        Scalar::Complex(_) => Err(Raise::unsupported("a range between complex numbers")),
+        end => Ok(end),
+    }
+}

@@ -1,0 +1,8 @@
+//! Passes that make plain what a graph does.
+
+pub(crate) mod constants;
+pub(crate) mod containers;
+pub(crate) mod dropout;
+pub(crate) mod in_place;
+pub(crate) mod known_dims;
+pub(crate) mod traced_convolution;

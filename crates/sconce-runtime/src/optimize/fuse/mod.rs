@@ -1,0 +1,4 @@
+//! Passes that make one operator of several.
+
+pub(crate) mod batch_norm;
+pub(crate) mod pointwise;

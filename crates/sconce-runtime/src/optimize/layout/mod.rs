@@ -1,0 +1,3 @@
+//! Passes that choose how tensors lie in memory.
+
+pub(crate) mod blocked;

@@ -1,0 +1,5 @@
+//! Passes that pack constant weights once.
+
+pub(crate) mod encoder_layer;
+pub(crate) mod linear;
+pub(crate) mod recurrent;

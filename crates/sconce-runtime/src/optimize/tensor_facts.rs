@@ -1,0 +1,550 @@
+//! What is known of tensors before a graph runs: dtype, number of dimensions, and order of channels.
+
+use sconce_ir::{BlockId, Constant, Graph, NodeId, Prim, Type, Use, ValueId};
+use sconce_kernels::{DType, MemoryFormat};
+
+use crate::optimize::layout::blocked::POINTWISE;
+use crate::value::ivalue::IValue;
+
+/// The dtype of a tensor, the number of its dimensions, and whether the channels of pictures lie last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fact {
+    pub(crate) dtype: DType,
+    pub(crate) rank: usize,
+    pub(crate) is_last: bool,
+}
+
+impl Fact {
+    pub(crate) fn of_value(value: &IValue) -> Option<Fact> {
+        match value {
+            IValue::Tensor(tensor) => {
+                let is_last = tensor.suggested_format() == MemoryFormat::ChannelsLast;
+                Some(Fact { dtype: tensor.dtype(), rank: tensor.dim(), is_last })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether both are of one dtype and number of dimensions.
+    pub(crate) fn is_like(self, other: Fact) -> bool {
+        (self.dtype, self.rank) == (other.dtype, other.rank)
+    }
+
+    fn floating(self) -> Option<Fact> {
+        self.dtype.is_floating_point().then_some(self)
+    }
+}
+
+/// Operators beside [`POINTWISE`] that give a floating point tensor of the dtype and dimensions of
+/// their first operand.
+const ELEMENTWISE: &[&str] = &[
+    "aten::mish",
+    "aten::softplus",
+    "aten::dropout",
+    "aten::feature_dropout",
+    "aten::alpha_dropout",
+    "aten::batch_norm",
+    "aten::layer_norm",
+    "aten::group_norm",
+    "aten::instance_norm",
+    "aten::contiguous",
+    "aten::clone",
+    "aten::permute",
+    "aten::transpose",
+    "sconce::add",
+    "sconce::mul",
+];
+
+/// More of them, that the layout of channels has not been followed through.
+const LIKE_FIRST: &[&str] = &[
+    "aten::abs",
+    "aten::ceil",
+    "aten::clamp",
+    "aten::clamp_max",
+    "aten::clamp_min",
+    "aten::constant_pad_nd",
+    "aten::cos",
+    "aten::cumsum",
+    "aten::empty_like",
+    "aten::erf",
+    "aten::exp",
+    "aten::fill",
+    "aten::floor",
+    "aten::log",
+    "aten::log1p",
+    "aten::log_sigmoid",
+    "aten::movedim",
+    "aten::neg",
+    "aten::normal",
+    "aten::ones_like",
+    "aten::pad",
+    "aten::reciprocal",
+    "aten::reflection_pad1d",
+    "aten::reflection_pad2d",
+    "aten::replication_pad1d",
+    "aten::replication_pad2d",
+    "aten::roll",
+    "aten::round",
+    "aten::rsqrt",
+    "aten::rsub",
+    "aten::selu",
+    "aten::celu",
+    "aten::sin",
+    "aten::sqrt",
+    "aten::square",
+    "aten::swapaxes",
+    "aten::tril",
+    "aten::triu",
+    "aten::zero",
+    "aten::zeros_like",
+];
+
+/// Reductions over a list of dimensions, which are kept where the last of the inputs before a dtype
+/// says so: the place of that list among the inputs.
+const REDUCTIONS: &[(&str, usize)] = &[
+    ("aten::mean", 1),
+    ("aten::sum", 1),
+    ("aten::amax", 1),
+    ("aten::amin", 1),
+    ("aten::logsumexp", 1),
+    ("aten::norm", 2),
+    ("aten::linalg_vector_norm", 2),
+];
+
+/// Views of any dtype, of as many dimensions as their first operand.
+const VIEWS: &[&str] = &[
+    "aten::slice",
+    "aten::narrow",
+    "aten::detach",
+    "aten::alias",
+    "aten::flip",
+    "aten::bitwise_not",
+];
+
+/// Operators that make a tensor of as many dimensions as their first operand, a list, says.
+const CREATIONS: &[&str] =
+    &["aten::zeros", "aten::ones", "aten::empty", "aten::rand", "aten::randn"];
+
+/// Operators whose result has as many dimensions as a list says that comes after the first operand.
+const RESHAPES: &[&str] = &["aten::reshape", "aten::view", "aten::expand", "aten::repeat"];
+
+/// Operators that take a tensor apart, and how many dimensions the parts have less.
+const PARTS: &[(&str, usize)] = &[
+    ("aten::chunk", 0),
+    ("aten::split", 0),
+    ("aten::split_with_sizes", 0),
+    ("aten::tensor_split", 0),
+    ("aten::unbind", 1),
+];
+
+/// Operators whose result has its channels in another place than the first operand, or may have.
+const REORDERS: &[&str] = &[
+    "aten::layer_norm",
+    "aten::instance_norm",
+    "aten::contiguous",
+    "aten::permute",
+    "aten::transpose",
+    "aten::flatten",
+    "aten::linear",
+    "aten::unsqueeze",
+    "aten::softmax",
+    "aten::log_softmax",
+];
+
+/// Operators whose result has the first operand's dtype and dimensions if that has as many as here,
+/// and fails or has others if not.
+const SPATIAL: &[(&str, usize)] = &[
+    ("aten::conv1d", 3),
+    ("aten::conv2d", 4),
+    ("aten::conv3d", 5),
+    ("aten::max_pool1d", 3),
+    ("aten::max_pool2d", 4),
+    ("aten::max_pool3d", 5),
+    ("aten::avg_pool1d", 3),
+    ("aten::avg_pool2d", 4),
+    ("aten::avg_pool3d", 5),
+    ("aten::adaptive_avg_pool1d", 3),
+    ("aten::adaptive_avg_pool2d", 4),
+    ("aten::adaptive_avg_pool3d", 5),
+    ("aten::pixel_shuffle", 4),
+    ("aten::upsample_nearest2d", 4),
+    ("aten::upsample_bilinear2d", 4),
+];
+
+/// More of them, that the layout of channels has not been followed through.
+const MORE_SPATIAL: &[(&str, usize)] = &[
+    ("aten::conv_transpose1d", 3),
+    ("aten::conv_transpose2d", 4),
+    ("aten::conv_transpose3d", 5),
+    ("aten::grid_sampler", 4),
+    ("aten::pixel_unshuffle", 4),
+    ("aten::channel_shuffle", 4),
+    ("aten::upsample_nearest1d", 3),
+    ("aten::upsample_linear1d", 3),
+    ("aten::upsample_bicubic2d", 4),
+    ("aten::upsample_nearest3d", 5),
+    ("aten::upsample_trilinear3d", 5),
+];
+
+const ARITHMETIC: &[&str] = &["aten::add", "aten::sub", "aten::mul", "aten::div"];
+
+/// How often what branches give may let more be known.
+const MAX_ROUNDS: usize = 4;
+
+/// The most uses of a list that are looked at.
+const MOST_USES: usize = 256;
+
+/// What is known of each value of a graph.
+#[derive(Default)]
+pub(crate) struct Facts(Vec<Option<Fact>>);
+
+impl Facts {
+    pub(crate) fn get(&self, value: ValueId) -> Option<Fact> {
+        self.0.get(value.0 as usize).copied().flatten()
+    }
+
+    /// What follows from the arguments, and from constants that nobody writes to.
+    pub(crate) fn find(
+        graph: &Graph,
+        inputs: &[Option<Fact>],
+        constants: &[IValue],
+        written: &[bool],
+    ) -> Facts {
+        let known = Facts(vec![None; graph.value_count()]);
+        let mut search = Search { graph, constants, written, known };
+        for (&input, &fact) in graph.inputs().iter().zip(inputs) {
+            search.set(input, fact);
+        }
+        search.run();
+        search.known
+    }
+}
+
+/// What is found out in a graph.
+struct Search<'a> {
+    graph: &'a Graph,
+    constants: &'a [IValue],
+    written: &'a [bool],
+    known: Facts,
+}
+
+impl Search<'_> {
+    fn run(&mut self) {
+        let graph = self.graph;
+        let mut open: Vec<BlockId> = vec![graph.root()];
+        let mut nodes = Vec::new();
+        while let Some(block) = open.pop() {
+            for node in graph.block_nodes(block) {
+                nodes.push(node);
+                open.extend(graph.node(node).blocks());
+            }
+        }
+        // A block is looked at after what is around it, so what it sees from outside is known; what it
+        // gives is known in the next round.
+        for _ in 0..MAX_ROUNDS {
+            let mut any = false;
+            for &node in &nodes {
+                let at = graph.node(node);
+                if at.is(Prim::If) {
+                    any |= self.join(node);
+                } else if at.is(Prim::ListUnpack) {
+                    let fact = self.part(at.inputs()[0]);
+                    at.outputs().iter().for_each(|&output| any |= self.set(output, fact));
+                } else if let &[output] = at.outputs() {
+                    let fact = if self.get(output).is_none() { self.result(node) } else { None };
+                    any |= self.set(output, fact);
+                }
+            }
+            if !any {
+                break;
+            }
+        }
+    }
+
+    fn get(&self, value: ValueId) -> Option<Fact> {
+        self.known.get(value)
+    }
+
+    /// Whether this is news; what is known stays so.
+    fn set(&mut self, value: ValueId, fact: Option<Fact>) -> bool {
+        match self.known.0.get_mut(value.0 as usize) {
+            Some(slot) if slot.is_none() && fact.is_some() => {
+                *slot = fact;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn is_written(&self, value: ValueId) -> bool {
+        self.written.get(value.0 as usize) == Some(&true)
+    }
+
+    /// What branches that agree give.
+    fn join(&mut self, node: NodeId) -> bool {
+        let at = self.graph.node(node);
+        let &[one, other] = at.blocks() else { return false };
+        let pairs = self.graph.block_outputs(one).iter().zip(self.graph.block_outputs(other));
+        let mut any = false;
+        for (&output, (&one, &other)) in at.outputs().iter().zip(pairs) {
+            let fact = self.get(one).filter(|fact| self.get(other) == Some(*fact));
+            any |= self.set(output, fact);
+        }
+        any
+    }
+
+    /// What is known of each tensor of a list that an operator has taken another apart into.
+    fn part(&self, list: ValueId) -> Option<Fact> {
+        let node = self.graph.node(self.graph.value(list).node());
+        let (_, less) = PARTS.iter().find(|(name, _)| *name == node.kind.symbol())?;
+        let fact = self.get(*node.inputs().first()?).filter(|fact| !fact.is_last)?;
+        let rank = fact.rank.checked_sub(*less)?;
+        let uses = self.graph.value(list).uses();
+        let only_read = uses.len() <= MOST_USES && uses.iter().all(|only| self.reads(only));
+        only_read.then_some(Fact { rank, ..fact })
+    }
+
+    /// Whether a use takes items out of a list and leaves it as it is.
+    fn reads(&self, only: &Use) -> bool {
+        let user = self.graph.node(only.user);
+        user.is(Prim::ListUnpack) || user.kind.symbol() == "aten::__getitem__" || {
+            let operator = self.graph.operator(only.user);
+            let arguments = operator.map(|operator| &operator.schema.arguments);
+            let argument = arguments.and_then(|arguments| arguments.get(only.index as usize));
+            argument.is_some_and(|argument| argument.alias.is_none())
+        }
+    }
+
+    /// What follows for what a node gives.
+    fn result(&self, node: NodeId) -> Option<Fact> {
+        let graph = self.graph;
+        let at = graph.node(node);
+        if at.is(Prim::Constant) {
+            let Some(Constant::Tensor(tensor)) = graph.constant(at.output()) else { return None };
+            let constant = self.constants.get(tensor.index as usize)?;
+            return Fact::of_value(constant).filter(|_| !self.is_written(at.output()));
+        }
+        let symbol = at.kind.symbol();
+        let plain = symbol.strip_suffix('_').unwrap_or(symbol);
+        let (&first, rest) = at.inputs().split_first()?;
+        match symbol {
+            "aten::cat" => return self.alike(first).filter(|fact| fact.rank > 1),
+            "aten::stack" => {
+                let fact = self.alike(first).filter(|fact| !fact.is_last)?;
+                return Some(Fact { rank: fact.rank + 1, ..fact });
+            }
+            "aten::einsum" => {
+                let Constant::Str(equation) = graph.constant(first)? else { return None };
+                let (_, result) = equation.split_once("->")?;
+                let one = self.items(*rest.first()?).next().and_then(|item| self.get(item))?;
+                let like = |item| self.get(item).is_some_and(|other| other.dtype == one.dtype);
+                let all = self.items(*rest.first()?).all(like) && !result.contains('.');
+                let rank = result.chars().filter(char::is_ascii_alphabetic).count();
+                return all.then_some(Fact { rank, is_last: false, ..one });
+            }
+            "aten::__getitem__" => return self.part(first),
+            "aten::arange" => {
+                return Some(Fact { dtype: self.told_dtype(node)?, rank: 1, is_last: false });
+            }
+            "aten::pow" if matches!(graph.ty(first), Type::Int | Type::Float) => {
+                return self.get(*rest.first()?)?.floating();
+            }
+            _ if CREATIONS.contains(&symbol) => {
+                let dtype =
+                    if self.leaves_dtype(node) { DType::Float32 } else { self.told_dtype(node)? };
+                return Some(Fact { dtype, rank: self.length(first)?, is_last: false });
+            }
+            _ => {}
+        }
+        let fact = self.get(first)?;
+        let fact = Fact { is_last: fact.is_last && !REORDERS.contains(&plain), ..fact };
+        if [ELEMENTWISE, POINTWISE].iter().any(|list| list.contains(&plain)) {
+            return fact.floating();
+        }
+        if let Some((_, rank)) = SPATIAL.iter().find(|(name, _)| *name == symbol) {
+            let weight = rest.first().filter(|_| symbol == "aten::conv2d");
+            let by_weight = weight.and_then(|&weight| self.get(weight)).is_some_and(|w| w.is_last);
+            let is_last = fact.is_last || by_weight;
+            return (fact.rank == *rank).then_some(Fact { is_last, ..fact });
+        }
+        if ARITHMETIC.contains(&plain) {
+            let other = *rest.first()?;
+            let in_place = plain != symbol;
+            return match self.get(other) {
+                // Numbers do not change floating point dtypes, unless they are complex.
+                None if matches!(graph.ty(other), Type::Int | Type::Float) => fact.floating(),
+                Some(_) | None if in_place => fact.floating(),
+                // Nor does a tensor without dimensions beside one that has some.
+                Some(other) if other.rank == 0 && fact.rank > 0 && !other.dtype.is_complex() => {
+                    fact.floating()
+                }
+                Some(other) if other.dtype == fact.dtype => {
+                    Some(Fact { rank: fact.rank.max(other.rank), ..fact.floating()? })
+                }
+                _ => None,
+            };
+        }
+        match (symbol, rest) {
+            ("aten::linear", &[weight, ..]) => {
+                let weight = self.get(weight)?;
+                (weight.rank == 2 && weight.dtype == fact.dtype && fact.rank > 0).then_some(fact)
+            }
+            ("aten::flatten", &[start, end, ..]) => {
+                let dim = |value| match graph.constant(value) {
+                    Some(Constant::Int(dim)) if dim < 0 => Some(dim + fact.rank as i64),
+                    Some(Constant::Int(dim)) => Some(dim),
+                    _ => None,
+                };
+                let (start, end) = (dim(start)?, dim(end)?);
+                let fits = 0 <= start && start <= end && end < fact.rank as i64;
+                fits.then(|| Fact { rank: fact.rank - (end - start) as usize, ..fact })
+            }
+            ("aten::unsqueeze", _) => Some(Fact { rank: fact.rank + 1, ..fact }),
+            ("aten::softmax" | "aten::log_softmax", &[_, dtype, ..]) => {
+                (graph.constant(dtype) == Some(Constant::None)).then_some(fact)?.floating()
+            }
+            ("aten::_convolution" | "aten::_convolution_mode", &[weight, ..]) => {
+                let weight = self.get(weight)?;
+                let is_last = fact.is_last || (weight.is_last && fact.rank == 4);
+                (weight.is_like(fact) && fact.rank > 2).then_some(Fact { is_last, ..fact })
+            }
+            _ if fact.is_last => None,
+            _ => self.without_layout(node, fact),
+        }
+    }
+
+    /// What follows for operators on tensors whose channels do not lie last.
+    fn without_layout(&self, node: NodeId, fact: Fact) -> Option<Fact> {
+        let graph = self.graph;
+        let at = graph.node(node);
+        let (symbol, inputs) = (at.kind.symbol(), at.inputs());
+        let plain = symbol.strip_suffix('_').unwrap_or(symbol);
+        let rest = &inputs[1..];
+        let other = || self.get(*rest.first()?).filter(|other| !other.is_last);
+        if VIEWS.contains(&symbol) {
+            return Some(fact);
+        }
+        if LIKE_FIRST.contains(&plain) {
+            // Beside tensors the result may have more dimensions, or another dtype.
+            let beside = rest.iter().any(|&value| is_tensor(graph.ty(value)));
+            if !beside && self.leaves_dtype(node) {
+                return fact.floating();
+            }
+        }
+        if let Some((_, rank)) = MORE_SPATIAL.iter().find(|(name, _)| *name == symbol) {
+            return (fact.rank == *rank).then_some(fact)?.floating();
+        }
+        if let Some(&(_, at)) = REDUCTIONS.iter().find(|(name, _)| *name == symbol) {
+            let (&dims, &keeps) = (inputs.get(at)?, inputs.get(at + 1)?);
+            let dtype = inputs.get(at + 2);
+            if dtype.is_some_and(|&dtype| graph.constant(dtype) != Some(Constant::None)) {
+                return None;
+            }
+            let kept = graph.constant(keeps)? == Constant::Bool(true);
+            let less = if kept { 0 } else { self.length(dims).filter(|&len| len > 0)? };
+            return Fact { rank: fact.rank.checked_sub(less)?, ..fact }.floating();
+        }
+        if RESHAPES.contains(&symbol) {
+            return Some(Fact { rank: self.length(*rest.first()?)?, ..fact });
+        }
+        match symbol {
+            "aten::prelu" => fact.floating(),
+            "aten::masked_fill" | "aten::masked_fill_" => {
+                other().filter(|mask| mask.rank <= fact.rank).and(fact.floating())
+            }
+            "aten::select" => Some(Fact { rank: fact.rank.checked_sub(1)?, ..fact }),
+            "aten::expand_as" | "aten::view_as" | "aten::reshape_as" => {
+                Some(Fact { rank: other()?.rank, ..fact })
+            }
+            "aten::type_as" => Some(Fact { dtype: other()?.dtype, ..fact }),
+            "aten::embedding" => {
+                let rank = other()?.rank + 1;
+                (fact.rank == 2).then_some(Fact { rank, ..fact })
+            }
+            "aten::matmul" => {
+                let other = other().filter(|other| other.dtype == fact.dtype)?;
+                let rank = match (fact.rank, other.rank) {
+                    (0, _) | (_, 0) => return None,
+                    (1, 1) => 0,
+                    (1, rank) | (rank, 1) => rank - 1,
+                    (a, b) => a.max(b),
+                };
+                Some(Fact { rank, ..fact })
+            }
+            "aten::bmm" | "aten::mm" | "aten::addmm" | "aten::baddbmm" => {
+                let rank = if symbol.ends_with("bmm") { 3 } else { 2 };
+                let other = other().filter(|other| other.dtype == fact.dtype)?;
+                // What is added to a product may have more dimensions than that.
+                (other.rank == rank && fact.rank <= rank).then_some(Fact { rank, ..fact })
+            }
+            "aten::scaled_dot_product_attention" => {
+                other().filter(|other| other.is_like(fact)).map(|_| fact)
+            }
+            "aten::pow" if matches!(graph.ty(*rest.first()?), Type::Int | Type::Float) => {
+                fact.floating()
+            }
+            "aten::cumsum" => Some(Fact { dtype: self.told_dtype(node)?, ..fact }),
+            // The last operand is a memory format.
+            "aten::to" if graph.constant(*rest.last()?) == Some(Constant::None) => {
+                Some(Fact { dtype: self.told_dtype(node)?, ..fact })
+            }
+            _ => None,
+        }
+    }
+
+    /// The items of a list that is made in one place and stays as it is; none of another.
+    fn items(&self, list: ValueId) -> impl Iterator<Item = ValueId> {
+        let node = self.graph.node(self.graph.value(list).node());
+        let made_here = node.is(Prim::ListConstruct) && !self.is_written(list);
+        node.inputs().iter().copied().filter(move |_| made_here)
+    }
+
+    /// Whether an operator that could be told a dtype or a layout is told none.
+    fn leaves_dtype(&self, node: NodeId) -> bool {
+        let Some(operator) = self.graph.operator(node) else { return false };
+        let inputs = self.graph.node(node).inputs();
+        let mut told = operator.schema.arguments.iter().zip(inputs).filter(|(argument, _)| {
+            matches!(&*argument.name, "dtype" | "layout" | "memory_format")
+        });
+        told.all(|(_, &value)| self.graph.constant(value) == Some(Constant::None))
+    }
+
+    /// The dtype that an operator is told, where that is a constant.
+    fn told_dtype(&self, node: NodeId) -> Option<DType> {
+        let arguments = &self.graph.operator(node)?.schema.arguments;
+        let at = arguments.iter().position(|argument| &*argument.name == "dtype")?;
+        match self.graph.constant(*self.graph.node(node).inputs().get(at)?)? {
+            Constant::Int(code) => DType::from_scalar_type_number(code),
+            _ => None,
+        }
+    }
+
+    /// What is known of all tensors of a list alike.
+    fn alike(&self, list: ValueId) -> Option<Fact> {
+        let fact = self.items(list).next().and_then(|item| self.get(item))?;
+        let like = |other| self.get(other).filter(|other| other.is_like(fact));
+        let is_last = self.items(list).filter_map(like).all(|other| other.is_last);
+        self.items(list).all(|item| like(item).is_some()).then_some(Fact { is_last, ..fact })
+    }
+
+    /// How many numbers a list has.
+    fn length(&self, list: ValueId) -> Option<usize> {
+        if *self.graph.ty(list) != Type::list(Type::Int) || self.is_written(list) {
+            return None;
+        }
+        if let Some(Constant::List(_, items)) = self.graph.constant(list) {
+            return Some(items.len());
+        }
+        let node = self.graph.node(self.graph.value(list).node());
+        node.is(Prim::ListConstruct).then(|| node.inputs().len())
+    }
+}
+
+/// Whether a value of this type may be a tensor.
+fn is_tensor(ty: &Type) -> bool {
+    match ty {
+        Type::Tensor | Type::TensorOf(_) => true,
+        Type::Optional(of) => is_tensor(of),
+        _ => false,
+    }
+}

@@ -1,0 +1,10 @@
+//! Between archives and running programs: objects made live and given back, arguments matched to schemas, what a
+//! program needs.
+
+pub(crate) mod from_objects;
+pub(crate) mod instantiate;
+pub(crate) mod matching;
+pub(crate) mod needs;
+pub(crate) mod packed_params;
+pub(crate) mod to_objects;
+pub(crate) mod xnnpack_layers;

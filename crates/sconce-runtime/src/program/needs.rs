@@ -1,0 +1,47 @@
+//! What a program needs and is not here, without running it.
+
+use sconce_syntax::SourceRange;
+use sconce_torchscript::Module;
+
+use crate::Error;
+use crate::bytecode::lower::{LoweringContext, lower};
+use crate::value::ivalue::IValue;
+
+/// Something that a program needs and that is not here, at one place.
+#[derive(Debug, Clone)]
+pub struct Need {
+    /// An operator by its full name, such as `aten::stft`, or a kind of instruction.
+    pub what: String,
+    /// Where the program needs it.
+    pub range: Option<SourceRange>,
+}
+
+impl Need {
+    /// Why a program that has this is refused whether it comes to it or not: what touches files,
+    /// processes or the network. `None` for what is merely missing.
+    pub fn refused(&self) -> Option<&'static str> {
+        sconce_ir::operators::outside::reason(&self.what)
+    }
+}
+
+/// What all methods and functions of a program need and is not here, place by place. A session
+/// needs only what the called method comes to: [`crate::Session::needs`].
+///
+/// # Errors
+/// When something does not compile.
+pub fn needs(module: &Module) -> Result<Vec<Need>, Error> {
+    // What the constants are makes no difference to which operators there are.
+    let constants = vec![IValue::None; module.constants().len()];
+    module.with_program(|program| {
+        program.compile_all()?;
+        let unit = program.unit();
+        let context = LoweringContext { unit, constants: &constants };
+        let mut out = Vec::new();
+        for (_, function) in unit.functions() {
+            let Some(graph) = &function.graph else { continue };
+            let code = lower(function.name(), graph, &context)?;
+            out.extend(code.missing.into_iter().map(|(what, range)| Need { what, range }));
+        }
+        Ok(out)
+    })
+}

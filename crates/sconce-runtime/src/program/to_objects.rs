@@ -1,0 +1,219 @@
+//! Values of a program as objects that `torch.save` would write.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use sconce_checkpoint::Value;
+use sconce_kernels::Exporter;
+
+use crate::Error;
+use crate::value::ivalue::IValue;
+
+/// Lists, tuples, dicts and futures in each other. Who reads them again goes down by recursion.
+const MAX_DEPTH: usize = 200;
+
+/// A value as an object to be saved: what Python gets from a call. A NamedTuple becomes a tuple, so
+/// that `torch.load(weights_only=True)` reads it. Tensors of one storage share it in the file too;
+/// lists and dicts that are one object stay one.
+///
+/// # Errors
+/// When the value is or holds what only the program has: an object of its classes, a member of its
+/// enums; holds itself, or is nested deeper than those who read it again go.
+pub fn to_object(value: &IValue) -> Result<Value, Error> {
+    let mut writer = Writer::default();
+    let mut made = writer.begin(value.clone())?;
+    loop {
+        let Some(open) = writer.open.last_mut() else {
+            // Nothing is open when the outermost value is made.
+            return made.ok_or_else(|| unsupported("this result"));
+        };
+        open.made.extend(made.take());
+        made = match open.next() {
+            Some(item) => writer.begin(item)?,
+            None => writer.end(),
+        };
+    }
+}
+
+#[derive(Default)]
+struct Writer {
+    exporter: Exporter,
+    /// Containers by address. What they belong to is held by the caller.
+    known: FxHashMap<usize, Value>,
+    /// Containers whose items are being made, outermost first.
+    open: Vec<Open>,
+    addresses: FxHashSet<usize>,
+}
+
+struct Open {
+    value: IValue,
+    address: usize,
+    next: usize,
+    /// The value of the dict's entry whose key has been given.
+    after_key: Option<IValue>,
+    made: Vec<Value>,
+}
+
+impl Open {
+    /// The next of what it holds; of dicts keys and values in turn.
+    fn next(&mut self) -> Option<IValue> {
+        if let Some(value) = self.after_key.take() {
+            return Some(value);
+        }
+        let item = match &self.value {
+            IValue::List(list) => list.read().items.get(self.next).cloned(),
+            IValue::Tuple(tuple) => tuple.items.get(self.next).cloned(),
+            IValue::Dict(dict) => {
+                let dict = dict.read();
+                while let Some(None) = dict.entry(self.next) {
+                    self.next += 1;
+                }
+                dict.entry(self.next).flatten().map(|(key, value)| {
+                    self.after_key = Some(value.clone());
+                    key.clone()
+                })
+            }
+            _ => None,
+        };
+        self.next += 1;
+        item
+    }
+}
+
+impl Writer {
+    /// The object of a value that holds no others, or that is known; `None` where what it holds is made
+    /// first.
+    fn begin(&mut self, mut value: IValue) -> Result<Option<Value>, Error> {
+        while let IValue::Future(future) = &value {
+            value = match &future.outcome {
+                Ok(value) => value.clone(),
+                Err(_) => return Err(unsupported("a result that is a call that raised")),
+            };
+        }
+        let address = match value {
+            IValue::List(_) | IValue::Tuple(_) | IValue::Dict(_) => value.address(),
+            _ => None,
+        };
+        let Some(address) = address else { return self.leaf(&value).map(Some) };
+        if let Some(known) = self.known.get(&address) {
+            return Ok(Some(known.clone()));
+        }
+        if self.open.len() > MAX_DEPTH {
+            let what = format!("a result that is nested deeper than {MAX_DEPTH} levels");
+            return Err(unsupported(&what));
+        }
+        if !self.addresses.insert(address) {
+            return Err(unsupported("a result that holds itself"));
+        }
+        self.open.push(Open { value, address, next: 0, after_key: None, made: Vec::new() });
+        Ok(None)
+    }
+
+    /// The object of the innermost container, all that it holds being made.
+    fn end(&mut self) -> Option<Value> {
+        let Open { value, address, made, .. } = self.open.pop()?;
+        let object = match value {
+            IValue::List(_) => Value::List(made),
+            IValue::Tuple(_) => Value::Tuple(made),
+            _ => {
+                let mut made = made.into_iter();
+                let pairs = std::iter::from_fn(|| Some((made.next()?, made.next()?)));
+                Value::Dict(pairs.collect())
+            }
+        };
+        let object = object.shared();
+        self.addresses.remove(&address);
+        self.known.insert(address, object.clone());
+        Some(object)
+    }
+
+    fn leaf(&mut self, value: &IValue) -> Result<Value, Error> {
+        Ok(match value {
+            IValue::None => Value::None,
+            IValue::Bool(value) => Value::Bool(*value),
+            IValue::Int(value) => Value::Int(*value),
+            IValue::Float(value) => Value::Float(*value),
+            IValue::Complex(re, im) => Value::Complex(*re, *im),
+            IValue::Str(text) => Value::Str(text.to_string()),
+            IValue::Device(name) => match name.parse() {
+                Ok(device) => Value::Device(device),
+                Err(_) => return Err(unsupported(&format!("a result that is the device {name}"))),
+            },
+            IValue::Tensor(tensor) => {
+                let exported = self.exporter.export(tensor).map_err(|error| {
+                    unsupported(&format!("a result that is a tensor ({})", error.message()))
+                })?;
+                Value::Tensor(exported)
+            }
+            other => {
+                let what = format!("a result of the kind {}", other.kind_name());
+                return Err(unsupported(&what));
+            }
+        })
+    }
+}
+
+fn unsupported(what: &str) -> Error {
+    Error::Unsupported { what: what.to_owned(), range: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use sconce_checkpoint::Draft;
+    use sconce_ir::Type;
+
+    use super::*;
+    use crate::Tensor;
+    use crate::from_object;
+
+    #[test]
+    fn values_come_back_and_storages_stay_shared() {
+        let whole = Tensor::from_slice(&[1f32, 2.0, 3.0, 4.0], &[2, 2]).unwrap();
+        let row = whole.select(0, 1).unwrap();
+        let list = IValue::from(vec![1i64, 2]);
+        let value = IValue::tuple(vec![
+            whole.into(),
+            row.into(),
+            list.clone(),
+            list,
+            IValue::dict(vec![("a".into(), IValue::Complex(1.0, -2.0))]).unwrap(),
+            IValue::Device("cuda:1".into()),
+            IValue::None,
+        ]);
+        let draft = Draft::from(to_object(&value).unwrap());
+        let back = from_object(draft.root()).unwrap().items().unwrap();
+        let (whole, row) = (back[0].as_tensor().unwrap(), back[1].as_tensor().unwrap());
+        assert!(whole.storage().ptr_eq(row.storage()));
+        assert_eq!(row.to_vec::<f32>().unwrap(), [3.0, 4.0]);
+        assert!(back[2].is(&back[3]));
+        assert!(
+            matches!(back[4].get("a"), Some(IValue::Complex(re, im)) if (re, im) == (1.0, -2.0))
+        );
+        assert!(matches!(&back[5], IValue::Device(name) if &**name == "cuda:1"));
+    }
+
+    #[test]
+    fn a_list_that_holds_itself_is_refused() {
+        let list = IValue::list(Type::Any, vec![]);
+        let IValue::List(items) = &list else { unreachable!() };
+        items.write().items.push(list.clone());
+        let said = to_object(&list).unwrap_err().to_string();
+        assert_eq!(said, "a result that holds itself is not supported");
+        items.write().items.clear();
+    }
+
+    #[test]
+    fn what_is_deep_is_written_or_refused_on_a_small_stack() {
+        let deep = |levels: usize| {
+            (0..levels).fold(IValue::Int(1), |inner, _| IValue::list(Type::Any, vec![inner]))
+        };
+        let work = move || {
+            assert!(to_object(&deep(MAX_DEPTH)).is_ok());
+            let said = to_object(&deep(300_000)).unwrap_err().to_string();
+            assert_eq!(said, "a result that is nested deeper than 200 levels is not supported");
+            let futures = (0..300_000).fold(IValue::Int(1), |inner, _| {
+                IValue::Future(crate::value::ivalue::Future { outcome: Ok(inner) }.into())
+            });
+            assert!(matches!(to_object(&futures), Ok(Value::Int(1))));
+        };
+        std::thread::Builder::new().stack_size(1 << 20).spawn(work).unwrap().join().unwrap();
+    }
+}
