@@ -5,7 +5,7 @@ use globset::{ErrorKind, GlobBuilder, GlobMatcher};
 use crate::error::Failure;
 
 /// A glob: `*` any run of characters (dots and slashes too), `?` one character, `[a-z]` and
-/// `[!a-z]` one of a set, `{a,b}` alternatives, `\\` takes the next character as it is.
+/// `[!a-z]` one of a set, `{a,b}` alternatives, `\` takes the next character as it is.
 #[derive(Debug, Clone)]
 pub struct Glob(GlobMatcher);
 
