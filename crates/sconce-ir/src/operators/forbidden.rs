@@ -1,5 +1,6 @@
-//! Operators that would reach beyond the program's values. The runtime never adds them and refuses a
-//! program that has one before it runs; the scanner calls a file dangerous whose code names one.
+//! Forbidden operators: those that touch files, other processes or the network. The runtime never
+//! implements one and refuses a program that has one before it runs; the scanner calls a file dangerous
+//! whose code names one.
 
 const FILES: &str = "it would read or write files";
 const NETWORK: &str = "it would reach other processes or the network";
@@ -29,14 +30,14 @@ const TABLE: &[(&str, &str)] = &[
     ("symm_mem::", NETWORK),
 ];
 
-/// Why an operator, by its full name, reaches outside; `None` for those that work on values alone.
+/// Why an operator, by its full name, is forbidden; `None` for those that work on values alone.
 pub fn reason(operator: &str) -> Option<&'static str> {
     let symbol = operator.split_once('.').map_or(operator, |(symbol, _)| symbol);
     let fits = |name: &str| symbol == name || name.ends_with("::") && symbol.starts_with(name);
     TABLE.iter().find(|(name, _)| fits(name)).map(|(_, reason)| *reason)
 }
 
-/// Whether an operator that reaches outside has this name behind its colons, whatever is before them.
+/// Whether a forbidden operator has this name after its colons, in whatever namespace.
 pub fn has_member(name: &str) -> bool {
     TABLE.iter().any(|(symbol, _)| {
         symbol.split_once("::").is_some_and(|(_, last)| !last.is_empty() && last == name)
@@ -48,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_reaches_outside_is_named() {
+    fn forbidden_operators_have_a_reason() {
         let cases = [
             ("aten::from_file", true),
             ("aten::save", true),
@@ -58,8 +59,8 @@ mod tests {
             ("aten::add.Tensor", false),
             ("image::decode_png", false),
         ];
-        for (operator, outside) in cases {
-            assert_eq!(reason(operator).is_some(), outside, "{operator}");
+        for (operator, forbidden) in cases {
+            assert_eq!(reason(operator).is_some(), forbidden, "{operator}");
         }
         assert!(has_member("save") && has_member("rpc_sync"));
         assert!(!has_member("") && !has_member("add"));
