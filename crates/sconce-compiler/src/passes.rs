@@ -34,7 +34,7 @@ fn clean_up_forks(graph: &mut Graph) {
         let node = graph.node(*node);
         node.is(Prim::Fork) || node.is(Prim::Awaitable)
     };
-    let forks: Vec<NodeId> = graph.walk(graph.root()).filter(is_fork).collect();
+    let forks: Vec<NodeId> = graph.preorder(graph.root()).filter(is_fork).collect();
     for fork in forks {
         let Some(Attribute::Graph(body)) = graph.node(fork).attribute("Subgraph") else { continue };
         let mut body = Graph::clone(body);

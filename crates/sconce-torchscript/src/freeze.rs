@@ -56,7 +56,7 @@ impl Module {
     /// # Errors
     /// As [`Module::inlined_graph`].
     pub fn frozen_graph_to_run(&self, method: &str) -> Result<Graph, Error> {
-        self.freeze(method, passes::inline, |graph| AliasAnalyser::directed(graph))
+        self.freeze(method, passes::inline, |graph| AliasAnalyser::precise(graph))
     }
 
     fn freeze(&self, method: &str, inline: Inline, analyse: Analyse) -> Result<Graph, Error> {
@@ -64,10 +64,10 @@ impl Module {
         let mut graph = self.inlined(method, inline)?;
         let mut loaded = self.lock();
         // Numbers and flags first: branches that they rule out change nothing any more.
-        Freezer::new(&mut graph, &mut loaded, self.value()).replace(Which::Immutable, analyse)?;
+        Freezer::new(&mut graph, &mut loaded, self.value()).replace(Folding::Immutable, analyse)?;
         passes::constant_propagation_immutable_types(&mut graph);
         passes::eliminate_dead_code(&mut graph);
-        Freezer::new(&mut graph, &mut loaded, self.value()).replace(Which::All, analyse)?;
+        Freezer::new(&mut graph, &mut loaded, self.value()).replace(Folding::All, analyse)?;
         passes::constant_propagation_immutable_types(&mut graph);
         passes::constant_pooling(&mut graph);
         passes::eliminate_dead_code(&mut graph);
@@ -83,7 +83,7 @@ type Analyse = fn(&Graph) -> AliasAnalyser<'_>;
 
 /// Which attributes become constants.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Which {
+enum Folding {
     /// Those that nothing can write to in place.
     Immutable,
     /// These and those that nothing does write to.
@@ -161,10 +161,10 @@ impl<'f> Freezer<'f> {
     }
 
     /// Puts constants in the place of reads of attributes that nothing changes.
-    fn replace(mut self, which: Which, analyse: Analyse) -> Result<(), Error> {
+    fn replace(mut self, which: Folding, analyse: Analyse) -> Result<(), Error> {
         let written = match which {
-            Which::Immutable => FxHashSet::default(),
-            Which::All => self.written(analyse),
+            Folding::Immutable => FxHashSet::default(),
+            Folding::All => self.written(analyse),
         };
         // What is in the table already keeps its place, however often a module is frozen.
         let known = self.loaded.constants.iter().enumerate();
@@ -177,7 +177,7 @@ impl<'f> Freezer<'f> {
             };
             let is_object = matches!(self.loaded.values.get(value), Value::Object(_));
             let read = self.graph.node(node).output();
-            let leave = which == Which::Immutable && is_mutable(self.graph.ty(read));
+            let leave = which == Folding::Immutable && is_mutable(self.graph.ty(read));
             let changed = self.changed.contains(&(object, slot)) || written.contains(&read);
             if is_object || leave || changed {
                 continue;

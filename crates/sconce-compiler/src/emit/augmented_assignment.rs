@@ -8,7 +8,7 @@ use sconce_syntax::ast::{BinaryOp, Expr, ExprKind};
 
 use super::Emitter;
 use crate::Error;
-use crate::matching::{Arguments, Passed};
+use crate::matching::{ArgumentValue, Arguments};
 
 /// An operator before `=`: for tensors and lists, for all others, and the methods of objects.
 struct Augmented {
@@ -107,7 +107,7 @@ impl Emitter<'_> {
             );
             return Err(self.error(at, message));
         };
-        let passed = [Passed::Value(value)];
+        let passed = [ArgumentValue::Value(value)];
         let result = self.call_method(before, &Arc::from(*method), Some(at), &passed, &[])?;
         self.as_value(result, at)
     }
@@ -128,9 +128,9 @@ impl Emitter<'_> {
         let (sliced, tensors) = self.apply_indices(target.range, container, indices)?;
         let value = self.expression(value, None)?;
         let symbol = self.operator_for(op, self.graph.ty(container));
-        let passed = [Passed::Value(value)];
+        let passed = [ArgumentValue::Value(value)];
         if tensors.is_empty() {
-            let sliced = Passed::Value(sliced);
+            let sliced = ArgumentValue::Value(sliced);
             let arguments =
                 Arguments { positional: &passed, keywords: &[], receiver: Some(&sliced) };
             self.call_operator(Some(at), symbol, arguments)?;
@@ -138,7 +138,7 @@ impl Emitter<'_> {
         }
         let indices = self.list(Type::optional(Type::Tensor), &tensors);
         let indexed = self.operator(Some(at), "aten::index", &[sliced, indices])?;
-        let indexed = Passed::Value(indexed);
+        let indexed = ArgumentValue::Value(indexed);
         let arguments = Arguments { positional: &passed, keywords: &[], receiver: Some(&indexed) };
         let result = self.call_operator(Some(at), symbol, arguments)?;
         self.operator(Some(at), "aten::index_put_", &[sliced, indices, result])?;

@@ -8,21 +8,21 @@ use sconce_syntax::Range;
 use sconce_syntax::ast::{Expr, ExprKind, Ident, Keyword};
 
 use super::Emitter;
-use super::hints::Container;
-use super::sugared::{Form, Sugared};
+use super::sugared::{SpecialForm, Sugared};
+use super::type_hints::Container;
 use crate::Error;
-use crate::matching::{self, Passed};
+use crate::matching::{self, ArgumentValue};
 
 /// A call as it is written.
 #[derive(Clone, Copy)]
-struct Written<'a> {
+struct CallSyntax<'a> {
     at: Range,
     callee: &'a Expr,
     args: &'a [Expr],
     keywords: &'a [Keyword],
 }
 
-impl<'a> Written<'a> {
+impl<'a> CallSyntax<'a> {
     /// What is called, as errors name it.
     fn name(&self) -> &'a str {
         match &self.callee.kind {
@@ -43,8 +43,8 @@ impl Emitter<'_> {
         hint: Option<&Type>,
     ) -> Result<Sugared, Error> {
         let target = self.sugared(callee, None)?;
-        if let Sugared::Form(form) = target {
-            let written = Written { at: call.range, callee, args, keywords };
+        if let Sugared::SpecialForm(form) = target {
+            let written = CallSyntax { at: call.range, callee, args, keywords };
             return self.apply_form(form, written, hint);
         }
         let args = self.passed(args)?;
@@ -61,19 +61,19 @@ impl Emitter<'_> {
         keywords: &[Keyword],
         count: RangeInclusive<usize>,
     ) -> Result<(), Error> {
-        self.check(Written { at: call.range, callee, args, keywords }, count)
+        self.check(CallSyntax { at: call.range, callee, args, keywords }, count)
     }
 
     /// Refuses keyword arguments, which PyTorch does not look at where this is called. Python refuses
     /// them, so that no program that it runs is lost.
-    fn refuse_keywords(&self, call: Written<'_>) -> Result<(), Error> {
+    fn refuse_keywords(&self, call: CallSyntax<'_>) -> Result<(), Error> {
         match call.keywords {
             [] => Ok(()),
             _ => Err(self.error(call.at, format!("{} takes no keyword arguments", call.name()))),
         }
     }
 
-    fn check(&self, call: Written<'_>, count: RangeInclusive<usize>) -> Result<(), Error> {
+    fn check(&self, call: CallSyntax<'_>, count: RangeInclusive<usize>) -> Result<(), Error> {
         let name = call.name();
         let found = call.args.len();
         let (least, most) = (count.start(), count.end());
@@ -92,17 +92,17 @@ impl Emitter<'_> {
 
     fn apply_form(
         &mut self,
-        form: Form,
-        call: Written<'_>,
+        form: SpecialForm,
+        call: CallSyntax<'_>,
         hint: Option<&Type>,
     ) -> Result<Sugared, Error> {
-        let Written { at, callee, args, .. } = call;
+        let CallSyntax { at, callee, args, .. } = call;
         match form {
-            Form::Annotate => {
+            SpecialForm::Annotate => {
                 self.check(call, 2..=2)?;
                 self.annotate(at, &args[0], &args[1]).map(Sugared::Simple)
             }
-            Form::UncheckedCast => {
+            SpecialForm::UncheckedCast => {
                 self.check(call, 2..=2)?;
                 let ty = self.annotation(&args[0])?;
                 let value = self.expression(&args[1], None)?;
@@ -112,25 +112,25 @@ impl Emitter<'_> {
                 }
                 Ok(Sugared::Simple(self.unchecked_cast(value, ty)))
             }
-            Form::Uninitialized => {
+            SpecialForm::Uninitialized => {
                 self.check(call, 1..=1)?;
                 let ty = self.annotation(&args[0])?;
                 Ok(Sugared::Simple(self.insert_at(Prim::Uninitialized, &[], ty, at)))
             }
-            Form::GetAttr => {
+            SpecialForm::GetAttr => {
                 self.check(call, 2..=3)?;
                 self.getattr(call)
             }
-            Form::HasAttr => {
+            SpecialForm::HasAttr => {
                 self.check(call, 2..=2)?;
                 let condition = self.has_attribute_condition(&args[0], &args[1])?;
                 Ok(Sugared::Simple(condition.value))
             }
-            Form::Isinstance => {
+            SpecialForm::Isinstance => {
                 self.check(call, 2..=2)?;
                 Ok(Sugared::Simple(self.isinstance(&args[0], &args[1])?.value))
             }
-            Form::Tuple => {
+            SpecialForm::Tuple => {
                 self.check(call, 1..=1)?;
                 let argument = self.sugared(&args[0], None)?;
                 let mut values = Vec::new();
@@ -139,11 +139,11 @@ impl Emitter<'_> {
                 }
                 self.tuple(at, &values).map(Sugared::Simple)
             }
-            Form::ToList => {
+            SpecialForm::ToList => {
                 self.check(call, 0..=0)?;
                 self.tensor_list(at, callee, hint)
             }
-            Form::Index => {
+            SpecialForm::Index => {
                 self.refuse_keywords(call)?;
                 let ExprKind::Attribute { value, .. } = &callee.kind else {
                     return Err(self.error(at, "__getitem__ is a method"));
@@ -151,14 +151,14 @@ impl Emitter<'_> {
                 let tensor = self.expression(value, None)?;
                 self.index_tensor(at, tensor, args).map(Sugared::Simple)
             }
-            Form::CreateObject => self.create_object(call),
-            Form::Range => {
+            SpecialForm::CreateObject => self.create_object(call),
+            SpecialForm::Range => {
                 self.refuse_keywords(call)?;
                 let values = self.values(args, true)?;
                 Ok(Sugared::Range(self.counter(at, &values, None)?))
             }
-            Form::Enumerate => self.enumerate(call),
-            Form::Zip => {
+            SpecialForm::Enumerate => self.enumerate(call),
+            SpecialForm::Zip => {
                 if args.is_empty() {
                     return Err(self.error(at, "zip expected at least 1 arguments, got 0"));
                 }
@@ -176,10 +176,10 @@ impl Emitter<'_> {
                 }
                 self.tree(at, children)
             }
-            Form::List => self.make_list(call, hint).map(Sugared::Simple),
-            Form::Dict => self.make_dict(call, hint).map(Sugared::Simple),
-            Form::Fork => self.fork(call, Prim::ForkClosure, "fork"),
-            Form::Awaitable => self.fork(call, Prim::AwaitableClosure, "awaitable"),
+            SpecialForm::List => self.make_list(call, hint).map(Sugared::Simple),
+            SpecialForm::Dict => self.make_dict(call, hint).map(Sugared::Simple),
+            SpecialForm::Fork => self.fork(call, Prim::ForkClosure, "fork"),
+            SpecialForm::Awaitable => self.fork(call, Prim::AwaitableClosure, "awaitable"),
         }
     }
 
@@ -210,7 +210,7 @@ impl Emitter<'_> {
         Ok(value)
     }
 
-    fn getattr(&mut self, call: Written<'_>) -> Result<Sugared, Error> {
+    fn getattr(&mut self, call: CallSyntax<'_>) -> Result<Sugared, Error> {
         let object = self.sugared(&call.args[0], None)?;
         let ExprKind::Str(name) = &call.args[1].kind else {
             let message = "getattr's second argument must be a string literal";
@@ -265,7 +265,7 @@ impl Emitter<'_> {
     }
 
     /// `C.__new__(C)`
-    fn create_object(&mut self, call: Written<'_>) -> Result<Sugared, Error> {
+    fn create_object(&mut self, call: CallSyntax<'_>) -> Result<Sugared, Error> {
         self.refuse_keywords(call)?;
         let [argument] = call.args else {
             return Err(self.error(call.at, "Only one argument to __new__ allowed"));
@@ -285,8 +285,8 @@ impl Emitter<'_> {
     }
 
     /// `enumerate(x)` is `zip(range(INT64_MAX), x)`.
-    fn enumerate(&mut self, call: Written<'_>) -> Result<Sugared, Error> {
-        let Written { at, args, keywords, .. } = call;
+    fn enumerate(&mut self, call: CallSyntax<'_>) -> Result<Sugared, Error> {
+        let CallSyntax { at, args, keywords, .. } = call;
         let (iterable, start) = match (args, keywords) {
             ([], _) => {
                 return Err(self.error(at, "enumerate expected at least 1 arguments, got 0"));
@@ -327,9 +327,9 @@ impl Emitter<'_> {
         Expr { kind: ExprKind::Name(ident), range: at }
     }
 
-    fn make_list(&mut self, call: Written<'_>, hint: Option<&Type>) -> Result<ValueId, Error> {
+    fn make_list(&mut self, call: CallSyntax<'_>, hint: Option<&Type>) -> Result<ValueId, Error> {
         self.refuse_keywords(call)?;
-        let Written { at, args, .. } = call;
+        let CallSyntax { at, args, .. } = call;
         let Some(argument) = args.first() else {
             let hint = self.hint(at, hint, Container::List, true)?;
             if !hint.candidates.is_empty() {
@@ -358,8 +358,8 @@ impl Emitter<'_> {
     }
 
     /// `dict(…)`: a copy of a dict, or one made of pairs, and keyword arguments as more items.
-    fn make_dict(&mut self, call: Written<'_>, hint: Option<&Type>) -> Result<ValueId, Error> {
-        let Written { at, args, keywords, .. } = call;
+    fn make_dict(&mut self, call: CallSyntax<'_>, hint: Option<&Type>) -> Result<ValueId, Error> {
+        let CallSyntax { at, args, keywords, .. } = call;
         let hint = match hint {
             Some(Type::Dict(_)) | None => self.hint(at, hint, Container::Dict, false)?,
             Some(other) => {
@@ -402,7 +402,7 @@ impl Emitter<'_> {
                 }
             }
             _ => {
-                self.check(Written { keywords: &[], ..call }, 1..=1)?;
+                self.check(CallSyntax { keywords: &[], ..call }, 1..=1)?;
                 return Err(self.error(at, "dict takes one argument"));
             }
         };
@@ -454,7 +454,7 @@ impl Emitter<'_> {
 
     fn dict_of_pairs(
         &mut self,
-        call: Written<'_>,
+        call: CallSyntax<'_>,
         argument: &Expr,
         hint: Option<&Type>,
     ) -> Result<ValueId, Error> {
@@ -493,8 +493,8 @@ impl Emitter<'_> {
     // --- fork ----------------------------------------------------------------------------------
 
     /// `fork(f, …)`, `awaitable(f, …)`: a closure that calls `f`, or the definition `f` itself.
-    fn fork(&mut self, call: Written<'_>, prim: Prim, word: &str) -> Result<Sugared, Error> {
-        let Written { at, args, keywords, .. } = call;
+    fn fork(&mut self, call: CallSyntax<'_>, prim: Prim, word: &str) -> Result<Sugared, Error> {
+        let CallSyntax { at, args, keywords, .. } = call;
         let Some((target, rest)) = args.split_first() else {
             return Err(self.error(at, format!("Expected at least one argument to {word}()")));
         };
@@ -505,8 +505,9 @@ impl Emitter<'_> {
         let node = self.graph.value(result).node();
         let closure = match target {
             Sugared::Closure(closure) => closure,
-            other => self
-                .at_point(node, |emitter| emitter.closure_of_call(at, other, &passed, &keywords))?,
+            other => self.with_insertion_point(node, |emitter| {
+                emitter.closure_of_call(at, other, &passed, &keywords)
+            })?,
         };
         let closure_node = self.graph.node(self.graph.value(closure).node());
         let block = closure_node.blocks().first().copied();
@@ -525,7 +526,7 @@ impl Emitter<'_> {
         &mut self,
         at: Range,
         target: Sugared,
-        passed: &[Passed],
+        passed: &[ArgumentValue],
         keywords: &[matching::Keyword],
     ) -> Result<ValueId, Error> {
         let closure = self.closure(|emitter, block| {

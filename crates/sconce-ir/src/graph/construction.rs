@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Attribute, Block, BlockId, Graph, Node, NodeId, Value, ValueId, order};
+use super::{Attribute, Block, BlockId, Graph, Node, NodeId, Value, ValueId, program_order};
 use crate::{Constant, Kind, Prim, Type};
 
 impl Graph {
@@ -153,8 +153,8 @@ impl Graph {
         }
         self.link(param, ret);
         self.link(ret, param);
-        self.nodes[param.0 as usize].position = order::FIRST;
-        self.nodes[ret.0 as usize].position = order::LAST;
+        self.nodes[param.0 as usize].position = program_order::FIRST;
+        self.nodes[ret.0 as usize].position = program_order::LAST;
         self.blocks.push(Block { param, ret, owner, alive: true });
         id
     }

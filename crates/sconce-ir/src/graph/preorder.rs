@@ -2,9 +2,9 @@
 
 use super::{BlockId, Graph, NodeId};
 
-/// The nodes of a block and of all blocks in it; see [`Graph::walk`].
+/// The nodes of a block and of all blocks in it; see [`Graph::preorder`].
 #[derive(Clone, Debug)]
-pub struct Walk<'a> {
+pub struct Preorder<'a> {
     graph: &'a Graph,
     /// The block where it ends.
     top: BlockId,
@@ -15,12 +15,12 @@ pub struct Walk<'a> {
 impl Graph {
     /// The nodes of a block in program order, each before the nodes of its own blocks; `Param` and
     /// `Return` not among them.
-    pub fn walk(&self, block: BlockId) -> Walk<'_> {
-        Walk { graph: self, top: block, at: self.next(self.param_node(block)) }
+    pub fn preorder(&self, block: BlockId) -> Preorder<'_> {
+        Preorder { graph: self, top: block, at: self.next(self.param_node(block)) }
     }
 }
 
-impl Iterator for Walk<'_> {
+impl Iterator for Preorder<'_> {
     type Item = NodeId;
 
     fn next(&mut self) -> Option<NodeId> {

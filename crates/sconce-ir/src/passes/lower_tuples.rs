@@ -5,7 +5,7 @@ use crate::{Attribute, Constant, Graph, Kind, NodeId, Prim, Type};
 
 /// Replaces what is taken out of a tuple by what was put in, then removes dead code.
 pub fn lower_simple_tuples(graph: &mut Graph) {
-    let nodes: Vec<NodeId> = graph.walk(graph.root()).collect();
+    let nodes: Vec<NodeId> = graph.preorder(graph.root()).collect();
     for node in nodes {
         lower(graph, node);
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ruff_python_ast as py;
 use rustc_hash::FxHashMap;
 
-use super::stop::{Outcome, refuse};
+use super::control_flow::{Outcome, refuse};
 use super::value::{Cell, Code, Dict, Key, Value};
 use super::{Frame, Interpreter};
 
@@ -13,13 +13,13 @@ use super::{Frame, Interpreter};
 pub(super) type Keywords = Vec<(Arc<str>, Value)>;
 
 /// The positional arguments of a call to something of a library, and those by name.
-pub(super) struct Given {
+pub(super) struct LibraryArguments {
     name: Arc<str>,
     args: Vec<Option<Value>>,
     keywords: Keywords,
 }
 
-impl Given {
+impl LibraryArguments {
     pub(super) fn new(name: &str, args: Vec<Value>, keywords: Keywords) -> Self {
         Self { name: name.into(), args: args.into_iter().map(Some).collect(), keywords }
     }
@@ -46,7 +46,12 @@ impl Given {
 
 impl Interpreter<'_> {
     /// The argument at a place or of a name, which has to be there.
-    pub(super) fn needed(&mut self, given: &mut Given, at: usize, name: &str) -> Outcome<Value> {
+    pub(super) fn needed(
+        &mut self,
+        given: &mut LibraryArguments,
+        at: usize,
+        name: &str,
+    ) -> Outcome<Value> {
         match given.take(at, name) {
             Some(value) => Ok(value),
             None => {
@@ -57,7 +62,7 @@ impl Interpreter<'_> {
     }
 
     /// Refuses arguments that nobody took.
-    pub(super) fn done(&mut self, given: Given) -> Outcome<()> {
+    pub(super) fn done(&mut self, given: LibraryArguments) -> Outcome<()> {
         if let Some((name, _)) = given.keywords.first() {
             let message = format!("{}() got an unexpected keyword argument '{name}'", given.name);
             return self.type_error(message);

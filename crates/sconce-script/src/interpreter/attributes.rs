@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::classes::DATA_CLASS_INIT;
-use super::stop::{Outcome, Stop, refuse};
+use super::control_flow::{Outcome, Stop, refuse};
 use super::value::{Cell, ClassKind, Code, Id, Partial, Value};
 use super::{Interpreter, builtins};
-use crate::world::Object;
+use crate::loader::Object;
 
 impl Interpreter<'_> {
     /// `value.name`
@@ -154,7 +154,7 @@ impl Interpreter<'_> {
                     return Ok(Some(Value::Str(Arc::clone(&module.name))));
                 }
                 let object = Object::Module(Arc::clone(module));
-                match self.world.member(&object, name)? {
+                match self.loader.member(&object, name)? {
                     Some(object) => self.object(object).map(Some),
                     None => Ok(None),
                 }
@@ -170,7 +170,7 @@ impl Interpreter<'_> {
                     return Ok(known);
                 }
                 let object = Object::Library(base.to_string());
-                match self.world.member(&object, name)? {
+                match self.loader.member(&object, name)? {
                     Some(object) => self.object(object).map(Some),
                     None => Ok(None),
                 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::arguments::{Given, Keywords};
-use super::stop::{Outcome, Stop, refuse};
+use super::arguments::{Keywords, LibraryArguments};
+use super::control_flow::{Outcome, Stop, refuse};
 use super::value::{Cell, Id, Property, Value};
 use super::{Interpreter, dicts, lists, strings};
 
@@ -92,7 +92,7 @@ impl Interpreter<'_> {
             Cell::Dict(_) => self.dict_method(id, name, args, keywords),
             Cell::Set(_) => self.set_method(id, name, args, keywords),
             Cell::Tuple(_) => {
-                self.sequence_method(receiver, name, Given::new(name, args, keywords))
+                self.sequence_method(receiver, name, LibraryArguments::new(name, args, keywords))
             }
             Cell::Tensor(_) => self.tensor_method(receiver, name, args, keywords),
             Cell::Slice(start, stop, step) => {
@@ -115,7 +115,7 @@ impl Interpreter<'_> {
         args: Vec<Value>,
         keywords: Keywords,
     ) -> Outcome<Value> {
-        let mut given = Given::new(name, args, keywords);
+        let mut given = LibraryArguments::new(name, args, keywords);
         if let Some(result) = self.call_of_type(name, &mut given)? {
             self.done(given)?;
             return Ok(result);
@@ -196,7 +196,7 @@ impl Interpreter<'_> {
         Ok(result)
     }
 
-    fn attribute_function(&mut self, name: &str, given: &mut Given) -> Outcome<Value> {
+    fn attribute_function(&mut self, name: &str, given: &mut LibraryArguments) -> Outcome<Value> {
         let value = self.needed(given, 0, "object")?;
         let attribute = self.needed(given, 1, "name")?;
         let attribute = self.string(&attribute)?;
@@ -218,7 +218,7 @@ impl Interpreter<'_> {
         }
     }
 
-    fn character(&mut self, name: &str, given: &mut Given) -> Outcome<Value> {
+    fn character(&mut self, name: &str, given: &mut LibraryArguments) -> Outcome<Value> {
         let value = self.needed(given, 0, "value")?;
         if name == "ord" {
             let text = self.string(&value)?;
@@ -245,7 +245,7 @@ impl Interpreter<'_> {
     }
 
     /// `int(…)`, `list(…)` and other types that make values.
-    fn call_of_type(&mut self, name: &str, given: &mut Given) -> Outcome<Option<Value>> {
+    fn call_of_type(&mut self, name: &str, given: &mut LibraryArguments) -> Outcome<Option<Value>> {
         let first = match name {
             "int" | "float" | "bool" | "str" | "list" | "tuple" | "set" | "frozenset"
             | "complex" => given.take(0, "object"),
@@ -323,7 +323,7 @@ impl Interpreter<'_> {
         }))
     }
 
-    fn int_from(&mut self, value: &Value, given: &mut Given) -> Outcome<Value> {
+    fn int_from(&mut self, value: &Value, given: &mut LibraryArguments) -> Outcome<Value> {
         if let Value::Str(text) = value {
             let base = match given.take(1, "base") {
                 Some(base) => self.int(&base)?,
@@ -389,7 +389,7 @@ impl Interpreter<'_> {
         self.type_error(message)
     }
 
-    fn call_number_function(&mut self, name: &str, mut given: Given) -> Outcome<Value> {
+    fn call_number_function(&mut self, name: &str, mut given: LibraryArguments) -> Outcome<Value> {
         let result = match name {
             "abs" => {
                 let value = self.needed(&mut given, 0, "x")?;
@@ -447,7 +447,7 @@ impl Interpreter<'_> {
     }
 
     /// `min(…)`, `max(…)`
-    fn extremum(&mut self, name: &str, given: &mut Given) -> Outcome<Value> {
+    fn extremum(&mut self, name: &str, given: &mut LibraryArguments) -> Outcome<Value> {
         let key = given.take(usize::MAX, "key").filter(|key| !matches!(key, Value::None));
         let default = given.take(usize::MAX, "default");
         let mut items = given.rest();
@@ -486,7 +486,11 @@ impl Interpreter<'_> {
         }
     }
 
-    fn call_iteration_function(&mut self, name: &str, mut given: Given) -> Outcome<Value> {
+    fn call_iteration_function(
+        &mut self,
+        name: &str,
+        mut given: LibraryArguments,
+    ) -> Outcome<Value> {
         let result = match name {
             "range" => {
                 let mut bounds = Vec::new();
@@ -628,7 +632,7 @@ impl Interpreter<'_> {
         args: Vec<Value>,
         keywords: Keywords,
     ) -> Outcome<Value> {
-        let mut given = Given::new(name, args, keywords);
+        let mut given = LibraryArguments::new(name, args, keywords);
         let value = self.needed(&mut given, 0, "self")?;
         match name {
             "__init__" | "__init_subclass__" => {

@@ -6,10 +6,10 @@ use ruff_python_ast as py;
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 
 use super::arguments::Keywords;
-use super::stop::{Flow, Outcome, refuse};
+use super::control_flow::{Flow, Outcome, refuse};
 use super::value::{Cell, Code, Id, Scope, Value};
 use super::{Frame, Interpreter, MAX_CALLS};
-use crate::world::PyFunction;
+use crate::loader::PyFunction;
 
 /// How many bytes a call's variables take, each.
 const VARIABLE: usize = 2 * size_of::<Value>();

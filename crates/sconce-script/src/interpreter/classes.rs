@@ -5,12 +5,12 @@ use std::sync::Arc;
 use ruff_python_ast as py;
 
 use super::arguments::Keywords;
-use super::stop::{Flow, Outcome, refuse};
+use super::control_flow::{Flow, Outcome, refuse};
 use super::value::{Cell, Class, ClassKind, Exception, Id, Instance, Partial, Scope, Tuple, Value};
 use super::{Attributes, Frame, Interpreter, libraries};
 use crate::inheritance;
 use crate::library;
-use crate::world::{PyClass, PyFunction};
+use crate::loader::{PyClass, PyFunction};
 
 /// Classes of the libraries that a class may be derived from and that add nothing here.
 const PLAIN_BASES: &[&str] = &[

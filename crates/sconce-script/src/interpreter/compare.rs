@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use ruff_python_ast::CmpOp;
 
 use super::classes::MIXED_IN;
-use super::stop::{Outcome, refuse};
+use super::control_flow::{Outcome, refuse};
 use super::value::{Cell, ClassKind, Dict, Key, Value};
 use super::{Interpreter, MAX_NESTED};
 use crate::library;

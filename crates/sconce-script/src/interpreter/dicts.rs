@@ -1,8 +1,8 @@
 //! Methods of dicts and sets.
 
 use super::Interpreter;
-use super::arguments::{Given, Keywords};
-use super::stop::{Outcome, refuse};
+use super::arguments::{Keywords, LibraryArguments};
+use super::control_flow::{Outcome, refuse};
 use super::value::{Cell, Dict, Id, Value};
 
 pub(super) const METHODS: &[&str] = &[
@@ -127,7 +127,7 @@ impl Interpreter<'_> {
         args: Vec<Value>,
         keywords: Keywords,
     ) -> Outcome<Value> {
-        let mut given = Given::new(name, args, keywords);
+        let mut given = LibraryArguments::new(name, args, keywords);
         let value = Value::Ref(id);
         let result = match name {
             // Copies: what changes the dict while it is gone through is refused by Python.
@@ -249,7 +249,7 @@ impl Interpreter<'_> {
         args: Vec<Value>,
         keywords: Keywords,
     ) -> Outcome<Value> {
-        let mut given = Given::new(name, args, keywords);
+        let mut given = LibraryArguments::new(name, args, keywords);
         let value = Value::Ref(id);
         let result = match name {
             "add" => {

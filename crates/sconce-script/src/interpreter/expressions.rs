@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ruff_python_ast as py;
 use ruff_text_size::Ranged;
 
-use super::stop::{Outcome, refuse};
+use super::control_flow::{Outcome, refuse};
 use super::value::{Cell, Code, Dict, Function, Scope, Value};
 use super::{Attributes, Frame, Interpreter, Text};
 

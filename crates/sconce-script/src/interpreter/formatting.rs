@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Interpreter;
-use super::stop::{Outcome, refuse};
+use super::control_flow::{Outcome, refuse};
 use super::value::{Cell, ClassKind, Value};
 
 /// How long a text of a value may get.

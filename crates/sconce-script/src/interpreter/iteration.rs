@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Interpreter;
 use super::compare::range_length;
-use super::stop::{Outcome, Stop, refuse};
+use super::control_flow::{Outcome, Stop, refuse};
 use super::value::{Cell, Value};
 
 /// What comes of an index into a sequence.

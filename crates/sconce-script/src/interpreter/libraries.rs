@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use sconce_tensor::DType;
 
-use super::arguments::{Given, Keywords};
+use super::arguments::{Keywords, LibraryArguments};
 use super::classes::DATA_CLASS_INIT;
-use super::stop::{Outcome, refuse};
+use super::control_flow::{Outcome, refuse};
 use super::value::{Cell, Key, Partial, Value};
 use super::{Attributes, Interpreter};
 
@@ -138,7 +138,7 @@ impl Interpreter<'_> {
         if let Some((_, answer)) = ANSWERS.iter().find(|(known, _)| *known == name) {
             return Ok(Value::Bool(*answer));
         }
-        let mut given = Given::new(name, args, keywords);
+        let mut given = LibraryArguments::new(name, args, keywords);
         if let Some(result) = self.call_known(name, &mut given)? {
             self.done(given)?;
             return Ok(result);
@@ -150,7 +150,7 @@ impl Interpreter<'_> {
         }
     }
 
-    fn call_known(&mut self, name: &str, given: &mut Given) -> Outcome<Option<Value>> {
+    fn call_known(&mut self, name: &str, given: &mut LibraryArguments) -> Outcome<Option<Value>> {
         if name.starts_with("itertools.") {
             return self.call_itertools(name, given).map(Some);
         }
@@ -336,7 +336,7 @@ impl Interpreter<'_> {
     }
 
     /// One of two functions, by a flag among the arguments.
-    fn dispatch(&mut self, given: &mut Given) -> Outcome<Value> {
+    fn dispatch(&mut self, given: &mut LibraryArguments) -> Outcome<Value> {
         let settings = self.needed(given, 0, "settings")?;
         let (args, keywords) = (given.rest(), given.named());
         let mut setting = |name: &str| self.item(&settings, &Value::str(name));
@@ -351,7 +351,7 @@ impl Interpreter<'_> {
         self.call(&chosen, args, keywords)
     }
 
-    fn device(&mut self, given: &mut Given) -> Outcome<Value> {
+    fn device(&mut self, given: &mut LibraryArguments) -> Outcome<Value> {
         let device = self.needed(given, 0, "type")?;
         if matches!(device, Value::Device(_)) {
             return Ok(device);
@@ -363,7 +363,7 @@ impl Interpreter<'_> {
         }))
     }
 
-    fn call_math(&mut self, name: &str, given: &mut Given) -> Outcome<Value> {
+    fn call_math(&mut self, name: &str, given: &mut LibraryArguments) -> Outcome<Value> {
         if name == "math.fsum" {
             let items = self.needed(given, 0, "seq")?;
             let mut total = 0.0;
@@ -398,7 +398,7 @@ impl Interpreter<'_> {
         })
     }
 
-    fn call_itertools(&mut self, name: &str, given: &mut Given) -> Outcome<Value> {
+    fn call_itertools(&mut self, name: &str, given: &mut LibraryArguments) -> Outcome<Value> {
         let items = match name {
             "itertools.chain" | "itertools.chain.from_iterable" => {
                 let mut parts = given.rest();

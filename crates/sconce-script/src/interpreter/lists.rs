@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use super::Interpreter;
-use super::arguments::{Given, Keywords};
-use super::stop::{Outcome, refuse};
+use super::arguments::{Keywords, LibraryArguments};
+use super::control_flow::{Outcome, refuse};
 use super::value::{Id, Value};
 
 pub(super) const METHODS: &[&str] = &[
@@ -22,7 +22,7 @@ impl Interpreter<'_> {
         args: Vec<Value>,
         keywords: Keywords,
     ) -> Outcome<Value> {
-        let mut given = Given::new(name, args, keywords);
+        let mut given = LibraryArguments::new(name, args, keywords);
         let value = Value::Ref(id);
         self.spend_items(1)?;
         let result = match name {
@@ -99,7 +99,7 @@ impl Interpreter<'_> {
         &mut self,
         value: &Value,
         name: &str,
-        mut given: Given,
+        mut given: LibraryArguments,
     ) -> Outcome<Value> {
         let result = match name {
             "index" => {
@@ -139,7 +139,7 @@ impl Interpreter<'_> {
         &mut self,
         value: &Value,
         name: &str,
-        mut given: Given,
+        mut given: LibraryArguments,
     ) -> Outcome<Value> {
         let class = self.class_of(value);
         let fields = self.attribute(&class, "_fields")?;

@@ -1,9 +1,9 @@
-//! Runs what makes modules: a small interpreter of Python for constructors, in a world of its own.
+//! Runs what makes modules: a small interpreter of Python for constructors, apart from everything else.
 //!
 //! It runs functions and classes of files along the path, with the built-in types and what
 //! constructors use of the libraries. Nothing of the machine can be reached from it, and what it may
 //! spend is bounded. Tensors are computed by TorchScript programs made of single calls
-//! (`programs.rs`); the numbers of random ones are not made up: they are not known until a state
+//! (`tensor_operators.rs`); the numbers of random ones are not made up: they are not known until a state
 //! dict gives them. What Python has and this has not is an error that names it, with its line.
 
 mod arguments;
@@ -12,24 +12,24 @@ mod builtins;
 mod calls;
 mod classes;
 mod compare;
+mod control_flow;
 mod dicts;
 mod expressions;
-mod garbage;
-mod iterate;
+mod formatting;
+mod garbage_collection;
+mod iteration;
 mod libraries;
 mod lists;
-mod lower;
-mod names;
 mod operators;
-mod programs;
-mod state;
+mod scopes;
+mod state_dict;
 mod statements;
-mod stop;
 mod strings;
+mod tensor_operators;
 mod tensors;
 #[cfg(test)]
 mod tests;
-mod text;
+mod to_objects;
 mod value;
 
 use std::path::PathBuf;
@@ -44,11 +44,11 @@ use sconce_kernels::{Memory, size_text};
 use sconce_syntax::SourceRange;
 
 use crate::limits::ScriptLimits;
+use crate::loader::{Module, ModuleLoader};
 use crate::nesting;
 use crate::objects;
-use crate::world::{Module, World};
 
-use stop::{Outcome, refuse};
+use control_flow::{Outcome, refuse};
 use value::{Arena, Attributes, Cell, Id, Value};
 
 /// How deep calls may nest.
@@ -83,17 +83,17 @@ pub(crate) struct Construction {
 /// When they raise, or use of Python what is not here; when the state dict does not fit, in
 /// PyTorch's words.
 pub(crate) fn construct(
-    world: &mut World,
+    loader: &mut ModuleLoader,
     module: &Arc<Module>,
     what: &Construction,
 ) -> Result<(objects::Heap, objects::Value), Error> {
-    let mut interpreter = Interpreter::new(world, &what.limits);
+    let mut interpreter = Interpreter::new(loader, &what.limits);
     interpreter.construct(module, what).map_err(|stop| interpreter.uncaught(stop))
 }
 
 /// Runs Python.
 pub(super) struct Interpreter<'w> {
-    world: &'w mut World,
+    loader: &'w mut ModuleLoader,
     arena: Arena,
     /// The file whose names the expression is of.
     entry: Option<Arc<Module>>,
@@ -105,7 +105,7 @@ pub(super) struct Interpreter<'w> {
     definitions: FxHashMap<(Arc<str>, u32), Value>,
     /// Nested functions, classes and lambdas, by file and place.
     texts: FxHashMap<(Arc<str>, u32), Text>,
-    programs: programs::Programs,
+    programs: tensor_operators::Programs,
     /// Which families of tensors have numbers that are known.
     known: Vec<bool>,
     /// The exceptions whose handlers run, innermost last.
@@ -139,20 +139,20 @@ pub(super) struct Frame {
 }
 
 impl<'w> Interpreter<'w> {
-    fn new(world: &'w mut World, limits: &ScriptLimits) -> Self {
+    fn new(loader: &'w mut ModuleLoader, limits: &ScriptLimits) -> Self {
         let limits = limits.or_what_is_left();
         Self {
             deadline: limits.time.and_then(|time| Instant::now().checked_add(time)),
             memory: Memory::new(limits.memory),
             limits,
-            world,
+            loader,
             arena: Arena::default(),
             entry: None,
             globals: FxHashMap::default(),
             open: FxHashSet::default(),
             definitions: FxHashMap::default(),
             texts: FxHashMap::default(),
-            programs: programs::Programs::default(),
+            programs: tensor_operators::Programs::default(),
             known: Vec::new(),
             handled: Vec::new(),
             steps: 0,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ruff_python_ast::{Operator, UnaryOp};
 
 use super::Interpreter;
-use super::stop::{Outcome, refuse};
+use super::control_flow::{Outcome, refuse};
 use super::value::{Cell, Dict, Value};
 
 /// An operator's symbol, its method, and the method of the right operand.

@@ -7,11 +7,11 @@ use sconce_compiler::Global;
 use sconce_ir::Constant;
 use sconce_tensor::DType;
 
-use super::stop::{Outcome, refuse};
-use super::value::{Id, Outside, Value};
+use super::control_flow::{Outcome, refuse};
+use super::value::{DeclaredScope, Id, Value};
 use super::{EXPRESSION, Frame, Interpreter, builtins};
 use crate::library;
-use crate::world::{Module, Object, PyFunction};
+use crate::loader::{Module, Object, PyFunction};
 
 /// The dtypes by their names in `torch`.
 const DTYPES: &[(&str, DType)] = &[
@@ -74,7 +74,7 @@ impl Interpreter<'_> {
             "__file__" => return Ok(Some(Value::str("<file>"))),
             _ => {}
         }
-        match self.world.lookup(module, name)? {
+        match self.loader.lookup(module, name)? {
             Some(object) => self.object(object).map(Some),
             None => self.bound_by_statements(module, name),
         }
@@ -127,13 +127,13 @@ impl Interpreter<'_> {
             }
             _ => return Ok(object),
         };
-        let Some(module) = self.world.stand_in(INITIALISERS)? else { return Ok(object) };
+        let Some(module) = self.loader.bundled_source(INITIALISERS)? else { return Ok(object) };
         let Some(name) = name else { return Ok(Object::Module(module)) };
         let def = module.own_function(&name).cloned();
         Ok(def.map_or(object, |def| Object::Function(PyFunction { module, def })))
     }
 
-    /// What the world knows as a value.
+    /// What the loader knows as a value.
     pub(super) fn object(&mut self, object: Object) -> Outcome<Value> {
         match self.initialiser(object)? {
             Object::Module(module) => Ok(Value::Namespace(module)),
@@ -173,7 +173,7 @@ impl Interpreter<'_> {
         if let Some((package, member)) = name.rsplit_once('.')
             && package.starts_with("torch.nn.")
             && SIZES.contains(&member)
-            && let Some(object) = self.world.defined("torch.nn.modules.utils", member)?
+            && let Some(object) = self.loader.defined("torch.nn.modules.utils", member)?
         {
             return self.object(object);
         }
@@ -204,8 +204,8 @@ impl Interpreter<'_> {
         let mut at = Some(scope);
         if let Some(outside) = self.declared(scope, name) {
             at = match outside {
-                Outside::Global => None,
-                Outside::Nonlocal => self.holder(self.parent(scope), name),
+                DeclaredScope::Global => None,
+                DeclaredScope::Nonlocal => self.holder(self.parent(scope), name),
             };
         }
         let Some(at) = at else {
@@ -231,7 +231,7 @@ impl Interpreter<'_> {
         }
     }
 
-    fn declared(&self, scope: Id, name: &str) -> Option<Outside> {
+    fn declared(&self, scope: Id, name: &str) -> Option<DeclaredScope> {
         self.arena.scope(&Value::Ref(scope))?.declared.get(name).copied()
     }
 

@@ -7,7 +7,7 @@ use sconce_checkpoint::{Checkpoint, Node, Object};
 use sconce_kernels::{Importer, Tensor};
 
 use super::Interpreter;
-use super::stop::{Outcome, refuse};
+use super::control_flow::{Outcome, refuse};
 use super::value::Value;
 
 /// A tensor that a module keeps, by its name in state dicts.

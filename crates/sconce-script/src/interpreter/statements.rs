@@ -5,11 +5,11 @@ use std::sync::Arc;
 use ruff_python_ast as py;
 use ruff_text_size::Ranged;
 
-use super::garbage::Mark;
-use super::stop::{Flow, Outcome, Stop, refuse};
-use super::value::{Cell, Code, Exception, Function, Outside, Value};
+use super::control_flow::{Flow, Outcome, Stop, refuse};
+use super::garbage_collection::Mark;
+use super::value::{Cell, Code, DeclaredScope, Exception, Function, Value};
 use super::{Attributes, Frame, Interpreter, Text};
-use crate::world::PyFunction;
+use crate::loader::PyFunction;
 
 impl Interpreter<'_> {
     /// Runs statements until one leads elsewhere.
@@ -109,7 +109,7 @@ impl Interpreter<'_> {
                             (top, top)
                         }
                     };
-                    let object = self.world.imported(of)?;
+                    let object = self.loader.imported(of)?;
                     let value = self.object(object)?;
                     self.bind(frame, name, value)?;
                 }
@@ -118,8 +118,8 @@ impl Interpreter<'_> {
                 let from = frame.module.absolute(import.level, import.module.as_deref());
                 for alias in &import.names {
                     let name = alias.asname.as_ref().unwrap_or(&alias.name);
-                    let base = self.world.imported(&from)?;
-                    let Some(object) = self.world.member(&base, &alias.name)? else {
+                    let base = self.loader.imported(&from)?;
+                    let Some(object) = self.loader.member(&base, &alias.name)? else {
                         return self.raise(
                             "ImportError",
                             format!("cannot import name '{}' from '{from}'", alias.name),
@@ -130,10 +130,10 @@ impl Interpreter<'_> {
                 }
             }
             py::Stmt::Global(statement) => {
-                self.declare(frame, &statement.names, Outside::Global);
+                self.declare(frame, &statement.names, DeclaredScope::Global);
             }
             py::Stmt::Nonlocal(statement) => {
-                self.declare(frame, &statement.names, Outside::Nonlocal);
+                self.declare(frame, &statement.names, DeclaredScope::Nonlocal);
             }
             py::Stmt::Match(_) => return refuse("match is not supported in constructors"),
             py::Stmt::IpyEscapeCommand(_) => return refuse("this is no Python"),
@@ -141,7 +141,7 @@ impl Interpreter<'_> {
         Ok(Flow::Next)
     }
 
-    fn declare(&mut self, frame: &Frame, names: &[py::Identifier], outside: Outside) {
+    fn declare(&mut self, frame: &Frame, names: &[py::Identifier], outside: DeclaredScope) {
         if let Some(scope) = frame.scope.and_then(|id| self.arena.scope_mut(id)) {
             for name in names {
                 scope.declared.insert(name.as_str().into(), outside);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ruff_python_ast as py;
 
-use super::arguments::{Given, Keywords};
-use super::stop::{Outcome, refuse};
+use super::arguments::{Keywords, LibraryArguments};
+use super::control_flow::{Outcome, refuse};
 use super::value::Value;
 use super::{Frame, Interpreter};
 
@@ -163,7 +163,7 @@ impl Interpreter<'_> {
     }
 
     /// `text.format(…)`
-    fn format_method(&mut self, text: &str, mut given: Given) -> Outcome<Value> {
+    fn format_method(&mut self, text: &str, mut given: LibraryArguments) -> Outcome<Value> {
         let keywords = given.named();
         let args = given.rest();
         let mut made = String::new();
@@ -222,7 +222,7 @@ impl Interpreter<'_> {
         args: Vec<Value>,
         keywords: Keywords,
     ) -> Outcome<Value> {
-        let mut given = Given::new(name, args, keywords);
+        let mut given = LibraryArguments::new(name, args, keywords);
         self.spend(text.len())?;
         if name == "format" {
             return self.format_method(text, given);
@@ -368,7 +368,12 @@ impl Interpreter<'_> {
         Ok(result)
     }
 
-    fn split(&mut self, text: &str, name: &str, given: &mut Given) -> Outcome<Vec<String>> {
+    fn split(
+        &mut self,
+        text: &str,
+        name: &str,
+        given: &mut LibraryArguments,
+    ) -> Outcome<Vec<String>> {
         if name == "splitlines" {
             return Ok(text.lines().map(str::to_owned).collect());
         }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use sconce_runtime::{IValue, Limits, Options, Session};
 
 use super::Interpreter;
-use super::stop::{Outcome, refuse};
+use super::control_flow::{Outcome, refuse};
 use super::value::Value;
 use crate::script::ScriptOptions;
 

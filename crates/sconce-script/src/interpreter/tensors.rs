@@ -8,8 +8,8 @@ use sconce_runtime::IValue;
 use sconce_tensor::DType;
 
 use super::arguments::Keywords;
-use super::programs::Program;
-use super::stop::{Outcome, refuse};
+use super::control_flow::{Outcome, refuse};
+use super::tensor_operators::Program;
 use super::value::{Cell, Id, TensorCell, Value};
 use super::{Attributes, Interpreter};
 use sconce_ir::operators;

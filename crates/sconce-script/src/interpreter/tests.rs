@@ -4,20 +4,24 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use super::*;
-use crate::objects::{Heap, Value as Made};
+use crate::objects::{Heap, Value as ObjectValue};
 
 /// The folder of an installed PyTorch, where one is asked to be tested with.
-fn run_with(text: &str, expression: &str, folders: Vec<PathBuf>) -> Result<(Heap, Made), Error> {
-    let mut world = World::new(folders);
-    let module = world.add(Module::parse("file", "file.py", text.to_owned(), false).unwrap());
+fn run_with(
+    text: &str,
+    expression: &str,
+    folders: Vec<PathBuf>,
+) -> Result<(Heap, ObjectValue), Error> {
+    let mut loader = ModuleLoader::new(folders);
+    let module = loader.add(Module::parse("file", "file.py", text.to_owned(), false).unwrap());
     // Some of the programs do not end by themselves.
     let limits = ScriptLimits { steps: 1 << 24, memory: Some(1 << 29), time: None };
     let what =
         Construction { expression: expression.to_owned(), limits, ..Construction::default() };
-    construct(&mut world, &module, &what)
+    construct(&mut loader, &module, &what)
 }
 
-fn run(text: &str, expression: &str) -> Result<(Heap, Made), Error> {
+fn run(text: &str, expression: &str) -> Result<(Heap, ObjectValue), Error> {
     run_with(text, expression, Vec::new())
 }
 
@@ -38,30 +42,32 @@ struct Printer<'h> {
 }
 
 impl Printer<'_> {
-    fn list(&self, items: &[Made], level: usize) -> String {
+    fn list(&self, items: &[ObjectValue], level: usize) -> String {
         items.iter().map(|item| self.show(item, level)).collect::<Vec<_>>().join(", ")
     }
 
-    fn show(&self, value: &Made, level: usize) -> String {
+    fn show(&self, value: &ObjectValue, level: usize) -> String {
         match value {
-            Made::None => "None".into(),
-            Made::Bool(value) => if *value { "True" } else { "False" }.into(),
-            Made::Int(value) => value.to_string(),
-            Made::Float(value) => text::float_text(*value),
-            Made::Complex(re, im) => format!("{re}+{im}j"),
-            Made::Str(text) => format!("'{text}'"),
-            Made::Tuple(items, None) => format!("({})", self.list(items, level)),
-            Made::Tuple(items, Some(class)) => {
+            ObjectValue::None => "None".into(),
+            ObjectValue::Bool(value) => if *value { "True" } else { "False" }.into(),
+            ObjectValue::Int(value) => value.to_string(),
+            ObjectValue::Float(value) => formatting::float_text(*value),
+            ObjectValue::Complex(re, im) => format!("{re}+{im}j"),
+            ObjectValue::Str(text) => format!("'{text}'"),
+            ObjectValue::Tuple(items, None) => format!("({})", self.list(items, level)),
+            ObjectValue::Tuple(items, Some(class)) => {
                 format!("{}({})", class.name(), self.list(items, level))
             }
-            Made::List(id) => format!("[{}]", self.list(self.heap.list(*id).unwrap(), level)),
-            Made::Dict(id) => {
+            ObjectValue::List(id) => {
+                format!("[{}]", self.list(self.heap.list(*id).unwrap(), level))
+            }
+            ObjectValue::Dict(id) => {
                 let entries = self.heap.dict(*id).unwrap().iter().map(|(key, value)| {
                     format!("{}: {}", self.show(key, level), self.show(value, level))
                 });
                 format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
             }
-            Made::Tensor(id) => {
+            ObjectValue::Tensor(id) => {
                 let tensor = self.heap.tensor(*id).unwrap();
                 let kind = if tensor.is_parameter { "Parameter" } else { "Tensor" };
                 let mut shown = format!("{kind}{:?}", tensor.tensor.sizes());
@@ -88,8 +94,8 @@ impl Printer<'_> {
                 }
                 shown
             }
-            Made::Module(id) => self.module(*id, level),
-            Made::Object(id) => {
+            ObjectValue::Module(id) => self.module(*id, level),
+            ObjectValue::Object(id) => {
                 let object = self.heap.object(*id).unwrap();
                 let attributes: Vec<String> = object
                     .attributes
@@ -98,8 +104,8 @@ impl Printer<'_> {
                     .collect();
                 format!("{}({})", object.class.name(), attributes.join(", "))
             }
-            Made::Enum(class, name) => format!("{}.{name}", class.name()),
-            Made::Function(function) => {
+            ObjectValue::Enum(class, name) => format!("{}.{name}", class.name()),
+            ObjectValue::Function(function) => {
                 let bound = if function.bound.is_some() { "method" } else { "function" };
                 let captured: Vec<String> = function
                     .captured
@@ -108,11 +114,11 @@ impl Printer<'_> {
                     .collect();
                 format!("<{bound} {}({})>", function.function.name(), captured.join(", "))
             }
-            Made::Class(class) => format!("<class {}>", class.name()),
-            Made::Library(name) => format!("<{name}>"),
-            Made::DType(dtype) => format!("{dtype}"),
-            Made::Device(device) => format!("device {device}"),
-            Made::Opaque(what) => format!("<{what}>"),
+            ObjectValue::Class(class) => format!("<class {}>", class.name()),
+            ObjectValue::Library(name) => format!("<{name}>"),
+            ObjectValue::DType(dtype) => format!("{dtype}"),
+            ObjectValue::Device(device) => format!("device {device}"),
+            ObjectValue::Opaque(what) => format!("<{what}>"),
         }
     }
 
@@ -123,7 +129,7 @@ impl Printer<'_> {
             shown.push_str(" eval");
         }
         let indent = "  ".repeat(level + 1);
-        let mut line = |kind: &str, name: &str, value: &Made| {
+        let mut line = |kind: &str, name: &str, value: &ObjectValue| {
             let _ = write!(shown, "\n{indent}{kind}{name}: {}", self.show(value, level + 1));
         };
         for (name, value) in &module.parameters {
@@ -312,19 +318,21 @@ fn programs_run_as_python_runs_them() {
 fn one_object_in_two_places_stays_one() {
     let text = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(2, 2)\n        self.b = self.a\n        self.w = self.a.weight\n        self.l = [1]\n        self.m = self.l\n";
     let (heap, value) = run(&format!("{HEAD}{text}"), "Net").unwrap();
-    let Made::Module(id) = value else { panic!("{value:?}") };
+    let ObjectValue::Module(id) = value else { panic!("{value:?}") };
     let net = heap.module(id).unwrap();
-    let (Made::Module(a), Made::Module(b)) = (&net.modules[0].1, &net.modules[1].1) else {
+    let (ObjectValue::Module(a), ObjectValue::Module(b)) = (&net.modules[0].1, &net.modules[1].1)
+    else {
         panic!()
     };
     assert_eq!(a, b);
-    let (Made::Tensor(own), Made::Tensor(of_a)) =
+    let (ObjectValue::Tensor(own), ObjectValue::Tensor(of_a)) =
         (&net.parameters[0].1, &heap.module(*a).unwrap().parameters[0].1)
     else {
         panic!()
     };
     assert_eq!(own, of_a);
-    let (Made::List(l), Made::List(m)) = (&net.attributes[0].1, &net.attributes[1].1) else {
+    let (ObjectValue::List(l), ObjectValue::List(m)) = (&net.attributes[0].1, &net.attributes[1].1)
+    else {
         panic!()
     };
     assert_eq!(l, m);
@@ -407,13 +415,13 @@ fn what_is_wrong_is_told_with_its_line() {
 #[test]
 fn tensors_that_nobody_names_are_freed() {
     let run = |text: &str| {
-        let mut world = World::new(Vec::new());
+        let mut loader = ModuleLoader::new(Vec::new());
         let text = format!("import torch\n{text}");
-        let module = world.add(Module::parse("file", "file.py", text, false).unwrap());
+        let module = loader.add(Module::parse("file", "file.py", text, false).unwrap());
         // Each tensor takes 4 MiB.
         let limits = ScriptLimits { memory: Some(64 << 20), ..ScriptLimits::default() };
         let what = Construction { expression: "f()".to_owned(), limits, ..Construction::default() };
-        construct(&mut world, &module, &what).map_err(|error| error.message().to_owned())
+        construct(&mut loader, &module, &what).map_err(|error| error.message().to_owned())
     };
     let made = "torch.zeros(1 << 20)";
     for dropped in [
@@ -451,11 +459,11 @@ fn tensors_that_nobody_names_are_freed() {
 #[test]
 fn constructors_end_at_their_limits() {
     let run = |limits: ScriptLimits| {
-        let mut world = World::new(Vec::new());
+        let mut loader = ModuleLoader::new(Vec::new());
         let text = "def f():\n    while True: pass\n".to_owned();
-        let module = world.add(Module::parse("file", "file.py", text, false).unwrap());
+        let module = loader.add(Module::parse("file", "file.py", text, false).unwrap());
         let what = Construction { expression: "f()".to_owned(), limits, ..Construction::default() };
-        construct(&mut world, &module, &what).unwrap_err().message().to_owned()
+        construct(&mut loader, &module, &what).unwrap_err().message().to_owned()
     };
     let steps = ScriptLimits { steps: 5000, ..ScriptLimits::default() };
     assert_eq!(run(steps), "step limit of 5000 exceeded");
@@ -523,9 +531,9 @@ fn state_dicts_are_loaded_strictly() {
             .map(|(name, value)| (sconce_checkpoint::Value::Str(name.to_owned()), value))
             .collect();
         let draft = sconce_checkpoint::Draft::from(sconce_checkpoint::Value::Dict(entries));
-        let mut world = World::new(Vec::new());
-        let module = world.add(Module::parse("file", "file.py", text.clone(), false).unwrap());
-        let mut interpreter = Interpreter::new(&mut world, &ScriptLimits::default());
+        let mut loader = ModuleLoader::new(Vec::new());
+        let module = loader.add(Module::parse("file", "file.py", text.clone(), false).unwrap());
+        let mut interpreter = Interpreter::new(&mut loader, &ScriptLimits::default());
         let net = interpreter.evaluate_text(&module, "net").unwrap();
         let loaded = interpreter.load_entries(&net, draft.root());
         if let Err(stop) = loaded {

@@ -7,7 +7,7 @@ use ruff_python_ast::visitor::{Visitor, walk_expr};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_kernels::Exporter;
 
-use super::stop::{Outcome, refuse};
+use super::control_flow::{Outcome, refuse};
 use super::value::{Cell, ClassKind, Code, Id, Value};
 use super::{Interpreter, MAX_NESTED};
 use crate::objects;
@@ -41,19 +41,19 @@ impl Interpreter<'_> {
     }
 
     fn lowered(&mut self, to: &mut Lowering, value: &Value) -> Outcome<objects::Value> {
-        use objects::Value as Made;
+        use objects::Value as ObjectValue;
         Ok(match value {
-            Value::None => Made::None,
-            Value::Bool(value) => Made::Bool(*value),
-            Value::Int(value) => Made::Int(*value),
-            Value::Float(value) => Made::Float(*value),
-            Value::Complex(re, im) => Made::Complex(*re, *im),
-            Value::Str(text) => Made::Str(text.clone()),
-            Value::Library(name) => Made::Library(name.clone()),
-            Value::DType(dtype) => Made::DType(*dtype),
-            Value::Device(device) => Made::Device(device.clone()),
+            Value::None => ObjectValue::None,
+            Value::Bool(value) => ObjectValue::Bool(*value),
+            Value::Int(value) => ObjectValue::Int(*value),
+            Value::Float(value) => ObjectValue::Float(*value),
+            Value::Complex(re, im) => ObjectValue::Complex(*re, *im),
+            Value::Str(text) => ObjectValue::Str(text.clone()),
+            Value::Library(name) => ObjectValue::Library(name.clone()),
+            Value::DType(dtype) => ObjectValue::DType(*dtype),
+            Value::Device(device) => ObjectValue::Device(device.clone()),
             Value::Namespace(_) | Value::NotImplemented | Value::Ellipsis => {
-                Made::Opaque(self.type_name(value))
+                ObjectValue::Opaque(self.type_name(value))
             }
             Value::Ref(id) => {
                 if let Some(known) = to.known.get(id) {
@@ -69,7 +69,7 @@ impl Interpreter<'_> {
     }
 
     fn lowered_cell(&mut self, to: &mut Lowering, id: Id) -> Outcome<objects::Value> {
-        use objects::Value as Made;
+        use objects::Value as ObjectValue;
         let value = Value::Ref(id);
         Ok(match self.arena.get(id) {
             Cell::List(items) => {
@@ -77,7 +77,7 @@ impl Interpreter<'_> {
                 let made = to.heap.new_list(Vec::new());
                 to.known.insert(id, made.clone());
                 let items = self.lowered_all(to, &items)?;
-                if let Made::List(at) = made
+                if let ObjectValue::List(at) = made
                     && let Some(list) = to.heap.list_mut(at)
                 {
                     *list = items;
@@ -90,7 +90,7 @@ impl Interpreter<'_> {
                 to.known.insert(id, made.clone());
                 for (key, value) in entries {
                     let entry = (self.lowered(to, &key)?, self.lowered(to, &value)?);
-                    if let Made::Dict(at) = made
+                    if let ObjectValue::Dict(at) = made
                         && let Some(dict) = to.heap.dict_mut(at)
                     {
                         dict.push(entry);
@@ -107,26 +107,26 @@ impl Interpreter<'_> {
                 }
                 let items = self.lowered_all(to, &items)?;
                 to.open.remove(&id);
-                let made = Made::Tuple(items.into(), class);
+                let made = ObjectValue::Tuple(items.into(), class);
                 to.known.insert(id, made.clone());
                 made
             }
             Cell::Tensor(_) => self.lowered_tensor(to, id)?,
             Cell::Instance(_) => self.lowered_instance(to, id)?,
-            Cell::Class(class) => Made::Class(class.source.clone()),
+            Cell::Class(class) => ObjectValue::Class(class.source.clone()),
             Cell::Function(function) => {
                 let (code, scope) = (function.code.clone(), function.scope);
                 match code {
-                    Code::Lambda(..) => Made::Opaque("<lambda>".into()),
+                    Code::Lambda(..) => ObjectValue::Opaque("<lambda>".into()),
                     Code::Def(function) => self.lowered_function(to, id, function, scope)?,
                 }
             }
             Cell::Method(receiver, function) => {
                 let (receiver, function) = (receiver.clone(), function.clone());
                 match self.lowered(to, &function)? {
-                    Made::Function(mut function) => {
+                    ObjectValue::Function(mut function) => {
                         function.bound = Some(Arc::new(self.lowered(to, &receiver)?));
-                        Made::Function(function)
+                        ObjectValue::Function(function)
                     }
                     other => other,
                 }
@@ -135,7 +135,7 @@ impl Interpreter<'_> {
                 let function = function.clone();
                 self.lowered(to, &function)?
             }
-            _ => Made::Opaque(self.type_name(&value)),
+            _ => ObjectValue::Opaque(self.type_name(&value)),
         })
     }
 
@@ -143,7 +143,7 @@ impl Interpreter<'_> {
         &mut self,
         to: &mut Lowering,
         id: Id,
-        function: crate::world::PyFunction,
+        function: crate::loader::PyFunction,
         scope: Option<Id>,
     ) -> Outcome<objects::Value> {
         let mut captured = Vec::new();
@@ -185,7 +185,7 @@ impl Interpreter<'_> {
     }
 
     fn lowered_instance(&mut self, to: &mut Lowering, id: Id) -> Outcome<objects::Value> {
-        use objects::Value as Made;
+        use objects::Value as ObjectValue;
         let value = Value::Ref(id);
         let Some(instance) = self.arena.instance(&value) else { return refuse("no object") };
         let (class, attributes) = (Value::Ref(instance.class), instance.attributes.clone());
@@ -193,7 +193,7 @@ impl Interpreter<'_> {
         let (source, kind) = (of.source.clone(), of.kind.clone());
         if kind == ClassKind::Enum {
             let name = self.attribute(&value, "name")?;
-            return Ok(Made::Enum(source, self.string(&name)?));
+            return Ok(ObjectValue::Enum(source, self.string(&name)?));
         }
         if !self.is_module_class(&class)? || !attributes.contains_key("_modules") {
             let made =
@@ -201,7 +201,7 @@ impl Interpreter<'_> {
             to.known.insert(id, made.clone());
             for (name, value) in attributes {
                 let value = self.lowered(to, &value)?;
-                if let Made::Object(at) = made
+                if let ObjectValue::Object(at) = made
                     && let Some(object) = to.heap.object_mut(at)
                 {
                     object.attributes.push((name, value));
@@ -221,7 +221,7 @@ impl Interpreter<'_> {
             forward_hooks: Vec::new(),
         });
         to.known.insert(id, made.clone());
-        let Made::Module(at) = made else { return refuse("no module") };
+        let ObjectValue::Module(at) = made else { return refuse("no module") };
         let training = match attributes.get("training") {
             Some(training) => self.truth(&training.clone())?,
             None => true,
@@ -266,7 +266,7 @@ impl Interpreter<'_> {
         &mut self,
         to: &mut Lowering,
         dict: Option<&Value>,
-    ) -> Outcome<Vec<crate::world::PyFunction>> {
+    ) -> Outcome<Vec<crate::loader::PyFunction>> {
         let mut hooks = Vec::new();
         for (_, hook) in self.lowered_members(to, dict)? {
             match hook {

@@ -1,7 +1,7 @@
 //! Values of Python while constructors run, and the arena that holds what has an identity.
 //!
 //! Cells are never taken away, so that cycles and deep structures need no care; the interpreter's
-//! budget bounds what there can be. What nobody can name any more is emptied (`garbage.rs`).
+//! budget bounds what there can be. What nobody can name any more is emptied (`garbage_collection.rs`).
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use sconce_kernels::Tensor;
 use sconce_tensor::DType;
 
-use crate::world::{Module, PyClass, PyFunction};
+use crate::loader::{Module, PyClass, PyFunction};
 
 /// A value of Python.
 #[derive(Debug, Clone)]
@@ -168,7 +168,7 @@ pub(super) struct Function {
 
 /// Where a name is written that a function declares to be of the outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outside {
+pub(super) enum DeclaredScope {
     Global,
     Nonlocal,
 }
@@ -178,7 +178,7 @@ pub(super) enum Outside {
 pub(super) struct Scope {
     pub(super) variables: FxHashMap<Arc<str>, Value>,
     pub(super) parent: Option<Id>,
-    pub(super) declared: FxHashMap<Arc<str>, Outside>,
+    pub(super) declared: FxHashMap<Arc<str>, DeclaredScope>,
     /// The class whose method runs, and what it was called on: what `super()` needs.
     pub(super) owner: Option<Id>,
     pub(super) receiver: Option<Value>,

@@ -10,7 +10,7 @@ use ruff_text_size::Ranged;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_compiler::Error;
 
-use crate::closures::Entered;
+use crate::closures::CalledFunction;
 use crate::frontend::dotted;
 use crate::inheritance::Ancestor;
 use crate::library;
@@ -74,23 +74,23 @@ impl PyClass {
 
 /// All files that have been asked for.
 #[derive(Debug, Default)]
-pub(crate) struct World {
+pub(crate) struct ModuleLoader {
     folders: Vec<PathBuf>,
     modules: FxHashMap<String, Option<Arc<Module>>>,
     /// The functions that were called, by the place of the call.
-    pub(crate) calls: FxHashMap<Arc<str>, Entered>,
+    pub(crate) calls: FxHashMap<Arc<str>, CalledFunction>,
     /// The ancestors of classes, by file and place.
     pub(crate) orders: FxHashMap<(Arc<str>, u32), Arc<[Ancestor]>>,
 }
 
-impl World {
+impl ModuleLoader {
     /// Whether one more call may be followed: each may lead to several.
     pub(crate) fn may_follow(&self) -> bool {
         self.calls.len() < MAX_CALLS
     }
 }
 
-impl World {
+impl ModuleLoader {
     /// Finds modules in these folders, in order.
     pub(crate) fn new(folders: Vec<PathBuf>) -> Self {
         Self { folders, ..Self::default() }
@@ -115,12 +115,12 @@ impl World {
 
     /// The source written here of a module that a folder may have, too: what constructors call where
     /// the library's own does what they cannot.
-    pub(crate) fn stand_in(&mut self, name: &str) -> Result<Option<Arc<Module>>, Error> {
+    pub(crate) fn bundled_source(&mut self, name: &str) -> Result<Option<Arc<Module>>, Error> {
         let key = format!("{name} (written here)");
         if let Some(known) = self.modules.get(&key) {
             return Ok(known.clone());
         }
-        let made = library::stand_in(name)
+        let made = library::bundled_source(name)
             .map(|(text, filename)| Module::parse(name, &filename, text.to_owned(), false))
             .transpose()?
             .map(Arc::new);
@@ -148,7 +148,7 @@ impl World {
                 }
             }
         }
-        library::stand_in(name)
+        library::bundled_source(name)
             .map(|(text, filename)| {
                 Module::parse(name, &filename, text.to_owned(), library::is_package(name))
             })

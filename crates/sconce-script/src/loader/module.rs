@@ -11,8 +11,8 @@ use sconce_syntax::{Range, Source, SourceRange};
 use super::Object;
 use crate::frontend::dotted;
 use crate::nesting;
+use crate::rebinding;
 use crate::snippet::Snippet;
-use crate::top_level;
 
 /// A parsed Python file.
 #[derive(Debug)]
@@ -201,7 +201,7 @@ impl Module {
     /// Of branches, the ones that hold in a plain run of the program count: `try` goes well, and
     /// conditions are taken for true but for the well-known false ones.
     pub(crate) fn bind_statement(&mut self, statement: py::Stmt) {
-        let changed = top_level::changed_names(&statement);
+        let changed = rebinding::changed_names(&statement);
         if !changed.is_empty() {
             let statement = Arc::new(statement.clone());
             for name in changed {

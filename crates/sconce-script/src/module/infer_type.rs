@@ -153,6 +153,6 @@ impl Python {
     }
 }
 
-fn qualified_name(class: &crate::world::PyClass) -> String {
+fn qualified_name(class: &crate::loader::PyClass) -> String {
     format!("{}.{}", class.module.name, class.name())
 }
