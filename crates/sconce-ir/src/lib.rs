@@ -31,4 +31,4 @@ pub use unit::{
     Attribute as ClassAttribute, Class, ClassConstant, ClassId, Function, FunctionId, Interface,
     InterfaceId, Role, Unit,
 };
-pub use verify::{VerifyError, verify};
+pub use verify::{VerifyError, verify, verify_after, verify_links_after};

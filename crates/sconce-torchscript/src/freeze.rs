@@ -6,7 +6,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_checkpoint::ErrorKind;
 use sconce_ir::alias::{AliasAnalyser, is_mutable};
 use sconce_ir::passes::{self, InlineError};
-use sconce_ir::{ClassId, Constant, Graph, NodeId, Prim, Unit, ValueId as GraphValue};
+use sconce_ir::{
+    ClassId, Constant, Graph, NodeId, Prim, Unit, ValueId as GraphValue, verify_after,
+};
 
 use crate::Error;
 use crate::constants::constant;
@@ -65,9 +67,11 @@ impl Module {
         let mut loaded = self.lock();
         // Numbers and flags first: branches that they rule out change nothing any more.
         Freezer::new(&mut graph, &mut loaded, self.value()).replace(Folding::Immutable, analyse)?;
+        verify_after("freeze: immutable attributes", &graph);
         passes::constant_propagation_immutable_types(&mut graph);
         passes::eliminate_dead_code(&mut graph);
         Freezer::new(&mut graph, &mut loaded, self.value()).replace(Folding::All, analyse)?;
+        verify_after("freeze: all attributes", &graph);
         passes::constant_propagation_immutable_types(&mut graph);
         passes::constant_pooling(&mut graph);
         passes::eliminate_dead_code(&mut graph);
@@ -115,15 +119,7 @@ impl<'f> Freezer<'f> {
 
     /// All nodes in program order.
     fn nodes(&self) -> Vec<NodeId> {
-        let mut out = Vec::new();
-        let mut queue: Vec<NodeId> = self.graph.block_nodes(self.graph.root()).rev().collect();
-        while let Some(node) = queue.pop() {
-            out.push(node);
-            for &inner in self.graph.node(node).blocks().iter().rev() {
-                queue.extend(self.graph.block_nodes(inner).rev());
-            }
-        }
-        out
+        self.graph.preorder(self.graph.root()).collect()
     }
 
     fn slot(&self, object: ValueId, name: &str) -> Option<(usize, ValueId)> {

@@ -11,4 +11,5 @@ pub fn annotate_warns(graph: &mut Graph, next: &mut i64) {
         graph.node_mut(node).set_attribute("warn_id", Attribute::Int(*next));
         *next += 1;
     }
+    super::finish(graph, "annotate_warns");
 }

@@ -9,6 +9,7 @@ pub fn lower_simple_tuples(graph: &mut Graph) {
     for node in nodes {
         lower(graph, node);
     }
+    super::finish(graph, "lower_simple_tuples");
     eliminate_dead_code(graph);
 }
 
