@@ -22,7 +22,7 @@ from torch.utils import _pytree as pytree
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "operators"))
 from generate import call_of, own  # noqa: E402
 
-GRADIENTS = pathlib.Path(__file__).resolve().parents[2] / "crates/sconce-runtime/src/gradients"
+GRADIENTS = pathlib.Path(__file__).resolve().parents[2] / "crates/sconce-runtime/src/autograd"
 TYPES = {"SymInt": "int", "Scalar": "number", "ScalarType": "int", "Layout": "int", "MemoryFormat": "int"}
 Rule = collections.namedtuple("Rule", "kind functions schema")
 

@@ -1,7 +1,7 @@
 //! What the command line takes for values: Python's literals, and calls that make tensors.
 #![no_main]
 
-#[path = "../../crates/sconce-cli/src/input/constructor.rs"]
+#[path = "../../crates/sconce-cli/src/call/input/constructor.rs"]
 #[allow(unreachable_pub, reason = "a part of the command")]
 mod constructor;
 

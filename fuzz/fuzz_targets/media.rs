@@ -1,10 +1,16 @@
 //! Sound and pictures as arguments of programs.
 #![no_main]
 
-#[path = "../../crates/sconce-cli/src/input/picture.rs"]
+#[path = "../../crates/sconce-cli/src/call/input/picture.rs"]
 #[allow(unreachable_pub, reason = "a part of the command")]
 mod picture;
-#[path = "../../crates/sconce-cli/src/input/sound.rs"]
+#[path = "../../crates/sconce-cli/src/call/input/pixels.rs"]
+#[allow(unreachable_pub, reason = "a part of the command")]
+mod pixels;
+#[path = "../../crates/sconce-cli/src/call/input/resample.rs"]
+#[allow(unreachable_pub, reason = "a part of the command")]
+mod resample;
+#[path = "../../crates/sconce-cli/src/call/input/sound.rs"]
 #[allow(unreachable_pub, reason = "a part of the command")]
 mod sound;
 
@@ -33,14 +39,16 @@ mod error {
 }
 
 #[allow(unreachable_pub, reason = "a part of the command")]
-mod calling {
-    #[derive(Default)]
-    pub struct PictureOptions {
-        pub resize: Option<(u32, u32)>,
-        pub gray: bool,
-        pub rgb: bool,
-        pub mean: Vec<f32>,
-        pub std: Vec<f32>,
+mod arguments {
+    pub mod call {
+        #[derive(Default)]
+        pub struct PictureOptions {
+            pub resize: Option<(u32, u32)>,
+            pub gray: bool,
+            pub rgb: bool,
+            pub mean: Vec<f32>,
+            pub std: Vec<f32>,
+        }
     }
 }
 
@@ -51,7 +59,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(!error.message().is_empty());
     }
     let gray = bytes.len() % 2 == 0;
-    let options = calling::PictureOptions { gray, resize: Some((3, 5)), ..Default::default() };
+    let options = arguments::call::PictureOptions { gray, resize: Some((3, 5)), ..Default::default() };
     if let Err(error) = picture::read(bytes, &options, "fuzz.png") {
         assert!(!error.message().is_empty());
     }

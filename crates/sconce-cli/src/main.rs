@@ -4,36 +4,24 @@
 //! is a file in `verbs/`; how things look is decided in `output/`, how they fail in `error.rs`.
 #![allow(unreachable_pub, reason = "a binary has no public surface; pub says: for other files")]
 
-mod atomic;
-mod calling;
-mod carried;
-mod ceiling;
+mod arguments;
+mod call;
 mod cli;
-mod deadline;
+mod entry;
 mod error;
-#[cfg(target_os = "linux")]
-mod fault;
-mod file_set;
-mod glob;
-mod input;
-mod interrupt;
-mod open;
+mod graph;
 mod output;
-mod overflow;
-mod pick;
-mod pieces;
-mod python;
-mod rename;
-mod run;
-mod saving;
-mod script;
-mod suggest;
+mod process;
+mod read;
+mod report;
+mod select;
 mod verbs;
+mod write;
 
 /// Counts what the process holds, so that `--max-memory` binds all of it.
 #[global_allocator]
 static ALLOCATOR: sconce::run::CountingAllocator = sconce::run::CountingAllocator;
 
 fn main() -> std::process::ExitCode {
-    run::main()
+    entry::main()
 }

@@ -11,8 +11,8 @@ mod nesting;
 mod passes;
 pub mod print;
 mod resolver;
-mod similar;
 pub mod ssa;
+mod suggestions;
 mod upgraders;
 
 pub use annotations::type_of_expression;

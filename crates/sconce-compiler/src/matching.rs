@@ -11,11 +11,11 @@ use sconce_syntax::SourceRange;
 
 use crate::builtins::Builtin;
 use crate::emit::Emitter;
-use crate::{Error, similar, upgraders};
+use crate::{Error, suggestions, upgraders};
 
 /// Something that is passed to a call.
 #[derive(Clone)]
-pub(crate) enum Passed {
+pub(crate) enum ArgumentValue {
     /// A value.
     Value(ValueId),
     /// A default, which becomes a constant each time it is looked at.
@@ -26,20 +26,20 @@ pub(crate) enum Passed {
 #[derive(Clone)]
 pub(crate) struct Keyword {
     pub(crate) name: Arc<str>,
-    pub(crate) value: Passed,
+    pub(crate) value: ArgumentValue,
 }
 
 /// What a call passes.
 #[derive(Clone, Copy)]
 pub(crate) struct Arguments<'a> {
-    pub(crate) positional: &'a [Passed],
+    pub(crate) positional: &'a [ArgumentValue],
     pub(crate) keywords: &'a [Keyword],
     /// What a method's operator is bound to: it goes where the argument is called `self`.
-    pub(crate) receiver: Option<&'a Passed>,
+    pub(crate) receiver: Option<&'a ArgumentValue>,
 }
 
 impl<'a> Arguments<'a> {
-    pub(crate) fn positional(positional: &'a [Passed]) -> Self {
+    pub(crate) fn positional(positional: &'a [ArgumentValue]) -> Self {
         Self { positional, keywords: &[], receiver: None }
     }
 }
@@ -86,10 +86,10 @@ const EMPTY_LIST_HINT: &str = "Empty lists default to List[Tensor]. Add a variab
                                the list for Python 2)\n";
 
 impl Emitter<'_> {
-    fn value_of(&mut self, passed: &Passed) -> ValueId {
+    fn value_of(&mut self, passed: &ArgumentValue) -> ValueId {
         match passed {
-            Passed::Value(value) => *value,
-            Passed::Default(constant) => self.constant(constant, None),
+            ArgumentValue::Value(value) => *value,
+            ArgumentValue::Default(constant) => self.constant(constant, None),
         }
     }
 
@@ -102,7 +102,7 @@ impl Emitter<'_> {
         symbol: &str,
         inputs: &[ValueId],
     ) -> Result<ValueId, Error> {
-        let passed: Vec<Passed> = inputs.iter().copied().map(Passed::Value).collect();
+        let passed: Vec<ArgumentValue> = inputs.iter().copied().map(ArgumentValue::Value).collect();
         self.call_operator(at, symbol, Arguments::positional(&passed))
     }
 
@@ -152,7 +152,7 @@ impl Emitter<'_> {
 
     fn unknown_operator(&self, at: Option<Range>, symbol: &str) -> Error {
         let mut message = format!("Unknown builtin op: {symbol}.\n");
-        let similar = similar::operators(symbol);
+        let similar = suggestions::operators(symbol);
         if similar.is_empty() {
             let _ = writeln!(
                 message,
@@ -213,7 +213,7 @@ impl Emitter<'_> {
     fn inline_builtin(&mut self, builtin: &Builtin, inputs: &[ValueId]) -> ValueId {
         let parameters = builtin.graph.inputs().iter().copied();
         let mut map = parameters.zip(inputs.iter().copied()).collect();
-        let point = self.point();
+        let point = self.insertion_point();
         let results = self.graph.insert_copy(&builtin.graph, builtin.graph.root(), point, &mut map);
         match results.first() {
             Some(&result) => result,
@@ -327,7 +327,7 @@ impl Emitter<'_> {
                 }
                 &keywords[index].value
             } else if let Some(value) = &argument.default {
-                default = Passed::Default(value.clone());
+                default = ArgumentValue::Default(value.clone());
                 &default
             } else {
                 failures.note(schema, || format!("Argument {} not provided.\n", argument.name));
@@ -382,7 +382,7 @@ impl Emitter<'_> {
         &mut self,
         call: &mut Call<'_>,
         argument: &Argument,
-        rest: &[Passed],
+        rest: &[ArgumentValue],
         failures: &mut Failures<'_>,
     ) -> Result<Rest, Error> {
         let Some(first) = rest.first() else { return Ok(Rest::IsAList) };
@@ -407,7 +407,7 @@ impl Emitter<'_> {
         &mut self,
         call: &mut Call<'_>,
         argument: &Argument,
-        passed: &Passed,
+        passed: &ArgumentValue,
         failures: &mut Failures<'_>,
     ) -> Result<Option<ValueId>, Error> {
         let mut value = self.value_of(passed);

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 use sconce_ir::operators::{self, CURRENT_VERSION};
-use sconce_ir::{BlockId, Graph, NodeId, Schema, Unit};
+use sconce_ir::{BlockId, Graph, NodeId, Schema, Unit, verify_links_after};
 use sconce_syntax::Source;
 
 use crate::Error;
@@ -86,6 +86,7 @@ pub(crate) fn replace(graph: &mut Graph, outdated: &FxHashMap<NodeId, usize>) {
             replace_node(graph, node, &table()[index]);
         }
     }
+    verify_links_after("upgraders", graph);
     graph.op_version = Some(CURRENT_VERSION);
 }
 

@@ -119,7 +119,7 @@ fn records_are_pytorch_s() {
         .map(|(name, ty)| ClassAttribute { name: name.into(), ty, role: Role::Plain })
         .into();
     let mut graph = Graph::parse_in(GRAPH, &unit).unwrap();
-    let nodes: Vec<NodeId> = graph.walk(graph.root()).collect();
+    let nodes: Vec<NodeId> = graph.preorder(graph.root()).collect();
     assert_eq!(nodes.len(), NODES.len());
     for (node, &(start, end)) in nodes.into_iter().zip(NODES) {
         let range = SourceRange::new(Arc::clone(&source), Range::new(start, end));

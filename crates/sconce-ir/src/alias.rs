@@ -3,7 +3,7 @@
 //! The model is that of PyTorch's `AliasDb`: a value points to the values it may be a view of, or
 //! has memory of its own; what comes from outside, goes into a container or comes out of one shares
 //! one *wildcard* per type. As there, what a loop's body gives is not carried back to what it takes.
-//! [`AliasAnalyser::directed`] knows more than PyTorch: what goes into a container may come out of any,
+//! [`AliasAnalyser::precise`] knows more than PyTorch: what goes into a container may come out of any,
 //! as may what came from outside, but does not become the latter.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -60,12 +60,12 @@ pub struct AliasAnalyser<'a> {
     contains: Vec<SmallVec<[Element; 1]>>,
     wildcards: FxHashMap<Type, Element>,
     is_wildcard: Vec<bool>,
-    /// What may come out of containers, where the analysis is directed: it points to the wildcard of its
+    /// What may come out of containers, where the analysis is precise: it points to the wildcard of its
     /// type and to all that goes into containers.
     from_containers: FxHashMap<Type, Element>,
     writes: FxHashMap<NodeId, Writes>,
     /// Whether it is more exact than PyTorch's.
-    directed: bool,
+    precise: bool,
 }
 
 /// What one node writes to.
@@ -102,11 +102,11 @@ impl<'a> AliasAnalyser<'a> {
 
     /// Analyses a graph more exactly than PyTorch does: a value with memory of its own that is put into
     /// a container still has memory of its own.
-    pub fn directed(graph: &'a Graph) -> Self {
+    pub fn precise(graph: &'a Graph) -> Self {
         Self::analyse(graph, true)
     }
 
-    fn analyse(graph: &'a Graph, directed: bool) -> Self {
+    fn analyse(graph: &'a Graph, precise: bool) -> Self {
         let mut analyser = Self {
             graph,
             elements: vec![NOTHING; graph.value_count()],
@@ -117,20 +117,20 @@ impl<'a> AliasAnalyser<'a> {
             is_wildcard: Vec::new(),
             from_containers: FxHashMap::default(),
             writes: FxHashMap::default(),
-            directed,
+            precise,
         };
         for &input in graph.inputs() {
             analyser.set_wildcard(input);
         }
         analyser.block(graph.root());
-        analyser.shorten();
+        analyser.collapse_chains();
         analyser
     }
 
     /// Takes chains of elements, each of which points to one other, as one element. What points
     /// elsewhere points to wildcards and to what was made before it; what comes out of containers, which
     /// may be anything, comes last.
-    fn shorten(&mut self) {
+    fn collapse_chains(&mut self) {
         let mut last: Vec<Element> = self.from_containers.values().copied().collect();
         last.sort_unstable();
         let is_last = |element: &Element| last.binary_search(element).is_ok();
@@ -222,7 +222,7 @@ impl<'a> AliasAnalyser<'a> {
             }
             open.extend_from_slice(targets);
         }
-        let mut outside = (0..self.location_count() as u32).filter(|&at| self.is_outside(at));
+        let mut outside = (0..self.location_count() as u32).filter(|&at| self.escapes(at));
         writes.everything && outside.any(holds)
     }
 
@@ -231,14 +231,14 @@ impl<'a> AliasAnalyser<'a> {
     }
 
     /// Whether a location is memory that something outside of the graph may see.
-    pub fn is_outside(&self, location: u32) -> bool {
+    pub fn escapes(&self, location: u32) -> bool {
         self.is_wildcard[location as usize]
     }
 
     /// For each location, whether any node may write to it.
     pub fn all_written(&self) -> Vec<bool> {
         let mut all = vec![false; self.location_count()];
-        for node in self.graph.walk(self.graph.root()) {
+        for node in self.graph.preorder(self.graph.root()) {
             self.writes_to(node, |location| {
                 all[location as usize] = true;
                 false
@@ -285,7 +285,7 @@ impl<'a> AliasAnalyser<'a> {
         if let Kind::Prim(prim) = node.kind {
             match prim {
                 Prim::If => return self.branches(id),
-                Prim::Loop => return self.cycle(id),
+                Prim::Loop => return self.loop_node(id),
                 Prim::Fork | Prim::ForkClosure | Prim::Awaitable | Prim::AwaitableClosure => {
                     self.forget(node.inputs());
                     return self.create(id);
@@ -294,7 +294,7 @@ impl<'a> AliasAnalyser<'a> {
                     return self.container(id);
                 }
                 Prim::TupleUnpack | Prim::TupleIndex | Prim::TupleSlice | Prim::ListUnpack => {
-                    return node.outputs().iter().for_each(|&output| self.come_out(output));
+                    return node.outputs().iter().for_each(|&output| self.leave_container(output));
                 }
                 Prim::GetAttr | Prim::PythonOp | Prim::Load => return self.forget(node.outputs()),
                 Prim::UncheckedCast | Prim::UncheckedUnwrapOptional => {
@@ -339,7 +339,7 @@ impl<'a> AliasAnalyser<'a> {
         }
     }
 
-    fn cycle(&mut self, id: NodeId) {
+    fn loop_node(&mut self, id: NodeId) {
         let node = self.graph.node(id);
         let Some(&body) = node.blocks().first() else { return };
         let inputs = self.graph.block_inputs(body).get(1..).unwrap_or_default();
@@ -358,7 +358,7 @@ impl<'a> AliasAnalyser<'a> {
             return;
         }
         if !self.stays_inside(container) {
-            return node.inputs().iter().for_each(|&input| self.enter(input));
+            return node.inputs().iter().for_each(|&input| self.enter_container(input));
         }
         for &input in node.inputs() {
             let element = self.elements[input.0 as usize];
@@ -409,12 +409,12 @@ impl<'a> AliasAnalyser<'a> {
             if alias.is_write {
                 self.write(id, input);
                 // The elements of a list may be anything that went into it.
-                if self.directed && !std::ptr::eq(whole, alias) {
+                if self.precise && !std::ptr::eq(whole, alias) {
                     self.writes.entry(id).or_default().everything = true;
                 }
             }
             if is_wildcard(&alias.after) {
-                self.enter(input);
+                self.enter_container(input);
             }
         }
         if self.gives_operands(id) {
@@ -431,7 +431,7 @@ impl<'a> AliasAnalyser<'a> {
                 continue;
             };
             if is_wildcard(&alias.before) || is_wildcard(&alias.after) {
-                self.come_out(output);
+                self.leave_container(output);
                 continue;
             }
             self.fresh(output);
@@ -449,7 +449,7 @@ impl<'a> AliasAnalyser<'a> {
     /// Whether a node may give what it takes without its schema's saying so, which PyTorch's analysis
     /// takes no notice of.
     fn gives_operands(&self, id: NodeId) -> bool {
-        self.directed && GIVE_OPERANDS.contains(&self.graph.node(id).kind.symbol())
+        self.precise && GIVE_OPERANDS.contains(&self.graph.node(id).kind.symbol())
     }
 
     /// The results of such a node: its operands, or what is in its operands.
@@ -459,7 +459,7 @@ impl<'a> AliasAnalyser<'a> {
             self.fresh(output);
             for &input in node.inputs() {
                 match self.graph.ty(input) {
-                    Type::List(_) => self.come_out(output),
+                    Type::List(_) => self.leave_container(output),
                     _ => self.point(&[output], &[input]),
                 }
             }
@@ -544,19 +544,19 @@ impl<'a> AliasAnalyser<'a> {
     }
 
     /// Says that a value goes into a container, from which it may come out anywhere.
-    fn enter(&mut self, value: ValueId) {
+    fn enter_container(&mut self, value: ValueId) {
         self.pass(value, |all, element| (all, element));
     }
 
     /// Says that a value comes out of a container.
-    fn come_out(&mut self, value: ValueId) {
+    fn leave_container(&mut self, value: ValueId) {
         self.pass(value, |all, element| (element, all));
     }
 
     /// Makes one of what containers hold and a value point to the other.
     fn pass(&mut self, value: ValueId, which: fn(Element, Element) -> (Element, Element)) {
         let ty = self.graph.ty(value);
-        if !self.directed || !is_mutable(ty) {
+        if !self.precise || !is_mutable(ty) {
             return self.set_wildcard(value);
         }
         self.fresh(value);
@@ -662,9 +662,9 @@ mod tests {
             let graph = Graph::parse(&text).unwrap();
             let (input, output) =
                 (graph.block_inputs(graph.root())[0], graph.block_outputs(graph.root())[0]);
-            let [plain, directed] = [AliasAnalyser::new(&graph), AliasAnalyser::directed(&graph)]
+            let [plain, precise] = [AliasAnalyser::new(&graph), AliasAnalyser::precise(&graph)]
                 .map(|analyser| analyser.may_alias(input, output));
-            assert_eq!((plain, directed), (known, possible), "{call}");
+            assert_eq!((plain, precise), (known, possible), "{call}");
         }
     }
 
@@ -678,6 +678,6 @@ mod tests {
         let graph = Graph::parse(text).unwrap();
         let (input, output) =
             (graph.block_inputs(graph.root())[0], graph.block_outputs(graph.root())[0]);
-        assert!(AliasAnalyser::directed(&graph).may_alias(input, output));
+        assert!(AliasAnalyser::precise(&graph).may_alias(input, output));
     }
 }

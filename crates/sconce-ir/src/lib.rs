@@ -18,7 +18,8 @@ mod verify;
 
 pub use constant::{Constant, DEVICE_KINDS, TensorConstant, float_text, quoted};
 pub use graph::{
-    Attribute, BlockId, BlockNodes, Graph, MAX_BLOCK_DEPTH, Node, NodeId, Use, Value, ValueId, Walk,
+    Attribute, BlockId, BlockNodes, Graph, MAX_BLOCK_DEPTH, Node, NodeId, Preorder, Use, Value,
+    ValueId,
 };
 pub use hash::{hash_bytes, hash_constant, hash_float, hash_sequence};
 pub use kind::{Kind, Prim};
@@ -30,4 +31,4 @@ pub use unit::{
     Attribute as ClassAttribute, Class, ClassConstant, ClassId, Function, FunctionId, Interface,
     InterfaceId, Role, Unit,
 };
-pub use verify::{VerifyError, verify};
+pub use verify::{VerifyError, verify, verify_after, verify_links_after};

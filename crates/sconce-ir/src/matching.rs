@@ -25,7 +25,7 @@ impl Graph {
 
     /// Finds the operators of the nodes that have none.
     pub(crate) fn match_operators(&mut self) {
-        let nodes: Vec<NodeId> = self.walk(self.root()).collect();
+        let nodes: Vec<NodeId> = self.preorder(self.root()).collect();
         for node in nodes {
             if self.node(node).operator.is_none() {
                 self.node_mut(node).operator = self.operator(node).map(|operator| operator.id);

@@ -30,8 +30,13 @@ impl std::error::Error for VerifyError {}
 /// # Errors
 /// Everything that is wrong.
 pub fn verify(graph: &Graph) -> Result<(), Vec<VerifyError>> {
+    run(graph, true)
+}
+
+fn run(graph: &Graph, shapes: bool) -> Result<(), Vec<VerifyError>> {
     let mut verifier = Verifier {
         graph,
+        shapes,
         errors: Vec::new(),
         visible: vec![false; graph.value_count()],
         visited: vec![false; graph.node_count()],
@@ -42,12 +47,32 @@ pub fn verify(graph: &Graph) -> Result<(), Vec<VerifyError>> {
     if verifier.errors.is_empty() { Ok(()) } else { Err(verifier.errors) }
 }
 
-/// Panics when a graph does not hold together; for debug builds, after each pass.
+/// Verifies a graph after a pass. For the end of every pass; it does nothing in release builds.
+///
+/// # Panics
+/// In debug builds and tests, when [`verify`] refuses the graph; the message names the pass.
 #[track_caller]
-pub(crate) fn debug_verify(graph: &Graph, pass: &str) {
-    if cfg!(debug_assertions)
-        && let Err(errors) = verify(graph)
-    {
+pub fn verify_after(pass: &str, graph: &Graph) {
+    if cfg!(debug_assertions) {
+        blame(pass, graph, verify(graph));
+    }
+}
+
+/// As [`verify_after`], for a graph whose instructions are not in their final form: loops that do not
+/// carry values yet. Links, uses and order are verified, numbers of inputs, outputs and blocks are not.
+///
+/// # Panics
+/// As [`verify_after`].
+#[track_caller]
+pub fn verify_links_after(pass: &str, graph: &Graph) {
+    if cfg!(debug_assertions) {
+        blame(pass, graph, run(graph, false));
+    }
+}
+
+#[track_caller]
+fn blame(pass: &str, graph: &Graph, result: Result<(), Vec<VerifyError>>) {
+    if let Err(errors) = result {
         let list: Vec<String> = errors.iter().map(ToString::to_string).collect();
         panic!("after {pass}: {}\n{graph}", list.join("\n"));
     }
@@ -55,6 +80,8 @@ pub(crate) fn debug_verify(graph: &Graph, pass: &str) {
 
 struct Verifier<'a> {
     graph: &'a Graph,
+    /// Whether numbers of inputs, outputs and blocks are checked.
+    shapes: bool,
     errors: Vec<VerifyError>,
     visible: Vec<bool>,
     visited: Vec<bool>,
@@ -183,6 +210,9 @@ impl Verifier<'_> {
 
     /// The number of inputs, outputs and blocks, and the types that must agree.
     fn shape(&mut self, id: NodeId) {
+        if !self.shapes {
+            return;
+        }
         let graph = self.graph;
         let node = graph.node(id);
         let (inputs, outputs) = (node.inputs().len(), node.outputs().len());

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sconce_ir::operators::{self, outside};
+use sconce_ir::operators::{self, forbidden};
 use sconce_syntax::{Lexer, Source, TokenKind};
 
 use crate::report::{Finding, Rule, Sink, shortened};
@@ -44,7 +44,7 @@ pub(crate) fn examine(text: &str, entry: &str, certain: bool, sink: &mut Sink) {
         }
     };
     for (symbol, &(at, count)) in &mentions.operators {
-        if let Some(reason) = outside::reason(symbol) {
+        if let Some(reason) = forbidden::reason(symbol) {
             add(Rule::ForbiddenOperator, symbol, reason, at, count, entry, sink);
         } else if !is_known(symbol) {
             let reason =
@@ -54,7 +54,7 @@ pub(crate) fn examine(text: &str, entry: &str, certain: bool, sink: &mut Sink) {
     }
     if mentions.namespace.is_some() {
         for (attribute, &at) in &mentions.attributes {
-            if outside::has_member(attribute) {
+            if forbidden::has_member(attribute) {
                 let reason = "the code gives the operators another name, and then mentions one that \
                               reaches outside";
                 add(Rule::ForbiddenOperator, attribute, reason, at, 1, entry, sink);
@@ -65,7 +65,7 @@ pub(crate) fn examine(text: &str, entry: &str, certain: bool, sink: &mut Sink) {
 
 /// Adds the operators that a mobile program lists by name.
 pub(crate) fn operator_name(symbol: &str, offset: u64, entry: &str, sink: &mut Sink) {
-    if let Some(reason) = outside::reason(symbol) {
+    if let Some(reason) = forbidden::reason(symbol) {
         add(Rule::ForbiddenOperator, symbol, reason, offset, 1, entry, sink);
     }
 }
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn operators_that_reach_outside() {
+    fn forbidden_operators() {
         let cases = [
             ("def f(x):\n  torch.save(x, \"f\")\n", "aten::save"),
             ("def f():\n  return torch.from_file(\"f\")\n", "aten::from_file"),

@@ -8,7 +8,7 @@ use ruff_text_size::Ranged;
 use sconce_compiler::Error;
 
 use crate::frontend::dotted;
-use crate::world::{Module, Object, PyFunction, World};
+use crate::loader::{Module, ModuleLoader, Object, PyFunction};
 
 /// How many names and calls lead from an expression to what it stands for.
 const MAX_STEPS: usize = 64;
@@ -18,14 +18,14 @@ const TRANSPARENT: &[&str] = &["torch.jit.script", "torch.jit.script_if_tracing"
 
 /// A function that was called.
 #[derive(Debug, Clone)]
-pub(crate) struct Entered {
+pub(crate) struct CalledFunction {
     /// The names inside it.
     inner: Arc<Module>,
     /// The expression that it returns.
     result: Arc<py::Expr>,
 }
 
-impl World {
+impl ModuleLoader {
     /// What an expression stands for: what its names lead to, what the functions that it calls
     /// return. [`Object::Value`] is an expression that leads no further.
     pub(crate) fn object(
@@ -76,7 +76,7 @@ impl World {
             }
             Some(Object::Function(function)) if function.def.decorator_list.is_empty() => {
                 let key: Arc<str> = format!("{}:{}", module.key(), call.start().to_u32()).into();
-                let Entered { inner, result } = match self.calls.get(&key) {
+                let CalledFunction { inner, result } = match self.calls.get(&key) {
                     Some(known) => known.clone(),
                     None if !self.may_follow() => return Ok(None),
                     None => {
@@ -102,7 +102,7 @@ impl World {
         function: &PyFunction,
         key: &Arc<str>,
         steps: usize,
-    ) -> Result<Option<Entered>, Error> {
+    ) -> Result<Option<CalledFunction>, Error> {
         let mut inner = Module::inside(&function.module, Arc::clone(key));
         let parameters = &function.def.parameters;
         let positional = parameters.posonlyargs.iter().chain(&parameters.args);
@@ -127,14 +127,14 @@ impl World {
         mut inner: Module,
         statements: &[py::Stmt],
         steps: usize,
-    ) -> Result<Option<Entered>, Error> {
+    ) -> Result<Option<CalledFunction>, Error> {
         let mut rest: Vec<&py::Stmt> = statements.iter().rev().collect();
         while let Some(statement) = rest.pop() {
             match statement {
                 py::Stmt::Return(statement) => {
                     let Some(value) = &statement.value else { return Ok(None) };
                     let (inner, result) = (Arc::new(inner), Arc::new((**value).clone()));
-                    return Ok(Some(Entered { inner, result }));
+                    return Ok(Some(CalledFunction { inner, result }));
                 }
                 py::Stmt::If(statement) => {
                     let scope = Arc::new(inner);

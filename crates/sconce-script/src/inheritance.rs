@@ -6,7 +6,7 @@ use ruff_python_ast as py;
 use sconce_compiler::Error;
 
 use crate::frontend::dotted;
-use crate::world::{Object, PyClass, PyFunction, World};
+use crate::loader::{ModuleLoader, Object, PyClass, PyFunction};
 
 /// How many classes may be derived from each other.
 const MAX_DEPTH: usize = 64;
@@ -85,7 +85,7 @@ impl PyClass {
     }
 }
 
-impl World {
+impl ModuleLoader {
     /// A class and all that it is derived from, in the order in which Python looks members up
     /// (C3): `class.__mro__` without `object`.
     ///
@@ -218,25 +218,25 @@ pub(crate) fn merged<T: Clone>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::Module;
+    use crate::loader::Module;
 
-    fn world(text: &str) -> (World, Arc<Module>) {
-        let mut world = World::new(Vec::new());
-        let module = world.add(Module::parse("file", "file.py", text.to_owned(), false).unwrap());
-        (world, module)
+    fn loader(text: &str) -> (ModuleLoader, Arc<Module>) {
+        let mut loader = ModuleLoader::new(Vec::new());
+        let module = loader.add(Module::parse("file", "file.py", text.to_owned(), false).unwrap());
+        (loader, module)
     }
 
-    fn class(world: &mut World, module: &Arc<Module>, name: &str) -> PyClass {
-        match world.lookup(module, name).unwrap() {
+    fn class(loader: &mut ModuleLoader, module: &Arc<Module>, name: &str) -> PyClass {
+        match loader.lookup(module, name).unwrap() {
             Some(Object::Class(class)) => class,
             other => panic!("{other:?}"),
         }
     }
 
     fn order(text: &str, name: &str) -> Result<String, String> {
-        let (mut world, module) = world(text);
-        let class = class(&mut world, &module, name);
-        let order = world.mro(&class).map_err(|error| error.message().to_owned())?;
+        let (mut loader, module) = loader(text);
+        let class = class(&mut loader, &module, name);
+        let order = loader.mro(&class).map_err(|error| error.message().to_owned())?;
         let names: Vec<String> = order
             .iter()
             .map(|ancestor| match ancestor {
@@ -283,14 +283,14 @@ mod tests {
     fn members_are_those_of_the_first_class_that_has_them() {
         let text = "class A:\n    x = 1\n    def f(self): pass\n    def g(self): pass\n\
                     class B(A):\n    y: int = 2\n    def f(self): pass\n";
-        let (mut world, module) = world(text);
-        let b = class(&mut world, &module, "B");
+        let (mut loader, module) = loader(text);
+        let b = class(&mut loader, &module, "B");
         for (name, owner) in [("f", "B"), ("g", "A"), ("x", "A"), ("y", "B")] {
-            let member = world.class_member(&b, name).unwrap().unwrap();
+            let member = loader.class_member(&b, name).unwrap().unwrap();
             assert_eq!(member.owner.name(), owner, "{name}");
         }
-        assert!(world.class_member(&b, "z").unwrap().is_none());
-        assert!(world.method(&b, "x").unwrap().is_none());
-        assert_eq!(world.method(&b, "g").unwrap().unwrap().name(), "g");
+        assert!(loader.class_member(&b, "z").unwrap().is_none());
+        assert!(loader.method(&b, "x").unwrap().is_none());
+        assert_eq!(loader.method(&b, "g").unwrap().unwrap().name(), "g");
     }
 }

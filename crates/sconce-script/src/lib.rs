@@ -6,20 +6,20 @@
 //! `torch.jit.save` saves it ([`sconce_torchscript`]).
 
 mod closures;
-mod construct;
 mod error;
 mod frontend;
 mod inheritance;
+mod interpreter;
 mod library;
 mod limits;
+mod loader;
 mod module;
 mod nesting;
 mod objects;
+mod rebinding;
 mod resolver;
 mod script;
 mod snippet;
-mod top_level;
-mod world;
 
 pub use error::Error;
 pub use limits::ScriptLimits;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sconce_tensor::{DType, Tensor};
 
-use crate::world::{PyClass, PyFunction};
+use crate::loader::{PyClass, PyFunction};
 
 /// A value of Python, as constructors make them. What can be changed, or is the same object in two
 /// places, is in the [`Heap`].

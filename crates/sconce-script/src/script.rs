@@ -10,12 +10,12 @@ use sconce_syntax::sexpr::Node;
 use sconce_torchscript::{Module, Object, Value, Values};
 
 use crate::Error;
-use crate::construct::{Construction, construct};
+use crate::interpreter::{Construction, construct};
 use crate::limits::ScriptLimits;
+use crate::loader::{self, ModuleLoader, PyFunction};
 use crate::module::Modules;
 use crate::objects::{self, Heap, Id};
 use crate::resolver::{Python, tree};
-use crate::world::{self, PyFunction, World};
 
 /// Compiles a function or module of a Python file: `torch.jit.script`.
 ///
@@ -114,7 +114,7 @@ impl ScriptOptions {
     /// PyTorch's wording where that says it.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Scripted, Error> {
         let path = path.as_ref();
-        let text = world::read(path)?;
+        let text = loader::read(path)?;
         self.compile(&path.display().to_string(), text, self.folders(path))
     }
 
@@ -131,7 +131,7 @@ impl ScriptOptions {
     /// that TorchScript does not have.
     pub fn tree(&self, path: impl AsRef<Path>) -> Result<String, Error> {
         let path = path.as_ref();
-        let text = world::read(path)?;
+        let text = loader::read(path)?;
         let (mut python, module) =
             self.python(&path.display().to_string(), text, self.folders(path))?;
         let name = self.name.as_deref();
@@ -140,11 +140,11 @@ impl ScriptOptions {
             None => (name, None),
         };
         if let Some(class) = name
-            && let Some(world::Object::Class(class)) = python.world.lookup(&module, class)?
+            && let Some(loader::Object::Class(class)) = python.loader.lookup(&module, class)?
         {
             return match method {
                 Some(method) => {
-                    let tree = match python.world.is_module_class(&class)? {
+                    let tree = match python.loader.is_module_class(&class)? {
                         true => python.tree_of_module_method(&class, method)?,
                         false => python.tree_of_method(&class, method)?,
                     };
@@ -153,8 +153,8 @@ impl ScriptOptions {
                 None => Ok(Node::python_class(&python.class_tree(&class)?).to_string()),
             };
         }
-        let name = entry_name(&mut python.world, &module, self.name.as_deref())?;
-        let Some(world::Object::Function(function)) = python.world.lookup(&module, &name)? else {
+        let name = entry_name(&mut python.loader, &module, self.name.as_deref())?;
+        let Some(loader::Object::Function(function)) = python.loader.lookup(&module, &name)? else {
             let message = format!("there is no function or class '{name}' in the file");
             return Err(CompileError::without_range(message));
         };
@@ -169,12 +169,12 @@ impl ScriptOptions {
         filename: &str,
         text: String,
         folders: Vec<PathBuf>,
-    ) -> Result<(Python, Arc<world::Module>), Error> {
+    ) -> Result<(Python, Arc<loader::Module>), Error> {
         let stem = Path::new(filename).file_stem().map(|stem| stem.to_string_lossy());
         let name = self.module_name.as_deref().or(stem.as_deref()).unwrap_or("__main__");
-        let mut world = World::new(folders);
-        let module = world.add(world::Module::parse(name, filename, text, false)?);
-        Ok((Python::new(world, Arc::clone(&module)), module))
+        let mut loader = ModuleLoader::new(folders);
+        let module = loader.add(loader::Module::parse(name, filename, text, false)?);
+        Ok((Python::new(loader, Arc::clone(&module)), module))
     }
 
     /// Compiles a function or module of a text; `filename` is what errors and graphs call it.
@@ -192,21 +192,25 @@ impl ScriptOptions {
         folders: Vec<PathBuf>,
     ) -> Result<Scripted, Error> {
         let (mut python, module) = self.python(filename, text, folders)?;
-        match self.target(&mut python.world, &module)? {
+        match self.target(&mut python.loader, &module)? {
             Target::Function(function) => compiled_function(&mut python, &function),
             Target::Module(heap, id) => compiled_module(&mut python, heap, id),
         }
     }
 
     /// What the name stands for.
-    fn target(&self, world: &mut World, module: &Arc<world::Module>) -> Result<Target, Error> {
-        let name = entry_name(world, module, self.name.as_deref())?;
+    fn target(
+        &self,
+        loader: &mut ModuleLoader,
+        module: &Arc<loader::Module>,
+    ) -> Result<Target, Error> {
+        let name = entry_name(loader, module, self.name.as_deref())?;
         if self.state.is_none() && !self.eval {
-            let mut object = world.dotted(module, &name)?;
-            if let Some(world::Object::Value(module, value)) = &object {
-                object = world.object(module, value)?;
+            let mut object = loader.dotted(module, &name)?;
+            if let Some(loader::Object::Value(module, value)) = &object {
+                object = loader.object(module, value)?;
             }
-            if let Some(world::Object::Function(function)) = object {
+            if let Some(loader::Object::Function(function)) = object {
                 return Ok(Target::Function(function));
             }
         }
@@ -216,7 +220,7 @@ impl ScriptOptions {
             eval: self.eval,
             limits: self.limits.clone(),
         };
-        let (heap, value) = construct(world, module, &what)?;
+        let (heap, value) = construct(loader, module, &what)?;
         match value {
             objects::Value::Module(id) => Ok(Target::Module(heap, id)),
             objects::Value::Function(function)
@@ -320,8 +324,8 @@ impl Scripted {
 
 /// The name that is asked for, or that of the only function that there is, or of the only module.
 fn entry_name(
-    world: &mut World,
-    module: &Arc<world::Module>,
+    loader: &mut ModuleLoader,
+    module: &Arc<loader::Module>,
     name: Option<&str>,
 ) -> Result<String, Error> {
     let fail = |message: String| Err(CompileError::without_range(message));
@@ -331,8 +335,8 @@ fn entry_name(
     let functions: Vec<String> = module.functions().map(str::to_owned).collect();
     let mut modules = Vec::new();
     for name in module.classes().map(str::to_owned).collect::<Vec<_>>() {
-        if let Some(world::Object::Class(class)) = world.lookup(module, &name)?
-            && world.is_module_class(&class)?
+        if let Some(loader::Object::Class(class)) = loader.lookup(module, &name)?
+            && loader.is_module_class(&class)?
         {
             modules.push(name);
         }

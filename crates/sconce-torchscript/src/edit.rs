@@ -169,7 +169,7 @@ fn caller(unit: &Unit, class: &Class, method: FunctionId, name: &str) -> Option<
 fn any_node(graph: &Graph, wanted: &dyn Fn(&Graph, &Node) -> bool) -> bool {
     let mut graphs = vec![graph];
     while let Some(graph) = graphs.pop() {
-        for id in graph.walk(graph.root()) {
+        for id in graph.preorder(graph.root()) {
             let node = graph.node(id);
             if wanted(graph, node) {
                 return true;

@@ -6,7 +6,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_checkpoint::ErrorKind;
 use sconce_ir::alias::{AliasAnalyser, is_mutable};
 use sconce_ir::passes::{self, InlineError};
-use sconce_ir::{ClassId, Constant, Graph, NodeId, Prim, Unit, ValueId as GraphValue};
+use sconce_ir::{
+    ClassId, Constant, Graph, NodeId, Prim, Unit, ValueId as GraphValue, verify_after,
+};
 
 use crate::Error;
 use crate::constants::constant;
@@ -56,7 +58,7 @@ impl Module {
     /// # Errors
     /// As [`Module::inlined_graph`].
     pub fn frozen_graph_to_run(&self, method: &str) -> Result<Graph, Error> {
-        self.freeze(method, passes::inline, |graph| AliasAnalyser::directed(graph))
+        self.freeze(method, passes::inline, |graph| AliasAnalyser::precise(graph))
     }
 
     fn freeze(&self, method: &str, inline: Inline, analyse: Analyse) -> Result<Graph, Error> {
@@ -64,10 +66,12 @@ impl Module {
         let mut graph = self.inlined(method, inline)?;
         let mut loaded = self.lock();
         // Numbers and flags first: branches that they rule out change nothing any more.
-        Freezer::new(&mut graph, &mut loaded, self.value()).replace(Which::Immutable, analyse)?;
+        Freezer::new(&mut graph, &mut loaded, self.value()).replace(Folding::Immutable, analyse)?;
+        verify_after("freeze: immutable attributes", &graph);
         passes::constant_propagation_immutable_types(&mut graph);
         passes::eliminate_dead_code(&mut graph);
-        Freezer::new(&mut graph, &mut loaded, self.value()).replace(Which::All, analyse)?;
+        Freezer::new(&mut graph, &mut loaded, self.value()).replace(Folding::All, analyse)?;
+        verify_after("freeze: all attributes", &graph);
         passes::constant_propagation_immutable_types(&mut graph);
         passes::constant_pooling(&mut graph);
         passes::eliminate_dead_code(&mut graph);
@@ -83,7 +87,7 @@ type Analyse = fn(&Graph) -> AliasAnalyser<'_>;
 
 /// Which attributes become constants.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Which {
+enum Folding {
     /// Those that nothing can write to in place.
     Immutable,
     /// These and those that nothing does write to.
@@ -115,15 +119,7 @@ impl<'f> Freezer<'f> {
 
     /// All nodes in program order.
     fn nodes(&self) -> Vec<NodeId> {
-        let mut out = Vec::new();
-        let mut queue: Vec<NodeId> = self.graph.block_nodes(self.graph.root()).rev().collect();
-        while let Some(node) = queue.pop() {
-            out.push(node);
-            for &inner in self.graph.node(node).blocks().iter().rev() {
-                queue.extend(self.graph.block_nodes(inner).rev());
-            }
-        }
-        out
+        self.graph.preorder(self.graph.root()).collect()
     }
 
     fn slot(&self, object: ValueId, name: &str) -> Option<(usize, ValueId)> {
@@ -161,10 +157,10 @@ impl<'f> Freezer<'f> {
     }
 
     /// Puts constants in the place of reads of attributes that nothing changes.
-    fn replace(mut self, which: Which, analyse: Analyse) -> Result<(), Error> {
+    fn replace(mut self, which: Folding, analyse: Analyse) -> Result<(), Error> {
         let written = match which {
-            Which::Immutable => FxHashSet::default(),
-            Which::All => self.written(analyse),
+            Folding::Immutable => FxHashSet::default(),
+            Folding::All => self.written(analyse),
         };
         // What is in the table already keeps its place, however often a module is frozen.
         let known = self.loaded.constants.iter().enumerate();
@@ -177,7 +173,7 @@ impl<'f> Freezer<'f> {
             };
             let is_object = matches!(self.loaded.values.get(value), Value::Object(_));
             let read = self.graph.node(node).output();
-            let leave = which == Which::Immutable && is_mutable(self.graph.ty(read));
+            let leave = which == Folding::Immutable && is_mutable(self.graph.ty(read));
             let changed = self.changed.contains(&(object, slot)) || written.contains(&read);
             if is_object || leave || changed {
                 continue;

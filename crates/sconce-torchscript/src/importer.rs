@@ -21,9 +21,9 @@ use sconce_ir::{
 use sconce_syntax::ast::{self, ExprKind, Item, StmtKind};
 use sconce_syntax::{Source, SourceRange, parse_expression, parse_module};
 
+use crate::constant_expressions::literal;
 use crate::debug::DebugRecords;
-use crate::literal::literal;
-use crate::{Error, custom_classes, old_types};
+use crate::{Error, custom_classes, legacy_types};
 
 type CompileError = sconce_compiler::Error;
 
@@ -278,7 +278,7 @@ impl Importer {
             })
             .collect();
         defs.sort_by_key(|def| def.range.start);
-        self.fill_methods(unit, class, &defs, &Lists::default(), &file.source)
+        self.fill_methods(unit, class, &defs, &DeclaredNames::default(), &file.source)
     }
 
     fn item(&mut self, name: &str) -> Result<Option<(Item, Arc<Source>)>, CompileError> {
@@ -491,7 +491,7 @@ impl Importer {
         class: &ast::Class,
         source: &Arc<Source>,
     ) -> Result<(), CompileError> {
-        let mut lists = Lists::default();
+        let mut lists = DeclaredNames::default();
         let mut defs = Vec::new();
         for stmt in &class.body {
             match &stmt.kind {
@@ -528,7 +528,7 @@ impl Importer {
         unit: &mut Unit,
         id: ClassId,
         defs: &[&Arc<ast::Def>],
-        lists: &Lists,
+        lists: &DeclaredNames,
         source: &Arc<Source>,
     ) -> Result<(), CompileError> {
         let name = Arc::clone(&unit.class(id).name);
@@ -560,7 +560,7 @@ impl Importer {
         &mut self,
         unit: &mut Unit,
         id: ClassId,
-        lists: &mut Lists,
+        lists: &mut DeclaredNames,
         (target, value, annotation): (&ast::Expr, Option<&ast::Expr>, Option<&ast::Expr>),
         source: &Arc<Source>,
     ) -> Result<(), CompileError> {
@@ -619,7 +619,7 @@ impl Importer {
         annotation: &ast::Expr,
         source: &Arc<Source>,
     ) -> Result<(), CompileError> {
-        let ty = match old_types::replacement(&unit.class(id).name, &name, annotation) {
+        let ty = match legacy_types::replacement(&unit.class(id).name, &name, annotation) {
             Some(replacement) => self.name_type(unit, replacement)?.unwrap_or(Type::Tensor),
             None => type_of_expression(unit, self, annotation, source)?,
         };
@@ -630,14 +630,14 @@ impl Importer {
 
 /// The lists of names at the head of a module's class.
 #[derive(Default)]
-struct Lists {
+struct DeclaredNames {
     parameters: FxHashSet<Arc<str>>,
     buffers: FxHashSet<Arc<str>>,
     forward_hooks: Vec<Arc<str>>,
     forward_pre_hooks: Vec<Arc<str>>,
 }
 
-impl Lists {
+impl DeclaredNames {
     fn set(&mut self, list: &str, value: &ast::Expr) -> Result<(), String> {
         let ExprKind::List(items) = &value.kind else {
             return Err(format!("{list} is no list"));

@@ -5,6 +5,7 @@
 
 mod bytecode;
 mod code;
+mod constant_expressions;
 mod constants;
 mod custom_classes;
 mod debug;
@@ -12,12 +13,11 @@ mod edit;
 mod error;
 mod freeze;
 mod importer;
-mod literal;
+mod legacy_types;
 mod load;
 mod model_json;
 mod module;
 mod names;
-mod old_types;
 mod opcodes;
 mod pickler;
 mod save;

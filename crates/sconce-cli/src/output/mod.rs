@@ -7,6 +7,7 @@
 mod color;
 mod csv;
 pub mod escape;
+mod failure;
 mod json;
 mod line;
 mod out;
@@ -18,9 +19,13 @@ mod table;
 
 pub use color::{ColorChoice, Palette, Style};
 pub use csv::Separated;
+pub use failure::{remark, warn};
 pub use line::Line;
 pub use out::{Out, OutOptions};
 pub use program::program_text;
 pub use progress::Progress;
 pub use size::{Sizes, count, grouped, percent_bar};
 pub use table::{Align, Table};
+
+/// The version of every JSON document; fields are only ever added under one number.
+pub const SCHEMA_VERSION: u32 = 1;

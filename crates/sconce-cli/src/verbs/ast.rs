@@ -1,19 +1,32 @@
 //! `sconce ast`: the syntax tree of TorchScript source, as PyTorch prints it.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
+use clap::Args;
 use sconce::syntax::ast::Item;
 use sconce::syntax::sexpr::Node;
 use sconce::syntax::{Source, parse_module};
 use sconce::{Limits, MapMode};
 
-use crate::cli::AstArgs;
-use crate::error::{Failure, Outcome};
-use crate::open;
+use crate::arguments::python::PythonOptions;
+use crate::call::python;
+use crate::error::{Failure, Outcome, Verdict};
 use crate::output::Out;
-use crate::python;
-use crate::run::Verdict;
+use crate::read::open;
+
+/// `sconce ast`.
+#[derive(Debug, Args)]
+pub struct AstArgs {
+    /// Source in TorchScript's dialect of Python; - reads standard input. Behind a colon, the
+    /// function or class to print
+    #[arg(value_name = "FILE[:NAME]")]
+    pub file: OsString,
+    /// Where Python files import from.
+    #[command(flatten)]
+    pub python: PythonOptions,
+}
 
 pub fn run(args: &AstArgs, out: &mut Out) -> Verdict {
     if let Some(scripted) = python::tree(&args.file, &args.python)? {

@@ -3,19 +3,63 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use clap::Args;
 use sconce::run::{IValue, ProfileEntry, Session};
 use sconce::syntax::SourceRange;
 use serde::Serialize;
 
-use super::SCHEMA_VERSION;
-use crate::calling::{failure, session};
-use crate::cli::{BenchArgs, Shape};
-use crate::deadline::Deadline;
-use crate::error::{Failure, Outcome};
-use crate::open::Say;
-use crate::output::{Align, Line, Out, Style, Table, count, grouped, percent_bar};
-use crate::run::Verdict;
-use crate::{input, open, python};
+use crate::arguments::call::Call;
+use crate::arguments::python::PythonOptions;
+use crate::arguments::reading::Input;
+use crate::call::deadline::Deadline;
+use crate::call::session::{failure, session};
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{Align, Line, Out, SCHEMA_VERSION, Style, Table, count, grouped, percent_bar};
+use crate::read::open::Say;
+
+/// `sconce bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// The archive.
+    #[command(flatten)]
+    pub archive: Input,
+    /// An argument: a tensor of this size with numbers between 0 and 1 (repeatable; after --input)
+    #[arg(long, value_name = "1x3x224x224", value_parser = shape)]
+    pub shape: Vec<Shape>,
+    /// Calls before those that are measured
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub warmup: u32,
+    /// Calls that are measured (default: what fits in 3 seconds, at least 10)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub runs: Option<u32>,
+    /// Rows of the table of operators
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    pub rows: usize,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// What is called.
+    #[command(flatten)]
+    pub call: Call,
+    /// How Python files are compiled.
+    #[command(flatten)]
+    pub python: PythonOptions,
+}
+
+/// `--shape`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape(pub Vec<i64>);
+
+/// `1x3x224x224`; nothing for a tensor without dimensions.
+fn shape(text: &str) -> Result<Shape, String> {
+    let sizes = text.split('x').filter(|size| !size.is_empty());
+    let sizes: Option<Vec<i64>> =
+        sizes.map(|size| size.parse().ok().filter(|size| *size >= 0)).collect();
+    sizes.map(Shape).ok_or_else(|| "sizes with an x between them, such as 1x3x224x224".to_owned())
+}
+use crate::call::input;
+use crate::call::python;
+use crate::read::open;
 
 /// What is measured at least, and for how long at most, when `--runs` does not say.
 const FEWEST_RUNS: usize = 10;
@@ -380,6 +424,13 @@ fn time(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shapes_on_the_command_line() {
+        assert_eq!(shape("1x3"), Ok(Shape(vec![1, 3])));
+        assert_eq!(shape(""), Ok(Shape(vec![])));
+        assert!(shape("1x-3").is_err());
+    }
 
     #[test]
     fn quantiles_lie_between_the_numbers() {

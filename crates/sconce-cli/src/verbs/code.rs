@@ -1,15 +1,44 @@
 //! `sconce code`: the program of a TorchScript archive.
 
+use clap::Args;
 use sconce::ErrorKind;
 use sconce::jit::Module;
 use serde::Serialize;
 
-use super::SCHEMA_VERSION;
-use crate::cli::CodeArgs;
-use crate::error::{Failure, Outcome};
-use crate::output::{Line, Out};
-use crate::run::Verdict;
-use crate::{open, python, script};
+use crate::arguments::python::PythonOptions;
+use crate::arguments::reading::Input;
+use crate::call::python;
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{Line, Out, SCHEMA_VERSION};
+use crate::read::{archive, open};
+
+/// `sconce code`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A NAME is a method's path from the root (forward, encoder.forward) or the \
+qualified name of a class, function or method (__torch__.Net, Net.forward)."
+)]
+pub struct CodeArgs {
+    /// The archive.
+    #[command(flatten)]
+    pub input: Input,
+    /// What to show (default: the files of the program as they are in the archive; of a Python file
+    /// the methods)
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// Show the Python that it was written as, where the archive holds it
+    #[arg(long)]
+    pub original: bool,
+    /// Show the instructions of the lite interpreter, which archives for phones hold
+    #[arg(long, conflicts_with_all = ["name", "original"])]
+    pub bytecode: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// How Python files are compiled.
+    #[command(flatten)]
+    pub python: PythonOptions,
+}
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -52,7 +81,7 @@ pub fn run(args: &CodeArgs, out: &mut Out) -> Verdict {
 }
 
 fn pieces(args: &CodeArgs, module: &Module, file: &str) -> Result<Vec<Piece>, Failure> {
-    let failure = |error| script::failure(error, file);
+    let failure = |error| archive::failure(error, file);
     if args.bytecode {
         let bytecode = module.bytecode().map_err(failure)?.ok_or_else(|| {
             Failure::usage("the archive has no bytecode for the lite interpreter").in_file(file)

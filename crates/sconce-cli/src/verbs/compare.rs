@@ -1,18 +1,45 @@
 //! `sconce compare`: the result of a program beside one that was saved.
 
+use std::ffi::OsString;
+
+use clap::Args;
 use sconce::checkpoint::{Draft, Node, Object};
 use sconce::run::to_object;
 use sconce::tensor::{Scalar, Tensor};
 use serde::Serialize;
 
-use super::{SCHEMA_VERSION, result_text};
-use crate::calling::{failure, session};
-use crate::cli::CompareArgs;
-use crate::error::{Failure, Outcome};
-use crate::open::Say;
-use crate::output::{Align, Line, Out, Style, Table, count};
-use crate::run::Verdict;
-use crate::{input, open, python};
+use crate::arguments::call::Call;
+use crate::arguments::python::PythonOptions;
+use crate::arguments::reading::Input;
+use crate::call::session::{failure, session};
+use crate::call::{input, python, result_text};
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{Align, Line, Out, SCHEMA_VERSION, Style, Table, count};
+use crate::read::open::{self, Say};
+
+/// `sconce compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The archive.
+    #[command(flatten)]
+    pub archive: Input,
+    /// The result that is expected: what torch.save wrote
+    #[arg(long, value_name = "FILE")]
+    pub expect: OsString,
+    /// How much numbers may differ: relative to the expected one, and absolute as a part of the
+    /// largest in its tensor
+    #[arg(long, value_name = "X", default_value_t = 1e-4)]
+    pub tol: f64,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// What is called.
+    #[command(flatten)]
+    pub call: Call,
+    /// How Python files are compiled.
+    #[command(flatten)]
+    pub python: PythonOptions,
+}
 
 /// Values that are compared in all: one list may stand in many places.
 const MOST_VALUES: usize = 1 << 22;

@@ -1,10 +1,13 @@
-//! `sconce convert`: tensors out to safetensors, npz and npy; see `resave` for `.pt`.
+//! `sconce convert`: tensors out to safetensors, npz and npy; to .pt see `to_checkpoint`.
+
+mod to_checkpoint;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use clap::{Args, ValueEnum};
 use sconce::checkpoint::{Change, Checkpoint, LoadOptions, Node, StateDict, What};
 use sconce::export::{
     Plan, Sharing, npz_name, safetensors_header, write_npy, write_npz, write_safetensors,
@@ -13,16 +16,112 @@ use sconce::source::Source;
 use sconce::tensor::{DType, Layout, Tensor};
 use serde::Serialize;
 
-use super::{SCHEMA_VERSION, resave};
-use crate::atomic::AtomicFile;
-use crate::cli::{ConvertArgs, ExportFormat, Format, SharedChoice};
-use crate::error::{self, Failure, Outcome};
-use crate::glob::Filter;
-use crate::open::{self, Say};
-use crate::output::{Line, Out, Progress, Sizes, Style, count};
-use crate::run::Verdict;
-use crate::saving::refused;
-use crate::{overflow, pick, suggest};
+use crate::arguments::reading::Input;
+use crate::arguments::saving::Saving;
+use crate::arguments::selection::Names;
+use crate::arguments::values::dtype;
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{self, Line, Out, Progress, SCHEMA_VERSION, Sizes, Style, count};
+use crate::read::open::{self, Say};
+use crate::select::glob::Filter;
+use crate::select::{pick, suggest};
+use crate::write::atomic::AtomicFile;
+use crate::write::overflow;
+use crate::write::saving::refused;
+
+/// `sconce convert`.
+#[derive(Debug, Args)]
+#[command(after_help = "What does not fit the format is an error that names the tensor: \
+--dense, --dtype, --exclude or --keep-going says what is to be done. A .pt file holds everything; from \
+.safetensors and .npz it gets a dict of tensors in the file's order, from .npy a tensor.")]
+pub struct ConvertArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Where to write; - is standard output
+    #[arg(value_name = "OUT", required_unless_present = "output")]
+    pub out: Option<PathBuf>,
+    /// Where to write
+    #[arg(short, long, value_name = "OUT", conflicts_with = "out")]
+    pub output: Option<PathBuf>,
+    /// Format to write (default: by the extension of OUT)
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub to: Option<Format>,
+    /// Take only what is below this name, and cut it off the names: state_dict
+    #[arg(long, value_name = "NAME")]
+    pub take: Option<String>,
+    /// Which names (after --take).
+    #[command(flatten)]
+    pub names: Names,
+    /// What to do with tensors that share memory
+    #[arg(long, value_enum, default_value = "clone")]
+    pub shared: SharedChoice,
+    /// Convert floating-point tensors to this dtype
+    #[arg(long, value_name = "DTYPE", value_parser = dtype)]
+    pub dtype: Option<DType>,
+    /// Let numbers become infinite where --dtype cannot hold them
+    #[arg(long, requires = "dtype")]
+    pub allow_overflow: bool,
+    /// For .pt: write parameters and buffers only, as nn.Module.state_dict() gives them
+    #[arg(long)]
+    pub state_dict: bool,
+    /// Write sparse tensors as dense ones and quantized ones as float32
+    #[arg(long)]
+    pub dense: bool,
+    /// Say what would be written, write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Read the written file again and compare
+    #[arg(long)]
+    pub verify: bool,
+    /// Overwrite OUT
+    #[arg(short, long)]
+    pub force: bool,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// How to write .pt.
+    #[command(flatten)]
+    pub saving: Saving,
+}
+
+/// Formats that `sconce convert` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// The archive that torch.save writes
+    #[value(alias = "pt", alias = "pth")]
+    Zip,
+    /// The stream that torch.save wrote before PyTorch 1.6
+    Legacy,
+    /// safetensors
+    Safetensors,
+    /// NumPy arrays in a zip archive
+    Npz,
+    /// One NumPy array
+    Npy,
+}
+
+/// Formats that hold nothing but tensors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// safetensors
+    Safetensors,
+    /// NumPy arrays in a zip archive
+    Npz,
+    /// One NumPy array
+    Npy,
+}
+
+/// `--shared`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SharedChoice {
+    /// Every name gets its own copy
+    Clone,
+    /// Equal views are written once; safetensors metadata keeps the other names
+    Keep,
+    /// Refuse
+    Error,
+}
 
 /// The name of a tensor that is the whole file, in formats that need one.
 const ROOT: &str = "tensor";
@@ -65,7 +164,7 @@ pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
     let format = match goal {
         Goal::Export(format) => format,
         Goal::Resave { legacy } => {
-            return resave::run(args, target, legacy, &checkpoint, out, say);
+            return to_checkpoint::run(args, target, legacy, &checkpoint, out, say);
         }
     };
     let for_checkpoints = args.saving.given().or(args.state_dict.then_some("--state-dict"));
@@ -112,7 +211,7 @@ pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
         out.json(&job.document(&input, &output, !args.dry_run, verified))?;
     } else if !say.quiet {
         for line in job.report(args, target, started, verified, out.sizes()) {
-            error::remark(say.color, &line);
+            output::remark(say.color, &line);
         }
     }
     Ok(Outcome::Clean)
@@ -213,7 +312,7 @@ fn prepare(
             Err(failure) => {
                 left_out.push(format!("'{name}': {}", failure.message()));
                 if !say.quiet {
-                    error::warn(say.color, &format!("left out: {}", failure.message()));
+                    output::warn(say.color, &format!("left out: {}", failure.message()));
                 }
                 false
             }

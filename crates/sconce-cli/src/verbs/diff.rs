@@ -1,24 +1,76 @@
 //! `sconce diff`: what differs between two files, whatever their formats.
 
 use std::collections::{HashMap, VecDeque};
+use std::ffi::OsString;
 
+use clap::Args;
 use rayon::prelude::*;
 use sconce::checkpoint::{Checkpoint, FileKind, Node, Object};
 use sconce::tensor::{Quantizer, Scalar, Tensor};
 use serde::Serialize;
 
-use super::diff_programs::{self, Programs};
-use super::info::dims;
-use super::renamed::{self, Lone};
-use super::show::short_number;
-use super::{SCHEMA_VERSION, elements, show};
-use crate::cli::DiffArgs;
-use crate::error::{Failure, Outcome};
-use crate::glob::Filter;
-use crate::open::{self, Say};
-use crate::output::{Line, Out, Style, count};
-use crate::pick;
-use crate::run::Verdict;
+use crate::arguments::reading::Load;
+use crate::arguments::selection::Names;
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{Line, Out, SCHEMA_VERSION, Style, count};
+use crate::read::open::{self, Say};
+use crate::report::elements;
+use crate::report::numbers::{self, dims, short_number};
+use crate::report::program_diff::{self, Programs};
+use crate::report::renamed_tensors::{self, Lone};
+use crate::select::glob::Filter;
+use crate::select::pick;
+
+/// `sconce diff`.
+#[derive(Debug, Args)]
+#[command(after_help = "Of two TorchScript archives the records of code, constants, bytecode and \
+extra files are compared byte for byte too; methods are not compared one by one.")]
+pub struct DiffArgs {
+    /// The first file; - reads standard input
+    #[arg(value_name = "A")]
+    pub a: OsString,
+    /// The second file
+    #[arg(value_name = "B")]
+    pub b: OsString,
+    /// Numbers may differ by this share of the second
+    #[arg(long, default_value_t = 0.0, value_name = "R")]
+    pub rtol: f64,
+    /// Numbers may differ by this much
+    #[arg(long, default_value_t = 0.0, value_name = "A")]
+    pub atol: f64,
+    /// Say by how much values differ
+    #[arg(long)]
+    pub values: bool,
+    /// Print only the counts
+    #[arg(long)]
+    pub stat: bool,
+    /// Do not look at the elements
+    #[arg(long, conflicts_with = "values")]
+    pub no_values: bool,
+    /// Compare only tensors, not other values
+    #[arg(long)]
+    pub tensors_only: bool,
+    /// Cut this off the front of names (repeatable): module.
+    #[arg(long, value_name = "PREFIX")]
+    pub ignore_prefix: Vec<String>,
+    /// Pair tensors of other names by their content; or rename those of A first, as edit does
+    /// (repeatable)
+    #[arg(long, value_name = "s/…/…/", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "", value_parser = crate::arguments::rename::Rename::parse_or_find)]
+    pub rename: Vec<Option<crate::arguments::rename::Rename>>,
+    /// Which names.
+    #[command(flatten)]
+    pub names: Names,
+    /// Print every difference, however many
+    #[arg(long)]
+    pub all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// How to read the files.
+    #[command(flatten)]
+    pub load: Load,
+}
 
 /// Differences printed without `--all`.
 const SHOWN: usize = 50;
@@ -124,7 +176,7 @@ pub fn run(args: &DiffArgs, out: &mut Out, say: Say) -> Verdict {
     let differences = compare(&left, &right, args)?;
     let counts = tally(&differences);
     let limits = open::limits(&args.load);
-    let programs = diff_programs::compare(&first, &second, !args.tensors_only, &limits)?;
+    let programs = program_diff::compare(&first, &second, !args.tensors_only, &limits)?;
     let same = differences.iter().all(|d| matches!(d.kind, Kind::Equal | Kind::Close))
         && programs.as_ref().is_none_or(|programs| programs.same);
     let (a, b) = (open::name(&args.a), open::name(&args.b));
@@ -248,7 +300,7 @@ fn moved<'r, 'c>(
             candidates.push(Lone { name: &leaf.name, tensor });
         }
     }
-    let found = renamed::pairs(&left, &candidates, values)
+    let found = renamed_tensors::pairs(&left, &candidates, values)
         .map_err(|error| Failure::unreadable(format!("cannot compare: {error}")))?;
     let met = |(a, b): (usize, usize)| {
         met[rights[b]] = true;
@@ -367,7 +419,7 @@ fn distance(
             }
         }
     }
-    let (x, y) = (show::numbers(a)?, show::numbers(b)?);
+    let (x, y) = (numbers::numbers(a)?, numbers::numbers(b)?);
     if x.numel() != y.numel() {
         return Ok(None);
     }

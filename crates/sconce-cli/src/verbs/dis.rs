@@ -1,18 +1,37 @@
 //! `sconce dis`: the opcodes of a pickle, line for line as `python -m pickletools` prints them.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 
+use clap::Args;
 use sconce::pickle::{Arg, DisError, Instruction, dis_from, instructions};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::SCHEMA_VERSION;
-use super::streams::{self, Stream};
-use crate::cli::DisArgs;
+use crate::arguments::reading::Bounds;
 use crate::error::{Failure, Outcome};
-use crate::open;
-use crate::output::{Line, Out};
-use crate::run::Verdict;
+use crate::output::{Line, Out, SCHEMA_VERSION};
+use crate::read::open;
+use crate::report::pickle_streams::{self, Stream};
+
+/// `sconce dis`.
+#[derive(Debug, Args)]
+pub struct DisArgs {
+    /// The file; - reads standard input
+    #[arg(value_name = "FILE")]
+    pub file: OsString,
+    /// Which pickle: a record of a zip or tar archive; magic, protocol, system, object or keys of a
+    /// legacy file
+    #[arg(long, value_name = "NAME")]
+    pub record: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// What the file may cost.
+    #[command(flatten)]
+    pub bounds: Bounds,
+}
+use crate::error::Verdict;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -54,7 +73,8 @@ struct Broken {
 
 /// Exit code 2 when a pickle breaks off; what could be listed is.
 pub fn run(args: &DisArgs, out: &mut Out) -> Verdict {
-    let streams = streams::streams(&args.file, args.record.as_deref(), &args.bounds.limits())?;
+    let streams =
+        pickle_streams::streams(&args.file, args.record.as_deref(), &args.bounds.limits())?;
     let file = open::name(&args.file);
     if args.json {
         let pickles: Vec<Pickle<'_>> = streams.iter().map(pickle).collect();

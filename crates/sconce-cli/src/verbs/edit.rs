@@ -1,21 +1,117 @@
 //! `sconce edit`: a checkpoint with other entries and tensors, written as `torch.save` writes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use sconce::checkpoint::{Change, Draft, What};
+use clap::{Args, ValueEnum};
+use sconce::checkpoint::{Change, Draft, Value, What};
+use sconce::tensor::DType;
 use serde::Serialize;
 
-use super::SCHEMA_VERSION;
-use crate::carried;
-use crate::cli::{EditArgs, Strip};
-use crate::error::{self, Failure, Outcome};
-use crate::glob::Glob;
-use crate::open::{self, Say};
-use crate::output::{Line, Out, Progress, Style, count};
-use crate::overflow;
-use crate::pieces::{Concat, Split};
-use crate::run::Verdict;
-use crate::saving::{self, checkpoint_name, refused};
+use crate::arguments::assignments::{Concat, Split};
+use crate::arguments::reading::Input;
+use crate::arguments::saving::Saving;
+use crate::arguments::values::dtype;
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{self, Line, Out, Progress, SCHEMA_VERSION, Style, count};
+use crate::read::open::{self, Say};
+use crate::select::glob::Glob;
+use crate::write::{opaque_callables, overflow};
+
+/// `sconce edit`.
+#[derive(Debug, Args)]
+#[command(after_help = "Whatever order the options are given in: what is taken is the file; \
+entries are stripped, dropped and kept; values are set; tensors are split and joined; views are \
+cloned, tensors cast and transposed; entries are renamed last. All names are those of the file after \
+--take, as sconce tree --all shows them; in a module they are those of its parameters, buffers and \
+attributes.\n\nExamples:\n  sconce edit in.pt out.pt --set epoch=3 --set 'config.lr=1e-3'\n  \
+sconce edit in.pt out.pt --rename 's/^module\\.//' --cast bfloat16\n  \
+sconce edit in.pt out.pt --split 'attn.qkv.weight=attn.q.weight,attn.k.weight,attn.v.weight@0'\n  \
+sconce edit in.pt out.pt --concat 'q.weight,k.weight,v.weight=qkv.weight@0'")]
+pub struct EditArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Where to write (.pt, .pth, .bin or .ckpt)
+    #[arg(value_name = "OUT", required_unless_present_any = ["output", "dry_run"])]
+    pub out: Option<PathBuf>,
+    /// Where to write
+    #[arg(short, long, value_name = "OUT", conflicts_with = "out")]
+    pub output: Option<PathBuf>,
+    /// Take only what is below this name, and cut it off the names: state_dict
+    #[arg(long, value_name = "NAME")]
+    pub take: Option<String>,
+    /// Take this out of a training checkpoint
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub strip: Vec<Strip>,
+    /// Take entries that match out, with all below them (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub drop: Vec<String>,
+    /// Take every other entry out (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub keep: Vec<String>,
+    /// Set a value, as a Python literal (repeatable): epoch=3, config.lr=1e-3, 'tags=["a", None]'
+    #[arg(long, value_name = "NAME=VALUE", value_parser = crate::arguments::assignments::assignment)]
+    pub set: Vec<(String, Value)>,
+    /// Split a tensor along a dimension (repeatable): qkv=q,k,v@0, or with sizes qkv=q,k,v@0:8,4,4
+    #[arg(long, value_name = "NAME=A,B@DIM[:SIZES]", value_parser = crate::arguments::assignments::Split::parse)]
+    pub split: Vec<crate::arguments::assignments::Split>,
+    /// Join tensors along a dimension (repeatable): q,k,v=qkv@0
+    #[arg(long, value_name = "A,B=NAME@DIM", value_parser = crate::arguments::assignments::Concat::parse)]
+    pub concat: Vec<crate::arguments::assignments::Concat>,
+    /// Give small views of large storages storages of their own
+    #[arg(long)]
+    pub clone_views: bool,
+    /// Cast floating-point tensors, or those that match (repeatable): bfloat16:*.weight
+    #[arg(long, value_name = "DTYPE[:GLOB]", value_parser = cast)]
+    pub cast: Vec<Cast>,
+    /// Let numbers become infinite where --cast cannot hold them
+    #[arg(long, requires = "cast")]
+    pub allow_overflow: bool,
+    /// Swap the last two dimensions of tensors that match (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub transpose: Vec<String>,
+    /// Rename entries by a regular expression over the whole name, as sed does (flags g and i), or
+    /// one of them as OLD=NEW (repeatable, in order)
+    #[arg(long, value_name = "s/…/…/", value_parser = crate::arguments::rename::Rename::parse)]
+    pub rename: Vec<crate::arguments::rename::Rename>,
+    /// Print what would change, write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Overwrite OUT
+    #[arg(short, long)]
+    pub force: bool,
+    /// Print the changes as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// How to write.
+    #[command(flatten)]
+    pub saving: Saving,
+}
+
+/// `--strip`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Strip {
+    /// The state of optimizers
+    Optimizer,
+}
+
+/// `--cast`: the dtype, and a pattern over names.
+#[derive(Debug, Clone)]
+pub struct Cast {
+    /// The dtype.
+    pub dtype: DType,
+    /// The pattern; without one all tensors are meant.
+    pub pattern: Option<String>,
+}
+
+fn cast(text: &str) -> Result<Cast, String> {
+    let (name, pattern) = match text.split_once(':') {
+        Some((name, pattern)) => (name, Some(pattern.to_owned())),
+        None => (text, None),
+    };
+    Ok(Cast { dtype: dtype(name)?, pattern })
+}
+use crate::write::saving::{self, checkpoint_name, refused};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -49,7 +145,7 @@ pub fn run(args: &EditArgs, out: &mut Out, say: Say) -> Verdict {
     let file = checkpoint.source().name().to_owned();
     let mut draft = Draft::new(checkpoint.root());
     let changes = apply(&mut draft, args).map_err(|failure| failure.in_file(&file))?;
-    let draft = carried::checked(draft, args.saving.tensors_only, say)
+    let draft = opaque_callables::checked(draft, args.saving.tensors_only, say)
         .map_err(|failure| failure.in_file(&file))?;
     let progress = Progress::new("writing", 0, say.quiet || args.json);
     let file_to_write = target.filter(|_| !args.dry_run);
@@ -84,11 +180,11 @@ pub fn run(args: &EditArgs, out: &mut Out, say: Say) -> Verdict {
         }
     } else if !say.quiet {
         for line in summary(&rows) {
-            error::remark(say.color, &line);
+            output::remark(say.color, &line);
         }
         let target = target.map(Path::to_string_lossy).unwrap_or_default();
         let line = Line::new().dim("  wrote    ").add(Style::Strong, target);
-        error::remark(say.color, &line);
+        output::remark(say.color, &line);
     }
     Ok(Outcome::Clean)
 }
@@ -228,16 +324,16 @@ pub fn warn(rows: &[Row<'_>], say: Say) {
         if let (Some(overflowed @ 1..), Some(to)) = (row.overflowed, &row.to) {
             let numbers = count(overflowed as usize, "number");
             let text = format!("'{}': {numbers} too large for {to}", row.name);
-            error::warn(say.color, &text);
+            output::warn(say.color, &text);
         }
         if row.change == "left" {
             let why = row.note.as_deref().unwrap_or_default();
-            error::warn(say.color, &format!("'{}' is left as it is: {why}", row.name));
+            output::warn(say.color, &format!("'{}' is left as it is: {why}", row.name));
         }
         if row.change == "cast"
             && let Some(note) = &row.note
         {
-            error::warn(say.color, &format!("'{}' {note}", row.name));
+            output::warn(say.color, &format!("'{}' {note}", row.name));
         }
     }
 }

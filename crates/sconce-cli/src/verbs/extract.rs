@@ -4,23 +4,52 @@
 //! folder in every operating system's eyes is refused before anything is written.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use crc32fast::Hasher;
 use sconce::archive::{Directory, Entry, TarArchive};
 use sconce::source::{Batch, Bytes, Limits, MapMode, Source, Sweep};
 use serde::Serialize;
 
-use super::SCHEMA_VERSION;
-use crate::atomic::{self, AtomicFile};
-use crate::cli::ExtractArgs;
-use crate::error::{Failure, Outcome};
-use crate::glob::Filter;
-use crate::open;
-use crate::output::{Align, Line, Out, Style, Table, count};
-use crate::run::Verdict;
+use crate::arguments::reading::Bounds;
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{Align, Line, Out, SCHEMA_VERSION, Style, Table, count};
+use crate::read::open;
+use crate::select::glob::Filter;
+use crate::write::atomic::{self, AtomicFile};
+
+/// `sconce extract`.
+#[derive(Debug, Args)]
+pub struct ExtractArgs {
+    /// The archive (zip, or the old tar); - reads standard input
+    #[arg(value_name = "FILE")]
+    pub file: OsString,
+    /// Where to put the records
+    #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
+    pub directory: PathBuf,
+    /// Only records that match (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub entry: Vec<String>,
+    /// List the records, write nothing
+    #[arg(long)]
+    pub list: bool,
+    /// Overwrite files
+    #[arg(short, long)]
+    pub force: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print no header
+    #[arg(long)]
+    pub no_header: bool,
+    /// What the file may cost.
+    #[command(flatten)]
+    pub bounds: Bounds,
+}
 
 #[derive(Serialize)]
 struct Document<'a> {

@@ -1,17 +1,37 @@
 //! `sconce globals`: what classes and functions a file names, and what PyTorch says to them.
 
+use clap::Args;
 use sconce::checkpoint::{ErrorKind, GlobalUse, Policy};
 use sconce::scan::{Report, Rule, Verdict as Word};
 use serde::Serialize;
 
-use super::SCHEMA_VERSION;
-use super::safe_globals::{self, Needed};
-use super::safety;
-use crate::cli::{GlobalsArgs, PolicyChoice};
-use crate::error::{Failure, Outcome};
-use crate::open::{self, Say};
-use crate::output::{Align, Line, Out, Style, Table, count};
-use crate::run::Verdict;
+use crate::arguments::reading::{Input, PolicyChoice};
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{Align, Line, Out, SCHEMA_VERSION, Style, Table, count};
+use crate::read::open::{self, Say};
+use crate::report::safe_globals::{self, Needed};
+use crate::report::safety;
+
+/// `sconce globals`.
+#[derive(Debug, Args)]
+#[command(after_help = "Every pickle counts that a loader, or another reader of the file, would \
+unpickle. The last lines say what is to be thought of the file: clean, unknown, broken or \
+dangerous. --python proposes nothing that runs code or reaches outside: it says what that is, and \
+the exit code is 1.")]
+pub struct GlobalsArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Print the Python that lets torch.load(weights_only=True) read the file, if you trust it
+    #[arg(long, conflicts_with = "json")]
+    pub python: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print no header
+    #[arg(long)]
+    pub no_header: bool,
+}
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -77,14 +97,14 @@ pub fn run(args: &GlobalsArgs, out: &mut Out, say: Say) -> Verdict {
             Needed::Lines(lines) => out.text(&lines).map(|()| outcome),
             Needed::Nothing(why) => {
                 if !say.quiet {
-                    crate::error::remark(say.color, &Line::new().plain(why));
+                    crate::output::remark(say.color, &Line::new().plain(why));
                 }
                 Ok(outcome)
             }
             Needed::Refused(why) => {
                 if !say.quiet {
                     for line in why {
-                        crate::error::remark(say.color, &Line::new().plain(line));
+                        crate::output::remark(say.color, &Line::new().plain(line));
                     }
                 }
                 Ok(Outcome::Finding)

@@ -1,18 +1,59 @@
 //! `sconce graph`: a method as PyTorch's intermediate representation.
 
+use clap::Args;
 use sconce::jit::ir::Graph;
 use sconce::jit::{Module, Scripted};
 use serde::Serialize;
 
-use super::SCHEMA_VERSION;
-use super::graph_dot::dot;
-use super::graph_picture::Picture;
-use super::graph_svg::svg;
-use crate::cli::GraphArgs;
-use crate::error::{Failure, Outcome};
-use crate::output::Out;
-use crate::run::Verdict;
-use crate::{open, python, script};
+use crate::arguments::python::PythonOptions;
+use crate::arguments::reading::Input;
+use crate::error::{Failure, Outcome, Verdict};
+use crate::graph::dot::dot;
+use crate::graph::layered_layout::Picture;
+use crate::graph::svg::svg;
+use crate::output::{Out, SCHEMA_VERSION};
+
+/// `sconce graph`.
+#[derive(Debug, Args)]
+pub struct GraphArgs {
+    /// The archive.
+    #[command(flatten)]
+    pub input: Input,
+    /// A method's path from the root (encoder.forward), or a qualified name (default: forward)
+    #[arg(value_name = "METHOD")]
+    pub method: Option<String>,
+    /// Put the bodies of all methods and functions in the place of their calls
+    #[arg(long)]
+    pub inlined: bool,
+    /// Do that, and put the values of attributes in the place of their reads, as
+    /// torch.jit.freeze begins
+    #[arg(long)]
+    pub freeze: bool,
+    /// How to print.
+    #[command(flatten)]
+    pub form: GraphForm,
+    /// How Python files are compiled.
+    #[command(flatten)]
+    pub python: PythonOptions,
+}
+
+/// How `sconce graph` prints.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub struct GraphForm {
+    /// Print Graphviz's language
+    #[arg(long)]
+    pub dot: bool,
+    /// Draw it as SVG
+    #[arg(long)]
+    pub svg: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+use crate::call::python;
+use crate::read::archive;
+use crate::read::open;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -27,7 +68,7 @@ pub fn run(args: &GraphArgs, out: &mut Out) -> Verdict {
     let scripted = python::scripted(&args.input.file, &args.python, python::for_a_look())?;
     let module = match &scripted {
         Some(scripted) => scripted.module().clone(),
-        None => script::module(&args.input.file, &args.input.load)?,
+        None => archive::module(&args.input.file, &args.input.load)?,
     };
     let method = match &args.method {
         Some(name) => name.as_str(),
@@ -44,7 +85,7 @@ pub fn run(args: &GraphArgs, out: &mut Out) -> Verdict {
     } else {
         module.graph_of(method).map(|graph| Graph::clone(&graph))
     };
-    let graph = graph.map_err(|error| script::failure(error, &file))?;
+    let graph = graph.map_err(|error| archive::failure(error, &file))?;
     if args.form.json {
         let graph = graph.to_string();
         out.json(&Document { schema_version: SCHEMA_VERSION, file: &file, method, graph })?;

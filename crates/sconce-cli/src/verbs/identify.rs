@@ -4,16 +4,28 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use sconce::checkpoint::identify;
 use sconce::source::{Limits, MapMode};
 use serde::Serialize;
 
-use super::SCHEMA_VERSION;
-use crate::cli::IdentifyArgs;
-use crate::error::Outcome;
-use crate::open::{self, Say};
-use crate::output::{Line, Out, Style};
-use crate::run::Verdict;
+use crate::error::{Outcome, Verdict};
+use crate::output::{Line, Out, SCHEMA_VERSION, Style};
+use crate::read::open::{self, Say};
+
+/// `sconce identify`.
+#[derive(Debug, Args)]
+pub struct IdentifyArgs {
+    /// Files; - reads standard input
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<OsString>,
+    /// Go through directories (links in them are not followed)
+    #[arg(short, long)]
+    pub recursive: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
 
 #[derive(Serialize)]
 struct Document {

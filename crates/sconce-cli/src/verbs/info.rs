@@ -2,22 +2,33 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use clap::Args;
 use sconce::Source;
 use sconce::checkpoint::{Checkpoint, ErrorKind, FileKind, Identity, Node, Object, identify};
 use sconce::scan::{Report, Rule};
 use sconce::tensor::Tensor;
 use serde::Serialize;
 
-use super::SCHEMA_VERSION;
-use super::program::Program;
-use super::rows::{self, Row};
-use super::safety;
-use crate::cli::{InfoArgs, PolicyChoice};
-use crate::error::{Failure, Outcome};
-use crate::open::{self, Say};
-use crate::output::{Line, Out, Style, count, grouped};
-use crate::pick;
-use crate::run::Verdict;
+use crate::arguments::reading::{Input, PolicyChoice};
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{Line, Out, SCHEMA_VERSION, Style, count, grouped};
+use crate::read::open::{self, Say};
+use crate::report::numbers::dims;
+use crate::report::program::Program;
+use crate::report::safety;
+use crate::report::tensor_rows::{self, Row};
+use crate::select::pick;
+
+/// `sconce info`.
+#[derive(Debug, Args)]
+pub struct InfoArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -169,7 +180,7 @@ pub fn run(args: &InfoArgs, out: &mut Out, say: Say) -> Verdict {
         print_remarks(&checkpoint, say);
     }
     if let Some(error) = no_program.filter(|_| !say.quiet) {
-        crate::error::warn(say.color, &format!("the program cannot be read: {error}"));
+        crate::output::warn(say.color, &format!("the program cannot be read: {error}"));
     }
     Ok(Outcome::found(refused))
 }
@@ -266,10 +277,10 @@ fn print_remarks(checkpoint: &Checkpoint, say: Say) {
         return;
     }
     for warning in checkpoint.warnings() {
-        crate::error::warn(say.color, warning);
+        crate::output::warn(say.color, warning);
     }
     for problem in checkpoint.problems() {
-        crate::error::warn(say.color, &format!("left out: {problem}"));
+        crate::output::warn(say.color, &format!("left out: {problem}"));
     }
 }
 
@@ -293,7 +304,7 @@ impl<'c> Card<'c> {
         program: Option<Program>,
         report: Report,
     ) -> Card<'c> {
-        let rows = rows::rows(checkpoint);
+        let rows = tensor_rows::rows(checkpoint);
         let tensors: Vec<&Tensor> = rows.iter().map(|(_, tensor)| *tensor).collect();
         let (storage_bytes, unused) = usage(checkpoint, &tensors);
         let mut holders: HashMap<usize, usize> = HashMap::new();
@@ -425,7 +436,7 @@ impl<'c> Card<'c> {
     fn print(
         &self,
         name: &str,
-        input: &crate::cli::Input,
+        input: &crate::arguments::reading::Input,
         policy: Option<PolicyVerdict>,
         out: &mut Out,
     ) -> Result<(), Failure> {
@@ -757,15 +768,6 @@ fn follows(first: &str, second: &str) -> bool {
     first[..a] == second[..b] && next.is_some() && second[b..].parse::<u64>().ok() == next
 }
 
-/// `128x64x3`, `scalar`, or `nested`.
-pub fn dims(shape: &Option<Vec<i64>>) -> String {
-    match shape.as_deref() {
-        None => "nested".to_owned(),
-        Some([]) => "scalar".to_owned(),
-        Some(sizes) => sizes.iter().map(i64::to_string).collect::<Vec<_>>().join("x"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -774,12 +776,5 @@ mod tests {
     fn numbered_names_follow_each_other() {
         assert!(follows("conv1", "conv2") && follows("9", "10"));
         assert!(!follows("conv1", "conv3") && !follows("conv", "conv1") && !follows("a1", "b2"));
-    }
-
-    #[test]
-    fn shapes() {
-        assert_eq!(dims(&Some(vec![2, 3])), "2x3");
-        assert_eq!(dims(&Some(vec![])), "scalar");
-        assert_eq!(dims(&None), "nested");
     }
 }

@@ -2,20 +2,95 @@
 
 use std::collections::HashMap;
 
+use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 use sconce::checkpoint::Checkpoint;
-use sconce::tensor::Tensor;
+use sconce::tensor::{DType, Tensor};
 use serde::Serialize;
 
-use super::rows::{self, Row};
-use super::{SCHEMA_VERSION, elements};
-use crate::cli::{LsArgs, SortKey};
+use crate::arguments::reading::Input;
+use crate::arguments::selection::Names;
+use crate::arguments::values::dtype;
 use crate::error::{Failure, Outcome};
-use crate::glob::Filter;
-use crate::open::{self, Say};
-use crate::output::{Align, Line, Out, Separated, Style, Table, count, grouped};
-use crate::pick;
-use crate::run::Verdict;
+use crate::output::{Align, Line, Out, SCHEMA_VERSION, Separated, Style, Table, count, grouped};
+use crate::read::open::{self, Say};
+use crate::report::elements;
+use crate::report::numbers::natural;
+use crate::report::tensor_rows::{self, Row};
+use crate::select::glob::Filter;
+use crate::select::pick;
+
+/// `sconce ls`.
+#[derive(Debug, Args)]
+pub struct LsArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Show layout, stride, offset, storage, device and requires_grad too
+    #[arg(short, long)]
+    pub long: bool,
+    /// Order of the rows (default: the file's)
+    #[arg(long, value_enum, value_name = "KEY")]
+    pub sort: Option<SortKey>,
+    /// Reverse the order
+    #[arg(short, long)]
+    pub reverse: bool,
+    /// Which names.
+    #[command(flatten)]
+    pub names: Names,
+    /// Only tensors of this dtype (repeatable)
+    #[arg(long, value_name = "DTYPE", value_parser = dtype)]
+    pub dtype: Vec<DType>,
+    /// Only the first N rows
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    /// Show the SHA-256 of the elements: row-major, little-endian
+    #[arg(long)]
+    pub sha256: bool,
+    /// How to print.
+    #[command(flatten)]
+    pub form: LsForm,
+    /// Print no header and no totals
+    #[arg(long)]
+    pub no_header: bool,
+}
+
+/// How `sconce ls` prints.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub struct LsForm {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print a JSON object on a line for each tensor
+    #[arg(long)]
+    pub jsonl: bool,
+    /// Print CSV
+    #[arg(long)]
+    pub csv: bool,
+    /// Print tab-separated values
+    #[arg(long)]
+    pub tsv: bool,
+    /// Print names only, each ended by a NUL byte
+    #[arg(short = '0', long = "null")]
+    pub null: bool,
+}
+
+/// `--sort`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SortKey {
+    /// By name
+    Name,
+    /// By bytes, largest first
+    Size,
+    /// By number of elements, largest first
+    Numel,
+    /// By place in the file
+    Offset,
+    /// By dtype
+    Dtype,
+}
+use crate::error::Verdict;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -47,7 +122,7 @@ struct Totals {
 pub fn run(args: &LsArgs, out: &mut Out, say: Say) -> Verdict {
     let checkpoint = open::checkpoint(&args.input, say)?;
     let filter = Filter::new(&args.names.include, &args.names.exclude)?;
-    let mut listed = rows::rows(&checkpoint);
+    let mut listed = tensor_rows::rows(&checkpoint);
     let firsts = first_names(&listed);
     listed.retain(|(row, tensor)| {
         let dtype = args.dtype.is_empty() || args.dtype.contains(&tensor.dtype());
@@ -102,32 +177,6 @@ fn sort(listed: &mut Vec<(Row, &Tensor)>, args: &LsArgs) {
     }
     if let Some(top) = args.top {
         listed.truncate(top);
-    }
-}
-
-/// Orders names so that `layers.2` stands before `layers.10`.
-pub fn natural(a: &str, b: &str) -> std::cmp::Ordering {
-    let (mut left, mut right) = (a, b);
-    loop {
-        let number = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-        let (digits, others) = (number(left), number(right));
-        if digits > 0 && others > 0 {
-            let (x, y) = (&left[..digits], &right[..others]);
-            let (x, y) = (x.trim_start_matches('0'), y.trim_start_matches('0'));
-            let order = x.len().cmp(&y.len()).then_with(|| x.cmp(y));
-            if order.is_ne() {
-                return order;
-            }
-            (left, right) = (&left[digits..], &right[others..]);
-            continue;
-        }
-        match (left.chars().next(), right.chars().next()) {
-            (Some(x), Some(y)) if x == y => {
-                (left, right) = (&left[x.len_utf8()..], &right[y.len_utf8()..]);
-            }
-            (None, None) => return a.cmp(b),
-            (x, y) => return x.cmp(&y),
-        }
     }
 }
 
@@ -308,16 +357,4 @@ fn separated(form: Separated, rows: &[&Row], args: &LsArgs, out: &mut Out) -> Re
         out.raw(form.row(cells).as_bytes())?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::natural;
-
-    #[test]
-    fn numbers_in_names_count_as_numbers() {
-        let mut names = ["layers.10.b", "layers.2.a", "layers.02.a", "fc", "layers.2"];
-        names.sort_by(|a, b| natural(a, b));
-        assert_eq!(names, ["fc", "layers.2", "layers.02.a", "layers.2.a", "layers.10.b"]);
-    }
 }

@@ -1,18 +1,23 @@
 //! `sconce man`: the manual, as roff.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use clap::{Command, CommandFactory};
+use clap::{Args, Command};
 use clap_mangen::Man;
 
-use crate::cli::{Cli, ManArgs};
-use crate::error::{Failure, Outcome};
+use crate::error::{Failure, Outcome, Verdict};
 use crate::output::Out;
-use crate::run::Verdict;
 
-pub fn run(args: &ManArgs, out: &mut Out) -> Verdict {
-    let mut command = Cli::command();
+/// `sconce man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write the page of every verb into this directory
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+pub fn run(args: &ManArgs, mut command: Command, out: &mut Out) -> Verdict {
     command.build();
     match &args.dir {
         None => out.raw(&page(command)?)?,

@@ -1,18 +1,50 @@
 //! `sconce merge`: several state dicts in one, with the versions of their modules.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
 use sconce::checkpoint::{Checkpoint, Draft, StateDict};
 use sconce::tensor::Tensor;
 use serde::Serialize;
 
-use super::SCHEMA_VERSION;
-use crate::carried;
-use crate::cli::MergeArgs;
-use crate::error::{self, Failure, Outcome};
-use crate::open::{self, Say};
-use crate::output::{Line, Out, Progress, Style, count};
-use crate::pick;
-use crate::run::Verdict;
-use crate::saving::{self, checkpoint_name, refused};
+use crate::arguments::reading::Load;
+use crate::arguments::saving::Saving;
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{self, Line, Out, Progress, SCHEMA_VERSION, Style, count};
+use crate::read::open::{self, Say};
+use crate::select::pick;
+use crate::write::opaque_callables;
+
+/// `sconce merge`.
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// The files
+    #[arg(value_name = "FILE", required = true, num_args = 2..)]
+    pub files: Vec<OsString>,
+    /// Where to write
+    #[arg(short, long, value_name = "OUT")]
+    pub output: PathBuf,
+    /// Take only what is below this name in each file: state_dict
+    #[arg(long, value_name = "NAME")]
+    pub take: Option<String>,
+    /// Say what would be written, write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Overwrite OUT
+    #[arg(short, long)]
+    pub force: bool,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// How to write.
+    #[command(flatten)]
+    pub saving: Saving,
+    /// How to read the files.
+    #[command(flatten)]
+    pub load: Load,
+}
+use crate::write::saving::{self, checkpoint_name, refused};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -51,7 +83,7 @@ pub fn run(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
     }
     let tensors = state.len();
     if !args.dry_run {
-        let state = carried::checked(state.finish(), args.saving.tensors_only, say)?;
+        let state = opaque_callables::checked(state.finish(), args.saving.tensors_only, say)?;
         let progress = Progress::new("writing", 0, say.quiet || args.json);
         saving::write(state.root(), &args.output, args.force, &args.saving, &progress)?.commit()?;
     }
@@ -69,7 +101,10 @@ pub fn run(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
         let done = if args.dry_run { "would write" } else { "wrote" };
         let line = Line::new().dim(format!("  {done:<8} ")).add(Style::Strong, &*output);
         let files = count(args.files.len(), "file");
-        error::remark(say.color, &line.plain(format!(": {} of {files}", count(tensors, "tensor"))));
+        output::remark(
+            say.color,
+            &line.plain(format!(": {} of {files}", count(tensors, "tensor"))),
+        );
     }
     Ok(Outcome::Clean)
 }

@@ -2,15 +2,33 @@
 
 use std::collections::BTreeMap;
 
+use clap::Args;
 use sconce::jit::Module;
 use serde::Serialize;
 
-use super::SCHEMA_VERSION;
-use crate::cli::OpsArgs;
-use crate::error::{Failure, Outcome};
-use crate::output::{Align, Line, Out, Style, Table, count};
-use crate::run::Verdict;
-use crate::{calling, open, python, script};
+use crate::arguments::python::PythonOptions;
+use crate::arguments::reading::Input;
+use crate::call::{python, session};
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{Align, Line, Out, SCHEMA_VERSION, Style, Table, count};
+use crate::read::{archive, open};
+
+/// `sconce ops`.
+#[derive(Debug, Args)]
+pub struct OpsArgs {
+    /// The archive.
+    #[command(flatten)]
+    pub input: Input,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print no header and no total
+    #[arg(long)]
+    pub no_header: bool,
+    /// How Python files are compiled.
+    #[command(flatten)]
+    pub python: PythonOptions,
+}
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -33,7 +51,7 @@ struct Row {
 pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
     let file = open::name(&args.input.file);
     let module = python::module(&args.input, &args.python)?;
-    let operators = module.operators().map_err(|error| script::failure(error, &file))?;
+    let operators = module.operators().map_err(|error| archive::failure(error, &file))?;
     let mut lacking = lacking(&module, &file)?;
     let mut rows: Vec<Row> = Vec::new();
     for used in &operators {
@@ -94,7 +112,7 @@ struct Lack {
 
 /// What `sconce run` cannot do of what a program uses.
 fn lacking(module: &Module, file: &str) -> Result<BTreeMap<String, Lack>, Failure> {
-    let needs = sconce::run::needs(module).map_err(|error| calling::failure(error, file))?;
+    let needs = sconce::run::needs(module).map_err(|error| session::failure(error, file))?;
     let mut all: BTreeMap<String, Lack> = BTreeMap::new();
     for need in needs {
         let refused = need.refused();

@@ -1,22 +1,44 @@
-//! `sconce convert IN OUT.pt`: the objects of a checkpoint to the file that `torch.save` writes for
-//! them. Tensors of other formats become what their libraries give PyTorch: a dict of safetensors or
-//! npz arrays in the file's order, the tensor of an npy file.
+//! `sconce resave`: a file once more, as PyTorch's own load and save would write it.
 
-use std::path::Path;
+use std::path::PathBuf;
 
-use sconce::checkpoint::{Change, Checkpoint, Draft, FileKind};
+use clap::Args;
+use sconce::{Draft, FileKind, SaveOptions, identify, jit};
 use serde::Serialize;
 
-use super::{SCHEMA_VERSION, convert, edit};
-use crate::carried;
-use crate::cli::ConvertArgs;
-use crate::error::{self, Failure, Outcome};
-use crate::glob::Glob;
-use crate::open::{self, Say};
-use crate::output::{Line, Out, Progress};
-use crate::overflow;
-use crate::run::Verdict;
-use crate::saving::{self, Saving, refused};
+use crate::arguments::reading::Input;
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{self, Line, Out, SCHEMA_VERSION};
+use crate::read::open::{self, Say};
+use crate::write::atomic::AtomicFile;
+use crate::write::opaque_callables;
+
+/// `sconce resave`.
+#[derive(Debug, Args)]
+pub struct ResaveArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Where to write
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    /// Add an extra file to a TorchScript archive, or change the one of that name (repeatable)
+    #[arg(long, value_name = "NAME=FILE")]
+    pub extra: Vec<String>,
+    /// Leave the extra files of a TorchScript archive out
+    #[arg(long)]
+    pub no_extra: bool,
+    /// Write the tensors of a checkpoint alone, by their dotted names: no classes, no functions
+    #[arg(long)]
+    pub tensors_only: bool,
+    /// Overwrite OUT
+    #[arg(short, long)]
+    pub force: bool,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+use crate::read::archive;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -24,124 +46,69 @@ struct Document<'a> {
     input: &'a str,
     output: &'a str,
     format: &'static str,
-    written: bool,
-    changes: Vec<edit::Row<'a>>,
 }
 
-/// Saves what `args` take of the checkpoint; `legacy` where the format asks for the stream.
-pub fn run(
-    args: &ConvertArgs,
-    target: &Path,
-    legacy: bool,
-    checkpoint: &Checkpoint,
-    out: &mut Out,
-    say: Say,
-) -> Verdict {
-    let saving = Saving { legacy: legacy || args.saving.legacy, ..args.saving.clone() };
-    refuse_flags(args)?;
-    let file = checkpoint.source().name();
-    let mut draft = Draft::new(checkpoint.root());
-    if let Some(name) = &args.take {
-        draft.take(name).map_err(|error| refused(error).in_file(file))?;
-    }
-    if args.state_dict || args.saving.tensors_only {
-        draft = carried::tensors_only(&draft).map_err(|failure| failure.in_file(file))?;
-    } else if checkpoint.format() == FileKind::TorchScript {
-        return Err(Failure::usage(
-            "a TorchScript archive holds code, which torch.save does not write",
-        )
-        .in_file(file)
-        .help(
-            "--state-dict writes its parameters and buffers; sconce resave saves the program too",
-        ));
-    }
-    let changes = change(&mut draft, args)?;
-    if !say.quiet {
-        carried::warn(draft.root(), say);
-    }
-    let refuse_overflow = || match args.allow_overflow {
-        true => Ok(()),
-        false => overflow::refuse(&changes).map_err(|failure| failure.in_file(file)),
-    };
-    let progress = Progress::new("writing", 0, say.quiet || args.json);
-    if target == Path::new("-") {
-        convert::check_stdout(args, out)?;
-        // What is written cannot be taken back.
-        refuse_overflow()?;
-        if !args.dry_run {
-            let options = saving.options().on_progress(progress.listener());
-            let mut to = convert::OutWriter::new(out);
-            options
-                .save_to(draft.root(), &mut to)
-                .map(drop)
-                .map_err(|error| to.failure().unwrap_or_else(|| refused(error)))?;
+/// TorchScript archives by `torch.jit.save`, checkpoints by `torch.save`.
+pub fn run(args: &ResaveArgs, out: &mut Out, say: Say) -> Verdict {
+    let load = &args.input.load;
+    let input = open::name(&args.input.file);
+    let source = open::source(&args.input.file, open::map_mode(load), &open::limits(load))?;
+    let kind = identify(&source).kind;
+    let target = &args.output;
+    let (format, writer) = if kind == FileKind::TorchScript {
+        if args.tensors_only {
+            let message = "--tensors-only is for checkpoints: a TorchScript archive is a program";
+            let help = "sconce convert --state-dict writes its parameters and buffers";
+            return Err(Failure::usage(message).in_file(input).help(help));
         }
-    } else if args.dry_run {
-        refuse_overflow()?;
+        let module = archive::from_source(source, load, &input)?;
+        let options = options(args)?;
+        let mut file = AtomicFile::create(target, args.force)?;
+        if let Err(error) = options.save_as(&module, &mut file, target) {
+            return Err(file.failure().unwrap_or_else(|| archive::failure(error, &input)));
+        }
+        file.commit()?;
+        ("torchscript", "torch.jit.save")
     } else {
-        let written = saving::write(draft.root(), target, args.force, &saving, &progress)?;
-        refuse_overflow()?;
-        written.commit()?;
-    }
-    drop(progress);
-    let rows = changes.iter().map(edit::row).collect::<Result<Vec<_>, Failure>>()?;
-    if !say.quiet {
-        edit::warn(&rows, say);
-    }
-    if args.json {
-        let (input, output) = (open::name(&args.input.file), target.to_string_lossy());
-        let document = Document {
-            schema_version: SCHEMA_VERSION,
-            input: &input,
-            output: &output,
-            format: if saving.legacy { "legacy" } else { "zip" },
-            written: !args.dry_run,
-            changes: rows,
-        };
-        out.json(&document)?;
-    } else if !say.quiet {
-        for line in edit::summary(&rows) {
-            error::remark(say.color, &line);
+        if !args.extra.is_empty() || args.no_extra {
+            let message = "only TorchScript archives have extra files";
+            return Err(Failure::usage(message).in_file(input));
         }
-        let done = if args.dry_run { "would write" } else { "wrote" };
-        let line = Line::new()
-            .dim(format!("  {done:8} "))
-            .plain(format!("{} as torch.save does", target.to_string_lossy()));
-        error::remark(say.color, &line);
+        let checkpoint = open::from_source(source, &input, load, say)?;
+        let draft =
+            opaque_callables::checked(Draft::new(checkpoint.root()), args.tensors_only, say)
+                .map_err(|failure| failure.in_file(&input))?;
+        let mut file = AtomicFile::create(target, args.force)?;
+        if let Err(error) = SaveOptions::new().save_as(draft.root(), &mut file, target) {
+            return Err(file.failure().unwrap_or_else(|| Failure::from(error).in_file(input)));
+        }
+        file.commit()?;
+        ("zip", "torch.save")
+    };
+    let output = target.to_string_lossy();
+    if args.json {
+        let (input, output) = (input.as_str(), output.as_ref());
+        out.json(&Document { schema_version: SCHEMA_VERSION, input, output, format })?;
+    } else if !say.quiet {
+        let text = format!("{output} as {writer} does");
+        output::remark(say.color, &Line::new().dim("  wrote    ").plain(text));
     }
     Ok(Outcome::Clean)
 }
 
-/// Applies `--exclude`, `--include` and `--dtype`.
-fn change(draft: &mut Draft, args: &ConvertArgs) -> Result<Vec<Change>, Failure> {
-    let globs = |patterns: &[String]| {
-        patterns.iter().map(|text| Glob::new(text)).collect::<Result<Vec<_>, Failure>>()
-    };
-    let mut changes = Vec::new();
-    let excluded = globs(&args.names.exclude)?;
-    if !excluded.is_empty() {
-        let unwanted = |name: &str| excluded.iter().any(|glob| glob.matches(name));
-        changes.extend(draft.drop_entries(unwanted).map_err(refused)?);
+/// The options that the flags stand for.
+fn options(args: &ResaveArgs) -> Result<jit::SaveOptions, Failure> {
+    let mut options = jit::SaveOptions::new();
+    if args.no_extra {
+        options = options.without_extra_files();
     }
-    let included = globs(&args.names.include)?;
-    if !included.is_empty() {
-        let wanted = |name: &str| included.iter().any(|glob| glob.matches(name));
-        changes.extend(draft.keep_entries(wanted).map_err(refused)?);
+    for extra in &args.extra {
+        let (name, path) = extra
+            .split_once('=')
+            .ok_or_else(|| Failure::usage(format!("--extra {extra}: write NAME=FILE")))?;
+        let limits = open::limits(&args.input.load);
+        let bytes = open::source(path.as_ref(), sconce::MapMode::Off, &limits)?;
+        options = options.extra_file(name, bytes.bytes());
     }
-    if let Some(dtype) = args.dtype {
-        changes.extend(draft.cast(dtype, |_| true).map_err(refused)?);
-    }
-    Ok(changes)
-}
-
-/// Options that are for the formats that hold nothing but tensors.
-fn refuse_flags(args: &ConvertArgs) -> Result<(), Failure> {
-    let flags = [("--dense", args.dense), ("--verify", args.verify)];
-    match flags.into_iter().find(|(_, given)| *given) {
-        Some((flag, _)) => Err(Failure::usage(format!(
-            "{flag} cannot be used where a checkpoint is written"
-        ))
-        .help("sparse and quantized tensors stay as they are in a .pt file; sconce diff compares")),
-        None => Ok(()),
-    }
+    Ok(options)
 }

@@ -3,21 +3,47 @@
 use std::path::Path;
 use std::time::Instant;
 
+use clap::Args;
 use sconce::checkpoint::{Draft, Node, Object, SaveOptions};
 use sconce::export::{write_npy, write_npz};
 use sconce::run::to_object;
 use sconce::tensor::Tensor;
 use serde::Serialize;
 
-use super::{SCHEMA_VERSION, result_json, result_text, scores};
-use crate::atomic::AtomicFile;
-use crate::calling::{ResultOptions, failure, session};
-use crate::cli::RunArgs;
-use crate::error::{self, Failure, Outcome};
-use crate::open::Say;
-use crate::output::{Line, Out};
-use crate::run::Verdict;
-use crate::{input, open, python};
+use crate::arguments::call::{Call, ResultOptions};
+use crate::arguments::python::PythonOptions;
+use crate::arguments::reading::Input;
+use crate::call::session::{failure, session};
+use crate::call::{result_json, result_text, scores};
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{self, Line, Out, SCHEMA_VERSION};
+use crate::read::open::Say;
+use crate::write::atomic::AtomicFile;
+
+/// `sconce run`.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_HELP)]
+pub struct RunArgs {
+    /// The archive.
+    #[command(flatten)]
+    pub archive: Input,
+    /// What becomes of the result.
+    #[command(flatten)]
+    pub result: ResultOptions,
+    /// What is called.
+    #[command(flatten)]
+    pub call: Call,
+    /// How Python files are compiled.
+    #[command(flatten)]
+    pub python: PythonOptions,
+}
+
+const RUN_HELP: &str = "What reads as a value is one: a file named 3 is ./3. Each array of an .npz is an \
+argument, in the file's order; sound is float32, channels x samples, -1 to 1. What the program prints \
+goes to standard output before the result, or with --json to standard error.";
+use crate::call::input;
+use crate::call::python;
+use crate::read::open;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -81,7 +107,7 @@ pub fn run(args: &RunArgs, out: &mut Out, say: Say) -> Verdict {
         (None, Some(path)) if !say.quiet => {
             let kind = result_text::kind(result.root());
             let text = format!("{} · {kind}", path.to_string_lossy());
-            error::remark(say.color, &Line::new().dim("  wrote    ").plain(text));
+            output::remark(say.color, &Line::new().dim("  wrote    ").plain(text));
         }
         (None, Some(_)) => {}
         (None, None) => out.text(&result_text::show(result.root()))?,

@@ -1,14 +1,40 @@
 //! `sconce script`: Python source to a TorchScript archive.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
 use sconce::jit::SaveOptions;
 
-use crate::atomic::AtomicFile;
-use crate::cli::ScriptArgs;
-use crate::error::{self, Failure, Outcome};
-use crate::open::{self, Say};
-use crate::output::{Line, Out};
-use crate::run::Verdict;
-use crate::{python, script};
+use crate::arguments::call::LimitOptions;
+use crate::arguments::python::PythonOptions;
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{self, Line, Out};
+use crate::read::open::{self, Say};
+use crate::write::atomic::AtomicFile;
+
+/// `sconce script`.
+#[derive(Debug, Args)]
+pub struct ScriptArgs {
+    /// A Python file, and behind a colon the function or nn.Module class (default: the only one that
+    /// it has), or an expression that makes a module: 'net.py:Net(10, hidden=5)'
+    #[arg(value_name = "FILE.py[:NAME]")]
+    pub file: OsString,
+    /// Where to write
+    #[arg(short, long, value_name = "OUT.pt")]
+    pub output: PathBuf,
+    /// Replace a file that is there
+    #[arg(short, long)]
+    pub force: bool,
+    /// How it is compiled.
+    #[command(flatten)]
+    pub python: PythonOptions,
+    /// What its constructors must not pass.
+    #[command(flatten)]
+    pub limits: LimitOptions,
+}
+use crate::call::python;
+use crate::read::archive;
 
 pub fn run(args: &ScriptArgs, _out: &mut Out, say: Say) -> Verdict {
     let file = open::name(&args.file);
@@ -20,7 +46,7 @@ pub fn run(args: &ScriptArgs, _out: &mut Out, say: Say) -> Verdict {
     let saved = SaveOptions::new().save_as(scripted.module(), &mut output, &args.output);
     saved
         .map(drop)
-        .map_err(|error| output.failure().unwrap_or_else(|| script::failure(error, &target)))?;
+        .map_err(|error| output.failure().unwrap_or_else(|| archive::failure(error, &target)))?;
     output.commit()?;
     if !say.quiet {
         let what = match scripted.schema() {
@@ -28,7 +54,7 @@ pub fn run(args: &ScriptArgs, _out: &mut Out, say: Say) -> Verdict {
             None => scripted.name().to_owned(),
         };
         let text = format!("{target} · {what}");
-        error::remark(say.color, &Line::new().dim("  wrote    ").plain(text));
+        output::remark(say.color, &Line::new().dim("  wrote    ").plain(text));
     }
     Ok(Outcome::Clean)
 }

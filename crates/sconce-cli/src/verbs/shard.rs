@@ -3,22 +3,58 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use sconce::checkpoint::{DictKind, Draft, StateDict};
 use sconce::tensor::Tensor;
 use serde::{Serialize, Serializer};
 
-use super::{SCHEMA_VERSION, merge};
-use crate::atomic::{AtomicFile, cannot_write};
-use crate::carried;
-use crate::cli::ShardArgs;
-use crate::error::{self, Failure, Outcome};
-use crate::file_set::{self, FileSet, Written};
-use crate::open::{self, Say};
-use crate::output::{Line, Out, Progress, Style, count};
-use crate::run::Verdict;
-use crate::saving;
+use super::merge;
+use crate::arguments::reading::Input;
+use crate::arguments::saving::Saving;
+use crate::arguments::values::decimal_size;
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{self, Line, Out, Progress, SCHEMA_VERSION, Style, count};
+use crate::read::open::{self, Say};
+use crate::write::atomic::{AtomicFile, cannot_write};
+use crate::write::file_set::{self, FileSet, Written};
+use crate::write::{opaque_callables, saving};
+
+/// `sconce shard`.
+#[derive(Debug, Args)]
+pub struct ShardArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Where to put the files
+    #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
+    pub directory: PathBuf,
+    /// Most bytes of tensors in a file; 5GB is 5,000,000,000 and 5GiB a little more
+    #[arg(long, value_name = "SIZE", value_parser = decimal_size, default_value = "5GB")]
+    pub max_size: u64,
+    /// Beginning of the files' names
+    #[arg(long, value_name = "NAME", default_value = "pytorch_model")]
+    pub prefix: String,
+    /// Take only what is below this name: state_dict
+    #[arg(long, value_name = "NAME")]
+    pub take: Option<String>,
+    /// Write plain dicts, without the versions of modules: byte for byte the files of huggingface_hub
+    #[arg(long)]
+    pub plain: bool,
+    /// Say what would be written, write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Replace an earlier set as one: its files PREFIX-*-of-*.bin, PREFIX.bin and the index
+    #[arg(short, long)]
+    pub force: bool,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// How to write.
+    #[command(flatten)]
+    pub saving: Saving,
+}
 
 /// The most files that are written: all of them are open at once.
 const MOST: usize = 500;
@@ -63,7 +99,7 @@ pub fn run(args: &ShardArgs, out: &mut Out, say: Say) -> Verdict {
     let checkpoint = open::checkpoint(&args.input, say)?;
     let in_file = |failure: Failure| failure.in_file(checkpoint.source().name());
     let draft = merge::taken(&checkpoint, args.take.as_deref()).map_err(in_file)?;
-    let draft = carried::checked(draft, args.saving.tensors_only, say).map_err(in_file)?;
+    let draft = opaque_callables::checked(draft, args.saving.tensors_only, say).map_err(in_file)?;
     let tensors = merge::flat(&draft).map_err(in_file)?;
     let tensors_in_all = tensors.len();
     let (shards, total_size) = split(tensors, args.max_size);
@@ -95,11 +131,11 @@ pub fn run(args: &ShardArgs, out: &mut Out, say: Say) -> Verdict {
         for (file, shard) in files.iter().zip(&shards) {
             let line = Line::new().dim(format!("  {done:<8} ")).add(Style::Strong, file);
             let held = count(shard.tensors.len(), "tensor");
-            error::remark(say.color, &line.plain(format!(": {held}")));
+            output::remark(say.color, &line.plain(format!(": {held}")));
         }
         if let Some(index) = &index {
             let line = Line::new().dim(format!("  {done:<8} ")).add(Style::Strong, index);
-            error::remark(say.color, &line.dim(", by which all are opened at once"));
+            output::remark(say.color, &line.dim(", by which all are opened at once"));
         }
     }
     Ok(Outcome::Clean)

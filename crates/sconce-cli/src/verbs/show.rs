@@ -2,20 +2,77 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::{Args, ValueEnum};
 use sconce::checkpoint::{Checkpoint, Node, StorageRecord, TensorClass};
-use sconce::tensor::{Histogram, PrintOptions, Scalar, Stats, Tensor, write_npy};
+use sconce::tensor::{Histogram, PrintOptions, Stats, Tensor, write_npy};
 use serde::Serialize;
 
-use super::{SCHEMA_VERSION, elements};
-use crate::atomic::AtomicFile;
-use crate::cli::{ShowArgs, ShowFormat};
-use crate::error::{Failure, Outcome};
-use crate::open::{self, Say};
-use crate::output::{Line, Out, Separated, Style, count, grouped, percent_bar};
-use crate::pick::{self, Picked};
-use crate::run::Verdict;
+use crate::arguments::reading::Input;
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{Line, Out, SCHEMA_VERSION, Separated, Style, count, grouped, percent_bar};
+use crate::read::open::{self, Say};
+use crate::report::elements;
+use crate::report::numbers::{nested_lists, numbers, scalar_text, short_number};
+use crate::report::statistics::StatisticsRow;
+use crate::select::pick::{self, Picked};
+use crate::write::atomic::AtomicFile;
+
+/// `sconce show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Names or patterns, with an optional slice: fc.weight, fc.weight[0:3,:], '*.bias'
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Show statistics (without being asked when one tensor is shown)
+    #[arg(long)]
+    pub stats: bool,
+    /// Show a histogram (without being asked when one tensor is shown)
+    #[arg(long, value_name = "BINS", num_args = 0..=1, default_missing_value = "10")]
+    #[arg(require_equals = true)]
+    pub hist: Option<usize>,
+    /// Show values and metadata only: large tensors need not be read
+    #[arg(long, conflicts_with_all = ["stats", "hist"])]
+    pub no_stats: bool,
+    /// Do not show values
+    #[arg(long)]
+    pub no_values: bool,
+    /// Print all elements
+    #[arg(long)]
+    pub full: bool,
+    /// Digits behind the decimal point
+    #[arg(long, value_name = "N")]
+    pub precision: Option<usize>,
+    /// Write the elements instead
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
+    pub format: Option<ShowFormat>,
+    /// Write to this file (format from the extension)
+    #[arg(short, long, value_name = "FILE", conflicts_with = "json")]
+    pub output: Option<PathBuf>,
+    /// Overwrite the file
+    #[arg(short, long)]
+    pub force: bool,
+    /// Print metadata, and what else was asked for, as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `--format` of `sconce show`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ShowFormat {
+    /// A NumPy file
+    Npy,
+    /// The elements' bytes: row-major, little-endian
+    Raw,
+    /// A line for each row of the last dimension
+    Csv,
+    /// Nested lists
+    Json,
+}
 
 /// Columns of a histogram's longest bar.
 const BAR: usize = 40;
@@ -42,44 +99,8 @@ struct Shown {
     requires_grad: Option<bool>,
     nbytes: Option<u64>,
     text: Option<String>,
-    stats: Option<Numbers>,
+    stats: Option<StatisticsRow>,
     histogram: Option<Bins>,
-}
-
-/// [`Stats`] for JSON, in which NaN and infinities are `null`.
-#[derive(Serialize)]
-pub struct Numbers {
-    count: u64,
-    nan: u64,
-    pos_inf: u64,
-    neg_inf: u64,
-    zeros: u64,
-    subnormal: u64,
-    min: Option<f64>,
-    max: Option<f64>,
-    mean: Option<f64>,
-    std: Option<f64>,
-    l2: f64,
-    constant: bool,
-}
-
-impl From<&Stats> for Numbers {
-    fn from(stats: &Stats) -> Numbers {
-        Numbers {
-            count: stats.count,
-            nan: stats.nan,
-            pos_inf: stats.pos_inf,
-            neg_inf: stats.neg_inf,
-            zeros: stats.zeros,
-            subnormal: stats.subnormal,
-            min: stats.min,
-            max: stats.max,
-            mean: stats.mean,
-            std: stats.std,
-            l2: stats.l2,
-            constant: stats.constant,
-        }
-    }
 }
 
 #[derive(Serialize)]
@@ -140,32 +161,6 @@ fn tensor<'a>(one: &'a Picked<'_>) -> Result<&'a Tensor, Failure> {
     })
 }
 
-/// The numbers behind quantized, sparse and other tensors, for work that looks at each of them.
-///
-/// An expanded view can stand for more elements than anyone can count; one beyond both its storage
-/// and a gibibyte is refused.
-pub fn numbers(tensor: &Tensor) -> Result<Tensor, sconce::tensor::Error> {
-    let held = tensor.storage().map_or(0, |storage| storage.nbytes());
-    let limit = held.max(1 << 30);
-    if tensor.nbytes() > limit {
-        let needed = u128::from(tensor.nbytes());
-        return Err(sconce::tensor::Error::TooLarge { what: "an expanded view", needed, limit });
-    }
-    if tensor.quantizer().is_some() {
-        return tensor.dequantize();
-    }
-    if let Some(parts) = tensor.sparse_coo_parts() {
-        return Ok(parts.values.clone());
-    }
-    if let Some(parts) = tensor.sparse_compressed_parts() {
-        return Ok(parts.values.clone());
-    }
-    if let Some(parts) = tensor.nested_parts() {
-        return Ok(parts.buffer.clone());
-    }
-    Ok(tensor.clone())
-}
-
 fn describe(one: &Picked<'_>, args: &ShowArgs) -> Result<Shown, Failure> {
     let Some(tensor) = &one.tensor else {
         return Ok(Shown {
@@ -198,7 +193,7 @@ fn describe(one: &Picked<'_>, args: &ShowArgs) -> Result<Shown, Failure> {
         requires_grad: Some(tensor.requires_grad()),
         nbytes: Some(elements::nbytes(tensor)),
         text: (!args.no_values).then(|| tensor.to_text(&print_options(args))).transpose()?,
-        stats: stats.as_ref().map(Numbers::from),
+        stats: stats.as_ref().map(StatisticsRow::from),
         histogram: histogram.map(|histogram| Bins {
             min: histogram.min,
             max: histogram.max,
@@ -356,23 +351,6 @@ fn stats_line(stats: &Stats) -> Line {
     line
 }
 
-/// Four digits that count.
-pub fn short_number(value: f64) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    let exponent = value.abs().log10().floor();
-    if !(-4.0..9.0).contains(&exponent) {
-        return format!("{value:.3e}");
-    }
-    let digits = (3.0 - exponent).clamp(0.0, 9.0) as usize;
-    let text = format!("{value:.digits$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
-}
-
 fn print_histogram(histogram: &Histogram, out: &mut Out) -> Result<(), Failure> {
     let most = histogram.bins.iter().copied().max().unwrap_or(0).max(1);
     let step = (histogram.max / 2.0 - histogram.min / 2.0) / histogram.bins.len() as f64 * 2.0;
@@ -459,81 +437,6 @@ fn encode(format: ShowFormat, tensor: &Tensor, to: &mut dyn Write) -> Result<(),
     Ok(())
 }
 
-/// The elements as lists in lists. NaN and infinities, which JSON lacks, are strings.
-pub fn nested_lists(tensor: &Tensor, to: &mut dyn Write) -> std::io::Result<Result<(), Failure>> {
-    let values = match numbers(tensor).and_then(|_| tensor.values()) {
-        Ok(values) => values,
-        Err(error) => return Ok(Err(error.into())),
-    };
-    let sizes: Vec<u64> = tensor.sizes().iter().map(|&size| size as u64).collect();
-    if tensor.numel() == 0 {
-        // Nothing is below the first empty dimension.
-        let outer: Vec<u64> = sizes.iter().copied().take_while(|&size| size > 0).collect();
-        let mut text = "[]".to_owned();
-        for &size in outer.iter().rev() {
-            if size.saturating_mul(text.len() as u64) > 1 << 30 {
-                return Ok(Err(Failure::unreadable("the text would take more than a gibibyte")));
-            }
-            text = format!("[{}]", vec![text.as_str(); size as usize].join(","));
-        }
-        return writeln!(to, "{text}").map(Ok);
-    }
-    // Elements between two brackets of each level.
-    let mut spans: Vec<u64> = vec![1; sizes.len()];
-    for level in (0..sizes.len()).rev() {
-        let below = spans.get(level + 1).copied().unwrap_or(1);
-        spans[level] = below * sizes[level];
-    }
-    for (at, scalar) in values.enumerate() {
-        let at = at as u64;
-        if at > 0 {
-            to.write_all(b",")?;
-        }
-        let opened = spans.iter().filter(|&&span| at.is_multiple_of(span)).count();
-        let closed = spans.iter().filter(|&&span| (at + 1).is_multiple_of(span)).count();
-        to.write_all("[".repeat(opened).as_bytes())?;
-        to.write_all(scalar_json(scalar).as_bytes())?;
-        to.write_all("]".repeat(closed).as_bytes())?;
-    }
-    to.write_all(b"\n").map(Ok)
-}
-
-fn scalar_text(scalar: Scalar) -> String {
-    match scalar {
-        Scalar::Bool(value) => value.to_string(),
-        Scalar::Int(value) => value.to_string(),
-        Scalar::UInt(value) => value.to_string(),
-        Scalar::Float(value) => float_text(value),
-        Scalar::Complex(re, im) => {
-            let sign = if im.is_sign_negative() { "" } else { "+" };
-            format!("{}{sign}{}j", float_text(re), float_text(im))
-        }
-        _ => String::new(),
-    }
-}
-
-/// A float: `nan`, `inf` and `-inf` where JSON has no number.
-pub fn float_text(value: f64) -> String {
-    if value.is_nan() {
-        return "nan".to_owned();
-    }
-    if value.is_infinite() {
-        return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
-    }
-    format!("{value:?}")
-}
-
-fn scalar_json(scalar: Scalar) -> String {
-    match scalar {
-        Scalar::Float(value) if value.is_finite() => float_text(value),
-        Scalar::Float(_) => format!("\"{}\"", scalar_text(scalar)),
-        Scalar::Complex(re, im) => {
-            format!("[{},{}]", scalar_json(Scalar::Float(re)), scalar_json(Scalar::Float(im)))
-        }
-        other => scalar_text(other),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -561,21 +464,5 @@ mod tests {
         let matrix = Tensor::from_vec(vec![1f64, -2.5, f64::INFINITY, 4.0], &[2, 2]).unwrap();
         encode(ShowFormat::Csv, &matrix, &mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "1.0,-2.5\ninf,4.0\n");
-    }
-
-    #[test]
-    fn four_digits() {
-        let cases = [
-            (0.0, "0"),
-            (0.00329, "0.00329"),
-            (-7.7784, "-7.778"),
-            (134.4, "134.4"),
-            (1e-9, "1.000e-9"),
-            (123_456_789.0, "123456789"),
-            (3.5e12, "3.500e12"),
-        ];
-        for (value, want) in cases {
-            assert_eq!(short_number(value), want);
-        }
     }
 }

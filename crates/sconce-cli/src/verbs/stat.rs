@@ -1,18 +1,60 @@
 //! `sconce stat`: what the numbers of every tensor look like.
 
+use clap::{Args, ValueEnum};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use sconce::tensor::{ErrorKind, Stats, Tensor};
 use serde::Serialize;
 
-use super::SCHEMA_VERSION;
-use super::show::{self, Numbers, short_number};
-use crate::cli::{Anomaly, StatArgs};
-use crate::error::{Failure, Outcome};
-use crate::glob::Filter;
-use crate::open::{self, Say};
-use crate::output::{Align, Line, Out, Style, Table, count, grouped};
-use crate::run::Verdict;
+use crate::arguments::reading::Input;
+use crate::arguments::selection::Names;
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{Align, Line, Out, SCHEMA_VERSION, Style, Table, count, grouped};
+use crate::read::open::{self, Say};
+use crate::report::numbers::{self, short_number};
+use crate::report::statistics::StatisticsRow;
+use crate::select::glob::Filter;
+
+/// `sconce stat`.
+#[derive(Debug, Args)]
+pub struct StatArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Which names.
+    #[command(flatten)]
+    pub names: Names,
+    /// Only tensors with NaN, infinities, subnormal numbers, or elements that are all zero or all equal
+    #[arg(long)]
+    pub anomalies: bool,
+    /// Exit with 1 when a tensor has one of these
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
+    pub fail_on: Vec<Anomaly>,
+    /// Threads to use (default: one a core)
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print no header
+    #[arg(long)]
+    pub no_header: bool,
+}
+
+/// What can be odd about a tensor's elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Anomaly {
+    /// Not a number
+    Nan,
+    /// Infinities
+    Inf,
+    /// Every element is zero
+    Zero,
+    /// Every element is equal, and there is more than one
+    Constant,
+    /// Numbers too small for full precision
+    Subnormal,
+}
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -27,7 +69,7 @@ struct Row {
     name: String,
     dtype: &'static str,
     shape: Vec<i64>,
-    stats: Option<Numbers>,
+    stats: Option<StatisticsRow>,
     /// Why there are none.
     skipped: Option<String>,
     anomalies: Vec<&'static str>,
@@ -94,12 +136,12 @@ fn row(name: &str, tensor: &Tensor) -> Result<Row, Failure> {
         row.skipped = Some("no data".to_owned());
         return Ok(row);
     }
-    let stats = show::numbers(tensor).and_then(|numbers| numbers.stats());
+    let stats = numbers::numbers(tensor).and_then(|numbers| numbers.stats());
     match stats {
         Ok(stats) => {
             row.found = anomalies(&stats);
             row.anomalies = row.found.iter().copied().map(name_of).collect();
-            row.stats = Some(Numbers::from(&stats));
+            row.stats = Some(StatisticsRow::from(&stats));
             row.figures = Some(stats);
         }
         Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Limit) => {

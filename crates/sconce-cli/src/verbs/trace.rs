@@ -1,15 +1,41 @@
 //! `sconce trace`: the pickle machine at work, opcode by opcode, on values that do nothing.
 
+use std::ffi::OsString;
+
+use clap::Args;
 use sconce::pickle::{Frame, Step, Tracer};
 use serde::Serialize;
 
-use super::SCHEMA_VERSION;
-use super::streams;
-use crate::cli::TraceArgs;
+use crate::arguments::reading::Bounds;
+use crate::arguments::values::offset;
 use crate::error::{Failure, Outcome};
-use crate::open;
-use crate::output::{Line, Out, Style};
-use crate::run::Verdict;
+use crate::output::{Line, Out, SCHEMA_VERSION, Style};
+use crate::read::open;
+use crate::report::pickle_streams;
+
+/// `sconce trace`.
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// The file; - reads standard input
+    #[arg(value_name = "FILE")]
+    pub file: OsString,
+    /// Which pickle (as for dis)
+    #[arg(long, value_name = "NAME")]
+    pub record: Option<String>,
+    /// Show at most N steps; 0 is no limit
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub limit: usize,
+    /// Start at the first opcode at or after this offset (0x… works)
+    #[arg(long, value_name = "OFFSET", value_parser = offset)]
+    pub at: Option<usize>,
+    /// Print a JSON object on a line for each step
+    #[arg(long)]
+    pub json: bool,
+    /// What the file may cost.
+    #[command(flatten)]
+    pub bounds: Bounds,
+}
+use crate::error::Verdict;
 
 #[derive(Serialize)]
 struct Row<'a> {
@@ -43,7 +69,8 @@ impl<'a> From<&'a Frame> for FrameRow<'a> {
 /// Exit code 2 when the pickle breaks off.
 pub fn run(args: &TraceArgs, out: &mut Out) -> Verdict {
     let file = open::name(&args.file);
-    let mut streams = streams::streams(&args.file, args.record.as_deref(), &args.bounds.limits())?;
+    let mut streams =
+        pickle_streams::streams(&args.file, args.record.as_deref(), &args.bounds.limits())?;
     // Of a legacy file, the pickle that matters.
     let at = streams.iter().position(|stream| stream.name == "object").unwrap_or(0);
     let stream = streams.swap_remove(at);

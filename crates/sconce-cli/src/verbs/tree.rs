@@ -7,19 +7,59 @@ use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
+use clap::{Args, ValueEnum};
 use sconce::checkpoint::{Checkpoint, Node as Value, Object};
 use serde::Serialize;
 
-use super::info::dims;
-use super::ls::natural;
-use super::{SCHEMA_VERSION, elements};
-use crate::cli::{TreeArgs, TreeSort};
-use crate::error::{Failure, Outcome};
-use crate::glob::Filter;
-use crate::open::{self, Say};
-use crate::output::{Line, Out, Style, percent_bar};
-use crate::pick;
-use crate::run::Verdict;
+use crate::arguments::reading::Input;
+use crate::arguments::selection::Names;
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{Line, Out, SCHEMA_VERSION, Style, percent_bar};
+use crate::read::open::{self, Say};
+use crate::report::elements;
+use crate::report::numbers::{dims, natural};
+use crate::select::glob::Filter;
+use crate::select::pick;
+
+/// `sconce tree`.
+#[derive(Debug, Args)]
+pub struct TreeArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Levels to show (with it, repeats are still folded)
+    #[arg(short = 'L', long, value_name = "N")]
+    pub depth: Option<usize>,
+    /// Order of siblings (default: the file's)
+    #[arg(long, value_enum, value_name = "KEY")]
+    pub sort: Option<TreeSort>,
+    /// Do not fold repeats such as layers.{0..31}
+    #[arg(long)]
+    pub no_fold: bool,
+    /// Show values that are no tensors too
+    #[arg(short, long)]
+    pub all: bool,
+    /// Which names.
+    #[command(flatten)]
+    pub names: Names,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print no header
+    #[arg(long)]
+    pub no_header: bool,
+}
+
+/// `--sort` of `sconce tree`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TreeSort {
+    /// By name
+    Name,
+    /// By bytes, largest first
+    Size,
+    /// By number of elements, largest first
+    Numel,
+}
 
 /// Levels that a name is cut into; what is deeper stays in one piece. A name may be of dots alone.
 const MAX_DEPTH: usize = 100;

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use clap::Args;
 use rayon::prelude::*;
 use sconce::Tensor;
 use sconce::archive::Directory;
@@ -12,13 +13,26 @@ use sconce::scan::{Report, Rule, Verdict as Word};
 use sconce::source::Source;
 use serde::Serialize;
 
-use super::{SCHEMA_VERSION, elements, safety};
-use crate::cli::VerifyArgs;
-use crate::error::{Failure, Outcome};
-use crate::open::{self, Say};
-use crate::output::{Line, Out, Progress, Style, count};
-use crate::run::Verdict;
-use crate::script;
+use crate::arguments::reading::Input;
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{Line, Out, Progress, SCHEMA_VERSION, Style, count};
+use crate::read::open::{self, Say};
+use crate::report::{elements, safety};
+
+/// `sconce verify`.
+#[derive(Debug, Args)]
+#[command(after_help = "Damage is an error (exit code 1), and so is what would run when the file \
+is loaded, and what stands behind the end of a pickle or of the file. Classes that are only on no \
+list of PyTorch's are none: sconce globals names them.")]
+pub struct VerifyArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: Input,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+use crate::read::archive;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -80,12 +94,12 @@ pub fn run(args: &VerifyArgs, out: &mut Out, say: Say) -> Verdict {
         Some(Err(error))
             if identity.kind == FileKind::TorchScript && error.kind() == ErrorKind::Unsupported =>
         {
-            let module = script::from_source(source.clone(), load, &file)?;
+            let module = archive::from_source(source.clone(), load, &file)?;
             let held = module.named_parameters().and_then(|mut held| {
                 held.extend(module.named_buffers()?);
                 Ok(held)
             });
-            let held = held.map_err(|error| script::failure(error, &file))?;
+            let held = held.map_err(|error| archive::failure(error, &file))?;
             let held: Vec<(&str, &Tensor)> =
                 held.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
             tensors = held.len();

@@ -9,7 +9,7 @@ use sconce_syntax::ast::{Expr, ExprKind, Ident};
 use super::Emitter;
 use super::sugared::Sugared;
 use crate::Error;
-use crate::matching::Passed;
+use crate::matching::ArgumentValue;
 
 impl Emitter<'_> {
     /// `a = value`, `a: T = value`, `a = b = value`
@@ -268,7 +268,7 @@ impl Emitter<'_> {
         if self.unit.find_method(id, "__delitem__").is_none() {
             return Err(self.error(target, "Class does not define __delitem__"));
         }
-        let index = [Passed::Value(index)];
+        let index = [ArgumentValue::Value(index)];
         self.call_method(value, &Arc::from("__delitem__"), Some(at), &index, &[]).map(drop)
     }
 }

@@ -7,9 +7,9 @@ use sconce_ir::{FunctionId, InterfaceId, Kind, operators};
 use sconce_syntax::Range;
 
 use super::Emitter;
-use super::sugared::{Form, Namespace, Sugared};
+use super::sugared::{Namespace, SpecialForm, Sugared};
 use crate::Error;
-use crate::matching::Passed;
+use crate::matching::ArgumentValue;
 
 /// Methods of tensors that cast, with the dtype they cast to.
 const TENSOR_CASTS: &[(&str, i64)] = &[
@@ -201,10 +201,10 @@ impl Emitter<'_> {
             return Ok(method);
         }
         if ty.is_tensor() && &**name == "tolist" {
-            return Ok(Sugared::Form(Form::ToList));
+            return Ok(Sugared::SpecialForm(SpecialForm::ToList));
         }
         if ty.is_tensor() && &**name == "__getitem__" {
-            return Ok(Sugared::Form(Form::Index));
+            return Ok(Sugared::SpecialForm(SpecialForm::Index));
         }
         let mut message =
             format!("'{}' object has no attribute or method '{name}'.", ty.message_text());
@@ -231,7 +231,7 @@ impl Emitter<'_> {
                 matched.is_ok_and(|matched| ty.is_subtype_of(&matched, self.unit))
             })
         });
-        fits.then_some(Sugared::Builtin(symbol, Some(Passed::Value(value))))
+        fits.then_some(Sugared::Builtin(symbol, Some(ArgumentValue::Value(value))))
     }
 
     /// `namespace::name`, without a copy when it is an operator.
@@ -295,7 +295,7 @@ impl Emitter<'_> {
             return Ok(Sugared::Function(function));
         }
         if &**name == "__new__" {
-            return Ok(Sugared::Form(Form::CreateObject));
+            return Ok(Sugared::SpecialForm(SpecialForm::CreateObject));
         }
         let class = Arc::clone(&self.unit.class(id).name);
         let member = self.resolver.class_member(self.unit, &class, name);
@@ -411,7 +411,7 @@ impl Emitter<'_> {
         match property {
             Some(&(_, _, Some(setter))) => {
                 let setter = Arc::from(self.unit.function(setter).name());
-                let value = [Passed::Value(value)];
+                let value = [ArgumentValue::Value(value)];
                 self.call_method(object, &setter, Some(at), &value, &[])?;
                 Ok(())
             }

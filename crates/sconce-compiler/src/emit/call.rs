@@ -9,7 +9,7 @@ use sconce_syntax::{Range, ast};
 
 use super::Emitter;
 use super::sugared::Sugared;
-use crate::matching::{Arguments, Keyword, Passed};
+use crate::matching::{ArgumentValue, Arguments, Keyword};
 use crate::{Dispatch, Error};
 
 impl Emitter<'_> {
@@ -24,9 +24,12 @@ impl Emitter<'_> {
     }
 
     /// Positional arguments; starred tuples are taken apart.
-    pub(super) fn passed(&mut self, expressions: &[ast::Expr]) -> Result<Vec<Passed>, Error> {
+    pub(super) fn passed(
+        &mut self,
+        expressions: &[ast::Expr],
+    ) -> Result<Vec<ArgumentValue>, Error> {
         let values = self.values(expressions, true)?;
-        Ok(values.into_iter().map(Passed::Value).collect())
+        Ok(values.into_iter().map(ArgumentValue::Value).collect())
     }
 
     /// The values of expressions, those of starred tuples one by one if `unpack`.
@@ -53,7 +56,7 @@ impl Emitter<'_> {
     pub(super) fn keywords(&mut self, keywords: &[ast::Keyword]) -> Result<Vec<Keyword>, Error> {
         let mut passed = Vec::with_capacity(keywords.len());
         for keyword in keywords {
-            let value = Passed::Value(self.expression(&keyword.value, None)?);
+            let value = ArgumentValue::Value(self.expression(&keyword.value, None)?);
             passed.push(Keyword { name: Arc::clone(&keyword.name.name), value });
         }
         Ok(passed)
@@ -64,7 +67,7 @@ impl Emitter<'_> {
         &mut self,
         callee: Sugared,
         at: Range,
-        args: &[Passed],
+        args: &[ArgumentValue],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
         match callee {
@@ -81,14 +84,14 @@ impl Emitter<'_> {
                 self.call_method_overload(module, &names, at, args, keywords)
             }
             Sugared::DroppedMethod(module, schema) => {
-                let mut positional = vec![Passed::Value(module)];
+                let mut positional = vec![ArgumentValue::Value(module)];
                 positional.extend_from_slice(args);
                 self.call_dropped(&schema, at, &positional, keywords)
             }
-            Sugared::Contents(contents, _) if args.is_empty() && keywords.is_empty() => {
+            Sugared::ModuleContents(contents, _) if args.is_empty() && keywords.is_empty() => {
                 Ok(*contents)
             }
-            Sugared::Contents(_, name) => {
+            Sugared::ModuleContents(_, name) => {
                 Err(self.error(at, format!("{name} method does not accept any arguments")))
             }
             Sugared::Function(function) => self.call_function(&[function], at, args, keywords),
@@ -140,7 +143,7 @@ impl Emitter<'_> {
         &mut self,
         functions: &[FunctionId],
         at: Range,
-        args: &[Passed],
+        args: &[ArgumentValue],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
         let mut schemas = Vec::with_capacity(functions.len());
@@ -162,7 +165,7 @@ impl Emitter<'_> {
         &mut self,
         schema: &Schema,
         at: Range,
-        args: &[Passed],
+        args: &[ArgumentValue],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
         const MESSAGE: &str = "This Python function is annotated to be ignored and cannot be run";
@@ -180,14 +183,14 @@ impl Emitter<'_> {
         &mut self,
         schema: &Schema,
         at: Range,
-        args: &[Passed],
+        args: &[ArgumentValue],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
         let arguments = Arguments { positional: args, keywords, receiver: None };
         let matched = self.match_schema(Some(at), schema, arguments)?;
         let ty = matched.returns.into_iter().next().unwrap_or(Type::None);
         let value = self.insert_named(Prim::PythonOp, &matched.inputs, &schema.name, ty);
-        self.place(self.graph.value(value).node(), Some(at));
+        self.set_known_range(self.graph.value(value).node(), Some(at));
         Ok(Sugared::Simple(value))
     }
 
@@ -196,7 +199,7 @@ impl Emitter<'_> {
         &mut self,
         dispatch: &Dispatch,
         at: Range,
-        args: &[Passed],
+        args: &[ArgumentValue],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
         let named = keywords.iter().find(|keyword| keyword.name == dispatch.argument);
@@ -207,12 +210,12 @@ impl Emitter<'_> {
         };
         let known = match flag {
             None => Some(dispatch.default),
-            Some(Passed::Default(Constant::Bool(flag))) => Some(*flag),
-            Some(Passed::Value(value)) => match self.graph.constant(*value) {
+            Some(ArgumentValue::Default(Constant::Bool(flag))) => Some(*flag),
+            Some(ArgumentValue::Value(value)) => match self.graph.constant(*value) {
                 Some(Constant::Bool(flag)) => Some(flag),
                 _ => None,
             },
-            Some(Passed::Default(_)) => None,
+            Some(ArgumentValue::Default(_)) => None,
         };
         let Some(known) = known else {
             let message = format!("Argument for boolean dispatch {which} was not constant");
@@ -248,18 +251,18 @@ impl Emitter<'_> {
         object: ValueId,
         name: &Arc<str>,
         at: Option<Range>,
-        args: &[Passed],
+        args: &[ArgumentValue],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
         let schema = self.method_schema(object, name, at)?;
         let mut positional = Vec::with_capacity(args.len() + 1);
-        positional.push(Passed::Value(object));
+        positional.push(ArgumentValue::Value(object));
         positional.extend_from_slice(args);
         let arguments = Arguments { positional: &positional, keywords, receiver: None };
         let matched = self.match_schema(at, &schema, arguments)?;
         let ty = matched.returns.into_iter().next().unwrap_or(Type::None);
         let value = self.insert_named(Prim::CallMethod, &matched.inputs, name, ty);
-        self.place(self.graph.value(value).node(), at);
+        self.set_known_range(self.graph.value(value).node(), at);
         Ok(Sugared::Simple(value))
     }
 
@@ -296,10 +299,10 @@ impl Emitter<'_> {
         method: &'static str,
         base: Sugared,
         at: Range,
-        args: &[Passed],
+        args: &[ArgumentValue],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
-        if let Some((Passed::Value(first), rest)) = args.split_first()
+        if let Some((ArgumentValue::Value(first), rest)) = args.split_first()
             && matches!(self.graph.ty(*first), Type::Class(_))
         {
             let method = self.attribute(Sugared::Simple(*first), at, &Arc::from(method))?;
@@ -316,7 +319,7 @@ impl Emitter<'_> {
         at: Range,
         inputs: &[ValueId],
     ) -> Result<ValueId, Error> {
-        let args: Vec<Passed> = inputs.iter().copied().map(Passed::Value).collect();
+        let args: Vec<ArgumentValue> = inputs.iter().copied().map(ArgumentValue::Value).collect();
         let base = Sugared::Builtin(symbol.into(), None);
         let result = self.call_magic(method, base, at, &args, &[])?;
         self.as_value(result, at)
@@ -327,10 +330,10 @@ impl Emitter<'_> {
         ty: &Type,
         symbol: &str,
         at: Range,
-        args: &[Passed],
+        args: &[ArgumentValue],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
-        if let ([Passed::Value(value)], []) = (args, keywords) {
+        if let ([ArgumentValue::Value(value)], []) = (args, keywords) {
             // Made whether it is needed or not, as in PyTorch.
             let zero = self.constant(&Constant::Int(0), None);
             if self.is_subtype(*value, ty) {
@@ -355,8 +358,8 @@ impl Emitter<'_> {
     fn cast_tensor(&mut self, dtype: i64, value: ValueId, at: Range) -> Result<Sugared, Error> {
         let dtype = self.int(dtype, at);
         let keywords = [
-            Keyword { name: "self".into(), value: Passed::Value(value) },
-            Keyword { name: "dtype".into(), value: Passed::Value(dtype) },
+            Keyword { name: "self".into(), value: ArgumentValue::Value(value) },
+            Keyword { name: "dtype".into(), value: ArgumentValue::Value(dtype) },
         ];
         let arguments = Arguments { positional: &[], keywords: &keywords, receiver: None };
         self.call_operator(Some(at), "aten::to", arguments).map(Sugared::Simple)
@@ -365,7 +368,7 @@ impl Emitter<'_> {
     fn print(
         &mut self,
         at: Range,
-        args: &[Passed],
+        args: &[ArgumentValue],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
         if !keywords.is_empty() {
@@ -382,7 +385,7 @@ impl Emitter<'_> {
         id: ClassId,
         ty: Type,
         at: Range,
-        args: &[Passed],
+        args: &[ArgumentValue],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
         let object = self.insert_at(Prim::CreateObject, &[], ty, at);
@@ -399,7 +402,7 @@ impl Emitter<'_> {
         &mut self,
         ty: Type,
         at: Range,
-        args: &[Passed],
+        args: &[ArgumentValue],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
         let schema = named_tuple_schema(&ty);
@@ -412,7 +415,7 @@ impl Emitter<'_> {
         &mut self,
         class: Option<Arc<str>>,
         at: Range,
-        args: &[Passed],
+        args: &[ArgumentValue],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
         let is_of_python = class.as_ref().is_none_or(|class| class.starts_with("builtins."));
@@ -425,7 +428,7 @@ impl Emitter<'_> {
             Some(class) => {
                 let message = match args {
                     [] => self.constant(&Constant::Str("".into()), Some(at)),
-                    [Passed::Value(only)] => *only,
+                    [ArgumentValue::Value(only)] => *only,
                     _ => self.tuple(at, &passed_values(args))?,
                 };
                 let class = self.constant(&Constant::Str(class), Some(at));
@@ -447,10 +450,10 @@ impl Emitter<'_> {
 }
 
 /// The values among what is passed; what a call's expressions give is nothing else.
-fn passed_values(args: &[Passed]) -> Vec<ValueId> {
-    let value = |passed: &Passed| match passed {
-        Passed::Value(value) => Some(*value),
-        Passed::Default(_) => None,
+fn passed_values(args: &[ArgumentValue]) -> Vec<ValueId> {
+    let value = |passed: &ArgumentValue| match passed {
+        ArgumentValue::Value(value) => Some(*value),
+        ArgumentValue::Default(_) => None,
     };
     args.iter().filter_map(value).collect()
 }

@@ -8,13 +8,13 @@ use sconce_syntax::ast::{BinaryOp, Expr, ExprKind, UnaryOp};
 
 use super::Emitter;
 use super::refinement::{Condition, Refinement, Refinements};
-use super::sugared::{Form, Sugared};
+use super::sugared::{SpecialForm, Sugared};
 use crate::Error;
-use crate::matching::Passed;
+use crate::matching::ArgumentValue;
 
 /// Whether a value is `None`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Noneness {
+enum OptionalState {
     Always,
     Maybe,
     Never,
@@ -52,21 +52,23 @@ impl Emitter<'_> {
             ExprKind::Call { callee, args, kwargs } => {
                 if let ExprKind::Name(name) = &callee.kind {
                     let form = match &*name.name {
-                        "isinstance" => Some(Form::Isinstance),
-                        "hasattr" => Some(Form::HasAttr),
+                        "isinstance" => Some(SpecialForm::Isinstance),
+                        "hasattr" => Some(SpecialForm::HasAttr),
                         _ => None,
                     };
                     if let Some(form) = form {
                         self.check_count(expression, callee, args, kwargs, 2..=2)?;
                         return match form {
-                            Form::HasAttr => self.has_attribute_condition(&args[0], &args[1]),
+                            SpecialForm::HasAttr => {
+                                self.has_attribute_condition(&args[0], &args[1])
+                            }
                             _ => self.isinstance(&args[0], &args[1]),
                         };
                     }
                 }
                 // PyTorch looks at the callee here and emits it once more below.
                 let callee_value = self.sugared(callee, None)?;
-                if let Sugared::Form(Form::Isinstance) = callee_value {
+                if let Sugared::SpecialForm(SpecialForm::Isinstance) = callee_value {
                     self.check_count(expression, callee, args, kwargs, 2..=2)?;
                     return self.isinstance(&args[0], &args[1]);
                 }
@@ -95,7 +97,7 @@ impl Emitter<'_> {
     pub(super) fn truth(&mut self, at: Range, value: ValueId) -> Result<ValueId, Error> {
         let cast = self
             .named(&Arc::from("bool"), at)
-            .and_then(|cast| self.call(cast, at, &[Passed::Value(value)], &[]))
+            .and_then(|cast| self.call(cast, at, &[ArgumentValue::Value(value)], &[]))
             .ok()
             .and_then(|cast| cast.simple());
         let Some(cast) = cast else {
@@ -110,17 +112,17 @@ impl Emitter<'_> {
         Err(self.error(at, message))
     }
 
-    fn noneness(&self, value: ValueId) -> Noneness {
+    fn noneness(&self, value: ValueId) -> OptionalState {
         let ty = self.graph.ty(value);
         let node = self.graph.node(self.graph.value(value).node());
         let is_bare = node.is(Prim::Constant) && node.attributes().next().is_none();
         let is_alone = node.outputs().len() == 1 && *ty == Type::None;
         match ty {
-            _ if is_alone => Noneness::Always,
-            Type::Optional(_) if is_bare => Noneness::Always,
-            Type::Optional(_) => Noneness::Maybe,
-            Type::Union(members) if members.contains(&Type::None) => Noneness::Maybe,
-            _ => Noneness::Never,
+            _ if is_alone => OptionalState::Always,
+            Type::Optional(_) if is_bare => OptionalState::Always,
+            Type::Optional(_) => OptionalState::Maybe,
+            Type::Union(members) if members.contains(&Type::None) => OptionalState::Maybe,
+            _ => OptionalState::Never,
         }
     }
 
@@ -135,10 +137,11 @@ impl Emitter<'_> {
         let left_value = self.expression(left, None)?;
         let right_value = self.expression(right, None)?;
         match (self.noneness(left_value), self.noneness(right_value)) {
-            (Noneness::Always, Noneness::Always) => {
+            (OptionalState::Always, OptionalState::Always) => {
                 Ok(self.known_condition(at, is, Refinements::default()))
             }
-            (Noneness::Always, Noneness::Never) | (Noneness::Never, Noneness::Always) => {
+            (OptionalState::Always, OptionalState::Never)
+            | (OptionalState::Never, OptionalState::Always) => {
                 Ok(self.known_condition(at, !is, Refinements::default()))
             }
             _ => {

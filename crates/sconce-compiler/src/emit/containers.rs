@@ -5,10 +5,10 @@ use sconce_syntax::Range;
 use sconce_syntax::ast::Expr;
 
 use super::Emitter;
-use super::hints::Container;
+use super::type_hints::Container;
 use crate::Error;
 use crate::annotations::check_key;
-use crate::matching::{Arguments, Passed};
+use crate::matching::{ArgumentValue, Arguments};
 
 impl Emitter<'_> {
     pub(super) fn list_literal(
@@ -188,7 +188,7 @@ impl Emitter<'_> {
                     emitter.graph.set_type(out, element.clone());
                 }
             }
-            let (passed, receiver) = ([Passed::Value(out)], Passed::Value(list));
+            let (passed, receiver) = ([ArgumentValue::Value(out)], ArgumentValue::Value(list));
             let arguments =
                 Arguments { positional: &passed, keywords: &[], receiver: Some(&receiver) };
             emitter.call_operator(Some(at), "aten::append", arguments).map(drop)

@@ -12,7 +12,7 @@ use super::refinement::{Condition, Refinement};
 use super::sugared::Sugared;
 use super::{Emitter, LoopStatus};
 use crate::Error;
-use crate::matching::{Arguments, Passed};
+use crate::matching::{ArgumentValue, Arguments};
 
 impl Emitter<'_> {
     /// Statements in order, until control does not go on.
@@ -250,7 +250,7 @@ impl Emitter<'_> {
             })?,
             None => {
                 let yes = Constant::Bool(true);
-                self.at_point(node, |emitter| emitter.constant(&yes, Some(at)))
+                self.with_insertion_point(node, |emitter| emitter.constant(&yes, Some(at)))
             }
         };
         self.graph.add_block_output(condition_block, goes_on);
@@ -377,8 +377,8 @@ impl Emitter<'_> {
         if !self.is_subtype(message, &Type::Str) {
             message = self.operator(None, "aten::str", &[message])?;
         }
-        let class = class.map_or(Passed::Default(Constant::None), Passed::Value);
-        let passed = [Passed::Value(message), class];
+        let class = class.map_or(ArgumentValue::Default(Constant::None), ArgumentValue::Value);
+        let passed = [ArgumentValue::Value(message), class];
         self.call_operator(Some(at), "prim::RaiseException", Arguments::positional(&passed))?;
         self.exits.insert(self.block());
         Ok(())

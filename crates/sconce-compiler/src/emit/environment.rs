@@ -31,7 +31,7 @@ pub(super) struct Frame {
 }
 
 /// What a frame knows of a name.
-enum Known {
+enum Binding {
     Sugared(Sugared),
     Stored(Type),
 }
@@ -46,11 +46,11 @@ impl Frame {
         }
     }
 
-    fn find(&self, name: &str) -> Option<Known> {
+    fn find(&self, name: &str) -> Option<Binding> {
         if let Some(value) = self.sugared.get(name) {
-            return Some(Known::Sugared(value.clone()));
+            return Some(Binding::Sugared(value.clone()));
         }
-        self.types.get(name).map(|ty| Known::Stored(ty.clone()))
+        self.types.get(name).map(|ty| Binding::Stored(ty.clone()))
     }
 
     fn set_type(&mut self, name: &Arc<str>, ty: Type) {
@@ -96,10 +96,10 @@ impl Emitter<'_> {
         Sugared::Simple(value)
     }
 
-    fn known(&mut self, name: &Arc<str>, known: Known) -> Sugared {
+    fn known(&mut self, name: &Arc<str>, known: Binding) -> Sugared {
         match known {
-            Known::Sugared(value) => value,
-            Known::Stored(ty) => self.load(name, ty),
+            Binding::Sugared(value) => value,
+            Binding::Stored(ty) => self.load(name, ty),
         }
     }
 

@@ -8,7 +8,7 @@ use sconce_syntax::Range;
 use super::Emitter;
 use super::sugared::Sugared;
 use crate::Error;
-use crate::matching::{Arguments, Passed};
+use crate::matching::{ArgumentValue, Arguments};
 
 /// `range(…)`
 #[derive(Clone)]
@@ -189,8 +189,11 @@ impl Emitter<'_> {
                 Ok(Sugared::Simple(element))
             }
             Type::Tensor | Type::TensorOf(_) => {
-                let inputs =
-                    [Passed::Value(value), Passed::Default(Constant::Int(0)), Passed::Value(index)];
+                let inputs = [
+                    ArgumentValue::Value(value),
+                    ArgumentValue::Default(Constant::Int(0)),
+                    ArgumentValue::Value(index),
+                ];
                 let arguments = Arguments::positional(&inputs);
                 self.call_operator(Some(at), "aten::select", arguments).map(Sugared::Simple)
             }
@@ -205,7 +208,7 @@ impl Emitter<'_> {
                 }
                 let getter =
                     self.attribute(Sugared::Simple(value), at, &Arc::from("__getitem__"))?;
-                self.call(getter, at, &[Passed::Value(index)], &[])
+                self.call(getter, at, &[ArgumentValue::Value(index)], &[])
             }
             other => {
                 let message = format!("'{}' object is not subscriptable", other.message_text());

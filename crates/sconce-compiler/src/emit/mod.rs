@@ -5,7 +5,7 @@
 
 mod assign;
 mod attributes;
-mod augmented;
+mod augmented_assignment;
 mod call;
 mod conditions;
 mod containers;
@@ -13,13 +13,13 @@ mod control_flow;
 mod definition;
 mod environment;
 mod expressions;
-mod forms;
-mod hints;
 mod iteration;
 mod modules;
 mod refinement;
+mod special_forms;
 mod subscript;
 mod sugared;
+mod type_hints;
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ pub(crate) struct Emitter<'a> {
     op_version: u32,
     source: Arc<Source>,
     /// New nodes go before this one.
-    point: NodeId,
+    insertion_point: NodeId,
     environment: Environment,
     literals: FxHashMap<Literal, ValueId>,
     /// Blocks at whose end control never arrives.
@@ -114,7 +114,7 @@ impl<'a> Emitter<'a> {
         let budget = EXPRESSIONS + EXPRESSIONS_PER_BYTE * source.text().len();
         let graph = Graph::new();
         let root = graph.root();
-        let point = graph.return_node(root);
+        let insertion_point = graph.return_node(root);
         let mut emitter = Self {
             unit,
             resolver,
@@ -123,7 +123,7 @@ impl<'a> Emitter<'a> {
             name,
             op_version,
             source,
-            point,
+            insertion_point,
             environment: Environment::default(),
             literals: FxHashMap::default(),
             exits: FxHashSet::default(),
@@ -153,7 +153,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Says where a node comes from, if that is known.
-    pub(crate) fn place(&mut self, node: NodeId, at: Option<Range>) {
+    pub(crate) fn set_known_range(&mut self, node: NodeId, at: Option<Range>) {
         if let Some(at) = at {
             self.set_range(node, at);
         }
@@ -164,8 +164,8 @@ impl<'a> Emitter<'a> {
     }
 
     /// The node before which new ones go.
-    pub(crate) fn point(&self) -> NodeId {
-        self.point
+    pub(crate) fn insertion_point(&self) -> NodeId {
+        self.insertion_point
     }
 
     /// The operator version of the source.
@@ -176,7 +176,7 @@ impl<'a> Emitter<'a> {
     /// Puts a new node at the insertion point.
     pub(crate) fn insert(&mut self, kind: impl Into<Kind>, inputs: &[ValueId]) -> NodeId {
         let node = self.graph.new_node(kind, inputs);
-        self.graph.insert_before(node, self.point)
+        self.graph.insert_before(node, self.insertion_point)
     }
 
     /// Puts a new node with one output at the insertion point.
@@ -211,7 +211,7 @@ impl<'a> Emitter<'a> {
     /// A constant, with its place if it has one.
     pub(crate) fn constant(&mut self, value: &Constant, at: Option<Range>) -> ValueId {
         let node = self.graph.new_constant(value);
-        self.graph.insert_before(node, self.point);
+        self.graph.insert_before(node, self.insertion_point);
         if let Some(at) = at {
             self.set_range(node, at);
         }
@@ -232,7 +232,7 @@ impl<'a> Emitter<'a> {
             return known;
         }
         let front = self.graph.next(self.graph.param_node(self.graph.root()));
-        let made = self.at_point(front, |emitter| emitter.constant(value, Some(at)));
+        let made = self.with_insertion_point(front, |emitter| emitter.constant(value, Some(at)));
         self.literals.insert(literal, made);
         made
     }
@@ -242,16 +242,16 @@ impl<'a> Emitter<'a> {
     }
 
     /// Emits with the insertion point before `node`.
-    fn at_point<T>(&mut self, node: NodeId, step: impl FnOnce(&mut Self) -> T) -> T {
-        let before = std::mem::replace(&mut self.point, node);
+    fn with_insertion_point<T>(&mut self, node: NodeId, step: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.insertion_point, node);
         let result = step(self);
-        self.point = before;
+        self.insertion_point = before;
         result
     }
 
     /// Emits at the end of a block.
     fn in_block<T>(&mut self, block: BlockId, step: impl FnOnce(&mut Self) -> T) -> T {
-        self.at_point(self.graph.return_node(block), step)
+        self.with_insertion_point(self.graph.return_node(block), step)
     }
 
     fn unchecked_cast(&mut self, value: ValueId, ty: Type) -> ValueId {

@@ -7,7 +7,7 @@ use sconce_syntax::Range;
 
 use super::Emitter;
 use super::sugared::Sugared;
-use crate::matching::{Arguments, Keyword, Passed};
+use crate::matching::{ArgumentValue, Arguments, Keyword};
 use crate::{Error, ModuleKind, ModuleMember};
 
 const NOT_ITERABLE: &str =
@@ -22,7 +22,7 @@ const NOT_A_STRING: &str = "Unable to extract string literal index. ModuleDict i
 const MAX_NESTING: usize = 200;
 
 /// What a module contains, by name.
-struct Contents {
+struct ModuleContents {
     names: Vec<Sugared>,
     members: Vec<Sugared>,
 }
@@ -149,7 +149,7 @@ impl Emitter<'_> {
         &mut self,
         module: ValueId,
         at: Range,
-        args: &[Passed],
+        args: &[ArgumentValue],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
         let forward = Arc::from("forward");
@@ -165,15 +165,15 @@ impl Emitter<'_> {
         let values: Vec<ValueId> = args
             .iter()
             .filter_map(|passed| match passed {
-                Passed::Value(value) => Some(*value),
-                Passed::Default(_) => None,
+                ArgumentValue::Value(value) => Some(*value),
+                ArgumentValue::Default(_) => None,
             })
             .collect();
         let mut input = self.tuple(None, &values)?;
         let mut args = args.to_vec();
         if !before.is_empty() {
             for hook in before {
-                let passed = [module, input].map(Passed::Value);
+                let passed = [module, input].map(ArgumentValue::Value);
                 let output = self.call(Sugared::Function(hook), at, &passed, keywords)?;
                 let output = self.as_value(output, at)?;
                 match self.graph.ty(output) {
@@ -191,7 +191,7 @@ impl Emitter<'_> {
         let output = self.call(callee, at, &args, keywords)?;
         let mut output = self.as_value(output, at)?;
         for hook in after {
-            let passed = [module, input, output].map(Passed::Value);
+            let passed = [module, input, output].map(ArgumentValue::Value);
             let changed = self.call(Sugared::Function(hook), at, &passed, keywords)?;
             let changed = self.as_value(changed, at)?;
             if *self.graph.ty(changed) != Type::None {
@@ -202,11 +202,11 @@ impl Emitter<'_> {
     }
 
     /// The elements of a tuple, by a node even if it was just put together.
-    fn taken_apart(&mut self, tuple: ValueId) -> Vec<Passed> {
+    fn taken_apart(&mut self, tuple: ValueId) -> Vec<ArgumentValue> {
         let Type::Tuple(ty) = self.graph.ty(tuple).clone() else { return Vec::new() };
         let node = self.insert(Prim::TupleUnpack, &[tuple]);
         let outputs = ty.elements.iter().map(|ty| self.graph.add_output(node, ty.clone()));
-        outputs.map(Passed::Value).collect()
+        outputs.map(ArgumentValue::Value).collect()
     }
 
     /// A call of the first of a method's signatures that takes these arguments.
@@ -215,30 +215,30 @@ impl Emitter<'_> {
         module: ValueId,
         names: &[Arc<str>],
         at: Range,
-        args: &[Passed],
+        args: &[ArgumentValue],
         keywords: &[Keyword],
     ) -> Result<Sugared, Error> {
         let mut schemas = Vec::with_capacity(names.len());
         for name in names {
             schemas.push(self.method_schema(module, name, Some(at))?);
         }
-        let mut positional = vec![Passed::Value(module)];
+        let mut positional = vec![ArgumentValue::Value(module)];
         positional.extend_from_slice(args);
         let arguments = Arguments { positional: &positional, keywords, receiver: None };
         let candidates = schemas.iter().map(|schema| &**schema);
         let (chosen, matched) = self.match_schemas(Some(at), candidates, arguments)?;
         let ty = matched.returns.into_iter().next().unwrap_or(Type::None);
         let value = self.insert_named(Prim::CallMethod, &matched.inputs, &names[chosen], ty);
-        self.place(self.graph.value(value).node(), Some(at));
+        self.set_known_range(self.graph.value(value).node(), Some(at));
         Ok(Sugared::Simple(value))
     }
 
     // --- what modules contain ------------------------------------------------------------------
 
     /// The modules of a module, or its parameters or buffers.
-    fn contents(&mut self, module: ValueId, id: ClassId, of: Option<Role>) -> Contents {
+    fn contents(&mut self, module: ValueId, id: ClassId, of: Option<Role>) -> ModuleContents {
         let attributes = self.unit.class(id).attributes.clone();
-        let mut contents = Contents { names: Vec::new(), members: Vec::new() };
+        let mut contents = ModuleContents { names: Vec::new(), members: Vec::new() };
         for attribute in attributes {
             let is_wanted = match of {
                 Some(role) => attribute.role == role,
@@ -286,7 +286,7 @@ impl Emitter<'_> {
             "modules" | "named_modules" => {
                 // What is in the module itself is made first, as in PyTorch.
                 self.contents(module, id, None);
-                let mut all = Contents { names: Vec::new(), members: Vec::new() };
+                let mut all = ModuleContents { names: Vec::new(), members: Vec::new() };
                 self.nested_modules(module, "", &mut all, 0)?;
                 all
             }
@@ -301,14 +301,14 @@ impl Emitter<'_> {
                 self.tree(at, vec![names, members])?
             }
         };
-        Ok(Some(Sugared::Contents(Box::new(result), Arc::clone(name))))
+        Ok(Some(Sugared::ModuleContents(Box::new(result), Arc::clone(name))))
     }
 
     fn nested_modules(
         &mut self,
         module: ValueId,
         prefix: &str,
-        all: &mut Contents,
+        all: &mut ModuleContents,
         depth: usize,
     ) -> Result<(), Error> {
         let Some(budget) = self.budget.checked_sub(1) else {

@@ -9,7 +9,7 @@ use sconce_syntax::ast::{Expr, ExprKind};
 use super::Emitter;
 use super::sugared::Sugared;
 use crate::Error;
-use crate::matching::{Arguments, Keyword, Passed, convertible_to_list};
+use crate::matching::{ArgumentValue, Arguments, Keyword, convertible_to_list};
 
 /// The parts of `start:stop:step`.
 struct Slice {
@@ -90,11 +90,12 @@ impl Emitter<'_> {
             Some(step) => step,
             None => self.int(1, at),
         };
-        let part =
-            |value: Option<ValueId>| value.map_or(Passed::Default(Constant::None), Passed::Value);
-        let mut passed = vec![Passed::Value(value)];
-        passed.extend(dim.map(Passed::Value));
-        passed.extend([part(slice.start), part(slice.stop), Passed::Value(step)]);
+        let part = |value: Option<ValueId>| {
+            value.map_or(ArgumentValue::Default(Constant::None), ArgumentValue::Value)
+        };
+        let mut passed = vec![ArgumentValue::Value(value)];
+        passed.extend(dim.map(ArgumentValue::Value));
+        passed.extend([part(slice.start), part(slice.stop), ArgumentValue::Value(step)]);
         self.call_operator(Some(at), "aten::slice", Arguments::positional(&passed))
     }
 
@@ -233,9 +234,9 @@ impl Emitter<'_> {
         let mut value = self.expression(index, None)?;
         if matches!(self.graph.ty(value), Type::List(_)) {
             const LONG: i64 = 4;
-            let dtype = Passed::Default(Constant::Int(LONG));
+            let dtype = ArgumentValue::Default(Constant::Int(LONG));
             let keywords = [Keyword { name: "dtype".into(), value: dtype }];
-            let positional = [Passed::Value(value)];
+            let positional = [ArgumentValue::Value(value)];
             let arguments =
                 Arguments { positional: &positional, keywords: &keywords, receiver: None };
             value = self.call_operator(None, "aten::tensor", arguments)?;
@@ -342,7 +343,7 @@ impl Emitter<'_> {
             return Err(self.error(target, message));
         }
         let index = self.expression(index, None)?;
-        let passed = [container, index, value].map(Passed::Value);
+        let passed = [container, index, value].map(ArgumentValue::Value);
         let base = Sugared::Builtin(Arc::from("aten::_set_item"), None);
         self.call_magic("__setitem__", base, at, &passed, &[]).map(drop)
     }
@@ -375,10 +376,10 @@ impl Emitter<'_> {
         let dtype = self.operator(None, "prim::dtype", &[like])?;
         let device = self.operator(None, "prim::device", &[like])?;
         let keywords = [
-            Keyword { name: "dtype".into(), value: Passed::Value(dtype) },
-            Keyword { name: "device".into(), value: Passed::Value(device) },
+            Keyword { name: "dtype".into(), value: ArgumentValue::Value(dtype) },
+            Keyword { name: "device".into(), value: ArgumentValue::Value(device) },
         ];
-        let positional = [Passed::Value(value)];
+        let positional = [ArgumentValue::Value(value)];
         let arguments = Arguments { positional: &positional, keywords: &keywords, receiver: None };
         self.call_operator(None, "aten::tensor", arguments)
     }

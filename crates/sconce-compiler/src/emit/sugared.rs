@@ -7,7 +7,7 @@ use sconce_syntax::Range;
 
 use super::Emitter;
 use super::iteration::{Counter, Tree};
-use crate::matching::Passed;
+use crate::matching::ArgumentValue;
 use crate::{Dispatch, Error, Global, Special};
 
 /// What an expression means.
@@ -24,13 +24,13 @@ pub(crate) enum Sugared {
     /// A method of a module that raises when it is called.
     DroppedMethod(ValueId, Arc<Schema>),
     /// A method of a module that gives what it contains, to go through: `items`.
-    Contents(Box<Sugared>, Arc<str>),
+    ModuleContents(Box<Sugared>, Arc<str>),
     /// A function.
     Function(FunctionId),
     /// A method of an object or interface, bound to it.
     Method(ValueId, Arc<str>),
     /// An operator, bound to a value if it was written as its method.
-    Builtin(Arc<str>, Option<Passed>),
+    Builtin(Arc<str>, Option<ArgumentValue>),
     /// `int(…)` and its like: an operator unless the value is of the type already.
     Cast(Type, &'static str),
     /// A function that an object's method of this name comes before.
@@ -38,7 +38,7 @@ pub(crate) enum Sugared {
     /// `x.float()` and its like, by name: `aten::to` with this dtype.
     TensorCast(&'static str, i64, ValueId),
     /// A form with rules of its own.
-    Form(Form),
+    SpecialForm(SpecialForm),
     /// `print`
     Print,
     /// A class.
@@ -95,7 +95,7 @@ pub(crate) enum Namespace {
 
 /// Forms that look like calls and have rules of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Form {
+pub(crate) enum SpecialForm {
     Annotate,
     Awaitable,
     CreateObject,
@@ -115,7 +115,7 @@ pub(crate) enum Form {
     Zip,
 }
 
-impl Form {
+impl SpecialForm {
     /// The name that PyTorch's errors use.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -157,13 +157,13 @@ impl Sugared {
             Self::Module(_) => "module",
             Self::MethodOverloads(..) => "overloaded method",
             Self::DroppedMethod(..) => "python value of type 'function'",
-            Self::Contents(_, name) => name,
+            Self::ModuleContents(_, name) => name,
             Self::Function(_) => "function",
             Self::Method(..) => "method",
             Self::Builtin(..) | Self::Cast(..) => "builtin",
             Self::Magic(name, _) => name,
             Self::TensorCast(..) => "Cast",
-            Self::Form(form) => form.name(),
+            Self::SpecialForm(form) => form.name(),
             Self::Print => "print",
             Self::Class(_, ty) => ty.qualified_name().map_or("class", |name| name),
             Self::NamedTuple(_) => "NamedTupleConstructor",
@@ -190,15 +190,15 @@ impl Sugared {
         let magic = |method, base| Self::Magic(method, Box::new(base));
         Some(match name {
             "print" => Self::Print,
-            "tuple" => Self::Form(Form::Tuple),
+            "tuple" => Self::SpecialForm(SpecialForm::Tuple),
             "float" => magic("__float__", Self::Cast(Type::Float, "aten::Float")),
             "complex" => magic("__complex__", Self::Cast(Type::Complex, "aten::Complex")),
             "int" => magic("__int__", Self::Cast(Type::Int, "aten::Int")),
             "bool" => magic("__bool__", Self::Cast(Type::Bool, "aten::Bool")),
             "str" => magic("__str__", Self::Cast(Type::Str, "aten::str")),
-            "getattr" => Self::Form(Form::GetAttr),
-            "hasattr" => Self::Form(Form::HasAttr),
-            "isinstance" => Self::Form(Form::Isinstance),
+            "getattr" => Self::SpecialForm(SpecialForm::GetAttr),
+            "hasattr" => Self::SpecialForm(SpecialForm::HasAttr),
+            "isinstance" => Self::SpecialForm(SpecialForm::Isinstance),
             "_to_tensor" => Self::Cast(Type::Tensor, "prim::NumToTensor"),
             "len" => magic("__len__", builtin("aten::len")),
             "hex" => magic("__hex__", builtin("aten::hex")),
@@ -213,15 +213,15 @@ impl Sugared {
             "any" => builtin("aten::any"),
             "divmod" => builtin("aten::divmod"),
             "sum" => builtin("aten::sum"),
-            "list" => Self::Form(Form::List),
-            "dict" => Self::Form(Form::Dict),
+            "list" => Self::SpecialForm(SpecialForm::List),
+            "dict" => Self::SpecialForm(SpecialForm::Dict),
             "ord" => builtin("aten::ord"),
             "chr" => builtin("aten::chr"),
             "bin" => builtin("aten::bin"),
             "pow" => builtin("aten::pow"),
-            "range" => Self::Form(Form::Range),
-            "zip" => Self::Form(Form::Zip),
-            "enumerate" => Self::Form(Form::Enumerate),
+            "range" => Self::SpecialForm(SpecialForm::Range),
+            "zip" => Self::SpecialForm(SpecialForm::Zip),
+            "enumerate" => Self::SpecialForm(SpecialForm::Enumerate),
             "rangelist" => builtin("prim::rangelist"),
             "sorted" => builtin("aten::sorted"),
             "AssertionError" => Self::Exception(None),
@@ -255,13 +255,13 @@ impl Emitter<'_> {
             },
             Global::Constant(value) => Sugared::Simple(self.constant(&value, Some(at))),
             Global::Builtin(symbol) => Sugared::Builtin(symbol, None),
-            Global::Special(special) => Sugared::Form(match special {
-                Special::Annotate => Form::Annotate,
-                Special::Fork => Form::Fork,
-                Special::Isinstance => Form::Isinstance,
-                Special::Awaitable => Form::Awaitable,
-                Special::UncheckedCast => Form::UncheckedCast,
-                Special::Uninitialized => Form::Uninitialized,
+            Global::Special(special) => Sugared::SpecialForm(match special {
+                Special::Annotate => SpecialForm::Annotate,
+                Special::Fork => SpecialForm::Fork,
+                Special::Isinstance => SpecialForm::Isinstance,
+                Special::Awaitable => SpecialForm::Awaitable,
+                Special::UncheckedCast => SpecialForm::UncheckedCast,
+                Special::Uninitialized => SpecialForm::Uninitialized,
             }),
             Global::Exception(name) => Sugared::Exception(Some(name)),
             Global::Overloads(functions) => Sugared::Overloads(functions.into()),

@@ -285,7 +285,7 @@ impl<'a> Pass<'a> {
         if !is_with(block) {
             return Ok(());
         }
-        for node in graph.walk(guarded) {
+        for node in graph.preorder(guarded) {
             for &output in graph.node(node).outputs() {
                 if !graph.value(output).uses().iter().all(|at| is_within(graph, at.user, guarded)) {
                     let message = "a variable set in a `with` block, after a statement that may \

@@ -52,7 +52,7 @@ mod merge_ifs;
 mod variables;
 mod with_blocks;
 
-use sconce_ir::{BlockId, Graph, NodeId, Prim, Type, Unit};
+use sconce_ir::{BlockId, Graph, NodeId, Prim, Type, Unit, verify_after, verify_links_after};
 
 pub use variables::is_meaningful;
 
@@ -68,13 +68,23 @@ use crate::{Error, nesting};
 pub fn convert_to_ssa(unit: &Unit, graph: &mut Graph) -> Result<(), Error> {
     nesting::check(graph, 0)?;
     variables::add_block_variables(unit, graph);
+    verify_links_after("add_block_variables", graph);
     loop_exits::target_loops(graph)?;
+    verify_links_after("target_loops", graph);
     loop_condition::inline(graph)?;
+    verify_after("loop_condition::inline", graph);
     erase::loads_and_stores(graph)?;
-    with_blocks::wrap(graph)?;
+    verify_after("loads_and_stores", graph);
+    // What is in the block of a `with` is used after it, so the graph is not one that can be verified
+    // until the blocks are gone again.
+    let has_with = with_blocks::wrap(graph)?;
     exits::transform(unit, graph)?;
+    if !has_with {
+        verify_after("exits::transform", graph);
+    }
     merge_ifs::merge(graph, graph.root());
     with_blocks::unwrap(graph);
+    verify_after("merge_ifs", graph);
     Ok(())
 }
 

@@ -8,9 +8,12 @@ use sconce_ir::{Graph, NodeId, Prim};
 use super::{error_at, first_in_block};
 use crate::Error;
 
-/// Wraps the statements after each `Enter` in a `prim::With`, whose second block has the `Exit`.
-pub(super) fn wrap(graph: &mut Graph) -> Result<(), Error> {
-    for (enter, exit) in pairs(graph)? {
+/// Wraps the statements after each `Enter` in a `prim::With`, whose second block has the `Exit`; says
+/// whether there was any.
+pub(super) fn wrap(graph: &mut Graph) -> Result<bool, Error> {
+    let pairs = pairs(graph)?;
+    let has_with = !pairs.is_empty();
+    for (enter, exit) in pairs {
         let with = graph.new_node(Prim::With, &[]);
         let body = graph.add_block(with);
         let end = graph.add_block(with);
@@ -25,12 +28,12 @@ pub(super) fn wrap(graph: &mut Graph) -> Result<(), Error> {
         graph.move_before(exit, end);
         graph.insert_after(with, enter);
     }
-    Ok(())
+    Ok(has_with)
 }
 
 /// Dissolves every `prim::With`.
 pub(super) fn unwrap(graph: &mut Graph) {
-    for with in nodes_in_order(graph) {
+    for with in nodes(graph) {
         if !graph.node(with).is(Prim::With) {
             continue;
         }
@@ -48,7 +51,7 @@ pub(super) fn unwrap(graph: &mut Graph) {
 fn pairs(graph: &Graph) -> Result<Vec<(NodeId, NodeId)>, Error> {
     let mut open: Vec<NodeId> = Vec::new();
     let mut pairs = Vec::new();
-    for id in nodes_in_order(graph) {
+    for id in nodes(graph) {
         let node = graph.node(id);
         if node.is(Prim::Enter) {
             open.push(id);
@@ -69,15 +72,6 @@ fn pairs(graph: &Graph) -> Result<Vec<(NodeId, NodeId)>, Error> {
     }
 }
 
-/// All nodes, each before those in its blocks.
-fn nodes_in_order(graph: &Graph) -> Vec<NodeId> {
-    let mut order = Vec::new();
-    let mut stack: Vec<NodeId> = graph.block_nodes(graph.root()).rev().collect();
-    while let Some(node) = stack.pop() {
-        order.push(node);
-        for &block in graph.node(node).blocks().iter().rev() {
-            stack.extend(graph.block_nodes(block).rev());
-        }
-    }
-    order
+fn nodes(graph: &Graph) -> Vec<NodeId> {
+    graph.preorder(graph.root()).collect()
 }

@@ -5,14 +5,14 @@
 //! node may have blocks of its own (`prim::If`, `prim::Loop`). Ids are never reused, so a
 //! [`ValueId`] is the number that PyTorch prints for a value without a name.
 
+mod construction;
 mod copy;
 mod duplicate;
-mod make;
+mod insertion;
 mod names;
-mod order;
-mod place;
+mod preorder;
+mod program_order;
 mod uses;
-mod walk;
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 
 use crate::{Constant, Kind, OperatorId, Prim, TensorConstant, Type};
 use names::Names;
-pub use walk::Walk;
+pub use preorder::Preorder;
 
 /// How deep blocks may nest. Passes recurse over blocks, so whoever makes a graph from input keeps
 /// to it; [`Graph::parse`] refuses deeper text.

@@ -5,7 +5,7 @@
 //! bisection, and its schemas are read when it is first asked for.
 
 mod aliases;
-pub mod outside;
+pub mod forbidden;
 mod upgraders;
 
 use std::cmp::Ordering;

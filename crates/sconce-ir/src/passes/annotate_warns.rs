@@ -6,9 +6,10 @@ use crate::{Attribute, Graph, NodeId};
 /// PyTorch counts through the whole process.
 pub fn annotate_warns(graph: &mut Graph, next: &mut i64) {
     let warns = |&node: &NodeId| graph.node(node).kind.symbol() == "aten::warn";
-    let nodes: Vec<NodeId> = graph.walk(graph.root()).filter(warns).collect();
+    let nodes: Vec<NodeId> = graph.preorder(graph.root()).filter(warns).collect();
     for node in nodes {
         graph.node_mut(node).set_attribute("warn_id", Attribute::Int(*next));
         *next += 1;
     }
+    super::finish(graph, "annotate_warns");
 }

@@ -11,7 +11,7 @@ pub fn canonicalize_modified_loops(graph: &mut Graph) {
     // Inner loops first, and of two loops the earlier one.
     let mut loops = Vec::new();
     let mut open: Vec<NodeId> = Vec::new();
-    for node in graph.walk(graph.root()) {
+    for node in graph.preorder(graph.root()) {
         let owner = graph.node(node).owner().and_then(|block| graph.block_owner(block));
         while open.last().is_some_and(|_| open.last().copied() != owner) {
             loops.extend(open.pop());

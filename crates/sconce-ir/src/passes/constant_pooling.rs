@@ -18,7 +18,7 @@ pub fn constant_pooling(graph: &mut Graph) {
 /// Does so with the constants of one block, and those of the blocks within.
 pub(super) fn pool(graph: &mut Graph, block: BlockId) {
     let constants: Vec<NodeId> =
-        graph.walk(block).filter(|&node| graph.node(node).is(Prim::Constant)).collect();
+        graph.preorder(block).filter(|&node| graph.node(node).is(Prim::Constant)).collect();
     let written = written(graph, &constants);
     let mut known: FxHashMap<u64, SmallVec<[NodeId; 1]>> = FxHashMap::default();
     for node in constants {

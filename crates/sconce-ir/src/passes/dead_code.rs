@@ -20,7 +20,7 @@ pub fn eliminate_dead_code(graph: &mut Graph) {
 /// What a fork's graph does not use is not given to it.
 fn remove_dead_fork_inputs(graph: &mut Graph) {
     let forks: Vec<NodeId> =
-        graph.walk(graph.root()).filter(|&node| graph.node(node).is(Prim::Fork)).collect();
+        graph.preorder(graph.root()).filter(|&node| graph.node(node).is(Prim::Fork)).collect();
     for fork in forks {
         let Some(Attribute::Graph(body)) = graph.node(fork).attribute("Subgraph") else { continue };
         let unused = |index: &usize| body.value(body.inputs()[*index]).uses().is_empty();
@@ -50,10 +50,10 @@ impl<'a> Marker<'a> {
     fn new(graph: &'a Graph) -> Self {
         let aliases = AliasAnalyser::new(graph);
         let mut has_effects = vec![false; graph.node_count()];
-        let nodes: Vec<NodeId> = graph.walk(graph.root()).collect();
+        let nodes: Vec<NodeId> = graph.preorder(graph.root()).collect();
         for &node in nodes.iter().rev() {
             let own = has_side_effects(graph, node)
-                || aliases.writes_to(node, |location| aliases.is_outside(location));
+                || aliases.writes_to(node, |location| aliases.escapes(location));
             if own {
                 has_effects[node.0 as usize] = true;
             }
@@ -86,7 +86,7 @@ impl<'a> Marker<'a> {
         any |= self.results(block);
         for node in graph.block_nodes(block).rev() {
             if graph.node(node).is(Prim::Loop) {
-                any |= self.cycle(node);
+                any |= self.loop_node(node);
             } else {
                 for &inner in graph.node(node).blocks() {
                     any |= self.block(inner);
@@ -98,7 +98,7 @@ impl<'a> Marker<'a> {
     }
 
     /// What a loop's body gives may be what its next round needs.
-    fn cycle(&mut self, node: NodeId) -> bool {
+    fn loop_node(&mut self, node: NodeId) -> bool {
         let Some(&body) = self.graph.node(node).blocks().first() else { return false };
         let mut any = false;
         loop {

@@ -5,7 +5,7 @@ use crate::{Graph, NodeId, Prim, Type};
 /// Replaces every `prim::EmptyListLiteral` that is used by an empty list of tensors.
 pub fn erase_list_literals(graph: &mut Graph) {
     let is_literal = |&node: &NodeId| graph.node(node).is(Prim::EmptyListLiteral);
-    let nodes: Vec<NodeId> = graph.walk(graph.root()).filter(is_literal).collect();
+    let nodes: Vec<NodeId> = graph.preorder(graph.root()).filter(is_literal).collect();
     for node in nodes {
         let literal = graph.node(node).output();
         if !graph.value(literal).uses().is_empty() {

@@ -44,7 +44,7 @@ pub enum InlineError {
 /// # Errors
 /// When a function calls itself or the graph grows too large.
 pub fn inline(graph: &mut Graph, unit: &Unit) -> Result<(), InlineError> {
-    let nodes: Vec<NodeId> = graph.walk(graph.root()).collect();
+    let nodes: Vec<NodeId> = graph.preorder(graph.root()).collect();
     // What is being inlined, with the nodes of its body still to be looked at.
     let mut open: Vec<(Option<FunctionId>, std::vec::IntoIter<NodeId>)> =
         vec![(None, nodes.into_iter())];
@@ -117,7 +117,7 @@ pub fn inline_optimized(graph: &mut Graph, unit: &Unit) -> Result<(), InlineErro
 
 /// The functions with graphs that a graph calls, the first last.
 fn callees(graph: &Graph, unit: &Unit) -> Vec<FunctionId> {
-    let calls = graph.walk(graph.root()).filter_map(|node| callee(graph, node, unit));
+    let calls = graph.preorder(graph.root()).filter_map(|node| callee(graph, node, unit));
     let mut callees: Vec<FunctionId> = calls.map(|(id, _)| id).collect();
     callees.reverse();
     callees
@@ -129,7 +129,7 @@ fn replace_all(
     unit: &Unit,
     bodies: &FxHashMap<FunctionId, Graph>,
 ) -> Result<(), InlineError> {
-    let nodes: Vec<NodeId> = graph.walk(graph.root()).collect();
+    let nodes: Vec<NodeId> = graph.preorder(graph.root()).collect();
     for node in nodes {
         let body = callee(graph, node, unit).and_then(|(id, _)| Some((id, bodies.get(&id)?)));
         let Some((id, body)) = body else { continue };
@@ -161,7 +161,8 @@ fn callee<'u>(graph: &Graph, node: NodeId, unit: &'u Unit) -> Option<(FunctionId
 
 /// How many blocks are in each other in a graph, its own not counted.
 fn depth(graph: &Graph) -> usize {
-    let holders = graph.walk(graph.root()).filter(|&node| !graph.node(node).blocks().is_empty());
+    let holders =
+        graph.preorder(graph.root()).filter(|&node| !graph.node(node).blocks().is_empty());
     holders.map(|node| graph.depth(node) + 1).max().unwrap_or(0)
 }
 
@@ -197,7 +198,7 @@ fn replace(
     while node != call {
         calls.push(node);
         for &block in graph.node(node).blocks() {
-            calls.extend(graph.walk(block));
+            calls.extend(graph.preorder(block));
         }
         node = graph.next(node);
     }

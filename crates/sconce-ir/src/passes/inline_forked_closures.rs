@@ -18,7 +18,7 @@ pub struct CannotFork {
 /// # Errors
 /// When what is forked is not a closure without parameters.
 pub fn inline_forked_closures(graph: &mut Graph) -> Result<(), CannotFork> {
-    let nodes: Vec<NodeId> = graph.walk(graph.root()).collect();
+    let nodes: Vec<NodeId> = graph.preorder(graph.root()).collect();
     for node in nodes {
         match graph.node(node).kind {
             Kind::Prim(Prim::ForkClosure) => replace(graph, node, Prim::Fork)?,

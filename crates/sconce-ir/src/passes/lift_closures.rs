@@ -104,7 +104,7 @@ fn unpacked(
 fn used_by(graph: &Graph, node: NodeId) -> Vec<ValueId> {
     let mut used = graph.node(node).inputs().to_vec();
     for &block in graph.node(node).blocks() {
-        for inner in graph.walk(block) {
+        for inner in graph.preorder(block) {
             used.extend(graph.node(inner).inputs());
             for &deeper in graph.node(inner).blocks() {
                 used.extend(graph.block_outputs(deeper));
@@ -118,7 +118,7 @@ fn used_by(graph: &Graph, node: NodeId) -> Vec<ValueId> {
 /// What a block uses that is made outside of it, in the order of first use.
 fn captures(graph: &Graph, block: BlockId) -> Vec<ValueId> {
     let mut inside: FxHashSet<ValueId> = graph.block_inputs(block).iter().copied().collect();
-    for node in graph.walk(block) {
+    for node in graph.preorder(block) {
         inside.extend(graph.node(node).outputs());
         for &inner in graph.node(node).blocks() {
             inside.extend(graph.block_inputs(inner));

@@ -5,10 +5,11 @@ use crate::{Attribute, Constant, Graph, Kind, NodeId, Prim, Type};
 
 /// Replaces what is taken out of a tuple by what was put in, then removes dead code.
 pub fn lower_simple_tuples(graph: &mut Graph) {
-    let nodes: Vec<NodeId> = graph.walk(graph.root()).collect();
+    let nodes: Vec<NodeId> = graph.preorder(graph.root()).collect();
     for node in nodes {
         lower(graph, node);
     }
+    super::finish(graph, "lower_simple_tuples");
     eliminate_dead_code(graph);
 }
 

@@ -35,5 +35,5 @@ pub use peephole::peephole;
 
 /// Checks the graph after a pass, in debug builds.
 fn finish(graph: &Graph, pass: &str) {
-    crate::verify::debug_verify(graph, pass);
+    crate::verify_after(pass, graph);
 }

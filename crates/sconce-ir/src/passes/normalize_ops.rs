@@ -7,7 +7,7 @@ use crate::{Graph, Kind, NodeId, Type, operators};
 /// Gives operators that have several names the one that PyTorch keeps, `rsub` the form of `sub`, and
 /// `is` between bools that of `==`.
 pub fn normalize_ops(graph: &mut Graph) {
-    let nodes: Vec<NodeId> = graph.walk(graph.root()).collect();
+    let nodes: Vec<NodeId> = graph.preorder(graph.root()).collect();
     for node in nodes {
         let Kind::Op(symbol) = &graph.node(node).kind else { continue };
         let Some(name) = symbol.strip_prefix("aten::") else { continue };

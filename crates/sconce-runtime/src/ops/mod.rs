@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn what_reaches_outside_is_never_registered() {
         for &(symbol, ..) in TABLES.iter().flat_map(|table| table.iter()) {
-            assert_eq!(sconce_ir::operators::outside::reason(symbol), None, "{symbol}");
+            assert_eq!(sconce_ir::operators::forbidden::reason(symbol), None, "{symbol}");
         }
     }
 }

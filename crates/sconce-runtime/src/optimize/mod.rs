@@ -126,7 +126,7 @@ fn optimize(graph: Graph, signature: &Signature, machine: &mut Machine) -> Optio
 /// Whether a graph changes nothing that outlives a call: it may then run twice, and its constants stay
 /// what they are while it runs.
 fn is_contained(graph: &Graph) -> bool {
-    let aliases = AliasAnalyser::directed(graph);
+    let aliases = AliasAnalyser::precise(graph);
     let leaves = |node: NodeId| {
         let at = graph.node(node);
         let kept = [
@@ -141,18 +141,18 @@ fn is_contained(graph: &Graph) -> bool {
         kept.iter().any(|&prim| at.is(prim))
             // What is found out about tensors holds from where they are made.
             || graph.operator(node).is_some_and(|operator| ops::changes_looks(&operator.schema))
-            || aliases.writes_to(node, |location| aliases.is_outside(location))
+            || aliases.writes_to(node, |location| aliases.escapes(location))
     };
     // What a generator of the program's own gives next depends on what it gave before.
     let draws = |node: NodeId| {
         let outputs = graph.node(node).outputs();
         outputs.iter().any(|&value| *graph.ty(value) == sconce_ir::Type::Generator)
     };
-    !graph.walk(graph.root()).any(|node| leaves(node) || draws(node))
+    !graph.preorder(graph.root()).any(|node| leaves(node) || draws(node))
 }
 
 fn draws(graph: &Graph) -> bool {
-    let operators = graph.walk(graph.root()).filter_map(|node| graph.operator(node));
+    let operators = graph.preorder(graph.root()).filter_map(|node| graph.operator(node));
     operators.into_iter().any(|operator| operator.is_nondeterministic)
 }
 
@@ -160,7 +160,7 @@ fn draws(graph: &Graph) -> bool {
 /// to it between calls.
 fn given_constants(graph: &Graph, aliases: &AliasAnalyser<'_>, table: &[IValue]) -> Vec<ValueId> {
     let constants: Vec<ValueId> = graph
-        .walk(graph.root())
+        .preorder(graph.root())
         .filter(|&node| graph.node(node).is(Prim::Constant))
         .map(|node| graph.node(node).output())
         .filter(|&constant| is_mutable(graph.ty(constant)))
@@ -261,7 +261,7 @@ impl Optimization {
 
     /// Looks at the graph anew: what is known of values, and which of them are written.
     pub(crate) fn refresh(&mut self) {
-        let aliases = AliasAnalyser::directed(&self.graph);
+        let aliases = AliasAnalyser::precise(&self.graph);
         self.written = aliases.written_values();
         for constant in given_constants(&self.graph, &aliases, &self.constants) {
             if let Some(written) = self.written.get_mut(constant.0 as usize) {
@@ -290,7 +290,7 @@ impl Optimization {
 
     /// The nodes of all blocks in program order.
     pub(crate) fn nodes(&self) -> Vec<NodeId> {
-        self.graph.walk(self.graph.root()).collect()
+        self.graph.preorder(self.graph.root()).collect()
     }
 
     /// Whether a node is a call of this operator.

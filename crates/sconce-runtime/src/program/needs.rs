@@ -20,7 +20,7 @@ impl Need {
     /// Why a program that has this is refused whether it comes to it or not: what touches files,
     /// processes or the network. `None` for what is merely missing.
     pub fn refused(&self) -> Option<&'static str> {
-        sconce_ir::operators::outside::reason(&self.what)
+        sconce_ir::operators::forbidden::reason(&self.what)
     }
 }
 

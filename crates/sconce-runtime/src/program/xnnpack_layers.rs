@@ -1,7 +1,7 @@
 //! The layers that `optimize_for_mobile` packs for XNNPACK: objects of C++ classes.
 //!
 //! Such an object holds what its `prepack` operator was given, in that order, which is also the state
-//! that archives keep of it; the operators are in `registry/prepacked.rs`.
+//! that archives keep of it; the operators are in `ops/nn/xnnpack.rs`.
 
 use crate::bytecode::interpreter::Machine;
 use crate::error::{Error, Raise};

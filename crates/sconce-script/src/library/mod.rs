@@ -231,7 +231,7 @@ const SOURCES: &[(&str, &str)] = &[
 ];
 
 /// Sources that are used where no folder has the libraries' own.
-const STAND_INS: &[(&str, &str)] = &[
+const BUNDLED_SOURCES: &[(&str, &str)] = &[
     ("torch.nn.init", include_str!("../../builtins/torch/nn/init.py")),
     ("torch.autograd.grad_mode", include_str!("python/torch/autograd/grad_mode.py")),
     ("torch.jit._trace", include_str!("python/torch/jit/_trace.py")),
@@ -289,8 +289,8 @@ pub(crate) fn source(name: &str) -> Option<(&'static str, String)> {
 }
 
 /// The source of a library's module for when it is not on the path, and the path that errors show.
-pub(crate) fn stand_in(name: &str) -> Option<(&'static str, String)> {
-    of_table(STAND_INS, name)
+pub(crate) fn bundled_source(name: &str) -> Option<(&'static str, String)> {
+    of_table(BUNDLED_SOURCES, name)
 }
 
 fn of_table(table: &[(&str, &'static str)], name: &str) -> Option<(&'static str, String)> {

@@ -10,8 +10,8 @@ use sconce_syntax::ast::Def;
 use super::{Concrete, Overloaded};
 use crate::frontend::Body;
 use crate::inheritance::{Ancestor, MemberKind};
+use crate::loader::{PyClass, PyFunction};
 use crate::resolver::{Decorated, Defaults, Pending, Python, Tree, tree};
-use crate::world::{PyClass, PyFunction};
 
 /// What the type of `self` is called in trees of methods; nothing looks it up.
 const SELF: &str = "RecursiveScriptModule";
@@ -124,7 +124,7 @@ impl Python {
     fn stubs(&mut self, class: &PyClass, overloads: &[Overloaded]) -> Result<Vec<Stub>, Error> {
         let mut stubs = Vec::new();
         for method in overloads {
-            let Some(function) = self.world.method(class, &method.name)? else { continue };
+            let Some(function) = self.loader.method(class, &method.name)? else { continue };
             let last = method.signatures.last().map(|(_, signature)| &signature.def);
             if last.is_some_and(|def| def.range == function.def.range) {
                 let message = format!(
@@ -155,7 +155,7 @@ impl Python {
     fn stubs_of(&mut self, class: &PyClass, names: &[Arc<str>]) -> Result<Vec<Stub>, Error> {
         let mut stubs = Vec::with_capacity(names.len());
         for name in names {
-            match self.world.method(class, name)? {
+            match self.loader.method(class, name)? {
                 Some(function) => stubs.push(Stub::new(&function, name)?),
                 None => {
                     let message = format!("'{}' object has no attribute '{name}'", class.name());
@@ -168,7 +168,7 @@ impl Python {
 
     /// A class's own `forward`, if it is more than what `nn.Module` has.
     pub(crate) fn forward(&mut self, class: &PyClass) -> Result<Option<PyFunction>, Error> {
-        let member = self.world.class_member(class, "forward")?;
+        let member = self.loader.class_member(class, "forward")?;
         Ok(member.and_then(|member| match member.kind {
             MemberKind::Function(function) if !member.owner.is_nn_module() => Some(function),
             _ => None,
@@ -181,7 +181,7 @@ impl Python {
         class: &PyClass,
         name: &str,
     ) -> Result<Tree, Error> {
-        let Some(function) = self.world.method(class, name)? else {
+        let Some(function) = self.loader.method(class, name)? else {
             return Err(Error::without_range(format!(
                 "there is no method '{name}' in the class '{}'",
                 class.name()
@@ -195,7 +195,7 @@ impl Python {
     /// function that counts.
     fn functions_of(&mut self, class: &PyClass) -> Result<Vec<(Arc<str>, PyFunction)>, Error> {
         let mut names = std::collections::BTreeSet::new();
-        for ancestor in self.world.mro(class)?.iter() {
+        for ancestor in self.loader.mro(class)?.iter() {
             let Ancestor::Class(ancestor) = ancestor else { continue };
             // What `nn.Module` has itself is nothing that programs begin with.
             if ancestor.is_nn_module() {
@@ -209,7 +209,7 @@ impl Python {
         }
         let mut found = Vec::with_capacity(names.len());
         for name in names {
-            if let Some(function) = self.world.method(class, &name)? {
+            if let Some(function) = self.loader.method(class, &name)? {
                 found.push((name, function));
             }
         }
@@ -263,7 +263,7 @@ impl Python {
         if !is("setter") {
             return Ok(None);
         }
-        let Some(member) = self.world.class_member(class, name)? else { return Ok(None) };
+        let Some(member) = self.loader.class_member(class, name)? else { return Ok(None) };
         let module = Arc::clone(&member.owner.module);
         for statement in &member.owner.def.body {
             let py::Stmt::FunctionDef(def) = statement else { continue };

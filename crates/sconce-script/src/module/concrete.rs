@@ -10,9 +10,9 @@ use super::{Concrete, MAX_NESTING, Overloaded, Slot};
 use crate::frontend::dotted;
 use crate::inheritance::{Ancestor, MemberKind};
 use crate::library;
+use crate::loader::{Object, PyClass, PyFunction};
 use crate::objects::{Id, ModuleObject, Value};
 use crate::resolver::Python;
-use crate::world::{Object, PyClass, PyFunction};
 
 /// Attributes that every module has in Python and no program sees.
 const HIDDEN: &[&str] = &[
@@ -230,7 +230,7 @@ impl Python {
             "_is_full_backward_hook" => return Ok(Some(Some(Constant::None))),
             _ => {}
         }
-        let Some(member) = self.world.class_member(&object.class, name)? else { return Ok(None) };
+        let Some(member) = self.loader.class_member(&object.class, name)? else { return Ok(None) };
         match member.kind {
             MemberKind::Value(expression) => {
                 let module = Arc::clone(&member.owner.module);
@@ -356,7 +356,7 @@ impl Python {
 
     /// The annotations that count: those of the first class that has any.
     fn annotations(&mut self, class: &PyClass) -> Result<Annotations, Error> {
-        let order = self.world.mro(class)?;
+        let order = self.loader.mro(class)?;
         for ancestor in order.iter() {
             let Ancestor::Class(class) = ancestor else {
                 if let Ancestor::Library(name) = ancestor
@@ -409,12 +409,12 @@ impl Python {
             other => dotted(other),
         };
         let Some(name) = name else { return Ok(false) };
-        let object = self.world.dotted(&class.module, &name)?;
+        let object = self.loader.dotted(&class.module, &name)?;
         Ok(matches!(object, Some(Object::Library(name)) if name == "typing.Final"))
     }
 
     fn module_kind_of(&mut self, class: &PyClass) -> Result<ModuleKind, Error> {
-        let order = self.world.mro(class)?;
+        let order = self.loader.mro(class)?;
         let kind = order.iter().find_map(|ancestor| {
             let Ancestor::Class(class) = ancestor else { return None };
             if &*class.module.name != "torch.nn.modules.container" {
@@ -434,7 +434,7 @@ impl Python {
     /// The strings of a list that a class or one of its ancestors has: `__constants__`.
     pub(super) fn names_in(&mut self, class: &PyClass, list: &str) -> Result<Vec<Arc<str>>, Error> {
         let mut names = Vec::new();
-        if let Some(member) = self.world.class_member(class, list)?
+        if let Some(member) = self.loader.class_member(class, list)?
             && let MemberKind::Value(expression) = member.kind
         {
             self.gather_names(&member.owner, &expression, &mut names, 0)?;
@@ -479,9 +479,9 @@ impl Python {
             // The list of another class.
             py::Expr::Attribute(attribute) => {
                 let Some(name) = dotted(&attribute.value) else { return Ok(()) };
-                let other = self.world.dotted(&class.module, &name)?;
+                let other = self.loader.dotted(&class.module, &name)?;
                 if let Some(Object::Class(other)) = other
-                    && let Some(member) = self.world.class_member(&other, &attribute.attr)?
+                    && let Some(member) = self.loader.class_member(&other, &attribute.attr)?
                     && let MemberKind::Value(expression) = member.kind
                 {
                     self.gather_names(&member.owner, &expression, names, depth + 1)?;
@@ -499,7 +499,7 @@ impl Python {
             let py::Stmt::FunctionDef(def) = statement else { continue };
             let mut is_overload = false;
             for decorator in &def.decorator_list {
-                let name = self.world.decorator(&class.module, decorator)?;
+                let name = self.loader.decorator(&class.module, decorator)?;
                 is_overload |= name.rsplit('.').next() == Some("_overload_method");
             }
             if !is_overload {

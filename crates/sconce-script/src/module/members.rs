@@ -10,8 +10,8 @@ use super::Concrete;
 use super::compile::Stub;
 use crate::frontend::Body;
 use crate::inheritance::MemberKind;
+use crate::loader::PyFunction;
 use crate::resolver::{Decorated, Defaults, Python, tree};
-use crate::world::PyFunction;
 
 impl Python {
     /// What a name of a module means in a program.
@@ -32,7 +32,7 @@ impl Python {
         if let Some((_, global)) = functions.find(|(known, _)| &**known == name) {
             return Ok(ModuleMember::Global(global.clone()));
         }
-        let member = self.world.class_member(&concrete.class, name)?;
+        let member = self.loader.class_member(&concrete.class, name)?;
         if let Some(member) = member
             && let MemberKind::Function(function) = member.kind
             && let Some(found) = self.method_of_module(unit, class, &function)?
@@ -100,7 +100,7 @@ impl Python {
     pub(super) fn decorator_names(&mut self, function: &PyFunction) -> Result<Vec<String>, Error> {
         let mut names = Vec::new();
         for decorator in &function.def.decorator_list {
-            let name = self.world.decorator(&function.module, decorator)?;
+            let name = self.loader.decorator(&function.module, decorator)?;
             names.push(name.rsplit('.').next().unwrap_or_default().to_owned());
         }
         Ok(names)

@@ -8,7 +8,7 @@
 mod compile;
 mod concrete;
 mod containers;
-mod infer;
+mod infer_type;
 mod members;
 mod values;
 
@@ -18,8 +18,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_compiler::{Error, Global, ModuleKind};
 use sconce_ir::{ClassConstant, ClassId, Role, Type};
 
+use crate::loader::{PyClass, PyFunction};
 use crate::objects::{Heap, Id, ModuleObject};
-use crate::world::{PyClass, PyFunction};
 
 /// How deep modules may be nested in each other.
 const MAX_NESTING: usize = 200;

@@ -14,7 +14,7 @@ use crate::objects::{Id, ModuleObject, TensorObject, Value};
 use crate::resolver::Python;
 
 /// A module that has been compiled: its values, and which of them it is.
-pub(crate) struct Made {
+pub(crate) struct CompiledModule {
     pub(crate) values: Values,
     pub(crate) root: ValueId,
     pub(crate) class: ClassId,
@@ -23,7 +23,7 @@ pub(crate) struct Made {
 }
 
 /// Makes values.
-struct Maker<'a> {
+struct ValueBuilder<'a> {
     python: &'a mut Python,
     unit: &'a mut Unit,
     values: Values,
@@ -36,9 +36,13 @@ struct Maker<'a> {
 
 impl Python {
     /// Compiles a module with everything in it: `torch.jit.script(module)`.
-    pub(crate) fn script_module(&mut self, unit: &mut Unit, id: Id) -> Result<Made, Error> {
+    pub(crate) fn script_module(
+        &mut self,
+        unit: &mut Unit,
+        id: Id,
+    ) -> Result<CompiledModule, Error> {
         let class = self.class_of_module(unit, id)?;
-        let mut maker = Maker {
+        let mut maker = ValueBuilder {
             python: self,
             unit,
             values: Values::default(),
@@ -47,11 +51,11 @@ impl Python {
             missing: Vec::new(),
         };
         let root = maker.module(id, class, None, 0)?;
-        Ok(Made { values: maker.values, root, class, missing: maker.missing })
+        Ok(CompiledModule { values: maker.values, root, class, missing: maker.missing })
     }
 }
 
-impl Maker<'_> {
+impl ValueBuilder<'_> {
     /// A module, those in it first; compiles the methods of its class.
     fn module(
         &mut self,

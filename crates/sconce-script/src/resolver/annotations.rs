@@ -11,7 +11,7 @@ use sconce_syntax::{Source, SourceRange};
 use super::Python;
 use crate::frontend::dotted;
 use crate::library;
-use crate::world::{Module, Object};
+use crate::loader::{Module, Object};
 
 /// How many aliases a type may go through.
 const MAX_ALIASES: usize = 32;
@@ -30,7 +30,7 @@ impl Python {
             ExprKind::None => Ok(Some(Type::None)),
             ExprKind::Name(_) | ExprKind::Attribute { .. } => {
                 let Some(name) = annotation.dotted_name() else { return Ok(None) };
-                match self.world.dotted(&scope, &name)? {
+                match self.loader.dotted(&scope, &name)? {
                     Some(Object::Library(name)) => match bare_constructor(&name) {
                         Some(message) => {
                             let place = SourceRange::new(Arc::clone(source), annotation.range);
@@ -44,7 +44,7 @@ impl Python {
             }
             ExprKind::Subscript { value, indices } => {
                 let Some(name) = value.dotted_name() else { return Ok(None) };
-                let Some(Object::Library(name)) = self.world.dotted(&scope, &name)? else {
+                let Some(Object::Library(name)) = self.loader.dotted(&scope, &name)? else {
                     return Ok(None);
                 };
                 let Some(constructor) = library::constructor(&name) else { return Ok(None) };
@@ -109,7 +109,7 @@ impl Python {
             py::Expr::NoneLiteral(_) => Ok(Some(Type::None)),
             py::Expr::Name(_) | py::Expr::Attribute(_) => {
                 let Some(name) = dotted(expression) else { return Ok(None) };
-                match self.world.dotted(module, &name)? {
+                match self.loader.dotted(module, &name)? {
                     Some(Object::Value(module, value)) => {
                         self.alias(unit, &module, &value, depth + 1)
                     }
@@ -118,14 +118,14 @@ impl Python {
                 }
             }
             py::Expr::StringLiteral(literal) => {
-                match self.world.dotted(module, literal.value.to_str())? {
+                match self.loader.dotted(module, literal.value.to_str())? {
                     Some(Object::Value(..)) | None => Ok(None),
                     Some(object) => self.type_of_object(unit, object),
                 }
             }
             py::Expr::Subscript(subscript) => {
                 let Some(name) = dotted(&subscript.value) else { return Ok(None) };
-                let Some(Object::Library(name)) = self.world.dotted(module, &name)? else {
+                let Some(Object::Library(name)) = self.loader.dotted(module, &name)? else {
                     return Ok(None);
                 };
                 let Some(constructor) = library::constructor(&name) else { return Ok(None) };

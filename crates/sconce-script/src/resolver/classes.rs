@@ -16,12 +16,12 @@ use crate::frontend::{self, Body};
 use sconce_syntax::ast;
 
 use crate::inheritance::Ancestor;
-use crate::world::{Object, PyClass, PyFunction};
+use crate::loader::{Object, PyClass, PyFunction};
 use crate::{library, nesting};
 
 /// What a class is to the compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sort {
+enum ClassRole {
     Plain,
     NamedTuple,
     Enum,
@@ -77,17 +77,17 @@ impl Python {
         key: &(Arc<str>, u32),
     ) -> Result<Option<Type>, Error> {
         let sort = self.sort(class, 0)?;
-        if sort == Sort::Plain {
+        if sort == ClassRole::Plain {
             return self.plain_class(unit, class, key.clone()).map(Some);
         }
         // Nor is it one when something is wrong in it: it would be looked at again from every place that
         // names it.
         self.classes.insert(key.clone(), None);
         let made = self.in_scope(&class.module, |python| match sort {
-            Sort::NamedTuple => python.named_tuple(unit, class).map(Some),
-            Sort::Enum => python.enumeration(unit, class).map(Some),
-            Sort::Interface => python.interface(unit, class).map(Some),
-            Sort::Exception | Sort::Module | Sort::Plain => Ok(None),
+            ClassRole::NamedTuple => python.named_tuple(unit, class).map(Some),
+            ClassRole::Enum => python.enumeration(unit, class).map(Some),
+            ClassRole::Interface => python.interface(unit, class).map(Some),
+            ClassRole::Exception | ClassRole::Module | ClassRole::Plain => Ok(None),
         })?;
         self.classes.insert(key.clone(), made.clone());
         Ok(made)
@@ -99,11 +99,11 @@ impl Python {
         unit: &mut Unit,
         class: &PyClass,
     ) -> Result<Global, Error> {
-        if self.sort(class, 0)? == Sort::Exception {
+        if self.sort(class, 0)? == ClassRole::Exception {
             let module = &class.module.name;
             return Ok(Global::Exception(format!("{module}.{}", class.name()).into()));
         }
-        if self.sort(class, 0)? == Sort::Module {
+        if self.sort(class, 0)? == ClassRole::Module {
             let message =
                 format!("Cannot instantiate class '{}' in a script function", class.name());
             return Ok(Global::Refused(message.into()));
@@ -111,42 +111,42 @@ impl Python {
         Ok(self.class(unit, class)?.map_or_else(|| opaque("type"), Global::Type))
     }
 
-    fn sort(&mut self, class: &PyClass, depth: usize) -> Result<Sort, Error> {
+    fn sort(&mut self, class: &PyClass, depth: usize) -> Result<ClassRole, Error> {
         if depth > MAX_BASES {
             let message = "too many classes are derived from each other";
             return Err(Error::new(message, class.module.place(&class.def.name)));
         }
         let mut is_scripted = false;
         for decorator in &class.def.decorator_list {
-            let name = self.world.decorator(&class.module, decorator)?;
+            let name = self.loader.decorator(&class.module, decorator)?;
             match name.as_str() {
-                "torch.jit.interface" => return Ok(Sort::Interface),
+                "torch.jit.interface" => return Ok(ClassRole::Interface),
                 "torch.jit.script" => is_scripted = true,
                 _ => {}
             }
         }
-        let Some(arguments) = &class.def.arguments else { return Ok(Sort::Plain) };
+        let Some(arguments) = &class.def.arguments else { return Ok(ClassRole::Plain) };
         for base in &arguments.args {
             let Some(name) = super::dotted(base) else { continue };
-            let sort = match self.world.dotted(&class.module, &name)? {
+            let sort = match self.loader.dotted(&class.module, &name)? {
                 Some(Object::Library(name)) => match name.as_str() {
-                    "typing.NamedTuple" => Sort::NamedTuple,
-                    "enum.Enum" | "enum.IntEnum" | "enum.Flag" | "enum.IntFlag" => Sort::Enum,
-                    "torch.nn.modules.module.Module" => Sort::Module,
+                    "typing.NamedTuple" => ClassRole::NamedTuple,
+                    "enum.Enum" | "enum.IntEnum" | "enum.Flag" | "enum.IntFlag" => ClassRole::Enum,
+                    "torch.nn.modules.module.Module" => ClassRole::Module,
                     "builtins.object" | "abc.ABC" => continue,
                     name if matches!(library::global(name), Some(Global::Exception(_))) => {
-                        Sort::Exception
+                        ClassRole::Exception
                     }
                     _ => continue,
                 },
                 Some(Object::Class(base)) => {
                     if base.name() == "Module" && &*base.module.name == "torch.nn.modules.module" {
-                        return Ok(Sort::Module);
+                        return Ok(ClassRole::Module);
                     }
                     match self.sort(&base, depth + 1)? {
                         // One that is compiled where it is used has its own methods alone.
-                        Sort::Plain if !is_scripted => continue,
-                        Sort::Plain => {
+                        ClassRole::Plain if !is_scripted => continue,
+                        ClassRole::Plain => {
                             let message = "TorchScript classes does not support inheritance yet. \
                                            Please directly inherit from 'object'.";
                             return Err(Error::new(message, class.module.place(&**arguments)));
@@ -158,7 +158,7 @@ impl Python {
             };
             return Ok(sort);
         }
-        Ok(Sort::Plain)
+        Ok(ClassRole::Plain)
     }
 
     fn named_tuple(&mut self, unit: &mut Unit, class: &PyClass) -> Result<Type, Error> {
@@ -200,7 +200,7 @@ impl Python {
         let has_fields = |class: &PyClass| {
             class.def.body.iter().any(|stmt| matches!(stmt, py::Stmt::AnnAssign(_)))
         };
-        let order = self.world.mro(class)?;
+        let order = self.loader.mro(class)?;
         let owner = order.iter().find_map(|ancestor| match ancestor {
             Ancestor::Class(class) if has_fields(class) => Some(class.clone()),
             _ => None,
@@ -284,7 +284,7 @@ impl Python {
     fn is_auto(&mut self, class: &PyClass, value: &py::Expr) -> Result<bool, Error> {
         let py::Expr::Call(call) = value else { return Ok(false) };
         let Some(name) = super::dotted(&call.func) else { return Ok(false) };
-        let object = self.world.dotted(&class.module, &name)?;
+        let object = self.loader.dotted(&class.module, &name)?;
         Ok(matches!(object, Some(Object::Library(name)) if name == "enum.auto"))
     }
 
@@ -301,7 +301,7 @@ impl Python {
             let function = PyFunction { module: Arc::clone(&class.module), def: Arc::clone(&def) };
             let mut names = Vec::new();
             for decorator in &def.decorator_list {
-                names.push(self.world.decorator(&class.module, decorator)?);
+                names.push(self.loader.decorator(&class.module, decorator)?);
             }
             let is =
                 |wanted: &str| names.iter().any(|name| name.rsplit('.').next() == Some(wanted));
@@ -525,11 +525,11 @@ impl Python {
     pub(super) fn made_tuple(
         &mut self,
         unit: &mut Unit,
-        module: &Arc<crate::world::Module>,
+        module: &Arc<crate::loader::Module>,
         call: &py::ExprCall,
     ) -> Result<Option<Type>, Error> {
         let Some(callee) = super::dotted(&call.func) else { return Ok(None) };
-        let Some(Object::Library(callee)) = self.world.dotted(module, &callee)? else {
+        let Some(Object::Library(callee)) = self.loader.dotted(module, &callee)? else {
             return Ok(None);
         };
         if !matches!(callee.as_str(), "collections.namedtuple" | "typing.NamedTuple") {

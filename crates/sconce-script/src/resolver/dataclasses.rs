@@ -12,7 +12,7 @@ use sconce_syntax::sexpr::python_number;
 use super::Python;
 use super::evaluate::Value;
 use crate::frontend::dotted;
-use crate::world::{Module, Object, PyClass, PyFunction};
+use crate::loader::{Module, Object, PyClass, PyFunction};
 
 /// What PyTorch calls the files of the methods that it writes.
 const FOLDER: &str = "__torch_jit_dataclass";
@@ -29,7 +29,7 @@ struct Field<'c> {
 }
 
 /// What `@dataclass(…)` asks for.
-struct Wanted {
+struct DataclassOptions {
     init: bool,
     repr: bool,
     eq: bool,
@@ -105,7 +105,7 @@ impl Python {
         class: &'c PyClass,
     ) -> Result<Option<&'c py::Decorator>, Error> {
         for decorator in &class.def.decorator_list {
-            if self.world.decorator(&class.module, decorator)? == "dataclasses.dataclass" {
+            if self.loader.decorator(&class.module, decorator)? == "dataclasses.dataclass" {
                 return Ok(Some(decorator));
             }
         }
@@ -149,7 +149,7 @@ impl Python {
 
     fn library_name(&mut self, class: &PyClass, of: &py::Expr) -> Result<Option<String>, Error> {
         let Some(name) = dotted(of) else { return Ok(None) };
-        Ok(match self.world.dotted(&class.module, &name)? {
+        Ok(match self.loader.dotted(&class.module, &name)? {
             Some(Object::Library(name)) => Some(name),
             _ => None,
         })
@@ -184,7 +184,7 @@ impl Python {
         Ok(match annotation {
             py::Expr::Name(_) | py::Expr::Attribute(_) => {
                 let written = dotted(annotation).unwrap_or_default();
-                match self.world.dotted(&class.module, &written)? {
+                match self.loader.dotted(&class.module, &written)? {
                     Some(Object::Library(name)) => {
                         let short = ["builtins.", "typing."];
                         let short = short.iter().find_map(|prefix| name.strip_prefix(prefix));
@@ -252,8 +252,9 @@ impl Python {
     }
 }
 
-fn wanted(class: &PyClass, decorator: &py::Decorator) -> Result<Wanted, Error> {
-    let mut wanted = Wanted { init: true, repr: true, eq: true, order: false, hash: false };
+fn wanted(class: &PyClass, decorator: &py::Decorator) -> Result<DataclassOptions, Error> {
+    let mut wanted =
+        DataclassOptions { init: true, repr: true, eq: true, order: false, hash: false };
     let py::Expr::Call(call) = &decorator.expression else { return Ok(wanted) };
     for keyword in &call.arguments.keywords {
         let py::Expr::BooleanLiteral(literal) = &keyword.value else { continue };

@@ -9,7 +9,7 @@ use sconce_ir::{Constant, Type, Unit};
 use super::{Python, opaque};
 use crate::frontend::dotted;
 use crate::library;
-use crate::world::{Module, Object};
+use crate::loader::{Module, Object};
 
 /// How deep names may refer to names.
 const MAX_DEPTH: usize = 64;
@@ -42,7 +42,7 @@ impl Value {
             (Self::Constant(Constant::None), Type::Tensor | Type::TensorOf(_), _) => {
                 Some(Constant::None)
             }
-            // Made a list of where it is passed, as an argument would be.
+            // CompiledModule a list of where it is passed, as an argument would be.
             (value, Type::List(of), Some(_)) => value.as_constant(of),
             _ => None,
         }
@@ -234,7 +234,7 @@ impl Python {
                 _ => Ok(Some(opaque(value.type_name()))),
             };
         }
-        if let Some(object) = self.world.object(module, expression)?
+        if let Some(object) = self.loader.object(module, expression)?
             && !matches!(object, Object::Value(..))
         {
             return self.global(unit, object, is_member);
@@ -382,14 +382,14 @@ impl Python {
     ) -> Result<Option<Value>, Error> {
         let Some(name) = dotted(expression) else { return Ok(None) };
         if let Some((class, member)) = name.rsplit_once('.')
-            && let Some(Object::Class(class)) = self.world.dotted(module, class)?
+            && let Some(Object::Class(class)) = self.loader.dotted(module, class)?
             && let Some(Type::Enum(of)) = self.class(unit, &class)?
             && let Some(at) = of.members.iter().position(|(name, _)| &**name == member)
         {
             let value = Constant::Enum(Type::Enum(of), at as u32);
             return Ok(Some(Value::Constant(value)));
         }
-        match self.world.dotted(module, &name)? {
+        match self.loader.dotted(module, &name)? {
             Some(Object::Value(module, value)) => {
                 self.known_value(unit, &module, &value, depth + 1)
             }
@@ -413,7 +413,7 @@ impl Python {
         if !call.arguments.keywords.is_empty() {
             return Ok(None);
         }
-        let Some(Object::Library(name)) = self.world.dotted(module, &name)? else {
+        let Some(Object::Library(name)) = self.loader.dotted(module, &name)? else {
             return Ok(None);
         };
         let Some(args) = self.known_values(unit, module, &call.arguments.args, depth)? else {

@@ -11,8 +11,8 @@ use sconce_syntax::ast::Def;
 
 use super::{MAX_PENDING, Python};
 use crate::frontend::{self, Body, Shape};
+use crate::loader::{Module, PyFunction};
 use crate::snippet::Snippet;
-use crate::world::{Module, PyFunction};
 
 /// What a function's decorators make of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl Python {
         }
         tree.blocks.iter().for_each(|block| self.blocks.push_str(block));
         let (name, text) = (frontend::BLOCKS_MODULE, self.blocks.clone());
-        self.world.add(Module::parse(name, "torch/jit/frontend.py", text, false)?);
+        self.loader.add(Module::parse(name, "torch/jit/frontend.py", text, false)?);
         Ok(())
     }
 
@@ -183,7 +183,7 @@ impl Python {
     pub(crate) fn decorated(&mut self, function: &PyFunction) -> Result<Decorated, Error> {
         let mut how = Decorated::Plain;
         for decorator in &function.def.decorator_list {
-            let name = self.world.decorator(&function.module, decorator)?;
+            let name = self.loader.decorator(&function.module, decorator)?;
             match name.rsplit('.').next().unwrap_or_default() {
                 "unused" => how = Decorated::Unused,
                 "ignore" if is_dropped(decorator) => how = Decorated::Unused,

@@ -19,15 +19,15 @@ pub(crate) use functions::{Decorated, Defaults, Pending, Tree, tree};
 
 use crate::frontend::dotted;
 use crate::library;
+use crate::loader::{Module, ModuleLoader, Object, PyClass};
 use crate::module::Modules;
-use crate::world::{Module, Object, PyClass, World};
 
 /// How many functions and classes may be compiled because of each other.
 const MAX_PENDING: usize = 200;
 
 /// Looks names up in Python files.
 pub(crate) struct Python {
-    pub(crate) world: World,
+    pub(crate) loader: ModuleLoader,
     /// The modules that are compiled.
     pub(crate) modules: Modules,
     /// The file whose names are looked up.
@@ -58,9 +58,9 @@ pub(crate) struct Python {
 const MAX_EVALUATIONS: usize = 1 << 20;
 
 impl Python {
-    pub(crate) fn new(world: World, scope: Arc<Module>) -> Self {
+    pub(crate) fn new(loader: ModuleLoader, scope: Arc<Module>) -> Self {
         Self {
-            world,
+            loader,
             modules: Modules::default(),
             scope,
             functions: FxHashMap::default(),
@@ -176,7 +176,7 @@ fn opaque(what: &str) -> Global {
 impl Resolver for Python {
     fn value(&mut self, unit: &mut Unit, name: &str) -> Result<Option<Global>, Error> {
         let scope = Arc::clone(&self.scope);
-        match self.world.lookup(&scope, name)? {
+        match self.loader.lookup(&scope, name)? {
             Some(object) => self.global(unit, object, false),
             None => Ok(None),
         }
@@ -188,11 +188,11 @@ impl Resolver for Python {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Global>, Error> {
-        let base = match self.world.module(namespace)? {
+        let base = match self.loader.module(namespace)? {
             Some(module) => Object::Module(module),
             None => Object::Library(namespace.to_owned()),
         };
-        let member = match self.world.member(&base, name)? {
+        let member = match self.loader.member(&base, name)? {
             Some(object) => self.global(unit, object, true)?,
             None => None,
         };
@@ -207,7 +207,7 @@ impl Resolver for Python {
             return Ok(Some(ty.clone()));
         }
         let scope = Arc::clone(&self.scope);
-        match self.world.dotted(&scope, name)? {
+        match self.loader.dotted(&scope, name)? {
             Some(object) => self.type_of_object(unit, object),
             None => Ok(None),
         }

@@ -44,7 +44,7 @@ pub(super) fn peephole(graph: &mut Graph, nodes: &[NodeId]) -> bool {
         aliases.mark_locations(output, &mut given);
     }
     let escapes = |locations: &[u32]| {
-        locations.iter().any(|&location| aliases.is_outside(location) || given[location as usize])
+        locations.iter().any(|&location| aliases.escapes(location) || given[location as usize])
     };
     // Of what was replaced before, the memory is not known any more.
     let mut stale = vec![false; aliases.location_count()];

@@ -47,7 +47,7 @@ pub(crate) fn fold(optimization: &mut Optimization, machine: &mut Machine) {
 
 /// The nodes that depend on nothing but constants, in order, and those of their results that others use.
 fn foldable(o: &Optimization, creators: &[&str]) -> (Vec<NodeId>, Vec<ValueId>) {
-    let aliases = AliasAnalyser::directed(&o.graph);
+    let aliases = AliasAnalyser::precise(&o.graph);
     let given = given_memory(&o.graph, &aliases);
     let is_given = |value: ValueId| {
         aliases.locations(value).into_iter().any(|location| given[location as usize])

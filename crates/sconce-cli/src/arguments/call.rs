@@ -1,0 +1,142 @@
+//! What the verbs that run programs are given: the call, what it may spend, what becomes of its result.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use sconce::jit::ScriptLimits;
+use sconce::run::memory_left;
+
+use super::values::size;
+
+/// What is called, and with what.
+#[derive(Debug, Clone, Args)]
+pub struct Call {
+    /// The method
+    #[arg(short, long, value_name = "NAME", default_value = "forward")]
+    pub method: String,
+    /// An argument: a Python literal, zeros(1,3), rand(2,2,dtype=float64), arange(9) or
+    /// tensor([[1.5]]), a file (.pt, .npy, .npz, .safetensors, .png, .jpg, .wav), or - for a file on
+    /// standard input (repeatable)
+    #[arg(short, long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub input: Vec<OsString>,
+    /// All arguments: a list or tuple that torch.save wrote
+    #[arg(long, value_name = "FILE", conflicts_with = "input")]
+    pub inputs: Option<OsString>,
+    /// How pictures become arguments.
+    #[command(flatten)]
+    pub picture: PictureOptions,
+    /// What the call may spend.
+    #[command(flatten)]
+    pub budget: BudgetOptions,
+}
+
+/// How pictures become tensors.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Pictures (float32, 1 x channels x height x width, 0 to 1)")]
+pub struct PictureOptions {
+    /// Make pictures this large
+    #[arg(long, value_name = "HxW", value_parser = resize)]
+    pub resize: Option<(u32, u32)>,
+    /// One channel: grey (default: one where the picture is grey, three otherwise; alpha is dropped)
+    #[arg(long, conflicts_with = "rgb")]
+    pub gray: bool,
+    /// Three channels
+    #[arg(long)]
+    pub rgb: bool,
+    /// Subtract these from the channels
+    #[arg(long, value_name = "R,G,B", value_delimiter = ',')]
+    pub mean: Vec<f32>,
+    /// Then divide by these
+    #[arg(long, value_name = "R,G,B", value_delimiter = ',')]
+    pub std: Vec<f32>,
+}
+
+/// What a call may spend.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Running options")]
+pub struct BudgetOptions {
+    /// torch.manual_seed: before random arguments are made, and again before the call
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Run every operator as the program has it: do not freeze forward, fold, fuse or repack
+    #[arg(long)]
+    pub no_optimize: bool,
+    /// Threads for large operators (default: one for each core)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// What it must not pass.
+    #[command(flatten)]
+    pub limits: LimitOptions,
+    /// Refuse a program that has an operator that this build lacks, though it may never come to it
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// What a program must not pass, and what runs the constructors of a Python file.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Running options")]
+pub struct LimitOptions {
+    /// Stop after this many seconds
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub max_seconds: Option<Duration>,
+    /// Stop after this many instructions
+    #[arg(long, value_name = "N")]
+    pub max_steps: Option<u64>,
+    /// Most memory that the program may hold at once (default: what is left, less a reserve)
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_memory: Option<u64>,
+}
+
+impl LimitOptions {
+    /// The bytes that may be held.
+    pub fn memory(&self) -> Option<usize> {
+        let given = self.max_memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        given.or_else(memory_left)
+    }
+
+    /// What the constructors of a Python file may spend.
+    pub fn of_script(&self) -> ScriptLimits {
+        ScriptLimits {
+            steps: self.max_steps.unwrap_or(u64::MAX),
+            memory: self.memory(),
+            time: self.max_seconds,
+        }
+    }
+}
+
+/// Where a result goes and how it is shown.
+#[derive(Debug, Clone, Args)]
+pub struct ResultOptions {
+    /// Write the result: .pt (as torch.save), .npz or .npy
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Overwrite the output
+    #[arg(short, long)]
+    pub force: bool,
+    /// Print JSON; numbers that are not finite are strings
+    #[arg(long)]
+    pub json: bool,
+    /// Show the K best of a row of scores, each with a bar: as probabilities, which scores are made
+    /// by softmax unless they are some
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    pub top: Option<u32>,
+    /// With --top: a file with the name of a class on each line
+    #[arg(long, value_name = "FILE", requires = "top")]
+    pub labels: Option<OsString>,
+}
+
+/// What to do about a limit.
+pub const LIMITS_HELP: &str = "--max-seconds, --max-memory and --max-steps say what it may spend";
+
+fn resize(text: &str) -> Result<(u32, u32), String> {
+    let side = |text: &str| text.parse().ok().filter(|side| (1..=16384).contains(side));
+    let sides = text.split_once('x').and_then(|(h, w)| Some((side(h)?, side(w)?)));
+    sides.ok_or_else(|| "height and width, such as 224x224".to_owned())
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}

@@ -1,0 +1,69 @@
+//! Values of flags that several verbs take.
+
+use sconce::tensor::DType;
+
+pub fn dtype(text: &str) -> Result<DType, String> {
+    text.parse().map_err(|error: sconce::tensor::Error| error.to_string())
+}
+
+/// As [`size`], but GB are those of Hugging Face and disk makers: powers of ten.
+pub fn decimal_size(text: &str) -> Result<u64, String> {
+    let power = match text.to_ascii_lowercase() {
+        lower if lower.ends_with("kb") => 1,
+        lower if lower.ends_with("mb") => 2,
+        lower if lower.ends_with("gb") => 3,
+        lower if lower.ends_with("tb") => 4,
+        _ => return size(text),
+    };
+    let number: f64 =
+        text[..text.len() - 2].trim().parse().map_err(|_| "not a number".to_owned())?;
+    if !(0.0..=1e6).contains(&number) {
+        return Err("not a size".to_owned());
+    }
+    Ok((number * 1000f64.powi(power)) as u64)
+}
+
+/// `4096`, `64K`, `1.5GiB`.
+pub fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return Err("a size is a number with K, M, G or T behind it".to_owned()),
+    };
+    let number: f64 = digits.trim().parse().map_err(|_| "not a number".to_owned())?;
+    if !(0.0..=1e18).contains(&number) {
+        return Err("not a size".to_owned());
+    }
+    Ok((number * (1u64 << shift) as f64) as u64)
+}
+
+pub fn offset(text: &str) -> Result<usize, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => usize::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_offsets() {
+        assert_eq!(size("4096"), Ok(4096));
+        assert_eq!(size("64K"), Ok(64 << 10));
+        assert_eq!(size("1.5GiB"), Ok(3 << 29));
+        assert!(size("x").is_err() && size("-1").is_err() && size("1X").is_err());
+        assert_eq!(decimal_size("5GB"), Ok(5_000_000_000));
+        assert_eq!(decimal_size("1.5kb"), Ok(1500));
+        assert_eq!(decimal_size("2GiB"), Ok(2 << 30));
+        assert!(decimal_size("xMB").is_err() && decimal_size("-1GB").is_err());
+        assert_eq!(offset("0x1c4"), Ok(0x1c4));
+        assert_eq!(offset("12"), Ok(12));
+    }
+}

@@ -1,0 +1,127 @@
+//! What the command line gives a program as arguments: literals, tensors made by size, files.
+
+pub mod constructor;
+mod picture;
+mod pixels;
+mod resample;
+mod sound;
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use sconce::checkpoint::{Draft, FileKind, Value};
+use sconce::run::{Generator, IValue, arguments, from_object};
+use sconce::{MapMode, Source};
+
+use crate::arguments::call::{Call, PictureOptions};
+use crate::arguments::reading::Load;
+use crate::error::Failure;
+use crate::read::open::{self, Say};
+
+/// The arguments that the flags name, in order.
+pub fn read(call: &Call, load: &Load, say: Say) -> Result<Vec<IValue>, Failure> {
+    if let Some(file) = &call.inputs {
+        return saved(file, load, say);
+    }
+    let mut out = Vec::new();
+    let mut generator = call.budget.generator();
+    for input in &call.input {
+        match value(input, &mut generator)? {
+            Some(value) => out.push(value),
+            None => file(input, &call.picture, load, say, &mut out)?,
+        }
+    }
+    Ok(out)
+}
+
+/// The list or tuple of arguments in a file.
+fn saved(file: &OsStr, load: &Load, say: Say) -> Result<Vec<IValue>, Failure> {
+    let checkpoint = open::file(file, load, say)?;
+    arguments(checkpoint.root())
+        .map_err(|error| Failure::unreadable(error.to_string()).in_file(open::name(file)))
+}
+
+/// A literal or a constructor; `None` for what names a file.
+fn value(input: &OsStr, generator: &mut Generator) -> Result<Option<IValue>, Failure> {
+    let Some(text) = input.to_str().filter(|text| *text != "-") else { return Ok(None) };
+    if let Ok(value) = Value::parse(text) {
+        return from_object(Draft::from(value).root())
+            .map(Some)
+            .map_err(|error| Failure::usage(error.to_string()));
+    }
+    if let Some(made) = constructor::read(text, generator) {
+        return made.map(Some).map_err(|why| Failure::usage(format!("--input {text}: {why}")));
+    }
+    if !Path::new(input).exists() {
+        let message = format!("--input {text}: this is neither a file nor a value");
+        return Err(Failure::usage(message).help(
+            "values are Python literals (3, [1, 2.5], '\"text\"', None) and zeros(1,3), \
+             ones, rand, randn, full, arange, tensor([[1.5]])",
+        ));
+    }
+    Ok(None)
+}
+
+/// The argument in a file. An npz file gives one for each of its arrays.
+fn file(
+    input: &OsStr,
+    picture: &PictureOptions,
+    load: &Load,
+    say: Say,
+    out: &mut Vec<IValue>,
+) -> Result<(), Failure> {
+    let source = open::source(input, open::map_mode(load), &open::limits(load))?;
+    let name = open::name(input);
+    match kind(source.bytes()) {
+        Kind::Picture => out.push(picture::read(source.bytes(), picture, &name)?),
+        Kind::Sound => out.push(sound::read(source.bytes(), &name)?),
+        Kind::Objects => objects(source, &name, load, say, out)?,
+    }
+    Ok(())
+}
+
+fn objects(
+    source: Source,
+    name: &str,
+    load: &Load,
+    say: Say,
+    out: &mut Vec<IValue>,
+) -> Result<(), Failure> {
+    let checkpoint = open::from_source(source, name, load, say)?;
+    let wrong = |error: sconce::run::Error| Failure::unreadable(error.to_string()).in_file(name);
+    if checkpoint.format() == FileKind::Npz {
+        for (_, array) in checkpoint.root().entries() {
+            out.push(from_object(array).map_err(wrong)?);
+        }
+        return Ok(());
+    }
+    out.push(from_object(checkpoint.root()).map_err(wrong)?);
+    Ok(())
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Kind {
+    Picture,
+    Sound,
+    Objects,
+}
+
+/// What a file is by its first bytes.
+fn kind(bytes: &[u8]) -> Kind {
+    let is_wave = bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WAVE");
+    if bytes.starts_with(b"\x89PNG\r\n\x1a\n") || bytes.starts_with(b"\xff\xd8\xff") {
+        Kind::Picture
+    } else if is_wave {
+        Kind::Sound
+    } else {
+        Kind::Objects
+    }
+}
+
+/// The lines of a text file.
+pub fn lines(file: &OsStr, load: &Load) -> Result<Vec<String>, Failure> {
+    let source = open::source(file, MapMode::Off, &open::limits(load))?;
+    let text = std::str::from_utf8(source.bytes())
+        .map_err(|_| Failure::unreadable("this is no text in UTF-8").in_file(open::name(file)))?;
+    Ok(text.lines().map(str::to_owned).collect())
+}

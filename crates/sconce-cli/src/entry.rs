@@ -1,0 +1,180 @@
+//! From the command line to a verb to an exit code.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::panic::{self, PanicHookInfo};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{ColorChoice as ClapColor, CommandFactory, FromArgMatches};
+
+use crate::cli::{self, Cli, Verb};
+use crate::error::Failure;
+
+use crate::output::{ColorChoice, Out, OutOptions};
+#[cfg(target_os = "linux")]
+use crate::process::fault;
+use crate::process::{exit, interrupt};
+use crate::select::suggest;
+
+const USAGE: u8 = 3;
+
+/// Runs the program. Whatever happens inside, the exit code is 0, 1, 2, 3 or 130.
+pub fn main() -> ExitCode {
+    let args: Vec<OsString> = env::args_os().collect();
+    let color = early_color(&args);
+    panic::set_hook(Box::new(move |info| end_after_panic(info, color)));
+    interrupt::install();
+    #[cfg(target_os = "linux")]
+    fault::install();
+    ExitCode::from(command(args, color))
+}
+
+/// Reports a panic, and ends the process from whichever thread it is in.
+fn end_after_panic(info: &PanicHookInfo<'_>, color: ColorChoice) {
+    let failure = Failure::unreadable("internal error, please report")
+        .note(info.to_string())
+        .help("say which command and, if you may, which file; sconce should never do this");
+    exit::end(&failure, color)
+}
+
+fn command(args: Vec<OsString>, color: ColorChoice) -> u8 {
+    let clap_color = match color {
+        ColorChoice::Auto => ClapColor::Auto,
+        ColorChoice::Always => ClapColor::Always,
+        ColorChoice::Never => ClapColor::Never,
+    };
+    let parser = Cli::command().color(clap_color);
+    let parsed = parser.try_get_matches_from(with_verb(args));
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A closed standard stream is all that can fail here.
+            drop(error.print());
+            return if error.use_stderr() { USAGE } else { 0 };
+        }
+    };
+    let options = OutOptions {
+        color: cli.global.color,
+        no_pager: cli.global.no_pager,
+        exact_sizes: cli.global.bytes,
+        quiet: cli.global.quiet,
+    };
+    let mut out = Out::new(options);
+    let result = cli::run(&cli, &mut out);
+    // What was printed before an error must come out before it.
+    let flushed = out.finish();
+    match result.and_then(|outcome| flushed.map(|()| outcome)) {
+        Ok(outcome) => outcome.code(),
+        Err(failure) => {
+            let failure = with_verb_suggestion(failure, &cli);
+            failure.print(cli.global.color);
+            failure.code()
+        }
+    }
+}
+
+/// `--color` must be known before the command line is understood, for the parser's own messages.
+fn early_color(args: &[OsString]) -> ColorChoice {
+    let mut args = args.iter().skip(1).filter_map(|arg| arg.to_str());
+    while let Some(arg) = args.next() {
+        let value = match arg.strip_prefix("--color") {
+            Some("") => args.next(),
+            Some(value) => value.strip_prefix('='),
+            None if arg == "--" => break,
+            None => continue,
+        };
+        match value {
+            Some("always") => return ColorChoice::Always,
+            Some("never") => return ColorChoice::Never,
+            _ => {}
+        }
+    }
+    ColorChoice::Auto
+}
+
+/// Makes `sconce FILE` mean `sconce info FILE`: the first word that is no flag is a verb or a file.
+fn with_verb(mut args: Vec<OsString>) -> Vec<OsString> {
+    let command = Cli::command();
+    let mut at = 1;
+    while let Some(arg) = args.get(at) {
+        let Some(text) = arg.to_str() else { break };
+        match text {
+            "--" => break,
+            "--help" | "-h" | "--version" | "-V" => return args,
+            "--color" => at += 1,
+            "-" => break,
+            flag if flag.starts_with('-') => {}
+            word if word == "help" || command.find_subcommand(word).is_some() => return args,
+            _ => break,
+        }
+        at += 1;
+    }
+    if at < args.len() {
+        // Flags of `info` may stand before the file too.
+        let first_flag = (1..at).find(|&at| !is_global_flag(&args, at)).unwrap_or(at);
+        args.insert(first_flag, OsString::from("info"));
+    }
+    args
+}
+
+fn is_global_flag(args: &[OsString], at: usize) -> bool {
+    let is = |at: usize, text: &str| args.get(at).is_some_and(|arg| arg == OsStr::new(text));
+    is(at, "--color") || (at > 1 && is(at - 1, "--color"))
+}
+
+/// A file that is not there, named much like a verb, was meant as one.
+fn with_verb_suggestion(failure: Failure, cli: &Cli) -> Failure {
+    let Verb::Info(info) = &cli.verb else { return failure };
+    let word = info.input.file.to_string_lossy();
+    if Path::new(&info.input.file).exists() || word.contains(['.', '/']) || word == "-" {
+        return failure;
+    }
+    let verbs: Vec<String> =
+        Cli::command().get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
+    match suggest::closest(&word, verbs.iter().map(String::as_str), 1).first() {
+        Some(verb) => {
+            let command = format!("sconce {verb}");
+            Failure::usage(format!("there is no file and no verb called '{word}'"))
+                .help(format!("did you mean `{command}`?"))
+        }
+        None => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_bare_file_means_info() {
+        let cases = [
+            ("sconce model.pt", "sconce info model.pt"),
+            ("sconce -", "sconce info -"),
+            ("sconce --color never model.pt", "sconce --color never info model.pt"),
+            ("sconce --json model.pt", "sconce info --json model.pt"),
+            ("sconce ./ls", "sconce info ./ls"),
+            ("sconce ls", "sconce ls"),
+            ("sconce --color never ls x", "sconce --color never ls x"),
+            ("sconce -q ls x", "sconce -q ls x"),
+            ("sconce --help", "sconce --help"),
+            ("sconce help ls", "sconce help ls"),
+            ("sconce", "sconce"),
+            ("sconce -- ls", "sconce info -- ls"),
+        ];
+        for (line, want) in cases {
+            assert_eq!(with_verb(words(line)), words(want), "{line}");
+        }
+    }
+
+    #[test]
+    fn colour_is_known_early() {
+        assert_eq!(early_color(&words("sconce --color=never x")), ColorChoice::Never);
+        assert_eq!(early_color(&words("sconce ls --color always")), ColorChoice::Always);
+        assert_eq!(early_color(&words("sconce -- --color always")), ColorChoice::Auto);
+    }
+}

@@ -1,0 +1,4 @@
+//! Opens what the command line names: checkpoints, archives of TorchScript, standard input.
+
+pub mod archive;
+pub mod open;

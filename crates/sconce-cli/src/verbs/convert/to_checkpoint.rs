@@ -1,0 +1,146 @@
+//! `sconce convert IN OUT.pt`: the objects of a checkpoint to the file that `torch.save` writes for
+//! them. Tensors of other formats become what their libraries give PyTorch: a dict of safetensors or
+//! npz arrays in the file's order, the tensor of an npy file.
+
+use std::path::Path;
+
+use sconce::checkpoint::{Change, Checkpoint, Draft, FileKind};
+use serde::Serialize;
+
+use super::{ConvertArgs, OutWriter, check_stdout};
+use crate::arguments::saving::Saving;
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{self, Line, Out, Progress, SCHEMA_VERSION};
+use crate::read::open::{self, Say};
+use crate::select::glob::Glob;
+use crate::verbs::edit;
+use crate::write::saving::{self, refused};
+use crate::write::{opaque_callables, overflow};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    input: &'a str,
+    output: &'a str,
+    format: &'static str,
+    written: bool,
+    changes: Vec<edit::Row<'a>>,
+}
+
+/// Saves what `args` take of the checkpoint; `legacy` where the format asks for the stream.
+pub fn run(
+    args: &ConvertArgs,
+    target: &Path,
+    legacy: bool,
+    checkpoint: &Checkpoint,
+    out: &mut Out,
+    say: Say,
+) -> Verdict {
+    let saving = Saving { legacy: legacy || args.saving.legacy, ..args.saving.clone() };
+    refuse_flags(args)?;
+    let file = checkpoint.source().name();
+    let mut draft = Draft::new(checkpoint.root());
+    if let Some(name) = &args.take {
+        draft.take(name).map_err(|error| refused(error).in_file(file))?;
+    }
+    if args.state_dict || args.saving.tensors_only {
+        draft = opaque_callables::tensors_only(&draft).map_err(|failure| failure.in_file(file))?;
+    } else if checkpoint.format() == FileKind::TorchScript {
+        return Err(Failure::usage(
+            "a TorchScript archive holds code, which torch.save does not write",
+        )
+        .in_file(file)
+        .help(
+            "--state-dict writes its parameters and buffers; sconce resave saves the program too",
+        ));
+    }
+    let changes = change(&mut draft, args)?;
+    if !say.quiet {
+        opaque_callables::warn(draft.root(), say);
+    }
+    let refuse_overflow = || match args.allow_overflow {
+        true => Ok(()),
+        false => overflow::refuse(&changes).map_err(|failure| failure.in_file(file)),
+    };
+    let progress = Progress::new("writing", 0, say.quiet || args.json);
+    if target == Path::new("-") {
+        check_stdout(args, out)?;
+        // What is written cannot be taken back.
+        refuse_overflow()?;
+        if !args.dry_run {
+            let options = saving.options().on_progress(progress.listener());
+            let mut to = OutWriter::new(out);
+            options
+                .save_to(draft.root(), &mut to)
+                .map(drop)
+                .map_err(|error| to.failure().unwrap_or_else(|| refused(error)))?;
+        }
+    } else if args.dry_run {
+        refuse_overflow()?;
+    } else {
+        let written = saving::write(draft.root(), target, args.force, &saving, &progress)?;
+        refuse_overflow()?;
+        written.commit()?;
+    }
+    drop(progress);
+    let rows = changes.iter().map(edit::row).collect::<Result<Vec<_>, Failure>>()?;
+    if !say.quiet {
+        edit::warn(&rows, say);
+    }
+    if args.json {
+        let (input, output) = (open::name(&args.input.file), target.to_string_lossy());
+        let document = Document {
+            schema_version: SCHEMA_VERSION,
+            input: &input,
+            output: &output,
+            format: if saving.legacy { "legacy" } else { "zip" },
+            written: !args.dry_run,
+            changes: rows,
+        };
+        out.json(&document)?;
+    } else if !say.quiet {
+        for line in edit::summary(&rows) {
+            output::remark(say.color, &line);
+        }
+        let done = if args.dry_run { "would write" } else { "wrote" };
+        let line = Line::new()
+            .dim(format!("  {done:8} "))
+            .plain(format!("{} as torch.save does", target.to_string_lossy()));
+        output::remark(say.color, &line);
+    }
+    Ok(Outcome::Clean)
+}
+
+/// Applies `--exclude`, `--include` and `--dtype`.
+fn change(draft: &mut Draft, args: &ConvertArgs) -> Result<Vec<Change>, Failure> {
+    let globs = |patterns: &[String]| {
+        patterns.iter().map(|text| Glob::new(text)).collect::<Result<Vec<_>, Failure>>()
+    };
+    let mut changes = Vec::new();
+    let excluded = globs(&args.names.exclude)?;
+    if !excluded.is_empty() {
+        let unwanted = |name: &str| excluded.iter().any(|glob| glob.matches(name));
+        changes.extend(draft.drop_entries(unwanted).map_err(refused)?);
+    }
+    let included = globs(&args.names.include)?;
+    if !included.is_empty() {
+        let wanted = |name: &str| included.iter().any(|glob| glob.matches(name));
+        changes.extend(draft.keep_entries(wanted).map_err(refused)?);
+    }
+    if let Some(dtype) = args.dtype {
+        changes.extend(draft.cast(dtype, |_| true).map_err(refused)?);
+    }
+    Ok(changes)
+}
+
+/// Options that are for the formats that hold nothing but tensors.
+fn refuse_flags(args: &ConvertArgs) -> Result<(), Failure> {
+    let flags = [("--dense", args.dense), ("--verify", args.verify)];
+    match flags.into_iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(Failure::usage(format!(
+            "{flag} cannot be used where a checkpoint is written"
+        ))
+        .help("sparse and quantized tensors stay as they are in a .pt file; sconce diff compares")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,7 @@
+//! Writes files whole or not at all, and checks what goes into them.
+
+pub mod atomic;
+pub mod file_set;
+pub mod opaque_callables;
+pub mod overflow;
+pub mod saving;

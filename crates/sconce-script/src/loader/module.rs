@@ -1,0 +1,428 @@
+//! A parsed Python file: what its names are bound to, and the text of its definitions.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ruff_python_ast as py;
+use ruff_text_size::{Ranged, TextSize};
+use rustc_hash::FxHashMap;
+use sconce_compiler::Error;
+use sconce_syntax::{Range, Source, SourceRange};
+
+use super::Object;
+use crate::frontend::dotted;
+use crate::nesting;
+use crate::rebinding;
+use crate::snippet::Snippet;
+
+/// A parsed Python file.
+#[derive(Debug)]
+pub(crate) struct Module {
+    /// Its dotted name; `__main__` for a script.
+    pub(crate) name: Arc<str>,
+    /// What tells it from others, which functions in it are known by: its name, for a file.
+    key: Arc<str>,
+    /// The names that are looked up where it has none, for what is inside a function of a file.
+    pub(super) enclosing: Option<Arc<Module>>,
+    /// The path that errors and comments show.
+    filename: Arc<str>,
+    text: Arc<str>,
+    line_starts: Arc<[u32]>,
+    /// The number of the first line.
+    first_line: u32,
+    pub(super) is_package: bool,
+    pub(super) bindings: FxHashMap<Arc<str>, Binding>,
+    /// The names in order of their definitions.
+    pub(super) order: Vec<Arc<str>>,
+    /// The modules whose names are all imported: `from a import *`.
+    pub(super) stars: Vec<String>,
+    /// What names are bound to where the import that binds them fails: `except ImportError:`.
+    pub(super) fallbacks: FxHashMap<Arc<str>, Binding>,
+    /// What follows the bindings of names and changes what they are bound to, in order.
+    pub(super) changes: FxHashMap<Arc<str>, Vec<Arc<py::Stmt>>>,
+    /// The expression that is all of it.
+    only_expression: Option<Arc<py::Expr>>,
+    /// Signatures that `@torch.jit._overload` declares, by the function's name.
+    pub(super) overloads: FxHashMap<Arc<str>, Vec<Arc<py::StmtFunctionDef>>>,
+    /// The texts of definitions that were asked for, by where they begin: places of one definition
+    /// are of one source, as often as it is compiled.
+    snippets: Mutex<FxHashMap<TextSize, Arc<Snippet>>>,
+}
+
+/// What a name of a file is bound to.
+#[derive(Debug, Clone)]
+pub(super) enum Binding {
+    Function(Arc<py::StmtFunctionDef>),
+    Class(Arc<py::StmtClassDef>),
+    /// `import a.b as c`
+    Import(String),
+    /// `from a import b`
+    From(String, String),
+    /// `name = value`
+    Value(Arc<py::Expr>),
+    /// What a parameter is given.
+    Given(Object),
+}
+
+impl Module {
+    /// Parses a file.
+    pub(crate) fn parse(
+        name: &str,
+        filename: &str,
+        text: String,
+        is_package: bool,
+    ) -> Result<Self, Error> {
+        let at = |offset: usize| {
+            let source = Source::new(text.as_str()).with_filename(filename).with_starting_line(1);
+            let offset = u32::try_from(offset).unwrap_or(u32::MAX);
+            SourceRange::new(Arc::new(source), Range::new(offset, offset.saturating_add(1)))
+        };
+        if u32::try_from(text.len()).is_err() {
+            return Err(Error::without_range(format!("{filename} is too large")));
+        }
+        if let Err(line) = nesting::check(&text) {
+            let before = text.split_inclusive('\n').take(line).map(str::len).sum();
+            return Err(Error::new("too deeply nested", at(before)));
+        }
+        let parsed =
+            nesting::with_stack(|| ruff_python_parser::parse_module(&text)).map_err(|error| {
+                Error::new(error.error.to_string(), at(error.location.start().into()))
+            })?;
+        let breaks = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
+        let line_starts = std::iter::once(0).chain(breaks.map(|(at, _)| at as u32 + 1)).collect();
+        let mut module = Self {
+            name: name.into(),
+            key: name.into(),
+            enclosing: None,
+            filename: filename.into(),
+            line_starts,
+            first_line: 1,
+            is_package,
+            bindings: FxHashMap::default(),
+            order: Vec::new(),
+            stars: Vec::new(),
+            fallbacks: FxHashMap::default(),
+            overloads: FxHashMap::default(),
+            snippets: Mutex::default(),
+            changes: FxHashMap::default(),
+            only_expression: None,
+            text: text.into(),
+        };
+        let suite = parsed.into_suite();
+        if let [py::Stmt::Expr(only)] = suite.as_slice() {
+            module.only_expression = Some(Arc::new((*only.value).clone()));
+        }
+        module.bind_all(suite);
+        Ok(module)
+    }
+
+    /// The names inside a function of a file, of which there are none yet.
+    pub(crate) fn inside(file: &Arc<Self>, key: Arc<str>) -> Self {
+        Self {
+            name: Arc::clone(&file.name),
+            key,
+            enclosing: Some(Arc::clone(file)),
+            filename: Arc::clone(&file.filename),
+            text: Arc::clone(&file.text),
+            line_starts: Arc::clone(&file.line_starts),
+            first_line: file.first_line,
+            is_package: file.is_package,
+            bindings: FxHashMap::default(),
+            order: Vec::new(),
+            stars: Vec::new(),
+            fallbacks: FxHashMap::default(),
+            overloads: FxHashMap::default(),
+            snippets: Mutex::default(),
+            changes: FxHashMap::default(),
+            only_expression: None,
+        }
+    }
+
+    /// Source that Python or PyTorch makes for a file and that sees the file's names.
+    pub(crate) fn made(
+        file: &Arc<Self>,
+        filename: &str,
+        first_line: u32,
+        text: String,
+    ) -> Result<Self, Error> {
+        let mut made = Self::parse(&file.name, filename, text, false)?;
+        made.key = format!("{}:{filename}", file.key).into();
+        made.enclosing = Some(Arc::clone(file));
+        made.first_line = first_line;
+        Ok(made)
+    }
+
+    /// What tells it from others.
+    pub(crate) fn key(&self) -> &Arc<str> {
+        &self.key
+    }
+
+    /// Binds a name to what a parameter is given.
+    pub(crate) fn give(&mut self, name: &str, object: Object) {
+        self.bind(name, Binding::Given(object));
+    }
+
+    /// The function that it binds a name to.
+    pub(crate) fn own_function(&self, name: &str) -> Option<&Arc<py::StmtFunctionDef>> {
+        match self.bindings.get(name) {
+            Some(Binding::Function(def)) => Some(def),
+            _ => None,
+        }
+    }
+
+    /// Whether `from __future__ import annotations` leaves annotations unevaluated.
+    pub(crate) fn has_text_annotations(&self) -> bool {
+        matches!(self.bindings.get("annotations"),
+            Some(Binding::From(from, _)) if from == "__future__")
+    }
+
+    fn bind(&mut self, name: &str, binding: Binding) {
+        let name: Arc<str> = name.into();
+        self.changes.remove(&name);
+        if self.bindings.insert(Arc::clone(&name), binding).is_none() {
+            self.order.push(name);
+        }
+    }
+
+    fn bind_all(&mut self, statements: Vec<py::Stmt>) {
+        for statement in statements {
+            self.bind_statement(statement);
+        }
+    }
+
+    /// Whether a decorator is `torch.jit._overload`, by whatever name it is imported.
+    fn is_overload(&self, decorator: &str) -> bool {
+        let imported = match self.bindings.get(decorator) {
+            Some(Binding::From(_, member)) => member,
+            _ => decorator,
+        };
+        imported.rsplit('.').next() == Some("_overload")
+    }
+
+    /// Of branches, the ones that hold in a plain run of the program count: `try` goes well, and
+    /// conditions are taken for true but for the well-known false ones.
+    pub(crate) fn bind_statement(&mut self, statement: py::Stmt) {
+        let changed = rebinding::changed_names(&statement);
+        if !changed.is_empty() {
+            let statement = Arc::new(statement.clone());
+            for name in changed {
+                self.changes.entry(name.into()).or_default().push(Arc::clone(&statement));
+            }
+        }
+        match statement {
+            py::Stmt::FunctionDef(def) => {
+                let name = def.name.to_string();
+                let is_overload = def.decorator_list.iter().any(|decorator| {
+                    dotted(&decorator.expression).is_some_and(|name| self.is_overload(&name))
+                });
+                if is_overload {
+                    self.overloads.entry(name.as_str().into()).or_default().push(Arc::new(def));
+                } else {
+                    self.bind(&name, Binding::Function(Arc::new(def)));
+                }
+            }
+            py::Stmt::ClassDef(def) => {
+                let name = def.name.to_string();
+                self.bind(&name, Binding::Class(Arc::new(def)));
+            }
+            py::Stmt::Import(import) => {
+                for alias in import.names {
+                    match alias.asname {
+                        Some(name) => self.bind(&name, Binding::Import(alias.name.to_string())),
+                        None => {
+                            let top = alias.name.split('.').next().unwrap_or_default().to_owned();
+                            self.bind(&top, Binding::Import(top.clone()));
+                        }
+                    }
+                }
+            }
+            py::Stmt::ImportFrom(import) => {
+                let from = self.absolute(import.level, import.module.as_deref());
+                for alias in import.names {
+                    if alias.name.as_str() == "*" {
+                        self.stars.push(from.clone());
+                        continue;
+                    }
+                    let name = alias.asname.as_ref().unwrap_or(&alias.name).to_string();
+                    self.bind(&name, Binding::From(from.clone(), alias.name.to_string()));
+                }
+            }
+            py::Stmt::Assign(assign) => {
+                let value: Arc<py::Expr> = Arc::from(assign.value);
+                for target in &assign.targets {
+                    if let py::Expr::Name(name) = target {
+                        self.bind(&name.id, Binding::Value(Arc::clone(&value)));
+                    }
+                }
+            }
+            py::Stmt::AnnAssign(assign) => {
+                if let (py::Expr::Name(name), Some(value)) = (&*assign.target, assign.value) {
+                    self.bind(&name.id, Binding::Value(Arc::from(value)));
+                }
+            }
+            py::Stmt::If(statement) => self.bind_if(statement),
+            py::Stmt::Try(statement) => {
+                // Functions and classes that stand in for what cannot be imported.
+                let mut defined: Vec<String> = Vec::new();
+                for handler in statement.handlers {
+                    let py::ExceptHandler::ExceptHandler(handler) = handler;
+                    defined.extend(handler.body.iter().filter_map(|statement| match statement {
+                        py::Stmt::FunctionDef(def) => Some(def.name.to_string()),
+                        py::Stmt::ClassDef(def) => Some(def.name.to_string()),
+                        _ => None,
+                    }));
+                    self.bind_all(handler.body);
+                }
+                let known = defined.into_iter().filter_map(|name| {
+                    let binding = self.bindings.get(name.as_str())?.clone();
+                    Some((name, binding))
+                });
+                let known: Vec<(String, Binding)> = known.collect();
+                self.bind_all(statement.body);
+                for (name, binding) in known {
+                    if matches!(self.bindings.get(name.as_str()), Some(Binding::From(..))) {
+                        self.fallbacks.insert(name.into(), binding);
+                    }
+                }
+                self.bind_all(statement.orelse);
+                self.bind_all(statement.finalbody);
+            }
+            py::Stmt::With(statement) => self.bind_all(statement.body),
+            _ => {}
+        }
+    }
+
+    fn bind_if(&mut self, statement: py::StmtIf) {
+        let is_main = |test: &py::Expr| {
+            matches!(test, py::Expr::Compare(compare)
+                if matches!(&*compare.left, py::Expr::Name(name) if name.id == "__name__"))
+        };
+        let is_checking = matches!(
+            dotted(&statement.test).as_deref(),
+            Some("TYPE_CHECKING" | "typing.TYPE_CHECKING")
+        );
+        // No device but the CPU is there.
+        let asks_for_device = matches!(&*statement.test, py::Expr::Call(call)
+            if dotted(&call.func).is_some_and(|name| name.ends_with(".is_available")));
+        let is_false = is_main(&statement.test) && &*self.name != "__main__" || asks_for_device;
+        if !is_checking && !is_false {
+            // What holds otherwise counts for the names that this does not bind.
+            for clause in statement.elif_else_clauses {
+                self.bind_all(clause.body);
+            }
+            self.bind_all(statement.body);
+        } else {
+            for clause in statement.elif_else_clauses {
+                self.bind_all(clause.body);
+            }
+        }
+    }
+
+    /// The module that a relative import names.
+    pub(crate) fn absolute(&self, level: u32, module: Option<&str>) -> String {
+        if level == 0 {
+            return module.unwrap_or_default().to_owned();
+        }
+        let mut parts: Vec<&str> = self.name.split('.').collect();
+        let up = level as usize - usize::from(self.is_package);
+        parts.truncate(parts.len().saturating_sub(up));
+        parts.extend(module);
+        parts.join(".")
+    }
+
+    /// The snippet of a function.
+    pub(crate) fn function_snippet(&self, def: &py::StmtFunctionDef) -> Arc<Snippet> {
+        self.snippet(def.start(), def.end(), &def.body)
+    }
+
+    /// The snippet of a class.
+    pub(crate) fn class_snippet(&self, def: &py::StmtClassDef) -> Arc<Snippet> {
+        self.snippet(def.start(), def.end(), &def.body)
+    }
+
+    fn snippet(&self, start: TextSize, end: TextSize, body: &[py::Stmt]) -> Arc<Snippet> {
+        // A poisoned lock is as good as any: nothing is left half done.
+        let mut snippets = self.snippets.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = snippets.entry(start).or_insert_with(|| Arc::new(self.cut(start, end, body)));
+        Arc::clone(made)
+    }
+
+    fn cut(&self, start: TextSize, end: TextSize, body: &[py::Stmt]) -> Snippet {
+        let (first, _) = self.line_column(start);
+        let (last, _) = self.line_column(end);
+        // The body is deep only when it begins a line.
+        let body = body.first().and_then(|stmt| {
+            let (line, column) = self.line_column(stmt.start());
+            let before = self.text.get(self.line_starts.get(line).copied()? as usize..)?;
+            let before = before.get(..column)?;
+            before.bytes().all(|byte| byte.is_ascii_whitespace()).then(|| before.chars().count())
+        });
+        Snippet::new(
+            (&self.text, &self.line_starts),
+            &self.filename,
+            self.first_line,
+            first,
+            last,
+            body,
+        )
+    }
+
+    fn line_column(&self, offset: TextSize) -> (usize, usize) {
+        let offset = offset.to_u32();
+        let line = self.line_starts.partition_point(|&start| start <= offset).saturating_sub(1);
+        (line, (offset - self.line_starts.get(line).copied().unwrap_or(0)) as usize)
+    }
+
+    /// A place in the file.
+    pub(crate) fn place(&self, node: &impl Ranged) -> SourceRange {
+        let source = Source::new(&*self.text)
+            .with_filename(&*self.filename)
+            .with_starting_line(self.first_line);
+        let range = Range::new(node.start().to_u32(), node.end().to_u32());
+        SourceRange::new(Arc::new(source), range)
+    }
+
+    /// The names that it binds, in order.
+    pub(crate) fn names(&self) -> &[Arc<str>] {
+        &self.order
+    }
+
+    /// The names of its own functions, in order.
+    pub(crate) fn functions(&self) -> impl Iterator<Item = &str> {
+        let is_function =
+            |name: &&Arc<str>| matches!(self.bindings.get(*name), Some(Binding::Function(_)));
+        self.order.iter().filter(is_function).map(|name| &**name)
+    }
+
+    /// The statements that change what a name is bound to, after it is.
+    pub(crate) fn changes(&self, name: &str) -> &[Arc<py::Stmt>] {
+        self.changes.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The names that a value is bound to.
+    pub(crate) fn names_of(&self, value: &Arc<py::Expr>) -> Vec<Arc<str>> {
+        let is_it = |name: &&Arc<str>| matches!(self.bindings.get(*name), Some(Binding::Value(known)) if Arc::ptr_eq(known, value));
+        self.order.iter().filter(is_it).cloned().collect()
+    }
+
+    /// The expression that the text consists of, if it is one.
+    pub(crate) fn only_expression(&self) -> Option<Arc<py::Expr>> {
+        self.only_expression.clone()
+    }
+
+    /// Whether the file itself binds a name.
+    pub(crate) fn binds(&self, name: &str) -> bool {
+        self.bindings.contains_key(name) || self.overloads.contains_key(name)
+    }
+
+    /// The names of its own classes, in order.
+    pub(crate) fn classes(&self) -> impl Iterator<Item = &str> {
+        let is_class =
+            |name: &&Arc<str>| matches!(self.bindings.get(*name), Some(Binding::Class(_)));
+        self.order.iter().filter(is_class).map(|name| &**name)
+    }
+
+    /// The signatures that a function is overloaded with.
+    pub(crate) fn overloads(&self, name: &str) -> &[Arc<py::StmtFunctionDef>] {
+        self.overloads.get(name).map_or(&[], Vec::as_slice)
+    }
+}
