@@ -2,21 +2,24 @@
 //!
 //! Where a program asks for none, nothing is recorded, and programs run as under `torch.no_grad()`.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::overlap::OverlapRule;
 use sconce_ir::Type;
 use sconce_kernels::Tensor;
 
 use crate::autograd::{self, Backward, run_backward};
 use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::grad", "-", |machine, args| grad(machine, &args)),
-    ("aten::backward", "- TensorList", |machine, args| backward(machine, &args)),
-    ("aten::requires_grad_", "-", |machine, mut args| {
+    op("aten::grad", "-", |machine, args| grad(machine, &args)),
+    op("aten::backward", "- TensorList", |machine, args| backward(machine, &args)),
+    op("aten::requires_grad_", "-", |machine, mut args| {
         let wanted = args.bool(1)?;
         match machine.gradients.recording {
             true => autograd::require(args.tensor(0)?, wanted)?,
@@ -24,39 +27,39 @@ pub(crate) const TABLE: Table = &[
             false => machine.gradients.wanted |= wanted,
         }
         Ok(args.take(0))
-    }),
-    ("aten::retain_grad", "-", |machine, args| {
+    }).overlap(OverlapRule::Unchecked),
+    op("aten::retain_grad", "-", |machine, args| {
         told(machine)?;
         autograd::retain(machine, args.tensor(0)?).map(|()| IValue::None)
     }),
-    ("aten::retains_grad", "-", |machine, args| {
+    op("aten::retains_grad", "-", |machine, args| {
         told(machine)?;
         Ok(Bool(autograd::is_retained(args.tensor(0)?)))
     }),
-    ("aten::is_leaf", "-", |machine, args| {
+    op("aten::is_leaf", "-", |machine, args| {
         let tensor = args.tensor_or_nested(0)?;
         Ok(Bool(!told(machine)? || autograd::is_leaf(tensor)))
     }),
-    ("prim::requires_grad", "-", |machine, args| {
+    op("prim::requires_grad", "-", |machine, args| {
         let tensor = args.tensor_or_nested(0)?;
         Ok(Bool(told(machine)? && autograd::requires_grad(tensor)))
     }),
-    ("prim::grad", "-", |machine, args| {
+    op("prim::grad", "-", |machine, args| {
         let tensor = args.tensor(0)?;
         let grad = if told(machine)? { autograd::accumulated(tensor) } else { None };
         Ok(grad.map_or(IValue::None, IValue::Tensor))
     }),
-    ("aten::detach", "-", detach),
-    ("aten::data", "-", detach),
-    ("prim::data", "-", detach),
-    ("aten::detach_", "-", |machine, mut args| {
+    op("aten::detach", "-", detach),
+    op("aten::data", "-", detach),
+    op("prim::data", "-", detach),
+    op("aten::detach_", "-", |machine, mut args| {
         if machine.gradients.recording {
             autograd::detach_in_place(args.tensor(0)?)?;
         }
         Ok(args.take(0))
-    }),
-    ("aten::is_grad_enabled", "-", |machine, _| Ok(Bool(machine.gradients.enabled))),
-    ("aten::set_grad_enabled", "-", |machine, args| {
+    }).overlap(OverlapRule::Unchecked),
+    op("aten::is_grad_enabled", "-", |machine, _| Ok(Bool(machine.gradients.enabled))),
+    op("aten::set_grad_enabled", "-", |machine, args| {
         machine.gradients.enabled = args.bool(0)?;
         machine.gradients.wanted |= machine.gradients.enabled && !machine.gradients.recording;
         Ok(IValue::None)

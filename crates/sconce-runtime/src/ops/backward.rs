@@ -1,22 +1,25 @@
 //! Operators of backward passes that have kernels of their own; the others are expressions of the table of
 //! derivatives (`gradients`).
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_kernels as kernels;
 use sconce_kernels::{BinaryOp, DType, Tensor, UnaryOp};
 
 use crate::error::Raise;
 use crate::ops::nn::pool::Lists;
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::_softmax_backward_data", "-", |_, args| softmax(&args)),
-    ("aten::_log_softmax_backward_data", "-", |_, args| log_softmax(&args)),
-    ("aten::max_pool2d_with_indices_backward", "-", |_, args| max_pool(&args, 2)),
-    ("aten::max_pool3d_with_indices_backward", "-", |_, args| max_pool(&args, 3)),
+    op("aten::_softmax_backward_data", "-", |_, args| softmax(&args)).strides(ResultStrides::RowMajor),
+    op("aten::_log_softmax_backward_data", "-", |_, args| log_softmax(&args)).strides(ResultStrides::RowMajor),
+    op("aten::max_pool2d_with_indices_backward", "-", |_, args| max_pool(&args, 2)).strides(ResultStrides::Format(4)),
+    op("aten::max_pool3d_with_indices_backward", "-", |_, args| max_pool(&args, 3)),
 ];
 
 fn product(a: &Tensor, b: &Tensor) -> kernels::Result<Tensor> {

@@ -1,18 +1,21 @@
 //! Picking and writing elements by index or mask, and different elements.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Operand, Scalar, ScatterReduce, Tensor, Unique};
 
 use crate::error::Raise;
 use crate::ops::tensor::operands::{kernel, listed, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::scatter", "src value", |_, args| scatter(&args, ScatterReduce::Replace, true)),
-    ("aten::scatter", "reduce value_reduce", |_, args| {
+    op("aten::scatter", "src value", |_, args| scatter(&args, ScatterReduce::Replace, true)),
+    op("aten::scatter", "reduce value_reduce", |_, args| {
         let fold = match &*args.str(4)? {
             "add" => ScatterReduce::Sum,
             "multiply" => ScatterReduce::Product,
@@ -20,17 +23,17 @@ pub(crate) const TABLE: Table = &[
         };
         scatter(&args, fold, true)
     }),
-    ("aten::scatter_add", "-", |_, args| scatter(&args, ScatterReduce::Sum, true)),
-    ("aten::scatter_reduce", "two", |_, args| {
+    op("aten::scatter_add", "-", |_, args| scatter(&args, ScatterReduce::Sum, true)),
+    op("aten::scatter_reduce", "two", |_, args| {
         scatter(&args, named_fold(&args.str(4)?)?, args.bool(5)?)
     }),
-    ("aten::index_add", "-", |_, args| {
+    op("aten::index_add", "-", |_, args| {
         index_fold(&args, "index_add", ScatterReduce::Sum, true, args.scalar(4)?)
     }),
-    ("aten::index_copy", "-", |_, args| {
+    op("aten::index_copy", "-", |_, args| {
         index_fold(&args, "index_copy", ScatterReduce::Replace, true, Scalar::Int(1))
     }),
-    ("aten::index_reduce", "-", |_, args| {
+    op("aten::index_reduce", "-", |_, args| {
         let name = args.str(4)?;
         let fold = named_fold(&name).ok().filter(|&fold| fold != ScatterReduce::Sum);
         let fold = fold.ok_or_else(|| {
@@ -44,15 +47,15 @@ pub(crate) const TABLE: Table = &[
         }
         index_fold(&args, "index_reduce", fold, args.bool(5)?, Scalar::Int(1))
     }),
-    ("aten::index_fill", "int_Scalar int_Tensor", |_, args| {
+    op("aten::index_fill", "int_Scalar int_Tensor", |_, args| {
         made(kernels::index_fill(args.tensor(0)?, args.int(1)?, args.tensor(2)?, args.operand(3)?))
     }),
-    ("aten::index_put", "- hacked_twin", |_, args| index_put(&args)),
-    ("aten::_unsafe_index_put", "- hacked_twin", |_, args| index_put(&args)),
-    ("aten::_unsafe_index", "Tensor Tensor_hacked_twin", |_, args| {
+    op("aten::index_put", "- hacked_twin", |_, args| index_put(&args)).strides(ResultStrides::Copy),
+    op("aten::_unsafe_index_put", "- hacked_twin", |_, args| index_put(&args)),
+    op("aten::_unsafe_index", "Tensor Tensor_hacked_twin", |_, args| {
         made(kernels::index(args.tensor(0)?, &args.optional_tensors(1)?))
     }),
-    ("aten::_unsafe_masked_index", "-", |_, args| {
+    op("aten::_unsafe_masked_index", "-", |_, args| {
         let (input, mask) = (args.tensor(0)?, args.tensor(1)?);
         let indices = args.optional_tensors(2)?;
         let whole = with_elements(input, &indices)?;
@@ -63,7 +66,7 @@ pub(crate) const TABLE: Table = &[
         let hidden = kernels::logical_not(mask).map_err(kernel)?;
         made(kernels::masked_fill(&picked, &hidden, args.operand(3)?))
     }),
-    ("aten::_unsafe_masked_index_put_accumulate", "-", |_, args| {
+    op("aten::_unsafe_masked_index_put_accumulate", "-", |_, args| {
         let (input, mask, values) = (args.tensor(0)?, args.tensor(1)?, args.tensor(3)?);
         if input.numel() == 0 {
             return made(input.copy());
@@ -73,71 +76,71 @@ pub(crate) const TABLE: Table = &[
         let values = kernels::masked_fill(values, &hidden, Operand::Scalar(Scalar::Int(0)))
             .map_err(kernel)?;
         put(input, &indices, &values, true)
-    }),
-    ("aten::take", "-", |_, args| made(kernels::take(args.tensor(0)?, args.tensor(1)?))),
-    ("aten::put", "-", |_, args| {
+    }).strides(ResultStrides::Copy),
+    op("aten::take", "-", |_, args| made(kernels::take(args.tensor(0)?, args.tensor(1)?))),
+    op("aten::put", "-", |_, args| {
         made(kernels::put(args.tensor(0)?, args.tensor(1)?, args.tensor(2)?, args.bool(3)?))
-    }),
-    ("aten::take_along_dim", "-", |_, args| {
+    }).strides(ResultStrides::Copy),
+    op("aten::take_along_dim", "-", |_, args| {
         made(kernels::take_along_dim(args.tensor(0)?, args.tensor(1)?, args.optional_int(2)?))
     }),
-    ("aten::masked_select", "-", |_, args| {
+    op("aten::masked_select", "-", |_, args| {
         made(kernels::masked_select(args.tensor(0)?, args.tensor(1)?))
     }),
-    ("aten::masked_scatter", "-", |_, args| {
+    op("aten::masked_scatter", "-", |_, args| {
         made(kernels::masked_scatter(args.tensor(0)?, args.tensor(1)?, args.tensor(2)?))
-    }),
-    ("aten::nonzero", "-", |_, args| made(kernels::nonzero(args.tensor(0)?))),
-    ("aten::argwhere", "-", |_, args| made(kernels::nonzero(args.tensor(0)?))),
-    ("aten::nonzero_numpy", "-", |_, args| coordinates(args.tensor(0)?)),
-    ("aten::nonzero_static", "-", |machine, args| {
+    }).strides(ResultStrides::RowMajor),
+    op("aten::nonzero", "-", |_, args| made(kernels::nonzero(args.tensor(0)?))).strides(ResultStrides::Coordinates),
+    op("aten::argwhere", "-", |_, args| made(kernels::nonzero(args.tensor(0)?))).strides(ResultStrides::Coordinates),
+    op("aten::nonzero_numpy", "-", |_, args| coordinates(args.tensor(0)?)),
+    op("aten::nonzero_static", "-", |machine, args| {
         let (input, size) = (args.tensor(0)?, args.int(1)?);
         machine.budget.check_sizes(&[size.max(0), input.dim() as i64])?;
         made(kernels::nonzero_static(input, size, args.int(2)?))
     }),
-    ("aten::searchsorted", "Tensor", |_, args| {
+    op("aten::searchsorted", "Tensor", |_, args| {
         searchsorted(&args, args.tensor(0)?, args.tensor(1)?)
     }),
-    ("aten::searchsorted", "Scalar", |_, args| {
+    op("aten::searchsorted", "Scalar", |_, args| {
         searchsorted(&args, args.tensor(0)?, &beside(args.scalar(1)?, args.tensor(0)?)?)
     }),
-    ("aten::bucketize", "Tensor", |_, args| bucketize(&args, args.tensor(0)?)),
-    ("aten::bucketize", "Scalar", |_, args| {
+    op("aten::bucketize", "Tensor", |_, args| bucketize(&args, args.tensor(0)?)),
+    op("aten::bucketize", "Scalar", |_, args| {
         bucketize(&args, &beside(args.scalar(0)?, args.tensor(1)?)?)
     }),
-    ("aten::_unique2", "-", |_, args| {
+    op("aten::_unique2", "-", |_, args| {
         unique(kernels::unique(args.tensor(0)?, args.bool(2)?, args.bool(3)?))
     }),
-    ("aten::unique_consecutive", "-", |_, args| {
+    op("aten::unique_consecutive", "-", |_, args| {
         let (inverse, counts) = (args.bool(1)?, args.bool(2)?);
         let dim = args.optional_int(3)?;
         unique(kernels::unique_consecutive(args.tensor(0)?, inverse, counts, dim))
     }),
-    ("aten::unique_dim", "-", |_, args| unique(kernels::unique_dim(args.tensor(0)?, args.int(1)?))),
-    ("aten::unique_dim_consecutive", "-", |_, args| {
+    op("aten::unique_dim", "-", |_, args| unique(kernels::unique_dim(args.tensor(0)?, args.int(1)?))),
+    op("aten::unique_dim_consecutive", "-", |_, args| {
         let dim = Some(args.int(1)?);
         unique(kernels::unique_consecutive(args.tensor(0)?, true, true, dim))
     }),
-    ("aten::slice_scatter", "-", |_, args| {
+    op("aten::slice_scatter", "-", |_, args| {
         let (dim, start, end) = (args.int(2)?, args.optional_int(3)?, args.optional_int(4)?);
         let step = args.int(5)?;
         made(kernels::scatter_view(args.tensor(0)?, args.tensor(1)?, |copy| {
             copy.slice(dim, start, end, step)
         }))
     }),
-    ("aten::select_scatter", "-", |_, args| {
+    op("aten::select_scatter", "-", |_, args| {
         let (dim, index) = (args.int(2)?, args.int(3)?);
         made(kernels::scatter_view(args.tensor(0)?, args.tensor(1)?, |copy| {
             copy.select(dim, index)
         }))
     }),
-    ("aten::diagonal_scatter", "-", |_, args| {
+    op("aten::diagonal_scatter", "-", |_, args| {
         let (offset, dim1, dim2) = (args.int(2)?, args.int(3)?, args.int(4)?);
         made(kernels::scatter_view(args.tensor(0)?, args.tensor(1)?, |copy| {
             copy.diagonal(offset, dim1, dim2)
         }))
     }),
-    ("aten::as_strided_scatter", "-", |_, args| {
+    op("aten::as_strided_scatter", "-", |_, args| {
         let (sizes, strides, offset) = (args.ints(2)?, args.ints(3)?, args.optional_int(4)?);
         let (input, source) = (args.tensor(0)?, args.tensor(1)?);
         made(kernels::as_strided_scatter(input, source, &sizes, &strides, offset))

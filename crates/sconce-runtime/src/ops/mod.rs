@@ -33,24 +33,6 @@ pub(crate) use crate::ops::descriptor::fast_path::BorrowedArg;
 pub(crate) use crate::ops::descriptor::fast_path::MAX_BORROWED;
 use crate::value::ivalue::IValue;
 
-/// What computes an operator.
-pub(crate) type Run = fn(&mut Machine, Args<'_>) -> Result<IValue, Raise>;
-
-/// An operator of the registry. What has several results gives them as a tuple.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Builtin {
-    run: Run,
-    pub(crate) fast_path: Option<descriptor::fast_path::FastPath>,
-    strides: Option<descriptor::result_strides::ResultStrides>,
-    overlap: Option<descriptor::overlap::Rule>,
-    /// Whether operands may be too large for it.
-    size_guard: bool,
-    target: descriptor::derived::Target,
-}
-
-/// Symbol, overloads, function.
-type Table = &'static [(&'static str, &'static str, Run)];
-
 const TABLES: &[Table] = &[
     python::numbers::TABLE,
     python::math::TABLE,
@@ -101,30 +83,31 @@ const TABLES: &[Table] = &[
     nn::resample::TABLE,
 ];
 
-static OPERATORS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {
-    let lines = TABLES.iter().flat_map(|table| table.iter());
-    lines
-        .flat_map(|&(symbol, overloads, run)| {
-            let plain = |overload| if overload == "-" { "" } else { overload };
-            overloads.split(' ').map(move |overload| {
-                let overload = plain(overload);
-                let fast_path = descriptor::fast_path::find(symbol, overload);
-                let strides = descriptor::result_strides::ResultStrides::find(symbol, overload);
-                let (overlap, target) =
-                    (descriptor::overlap::Rule::find(symbol), descriptor::derived::Target::Value);
-                (
-                    (symbol, overload),
-                    Builtin { run, fast_path, strides, overlap, size_guard: false, target },
-                )
-            })
-        })
+/// The operators that have a row of their own.
+static ROWS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {
+    let rows = TABLES.iter().flat_map(|table| table.iter());
+    rows.flat_map(|row| row.overload_names().map(|overload| ((row.symbol, overload), row.operator())))
         .collect()
+});
+
+/// The steps that operators may be computed as in a fused element-wise operator, those of one operator side by
+/// side.
+pub(crate) static FUSED_STEPS: LazyLock<Vec<FusedStep>> = LazyLock::new(|| {
+    let rows = TABLES.iter().flat_map(|table| table.iter());
+    rows.flat_map(|row| {
+        row.fusions.iter().map(|&fusion| FusedStep {
+            symbol: row.symbol,
+            overloads: row.overloads,
+            fusion,
+        })
+    })
+    .collect()
 });
 
 /// The operator of a symbol such as `aten::add` and an overload such as `int`: its own line of a
 /// table, or that of the operator it comes from.
 pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
-    let found = OPERATORS.get(&(symbol, overload)).copied();
+    let found = ROWS.get(&(symbol, overload)).copied();
     let builtin = found.or_else(|| descriptor::derived::find(symbol, overload))?;
     let schema = sconce_ir::operators::find(symbol, overload);
     Some(Builtin {
@@ -191,8 +174,9 @@ mod tests {
     #[test]
     fn every_line_names_operators_that_pytorch_has_and_none_twice() {
         let (mut seen, mut unknown) = (rustc_hash::FxHashSet::default(), Vec::new());
-        for &(symbol, overloads, _) in TABLES.iter().flat_map(|table| table.iter()) {
-            for overload in overloads.split(' ') {
+        for row in TABLES.iter().flat_map(|table| table.iter()) {
+            let symbol = row.symbol;
+            for overload in row.overloads.split(' ') {
                 let plain = if overload == "-" { "" } else { overload };
                 let private = symbol.starts_with("sconce::");
                 if !private && sconce_ir::operators::find(symbol, plain).is_none() {
@@ -206,7 +190,8 @@ mod tests {
 
     #[test]
     fn what_reaches_outside_is_never_registered() {
-        for &(symbol, ..) in TABLES.iter().flat_map(|table| table.iter()) {
+        for row in TABLES.iter().flat_map(|table| table.iter()) {
+            let symbol = row.symbol;
             assert_eq!(sconce_ir::operators::forbidden::reason(symbol), None, "{symbol}");
         }
     }

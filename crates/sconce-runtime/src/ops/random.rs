@@ -1,5 +1,9 @@
 //! Operators that draw random numbers, from the session's generator or one of the program's own.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::overlap::OverlapRule;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Dropout, Generator, MemoryFormat, Tensor};
 
@@ -7,61 +11,61 @@ use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
 use crate::ops::descriptor::overlap::check_elements_once;
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 use crate::value::shared::Shared;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::manual_seed", "-", |machine, args| {
+    op("aten::manual_seed", "-", |machine, args| {
         machine.generator = Generator::new(args.int(0)? as u64);
         Ok(IValue::None)
     }),
-    ("aten::Generator", "-", |_, args| {
+    op("aten::Generator", "-", |_, args| {
         args.on_cpu(0)?;
         let seed = args.optional_int(1)?;
         let own = seed.map_or_else(Generator::default, |seed| Generator::new(seed as u64));
         Ok(IValue::Generator(Shared::new(own)))
     }),
-    ("aten::manual_seed", "generator", |_, mut args| {
+    op("aten::manual_seed", "generator", |_, mut args| {
         *args.generator(0)?.write() = Generator::new(args.int(1)? as u64);
         Ok(args.take(0))
     }),
-    ("aten::initial_seed", "-", |_, args| Ok(IValue::Int(args.generator(0)?.read().seed() as i64))),
-    ("aten::seed", "-", |_, args| {
+    op("aten::initial_seed", "-", |_, args| Ok(IValue::Int(args.generator(0)?.read().seed() as i64))),
+    op("aten::seed", "-", |_, args| {
         let seed = seed_of_chance();
         *args.generator(0)?.write() = Generator::new(seed);
         Ok(IValue::Int(seed as i64))
     }),
-    ("aten::rand", "- generator", |machine, args| sized_draw(machine, &args, standard_uniform)),
-    ("aten::randn", "- generator", |machine, args| sized_draw(machine, &args, standard_normal)),
-    ("aten::rand_like", "- generator", |machine, args| like_draw(machine, &args, standard_uniform)),
-    ("aten::randn_like", "- generator", |machine, args| like_draw(machine, &args, standard_normal)),
-    ("aten::randint", "- generator", |machine, args| {
+    op("aten::rand", "- generator", |machine, args| sized_draw(machine, &args, standard_uniform)),
+    op("aten::randn", "- generator", |machine, args| sized_draw(machine, &args, standard_normal)),
+    op("aten::rand_like", "- generator", |machine, args| like_draw(machine, &args, standard_uniform)),
+    op("aten::randn_like", "- generator", |machine, args| like_draw(machine, &args, standard_normal)),
+    op("aten::randint", "- generator", |machine, args| {
         let options = past_generator(&args, 6, 2);
         let target = sized(machine, &args, 1, options)?;
         between(machine, &args, 2, target, [0, args.int(0)?])
     }),
-    ("aten::randint", "low low_generator", |machine, args| {
+    op("aten::randint", "low low_generator", |machine, args| {
         let options = past_generator(&args, 7, 3);
         let target = sized(machine, &args, 2, options)?;
         between(machine, &args, 3, target, [args.int(0)?, args.int(1)?])
     }),
-    ("aten::randint_like", "- generator", |machine, args| {
+    op("aten::randint_like", "- generator", |machine, args| {
         let options = past_generator(&args, 7, 2);
         between(machine, &args, 2, like(&args, options)?, [0, args.int(1)?])
     }),
-    ("aten::randint_like", "Tensor Tensor_generator", |machine, args| {
+    op("aten::randint_like", "Tensor Tensor_generator", |machine, args| {
         let options = past_generator(&args, 7, 2);
         let high = args.tensor(1)?.item().map_err(kernel)?.to_i64();
         between(machine, &args, 2, like(&args, options)?, [0, high])
     }),
-    ("aten::randint_like", "low_dtype low_generator_dtype", |machine, args| {
+    op("aten::randint_like", "low_dtype low_generator_dtype", |machine, args| {
         let options = past_generator(&args, 8, 3);
         between(machine, &args, 3, like(&args, options)?, [args.int(1)?, args.int(2)?])
     }),
-    ("aten::randperm", "- generator", |machine, args| {
+    op("aten::randperm", "- generator", |machine, args| {
         let options = past_generator(&args, 5, 1);
         args.plain_options(options + 1, options + 2)?;
         let count = args.int(0)?;
@@ -71,81 +75,81 @@ pub(crate) const TABLE: Table = &[
             kernels::randperm(count, dtype, generator)
         })?)
     }),
-    ("aten::uniform_", "-", |machine, args| uniform(machine, &args, args.tensor(0)?.clone())),
-    ("aten::_no_grad_uniform_", "-", |machine, args| {
+    op("aten::uniform_", "-", |machine, args| uniform(machine, &args, args.tensor(0)?.clone())),
+    op("aten::_no_grad_uniform_", "-", |machine, args| {
         uniform(machine, &args, args.tensor(0)?.clone())
     }),
-    ("aten::_no_grad_normal_", "-", |machine, args| {
+    op("aten::_no_grad_normal_", "-", |machine, args| {
         normal(machine, &args, args.tensor(0)?.clone())
     }),
-    ("aten::uniform", "-", |machine, args| uniform(machine, &args, fresh(&args)?)),
-    ("aten::normal_", "-", |machine, args| normal(machine, &args, args.tensor(0)?.clone())),
-    ("aten::normal_functional", "-", |machine, args| normal(machine, &args, fresh(&args)?)),
-    ("aten::normal", "float_float", |machine, args| {
+    op("aten::uniform", "-", |machine, args| uniform(machine, &args, fresh(&args)?)),
+    op("aten::normal_", "-", |machine, args| normal(machine, &args, args.tensor(0)?.clone())),
+    op("aten::normal_functional", "-", |machine, args| normal(machine, &args, fresh(&args)?)),
+    op("aten::normal", "float_float", |machine, args| {
         let (mean, std) = (args.real(0)?, args.real(1)?);
         let target = sized(machine, &args, 2, 4)?;
         filled(machine, &args, 3, target, |target, generator| {
             kernels::normal_in_place(target, mean, std, generator)
         })
     }),
-    ("aten::normal", "Tensor_float Tensor_Tensor float_Tensor", normal_around),
-    ("aten::log_normal_", "-", |machine, args| log_normal(machine, &args, args.tensor(0)?.clone())),
-    ("aten::log_normal", "-", |machine, args| log_normal(machine, &args, fresh(&args)?)),
-    ("aten::cauchy_", "-", |machine, args| cauchy(machine, &args, args.tensor(0)?.clone())),
-    ("aten::cauchy", "-", |machine, args| cauchy(machine, &args, fresh(&args)?)),
-    ("aten::exponential_", "-", |machine, args| {
+    op("aten::normal", "Tensor_float Tensor_Tensor float_Tensor", normal_around),
+    op("aten::log_normal_", "-", |machine, args| log_normal(machine, &args, args.tensor(0)?.clone())),
+    op("aten::log_normal", "-", |machine, args| log_normal(machine, &args, fresh(&args)?)),
+    op("aten::cauchy_", "-", |machine, args| cauchy(machine, &args, args.tensor(0)?.clone())),
+    op("aten::cauchy", "-", |machine, args| cauchy(machine, &args, fresh(&args)?)),
+    op("aten::exponential_", "-", |machine, args| {
         exponential(machine, &args, args.tensor(0)?.clone())
     }),
-    ("aten::exponential", "-", |machine, args| exponential(machine, &args, fresh(&args)?)),
-    ("aten::geometric_", "-", |machine, args| geometric(machine, &args, args.tensor(0)?.clone())),
-    ("aten::geometric", "-", |machine, args| geometric(machine, &args, fresh(&args)?)),
-    ("aten::random_", "- to from", |machine, args| random(machine, &args, args.tensor(0)?.clone())),
-    ("aten::random", "- to from", |machine, args| random(machine, &args, fresh(&args)?)),
-    ("aten::bernoulli_", "Tensor float", |machine, args| {
+    op("aten::exponential", "-", |machine, args| exponential(machine, &args, fresh(&args)?)),
+    op("aten::geometric_", "-", |machine, args| geometric(machine, &args, args.tensor(0)?.clone())),
+    op("aten::geometric", "-", |machine, args| geometric(machine, &args, fresh(&args)?)),
+    op("aten::random_", "- to from", |machine, args| random(machine, &args, args.tensor(0)?.clone())),
+    op("aten::random", "- to from", |machine, args| random(machine, &args, fresh(&args)?)),
+    op("aten::bernoulli_", "Tensor float", |machine, args| {
         bernoulli(machine, &args, args.tensor(0)?.clone())
     }),
-    ("aten::bernoulli", "Tensor p", |machine, args| bernoulli(machine, &args, fresh(&args)?)),
-    ("aten::bernoulli", "-", |machine, args| {
+    op("aten::bernoulli", "Tensor p", |machine, args| bernoulli(machine, &args, fresh(&args)?)).strides(ResultStrides::RowMajor),
+    op("aten::bernoulli", "-", |machine, args| {
         let chances = args.tensor(0)?;
         let target = Tensor::zeros(chances.sizes(), chances.dtype()).map_err(kernel)?;
         filled(machine, &args, 1, target, |target, generator| {
             kernels::bernoulli_from(target, chances, generator)
         })
-    }),
-    ("aten::poisson", "-", |machine, args| {
+    }).strides(ResultStrides::RowMajor),
+    op("aten::poisson", "-", |machine, args| {
         let rates = args.tensor(0)?;
         made(drawing(machine, &args, 1, |generator| kernels::poisson(rates, generator))?)
     }),
-    ("aten::_standard_gamma", "-", |machine, args| {
+    op("aten::_standard_gamma", "-", |machine, args| {
         let alphas = args.tensor(0)?;
         made(drawing(machine, &args, 1, |generator| kernels::standard_gamma(alphas, generator))?)
     }),
-    ("aten::_sample_dirichlet", "-", |machine, args| {
+    op("aten::_sample_dirichlet", "-", |machine, args| {
         let alphas = args.tensor(0)?;
         made(drawing(machine, &args, 1, |generator| kernels::sample_dirichlet(alphas, generator))?)
     }),
-    ("aten::binomial", "-", |machine, args| {
+    op("aten::binomial", "-", |machine, args| {
         let (counts, chances) = (args.tensor(0)?, args.tensor(1)?);
         made(drawing(machine, &args, 2, |generator| kernels::binomial(counts, chances, generator))?)
     }),
-    ("aten::multinomial", "-", |machine, args| {
+    op("aten::multinomial", "-", |machine, args| {
         let (weights, samples, replacement) = (args.tensor(0)?, args.int(1)?, args.bool(2)?);
         machine.budget.check_sizes(&[samples])?;
         made(drawing(machine, &args, 3, |generator| {
             kernels::multinomial(weights, samples, replacement, generator)
         })?)
     }),
-    ("aten::dropout", "-", |machine, args| dropout(machine, args, ELEMENTS)),
-    ("aten::feature_dropout", "-", |machine, args| dropout(machine, args, FEATURES)),
-    ("aten::alpha_dropout", "-", |machine, args| dropout(machine, args, ALPHA)),
-    ("aten::feature_alpha_dropout", "-", |machine, args| dropout(machine, args, ALPHA_FEATURES)),
-    ("aten::dropout_", "-", |machine, args| dropout_in_place(machine, args, ELEMENTS)),
-    ("aten::feature_dropout_", "-", |machine, args| dropout_in_place(machine, args, FEATURES)),
-    ("aten::alpha_dropout_", "-", |machine, args| dropout_in_place(machine, args, ALPHA)),
-    ("aten::feature_alpha_dropout_", "-", |machine, args| {
+    op("aten::dropout", "-", |machine, args| dropout(machine, args, ELEMENTS)),
+    op("aten::feature_dropout", "-", |machine, args| dropout(machine, args, FEATURES)),
+    op("aten::alpha_dropout", "-", |machine, args| dropout(machine, args, ALPHA)),
+    op("aten::feature_alpha_dropout", "-", |machine, args| dropout(machine, args, ALPHA_FEATURES)),
+    op("aten::dropout_", "-", |machine, args| dropout_in_place(machine, args, ELEMENTS)).overlap(OverlapRule::Unchecked),
+    op("aten::feature_dropout_", "-", |machine, args| dropout_in_place(machine, args, FEATURES)).overlap(OverlapRule::Unchecked),
+    op("aten::alpha_dropout_", "-", |machine, args| dropout_in_place(machine, args, ALPHA)).overlap(OverlapRule::Unchecked),
+    op("aten::feature_alpha_dropout_", "-", |machine, args| {
         dropout_in_place(machine, args, ALPHA_FEATURES)
-    }),
-    ("aten::native_dropout", "-", |machine, args| {
+    }).overlap(OverlapRule::Unchecked),
+    op("aten::native_dropout", "-", |machine, args| {
         let input = args.tensor(0)?;
         let train = args.get(2).is_none() || args.bool(2)?;
         let (result, mask) = match train {
@@ -155,21 +159,21 @@ pub(crate) const TABLE: Table = &[
         }
         .map_err(kernel)?;
         Ok(IValue::tuple(vec![IValue::Tensor(result), IValue::Tensor(mask)]))
-    }),
-    ("aten::native_dropout_backward", "-", |_, args| {
+    }).strides(ResultStrides::Copy),
+    op("aten::native_dropout_backward", "-", |_, args| {
         use kernels::BinaryOp::Mul;
         let masked = kernels::binary(Mul, args.operand(0)?, args.operand(1)?).map_err(kernel)?;
         made(kernels::binary(Mul, (&masked).into(), args.operand(2)?))
-    }),
-    ("aten::rrelu", "-", |machine, args| rrelu(machine, &args)),
-    ("aten::rrelu_", "-", |machine, mut args| {
+    }).strides(ResultStrides::Copy),
+    op("aten::rrelu", "-", |machine, args| rrelu(machine, &args)).strides(ResultStrides::RowMajor),
+    op("aten::rrelu_", "-", |machine, mut args| {
         let result = rrelu(machine, &args)?;
         if let IValue::Tensor(result) = &result {
             kernels::store(args.tensor(0)?, result).map_err(kernel)?;
         }
         Ok(args.take(0))
     }),
-    ("aten::rrelu_with_noise", "-", |machine, args| {
+    op("aten::rrelu_with_noise", "-", |machine, args| {
         let (input, lower, upper) = (args.tensor(0)?, args.real(2)?, args.real(3)?);
         if !args.bool(4)? {
             return made(kernels::leaky_relu(input, ((lower + upper) / 2.0).into()));

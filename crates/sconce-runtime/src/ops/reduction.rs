@@ -1,5 +1,8 @@
 //! Reductions, running reductions, order statistics and histograms.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_ir::Type;
 use sconce_kernels as kernels;
 use sconce_kernels::{
@@ -8,139 +11,139 @@ use sconce_kernels::{
 
 use crate::error::Raise;
 use crate::ops::tensor::operands::{both, kernel, listed, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::nansum", "-", |_, args| {
+    op("aten::nansum", "-", |_, args| {
         let (dims, keepdim, dtype) = (args.ints(1)?, args.bool(2)?, args.dtype(3)?);
         made(kernels::nansum(args.tensor(0)?, &dims, keepdim, dtype))
     }),
-    ("aten::nanmean", "-", |_, args| {
+    op("aten::nanmean", "-", |_, args| {
         let (dims, keepdim, dtype) = (args.ints(1)?, args.bool(2)?, args.dtype(3)?);
         made(kernels::nanmean(args.tensor(0)?, &dims, keepdim, dtype))
     }),
-    ("aten::prod", "-", |_, args| {
+    op("aten::prod", "-", |_, args| {
         made(kernels::product(args.tensor(0)?, None, false, args.dtype(1)?))
     }),
-    ("aten::prod", "dim_int", |_, args| {
+    op("aten::prod", "dim_int", |_, args| {
         let (dim, keepdim) = (args.int(1)?, args.bool(2)?);
         made(kernels::product(args.tensor(0)?, Some(dim), keepdim, args.dtype(3)?))
     }),
-    ("aten::amax", "-", |_, args| {
+    op("aten::amax", "-", |_, args| {
         made(kernels::amax(args.tensor(0)?, &args.ints(1)?, args.bool(2)?))
     }),
-    ("aten::amin", "-", |_, args| {
+    op("aten::amin", "-", |_, args| {
         made(kernels::amin(args.tensor(0)?, &args.ints(1)?, args.bool(2)?))
     }),
-    ("aten::aminmax", "-", |_, args| {
+    op("aten::aminmax", "-", |_, args| {
         let (input, dim, keepdim) = (args.tensor(0)?, args.optional_int(1)?, args.bool(2)?);
         let end = |which| kernels::min_max_values(which, input, dim, keepdim).map_err(kernel);
         let (low, high) = (end(MinMax::Min)?, end(MinMax::Max)?);
         Ok(IValue::tuple(vec![IValue::Tensor(low), IValue::Tensor(high)]))
     }),
-    ("aten::all", "dims", |_, args| truth(&args, false)),
-    ("aten::any", "dims", |_, args| truth(&args, true)),
-    ("aten::count_nonzero", "-", |_, args| {
+    op("aten::all", "dims", |_, args| truth(&args, false)),
+    op("aten::any", "dims", |_, args| truth(&args, true)),
+    op("aten::count_nonzero", "-", |_, args| {
         let dims: Vec<i64> = args.optional_int(1)?.into_iter().collect();
         made(kernels::count_nonzero_dims(args.tensor(0)?, &dims))
     }),
-    ("aten::count_nonzero", "dim_IntList", |_, args| {
+    op("aten::count_nonzero", "dim_IntList", |_, args| {
         made(kernels::count_nonzero_dims(args.tensor(0)?, &args.ints(1)?))
     }),
-    ("aten::logsumexp", "-", |_, args| {
+    op("aten::logsumexp", "-", |_, args| {
         made(kernels::logsumexp(args.tensor(0)?, &args.ints(1)?, args.bool(2)?))
     }),
-    ("aten::var", "- dim correction", |_, args| {
+    op("aten::var", "- dim correction", |_, args| {
         let spread = Spread::of(&args)?;
         made(spread.compute(kernels::variance))
     }),
-    ("aten::std", "- dim correction", |_, args| {
+    op("aten::std", "- dim correction", |_, args| {
         let spread = Spread::of(&args)?;
         made(spread.compute(kernels::deviation))
     }),
-    ("aten::var_mean", "- dim correction", |_, args| {
+    op("aten::var_mean", "- dim correction", |_, args| {
         let spread = Spread::of(&args)?;
         both(spread.with_mean(kernels::variance))
     }),
-    ("aten::std_mean", "- dim correction", |_, args| {
+    op("aten::std_mean", "- dim correction", |_, args| {
         let spread = Spread::of(&args)?;
         both(spread.with_mean(kernels::deviation))
     }),
-    ("aten::cumsum", "-", |_, args| {
+    op("aten::cumsum", "-", |_, args| {
         made(kernels::cumsum(args.tensor(0)?, args.int(1)?, args.dtype(2)?))
-    }),
-    ("aten::cumprod", "-", |_, args| {
+    }).strides(ResultStrides::RowMajor),
+    op("aten::cumprod", "-", |_, args| {
         made(kernels::cumprod(args.tensor(0)?, args.int(1)?, args.dtype(2)?))
-    }),
-    ("aten::cumsum_", "-", |_, args| running_in_place(args, kernels::cumsum)),
-    ("aten::cumprod_", "-", |_, args| running_in_place(args, kernels::cumprod)),
-    ("aten::logcumsumexp", "-", |_, args| {
+    }).strides(ResultStrides::RowMajor),
+    op("aten::cumsum_", "-", |_, args| running_in_place(args, kernels::cumsum)),
+    op("aten::cumprod_", "-", |_, args| running_in_place(args, kernels::cumprod)),
+    op("aten::logcumsumexp", "-", |_, args| {
         made(kernels::logcumsumexp(args.tensor(0)?, args.int(1)?))
-    }),
-    ("aten::cummax", "-", |_, args| {
+    }).strides(ResultStrides::RowMajor),
+    op("aten::cummax", "-", |_, args| {
         both(kernels::cumulative_min_max(MinMax::Max, args.tensor(0)?, args.int(1)?))
     }),
-    ("aten::cummin", "-", |_, args| {
+    op("aten::cummin", "-", |_, args| {
         both(kernels::cumulative_min_max(MinMax::Min, args.tensor(0)?, args.int(1)?))
     }),
-    ("aten::median", "-", |_, args| made(kernels::median_all(args.tensor(0)?, false))),
-    ("aten::nanmedian", "-", |_, args| made(kernels::median_all(args.tensor(0)?, true))),
-    ("aten::median", "dim", |_, args| {
+    op("aten::median", "-", |_, args| made(kernels::median_all(args.tensor(0)?, false))),
+    op("aten::nanmedian", "-", |_, args| made(kernels::median_all(args.tensor(0)?, true))),
+    op("aten::median", "dim", |_, args| {
         both(kernels::median(args.tensor(0)?, args.int(1)?, args.bool(2)?, false))
     }),
-    ("aten::nanmedian", "dim", |_, args| {
+    op("aten::nanmedian", "dim", |_, args| {
         both(kernels::median(args.tensor(0)?, args.int(1)?, args.bool(2)?, true))
     }),
-    ("aten::mode", "-", |_, args| {
+    op("aten::mode", "-", |_, args| {
         both(kernels::mode(args.tensor(0)?, args.int(1)?, args.bool(2)?))
     }),
-    ("aten::kthvalue", "-", |_, args| {
+    op("aten::kthvalue", "-", |_, args| {
         both(kernels::kthvalue(args.tensor(0)?, args.int(1)?, args.int(2)?, args.bool(3)?))
     }),
-    ("aten::quantile", "- scalar", |_, args| quantile(&args, false)),
-    ("aten::nanquantile", "- scalar", |_, args| quantile(&args, true)),
-    ("aten::topk", "-", |_, args| {
+    op("aten::quantile", "- scalar", |_, args| quantile(&args, false)),
+    op("aten::nanquantile", "- scalar", |_, args| quantile(&args, true)),
+    op("aten::topk", "-", |_, args| {
         let (k, dim, largest, sorted) = (args.int(1)?, args.int(2)?, args.bool(3)?, args.bool(4)?);
         both(kernels::topk(args.tensor(0)?, k, dim, largest, sorted))
     }),
-    ("aten::sort", "-", |_, args| {
+    op("aten::sort", "-", |_, args| {
         both(kernels::sort(args.tensor(0)?, args.int(1)?, args.bool(2)?, false))
-    }),
-    ("aten::sort", "stable", |_, args| {
+    }).strides(ResultStrides::Copy),
+    op("aten::sort", "stable", |_, args| {
         let stable = !args.get(1).is_none() && args.bool(1)?;
         both(kernels::sort(args.tensor(0)?, args.int(2)?, args.bool(3)?, stable))
-    }),
-    ("aten::argsort", "-", |_, args| argsort(&args, 1, false)),
-    ("aten::argsort", "stable", |_, args| argsort(&args, 2, args.bool(1)?)),
-    ("aten::msort", "-", |_, args| {
+    }).strides(ResultStrides::Copy),
+    op("aten::argsort", "-", |_, args| argsort(&args, 1, false)).strides(ResultStrides::Copy),
+    op("aten::argsort", "stable", |_, args| argsort(&args, 2, args.bool(1)?)).strides(ResultStrides::Copy),
+    op("aten::msort", "-", |_, args| {
         made(kernels::sort(args.tensor(0)?, 0, false, true).map(|sorted| sorted.0))
-    }),
-    ("aten::histc", "-", |_, args| {
+    }).strides(ResultStrides::Copy),
+    op("aten::histc", "-", |_, args| {
         made(kernels::histc(args.tensor(0)?, args.int(1)?, args.real(2)?, args.real(3)?))
     }),
-    ("aten::histogram", "bin_ct", |_, args| {
+    op("aten::histogram", "bin_ct", |_, args| {
         let (input, range) = (args.tensor(0)?, args.optional_reals(2)?);
         histogram(input, Bins::Count(args.int(1)?), range, args.optional_tensor(3)?, args.bool(4)?)
     }),
-    ("aten::histogram", "bins_tensor", |_, args| {
+    op("aten::histogram", "bins_tensor", |_, args| {
         let (input, edges) = (args.tensor(0)?, args.tensor(1)?.clone());
         histogram(input, Bins::Edges(edges), None, args.optional_tensor(2)?, args.bool(3)?)
     }),
-    ("aten::histogramdd", "-", |_, args| {
+    op("aten::histogramdd", "-", |_, args| {
         histogramdd(&args, args.ints(1)?.into_iter().map(Bins::Count).collect())
     }),
-    ("aten::histogramdd", "int_bins", |_, args| {
+    op("aten::histogramdd", "int_bins", |_, args| {
         let width = args.tensor(0)?.size(-1).map_err(kernel)?;
         let width = usize::try_from(width).unwrap_or(0).min(1 << 16);
         histogramdd(&args, vec![Bins::Count(args.int(1)?); width])
     }),
-    ("aten::histogramdd", "TensorList_bins", |_, args| {
+    op("aten::histogramdd", "TensorList_bins", |_, args| {
         histogramdd(&args, args.tensors(1)?.into_iter().map(Bins::Edges).collect())
     }),
-    ("aten::bincount", "-", |machine, args| {
+    op("aten::bincount", "-", |machine, args| {
         let (input, length) = (args.tensor(0)?, args.int(2)?);
         let greatest = match input.numel() > 0 && input.dtype().is_integral() {
             true => {
@@ -152,63 +155,63 @@ pub(crate) const TABLE: Table = &[
         machine.budget.check_sizes(&[greatest.saturating_add(1).max(length).max(0)])?;
         made(kernels::bincount(input, args.optional_tensor(1)?, length))
     }),
-    ("aten::cov", "-", |_, args| {
+    op("aten::cov", "-", |_, args| {
         let (fweights, aweights) = (args.optional_tensor(2)?, args.optional_tensor(3)?);
         made(kernels::cov(args.tensor(0)?, args.int(1)?, fweights, aweights))
     }),
-    ("aten::corrcoef", "-", |_, args| made(kernels::corrcoef(args.tensor(0)?))),
-    ("aten::trapezoid", "x", |_, args| {
+    op("aten::corrcoef", "-", |_, args| made(kernels::corrcoef(args.tensor(0)?))),
+    op("aten::trapezoid", "x", |_, args| {
         made(kernels::trapezoid(args.tensor(0)?, Spacing::At(args.tensor(1)?), args.int(2)?))
     }),
-    ("aten::trapezoid", "dx", |_, args| {
+    op("aten::trapezoid", "dx", |_, args| {
         made(kernels::trapezoid(args.tensor(0)?, Spacing::Step(args.scalar(1)?), args.int(2)?))
     }),
-    ("aten::trapz", "x", |_, args| {
+    op("aten::trapz", "x", |_, args| {
         made(kernels::trapezoid(args.tensor(0)?, Spacing::At(args.tensor(1)?), args.int(2)?))
     }),
-    ("aten::trapz", "dx", |_, args| {
+    op("aten::trapz", "dx", |_, args| {
         made(kernels::trapezoid(args.tensor(0)?, Spacing::Step(args.scalar(1)?), args.int(2)?))
     }),
-    ("aten::cumulative_trapezoid", "x", |_, args| {
+    op("aten::cumulative_trapezoid", "x", |_, args| {
         let spacing = Spacing::At(args.tensor(1)?);
         made(kernels::cumulative_trapezoid(args.tensor(0)?, spacing, args.int(2)?))
     }),
-    ("aten::cumulative_trapezoid", "dx", |_, args| {
+    op("aten::cumulative_trapezoid", "dx", |_, args| {
         let spacing = Spacing::Step(args.scalar(1)?);
         made(kernels::cumulative_trapezoid(args.tensor(0)?, spacing, args.int(2)?))
     }),
-    ("aten::diff", "-", |_, args| {
+    op("aten::diff", "-", |_, args| {
         let (prepend, append) = (args.optional_tensor(3)?, args.optional_tensor(4)?);
         made(kernels::diff(args.tensor(0)?, args.int(1)?, args.int(2)?, prepend, append))
     }),
-    ("aten::gradient", "scalarint scalararray", |_, args| {
+    op("aten::gradient", "scalarint scalararray", |_, args| {
         let step = args.optional_real(1)?.unwrap_or(1.0);
         gradient(&args, Spacings::Same(step), 2)
     }),
-    ("aten::gradient", "scalarrayint scalarrayarray", |_, args| {
+    op("aten::gradient", "scalarrayint scalarrayarray", |_, args| {
         let steps = args.optional_reals(1)?.unwrap_or_default();
         let steps = steps.into_iter().map(|step| Spacing::Step(step.into())).collect();
         gradient(&args, Spacings::Each(steps), 2)
     }),
-    ("aten::gradient", "array", |_, args| gradient(&args, Spacings::Same(1.0), 1)),
-    ("aten::gradient", "tensorarrayint tensorarray", |_, args| {
+    op("aten::gradient", "array", |_, args| gradient(&args, Spacings::Same(1.0), 1)),
+    op("aten::gradient", "tensorarrayint tensorarray", |_, args| {
         let places = args.tensors(1)?;
         gradient(&args, Spacings::Each(places.iter().map(Spacing::At).collect()), 2)
     }),
-    ("aten::renorm", "-", |_, args| {
+    op("aten::renorm", "-", |_, args| {
         made(kernels::renorm(args.tensor(0)?, args.real(1)?, args.int(2)?, args.real(3)?))
-    }),
-    ("aten::dist", "-", |_, args| {
+    }).strides(ResultStrides::RowMajor),
+    op("aten::dist", "-", |_, args| {
         made(kernels::dist(args.tensor(0)?, args.tensor(1)?, args.real(2)?))
     }),
-    ("aten::sum_to_size", "-", |_, args| {
+    op("aten::sum_to_size", "-", |_, args| {
         made(kernels::sum_to_size(args.tensor(0)?, &args.ints(1)?))
     }),
-    ("aten::hash_tensor", "-", |_, args| match args.int(3)? {
+    op("aten::hash_tensor", "-", |_, args| match args.int(3)? {
         0 => made(kernels::hash(args.tensor(0)?, &args.ints(1)?, args.bool(2)?)),
         _ => Err(Raise::unsupported("aten::hash_tensor in a mode other than 0")),
     }),
-    ("aten::_safe_softmax", "-", |_, args| {
+    op("aten::_safe_softmax", "-", |_, args| {
         let (scores, dim) = (args.tensor(0)?, args.int(1)?);
         kernels::layout::wrap_dim(dim, scores.dim()).map_err(kernel)?;
         let dtype = args.dtype(2)?.unwrap_or(scores.dtype());
@@ -217,7 +220,7 @@ pub(crate) const TABLE: Table = &[
         }
         made(scores.to_dtype(dtype).and_then(|scores| kernels::safe_softmax(&scores, dim)))
     }),
-    ("aten::segment_reduce", "-", |_, args| {
+    op("aten::segment_reduce", "-", |_, args| {
         let reduce = match &*args.str(1)? {
             "max" | "amax" => SegmentReduce::Max,
             "min" | "amin" => SegmentReduce::Min,
@@ -248,7 +251,7 @@ pub(crate) const TABLE: Table = &[
         let (axis, initial) = (args.int(5)?, args.optional_real(7)?);
         made(kernels::segment_reduce(args.tensor(0)?, reduce, segments, axis, initial))
     }),
-    ("aten::vander", "-", |_, args| {
+    op("aten::vander", "-", |_, args| {
         made(kernels::vander(args.tensor(0)?, args.optional_int(1)?, args.bool(2)?))
     }),
 ];

@@ -1,24 +1,28 @@
 //! Other shapes of tensors: views, copies of views, repetition, joining and dividing.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::overlap::OverlapRule;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Tensor};
 
 use crate::error::Raise;
 use crate::ops::tensor::operands::{kernel, listed, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::broadcast_to", "-", |_, args| made(args.tensor(0)?.expand(&args.ints(1)?))),
-    ("aten::broadcast_tensors", "-", |_, args| {
+    op("aten::broadcast_to", "-", |_, args| made(args.tensor(0)?.expand(&args.ints(1)?))),
+    op("aten::broadcast_tensors", "-", |_, args| {
         listed(kernels::broadcast_tensors(&args.tensors(0)?))
     }),
-    ("aten::mT", "- a", |_, args| made(args.tensor(0)?.matrix_transpose("mT"))),
-    ("aten::mH", "- a", |_, args| adjoint(&args, "mH")),
-    ("aten::adjoint", "-", |_, args| adjoint(&args, "adjoint()")),
-    ("aten::matrix_H", "- a", |_, args| {
+    op("aten::mT", "- a", |_, args| made(args.tensor(0)?.matrix_transpose("mT"))),
+    op("aten::mH", "- a", |_, args| adjoint(&args, "mH")),
+    op("aten::adjoint", "-", |_, args| adjoint(&args, "adjoint()")),
+    op("aten::matrix_H", "- a", |_, args| {
         let n = args.tensor(0)?.dim();
         if n != 0 && n != 2 {
             return Err(Raise::message(format!(
@@ -28,32 +32,32 @@ pub(crate) const TABLE: Table = &[
         }
         adjoint(&args, "H")
     }),
-    ("aten::numpy_T", "- a", |_, args| {
+    op("aten::numpy_T", "- a", |_, args| {
         let order: Vec<i64> = (0..args.tensor(0)?.dim() as i64).rev().collect();
         made(args.tensor(0)?.permute(&order))
     }),
-    ("aten::ravel", "-", |_, args| {
+    op("aten::ravel", "-", |_, args| {
         made(args.tensor(0)?.contiguous().and_then(|whole| whole.view(&[-1])))
     }),
-    ("aten::view_as", "-", |_, args| made(args.tensor(0)?.view(args.tensor(1)?.sizes()))),
-    ("aten::reshape_as", "-", |_, args| made(args.tensor(0)?.reshape(args.tensor(1)?.sizes()))),
-    ("aten::as_strided", "-", |_, args| {
+    op("aten::view_as", "-", |_, args| made(args.tensor(0)?.view(args.tensor(1)?.sizes()))),
+    op("aten::reshape_as", "-", |_, args| made(args.tensor(0)?.reshape(args.tensor(1)?.sizes()))),
+    op("aten::as_strided", "-", |_, args| {
         let (sizes, strides) = (args.ints(1)?, args.ints(2)?);
         made(args.tensor(0)?.as_strided(&sizes, &strides, args.optional_int(3)?))
     }),
-    ("aten::unfold", "-", |_, args| {
+    op("aten::unfold", "-", |_, args| {
         made(args.tensor(0)?.unfold(args.int(1)?, args.int(2)?, args.int(3)?))
     }),
-    ("aten::diagonal", "-", |_, args| {
+    op("aten::diagonal", "-", |_, args| {
         made(args.tensor(0)?.diagonal(args.int(1)?, args.int(2)?, args.int(3)?))
     }),
-    ("aten::movedim", "int", |_, args| {
+    op("aten::movedim", "int", |_, args| {
         made(args.tensor(0)?.movedim(&[args.int(1)?], &[args.int(2)?]))
     }),
-    ("aten::movedim", "intlist", |_, args| {
+    op("aten::movedim", "intlist", |_, args| {
         made(args.tensor(0)?.movedim(&args.ints(1)?, &args.ints(2)?))
     }),
-    ("aten::narrow", "Tensor", |_, args| {
+    op("aten::narrow", "Tensor", |_, args| {
         let start = args.tensor(2)?;
         if start.dim() != 0 || !start.dtype().is_integral() {
             return Err(Raise::message("start must be an 0-dim integral Tensor."));
@@ -61,19 +65,19 @@ pub(crate) const TABLE: Table = &[
         let start = start.item().map_err(kernel)?.to_i64();
         made(args.tensor(0)?.narrow(args.int(1)?, start, args.int(3)?))
     }),
-    ("aten::atleast_1d", "-", |_, args| made(kernels::at_least(args.tensor(0)?, 1))),
-    ("aten::atleast_2d", "-", |_, args| made(kernels::at_least(args.tensor(0)?, 2))),
-    ("aten::atleast_3d", "-", |_, args| made(kernels::at_least(args.tensor(0)?, 3))),
-    ("aten::atleast_1d", "Sequence", |_, args| at_least(&args, 1)),
-    ("aten::atleast_2d", "Sequence", |_, args| at_least(&args, 2)),
-    ("aten::atleast_3d", "Sequence", |_, args| at_least(&args, 3)),
-    ("aten::lift_fresh", "-", |_, mut args| Ok(args.take(0))),
-    ("aten::alias", "-", |_, args| Ok(IValue::Tensor(args.tensor(0)?.alias()))),
-    ("aten::_reshape_alias", "-", |_, args| {
+    op("aten::atleast_1d", "-", |_, args| made(kernels::at_least(args.tensor(0)?, 1))),
+    op("aten::atleast_2d", "-", |_, args| made(kernels::at_least(args.tensor(0)?, 2))),
+    op("aten::atleast_3d", "-", |_, args| made(kernels::at_least(args.tensor(0)?, 3))),
+    op("aten::atleast_1d", "Sequence", |_, args| at_least(&args, 1)),
+    op("aten::atleast_2d", "Sequence", |_, args| at_least(&args, 2)),
+    op("aten::atleast_3d", "Sequence", |_, args| at_least(&args, 3)),
+    op("aten::lift_fresh", "-", |_, mut args| Ok(args.take(0))),
+    op("aten::alias", "-", |_, args| Ok(IValue::Tensor(args.tensor(0)?.alias()))),
+    op("aten::_reshape_alias", "-", |_, args| {
         made(args.tensor(0)?.as_strided(&args.ints(1)?, &args.ints(2)?, None))
     }),
     // Other looks of the tensor itself.
-    ("aten::resize_", "-", |machine, mut args| {
+    op("aten::resize_", "-", |machine, mut args| {
         let sizes = args.ints(1)?;
         if !args.get(2).is_none() {
             return Err(Raise::unsupported("aten::resize_ with a memory format"));
@@ -81,8 +85,8 @@ pub(crate) const TABLE: Table = &[
         machine.budget.check_sizes(&sizes)?;
         args.tensor(0)?.resize(&sizes).map_err(kernel)?;
         Ok(args.take(0))
-    }),
-    ("aten::resize_as_", "-", |machine, mut args| {
+    }).overlap(OverlapRule::Unchecked),
+    op("aten::resize_as_", "-", |machine, mut args| {
         let sizes = args.tensor(1)?.sizes().to_vec();
         if !args.get(2).is_none() {
             return Err(Raise::unsupported("aten::resize_as_ with a memory format"));
@@ -90,56 +94,56 @@ pub(crate) const TABLE: Table = &[
         machine.budget.check_sizes(&sizes)?;
         args.tensor(0)?.resize(&sizes).map_err(kernel)?;
         Ok(args.take(0))
-    }),
-    ("aten::set_", "source_Tensor", |_, mut args| {
+    }).overlap(OverlapRule::Unchecked),
+    op("aten::set_", "source_Tensor", |_, mut args| {
         args.tensor(0)?.show(args.tensor(1)?).map_err(kernel)?;
         Ok(args.take(0))
-    }),
-    ("aten::set_data", "-", |_, args| {
+    }).overlap(OverlapRule::Unchecked),
+    op("aten::set_data", "-", |_, args| {
         args.tensor(0)?.show(args.tensor(1)?).map_err(kernel)?;
         Ok(IValue::None)
     }),
     // Rearranged elements.
-    ("aten::flip", "-", |_, args| made(kernels::flip(args.tensor(0)?, &args.ints(1)?))),
-    ("aten::fliplr", "-", |_, args| {
+    op("aten::flip", "-", |_, args| made(kernels::flip(args.tensor(0)?, &args.ints(1)?))).strides(ResultStrides::Copy),
+    op("aten::fliplr", "-", |_, args| {
         if args.tensor(0)?.dim() < 2 {
             return Err(Raise::message("Input must be >= 2-d."));
         }
         made(kernels::flip(args.tensor(0)?, &[1]))
-    }),
-    ("aten::flipud", "-", |_, args| {
+    }).strides(ResultStrides::Copy),
+    op("aten::flipud", "-", |_, args| {
         if args.tensor(0)?.dim() < 1 {
             return Err(Raise::message("Input must be >= 1-d."));
         }
         made(kernels::flip(args.tensor(0)?, &[0]))
-    }),
-    ("aten::roll", "-", |_, args| {
+    }).strides(ResultStrides::Copy),
+    op("aten::roll", "-", |_, args| {
         made(kernels::roll(args.tensor(0)?, &args.ints(1)?, &args.ints(2)?))
     }),
-    ("aten::rot90", "-", |_, args| {
+    op("aten::rot90", "-", |_, args| {
         made(kernels::rot90(args.tensor(0)?, args.int(1)?, &args.ints(2)?))
     }),
-    ("aten::repeat", "-", |machine, args| {
+    op("aten::repeat", "-", |machine, args| {
         let (input, repeats) = (args.tensor(0)?, args.ints(1)?);
         check_repeated(machine, input, &repeats)?;
         made(kernels::repeat(input, &repeats))
     }),
-    ("aten::tile", "-", |machine, args| {
+    op("aten::tile", "-", |machine, args| {
         let (input, repeats) = (args.tensor(0)?, args.ints(1)?);
         check_repeated(machine, input, &repeats)?;
         made(kernels::tile(input, &repeats))
     }),
-    ("aten::repeat_interleave", "Tensor", |machine, args| {
+    op("aten::repeat_interleave", "Tensor", |machine, args| {
         check_repetitions(machine, args.tensor(0)?, 1)?;
         check_output(kernels::repetitions(args.tensor(0)?), 0, args.optional_int(1)?)
     }),
-    ("aten::repeat_interleave", "self_Tensor", |machine, args| {
+    op("aten::repeat_interleave", "self_Tensor", |machine, args| {
         let (input, repeats, dim) = (args.tensor(0)?, args.tensor(1)?, args.optional_int(2)?);
         check_repetitions(machine, repeats, input.numel())?;
         let result = kernels::repeat_interleave(input, repeats, dim);
         check_output(result, dim.unwrap_or(0), args.optional_int(3)?)
     }),
-    ("aten::repeat_interleave", "self_int", |machine, args| {
+    op("aten::repeat_interleave", "self_int", |machine, args| {
         let (input, dim) = (args.tensor(0)?, args.optional_int(2)?);
         let times = args.int(1)?;
         if input.dim() == 0 && dim.is_some() {
@@ -151,17 +155,17 @@ pub(crate) const TABLE: Table = &[
         let result = kernels::repeat_interleave(input, &repeats, dim);
         check_output(result, dim.unwrap_or(0), args.optional_int(3)?)
     }),
-    ("aten::diag", "-", |_, args| made(kernels::diag(args.tensor(0)?, args.int(1)?))),
-    ("aten::diagflat", "-", |_, args| {
+    op("aten::diag", "-", |_, args| made(kernels::diag(args.tensor(0)?, args.int(1)?))),
+    op("aten::diagflat", "-", |_, args| {
         let flat = args.tensor(0)?.reshape(&[-1]).map_err(kernel)?;
         made(kernels::diag(&flat, args.int(1)?))
     }),
-    ("aten::diag_embed", "-", |_, args| {
+    op("aten::diag_embed", "-", |_, args| {
         made(kernels::diag_embed(args.tensor(0)?, args.int(1)?, args.int(2)?, args.int(3)?))
     }),
-    ("aten::block_diag", "-", |_, args| made(kernels::block_diag(&args.tensors(0)?))),
-    ("aten::meshgrid", "-", |_, args| listed(kernels::meshgrid(&args.tensors(0)?, false))),
-    ("aten::meshgrid", "indexing", |_, args| {
+    op("aten::block_diag", "-", |_, args| made(kernels::block_diag(&args.tensors(0)?))),
+    op("aten::meshgrid", "-", |_, args| listed(kernels::meshgrid(&args.tensors(0)?, false))),
+    op("aten::meshgrid", "indexing", |_, args| {
         let xy = match &*args.str(1)? {
             "xy" => true,
             "ij" => false,
@@ -173,19 +177,19 @@ pub(crate) const TABLE: Table = &[
         };
         listed(kernels::meshgrid(&args.tensors(0)?, xy))
     }),
-    ("aten::cartesian_prod", "-", |_, args| made(kernels::cartesian_prod(&args.tensors(0)?))),
-    ("aten::combinations", "-", |_, args| {
+    op("aten::cartesian_prod", "-", |_, args| made(kernels::cartesian_prod(&args.tensors(0)?))),
+    op("aten::combinations", "-", |_, args| {
         made(kernels::combinations(args.tensor(0)?, args.int(1)?, args.bool(2)?))
     }),
     // Joining.
-    ("aten::hstack", "-", |_, args| {
+    op("aten::hstack", "-", |_, args| {
         let tensors = lifted(&args, 1)?;
         let dim = i64::from(tensors.first().is_some_and(|tensor| tensor.dim() > 1));
         made(kernels::cat(&tensors, dim))
     }),
-    ("aten::vstack", "-", |_, args| made(kernels::cat(&lifted(&args, 2)?, 0))),
-    ("aten::dstack", "-", |_, args| made(kernels::cat(&lifted(&args, 3)?, 2))),
-    ("aten::column_stack", "-", |_, args| {
+    op("aten::vstack", "-", |_, args| made(kernels::cat(&lifted(&args, 2)?, 0))),
+    op("aten::dstack", "-", |_, args| made(kernels::cat(&lifted(&args, 3)?, 2))),
+    op("aten::column_stack", "-", |_, args| {
         let column = |tensor: &Tensor| match tensor.dim() {
             0 | 1 => tensor.reshape(&[tensor.numel(), 1]),
             _ => Ok(tensor.clone()),
@@ -193,27 +197,27 @@ pub(crate) const TABLE: Table = &[
         let columns: kernels::Result<Vec<Tensor>> = args.tensors(0)?.iter().map(column).collect();
         made(kernels::cat(&columns.map_err(kernel)?, 1))
     }),
-    ("aten::_chunk_cat", "-", |_, args| chunk_cat(&args)),
+    op("aten::_chunk_cat", "-", |_, args| chunk_cat(&args)),
     // Dividing.
-    ("aten::split_with_sizes", "-", |_, args| {
+    op("aten::split_with_sizes", "-", |_, args| {
         listed(kernels::split_with_sizes(args.tensor(0)?, &args.ints(1)?, args.int(2)?))
     }),
-    ("aten::unsafe_split_with_sizes", "-", |_, args| {
+    op("aten::unsafe_split_with_sizes", "-", |_, args| {
         listed(kernels::split_with_sizes(args.tensor(0)?, &args.ints(1)?, args.int(2)?))
     }),
-    ("aten::unsafe_split", "Tensor", |_, args| {
+    op("aten::unsafe_split", "Tensor", |_, args| {
         listed(kernels::split(args.tensor(0)?, args.int(1)?, args.int(2)?))
     }),
-    ("aten::unsafe_chunk", "-", |_, args| {
+    op("aten::unsafe_chunk", "-", |_, args| {
         listed(kernels::chunk(args.tensor(0)?, args.int(1)?, args.int(2)?))
     }),
-    ("aten::tensor_split", "sections", |_, args| {
+    op("aten::tensor_split", "sections", |_, args| {
         listed(kernels::split_evenly(args.tensor(0)?, args.int(1)?, args.int(2)?))
     }),
-    ("aten::tensor_split", "indices", |_, args| {
+    op("aten::tensor_split", "indices", |_, args| {
         listed(kernels::split_at(args.tensor(0)?, &args.ints(1)?, args.int(2)?))
     }),
-    ("aten::tensor_split", "tensor_indices_or_sections", |_, args| {
+    op("aten::tensor_split", "tensor_indices_or_sections", |_, args| {
         let by = args.tensor(1)?;
         if by.dtype() != DType::Int64 || by.dim() > 1 {
             return Err(Raise::unsupported("aten::tensor_split by this tensor"));
@@ -225,15 +229,15 @@ pub(crate) const TABLE: Table = &[
         let indices = by.to_vec::<i64>().map_err(kernel)?;
         listed(kernels::split_at(args.tensor(0)?, &indices, args.int(2)?))
     }),
-    ("aten::hsplit", "int array", |_, args| split_along(&args, "hsplit", 1)),
-    ("aten::vsplit", "int array", |_, args| split_along(&args, "vsplit", 2)),
-    ("aten::dsplit", "int array", |_, args| split_along(&args, "dsplit", 3)),
+    op("aten::hsplit", "int array", |_, args| split_along(&args, "hsplit", 1)),
+    op("aten::vsplit", "int array", |_, args| split_along(&args, "vsplit", 2)),
+    op("aten::dsplit", "int array", |_, args| split_along(&args, "dsplit", 3)),
     // What tensors look like.
-    ("aten::is_same_size", "-", |_, args| {
+    op("aten::is_same_size", "-", |_, args| {
         Ok(Bool(args.tensor(0)?.sizes() == args.tensor(1)?.sizes()))
     }),
-    ("aten::is_signed", "-", |_, args| Ok(Bool(args.tensor(0)?.dtype().is_signed()))),
-    ("aten::stride", "int", |_, args| {
+    op("aten::is_signed", "-", |_, args| Ok(Bool(args.tensor(0)?.dtype().is_signed()))),
+    op("aten::stride", "int", |_, args| {
         let tensor = args.tensor(0)?;
         let dim = args.int(1)?;
         tensor.size(dim).map_err(kernel)?;
@@ -244,13 +248,13 @@ pub(crate) const TABLE: Table = &[
             .copied()
             .unwrap_or(0)))
     }),
-    ("aten::stride", "-", |_, args| {
+    op("aten::stride", "-", |_, args| {
         let strides = args.tensor(0)?.strides().iter().copied().map(Int).collect();
         Ok(IValue::list(sconce_ir::Type::Int, strides))
     }),
-    ("aten::storage_offset", "-", |_, args| Ok(Int(args.tensor(0)?.offset()))),
-    ("aten::is_contiguous", "-", |_, args| Ok(Bool(args.tensor(0)?.is_contiguous()))),
-    ("aten::type_as", "-", |_, args| made(args.tensor(0)?.to_dtype(args.tensor(1)?.dtype()))),
+    op("aten::storage_offset", "-", |_, args| Ok(Int(args.tensor(0)?.offset()))),
+    op("aten::is_contiguous", "-", |_, args| Ok(Bool(args.tensor(0)?.is_contiguous()))),
+    op("aten::type_as", "-", |_, args| made(args.tensor(0)?.to_dtype(args.tensor(1)?.dtype()))).strides(ResultStrides::Copy),
 ];
 
 fn adjoint(args: &Args<'_>, name: &str) -> Result {

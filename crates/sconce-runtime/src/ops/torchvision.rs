@@ -1,38 +1,40 @@
 //! torchvision's operators.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
 use sconce_kernels as kernels;
 use sconce_kernels::{DeformOptions, RoiOptions};
 
 use crate::error::Raise;
 use crate::ops::tensor::operands::{both, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 
 type Result<T> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("torchvision::nms", "-", |_, args| {
+    op("torchvision::nms", "-", |_, args| {
         made(kernels::nms(args.tensor(0)?, args.tensor(1)?, args.real(2)?))
     }),
-    ("torchvision::box_iou_rotated", "-", |_, args| {
+    op("torchvision::box_iou_rotated", "-", |_, args| {
         made(kernels::box_iou_rotated(args.tensor(0)?, args.tensor(1)?))
     }),
-    ("torchvision::roi_align", "-", |_, args| {
+    op("torchvision::roi_align", "-", |_, args| {
         let mut options = options(&args)?;
         (options.sampling_ratio, options.aligned) = (args.int(5)?, args.bool(6)?);
         made(kernels::roi_align(args.tensor(0)?, args.tensor(1)?, &options))
     }),
-    ("torchvision::roi_pool", "-", |_, args| {
+    op("torchvision::roi_pool", "-", |_, args| {
         both(kernels::roi_pool(args.tensor(0)?, args.tensor(1)?, &options(&args)?))
     }),
-    ("torchvision::ps_roi_align", "-", |_, args| {
+    op("torchvision::ps_roi_align", "-", |_, args| {
         let mut options = options(&args)?;
         options.sampling_ratio = args.int(5)?;
         both(kernels::ps_roi_align(args.tensor(0)?, args.tensor(1)?, &options))
     }),
-    ("torchvision::ps_roi_pool", "-", |_, args| {
+    op("torchvision::ps_roi_pool", "-", |_, args| {
         both(kernels::ps_roi_pool(args.tensor(0)?, args.tensor(1)?, &options(&args)?))
     }),
-    ("torchvision::deform_conv2d", "-", |_, args| {
+    op("torchvision::deform_conv2d", "-", |_, args| {
         let options = DeformOptions {
             stride: [args.int(5)?, args.int(6)?],
             padding: [args.int(7)?, args.int(8)?],

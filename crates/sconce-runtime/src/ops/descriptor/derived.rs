@@ -13,7 +13,7 @@ use sconce_kernels::Tensor;
 
 use crate::bytecode::interpreter::Operands;
 use crate::error::Raise;
-use crate::ops::descriptor::overlap::{Rule, check_elements_once};
+use crate::ops::descriptor::overlap::{OverlapRule, check_elements_once};
 use crate::ops::descriptor::size_guard;
 use crate::ops::tensor::operands::kernel;
 use crate::ops::{Args, Builtin, Run};
@@ -76,7 +76,7 @@ fn in_place(symbol: &str, schema: &Schema) -> Option<Builtin> {
         return Some(plain(run, Target::Looks));
     }
     let run = functional(base, &schema.arguments)?.run;
-    Some(Builtin { overlap: Rule::find(symbol), ..plain(run, Target::FirstOperand) })
+    Some(Builtin { overlap: OverlapRule::of_derived(symbol).checked(), ..plain(run, Target::FirstOperand) })
 }
 
 fn with_out(symbol: &str, schema: &Schema) -> Option<Builtin> {
@@ -106,7 +106,7 @@ fn maker(symbol: &str, operands: &[Argument]) -> Option<Builtin> {
             operator.schema.arguments.split_at(operands.len().min(operator.schema.arguments.len()));
         same_operands(of, operands) && looks.iter().map(|argument| &*argument.name).eq(LOOKS)
     })?;
-    crate::ops::OPERATORS.get(&(&*operator.schema.name, &*operator.schema.overload)).copied()
+    crate::ops::ROWS.get(&(&*operator.schema.name, &*operator.schema.overload)).copied()
 }
 
 fn plain(run: Run, target: Target) -> Builtin {
@@ -167,8 +167,8 @@ fn functional(symbol: &str, operands: &[Argument]) -> Option<Builtin> {
     let mut fitting = operators::named(symbol).iter().filter(|operator| fits(&operator.schema));
     fitting.find_map(|operator| {
         let (symbol, _) =
-            crate::ops::OPERATORS.get_key_value(&(symbol, &*operator.schema.overload))?;
-        crate::ops::OPERATORS.get(symbol).copied()
+            crate::ops::ROWS.get_key_value(&(symbol, &*operator.schema.overload))?;
+        crate::ops::ROWS.get(symbol).copied()
     })
 }
 

@@ -9,55 +9,52 @@ use crate::ops::tensor::operands::kernel;
 use crate::value::ivalue::IValue;
 
 /// What an operator that writes to its first operand looks at before.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rule {
-    /// Whether an element must not stand for several.
-    once: bool,
-    /// What the other operands must not share with the first.
-    apart: Apart,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Apart {
-    /// They may share what they like.
-    No,
-    /// Elements, unless they are the same in the same order.
-    Partly,
-    /// Any elements.
-    Wholly,
+pub(crate) enum OverlapRule {
+    /// Nothing: it is not in place, writes the same to all that an element stands for, only changes the
+    /// tensor's geometry, or looks for itself.
+    Unchecked,
+    /// An element must not stand for several. Other operands may share elements with the first only where
+    /// they are the same in the same order.
+    Elementwise,
+    /// An element must not stand for several. Other operands have been read before anything is written.
+    ReadBeforeWritten,
+    /// An element must not stand for several, and no other operand may share any: it writes to places given by
+    /// numbers.
+    Scattered,
+    /// No other operand may share elements with the first, of which one may stand for several: writes to one
+    /// place are added up.
+    Accumulated,
 }
 
-/// Operators that write the same to all that an element stands for, only change how a tensor looks, or see
-/// for themselves.
-const FREE: &str = "fill_ zero_ _no_grad_fill_ _no_grad_zero_ masked_fill_ index_fill_ tril_ triu_ \
-    baddbmm_ threshold_ fill_diagonal_ detach_ requires_grad_ resize_ resize_as_ set_ squeeze_ \
-    unsqueeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ embedding_renorm_ conj_physical_";
-/// Operators that look at their operand themselves, where they write at all.
-const ON_THEIR_OWN: &str = "dropout_ feature_dropout_ alpha_dropout_ feature_alpha_dropout_";
-/// Operators that have read their operands before they write.
-const READ_BEFORE: &str = "addmm_ addmv_ addbmm_ masked_scatter_ ldexp_";
-/// Operators that write to places given by numbers.
-const TO_PLACES: &str =
-    "index_add_ index_copy_ index_reduce_ scatter_ scatter_add_ scatter_reduce_ put_";
+/// Operators in place without a row of their own ([`derived`](super::derived)) that have another rule than most.
+const OF_DERIVED: &[(OverlapRule, &[&str])] = &[
+    (OverlapRule::Unchecked, &["aten::as_strided_", "aten::index_fill_", "aten::squeeze_", "aten::swapaxes_", "aten::swapdims_", "aten::t_", "aten::threshold_", "aten::transpose_", "aten::tril_", "aten::triu_", "aten::unsqueeze_"]),
+    (OverlapRule::Scattered, &["aten::index_add_", "aten::index_copy_", "aten::index_reduce_", "aten::put_", "aten::scatter_", "aten::scatter_add_", "aten::scatter_reduce_"]),
+    (OverlapRule::ReadBeforeWritten, &["aten::ldexp_", "aten::masked_scatter_"]),
+];
 
-impl Rule {
-    /// The rule of an operator, if it is in place and has one.
-    pub(crate) fn find(symbol: &str) -> Option<Rule> {
-        let name = symbol.strip_prefix("aten::")?;
+impl OverlapRule {
+    /// The rule of an operator whose row says none: element by element for what is in place.
+    pub(crate) fn of_name(symbol: &str) -> OverlapRule {
+        let Some(name) = symbol.strip_prefix("aten::") else { return OverlapRule::Unchecked };
         let is_in_place = match name.strip_prefix("__i") {
             Some(name) => ["and__", "or__", "xor__", "lshift__", "rshift__"].contains(&name),
             None => name.ends_with('_') && !name.ends_with("__"),
         };
-        let is_one_of = |names: &str| names.split(' ').any(|other| other == name);
-        if !is_in_place || is_one_of(FREE) || is_one_of(ON_THEIR_OWN) {
-            return None;
-        }
-        Some(match name {
-            "index_put_" | "_index_put_impl_" => Rule { once: false, apart: Apart::Wholly },
-            _ if is_one_of(READ_BEFORE) => Rule { once: true, apart: Apart::No },
-            _ if is_one_of(TO_PLACES) => Rule { once: true, apart: Apart::Wholly },
-            _ => Rule { once: true, apart: Apart::Partly },
-        })
+        if is_in_place { OverlapRule::Elementwise } else { OverlapRule::Unchecked }
+    }
+
+    /// The rule of an operator in place that has no row of its own.
+    pub(crate) fn of_derived(symbol: &str) -> OverlapRule {
+        let mut lines = OF_DERIVED.iter();
+        let line = lines.find(|(_, symbols)| symbols.contains(&symbol));
+        line.map_or_else(|| OverlapRule::of_name(symbol), |&(rule, _)| rule)
+    }
+
+    /// The rule, if there is anything to check.
+    pub(crate) fn checked(self) -> Option<OverlapRule> {
+        (self != OverlapRule::Unchecked).then_some(self)
     }
 
     /// Refuses operands that the rule does not allow.
@@ -67,18 +64,22 @@ impl Rule {
         else {
             return Ok(());
         };
-        if self.once {
+        if self == OverlapRule::Unchecked {
+            return Ok(());
+        }
+        if self != OverlapRule::Accumulated {
             check_elements_once(target)?;
         }
         let shares = |other: &Tensor| match target.overlap(other) {
             Overlap::Partial => true,
-            Overlap::Full => self.apart == Apart::Wholly,
+            Overlap::Full => matches!(self, OverlapRule::Scattered | OverlapRule::Accumulated),
             Overlap::None | Overlap::Unknown => false,
         };
         // What is of another dtype is converted first, and PyTorch turns one value behind a mask into
         // `masked_fill_`, which has read it before it writes.
         let alike = |other: &&Tensor| other.dtype() == target.dtype();
-        let is_read_before = self.apart == Apart::No || (!self.once && is_one_value(args));
+        let is_read_before = self == OverlapRule::ReadBeforeWritten
+            || (self == OverlapRule::Accumulated && is_one_value(args));
         if !is_read_before && others.iter().filter_map(IValue::as_tensor).filter(alike).any(shares)
         {
             return Err(Raise::message(
@@ -109,34 +110,35 @@ mod tests {
 
     #[test]
     fn in_place_operators_are_told_from_others() {
-        for symbol in ["aten::add_", "aten::__ior__", "aten::index_put_", "aten::addmm_"] {
-            assert!(Rule::find(symbol).is_some(), "{symbol}");
+        for symbol in ["aten::add_", "aten::__ior__", "aten::index_add_", "aten::ldexp_"] {
+            assert_ne!(OverlapRule::of_derived(symbol), OverlapRule::Unchecked, "{symbol}");
         }
-        for symbol in ["aten::add", "aten::__is__", "aten::fill_", "aten::t_", "prim::Print"] {
-            assert!(Rule::find(symbol).is_none(), "{symbol}");
+        for symbol in ["aten::add", "aten::__is__", "aten::squeeze_", "aten::t_", "prim::Print"] {
+            assert_eq!(OverlapRule::of_derived(symbol), OverlapRule::Unchecked, "{symbol}");
         }
     }
 
     #[test]
     fn what_is_shared_is_refused_as_the_operator_has_it() {
+        use OverlapRule::{Elementwise, ReadBeforeWritten, Scattered};
         let x = Tensor::zeros(&[6], DType::Float32).unwrap();
         let part = |from| IValue::Tensor(x.narrow(0, from, 4).unwrap());
         let row = Tensor::zeros(&[1], DType::Float32).unwrap();
         let repeated = IValue::Tensor(row.expand(&[4]).unwrap());
         let wide = IValue::Tensor(x.narrow(0, 1, 4).unwrap().to_dtype(DType::Float64).unwrap());
-        for (symbol, target, other, allowed) in [
-            ("aten::add_", part(0), part(1), false),
-            ("aten::add_", part(0), part(0), true),
-            ("aten::add_", part(0), IValue::Int(1), true),
-            ("aten::add_", part(0), wide, true),
-            ("aten::add_", repeated.clone(), IValue::Int(1), false),
-            ("aten::add_", part(0), repeated.clone(), true),
-            ("aten::scatter_add_", part(0), part(0), false),
-            ("aten::addmm_", part(0), part(1), true),
-            ("aten::addmm_", repeated, part(1), false),
+        for (rule, target, other, allowed) in [
+            (Elementwise, part(0), part(1), false),
+            (Elementwise, part(0), part(0), true),
+            (Elementwise, part(0), IValue::Int(1), true),
+            (Elementwise, part(0), wide, true),
+            (Elementwise, repeated.clone(), IValue::Int(1), false),
+            (Elementwise, part(0), repeated.clone(), true),
+            (Scattered, part(0), part(0), false),
+            (ReadBeforeWritten, part(0), part(1), true),
+            (ReadBeforeWritten, repeated, part(1), false),
         ] {
-            let found = Rule::find(symbol).unwrap().check(&Args(&mut [target, other]));
-            assert_eq!(found.is_ok(), allowed, "{symbol}");
+            let found = rule.check(&Args(&mut [target, other]));
+            assert_eq!(found.is_ok(), allowed, "{rule:?}");
         }
     }
 }

@@ -66,113 +66,6 @@ pub(crate) enum ResultStrides {
     Coordinates,
 }
 
-/// Symbols, overloads where not all of them, and their layout. Several lines may be of one symbol.
-const STRIDES: &[(ResultStrides, &str)] = &[
-    (
-        ResultStrides::Numbers,
-        "add sub mul div floor_divide remainder fmod atan2 maximum minimum max.other min.other fmax \
-         fmin eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor __and__ __or__ __xor__ \
-         __lshift__ __rshift__ bitwise_left_shift bitwise_right_shift logical_and logical_or \
-         logical_xor copysign hypot nextafter heaviside gcd lcm logaddexp logaddexp2 xlogy \
-         special_xlog1py special_zeta igamma igammac complex polar special_chebyshev_polynomial_t \
-         special_chebyshev_polynomial_u special_chebyshev_polynomial_v \
-         special_chebyshev_polynomial_w special_hermite_polynomial_h special_hermite_polynomial_he \
-         special_laguerre_polynomial_l special_legendre_polynomial_p \
-         special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u \
-         special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w isclose",
-    ),
-    (ResultStrides::Choice, "where.self where.ScalarOther where.ScalarSelf where.Scalar"),
-    (ResultStrides::Reversed, "rsub"),
-    (
-        ResultStrides::Elements,
-        "neg abs sign sgn square exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos \
-         tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid erf erfc erfinv gelu silu mish \
-         hardsigmoid hardswish frac floor ceil round trunc logical_not bitwise_not isnan isinf \
-         isfinite isposinf isneginf signbit logit special_entr i0 special_i0e special_i1 \
-         special_i1e special_ndtri special_log_ndtr special_ndtr special_erfcx special_airy_ai \
-         special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 \
-         special_modified_bessel_i0 special_modified_bessel_i1 special_modified_bessel_k0 \
-         special_modified_bessel_k1 special_scaled_modified_bessel_k0 \
-         special_scaled_modified_bessel_k1 special_spherical_bessel_j0 digamma lgamma polygamma \
-         sinc angle relu celu selu elu softplus hardshrink softshrink leaky_relu threshold clamp \
-         clamp_min clamp_max pow.Tensor_Tensor pow.Tensor_Scalar float_power.Tensor_Tensor \
-         float_power.Tensor_Scalar lerp addcmul addcdiv _prelu_kernel ldexp.Tensor",
-    ),
-    (
-        ResultStrides::Copy,
-        "deg2rad rad2deg nan_to_num frexp hardtanh relu6 fill zero flip fliplr flipud sort msort \
-         fake_quantize_per_tensor_affine fused_moving_avg_obs_fake_quant \
-         _fused_moving_avg_obs_fq_helper conj conj_physical _conj_physical argsort \
-         native_dropout native_dropout_backward type_as isreal index_put \
-         _unsafe_masked_index_put_accumulate put",
-    ),
-    (ResultStrides::First, "prelu"),
-    (ResultStrides::Averaged, "adaptive_avg_pool3d"),
-    (ResultStrides::Halves, "glu"),
-    (ResultStrides::Unreduced(2), "mse_loss smooth_l1_loss l1_loss soft_margin_loss"),
-    (ResultStrides::UnreducedCopy(2), "huber_loss"),
-    (ResultStrides::UnreducedCopy(3), "binary_cross_entropy"),
-    (
-        ResultStrides::RowMajor,
-        "pow.Scalar float_power.Scalar log_sigmoid mvlgamma rrelu masked_fill masked_scatter isin \
-         bernoulli renorm conv_tbc softmax log_softmax _softmax_backward_data \
-         _log_softmax_backward_data layer_norm cumsum cumprod logcumsumexp addmm addbmm baddbmm \
-         avg_pool3d adaptive_max_pool3d",
-    ),
-    (
-        ResultStrides::Format(0),
-        "pixel_shuffle pixel_unshuffle channel_shuffle native_channel_shuffle group_norm \
-         native_group_norm rms_norm constant_pad_nd reflection_pad1d replication_pad1d",
-    ),
-    (
-        ResultStrides::Format(4),
-        "max_pool2d max_pool2d_with_indices max_pool2d_with_indices_backward avg_pool2d \
-         adaptive_avg_pool2d adaptive_max_pool2d max_unpool2d upsample_nearest2d \
-         _upsample_nearest_exact2d upsample_bilinear2d upsample_bicubic2d reflection_pad2d replication_pad2d",
-    ),
-    (
-        ResultStrides::Format(5),
-        "max_pool3d max_pool3d_with_indices \
-         upsample_nearest3d _upsample_nearest_exact3d upsample_trilinear3d",
-    ),
-    (
-        ResultStrides::Normalised,
-        "batch_norm native_batch_norm _native_batch_norm_legit _batch_norm_with_update",
-    ),
-    (ResultStrides::Padded, "pad"),
-    (
-        ResultStrides::Convolution { dilation: 5, groups: 6, extra: None },
-        "conv1d conv2d conv3d _convolution_mode",
-    ),
-    (
-        ResultStrides::Convolution { dilation: 7, groups: 6, extra: Some(5) },
-        "conv_transpose1d conv_transpose2d conv_transpose3d",
-    ),
-    (
-        ResultStrides::Convolution { dilation: 5, groups: 8, extra: Some(7) },
-        "convolution _convolution",
-    ),
-    (
-        ResultStrides::Row,
-        "avg_pool1d max_pool1d_with_indices adaptive_avg_pool1d adaptive_max_pool1d",
-    ),
-    (ResultStrides::Joined, "cat"),
-    (ResultStrides::Indexed, "index"),
-    (ResultStrides::Coordinates, "nonzero argwhere"),
-    (ResultStrides::Solution(3), "linalg_lu_solve"),
-    (ResultStrides::Solution(2), "linalg_solve linalg_solve_ex"),
-    (ResultStrides::LeastSquares, "linalg_lstsq"),
-    (ResultStrides::Matrices, "geqrf"),
-    (
-        ResultStrides::Columns,
-        "linalg_cholesky linalg_cholesky_ex cholesky_inverse cholesky_solve \
-         linalg_householder_product linalg_inv linalg_inv_ex inverse linalg_ldl_factor \
-         linalg_ldl_factor_ex linalg_ldl_solve linalg_lu_factor linalg_lu_factor_ex \
-         _lu_with_info linalg_qr lu_solve _linalg_solve_ex \
-         linalg_solve_triangular triangular_solve ormqr",
-    ),
-];
-
 /// How results lie in memory, of one call.
 pub(crate) enum Strides {
     Iterated(ResultLayout),
@@ -190,19 +83,6 @@ pub(crate) enum Strides {
 }
 
 impl ResultStrides {
-    /// The layout of an operator's results, if there is more to it than what its kernel does.
-    pub(crate) fn find(symbol: &str, overload: &str) -> Option<ResultStrides> {
-        // Python's `abs` of a tensor is another name for the operator.
-        let is_abs = symbol == "prim::abs" && overload.is_empty();
-        let name = if is_abs { "abs" } else { symbol.strip_prefix("aten::")? };
-        let is_it = |line: &str| match line.split_once('.') {
-            Some((plain, of)) => plain == name && of == overload,
-            None => line == name,
-        };
-        let found = STRIDES.iter().find(|(_, names)| names.split(' ').any(is_it));
-        found.map(|&(layout, _)| layout)
-    }
-
     /// What the operands say of the results' strides; `None` where all are row-major.
     pub(crate) fn strides(self, args: &Args<'_>) -> Option<Strides> {
         let tensors = || args.0.iter().filter_map(as_tensor);

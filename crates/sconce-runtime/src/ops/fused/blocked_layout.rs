@@ -1,19 +1,24 @@
 //! Operators of the blocked layout, which passes put into optimised graphs. Where they cannot compute
 //! something they raise, and the program runs as it is.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::fusion::fuse;
+use sconce_kernels::PointwiseOp;
+use sconce_kernels::BinaryOp;
 use sconce_kernels as kernels;
 use sconce_kernels::{Activation, BinaryOp, BlockedConv, MemoryFormat, PoolOptions, Tensor};
 
 use crate::error::Raise;
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("sconce::to_blocked", "-", |_, args| made(kernels::to_blocked(args.tensor(0)?))),
-    ("sconce::from_blocked", "-", |_, args| {
+    op("sconce::to_blocked", "-", |_, args| made(kernels::to_blocked(args.tensor(0)?))),
+    op("sconce::from_blocked", "-", |_, args| {
         let picture = kernels::from_blocked(args.tensor(0)?, args.int(1)?).map_err(kernel)?;
         if !args.bool(2)? {
             return Ok(IValue::Tensor(picture));
@@ -21,8 +26,8 @@ pub(crate) const TABLE: Table = &[
         let strides = MemoryFormat::ChannelsLast.strides(picture.sizes()).map_err(kernel)?;
         made(picture.with_strides(&strides))
     }),
-    ("sconce::conv_blocked", "-", |_, args| convolve(&args)),
-    ("sconce::max_pool2d_blocked", "-", |_, args| {
+    op("sconce::conv_blocked", "-", |_, args| convolve(&args)),
+    op("sconce::max_pool2d_blocked", "-", |_, args| {
         let &[h, w, sh, sw, ph, pw, dh, dw] = args.ints(1)?.as_slice() else { return Err(unfit()) };
         let options = PoolOptions {
             kernel: &[h, w],
@@ -33,9 +38,9 @@ pub(crate) const TABLE: Table = &[
         };
         made(kernels::max_pool2d_blocked(args.tensor(0)?, &options))
     }),
-    ("sconce::mean_blocked", "-", |_, args| made(kernels::mean_blocked(args.tensor(0)?))),
-    ("sconce::add", "-", |_, args| same_shape(&args, BinaryOp::Add)),
-    ("sconce::mul", "-", |_, args| same_shape(&args, BinaryOp::Mul)),
+    op("sconce::mean_blocked", "-", |_, args| made(kernels::mean_blocked(args.tensor(0)?))),
+    op("sconce::add", "-", |_, args| same_shape(&args, BinaryOp::Add)).fuse(&[fuse(PointwiseOp::Onto(BinaryOp::Add))]),
+    op("sconce::mul", "-", |_, args| same_shape(&args, BinaryOp::Mul)).fuse(&[fuse(PointwiseOp::Onto(BinaryOp::Mul))]),
 ];
 
 fn unfit() -> Raise {

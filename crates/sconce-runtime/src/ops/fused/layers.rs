@@ -1,9 +1,10 @@
 //! Operators that no program has: passes put them in the place of others.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
 use sconce_kernels as kernels;
 use sconce_kernels::{LinearActivation, UnaryOp};
 
-use crate::ops::Table;
 use crate::ops::nn::attention;
 use crate::ops::tensor::operands::{kernel, made};
 use crate::value::ivalue::IValue;
@@ -31,7 +32,7 @@ pub(crate) const ACTIVATIONS: &[(&str, Option<&str>, LinearActivation, UnaryOp)]
 ];
 
 pub(crate) const TABLE: Table = &[
-    (LINEAR_PACKED, "-", |_, args| {
+    op(LINEAR_PACKED, "-", |_, args| {
         let activation = usize::try_from(args.int(4)?).ok().and_then(|at| ACTIVATIONS.get(at));
         let (input, weight, bias) = (args.tensor(0)?, args.tensor(2)?, args.optional_tensor(3)?);
         let (packed, fused) = (args.tensor(1)?, activation.map(|line| line.2));
@@ -46,7 +47,7 @@ pub(crate) const TABLE: Table = &[
             None => Ok(IValue::Tensor(result)),
         }
     }),
-    (ENCODER_LAYER_PACKED, "-", |_, args| {
+    op(ENCODER_LAYER_PACKED, "-", |_, args| {
         let [a, b, c, d] = [0, 1, 2, 3].map(|at| args.tensor(ENCODER_OPERANDS + at));
         attention::encoder_layer(&args, [Some(a?), Some(b?), Some(c?), Some(d?)])
     }),

@@ -1,5 +1,8 @@
 //! Linear algebra: factorisations, systems of equations, norms.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Tensor};
 use sconce_linalg as linalg;
@@ -7,127 +10,127 @@ use sconce_linalg::{Order, Tolerance};
 
 use crate::error::Raise;
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::linalg_diagonal", "-", |_, args| {
+    op("aten::linalg_diagonal", "-", |_, args| {
         made(args.tensor(0)?.diagonal(args.int(1)?, args.int(2)?, args.int(3)?))
     }),
-    ("aten::linalg_inv", "-", |_, args| made(linalg::inv(args.tensor(0)?))),
-    ("aten::inverse", "-", |_, args| made(linalg::inv(args.tensor(0)?))),
-    ("aten::linalg_inv_ex", "-", |_, args| {
+    op("aten::linalg_inv", "-", |_, args| made(linalg::inv(args.tensor(0)?))).strides(ResultStrides::Columns),
+    op("aten::inverse", "-", |_, args| made(linalg::inv(args.tensor(0)?))).strides(ResultStrides::Columns),
+    op("aten::linalg_inv_ex", "-", |_, args| {
         checked(linalg::inv_ex(args.tensor(0)?), args.bool(1)?, "linalg.inv_ex", args.tensor(0)?)
-    }),
-    ("aten::linalg_solve", "-", |_, args| {
+    }).strides(ResultStrides::Columns),
+    op("aten::linalg_solve", "-", |_, args| {
         made(linalg::solve(args.tensor(0)?, args.tensor(1)?, args.bool(2)?))
-    }),
-    ("aten::linalg_solve_ex", "-", |_, args| {
+    }).strides(ResultStrides::Solution(2)),
+    op("aten::linalg_solve_ex", "-", |_, args| {
         let all = linalg::solve_ex(args.tensor(0)?, args.tensor(1)?, args.bool(2)?);
         let result = all.map(|[x, _, _, info]| [x, info]);
         checked(result, args.bool(3)?, "linalg.solve_ex", args.tensor(0)?)
-    }),
-    ("aten::_linalg_solve_ex", "-", |_, args| {
+    }).strides(ResultStrides::Solution(2)),
+    op("aten::_linalg_solve_ex", "-", |_, args| {
         let all = linalg::solve_ex(args.tensor(0)?, args.tensor(1)?, args.bool(2)?);
         checked(all, args.bool(3)?, "torch.linalg.solve", args.tensor(0)?)
-    }),
-    ("aten::_linalg_check_errors", "-", |_, args| {
+    }).strides(ResultStrides::Columns),
+    op("aten::_linalg_check_errors", "-", |_, args| {
         let name = args.str(1)?;
         linalg::check_errors(args.tensor(0)?, &name, args.bool(2)?).map_err(kernel)?;
         Ok(IValue::None)
     }),
-    ("aten::linalg_lu_factor", "-", |_, args| {
+    op("aten::linalg_lu_factor", "-", |_, args| {
         several(linalg::lu_factor(args.tensor(0)?, args.bool(1)?))
-    }),
-    ("aten::linalg_lu_factor_ex", "-", |_, args| {
+    }).strides(ResultStrides::Columns),
+    op("aten::linalg_lu_factor_ex", "-", |_, args| {
         let result = linalg::lu_factor_ex(args.tensor(0)?, args.bool(1)?, "linalg.lu_factor");
         checked(result, args.bool(2)?, "torch.linalg.lu_factor_ex", args.tensor(0)?)
-    }),
-    ("aten::_lu_with_info", "-", |_, args| {
+    }).strides(ResultStrides::Columns),
+    op("aten::_lu_with_info", "-", |_, args| {
         let result = linalg::lu_factor_ex(args.tensor(0)?, args.bool(1)?, "linalg.lu_factor");
         checked(result, args.bool(2)?, "torch.linalg.lu_factor_ex", args.tensor(0)?)
-    }),
-    ("aten::linalg_lu", "-", |_, args| several(linalg::lu(args.tensor(0)?, args.bool(1)?))),
-    ("aten::lu_unpack", "-", |_, args| {
+    }).strides(ResultStrides::Columns),
+    op("aten::linalg_lu", "-", |_, args| several(linalg::lu(args.tensor(0)?, args.bool(1)?))),
+    op("aten::lu_unpack", "-", |_, args| {
         let (data, pivots) = (args.bool(2)?, args.bool(3)?);
         several(linalg::lu_unpack(args.tensor(0)?, args.tensor(1)?, data, pivots))
     }),
-    ("aten::linalg_lu_solve", "-", |_, args| {
+    op("aten::linalg_lu_solve", "-", |_, args| {
         let (lu, pivots, b) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
         made(linalg::lu_solve(lu, pivots, b, args.bool(3)?, args.bool(4)?))
-    }),
-    ("aten::lu_solve", "-", |_, args| {
+    }).strides(ResultStrides::Solution(3)),
+    op("aten::lu_solve", "-", |_, args| {
         let (b, lu, pivots) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
         made(linalg::lu_solve(lu, pivots, b, true, false))
-    }),
-    ("aten::linalg_det", "-", |_, args| {
+    }).strides(ResultStrides::Columns),
+    op("aten::linalg_det", "-", |_, args| {
         made(linalg::det(args.tensor(0)?).map(|[first, ..]| first))
     }),
-    ("aten::det", "-", |_, args| made(linalg::det(args.tensor(0)?).map(|[first, ..]| first))),
-    ("aten::_linalg_det", "-", |_, args| several(linalg::det(args.tensor(0)?))),
-    ("aten::linalg_slogdet", "-", |_, args| {
+    op("aten::det", "-", |_, args| made(linalg::det(args.tensor(0)?).map(|[first, ..]| first))),
+    op("aten::_linalg_det", "-", |_, args| several(linalg::det(args.tensor(0)?))),
+    op("aten::linalg_slogdet", "-", |_, args| {
         several(linalg::slogdet(args.tensor(0)?).map(|[sign, log, ..]| [sign, log]))
     }),
-    ("aten::slogdet", "-", |_, args| {
+    op("aten::slogdet", "-", |_, args| {
         several(linalg::slogdet(args.tensor(0)?).map(|[sign, log, ..]| [sign, log]))
     }),
-    ("aten::_linalg_slogdet", "-", |_, args| several(linalg::slogdet(args.tensor(0)?))),
-    ("aten::logdet", "-", |_, args| made(linalg::logdet(args.tensor(0)?))),
-    ("aten::linalg_ldl_factor", "-", |_, args| {
+    op("aten::_linalg_slogdet", "-", |_, args| several(linalg::slogdet(args.tensor(0)?))),
+    op("aten::logdet", "-", |_, args| made(linalg::logdet(args.tensor(0)?))),
+    op("aten::linalg_ldl_factor", "-", |_, args| {
         several(linalg::ldl_factor(args.tensor(0)?, args.bool(1)?))
-    }),
-    ("aten::linalg_ldl_factor_ex", "-", |_, args| {
+    }).strides(ResultStrides::Columns),
+    op("aten::linalg_ldl_factor_ex", "-", |_, args| {
         let result = linalg::ldl_factor_ex(args.tensor(0)?, args.bool(1)?);
         checked(result, args.bool(2)?, "torch.linalg.ldl_factor_ex", args.tensor(0)?)
-    }),
-    ("aten::linalg_ldl_solve", "-", |_, args| {
+    }).strides(ResultStrides::Columns),
+    op("aten::linalg_ldl_solve", "-", |_, args| {
         let (ld, pivots, b) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
         made(linalg::ldl_solve(ld, pivots, b, args.bool(3)?))
-    }),
-    ("aten::linalg_qr", "-", |_, args| several(linalg::qr(args.tensor(0)?, &args.str(1)?))),
-    ("aten::geqrf", "-", |_, args| several(linalg::geqrf(args.tensor(0)?))),
-    ("aten::linalg_householder_product", "-", |_, args| {
+    }).strides(ResultStrides::Columns),
+    op("aten::linalg_qr", "-", |_, args| several(linalg::qr(args.tensor(0)?, &args.str(1)?))).strides(ResultStrides::Columns),
+    op("aten::geqrf", "-", |_, args| several(linalg::geqrf(args.tensor(0)?))).strides(ResultStrides::Matrices),
+    op("aten::linalg_householder_product", "-", |_, args| {
+        made(linalg::householder_product(args.tensor(0)?, args.tensor(1)?))
+    }).strides(ResultStrides::Columns),
+    op("aten::orgqr", "-", |_, args| {
         made(linalg::householder_product(args.tensor(0)?, args.tensor(1)?))
     }),
-    ("aten::orgqr", "-", |_, args| {
-        made(linalg::householder_product(args.tensor(0)?, args.tensor(1)?))
-    }),
-    ("aten::ormqr", "-", |_, args| {
+    op("aten::ormqr", "-", |_, args| {
         let (a, tau, other) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
         made(linalg::ormqr(a, tau, other, args.bool(3)?, args.bool(4)?))
-    }),
-    ("aten::linalg_solve_triangular", "-", |_, args| {
+    }).strides(ResultStrides::Columns),
+    op("aten::linalg_solve_triangular", "-", |_, args| {
         let (a, b) = (args.tensor(0)?, args.tensor(1)?);
         made(linalg::solve_triangular(a, b, args.bool(2)?, args.bool(3)?, args.bool(4)?))
-    }),
-    ("aten::triangular_solve", "-", |_, args| {
+    }).strides(ResultStrides::Columns),
+    op("aten::triangular_solve", "-", |_, args| {
         let (b, a) = (args.tensor(0)?, args.tensor(1)?);
         several(linalg::triangular_solve(b, a, args.bool(2)?, args.bool(3)?, args.bool(4)?))
-    }),
-    ("aten::linalg_cholesky", "-", |_, args| {
+    }).strides(ResultStrides::Columns),
+    op("aten::linalg_cholesky", "-", |_, args| {
         made(linalg::cholesky(args.tensor(0)?, args.bool(1)?))
-    }),
-    ("aten::linalg_cholesky_ex", "-", |_, args| {
+    }).strides(ResultStrides::Columns),
+    op("aten::linalg_cholesky_ex", "-", |_, args| {
         let result = linalg::cholesky_ex(args.tensor(0)?, args.bool(1)?);
         checked(result, args.bool(2)?, "linalg.cholesky_ex", args.tensor(0)?)
-    }),
-    ("aten::cholesky_inverse", "-", |_, args| {
+    }).strides(ResultStrides::Columns),
+    op("aten::cholesky_inverse", "-", |_, args| {
         made(linalg::cholesky_inverse(args.tensor(0)?, args.bool(1)?))
-    }),
-    ("aten::cholesky_solve", "-", |_, args| {
+    }).strides(ResultStrides::Columns),
+    op("aten::cholesky_solve", "-", |_, args| {
         made(linalg::cholesky_solve(args.tensor(0)?, args.tensor(1)?, args.bool(2)?))
-    }),
-    ("aten::linalg_svd", "-", |_, args| {
+    }).strides(ResultStrides::Columns),
+    op("aten::linalg_svd", "-", |_, args| {
         no_driver(&args, 2)?;
         several(linalg::svd(args.tensor(0)?, args.bool(1)?))
     }),
-    ("aten::linalg_svdvals", "-", |_, args| {
+    op("aten::linalg_svdvals", "-", |_, args| {
         no_driver(&args, 1)?;
         made(linalg::svdvals(args.tensor(0)?))
     }),
-    ("aten::_linalg_svd", "-", |_, args| {
+    op("aten::_linalg_svd", "-", |_, args| {
         no_driver(&args, 3)?;
         if args.bool(2)? {
             return several(linalg::svd(args.tensor(0)?, args.bool(1)?));
@@ -135,79 +138,79 @@ pub(crate) const TABLE: Table = &[
         let none = Tensor::zeros(&[0], args.tensor(0)?.dtype()).map_err(kernel)?;
         several(linalg::svdvals(args.tensor(0)?).map(|s| [none.clone(), s, none.clone()]))
     }),
-    ("aten::svd", "-", |_, args| several(svd(args.tensor(0)?, args.bool(1)?, args.bool(2)?))),
-    ("aten::linalg_eigh", "-", |_, args| several(linalg::eigh(args.tensor(0)?, &args.str(1)?))),
-    ("aten::linalg_eigvalsh", "-", |_, args| {
+    op("aten::svd", "-", |_, args| several(svd(args.tensor(0)?, args.bool(1)?, args.bool(2)?))),
+    op("aten::linalg_eigh", "-", |_, args| several(linalg::eigh(args.tensor(0)?, &args.str(1)?))),
+    op("aten::linalg_eigvalsh", "-", |_, args| {
         made(linalg::eigvalsh(args.tensor(0)?, &args.str(1)?))
     }),
-    ("aten::_linalg_eigh", "-", |_, args| {
+    op("aten::_linalg_eigh", "-", |_, args| {
         let [values, vectors] = linalg::eigh(args.tensor(0)?, &args.str(1)?).map_err(kernel)?;
         let none = Tensor::zeros(&[0], vectors.dtype()).map_err(kernel)?;
         several(Ok([values, if args.bool(2)? { vectors } else { none }]))
     }),
-    ("aten::linalg_eig", "-", |_, args| several(linalg::eig(args.tensor(0)?))),
-    ("aten::linalg_eigvals", "-", |_, args| made(linalg::eigvals(args.tensor(0)?))),
-    ("aten::_linalg_eigvals", "-", |_, args| made(linalg::eigvals(args.tensor(0)?))),
-    ("aten::linalg_lstsq", "-", |_, args| {
+    op("aten::linalg_eig", "-", |_, args| several(linalg::eig(args.tensor(0)?))),
+    op("aten::linalg_eigvals", "-", |_, args| made(linalg::eigvals(args.tensor(0)?))),
+    op("aten::_linalg_eigvals", "-", |_, args| made(linalg::eigvals(args.tensor(0)?))),
+    op("aten::linalg_lstsq", "-", |_, args| {
         let rcond = if args.get(2).is_none() { None } else { Some(args.real(2)?) };
         let driver = args.optional_str(3)?;
         several(linalg::lstsq(args.tensor(0)?, args.tensor(1)?, rcond, driver.as_deref()))
-    }),
-    ("aten::linalg_pinv", "- rcond_tensor", |_, args| {
+    }).strides(ResultStrides::LeastSquares),
+    op("aten::linalg_pinv", "- rcond_tensor", |_, args| {
         made(linalg::pinv(args.tensor(0)?, &relative(&args)?, args.bool(2)?))
     }),
-    ("aten::linalg_pinv", "atol_rtol_float atol_rtol_tensor", |_, args| {
+    op("aten::linalg_pinv", "atol_rtol_float atol_rtol_tensor", |_, args| {
         made(linalg::pinv(args.tensor(0)?, &tolerance(&args)?, args.bool(3)?))
     }),
-    ("aten::pinverse", "-", |_, args| {
+    op("aten::pinverse", "-", |_, args| {
         made(linalg::pinv(args.tensor(0)?, &relative(&args)?, false))
     }),
-    ("aten::linalg_matrix_rank", "- tol_tensor", |_, args| {
+    op("aten::linalg_matrix_rank", "- tol_tensor", |_, args| {
         let tolerance = Tolerance { atol: number(&args, 1)?, rtol: Some(zero()?) };
         made(linalg::matrix_rank(args.tensor(0)?, &tolerance, args.bool(2)?))
     }),
-    ("aten::linalg_matrix_rank", "atol_rtol_float atol_rtol_tensor", |_, args| {
+    op("aten::linalg_matrix_rank", "atol_rtol_float atol_rtol_tensor", |_, args| {
         made(linalg::matrix_rank(args.tensor(0)?, &tolerance(&args)?, args.bool(3)?))
     }),
-    ("aten::linalg_polar", "-", |_, args| several(linalg::polar_decomposition(args.tensor(0)?))),
-    ("aten::linalg_matrix_sqrth", "-", |_, args| made(linalg::matrix_sqrth(args.tensor(0)?))),
-    ("aten::linalg_matrix_exp", "-", |_, args| made(linalg::matrix_exp(args.tensor(0)?))),
-    ("aten::matrix_exp", "-", |_, args| made(linalg::matrix_exp(args.tensor(0)?))),
-    ("aten::linalg_matrix_power", "-", |_, args| {
+    op("aten::linalg_polar", "-", |_, args| several(linalg::polar_decomposition(args.tensor(0)?))),
+    op("aten::linalg_matrix_sqrth", "-", |_, args| made(linalg::matrix_sqrth(args.tensor(0)?))),
+    op("aten::linalg_matrix_exp", "-", |_, args| made(linalg::matrix_exp(args.tensor(0)?))),
+    op("aten::matrix_exp", "-", |_, args| made(linalg::matrix_exp(args.tensor(0)?))),
+    op("aten::linalg_matrix_power", "-", |_, args| {
         made(linalg::matrix_power(args.tensor(0)?, args.int(1)?))
     }),
-    ("aten::matrix_power", "-", |_, args| {
+    op("aten::matrix_power", "-", |_, args| {
         made(linalg::matrix_power(args.tensor(0)?, args.int(1)?))
     }),
-    ("aten::linalg_tensorinv", "-", |_, args| {
+    op("aten::linalg_tensorinv", "-", |_, args| {
         made(linalg::tensorinv(args.tensor(0)?, args.int(1)?))
     }),
-    ("aten::linalg_tensorsolve", "-", |_, args| {
+    op("aten::linalg_tensorsolve", "-", |_, args| {
         let dims = args.optional_ints(2)?;
         made(linalg::tensorsolve(args.tensor(0)?, args.tensor(1)?, dims.as_deref()))
     }),
-    ("aten::linalg_vector_norm", "-", |_, args| {
+    op("aten::linalg_vector_norm", "-", |_, args| {
         let (order, dims) = (args.real(1)?, args.ints(2)?);
         made(linalg::vector_norm(args.tensor(0)?, order, &dims, args.bool(3)?, args.dtype(4)?))
     }),
-    ("aten::linalg_matrix_norm", "- str_ord", |_, args| {
+    op("aten::linalg_matrix_norm", "- str_ord", |_, args| {
         let order = order(&args, 1)?.unwrap_or(Order::Number(2.0));
         let dims = args.ints(2)?;
         made(linalg::matrix_norm(args.tensor(0)?, &order, &dims, args.bool(3)?, args.dtype(4)?))
     }),
-    ("aten::linalg_norm", "- ord_str", |_, args| {
+    op("aten::linalg_norm", "- ord_str", |_, args| {
         let (order, dims) = (order(&args, 1)?, args.optional_ints(2)?);
         let (keepdim, dtype) = (args.bool(3)?, args.dtype(4)?);
         made(linalg::linalg_norm(args.tensor(0)?, order.as_ref(), dims.as_deref(), keepdim, dtype))
     }),
-    ("aten::linalg_cond", "- p_str", |_, args| {
+    op("aten::linalg_cond", "- p_str", |_, args| {
         made(linalg::cond(args.tensor(0)?, order(&args, 1)?.as_ref()))
     }),
-    ("aten::frobenius_norm", "dim", |_, args| {
+    op("aten::frobenius_norm", "dim", |_, args| {
         made(linalg::vector_norm(args.tensor(0)?, 2.0, &args.ints(1)?, args.bool(2)?, None))
     }),
-    ("aten::nuclear_norm", "-", |_, args| nuclear(&args, &[-2, -1], 1)),
-    ("aten::nuclear_norm", "dim", |_, args| nuclear(&args, &args.ints(1)?, 2)),
+    op("aten::nuclear_norm", "-", |_, args| nuclear(&args, &[-2, -1], 1)),
+    op("aten::nuclear_norm", "dim", |_, args| nuclear(&args, &args.ints(1)?, 2)),
 ];
 
 /// Several tensors as a tuple.

@@ -1,12 +1,14 @@
 //! Fourier transforms and the windows of signals.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
 use sconce_kernels::DType;
 use sconce_linalg as linalg;
 use sconce_linalg::{Kind, Scale, StftOptions, Transform, Window};
 
 use crate::error::Raise;
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -23,84 +25,84 @@ const fn over_dims(transform: Transform, name: &'static str) -> Transform {
 }
 
 pub(crate) const TABLE: Table = &[
-    ("aten::fft_fft", "-", |_, args| along(&args, FFT)),
-    ("aten::fft_ifft", "-", |_, args| along(&args, IFFT)),
-    ("aten::fft_rfft", "-", |_, args| along(&args, RFFT)),
-    ("aten::fft_irfft", "-", |_, args| along(&args, IRFFT)),
-    ("aten::fft_hfft", "-", |_, args| along(&args, HFFT)),
-    ("aten::fft_ihfft", "-", |_, args| along(&args, IHFFT)),
-    ("aten::fft_fft2", "-", |_, args| over(&args, FFT)),
-    ("aten::fft_ifft2", "-", |_, args| over(&args, IFFT)),
-    ("aten::fft_rfft2", "-", |_, args| over(&args, over_dims(RFFT, "rfftn"))),
-    ("aten::fft_irfft2", "-", |_, args| over(&args, over_dims(IRFFT, "irfftn"))),
-    ("aten::fft_hfft2", "-", |_, args| over(&args, over_dims(HFFT, "hfftn"))),
-    ("aten::fft_ihfft2", "-", |_, args| over(&args, over_dims(IHFFT, "ihfftn"))),
-    ("aten::fft_fftn", "-", |_, args| over(&args, FFT)),
-    ("aten::fft_ifftn", "-", |_, args| over(&args, IFFT)),
-    ("aten::fft_rfftn", "-", |_, args| over(&args, over_dims(RFFT, "rfftn"))),
-    ("aten::fft_irfftn", "-", |_, args| over(&args, over_dims(IRFFT, "irfftn"))),
-    ("aten::fft_hfftn", "-", |_, args| over(&args, over_dims(HFFT, "hfftn"))),
-    ("aten::fft_ihfftn", "-", |_, args| over(&args, over_dims(IHFFT, "ihfftn"))),
-    ("aten::_fft_c2c", "-", |_, args| {
+    op("aten::fft_fft", "-", |_, args| along(&args, FFT)),
+    op("aten::fft_ifft", "-", |_, args| along(&args, IFFT)),
+    op("aten::fft_rfft", "-", |_, args| along(&args, RFFT)),
+    op("aten::fft_irfft", "-", |_, args| along(&args, IRFFT)),
+    op("aten::fft_hfft", "-", |_, args| along(&args, HFFT)),
+    op("aten::fft_ihfft", "-", |_, args| along(&args, IHFFT)),
+    op("aten::fft_fft2", "-", |_, args| over(&args, FFT)),
+    op("aten::fft_ifft2", "-", |_, args| over(&args, IFFT)),
+    op("aten::fft_rfft2", "-", |_, args| over(&args, over_dims(RFFT, "rfftn"))),
+    op("aten::fft_irfft2", "-", |_, args| over(&args, over_dims(IRFFT, "irfftn"))),
+    op("aten::fft_hfft2", "-", |_, args| over(&args, over_dims(HFFT, "hfftn"))),
+    op("aten::fft_ihfft2", "-", |_, args| over(&args, over_dims(IHFFT, "ihfftn"))),
+    op("aten::fft_fftn", "-", |_, args| over(&args, FFT)),
+    op("aten::fft_ifftn", "-", |_, args| over(&args, IFFT)),
+    op("aten::fft_rfftn", "-", |_, args| over(&args, over_dims(RFFT, "rfftn"))),
+    op("aten::fft_irfftn", "-", |_, args| over(&args, over_dims(IRFFT, "irfftn"))),
+    op("aten::fft_hfftn", "-", |_, args| over(&args, over_dims(HFFT, "hfftn"))),
+    op("aten::fft_ihfftn", "-", |_, args| over(&args, over_dims(IHFFT, "ihfftn"))),
+    op("aten::_fft_c2c", "-", |_, args| {
         let scale = Scale::numbered(args.int(2)?).map_err(kernel)?;
         made(linalg::fft_c2c(args.tensor(0)?, &args.ints(1)?, scale, args.bool(3)?))
     }),
-    ("aten::_fft_r2c", "-", |_, args| {
+    op("aten::_fft_r2c", "-", |_, args| {
         let scale = Scale::numbered(args.int(2)?).map_err(kernel)?;
         made(linalg::fft_r2c(args.tensor(0)?, &args.ints(1)?, scale, args.bool(3)?))
     }),
-    ("aten::_fft_c2r", "-", |_, args| {
+    op("aten::_fft_c2r", "-", |_, args| {
         let scale = Scale::numbered(args.int(2)?).map_err(kernel)?;
         made(linalg::fft_c2r(args.tensor(0)?, &args.ints(1)?, scale, args.int(3)?))
     }),
-    ("aten::fft_fftfreq", "-", |_, args| {
+    op("aten::fft_fftfreq", "-", |_, args| {
         let dtype = factory_dtype(&args, 2)?;
         made(linalg::fftfreq(args.int(0)?, args.real(1)?, dtype))
     }),
-    ("aten::fft_rfftfreq", "-", |_, args| {
+    op("aten::fft_rfftfreq", "-", |_, args| {
         let dtype = factory_dtype(&args, 2)?;
         made(linalg::rfftfreq(args.int(0)?, args.real(1)?, dtype))
     }),
-    ("aten::fft_fftshift", "-", |_, args| {
+    op("aten::fft_fftshift", "-", |_, args| {
         made(linalg::fftshift(args.tensor(0)?, args.optional_ints(1)?.as_deref(), false))
     }),
-    ("aten::fft_ifftshift", "-", |_, args| {
+    op("aten::fft_ifftshift", "-", |_, args| {
         made(linalg::fftshift(args.tensor(0)?, args.optional_ints(1)?.as_deref(), true))
     }),
-    ("aten::stft", "-", |_, args| {
+    op("aten::stft", "-", |_, args| {
         aligned(&args, 8)?;
         let options = stft_options(&args, [None, Some(5), Some(6), Some(7)])?;
         made(linalg::stft(args.tensor(0)?, &options, "constant"))
     }),
-    ("aten::stft", "center", |_, args| {
+    op("aten::stft", "center", |_, args| {
         aligned(&args, 10)?;
         let options = stft_options(&args, [Some(5), Some(7), Some(8), Some(9)])?;
         made(linalg::stft(args.tensor(0)?, &options, &args.str(6)?))
     }),
-    ("aten::istft", "-", |_, args| {
+    op("aten::istft", "-", |_, args| {
         let options = stft_options(&args, [Some(5), Some(6), Some(7), Some(9)])?;
         made(linalg::istft(args.tensor(0)?, &options, args.optional_int(8)?))
     }),
-    ("aten::hann_window", "- periodic", |_, args| {
+    op("aten::hann_window", "- periodic", |_, args| {
         windowed(&args, Window::Cosine { alpha: 0.5, beta: 0.5, name: "hann_window" }, 2)
     }),
-    ("aten::hamming_window", "- periodic", |_, args| {
+    op("aten::hamming_window", "- periodic", |_, args| {
         windowed(&args, Window::Cosine { alpha: 0.54, beta: 0.46, name: "hamming_window" }, 2)
     }),
-    ("aten::hamming_window", "periodic_alpha", |_, args| {
+    op("aten::hamming_window", "periodic_alpha", |_, args| {
         let alpha = args.real(2)?;
         windowed(&args, Window::Cosine { alpha, beta: 0.46, name: "hamming_window" }, 3)
     }),
-    ("aten::hamming_window", "periodic_alpha_beta", |_, args| {
+    op("aten::hamming_window", "periodic_alpha_beta", |_, args| {
         let (alpha, beta) = (args.real(2)?, args.real(3)?);
         windowed(&args, Window::Cosine { alpha, beta, name: "hamming_window" }, 4)
     }),
-    ("aten::blackman_window", "- periodic", |_, args| windowed(&args, Window::Blackman, 2)),
-    ("aten::bartlett_window", "- periodic", |_, args| windowed(&args, Window::Bartlett, 2)),
-    ("aten::kaiser_window", "- periodic", |_, args| {
+    op("aten::blackman_window", "- periodic", |_, args| windowed(&args, Window::Blackman, 2)),
+    op("aten::bartlett_window", "- periodic", |_, args| windowed(&args, Window::Bartlett, 2)),
+    op("aten::kaiser_window", "- periodic", |_, args| {
         windowed(&args, Window::Kaiser { beta: 12.0 }, 2)
     }),
-    ("aten::kaiser_window", "beta", |_, args| {
+    op("aten::kaiser_window", "beta", |_, args| {
         let beta = args.real(2)?;
         windowed(&args, Window::Kaiser { beta }, 3)
     }),

@@ -1,26 +1,30 @@
 //! Products of vectors, matrices and tensors.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::overlap::OverlapRule;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Operand, ResultLayout, Scalar, Tensor};
 use sconce_linalg as linalg;
 
 use crate::error::Raise;
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::addmm", "-", |_, args| fused(&args, addmm)),
-    (SUM_WITH_PRODUCT, "-", |_, args| sum_with_product(&args)),
-    ("aten::addmm_", "-", |_, args| fused_in_place(args, addmm)),
-    ("aten::addmv", "-", |_, args| fused(&args, linalg::addmv)),
-    ("aten::addmv_", "-", |_, args| fused_in_place(args, linalg::addmv)),
-    ("aten::addr", "-", |_, args| fused(&args, linalg::addr)),
-    ("aten::addr_", "-", |_, args| fused_in_place(args, linalg::addr)),
-    ("aten::addbmm", "-", |_, args| fused(&args, linalg::addbmm)),
-    ("aten::addbmm_", "-", |_, mut args| {
+    op("aten::addmm", "-", |_, args| fused(&args, addmm)).strides(ResultStrides::RowMajor),
+    op(SUM_WITH_PRODUCT, "-", |_, args| sum_with_product(&args)),
+    op("aten::addmm_", "-", |_, args| fused_in_place(args, addmm)).overlap(OverlapRule::ReadBeforeWritten),
+    op("aten::addmv", "-", |_, args| fused(&args, linalg::addmv)),
+    op("aten::addmv_", "-", |_, args| fused_in_place(args, linalg::addmv)).overlap(OverlapRule::ReadBeforeWritten),
+    op("aten::addr", "-", |_, args| fused(&args, linalg::addr)),
+    op("aten::addr_", "-", |_, args| fused_in_place(args, linalg::addr)),
+    op("aten::addbmm", "-", |_, args| fused(&args, linalg::addbmm)).strides(ResultStrides::RowMajor),
+    op("aten::addbmm_", "-", |_, mut args| {
         let (input, a, b) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
         let result = linalg::addbmm(input, a, b, args.scalar(3)?, args.scalar(4)?);
         let result = result.map_err(kernel)?;
@@ -28,38 +32,38 @@ pub(crate) const TABLE: Table = &[
         input.resize(result.sizes()).map_err(kernel)?;
         input.copy_from(&result).map_err(kernel)?;
         Ok(args.take(0))
-    }),
-    ("aten::baddbmm", "-", |_, args| fused(&args, linalg::batch_addmm)),
-    ("aten::baddbmm_", "-", |_, args| fused_in_place(args, linalg::batch_addmm)),
-    ("aten::outer", "-", |_, args| made(linalg::outer(args.tensor(0)?, args.tensor(1)?))),
-    ("aten::ger", "-", |_, args| made(linalg::outer(args.tensor(0)?, args.tensor(1)?))),
-    ("aten::vdot", "-", |_, args| made(linalg::vdot(args.tensor(0)?, args.tensor(1)?))),
-    ("aten::inner", "-", |_, args| made(linalg::inner(args.tensor(0)?, args.tensor(1)?))),
-    ("aten::kron", "-", |_, args| made(linalg::kron(args.tensor(0)?, args.tensor(1)?))),
-    ("aten::trace", "-", |_, args| made(linalg::trace(args.tensor(0)?))),
-    ("aten::tensordot", "-", |_, args| {
+    }).overlap(OverlapRule::ReadBeforeWritten),
+    op("aten::baddbmm", "-", |_, args| fused(&args, linalg::batch_addmm)).strides(ResultStrides::RowMajor),
+    op("aten::baddbmm_", "-", |_, args| fused_in_place(args, linalg::batch_addmm)).overlap(OverlapRule::Unchecked),
+    op("aten::outer", "-", |_, args| made(linalg::outer(args.tensor(0)?, args.tensor(1)?))),
+    op("aten::ger", "-", |_, args| made(linalg::outer(args.tensor(0)?, args.tensor(1)?))),
+    op("aten::vdot", "-", |_, args| made(linalg::vdot(args.tensor(0)?, args.tensor(1)?))),
+    op("aten::inner", "-", |_, args| made(linalg::inner(args.tensor(0)?, args.tensor(1)?))),
+    op("aten::kron", "-", |_, args| made(linalg::kron(args.tensor(0)?, args.tensor(1)?))),
+    op("aten::trace", "-", |_, args| made(linalg::trace(args.tensor(0)?))),
+    op("aten::tensordot", "-", |_, args| {
         let (a, b) = (args.tensor(0)?, args.tensor(1)?);
         made(linalg::tensordot(a, b, &args.ints(2)?, &args.ints(3)?))
     }),
-    ("aten::einsum", "-", |_, args| {
+    op("aten::einsum", "-", |_, args| {
         let (tensors, path) = (args.tensors(1)?, args.optional_ints(2)?);
         made(linalg::einsum(&args.str(0)?, &tensors, path.as_deref()))
     }),
-    ("aten::cross", "-", |_, args| {
+    op("aten::cross", "-", |_, args| {
         made(linalg::cross(args.tensor(0)?, args.tensor(1)?, args.optional_int(2)?))
     }),
-    ("aten::linalg_cross", "-", |_, args| {
+    op("aten::linalg_cross", "-", |_, args| {
         made(linalg::linalg_cross(args.tensor(0)?, args.tensor(1)?, args.int(2)?))
     }),
-    ("aten::linalg_vecdot", "-", |_, args| {
+    op("aten::linalg_vecdot", "-", |_, args| {
         made(linalg::vecdot(args.tensor(0)?, args.tensor(1)?, args.int(2)?))
     }),
-    ("aten::linalg_vander", "-", |_, args| {
+    op("aten::linalg_vander", "-", |_, args| {
         made(linalg::vander(args.tensor(0)?, args.optional_int(1)?))
     }),
-    ("aten::linalg_matmul", "-", |_, args| made(kernels::matmul(args.tensor(0)?, args.tensor(1)?))),
-    ("aten::linalg_multi_dot", "-", |_, args| made(linalg::multi_dot(&args.tensors(0)?))),
-    ("aten::chain_matmul", "-", |_, args| {
+    op("aten::linalg_matmul", "-", |_, args| made(kernels::matmul(args.tensor(0)?, args.tensor(1)?))),
+    op("aten::linalg_multi_dot", "-", |_, args| made(linalg::multi_dot(&args.tensors(0)?))),
+    op("aten::chain_matmul", "-", |_, args| {
         let matrices = args.tensors(0)?;
         match matrices.as_slice() {
             [one] => made(one.copy()),

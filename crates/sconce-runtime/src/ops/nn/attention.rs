@@ -1,5 +1,7 @@
 //! Operators of attention, and of the nested tensors that the layers of transformers make.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
 use std::rc::Rc;
 
 use sconce_kernels as kernels;
@@ -8,13 +10,13 @@ use sconce_kernels::{AttentionOptions, EncoderLayer, HeadMask, HeadWeights, Laye
 use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::{IValue, Nested};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::scaled_dot_product_attention", "-", |machine, args| {
+    op("aten::scaled_dot_product_attention", "-", |machine, args| {
         let options = AttentionOptions {
             mask: args.optional_tensor(3)?,
             dropout: args.real(4)?,
@@ -24,7 +26,7 @@ pub(crate) const TABLE: Table = &[
         };
         made(kernels::attention(operands(&args)?, &options, &mut machine.generator))
     }),
-    ("aten::_scaled_dot_product_attention_math", "-", |machine, args| {
+    op("aten::_scaled_dot_product_attention_math", "-", |machine, args| {
         if !args.get(6).is_none() {
             return Err(Raise::unsupported("attention with a given dropout mask"));
         }
@@ -40,7 +42,7 @@ pub(crate) const TABLE: Table = &[
         let (result, weights) = results.map_err(kernel)?;
         Ok(IValue::tuple(vec![IValue::Tensor(result), IValue::Tensor(weights)]))
     }),
-    ("aten::_scaled_dot_product_flash_attention_for_cpu", "-", |machine, args| {
+    op("aten::_scaled_dot_product_flash_attention_for_cpu", "-", |machine, args| {
         let options = AttentionOptions {
             mask: args.optional_tensor(5)?,
             dropout: args.real(3)?,
@@ -52,7 +54,7 @@ pub(crate) const TABLE: Table = &[
         let (result, log_sums) = results.map_err(kernel)?;
         Ok(IValue::tuple(vec![IValue::Tensor(result), IValue::Tensor(log_sums)]))
     }),
-    ("aten::_native_multi_head_attention", "-", |_, args| {
+    op("aten::_native_multi_head_attention", "-", |_, args| {
         let weights = HeadWeights {
             embed: args.int(3)?,
             heads: args.int(4)?,
@@ -69,10 +71,10 @@ pub(crate) const TABLE: Table = &[
         };
         Ok(IValue::tuple(vec![IValue::Tensor(result), weights]))
     }),
-    ("aten::_transformer_encoder_layer_fwd", "-", |_, args| encoder_layer(&args, [None; 4])),
-    ("aten::_nested_tensor_from_mask", "-", |_, args| nested_from_mask(&args)),
-    ("aten::to_padded_tensor", "-", |machine, args| padded(machine, &args)),
-    ("aten::_nested_tensor_from_mask_left_aligned", "-", |_, args| {
+    op("aten::_transformer_encoder_layer_fwd", "-", |_, args| encoder_layer(&args, [None; 4])),
+    op("aten::_nested_tensor_from_mask", "-", |_, args| nested_from_mask(&args)),
+    op("aten::to_padded_tensor", "-", |machine, args| padded(machine, &args)),
+    op("aten::_nested_tensor_from_mask_left_aligned", "-", |_, args| {
         kernels::is_left_aligned(args.tensor(1)?).map(IValue::Bool).map_err(kernel)
     }),
 ];

@@ -1,26 +1,29 @@
 //! Operators that look rows up.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::overlap::OverlapRule;
 use sconce_kernels as kernels;
 use sconce_kernels::{BagMode, BagOptions};
 
 use crate::error::Raise;
 use crate::ops::tensor::operands::kernel;
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::embedding_bag", "-", |_, args| bag(&args, None)),
-    ("aten::embedding_bag", "padding_idx", |_, args| bag(&args, args.optional_int(8)?)),
-    ("aten::_embedding_bag", "-", |_, args| bag(&args, given(args.int(8)?))),
-    ("aten::_embedding_bag_forward_only", "-", |_, args| bag(&args, given(args.int(8)?))),
-    ("aten::embedding_renorm_", "-", |_, mut args| {
+    op("aten::embedding_bag", "-", |_, args| bag(&args, None)),
+    op("aten::embedding_bag", "padding_idx", |_, args| bag(&args, args.optional_int(8)?)),
+    op("aten::_embedding_bag", "-", |_, args| bag(&args, given(args.int(8)?))),
+    op("aten::_embedding_bag_forward_only", "-", |_, args| bag(&args, given(args.int(8)?))),
+    op("aten::embedding_renorm_", "-", |_, mut args| {
         let (max_norm, norm_type) = (args.real(2)?, args.real(3)?);
         kernels::embedding_renorm(args.tensor(0)?, args.tensor(1)?, max_norm, norm_type)
             .map_err(kernel)?;
         Ok(args.take(0))
-    }),
+    }).overlap(OverlapRule::Unchecked),
 ];
 
 fn given(padding: i64) -> Option<i64> {

@@ -1,32 +1,35 @@
 //! Operators that compute losses and distances.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_kernels as kernels;
 use sconce_kernels::{ClassLoss, Ctc, Reduction, Tensor, Triplet};
 
 use crate::error::Raise;
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::l1_loss", "-", |_, args| simple(&args, kernels::l1_loss)),
-    ("aten::mse_loss", "-", |_, args| strict(&args, kernels::mse_loss)),
-    ("aten::soft_margin_loss", "-", |_, args| strict(&args, kernels::soft_margin_loss)),
-    ("aten::smooth_l1_loss", "-", |_, args| {
+    op("aten::l1_loss", "-", |_, args| simple(&args, kernels::l1_loss)).strides(ResultStrides::Unreduced(2)),
+    op("aten::mse_loss", "-", |_, args| strict(&args, kernels::mse_loss)).strides(ResultStrides::Unreduced(2)),
+    op("aten::soft_margin_loss", "-", |_, args| strict(&args, kernels::soft_margin_loss)).strides(ResultStrides::Unreduced(2)),
+    op("aten::smooth_l1_loss", "-", |_, args| {
         let (input, target) = (args.tensor(0)?, args.tensor(1)?);
         made(kernels::smooth_l1_loss(input, target, known_reduction(&args, 2)?, args.real(3)?))
-    }),
-    ("aten::huber_loss", "-", |_, args| {
+    }).strides(ResultStrides::Unreduced(2)),
+    op("aten::huber_loss", "-", |_, args| {
         let (input, target) = (args.tensor(0)?, args.tensor(1)?);
         made(kernels::huber_loss(input, target, reduction(&args, 2)?, args.real(3)?))
-    }),
-    ("aten::binary_cross_entropy", "-", |_, args| {
+    }).strides(ResultStrides::UnreducedCopy(2)),
+    op("aten::binary_cross_entropy", "-", |_, args| {
         let (input, target, weight) = (args.tensor(0)?, args.tensor(1)?, args.optional_tensor(2)?);
         made(kernels::binary_cross_entropy(input, target, weight, reduction(&args, 3)?))
-    }),
-    ("aten::binary_cross_entropy_with_logits", "-", |_, args| {
+    }).strides(ResultStrides::UnreducedCopy(3)),
+    op("aten::binary_cross_entropy_with_logits", "-", |_, args| {
         made(kernels::binary_cross_entropy_with_logits(
             args.tensor(0)?,
             args.tensor(1)?,
@@ -35,25 +38,25 @@ pub(crate) const TABLE: Table = &[
             reduction(&args, 4)?,
         ))
     }),
-    ("aten::kl_div", "-", |_, args| {
+    op("aten::kl_div", "-", |_, args| {
         let (input, target) = (args.tensor(0)?, args.tensor(1)?);
         made(kernels::kl_div(input, target, reduction(&args, 2)?, args.bool(3)?))
     }),
-    ("aten::hinge_embedding_loss", "-", |_, args| {
+    op("aten::hinge_embedding_loss", "-", |_, args| {
         let (input, target) = (args.tensor(0)?, args.tensor(1)?);
         made(kernels::hinge_embedding_loss(input, target, args.real(2)?, reduction(&args, 3)?))
     }),
-    ("aten::margin_ranking_loss", "-", |_, args| {
+    op("aten::margin_ranking_loss", "-", |_, args| {
         let inputs = [args.tensor(0)?, args.tensor(1)?];
         let (target, margin) = (args.tensor(2)?, args.real(3)?);
         made(kernels::margin_ranking_loss(inputs, target, margin, reduction(&args, 4)?))
     }),
-    ("aten::cosine_embedding_loss", "-", |_, args| {
+    op("aten::cosine_embedding_loss", "-", |_, args| {
         let inputs = [args.tensor(0)?, args.tensor(1)?];
         let (target, margin) = (args.tensor(2)?, args.real(3)?);
         made(kernels::cosine_embedding_loss(inputs, target, margin, reduction(&args, 4)?))
     }),
-    ("aten::triplet_margin_loss", "-", |_, args| {
+    op("aten::triplet_margin_loss", "-", |_, args| {
         let inputs = [args.tensor(0)?, args.tensor(1)?, args.tensor(2)?];
         let options = Triplet {
             margin: args.real(3)?,
@@ -63,7 +66,7 @@ pub(crate) const TABLE: Table = &[
         };
         made(kernels::triplet_margin_loss(inputs, options, reduction(&args, 7)?))
     }),
-    ("aten::poisson_nll_loss", "-", |_, args| {
+    op("aten::poisson_nll_loss", "-", |_, args| {
         made(kernels::poisson_nll_loss(
             args.tensor(0)?,
             args.tensor(1)?,
@@ -73,12 +76,12 @@ pub(crate) const TABLE: Table = &[
             reduction(&args, 5)?,
         ))
     }),
-    ("aten::nll_loss_nd", "-", |_, args| nll(&args).map(|(loss, _)| IValue::Tensor(loss))),
-    ("aten::nll_loss", "-", |_, args| nll(&args).map(|(loss, _)| IValue::Tensor(loss))),
-    ("aten::nll_loss2d", "-", |_, args| nll(&args).map(|(loss, _)| IValue::Tensor(loss))),
-    ("aten::nll_loss_forward", "-", |_, args| nll(&args).map(pair)),
-    ("aten::nll_loss2d_forward", "-", |_, args| nll(&args).map(pair)),
-    ("aten::cross_entropy_loss", "-", |_, args| {
+    op("aten::nll_loss_nd", "-", |_, args| nll(&args).map(|(loss, _)| IValue::Tensor(loss))),
+    op("aten::nll_loss", "-", |_, args| nll(&args).map(|(loss, _)| IValue::Tensor(loss))),
+    op("aten::nll_loss2d", "-", |_, args| nll(&args).map(|(loss, _)| IValue::Tensor(loss))),
+    op("aten::nll_loss_forward", "-", |_, args| nll(&args).map(pair)),
+    op("aten::nll_loss2d_forward", "-", |_, args| nll(&args).map(pair)),
+    op("aten::cross_entropy_loss", "-", |_, args| {
         let (input, target, smoothing) = (args.tensor(0)?, args.tensor(1)?, args.real(5)?);
         let number = args.int(3)?;
         let of_chances = input.sizes() == target.sizes() || smoothing > 0.0;
@@ -88,7 +91,7 @@ pub(crate) const TABLE: Table = &[
         }
         made(kernels::cross_entropy_loss(input, target, classes(&args)?, smoothing))
     }),
-    ("aten::multi_margin_loss", "-", |_, args| {
+    op("aten::multi_margin_loss", "-", |_, args| {
         let options = ClassLoss {
             weight: args.optional_tensor(4)?,
             reduction: class_reduction(&args, 5)?,
@@ -97,12 +100,12 @@ pub(crate) const TABLE: Table = &[
         let (input, target) = (args.tensor(0)?, args.tensor(1)?);
         made(kernels::multi_margin_loss(input, target, args.real(2)?, args.real(3)?, options))
     }),
-    ("aten::multilabel_margin_loss", "-", |_, args| {
+    op("aten::multilabel_margin_loss", "-", |_, args| {
         multilabel(&args).map(|(loss, _)| IValue::Tensor(loss))
     }),
-    ("aten::multilabel_margin_loss_forward", "-", |_, args| multilabel(&args).map(pair)),
-    ("aten::ctc_loss", "IntList", |_, args| ctc(&args, &args.ints(2)?, &args.ints(3)?)),
-    ("aten::ctc_loss", "Tensor", |_, args| {
+    op("aten::multilabel_margin_loss_forward", "-", |_, args| multilabel(&args).map(pair)),
+    op("aten::ctc_loss", "IntList", |_, args| ctc(&args, &args.ints(2)?, &args.ints(3)?)),
+    op("aten::ctc_loss", "Tensor", |_, args| {
         let lengths = |index: usize| -> Result<Vec<i64>> {
             let lengths = args.tensor(index)?;
             if !lengths.dtype().is_integral() {
@@ -113,25 +116,25 @@ pub(crate) const TABLE: Table = &[
         };
         ctc(&args, &lengths(2)?, &lengths(3)?)
     }),
-    ("aten::one_hot", "-", |machine, args| {
+    op("aten::one_hot", "-", |machine, args| {
         machine.budget.check_sizes(&[args.int(1)?.max(0), args.tensor(0)?.numel()])?;
         made(kernels::one_hot(args.tensor(0)?, args.int(1)?))
     }),
-    ("aten::cosine_similarity", "-", |_, args| {
+    op("aten::cosine_similarity", "-", |_, args| {
         let (a, b) = (args.tensor(0)?, args.tensor(1)?);
         made(kernels::cosine_similarity(a, b, args.int(2)?, args.real(3)?))
     }),
-    ("aten::pairwise_distance", "-", |_, args| {
+    op("aten::pairwise_distance", "-", |_, args| {
         let (a, b) = (args.tensor(0)?, args.tensor(1)?);
         made(kernels::pairwise_distance(a, b, args.real(2)?, args.real(3)?, args.bool(4)?))
     }),
-    ("aten::cdist", "-", |_, args| distances(&args)),
-    ("aten::_cdist_forward", "-", |_, args| distances(&args)),
-    ("aten::_euclidean_dist", "-", |_, args| {
+    op("aten::cdist", "-", |_, args| distances(&args)),
+    op("aten::_cdist_forward", "-", |_, args| distances(&args)),
+    op("aten::_euclidean_dist", "-", |_, args| {
         made(kernels::cdist(args.tensor(0)?, args.tensor(1)?, 2.0))
     }),
-    ("aten::pdist", "-", |_, args| made(kernels::pdist(args.tensor(0)?, args.real(1)?))),
-    ("aten::_pdist_forward", "-", |_, args| made(kernels::pdist(args.tensor(0)?, args.real(1)?))),
+    op("aten::pdist", "-", |_, args| made(kernels::pdist(args.tensor(0)?, args.real(1)?))),
+    op("aten::_pdist_forward", "-", |_, args| made(kernels::pdist(args.tensor(0)?, args.real(1)?))),
 ];
 
 /// Between all pairs of rows. All ways to compute them give the same.

@@ -1,12 +1,14 @@
 //! Operators of recurrent layers and of sequences of different lengths.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
 use sconce_kernels as kernels;
 use sconce_kernels::{Cell, CellWeights, DType, PackedRecurrent, Recurrent, Tensor};
 
 use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -45,33 +47,33 @@ pub(crate) const PACKED: &[Packed] = &[
 ];
 
 pub(crate) const TABLE: Table = &[
-    ("sconce::lstm_packed", "-", |machine, args| padded_packed(machine, &args, Cell::Lstm)),
-    ("sconce::gru_packed", "-", |machine, args| padded_packed(machine, &args, Cell::Gru)),
-    ("sconce::rnn_tanh_packed", "-", |machine, args| padded_packed(machine, &args, Cell::Tanh)),
-    ("sconce::rnn_relu_packed", "-", |machine, args| padded_packed(machine, &args, Cell::Relu)),
-    ("sconce::lstm_cell_packed", "-", |_, args| step_packed(&args, Cell::Lstm)),
-    ("sconce::gru_cell_packed", "-", |_, args| step_packed(&args, Cell::Gru)),
-    ("sconce::rnn_tanh_cell_packed", "-", |_, args| step_packed(&args, Cell::Tanh)),
-    ("sconce::rnn_relu_cell_packed", "-", |_, args| step_packed(&args, Cell::Relu)),
-    ("aten::lstm", "input", |machine, args| padded(machine, &args, Cell::Lstm)),
-    ("aten::lstm", "data", |machine, args| packed(machine, &args, Cell::Lstm)),
-    ("aten::gru", "input", |machine, args| padded(machine, &args, Cell::Gru)),
-    ("aten::gru", "data", |machine, args| packed(machine, &args, Cell::Gru)),
-    ("aten::rnn_tanh", "input", |machine, args| padded(machine, &args, Cell::Tanh)),
-    ("aten::rnn_tanh", "data", |machine, args| packed(machine, &args, Cell::Tanh)),
-    ("aten::rnn_relu", "input", |machine, args| padded(machine, &args, Cell::Relu)),
-    ("aten::rnn_relu", "data", |machine, args| packed(machine, &args, Cell::Relu)),
-    ("aten::lstm_cell", "-", |_, args| step(&args, Cell::Lstm)),
-    ("aten::gru_cell", "-", |_, args| step(&args, Cell::Gru)),
-    ("aten::rnn_tanh_cell", "-", |_, args| step(&args, Cell::Tanh)),
-    ("aten::rnn_relu_cell", "-", |_, args| step(&args, Cell::Relu)),
-    ("aten::_pack_padded_sequence", "-", |_, args| {
+    op("sconce::lstm_packed", "-", |machine, args| padded_packed(machine, &args, Cell::Lstm)),
+    op("sconce::gru_packed", "-", |machine, args| padded_packed(machine, &args, Cell::Gru)),
+    op("sconce::rnn_tanh_packed", "-", |machine, args| padded_packed(machine, &args, Cell::Tanh)),
+    op("sconce::rnn_relu_packed", "-", |machine, args| padded_packed(machine, &args, Cell::Relu)),
+    op("sconce::lstm_cell_packed", "-", |_, args| step_packed(&args, Cell::Lstm)),
+    op("sconce::gru_cell_packed", "-", |_, args| step_packed(&args, Cell::Gru)),
+    op("sconce::rnn_tanh_cell_packed", "-", |_, args| step_packed(&args, Cell::Tanh)),
+    op("sconce::rnn_relu_cell_packed", "-", |_, args| step_packed(&args, Cell::Relu)),
+    op("aten::lstm", "input", |machine, args| padded(machine, &args, Cell::Lstm)),
+    op("aten::lstm", "data", |machine, args| packed(machine, &args, Cell::Lstm)),
+    op("aten::gru", "input", |machine, args| padded(machine, &args, Cell::Gru)),
+    op("aten::gru", "data", |machine, args| packed(machine, &args, Cell::Gru)),
+    op("aten::rnn_tanh", "input", |machine, args| padded(machine, &args, Cell::Tanh)),
+    op("aten::rnn_tanh", "data", |machine, args| packed(machine, &args, Cell::Tanh)),
+    op("aten::rnn_relu", "input", |machine, args| padded(machine, &args, Cell::Relu)),
+    op("aten::rnn_relu", "data", |machine, args| packed(machine, &args, Cell::Relu)),
+    op("aten::lstm_cell", "-", |_, args| step(&args, Cell::Lstm)),
+    op("aten::gru_cell", "-", |_, args| step(&args, Cell::Gru)),
+    op("aten::rnn_tanh_cell", "-", |_, args| step(&args, Cell::Tanh)),
+    op("aten::rnn_relu_cell", "-", |_, args| step(&args, Cell::Relu)),
+    op("aten::_pack_padded_sequence", "-", |_, args| {
         let lengths = lengths(args.tensor(1)?)?;
         let (data, sizes) =
             kernels::pack_padded(args.tensor(0)?, lengths, args.bool(2)?).map_err(kernel)?;
         Ok(tensors(vec![data, sizes]))
     }),
-    ("aten::_pad_packed_sequence", "-", |machine, args| {
+    op("aten::_pad_packed_sequence", "-", |machine, args| {
         let (sizes, total) = (numbers(lengths(args.tensor(1)?)?)?, args.int(4)?);
         machine.budget.check_sizes(&[total.max(0), sizes.first().copied().unwrap_or(0).max(0)])?;
         let (padded, lengths) =
@@ -79,7 +81,7 @@ pub(crate) const TABLE: Table = &[
                 .map_err(kernel)?;
         Ok(tensors(vec![padded, lengths]))
     }),
-    ("aten::pad_sequence", "-", |_, args| {
+    op("aten::pad_sequence", "-", |_, args| {
         let on_the_left = match &*args.str(3)? {
             "left" => true,
             "right" => false,

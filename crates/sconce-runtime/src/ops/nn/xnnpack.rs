@@ -1,6 +1,8 @@
 //! The layers of XNNPACK that `optimize_for_mobile` puts into programs for phones: convolutions and
 //! linear layers of float32 whose results are clamped.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
 use sconce_ir::Type;
 use sconce_kernels as kernels;
 use sconce_kernels::{BinaryOp, ConvOptions, DType, Scalar, Tensor};
@@ -8,29 +10,29 @@ use sconce_kernels::{BinaryOp, ConvOptions, DType, Scalar, Tensor};
 use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::program::xnnpack_layers::Layer;
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("prepacked::linear_clamp_prepack", "-", |machine, args| Layer::Linear.object(machine, args.0)),
-    ("prepacked::conv2d_clamp_prepack", "-", |machine, args| Layer::Conv2d.object(machine, args.0)),
-    ("prepacked::conv2d_transpose_clamp_prepack", "-", |machine, args| {
+    op("prepacked::linear_clamp_prepack", "-", |machine, args| Layer::Linear.object(machine, args.0)),
+    op("prepacked::conv2d_clamp_prepack", "-", |machine, args| Layer::Conv2d.object(machine, args.0)),
+    op("prepacked::conv2d_transpose_clamp_prepack", "-", |machine, args| {
         Layer::TransposeConv2d.object(machine, args.0)
     }),
-    ("prepacked::linear_clamp_run", "-", linear),
-    ("prepacked::conv2d_clamp_run", "-", |machine, args| conv(machine, &args, Layer::Conv2d)),
-    ("prepacked::conv2d_transpose_clamp_run", "-", |machine, args| {
+    op("prepacked::linear_clamp_run", "-", linear),
+    op("prepacked::conv2d_clamp_run", "-", |machine, args| conv(machine, &args, Layer::Conv2d)),
+    op("prepacked::conv2d_transpose_clamp_run", "-", |machine, args| {
         conv(machine, &args, Layer::TransposeConv2d)
     }),
-    ("prepacked::unpack_prepacked_sizes_linear", "-", |machine, args| {
+    op("prepacked::unpack_prepacked_sizes_linear", "-", |machine, args| {
         let mut parts = Layer::Linear.parts_of(machine, args.get(0))?;
         let parts = Args(&mut parts);
         Ok(IValue::tuple(vec![sizes(parts.tensor(0)?), bias_sizes(&parts)?]))
     }),
-    ("prepacked::unpack_prepacked_sizes_conv2d", "-", |machine, args| {
+    op("prepacked::unpack_prepacked_sizes_conv2d", "-", |machine, args| {
         let mut parts = Layer::Conv2d.parts_of(machine, args.get(0))?;
         let parts = Args(&mut parts);
         let mut found = vec![sizes(parts.tensor(0)?), bias_sizes(&parts)?];

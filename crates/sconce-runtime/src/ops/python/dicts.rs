@@ -1,10 +1,12 @@
 //! Dicts.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
 use sconce_ir::Type;
 
 use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool, Int};
 use crate::value::ivalue::{Dict, SHARED, Tuple};
 use crate::value::shared::Shared;
@@ -16,27 +18,23 @@ const KEYS: &str = "str int bool float complex Tensor";
 const DICTS: &str = "Dict_str Dict_int Dict_bool Dict_float Dict_complex Dict_Tensor";
 
 pub(crate) const TABLE: Table = &[
-    ("aten::len", DICTS, |_, args| Ok(Int(args.dict(0)?.read().len() as i64))),
-    ("aten::__getitem__", DICTS, |machine, args| {
+    op("aten::len", "DICTS", |_, args| Ok(Int(args.dict(0)?.read().len() as i64))),
+    op("aten::__getitem__", "DICTS", |machine, args| {
         let dict = args.dict(0)?;
         let value = dict.read().get(args.get(1)).cloned();
         value.ok_or_else(|| missing(machine, args.get(1)))
     }),
-    ("aten::__contains__", KEYS, |_, args| {
+    op("aten::__contains__", "KEYS", |_, args| {
         Ok(Bool(args.dict(0)?.read().get(args.get(1)).is_some()))
     }),
-    ("aten::get", KEYS, |_, args| {
+    op("aten::get", "KEYS", |_, args| {
         Ok(args.dict(0)?.read().get(args.get(1)).cloned().unwrap_or(IValue::None))
     }),
-    (
-        "aten::get",
-        "default_str default_int default_bool default_float default_complex default_Tensor",
-        |_, mut args| {
+    op("aten::get", "default_str default_int default_bool default_float default_complex default_Tensor", |_, mut args| {
             let found = args.dict(0)?.read().get(args.get(1)).cloned();
             Ok(found.unwrap_or_else(|| args.take(2)))
-        },
-    ),
-    ("aten::setdefault", KEYS, |machine, mut args| {
+        }),
+    op("aten::setdefault", "KEYS", |machine, mut args| {
         let dict = args.dict(0)?;
         let found = dict.read().get(args.get(1)).cloned();
         match found {
@@ -48,30 +46,25 @@ pub(crate) const TABLE: Table = &[
             }
         }
     }),
-    ("aten::_set_item", KEYS, |machine, mut args| {
+    op("aten::_set_item", "KEYS", |machine, mut args| {
         let dict = args.dict(0)?;
         let (key, value) = (args.take(1), args.take(2));
         insert(machine, &dict, key, value)?;
         Ok(IValue::None)
     }),
-    ("aten::Delete", DICTS, |machine, args| {
+    op("aten::Delete", "DICTS", |machine, args| {
         let taken = args.dict(0)?.write().remove(args.get(1));
         taken.map(|_| IValue::None).ok_or_else(|| missing(machine, args.get(1)))
     }),
-    ("aten::pop", DICTS, |machine, args| {
+    op("aten::pop", "DICTS", |machine, args| {
         let taken = args.dict(0)?.write().remove(args.get(1));
         taken.map(|(_, value)| value).ok_or_else(|| missing(machine, args.get(1)))
     }),
-    (
-        "aten::pop",
-        "Dict_default_str Dict_default_int Dict_default_bool Dict_default_float \
-         Dict_default_complex Dict_default_Tensor",
-        |_, mut args| {
+    op("aten::pop", "Dict_default_str Dict_default_int Dict_default_bool Dict_default_float \ Dict_default_complex Dict_default_Tensor", |_, mut args| {
             let taken = args.dict(0)?.write().remove(args.get(1));
             Ok(taken.map_or_else(|| args.take(2), |(_, value)| value))
-        },
-    ),
-    ("aten::popitem", KEYS, |_, args| {
+        }),
+    op("aten::popitem", "KEYS", |_, args| {
         let dict = args.dict(0)?;
         let first = dict.read().entries().next().map(|(key, _)| key.clone());
         let taken = first.and_then(|key| dict.write().remove(&key));
@@ -80,7 +73,7 @@ pub(crate) const TABLE: Table = &[
             None => Err(Raise::message("popitem(): dictionary is empty")),
         }
     }),
-    ("aten::keys", KEYS, |machine, args| {
+    op("aten::keys", "KEYS", |machine, args| {
         let dict = args.dict(0)?;
         let dict = dict.read();
         machine.budget.check_items(dict.len())?;
@@ -88,7 +81,7 @@ pub(crate) const TABLE: Table = &[
         keys.extend(dict.entries().map(|(key, _)| key.clone()));
         Ok(IValue::list(dict.key.clone(), keys))
     }),
-    ("aten::values", KEYS, |machine, args| {
+    op("aten::values", "KEYS", |machine, args| {
         let dict = args.dict(0)?;
         let dict = dict.read();
         machine.budget.check_items(dict.len())?;
@@ -96,7 +89,7 @@ pub(crate) const TABLE: Table = &[
         values.extend(dict.entries().map(|(_, value)| value.clone()));
         Ok(IValue::list(dict.value.clone(), values))
     }),
-    ("aten::items", KEYS, |machine, args| {
+    op("aten::items", "KEYS", |machine, args| {
         /// What a pair takes beside its place in the list.
         const PAIR: usize = size_of::<Tuple>() + SHARED + 2 * size_of::<IValue>();
         let dict = args.dict(0)?;
@@ -110,11 +103,11 @@ pub(crate) const TABLE: Table = &[
         items.extend(dict.entries().map(pair));
         Ok(IValue::list(element, items))
     }),
-    ("aten::clear", KEYS, |_, args| {
+    op("aten::clear", "KEYS", |_, args| {
         args.dict(0)?.write().clear();
         Ok(IValue::None)
     }),
-    ("aten::update", KEYS, |machine, args| {
+    op("aten::update", "KEYS", |machine, args| {
         let (dict, other) = (args.dict(0)?, args.dict(1)?);
         if !dict.is(&other) {
             for (key, value) in other.read().entries() {
@@ -123,10 +116,10 @@ pub(crate) const TABLE: Table = &[
         }
         Ok(IValue::None)
     }),
-    ("aten::copy", DICTS, |machine, args| copy(machine, &args)),
-    ("aten::dict", DICTS, |machine, args| copy(machine, &args)),
-    ("aten::dict", "-", |_, _| Ok(IValue::Dict(Shared::new(Dict::new(Type::Str, Type::Tensor))))),
-    ("aten::dict", KEYS, |machine, args| {
+    op("aten::copy", "DICTS", |machine, args| copy(machine, &args)),
+    op("aten::dict", "DICTS", |machine, args| copy(machine, &args)),
+    op("aten::dict", "-", |_, _| Ok(IValue::Dict(Shared::new(Dict::new(Type::Str, Type::Tensor))))),
+    op("aten::dict", "KEYS", |machine, args| {
         let list = args.list(0)?;
         let list = list.read();
         let Type::Tuple(of) = &list.element else { return Err(no_pairs()) };

@@ -1,5 +1,8 @@
 //! Lists.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_ir::Type;
 use sconce_kernels as kernels;
 use sconce_kernels::{BinaryOp, Tensor};
@@ -7,7 +10,7 @@ use sconce_kernels::{BinaryOp, Tensor};
 use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
 use crate::ops::tensor::operands::kernel;
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool, Float, Int};
 use crate::value::ivalue::List;
 use crate::value::shared::Shared;
@@ -15,10 +18,10 @@ use crate::value::shared::Shared;
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::len", "t any", |_, args| Ok(Int(args.list(0)?.read().items.len() as i64))),
-    ("aten::__getitem__", "t", |_, args| item(&args)),
-    ("aten::select", "t", |_, args| item(&args)),
-    ("aten::_set_item", "t", |_, mut args| {
+    op("aten::len", "t any", |_, args| Ok(Int(args.list(0)?.read().items.len() as i64))),
+    op("aten::__getitem__", "t", |_, args| item(&args)),
+    op("aten::select", "t", |_, args| item(&args)),
+    op("aten::_set_item", "t", |_, mut args| {
         let list = args.list(0)?;
         let at = place(args.int(1)?, list.read().items.len())?;
         if let Some(slot) = list.write().items.get_mut(at) {
@@ -26,25 +29,25 @@ pub(crate) const TABLE: Table = &[
         }
         Ok(IValue::List(list))
     }),
-    ("aten::Delete", "t", |_, args| {
+    op("aten::Delete", "t", |_, args| {
         remove_at(&args.list(0)?, args.int(1)?)?;
         Ok(IValue::None)
     }),
-    ("aten::append", "t", |machine, mut args| {
+    op("aten::append", "t", |machine, mut args| {
         let list = args.list(0)?;
         grow_by(machine, &list, 1)?;
         let item = args.take(1);
         grow(&list, |items| items.push(item));
         Ok(IValue::List(list))
     }),
-    ("aten::extend", "t", |machine, args| {
+    op("aten::extend", "t", |machine, args| {
         let list = args.list(0)?;
         let more = args.list(1)?;
         grow_by(machine, &list, more.read().items.len())?;
         extend(&list, &more);
         Ok(IValue::None)
     }),
-    ("aten::insert", "t", |machine, mut args| {
+    op("aten::insert", "t", |machine, mut args| {
         let list = args.list(0)?;
         let length = list.read().items.len();
         grow_by(machine, &list, 1)?;
@@ -53,39 +56,39 @@ pub(crate) const TABLE: Table = &[
         grow(&list, |items| items.insert(at, item));
         Ok(IValue::None)
     }),
-    ("aten::pop", "t", |_, args| {
+    op("aten::pop", "t", |_, args| {
         let list = args.list(0)?;
         if list.read().items.is_empty() {
             return Err(Raise::message("pop from empty list"));
         }
         remove_at(&list, args.int(1)?)
     }),
-    ("aten::clear", "t", |_, args| {
+    op("aten::clear", "t", |_, args| {
         args.list(0)?.write().items.clear();
         Ok(IValue::None)
     }),
-    ("aten::reverse", "t", |_, args| {
+    op("aten::reverse", "t", |_, args| {
         args.list(0)?.write().items.reverse();
         Ok(IValue::None)
     }),
-    ("aten::copy", "t", |machine, args| copy(machine, &args)),
-    ("aten::list", "t", |machine, args| copy(machine, &args)),
-    ("aten::add", "t", |machine, args| {
+    op("aten::copy", "t", |machine, args| copy(machine, &args)),
+    op("aten::list", "t", |machine, args| copy(machine, &args)),
+    op("aten::add", "t", |machine, args| {
         let (a, b) = (args.list(0)?, args.list(1)?);
         let (a, b) = (a.read(), b.read());
         machine.budget.check_items(a.items.len() + b.items.len())?;
         let items = a.items.iter().chain(&b.items).cloned().collect();
         Ok(IValue::list(a.element.clone(), items))
-    }),
-    ("aten::add_", "t", |machine, args| {
+    }).strides(ResultStrides::Numbers),
+    op("aten::add_", "t", |machine, args| {
         let list = args.list(0)?;
         let more = args.list(1)?;
         grow_by(machine, &list, more.read().items.len())?;
         extend(&list, &more);
         Ok(IValue::List(list))
     }),
-    ("aten::mul", "left_t", |machine, args| repeat(machine, &args.list(0)?, args.int(1)?)),
-    ("aten::mul_", "t", |machine, args| {
+    op("aten::mul", "left_t", |machine, args| repeat(machine, &args.list(0)?, args.int(1)?)).strides(ResultStrides::Numbers),
+    op("aten::mul_", "t", |machine, args| {
         let list = args.list(0)?;
         let IValue::List(repeated) = repeat(machine, &list, args.int(1)?)? else {
             return Ok(IValue::None);
@@ -94,8 +97,8 @@ pub(crate) const TABLE: Table = &[
         grow(&list, |old| *old = items);
         Ok(IValue::List(list))
     }),
-    ("aten::mul", "right_", |machine, args| repeat(machine, &args.list(1)?, args.int(0)?)),
-    ("aten::slice", "t", |machine, args| {
+    op("aten::mul", "right_", |machine, args| repeat(machine, &args.list(1)?, args.int(0)?)).strides(ResultStrides::Numbers),
+    op("aten::slice", "t", |machine, args| {
         let list = args.list(0)?;
         let list = list.read();
         let step = args.int(3)?;
@@ -108,23 +111,23 @@ pub(crate) const TABLE: Table = &[
         items.extend(places.filter_map(|at| list.items.get(at).cloned()));
         Ok(IValue::list(list.element.clone(), items))
     }),
-    ("aten::__contains__", "int_list float_list", |_, args| Ok(Bool(find(&args)?.is_some()))),
-    ("aten::eq", "Tensor_list", |_, args| Ok(Bool(same_tensors(&args)?))),
-    ("aten::ne", "Tensor_list", |_, args| Ok(Bool(!same_tensors(&args)?))),
-    ("aten::index", "list_int list_float list_bool list_str list_Tensor", |_, args| {
+    op("aten::__contains__", "int_list float_list", |_, args| Ok(Bool(find(&args)?.is_some()))),
+    op("aten::eq", "Tensor_list", |_, args| Ok(Bool(same_tensors(&args)?))).strides(ResultStrides::Numbers),
+    op("aten::ne", "Tensor_list", |_, args| Ok(Bool(!same_tensors(&args)?))).strides(ResultStrides::Numbers),
+    op("aten::index", "list_int list_float list_bool list_str list_Tensor", |_, args| {
         match find(&args)? {
             Some(at) => Ok(Int(at as i64)),
             None => Err(Raise::message(format!("'{}' is not in list", shown(args.get(1))))),
         }
-    }),
-    ("aten::remove", "int float bool str Tensor", |_, args| match find(&args)? {
+    }).strides(ResultStrides::Indexed),
+    op("aten::remove", "int float bool str Tensor", |_, args| match find(&args)? {
         Some(at) => {
             args.list(0)?.write().items.remove(at);
             Ok(IValue::None)
         }
         None => Err(Raise::message("list.remove(x): x not in list")),
     }),
-    ("aten::count", "int float bool str Tensor", |_, args| {
+    op("aten::count", "int float bool str Tensor", |_, args| {
         let list = args.list(0)?;
         let list = list.read();
         let mut count = 0;
@@ -133,13 +136,13 @@ pub(crate) const TABLE: Table = &[
         }
         Ok(Int(count))
     }),
-    ("prim::min", "self_int self_float self_bool", |_, args| extreme(&args, "min", less)),
-    ("prim::max", "self_int self_float self_bool", |_, args| {
+    op("prim::min", "self_int self_float self_bool", |_, args| extreme(&args, "min", less)),
+    op("prim::max", "self_int self_float self_bool", |_, args| {
         extreme(&args, "max", |a, b| less(b, a))
     }),
-    ("prim::min", "int_list float_list bool_list", |_, args| smaller(&args, false)),
-    ("prim::max", "int_list float_list bool_list", |_, args| smaller(&args, true)),
-    ("aten::sum", "int bool", |_, args| {
+    op("prim::min", "int_list float_list bool_list", |_, args| smaller(&args, false)),
+    op("prim::max", "int_list float_list bool_list", |_, args| smaller(&args, true)),
+    op("aten::sum", "int bool", |_, args| {
         let list = args.list(0)?;
         let sum = list.read().items.iter().fold(0_i64, |sum, item| match item {
             Int(item) => sum.wrapping_add(*item),
@@ -148,7 +151,7 @@ pub(crate) const TABLE: Table = &[
         });
         Ok(Int(sum))
     }),
-    ("aten::sum", "float", |_, args| {
+    op("aten::sum", "float", |_, args| {
         let list = args.list(0)?;
         let list = list.read();
         Ok(Float(list.items.iter().fold(0.0, |sum, item| match item {
@@ -156,7 +159,7 @@ pub(crate) const TABLE: Table = &[
             _ => sum,
         })))
     }),
-    ("aten::sum", "complex", |_, args| {
+    op("aten::sum", "complex", |_, args| {
         let list = args.list(0)?;
         let list = list.read();
         let sum = list.items.iter().fold((0.0, 0.0), |(re, im), item| match item {
@@ -165,13 +168,13 @@ pub(crate) const TABLE: Table = &[
         });
         Ok(IValue::Complex(sum.0, sum.1))
     }),
-    ("aten::any", "str int float bool", |_, args| {
+    op("aten::any", "str int float bool", |_, args| {
         Ok(Bool(args.list(0)?.read().items.iter().any(is_true)))
     }),
-    ("aten::all", "int float bool", |_, args| {
+    op("aten::all", "int float bool", |_, args| {
         Ok(Bool(args.list(0)?.read().items.iter().all(is_true)))
     }),
-    ("prim::rangelist", "-", |machine, args| {
+    op("prim::rangelist", "-", |machine, args| {
         let count = usize::try_from(args.int(0)?).unwrap_or(0);
         machine.budget.check_items(count)?;
         Ok(IValue::list(Type::Int, (0..count as i64).map(Int).collect()))

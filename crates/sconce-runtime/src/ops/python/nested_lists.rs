@@ -1,5 +1,7 @@
 //! Tensors of nested lists of numbers, and back.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
 use num_complex::Complex as Number;
 use sconce_ir::Type;
 use sconce_kernels::{DType, Scalar, Tensor};
@@ -8,7 +10,7 @@ use crate::bytecode::interpreter::Machine;
 use crate::error::{Error, Raise};
 use crate::ops::descriptor::size_guard;
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool, Complex, Float, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -17,14 +19,14 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 const MAX_DIMS: usize = 64;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::tensor", "bool float int complex", |_, args| of_number(&args)),
-    ("aten::as_tensor", "bool float int complex", |_, args| of_number(&args)),
-    ("aten::tensor", "-", |machine, args| match args.bool(3)? {
+    op("aten::tensor", "bool float int complex", |_, args| of_number(&args)),
+    op("aten::as_tensor", "bool float int complex", |_, args| of_number(&args)),
+    op("aten::tensor", "-", |machine, args| match args.bool(3)? {
         false => of_list(machine, &args),
         true => Err(Raise::unsupported("a tensor that needs gradients")),
     }),
-    ("aten::as_tensor", "list", |machine, args| of_list(machine, &args)),
-    ("aten::as_tensor", "-", |_, args| {
+    op("aten::as_tensor", "list", |machine, args| of_list(machine, &args)),
+    op("aten::as_tensor", "-", |_, args| {
         args.on_cpu(2)?;
         let data = args.tensor(0)?;
         made(data.to_dtype(args.dtype(1)?.unwrap_or(data.dtype())))

@@ -1,10 +1,13 @@
 //! Arithmetic and comparisons of numbers.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::result_strides::ResultStrides;
 use std::cmp::Ordering;
 
 use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool, Complex, Float, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -16,60 +19,56 @@ const EQUAL: &str = "int float int_float float_int complex float_complex complex
                      device enum int_list float_list bool_list str_list";
 
 pub(crate) const TABLE: Table = &[
-    ("aten::add", ALL, |_, args| {
+    op("aten::add", "ALL", |_, args| {
         arithmetic(&args, i64::wrapping_add, |a, b| a + b, |a, b| (a.0 + b.0, a.1 + b.1))
-    }),
-    ("aten::sub", ALL, |_, args| {
+    }).strides(ResultStrides::Numbers),
+    op("aten::sub", "ALL", |_, args| {
         arithmetic(&args, i64::wrapping_sub, |a, b| a - b, |a, b| (a.0 - b.0, a.1 - b.1))
-    }),
-    ("aten::mul", ALL, |_, args| {
+    }).strides(ResultStrides::Numbers),
+    op("aten::mul", "ALL", |_, args| {
         arithmetic(
             &args,
             i64::wrapping_mul,
             |a, b| a * b,
             |a, b| (a.0 * b.0 - a.1 * b.1, a.0 * b.1 + a.1 * b.0),
         )
-    }),
-    ("aten::div", "int float complex -", divide),
-    ("aten::floordiv", "int float int_float float_int -", floor_divide),
-    ("aten::remainder", "int float int_float float_int -", remainder),
-    ("aten::__round_to_zero_floordiv", "int", round_to_zero),
-    ("aten::divmod", "int float int_float float_int", divmod),
-    (
-        "aten::pow",
-        "int float int_float float_int Scalar_Scalar complex float_complex complex_float",
-        power,
-    ),
-    ("aten::pow", "int_to_int", |_, args| match u32::try_from(args.int(1)?) {
+    }).strides(ResultStrides::Numbers),
+    op("aten::div", "int float complex -", divide).strides(ResultStrides::Numbers),
+    op("aten::floordiv", "int float int_float float_int -", floor_divide),
+    op("aten::remainder", "int float int_float float_int -", remainder).strides(ResultStrides::Numbers),
+    op("aten::__round_to_zero_floordiv", "int", round_to_zero),
+    op("aten::divmod", "int float int_float float_int", divmod),
+    op("aten::pow", "int float int_float float_int Scalar_Scalar complex float_complex complex_float", power),
+    op("aten::pow", "int_to_int", |_, args| match u32::try_from(args.int(1)?) {
         Ok(exponent) => Ok(Int(args.int(0)?.wrapping_pow(exponent))),
         Err(_) => Err(Raise::unsupported("aten::pow.int_to_int with a negative exponent")),
     }),
-    ("aten::neg", "int float complex", |_, args| negative(args.get(0))),
-    ("aten::neg", "Scalar", |_, args| single(negative(args.get(0)))),
-    ("prim::abs", "int float complex", |_, args| absolute(args.get(0))),
-    ("prim::abs", "Scalar", |_, args| single(absolute(args.get(0)))),
-    ("prim::min", REAL, |_, args| pick(&args, |a, b| a < b, |a, b| a < b)),
-    ("prim::max", REAL, |_, args| pick(&args, |a, b| a > b, |a, b| a > b)),
-    ("aten::eq", EQUAL, |_, args| Ok(Bool(equal(&args)?))),
-    ("aten::ne", EQUAL, |_, args| Ok(Bool(!equal(&args)?))),
-    ("aten::lt", "int float int_float float_int - str", |_, args| {
+    op("aten::neg", "int float complex", |_, args| negative(args.get(0))).strides(ResultStrides::Elements),
+    op("aten::neg", "Scalar", |_, args| single(negative(args.get(0)))).strides(ResultStrides::Elements),
+    op("prim::abs", "int float complex", |_, args| absolute(args.get(0))),
+    op("prim::abs", "Scalar", |_, args| single(absolute(args.get(0)))),
+    op("prim::min", "REAL", |_, args| pick(&args, |a, b| a < b, |a, b| a < b)),
+    op("prim::max", "REAL", |_, args| pick(&args, |a, b| a > b, |a, b| a > b)),
+    op("aten::eq", "EQUAL", |_, args| Ok(Bool(equal(&args)?))).strides(ResultStrides::Numbers),
+    op("aten::ne", "EQUAL", |_, args| Ok(Bool(!equal(&args)?))).strides(ResultStrides::Numbers),
+    op("aten::lt", "int float int_float float_int - str", |_, args| {
         compare(&args, |order| order == Ordering::Less)
-    }),
-    ("aten::gt", "int float int_float float_int - str", |_, args| {
+    }).strides(ResultStrides::Numbers),
+    op("aten::gt", "int float int_float float_int - str", |_, args| {
         compare(&args, |order| order == Ordering::Greater)
-    }),
-    ("aten::le", "int float int_float float_int - str", |_, args| {
+    }).strides(ResultStrides::Numbers),
+    op("aten::le", "int float int_float float_int - str", |_, args| {
         compare(&args, |order| order != Ordering::Greater)
-    }),
-    ("aten::ge", "int float int_float float_int - str", |_, args| {
+    }).strides(ResultStrides::Numbers),
+    op("aten::ge", "int float int_float float_int - str", |_, args| {
         compare(&args, |order| order != Ordering::Less)
-    }),
-    ("aten::__and__", "bool int", |_, args| bits(&args, |a, b| a & b, |a, b| a & b)),
-    ("aten::__or__", "bool int", |_, args| bits(&args, |a, b| a | b, |a, b| a | b)),
-    ("aten::__xor__", "bool int", |_, args| bits(&args, |a, b| a ^ b, |a, b| a ^ b)),
-    ("aten::__not__", "-", |_, args| Ok(Bool(!args.bool(0)?))),
-    ("aten::__lshift__", "int", |_, args| shift(&args, i64::wrapping_shl)),
-    ("aten::__rshift__", "int", |_, args| shift(&args, i64::wrapping_shr)),
+    }).strides(ResultStrides::Numbers),
+    op("aten::__and__", "bool int", |_, args| bits(&args, |a, b| a & b, |a, b| a & b)).strides(ResultStrides::Numbers),
+    op("aten::__or__", "bool int", |_, args| bits(&args, |a, b| a | b, |a, b| a | b)).strides(ResultStrides::Numbers),
+    op("aten::__xor__", "bool int", |_, args| bits(&args, |a, b| a ^ b, |a, b| a ^ b)).strides(ResultStrides::Numbers),
+    op("aten::__not__", "-", |_, args| Ok(Bool(!args.bool(0)?))),
+    op("aten::__lshift__", "int", |_, args| shift(&args, i64::wrapping_shl)).strides(ResultStrides::Numbers),
+    op("aten::__rshift__", "int", |_, args| shift(&args, i64::wrapping_shr)).strides(ResultStrides::Numbers),
 ];
 
 fn no_number<T>() -> Result<T> {

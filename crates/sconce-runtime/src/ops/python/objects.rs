@@ -1,12 +1,14 @@
 //! What fits nowhere else: identity, text from formats, futures, warnings, modes.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
 use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool, Float, Int};
 use crate::value::ivalue::{Future, Tuple};
 use crate::value::text::{InMemory, Output, write_text};
@@ -14,39 +16,39 @@ use crate::value::text::{InMemory, Output, write_text};
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::__is__", "-", |_, args| Ok(Bool(args.get(0).is(args.get(1))))),
-    ("aten::__isnot__", "-", |_, args| Ok(Bool(!args.get(0).is(args.get(1))))),
-    ("aten::_unwrap_optional", "-", |_, mut args| match args.take(0) {
+    op("aten::__is__", "-", |_, args| Ok(Bool(args.get(0).is(args.get(1))))),
+    op("aten::__isnot__", "-", |_, args| Ok(Bool(!args.get(0).is(args.get(1))))),
+    op("aten::_unwrap_optional", "-", |_, mut args| match args.take(0) {
         IValue::None => Err(Raise::message("Unwrapping null optional")),
         value => Ok(value),
     }),
-    ("aten::format", "-", format),
-    ("aten::percentFormat", "-", percent_format),
-    ("aten::warn", "-", |machine, args| {
+    op("aten::format", "-", format),
+    op("aten::percentFormat", "-", percent_format),
+    op("aten::warn", "-", |machine, args| {
         let message = args.str(0)?;
         machine.warn(&message);
         Ok(IValue::None)
     }),
-    ("aten::wait", "-", |_, args| waited(&args)),
-    ("aten::is_autocast_enabled", "-", |_, _| Ok(Bool(false))),
-    ("aten::is_autocast_cpu_enabled", "-", |_, _| Ok(Bool(false))),
-    ("aten::_is_tracing", "-", |_, _| Ok(Bool(false))),
-    ("aten::_get_tracing_state", "-", |_, _| Ok(Bool(false))),
-    ("aten::is_vulkan_available", "-", |_, _| Ok(Bool(false))),
-    ("aten::hash", "generic", |_, args| hash(args.get(0)).map(Int)),
-    ("aten::Size", "-", |_, args| Ok(IValue::List(args.list(0)?))),
-    ("aten::_size_if_not_equal", "-", |_, args| {
+    op("aten::wait", "-", |_, args| waited(&args)),
+    op("aten::is_autocast_enabled", "-", |_, _| Ok(Bool(false))),
+    op("aten::is_autocast_cpu_enabled", "-", |_, _| Ok(Bool(false))),
+    op("aten::_is_tracing", "-", |_, _| Ok(Bool(false))),
+    op("aten::_get_tracing_state", "-", |_, _| Ok(Bool(false))),
+    op("aten::is_vulkan_available", "-", |_, _| Ok(Bool(false))),
+    op("aten::hash", "generic", |_, args| hash(args.get(0)).map(Int)),
+    op("aten::Size", "-", |_, args| Ok(IValue::List(args.list(0)?))),
+    op("aten::_size_if_not_equal", "-", |_, args| {
         let (own, other) = (args.list(0)?, args.list(1)?);
         let equal = IValue::List(own.clone()).equal(&IValue::List(other)) == Some(true);
         Ok(if equal { IValue::None } else { IValue::List(own) })
     }),
-    ("aten::broadcast_shapes", "-", |_, args| broadcast(&args)),
-    ("aten::_infer_size", "-", |_, args| broadcast(&args)),
-    ("prim::awaitable_nowait", "-", |_, mut args| {
+    op("aten::broadcast_shapes", "-", |_, args| broadcast(&args)),
+    op("aten::_infer_size", "-", |_, args| broadcast(&args)),
+    op("prim::awaitable_nowait", "-", |_, mut args| {
         Ok(IValue::Future(Future { outcome: Ok(args.take(0)) }.into()))
     }),
-    ("prim::awaitable_wait", "-", |_, args| waited(&args)),
-    ("aten::is_scripting", "-", |_, _| Ok(Bool(true))),
+    op("prim::awaitable_wait", "-", |_, args| waited(&args)),
+    op("aten::is_scripting", "-", |_, _| Ok(Bool(true))),
 ];
 
 fn waited(args: &Args<'_>) -> Result {

@@ -1,10 +1,11 @@
 //! What names stretches of a program for a profiler: nothing happens here.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
 use sconce_kernels::{DType, Tensor};
 
 use crate::bytecode::interpreter::Machine;
 use crate::error::Error;
-use crate::ops::Table;
 use crate::ops::tensor::operands::made;
 use crate::value::ivalue::{IValue, Object};
 use crate::value::shared::Shared;
@@ -12,10 +13,10 @@ use crate::value::shared::Shared;
 const RECORD: &str = "__torch__.torch.classes.profiler._RecordFunction";
 
 pub(crate) const TABLE: Table = &[
-    ("profiler::_record_function_enter_new", "-", |machine, _| Ok(record(machine)?)),
+    op("profiler::_record_function_enter_new", "-", |machine, _| Ok(record(machine)?)),
     // The old way: a tensor stands for the record.
-    ("profiler::_record_function_enter", "-", |_, _| made(Tensor::zeros(&[1], DType::UInt8))),
-    ("profiler::_record_function_exit", "- _RecordFunction", |_, _| Ok(IValue::None)),
+    op("profiler::_record_function_enter", "-", |_, _| made(Tensor::zeros(&[1], DType::UInt8))),
+    op("profiler::_record_function_exit", "- _RecordFunction", |_, _| Ok(IValue::None)),
 ];
 
 /// An object of the class that a `with` statement holds.

@@ -1,12 +1,15 @@
 //! Sorting of lists.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::result_strides::ResultStrides;
 use std::cmp::Ordering;
 
 use sconce_kernels::BinaryOp;
 
 use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool, Float, Int, Str};
 use crate::value::ivalue::List;
 use crate::value::shared::Shared;
@@ -14,13 +17,13 @@ use crate::value::shared::Shared;
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::sort", "int float bool str Tensor any", |machine, args| {
+    op("aten::sort", "int float bool str Tensor any", |machine, args| {
         let list = args.list(0)?;
         let sorted = sorted(machine, &list, args.bool(1)?)?;
         list.write().items = sorted;
         Ok(IValue::None)
-    }),
-    ("aten::sorted", "int float bool str Tensor any", |machine, args: Args<'_>| {
+    }).strides(ResultStrides::Copy),
+    op("aten::sorted", "int float bool str Tensor any", |machine, args: Args<'_>| {
         let list = args.list(0)?;
         let items = sorted(machine, &list, false)?;
         let element = list.read().element.clone();

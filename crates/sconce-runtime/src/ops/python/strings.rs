@@ -1,40 +1,43 @@
 //! Strings. TorchScript's are bytes: what would cut a character in two is refused.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_ir::Type;
 
 use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
 use crate::ops::python::lists::slice;
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::len", "str", |_, args| Ok(Int(args.str(0)?.len() as i64))),
-    ("aten::add", "str", |machine, args| {
+    op("aten::len", "str", |_, args| Ok(Int(args.str(0)?.len() as i64))),
+    op("aten::add", "str", |machine, args| {
         let (a, b) = (args.str(0)?, args.str(1)?);
         // It is put together, and then copied to its place.
         machine.budget.check_text(2 * (a.len() + b.len()))?;
         Ok(IValue::str([&*a, &*b].concat()))
-    }),
-    ("aten::__getitem__", "str", string_index),
-    ("prim::StringIndex", "-", string_index),
-    ("aten::__contains__", "str_list", |_, args| contains(&args)),
-    ("aten::slice", "str", |machine, args| {
+    }).strides(ResultStrides::Numbers),
+    op("aten::__getitem__", "str", string_index),
+    op("prim::StringIndex", "-", string_index),
+    op("aten::__contains__", "str_list", |_, args| contains(&args)),
+    op("aten::slice", "str", |machine, args| {
         let text = args.str(0)?;
         machine.budget.check_text(2 * text.len())?;
         let (start, end) = (args.optional_int(1)?, args.optional_int(2)?);
         let places = slice(start, end, args.int(3)?, text.len())?;
         text_of(places.filter_map(|at| text.as_bytes().get(at).copied()).collect())
     }),
-    ("aten::list", "-", |machine, args| {
+    op("aten::list", "-", |machine, args| {
         let text = args.str(0)?;
         check_strings(machine, text.len(), 0)?;
         let items: Result<Vec<IValue>> = text.bytes().map(|byte| text_of(vec![byte])).collect();
         Ok(IValue::list(Type::Str, items?))
     }),
-    ("aten::ord", "-", |_, args| {
+    op("aten::ord", "-", |_, args| {
         let text = args.str(0)?;
         match text.as_bytes() {
             [byte] => Ok(Int(i64::from(*byte))),
@@ -44,7 +47,7 @@ pub(crate) const TABLE: Table = &[
             ))),
         }
     }),
-    ("aten::chr", "-", |_, args| {
+    op("aten::chr", "-", |_, args| {
         let code = args.int(0)?;
         if !(0..0x11_0000).contains(&code) {
             let message = format!("chr() arg not in range(0x110000), found {code}");
@@ -52,15 +55,15 @@ pub(crate) const TABLE: Table = &[
         }
         text_of(vec![code as u8])
     }),
-    ("aten::bin", "-", |_, args| prefixed(args.int(0)?, "0b", |a| format!("{a:b}"))),
-    ("aten::oct", "-", |_, args| prefixed(args.int(0)?, "0o", |a| format!("{a:o}"))),
-    ("aten::hex", "-", |_, args| prefixed(args.int(0)?, "0x", |a| format!("{a:x}"))),
-    ("aten::upper", "-", |machine, args| map(machine, &args, |text| text.to_ascii_uppercase())),
-    ("aten::lower", "-", |machine, args| map(machine, &args, |text| text.to_ascii_lowercase())),
-    ("aten::swapcase", "-", |machine, args| {
+    op("aten::bin", "-", |_, args| prefixed(args.int(0)?, "0b", |a| format!("{a:b}"))),
+    op("aten::oct", "-", |_, args| prefixed(args.int(0)?, "0o", |a| format!("{a:o}"))),
+    op("aten::hex", "-", |_, args| prefixed(args.int(0)?, "0x", |a| format!("{a:x}"))),
+    op("aten::upper", "-", |machine, args| map(machine, &args, |text| text.to_ascii_uppercase())),
+    op("aten::lower", "-", |machine, args| map(machine, &args, |text| text.to_ascii_lowercase())),
+    op("aten::swapcase", "-", |machine, args| {
         map(machine, &args, |text| each(text, |_, c| swapped(c)))
     }),
-    ("aten::capitalize", "-", |machine, args| {
+    op("aten::capitalize", "-", |machine, args| {
         map(machine, &args, |text| {
             let mut first = true;
             each(text, |_, c| match std::mem::take(&mut first) {
@@ -69,7 +72,7 @@ pub(crate) const TABLE: Table = &[
             })
         })
     }),
-    ("aten::title", "-", |machine, args| {
+    op("aten::title", "-", |machine, args| {
         map(machine, &args, |text| {
             each(text, |before, c| match before.is_some_and(|c| c.is_ascii_alphabetic()) {
                 true => c.to_ascii_lowercase(),
@@ -77,19 +80,19 @@ pub(crate) const TABLE: Table = &[
             })
         })
     }),
-    ("aten::isupper", "-", |_, args| {
+    op("aten::isupper", "-", |_, args| {
         cased(&args, |c| c.is_ascii_uppercase(), |c| c.is_ascii_lowercase())
     }),
-    ("aten::islower", "-", |_, args| {
+    op("aten::islower", "-", |_, args| {
         cased(&args, |c| c.is_ascii_lowercase(), |c| c.is_ascii_uppercase())
     }),
-    ("aten::isalpha", "-", |_, args| every(&args, |c| c.is_ascii_alphabetic())),
-    ("aten::isdigit", "-", |_, args| every(&args, |c| c.is_ascii_digit())),
-    ("aten::isdecimal", "-", |_, args| every(&args, |c| c.is_ascii_digit())),
-    ("aten::isnumeric", "-", |_, args| every(&args, |c| c.is_ascii_digit())),
-    ("aten::isalnum", "-", |_, args| every(&args, |c| c.is_ascii_alphanumeric())),
-    ("aten::isspace", "-", |_, args| every(&args, is_space)),
-    ("aten::isidentifier", "-", |_, args| {
+    op("aten::isalpha", "-", |_, args| every(&args, |c| c.is_ascii_alphabetic())),
+    op("aten::isdigit", "-", |_, args| every(&args, |c| c.is_ascii_digit())),
+    op("aten::isdecimal", "-", |_, args| every(&args, |c| c.is_ascii_digit())),
+    op("aten::isnumeric", "-", |_, args| every(&args, |c| c.is_ascii_digit())),
+    op("aten::isalnum", "-", |_, args| every(&args, |c| c.is_ascii_alphanumeric())),
+    op("aten::isspace", "-", |_, args| every(&args, is_space)),
+    op("aten::isidentifier", "-", |_, args| {
         let text = args.str(0)?;
         Ok(Bool(
             !text.is_empty()
@@ -97,30 +100,30 @@ pub(crate) const TABLE: Table = &[
                 && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'),
         ))
     }),
-    ("aten::istitle", "-", |_, args| Ok(Bool(is_title(&args.str(0)?)))),
-    ("aten::isprintable", "-", |_, args| {
+    op("aten::istitle", "-", |_, args| Ok(Bool(is_title(&args.str(0)?)))),
+    op("aten::isprintable", "-", |_, args| {
         Ok(Bool(args.str(0)?.bytes().all(|byte| (32..127).contains(&byte))))
     }),
-    ("aten::strip", "-", |machine, args| strip(machine, &args, true, true)),
-    ("aten::lstrip", "-", |machine, args| strip(machine, &args, true, false)),
-    ("aten::rstrip", "-", |machine, args| strip(machine, &args, false, true)),
-    ("aten::startswith", "-", |_, args| {
+    op("aten::strip", "-", |machine, args| strip(machine, &args, true, true)),
+    op("aten::lstrip", "-", |machine, args| strip(machine, &args, true, false)),
+    op("aten::rstrip", "-", |machine, args| strip(machine, &args, false, true)),
+    op("aten::startswith", "-", |_, args| {
         let (text, part) = (args.str(0)?, args.str(1)?);
         Ok(Bool(
             window(&args, &text, 2)?.is_some_and(|(_, window)| window.starts_with(part.as_bytes())),
         ))
     }),
-    ("aten::endswith", "-", |_, args| {
+    op("aten::endswith", "-", |_, args| {
         let (text, part) = (args.str(0)?, args.str(1)?);
         Ok(Bool(
             window(&args, &text, 2)?.is_some_and(|(_, window)| window.ends_with(part.as_bytes())),
         ))
     }),
-    ("aten::find", "-", |_, args| Ok(Int(find(&args, false)?.map_or(-1, |at| at as i64)))),
-    ("aten::rfind", "-", |_, args| Ok(Int(find(&args, true)?.map_or(-1, |at| at as i64)))),
-    ("aten::index", "str", |_, args| found(find(&args, false)?)),
-    ("aten::rindex", "-", |_, args| found(find(&args, true)?)),
-    ("aten::count", "-", |_, args| {
+    op("aten::find", "-", |_, args| Ok(Int(find(&args, false)?.map_or(-1, |at| at as i64)))),
+    op("aten::rfind", "-", |_, args| Ok(Int(find(&args, true)?.map_or(-1, |at| at as i64)))),
+    op("aten::index", "str", |_, args| found(find(&args, false)?)).strides(ResultStrides::Indexed),
+    op("aten::rindex", "-", |_, args| found(find(&args, true)?)),
+    op("aten::count", "-", |_, args| {
         let (text, part) = (args.str(0)?, args.str(1)?);
         if part.is_empty() {
             return Err(Raise::unsupported("counting empty strings"));
@@ -134,8 +137,8 @@ pub(crate) const TABLE: Table = &[
         }
         Ok(Int(count))
     }),
-    ("aten::replace", "-", replace),
-    ("aten::join", "-", |machine, args| {
+    op("aten::replace", "-", replace),
+    op("aten::join", "-", |machine, args| {
         let (separator, list) = (args.str(0)?, args.list(1)?);
         let list = list.read();
         let mut length = 0_usize;
@@ -157,7 +160,7 @@ pub(crate) const TABLE: Table = &[
         }
         Ok(IValue::str(out))
     }),
-    ("aten::split", "str", |machine, args| {
+    op("aten::split", "str", |machine, args| {
         let text = args.str(0)?;
         if args.get(1).is_none() {
             let count = text.split(is_space).filter(|word| !word.is_empty()).count();
@@ -168,17 +171,17 @@ pub(crate) const TABLE: Table = &[
         check_split(machine, &text, &by)?;
         split(&text, &by, args.int(2)?)
     }),
-    ("aten::rsplit", "-", |machine, args| {
+    op("aten::rsplit", "-", |machine, args| {
         let (text, by) = (args.str(0)?, args.str(1)?);
         check_split(machine, &text, &by)?;
         rsplit(&text, &by, args.int(2)?)
     }),
-    ("aten::splitlines", "-", |machine, args| {
+    op("aten::splitlines", "-", |machine, args| {
         let text = args.str(0)?;
         check_strings(machine, 2 * text.matches(['\n', '\r']).count(), text.len())?;
         lines(&text, args.bool(1)?)
     }),
-    ("aten::partition", "-", |machine, args| {
+    op("aten::partition", "-", |machine, args| {
         let (text, by) = (args.str(0)?, args.str(1)?);
         machine.budget.check_text(text.len())?;
         Ok(match text.split_once(&*by) {
@@ -186,7 +189,7 @@ pub(crate) const TABLE: Table = &[
             None => three(&text, "", ""),
         })
     }),
-    ("aten::rpartition", "-", |machine, args| {
+    op("aten::rpartition", "-", |machine, args| {
         let (text, by) = (args.str(0)?, args.str(1)?);
         machine.budget.check_text(text.len())?;
         Ok(match text.rsplit_once(&*by) {
@@ -194,16 +197,16 @@ pub(crate) const TABLE: Table = &[
             None => three("", "", &text),
         })
     }),
-    ("aten::center", "-", |machine, args| {
+    op("aten::center", "-", |machine, args| {
         pad(machine, &args, |missing, width| {
             // Where the padding is odd, Python puts one more on the left when the width is odd.
             let left = missing / 2 + (missing & width & 1);
             (left, missing - left)
         })
     }),
-    ("aten::ljust", "-", |machine, args| pad(machine, &args, |missing, _| (0, missing))),
-    ("aten::rjust", "-", |machine, args| pad(machine, &args, |missing, _| (missing, 0))),
-    ("aten::zfill", "-", |machine, args| {
+    op("aten::ljust", "-", |machine, args| pad(machine, &args, |missing, _| (0, missing))),
+    op("aten::rjust", "-", |machine, args| pad(machine, &args, |missing, _| (missing, 0))),
+    op("aten::zfill", "-", |machine, args| {
         let text = args.str(0)?;
         let width = usize::try_from(args.int(1)?).unwrap_or(0);
         machine.budget.check_text(width.max(text.len()).saturating_mul(2))?;
@@ -211,7 +214,7 @@ pub(crate) const TABLE: Table = &[
         let zeros = "0".repeat(width.saturating_sub(text.len()));
         Ok(IValue::str(zeros + &text))
     }),
-    ("aten::expandtabs", "-", |machine, args| {
+    op("aten::expandtabs", "-", |machine, args| {
         let size = usize::try_from(args.int(1)?).unwrap_or(0);
         let text = args.str(0)?;
         // How far it goes is known before it is made.

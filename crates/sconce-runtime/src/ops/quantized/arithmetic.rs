@@ -1,105 +1,107 @@
 //! Maths on quantized tensors.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
 use sconce_kernels as kernels;
 use sconce_kernels::{BatchNorm, BinaryOp, Tensor, UnaryOp};
 
 use crate::error::Raise;
 use crate::ops::quantized::layers::output;
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("quantized::add", "-", |_, args| added(&args, false)),
-    ("quantized::add_relu", "-", |_, args| added(&args, true)),
-    ("quantized::mul", "-", |_, args| multiplied(&args, false)),
-    ("quantized::mul_relu", "-", |_, args| multiplied(&args, true)),
-    ("quantized::cat", "-", |_, args| joined(&args, false)),
-    ("quantized::cat_relu", "-", |_, args| joined(&args, true)),
-    ("quantized::hardswish", "-", |_, args| {
+    op("quantized::add", "-", |_, args| added(&args, false)),
+    op("quantized::add_relu", "-", |_, args| added(&args, true)),
+    op("quantized::mul", "-", |_, args| multiplied(&args, false)),
+    op("quantized::mul_relu", "-", |_, args| multiplied(&args, true)),
+    op("quantized::cat", "-", |_, args| joined(&args, false)),
+    op("quantized::cat_relu", "-", |_, args| joined(&args, true)),
+    op("quantized::hardswish", "-", |_, args| {
         pointwise(&args, [1, 2], |x| kernels::unary(UnaryOp::Hardswish, x))
     }),
-    ("quantized::sigmoid", "-", |_, args| {
+    op("quantized::sigmoid", "-", |_, args| {
         pointwise(&args, [1, 2], |x| kernels::unary(UnaryOp::Sigmoid, x))
     }),
-    ("quantized::leaky_relu", "-", |_, args| {
+    op("quantized::leaky_relu", "-", |_, args| {
         let slope = args.scalar(1)?;
         if args.bool(2)? {
             return Err(Raise::unsupported("quantized::leaky_relu in place"));
         }
         pointwise(&args, [3, 4], |x| kernels::leaky_relu(x, slope))
     }),
-    ("quantized::add", "Scalar", |_, args| add_scalar(&args, false)),
-    ("quantized::add_relu", "Scalar", |_, args| add_scalar(&args, true)),
-    ("quantized::add_scalar", "- Tensor", |_, args| add_scalar(&args, false)),
-    ("quantized::add_scalar_relu", "- Tensor", |_, args| add_scalar(&args, true)),
-    ("quantized::mul", "Scalar", |_, args| mul_scalar(&args, false)),
-    ("quantized::mul_relu", "Scalar", |_, args| mul_scalar(&args, true)),
-    ("quantized::mul_scalar", "- Tensor", |_, args| mul_scalar(&args, false)),
-    ("quantized::mul_scalar_relu", "- Tensor", |_, args| mul_scalar(&args, true)),
-    ("quantized::matmul", "-", |_, args| {
+    op("quantized::add", "Scalar", |_, args| add_scalar(&args, false)),
+    op("quantized::add_relu", "Scalar", |_, args| add_scalar(&args, true)),
+    op("quantized::add_scalar", "- Tensor", |_, args| add_scalar(&args, false)),
+    op("quantized::add_scalar_relu", "- Tensor", |_, args| add_scalar(&args, true)),
+    op("quantized::mul", "Scalar", |_, args| mul_scalar(&args, false)),
+    op("quantized::mul_relu", "Scalar", |_, args| mul_scalar(&args, true)),
+    op("quantized::mul_scalar", "- Tensor", |_, args| mul_scalar(&args, false)),
+    op("quantized::mul_scalar_relu", "- Tensor", |_, args| mul_scalar(&args, true)),
+    op("quantized::matmul", "-", |_, args| {
         let output = output(&args, [2, 3], false)?;
         made(kernels::quantized_matmul(args.tensor(0)?, args.tensor(1)?, output))
     }),
-    ("quantized::clamp", "-", |_, args| {
+    op("quantized::clamp", "-", |_, args| {
         let (low, high) = (args.optional_real(1)?, args.optional_real(2)?);
         made(kernels::quantized_clamp(args.tensor(0)?, low, high))
     }),
-    ("quantized::relu6", "-", |_, args| {
+    op("quantized::relu6", "-", |_, args| {
         if args.bool(1)? {
             return Err(Raise::unsupported("quantized::relu6 in place"));
         }
         made(kernels::quantized_clamp(args.tensor(0)?, Some(0.0), Some(6.0)))
     }),
-    ("quantized::threshold", "-", |_, args| {
+    op("quantized::threshold", "-", |_, args| {
         made(kernels::quantized_threshold(args.tensor(0)?, args.scalar(1)?, args.scalar(2)?))
     }),
-    ("quantized::elu", "-", |_, args| {
+    op("quantized::elu", "-", |_, args| {
         let (alpha, scale, input_scale) = (args.real(3)?, args.real(4)?, args.real(5)?);
         pointwise(&args, [1, 2], |x| kernels::elu(x, alpha, scale, input_scale))
     }),
-    ("quantized::celu", "-", |_, args| {
+    op("quantized::celu", "-", |_, args| {
         let alpha = args.real(3)?;
         pointwise(&args, [1, 2], |x| kernels::celu(x, alpha))
     }),
-    ("quantized::prelu", "-", |_, args| {
+    op("quantized::prelu", "-", |_, args| {
         let weight = kernels::dequantize(args.tensor(1)?).map_err(kernel)?;
         pointwise(&args, [2, 3], |x| kernels::prelu(x, &weight))
     }),
-    ("quantized::softmax", "-", |_, args| {
+    op("quantized::softmax", "-", |_, args| {
         let dim = args.int(1)?;
         pointwise(&args, [2, 3], |x| kernels::softmax(x, dim))
     }),
-    ("quantized::max_pool1d", "-", |_, args| crate::ops::nn::pool::max_pool(&args, 1)),
-    ("quantized::max_pool2d", "-", |_, args| crate::ops::nn::pool::max_pool(&args, 2)),
-    ("quantized::batch_norm", "-", |_, args| batch_norm(&args, false)),
-    ("quantized::batch_norm1d", "-", |_, args| batch_norm(&args, false)),
-    ("quantized::batch_norm2d", "-", |_, args| batch_norm(&args, false)),
-    ("quantized::batch_norm3d", "-", |_, args| batch_norm(&args, false)),
-    ("quantized::batch_norm_relu", "-", |_, args| batch_norm(&args, true)),
-    ("quantized::batch_norm1d_relu", "-", |_, args| batch_norm(&args, true)),
-    ("quantized::batch_norm2d_relu", "-", |_, args| batch_norm(&args, true)),
-    ("quantized::batch_norm3d_relu", "-", |_, args| batch_norm(&args, true)),
-    ("quantized::layer_norm", "-", |_, args| {
+    op("quantized::max_pool1d", "-", |_, args| crate::ops::nn::pool::max_pool(&args, 1)),
+    op("quantized::max_pool2d", "-", |_, args| crate::ops::nn::pool::max_pool(&args, 2)),
+    op("quantized::batch_norm", "-", |_, args| batch_norm(&args, false)),
+    op("quantized::batch_norm1d", "-", |_, args| batch_norm(&args, false)),
+    op("quantized::batch_norm2d", "-", |_, args| batch_norm(&args, false)),
+    op("quantized::batch_norm3d", "-", |_, args| batch_norm(&args, false)),
+    op("quantized::batch_norm_relu", "-", |_, args| batch_norm(&args, true)),
+    op("quantized::batch_norm1d_relu", "-", |_, args| batch_norm(&args, true)),
+    op("quantized::batch_norm2d_relu", "-", |_, args| batch_norm(&args, true)),
+    op("quantized::batch_norm3d_relu", "-", |_, args| batch_norm(&args, true)),
+    op("quantized::layer_norm", "-", |_, args| {
         let (shape, eps) = (args.ints(1)?, args.real(4)?);
         let (weight, bias) = (args.optional_tensor(2)?, args.optional_tensor(3)?);
         pointwise(&args, [5, 6], |x| kernels::layer_norm(x, &shape, weight, bias, eps))
     }),
-    ("quantized::group_norm", "-", |_, args| {
+    op("quantized::group_norm", "-", |_, args| {
         let (groups, eps) = (args.int(1)?, args.real(4)?);
         let (weight, bias) = (args.optional_tensor(2)?, args.optional_tensor(3)?);
         pointwise(&args, [5, 6], |x| kernels::group_norm(x, groups, weight, bias, eps))
     }),
-    ("quantized::instance_norm", "-", |_, args| {
+    op("quantized::instance_norm", "-", |_, args| {
         let channels = args.tensor(0)?.size(1).map_err(kernel)?;
         let (weight, bias, eps) =
             (args.optional_tensor(1)?, args.optional_tensor(2)?, args.real(3)?);
         // A group for each channel.
         pointwise(&args, [4, 5], |x| kernels::group_norm(x, channels, weight, bias, eps))
     }),
-    ("quantized::dropout", "-", |_, mut args| match args.bool(2)? {
+    op("quantized::dropout", "-", |_, mut args| match args.bool(2)? {
         false => Ok(args.take(0)),
         true => Err(Raise::unsupported("quantized::dropout in training")),
     }),

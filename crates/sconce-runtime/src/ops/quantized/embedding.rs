@@ -1,46 +1,48 @@
 //! Embeddings of rows that are quantized one by one.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
 use sconce_kernels as kernels;
 use sconce_kernels::{CodeBits, RowBags, Tensor};
 
 use crate::error::Raise;
 use crate::ops::tensor::operands::made;
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::program::packed_params::EmbeddingParams;
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("quantized::embedding_bag_prepack", "-", |machine, args| {
+    op("quantized::embedding_bag_prepack", "-", |machine, args| {
         EmbeddingParams::object(machine, args.tensor(0)?)
     }),
-    ("quantized::embedding_bag_unpack", "-", |_, args| {
+    op("quantized::embedding_bag_unpack", "-", |_, args| {
         Ok(IValue::Tensor(EmbeddingParams::of(args.get(0))?.weight))
     }),
-    ("quantized::embedding_bag_byte_prepack", "-", |_, args| prepacked(&args, CodeBits::Eight)),
-    ("quantized::embedding_bag_4bit_prepack", "-", |_, args| prepacked(&args, CodeBits::Four)),
-    ("quantized::embedding_bag_2bit_prepack", "-", |_, args| prepacked(&args, CodeBits::Two)),
-    ("quantized::embedding_bag_byte_unpack", "-", |_, args| {
+    op("quantized::embedding_bag_byte_prepack", "-", |_, args| prepacked(&args, CodeBits::Eight)),
+    op("quantized::embedding_bag_4bit_prepack", "-", |_, args| prepacked(&args, CodeBits::Four)),
+    op("quantized::embedding_bag_2bit_prepack", "-", |_, args| prepacked(&args, CodeBits::Two)),
+    op("quantized::embedding_bag_byte_unpack", "-", |_, args| {
         made(kernels::unpack_rows(args.tensor(0)?, CodeBits::Eight))
     }),
-    ("quantized::embedding_bag_4bit_unpack", "-", |_, args| {
+    op("quantized::embedding_bag_4bit_unpack", "-", |_, args| {
         made(kernels::unpack_rows(args.tensor(0)?, CodeBits::Four))
     }),
-    ("quantized::embedding_bag_2bit_unpack", "-", |_, args| {
+    op("quantized::embedding_bag_2bit_unpack", "-", |_, args| {
         made(kernels::unpack_rows(args.tensor(0)?, CodeBits::Two))
     }),
-    ("quantized::embedding_byte", "-", |_, args| embedding(&args, CodeBits::Eight)),
-    ("quantized::embedding_4bit", "-", |_, args| embedding(&args, CodeBits::Four)),
-    ("quantized::embedding_bag_byte", "-", |_, args| packed_bag(&args, CodeBits::Eight)),
-    ("quantized::embedding_bag_4bit", "-", |_, args| packed_bag(&args, CodeBits::Four)),
-    ("quantized::embedding_bag_byte_rowwise_offsets", "-", |_, args| {
+    op("quantized::embedding_byte", "-", |_, args| embedding(&args, CodeBits::Eight)),
+    op("quantized::embedding_4bit", "-", |_, args| embedding(&args, CodeBits::Four)),
+    op("quantized::embedding_bag_byte", "-", |_, args| packed_bag(&args, CodeBits::Eight)),
+    op("quantized::embedding_bag_4bit", "-", |_, args| packed_bag(&args, CodeBits::Four)),
+    op("quantized::embedding_bag_byte_rowwise_offsets", "-", |_, args| {
         bag(&args, args.tensor(0)?, CodeBits::Eight)
     }),
-    ("quantized::embedding_bag_4bit_rowwise_offsets", "-", |_, args| {
+    op("quantized::embedding_bag_4bit_rowwise_offsets", "-", |_, args| {
         bag(&args, args.tensor(0)?, CodeBits::Four)
     }),
-    ("quantized::embedding_bag_2bit_rowwise_offsets", "-", |_, args| {
+    op("quantized::embedding_bag_2bit_rowwise_offsets", "-", |_, args| {
         bag(&args, args.tensor(0)?, CodeBits::Two)
     }),
 ];

@@ -1,5 +1,8 @@
 //! Rounding as if quantized, and observing what ranges numbers have: what models trained for quantization do.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, FakeQuantizer, MemoryFormat, MovingRange, Scalar, Tensor};
 
@@ -7,27 +10,27 @@ use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
 use crate::ops::quantized::layers::{list, number};
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::fake_quantize_per_tensor_affine", "- tensor_qparams", |_, args| {
+    op("aten::fake_quantize_per_tensor_affine", "- tensor_qparams", |_, args| {
         Ok(IValue::Tensor(faked(&args, false)?.0))
-    }),
-    ("aten::fake_quantize_per_tensor_affine_cachemask", "-", |_, args| masked(&args, false)),
-    ("aten::fake_quantize_per_channel_affine", "-", |_, args| {
+    }).strides(ResultStrides::Copy),
+    op("aten::fake_quantize_per_tensor_affine_cachemask", "-", |_, args| masked(&args, false)),
+    op("aten::fake_quantize_per_channel_affine", "-", |_, args| {
         Ok(IValue::Tensor(faked(&args, true)?.0))
     }),
-    ("aten::fake_quantize_per_channel_affine_cachemask", "-", |_, args| masked(&args, true)),
-    ("aten::fused_moving_avg_obs_fake_quant", "-", |machine, args| {
+    op("aten::fake_quantize_per_channel_affine_cachemask", "-", |_, args| masked(&args, true)),
+    op("aten::fused_moving_avg_obs_fake_quant", "-", |machine, args| {
         if args.tensor(0)?.numel() == 0 {
             return made(args.tensor(0)?.copy_in(MemoryFormat::Preserve));
         }
         Ok(IValue::Tensor(observed(machine, &args)?.0))
-    }),
-    ("aten::_fused_moving_avg_obs_fq_helper", "-", |machine, args| pair(observed(machine, &args)?)),
+    }).strides(ResultStrides::Copy),
+    op("aten::_fused_moving_avg_obs_fq_helper", "-", |machine, args| pair(observed(machine, &args)?)).strides(ResultStrides::Copy),
 ];
 
 /// Rounded as if quantized, and what was within the range: scale and zero point are operands 1 and 2,

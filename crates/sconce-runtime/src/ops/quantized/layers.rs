@@ -1,24 +1,26 @@
 //! Quantized tensors and layers.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
 use sconce_kernels as kernels;
 use sconce_kernels::{ConvOptions, DType, OutputParameters, Quantizer, Tensor};
 
 use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
 use crate::ops::tensor::operands::{kernel, listed, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::program::packed_params::{Geometry, PackedParams};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::quantize_per_tensor", "- tensor_qparams", |_, args| {
+    op("aten::quantize_per_tensor", "- tensor_qparams", |_, args| {
         let quantizer =
             Quantizer::PerTensor { scale: number(&args, 1)?, zero_point: number(&args, 2)? as i64 };
         quantize(&args, quantizer, 3)
     }),
-    ("aten::quantize_per_channel", "-", |_, args| {
+    op("aten::quantize_per_channel", "-", |_, args| {
         let axis = args.int(3)?;
         let dims = args.tensor(0)?.dim();
         let axis = kernels::layout::wrap_dim(axis, dims).map_err(kernel)?;
@@ -44,7 +46,7 @@ pub(crate) const TABLE: Table = &[
         };
         quantize(&args, quantizer, 4)
     }),
-    ("aten::quantize_per_tensor", "tensors", |_, args| {
+    op("aten::quantize_per_tensor", "tensors", |_, args| {
         let (scales, zero_points) = (args.tensor(1)?, args.tensor(2)?);
         let scales: Vec<f64> = list(scales, DType::Float64)?;
         let zero_points: Vec<i64> = list(zero_points, DType::Int64)?;
@@ -58,7 +60,7 @@ pub(crate) const TABLE: Table = &[
             .collect(),
         )
     }),
-    ("aten::quantize_per_tensor_dynamic", "-", |_, args| {
+    op("aten::quantize_per_tensor_dynamic", "-", |_, args| {
         let (input, dtype) = (args.tensor(0)?, args.dtype(1)?.unwrap_or(DType::QUInt8));
         if dtype != DType::QUInt8 {
             return Err(Raise::unsupported(
@@ -69,65 +71,65 @@ pub(crate) const TABLE: Table = &[
             kernels::choose_parameters(input, args.bool(2)?).map_err(kernel)?;
         made(kernels::quantize(input, Quantizer::PerTensor { scale, zero_point }, dtype))
     }),
-    ("aten::_choose_qparams_per_tensor", "-", |_, args| {
+    op("aten::_choose_qparams_per_tensor", "-", |_, args| {
         let (scale, zero_point) =
             kernels::choose_parameters(args.tensor(0)?, args.bool(1)?).map_err(kernel)?;
         Ok(IValue::tuple(vec![IValue::Float(scale), IValue::Int(zero_point)]))
     }),
-    ("aten::dequantize", "tensors", |_, args| {
+    op("aten::dequantize", "tensors", |_, args| {
         listed(args.tensors(0)?.iter().map(kernels::dequantize).collect())
     }),
-    ("aten::dequantize", "self tensor", |_, args| made(kernels::dequantize(args.tensor(0)?))),
-    ("aten::int_repr", "-", |_, args| made(kernels::int_repr(args.tensor(0)?))),
-    ("aten::q_scale", "-", |_, args| {
+    op("aten::dequantize", "self tensor", |_, args| made(kernels::dequantize(args.tensor(0)?))),
+    op("aten::int_repr", "-", |_, args| made(kernels::int_repr(args.tensor(0)?))),
+    op("aten::q_scale", "-", |_, args| {
         Ok(IValue::Float(kernels::per_tensor(args.tensor(0)?).map_err(kernel)?.0))
     }),
-    ("aten::q_zero_point", "-", |_, args| {
+    op("aten::q_zero_point", "-", |_, args| {
         Ok(IValue::Int(kernels::per_tensor(args.tensor(0)?).map_err(kernel)?.1))
     }),
-    ("aten::q_per_channel_scales", "-", |_, args| {
+    op("aten::q_per_channel_scales", "-", |_, args| {
         Ok(IValue::Tensor(per_channel(args.tensor(0)?)?.0))
     }),
-    ("aten::q_per_channel_zero_points", "-", |_, args| {
+    op("aten::q_per_channel_zero_points", "-", |_, args| {
         Ok(IValue::Tensor(per_channel(args.tensor(0)?)?.1))
     }),
-    ("aten::q_per_channel_axis", "-", |_, args| Ok(IValue::Int(per_channel(args.tensor(0)?)?.2))),
-    ("quantized::linear", "-", |_, args| linear(&args, false)),
-    ("quantized::linear_relu", "-", |_, args| linear(&args, true)),
-    ("quantized::linear_dynamic", "-", |_, args| linear_dynamic(&args, false)),
-    ("quantized::linear_relu_dynamic", "-", |_, args| linear_dynamic(&args, true)),
-    ("quantized::linear_dynamic_fp16", "-", |_, args| linear_half(&args, false)),
-    ("quantized::linear_relu_dynamic_fp16", "-", |_, args| linear_half(&args, true)),
-    ("quantized::linear_dynamic_fp16_unpacked_weight", "-", |_, args| {
+    op("aten::q_per_channel_axis", "-", |_, args| Ok(IValue::Int(per_channel(args.tensor(0)?)?.2))),
+    op("quantized::linear", "-", |_, args| linear(&args, false)),
+    op("quantized::linear_relu", "-", |_, args| linear(&args, true)),
+    op("quantized::linear_dynamic", "-", |_, args| linear_dynamic(&args, false)),
+    op("quantized::linear_relu_dynamic", "-", |_, args| linear_dynamic(&args, true)),
+    op("quantized::linear_dynamic_fp16", "-", |_, args| linear_half(&args, false)),
+    op("quantized::linear_relu_dynamic_fp16", "-", |_, args| linear_half(&args, true)),
+    op("quantized::linear_dynamic_fp16_unpacked_weight", "-", |_, args| {
         made(kernels::half_linear(args.tensor(0)?, args.tensor(1)?, args.optional_tensor(2)?))
     }),
-    ("quantized::linear_prepack", "-", linear_prepack),
-    ("quantized::linear_prepack_fp16", "-", linear_prepack),
-    ("quantized::linear_unpack", "-", |_, args| unpacked(&args)),
-    ("quantized::linear_unpack_fp16", "-", |_, args| unpacked(&args)),
-    ("quantized::conv1d", "-", |_, args| conv(&args, false)),
-    ("quantized::conv1d_relu", "-", |_, args| conv(&args, true)),
-    ("quantized::conv2d", "new", |_, args| conv(&args, false)),
-    ("quantized::conv2d_relu", "new", |_, args| conv(&args, true)),
-    ("quantized::conv3d", "new", |_, args| conv(&args, false)),
-    ("quantized::conv3d_relu", "new", |_, args| conv(&args, true)),
-    ("quantized::conv_transpose1d", "-", |_, args| conv(&args, false)),
-    ("quantized::conv_transpose2d", "-", |_, args| conv(&args, false)),
-    ("quantized::conv_transpose3d", "-", |_, args| conv(&args, false)),
-    ("quantized::conv1d_dynamic", "-", |_, args| conv_dynamic(&args)),
-    ("quantized::conv2d_dynamic", "-", |_, args| conv_dynamic(&args)),
-    ("quantized::conv3d_dynamic", "-", |_, args| conv_dynamic(&args)),
-    ("quantized::conv_transpose1d_dynamic", "-", |_, args| conv_dynamic(&args)),
-    ("quantized::conv_transpose2d_dynamic", "-", |_, args| conv_dynamic(&args)),
-    ("quantized::conv_transpose3d_dynamic", "-", |_, args| conv_dynamic(&args)),
-    ("quantized::conv1d_prepack", "-", prepack),
-    ("quantized::conv2d_prepack", "-", prepack),
-    ("quantized::conv3d_prepack", "-", prepack),
-    ("quantized::conv_transpose1d_prepack", "-", prepack_transposed),
-    ("quantized::conv_transpose2d_prepack", "-", prepack_transposed),
-    ("quantized::conv_transpose3d_prepack", "-", prepack_transposed),
-    ("quantized::conv2d_unpack", "-", |_, args| unpacked(&args)),
-    ("quantized::conv3d_unpack", "-", |_, args| unpacked(&args)),
+    op("quantized::linear_prepack", "-", linear_prepack),
+    op("quantized::linear_prepack_fp16", "-", linear_prepack),
+    op("quantized::linear_unpack", "-", |_, args| unpacked(&args)),
+    op("quantized::linear_unpack_fp16", "-", |_, args| unpacked(&args)),
+    op("quantized::conv1d", "-", |_, args| conv(&args, false)),
+    op("quantized::conv1d_relu", "-", |_, args| conv(&args, true)),
+    op("quantized::conv2d", "new", |_, args| conv(&args, false)),
+    op("quantized::conv2d_relu", "new", |_, args| conv(&args, true)),
+    op("quantized::conv3d", "new", |_, args| conv(&args, false)),
+    op("quantized::conv3d_relu", "new", |_, args| conv(&args, true)),
+    op("quantized::conv_transpose1d", "-", |_, args| conv(&args, false)),
+    op("quantized::conv_transpose2d", "-", |_, args| conv(&args, false)),
+    op("quantized::conv_transpose3d", "-", |_, args| conv(&args, false)),
+    op("quantized::conv1d_dynamic", "-", |_, args| conv_dynamic(&args)),
+    op("quantized::conv2d_dynamic", "-", |_, args| conv_dynamic(&args)),
+    op("quantized::conv3d_dynamic", "-", |_, args| conv_dynamic(&args)),
+    op("quantized::conv_transpose1d_dynamic", "-", |_, args| conv_dynamic(&args)),
+    op("quantized::conv_transpose2d_dynamic", "-", |_, args| conv_dynamic(&args)),
+    op("quantized::conv_transpose3d_dynamic", "-", |_, args| conv_dynamic(&args)),
+    op("quantized::conv1d_prepack", "-", prepack),
+    op("quantized::conv2d_prepack", "-", prepack),
+    op("quantized::conv3d_prepack", "-", prepack),
+    op("quantized::conv_transpose1d_prepack", "-", prepack_transposed),
+    op("quantized::conv_transpose2d_prepack", "-", prepack_transposed),
+    op("quantized::conv_transpose3d_prepack", "-", prepack_transposed),
+    op("quantized::conv2d_unpack", "-", |_, args| unpacked(&args)),
+    op("quantized::conv3d_unpack", "-", |_, args| unpacked(&args)),
 ];
 
 pub(crate) fn number(args: &Args<'_>, index: usize) -> Result<f64> {

@@ -1,5 +1,7 @@
 //! Recurrent layers and cells whose weights are quantized, or halves; inputs are floats.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
 use sconce_kernels as kernels;
 use sconce_kernels::{Cell, Dropout, Tensor};
 
@@ -7,24 +9,24 @@ use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
 use crate::ops::nn::recurrent::{outputs, states, stepped, time_first};
 use crate::ops::tensor::operands::kernel;
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::program::packed_params::{CellParams, PackedParams};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::quantized_lstm", "input", |machine, args| layers(machine, &args, Cell::Lstm)),
-    ("aten::quantized_gru", "input", |machine, args| layers(machine, &args, Cell::Gru)),
-    ("quantized::quantized_lstm_cell_dynamic", "-", |_, args| step(&args, Cell::Lstm)),
-    ("quantized::quantized_gru_cell_dynamic", "-", |_, args| step(&args, Cell::Gru)),
-    ("quantized::quantized_rnn_tanh_cell_dynamic", "-", |_, args| step(&args, Cell::Tanh)),
-    ("quantized::quantized_rnn_relu_cell_dynamic", "-", |_, args| step(&args, Cell::Relu)),
-    ("quantized::make_quantized_cell_params_dynamic", "-", |machine, mut args| {
+    op("aten::quantized_lstm", "input", |machine, args| layers(machine, &args, Cell::Lstm)),
+    op("aten::quantized_gru", "input", |machine, args| layers(machine, &args, Cell::Gru)),
+    op("quantized::quantized_lstm_cell_dynamic", "-", |_, args| step(&args, Cell::Lstm)),
+    op("quantized::quantized_gru_cell_dynamic", "-", |_, args| step(&args, Cell::Gru)),
+    op("quantized::quantized_rnn_tanh_cell_dynamic", "-", |_, args| step(&args, Cell::Tanh)),
+    op("quantized::quantized_rnn_relu_cell_dynamic", "-", |_, args| step(&args, Cell::Relu)),
+    op("quantized::make_quantized_cell_params_dynamic", "-", |machine, mut args| {
         let reduce_range = args.take(4);
         CellParams::object(machine, args.take(0), args.take(1), reduce_range)
     }),
-    ("quantized::make_quantized_cell_params_fp16", "-", |machine, mut args| {
+    op("quantized::make_quantized_cell_params_fp16", "-", |machine, mut args| {
         CellParams::object(machine, args.take(0), args.take(1), IValue::None)
     }),
 ];

@@ -1,46 +1,49 @@
 //! What tensors, devices and dtypes say of themselves. Tensors here are strided, lie in the CPU's memory
 //! and need no gradients.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::overlap::OverlapRule;
 use sconce_kernels::{DType, Operand, Scalar, Tensor, can_cast, promote_types, result_type};
 
 use crate::error::Raise;
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("prim::is_cpu", "-", |_, args| args.tensor(0).map(|_| Bool(true))),
-    ("prim::is_ipu", "-", |_, args| no(&args)),
-    ("prim::is_maia", "-", |_, args| no(&args)),
-    ("prim::is_meta", "-", |_, args| no(&args)),
-    ("prim::is_mkldnn", "-", |_, args| no(&args)),
-    ("prim::is_mps", "-", |_, args| no(&args)),
-    ("prim::is_mtia", "-", |_, args| no(&args)),
-    ("prim::is_sparse", "-", |_, args| no(&args)),
-    ("prim::is_sparse_csr", "-", |_, args| no(&args)),
-    ("prim::is_vulkan", "-", |_, args| no(&args)),
-    ("prim::is_xla", "-", |_, args| no(&args)),
-    ("prim::is_xpu", "-", |_, args| no(&args)),
-    ("prim::layout", "-", |_, args| args.tensor(0).map(|_| Int(0))),
-    ("prim::name", "-", |_, args| args.tensor(0).map(|_| IValue::None)),
-    ("prim::itemsize", "-", |_, args| item_size(&args)),
-    ("prim::nbytes", "-", |_, args| {
+    op("prim::is_cpu", "-", |_, args| args.tensor(0).map(|_| Bool(true))),
+    op("prim::is_ipu", "-", |_, args| no(&args)),
+    op("prim::is_maia", "-", |_, args| no(&args)),
+    op("prim::is_meta", "-", |_, args| no(&args)),
+    op("prim::is_mkldnn", "-", |_, args| no(&args)),
+    op("prim::is_mps", "-", |_, args| no(&args)),
+    op("prim::is_mtia", "-", |_, args| no(&args)),
+    op("prim::is_sparse", "-", |_, args| no(&args)),
+    op("prim::is_sparse_csr", "-", |_, args| no(&args)),
+    op("prim::is_vulkan", "-", |_, args| no(&args)),
+    op("prim::is_xla", "-", |_, args| no(&args)),
+    op("prim::is_xpu", "-", |_, args| no(&args)),
+    op("prim::layout", "-", |_, args| args.tensor(0).map(|_| Int(0))),
+    op("prim::name", "-", |_, args| args.tensor(0).map(|_| IValue::None)),
+    op("prim::itemsize", "-", |_, args| item_size(&args)),
+    op("prim::nbytes", "-", |_, args| {
         let tensor = args.tensor(0)?;
         Ok(Int(tensor.numel() * tensor.dtype().item_size() as i64))
     }),
-    ("aten::element_size", "-", |_, args| item_size(&args)),
-    ("aten::is_conj", "-", |_, args| no(&args)),
-    ("aten::is_neg", "-", |_, args| no(&args)),
-    ("aten::is_inference", "-", |_, args| no(&args)),
-    ("aten::get_device", "-", |_, args| args.tensor(0).map(|_| Int(-1))),
-    ("aten::cpu", "-", |_, mut args| Ok(args.take(0))),
-    ("aten::_shape_as_tensor", "-", |_, args| {
+    op("aten::element_size", "-", |_, args| item_size(&args)),
+    op("aten::is_conj", "-", |_, args| no(&args)),
+    op("aten::is_neg", "-", |_, args| no(&args)),
+    op("aten::is_inference", "-", |_, args| no(&args)),
+    op("aten::get_device", "-", |_, args| args.tensor(0).map(|_| Int(-1))),
+    op("aten::cpu", "-", |_, mut args| Ok(args.take(0))),
+    op("aten::_shape_as_tensor", "-", |_, args| {
         let sizes = args.tensor(0)?.sizes();
         made(Tensor::from_slice(sizes, &[sizes.len() as i64]))
     }),
-    ("aten::copy_", "Tensor int float", |_, mut args| {
+    op("aten::copy_", "Tensor int float", |_, mut args| {
         let number;
         let source = match args.operand(1)? {
             Operand::Tensor(source) => source,
@@ -52,27 +55,27 @@ pub(crate) const TABLE: Table = &[
         args.tensor(0)?.copy_from(source).map_err(kernel)?;
         Ok(args.take(0))
     }),
-    ("aten::_no_grad_fill_", "-", |_, mut args| {
+    op("aten::_no_grad_fill_", "-", |_, mut args| {
         args.tensor(0)?.fill(args.scalar(1)?).map_err(kernel)?;
         Ok(args.take(0))
-    }),
-    ("aten::_no_grad_zero_", "-", |_, mut args| {
+    }).overlap(OverlapRule::Unchecked),
+    op("aten::_no_grad_zero_", "-", |_, mut args| {
         args.tensor(0)?.fill(Scalar::Int(0)).map_err(kernel)?;
         Ok(args.take(0))
-    }),
-    ("prim::NumToTensor", "bool", |_, args| made(own(args.scalar(0)?))),
-    ("aten::result_type", "Tensor Scalar Scalar_Tensor Scalar_Scalar", |_, args| {
+    }).overlap(OverlapRule::Unchecked),
+    op("prim::NumToTensor", "bool", |_, args| made(own(args.scalar(0)?))),
+    op("aten::result_type", "Tensor Scalar Scalar_Tensor Scalar_Scalar", |_, args| {
         Ok(number(result_type(&[args.operand(0)?, args.operand(1)?]).map_err(kernel)?))
     }),
-    ("aten::promote_types", "-", |_, args| {
+    op("aten::promote_types", "-", |_, args| {
         Ok(number(promote_types(dtype(&args, 0)?, dtype(&args, 1)?).map_err(kernel)?))
     }),
-    ("aten::can_cast", "-", |_, args| Ok(Bool(can_cast(dtype(&args, 0)?, dtype(&args, 1)?)))),
-    ("prim::type", "-", |_, args| {
+    op("aten::can_cast", "-", |_, args| Ok(Bool(can_cast(dtype(&args, 0)?, dtype(&args, 1)?)))),
+    op("prim::type", "-", |_, args| {
         let (kind, _) = device(&args)?;
         Ok(IValue::str(kind))
     }),
-    ("prim::index", "-", |_, args| {
+    op("prim::index", "-", |_, args| {
         let (_, index) = device(&args)?;
         Ok(index.map_or(IValue::None, Int))
     }),

@@ -1,62 +1,64 @@
 //! Tensors made from numbers, or like other tensors.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, MemoryFormat, Scalar, Tensor};
 
 use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::empty", "memory_format", |machine, args| {
+    op("aten::empty", "memory_format", |machine, args| {
         let (sizes, dtype) = (args.ints(0)?, options(&args, 1, DType::Float32)?);
         machine.budget.check_sizes(&sizes)?;
         let format = args.memory_format(5)?.unwrap_or(MemoryFormat::Contiguous);
         made(Tensor::zeros_in(&sizes, dtype, format))
     }),
-    ("aten::empty_strided", "-", |machine, args| {
+    op("aten::empty_strided", "-", |machine, args| {
         strided(machine, &args, &args.ints(0)?, &args.ints(1)?, 2, DType::Float32)
     }),
-    ("aten::empty_permuted", "-", |machine, args| {
+    op("aten::empty_permuted", "-", |machine, args| {
         let (sizes, order) = (args.ints(0)?, args.ints(1)?);
         let strides = permuted_strides(&sizes, &order)?;
         strided(machine, &args, &sizes, &strides, 2, DType::Float32)
     }),
-    ("aten::new_empty", "-", |machine, args| {
+    op("aten::new_empty", "-", |machine, args| {
         let (sizes, dtype) = (args.ints(1)?, args.tensor(0)?.dtype());
         filled(machine, &args, &sizes, Scalar::Int(0), 2, dtype)
     }),
-    ("aten::new_empty_strided", "-", |machine, args| {
+    op("aten::new_empty_strided", "-", |machine, args| {
         let dtype = args.tensor(0)?.dtype();
         strided(machine, &args, &args.ints(1)?, &args.ints(2)?, 3, dtype)
     }),
-    ("aten::new_ones", "-", |machine, args| {
+    op("aten::new_ones", "-", |machine, args| {
         let (sizes, dtype) = (args.ints(1)?, args.tensor(0)?.dtype());
         filled(machine, &args, &sizes, Scalar::Int(1), 2, dtype)
     }),
-    ("aten::new_full", "-", |machine, args| {
+    op("aten::new_full", "-", |machine, args| {
         let (sizes, dtype) = (args.ints(1)?, args.tensor(0)?.dtype());
         filled(machine, &args, &sizes, args.scalar(2)?, 3, dtype)
     }),
-    ("aten::full_like", "-", |machine, args| like(machine, &args, args.scalar(1)?, 2)),
-    ("aten::empty_like", "-", |machine, args| like(machine, &args, Scalar::Int(0), 1)),
-    ("aten::zeros_like", "-", |machine, args| like(machine, &args, Scalar::Int(0), 1)),
-    ("aten::ones_like", "-", |machine, args| like(machine, &args, Scalar::Int(1), 1)),
-    ("aten::scalar_tensor", "-", |machine, args| {
+    op("aten::full_like", "-", |machine, args| like(machine, &args, args.scalar(1)?, 2)),
+    op("aten::empty_like", "-", |machine, args| like(machine, &args, Scalar::Int(0), 1)),
+    op("aten::zeros_like", "-", |machine, args| like(machine, &args, Scalar::Int(0), 1)),
+    op("aten::ones_like", "-", |machine, args| like(machine, &args, Scalar::Int(1), 1)),
+    op("aten::scalar_tensor", "-", |machine, args| {
         filled(machine, &args, &[], args.scalar(0)?, 1, DType::Float32)
     }),
-    ("aten::arange", "start_step", |machine, args| {
+    op("aten::arange", "start_step", |machine, args| {
         args.plain_options(4, 5)?;
         let (start, end, step) = (args.scalar(0)?, args.scalar(1)?, args.scalar(2)?);
         let count = (end.to_f64() - start.to_f64()) / step.to_f64();
         machine.budget.check_sizes(&[count.max(0.0) as i64])?;
         made(kernels::arange(start, end, step, args.dtype(3)?))
     }),
-    ("aten::linspace", "- Tensor_Tensor Tensor_Scalar Scalar_Tensor", |machine, args| {
+    op("aten::linspace", "- Tensor_Tensor Tensor_Scalar Scalar_Tensor", |machine, args| {
         let dtype = options(&args, 3, DType::Float32)?;
         let steps = args.int(2)?;
         machine.budget.check_sizes(&[steps.max(0)])?;
@@ -67,20 +69,20 @@ pub(crate) const TABLE: Table = &[
             dtype,
         ))
     }),
-    ("aten::logspace", "- Tensor_Tensor Tensor_Scalar Scalar_Tensor", |machine, args| {
+    op("aten::logspace", "- Tensor_Tensor Tensor_Scalar Scalar_Tensor", |machine, args| {
         let dtype = options(&args, 4, DType::Float32)?;
         let steps = args.int(2)?;
         machine.budget.check_sizes(&[steps.max(0)])?;
         let (start, end) = (bound(&args, "logspace", 0)?, bound(&args, "logspace", 1)?);
         made(kernels::logspace(start, end, steps, args.real(3)?, dtype))
     }),
-    ("aten::eye", "-", |machine, args| {
+    op("aten::eye", "-", |machine, args| {
         let n = args.int(0)?;
         eye(machine, &args, n, n, 1)
     }),
-    ("aten::eye", "m", |machine, args| eye(machine, &args, args.int(0)?, args.int(1)?, 2)),
-    ("aten::tril_indices", "-", |machine, args| triangle(machine, &args, true)),
-    ("aten::triu_indices", "-", |machine, args| triangle(machine, &args, false)),
+    op("aten::eye", "m", |machine, args| eye(machine, &args, args.int(0)?, args.int(1)?, 2)),
+    op("aten::tril_indices", "-", |machine, args| triangle(machine, &args, true)),
+    op("aten::triu_indices", "-", |machine, args| triangle(machine, &args, false)),
 ];
 
 /// The dtype operand, and the layout and device after it, as they must be.

@@ -1,6 +1,10 @@
 //! What PyTorch's own functions are made of: operators that archives hold where a function was traced
 //! through, or called by `torch.ops.aten`, and names that older versions wrote.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::overlap::OverlapRule;
 use sconce_kernels as kernels;
 use sconce_kernels::{
     BatchNorm, BinaryOp, ConvOptions, DType, GridMode, GridPadding, PadMode, Scalar, Tensor,
@@ -10,41 +14,41 @@ use sconce_kernels::{
 use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
 use crate::ops::tensor::operands::{both, kernel, listed, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
     // Casts of old versions; the flag is `non_blocking`.
-    ("aten::_cast_Byte", "-", |_, args| cast(&args, DType::UInt8)),
-    ("aten::_cast_Char", "-", |_, args| cast(&args, DType::Int8)),
-    ("aten::_cast_Short", "-", |_, args| cast(&args, DType::Int16)),
-    ("aten::_cast_Int", "-", |_, args| cast(&args, DType::Int32)),
-    ("aten::_cast_Long", "-", |_, args| cast(&args, DType::Int64)),
-    ("aten::_cast_Half", "-", |_, args| cast(&args, DType::Float16)),
-    ("aten::_cast_Float", "-", |_, args| cast(&args, DType::Float32)),
-    ("aten::_cast_Double", "-", |_, args| cast(&args, DType::Float64)),
+    op("aten::_cast_Byte", "-", |_, args| cast(&args, DType::UInt8)),
+    op("aten::_cast_Char", "-", |_, args| cast(&args, DType::Int8)),
+    op("aten::_cast_Short", "-", |_, args| cast(&args, DType::Int16)),
+    op("aten::_cast_Int", "-", |_, args| cast(&args, DType::Int32)),
+    op("aten::_cast_Long", "-", |_, args| cast(&args, DType::Int64)),
+    op("aten::_cast_Half", "-", |_, args| cast(&args, DType::Float16)),
+    op("aten::_cast_Float", "-", |_, args| cast(&args, DType::Float32)),
+    op("aten::_cast_Double", "-", |_, args| cast(&args, DType::Float64)),
     // Weight normalisation.
-    ("aten::norm_except_dim", "-", |_, args| {
+    op("aten::norm_except_dim", "-", |_, args| {
         let (p, dim) = (args.int(1)? as f64, args.int(2)?);
         made(norm_except_dim(args.tensor(0)?, p, dim))
     }),
-    ("aten::_weight_norm", "-", |_, args| {
+    op("aten::_weight_norm", "-", |_, args| {
         let (v, g) = (args.tensor(0)?, args.tensor(1)?);
         made(weight_norm(v, g, args.int(2)?).map(|(weight, _)| weight))
     }),
-    ("aten::_weight_norm_interface", "-", |_, args| {
+    op("aten::_weight_norm_interface", "-", |_, args| {
         let (v, g) = (args.tensor(0)?, args.tensor(1)?);
         both(weight_norm(v, g, args.int(2)?))
     }),
     // Kernels behind functions.
-    ("aten::_softmax", "-", |_, args| made(kernels::softmax(&whole(&args)?, args.int(1)?))),
-    ("aten::_log_softmax", "-", |_, args| made(kernels::log_softmax(&whole(&args)?, args.int(1)?))),
-    ("aten::_logcumsumexp", "-", |_, args| {
+    op("aten::_softmax", "-", |_, args| made(kernels::softmax(&whole(&args)?, args.int(1)?))),
+    op("aten::_log_softmax", "-", |_, args| made(kernels::log_softmax(&whole(&args)?, args.int(1)?))),
+    op("aten::_logcumsumexp", "-", |_, args| {
         made(kernels::logcumsumexp(args.tensor(0)?, args.int(1)?))
     }),
-    ("aten::log_sigmoid_forward", "-", |_, args| {
+    op("aten::log_sigmoid_forward", "-", |_, args| {
         let input = args.tensor(0)?;
         // On the CPU the second result is exp(-|x|).
         let buffer = kernels::unary(UnaryOp::Abs, input)
@@ -52,17 +56,17 @@ pub(crate) const TABLE: Table = &[
             .and_then(|x| kernels::unary(UnaryOp::Exp, &x));
         both(kernels::log_sigmoid(input).and_then(|result| Ok((result, buffer?))))
     }),
-    ("aten::_add_relu", "Tensor Scalar", |_, args| {
+    op("aten::_add_relu", "Tensor Scalar", |_, args| {
         let sum = kernels::add(args.operand(0)?, args.operand(1)?, args.scalar(2)?);
         made(sum.and_then(|sum| kernels::unary(UnaryOp::Relu, &sum)))
     }),
-    ("aten::_addmm_activation", "-", |_, args| {
+    op("aten::_addmm_activation", "-", |_, args| {
         let (input, a, b) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
         let sum = kernels::addmm(input, a, b, args.scalar(3)?, args.scalar(4)?);
         let op = if args.bool(5)? { UnaryOp::GeluTanh } else { UnaryOp::Relu };
         made(sum.and_then(|sum| kernels::unary(op, &sum)))
     }),
-    ("aten::_int_mm", "-", |_, args| {
+    op("aten::_int_mm", "-", |_, args| {
         let (a, b) = (args.tensor(0)?, args.tensor(1)?);
         if a.dtype() != DType::Int8 || b.dtype() != DType::Int8 {
             return Err(Raise::message("_int_mm: expected matrices of int8"));
@@ -70,42 +74,42 @@ pub(crate) const TABLE: Table = &[
         let wide = |tensor: &Tensor| tensor.to_dtype(DType::Int32);
         made(wide(a).and_then(|a| kernels::mm(&a, &wide(b)?)))
     }),
-    ("aten::_trilinear", "-", |_, args| trilinear(&args)),
-    ("aten::_stack", "-", |_, args| made(kernels::stack(&args.tensors(0)?, args.int(1)?))),
-    ("aten::_is_all_true", "-", |_, args| made(kernels::all(truths(&args)?, &[], false))),
-    ("aten::_is_any_true", "-", |_, args| made(kernels::any(truths(&args)?, &[], false))),
-    ("aten::_aminmax", "-", |_, args| {
+    op("aten::_trilinear", "-", |_, args| trilinear(&args)),
+    op("aten::_stack", "-", |_, args| made(kernels::stack(&args.tensors(0)?, args.int(1)?))),
+    op("aten::_is_all_true", "-", |_, args| made(kernels::all(truths(&args)?, &[], false))),
+    op("aten::_is_any_true", "-", |_, args| made(kernels::any(truths(&args)?, &[], false))),
+    op("aten::_aminmax", "-", |_, args| {
         let input = args.tensor(0)?;
         both(
             kernels::amin(input, &[], false)
                 .and_then(|low| Ok((low, kernels::amax(input, &[], false)?))),
         )
     }),
-    ("aten::_aminmax", "dim", |_, args| {
+    op("aten::_aminmax", "dim", |_, args| {
         let (input, dim, keepdim) = (args.tensor(0)?, args.int(1)?, args.bool(2)?);
         both(
             kernels::amin(input, &[dim], keepdim)
                 .and_then(|low| Ok((low, kernels::amax(input, &[dim], keepdim)?))),
         )
     }),
-    ("aten::_unique", "-", |_, args| {
+    op("aten::_unique", "-", |_, args| {
         let found = kernels::unique(args.tensor(0)?, args.bool(2)?, false);
         both(found.map(|found| (found.values, found.inverse)))
     }),
-    ("aten::_dim_arange", "-", |_, args| {
+    op("aten::_dim_arange", "-", |_, args| {
         let size = args.tensor(0)?.size(args.int(1)?).map_err(kernel)?;
         made(kernels::arange(Scalar::Int(0), Scalar::Int(size), Scalar::Int(1), None))
     }),
-    ("aten::_grad_sum_to_size", "-", |_, mut args| match args.optional_ints(1)? {
+    op("aten::_grad_sum_to_size", "-", |_, mut args| match args.optional_ints(1)? {
         Some(sizes) => made(kernels::sum_to_size(args.tensor(0)?, &sizes)),
         None => Ok(args.take(0)),
     }),
-    ("aten::flatten_dense_tensors", "-", |_, args| {
+    op("aten::flatten_dense_tensors", "-", |_, args| {
         let tensors = args.tensors(0)?;
         let flat = tensors.iter().map(|tensor| tensor.reshape(&[-1]));
         made(flat.collect::<kernels::Result<Vec<Tensor>>>().and_then(|flat| kernels::cat(&flat, 0)))
     }),
-    ("aten::unflatten_dense_tensors", "-", |_, args| {
+    op("aten::unflatten_dense_tensors", "-", |_, args| {
         let flat = args.tensor(0)?;
         let mut start = 0;
         let parts = args.tensors(1)?.into_iter().map(|like| {
@@ -116,18 +120,18 @@ pub(crate) const TABLE: Table = &[
         listed(parts.collect())
     }),
     // Convolutions by the names of their kernels.
-    ("aten::thnn_conv2d", "-", |_, args| slow_conv(&args, None)),
-    ("aten::_slow_conv2d_forward", "-", |_, args| slow_conv(&args, None)),
-    ("aten::slow_conv3d", "-", |_, args| slow_conv(&args, None)),
-    ("aten::slow_conv3d_forward", "-", |_, args| slow_conv(&args, None)),
-    ("aten::slow_conv_dilated2d", "-", |_, args| slow_conv(&args, Some(6))),
-    ("aten::slow_conv_dilated3d", "-", |_, args| slow_conv(&args, Some(6))),
-    ("aten::_conv_depthwise2d", "-", |_, args| slow_conv(&args, Some(6))),
-    ("aten::conv_depthwise3d", "-", |_, args| slow_conv(&args, Some(6))),
-    ("aten::slow_conv_transpose2d", "-", |_, args| slow_transpose(&args)),
-    ("aten::slow_conv_transpose3d", "-", |_, args| slow_transpose(&args)),
-    ("aten::conv_tbc", "-", |_, args| conv_tbc(&args)),
-    ("aten::_grid_sampler_2d_cpu_fallback", "-", |_, args| {
+    op("aten::thnn_conv2d", "-", |_, args| slow_conv(&args, None)),
+    op("aten::_slow_conv2d_forward", "-", |_, args| slow_conv(&args, None)),
+    op("aten::slow_conv3d", "-", |_, args| slow_conv(&args, None)),
+    op("aten::slow_conv3d_forward", "-", |_, args| slow_conv(&args, None)),
+    op("aten::slow_conv_dilated2d", "-", |_, args| slow_conv(&args, Some(6))),
+    op("aten::slow_conv_dilated3d", "-", |_, args| slow_conv(&args, Some(6))),
+    op("aten::_conv_depthwise2d", "-", |_, args| slow_conv(&args, Some(6))),
+    op("aten::conv_depthwise3d", "-", |_, args| slow_conv(&args, Some(6))),
+    op("aten::slow_conv_transpose2d", "-", |_, args| slow_transpose(&args)),
+    op("aten::slow_conv_transpose3d", "-", |_, args| slow_transpose(&args)),
+    op("aten::conv_tbc", "-", |_, args| conv_tbc(&args)).strides(ResultStrides::RowMajor),
+    op("aten::_grid_sampler_2d_cpu_fallback", "-", |_, args| {
         let numbers = (GridMode::from_number(args.int(2)?), GridPadding::from_number(args.int(3)?));
         let (Some(mode), Some(padding)) = numbers else {
             return Err(Raise::unsupported("a grid sampling mode of this number"));
@@ -135,19 +139,19 @@ pub(crate) const TABLE: Table = &[
         made(kernels::grid_sample(args.tensor(0)?, args.tensor(1)?, mode, padding, args.bool(4)?))
     }),
     // `torch.nn.functional` of versions before 1.3, which archives hold as operators.
-    ("aten::__upsample", "- size_list", |_, args| {
+    op("aten::__upsample", "- size_list", |_, args| {
         interpolated(&args, &args.str(3)?, flag(&args, 4)?, None)
     }),
-    ("aten::__upsample_nearest", "- size_list", |_, args| {
+    op("aten::__upsample_nearest", "- size_list", |_, args| {
         interpolated(&args, "nearest", None, None)
     }),
-    ("aten::__upsample_bilinear", "- size_list scale_list size_list_scale_list", |_, args| {
+    op("aten::__upsample_bilinear", "- size_list scale_list size_list_scale_list", |_, args| {
         interpolated(&args, "bilinear", Some(true), None)
     }),
-    ("aten::__interpolate", "- size_list scale_list size_list_scale_list", |_, args| {
+    op("aten::__interpolate", "- size_list scale_list size_list_scale_list", |_, args| {
         interpolated(&args, &args.str(3)?, flag(&args, 4)?, flag(&args, 5)?)
     }),
-    ("aten::_pad_enum", "-", |_, args| {
+    op("aten::_pad_enum", "-", |_, args| {
         let mode = match args.int(2)? {
             0 => PadMode::Reflect,
             1 => PadMode::Replicate,
@@ -160,12 +164,12 @@ pub(crate) const TABLE: Table = &[
         };
         made(kernels::pad(args.tensor(0)?, &args.ints(1)?, mode))
     }),
-    ("aten::_list_to_tensor", "-", |_, args| {
+    op("aten::_list_to_tensor", "-", |_, args| {
         let numbers: Vec<i32> = args.ints(0)?.into_iter().map(|number| number as i32).collect();
         made(Tensor::from_slice(&numbers, &[numbers.len() as i64]))
     }),
-    ("aten::_masked_softmax", "-", |_, args| masked_softmax(&args)),
-    ("aten::_batch_norm_impl_index", "-", |_, args| {
+    op("aten::_masked_softmax", "-", |_, args| masked_softmax(&args)),
+    op("aten::_batch_norm_impl_index", "-", |_, args| {
         let options = BatchNorm {
             weight: args.optional_tensor(1)?,
             bias: args.optional_tensor(2)?,
@@ -184,26 +188,26 @@ pub(crate) const TABLE: Table = &[
         results.push(IValue::Int(0));
         Ok(IValue::tuple(results))
     }),
-    ("aten::fill_diagonal_", "-", |_, mut args| {
+    op("aten::fill_diagonal_", "-", |_, mut args| {
         fill_diagonal(args.tensor(0)?, args.scalar(1)?, args.bool(2)?).map_err(kernel)?;
         Ok(args.take(0))
-    }),
-    ("aten::range", "-", |machine, args| range(machine, &args, None, 2)),
-    ("aten::range", "step", |machine, args| range(machine, &args, Some(2), 3)),
+    }).overlap(OverlapRule::Unchecked),
+    op("aten::range", "-", |machine, args| range(machine, &args, None, 2)),
+    op("aten::range", "step", |machine, args| range(machine, &args, Some(2), 3)),
     // What tensors of plain memory are.
-    ("aten::is_pinned", "-", |_, _| Ok(IValue::Bool(false))),
-    ("aten::_is_zerotensor", "-", |_, _| Ok(IValue::Bool(false))),
-    ("aten::output_nr", "-", |_, _| Ok(IValue::Int(0))),
-    ("aten::is_set_to", "-", |_, args| {
+    op("aten::is_pinned", "-", |_, _| Ok(IValue::Bool(false))),
+    op("aten::_is_zerotensor", "-", |_, _| Ok(IValue::Bool(false))),
+    op("aten::output_nr", "-", |_, _| Ok(IValue::Int(0))),
+    op("aten::is_set_to", "-", |_, args| {
         let (a, b) = (args.tensor(0)?, args.tensor(1)?);
         let same_looks =
             (a.sizes(), a.strides(), a.offset()) == (b.sizes(), b.strides(), b.offset());
         Ok(IValue::Bool(same_looks && a.storage().ptr_eq(b.storage())))
     }),
-    ("aten::lift", "-", |_, mut args| Ok(args.take(0))),
-    ("aten::_lazy_clone", "-", |_, args| made(args.tensor(0)?.copy())),
-    ("aten::_to_cpu", "-", |_, mut args| Ok(args.take(0))),
-    ("aten::copy", "-", |_, args| {
+    op("aten::lift", "-", |_, mut args| Ok(args.take(0))),
+    op("aten::_lazy_clone", "-", |_, args| made(args.tensor(0)?.copy())),
+    op("aten::_to_cpu", "-", |_, mut args| Ok(args.take(0))),
+    op("aten::copy", "-", |_, args| {
         let (like, source) = (args.tensor(0)?, args.tensor(1)?);
         made(source.to_dtype(like.dtype()).and_then(|source| source.expand(like.sizes())?.copy()))
     }),

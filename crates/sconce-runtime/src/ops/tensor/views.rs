@@ -1,5 +1,9 @@
 //! Operators that look at tensors, make them, and take them apart.
 
+use crate::ops::descriptor::op;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::overlap::OverlapRule;
 use sconce_ir::Type;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, MemoryFormat, Scalar, Tensor};
@@ -7,206 +11,206 @@ use sconce_kernels::{DType, MemoryFormat, Scalar, Tensor};
 use crate::error::Raise;
 use crate::ops::python::lists::is_nonzero;
 use crate::ops::tensor::operands::{kernel, listed, made};
-use crate::ops::{Args, Table};
+use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool, Complex, Float, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    ("aten::size", "-", |_, args| Ok(ints(args.tensor(0)?.sizes()))),
-    ("aten::size", "int", |_, args| args.tensor(0)?.size(args.int(1)?).map(Int).map_err(kernel)),
-    ("aten::dim", "-", |_, args| Ok(Int(args.tensor_or_nested(0)?.dim() as i64))),
-    ("aten::numel", "-", |_, args| Ok(Int(args.tensor(0)?.numel()))),
-    ("aten::len", "Tensor", |_, args| {
+    op("aten::size", "-", |_, args| Ok(ints(args.tensor(0)?.sizes()))),
+    op("aten::size", "int", |_, args| args.tensor(0)?.size(args.int(1)?).map(Int).map_err(kernel)),
+    op("aten::dim", "-", |_, args| Ok(Int(args.tensor_or_nested(0)?.dim() as i64))),
+    op("aten::numel", "-", |_, args| Ok(Int(args.tensor(0)?.numel()))),
+    op("aten::len", "Tensor", |_, args| {
         if args.tensor(0)?.dim() == 0 {
             return Err(Raise::message("len() of a 0-d tensor"));
         }
         args.tensor(0)?.size(0).map(Int).map_err(kernel)
     }),
-    ("prim::dtype", "-", |_, args| {
+    op("prim::dtype", "-", |_, args| {
         Ok(Int(i64::from(args.tensor_or_nested(0)?.dtype().scalar_type_number())))
     }),
-    ("prim::device", "-", |_, args| {
+    op("prim::device", "-", |_, args| {
         args.tensor_or_nested(0)?;
         Ok(IValue::Device("cpu".into()))
     }),
-    ("prim::is_cuda", "-", |_, args| args.tensor_or_nested(0).map(|_| Bool(false))),
-    ("prim::is_nested", "-", |_, args| {
+    op("prim::is_cuda", "-", |_, args| args.tensor_or_nested(0).map(|_| Bool(false))),
+    op("prim::is_nested", "-", |_, args| {
         args.tensor_or_nested(0).map(|_| Bool(matches!(args.get(0), IValue::Nested(_))))
     }),
-    ("prim::is_quantized", "-", |_, args| {
+    op("prim::is_quantized", "-", |_, args| {
         args.tensor(0).map(|tensor| Bool(tensor.dtype().is_quantized()))
     }),
-    ("aten::is_floating_point", "-", |_, args| {
+    op("aten::is_floating_point", "-", |_, args| {
         Ok(Bool(args.tensor(0)?.dtype().is_floating_point()))
     }),
-    ("aten::Bool", "Tensor", |_, args| Ok(Bool(is_nonzero(args.tensor(0)?)?))),
-    ("aten::Int", "Tensor", |_, args| Ok(Int(item_in(&args, DType::Int64)?.to_i64()))),
-    ("aten::Float", "Tensor", |_, args| Ok(Float(item_in(&args, DType::Float64)?.to_f64()))),
-    ("aten::item", "-", |_, args| number(item(&args)?)),
-    ("aten::_local_scalar_dense", "-", |_, args| number(item(&args)?)),
-    ("aten::IntImplicit", "-", |_, args| implicit_integer(&args)),
-    ("aten::FloatImplicit", "-", |_, args| {
+    op("aten::Bool", "Tensor", |_, args| Ok(Bool(is_nonzero(args.tensor(0)?)?))),
+    op("aten::Int", "Tensor", |_, args| Ok(Int(item_in(&args, DType::Int64)?.to_i64()))),
+    op("aten::Float", "Tensor", |_, args| Ok(Float(item_in(&args, DType::Float64)?.to_f64()))),
+    op("aten::item", "-", |_, args| number(item(&args)?)),
+    op("aten::_local_scalar_dense", "-", |_, args| number(item(&args)?)),
+    op("aten::IntImplicit", "-", |_, args| implicit_integer(&args)),
+    op("aten::FloatImplicit", "-", |_, args| {
         implicit(&args, |found| {
             found.check_fits(DType::Float64).map_err(kernel)?;
             Ok(Float(found.to_f64()))
         })
     }),
-    ("aten::ComplexImplicit", "-", |_, args| {
+    op("aten::ComplexImplicit", "-", |_, args| {
         implicit(&args, |found| {
             let value = found.to_complex();
             Ok(Complex(value.re, value.im))
         })
     }),
-    ("aten::ScalarImplicit", "-", |_, args| implicit(&args, number)),
-    ("aten::_unsafe_view", "-", |_, args| made(args.tensor(0)?.view(&args.ints(1)?))),
+    op("aten::ScalarImplicit", "-", |_, args| implicit(&args, number)),
+    op("aten::_unsafe_view", "-", |_, args| made(args.tensor(0)?.view(&args.ints(1)?))),
     // Unlike other copies of views it takes what could not be viewed.
-    ("aten::view_copy", "-", |_, args| {
+    op("aten::view_copy", "-", |_, args| {
         made(args.tensor(0)?.reshape(&args.ints(1)?).and_then(|view| view.copy()))
     }),
-    ("aten::view", "-", |_, args| made(args.tensor(0)?.view(&args.ints(1)?))),
-    ("aten::reshape", "-", |_, args| made(args.tensor(0)?.reshape(&args.ints(1)?))),
-    ("aten::flatten", "using_ints", |_, args| {
+    op("aten::view", "-", |_, args| made(args.tensor(0)?.view(&args.ints(1)?))),
+    op("aten::reshape", "-", |_, args| made(args.tensor(0)?.reshape(&args.ints(1)?))),
+    op("aten::flatten", "using_ints", |_, args| {
         made(args.tensor(0)?.flatten(args.int(1)?, args.int(2)?))
     }),
-    ("aten::unflatten", "int", |_, args| {
+    op("aten::unflatten", "int", |_, args| {
         made(kernels::unflatten(args.tensor(0)?, args.int(1)?, &args.ints(2)?))
     }),
-    ("aten::expand", "-", |_, args| made(args.tensor(0)?.expand(&args.ints(1)?))),
-    ("aten::expand_as", "-", |_, args| made(args.tensor(0)?.expand(args.tensor(1)?.sizes()))),
-    ("aten::permute", "-", |_, args| made(args.tensor(0)?.permute(&args.ints(1)?))),
-    ("aten::transpose", "int", |_, args| {
+    op("aten::expand", "-", |_, args| made(args.tensor(0)?.expand(&args.ints(1)?))),
+    op("aten::expand_as", "-", |_, args| made(args.tensor(0)?.expand(args.tensor(1)?.sizes()))),
+    op("aten::permute", "-", |_, args| made(args.tensor(0)?.permute(&args.ints(1)?))),
+    op("aten::transpose", "int", |_, args| {
         made(args.tensor(0)?.transpose(args.int(1)?, args.int(2)?))
     }),
-    ("aten::t", "-", |_, args| made(args.tensor(0)?.t())),
-    ("aten::unsqueeze", "-", |_, args| made(args.tensor(0)?.unsqueeze(args.int(1)?))),
-    ("aten::squeeze", "-", |_, args| made(args.tensor(0)?.squeeze(None))),
-    ("aten::squeeze", "dim", |_, args| made(args.tensor(0)?.squeeze(Some(&[args.int(1)?])))),
-    ("aten::squeeze", "dims", |_, args| made(args.tensor(0)?.squeeze(Some(&args.ints(1)?)))),
-    ("aten::select", "int", |_, args| made(args.tensor(0)?.select(args.int(1)?, args.int(2)?))),
-    ("aten::slice", "Tensor", |_, args| {
+    op("aten::t", "-", |_, args| made(args.tensor(0)?.t())),
+    op("aten::unsqueeze", "-", |_, args| made(args.tensor(0)?.unsqueeze(args.int(1)?))),
+    op("aten::squeeze", "-", |_, args| made(args.tensor(0)?.squeeze(None))),
+    op("aten::squeeze", "dim", |_, args| made(args.tensor(0)?.squeeze(Some(&[args.int(1)?])))),
+    op("aten::squeeze", "dims", |_, args| made(args.tensor(0)?.squeeze(Some(&args.ints(1)?)))),
+    op("aten::select", "int", |_, args| made(args.tensor(0)?.select(args.int(1)?, args.int(2)?))),
+    op("aten::slice", "Tensor", |_, args| {
         let (start, end) = (args.optional_int(2)?, args.optional_int(3)?);
         made(args.tensor(0)?.slice(args.int(1)?, start, end, args.int(4)?))
     }),
-    ("aten::narrow", "-", |_, args| {
+    op("aten::narrow", "-", |_, args| {
         made(args.tensor(0)?.narrow(args.int(1)?, args.int(2)?, args.int(3)?))
     }),
-    ("aten::unbind", "int", |_, args| listed(kernels::unbind(args.tensor(0)?, args.int(1)?))),
-    ("aten::contiguous", "-", |_, args| {
+    op("aten::unbind", "int", |_, args| listed(kernels::unbind(args.tensor(0)?, args.int(1)?))),
+    op("aten::contiguous", "-", |_, args| {
         let format = args.memory_format(1)?.unwrap_or(MemoryFormat::Contiguous);
         made(args.tensor(0)?.contiguous_in(format))
     }),
-    ("aten::is_contiguous", "memory_format", |_, args| {
+    op("aten::is_contiguous", "memory_format", |_, args| {
         let format = args.memory_format(1)?.unwrap_or(MemoryFormat::Contiguous);
         Ok(Bool(args.tensor(0)?.is_contiguous_in(format)))
     }),
-    ("aten::clone", "-", |_, args| {
+    op("aten::clone", "-", |_, args| {
         let format = args.memory_format(1)?.unwrap_or(MemoryFormat::Preserve);
         made(args.tensor(0)?.copy_in(format))
     }),
-    ("aten::to", "dtype", |_, args| {
+    op("aten::to", "dtype", |_, args| {
         to(&args, args.dtype(1)?, args.bool(3)?, args.memory_format(4)?)
     }),
-    ("aten::to", "dtype_layout", |_, args| {
+    op("aten::to", "dtype_layout", |_, args| {
         args.plain_options(2, 3)?;
         to(&args, args.dtype(1)?, args.bool(6)?, args.memory_format(7)?)
     }),
-    ("aten::_to_copy", "-", |_, args| {
+    op("aten::_to_copy", "-", |_, args| {
         args.plain_options(2, 3)?;
         to(&args, args.dtype(1)?, true, args.memory_format(6)?)
     }),
-    ("aten::to", "device", |_, args| {
+    op("aten::to", "device", |_, args| {
         args.on_cpu(1)?;
         to(&args, args.dtype(2)?, args.bool(4)?, args.memory_format(5)?)
     }),
-    ("aten::to", "prim_Device", |_, args| {
+    op("aten::to", "prim_Device", |_, args| {
         args.on_cpu(1)?;
         to(&args, args.dtype(2)?, args.bool(4)?, None)
     }),
-    ("aten::to", "prim_dtype", |_, args| to(&args, args.dtype(1)?, args.bool(3)?, None)),
-    ("aten::to", "other", |_, args| {
+    op("aten::to", "prim_dtype", |_, args| to(&args, args.dtype(1)?, args.bool(3)?, None)),
+    op("aten::to", "other", |_, args| {
         let dtype = args.tensor(1)?.dtype();
         to(&args, Some(dtype), args.bool(3)?, args.memory_format(4)?)
     }),
-    ("aten::to", "prim_other", |_, args| to(&args, None, args.bool(2)?, None)),
-    ("aten::chalf", "-", |_, args| {
+    op("aten::to", "prim_other", |_, args| to(&args, None, args.bool(2)?, None)),
+    op("aten::chalf", "-", |_, args| {
         to(&args, Some(DType::ComplexHalf), false, args.memory_format(1)?)
     }),
-    ("aten::copy_", "-", |_, mut args| {
+    op("aten::copy_", "-", |_, mut args| {
         args.tensor(0)?.copy_from(args.tensor(1)?).map_err(kernel)?;
         Ok(args.take(0))
     }),
-    ("aten::fill_", "Scalar", |_, mut args| {
+    op("aten::fill_", "Scalar", |_, mut args| {
         args.tensor(0)?.fill(args.scalar(1)?).map_err(kernel)?;
         Ok(args.take(0))
-    }),
-    ("aten::zero_", "-", |_, mut args| {
+    }).overlap(OverlapRule::Unchecked),
+    op("aten::zero_", "-", |_, mut args| {
         args.tensor(0)?.fill(Scalar::Int(0)).map_err(kernel)?;
         Ok(args.take(0))
-    }),
-    ("aten::zeros", "-", |machine, args| {
+    }).overlap(OverlapRule::Unchecked),
+    op("aten::zeros", "-", |machine, args| {
         let sizes = args.ints(0)?;
         args.plain_options(2, 3)?;
         machine.budget.check_sizes(&sizes)?;
         made(Tensor::zeros(&sizes, args.dtype(1)?.unwrap_or(DType::Float32)))
     }),
-    ("aten::ones", "-", |machine, args| {
+    op("aten::ones", "-", |machine, args| {
         let sizes = args.ints(0)?;
         args.plain_options(2, 3)?;
         machine.budget.check_sizes(&sizes)?;
         let dtype = args.dtype(1)?.unwrap_or(DType::Float32);
         made(Tensor::full(&sizes, Scalar::Int(1), dtype))
     }),
-    ("aten::full", "-", |machine, args| {
+    op("aten::full", "-", |machine, args| {
         let (sizes, value) = (args.ints(0)?, args.scalar(1)?);
         args.plain_options(3, 4)?;
         machine.budget.check_sizes(&sizes)?;
         made(Tensor::full(&sizes, value, args.dtype(2)?.unwrap_or(value.dtype())))
     }),
-    ("aten::new_zeros", "-", |machine, args| {
+    op("aten::new_zeros", "-", |machine, args| {
         let sizes = args.ints(1)?;
         args.plain_options(3, 4)?;
         machine.budget.check_sizes(&sizes)?;
         made(Tensor::zeros(&sizes, args.dtype(2)?.unwrap_or(args.tensor(0)?.dtype())))
     }),
-    ("aten::arange", "-", |_, args| {
+    op("aten::arange", "-", |_, args| {
         args.plain_options(2, 3)?;
         made(kernels::arange(Scalar::Int(0), args.scalar(0)?, Scalar::Int(1), args.dtype(1)?))
     }),
-    ("aten::arange", "start", |_, args| {
+    op("aten::arange", "start", |_, args| {
         args.plain_options(3, 4)?;
         made(kernels::arange(args.scalar(0)?, args.scalar(1)?, Scalar::Int(1), args.dtype(2)?))
     }),
-    ("prim::NumToTensor", "Scalar", |_, args| match args.scalar(0)? {
+    op("prim::NumToTensor", "Scalar", |_, args| match args.scalar(0)? {
         // A number's own dtype, not the default one.
         value @ Scalar::Float(_) => made(Tensor::scalar(value, DType::Float64)),
         value => made(Tensor::scalar(value, value.dtype())),
     }),
-    ("aten::cat", "-", |_, args| made(kernels::cat(&args.tensors(0)?, args.int(1)?))),
-    ("aten::stack", "-", |_, args| made(kernels::stack(&args.tensors(0)?, args.int(1)?))),
-    ("aten::chunk", "-", |_, args| {
+    op("aten::cat", "-", |_, args| made(kernels::cat(&args.tensors(0)?, args.int(1)?))).strides(ResultStrides::Joined),
+    op("aten::stack", "-", |_, args| made(kernels::stack(&args.tensors(0)?, args.int(1)?))),
+    op("aten::chunk", "-", |_, args| {
         listed(kernels::chunk(args.tensor(0)?, args.int(1)?, args.int(2)?))
     }),
-    ("aten::split", "Tensor", |_, args| {
+    op("aten::split", "Tensor", |_, args| {
         listed(kernels::split(args.tensor(0)?, args.int(1)?, args.int(2)?))
     }),
-    ("aten::split", "sizes -", |_, args| {
+    op("aten::split", "sizes -", |_, args| {
         listed(kernels::split_with_sizes(args.tensor(0)?, &args.ints(1)?, args.int(2)?))
     }),
-    ("aten::index", "Tensor Tensor_hacked_twin", |_, args| {
+    op("aten::index", "Tensor Tensor_hacked_twin", |_, args| {
         made(kernels::index(args.tensor(0)?, &args.optional_tensors(1)?))
-    }),
-    ("aten::index_put_", "- hacked_twin", |_, args| index_put(args)),
+    }).strides(ResultStrides::Indexed),
+    op("aten::index_put_", "- hacked_twin", |_, args| index_put(args)).overlap(OverlapRule::Accumulated),
     // As derivatives of indexing call it.
-    ("aten::_index_put_impl_", "- hacked_twin", |_, args| index_put(args)),
-    ("aten::index_select", "-", |_, args| {
+    op("aten::_index_put_impl_", "- hacked_twin", |_, args| index_put(args)).overlap(OverlapRule::Accumulated),
+    op("aten::index_select", "-", |_, args| {
         made(kernels::index_select(args.tensor(0)?, args.int(1)?, args.tensor(2)?))
     }),
-    ("aten::gather", "-", |_, args| {
+    op("aten::gather", "-", |_, args| {
         made(kernels::gather(args.tensor(0)?, args.int(1)?, args.tensor(2)?))
     }),
-    ("aten::triu", "-", |_, args| made(kernels::triu(args.tensor(0)?, args.int(1)?))),
-    ("aten::tril", "-", |_, args| made(kernels::tril(args.tensor(0)?, args.int(1)?))),
+    op("aten::triu", "-", |_, args| made(kernels::triu(args.tensor(0)?, args.int(1)?))),
+    op("aten::tril", "-", |_, args| made(kernels::tril(args.tensor(0)?, args.int(1)?))),
 ];
 
 fn index_put(mut args: Args<'_>) -> Result {

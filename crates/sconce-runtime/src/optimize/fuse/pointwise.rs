@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use sconce_ir::{Constant, Kind, NodeId, Type, ValueId};
 use sconce_kernels::{BinaryOp, DType, MAX_OPERANDS, PointwiseOp, Scalar, Tensor};
 
-use crate::ops::{CHAIN_STEPS, MAX_CHAIN_STEPS, POINTWISE};
+use crate::ops::{FUSED_STEPS, MAX_FUSED_STEPS, POINTWISE};
 use crate::optimize::Optimization;
 
 /// The fewest steps that are worth a chain.
@@ -13,14 +13,14 @@ const MIN_STEPS: usize = 2;
 /// A node that may be a step of a chain.
 struct Step {
     node: NodeId,
-    /// Its place in [`CHAIN_STEPS`].
+    /// Its place in [`FUSED_STEPS`].
     line: usize,
     operands: Vec<ValueId>,
 }
 
 impl Step {
     fn op(&self) -> PointwiseOp {
-        CHAIN_STEPS[self.line].op
+        FUSED_STEPS[self.line].fusion.op
     }
 }
 
@@ -53,7 +53,7 @@ fn fuse_before(o: &mut Optimization, last: NodeId) -> Option<()> {
 
 /// A node whose result a chain takes and that may become a part of it.
 fn step_to_add(o: &Optimization, steps: &[Step]) -> Option<Step> {
-    if steps.len() >= MAX_CHAIN_STEPS {
+    if steps.len() >= MAX_FUSED_STEPS {
         return None;
     }
     let last = steps.first()?.node;
@@ -74,8 +74,8 @@ fn may_be_added(o: &Optimization, steps: &[Step], last: NodeId, step: &Step) -> 
         match steps.iter().find(|step| step.node == used.user) {
             // Bools are where something happens, and nothing else.
             Some(user) => {
-                let line = &CHAIN_STEPS[user.line];
-                let place = line.operands.iter().position(|&at| at == used.index as usize);
+                let line = &FUSED_STEPS[user.line];
+                let place = line.fusion.operands.iter().position(|&at| at == used.index as usize);
                 is_mask == (place.is_some() && place == user.op().condition())
             }
             None => !is_mask && o.graph.is_after(used.user, last),
@@ -105,10 +105,10 @@ fn step(o: &Optimization, node: NodeId) -> Option<Step> {
     let overload = if overload.is_empty() { "-" } else { overload };
     let inputs = o.graph.node(node).inputs();
     let constant = |place: usize| o.constant(*inputs.get(place)?);
-    let place = CHAIN_STEPS.iter().position(|line| {
+    let place = FUSED_STEPS.iter().position(|line| {
         line.symbol == symbol
             && line.overloads.split(' ').any(|one| one == overload)
-            && match line.when {
+            && match line.fusion.when {
                 None => true,
                 Some((place, None)) => constant(place) == Some(Constant::None),
                 Some((place, Some(wanted))) => {
@@ -116,13 +116,13 @@ fn step(o: &Optimization, node: NodeId) -> Option<Step> {
                 }
             }
     })?;
-    let line = &CHAIN_STEPS[place];
-    let operands = line.operands.iter().map(|&at| inputs.get(at).copied());
+    let line = &FUSED_STEPS[place];
+    let operands = line.fusion.operands.iter().map(|&at| inputs.get(at).copied());
     let operands: Vec<ValueId> = operands.collect::<Option<_>>()?;
     let fits = |(place, &value): (usize, &ValueId)| match o.graph.ty(value) {
         Type::Int | Type::Float | Type::Number => true,
         Type::Tensor => {
-            let is_condition = line.op.condition() == Some(place);
+            let is_condition = line.fusion.op.condition() == Some(place);
             let may_be = |dtype| match is_condition {
                 true => dtype == DType::Bool,
                 false => matches!(dtype, DType::Float32 | DType::Float64),
@@ -195,7 +195,7 @@ fn replace(o: &mut Optimization, last: NodeId, steps: &[Step]) -> Option<()> {
 /// gives way in type promotion, as in the program as it is.
 fn as_number(o: &Optimization, step: &Step, operand: ValueId) -> Option<Constant> {
     let is_arithmetic = ["aten::add", "aten::sub", "aten::mul", "aten::div"]
-        .contains(&CHAIN_STEPS[step.line].symbol);
+        .contains(&FUSED_STEPS[step.line].symbol);
     let tensor = o.constant_tensor(operand).filter(|tensor| is_arithmetic && tensor.dim() == 0)?;
     match tensor.item().ok()? {
         Scalar::Int(value) => Some(Constant::Int(value)),

@@ -1,0 +1,75 @@
+//! What an operator sees of the program that runs it.
+//!
+//! Operators compute with their operands. A few draw random numbers, print, ask for a class or call a function of
+//! the program; all of them are held to the limits of the call. [`OpContext`] is what they get for that, and no
+//! more: neither registers nor code.
+
+use std::any::Any;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use sconce_ir::{ClassId, FunctionId, Graph, Type};
+use sconce_kernels::Generator;
+use smallvec::SmallVec;
+
+use crate::autograd::state::AutogradState;
+use crate::error::{Error, Raise};
+use crate::limits::Budget;
+use crate::value::ivalue::IValue;
+
+/// The operands of an instruction.
+pub(crate) type Operands = SmallVec<[IValue; 4]>;
+
+/// What a running program asks of a class.
+#[derive(Debug)]
+pub(crate) struct ClassInfo {
+    pub(crate) ty: Type,
+    pub(crate) name: Arc<str>,
+    /// Whether it is written in C++, and has no code here.
+    pub(crate) is_torchbind: bool,
+    pub(crate) attributes: Vec<(Arc<str>, Type)>,
+    pub(crate) methods: FxHashMap<Arc<str>, FunctionId>,
+}
+
+/// A graph that has been made ready to run, for whoever made it so.
+#[derive(Debug, Clone)]
+pub(crate) struct CompiledGraph(pub(crate) Rc<dyn Any>);
+
+/// The program around an operator.
+pub(crate) trait OpContext {
+    /// What is left of the call's limits.
+    fn budget(&self) -> &Budget;
+    /// The same, to be spent from.
+    fn budget_mut(&mut self) -> &mut Budget;
+    /// The session's generator of random numbers.
+    fn generator(&mut self) -> &mut Generator;
+    /// What is recorded for gradients.
+    fn autograd(&self) -> &AutogradState;
+    /// The same, to be changed.
+    fn autograd_mut(&mut self) -> &mut AutogradState;
+    /// Prints text.
+    fn print(&mut self, text: &str);
+    /// Passes on the message of a warning.
+    fn warn(&mut self, message: &str);
+    /// What is known of a class.
+    fn class(&mut self, id: ClassId) -> Rc<ClassInfo>;
+    /// The class written in C++ of a name.
+    fn custom_class(&self, name: &str) -> Option<ClassId>;
+    /// Whether a type is a subtype of another in this program.
+    fn is_subtype(&self, ty: &Type, of: &Type) -> bool;
+    /// The method of an object.
+    fn method(&mut self, object: &IValue, name: &str) -> Result<FunctionId, Error>;
+    /// Calls a function of the program.
+    fn call(&mut self, function: FunctionId, args: Vec<IValue>) -> Result<IValue, Error>;
+    /// Makes a graph ready to run that is in no function. The error names what it needs and is not here.
+    fn compile(&mut self, name: &str, graph: &Graph) -> Result<CompiledGraph, String>;
+    /// Runs such a graph.
+    fn run_compiled(&mut self, graph: &CompiledGraph, args: Operands) -> Result<IValue, Raise>;
+}
+
+/// The type of a value: `IValue::type()`.
+pub(crate) fn type_of(context: &mut dyn OpContext, value: &IValue) -> Result<Type, Error> {
+    let ty = value.type_with(&mut |class| context.class(class).ty.clone());
+    ty.ok_or_else(|| Error::Limit("limit of the nesting of types exceeded".to_owned()))
+}
